@@ -1,0 +1,368 @@
+//! What an analysis says: the values that every report, page and export draws
+//! from. Serialised, this is `report --json`; keys keep their meaning, a value
+//! that cannot be known is `null`, never 0.
+
+use rtscope_model::{Cause, CausePiece, Finding, Loss, Pause, Time};
+use serde::Serialize;
+
+/// Schema of [`Results`].
+pub const SCHEMA: &str = "rtscope/report/1";
+
+/// Everything a report says.
+#[derive(Clone, Debug, Serialize)]
+pub struct Results {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// What was read.
+    pub source: Source,
+    /// The runtime.
+    pub runtime: Runtime,
+    /// Wall clock covered, nanoseconds.
+    pub span_ns: u64,
+    /// First moment.
+    pub started: Time,
+    /// Lanes, by number.
+    pub lanes: Vec<Lane>,
+    /// Pauses, summed up.
+    pub pauses: Pauses,
+    /// Both views of productivity.
+    pub productivity: Productivity,
+    /// Minimum mutator utilisation per window.
+    pub mmu: Vec<Mmu>,
+    /// Memory lines, summed up.
+    pub memory: Memory,
+    /// Bytes allocated per second over the span; null where not logged.
+    pub allocation_bytes_per_second: Option<f64>,
+    /// Who was last, worst first.
+    pub stragglers: Vec<Straggler>,
+    /// Why the world waited, most costly first.
+    pub causes: Vec<CauseSum>,
+    /// What is wrong and what to do; empty: nothing found.
+    pub findings: Vec<Finding>,
+    /// What was not seen.
+    pub losses: Vec<Loss>,
+    /// What the tracer itself cost the program, as far as its log shows.
+    pub tracer: Tracer,
+    /// How the kernel side was seen, and whether it was used.
+    pub kernel: KernelView,
+    /// Pauses and memory over time, and the worst pauses: for drawing.
+    #[serde(skip)]
+    pub drawing: Drawing,
+}
+
+/// What was read.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Source {
+    /// "capture" or "eventlog".
+    pub kind: &'static str,
+    /// Path as given.
+    pub path: String,
+    /// Bytes of all streams.
+    pub bytes: u64,
+    /// Runtime events in the log(s), of every type.
+    pub events: u64,
+    /// The same by type.
+    pub events_by_type: Vec<TypeCount>,
+}
+
+/// Events of one type.
+#[derive(Clone, Debug, Serialize)]
+pub struct TypeCount {
+    /// Number of the type in its log.
+    pub tag: u16,
+    /// Its name.
+    pub name: String,
+    /// How many.
+    pub count: u64,
+}
+
+/// The runtime.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Runtime {
+    /// "ghc", or null where no runtime was seen.
+    pub family: Option<String>,
+    /// "9.6.6".
+    pub version: Option<String>,
+    /// "thr", "" for the non-threaded way.
+    pub way: Option<String>,
+    /// Program arguments with the runtime's flags.
+    pub args: Vec<String>,
+}
+
+/// One lane.
+#[derive(Clone, Debug, Serialize)]
+pub struct Lane {
+    /// Number.
+    pub id: u16,
+    /// "capability 0".
+    pub name: String,
+    /// Every thread that served it.
+    pub tids: Vec<u32>,
+    /// On a CPU in the program's own code.
+    pub mutator_ns: Option<u64>,
+    /// Its own collection work.
+    pub collect_ns: Option<u64>,
+    /// Waited for others to stop.
+    pub stop_wait_ns: Option<u64>,
+    /// Waited to go on after a collection was done.
+    pub release_wait_ns: Option<u64>,
+    /// Waited to become leader (OCaml).
+    pub leadership_wait_ns: Option<u64>,
+    /// Nothing to do.
+    pub idle_ns: Option<u64>,
+}
+
+/// A distribution of durations, nanoseconds.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Distribution {
+    /// How many.
+    pub count: u64,
+    /// Exact sum.
+    pub sum: u64,
+    /// Mean.
+    pub mean: Option<f64>,
+    /// Exact minimum.
+    pub min: Option<u64>,
+    /// Quantiles, to three digits.
+    pub p50: Option<u64>,
+    #[allow(missing_docs)]
+    pub p90: Option<u64>,
+    #[allow(missing_docs)]
+    pub p99: Option<u64>,
+    #[allow(missing_docs)]
+    pub p999: Option<u64>,
+    /// Exact maximum.
+    pub max: Option<u64>,
+}
+
+/// Pauses, summed up. Partial pauses are in `count`, not in distributions.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Pauses {
+    /// How many.
+    pub count: u64,
+    /// Of these, touched by a loss.
+    pub partial: u64,
+    /// Per second of the span.
+    pub per_second: f64,
+    /// Union on the wall, nanoseconds.
+    pub total_ns: u64,
+    /// Request to last lane stopped.
+    pub time_to_stop_ns: Distribution,
+    /// All stopped to work done.
+    pub collect_ns: Distribution,
+    /// Work done to last lane back.
+    pub release_ns: Distribution,
+    /// Request to last lane back.
+    pub pause_ns: Distribution,
+    /// By oldest generation collected.
+    pub by_generation: Vec<Generation>,
+}
+
+/// Collections of one generation.
+#[derive(Clone, Debug, Serialize)]
+pub struct Generation {
+    /// Which.
+    pub generation: u16,
+    /// How many.
+    pub count: u64,
+    /// All stopped to work done.
+    pub collect_ns: Distribution,
+    /// Bytes copied, in total.
+    pub copied_bytes: u64,
+}
+
+/// Productivity, 0 to 1.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Productivity {
+    /// Lane time on a CPU outside pauses / lane time not idle.
+    pub wall: Option<f64>,
+    /// As the runtime counts it: one minus collection time over wall time.
+    pub runtime_view: Option<f64>,
+}
+
+/// Minimum mutator utilisation for one window.
+#[derive(Copy, Clone, Debug, PartialEq, Serialize)]
+pub struct Mmu {
+    /// Window, nanoseconds.
+    pub window_ns: u64,
+    /// Smallest share of any such window that was outside pauses.
+    pub utilization: f64,
+}
+
+/// One memory line.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Level {
+    #[allow(missing_docs)]
+    pub max: u64,
+    #[allow(missing_docs)]
+    pub last: u64,
+    /// Mean over time (each value holds until the next).
+    pub mean: f64,
+}
+
+/// Memory lines.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Memory {
+    /// Resident set as the kernel counts it.
+    pub rss_bytes: Option<Level>,
+    /// Held by the runtime from the system.
+    pub heap_bytes: Option<Level>,
+    /// In allocated blocks.
+    pub blocks_bytes: Option<Level>,
+    /// Live after major collections.
+    pub live_bytes: Option<Level>,
+    /// Largest live seen: what GHC calls residency.
+    pub residency_bytes: Option<Level>,
+    /// Wasted at the ends of blocks.
+    pub slop_bytes: Option<Level>,
+}
+
+/// A lane that stopped last.
+#[derive(Clone, Debug, Serialize)]
+pub struct Straggler {
+    /// Which.
+    pub lane: u16,
+    /// In how many pauses.
+    pub count: u64,
+    /// Time the world waited for it, nanoseconds.
+    pub sum_ns: u64,
+}
+
+/// One cause of waiting, summed up.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CauseSum {
+    /// Why.
+    pub cause: Cause,
+    /// Who took the CPU: a process name.
+    pub who: Option<String>,
+    /// Nanoseconds.
+    pub sum_ns: u64,
+    /// Of everything that was waited for, 0 to 1.
+    pub share: f64,
+}
+
+/// The tracer's own disturbance.
+#[derive(Copy, Clone, Debug, Default, Serialize)]
+pub struct Tracer {
+    /// Time lanes spent writing log buffers, summed over lanes; null without a log.
+    pub write_ns: Option<u64>,
+    /// Longest single write.
+    pub write_max_ns: Option<u64>,
+    /// CPU time of the recorder.
+    pub recorder_cpu_ns: Option<u64>,
+}
+
+/// The kernel side.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct KernelView {
+    /// "tracepoints", "own-switches", …; null without a capture.
+    pub tier: Option<String>,
+    /// Whether its events were used for causes.
+    pub used: bool,
+    /// Why not, or what this tier cannot show.
+    pub notes: Vec<String>,
+    /// Share of arrivals that fall while a thread of the program is on a CPU.
+    pub sanity: Option<f64>,
+    /// Clock: how runtime and kernel times were joined, and the error.
+    pub clock_method: Option<String>,
+    #[allow(missing_docs)]
+    pub clock_error_ns: Option<u64>,
+}
+
+/// A pause with the causes of its waits.
+#[derive(Clone, Debug)]
+pub struct BlamedPause {
+    /// The pause.
+    pub pause: Pause,
+    /// Pieces in time order; they cover every wait, unknown included.
+    pub causes: Vec<CausePiece>,
+}
+
+/// What pictures are drawn from; bounded whatever the length of the stream.
+#[derive(Clone, Debug, Default)]
+pub struct Drawing {
+    /// Worst pause in each slice of time, and how many there were.
+    pub over_time: Vec<PauseSlice>,
+    /// Longest pauses, worst first, with the kernel's states under them.
+    pub worst: Vec<WorstPause>,
+    /// Memory lines, thinned.
+    pub memory: Vec<MemoryLine>,
+    /// Pause durations: upper bound in ns, count.
+    pub histogram: Vec<(u64, u64)>,
+}
+
+/// Pauses of one slice of time.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct PauseSlice {
+    /// Start.
+    pub from: Time,
+    /// End.
+    pub to: Time,
+    /// Pauses that began here.
+    pub count: u64,
+    /// Longest, ns.
+    pub max_ns: u64,
+    /// Sum of times to stop, ns.
+    pub stop_ns: u64,
+    /// Sum of collect, ns.
+    pub collect_ns: u64,
+    /// Sum of release, ns.
+    pub release_ns: u64,
+}
+
+/// A long pause, with thread states.
+#[derive(Clone, Debug)]
+pub struct WorstPause {
+    /// The pause and its causes.
+    pub blamed: BlamedPause,
+    /// For each lane with a known thread: its states during the pause.
+    pub states: Vec<LaneStates>,
+}
+
+/// Kernel states of the thread of one lane.
+#[derive(Clone, Debug)]
+pub struct LaneStates {
+    /// Lane.
+    pub lane: u16,
+    /// Thread.
+    pub tid: u32,
+    /// Spans in order.
+    pub spans: Vec<StateSpan>,
+}
+
+/// One state.
+#[derive(Clone, Debug)]
+pub struct StateSpan {
+    /// Start.
+    pub from: Time,
+    /// End.
+    pub to: Time,
+    /// State.
+    pub state: ThreadState,
+    /// Who had the CPU instead, where known.
+    pub who: Option<String>,
+}
+
+/// State of a kernel thread.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum ThreadState {
+    /// On a CPU.
+    Running,
+    /// Waiting for a CPU.
+    Runnable,
+    /// Asleep.
+    Sleeping,
+    /// Blocked in the kernel.
+    Blocked,
+    /// Not known.
+    Unknown,
+}
+
+/// One memory line, thinned for drawing.
+#[derive(Clone, Debug)]
+pub struct MemoryLine {
+    /// "rss", "heap", "blocks", "live".
+    pub name: &'static str,
+    /// Time and bytes.
+    pub points: Vec<(Time, u64)>,
+}

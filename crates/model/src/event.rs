@@ -1,0 +1,346 @@
+//! The neutral event: what importers make of a runtime's records, of kernel
+//! scheduling records and of the recorder's samples. Small and `Copy`; strings
+//! are [`NameId`]s.
+//!
+//! Owns the vocabulary; refuses anything that only one runtime's folds could
+//! understand: such things stay records in `decode`.
+
+use crate::ids::{Cpu, GreenThread, GroupId, LaneId, Pid, Tid};
+use crate::names::NameId;
+use crate::time::Time;
+
+/// One event on the trace clock.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct Event {
+    /// When.
+    pub time: Time,
+    /// Of which lane; [`LaneId::NONE`] for the process, the kernel, the machine.
+    pub lane: LaneId,
+    /// What.
+    pub body: Body,
+}
+
+/// What happened.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub enum Body {
+    /// Posted by the runtime.
+    Runtime(Runtime),
+    /// Posted by the kernel's scheduler.
+    Sched(Sched),
+    /// Sampled by the recorder.
+    Sample(Sample),
+}
+
+/// Events of a runtime.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub enum Runtime {
+    /// The lane asks all lanes to stop. `parallel`: they will take part.
+    StopRequested {
+        /// All lanes collect, each posts its arrival.
+        parallel: bool,
+    },
+    /// On a follower: it has stopped. On the leader: all have, collection starts.
+    CollectBegin,
+    /// The lane's part of the collection is over.
+    CollectEnd,
+    /// A collector thread of this lane starts or resumes work.
+    WorkBegin,
+    /// It ran out of work.
+    WorkIdle,
+    /// It is finished.
+    WorkEnd,
+    /// The leader holds all lanes, near the end of the collection.
+    GlobalSync,
+    /// A figure. A collection's figures follow each other on its leader,
+    /// [`Counter::Generation`] first.
+    Count(Counter, u64),
+    /// A green thread runs on this lane.
+    ThreadRun(GreenThread),
+    /// It stopped.
+    ThreadStop(GreenThread, StopReason),
+    /// The lane was created.
+    LaneCreated,
+    /// The lane was deleted.
+    LaneDeleted,
+    /// The lane was switched off.
+    LaneDisabled,
+    /// The lane was switched on again.
+    LaneEnabled,
+    /// A kernel thread serves (or may serve) this lane. The tid is of the
+    /// program's own pid namespace.
+    TaskCreated(Tid),
+    /// A concurrent mark starts.
+    ConcurrentMarkBegin,
+    /// It ends.
+    ConcurrentMarkEnd,
+    /// The stop at the end of a concurrent mark starts.
+    ConcurrentSyncBegin,
+    /// It ends.
+    ConcurrentSyncEnd,
+    /// A concurrent sweep starts.
+    ConcurrentSweepBegin,
+    /// It ends.
+    ConcurrentSweepEnd,
+    /// The tracer itself wrote its buffer until this moment, `ns` long.
+    TracerWrote {
+        /// Duration in nanoseconds.
+        ns: u64,
+    },
+}
+
+/// Why a green thread left its lane.
+#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
+pub enum StopReason {
+    /// The runtime wanted the lane: heap check, context switch, yield.
+    Yielded,
+    /// It ended.
+    Finished,
+    /// It is in a foreign call that released the lane.
+    ForeignCall,
+    /// It waits for something (MVar, STM, black hole, I/O).
+    Blocked,
+    /// Something else.
+    Other,
+}
+
+/// Figures that runtimes post.
+#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
+pub enum Counter {
+    /// Oldest generation of the collection that just ended.
+    Generation,
+    /// Bytes it copied.
+    CopiedBytes,
+    /// Slop bytes in the heap.
+    SlopBytes,
+    /// Bytes of free blocks inside held megablocks.
+    FragmentationBytes,
+    /// Threads that took part.
+    GcThreads,
+    /// Most bytes copied by one thread.
+    CopiedMaxBytes,
+    /// Bytes that were balanced between threads.
+    CopiedBalancedBytes,
+    /// Bytes allocated by this lane since the start.
+    AllocatedBytes,
+    /// Heap held from the system.
+    HeapBytes,
+    /// Bytes in allocated blocks.
+    BlocksBytes,
+    /// Live bytes after a major collection.
+    LiveBytes,
+    /// Megabytes held after returning memory.
+    ReturnHeldMib,
+    /// Megabytes needed.
+    ReturnNeededMib,
+    /// Megabytes given back to the system.
+    ReturnedMib,
+    /// Configured generations.
+    Generations,
+    /// Configured allocation area per lane, bytes.
+    NurseryBytes,
+    /// Configured heap limit, bytes (0: none).
+    HeapLimitBytes,
+}
+
+/// State in which a thread left its CPU.
+#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
+pub enum OffState {
+    /// Still runnable: something else got the CPU.
+    Runnable,
+    /// Asleep, interruptible.
+    Sleeping,
+    /// Blocked in the kernel, not interruptible.
+    Uninterruptible,
+    /// Ended.
+    Dead,
+    /// Stopped, traced, parked.
+    Other,
+    /// This tier cannot tell.
+    Unknown,
+}
+
+/// Events of the kernel's scheduler.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub enum Sched {
+    /// `cpu` goes from `prev` to `next`.
+    Switch {
+        /// Where.
+        cpu: Cpu,
+        /// Who left.
+        prev: Tid,
+        /// Whose process that is, where known (0: unknown).
+        prev_pid: Pid,
+        /// In which state.
+        prev_state: OffState,
+        /// Who came.
+        next: Tid,
+        /// Its name.
+        next_name: NameId,
+    },
+    /// The cheap tier: a thread of the program came on a CPU.
+    SwitchIn {
+        /// Where.
+        cpu: Cpu,
+        /// Who.
+        tid: Tid,
+    },
+    /// The cheap tier: a thread of the program left a CPU.
+    SwitchOut {
+        /// Where.
+        cpu: Cpu,
+        /// Who.
+        tid: Tid,
+        /// It would have gone on.
+        preempted: bool,
+    },
+    /// `waker` makes `target` runnable.
+    Waking {
+        /// Who wakes (current on that CPU).
+        waker: Tid,
+        /// Who is woken.
+        target: Tid,
+        /// Where it will wait.
+        target_cpu: Cpu,
+    },
+    /// A runnable thread moves.
+    Migrate {
+        /// Who.
+        tid: Tid,
+        /// To where.
+        to: Cpu,
+    },
+    /// A thread or process was made.
+    Fork {
+        /// By whom.
+        parent: Tid,
+        /// The new one.
+        child: Tid,
+        /// The new one's process; differs from `child` for a thread (0: unknown).
+        child_pid: Pid,
+    },
+    /// A thread ended.
+    Exit {
+        /// Which.
+        tid: Tid,
+    },
+    /// A thread's name (exec or rename).
+    Named {
+        /// Whose.
+        tid: Tid,
+        /// Its name.
+        name: NameId,
+    },
+}
+
+/// What the recorder samples. Counters are cumulative.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub enum Sample {
+    /// Resident set of the program.
+    Rss {
+        /// Bytes.
+        bytes: u64,
+    },
+    /// Quota counters of one control group.
+    Quota {
+        /// Which (index into the manifest's list).
+        group: GroupId,
+        /// Enforcement periods with work.
+        periods: u64,
+        /// Of these, periods in which the quota ran out.
+        throttled: u64,
+        /// Time throttled, summed over CPU run queues, in nanoseconds.
+        throttled_ns: u64,
+    },
+    /// Counters of one thread of the program.
+    Thread {
+        /// Which.
+        tid: Tid,
+        /// Voluntary context switches.
+        voluntary: u64,
+        /// Involuntary context switches.
+        involuntary: u64,
+        /// Minor page faults.
+        minor_faults: u64,
+        /// Major page faults.
+        major_faults: u64,
+        /// User plus system time in nanoseconds (10 ms steps on most kernels).
+        cpu_ns: u64,
+        /// Time spent runnable but not running, in nanoseconds (0: unknown).
+        wait_ns: u64,
+    },
+    /// Time that the host or interrupts took from one CPU, in nanoseconds
+    /// (10 ms steps).
+    CpuStolen {
+        /// Which.
+        cpu: Cpu,
+        /// Steal time.
+        steal_ns: u64,
+        /// Interrupt and soft interrupt time.
+        irq_ns: u64,
+    },
+    /// Memory of one control group, bytes.
+    GroupMemory {
+        /// Which.
+        group: GroupId,
+        /// Bytes charged.
+        bytes: u64,
+    },
+    /// Pressure stall total, microseconds: some task waited for this.
+    Pressure {
+        /// 0 cpu, 1 memory, 2 io.
+        resource: u8,
+        /// Total since boot.
+        total_us: u64,
+    },
+    /// The sampler came back later than it asked for.
+    Late {
+        /// By how much, nanoseconds.
+        ns: u64,
+    },
+}
+
+/// A class of events that a fold may ask for; decoders skip the rest by size.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum Class {
+    /// Requests, arrivals, work, ends of collections and their figures.
+    Collection,
+    /// Heap figures (size, blocks, live, allocated, returned).
+    Heap,
+    /// Lanes created, switched off and on; tasks.
+    Lanes,
+    /// Every run and stop of every green thread.
+    Green,
+    /// Only the first run of a lane after a collection and the last stop
+    /// before one: what release and arrival need, at a fraction of the cost.
+    GreenEdges,
+    /// Concurrent (non-moving) collector phases.
+    Concurrent,
+    /// Gaps in which the tracer wrote its buffers.
+    Tracer,
+}
+
+/// A set of [`Class`]es.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
+pub struct Classes(u32);
+
+impl Classes {
+    /// No class.
+    pub const NONE: Classes = Classes(0);
+    /// Every class.
+    pub const ALL: Classes = Classes(u32::MAX);
+
+    /// The set with `class` added.
+    pub const fn with(self, class: Class) -> Classes {
+        Classes(self.0 | 1 << class as u32)
+    }
+
+    /// The union.
+    pub const fn union(self, other: Classes) -> Classes {
+        Classes(self.0 | other.0)
+    }
+
+    /// Whether `class` is in the set.
+    pub const fn has(self, class: Class) -> bool {
+        self.0 & (1 << class as u32) != 0
+    }
+}

@@ -1,0 +1,23 @@
+//! The vocabulary of rtscope: what every other room talks about.
+//!
+//! Owns the words (time, lanes, events, pauses, findings, losses, the capture
+//! manifest) and their invariants. Refuses I/O, decoding, and any knowledge of
+//! how a particular runtime writes its records.
+#![forbid(unsafe_code)]
+
+pub mod event;
+pub mod finding;
+pub mod ids;
+pub mod loss;
+pub mod manifest;
+pub mod names;
+pub mod pause;
+pub mod time;
+
+pub use event::{Body, Class, Classes, Counter, Event, OffState, Runtime, Sample, Sched, StopReason};
+pub use finding::{Confidence, Evidence, Finding, Remedy, Severity};
+pub use ids::{Cpu, GreenThread, GroupId, LaneId, Pid, Tid};
+pub use loss::{Loss, LossKind};
+pub use names::{NameId, Names};
+pub use pause::{Cause, CausePiece, LanePause, Pause, PauseKind, PauseMode, PauseQuality, ReleaseBasis};
+pub use time::{ClockMap, ClockMethod, LogTime, Time};
