@@ -6,6 +6,7 @@
 //! is left before anything is allocated, and no input may panic.
 #![forbid(unsafe_code)]
 
+pub mod ghc_eventlog;
 pub mod source;
 
 pub use source::ReadAt;

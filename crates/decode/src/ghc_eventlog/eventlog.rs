@@ -1,0 +1,254 @@
+//! A log as a whole: its header, its block index (with buffers that the program
+//! had not written yet), and the way to its events.
+
+use super::error::EventlogError;
+use super::frame::FrameTable;
+use super::header::Header;
+use super::import;
+use super::index::{Block, BlockEnd, Chain, MARKER, Marker, RawLoss, read_full};
+use super::info::Info;
+use super::pool::{LaneBlocks, Pool};
+use super::scan::{Item, Plan};
+use super::stream::Stream;
+use super::tags;
+use super::tally::Losses;
+use crate::source::ReadAt;
+use rtscope_model::{Class, Classes, ClockMap, LossKind};
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+
+/// First bytes read for the header, and the most a header may have.
+const HEADER_FIRST: u64 = 64 << 10;
+const HEADER_MAX: u64 = 16 << 20;
+
+/// A buffer that was copied out of the program's memory before the program
+/// wrote it: an open block marker (size 0) and the events behind it.
+#[derive(Clone)]
+pub struct UnflushedBlock {
+    /// Capability; 65535 for the global buffer.
+    pub cap: u16,
+    /// Stamp of its block marker.
+    pub time: u64,
+    /// Marker and events.
+    pub bytes: Arc<dyn ReadAt>,
+}
+
+impl UnflushedBlock {
+    /// The buffer in `bytes`; `None` where that does not start with a block marker.
+    ///
+    /// # Errors
+    /// What reading the marker gives.
+    pub fn new(bytes: Arc<dyn ReadAt>) -> io::Result<Option<UnflushedBlock>> {
+        let mut head = [0; MARKER];
+        let count = read_full(bytes.as_ref(), &mut head, 0)?;
+        let marker = head.get(..count).and_then(Marker::parse);
+        Ok(marker.map(|Marker { cap, time, .. }| UnflushedBlock { cap, time, bytes }))
+    }
+}
+
+/// An opened log. Holds its index, not its bytes.
+pub struct Eventlog {
+    name: String,
+    header: Header,
+    /// The log, and behind it the unflushed buffers in use.
+    sources: Vec<Arc<dyn ReadAt>>,
+    chain: Chain,
+    unflushed: Vec<UnflushedBlock>,
+    /// Blocks of the log and of the buffers in use.
+    blocks: Vec<Block>,
+    info: Info,
+}
+
+impl Eventlog {
+    /// Opens a log: reads its header, its block markers and its global blocks.
+    /// A log that is cut, damaged or still growing opens as far as it goes.
+    ///
+    /// # Errors
+    /// [`EventlogError`]: nothing at all can be read. A log without a single
+    /// block is [`EventlogError::HeaderOnly`], unless `unflushed` has one.
+    pub fn open(source: Arc<dyn ReadAt>, unflushed: Vec<UnflushedBlock>) -> Result<Eventlog, EventlogError> {
+        let header = read_header(source.as_ref())?;
+        let chain = Chain { resume: header.data_offset(), ..Chain::default() };
+        let mut log = Eventlog {
+            name: "eventlog".to_string(),
+            header,
+            sources: vec![source],
+            chain,
+            unflushed,
+            blocks: Vec::new(),
+            info: Info::default(),
+        };
+        log.refresh()?;
+        if log.blocks.is_empty() && log.chain.losses.is_empty() {
+            return Err(EventlogError::HeaderOnly { position: log.header.data_offset() });
+        }
+        Ok(log)
+    }
+
+    /// The log under the name that its losses shall carry.
+    pub fn named(mut self, name: impl Into<String>) -> Eventlog {
+        self.name = name.into();
+        self
+    }
+
+    /// Takes in blocks that the program has written since; gives how many.
+    ///
+    /// # Errors
+    /// [`EventlogError::Io`].
+    pub fn refresh(&mut self) -> Result<usize, EventlogError> {
+        let before = self.chain.blocks.len();
+        let Some(source) = self.sources.first().cloned() else { return Ok(0) };
+        self.chain.forget_tail();
+        let position = self.chain.resume;
+        self.chain.extend(source.as_ref()).map_err(|source| EventlogError::Io { position, source })?;
+        self.sources.truncate(1);
+        self.combine();
+        self.info = Info::scan(&self.header, &self.blocks, &self.sources);
+        Ok(self.chain.blocks.len().saturating_sub(before))
+    }
+
+    /// What the log says about the program as a whole.
+    pub fn info(&self) -> &Info {
+        &self.info
+    }
+
+    /// Its header.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Its blocks: the log's in its order, then the unflushed ones in use.
+    pub fn blocks(&self) -> &[Block] {
+        &self.blocks
+    }
+
+    /// Whether the log has its end mark: the program ended in good order.
+    pub fn is_complete(&self) -> bool {
+        self.chain.ended
+    }
+
+    /// The events of `classes` in time order, on the trace clock; scans with
+    /// `threads` threads, the caller's among them.
+    pub fn stream(&self, classes: Classes, clock: ClockMap, threads: usize) -> Stream {
+        let lanes = self.lanes();
+        let green = classes.has(Class::Green);
+        let plan = Plan {
+            table: FrameTable::new(&self.header, |tag| import::plan(tag, classes)),
+            classes,
+            sources: self.sources.clone(),
+            step_items: step_items(lanes.len()),
+            edges: classes.has(Class::GreenEdges) && !green,
+            green,
+        };
+        let mut tags: Vec<u16> = self.header.types().iter().map(|event| event.tag).collect();
+        tags.push(tags::BLOCK_MARKER);
+        tags.sort_unstable();
+        tags.dedup();
+        let mut losses = Losses::default();
+        self.chain.losses.iter().cloned().for_each(|loss| losses.push(loss));
+        if let Some(loss) = self.mixed() {
+            losses.push(loss);
+        }
+        Stream::new(Pool::new(plan, lanes, tags), threads.max(1), clock, self.name.clone(), losses, self.chain.ended)
+    }
+
+    fn mixed(&self) -> Option<RawLoss> {
+        let pids = &self.info.pids;
+        (pids.len() > 1).then(|| RawLoss {
+            kind: LossKind::MixedProcesses,
+            count: pids.len() as u64,
+            from: None,
+            to: None,
+            note: format!(
+                "processes {pids:?} wrote into one log: give each its own with -ol, or set GHCRTS for one only"
+            ),
+        })
+    }
+
+    /// Blocks by lane, each lane's in time order.
+    fn lanes(&self) -> Vec<LaneBlocks> {
+        let mut lanes: BTreeMap<u16, Vec<Block>> = BTreeMap::new();
+        for block in &self.blocks {
+            let blocks = lanes.entry(block.cap).or_default();
+            // The log's own order holds; a copied buffer goes where its stamp says.
+            let at = match block.source {
+                0 => blocks.len(),
+                _ => blocks.partition_point(|before| before.t_open <= block.t_open),
+            };
+            blocks.insert(at, *block);
+        }
+        lanes.into_iter().map(|(cap, blocks)| LaneBlocks { cap, blocks }).collect()
+    }
+
+    /// Lays the unflushed buffers beside the log's blocks: a buffer that the log
+    /// has in full is dropped, one that the log has only a part of is used if it
+    /// is longer.
+    fn combine(&mut self) {
+        self.blocks.clone_from(&self.chain.blocks);
+        if self.unflushed.is_empty() {
+            return;
+        }
+        let mut at_stamp: HashMap<(u16, u64), usize> = HashMap::new();
+        for (index, block) in self.blocks.iter().enumerate() {
+            at_stamp.insert((block.cap, block.t_open), index);
+        }
+        for buffer in &self.unflushed {
+            let Ok(len) = buffer.bytes.size() else { continue };
+            let len = u32::try_from(len).unwrap_or(u32::MAX);
+            let Ok(source) = u16::try_from(self.sources.len()) else { break };
+            let (cap, t_open) = (buffer.cap, buffer.time);
+            let block = Block { cap, source, end: BlockEnd::Open, t_open, t_end: 0, offset: 0, len };
+            match at_stamp.get(&(cap, t_open)).and_then(|index| self.blocks.get_mut(*index)) {
+                Some(known) if known.end == BlockEnd::Whole || known.len >= len => continue,
+                Some(known) => *known = block,
+                None => {
+                    at_stamp.insert((cap, t_open), self.blocks.len());
+                    self.blocks.push(block);
+                }
+            }
+            self.sources.push(Arc::clone(&buffer.bytes));
+        }
+    }
+}
+
+/// Items per step such that all lanes' queues together stay small.
+fn step_items(lanes: usize) -> usize {
+    const ALL_LANES: usize = (8 << 20) / size_of::<Item>();
+    (ALL_LANES / lanes.max(1)).clamp(64, 4096)
+}
+
+fn read_header(source: &dyn ReadAt) -> Result<Header, EventlogError> {
+    let io_error = |position| move |source| EventlogError::Io { position, source };
+    let size = source.size().map_err(io_error(0))?;
+    let mut want = HEADER_FIRST;
+    loop {
+        let mut bytes = vec![0; usize::try_from(want.min(size)).unwrap_or(0)];
+        let count = read_full(source, &mut bytes, 0).map_err(io_error(0))?;
+        match Header::parse(bytes.get(..count).unwrap_or_default()) {
+            Err(EventlogError::HeaderCut { .. }) if want < size && want < HEADER_MAX => want *= 4,
+            result => return result,
+        }
+    }
+}
+
+/// Copies a log that comes through a pipe into `file` (an unlinked temporary
+/// file, say), so that it can be opened. A reader that fails ends the copy: what
+/// came until then is kept, and the error is given beside its length.
+pub fn spool(mut from: impl Read, mut file: &File) -> (u64, io::Result<()>) {
+    let mut buffer = vec![0; 64 << 10];
+    let mut copied = 0;
+    loop {
+        let count = match from.read(&mut buffer) {
+            Ok(0) => return (copied, Ok(())),
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return (copied, Err(error)),
+        };
+        if let Err(error) = file.write_all(buffer.get(..count).unwrap_or_default()) {
+            return (copied, Err(error));
+        }
+        copied += count as u64;
+    }
+}

@@ -1,0 +1,139 @@
+//! From GHC's records to the neutral vocabulary: which tags a set of classes
+//! needs, and what each of them means.
+
+use super::record::Record;
+use super::tags::*;
+use rtscope_model::event::Runtime;
+use rtscope_model::{Class, Classes, Counter, GreenThread, LaneId, StopReason, Tid};
+
+/// What the scanner does with a record of some tag.
+pub(super) mod action {
+    /// Count it.
+    pub const SKIP: u8 = 0;
+    /// Account green-thread time; maybe emit.
+    pub const RUN: u8 = 1;
+    pub const STOP: u8 = 2;
+    /// Decode and import.
+    pub const IMPORT: u8 = 3;
+    /// Import, and give out a pending stop first.
+    pub const FLUSH: u8 = 4;
+    /// Import, give out a pending stop first, and let the next run out.
+    pub const EDGE: u8 = 5;
+    /// A block marker inside a block.
+    pub const MARKER: u8 = 6;
+}
+
+/// The class whose folds need `tag`, beside green threads.
+fn class(tag: u16) -> Option<Class> {
+    Some(match tag {
+        GC_START | GC_END | REQUEST_SEQ_GC | REQUEST_PAR_GC | GC_IDLE | GC_WORK | GC_DONE | GC_STATS_GHC
+        | GC_GLOBAL_SYNC => Class::Collection,
+        HEAP_ALLOCATED | HEAP_SIZE | HEAP_LIVE | HEAP_INFO_GHC | MEM_RETURN | BLOCKS_SIZE => Class::Heap,
+        CAP_CREATE | CAP_DELETE | CAP_DISABLE | CAP_ENABLE | TASK_CREATE => Class::Lanes,
+        CONC_MARK_BEGIN | CONC_MARK_END | CONC_SYNC_BEGIN | CONC_SYNC_END | CONC_SWEEP_BEGIN | CONC_SWEEP_END => {
+            Class::Concurrent
+        }
+        _ => return None,
+    })
+}
+
+/// What the scanner does with `tag` when `classes` are asked for.
+pub(super) fn plan(tag: u16, classes: Classes) -> u8 {
+    let edges = classes.has(Class::GreenEdges) && !classes.has(Class::Green);
+    match tag {
+        RUN_THREAD => action::RUN,
+        STOP_THREAD => action::STOP,
+        BLOCK_MARKER => action::MARKER,
+        REQUEST_SEQ_GC | REQUEST_PAR_GC if edges => action::FLUSH,
+        // The leader posts HEAP_ALLOCATED for every capability while it holds
+        // them all: in a sequential collection the only trace on the others.
+        GC_START | GC_END | GC_DONE | HEAP_ALLOCATED if edges => action::EDGE,
+        _ if class(tag).is_some_and(|class| classes.has(class)) => action::IMPORT,
+        _ => action::SKIP,
+    }
+}
+
+/// Hands the events that `record` stands for to `emit`, with the lane they are
+/// about: `lane` is the block's.
+pub(super) fn import(record: &Record<'_>, classes: Classes, lane: LaneId, mut emit: impl FnMut(LaneId, Runtime)) {
+    let wanted = |tag| class(tag).is_some_and(|class| classes.has(class));
+    if let Some(event) = collection(record) {
+        if classes.has(Class::Collection) {
+            emit(lane, event);
+        }
+        return;
+    }
+    match *record {
+        Record::GcStats(stats) => {
+            let count = |counter, value| Runtime::Count(counter, value);
+            emit(lane, count(Counter::Generation, u64::from(stats.generation)));
+            emit(lane, count(Counter::CopiedBytes, stats.copied_bytes));
+            emit(lane, count(Counter::SlopBytes, stats.slop_bytes));
+            emit(lane, count(Counter::FragmentationBytes, stats.fragmentation_bytes));
+            emit(lane, count(Counter::GcThreads, u64::from(stats.threads)));
+            emit(lane, count(Counter::CopiedMaxBytes, stats.copied_max_bytes));
+            if let Some(bytes) = stats.copied_balanced_bytes {
+                emit(lane, count(Counter::CopiedBalancedBytes, bytes));
+            }
+        }
+        Record::HeapAllocated { bytes, .. } if wanted(HEAP_ALLOCATED) => {
+            emit(lane, Runtime::Count(Counter::AllocatedBytes, bytes));
+        }
+        Record::HeapSize { bytes, .. } => emit(lane, Runtime::Count(Counter::HeapBytes, bytes)),
+        Record::HeapLive { bytes, .. } => emit(lane, Runtime::Count(Counter::LiveBytes, bytes)),
+        Record::BlocksSize { bytes, .. } => emit(lane, Runtime::Count(Counter::BlocksBytes, bytes)),
+        Record::HeapInfo(heap) => {
+            emit(lane, Runtime::Count(Counter::Generations, u64::from(heap.generations)));
+            emit(lane, Runtime::Count(Counter::NurseryBytes, heap.nursery_bytes));
+            emit(lane, Runtime::Count(Counter::HeapLimitBytes, heap.limit_bytes));
+        }
+        Record::MemReturn { current, needed, returned, .. } => {
+            emit(lane, Runtime::Count(Counter::ReturnHeldMib, u64::from(current)));
+            emit(lane, Runtime::Count(Counter::ReturnNeededMib, u64::from(needed)));
+            emit(lane, Runtime::Count(Counter::ReturnedMib, u64::from(returned)));
+        }
+        Record::CapCreate { cap } => emit(LaneId(cap), Runtime::LaneCreated),
+        Record::CapDelete { cap } => emit(LaneId(cap), Runtime::LaneDeleted),
+        Record::CapDisable { cap } => emit(LaneId(cap), Runtime::LaneDisabled),
+        Record::CapEnable { cap } => emit(LaneId(cap), Runtime::LaneEnabled),
+        // A kernel thread id has 22 bits; another value can only be damage.
+        Record::TaskCreate { cap, tid, .. } => {
+            if let Ok(tid) = u32::try_from(tid) {
+                emit(LaneId(cap), Runtime::TaskCreated(Tid(tid)));
+            }
+        }
+        Record::ConcMarkBegin => emit(lane, Runtime::ConcurrentMarkBegin),
+        Record::ConcMarkEnd { .. } => emit(lane, Runtime::ConcurrentMarkEnd),
+        Record::ConcSyncBegin => emit(lane, Runtime::ConcurrentSyncBegin),
+        Record::ConcSyncEnd => emit(lane, Runtime::ConcurrentSyncEnd),
+        Record::ConcSweepBegin => emit(lane, Runtime::ConcurrentSweepBegin),
+        Record::ConcSweepEnd => emit(lane, Runtime::ConcurrentSweepEnd),
+        _ => {}
+    }
+}
+
+fn collection(record: &Record<'_>) -> Option<Runtime> {
+    Some(match record {
+        Record::RequestSeqGc => Runtime::StopRequested { parallel: false },
+        Record::RequestParGc => Runtime::StopRequested { parallel: true },
+        Record::GcStart => Runtime::CollectBegin,
+        Record::GcEnd => Runtime::CollectEnd,
+        Record::GcWork => Runtime::WorkBegin,
+        Record::GcIdle => Runtime::WorkIdle,
+        Record::GcDone => Runtime::WorkEnd,
+        Record::GcGlobalSync => Runtime::GlobalSync,
+        _ => return None,
+    })
+}
+
+/// A green thread's stop, by GHC's status.
+pub(super) fn stopped(thread: u32, status: u16) -> Runtime {
+    let reason = match status {
+        1..=3 => StopReason::Yielded,
+        5 => StopReason::Finished,
+        6 | 16 | 17 => StopReason::ForeignCall,
+        4 | 7..=15 | 18 | 20 | 21 => StopReason::Blocked,
+        _ => StopReason::Other,
+    };
+    Runtime::ThreadStop(GreenThread(thread), reason)
+}

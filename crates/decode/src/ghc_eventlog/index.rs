@@ -1,0 +1,304 @@
+//! The block index: which bytes belong to which capability and which time.
+//! Walks the chain of block markers without decoding events, and finds its way
+//! again behind damage. Refuses to look inside blocks, except for a marker that
+//! should not be there.
+
+use crate::source::ReadAt;
+use rtscope_model::LossKind;
+use std::io;
+
+/// Bytes of a block marker, tag and time included.
+pub(super) const MARKER: usize = 24;
+/// Capability number of the global buffer.
+pub(super) const GLOBAL: u16 = u16::MAX;
+/// Largest block taken on its own word: the runtime's buffers have 2 MiB.
+const BLOCK_MAX: u64 = 16 << 20;
+/// Capability numbers above this are not believed while searching for a marker.
+const CAP_MAX: u16 = 1024;
+
+/// One block.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct Block {
+    /// Capability; 65535 for the global buffer.
+    pub cap: u16,
+    /// Which source holds it: 0 the log, else one of the unflushed buffers.
+    pub(super) source: u16,
+    /// Whether it ends where its marker says.
+    pub(super) end: BlockEnd,
+    /// When its buffer was opened.
+    pub t_open: u64,
+    /// When its buffer was closed; 0 where it was not.
+    pub t_end: u64,
+    /// Where its marker starts, bytes from the start of its source.
+    pub offset: u64,
+    /// Bytes that are there, marker included.
+    pub len: u32,
+}
+
+impl Block {
+    /// No bytes at all.
+    pub(super) const NONE: Block =
+        Block { cap: GLOBAL, source: 0, end: BlockEnd::Open, t_open: 0, t_end: 0, offset: 0, len: 0 };
+}
+
+/// How a block ends.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub(super) enum BlockEnd {
+    /// Where its marker says.
+    Whole,
+    /// The source ends inside it; so many bytes are missing.
+    Cut(u32),
+    /// It was never closed: a copied buffer, or the marker's size is unusable.
+    Open,
+}
+
+/// A marker as it stands in the bytes.
+#[derive(Copy, Clone, Debug)]
+pub(super) struct Marker {
+    pub(super) time: u64,
+    pub(super) size: u32,
+    pub(super) end_time: u64,
+    pub(super) cap: u16,
+}
+
+impl Marker {
+    pub(super) fn parse(bytes: &[u8]) -> Option<Marker> {
+        let head = bytes.first_chunk::<MARKER>()?;
+        let mut fields = super::fields::Fields::new(head);
+        if fields.u16()? != super::tags::BLOCK_MARKER {
+            return None;
+        }
+        Some(Marker { time: fields.u64()?, size: fields.u32()?, end_time: fields.u64()?, cap: fields.u16()? })
+    }
+
+    /// Closed, and nothing in it contradicts itself.
+    fn is_closed(&self) -> bool {
+        self.size as usize >= MARKER && self.end_time >= self.time && self.end_time != 0 && self.has_cap()
+    }
+
+    /// Opened and never closed.
+    fn is_open(&self) -> bool {
+        self.size == 0 && self.end_time == 0 && self.has_cap()
+    }
+
+    fn has_cap(&self) -> bool {
+        self.cap == GLOBAL || self.cap < CAP_MAX
+    }
+}
+
+/// A loss on the log's own clock.
+#[derive(Clone, Debug)]
+pub(super) struct RawLoss {
+    pub(super) kind: LossKind,
+    pub(super) count: u64,
+    pub(super) from: Option<u64>,
+    pub(super) to: Option<u64>,
+    pub(super) note: String,
+}
+
+/// What a walk over the chain found.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Chain {
+    pub(super) blocks: Vec<Block>,
+    pub(super) losses: Vec<RawLoss>,
+    /// Where the walk can go on when the source has grown.
+    pub(super) resume: u64,
+    /// The end-of-data mark was seen.
+    pub(super) ended: bool,
+}
+
+/// A walk over one source.
+pub(super) struct Walk<'a> {
+    source: &'a dyn ReadAt,
+    size: u64,
+    chain: &'a mut Chain,
+}
+
+impl Chain {
+    /// Takes back what the end of the source decided when it was read last: it
+    /// may have grown since.
+    pub(super) fn forget_tail(&mut self) {
+        let resume = self.resume;
+        self.blocks.retain(|block| block.offset < resume);
+        self.losses.retain(|loss| loss.kind != LossKind::Truncated);
+    }
+
+    /// Extends the index with what lies in `source` from `self.resume` on.
+    pub(super) fn extend(&mut self, source: &dyn ReadAt) -> io::Result<()> {
+        let size = source.size()?;
+        Walk { source, size, chain: self }.run()
+    }
+}
+
+impl Walk<'_> {
+    fn run(&mut self) -> io::Result<()> {
+        let mut at = self.chain.resume;
+        while at < self.size {
+            self.chain.resume = at;
+            at = self.step(at)?;
+        }
+        if self.chain.blocks.last().is_none_or(|block| block.end == BlockEnd::Whole) {
+            self.chain.resume = at.min(self.size);
+        }
+        Ok(())
+    }
+
+    /// Takes in what stands at `at`; gives where to go on.
+    fn step(&mut self, at: u64) -> io::Result<u64> {
+        let mut head = [0; MARKER];
+        let count = read_full(self.source, &mut head, at)?;
+        let head = head.get(..count).unwrap_or_default();
+        if head.starts_with(&[0xff, 0xff]) && (count == 2 || self.chain.blocks.last().is_some()) {
+            return self.after_end_mark(at);
+        }
+        match Marker::parse(head) {
+            Some(marker) if marker.is_closed() => self.closed(at, marker),
+            Some(marker) if marker.is_open() => self.open(at, marker),
+            Some(_) => self.damaged(at, "a block marker that contradicts itself"),
+            None if count < MARKER && b"\x00\x12".starts_with(head.get(..2).unwrap_or(head)) => {
+                self.lose(LossKind::Truncated, at, self.size, "the log ends inside a block marker");
+                Ok(self.size)
+            }
+            None => self.damaged(at, "no block marker where one belongs"),
+        }
+    }
+
+    fn after_end_mark(&mut self, at: u64) -> io::Result<u64> {
+        self.chain.ended = true;
+        let behind = at + 2;
+        if behind >= self.size {
+            return Ok(self.size);
+        }
+        match self.search(behind, self.size)? {
+            Some(next) => {
+                self.chain.ended = false;
+                self.lose(LossKind::Damaged, behind, next, "no block marker behind an end-of-data mark");
+                Ok(next)
+            }
+            None => Ok(self.size),
+        }
+    }
+
+    fn closed(&mut self, at: u64, marker: Marker) -> io::Result<u64> {
+        let end = at + u64::from(marker.size);
+        if end > self.size {
+            let believable = u64::from(marker.size) <= BLOCK_MAX;
+            if let Some(next) = self.search(at + MARKER as u64, self.size)? {
+                self.lose(LossKind::Damaged, at, at + MARKER as u64, "a block's size reaches over the next block");
+                return Ok(self.add(at, next, BlockEnd::Open, marker));
+            }
+            let missing = u32::try_from(end - self.size).unwrap_or(u32::MAX);
+            if !believable {
+                self.lose(LossKind::Damaged, at, at + MARKER as u64, "a block's size is beyond any block");
+            }
+            let how = if believable { BlockEnd::Cut(missing) } else { BlockEnd::Open };
+            return Ok(self.add(at, self.size, how, marker));
+        }
+        if !self.may_follow(end)?
+            && let Some(next) = self.search(at + MARKER as u64, end)?
+        {
+            self.lose(LossKind::Damaged, at, at + MARKER as u64, "a block's size reaches over the next block");
+            return Ok(self.add(at, next, BlockEnd::Open, marker));
+        }
+        Ok(self.add(at, end, BlockEnd::Whole, marker))
+    }
+
+    fn open(&mut self, at: u64, marker: Marker) -> io::Result<u64> {
+        let next = self.search(at + MARKER as u64, self.size)?;
+        if next.is_some() {
+            self.lose(LossKind::Damaged, at, at + MARKER as u64, "a block that was never closed");
+        }
+        Ok(self.add(at, next.unwrap_or(self.size), BlockEnd::Open, marker))
+    }
+
+    fn damaged(&mut self, at: u64, what: &str) -> io::Result<u64> {
+        let next = self.search(at + 1, self.size)?.unwrap_or(self.size);
+        if self.chain.blocks.is_empty() && next == self.size {
+            let note = "the log holds events outside any block (GHC 6.12 or 7.0, or another producer): \
+                        which capability they belong to is not known; record with GHC 7.2 or later";
+            self.lose(LossKind::Damaged, at, next, note);
+        } else {
+            self.lose(LossKind::Damaged, at, next, what);
+        }
+        Ok(next)
+    }
+
+    /// Whether what stands at `at` may stand behind a block.
+    fn may_follow(&self, at: u64) -> io::Result<bool> {
+        let mut head = [0; MARKER];
+        let count = read_full(self.source, &mut head, at)?;
+        let head = head.get(..count).unwrap_or_default();
+        Ok(count < MARKER || head.starts_with(&[0xff, 0xff]) || sane(head).is_some())
+    }
+
+    /// The next sane marker in `[from, to)` that a sane one, or the end, follows.
+    fn search(&self, from: u64, to: u64) -> io::Result<Option<u64>> {
+        let mut window = vec![0; 64 << 10];
+        let mut at = from;
+        while at < to {
+            let count = read_full(self.source, &mut window, at)?;
+            let bytes = window.get(..count).unwrap_or_default();
+            for found in memchr::memmem::find_iter(bytes, b"\x00\x12") {
+                let position = at + found as u64;
+                if position >= to {
+                    return Ok(None);
+                }
+                if let Some(marker) = bytes.get(found..).and_then(sane)
+                    && (marker.size == 0 || self.chains(position, marker)?)
+                {
+                    return Ok(Some(position));
+                }
+            }
+            if count < window.len() {
+                return Ok(None);
+            }
+            at += (count - MARKER + 1) as u64;
+        }
+        Ok(None)
+    }
+
+    fn chains(&self, at: u64, marker: Marker) -> io::Result<bool> {
+        let end = at + u64::from(marker.size);
+        Ok(end > self.size || self.may_follow(end)?)
+    }
+
+    fn add(&mut self, offset: u64, end: u64, how: BlockEnd, marker: Marker) -> u64 {
+        // A block of 4 GiB or more can only come from a damaged size.
+        let len = u32::try_from(end - offset).unwrap_or(u32::MAX);
+        let Marker { time: t_open, end_time: t_end, cap, .. } = marker;
+        for loss in self.chain.losses.iter_mut().filter(|loss| loss.kind == LossKind::Damaged && loss.to.is_none()) {
+            loss.to = Some(t_end.max(t_open));
+        }
+        self.chain.blocks.push(Block { cap, source: 0, end: how, t_open, t_end, offset, len });
+        offset + u64::from(len)
+    }
+
+    fn lose(&mut self, kind: LossKind, from: u64, to: u64, what: &str) {
+        let note = format!("{what}: bytes {from} to {to} of the log");
+        let since = self.chain.blocks.last().map(|block| block.t_open);
+        let count = if kind == LossKind::Truncated { 0 } else { to - from };
+        self.chain.losses.push(RawLoss { kind, count, from: since, to: None, note });
+    }
+}
+
+/// A marker that can be believed without knowing what stands before it.
+fn sane(bytes: &[u8]) -> Option<Marker> {
+    const CENTURY_NS: u64 = 3_200_000_000_000_000_000;
+    let marker = Marker::parse(bytes)?;
+    let closed = marker.is_closed() && u64::from(marker.size) <= BLOCK_MAX && marker.end_time < CENTURY_NS;
+    (closed || marker.is_open() && marker.time < CENTURY_NS).then_some(marker)
+}
+
+/// Reads until `buffer` is full or the source ends.
+pub(super) fn read_full(source: &dyn ReadAt, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut filled = 0;
+    while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match source.read_at(rest, offset + filled as u64) {
+            Ok(0) => break,
+            Ok(count) => filled += count.min(rest.len()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}

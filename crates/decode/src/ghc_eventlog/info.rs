@@ -1,0 +1,154 @@
+//! What a log says about the program as a whole: read from the global buffer's
+//! blocks in front of the stream, so that it is known before the first event.
+
+use super::frame::{Next, RecordReader};
+use super::header::Header;
+use super::index::{Block, GLOBAL, MARKER, read_full};
+use super::record::{HeapInfo, Record};
+use crate::source::ReadAt;
+use rtscope_model::{LaneId, LogTime};
+use std::sync::Arc;
+
+/// A pairing of the log's clock with `CLOCK_REALTIME`, as the runtime took it.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct WallClock {
+    /// The log's clock.
+    pub log: LogTime,
+    /// Nanoseconds since 1970 (the runtime's own resolution is 1 us up to 9.x).
+    pub realtime_ns: u64,
+}
+
+/// A kernel thread that may serve a capability (tag 55).
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct Task {
+    /// When it was created.
+    pub time: LogTime,
+    /// Its capability then.
+    pub lane: LaneId,
+    /// Its id in the program's own pid namespace.
+    pub tid: u32,
+    /// The runtime's opaque and reused number for it.
+    pub task: u64,
+}
+
+/// What a log says about the program as a whole. A field that the log does not
+/// hold is `None` or empty.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Info {
+    /// "GHC-9.10.3 rts_thr", as written.
+    pub rts_identifier: Option<String>,
+    /// "9.10.3".
+    pub version: Option<String>,
+    /// "thr", "thr_l", "" for the plain way.
+    pub way: Option<String>,
+    /// Program name and arguments, the runtime's flags among them.
+    pub args: Vec<String>,
+    /// In the program's own pid namespace.
+    pub pid: Option<u32>,
+    /// Of its parent.
+    pub ppid: Option<u32>,
+    /// Every pid that wrote into this log; more than one: mixed processes.
+    pub pids: Vec<u32>,
+    /// First pairing of clocks.
+    pub wall_clock: Option<WallClock>,
+    /// Heap parameters.
+    pub heap: Option<HeapInfo>,
+    /// Capabilities seen: one more than the highest number.
+    pub n_caps: u16,
+    /// Kernel threads created, in the log's order; the first 65536.
+    pub tasks: Vec<Task>,
+    /// Class s (scheduler) was on.
+    pub has_scheduler: bool,
+    /// Class g (collections) was on.
+    pub has_collections: bool,
+}
+
+const TASKS_MAX: usize = 1 << 16;
+const WINDOW: usize = 64 << 10;
+
+impl Info {
+    /// Reads the global blocks among `blocks`.
+    pub(super) fn scan(header: &Header, blocks: &[Block], sources: &[Arc<dyn ReadAt>]) -> Info {
+        let mut info = Info::default();
+        let mut window = vec![0; WINDOW];
+        for block in blocks {
+            if block.cap != GLOBAL {
+                info.n_caps = info.n_caps.max(block.cap.saturating_add(1));
+            } else if let Some(source) = sources.get(usize::from(block.source)) {
+                info.global(header, block, source.as_ref(), &mut window);
+            }
+        }
+        info
+    }
+
+    /// Damage inside the block ends it: the stream reports it.
+    fn global(&mut self, header: &Header, block: &Block, source: &dyn ReadAt, window: &mut [u8]) {
+        let mut reader = RecordReader::new(header);
+        let end = block.offset + u64::from(block.len);
+        let mut at = block.offset + MARKER as u64;
+        loop {
+            match reader.next() {
+                Next::Record(time, record) => self.record(time, &record),
+                Next::End | Next::Undeclared { .. } => return,
+                Next::NeedMore if at >= end => return,
+                Next::NeedMore => {
+                    let want = usize::try_from(end - at).unwrap_or(usize::MAX).min(window.len());
+                    let buffer = window.get_mut(..want).unwrap_or_default();
+                    let Ok(got) = read_full(source, buffer, at) else { return };
+                    reader.push(buffer.get(..got).unwrap_or_default());
+                    at += got as u64;
+                    if got < want || at >= end {
+                        reader.finish();
+                        at = end;
+                    }
+                }
+            }
+        }
+    }
+
+    fn record(&mut self, time: LogTime, record: &Record<'_>) {
+        match *record {
+            Record::RtsIdentifier { text, .. } if self.rts_identifier.is_none() => self.identify(text),
+            Record::ProgramArgs { args, .. } if self.args.is_empty() => self.args = args.iter().map(lossy).collect(),
+            Record::OsProcessPid { pid, .. } => {
+                self.pid.get_or_insert(pid);
+                if !self.pids.contains(&pid) && self.pids.len() < 64 {
+                    self.pids.push(pid);
+                }
+            }
+            Record::OsProcessPpid { ppid, .. } => {
+                self.ppid.get_or_insert(ppid);
+            }
+            Record::WallClockTime { unix_seconds, nanoseconds, .. } => {
+                let seconds_ns = unix_seconds.saturating_mul(1_000_000_000);
+                let realtime_ns = seconds_ns.saturating_add(u64::from(nanoseconds));
+                self.wall_clock.get_or_insert(WallClock { log: time, realtime_ns });
+            }
+            Record::HeapInfo(heap) => {
+                self.has_collections = true;
+                self.heap.get_or_insert(heap);
+            }
+            Record::CapCreate { cap } if cap < 4096 => self.n_caps = self.n_caps.max(cap + 1),
+            Record::TaskCreate { task, cap, tid } => {
+                self.has_scheduler = true;
+                if let (Ok(tid), true) = (u32::try_from(tid), self.tasks.len() < TASKS_MAX) {
+                    self.tasks.push(Task { time, lane: LaneId(cap), tid, task });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn identify(&mut self, text: &[u8]) {
+        let text = lossy(text);
+        let mut words = text.split_whitespace();
+        self.version = words.next().and_then(|word| word.strip_prefix("GHC-")).map(str::to_string);
+        let way = words.next().and_then(|word| word.strip_prefix("rts"));
+        self.way = way.map(|way| way.trim_start_matches('_').to_string());
+        self.rts_identifier = Some(text);
+    }
+}
+
+fn lossy(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).into_owned()
+}

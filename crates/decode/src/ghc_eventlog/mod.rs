@@ -1,0 +1,35 @@
+//! GHC eventlogs, 7.2 to 9.14, by the sizes that each log's own header declares.
+//!
+//! Owns the format: header, framing, blocks, records, and the importer that
+//! turns records into [`rtscope_model::Event`]. Refuses to analyse: a pause is
+//! made elsewhere. Source: the runtime's `rts/eventlog/EventLog.c`, `rts/Trace.c`
+//! and `rts/Stats.c`, read at 9.0, 9.6 and 9.10.
+//!
+//! [`Eventlog::open`] indexes a log, [`Eventlog::stream`] gives its events in
+//! time order in bounded memory, [`Stream::tally`] says what was counted and
+//! lost. [`RecordReader`] gives the raw records of any piece of a log.
+
+mod error;
+mod eventlog;
+mod fields;
+mod frame;
+mod header;
+mod import;
+mod index;
+mod info;
+mod pool;
+mod record;
+mod scan;
+mod stream;
+pub mod tags;
+mod tally;
+
+pub use error::EventlogError;
+pub use eventlog::{Eventlog, UnflushedBlock, spool};
+pub use frame::{Next, RecordReader};
+pub use header::{EventType, Header, Size};
+pub use index::Block;
+pub use info::{Info, Task, WallClock};
+pub use record::{GcStats, HeapInfo, Ids, Record, Texts};
+pub use stream::Stream;
+pub use tally::{LaneTally, Tally};

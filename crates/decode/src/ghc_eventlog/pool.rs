@@ -1,0 +1,366 @@
+//! Who scans which block when. Blocks are started in the order in which the
+//! merge will need them, by any worker, several of one lane at a time; what
+//! they give is queued per block, and a block whose queue would grow beyond the
+//! budget is parked. The reader of the stream works too while it waits.
+//!
+//! Progress: the block that the reader waits for may always take a step while
+//! its queue is empty, whatever the budget.
+
+use super::index::Block;
+use super::scan::{BlockScan, Item, Leaves, Plan, Scratch, Step};
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Items queued ahead of the reader in all, beyond one step per lane.
+const BUDGET_ITEMS: usize = (8 << 20) / size_of::<Item>();
+/// Blocks started and not yet read to their end, beyond one per lane.
+const BUDGET_BLOCKS: usize = 512;
+
+/// Blocks of one lane, in time order.
+pub(super) struct LaneBlocks {
+    pub(super) cap: u16,
+    pub(super) blocks: Vec<Block>,
+}
+
+impl LaneBlocks {
+    fn wrote_ns(&self, seq: usize) -> Option<u64> {
+        let before = self.blocks.get(seq.checked_sub(1)?)?;
+        let this = self.blocks.get(seq)?;
+        (before.t_end != 0).then(|| this.t_open.checked_sub(before.t_end)).flatten()
+    }
+
+    /// No event of block `seq` is expected before this moment.
+    pub(super) fn bound(&self, seq: usize) -> Option<u64> {
+        let open = self.blocks.get(seq)?.t_open;
+        let before = seq.checked_sub(1).and_then(|seq| self.blocks.get(seq)).map_or(0, |block| block.t_end);
+        Some(if before == 0 { open } else { open.min(before) })
+    }
+}
+
+/// A block of a lane.
+#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd)]
+struct Place {
+    lane: u16,
+    seq: u32,
+}
+
+enum Work {
+    Running,
+    Parked(Box<BlockScan>),
+    Done(Leaves),
+}
+
+struct Slot {
+    chunks: VecDeque<Vec<Item>>,
+    work: Work,
+    rank: u64,
+}
+
+#[derive(Default)]
+struct Queue {
+    /// Sequence number of the first slot.
+    first: u32,
+    slots: VecDeque<Slot>,
+}
+
+impl Queue {
+    fn next_seq(&self) -> u32 {
+        self.first + self.slots.len() as u32
+    }
+
+    fn slot(&mut self, seq: u32) -> Option<&mut Slot> {
+        self.slots.get_mut(seq.checked_sub(self.first)? as usize)
+    }
+}
+
+struct State {
+    queues: Vec<Queue>,
+    /// Next of [`Pool::order`] to start.
+    next: usize,
+    parked: BTreeSet<(u64, Place)>,
+    queued: usize,
+    active: usize,
+    wanted: Option<u16>,
+    reader_waits: bool,
+    idle: usize,
+    stopping: bool,
+    counts: Vec<u64>,
+}
+
+/// See the module.
+pub(super) struct Pool {
+    pub(super) plan: Plan,
+    pub(super) lanes: Vec<LaneBlocks>,
+    /// Tags whose counts are gathered.
+    tags: Vec<u16>,
+    order: Vec<Place>,
+    state: Mutex<State>,
+    work: Condvar,
+    ready: Condvar,
+}
+
+enum Job {
+    Start(Place),
+    Resume(Place, Box<BlockScan>),
+}
+
+/// What the reader gets at once.
+pub(super) struct Chunk {
+    pub(super) items: Vec<Item>,
+    /// The block ended with these items.
+    pub(super) end: Option<Leaves>,
+}
+
+impl Pool {
+    pub(super) fn new(plan: Plan, lanes: Vec<LaneBlocks>, tags: Vec<u16>) -> Pool {
+        let queues = lanes.iter().map(|_| Queue::default()).collect();
+        let order = merge_order(&lanes);
+        let counts = vec![0; tags.len()];
+        let state = State {
+            queues,
+            next: 0,
+            parked: BTreeSet::new(),
+            queued: 0,
+            active: 0,
+            wanted: None,
+            reader_waits: false,
+            idle: 0,
+            stopping: false,
+            counts,
+        };
+        Pool { plan, lanes, tags, order, state: Mutex::new(state), work: Condvar::new(), ready: Condvar::new() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells the workers to end.
+    pub(super) fn stop(&self) {
+        self.lock().stopping = true;
+        self.work.notify_all();
+    }
+
+    /// Records by tag so far.
+    pub(super) fn counts(&self) -> Vec<(u16, u64)> {
+        self.tags.iter().copied().zip(self.lock().counts.iter().copied()).collect()
+    }
+
+    /// A worker's life.
+    pub(super) fn worker(&self) {
+        let mut scratch = Scratch::new();
+        let mut state = self.lock();
+        while !state.stopping {
+            if let Some(job) = self.pick(&mut state) {
+                drop(state);
+                self.run(job, &mut scratch);
+                state = self.lock();
+            } else if state.next >= self.order.len() && state.active == 0 {
+                return;
+            } else {
+                state.idle += 1;
+                state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state.idle -= 1;
+            }
+        }
+    }
+
+    fn run(&self, job: Job, scratch: &mut Scratch) {
+        let (place, mut scan) = self.begin(job, scratch);
+        loop {
+            let step = scan.step(&self.plan, scratch);
+            let mut state = self.lock();
+            let full = state.queued >= BUDGET_ITEMS && !state.is_awaited(place);
+            match self.publish(&mut state, place, scan, step, full, scratch) {
+                Some(back) => scan = back,
+                None => return,
+            }
+        }
+    }
+
+    fn begin(&self, job: Job, scratch: &mut Scratch) -> (Place, Box<BlockScan>) {
+        let place = match job {
+            Job::Resume(place, scan) => return (place, scan),
+            Job::Start(place) => place,
+        };
+        let lane = self.lanes.get(usize::from(place.lane));
+        let seq = place.seq as usize;
+        let block = lane.and_then(|lane| lane.blocks.get(seq)).copied().unwrap_or(Block::NONE);
+        let wrote_ns = lane.and_then(|lane| lane.wrote_ns(seq));
+        (place, Box::new(BlockScan::new(block, wrote_ns, &self.plan, &mut scratch.counts)))
+    }
+
+    /// Takes over what a step gave. Gives the scan back if it may go on at once.
+    fn publish(
+        &self,
+        state: &mut State,
+        place: Place,
+        scan: Box<BlockScan>,
+        step: Step,
+        park: bool,
+        scratch: &mut Scratch,
+    ) -> Option<Box<BlockScan>> {
+        for (tag, sum) in self.tags.iter().zip(&mut state.counts) {
+            *sum += std::mem::take(&mut scratch.counts[usize::from(*tag)]);
+        }
+        let stopping = state.stopping;
+        state.queued += scratch.out.len();
+        let slot = state.queues.get_mut(usize::from(place.lane)).and_then(|queue| queue.slot(place.seq))?;
+        if !scratch.out.is_empty() {
+            slot.chunks.push_back(scratch.out.as_slice().into());
+        }
+        let mut back = None;
+        if step == Step::Done {
+            slot.work = Work::Done(scan.into_leaves());
+        } else if park || stopping {
+            let rank = slot.rank;
+            slot.work = Work::Parked(scan);
+            state.parked.insert((rank, place));
+            if state.idle > 0 {
+                self.work.notify_one();
+            }
+        } else {
+            back = Some(scan);
+        }
+        if state.reader_waits {
+            self.ready.notify_one();
+        }
+        back
+    }
+
+    /// What to do next, for a worker or for the waiting reader.
+    fn pick(&self, state: &mut State) -> Option<Job> {
+        if let Some(job) = state.wanted.and_then(|lane| self.pick_wanted(state, lane)) {
+            return Some(job);
+        }
+        if state.queued >= BUDGET_ITEMS {
+            return None;
+        }
+        if let Some((_, place)) = state.parked.pop_first() {
+            return state.unpark(place);
+        }
+        if state.active >= BUDGET_BLOCKS + self.lanes.len() {
+            return None;
+        }
+        while let Some(place) = self.order.get(state.next).copied() {
+            state.next += 1;
+            if state.start(place, state.next as u64) {
+                return Some(Job::Start(place));
+            }
+        }
+        None
+    }
+
+    fn pick_wanted(&self, state: &mut State, lane: u16) -> Option<Job> {
+        let queue = state.queues.get_mut(usize::from(lane))?;
+        let place = Place { lane, seq: queue.first };
+        if let Some(slot) = queue.slots.front() {
+            if !slot.chunks.is_empty() || !matches!(slot.work, Work::Parked(_)) {
+                return None;
+            }
+            let rank = slot.rank;
+            state.parked.remove(&(rank, place));
+            return state.unpark(place);
+        }
+        let exists = self.lanes.get(usize::from(lane)).is_some_and(|lane| (place.seq as usize) < lane.blocks.len());
+        (exists && state.start(place, 0)).then_some(Job::Start(place))
+    }
+
+    /// The next piece of `lane`; works or waits until there is one. `None`
+    /// behind its last block.
+    pub(super) fn next(&self, lane: u16, scratch: &mut Scratch) -> Option<Chunk> {
+        let blocks = self.lanes.get(usize::from(lane))?.blocks.len();
+        let mut state = self.lock();
+        loop {
+            let queue = state.queues.get_mut(usize::from(lane))?;
+            if queue.slots.is_empty() && queue.first as usize >= blocks {
+                return None;
+            }
+            if let Some(chunk) = state.take(lane) {
+                state.wanted = None;
+                if state.idle > 0 {
+                    self.work.notify_one();
+                }
+                return Some(chunk);
+            }
+            state.wanted = Some(lane);
+            if let Some(job) = self.pick(&mut state) {
+                drop(state);
+                let (place, mut scan) = self.begin(job, scratch);
+                let step = scan.step(&self.plan, scratch);
+                state = self.lock();
+                self.publish(&mut state, place, scan, step, true, scratch);
+            } else {
+                state.reader_waits = true;
+                state = self.ready.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state.reader_waits = false;
+            }
+        }
+    }
+}
+
+impl State {
+    /// Opens a slot for `place` unless it was started before.
+    fn start(&mut self, place: Place, rank: u64) -> bool {
+        let Some(queue) = self.queues.get_mut(usize::from(place.lane)) else { return false };
+        if place.seq != queue.next_seq() {
+            return false;
+        }
+        queue.slots.push_back(Slot { chunks: VecDeque::new(), work: Work::Running, rank });
+        self.active += 1;
+        true
+    }
+
+    fn unpark(&mut self, place: Place) -> Option<Job> {
+        let slot = self.queues.get_mut(usize::from(place.lane))?.slot(place.seq)?;
+        match std::mem::replace(&mut slot.work, Work::Running) {
+            Work::Parked(scan) => Some(Job::Resume(place, scan)),
+            other => {
+                slot.work = other;
+                None
+            }
+        }
+    }
+
+    /// Whether the reader cannot go on before `place` gives something.
+    fn is_awaited(&self, place: Place) -> bool {
+        self.wanted == Some(place.lane)
+            && self.queues.get(usize::from(place.lane)).is_some_and(|queue| {
+                queue.first == place.seq && queue.slots.front().is_some_and(|slot| slot.chunks.is_empty())
+            })
+    }
+
+    fn take(&mut self, lane: u16) -> Option<Chunk> {
+        let queue = self.queues.get_mut(usize::from(lane))?;
+        let slot = queue.slots.front_mut()?;
+        let items = slot.chunks.pop_front();
+        let ended = slot.chunks.is_empty() && matches!(slot.work, Work::Done(_));
+        if items.is_none() && !ended {
+            return None;
+        }
+        let items = items.unwrap_or_default();
+        self.queued = self.queued.saturating_sub(items.len());
+        let mut end = None;
+        if ended && let Some(Slot { work: Work::Done(leaves), .. }) = queue.slots.pop_front() {
+            queue.first += 1;
+            self.active = self.active.saturating_sub(1);
+            end = Some(leaves);
+        }
+        Some(Chunk { items, end })
+    }
+}
+
+/// Every block, in the order in which a merge by time needs them. Within a
+/// lane the order of the log holds, whatever its stamps.
+fn merge_order(lanes: &[LaneBlocks]) -> Vec<Place> {
+    let mut keyed = Vec::with_capacity(lanes.iter().map(|lane| lane.blocks.len()).sum());
+    for (index, lane) in lanes.iter().enumerate() {
+        let mut latest = 0;
+        for (seq, block) in lane.blocks.iter().enumerate() {
+            latest = block.t_open.max(latest);
+            keyed.push((latest, Place { lane: index as u16, seq: seq as u32 }));
+        }
+    }
+    keyed.sort_unstable();
+    keyed.into_iter().map(|(_, place)| place).collect()
+}

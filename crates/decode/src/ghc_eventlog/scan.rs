@@ -1,0 +1,413 @@
+//! One block, a window at a time: counts every record, accounts green-thread
+//! time, and keeps what the asked classes need. The hot path of the decoder.
+//!
+//! State that reaches over a block's border (an open run, a stop that waits for
+//! a collection) is left unresolved here and settled by the reader of the lane,
+//! so that blocks can be scanned in any order.
+
+use super::frame::{FrameTable, IPE_MAX, NoFrame, RECORD_HEAD};
+use super::import::{self, action};
+use super::index::{Block, BlockEnd, MARKER, RawLoss, read_full};
+use super::record::Record;
+use crate::source::ReadAt;
+use rtscope_model::event::Runtime;
+use rtscope_model::{Class, Classes, GreenThread, LaneId, LossKind};
+use std::sync::Arc;
+
+/// How many items back a late stamp may be put in its place.
+pub(super) const REORDER: usize = 32;
+/// Behind this many bytes of records no late stamp is expected any more.
+const SETTLED_BYTES: u64 = 4096;
+/// Bytes read at once.
+const WINDOW: usize = 128 << 10;
+/// A stamp may lie this much before its buffer was opened (stamps taken before
+/// a buffer was written and posted after it) …
+const EARLY_NS: u64 = 10_000_000_000;
+/// … and this much behind the moment it was closed.
+const LATE_NS: u64 = 1_000_000_000;
+
+/// One event on the log's clock, before its lane has settled it.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub(super) struct Item {
+    pub(super) time: u64,
+    pub(super) what: Runtime,
+    pub(super) lane: LaneId,
+    pub(super) rule: Rule,
+}
+
+/// What the lane's reader has to settle.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub(super) enum Rule {
+    /// Nothing.
+    Plain,
+    /// The block's first run: only wanted if the block before ended behind a
+    /// collection that no run has followed.
+    IfArmed,
+    /// Not an event: a collection without a stop in this block before it. A
+    /// stop that the block before left pending belongs here.
+    TakePending,
+}
+
+/// A stop that becomes an event only if a collection follows.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub(super) struct Pending {
+    time: u64,
+    thread: u32,
+    status: u16,
+}
+
+impl Pending {
+    pub(super) fn item(self, lane: LaneId) -> Item {
+        let what = import::stopped(self.thread, self.status);
+        Item { time: self.time, what, lane, rule: Rule::Plain }
+    }
+}
+
+/// Puts `item` at its place among the last [`REORDER`] of `items`, behind equals.
+pub(super) fn insert(items: &mut Vec<Item>, item: Item) {
+    let len = items.len();
+    items.push(item);
+    let floor = len.saturating_sub(REORDER);
+    let tail = items.get_mut(floor..).unwrap_or_default();
+    let mut at = tail.len().saturating_sub(1);
+    while let Some([before, after]) = at.checked_sub(1).and_then(|from| tail.get_mut(from..=at)) {
+        if before.time <= after.time {
+            break;
+        }
+        std::mem::swap(before, after);
+        at -= 1;
+    }
+}
+
+/// What every block scan of one stream shares.
+pub(super) struct Plan {
+    pub(super) table: FrameTable,
+    pub(super) classes: Classes,
+    pub(super) sources: Vec<Arc<dyn ReadAt>>,
+    /// Items in one step at most (a little more where one record gives several).
+    pub(super) step_items: usize,
+    /// Green edges are asked for, and not every run and stop.
+    pub(super) edges: bool,
+    pub(super) green: bool,
+}
+
+impl Plan {
+    pub(super) fn tracer(&self) -> bool {
+        self.classes.has(Class::Tracer)
+    }
+}
+
+/// A worker's buffers.
+pub(super) struct Scratch {
+    window: Vec<u8>,
+    pub(super) counts: Box<[u64; 1 << 16]>,
+    pub(super) out: Vec<Item>,
+}
+
+impl Scratch {
+    pub(super) fn new() -> Scratch {
+        let counts = vec![0u64; 1 << 16].into_boxed_slice().try_into();
+        Scratch { window: vec![0; WINDOW], counts: counts.unwrap_or_else(|_| Box::new([0; 1 << 16])), out: Vec::new() }
+    }
+}
+
+/// What a block leaves to the one behind it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Leaves {
+    /// First stop without a run before it in the block.
+    pub(super) first_stop: Option<u64>,
+    /// A run without a stop behind it.
+    pub(super) open_run: Option<u64>,
+    /// Green-thread time inside the block.
+    pub(super) run_ns: u64,
+    /// A collection was seen, or a run: says whether the next run is wanted.
+    pub(super) armed: Option<bool>,
+    /// A stop was seen, or a pending one was given out: what is pending now.
+    pub(super) pending: Option<Option<Pending>>,
+    /// Its last items are far enough from its end that no stamp of the next
+    /// block can belong before them.
+    pub(super) settled: bool,
+    /// First and last stamp.
+    pub(super) span: Option<(u64, u64)>,
+    pub(super) losses: Vec<RawLoss>,
+}
+
+/// How a step ended.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub(super) enum Step {
+    More,
+    Done,
+}
+
+/// One block being scanned.
+pub(super) struct BlockScan {
+    block: Block,
+    lane: LaneId,
+    /// Where to go on, and where the block ends, in its source.
+    at: u64,
+    end: u64,
+    /// Items that a later stamp may still have to be put before.
+    carry: Vec<Item>,
+    last_emitted: u64,
+    last: u64,
+    /// Stamps from `lo` on, `span` wide, are believed.
+    lo: u64,
+    span: u64,
+    strange: u64,
+    strange_at: u64,
+    run_start: Option<u64>,
+    run_seen: bool,
+    want: usize,
+    leaves: Leaves,
+}
+
+impl BlockScan {
+    /// `wrote_ns`: how long the tracer wrote before this block was opened.
+    pub(super) fn new(block: Block, wrote_ns: Option<u64>, plan: &Plan, counts: &mut [u64; 1 << 16]) -> BlockScan {
+        let lo = block.t_open.saturating_sub(EARLY_NS);
+        let hi = if block.t_end == 0 { u64::MAX >> 2 } else { block.t_end.saturating_add(LATE_NS) };
+        let end = block.offset.saturating_add(u64::from(block.len));
+        let mut scan = BlockScan {
+            block,
+            lane: LaneId(block.cap),
+            at: (block.offset + MARKER as u64).min(end),
+            end,
+            carry: Vec::new(),
+            last_emitted: 0,
+            last: block.t_open,
+            lo,
+            span: hi.saturating_sub(lo),
+            strange: 0,
+            strange_at: 0,
+            run_start: None,
+            run_seen: false,
+            want: WINDOW,
+            leaves: Leaves::default(),
+        };
+        if let Some(count) = counts.get_mut(usize::from(super::tags::BLOCK_MARKER)) {
+            *count += 1;
+        }
+        if let Some(ns) = wrote_ns.filter(|_| plan.tracer()) {
+            let what = Runtime::TracerWrote { ns };
+            scan.carry.push(Item { time: block.t_open, what, lane: scan.lane, rule: Rule::Plain });
+            scan.last_emitted = scan.at;
+        }
+        scan
+    }
+
+    /// What the block leaves, once a step said [`Step::Done`].
+    pub(super) fn into_leaves(self) -> Leaves {
+        self.leaves
+    }
+
+    /// Scans one window. What is ready lies in `scratch.out` afterwards.
+    pub(super) fn step(&mut self, plan: &Plan, scratch: &mut Scratch) -> Step {
+        scratch.out.clear();
+        scratch.out.append(&mut self.carry);
+        let left = self.end.saturating_sub(self.at);
+        let want = usize::try_from(left).unwrap_or(usize::MAX).min(self.want);
+        if scratch.window.len() < want {
+            scratch.window.resize(want, 0);
+        }
+        let window = scratch.window.get_mut(..want).unwrap_or_default();
+        let source = plan.sources.get(usize::from(self.block.source));
+        let got = source.map_or(Ok(0), |source| read_full(source.as_ref(), window, self.at));
+        let (got, shrunk) = match got {
+            Ok(got) => (got, got < want),
+            Err(error) => {
+                self.lose(LossKind::Damaged, left, format!("cannot be read ({error})"));
+                (0, true)
+            }
+        };
+        if shrunk && self.leaves.losses.is_empty() {
+            let note = "the log became shorter while it was read; the program may have restarted its log";
+            self.lose(LossKind::Truncated, left.saturating_sub(got as u64), note.to_string());
+        }
+        let bytes = window.get(..got).unwrap_or_default();
+        let whole = shrunk || got as u64 == left;
+        let (used, stop) = self.window(plan, bytes, whole, &mut scratch.counts, &mut scratch.out);
+        self.at += used as u64;
+        let step = self.after(plan, stop, used, got, whole, shrunk);
+        self.publish(step, &mut scratch.out);
+        step
+    }
+
+    fn window(
+        &mut self,
+        plan: &Plan,
+        bytes: &[u8],
+        whole: bool,
+        counts: &mut [u64; 1 << 16],
+        out: &mut Vec<Item>,
+    ) -> (usize, Option<NoFrame>) {
+        let mut at = 0;
+        let (mut last, mut run_start) = (self.last, self.run_start);
+        let mut run_ns = 0u64;
+        let stop = loop {
+            let frame = match plan.table.frame(bytes, at, whole) {
+                Ok(frame) => frame,
+                Err(stop) => break Some(stop),
+            };
+            if frame.time.wrapping_sub(self.lo) > self.span {
+                self.strange += 1;
+                self.strange_at = self.at + at as u64;
+                counts[usize::from(frame.tag)] += 1;
+                at = frame.next;
+                continue;
+            }
+            last = last.max(frame.time);
+            match frame.action {
+                action::SKIP => {}
+                action::RUN => {
+                    run_start = Some(frame.time);
+                    self.run_seen = true;
+                    if plan.green || plan.edges && self.leaves.armed != Some(false) {
+                        self.run(plan, bytes.get(frame.body..frame.next).unwrap_or_default(), frame.time, at, out);
+                    }
+                }
+                action::STOP => {
+                    match run_start.take() {
+                        Some(start) => run_ns += frame.time.saturating_sub(start),
+                        None if !self.run_seen && self.leaves.first_stop.is_none() => {
+                            self.leaves.first_stop = Some(frame.time)
+                        }
+                        None => {}
+                    }
+                    if plan.green || plan.edges {
+                        self.stop(plan, bytes.get(frame.body..frame.next).unwrap_or_default(), frame.time, at, out);
+                    }
+                }
+                action::MARKER => break Some(NoFrame::Undeclared(frame.tag)),
+                other => {
+                    let payload = bytes.get(frame.body..frame.next).unwrap_or_default();
+                    self.import(plan, other, &Record::decode(frame.tag, payload), frame.time, at, out);
+                }
+            }
+            counts[usize::from(frame.tag)] += 1;
+            at = frame.next;
+            if out.len() >= plan.step_items {
+                break None;
+            }
+        };
+        self.last = last;
+        self.run_start = run_start;
+        self.leaves.run_ns += run_ns;
+        (at, stop)
+    }
+
+    fn emit(&mut self, item: Item, at: usize, out: &mut Vec<Item>) {
+        self.last_emitted = self.at + at as u64;
+        insert(out, item);
+    }
+
+    fn run(&mut self, plan: &Plan, payload: &[u8], time: u64, at: usize, out: &mut Vec<Item>) {
+        let Record::RunThread { thread } = Record::decode(super::tags::RUN_THREAD, payload) else { return };
+        let what = Runtime::ThreadRun(GreenThread(thread));
+        let rule = if plan.green || self.leaves.armed.is_some() { Rule::Plain } else { Rule::IfArmed };
+        self.leaves.armed = Some(false);
+        self.emit(Item { time, what, lane: self.lane, rule }, at, out);
+    }
+
+    fn stop(&mut self, plan: &Plan, payload: &[u8], time: u64, at: usize, out: &mut Vec<Item>) {
+        let Record::StopThread { thread, status, .. } = Record::decode(super::tags::STOP_THREAD, payload) else {
+            return;
+        };
+        let pending = Pending { time, thread, status };
+        if plan.green {
+            self.emit(pending.item(self.lane), at, out);
+        } else {
+            self.leaves.pending = Some(Some(pending));
+        }
+    }
+
+    fn import(&mut self, plan: &Plan, action: u8, record: &Record<'_>, time: u64, at: usize, out: &mut Vec<Item>) {
+        if action == action::FLUSH || action == action::EDGE {
+            match self.leaves.pending.replace(None) {
+                Some(Some(pending)) => self.emit(pending.item(self.lane), at, out),
+                Some(None) => {}
+                None => {
+                    let what = Runtime::GlobalSync;
+                    self.emit(Item { time, what, lane: self.lane, rule: Rule::TakePending }, at, out);
+                }
+            }
+        }
+        if action == action::EDGE {
+            self.leaves.armed = Some(true);
+        }
+        let lane = self.lane;
+        import::import(record, plan.classes, lane, |lane, what| {
+            self.emit(Item { time, what, lane, rule: Rule::Plain }, at, out);
+        });
+    }
+
+    /// What follows from where the scan of a window stopped.
+    fn after(
+        &mut self,
+        plan: &Plan,
+        stop: Option<NoFrame>,
+        used: usize,
+        got: usize,
+        whole: bool,
+        shrunk: bool,
+    ) -> Step {
+        let left = self.end.saturating_sub(self.at);
+        match stop {
+            None => return Step::More,
+            Some(NoFrame::Cut) if !whole => {
+                // One record larger than the window: read more at once.
+                self.want = if used == 0 { (got * 2).min(2 * IPE_MAX) } else { WINDOW };
+                if used > 0 || got < 2 * IPE_MAX {
+                    return Step::More;
+                }
+                self.lose(LossKind::Damaged, left, "a record that does not end".to_string());
+            }
+            Some(NoFrame::Cut) if left == 0 || shrunk => {}
+            Some(NoFrame::Cut) if self.block.end == BlockEnd::Whole => {
+                self.lose(LossKind::Damaged, left, "its last record reaches over its end".to_string());
+            }
+            Some(NoFrame::Cut) => {}
+            Some(NoFrame::End) if left <= 2 || self.block.end != BlockEnd::Whole => {}
+            Some(NoFrame::End) => {
+                self.lose(LossKind::Damaged, left, "an end-of-data mark inside the block".to_string());
+            }
+            Some(NoFrame::Undeclared(tag)) => {
+                let what = if plan.table.declares(tag) { "does not belong" } else { "is not declared by the header" };
+                self.lose(LossKind::Damaged, left, format!("tag {tag}, which {what} at byte {}", self.at));
+            }
+        }
+        self.finish();
+        Step::Done
+    }
+
+    fn finish(&mut self) {
+        if let BlockEnd::Cut(missing) = self.block.end {
+            let note =
+                "the log ends inside this block: the program was killed, the disk was full, or the copy is incomplete";
+            self.lose(LossKind::Truncated, u64::from(missing), note.to_string());
+        }
+        if self.strange > 0 {
+            let note = format!("{} records with impossible times, the last at byte {}", self.strange, self.strange_at);
+            self.lose(LossKind::Damaged, self.strange * RECORD_HEAD as u64, note);
+        }
+        self.leaves.open_run = self.run_start;
+        self.leaves.settled = self.at.saturating_sub(self.last_emitted) > SETTLED_BYTES;
+        self.leaves.span = Some((self.block.t_open, self.last));
+    }
+
+    fn lose(&mut self, kind: LossKind, count: u64, what: String) {
+        let Block { cap, offset, len, source, t_end, .. } = self.block;
+        let of = if source == 0 { "the log" } else { "an unflushed buffer" };
+        let whose = if cap == super::index::GLOBAL { "the global buffer".into() } else { format!("capability {cap}") };
+        let note = format!("{what} (block of {whose}, bytes {offset} to {} of {of})", offset + u64::from(len));
+        let to = (t_end != 0).then_some(t_end.max(self.last));
+        self.leaves.losses.push(RawLoss { kind, count, from: Some(self.last), to, note });
+    }
+
+    /// Keeps back what a later stamp may have to be put before.
+    fn publish(&mut self, step: Step, out: &mut Vec<Item>) {
+        if step == Step::More && self.at.saturating_sub(self.last_emitted) <= SETTLED_BYTES {
+            let keep = out.len().saturating_sub(REORDER);
+            self.carry.extend(out.drain(keep..));
+        }
+    }
+}

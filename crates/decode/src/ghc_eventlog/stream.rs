@@ -1,0 +1,276 @@
+//! The events of a whole log in time order: settles what blocks left open for
+//! their lane, merges the lanes, counts. Refuses to sort beyond the reorder
+//! window: a stamp that comes later than that is delivered late and counted.
+
+use super::index::{GLOBAL, RawLoss};
+use super::pool::{Chunk, LaneBlocks, Pool};
+use super::scan::{Item, Leaves, Pending, REORDER, Rule, Scratch, insert};
+use super::tally::{LaneTally, Losses, Tally};
+use rtscope_model::{Body, ClockMap, Event, LaneId, LogTime, LossKind};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+/// Events of a log, by (time, lane, position). Ends its threads when dropped.
+pub struct Stream {
+    pool: Arc<Pool>,
+    workers: Vec<JoinHandle<()>>,
+    scratch: Scratch,
+    lanes: Vec<Lane>,
+    /// Each lane's next time (or a lower bound of it) and index.
+    heap: BinaryHeap<Reverse<(u64, u16)>>,
+    clock: ClockMap,
+    name: String,
+    losses: Losses,
+    ended: bool,
+    latest: u64,
+}
+
+/// One lane's reader.
+struct Lane {
+    id: LaneId,
+    items: Vec<Item>,
+    at: usize,
+    /// Items from here on may still get a predecessor.
+    guard: usize,
+    /// Next block.
+    seq: usize,
+    /// Nothing of block `seq` was taken in yet.
+    between: bool,
+    over: bool,
+    armed: bool,
+    pending: Option<Pending>,
+    open_run: Option<u64>,
+    run_ns: u64,
+    span: Option<(u64, u64)>,
+    bytes: u64,
+    late: Option<(u64, u64, u64)>,
+}
+
+impl Lane {
+    fn new(cap: u16) -> Lane {
+        Lane {
+            id: LaneId(cap),
+            items: Vec::new(),
+            at: 0,
+            guard: 0,
+            seq: 0,
+            between: true,
+            over: false,
+            armed: false,
+            pending: None,
+            open_run: None,
+            run_ns: 0,
+            span: None,
+            bytes: 0,
+            late: None,
+        }
+    }
+
+    fn take_in(&mut self, chunk: Chunk, bytes: u64) -> Vec<RawLoss> {
+        self.items.drain(..self.at);
+        self.at = 0;
+        if self.items.is_empty() && chunk.items.iter().all(|item| item.rule == Rule::Plain) {
+            self.items = chunk.items;
+        } else {
+            for item in chunk.items {
+                self.settle(item);
+            }
+        }
+        self.guard = self.items.len();
+        self.between = chunk.end.is_some();
+        let Some(leaves) = chunk.end else { return Vec::new() };
+        self.seq += 1;
+        self.bytes += bytes;
+        if !leaves.settled {
+            self.guard = self.guard.saturating_sub(REORDER);
+        }
+        self.inherit(leaves)
+    }
+
+    fn settle(&mut self, item: Item) {
+        match item.rule {
+            Rule::Plain => insert(&mut self.items, item),
+            Rule::IfArmed if self.armed => insert(&mut self.items, Item { rule: Rule::Plain, ..item }),
+            Rule::IfArmed => {}
+            Rule::TakePending => {
+                if let Some(pending) = self.pending.take() {
+                    insert(&mut self.items, pending.item(self.id));
+                }
+            }
+        }
+    }
+
+    fn inherit(&mut self, leaves: Leaves) -> Vec<RawLoss> {
+        self.armed = leaves.armed.unwrap_or(self.armed);
+        self.pending = leaves.pending.unwrap_or(self.pending);
+        self.run_ns += leaves.run_ns;
+        if let (Some(start), Some(stop)) = (self.open_run, leaves.first_stop) {
+            self.run_ns += stop.saturating_sub(start);
+            self.open_run = None;
+        }
+        self.open_run = leaves.open_run.or(self.open_run);
+        self.span = match (self.span, leaves.span) {
+            (Some((first, last)), Some((open, end))) => Some((first.min(open), last.max(end))),
+            (before, now) => now.or(before),
+        };
+        leaves.losses
+    }
+
+    /// No event comes before this, if that is known from the next block's marker.
+    fn bound(&self, blocks: &LaneBlocks) -> Option<u64> {
+        if self.between { blocks.bound(self.seq) } else { None }
+    }
+
+    fn take(&mut self) -> Option<Item> {
+        if self.at >= self.guard {
+            return None;
+        }
+        let item = *self.items.get(self.at)?;
+        self.at += 1;
+        Some(item)
+    }
+}
+
+impl Stream {
+    pub(super) fn new(
+        pool: Pool,
+        threads: usize,
+        clock: ClockMap,
+        name: String,
+        losses: Losses,
+        ended: bool,
+    ) -> Stream {
+        let pool = Arc::new(pool);
+        let mut heap = BinaryHeap::with_capacity(pool.lanes.len());
+        for (index, lane) in pool.lanes.iter().enumerate() {
+            heap.push(Reverse((lane.bound(0).unwrap_or(0), index as u16)));
+        }
+        // The reader scans too: one thread fewer than asked for. A thread that
+        // cannot be started is only missing speed.
+        let workers = (1..threads)
+            .filter_map(|number| {
+                let pool = Arc::clone(&pool);
+                let builder = std::thread::Builder::new().name(format!("eventlog-{number}"));
+                builder.spawn(move || pool.worker()).ok()
+            })
+            .collect();
+        let lanes = pool.lanes.iter().map(|lane| Lane::new(lane.cap)).collect();
+        Stream { pool, workers, scratch: Scratch::new(), lanes, heap, clock, name, losses, ended, latest: 0 }
+    }
+
+    /// What was counted so far; everything once the stream has ended.
+    pub fn tally(&self) -> Tally {
+        let time = |stamp: u64| self.clock.convert(LogTime(stamp));
+        let by_tag = self.pool.counts().into_iter().filter(|(_, count)| *count > 0).collect();
+        let spans = || self.lanes.iter().filter_map(|lane| lane.span);
+        let lanes = self.lanes.iter().filter(|lane| lane.id.0 != GLOBAL).filter_map(|lane| {
+            let (first, last) = lane.span?;
+            Some(LaneTally { lane: lane.id, green_run_ns: lane.run_ns, first: time(first), last: time(last) })
+        });
+        Tally {
+            by_tag,
+            bytes: self.lanes.iter().map(|lane| lane.bytes).sum(),
+            lanes: lanes.collect(),
+            first: spans().map(|(first, _)| time(first)).min(),
+            last: spans().map(|(_, last)| time(last)).max(),
+            losses: self.all_losses().convert(&self.name, &self.clock),
+        }
+    }
+
+    fn all_losses(&self) -> Losses {
+        let mut losses = self.losses.clone();
+        for lane in &self.lanes {
+            let Some((count, from, to)) = lane.late else { continue };
+            let note = format!(
+                "capability {}: events with stamps older than the reorder window allows; they were used where they came",
+                lane.id
+            );
+            losses.push(RawLoss { kind: LossKind::OutOfOrder, count, from: Some(from), to: Some(to), note });
+        }
+        if !self.ended && !losses.has(LossKind::Truncated) {
+            let caps = self.lanes.iter().filter(|lane| lane.id.0 != GLOBAL);
+            let from = caps.filter_map(|lane| lane.span).map(|(_, last)| last).min();
+            let note = "the log has no end mark: the program was killed or still runs, and up to 2 MiB of events per \
+                        capability were not written; `rtscope record` saves them"
+                .to_string();
+            losses.push(RawLoss { kind: LossKind::Truncated, count: 0, from, to: None, note });
+        }
+        losses
+    }
+
+    /// Gets more of lane `index`; gives its next time or bound, `None` at its end.
+    fn fill(&mut self, index: u16) -> Option<u64> {
+        let lane = self.lanes.get_mut(usize::from(index))?;
+        let blocks = self.pool.lanes.get(usize::from(index))?;
+        if !lane.over {
+            match self.pool.next(index, &mut self.scratch) {
+                Some(chunk) => {
+                    let bytes = blocks.blocks.get(lane.seq).map_or(0, |block| u64::from(block.len));
+                    lane.take_in(chunk, bytes).into_iter().for_each(|loss| self.losses.push(loss));
+                }
+                None => {
+                    lane.over = true;
+                    lane.guard = lane.items.len();
+                }
+            }
+        } else if lane.at >= lane.items.len() {
+            return None;
+        }
+        let next = lane.items.get(lane.at).map(|item| item.time);
+        next.or_else(|| lane.bound(blocks)).or(Some(self.latest))
+    }
+
+    fn deliver(&mut self, index: u16, item: Item) -> Event {
+        if item.time < self.latest {
+            if let Some(lane) = self.lanes.get_mut(usize::from(index)) {
+                let (count, from, to) = lane.late.unwrap_or((0, item.time, self.latest));
+                lane.late = Some((count + 1, from.min(item.time), to.max(self.latest)));
+            }
+        } else {
+            self.latest = item.time;
+        }
+        Event { time: self.clock.convert(LogTime(item.time)), lane: item.lane, body: Body::Runtime(item.what) }
+    }
+}
+
+impl Iterator for Stream {
+    type Item = Event;
+
+    fn next(&mut self) -> Option<Event> {
+        loop {
+            let Reverse((_, index)) = *self.heap.peek()?;
+            let lane = self.lanes.get_mut(usize::from(index))?;
+            let taken = lane.take();
+            let next = if taken.is_some() {
+                let bound = || self.pool.lanes.get(usize::from(index)).and_then(|blocks| lane.bound(blocks));
+                lane.items.get(lane.at).map(|item| item.time).or_else(bound).or(Some(self.latest))
+            } else {
+                self.fill(index)
+            };
+            if let Some(mut top) = self.heap.peek_mut() {
+                match next {
+                    Some(time) => top.0.0 = time,
+                    None => {
+                        PeekMut::pop(top);
+                    }
+                }
+            }
+            if let Some(item) = taken {
+                return Some(self.deliver(index, item));
+            }
+        }
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.pool.stop();
+        for worker in self.workers.drain(..) {
+            // A worker that panicked has nothing left to say.
+            let _ = worker.join();
+        }
+    }
+}
