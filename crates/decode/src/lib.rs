@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod ghc_eventlog;
+pub mod sched;
 pub mod source;
 
 pub use source::ReadAt;

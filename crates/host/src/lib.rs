@@ -1,1 +1,3 @@
 //! System calls.
+
+pub mod kernel;

@@ -1,0 +1,298 @@
+//! Moves records from the rings to the streams. Owns the thread that does it,
+//! the files and the counters; refuses to interpret a record beyond its size and
+//! its count of losses.
+
+use super::tiers::CpuRing;
+use rtscope_model::{Loss, LossKind, Time};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// Longest time that a record waits in a ring, in nanoseconds.
+const PERIOD_NS: i64 = 200_000_000;
+
+const RECORD_LOST: u32 = 2;
+const RECORD_LOST_SAMPLES: u32 = 13;
+
+/// What the thread has done so far; readable at any time.
+#[derive(Debug, Default)]
+pub struct Counters {
+    /// Records written.
+    pub records: AtomicU64,
+    /// Records that the kernel dropped.
+    pub lost: AtomicU64,
+    /// Bytes written.
+    pub bytes: AtomicU64,
+    losses: Mutex<Vec<Loss>>,
+}
+
+impl Counters {
+    /// What was lost on the way to the streams (not: in the kernel's rings).
+    pub fn losses(&self) -> Vec<Loss> {
+        self.losses.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
+    fn note(&self, loss: Loss) {
+        self.losses.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(loss);
+    }
+}
+
+/// One CPU: its ring and the stream that it goes to.
+#[derive(Debug)]
+pub struct Lane {
+    ring: CpuRing,
+    stream: Stream,
+    /// Whether the kernel can still wake us for it.
+    wakes: bool,
+}
+
+impl Lane {
+    /// Creates the stream `name` below `folder`.
+    pub fn create(ring: CpuRing, folder: &Path, name: &str) -> io::Result<Lane> {
+        let path = folder.join(name);
+        let file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(path)?;
+        let stream = Stream { name: format!("sched/{name}"), file, whole: 0 };
+        Ok(Lane { ring, stream, wakes: true })
+    }
+
+    /// Starts all events of this CPU.
+    pub fn enable(&self) -> io::Result<()> {
+        self.ring.events.iter().try_for_each(super::perf::Event::enable)
+    }
+}
+
+#[derive(Debug)]
+struct Stream {
+    name: String,
+    file: File,
+    /// Size up to the last whole record.
+    whole: u64,
+}
+
+impl Stream {
+    /// Appends whole records, or nothing.
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self.file.write_all(bytes) {
+            Ok(()) => {
+                self.whole += bytes.len() as u64;
+                Ok(())
+            }
+            Err(error) => {
+                // Best effort: a cut record is what the decoder expects anyway.
+                let _ = self.file.set_len(self.whole);
+                Err(error)
+            }
+        }
+    }
+}
+
+/// The state of the drain thread.
+#[derive(Debug)]
+pub struct Drain {
+    lanes: Vec<Lane>,
+    counters: Arc<Counters>,
+    /// Readable when the thread shall end.
+    stop: Arc<OwnedFd>,
+    buffer: Vec<u8>,
+    /// Index into the losses of a failed disk, and what it cost so far.
+    failed: Option<u64>,
+}
+
+impl Drain {
+    /// A drain of `lanes` that ends when `stop` (an eventfd) is written to.
+    pub fn new(lanes: Vec<Lane>, counters: Arc<Counters>, stop: Arc<OwnedFd>) -> Drain {
+        Drain { lanes, counters, stop, buffer: Vec::new(), failed: None }
+    }
+
+    /// Drains until told to stop, then takes what is left and syncs the files.
+    pub fn run(mut self) {
+        while !self.wait() {
+            self.drain_all();
+        }
+        for event in self.lanes.iter().flat_map(|lane| &lane.ring.events) {
+            // Refused only for an event that has ended: nothing to stop then.
+            let _ = event.disable();
+        }
+        self.drain_all();
+        self.count_kernel_losses();
+        self.finish_files();
+    }
+
+    /// Sleeps until a ring is a quarter full or the period is over. True: stop.
+    fn wait(&mut self) -> bool {
+        let mut fds = vec![PollFd::new(&*self.stop, PollFlags::IN)];
+        let polled: Vec<usize> = (0..self.lanes.len()).filter(|index| self.lanes[*index].wakes).collect();
+        for index in &polled {
+            if let Some(first) = self.lanes[*index].ring.events.first() {
+                fds.push(PollFd::new(first, PollFlags::IN));
+            }
+        }
+        let period = Timespec { tv_sec: 0, tv_nsec: PERIOD_NS as _ };
+        if rustix::event::poll(&mut fds, Some(&period)).is_err() {
+            // A signal: drain and come back.
+            return false;
+        }
+        let stop = fds.first().is_some_and(|fd| !fd.revents().is_empty());
+        let ended: Vec<bool> = fds.iter().skip(1).map(|fd| hung_up(fd.revents())).collect();
+        drop(fds);
+        // The event of an ended thread is ready for ever: polling it again would
+        // spin. Its ring may still fill through redirected events; the period
+        // covers that.
+        for (index, _) in polled.iter().zip(ended).filter(|(_, ended)| *ended) {
+            self.lanes[*index].wakes = false;
+        }
+        stop
+    }
+
+    fn drain_all(&mut self) {
+        for index in 0..self.lanes.len() {
+            self.drain_one(index);
+        }
+    }
+
+    fn drain_one(&mut self, index: usize) {
+        let Some(lane) = self.lanes.get_mut(index) else { return };
+        self.buffer.clear();
+        if lane.ring.ring.drain(&mut self.buffer) == 0 {
+            return;
+        }
+        let tally = tally(&self.buffer);
+        self.counters.lost.fetch_add(tally.lost, Ordering::Relaxed);
+        if let Some(dropped) = &mut self.failed {
+            *dropped += tally.records;
+            return;
+        }
+        match lane.stream.append(&self.buffer) {
+            Ok(()) => {
+                self.counters.records.fetch_add(tally.records, Ordering::Relaxed);
+                self.counters.bytes.fetch_add(self.buffer.len() as u64, Ordering::Relaxed);
+            }
+            Err(error) => {
+                self.failed = Some(tally.records);
+                self.counters.note(write_failed(&lane.stream.name, &error));
+            }
+        }
+    }
+
+    /// Losses that no record told of, because the ring stayed full to the end.
+    fn count_kernel_losses(&self) {
+        let events = self.lanes.iter().flat_map(|lane| &lane.ring.events);
+        let lost: u64 = events.filter_map(super::perf::Event::lost).sum();
+        self.counters.lost.fetch_max(lost, Ordering::Relaxed);
+    }
+
+    fn finish_files(&mut self) {
+        if let Some(dropped) = self.failed {
+            let mut losses = self.counters.losses.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            if let Some(loss) = losses.last_mut() {
+                loss.count = dropped;
+                loss.to = Some(now());
+            }
+        }
+        for lane in &self.lanes {
+            // The capture is readable without it; there is nobody to tell.
+            let _ = lane.stream.file.sync_data();
+        }
+    }
+}
+
+fn hung_up(revents: PollFlags) -> bool {
+    revents.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL)
+}
+
+fn write_failed(source: &str, error: &io::Error) -> Loss {
+    let full = matches!(error.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG));
+    Loss {
+        source: source.to_owned(),
+        kind: if full { LossKind::DiskFull } else { LossKind::SourceMissing },
+        count: 0,
+        from: Some(now()),
+        to: None,
+        note: format!(
+            "Kernel records were not written from here on ({error}). Free some space or record to another disk."
+        ),
+    }
+}
+
+/// `CLOCK_MONOTONIC` now.
+fn now() -> Time {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    Time(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
+}
+
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
+struct Tally {
+    records: u64,
+    lost: u64,
+}
+
+/// Counts the records in `bytes` and the losses that they tell of.
+fn tally(mut bytes: &[u8]) -> Tally {
+    let mut tally = Tally::default();
+    while let Some((kind, size)) = header(bytes) {
+        let Some((record, rest)) = bytes.split_at_checked(size) else { break };
+        tally.records += 1;
+        tally.lost += match kind {
+            RECORD_LOST => word(record, 16),
+            RECORD_LOST_SAMPLES => word(record, 8),
+            _ => 0,
+        };
+        bytes = rest;
+    }
+    tally
+}
+
+fn header(bytes: &[u8]) -> Option<(u32, usize)> {
+    let (kind, rest) = bytes.split_first_chunk::<4>()?;
+    let (_misc, rest) = rest.split_first_chunk::<2>()?;
+    let (size, _) = rest.split_first_chunk::<2>()?;
+    let size = usize::from(u16::from_ne_bytes(*size));
+    (size >= 8).then_some((u32::from_ne_bytes(*kind), size))
+}
+
+fn word(record: &[u8], offset: usize) -> u64 {
+    record.get(offset..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u64::from_ne_bytes(*bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(kind: u32, body: &[u64]) -> Vec<u8> {
+        let size = 8 + 8 * body.len() as u16;
+        let mut bytes = [kind.to_ne_bytes().as_slice(), &[0, 0], &size.to_ne_bytes()].concat();
+        bytes.extend(body.iter().flat_map(|word| word.to_ne_bytes()));
+        bytes
+    }
+
+    #[test]
+    fn records_and_losses_are_counted() {
+        let bytes = [record(9, &[1, 2, 3]), record(RECORD_LOST, &[77, 5]), record(RECORD_LOST_SAMPLES, &[2])].concat();
+        assert_eq!(tally(&bytes), Tally { records: 3, lost: 7 });
+    }
+
+    #[test]
+    fn a_size_of_zero_or_behind_the_end_stops_the_count() {
+        assert_eq!(tally(&[0; 64]), Tally::default());
+        let mut bytes = record(9, &[1]);
+        bytes.truncate(12);
+        assert_eq!(tally(&bytes), Tally::default());
+    }
+
+    #[test]
+    fn a_full_disk_keeps_whole_records_only() {
+        let Ok(file) = OpenOptions::new().write(true).open("/dev/full") else {
+            eprintln!("not run: this machine has no /dev/full");
+            return;
+        };
+        let mut stream = Stream { name: "sched/cpu0.perf".into(), file, whole: 0 };
+        let error = stream.append(&record(9, &[1])).unwrap_err();
+        let loss = write_failed(&stream.name, &error);
+        assert_eq!((loss.kind, stream.whole), (LossKind::DiskFull, 0));
+    }
+}

@@ -1,0 +1,197 @@
+//! `perf_event_open` and its descriptors. Owns the attribute layout, the calls
+//! on a descriptor and the words for their refusals; refuses to know which
+//! events a tier wants or what is done with their bytes.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// `PERF_SAMPLE_TID`.
+pub const SAMPLE_TID: u64 = 1 << 1;
+/// `PERF_SAMPLE_TIME`.
+pub const SAMPLE_TIME: u64 = 1 << 2;
+/// `PERF_SAMPLE_CPU`.
+pub const SAMPLE_CPU: u64 = 1 << 7;
+/// `PERF_SAMPLE_RAW`.
+pub const SAMPLE_RAW: u64 = 1 << 10;
+
+const TYPE_SOFTWARE: u32 = 1;
+const TYPE_TRACEPOINT: u32 = 2;
+const COUNT_SW_DUMMY: u64 = 9;
+const FORMAT_LOST: u64 = 1 << 4;
+const FLAG_FD_CLOEXEC: libc::c_ulong = 1 << 3;
+const IOC_ENABLE: libc::c_ulong = 0x2400;
+const IOC_DISABLE: libc::c_ulong = 0x2401;
+const IOC_SET_OUTPUT: libc::c_ulong = 0x2405;
+
+const DISABLED: u64 = 1 << 0;
+const INHERIT: u64 = 1 << 1;
+const EXCLUDE_KERNEL: u64 = 1 << 5;
+const EXCLUDE_HV: u64 = 1 << 6;
+const COMM: u64 = 1 << 9;
+const TASK: u64 = 1 << 13;
+const WATERMARK: u64 = 1 << 14;
+const SAMPLE_ID_ALL: u64 = 1 << 18;
+const COMM_EXEC: u64 = 1 << 24;
+const USE_CLOCKID: u64 = 1 << 25;
+const CONTEXT_SWITCH: u64 = 1 << 26;
+
+/// `struct perf_event_attr`, version 5 (112 bytes), from
+/// `include/uapi/linux/perf_event.h`. Older kernels take it as long as the part
+/// that they do not know is zero, newer ones fill up with zero.
+#[repr(C)]
+#[derive(Copy, Clone, Debug, Default)]
+struct Attr {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample_period: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup_watermark: u32,
+    bp_type: u32,
+    config1: u64,
+    config2: u64,
+    branch_sample_type: u64,
+    sample_regs_user: u64,
+    sample_stack_user: u32,
+    clockid: i32,
+    sample_regs_intr: u64,
+    aux_watermark: u32,
+    sample_max_stack: u16,
+    reserved: u16,
+}
+
+const _: () = assert!(size_of::<Attr>() == 112);
+
+/// What one event shall report.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum What {
+    /// Each hit of the tracepoint with this id, with its raw fields.
+    Tracepoint(u64),
+    /// The tracepoint, and beside it forks, exits and names of all threads.
+    TracepointAndTasks(u64),
+    /// Context switches, forks, exits and names.
+    Switches,
+}
+
+/// Whom it shall watch.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum Scope {
+    /// Every thread on this CPU.
+    Cpu(u16),
+    /// This thread and those that it makes from now on, while on this CPU.
+    ThreadOnCpu(u32, u16),
+}
+
+/// An open perf event; ends with the value.
+#[derive(Debug)]
+pub struct Event {
+    fd: OwnedFd,
+    counts_lost: bool,
+}
+
+impl Event {
+    /// Opens a disabled event with records stamped in `CLOCK_MONOTONIC`.
+    /// `sample_type` must be the same for all events of a ring. A reader that
+    /// sleeps on the ring is woken at `watermark` bytes.
+    pub fn open(what: What, scope: Scope, sample_type: u64, watermark: u32) -> io::Result<Event> {
+        let attr = attr(what, scope, sample_type, watermark);
+        match open(&Attr { read_format: FORMAT_LOST, ..attr }, scope) {
+            // Kernels before 6.0 do not know the count of lost records.
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
+                open(&attr, scope).map(|fd| Event { fd, counts_lost: false })
+            }
+            other => other.map(|fd| Event { fd, counts_lost: true }),
+        }
+    }
+
+    /// Lets the records of this event go into the ring of `ring`, which must
+    /// watch the same CPU.
+    pub fn redirect_to(&self, ring: &Event) -> io::Result<()> {
+        self.ioctl(IOC_SET_OUTPUT, ring.fd.as_raw_fd() as libc::c_ulong)
+    }
+
+    /// Starts it (and the copies that new threads inherited).
+    pub fn enable(&self) -> io::Result<()> {
+        self.ioctl(IOC_ENABLE, 0)
+    }
+
+    /// Stops it.
+    pub fn disable(&self) -> io::Result<()> {
+        self.ioctl(IOC_DISABLE, 0)
+    }
+
+    /// Records of this event that found no room; `None` on kernels before 6.0.
+    pub fn lost(&self) -> Option<u64> {
+        if !self.counts_lost {
+            return None;
+        }
+        let mut file = File::from(self.fd.try_clone().ok()?);
+        let mut words = [0u8; 16];
+        file.read_exact(&mut words).ok()?;
+        let [.., a, b, c, d, e, f, g, h] = words;
+        Some(u64::from_ne_bytes([a, b, c, d, e, f, g, h]))
+    }
+
+    fn ioctl(&self, request: libc::c_ulong, argument: libc::c_ulong) -> io::Result<()> {
+        // SAFETY: the descriptor is open for as long as `self` lives; the three
+        // requests used here take an integer, so the kernel follows no pointer.
+        let outcome = unsafe { libc::ioctl(self.fd.as_raw_fd(), request as _, argument) };
+        if outcome < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+}
+
+impl AsFd for Event {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+fn attr(what: What, scope: Scope, sample_type: u64, watermark: u32) -> Attr {
+    let mut attr = Attr {
+        kind: TYPE_TRACEPOINT,
+        size: size_of::<Attr>() as u32,
+        sample_type,
+        flags: DISABLED | WATERMARK | SAMPLE_ID_ALL | USE_CLOCKID,
+        wakeup_watermark: watermark,
+        clockid: libc::CLOCK_MONOTONIC,
+        ..Attr::default()
+    };
+    let tasks = TASK | COMM | COMM_EXEC;
+    match what {
+        What::Tracepoint(id) => (attr.config, attr.sample_period) = (id, 1),
+        What::TracepointAndTasks(id) => {
+            (attr.config, attr.sample_period) = (id, 1);
+            attr.flags |= tasks;
+        }
+        What::Switches => {
+            (attr.kind, attr.config) = (TYPE_SOFTWARE, COUNT_SW_DUMMY);
+            attr.flags |= tasks | CONTEXT_SWITCH;
+        }
+    }
+    if let Scope::ThreadOnCpu(..) = scope {
+        // Without privilege only user-side events may be opened; the records of
+        // switches come all the same.
+        attr.flags |= INHERIT | EXCLUDE_KERNEL | EXCLUDE_HV;
+    }
+    attr
+}
+
+fn open(attr: &Attr, scope: Scope) -> io::Result<OwnedFd> {
+    let (pid, cpu) = match scope {
+        Scope::Cpu(cpu) => (-1, libc::c_int::from(cpu)),
+        Scope::ThreadOnCpu(tid, cpu) => (tid as libc::pid_t, libc::c_int::from(cpu)),
+    };
+    // SAFETY: `attr` is a live, initialised structure whose `size` field is its
+    // own size; the kernel reads it and keeps no reference.
+    let fd = unsafe {
+        libc::syscall(libc::SYS_perf_event_open, std::ptr::from_ref(attr), pid, cpu, -1 as libc::c_int, FLAG_FD_CLOEXEC)
+    };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call succeeded, so this is a new descriptor that nobody else owns.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd as libc::c_int) })
+}

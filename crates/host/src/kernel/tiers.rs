@@ -1,0 +1,345 @@
+//! The ways to see the kernel's scheduling, from the richest to the cheapest.
+//! Owns what each opens and the sentences about what each lacks; refuses to read
+//! what the rings then hold.
+
+use super::perf::{self, Event, Scope, What};
+use super::ring::Ring;
+use super::tracefs::{self, Description};
+use super::{Options, Target};
+use rtscope_model::Pid;
+use rtscope_model::manifest::Tier;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Tracepoints that are recorded. Forks, exits and names come as records of perf
+/// itself (`task`, `comm`), which tell a thread from a process and are
+/// translated to the recorder's pid namespace.
+const TRACEPOINTS: [&str; 4] = ["sched_switch", "sched_waking", "sched_wakeup_new", "sched_migrate_task"];
+
+const SAMPLE_TYPE: u64 = perf::SAMPLE_TID | perf::SAMPLE_TIME | perf::SAMPLE_CPU;
+
+/// The smallest ring that is worth having.
+const RING_BYTES_MIN: usize = 16 << 10;
+/// Without privilege: half of the kernel's default allowance per CPU, so that a
+/// second recorder of the same user finds room too.
+const RING_BYTES_OWN: usize = 256 << 10;
+/// With privilege: a tenth of a second of the busiest CPU that was measured.
+const RING_BYTES_WIDE: usize = 2 << 20;
+/// All rings together, on machines with many CPUs.
+const RINGS_BYTES_MAX: usize = 128 << 20;
+/// Times that a running process is searched for threads that are not watched yet.
+const RESCANS: usize = 8;
+/// `/proc/self/ns/pid` of a process in the machine's first pid namespace
+/// (`PROC_PID_INIT_INO` of `include/linux/proc_ns.h`).
+const FIRST_PID_NAMESPACE: &str = "pid:[4026531836]";
+
+/// One CPU's events and the ring that they share.
+#[derive(Debug)]
+pub struct CpuRing {
+    /// Which CPU.
+    pub cpu: u16,
+    /// The ring.
+    pub ring: Ring,
+    /// The event that the ring was mapped for, and those redirected to it.
+    pub events: Vec<Event>,
+}
+
+/// An open tier.
+#[derive(Debug, Default)]
+pub struct Opened {
+    /// Which.
+    pub tier: Tier,
+    /// One ring per CPU; none when polling.
+    pub rings: Vec<CpuRing>,
+    /// `sample_type` of all records.
+    pub sample_type: u64,
+    /// The tracepoints in the rings.
+    pub tracepoints: Vec<Description>,
+    /// Sentences about what this tier lacks.
+    pub missing: Vec<String>,
+}
+
+/// Opens the richest tier that is permitted, not above `options.force_tier`.
+pub fn open(root: &Path, options: &Options) -> Opened {
+    let cpus = match online_cpus(root) {
+        Ok(cpus) => cpus,
+        Err(error) => return polling(vec![format!("The list of online CPUs cannot be read ({error}).")]),
+    };
+    let highest = options.force_tier.unwrap_or(Tier::Tracepoints);
+    let mut missing = Vec::new();
+    if highest == Tier::Tracepoints {
+        match open_tracepoints(root, &cpus, options.ring_bytes) {
+            Ok(opened) => return with_namespace_note(root, opened),
+            Err(error) => missing.push(no_tracepoints(&error)),
+        }
+    } else {
+        missing.push(not_asked(highest));
+    }
+    if matches!(highest, Tier::Tracepoints | Tier::CpuWideSwitches) {
+        match open_cpu_wide(&cpus, options.ring_bytes) {
+            Ok(opened) => return with_namespace_note(root, Opened { missing, ..opened }),
+            Err(error) => missing.push(no_cpu_wide(&error)),
+        }
+    }
+    if highest != Tier::Polling {
+        match open_own(root, &cpus, options.target, options.ring_bytes) {
+            Ok(mut opened) => {
+                missing.append(&mut opened.missing);
+                return Opened { missing, ..opened };
+            }
+            Err(error) => missing.push(no_own(&error)),
+        }
+    }
+    polling(missing)
+}
+
+fn polling(missing: Vec<String>) -> Opened {
+    Opened { tier: Tier::Polling, missing, ..Opened::default() }
+}
+
+/// Tier 1: every switch, wake-up and migration of the machine.
+fn open_tracepoints(root: &Path, cpus: &[u16], ring_bytes: Option<usize>) -> io::Result<Opened> {
+    let tracepoints = tracefs::describe(root, &TRACEPOINTS)?;
+    let missing = TRACEPOINTS
+        .iter()
+        .filter(|name| !tracepoints.iter().any(|found| found.name == **name))
+        .map(|name| format!("This kernel has no tracepoint {name}."))
+        .collect();
+    let whats: Vec<What> = tracepoints
+        .iter()
+        .map(|point| match point.name.as_str() {
+            "sched_switch" => What::TracepointAndTasks(point.id),
+            _ => What::Tracepoint(point.id),
+        })
+        .collect();
+    if !whats.iter().any(|what| matches!(what, What::TracepointAndTasks(_))) {
+        return Err(io::Error::new(io::ErrorKind::NotFound, "this kernel has no tracepoint sched_switch"));
+    }
+    let sample_type = SAMPLE_TYPE | perf::SAMPLE_RAW;
+    let size = ring_bytes.unwrap_or_else(|| RING_BYTES_WIDE.min(share(cpus.len())));
+    let rings = cpus
+        .iter()
+        .filter_map(|cpu| open_ring(*cpu, &whats, &[Scope::Cpu(*cpu)], sample_type, size).transpose())
+        .collect::<io::Result<Vec<_>>>()?;
+    Ok(Opened { tier: Tier::Tracepoints, rings, sample_type, tracepoints, missing })
+}
+
+/// Tier 2: every switch of the machine, no wake-ups.
+fn open_cpu_wide(cpus: &[u16], ring_bytes: Option<usize>) -> io::Result<Opened> {
+    let size = ring_bytes.unwrap_or_else(|| RING_BYTES_WIDE.min(share(cpus.len())));
+    let rings = cpus
+        .iter()
+        .filter_map(|cpu| open_ring(*cpu, &[What::Switches], &[Scope::Cpu(*cpu)], SAMPLE_TYPE, size).transpose())
+        .collect::<io::Result<Vec<_>>>()?;
+    Ok(Opened { tier: Tier::CpuWideSwitches, rings, sample_type: SAMPLE_TYPE, ..Opened::default() })
+}
+
+/// Tier 3: the switches of the program's own threads.
+fn open_own(root: &Path, cpus: &[u16], target: Target, ring_bytes: Option<usize>) -> io::Result<Opened> {
+    let mut watched = match target {
+        Target::Spawned(pid) => vec![pid.0],
+        Target::Attached(pid) => tids_of(root, pid)?,
+    };
+    let size = ring_bytes.unwrap_or(RING_BYTES_OWN);
+    let mut rings = Vec::new();
+    for cpu in cpus {
+        let scopes: Vec<Scope> = watched.iter().map(|tid| Scope::ThreadOnCpu(*tid, *cpu)).collect();
+        rings.extend(open_ring(*cpu, &[What::Switches], &scopes, SAMPLE_TYPE, size)?);
+    }
+    let mut missing = Vec::new();
+    if let Target::Attached(pid) = target {
+        if let Err(error) = watch_new_threads(root, pid, &mut watched, &mut rings) {
+            let why = in_words(&error);
+            missing.push(format!("Some threads of process {pid} are not watched: {why}. Raise `ulimit -n`."));
+        }
+        missing.push(format!(
+            "Processes that process {pid} had started before the recording are not watched. Record as root to see them."
+        ));
+    }
+    Ok(Opened { tier: Tier::OwnSwitches, rings, sample_type: SAMPLE_TYPE, missing, ..Opened::default() })
+}
+
+/// Threads that were made while the others were being attached: those made by a
+/// thread that was watched already are inherited and come twice, which the
+/// decoder folds.
+fn watch_new_threads(root: &Path, pid: Pid, watched: &mut Vec<u32>, rings: &mut [CpuRing]) -> io::Result<()> {
+    for _ in 0..RESCANS {
+        let fresh: Vec<u32> = tids_of(root, pid)?.into_iter().filter(|tid| !watched.contains(tid)).collect();
+        if fresh.is_empty() {
+            break;
+        }
+        for ring in rings.iter_mut() {
+            for tid in &fresh {
+                add_event(ring, What::Switches, Scope::ThreadOnCpu(*tid, ring.cpu), SAMPLE_TYPE)?;
+            }
+        }
+        watched.extend(fresh);
+    }
+    Ok(())
+}
+
+/// Opens all events of one CPU into one ring. `None`: the CPU went offline, or
+/// no thread of the scopes lives any more.
+fn open_ring(cpu: u16, whats: &[What], scopes: &[Scope], sample_type: u64, size: usize) -> io::Result<Option<CpuRing>> {
+    let size = size.next_power_of_two().clamp(rustix::param::page_size(), 1 << 30);
+    let mut opened: Option<CpuRing> = None;
+    for scope in scopes {
+        for what in whats {
+            match &mut opened {
+                Some(ring) => add_event(ring, *what, *scope, sample_type)?,
+                None => {
+                    let event = match Event::open(*what, *scope, sample_type, (size / 4) as u32) {
+                        Err(error) if is_gone(&error) => continue,
+                        other => other?,
+                    };
+                    let ring = map_what_is_allowed(&event, size)?;
+                    opened = Some(CpuRing { cpu, ring, events: vec![event] });
+                }
+            }
+        }
+    }
+    if scopes.iter().all(|scope| matches!(scope, Scope::ThreadOnCpu(..))) && opened.is_none() {
+        return Err(io::Error::from_raw_os_error(libc::ESRCH));
+    }
+    Ok(opened)
+}
+
+fn add_event(ring: &mut CpuRing, what: What, scope: Scope, sample_type: u64) -> io::Result<()> {
+    let event = match Event::open(what, scope, sample_type, 0) {
+        Err(error) if is_gone(&error) => return Ok(()),
+        other => other?,
+    };
+    if let Some(first) = ring.events.first() {
+        event.redirect_to(first)?;
+    }
+    ring.events.push(event);
+    Ok(())
+}
+
+fn is_gone(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ESRCH | libc::ENODEV))
+}
+
+/// Halves the ring until the user's allowance of locked memory covers it.
+fn map_what_is_allowed(event: &Event, size: usize) -> io::Result<Ring> {
+    let mut size = size;
+    loop {
+        match Ring::map(event, size) {
+            Err(error) if size > RING_BYTES_MIN && matches!(error.raw_os_error(), Some(libc::EPERM | libc::ENOMEM)) => {
+                size /= 2;
+            }
+            other => return other,
+        }
+    }
+}
+
+fn share(cpus: usize) -> usize {
+    let each = RINGS_BYTES_MAX / cpus.max(1);
+    // Round down to a power of two.
+    (1usize << each.max(1).ilog2()).max(RING_BYTES_MIN)
+}
+
+fn tids_of(root: &Path, pid: Pid) -> io::Result<Vec<u32>> {
+    let folder = root.join(format!("proc/{pid}/task"));
+    Ok(fs::read_dir(folder)?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect())
+}
+
+fn online_cpus(root: &Path) -> io::Result<Vec<u16>> {
+    let text = fs::read_to_string(root.join("sys/devices/system/cpu/online"))?;
+    parse_cpu_list(&text).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, format!("`{}`", text.trim())))
+}
+
+/// `0-3,8,10-11`.
+fn parse_cpu_list(text: &str) -> Option<Vec<u16>> {
+    let mut cpus = Vec::new();
+    for part in text.trim().split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        cpus.extend(first.parse::<u16>().ok()?..=last.parse::<u16>().ok()?);
+    }
+    Some(cpus)
+}
+
+fn with_namespace_note(root: &Path, mut opened: Opened) -> Opened {
+    let nested = fs::read_link(root.join("proc/self/ns/pid")).is_ok_and(|link| link.as_os_str() != FIRST_PID_NAMESPACE);
+    if nested {
+        opened.missing.push(
+            "The recorder runs in a pid namespace of its own (a container): processes outside of it have no pid here. \
+             Record from the host to see who they are."
+                .to_owned(),
+        );
+    }
+    opened
+}
+
+fn not_asked(tier: Tier) -> String {
+    let name = match tier {
+        Tier::Tracepoints => "tracepoints",
+        Tier::CpuWideSwitches => "cpu-wide-switches",
+        Tier::OwnSwitches => "own-switches",
+        Tier::Polling => "polling",
+    };
+    format!("The tier {name} was asked for, richer ones were not tried.")
+}
+
+fn no_tracepoints(error: &io::Error) -> String {
+    format!(
+        "Wake-ups and migrations are not recorded, so who woke a thread and how long it then waited is unknown: \
+         tracepoints cannot be had ({}). Run rtscope as root.",
+        in_words(error)
+    )
+}
+
+fn no_cpu_wide(error: &io::Error) -> String {
+    format!(
+        "Other processes are not recorded, so who took a CPU from the program is unknown: switches of whole CPUs \
+         cannot be had ({}). Run rtscope as root, or `sudo setcap cap_perfmon+ep \"$(command -v rtscope)\"`.",
+        in_words(error)
+    )
+}
+
+fn no_own(error: &io::Error) -> String {
+    format!(
+        "When the program's threads ran and waited is only known as totals: their switches cannot be had ({}). \
+         `sudo sysctl kernel.perf_event_paranoid=2`; in a container, allow perf_event_open in the seccomp profile.",
+        in_words(error)
+    )
+}
+
+/// What an errno of `perf_event_open` or of its ring means.
+pub fn in_words(error: &io::Error) -> String {
+    let means = match error.raw_os_error() {
+        Some(libc::EACCES) => "EACCES: needs CAP_PERFMON or a lower kernel.perf_event_paranoid",
+        Some(libc::EPERM) => "EPERM: not permitted, or the allowance of locked memory is used up",
+        Some(libc::ENOSYS) => "ENOSYS: this kernel has no perf events, or a seccomp profile hides them",
+        Some(libc::EMFILE) => "EMFILE: too many open files",
+        Some(libc::ENFILE) => "ENFILE: the machine has too many open files",
+        Some(libc::ESRCH) => "ESRCH: the process has ended",
+        Some(libc::EINVAL) => "EINVAL: this kernel does not know such an event",
+        Some(libc::ENOMEM) => "ENOMEM: out of memory",
+        _ => return error.to_string(),
+    };
+    means.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpu_lists() {
+        assert_eq!(parse_cpu_list("0-1\n"), Some(vec![0, 1]));
+        assert_eq!(parse_cpu_list("0,2-3,9"), Some(vec![0, 2, 3, 9]));
+        assert_eq!(parse_cpu_list(""), None);
+        assert_eq!(parse_cpu_list("0-"), None);
+        assert_eq!(parse_cpu_list("-1"), None);
+    }
+
+    #[test]
+    fn rings_share_a_bounded_amount() {
+        assert_eq!(share(2), 64 << 20);
+        assert_eq!(share(96), 1 << 20);
+        assert_eq!(share(1 << 20), RING_BYTES_MIN);
+        assert_eq!(share(0), RINGS_BYTES_MAX);
+    }
+}
