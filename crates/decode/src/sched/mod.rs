@@ -1,6 +1,87 @@
 //! Kernel scheduling records → events.
+//!
+//! Owns the streams `sched/cpuN.perf` of a capture: raw perf records of the tiers
+//! that the recorder knows, merged over the CPUs in the order of time with a
+//! bounded window per CPU. Refuses to read any byte by itself (see [`ReadAt`])
+//! and to say why a thread waited.
 
+mod format;
+mod interpret;
+mod losses;
+mod name_table;
+mod record;
+mod state;
+mod stream;
+#[cfg(test)]
+mod tests;
+
+use crate::ReadAt;
+use interpret::Interpreter;
+use name_table::NameTable;
+use rtscope_model::manifest::Kernel;
+use rtscope_model::{Body, Event, LaneId, Loss, Names, Pid, Sched, Tid, Time};
 use serde::{Deserialize, Serialize};
+use state::State;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::sync::Arc;
+use stream::{CpuStream, Stamped};
+
+/// `TID | TIME | CPU`, and `RAW` for tracepoints: the layouts that are understood.
+const SAMPLE_TYPES: [u64; 2] = [0x86, 0x486];
+
+/// Why kernel records cannot be decoded at all.
+#[derive(Clone, Eq, PartialEq, Debug, thiserror::Error)]
+pub enum SchedError {
+    /// The manifest and the folder disagree.
+    #[error("the manifest names {named} kernel streams, {given} were given")]
+    Streams {
+        /// In the manifest.
+        named: usize,
+        /// Given by the caller.
+        given: usize,
+    },
+    /// Not a stream of ours.
+    #[error("kernel stream `{stream}`: the name tells no CPU")]
+    StreamName {
+        /// As the manifest has it.
+        stream: String,
+    },
+    /// A layout that no recorder of ours writes.
+    #[error("kernel records have the layout {sample_type:#x}, which this rtscope does not know; use a newer one")]
+    SampleType {
+        /// `sample_type` of the manifest.
+        sample_type: u64,
+    },
+    /// The copy of a format is missing.
+    #[error("the capture has no format of the tracepoint {tracepoint}")]
+    NoFormat {
+        /// Which.
+        tracepoint: String,
+    },
+    /// A format without a field that is needed.
+    #[error("the format of the tracepoint {tracepoint} has no usable `{field}`")]
+    NoField {
+        /// Which tracepoint.
+        tracepoint: String,
+        /// Which field.
+        field: String,
+    },
+    /// An id that no kernel has.
+    #[error("the tracepoint {tracepoint} has an id over 65535")]
+    Id {
+        /// Which.
+        tracepoint: String,
+    },
+    /// `threads.json` cannot be read.
+    #[error("the list of threads is damaged at line {line}, column {column}")]
+    Threads {
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1.
+        column: usize,
+    },
+}
 
 /// One thread in `sched/threads.json`.
 #[derive(Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
@@ -11,4 +92,111 @@ pub struct ThreadName {
     pub pid: u32,
     /// Its name.
     pub comm: String,
+}
+
+/// Reads `sched/threads.json`.
+pub fn thread_names(json: &[u8]) -> Result<Vec<ThreadName>, SchedError> {
+    serde_json::from_slice(json).map_err(|error| SchedError::Threads { line: error.line(), column: error.column() })
+}
+
+/// The events of a recording's kernel side, in the order of time.
+pub struct SchedStream {
+    interpreter: Interpreter,
+    cpus: Vec<CpuStream>,
+    /// The next item of each CPU that has one.
+    heads: BinaryHeap<Reverse<(Stamped, usize)>>,
+    names: NameTable,
+    state: State,
+    ready: VecDeque<Event>,
+    /// Threads to be named at the first moment, and their processes.
+    threads: Vec<ThreadName>,
+}
+
+impl SchedStream {
+    /// Opens the streams of `kernel`: `sources` in the order of `kernel.streams`,
+    /// `formats` from a tracepoint's name to the text of its format file,
+    /// `threads` the bytes of `sched/threads.json` where the capture has it.
+    pub fn open(
+        kernel: &Kernel,
+        sources: Vec<Arc<dyn ReadAt>>,
+        formats: &HashMap<String, String>,
+        threads: Option<&[u8]>,
+    ) -> Result<SchedStream, SchedError> {
+        if sources.len() != kernel.streams.len() {
+            return Err(SchedError::Streams { named: kernel.streams.len(), given: sources.len() });
+        }
+        if !sources.is_empty() && !SAMPLE_TYPES.contains(&kernel.sample_type) {
+            return Err(SchedError::SampleType { sample_type: kernel.sample_type });
+        }
+        let open_one = |(name, source): (&String, Arc<dyn ReadAt>)| {
+            let cpu = cpu_of(name).ok_or_else(|| SchedError::StreamName { stream: name.clone() })?;
+            Ok(CpuStream::new(cpu, name, source))
+        };
+        let mut stream = SchedStream {
+            interpreter: Interpreter::new(kernel, formats)?,
+            cpus: kernel.streams.iter().zip(sources).map(open_one).collect::<Result<_, _>>()?,
+            heads: BinaryHeap::new(),
+            names: NameTable::default(),
+            state: State::default(),
+            ready: VecDeque::new(),
+            threads: threads.map_or(Ok(Vec::new()), thread_names)?,
+        };
+        (0..stream.cpus.len()).for_each(|index| stream.pull(index));
+        stream.name_threads();
+        Ok(stream)
+    }
+
+    /// The names that events refer to; grows while events are read.
+    pub fn names(&self) -> &Names {
+        self.names.names()
+    }
+
+    /// What the streams read so far did not hold. Complete once the events are
+    /// exhausted.
+    pub fn losses(&self) -> Vec<Loss> {
+        self.cpus.iter().flat_map(CpuStream::losses).cloned().collect()
+    }
+
+    fn pull(&mut self, index: usize) {
+        let next = self.cpus.get_mut(index).and_then(|cpu| cpu.next(&self.interpreter, &mut self.names));
+        self.heads.extend(next.map(|next| Reverse((next, index))));
+    }
+
+    /// Threads that exist already are named at the first moment of the streams.
+    fn name_threads(&mut self) {
+        let Some(Reverse((first, _))) = self.heads.peek() else { return };
+        let time = first.time;
+        for thread in std::mem::take(&mut self.threads) {
+            let name = self.names.intern(thread.comm.as_bytes());
+            self.state.name(Tid(thread.tid), Pid(thread.pid), name);
+            self.ready.push_back(event(time, Sched::Named { tid: Tid(thread.tid), name }));
+        }
+    }
+}
+
+impl Iterator for SchedStream {
+    type Item = Event;
+
+    fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Some(event);
+            }
+            let Reverse((next, index)) = self.heads.pop()?;
+            self.pull(index);
+            if let Some((sched, more)) = self.state.apply(next.item) {
+                self.ready.push_back(event(next.time, sched));
+                self.ready.extend(more.map(|more| event(next.time, more)));
+            }
+        }
+    }
+}
+
+fn event(time: Time, sched: Sched) -> Event {
+    Event { time, lane: LaneId::NONE, body: Body::Sched(sched) }
+}
+
+/// 3 for `sched/cpu3.perf`.
+fn cpu_of(stream: &str) -> Option<u16> {
+    stream.rsplit('/').next()?.strip_prefix("cpu")?.strip_suffix(".perf")?.parse().ok()
 }

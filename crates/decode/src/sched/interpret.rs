@@ -1,0 +1,137 @@
+//! What records mean, one by one. Owns the tracepoints' fields and the wording
+//! as model events; refuses state: whatever needs to know other records happens
+//! behind the merge, in the order of time.
+
+use super::SchedError;
+use super::format::{Format, Integer, Text};
+use super::name_table::NameTable;
+use super::record::{Body, GONE, Stamp};
+use rtscope_model::manifest::Kernel;
+use rtscope_model::{Cpu, NameId, OffState, Pid, Sched, Tid};
+use std::collections::HashMap;
+
+/// An event and the process of the thread that it is about (0: unknown).
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct Item {
+    /// The event, with what this record alone knows.
+    pub sched: Sched,
+    /// Process of the thread that came, was made or was named.
+    pub pid: Pid,
+}
+
+#[derive(Clone, Debug)]
+enum Point {
+    Switch { prev: Integer, state: Integer, next: Integer, comm: Option<Text>, format: Format },
+    Wake { waker: Integer, target: Integer, cpu: Integer },
+    Migrate { tid: Integer, cpu: Integer },
+}
+
+/// Knows the tracepoints of one recording.
+#[derive(Clone, Debug)]
+pub struct Interpreter {
+    points: Vec<(u16, Point)>,
+}
+
+impl Interpreter {
+    /// Reads the formats of all tracepoints that `kernel` names.
+    pub fn new(kernel: &Kernel, formats: &HashMap<String, String>) -> Result<Interpreter, SchedError> {
+        let mut points = Vec::new();
+        for tracepoint in &kernel.tracepoints {
+            let name = tracepoint.name.as_str();
+            let text = formats.get(name).ok_or_else(|| SchedError::NoFormat { tracepoint: name.to_owned() })?;
+            let id = u16::try_from(tracepoint.id).map_err(|_| SchedError::Id { tracepoint: name.to_owned() })?;
+            if let Some(point) = point(name, Format::parse(text))? {
+                points.push((id, point));
+            }
+        }
+        Ok(Interpreter { points })
+    }
+
+    /// A hit of a tracepoint. `None`: none of ours, or too short for its fields.
+    pub fn sample(&self, stamp: Stamp, raw: &[u8], names: &mut NameTable) -> Option<Item> {
+        // `common_type` is the first field of every tracepoint on every kernel.
+        let id = u16::from_le_bytes(*raw.first_chunk()?);
+        let point = self.points.iter().find_map(|(known, point)| (*known == id).then_some(point))?;
+        let sched = match point {
+            Point::Switch { prev, state, next, comm, format } => Sched::Switch {
+                cpu: Cpu(stamp.cpu as u16),
+                prev: Tid(prev.read_u32(raw)?),
+                prev_pid: known(stamp.pid),
+                prev_state: format.off_state(state.read(raw)?),
+                next: Tid(next.read_u32(raw)?),
+                next_name: comm.and_then(|comm| comm.read(raw)).map_or(NameId(0), |comm| names.intern(comm)),
+            },
+            Point::Wake { waker, target, cpu } => Sched::Waking {
+                // Not the stamp's tid: a thread that is about to end has none there.
+                waker: Tid(waker.read_u32(raw)?),
+                target: Tid(target.read_u32(raw)?),
+                target_cpu: Cpu(cpu.read(raw)? as u16),
+            },
+            Point::Migrate { tid, cpu } => {
+                Sched::Migrate { tid: Tid(tid.read_u32(raw)?), to: Cpu(cpu.read(raw)? as u16) }
+            }
+        };
+        Some(Item { sched, pid: Pid(0) })
+    }
+
+    /// Any other record. `None`: it says nothing that an event could carry.
+    pub fn other(&self, stamp: Stamp, body: Body<'_>, names: &mut NameTable) -> Option<Item> {
+        let cpu = Cpu(stamp.cpu as u16);
+        let tid = Tid(stamp.tid);
+        let (sched, pid) = match body {
+            Body::Switch { .. } if stamp.tid == GONE => return None,
+            Body::Switch { out: false, .. } => (Sched::SwitchIn { cpu, tid }, known(stamp.pid)),
+            Body::Switch { out: true, preempted } => (Sched::SwitchOut { cpu, tid, preempted }, known(stamp.pid)),
+            // Both sides of a switch are recorded; the leaving side also knows
+            // whether it would have gone on.
+            Body::SwitchCpuWide { out: false, .. } => return None,
+            Body::SwitchCpuWide { out: true, preempted, other_pid, other_tid } => {
+                let gone = stamp.tid == GONE;
+                let prev_state = match (gone, preempted) {
+                    (true, _) => OffState::Dead,
+                    (false, true) => OffState::Runnable,
+                    (false, false) => OffState::Unknown,
+                };
+                let (prev, prev_pid) = (tid, known(stamp.pid));
+                let next = Tid(other_tid);
+                (Sched::Switch { cpu, prev, prev_pid, prev_state, next, next_name: NameId(0) }, known(other_pid))
+            }
+            Body::Fork { pid, tid, parent_tid } => {
+                (Sched::Fork { parent: Tid(parent_tid), child: Tid(tid), child_pid: Pid(pid) }, Pid(pid))
+            }
+            Body::Exit { tid } => (Sched::Exit { tid: Tid(tid) }, Pid(0)),
+            Body::Comm { pid, tid, comm } => (Sched::Named { tid: Tid(tid), name: names.intern(comm) }, Pid(pid)),
+            Body::Sample(_) | Body::Lost { .. } | Body::Throttle => return None,
+        };
+        Some(Item { sched, pid })
+    }
+}
+
+fn known(pid: u32) -> Pid {
+    Pid(if pid == GONE { 0 } else { pid })
+}
+
+fn point(name: &str, format: Format) -> Result<Option<Point>, SchedError> {
+    let integer = |field: &str| {
+        let missing = || SchedError::NoField { tracepoint: name.to_owned(), field: field.to_owned() };
+        format.integer(field).ok_or_else(missing)
+    };
+    let point = match name {
+        "sched_switch" if !format.has_states() => {
+            return Err(SchedError::NoField { tracepoint: name.to_owned(), field: "print fmt".to_owned() });
+        }
+        "sched_switch" => Point::Switch {
+            prev: integer("prev_pid")?,
+            state: integer("prev_state")?,
+            next: integer("next_pid")?,
+            comm: format.text("next_comm"),
+            format: format.clone(),
+        },
+        "sched_waking" | "sched_wakeup_new" => {
+            Point::Wake { waker: integer("common_pid")?, target: integer("pid")?, cpu: integer("target_cpu")? }
+        }
+        "sched_migrate_task" => Point::Migrate { tid: integer("pid")?, cpu: integer("dest_cpu")? },
+        _ => return Ok(None),
+    };
+    Ok(Some(point))
+}

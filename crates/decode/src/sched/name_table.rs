@@ -1,0 +1,36 @@
+//! Names of threads as the kernel holds them: bytes, at most 16. Owns turning
+//! them into the ids of a bounded [`Names`] table.
+
+use rtscope_model::{NameId, Names};
+use std::collections::HashMap;
+
+/// Distinct names that are kept; later ones become the empty name. A machine has
+/// hundreds; hostile bytes could have one per record.
+const KEPT: usize = 1 << 16;
+
+/// A table of thread names.
+#[derive(Clone, Debug, Default)]
+pub struct NameTable {
+    names: Names,
+    index: HashMap<Box<[u8]>, NameId>,
+}
+
+impl NameTable {
+    /// The id of `comm`; the empty name where the table is full.
+    pub fn intern(&mut self, comm: &[u8]) -> NameId {
+        if let Some(id) = self.index.get(comm) {
+            return *id;
+        }
+        if self.index.len() >= KEPT {
+            return NameId(0);
+        }
+        let id = self.names.intern(&String::from_utf8_lossy(comm));
+        self.index.insert(comm.into(), id);
+        id
+    }
+
+    /// The table.
+    pub fn names(&self) -> &Names {
+        &self.names
+    }
+}
