@@ -1,0 +1,231 @@
+//! The figures block: where the wall clock went, pauses, productivity, lanes,
+//! memory, causes.
+
+use super::screen::{LABEL, Screen};
+use crate::report::words::{self, Part};
+use crate::report::{units, words::wall_clock};
+use crate::style::{Tone, clean, shorten};
+use rtscope_analyze::results::{CauseSum, Distribution, Generation, Lane, Level, Results};
+
+/// Lanes that get a line of their own.
+const LANES_SHOWN: usize = 4;
+/// Causes that get a line of their own.
+const CAUSES_SHOWN: usize = 5;
+/// Smaller causes are told together.
+const CAUSE_SHARE_SHOWN: f64 = 0.01;
+
+pub(super) fn write(screen: &mut Screen, results: &Results) {
+    if words::has_runtime(results) {
+        screen.blank();
+        bar(screen, results);
+        pauses(screen, results);
+        if let Some(text) = words::productivity(results) {
+            screen.entry("Productivity", &text);
+        }
+        generations(screen, results);
+    }
+    causes(screen, results);
+    lanes(screen, results);
+    memory(screen, results);
+}
+
+/// The bar of the wall clock; the table below it is its legend.
+fn bar(screen: &mut Screen, results: &Results) {
+    let parts = wall_clock(results);
+    if parts.is_empty() {
+        return;
+    }
+    let style = screen.style();
+    let width = style.width.saturating_sub(LABEL);
+    let mut drawn = String::new();
+    for (part, cells) in cells(&parts, width) {
+        drawn.push_str(&style.paint(tone(part), &glyph(part, style.unicode).repeat(cells)));
+    }
+    let label = screen.label("Wall clock");
+    screen.line(&format!("{label}{drawn}"));
+}
+
+fn tone(part: Part) -> Tone {
+    match part {
+        Part::Program => Tone::Good,
+        Part::Stop => Tone::Bad,
+        Part::Collect => Tone::Calm,
+        Part::Release => Tone::Warn,
+        Part::Unsplit => Tone::Faint,
+    }
+}
+
+fn glyph(part: Part, unicode: bool) -> &'static str {
+    match (part, unicode) {
+        (Part::Program, true) => "░",
+        (Part::Stop, true) => "█",
+        (Part::Collect, true) => "▓",
+        (Part::Release, true) => "▒",
+        (Part::Unsplit, true) => "╌",
+        (Part::Program, false) => ".",
+        (Part::Stop, false) => "#",
+        (Part::Collect, false) => "=",
+        (Part::Release, false) => "+",
+        (Part::Unsplit, false) => "?",
+    }
+}
+
+/// Cells of a bar of `width`: by share, at least one for every part, the
+/// largest part takes the rounding.
+fn cells(parts: &[(Part, u64)], width: usize) -> Vec<(Part, usize)> {
+    let total: u128 = parts.iter().map(|(_, ns)| u128::from(*ns)).sum();
+    let share = |ns: u64| (u128::from(ns) * width as u128).checked_div(total).unwrap_or(0) as usize;
+    let mut cells: Vec<_> = parts.iter().map(|(part, ns)| (*part, share(*ns).max(1))).collect();
+    let used: usize = cells.iter().map(|(_, cells)| cells).sum();
+    if let Some((_, largest)) = cells.iter_mut().max_by_key(|(_, cells)| *cells) {
+        *largest = (*largest + width).saturating_sub(used);
+    }
+    cells
+}
+
+/// One row per part of the wall clock, with its sign in the bar.
+fn pauses(screen: &mut Screen, results: &Results) {
+    let pauses = &results.pauses;
+    let unicode = screen.style().unicode;
+    let named = |part: Part| format!("{} {}", glyph(part, unicode), part.words());
+    let sum_only = |name: String, sum: u64| {
+        let dash = || "-".to_string();
+        vec![name, dash(), dash(), dash(), units::duration(sum), units::percent_of(sum, results.span_ns)]
+    };
+    let row = |name: String, d: &Distribution| {
+        if d.count == 0 {
+            return vec![name, "-".into(), "-".into(), "-".into(), "unknown".into(), "-".into()];
+        }
+        vec![
+            name,
+            units::duration_or_dash(d.p50),
+            units::duration_or_dash(d.p99),
+            units::duration_or_dash(d.max),
+            units::duration(d.sum),
+            units::percent_of(d.sum, results.span_ns),
+        ]
+    };
+    let mut rows = vec![sum_only(named(Part::Program), results.span_ns.saturating_sub(pauses.total_ns))];
+    if pauses.count > 0 {
+        rows.push(row(named(Part::Stop), &pauses.time_to_stop_ns));
+        rows.push(row(named(Part::Collect), &pauses.collect_ns));
+        rows.push(row(named(Part::Release), &pauses.release_ns));
+        let unsplit = wall_clock(results).into_iter().find(|(part, _)| *part == Part::Unsplit);
+        if let Some((part, sum)) = unsplit.filter(|_| pauses.partial > 0) {
+            rows.push(sum_only(named(part), sum));
+        }
+        rows.push(row("  whole pause".into(), &pauses.pause_ns));
+    }
+    screen.table("Pauses", &["median", "99 in 100", "longest", "in all", "of run"], &rows);
+}
+
+fn generations(screen: &mut Screen, results: &Results) {
+    let generation = |g: &Generation| {
+        let (count, collect) = (units::count(g.count), units::duration(g.collect_ns.sum));
+        format!("gen {}: {count} x, {collect}, {} copied", g.generation, units::bytes(g.copied_bytes))
+    };
+    let mut facts: Vec<_> = results.pauses.by_generation.iter().map(generation).collect();
+    if let Some(rate) = results.allocation_bytes_per_second {
+        facts.push(format!("{}/s allocated", units::bytes(rate.max(0.0) as u64)));
+    }
+    if !facts.is_empty() {
+        screen.entry("Collections", &facts.join("; "));
+    }
+}
+
+/// Why the world waited.
+fn causes(screen: &mut Screen, results: &Results) {
+    let Some(widest) = results.causes.iter().map(|cause| cause.sum_ns).max() else { return };
+    if widest == 0 {
+        return;
+    }
+    let width = screen.style().width.saturating_sub(34);
+    let shown =
+        results.causes.iter().take(CAUSES_SHOWN).take_while(|sum| sum.share >= CAUSE_SHARE_SHOWN).count().max(1);
+    let (shown, rest) = results.causes.split_at(shown.min(results.causes.len()));
+    let row = |sum: &CauseSum| {
+        let who = sum.who.as_deref().map(clean);
+        let words = words::cause(sum.cause, who.as_deref());
+        vec![shorten(&words, width).into_owned(), units::duration(sum.sum_ns), units::percent(sum.share)]
+    };
+    let mut rows: Vec<_> = shown.iter().map(row).collect();
+    match rest {
+        [] => {}
+        [one] => rows.push(row(one)),
+        rest => {
+            let ns = rest.iter().fold(0u64, |ns, sum| ns.saturating_add(sum.sum_ns));
+            let share = rest.iter().map(|sum| sum.share).sum();
+            rows.push(vec![format!("{} others", rest.len()), units::duration(ns), units::percent(share)]);
+        }
+    }
+    screen.table("Why lanes were waited for", &["in all", "of waits"], &rows);
+}
+
+/// One row per lane, the ones that made others wait first.
+fn lanes(screen: &mut Screen, results: &Results) {
+    if results.lanes.is_empty() {
+        return;
+    }
+    let last = |id: u16| results.stragglers.iter().find(|straggler| straggler.lane == id);
+    let mut lanes: Vec<&Lane> = results.lanes.iter().collect();
+    if lanes.len() > LANES_SHOWN {
+        lanes.sort_by_key(|lane| (std::cmp::Reverse(last(lane.id).map_or(0, |s| s.sum_ns)), lane.id));
+        lanes.truncate(LANES_SHOWN);
+    }
+    let row = |lane: &&Lane| {
+        let straggler = last(lane.id);
+        vec![
+            shorten(&clean(&lane.name), 24).into_owned(),
+            units::duration_or_dash(lane.mutator_ns),
+            units::duration_or_dash(lane.collect_ns),
+            units::duration_or_dash(lane.stop_wait_ns),
+            units::duration_or_dash(lane.release_wait_ns),
+            units::duration_or_dash(lane.idle_ns),
+            straggler
+                .map_or_else(|| "-".into(), |s| format!("{} x, {}", units::count(s.count), units::duration(s.sum_ns))),
+        ]
+    };
+    let mut rows: Vec<_> = lanes.iter().map(row).collect();
+    let more = results.lanes.len().saturating_sub(rows.len());
+    if more > 0 {
+        rows.push(vec![format!("{more} more")]);
+    }
+    screen.table("Lanes", &["program", "collect", "stop wait", "release", "idle", "was last to stop"], &rows);
+}
+
+/// Memory: five different things, never mixed.
+fn memory(screen: &mut Screen, results: &Results) {
+    let memory = &results.memory;
+    let lines = [
+        ("RSS", memory.rss_bytes),
+        ("heap held", memory.heap_bytes),
+        ("in blocks", memory.blocks_bytes),
+        ("live", memory.live_bytes),
+        ("residency", memory.residency_bytes),
+        ("slop", memory.slop_bytes),
+    ];
+    if lines.iter().all(|(_, level)| level.is_none()) {
+        screen.entry("Memory", "not recorded");
+        return;
+    }
+    let row = |name: &str, of: fn(&Level) -> u64| {
+        let cells = lines.iter().map(|(_, level)| level.as_ref().map_or("-".into(), |level| units::bytes(of(level))));
+        std::iter::once(name.to_string()).chain(cells).collect::<Vec<_>>()
+    };
+    let heads = lines.map(|(head, _)| head);
+    screen.table("Memory", &heads, &[row("most", |l| l.max), row("at the end", |l| l.last)]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_is_as_wide_as_it_should_be_and_shows_every_part() {
+        let parts = [(Part::Program, 1), (Part::Stop, 1_000_000), (Part::Collect, 17), (Part::Release, u64::MAX / 4)];
+        let drawn = cells(&parts, 80);
+        assert_eq!(drawn.iter().map(|(_, cells)| cells).sum::<usize>(), 80);
+        assert!(drawn.iter().all(|(_, cells)| *cells >= 1), "{drawn:?}");
+        assert!(cells(&[], 80).is_empty());
+    }
+}

@@ -1,0 +1,107 @@
+//! Lines of the text report: headings, labelled entries, tables. Owns layout
+//! and colour, knows nothing of what is said.
+
+use crate::style::{Style, Tone, clean, wrap};
+
+/// Columns that labels take.
+pub(super) const LABEL: usize = 14;
+
+/// Text in the making.
+pub(super) struct Screen<'s> {
+    style: &'s Style,
+    out: String,
+}
+
+impl<'s> Screen<'s> {
+    pub(super) fn new(style: &'s Style) -> Self {
+        Screen { style, out: String::with_capacity(4096) }
+    }
+
+    pub(super) fn style(&self) -> &'s Style {
+        self.style
+    }
+
+    pub(super) fn finish(self) -> String {
+        self.out
+    }
+
+    pub(super) fn blank(&mut self) {
+        self.out.push('\n');
+    }
+
+    /// One line as it is; the caller has cleaned it.
+    pub(super) fn line(&mut self, text: &str) {
+        self.out.push_str(text.trim_end());
+        self.out.push('\n');
+    }
+
+    /// `left` strong, `right` faint and at the margin; on two lines where one is too short.
+    pub(super) fn spread(&mut self, tone: Tone, left: &str, right: &str) {
+        let used = left.chars().count() + right.chars().count();
+        let gap = self.style.width.saturating_sub(used);
+        let (left, right) = (self.style.paint(tone, left), self.style.paint(Tone::Faint, right));
+        if gap >= 2 {
+            self.line(&format!("{left}{}{right}", " ".repeat(gap)));
+        } else {
+            self.line(&left);
+            self.line(&format!("  {right}"));
+        }
+    }
+
+    /// A paragraph from column `indent` on, its first line behind `head`
+    /// (which is as wide as `indent`).
+    pub(super) fn paragraph(&mut self, head: &str, indent: usize, tone: Option<Tone>, text: &str) {
+        let width = self.style.width.saturating_sub(indent).max(20);
+        for (index, line) in wrap(&clean(text), width).iter().enumerate() {
+            let painted = tone.map_or_else(|| line.as_str().into(), |tone| self.style.paint(tone, line));
+            let head = if index == 0 { head.to_string() } else { " ".repeat(indent) };
+            self.line(&format!("{head}{painted}"));
+        }
+    }
+
+    /// A label in the left column and text beside it.
+    pub(super) fn entry(&mut self, label: &str, text: &str) {
+        let head = self.label(label);
+        self.paragraph(&head, LABEL, None, text);
+    }
+
+    /// A label, padded, in its colour.
+    pub(super) fn label(&self, label: &str) -> String {
+        let pad = LABEL.saturating_sub(label.chars().count());
+        format!("{}{}", self.style.paint(Tone::Strong, label), " ".repeat(pad))
+    }
+
+    /// A table with its label and column heads in the first line. First cell of
+    /// each row left, the others right, columns as wide as they need to be.
+    pub(super) fn table(&mut self, label: &str, heads: &[&str], rows: &[Vec<String>]) {
+        let columns = heads.len();
+        let mut widths = heads.iter().map(|head| head.chars().count()).collect::<Vec<_>>();
+        let mut first = LABEL.max(label.chars().count() + 2);
+        for row in rows {
+            first = first.max(row.first().map_or(0, |cell| cell.chars().count()) + 4);
+            for (width, cell) in widths.iter_mut().zip(row.iter().skip(1)) {
+                *width = (*width).max(cell.chars().count());
+            }
+        }
+        // Spread over the line, but not so far that the eye loses the row.
+        let room = self.style.width.saturating_sub(first + widths.iter().sum::<usize>());
+        let gap = (room / columns.max(1)).clamp(1, 3);
+        let mut line =
+            format!("{}{}", self.style.paint(Tone::Strong, label), " ".repeat(first - label.chars().count()));
+        for (head, width) in heads.iter().zip(&widths) {
+            let pad = gap + width - head.chars().count();
+            line.push_str(&" ".repeat(pad));
+            line.push_str(&self.style.paint(Tone::Faint, head));
+        }
+        self.line(&line);
+        for row in rows {
+            let name = row.first().map_or("", String::as_str);
+            let mut line = format!("  {name}{}", " ".repeat(first.saturating_sub(name.chars().count() + 2)));
+            for (cell, width) in row.iter().skip(1).zip(&widths) {
+                line.push_str(&" ".repeat(gap + width.saturating_sub(cell.chars().count())));
+                line.push_str(cell);
+            }
+            self.line(&line);
+        }
+    }
+}

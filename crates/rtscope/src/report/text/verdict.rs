@@ -1,0 +1,112 @@
+//! The verdict: the worst finding in full, the others in short, or what
+//! "nothing found" stands on.
+
+use super::screen::Screen;
+use crate::report::{units, words};
+use crate::style::{Tone, clean};
+use rtscope_analyze::results::Results;
+use rtscope_model::{Finding, Severity};
+
+/// Findings after the first that get lines of their own.
+const SHORT_SHOWN: usize = 2;
+/// Evidence lines of the first finding.
+const EVIDENCE_SHOWN: usize = 4;
+/// Column of the words beside "seen", "change", "verify".
+const INDENT: usize = 10;
+
+pub(super) fn write(screen: &mut Screen, results: &Results) {
+    screen.blank();
+    let Some((first, others)) = results.findings.split_first() else {
+        nothing_found(screen, results);
+        return;
+    };
+    in_full(screen, first);
+    for (index, finding) in others.iter().take(SHORT_SHOWN).enumerate() {
+        in_short(screen, index + 2, finding);
+    }
+    let more = others.len().saturating_sub(SHORT_SHOWN);
+    if more > 0 {
+        screen.line(&format!("   and {more} more: see --html or --json"));
+    }
+}
+
+fn nothing_found(screen: &mut Screen, results: &Results) {
+    let (verdict, text) = words::nothing_found(results);
+    let tone = if verdict == "Nothing found." { Tone::Good } else { Tone::Warn };
+    let head = format!("{} ", screen.style().paint(tone, verdict));
+    // The head counts as a word of the paragraph, but its colour must not.
+    let width = screen.style().width;
+    let first = verdict.chars().count() + 1;
+    let lines = crate::style::wrap(&format!("{} {text}", "x".repeat(first - 1)), width);
+    for (index, line) in lines.iter().enumerate() {
+        match (index, line.get(first..)) {
+            (0, Some(rest)) => screen.line(&format!("{head}{rest}")),
+            _ => screen.line(line),
+        }
+    }
+}
+
+fn tone(severity: Severity) -> Tone {
+    match severity {
+        Severity::Severe => Tone::Bad,
+        Severity::Warning => Tone::Warn,
+        Severity::Note => Tone::Calm,
+    }
+}
+
+fn cost(finding: &Finding) -> String {
+    format!("{} = {} of the run", units::duration(finding.cost_ns), units::percent(finding.share))
+}
+
+fn in_full(screen: &mut Screen, finding: &Finding) {
+    let tone = tone(finding.severity);
+    let head = screen.style().paint(tone, "1. ").into_owned();
+    screen.paragraph(&head, 3, Some(tone), &finding.claim);
+    let facts = [
+        format!("costs {}", cost(finding)),
+        words::severity(finding.severity).into(),
+        format!("confidence {}", words::confidence(finding.confidence)),
+        finding.id.clone(),
+    ];
+    let facts = facts.join(screen.style().dot());
+    screen.paragraph("   ", 3, Some(Tone::Faint), &facts);
+    for (index, evidence) in finding.evidence.iter().take(EVIDENCE_SHOWN).enumerate() {
+        screen.paragraph(if index == 0 { "   seen   " } else { "          " }, INDENT, None, &evidence.text);
+    }
+    remedies(screen, finding);
+}
+
+/// The best remedy with flag and check, the others by their flags.
+fn remedies(screen: &mut Screen, finding: &Finding) {
+    let Some((best, others)) = finding.remedies.split_first() else { return };
+    screen.paragraph("   change ", INDENT, None, &best.text);
+    if let Some(flag) = &best.flag {
+        // To be pasted: neither wrapped nor squeezed.
+        for line in flag.lines() {
+            let line = screen.style().paint(Tone::Strong, &clean(line)).into_owned();
+            screen.line(&format!("{}{line}", " ".repeat(INDENT)));
+        }
+    }
+    for other in others.iter().take(2) {
+        let flag = other.flag.as_ref().map(|flag| format!(" {flag}")).unwrap_or_default();
+        screen.paragraph("   or     ", INDENT, None, &format!("{}{flag}", without_or(&other.text)));
+    }
+    if !best.verify.is_empty() {
+        screen.paragraph("   verify ", INDENT, None, &best.verify);
+    }
+}
+
+/// The label says "or" already.
+fn without_or(text: &str) -> &str {
+    text.strip_prefix("Or ").or_else(|| text.strip_prefix("or ")).unwrap_or(text)
+}
+
+fn in_short(screen: &mut Screen, number: usize, finding: &Finding) {
+    let tone = tone(finding.severity);
+    let head = screen.style().paint(tone, &format!("{number}. ")).into_owned();
+    screen.paragraph(&head, 3, None, &format!("{} ({}, {})", finding.claim, cost(finding), finding.id));
+    if let Some(remedy) = finding.remedies.first() {
+        let text = remedy.flag.as_ref().unwrap_or(&remedy.text);
+        screen.paragraph("   change ", INDENT, Some(Tone::Strong), text);
+    }
+}

@@ -1,0 +1,213 @@
+//! What the terminal can show: width, colour, characters; and text laid out for
+//! it. Owns escape codes (no other module writes one) and the cleaning of
+//! strings that come from outside, so that a program's arguments cannot move
+//! the cursor.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// Narrowest and widest text that is laid out; wider terminals keep a margin.
+const WIDTHS: std::ops::RangeInclusive<usize> = 60..=110;
+
+/// Width where nobody says how wide the output is.
+const WIDTH_OF_A_PIPE: usize = 100;
+
+/// What the output can show.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct Style {
+    /// Columns.
+    pub width: usize,
+    /// Escape codes for colour are welcome.
+    pub colour: bool,
+    /// More than ASCII can be shown.
+    pub unicode: bool,
+}
+
+/// What a piece of text means; [`Style::paint`] chooses the colour.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum Tone {
+    /// A heading, a flag to paste.
+    Strong,
+    /// Less important.
+    Faint,
+    /// Fine, or the program's own work.
+    Good,
+    /// Dominates, or broken.
+    Bad,
+    /// Costs something.
+    Warn,
+    /// Collecting; notes.
+    Calm,
+}
+
+impl Style {
+    /// The style of this process's standard output.
+    pub fn of_stdout() -> Style {
+        use std::io::IsTerminal;
+        let columns = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+        Style::new(std::io::stdout().is_terminal(), columns, &|name| std::env::var(name).ok())
+    }
+
+    /// The style for an output that is a terminal or not, `columns` wide, in
+    /// the environment `var`. `NO_COLOR` (not empty) and `TERM=dumb` turn colour
+    /// off; characters beyond ASCII need a UTF-8 locale.
+    pub fn new(terminal: bool, columns: Option<usize>, var: &dyn Fn(&str) -> Option<String>) -> Style {
+        let set = |name: &str| var(name).filter(|value| !value.is_empty());
+        let locale = set("LC_ALL").or_else(|| set("LC_CTYPE")).or_else(|| set("LANG")).unwrap_or_default();
+        let locale = locale.to_ascii_lowercase();
+        let width = if terminal { columns.unwrap_or(WIDTH_OF_A_PIPE) } else { WIDTH_OF_A_PIPE };
+        Style {
+            width: width.clamp(*WIDTHS.start(), *WIDTHS.end()),
+            colour: terminal && set("NO_COLOR").is_none() && set("TERM").is_none_or(|term| term != "dumb"),
+            unicode: locale.contains("utf-8") || locale.contains("utf8"),
+        }
+    }
+
+    /// No colour, ASCII only, `width` columns.
+    pub fn plain(width: usize) -> Style {
+        Style { width, colour: false, unicode: false }
+    }
+
+    /// `text` in the colour of `tone`, where colour is welcome.
+    pub fn paint<'t>(&self, tone: Tone, text: &'t str) -> Cow<'t, str> {
+        if !self.colour || text.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        let code = match tone {
+            Tone::Strong => "1",
+            Tone::Faint => "2",
+            Tone::Good => "32",
+            Tone::Bad => "1;31",
+            Tone::Warn => "33",
+            Tone::Calm => "34",
+        };
+        Cow::Owned(format!("\x1b[{code}m{text}\x1b[0m"))
+    }
+
+    /// The separator between short facts on one line.
+    pub fn dot(&self) -> &'static str {
+        if self.unicode { " · " } else { ", " }
+    }
+}
+
+/// `text` without characters that act instead of showing: control characters,
+/// and the marks that reorder or hide text, are spelled out.
+pub fn clean(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(acts) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match c {
+            '\n' | '\t' => out.push(' '),
+            c if acts(c) => {
+                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+fn acts(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+/// `text` cut to `width` characters, with three dots where something is missing.
+pub fn shorten(text: &str, width: usize) -> Cow<'_, str> {
+    if text.chars().count() <= width {
+        return Cow::Borrowed(text);
+    }
+    let kept: String = text.chars().take(width.saturating_sub(3)).collect();
+    Cow::Owned(kept + "...")
+}
+
+/// Breaks `text` at spaces into lines of at most `width` characters. A longer
+/// word stays whole: flags and paths have to be copied.
+pub fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    let mut used = 0;
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if used > 0 && used + 1 + length > width {
+            lines.push(std::mem::take(&mut line));
+            used = 0;
+        }
+        if used > 0 {
+            line.push(' ');
+            used += 1;
+        }
+        line.push_str(word);
+        used += length;
+    }
+    if !line.is_empty() || lines.is_empty() {
+        lines.push(line);
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn style(terminal: bool, vars: &[(&str, &str)]) -> Style {
+        Style::new(terminal, Some(200), &|name| {
+            vars.iter().find(|(key, _)| *key == name).map(|(_, value)| value.to_string())
+        })
+    }
+
+    #[test]
+    fn colour_only_on_a_terminal_that_wants_it() {
+        assert!(style(true, &[("TERM", "xterm")]).colour);
+        assert!(!style(false, &[("TERM", "xterm")]).colour);
+        assert!(!style(true, &[("NO_COLOR", "1")]).colour);
+        assert!(style(true, &[("NO_COLOR", "")]).colour, "an empty NO_COLOR does not count");
+        assert!(!style(true, &[("TERM", "dumb")]).colour);
+    }
+
+    #[test]
+    fn characters_follow_the_locale() {
+        assert!(style(false, &[("LANG", "de_DE.UTF-8")]).unicode);
+        assert!(style(false, &[("LANG", "C.utf8")]).unicode);
+        assert!(!style(false, &[("LANG", "C")]).unicode);
+        assert!(!style(false, &[("LC_ALL", "C"), ("LANG", "de_DE.UTF-8")]).unicode, "LC_ALL wins");
+        assert!(!style(false, &[]).unicode);
+    }
+
+    #[test]
+    fn width_is_bounded() {
+        assert_eq!(style(true, &[]).width, 110);
+        assert_eq!(style(false, &[]).width, WIDTH_OF_A_PIPE);
+        assert_eq!(Style::new(true, Some(20), &|_| None).width, 60);
+    }
+
+    #[test]
+    fn paint_is_the_text_itself_without_colour() {
+        assert_eq!(Style::plain(80).paint(Tone::Bad, "x"), "x");
+        let on = Style { colour: true, ..Style::plain(80) };
+        assert_eq!(on.paint(Tone::Bad, "x"), "\x1b[1;31mx\x1b[0m");
+    }
+
+    #[test]
+    fn hostile_text_cannot_act() {
+        assert_eq!(clean("a\x1b]0;x\x07b"), "a\\u{1b}]0;x\\u{7}b");
+        assert_eq!(clean("a\u{202e}b"), "a\\u{202e}b");
+        assert_eq!(clean("plain"), "plain");
+        assert_eq!(clean("two\nlines"), "two lines");
+    }
+
+    #[test]
+    fn wrapping_breaks_at_spaces_only() {
+        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrap("a/very/long/path b", 4), ["a/very/long/path", "b"]);
+        assert_eq!(wrap("", 4), [""]);
+    }
+
+    #[test]
+    fn shortening_says_so() {
+        assert_eq!(shorten("abcdefgh", 6), "abc...");
+        assert_eq!(shorten("abc", 6), "abc");
+    }
+}

@@ -1,0 +1,63 @@
+//! How the program says that something went wrong: what happened, why, and what
+//! to run next, on one line. Owns the form of the sentence; the words are the
+//! caller's.
+
+use std::fmt;
+
+/// A failure in words.
+#[derive(Clone, Eq, PartialEq, Debug)]
+pub struct Trouble {
+    happened: String,
+    why: Option<String>,
+    next: Option<String>,
+}
+
+impl Trouble {
+    /// Something happened: "cannot read mill.eventlog".
+    pub fn new(happened: impl Into<String>) -> Trouble {
+        Trouble { happened: happened.into(), why: None, next: None }
+    }
+
+    /// Why: "it does not start with an eventlog header".
+    pub fn because(mut self, why: impl fmt::Display) -> Trouble {
+        self.why = Some(why.to_string());
+        self
+    }
+
+    /// What to run next: "record one with `rtscope record -- PROG`".
+    pub fn next(mut self, next: impl Into<String>) -> Trouble {
+        self.next = Some(next.into());
+        self
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("rtscope: ")?;
+        f.write_str(&crate::style::clean(&self.happened))?;
+        for part in [&self.why, &self.next].into_iter().flatten() {
+            f.write_str("; ")?;
+            f.write_str(&crate::style::clean(part))?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Trouble {}
+
+#[cfg(test)]
+mod tests {
+    use super::Trouble;
+
+    #[test]
+    fn one_line_with_what_why_and_next() {
+        let trouble = Trouble::new("cannot read \x1b[31mmill.eventlog")
+            .because("it is empty")
+            .next("record one with `rtscope record -- PROG`");
+        assert_eq!(
+            trouble.to_string(),
+            "rtscope: cannot read \\u{1b}[31mmill.eventlog; it is empty; record one with `rtscope record -- PROG`"
+        );
+        assert_eq!(Trouble::new("no such file").to_string(), "rtscope: no such file");
+    }
+}

@@ -1,0 +1,180 @@
+//! What pictures are drawn from, made by hand for the fixtures.
+
+use super::{MS, START};
+use rtscope_analyze::results::*;
+use rtscope_model::{
+    Cause, CausePiece, Confidence, LaneId, LanePause, Names, Pause, PauseKind, PauseMode, PauseQuality, ReleaseBasis,
+    Tid, Time,
+};
+
+/// Small deterministic noise.
+struct Noise(u64);
+
+impl Noise {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound.max(1)
+    }
+}
+
+/// Pictures of a program with two lanes whose waits have one main cause.
+pub fn of_two_lanes(names: &mut Names, span_ns: u64, main: Cause, who: Option<&str>) -> Drawing {
+    of_lanes(names, 2, span_ns, main, who)
+}
+
+/// The same with many lanes, throttled.
+pub fn of_many_lanes(names: &mut Names, lanes: u16, span_ns: u64) -> Drawing {
+    of_lanes(names, lanes, span_ns, Cause::Throttled, None)
+}
+
+fn of_lanes(names: &mut Names, lanes: u16, span_ns: u64, main: Cause, who: Option<&str>) -> Drawing {
+    let mut noise = Noise(7);
+    let stop_max = match main {
+        Cause::Throttled => 78_800_000,
+        Cause::Preempted => 8_050_000,
+        _ => 260_000,
+    };
+    let worst = (0..10).map(|rank| worst(names, &mut noise, lanes, span_ns, stop_max, rank, main, who)).collect();
+    Drawing {
+        over_time: over_time(&mut noise, span_ns, stop_max),
+        worst,
+        memory: memory(&mut noise, span_ns),
+        histogram: histogram(&mut noise, stop_max),
+    }
+}
+
+fn over_time(noise: &mut Noise, span_ns: u64, stop_max: u64) -> Vec<PauseSlice> {
+    let slice = span_ns / 150;
+    (0..150u64)
+        .map(|n| {
+            let stalled = n % 5 > 1 || stop_max < MS;
+            let stop_ns = if stalled { noise.below(stop_max.min(slice * 9 / 10)) } else { noise.below(MS) };
+            PauseSlice {
+                from: START.plus(n * slice),
+                to: START.plus((n + 1) * slice),
+                count: 5 + noise.below(3),
+                max_ns: stop_ns + 150_000,
+                stop_ns,
+                collect_ns: (slice / 9).min(2 * MS) + noise.below(MS),
+                release_ns: noise.below(200_000),
+            }
+        })
+        .collect()
+}
+
+fn memory(noise: &mut Noise, span_ns: u64) -> Vec<MemoryLine> {
+    let mut line = |name, base: u64, swing: u64, points: u64| MemoryLine {
+        name,
+        points: (0..points)
+            .map(|n| (START.plus(span_ns * n / points), (base << 20) * (n + 8).min(40) / 40 + noise.below(swing << 20)))
+            .collect(),
+    };
+    vec![line("rss", 80, 2, 300), line("heap", 72, 1, 60), line("blocks", 50, 9, 200), line("live", 28, 3, 9)]
+}
+
+fn histogram(noise: &mut Noise, stop_max: u64) -> Vec<(u64, u64)> {
+    let mut upper = 64_000u64;
+    let mut buckets = Vec::new();
+    while upper < stop_max * 5 / 4 + 200_000 {
+        let near = if upper < 700_000 { 110 + noise.below(90) } else { noise.below(5) };
+        let stalls = if upper > stop_max / 3 { noise.below(6) } else { 0 };
+        buckets.push((upper, near + stalls));
+        upper += upper / 4;
+    }
+    buckets
+}
+
+#[allow(clippy::too_many_arguments)]
+fn worst(
+    names: &mut Names,
+    noise: &mut Noise,
+    lanes: u16,
+    span_ns: u64,
+    stop_max: u64,
+    rank: u64,
+    main: Cause,
+    who: Option<&str>,
+) -> WorstPause {
+    let requested = START.plus(span_ns / 11 * (rank * 7 % 10) + 1_204_881);
+    let stop_ns = stop_max - stop_max / 30 * rank;
+    let stopped = requested.plus(stop_ns);
+    let collected = stopped.plus(if rank == 2 { 52_600_000.min(stop_max) } else { stop_max / 14 });
+    let released = collected.plus(9_000 + stop_max / 40);
+    let straggler = LaneId((rank as u16 + 1) % lanes);
+    let part = |lane: u16| {
+        let last = LaneId(lane) == straggler;
+        let arrived = if last { stopped } else { requested.plus(4_000 + u64::from(lane) * 900) };
+        LanePause {
+            lane: LaneId(lane),
+            tid: Some(Tid(4101 + u32::from(lane) * 3)),
+            arrived: Some(arrived),
+            work_begin: Some(stopped.plus(2_000)),
+            work_end: Some(collected.minus(if last { 0 } else { stop_max / 90 })),
+            work_ns: collected.since(stopped) * 9 / 10,
+            left: Some(if lane == 0 { released } else { collected.plus(7_000) }),
+        }
+    };
+    let pause = Pause {
+        id: 40 + rank * 71,
+        kind: if rank == 2 { PauseKind::Major } else { PauseKind::Minor },
+        mode: PauseMode::Parallel,
+        generation: Some(u16::from(rank == 2)),
+        leader: Some(LaneId(rank as u16 % lanes)),
+        requested: Some(requested),
+        stopped,
+        collected,
+        released,
+        release_basis: ReleaseBasis::BackAtWork,
+        straggler: Some(straggler),
+        lanes: (0..lanes).map(part).collect(),
+        copied_bytes: Some(2_096_128 + noise.below(90_000)),
+        gc_threads: Some(u32::from(lanes)),
+        quality: PauseQuality::Whole,
+    };
+    let ran = requested.plus(stop_ns / 40);
+    let woken = stopped.minus(stop_ns / 90);
+    let piece = |cause, from: Time, to: Time, confidence| CausePiece {
+        cause,
+        lane: Some(straggler),
+        tid: Some(Tid(4101 + u32::from(straggler.0) * 3)),
+        who: None,
+        who_pid: None,
+        neighbour: false,
+        from,
+        to,
+        confidence,
+    };
+    let mut causes = vec![
+        piece(Cause::Running, requested, ran, Confidence::High),
+        piece(main, ran, woken, Confidence::High),
+        piece(Cause::WakeLatency, woken, stopped, Confidence::Medium),
+    ];
+    if let (Some(who), Some(piece)) = (who, causes.get_mut(1)) {
+        piece.who = Some(names.intern(who));
+        piece.who_pid = Some(4242);
+    }
+    let states = pause.lanes.iter().map(|part| states(part, &pause, [ran, woken], who)).collect();
+    WorstPause { blamed: BlamedPause { pause, causes }, states }
+}
+
+fn states(part: &LanePause, pause: &Pause, [ran, woken]: [Time; 2], who: Option<&str>) -> LaneStates {
+    let begin = pause.begin();
+    let span = |from, to, state, who: Option<&str>| StateSpan { from, to, state, who: who.map(String::from) };
+    let spans = if Some(part.lane) == pause.straggler {
+        let taker = who.map(|who| format!("{who} (pid 4242)"));
+        vec![
+            span(begin, ran, ThreadState::Running, None),
+            span(ran, woken, ThreadState::Runnable, taker.as_deref()),
+            span(woken, pause.stopped, ThreadState::Runnable, None),
+            span(pause.stopped, pause.released, ThreadState::Running, None),
+        ]
+    } else {
+        let arrived = part.arrived.unwrap_or(begin);
+        vec![
+            span(begin, arrived.plus(2_000), ThreadState::Running, None),
+            span(arrived.plus(2_000), pause.stopped, ThreadState::Sleeping, None),
+            span(pause.stopped, pause.released, ThreadState::Running, None),
+        ]
+    };
+    LaneStates { lane: part.lane.0, tid: part.tid.map_or(0, |tid| tid.0), spans }
+}

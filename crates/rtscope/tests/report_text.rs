@@ -1,0 +1,87 @@
+//! The text report against golden files: every situation, fixed width, no
+//! colour. `RTSCOPE_BLESS=1 cargo test -p rtscope` writes them anew.
+
+mod common;
+
+use rtscope::report::{exit_code, text};
+use rtscope::style::Style;
+use std::path::PathBuf;
+
+/// Lines that fit on the screen of a tired engineer, with the prompt.
+const SCREEN_LINES: usize = 40;
+/// Losses may take more: they are read when something is wrong with the recording.
+const LOSS_LINES: usize = 8;
+
+fn check(name: &str, shown: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+    if std::env::var_os("RTSCOPE_BLESS").is_some() {
+        std::fs::write(&path, shown).expect("writing the golden file");
+    }
+    let golden = std::fs::read_to_string(&path).expect("the golden file");
+    assert!(golden == shown, "{name} differs; RTSCOPE_BLESS=1 accepts:\n{shown}");
+}
+
+#[test]
+fn every_situation_reads_as_agreed() {
+    for fixture in common::all() {
+        let shown = text::render(&fixture.results, &Style::plain(100));
+        check(&format!("{}.txt", fixture.name), &shown);
+        let room = if fixture.results.losses.len() > 1 || fixture.name == "hostile" { LOSS_LINES } else { 0 };
+        assert!(shown.lines().count() <= SCREEN_LINES + room, "{}: {} lines", fixture.name, shown.lines().count());
+    }
+}
+
+#[test]
+fn a_narrow_terminal_and_bars_of_blocks() {
+    let results = common::throttled().results;
+    let shown = text::render(&results, &Style { unicode: true, ..Style::plain(80) });
+    check("throttled-80-utf8.txt", &shown);
+    for line in shown.lines() {
+        assert!(line.chars().count() <= 80, "{line}");
+    }
+}
+
+#[test]
+fn colour_changes_nothing_but_colour() {
+    for fixture in common::all() {
+        let plain = Style::plain(90);
+        let painted = text::render(&fixture.results, &Style { colour: true, ..plain });
+        assert!(painted.contains("\x1b["), "{} has no colour at all", fixture.name);
+        let mut stripped = String::new();
+        let mut rest = painted.as_str();
+        while let Some((before, after)) = rest.split_once("\x1b[") {
+            stripped.push_str(before);
+            rest = after.split_once('m').map_or("", |(_, after)| after);
+        }
+        stripped.push_str(rest);
+        let trimmed = stripped.lines().map(|line| line.trim_end().to_string() + "\n").collect::<String>();
+        assert_eq!(trimmed, text::render(&fixture.results, &plain), "{}", fixture.name);
+    }
+}
+
+#[test]
+fn no_string_of_the_program_can_act_on_the_terminal() {
+    let shown = text::render(&common::hostile().results, &Style::plain(100));
+    assert!(!shown.contains('\x1b') && !shown.contains('\u{202e}'), "{shown}");
+    assert!(shown.contains("\\u{1b}[2J"), "{shown}");
+}
+
+#[test]
+fn losses_that_change_the_answer_change_the_exit_code() {
+    let code = |name: &str| exit_code(&common::by_name(name).results);
+    assert_eq!(code("throttled"), 0);
+    assert_eq!(code("healthy"), 0);
+    assert_eq!(code("preempted"), 0, "late samples change no claim");
+    assert_eq!(code("no_kernel"), 0, "what was never asked for is no loss");
+    assert_eq!(code("cut"), 3);
+    assert_eq!(code("many_lanes"), 3);
+    assert_eq!(code("kernel_only"), 3, "no pause could be seen");
+}
+
+#[test]
+fn a_partial_pause_alone_changes_the_answer() {
+    let mut results = common::healthy().results;
+    results.pauses.partial = 1;
+    assert_eq!(exit_code(&results), 3);
+    assert!(text::render(&results, &Style::plain(100)).contains("1 pause was not seen whole"));
+}
