@@ -2,7 +2,7 @@
 //! the page so that both say the same.
 
 use super::units;
-use rtscope_analyze::results::{Pauses, Results, Runtime, ThreadState};
+use rtscope_analyze::results::{Level, Memory, Pauses, Results, Runtime, ThreadState};
 use rtscope_model::{Cause, Confidence, Loss, LossKind, Severity};
 
 /// Why something was waited for, as a phrase; `who` took the CPU.
@@ -152,6 +152,19 @@ pub fn wall_clock(results: &Results) -> Vec<(Part, u64)> {
     parts
 }
 
+/// The memory lines that are known, by the names that keep them apart.
+pub fn memory(memory: &Memory) -> Vec<(&'static str, Level)> {
+    let lines = [
+        ("RSS", memory.rss_bytes),
+        ("heap held", memory.heap_bytes),
+        ("in blocks", memory.blocks_bytes),
+        ("live", memory.live_bytes),
+        ("residency", memory.residency_bytes),
+        ("slop", memory.slop_bytes),
+    ];
+    lines.into_iter().filter_map(|(name, level)| level.map(|level| (name, level))).collect()
+}
+
 /// Whether a runtime's own events were seen at all.
 pub fn has_runtime(results: &Results) -> bool {
     results.runtime.family.is_some()
@@ -229,4 +242,41 @@ pub fn nothing_found(results: &Results) -> (&'static str, String) {
     }
     let verdict = if super::exit_code(results) == 0 { "Nothing found." } else { "Nothing found in what was seen." };
     (verdict, text)
+}
+
+/// How the recording was made and what it cost, one sentence each.
+pub fn recording(results: &Results) -> Vec<String> {
+    let mut facts = Vec::new();
+    let kernel = &results.kernel;
+    if let Some(tier) = &kernel.tier {
+        let used = if kernel.used { "used for causes" } else { "not used for causes" };
+        let sanity = kernel
+            .sanity
+            .map(|share| format!("; {} of arrivals fell while a thread was on a CPU", units::percent(share)));
+        facts.push(format!("Kernel side: {tier}, {used}{}.", sanity.unwrap_or_default()));
+    }
+    if let Some(method) = &kernel.clock_method {
+        let error = kernel.clock_error_ns.map(|ns| format!(", error at most {}", units::duration(ns)));
+        facts.push(format!("Clocks joined by {method}{}.", error.unwrap_or_default()));
+    }
+    if let Some(cost) = cost(results) {
+        facts.push(format!("Cost of the recording: {cost}."));
+    }
+    facts
+}
+
+/// What the recording cost the program.
+pub fn cost(results: &Results) -> Option<String> {
+    let tracer = &results.tracer;
+    let mut parts = Vec::new();
+    if let Some(ns) = tracer.recorder_cpu_ns {
+        let share = units::percent_of(ns, results.span_ns);
+        parts.push(format!("recorder {} CPU ({share} of one)", units::duration(ns)));
+    }
+    if let Some(ns) = tracer.write_ns {
+        let longest = tracer.write_max_ns.filter(|longest| *longest > 0);
+        let longest = longest.map(|longest| format!(" (longest {})", units::duration(longest))).unwrap_or_default();
+        parts.push(format!("log writing held lanes {}{longest}", units::duration(ns)));
+    }
+    if parts.is_empty() { None } else { Some(parts.join("; ")) }
 }

@@ -1,1 +1,23 @@
-//! stub
+//! `report --html`: one self-contained page. Nothing is loaded from anywhere,
+//! nothing needs a script, and it stays below [`SIZE_MAX`].
+//!
+//! `page` puts sections together, `table` and `verdict` write them, `svg_*`
+//! draw, `data` embeds the same figures as JSON, from which a browser bundle
+//! can draw instead. Refuses to compute figures.
+
+mod data;
+mod escape;
+mod page;
+mod svg;
+mod svg_bar;
+mod svg_histogram;
+mod svg_memory;
+mod svg_time;
+mod svg_waterfall;
+mod table;
+mod verdict;
+
+pub use page::page;
+
+/// Largest page, in bytes.
+pub const SIZE_MAX: usize = 1_000_000;

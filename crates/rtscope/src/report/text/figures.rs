@@ -15,14 +15,16 @@ const CAUSES_SHOWN: usize = 5;
 const CAUSE_SHARE_SHOWN: f64 = 0.01;
 
 pub(super) fn write(screen: &mut Screen, results: &Results) {
+    screen.blank();
     if words::has_runtime(results) {
-        screen.blank();
         bar(screen, results);
         pauses(screen, results);
         if let Some(text) = words::productivity(results) {
             screen.entry("Productivity", &text);
         }
         generations(screen, results);
+    } else {
+        screen.entry("Pauses", "unknown: no log of a runtime was recorded");
     }
     causes(screen, results);
     lanes(screen, results);
@@ -193,26 +195,18 @@ fn lanes(screen: &mut Screen, results: &Results) {
     screen.table("Lanes", &["program", "collect", "stop wait", "release", "idle", "was last to stop"], &rows);
 }
 
-/// Memory: five different things, never mixed.
+/// Memory: different things, never mixed; what was not recorded has no column.
 fn memory(screen: &mut Screen, results: &Results) {
-    let memory = &results.memory;
-    let lines = [
-        ("RSS", memory.rss_bytes),
-        ("heap held", memory.heap_bytes),
-        ("in blocks", memory.blocks_bytes),
-        ("live", memory.live_bytes),
-        ("residency", memory.residency_bytes),
-        ("slop", memory.slop_bytes),
-    ];
-    if lines.iter().all(|(_, level)| level.is_none()) {
+    let lines = words::memory(&results.memory);
+    if lines.is_empty() {
         screen.entry("Memory", "not recorded");
         return;
     }
     let row = |name: &str, of: fn(&Level) -> u64| {
-        let cells = lines.iter().map(|(_, level)| level.as_ref().map_or("-".into(), |level| units::bytes(of(level))));
+        let cells = lines.iter().map(|(_, level)| units::bytes(of(level)));
         std::iter::once(name.to_string()).chain(cells).collect::<Vec<_>>()
     };
-    let heads = lines.map(|(head, _)| head);
+    let heads: Vec<_> = lines.iter().map(|(head, _)| *head).collect();
     screen.table("Memory", &heads, &[row("most", |l| l.max), row("at the end", |l| l.last)]);
 }
 

@@ -69,22 +69,7 @@ fn unseen(screen: &mut Screen, results: &Results) {
     if told == 0 {
         screen.entry("Not seen", "nothing is known to be missing");
     }
-    if let Some(cost) = words_of_cost(results) {
+    if let Some(cost) = words::cost(results) {
         screen.entry("Cost of this", &cost);
     }
-}
-
-/// What the recording cost the program.
-fn words_of_cost(results: &Results) -> Option<String> {
-    let tracer = &results.tracer;
-    let mut parts = Vec::new();
-    if let Some(ns) = tracer.recorder_cpu_ns {
-        parts.push(format!("recorder {} CPU ({} of one)", units::duration(ns), units::percent_of(ns, results.span_ns)));
-    }
-    if let Some(ns) = tracer.write_ns {
-        let longest = tracer.write_max_ns.filter(|longest| *longest > 0);
-        let longest = longest.map(|longest| format!(" (longest {})", units::duration(longest))).unwrap_or_default();
-        parts.push(format!("log writing held lanes {}{longest}", units::duration(ns)));
-    }
-    if parts.is_empty() { None } else { Some(parts.join("; ")) }
 }

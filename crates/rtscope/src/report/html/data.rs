@@ -1,0 +1,152 @@
+//! The page's figures as JSON, so that a browser bundle can draw from the same
+//! page without asking anybody. Lists are cut to what fits; what was left out
+//! is counted.
+
+use super::escape::json_in_script;
+use crate::report::pauses_json::PauseLine;
+use rtscope_analyze::results::{LaneStates, Results, ThreadState};
+use rtscope_model::Names;
+use serde::Serialize;
+
+/// Schema of the embedded document.
+const SCHEMA: &str = "rtscope/page/1";
+/// Elements of any list at most.
+const LIST_MAX: usize = 200;
+/// Slices, buckets, and points of a line at most.
+const POINTS_MAX: usize = 1000;
+
+#[derive(Serialize)]
+struct Data<'r> {
+    schema: &'static str,
+    /// Elements that were left out of lists.
+    left_out: u64,
+    results: Results,
+    drawing: Drawing<'r>,
+}
+
+#[derive(Serialize)]
+struct Drawing<'r> {
+    over_time: Vec<Slice>,
+    histogram: &'r [(u64, u64)],
+    memory: Vec<Line>,
+    worst: Vec<Worst<'r>>,
+}
+
+#[derive(Serialize)]
+struct Slice {
+    from_ns: u64,
+    to_ns: u64,
+    count: u64,
+    max_ns: u64,
+    stop_ns: u64,
+    collect_ns: u64,
+    release_ns: u64,
+}
+
+#[derive(Serialize)]
+struct Line {
+    name: &'static str,
+    /// Nanoseconds and bytes.
+    points: Vec<(u64, u64)>,
+}
+
+#[derive(Serialize)]
+struct Worst<'r> {
+    pause: PauseLine<'r>,
+    states: Vec<States<'r>>,
+}
+
+#[derive(Serialize)]
+struct States<'r> {
+    lane: u16,
+    tid: u32,
+    spans: Vec<Span<'r>>,
+}
+
+#[derive(Serialize)]
+struct Span<'r> {
+    from_ns: u64,
+    to_ns: u64,
+    state: &'static str,
+    who: Option<&'r str>,
+}
+
+/// The document, ready to stand in a script element; without the drawing where
+/// it would be longer than `room`, and an empty object where even that is.
+pub(super) fn embedded(results: &Results, names: &Names, room: usize) -> String {
+    let mut left_out = 0;
+    let cut = clipped(results, &mut left_out);
+    let full = Data { schema: SCHEMA, left_out, results: cut.clone(), drawing: drawing(results, names) };
+    let bare = Drawing { over_time: Vec::new(), histogram: &[], memory: Vec::new(), worst: Vec::new() };
+    let short = Data { schema: SCHEMA, left_out: left_out + 1, results: cut, drawing: bare };
+    let fits = |data: &Data<'_>| {
+        let json = json_in_script(&serde_json::to_string(data).ok()?);
+        (json.len() <= room).then_some(json)
+    };
+    fits(&full).or_else(|| fits(&short)).unwrap_or_else(|| "{}".into())
+}
+
+/// The results with their lists cut.
+fn clipped(results: &Results, left_out: &mut u64) -> Results {
+    fn cut<T>(list: &mut Vec<T>, left_out: &mut u64) {
+        *left_out += list.len().saturating_sub(LIST_MAX) as u64;
+        list.truncate(LIST_MAX);
+    }
+    let mut cut_results = results.clone();
+    cut_results.drawing = Default::default();
+    cut(&mut cut_results.source.events_by_type, left_out);
+    cut(&mut cut_results.runtime.args, left_out);
+    cut(&mut cut_results.lanes, left_out);
+    cut(&mut cut_results.stragglers, left_out);
+    cut(&mut cut_results.causes, left_out);
+    cut(&mut cut_results.findings, left_out);
+    cut(&mut cut_results.losses, left_out);
+    cut(&mut cut_results.kernel.notes, left_out);
+    cut_results
+}
+
+fn drawing<'r>(results: &'r Results, names: &'r Names) -> Drawing<'r> {
+    let drawing = &results.drawing;
+    let slice = |slice: &rtscope_analyze::results::PauseSlice| Slice {
+        from_ns: slice.from.0,
+        to_ns: slice.to.0,
+        count: slice.count,
+        max_ns: slice.max_ns,
+        stop_ns: slice.stop_ns,
+        collect_ns: slice.collect_ns,
+        release_ns: slice.release_ns,
+    };
+    let line = |line: &rtscope_analyze::results::MemoryLine| {
+        let every = line.points.len().div_ceil(POINTS_MAX).max(1);
+        Line { name: line.name, points: line.points.iter().step_by(every).map(|(at, bytes)| (at.0, *bytes)).collect() }
+    };
+    let worst = drawing.worst.iter().take(super::page::WORST_MAX).map(|worst| Worst {
+        pause: PauseLine::new(&worst.blamed, names),
+        states: worst.states.iter().take(LIST_MAX).map(states).collect(),
+    });
+    Drawing {
+        over_time: drawing.over_time.iter().take(POINTS_MAX).map(slice).collect(),
+        histogram: drawing.histogram.get(..POINTS_MAX).unwrap_or(&drawing.histogram),
+        memory: drawing.memory.iter().map(line).collect(),
+        worst: worst.collect(),
+    }
+}
+
+fn states(states: &LaneStates) -> States<'_> {
+    let span = |span: &'_ rtscope_analyze::results::StateSpan| (span.from.0, span.to.0, state(span.state));
+    let spans = states.spans.iter().take(LIST_MAX).map(|s| {
+        let (from_ns, to_ns, state) = span(s);
+        Span { from_ns, to_ns, state, who: s.who.as_deref() }
+    });
+    States { lane: states.lane, tid: states.tid, spans: spans.collect() }
+}
+
+fn state(state: ThreadState) -> &'static str {
+    match state {
+        ThreadState::Running => "running",
+        ThreadState::Runnable => "runnable",
+        ThreadState::Sleeping => "sleeping",
+        ThreadState::Blocked => "blocked",
+        ThreadState::Unknown => "unknown",
+    }
+}

@@ -1,0 +1,211 @@
+//! The page: sections in the order in which they are read, one style sheet,
+//! a policy that forbids everything else.
+
+use super::escape::escape;
+use super::{SIZE_MAX, data, svg_bar, svg_histogram, svg_memory, svg_time, svg_waterfall, table, verdict};
+use crate::report::{units, words};
+use rtscope_analyze::results::{Results, WorstPause};
+use rtscope_model::{Names, PauseQuality};
+use std::fmt::Write as _;
+
+const STYLE: &str = include_str!("style.css");
+
+/// What the browser may load: nothing but the style sheet of this hash (of
+/// `style.css`; a test computes it anew).
+const POLICY: &str = "default-src 'none'; style-src 'sha256-e73NXrsoSpIGQ9df9IddTmhpxiU477AK7nVCLsiWIJY='; base-uri 'none'; form-action 'none'";
+
+/// Pauses drawn lane by lane.
+pub(super) const WORST_MAX: usize = 10;
+/// Losses told one by one.
+const LOSSES_MAX: usize = 50;
+/// Causes told under one pause.
+const CAUSES_MAX: usize = 6;
+
+/// The page, below [`SIZE_MAX`] bytes. `names` resolves who took CPUs in
+/// [`rtscope_analyze::results::Drawing::worst`].
+pub fn page(results: &Results, names: &Names) -> String {
+    let mut body = String::with_capacity(1 << 17);
+    body.push_str(&header(results));
+    section(&mut body, "verdict", "Verdict", &verdict::verdict(results));
+    section(&mut body, "figures", "Where the time went", &figures(results));
+    let histogram = svg_histogram::draw(results).map(|svg| figure(&svg, ""));
+    optional(&mut body, "distribution", "How long pauses were", histogram);
+    optional(&mut body, "over-time", "Pauses over time", svg_time::draw(results).map(|svg| figure(&svg, "")));
+    optional(&mut body, "memory", "Memory", memory(results));
+    optional(&mut body, "worst", "The longest pauses, lane by lane", worst(results, names));
+    section(&mut body, "losses", "What was not seen", &losses(results));
+    let title = escape(&results.source.path);
+    let head = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+         <meta name=\"color-scheme\" content=\"light dark\"><title>rtscope: {title}</title>\
+         <style>{STYLE}</style></head><body><main>\n"
+    );
+    let room = SIZE_MAX.saturating_sub(head.len() + body.len() + 200);
+    let data = data::embedded(results, names, room);
+    format!(
+        "{head}{body}</main>\n<script type=\"application/json\" id=\"rtscope-data\">{data}</script>\n</body></html>\n"
+    )
+}
+
+fn section(body: &mut String, id: &str, title: &str, content: &str) {
+    let _ = write!(body, "<section id=\"{id}\"><h2>{title}</h2>{content}</section>\n");
+}
+
+/// A section that is left out where there is nothing to show.
+fn optional(body: &mut String, id: &str, title: &str, content: Option<String>) {
+    if let Some(content) = content {
+        section(body, id, title, &content);
+    }
+}
+
+fn figure(svg: &str, caption: &str) -> String {
+    let caption = if caption.is_empty() { String::new() } else { format!("<figcaption>{caption}</figcaption>") };
+    format!("<figure>{svg}{caption}</figure>")
+}
+
+fn header(results: &Results) -> String {
+    let mut facts = Vec::new();
+    facts.extend(words::runtime(&results.runtime));
+    if !results.lanes.is_empty() {
+        facts.push(units::counted(results.lanes.len() as u64, "lane", "lanes"));
+    }
+    facts.push(format!("{} recorded", units::duration(results.span_ns)));
+    if words::has_runtime(results) {
+        let pauses = units::counted(results.pauses.count, "pause", "pauses");
+        facts.push(format!("{pauses} ({} a second)", units::rate(results.pauses.per_second)));
+    }
+    let facts: Vec<_> = facts.iter().map(|fact| escape(fact)).collect();
+    let args = results.runtime.args.iter().take(100).map(String::as_str).collect::<Vec<_>>().join(" ");
+    let args = if args.is_empty() { String::new() } else { format!("<p><code>{}</code></p>", escape(&args)) };
+    format!("<header><h1>{}</h1><p>{}</p>{args}</header>\n", escape(&results.source.path), facts.join(" &middot; "))
+}
+
+fn figures(results: &Results) -> String {
+    if !words::has_runtime(results) {
+        return "<p>Unknown: no log of a runtime was recorded, so pauses could not be seen.</p>".into();
+    }
+    let mut out = svg_bar::draw(results).map(|svg| figure(&svg, "")).unwrap_or_default();
+    out.push_str(&table::pauses(results));
+    if let Some(text) = words::productivity(results) {
+        let _ = write!(out, "<p><strong>Productivity:</strong> {}.</p>", escape(&text));
+    }
+    out.extend(table::causes(results));
+    out.extend(table::lanes(results));
+    out.extend(table::generations(results));
+    out.extend(table::mmu(results));
+    out
+}
+
+fn memory(results: &Results) -> Option<String> {
+    let drawn = svg_memory::draw(results).map(|svg| figure(&svg, ""));
+    let table = table::memory(results);
+    (drawn.is_some() || table.is_some()).then(|| drawn.unwrap_or_default() + &table.unwrap_or_default())
+}
+
+const LEGEND: [(&str, &str); 9] = [
+    ("stop", "waited for"),
+    ("stop-early", "stopping"),
+    ("collect", "collecting"),
+    ("release", "getting back"),
+    ("k-running", "thread on a CPU"),
+    ("k-runnable", "waiting for a CPU"),
+    ("k-sleeping", "asleep"),
+    ("k-blocked", "blocked in the kernel"),
+    ("k-unknown", "not known"),
+];
+
+fn worst(results: &Results, names: &Names) -> Option<String> {
+    let worst = &results.drawing.worst;
+    if worst.is_empty() {
+        return None;
+    }
+    let mut out = String::from("<p class=\"legend\">");
+    for (class, words) in LEGEND {
+        let _ = write!(
+            out,
+            "<span><svg class=\"swatch\" viewBox=\"0 0 10 10\" aria-hidden=\"true\"><rect width=\"10\" height=\"10\" \
+             class=\"{class}\"/></svg> {words}</span> "
+        );
+    }
+    out.push_str("</p>");
+    for (index, worst) in worst.iter().take(WORST_MAX).enumerate() {
+        let heading = heading(results, index + 1, worst);
+        let caption = caption(worst, names);
+        let drawn = figure(&svg_waterfall::draw(results, worst), &caption);
+        let _ = write!(out, "<article class=\"pause\"><h3>{heading}</h3>{drawn}</article>");
+    }
+    Some(out)
+}
+
+/// "1. 89.2 ms at 1.20 s: generation 0, waited for capability 1".
+fn heading(results: &Results, rank: usize, worst: &WorstPause) -> String {
+    let pause = &worst.blamed.pause;
+    let length = units::duration(pause.released.since(pause.begin()));
+    let mut text = format!("{rank}. {length} at {}", units::duration(pause.begin().since(results.started)));
+    if let Some(generation) = pause.generation {
+        let _ = write!(text, ", generation {generation}");
+    }
+    if let Some(straggler) = pause.straggler {
+        let _ = write!(text, ", waited for {}", svg_waterfall::lane_name(results, straggler));
+    }
+    if pause.quality == PauseQuality::Partial {
+        text.push_str(", not seen whole");
+    }
+    escape(&text).into_owned()
+}
+
+/// What the waits of a pause were, longest first.
+fn caption(worst: &WorstPause, names: &Names) -> String {
+    let mut pieces: Vec<_> = worst.blamed.causes.iter().filter(|piece| piece.ns() > 0).collect();
+    pieces.sort_by_key(|piece| std::cmp::Reverse(piece.ns()));
+    let all: u64 = pieces.iter().fold(0, |sum, piece| sum.saturating_add(piece.ns()));
+    let more = pieces.len().saturating_sub(CAUSES_MAX);
+    let mut told: Vec<_> = (pieces.iter().take(CAUSES_MAX))
+        .map(|piece| {
+            let who = piece.who.map(|who| names.get(who)).filter(|who| !who.is_empty());
+            let who = who.map(|who| match piece.who_pid {
+                Some(pid) => format!("{who} (pid {pid})"),
+                None => who.to_string(),
+            });
+            let words = words::cause(piece.cause, who.as_deref());
+            let text = format!("{words} {} ({})", units::duration(piece.ns()), units::percent_of(piece.ns(), all));
+            escape(&text).into_owned()
+        })
+        .collect();
+    if more > 0 {
+        told.push(format!("{more} more"));
+    }
+    let hidden = worst.blamed.pause.lanes.len().saturating_sub(svg_waterfall::LANES_MAX);
+    let lanes =
+        if hidden > 0 { format!(" {hidden} lanes that made nobody wait are not drawn.") } else { String::new() };
+    if told.is_empty() { lanes } else { format!("Waited for: {}.{lanes}", told.join("; ")) }
+}
+
+fn losses(results: &Results) -> String {
+    let mut items: Vec<String> = results.losses.iter().take(LOSSES_MAX).map(words::loss).collect();
+    let more = results.losses.len().saturating_sub(LOSSES_MAX);
+    if more > 0 {
+        items.push(format!("and {} more", units::count(more as u64)));
+    }
+    if results.pauses.partial > 0 {
+        let partial = units::counted(results.pauses.partial, "pause was", "pauses were");
+        items.push(format!("{partial} not seen whole: counted, but not in the figures above"));
+    }
+    items.extend(results.kernel.notes.iter().take(LOSSES_MAX).cloned());
+    let mut out = String::new();
+    if items.is_empty() {
+        out.push_str("<p>Nothing is known to be missing.</p>");
+    } else {
+        out.push_str("<ul>");
+        for item in &items {
+            let _ = write!(out, "<li>{}</li>", escape(item));
+        }
+        out.push_str("</ul>");
+    }
+    for fact in words::recording(results) {
+        let _ = write!(out, "<p class=\"faint\">{}</p>", escape(&fact));
+    }
+    out
+}

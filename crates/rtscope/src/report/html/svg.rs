@@ -1,0 +1,152 @@
+//! A drawing in the making: shapes with classes (the page's style sheet gives
+//! the colours, so both colour schemes share one drawing), text escaped.
+
+use super::escape::escape;
+use std::fmt::Write as _;
+
+/// Width of every drawing in its own units; the page scales it.
+pub(super) const WIDTH: f64 = 960.0;
+
+/// A drawing.
+pub(super) struct Svg {
+    out: String,
+}
+
+/// Which end of a text its position is.
+#[derive(Copy, Clone, Eq, PartialEq)]
+pub(super) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+impl Svg {
+    /// An empty drawing; `label` says to those who cannot see it what it shows.
+    pub(super) fn new(height: f64, label: &str) -> Svg {
+        let mut out = String::new();
+        let label = escape(label);
+        let _ = write!(out, r#"<svg viewBox="0 0 {WIDTH} {height:.0}" role="img" aria-label="{label}">"#);
+        Svg { out }
+    }
+
+    pub(super) fn finish(mut self) -> String {
+        self.out.push_str("</svg>");
+        self.out
+    }
+
+    /// A rectangle; `title` is shown when the pointer rests on it.
+    pub(super) fn rect(&mut self, [x, y, w, h]: [f64; 4], class: &str, title: &str) {
+        let _ = write!(
+            self.out,
+            r#"<rect x="{x:.1}" y="{y:.1}" width="{:.1}" height="{:.1}" class="{class}""#,
+            w.max(0.0),
+            h.max(0.0)
+        );
+        if title.is_empty() {
+            self.out.push_str("/>");
+        } else {
+            let _ = write!(self.out, "><title>{}</title></rect>", escape(title));
+        }
+    }
+
+    pub(super) fn line(&mut self, [x1, y1, x2, y2]: [f64; 4], class: &str) {
+        let _ = write!(self.out, r#"<line x1="{x1:.1}" y1="{y1:.1}" x2="{x2:.1}" y2="{y2:.1}" class="{class}"/>"#);
+    }
+
+    pub(super) fn dot(&mut self, x: f64, y: f64, class: &str, title: &str) {
+        let title = escape(title);
+        let _ = write!(
+            self.out,
+            r#"<circle cx="{x:.1}" cy="{y:.1}" r="2.4" class="{class}"><title>{title}</title></circle>"#
+        );
+    }
+
+    /// Steps through points: each value holds until the next.
+    pub(super) fn steps(&mut self, points: &[(f64, f64)], end: f64, class: &str) {
+        let Some(((x, y), rest)) = points.split_first() else { return };
+        let _ = write!(self.out, r#"<path class="{class}" d="M{x:.1} {y:.1}"#);
+        for (x, y) in rest {
+            let _ = write!(self.out, "H{x:.1}V{y:.1}");
+        }
+        let _ = write!(self.out, r#"H{end:.1}"/>"#);
+    }
+
+    pub(super) fn text(&mut self, x: f64, y: f64, anchor: Anchor, class: &str, text: &str) {
+        let anchor = match anchor {
+            Anchor::Start => "start",
+            Anchor::Middle => "middle",
+            Anchor::End => "end",
+        };
+        let text = escape(text);
+        let _ = write!(self.out, r#"<text x="{x:.1}" y="{y:.1}" text-anchor="{anchor}" class="{class}">{text}</text>"#);
+    }
+
+    /// `text` inside a box, where it fits.
+    pub(super) fn text_inside(&mut self, [x, y, w, h]: [f64; 4], class: &str, text: &str) {
+        if text_width(text) + 8.0 <= w {
+            self.text(x + w / 2.0, y + h / 2.0 + 4.0, Anchor::Middle, class, text);
+        }
+    }
+}
+
+/// About how wide `text` will be at the size that drawings use.
+pub(super) fn text_width(text: &str) -> f64 {
+    text.chars().count() as f64 * 6.6
+}
+
+/// About `count` round steps from 0 to `max`: 1, 2 or 5 times a power of ten.
+pub(super) fn round_step(max: f64, count: f64) -> f64 {
+    let raw = (max / count).max(f64::MIN_POSITIVE);
+    let power = 10f64.powf(raw.log10().floor());
+    let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * power >= raw).unwrap_or(10.0);
+    factor * power
+}
+
+/// A time axis below a plot: ticks, their labels, hairlines across the plot.
+pub(super) fn time_axis(svg: &mut Svg, [left, top, width, height]: [f64; 4], span_ns: u64) {
+    let step = round_step(span_ns as f64, 8.0).max(1.0);
+    let mut tick = 0.0;
+    while tick <= span_ns as f64 * 1.0001 {
+        let x = left + width * tick / span_ns.max(1) as f64;
+        svg.line([x, top, x, top + height], "grid");
+        let label = if tick == 0.0 { "0".into() } else { tick_label(tick) };
+        svg.text(x, top + height + 16.0, Anchor::Middle, "tick", &label);
+        tick += step;
+    }
+}
+
+/// A round number of nanoseconds without needless digits: "20 ms", "0.5 s".
+pub(super) fn tick_label(ns: f64) -> String {
+    let (value, unit) = match ns {
+        ns if ns < 1e3 => (ns, "ns"),
+        ns if ns < 1e6 => (ns / 1e3, "us"),
+        ns if ns < 1e9 => (ns / 1e6, "ms"),
+        ns => (ns / 1e9, "s"),
+    };
+    let text = format!("{value:.2}");
+    format!("{} {unit}", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_round() {
+        assert_eq!(round_step(78.0, 8.0), 10.0);
+        assert_eq!(round_step(3e9, 8.0), 5e8);
+        assert!(round_step(0.0, 8.0) > 0.0);
+        assert_eq!(tick_label(5e8), "500 ms");
+        assert_eq!(tick_label(2.5e9), "2.5 s");
+        assert_eq!(tick_label(2e4), "20 us");
+    }
+
+    #[test]
+    fn text_is_escaped_everywhere() {
+        let mut svg = Svg::new(10.0, "<&\">");
+        svg.text(0.0, 0.0, Anchor::Start, "tick", "<b>");
+        svg.rect([0.0, 0.0, -1.0, 1.0], "stop", "<i>");
+        let out = svg.finish();
+        assert!(!out.contains("<b>") && !out.contains("<i>") && out.contains(r#"width="0.0""#), "{out}");
+    }
+}

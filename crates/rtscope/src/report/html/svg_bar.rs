@@ -1,0 +1,40 @@
+//! One bar: where the wall clock went.
+
+use super::svg::{Svg, WIDTH};
+use crate::report::units;
+use crate::report::words::{Part, wall_clock};
+use rtscope_analyze::results::Results;
+
+/// The class of a part, which the style sheet colours.
+pub(super) fn class(part: Part) -> &'static str {
+    match part {
+        Part::Program => "program",
+        Part::Stop => "stop",
+        Part::Collect => "collect",
+        Part::Release => "release",
+        Part::Unsplit => "unsplit",
+    }
+}
+
+/// The bar; `None` where no pause could be seen.
+pub(super) fn draw(results: &Results) -> Option<String> {
+    const HEIGHT: f64 = 34.0;
+    let parts = wall_clock(results);
+    if parts.is_empty() {
+        return None;
+    }
+    let mut svg = Svg::new(HEIGHT, "where the wall clock went");
+    let mut x = 0.0;
+    for (part, ns) in parts {
+        let w = WIDTH * ns as f64 / results.span_ns.max(1) as f64;
+        let share = units::percent_of(ns, results.span_ns);
+        let frame = [x, 0.0, w.max(1.0), HEIGHT];
+        svg.rect(frame, class(part), &format!("{}: {}, {share}", part.words(), units::duration(ns)));
+        let on = if part == Part::Program || part == Part::Unsplit { "on-pale" } else { "on-dark" };
+        let long = format!("{} {share}", part.words());
+        let fits = super::svg::text_width(&long) + 8.0 <= w;
+        svg.text_inside(frame, on, if fits { &long } else { &share });
+        x += w;
+    }
+    Some(svg.finish())
+}

@@ -1,0 +1,125 @@
+//! Pauses over time: above the longest pause of each slice, below the share of
+//! each slice that went into stopping, collecting and releasing.
+
+use super::svg::{Anchor, Svg, WIDTH, tick_label, time_axis};
+use crate::report::units;
+use rtscope_analyze::results::{PauseSlice, Results};
+
+const LEFT: f64 = 56.0;
+const PLOT_WIDTH: f64 = WIDTH - LEFT - 20.0;
+const UPPER: [f64; 4] = [LEFT, 22.0, PLOT_WIDTH, 110.0];
+const LOWER: [f64; 4] = [LEFT, 164.0, PLOT_WIDTH, 110.0];
+/// Slices drawn at most.
+const SLICES_MAX: usize = 300;
+
+/// The drawing; `None` without slices.
+pub(super) fn draw(results: &Results) -> Option<String> {
+    let slices = thinned(&results.drawing.over_time);
+    let span = results.span_ns.max(1);
+    if slices.iter().all(|slice| slice.count == 0) {
+        return None;
+    }
+    let mut svg = Svg::new(314.0, "pauses over time");
+    let x = |at: rtscope_model::Time| LEFT + PLOT_WIDTH * (at.since(results.started) as f64 / span as f64).min(1.0);
+    longest(&mut svg, &slices, &x);
+    shares(&mut svg, &slices, &x);
+    time_axis(&mut svg, LOWER, span);
+    Some(svg.finish())
+}
+
+/// Longest pause of each slice, on a logarithmic scale.
+fn longest(svg: &mut Svg, slices: &[PauseSlice], x: &dyn Fn(rtscope_model::Time) -> f64) {
+    let [left, top, width, height] = UPPER;
+    let logs = || slices.iter().filter(|slice| slice.max_ns > 0).map(|slice| (slice.max_ns as f64).log10());
+    let low = logs().fold(f64::INFINITY, f64::min).min(18.0).floor();
+    let high = logs().fold(low, f64::max).ceil().max(low + 1.0);
+    let y = |ns: u64| top + height * (1.0 - ((ns.max(1) as f64).log10() - low) / (high - low));
+    svg.text(left, 12.0, Anchor::Start, "strong", "longest pause (logarithmic)");
+    for decade in (low as i32)..=(high as i32) {
+        let at = top + height * (1.0 - (f64::from(decade) - low) / (high - low));
+        svg.line([left, at, left + width, at], "grid");
+        svg.text(left - 6.0, at + 4.0, Anchor::End, "tick", &tick_label(10f64.powi(decade)));
+    }
+    for slice in slices.iter().filter(|slice| slice.max_ns > 0) {
+        let middle = (x(slice.from) + x(slice.to)) / 2.0;
+        let text =
+            format!("longest {}; {}", units::duration(slice.max_ns), units::counted(slice.count, "pause", "pauses"));
+        svg.dot(middle, y(slice.max_ns), "dot", &text);
+    }
+}
+
+/// Share of each slice in each phase, stacked.
+fn shares(svg: &mut Svg, slices: &[PauseSlice], x: &dyn Fn(rtscope_model::Time) -> f64) {
+    let [left, top, width, height] = LOWER;
+    svg.text(left, top - 10.0, Anchor::Start, "strong", "share of the time spent");
+    let mut at = left + 170.0;
+    for (class, name) in [("stop", "waiting to stop"), ("collect", "collecting"), ("release", "getting back")] {
+        svg.rect([at, top - 19.0, 10.0, 10.0], class, "");
+        svg.text(at + 15.0, top - 10.0, Anchor::Start, "tick", name);
+        at += 120.0;
+    }
+    for percent in [0u8, 50, 100] {
+        let y = top + height * (1.0 - f64::from(percent) / 100.0);
+        svg.line([left, y, left + width, y], "grid");
+        svg.text(left - 6.0, y + 4.0, Anchor::End, "tick", &format!("{percent} %"));
+    }
+    for slice in slices {
+        // A pause counts where it began, so a long one may overfill its slice.
+        let whole = slice.to.since(slice.from).max(1) as f64;
+        let mut bottom = top + height;
+        let (from, to) = (x(slice.from), x(slice.to));
+        for (class, ns) in [("collect", slice.collect_ns), ("stop", slice.stop_ns), ("release", slice.release_ns)] {
+            let h = (height * ns as f64 / whole).min(bottom - top);
+            if h >= 0.05 {
+                let title = format!("{} of {}", units::duration(ns), units::duration(whole as u64));
+                svg.rect([from, bottom - h, (to - from).max(0.7), h], class, &title);
+                bottom -= h;
+            }
+        }
+    }
+}
+
+/// Neighbouring slices joined until there are few enough.
+fn thinned(slices: &[PauseSlice]) -> Vec<PauseSlice> {
+    let per_group = slices.len().div_ceil(SLICES_MAX).max(1);
+    let join = |group: &[PauseSlice]| {
+        let mut joined = PauseSlice::default();
+        if let (Some(first), Some(last)) = (group.first(), group.last()) {
+            (joined.from, joined.to) = (first.from, last.to);
+        }
+        for slice in group {
+            joined.count = joined.count.saturating_add(slice.count);
+            joined.max_ns = joined.max_ns.max(slice.max_ns);
+            joined.stop_ns = joined.stop_ns.saturating_add(slice.stop_ns);
+            joined.collect_ns = joined.collect_ns.saturating_add(slice.collect_ns);
+            joined.release_ns = joined.release_ns.saturating_add(slice.release_ns);
+        }
+        joined
+    };
+    slices.chunks(per_group).map(join).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rtscope_model::Time;
+
+    #[test]
+    fn joining_slices_loses_no_pause() {
+        let slices: Vec<_> = (0..1000u64)
+            .map(|n| PauseSlice {
+                from: Time(n),
+                to: Time(n + 1),
+                count: 1,
+                max_ns: n,
+                stop_ns: 2,
+                ..Default::default()
+            })
+            .collect();
+        let joined = thinned(&slices);
+        assert!(joined.len() <= SLICES_MAX);
+        assert_eq!(joined.iter().map(|slice| slice.count).sum::<u64>(), 1000);
+        assert_eq!(joined.iter().map(|slice| slice.max_ns).max(), Some(999));
+        assert_eq!(joined.last().map(|slice| slice.to), Some(Time(1000)));
+    }
+}

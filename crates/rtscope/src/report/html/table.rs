@@ -1,0 +1,180 @@
+//! The page's tables: pauses, causes, lanes, generations, memory, losses.
+
+use super::escape::escape;
+use super::svg_bar::class;
+use crate::report::words::{self, Part};
+use crate::report::{units, words::wall_clock};
+use rtscope_analyze::results::{Distribution, Results};
+use std::fmt::Write as _;
+
+/// Rows of any table at most; the rest is counted.
+const ROWS_MAX: usize = 64;
+
+/// A table; cells are HTML already. The first column is text, the others figures.
+pub(super) fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
+    let mut out = String::from("<div class=\"scroll\"><table><thead><tr>");
+    for head in heads {
+        let _ = write!(out, "<th scope=\"col\">{head}</th>");
+    }
+    out.push_str("</tr></thead><tbody>");
+    for row in rows.iter().take(ROWS_MAX) {
+        out.push_str("<tr>");
+        for (index, cell) in row.iter().enumerate() {
+            let tag = if index == 0 { "th scope=\"row\"" } else { "td" };
+            let _ = write!(out, "<{tag}>{cell}</{}>", if index == 0 { "th" } else { "td" });
+        }
+        out.push_str("</tr>");
+    }
+    out.push_str("</tbody></table></div>");
+    if let Some(more) = rows.len().checked_sub(ROWS_MAX).filter(|more| *more > 0) {
+        let _ = write!(
+            out,
+            "<p class=\"faint\">and {} more, see <code>rtscope report --json</code></p>",
+            units::count(more as u64)
+        );
+    }
+    out
+}
+
+/// A small square in the colour of `class`, drawn so that it needs no script
+/// and no style attribute.
+fn swatch(class: &str) -> String {
+    format!(
+        "<svg class=\"swatch\" viewBox=\"0 0 10 10\" aria-hidden=\"true\"><rect width=\"10\" height=\"10\" class=\"{class}\"/></svg> "
+    )
+}
+
+/// A bar for `share`, for table cells.
+fn share_bar(share: f64) -> String {
+    let width = (share * 120.0).clamp(0.5, 120.0);
+    format!(
+        "<svg class=\"share\" viewBox=\"0 0 120 10\" aria-hidden=\"true\"><rect width=\"{width:.1}\" height=\"10\" class=\"bar\"/></svg>"
+    )
+}
+
+/// One row per part of the wall clock.
+pub(super) fn pauses(results: &Results) -> String {
+    let pauses = &results.pauses;
+    let name = |part: Part| format!("{}{}", swatch(class(part)), part.words());
+    let of_run = |sum: u64| units::percent_of(sum, results.span_ns);
+    let dash = || "-".to_string();
+    let sum_only =
+        |name: String, sum: u64| vec![name, dash(), dash(), dash(), dash(), units::duration(sum), of_run(sum)];
+    let row = |name: String, d: &Distribution| {
+        if d.count == 0 {
+            return vec![name, dash(), dash(), dash(), dash(), "unknown".into(), dash()];
+        }
+        let quantile = units::duration_or_dash;
+        vec![
+            name,
+            quantile(d.p50),
+            quantile(d.p90),
+            quantile(d.p99),
+            quantile(d.max),
+            units::duration(d.sum),
+            of_run(d.sum),
+        ]
+    };
+    let mut rows = vec![sum_only(name(Part::Program), results.span_ns.saturating_sub(pauses.total_ns))];
+    if pauses.count > 0 {
+        rows.push(row(name(Part::Stop), &pauses.time_to_stop_ns));
+        rows.push(row(name(Part::Collect), &pauses.collect_ns));
+        rows.push(row(name(Part::Release), &pauses.release_ns));
+        if let Some((part, sum)) = wall_clock(results).into_iter().find(|(part, _)| *part == Part::Unsplit) {
+            rows.push(sum_only(name(part), sum));
+        }
+        rows.push(row("whole pause".into(), &pauses.pause_ns));
+    }
+    table(&["", "median", "9 in 10", "99 in 100", "longest", "in all", "of the run"], &rows)
+}
+
+/// Why lanes were waited for.
+pub(super) fn causes(results: &Results) -> Option<String> {
+    let row = |sum: &rtscope_analyze::results::CauseSum| {
+        vec![
+            escape(&words::cause(sum.cause, sum.who.as_deref())).into_owned(),
+            units::duration(sum.sum_ns),
+            units::percent(sum.share),
+            share_bar(sum.share),
+        ]
+    };
+    let rows: Vec<_> = results.causes.iter().filter(|sum| sum.sum_ns > 0).map(row).collect();
+    (!rows.is_empty()).then(|| table(&["why lanes were waited for", "in all", "of all waits", ""], &rows))
+}
+
+/// One row per lane.
+pub(super) fn lanes(results: &Results) -> Option<String> {
+    let row = |lane: &rtscope_analyze::results::Lane| {
+        let last = results.stragglers.iter().find(|straggler| straggler.lane == lane.id);
+        let ns = units::duration_or_dash;
+        vec![
+            escape(&lane.name).into_owned(),
+            ns(lane.mutator_ns),
+            ns(lane.collect_ns),
+            ns(lane.stop_wait_ns),
+            ns(lane.release_wait_ns),
+            ns(lane.idle_ns),
+            last.map_or_else(|| "-".into(), |last| format!("{} times", units::count(last.count))),
+            last.map_or_else(|| "-".into(), |last| units::duration(last.sum_ns)),
+        ]
+    };
+    let rows: Vec<_> = results.lanes.iter().map(row).collect();
+    let heads = [
+        "lane",
+        "program",
+        "collecting",
+        "waited to stop",
+        "waited to go on",
+        "idle",
+        "was last to stop",
+        "others waited",
+    ];
+    (!rows.is_empty()).then(|| table(&heads, &rows))
+}
+
+/// One row per generation.
+pub(super) fn generations(results: &Results) -> Option<String> {
+    let row = |g: &rtscope_analyze::results::Generation| {
+        vec![
+            format!("generation {}", g.generation),
+            units::count(g.count),
+            units::duration_or_dash(g.collect_ns.p50),
+            units::duration_or_dash(g.collect_ns.max),
+            units::duration(g.collect_ns.sum),
+            units::bytes(g.copied_bytes),
+        ]
+    };
+    let rows: Vec<_> = results.pauses.by_generation.iter().map(row).collect();
+    (!rows.is_empty()).then(|| table(&["collections", "how many", "median", "longest", "in all", "copied"], &rows))
+}
+
+/// Share of any window that the program had at least.
+pub(super) fn mmu(results: &Results) -> Option<String> {
+    let row = |mmu: &rtscope_analyze::results::Mmu| {
+        vec![units::duration(mmu.window_ns), units::percent(mmu.utilization), share_bar(mmu.utilization)]
+    };
+    let rows: Vec<_> = results.mmu.iter().map(row).collect();
+    (!rows.is_empty()).then(|| table(&["in any window of", "the program had at least", ""], &rows))
+}
+
+/// What each memory line is, with its figures.
+pub(super) fn memory(results: &Results) -> Option<String> {
+    let what = |name: &str| match name {
+        "RSS" => "pages that the kernel counts as resident",
+        "heap held" => "what the runtime holds from the system",
+        "in blocks" => "of that, in allocated blocks",
+        "live" => "of that, reachable at the last major collection",
+        "residency" => "the most that was ever live: what the runtime calls residency",
+        "slop" => "wasted at the ends of blocks",
+        _ => "",
+    };
+    let rows: Vec<_> = words::memory(&results.memory)
+        .into_iter()
+        .map(|(name, level)| {
+            let mean = units::bytes(level.mean.max(0.0) as u64);
+            let what = format!("<span class=\"faint\">{}</span>", what(name));
+            vec![name.to_string(), units::bytes(level.max), mean, units::bytes(level.last), what]
+        })
+        .collect();
+    (!rows.is_empty()).then(|| table(&["memory", "most", "mean", "at the end", "what it is"], &rows))
+}

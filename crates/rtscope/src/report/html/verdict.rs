@@ -1,0 +1,80 @@
+//! The verdict on the page: findings with evidence and remedy, or what
+//! "nothing found" stands on.
+
+use super::escape::escape;
+use crate::report::{units, words};
+use rtscope_analyze::results::Results;
+use rtscope_model::{Evidence, Finding, Remedy};
+use std::fmt::Write as _;
+
+const FINDINGS_MAX: usize = 20;
+const EVIDENCE_MAX: usize = 8;
+const REMEDIES_MAX: usize = 4;
+
+pub(super) fn verdict(results: &Results) -> String {
+    let mut out = String::new();
+    if results.findings.is_empty() {
+        let (verdict, text) = words::nothing_found(results);
+        let class = if verdict == "Nothing found." { "good" } else { "warning" };
+        let _ = write!(out, "<article class=\"finding {class}\"><h3>{verdict}</h3><p>{}</p></article>", escape(&text));
+    }
+    for finding in results.findings.iter().take(FINDINGS_MAX) {
+        out.push_str(&article(results, finding));
+    }
+    if let Some(more) = results.findings.len().checked_sub(FINDINGS_MAX).filter(|more| *more > 0) {
+        let _ = write!(out, "<p>and {more} more, see <code>rtscope report --json</code></p>");
+    }
+    out
+}
+
+fn article(results: &Results, finding: &Finding) -> String {
+    let severity = words::severity(finding.severity);
+    let mut out = format!(
+        "<article class=\"finding {severity}\"><h3>{}</h3><p class=\"faint\"><strong>costs {}, {} of the run</strong> \
+         &middot; {severity} &middot; confidence {} &middot; <code>{}</code></p>",
+        escape(&finding.claim),
+        units::duration(finding.cost_ns),
+        units::percent(finding.share),
+        words::confidence(finding.confidence),
+        escape(&finding.id),
+    );
+    if !finding.evidence.is_empty() {
+        out.push_str("<h4>Seen</h4><ul>");
+        for evidence in finding.evidence.iter().take(EVIDENCE_MAX) {
+            let _ = write!(out, "<li>{}{}</li>", escape(&evidence.text), range(results, evidence));
+        }
+        out.push_str("</ul>");
+    }
+    if !finding.remedies.is_empty() {
+        out.push_str("<h4>Change</h4><ul>");
+        for remedy in finding.remedies.iter().take(REMEDIES_MAX) {
+            out.push_str(&item(remedy));
+        }
+        out.push_str("</ul>");
+    }
+    out.push_str("</article>");
+    out
+}
+
+fn item(remedy: &Remedy) -> String {
+    let mut out = format!("<li>{}", escape(&remedy.text));
+    if let Some(flag) = &remedy.flag {
+        let lines: Vec<_> = flag.lines().take(40).map(escape).collect();
+        let _ = write!(out, "<pre><code>{}</code></pre>", lines.join("\n"));
+    }
+    if !remedy.verify.is_empty() {
+        let _ = write!(out, "<span class=\"faint\">Verify: {}</span>", escape(&remedy.verify));
+    }
+    out.push_str("</li>");
+    out
+}
+
+/// Where in the recording it was seen.
+fn range(results: &Results, evidence: &Evidence) -> String {
+    let at = |time: rtscope_model::Time| units::duration(time.since(results.started));
+    match (evidence.from, evidence.to) {
+        (Some(from), Some(to)) => format!(" <span class=\"faint\">(from {} to {})</span>", at(from), at(to)),
+        (Some(from), None) => format!(" <span class=\"faint\">(from {})</span>", at(from)),
+        _ => String::new(),
+    }
+}
