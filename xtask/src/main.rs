@@ -1,1 +1,193 @@
-fn main() {}
+//! `cargo xtask`: what developers and CI run beside `cargo build` and `cargo test`.
+//! Owns the command line; every job is a module of the library.
+#![forbid(unsafe_code)]
+
+use anyhow::{Result, bail};
+use clap::{Parser, Subcommand};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use xtask::runner::{Runner, target_folder};
+use xtask::toolchain::{ALL, Spec, Toolchain, cache};
+use xtask::{bench, corpus, demo, tidy, truth, verify, workload};
+
+#[derive(Parser)]
+#[command(about = "Toolchains, corpus, tidy checks, truth suite, benchmarks.")]
+struct Arguments {
+    #[command(subcommand)]
+    job: Job,
+    /// The rtscope to use.
+    #[arg(long, global = true, default_value_os_t = target_folder().join("release/rtscope"))]
+    rtscope: PathBuf,
+}
+
+#[derive(Subcommand)]
+enum Job {
+    /// Install the compilers that rtscope is tested with into the cache.
+    Toolchains {
+        /// Only this one.
+        #[arg(long)]
+        only: Option<String>,
+        /// Install nothing, print what is there.
+        #[arg(long)]
+        print: bool,
+    },
+    /// Check what the compiler does not.
+    Tidy,
+    /// Record a workload and print its report.
+    Demo,
+    /// Run the workloads with known truth and count hits, misses, false alarms.
+    Truth {
+        /// Runs of each workload.
+        #[arg(long, default_value_t = 1)]
+        runs: usize,
+        /// Only this workload.
+        #[arg(long)]
+        only: Option<String>,
+        /// Only this compiler: ghc-9.6.
+        #[arg(long)]
+        ghc: Option<String>,
+    },
+    /// Measure reading speed, memory and the recorder's overhead.
+    Bench {
+        /// Pairs of runs for the overhead; 0 leaves it out.
+        #[arg(long, default_value_t = 20)]
+        pairs: usize,
+    },
+    /// Compare `report --pauses` of a log with an independent computation.
+    VerifyPauses {
+        /// Eventlogs.
+        logs: Vec<PathBuf>,
+    },
+    /// Make the logs and expectations of corpus/ anew.
+    Corpus,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(arguments) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Gives whether all is well.
+fn run(arguments: Arguments) -> Result<bool> {
+    let mut say = |line: &str| println!("{line}");
+    let rtscope = arguments.rtscope;
+    match arguments.job {
+        Job::Toolchains { only, print } => toolchains(only.as_deref(), print),
+        Job::Tidy => {
+            let wrong = tidy::check(&workload::repository())?;
+            wrong.iter().for_each(|line| println!("{line}"));
+            println!(
+                "tidy: {}",
+                if wrong.is_empty() { "nothing to mend".into() } else { format!("{} to mend", wrong.len()) }
+            );
+            Ok(wrong.is_empty())
+        }
+        Job::Demo => demo::run(&Runner::new(&rtscope)?, &mut say).map(|()| true),
+        Job::Truth { runs, only, ghc } => truths(&rtscope, runs, only.as_deref(), ghc.as_deref()),
+        Job::Bench { pairs } => {
+            let runner = Runner::new(&rtscope)?;
+            let Some(toolchain) = selected(None)?.into_iter().next() else { bail!("no compiler") };
+            let wrong = bench::reading(&runner, &toolchain, &mut say)?;
+            if pairs > 0 {
+                bench::overhead(&runner, &toolchain, pairs, &mut say)?;
+            }
+            wrong.iter().for_each(|line| println!("NOT MET: {line}"));
+            Ok(wrong.is_empty())
+        }
+        Job::VerifyPauses { logs } => verify_all(&rtscope, &logs),
+        Job::Corpus => {
+            for spec in &ALL {
+                corpus::make(&spec.install(&cache(), &mut say)?, &mut say)?;
+            }
+            Ok(true)
+        }
+    }
+}
+
+fn toolchains(only: Option<&str>, print: bool) -> Result<bool> {
+    let specs: Vec<&Spec> = match only {
+        Some(name) => vec![Spec::find(name)?],
+        None => ALL.iter().collect(),
+    };
+    let mut all = true;
+    for spec in specs {
+        let there = if print {
+            spec.installed(&cache())
+        } else {
+            Some(spec.install(&cache(), &mut |line| println!("{line}"))?)
+        };
+        let ocaml = spec.ocaml.map_or_else(String::new, |version| format!(", OCaml {version}"));
+        match there {
+            Some(Toolchain { root: None, .. }) => println!("{}: GHC {}, this machine's own", spec.name, spec.ghc),
+            Some(Toolchain { root: Some(root), .. }) => {
+                println!("{}: GHC {}{ocaml} in {}", spec.name, spec.ghc, root.display());
+            }
+            None => {
+                all = false;
+                println!("{}: not installed; as root: `cargo xtask toolchains --only {}`", spec.name, spec.name);
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// Installed toolchains, oldest first.
+fn selected(ghc: Option<&str>) -> Result<Vec<Toolchain>> {
+    let specs: Vec<&Spec> = match ghc {
+        Some(name) => vec![Spec::find(name)?],
+        None => ALL.iter().collect(),
+    };
+    let found: Vec<_> = specs.iter().filter_map(|spec| spec.installed(&cache())).collect();
+    if found.is_empty() {
+        bail!("no compiler is installed: `cargo xtask toolchains`");
+    }
+    Ok(found)
+}
+
+fn truths(rtscope: &Path, runs: usize, only: Option<&str>, ghc: Option<&str>) -> Result<bool> {
+    let runner = Runner::new(rtscope)?;
+    let workloads = match only {
+        Some(name) => vec![workload::load(name)?],
+        None => workload::all()?.into_iter().filter(|workload| workload.judged).collect(),
+    };
+    let mut pass = true;
+    println!(
+        "{:<20} {:<9} {:<15} {:>5} {:>5} {:>6} {:>5}",
+        "workload", "on", "truth", "runs", "hits", "misses", "false"
+    );
+    for toolchain in selected(ghc)? {
+        for workload in &workloads {
+            let score = truth::score(&runner, workload, &toolchain, runs, &mut |line| println!("  {line}"));
+            pass &= score.passes();
+            println!(
+                "{:<20} {:<9} {:<15} {runs:>5} {:>5} {:>6} {:>5}{}",
+                workload.name,
+                toolchain.name,
+                workload.expect,
+                score.hits,
+                score.misses + score.failures,
+                score.false_alarms,
+                if score.passes() { "" } else { "  NOT MET" }
+            );
+        }
+    }
+    Ok(pass)
+}
+
+fn verify_all(rtscope: &Path, logs: &[PathBuf]) -> Result<bool> {
+    let mut same = true;
+    for log in logs {
+        let verdict = verify::verify(rtscope, log)?;
+        verdict.differences.iter().take(10).for_each(|line| println!("  {line}"));
+        println!("{}: {} pauses, {} differences", log.display(), verdict.pauses, verdict.differences.len());
+        same &= verdict.differences.is_empty();
+    }
+    Ok(same)
+}

@@ -1,0 +1,9 @@
+-- | Eight workers that allocate without rest, for eight capabilities.
+module Main (main) where
+
+import Workers
+
+main :: IO ()
+main = runWorkers plan >>= print
+  where
+    plan = Plan {workers = 8, seconds = 3, rounds = 0, keys = 4000, restMicroseconds = 0}

@@ -1,0 +1,271 @@
+//! `xtask bench`: how fast a large log is read, beside the ghc-events library and a
+//! naive walk in C over the same file; how much memory that takes; what recording
+//! costs a program. Owns the measuring; `statistics` the arithmetic.
+
+use crate::apt;
+use crate::runner::{Runner, target_folder};
+use crate::statistics::{Interval, median, ratio};
+use crate::toolchain::Toolchain;
+use crate::workload::{self, repository};
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Events by type.
+type Counts = BTreeMap<u16, u64>;
+
+/// Number of block markers.
+const BLOCK_MARKER: u16 = 18;
+/// Runs of each reader.
+const REPEATS: usize = 5;
+/// Rounds per worker of the program whose overhead is measured: about a second.
+const ROUNDS: &str = "1500";
+/// An A/A wider than this decides nothing.
+const UNDECIDED: f64 = 0.03;
+
+/// Speed and memory of reading; every line goes to `say`. Gives what is wrong.
+pub fn reading(runner: &Runner, toolchain: &Toolchain, say: &mut dyn FnMut(&str)) -> Result<Vec<String>> {
+    let log = churned(runner, toolchain)?;
+    let bytes = fs::metadata(&log)?.len();
+    let walk = compile_walk()?;
+    let mut wrong = Vec::new();
+    let naive = counts_of(&Command::new(&walk).arg(&log).output()?.stdout)?;
+    let events: u64 = naive.values().sum();
+    say(&format!(
+        "log: {:.1} MB, {:.1} M events, all classes, GHC {}",
+        bytes as f64 / 1e6,
+        events as f64 / 1e6,
+        toolchain.version
+    ));
+    if bytes < 200_000_000 || events < 15_000_000 {
+        wrong.push("the log is smaller than 200 MB or 15 M events".into());
+    }
+    let report = [runner.rtscope.clone().into_os_string(), "report".into(), log.clone().into_os_string()];
+    let ours = timed(&report)?;
+    say(&speed("rtscope report", bytes, ours));
+    say(&speed("naive C walk, counts only", bytes, timed(&[walk.into_os_string(), log.clone().into_os_string()])?));
+    let json = runner.report(&log)?;
+    wrong.extend(differences("the C walk", &naive, &counts_of_report(&json)));
+    match compile_ghc_events(toolchain) {
+        Ok(reader) => {
+            let start = Instant::now();
+            let done = Command::new(&reader).arg(&log).output()?;
+            ensure!(done.status.success(), "ghc_events_count: {}", String::from_utf8_lossy(&done.stderr));
+            say(&speed("ghc-events library, streaming", bytes, start.elapsed().as_secs_f64()));
+            // The library follows block markers and does not hand them out.
+            let mut ours = counts_of_report(&json);
+            ours.remove(&BLOCK_MARKER);
+            wrong.extend(differences("ghc-events", &counts_of(&done.stdout)?, &ours));
+        }
+        Err(error) => wrong.push(format!("not compared with ghc-events: {error:#}")),
+    }
+    let anonymous = peak_anonymous_kib(&report)?;
+    say(&format!("rtscope report: at most {:.1} MiB of anonymous memory", anonymous as f64 / 1024.0));
+    if anonymous > 64 * 1024 {
+        wrong.push("more than 64 MiB of anonymous memory".into());
+    }
+    let rate = bytes as f64 / 1e9 / ours;
+    if rate < 1.2 {
+        wrong.push(format!("report reads {rate:.2} GB/s, less than 1.2"));
+    }
+    Ok(wrong)
+}
+
+fn speed(who: &str, bytes: u64, seconds: f64) -> String {
+    format!("{who}: {seconds:.3} s, {:.2} GB/s", bytes as f64 / 1e9 / seconds)
+}
+
+/// The churner's log; kept, it takes ten seconds to make.
+fn churned(runner: &Runner, toolchain: &Toolchain) -> Result<PathBuf> {
+    let churner = workload::load("churner")?;
+    let program = churner.build(toolchain, &runner.builds)?;
+    let log =
+        target_folder().join("bench").join(format!("churner-{}-{}.eventlog", churner.args.join("-"), toolchain.name));
+    if !log.exists() {
+        let folder = log.parent().context("no folder")?;
+        fs::create_dir_all(folder)?;
+        let part = log.with_extension("part");
+        let mut command = toolchain.command(program.as_os_str(), folder, &[folder, &runner.builds]);
+        command.args(&churner.args).arg("+RTS").args(&churner.rts);
+        command.arg(format!("-l{}", churner.classes.as_deref().unwrap_or("a"))).arg(format!("-ol{}", part.display()));
+        let done = command.output()?;
+        ensure!(done.status.success(), "churner: {}", String::from_utf8_lossy(&done.stderr));
+        fs::rename(part, &log)?;
+    }
+    Ok(log)
+}
+
+/// Median wall time of [`REPEATS`] runs after one that warms the cache, seconds.
+fn timed(words: &[OsString]) -> Result<f64> {
+    let mut seconds = Vec::new();
+    for run in 0..=REPEATS {
+        let start = Instant::now();
+        let status = Command::new(&words[0]).args(&words[1..]).stdout(Stdio::null()).status()?;
+        ensure!(matches!(status.code(), Some(0 | 3)), "{} ended with {status}", words[0].display());
+        if run > 0 {
+            seconds.push(start.elapsed().as_secs_f64());
+        }
+    }
+    Ok(median(&seconds))
+}
+
+/// Largest `RssAnon` seen while it runs, looked at every half millisecond.
+fn peak_anonymous_kib(words: &[OsString]) -> Result<u64> {
+    let mut child = Command::new(&words[0]).args(&words[1..]).stdout(Stdio::null()).spawn()?;
+    let status = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    while child.try_wait()?.is_none() {
+        let text = fs::read_to_string(&status).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+        let now = line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0);
+        peak = peak.max(now);
+        std::thread::sleep(Duration::from_micros(500));
+    }
+    Ok(peak)
+}
+
+fn compile_walk() -> Result<PathBuf> {
+    let output = target_folder().join("bench/walk");
+    fs::create_dir_all(output.parent().context("no folder")?)?;
+    let status = Command::new("cc").args(["-O2", "-o"]).arg(&output).arg(repository().join("bench/walk.c")).status();
+    ensure!(status.context("cc (package gcc) cannot be run")?.success(), "bench/walk.c does not compile");
+    Ok(output)
+}
+
+/// Debian's library belongs to the machine's own GHC.
+fn compile_ghc_events(toolchain: &Toolchain) -> Result<PathBuf> {
+    if toolchain.root.is_some() {
+        bail!("the library is used from the machine's own GHC, which is not the tested one");
+    }
+    if crate::toolchain::is_root() {
+        apt::install(&["libghc-ghc-events-dev"])?;
+    }
+    let output = target_folder().join("bench/ghc_events_count");
+    let done = Command::new("ghc")
+        .args(["-v0", "-O2", "-rtsopts", "-package", "ghc-events", "-outputdir"])
+        .arg(output.with_extension("objects"))
+        .arg(repository().join("bench/ghc_events_count.hs"))
+        .arg("-o")
+        .arg(&output)
+        .output()?;
+    ensure!(done.status.success(), "ghc: {}", String::from_utf8_lossy(&done.stderr));
+    Ok(output)
+}
+
+/// Lines of `tag count`.
+fn counts_of(text: &[u8]) -> Result<Counts> {
+    let text = std::str::from_utf8(text)?;
+    let pairs = text.lines().map(|line| {
+        let (tag, count) = line.split_once(' ').context("not `tag count`")?;
+        Ok((tag.parse()?, count.parse()?))
+    });
+    pairs.collect()
+}
+
+/// Counts of `report --json`, types without events left out.
+pub fn counts_of_report(report: &Value) -> Counts {
+    let rows = report["source"]["events_by_type"].as_array().map_or(&[][..], Vec::as_slice);
+    let pair = |row: &Value| Some((u16::try_from(row["tag"].as_u64()?).ok()?, row["count"].as_u64()?));
+    rows.iter().filter_map(pair).filter(|(_, count)| *count > 0).collect()
+}
+
+fn differences(who: &str, theirs: &Counts, ours: &Counts) -> Vec<String> {
+    let tags: std::collections::BTreeSet<_> = theirs.keys().chain(ours.keys()).collect();
+    let differing = tags.into_iter().filter(|tag| theirs.get(tag) != ours.get(tag));
+    let none = 0;
+    differing
+        .map(|tag| {
+            let [a, b] = [theirs, ours].map(|side| side.get(tag).unwrap_or(&none));
+            format!("events of type {tag}: {who} counts {a}, rtscope {b}")
+        })
+        .collect()
+}
+
+/// What recording costs: pairs of runs, interleaved, by the program's own mutator
+/// and collection wall time (process wall time lands on the ticker's grid).
+pub fn overhead(runner: &Runner, toolchain: &Toolchain, pairs: usize, say: &mut dyn FnMut(&str)) -> Result<()> {
+    let workload = workload::load("throttled")?;
+    let program = workload.build(toolchain, &runner.builds)?;
+    let mut arms: [Vec<f64>; 5] = Default::default();
+    for pair in 0..pairs {
+        for step in 0..arms.len() {
+            // Each arm takes each place in turn.
+            let arm = (step + pair) % arms.len();
+            arms[arm].push(one_run(runner, toolchain, &program, arm)?);
+        }
+    }
+    let [plain, plain_again, log, log_again, record] = &arms;
+    say(&format!(
+        "{pairs} pairs of {:.2} s, GHC {}, -N2; medians of ratios with 95 % intervals",
+        median(plain),
+        toolchain.version
+    ));
+    say(&line("plain over plain (A/A)", ratio(plain_again, plain), None));
+    say(&line("eventlog (-l-ag) over plain", ratio(log, plain), Some(ratio(plain_again, plain))));
+    say(&line("eventlog over eventlog (A/A)", ratio(log_again, log), None));
+    say(&line("rtscope record over eventlog alone", ratio(record, log), Some(ratio(log_again, log))));
+    Ok(())
+}
+
+fn line(what: &str, figure: Interval, control: Option<Interval>) -> String {
+    let undecided = control.is_some_and(|aa| aa.high - 1.0 > UNDECIDED || 1.0 - aa.low > UNDECIDED);
+    format!("{what}: {figure}{}", if undecided { "  undecided: the A/A is wider than 3 %" } else { "" })
+}
+
+/// Arms 0 and 1: plain; 2 and 3: with an eventlog; 4: recorded.
+fn one_run(runner: &Runner, toolchain: &Toolchain, program: &Path, arm: usize) -> Result<f64> {
+    let scratch = &runner.scratch;
+    let (times, capture) = (scratch.join("times"), scratch.join("overhead.rtscope"));
+    let mut words = Vec::new();
+    if arm == 4 {
+        if capture.exists() {
+            fs::remove_dir_all(&capture)?;
+        }
+        let record: [OsString; 5] =
+            [runner.rtscope.clone().into(), "record".into(), "-o".into(), capture.into(), "--".into()];
+        words.extend(record);
+    }
+    words.extend(toolchain.enter(&[scratch, &runner.builds]));
+    words.extend([program.into(), ROUNDS.into(), "+RTS".into(), "-N2".into(), "-A4m".into()]);
+    words.extend([format!("-t{}", times.display()).into(), "--machine-readable".into()]);
+    if arm == 2 || arm == 3 {
+        words.extend(["-l-ag".into(), format!("-ol{}", scratch.join("overhead.eventlog").display()).into()]);
+    }
+    let done = Command::new(&words[0]).args(&words[1..]).current_dir(scratch).output()?;
+    ensure!(done.status.success(), "overhead run: {}", String::from_utf8_lossy(&done.stderr));
+    let text = fs::read_to_string(&times)?;
+    let value = |key: &str| -> Result<f64> {
+        let from = text.find(&format!("\"{key}\", \"")).with_context(|| format!("no {key} in {text}"))?;
+        let rest = text[from..].splitn(5, '"').nth(3).context("cut")?;
+        Ok(rest.parse()?)
+    };
+    Ok(value("mutator_wall_seconds")? + value("GC_wall_seconds")?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_compared_by_type() {
+        let report = serde_json::json!({"source": {"events_by_type": [
+            {"tag": 9, "name": "GC start", "count": 3}, {"tag": 10, "name": "GC end", "count": 0}]}});
+        let ours = counts_of_report(&report);
+        assert!(differences("x", &counts_of(b"9 3\n").unwrap(), &ours).is_empty());
+        let wrong = differences("x", &counts_of(b"9 4\n11 1\n").unwrap(), &ours);
+        assert_eq!(wrong, ["events of type 9: x counts 4, rtscope 3", "events of type 11: x counts 1, rtscope 0"]);
+    }
+
+    #[test]
+    fn a_wide_control_decides_nothing() {
+        let figure = Interval { median: 1.0, low: 0.99, high: 1.01 };
+        let control = Interval { median: 1.0, low: 0.96, high: 1.01 };
+        assert!(line("x", figure, Some(control)).contains("undecided"));
+        assert!(!line("x", figure, Some(figure)).contains("undecided"));
+    }
+}

@@ -1,0 +1,155 @@
+//! `corpus/`: small logs of each GHC version, each with what is in it. Owns making
+//! them (`xtask corpus --make`) and the form of an expectation: events by type by
+//! `raw_log`, pauses by `raw_pauses`, both independent of rtscope's own decoding.
+
+use crate::raw_log::RawLog;
+use crate::raw_pauses::pauses;
+use crate::runner::target_folder;
+use crate::toolchain::Toolchain;
+use crate::workload::{self, repository};
+use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// What is in a log: `NAME.json` beside `NAME.eventlog`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Expectation {
+    /// Events of each type.
+    pub events_by_type: BTreeMap<u16, u64>,
+    /// Whole stop-the-world collections.
+    pub pauses: u64,
+    /// Of these, asked for.
+    pub requested: u64,
+    /// Request to all stopped, summed.
+    pub time_to_stop_ns: u64,
+    /// All stopped to work done, summed.
+    pub collect_ns: u64,
+    /// Work done to the last lane back, summed.
+    pub release_ns: u64,
+    /// How often each capability was the last to stop.
+    pub stragglers: BTreeMap<u16, u64>,
+}
+
+impl Expectation {
+    /// Computed from the raw log.
+    pub fn of(log: &[u8]) -> Result<Expectation> {
+        let log = RawLog::read(log)?;
+        let mut expectation = Expectation { events_by_type: log.counts(), ..Expectation::default() };
+        for pause in pauses(&log) {
+            expectation.pauses += 1;
+            if let Some(requested) = pause.requested {
+                expectation.requested += 1;
+                expectation.time_to_stop_ns += pause.stopped - requested;
+            }
+            expectation.collect_ns += pause.collected - pause.stopped;
+            expectation.release_ns += pause.released - pause.collected;
+            if let Some(straggler) = pause.straggler {
+                *expectation.stragglers.entry(straggler).or_default() += 1;
+            }
+        }
+        Ok(expectation)
+    }
+}
+
+/// How a log is made.
+struct Recipe {
+    name: &'static str,
+    workload: &'static str,
+    args: &'static [&'static str],
+    rts: &'static [&'static str],
+}
+
+const RECIPES: [Recipe; 5] = [
+    Recipe { name: "parallel", workload: "throttled", args: &["12"], rts: &["-N2", "-A512k", "-l-ag"] },
+    Recipe { name: "sequential", workload: "throttled", args: &["12"], rts: &["-N2", "-A512k", "-qg", "-lsgu"] },
+    Recipe { name: "all-classes", workload: "churner", args: &["60"], rts: &["-N2", "-la"] },
+    Recipe { name: "non-threaded", workload: "non-threaded", args: &["12"], rts: &["-lsgu"] },
+    Recipe {
+        name: "non-moving",
+        workload: "non-moving",
+        args: &["60"],
+        rts: &["-N2", "-A1m", "--nonmoving-gc", "-l-agn"],
+    },
+];
+
+const MAX_BYTES: u64 = 60 * 1024;
+
+/// The folder of the corpus for one toolchain.
+pub fn folder(toolchain: &str) -> PathBuf {
+    repository().join("corpus").join(toolchain)
+}
+
+/// Makes every log and expectation of `toolchain` anew.
+pub fn make(toolchain: &Toolchain, say: &mut dyn FnMut(&str)) -> Result<()> {
+    let (builds, scratch) = (target_folder().join("workloads"), target_folder().join("corpus"));
+    fs::create_dir_all(&builds)?;
+    fs::create_dir_all(&scratch)?;
+    fs::create_dir_all(folder(toolchain.name))?;
+    for recipe in &RECIPES {
+        let program = workload::load(recipe.workload)?.build(toolchain, &builds)?;
+        let made = scratch.join("made.eventlog");
+        let mut command = toolchain.command(program.as_os_str(), &scratch, &[&scratch, &builds]);
+        command.args(recipe.args).arg("+RTS").args(recipe.rts).arg(format!("-ol{}", made.display()));
+        let done = command.output()?;
+        ensure!(done.status.success(), "{}: {}", recipe.name, String::from_utf8_lossy(&done.stderr));
+        let bytes = fs::metadata(&made)?.len();
+        ensure!(bytes <= MAX_BYTES, "{} on {} has {bytes} bytes", recipe.name, toolchain.name);
+        let log = scrubbed(fs::read(&made)?, &builds, &scratch);
+        let expectation = Expectation::of(&log)?;
+        let target = folder(toolchain.name).join(recipe.name);
+        fs::write(target.with_extension("eventlog"), &log)?;
+        fs::write(target.with_extension("json"), serde_json::to_string_pretty(&expectation)? + "\n")?;
+        say(&format!("{}/{}: {bytes} bytes, {} pauses", toolchain.name, recipe.name, expectation.pauses));
+    }
+    Ok(())
+}
+
+/// The log holds its program's arguments: this machine's folders become dots of the
+/// same length.
+fn scrubbed(mut log: Vec<u8>, builds: &Path, scratch: &Path) -> Vec<u8> {
+    for folder in [builds, scratch] {
+        let name = folder.to_string_lossy().into_owned().into_bytes();
+        let mut at = 0;
+        while at + name.len() <= log.len() {
+            if log[at..].starts_with(&name) {
+                log[at..at + name.len()].fill(b'.');
+            }
+            at += 1;
+        }
+    }
+    log
+}
+
+/// Every log of the corpus with its expectation, by name `ghc-9.6/parallel`.
+pub fn all() -> Result<Vec<(String, PathBuf, Expectation)>> {
+    let mut found = Vec::new();
+    for versions in fs::read_dir(repository().join("corpus"))?.flatten() {
+        for entry in fs::read_dir(versions.path()).into_iter().flatten().flatten() {
+            let log = entry.path();
+            if log.extension().is_some_and(|ending| ending == "eventlog") {
+                let text = fs::read_to_string(log.with_extension("json")).with_context(|| log.display().to_string())?;
+                let name = log.strip_prefix(repository().join("corpus"))?.with_extension("").display().to_string();
+                found.push((name, log, serde_json::from_str(&text)?));
+            }
+        }
+    }
+    found.sort_by(|a, b| a.0.cmp(&b.0));
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_corpus_is_what_its_expectations_say() {
+        let all = all().unwrap();
+        assert!(all.len() >= 15, "{} logs", all.len());
+        for (name, log, expectation) in all {
+            assert_eq!(Expectation::of(&fs::read(log).unwrap()).unwrap(), expectation, "{name}");
+            assert!(expectation.pauses > 0, "{name}");
+        }
+    }
+}

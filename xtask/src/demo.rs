@@ -1,0 +1,37 @@
+//! `make demo`: the main job once through. Owns choosing the workload that shows
+//! most on this machine, and saying what a machine with more would show.
+
+use crate::runner::Runner;
+use crate::surroundings::QuotaGroup;
+use crate::toolchain::{ALL, Toolchain, cache};
+use crate::workload;
+use anyhow::{Context, Result, ensure};
+use std::process::Command;
+
+/// Records a workload and prints the report of it.
+pub fn run(runner: &Runner, say: &mut dyn FnMut(&str)) -> Result<()> {
+    let toolchain = compiler()?;
+    // A quota takes root; without it a busy neighbour shows the same machinery.
+    let quota = QuotaGroup::new(0.5).map(drop);
+    let name = if quota.is_ok() { "throttled" } else { "neighbour" };
+    let workload = workload::load(name)?;
+    say(&format!("workload {name} on GHC {}: {}", toolchain.version, workload.about));
+    let outcome = runner.run(&workload, &toolchain)?;
+    let status = Command::new(&runner.rtscope).arg("report").arg(&outcome.capture).status()?;
+    ensure!(matches!(status.code(), Some(0 | 3)), "rtscope report ended with {status}");
+    if let Err(error) = quota {
+        say(&format!(
+            "not shown: a program throttled by a CPU quota ({error:#}); with root the demo shows that instead"
+        ));
+    }
+    Ok(())
+}
+
+/// The newest compiler of the machine's own, else the newest in the cache.
+fn compiler() -> Result<Toolchain> {
+    let there = || ALL.iter().rev().filter_map(|spec| spec.installed(&cache()));
+    let own = there().find(|toolchain| toolchain.root.is_none());
+    own.or_else(|| there().next())
+        .or_else(Toolchain::of_this_machine)
+        .context("no GHC here: `sudo apt-get install ghc`, or as root `cargo xtask toolchains --only ghc-9.6`")
+}

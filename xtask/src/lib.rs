@@ -1,0 +1,29 @@
+//! The ground that rtscope is built and tested on: compilers, workloads with known
+//! truth, an independent computation of pauses, benchmarks, tidiness. A library, so
+//! that live tests stand on the same ground as the commands.
+#![forbid(unsafe_code)]
+
+pub mod apt;
+pub mod bench;
+pub mod corpus;
+pub mod demo;
+pub mod raw_log;
+pub mod raw_pauses;
+pub mod runner;
+pub mod statistics;
+pub mod surroundings;
+pub mod tidy;
+pub mod toolchain;
+pub mod truth;
+pub mod verify;
+pub mod workload;
+
+/// Says that a test could not run because `what` is missing.
+///
+/// # Panics
+/// Where `RTSCOPE_REQUIRE_ALL` is set, as the test tiers do on a machine where the
+/// thing can be installed: there a test that does not run is a failure.
+pub fn missing(what: &str) {
+    assert!(std::env::var_os("RTSCOPE_REQUIRE_ALL").is_none(), "this test cannot run: missing {what}");
+    eprintln!("not run: missing {what}");
+}

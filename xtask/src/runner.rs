@@ -1,0 +1,185 @@
+//! Runs a workload as its `workload.toml` says, under `rtscope record`, and asks
+//! `rtscope report` what it found. Owns the command line and the surroundings;
+//! judging many runs is `truth`'s.
+
+use crate::surroundings::{Neighbours, QuotaGroup};
+use crate::toolchain::Toolchain;
+use crate::workload::{NOTHING, Workload, repository};
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Where runs take place.
+#[derive(Clone, Debug)]
+pub struct Runner {
+    /// The `rtscope` that records and reports.
+    pub rtscope: PathBuf,
+    /// Compiled workloads; kept between runs.
+    pub builds: PathBuf,
+    /// Captures, one folder per run; made and emptied by the run.
+    pub scratch: PathBuf,
+}
+
+/// What a run said.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The capture.
+    pub capture: PathBuf,
+    /// `report --json`.
+    pub report: Value,
+    /// Periods in which the quota ran out, where there was one.
+    pub throttled_periods: Option<u64>,
+}
+
+impl Outcome {
+    /// Id of the first finding, or [`NOTHING`].
+    pub fn first(&self) -> &str {
+        self.report["findings"][0]["id"].as_str().unwrap_or(NOTHING)
+    }
+
+    /// Ids of all findings.
+    pub fn findings(&self) -> Vec<&str> {
+        let list = self.report["findings"].as_array().map_or(&[][..], Vec::as_slice);
+        list.iter().filter_map(|finding| finding["id"].as_str()).collect()
+    }
+}
+
+impl Runner {
+    /// Folders below `target/`, and the given `rtscope`.
+    pub fn new(rtscope: &Path) -> Result<Runner> {
+        let rtscope = fs::canonicalize(rtscope)
+            .with_context(|| format!("no rtscope at {}: `cargo build --release -p rtscope`", rtscope.display()))?;
+        let target = target_folder();
+        let scratch = target.join(format!("captures/{}", std::process::id()));
+        let runner = Runner { rtscope, builds: target.join("workloads"), scratch };
+        fs::create_dir_all(&runner.builds)?;
+        fs::create_dir_all(&runner.scratch)?;
+        Ok(runner)
+    }
+
+    /// Builds, records and reports `workload` once.
+    pub fn run(&self, workload: &Workload, toolchain: &Toolchain) -> Result<Outcome> {
+        let program = workload.build(toolchain, &self.builds)?;
+        let capture = self.scratch.join(format!("{}-{}.rtscope", workload.name, toolchain.name));
+        if capture.exists() {
+            fs::remove_dir_all(&capture)?;
+        }
+        let group = workload.quota_cpus.map(QuotaGroup::new).transpose()?;
+        let cpus: Vec<usize> = (0..workload.cpus.unwrap_or(0)).collect();
+        let neighbours = Neighbours::start(&cpus, workload.neighbours_per_cpu, &self.scratch)?;
+        let command = self.command(workload, toolchain, &program, group.as_ref());
+        let done = Command::new(&self.rtscope)
+            .args(["record", "-o"])
+            .arg(&capture)
+            .arg("--")
+            .args(&command)
+            .current_dir(&self.scratch)
+            .stdin(Stdio::null())
+            .output()?;
+        drop(neighbours);
+        let throttled_periods = group.as_ref().and_then(QuotaGroup::throttled_periods);
+        drop(group);
+        let said = String::from_utf8_lossy(&done.stderr);
+        ensure!(done.status.success(), "record {} ended with {}: {said}", workload.name, done.status);
+        Ok(Outcome { report: self.report(&capture)?, capture, throttled_periods })
+    }
+
+    /// What is run: the group, the CPUs, the toolchain's tree, the program.
+    fn command(
+        &self,
+        workload: &Workload,
+        toolchain: &Toolchain,
+        program: &Path,
+        group: Option<&QuotaGroup>,
+    ) -> Vec<OsString> {
+        let mut words: Vec<OsString> =
+            group.map_or_else(Vec::new, QuotaGroup::enter).into_iter().map(Into::into).collect();
+        if let Some(cpus) = workload.cpus {
+            words.extend(["taskset".into(), "-c".into(), format!("0-{}", cpus - 1).into()]);
+        }
+        words.extend(toolchain.enter(&[&self.scratch, &self.builds]));
+        words.push(program.into());
+        words.extend(workload.args.iter().map(OsString::from));
+        if !workload.rts.is_empty() {
+            words.push("+RTS".into());
+            words.extend(workload.rts.iter().map(OsString::from));
+            words.push("-RTS".into());
+        }
+        words
+    }
+
+    /// `rtscope report --json` of a capture or log. Losses (status 3) are an answer too.
+    pub fn report(&self, file: &Path) -> Result<Value> {
+        let done = Command::new(&self.rtscope).args(["report", "--json"]).arg(file).output()?;
+        let said = String::from_utf8_lossy(&done.stderr);
+        ensure!(matches!(done.status.code(), Some(0 | 3)), "report ended with {}: {said}", done.status);
+        serde_json::from_slice(&done.stdout).context("report --json printed no JSON")
+    }
+}
+
+impl Drop for Runner {
+    fn drop(&mut self) {
+        // Only this process's captures; RTSCOPE_KEEP leaves them for a look.
+        if std::env::var_os("RTSCOPE_KEEP").is_none() {
+            let _ = fs::remove_dir_all(&self.scratch);
+        }
+    }
+}
+
+/// Cargo's target folder.
+pub fn target_folder() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| repository().join("target"), PathBuf::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload;
+    use std::os::unix::fs::PermissionsExt;
+
+    /// An `rtscope` that runs the command and finds what it is told to.
+    fn fake(folder: &Path, finding: &str) -> PathBuf {
+        let script = format!(
+            "#!/bin/sh\nif [ $1 = record ]; then mkdir \"$3\"; shift 4; exec \"$@\"; fi\n\
+             echo '{{\"findings\":[{finding}]}}'\n"
+        );
+        let path = folder.join("rtscope");
+        fs::write(&path, script).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    #[test]
+    fn the_first_finding_is_the_answer() {
+        let folder = tempfile::tempdir().unwrap();
+        for (finding, first) in [("{\"id\":\"preempted\"},{\"id\":\"other\"}", "preempted"), ("", NOTHING)] {
+            let runner = Runner {
+                rtscope: fake(folder.path(), finding),
+                builds: folder.path().join("builds"),
+                scratch: folder.path().join("captures"),
+            };
+            let outcome = Outcome {
+                capture: PathBuf::new(),
+                report: runner.report(Path::new("x")).unwrap(),
+                throttled_periods: None,
+            };
+            assert_eq!(outcome.first(), first);
+        }
+    }
+
+    #[test]
+    fn the_command_goes_through_group_cpus_and_tree() {
+        let folder = tempfile::tempdir().unwrap();
+        let runner = Runner { rtscope: "r".into(), builds: "/b".into(), scratch: folder.path().into() };
+        let tree = Toolchain { name: "ghc-9.6", version: "9.6.6".into(), root: Some("/root-of-it".into()) };
+        let neighbour = workload::load("neighbour").unwrap();
+        let words = runner.command(&neighbour, &tree, Path::new("/b/p"), None);
+        let text: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+        assert_eq!(text[..3], ["taskset", "-c", "0-1"]);
+        assert_eq!(text[text.len() - 5..], ["/b/p", "+RTS", "-N2", "-A4m", "-RTS"]);
+        assert!(text.contains(&"/root-of-it".into()));
+    }
+}

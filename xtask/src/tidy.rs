@@ -1,0 +1,171 @@
+//! `xtask tidy`: what the compiler and clippy do not check. Arrows between rooms,
+//! names in ARCHITECTURE.md, sizes of files, where `unsafe` is, that every module
+//! says what it owns. Reads the tracked files; refuses to mend anything.
+
+use anyhow::{Context, Result};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What a room may use: nothing points back.
+const ARROWS: [(&str, &[&str]); 9] = [
+    ("model", &[]),
+    ("decode", &["model"]),
+    ("analyze", &["model"]),
+    ("heap", &["model"]),
+    ("tune", &["model"]),
+    ("encode", &["model", "analyze"]),
+    ("host", &["model", "decode"]),
+    ("rtscope", &["model", "decode", "analyze", "heap", "tune", "encode", "host"]),
+    ("xtask", &[]),
+];
+
+const MAX_LINES: usize = 800;
+const MAX_GOLDEN_LINES: usize = 200;
+const MAX_BYTES: u64 = 256 * 1024;
+
+/// One sentence per thing that is wrong in the repository at `root`.
+pub fn check(root: &Path) -> Result<Vec<String>> {
+    let files = tracked(root)?;
+    let mut wrong = Vec::new();
+    for path in &files {
+        let full = root.join(path);
+        let Ok(metadata) = fs::metadata(&full) else { continue };
+        if metadata.len() > MAX_BYTES {
+            wrong.push(format!("{} has {} KiB, more than 256", path.display(), metadata.len() / 1024));
+        }
+        // What is not text has no lines to check.
+        let Ok(text) = fs::read_to_string(&full) else { continue };
+        wrong.extend(sizes(path, &text));
+        if path.extension().is_some_and(|ending| ending == "rs") {
+            wrong.extend(source(path, &text));
+        }
+        if path.ends_with("Cargo.toml") {
+            wrong.extend(arrows(path, &text)?);
+        }
+    }
+    let architecture = fs::read_to_string(root.join("ARCHITECTURE.md")).context("ARCHITECTURE.md")?;
+    wrong.extend(
+        named_paths(&architecture)
+            .into_iter()
+            .filter(|name| !root.join(name).exists())
+            .map(|name| format!("ARCHITECTURE.md names {name}, which does not exist")),
+    );
+    Ok(wrong)
+}
+
+fn tracked(root: &Path) -> Result<Vec<PathBuf>> {
+    let done = Command::new("git").args(["ls-files", "-z", "-co", "--exclude-standard"]).current_dir(root).output()?;
+    let text = String::from_utf8(done.stdout).context("a file name that is not UTF-8")?;
+    Ok(text.split('\0').filter(|name| !name.is_empty()).map(PathBuf::from).collect())
+}
+
+fn sizes(path: &Path, text: &str) -> Option<String> {
+    let golden = path.components().any(|part| part.as_os_str() == "golden");
+    let ending = path.extension().unwrap_or_default().to_string_lossy();
+    let code = ["rs", "hs", "ml", "c", "ts", "sh"].contains(&&*ending);
+    let limit = match (golden, code) {
+        (true, _) => MAX_GOLDEN_LINES,
+        (_, true) => MAX_LINES,
+        _ => return None,
+    };
+    let lines = text.lines().count();
+    (lines > limit).then(|| format!("{} has {lines} lines, more than {limit}", path.display()))
+}
+
+fn source(path: &Path, text: &str) -> Vec<String> {
+    let mut wrong = Vec::new();
+    if !text.trim_start().starts_with("//!") {
+        wrong.push(format!("{} does not open with `//!`: what it owns and refuses", path.display()));
+    }
+    let host = path.starts_with("crates/host");
+    let uses_unsafe = text.lines().any(|line| {
+        let code = line.split("//").next().unwrap_or_default();
+        // Spelled in two parts so that this line is not one.
+        [concat!("unsafe", " {"), concat!("unsafe", " fn"), concat!("unsafe", " impl")]
+            .iter()
+            .any(|word| code.contains(word))
+    });
+    if uses_unsafe && !host {
+        wrong.push(format!("{} has unsafe code; only crates/host may", path.display()));
+    }
+    if (path.ends_with("src/lib.rs") || path.ends_with("src/main.rs"))
+        && !host
+        && !text.contains("#![forbid(unsafe_code)]")
+    {
+        wrong.push(format!("{} lacks #![forbid(unsafe_code)]", path.display()));
+    }
+    wrong
+}
+
+/// Ordinary and build dependencies only: tests may use anything.
+fn arrows(path: &Path, text: &str) -> Result<Vec<String>> {
+    let manifest: toml::Table = text.parse().with_context(|| path.display().to_string())?;
+    let Some(name) = manifest.get("package").and_then(|package| package["name"].as_str()) else {
+        return Ok(Vec::new());
+    };
+    let room = room(name);
+    let Some((_, allowed)) = ARROWS.iter().find(|(known, _)| *known == room) else {
+        let inside = path.starts_with("crates");
+        return Ok(inside.then(|| format!("{name} is a room that tidy has no arrows for")).into_iter().collect());
+    };
+    let tables = ["dependencies", "build-dependencies"].map(|key| manifest.get(key).and_then(toml::Value::as_table));
+    let names = tables.into_iter().flatten().flat_map(|table| table.keys());
+    let ours = names.filter(|name| name.starts_with("rtscope") || *name == "xtask");
+    let back = ours.map(|name| self::room(name)).filter(|used| !allowed.contains(used));
+    Ok(back.map(|used| format!("{room} must not depend on {used}")).collect())
+}
+
+fn room(package: &str) -> &str {
+    package.strip_prefix("rtscope-").unwrap_or(package)
+}
+
+/// Words in backquotes that look like paths of the repository.
+fn named_paths(text: &str) -> Vec<&str> {
+    let quoted = text.split('`').skip(1).step_by(2);
+    let looks = |word: &&str| {
+        let plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c));
+        plain && word.contains('/') && !word.starts_with('/') && !word.starts_with('.')
+    };
+    quoted.filter(looks).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrows_that_point_back_are_found() {
+        let manifest = "[package]\nname = \"rtscope-decode\"\n[dependencies]\nrtscope-model = \"1\"\nrtscope-host.workspace = true\n\
+                        [dev-dependencies]\nrtscope-analyze = \"1\"\n";
+        assert_eq!(
+            arrows(Path::new("crates/decode/Cargo.toml"), manifest).unwrap(),
+            ["decode must not depend on host"]
+        );
+        let stranger = "[package]\nname = \"rtscope-new\"\n";
+        assert_eq!(arrows(Path::new("crates/new/Cargo.toml"), stranger).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn modules_say_what_they_own_and_unsafe_stays_in_host() {
+        let code = concat!("//! Owns.\nfn f() { unsafe", " { g() } }\n");
+        assert!(source(Path::new("crates/host/src/a.rs"), code).is_empty());
+        assert_eq!(source(Path::new("crates/decode/src/a.rs"), code).len(), 1);
+        assert_eq!(source(Path::new("crates/host/src/a.rs"), "fn f() {}").len(), 1);
+        assert_eq!(source(Path::new("crates/model/src/lib.rs"), "//! Owns.\n").len(), 1);
+    }
+
+    #[test]
+    fn sizes_have_bounds() {
+        let long = "x\n".repeat(900);
+        assert!(sizes(Path::new("a/b.rs"), &long).is_some());
+        assert!(sizes(Path::new("a/b.md"), &long).is_none());
+        assert!(sizes(Path::new("tests/golden/b.txt"), &"x\n".repeat(201)).is_some());
+    }
+
+    #[test]
+    fn paths_in_backquotes() {
+        let text = "The `crates/model` room, `Event` and `GC/work` … `/proc/stat`, `a b/c`.";
+        assert_eq!(named_paths(text), ["crates/model", "GC/work"]);
+    }
+}

@@ -1,0 +1,308 @@
+//! Compilers of the versions that rtscope is tested with: where they come from,
+//! how they are installed once into a cache, how they compile and how what they
+//! compiled is run. Owns the cache's layout and the mounts; refuses to know what
+//! is compiled.
+//!
+//! A toolchain is either the machine's own (`root: None`) or a Debian tree in the
+//! cache, entered with `chroot`. Mounts are made in a mount namespace of the
+//! process that enters, so they end with it, however it ends.
+
+use crate::apt;
+use anyhow::{Context, Result, bail, ensure};
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// One toolchain that can be had.
+#[derive(Debug)]
+pub struct Spec {
+    /// Name: `ghc-9.6`.
+    pub name: &'static str,
+    /// Debian suite that has it.
+    pub suite: &'static str,
+    /// Version of its GHC.
+    pub ghc: &'static str,
+    /// Version of its OCaml, where it has one.
+    pub ocaml: Option<&'static str>,
+    /// Packages to install.
+    pub packages: &'static [&'static str],
+}
+
+/// Every toolchain, oldest first.
+pub const ALL: [Spec; 3] = [
+    Spec { name: "ghc-9.0", suite: "bookworm", ghc: "9.0.2", ocaml: None, packages: &["ghc"] },
+    Spec {
+        name: "ghc-9.6",
+        suite: "trixie",
+        ghc: "9.6.6",
+        ocaml: Some("5.3.0"),
+        packages: &["ghc", "ocaml", "ocaml-findlib"],
+    },
+    Spec {
+        name: "ghc-9.10",
+        suite: "forky",
+        ghc: "9.10.3",
+        ocaml: Some("5.4.1"),
+        packages: &["ghc", "ocaml", "ocaml-findlib", "libeio-ocaml-dev", "libdomainslib-ocaml-dev"],
+    },
+];
+
+/// Written last into a tree, so that a half-made one is never taken for whole.
+const STAMP: &str = ".rtscope-complete";
+
+/// Run inside a mount namespace of its own: arguments are the tree, folders to
+/// show inside at the same path, `--`, the command.
+const ENTER: &str = r#"
+set -e
+root=$1; shift
+for d in proc dev sys; do mountpoint -q "$root/$d" || mount --rbind "/$d" "$root/$d"; done
+while [ "$1" != -- ]; do mkdir -p "$root$1"; mount --rbind "$1" "$root$1"; shift; done
+shift
+exec chroot "$root" env -C "$PWD" "$@"
+"#;
+
+/// As above, without a working directory: arguments are the tree, the suite, the
+/// mirror, the debootstrap script, its key option, the packages. /proc, /dev and
+/// /sys are there before GHC is installed, or its package cache is not built.
+const INSTALL: &str = r#"
+set -e
+root=$1 suite=$2 mirror=$3 script=$4 key=$5; shift 5
+debootstrap --variant=minbase "$key" "$suite" "$root" "$mirror" "$script"
+for d in proc dev sys; do mount --rbind "/$d" "$root/$d"; done
+export DEBIAN_FRONTEND=noninteractive LC_ALL=C
+old="-o Acquire::Check-Valid-Until=false"
+chroot "$root" apt-get $old update -q
+chroot "$root" apt-get $old install -y -q --no-install-recommends "$@"
+chroot "$root" apt-get clean
+"#;
+
+/// An installed toolchain.
+#[derive(Clone, Debug)]
+pub struct Toolchain {
+    /// Name: `ghc-9.6`.
+    pub name: &'static str,
+    /// Version of its GHC.
+    pub version: String,
+    /// Its tree; `None` for the machine's own compiler.
+    pub root: Option<PathBuf>,
+}
+
+impl Spec {
+    /// The toolchain called `name`.
+    pub fn find(name: &str) -> Result<&'static Spec> {
+        ALL.iter().find(|spec| spec.name == name).with_context(|| {
+            let known: Vec<_> = ALL.iter().map(|spec| spec.name).collect();
+            format!("no toolchain is called {name}; known: {}", known.join(", "))
+        })
+    }
+
+    /// The toolchain as it stands here, or `None` where it has to be installed first.
+    pub fn installed(&self, cache: &Path) -> Option<Toolchain> {
+        let found = |root| Some(Toolchain { name: self.name, version: self.ghc.to_owned(), root });
+        if host_ghc().as_deref() == Some(self.ghc) {
+            return found(None);
+        }
+        let root = self.root(cache);
+        let complete = fs::read_to_string(root.join(STAMP)).is_ok_and(|stamp| stamp == self.stamp());
+        (complete && is_root()).then(|| found(Some(root))).flatten()
+    }
+
+    /// Installs it if it is not there. `say` gets one line per thing done.
+    pub fn install(&self, cache: &Path, say: &mut dyn FnMut(&str)) -> Result<Toolchain> {
+        if let Some(there) = self.installed(cache) {
+            return Ok(there);
+        }
+        ensure!(
+            is_root(),
+            "GHC {} is not here and installing it takes root: run `sudo cargo xtask toolchains --only {}`",
+            self.ghc,
+            self.name
+        );
+        fs::create_dir_all(cache.join("toolchains"))?;
+        let lock = File::create(cache.join("toolchains").join(format!("{}.lock", self.suite)))?;
+        lock.lock()?;
+        if self.installed(cache).is_none() {
+            if apt::candidate("ghc").is_some_and(|version| version.starts_with(self.ghc)) {
+                say(&format!("installing GHC {} from this machine's own packages", self.ghc));
+                apt::install(&["ghc"])?;
+            } else {
+                self.bootstrap(&self.root(cache), say)?;
+            }
+        }
+        self.installed(cache).with_context(|| format!("{} was installed but does not work", self.name))
+    }
+
+    fn bootstrap(&self, root: &Path, say: &mut dyn FnMut(&str)) -> Result<()> {
+        apt::install(&["debootstrap"])?;
+        remove_tree(root)?;
+        let mirror = apt::mirror()?;
+        let script = Path::new("/usr/share/debootstrap/scripts").join(self.suite);
+        let script = if script.exists() { script } else { script.with_file_name("sid") };
+        let key = apt::keyring().map_or_else(
+            || {
+                say("no Debian keyring on this machine: the packages' signatures are not checked");
+                OsString::from("--no-check-gpg")
+            },
+            |path| OsString::from(format!("--keyring={}", path.display())),
+        );
+        say(&format!("installing {} (GHC {}) into {}", self.suite, self.ghc, root.display()));
+        let log_path = root.with_extension("log");
+        let log = File::create(&log_path)?;
+        let status = Command::new("unshare")
+            .args(["--mount", "--propagation", "private", "sh", "-c", INSTALL, "sh"])
+            .args([root.as_os_str(), OsStr::new(self.suite), OsStr::new(&mirror), script.as_os_str(), &key])
+            .args(self.packages)
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .status()
+            .context("unshare (package util-linux) cannot be run")?;
+        if !status.success() {
+            let tail = last_lines(&log_path, 15);
+            bail!("{} could not be installed; the log is {} and ends:\n{tail}", self.name, log_path.display());
+        }
+        let here = Toolchain { name: self.name, version: self.ghc.to_owned(), root: Some(root.into()) };
+        let version = here.ghc_version()?;
+        ensure!(version == self.ghc, "{} has GHC {version}, not {}", self.suite, self.ghc);
+        fs::write(root.join(STAMP), self.stamp())?;
+        Ok(())
+    }
+
+    fn root(&self, cache: &Path) -> PathBuf {
+        cache.join("toolchains").join(self.suite)
+    }
+
+    fn stamp(&self) -> String {
+        format!("{} {}\n", self.ghc, self.packages.join(" "))
+    }
+}
+
+impl Toolchain {
+    /// Whatever `ghc` this machine has, of the tested versions or not.
+    pub fn of_this_machine() -> Option<Toolchain> {
+        host_ghc().map(|version| Toolchain { name: "ghc-own", version, root: None })
+    }
+
+    /// The start of a command line: what follows it runs inside this toolchain's
+    /// tree, in the same working directory, with `folders` visible at their own
+    /// paths. Every step execs, so the process id stays. Empty for the machine's own.
+    pub fn enter(&self, folders: &[&Path]) -> Vec<OsString> {
+        let Some(root) = &self.root else { return Vec::new() };
+        let mut words: Vec<OsString> =
+            ["unshare", "--mount", "--propagation", "private", "sh", "-c", ENTER, "enter"].map(OsString::from).into();
+        words.push(root.into());
+        words.extend(folders.iter().map(|folder| folder.as_os_str().to_owned()));
+        words.push("--".into());
+        words
+    }
+
+    /// A command that runs `program` inside, in `directory` (which has to be among
+    /// or below `folders`).
+    pub fn command(&self, program: &OsStr, directory: &Path, folders: &[&Path]) -> Command {
+        let mut words = self.enter(folders);
+        words.push(program.to_owned());
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).current_dir(directory);
+        command
+    }
+
+    /// Compiles `sources[0]/Main.hs`, with modules looked up in all of `sources`,
+    /// to `output`. Objects go beside it.
+    pub fn compile(&self, sources: &[&Path], flags: &[&str], output: &Path) -> Result<()> {
+        let folder = output.parent().context("an output without a folder")?;
+        fs::create_dir_all(folder)?;
+        let mut folders = sources.to_vec();
+        folders.push(folder);
+        let main = sources.first().context("no sources")?.join("Main.hs");
+        let mut command = self.command(OsStr::new("ghc"), folder, &folders);
+        command.args(["-v0", "-O1", "-fforce-recomp", "-rtsopts"]).args(flags);
+        if ["8.", "9.0.", "9.2."].iter().any(|old| self.version.starts_with(old)) {
+            // From 9.4 on every runtime can log and the flag only draws a warning.
+            command.arg("-eventlog");
+        }
+        command.args(sources.iter().map(|source| format!("-i{}", source.display())));
+        command.arg("-outputdir").arg(output.with_extension("objects")).arg(main).arg("-o").arg(output);
+        let done = command.stdin(Stdio::null()).output().context("ghc cannot be run")?;
+        let said = String::from_utf8_lossy(&done.stderr);
+        ensure!(done.status.success(), "ghc {} on {}: {said}", self.version, sources[0].display());
+        Ok(())
+    }
+
+    fn ghc_version(&self) -> Result<String> {
+        let done = self.command(OsStr::new("ghc"), Path::new("/"), &[]).arg("--numeric-version").output()?;
+        ensure!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        Ok(String::from_utf8_lossy(&done.stdout).trim().to_owned())
+    }
+}
+
+/// Where toolchains are kept: `$RTSCOPE_CACHE`, else the user's cache folder.
+pub fn cache() -> PathBuf {
+    let from = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    from("RTSCOPE_CACHE").unwrap_or_else(|| {
+        let home = || from("HOME").unwrap_or_else(|| "/var".into()).join(".cache");
+        from("XDG_CACHE_HOME").unwrap_or_else(home).join("rtscope")
+    })
+}
+
+/// Whether this process may install, chroot and make control groups.
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+fn host_ghc() -> Option<String> {
+    let done = Command::new("ghc").arg("--numeric-version").stderr(Stdio::null()).output().ok()?;
+    done.status.success().then(|| String::from_utf8_lossy(&done.stdout).trim().to_owned())
+}
+
+/// Removes a tree, unless something is mounted in it: /dev may be bound there.
+fn remove_tree(root: &Path) -> Result<()> {
+    let mounts = fs::read_to_string("/proc/self/mounts")?;
+    let inside = mounts.lines().filter_map(|line| line.split(' ').nth(1)).find(|at| Path::new(at).starts_with(root));
+    if let Some(at) = inside {
+        bail!("{} is half-made, but {at} is mounted in it: `umount {at}`, then run this again", root.display());
+    }
+    if root.exists() {
+        fs::remove_dir_all(root).with_context(|| format!("{} cannot be removed", root.display()))?;
+    }
+    Ok(())
+}
+
+fn last_lines(path: &Path, count: usize) -> String {
+    let text = fs::read(path).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let lines: Vec<_> = text.lines().collect();
+    lines[lines.len().saturating_sub(count)..].join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_half_made_tree_is_not_taken_for_whole() {
+        let cache = tempfile::tempdir().unwrap();
+        let spec = Spec { name: "x", suite: "none", ghc: "0.0.1", ocaml: None, packages: &["ghc"] };
+        fs::create_dir_all(spec.root(cache.path()).join("usr")).unwrap();
+        assert!(spec.installed(cache.path()).is_none());
+        fs::write(spec.root(cache.path()).join(STAMP), "0.0.1 other packages\n").unwrap();
+        assert!(spec.installed(cache.path()).is_none());
+        fs::write(spec.root(cache.path()).join(STAMP), spec.stamp()).unwrap();
+        assert_eq!(spec.installed(cache.path()).is_some(), is_root());
+    }
+
+    #[test]
+    fn a_tree_with_a_mount_in_it_is_not_removed() {
+        let refused = remove_tree(Path::new("/proc")).unwrap_err().to_string();
+        assert!(refused.contains("is mounted in it"), "{refused}");
+    }
+
+    #[test]
+    fn entering_the_machine_s_own_toolchain_adds_nothing() {
+        let own = Toolchain { name: "x", version: "9.0.2".into(), root: None };
+        assert!(own.enter(&[Path::new("/tmp")]).is_empty());
+        let tree = Toolchain { root: Some("/r".into()), ..own };
+        let words = tree.enter(&[Path::new("/tmp")]);
+        assert_eq!(words[words.len() - 3..], ["/r", "/tmp", "--"].map(OsString::from));
+    }
+}

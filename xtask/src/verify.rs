@@ -1,0 +1,102 @@
+//! `xtask verify-pauses LOG`: the pauses of `rtscope report --pauses` against those
+//! of `raw_pauses`, to the nanosecond. Owns the comparison; both sides are others'.
+
+use crate::raw_log::RawLog;
+use crate::raw_pauses::{RawPause, pauses};
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// What a comparison found.
+#[derive(Debug, Default)]
+pub struct Verdict {
+    /// Pauses of the raw log.
+    pub pauses: usize,
+    /// One line for each figure that differs.
+    pub differences: Vec<String>,
+}
+
+/// What is compared of a line of `report --pauses`; concurrent stops have no request
+/// and figures of their own, so only stop-the-world collections take part.
+#[derive(Debug, Deserialize)]
+struct Line {
+    kind: String,
+    leader: Option<u16>,
+    requested_ns: Option<u64>,
+    stopped_ns: u64,
+    collected_ns: u64,
+    released_ns: u64,
+    straggler: Option<u16>,
+}
+
+/// Compares what `rtscope` says of `log` with the raw computation.
+pub fn verify(rtscope: &Path, log: &Path) -> Result<Verdict> {
+    let bytes = fs::read(log).with_context(|| log.display().to_string())?;
+    let raw = RawLog::read(&bytes).with_context(|| log.display().to_string())?;
+    let expected = pauses(&raw);
+    let done = Command::new(rtscope).args(["report", "--pauses"]).arg(log).output()?;
+    ensure!(done.status.success(), "rtscope report --pauses: {}", String::from_utf8_lossy(&done.stderr));
+    let mut said = Vec::new();
+    for line in String::from_utf8(done.stdout)?.lines() {
+        let line: Line = serde_json::from_str(line).with_context(|| line.to_owned())?;
+        if line.kind != "concurrent-sync" {
+            said.push(line);
+        }
+    }
+    said.sort_by_key(|line| line.stopped_ns);
+    Ok(compare(&expected, &said))
+}
+
+fn compare(expected: &[RawPause], said: &[Line]) -> Verdict {
+    let mut verdict = Verdict { pauses: expected.len(), differences: Vec::new() };
+    if expected.len() != said.len() {
+        verdict.differences.push(format!("{} pauses in the raw log, {} said", expected.len(), said.len()));
+    }
+    for (number, (raw, line)) in expected.iter().zip(said).enumerate() {
+        let figures = [
+            ("requested", raw.requested, line.requested_ns),
+            ("stopped", Some(raw.stopped), Some(line.stopped_ns)),
+            ("collected", Some(raw.collected), Some(line.collected_ns)),
+            ("released", Some(raw.released), Some(line.released_ns)),
+            ("leader", Some(raw.leader.into()), line.leader.map(u64::from)),
+            ("straggler", raw.straggler.map(u64::from), line.straggler.map(u64::from)),
+        ];
+        for (what, raw, said) in figures {
+            if raw != said {
+                verdict.differences.push(format!("pause {number}: {what} is {raw:?} in the raw log, said {said:?}"));
+            }
+        }
+    }
+    verdict
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_nanosecond_is_a_difference() {
+        let raw = RawPause {
+            requested: Some(1),
+            stopped: 2,
+            collected: 3,
+            released: 4,
+            leader: 0,
+            straggler: None,
+            generation: Some(0),
+        };
+        let line = |stopped_ns| Line {
+            kind: "minor".into(),
+            leader: Some(0),
+            requested_ns: Some(1),
+            stopped_ns,
+            collected_ns: 3,
+            released_ns: 4,
+            straggler: None,
+        };
+        assert!(compare(std::slice::from_ref(&raw), &[line(2)]).differences.is_empty());
+        assert_eq!(compare(&[raw], &[line(3)]).differences.len(), 1);
+    }
+}

@@ -1,0 +1,128 @@
+//! Workloads with known truth: `workloads/haskell/NAME/workload.toml` says how one
+//! is built and run and which finding is true of it. Owns that file's shape and
+//! the build; running is `runner`'s.
+
+use crate::toolchain::Toolchain;
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// `expect` of a workload of which nothing is to be found.
+pub const NOTHING: &str = "nothing";
+
+/// `workload.toml`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Workload {
+    /// Folder name.
+    #[serde(skip)]
+    pub name: String,
+    /// One sentence: what it does and why the truth is the truth.
+    pub about: String,
+    /// Folder whose `Main.hs` it runs, where that is not its own.
+    pub program: Option<String>,
+    /// Linked with `-threaded`.
+    #[serde(default = "yes")]
+    pub threaded: bool,
+    /// The program's own arguments.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// Runtime flags.
+    pub rts: Vec<String>,
+    /// Eventlog classes, where the log is made without a recorder.
+    pub classes: Option<String>,
+    /// Pinned to so many CPUs, from 0; absent: all.
+    pub cpus: Option<usize>,
+    /// Quota of its control group, in CPUs.
+    pub quota_cpus: Option<f64>,
+    /// Spinning processes outside its group, pinned to each of its CPUs.
+    #[serde(default)]
+    pub neighbours_per_cpu: usize,
+    /// About how long it runs.
+    pub seconds: f64,
+    /// Id of the finding that has to be first, or [`NOTHING`].
+    pub expect: String,
+    /// Whether the truth suite runs it (the churner only measures).
+    #[serde(default = "yes")]
+    pub judged: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// The folder `workloads/haskell` of this repository.
+pub fn folder() -> PathBuf {
+    repository().join("workloads/haskell")
+}
+
+/// The root of this repository.
+pub fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map_or_else(|| ".".into(), Path::to_owned)
+}
+
+/// Every workload, by name.
+pub fn all() -> Result<Vec<Workload>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder())? {
+        let path = entry?.path();
+        if path.join("workload.toml").exists() {
+            names.extend(path.file_name().map(|name| name.to_string_lossy().into_owned()));
+        }
+    }
+    names.sort();
+    names.iter().map(|name| load(name)).collect()
+}
+
+/// The workload called `name`.
+pub fn load(name: &str) -> Result<Workload> {
+    let path = folder().join(name).join("workload.toml");
+    let text = fs::read_to_string(&path).with_context(|| format!("no workload {name}: {}", path.display()))?;
+    let mut workload: Workload = toml::from_str(&text).with_context(|| path.display().to_string())?;
+    name.clone_into(&mut workload.name);
+    let program = workload.program.as_deref().unwrap_or(name);
+    ensure!(folder().join(program).join("Main.hs").exists(), "{name}: {program} has no Main.hs");
+    Ok(workload)
+}
+
+impl Workload {
+    /// Compiles it below `into` unless that is newer than its sources; gives the binary.
+    pub fn build(&self, toolchain: &Toolchain, into: &Path) -> Result<PathBuf> {
+        let program = self.program.as_deref().unwrap_or(&self.name);
+        let way = if self.threaded { "threaded" } else { "plain" };
+        let output = into.join(toolchain.name).join(way).join(program);
+        let (own, common) = (folder().join(program), folder().join("common"));
+        let built = modified(&output);
+        if built.is_none() || built < newest(&own).max(newest(&common)) {
+            let flags: &[&str] = if self.threaded { &["-threaded"] } else { &[] };
+            toolchain.compile(&[&own, &common], flags, &output)?;
+        }
+        Ok(output)
+    }
+}
+
+fn modified(path: &Path) -> Option<SystemTime> {
+    fs::metadata(path).ok()?.modified().ok()
+}
+
+fn newest(folder: &Path) -> Option<SystemTime> {
+    let files = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
+    files.filter(|path| path.extension().is_some_and(|ending| ending == "hs")).filter_map(|path| modified(&path)).max()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_workload_of_the_repository_reads() {
+        let all = all().unwrap();
+        let truths: Vec<_> = all.iter().map(|workload| workload.expect.as_str()).collect();
+        for id in ["cpu-throttled", "preempted", "oversubscribed", NOTHING] {
+            assert!(truths.contains(&id), "no workload for {id}");
+        }
+        assert!(all.iter().all(|workload| workload.seconds > 0.0 && !workload.about.is_empty()));
+    }
+}
