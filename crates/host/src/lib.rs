@@ -1,3 +1,25 @@
 //! System calls.
 
 pub mod kernel;
+//! The only room with system calls and `unsafe`: `/proc`, control groups,
+//! spawning, reading a process's memory, sampling, and writing a capture.
+//!
+//! Owns what touches the machine and the recorded program, under one rule: the
+//! program's behaviour and result never change. Refuses decoding (that is
+//! `decode`), judging (that is `analyze`) and printing (that is the program).
+
+pub mod binary;
+pub mod cgroup;
+pub mod clock;
+pub mod handover;
+pub mod machine;
+pub mod memory;
+pub mod options;
+pub mod procfs;
+pub mod recording;
+pub mod redact;
+pub mod sampler;
+pub mod signals;
+pub mod spawn;
+pub mod store;
+pub mod unflushed;

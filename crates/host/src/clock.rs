@@ -1,0 +1,91 @@
+//! The host's clocks: `CLOCK_MONOTONIC` (the trace clock), its distance to
+//! `CLOCK_REALTIME`, and sleeping to an absolute moment. Refuses relative
+//! sleeps, which drift.
+
+use rtscope_model::Time;
+use rustix::thread::clock_nanosleep_absolute;
+use rustix::time::{ClockId, Timespec, clock_gettime};
+
+const NS_PER_S: i64 = 1_000_000_000;
+/// Tries from which the tightest pairing of two clocks is taken.
+const PAIRING_TRIES: usize = 20;
+/// Added to the error of a pairing for the steps of what it is compared with.
+const PAIRING_STEP_NS: u64 = 1_000;
+
+/// Now, on the trace clock.
+pub fn monotonic() -> Time {
+    Time(nanoseconds(ClockId::Monotonic).max(0) as u64)
+}
+
+/// Nanoseconds that `CLOCK_BOOTTIME` is ahead of `CLOCK_MONOTONIC` (time asleep).
+pub fn boottime_ahead_ns() -> i64 {
+    nanoseconds(ClockId::Boottime) - nanoseconds(ClockId::Monotonic)
+}
+
+/// CPU time that this process has used, in nanoseconds.
+pub fn own_cpu_ns() -> u64 {
+    nanoseconds(ClockId::ProcessCPUTime).max(0) as u64
+}
+
+fn nanoseconds(clock: ClockId) -> i64 {
+    let now = clock_gettime(clock);
+    now.tv_sec.saturating_mul(NS_PER_S).saturating_add(now.tv_nsec)
+}
+
+/// `CLOCK_REALTIME - CLOCK_MONOTONIC` and how wrong it can be.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct RealtimeOffset {
+    /// Nanoseconds to add to a monotonic stamp.
+    pub offset_ns: i64,
+    /// Half of the bracket it was read in, plus one microsecond.
+    pub error_ns: u64,
+}
+
+/// Reads both clocks back to back, keeps the tightest of several tries.
+pub fn realtime_offset() -> RealtimeOffset {
+    let mut best = RealtimeOffset { offset_ns: 0, error_ns: u64::MAX };
+    for _ in 0..PAIRING_TRIES {
+        let before = nanoseconds(ClockId::Monotonic);
+        let realtime = nanoseconds(ClockId::Realtime);
+        let after = nanoseconds(ClockId::Monotonic);
+        let half = (after - before) / 2;
+        let error_ns = half.unsigned_abs() + PAIRING_STEP_NS;
+        if error_ns < best.error_ns {
+            best = RealtimeOffset { offset_ns: realtime - before - half, error_ns };
+        }
+    }
+    best
+}
+
+/// Sleeps until `deadline`; returns by how many nanoseconds it woke late.
+pub fn sleep_until(deadline: Time) -> u64 {
+    let request = Timespec {
+        tv_sec: (deadline.0 / NS_PER_S as u64) as i64,
+        tv_nsec: (deadline.0 % NS_PER_S as u64) as i64,
+    };
+    while clock_nanosleep_absolute(ClockId::Monotonic, &request) == Err(rustix::io::Errno::INTR) {}
+    monotonic().since(deadline)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pairing_is_tight_and_agrees_with_the_system_time() {
+        let pair = realtime_offset();
+        assert!(pair.error_ns < 1_000_000, "{pair:?}");
+        let system = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos() as i64;
+        let paired = monotonic().0 as i64 + pair.offset_ns;
+        assert!((system - paired).abs() < 50_000_000, "{system} {paired}");
+    }
+
+    #[test]
+    fn sleeping_is_to_a_moment_not_for_a_time() {
+        let deadline = monotonic().plus(3_000_000);
+        sleep_until(deadline);
+        assert!(monotonic() >= deadline);
+        let past = Time(1);
+        assert!(sleep_until(past) > 0);
+    }
+}

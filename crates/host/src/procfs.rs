@@ -1,0 +1,217 @@
+//! Reading `/proc`: what a process is, which threads and files it has. The
+//! root is a parameter so that tests use a tree. Refuses interpretation beyond
+//! one file; a file that is gone is `None`, never an error, because processes
+//! end while they are looked at.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The machine's file system as seen from `root`.
+#[derive(Clone, Debug)]
+pub struct Host {
+    root: PathBuf,
+}
+
+impl Default for Host {
+    fn default() -> Self {
+        Host::at("/")
+    }
+}
+
+impl Host {
+    /// A machine whose `/proc` and `/sys` lie below `root`.
+    pub fn at(root: impl Into<PathBuf>) -> Self {
+        Host { root: root.into() }
+    }
+
+    /// An absolute path of the machine, below the root.
+    pub fn path(&self, absolute: impl AsRef<Path>) -> PathBuf {
+        let absolute = absolute.as_ref();
+        self.root.join(absolute.strip_prefix("/").unwrap_or(absolute))
+    }
+
+    /// `/proc/PID/NAME`.
+    pub fn process(&self, pid: u32, name: &str) -> PathBuf {
+        self.path(format!("/proc/{pid}/{name}"))
+    }
+
+    /// Text of an absolute path of the machine.
+    pub fn text(&self, absolute: impl AsRef<Path>) -> Option<String> {
+        fs::read(self.path(absolute)).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Text of `/proc/PID/NAME`.
+    pub fn process_text(&self, pid: u32, name: &str) -> Option<String> {
+        self.text(format!("/proc/{pid}/{name}"))
+    }
+
+    /// Every process, in no order.
+    pub fn pids(&self) -> Vec<u32> {
+        numeric_entries(&self.path("/proc"))
+    }
+
+    /// The threads of a process.
+    pub fn tids(&self, pid: u32) -> Vec<u32> {
+        numeric_entries(&self.process(pid, "task"))
+    }
+
+    /// Process, parent and children of children: everything below `pid`, itself
+    /// not included. One pass over `/proc`.
+    pub fn descendants(&self, pid: u32) -> Vec<u32> {
+        let parents: Vec<(u32, u32)> =
+            self.pids().into_iter().filter_map(|child| Some((child, self.stat(child)?.parent))).collect();
+        let mut found = vec![pid];
+        let mut next = 0;
+        while let Some(parent) = found.get(next).copied() {
+            let children = parents.iter().filter(|(child, of)| *of == parent && !found.contains(child));
+            let children: Vec<u32> = children.map(|(child, _)| *child).collect();
+            found.extend(children);
+            next += 1;
+        }
+        found.remove(0);
+        found
+    }
+
+    /// `/proc/PID/stat`.
+    pub fn stat(&self, pid: u32) -> Option<Stat> {
+        Stat::parse(&self.process_text(pid, "stat")?)
+    }
+
+    /// Command line, one entry per argument.
+    pub fn command(&self, pid: u32) -> Option<Vec<String>> {
+        let bytes = fs::read(self.process(pid, "cmdline")).ok()?;
+        let text = bytes.strip_suffix(&[0]).unwrap_or(&bytes);
+        if text.is_empty() {
+            return Some(Vec::new());
+        }
+        Some(text.split(|byte| *byte == 0).map(|part| String::from_utf8_lossy(part).into_owned()).collect())
+    }
+
+    /// Processes that have `file` open for writing, with the path as the kernel names it.
+    pub fn writers_of(&self, file: &Path, among: &[u32]) -> Vec<u32> {
+        among.iter().copied().filter(|pid| self.writes(*pid, file)).collect()
+    }
+
+    fn writes(&self, pid: u32, file: &Path) -> bool {
+        self.open_files(pid).iter().any(|(fd, path)| path == file && self.fd_writes(pid, *fd))
+    }
+
+    /// Open descriptors of a process with the paths they lead to.
+    pub fn open_files(&self, pid: u32) -> Vec<(u32, PathBuf)> {
+        let folder = self.process(pid, "fd");
+        numeric_entries(&folder)
+            .into_iter()
+            .filter_map(|fd| Some((fd, fs::read_link(folder.join(fd.to_string())).ok()?)))
+            .collect()
+    }
+
+    /// Whether a descriptor is open for writing.
+    pub fn fd_writes(&self, pid: u32, fd: u32) -> bool {
+        let Some(text) = self.text(format!("/proc/{pid}/fdinfo/{fd}")) else { return false };
+        let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));
+        let flags = flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
+        flags.is_some_and(|flags| flags & 0o3 != 0)
+    }
+}
+
+fn numeric_entries(folder: &Path) -> Vec<u32> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// What `/proc/PID/stat` (or a thread's) says.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct Stat {
+    /// State letter: `R`, `S`, `Z`, …
+    pub state: char,
+    /// Parent process.
+    pub parent: u32,
+    /// Minor page faults.
+    pub minor_faults: u64,
+    /// Major page faults.
+    pub major_faults: u64,
+    /// User plus system time in clock ticks.
+    pub cpu_ticks: u64,
+    /// Start in clock ticks since boot.
+    pub start_ticks: u64,
+}
+
+impl Stat {
+    /// Parses the line; the name between the parentheses may hold anything.
+    pub fn parse(text: &str) -> Option<Stat> {
+        let fields: Vec<&str> = text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace().collect();
+        let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
+        Some(Stat {
+            state: fields.first()?.chars().next()?,
+            parent: fields.get(1)?.parse().ok()?,
+            minor_faults: number(7)?,
+            major_faults: number(9)?,
+            cpu_ticks: number(11)?.saturating_add(number(12)?),
+            start_ticks: number(19)?,
+        })
+    }
+}
+
+/// Value of `KEY: value` or `KEY value` in a file of such lines.
+pub fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    text.lines().find_map(|line| {
+        let rest = line.strip_prefix(key)?;
+        let rest = rest.strip_prefix(':').or_else(|| rest.strip_prefix(' '))?;
+        Some(rest.trim())
+    })
+}
+
+/// First number of a value, as in `VmRSS:   123 kB`.
+pub fn number(text: &str, key: &str) -> Option<u64> {
+    field(text, key)?.split_ascii_whitespace().next()?.parse().ok()
+}
+
+/// A list such as `0-3,8` as single numbers; broken parts are left out.
+pub fn cpu_list(text: &str) -> Vec<u16> {
+    let mut cpus = Vec::new();
+    for part in text.trim().split(',') {
+        let (from, to) = part.split_once('-').unwrap_or((part, part));
+        if let (Ok(from), Ok(to)) = (from.trim().parse::<u16>(), to.trim().parse::<u16>()) {
+            cpus.extend(from..=to.min(from.saturating_add(8191)));
+        }
+    }
+    cpus
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_parentheses_and_spaces_does_not_shift_the_fields() {
+        let line = "42 (a b) c) R 7 1 1 0 -1 4194304 11 0 22 0 3 4 0 0 20 0 1 0 12345 1 2 3";
+        let stat = Stat::parse(line).unwrap();
+        assert_eq!(stat.state, 'R');
+        assert_eq!(stat.parent, 7);
+        assert_eq!((stat.minor_faults, stat.major_faults), (11, 22));
+        assert_eq!(stat.cpu_ticks, 7);
+        assert_eq!(stat.start_ticks, 12345);
+        assert_eq!(Stat::parse("42 (cut"), None);
+    }
+
+    #[test]
+    fn cpu_lists_are_expanded() {
+        assert_eq!(cpu_list("0-2,5\n"), [0, 1, 2, 5]);
+        assert_eq!(cpu_list(""), Vec::<u16>::new());
+        assert_eq!(cpu_list("x,3"), [3]);
+    }
+
+    #[test]
+    fn descendants_are_found_through_their_parents() {
+        let root = tempfile::tempdir().unwrap();
+        for (pid, parent) in [(10, 1), (11, 10), (12, 11), (13, 1)] {
+            let folder = root.path().join(format!("proc/{pid}"));
+            fs::create_dir_all(&folder).unwrap();
+            let line = format!("{pid} (x) S {parent} 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 5 1");
+            fs::write(folder.join("stat"), line).unwrap();
+        }
+        let mut found = Host::at(root.path()).descendants(10);
+        found.sort_unstable();
+        assert_eq!(found, [11, 12]);
+    }
+}
