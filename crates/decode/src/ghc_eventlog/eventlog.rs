@@ -19,6 +19,9 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
 
+/// Items queued ahead of the reader in all, beyond one step per lane.
+const BUDGET_ITEMS: usize = (8 << 20) / size_of::<Item>();
+
 /// First bytes read for the header, and the most a header may have.
 const HEADER_FIRST: u64 = 64 << 10;
 const HEADER_MAX: u64 = 16 << 20;
@@ -59,6 +62,7 @@ pub struct Eventlog {
     /// Blocks of the log and of the buffers in use.
     blocks: Vec<Block>,
     info: Info,
+    ended: bool,
 }
 
 impl Eventlog {
@@ -70,7 +74,7 @@ impl Eventlog {
     /// block is [`EventlogError::HeaderOnly`], unless `unflushed` has one.
     pub fn open(source: Arc<dyn ReadAt>, unflushed: Vec<UnflushedBlock>) -> Result<Eventlog, EventlogError> {
         let header = read_header(source.as_ref())?;
-        let chain = Chain { resume: header.data_offset(), ..Chain::default() };
+        let chain = Chain::from(header.data_offset());
         let mut log = Eventlog {
             name: "eventlog".to_string(),
             header,
@@ -79,6 +83,7 @@ impl Eventlog {
             unflushed,
             blocks: Vec::new(),
             info: Info::default(),
+            ended: false,
         };
         log.refresh()?;
         if log.blocks.is_empty() && log.chain.losses.is_empty() {
@@ -100,12 +105,13 @@ impl Eventlog {
     pub fn refresh(&mut self) -> Result<usize, EventlogError> {
         let before = self.chain.blocks.len();
         let Some(source) = self.sources.first().cloned() else { return Ok(0) };
-        self.chain.forget_tail();
         let position = self.chain.resume;
         self.chain.extend(source.as_ref()).map_err(|source| EventlogError::Io { position, source })?;
         self.sources.truncate(1);
         self.combine();
-        self.info = Info::scan(&self.header, &self.blocks, &self.sources);
+        let (info, ended) = Info::scan(&self.header, &self.blocks, &self.sources);
+        self.info = info;
+        self.ended = ended || self.chain.ended;
         Ok(self.chain.blocks.len().saturating_sub(before))
     }
 
@@ -126,19 +132,24 @@ impl Eventlog {
 
     /// Whether the log has its end mark: the program ended in good order.
     pub fn is_complete(&self) -> bool {
-        self.chain.ended
+        self.ended
     }
 
     /// The events of `classes` in time order, on the trace clock; scans with
     /// `threads` threads, the caller's among them.
     pub fn stream(&self, classes: Classes, clock: ClockMap, threads: usize) -> Stream {
+        self.stream_within(classes, clock, threads, BUDGET_ITEMS)
+    }
+
+    pub(super) fn stream_within(&self, classes: Classes, clock: ClockMap, threads: usize, budget: usize) -> Stream {
         let lanes = self.lanes();
         let green = classes.has(Class::Green);
         let plan = Plan {
             table: FrameTable::new(&self.header, |tag| import::plan(tag, classes)),
             classes,
             sources: self.sources.clone(),
-            step_items: step_items(lanes.len()),
+            step_items: (budget / lanes.len().max(1)).clamp(64, 4096),
+            budget_items: budget,
             edges: classes.has(Class::GreenEdges) && !green,
             green,
         };
@@ -151,7 +162,7 @@ impl Eventlog {
         if let Some(loss) = self.mixed() {
             losses.push(loss);
         }
-        Stream::new(Pool::new(plan, lanes, tags), threads.max(1), clock, self.name.clone(), losses, self.chain.ended)
+        Stream::new(Pool::new(plan, lanes, tags), threads.max(1), clock, self.name.clone(), losses, self.ended)
     }
 
     fn mixed(&self) -> Option<RawLoss> {
@@ -211,12 +222,6 @@ impl Eventlog {
             self.sources.push(Arc::clone(&buffer.bytes));
         }
     }
-}
-
-/// Items per step such that all lanes' queues together stay small.
-fn step_items(lanes: usize) -> usize {
-    const ALL_LANES: usize = (8 << 20) / size_of::<Item>();
-    (ALL_LANES / lanes.max(1)).clamp(64, 4096)
 }
 
 fn read_header(source: &dyn ReadAt) -> Result<Header, EventlogError> {

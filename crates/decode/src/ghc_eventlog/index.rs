@@ -36,6 +36,10 @@ pub struct Block {
 }
 
 impl Block {
+    fn ends_at(&self, at: u64) -> bool {
+        self.offset + u64::from(self.len) == at
+    }
+
     /// No bytes at all.
     pub(super) const NONE: Block =
         Block { cap: GLOBAL, source: 0, end: BlockEnd::Open, t_open: 0, t_end: 0, offset: 0, len: 0 };
@@ -103,6 +107,9 @@ pub(super) struct Chain {
     pub(super) losses: Vec<RawLoss>,
     /// Where the walk can go on when the source has grown.
     pub(super) resume: u64,
+    /// How many blocks and losses will hold then: what was found behind
+    /// `resume` is only what the end of the source made of it.
+    settled: (usize, usize),
     /// The end-of-data mark was seen.
     pub(super) ended: bool,
 }
@@ -115,17 +122,17 @@ pub(super) struct Walk<'a> {
 }
 
 impl Chain {
-    /// Takes back what the end of the source decided when it was read last: it
-    /// may have grown since.
-    pub(super) fn forget_tail(&mut self) {
-        let resume = self.resume;
-        self.blocks.retain(|block| block.offset < resume);
-        self.losses.retain(|loss| loss.kind != LossKind::Truncated);
+    /// A chain whose first block starts at `data`.
+    pub(super) fn from(data: u64) -> Chain {
+        Chain { resume: data, ..Chain::default() }
     }
 
     /// Extends the index with what lies in `source` from `self.resume` on.
     pub(super) fn extend(&mut self, source: &dyn ReadAt) -> io::Result<()> {
         let size = source.size()?;
+        let (blocks, losses) = self.settled;
+        self.blocks.truncate(blocks);
+        self.losses.truncate(losses);
         Walk { source, size, chain: self }.run()
     }
 }
@@ -134,11 +141,12 @@ impl Walk<'_> {
     fn run(&mut self) -> io::Result<()> {
         let mut at = self.chain.resume;
         while at < self.size {
-            self.chain.resume = at;
             at = self.step(at)?;
-        }
-        if self.chain.blocks.last().is_none_or(|block| block.end == BlockEnd::Whole) {
-            self.chain.resume = at.min(self.size);
+            let whole = self.chain.blocks.last().is_some_and(|block| block.end == BlockEnd::Whole && block.ends_at(at));
+            if at < self.size || whole || self.chain.ended {
+                self.chain.resume = at;
+                self.chain.settled = (self.chain.blocks.len(), self.chain.losses.len());
+            }
         }
         Ok(())
     }
@@ -228,7 +236,8 @@ impl Walk<'_> {
         let mut head = [0; MARKER];
         let count = read_full(self.source, &mut head, at)?;
         let head = head.get(..count).unwrap_or_default();
-        Ok(count < MARKER || head.starts_with(&[0xff, 0xff]) || sane(head).is_some())
+        let cut_marker = count < MARKER && b"\x00\x12".starts_with(head.get(..2).unwrap_or(head));
+        Ok(cut_marker || head.starts_with(&[0xff, 0xff]) || sane(head).is_some())
     }
 
     /// The next sane marker in `[from, to)` that a sane one, or the end, follows.

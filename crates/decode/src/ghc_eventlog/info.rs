@@ -67,34 +67,38 @@ const TASKS_MAX: usize = 1 << 16;
 const WINDOW: usize = 64 << 10;
 
 impl Info {
-    /// Reads the global blocks among `blocks`.
-    pub(super) fn scan(header: &Header, blocks: &[Block], sources: &[Arc<dyn ReadAt>]) -> Info {
+    /// Reads the global blocks among `blocks`. Also whether the last of them
+    /// holds the end-of-data mark, as in logs of 9.2 and later.
+    pub(super) fn scan(header: &Header, blocks: &[Block], sources: &[Arc<dyn ReadAt>]) -> (Info, bool) {
         let mut info = Info::default();
+        let mut ended = false;
         let mut window = vec![0; WINDOW];
         for block in blocks {
             if block.cap != GLOBAL {
                 info.n_caps = info.n_caps.max(block.cap.saturating_add(1));
             } else if let Some(source) = sources.get(usize::from(block.source)) {
-                info.global(header, block, source.as_ref(), &mut window);
+                ended = info.global(header, block, source.as_ref(), &mut window);
             }
         }
-        info
+        (info, ended)
     }
 
-    /// Damage inside the block ends it: the stream reports it.
-    fn global(&mut self, header: &Header, block: &Block, source: &dyn ReadAt, window: &mut [u8]) {
+    /// Damage inside the block ends it: the stream reports it. Gives whether an
+    /// end-of-data mark did.
+    fn global(&mut self, header: &Header, block: &Block, source: &dyn ReadAt, window: &mut [u8]) -> bool {
         let mut reader = RecordReader::new(header);
         let end = block.offset + u64::from(block.len);
         let mut at = block.offset + MARKER as u64;
         loop {
             match reader.next() {
                 Next::Record(time, record) => self.record(time, &record),
-                Next::End | Next::Undeclared { .. } => return,
-                Next::NeedMore if at >= end => return,
+                Next::End => return true,
+                Next::Undeclared { .. } => return false,
+                Next::NeedMore if at >= end => return false,
                 Next::NeedMore => {
                     let want = usize::try_from(end - at).unwrap_or(usize::MAX).min(window.len());
                     let buffer = window.get_mut(..want).unwrap_or_default();
-                    let Ok(got) = read_full(source, buffer, at) else { return };
+                    let Ok(got) = read_full(source, buffer, at) else { return false };
                     reader.push(buffer.get(..got).unwrap_or_default());
                     at += got as u64;
                     if got < want || at >= end {

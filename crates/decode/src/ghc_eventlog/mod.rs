@@ -9,6 +9,8 @@
 //! time order in bounded memory, [`Stream::tally`] says what was counted and
 //! lost. [`RecordReader`] gives the raw records of any piece of a log.
 
+#[cfg(any(test, feature = "testing"))]
+pub mod builder;
 mod error;
 mod eventlog;
 mod fields;
@@ -23,6 +25,8 @@ mod scan;
 mod stream;
 pub mod tags;
 mod tally;
+#[cfg(test)]
+mod tests;
 
 pub use error::EventlogError;
 pub use eventlog::{Eventlog, UnflushedBlock, spool};

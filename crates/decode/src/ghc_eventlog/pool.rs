@@ -11,8 +11,6 @@ use super::scan::{BlockScan, Item, Leaves, Plan, Scratch, Step};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Items queued ahead of the reader in all, beyond one step per lane.
-const BUDGET_ITEMS: usize = (8 << 20) / size_of::<Item>();
 /// Blocks started and not yet read to their end, beyond one per lane.
 const BUDGET_BLOCKS: usize = 512;
 
@@ -170,7 +168,7 @@ impl Pool {
         loop {
             let step = scan.step(&self.plan, scratch);
             let mut state = self.lock();
-            let full = state.queued >= BUDGET_ITEMS && !state.is_awaited(place);
+            let full = state.queued >= self.plan.budget_items && !state.is_awaited(place);
             match self.publish(&mut state, place, scan, step, full, scratch) {
                 Some(back) => scan = back,
                 None => return,
@@ -233,7 +231,7 @@ impl Pool {
         if let Some(job) = state.wanted.and_then(|lane| self.pick_wanted(state, lane)) {
             return Some(job);
         }
-        if state.queued >= BUDGET_ITEMS {
+        if state.queued >= self.plan.budget_items {
             return None;
         }
         if let Some((_, place)) = state.parked.pop_first() {

@@ -51,7 +51,7 @@ pub(super) enum Rule {
 /// A stop that becomes an event only if a collection follows.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub(super) struct Pending {
-    time: u64,
+    pub(super) time: u64,
     thread: u32,
     status: u16,
 }
@@ -86,6 +86,8 @@ pub(super) struct Plan {
     pub(super) sources: Vec<Arc<dyn ReadAt>>,
     /// Items in one step at most (a little more where one record gives several).
     pub(super) step_items: usize,
+    /// Items queued in all before scans are parked.
+    pub(super) budget_items: usize,
     /// Green edges are asked for, and not every run and stop.
     pub(super) edges: bool,
     pub(super) green: bool,

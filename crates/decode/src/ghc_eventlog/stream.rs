@@ -119,9 +119,11 @@ impl Lane {
         leaves.losses
     }
 
-    /// No event comes before this, if that is known from the next block's marker.
+    /// No event comes before this, if that is known from the next block's
+    /// marker; a stop that is still pending may.
     fn bound(&self, blocks: &LaneBlocks) -> Option<u64> {
-        if self.between { blocks.bound(self.seq) } else { None }
+        let bound = if self.between { blocks.bound(self.seq)? } else { return None };
+        Some(self.pending.map_or(bound, |pending| pending.time.min(bound)))
     }
 
     fn take(&mut self) -> Option<Item> {
