@@ -111,7 +111,7 @@ impl Text {
     }
 }
 
-/// `	field:char prev_comm[16];	offset:8;	size:16;	signed:0;`
+/// `field:char prev_comm[16]; offset:8; size:16; signed:0;`, with tabs.
 fn field(line: &str) -> Option<Field> {
     let mut parts = line.trim().strip_prefix("field:")?.split(';').map(str::trim);
     let declaration = parts.next()?;

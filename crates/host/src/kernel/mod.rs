@@ -12,6 +12,7 @@ mod ring;
 mod threads;
 pub(crate) mod tiers;
 pub(crate) mod tracefs;
+pub(crate) mod words;
 
 use drain::{Counters, Drain, Lane};
 use rtscope_model::manifest::{Kernel, Tier, Tracepoint};

@@ -5,6 +5,7 @@
 use super::perf::{self, Event, Scope, What};
 use super::ring::Ring;
 use super::tracefs::{self, Description};
+use super::words;
 use super::{Options, Target};
 use rtscope_model::Pid;
 use rtscope_model::manifest::Tier;
@@ -62,36 +63,65 @@ pub struct Opened {
 
 /// Opens the richest tier that is permitted, not above `options.force_tier`.
 pub fn open(root: &Path, options: &Options) -> Opened {
+    let mut missing = Vec::new();
     let cpus = match online_cpus(root) {
         Ok(cpus) => cpus,
         Err(error) => return polling(vec![format!("The list of online CPUs cannot be read ({error}).")]),
     };
-    let highest = options.force_tier.unwrap_or(Tier::Tracepoints);
-    let mut missing = Vec::new();
-    if highest == Tier::Tracepoints {
-        match open_tracepoints(root, &cpus, options.ring_bytes) {
-            Ok(opened) => return with_namespace_note(root, opened),
-            Err(error) => missing.push(no_tracepoints(&error)),
+    for tier in [Tier::Tracepoints, Tier::CpuWideSwitches, Tier::OwnSwitches] {
+        if let Some(asked) = options.force_tier.filter(|asked| rank(*asked) > rank(tier)) {
+            missing.push(words::not_asked(tier, asked));
+            continue;
         }
-    } else {
-        missing.push(not_asked(highest));
-    }
-    if matches!(highest, Tier::Tracepoints | Tier::CpuWideSwitches) {
-        match open_cpu_wide(&cpus, options.ring_bytes) {
-            Ok(opened) => return with_namespace_note(root, Opened { missing, ..opened }),
-            Err(error) => missing.push(no_cpu_wide(&error)),
-        }
-    }
-    if highest != Tier::Polling {
-        match open_own(root, &cpus, options.target, options.ring_bytes) {
+        match open_tier(root, tier, &cpus, options) {
             Ok(mut opened) => {
                 missing.append(&mut opened.missing);
                 return Opened { missing, ..opened };
             }
-            Err(error) => missing.push(no_own(&error)),
+            Err(error) => missing.push(words::refused(tier, &error)),
         }
     }
     polling(missing)
+}
+
+/// Opens `tier` or says why not.
+fn open_tier(root: &Path, tier: Tier, cpus: &[u16], options: &Options) -> io::Result<Opened> {
+    if tier != Tier::OwnSwitches && in_a_pid_namespace(root) {
+        // Processes outside have no pid in here: perf stamps them with 0, which
+        // is the idle task. Better not to name who took a CPU than to call it idle.
+        return Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "the recorder runs in a pid namespace of its own, as in a container; record from the host",
+        ));
+    }
+    match tier {
+        Tier::Tracepoints => open_tracepoints(root, cpus, options.ring_bytes),
+        Tier::CpuWideSwitches => open_cpu_wide(cpus, options.ring_bytes),
+        Tier::OwnSwitches => open_own(root, cpus, options.target, options.ring_bytes),
+        Tier::Polling => Ok(polling(Vec::new())),
+    }
+}
+
+/// Tries `tier` on one CPU without recording anything; the error says what is
+/// missing.
+pub fn probe(root: &Path, tier: Tier) -> io::Result<()> {
+    let options = Options {
+        directory: std::path::PathBuf::new(),
+        target: Target::Spawned(Pid(std::process::id())),
+        force_tier: Some(tier),
+        ring_bytes: Some(RING_BYTES_MIN),
+    };
+    let cpus = online_cpus(root)?;
+    open_tier(root, tier, cpus.get(..1).unwrap_or_default(), &options).map(drop)
+}
+
+fn rank(tier: Tier) -> u8 {
+    match tier {
+        Tier::Tracepoints => 0,
+        Tier::CpuWideSwitches => 1,
+        Tier::OwnSwitches => 2,
+        Tier::Polling => 3,
+    }
 }
 
 fn polling(missing: Vec<String>) -> Opened {
@@ -150,7 +180,7 @@ fn open_own(root: &Path, cpus: &[u16], target: Target, ring_bytes: Option<usize>
     let mut missing = Vec::new();
     if let Target::Attached(pid) = target {
         if let Err(error) = watch_new_threads(root, pid, &mut watched, &mut rings) {
-            let why = in_words(&error);
+            let why = words::errno(&error);
             missing.push(format!("Some threads of process {pid} are not watched: {why}. Raise `ulimit -n`."));
         }
         missing.push(format!(
@@ -260,66 +290,8 @@ fn parse_cpu_list(text: &str) -> Option<Vec<u16>> {
     Some(cpus)
 }
 
-fn with_namespace_note(root: &Path, mut opened: Opened) -> Opened {
-    let nested = fs::read_link(root.join("proc/self/ns/pid")).is_ok_and(|link| link.as_os_str() != FIRST_PID_NAMESPACE);
-    if nested {
-        opened.missing.push(
-            "The recorder runs in a pid namespace of its own (a container): processes outside of it have no pid here. \
-             Record from the host to see who they are."
-                .to_owned(),
-        );
-    }
-    opened
-}
-
-fn not_asked(tier: Tier) -> String {
-    let name = match tier {
-        Tier::Tracepoints => "tracepoints",
-        Tier::CpuWideSwitches => "cpu-wide-switches",
-        Tier::OwnSwitches => "own-switches",
-        Tier::Polling => "polling",
-    };
-    format!("The tier {name} was asked for, richer ones were not tried.")
-}
-
-fn no_tracepoints(error: &io::Error) -> String {
-    format!(
-        "Wake-ups and migrations are not recorded, so who woke a thread and how long it then waited is unknown: \
-         tracepoints cannot be had ({}). Run rtscope as root.",
-        in_words(error)
-    )
-}
-
-fn no_cpu_wide(error: &io::Error) -> String {
-    format!(
-        "Other processes are not recorded, so who took a CPU from the program is unknown: switches of whole CPUs \
-         cannot be had ({}). Run rtscope as root, or `sudo setcap cap_perfmon+ep \"$(command -v rtscope)\"`.",
-        in_words(error)
-    )
-}
-
-fn no_own(error: &io::Error) -> String {
-    format!(
-        "When the program's threads ran and waited is only known as totals: their switches cannot be had ({}). \
-         `sudo sysctl kernel.perf_event_paranoid=2`; in a container, allow perf_event_open in the seccomp profile.",
-        in_words(error)
-    )
-}
-
-/// What an errno of `perf_event_open` or of its ring means.
-pub fn in_words(error: &io::Error) -> String {
-    let means = match error.raw_os_error() {
-        Some(libc::EACCES) => "EACCES: needs CAP_PERFMON or a lower kernel.perf_event_paranoid",
-        Some(libc::EPERM) => "EPERM: not permitted, or the allowance of locked memory is used up",
-        Some(libc::ENOSYS) => "ENOSYS: this kernel has no perf events, or a seccomp profile hides them",
-        Some(libc::EMFILE) => "EMFILE: too many open files",
-        Some(libc::ENFILE) => "ENFILE: the machine has too many open files",
-        Some(libc::ESRCH) => "ESRCH: the process has ended",
-        Some(libc::EINVAL) => "EINVAL: this kernel does not know such an event",
-        Some(libc::ENOMEM) => "ENOMEM: out of memory",
-        _ => return error.to_string(),
-    };
-    means.to_owned()
+fn in_a_pid_namespace(root: &Path) -> bool {
+    fs::read_link(root.join("proc/self/ns/pid")).is_ok_and(|link| link.as_os_str() != FIRST_PID_NAMESPACE)
 }
 
 #[cfg(test)]

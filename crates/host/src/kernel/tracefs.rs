@@ -39,6 +39,9 @@ pub fn describe(root: &Path, names: &[&str]) -> io::Result<Vec<Description>> {
         return Err(refusal);
     }
     match Mounted::new() {
+        Err(_) if refusal.kind() == io::ErrorKind::PermissionDenied => {
+            Err(io::Error::new(refusal.kind(), format!("tracefs cannot be read: {refusal}")))
+        }
         Ok(mounted) => read_all(&mounted.path.join("events/sched"), names),
         Err(_) => Err(refusal),
     }
