@@ -1,5 +1,6 @@
 //! System calls.
 
+pub mod doctor;
 pub mod kernel;
 //! The only room with system calls and `unsafe`: `/proc`, control groups,
 //! spawning, reading a process's memory, sampling, and writing a capture.

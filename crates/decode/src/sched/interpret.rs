@@ -10,13 +10,30 @@ use rtscope_model::manifest::Kernel;
 use rtscope_model::{Cpu, NameId, OffState, Pid, Sched, Tid};
 use std::collections::HashMap;
 
-/// An event and the process of the thread that it is about (0: unknown).
+/// What one record says, before anything is known of the others.
 #[derive(Copy, Clone, PartialEq, Debug)]
-pub struct Item {
-    /// The event, with what this record alone knows.
-    pub sched: Sched,
-    /// Process of the thread that came, was made or was named.
-    pub pid: Pid,
+pub enum Item {
+    /// An event.
+    Event {
+        /// With what this record alone knows.
+        sched: Sched,
+        /// Process of the thread that came, was made or was named (0: unknown).
+        pid: Pid,
+    },
+    /// The arriving side of a switch, which the leaving side mostly has told of.
+    Came {
+        /// Where.
+        cpu: Cpu,
+        /// Who, and its process.
+        next: (Tid, Pid),
+        /// Instead of whom, and its process.
+        prev: (Tid, Pid),
+    },
+    /// Records are missing here: who is on the CPU is not known any more.
+    Gap {
+        /// Where.
+        cpu: Cpu,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -30,6 +47,7 @@ enum Point {
 #[derive(Clone, Debug)]
 pub struct Interpreter {
     points: Vec<(u16, Point)>,
+    has_switch: bool,
 }
 
 impl Interpreter {
@@ -44,7 +62,8 @@ impl Interpreter {
                 points.push((id, point));
             }
         }
-        Ok(Interpreter { points })
+        let has_switch = points.iter().any(|(_, point)| matches!(point, Point::Switch { .. }));
+        Ok(Interpreter { points, has_switch })
     }
 
     /// A hit of a tracepoint. `None`: none of ours, or too short for its fields.
@@ -71,7 +90,7 @@ impl Interpreter {
                 Sched::Migrate { tid: Tid(tid.read_u32(raw)?), to: Cpu(cpu.read(raw)? as u16) }
             }
         };
-        Some(Item { sched, pid: Pid(0) })
+        Some(Item::Event { sched, pid: Pid(0) })
     }
 
     /// Any other record. `None`: it says nothing that an event could carry.
@@ -82,9 +101,12 @@ impl Interpreter {
             Body::Switch { .. } if stamp.tid == GONE => return None,
             Body::Switch { out: false, .. } => (Sched::SwitchIn { cpu, tid }, known(stamp.pid)),
             Body::Switch { out: true, preempted } => (Sched::SwitchOut { cpu, tid, preempted }, known(stamp.pid)),
-            // Both sides of a switch are recorded; the leaving side also knows
-            // whether it would have gone on.
-            Body::SwitchCpuWide { out: false, .. } => return None,
+            Body::SwitchCpuWide { out: false, other_pid, other_tid, .. } => {
+                let prev = (Tid(other_tid), known(other_pid));
+                return Some(Item::Came { cpu, next: (tid, known(stamp.pid)), prev });
+            }
+            // The tracepoint has told of it, and knows more.
+            Body::SwitchCpuWide { out: true, .. } if self.has_switch => return None,
             Body::SwitchCpuWide { out: true, preempted, other_pid, other_tid } => {
                 let gone = stamp.tid == GONE;
                 let prev_state = match (gone, preempted) {
@@ -103,7 +125,7 @@ impl Interpreter {
             Body::Comm { pid, tid, comm } => (Sched::Named { tid: Tid(tid), name: names.intern(comm) }, Pid(pid)),
             Body::Sample(_) | Body::Lost { .. } | Body::Throttle => return None,
         };
-        Some(Item { sched, pid })
+        Some(Item::Event { sched, pid })
     }
 }
 

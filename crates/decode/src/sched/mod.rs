@@ -154,7 +154,7 @@ impl SchedStream {
     /// What the streams read so far did not hold. Complete once the events are
     /// exhausted.
     pub fn losses(&self) -> Vec<Loss> {
-        self.cpus.iter().flat_map(CpuStream::losses).cloned().collect()
+        self.cpus.iter().flat_map(CpuStream::losses).chain(self.state.losses()).cloned().collect()
     }
 
     fn pull(&mut self, index: usize) {
@@ -184,7 +184,7 @@ impl Iterator for SchedStream {
             }
             let Reverse((next, index)) = self.heads.pop()?;
             self.pull(index);
-            if let Some((sched, more)) = self.state.apply(next.item) {
+            if let Some((sched, more)) = self.state.apply(next.time, next.item) {
                 self.ready.push_back(event(next.time, sched));
                 self.ready.extend(more.map(|more| event(next.time, more)));
             }

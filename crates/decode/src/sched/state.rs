@@ -3,8 +3,9 @@
 //! grow without bound.
 
 use super::interpret::Item;
+use super::losses::Losses;
 use super::record::GONE;
-use rtscope_model::{Cpu, NameId, OffState, Pid, Sched, Tid};
+use rtscope_model::{Cpu, Loss, LossKind, NameId, OffState, Pid, Sched, Tid, Time};
 use std::collections::HashMap;
 
 /// Threads remembered; a kernel allows four million at most, hostile bytes could
@@ -19,37 +20,93 @@ struct Thread {
     on_cpu: Option<bool>,
 }
 
+/// A switch that neither side was recorded of. Seen on kernels that do not trace
+/// some of their threads; the next record shows that somebody else runs.
+const UNSEEN: &str = "The kernel left out a switch between two threads. Causes on this CPU are unknown meanwhile.";
+
 /// The threads seen so far.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct State {
     threads: HashMap<Tid, Thread>,
-    current: HashMap<Cpu, Tid>,
+    /// Who runs where, and since when.
+    current: HashMap<Cpu, (Tid, Time)>,
+    losses: Losses,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        State { threads: HashMap::new(), current: HashMap::new(), losses: Losses::new("kernel") }
+    }
 }
 
 impl State {
+    /// What was found missing by comparing records.
+    pub fn losses(&self) -> &[Loss] {
+        self.losses.all()
+    }
+
     /// Fills in what `item`'s own record did not know. The second event is for a
-    /// new thread, which takes its maker's name. `None`: `item` is a repetition.
-    pub fn apply(&mut self, item: Item) -> Option<(Sched, Option<Sched>)> {
-        let mut sched = item.sched;
+    /// new thread, which takes its maker's name. `None`: nothing new.
+    pub fn apply(&mut self, time: Time, item: Item) -> Option<(Sched, Option<Sched>)> {
+        match item {
+            Item::Event { sched: sched @ Sched::Switch { .. }, pid } => Some((self.switch(time, sched, pid), None)),
+            Item::Event { sched, pid } => self.event(sched, pid),
+            Item::Came { cpu, next, prev } => Some((self.came(time, cpu, next, prev)?, None)),
+            Item::Gap { cpu } => {
+                self.current.remove(&cpu);
+                None
+            }
+        }
+    }
+
+    fn switch(&mut self, time: Time, mut sched: Sched, next_process: Pid) -> Sched {
+        if let Sched::Switch { cpu, prev, prev_pid, prev_state, next, next_name } = &mut sched {
+            let before = self.current.insert(*cpu, (*next, time));
+            match before {
+                Some((running, _)) if prev.0 == GONE => *prev = running,
+                Some((running, since)) if running != *prev => {
+                    self.losses.add(LossKind::KernelRecords, 1, Some(since), Some(time), UNSEEN);
+                }
+                _ => {}
+            }
+            self.leave(*prev, prev_pid, *prev_state);
+            self.come(*next, next_process, next_name);
+        }
+        sched
+    }
+
+    /// The arriving side of a switch: news only where the kernel did not record
+    /// the leaving side, as happens for idle tasks on some machines.
+    fn came(&mut self, time: Time, cpu: Cpu, next: (Tid, Pid), prev: (Tid, Pid)) -> Option<Sched> {
+        match self.current.get(&cpu) {
+            // An ending thread that had been preempted has no number any more.
+            _ if next.0.0 == GONE => None,
+            Some((running, _)) if *running == next.0 => None,
+            None => {
+                self.current.insert(cpu, (next.0, time));
+                None
+            }
+            Some(_) => {
+                let prev_state = OffState::Unknown;
+                let next_name = NameId(0);
+                let sched = Sched::Switch { cpu, prev: prev.0, prev_pid: prev.1, prev_state, next: next.0, next_name };
+                Some(self.switch(time, sched, next.1))
+            }
+        }
+    }
+
+    fn event(&mut self, mut sched: Sched, pid: Pid) -> Option<(Sched, Option<Sched>)> {
         let mut more = None;
         match &mut sched {
-            Sched::Switch { cpu, prev, prev_pid, prev_state, next, next_name } => {
-                if prev.0 == GONE {
-                    *prev = self.current.get(cpu).copied().unwrap_or(*prev);
-                }
-                self.leave(*prev, prev_pid, *prev_state);
-                self.current.insert(*cpu, *next);
-                self.come(*next, item.pid, next_name);
-            }
-            Sched::SwitchIn { tid, .. } => self.set_on_cpu(*tid, item.pid, true)?,
-            Sched::SwitchOut { tid, .. } => self.set_on_cpu(*tid, item.pid, false)?,
+            Sched::SwitchIn { tid, .. } => self.set_on_cpu(*tid, pid, true)?,
+            Sched::SwitchOut { tid, .. } => self.set_on_cpu(*tid, pid, false)?,
             Sched::Fork { parent, child, child_pid } => {
                 let name = self.threads.get(parent).map_or(NameId(0), |parent| parent.name);
                 self.remember(*child, Thread { pid: *child_pid, name, on_cpu: None });
                 more = (name != NameId(0)).then_some(Sched::Named { tid: *child, name });
             }
-            Sched::Named { tid, name } => self.name(*tid, item.pid, *name),
-            Sched::Waking { .. } | Sched::Migrate { .. } | Sched::Exit { .. } => {}
+            Sched::Named { tid, name } => self.name(*tid, pid, *name),
+            Sched::Switch { .. } | Sched::Waking { .. } | Sched::Migrate { .. } | Sched::Exit { .. } => {}
         }
         Some((sched, more))
     }

@@ -7,7 +7,7 @@ use super::losses::Losses;
 use super::name_table::NameTable;
 use super::record::{self, Body};
 use crate::ReadAt;
-use rtscope_model::{Loss, LossKind, Time};
+use rtscope_model::{Cpu, Loss, LossKind, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
@@ -130,15 +130,22 @@ impl CpuStream {
         let before = self.newest;
         self.newest = Some(before.map_or(time, |newest| newest.max(time)));
         match read {
-            Read::Item(item) => {
-                self.places += 1;
-                self.waiting.push(Reverse(Stamped { time, place: self.places, item }));
-            }
-            Read::Lost(count) => self.losses.add(LossKind::KernelRecords, count, before, Some(time), LOST),
-            Read::Throttled => self.losses.add(LossKind::KernelRecords, 0, before, Some(time), THROTTLED),
+            Read::Item(item) => self.push(time, item),
+            Read::Lost(count) => self.lost(count, before, time, LOST),
+            Read::Throttled => self.lost(0, before, time, THROTTLED),
             Read::Nothing => {}
         }
         true
+    }
+
+    fn push(&mut self, time: Time, item: Item) {
+        self.places += 1;
+        self.waiting.push(Reverse(Stamped { time, place: self.places, item }));
+    }
+
+    fn lost(&mut self, count: u64, from: Option<Time>, to: Time, note: &str) {
+        self.losses.add(LossKind::KernelRecords, count, from, Some(to), note);
+        self.push(to, Item::Gap { cpu: Cpu(self.cpu) });
     }
 
     /// Steps over what is no record. A failed write may have cut a record
@@ -169,6 +176,9 @@ impl CpuStream {
             _ => self.losses.add(LossKind::Damaged, self.skipped, self.newest, until, DAMAGED),
         }
         self.skipped = 0;
+        if let Some(time) = until {
+            self.push(time, Item::Gap { cpu: Cpu(self.cpu) });
+        }
     }
 
     /// Makes sure that two records of any size are in the window, or all there is.

@@ -222,6 +222,39 @@ fn switches_of_whole_cpus() {
 }
 
 #[test]
+fn a_switch_whose_leaving_side_is_not_recorded_is_still_told() {
+    let seen = Builder::cpu(0)
+        .switch(10, (5, 6), 1, (0, "swapper/0"))
+        .with_context(15, 0x2000, &words(&[0, 0]), 5, 6, 11)
+        .with_context(15, 0, &words(&[0, 0]), 5, 6, 20)
+        .switch(30, (5, 6), 1, (0, "swapper/0"));
+    let mut stream = open(Tier::Tracepoints, vec![seen.bytes], None);
+    let pairs: Vec<_> = read(&mut stream)
+        .into_iter()
+        .map(|(time, sched)| match sched {
+            Sched::Switch { prev, next, .. } => (time, prev.0, next.0),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(pairs, [(10, 6, 0), (20, 0, 6), (30, 6, 0)]);
+    assert_eq!(stream.losses(), []);
+}
+
+#[test]
+fn a_switch_that_no_side_is_recorded_of_is_a_loss() {
+    let bytes = Builder::cpu(0).switch(10, (5, 6), 1, (7, "a")).switch(30, (8, 8), 1, (6, "b")).bytes;
+    let (_, losses) = times(Tier::Tracepoints, bytes);
+    let [loss] = losses.as_slice() else { panic!("{losses:?}") };
+    assert_eq!(
+        (loss.kind, loss.count, loss.from, loss.to),
+        (LossKind::KernelRecords, 1, Some(Time(10)), Some(Time(30)))
+    );
+    // Where the kernel itself says that records are missing, that is no second loss.
+    let told = Builder::cpu(0).switch(10, (5, 6), 1, (7, "a")).lost(20, 3).switch(30, (8, 8), 1, (6, "b")).bytes;
+    assert_eq!(times(Tier::Tracepoints, told).1.len(), 1);
+}
+
+#[test]
 fn switches_of_own_threads_are_told_once() {
     let bytes = Builder::cpu(0)
         .with_context(14, 0, &[], 5, 6, 10)
@@ -282,7 +315,7 @@ fn damage_is_skipped_and_counted() {
 #[test]
 fn every_flipped_byte_is_survived() {
     let whole = (0..10).fold(Builder::cpu(0), |stream, at| {
-        stream.switch(10 + at * 10, (5, 6), 1, (7, "other")).waking(15 + at * 10, 7, 6, 0)
+        stream.switch(10 + at * 10, (5, 6), 1, (6, "same")).waking(15 + at * 10, 7, 6, 0)
     });
     for at in 0..whole.bytes.len() {
         for flip in [0x01, 0x80, 0xff] {

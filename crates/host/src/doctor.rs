@@ -1,0 +1,96 @@
+//! What this machine permits rtscope to see, found by trying it.
+//!
+//! Owns the probes and their sentences; returns data and refuses to print, to
+//! change anything, or to guess: what could not be tried is said to be so. The
+//! parts that read files take a root; those that try system calls are about
+//! this process.
+
+mod limits;
+mod perf;
+mod system;
+
+use std::path::Path;
+
+/// How good a thing is for recording.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum State {
+    /// Nothing is missing.
+    Ok,
+    /// rtscope works, and sees less.
+    Degraded,
+    /// What hangs on it cannot be had at all.
+    Missing,
+}
+
+/// One probe and its outcome.
+#[derive(Clone, Eq, PartialEq, Debug)]
+pub struct Check {
+    /// A short stable name, such as `perf-event-paranoid`.
+    pub name: &'static str,
+    /// How good that is.
+    pub state: State,
+    /// What was seen, with its path and value.
+    pub found: String,
+    /// What rtscope can and cannot do then.
+    pub means: String,
+    /// The exact command that mends it, where there is one.
+    pub mend: Option<String>,
+}
+
+impl Check {
+    fn new(name: &'static str, state: State, found: String, means: &str) -> Check {
+        Check { name, state, found, means: means.to_owned(), mend: None }
+    }
+
+    fn mended_by(self, command: &str) -> Check {
+        Check { mend: (self.state != State::Ok).then(|| command.to_owned()), ..self }
+    }
+}
+
+/// All probes, in the order in which a person should read them. `root` is `/`
+/// outside of tests.
+pub fn checks(root: &Path) -> Vec<Check> {
+    let mut checks = vec![perf::paranoid(root), perf::capabilities(root), perf::tracefs(root)];
+    checks.extend(perf::tiers(root));
+    checks.push(limits::locked_memory(root));
+    checks.push(limits::open_files(root));
+    checks.push(system::foreign_memory(root));
+    checks.extend(system::control_groups(root));
+    checks.push(system::pressure(root));
+    checks.push(system::steal(root));
+    checks.push(system::schedstat(root));
+    checks.push(system::clock(root));
+    checks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// A root with these files.
+    pub fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        root
+    }
+
+    #[test]
+    fn every_fault_says_what_it_means() {
+        for root in [Path::new("/"), tree(&[]).path()] {
+            let checks = checks(root);
+            assert!(checks.len() >= 14);
+            for check in &checks {
+                eprintln!("{check:?}");
+                assert!(!check.found.is_empty() && check.means.ends_with('.'), "{check:?}");
+                assert!(check.state != State::Ok || check.mend.is_none(), "{check:?}");
+            }
+            let names: std::collections::HashSet<_> = checks.iter().map(|check| check.name).collect();
+            assert_eq!(names.len(), checks.len());
+        }
+    }
+}

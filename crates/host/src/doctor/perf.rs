@@ -1,0 +1,153 @@
+//! Whether the kernel lets us see its scheduling: settings, capabilities, and
+//! each tier tried.
+
+use super::{Check, State};
+use crate::kernel::{tiers, tracefs, words};
+use rtscope_model::manifest::Tier;
+use std::fs;
+use std::path::Path;
+
+const CAP_SYS_PTRACE: u32 = 19;
+const CAP_SYS_ADMIN: u32 = 21;
+const CAP_PERFMON: u32 = 38;
+
+/// `kernel.perf_event_paranoid`.
+pub fn paranoid(root: &Path) -> Check {
+    const PATH: &str = "proc/sys/kernel/perf_event_paranoid";
+    let name = "perf-event-paranoid";
+    let Some(level) = fs::read_to_string(root.join(PATH)).ok().and_then(|text| text.trim().parse::<i32>().ok()) else {
+        let means = "The kernel was built without perf events: only totals from /proc can be recorded.";
+        return Check::new(name, State::Missing, format!("/{PATH} cannot be read"), means);
+    };
+    let (state, means) = match level {
+        ..=0 => (State::Ok, "Every user may record the switches of whole CPUs."),
+        1..=2 => {
+            (State::Degraded, "Without privilege only the program's own switches are recorded, not who took its CPU.")
+        }
+        _ => (State::Missing, "Without privilege no perf event can be opened: only totals from /proc are recorded."),
+    };
+    let mend = match level {
+        1..=2 => "sudo sysctl kernel.perf_event_paranoid=-1",
+        _ => "sudo sysctl kernel.perf_event_paranoid=2",
+    };
+    Check::new(name, state, format!("/{PATH} is {level}"), means).mended_by(mend)
+}
+
+/// Effective capabilities that matter here.
+pub fn capabilities(root: &Path) -> Check {
+    const PATH: &str = "proc/self/status";
+    let name = "capabilities";
+    let Some(effective) = effective_capabilities(root) else {
+        return Check::new(name, State::Degraded, format!("/{PATH} has no CapEff"), "Privileges are not known.");
+    };
+    let has = |bit: u32| effective & (1 << bit) != 0;
+    let known = [(CAP_PERFMON, "CAP_PERFMON"), (CAP_SYS_ADMIN, "CAP_SYS_ADMIN"), (CAP_SYS_PTRACE, "CAP_SYS_PTRACE")];
+    let held: Vec<&str> = known.iter().filter(|(bit, _)| has(*bit)).map(|(_, name)| *name).collect();
+    let held =
+        if held.is_empty() { "none of CAP_PERFMON, CAP_SYS_ADMIN, CAP_SYS_PTRACE".into() } else { held.join(", ") };
+    let found = format!("/{PATH}: CapEff {effective:016x}, {held}");
+    let (state, means) = match has(CAP_PERFMON) || has(CAP_SYS_ADMIN) {
+        true => (State::Ok, "Other processes can be recorded too."),
+        false => (State::Degraded, "Other processes are recorded only where perf_event_paranoid allows it."),
+    };
+    Check::new(name, state, found, means).mended_by("sudo setcap cap_perfmon+ep \"$(command -v rtscope)\"")
+}
+
+/// Effective capability bits of this process.
+pub(super) fn effective_capabilities(root: &Path) -> Option<u64> {
+    let status = fs::read_to_string(root.join("proc/self/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"))?;
+    u64::from_str_radix(line.trim(), 16).ok()
+}
+
+/// Whether tracepoints can be looked up.
+pub fn tracefs(root: &Path) -> Check {
+    let name = "tracefs";
+    match tracefs::readable_place(root) {
+        Ok(place) => {
+            let shown = place.strip_prefix(root).unwrap_or(&place).display();
+            Check::new(name, State::Ok, format!("/{shown} is readable"), "Wake-ups and migrations can be recorded.")
+        }
+        Err(error) => {
+            let found = format!("/sys/kernel/tracing: {}", words::errno(&error));
+            let means = "As root rtscope mounts it for a moment; else wake-ups and migrations are not recorded.";
+            Check::new(name, State::Degraded, found, means).mended_by(
+                "sudo mount -t tracefs nodev /sys/kernel/tracing; sudo mount -o remount,mode=755,gid=$(id -g) /sys/kernel/tracing",
+            )
+        }
+    }
+}
+
+/// Opens each tier for a moment.
+pub fn tiers(root: &Path) -> Vec<Check> {
+    let tiers = [
+        (Tier::Tracepoints, "tier-tracepoints", "Everything: who ran instead, who woke whom, migrations."),
+        (Tier::CpuWideSwitches, "tier-cpu-wide-switches", "Who ran instead of the program, without wake-ups."),
+        (Tier::OwnSwitches, "tier-own-switches", "When the program's threads ran, not who ran instead."),
+    ];
+    tiers.map(|(tier, name, gives)| tier_check(root, tier, name, gives)).into()
+}
+
+fn tier_check(root: &Path, tier: Tier, name: &'static str, gives: &str) -> Check {
+    match tiers::probe(root, tier) {
+        Ok(()) => Check::new(name, State::Ok, "opened on one CPU".into(), gives),
+        Err(error) => {
+            let state = if tier == Tier::OwnSwitches { State::Missing } else { State::Degraded };
+            let found = format!("refused: {}", words::errno(&error));
+            let means = format!("{}.", words::lacking(tier));
+            let mend = match tier {
+                Tier::Tracepoints => "sudo rtscope record …",
+                Tier::CpuWideSwitches => "sudo setcap cap_perfmon+ep \"$(command -v rtscope)\"",
+                _ => "sudo sysctl kernel.perf_event_paranoid=2",
+            };
+            Check::new(name, state, found, &means).mended_by(mend)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::tree;
+    use super::*;
+
+    #[test]
+    fn paranoid_levels() {
+        for (text, state) in
+            [("-1\n", State::Ok), ("2\n", State::Degraded), ("4\n", State::Missing), ("?", State::Missing)]
+        {
+            let root = tree(&[("proc/sys/kernel/perf_event_paranoid", text)]);
+            let check = paranoid(root.path());
+            assert_eq!((check.state, check.mend.is_some()), (state, state != State::Ok && text != "?"), "{text}");
+        }
+        assert_eq!(paranoid(tree(&[]).path()).state, State::Missing);
+    }
+
+    #[test]
+    fn capabilities_are_named() {
+        let all = tree(&[("proc/self/status", "Name:\tx\nCapEff:\t000001fffeffffff\n")]);
+        let check = capabilities(all.path());
+        assert_eq!(check.state, State::Ok);
+        assert!(check.found.contains("CAP_PERFMON, CAP_SYS_ADMIN, CAP_SYS_PTRACE"), "{}", check.found);
+        let none = tree(&[("proc/self/status", "CapEff:\t0000000000000000\n")]);
+        assert_eq!(capabilities(none.path()).state, State::Degraded);
+        let perfmon = tree(&[("proc/self/status", "CapEff:\t0000004000000000\n")]);
+        assert_eq!(capabilities(perfmon.path()).state, State::Ok);
+    }
+
+    #[test]
+    fn tracefs_places() {
+        let debug = tree(&[("sys/kernel/debug/tracing/events/sched/sched_switch/id", "1\n")]);
+        let check = tracefs(debug.path());
+        assert_eq!((check.state, check.found.as_str()), (State::Ok, "/sys/kernel/debug/tracing is readable"));
+        assert_eq!(tracefs(tree(&[]).path()).state, State::Degraded);
+    }
+
+    #[test]
+    fn every_tier_is_tried() {
+        let checks = tiers(Path::new("/"));
+        assert_eq!(checks.len(), 3);
+        if rustix::process::getuid().is_root() {
+            assert!(checks.iter().all(|check| check.state == State::Ok), "{checks:?}");
+        }
+    }
+}
