@@ -3,7 +3,9 @@
 
 mod common;
 
+use base64::Engine;
 use rtscope::report::html;
+use sha2::{Digest, Sha256};
 use std::path::PathBuf;
 
 fn page(name: &str) -> String {
@@ -21,4 +23,123 @@ fn pages_are_written_for_the_browser_test() {
         assert!(text.len() < html::SIZE_MAX, "{}: {} bytes", fixture.name, text.len());
         std::fs::write(folder.join(format!("{}.html", fixture.name)), text).expect("writing a page");
     }
+}
+
+/// Names of the tags in `html` that do not nest; the empty list is well-formed.
+fn unbalanced(html: &str) -> Vec<String> {
+    const VOID: [&str; 3] = ["meta", "!DOCTYPE", "br"];
+    let mut open: Vec<&str> = Vec::new();
+    let mut wrong = Vec::new();
+    let mut rest = html;
+    while let Some((_, after)) = rest.split_once('<') {
+        let Some((tag, after)) = after.split_once('>') else {
+            wrong.push("a tag without an end".into());
+            break;
+        };
+        let name = tag.split([' ', '/']).find(|part| !part.is_empty()).unwrap_or("");
+        if tag.starts_with('/') {
+            if open.pop() != Some(name) {
+                wrong.push(format!("</{name}>"));
+            }
+        } else if !tag.ends_with('/') && !VOID.contains(&name) {
+            open.push(name);
+        }
+        rest = after;
+    }
+    wrong.extend(open.into_iter().map(String::from));
+    wrong
+}
+
+#[test]
+fn the_check_of_nesting_sees_what_is_wrong() {
+    assert!(unbalanced("<a><b x=\"1\"/></a><meta y>").is_empty());
+    assert_eq!(unbalanced("<a><b></a>"), ["</a>", "a"]);
+    assert_eq!(unbalanced("<a"), ["a tag without an end"]);
+}
+
+#[test]
+fn tags_nest_in_every_situation() {
+    for fixture in common::all() {
+        let wrong = unbalanced(&html::page(&fixture.results, &fixture.names));
+        assert!(wrong.is_empty(), "{}: {wrong:?}", fixture.name);
+    }
+}
+
+#[test]
+fn no_string_of_the_program_becomes_markup() {
+    let page = page("hostile");
+    assert_eq!(page.matches("<script").count(), 1, "only the data");
+    assert!(!page.contains("<img") && !page.contains("<!--"));
+    let shown = page.split("<script").next().unwrap_or("");
+    assert!(!shown.contains('\x1b') && !shown.contains('\u{202e}'));
+    assert!(page.contains("&lt;img src=http://example.invalid/x onerror=alert(2)&gt;&quot;&#39;&amp;"));
+}
+
+#[test]
+fn nothing_is_loaded_from_anywhere() {
+    let page = page("throttled");
+    for word in ["http://", "https://", "src=", "href=", "url(", "@import", " style=", " on"] {
+        let hits: Vec<_> = page.match_indices(word).filter(|(at, _)| word != " on" || is_handler(&page, *at)).collect();
+        assert!(hits.is_empty(), "{word} in the page at {hits:?}");
+    }
+}
+
+/// Whether ` on…` at `at` is an attribute such as ` onclick=`.
+fn is_handler(page: &str, at: usize) -> bool {
+    let word: String = page.get(at + 1..).unwrap_or("").chars().take_while(char::is_ascii_alphabetic).collect();
+    page.get(at + 1 + word.len()..).is_some_and(|rest| rest.starts_with('='))
+}
+
+#[test]
+fn the_policy_allows_the_style_sheet_and_nothing_else() {
+    let page = page("healthy");
+    let style = between(&page, "<style>", "</style>");
+    let hash = base64::engine::general_purpose::STANDARD.encode(Sha256::digest(style));
+    let policy = between(&page, "Content-Security-Policy\" content=\"", "\">");
+    let wanted = format!("default-src 'none'; style-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'");
+    assert_eq!(policy, wanted, "style.css changed: put its new hash into page.rs");
+}
+
+fn between<'t>(text: &'t str, start: &str, end: &str) -> &'t str {
+    text.split_once(start).and_then(|(_, rest)| rest.split_once(end)).map_or("", |(inner, _)| inner)
+}
+
+fn data(page: &str) -> serde_json::Value {
+    let json = between(page, "id=\"rtscope-data\">", "</script>");
+    serde_json::from_str(json).expect("the embedded data is JSON")
+}
+
+#[test]
+fn the_figures_are_embedded() {
+    let data = data(&page("hostile"));
+    assert_eq!(data["schema"], "rtscope/page/1");
+    assert_eq!(data["results"]["schema"], "rtscope/report/1");
+    assert_eq!(data["results"]["span_ns"], 3_000_000_000u64);
+    assert_eq!(data["drawing"]["worst"].as_array().map(Vec::len), Some(10));
+    assert_eq!(data["drawing"]["worst"][0]["states"][0]["spans"][0]["state"], "running");
+    let path = data["results"]["source"]["path"].as_str().unwrap_or("");
+    assert!(path.starts_with("</script><script>"), "the text itself survives: {path}");
+}
+
+#[test]
+fn lists_that_are_too_long_are_cut_and_counted() {
+    let mut fixture = common::many_lanes();
+    assert!(data(&html::page(&fixture.results, &fixture.names))["left_out"].as_u64() > Some(0));
+    // Absurd amounts of everything still make a page that opens.
+    let long = "x".repeat(100_000);
+    for loss in &mut fixture.results.losses {
+        loss.note.clone_from(&long);
+    }
+    let finding = fixture.results.findings.first().cloned().expect("a finding");
+    fixture.results.findings = vec![finding; 5_000];
+    let slice = fixture.results.drawing.over_time.last().copied().expect("a slice");
+    fixture.results.drawing.over_time = vec![slice; 50_000];
+    let worst = fixture.results.drawing.worst.clone();
+    fixture.results.drawing.worst = worst.iter().cycle().take(500).cloned().collect();
+    for memory in &mut fixture.results.drawing.memory {
+        memory.points = memory.points.iter().copied().cycle().take(100_000).collect();
+    }
+    let page = html::page(&fixture.results, &fixture.names);
+    assert!(page.len() < html::SIZE_MAX, "{} bytes", page.len());
+    assert!(unbalanced(&page).is_empty());
 }

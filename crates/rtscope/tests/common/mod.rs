@@ -479,6 +479,7 @@ pub fn hostile() -> Fixture {
     for finding in &mut results.findings {
         finding.id = evil.into();
         finding.claim = evil.into();
+        finding.share = 0.0004;
         finding.evidence = vec![seen(evil)];
         finding.remedies = vec![change(evil, Some(evil), evil)];
     }

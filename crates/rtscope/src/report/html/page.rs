@@ -12,7 +12,7 @@ const STYLE: &str = include_str!("style.css");
 
 /// What the browser may load: nothing but the style sheet of this hash (of
 /// `style.css`; a test computes it anew).
-const POLICY: &str = "default-src 'none'; style-src 'sha256-e73NXrsoSpIGQ9df9IddTmhpxiU477AK7nVCLsiWIJY='; base-uri 'none'; form-action 'none'";
+const POLICY: &str = "default-src 'none'; style-src 'sha256-Xtpq5ct5CzrGcPcRu+CB/k9Akn4F5sSozh258JnndLw='; base-uri 'none'; form-action 'none'";
 
 /// Pauses drawn lane by lane.
 pub(super) const WORST_MAX: usize = 10;
@@ -178,8 +178,7 @@ fn caption(worst: &WorstPause, names: &Names) -> String {
         told.push(format!("{more} more"));
     }
     let hidden = worst.blamed.pause.lanes.len().saturating_sub(svg_waterfall::LANES_MAX);
-    let lanes =
-        if hidden > 0 { format!(" {hidden} lanes that made nobody wait are not drawn.") } else { String::new() };
+    let lanes = if hidden > 0 { format!(" {hidden} more lanes are not drawn.") } else { String::new() };
     if told.is_empty() { lanes } else { format!("Waited for: {}.{lanes}", told.join("; ")) }
 }
 

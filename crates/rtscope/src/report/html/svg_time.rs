@@ -63,20 +63,34 @@ fn shares(svg: &mut Svg, slices: &[PauseSlice], x: &dyn Fn(rtscope_model::Time) 
         svg.line([left, y, left + width, y], "grid");
         svg.text(left - 6.0, y + 4.0, Anchor::End, "tick", &format!("{percent} %"));
     }
-    for slice in slices {
-        // A pause counts where it began, so a long one may overfill its slice.
+    for (slice, parts) in slices.iter().zip(carried(slices)) {
         let whole = slice.to.since(slice.from).max(1) as f64;
-        let mut bottom = top + height;
         let (from, to) = (x(slice.from), x(slice.to));
-        for (class, ns) in [("collect", slice.collect_ns), ("stop", slice.stop_ns), ("release", slice.release_ns)] {
-            let h = (height * ns as f64 / whole).min(bottom - top);
+        let mut bottom = top + height;
+        for (class, ns) in [("collect", parts[1]), ("stop", parts[0]), ("release", parts[2])] {
+            let h = (height * ns / whole).min(bottom - top);
             if h >= 0.05 {
-                let title = format!("{} of {}", units::duration(ns), units::duration(whole as u64));
+                let title = format!("{} of {}", units::duration(ns as u64), units::duration(whole as u64));
                 svg.rect([from, bottom - h, (to - from).max(0.7), h], class, &title);
                 bottom -= h;
             }
         }
     }
+}
+
+/// Nanoseconds of stop, collect and release in each slice. Sums are of the
+/// pauses that began in a slice; what a slice cannot hold went on in the next.
+fn carried(slices: &[PauseSlice]) -> Vec<[f64; 3]> {
+    let mut over = [0.0; 3];
+    let parts = slices.iter().map(|slice| {
+        let whole = slice.to.since(slice.from).max(1) as f64;
+        let [stop, collect, release] = over;
+        let all = [stop + slice.stop_ns as f64, collect + slice.collect_ns as f64, release + slice.release_ns as f64];
+        let fits = (whole / all.iter().sum::<f64>().max(1.0)).min(1.0);
+        over = all.map(|ns| ns * (1.0 - fits));
+        all.map(|ns| ns * fits)
+    });
+    parts.collect()
 }
 
 /// Neighbouring slices joined until there are few enough.
@@ -103,6 +117,15 @@ fn thinned(slices: &[PauseSlice]) -> Vec<PauseSlice> {
 mod tests {
     use super::*;
     use rtscope_model::Time;
+
+    #[test]
+    fn a_pause_longer_than_its_slice_goes_on_in_the_next() {
+        let slice =
+            |n: u64, stop_ns| PauseSlice { from: Time(n * 10), to: Time(n * 10 + 10), stop_ns, ..Default::default() };
+        let parts = carried(&[slice(0, 25), slice(1, 0), slice(2, 0), slice(3, 0)]);
+        let stops: Vec<_> = parts.iter().map(|[stop, _, _]| stop.round() as u64).collect();
+        assert_eq!(stops, [10, 10, 5, 0]);
+    }
 
     #[test]
     fn joining_slices_loses_no_pause() {

@@ -36,6 +36,15 @@ pub(super) fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
     out
 }
 
+/// A share; small ones hold a sign that HTML must not see.
+fn percent(share: f64) -> String {
+    escape(&units::percent(share)).into_owned()
+}
+
+fn percent_of(part: u64, whole: u64) -> String {
+    escape(&units::percent_of(part, whole)).into_owned()
+}
+
 /// A small square in the colour of `class`, drawn so that it needs no script
 /// and no style attribute.
 fn swatch(class: &str) -> String {
@@ -56,7 +65,7 @@ fn share_bar(share: f64) -> String {
 pub(super) fn pauses(results: &Results) -> String {
     let pauses = &results.pauses;
     let name = |part: Part| format!("{}{}", swatch(class(part)), part.words());
-    let of_run = |sum: u64| units::percent_of(sum, results.span_ns);
+    let of_run = |sum: u64| percent_of(sum, results.span_ns);
     let dash = || "-".to_string();
     let sum_only =
         |name: String, sum: u64| vec![name, dash(), dash(), dash(), dash(), units::duration(sum), of_run(sum)];
@@ -94,7 +103,7 @@ pub(super) fn causes(results: &Results) -> Option<String> {
         vec![
             escape(&words::cause(sum.cause, sum.who.as_deref())).into_owned(),
             units::duration(sum.sum_ns),
-            units::percent(sum.share),
+            percent(sum.share),
             share_bar(sum.share),
         ]
     };
@@ -151,7 +160,7 @@ pub(super) fn generations(results: &Results) -> Option<String> {
 /// Share of any window that the program had at least.
 pub(super) fn mmu(results: &Results) -> Option<String> {
     let row = |mmu: &rtscope_analyze::results::Mmu| {
-        vec![units::duration(mmu.window_ns), units::percent(mmu.utilization), share_bar(mmu.utilization)]
+        vec![units::duration(mmu.window_ns), percent(mmu.utilization), share_bar(mmu.utilization)]
     };
     let rows: Vec<_> = results.mmu.iter().map(row).collect();
     (!rows.is_empty()).then(|| table(&["in any window of", "the program had at least", ""], &rows))
@@ -176,5 +185,6 @@ pub(super) fn memory(results: &Results) -> Option<String> {
             vec![name.to_string(), units::bytes(level.max), mean, units::bytes(level.last), what]
         })
         .collect();
-    (!rows.is_empty()).then(|| table(&["memory", "most", "mean", "at the end", "what it is"], &rows))
+    let heads = ["memory", "most", "mean", "at the end", "what it is"];
+    (!rows.is_empty()).then(|| format!("<div class=\"memory\">{}</div>", table(&heads, &rows)))
 }

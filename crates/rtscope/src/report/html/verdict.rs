@@ -34,7 +34,7 @@ fn article(results: &Results, finding: &Finding) -> String {
          &middot; {severity} &middot; confidence {} &middot; <code>{}</code></p>",
         escape(&finding.claim),
         units::duration(finding.cost_ns),
-        units::percent(finding.share),
+        escape(&units::percent(finding.share)),
         words::confidence(finding.confidence),
         escape(&finding.id),
     );

@@ -1,0 +1,103 @@
+// Opens the page of every situation in Debian's chromium, in both colour
+// schemes: nothing on the console, nothing requested, every section and drawing
+// there and of some size, text readable on its background.
+//
+//   node test.mjs FOLDER [SHOTS]    pages in FOLDER, pictures into SHOTS
+import { readdirSync, mkdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { chromium } from "playwright-core";
+
+const [folder, shots] = process.argv.slice(2);
+if (!folder) {
+  console.error("usage: node test.mjs FOLDER [SHOTS]");
+  process.exit(2);
+}
+const pages = readdirSync(folder).filter((name) => name.endsWith(".html")).sort();
+if (pages.length === 0) {
+  console.error(`browser test: no page in ${folder}; run.sh writes them`);
+  process.exit(1);
+}
+if (shots) mkdirSync(shots, { recursive: true });
+
+// What each situation has to show; `drawings` counts figures.
+const everything = ["verdict", "figures", "distribution", "over-time", "memory", "worst", "losses"];
+const expected = {
+  empty: { sections: ["verdict", "figures", "losses"], drawings: 0 },
+  kernel_only: { sections: ["verdict", "figures", "memory", "losses"], drawings: 1 },
+  healthy: { sections: everything, drawings: 8 },
+  non_threaded: { sections: everything, drawings: 8 },
+};
+const usual = { sections: everything, drawings: 14 };
+
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+  args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+});
+const failures = [];
+for (const name of pages) {
+  for (const colorScheme of ["light", "dark"]) {
+    for (const javaScriptEnabled of [true, false]) {
+      await check(name.replace(/\.html$/, ""), colorScheme, javaScriptEnabled);
+    }
+  }
+}
+await browser.close();
+for (const failure of failures) console.error(failure);
+console.log(`browser test: ${pages.length} pages in 2 colour schemes, ${failures.length} failures`);
+process.exit(failures.length === 0 ? 0 : 1);
+
+async function check(name, colorScheme, javaScriptEnabled) {
+  const where = `${name} (${colorScheme}, ${javaScriptEnabled ? "with" : "without"} scripts)`;
+  const fail = (what) => failures.push(`${where}: ${what}`);
+  const context = await browser.newContext({ colorScheme, javaScriptEnabled, viewport: { width: 1100, height: 900 } });
+  const page = await context.newPage();
+  const url = pathToFileURL(resolve(join(folder, `${name}.html`))).href;
+  page.on("console", (message) => fail(`console ${message.type()}: ${message.text()}`));
+  page.on("pageerror", (error) => fail(`error: ${error.message}`));
+  page.on("dialog", (dialog) => { fail(`dialog: ${dialog.message()}`); dialog.dismiss(); });
+  page.on("request", (request) => { if (request.url() !== url) fail(`request: ${request.url()}`); });
+  await page.goto(url, { waitUntil: "load" });
+
+  const { sections, drawings } = expected[name] ?? usual;
+  const found = await page.locator("section").evaluateAll((all) => all.map((one) => one.id));
+  if (found.join() !== sections.join()) fail(`sections are ${found}, not ${sections}`);
+  const boxes = await page.locator("figure svg, section").evaluateAll((all) =>
+    all.map((one) => ({ what: one.id || one.getAttribute("aria-label"), box: one.getBoundingClientRect().toJSON() })));
+  for (const { what, box } of boxes) {
+    if (!(box.width > 100 && box.height > 20)) fail(`${what} is ${box.width} x ${box.height}`);
+  }
+  const drawn = await page.locator("figure svg").count();
+  if (drawn !== drawings) fail(`${drawn} drawings, not ${drawings}`);
+  const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  if (overflow > 0) fail(`the page is ${overflow} px wider than the window`);
+  for (const problem of await page.evaluate(unreadable)) fail(problem);
+  const data = await page.locator("#rtscope-data").evaluate((one) => JSON.parse(one.textContent));
+  if (data.schema !== "rtscope/page/1") fail(`embedded data of schema ${data.schema}`);
+  if (shots && javaScriptEnabled) {
+    await page.screenshot({ path: join(shots, `${name}-${colorScheme}.png`), fullPage: true });
+  }
+  await context.close();
+}
+
+// Runs in the page: text whose colour is too near to the paper, and shapes
+// without any colour (a class that the style sheet does not know is black).
+function unreadable() {
+  const channel = (value) => (value /= 255) <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  const light = (colour) => {
+    const [r, g, b] = colour.match(/[\d.]+/g).map(Number);
+    return 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
+  };
+  const contrast = (a, b) => (Math.max(light(a), light(b)) + 0.05) / (Math.min(light(a), light(b)) + 0.05);
+  const paper = getComputedStyle(document.body).backgroundColor;
+  const problems = new Set();
+  for (const one of document.querySelectorAll("h1, h2, h3, h4, p, li, th, td, code, figcaption")) {
+    const ratio = contrast(getComputedStyle(one).color, paper);
+    if (ratio < 4.5) problems.add(`<${one.localName}> has a contrast of ${ratio.toFixed(1)}`);
+  }
+  for (const one of document.querySelectorAll("rect, circle")) {
+    if (getComputedStyle(one).fill === "rgb(0, 0, 0)") problems.add(`.${one.getAttribute("class")} has no colour`);
+  }
+  return [...problems];
+}
