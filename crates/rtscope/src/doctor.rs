@@ -50,13 +50,20 @@ pub fn text(rows: &[Row<'_>], style: &Style) -> String {
             State::Missing => (Tone::Bad, "missing"),
         };
         let pad = " ".repeat(INDENT.saturating_sub(word.len()));
-        out.push_str(&format!("{}{pad}{}\n", style.paint(tone, word), style.paint(Tone::Strong, &clean(row.name))));
+        let name = clean(row.name);
+        let head = format!("{}{pad}{}", style.paint(tone, word), style.paint(Tone::Strong, &name));
+        out.push_str(&head);
+        out.push('\n');
         paragraph(&mut out, row.found, Some(Tone::Faint));
-        if row.state != State::Ok {
-            paragraph(&mut out, row.means, None);
-            if let Some(mend) = row.mend {
-                paragraph(&mut out, &format!("mend: {mend}"), Some(Tone::Strong));
-            }
+        if row.state == State::Ok {
+            continue;
+        }
+        paragraph(&mut out, row.means, None);
+        // To be pasted: neither wrapped nor squeezed.
+        for (index, line) in row.mend.iter().flat_map(|mend| mend.lines()).enumerate() {
+            let label = if index == 0 { "  mend" } else { "" };
+            let line = style.paint(Tone::Strong, &clean(line)).into_owned();
+            out.push_str(&format!("{label:INDENT$}{line}\n"));
         }
     }
     let summary = match (count(rows, State::Missing), count(rows, State::Degraded)) {

@@ -50,7 +50,7 @@ pub fn page(results: &Results, names: &Names) -> String {
 }
 
 fn section(body: &mut String, id: &str, title: &str, content: &str) {
-    let _ = write!(body, "<section id=\"{id}\"><h2>{title}</h2>{content}</section>\n");
+    let _ = writeln!(body, "<section id=\"{id}\"><h2>{title}</h2>{content}</section>");
 }
 
 /// A section that is left out where there is nothing to show.
