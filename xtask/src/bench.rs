@@ -24,7 +24,7 @@ const BLOCK_MARKER: u16 = 18;
 /// Runs of each reader.
 const REPEATS: usize = 5;
 /// Rounds per worker of the program whose overhead is measured: about a second.
-const ROUNDS: &str = "1500";
+const ROUNDS: &str = "6000";
 /// An A/A wider than this decides nothing.
 const UNDECIDED: f64 = 0.03;
 
@@ -241,7 +241,7 @@ fn one_run(runner: &Runner, toolchain: &Toolchain, program: &Path, arm: usize) -
     let text = fs::read_to_string(&times)?;
     let value = |key: &str| -> Result<f64> {
         let from = text.find(&format!("\"{key}\", \"")).with_context(|| format!("no {key} in {text}"))?;
-        let rest = text[from..].splitn(5, '"').nth(3).context("cut")?;
+        let rest = text[from..].split('"').nth(3).context("cut")?;
         Ok(rest.parse()?)
     };
     Ok(value("mutator_wall_seconds")? + value("GC_wall_seconds")?)

@@ -58,6 +58,11 @@ enum Job {
         /// Eventlogs.
         logs: Vec<PathBuf>,
     },
+    /// Print what the independent computation finds in logs, as in corpus/.
+    Raw {
+        /// Eventlogs.
+        logs: Vec<PathBuf>,
+    },
     /// Make the logs and expectations of corpus/ anew.
     Corpus,
 }
@@ -102,6 +107,13 @@ fn run(arguments: Arguments) -> Result<bool> {
             Ok(wrong.is_empty())
         }
         Job::VerifyPauses { logs } => verify_all(&rtscope, &logs),
+        Job::Raw { logs } => {
+            for log in logs {
+                let found = corpus::Expectation::of(&std::fs::read(log)?)?;
+                println!("{}", serde_json::to_string(&found)?);
+            }
+            Ok(true)
+        }
         Job::Corpus => {
             for spec in &ALL {
                 corpus::make(&spec.install(&cache(), &mut say)?, &mut say)?;

@@ -6,4 +6,4 @@ import Workers
 main :: IO ()
 main = runWorkers plan >>= print
   where
-    plan = Plan {workers = 2, seconds = 3, rounds = 0, keys = 4000, restMicroseconds = 0}
+    plan = Plan {workers = 2, seconds = 3, rounds = 0, keys = 1000, restMicroseconds = 0}

@@ -1,0 +1,109 @@
+//! Live: the workloads with known truth, each on every GHC, recorded and reported by
+//! the real program. Owns asserting that the right finding comes first.
+
+#![forbid(unsafe_code)]
+
+use std::path::Path;
+use std::sync::Mutex;
+use xtask::runner::Runner;
+use xtask::toolchain::{Spec, Toolchain, cache, is_root};
+use xtask::{corpus, missing, verify, workload};
+
+/// Workloads measure the machine: one at a time.
+static MACHINE: Mutex<()> = Mutex::new(());
+
+fn ground(ghc: &str) -> Option<(Runner, Toolchain)> {
+    let Some(toolchain) = Spec::find(ghc).unwrap().installed(&cache()) else {
+        missing(&format!("{ghc}: `cargo xtask toolchains --only {ghc}`"));
+        return None;
+    };
+    Some((Runner::new(Path::new(env!("CARGO_BIN_EXE_rtscope"))).unwrap(), toolchain))
+}
+
+/// The truth suite asks for 19 hits in 20 runs, so one run may miss: then the next
+/// two have to hit.
+fn truth_comes_first(ghc: &str, name: &str) {
+    let _alone = MACHINE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let Some((runner, toolchain)) = ground(ghc) else { return };
+    let workload = workload::load(name).unwrap();
+    if workload.quota_cpus.is_some() && !is_root() {
+        return missing("root, for a control group with a quota");
+    }
+    let hit = || {
+        let outcome = runner.run(&workload, &toolchain).unwrap();
+        if workload.quota_cpus.is_some() {
+            assert!(outcome.throttled_periods > Some(0), "the quota did not limit anything");
+        }
+        let hit = outcome.first() == workload.expect;
+        if !hit {
+            eprintln!("{name} on {ghc}: expected {}, found {:?}", workload.expect, outcome.findings());
+        }
+        hit
+    };
+    assert!(hit() || (hit() && hit()), "{name} on {ghc}: {} does not come first", workload.expect);
+}
+
+/// Every pause of a real log equals the independent computation, to the nanosecond.
+fn pauses_equal_the_raw_log(ghc: &str, name: &str) {
+    let _alone = MACHINE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let Some((runner, toolchain)) = ground(ghc) else { return };
+    let outcome = runner.run(&workload::load(name).unwrap(), &toolchain).unwrap();
+    let verdict = verify::verify(&runner.rtscope, &outcome.capture.join("eventlog/0.eventlog")).unwrap();
+    assert!(verdict.pauses > 10, "{} pauses", verdict.pauses);
+    assert!(verdict.differences.is_empty(), "{:#?}", verdict.differences.iter().take(10).collect::<Vec<_>>());
+}
+
+macro_rules! truths {
+    ($($ghc:literal: $($test:ident $name:literal),+;)+) => {
+        $($(#[test] fn $test() { truth_comes_first($ghc, $name); })+)+
+    };
+}
+
+truths! {
+    "ghc-9.0":
+        live_9_0_healthy "healthy", live_9_0_throttled "throttled",
+        live_9_0_throttled_neighbour "throttled-neighbour", live_9_0_neighbour "neighbour",
+        live_9_0_oversubscribed "oversubscribed", live_9_0_sequential "sequential",
+        live_9_0_idle_capabilities "idle-capabilities", live_9_0_non_threaded "non-threaded",
+        live_9_0_non_moving "non-moving";
+    "ghc-9.6":
+        live_9_6_healthy "healthy", live_9_6_throttled "throttled",
+        live_9_6_throttled_neighbour "throttled-neighbour", live_9_6_neighbour "neighbour",
+        live_9_6_oversubscribed "oversubscribed", live_9_6_sequential "sequential",
+        live_9_6_idle_capabilities "idle-capabilities", live_9_6_non_threaded "non-threaded",
+        live_9_6_non_moving "non-moving";
+    "ghc-9.10":
+        live_9_10_healthy "healthy", live_9_10_throttled "throttled",
+        live_9_10_throttled_neighbour "throttled-neighbour", live_9_10_neighbour "neighbour",
+        live_9_10_oversubscribed "oversubscribed", live_9_10_sequential "sequential",
+        live_9_10_idle_capabilities "idle-capabilities", live_9_10_non_threaded "non-threaded",
+        live_9_10_non_moving "non-moving";
+}
+
+#[test]
+fn live_9_0_pauses_equal_the_raw_log() {
+    pauses_equal_the_raw_log("ghc-9.0", "neighbour");
+}
+
+#[test]
+fn live_9_6_pauses_equal_the_raw_log() {
+    pauses_equal_the_raw_log("ghc-9.6", "neighbour");
+}
+
+#[test]
+fn live_9_10_pauses_equal_the_raw_log() {
+    pauses_equal_the_raw_log("ghc-9.10", "neighbour");
+}
+
+/// The recorded corpus: counts by type and every pause, without any GHC.
+#[test]
+fn the_corpus_is_reported_as_it_is() {
+    let runner = Runner::new(Path::new(env!("CARGO_BIN_EXE_rtscope"))).unwrap();
+    for (name, log, expectation) in corpus::all().unwrap() {
+        let report = runner.report(&log).unwrap();
+        assert_eq!(xtask::bench::counts_of_report(&report), expectation.events_by_type, "{name}");
+        let verdict = verify::verify(&runner.rtscope, &log).unwrap();
+        assert_eq!(verdict.pauses as u64, expectation.pauses, "{name}");
+        assert!(verdict.differences.is_empty(), "{name}: {:#?}", verdict.differences);
+    }
+}
