@@ -62,8 +62,8 @@ struct Recipe {
 }
 
 const RECIPES: [Recipe; 5] = [
-    Recipe { name: "parallel", workload: "throttled", args: &["90"], rts: &["-N2", "-A512k", "-l-ag"] },
-    Recipe { name: "sequential", workload: "throttled", args: &["90"], rts: &["-N2", "-A512k", "-qg", "-lsgu"] },
+    Recipe { name: "parallel", workload: "throttled", args: &["90"], rts: &["-N2", "-A1m", "-l-ag"] },
+    Recipe { name: "sequential", workload: "throttled", args: &["90"], rts: &["-N2", "-A1m", "-qg", "-lsgu"] },
     Recipe { name: "all-classes", workload: "churner", args: &["60"], rts: &["-N2", "-la"] },
     Recipe { name: "non-threaded", workload: "non-threaded", args: &["12"], rts: &["-lsgu"] },
     Recipe {
