@@ -244,7 +244,7 @@ fn one_run(runner: &Runner, toolchain: &Toolchain, program: &Path, arm: usize) -
         let rest = text[from..].split('"').nth(3).context("cut")?;
         Ok(rest.parse()?)
     };
-    Ok(value("mutator_wall_seconds")? + value("GC_wall_seconds")?)
+    Ok(value("mut_wall_seconds")? + value("GC_wall_seconds")?)
 }
 
 #[cfg(test)]
