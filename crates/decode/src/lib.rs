@@ -8,6 +8,7 @@
 
 pub mod ghc_eventlog;
 pub mod sched;
+pub mod capture;
 pub mod source;
 
 pub use source::ReadAt;

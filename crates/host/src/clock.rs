@@ -17,11 +17,6 @@ pub fn monotonic() -> Time {
     Time(nanoseconds(ClockId::Monotonic).max(0) as u64)
 }
 
-/// Nanoseconds that `CLOCK_BOOTTIME` is ahead of `CLOCK_MONOTONIC` (time asleep).
-pub fn boottime_ahead_ns() -> i64 {
-    nanoseconds(ClockId::Boottime) - nanoseconds(ClockId::Monotonic)
-}
-
 /// CPU time that this process has used, in nanoseconds.
 pub fn own_cpu_ns() -> u64 {
     nanoseconds(ClockId::ProcessCPUTime).max(0) as u64
@@ -55,6 +50,27 @@ pub fn realtime_offset() -> RealtimeOffset {
         }
     }
     best
+}
+
+/// Local date and time as `YYYYMMDD-HHMMSS`, for names.
+pub fn local_stamp() -> String {
+    let now = clock_gettime(ClockId::Realtime).tv_sec;
+    // SAFETY: `tm` is plain data for which zero is valid; localtime_r reads `now`,
+    // writes only `parts`, and both live on this stack.
+    let parts = unsafe {
+        let mut parts: libc::tm = std::mem::zeroed();
+        libc::localtime_r(&now, &mut parts);
+        parts
+    };
+    format!(
+        "{:04}{:02}{:02}-{:02}{:02}{:02}",
+        parts.tm_year + 1900,
+        parts.tm_mon + 1,
+        parts.tm_mday,
+        parts.tm_hour,
+        parts.tm_min,
+        parts.tm_sec
+    )
 }
 
 /// Sleeps until `deadline`; returns by how many nanoseconds it woke late.

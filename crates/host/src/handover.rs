@@ -1,0 +1,307 @@
+//! How a program's eventlog gets into the capture. Every GHC process that
+//! inherits `GHCRTS` opens (and truncates) the path named there, so that path
+//! is a link `log` that always points to a file nobody has opened yet: as soon
+//! as inotify reports an open, the link is moved to the next file in one step.
+//! The files are regular ones, never a FIFO: a dead reader would hang the
+//! program for ever.
+//!
+//! `GHCRTS` is split at spaces, so a capture whose path holds anything unusual
+//! is reached through a private folder under the temporary directory. Commands
+//! that change root or user before they start the program get an inherited
+//! folder descriptor instead of a path.
+
+use rustix::fs::{AtFlags, FileType, Mode, inotify};
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+const LINK: &str = "log";
+/// Above what scripts use for their own redirections.
+const INHERITED_MIN: RawFd = 200;
+const PROC_MAGIC: i64 = 0x9fa0;
+
+/// Commands that change the user, and so may lose the way into a private folder.
+const CHANGES_USER: [&str; 7] = ["setpriv", "gosu", "su-exec", "su", "runuser", "chpst", "setuidgid"];
+
+/// How the program is told where its log lies.
+#[derive(Clone, Eq, PartialEq, Debug)]
+pub enum Route {
+    /// By a path.
+    Path,
+    /// By an inherited descriptor of the folder: root or user change first.
+    Descriptor,
+    /// Not at all, for this reason.
+    None(String),
+}
+
+/// Which route a command needs.
+pub fn route(argv: &[String]) -> Route {
+    let name = argv.first().map(Path::new).and_then(Path::file_name).and_then(OsStr::to_str).unwrap_or("");
+    if CHANGES_USER.contains(&name) && rustix::process::geteuid().is_root() {
+        return Route::Descriptor;
+    }
+    if name != "chroot" {
+        return Route::Path;
+    }
+    let Some(root) = argv.iter().skip(1).find(|argument| !argument.starts_with("--")) else { return Route::Path };
+    let proc = Path::new(root).join("proc");
+    match rustix::fs::statfs(&proc) {
+        Ok(found) if found.f_type as i64 == PROC_MAGIC => Route::Descriptor,
+        _ => Route::None(format!(
+            "the program runs in another root without /proc, so it cannot reach the capture and no eventlog is \
+             recorded; mount it with `mount --bind /proc {}`",
+            proc.display()
+        )),
+    }
+}
+
+/// One open of a log file.
+#[derive(Clone, Eq, PartialEq, Debug)]
+pub struct Opened {
+    /// Name below the capture: `eventlog/0.eventlog`.
+    pub name: String,
+    /// Absolute path.
+    pub path: PathBuf,
+    /// A second process opened it before the link could be moved on.
+    pub mixed: bool,
+}
+
+/// The folder of logs while the program runs.
+#[derive(Debug)]
+pub struct Handover {
+    folder: PathBuf,
+    path: String,
+    private: Option<PathBuf>,
+    descriptor: Option<OwnedFd>,
+    watch: OwnedFd,
+    file_mode: Mode,
+    head: u32,
+    opened: BTreeSet<u32>,
+}
+
+impl Handover {
+    /// Prepares `eventlog/` of a capture for a route. Errors: the folder cannot
+    /// be written, or inotify is used up.
+    pub fn prepare(capture: &Path, route: &Route) -> io::Result<Handover> {
+        let folder = capture.join("eventlog");
+        let watch = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK)?;
+        let by_descriptor = *route == Route::Descriptor;
+        // Another user must be able to go through the folder and write the file;
+        // the capture around it stays closed to everybody else.
+        let (folder_mode, file_mode) = if by_descriptor { (0o711, 0o666) } else { (0o700, 0o600) };
+        fs::set_permissions(&folder, fs::Permissions::from_mode(folder_mode))?;
+        let mut handover = Handover {
+            path: String::new(),
+            private: None,
+            descriptor: None,
+            watch,
+            file_mode: Mode::from_raw_mode(file_mode),
+            head: 0,
+            opened: BTreeSet::new(),
+            folder,
+        };
+        handover.make_file(0)?;
+        handover.point_link(0)?;
+        if by_descriptor {
+            let opened = fs::File::open(&handover.folder)?;
+            let high = rustix::io::fcntl_dupfd_cloexec(&opened, INHERITED_MIN)
+                .or_else(|_| rustix::io::fcntl_dupfd_cloexec(&opened, 20))?;
+            handover.path = format!("/proc/self/fd/{}/{LINK}", high.as_raw_fd());
+            handover.descriptor = Some(high);
+        } else if let Some(plain) = plain_path(&handover.folder.join(LINK)) {
+            handover.path = plain;
+        } else {
+            handover.go_through_private_folder()?;
+        }
+        // Equal events in a row are merged by the kernel; the truncation that comes
+        // with each program's open (MODIFY) keeps two opens apart.
+        let watched = inotify::WatchFlags::OPEN | inotify::WatchFlags::MODIFY;
+        inotify::add_watch(&handover.watch, &handover.folder, watched)?;
+        Ok(handover)
+    }
+
+    /// The path to give to `-ol`.
+    pub fn log_path(&self) -> &str {
+        &self.path
+    }
+
+    /// The descriptor that the program has to inherit, if the path needs one.
+    pub fn inherited(&self) -> Option<RawFd> {
+        self.descriptor.as_ref().map(AsRawFd::as_raw_fd)
+    }
+
+    /// Readable when a log was opened.
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        self.watch.as_fd()
+    }
+
+    /// Logs that were opened since the last call; the link already points to a
+    /// fresh file when this returns. Errors: no fresh file could be made.
+    pub fn take_opened(&mut self) -> io::Result<Vec<Opened>> {
+        let head = self.head;
+        let mut counts = std::collections::BTreeMap::<u32, u32>::new();
+        self.drain(&mut counts);
+        if counts.contains_key(&head) {
+            self.make_file(head + 1)?;
+            self.point_link(head + 1)?;
+            self.head = head + 1;
+            // Opens that came in before the link moved.
+            self.drain(&mut counts);
+        }
+        let mut found = Vec::new();
+        for (number, count) in counts {
+            // A later open of a file that the link has left is a reader's.
+            if number > self.head || !self.opened.insert(number) {
+                continue;
+            }
+            let name = format!("{number}.eventlog");
+            let path = self.folder.join(&name);
+            found.push(Opened { name: format!("eventlog/{name}"), path, mixed: count > 1 });
+        }
+        Ok(found)
+    }
+
+    /// Ends the handover: the link, the private folder and files that nobody
+    /// opened go away. Programs that still run keep what they have open.
+    pub fn finish(self) {
+        let _ = fs::remove_file(self.folder.join(LINK));
+        for number in 0..=self.head {
+            let path = self.folder.join(format!("{number}.eventlog"));
+            let empty = fs::metadata(&path).is_ok_and(|file| file.len() == 0);
+            if empty && !self.opened.contains(&number) {
+                let _ = fs::remove_file(path);
+            }
+        }
+        if let Some(private) = &self.private {
+            let _ = fs::remove_file(private.join("d"));
+            let _ = fs::remove_dir(private);
+        }
+    }
+
+    fn drain(&self, counts: &mut std::collections::BTreeMap<u32, u32>) {
+        let mut buffer = [MaybeUninit::uninit(); 4096];
+        let mut events = inotify::Reader::new(self.watch.as_fd(), &mut buffer);
+        while let Ok(event) = events.next() {
+            if !event.events().contains(inotify::ReadFlags::OPEN) {
+                continue;
+            }
+            let name = event.file_name().and_then(|name| name.to_str().ok());
+            let number = name.and_then(|name| name.strip_suffix(".eventlog")?.parse().ok());
+            if let Some(number) = number {
+                *counts.entry(number).or_default() += 1;
+            }
+        }
+    }
+
+    /// Makes an empty regular file without opening it (an open would be seen).
+    fn make_file(&self, number: u32) -> io::Result<()> {
+        let path = self.folder.join(format!("{number}.eventlog"));
+        rustix::fs::mknodat(rustix::fs::CWD, &path, FileType::RegularFile, self.file_mode, 0)?;
+        rustix::fs::chmodat(rustix::fs::CWD, &path, self.file_mode, AtFlags::empty())?;
+        Ok(())
+    }
+
+    /// Points the link to a file of the same folder: a relative link holds in
+    /// every root.
+    fn point_link(&self, number: u32) -> io::Result<()> {
+        let fresh = self.folder.join("log.new");
+        symlink(format!("{number}.eventlog"), &fresh)?;
+        fs::rename(fresh, self.folder.join(LINK))
+    }
+
+    fn go_through_private_folder(&mut self) -> io::Result<()> {
+        let candidates = [std::env::temp_dir(), "/tmp".into(), "/var/tmp".into(), "/dev/shm".into()];
+        let mut last = io::Error::new(io::ErrorKind::NotFound, "no temporary directory has a path without spaces");
+        for parent in candidates.iter().filter(|parent| plain_path(parent).is_some()) {
+            let stamp = crate::clock::monotonic().0;
+            let private = parent.join(format!("rtscope-{}-{stamp:x}", std::process::id()));
+            match fs::DirBuilder::new().mode(0o700).create(&private).and_then(|()| symlink(&self.folder, private.join("d")))
+            {
+                Ok(()) => {
+                    self.path = format!("{}/d/{LINK}", private.display());
+                    self.private = Some(private);
+                    return Ok(());
+                }
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+}
+
+/// The path as text, if `GHCRTS` can carry it.
+fn plain_path(path: &Path) -> Option<String> {
+    let text = path.to_str()?;
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+@%,:=~".contains(letter);
+    text.chars().all(plain).then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Store;
+
+    fn open_as_a_program_does(path: &str) -> fs::File {
+        fs::OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path).unwrap()
+    }
+
+    #[test]
+    fn every_open_gets_a_file_of_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::create(&folder.path().join("with space.rtscope")).unwrap();
+        let mut handover = Handover::prepare(store.path(), &Route::Path).unwrap();
+        assert!(!handover.log_path().contains(' '));
+        assert_eq!(handover.take_opened().unwrap(), []);
+        let path = handover.log_path().to_owned();
+        let _first = open_as_a_program_does(&path);
+        let opened = handover.take_opened().unwrap();
+        assert_eq!(opened.len(), 1);
+        assert_eq!((opened[0].name.as_str(), opened[0].mixed), ("eventlog/0.eventlog", false));
+        let _second = open_as_a_program_does(&path);
+        assert_eq!(handover.take_opened().unwrap()[0].name, "eventlog/1.eventlog");
+        // A reader of a file that the link has left is no second writer.
+        drop(fs::File::open(store.below("eventlog/0.eventlog")).unwrap());
+        assert_eq!(handover.take_opened().unwrap(), []);
+        handover.finish();
+        assert!(!Path::new(&path).exists());
+        let mut left: Vec<_> = fs::read_dir(store.below("eventlog")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["0.eventlog", "1.eventlog"]);
+    }
+
+    #[test]
+    fn two_opens_before_the_link_moves_are_reported() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::create(&folder.path().join("c")).unwrap();
+        let mut handover = Handover::prepare(store.path(), &Route::Path).unwrap();
+        let path = handover.log_path().to_owned();
+        let _open = (open_as_a_program_does(&path), open_as_a_program_does(&path));
+        let opened = handover.take_opened().unwrap();
+        assert_eq!((opened.len(), opened[0].mixed), (1, true));
+        handover.finish();
+    }
+
+    #[test]
+    fn a_descriptor_leads_to_the_same_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::create(&folder.path().join("c")).unwrap();
+        let mut handover = Handover::prepare(store.path(), &Route::Descriptor).unwrap();
+        assert!(handover.inherited().unwrap() >= 20);
+        let _open = open_as_a_program_does(handover.log_path());
+        assert_eq!(handover.take_opened().unwrap().len(), 1);
+        handover.finish();
+    }
+
+    #[test]
+    fn commands_that_change_root_or_user_need_a_descriptor() {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(route(&words("./prog 1")), Route::Path);
+        assert_eq!(route(&words("/usr/sbin/chroot --userspec=1 / prog")), Route::Descriptor);
+        assert!(matches!(route(&words("chroot /nowhere prog")), Route::None(note) if note.contains("mount --bind")));
+    }
+}

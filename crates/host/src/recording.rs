@@ -1,0 +1,138 @@
+//! One recording from start to end: what happens in which order, and what goes
+//! into the manifest. Owns the sequence; each step is a module of its own.
+//!
+//! Rules: the program comes first (whatever fails here, it runs on and its
+//! status is passed on); what is on disk is readable at every moment; every
+//! loss is written down.
+
+mod logs;
+mod session;
+
+use crate::options::Detail;
+use crate::spawn::SpawnError;
+use crate::store::StoreError;
+use rtscope_model::manifest::{Exit, Kernel};
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub use rtscope_decode::capture::empty_manifest;
+pub use session::record;
+
+/// The kernel side of a recording, once started.
+pub trait KernelSide {
+    /// What is known so far.
+    fn status(&self) -> Kernel;
+    /// Ends it; everything is on disk when this returns.
+    fn finish(self: Box<Self>) -> Kernel;
+}
+
+/// What the kernel side is started with.
+#[derive(Clone, Debug)]
+pub struct KernelStart {
+    /// The capture folder.
+    pub directory: PathBuf,
+    /// The program: forked and not yet running, or attached to.
+    pub pid: u32,
+    /// It was running before.
+    pub attached: bool,
+}
+
+/// Starts the kernel side; never fails (it falls back to a lower tier).
+pub type StartKernel = Box<dyn FnOnce(KernelStart) -> Box<dyn KernelSide>>;
+
+/// The kernel side switched off.
+#[derive(Copy, Clone, Debug)]
+pub struct NoKernel;
+
+impl KernelSide for NoKernel {
+    fn status(&self) -> Kernel {
+        Kernel { missing: vec!["kernel scheduling was not recorded (--no-kernel)".to_owned()], ..Kernel::default() }
+    }
+
+    fn finish(self: Box<Self>) -> Kernel {
+        self.status()
+    }
+}
+
+/// What to record.
+#[derive(Clone, Eq, PartialEq, Debug)]
+pub enum Target {
+    /// Start this command.
+    Command(Vec<String>),
+    /// A process that runs already.
+    Attach(u32),
+}
+
+/// How to record.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What.
+    pub target: Target,
+    /// Capture folder; `None`: `PROG-DATE-TIME.rtscope` in the working directory.
+    pub output: Option<PathBuf>,
+    /// How much the runtime logs.
+    pub detail: Detail,
+    /// Whether to switch the eventlog on.
+    pub eventlog: bool,
+    /// Period of RSS and throttle counters.
+    pub sample_period: Duration,
+    /// Period of copying unwritten buffers.
+    pub flush_period: Duration,
+    /// End the recording after this; a started program runs on and is waited for.
+    pub limit: Option<Duration>,
+    /// Take names of places out of the manifest.
+    pub redact: bool,
+    /// Version for the manifest.
+    pub version: String,
+}
+
+/// How it went.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Outcome {
+    /// The capture folder.
+    pub capture: PathBuf,
+    /// How the program ended; `None` when it still runs.
+    pub exit: Option<Exit>,
+}
+
+impl Outcome {
+    /// The status that `record` exits with: the program's own, 128 + signal.
+    pub fn status(&self) -> u8 {
+        let Some(exit) = self.exit else { return 0 };
+        let status = exit.code.or(exit.signal.map(|signal| 128 + signal)).unwrap_or(0);
+        u8::try_from(status & 0xff).unwrap_or(0)
+    }
+}
+
+/// Why nothing was recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// No capture folder.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The program did not start.
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
+    /// Nothing to attach to.
+    #[error("there is no process {0}; look for it with `pgrep -a NAME`")]
+    NoProcess(u32),
+    /// The recorder itself failed.
+    #[error("the recording could not be set up ({what}): {error}")]
+    Own {
+        /// While doing this.
+        what: &'static str,
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+impl RecordError {
+    /// The exit status for it: 127 not found, 126 not runnable, 125 own failure.
+    pub fn status(&self) -> u8 {
+        match self {
+            RecordError::Spawn(SpawnError::Exec { status, .. }) => *status,
+            _ => 125,
+        }
+    }
+}

@@ -1,0 +1,406 @@
+//! Counters that nobody logs by himself: resident memory, throttle counters of
+//! every covering group, threads' context switches and faults, steal, pressure.
+//! One thread, absolute deadlines, files kept open and read with pread; a late
+//! wake-up is written down, not made up for. The format of its lines is
+//! `decode::capture::samples`. Threads are looked at every 100 ms, or less
+//! often where there are so many that it would cost more than its share.
+
+use crate::cgroup::Level;
+use crate::clock;
+use crate::procfs::{self, Host, Stat};
+use crate::store::is_disk_full;
+use rtscope_decode::capture::samples::write_line;
+use rtscope_model::{Cpu, GroupId, Sample, Tid, Time};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+/// Period of everything that is not RSS or a throttle counter, and of writing.
+const SLOW_PERIOD_NS: u64 = 100_000_000;
+/// A look at the threads may cost one part in this many.
+const THREAD_SCAN_SHARE: u64 = 400;
+/// Threads whose file is kept open.
+const THREAD_FILES_MAX: usize = 256;
+
+/// What to sample.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where `/proc` is.
+    pub host: Host,
+    /// The program.
+    pub pid: u32,
+    /// Groups that cover it, in the order of the manifest.
+    pub levels: Vec<Level>,
+    /// `samples.jsonl`.
+    pub path: PathBuf,
+    /// Period of RSS and throttle counters.
+    pub period_ns: u64,
+}
+
+/// What the two sides share.
+#[derive(Debug, Default)]
+struct Shared {
+    stop: AtomicBool,
+    disk_full: AtomicBool,
+    written: AtomicU64,
+    late: AtomicU64,
+    targets: Mutex<Vec<u32>>,
+}
+
+/// A running sampler.
+#[derive(Debug)]
+pub struct Sampler {
+    shared: Arc<Shared>,
+    thread: JoinHandle<()>,
+}
+
+impl Sampler {
+    /// Starts it. Errors: the file cannot be made, no thread to be had.
+    pub fn start(config: Config) -> io::Result<Sampler> {
+        let shared = Arc::new(Shared { targets: Mutex::new(vec![config.pid]), ..Shared::default() });
+        let output = File::create(&config.path)?;
+        let mut state = State::new(config, output, Arc::clone(&shared));
+        let thread = std::thread::Builder::new().name("sampler".into()).spawn(move || state.run())?;
+        Ok(Sampler { shared, thread })
+    }
+
+    /// The processes whose memory and threads are the program's.
+    pub fn set_targets(&self, pids: Vec<u32>) {
+        *self.shared.targets.lock().unwrap_or_else(PoisonError::into_inner) = pids;
+    }
+
+    /// Whether the disk was full: it has stopped writing then.
+    pub fn disk_full(&self) -> bool {
+        self.shared.disk_full.load(Ordering::Relaxed)
+    }
+
+    /// Bytes written so far.
+    pub fn written_bytes(&self) -> u64 {
+        self.shared.written.load(Ordering::Relaxed)
+    }
+
+    /// Late wake-ups so far.
+    pub fn late(&self) -> u64 {
+        self.shared.late.load(Ordering::Relaxed)
+    }
+
+    /// Stops it; everything sampled is in the file when this returns.
+    pub fn finish(self) -> (u64, u64) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        let _ = self.thread.join();
+        (self.shared.written.load(Ordering::Relaxed), self.shared.late.load(Ordering::Relaxed))
+    }
+}
+
+/// A small file that is read again and again.
+#[derive(Debug)]
+struct Reread {
+    file: File,
+}
+
+impl Reread {
+    fn open(path: PathBuf) -> Option<Reread> {
+        File::open(path).ok().map(|file| Reread { file })
+    }
+
+    fn read<'a>(&self, buffer: &'a mut [u8]) -> Option<&'a str> {
+        let count = self.file.read_at(buffer, 0).ok()?;
+        std::str::from_utf8(buffer.get(..count)?).ok()
+    }
+}
+
+#[derive(Debug)]
+struct Thread {
+    schedstat: Option<Reread>,
+    last: [u64; 3],
+    seen: bool,
+}
+
+#[derive(Debug, Default)]
+struct Process {
+    statm: Option<Reread>,
+    threads: HashMap<u32, Thread>,
+}
+
+#[derive(Debug)]
+struct State {
+    config: Config,
+    output: File,
+    shared: Arc<Shared>,
+    lines: Vec<u8>,
+    buffer: Vec<u8>,
+    page_bytes: u64,
+    tick_ns: u64,
+    processes: HashMap<u32, Process>,
+    quota_files: Vec<(GroupId, Reread)>,
+    memory_files: Vec<(GroupId, Reread)>,
+    pressure_files: Vec<(u8, Reread)>,
+    machine_stat: Option<Reread>,
+    last_quota: HashMap<u16, [u64; 3]>,
+    last_memory: HashMap<u16, u64>,
+    last_stolen: HashMap<u16, (u64, u64)>,
+    last_pressure: HashMap<u8, u64>,
+    last_rss: u64,
+    rss_written: Time,
+    next_slow: Time,
+    next_threads: Time,
+}
+
+impl State {
+    fn new(config: Config, output: File, shared: Arc<Shared>) -> State {
+        let files = |of: fn(&Level) -> Option<&PathBuf>| -> Vec<(GroupId, Reread)> {
+            let indexed = config.levels.iter().enumerate();
+            indexed.filter_map(|(index, level)| Some((GroupId(index as u16), Reread::open(of(level)?.clone())?))).collect()
+        };
+        let quota_files = files(|level| level.cpu_stat.as_ref());
+        let memory_files = files(|level| level.memory.as_ref());
+        let pressure = [(0, "cpu"), (1, "memory"), (2, "io")];
+        let pressure_files = pressure
+            .into_iter()
+            .filter_map(|(id, name)| Some((id, Reread::open(config.host.path(format!("/proc/pressure/{name}")))?)))
+            .collect();
+        let machine_stat = Reread::open(config.host.path("/proc/stat"));
+        State {
+            output,
+            shared,
+            lines: Vec::with_capacity(1 << 14),
+            buffer: vec![0; 1 << 16],
+            page_bytes: rustix::param::page_size() as u64,
+            tick_ns: 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1),
+            processes: HashMap::new(),
+            quota_files,
+            memory_files,
+            pressure_files,
+            machine_stat,
+            last_quota: HashMap::new(),
+            last_memory: HashMap::new(),
+            last_stolen: HashMap::new(),
+            last_pressure: HashMap::new(),
+            last_rss: u64::MAX,
+            rss_written: Time(0),
+            next_slow: Time(0),
+            next_threads: Time(0),
+            config,
+        }
+    }
+
+    fn run(&mut self) {
+        let mut deadline = clock::monotonic();
+        while !self.shared.stop.load(Ordering::Relaxed) && !self.shared.disk_full.load(Ordering::Relaxed) {
+            let late_ns = clock::sleep_until(deadline);
+            let now = clock::monotonic();
+            if late_ns > self.config.period_ns / 2 {
+                self.shared.late.fetch_add(1, Ordering::Relaxed);
+                write_line(&mut self.lines, now, &Sample::Late { ns: late_ns });
+            }
+            self.sample(now);
+            deadline = deadline.plus(self.config.period_ns).max(now);
+        }
+        self.sample_slow(clock::monotonic());
+        self.write();
+    }
+
+    fn sample(&mut self, now: Time) {
+        self.sample_rss(now);
+        self.sample_quota(now);
+        if now >= self.next_slow {
+            self.next_slow = now.plus(SLOW_PERIOD_NS);
+            self.sample_slow(now);
+            self.write();
+        }
+    }
+
+    fn sample_slow(&mut self, now: Time) {
+        self.sample_group_memory(now);
+        self.sample_stolen(now);
+        self.sample_pressure(now);
+        if now >= self.next_threads {
+            self.refresh_targets();
+            self.sample_threads(now);
+            let cost = clock::monotonic().since(now);
+            self.next_threads = now.plus(SLOW_PERIOD_NS.max(cost.saturating_mul(THREAD_SCAN_SHARE)));
+        }
+    }
+
+    /// Writes what was collected; on a full disk sampling ends, the rest goes on.
+    fn write(&mut self) {
+        match self.output.write_all(&self.lines) {
+            Ok(()) => _ = self.shared.written.fetch_add(self.lines.len() as u64, Ordering::Relaxed),
+            Err(error) if is_disk_full(&error) => self.shared.disk_full.store(true, Ordering::Relaxed),
+            Err(_) => {}
+        }
+        self.lines.clear();
+    }
+
+    fn refresh_targets(&mut self) {
+        let targets = self.shared.targets.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        self.processes.retain(|pid, _| targets.contains(pid));
+        for pid in targets {
+            let process = self.processes.entry(pid).or_default();
+            if process.statm.is_none() {
+                process.statm = Reread::open(self.config.host.process(pid, "statm"));
+            }
+        }
+    }
+
+    fn sample_rss(&mut self, now: Time) {
+        let mut pages = 0;
+        for process in self.processes.values() {
+            let text = process.statm.as_ref().and_then(|statm| statm.read(&mut self.buffer));
+            let resident = text.and_then(|text| text.split(' ').nth(1)?.parse::<u64>().ok());
+            pages += resident.unwrap_or(0);
+        }
+        let bytes = pages.saturating_mul(self.page_bytes);
+        let due = now.since(self.rss_written) >= SLOW_PERIOD_NS;
+        if bytes == 0 || (bytes == self.last_rss && !due) {
+            return;
+        }
+        (self.last_rss, self.rss_written) = (bytes, now);
+        write_line(&mut self.lines, now, &Sample::Rss { bytes });
+    }
+
+    fn sample_quota(&mut self, now: Time) {
+        for (group, file) in &self.quota_files {
+            let Some(text) = file.read(&mut self.buffer) else { continue };
+            let figure = |key| procfs::number(text, key);
+            let throttled_ns = figure("throttled_time").or_else(|| Some(figure("throttled_usec")?.saturating_mul(1000)));
+            let figures = [figure("nr_periods"), figure("nr_throttled"), throttled_ns].map(|value| value.unwrap_or(0));
+            if self.last_quota.insert(group.0, figures) != Some(figures) {
+                let [periods, throttled, throttled_ns] = figures;
+                write_line(&mut self.lines, now, &Sample::Quota { group: *group, periods, throttled, throttled_ns });
+            }
+        }
+    }
+
+    fn sample_group_memory(&mut self, now: Time) {
+        for (group, file) in &self.memory_files {
+            let bytes = file.read(&mut self.buffer).and_then(|text| text.trim().parse::<u64>().ok());
+            let Some(bytes) = bytes else { continue };
+            if self.last_memory.insert(group.0, bytes) != Some(bytes) {
+                write_line(&mut self.lines, now, &Sample::GroupMemory { group: *group, bytes });
+            }
+        }
+    }
+
+    fn sample_stolen(&mut self, now: Time) {
+        let Some(text) = self.machine_stat.as_ref().and_then(|stat| stat.read(&mut self.buffer)) else { return };
+        for line in text.lines().skip(1) {
+            let Some((cpu, ticks)) = cpu_line(line) else { break };
+            let stolen = (ticks.0.saturating_mul(self.tick_ns), ticks.1.saturating_mul(self.tick_ns));
+            if self.last_stolen.insert(cpu, stolen) != Some(stolen) {
+                let (steal_ns, irq_ns) = stolen;
+                write_line(&mut self.lines, now, &Sample::CpuStolen { cpu: Cpu(cpu), steal_ns, irq_ns });
+            }
+        }
+    }
+
+    fn sample_pressure(&mut self, now: Time) {
+        for (resource, file) in &self.pressure_files {
+            let text = file.read(&mut self.buffer);
+            let total = text.and_then(|text| text.lines().next()?.split("total=").nth(1)?.trim().parse::<u64>().ok());
+            let Some(total_us) = total else { continue };
+            if self.last_pressure.insert(*resource, total_us) != Some(total_us) {
+                write_line(&mut self.lines, now, &Sample::Pressure { resource: *resource, total_us });
+            }
+        }
+    }
+
+    fn sample_threads(&mut self, now: Time) {
+        let mut processes = std::mem::take(&mut self.processes);
+        for (pid, process) in &mut processes {
+            let tids = self.config.host.tids(*pid);
+            process.threads.retain(|tid, _| tids.contains(tid));
+            for tid in tids {
+                self.sample_thread(now, *pid, tid, &mut process.threads);
+            }
+        }
+        self.processes = processes;
+    }
+
+    /// Most threads sleep: only one whose scheduler figures moved is looked at closer.
+    fn sample_thread(&mut self, now: Time, pid: u32, tid: u32, threads: &mut HashMap<u32, Thread>) {
+        let keep_open = threads.len() < THREAD_FILES_MAX;
+        let path = |name: &str| self.config.host.process(pid, &format!("task/{tid}/{name}"));
+        let thread = threads.entry(tid).or_insert_with(|| {
+            let schedstat = if keep_open { Reread::open(path("schedstat")) } else { None };
+            Thread { schedstat, last: [0; 3], seen: false }
+        });
+        let text = thread.schedstat.as_ref().and_then(|file| file.read(&mut self.buffer));
+        let mut figures = [0; 3];
+        for (figure, word) in figures.iter_mut().zip(text.unwrap_or("").split_ascii_whitespace()) {
+            *figure = word.parse().unwrap_or(0);
+        }
+        if text.is_some() && thread.seen && thread.last == figures {
+            return;
+        }
+        (thread.last, thread.seen) = (figures, true);
+        let read = |name: &str| std::fs::read_to_string(path(name)).ok();
+        let Some(stat) = read("stat").and_then(|text| Stat::parse(&text)) else { return };
+        let status = read("status").unwrap_or_default();
+        let [cpu_ns, wait_ns, _] = figures;
+        let sample = Sample::Thread {
+            tid: Tid(tid),
+            voluntary: procfs::number(&status, "voluntary_ctxt_switches").unwrap_or(0),
+            involuntary: procfs::number(&status, "nonvoluntary_ctxt_switches").unwrap_or(0),
+            minor_faults: stat.minor_faults,
+            major_faults: stat.major_faults,
+            cpu_ns: if text.is_some() { cpu_ns } else { stat.cpu_ticks.saturating_mul(self.tick_ns) },
+            wait_ns,
+        };
+        write_line(&mut self.lines, now, &sample);
+    }
+}
+
+/// `cpu3 user nice system idle iowait irq softirq steal …`: CPU, (steal, irq) ticks.
+fn cpu_line(line: &str) -> Option<(u16, (u64, u64))> {
+    let mut words = line.strip_prefix("cpu")?.split_ascii_whitespace();
+    let cpu = words.next()?.parse().ok()?;
+    let figures: Vec<u64> = words.filter_map(|word| word.parse().ok()).collect();
+    let irq = figures.get(5)?.saturating_add(*figures.get(6)?);
+    Some((cpu, (*figures.get(7)?, irq)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rtscope_decode::capture::SampleStream;
+    use rtscope_model::Body;
+
+    #[test]
+    fn steal_and_interrupts_are_columns_of_a_cpu() {
+        assert_eq!(cpu_line("cpu12 1 2 3 4 5 6 7 8 9 10"), Some((12, (8, 13))));
+        assert_eq!(cpu_line("cpu12 1 2 3"), None);
+        assert_eq!(cpu_line("intr 5"), None);
+    }
+
+    #[test]
+    fn its_own_process_is_sampled_and_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let host = Host::default();
+        let pid = std::process::id();
+        let levels = crate::cgroup::of_process(&host, pid).levels;
+        let path = folder.path().join("samples.jsonl");
+        let config = Config { host, pid, levels, path: path.clone(), period_ns: 2_000_000 };
+        let sampler = Sampler::start(config).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(150));
+        let (written, _) = sampler.finish();
+        let bytes = std::fs::read(path).unwrap();
+        assert_eq!(bytes.len() as u64, written);
+        let mut stream = SampleStream::new(&bytes[..]);
+        let events: Vec<_> = stream.by_ref().collect();
+        assert!(stream.losses().is_empty() && !stream.is_cut());
+        assert!(events.windows(2).all(|pair| pair[0].time <= pair[1].time));
+        let rss = events.iter().find_map(|event| match event.body {
+            Body::Sample(Sample::Rss { bytes }) => Some(bytes),
+            _ => None,
+        });
+        assert!(rss.is_some_and(|bytes| bytes > 100_000));
+        let own = |event: &&rtscope_model::Event| matches!(event.body, Body::Sample(Sample::Thread { tid, .. }) if tid.0 == pid);
+        assert!(events.iter().any(|event| own(&event)));
+    }
+}

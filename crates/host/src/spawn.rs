@@ -1,0 +1,175 @@
+//! Starting the program so that nothing of it is missed: it is forked, held
+//! before exec until every source is attached, then released. Owns the words
+//! for a failed exec. The program keeps the recorder's standard streams, gets
+//! no parent-death signal, no tracer, no pipe: when the recorder dies it runs on.
+
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
+use std::thread::JoinHandle;
+
+/// Why the program did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum SpawnError {
+    /// exec failed.
+    #[error("{program} did not start: {reason}")]
+    Exec {
+        /// The command's first word.
+        program: String,
+        /// The errno in words, with what to do.
+        reason: String,
+        /// Exit status that a shell would give: 127 not found, 126 otherwise.
+        status: u8,
+    },
+    /// The recorder itself failed before.
+    #[error("no process could be started: {0}")]
+    Own(#[from] io::Error),
+}
+
+/// What to start.
+#[derive(Clone, Debug)]
+pub struct Start {
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// Value for `GHCRTS`, if it is to be set.
+    pub ghcrts: Option<String>,
+    /// A descriptor that the program shall inherit.
+    pub inherit: Option<RawFd>,
+    /// Signals to set back to their default in the program.
+    pub default_signals: Vec<i32>,
+}
+
+/// A forked child that waits before exec.
+#[derive(Debug)]
+pub struct Held {
+    /// Its process id.
+    pub pid: u32,
+    program: String,
+    go: OwnedFd,
+    spawner: JoinHandle<io::Result<Child>>,
+}
+
+/// Forks; the child waits until [`Held::release`], or runs on at once when the
+/// recorder dies.
+pub fn hold(start: Start) -> Result<Held, SpawnError> {
+    let Some((program, arguments)) = start.argv.split_first() else {
+        return Err(SpawnError::Own(io::Error::new(io::ErrorKind::InvalidInput, "no command was given")));
+    };
+    let (pid_read, pid_write) = io::pipe()?;
+    let (go_read, go_write) = io::pipe()?;
+    let mut command = Command::new(program);
+    command.args(arguments);
+    if let Some(ghcrts) = &start.ghcrts {
+        command.env("GHCRTS", ghcrts);
+    }
+    let (mut pid_write, mut go_read, go_number) = (pid_write, go_read, go_write.as_raw_fd());
+    let (inherit, signals) = (start.inherit, start.default_signals.clone());
+    let before_exec = move || {
+        for signal in &signals {
+            crate::signals::restore_default(*signal);
+        }
+        // SAFETY: plain system calls on descriptors that are open in this forked
+        // child; closing its copy of the other pipe end here cannot touch the
+        // parent's, and nothing in the child uses that number again.
+        unsafe {
+            libc::close(go_number);
+            if let Some(inherit) = inherit {
+                libc::fcntl(inherit, libc::F_SETFD, 0);
+            }
+        }
+        pid_write.write_all(&std::process::id().to_ne_bytes())?;
+        let mut go = [0];
+        // The recorder's death closes the pipe: then go on without it.
+        let _ = go_read.read(&mut go);
+        Ok(())
+    };
+    // SAFETY: between fork and exec only async-signal-safe calls are made (signal,
+    // close, fcntl, getpid, read, write); nothing is allocated or locked.
+    unsafe {
+        command.pre_exec(before_exec);
+    }
+    let spawner = std::thread::Builder::new().name("spawn".into()).spawn(move || command.spawn())?;
+    let program = program.clone();
+    let mut pid = [0; 4];
+    let mut pid_read = pid_read;
+    match pid_read.read_exact(&mut pid) {
+        Ok(()) => Ok(Held { pid: u32::from_ne_bytes(pid), program, go: go_write.into(), spawner }),
+        Err(error) => match joined(spawner) {
+            Err(error) => Err(exec_error(program, &error)),
+            Ok(_) => Err(SpawnError::Own(error)),
+        },
+    }
+}
+
+impl Held {
+    /// Lets the child exec. Errors: exec failed (the child is gone then).
+    pub fn release(self) -> Result<Child, SpawnError> {
+        rustix::io::write(&self.go, b"g").map_err(io::Error::from)?;
+        joined(self.spawner).map_err(|error| exec_error(self.program, &error))
+    }
+}
+
+fn joined(spawner: JoinHandle<io::Result<Child>>) -> io::Result<Child> {
+    spawner.join().unwrap_or_else(|_| Err(io::Error::other("the starting thread failed")))
+}
+
+fn exec_error(program: String, error: &io::Error) -> SpawnError {
+    let (status, reason) = match error.raw_os_error() {
+        Some(libc::ENOENT) => {
+            (127, "not found (or the interpreter that it names is missing); check the spelling, the path and PATH".into())
+        }
+        Some(libc::EACCES) => (126, "permission denied; is it an executable file? (`chmod +x`)".into()),
+        Some(libc::ENOEXEC) => {
+            (126, "it has no format that this machine can run (wrong architecture, or a script without `#!`)".into())
+        }
+        Some(libc::ENOTDIR) => (127, "a part of its path is not a folder".into()),
+        Some(libc::E2BIG) => (126, "its arguments and environment are too long".into()),
+        _ => (126, error.to_string()),
+    };
+    SpawnError::Exec { program, reason, status }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+
+    fn start(argv: &[&str]) -> Start {
+        let argv = argv.iter().map(|text| (*text).to_owned()).collect();
+        Start { argv, ghcrts: Some("-l".into()), inherit: None, default_signals: vec![libc::SIGINT] }
+    }
+
+    #[test]
+    fn the_child_waits_and_then_gets_its_environment() {
+        let held = hold(start(&["sh", "-c", "exit ${#GHCRTS}"])).unwrap();
+        let link = std::fs::read_link(format!("/proc/{}/exe", held.pid)).unwrap();
+        assert_eq!(link, std::env::current_exe().unwrap());
+        assert_eq!(held.release().unwrap().wait().unwrap().code(), Some(2));
+    }
+
+    #[test]
+    fn failures_have_words_and_the_status_of_a_shell() {
+        let folder = tempfile::tempdir().unwrap();
+        let plain = folder.path().join("plain");
+        std::fs::write(&plain, "no program").unwrap();
+        for (program, wanted) in [("/no/such/thing", 127), (plain.to_str().unwrap(), 126), ("/", 126)] {
+            let Err(SpawnError::Exec { status, reason, .. }) = hold(start(&[program])).unwrap().release() else {
+                panic!("{program} started");
+            };
+            assert_eq!(status, wanted, "{program}: {reason}");
+            assert!(!reason.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_signal_that_ends_it_is_seen() {
+        let mut child = hold(start(&["sh", "-c", "kill -9 $$"])).unwrap().release().unwrap();
+        assert_eq!(child.wait().unwrap().signal(), Some(9));
+    }
+
+    #[test]
+    fn no_command_is_an_error_of_ones_own() {
+        assert!(matches!(hold(start(&[])), Err(SpawnError::Own(_))));
+    }
+}

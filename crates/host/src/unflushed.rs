@@ -1,0 +1,345 @@
+//! The part of a GHC eventlog that its program has not written yet. A program
+//! ended by SIGTERM, SIGKILL or the out-of-memory killer writes none of its
+//! buffers (2 MiB per capability), so they are copied out of its memory while
+//! it runs, without stopping it.
+//!
+//! Layout (GHC 9.0 to 9.10, checked live on 9.0.2, 9.6.6 and 9.10.3 where
+//! installed): `capEventBuf` points to an array of 40-byte entries, `eventBuf`
+//! is one: begin u64, pos u64, marker u64, size u64, capno u16. `[begin, pos)`
+//! starts with the block's open marker. A copy counts only when the entry and
+//! the marker's time are the same before and after it: a flush in between
+//! resets both. Events reach the buffer byte by byte before `pos` moves, so a
+//! copy may end inside an event; the next copy goes on from there.
+//!
+//! Two slot files per buffer alternate between blocks, so that a kill at any
+//! moment leaves at least the previous block, and disk use is bounded.
+
+use crate::binary::{self, RuntimeSymbols};
+use crate::memory::{LiveProcess, Memory};
+use crate::procfs::Host;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+const ENTRY_BYTES: u64 = 40;
+const MARKER_BYTES: u64 = 24;
+/// The runtime's buffers are 2 MiB; anything far above is not one.
+const BUFFER_MAX: u64 = 16 << 20;
+/// More capabilities than any machine has.
+const CAPABILITIES_MAX: u32 = 4096;
+const GLOBAL_CAPABILITY: u16 = u16::MAX;
+
+/// The runtime's variables in one live process, as run-time addresses.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct Located {
+    /// Addresses with the load bias added.
+    pub symbols: RuntimeSymbols,
+}
+
+/// Finds the runtime's variables in a live process: in its executable, else in
+/// a mapped `libHSrts` library. `None` where symbols are gone or it is no GHC
+/// program.
+pub fn locate(host: &Host, pid: u32) -> Option<Located> {
+    let maps = host.process_text(pid, "maps")?;
+    let executable = std::fs::read_link(host.process(pid, "exe")).ok()?;
+    let root = host.process(pid, "root");
+    let mut modules = vec![(executable, host.process(pid, "exe"))];
+    for line in maps.lines() {
+        let Some(path) = mapped_path(line).filter(|path| path.contains("/libHSrts")) else { continue };
+        let inside = root.join(path.trim_start_matches('/'));
+        if !modules.iter().any(|(known, _)| known == Path::new(path)) {
+            modules.push((path.into(), inside));
+        }
+    }
+    modules.into_iter().find_map(|(mapped, file)| {
+        let symbols = binary::inspect(&file).symbols;
+        if !symbols.has_buffers() && symbols.start_init_elapsed.is_none() {
+            return None;
+        }
+        let bias = load_start(&maps, &mapped)?.wrapping_sub(symbols.lowest_load);
+        Some(Located { symbols: biased(symbols, bias) })
+    })
+}
+
+fn biased(symbols: RuntimeSymbols, bias: u64) -> RuntimeSymbols {
+    let at = |address: Option<u64>| address.map(|address| address.wrapping_add(bias));
+    RuntimeSymbols {
+        cap_event_buf: at(symbols.cap_event_buf),
+        event_buf: at(symbols.event_buf),
+        start_init_elapsed: at(symbols.start_init_elapsed),
+        n_capabilities: at(symbols.n_capabilities),
+        lowest_load: symbols.lowest_load.wrapping_add(bias),
+    }
+}
+
+/// Lowest mapped address of a file.
+fn load_start(maps: &str, file: &Path) -> Option<u64> {
+    let lines = maps.lines().filter(|line| mapped_path(line).is_some_and(|path| Path::new(path) == file));
+    lines.filter_map(|line| u64::from_str_radix(line.split('-').next()?, 16).ok()).min()
+}
+
+/// The path column of a line of `maps`, which may hold spaces.
+fn mapped_path(line: &str) -> Option<&str> {
+    line.find('/').and_then(|at| line.get(at..))
+}
+
+/// Reads the origin of the log's clock, in nanoseconds of `CLOCK_MONOTONIC`.
+pub fn clock_origin(memory: &impl Memory, located: &Located) -> Option<u64> {
+    let origin = memory.read_u64(located.symbols.start_init_elapsed?).ok()?;
+    (origin != 0 && origin <= crate::clock::monotonic().0).then_some(origin)
+}
+
+/// One event buffer's state.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+struct Entry {
+    begin: u64,
+    used: u64,
+    marker: u64,
+    capability: u16,
+}
+
+impl Entry {
+    /// Parses an entry; `None` when it is no buffer in use.
+    fn parse(bytes: &[u8; ENTRY_BYTES as usize]) -> Option<Entry> {
+        let word = |at: usize| Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
+        let (begin, pos, marker, size) = (word(0)?, word(8)?, word(16)?, word(24)?);
+        let capability = u16::from_ne_bytes(bytes.get(32..34)?.try_into().ok()?);
+        let used = pos.checked_sub(begin)?;
+        let sane = begin != 0 && used <= size && size <= BUFFER_MAX;
+        sane.then_some(Entry { begin, used, marker, capability })
+    }
+}
+
+/// What is known of the block that a slot file holds.
+#[derive(Debug)]
+struct Slot {
+    begin: u64,
+    opened: u64,
+    number: u8,
+    copied: u64,
+    file: File,
+}
+
+/// Copies one process's buffers into slot files.
+#[derive(Debug)]
+pub struct Copier<M> {
+    memory: M,
+    located: Located,
+    folder: PathBuf,
+    pid: u32,
+    slots: HashMap<u16, Slot>,
+    scratch: Vec<u8>,
+}
+
+/// A copier for a live process; `None` where its buffers cannot be found.
+pub fn copier(host: &Host, pid: u32, folder: &Path) -> Option<Copier<LiveProcess>> {
+    let located = locate(host, pid).filter(|located| located.symbols.has_buffers())?;
+    Some(Copier::new(LiveProcess { pid }, located, folder, pid))
+}
+
+impl<M: Memory> Copier<M> {
+    /// A copier over `memory`, writing slot files of process `pid` below `folder`.
+    pub fn new(memory: M, located: Located, folder: &Path, pid: u32) -> Self {
+        let (folder, slots, scratch) = (folder.to_owned(), HashMap::new(), Vec::new());
+        Copier { memory, located, folder, pid, slots, scratch }
+    }
+
+    /// Copies what is new in every buffer; returns the bytes written. A buffer
+    /// that cannot be read (flushed meanwhile, process gone) is left for the
+    /// next time. Errors: the slot file cannot be written.
+    pub fn copy(&mut self) -> io::Result<u64> {
+        let mut written = 0;
+        if let Some(address) = self.located.symbols.event_buf {
+            written += self.copy_buffer(address, GLOBAL_CAPABILITY)?;
+        }
+        let array = self.located.symbols.cap_event_buf.and_then(|at| self.memory.read_u64(at).ok()).unwrap_or(0);
+        if array == 0 {
+            return Ok(written);
+        }
+        let count = self.located.symbols.n_capabilities.and_then(|at| self.memory.read_u32(at).ok());
+        let count = count.unwrap_or(CAPABILITIES_MAX).min(CAPABILITIES_MAX) as u16;
+        for capability in 0..count {
+            let address = array.wrapping_add(u64::from(capability) * ENTRY_BYTES);
+            if self.entry(address, capability).is_none() {
+                break;
+            }
+            written += self.copy_buffer(address, capability)?;
+        }
+        Ok(written)
+    }
+
+    fn entry(&self, address: u64, capability: u16) -> Option<Entry> {
+        let mut bytes = [0; ENTRY_BYTES as usize];
+        self.memory.read(address, &mut bytes).ok()?;
+        Entry::parse(&bytes).filter(|entry| entry.capability == capability)
+    }
+
+    /// The time in the open marker at the start of a buffer; `None` when it is
+    /// no open marker (never used, or just being written out).
+    fn open_marker(&self, begin: u64) -> Option<u64> {
+        let mut bytes = [0; MARKER_BYTES as usize];
+        self.memory.read(begin, &mut bytes).ok()?;
+        let (tag, rest) = bytes.split_at(2);
+        let (time, rest) = rest.split_at(8);
+        let (size, _) = rest.split_at(4);
+        (tag == [0, 18] && size == [0; 4]).then(|| u64::from_be_bytes(time.try_into().unwrap_or_default()))
+    }
+
+    fn copy_buffer(&mut self, address: u64, capability: u16) -> io::Result<u64> {
+        let Some(entry) = self.entry(address, capability).filter(|entry| entry.used >= MARKER_BYTES) else {
+            return Ok(0);
+        };
+        let Some(opened) = self.open_marker(entry.begin) else { return Ok(0) };
+        let same = self.slots.get(&capability).filter(|slot| (slot.begin, slot.opened) == (entry.begin, opened));
+        let from = same.map_or(0, |slot| slot.copied);
+        let Some(new) = entry.used.checked_sub(from).filter(|new| *new > 0) else { return Ok(0) };
+        self.scratch.resize(new as usize, 0);
+        if self.memory.read(entry.begin.wrapping_add(from), &mut self.scratch).is_err() {
+            return Ok(0);
+        }
+        let unchanged = self.entry(address, capability).is_some_and(|after| {
+            (after.begin, after.marker) == (entry.begin, entry.marker) && after.used >= entry.used
+        });
+        if !unchanged || self.open_marker(entry.begin) != Some(opened) {
+            return Ok(0);
+        }
+        if from == 0 {
+            self.open_slot(capability, entry.begin, opened)?;
+        }
+        if let Some(slot) = self.slots.get_mut(&capability) {
+            slot.file.write_all(&self.scratch)?;
+            slot.copied = entry.used;
+        }
+        Ok(new)
+    }
+
+    fn open_slot(&mut self, capability: u16, begin: u64, opened: u64) -> io::Result<()> {
+        let number = self.slots.get(&capability).map_or(0, |slot| 1 - slot.number.min(1));
+        let name = if capability == GLOBAL_CAPABILITY { "g".to_owned() } else { capability.to_string() };
+        let file = File::create(self.folder.join(format!("{}-{name}.{number}", self.pid)))?;
+        self.slots.insert(capability, Slot { begin, opened, number, copied: 0, file });
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::RefCell;
+    use std::fs;
+
+    /// Memory as a list of regions, which a test changes between copies.
+    #[derive(Default)]
+    struct Fake(RefCell<Vec<(u64, Vec<u8>)>>);
+
+    impl Memory for &Fake {
+        fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
+            for (start, bytes) in self.0.borrow().iter() {
+                let Some(at) = address.checked_sub(*start).map(|at| at as usize) else { continue };
+                if let Some(found) = bytes.get(at..at + buffer.len()) {
+                    buffer.copy_from_slice(found);
+                    return Ok(());
+                }
+            }
+            Err(io::ErrorKind::UnexpectedEof.into())
+        }
+    }
+
+    impl Fake {
+        fn set(&self, address: u64, bytes: Vec<u8>) {
+            let mut regions = self.0.borrow_mut();
+            regions.retain(|(start, _)| *start != address);
+            regions.push((address, bytes));
+        }
+
+        /// One capability whose open block started at `time` and holds `events`.
+        fn buffer(&self, time: u64, size: u32, events: &[u8]) {
+            let mut data = vec![0, 18];
+            data.extend(time.to_be_bytes());
+            data.extend(size.to_be_bytes());
+            data.extend([0; 10]);
+            data.extend(events);
+            let used = data.len() as u64;
+            self.set(0x9000, data);
+            let mut entry = Vec::new();
+            for word in [0x9000, 0x9000 + used, 0x9000, 2 << 20] {
+                entry.extend(u64::to_ne_bytes(word));
+            }
+            entry.extend([0; 8]);
+            self.set(0x2000, entry);
+            self.set(0x1000, 0x2000_u64.to_ne_bytes().to_vec());
+            self.set(0x1100, 1_u32.to_ne_bytes().to_vec());
+        }
+    }
+
+    fn located() -> Located {
+        let symbols = RuntimeSymbols { cap_event_buf: Some(0x1000), n_capabilities: Some(0x1100), ..Default::default() };
+        Located { symbols }
+    }
+
+    #[test]
+    fn only_what_is_new_is_appended_and_blocks_alternate_between_two_slots() {
+        let (fake, folder) = (Fake::default(), tempfile::tempdir().unwrap());
+        let mut copier = Copier::new(&fake, located(), folder.path(), 7);
+        fake.buffer(100, 0, b"one");
+        assert_eq!(copier.copy().unwrap(), 27);
+        assert_eq!(copier.copy().unwrap(), 0);
+        fake.buffer(100, 0, b"one two");
+        assert_eq!(copier.copy().unwrap(), 4);
+        fake.buffer(200, 0, b"next");
+        assert_eq!(copier.copy().unwrap(), 28);
+        assert!(fs::read(folder.path().join("7-0.0")).unwrap().ends_with(b"one two"));
+        assert!(fs::read(folder.path().join("7-0.1")).unwrap().ends_with(b"next"));
+        fake.buffer(300, 0, b"third");
+        copier.copy().unwrap();
+        assert!(fs::read(folder.path().join("7-0.0")).unwrap().ends_with(b"third"));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_block_that_is_being_written_out_or_nonsense_is_not_copied() {
+        let (fake, folder) = (Fake::default(), tempfile::tempdir().unwrap());
+        let mut copier = Copier::new(&fake, located(), folder.path(), 7);
+        assert_eq!(copier.copy().unwrap(), 0);
+        fake.buffer(100, 27, b"one");
+        assert_eq!(copier.copy().unwrap(), 0);
+        fake.buffer(100, 0, b"one");
+        fake.set(0x2000, vec![0xff; 40]);
+        assert_eq!(copier.copy().unwrap(), 0);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    /// Memory whose buffer is flushed while it is being read.
+    struct Racing(Fake, RefCell<u32>);
+
+    impl Memory for &Racing {
+        fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
+            if address == 0x9000 {
+                *self.1.borrow_mut() += 1;
+                if *self.1.borrow() == 2 {
+                    self.0.buffer(101, 0, b"other");
+                }
+            }
+            (&self.0).read(address, buffer)
+        }
+    }
+
+    #[test]
+    fn a_flush_between_the_two_looks_voids_the_copy() {
+        let (racing, folder) = (Racing(Fake::default(), RefCell::new(0)), tempfile::tempdir().unwrap());
+        racing.0.buffer(100, 0, b"first");
+        let mut copier = Copier::new(&racing, located(), folder.path(), 7);
+        assert_eq!(copier.copy().unwrap(), 0);
+        assert_eq!(copier.copy().unwrap(), 29);
+        assert!(fs::read(folder.path().join("7-0.0")).unwrap().ends_with(b"other"));
+    }
+
+    #[test]
+    fn the_load_bias_is_the_lowest_mapping_of_the_file() {
+        let maps = "55d0000-55e0000 r--p 00000000 08:01 12 /a b/prog\n55e0000-55f0000 r-xp 00010000 08:01 12 /a b/prog\n\
+                    7f00-7f10 r--p 0 08:01 13 /lib/libc.so\n";
+        assert_eq!(load_start(maps, Path::new("/a b/prog")), Some(0x55d_0000));
+        assert_eq!(load_start(maps, Path::new("/nothing")), None);
+    }
+}

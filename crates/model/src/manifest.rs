@@ -47,6 +47,11 @@ pub struct Manifest {
     pub ended: Time,
     /// `CLOCK_REALTIME - CLOCK_MONOTONIC` at the start, nanoseconds.
     pub realtime_offset_ns: i64,
+    /// Largest error of `realtime_offset_ns`, nanoseconds; `None` where unknown.
+    /// A log with [`ClockMap::LOG_OWN`] is placed by the reader: its own pairing
+    /// with `CLOCK_REALTIME`, minus `realtime_offset_ns`.
+    #[serde(default)]
+    pub realtime_error_ns: Option<u64>,
     /// How the program ended.
     pub exit: Option<Exit>,
     /// What is known of the binary.

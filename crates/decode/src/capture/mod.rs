@@ -1,0 +1,280 @@
+//! Capture folders (see [`rtscope_model::manifest`] for the layout): opening
+//! one whatever moment its recorder died at. Owns the manifest, the samples and
+//! the blocks that were copied from memory; refuses to decode logs and kernel
+//! records, which it only names.
+
+pub mod samples;
+mod unflushed;
+
+pub use samples::SampleStream;
+pub use unflushed::UnflushedBlock;
+
+use rtscope_model::manifest::{self, Binary, Kernel, Log, Machine, Manifest, OwnCost, Status};
+use rtscope_model::{ClockMap, Loss, LossKind, Time};
+use std::fs::{self, File};
+use std::io::{self, BufReader};
+use std::path::{Path, PathBuf};
+
+/// Larger manifests are not ours.
+const MANIFEST_MAX: u64 = 64 << 20;
+
+/// Why a folder cannot be opened as a capture.
+#[derive(Debug, thiserror::Error)]
+pub enum CaptureError {
+    /// The folder cannot be read.
+    #[error("{path} cannot be read: {error}")]
+    Unreadable {
+        /// Which folder.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// It holds nothing that a recorder writes.
+    #[error("{0} is no capture: it has no manifest.json, no eventlog and no samples; make one with `rtscope record -- PROGRAM`")]
+    NotACapture(PathBuf),
+    /// It was written by a later version.
+    #[error("{path} has the format {schema}, which this version does not know; read it with a newer rtscope")]
+    UnknownSchema {
+        /// Which folder.
+        path: PathBuf,
+        /// The schema that it names.
+        schema: String,
+    },
+}
+
+/// An opened capture.
+#[derive(Clone, Debug)]
+pub struct Capture {
+    path: PathBuf,
+    manifest: Manifest,
+    losses: Vec<Loss>,
+}
+
+impl Capture {
+    /// Opens the folder `path`. A missing or damaged manifest is made anew from
+    /// the files that are there, with a loss that says so.
+    pub fn open(path: &Path) -> Result<Capture, CaptureError> {
+        let unreadable = |error| CaptureError::Unreadable { path: path.to_owned(), error };
+        fs::read_dir(path).map_err(unreadable)?;
+        let mut losses = Vec::new();
+        let manifest = match read_manifest(path)? {
+            Some(manifest) => manifest,
+            None if !has_streams(path) => return Err(CaptureError::NotACapture(path.to_owned())),
+            None => {
+                losses.push(manifest_loss());
+                empty_manifest()
+            }
+        };
+        let mut capture = Capture { path: path.to_owned(), losses, manifest };
+        if capture.manifest.status == Status::Recording {
+            capture.complete_from_files();
+        }
+        Ok(capture)
+    }
+
+    /// Whether `path` looks like a capture at all.
+    pub fn is_one(path: &Path) -> bool {
+        path.is_dir() && (path.join("manifest.json").is_file() || has_streams(path))
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The manifest, completed from the files where the recorder did not end.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Everything that is known to be lost: the manifest's list and what was
+    /// found when opening.
+    pub fn losses(&self) -> Vec<Loss> {
+        self.manifest.losses.iter().chain(&self.losses).cloned().collect()
+    }
+
+    /// Path of a log: absolute ones stay, others lie below the capture.
+    pub fn log_path(&self, log: &Log) -> PathBuf {
+        self.path.join(&log.path)
+    }
+
+    /// A file below the capture, such as a kernel stream.
+    pub fn below(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Blocks that process `pid` had not written when they were copied, by
+    /// capability and time. Belongs to that process's last log.
+    pub fn unflushed(&self, pid: u32) -> Vec<UnflushedBlock> {
+        unflushed::blocks(&self.path.join("unflushed"), pid)
+    }
+
+    /// The recorder's samples; `None` where there are none.
+    pub fn samples(&self) -> Option<SampleStream<BufReader<File>>> {
+        let file = File::open(self.path.join("samples.jsonl")).ok()?;
+        Some(SampleStream::new(BufReader::with_capacity(1 << 16, file)))
+    }
+
+    /// Adds streams that a killed recorder had no time to list.
+    fn complete_from_files(&mut self) {
+        let pids = unflushed::pids(&self.path.join("unflushed"));
+        for name in stream_names(&self.path, "eventlog", ".eventlog") {
+            if self.manifest.logs.iter().any(|log| log.path == name) {
+                continue;
+            }
+            let unclaimed = pids.iter().filter(|pid| self.manifest.logs.iter().all(|log| log.pid != **pid));
+            let unclaimed: Vec<u32> = unclaimed.copied().collect();
+            let pid = if let [only] = unclaimed[..] { only } else { 0 };
+            self.manifest.logs.push(Log { path: name, pid, clock: ClockMap::LOG_OWN, classes: String::new() });
+        }
+        for name in stream_names(&self.path, "sched", ".perf") {
+            if !self.manifest.kernel.streams.contains(&name) {
+                self.manifest.kernel.streams.push(name);
+            }
+        }
+    }
+}
+
+/// Parses `manifest.json`, or the copy that was about to replace it.
+fn read_manifest(path: &Path) -> Result<Option<Manifest>, CaptureError> {
+    for name in ["manifest.json", "manifest.json.new"] {
+        let file = path.join(name);
+        if fs::metadata(&file).map_or(true, |file| file.len() > MANIFEST_MAX) {
+            continue;
+        }
+        let Ok(bytes) = fs::read(&file) else { continue };
+        let Ok(value) = serde_json::from_slice::<serde_json::Value>(&bytes) else { continue };
+        let schema = value.get("schema").and_then(|schema| schema.as_str()).unwrap_or("").to_owned();
+        if schema.starts_with("rtscope/capture/") && schema != manifest::SCHEMA {
+            return Err(CaptureError::UnknownSchema { path: path.to_owned(), schema });
+        }
+        if let Ok(manifest) = serde_json::from_value(value) {
+            return Ok(Some(manifest));
+        }
+    }
+    Ok(None)
+}
+
+fn has_streams(path: &Path) -> bool {
+    path.join("samples.jsonl").is_file()
+        || !stream_names(path, "eventlog", ".eventlog").is_empty()
+        || !stream_names(path, "sched", ".perf").is_empty()
+}
+
+/// Files of `folder` with this ending that hold something, in the order of
+/// their numbers, as `folder/name`.
+fn stream_names(path: &Path, folder: &str, ending: &str) -> Vec<String> {
+    let Ok(entries) = fs::read_dir(path.join(folder)) else { return Vec::new() };
+    let mut names: Vec<(u64, String)> = entries
+        .flatten()
+        .filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let number = name.strip_suffix(ending)?.trim_start_matches(|letter: char| !letter.is_ascii_digit());
+            let file = entry.metadata().ok()?;
+            (file.is_file() && file.len() > 0).then(|| (number.parse().unwrap_or(u64::MAX), format!("{folder}/{name}")))
+        })
+        .collect();
+    names.sort();
+    names.into_iter().map(|(_, name)| name).collect()
+}
+
+fn manifest_loss() -> Loss {
+    Loss {
+        source: "manifest.json".to_owned(),
+        kind: LossKind::SourceMissing,
+        count: 1,
+        from: None,
+        to: None,
+        note: "the manifest is missing or damaged: command, machine, clocks and exit status are unknown".to_owned(),
+    }
+}
+
+/// A manifest that knows nothing.
+pub fn empty_manifest() -> Manifest {
+    Manifest {
+        schema: manifest::SCHEMA.to_owned(),
+        recorder: String::new(),
+        status: Status::Recording,
+        command: Vec::new(),
+        directory: String::new(),
+        pid: 0,
+        environment: Vec::new(),
+        added: Vec::new(),
+        started: Time(0),
+        ended: Time(0),
+        realtime_offset_ns: 0,
+        realtime_error_ns: None,
+        exit: None,
+        binary: Binary::default(),
+        logs: Vec::new(),
+        kernel: Kernel::default(),
+        groups: Vec::new(),
+        machine: Machine::default(),
+        sample_period_ns: 0,
+        own_cost: OwnCost::default(),
+        losses: Vec::new(),
+        notes: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(folder: &Path, name: &str, bytes: &[u8]) {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+
+    fn block() -> Vec<u8> {
+        [&[0, 18][..], &[0; 22]].concat()
+    }
+
+    #[test]
+    fn a_manifest_cut_anywhere_is_made_anew_from_the_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let manifest = Manifest { status: Status::Complete, pid: 7, ..empty_manifest() };
+        let whole = serde_json::to_vec(&manifest).unwrap();
+        write(folder.path(), "eventlog/10.eventlog", b"x");
+        write(folder.path(), "eventlog/2.eventlog", b"x");
+        write(folder.path(), "eventlog/11.eventlog", b"");
+        write(folder.path(), "sched/cpu1.perf", b"x");
+        write(folder.path(), "samples.jsonl", b"{\"t\":1,\"rss\":2}\n{\"t\":");
+        for end in (0..whole.len()).step_by(7) {
+            write(folder.path(), "manifest.json", &whole[..end]);
+            let capture = Capture::open(folder.path()).unwrap();
+            let logs: Vec<_> = capture.manifest().logs.iter().map(|log| log.path.as_str()).collect();
+            assert_eq!(logs, ["eventlog/2.eventlog", "eventlog/10.eventlog"]);
+            assert_eq!(capture.manifest().kernel.streams, ["sched/cpu1.perf"]);
+            assert_eq!(capture.losses().len(), 1);
+            assert_eq!(capture.samples().unwrap().count(), 1);
+        }
+        write(folder.path(), "manifest.json", &whole);
+        let capture = Capture::open(folder.path()).unwrap();
+        assert_eq!(capture.manifest(), &manifest);
+        assert!(capture.losses().is_empty());
+    }
+
+    #[test]
+    fn a_log_that_a_killed_recorder_did_not_list_gets_the_process_of_its_blocks() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), "manifest.json", &serde_json::to_vec(&empty_manifest()).unwrap());
+        write(folder.path(), "eventlog/0.eventlog", b"x");
+        write(folder.path(), "unflushed/42-0.0", &block());
+        let capture = Capture::open(folder.path()).unwrap();
+        assert_eq!(capture.manifest().logs[0].pid, 42);
+        assert_eq!(capture.unflushed(42).len(), 1);
+        assert!(capture.unflushed(43).is_empty());
+    }
+
+    #[test]
+    fn what_is_no_capture_is_told_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(matches!(Capture::open(folder.path()), Err(CaptureError::NotACapture(_))));
+        assert!(matches!(Capture::open(&folder.path().join("no")), Err(CaptureError::Unreadable { .. })));
+        write(folder.path(), "manifest.json", b"{\"schema\":\"rtscope/capture/9\"}");
+        assert!(matches!(Capture::open(folder.path()), Err(CaptureError::UnknownSchema { .. })));
+        assert!(Capture::is_one(folder.path()));
+    }
+}

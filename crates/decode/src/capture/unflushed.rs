@@ -1,0 +1,95 @@
+//! `unflushed/P-C.S`: what the recorder copied out of a program's event buffers
+//! before the program had written it. Owns names and framing; the events inside
+//! are `ghc_eventlog`'s. A block here may also be in the log (the program
+//! wrote it later): same capability and same open time; the log's copy wins.
+
+use rtscope_model::LogTime;
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+
+const MARKER_BYTES: usize = 24;
+const BLOCK_MAX: u64 = 16 << 20;
+
+/// The start of a block that was copied from memory.
+#[derive(Clone, Eq, PartialEq, Debug)]
+pub struct UnflushedBlock {
+    /// Capability, 0xffff for the global buffer.
+    pub capability: u16,
+    /// When the block was opened: the time of its marker.
+    pub opened: LogTime,
+    /// The block from its open marker (size field 0) on; may end inside an event.
+    pub bytes: Vec<u8>,
+}
+
+/// Process and capability of a slot file's name.
+pub(super) fn parse_name(name: &str) -> Option<(u32, u16)> {
+    let (pid, rest) = name.split_once('-')?;
+    let (capability, slot) = rest.split_once('.')?;
+    let capability = if capability == "g" { u16::MAX } else { capability.parse().ok()? };
+    matches!(slot, "0" | "1").then_some((pid.parse().ok()?, capability))
+}
+
+/// Processes that have blocks below `folder`, in rising order.
+pub(super) fn pids(folder: &Path) -> Vec<u32> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut pids: Vec<u32> =
+        entries.flatten().filter_map(|entry| Some(parse_name(entry.file_name().to_str()?)?.0)).collect();
+    pids.sort_unstable();
+    pids.dedup();
+    pids
+}
+
+/// The blocks of one process by capability and time. Files that hold no whole
+/// open marker are left out: the recorder was killed while it made them.
+pub(super) fn blocks(folder: &Path, pid: u32) -> Vec<UnflushedBlock> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut blocks: Vec<UnflushedBlock> = entries
+        .flatten()
+        .filter_map(|entry| {
+            let (of, capability) = parse_name(entry.file_name().to_str()?)?;
+            if of == pid { block(&entry.path(), capability) } else { None }
+        })
+        .collect();
+    blocks.sort_by_key(|block| (block.capability, block.opened));
+    blocks
+}
+
+fn block(path: &Path, capability: u16) -> Option<UnflushedBlock> {
+    let mut bytes = Vec::new();
+    fs::File::open(path).ok()?.take(BLOCK_MAX).read_to_end(&mut bytes).ok()?;
+    let marker = bytes.get(..MARKER_BYTES)?;
+    let opened = u64::from_be_bytes(marker.get(2..10)?.try_into().ok()?);
+    (marker.get(..2)? == [0, 18]).then_some(UnflushedBlock { capability, opened: LogTime(opened), bytes })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(opened: u64, events: &[u8]) -> Vec<u8> {
+        [&[0, 18][..], &opened.to_be_bytes(), &[0; 14], events].concat()
+    }
+
+    #[test]
+    fn blocks_come_by_capability_and_time_and_broken_files_are_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, content) in [
+            ("7-0.0", bytes(200, b"b")),
+            ("7-0.1", bytes(100, b"a")),
+            ("7-g.0", bytes(50, b"")),
+            ("7-1.0", b"\0\x12cut".to_vec()),
+            ("7-2.0", vec![9; 100]),
+            ("8-0.0", bytes(1, b"")),
+            ("x-0.0", bytes(1, b"")),
+            ("7-0.2", bytes(1, b"")),
+        ] {
+            fs::write(folder.path().join(name), content).unwrap();
+        }
+        let found = blocks(folder.path(), 7);
+        let keys: Vec<_> = found.iter().map(|block| (block.capability, block.opened.0)).collect();
+        assert_eq!(keys, [(0, 100), (0, 200), (u16::MAX, 50)]);
+        assert!(found[0].bytes.ends_with(b"a"));
+        assert_eq!(pids(folder.path()), [7, 8]);
+    }
+}

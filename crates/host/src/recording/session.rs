@@ -1,0 +1,690 @@
+//! The sequence of a recording: set up, hold, attach, release, loop, end.
+
+use super::logs::{LiveLog, disk_full_loss, ends_copying};
+use super::{KernelSide, KernelStart, NoKernel, Options, Outcome, RecordError, StartKernel, Target, empty_manifest};
+use crate::binary::{self, Inspected};
+use crate::cgroup::{self, Groups};
+use crate::clock;
+use crate::handover::{self, Handover, Route};
+use crate::machine;
+use crate::options::{self, Plan, Request};
+use crate::procfs::{self, Host};
+use crate::redact::Redactor;
+use crate::sampler::{self, Sampler};
+use crate::signals::Signals;
+use crate::spawn::{self, Start};
+use crate::store::{Store, is_disk_full};
+use rtscope_model::manifest::{Exit, Kernel, Manifest, OwnCost, Status};
+use rtscope_model::{Loss, LossKind, Time};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::time::Duration;
+
+/// Environment names that go into the manifest.
+const ENVIRONMENT: [&str; 9] =
+    ["GHCRTS", "OCAMLRUNPARAM", "CAMLRUNPARAM", "LANG", "LC_ALL", "TZ", "MALLOC_ARENA_MAX", "LD_PRELOAD", "GHCRTS_MAXN"];
+const MANIFEST_PERIOD_NS: u64 = 1_000_000_000;
+/// Without pidfd the program's end is polled for.
+const POLL_FALLBACK: Duration = Duration::from_millis(10);
+/// Below this much free space a recording starts with a warning.
+const FREE_BYTES_LOW: u64 = 1 << 30;
+/// Held back so that the last manifest fits on a full disk.
+const RESERVE_BYTES: usize = 256 << 10;
+const RESERVE: &str = ".reserve";
+
+/// Records; returns when the program has ended, or, for a process that was
+/// attached to, when the limit is over, it ended, or a signal came. `say` gets
+/// sentences for the user as they become known.
+pub fn record(
+    options: Options,
+    kernel: Option<StartKernel>,
+    say: &mut dyn FnMut(&str),
+) -> Result<Outcome, RecordError> {
+    let own = |what| move |error| RecordError::Own { what, error };
+    let signals = Signals::install().map_err(own("signal handlers"))?;
+    match options.target.clone() {
+        Target::Command(argv) => record_command(options, &argv, &signals, kernel, say),
+        Target::Attach(pid) => record_process(options, pid, &signals, kernel, say),
+    }
+}
+
+fn record_command(
+    options: Options,
+    argv: &[String],
+    signals: &Signals,
+    kernel: Option<StartKernel>,
+    say: &mut dyn FnMut(&str),
+) -> Result<Outcome, RecordError> {
+    let host = Host::default();
+    let name = argv.first().map_or("program", String::as_str);
+    let store = Store::create(&output_path(&options, name))?;
+    let inspected = inspect_command(argv);
+    let (handover, plan) = prepare_log(&options, argv, &inspected, &store)?;
+    let held = spawn::hold(Start {
+        argv: plan.argv.clone(),
+        ghcrts: plan.ghcrts.clone(),
+        inherit: handover.as_ref().and_then(Handover::inherited),
+        default_signals: signals.installed(),
+    });
+    let held = held.inspect_err(|_| remove(&store))?;
+    let mut session = Session::begin(options, host, store, held.pid, inspected, say);
+    session.manifest.command = argv.to_vec();
+    session.manifest.environment = environment(|name| std::env::var(name).ok());
+    session.manifest.added.clone_from(&plan.added);
+    session.take_plan(handover, &plan);
+    session.start_sources(kernel, false);
+    let child = match held.release() {
+        Ok(child) => child,
+        Err(error) => {
+            session.abandon();
+            return Err(error.into());
+        }
+    };
+    Ok(session.follow(Some(child), signals))
+}
+
+fn record_process(
+    options: Options,
+    pid: u32,
+    signals: &Signals,
+    kernel: Option<StartKernel>,
+    say: &mut dyn FnMut(&str),
+) -> Result<Outcome, RecordError> {
+    let host = Host::default();
+    if !host.runs(pid) {
+        return Err(RecordError::NoProcess(pid));
+    }
+    let command = host.command(pid).unwrap_or_default();
+    let name = command.first().map_or("program", String::as_str);
+    let store = Store::create(&output_path(&options, name))?;
+    let mut inspected = binary::inspect(&host.process(pid, "exe"));
+    if let Ok(path) = fs::read_link(host.process(pid, "exe")) {
+        inspected.binary.path = path.display().to_string();
+    }
+    let mut session = Session::begin(options, host, store, pid, inspected, say);
+    session.manifest.command = command;
+    let variables = session.host.process_text(pid, "environ").unwrap_or_default();
+    session.manifest.environment = environment(|name| {
+        variables.split('\0').find_map(|entry| entry.strip_prefix(name)?.strip_prefix('=').map(str::to_owned))
+    });
+    session.find_attached_logs();
+    session.start_sources(kernel, true);
+    Ok(session.follow(None, signals))
+}
+
+/// Where the capture goes.
+fn output_path(options: &Options, program: &str) -> PathBuf {
+    if let Some(path) = &options.output {
+        return path.clone();
+    }
+    let name = Path::new(program).file_name().map_or("program".into(), |name| name.to_string_lossy());
+    let stem = format!("{name}-{}", clock::local_stamp());
+    let path = PathBuf::from(format!("{stem}.rtscope"));
+    // A second recording in the same second.
+    if path.exists() { PathBuf::from(format!("{stem}-{}.rtscope", std::process::id())) } else { path }
+}
+
+/// What the command's program accepts. For a wrapper: the first GHC program
+/// that its arguments name, if they name one.
+fn inspect_command(argv: &[String]) -> Inspected {
+    let Some(first) = argv.first() else { return Inspected::default() };
+    let Some(path) = find_program(first) else { return Inspected::default() };
+    let outer = binary::inspect(&path);
+    if outer.binary.family.is_some() {
+        return outer;
+    }
+    let root = Path::new(first).file_name().is_some_and(|name| name == "chroot").then(|| argv.get(1)).flatten();
+    let words = argv.iter().skip(1).flat_map(|argument| argument.split_ascii_whitespace()).take(64);
+    let inner = words.filter_map(|word| {
+        let path = match root {
+            Some(root) if word.starts_with('/') => Path::new(root).join(word.trim_start_matches('/')),
+            _ => find_program(word)?,
+        };
+        if path.is_file() { Some(binary::inspect(&path)).filter(Inspected::is_ghc) } else { None }
+    });
+    inner.into_iter().next().unwrap_or(outer)
+}
+
+/// A program by path, or by name through PATH.
+fn find_program(name: &str) -> Option<PathBuf> {
+    if name.contains('/') {
+        return Some(name.into());
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|candidate| candidate.is_file())
+}
+
+/// Decides how the program is made to log, and where to.
+fn prepare_log(
+    options: &Options,
+    argv: &[String],
+    inspected: &Inspected,
+    store: &Store,
+) -> Result<(Option<Handover>, Plan), RecordError> {
+    let untouched = |note: &str| Plan { argv: argv.to_vec(), notes: vec![note.to_owned()], ..Plan::default() };
+    if !options.eventlog {
+        return Ok((None, untouched("the eventlog was not switched on (--no-eventlog)")));
+    }
+    let route = handover::route(argv);
+    if let Route::None(note) = &route {
+        return Ok((None, untouched(note)));
+    }
+    let handover = Handover::prepare(store.path(), &route).map_err(|error| {
+        remove(store);
+        RecordError::Own { what: "the folder for the eventlog", error }
+    })?;
+    let first = argv.first().and_then(|first| find_program(first)).map(|path| binary::inspect(&path));
+    let wrapper = first.is_none_or(|first| first.binary.family.is_none());
+    let plan = options::plan(&Request {
+        argv,
+        ghcrts: std::env::var("GHCRTS").ok().as_deref(),
+        inspected,
+        wrapper,
+        detail: options.detail,
+        log_path: handover.log_path(),
+    });
+    if plan.logging {
+        return Ok((Some(handover), plan));
+    }
+    handover.finish();
+    Ok((None, plan))
+}
+
+fn environment(get: impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
+    ENVIRONMENT.iter().filter_map(|name| Some(((*name).to_owned(), get(name)?))).collect()
+}
+
+fn remove(store: &Store) {
+    let _ = fs::remove_dir_all(store.path());
+}
+
+struct Session<'a> {
+    options: Options,
+    host: Host,
+    store: Store,
+    pid: u32,
+    manifest: Manifest,
+    groups: Groups,
+    oom_kills_before: u64,
+    handover: Option<Handover>,
+    classes: String,
+    logs: Vec<LiveLog>,
+    kernel: Option<Box<dyn KernelSide>>,
+    sampler: Option<Sampler>,
+    family: Vec<u32>,
+    disk_full: bool,
+    written_bytes: u64,
+    redactor: Option<Redactor>,
+    say: &'a mut dyn FnMut(&str),
+}
+
+impl<'a> Session<'a> {
+    fn begin(
+        options: Options,
+        host: Host,
+        store: Store,
+        pid: u32,
+        inspected: Inspected,
+        say: &'a mut dyn FnMut(&str),
+    ) -> Session<'a> {
+        let groups = cgroup::of_process(&host, pid);
+        let pair = clock::realtime_offset();
+        let directory = fs::read_link(host.process(pid, "cwd")).unwrap_or_default();
+        let mut manifest = Manifest {
+            recorder: options.version.clone(),
+            pid,
+            directory: directory.display().to_string(),
+            started: clock::monotonic(),
+            ended: clock::monotonic(),
+            realtime_offset_ns: pair.offset_ns,
+            realtime_error_ns: Some(pair.error_ns),
+            binary: inspected.binary,
+            groups: groups.manifest(),
+            machine: machine::snapshot(&host, pid),
+            sample_period_ns: u64::try_from(options.sample_period.as_nanos()).unwrap_or(u64::MAX),
+            notes: groups.notes.clone(),
+            ..empty_manifest()
+        };
+        manifest.machine.quota_cpus = groups.quota_cpus();
+        let redactor = options.redact.then(Redactor::default);
+        let oom_kills_before = oom_kills(&host, &groups);
+        let mut session = Session {
+            options,
+            host,
+            store,
+            pid,
+            manifest,
+            groups,
+            oom_kills_before,
+            handover: None,
+            classes: String::new(),
+            logs: Vec::new(),
+            kernel: None,
+            sampler: None,
+            family: vec![pid],
+            disk_full: false,
+            written_bytes: 0,
+            redactor,
+            say,
+        };
+        session.check_space();
+        session
+    }
+
+    fn note(&mut self, text: String) {
+        (self.say)(&text);
+        self.manifest.notes.push(text);
+    }
+
+    fn check_space(&mut self) {
+        let _ = fs::write(self.store.below(RESERVE), vec![0; RESERVE_BYTES]);
+        if let Some(free) = self.store.free_bytes().filter(|free| *free < FREE_BYTES_LOW) {
+            let text = format!(
+                "only {} MiB are free where the capture is written: a full disk ends the recording and the program's own \
+                 log; choose another place with -o",
+                free >> 20
+            );
+            self.note(text);
+        }
+    }
+
+    fn take_plan(&mut self, handover: Option<Handover>, plan: &Plan) {
+        self.classes.clone_from(&plan.classes);
+        for note in &plan.notes {
+            self.note(note.clone());
+        }
+        if let Some(path) = &plan.user_log {
+            let path = Path::new(&self.manifest.directory).join(path);
+            let name = path.display().to_string();
+            self.logs.push(LiveLog::new(name, path, &plan.classes));
+        }
+        self.handover = handover;
+    }
+
+    /// Logs that an attached process has open by itself.
+    fn find_attached_logs(&mut self) {
+        let open = self.host.open_files(self.pid);
+        let logs = open.into_iter().filter(|(fd, path)| {
+            path.extension().is_some_and(|ending| ending == "eventlog") && self.host.fd_writes(self.pid, *fd)
+        });
+        for (_, path) in logs.collect::<Vec<_>>() {
+            self.logs.push(LiveLog::new(path.display().to_string(), path, ""));
+        }
+        if self.logs.is_empty() {
+            self.note(
+                "the process writes no eventlog, and it cannot be switched on from outside: only the kernel's side is \
+                 recorded; start it with `rtscope record -- PROGRAM` to see its collections"
+                    .to_owned(),
+            );
+        }
+        self.identify_logs();
+    }
+
+    fn start_sources(&mut self, kernel: Option<StartKernel>, attached: bool) {
+        let start = KernelStart { directory: self.store.path().to_owned(), pid: self.pid, attached };
+        let kernel = kernel.map_or_else(|| Box::new(NoKernel) as Box<dyn KernelSide>, |kernel| kernel(start));
+        self.manifest.kernel = kernel.status();
+        self.kernel = Some(kernel);
+        let config = sampler::Config {
+            host: self.host.clone(),
+            pid: self.pid,
+            levels: self.groups.levels.clone(),
+            path: self.store.below("samples.jsonl"),
+            period_ns: self.manifest.sample_period_ns.max(1_000_000),
+        };
+        match Sampler::start(config) {
+            Ok(sampler) => self.sampler = Some(sampler),
+            Err(error) => self.note(format!("memory and counters are not sampled: {error}")),
+        }
+        self.write_manifest(true);
+    }
+
+    /// The program did not start: nothing of the capture is worth keeping.
+    fn abandon(mut self) {
+        if let Some(sampler) = self.sampler.take() {
+            sampler.finish();
+        }
+        if let Some(kernel) = self.kernel.take() {
+            kernel.finish();
+        }
+        if let Some(handover) = self.handover.take() {
+            handover.finish();
+        }
+        remove(&self.store);
+    }
+
+    fn follow(mut self, mut child: Option<Child>, signals: &Signals) -> Outcome {
+        let pidfd = Pid::from_raw(self.pid as i32).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+        let limit = self.options.limit.map(|limit| self.manifest.started.plus(nanoseconds(limit)));
+        let flush_ns = nanoseconds(self.options.flush_period).max(10_000_000);
+        let mut next_flush = clock::monotonic().plus(flush_ns);
+        let mut next_manifest = clock::monotonic().plus(MANIFEST_PERIOD_NS);
+        loop {
+            let now = clock::monotonic();
+            if self.program_ended(&mut child, pidfd.as_ref(), now) || limit.is_some_and(|limit| now >= limit) {
+                break;
+            }
+            if now >= next_flush {
+                self.look_after_logs();
+                next_flush = next_flush.plus(flush_ns).max(now);
+            }
+            if now >= next_manifest {
+                self.family = family(&self.host, self.pid);
+                self.write_manifest(false);
+                next_manifest = next_manifest.plus(MANIFEST_PERIOD_NS).max(now);
+            }
+            let until = next_flush.min(next_manifest).min(limit.unwrap_or(next_flush));
+            self.wait(pidfd.as_ref(), signals, until.since(now));
+            self.take_opened();
+            if self.handle_signals(signals, child.is_some()) {
+                break;
+            }
+        }
+        self.end(child, signals)
+    }
+
+    fn program_ended(&self, child: &mut Option<Child>, pidfd: Option<&OwnedFd>, _now: Time) -> bool {
+        if let Some(pidfd) = pidfd {
+            let mut fds = [PollFd::new(pidfd, PollFlags::IN)];
+            let zero = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
+            return matches!(poll(&mut fds, Some(&zero)), Ok(1..));
+        }
+        match child {
+            Some(child) => !matches!(child.try_wait(), Ok(None)),
+            None => !self.host.runs(self.pid),
+        }
+    }
+
+    fn wait(&self, pidfd: Option<&OwnedFd>, signals: &Signals, timeout_ns: u64) {
+        let timeout_ns = if pidfd.is_some() { timeout_ns } else { timeout_ns.min(nanoseconds(POLL_FALLBACK)) };
+        let signal_fd = signals.descriptor();
+        let mut fds = vec![PollFd::new(&signal_fd, PollFlags::IN)];
+        if let Some(pidfd) = pidfd {
+            fds.push(PollFd::new(pidfd, PollFlags::IN));
+        }
+        let watch = self.handover.as_ref().map(Handover::descriptor);
+        if let Some(watch) = &watch {
+            fds.push(PollFd::new(watch, PollFlags::IN));
+        }
+        let timeout = rustix::time::Timespec {
+            tv_sec: (timeout_ns / 1_000_000_000) as i64,
+            tv_nsec: (timeout_ns % 1_000_000_000) as i64,
+        };
+        // Interrupted or not: the loop looks at everything.
+        let _ = poll(&mut fds, Some(&timeout));
+    }
+
+    /// Passes on what the program must hear; true when the recording is to end.
+    fn handle_signals(&mut self, signals: &Signals, started_by_us: bool) -> bool {
+        for signal in signals.take() {
+            if !started_by_us {
+                return true;
+            }
+            if matches!(signal, libc::SIGTERM | libc::SIGHUP) {
+                // What the signal would make it lose is still in its memory now.
+                self.look_after_logs();
+                forward(self.pid, signal);
+            }
+        }
+        false
+    }
+
+    fn take_opened(&mut self) {
+        let Some(handover) = &mut self.handover else { return };
+        let opened = match handover.take_opened() {
+            Ok(opened) => opened,
+            Err(error) => {
+                let text = format!("a fresh log file could not be made ({error}): further programs would share one");
+                self.handover_failed(text);
+                return;
+            }
+        };
+        if opened.is_empty() {
+            return;
+        }
+        for open in opened {
+            if open.mixed {
+                self.manifest.losses.push(mixed_loss(&open.name));
+            }
+            self.logs.push(LiveLog::new(open.name, open.path, &self.classes));
+        }
+        self.family = family(&self.host, self.pid);
+        self.identify_logs();
+    }
+
+    fn handover_failed(&mut self, text: String) {
+        if !self.manifest.notes.contains(&text) {
+            self.note(text);
+        }
+    }
+
+    fn identify_logs(&mut self) {
+        let unflushed = self.store.below("unflushed");
+        for log in &mut self.logs {
+            log.identify(&self.host, &self.family, &unflushed);
+        }
+        self.name_the_real_binary();
+        let writers: Vec<u32> =
+            self.logs.iter().map(|log| log.log.pid).filter(|pid| *pid != 0 && self.host.runs(*pid)).collect();
+        if let Some(sampler) = self.sampler.as_ref().filter(|_| !writers.is_empty()) {
+            sampler.set_targets(writers);
+        }
+    }
+
+    /// Behind a wrapper the binary that matters is the one that logs.
+    fn name_the_real_binary(&mut self) {
+        if self.manifest.binary.family.is_some() {
+            return;
+        }
+        let Some(pid) = self.logs.iter().map(|log| log.log.pid).find(|pid| *pid != 0) else { return };
+        let found = binary::inspect(&self.host.process(pid, "exe"));
+        if let (true, Ok(path)) = (found.is_ghc(), fs::read_link(self.host.process(pid, "exe"))) {
+            self.manifest.binary = found.binary;
+            self.manifest.binary.path = path.display().to_string();
+        }
+    }
+
+    fn look_after_logs(&mut self) {
+        self.identify_logs();
+        if self.disk_full {
+            return;
+        }
+        let now = clock::monotonic();
+        let mut full = self.sampler.as_ref().is_some_and(Sampler::disk_full);
+        for log in &mut self.logs {
+            match log.copy_unflushed(now) {
+                Ok(bytes) => self.written_bytes += bytes,
+                Err(error) => full |= ends_copying(&error),
+            }
+        }
+        if full {
+            self.stop_for_full_disk(now);
+        }
+    }
+
+    fn stop_for_full_disk(&mut self, now: Time) {
+        self.disk_full = true;
+        self.logs.iter_mut().for_each(LiveLog::stop_copying);
+        self.manifest.losses.push(disk_full_loss(now));
+        (self.say)("the disk is full: recording stopped, what was recorded is kept, the program runs on");
+    }
+
+    fn write_manifest(&mut self, durable: bool) {
+        self.manifest.ended = clock::monotonic();
+        self.manifest.logs = self.logs.iter().map(|log| log.log.clone()).collect();
+        if let Some(kernel) = &self.kernel {
+            self.manifest.kernel = kernel.status();
+        }
+        let sampled = self.sampler.as_ref().map_or(0, Sampler::written_bytes);
+        self.manifest.own_cost = OwnCost {
+            cpu_ns: clock::own_cpu_ns(),
+            written_bytes: self.written_bytes.saturating_add(sampled),
+            rss_max_bytes: own_rss_max(&self.host),
+        };
+        let hidden = self.redactor.as_ref().map(|redactor| redactor.manifest(&self.manifest));
+        match self.store.write_manifest(hidden.as_ref().unwrap_or(&self.manifest), durable) {
+            Ok(bytes) => self.written_bytes += bytes,
+            Err(error) if is_disk_full(&error) && !self.disk_full => self.stop_for_full_disk(clock::monotonic()),
+            Err(_) => {}
+        }
+    }
+
+    fn end(mut self, child: Option<Child>, signals: &Signals) -> Outcome {
+        self.take_opened();
+        self.look_after_logs();
+        let ended = clock::monotonic();
+        let over_before_the_program = self.host.runs(self.pid);
+        let mut child = child;
+        let exit = if over_before_the_program { None } else { child.take().and_then(|child| self.exit_of(child)) };
+        self.manifest.exit = exit;
+        self.end_sources();
+        self.end_logs(ended);
+        if over_before_the_program {
+            self.note("the recording ended before the program".to_owned());
+        }
+        self.manifest.status = Status::Complete;
+        let _ = fs::remove_file(self.store.below(RESERVE));
+        self.write_manifest(true);
+        self.store.remove_empty_folders();
+        // A program that outlives the recording is still waited for: its status is ours.
+        let exit = exit.or_else(|| child.and_then(|child| wait_quietly(child, self.pid, signals)));
+        Outcome { capture: self.store.path().to_owned(), exit }
+    }
+
+    fn exit_of(&self, mut child: Child) -> Option<Exit> {
+        let status = child.wait().ok()?;
+        let killed = status.signal() == Some(libc::SIGKILL);
+        let oom_killed = killed && oom_kills(&self.host, &self.groups) > self.oom_kills_before;
+        Some(Exit { code: status.code(), signal: status.signal(), oom_killed })
+    }
+
+    fn end_sources(&mut self) {
+        if let Some(sampler) = self.sampler.take() {
+            let full = sampler.disk_full();
+            let (written, late) = sampler.finish();
+            self.written_bytes += written;
+            if late > 0 {
+                self.manifest.losses.push(late_loss(late));
+            }
+            if full && !self.disk_full {
+                self.stop_for_full_disk(clock::monotonic());
+            }
+        }
+        if let Some(kernel) = self.kernel.take() {
+            self.manifest.kernel = kernel.finish();
+            self.manifest.losses.extend(kernel_loss(&self.manifest.kernel));
+        }
+    }
+
+    fn end_logs(&mut self, ended: Time) {
+        let mut still: Vec<u32> = self.family.iter().copied().filter(|pid| *pid != self.pid).collect();
+        still.extend(self.logs.iter().map(|log| log.log.pid).filter(|pid| *pid != self.pid && *pid != 0));
+        still.sort_unstable();
+        still.dedup();
+        still.retain(|pid| self.host.runs(*pid));
+        let logs = std::mem::take(&mut self.logs);
+        for mut log in logs {
+            let runs = log.log.pid != 0 && self.host.runs(log.log.pid);
+            if !runs && log.path.exists() {
+                self.manifest.losses.extend(log.loss_at_end(ended));
+            }
+            if log.path.starts_with(self.store.path()) {
+                self.logs.push(log);
+                continue;
+            }
+            let free = self.store.free_bytes().unwrap_or(0);
+            if let Err(error) = log.bring_home(self.store.path(), free) {
+                self.note(format!("the log {} was not copied into the capture: {error}", log.path.display()));
+            }
+            self.logs.push(log);
+        }
+        if !still.is_empty() {
+            let list: Vec<String> = still.iter().map(u32::to_string).collect();
+            self.note(format!("processes that the program started still run and are not recorded any more: {}", list.join(", ")));
+        }
+        if let Some(handover) = self.handover.take() {
+            let expected = self.logs.is_empty();
+            handover.finish();
+            if expected {
+                self.note("no GHC program opened the eventlog, so only the kernel's side was recorded".to_owned());
+            }
+        }
+    }
+}
+
+/// The program and everything that it started and that still runs.
+fn family(host: &Host, pid: u32) -> Vec<u32> {
+    let mut found = vec![pid];
+    let mut next = 0;
+    while let Some(parent) = found.get(next).copied().filter(|_| next < 1000) {
+        found.extend(host.children(parent));
+        next += 1;
+    }
+    found
+}
+
+/// Waits for a program after its recording is over, still passing signals on.
+fn wait_quietly(mut child: Child, pid: u32, signals: &Signals) -> Option<Exit> {
+    loop {
+        if let Ok(Some(status)) = child.try_wait() {
+            return Some(Exit { code: status.code(), signal: status.signal(), oom_killed: false });
+        }
+        let signal_fd = signals.descriptor();
+        let pidfd = Pid::from_raw(pid as i32).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+        let mut fds = vec![PollFd::new(&signal_fd, PollFlags::IN)];
+        fds.extend(pidfd.as_ref().map(|pidfd| PollFd::new(pidfd, PollFlags::IN)));
+        let timeout = rustix::time::Timespec { tv_sec: 1, tv_nsec: 0 };
+        let _ = poll(&mut fds, Some(&timeout));
+        for signal in signals.take() {
+            if matches!(signal, libc::SIGTERM | libc::SIGHUP) {
+                forward(pid, signal);
+            }
+        }
+    }
+}
+
+fn forward(pid: u32, signal: i32) {
+    let pid = Pid::from_raw(pid as i32);
+    if let (Some(pid), Some(signal)) = (pid, Signal::from_named_raw(signal)) {
+        let _ = rustix::process::kill_process(pid, signal);
+    }
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Kills of the out-of-memory killer: in the groups, and on the whole machine.
+fn oom_kills(host: &Host, groups: &Groups) -> u64 {
+    let machine = host.text("/proc/vmstat").and_then(|text| procfs::number(&text, "oom_kill")).unwrap_or(0);
+    groups.oom_kills().saturating_add(machine)
+}
+
+fn own_rss_max(host: &Host) -> u64 {
+    let status = host.process_text(std::process::id(), "status").unwrap_or_default();
+    procfs::number(&status, "VmHWM").unwrap_or(0).saturating_mul(1024)
+}
+
+fn loss(source: &str, kind: LossKind, count: u64, note: String) -> Loss {
+    Loss { source: source.to_owned(), kind, count, from: None, to: None, note }
+}
+
+fn mixed_loss(name: &str) -> Loss {
+    let note = "two processes opened this log before it could be replaced: their events are mixed, use neither".to_owned();
+    loss(name, LossKind::MixedProcesses, 2, note)
+}
+
+fn late_loss(count: u64) -> Loss {
+    let note = format!("the sampler woke late {count} times; each is in the samples with its length");
+    loss("samples", LossKind::RecorderLate, count, note)
+}
+
+fn kernel_loss(kernel: &Kernel) -> Option<Loss> {
+    let note = format!("the kernel dropped {} of its scheduling records", kernel.lost);
+    (kernel.lost > 0).then(|| loss("kernel", LossKind::KernelRecords, kernel.lost, note))
+}
