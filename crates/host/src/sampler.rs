@@ -50,6 +50,7 @@ struct Shared {
     written: AtomicU64,
     late: AtomicU64,
     targets: Mutex<Vec<u32>>,
+    more_levels: Mutex<Vec<(GroupId, Level)>>,
 }
 
 /// A running sampler.
@@ -72,6 +73,11 @@ impl Sampler {
     /// The processes whose memory and threads are the program's.
     pub fn set_targets(&self, pids: Vec<u32>) {
         *self.shared.targets.lock().unwrap_or_else(PoisonError::into_inner) = pids;
+    }
+
+    /// A group that was found later (the program moved itself into it).
+    pub fn add_level(&self, group: GroupId, level: Level) {
+        self.shared.more_levels.lock().unwrap_or_else(PoisonError::into_inner).push((group, level));
     }
 
     /// Whether the disk was full: it has stopped writing then.
@@ -153,19 +159,13 @@ struct State {
 
 impl State {
     fn new(config: Config, output: File, shared: Arc<Shared>) -> State {
-        let files = |of: fn(&Level) -> Option<&PathBuf>| -> Vec<(GroupId, Reread)> {
-            let indexed = config.levels.iter().enumerate();
-            indexed.filter_map(|(index, level)| Some((GroupId(index as u16), Reread::open(of(level)?.clone())?))).collect()
-        };
-        let quota_files = files(|level| level.cpu_stat.as_ref());
-        let memory_files = files(|level| level.memory.as_ref());
         let pressure = [(0, "cpu"), (1, "memory"), (2, "io")];
         let pressure_files = pressure
             .into_iter()
             .filter_map(|(id, name)| Some((id, Reread::open(config.host.path(format!("/proc/pressure/{name}")))?)))
             .collect();
         let machine_stat = Reread::open(config.host.path("/proc/stat"));
-        State {
+        let mut state = State {
             output,
             shared,
             lines: Vec::with_capacity(1 << 14),
@@ -173,8 +173,8 @@ impl State {
             page_bytes: rustix::param::page_size() as u64,
             tick_ns: 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1),
             processes: HashMap::new(),
-            quota_files,
-            memory_files,
+            quota_files: Vec::new(),
+            memory_files: Vec::new(),
             pressure_files,
             machine_stat,
             last_quota: HashMap::new(),
@@ -186,7 +186,16 @@ impl State {
             next_slow: Time(0),
             next_threads: Time(0),
             config,
+        };
+        for (index, level) in state.config.levels.clone().into_iter().enumerate() {
+            state.open_level(GroupId(index as u16), level);
         }
+        state
+    }
+
+    fn open_level(&mut self, group: GroupId, level: Level) {
+        self.quota_files.extend(level.cpu_stat.and_then(Reread::open).map(|file| (group, file)));
+        self.memory_files.extend(level.memory.and_then(Reread::open).map(|file| (group, file)));
     }
 
     fn run(&mut self) {
@@ -216,11 +225,11 @@ impl State {
     }
 
     fn sample_slow(&mut self, now: Time) {
+        self.refresh_targets();
         self.sample_group_memory(now);
         self.sample_stolen(now);
         self.sample_pressure(now);
         if now >= self.next_threads {
-            self.refresh_targets();
             self.sample_threads(now);
             let cost = clock::monotonic().since(now);
             self.next_threads = now.plus(SLOW_PERIOD_NS.max(cost.saturating_mul(THREAD_SCAN_SHARE)));
@@ -238,6 +247,10 @@ impl State {
     }
 
     fn refresh_targets(&mut self) {
+        let more = std::mem::take(&mut *self.shared.more_levels.lock().unwrap_or_else(PoisonError::into_inner));
+        for (group, level) in more {
+            self.open_level(group, level);
+        }
         let targets = self.shared.targets.lock().unwrap_or_else(PoisonError::into_inner).clone();
         self.processes.retain(|pid, _| targets.contains(pid));
         for pid in targets {

@@ -15,7 +15,7 @@ use crate::signals::Signals;
 use crate::spawn::{self, Start};
 use crate::store::{Store, is_disk_full};
 use rtscope_model::manifest::{Exit, Kernel, Manifest, OwnCost, Status};
-use rtscope_model::{Loss, LossKind, Time};
+use rtscope_model::{GroupId, Loss, LossKind, Time};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 use std::fs;
@@ -366,7 +366,7 @@ impl<'a> Session<'a> {
         let mut next_manifest = clock::monotonic().plus(MANIFEST_PERIOD_NS);
         loop {
             let now = clock::monotonic();
-            if self.program_ended(&mut child, pidfd.as_ref(), now) || limit.is_some_and(|limit| now >= limit) {
+            if self.program_ended(&mut child, pidfd.as_ref()) || limit.is_some_and(|limit| now >= limit) {
                 break;
             }
             if now >= next_flush {
@@ -388,7 +388,7 @@ impl<'a> Session<'a> {
         self.end(child, signals)
     }
 
-    fn program_ended(&self, child: &mut Option<Child>, pidfd: Option<&OwnedFd>, _now: Time) -> bool {
+    fn program_ended(&self, child: &mut Option<Child>, pidfd: Option<&OwnedFd>) -> bool {
         if let Some(pidfd) = pidfd {
             let mut fds = [PollFd::new(pidfd, PollFlags::IN)];
             let zero = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -469,11 +469,30 @@ impl<'a> Session<'a> {
             log.identify(&self.host, &self.family, &unflushed);
         }
         self.name_the_real_binary();
+        self.follow_groups();
         let writers: Vec<u32> =
             self.logs.iter().map(|log| log.log.pid).filter(|pid| *pid != 0 && self.host.runs(*pid)).collect();
         if let Some(sampler) = self.sampler.as_ref().filter(|_| !writers.is_empty()) {
             sampler.set_targets(writers);
         }
+    }
+
+    /// A wrapper may have moved the program into other groups than it was started in.
+    fn follow_groups(&mut self) {
+        for pid in self.logs.iter().map(|log| log.log.pid).filter(|pid| *pid != 0) {
+            for level in cgroup::of_process(&self.host, pid).levels {
+                let group = &level.group;
+                let known = |known: &cgroup::Level| (&known.group.path, known.group.version) == (&group.path, group.version);
+                if self.groups.levels.iter().any(known) {
+                    continue;
+                }
+                let id = GroupId(u16::try_from(self.groups.levels.len()).unwrap_or(u16::MAX));
+                self.sampler.iter().for_each(|sampler| sampler.add_level(id, level.clone()));
+                self.groups.levels.push(level);
+            }
+        }
+        self.manifest.groups = self.groups.manifest();
+        self.manifest.machine.quota_cpus = self.groups.quota_cpus();
     }
 
     /// Behind a wrapper the binary that matters is the one that logs.

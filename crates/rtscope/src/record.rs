@@ -1,0 +1,135 @@
+//! The command `record`: its options, its messages, its exit status. What a
+//! recording does is `rtscope_host::recording`'s matter.
+
+use clap::{Args, ValueEnum};
+use rtscope_host::options::Detail;
+use rtscope_host::recording::{self, Options, StartKernel, Target};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// Options of `record`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = "The exit status is the program's own, 128 + N after signal N; 125 to 127 are failures to record or to start it.")]
+pub struct RecordArgs {
+    /// Folder for the capture (default: PROGRAM-DATE-TIME.rtscope here).
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// How much the runtime logs: `cheap` is collections and heap figures, `full` also every thread switch.
+    #[arg(long, value_enum, default_value_t = DetailArg::Cheap)]
+    pub detail: DetailArg,
+    /// Do not switch the program's eventlog on.
+    #[arg(long)]
+    pub no_eventlog: bool,
+    /// Do not record the kernel's scheduling.
+    #[arg(long)]
+    pub no_kernel: bool,
+    /// Period of memory and throttle samples.
+    #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = duration)]
+    pub sample_every: Duration,
+    /// Period of copying what the program has not written yet.
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]
+    pub flush_every: Duration,
+    /// End the recording after this time; a program that was started runs on.
+    #[arg(long = "for", value_name = "TIME", value_parser = duration)]
+    pub limit: Option<Duration>,
+    /// Leave host, arguments, paths and group names out of the manifest.
+    #[arg(long)]
+    pub redact: bool,
+    /// Record a process that runs already.
+    #[arg(long, value_name = "PID", conflicts_with = "command")]
+    pub pid: Option<u32>,
+    /// Say nothing but errors.
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// The program and its arguments, behind `--`.
+    #[arg(last = true, required_unless_present = "pid")]
+    pub command: Vec<String>,
+}
+
+/// How much the runtime logs.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, ValueEnum)]
+pub enum DetailArg {
+    /// Collections and heap figures.
+    Cheap,
+    /// Every class.
+    Full,
+}
+
+/// Records as `args` say and returns the program's own status.
+pub fn run(args: RecordArgs) -> ExitCode {
+    let quiet = args.quiet;
+    let kernel = if args.no_kernel { None } else { kernel_side() };
+    let mut say = |text: &str| {
+        if !quiet {
+            eprintln!("rtscope: {text}");
+        }
+    };
+    match recording::record(options(args), kernel, &mut say) {
+        Ok(outcome) => {
+            say(&format!("recorded into {0}; read it with `rtscope report {0}`", outcome.capture.display()));
+            ExitCode::from(outcome.status())
+        }
+        Err(error) => {
+            eprintln!("rtscope: {error}");
+            ExitCode::from(error.status())
+        }
+    }
+}
+
+/// PLUG THE KERNEL SIDE IN HERE: the one place that knows which implementation
+/// of `KernelSide` is used. `None`: kernel scheduling is not recorded.
+fn kernel_side() -> Option<StartKernel> {
+    None
+}
+
+fn options(args: RecordArgs) -> Options {
+    Options {
+        target: args.pid.map_or(Target::Command(args.command), Target::Attach),
+        output: args.output,
+        detail: match args.detail {
+            DetailArg::Cheap => Detail::Cheap,
+            DetailArg::Full => Detail::Full,
+        },
+        eventlog: !args.no_eventlog,
+        sample_period: args.sample_every,
+        flush_period: args.flush_every,
+        limit: args.limit,
+        redact: args.redact,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    }
+}
+
+/// `10ms`, `1s`, `1.5s`, `2m`, `1h`.
+fn duration(text: &str) -> Result<Duration, String> {
+    let unit = text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(unit);
+    let factor = match unit {
+        "us" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err("give a number with a unit: 10ms, 1s, 2m".to_owned()),
+    };
+    let seconds = number.trim().parse::<f64>().map_err(|_| format!("{number:?} is no number"))? * factor;
+    if !(1e-3..=1e9).contains(&seconds) {
+        return Err("it must be between 1ms and 30 years".to_owned());
+    }
+    Ok(Duration::from_secs_f64(seconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        assert_eq!(duration("10ms"), Ok(Duration::from_millis(10)));
+        assert_eq!(duration("1.5s"), Ok(Duration::from_millis(1500)));
+        assert_eq!(duration("2m"), Ok(Duration::from_secs(120)));
+        for wrong in ["", "5", "s", "0s", "-1s", "1e300h", "5 parsecs"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
+    }
+}
