@@ -5,4 +5,26 @@
 //! whatever the length of the stream.
 #![forbid(unsafe_code)]
 
+pub mod analysis;
+pub mod blame;
+pub mod context;
+pub mod dist;
+pub mod drawing;
+pub mod findings;
+pub mod held;
+pub mod lane_thread;
+pub mod lanes;
+pub mod memory;
+pub mod mmu;
+pub mod pauses;
 pub mod results;
+pub mod samples;
+pub mod sched;
+pub mod tracer;
+pub mod union;
+
+#[cfg(test)]
+mod testing;
+
+pub use analysis::Analysis;
+pub use context::{Context, Tail};

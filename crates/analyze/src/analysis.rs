@@ -1,0 +1,414 @@
+//! The fold over one time-ordered stream: hands each event to the folds that
+//! ask for it, holds a pause back until the kernel events and counters behind
+//! it are there, and puts the results together.
+//!
+//! Owns the order in which folds speak. Memory is bounded whatever the length
+//! of the stream: histories reach back as far as open pauses can ask, and each
+//! has a bound of its own.
+
+use crate::blame::Judge;
+use crate::context::{Context, Tail, loss_of_log};
+use crate::drawing::{OverTime, Worst};
+use crate::findings::{self, Facts};
+use crate::held::Held;
+use crate::lanes::LaneTimes;
+use crate::memory::Lines;
+use crate::pauses::Recognised;
+use crate::pauses::ghc::Recogniser;
+use crate::pauses::summary::Summary;
+use crate::results::{BlamedPause, Drawing, KernelView, Results, SCHEMA};
+use crate::samples::Counters;
+use crate::sched::Tracks;
+use crate::tracer::Disturbance;
+use rtscope_model::manifest::Tier;
+use rtscope_model::{Body, Class, Classes, ClockMethod, Event, LaneId, Loss, Names, PauseQuality, Runtime, Tid, Time};
+use std::collections::{BTreeMap, VecDeque};
+
+/// How long a pause waits for the counters behind it, nanoseconds.
+const COUNTERS_WAIT_NS: u64 = 200_000_000;
+/// Pauses that may wait at a time.
+const PENDING_MAX: usize = 4_096;
+/// Scheduling events between two prunings of the history.
+const PRUNE_EVERY: u32 = 4_096;
+/// History kept before the oldest question, nanoseconds: a wait begins before
+/// the request that asks about it.
+const SLACK_NS: u64 = 200_000_000;
+/// Threads whose last lane is remembered.
+const LAST_LANES_MAX: usize = 4_096;
+
+/// How many arrivals fell while a thread of the program was on a CPU.
+#[derive(Copy, Clone, Default)]
+struct Sanity {
+    arrivals: u64,
+    missed: u64,
+}
+
+impl Sanity {
+    /// At least 99 %; a single miss among few arrivals is forgiven.
+    fn holds(self) -> bool {
+        self.missed.saturating_mul(100) <= self.arrivals.max(100)
+    }
+
+    fn share(self) -> Option<f64> {
+        (self.arrivals > 0).then(|| 1.0 - self.missed as f64 / self.arrivals as f64)
+    }
+}
+
+/// The analysis.
+pub struct Analysis {
+    context: Context,
+    recogniser: Recogniser,
+    tracks: Tracks,
+    counters: Counters,
+    held: Held,
+    summary: Summary,
+    lanes: LaneTimes,
+    lines: Lines,
+    disturbance: Disturbance,
+    over_time: OverTime,
+    worst: Worst,
+    pending: VecDeque<Recognised>,
+    finished: Vec<Recognised>,
+    last_lane: BTreeMap<Tid, LaneId>,
+    sanity: Sanity,
+    now: Time,
+    /// First and last event of the runtime.
+    runtime_span: Option<(Time, Time)>,
+    pauses_until: Time,
+    since_prune: u32,
+}
+
+impl Analysis {
+    /// The classes of runtime events that it wants.
+    pub const CLASSES: Classes = Classes::NONE
+        .with(Class::Collection)
+        .with(Class::Heap)
+        .with(Class::Lanes)
+        .with(Class::GreenEdges)
+        .with(Class::Concurrent)
+        .with(Class::Tracer);
+
+    /// An analysis of the recording that `context` describes.
+    pub fn new(context: Context) -> Self {
+        let mut analysis = Analysis {
+            recogniser: Recogniser::new(context.threaded, context.generations),
+            tracks: Tracks::new(context.program_pid, &context.program_tids),
+            counters: Counters::default(),
+            held: Held::default(),
+            summary: Summary::default(),
+            lanes: LaneTimes::default(),
+            lines: Lines::default(),
+            disturbance: Disturbance::default(),
+            over_time: OverTime::default(),
+            worst: Worst::default(),
+            pending: VecDeque::new(),
+            finished: Vec::new(),
+            last_lane: BTreeMap::new(),
+            sanity: Sanity::default(),
+            now: Time::default(),
+            runtime_span: None,
+            pauses_until: Time::default(),
+            since_prune: 0,
+            context,
+        };
+        if let Some(started) = analysis.context.started {
+            analysis.start(started);
+        }
+        analysis
+    }
+
+    fn start(&mut self, at: Time) {
+        self.summary.start(at);
+        self.over_time.start(at);
+    }
+
+    /// Takes one event; finished pauses are handed to `on_pause`, nearly in
+    /// the order of their stops.
+    pub fn push(&mut self, event: &Event, names: &Names, on_pause: &mut dyn FnMut(&BlamedPause)) {
+        self.now = self.now.max(event.time);
+        match event.body {
+            Body::Runtime(body) => self.runtime(event, body),
+            Body::Sched(sched) => {
+                if let Some(wait) = self.tracks.push(event.time, &sched) {
+                    self.held.push(wait);
+                }
+                self.since_prune += 1;
+            }
+            Body::Sample(sample) => {
+                self.counters.push(event.time, &sample);
+                self.lines.push(event);
+                self.since_prune += 1;
+            }
+        }
+        if !self.pending.is_empty() {
+            self.resolve(self.now, names, on_pause);
+        }
+        if self.since_prune >= PRUNE_EVERY {
+            self.prune();
+        }
+    }
+
+    fn runtime(&mut self, event: &Event, body: Runtime) {
+        match &mut self.runtime_span {
+            Some(span) => span.1 = span.1.max(event.time),
+            None => {
+                self.runtime_span = Some((event.time, event.time));
+                self.start(self.context.started.unwrap_or(event.time));
+            }
+        }
+        match body {
+            Runtime::Count(..) => self.lines.push(event),
+            Runtime::TracerWrote { ns } => self.disturbance.wrote(ns),
+            Runtime::TaskCreated(tid) => {
+                let tid = self.context.host_tid(tid);
+                self.tracks.adopt(tid);
+                if event.lane.is_some() {
+                    self.lanes.task(event.lane, tid);
+                }
+            }
+            Runtime::LaneCreated if event.lane.is_some() => self.lanes.seen(event.lane),
+            _ => {}
+        }
+        self.recogniser.push(event, &mut self.finished);
+        self.pending.extend(self.finished.drain(..));
+    }
+
+    fn kernel_usable(&self) -> bool {
+        self.context.clock.is_monotonic() && self.tracks.seen() && self.sanity.holds()
+    }
+
+    /// Until when kernel events and counters are complete.
+    fn ready(&self, now: Time) -> Time {
+        let kernel = if self.tracks.seen() { now.minus(self.context.clock_error_ns().saturating_mul(2)) } else { now };
+        if !self.counters.seen() {
+            return kernel;
+        }
+        kernel.min(self.counters.covered().max(now.minus(COUNTERS_WAIT_NS)))
+    }
+
+    fn resolve(&mut self, now: Time, names: &Names, on_pause: &mut dyn FnMut(&BlamedPause)) {
+        let ready = self.ready(now);
+        while let Some(next) = self.pending.front() {
+            if next.pause.released > ready && self.pending.len() <= PENDING_MAX {
+                return;
+            }
+            if let Some(recognised) = self.pending.pop_front() {
+                self.resolve_one(recognised, names, on_pause);
+            }
+        }
+    }
+
+    fn resolve_one(&mut self, mut recognised: Recognised, names: &Names, on_pause: &mut dyn FnMut(&BlamedPause)) {
+        let (begin, end) = (recognised.pause.begin(), recognised.pause.released);
+        if self.context.losses.iter().any(|loss| loss_of_log(loss, begin, end)) {
+            recognised.pause.quality = PauseQuality::Partial;
+        }
+        self.check_sanity(&recognised);
+        let kernel = self.kernel_usable();
+        let judge = judge(&self.context, &self.tracks, &self.counters, &self.last_lane, kernel);
+        let causes = judge.blame(&mut recognised);
+        if kernel {
+            // A pause may begin inside the one before (concurrent collectors).
+            let from = begin.max(self.pauses_until);
+            let lanes = &mut self.lanes;
+            self.held.pause(&judge, from, end.max(from), |tid, ran, waited| lanes.in_pause(tid, ran, waited));
+            self.pauses_until = self.pauses_until.max(end);
+        }
+        for part in &recognised.pause.lanes {
+            if let Some(tid) = part.tid {
+                if self.last_lane.len() >= LAST_LANES_MAX {
+                    self.last_lane.clear();
+                }
+                self.last_lane.insert(tid, part.lane);
+            }
+        }
+        let blamed = BlamedPause { pause: recognised.pause, causes };
+        self.summary.add(&blamed);
+        self.over_time.add(&blamed.pause);
+        self.lanes.pause(&blamed.pause, self.recogniser.lanes_on());
+        if blamed.pause.quality == PauseQuality::Whole {
+            self.worst.offer(&blamed, kernel.then_some(&self.tracks), names);
+        }
+        on_pause(&blamed);
+    }
+
+    /// Every arrival was posted by a thread of the program that ran.
+    fn check_sanity(&mut self, recognised: &Recognised) {
+        if !self.context.clock.is_monotonic() || !self.tracks.seen() {
+            return;
+        }
+        let judge = judge(&self.context, &self.tracks, &self.counters, &self.last_lane, true);
+        let arrivals = recognised.pause.lanes.iter().filter_map(|lane| lane.arrived);
+        for at in arrivals.chain(recognised.pause.leader.map(|_| recognised.pause.stopped)) {
+            if let Some(seen) = judge.arrival_seen(at) {
+                self.sanity.arrivals += 1;
+                self.sanity.missed += u64::from(!seen);
+            }
+        }
+    }
+
+    fn prune(&mut self) {
+        self.since_prune = 0;
+        self.settle(self.ready(self.now));
+        let pending = self.pending.front().map(|next| next.pause.begin());
+        let asked = [self.recogniser.oldest(), pending, self.held.oldest()];
+        let oldest = asked.into_iter().flatten().min().unwrap_or(self.now);
+        let before = oldest.min(self.now).minus(SLACK_NS);
+        self.tracks.prune(before);
+        self.counters.prune(before);
+    }
+
+    fn settle(&mut self, ready: Time) {
+        let judge = judge(&self.context, &self.tracks, &self.counters, &self.last_lane, true);
+        self.held.settle(&judge, ready);
+    }
+
+    /// The stream is over: what is left is resolved, and the results are put
+    /// together.
+    pub fn finish(mut self, names: &Names, tail: Tail, on_pause: &mut dyn FnMut(&BlamedPause)) -> Results {
+        let (first, last) = self.runtime_span.unwrap_or((self.now, self.now));
+        let started = self.context.started.unwrap_or(first);
+        let end = self.context.ended.unwrap_or(last).max(last).max(started);
+        let dropped = self.recogniser.finish(last, &mut self.finished);
+        self.pending.extend(self.finished.drain(..));
+        while let Some(recognised) = self.pending.pop_front() {
+            self.resolve_one(recognised, names, on_pause);
+        }
+        self.settle(Time(u64::MAX));
+        let used = self.kernel_usable();
+        if self.tracks.seen() && self.context.clock.is_monotonic() && !used {
+            self.summary.void_causes();
+        }
+        let mut losses = std::mem::take(&mut self.context.losses);
+        losses.extend(tail.losses.iter().cloned());
+        losses.extend(dropped);
+        if let Some(runtime) = tail.runtime.clone() {
+            self.context.runtime = runtime;
+        }
+        let span_ns = end.since(started);
+        self.results(names, tail, losses, started, end, span_ns, used)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn results(
+        self,
+        names: &Names,
+        tail: Tail,
+        losses: Vec<Loss>,
+        started: Time,
+        end: Time,
+        span_ns: u64,
+        used: bool,
+    ) -> Results {
+        let tracks = used.then_some(&self.tracks);
+        let facts = Facts {
+            context: &self.context,
+            names,
+            span_ns,
+            started,
+            end,
+            lanes: self.recogniser.lanes_on(),
+            summary: &self.summary,
+            held: tracks.map(|_| &self.held),
+            quotas: self.counters.quota_totals().collect(),
+        };
+        let findings = findings::run(&facts);
+        let causes = self.summary.causes(names);
+        let stragglers = self.summary.stragglers();
+        let collect_sum_ns = self.summary.collect_sum_ns();
+        let histogram = self.summary.histogram();
+        let (pauses, mmu) = self.summary.finish(span_ns, end);
+        let family = self.context.runtime.family.as_deref();
+        let mut lanes = self.lanes.lanes(tracks, end, span_ns, pauses.total_ns, family);
+        if tracks.is_none()
+            && let Some(green) = &tail.green_run_ns
+        {
+            // Without the kernel the log's own count: time between run and
+            // stop of green threads.
+            lanes.iter_mut().for_each(|lane| lane.mutator_ns = green.get(&lane.id).copied());
+        }
+        Results {
+            schema: SCHEMA,
+            productivity: self.lanes.productivity(tracks, end, collect_sum_ns, span_ns),
+            kernel: kernel_view(&self.context, &self.tracks, self.sanity, used),
+            source: tail.source.unwrap_or(self.context.source),
+            runtime: self.context.runtime,
+            span_ns,
+            started,
+            lanes,
+            pauses,
+            mmu,
+            memory: self.lines.levels(end),
+            allocation_bytes_per_second: self.lines.allocation_per_second(span_ns),
+            stragglers,
+            causes,
+            findings,
+            losses,
+            tracer: self.disturbance.values(self.runtime_span.is_some(), self.context.own_cost.as_ref()),
+            drawing: Drawing {
+                over_time: self.over_time.slices(),
+                worst: self.worst.pauses(),
+                memory: self.lines.drawn(),
+                histogram,
+            },
+        }
+    }
+}
+
+fn judge<'a>(
+    context: &'a Context,
+    tracks: &'a Tracks,
+    counters: &'a Counters,
+    last_lane: &'a BTreeMap<Tid, LaneId>,
+    kernel: bool,
+) -> Judge<'a> {
+    let error_ns = context.clock_error_ns();
+    Judge { tracks, counters, error_ns, kernel, losses: &context.losses, last_lane }
+}
+
+fn kernel_view(context: &Context, tracks: &Tracks, sanity: Sanity, used: bool) -> KernelView {
+    let mut notes = context.kernel.as_ref().map(|kernel| kernel.missing.clone()).unwrap_or_default();
+    if context.kernel.is_some() && !used {
+        notes.push(if !context.clock.is_monotonic() {
+            "Kernel events were not used: the clock of the log could not be joined to the kernel's.".into()
+        } else if !tracks.seen() {
+            "No scheduling events of the kernel were recorded: causes come from counters, with low confidence.".into()
+        } else {
+            let share = sanity.share().unwrap_or(0.0) * 100.0;
+            format!(
+                "Kernel events were not used: only {share:.1} % of {} arrivals fall while a thread of the program is on a CPU \
+                 (99 % are needed), so the clocks or the thread ids do not fit.",
+                sanity.arrivals
+            )
+        });
+    }
+    if tracks.forgotten() > 0 {
+        notes.push(format!(
+            "{} scheduling states were dropped because a history was full; waits that reach back to them have an unknown cause.",
+            tracks.forgotten()
+        ));
+    }
+    let tier = context.kernel.as_ref().map(|kernel| match kernel.tier {
+        Tier::Tracepoints => "tracepoints",
+        Tier::CpuWideSwitches => "cpu-wide-switches",
+        Tier::OwnSwitches => "own-switches",
+        Tier::Polling => "polling",
+    });
+    let method = match context.clock.method {
+        ClockMethod::RuntimeStatic => "runtime-static",
+        ClockMethod::WallClockPair => "wall-clock-pair",
+        ClockMethod::LogOwn => "log-own",
+    };
+    KernelView {
+        tier: tier.map(str::to_owned),
+        used,
+        notes,
+        sanity: sanity.share(),
+        clock_method: Some(method.to_owned()),
+        clock_error_ns: context.clock.error_ns,
+    }
+}
+
+#[cfg(test)]
+#[path = "analysis_tests.rs"]
+mod tests;

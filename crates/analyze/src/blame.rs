@@ -1,0 +1,408 @@
+//! Why the world waited: each interval in which a pause waits for one lane,
+//! cut at every transition that the kernel reports for that lane's thread, each
+//! piece with a cause.
+//!
+//! | evidence | cause |
+//! |---|---|
+//! | on a CPU; steal or interrupt time of that CPU grew by half the piece | host or interrupt |
+//! | on a CPU otherwise | running |
+//! | waits for a CPU on which another thread of the program runs | oversubscribed |
+//! | waits otherwise; a quota counter moved around the wait by half of it | throttled |
+//! | waits otherwise | preempted by NAME, idle CPU, not scheduled |
+//! | the same since it was woken | wake-up latency |
+//! | asleep | asleep, or handed over |
+//! | uninterruptible | blocked in the kernel |
+//!
+//! That a thread of the program runs on the very CPU that is waited for rules
+//! the quota out for that piece: a throttled run queue runs none of them.
+//! Without usable kernel events the recorder's counters answer, with low
+//! confidence. Pieces shorter than twice the clock error get no cause.
+//! Refuses to sum up.
+
+use crate::context::loss_of_kernel;
+use crate::lane_thread::{Served, vote};
+use crate::pauses::Recognised;
+use crate::samples::Counters;
+use crate::sched::{Runner, State, Stretch, Tracks};
+use rtscope_model::{Cause, CausePiece, Confidence, LaneId, Loss, NameId, Pause, PauseMode, Tid, Time};
+use std::collections::BTreeMap;
+
+/// Steal and interrupt counters have 10 ms steps: shorter pieces of running
+/// than a tenth of that are not held against them.
+const STOLEN_PIECE_MIN_NS: u64 = 1_000_000;
+/// Counters are sampled every 10 ms or so: of shorter waits than this they
+/// say nothing.
+const COUNTED_WAIT_MIN_NS: u64 = 1_000_000;
+
+/// What a waiting thread waits behind.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum Holder {
+    /// A quota.
+    Quota {
+        /// Who used the CPU meanwhile.
+        neighbour: Option<(Tid, NameId)>,
+    },
+    /// Another process.
+    Foreign {
+        /// Its thread.
+        tid: Tid,
+        /// Its name.
+        name: NameId,
+    },
+    /// Another thread of the program.
+    Sibling {
+        /// Which.
+        tid: Tid,
+    },
+    /// Nothing: the CPU is idle.
+    Nobody,
+    /// Not known.
+    Unknown,
+}
+
+/// Judges intervals from what is remembered.
+pub struct Judge<'a> {
+    /// The kernel's view.
+    pub tracks: &'a Tracks,
+    /// The recorder's counters.
+    pub counters: &'a Counters,
+    /// Largest difference between log and kernel times, nanoseconds.
+    pub error_ns: u64,
+    /// Kernel events may be used.
+    pub kernel: bool,
+    /// Losses known.
+    pub losses: &'a [Loss],
+    /// Which lane a thread served last, for stops that post no arrivals.
+    pub last_lane: &'a BTreeMap<Tid, LaneId>,
+}
+
+/// An interval in which the world waits for one lane.
+struct Waited {
+    from: Time,
+    to: Time,
+    lane: Option<LaneId>,
+    served: Option<Served>,
+    /// `to` is the arrival of this lane: before it, the thread that arrives
+    /// may not be the one that held the lane.
+    arrival: bool,
+    medium: bool,
+}
+
+impl Judge<'_> {
+    /// Fills in the pause's threads and, for stops without arrivals, its
+    /// straggler; returns the causes of its waits, in time order, without gaps.
+    pub fn blame(&self, recognised: &mut Recognised) -> Vec<CausePiece> {
+        let served = match self.kernel {
+            true => vote(&recognised.marks, self.tracks, self.error_ns),
+            false => BTreeMap::new(),
+        };
+        for part in &mut recognised.pause.lanes {
+            part.tid = served.get(&part.lane).map(|served| served.tid);
+        }
+        let mut waits = self.stop_waits(recognised, &served);
+        waits.extend(release_wait(&recognised.pause, &served));
+        let leader = recognised.pause.leader.and_then(|lane| served.get(&lane)).map(|served| served.tid);
+        let mut pieces = Vec::new();
+        for wait in &waits {
+            let mut causes = match (self.kernel, wait.served) {
+                (false, _) => vec![self.counted(wait)],
+                (true, Some(served)) => self.pieces(wait, served, leader, recognised),
+                (true, None) => self.agreed(wait, leader, recognised),
+            };
+            self.void(&mut causes);
+            pieces.append(&mut causes);
+        }
+        pieces
+    }
+
+    fn stop_waits(&self, recognised: &mut Recognised, served: &BTreeMap<LaneId, Served>) -> Vec<Waited> {
+        let pause = &recognised.pause;
+        let Some(requested) = pause.requested.filter(|requested| *requested < pause.stopped) else { return Vec::new() };
+        let stopped = pause.stopped;
+        let leader = pause.leader;
+        let of = |lane: Option<LaneId>| lane.and_then(|lane| served.get(&lane)).copied();
+        let on_leader = |from, to| Waited { from, to, lane: leader, served: of(leader), arrival: false, medium: false };
+        let last = pause.straggler.and_then(|lane| Some((lane, pause.lane(lane)?.arrived?)));
+        if let Some((lane, arrived)) = last {
+            let arrived = arrived.clamp(requested, stopped);
+            let first =
+                Waited { from: requested, to: arrived, lane: Some(lane), served: of(Some(lane)), arrival: true, medium: false };
+            return [first, on_leader(arrived, stopped)].into_iter().filter(|wait| wait.from < wait.to).collect();
+        }
+        if pause.mode == PauseMode::NonThreaded {
+            return Vec::new();
+        }
+        // No arrival was posted: the thread that last woke the leader is the
+        // one it had waited for.
+        let woken = of(leader).and_then(|led| {
+            let (at, by) = self.tracks.last_waking(led.tid, requested, stopped)?;
+            let ours = by != led.tid && self.tracks.own().any(|tid| tid == by);
+            ours.then_some((at, by))
+        });
+        let Some((at, by)) = woken else { return vec![on_leader(requested, stopped)] };
+        let lane = self.lane_of(by, at, recognised, leader);
+        recognised.pause.straggler = lane;
+        let served = Some(Served { tid: by, by_elimination: true });
+        let first = Waited { from: requested, to: at, lane, served, arrival: false, medium: true };
+        [first, on_leader(at, stopped)].into_iter().filter(|wait| wait.from < wait.to).collect()
+    }
+
+    /// The lane that `tid` gave up at `at`: whose green thread stopped last
+    /// while `tid` was on a CPU, else the lane that it served last.
+    fn lane_of(&self, tid: Tid, at: Time, recognised: &Recognised, leader: Option<LaneId>) -> Option<LaneId> {
+        let others = recognised.marks.iter().filter(|lane| Some(lane.lane) != leader);
+        let stops = others.clone().filter_map(|lane| Some((lane.stopped_green?, lane.lane)));
+        let last = stops.filter(|(stop, _)| *stop <= at).max();
+        let gave_up = last.filter(|(stop, _)| {
+            self.tracks.on_cpu(stop.minus(self.error_ns), stop.plus(self.error_ns)).contains(&tid)
+        });
+        let served_last = self.last_lane.get(&tid).copied().filter(|lane| others.clone().any(|other| other.lane == *lane));
+        gave_up.map(|(_, lane)| lane).or(served_last)
+    }
+
+    /// Causes of a wait for a known thread.
+    fn pieces(&self, wait: &Waited, served: Served, leader: Option<Tid>, recognised: &Recognised) -> Vec<CausePiece> {
+        let tid = served.tid;
+        let sure = if wait.medium || served.by_elimination { Confidence::Medium } else { Confidence::High };
+        let stretches = self.tracks.stretches(tid, wait.from, wait.to);
+        let mut pieces: Vec<CausePiece> = stretches.iter().map(|stretch| self.piece(tid, wait.lane, stretch, sure)).collect();
+        if wait.arrival {
+            self.hand_over(&mut pieces, &stretches, tid, wait, leader, recognised);
+        }
+        merge(pieces)
+    }
+
+    /// Causes of a wait for a lane whose thread is not known: only what is
+    /// true of every thread that may have been it.
+    fn agreed(&self, wait: &Waited, leader: Option<Tid>, recognised: &Recognised) -> Vec<CausePiece> {
+        let at = wait.to;
+        let candidates = self.tracks.on_cpu(at.minus(self.error_ns), at.plus(self.error_ns));
+        let mut verdict: Option<Vec<CausePiece>> = None;
+        for tid in candidates {
+            let served = Served { tid, by_elimination: true };
+            let mut pieces = self.pieces(wait, served, leader, recognised);
+            pieces.iter_mut().for_each(|piece| piece.tid = None);
+            match &verdict {
+                None => verdict = Some(pieces),
+                Some(first) if *first == pieces => {}
+                Some(_) => return vec![unknown(wait)],
+            }
+        }
+        verdict.filter(|pieces| !pieces.is_empty()).unwrap_or_else(|| vec![unknown(wait)])
+    }
+
+    fn piece(&self, tid: Tid, lane: Option<LaneId>, stretch: &Stretch, sure: Confidence) -> CausePiece {
+        let mut piece = CausePiece {
+            cause: Cause::Unknown,
+            lane,
+            tid: Some(tid),
+            who: None,
+            who_pid: None,
+            neighbour: false,
+            from: stretch.from,
+            to: stretch.to,
+            confidence: sure,
+        };
+        match stretch.state {
+            State::Running if self.stolen(stretch) => {
+                piece.cause = Cause::HostSteal;
+                piece.confidence = Confidence::Low;
+            }
+            State::Running => piece.cause = Cause::Running,
+            State::Sleeping => piece.cause = Cause::Asleep,
+            State::Blocked => piece.cause = Cause::BlockedInKernel,
+            State::Unknown => piece.confidence = Confidence::Low,
+            State::Runnable | State::Woken { .. } => self.waiting(&mut piece, tid, stretch),
+        }
+        piece
+    }
+
+    fn waiting(&self, piece: &mut CausePiece, tid: Tid, stretch: &Stretch) {
+        let pid = |tid: Tid| Some(self.tracks.pid(tid).map_or(tid.0, |pid| pid.0));
+        let cause = match self.holder(tid, stretch) {
+            Holder::Quota { neighbour } => {
+                piece.neighbour = neighbour.is_some();
+                piece.cause = Cause::Throttled;
+                return;
+            }
+            Holder::Foreign { tid, name } => {
+                (piece.who, piece.who_pid) = (Some(name), pid(tid));
+                Cause::Preempted
+            }
+            Holder::Sibling { tid } => {
+                piece.who_pid = pid(tid);
+                Cause::Oversubscribed
+            }
+            Holder::Nobody => Cause::IdleCpu,
+            Holder::Unknown => {
+                piece.confidence = piece.confidence.min(Confidence::Medium);
+                Cause::NotScheduled
+            }
+        };
+        piece.cause = if matches!(stretch.state, State::Woken { .. }) { Cause::WakeLatency } else { cause };
+    }
+
+    /// What a thread in `stretch`, which waits for a CPU, waits behind.
+    pub fn holder(&self, tid: Tid, stretch: &Stretch) -> Holder {
+        if let Runner::Own(sibling) = stretch.runner {
+            return Holder::Sibling { tid: sibling };
+        }
+        if self.throttled(tid, stretch) {
+            let neighbour = match stretch.runner {
+                Runner::Foreign { tid, name } => Some((tid, name)),
+                _ => None,
+            };
+            return Holder::Quota { neighbour };
+        }
+        match stretch.runner {
+            Runner::Foreign { tid, name } => Holder::Foreign { tid, name },
+            Runner::Idle => Holder::Nobody,
+            _ => Holder::Unknown,
+        }
+    }
+
+    /// Counters move when throttling ends, so the whole wait is asked about,
+    /// not the piece.
+    fn throttled(&self, tid: Tid, stretch: &Stretch) -> bool {
+        let (from, to) = self.tracks.wait_around(tid, stretch.from).unwrap_or((stretch.from, stretch.to));
+        let moved = self.counters.quota_moved(from, to.max(stretch.to));
+        moved.is_some_and(|moved| moved.ns.saturating_mul(2) >= to.since(from).max(1))
+    }
+
+    fn stolen(&self, stretch: &Stretch) -> bool {
+        let ns = stretch.to.since(stretch.from);
+        let taken = stretch.cpu.and_then(|cpu| self.counters.stolen_ns(cpu, stretch.from, stretch.to));
+        ns >= STOLEN_PIECE_MIN_NS && taken.is_some_and(|taken| taken.saturating_mul(2) >= ns)
+    }
+
+    /// Walks back from the arrival. While the thread ran, waited for a CPU or
+    /// was blocked in the kernel it kept the lane. A sleep is the lane's own
+    /// only if the lane was idle or the thread slept while it held it;
+    /// everything before a change of hands says nothing about the lane.
+    fn hand_over(
+        &self,
+        pieces: &mut [CausePiece],
+        stretches: &[Stretch],
+        tid: Tid,
+        wait: &Waited,
+        leader: Option<Tid>,
+        recognised: &Recognised,
+    ) {
+        let slept = |index: usize| stretches.get(index).is_some_and(|stretch| stretch.state == State::Sleeping);
+        let changed = (0..stretches.len()).rev().filter(|index| slept(*index)).find(|index| {
+            let woken_by = stretches.get(index + 1).and_then(|next| match next.state {
+                State::Woken { by } => Some(by),
+                _ => None,
+            });
+            !self.slept_with_lane(tid, wait, woken_by, leader, recognised)
+        });
+        for piece in pieces.iter_mut().take(changed.map_or(0, |index| index + 1)) {
+            let sure = if self.tracks.names_next() { Confidence::Medium } else { Confidence::Low };
+            (piece.cause, piece.who, piece.who_pid, piece.neighbour) = (Cause::HandedOver, None, None, false);
+            (piece.tid, piece.confidence) = (None, piece.confidence.min(sure));
+        }
+    }
+
+    fn slept_with_lane(
+        &self,
+        tid: Tid,
+        wait: &Waited,
+        woken_by: Option<Tid>,
+        leader: Option<Tid>,
+        recognised: &Recognised,
+    ) -> bool {
+        let marks = recognised.marks.iter().find(|marks| Some(marks.lane) == wait.lane);
+        if let Some(stop) = marks.and_then(|marks| marks.stopped_green) {
+            // Stopped before the request: the lane was idle. Behind it: whoever
+            // was on a CPU then had the lane.
+            let held = || self.tracks.on_cpu(stop.minus(self.error_ns), stop.plus(self.error_ns)).contains(&tid);
+            return stop <= wait.from || held();
+        }
+        // The leader prods idle lanes; timers, devices and other processes end
+        // a blocked call. A sibling that wakes it hands the lane over.
+        woken_by.is_some_and(|by| Some(by) == leader || !self.tracks.own().any(|own| own == by))
+    }
+
+    /// The same table from counters alone.
+    fn counted(&self, wait: &Waited) -> CausePiece {
+        let mut piece = unknown(wait);
+        let ns = wait.to.since(wait.from);
+        if ns < COUNTED_WAIT_MIN_NS {
+            return piece;
+        }
+        let half = |moved: u64| moved.saturating_mul(2) >= ns;
+        if self.counters.quota_moved(wait.from, wait.to).is_some_and(|moved| half(moved.ns)) {
+            piece.cause = Cause::Throttled;
+        } else if self.counters.switched_out_ns(wait.from, wait.to).is_some_and(half) {
+            piece.cause = Cause::NotScheduled;
+        }
+        piece
+    }
+
+    /// Takes the cause from what is too short for the clocks and from what a
+    /// kernel loss touches.
+    fn void(&self, pieces: &mut Vec<CausePiece>) {
+        let joined = if self.kernel { self.error_ns.saturating_mul(2) } else { 0 };
+        for piece in pieces.iter_mut() {
+            let lost = self.kernel && self.losses.iter().any(|loss| loss_of_kernel(loss, piece.from, piece.to));
+            if piece.ns() < joined || lost {
+                (piece.cause, piece.who, piece.who_pid, piece.neighbour) = (Cause::Unknown, None, None, false);
+                piece.confidence = Confidence::Low;
+            }
+        }
+        *pieces = merge(std::mem::take(pieces));
+    }
+
+    /// Whether a thread of the program was on a CPU at `at`; `None` where
+    /// kernel records were lost.
+    pub fn arrival_seen(&self, at: Time) -> Option<bool> {
+        let (from, to) = (at.minus(self.error_ns), at.plus(self.error_ns));
+        let lost = self.losses.iter().any(|loss| loss_of_kernel(loss, from, to));
+        (!lost).then(|| !self.tracks.on_cpu(from, to).is_empty())
+    }
+}
+
+/// The wait for the last lane back.
+fn release_wait(pause: &Pause, served: &BTreeMap<LaneId, Served>) -> Option<Waited> {
+    let last = pause.lanes.iter().filter(|lane| lane.left == Some(pause.released)).map(|lane| lane.lane).next_back();
+    let served = last.and_then(|lane| served.get(&lane)).copied();
+    let wait = Waited { from: pause.collected, to: pause.released, lane: last, served, arrival: false, medium: false };
+    (pause.collected < pause.released).then_some(wait)
+}
+
+fn unknown(wait: &Waited) -> CausePiece {
+    CausePiece {
+        cause: Cause::Unknown,
+        lane: wait.lane,
+        tid: wait.served.map(|served| served.tid),
+        who: None,
+        who_pid: None,
+        neighbour: false,
+        from: wait.from,
+        to: wait.to,
+        confidence: Confidence::Low,
+    }
+}
+
+/// Joins neighbours of one cause.
+fn merge(pieces: Vec<CausePiece>) -> Vec<CausePiece> {
+    let mut out: Vec<CausePiece> = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        match out.last_mut() {
+            Some(last)
+                if last.to == piece.from
+                    && (last.cause, last.lane, last.tid, last.who) == (piece.cause, piece.lane, piece.tid, piece.who) =>
+            {
+                last.to = piece.to;
+                last.neighbour |= piece.neighbour;
+                last.confidence = last.confidence.min(piece.confidence);
+            }
+            _ => out.push(piece),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+#[path = "blame_tests.rs"]
+mod tests;

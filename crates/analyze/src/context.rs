@@ -1,0 +1,179 @@
+//! What an analysis has to be told before the first event and after the last:
+//! the facts of the recording. Owns their shape; refuses to fetch them.
+
+use crate::results::{Runtime, Source};
+use rtscope_model::manifest::{Group, Kernel, OwnCost};
+use rtscope_model::{ClockMap, Loss, LossKind, Pid, Tid, Time};
+use std::collections::{BTreeMap, HashMap};
+
+/// Facts known before the first event.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// What is read.
+    pub source: Source,
+    /// The runtime as its log (or the binary) names it.
+    pub runtime: Runtime,
+    /// Whether the runtime can stop several lanes; `None`: told by the events.
+    pub threaded: Option<bool>,
+    /// The process that wrote the log, in the recorder's pid namespace.
+    pub program_pid: Option<Pid>,
+    /// Its threads at the start of the recording.
+    pub program_tids: Vec<Tid>,
+    /// Thread ids as the runtime logs them to those of the recorder; an id
+    /// that is not in the map stands for itself.
+    pub tid_map: HashMap<u32, Tid>,
+    /// Control groups that cover the program, leaf first.
+    pub groups: Vec<Group>,
+    /// Processors that the program may use; empty: unknown.
+    pub cpus_allowed: Vec<u16>,
+    /// Processors online; 0: unknown.
+    pub cpus_online: u32,
+    /// The kernel side; `None` without a capture.
+    pub kernel: Option<Kernel>,
+    /// How the log's clock was joined.
+    pub clock: ClockMap,
+    /// First moment of the recording, if known (else the first runtime event).
+    pub started: Option<Time>,
+    /// Last moment of the recording, if known (else the last runtime event).
+    pub ended: Option<Time>,
+    /// Configured generations of the heap.
+    pub generations: Option<u16>,
+    /// Configured allocation area per lane, bytes.
+    pub nursery_bytes: Option<u64>,
+    /// Losses known before the first event.
+    pub losses: Vec<Loss>,
+    /// What the recorder used.
+    pub own_cost: Option<OwnCost>,
+}
+
+impl Default for Context {
+    fn default() -> Self {
+        Context {
+            source: Source::default(),
+            runtime: Runtime::default(),
+            threaded: None,
+            program_pid: None,
+            program_tids: Vec::new(),
+            tid_map: HashMap::new(),
+            groups: Vec::new(),
+            cpus_allowed: Vec::new(),
+            cpus_online: 0,
+            kernel: None,
+            clock: ClockMap::LOG_OWN,
+            started: None,
+            ended: None,
+            generations: None,
+            nursery_bytes: None,
+            losses: Vec::new(),
+            own_cost: None,
+        }
+    }
+}
+
+impl Context {
+    /// CPUs that the program can really use: the smaller of its affinity and
+    /// its smallest quota; `None` where neither is known.
+    pub fn cpus_available(&self) -> Option<f64> {
+        let allowed = match self.cpus_allowed.len() {
+            0 => (self.cpus_online > 0).then_some(f64::from(self.cpus_online)),
+            count => Some(count as f64),
+        };
+        match (allowed, self.quota_cpus()) {
+            (Some(a), Some(q)) => Some(a.min(q)),
+            (a, q) => a.or(q),
+        }
+    }
+
+    /// The smallest quota over the program, in CPUs.
+    pub fn quota_cpus(&self) -> Option<f64> {
+        self.groups.iter().filter_map(|group| group.quota_cpus).min_by(f64::total_cmp)
+    }
+
+    /// The thread that the runtime calls `tid`, in the recorder's namespace.
+    pub fn host_tid(&self, tid: Tid) -> Tid {
+        self.tid_map.get(&tid.0).copied().unwrap_or(tid)
+    }
+
+    /// Largest error between log and kernel times, nanoseconds. An offset whose
+    /// error is not stated is taken to be as good as a microsecond stamp.
+    pub fn clock_error_ns(&self) -> u64 {
+        self.clock.error_ns.unwrap_or(1_000)
+    }
+}
+
+/// Facts known only after the last event.
+#[derive(Clone, Debug, Default)]
+pub struct Tail {
+    /// Losses met while reading.
+    pub losses: Vec<Loss>,
+    /// Time in which each lane ran green threads, by lane, nanoseconds, where
+    /// the decoder counted it.
+    pub green_run_ns: Option<BTreeMap<u16, u64>>,
+    /// What was read, final counts; `None` keeps the context's.
+    pub source: Option<Source>,
+    /// The runtime as the log named it; `None` keeps the context's.
+    pub runtime: Option<Runtime>,
+}
+
+/// Whether a loss makes a pause in `[from, to]` partial: bytes of the log that
+/// were not read. A cut or an unwritten end without a time is behind the last
+/// event, where it can only touch pauses that never end.
+pub fn loss_of_log(loss: &Loss, from: Time, to: Time) -> bool {
+    match loss.kind {
+        LossKind::Damaged | LossKind::MixedProcesses => loss.touches(from, to),
+        LossKind::Truncated | LossKind::Unwritten | LossKind::OutOfOrder => {
+            (loss.from.is_some() || loss.to.is_some()) && loss.touches(from, to)
+        }
+        LossKind::KernelRecords
+        | LossKind::UnknownRecord
+        | LossKind::RecorderLate
+        | LossKind::DiskFull
+        | LossKind::SourceMissing => false,
+    }
+}
+
+/// Whether a loss voids the causes in `[from, to]`: kernel records dropped.
+pub fn loss_of_kernel(loss: &Loss, from: Time, to: Time) -> bool {
+    loss.kind == LossKind::KernelRecords && loss.touches(from, to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn loss(kind: LossKind, span: Option<(u64, u64)>) -> Loss {
+        Loss {
+            source: "x".into(),
+            kind,
+            count: 1,
+            from: span.map(|s| Time(s.0)),
+            to: span.map(|s| Time(s.1)),
+            note: String::new(),
+        }
+    }
+
+    #[test]
+    fn only_losses_of_the_log_make_pauses_partial() {
+        let (from, to) = (Time(10), Time(20));
+        assert!(loss_of_log(&loss(LossKind::Damaged, Some((15, 16))), from, to));
+        assert!(!loss_of_log(&loss(LossKind::Damaged, Some((21, 30))), from, to));
+        assert!(!loss_of_log(&loss(LossKind::Truncated, None), from, to));
+        assert!(!loss_of_log(&loss(LossKind::KernelRecords, Some((15, 16))), from, to));
+        assert!(loss_of_kernel(&loss(LossKind::KernelRecords, Some((15, 16))), from, to));
+    }
+
+    #[test]
+    fn the_smaller_of_affinity_and_quota_is_available() {
+        let mut context = Context { cpus_allowed: vec![0, 1], ..Context::default() };
+        assert_eq!(context.cpus_available(), Some(2.0));
+        context.groups.push(Group {
+            path: "/a".into(),
+            version: 1,
+            quota_cpus: Some(0.5),
+            period_ns: None,
+            quota_path: None,
+            memory_limit_bytes: None,
+        });
+        assert_eq!(context.cpus_available(), Some(0.5));
+    }
+}

@@ -1,0 +1,101 @@
+//! A distribution of durations in bounded memory: quantiles to three digits
+//! (hdrhistogram), count, sum, minimum and maximum exact.
+
+use crate::results::Distribution;
+use hdrhistogram::Histogram;
+
+/// Durations above this (a day) are counted as this in quantiles.
+const HIGHEST_NS: u64 = 86_400_000_000_000;
+
+/// The distribution as it grows.
+#[derive(Default)]
+pub struct Dist {
+    histogram: Option<Histogram<u64>>,
+    count: u64,
+    sum: u64,
+    min: Option<u64>,
+    max: Option<u64>,
+}
+
+impl Dist {
+    /// Adds one duration, nanoseconds.
+    pub fn add(&mut self, ns: u64) {
+        self.count += 1;
+        self.sum = self.sum.saturating_add(ns);
+        self.min = Some(self.min.map_or(ns, |min| min.min(ns)));
+        self.max = Some(self.max.map_or(ns, |max| max.max(ns)));
+        if self.histogram.is_none() {
+            self.histogram = Histogram::new(3).ok();
+        }
+        if let Some(histogram) = &mut self.histogram {
+            histogram.auto(true);
+            // Cannot fail: the value is bounded and the histogram grows.
+            let _ = histogram.record(ns.min(HIGHEST_NS));
+        }
+    }
+
+    /// The values of a report. Quantiles stay within the exact extremes.
+    pub fn values(&self) -> Distribution {
+        let quantile = |q: f64| {
+            let value = self.histogram.as_ref()?.value_at_quantile(q);
+            Some(value.clamp(self.min?, self.max?))
+        };
+        Distribution {
+            count: self.count,
+            sum: self.sum,
+            mean: (self.count > 0).then(|| self.sum as f64 / self.count as f64),
+            min: self.min,
+            p50: quantile(0.5),
+            p90: quantile(0.9),
+            p99: quantile(0.99),
+            p999: quantile(0.999),
+            max: self.max,
+        }
+    }
+
+    /// Powers of two: upper bound in nanoseconds and count, without empty ends.
+    pub fn columns(&self) -> Vec<(u64, u64)> {
+        let Some(histogram) = &self.histogram else { return Vec::new() };
+        let mut columns = vec![0u64; 64];
+        for value in histogram.iter_recorded() {
+            let exponent = value.value_iterated_to().max(1).ilog2() as usize;
+            if let Some(column) = columns.get_mut(exponent) {
+                *column += value.count_at_value();
+            }
+        }
+        let first = columns.iter().position(|count| *count > 0).unwrap_or(0);
+        let last = columns.iter().rposition(|count| *count > 0).unwrap_or(0);
+        let bound = |exponent: usize| 2u64.checked_pow(exponent as u32 + 1).unwrap_or(u64::MAX);
+        columns.iter().enumerate().take(last + 1).skip(first).map(|(at, count)| (bound(at), *count)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_and_ends_are_exact_and_quantiles_close() {
+        let mut dist = Dist::default();
+        (1..=100_000u64).for_each(|ns| dist.add(ns * 1_000 + 7));
+        let values = dist.values();
+        assert_eq!((values.min, values.max), (Some(1_007), Some(100_000_007)));
+        assert_eq!(values.sum, (1..=100_000u64).map(|ns| ns * 1_000 + 7).sum::<u64>());
+        let p99 = values.p99.unwrap() as f64;
+        assert!((p99 / 99_000_007.0 - 1.0).abs() < 0.001, "{p99}");
+        assert_eq!(dist.columns().iter().map(|column| column.1).sum::<u64>(), 100_000);
+    }
+
+    #[test]
+    fn nothing_is_null_not_zero() {
+        let values = Dist::default().values();
+        assert_eq!((values.count, values.p50, values.min, values.mean), (0, None, None, None));
+    }
+
+    #[test]
+    fn any_value_is_taken() {
+        let mut dist = Dist::default();
+        [0, 1, u64::MAX, u64::MAX].iter().for_each(|ns| dist.add(*ns));
+        assert_eq!(dist.values().max, Some(u64::MAX));
+    }
+}

@@ -1,0 +1,158 @@
+//! Diagnosis rules: one file each, each with three voices. `check` looks at the
+//! sums and says yes or no, with cost, evidence and remedies; `summary` is the
+//! sentence of the report; `instance` is a sentence for one pause.
+//!
+//! Owns the rules' shape, order and thresholds in common. Refuses to count a
+//! moment for two causes: the holders of a CPU are exclusive by construction
+//! (see `blame`), with a quota before a neighbour.
+
+mod cpu_throttled;
+mod oversubscribed;
+mod preempted;
+
+use crate::context::Context;
+use crate::held::Held;
+use crate::pauses::summary::Summary;
+use crate::results::BlamedPause;
+use crate::samples::QuotaTotal;
+use rtscope_model::{Cause, Confidence, Evidence, Finding, GroupId, Names, Remedy, Severity, Time};
+
+/// Cost below which nothing is reported, whatever its share: a person does not
+/// feel it, and a recording of a second would report a single scheduling slice.
+const COST_MIN_NS: u64 = 10_000_000;
+
+/// What rules look at.
+pub(crate) struct Facts<'a> {
+    pub context: &'a Context,
+    pub names: &'a Names,
+    pub span_ns: u64,
+    pub started: Time,
+    pub end: Time,
+    /// Lanes switched on at the end.
+    pub lanes: usize,
+    pub summary: &'a Summary,
+    /// What held the program off its CPUs; `None` without usable kernel events.
+    pub held: Option<&'a Held>,
+    /// Counters of quotas over the whole recording.
+    pub quotas: Vec<(GroupId, QuotaTotal)>,
+}
+
+impl Facts<'_> {
+    fn share(&self, ns: u64) -> f64 {
+        if self.span_ns > 0 { (ns as f64 / self.span_ns as f64).min(1.0) } else { 0.0 }
+    }
+
+    /// Pause time waited for because of `cause`.
+    fn paused_ns(&self, cause: Cause) -> u64 {
+        self.summary.cause_total(cause).map_or(0, |total| total.ns)
+    }
+}
+
+/// A rule's yes.
+pub(crate) struct Verdict {
+    pub confidence: Confidence,
+    /// Wall-clock time, nanoseconds.
+    pub cost_ns: u64,
+    pub evidence: Vec<Evidence>,
+    pub remedies: Vec<Remedy>,
+}
+
+/// One diagnosis.
+pub(crate) trait Rule {
+    /// Its stable name.
+    fn id(&self) -> &'static str;
+    /// Whether it holds, over the whole recording.
+    fn check(&self, facts: &Facts<'_>) -> Option<Verdict>;
+    /// The claim.
+    fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String;
+    /// The sentence for one pause in which it showed; `None` where it did not.
+    fn instance(&self, blamed: &BlamedPause, names: &Names) -> Option<String>;
+}
+
+const RULES: [&dyn Rule; 3] = [&cpu_throttled::CpuThrottled, &preempted::Preempted, &oversubscribed::Oversubscribed];
+
+/// Every finding, most costly first; empty: nothing found.
+pub(crate) fn run(facts: &Facts<'_>) -> Vec<Finding> {
+    let finding = |rule: &&dyn Rule| {
+        let verdict = rule.check(facts).filter(|verdict| verdict.cost_ns >= COST_MIN_NS)?;
+        let share = facts.share(verdict.cost_ns);
+        Some(Finding {
+            id: rule.id().to_owned(),
+            severity: severity(share),
+            confidence: verdict.confidence,
+            claim: rule.summary(facts, &verdict),
+            cost_ns: verdict.cost_ns,
+            share,
+            evidence: verdict.evidence,
+            remedies: verdict.remedies,
+        })
+    };
+    let mut findings: Vec<Finding> = RULES.iter().filter_map(finding).collect();
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.cost_ns));
+    findings
+}
+
+/// What one pause waited for, in a sentence; `None` where no rule knows it.
+pub fn explain(blamed: &BlamedPause, names: &Names) -> Option<String> {
+    RULES.iter().find_map(|rule| rule.instance(blamed, names))
+}
+
+/// A quarter of the wall clock dominates; a twentieth is felt.
+fn severity(share: f64) -> Severity {
+    match share {
+        share if share >= 0.25 => Severity::Severe,
+        share if share >= 0.05 => Severity::Warning,
+        _ => Severity::Note,
+    }
+}
+
+/// Nanoseconds as a person reads them: "2.01 s", "347 ms", "16 us".
+pub fn duration(ns: u64) -> String {
+    let digits = |value: f64| match value {
+        value if value >= 100.0 => format!("{value:.0}"),
+        value if value >= 10.0 => format!("{value:.1}"),
+        value => format!("{value:.2}"),
+    };
+    match ns {
+        // What would round up to a thousand of the smaller unit is one of the larger.
+        999_500_000.. => format!("{} s", digits(ns as f64 / 1e9)),
+        999_500.. => format!("{} ms", digits(ns as f64 / 1e6)),
+        1_000.. => format!("{} us", digits(ns as f64 / 1e3)),
+        _ => format!("{ns} ns"),
+    }
+}
+
+/// A share as a person reads it: "67 %", "3.4 %".
+pub fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent >= 9.95 { format!("{percent:.0} %") } else { format!("{percent:.1} %") }
+}
+
+/// A number of CPUs without needless digits: "2", "0.5".
+fn cpus(count: f64) -> String {
+    let text = format!("{count:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn evidence(text: String, range: Option<(Time, Time)>) -> Evidence {
+    Evidence { text, from: range.map(|range| range.0), to: range.map(|range| range.1) }
+}
+
+/// The evidence of one cause's longest piece in a pause.
+fn longest(facts: &Facts<'_>, cause: Cause, what: &str) -> Option<Evidence> {
+    let total = facts.summary.cause_total(cause)?;
+    let piece = total.longest;
+    let lane = piece.lane.map_or(String::new(), |lane| format!(" for lane {lane}"));
+    let text = format!(
+        "Pauses waited {}{} {} times; the longest such wait took {}{lane}.",
+        duration(total.ns),
+        what,
+        total.count,
+        duration(piece.ns())
+    );
+    Some(evidence(text, Some((piece.from, piece.to))))
+}
+
+#[cfg(test)]
+#[path = "findings_tests.rs"]
+mod tests;

@@ -1,0 +1,124 @@
+//! `preempted`: other processes ran on the CPUs while the program had work.
+//!
+//! Cost: wall-clock time in which at least one thread of the program wanted a
+//! CPU on which a thread of another process ran, and no quota explains it; each
+//! moment once. Every machine has some of this (the kernel's own threads, a
+//! shell); a twentieth of the wall clock is more than housekeeping takes. Only
+//! kernel events that name who ran can show it.
+
+use super::{Facts, Rule, Verdict, duration, evidence, longest, percent};
+use crate::held::{Held, Part};
+use crate::results::BlamedPause;
+use rtscope_model::{Cause, CausePiece, Confidence, NameId, Names, Remedy, Tid};
+
+const SHARE_MIN: f64 = 0.05;
+/// Names told in the claim and the evidence.
+const NAMED_MAX: usize = 3;
+
+pub(super) struct Preempted;
+
+impl Rule for Preempted {
+    fn id(&self) -> &'static str {
+        "preempted"
+    }
+
+    fn check(&self, facts: &Facts<'_>) -> Option<Verdict> {
+        let held = facts.held?;
+        let cost_ns = held.foreign.ns();
+        if facts.share(cost_ns) < SHARE_MIN {
+            return None;
+        }
+        let mut seen: Vec<_> = takers(held)
+            .into_iter()
+            .take(NAMED_MAX)
+            .map(|(name, part, tid)| {
+                let text = format!(
+                    "{} (thread {tid}) ran during {} of it, in {} pieces.",
+                    called(facts.names, name),
+                    duration(part.ns()),
+                    part.count
+                );
+                evidence(text, part.longest)
+            })
+            .collect();
+        seen.extend(longest(facts, Cause::Preempted, " behind other processes"));
+        let inside = held.foreign.in_pauses_ns();
+        seen.push(evidence(
+            format!(
+                "{} of it lay inside pauses, {} outside, where it delays the program's own work.",
+                duration(inside),
+                duration(cost_ns.saturating_sub(inside))
+            ),
+            held.foreign.longest,
+        ));
+        Some(Verdict { confidence: Confidence::High, cost_ns, evidence: seen, remedies: remedies(facts, held) })
+    }
+
+    fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
+        let named: Vec<String> = facts.held.map_or_else(Vec::new, |held| {
+            // Who took less than a tenth of the worst is left to the evidence.
+            let all = takers(held);
+            let worst = all.first().map_or(0, |taker| taker.1.ns());
+            let big = all.iter().take(NAMED_MAX).filter(|taker| taker.1.ns().saturating_mul(10) >= worst);
+            big.map(|taker| called(facts.names, taker.0).to_owned()).collect()
+        });
+        format!(
+            "{} ran on the program's CPUs while it had work there, for {} of {} ({}).",
+            if named.is_empty() { "Other processes".to_owned() } else { named.join(", ") },
+            duration(verdict.cost_ns),
+            duration(facts.span_ns),
+            percent(facts.share(verdict.cost_ns))
+        )
+    }
+
+    fn instance(&self, blamed: &BlamedPause, names: &Names) -> Option<String> {
+        let taken = |piece: &&CausePiece| matches!(piece.cause, Cause::Preempted | Cause::WakeLatency) && piece.who.is_some();
+        let pieces = blamed.causes.iter().filter(taken);
+        let ns: u64 = pieces.clone().map(CausePiece::ns).sum();
+        let longest = pieces.max_by_key(|piece| piece.ns())?;
+        let lane = longest.lane.map_or(String::new(), |lane| format!(" for lane {lane}"));
+        let pid = longest.who_pid.map_or(String::new(), |pid| format!(" (pid {pid})"));
+        let who = called(names, longest.who.unwrap_or_default());
+        Some(format!("The world waited {}{lane} while {who}{pid} ran on its CPU.", duration(ns)))
+    }
+}
+
+/// Who ran instead, worst first.
+fn takers(held: &Held) -> Vec<(NameId, &Part, Tid)> {
+    let mut takers: Vec<_> = held.by_name.iter().map(|(name, (part, tid))| (*name, part, *tid)).collect();
+    takers.sort_by_key(|taker| std::cmp::Reverse(taker.1.ns()));
+    takers
+}
+
+fn called(names: &Names, name: NameId) -> &str {
+    match names.get(name) {
+        "" => "another process",
+        name => name,
+    }
+}
+
+fn remedies(facts: &Facts<'_>, held: &Held) -> Vec<Remedy> {
+    let who = takers(held).first().map_or("the other process", |taker| called(facts.names, taker.0));
+    let verify = format!("Record again: {who} no longer shows in the evidence and the time to stop falls.");
+    let mut remedies = vec![Remedy {
+        text: format!("Keep {who} off the program's CPUs: another machine, a cpuset of its own, or a lower weight."),
+        flag: Some("systemd-run --scope -p AllowedCPUs=LIST PROGRAM".into()),
+        verify: verify.clone(),
+    }];
+    if facts.lanes > 1 {
+        let fewer = facts.lanes - 1;
+        remedies.push(Remedy {
+            text: "If it must stay, leave it a CPU: a collection waits for every capability, so one CPU shared with another \
+                   process slows down all of them."
+                .into(),
+            flag: Some(format!("+RTS -N{fewer}")),
+            verify: verify.clone(),
+        });
+        remedies.push(Remedy {
+            text: "Or collect with one thread, so that a collection needs no CPU that is taken.".into(),
+            flag: Some("+RTS -qg".into()),
+            verify,
+        });
+    }
+    remedies
+}

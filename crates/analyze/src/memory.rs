@@ -1,0 +1,172 @@
+//! Memory lines: resident set, heap, blocks, live, residency, slop; and how
+//! fast lanes allocate. Five different things, never mixed.
+
+use crate::results::{Level, Memory, MemoryLine};
+use rtscope_model::{Body, Counter, Event, LaneId, Runtime, Sample, Time};
+use std::collections::BTreeMap;
+
+/// Points of one drawn line, at most.
+const POINTS_MAX: usize = 1_024;
+
+/// One line: each value holds until the next.
+#[derive(Default)]
+struct Line {
+    first: Option<Time>,
+    last: Option<(Time, u64)>,
+    max: u64,
+    /// Sum of value times nanoseconds.
+    area: f64,
+    points: Vec<(Time, u64)>,
+    /// Points closer than this are joined, keeping the larger value.
+    step_ns: u64,
+}
+
+impl Line {
+    fn push(&mut self, time: Time, value: u64) {
+        self.first.get_or_insert(time);
+        if let Some((at, held)) = self.last {
+            self.area += held as f64 * time.since(at) as f64;
+        }
+        self.last = Some((time, value));
+        self.max = self.max.max(value);
+        self.draw(time, value);
+    }
+
+    fn draw(&mut self, time: Time, value: u64) {
+        match self.points.last_mut() {
+            Some(point) if time.since(point.0) < self.step_ns => point.1 = point.1.max(value),
+            _ => self.points.push((time, value)),
+        }
+        if self.points.len() > POINTS_MAX {
+            let span = self.points.last().zip(self.points.first()).map_or(0, |(last, first)| last.0.since(first.0));
+            self.step_ns = (self.step_ns * 2).max(span / (POINTS_MAX as u64 / 2)).max(1);
+            for (at, value) in std::mem::take(&mut self.points) {
+                match self.points.last_mut() {
+                    Some(point) if at.since(point.0) < self.step_ns => point.1 = point.1.max(value),
+                    _ => self.points.push((at, value)),
+                }
+            }
+        }
+    }
+
+    fn level(&self, end: Time) -> Option<Level> {
+        let (at, last) = self.last?;
+        let span = end.since(self.first?).max(at.since(self.first?));
+        let area = self.area + last as f64 * end.since(at) as f64;
+        let mean = if span > 0 { area / span as f64 } else { last as f64 };
+        Some(Level { max: self.max, last, mean })
+    }
+}
+
+/// The fold.
+#[derive(Default)]
+pub struct Lines {
+    rss: Line,
+    heap: Line,
+    blocks: Line,
+    live: Line,
+    residency: Line,
+    slop: Line,
+    allocated: BTreeMap<LaneId, u64>,
+}
+
+impl Lines {
+    /// Takes one event.
+    pub fn push(&mut self, event: &Event) {
+        let (counter, value) = match event.body {
+            Body::Runtime(Runtime::Count(counter, value)) => (counter, value),
+            Body::Sample(Sample::Rss { bytes }) => return self.rss.push(event.time, bytes),
+            _ => return,
+        };
+        match counter {
+            Counter::HeapBytes => self.heap.push(event.time, value),
+            Counter::BlocksBytes => self.blocks.push(event.time, value),
+            Counter::SlopBytes => self.slop.push(event.time, value),
+            Counter::LiveBytes => {
+                self.live.push(event.time, value);
+                let largest = self.live.max;
+                self.residency.push(event.time, largest);
+            }
+            Counter::AllocatedBytes => {
+                let bytes = self.allocated.entry(event.lane).or_default();
+                *bytes = value.max(*bytes);
+            }
+            _ => {}
+        }
+    }
+
+    /// The levels at the end.
+    pub fn levels(&self, end: Time) -> Memory {
+        Memory {
+            rss_bytes: self.rss.level(end),
+            heap_bytes: self.heap.level(end),
+            blocks_bytes: self.blocks.level(end),
+            live_bytes: self.live.level(end),
+            residency_bytes: self.residency.level(end),
+            slop_bytes: self.slop.level(end),
+        }
+    }
+
+    /// Bytes allocated per second over `span_ns`.
+    pub fn allocation_per_second(&self, span_ns: u64) -> Option<f64> {
+        let bytes: u64 = self.allocated.values().fold(0, |sum, bytes| sum.saturating_add(*bytes));
+        (!self.allocated.is_empty() && span_ns > 0).then(|| bytes as f64 / (span_ns as f64 / 1e9))
+    }
+
+    /// The lines that were seen, thinned.
+    pub fn drawn(&self) -> Vec<MemoryLine> {
+        let lines = [("rss", &self.rss), ("heap", &self.heap), ("blocks", &self.blocks), ("live", &self.live)];
+        let seen = lines.into_iter().filter(|(_, line)| !line.points.is_empty());
+        seen.map(|(name, line)| MemoryLine { name, points: line.points.clone() }).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(at: u64, lane: u16, counter: Counter, value: u64) -> Event {
+        Event { time: Time(at), lane: LaneId(lane), body: Body::Runtime(Runtime::Count(counter, value)) }
+    }
+
+    #[test]
+    fn a_value_holds_until_the_next() {
+        let mut lines = Lines::default();
+        lines.push(&count(0, 0, Counter::HeapBytes, 10));
+        lines.push(&count(30, 0, Counter::HeapBytes, 50));
+        let heap = lines.levels(Time(40)).heap_bytes.unwrap();
+        assert_eq!((heap.max, heap.last, heap.mean), (50, 50, (300.0 + 500.0) / 40.0));
+        assert_eq!(lines.levels(Time(40)).rss_bytes, None);
+    }
+
+    #[test]
+    fn residency_is_the_largest_live_so_far() {
+        let mut lines = Lines::default();
+        [5, 9, 3].iter().enumerate().for_each(|(at, live)| lines.push(&count(at as u64, 0, Counter::LiveBytes, *live)));
+        let memory = lines.levels(Time(3));
+        assert_eq!(memory.live_bytes.unwrap().last, 3);
+        assert_eq!(memory.residency_bytes.unwrap().last, 9);
+    }
+
+    #[test]
+    fn allocation_is_summed_over_lanes_from_cumulative_counters() {
+        let mut lines = Lines::default();
+        for (lane, bytes) in [(0, 100), (1, 50), (0, 300), (1, 200)] {
+            lines.push(&count(1, lane, Counter::AllocatedBytes, bytes));
+        }
+        assert_eq!(lines.allocation_per_second(500_000_000), Some(1000.0));
+        assert_eq!(Lines::default().allocation_per_second(1), None);
+    }
+
+    #[test]
+    fn a_drawn_line_is_thinned_and_keeps_its_peak() {
+        let mut lines = Lines::default();
+        for at in 0..100_000 {
+            lines.push(&count(at * 1_000, 0, Counter::HeapBytes, if at == 77_777 { 999 } else { 5 }));
+        }
+        let drawn = lines.drawn();
+        let points = &drawn.first().unwrap().points;
+        assert!(points.len() <= POINTS_MAX && points.len() > POINTS_MAX / 8, "{}", points.len());
+        assert!(points.iter().any(|point| point.1 == 999));
+    }
+}

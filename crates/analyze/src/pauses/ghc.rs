@@ -1,0 +1,499 @@
+//! Recognises GHC's stop-the-world collections. Owns the order in which GHC
+//! posts them (checked against logs of 9.0.2; the same by source up to 9.10):
+//!
+//! ```text
+//! leader    StopRequested … CollectBegin Work… CollectEnd GlobalSync figures
+//! follower            CollectBegin       Work…              CollectEnd
+//! ```
+//!
+//! A follower's `CollectBegin` is its arrival, the leader's means that all have
+//! stopped. With a sequential collection, and for lanes that the runtime keeps
+//! out of it, nothing is posted. The non-threaded runtime posts no request. A
+//! follower may leave so late that the next request is older than its
+//! `CollectEnd`: the pause then ends at that request, so that no moment is
+//! counted for two pauses. Refuses to know threads and causes.
+
+use super::{LaneMarks, Recognised};
+use rtscope_model::{
+    Body, Counter, Event, GreenThread, LaneId, LanePause, Loss, LossKind, Pause, PauseKind, PauseMode, PauseQuality,
+    ReleaseBasis, Runtime, StopReason, Time,
+};
+use std::collections::BTreeMap;
+
+/// Marks kept per lane and pause: votes do not get better with more.
+const MARKS_MAX: usize = 32;
+
+/// What the recogniser knows of a lane between pauses.
+#[derive(Default)]
+struct Lane {
+    off: bool,
+    /// Last green thread, when it stopped (`None`: it runs) and whether it
+    /// would have gone on.
+    green: Option<(GreenThread, Option<Time>, bool)>,
+}
+
+/// One lane's part in an open pause.
+#[derive(Default)]
+struct Part {
+    begun: Option<Time>,
+    ended: Option<Time>,
+    working: Option<Time>,
+    work_begin: Option<Time>,
+    work_end: Option<Time>,
+    work_ns: u64,
+    marks: Vec<Time>,
+    /// The lane had a thread to go back to.
+    busy: Option<GreenThread>,
+    stopped_green: Option<Time>,
+    ran: Option<Time>,
+}
+
+impl Part {
+    fn mark(&mut self, time: Time) {
+        if self.marks.len() < MARKS_MAX {
+            self.marks.push(time);
+        }
+    }
+
+    fn pause_work(&mut self, time: Time) {
+        if let Some(since) = self.working.take() {
+            self.work_ns += time.since(since);
+            self.work_end = Some(time);
+        }
+    }
+}
+
+struct Open {
+    id: Option<u64>,
+    mode: PauseMode,
+    leader: Option<LaneId>,
+    requested: Option<Time>,
+    stopped: Option<Time>,
+    collected: Option<Time>,
+    /// The next request: nothing of this pause lies behind it.
+    cap: Option<Time>,
+    parts: BTreeMap<LaneId, Part>,
+    generation: Option<u16>,
+    copied_bytes: Option<u64>,
+    gc_threads: Option<u32>,
+    doubtful: bool,
+}
+
+impl Open {
+    fn new(mode: PauseMode, leader: Option<LaneId>, requested: Option<Time>) -> Self {
+        Open {
+            id: None,
+            mode,
+            leader,
+            requested,
+            stopped: None,
+            collected: None,
+            cap: None,
+            parts: BTreeMap::new(),
+            generation: None,
+            copied_bytes: None,
+            gc_threads: None,
+            doubtful: false,
+        }
+    }
+
+    fn begin(&self) -> Option<Time> {
+        self.requested.or(self.stopped).or_else(|| self.parts.values().filter_map(|p| p.begun).min())
+    }
+
+    /// A lane that began and has not ended.
+    fn inside(&self, lane: LaneId) -> bool {
+        self.parts.get(&lane).is_some_and(|part| part.begun.is_some() && part.ended.is_none())
+    }
+
+    fn all_left(&self) -> bool {
+        self.generation.is_some()
+            && self.parts.values().all(|part| {
+                (part.begun.is_none() || part.ended.is_some()) && (part.busy.is_none() || part.ran.is_some())
+            })
+    }
+}
+
+/// The recogniser.
+pub struct Recogniser {
+    threaded: Option<bool>,
+    generations: Option<u16>,
+    lanes: BTreeMap<LaneId, Lane>,
+    /// Asked for or collecting.
+    open: Option<Open>,
+    /// Collected; some lanes may not be back.
+    closing: Option<Open>,
+    /// A concurrent collector's stop.
+    sync: Option<(u64, Time)>,
+    next_id: u64,
+    dropped: u64,
+    dropped_span: Option<(Time, Time)>,
+}
+
+impl Recogniser {
+    /// A recogniser; `threaded` and `generations` where known.
+    pub fn new(threaded: Option<bool>, generations: Option<u16>) -> Self {
+        Recogniser {
+            threaded,
+            generations,
+            lanes: BTreeMap::new(),
+            open: None,
+            closing: None,
+            sync: None,
+            next_id: 0,
+            dropped: 0,
+            dropped_span: None,
+        }
+    }
+
+    /// First moment that an unfinished pause can still speak about.
+    pub fn oldest(&self) -> Option<Time> {
+        let open = self.open.as_ref().and_then(Open::begin);
+        let closing = self.closing.as_ref().and_then(Open::begin);
+        let sync = self.sync.map(|(_, from)| from);
+        [open, closing, sync].into_iter().flatten().min()
+    }
+
+    /// Lanes seen and not switched off.
+    pub fn lanes_on(&self) -> usize {
+        self.lanes.values().filter(|lane| !lane.off).count()
+    }
+
+    /// Takes one event; finished pauses are appended to `out`.
+    pub fn push(&mut self, event: &Event, out: &mut Vec<Recognised>) {
+        let Body::Runtime(body) = event.body else { return };
+        let (lane, time) = (event.lane, event.time);
+        if lane.is_some() {
+            self.lanes.entry(lane).or_default();
+        }
+        match body {
+            Runtime::StopRequested { parallel } => self.requested(lane, time, parallel, out),
+            Runtime::CollectBegin => self.begun(lane, time, out),
+            Runtime::CollectEnd => self.ended(lane, time, out),
+            Runtime::WorkBegin | Runtime::WorkIdle | Runtime::WorkEnd => self.work(lane, time, body),
+            Runtime::Count(counter, value) => self.figure(lane, counter, value),
+            Runtime::ThreadRun(green) => self.ran(lane, time, green),
+            Runtime::ThreadStop(green, reason) => {
+                let goes_on = reason == StopReason::Yielded;
+                self.lanes.entry(lane).or_default().green = Some((green, Some(time), goes_on));
+            }
+            Runtime::LaneDisabled | Runtime::LaneDeleted => self.lanes.entry(lane).or_default().off = true,
+            Runtime::LaneCreated | Runtime::LaneEnabled => self.lanes.entry(lane).or_default().off = false,
+            // Posted twice by GHC 9: the first of each counts.
+            Runtime::ConcurrentSyncBegin if self.sync.is_none() => {
+                let id = self.new_id();
+                self.sync = Some((id, time));
+            }
+            Runtime::ConcurrentSyncEnd => {
+                if let Some((id, from)) = self.sync.take() {
+                    out.push(concurrent_sync(id, from, time, PauseQuality::Whole));
+                }
+            }
+            _ => {}
+        }
+        if self.closing.as_ref().is_some_and(Open::all_left) {
+            self.close(out);
+        }
+    }
+
+    /// The stream ended at `end`. Returns the loss of pauses that had only been
+    /// asked for.
+    pub fn finish(&mut self, end: Time, out: &mut Vec<Recognised>) -> Option<Loss> {
+        self.close(out);
+        if let Some((id, from)) = self.sync.take() {
+            out.push(concurrent_sync(id, from, end, PauseQuality::Partial));
+        }
+        if let Some(mut open) = self.open.take() {
+            open.doubtful = true;
+            if open.stopped.is_some() {
+                open.collected = Some(end);
+                self.closing = Some(open);
+                self.close(out);
+            } else {
+                self.drop_open(&open, end);
+            }
+        }
+        let (from, to) = self.dropped_span?;
+        Some(Loss {
+            source: "eventlog".into(),
+            kind: LossKind::Truncated,
+            count: self.dropped,
+            from: Some(from),
+            to: Some(to),
+            note: format!("{} collections were asked for and never began in the log; they are not counted.", self.dropped),
+        })
+    }
+
+    fn new_id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id - 1
+    }
+
+    fn drop_open(&mut self, open: &Open, until: Time) {
+        self.dropped += 1;
+        let from = open.begin().unwrap_or(until);
+        let span = self.dropped_span.get_or_insert((from, until));
+        span.1 = span.1.max(until);
+    }
+
+    fn requested(&mut self, lane: LaneId, time: Time, parallel: bool, out: &mut Vec<Recognised>) {
+        self.threaded = Some(true);
+        if let Some(open) = self.open.take() {
+            // No end was seen (a gap); what is known of it is kept as partial.
+            self.abandon(open, time, out);
+        }
+        if let Some(closing) = &mut self.closing {
+            closing.cap = Some(time);
+            // Lanes without a run until now were not back: capped here.
+            for part in closing.parts.values_mut() {
+                if part.busy.is_some() && part.ran.is_none() {
+                    part.ran = Some(time);
+                }
+            }
+        }
+        let mode = if parallel { PauseMode::Parallel } else { PauseMode::Sequential };
+        let mut open = Open::new(mode, Some(lane), Some(time));
+        open.parts.entry(lane).or_default().mark(time);
+        self.open = Some(open);
+    }
+
+    fn abandon(&mut self, mut open: Open, time: Time, out: &mut Vec<Recognised>) {
+        if open.stopped.is_none() {
+            self.drop_open(&open, time);
+            return;
+        }
+        self.close(out);
+        open.doubtful = true;
+        open.collected = Some(time);
+        self.closing = Some(open);
+        self.close(out);
+    }
+
+    fn begun(&mut self, lane: LaneId, time: Time, out: &mut Vec<Recognised>) {
+        if self.open.is_none() {
+            // The non-threaded runtime posts no request; for the threaded one
+            // it was lost, and only the figures will tell who led.
+            let lost = self.threaded == Some(true);
+            let mode = if lost { PauseMode::Parallel } else { PauseMode::NonThreaded };
+            let mut open = Open::new(mode, (!lost).then_some(lane), None);
+            open.doubtful = lost;
+            self.open = Some(open);
+        }
+        let Some(open) = &mut self.open else { return };
+        let leads = open.leader == Some(lane);
+        let lost_request = open.leader.is_none();
+        let part = open.parts.entry(lane).or_default();
+        // Twice on one lane, or a second lane where only one can be.
+        if part.begun.is_some() || (open.mode == PauseMode::NonThreaded && !leads) {
+            open.doubtful = true;
+        }
+        part.begun.get_or_insert(time);
+        part.mark(time);
+        if leads || lost_request {
+            // Without a request the last begin is the best bound of `stopped`.
+            open.stopped = Some(open.stopped.map_or(time, |before| before.max(time)));
+            if open.id.is_none() {
+                open.id = Some(self.next_id);
+                self.next_id += 1;
+            }
+        }
+        if leads {
+            // All lanes have stopped, so all have left the pause before.
+            self.close(out);
+        }
+    }
+
+    fn ended(&mut self, lane: LaneId, time: Time, out: &mut Vec<Recognised>) {
+        if let Some(closing) = &mut self.closing
+            && closing.inside(lane)
+            && !self.open.as_ref().is_some_and(|open| open.inside(lane))
+            && let Some(part) = closing.parts.get_mut(&lane)
+        {
+            part.pause_work(time);
+            part.ended = Some(time);
+            part.mark(time);
+            return;
+        }
+        let Some(open) = &mut self.open else { return };
+        let Some(part) = open.parts.get_mut(&lane) else { return };
+        if part.begun.is_none() {
+            return;
+        }
+        part.pause_work(time);
+        part.ended = Some(time);
+        part.mark(time);
+        let ends = match open.leader {
+            Some(leader) => leader == lane,
+            None => open.parts.values().all(|part| part.ended.is_some()),
+        };
+        if ends && open.stopped.is_some() {
+            self.collected(time, out);
+        }
+    }
+
+    fn collected(&mut self, time: Time, out: &mut Vec<Recognised>) {
+        let Some(mut open) = self.open.take() else { return };
+        self.close(out);
+        open.collected = Some(time);
+        for (id, lane) in &self.lanes {
+            if lane.off {
+                continue;
+            }
+            let part = open.parts.entry(*id).or_default();
+            if let Some((green, stopped, goes_on)) = lane.green {
+                part.busy = (goes_on || stopped.is_none()).then_some(green);
+                part.stopped_green = stopped;
+            }
+        }
+        self.closing = Some(open);
+    }
+
+    fn work(&mut self, lane: LaneId, time: Time, body: Runtime) {
+        let Some(open) = &mut self.open else { return };
+        let Some(part) = open.parts.get_mut(&lane) else { return };
+        part.mark(time);
+        if body == Runtime::WorkBegin {
+            part.working.get_or_insert(time);
+            part.work_begin.get_or_insert(time);
+        } else {
+            part.pause_work(time);
+        }
+    }
+
+    /// Figures follow the leader's end; where the order is disturbed they may
+    /// come just before it.
+    fn figure(&mut self, lane: LaneId, counter: Counter, value: u64) {
+        let collecting = self.open.as_mut().filter(|open| open.stopped.is_some());
+        let waiting = self.closing.as_mut().filter(|closing| closing.leader.is_none_or(|leader| leader == lane));
+        let Some(pause) = waiting.or(collecting) else { return };
+        match counter {
+            Counter::Generation if pause.generation.is_none() => {
+                pause.generation = Some(value.min(u64::from(u16::MAX)) as u16);
+                if pause.leader.is_none() {
+                    pause.leader = Some(lane);
+                    pause.stopped = pause.parts.get(&lane).and_then(|part| part.begun).or(pause.stopped);
+                }
+            }
+            Counter::CopiedBytes => pause.copied_bytes = Some(value),
+            Counter::GcThreads => pause.gc_threads = Some(value.min(u64::from(u32::MAX)) as u32),
+            Counter::Generations => self.generations = Some(value.min(u64::from(u16::MAX)) as u16),
+            _ => {}
+        }
+    }
+
+    fn ran(&mut self, lane: LaneId, time: Time, green: GreenThread) {
+        if let Some(closing) = &mut self.closing {
+            for (id, part) in &mut closing.parts {
+                if *id == lane {
+                    part.ran.get_or_insert(time);
+                } else if part.busy == Some(green) && part.ran.is_none() {
+                    // Its thread moved to another lane: nothing to go back to.
+                    part.busy = None;
+                }
+            }
+        }
+        self.lanes.entry(lane).or_default().green = Some((green, None, true));
+    }
+
+    /// Hands over the closing pause.
+    fn close(&mut self, out: &mut Vec<Recognised>) {
+        let Some(open) = self.closing.take() else { return };
+        let (Some(stopped), Some(collected)) = (open.stopped, open.collected) else { return };
+        let id = open.id.unwrap_or(self.next_id);
+        let pause = self.pause(&open, id, stopped, collected);
+        let marks = open.parts.into_iter().map(|(lane, part)| LaneMarks {
+            lane,
+            collection: part.marks,
+            stopped_green: part.stopped_green,
+            ran_green: part.ran.filter(|_| part.busy.is_some()),
+        });
+        out.push(Recognised { pause, marks: marks.collect() });
+    }
+
+    fn pause(&self, open: &Open, id: u64, stopped: Time, collected: Time) -> Pause {
+        let collected = collected.max(stopped);
+        let cap = open.cap.unwrap_or(Time(u64::MAX)).max(collected);
+        let mut released = (collected, ReleaseBasis::LowerBound);
+        let mut lanes = Vec::with_capacity(open.parts.len());
+        let mut unfinished = false;
+        for (lane, part) in &open.parts {
+            let back = part.busy.and(part.ran);
+            let left = back.or(part.ended).map(|left| left.min(cap));
+            unfinished |= part.begun.is_some() && part.ended.is_none();
+            if let Some(left) = left {
+                let basis = if back.is_some() { ReleaseBasis::BackAtWork } else { ReleaseBasis::LowerBound };
+                if left > released.0 || (left == released.0 && basis == ReleaseBasis::BackAtWork) {
+                    released = (left, basis);
+                }
+            }
+            lanes.push(LanePause {
+                lane: *lane,
+                tid: None,
+                arrived: part.begun.filter(|_| open.leader != Some(*lane)),
+                work_begin: part.work_begin,
+                work_end: part.work_end,
+                work_ns: part.work_ns,
+                left,
+            });
+        }
+        let oldest = self.generations.map(|count| count.saturating_sub(1));
+        let kind = match (open.generation, oldest) {
+            (Some(generation), Some(oldest)) if generation >= oldest => PauseKind::Major,
+            (Some(_), Some(_)) | (Some(0), None) => PauseKind::Minor,
+            (Some(1), None) => PauseKind::Major,
+            _ => PauseKind::Unknown,
+        };
+        let whole = !open.doubtful && !unfinished;
+        Pause {
+            id,
+            kind,
+            mode: open.mode,
+            generation: open.generation,
+            leader: open.leader,
+            requested: open.requested.map(|requested| requested.min(stopped)),
+            stopped,
+            collected,
+            released: released.0,
+            release_basis: released.1,
+            straggler: straggler(open),
+            lanes,
+            copied_bytes: open.copied_bytes,
+            gc_threads: open.gc_threads,
+            quality: if whole { PauseQuality::Whole } else { PauseQuality::Partial },
+        }
+    }
+}
+
+/// The follower that arrived last.
+fn straggler(open: &Open) -> Option<LaneId> {
+    let followers = open.parts.iter().filter(|(lane, _)| open.leader != Some(**lane));
+    followers.filter_map(|(lane, part)| Some((part.begun?, *lane))).max().map(|(_, lane)| lane)
+}
+
+/// The stop of a concurrent collector. GHC posts only its two ends: when the
+/// last lane had stopped in between is not logged, so time to stop is unknown.
+fn concurrent_sync(id: u64, from: Time, to: Time, quality: PauseQuality) -> Recognised {
+    let to = to.max(from);
+    let pause = Pause {
+        id,
+        kind: PauseKind::ConcurrentSync,
+        mode: PauseMode::Sequential,
+        generation: None,
+        leader: None,
+        requested: None,
+        stopped: from,
+        collected: to,
+        released: to,
+        release_basis: ReleaseBasis::LowerBound,
+        straggler: None,
+        lanes: Vec::new(),
+        copied_bytes: None,
+        gc_threads: None,
+        quality,
+    };
+    Recognised { pause, marks: Vec::new() }
+}
+
+#[cfg(test)]
+#[path = "ghc_tests.rs"]
+mod tests;

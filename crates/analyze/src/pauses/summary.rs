@@ -1,0 +1,209 @@
+//! Pauses summed up: distributions, by generation, the union on the wall,
+//! stragglers, causes. Partial pauses are counted and lie in the union; they
+//! stay out of distributions, stragglers and causes.
+
+use crate::dist::Dist;
+use crate::mmu::Utilisation;
+use crate::results::{BlamedPause, CauseSum, Generation, Mmu, Pauses, Straggler};
+use crate::union::Union;
+use rtscope_model::{Cause, CausePiece, Confidence, NameId, Names, PauseQuality, Time};
+use std::collections::BTreeMap;
+
+/// Generations told apart; more is not a GHC heap.
+const GENERATIONS_MAX: usize = 32;
+/// Cause and name pairs told apart.
+const CAUSES_MAX: usize = 1_024;
+
+/// One cause summed up, with its longest piece.
+#[derive(Clone, Debug)]
+pub struct CauseTotal {
+    /// Nanoseconds.
+    pub ns: u64,
+    /// Pieces.
+    pub count: u64,
+    /// The longest.
+    pub longest: CausePiece,
+    /// Lowest confidence among pieces that make up the sum.
+    pub confidence: Confidence,
+}
+
+#[derive(Default)]
+struct OneGeneration {
+    count: u64,
+    collect: Dist,
+    copied_bytes: u64,
+}
+
+/// The fold.
+#[derive(Default)]
+pub struct Summary {
+    count: u64,
+    partial: u64,
+    stop: Dist,
+    collect: Dist,
+    release: Dist,
+    whole: Dist,
+    generations: BTreeMap<u16, OneGeneration>,
+    union: Union,
+    mmu: Utilisation,
+    stragglers: BTreeMap<u16, (u64, u64)>,
+    causes: BTreeMap<(Cause, Option<NameId>), CauseTotal>,
+    waited_ns: u64,
+    collect_sum_ns: u64,
+}
+
+impl Summary {
+    /// The recording starts.
+    pub fn start(&mut self, at: Time) {
+        self.mmu.start(at);
+    }
+
+    /// Adds one pause.
+    pub fn add(&mut self, blamed: &BlamedPause) {
+        let pause = &blamed.pause;
+        self.count += 1;
+        self.collect_sum_ns += pause.collect_ns();
+        if let Some((from, to)) = self.union.add(pause.begin(), pause.released) {
+            self.mmu.add(from, to);
+        }
+        if pause.quality == PauseQuality::Partial {
+            self.partial += 1;
+            return;
+        }
+        if let Some(ns) = pause.time_to_stop_ns() {
+            self.stop.add(ns);
+        }
+        self.collect.add(pause.collect_ns());
+        self.release.add(pause.release_ns());
+        self.whole.add(pause.released.since(pause.begin()));
+        if let Some(number) = pause.generation
+            && (self.generations.len() < GENERATIONS_MAX || self.generations.contains_key(&number))
+        {
+            let generation = self.generations.entry(number).or_default();
+            generation.count += 1;
+            generation.collect.add(pause.collect_ns());
+            generation.copied_bytes = generation.copied_bytes.saturating_add(pause.copied_bytes.unwrap_or(0));
+        }
+        if let (Some(lane), Some(requested)) = (pause.straggler, pause.requested) {
+            let until = pause.lane(lane).and_then(|part| part.arrived).unwrap_or(pause.stopped);
+            let sum = self.stragglers.entry(lane.0).or_default();
+            sum.0 += 1;
+            sum.1 += until.since(requested);
+        }
+        blamed.causes.iter().for_each(|piece| self.cause(piece));
+    }
+
+    fn cause(&mut self, piece: &CausePiece) {
+        self.waited_ns += piece.ns();
+        let mut key = (piece.cause, piece.who);
+        if self.causes.len() >= CAUSES_MAX && !self.causes.contains_key(&key) {
+            key.1 = None;
+        }
+        let total = self.causes.entry(key).or_insert(CauseTotal {
+            ns: 0,
+            count: 0,
+            longest: *piece,
+            confidence: piece.confidence,
+        });
+        total.ns += piece.ns();
+        total.count += 1;
+        total.confidence = total.confidence.min(piece.confidence);
+        if total.longest.ns() < piece.ns() {
+            total.longest = *piece;
+        }
+    }
+
+    /// The kernel's causes turned out not to hold: all become unknown.
+    pub fn void_causes(&mut self) {
+        let causes = std::mem::take(&mut self.causes);
+        for (_, total) in causes {
+            let key = (Cause::Unknown, None);
+            let mut longest = total.longest;
+            (longest.cause, longest.who, longest.confidence) = (Cause::Unknown, None, Confidence::Low);
+            let sum = self.causes.entry(key).or_insert(CauseTotal { ns: 0, count: 0, longest, confidence: Confidence::Low });
+            sum.ns += total.ns;
+            sum.count += total.count;
+        }
+    }
+
+    /// Sum over one cause, all names.
+    pub fn cause_total(&self, cause: Cause) -> Option<CauseTotal> {
+        let of = self.causes.iter().filter(|(key, _)| key.0 == cause).map(|(_, total)| total);
+        of.cloned().reduce(|mut sum, next| {
+            sum.ns += next.ns;
+            sum.count += next.count;
+            sum.confidence = sum.confidence.min(next.confidence);
+            if sum.longest.ns() < next.longest.ns() {
+                sum.longest = next.longest;
+            }
+            sum
+        })
+    }
+
+    /// Sum of collect phases over all pauses, nanoseconds.
+    pub fn collect_sum_ns(&self) -> u64 {
+        self.collect_sum_ns
+    }
+
+    /// Everything that was waited for, nanoseconds.
+    pub fn waited_ns(&self) -> u64 {
+        self.waited_ns
+    }
+
+    /// Pauses so far.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Causes, most costly first.
+    pub fn causes(&self, names: &Names) -> Vec<CauseSum> {
+        let share = |ns: u64| if self.waited_ns > 0 { ns as f64 / self.waited_ns as f64 } else { 0.0 };
+        let sum = |((cause, who), total): (&(Cause, Option<NameId>), &CauseTotal)| CauseSum {
+            cause: *cause,
+            who: who.map(|who| names.get(who).to_owned()),
+            sum_ns: total.ns,
+            share: share(total.ns),
+        };
+        let mut causes: Vec<CauseSum> = self.causes.iter().map(sum).collect();
+        causes.sort_by_key(|cause| std::cmp::Reverse(cause.sum_ns));
+        causes
+    }
+
+    /// Stragglers, worst first.
+    pub fn stragglers(&self) -> Vec<Straggler> {
+        let one = |(lane, (count, sum_ns)): (&u16, &(u64, u64))| Straggler { lane: *lane, count: *count, sum_ns: *sum_ns };
+        let mut stragglers: Vec<Straggler> = self.stragglers.iter().map(one).collect();
+        stragglers.sort_by_key(|straggler| std::cmp::Reverse(straggler.sum_ns));
+        stragglers
+    }
+
+    /// Durations of whole pauses as columns.
+    pub fn histogram(&self) -> Vec<(u64, u64)> {
+        self.whole.columns()
+    }
+
+    /// The sums, and utilisation, at the end of a recording of `span_ns`.
+    pub fn finish(mut self, span_ns: u64, end: Time) -> (Pauses, Vec<Mmu>) {
+        let by_generation = self.generations.iter().map(|(number, generation)| Generation {
+            generation: *number,
+            count: generation.count,
+            collect_ns: generation.collect.values(),
+            copied_bytes: generation.copied_bytes,
+        });
+        let pauses = Pauses {
+            count: self.count,
+            partial: self.partial,
+            per_second: if span_ns > 0 { self.count as f64 / (span_ns as f64 / 1e9) } else { 0.0 },
+            total_ns: self.union.ns(),
+            time_to_stop_ns: self.stop.values(),
+            collect_ns: self.collect.values(),
+            release_ns: self.release.values(),
+            pause_ns: self.whole.values(),
+            by_generation: by_generation.collect(),
+        };
+        while let Some((from, to)) = self.union.finalise() {
+            self.mmu.add(from, to);
+        }
+        (pauses, self.mmu.finish(end))
+    }
+}

@@ -1,0 +1,197 @@
+//! The recorder's counters around an interval: did a quota run out, did the
+//! host take a CPU, was a thread switched out against its will.
+//!
+//! Owns the bracket: the last sample before an interval and the first behind
+//! it. Refuses to say anything about an interval that is not bracketed. Keeps
+//! samples only as far back as open pauses can ask.
+
+use rtscope_model::{Cpu, GroupId, Sample, Tid, Time};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Samples kept per series, at most.
+const SERIES_MAX: usize = 16_384;
+/// Threads followed, at most.
+const THREADS_MAX: usize = 4_096;
+
+/// One counter series.
+#[derive(Default)]
+struct Series<V> {
+    points: VecDeque<(Time, V)>,
+}
+
+impl<V: Copy> Series<V> {
+    fn push(&mut self, time: Time, value: V) {
+        if self.points.len() >= SERIES_MAX {
+            self.points.pop_front();
+        }
+        self.points.push_back((time, value));
+    }
+
+    /// Values of the last sample at or before `from` and the first at or
+    /// after `to`.
+    fn bracket(&self, from: Time, to: Time) -> Option<(V, V)> {
+        let before = self.points.partition_point(|point| point.0 <= from).checked_sub(1)?;
+        let after = self.points.partition_point(|point| point.0 < to);
+        Some((self.points.get(before)?.1, self.points.get(after)?.1))
+    }
+
+    fn prune(&mut self, before: Time) {
+        while self.points.get(1).is_some_and(|next| next.0 <= before) {
+            self.points.pop_front();
+        }
+    }
+}
+
+/// How far a quota moved around an interval.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct QuotaMoved {
+    /// Which group.
+    pub group: GroupId,
+    /// Periods in which it ran out.
+    pub periods: u64,
+    /// Time throttled, summed over CPU run queues, nanoseconds.
+    pub ns: u64,
+}
+
+/// First and last value of a group's quota counters.
+#[derive(Copy, Clone, Debug)]
+pub struct QuotaTotal {
+    /// Periods with work.
+    pub periods: u64,
+    /// Periods throttled.
+    pub throttled: u64,
+    /// Time throttled, summed over run queues, nanoseconds.
+    pub throttled_ns: u64,
+}
+
+/// The counters.
+#[derive(Default)]
+pub struct Counters {
+    quota: BTreeMap<GroupId, Series<(u64, u64)>>,
+    quota_ends: BTreeMap<GroupId, [(u64, u64, u64); 2]>,
+    stolen: BTreeMap<Cpu, Series<u64>>,
+    threads: BTreeMap<Tid, Series<(u64, u64)>>,
+    seen: bool,
+    latest: Time,
+}
+
+impl Counters {
+    /// Takes one sample.
+    pub fn push(&mut self, time: Time, sample: &Sample) {
+        match *sample {
+            Sample::Quota { group, periods, throttled, throttled_ns } => {
+                self.quota.entry(group).or_default().push(time, (throttled, throttled_ns));
+                let now = (periods, throttled, throttled_ns);
+                self.quota_ends.entry(group).or_insert([now, now])[1] = now;
+            }
+            Sample::CpuStolen { cpu, steal_ns, irq_ns } => {
+                self.stolen.entry(cpu).or_default().push(time, steal_ns.saturating_add(irq_ns));
+            }
+            Sample::Thread { tid, involuntary, wait_ns, .. } => {
+                if self.threads.len() < THREADS_MAX || self.threads.contains_key(&tid) {
+                    self.threads.entry(tid).or_default().push(time, (involuntary, wait_ns));
+                }
+            }
+            _ => return,
+        }
+        self.seen = true;
+        self.latest = self.latest.max(time);
+    }
+
+    /// Whether there are counters at all.
+    pub fn seen(&self) -> bool {
+        self.seen
+    }
+
+    /// Time of the latest counter.
+    pub fn latest(&self) -> Time {
+        self.latest
+    }
+
+    /// Until when every quota and steal series speaks.
+    pub fn covered(&self) -> Time {
+        let quotas = self.quota.values().filter_map(|series| series.points.back()).map(|point| point.0);
+        let stolen = self.stolen.values().filter_map(|series| series.points.back()).map(|point| point.0);
+        quotas.chain(stolen).min().unwrap_or(self.latest)
+    }
+
+    /// The covering group whose quota ran out around `[from, to]`, the one
+    /// that was throttled longest.
+    pub fn quota_moved(&self, from: Time, to: Time) -> Option<QuotaMoved> {
+        let moved = self.quota.iter().filter_map(|(group, series)| {
+            let (before, after) = series.bracket(from, to)?;
+            let (periods, ns) = (after.0.saturating_sub(before.0), after.1.saturating_sub(before.1));
+            (periods > 0 || ns > 0).then_some(QuotaMoved { group: *group, periods, ns })
+        });
+        moved.max_by_key(|moved| moved.ns)
+    }
+
+    /// Quota counters over the whole recording, per group.
+    pub fn quota_totals(&self) -> impl Iterator<Item = (GroupId, QuotaTotal)> + '_ {
+        self.quota_ends.iter().map(|(group, [first, last])| {
+            let total = QuotaTotal {
+                periods: last.0.saturating_sub(first.0),
+                throttled: last.1.saturating_sub(first.1),
+                throttled_ns: last.2.saturating_sub(first.2),
+            };
+            (*group, total)
+        })
+    }
+
+    /// Time the host and interrupts took from `cpu` around `[from, to]`.
+    pub fn stolen_ns(&self, cpu: Cpu, from: Time, to: Time) -> Option<u64> {
+        let (before, after) = self.stolen.get(&cpu)?.bracket(from, to)?;
+        Some(after.saturating_sub(before))
+    }
+
+    /// Most time that one thread spent waiting for a CPU around `[from, to]`
+    /// while its involuntary switches moved.
+    pub fn switched_out_ns(&self, from: Time, to: Time) -> Option<u64> {
+        let waits = self.threads.values().filter_map(|series| {
+            let (before, after) = series.bracket(from, to)?;
+            (after.0 > before.0).then(|| after.1.saturating_sub(before.1))
+        });
+        waits.max()
+    }
+
+    /// Forgets what lies wholly before `before`.
+    pub fn prune(&mut self, before: Time) {
+        self.quota.values_mut().for_each(|series| series.prune(before));
+        self.stolen.values_mut().for_each(|series| series.prune(before));
+        self.threads.values_mut().for_each(|series| series.prune(before));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn quota(throttled: u64, throttled_ns: u64) -> Sample {
+        Sample::Quota { group: GroupId(0), periods: throttled, throttled, throttled_ns }
+    }
+
+    #[test]
+    fn a_counter_speaks_only_for_an_interval_between_two_samples() {
+        let mut counters = Counters::default();
+        counters.push(Time(100), &quota(1, 10));
+        counters.push(Time(200), &quota(1, 10));
+        counters.push(Time(300), &quota(2, 60));
+        assert_eq!(counters.quota_moved(Time(110), Time(190)), None);
+        let moved = QuotaMoved { group: GroupId(0), periods: 1, ns: 50 };
+        assert_eq!(counters.quota_moved(Time(210), Time(290)), Some(moved));
+        assert_eq!(counters.quota_moved(Time(150), Time(250)), Some(moved));
+        assert_eq!(counters.quota_moved(Time(250), Time(310)), None);
+        assert_eq!(counters.quota_moved(Time(50), Time(250)), None);
+    }
+
+    #[test]
+    fn pruning_keeps_the_sample_that_still_opens_a_bracket() {
+        let mut counters = Counters::default();
+        for at in 0..10 {
+            counters.push(Time(at * 100), &quota(at, at * 10));
+        }
+        counters.prune(Time(750));
+        assert!(counters.quota_moved(Time(750), Time(790)).is_some());
+        assert!(counters.quota_moved(Time(690), Time(790)).is_none());
+    }
+}

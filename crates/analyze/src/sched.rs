@@ -1,0 +1,453 @@
+//! Who ran where: the kernel's view of the program's threads and of each CPU,
+//! as far back as open pauses can still ask.
+//!
+//! Owns thread states, membership of the program, and what ran on a CPU.
+//! Refuses to judge: causes are `blame`'s. History is bounded per thread and
+//! per CPU; what fell out of it is `Unknown`, and counted.
+
+use crate::results::ThreadState;
+use rtscope_model::{Cpu, NameId, OffState, Pid, Sched, Tid, Time};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+
+/// Spans kept per thread and per CPU, at most.
+const HISTORY_MAX: usize = 16_384;
+/// Process ids remembered for threads of others.
+const PIDS_MAX: usize = 65_536;
+
+/// State of a thread of the program.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum State {
+    /// On a CPU.
+    Running,
+    /// Off its CPU while it would have gone on.
+    Runnable,
+    /// Made runnable by `by`, not yet on a CPU.
+    Woken {
+        /// Who woke it.
+        by: Tid,
+    },
+    /// Asleep.
+    Sleeping,
+    /// Not interruptible.
+    Blocked,
+    /// Off the CPU, the tier does not say why; or before the first event.
+    Unknown,
+}
+
+impl State {
+    /// Wants a CPU and has none.
+    pub fn waits(self) -> bool {
+        matches!(self, State::Runnable | State::Woken { .. })
+    }
+
+    /// The state as reports draw it.
+    pub fn drawn(self) -> ThreadState {
+        match self {
+            State::Running => ThreadState::Running,
+            State::Runnable | State::Woken { .. } => ThreadState::Runnable,
+            State::Sleeping => ThreadState::Sleeping,
+            State::Blocked => ThreadState::Blocked,
+            State::Unknown => ThreadState::Unknown,
+        }
+    }
+}
+
+/// What ran on a CPU.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum Runner {
+    /// Nothing.
+    Idle,
+    /// A thread of the program.
+    Own(Tid),
+    /// A thread of another process.
+    Foreign {
+        /// Which.
+        tid: Tid,
+        /// Its name.
+        name: NameId,
+    },
+    /// This tier does not say.
+    Unknown,
+}
+
+/// A stretch of a thread's life in one state, with one runner on the CPU that
+/// it waits for.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct Stretch {
+    /// Start.
+    pub from: Time,
+    /// End.
+    pub to: Time,
+    /// State.
+    pub state: State,
+    /// CPU it runs on or waits for.
+    pub cpu: Option<Cpu>,
+    /// What runs there meanwhile.
+    pub runner: Runner,
+}
+
+#[derive(Copy, Clone)]
+struct Span {
+    from: Time,
+    state: State,
+    cpu: Option<Cpu>,
+}
+
+#[derive(Default)]
+struct Track {
+    spans: VecDeque<Span>,
+    running_ns: u64,
+    waiting_ns: u64,
+}
+
+/// A wait for a CPU that has ended.
+#[derive(Copy, Clone, Debug)]
+pub struct Wait {
+    /// Who waited.
+    pub tid: Tid,
+    /// Since when.
+    pub from: Time,
+    /// Until when.
+    pub to: Time,
+}
+
+/// The kernel's view, folded from its events.
+#[derive(Default)]
+pub struct Tracks {
+    program: Option<Pid>,
+    own: BTreeSet<Tid>,
+    threads: BTreeMap<Tid, Track>,
+    cpus: BTreeMap<Cpu, VecDeque<(Time, Tid, NameId)>>,
+    pids: HashMap<Tid, Pid>,
+    /// Events name what ran instead.
+    names_next: bool,
+    seen: bool,
+    forgotten: u64,
+    /// Ended threads, to be dropped when nobody can ask for them any more.
+    ended: VecDeque<(Time, Tid)>,
+    /// What dropped threads ran and waited, nanoseconds.
+    dropped: (u64, u64),
+}
+
+impl Tracks {
+    /// A view of the program `pid` with the threads `tids`.
+    pub fn new(pid: Option<Pid>, tids: &[Tid]) -> Self {
+        let mut own: BTreeSet<Tid> = tids.iter().copied().filter(|tid| *tid != Tid::IDLE).collect();
+        own.extend(pid.filter(|pid| pid.0 != 0).map(|pid| Tid(pid.0)));
+        Tracks { program: pid, own, ..Tracks::default() }
+    }
+
+    /// Adds a thread that the runtime named.
+    pub fn adopt(&mut self, tid: Tid) {
+        if tid != Tid::IDLE {
+            self.own.insert(tid);
+        }
+    }
+
+    /// Whether any scheduling event was seen.
+    pub fn seen(&self) -> bool {
+        self.seen
+    }
+
+    /// Whether events name what ran instead of a thread.
+    pub fn names_next(&self) -> bool {
+        self.names_next
+    }
+
+    /// Spans dropped because a history was full.
+    pub fn forgotten(&self) -> u64 {
+        self.forgotten
+    }
+
+    /// The program's threads.
+    pub fn own(&self) -> impl Iterator<Item = Tid> + '_ {
+        self.own.iter().copied()
+    }
+
+    /// Process of `tid`, where an event told.
+    pub fn pid(&self, tid: Tid) -> Option<Pid> {
+        self.pids.get(&tid).copied()
+    }
+
+    /// Takes one event. A wait for a CPU that it ends is returned.
+    pub fn push(&mut self, time: Time, event: &Sched) -> Option<Wait> {
+        self.seen = true;
+        match *event {
+            Sched::Switch { cpu, prev, prev_pid, prev_state, next, next_name } => {
+                self.names_next = true;
+                self.learn(prev, prev_pid);
+                if self.own.contains(&prev) {
+                    self.enter(prev, time, off(prev_state), Some(cpu));
+                }
+                let runs = self.cpus.entry(cpu).or_default();
+                push_bounded(runs, (time, next, next_name), &mut self.forgotten);
+                self.own.contains(&next).then(|| self.run(next, time, cpu)).flatten()
+            }
+            Sched::SwitchIn { cpu, tid } => {
+                self.own.insert(tid);
+                self.run(tid, time, cpu)
+            }
+            Sched::SwitchOut { cpu, tid, preempted } => {
+                self.own.insert(tid);
+                self.enter(tid, time, if preempted { State::Runnable } else { State::Sleeping }, Some(cpu));
+                None
+            }
+            Sched::Waking { waker, target, target_cpu } => {
+                // A thread that still runs has only been told in time not to sleep.
+                if self.own.contains(&target) && !matches!(self.state(target), State::Running) {
+                    self.enter(target, time, State::Woken { by: waker }, Some(target_cpu));
+                }
+                None
+            }
+            Sched::Migrate { tid, to } => {
+                let waiting = self.threads.get(&tid).and_then(|track| track.spans.back()).map(|span| span.state);
+                if let Some(state) = waiting.filter(|state| state.waits()) {
+                    self.enter(tid, time, state, Some(to));
+                }
+                None
+            }
+            Sched::Fork { parent, child, child_pid } => {
+                let ours = match self.program {
+                    Some(program) if child_pid.0 != 0 => child_pid.0 == program.0,
+                    _ => self.own.contains(&parent) && (child_pid.0 == 0 || child_pid.0 != child.0),
+                };
+                if ours {
+                    self.adopt(child);
+                    self.enter(child, time, State::Woken { by: parent }, None);
+                }
+                None
+            }
+            Sched::Exit { tid } => {
+                if self.own.contains(&tid) {
+                    self.enter(tid, time, State::Unknown, None);
+                    self.ended.push_back((time, tid));
+                }
+                None
+            }
+            Sched::Named { .. } => None,
+        }
+    }
+
+    /// Membership from the process that an event names.
+    fn learn(&mut self, tid: Tid, pid: Pid) {
+        if pid.0 == 0 || tid == Tid::IDLE {
+            return;
+        }
+        if self.pids.len() >= PIDS_MAX {
+            self.pids.clear();
+        }
+        self.pids.insert(tid, pid);
+        match self.program {
+            Some(program) if program == pid => _ = self.own.insert(tid),
+            Some(_) => _ = self.own.remove(&tid),
+            None => {}
+        }
+    }
+
+    fn run(&mut self, tid: Tid, time: Time, cpu: Cpu) -> Option<Wait> {
+        let waited = self.threads.get(&tid).and_then(|track| {
+            let mut from = None;
+            for span in track.spans.iter().rev().take_while(|span| span.state.waits()) {
+                from = Some(span.from);
+            }
+            from
+        });
+        self.enter(tid, time, State::Running, Some(cpu));
+        waited.map(|from| Wait { tid, from, to: time })
+    }
+
+    fn enter(&mut self, tid: Tid, time: Time, state: State, cpu: Option<Cpu>) {
+        let track = self.threads.entry(tid).or_default();
+        let mut from = time;
+        if let Some(last) = track.spans.back() {
+            // Streams of several CPUs are merged: a tiny disorder is levelled.
+            from = from.max(last.from);
+            if last.state == state && last.cpu == cpu {
+                return;
+            }
+            match last.state {
+                State::Running => track.running_ns += from.since(last.from),
+                state if state.waits() => track.waiting_ns += from.since(last.from),
+                _ => {}
+            }
+        }
+        push_bounded(&mut track.spans, Span { from, state, cpu }, &mut self.forgotten);
+    }
+
+    /// State of `tid` now.
+    pub fn state(&self, tid: Tid) -> State {
+        self.threads.get(&tid).and_then(|track| track.spans.back()).map_or(State::Unknown, |span| span.state)
+    }
+
+    /// Nanoseconds that the program's threads ran and waited for a CPU, up to `now`.
+    pub fn totals(&self, now: Time) -> (u64, u64) {
+        self.threads.keys().filter_map(|tid| self.totals_of(*tid, now)).fold(self.dropped, |a, b| (a.0 + b.0, a.1 + b.1))
+    }
+
+    /// The same of one thread.
+    pub fn totals_of(&self, tid: Tid, now: Time) -> Option<(u64, u64)> {
+        let track = self.threads.get(&tid)?;
+        let mut sums = (track.running_ns, track.waiting_ns);
+        match track.spans.back() {
+            Some(span) if span.state == State::Running => sums.0 += now.since(span.from),
+            Some(span) if span.state.waits() => sums.1 += now.since(span.from),
+            _ => {}
+        }
+        Some(sums)
+    }
+
+    /// What ran on `cpu` over `[from, to]`, in order, without gaps.
+    fn runners(&self, cpu: Cpu, from: Time, to: Time, mut each: impl FnMut(Time, Time, Runner)) {
+        let Some(runs) = self.cpus.get(&cpu) else { return each(from, to, Runner::Unknown) };
+        let first = runs.partition_point(|run| run.0 <= from);
+        let mut at = from;
+        let mut runner = match first.checked_sub(1).and_then(|index| runs.get(index)) {
+            Some(run) => self.runner(run),
+            None => Runner::Unknown,
+        };
+        for run in runs.iter().skip(first).take_while(|run| run.0 < to) {
+            if run.0 > at {
+                each(at, run.0, runner);
+                at = run.0;
+            }
+            runner = self.runner(run);
+        }
+        if at < to {
+            each(at, to, runner);
+        }
+    }
+
+    fn runner(&self, run: &(Time, Tid, NameId)) -> Runner {
+        match run.1 {
+            Tid::IDLE => Runner::Idle,
+            tid if self.own.contains(&tid) => Runner::Own(tid),
+            tid => Runner::Foreign { tid, name: run.2 },
+        }
+    }
+
+    /// The life of `tid` over `[from, to]`, cut at every transition of its own
+    /// and, while it waits, of what runs on its CPU. Covers the interval.
+    pub fn stretches(&self, tid: Tid, from: Time, to: Time) -> Vec<Stretch> {
+        let mut out = Vec::new();
+        let unknown = |from, to| Stretch { from, to, state: State::Unknown, cpu: None, runner: Runner::Unknown };
+        let Some(track) = self.threads.get(&tid) else {
+            return if from < to { vec![unknown(from, to)] } else { out };
+        };
+        let first = track.spans.partition_point(|span| span.from <= from);
+        let mut at = from;
+        if first == 0 {
+            let until = track.spans.front().map_or(to, |span| span.from.min(to));
+            if at < until {
+                out.push(unknown(at, until));
+                at = until;
+            }
+        }
+        let mut spans = track.spans.iter().skip(first.saturating_sub(1)).peekable();
+        while let Some(span) = spans.next() {
+            let until = spans.peek().map_or(to, |next| next.from).min(to);
+            if at < until {
+                match (span.state.waits(), span.cpu) {
+                    (true, Some(cpu)) => self.runners(cpu, at, until, |from, to, runner| {
+                        out.push(Stretch { from, to, state: span.state, cpu: Some(cpu), runner });
+                    }),
+                    (_, cpu) => {
+                        out.push(Stretch { from: at, to: until, state: span.state, cpu, runner: Runner::Unknown })
+                    }
+                }
+                at = until;
+            }
+            if at >= to {
+                break;
+            }
+        }
+        out
+    }
+
+    /// Threads of the program that were on a CPU at some moment of `[from, to]`.
+    pub fn on_cpu(&self, from: Time, to: Time) -> Vec<Tid> {
+        let ran = |track: &Track| {
+            let first = track.spans.partition_point(|span| span.from <= from).saturating_sub(1);
+            let mut spans = track.spans.iter().enumerate().skip(first).take_while(|(_, span)| span.from <= to);
+            spans.any(|(index, span)| {
+                let ends = track.spans.get(index + 1).map(|next| next.from);
+                span.state == State::Running && ends.is_none_or(|end| end >= from)
+            })
+        };
+        let ours = self.threads.iter().filter(|(tid, _)| self.own.contains(tid));
+        ours.filter(|(_, track)| ran(track)).map(|(tid, _)| *tid).collect()
+    }
+
+    /// The last wake-up of `tid` in `[from, to]`: when, and by whom.
+    pub fn last_waking(&self, tid: Tid, from: Time, to: Time) -> Option<(Time, Tid)> {
+        let track = self.threads.get(&tid)?;
+        track.spans.iter().rev().filter(|span| span.from >= from && span.from <= to).find_map(|span| match span.state {
+            State::Woken { by } => Some((span.from, by)),
+            _ => None,
+        })
+    }
+
+    /// The whole wait for a CPU around `at`, as far back as it is remembered.
+    pub fn wait_around(&self, tid: Tid, at: Time) -> Option<(Time, Time)> {
+        let spans = &self.threads.get(&tid)?.spans;
+        let inside = spans.partition_point(|span| span.from <= at).checked_sub(1)?;
+        let waits = |index: usize| spans.get(index).is_some_and(|span| span.state.waits());
+        if !waits(inside) {
+            return None;
+        }
+        let mut first = inside;
+        while first > 0 && waits(first - 1) {
+            first -= 1;
+        }
+        let mut end = inside + 1;
+        while waits(end) {
+            end += 1;
+        }
+        let from = spans.get(first)?.from;
+        Some((from, spans.get(end).or(spans.back()).map_or(from, |span| span.from)))
+    }
+
+    /// Forgets what lies wholly before `before`.
+    pub fn prune(&mut self, before: Time) {
+        while let Some((_, tid)) = self.ended.pop_front_if(|ended| ended.0 < before) {
+            // A thread id may have been used again meanwhile.
+            if self.state(tid) == State::Unknown
+                && let Some(track) = self.threads.remove(&tid)
+            {
+                self.own.remove(&tid);
+                self.dropped.0 += track.running_ns;
+                self.dropped.1 += track.waiting_ns;
+            }
+        }
+        for track in self.threads.values_mut() {
+            while track.spans.get(1).is_some_and(|next| next.from <= before) {
+                track.spans.pop_front();
+            }
+        }
+        for runs in self.cpus.values_mut() {
+            while runs.get(1).is_some_and(|next| next.0 <= before) {
+                runs.pop_front();
+            }
+        }
+    }
+}
+
+fn push_bounded<T>(queue: &mut VecDeque<T>, value: T, forgotten: &mut u64) {
+    if queue.len() >= HISTORY_MAX {
+        queue.pop_front();
+        *forgotten += 1;
+    }
+    queue.push_back(value);
+}
+
+fn off(state: OffState) -> State {
+    match state {
+        OffState::Runnable => State::Runnable,
+        OffState::Sleeping => State::Sleeping,
+        OffState::Uninterruptible => State::Blocked,
+        OffState::Dead | OffState::Other | OffState::Unknown => State::Unknown,
+    }
+}
+
+#[cfg(test)]
+#[path = "sched_tests.rs"]
+mod tests;

@@ -1,0 +1,126 @@
+//! Builders for tests: a kernel and a runtime that speak in short words.
+
+use crate::sched::Tracks;
+use rtscope_model::{
+    Body, Counter, Cpu, Event, GreenThread, GroupId, LaneId, NameId, OffState, Pid, Runtime, Sample, Sched, StopReason,
+    Tid, Time,
+};
+
+/// A kernel whose events go straight into [`Tracks`].
+pub struct Kernel {
+    pub tracks: Tracks,
+}
+
+impl Kernel {
+    pub fn new(tids: &[u32]) -> Self {
+        let tids: Vec<Tid> = tids.iter().map(|tid| Tid(*tid)).collect();
+        Kernel { tracks: Tracks::new(None, &tids) }
+    }
+
+    fn push(&mut self, at: u64, event: Sched) -> &mut Self {
+        self.tracks.push(Time(at), &event);
+        self
+    }
+
+    pub fn on(&mut self, at: u64, cpu: u16, tid: u32) -> &mut Self {
+        self.push(at, switch(cpu, 0, OffState::Runnable, tid))
+    }
+
+    pub fn off(&mut self, at: u64, cpu: u16, tid: u32) -> &mut Self {
+        self.push(at, switch(cpu, tid, OffState::Sleeping, 0))
+    }
+
+    pub fn event(&mut self, at: u64, event: Sched) -> &mut Self {
+        self.push(at, event)
+    }
+}
+
+pub fn switch(cpu: u16, prev: u32, prev_state: OffState, next: u32) -> Sched {
+    Sched::Switch {
+        cpu: Cpu(cpu),
+        prev: Tid(prev),
+        prev_pid: Pid(0),
+        prev_state,
+        next: Tid(next),
+        next_name: NameId(next),
+    }
+}
+
+pub fn waking(waker: u32, target: u32, cpu: u16) -> Sched {
+    Sched::Waking { waker: Tid(waker), target: Tid(target), target_cpu: Cpu(cpu) }
+}
+
+/// A script of events; sorted by time when taken.
+#[derive(Default, Clone)]
+pub struct Script {
+    events: Vec<Event>,
+}
+
+impl Script {
+    pub fn rt(mut self, at: u64, lane: u16, body: Runtime) -> Self {
+        self.events.push(Event { time: Time(at), lane: LaneId(lane), body: Body::Runtime(body) });
+        self
+    }
+
+    pub fn k(mut self, at: u64, event: Sched) -> Self {
+        self.events.push(Event { time: Time(at), lane: LaneId::NONE, body: Body::Sched(event) });
+        self
+    }
+
+    pub fn sample(mut self, at: u64, sample: Sample) -> Self {
+        self.events.push(Event { time: Time(at), lane: LaneId::NONE, body: Body::Sample(sample) });
+        self
+    }
+
+    pub fn quota(self, at: u64, throttled: u64, throttled_ns: u64) -> Self {
+        self.sample(at, Sample::Quota { group: GroupId(0), periods: throttled, throttled, throttled_ns })
+    }
+
+    pub fn run(self, at: u64, lane: u16, green: u32) -> Self {
+        self.rt(at, lane, Runtime::ThreadRun(GreenThread(green)))
+    }
+
+    pub fn stop(self, at: u64, lane: u16, green: u32, reason: StopReason) -> Self {
+        self.rt(at, lane, Runtime::ThreadStop(GreenThread(green), reason))
+    }
+
+    pub fn request(self, at: u64, lane: u16, parallel: bool) -> Self {
+        self.rt(at, lane, Runtime::StopRequested { parallel })
+    }
+
+    pub fn begin(self, at: u64, lane: u16) -> Self {
+        self.rt(at, lane, Runtime::CollectBegin)
+    }
+
+    pub fn end(self, at: u64, lane: u16) -> Self {
+        self.rt(at, lane, Runtime::CollectEnd)
+    }
+
+    pub fn work(self, from: u64, to: u64, lane: u16) -> Self {
+        self.rt(from, lane, Runtime::WorkBegin).rt(to, lane, Runtime::WorkEnd)
+    }
+
+    pub fn figures(self, at: u64, lane: u16, generation: u64, copied: u64) -> Self {
+        self.rt(at, lane, Runtime::GlobalSync)
+            .rt(at, lane, Runtime::Count(Counter::Generation, generation))
+            .rt(at, lane, Runtime::Count(Counter::CopiedBytes, copied))
+            .rt(at, lane, Runtime::Count(Counter::GcThreads, 2))
+    }
+
+    /// A parallel collection of two lanes led by lane 0.
+    pub fn parallel(self, request: u64, arrive: u64, stopped: u64, collected: u64) -> Self {
+        self.request(request, 0, true)
+            .begin(arrive, 1)
+            .begin(stopped, 0)
+            .work(stopped + 1, collected - 1, 0)
+            .work(stopped + 1, collected - 1, 1)
+            .end(collected, 0)
+            .figures(collected + 1, 0, 0, 1000)
+            .end(collected + 2, 1)
+    }
+
+    pub fn events(mut self) -> Vec<Event> {
+        self.events.sort_by_key(|event| event.time);
+        self.events
+    }
+}
