@@ -125,8 +125,14 @@ impl Judge<'_> {
         let last = pause.straggler.and_then(|lane| Some((lane, pause.lane(lane)?.arrived?)));
         if let Some((lane, arrived)) = last {
             let arrived = arrived.clamp(requested, stopped);
-            let first =
-                Waited { from: requested, to: arrived, lane: Some(lane), served: of(Some(lane)), arrival: true, medium: false };
+            let first = Waited {
+                from: requested,
+                to: arrived,
+                lane: Some(lane),
+                served: of(Some(lane)),
+                arrival: true,
+                medium: false,
+            };
             return [first, on_leader(arrived, stopped)].into_iter().filter(|wait| wait.from < wait.to).collect();
         }
         if pause.mode == PauseMode::NonThreaded {
@@ -153,10 +159,10 @@ impl Judge<'_> {
         let others = recognised.marks.iter().filter(|lane| Some(lane.lane) != leader);
         let stops = others.clone().filter_map(|lane| Some((lane.stopped_green?, lane.lane)));
         let last = stops.filter(|(stop, _)| *stop <= at).max();
-        let gave_up = last.filter(|(stop, _)| {
-            self.tracks.on_cpu(stop.minus(self.error_ns), stop.plus(self.error_ns)).contains(&tid)
-        });
-        let served_last = self.last_lane.get(&tid).copied().filter(|lane| others.clone().any(|other| other.lane == *lane));
+        let gave_up = last
+            .filter(|(stop, _)| self.tracks.on_cpu(stop.minus(self.error_ns), stop.plus(self.error_ns)).contains(&tid));
+        let served_last =
+            self.last_lane.get(&tid).copied().filter(|lane| others.clone().any(|other| other.lane == *lane));
         gave_up.map(|(_, lane)| lane).or(served_last)
     }
 
@@ -165,7 +171,8 @@ impl Judge<'_> {
         let tid = served.tid;
         let sure = if wait.medium || served.by_elimination { Confidence::Medium } else { Confidence::High };
         let stretches = self.tracks.stretches(tid, wait.from, wait.to);
-        let mut pieces: Vec<CausePiece> = stretches.iter().map(|stretch| self.piece(tid, wait.lane, stretch, sure)).collect();
+        let mut pieces: Vec<CausePiece> =
+            stretches.iter().map(|stretch| self.piece(tid, wait.lane, stretch, sure)).collect();
         if wait.arrival {
             self.hand_over(&mut pieces, &stretches, tid, wait, leader, recognised);
         }
@@ -391,7 +398,8 @@ fn merge(pieces: Vec<CausePiece>) -> Vec<CausePiece> {
         match out.last_mut() {
             Some(last)
                 if last.to == piece.from
-                    && (last.cause, last.lane, last.tid, last.who) == (piece.cause, piece.lane, piece.tid, piece.who) =>
+                    && (last.cause, last.lane, last.tid, last.who)
+                        == (piece.cause, piece.lane, piece.tid, piece.who) =>
             {
                 last.to = piece.to;
                 last.neighbour |= piece.neighbour;

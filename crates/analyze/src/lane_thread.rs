@@ -27,11 +27,8 @@ pub fn vote(marks: &[LaneMarks], tracks: &Tracks, error_ns: u64) -> BTreeMap<Lan
     let mut candidates: BTreeMap<LaneId, Vec<Tid>> = BTreeMap::new();
     for lane in marks {
         // A lane that stood still posts nothing but, later, its next run.
-        let moments = if lane.collection.is_empty() {
-            lane.ran_green.iter().copied().collect()
-        } else {
-            lane.collection.clone()
-        };
+        let moments =
+            if lane.collection.is_empty() { lane.ran_green.iter().copied().collect() } else { lane.collection.clone() };
         let mut left: Option<Vec<Tid>> = None;
         for at in moments {
             let on = tracks.on_cpu(at.minus(error_ns), at.plus(error_ns));
@@ -49,8 +46,10 @@ fn settle(mut candidates: BTreeMap<LaneId, Vec<Tid>>) -> BTreeMap<LaneId, Served
     let mut served: BTreeMap<LaneId, Served> = BTreeMap::new();
     let mut by_elimination = false;
     loop {
-        let single: Vec<(LaneId, Tid)> =
-            candidates.iter().filter_map(|(lane, left)| Some((*lane, *left.first().filter(|_| left.len() == 1)?))).collect();
+        let single: Vec<(LaneId, Tid)> = candidates
+            .iter()
+            .filter_map(|(lane, left)| Some((*lane, *left.first().filter(|_| left.len() == 1)?)))
+            .collect();
         if single.is_empty() {
             return served;
         }

@@ -98,7 +98,14 @@ impl LaneTimes {
     }
 
     /// The lanes of a recording of `span_ns` with `pauses_ns` of it in pauses.
-    pub fn lanes(&self, tracks: Option<&Tracks>, end: Time, span_ns: u64, pauses_ns: u64, family: Option<&str>) -> Vec<Lane> {
+    pub fn lanes(
+        &self,
+        tracks: Option<&Tracks>,
+        end: Time,
+        span_ns: u64,
+        pauses_ns: u64,
+        family: Option<&str>,
+    ) -> Vec<Lane> {
         let told = tracks.filter(|tracks| self.threads_known(tracks, end));
         let noun = match family {
             Some("ghc") => "capability",

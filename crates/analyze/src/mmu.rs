@@ -98,7 +98,8 @@ impl Utilisation {
 
     fn forget(&mut self) {
         loop {
-            let needed = self.windows.iter().filter(|window| !window.dropped).map(|window| window.low.min(window.start));
+            let needed =
+                self.windows.iter().filter(|window| !window.dropped).map(|window| window.low.min(window.start));
             let needed = needed.min().unwrap_or(u64::MAX);
             while self.first < needed && self.spans.len() > 1 {
                 self.spans.pop_front();

@@ -281,7 +281,10 @@ impl Tracks {
 
     /// Nanoseconds that the program's threads ran and waited for a CPU, up to `now`.
     pub fn totals(&self, now: Time) -> (u64, u64) {
-        self.threads.keys().filter_map(|tid| self.totals_of(*tid, now)).fold(self.dropped, |a, b| (a.0 + b.0, a.1 + b.1))
+        self.threads
+            .keys()
+            .filter_map(|tid| self.totals_of(*tid, now))
+            .fold(self.dropped, |a, b| (a.0 + b.0, a.1 + b.1))
     }
 
     /// The same of one thread.

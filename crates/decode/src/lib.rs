@@ -6,9 +6,9 @@
 //! is left before anything is allocated, and no input may panic.
 #![forbid(unsafe_code)]
 
+pub mod capture;
 pub mod ghc_eventlog;
 pub mod sched;
-pub mod capture;
 pub mod source;
 
 pub use source::ReadAt;

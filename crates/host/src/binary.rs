@@ -327,7 +327,9 @@ mod tests {
 
     #[test]
     fn base_gives_the_version_where_the_comment_does_not() {
-        let of = |base| LinkInfo { way: None, with_rtsopts: None, rtsopts: String::new(), base: Some(base) }.version_from_base();
+        let of = |base| {
+            LinkInfo { way: None, with_rtsopts: None, rtsopts: String::new(), base: Some(base) }.version_from_base()
+        };
         assert_eq!(of((4, 12)), Some((8, 4, 0)));
         assert_eq!(of((4, 14)), Some((8, 8, 0)));
         assert_eq!(of((4, 15)), Some((9, 0, 0)));
@@ -364,7 +366,12 @@ mod tests {
     fn what_is_no_elf_program_is_unknown_with_a_sentence() {
         let folder = tempfile::tempdir().unwrap();
         let script = folder.path().join("script");
-        for bytes in [&b"#!/bin/sh\n"[..], b"", b"\x7fELF", b"\x7fELF\x02\x01\x01garbage garbage garbage garbage garbage garbage g"] {
+        for bytes in [
+            &b"#!/bin/sh\n"[..],
+            b"",
+            b"\x7fELF",
+            b"\x7fELF\x02\x01\x01garbage garbage garbage garbage garbage garbage g",
+        ] {
             std::fs::write(&script, bytes).unwrap();
             let found = inspect(&script);
             assert_eq!((found.elf, found.binary.family, found.binary.can_log), (false, None, None));

@@ -123,7 +123,9 @@ fn climb(host: &Host, mount: &Mount, path: &str, groups: &mut Groups) {
     let inside = if mount.root == "/" { Some(path) } else { path.strip_prefix(mount.root.as_str()) };
     let inside = inside.unwrap_or_else(|| {
         if !mount.root.contains("/..") && path != "/" {
-            groups.notes.push(format!("the group {path} lies outside of what is mounted here: only the mount's root is read"));
+            groups
+                .notes
+                .push(format!("the group {path} lies outside of what is mounted here: only the mount's root is read"));
         }
         "/"
     });

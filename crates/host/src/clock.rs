@@ -75,10 +75,8 @@ pub fn local_stamp() -> String {
 
 /// Sleeps until `deadline`; returns by how many nanoseconds it woke late.
 pub fn sleep_until(deadline: Time) -> u64 {
-    let request = Timespec {
-        tv_sec: (deadline.0 / NS_PER_S as u64) as i64,
-        tv_nsec: (deadline.0 % NS_PER_S as u64) as i64,
-    };
+    let request =
+        Timespec { tv_sec: (deadline.0 / NS_PER_S as u64) as i64, tv_nsec: (deadline.0 % NS_PER_S as u64) as i64 };
     while clock_nanosleep_absolute(ClockId::Monotonic, &request) == Err(rustix::io::Errno::INTR) {}
     monotonic().since(deadline)
 }

@@ -220,7 +220,10 @@ impl Handover {
         for parent in candidates.iter().filter(|parent| plain_path(parent).is_some()) {
             let stamp = crate::clock::monotonic().0;
             let private = parent.join(format!("rtscope-{}-{stamp:x}", std::process::id()));
-            match fs::DirBuilder::new().mode(0o700).create(&private).and_then(|()| symlink(&self.folder, private.join("d")))
+            match fs::DirBuilder::new()
+                .mode(0o700)
+                .create(&private)
+                .and_then(|()| symlink(&self.folder, private.join("d")))
             {
                 Ok(()) => {
                     self.path = format!("{}/d/{LINK}", private.display());
@@ -269,7 +272,8 @@ mod tests {
         assert_eq!(handover.take_opened().unwrap(), []);
         handover.finish();
         assert!(!Path::new(&path).exists());
-        let mut left: Vec<_> = fs::read_dir(store.below("eventlog")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        let mut left: Vec<_> =
+            fs::read_dir(store.below("eventlog")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         left.sort();
         assert_eq!(left, ["0.eventlog", "1.eventlog"]);
     }

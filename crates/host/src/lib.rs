@@ -1,7 +1,3 @@
-//! System calls.
-
-pub mod doctor;
-pub mod kernel;
 //! The only room with system calls and `unsafe`: `/proc`, control groups,
 //! spawning, reading a process's memory, sampling, and writing a capture.
 //!
@@ -12,7 +8,9 @@ pub mod kernel;
 pub mod binary;
 pub mod cgroup;
 pub mod clock;
+pub mod doctor;
 pub mod handover;
+pub mod kernel;
 pub mod machine;
 pub mod memory;
 pub mod options;

@@ -75,8 +75,11 @@ impl Host {
     /// The processes that `pid` started, from its threads' lists of children;
     /// none where the kernel keeps no such lists.
     pub fn children(&self, pid: u32) -> Vec<u32> {
-        let lists = self.tids(pid).into_iter().filter_map(|tid| self.process_text(pid, &format!("task/{tid}/children")));
-        lists.flat_map(|list| list.split(' ').filter_map(|child| child.trim().parse().ok()).collect::<Vec<_>>()).collect()
+        let lists =
+            self.tids(pid).into_iter().filter_map(|tid| self.process_text(pid, &format!("task/{tid}/children")));
+        lists
+            .flat_map(|list| list.split(' ').filter_map(|child| child.trim().parse().ok()).collect::<Vec<_>>())
+            .collect()
     }
 
     /// Whether the process exists and is no zombie.

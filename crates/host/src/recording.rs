@@ -8,6 +8,7 @@
 mod logs;
 mod session;
 
+use crate::kernel::KernelRecorder;
 use crate::options::Detail;
 use crate::spawn::SpawnError;
 use crate::store::StoreError;
@@ -52,6 +53,16 @@ impl KernelSide for NoKernel {
 
     fn finish(self: Box<Self>) -> Kernel {
         self.status()
+    }
+}
+
+impl KernelSide for KernelRecorder {
+    fn status(&self) -> Kernel {
+        KernelRecorder::status(self)
+    }
+
+    fn finish(self: Box<Self>) -> Kernel {
+        KernelRecorder::finish(*self)
     }
 }
 

@@ -33,7 +33,8 @@ impl Redactor {
         hidden.machine.host = None;
         hidden.directory = self.hide(&manifest.directory);
         hidden.binary.path = Redactor::name_only(&manifest.binary.path);
-        hidden.binary.note = manifest.binary.note.as_ref().map(|note| note.replace(&manifest.binary.path, &hidden.binary.path));
+        hidden.binary.note =
+            manifest.binary.note.as_ref().map(|note| note.replace(&manifest.binary.path, &hidden.binary.path));
         for (index, word) in hidden.command.iter_mut().enumerate() {
             *word = if index == 0 { Redactor::name_only(word) } else { self.hide(word) };
         }

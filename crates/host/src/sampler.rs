@@ -281,7 +281,8 @@ impl State {
         for (group, file) in &self.quota_files {
             let Some(text) = file.read(&mut self.buffer) else { continue };
             let figure = |key| procfs::number(text, key);
-            let throttled_ns = figure("throttled_time").or_else(|| Some(figure("throttled_usec")?.saturating_mul(1000)));
+            let throttled_ns =
+                figure("throttled_time").or_else(|| Some(figure("throttled_usec")?.saturating_mul(1000)));
             let figures = [figure("nr_periods"), figure("nr_throttled"), throttled_ns].map(|value| value.unwrap_or(0));
             if self.last_quota.insert(group.0, figures) != Some(figures) {
                 let [periods, throttled, throttled_ns] = figures;

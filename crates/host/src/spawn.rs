@@ -116,9 +116,10 @@ fn joined(spawner: JoinHandle<io::Result<Child>>) -> io::Result<Child> {
 
 fn exec_error(program: String, error: &io::Error) -> SpawnError {
     let (status, reason) = match error.raw_os_error() {
-        Some(libc::ENOENT) => {
-            (127, "not found (or the interpreter that it names is missing); check the spelling, the path and PATH".into())
-        }
+        Some(libc::ENOENT) => (
+            127,
+            "not found (or the interpreter that it names is missing); check the spelling, the path and PATH".into(),
+        ),
         Some(libc::EACCES) => (126, "permission denied; is it an executable file? (`chmod +x`)".into()),
         Some(libc::ENOEXEC) => {
             (126, "it has no format that this machine can run (wrong architecture, or a script without `#!`)".into())

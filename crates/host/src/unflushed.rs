@@ -274,7 +274,8 @@ mod tests {
     }
 
     fn located() -> Located {
-        let symbols = RuntimeSymbols { cap_event_buf: Some(0x1000), n_capabilities: Some(0x1100), ..Default::default() };
+        let symbols =
+            RuntimeSymbols { cap_event_buf: Some(0x1000), n_capabilities: Some(0x1100), ..Default::default() };
         Located { symbols }
     }
 

@@ -32,6 +32,22 @@ pub struct Row<'c> {
     pub mend: Option<&'c str>,
 }
 
+impl<'c> From<&'c rtscope_host::doctor::Check> for Row<'c> {
+    fn from(check: &'c rtscope_host::doctor::Check) -> Self {
+        Row {
+            name: check.name,
+            state: match check.state {
+                rtscope_host::doctor::State::Ok => State::Ok,
+                rtscope_host::doctor::State::Degraded => State::Degraded,
+                rtscope_host::doctor::State::Missing => State::Missing,
+            },
+            found: &check.found,
+            means: &check.means,
+            mend: check.mend.as_deref(),
+        }
+    }
+}
+
 /// The checks as text.
 pub fn text(rows: &[Row<'_>], style: &Style) -> String {
     const INDENT: usize = 10;

@@ -1,11 +1,15 @@
-//! The parts of the program that can be tested without running it: how results
-//! are shown to people (text, page) and to programs (JSON), and how failures
-//! are put into words.
+//! The parts of the program that can be tested without running it: what is read
+//! and how it flows to results, how results are shown to people (text, page) and
+//! to programs (JSON), how failures are put into words.
 //!
-//! Owns presentation; refuses to compute any figure: those come from `analyze`.
+//! Owns wiring and presentation; refuses to compute any figure (those come from
+//! `analyze`) and to touch the machine (that is `host`).
 #![forbid(unsafe_code)]
 
 pub mod doctor;
+pub mod input;
+pub mod pipeline;
+pub mod record;
 pub mod report;
 pub mod style;
 pub mod trouble;

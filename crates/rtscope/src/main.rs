@@ -1,26 +1,92 @@
-//! The program: command line and wiring.
+//! The program: reads the command line, does what it says, prints. The only
+//! place that prints errors and the only one that decides the exit code.
+#![forbid(unsafe_code)]
 
-mod record;
+mod cli;
 
-use clap::{Parser, Subcommand};
+use clap::Parser;
+use cli::{Cli, Command, DoctorArgs, ReportArgs};
+use rtscope::report::pauses_json::PauseLines;
+use rtscope::style::Style;
+use rtscope::trouble::Trouble;
+use rtscope::{doctor, input, pipeline, record, report};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
-/// See, explain and tune the runtime system under a parallel Haskell or OCaml 5 program.
-#[derive(Parser)]
-#[command(version)]
-struct Cli {
-    #[command(subcommand)]
-    command: Command,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    /// Make a capture of a program's run.
-    Record(record::RecordArgs),
-}
-
 fn main() -> ExitCode {
-    match Cli::parse().command {
-        Command::Record(args) => record::run(args),
+    let cli = Cli::parse();
+    let done = match cli.command {
+        Command::Record(args) => return record::run(args),
+        Command::Report(args) => run_report(&args),
+        Command::Doctor(args) => run_doctor(&args),
+    };
+    done.unwrap_or_else(|trouble| {
+        eprintln!("{trouble}");
+        ExitCode::from(1)
+    })
+}
+
+fn run_report(args: &ReportArgs) -> Result<ExitCode, Trouble> {
+    let input = input::open(&args.file)?;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let options = pipeline::Options {
+        path: args.file.display().to_string(),
+        log: args.log,
+        threads: args.threads.unwrap_or(cores.min(8)).max(1),
+    };
+    let mut lines = args.pauses.then(|| PauseLines::new(BufWriter::new(io::stdout().lock())));
+    let mut broken = Ok(());
+    let (results, names) = pipeline::analyse(&input, &options, &mut |pause, names| {
+        if let (Some(lines), Ok(())) = (&mut lines, &broken) {
+            broken = lines.write(pause, names);
+        }
+    })?;
+    let printed = broken.and_then(|()| match lines {
+        Some(lines) => lines.finish().map(drop),
+        None => print_results(&results, args.json),
+    });
+    printed_all(printed)?;
+    if let Some(out) = &args.html {
+        write_page(out, &report::html::page(&results, &names))?;
     }
+    Ok(ExitCode::from(report::exit_code(&results)))
+}
+
+fn print_results(results: &rtscope_analyze::results::Results, json: bool) -> io::Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    if json {
+        report::json::write(results, false, &mut out)?;
+    } else {
+        out.write_all(report::text::render(results, &Style::of_stdout()).as_bytes())?;
+    }
+    out.flush()
+}
+
+fn run_doctor(args: &DoctorArgs) -> Result<ExitCode, Trouble> {
+    let checks = rtscope_host::doctor::checks(Path::new("/"));
+    let rows: Vec<doctor::Row<'_>> = checks.iter().map(doctor::Row::from).collect();
+    let mut out = io::stdout().lock();
+    printed_all(if args.json {
+        doctor::json(&rows, false, &mut out)
+    } else {
+        out.write_all(doctor::text(&rows, &Style::of_stdout()).as_bytes())
+    })?;
+    Ok(ExitCode::from(doctor::exit_code(&rows)))
+}
+
+/// A reader that goes away (`| head`) is no failure.
+fn printed_all(result: io::Result<()>) -> Result<(), Trouble> {
+    match result {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Trouble::new("cannot print the report").because(error).next("free the disk or print elsewhere"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn write_page(path: &Path, page: &str) -> Result<(), Trouble> {
+    std::fs::write(path, page).map_err(|error| {
+        Trouble::new(format!("cannot write {}", path.display())).because(error).next("give another path with --html")
+    })
 }

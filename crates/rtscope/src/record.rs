@@ -2,15 +2,19 @@
 //! recording does is `rtscope_host::recording`'s matter.
 
 use clap::{Args, ValueEnum};
+use rtscope_host::kernel::{self, KernelRecorder};
 use rtscope_host::options::Detail;
-use rtscope_host::recording::{self, Options, StartKernel, Target};
+use rtscope_host::recording::{self, KernelStart, Options, StartKernel, Target};
+use rtscope_model::Pid;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
 /// Options of `record`.
 #[derive(Args, Clone, Debug)]
-#[command(after_help = "The exit status is the program's own, 128 + N after signal N; 125 to 127 are failures to record or to start it.")]
+#[command(
+    after_help = "The exit status is the program's own, 128 + N after signal N; 125 to 127 are failures to record or to start it."
+)]
 pub struct RecordArgs {
     /// Folder for the capture (default: PROGRAM-DATE-TIME.rtscope here).
     #[arg(short, long, value_name = "DIR")]
@@ -59,7 +63,7 @@ pub enum DetailArg {
 /// Records as `args` say and returns the program's own status.
 pub fn run(args: RecordArgs) -> ExitCode {
     let quiet = args.quiet;
-    let kernel = if args.no_kernel { None } else { kernel_side() };
+    let kernel = (!args.no_kernel).then(kernel_side);
     let mut say = |text: &str| {
         if !quiet {
             eprintln!("rtscope: {text}");
@@ -77,10 +81,14 @@ pub fn run(args: RecordArgs) -> ExitCode {
     }
 }
 
-/// PLUG THE KERNEL SIDE IN HERE: the one place that knows which implementation
-/// of `KernelSide` is used. `None`: kernel scheduling is not recorded.
-fn kernel_side() -> Option<StartKernel> {
-    None
+/// Starts the kernel side with the richest way that this machine permits.
+fn kernel_side() -> StartKernel {
+    Box::new(|start: KernelStart| {
+        let pid = Pid(start.pid);
+        let target = if start.attached { kernel::Target::Attached(pid) } else { kernel::Target::Spawned(pid) };
+        let directory = start.directory.join("sched");
+        Box::new(KernelRecorder::start(kernel::Options { directory, target, force_tier: None, ring_bytes: None }))
+    })
 }
 
 fn options(args: RecordArgs) -> Options {

@@ -32,7 +32,12 @@ impl Rule for CpuThrottled {
         if facts.share(cost_ns) < SHARE_MIN {
             return None;
         }
-        Some(Verdict { confidence, cost_ns, evidence: seen(facts, group, &total, paused), remedies: remedies(facts, group) })
+        Some(Verdict {
+            confidence,
+            cost_ns,
+            evidence: seen(facts, group, &total, paused),
+            remedies: remedies(facts, group),
+        })
     }
 
     fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
@@ -162,7 +167,9 @@ fn remedies(facts: &Facts<'_>, group: GroupId) -> Vec<Remedy> {
 
 /// The setting that gives the group `wanted` CPUs.
 fn limit(facts: &Facts<'_>, group: GroupId, wanted: f64) -> String {
-    let Some(group) = facts.context.groups.get(usize::from(group.0)) else { return format!("cpu limit: {}", cpus(wanted)) };
+    let Some(group) = facts.context.groups.get(usize::from(group.0)) else {
+        return format!("cpu limit: {}", cpus(wanted));
+    };
     let period_us = group.period_ns.unwrap_or(100_000_000) / 1_000;
     let quota_us = (wanted * period_us as f64) as u64;
     match (group.version, &group.quota_path) {

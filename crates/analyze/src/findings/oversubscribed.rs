@@ -51,7 +51,9 @@ impl Rule for Oversubscribed {
 
     fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
         let who = match more_lanes_than_cpus(facts) {
-            Some(cpus) => format!("{} capabilities share {cpus} CPUs: during pauses the program's threads queued", facts.lanes),
+            Some(cpus) => {
+                format!("{} capabilities share {cpus} CPUs: during pauses the program's threads queued", facts.lanes)
+            }
             None => "During pauses the program's threads queued".to_owned(),
         };
         format!(
@@ -89,7 +91,8 @@ fn remedies(facts: &Facts<'_>, too_many: Option<usize>) -> Vec<Remedy> {
         });
     } else {
         remedies.push(Remedy {
-            text: "Use fewer capabilities: threads of foreign calls or of other parts of the program need CPUs, too.".into(),
+            text: "Use fewer capabilities: threads of foreign calls or of other parts of the program need CPUs, too."
+                .into(),
             flag: Some(format!("+RTS -N{}", facts.lanes.saturating_sub(1).max(1))),
             verify: verify.clone(),
         });

@@ -72,7 +72,8 @@ impl Rule for Preempted {
     }
 
     fn instance(&self, blamed: &BlamedPause, names: &Names) -> Option<String> {
-        let taken = |piece: &&CausePiece| matches!(piece.cause, Cause::Preempted | Cause::WakeLatency) && piece.who.is_some();
+        let taken =
+            |piece: &&CausePiece| matches!(piece.cause, Cause::Preempted | Cause::WakeLatency) && piece.who.is_some();
         let pieces = blamed.causes.iter().filter(taken);
         let ns: u64 = pieces.clone().map(CausePiece::ns).sum();
         let longest = pieces.max_by_key(|piece| piece.ns())?;

@@ -220,7 +220,10 @@ impl Recogniser {
             count: self.dropped,
             from: Some(from),
             to: Some(to),
-            note: format!("{} collections were asked for and never began in the log; they are not counted.", self.dropped),
+            note: format!(
+                "{} collections were asked for and never began in the log; they are not counted.",
+                self.dropped
+            ),
         })
     }
 

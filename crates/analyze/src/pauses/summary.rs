@@ -120,7 +120,8 @@ impl Summary {
             let key = (Cause::Unknown, None);
             let mut longest = total.longest;
             (longest.cause, longest.who, longest.confidence) = (Cause::Unknown, None, Confidence::Low);
-            let sum = self.causes.entry(key).or_insert(CauseTotal { ns: 0, count: 0, longest, confidence: Confidence::Low });
+            let sum =
+                self.causes.entry(key).or_insert(CauseTotal { ns: 0, count: 0, longest, confidence: Confidence::Low });
             sum.ns += total.ns;
             sum.count += total.count;
         }
@@ -171,7 +172,8 @@ impl Summary {
 
     /// Stragglers, worst first.
     pub fn stragglers(&self) -> Vec<Straggler> {
-        let one = |(lane, (count, sum_ns)): (&u16, &(u64, u64))| Straggler { lane: *lane, count: *count, sum_ns: *sum_ns };
+        let one =
+            |(lane, (count, sum_ns)): (&u16, &(u64, u64))| Straggler { lane: *lane, count: *count, sum_ns: *sum_ns };
         let mut stragglers: Vec<Straggler> = self.stragglers.iter().map(one).collect();
         stragglers.sort_by_key(|straggler| std::cmp::Reverse(straggler.sum_ns));
         stragglers

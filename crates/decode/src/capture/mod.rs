@@ -30,7 +30,9 @@ pub enum CaptureError {
         error: io::Error,
     },
     /// It holds nothing that a recorder writes.
-    #[error("{0} is no capture: it has no manifest.json, no eventlog and no samples; make one with `rtscope record -- PROGRAM`")]
+    #[error(
+        "{0} is no capture: it has no manifest.json, no eventlog and no samples; make one with `rtscope record -- PROGRAM`"
+    )]
     NotACapture(PathBuf),
     /// It was written by a later version.
     #[error("{path} has the format {schema}, which this version does not know; read it with a newer rtscope")]

@@ -37,7 +37,9 @@ pub fn write_line(out: &mut Vec<u8>, time: Time, sample: &Sample) {
             out,
             "{{\"t\":{t},\"th\":[{tid},{voluntary},{involuntary},{minor_faults},{major_faults},{cpu_ns},{wait_ns}]}}"
         ),
-        Sample::CpuStolen { cpu, steal_ns, irq_ns } => writeln!(out, "{{\"t\":{t},\"st\":[{cpu},{steal_ns},{irq_ns}]}}"),
+        Sample::CpuStolen { cpu, steal_ns, irq_ns } => {
+            writeln!(out, "{{\"t\":{t},\"st\":[{cpu},{steal_ns},{irq_ns}]}}")
+        }
         Sample::GroupMemory { group, bytes } => writeln!(out, "{{\"t\":{t},\"gm\":[{group},{bytes}]}}"),
         Sample::Pressure { resource, total_us } => writeln!(out, "{{\"t\":{t},\"psi\":[{resource},{total_us}]}}"),
         Sample::Late { ns } => writeln!(out, "{{\"t\":{t},\"late\":{ns}}}"),

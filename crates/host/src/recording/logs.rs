@@ -155,7 +155,8 @@ pub fn disk_full_loss(now: Time) -> Loss {
         count: 0,
         from: Some(now),
         to: None,
-        note: "the disk was full: samples and unwritten buffers were not recorded from then on; the program ran on".to_owned(),
+        note: "the disk was full: samples and unwritten buffers were not recorded from then on; the program ran on"
+            .to_owned(),
     }
 }
 

@@ -26,8 +26,17 @@ use std::process::Child;
 use std::time::Duration;
 
 /// Environment names that go into the manifest.
-const ENVIRONMENT: [&str; 9] =
-    ["GHCRTS", "OCAMLRUNPARAM", "CAMLRUNPARAM", "LANG", "LC_ALL", "TZ", "MALLOC_ARENA_MAX", "LD_PRELOAD", "GHCRTS_MAXN"];
+const ENVIRONMENT: [&str; 9] = [
+    "GHCRTS",
+    "OCAMLRUNPARAM",
+    "CAMLRUNPARAM",
+    "LANG",
+    "LC_ALL",
+    "TZ",
+    "MALLOC_ARENA_MAX",
+    "LD_PRELOAD",
+    "GHCRTS_MAXN",
+];
 const MANIFEST_PERIOD_NS: u64 = 1_000_000_000;
 /// Without pidfd the program's end is polled for.
 const POLL_FALLBACK: Duration = Duration::from_millis(10);
@@ -482,7 +491,8 @@ impl<'a> Session<'a> {
         for pid in self.logs.iter().map(|log| log.log.pid).filter(|pid| *pid != 0) {
             for level in cgroup::of_process(&self.host, pid).levels {
                 let group = &level.group;
-                let known = |known: &cgroup::Level| (&known.group.path, known.group.version) == (&group.path, group.version);
+                let known =
+                    |known: &cgroup::Level| (&known.group.path, known.group.version) == (&group.path, group.version);
                 if self.groups.levels.iter().any(known) {
                     continue;
                 }
@@ -624,7 +634,10 @@ impl<'a> Session<'a> {
         }
         if !still.is_empty() {
             let list: Vec<String> = still.iter().map(u32::to_string).collect();
-            self.note(format!("processes that the program started still run and are not recorded any more: {}", list.join(", ")));
+            self.note(format!(
+                "processes that the program started still run and are not recorded any more: {}",
+                list.join(", ")
+            ));
         }
         if let Some(handover) = self.handover.take() {
             let expected = self.logs.is_empty();
@@ -694,7 +707,8 @@ fn loss(source: &str, kind: LossKind, count: u64, note: String) -> Loss {
 }
 
 fn mixed_loss(name: &str) -> Loss {
-    let note = "two processes opened this log before it could be replaced: their events are mixed, use neither".to_owned();
+    let note =
+        "two processes opened this log before it could be replaced: their events are mixed, use neither".to_owned();
     loss(name, LossKind::MixedProcesses, 2, note)
 }
 

@@ -1,0 +1,124 @@
+//! What a FILE argument is. Told apart by content, never by name. Owns the
+//! words for what cannot be read; refuses to analyse.
+
+use crate::trouble::Trouble;
+use rtscope_decode::capture::Capture;
+use rtscope_decode::ghc_eventlog::{self, Eventlog, EventlogError};
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+use std::sync::Arc;
+
+/// An opened FILE.
+pub enum Input {
+    /// A capture folder.
+    Capture(Box<Capture>),
+    /// A GHC eventlog on its own.
+    Eventlog(Box<Eventlog>),
+}
+
+/// Opens `path`: a capture, an eventlog, or `-` (an eventlog on standard input).
+pub fn open(path: &Path) -> Result<Input, Trouble> {
+    let cannot = |why: &dyn std::fmt::Display| Trouble::new(format!("cannot read {}", path.display())).because(why);
+    if path == Path::new("-") {
+        return spooled(path, io::stdin().lock());
+    }
+    let kind = std::fs::metadata(path).map_err(|error| {
+        cannot(&error).next("give a capture (NAME.rtscope) or an eventlog; `rtscope record -- PROGRAM` makes a capture")
+    })?;
+    if kind.is_dir() {
+        let capture = Capture::open(path).map_err(|error| cannot(&error))?;
+        return Ok(Input::Capture(Box::new(capture)));
+    }
+    let file = File::open(path).map_err(|error| cannot(&error))?;
+    if kind.file_type().is_fifo() || kind.file_type().is_char_device() || kind.file_type().is_socket() {
+        return spooled(path, file);
+    }
+    eventlog(path, file)
+}
+
+/// A stream that cannot be read twice is copied to a file that has no name.
+fn spooled(path: &Path, from: impl Read) -> Result<Input, Trouble> {
+    let cannot = |error: &io::Error| {
+        Trouble::new("cannot keep the stream in a temporary file")
+            .because(error)
+            .next("set TMPDIR to a folder with room")
+    };
+    let mut file = tempfile::tempfile().map_err(|error| cannot(&error))?;
+    let (copied, end) = ghc_eventlog::spool(from, &file);
+    if let Err(error) = end {
+        // What came until then is a log that is cut, and is reported as one.
+        eprintln!("rtscope: {}: the stream broke after {copied} bytes: {error}", path.display());
+    }
+    file.rewind().map_err(|error| cannot(&error))?;
+    eventlog(path, file)
+}
+
+fn eventlog(path: &Path, file: File) -> Result<Input, Trouble> {
+    let mut head = [0; 16];
+    let count = std::os::unix::fs::FileExt::read_at(&file, &mut head, 0).unwrap_or(0);
+    let head = &head[..count];
+    Eventlog::open(Arc::new(file), Vec::new())
+        .map(|log| Input::Eventlog(Box::new(log.named(path.display().to_string()))))
+        .map_err(|error| {
+            let trouble = Trouble::new(format!("cannot read {}", path.display())).because(&error);
+            match (&error, other_format(head)) {
+                (EventlogError::NotAnEventlog { .. }, Some((what, next))) => {
+                    Trouble::new(format!("cannot read {}", path.display())).because(what).next(next)
+                }
+                _ => trouble,
+            }
+        })
+}
+
+/// Formats that people try, and what to do with them.
+fn other_format(head: &[u8]) -> Option<(&'static str, &'static str)> {
+    const FXT: [u8; 8] = [0x10, 0x00, 0x04, 0x46, 0x78, 0x54, 0x16, 0x00];
+    match head {
+        [0x7f, b'E', b'L', b'F', ..] => {
+            Some(("it is a program, not a recording", "record it first: rtscope record -- PROGRAM"))
+        }
+        [b'P', b'E', b'R', b'F', b'I', b'L', b'E', b'2', ..] => {
+            Some(("it is a perf.data file, which this version does not read", "record with rtscope record"))
+        }
+        [0x1f, 0x8b, ..] => Some(("it is compressed (gzip)", "gzip -dc FILE | rtscope report -")),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(("it is compressed (zstd)", "zstd -dc FILE | rtscope report -")),
+        [b'{', ..] => Some(("it looks like JSON, not an eventlog", "give the capture folder or the .eventlog itself")),
+        _ if head.starts_with(&FXT) => {
+            Some(("it is a Fuchsia trace, which this version does not read", "record with rtscope record"))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(bytes: &[u8]) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        std::fs::write(&path, bytes).unwrap();
+        match open(&path) {
+            Err(trouble) => trouble.to_string(),
+            Ok(_) => panic!("{bytes:?} was opened"),
+        }
+    }
+
+    #[test]
+    fn what_is_no_recording_is_named_and_the_next_step_given() {
+        assert!(refused(b"").contains("empty"));
+        assert!(refused(b"\x7fELF\x02\x01").contains("rtscope record -- PROGRAM"));
+        assert!(refused(b"PERFILE2").contains("perf.data"));
+        assert!(refused(b"\x1f\x8b\x08\x00").contains("gzip -dc"));
+        assert!(refused(b"hello world").contains("not a GHC eventlog"));
+        assert!(refused(b"hdrb").contains("inside its header"));
+    }
+
+    #[test]
+    fn a_missing_file_says_what_to_give() {
+        let Err(trouble) = open(Path::new("/nonexistent/x")) else { panic!("opened") };
+        assert!(trouble.to_string().contains("No such file"), "{trouble}");
+    }
+}

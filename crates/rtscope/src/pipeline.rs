@@ -1,0 +1,275 @@
+//! From an opened input to results: lays runtime, kernel and samples on one
+//! clock, merges them and feeds the analysis. Owns the wiring; every decision
+//! about what events mean lies in `decode` and `analyze`.
+
+use crate::input::Input;
+use crate::trouble::Trouble;
+use rtscope_analyze::results::{BlamedPause, Results, Runtime, Source, TypeCount};
+use rtscope_analyze::{Analysis, Context, Tail};
+use rtscope_decode::ReadAt;
+use rtscope_decode::capture::{Capture, SampleStream};
+use rtscope_decode::ghc_eventlog::{Eventlog, EventlogError, Stream, Tally, UnflushedBlock, tags};
+use rtscope_decode::sched::SchedStream;
+use rtscope_model::manifest::{Log, Manifest, Tier};
+use rtscope_model::{ClockMap, ClockMethod, Event, Loss, LossKind, Names, Pid, Tid, Time};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What the caller wants of a run.
+pub struct Options {
+    /// Path as given, for the report.
+    pub path: String,
+    /// Number of the log in a capture with several.
+    pub log: Option<usize>,
+    /// Decoding threads.
+    pub threads: usize,
+}
+
+/// Called for each pause, in order, with the names that its causes refer to.
+pub type OnPause<'a> = &'a mut dyn FnMut(&BlamedPause, &Names);
+
+/// Runs the analysis over `input`.
+pub fn analyse(input: &Input, options: &Options, on_pause: OnPause<'_>) -> Result<(Results, Names), Trouble> {
+    match input {
+        Input::Eventlog(log) => {
+            let mut context = Context::default();
+            context.source = Source { kind: "eventlog", path: options.path.clone(), ..Source::default() };
+            describe(&mut context, log);
+            let clock = ClockMap::LOG_OWN;
+            let streams = Streams::new(Some(log.stream(Analysis::CLASSES, clock, options.threads)), None, None);
+            Ok(run(context, streams, Some(log), 0, on_pause))
+        }
+        Input::Capture(capture) => analyse_capture(capture, options, on_pause),
+    }
+}
+
+fn analyse_capture(capture: &Capture, options: &Options, on_pause: OnPause<'_>) -> Result<(Results, Names), Trouble> {
+    let manifest = capture.manifest();
+    let mut context = context_of(capture, options);
+    let chosen = choose_log(capture, options.log)?;
+    let log = match chosen {
+        Some(log) => open_log(capture, log, &mut context.losses),
+        None => None,
+    };
+    if let (Some(log), Some(entry)) = (&log, chosen) {
+        describe(&mut context, log);
+        context.clock = clock_of(manifest, entry, log);
+        if entry.pid != 0 {
+            context.program_pid = Some(Pid(entry.pid));
+        }
+    }
+    let sched = open_sched(capture, &mut context.losses);
+    let bytes = stream_bytes(capture);
+    let stream = log.as_ref().map(|log| log.stream(Analysis::CLASSES, context.clock, options.threads));
+    let streams = Streams::new(stream, sched, capture.samples());
+    Ok(run(context, streams, log.as_ref(), bytes, on_pause))
+}
+
+/// Merges the streams into the analysis and closes it.
+fn run(
+    context: Context,
+    mut streams: Streams,
+    log: Option<&Eventlog>,
+    other_bytes: u64,
+    on_pause: OnPause<'_>,
+) -> (Results, Names) {
+    let mut source = context.source.clone();
+    let mut analysis = Analysis::new(context);
+    let none = Names::default();
+    while let Some(event) = streams.next() {
+        let names = streams.sched.as_ref().map_or(&none, SchedStream::names);
+        analysis.push(&event, names, &mut |pause| on_pause(pause, names));
+    }
+    let mut tail = Tail::default();
+    if let Some(stream) = &streams.log {
+        let tally = stream.tally();
+        source.events = tally.events();
+        source.bytes = other_bytes + tally.bytes + log.map_or(0, |log| log.header().data_offset());
+        source.events_by_type = types(log, &tally);
+        tail.green_run_ns = log
+            .filter(|log| log.info().has_scheduler)
+            .map(|_| tally.lanes.iter().map(|lane| (lane.lane.0, lane.green_run_ns)).collect());
+        tail.losses.extend(tally.losses);
+    } else {
+        source.bytes = other_bytes;
+    }
+    tail.losses.extend(streams.samples.as_ref().map_or(Vec::new(), SampleStream::losses));
+    tail.losses.extend(streams.sched.as_ref().map_or(Vec::new(), SchedStream::losses));
+    tail.source = Some(source);
+    let names = streams.sched.as_ref().map_or(none, |sched| sched.names().clone());
+    let results = analysis.finish(&names, tail, &mut |pause| on_pause(pause, &names));
+    (results, names)
+}
+
+fn types(log: Option<&Eventlog>, tally: &Tally) -> Vec<TypeCount> {
+    let name = |tag: u16| {
+        let declared = log.and_then(|log| log.header().types().iter().find(|event| event.tag == tag));
+        tags::info(tag)
+            .map(|info| info.name.to_owned())
+            .or_else(|| declared.map(|event| event.description.clone()))
+            .unwrap_or_else(|| format!("tag {tag}"))
+    };
+    tally.by_tag.iter().map(|&(tag, count)| TypeCount { tag, name: name(tag), count }).collect()
+}
+
+/// What a log says of the program as a whole.
+fn describe(context: &mut Context, log: &Eventlog) {
+    let info = log.info();
+    context.runtime = Runtime {
+        family: Some("ghc".into()),
+        version: info.version.clone(),
+        way: info.way.clone(),
+        args: info.args.clone(),
+    };
+    context.threaded = info.way.as_ref().map(|way| way.split('_').any(|part| part == "thr"));
+    context.generations = info.heap.as_ref().map(|heap| heap.generations);
+    context.nursery_bytes = info.heap.as_ref().map(|heap| heap.nursery_bytes);
+}
+
+fn context_of(capture: &Capture, options: &Options) -> Context {
+    let manifest = capture.manifest();
+    Context {
+        source: Source { kind: "capture", path: options.path.clone(), ..Source::default() },
+        program_pid: (manifest.pid != 0).then_some(Pid(manifest.pid)),
+        program_tids: (manifest.pid != 0).then_some(Tid(manifest.pid)).into_iter().collect(),
+        groups: manifest.groups.clone(),
+        cpus_allowed: manifest.machine.cpus_allowed.clone(),
+        cpus_online: manifest.machine.cpus_online,
+        kernel: Some(manifest.kernel.clone()),
+        started: (manifest.started != Time(0)).then_some(manifest.started),
+        ended: (manifest.ended != Time(0)).then_some(manifest.ended),
+        losses: capture.losses(),
+        own_cost: Some(manifest.own_cost),
+        ..Context::default()
+    }
+}
+
+/// The log that the report is about: the one asked for, else the program's
+/// own, else the largest.
+fn choose_log(capture: &Capture, number: Option<usize>) -> Result<Option<&Log>, Trouble> {
+    let logs = &capture.manifest().logs;
+    if let Some(number) = number {
+        let ending = format!("{number}.eventlog");
+        return logs.iter().find(|log| log.path.rsplit('/').next() == Some(&ending)).map(Some).ok_or_else(|| {
+            let there: Vec<&str> = logs.iter().map(|log| log.path.as_str()).collect();
+            Trouble::new(format!("this capture has no log {number}")).because(format!("it has {there:?}"))
+        });
+    }
+    let size = |log: &&Log| std::fs::metadata(capture.log_path(log)).map_or(0, |file| file.len());
+    Ok(logs
+        .iter()
+        .find(|log| log.pid != 0 && log.pid == capture.manifest().pid)
+        .or_else(|| logs.iter().max_by_key(size)))
+}
+
+/// Opens a log with the buffers that its program had not written. A log that
+/// cannot be read is a loss, not the end: the kernel side is still worth a report.
+fn open_log(capture: &Capture, entry: &Log, losses: &mut Vec<Loss>) -> Option<Eventlog> {
+    let unflushed = capture.unflushed(entry.pid).into_iter().map(|block| UnflushedBlock {
+        cap: block.capability,
+        time: block.opened.0,
+        bytes: Arc::new(block.bytes) as Arc<dyn ReadAt>,
+    });
+    let opened = File::open(capture.log_path(entry))
+        .map_err(|source| EventlogError::Io { position: 0, source })
+        .and_then(|file| Eventlog::open(Arc::new(file), unflushed.collect()));
+    match opened {
+        Ok(log) => Some(log.named(entry.path.clone())),
+        Err(error) => {
+            losses.push(missing(&entry.path, error.to_string()));
+            None
+        }
+    }
+}
+
+/// The clock of a log: as the recorder read it from the process, else by the
+/// log's own pairing with the real-time clock.
+fn clock_of(manifest: &Manifest, entry: &Log, log: &Eventlog) -> ClockMap {
+    if entry.clock.is_monotonic() {
+        return entry.clock;
+    }
+    let (Some(pair), true) = (log.info().wall_clock, manifest.realtime_offset_ns != 0) else {
+        return ClockMap::LOG_OWN;
+    };
+    let origin = i128::from(pair.realtime_ns) - i128::from(pair.log.0) - i128::from(manifest.realtime_offset_ns);
+    // The runtime takes the wall clock in microseconds.
+    let error_ns = 1_000 + manifest.realtime_error_ns.unwrap_or(1_000);
+    i64::try_from(origin).map_or(ClockMap::LOG_OWN, |offset_ns| ClockMap {
+        offset_ns,
+        error_ns: Some(error_ns),
+        method: ClockMethod::WallClockPair,
+    })
+}
+
+fn open_sched(capture: &Capture, losses: &mut Vec<Loss>) -> Option<SchedStream> {
+    let kernel = &capture.manifest().kernel;
+    if kernel.tier == Tier::Polling || kernel.streams.is_empty() {
+        return None;
+    }
+    let open = || -> Result<SchedStream, String> {
+        let open_one = |name: &String| {
+            let path = capture.below(name);
+            let file = File::open(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+            Ok::<_, String>(Arc::new(file) as Arc<dyn ReadAt>)
+        };
+        let sources = kernel.streams.iter().map(open_one).collect::<Result<Vec<_>, _>>()?;
+        let format = |point: &rtscope_model::manifest::Tracepoint| {
+            let text = std::fs::read_to_string(capture.below(&point.format)).unwrap_or_default();
+            (point.name.clone(), text)
+        };
+        let formats: HashMap<String, String> = kernel.tracepoints.iter().map(format).collect();
+        let threads = std::fs::read(capture.below("sched/threads.json")).ok();
+        SchedStream::open(kernel, sources, &formats, threads.as_deref()).map_err(|error| error.to_string())
+    };
+    open().map_err(|error| losses.push(missing("sched", error))).ok()
+}
+
+fn missing(source: &str, note: String) -> Loss {
+    Loss { source: source.to_owned(), kind: LossKind::SourceMissing, count: 1, from: None, to: None, note }
+}
+
+/// Bytes of the capture's streams other than logs.
+fn stream_bytes(capture: &Capture) -> u64 {
+    let size = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
+    let kernel: u64 = capture.manifest().kernel.streams.iter().map(|name| size(&capture.below(name))).sum();
+    kernel + size(&capture.below("samples.jsonl"))
+}
+
+/// The streams of one input, merged by time.
+struct Streams {
+    log: Option<Stream>,
+    sched: Option<SchedStream>,
+    samples: Option<SampleStream<BufReader<File>>>,
+    /// The next event of each.
+    heads: [Option<Event>; 3],
+}
+
+impl Streams {
+    fn new(log: Option<Stream>, sched: Option<SchedStream>, samples: Option<SampleStream<BufReader<File>>>) -> Streams {
+        let mut streams = Streams { log, sched, samples, heads: [None; 3] };
+        (0..3).for_each(|index| streams.heads[index] = streams.pull(index));
+        streams
+    }
+
+    fn pull(&mut self, index: usize) -> Option<Event> {
+        match index {
+            // Samples and kernel events come first at equal times: a pause is
+            // judged when its last event comes.
+            0 => self.samples.as_mut()?.next(),
+            1 => self.sched.as_mut()?.next(),
+            _ => self.log.as_mut()?.next(),
+        }
+    }
+
+    fn next(&mut self) -> Option<Event> {
+        let first = (0..3)
+            .filter(|index| self.heads[*index].is_some())
+            .min_by_key(|index| self.heads[*index].map(|event| event.time))?;
+        let event = self.heads[first];
+        self.heads[first] = self.pull(first);
+        event
+    }
+}
