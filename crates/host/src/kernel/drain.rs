@@ -123,7 +123,7 @@ impl Drain {
         self.finish_files();
     }
 
-    /// Sleeps until a ring is a quarter full or the period is over. True: stop.
+    /// Sleeps until a ring is an eighth full or the period is over. True: stop.
     fn wait(&mut self) -> bool {
         let mut fds = vec![PollFd::new(&*self.stop, PollFlags::IN)];
         let polled: Vec<usize> = (0..self.lanes.len()).filter(|index| self.lanes[*index].wakes).collect();

@@ -25,8 +25,8 @@ const RING_BYTES_MIN: usize = 16 << 10;
 /// Without privilege: half of the kernel's default allowance per CPU, so that a
 /// second recorder of the same user finds room too.
 const RING_BYTES_OWN: usize = 256 << 10;
-/// With privilege: a tenth of a second of the busiest CPU that was measured.
-const RING_BYTES_WIDE: usize = 2 << 20;
+/// With privilege: 80 ms of the busiest CPU that was measured (50 MB/s).
+const RING_BYTES_WIDE: usize = 4 << 20;
 /// All rings together, on machines with many CPUs.
 const RINGS_BYTES_MAX: usize = 128 << 20;
 /// Times that a running process is searched for threads that are not watched yet.
@@ -219,7 +219,7 @@ fn open_ring(cpu: u16, whats: &[What], scopes: &[Scope], sample_type: u64, size:
             match &mut opened {
                 Some(ring) => add_event(ring, *what, *scope, sample_type)?,
                 None => {
-                    let event = match Event::open(*what, *scope, sample_type, (size / 4) as u32) {
+                    let event = match Event::open(*what, *scope, sample_type, (size / 8) as u32) {
                         Err(error) if is_gone(&error) => continue,
                         other => other?,
                     };
