@@ -38,6 +38,10 @@ pub fn remedy(tier: Tier) -> &'static str {
 
 /// `tier` was refused.
 pub fn refused(tier: Tier, error: &io::Error) -> String {
+    if error.kind() == io::ErrorKind::Unsupported {
+        // The reason names its own remedy; more privilege would not help.
+        return format!("{} ({}: {error}).", lacking(tier), name(tier));
+    }
     format!("{} ({}: {}). To change that: {}.", lacking(tier), name(tier), errno(error), remedy(tier))
 }
 
