@@ -382,6 +382,12 @@ fn kernel_view(context: &Context, tracks: &Tracks, sanity: Sanity, used: bool) -
             )
         });
     }
+    if tracks.unreported() > 0 {
+        notes.push(format!(
+            "The kernel left out {} switches, as later ones show; where that hides when a thread came back, its lane is not told.",
+            tracks.unreported()
+        ));
+    }
     if tracks.forgotten() > 0 {
         notes.push(format!(
             "{} scheduling states were dropped because a history was full; waits that reach back to them have an unknown cause.",

@@ -20,7 +20,7 @@
 //! Refuses to sum up.
 
 use crate::context::loss_of_kernel;
-use crate::lane_thread::{Served, vote};
+use crate::lane_thread::{Served, Votes, vote};
 use crate::pauses::Recognised;
 use crate::samples::Counters;
 use crate::sched::{Runner, State, Stretch, Tracks};
@@ -92,9 +92,9 @@ impl Judge<'_> {
     /// Fills in the pause's threads and, for stops without arrivals, its
     /// straggler; returns the causes of its waits, in time order, without gaps.
     pub fn blame(&self, recognised: &mut Recognised) -> Vec<CausePiece> {
-        let served = match self.kernel {
+        let Votes { served, open } = match self.kernel {
             true => vote(&recognised.marks, self.tracks, self.error_ns),
-            false => BTreeMap::new(),
+            false => Votes::default(),
         };
         for part in &mut recognised.pause.lanes {
             part.tid = served.get(&part.lane).map(|served| served.tid);
@@ -107,7 +107,10 @@ impl Judge<'_> {
             let mut causes = match (self.kernel, wait.served) {
                 (false, _) => vec![self.counted(wait)],
                 (true, Some(served)) => self.pieces(wait, served, leader, recognised),
-                (true, None) => self.agreed(wait, leader, recognised),
+                (true, None) => {
+                    let candidates = wait.lane.and_then(|lane| open.get(&lane)).map_or(&[][..], Vec::as_slice);
+                    self.agreed(wait, candidates, leader, recognised)
+                }
             };
             self.void(&mut causes);
             pieces.append(&mut causes);
@@ -159,10 +162,10 @@ impl Judge<'_> {
         let others = recognised.marks.iter().filter(|lane| Some(lane.lane) != leader);
         let stops = others.clone().filter_map(|lane| Some((lane.stopped_green?, lane.lane)));
         let last = stops.filter(|(stop, _)| *stop <= at).max();
-        let gave_up = last
-            .filter(|(stop, _)| self.tracks.on_cpu(stop.minus(self.error_ns), stop.plus(self.error_ns)).contains(&tid));
-        let served_last =
-            self.last_lane.get(&tid).copied().filter(|lane| others.clone().any(|other| other.lane == *lane));
+        let gave_up = last.filter(|(stop, _)| {
+            self.tracks.on_cpu(stop.minus(self.error_ns), stop.plus(self.error_ns), false).contains(&tid)
+        });
+        let served_last = self.last_lane.get(&tid).copied().filter(|lane| others.clone().any(|other| other.lane == *lane));
         gave_up.map(|(_, lane)| lane).or(served_last)
     }
 
@@ -179,23 +182,26 @@ impl Judge<'_> {
         merge(pieces)
     }
 
-    /// Causes of a wait for a lane whose thread is not known: only what is
-    /// true of every thread that may have been it.
-    fn agreed(&self, wait: &Waited, leader: Option<Tid>, recognised: &Recognised) -> Vec<CausePiece> {
-        let at = wait.to;
-        let candidates = self.tracks.on_cpu(at.minus(self.error_ns), at.plus(self.error_ns));
-        let mut verdict: Option<Vec<CausePiece>> = None;
+    /// Causes of a wait for a lane that one of several threads served: at each
+    /// moment only what is true of every one of them.
+    fn agreed(
+        &self,
+        wait: &Waited,
+        candidates: &[Tid],
+        leader: Option<Tid>,
+        recognised: &Recognised,
+    ) -> Vec<CausePiece> {
+        let mut agreed: Option<Vec<CausePiece>> = None;
         for tid in candidates {
-            let served = Served { tid, by_elimination: true };
+            let served = Served { tid: *tid, by_elimination: true };
             let mut pieces = self.pieces(wait, served, leader, recognised);
             pieces.iter_mut().for_each(|piece| piece.tid = None);
-            match &verdict {
-                None => verdict = Some(pieces),
-                Some(first) if *first == pieces => {}
-                Some(_) => return vec![unknown(wait)],
-            }
+            agreed = Some(match agreed {
+                None => pieces,
+                Some(before) => common(&before, &pieces),
+            });
         }
-        verdict.filter(|pieces| !pieces.is_empty()).unwrap_or_else(|| vec![unknown(wait)])
+        agreed.filter(|pieces| !pieces.is_empty()).unwrap_or_else(|| vec![unknown(wait)])
     }
 
     fn piece(&self, tid: Tid, lane: Option<LaneId>, stretch: &Stretch, sure: Confidence) -> CausePiece {
@@ -322,7 +328,7 @@ impl Judge<'_> {
         if let Some(stop) = marks.and_then(|marks| marks.stopped_green) {
             // Stopped before the request: the lane was idle. Behind it: whoever
             // was on a CPU then had the lane.
-            let held = || self.tracks.on_cpu(stop.minus(self.error_ns), stop.plus(self.error_ns)).contains(&tid);
+            let held = || self.tracks.on_cpu(stop.minus(self.error_ns), stop.plus(self.error_ns), false).contains(&tid);
             return stop <= wait.from || held();
         }
         // The leader prods idle lanes; timers, devices and other processes end
@@ -365,7 +371,8 @@ impl Judge<'_> {
     pub fn arrival_seen(&self, at: Time) -> Option<bool> {
         let (from, to) = (at.minus(self.error_ns), at.plus(self.error_ns));
         let lost = self.losses.iter().any(|loss| loss_of_kernel(loss, from, to));
-        (!lost).then(|| !self.tracks.on_cpu(from, to).is_empty())
+        let lenient = self.tracks.unreported() > 0;
+        (!lost).then(|| !self.tracks.on_cpu(from, to, lenient).is_empty())
     }
 }
 
@@ -389,6 +396,34 @@ fn unknown(wait: &Waited) -> CausePiece {
         to: wait.to,
         confidence: Confidence::Low,
     }
+}
+
+/// What two covers of one interval agree on, moment by moment; the rest is
+/// unknown.
+fn common(left: &[CausePiece], right: &[CausePiece]) -> Vec<CausePiece> {
+    let mut out = Vec::with_capacity(left.len().max(right.len()));
+    let (mut lefts, mut rights) = (left.iter().peekable(), right.iter().peekable());
+    while let (Some(a), Some(b)) = (lefts.peek().copied(), rights.peek().copied()) {
+        let mut both = CausePiece { from: a.from.max(b.from), to: a.to.min(b.to), ..*a };
+        if a.to <= b.to {
+            lefts.next();
+        }
+        if b.to <= a.to {
+            rights.next();
+        }
+        both.confidence = a.confidence.min(b.confidence);
+        both.neighbour = a.neighbour || b.neighbour;
+        if a.cause != b.cause {
+            (both.cause, both.confidence, both.neighbour) = (Cause::Unknown, Confidence::Low, false);
+        }
+        if a.cause != b.cause || a.who != b.who {
+            (both.who, both.who_pid) = (None, None);
+        }
+        if both.from < both.to {
+            out.push(both);
+        }
+    }
+    merge(out)
 }
 
 /// Joins neighbours of one cause.

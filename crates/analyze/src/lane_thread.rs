@@ -21,17 +21,36 @@ pub struct Served {
     pub by_elimination: bool,
 }
 
-/// The threads of a pause's lanes; lanes with no single candidate are absent.
-/// `error_ns` is the largest difference between the clocks of marks and tracks.
-pub fn vote(marks: &[LaneMarks], tracks: &Tracks, error_ns: u64) -> BTreeMap<LaneId, Served> {
+/// The outcome of a vote.
+#[derive(Clone, Eq, PartialEq, Debug, Default)]
+pub struct Votes {
+    /// Lanes with exactly one candidate.
+    pub served: BTreeMap<LaneId, Served>,
+    /// Lanes with several: who they are.
+    pub open: BTreeMap<LaneId, Vec<Tid>>,
+}
+
+/// The threads of a pause's lanes. `error_ns` is the largest difference between
+/// the clocks of marks and tracks. Where the kernel is known to leave out
+/// switches and the vote contradicts itself, threads that may have been on a
+/// CPU count, too.
+pub fn vote(marks: &[LaneMarks], tracks: &Tracks, error_ns: u64) -> Votes {
+    let votes = settle(candidates(marks, tracks, error_ns, false));
+    let settled = |lane: &LaneMarks| votes.served.contains_key(&lane.lane) || votes.open.get(&lane.lane).is_some_and(|left| left.len() > 1);
+    if tracks.unreported() == 0 || marks.iter().filter(|lane| !lane.collection.is_empty()).all(settled) {
+        return votes;
+    }
+    settle(candidates(marks, tracks, error_ns, true))
+}
+
+fn candidates(marks: &[LaneMarks], tracks: &Tracks, error_ns: u64, lenient: bool) -> BTreeMap<LaneId, Vec<Tid>> {
     let mut candidates: BTreeMap<LaneId, Vec<Tid>> = BTreeMap::new();
     for lane in marks {
         // A lane that stood still posts nothing but, later, its next run.
-        let moments =
-            if lane.collection.is_empty() { lane.ran_green.iter().copied().collect() } else { lane.collection.clone() };
+        let moments = if lane.collection.is_empty() { lane.ran_green.as_slice() } else { lane.collection.as_slice() };
         let mut left: Option<Vec<Tid>> = None;
         for at in moments {
-            let on = tracks.on_cpu(at.minus(error_ns), at.plus(error_ns));
+            let on = tracks.on_cpu(at.minus(error_ns), at.plus(error_ns), lenient);
             left = Some(match left {
                 None => on,
                 Some(before) => before.into_iter().filter(|tid| on.contains(tid)).collect(),
@@ -39,10 +58,10 @@ pub fn vote(marks: &[LaneMarks], tracks: &Tracks, error_ns: u64) -> BTreeMap<Lan
         }
         candidates.extend(left.map(|left| (lane.lane, left)));
     }
-    settle(candidates)
+    candidates
 }
 
-fn settle(mut candidates: BTreeMap<LaneId, Vec<Tid>>) -> BTreeMap<LaneId, Served> {
+fn settle(mut candidates: BTreeMap<LaneId, Vec<Tid>>) -> Votes {
     let mut served: BTreeMap<LaneId, Served> = BTreeMap::new();
     let mut by_elimination = false;
     loop {
@@ -51,7 +70,7 @@ fn settle(mut candidates: BTreeMap<LaneId, Vec<Tid>>) -> BTreeMap<LaneId, Served
             .filter_map(|(lane, left)| Some((*lane, *left.first().filter(|_| left.len() == 1)?)))
             .collect();
         if single.is_empty() {
-            return served;
+            return Votes { served, open: candidates };
         }
         for (lane, tid) in &single {
             candidates.remove(lane);
@@ -81,7 +100,7 @@ mod tests {
     fn the_one_thread_that_was_on_a_cpu_at_every_event_is_the_lanes() {
         let mut kernel = Kernel::new(&[11, 12]);
         kernel.on(0, 0, 11).on(0, 1, 12).off(50, 1, 12);
-        let served = vote(&[marks(0, &[10, 60]), marks(1, &[20, 40])], &kernel.tracks, 0);
+        let served = vote(&[marks(0, &[10, 60]), marks(1, &[20, 40])], &kernel.tracks, 0).served;
         assert_eq!(served.get(&LaneId(0)), Some(&Served { tid: Tid(11), by_elimination: false }));
         assert_eq!(served.get(&LaneId(1)), Some(&Served { tid: Tid(12), by_elimination: true }));
     }
@@ -90,22 +109,24 @@ mod tests {
     fn two_candidates_are_unknown() {
         let mut kernel = Kernel::new(&[11, 12]);
         kernel.on(0, 0, 11).on(0, 1, 12);
-        assert!(vote(&[marks(0, &[10, 60]), marks(1, &[20, 40])], &kernel.tracks, 0).is_empty());
+        let votes = vote(&[marks(0, &[10, 60]), marks(1, &[20, 40])], &kernel.tracks, 0);
+        assert!(votes.served.is_empty());
+        assert_eq!(votes.open.get(&LaneId(1)), Some(&vec![Tid(11), Tid(12)]));
     }
 
     #[test]
     fn a_thread_that_is_certain_for_two_lanes_is_believed_for_none() {
         let mut kernel = Kernel::new(&[11]);
         kernel.on(0, 0, 11);
-        assert!(vote(&[marks(0, &[10]), marks(1, &[20])], &kernel.tracks, 0).is_empty());
+        assert!(vote(&[marks(0, &[10]), marks(1, &[20])], &kernel.tracks, 0).served.is_empty());
     }
 
     #[test]
     fn an_event_within_the_clock_error_of_a_switch_counts_for_both_sides() {
         let mut kernel = Kernel::new(&[11, 12]);
         kernel.on(0, 0, 11).off(50, 0, 11).on(50, 0, 12);
-        let alone = vote(&[marks(0, &[40])], &kernel.tracks, 5);
+        let alone = vote(&[marks(0, &[40])], &kernel.tracks, 5).served;
         assert_eq!(alone.get(&LaneId(0)).map(|served| served.tid), Some(Tid(11)));
-        assert!(vote(&[marks(0, &[48])], &kernel.tracks, 5).is_empty());
+        assert!(vote(&[marks(0, &[48])], &kernel.tracks, 5).served.is_empty());
     }
 }

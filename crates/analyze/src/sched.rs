@@ -123,6 +123,10 @@ pub struct Tracks {
     names_next: bool,
     seen: bool,
     forgotten: u64,
+    unreported: u64,
+    /// When a thread of the program last came back to an idle CPU without
+    /// having been woken: the end of a throttling.
+    resumed: Option<Time>,
     /// Ended threads, to be dropped when nobody can ask for them any more.
     ended: VecDeque<(Time, Tid)>,
     /// What dropped threads ran and waited, nanoseconds.
@@ -176,12 +180,17 @@ impl Tracks {
             Sched::Switch { cpu, prev, prev_pid, prev_state, next, next_name } => {
                 self.names_next = true;
                 self.learn(prev, prev_pid);
+                let unreported = self.repair(time, cpu, prev);
                 if self.own.contains(&prev) {
                     self.enter(prev, time, off(prev_state), Some(cpu));
                 }
+                if prev == Tid::IDLE && self.own.contains(&next) && self.state(next) == State::Runnable {
+                    self.resumed = Some(time);
+                }
                 let runs = self.cpus.entry(cpu).or_default();
                 push_bounded(runs, (time, next, next_name), &mut self.forgotten);
-                self.own.contains(&next).then(|| self.run(next, time, cpu)).flatten()
+                let waited = self.own.contains(&next).then(|| self.run(next, time, cpu)).flatten();
+                waited.or(unreported)
             }
             Sched::SwitchIn { cpu, tid } => {
                 self.own.insert(tid);
@@ -242,6 +251,38 @@ impl Tracks {
             Some(_) => _ = self.own.remove(&tid),
             None => {}
         }
+    }
+
+    /// Some kernels do not report every switch away from a CPU's idle task
+    /// (seen on one CPU of a 6.18 guest, in perf and in tracefs alike): then
+    /// `prev` leaves a CPU on which something else was last seen. When did it
+    /// come? An idle CPU takes what is woken at once. What already waited when
+    /// the CPU went idle was throttled, and came back when its siblings did;
+    /// without such a sibling that is unknown.
+    fn repair(&mut self, time: Time, cpu: Cpu, prev: Tid) -> Option<Wait> {
+        let (since, last, _) = *self.cpus.get(&cpu)?.back()?;
+        if last == prev {
+            return None;
+        }
+        self.unreported += 1;
+        let resumed = self.resumed.filter(|at| *at > since && *at < time);
+        let track = self.threads.get_mut(&prev).filter(|_| prev != Tid::IDLE && self.own.contains(&prev))?;
+        let span = *track.spans.back().filter(|span| span.state.waits())?;
+        let came = if span.from > since { Some(span.from) } else { resumed };
+        let runs = self.cpus.entry(cpu).or_default();
+        push_bounded(runs, (came.unwrap_or(since), prev, NameId::default()), &mut self.forgotten);
+        match came {
+            Some(at) => self.run(prev, at, cpu),
+            None => {
+                self.enter(prev, since, State::Unknown, Some(cpu));
+                None
+            }
+        }
+    }
+
+    /// How many switches the kernel did not report, as later ones show.
+    pub fn unreported(&self) -> u64 {
+        self.unreported
     }
 
     fn run(&mut self, tid: Tid, time: Time, cpu: Cpu) -> Option<Wait> {
@@ -367,13 +408,27 @@ impl Tracks {
     }
 
     /// Threads of the program that were on a CPU at some moment of `[from, to]`.
-    pub fn on_cpu(&self, from: Time, to: Time) -> Vec<Tid> {
+    /// `lenient`: or that may have been, because they wait for a CPU that is
+    /// idle by what the kernel reported.
+    pub fn on_cpu(&self, from: Time, to: Time, lenient: bool) -> Vec<Tid> {
+        let idle = |cpu: Option<Cpu>, at: Time| {
+            let mut idle = false;
+            if let Some(cpu) = cpu {
+                self.runners(cpu, at, at.plus(1), |_, _, runner| idle = runner == Runner::Idle);
+            }
+            idle
+        };
         let ran = |track: &Track| {
             let first = track.spans.partition_point(|span| span.from <= from).saturating_sub(1);
             let mut spans = track.spans.iter().enumerate().skip(first).take_while(|(_, span)| span.from <= to);
             spans.any(|(index, span)| {
                 let ends = track.spans.get(index + 1).map(|next| next.from);
-                span.state == State::Running && ends.is_none_or(|end| end >= from)
+                let on = match span.state {
+                    State::Running => true,
+                    State::Unknown => lenient && span.cpu.is_some(),
+                    state => lenient && state.waits() && idle(span.cpu, from.max(span.from)),
+                };
+                on && ends.is_none_or(|end| end >= from)
             })
         };
         let ours = self.threads.iter().filter(|(tid, _)| self.own.contains(tid));
