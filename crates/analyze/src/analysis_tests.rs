@@ -1,1 +1,272 @@
+//! Whole recordings, from events to results.
 
+use super::*;
+use crate::testing::{Script, switch};
+use rtscope_model::manifest::{Group, Kernel};
+use rtscope_model::{Cause, ClockMap, LossKind, OffState, Pid, Sched};
+
+const MS: u64 = 1_000_000;
+
+fn joined() -> ClockMap {
+    ClockMap { offset_ns: 0, error_ns: Some(500), method: ClockMethod::RuntimeStatic }
+}
+
+fn context(cpus: u16) -> Context {
+    Context {
+        program_pid: Some(Pid(10)),
+        program_tids: vec![Tid(11), Tid(12)],
+        threaded: Some(true),
+        cpus_allowed: (0..cpus).collect(),
+        generations: Some(2),
+        clock: joined(),
+        kernel: Some(Kernel { tier: Tier::Tracepoints, ..Kernel::default() }),
+        ..Context::default()
+    }
+}
+
+fn quota(context: Context) -> Context {
+    let group = Group {
+        path: "/app".into(),
+        version: 2,
+        quota_cpus: Some(0.5),
+        period_ns: Some(100 * MS),
+        quota_path: Some("/sys/fs/cgroup/app/cpu.max".into()),
+        memory_limit_bytes: None,
+    };
+    Context { groups: vec![group], ..context }
+}
+
+fn names() -> Names {
+    let mut names = Names::default();
+    // The builder names a thread by its number.
+    (1..=100).for_each(|tid| _ = names.intern(&format!("task-{tid}")));
+    names
+}
+
+fn analyse(context: Context, script: Script) -> (Results, Vec<BlamedPause>) {
+    let names = names();
+    let mut analysis = Analysis::new(context);
+    let mut pauses = Vec::new();
+    for event in script.events() {
+        analysis.push(&event, &names, &mut |pause| pauses.push(pause.clone()));
+    }
+    let results = analysis.finish(&names, Tail::default(), &mut |pause| pauses.push(pause.clone()));
+    (results, pauses)
+}
+
+/// A collection each 100 ms for `count` times. In each, thread 12 is off CPU 1
+/// from just before the request until 40 ms later, while `taker` runs there.
+fn held(count: u64, taker: u32) -> Script {
+    let mut script = Script::default()
+        .k(0, switch(0, 0, OffState::Runnable, 11))
+        .k(0, switch(1, 0, OffState::Runnable, 12))
+        .rt(1, 0, Runtime::LaneCreated)
+        .rt(1, 1, Runtime::LaneCreated);
+    for at in (1..=count).map(|n| n * 100 * MS) {
+        script = script
+            .k(at - MS, switch(1, 12, OffState::Runnable, taker))
+            .parallel(at, at + 40 * MS + 10_000, at + 40 * MS + 20_000, at + 41 * MS)
+            .k(at + 40 * MS, switch(1, taker, OffState::Sleeping, 12));
+    }
+    script
+}
+
+/// The same beside a quota that explains each wait.
+fn throttled(count: u64, taker: u32) -> Script {
+    (0..=count * 10 + 10).fold(held(count, taker), |script, tick| {
+        let at = tick * 10 * MS;
+        let ended = (1..=count).filter(|n| n * 100 * MS + 40 * MS <= at).count() as u64;
+        script.quota(at + 1, ended, ended * 41 * MS)
+    })
+}
+
+fn ids(results: &Results) -> Vec<&str> {
+    results.findings.iter().map(|finding| finding.id.as_str()).collect()
+}
+
+#[test]
+fn a_quota_is_found_with_its_cost_and_its_path() {
+    let (results, _) = analyse(quota(context(2)), throttled(20, 0));
+    assert_eq!(ids(&results), ["cpu-throttled"]);
+    let finding = results.findings.first().unwrap();
+    assert_eq!(finding.cost_ns, 20 * 41 * MS);
+    assert!(finding.claim.contains("0.5 CPUs") && finding.claim.contains("cpu.max"), "{}", finding.claim);
+    assert!(finding.remedies.iter().any(|remedy| remedy.flag.as_deref() == Some("+RTS -N1")));
+    assert!(
+        finding
+            .remedies
+            .iter()
+            .any(|remedy| remedy.flag.as_deref() == Some("echo '200000 100000' > /sys/fs/cgroup/app/cpu.max"))
+    );
+    let throttled = results.causes.first().unwrap();
+    assert_eq!((throttled.cause, throttled.sum_ns), (Cause::Throttled, 20 * 40 * MS));
+}
+
+#[test]
+fn a_quota_beside_a_neighbour_is_still_the_quota() {
+    let (results, pauses) = analyse(quota(context(2)), throttled(20, 77));
+    assert_eq!(ids(&results), ["cpu-throttled"]);
+    assert!(
+        pauses.iter().flat_map(|pause| &pause.causes).any(|piece| piece.cause == Cause::Throttled && piece.neighbour)
+    );
+    let said = findings::explain(pauses.first().unwrap(), &names()).unwrap();
+    assert!(said.contains("quota") && said.contains("another process"), "{said}");
+}
+
+#[test]
+fn a_neighbour_is_named() {
+    let (results, pauses) = analyse(context(2), held(20, 77));
+    assert_eq!(ids(&results), ["preempted"]);
+    let finding = results.findings.first().unwrap();
+    assert!(finding.claim.starts_with("task-77 ran"), "{}", finding.claim);
+    assert_eq!(finding.cost_ns, 20 * 41 * MS);
+    assert!(findings::explain(pauses.first().unwrap(), &names()).unwrap().contains("task-77"));
+    assert_eq!(results.stragglers.first().map(|straggler| (straggler.lane, straggler.count)), Some((1, 20)));
+    assert_eq!(results.drawing.worst.len(), 10);
+    assert!(results.drawing.worst.iter().all(|worst| worst.states.len() == 2));
+}
+
+#[test]
+fn siblings_on_one_cpu_are_oversubscribed() {
+    let mut context = context(1);
+    context.program_tids.push(Tid(13));
+    let (results, _) = analyse(context, held(20, 13));
+    assert_eq!(ids(&results), ["oversubscribed"]);
+    let finding = results.findings.first().unwrap();
+    assert!(finding.claim.starts_with("2 capabilities share 1 CPUs"), "{}", finding.claim);
+    assert_eq!(finding.cost_ns, 20 * 40 * MS, "only what lies inside pauses");
+}
+
+fn healthy(count: u64) -> Script {
+    let script =
+        Script::default().k(0, switch(0, 0, OffState::Runnable, 11)).k(0, switch(1, 0, OffState::Runnable, 12));
+    (1..=count).fold(script, |script, n| {
+        let at = n * MS;
+        // A kernel thread takes a CPU for 10 us each millisecond: 1 %.
+        let script =
+            script.k(at, switch(1, 12, OffState::Runnable, 20)).k(at + 10_000, switch(1, 20, OffState::Sleeping, 12));
+        script.parallel(at + 100_000, at + 103_000, at + 105_000, at + 200_000)
+    })
+}
+
+#[test]
+fn a_healthy_program_has_no_finding() {
+    let (results, pauses) = analyse(quota(context(2)), healthy(1000));
+    assert!(results.findings.is_empty(), "{:?}", ids(&results));
+    assert_eq!((results.pauses.count, pauses.len()), (1000, 1000));
+    let wall = results.productivity.wall.unwrap();
+    assert!((0.85..0.95).contains(&wall), "{wall}");
+    let runtime_view = results.productivity.runtime_view.unwrap();
+    assert!((runtime_view - 0.905).abs() < 0.01, "{runtime_view}");
+}
+
+#[test]
+fn a_clock_that_does_not_fit_switches_kernel_blame_off_with_the_reason() {
+    // All arrivals fall while nothing of the program is on a CPU.
+    let script = (0..200).fold(Script::default(), |script, n| {
+        let at = n * 10 * MS;
+        let script =
+            script.k(at, switch(0, 0, OffState::Runnable, 11)).k(at + MS, switch(0, 11, OffState::Sleeping, 0));
+        script.parallel(at + 5 * MS, at + 6 * MS, at + 7 * MS, at + 8 * MS)
+    });
+    let (results, pauses) = analyse(context(2), script);
+    assert_eq!((results.kernel.used, results.kernel.sanity), (false, Some(0.0)));
+    assert!(results.kernel.notes.iter().any(|note| note.contains("99 %")), "{:?}", results.kernel.notes);
+    assert!(results.causes.iter().all(|cause| cause.cause == Cause::Unknown));
+    assert_eq!(pauses.len(), 200);
+    assert_eq!(results.productivity.wall, None);
+}
+
+#[test]
+fn an_unjoined_clock_uses_no_kernel_event() {
+    let (results, _) = analyse(Context { clock: ClockMap::LOG_OWN, ..context(2) }, held(20, 77));
+    assert!(!results.kernel.used && results.findings.is_empty());
+    assert!(results.kernel.notes.iter().any(|note| note.contains("clock")));
+}
+
+#[test]
+fn a_loss_of_the_log_makes_the_pauses_it_touches_partial() {
+    let loss = Loss {
+        source: "0.eventlog".into(),
+        kind: LossKind::Damaged,
+        count: 9,
+        from: Some(Time(250 * MS)),
+        to: Some(Time(310 * MS)),
+        note: String::new(),
+    };
+    let (results, _) = analyse(Context { losses: vec![loss], ..context(2) }, held(20, 77));
+    assert_eq!((results.pauses.count, results.pauses.partial, results.pauses.pause_ns.count), (20, 1, 19));
+    assert_eq!(results.losses.len(), 1);
+}
+
+#[test]
+fn without_kernel_events_the_quota_is_found_from_counters_with_medium_confidence() {
+    let script = throttled(20, 0);
+    let (results, _) = {
+        let names = names();
+        let mut analysis = Analysis::new(quota(context(2)));
+        for event in script.events().iter().filter(|event| !matches!(event.body, Body::Sched(_))) {
+            analysis.push(event, &names, &mut |_| {});
+        }
+        (analysis.finish(&names, Tail::default(), &mut |_| {}), ())
+    };
+    assert_eq!(ids(&results), ["cpu-throttled"]);
+    let finding = results.findings.first().unwrap();
+    assert_eq!(finding.confidence, rtscope_model::Confidence::Medium);
+    assert!(finding.claim.contains("at least"), "{}", finding.claim);
+}
+
+#[test]
+fn what_overlaps_is_counted_once_on_the_wall() {
+    let sync = |script: Script, from, to| {
+        let none = LaneId::NONE.0;
+        script.rt(from, none, Runtime::ConcurrentSyncBegin).rt(to, none, Runtime::ConcurrentSyncEnd)
+    };
+    let script = sync(Script::default().parallel(100, 150, 160, 300), 280, 400);
+    let (results, _) = analyse(Context { clock: ClockMap::LOG_OWN, ..context(2) }, script);
+    assert_eq!((results.pauses.count, results.pauses.total_ns), (2, 300));
+}
+
+#[test]
+fn lane_times_are_told_where_threads_stay_with_their_lanes() {
+    let (results, _) = analyse(context(2), held(20, 77));
+    let lanes: Vec<_> =
+        results.lanes.iter().map(|lane| (lane.id, lane.tids.clone(), lane.mutator_ns.is_some())).collect();
+    assert_eq!(lanes, [(0, vec![11], true), (1, vec![12], true)]);
+    let lane = results.lanes.get(1).unwrap();
+    assert_eq!((lane.stop_wait_ns, lane.release_wait_ns), (Some(20 * 10_000), Some(20 * 2)));
+}
+
+#[test]
+fn memory_stays_bounded_over_a_long_stream() {
+    let names = names();
+    let mut analysis = Analysis::new(context(2));
+    let mut peak = 0;
+    for event in healthy(30_000).events() {
+        analysis.push(&event, &names, &mut |_| {});
+        peak = peak.max(analysis.pending.len());
+    }
+    assert!(peak < 10, "{peak}");
+    assert_eq!(analysis.tracks.forgotten(), 0, "pruned before the bound");
+    let results = analysis.finish(&names, Tail::default(), &mut |_| {});
+    assert_eq!(results.pauses.count, 30_000);
+    assert!(results.drawing.over_time.len() <= 512);
+}
+
+#[test]
+fn a_pause_waits_for_the_counters_behind_it_and_not_for_ever() {
+    let names = names();
+    let mut analysis = Analysis::new(quota(context(2)));
+    let mut pauses = 0;
+    let feed = |script: Script, analysis: &mut Analysis, pauses: &mut u64| {
+        for event in script.events() {
+            analysis.push(&event, &names, &mut |_| *pauses += 1);
+        }
+    };
+    feed(Script::default().quota(1, 0, 0).parallel(MS, 2 * MS, 3 * MS, 4 * MS), &mut analysis, &mut pauses);
+    assert_eq!(pauses, 0);
+    feed(Script::default().k(100 * MS, Sched::Exit { tid: Tid(99) }), &mut analysis, &mut pauses);
+    assert_eq!(pauses, 0);
+    feed(Script::default().k(300 * MS, Sched::Exit { tid: Tid(99) }), &mut analysis, &mut pauses);
+    assert_eq!(pauses, 1, "the sampler is gone: judged without it");
+}

@@ -165,7 +165,8 @@ impl Judge<'_> {
         let gave_up = last.filter(|(stop, _)| {
             self.tracks.on_cpu(stop.minus(self.error_ns), stop.plus(self.error_ns), false).contains(&tid)
         });
-        let served_last = self.last_lane.get(&tid).copied().filter(|lane| others.clone().any(|other| other.lane == *lane));
+        let served_last =
+            self.last_lane.get(&tid).copied().filter(|lane| others.clone().any(|other| other.lane == *lane));
         gave_up.map(|(_, lane)| lane).or(served_last)
     }
 

@@ -79,7 +79,8 @@ impl Held {
 
     /// Judges the waits that ended by `ready`.
     pub fn settle(&mut self, judge: &Judge<'_>, ready: Time) {
-        while let Some(wait) = self.undecided.pop_front_if(|wait| wait.to <= ready) {
+        while let Some(wait) = self.undecided.front().copied().filter(|wait| wait.to <= ready) {
+            self.undecided.pop_front();
             for stretch in judge.tracks.stretches(wait.tid, wait.from, wait.to) {
                 if stretch.state.waits() {
                     self.add(judge.holder(wait.tid, &stretch), stretch.from, stretch.to);

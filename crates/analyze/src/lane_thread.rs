@@ -36,7 +36,9 @@ pub struct Votes {
 /// CPU count, too.
 pub fn vote(marks: &[LaneMarks], tracks: &Tracks, error_ns: u64) -> Votes {
     let votes = settle(candidates(marks, tracks, error_ns, false));
-    let settled = |lane: &LaneMarks| votes.served.contains_key(&lane.lane) || votes.open.get(&lane.lane).is_some_and(|left| left.len() > 1);
+    let settled = |lane: &LaneMarks| {
+        votes.served.contains_key(&lane.lane) || votes.open.get(&lane.lane).is_some_and(|left| left.len() > 1)
+    };
     if tracks.unreported() == 0 || marks.iter().filter(|lane| !lane.collection.is_empty()).all(settled) {
         return votes;
     }

@@ -466,7 +466,8 @@ impl Tracks {
 
     /// Forgets what lies wholly before `before`.
     pub fn prune(&mut self, before: Time) {
-        while let Some((_, tid)) = self.ended.pop_front_if(|ended| ended.0 < before) {
+        while let Some((_, tid)) = self.ended.front().copied().filter(|ended| ended.0 < before) {
+            self.ended.pop_front();
             // A thread id may have been used again meanwhile.
             if self.state(tid) == State::Unknown
                 && let Some(track) = self.threads.remove(&tid)

@@ -10,7 +10,8 @@ fn a_wait_is_cut_where_the_cpu_changes_hands() {
         .event(150, switch(0, 77, OffState::Sleeping, 12))
         .event(180, switch(0, 12, OffState::Sleeping, 0))
         .event(200, switch(0, 0, OffState::Runnable, 11));
-    let cut: Vec<_> = kernel.tracks.stretches(Tid(11), Time(50), Time(250)).iter().map(|s| (s.from.0, s.to.0, s.runner)).collect();
+    let cut: Vec<_> =
+        kernel.tracks.stretches(Tid(11), Time(50), Time(250)).iter().map(|s| (s.from.0, s.to.0, s.runner)).collect();
     let foreign = Runner::Foreign { tid: Tid(77), name: NameId(77) };
     assert_eq!(
         cut,
@@ -28,7 +29,8 @@ fn a_wait_is_cut_where_the_cpu_changes_hands() {
 fn stretches_cover_the_interval_also_before_the_first_event() {
     let mut kernel = Kernel::new(&[11]);
     kernel.on(100, 0, 11);
-    let states: Vec<_> = kernel.tracks.stretches(Tid(11), Time(50), Time(150)).iter().map(|s| (s.from.0, s.to.0, s.state)).collect();
+    let states: Vec<_> =
+        kernel.tracks.stretches(Tid(11), Time(50), Time(150)).iter().map(|s| (s.from.0, s.to.0, s.state)).collect();
     assert_eq!(states, [(50, 100, State::Unknown), (100, 150, State::Running)]);
     assert_eq!(kernel.tracks.stretches(Tid(99), Time(0), Time(5)).len(), 1);
 }
@@ -41,7 +43,8 @@ fn a_migration_moves_the_queue_that_a_thread_waits_in() {
         .on(0, 1, 78)
         .event(100, switch(0, 11, OffState::Runnable, 77))
         .event(150, Sched::Migrate { tid: Tid(11), to: Cpu(1) });
-    let runners: Vec<_> = kernel.tracks.stretches(Tid(11), Time(100), Time(200)).iter().map(|s| (s.cpu, s.runner)).collect();
+    let runners: Vec<_> =
+        kernel.tracks.stretches(Tid(11), Time(100), Time(200)).iter().map(|s| (s.cpu, s.runner)).collect();
     let foreign = |tid| Runner::Foreign { tid: Tid(tid), name: NameId(tid) };
     assert_eq!(runners, [(Some(Cpu(0)), foreign(77)), (Some(Cpu(1)), foreign(78))]);
 }
@@ -75,9 +78,18 @@ fn the_cheap_tier_knows_no_taker() {
         .event(50, Sched::SwitchOut { cpu: Cpu(0), tid: Tid(11), preempted: true })
         .event(90, Sched::SwitchIn { cpu: Cpu(0), tid: Tid(11) })
         .event(95, Sched::SwitchOut { cpu: Cpu(0), tid: Tid(11), preempted: false });
-    let cut: Vec<_> = kernel.tracks.stretches(Tid(11), Time(0), Time(99)).iter().map(|s| (s.from.0, s.state, s.runner)).collect();
+    let cut: Vec<_> =
+        kernel.tracks.stretches(Tid(11), Time(0), Time(99)).iter().map(|s| (s.from.0, s.state, s.runner)).collect();
     let unknown = Runner::Unknown;
-    assert_eq!(cut, [(0, State::Running, unknown), (50, State::Runnable, unknown), (90, State::Running, unknown), (95, State::Sleeping, unknown)]);
+    assert_eq!(
+        cut,
+        [
+            (0, State::Running, unknown),
+            (50, State::Runnable, unknown),
+            (90, State::Running, unknown),
+            (95, State::Sleeping, unknown)
+        ]
+    );
     assert!(!kernel.tracks.names_next());
 }
 
@@ -108,7 +120,8 @@ fn an_ended_thread_is_dropped_and_its_sums_stay() {
 fn an_unreported_switch_is_mended_where_it_is_certain() {
     let mut kernel = Kernel::new(&[11]);
     kernel.on(0, 1, 11).off(50, 1, 11).event(100, waking(5, 11, 1)).event(200, switch(1, 11, OffState::Sleeping, 0));
-    let states: Vec<_> = kernel.tracks.stretches(Tid(11), Time(60), Time(210)).iter().map(|s| (s.from.0, s.state)).collect();
+    let states: Vec<_> =
+        kernel.tracks.stretches(Tid(11), Time(60), Time(210)).iter().map(|s| (s.from.0, s.state)).collect();
     assert_eq!(states, [(60, State::Sleeping), (100, State::Running), (200, State::Sleeping)]);
     assert_eq!(kernel.tracks.unreported(), 1);
 }
@@ -124,6 +137,7 @@ fn an_unreported_end_of_throttling_is_taken_from_a_sibling_or_unknown() {
         .event(100, switch(0, 0, OffState::Runnable, 12))
         .event(130, switch(1, 11, OffState::Runnable, 0))
         .event(200, switch(1, 11, OffState::Runnable, 0));
-    let states: Vec<_> = kernel.tracks.stretches(Tid(11), Time(50), Time(210)).iter().map(|s| (s.from.0, s.state)).collect();
+    let states: Vec<_> =
+        kernel.tracks.stretches(Tid(11), Time(50), Time(210)).iter().map(|s| (s.from.0, s.state)).collect();
     assert_eq!(states, [(50, State::Runnable), (100, State::Running), (130, State::Unknown), (200, State::Runnable)]);
 }

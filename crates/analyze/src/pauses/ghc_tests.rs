@@ -54,13 +54,8 @@ fn a_real_collection_of_9_0_2_keeps_its_stamps_although_its_end_is_older_than_it
 
 #[test]
 fn figures_just_before_the_leaders_end_belong_to_its_collection() {
-    let script = Script::default()
-        .request(10, 0, true)
-        .begin(15, 1)
-        .begin(20, 0)
-        .figures(49, 0, 1, 77)
-        .end(50, 0)
-        .end(52, 1);
+    let script =
+        Script::default().request(10, 0, true).begin(15, 1).begin(20, 0).figures(49, 0, 1, 77).end(50, 0).end(52, 1);
     let pause = one(script);
     assert_eq!((pause.generation, pause.copied_bytes, pause.kind), (Some(1), Some(77), PauseKind::Major));
 }
@@ -187,7 +182,8 @@ fn a_concurrent_sync_is_a_pause_although_its_ends_come_twice_and_marking_is_none
 
 #[test]
 fn a_collection_cut_off_by_the_end_of_the_log_is_partial() {
-    let (out, loss) = recognise(Script::default().request(10, 0, true).begin(15, 1).begin(20, 0).work(21, 40, 0), Some(true));
+    let (out, loss) =
+        recognise(Script::default().request(10, 0, true).begin(15, 1).begin(20, 0).work(21, 40, 0), Some(true));
     let pause = &out.first().unwrap().pause;
     assert_eq!((pause.quality, pause.collected, loss), (PauseQuality::Partial, Time(40), None));
 }
@@ -229,6 +225,8 @@ fn any_order_of_events_is_survived() {
     assert!(out.len() > 100);
     for one in &out {
         let pause = &one.pause;
-        assert!(pause.begin() <= pause.stopped && pause.stopped <= pause.collected && pause.collected <= pause.released);
+        assert!(
+            pause.begin() <= pause.stopped && pause.stopped <= pause.collected && pause.collected <= pause.released
+        );
     }
 }
