@@ -70,8 +70,11 @@ async function check(name, colorScheme, javaScriptEnabled) {
   }
   const drawn = await page.locator("figure svg").count();
   if (drawn !== drawings) fail(`${drawn} drawings, not ${drawings}`);
-  const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-  if (overflow > 0) fail(`the page is ${overflow} px wider than the window`);
+  for (const width of [400, 1100]) {
+    await page.setViewportSize({ width, height: 900 });
+    const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    if (overflow > 0) fail(`the page is ${overflow} px wider than a window of ${width} px`);
+  }
   for (const problem of await page.evaluate(unreadable)) fail(problem);
   const data = await page.locator("#rtscope-data").evaluate((one) => JSON.parse(one.textContent));
   if (data.schema !== "rtscope/page/1") fail(`embedded data of schema ${data.schema}`);

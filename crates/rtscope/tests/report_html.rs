@@ -5,6 +5,7 @@ mod common;
 
 use base64::Engine;
 use rtscope::report::html;
+use rtscope_model::Time;
 use sha2::{Digest, Sha256};
 use std::path::PathBuf;
 
@@ -142,4 +143,48 @@ fn lists_that_are_too_long_are_cut_and_counted() {
     let page = html::page(&fixture.results, &fixture.names);
     assert!(page.len() < html::SIZE_MAX, "{} bytes", page.len());
     assert!(unbalanced(&page).is_empty());
+}
+
+/// Figures that no run has, but a damaged log may: nothing may panic, hang, or
+/// leave what the formats allow.
+#[test]
+fn absurd_figures_are_shown_all_the_same() {
+    for extreme in [0, 1, u64::MAX] {
+        let mut fixture = common::throttled();
+        let results = &mut fixture.results;
+        results.span_ns = extreme;
+        results.pauses.total_ns = extreme;
+        results.pauses.per_second = f64::INFINITY;
+        results.productivity.wall = Some(f64::NAN);
+        for d in [&mut results.pauses.time_to_stop_ns, &mut results.pauses.pause_ns] {
+            d.sum = extreme;
+            d.p50 = Some(extreme);
+            d.p99 = None;
+            d.max = Some(extreme);
+        }
+        results.causes.iter_mut().for_each(|sum| (sum.sum_ns, sum.share) = (extreme, f64::NEG_INFINITY));
+        results.lanes.iter_mut().for_each(|lane| lane.idle_ns = Some(extreme));
+        if let Some(level) = &mut results.memory.rss_bytes {
+            (level.max, level.mean) = (extreme, f64::NAN);
+        }
+        let drawing = &mut results.drawing;
+        drawing.histogram = vec![(extreme, extreme), (1, 1), (extreme, 1)];
+        for slice in &mut drawing.over_time {
+            (slice.to, slice.max_ns, slice.stop_ns) = (Time(extreme), extreme, extreme);
+        }
+        for line in &mut drawing.memory {
+            line.points.iter_mut().for_each(|(at, bytes)| (*at, *bytes) = (Time(extreme), extreme));
+        }
+        for worst in &mut drawing.worst {
+            worst.blamed.pause.stopped = Time(extreme);
+            worst.blamed.pause.released = Time(0);
+            worst.blamed.causes.iter_mut().for_each(|piece| piece.to = Time(extreme));
+            worst.states.iter_mut().flat_map(|lane| &mut lane.spans).for_each(|span| span.to = Time(extreme));
+        }
+        let page = html::page(&fixture.results, &fixture.names);
+        assert!(unbalanced(&page).is_empty() && page.len() < html::SIZE_MAX);
+        assert!(!page.contains("NaN") && !page.contains("=\"inf"), "a drawing with a coordinate that is no number");
+        let shown = rtscope::report::text::render(&fixture.results, &rtscope::style::Style::plain(80));
+        assert!(shown.lines().count() < 60, "{shown}");
+    }
 }

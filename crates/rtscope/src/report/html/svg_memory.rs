@@ -35,11 +35,9 @@ pub(super) fn draw(results: &Results) -> Option<String> {
     let span = results.span_ns.max(1);
     let x = |at: rtscope_model::Time| left + width * (at.since(results.started) as f64 / span as f64).min(1.0);
 
-    let mut level = 0u64;
-    while level <= ceiling {
+    for level in (0..=ceiling).step_by(usize::try_from(step).unwrap_or(usize::MAX)) {
         svg.line([left, y(level), left + width, y(level)], "grid");
         svg.text(left - 6.0, y(level) + 4.0, Anchor::End, "tick", &units::bytes(level));
-        level = level.saturating_add(step);
     }
     time_axis(&mut svg, PLOT, span);
     let mut labels = Vec::new();
