@@ -37,6 +37,11 @@ fn class(tag: u16) -> Option<Class> {
     })
 }
 
+/// Whether folds of `classes` want what [`import`] makes of `tag`.
+pub(super) fn wanted(tag: u16, classes: Classes) -> bool {
+    class(tag).is_some_and(|class| classes.has(class))
+}
+
 /// What the scanner does with `tag` when `classes` are asked for.
 pub(super) fn plan(tag: u16, classes: Classes) -> u8 {
     let edges = classes.has(Class::GreenEdges) && !classes.has(Class::Green);
@@ -44,23 +49,20 @@ pub(super) fn plan(tag: u16, classes: Classes) -> u8 {
         RUN_THREAD => action::RUN,
         STOP_THREAD => action::STOP,
         BLOCK_MARKER => action::MARKER,
-        REQUEST_SEQ_GC | REQUEST_PAR_GC if edges => action::FLUSH,
         // The leader posts HEAP_ALLOCATED for every capability while it holds
         // them all: in a sequential collection the only trace on the others.
         GC_START | GC_END | GC_DONE | HEAP_ALLOCATED if edges => action::EDGE,
-        _ if class(tag).is_some_and(|class| classes.has(class)) => action::IMPORT,
+        _ if edges && matches!(class(tag), Some(Class::Collection | Class::Heap)) => action::FLUSH,
+        _ if wanted(tag, classes) => action::IMPORT,
         _ => action::SKIP,
     }
 }
 
 /// Hands the events that `record` stands for to `emit`, with the lane they are
 /// about: `lane` is the block's.
-pub(super) fn import(record: &Record<'_>, classes: Classes, lane: LaneId, mut emit: impl FnMut(LaneId, Runtime)) {
-    let wanted = |tag| class(tag).is_some_and(|class| classes.has(class));
+pub(super) fn import(record: &Record<'_>, lane: LaneId, mut emit: impl FnMut(LaneId, Runtime)) {
     if let Some(event) = collection(record) {
-        if classes.has(Class::Collection) {
-            emit(lane, event);
-        }
+        emit(lane, event);
         return;
     }
     match *record {
@@ -76,9 +78,7 @@ pub(super) fn import(record: &Record<'_>, classes: Classes, lane: LaneId, mut em
                 emit(lane, count(Counter::CopiedBalancedBytes, bytes));
             }
         }
-        Record::HeapAllocated { bytes, .. } if wanted(HEAP_ALLOCATED) => {
-            emit(lane, Runtime::Count(Counter::AllocatedBytes, bytes));
-        }
+        Record::HeapAllocated { bytes, .. } => emit(lane, Runtime::Count(Counter::AllocatedBytes, bytes)),
         Record::HeapSize { bytes, .. } => emit(lane, Runtime::Count(Counter::HeapBytes, bytes)),
         Record::HeapLive { bytes, .. } => emit(lane, Runtime::Count(Counter::LiveBytes, bytes)),
         Record::BlocksSize { bytes, .. } => emit(lane, Runtime::Count(Counter::BlocksBytes, bytes)),

@@ -79,6 +79,14 @@ pub(super) fn insert(items: &mut Vec<Item>, item: Item) {
     }
 }
 
+/// From where on `items` have to wait for a stop at `time` that may still
+/// become an event; never more than `most` of them.
+pub(super) fn held_from(items: &[Item], time: u64, most: usize) -> usize {
+    let floor = items.len().saturating_sub(most);
+    let tail = items.get(floor..).unwrap_or_default();
+    floor + tail.iter().position(|item| item.time > time).unwrap_or(tail.len())
+}
+
 /// What every block scan of one stream shares.
 pub(super) struct Plan {
     pub(super) table: FrameTable,
@@ -281,8 +289,13 @@ impl BlockScan {
                 }
                 action::MARKER => break Some(NoFrame::Undeclared(frame.tag)),
                 other => {
-                    let payload = bytes.get(frame.body..frame.next).unwrap_or_default();
-                    self.import(plan, other, &Record::decode(frame.tag, payload), frame.time, at, out);
+                    if other != action::IMPORT {
+                        self.collection(other, frame.time, at, out);
+                    }
+                    if other == action::IMPORT || import::wanted(frame.tag, plan.classes) {
+                        let payload = bytes.get(frame.body..frame.next).unwrap_or_default();
+                        self.import(&Record::decode(frame.tag, payload), frame.time, at, out);
+                    }
                 }
             }
             counts[usize::from(frame.tag)] += 1;
@@ -322,22 +335,23 @@ impl BlockScan {
         }
     }
 
-    fn import(&mut self, plan: &Plan, action: u8, record: &Record<'_>, time: u64, at: usize, out: &mut Vec<Item>) {
-        if action == action::FLUSH || action == action::EDGE {
-            match self.leaves.pending.replace(None) {
-                Some(Some(pending)) => self.emit(pending.item(self.lane), at, out),
-                Some(None) => {}
-                None => {
-                    let what = Runtime::GlobalSync;
-                    self.emit(Item { time, what, lane: self.lane, rule: Rule::TakePending }, at, out);
-                }
+    /// The lane has stopped: a pending stop is the last one before a collection.
+    fn collection(&mut self, action: u8, time: u64, at: usize, out: &mut Vec<Item>) {
+        match self.leaves.pending.replace(None) {
+            Some(Some(pending)) => self.emit(pending.item(self.lane), at, out),
+            Some(None) => {}
+            None => {
+                let what = Runtime::GlobalSync;
+                self.emit(Item { time, what, lane: self.lane, rule: Rule::TakePending }, at, out);
             }
         }
         if action == action::EDGE {
             self.leaves.armed = Some(true);
         }
-        let lane = self.lane;
-        import::import(record, plan.classes, lane, |lane, what| {
+    }
+
+    fn import(&mut self, record: &Record<'_>, time: u64, at: usize, out: &mut Vec<Item>) {
+        import::import(record, self.lane, |lane, what| {
             self.emit(Item { time, what, lane, rule: Rule::Plain }, at, out);
         });
     }
@@ -407,9 +421,16 @@ impl BlockScan {
 
     /// Keeps back what a later stamp may have to be put before.
     fn publish(&mut self, step: Step, out: &mut Vec<Item>) {
-        if step == Step::More && self.at.saturating_sub(self.last_emitted) <= SETTLED_BYTES {
-            let keep = out.len().saturating_sub(REORDER);
-            self.carry.extend(out.drain(keep..));
+        if step == Step::Done {
+            return;
         }
+        let mut keep = out.len();
+        if self.at.saturating_sub(self.last_emitted) <= SETTLED_BYTES {
+            keep = keep.saturating_sub(REORDER);
+        }
+        if let Some(Some(pending)) = self.leaves.pending {
+            keep = keep.min(held_from(out, pending.time, REORDER));
+        }
+        self.carry.extend(out.drain(keep..));
     }
 }

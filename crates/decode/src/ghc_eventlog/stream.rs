@@ -4,7 +4,7 @@
 
 use super::index::{GLOBAL, RawLoss};
 use super::pool::{Chunk, LaneBlocks, Pool};
-use super::scan::{Item, Leaves, Pending, REORDER, Rule, Scratch, insert};
+use super::scan::{Item, Leaves, Pending, REORDER, Rule, Scratch, held_from, insert};
 use super::tally::{LaneTally, Losses, Tally};
 use rtscope_model::{Body, ClockMap, Event, LaneId, LogTime, LossKind};
 use std::cmp::Reverse;
@@ -81,13 +81,20 @@ impl Lane {
         }
         self.guard = self.items.len();
         self.between = chunk.end.is_some();
-        let Some(leaves) = chunk.end else { return Vec::new() };
-        self.seq += 1;
-        self.bytes += bytes;
-        if !leaves.settled {
-            self.guard = self.guard.saturating_sub(REORDER);
+        let mut losses = Vec::new();
+        if let Some(leaves) = chunk.end {
+            self.seq += 1;
+            self.bytes += bytes;
+            if !leaves.settled {
+                self.guard = self.guard.saturating_sub(REORDER);
+            }
+            losses = self.inherit(leaves);
         }
-        self.inherit(leaves)
+        if let Some(pending) = self.pending {
+            // The block's scan may itself still hold back as many.
+            self.guard = self.guard.min(held_from(&self.items, pending.time, 2 * REORDER));
+        }
+        losses
     }
 
     fn settle(&mut self, item: Item) {
@@ -119,11 +126,16 @@ impl Lane {
         leaves.losses
     }
 
-    /// No event comes before this, if that is known from the next block's
-    /// marker; a stop that is still pending may.
-    fn bound(&self, blocks: &LaneBlocks) -> Option<u64> {
-        let bound = if self.between { blocks.bound(self.seq)? } else { return None };
-        Some(self.pending.map_or(bound, |pending| pending.time.min(bound)))
+    /// No event of this lane comes before this: its next item, else what the
+    /// next block's marker promises; a stop that is still pending may.
+    fn next_time(&self, blocks: &LaneBlocks) -> Option<u64> {
+        let next = match self.items.get(self.at) {
+            Some(item) => Some(item.time),
+            None if self.between => blocks.bound(self.seq),
+            None => None,
+        }?;
+        let pending = self.pending.filter(|_| self.at >= self.guard);
+        Some(pending.map_or(next, |pending| pending.time.min(next)))
     }
 
     fn take(&mut self) -> Option<Item> {
@@ -221,8 +233,7 @@ impl Stream {
         } else if lane.at >= lane.items.len() {
             return None;
         }
-        let next = lane.items.get(lane.at).map(|item| item.time);
-        next.or_else(|| lane.bound(blocks)).or(Some(self.latest))
+        lane.next_time(blocks).or(Some(self.latest))
     }
 
     fn deliver(&mut self, index: u16, item: Item) -> Event {
@@ -247,8 +258,8 @@ impl Iterator for Stream {
             let lane = self.lanes.get_mut(usize::from(index))?;
             let taken = lane.take();
             let next = if taken.is_some() {
-                let bound = || self.pool.lanes.get(usize::from(index)).and_then(|blocks| lane.bound(blocks));
-                lane.items.get(lane.at).map(|item| item.time).or_else(bound).or(Some(self.latest))
+                let blocks = self.pool.lanes.get(usize::from(index));
+                blocks.and_then(|blocks| lane.next_time(blocks)).or(Some(self.latest))
             } else {
                 self.fill(index)
             };

@@ -1,0 +1,60 @@
+//! Every seed and every crash that a fuzzer found, through the decoder on the
+//! stable toolchain; and what the whole logs among them are known to hold.
+
+use rtscope_decode::ghc_eventlog::{Eventlog, Tally, UnflushedBlock, tags};
+use rtscope_model::{Classes, ClockMap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+fn files(folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz").join(folder);
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    files.sort();
+    files
+}
+
+fn pass(log: &Eventlog, threads: usize) -> (usize, Tally) {
+    let mut stream = log.stream(Classes::ALL, ClockMap::LOG_OWN, threads);
+    (stream.by_ref().count(), stream.tally())
+}
+
+fn open(bytes: &[u8]) -> Option<Eventlog> {
+    Eventlog::open(Arc::new(bytes.to_vec()), Vec::new()).ok()
+}
+
+#[test]
+fn seeds_and_crashes_are_read_to_their_end() {
+    let seeds = files("seeds/ghc_eventlog");
+    assert!(seeds.len() >= 10, "the seeds are missing: {seeds:?}");
+    for path in seeds.into_iter().chain(files("crashes/ghc_eventlog")) {
+        let bytes = std::fs::read(&path).expect("reads");
+        let whole = open(&bytes).map(|log| pass(&log, 1));
+        assert_eq!(whole, open(&bytes).map(|log| pass(&log, 3)), "{}", path.display());
+        let (log, buffer) = bytes.split_at(bytes.len() / 2);
+        if let Ok(Some(buffer)) = UnflushedBlock::new(Arc::new(buffer.to_vec()))
+            && let Ok(log) = Eventlog::open(Arc::new(log.to_vec()), vec![buffer])
+        {
+            pass(&log, 2);
+        }
+    }
+}
+
+#[test]
+fn whole_logs_of_each_runtime_have_no_loss() {
+    for path in files("seeds/ghc_eventlog") {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_string();
+        if name.contains("cut") {
+            continue;
+        }
+        let log = open(&std::fs::read(&path).expect("reads")).expect("opens");
+        let (events, tally) = pass(&log, 2);
+        assert_eq!(tally.losses, [], "{name}");
+        assert!(log.is_complete() && events > 20, "{name}");
+        let version = name.split('-').nth(1).unwrap_or_default();
+        assert_eq!(log.info().version.as_deref(), Some(version), "{name}");
+        assert_eq!(log.info().way.as_deref(), Some(if version == "9.0.2" { "thr_l" } else { "thr" }), "{name}");
+        assert_eq!(tally.count(tags::BLOCK_MARKER), log.blocks().len() as u64, "{name}");
+        assert!(tally.count(tags::GC_STATS_GHC) > 0, "{name}");
+    }
+}
