@@ -24,6 +24,10 @@ use std::thread::JoinHandle;
 const SLOW_PERIOD_NS: u64 = 100_000_000;
 /// A look at the threads may cost one part in this many.
 const THREAD_SCAN_SHARE: u64 = 400;
+/// A gap this long is a loss, not jitter.
+const GAP_NS: u64 = 100_000_000;
+/// Gaps that are listed one by one; the last entry swallows the rest.
+const GAPS_MAX: usize = 64;
 /// Threads whose file is kept open.
 const THREAD_FILES_MAX: usize = 256;
 
@@ -48,7 +52,7 @@ struct Shared {
     stop: AtomicBool,
     disk_full: AtomicBool,
     written: AtomicU64,
-    late: AtomicU64,
+    gaps: Mutex<Vec<(Time, Time)>>,
     targets: Mutex<Vec<u32>>,
     more_levels: Mutex<Vec<(GroupId, Level)>>,
 }
@@ -90,16 +94,13 @@ impl Sampler {
         self.shared.written.load(Ordering::Relaxed)
     }
 
-    /// Late wake-ups so far.
-    pub fn late(&self) -> u64 {
-        self.shared.late.load(Ordering::Relaxed)
-    }
-
-    /// Stops it; everything sampled is in the file when this returns.
-    pub fn finish(self) -> (u64, u64) {
+    /// Stops it; everything sampled is in the file when this returns. Gives the
+    /// bytes written and the gaps of 100 ms or more in which it did not get to run.
+    pub fn finish(self) -> (u64, Vec<(Time, Time)>) {
         self.shared.stop.store(true, Ordering::Relaxed);
         let _ = self.thread.join();
-        (self.shared.written.load(Ordering::Relaxed), self.shared.late.load(Ordering::Relaxed))
+        let gaps = std::mem::take(&mut *self.shared.gaps.lock().unwrap_or_else(PoisonError::into_inner));
+        (self.shared.written.load(Ordering::Relaxed), gaps)
     }
 }
 
@@ -204,14 +205,25 @@ impl State {
             let late_ns = clock::sleep_until(deadline);
             let now = clock::monotonic();
             if late_ns > self.config.period_ns / 2 {
-                self.shared.late.fetch_add(1, Ordering::Relaxed);
                 write_line(&mut self.lines, now, &Sample::Late { ns: late_ns });
+            }
+            if late_ns >= GAP_NS {
+                self.note_gap(deadline, now);
             }
             self.sample(now);
             deadline = deadline.plus(self.config.period_ns).max(now);
         }
         self.sample_slow(clock::monotonic());
         self.write();
+    }
+
+    fn note_gap(&self, from: Time, to: Time) {
+        let mut gaps = self.shared.gaps.lock().unwrap_or_else(PoisonError::into_inner);
+        if gaps.len() < GAPS_MAX {
+            gaps.push((from, to));
+        } else if let Some(last) = gaps.last_mut() {
+            last.1 = to;
+        }
     }
 
     fn sample(&mut self, now: Time) {

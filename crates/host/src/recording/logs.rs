@@ -36,11 +36,11 @@ impl LiveLog {
     }
 
     /// Finds out who writes it, and the offset of its clock, as far as not yet
-    /// known. Looks among `likely` first, then everywhere.
-    pub fn identify(&mut self, host: &Host, likely: &[u32], unflushed: &Path) {
+    /// known. Looks among `likely` first, then (`everywhere`) at all processes.
+    pub fn identify(&mut self, host: &Host, likely: &[u32], everywhere: bool, unflushed: &Path) {
         if self.log.pid == 0 {
             let mut writers = host.writers_of(&self.path, likely);
-            if writers.is_empty() {
+            if writers.is_empty() && everywhere {
                 writers = host.writers_of(&self.path, &host.pids());
             }
             // Children inherit the open file: the oldest one is the writer.
@@ -187,7 +187,7 @@ mod tests {
         let path = folder.path().join("0.eventlog");
         let _open = File::create(&path).unwrap();
         let mut log = LiveLog::new("eventlog/0.eventlog".into(), path, "-l-ag");
-        log.identify(&Host::default(), &[], folder.path());
+        log.identify(&Host::default(), &[], true, folder.path());
         assert_eq!(log.log.pid, std::process::id());
         assert_eq!(log.log.clock, ClockMap::LOG_OWN);
     }

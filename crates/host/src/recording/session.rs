@@ -38,6 +38,8 @@ const ENVIRONMENT: [&str; 9] = [
     "GHCRTS_MAXN",
 ];
 const MANIFEST_PERIOD_NS: u64 = 1_000_000_000;
+const USER_LOG_PERIOD_NS: u64 = 10_000_000;
+const USER_LOG_WAIT_NS: u64 = 3_000_000_000;
 /// Without pidfd the program's end is polled for.
 const POLL_FALLBACK: Duration = Duration::from_millis(10);
 /// Below this much free space a recording starts with a warning.
@@ -331,7 +333,7 @@ impl<'a> Session<'a> {
                     .to_owned(),
             );
         }
-        self.identify_logs();
+        self.identify_logs(true);
     }
 
     fn start_sources(&mut self, kernel: Option<StartKernel>, attached: bool) {
@@ -387,7 +389,12 @@ impl<'a> Session<'a> {
                 self.write_manifest(false);
                 next_manifest = next_manifest.plus(MANIFEST_PERIOD_NS).max(now);
             }
-            let until = next_flush.min(next_manifest).min(limit.unwrap_or(next_flush));
+            let mut until = next_flush.min(next_manifest).min(limit.unwrap_or(next_flush));
+            if self.awaits_user_log(now) {
+                self.family = family(&self.host, self.pid);
+                self.identify_logs(false);
+                until = until.min(now.plus(USER_LOG_PERIOD_NS));
+            }
             self.wait(pidfd.as_ref(), signals, until.since(now));
             self.take_opened();
             if self.handle_signals(signals, child.is_some()) {
@@ -395,6 +402,12 @@ impl<'a> Session<'a> {
             }
         }
         self.end(child, signals)
+    }
+
+    /// A log of the user's own choice is opened without notice: look for it
+    /// often at the start.
+    fn awaits_user_log(&self, now: Time) -> bool {
+        now.since(self.manifest.started) < USER_LOG_WAIT_NS && self.logs.iter().any(|log| log.log.pid == 0)
     }
 
     fn program_ended(&self, child: &mut Option<Child>, pidfd: Option<&OwnedFd>) -> bool {
@@ -463,7 +476,7 @@ impl<'a> Session<'a> {
             self.logs.push(LiveLog::new(open.name, open.path, &self.classes));
         }
         self.family = family(&self.host, self.pid);
-        self.identify_logs();
+        self.identify_logs(true);
     }
 
     fn handover_failed(&mut self, text: String) {
@@ -472,10 +485,10 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn identify_logs(&mut self) {
+    fn identify_logs(&mut self, everywhere: bool) {
         let unflushed = self.store.below("unflushed");
         for log in &mut self.logs {
-            log.identify(&self.host, &self.family, &unflushed);
+            log.identify(&self.host, &self.family, everywhere, &unflushed);
         }
         self.name_the_real_binary();
         self.follow_groups();
@@ -519,7 +532,7 @@ impl<'a> Session<'a> {
     }
 
     fn look_after_logs(&mut self) {
-        self.identify_logs();
+        self.identify_logs(true);
         if self.disk_full {
             return;
         }
@@ -595,11 +608,9 @@ impl<'a> Session<'a> {
     fn end_sources(&mut self) {
         if let Some(sampler) = self.sampler.take() {
             let full = sampler.disk_full();
-            let (written, late) = sampler.finish();
+            let (written, gaps) = sampler.finish();
             self.written_bytes += written;
-            if late > 0 {
-                self.manifest.losses.push(late_loss(late));
-            }
+            self.manifest.losses.extend(gaps.into_iter().map(|(from, to)| late_loss(from, to)));
             if full && !self.disk_full {
                 self.stop_for_full_disk(clock::monotonic());
             }
@@ -712,9 +723,9 @@ fn mixed_loss(name: &str) -> Loss {
     loss(name, LossKind::MixedProcesses, 2, note)
 }
 
-fn late_loss(count: u64) -> Loss {
-    let note = format!("the sampler woke late {count} times; each is in the samples with its length");
-    loss("samples", LossKind::RecorderLate, count, note)
+fn late_loss(from: Time, to: Time) -> Loss {
+    let note = format!("the sampler did not get to run for {} ms: no samples in between", to.since(from) / 1_000_000);
+    Loss { from: Some(from), to: Some(to), ..loss("samples", LossKind::RecorderLate, 1, note) }
 }
 
 fn kernel_loss(kernel: &Kernel) -> Option<Loss> {
