@@ -23,7 +23,6 @@ use std::path::{Path, PathBuf};
 const LINK: &str = "log";
 /// Above what scripts use for their own redirections.
 const INHERITED_MIN: RawFd = 200;
-const PROC_MAGIC: i64 = 0x9fa0;
 
 /// Commands that change the user, and so may lose the way into a private folder.
 const CHANGES_USER: [&str; 7] = ["setpriv", "gosu", "su-exec", "su", "runuser", "chpst", "setuidgid"];
@@ -51,7 +50,7 @@ pub fn route(argv: &[String]) -> Route {
     let Some(root) = argv.iter().skip(1).find(|argument| !argument.starts_with("--")) else { return Route::Path };
     let proc = Path::new(root).join("proc");
     match rustix::fs::statfs(&proc) {
-        Ok(found) if found.f_type as i64 == PROC_MAGIC => Route::Descriptor,
+        Ok(found) if found.f_type == rustix::fs::PROC_SUPER_MAGIC => Route::Descriptor,
         _ => Route::None(format!(
             "the program runs in another root without /proc, so it cannot reach the capture and no eventlog is \
              recorded; mount it with `mount --bind /proc {}`",

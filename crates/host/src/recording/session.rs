@@ -490,6 +490,14 @@ impl<'a> Session<'a> {
         for log in &mut self.logs {
             log.identify(&self.host, &self.family, everywhere, &unflushed);
         }
+        // One process, two logs (it execed, or started its log again): the buffers
+        // belong to the later one.
+        let pids: Vec<u32> = self.logs.iter().map(|log| log.log.pid).collect();
+        for (index, log) in self.logs.iter_mut().enumerate() {
+            if pids.iter().skip(index + 1).any(|later| *later == log.log.pid && *later != 0) {
+                log.stop_copying();
+            }
+        }
         self.name_the_real_binary();
         self.follow_groups();
         let writers: Vec<u32> =
@@ -595,6 +603,9 @@ impl<'a> Session<'a> {
         self.store.remove_empty_folders();
         // A program that outlives the recording is still waited for: its status is ours.
         let exit = exit.or_else(|| child.and_then(|child| wait_quietly(child, self.pid, signals)));
+        if exit.is_some() && family(&self.host, self.pid).iter().all(|pid| !self.host.runs(*pid)) {
+            self.handover.take().into_iter().for_each(Handover::finish);
+        }
         Outcome { capture: self.store.path().to_owned(), exit }
     }
 
@@ -650,12 +661,12 @@ impl<'a> Session<'a> {
                 list.join(", ")
             ));
         }
-        if let Some(handover) = self.handover.take() {
-            let expected = self.logs.is_empty();
-            handover.finish();
-            if expected {
-                self.note("no GHC program opened the eventlog, so only the kernel's side was recorded".to_owned());
-            }
+        if self.handover.is_some() && self.logs.is_empty() {
+            self.note("no GHC program opened the eventlog, so only the kernel's side was recorded".to_owned());
+        }
+        // Whoever still runs may start GHC programs, which must find the path.
+        if still.is_empty() && !self.host.runs(self.pid) {
+            self.handover.take().into_iter().for_each(Handover::finish);
         }
     }
 }
