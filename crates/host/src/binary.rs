@@ -147,9 +147,10 @@ fn section<'data, R: object::ReadRef<'data>>(elf: &Elf<'data, R>, name: &str) ->
 fn read_symbols<'data, R: object::ReadRef<'data>>(elf: &Elf<'data, R>, found: &mut Inspected) -> bool {
     let mut ocaml = false;
     let mut enabled = None;
+    // Dynamic symbols survive `strip`, so they do not count as a symbol table.
+    found.binary.symbols = elf.symbols().next().is_some();
     for symbol in elf.symbols().chain(elf.dynamic_symbols()) {
         let Ok(name) = symbol.name() else { continue };
-        found.binary.symbols |= symbol.is_definition() && symbol.size() > 0;
         if !symbol.is_definition() {
             continue;
         }

@@ -7,6 +7,7 @@
 
 mod logs;
 mod session;
+mod start;
 
 use crate::kernel::KernelRecorder;
 use crate::options::Detail;
@@ -18,7 +19,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use rtscope_decode::capture::empty_manifest;
-pub use session::record;
+pub use start::record;
 
 /// The kernel side of a recording, once started.
 pub trait KernelSide {

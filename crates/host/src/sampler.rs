@@ -144,7 +144,10 @@ struct State {
     page_bytes: u64,
     tick_ns: u64,
     processes: HashMap<u32, Process>,
+    /// Of groups with a quota: read at every wake-up.
     quota_files: Vec<(GroupId, Reread)>,
+    /// Of groups without one (it may be set later): read with the slow ones.
+    no_quota_files: Vec<(GroupId, Reread)>,
     memory_files: Vec<(GroupId, Reread)>,
     pressure_files: Vec<(u8, Reread)>,
     machine_stat: Option<Reread>,
@@ -175,6 +178,7 @@ impl State {
             tick_ns: 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1),
             processes: HashMap::new(),
             quota_files: Vec::new(),
+            no_quota_files: Vec::new(),
             memory_files: Vec::new(),
             pressure_files,
             machine_stat,
@@ -195,7 +199,9 @@ impl State {
     }
 
     fn open_level(&mut self, group: GroupId, level: Level) {
-        self.quota_files.extend(level.cpu_stat.and_then(Reread::open).map(|file| (group, file)));
+        let limited = level.group.quota_cpus.is_some();
+        let files = if limited { &mut self.quota_files } else { &mut self.no_quota_files };
+        files.extend(level.cpu_stat.and_then(Reread::open).map(|file| (group, file)));
         self.memory_files.extend(level.memory.and_then(Reread::open).map(|file| (group, file)));
     }
 
@@ -228,7 +234,7 @@ impl State {
 
     fn sample(&mut self, now: Time) {
         self.sample_rss(now);
-        self.sample_quota(now);
+        self.sample_quota(now, true);
         if now >= self.next_slow {
             self.next_slow = now.plus(SLOW_PERIOD_NS);
             self.sample_slow(now);
@@ -238,6 +244,7 @@ impl State {
 
     fn sample_slow(&mut self, now: Time) {
         self.refresh_targets();
+        self.sample_quota(now, false);
         self.sample_group_memory(now);
         self.sample_stolen(now);
         self.sample_pressure(now);
@@ -289,8 +296,9 @@ impl State {
         write_line(&mut self.lines, now, &Sample::Rss { bytes });
     }
 
-    fn sample_quota(&mut self, now: Time) {
-        for (group, file) in &self.quota_files {
+    fn sample_quota(&mut self, now: Time, limited: bool) {
+        let files = if limited { &self.quota_files } else { &self.no_quota_files };
+        for (group, file) in files {
             let Some(text) = file.read(&mut self.buffer) else { continue };
             let figure = |key| procfs::number(text, key);
             let throttled_ns =

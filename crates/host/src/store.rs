@@ -86,6 +86,11 @@ impl Store {
         Some(disk.f_bavail.saturating_mul(disk.f_frsize))
     }
 
+    /// Removes the whole folder: nothing was recorded.
+    pub fn remove(&self) {
+        let _ = fs::remove_dir_all(&self.path);
+    }
+
     /// Removes sub-folders in which nothing was stored.
     pub fn remove_empty_folders(&self) {
         for folder in ["eventlog", "unflushed", "sched"] {

@@ -1,18 +1,17 @@
 //! The sequence of a recording: set up, hold, attach, release, loop, end.
 
 use super::logs::{LiveLog, disk_full_loss, ends_copying};
-use super::{KernelSide, KernelStart, NoKernel, Options, Outcome, RecordError, StartKernel, Target, empty_manifest};
+use super::{KernelSide, KernelStart, NoKernel, Options, Outcome, StartKernel, empty_manifest};
 use crate::binary::{self, Inspected};
 use crate::cgroup::{self, Groups};
 use crate::clock;
-use crate::handover::{self, Handover, Route};
+use crate::handover::Handover;
 use crate::machine;
-use crate::options::{self, Plan, Request};
+use crate::options::Plan;
 use crate::procfs::{self, Host};
 use crate::redact::Redactor;
 use crate::sampler::{self, Sampler};
 use crate::signals::Signals;
-use crate::spawn::{self, Start};
 use crate::store::{Store, is_disk_full};
 use rtscope_model::manifest::{Exit, Kernel, Manifest, OwnCost, Status};
 use rtscope_model::{GroupId, Loss, LossKind, Time};
@@ -21,22 +20,10 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 use std::fs;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Child;
 use std::time::Duration;
 
-/// Environment names that go into the manifest.
-const ENVIRONMENT: [&str; 9] = [
-    "GHCRTS",
-    "OCAMLRUNPARAM",
-    "CAMLRUNPARAM",
-    "LANG",
-    "LC_ALL",
-    "TZ",
-    "MALLOC_ARENA_MAX",
-    "LD_PRELOAD",
-    "GHCRTS_MAXN",
-];
 const MANIFEST_PERIOD_NS: u64 = 1_000_000_000;
 const USER_LOG_PERIOD_NS: u64 = 10_000_000;
 const USER_LOG_WAIT_NS: u64 = 3_000_000_000;
@@ -48,178 +35,13 @@ const FREE_BYTES_LOW: u64 = 1 << 30;
 const RESERVE_BYTES: usize = 256 << 10;
 const RESERVE: &str = ".reserve";
 
-/// Records; returns when the program has ended, or, for a process that was
-/// attached to, when the limit is over, it ended, or a signal came. `say` gets
-/// sentences for the user as they become known.
-pub fn record(
+/// A recording under way.
+pub(super) struct Session<'a> {
     options: Options,
-    kernel: Option<StartKernel>,
-    say: &mut dyn FnMut(&str),
-) -> Result<Outcome, RecordError> {
-    let own = |what| move |error| RecordError::Own { what, error };
-    let signals = Signals::install().map_err(own("signal handlers"))?;
-    match options.target.clone() {
-        Target::Command(argv) => record_command(options, &argv, &signals, kernel, say),
-        Target::Attach(pid) => record_process(options, pid, &signals, kernel, say),
-    }
-}
-
-fn record_command(
-    options: Options,
-    argv: &[String],
-    signals: &Signals,
-    kernel: Option<StartKernel>,
-    say: &mut dyn FnMut(&str),
-) -> Result<Outcome, RecordError> {
-    let host = Host::default();
-    let name = argv.first().map_or("program", String::as_str);
-    let store = Store::create(&output_path(&options, name))?;
-    let inspected = inspect_command(argv);
-    let (handover, plan) = prepare_log(&options, argv, &inspected, &store)?;
-    let held = spawn::hold(Start {
-        argv: plan.argv.clone(),
-        ghcrts: plan.ghcrts.clone(),
-        inherit: handover.as_ref().and_then(Handover::inherited),
-        default_signals: signals.installed(),
-    });
-    let held = held.inspect_err(|_| remove(&store))?;
-    let mut session = Session::begin(options, host, store, held.pid, inspected, say);
-    session.manifest.command = argv.to_vec();
-    session.manifest.environment = environment(|name| std::env::var(name).ok());
-    session.manifest.added.clone_from(&plan.added);
-    session.take_plan(handover, &plan);
-    session.start_sources(kernel, false);
-    let child = match held.release() {
-        Ok(child) => child,
-        Err(error) => {
-            session.abandon();
-            return Err(error.into());
-        }
-    };
-    Ok(session.follow(Some(child), signals))
-}
-
-fn record_process(
-    options: Options,
-    pid: u32,
-    signals: &Signals,
-    kernel: Option<StartKernel>,
-    say: &mut dyn FnMut(&str),
-) -> Result<Outcome, RecordError> {
-    let host = Host::default();
-    if !host.runs(pid) {
-        return Err(RecordError::NoProcess(pid));
-    }
-    let command = host.command(pid).unwrap_or_default();
-    let name = command.first().map_or("program", String::as_str);
-    let store = Store::create(&output_path(&options, name))?;
-    let mut inspected = binary::inspect(&host.process(pid, "exe"));
-    if let Ok(path) = fs::read_link(host.process(pid, "exe")) {
-        inspected.binary.path = path.display().to_string();
-    }
-    let mut session = Session::begin(options, host, store, pid, inspected, say);
-    session.manifest.command = command;
-    let variables = session.host.process_text(pid, "environ").unwrap_or_default();
-    session.manifest.environment = environment(|name| {
-        variables.split('\0').find_map(|entry| entry.strip_prefix(name)?.strip_prefix('=').map(str::to_owned))
-    });
-    session.find_attached_logs();
-    session.start_sources(kernel, true);
-    Ok(session.follow(None, signals))
-}
-
-/// Where the capture goes.
-fn output_path(options: &Options, program: &str) -> PathBuf {
-    if let Some(path) = &options.output {
-        return path.clone();
-    }
-    let name = Path::new(program).file_name().map_or("program".into(), |name| name.to_string_lossy());
-    let stem = format!("{name}-{}", clock::local_stamp());
-    let path = PathBuf::from(format!("{stem}.rtscope"));
-    // A second recording in the same second.
-    if path.exists() { PathBuf::from(format!("{stem}-{}.rtscope", std::process::id())) } else { path }
-}
-
-/// What the command's program accepts. For a wrapper: the first GHC program
-/// that its arguments name, if they name one.
-fn inspect_command(argv: &[String]) -> Inspected {
-    let Some(first) = argv.first() else { return Inspected::default() };
-    let Some(path) = find_program(first) else { return Inspected::default() };
-    let outer = binary::inspect(&path);
-    if outer.binary.family.is_some() {
-        return outer;
-    }
-    let root = Path::new(first).file_name().is_some_and(|name| name == "chroot").then(|| argv.get(1)).flatten();
-    let words = argv.iter().skip(1).flat_map(|argument| argument.split_ascii_whitespace()).take(64);
-    let inner = words.filter_map(|word| {
-        let path = match root {
-            Some(root) if word.starts_with('/') => Path::new(root).join(word.trim_start_matches('/')),
-            _ => find_program(word)?,
-        };
-        if path.is_file() { Some(binary::inspect(&path)).filter(Inspected::is_ghc) } else { None }
-    });
-    inner.into_iter().next().unwrap_or(outer)
-}
-
-/// A program by path, or by name through PATH.
-fn find_program(name: &str) -> Option<PathBuf> {
-    if name.contains('/') {
-        return Some(name.into());
-    }
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|candidate| candidate.is_file())
-}
-
-/// Decides how the program is made to log, and where to.
-fn prepare_log(
-    options: &Options,
-    argv: &[String],
-    inspected: &Inspected,
-    store: &Store,
-) -> Result<(Option<Handover>, Plan), RecordError> {
-    let untouched = |note: &str| Plan { argv: argv.to_vec(), notes: vec![note.to_owned()], ..Plan::default() };
-    if !options.eventlog {
-        return Ok((None, untouched("the eventlog was not switched on (--no-eventlog)")));
-    }
-    let route = handover::route(argv);
-    if let Route::None(note) = &route {
-        return Ok((None, untouched(note)));
-    }
-    let handover = Handover::prepare(store.path(), &route).map_err(|error| {
-        remove(store);
-        RecordError::Own { what: "the folder for the eventlog", error }
-    })?;
-    let first = argv.first().and_then(|first| find_program(first)).map(|path| binary::inspect(&path));
-    let wrapper = first.is_none_or(|first| first.binary.family.is_none());
-    let plan = options::plan(&Request {
-        argv,
-        ghcrts: std::env::var("GHCRTS").ok().as_deref(),
-        inspected,
-        wrapper,
-        detail: options.detail,
-        log_path: handover.log_path(),
-    });
-    if plan.logging {
-        return Ok((Some(handover), plan));
-    }
-    handover.finish();
-    Ok((None, plan))
-}
-
-fn environment(get: impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
-    ENVIRONMENT.iter().filter_map(|name| Some(((*name).to_owned(), get(name)?))).collect()
-}
-
-fn remove(store: &Store) {
-    let _ = fs::remove_dir_all(store.path());
-}
-
-struct Session<'a> {
-    options: Options,
-    host: Host,
+    pub(super) host: Host,
     store: Store,
     pid: u32,
-    manifest: Manifest,
+    pub(super) manifest: Manifest,
     groups: Groups,
     oom_kills_before: u64,
     handover: Option<Handover>,
@@ -235,7 +57,7 @@ struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    fn begin(
+    pub(super) fn begin(
         options: Options,
         host: Host,
         store: Store,
@@ -304,7 +126,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn take_plan(&mut self, handover: Option<Handover>, plan: &Plan) {
+    pub(super) fn take_plan(&mut self, handover: Option<Handover>, plan: &Plan) {
         self.classes.clone_from(&plan.classes);
         for note in &plan.notes {
             self.note(note.clone());
@@ -318,7 +140,7 @@ impl<'a> Session<'a> {
     }
 
     /// Logs that an attached process has open by itself.
-    fn find_attached_logs(&mut self) {
+    pub(super) fn find_attached_logs(&mut self) {
         let open = self.host.open_files(self.pid);
         let logs = open.into_iter().filter(|(fd, path)| {
             path.extension().is_some_and(|ending| ending == "eventlog") && self.host.fd_writes(self.pid, *fd)
@@ -336,7 +158,7 @@ impl<'a> Session<'a> {
         self.identify_logs(true);
     }
 
-    fn start_sources(&mut self, kernel: Option<StartKernel>, attached: bool) {
+    pub(super) fn start_sources(&mut self, kernel: Option<StartKernel>, attached: bool) {
         let start = KernelStart { directory: self.store.path().to_owned(), pid: self.pid, attached };
         let kernel = kernel.map_or_else(|| Box::new(NoKernel) as Box<dyn KernelSide>, |kernel| kernel(start));
         self.manifest.kernel = kernel.status();
@@ -356,7 +178,7 @@ impl<'a> Session<'a> {
     }
 
     /// The program did not start: nothing of the capture is worth keeping.
-    fn abandon(mut self) {
+    pub(super) fn abandon(mut self) {
         if let Some(sampler) = self.sampler.take() {
             sampler.finish();
         }
@@ -366,10 +188,10 @@ impl<'a> Session<'a> {
         if let Some(handover) = self.handover.take() {
             handover.finish();
         }
-        remove(&self.store);
+        self.store.remove();
     }
 
-    fn follow(mut self, mut child: Option<Child>, signals: &Signals) -> Outcome {
+    pub(super) fn follow(mut self, mut child: Option<Child>, signals: &Signals) -> Outcome {
         let pidfd = Pid::from_raw(self.pid as i32).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
         let limit = self.options.limit.map(|limit| self.manifest.started.plus(nanoseconds(limit)));
         let flush_ns = nanoseconds(self.options.flush_period).max(10_000_000);
