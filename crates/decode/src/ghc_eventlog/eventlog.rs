@@ -60,7 +60,7 @@ pub struct Eventlog {
     chain: Chain,
     unflushed: Vec<UnflushedBlock>,
     /// Blocks of the log and of the buffers in use.
-    blocks: Vec<Block>,
+    blocks: Arc<Vec<Block>>,
     info: Info,
     ended: bool,
 }
@@ -81,7 +81,7 @@ impl Eventlog {
             sources: vec![source],
             chain,
             unflushed,
-            blocks: Vec::new(),
+            blocks: Arc::default(),
             info: Info::default(),
             ended: false,
         };
@@ -106,6 +106,7 @@ impl Eventlog {
         let before = self.chain.blocks.len();
         let Some(source) = self.sources.first().cloned() else { return Ok(0) };
         let position = self.chain.resume;
+        self.blocks = Arc::default();
         self.chain.extend(source.as_ref()).map_err(|source| EventlogError::Io { position, source })?;
         self.sources.truncate(1);
         self.combine();
@@ -180,29 +181,32 @@ impl Eventlog {
 
     /// Blocks by lane, each lane's in time order.
     fn lanes(&self) -> Vec<LaneBlocks> {
-        let mut lanes: BTreeMap<u16, Vec<Block>> = BTreeMap::new();
-        for block in &self.blocks {
+        let mut lanes: BTreeMap<u16, Vec<u32>> = BTreeMap::new();
+        let opened = |index: &u32| self.blocks.get(*index as usize).map_or(0, |block| block.t_open);
+        for (index, block) in (0u32..).zip(self.blocks.iter()) {
             let blocks = lanes.entry(block.cap).or_default();
             // The log's own order holds; a copied buffer goes where its stamp says.
             let at = match block.source {
                 0 => blocks.len(),
-                _ => blocks.partition_point(|before| before.t_open <= block.t_open),
+                _ => blocks.partition_point(|before| opened(before) <= block.t_open),
             };
-            blocks.insert(at, *block);
+            blocks.insert(at, index);
         }
-        lanes.into_iter().map(|(cap, blocks)| LaneBlocks { cap, blocks }).collect()
+        let lane = |(cap, order)| LaneBlocks { cap, order, blocks: Arc::clone(&self.blocks) };
+        lanes.into_iter().map(lane).collect()
     }
 
     /// Lays the unflushed buffers beside the log's blocks: a buffer that the log
     /// has in full is dropped, one that the log has only a part of is used if it
     /// is longer.
     fn combine(&mut self) {
-        self.blocks.clone_from(&self.chain.blocks);
+        self.blocks = Arc::clone(&self.chain.blocks);
         if self.unflushed.is_empty() {
             return;
         }
+        let blocks = Arc::make_mut(&mut self.blocks);
         let mut at_stamp: HashMap<(u16, u64), usize> = HashMap::new();
-        for (index, block) in self.blocks.iter().enumerate() {
+        for (index, block) in blocks.iter().enumerate() {
             at_stamp.insert((block.cap, block.t_open), index);
         }
         for buffer in &self.unflushed {
@@ -211,12 +215,12 @@ impl Eventlog {
             let Ok(source) = u16::try_from(self.sources.len()) else { break };
             let (cap, t_open) = (buffer.cap, buffer.time);
             let block = Block { cap, source, end: BlockEnd::Open, t_open, t_end: 0, offset: 0, len };
-            match at_stamp.get(&(cap, t_open)).and_then(|index| self.blocks.get_mut(*index)) {
+            match at_stamp.get(&(cap, t_open)).and_then(|index| blocks.get_mut(*index)) {
                 Some(known) if known.end == BlockEnd::Whole || known.len >= len => continue,
                 Some(known) => *known = block,
                 None => {
-                    at_stamp.insert((cap, t_open), self.blocks.len());
-                    self.blocks.push(block);
+                    at_stamp.insert((cap, t_open), blocks.len());
+                    blocks.push(block);
                 }
             }
             self.sources.push(Arc::clone(&buffer.bytes));

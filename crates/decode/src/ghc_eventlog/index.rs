@@ -6,6 +6,7 @@
 use crate::source::ReadAt;
 use rtscope_model::LossKind;
 use std::io;
+use std::sync::Arc;
 
 /// Bytes of a block marker, tag and time included.
 pub(super) const MARKER: usize = 24;
@@ -103,7 +104,7 @@ pub(super) struct RawLoss {
 /// What a walk over the chain found.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Chain {
-    pub(super) blocks: Vec<Block>,
+    pub(super) blocks: Arc<Vec<Block>>,
     pub(super) losses: Vec<RawLoss>,
     /// Where the walk can go on when the source has grown.
     pub(super) resume: u64,
@@ -131,7 +132,7 @@ impl Chain {
     pub(super) fn extend(&mut self, source: &dyn ReadAt) -> io::Result<()> {
         let size = source.size()?;
         let (blocks, losses) = self.settled;
-        self.blocks.truncate(blocks);
+        Arc::make_mut(&mut self.blocks).truncate(blocks);
         self.losses.truncate(losses);
         Walk { source, size, chain: self }.run()
     }
@@ -278,7 +279,7 @@ impl Walk<'_> {
         for loss in self.chain.losses.iter_mut().filter(|loss| loss.kind == LossKind::Damaged && loss.to.is_none()) {
             loss.to = Some(t_end.max(t_open));
         }
-        self.chain.blocks.push(Block { cap, source: 0, end: how, t_open, t_end, offset, len });
+        Arc::make_mut(&mut self.chain.blocks).push(Block { cap, source: 0, end: how, t_open, t_end, offset, len });
         offset + u64::from(len)
     }
 

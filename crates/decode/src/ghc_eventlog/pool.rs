@@ -9,7 +9,7 @@
 use super::index::Block;
 use super::scan::{BlockScan, Item, Leaves, Plan, Scratch, Step};
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// Blocks started and not yet read to their end, beyond one per lane.
 const BUDGET_BLOCKS: usize = 512;
@@ -17,20 +17,27 @@ const BUDGET_BLOCKS: usize = 512;
 /// Blocks of one lane, in time order.
 pub(super) struct LaneBlocks {
     pub(super) cap: u16,
-    pub(super) blocks: Vec<Block>,
+    /// Indices into `blocks`.
+    pub(super) order: Vec<u32>,
+    /// Every lane's.
+    pub(super) blocks: Arc<Vec<Block>>,
 }
 
 impl LaneBlocks {
+    pub(super) fn get(&self, seq: usize) -> Option<&Block> {
+        self.blocks.get(*self.order.get(seq)? as usize)
+    }
+
     fn wrote_ns(&self, seq: usize) -> Option<u64> {
-        let before = self.blocks.get(seq.checked_sub(1)?)?;
-        let this = self.blocks.get(seq)?;
+        let before = self.get(seq.checked_sub(1)?)?;
+        let this = self.get(seq)?;
         (before.t_end != 0).then(|| this.t_open.checked_sub(before.t_end)).flatten()
     }
 
     /// No event of block `seq` is expected before this moment.
     pub(super) fn bound(&self, seq: usize) -> Option<u64> {
-        let open = self.blocks.get(seq)?.t_open;
-        let before = seq.checked_sub(1).and_then(|seq| self.blocks.get(seq)).map_or(0, |block| block.t_end);
+        let open = self.get(seq)?.t_open;
+        let before = seq.checked_sub(1).and_then(|seq| self.get(seq)).map_or(0, |block| block.t_end);
         Some(if before == 0 { open } else { open.min(before) })
     }
 }
@@ -183,7 +190,7 @@ impl Pool {
         };
         let lane = self.lanes.get(usize::from(place.lane));
         let seq = place.seq as usize;
-        let block = lane.and_then(|lane| lane.blocks.get(seq)).copied().unwrap_or(Block::NONE);
+        let block = lane.and_then(|lane| lane.get(seq)).copied().unwrap_or(Block::NONE);
         let wrote_ns = lane.and_then(|lane| lane.wrote_ns(seq));
         (place, Box::new(BlockScan::new(block, wrote_ns, &self.plan, &mut scratch.counts)))
     }
@@ -260,14 +267,14 @@ impl Pool {
             state.parked.remove(&(rank, place));
             return state.unpark(place);
         }
-        let exists = self.lanes.get(usize::from(lane)).is_some_and(|lane| (place.seq as usize) < lane.blocks.len());
+        let exists = self.lanes.get(usize::from(lane)).is_some_and(|lane| (place.seq as usize) < lane.order.len());
         (exists && state.start(place, 0)).then_some(Job::Start(place))
     }
 
     /// The next piece of `lane`; works or waits until there is one. `None`
     /// behind its last block.
     pub(super) fn next(&self, lane: u16, scratch: &mut Scratch) -> Option<Chunk> {
-        let blocks = self.lanes.get(usize::from(lane))?.blocks.len();
+        let blocks = self.lanes.get(usize::from(lane))?.order.len();
         let mut state = self.lock();
         loop {
             let queue = state.queues.get_mut(usize::from(lane))?;
@@ -351,11 +358,11 @@ impl State {
 /// Every block, in the order in which a merge by time needs them. Within a
 /// lane the order of the log holds, whatever its stamps.
 fn merge_order(lanes: &[LaneBlocks]) -> Vec<Place> {
-    let mut keyed = Vec::with_capacity(lanes.iter().map(|lane| lane.blocks.len()).sum());
+    let mut keyed = Vec::with_capacity(lanes.iter().map(|lane| lane.order.len()).sum());
     for (index, lane) in lanes.iter().enumerate() {
         let mut latest = 0;
-        for (seq, block) in lane.blocks.iter().enumerate() {
-            latest = block.t_open.max(latest);
+        for seq in 0..lane.order.len() {
+            latest = lane.get(seq).map_or(0, |block| block.t_open).max(latest);
             keyed.push((latest, Place { lane: index as u16, seq: seq as u32 }));
         }
     }

@@ -222,7 +222,7 @@ impl Stream {
         if !lane.over {
             match self.pool.next(index, &mut self.scratch) {
                 Some(chunk) => {
-                    let bytes = blocks.blocks.get(lane.seq).map_or(0, |block| u64::from(block.len));
+                    let bytes = blocks.get(lane.seq).map_or(0, |block| u64::from(block.len));
                     lane.take_in(chunk, bytes).into_iter().for_each(|loss| self.losses.push(loss));
                 }
                 None => {
