@@ -9,6 +9,7 @@
 pub mod capture;
 pub mod ghc_eventlog;
 pub mod sched;
+pub mod merge;
 pub mod source;
 
 pub use source::ReadAt;
