@@ -5,8 +5,8 @@
 //! Figures are the log's own nanoseconds:
 //! stop = leader's GC_START - REQUEST; collect = leader's GC_END - GC_START; the
 //! straggler is the other capability with the latest GC_START; a capability is back
-//! at its next RUN_THREAD if it had left a thread that would have gone on, else at
-//! its own GC_END (a lower bound); the pause is over when the last one is back, or
+//! at its next RUN_THREAD if it had left a thread that would have gone on there (and
+//! was not given away), else at its own GC_END (a lower bound); the pause is over when the last one is back, or
 //! when the next is requested.
 
 use crate::raw_log::{NO_CAP, RawEvent, RawLog, u16_at};
@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 
 const RUN_THREAD: u16 = 1;
 const STOP_THREAD: u16 = 2;
+const MIGRATE_THREAD: u16 = 4;
 const GC_START: u16 = 9;
 const GC_END: u16 = 10;
 const REQUEST_SEQ: u16 = 11;
@@ -53,7 +54,7 @@ pub fn pauses(log: &RawLog<'_>) -> Vec<RawPause> {
     let mut lanes: BTreeMap<u16, Lane<'_>> = BTreeMap::new();
     for event in log.events.iter().filter(|event| event.cap != NO_CAP) {
         match event.tag {
-            RUN_THREAD | STOP_THREAD => lanes.entry(event.cap).or_default().threads.push(*event),
+            RUN_THREAD | STOP_THREAD | MIGRATE_THREAD => lanes.entry(event.cap).or_default().threads.push(*event),
             GC_START | GC_END | REQUEST_SEQ | REQUEST_PAR | GC_STATS => {
                 lanes.entry(event.cap).or_default().gc.push(*event);
             }
@@ -85,11 +86,10 @@ fn around_stats(cap: u16, gc: &[RawEvent<'_>], stats: usize, lanes: &BTreeMap<u1
     let request = before.find(|event| [REQUEST_SEQ, REQUEST_PAR].contains(&event.tag));
     let (stopped, collected) = (gc[start].time, end.time);
     let requested = request.map(|event| event.time);
-    let from = requested.unwrap_or(stopped);
     let mut straggler = None;
     let mut released = collected;
     for (other, lane) in lanes {
-        let arrival = arrival(&lane.gc, from, collected).filter(|_| *other != cap);
+        let arrival = arrival(&lane.gc, stopped, collected).filter(|_| *other != cap);
         let mut left = collected;
         if let Some(arrival) = arrival {
             straggler = straggler.max(Some((lane.gc[arrival].time, *other)));
@@ -110,24 +110,34 @@ fn around_stats(cap: u16, gc: &[RawEvent<'_>], stats: usize, lanes: &BTreeMap<u1
     })
 }
 
-/// Where a capability posted its last GC_START in `[from, to]`. Stamps run back by
-/// less than a microsecond at ends of collections, hence the few events more.
-fn arrival(gc: &[RawEvent<'_>], from: u64, to: u64) -> Option<usize> {
-    let behind = gc.partition_point(|event| event.time <= to);
+/// Where another capability posted its arrival at a pause: its last GC_START up to
+/// `collected` whose own GC_END is not older than `stopped`. It may be a few
+/// nanoseconds older than the request, which the leader posts only after it has
+/// asked. Stamps run back by less than a microsecond at ends, hence the events more.
+fn arrival(gc: &[RawEvent<'_>], stopped: u64, collected: u64) -> Option<usize> {
+    let behind = gc.partition_point(|event| event.time <= collected);
     let behind = (behind + 8).min(gc.len());
-    gc[..behind].iter().rposition(|event| event.tag == GC_START && event.time <= to).filter(|at| gc[*at].time >= from)
+    let at = gc[..behind].iter().rposition(|event| event.tag == GC_START && event.time <= collected)?;
+    let end = gc.iter().skip(at).find(|event| event.tag == GC_END);
+    end.is_none_or(|end| end.time >= stopped).then_some(at)
 }
 
 /// When a capability went on with the thread that it had left; `None` where it had
 /// none or the log does not say.
 fn back(threads: &[RawEvent<'_>], collected: u64) -> Option<u64> {
     let behind = threads.partition_point(|event| event.time <= collected);
-    let before = threads[..behind].last()?;
+    let before = threads[..behind].iter().rfind(|event| event.tag != MIGRATE_THREAD)?;
     let status = if before.tag == STOP_THREAD { u16_at(before.payload, 4)? } else { return None };
     if !(1..=3).contains(&status) {
         return None;
     }
-    threads[behind..].iter().find(|event| event.tag == RUN_THREAD).map(|event| event.time)
+    let next = threads[behind..].iter().find(|event| event.tag == RUN_THREAD || gives_away(event, before))?;
+    (next.tag == RUN_THREAD).then_some(next.time)
+}
+
+/// Whether `event` sends the thread that `stop` is about to another capability.
+fn gives_away(event: &RawEvent<'_>, stop: &RawEvent<'_>) -> bool {
+    event.tag == MIGRATE_THREAD && event.payload.get(..4) == stop.payload.get(..4)
 }
 
 #[cfg(test)]
@@ -136,6 +146,26 @@ mod tests {
 
     fn event(cap: u16, time: u64, tag: u16, payload: &[u8]) -> RawEvent<'_> {
         RawEvent { time, cap, tag, payload }
+    }
+
+    #[test]
+    fn an_arrival_may_be_older_than_the_request() {
+        let stats = [0; 6];
+        let events = vec![
+            event(0, 100, REQUEST_PAR, &[]),
+            event(0, 110, GC_START, &[]),
+            event(0, 155, GC_STATS, &stats),
+            event(0, 150, GC_END, &[]),
+            event(1, 10, GC_START, &[]),
+            event(1, 20, GC_END, &[]),
+            event(1, 99, GC_START, &[]),
+            event(1, 151, GC_END, &[]),
+            event(2, 10, GC_START, &[]),
+            event(2, 20, GC_END, &[]),
+        ];
+        let log = RawLog { names: BTreeMap::new(), events };
+        let found = pauses(&log);
+        assert_eq!((found.len(), found[0].straggler, found[0].released), (1, Some(1), 151));
     }
 
     #[test]

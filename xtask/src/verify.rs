@@ -37,7 +37,9 @@ pub fn verify(rtscope: &Path, log: &Path) -> Result<Verdict> {
     let raw = RawLog::read(&bytes).with_context(|| log.display().to_string())?;
     let expected = pauses(&raw);
     let done = Command::new(rtscope).args(["report", "--pauses"]).arg(log).output()?;
-    ensure!(done.status.success(), "rtscope report --pauses: {}", String::from_utf8_lossy(&done.stderr));
+    let said = String::from_utf8_lossy(&done.stderr);
+    // 3: done, with losses that change the answer; whether they do is seen here.
+    ensure!(matches!(done.status.code(), Some(0 | 3)), "report --pauses ended with {}: {said}", done.status);
     let mut said = Vec::new();
     for line in String::from_utf8(done.stdout)?.lines() {
         let line: Line = serde_json::from_str(line).with_context(|| line.to_owned())?;
