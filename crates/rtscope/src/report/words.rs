@@ -276,7 +276,10 @@ pub fn cost(results: &Results) -> Option<String> {
     if let Some(ns) = tracer.write_ns {
         let longest = tracer.write_max_ns.filter(|longest| *longest > 0);
         let longest = longest.map(|longest| format!(" (longest {})", units::duration(longest))).unwrap_or_default();
-        parts.push(format!("log writing held lanes {}{longest}", units::duration(ns)));
+        parts.push(match ns {
+            0 => "log writing held no lane".into(),
+            ns => format!("log writing held lanes {}{longest}", units::duration(ns)),
+        });
     }
     if parts.is_empty() { None } else { Some(parts.join("; ")) }
 }

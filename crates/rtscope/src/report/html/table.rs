@@ -123,7 +123,7 @@ pub(super) fn lanes(results: &Results) -> Option<String> {
             ns(lane.stop_wait_ns),
             ns(lane.release_wait_ns),
             ns(lane.idle_ns),
-            last.map_or_else(|| "-".into(), |last| format!("{} times", units::count(last.count))),
+            last.map_or_else(|| "-".into(), |last| units::counted(last.count, "time", "times")),
             last.map_or_else(|| "-".into(), |last| units::duration(last.sum_ns)),
         ]
     };
