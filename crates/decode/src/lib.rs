@@ -9,7 +9,6 @@
 pub mod capture;
 pub mod ghc_eventlog;
 pub mod sched;
-pub mod merge;
 pub mod source;
 
 pub use source::ReadAt;
