@@ -56,7 +56,7 @@ const STAMP: &str = ".rtscope-complete";
 const ENTER: &str = r#"
 set -e
 root=$1; shift
-for d in proc dev sys; do mountpoint -q "$root/$d" || mount --rbind "/$d" "$root/$d"; done
+for d in proc dev sys; do mount --rbind "/$d" "$root/$d"; done
 while [ "$1" != -- ]; do mkdir -p "$root$1"; mount --rbind "$1" "$root$1"; shift; done
 shift
 exec chroot "$root" env -C "$PWD" "$@"
