@@ -11,9 +11,9 @@ use std::process::Command;
 /// Records a workload and prints the report of it.
 pub fn run(runner: &Runner, say: &mut dyn FnMut(&str)) -> Result<()> {
     let toolchain = compiler()?;
-    // A quota takes root; without it a busy neighbour shows the same machinery.
+    // A quota takes root; that lanes queue behind their siblings is seen without.
     let quota = QuotaGroup::new(0.5).map(drop);
-    let name = if quota.is_ok() { "throttled" } else { "neighbour" };
+    let name = if quota.is_ok() { "throttled" } else { "oversubscribed" };
     let workload = workload::load(name)?;
     say(&format!("workload {name} on GHC {}: {}", toolchain.version, workload.about));
     let outcome = runner.run(&workload, &toolchain)?;
