@@ -85,9 +85,11 @@ fn mapped_path(line: &str) -> Option<&str> {
 }
 
 /// Reads the origin of the log's clock, in nanoseconds of `CLOCK_MONOTONIC`.
+/// It is set before the runtime opens its log; 0 is what `forkProcess` leaves
+/// in the child, whose stamps are `CLOCK_MONOTONIC` itself (seen on 9.0.2).
 pub fn clock_origin(memory: &impl Memory, located: &Located) -> Option<u64> {
     let origin = memory.read_u64(located.symbols.start_init_elapsed?).ok()?;
-    (origin != 0 && origin <= crate::clock::monotonic().0).then_some(origin)
+    (origin <= crate::clock::monotonic().0).then_some(origin)
 }
 
 /// One event buffer's state.

@@ -15,6 +15,9 @@ use std::path::{Path, PathBuf};
 /// The origin is the runtime's own; what is left is its two clock reads.
 const ORIGIN_ERROR_NS: u64 = 1_000;
 
+/// Looks at all processes cost milliseconds: after these the writer is taken for gone.
+const WIDE_LOOKS_MAX: u8 = 5;
+
 /// One log while it is written.
 #[derive(Debug)]
 pub struct LiveLog {
@@ -26,13 +29,16 @@ pub struct LiveLog {
     copier: Option<Copier<LiveProcess>>,
     /// When its buffers were last copied whole.
     copied: Option<Time>,
+    /// When its program was first seen to be gone, or writing another log.
+    over: Option<Time>,
+    wide_looks: u8,
 }
 
 impl LiveLog {
     /// A log that was just opened by somebody.
     pub fn new(name: String, path: PathBuf, classes: &str) -> LiveLog {
         let log = Log { path: name, pid: 0, clock: ClockMap::LOG_OWN, classes: classes.to_owned() };
-        LiveLog { log, path, located: None, copier: None, copied: None }
+        LiveLog { log, path, located: None, copier: None, copied: None, over: None, wide_looks: 0 }
     }
 
     /// Finds out who writes it, and the offset of its clock, as far as not yet
@@ -40,7 +46,8 @@ impl LiveLog {
     pub fn identify(&mut self, host: &Host, likely: &[u32], everywhere: bool, unflushed: &Path) {
         if self.log.pid == 0 {
             let mut writers = host.writers_of(&self.path, likely);
-            if writers.is_empty() && everywhere {
+            if writers.is_empty() && everywhere && self.wide_looks < WIDE_LOOKS_MAX {
+                self.wide_looks += 1;
                 writers = host.writers_of(&self.path, &host.pids());
             }
             // Children inherit the open file: the oldest one is the writer.
@@ -80,24 +87,31 @@ impl LiveLog {
         self.copier = None;
     }
 
+    /// Notes that its program writes it no more.
+    pub fn end_at(&mut self, now: Time) {
+        self.over.get_or_insert(now);
+        self.copier = None;
+    }
+
     /// What was lost of it when its program had not closed it at the end.
     pub fn loss_at_end(&self, ended: Time) -> Option<Loss> {
         if is_closed(&self.path) {
             return None;
         }
+        let ended = self.over.unwrap_or(ended);
         let (from, note) = match (self.copied, &self.located) {
             (Some(copied), _) => (
                 Some(copied),
                 format!(
-                    "the program was killed before it wrote its last buffers; they were copied from its memory up to {:.1} s \
-                     before the end",
+                    "the program ended (killed, or by exec) before it wrote its last buffers; they were copied from its \
+                     memory up to {:.1} s before the end",
                     ended.since(copied) as f64 / 1e9
                 ),
             ),
             (None, Some(_)) => (None, "the program ended before its unwritten buffers could be copied once".to_owned()),
             (None, None) => (
                 None,
-                "the program was killed before it wrote its last buffers, and they could not be copied from its memory \
+                "the program ended (killed, or by exec) before it wrote its last buffers, and they could not be copied from its memory \
                  because its binary has no symbols; record an unstripped build to keep them"
                     .to_owned(),
             ),

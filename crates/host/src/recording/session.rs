@@ -315,9 +315,10 @@ impl<'a> Session<'a> {
         // One process, two logs (it execed, or started its log again): the buffers
         // belong to the later one.
         let pids: Vec<u32> = self.logs.iter().map(|log| log.log.pid).collect();
-        for (index, log) in self.logs.iter_mut().enumerate() {
-            if pids.iter().skip(index + 1).any(|later| *later == log.log.pid && *later != 0) {
-                log.stop_copying();
+        for (index, log) in self.logs.iter_mut().enumerate().filter(|(_, log)| log.log.pid != 0) {
+            let replaced = pids.iter().skip(index + 1).any(|later| *later == log.log.pid);
+            if replaced || !self.host.runs(log.log.pid) {
+                log.end_at(clock::monotonic());
             }
         }
         self.name_the_real_binary();
