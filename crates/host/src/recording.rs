@@ -32,7 +32,7 @@ pub trait KernelSide {
 /// What the kernel side is started with.
 #[derive(Clone, Debug)]
 pub struct KernelStart {
-    /// The capture folder.
+    /// The capture's `sched/` folder; exists.
     pub directory: PathBuf,
     /// The program: forked and not yet running, or attached to.
     pub pid: u32,

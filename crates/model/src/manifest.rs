@@ -60,8 +60,9 @@ pub struct Manifest {
     pub logs: Vec<Log>,
     /// The kernel side.
     pub kernel: Kernel,
-    /// Control groups that cover the program, leaf first. [`crate::GroupId`] is
-    /// an index into this.
+    /// Control groups that cover the program, leaf first; groups that a wrapper
+    /// moved it into after the start follow. [`crate::GroupId`] is an index into
+    /// this.
     pub groups: Vec<Group>,
     /// The machine.
     pub machine: Machine,

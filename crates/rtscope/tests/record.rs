@@ -304,7 +304,9 @@ fn check_after_kill(path: &Path, out: &Path, micros: u64) {
     // what there is does not confuse a reader.
     let started = path.join("samples.jsonl").exists() && path.join("manifest.json").exists();
     if !started {
-        assert!(Capture::open(path).is_err() || Capture::open(path).is_ok());
+        if let Ok(capture) = Capture::open(path) {
+            assert_eq!(capture.manifest().status, Status::Recording, "killed after {micros} us");
+        }
         return;
     }
     wait_for("the program's end", || fs::read(out).is_ok_and(|text| text == b"done\n"));

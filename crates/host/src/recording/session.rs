@@ -159,7 +159,7 @@ impl<'a> Session<'a> {
     }
 
     pub(super) fn start_sources(&mut self, kernel: Option<StartKernel>, attached: bool) {
-        let start = KernelStart { directory: self.store.path().to_owned(), pid: self.pid, attached };
+        let start = KernelStart { directory: self.store.below("sched"), pid: self.pid, attached };
         let kernel = kernel.map_or_else(|| Box::new(NoKernel) as Box<dyn KernelSide>, |kernel| kernel(start));
         self.manifest.kernel = kernel.status();
         self.kernel = Some(kernel);
