@@ -208,7 +208,10 @@ impl Analysis {
         let judge = judge(&self.context, &self.tracks, &self.counters, &self.last_lane, kernel);
         let causes = judge.blame(&mut recognised);
         if kernel {
-            // A pause may begin inside the one before (concurrent collectors).
+            // While the last lane is on its way back the others work: what counts
+            // as inside ends with the work. A pause may begin inside the one
+            // before (concurrent collectors).
+            let end = recognised.pause.collected;
             let from = begin.max(self.pauses_until);
             let lanes = &mut self.lanes;
             self.held.pause(&judge, from, end.max(from), |tid, ran, waited| lanes.in_pause(tid, ran, waited));

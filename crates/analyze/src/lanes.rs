@@ -30,7 +30,7 @@ pub struct LaneTimes {
     lanes: BTreeMap<LaneId, OneLane>,
     /// Per thread: ran and waited for a CPU inside pauses, nanoseconds.
     in_pauses: BTreeMap<Tid, (u64, u64)>,
-    /// Lane time inside pauses, nanoseconds.
+    /// Lane time from request to work done, nanoseconds.
     stopped_ns: u64,
 }
 
@@ -55,7 +55,7 @@ impl LaneTimes {
     /// Adds one pause; `lanes_on` lanes stood still where it lists none.
     pub fn pause(&mut self, pause: &Pause, lanes_on: usize) {
         let count = if pause.lanes.is_empty() { lanes_on } else { pause.lanes.len() };
-        self.stopped_ns += pause.released.since(pause.begin()).saturating_mul(count as u64);
+        self.stopped_ns += pause.collected.since(pause.begin()).saturating_mul(count as u64);
         for part in &pause.lanes {
             if let Some(tid) = part.tid {
                 self.task(part.lane, tid);
