@@ -176,6 +176,10 @@ fn assert_blocks_are_in(log: &[u8], blocks: &[UnflushedBlock]) {
     assert!(!blocks.is_empty());
     for block in blocks {
         let events = &block.bytes[24..];
+        if events.is_empty() {
+            // Only the open marker: the buffer had just been written out.
+            continue;
+        }
         let key = &events[..events.len().min(64)];
         let at = log.windows(key.len()).position(|window| window == key).expect("block start in the log");
         assert_eq!(&log[at..at + events.len()], events, "capability {}", block.capability);
@@ -283,12 +287,14 @@ fn logging_pid(capture: &Path) -> Option<u32> {
 fn a_killed_recorder_harms_nobody() {
     let Some(ground) = ground() else { return };
     let folder = scratch();
+    // -qg: the spinning parallel collector of 9.0 takes seconds on a busy machine.
     // Spread over set-up, run and end; the exact moments differ from run to run.
     let start = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().subsec_nanos();
     for round in 0..20_u64 {
         let path = folder.path().join(format!("c{round}"));
         let out = folder.path().join(format!("out{round}"));
-        let arguments = ["-o", text(&path), "--flush-every", "50ms", "--", text(&ground.churn), "0.6", "+RTS", "-N2"];
+        let arguments =
+            ["-o", text(&path), "--flush-every", "50ms", "--", text(&ground.churn), "0.6", "+RTS", "-N2", "-qg"];
         let mut recorder =
             rtscope(&arguments).stdout(fs::File::create(&out).unwrap()).stderr(Stdio::null()).spawn().unwrap();
         let micros = (round * 40_000 + u64::from(start) / 7 * (round + 1) % 40_000) * u64::from(round > 0);
