@@ -1,8 +1,10 @@
 //! The control groups that cover a process: which they are, what they limit,
 //! and which files count their throttling. A v1 `cpu` controller beats v2.
-//! Group names from `/proc/PID/cgroup` are joined with the roots in
-//! `/proc/PID/mountinfo` by stripping the prefix. Every visible ancestor is
-//! listed: throttle counters appear only on the limited group.
+//! Group names from `/proc/PID/cgroup` are joined with the roots of the mounts
+//! by stripping the prefix. The mounts are the recorder's own: it reads them, and
+//! the kernel names groups in its words. Only where it has none itself are the
+//! program's taken, through `/proc/PID/root`. Every visible ancestor is listed:
+//! throttle counters appear only on the limited group.
 
 use crate::procfs::{self, Host};
 use rtscope_model::manifest::Group;
@@ -36,6 +38,12 @@ impl Groups {
         self.levels.iter().map(|level| level.group.clone()).collect()
     }
 
+    fn note(&mut self, note: String) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
     /// Smallest quota of all levels, in CPUs.
     pub fn quota_cpus(&self) -> Option<f64> {
         self.levels.iter().filter_map(|level| level.group.quota_cpus).min_by(f64::total_cmp)
@@ -57,27 +65,54 @@ struct Mount {
     options: String,
 }
 
+impl Mount {
+    /// A group's path below the mount; `None` where the mount does not show it.
+    fn inside<'a>(&self, group: &'a str) -> Option<&'a str> {
+        if group.starts_with("/..") {
+            return None;
+        }
+        let inside = if self.root == "/" { group } else { group.strip_prefix(self.root.as_str())? };
+        (inside.is_empty() || inside.starts_with('/')).then_some(inside)
+    }
+
+    fn controls(&self, controller: &str) -> bool {
+        self.version == 1 && self.options.split(',').any(|option| option == controller)
+    }
+}
+
 /// Finds the groups of a process.
 pub fn of_process(host: &Host, pid: u32) -> Groups {
     let mut groups = Groups::default();
     let memberships = host.process_text(pid, "cgroup").unwrap_or_default();
-    let mounts: Vec<Mount> =
-        host.process_text(pid, "mountinfo").unwrap_or_default().lines().filter_map(mount).collect();
-    let cpu = hierarchy(&memberships, &mounts, "cpu");
-    let memory = hierarchy(&memberships, &mounts, "memory");
+    let own = mounts(host, "/proc/self/mountinfo", Path::new("/"));
+    let root = PathBuf::from(format!("/proc/{pid}/root"));
+    let programs = mounts(host, &format!("/proc/{pid}/mountinfo"), &root);
+    let find = |name| hierarchy(&memberships, &own, name).or_else(|| hierarchy(&memberships, &programs, name));
+    let (cpu, memory) = (find("cpu"), find("memory"));
     if cpu.is_none() && memory.is_none() {
         groups.notes.push("no control group of this process is visible, so quotas and throttling are unknown".into());
     }
     for (mount, path) in cpu.into_iter().chain(memory) {
-        if mount.root.contains("/..") {
-            groups.notes.push(format!(
-                "the control groups above {} are hidden (cgroup namespace): quotas there are not seen",
+        if mount.root.contains("/..") || path.starts_with("/..") {
+            let note = format!(
+                "control groups outside of {} are hidden (cgroup namespace): quotas there are not seen",
                 mount.point.display()
-            ));
+            );
+            groups.note(note);
         }
         climb(host, &mount, &path, &mut groups);
     }
     groups
+}
+
+/// The hierarchies mounted for the process whose table `mountinfo` is, below
+/// what is `root` to it.
+fn mounts(host: &Host, mountinfo: &str, root: &Path) -> Vec<Mount> {
+    let table = host.text(mountinfo).unwrap_or_default();
+    let found = table.lines().filter_map(mount);
+    found
+        .map(|mount| Mount { point: root.join(mount.point.strip_prefix("/").unwrap_or(&mount.point)), ..mount })
+        .collect()
 }
 
 /// `36 25 0:31 /root /mount/point rw - cgroup2 cgroup rw`.
@@ -102,14 +137,20 @@ fn unescaped(text: &str) -> String {
 
 /// The hierarchy that controls `controller`, with the process's path in it.
 fn hierarchy(memberships: &str, mounts: &[Mount], controller: &str) -> Option<(Mount, String)> {
+    // One hierarchy can be mounted in several places: one that shows the group is best.
+    let best = |path: &str, wanted: &dyn Fn(&Mount) -> bool| {
+        let shows = mounts.iter().find(|mount| wanted(mount) && mount.inside(path).is_some());
+        shows.or_else(|| mounts.iter().find(|mount| wanted(mount))).cloned()
+    };
     let v1 = memberships.lines().find_map(|line| {
         let (_, controllers, path) = membership(line)?;
-        let mount = mounts.iter().find(|mount| mount.version == 1 && mount.options.split(',').any(|o| o == controller));
-        controllers.split(',').any(|name| name == controller).then_some((mount?.clone(), path))
+        let named = controllers.split(',').any(|name| name == controller);
+        let mount = named.then(|| best(&path, &|mount| mount.controls(controller)))?;
+        Some((mount?, path))
     });
     v1.or_else(|| {
         let path = memberships.lines().filter_map(membership).find(|(id, names, _)| *id == "0" && names.is_empty())?.2;
-        Some((mounts.iter().find(|mount| mount.version == 2)?.clone(), path))
+        Some((best(&path, &|mount| mount.version == 2)?, path))
     })
 }
 
@@ -120,12 +161,11 @@ fn membership(line: &str) -> Option<(&str, &str, String)> {
 
 /// Adds every level from the process's own group up to the mount's root.
 fn climb(host: &Host, mount: &Mount, path: &str, groups: &mut Groups) {
-    let inside = if mount.root == "/" { Some(path) } else { path.strip_prefix(mount.root.as_str()) };
+    let inside = mount.inside(path);
     let inside = inside.unwrap_or_else(|| {
         if !mount.root.contains("/..") && path != "/" {
             groups
-                .notes
-                .push(format!("the group {path} lies outside of what is mounted here: only the mount's root is read"));
+                .note(format!("the group {path} lies outside of what is mounted here: only the mount's root is read"));
         }
         "/"
     });
@@ -221,7 +261,7 @@ mod tests {
         fn new(cgroup: &str, mountinfo: &str) -> Tree {
             let tree = Tree(tempfile::tempdir().unwrap());
             tree.write("proc/7/cgroup", cgroup);
-            tree.write("proc/7/mountinfo", mountinfo);
+            tree.write("proc/self/mountinfo", mountinfo);
             tree
         }
 
@@ -305,6 +345,41 @@ mod tests {
         let groups = hidden.groups();
         assert!(groups.notes.iter().any(|note| note.contains("hidden")));
         assert_eq!(groups.quota_cpus(), Some(0.5));
+    }
+
+    #[test]
+    fn a_program_whose_root_has_no_groups_mounted_is_followed_by_the_recorders_own() {
+        let tree = Tree::new("0::/pods/app\n", V2);
+        tree.write("proc/7/mountinfo", "1 1 0:5 / / rw - overlay overlay rw\n");
+        tree.write("sys/fs/cgroup/pods/cpu.max", "150000 100000\n");
+        tree.write("sys/fs/cgroup/pods/app/cgroup.procs", "");
+        assert_eq!(tree.groups().quota_cpus(), Some(1.5));
+        // In a container the same path shows another part of the hierarchy.
+        tree.write("proc/7/mountinfo", &V2.replace(" / /sys", " /pods/app /sys"));
+        assert_eq!(tree.groups().quota_cpus(), Some(1.5));
+    }
+
+    #[test]
+    fn a_recorder_without_mounts_of_its_own_looks_through_the_programs_root() {
+        let tree = Tree::new("0::/app\n", "");
+        tree.write("proc/7/mountinfo", V2);
+        tree.write("proc/7/root/sys/fs/cgroup/app/cpu.max", "50000 100000\n");
+        let groups = tree.groups();
+        assert_eq!((groups.quota_cpus(), groups.levels.len()), (Some(0.5), 2));
+    }
+
+    #[test]
+    fn the_mount_that_shows_the_group_is_taken_and_one_elsewhere_said() {
+        let both = format!("29 25 0:26 /other /mnt rw - cgroup2 cgroup2 rw\n{V2}");
+        let tree = Tree::new("0::/app\n", &both);
+        tree.write("sys/fs/cgroup/app/cpu.max", "50000 100000\n");
+        assert_eq!(tree.groups().quota_cpus(), Some(0.5));
+        let outside = Tree::new("0::/../other\n", V2);
+        outside.write("sys/fs/cgroup/cgroup.procs", "");
+        assert!(outside.groups().notes.iter().any(|note| note.contains("hidden")));
+        let namesake =
+            Tree::new("0::/docker/abcd\n", "30 25 0:26 /docker/abc /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
+        assert!(namesake.groups().notes.iter().any(|note| note.contains("outside")));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! end while they are looked at.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// The machine's file system as seen from `root`.
@@ -102,13 +103,19 @@ impl Host {
         Some(text.split(|byte| *byte == 0).map(|part| String::from_utf8_lossy(part).into_owned()).collect())
     }
 
-    /// Processes that have `file` open for writing, with the path as the kernel names it.
+    /// Processes that have `file` open for writing. Told by device and inode: in
+    /// another root or mount namespace the same file has another path.
     pub fn writers_of(&self, file: &Path, among: &[u32]) -> Vec<u32> {
-        among.iter().copied().filter(|pid| self.writes(*pid, file)).collect()
+        let Some(wanted) = identity(file) else { return Vec::new() };
+        among.iter().copied().filter(|pid| self.writes(*pid, file, wanted)).collect()
     }
 
-    fn writes(&self, pid: u32, file: &Path) -> bool {
-        self.open_files(pid).iter().any(|(fd, path)| path == file && self.fd_writes(pid, *fd))
+    fn writes(&self, pid: u32, file: &Path, wanted: (u64, u64)) -> bool {
+        // The name stays whatever the path to it is; looking at nothing else keeps
+        // the recorder from waiting for a file on a dead server.
+        self.open_files(pid).iter().filter(|(_, path)| path.file_name() == file.file_name()).any(|(fd, _)| {
+            identity(&self.process(pid, &format!("fd/{fd}"))) == Some(wanted) && self.fd_writes(pid, *fd)
+        })
     }
 
     /// Open descriptors of a process with the paths they lead to.
@@ -127,6 +134,11 @@ impl Host {
         let flags = flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
         flags.is_some_and(|flags| flags & 0o3 != 0)
     }
+}
+
+/// Device and inode of what a path leads to.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    fs::metadata(path).ok().map(|file| (file.dev(), file.ino()))
 }
 
 fn numeric_entries(folder: &Path) -> Vec<u32> {
@@ -214,6 +226,25 @@ mod tests {
         assert_eq!(cpu_list("0-2,5\n"), [0, 1, 2, 5]);
         assert_eq!(cpu_list(""), Vec::<u16>::new());
         assert_eq!(cpu_list("x,3"), [3]);
+    }
+
+    #[test]
+    fn a_writer_is_known_by_the_file_whatever_the_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let other = folder.path().join("other");
+        fs::create_dir(&other).unwrap();
+        let file = folder.path().join("0.eventlog");
+        let open = fs::File::create(&file).unwrap();
+        let _namesake = fs::File::create(other.join("0.eventlog")).unwrap();
+        // The same file by another path, as another mount namespace would show it.
+        let elsewhere = folder.path().join("elsewhere");
+        std::os::unix::fs::symlink(folder.path(), &elsewhere).unwrap();
+        let (host, own) = (Host::default(), [std::process::id()]);
+        assert_eq!(host.writers_of(&elsewhere.join("0.eventlog"), &own), own);
+        drop(open);
+        let _reader = fs::File::open(&file).unwrap();
+        assert!(host.writers_of(&file, &own).is_empty());
+        assert!(host.writers_of(&folder.path().join("none"), &own).is_empty());
     }
 
     #[test]
