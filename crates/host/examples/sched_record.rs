@@ -37,6 +37,7 @@ fn run() -> Result<u8, Box<dyn std::error::Error>> {
         target: Target::Spawned(Pid(child.id())),
         force_tier: Some(tier),
         ring_bytes: None,
+        redactor: None,
     };
     let recorder = KernelRecorder::start(options);
     std::fs::write(directory.join("kernel.json"), serde_json::to_vec(&recorder.status())?)?;

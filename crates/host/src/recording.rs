@@ -9,63 +9,16 @@ mod logs;
 mod session;
 mod start;
 
-use crate::kernel::KernelRecorder;
 use crate::options::Detail;
 use crate::spawn::SpawnError;
 use crate::store::StoreError;
-use rtscope_model::manifest::{Exit, Kernel};
+use rtscope_model::manifest::{Exit, Tier};
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
 pub use rtscope_decode::capture::empty_manifest;
 pub use start::record;
-
-/// The kernel side of a recording, once started.
-pub trait KernelSide {
-    /// What is known so far.
-    fn status(&self) -> Kernel;
-    /// Ends it; everything is on disk when this returns.
-    fn finish(self: Box<Self>) -> Kernel;
-}
-
-/// What the kernel side is started with.
-#[derive(Clone, Debug)]
-pub struct KernelStart {
-    /// The capture's `sched/` folder; exists.
-    pub directory: PathBuf,
-    /// The program: forked and not yet running, or attached to.
-    pub pid: u32,
-    /// It was running before.
-    pub attached: bool,
-}
-
-/// Starts the kernel side; never fails (it falls back to a lower tier).
-pub type StartKernel = Box<dyn FnOnce(KernelStart) -> Box<dyn KernelSide>>;
-
-/// The kernel side switched off.
-#[derive(Copy, Clone, Debug)]
-pub struct NoKernel;
-
-impl KernelSide for NoKernel {
-    fn status(&self) -> Kernel {
-        Kernel { missing: vec!["kernel scheduling was not recorded (--no-kernel)".to_owned()], ..Kernel::default() }
-    }
-
-    fn finish(self: Box<Self>) -> Kernel {
-        self.status()
-    }
-}
-
-impl KernelSide for KernelRecorder {
-    fn status(&self) -> Kernel {
-        KernelRecorder::status(self)
-    }
-
-    fn finish(self: Box<Self>) -> Kernel {
-        KernelRecorder::finish(*self)
-    }
-}
 
 /// What to record.
 #[derive(Clone, Eq, PartialEq, Debug)]
@@ -87,6 +40,8 @@ pub struct Options {
     pub detail: Detail,
     /// Whether to switch the eventlog on.
     pub eventlog: bool,
+    /// The richest way to record the kernel's scheduling; `None`: not at all.
+    pub kernel: Option<Tier>,
     /// Period of RSS and throttle counters.
     pub sample_period: Duration,
     /// Period of copying unwritten buffers.

@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// Replaces names; the key is random per recording, so hashes cannot be
 /// compared with a list of guesses.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Redactor {
     key: RandomState,
 }
@@ -52,8 +52,9 @@ impl Redactor {
         hidden.added = vec!["runtime options that switch the eventlog on".to_owned()];
         hidden.notes.retain(|note| !note.contains('/'));
         hidden.notes.push(
-            "redacted: host, arguments, paths and group names; the eventlog itself still holds the program's arguments, \
-             and the kernel's records the names of other processes"
+            "redacted: host, arguments, paths, group names and the list of threads; not redacted, because they are kept \
+             as they came: the eventlog, which holds the program's arguments, and the kernel's records, which hold the \
+             names of all processes that ran meanwhile (leave those out with --no-kernel)"
                 .to_owned(),
         );
         hidden

@@ -69,7 +69,7 @@ fn got(kernel: &Kernel, wanted: Tier) -> bool {
 }
 
 fn options(directory: &Path, target: Target, tier: Tier) -> Options {
-    Options { directory: directory.to_owned(), target, force_tier: Some(tier), ring_bytes: None }
+    Options { directory: directory.to_owned(), target, force_tier: Some(tier), ring_bytes: None, redactor: None }
 }
 
 fn own_pid() -> Pid {

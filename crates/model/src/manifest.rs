@@ -11,6 +11,7 @@
 //! | `unflushed/P-C.S` | buffer of capability C of process P that the program had not written yet, slot S (0 or 1); `g` is the global buffer | each second |
 //! | `sched/cpuN.perf` | kernel records of one CPU as the ring held them | appended |
 //! | `sched/NAME.format` | the kernel's description of each tracepoint used | at start |
+//! | `sched/threads.json` | the threads that were there: `[{tid, pid, comm}]` | at start |
 //! | `samples.jsonl` | the recorder's samples, one JSON object a line | appended |
 //!
 //! Every stream is append-only and may be cut anywhere.

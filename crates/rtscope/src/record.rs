@@ -2,10 +2,10 @@
 //! recording does is `rtscope_host::recording`'s matter.
 
 use clap::{Args, ValueEnum};
-use rtscope_host::kernel::{self, KernelRecorder};
+use rtscope_host::kernel;
 use rtscope_host::options::Detail;
-use rtscope_host::recording::{self, KernelStart, Options, StartKernel, Target};
-use rtscope_model::Pid;
+use rtscope_host::recording::{self, Options, Target};
+use rtscope_model::manifest::Tier;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -28,6 +28,9 @@ pub struct RecordArgs {
     /// Do not record the kernel's scheduling.
     #[arg(long)]
     pub no_kernel: bool,
+    /// The richest way to record it that is tried.
+    #[arg(long, hide = true, value_parser = tier, default_value = "tracepoints")]
+    pub tier: Tier,
     /// Period of memory and throttle samples.
     #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = duration)]
     pub sample_every: Duration,
@@ -37,7 +40,8 @@ pub struct RecordArgs {
     /// End the recording after this time; a program that was started runs on.
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     pub limit: Option<Duration>,
-    /// Leave host, arguments, paths and group names out of the manifest.
+    /// Leave host, arguments, paths and names out of what rtscope itself writes. The eventlog keeps the program's
+    /// arguments, the kernel's records keep the names of processes (--no-kernel leaves those out).
     #[arg(long)]
     pub redact: bool,
     /// Record a process that runs already.
@@ -63,13 +67,12 @@ pub enum DetailArg {
 /// Records as `args` say and returns the program's own status.
 pub fn run(args: RecordArgs) -> ExitCode {
     let quiet = args.quiet;
-    let kernel = (!args.no_kernel).then(kernel_side);
     let mut say = |text: &str| {
         if !quiet {
             eprintln!("rtscope: {text}");
         }
     };
-    match recording::record(options(args), kernel, &mut say) {
+    match recording::record(options(args), &mut say) {
         Ok(outcome) => {
             say(&format!("recorded into {0}; read it with `rtscope report {0}`", outcome.capture.display()));
             ExitCode::from(outcome.status())
@@ -81,14 +84,12 @@ pub fn run(args: RecordArgs) -> ExitCode {
     }
 }
 
-/// Starts the kernel side with the richest way that this machine permits.
-fn kernel_side() -> StartKernel {
-    Box::new(|start: KernelStart| {
-        let pid = Pid(start.pid);
-        let target = if start.attached { kernel::Target::Attached(pid) } else { kernel::Target::Spawned(pid) };
-        let directory = start.directory.join("sched");
-        Box::new(KernelRecorder::start(kernel::Options { directory, target, force_tier: None, ring_bytes: None }))
-    })
+/// A tier by the name that manifests give it.
+fn tier(name: &str) -> Result<Tier, String> {
+    let tiers = [Tier::Tracepoints, Tier::CpuWideSwitches, Tier::OwnSwitches, Tier::Polling];
+    let names = tiers.map(kernel::tier_name);
+    let at = names.iter().position(|known| *known == name);
+    at.and_then(|at| tiers.get(at).copied()).ok_or_else(|| format!("known: {}", names.join(", ")))
 }
 
 fn options(args: RecordArgs) -> Options {
@@ -100,6 +101,7 @@ fn options(args: RecordArgs) -> Options {
             DetailArg::Full => Detail::Full,
         },
         eventlog: !args.no_eventlog,
+        kernel: (!args.no_kernel).then_some(args.tier),
         sample_period: args.sample_every,
         flush_period: args.flush_every,
         limit: args.limit,

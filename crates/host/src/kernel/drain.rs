@@ -183,13 +183,18 @@ impl Drain {
     fn count_kernel_losses(&self) {
         let events = self.lanes.iter().flat_map(|lane| &lane.ring.events);
         let lost: u64 = events.filter_map(super::perf::Event::lost).sum();
-        self.counters.lost.fetch_max(lost, Ordering::Relaxed);
+        let told = self.counters.lost.fetch_max(lost, Ordering::Relaxed);
+        if lost > told {
+            let note = "the kernel dropped scheduling records and had no room left to tell when".to_owned();
+            let (source, kind) = ("kernel".to_owned(), LossKind::KernelRecords);
+            self.counters.note(Loss { source, kind, count: lost - told, from: None, to: None, note });
+        }
     }
 
     fn finish_files(&mut self) {
         if let Some(dropped) = self.failed {
             let mut losses = self.counters.losses.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            if let Some(loss) = losses.last_mut() {
+            if let Some(loss) = losses.iter_mut().find(|loss| loss.to.is_none() && loss.from.is_some()) {
                 loss.count = dropped;
                 loss.to = Some(now());
             }

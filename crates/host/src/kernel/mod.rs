@@ -14,6 +14,7 @@ pub(crate) mod tiers;
 pub(crate) mod tracefs;
 pub(crate) mod words;
 
+use crate::redact::Redactor;
 use drain::{Counters, Drain, Lane};
 use rtscope_model::manifest::{Kernel, Tier, Tracepoint};
 use rtscope_model::{Loss, Pid};
@@ -26,6 +27,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use tiers::Opened;
+pub use words::name as tier_name;
 
 /// Whose threads are recorded where the tier cannot record everybody's.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
@@ -47,6 +49,9 @@ pub struct Options {
     pub force_tier: Option<Tier>,
     /// Bytes of each CPU's ring; `None`: by tier.
     pub ring_bytes: Option<usize>,
+    /// Stands in for names in `threads.json`. Names in the streams stay: they are
+    /// what the ring held.
+    pub redactor: Option<Redactor>,
 }
 
 /// A recording of the kernel's scheduling. Ends with the value.
@@ -72,7 +77,7 @@ impl KernelRecorder {
             recorder.kernel = Kernel { missing: vec![missing], ..Kernel::default() };
         }
         // Last, so that no thread can be made between the list and the events.
-        if let Err(error) = write_threads(root, &options.directory) {
+        if let Err(error) = write_threads(root, &options) {
             recorder.kernel.missing.push(format!("Names of threads could not be written ({error})."));
         }
         recorder
@@ -93,7 +98,8 @@ impl KernelRecorder {
     }
 
     /// What was lost on the way to the disk so far. What the kernel dropped is in
-    /// the streams themselves and comes out of the decoder.
+    /// the streams themselves and comes out of the decoder, except for what no
+    /// record could tell of any more: that is added at the end.
     pub fn losses(&self) -> Vec<Loss> {
         self.counters.losses()
     }
@@ -163,7 +169,10 @@ fn describe(opened: &Opened) -> Kernel {
     }
 }
 
-fn write_threads(root: &Path, directory: &Path) -> io::Result<()> {
-    let text = serde_json::to_vec(&threads::list(root))?;
-    fs::write(directory.join("threads.json"), text)
+fn write_threads(root: &Path, options: &Options) -> io::Result<()> {
+    let mut threads = threads::list(root);
+    if let Some(redactor) = &options.redactor {
+        threads.iter_mut().for_each(|thread| thread.comm = redactor.hide(&thread.comm));
+    }
+    fs::write(options.directory.join("threads.json"), serde_json::to_vec(&threads)?)
 }

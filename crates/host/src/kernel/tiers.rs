@@ -108,6 +108,7 @@ pub fn probe(root: &Path, tier: Tier) -> io::Result<()> {
     let options = Options {
         directory: std::path::PathBuf::new(),
         target: Target::Spawned(Pid(std::process::id())),
+        redactor: None,
         force_tier: Some(tier),
         ring_bytes: Some(RING_BYTES_MIN),
     };

@@ -1,11 +1,12 @@
 //! The sequence of a recording: set up, hold, attach, release, loop, end.
 
 use super::logs::{LiveLog, disk_full_loss, ends_copying};
-use super::{KernelSide, KernelStart, NoKernel, Options, Outcome, StartKernel, empty_manifest};
+use super::{Options, Outcome, empty_manifest};
 use crate::binary::{self, Inspected};
 use crate::cgroup::{self, Groups};
 use crate::clock;
 use crate::handover::Handover;
+use crate::kernel::{self, KernelRecorder};
 use crate::machine;
 use crate::options::Plan;
 use crate::procfs::{self, Host};
@@ -47,7 +48,7 @@ pub(super) struct Session<'a> {
     handover: Option<Handover>,
     classes: String,
     logs: Vec<LiveLog>,
-    kernel: Option<Box<dyn KernelSide>>,
+    kernel: Option<KernelRecorder>,
     sampler: Option<Sampler>,
     family: Vec<u32>,
     disk_full: bool,
@@ -158,11 +159,8 @@ impl<'a> Session<'a> {
         self.identify_logs(true);
     }
 
-    pub(super) fn start_sources(&mut self, kernel: Option<StartKernel>, attached: bool) {
-        let start = KernelStart { directory: self.store.below("sched"), pid: self.pid, attached };
-        let kernel = kernel.map_or_else(|| Box::new(NoKernel) as Box<dyn KernelSide>, |kernel| kernel(start));
-        self.manifest.kernel = kernel.status();
-        self.kernel = Some(kernel);
+    pub(super) fn start_sources(&mut self, target: kernel::Target) {
+        self.start_kernel(target);
         let config = sampler::Config {
             host: self.host.clone(),
             pid: self.pid,
@@ -175,6 +173,23 @@ impl<'a> Session<'a> {
             Err(error) => self.note(format!("memory and counters are not sampled: {error}")),
         }
         self.write_manifest(true);
+    }
+
+    fn start_kernel(&mut self, target: kernel::Target) {
+        let Some(tier) = self.options.kernel else {
+            let missing = vec!["kernel scheduling was not recorded (--no-kernel)".to_owned()];
+            self.manifest.kernel = Kernel { missing, ..Kernel::default() };
+            return;
+        };
+        let kernel = KernelRecorder::start(kernel::Options {
+            directory: self.store.below("sched"),
+            target,
+            force_tier: Some(tier),
+            ring_bytes: None,
+            redactor: self.redactor.clone(),
+        });
+        self.manifest.kernel = kernel.status();
+        self.kernel = Some(kernel);
     }
 
     /// The program did not start: nothing of the capture is worth keeping.
@@ -393,10 +408,11 @@ impl<'a> Session<'a> {
         if let Some(kernel) = &self.kernel {
             self.manifest.kernel = kernel.status();
         }
+        let streams = self.kernel.as_ref().map_or(0, KernelRecorder::written_bytes);
         let sampled = self.sampler.as_ref().map_or(0, Sampler::written_bytes);
         self.manifest.own_cost = OwnCost {
             cpu_ns: clock::own_cpu_ns(),
-            written_bytes: self.written_bytes.saturating_add(sampled),
+            written_bytes: self.written_bytes.saturating_add(sampled).saturating_add(streams),
             rss_max_bytes: own_rss_max(&self.host),
         };
         let hidden = self.redactor.as_ref().map(|redactor| redactor.manifest(&self.manifest));
@@ -449,9 +465,11 @@ impl<'a> Session<'a> {
                 self.stop_for_full_disk(clock::monotonic());
             }
         }
-        if let Some(kernel) = self.kernel.take() {
-            self.manifest.kernel = kernel.finish();
-            self.manifest.losses.extend(kernel_loss(&self.manifest.kernel));
+        if let Some(mut kernel) = self.kernel.take() {
+            kernel.stop();
+            self.manifest.kernel = kernel.status();
+            self.manifest.losses.extend(kernel.losses());
+            self.written_bytes += kernel.written_bytes();
         }
     }
 
@@ -560,9 +578,4 @@ fn mixed_loss(name: &str) -> Loss {
 fn late_loss(from: Time, to: Time) -> Loss {
     let note = format!("the sampler did not get to run for {} ms: no samples in between", to.since(from) / 1_000_000);
     Loss { from: Some(from), to: Some(to), ..loss("samples", LossKind::RecorderLate, 1, note) }
-}
-
-fn kernel_loss(kernel: &Kernel) -> Option<Loss> {
-    let note = format!("the kernel dropped {} of its scheduling records", kernel.lost);
-    (kernel.lost > 0).then(|| loss("kernel", LossKind::KernelRecords, kernel.lost, note))
 }

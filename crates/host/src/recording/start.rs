@@ -2,15 +2,17 @@
 //! log is switched on, and holding it until every source is attached.
 
 use super::session::Session;
-use super::{Options, Outcome, RecordError, StartKernel, Target};
+use super::{Options, Outcome, RecordError, Target};
 use crate::binary::{self, Inspected};
 use crate::clock;
 use crate::handover::{self, Handover, Route};
+use crate::kernel;
 use crate::options::{self, Plan, Request};
 use crate::procfs::Host;
 use crate::signals::Signals;
 use crate::spawn::{self, Start};
 use crate::store::Store;
+use rtscope_model::Pid;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -30,16 +32,12 @@ const ENVIRONMENT: [&str; 9] = [
 /// Records; returns when the program has ended, or, for a process that was
 /// attached to, when the limit is over, it ended, or a signal came. `say` gets
 /// sentences for the user as they become known.
-pub fn record(
-    options: Options,
-    kernel: Option<StartKernel>,
-    say: &mut dyn FnMut(&str),
-) -> Result<Outcome, RecordError> {
+pub fn record(options: Options, say: &mut dyn FnMut(&str)) -> Result<Outcome, RecordError> {
     let own = |what| move |error| RecordError::Own { what, error };
     let signals = Signals::install().map_err(own("signal handlers"))?;
     match options.target.clone() {
-        Target::Command(argv) => record_command(options, &argv, &signals, kernel, say),
-        Target::Attach(pid) => record_process(options, pid, &signals, kernel, say),
+        Target::Command(argv) => record_command(options, &argv, &signals, say),
+        Target::Attach(pid) => record_process(options, pid, &signals, say),
     }
 }
 
@@ -47,7 +45,6 @@ fn record_command(
     options: Options,
     argv: &[String],
     signals: &Signals,
-    kernel: Option<StartKernel>,
     say: &mut dyn FnMut(&str),
 ) -> Result<Outcome, RecordError> {
     let host = Host::default();
@@ -62,12 +59,13 @@ fn record_command(
         default_signals: signals.installed(),
     });
     let held = held.inspect_err(|_| store.remove())?;
-    let mut session = Session::begin(options, host, store, held.pid, inspected, say);
+    let pid = held.pid;
+    let mut session = Session::begin(options, host, store, pid, inspected, say);
     session.manifest.command = argv.to_vec();
     session.manifest.environment = environment(|name| std::env::var(name).ok());
     session.manifest.added.clone_from(&plan.added);
     session.take_plan(handover, &plan);
-    session.start_sources(kernel, false);
+    session.start_sources(kernel::Target::Spawned(Pid(pid)));
     let child = match held.release() {
         Ok(child) => child,
         Err(error) => {
@@ -82,7 +80,6 @@ fn record_process(
     options: Options,
     pid: u32,
     signals: &Signals,
-    kernel: Option<StartKernel>,
     say: &mut dyn FnMut(&str),
 ) -> Result<Outcome, RecordError> {
     let host = Host::default();
@@ -103,7 +100,7 @@ fn record_process(
         variables.split('\0').find_map(|entry| entry.strip_prefix(name)?.strip_prefix('=').map(str::to_owned))
     });
     session.find_attached_logs();
-    session.start_sources(kernel, true);
+    session.start_sources(kernel::Target::Attached(Pid(pid)));
     Ok(session.follow(None, signals))
 }
 
