@@ -36,16 +36,21 @@ const browser = await chromium.launch({
     "--disable-background-networking", "--disable-component-update", "--disable-sync"],
 });
 const failures = [];
+let [passed, failed] = [0, 0];
 for (const name of pages) {
   for (const colorScheme of ["light", "dark"]) {
     for (const javaScriptEnabled of [true, false]) {
+      const before = failures.length;
       await check(name.replace(/\.html$/, ""), colorScheme, javaScriptEnabled);
+      if (failures.length === before) passed += 1;
+      else failed += 1;
     }
   }
 }
 await browser.close();
 for (const failure of failures) console.error(failure);
-console.log(`browser test: ${pages.length} pages in 2 colour schemes, ${failures.length} failures`);
+console.log(`browser test: ${pages.length} pages, each light and dark, with and without scripts`);
+console.log(`${passed} passed, ${failed} failed`);
 process.exit(failures.length === 0 ? 0 : 1);
 
 async function check(name, colorScheme, javaScriptEnabled) {
