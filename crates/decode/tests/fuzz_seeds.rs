@@ -1,10 +1,17 @@
-//! Every seed and every crash that a fuzzer found, through the decoder on the
-//! stable toolchain; and what the whole logs among them are known to hold.
+//! Every seed and every crash that a fuzzer found, through the fuzzer's own checks;
+//! and what the whole logs among them are known to hold.
 
 use rtscope_decode::ghc_eventlog::{Eventlog, Tally, UnflushedBlock, tags};
 use rtscope_model::{Classes, ClockMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+#[path = "../../../fuzz/checks/capture.rs"]
+mod capture;
+#[path = "../../../fuzz/checks/ghc_eventlog.rs"]
+mod ghc_eventlog;
+#[path = "../../../fuzz/checks/sched.rs"]
+mod sched;
 
 fn files(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz").join(folder);
@@ -21,6 +28,18 @@ fn pass(log: &Eventlog, threads: usize) -> (usize, Tally) {
 
 fn open(bytes: &[u8]) -> Option<Eventlog> {
     Eventlog::open(Arc::new(bytes.to_vec()), Vec::new()).ok()
+}
+
+#[test]
+fn the_fuzzers_checks_hold_for_seeds_and_crashes() {
+    let targets: [(&str, fn(&[u8])); 3] =
+        [("ghc_eventlog", ghc_eventlog::check), ("sched", sched::check), ("capture", capture::check)];
+    for (target, check) in targets {
+        for path in files(&format!("seeds/{target}")).into_iter().chain(files(&format!("crashes/{target}"))) {
+            println!("{}", path.display());
+            check(&std::fs::read(path).expect("reads"));
+        }
+    }
 }
 
 #[test]
