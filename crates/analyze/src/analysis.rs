@@ -313,9 +313,11 @@ impl Analysis {
             lanes: self.recogniser.lanes_on(),
             summary: &self.summary,
             held: tracks.map(|_| &self.held),
+            names_next: self.tracks.names_next(),
             quotas: self.counters.quota_totals().collect(),
         };
         let findings = findings::run(&facts);
+        let checked = findings::checked(&facts, &findings);
         let causes = self.summary.causes(names);
         let stragglers = self.summary.stragglers();
         let collect_sum_ns = self.summary.collect_sum_ns();
@@ -335,6 +337,7 @@ impl Analysis {
             productivity: self.lanes.productivity(tracks, end, collect_sum_ns, span_ns),
             kernel: kernel_view(&self.context, &self.tracks, self.sanity, used),
             source: tail.source.unwrap_or(self.context.source),
+            program: self.context.program,
             runtime: self.context.runtime,
             span_ns,
             started,
@@ -346,6 +349,7 @@ impl Analysis {
             stragglers,
             causes,
             findings,
+            checked,
             losses,
             tracer: self.disturbance.values(self.runtime_span.is_some(), self.context.own_cost.as_ref()),
             drawing: Drawing {

@@ -1,6 +1,7 @@
 //! Whole recordings, from events to results.
 
 use super::*;
+use crate::results::Outcome;
 use crate::testing::{Script, switch};
 use rtscope_model::manifest::{Group, Kernel};
 use rtscope_model::{Cause, ClockMap, LossKind, OffState, Pid, Sched};
@@ -117,6 +118,8 @@ fn a_quota_beside_a_neighbour_is_still_the_quota() {
 fn a_neighbour_is_named() {
     let (results, pauses) = analyse(context(2), held(20, 77));
     assert_eq!(ids(&results), ["preempted"]);
+    let found: Vec<_> = results.checked.iter().filter(|checked| checked.outcome == Outcome::Found).collect();
+    assert_eq!(found.iter().map(|checked| (checked.id, &checked.why)).collect::<Vec<_>>(), [("preempted", &None)]);
     let finding = results.findings.first().unwrap();
     assert!(finding.claim.starts_with("task-77 ran"), "{}", finding.claim);
     assert_eq!(finding.cost_ns, 20 * 41 * MS);
@@ -151,8 +154,9 @@ fn healthy(count: u64) -> Script {
 
 #[test]
 fn a_healthy_program_has_no_finding() {
-    let (results, pauses) = analyse(quota(context(2)), healthy(1000));
+    let (results, pauses) = analyse(quota(context(2)), healthy(1000).quota(1, 0, 0).quota(999 * MS, 0, 0));
     assert!(results.findings.is_empty(), "{:?}", ids(&results));
+    assert!(results.checked.iter().all(|checked| checked.outcome == Outcome::Clear), "{:?}", results.checked);
     assert_eq!((results.pauses.count, pauses.len()), (1000, 1000));
     let wall = results.productivity.wall.unwrap();
     assert!((0.85..0.95).contains(&wall), "{wall}");
@@ -181,6 +185,9 @@ fn a_clock_that_does_not_fit_switches_kernel_blame_off_with_the_reason() {
 fn an_unjoined_clock_uses_no_kernel_event() {
     let (results, _) = analyse(Context { clock: ClockMap::LOG_OWN, ..context(2) }, held(20, 77));
     assert!(!results.kernel.used && results.findings.is_empty());
+    let blind: Vec<_> =
+        results.checked.iter().filter(|checked| checked.why.is_some()).map(|checked| checked.id).collect();
+    assert_eq!(blind, ["cpu-throttled", "preempted", "oversubscribed"]);
     assert!(results.kernel.notes.iter().any(|note| note.contains("clock")));
 }
 

@@ -1,7 +1,7 @@
 //! What an analysis has to be told before the first event and after the last:
 //! the facts of the recording. Owns their shape; refuses to fetch them.
 
-use crate::results::{Runtime, Source};
+use crate::results::{Program, Runtime, Source};
 use rtscope_model::manifest::{Group, Kernel, OwnCost};
 use rtscope_model::{ClockMap, Loss, LossKind, Pid, Tid, Time};
 use std::collections::{BTreeMap, HashMap};
@@ -11,6 +11,8 @@ use std::collections::{BTreeMap, HashMap};
 pub struct Context {
     /// What is read.
     pub source: Source,
+    /// The program that was recorded; `None` without a capture.
+    pub program: Option<Program>,
     /// The runtime as its log (or the binary) names it.
     pub runtime: Runtime,
     /// Whether the runtime can stop several lanes; `None`: told by the events.
@@ -50,6 +52,7 @@ impl Default for Context {
     fn default() -> Self {
         Context {
             source: Source::default(),
+            program: None,
             runtime: Runtime::default(),
             threaded: None,
             program_pid: None,

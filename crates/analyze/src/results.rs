@@ -15,6 +15,8 @@ pub struct Results {
     pub schema: &'static str,
     /// What was read.
     pub source: Source,
+    /// The program that was recorded and how it ended; null without a capture.
+    pub program: Option<Program>,
     /// The runtime.
     pub runtime: Runtime,
     /// Wall clock covered, nanoseconds.
@@ -39,6 +41,9 @@ pub struct Results {
     pub causes: Vec<CauseSum>,
     /// What is wrong and what to do; empty: nothing found.
     pub findings: Vec<Finding>,
+    /// What each diagnosis rule came to, so that "nothing found" can say what was
+    /// looked at and what could not be.
+    pub checked: Vec<Checked>,
     /// What was not seen.
     pub losses: Vec<Loss>,
     /// What the tracer itself cost the program, as far as its log shows.
@@ -74,6 +79,42 @@ pub struct TypeCount {
     pub name: String,
     /// How many.
     pub count: u64,
+}
+
+/// The program that was recorded.
+#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
+pub struct Program {
+    /// Its command as given.
+    pub command: Vec<String>,
+    /// Exit code, if it exited.
+    pub exit_code: Option<i32>,
+    /// Signal, if one killed it.
+    pub signal: Option<i32>,
+    /// The kernel's out-of-memory killer was at work in its group meanwhile.
+    pub oom_killed: bool,
+}
+
+/// What one diagnosis rule came to.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct Checked {
+    /// Stable name of the rule, as of its finding.
+    pub id: &'static str,
+    /// The outcome.
+    pub outcome: Outcome,
+    /// Why it could not look, in one sentence.
+    pub why: Option<String>,
+}
+
+/// Outcome of a diagnosis rule.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// It is among the findings.
+    Found,
+    /// It looked and found nothing.
+    Clear,
+    /// What it needs was not recorded.
+    CouldNotLook,
 }
 
 /// The runtime.

@@ -4,7 +4,7 @@
 
 use crate::input::Input;
 use crate::trouble::Trouble;
-use rtscope_analyze::results::{BlamedPause, Results, Runtime, Source, TypeCount};
+use rtscope_analyze::results::{BlamedPause, Program, Results, Runtime, Source, TypeCount};
 use rtscope_analyze::{Analysis, Context, Tail};
 use rtscope_decode::ReadAt;
 use rtscope_decode::capture::{Capture, SampleStream};
@@ -133,6 +133,7 @@ fn context_of(capture: &Capture, options: &Options) -> Context {
     let manifest = capture.manifest();
     Context {
         source: Source { kind: "capture", path: options.path.clone(), ..Source::default() },
+        program: Some(program(manifest)),
         program_pid: (manifest.pid != 0).then_some(Pid(manifest.pid)),
         program_tids: (manifest.pid != 0).then_some(Tid(manifest.pid)).into_iter().collect(),
         groups: manifest.groups.clone(),
@@ -144,6 +145,15 @@ fn context_of(capture: &Capture, options: &Options) -> Context {
         losses: capture.losses(),
         own_cost: Some(manifest.own_cost),
         ..Context::default()
+    }
+}
+
+fn program(manifest: &Manifest) -> Program {
+    Program {
+        command: manifest.command.clone(),
+        exit_code: manifest.exit.and_then(|exit| exit.code),
+        signal: manifest.exit.and_then(|exit| exit.signal),
+        oom_killed: manifest.exit.is_some_and(|exit| exit.oom_killed),
     }
 }
 

@@ -22,6 +22,19 @@ impl Rule for CpuThrottled {
         "cpu-throttled"
     }
 
+    fn blind(&self, facts: &Facts<'_>) -> Option<String> {
+        let why = if facts.context.kernel.is_none() {
+            "an eventlog alone does not show quotas: record with `rtscope record`."
+        } else if facts.context.groups.is_empty() {
+            "no control group over the program could be seen."
+        } else if facts.quotas.is_empty() && facts.context.quota_cpus().is_some() {
+            "a quota is set, but its counters were not recorded."
+        } else {
+            return None;
+        };
+        Some(why.to_owned())
+    }
+
     fn check(&self, facts: &Facts<'_>) -> Option<Verdict> {
         let (group, total) = worst_group(facts)?;
         let paused = facts.paused_ns(Cause::Throttled);

@@ -13,7 +13,7 @@ mod preempted;
 use crate::context::Context;
 use crate::held::Held;
 use crate::pauses::summary::Summary;
-use crate::results::BlamedPause;
+use crate::results::{BlamedPause, Checked, Outcome};
 use crate::samples::QuotaTotal;
 use rtscope_model::{Cause, Confidence, Evidence, Finding, GroupId, Names, Remedy, Severity, Time};
 
@@ -33,6 +33,8 @@ pub(crate) struct Facts<'a> {
     pub summary: &'a Summary,
     /// What held the program off its CPUs; `None` without usable kernel events.
     pub held: Option<&'a Held>,
+    /// Kernel events say what ran instead of a thread that waits.
+    pub names_next: bool,
     /// Counters of quotas over the whole recording.
     pub quotas: Vec<(GroupId, QuotaTotal)>,
 }
@@ -61,6 +63,8 @@ pub(crate) struct Verdict {
 pub(crate) trait Rule {
     /// Its stable name.
     fn id(&self) -> &'static str;
+    /// Why it cannot be checked on this recording; `None` where it can.
+    fn blind(&self, facts: &Facts<'_>) -> Option<String>;
     /// Whether it holds, over the whole recording.
     fn check(&self, facts: &Facts<'_>) -> Option<Verdict>;
     /// The claim.
@@ -90,6 +94,34 @@ pub(crate) fn run(facts: &Facts<'_>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = RULES.iter().filter_map(finding).collect();
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.cost_ns));
     findings
+}
+
+/// What each rule came to, in the rules' order.
+pub(crate) fn checked(facts: &Facts<'_>, findings: &[Finding]) -> Vec<Checked> {
+    let one = |rule: &&dyn Rule| {
+        let id = rule.id();
+        let why = rule.blind(facts);
+        let outcome = match &why {
+            _ if findings.iter().any(|finding| finding.id == id) => Outcome::Found,
+            Some(_) => Outcome::CouldNotLook,
+            None => Outcome::Clear,
+        };
+        Checked { id, outcome, why: why.filter(|_| outcome == Outcome::CouldNotLook) }
+    };
+    RULES.iter().map(one).collect()
+}
+
+/// Why what ran instead of the program's threads is not known.
+fn blind_to_runners(facts: &Facts<'_>) -> Option<String> {
+    let why = match (&facts.context.kernel, facts.held) {
+        (None, _) => "an eventlog alone does not show what else ran: record with `rtscope record`.",
+        (Some(_), None) => "the kernel's scheduling events were not there or could not be used (see `kernel.notes`).",
+        (Some(_), Some(_)) if !facts.names_next => {
+            "only the program's own threads were seen: `rtscope doctor` says how to see what runs instead."
+        }
+        (Some(_), Some(_)) => return None,
+    };
+    Some(why.to_owned())
 }
 
 /// What one pause waited for, in a sentence; `None` where no rule knows it.

@@ -9,7 +9,7 @@
 //! be a tenth. The CPUs are those of the affinity mask: what a quota takes is
 //! `cpu-throttled`'s.
 
-use super::{Facts, Rule, Verdict, duration, evidence, longest, percent};
+use super::{Facts, Rule, Verdict, blind_to_runners, duration, evidence, longest, percent};
 use crate::results::BlamedPause;
 use rtscope_model::{Cause, Confidence, Names, Remedy};
 
@@ -21,6 +21,10 @@ pub(super) struct Oversubscribed;
 impl Rule for Oversubscribed {
     fn id(&self) -> &'static str {
         "oversubscribed"
+    }
+
+    fn blind(&self, facts: &Facts<'_>) -> Option<String> {
+        blind_to_runners(facts)
     }
 
     fn check(&self, facts: &Facts<'_>) -> Option<Verdict> {

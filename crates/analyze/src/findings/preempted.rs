@@ -6,7 +6,7 @@
 //! shell); a twentieth of the wall clock is more than housekeeping takes. Only
 //! kernel events that name who ran can show it.
 
-use super::{Facts, Rule, Verdict, duration, evidence, longest, percent};
+use super::{Facts, Rule, Verdict, blind_to_runners, duration, evidence, longest, percent};
 use crate::held::{Held, Part};
 use crate::results::BlamedPause;
 use rtscope_model::{Cause, CausePiece, Confidence, NameId, Names, Remedy, Tid};
@@ -20,6 +20,10 @@ pub(super) struct Preempted;
 impl Rule for Preempted {
     fn id(&self) -> &'static str {
         "preempted"
+    }
+
+    fn blind(&self, facts: &Facts<'_>) -> Option<String> {
+        blind_to_runners(facts)
     }
 
     fn check(&self, facts: &Facts<'_>) -> Option<Verdict> {

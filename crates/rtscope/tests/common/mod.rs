@@ -79,6 +79,11 @@ fn seen(text: &str) -> Evidence {
     Evidence { text: text.into(), from: Some(START.plus(400 * MS)), to: Some(START.plus(2_900 * MS)) }
 }
 
+fn checked(id: &'static str) -> Checked {
+    let outcome = if id == "cpu-throttled" { Outcome::Found } else { Outcome::Clear };
+    Checked { id, outcome, why: None }
+}
+
 fn change(text: &str, flag: Option<&str>, verify: &str) -> Remedy {
     Remedy { text: text.into(), flag: flag.map(String::from), verify: verify.into() }
 }
@@ -98,6 +103,12 @@ pub fn throttled() -> Fixture {
                 TypeCount { tag: 53, name: "GC_STATS_GHC".into(), count: 841 },
             ],
         },
+        program: Some(Program {
+            command: ["./mill", "3"].map(String::from).to_vec(),
+            exit_code: Some(0),
+            signal: None,
+            oom_killed: false,
+        }),
         runtime: Runtime {
             family: Some("ghc".into()),
             version: Some("9.0.2".into()),
@@ -184,6 +195,7 @@ pub fn throttled() -> Fixture {
                 change("Or give the container 2 CPUs:", Some("resources.limits.cpu: \"2\""), "as above"),
             ],
         }],
+        checked: ["cpu-throttled", "preempted", "oversubscribed"].map(checked).to_vec(),
         losses: vec![],
         tracer: Tracer { write_ns: Some(9 * MS), write_max_ns: Some(3_100_000), recorder_cpu_ns: Some(41 * MS) },
         kernel: KernelView {
