@@ -68,8 +68,9 @@ impl LaneTimes {
                 add(&mut lane.collect_ns, part.work_ns);
             }
             let since = if pause.leader == Some(part.lane) { pause.requested } else { part.arrived };
-            if let (Some(since), Some(_)) = (since, pause.requested) {
-                add(&mut lane.stop_wait_ns, pause.stopped.since(since));
+            if let (Some(since), Some(requested)) = (since, pause.requested) {
+                // An arrival may be stamped before its request.
+                add(&mut lane.stop_wait_ns, pause.stopped.since(since.max(requested)));
             }
             if let Some(left) = part.left {
                 add(&mut lane.release_wait_ns, left.since(pause.collected));

@@ -11,7 +11,10 @@
 //! out of it, nothing is posted. The non-threaded runtime posts no request. A
 //! follower may leave so late that the next request is older than its
 //! `CollectEnd`: the pause then ends at that request, so that no moment is
-//! counted for two pauses. Refuses to know threads and causes.
+//! counted for two pauses. The leader posts its request after it has asked, so a
+//! follower's arrival may be older than the request (microseconds, or a time
+//! slice where the leader loses its CPU in between): it is kept for the request
+//! that follows. Refuses to know threads and causes.
 
 use super::{LaneMarks, Recognised};
 use rtscope_model::{
@@ -119,6 +122,8 @@ pub struct Recogniser {
     threaded: Option<bool>,
     generations: Option<u16>,
     lanes: BTreeMap<LaneId, Lane>,
+    /// Arrivals that no request explains yet, in the order in which they came.
+    early: Vec<(LaneId, Time)>,
     /// Asked for or collecting.
     open: Option<Open>,
     /// Collected; some lanes may not be back.
@@ -137,6 +142,7 @@ impl Recogniser {
             threaded,
             generations,
             lanes: BTreeMap::new(),
+            early: Vec::new(),
             open: None,
             closing: None,
             sync: None,
@@ -151,7 +157,8 @@ impl Recogniser {
         let open = self.open.as_ref().and_then(Open::begin);
         let closing = self.closing.as_ref().and_then(Open::begin);
         let sync = self.sync.map(|(_, from)| from);
-        [open, closing, sync].into_iter().flatten().min()
+        let early = self.early.first().map(|(_, at)| *at);
+        [open, closing, sync, early].into_iter().flatten().min()
     }
 
     /// Lanes seen and not switched off.
@@ -170,7 +177,7 @@ impl Recogniser {
             Runtime::StopRequested { parallel } => self.requested(lane, time, parallel, out),
             Runtime::CollectBegin => self.begun(lane, time, out),
             Runtime::CollectEnd => self.ended(lane, time, out),
-            Runtime::WorkBegin | Runtime::WorkIdle | Runtime::WorkEnd => self.work(lane, time, body),
+            Runtime::WorkBegin | Runtime::WorkIdle | Runtime::WorkEnd => self.work(lane, time, body, out),
             Runtime::Count(counter, value) => self.figure(lane, counter, value),
             Runtime::ThreadRun(green) => self.ran(lane, time, green),
             Runtime::ThreadStop(green, reason) => {
@@ -199,6 +206,7 @@ impl Recogniser {
     /// The stream ended at `end`. Returns the loss of pauses that had only been
     /// asked for.
     pub fn finish(&mut self, end: Time, out: &mut Vec<Recognised>) -> Option<Loss> {
+        self.request_lost(out);
         self.close(out);
         if let Some((id, from)) = self.sync.take() {
             out.push(concurrent_sync(id, from, end, PauseQuality::Partial));
@@ -257,7 +265,25 @@ impl Recogniser {
         let mode = if parallel { PauseMode::Parallel } else { PauseMode::Sequential };
         let mut open = Open::new(mode, Some(lane), Some(time));
         open.parts.entry(lane).or_default().mark(time);
+        for (lane, arrived) in self.early.drain(..) {
+            let part = open.parts.entry(lane).or_default();
+            part.begun = Some(arrived);
+            part.mark(arrived);
+        }
         self.open = Some(open);
+    }
+
+    /// The arrivals kept for a request belong to a pause whose request was lost.
+    fn request_lost(&mut self, out: &mut Vec<Recognised>) {
+        if self.early.is_empty() || self.open.is_some() {
+            return;
+        }
+        let mut open = Open::new(PauseMode::Parallel, None, None);
+        open.doubtful = true;
+        self.open = Some(open);
+        for (lane, time) in std::mem::take(&mut self.early) {
+            self.begun(lane, time, out);
+        }
     }
 
     fn abandon(&mut self, mut open: Open, time: Time, out: &mut Vec<Recognised>) {
@@ -273,14 +299,16 @@ impl Recogniser {
     }
 
     fn begun(&mut self, lane: LaneId, time: Time, out: &mut Vec<Recognised>) {
+        if self.open.is_none() && self.threaded == Some(true) {
+            // Its request follows, or was lost: then only the figures tell who led.
+            if self.early.iter().any(|(early, _)| *early == lane) {
+                self.request_lost(out);
+            } else {
+                return self.early.push((lane, time));
+            }
+        }
         if self.open.is_none() {
-            // The non-threaded runtime posts no request; for the threaded one
-            // it was lost, and only the figures will tell who led.
-            let lost = self.threaded == Some(true);
-            let mode = if lost { PauseMode::Parallel } else { PauseMode::NonThreaded };
-            let mut open = Open::new(mode, (!lost).then_some(lane), None);
-            open.doubtful = lost;
-            self.open = Some(open);
+            self.open = Some(Open::new(PauseMode::NonThreaded, Some(lane), None));
         }
         let Some(open) = &mut self.open else { return };
         let leads = open.leader == Some(lane);
@@ -317,6 +345,9 @@ impl Recogniser {
             part.mark(time);
             return;
         }
+        if self.early.iter().any(|(early, _)| *early == lane) {
+            self.request_lost(out);
+        }
         let Some(open) = &mut self.open else { return };
         let Some(part) = open.parts.get_mut(&lane) else { return };
         if part.begun.is_none() {
@@ -351,7 +382,10 @@ impl Recogniser {
         self.closing = Some(open);
     }
 
-    fn work(&mut self, lane: LaneId, time: Time, body: Runtime) {
+    fn work(&mut self, lane: LaneId, time: Time, body: Runtime, out: &mut Vec<Recognised>) {
+        if self.early.iter().any(|(early, _)| *early == lane) {
+            self.request_lost(out);
+        }
         let Some(open) = &mut self.open else { return };
         let Some(part) = open.parts.get_mut(&lane) else { return };
         part.mark(time);

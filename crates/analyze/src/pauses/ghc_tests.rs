@@ -109,6 +109,26 @@ fn a_request_that_was_lost_makes_the_pause_partial_and_the_figures_name_the_lead
     assert_eq!(pause.quality, PauseQuality::Partial);
 }
 
+/// Seen in a throttled log: 5 ns, and up to 18 us elsewhere.
+#[test]
+fn an_arrival_older_than_its_request_belongs_to_it() {
+    let script = Script::default()
+        .parallel(100, 150, 160, 300)
+        .begin(9_995, 1)
+        .request(10_000, 0, true)
+        .begin(10_060, 0)
+        .work(10_061, 10_090, 1)
+        .end(10_100, 0)
+        .figures(10_101, 0, 0, 1)
+        .end(10_103, 1);
+    let (out, loss) = recognise(script, Some(true));
+    let pause = &out.get(1).unwrap().pause;
+    assert_eq!((out.len(), pause.id, loss), (2, 1, None));
+    assert_eq!((pause.requested, pause.stopped, pause.straggler), (Some(Time(10_000)), Time(10_060), Some(LaneId(1))));
+    assert_eq!(pause.lane(LaneId(1)).and_then(|lane| lane.arrived), Some(Time(9_995)));
+    assert_eq!((pause.released, pause.quality), (Time(10_103), PauseQuality::Whole));
+}
+
 #[test]
 fn with_green_threads_a_lane_is_back_when_it_runs_again() {
     let script = Script::default()
