@@ -19,6 +19,7 @@ use crate::pauses::summary::Summary;
 use crate::results::{BlamedPause, Drawing, KernelView, Results, SCHEMA};
 use crate::samples::Counters;
 use crate::sched::Tracks;
+use crate::still::Still;
 use crate::tracer::Disturbance;
 use rtscope_model::manifest::Tier;
 use rtscope_model::{Body, Class, Classes, ClockMethod, Event, LaneId, Loss, Names, PauseQuality, Runtime, Tid, Time};
@@ -207,6 +208,7 @@ impl Analysis {
         let kernel = self.kernel_usable();
         let judge = judge(&self.context, &self.tracks, &self.counters, &self.last_lane, kernel);
         let causes = judge.blame(&mut recognised);
+        let still = Still::of(&recognised, self.recogniser.lanes_on());
         if kernel {
             // While the last lane is on its way back the others work: what counts
             // as inside ends with the work. A pause may begin inside the one
@@ -214,7 +216,7 @@ impl Analysis {
             let end = recognised.pause.collected;
             let from = begin.max(self.pauses_until);
             let lanes = &mut self.lanes;
-            self.held.pause(&judge, from, end.max(from), |tid, ran, waited| lanes.in_pause(tid, ran, waited));
+            self.held.pause(&judge, (from, end.max(from)), &still, |tid, ran, waited| lanes.in_pause(tid, ran, waited));
             self.pauses_until = self.pauses_until.max(end);
         }
         for part in &recognised.pause.lanes {
@@ -228,7 +230,7 @@ impl Analysis {
         let blamed = BlamedPause { pause: recognised.pause, causes };
         self.summary.add(&blamed);
         self.over_time.add(&blamed.pause);
-        self.lanes.pause(&blamed.pause, self.recogniser.lanes_on());
+        self.lanes.pause(&blamed.pause, &still);
         if blamed.pause.quality == PauseQuality::Whole {
             self.worst.offer(&blamed, kernel.then_some(&self.tracks), names);
         }
@@ -324,14 +326,7 @@ impl Analysis {
         let histogram = self.summary.histogram();
         let (pauses, mmu) = self.summary.finish(span_ns, end);
         let family = self.context.runtime.family.as_deref();
-        let mut lanes = self.lanes.lanes(tracks, end, span_ns, pauses.total_ns, family);
-        if tracks.is_none()
-            && let Some(green) = &tail.green_run_ns
-        {
-            // Without the kernel the log's own count: time between run and
-            // stop of green threads.
-            lanes.iter_mut().for_each(|lane| lane.mutator_ns = green.get(&lane.id).copied());
-        }
+        let lanes = self.lanes.lanes(tracks, end, span_ns, pauses.total_ns, family);
         Results {
             schema: SCHEMA,
             productivity: self.lanes.productivity(tracks, end, collect_sum_ns, span_ns),

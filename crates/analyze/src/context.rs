@@ -4,7 +4,7 @@
 use crate::results::{Program, Runtime, Source};
 use rtscope_model::manifest::{Group, Kernel, OwnCost};
 use rtscope_model::{ClockMap, Loss, LossKind, Pid, Tid, Time};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 /// Facts known before the first event.
 #[derive(Clone, Debug)]
@@ -109,9 +109,6 @@ impl Context {
 pub struct Tail {
     /// Losses met while reading.
     pub losses: Vec<Loss>,
-    /// Time in which each lane ran green threads, by lane, nanoseconds, where
-    /// the decoder counted it.
-    pub green_run_ns: Option<BTreeMap<u16, u64>>,
     /// What was read, final counts; `None` keeps the context's.
     pub source: Option<Source>,
     /// The runtime as the log named it; `None` keeps the context's.

@@ -7,7 +7,8 @@
 //! Refuses to blame pauses: that is `blame`'s.
 
 use crate::blame::{Holder, Judge};
-use crate::sched::{State, Wait};
+use crate::sched::{State, Stretch, Wait};
+use crate::still::Still;
 use crate::union::Union;
 use rtscope_model::{NameId, Tid, Time};
 use std::collections::{BTreeMap, VecDeque};
@@ -109,13 +110,23 @@ impl Held {
     }
 
     /// A pause over `[from, to]`, not overlapping an earlier one. Tells for each
-    /// of the program's threads how long it ran and waited for a CPU in it.
-    pub fn pause(&mut self, judge: &Judge<'_>, from: Time, to: Time, mut each: impl FnMut(Tid, u64, u64)) {
+    /// of the program's threads how long it ran and waited for a CPU while it
+    /// stood `still`.
+    pub fn pause(
+        &mut self,
+        judge: &Judge<'_>,
+        (from, to): (Time, Time),
+        still: &Still,
+        mut each: impl FnMut(Tid, u64, u64),
+    ) {
+        let until = to.max(still.bounds().1);
         let (mut quota, mut foreign, mut sibling) = (Union::default(), Union::default(), Union::default());
         for tid in judge.tracks.own() {
             let mut sums = (0, 0);
-            for stretch in judge.tracks.stretches(tid, from, to) {
-                let ns = stretch.to.since(stretch.from);
+            let (stands, goes_on) = still.window(tid);
+            let stands = stands.max(from);
+            for stretch in judge.tracks.stretches(tid, from, until) {
+                let ns = stretch.to.min(goes_on).since(stretch.from.max(stands));
                 if stretch.state == State::Running {
                     sums.0 += ns;
                 }
@@ -123,6 +134,10 @@ impl Held {
                     continue;
                 }
                 sums.1 += ns;
+                if stretch.from >= to {
+                    continue;
+                }
+                let stretch = Stretch { to: stretch.to.min(to), ..stretch };
                 match judge.holder(tid, &stretch) {
                     Holder::Quota { .. } => _ = quota.add(stretch.from, stretch.to),
                     Holder::Foreign { .. } => _ = foreign.add(stretch.from, stretch.to),

@@ -6,6 +6,7 @@
 
 use crate::results::{Lane, Productivity};
 use crate::sched::Tracks;
+use crate::still::Still;
 use rtscope_model::{LaneId, Pause, Tid, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,9 +29,9 @@ struct OneLane {
 #[derive(Default)]
 pub struct LaneTimes {
     lanes: BTreeMap<LaneId, OneLane>,
-    /// Per thread: ran and waited for a CPU inside pauses, nanoseconds.
+    /// Per thread: ran and waited for a CPU while it stood still, nanoseconds.
     in_pauses: BTreeMap<Tid, (u64, u64)>,
-    /// Lane time from request to work done, nanoseconds.
+    /// Lane time from standing still to work done, nanoseconds.
     stopped_ns: u64,
 }
 
@@ -52,10 +53,9 @@ impl LaneTimes {
         }
     }
 
-    /// Adds one pause; `lanes_on` lanes stood still where it lists none.
-    pub fn pause(&mut self, pause: &Pause, lanes_on: usize) {
-        let count = if pause.lanes.is_empty() { lanes_on } else { pause.lanes.len() };
-        self.stopped_ns += pause.collected.since(pause.begin()).saturating_mul(count as u64);
+    /// Adds one pause.
+    pub fn pause(&mut self, pause: &Pause, still: &Still) {
+        self.stopped_ns = self.stopped_ns.saturating_add(still.lanes_ns);
         for part in &pause.lanes {
             if let Some(tid) = part.tid {
                 self.task(part.lane, tid);
@@ -78,7 +78,7 @@ impl LaneTimes {
         }
     }
 
-    /// A thread ran and waited inside pauses.
+    /// A thread ran and waited while it stood still.
     pub fn in_pause(&mut self, tid: Tid, ran_ns: u64, waited_ns: u64) {
         let sums = self.in_pauses.entry(tid).or_default();
         sums.0 += ran_ns;

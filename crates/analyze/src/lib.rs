@@ -20,6 +20,7 @@ pub mod pauses;
 pub mod results;
 pub mod samples;
 pub mod sched;
+pub mod still;
 pub mod tracer;
 pub mod union;
 

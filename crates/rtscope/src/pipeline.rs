@@ -89,9 +89,6 @@ fn run(
         source.events = tally.events();
         source.bytes = other_bytes + tally.bytes + log.map_or(0, |log| log.header().data_offset());
         source.events_by_type = types(log, &tally);
-        tail.green_run_ns = log
-            .filter(|log| log.info().has_scheduler)
-            .map(|_| tally.lanes.iter().map(|lane| (lane.lane.0, lane.green_run_ns)).collect());
         tail.losses.extend(tally.losses);
     } else {
         source.bytes = other_bytes;
