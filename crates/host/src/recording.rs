@@ -13,6 +13,7 @@ use crate::options::Detail;
 use crate::spawn::SpawnError;
 use crate::store::StoreError;
 use rtscope_model::manifest::{Exit, Tier};
+use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -24,7 +25,7 @@ pub use start::record;
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub enum Target {
     /// Start this command.
-    Command(Vec<String>),
+    Command(Vec<OsString>),
     /// A process that runs already.
     Attach(u32),
 }

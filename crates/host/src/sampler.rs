@@ -3,7 +3,8 @@
 //! One thread, absolute deadlines, files kept open and read with pread; a late
 //! wake-up is written down, not made up for. The format of its lines is
 //! `decode::capture::samples`. Threads are looked at every 100 ms, or less
-//! often where there are so many that it would cost more than its share.
+//! often where there are so many that it would cost more than its share. A
+//! wake-up alone is most of the cost at 10 ms, so everything shares one.
 
 use crate::cgroup::Level;
 use crate::clock;
@@ -20,8 +21,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-/// Period of everything that is not RSS or a throttle counter, and of writing.
+/// Period of steal, threads and limited memory, and of writing.
 const SLOW_PERIOD_NS: u64 = 100_000_000;
+/// Period of what is background to a pause, not its cause (pressure, groups
+/// without limits), and of looking for new threads.
+const RARE_PERIOD_NS: u64 = 500_000_000;
+/// For so long the rare things are looked at as often as the slow ones.
+const STARTING_NS: u64 = 2_000_000_000;
 /// A look at the threads may cost one part in this many.
 const THREAD_SCAN_SHARE: u64 = 400;
 /// A gap this long is a loss, not jitter.
@@ -51,6 +57,7 @@ pub struct Config {
 struct Shared {
     stop: AtomicBool,
     disk_full: AtomicBool,
+    fresh_targets: AtomicBool,
     written: AtomicU64,
     gaps: Mutex<Vec<(Time, Time)>>,
     targets: Mutex<Vec<u32>>,
@@ -76,7 +83,11 @@ impl Sampler {
 
     /// The processes whose memory and threads are the program's.
     pub fn set_targets(&self, pids: Vec<u32>) {
-        *self.shared.targets.lock().unwrap_or_else(PoisonError::into_inner) = pids;
+        let mut targets = self.shared.targets.lock().unwrap_or_else(PoisonError::into_inner);
+        if *targets != pids {
+            *targets = pids;
+            self.shared.fresh_targets.store(true, Ordering::Release);
+        }
     }
 
     /// A group that was found later (the program moved itself into it).
@@ -146,9 +157,11 @@ struct State {
     processes: HashMap<u32, Process>,
     /// Of groups with a quota: read at every wake-up.
     quota_files: Vec<(GroupId, Reread)>,
-    /// Of groups without one (it may be set later): read with the slow ones.
+    /// Of groups without one (it may be set later): read rarely.
     no_quota_files: Vec<(GroupId, Reread)>,
+    /// Of groups with a limit: read with the slow ones; the others rarely.
     memory_files: Vec<(GroupId, Reread)>,
+    no_limit_files: Vec<(GroupId, Reread)>,
     pressure_files: Vec<(u8, Reread)>,
     machine_stat: Option<Reread>,
     last_quota: HashMap<u16, [u64; 3]>,
@@ -157,7 +170,9 @@ struct State {
     last_pressure: HashMap<u8, u64>,
     last_rss: u64,
     rss_written: Time,
+    started: Time,
     next_slow: Time,
+    next_rare: Time,
     next_threads: Time,
 }
 
@@ -180,6 +195,7 @@ impl State {
             quota_files: Vec::new(),
             no_quota_files: Vec::new(),
             memory_files: Vec::new(),
+            no_limit_files: Vec::new(),
             pressure_files,
             machine_stat,
             last_quota: HashMap::new(),
@@ -188,7 +204,9 @@ impl State {
             last_pressure: HashMap::new(),
             last_rss: u64::MAX,
             rss_written: Time(0),
+            started: clock::monotonic(),
             next_slow: Time(0),
+            next_rare: Time(0),
             next_threads: Time(0),
             config,
         };
@@ -202,7 +220,9 @@ impl State {
         let limited = level.group.quota_cpus.is_some();
         let files = if limited { &mut self.quota_files } else { &mut self.no_quota_files };
         files.extend(level.cpu_stat.and_then(Reread::open).map(|file| (group, file)));
-        self.memory_files.extend(level.memory.and_then(Reread::open).map(|file| (group, file)));
+        let limited = level.group.memory_limit_bytes.is_some();
+        let files = if limited { &mut self.memory_files } else { &mut self.no_limit_files };
+        files.extend(level.memory.and_then(Reread::open).map(|file| (group, file)));
     }
 
     fn run(&mut self) {
@@ -219,7 +239,9 @@ impl State {
             self.sample(now);
             deadline = deadline.plus(self.config.period_ns).max(now);
         }
-        self.sample_slow(clock::monotonic());
+        let now = clock::monotonic();
+        self.sample_rare(now);
+        self.sample_slow(now);
         self.write();
     }
 
@@ -237,17 +259,28 @@ impl State {
         self.sample_quota(now, true);
         if now >= self.next_slow {
             self.next_slow = now.plus(SLOW_PERIOD_NS);
+            if now >= self.next_rare || self.shared.fresh_targets.swap(false, Ordering::Acquire) {
+                // A program makes its threads at its start.
+                let starts = now.since(self.started) < STARTING_NS;
+                self.next_rare = now.plus(if starts { SLOW_PERIOD_NS } else { RARE_PERIOD_NS });
+                self.sample_rare(now);
+            }
             self.sample_slow(now);
             self.write();
         }
     }
 
-    fn sample_slow(&mut self, now: Time) {
+    fn sample_rare(&mut self, now: Time) {
         self.refresh_targets();
+        self.find_threads();
         self.sample_quota(now, false);
-        self.sample_group_memory(now);
-        self.sample_stolen(now);
+        self.sample_group_memory(now, false);
         self.sample_pressure(now);
+    }
+
+    fn sample_slow(&mut self, now: Time) {
+        self.sample_group_memory(now, true);
+        self.sample_stolen(now);
         if now >= self.next_threads {
             self.sample_threads(now);
             let cost = clock::monotonic().since(now);
@@ -311,8 +344,9 @@ impl State {
         }
     }
 
-    fn sample_group_memory(&mut self, now: Time) {
-        for (group, file) in &self.memory_files {
+    fn sample_group_memory(&mut self, now: Time, limited: bool) {
+        let files = if limited { &self.memory_files } else { &self.no_limit_files };
+        for (group, file) in files {
             let bytes = file.read(&mut self.buffer).and_then(|text| text.trim().parse::<u64>().ok());
             let Some(bytes) = bytes else { continue };
             if self.last_memory.insert(group.0, bytes) != Some(bytes) {
@@ -344,26 +378,34 @@ impl State {
         }
     }
 
-    fn sample_threads(&mut self, now: Time) {
-        let mut processes = std::mem::take(&mut self.processes);
-        for (pid, process) in &mut processes {
+    fn find_threads(&mut self) {
+        for (pid, process) in &mut self.processes {
             let tids = self.config.host.tids(*pid);
             process.threads.retain(|tid, _| tids.contains(tid));
             for tid in tids {
-                self.sample_thread(now, *pid, tid, &mut process.threads);
+                let keep_open = process.threads.len() < THREAD_FILES_MAX;
+                process.threads.entry(tid).or_insert_with(|| {
+                    let path = || self.config.host.process(*pid, &format!("task/{tid}/schedstat"));
+                    let schedstat = if keep_open { Reread::open(path()) } else { None };
+                    Thread { schedstat, last: [0; 3], seen: false }
+                });
+            }
+        }
+    }
+
+    fn sample_threads(&mut self, now: Time) {
+        let mut processes = std::mem::take(&mut self.processes);
+        for (pid, process) in &mut processes {
+            for (tid, thread) in &mut process.threads {
+                self.sample_thread(now, *pid, *tid, thread);
             }
         }
         self.processes = processes;
     }
 
     /// Most threads sleep: only one whose scheduler figures moved is looked at closer.
-    fn sample_thread(&mut self, now: Time, pid: u32, tid: u32, threads: &mut HashMap<u32, Thread>) {
-        let keep_open = threads.len() < THREAD_FILES_MAX;
+    fn sample_thread(&mut self, now: Time, pid: u32, tid: u32, thread: &mut Thread) {
         let path = |name: &str| self.config.host.process(pid, &format!("task/{tid}/{name}"));
-        let thread = threads.entry(tid).or_insert_with(|| {
-            let schedstat = if keep_open { Reread::open(path("schedstat")) } else { None };
-            Thread { schedstat, last: [0; 3], seen: false }
-        });
         let text = thread.schedstat.as_ref().and_then(|file| file.read(&mut self.buffer));
         let mut figures = [0; 3];
         for (figure, word) in figures.iter_mut().zip(text.unwrap_or("").split_ascii_whitespace()) {

@@ -3,6 +3,7 @@
 //! for a failed exec. The program keeps the recorder's standard streams, gets
 //! no parent-death signal, no tracer, no pipe: when the recorder dies it runs on.
 
+use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
@@ -31,7 +32,7 @@ pub enum SpawnError {
 #[derive(Clone, Debug)]
 pub struct Start {
     /// Program and arguments.
-    pub argv: Vec<String>,
+    pub argv: Vec<OsString>,
     /// Value for `GHCRTS`, if it is to be set.
     pub ghcrts: Option<String>,
     /// A descriptor that the program shall inherit.
@@ -90,7 +91,7 @@ pub fn hold(start: Start) -> Result<Held, SpawnError> {
         command.pre_exec(before_exec);
     }
     let spawner = std::thread::Builder::new().name("spawn".into()).spawn(move || command.spawn())?;
-    let program = program.clone();
+    let program = program.to_string_lossy().into_owned();
     let mut pid = [0; 4];
     let mut pid_read = pid_read;
     match pid_read.read_exact(&mut pid) {
@@ -137,7 +138,7 @@ mod tests {
     use std::os::unix::process::ExitStatusExt;
 
     fn start(argv: &[&str]) -> Start {
-        let argv = argv.iter().map(|text| (*text).to_owned()).collect();
+        let argv = argv.iter().map(Into::into).collect();
         Start { argv, ghcrts: Some("-l".into()), inherit: None, default_signals: vec![libc::SIGINT] }
     }
 

@@ -6,6 +6,7 @@ use rtscope_host::kernel;
 use rtscope_host::options::Detail;
 use rtscope_host::recording::{self, Options, Target};
 use rtscope_model::manifest::Tier;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -52,7 +53,7 @@ pub struct RecordArgs {
     pub quiet: bool,
     /// The program and its arguments, behind `--`.
     #[arg(last = true, required_unless_present = "pid")]
-    pub command: Vec<String>,
+    pub command: Vec<OsString>,
 }
 
 /// How much the runtime logs.

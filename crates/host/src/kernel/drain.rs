@@ -13,8 +13,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// Longest time that a record waits in a ring, in nanoseconds.
-const PERIOD_NS: i64 = 200_000_000;
+/// Longest time that a record waits in a ring, in nanoseconds: what a recorder
+/// that is killed loses. Before that, a ring that is an eighth full wakes us.
+const PERIOD_NS: i64 = 500_000_000;
 
 const RECORD_LOST: u32 = 2;
 const RECORD_LOST_SAMPLES: u32 = 13;

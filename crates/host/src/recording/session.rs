@@ -18,6 +18,7 @@ use rtscope_model::manifest::{Exit, Kernel, Manifest, OwnCost, Status};
 use rtscope_model::{GroupId, Loss, LossKind, Time};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
+use std::collections::HashMap;
 use std::fs;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
@@ -51,6 +52,8 @@ pub(super) struct Session<'a> {
     kernel: Option<KernelRecorder>,
     sampler: Option<Sampler>,
     family: Vec<u32>,
+    /// What `/proc/PID/cgroup` said when the groups were last looked up.
+    memberships: HashMap<u32, String>,
     disk_full: bool,
     written_bytes: u64,
     redactor: Option<Redactor>,
@@ -101,6 +104,7 @@ impl<'a> Session<'a> {
             kernel: None,
             sampler: None,
             family: vec![pid],
+            memberships: HashMap::new(),
             disk_full: false,
             written_bytes: 0,
             redactor,
@@ -348,6 +352,11 @@ impl<'a> Session<'a> {
     /// A wrapper may have moved the program into other groups than it was started in.
     fn follow_groups(&mut self) {
         for pid in self.logs.iter().map(|log| log.log.pid).filter(|pid| *pid != 0) {
+            let membership = self.host.process_text(pid, "cgroup").unwrap_or_default();
+            if membership.is_empty() || self.memberships.get(&pid) == Some(&membership) {
+                continue;
+            }
+            self.memberships.insert(pid, membership);
             for level in cgroup::of_process(&self.host, pid).levels {
                 let group = &level.group;
                 let known =

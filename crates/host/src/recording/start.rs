@@ -13,7 +13,9 @@ use crate::signals::Signals;
 use crate::spawn::{self, Start};
 use crate::store::Store;
 use rtscope_model::Pid;
+use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Environment names that go into the manifest.
@@ -43,17 +45,20 @@ pub fn record(options: Options, say: &mut dyn FnMut(&str)) -> Result<Outcome, Re
 
 fn record_command(
     options: Options,
-    argv: &[String],
+    argv: &[OsString],
     signals: &Signals,
     say: &mut dyn FnMut(&str),
 ) -> Result<Outcome, RecordError> {
     let host = Host::default();
-    let name = argv.first().map_or("program", String::as_str);
+    // Decisions are made on text; what is not text reaches the program as it is.
+    let words: Vec<String> = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let name = words.first().map_or("program", String::as_str);
     let store = Store::create(&output_path(&options, name))?;
-    let inspected = inspect_command(argv);
-    let (handover, plan) = prepare_log(&options, argv, &inspected, &store)?;
+    let inspected = inspect_command(argv, &words);
+    let (handover, plan) = prepare_log(&options, &words, &inspected, &store)?;
+    let planned = argv.iter().zip(&words).zip(&plan.argv);
     let held = spawn::hold(Start {
-        argv: plan.argv.clone(),
+        argv: planned.map(|((raw, word), new)| if word == new { raw.clone() } else { new.into() }).collect(),
         ghcrts: plan.ghcrts.clone(),
         inherit: handover.as_ref().and_then(Handover::inherited),
         default_signals: signals.installed(),
@@ -61,7 +66,7 @@ fn record_command(
     let held = held.inspect_err(|_| store.remove())?;
     let pid = held.pid;
     let mut session = Session::begin(options, host, store, pid, inspected, say);
-    session.manifest.command = argv.to_vec();
+    session.manifest.command = words;
     session.manifest.environment = environment(|name| std::env::var(name).ok());
     session.manifest.added.clone_from(&plan.added);
     session.take_plan(handover, &plan);
@@ -118,7 +123,7 @@ fn output_path(options: &Options, program: &str) -> PathBuf {
 
 /// What the command's program accepts. For a wrapper: the first GHC program
 /// that its arguments name, if they name one.
-fn inspect_command(argv: &[String]) -> Inspected {
+fn inspect_command(argv: &[OsString], words: &[String]) -> Inspected {
     let Some(first) = argv.first() else { return Inspected::default() };
     let Some(path) = find_program(first) else { return Inspected::default() };
     let outer = binary::inspect(&path);
@@ -126,11 +131,11 @@ fn inspect_command(argv: &[String]) -> Inspected {
         return outer;
     }
     let root = Path::new(first).file_name().is_some_and(|name| name == "chroot").then(|| argv.get(1)).flatten();
-    let words = argv.iter().skip(1).flat_map(|argument| argument.split_ascii_whitespace()).take(64);
+    let words = words.iter().skip(1).flat_map(|argument| argument.split_ascii_whitespace()).take(64);
     let inner = words.filter_map(|word| {
         let path = match root {
             Some(root) if word.starts_with('/') => Path::new(root).join(word.trim_start_matches('/')),
-            _ => find_program(word)?,
+            _ => find_program(word.as_ref())?,
         };
         if path.is_file() { Some(binary::inspect(&path)).filter(Inspected::is_ghc) } else { None }
     });
@@ -138,8 +143,8 @@ fn inspect_command(argv: &[String]) -> Inspected {
 }
 
 /// A program by path, or by name through PATH.
-fn find_program(name: &str) -> Option<PathBuf> {
-    if name.contains('/') {
+fn find_program(name: &OsStr) -> Option<PathBuf> {
+    if name.as_bytes().contains(&b'/') {
         return Some(name.into());
     }
     let path = std::env::var_os("PATH")?;
@@ -165,7 +170,7 @@ fn prepare_log(
         store.remove();
         RecordError::Own { what: "the folder for the eventlog", error }
     })?;
-    let first = argv.first().and_then(|first| find_program(first)).map(|path| binary::inspect(&path));
+    let first = argv.first().and_then(|first| find_program(first.as_ref())).map(|path| binary::inspect(&path));
     let wrapper = first.is_none_or(|first| first.binary.family.is_none());
     let plan = options::plan(&Request {
         argv,
