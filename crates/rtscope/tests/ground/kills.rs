@@ -1,0 +1,83 @@
+//! Kills recorders at random moments. Owns the checks after each: the program's
+//! output and status are what they are without a recorder, and whatever was
+//! written can be reported.
+
+use super::{Ground, recorder, report, scratch, wait_for};
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::hash::{BuildHasher, RandomState};
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+/// Recorders are killed up to this long after their start.
+const WITHIN_US: u64 = 1_500_000;
+/// The program's own time, so that some kills come after its end.
+const PROGRAM_SECONDS: &str = "0.8";
+/// The program's output with its status, as the shell around it saw that.
+const UNHARMED: &str = "done\nstatus 0\n";
+
+/// What the kills hit.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
+pub struct Kills {
+    /// Nothing had been written: `report` says so, the program ran or never started.
+    pub before_anything: u32,
+    /// The recording was going on.
+    pub in_between: u32,
+    /// Of those: reports that hold pauses.
+    pub with_pauses: u32,
+    /// The recording was over.
+    pub after_the_end: u32,
+}
+
+/// Kills so many recorders of a parallel program, one after the other.
+pub fn kill_recorders(ground: &Ground, count: u32) -> Kills {
+    let mut kills = Kills::default();
+    let random = RandomState::new();
+    for round in 0..count {
+        let folder = scratch();
+        kill_one(ground, folder.path(), random.hash_one(round) % WITHIN_US, &mut kills);
+    }
+    kills
+}
+
+fn kill_one(ground: &Ground, folder: &Path, after_us: u64, kills: &mut Kills) {
+    let (capture, out) = (folder.join("c"), folder.join("out"));
+    let program = ["sh", "-c", "\"$@\"; echo status $?", "sh"].into_iter().map(OsStr::new);
+    let program = program.chain([ground.program.as_os_str()]);
+    let program = program.chain(["seconds", PROGRAM_SECONDS, "+RTS", "-N2"].into_iter().map(OsStr::new));
+    let mut recording = recorder(&capture, &["--flush-every", "100ms"], &program.collect::<Vec<_>>())
+        .stdout(File::create(&out).unwrap())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_micros(after_us));
+    recording.kill().unwrap();
+    let over = recording.wait().unwrap().success();
+    let started = capture.join("manifest.json").exists();
+    let said = || fs::read_to_string(&out).unwrap();
+    if !started {
+        kills.before_anything += 1;
+        // Forked already or not: it runs whole or not at all.
+        std::thread::sleep(Duration::from_secs(3));
+        assert!(said().is_empty() || said() == UNHARMED, "killed after {after_us} us: {:?}", said());
+        let (status, _, message) = report(&capture);
+        assert!(status == Some(1) && message.contains(capture.to_str().unwrap()), "{status:?}: {message}");
+        return;
+    }
+    // At once, while the program still writes its log, and when all is over.
+    for _ in 0..2 {
+        let (status, report, message) = report(&capture);
+        assert!(matches!(status, Some(0 | 3)), "killed after {after_us} us: report ended with {status:?}: {message}");
+        assert_eq!(report["source"]["kind"], "capture");
+        wait_for("the program's end", || said().contains("status"));
+    }
+    assert_eq!(said(), UNHARMED, "killed after {after_us} us");
+    let (_, report, _) = report(&capture);
+    if over {
+        kills.after_the_end += 1;
+        return;
+    }
+    kills.in_between += 1;
+    kills.with_pauses += u32::from(report["pauses"]["count"].as_u64() > Some(0));
+}
