@@ -123,13 +123,24 @@ pub fn shorten(text: &str, width: usize) -> Cow<'_, str> {
     Cow::Owned(kept + "...")
 }
 
+/// `text` cut to its last `width` characters: the end of a path tells more than
+/// its beginning.
+pub fn shorten_front(text: &str, width: usize) -> Cow<'_, str> {
+    let length = text.chars().count();
+    if length <= width {
+        return Cow::Borrowed(text);
+    }
+    let kept: String = text.chars().skip(length - width.saturating_sub(3).min(length)).collect();
+    Cow::Owned(format!("...{kept}"))
+}
+
 /// Breaks `text` at spaces into lines of at most `width` characters. A longer
 /// word stays whole: flags and paths have to be copied.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut line = String::new();
     let mut used = 0;
-    for word in text.split_whitespace() {
+    for word in words(text) {
         let length = word.chars().count();
         if used > 0 && used + 1 + length > width {
             lines.push(std::mem::take(&mut line));
@@ -146,6 +157,25 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
         lines.push(line);
     }
     lines
+}
+
+/// The words of `text`; a figure and its unit are one.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    const UNITS: [&str; 10] = ["%", "s", "ms", "us", "ns", "B", "KiB", "MiB", "GiB", "CPUs"];
+    let mut rest = text.trim_start();
+    std::iter::from_fn(move || {
+        let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
+        let (mut word, mut after) = rest.split_at(end);
+        if word.trim_start_matches('(').starts_with(|c: char| c.is_ascii_digit()) && after.starts_with(' ') {
+            let unit = after.get(1..).unwrap_or("").split_whitespace().next().unwrap_or("");
+            let bare = unit.trim_end_matches(|c: char| c.is_ascii_punctuation() && c != '%');
+            if after.get(1..).is_some_and(|next| next.starts_with(unit)) && UNITS.contains(&bare) {
+                (word, after) = rest.split_at(end + 1 + unit.len());
+            }
+        }
+        rest = after.trim_start();
+        (!word.is_empty()).then_some(word)
+    })
 }
 
 #[cfg(test)]
@@ -203,11 +233,15 @@ mod tests {
         assert_eq!(wrap("one two three", 7), ["one two", "three"]);
         assert_eq!(wrap("a/very/long/path b", 4), ["a/very/long/path", "b"]);
         assert_eq!(wrap("", 4), [""]);
+        assert_eq!(wrap("for 9.8 s (18 %). It  is", 8), ["for", "9.8 s", "(18 %).", "It is"]);
     }
 
     #[test]
     fn shortening_says_so() {
         assert_eq!(shorten("abcdefgh", 6), "abc...");
         assert_eq!(shorten("abc", 6), "abc");
+        assert_eq!(shorten_front("abcdefgh", 6), "...fgh");
+        assert_eq!(shorten_front("abc", 6), "abc");
+        assert_eq!(shorten_front("abcdefgh", 2), "...");
     }
 }

@@ -81,9 +81,29 @@ fn losses_that_change_the_answer_change_the_exit_code() {
 }
 
 #[test]
-fn a_partial_pause_alone_changes_the_answer() {
+fn partial_pauses_alone_change_the_answer_when_they_are_many() {
     let mut results = common::healthy().results;
-    results.pauses.partial = 1;
+    results.pauses.partial = results.pauses.count / 50;
     assert_eq!(exit_code(&results), 3);
+    assert!(text::render(&results, &Style::plain(100)).contains("pauses were not seen whole"));
+
+    results.pauses.partial = 1;
+    assert_eq!(exit_code(&results), 0, "one of many");
     assert!(text::render(&results, &Style::plain(100)).contains("1 pause was not seen whole"));
+}
+
+#[test]
+fn kernel_records_matter_by_the_causes_that_they_void() {
+    let mut results = common::throttled().results;
+    results.losses.push(rtscope_model::Loss {
+        source: "kernel".into(),
+        kind: rtscope_model::LossKind::KernelRecords,
+        count: 2,
+        from: None,
+        to: None,
+        note: String::new(),
+    });
+    assert_eq!(exit_code(&results), 0);
+    results.causes.iter_mut().for_each(|sum| sum.cause = rtscope_model::Cause::Unknown);
+    assert_eq!(exit_code(&results), 3);
 }

@@ -12,21 +12,41 @@ pub mod units;
 pub mod words;
 
 use rtscope_analyze::results::Results;
-use rtscope_model::LossKind;
+use rtscope_model::{Cause, LossKind};
+
+/// Losses below this share of what they touch do not change an answer.
+const SHARE_THAT_MATTERS: f64 = 0.01;
+/// The same for causes, which name the largest of several.
+const CAUSE_SHARE_THAT_MATTERS: f64 = 0.05;
 
 /// Exit code of `report` and its kin: 0 done, 3 done but with losses that
 /// change the answer.
 pub fn exit_code(results: &Results) -> u8 {
-    let lost = results.pauses.partial > 0
+    let lost = too_many_partial(results)
         || results.losses.iter().any(|loss| match loss.kind {
             // Late samples make the memory line coarser, nothing else; a source
             // that was never there leaves its keys null, which is an answer.
             LossKind::RecorderLate | LossKind::SourceMissing => false,
-            LossKind::Unwritten | LossKind::KernelRecords | LossKind::UnknownRecord | LossKind::OutOfOrder => {
-                loss.count > 0
-            }
+            LossKind::KernelRecords => loss.count > 0 && causes_unknown(results),
+            LossKind::Unwritten | LossKind::UnknownRecord | LossKind::OutOfOrder => loss.count > 0,
             LossKind::Truncated | LossKind::Damaged | LossKind::MixedProcesses | LossKind::DiskFull => true,
         });
     // No runtime at all: no pause could be seen, and pauses were asked for.
     if lost || !words::has_runtime(results) { 3 } else { 0 }
+}
+
+/// One pause of a thousand that was not seen whole changes no figure.
+fn too_many_partial(results: &Results) -> bool {
+    let pauses = &results.pauses;
+    let unsplit = words::wall_clock(results).into_iter().find(|(part, _)| *part == words::Part::Unsplit);
+    let matters = |part: u64, whole: u64| part as f64 > whole as f64 * SHARE_THAT_MATTERS;
+    pauses.partial > 0
+        && (matters(pauses.partial, pauses.count) || unsplit.is_some_and(|(_, ns)| matters(ns, results.span_ns)))
+}
+
+/// Kernel records that are missing void causes and nothing else: what counts is
+/// how much of the waiting they leave without one.
+fn causes_unknown(results: &Results) -> bool {
+    let unknown = results.causes.iter().filter(|sum| sum.cause == Cause::Unknown);
+    !results.kernel.used || unknown.map(|sum| sum.share).sum::<f64>() >= CAUSE_SHARE_THAT_MATTERS
 }

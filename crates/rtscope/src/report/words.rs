@@ -2,27 +2,31 @@
 //! the page so that both say the same.
 
 use super::units;
-use rtscope_analyze::results::{Level, Memory, Pauses, Results, Runtime, ThreadState};
+use rtscope_analyze::results::{CauseSum, Level, Memory, Pauses, Results, Runtime, ThreadState};
 use rtscope_model::{Cause, Confidence, Loss, LossKind, Severity};
 
 /// Why something was waited for, as a phrase; `who` took the CPU.
 pub fn cause(cause: Cause, who: Option<&str>) -> String {
     let phrase = match cause {
         Cause::HostSteal => "the host or an interrupt took the CPU",
-        Cause::Running => "it was running (user or kernel code unknown)",
+        Cause::Running => "on a CPU (in its own code or the kernel's)",
         Cause::LateSafepoint => "it ran code that does not stop for collections",
         Cause::Throttled => "throttled: the CPU quota was used up",
         Cause::Preempted => {
             return format!("preempted by {}", who.unwrap_or("another process"));
         }
+
         Cause::Oversubscribed => "queued behind the program's own threads",
         Cause::IdleCpu => "runnable, while its CPU stood idle",
-        Cause::NotScheduled => "not on a CPU, taker unknown",
-        Cause::WakeLatency => "woken, not yet on a CPU",
+        Cause::NotScheduled => "ready, but not on a CPU; taker unknown",
+        Cause::WakeLatency => match who {
+            Some(who) => return format!("woken, but {who} had the CPU"),
+            None => "woken, not yet on a CPU",
+        },
         Cause::Asleep => "asleep, had to be woken",
         Cause::BlockedInKernel => "blocked in the kernel (fault, I/O, fork)",
         Cause::HandedOver => "the lane changed threads",
-        Cause::Unknown => "unknown: no event says",
+        Cause::Unknown => "unknown: no event tells",
     };
     match who {
         Some(who) => format!("{phrase} ({who} was there)"),
@@ -59,6 +63,66 @@ pub fn confidence(confidence: Confidence) -> &'static str {
     }
 }
 
+/// One cause with everybody who was behind it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CauseGroup<'r> {
+    /// Why.
+    pub cause: Cause,
+    /// Who took the CPU, most costly first.
+    pub who: Vec<&'r str>,
+    /// Nanoseconds.
+    pub sum_ns: u64,
+    /// Of everything that was waited for, 0 to 1.
+    pub share: f64,
+}
+
+/// Names told in one group.
+const NAMES_SHOWN: usize = 2;
+
+impl CauseGroup<'_> {
+    /// As a phrase: "preempted by rustc, sh and 9 others".
+    pub fn words(&self) -> String {
+        let named = self.who.iter().take(NAMES_SHOWN).copied().collect::<Vec<_>>();
+        let who = match (named.as_slice(), self.who.len().saturating_sub(NAMES_SHOWN)) {
+            ([], _) => None,
+            ([one], _) => Some((*one).to_string()),
+            (some, 0) => Some(some.join(" and ")),
+            (some, more) => {
+                Some(format!("{} and {more} {}", some.join(", "), if more == 1 { "other" } else { "others" }))
+            }
+        };
+        cause(self.cause, who.as_deref())
+    }
+}
+
+/// The causes of waiting, one line for each cause however many were behind it,
+/// most costly first. A busy machine has dozens of processes that each took a
+/// little; told one by one they hide what they have in common.
+pub fn cause_groups(causes: &[CauseSum]) -> Vec<CauseGroup<'_>> {
+    let mut groups: Vec<CauseGroup<'_>> = Vec::new();
+    for sum in causes.iter().filter(|sum| sum.sum_ns > 0) {
+        // Woken on a CPU that nobody had is not the same as behind somebody.
+        let same = |group: &&mut CauseGroup<'_>| {
+            group.cause == sum.cause && (sum.cause != Cause::WakeLatency || group.who.is_empty() == sum.who.is_none())
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => {
+                group.sum_ns = group.sum_ns.saturating_add(sum.sum_ns);
+                group.share += sum.share;
+                group.who.extend(sum.who.as_deref());
+            }
+            None => groups.push(CauseGroup {
+                cause: sum.cause,
+                who: sum.who.as_deref().into_iter().collect(),
+                sum_ns: sum.sum_ns,
+                share: sum.share,
+            }),
+        }
+    }
+    groups.sort_by_key(|group| std::cmp::Reverse(group.sum_ns));
+    groups
+}
+
 /// A loss: how much of what, from which stream, and the note of whoever saw it.
 pub fn loss(loss: &Loss) -> String {
     let n = loss.count;
@@ -73,12 +137,62 @@ pub fn loss(loss: &Loss) -> String {
             units::counted(n, "event came too late to be placed", "events came too late to be placed")
         }
         LossKind::MixedProcesses => "several processes wrote into one log".into(),
+        // The note says how many and how late.
+        LossKind::RecorderLate if !loss.note.is_empty() => return format!("{}: {}", loss.source, loss.note),
         LossKind::RecorderLate => units::counted(n, "sample was late", "samples were late"),
         LossKind::DiskFull => "the disk was full, recording stopped early".into(),
         LossKind::SourceMissing => "could not be recorded".into(),
     };
     let colon = if loss.note.is_empty() { "" } else { ": " };
     format!("{}: {what}{colon}{}", loss.source, loss.note)
+}
+
+/// Everything that was lost, one sentence each. Losses of one kind with one note
+/// are told once: a switch that the kernel left out is one of many.
+pub fn losses(results: &Results) -> Vec<String> {
+    let mut merged: Vec<(Loss, u64)> = Vec::new();
+    // A log whose last buffers came from memory has no end either; once is enough.
+    let unwritten = |loss: &Loss| {
+        (results.losses.iter()).any(|other| other.kind == LossKind::Unwritten && other.source == loss.source)
+    };
+    for loss in &results.losses {
+        if loss.kind == LossKind::Truncated && loss.count == 0 && unwritten(loss) {
+            continue;
+        }
+        let same = |(other, _): &&mut (Loss, u64)| {
+            other.kind == loss.kind && other.source == loss.source && other.note == loss.note
+        };
+        match merged.iter_mut().find(same) {
+            Some((one, times)) => {
+                one.count = one.count.saturating_add(loss.count);
+                *times += 1;
+            }
+            None => merged.push((loss.clone(), 1)),
+        }
+    }
+    let told = |(one, times): &(Loss, u64)| match times {
+        1 => loss(one),
+        times => format!("{} ({times} places)", loss(one)),
+    };
+    let mut told: Vec<_> = merged.iter().map(told).collect();
+    if results.pauses.partial > 0 {
+        let partial = units::counted(results.pauses.partial, "pause was", "pauses were");
+        told.push(format!("{partial} not seen whole: counted, but not in the figures above"));
+    }
+    told
+}
+
+/// What this way of recording cannot show, one sentence each.
+pub fn limits(results: &Results) -> Vec<String> {
+    let mut limits = results.kernel.notes.clone();
+    if results.source.kind == "eventlog" && !results.kernel.used && limits.is_empty() && has_runtime(results) {
+        limits.push(
+            "The kernel's side, which says why lanes were late: a log on its own does not hold it. `rtscope record -- \
+             PROGRAM` records both."
+                .into(),
+        );
+    }
+    limits
 }
 
 /// "GHC 9.0.2, threaded"; `None` where no runtime was seen.
@@ -198,31 +312,48 @@ pub fn productivity(results: &Results) -> Option<String> {
     Some(text)
 }
 
-/// Waiting for lanes to stop above this share of the run is told even where no
-/// rule could say why.
+/// Waiting for lanes above this share of the run is told even where no rule
+/// could say why.
 const WAITING_WORTH_TELLING: f64 = 0.05;
 
-/// The share of the run spent waiting for lanes to stop, where it is worth
-/// telling without a finding.
-pub fn unexplained_waiting(results: &Results) -> Option<f64> {
-    let share = results.pauses.time_to_stop_ns.sum as f64 / results.span_ns.max(1) as f64;
-    (results.findings.is_empty() && share > WAITING_WORTH_TELLING).then_some(share)
+/// What is said of waiting for lanes, to stop or to get back to work, where it
+/// is worth telling without a finding.
+fn unexplained_waiting(results: &Results) -> Option<String> {
+    let (stop, release) = (results.pauses.time_to_stop_ns.sum, results.pauses.release_ns.sum);
+    let waited = stop.saturating_add(release);
+    if waited as f64 / results.span_ns.max(1) as f64 <= WAITING_WORTH_TELLING {
+        return None;
+    }
+    let what = match (stop >= release, stop.min(release) * 4 > waited) {
+        (_, true) => "lanes to stop and to get back to work",
+        (true, false) => "lanes to stop",
+        (false, false) => "lanes to get back to work",
+    };
+    let (share, waited) = (units::percent_of(waited, results.span_ns), units::duration(waited));
+    let first = cause_groups(&results.causes).into_iter().find(|group| group.cause != Cause::Unknown);
+    let why = match first.filter(|group| results.kernel.used && group.share >= 0.1) {
+        Some(group) if group.cause == Cause::NotScheduled => format!(
+            "for {} of it the lane was ready and had no CPU, and this recording cannot see who or what had it.",
+            units::percent(group.share)
+        ),
+        Some(group) => format!("no rule explains it; most of it: {} ({}).", group.words(), units::percent(group.share)),
+        None => "why they were late (quota, neighbours, too few CPUs) cannot be seen in this recording.".into(),
+    };
+    Some(format!("Waiting for {what} took {waited}, {share} of the run; {why}"))
 }
 
 /// The verdict without a finding: a few words, and what they stand on.
 pub fn nothing_found(results: &Results) -> (&'static str, String) {
     if !has_runtime(results) {
-        return ("Pauses unknown.", "No log of a runtime was recorded, so pauses could not be looked at.".into());
+        return (
+            "Pauses unknown.",
+            "No log of a runtime was recorded, so pauses could not be looked at: the command started no GHC program, or \
+             one that cannot log (then it is said below how to change that)."
+                .into(),
+        );
     }
-    if let Some(share) = unexplained_waiting(results) {
-        let waited = units::duration(results.pauses.time_to_stop_ns.sum);
-        let why = if results.kernel.used {
-            "no rule explains it; the causes below are what was seen."
-        } else {
-            "why lanes were late (quota, neighbours, too few CPUs) cannot be seen in this recording."
-        };
-        let share = units::percent(share);
-        return ("No cause found.", format!("Waiting for lanes to stop took {waited}, {share} of the run; {why}"));
+    if let Some(text) = unexplained_waiting(results) {
+        return ("No cause found.", text);
     }
     let pauses = units::counted(results.pauses.count, "pause", "pauses");
     let mut seen =

@@ -183,16 +183,12 @@ fn caption(worst: &WorstPause, names: &Names) -> String {
 }
 
 fn losses(results: &Results) -> String {
-    let mut items: Vec<String> = results.losses.iter().take(LOSSES_MAX).map(words::loss).collect();
-    let more = results.losses.len().saturating_sub(LOSSES_MAX);
-    if more > 0 {
+    let mut items = words::losses(results);
+    if items.len() > LOSSES_MAX {
+        let more = items.split_off(LOSSES_MAX).len();
         items.push(format!("and {} more", units::count(more as u64)));
     }
-    if results.pauses.partial > 0 {
-        let partial = units::counted(results.pauses.partial, "pause was", "pauses were");
-        items.push(format!("{partial} not seen whole: counted, but not in the figures above"));
-    }
-    items.extend(results.kernel.notes.iter().take(LOSSES_MAX).cloned());
+    items.extend(words::limits(results).into_iter().take(LOSSES_MAX));
     let mut out = String::new();
     if items.is_empty() {
         out.push_str("<p>Nothing is known to be missing.</p>");

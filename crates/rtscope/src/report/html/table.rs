@@ -99,15 +99,15 @@ pub(super) fn pauses(results: &Results) -> String {
 
 /// Why lanes were waited for.
 pub(super) fn causes(results: &Results) -> Option<String> {
-    let row = |sum: &rtscope_analyze::results::CauseSum| {
+    let row = |group: &words::CauseGroup<'_>| {
         vec![
-            escape(&words::cause(sum.cause, sum.who.as_deref())).into_owned(),
-            units::duration(sum.sum_ns),
-            percent(sum.share),
-            share_bar(sum.share),
+            escape(&group.words()).into_owned(),
+            units::duration(group.sum_ns),
+            percent(group.share),
+            share_bar(group.share),
         ]
     };
-    let rows: Vec<_> = results.causes.iter().filter(|sum| sum.sum_ns > 0).map(row).collect();
+    let rows: Vec<_> = words::cause_groups(&results.causes).iter().map(row).collect();
     (!rows.is_empty()).then(|| table(&["why lanes were waited for", "in all", "of all waits", ""], &rows))
 }
 

@@ -2,10 +2,11 @@
 //! memory, causes.
 
 use super::screen::{LABEL, Screen};
-use crate::report::words::{self, Part};
+use crate::report::words::{self, CauseGroup, Part};
 use crate::report::{units, words::wall_clock};
 use crate::style::{Tone, clean, shorten};
-use rtscope_analyze::results::{CauseSum, Distribution, Generation, Lane, Level, Results};
+use rtscope_analyze::results::{Distribution, Generation, Lane, Level, Results};
+use rtscope_model::Cause;
 
 /// Lanes that get a line of their own.
 const LANES_SHOWN: usize = 4;
@@ -33,7 +34,8 @@ pub(super) fn write(screen: &mut Screen, results: &Results) {
 
 /// The bar of the wall clock; the table below it is its legend.
 fn bar(screen: &mut Screen, results: &Results) {
-    let parts = wall_clock(results);
+    let mut parts = wall_clock(results);
+    parts.retain(|(part, sum)| *part != Part::Unsplit || worth_a_row(*sum, results));
     if parts.is_empty() {
         return;
     }
@@ -85,6 +87,11 @@ fn cells(parts: &[(Part, u64)], width: usize) -> Vec<(Part, usize)> {
     cells
 }
 
+/// Whether time in pauses not seen whole is worth a row and a piece of the bar.
+fn worth_a_row(sum: u64, results: &Results) -> bool {
+    results.pauses.partial > 0 && sum.saturating_mul(1_000) >= results.span_ns
+}
+
 /// One row per part of the wall clock, with its sign in the bar.
 fn pauses(screen: &mut Screen, results: &Results) {
     let pauses = &results.pauses;
@@ -113,7 +120,7 @@ fn pauses(screen: &mut Screen, results: &Results) {
         rows.push(row(named(Part::Collect), &pauses.collect_ns));
         rows.push(row(named(Part::Release), &pauses.release_ns));
         let unsplit = wall_clock(results).into_iter().find(|(part, _)| *part == Part::Unsplit);
-        if let Some((part, sum)) = unsplit.filter(|_| pauses.partial > 0) {
+        if let Some((part, sum)) = unsplit.filter(|(_, sum)| worth_a_row(*sum, results)) {
             rows.push(sum_only(named(part), sum));
         }
         rows.push(row("  whole pause".into(), &pauses.pause_ns));
@@ -122,11 +129,15 @@ fn pauses(screen: &mut Screen, results: &Results) {
 }
 
 fn generations(screen: &mut Screen, results: &Results) {
+    let by_generation = &results.pauses.by_generation;
     let generation = |g: &Generation| {
-        let (count, collect) = (units::count(g.count), units::duration(g.collect_ns.sum));
-        format!("gen {}: {count} x, {collect}, {} copied", g.generation, units::bytes(g.copied_bytes))
+        format!("gen {}: {} in {}", g.generation, units::count(g.count), units::duration(g.collect_ns.sum))
     };
-    let mut facts: Vec<_> = results.pauses.by_generation.iter().map(generation).collect();
+    let mut facts: Vec<_> = by_generation.iter().map(generation).collect();
+    let copied = by_generation.iter().fold(0u64, |sum, g| sum.saturating_add(g.copied_bytes));
+    if copied > 0 {
+        facts.push(format!("{} copied", units::bytes(copied)));
+    }
     if let Some(rate) = results.allocation_bytes_per_second {
         facts.push(format!("{}/s allocated", units::bytes(rate.max(0.0) as u64)));
     }
@@ -135,29 +146,30 @@ fn generations(screen: &mut Screen, results: &Results) {
     }
 }
 
-/// Why the world waited.
+/// Why the world waited. A recording that can only say "unknown" says so at its
+/// end, and waits of less than a thousandth of the run need no table.
 fn causes(screen: &mut Screen, results: &Results) {
-    let Some(widest) = results.causes.iter().map(|cause| cause.sum_ns).max() else { return };
-    if widest == 0 {
+    let groups = words::cause_groups(&results.causes);
+    let waited = groups.iter().fold(0u64, |sum, group| sum.saturating_add(group.sum_ns));
+    let told = groups.iter().any(|group| group.cause != Cause::Unknown);
+    if !told || waited.saturating_mul(1_000) < results.span_ns {
         return;
     }
     let width = screen.style().width.saturating_sub(34);
-    let shown =
-        results.causes.iter().take(CAUSES_SHOWN).take_while(|sum| sum.share >= CAUSE_SHARE_SHOWN).count().max(1);
-    let (shown, rest) = results.causes.split_at(shown.min(results.causes.len()));
-    let row = |sum: &CauseSum| {
-        let who = sum.who.as_deref().map(clean);
-        let words = words::cause(sum.cause, who.as_deref());
-        vec![shorten(&words, width).into_owned(), units::duration(sum.sum_ns), units::percent(sum.share)]
+    let shown = groups.iter().take(CAUSES_SHOWN).take_while(|group| group.share >= CAUSE_SHARE_SHOWN).count().max(1);
+    let (shown, rest) = groups.split_at(shown.min(groups.len()));
+    let row = |group: &CauseGroup<'_>| {
+        let words = clean(&group.words()).into_owned();
+        vec![shorten(&words, width).into_owned(), units::duration(group.sum_ns), units::percent(group.share)]
     };
     let mut rows: Vec<_> = shown.iter().map(row).collect();
     match rest {
         [] => {}
         [one] => rows.push(row(one)),
         rest => {
-            let ns = rest.iter().fold(0u64, |ns, sum| ns.saturating_add(sum.sum_ns));
-            let share = rest.iter().map(|sum| sum.share).sum();
-            rows.push(vec![format!("{} others", rest.len()), units::duration(ns), units::percent(share)]);
+            let ns = rest.iter().fold(0u64, |ns, group| ns.saturating_add(group.sum_ns));
+            let share = rest.iter().map(|group| group.share).sum();
+            rows.push(vec!["other causes".into(), units::duration(ns), units::percent(share)]);
         }
     }
     screen.table("Why lanes were waited for", &["in all", "of waits"], &rows);
@@ -190,7 +202,7 @@ fn lanes(screen: &mut Screen, results: &Results) {
     let mut rows: Vec<_> = lanes.iter().map(row).collect();
     let more = results.lanes.len().saturating_sub(rows.len());
     if more > 0 {
-        rows.push(vec![format!("{more} more")]);
+        rows.push(vec![format!("{more} more lanes, see --json")]);
     }
     screen.table("Lanes", &["program", "collect", "stop wait", "release", "idle", "was last to stop"], &rows);
 }

@@ -7,7 +7,7 @@ mod screen;
 mod verdict;
 
 use super::{units, words};
-use crate::style::{Style, Tone, clean, shorten};
+use crate::style::{Style, Tone, clean, shorten, shorten_front};
 use rtscope_analyze::results::Results;
 use screen::Screen;
 
@@ -38,8 +38,7 @@ fn title(screen: &mut Screen, results: &Results) {
     }
     let path = clean(&results.source.path).into_owned();
     let facts = facts.join(screen.style().dot());
-    let room = screen.style().width.saturating_sub(facts.chars().count() + 2);
-    let path = shorten(&path, room.max(16)).into_owned();
+    let path = shorten_front(&path, screen.style().width).into_owned();
     screen.spread(Tone::Strong, &path, &facts);
 }
 
@@ -49,25 +48,17 @@ const LOSSES_SHOWN: usize = 4;
 /// What was not seen, what more privilege would show, and what seeing cost.
 fn unseen(screen: &mut Screen, results: &Results) {
     screen.blank();
-    let mut told = 0;
-    for loss in results.losses.iter().take(LOSSES_SHOWN) {
-        screen.entry(if told == 0 { "Not seen" } else { "" }, &words::loss(loss));
-        told += 1;
+    let mut unseen = words::losses(results);
+    if unseen.len() > LOSSES_SHOWN {
+        let more = unseen.split_off(LOSSES_SHOWN).len();
+        unseen.push(format!("and {more} more, see --json"));
     }
-    let more = results.losses.len().saturating_sub(LOSSES_SHOWN);
-    if more > 0 {
-        screen.entry("", &format!("and {more} more, see --json"));
+    unseen.extend(words::limits(results));
+    if unseen.is_empty() {
+        unseen.push("nothing is known to be missing".into());
     }
-    if results.pauses.partial > 0 {
-        let partial = units::counted(results.pauses.partial, "pause was", "pauses were");
-        screen.entry("", &format!("{partial} not seen whole: counted, but not in the figures above"));
-    }
-    for note in &results.kernel.notes {
-        screen.entry(if told == 0 { "Not seen" } else { "" }, note);
-        told += 1;
-    }
-    if told == 0 {
-        screen.entry("Not seen", "nothing is known to be missing");
+    for (index, text) in unseen.iter().enumerate() {
+        screen.entry(if index == 0 { "Not seen" } else { "" }, text);
     }
     if let Some(cost) = words::cost(results) {
         screen.entry("Cost of this", &cost);

@@ -10,7 +10,7 @@ use rtscope_model::{Finding, Severity};
 /// Findings after the first that get lines of their own.
 const SHORT_SHOWN: usize = 2;
 /// Evidence lines of the first finding.
-const EVIDENCE_SHOWN: usize = 4;
+const EVIDENCE_SHOWN: usize = 3;
 /// Column of the words beside "seen", "change", "verify".
 const INDENT: usize = 10;
 
@@ -58,16 +58,23 @@ fn cost(finding: &Finding) -> String {
     format!("{} = {} of the run", units::duration(finding.cost_ns), units::percent(finding.share))
 }
 
+/// Whether the claim says its share of the run itself.
+fn tells_its_cost(finding: &Finding) -> bool {
+    finding.claim.contains(&units::percent(finding.share))
+}
+
 fn in_full(screen: &mut Screen, finding: &Finding) {
     let tone = tone(finding.severity);
     let head = screen.style().paint(tone, "1. ").into_owned();
     screen.paragraph(&head, 3, Some(tone), &finding.claim);
-    let facts = [
-        format!("costs {}", cost(finding)),
-        words::severity(finding.severity).into(),
+    let mut facts = vec![
+        words::severity(finding.severity).to_string(),
         format!("confidence {}", words::confidence(finding.confidence)),
         finding.id.clone(),
     ];
+    if !tells_its_cost(finding) {
+        facts.insert(0, format!("costs {}", cost(finding)));
+    }
     let facts = facts.join(screen.style().dot());
     screen.paragraph("   ", 3, Some(Tone::Faint), &facts);
     for (index, evidence) in finding.evidence.iter().take(EVIDENCE_SHOWN).enumerate() {
@@ -104,7 +111,11 @@ fn without_or(text: &str) -> &str {
 fn in_short(screen: &mut Screen, number: usize, finding: &Finding) {
     let tone = tone(finding.severity);
     let head = screen.style().paint(tone, &format!("{number}. ")).into_owned();
-    screen.paragraph(&head, 3, None, &format!("{} ({}, {})", finding.claim, cost(finding), finding.id));
+    let facts = match tells_its_cost(finding) {
+        true => finding.id.clone(),
+        false => format!("{}, {}", cost(finding), finding.id),
+    };
+    screen.paragraph(&head, 3, None, &format!("{} ({facts})", finding.claim));
     if let Some(remedy) = finding.remedies.first() {
         let text = remedy.flag.as_ref().unwrap_or(&remedy.text);
         screen.paragraph("   change ", INDENT, Some(Tone::Strong), text);
