@@ -2,8 +2,9 @@
 //! the page so that both say the same.
 
 use super::units;
-use rtscope_analyze::results::{CauseSum, Level, Memory, Pauses, Results, Runtime, ThreadState};
+use rtscope_analyze::results::{CauseSum, Level, Memory, Outcome, Pauses, Results, Runtime, ThreadState};
 use rtscope_model::{Cause, Confidence, Loss, LossKind, Severity};
+use std::fmt::Write as _;
 
 /// Why something was waited for, as a phrase; `who` took the CPU.
 pub fn cause(cause: Cause, who: Option<&str>) -> String {
@@ -186,11 +187,7 @@ pub fn losses(results: &Results) -> Vec<String> {
 pub fn limits(results: &Results) -> Vec<String> {
     let mut limits = results.kernel.notes.clone();
     if results.source.kind == "eventlog" && !results.kernel.used && limits.is_empty() && has_runtime(results) {
-        limits.push(
-            "The kernel's side, which says why lanes were late: a log on its own does not hold it. `rtscope record -- \
-             PROGRAM` records both."
-                .into(),
-        );
+        limits.push("what the machine did to the program: a log on its own does not hold it".into());
     }
     limits
 }
@@ -213,6 +210,39 @@ pub fn runtime(runtime: &Runtime) -> Option<String> {
         None => {}
     }
     Some(text)
+}
+
+/// How the program ended, where that is not simply well: "killed by SIGKILL (out
+/// of memory)", "ended with 3".
+pub fn ending(results: &Results) -> Option<String> {
+    let program = results.program.as_ref()?;
+    let oom = if program.oom_killed { " (out of memory)" } else { "" };
+    match (program.signal, program.exit_code) {
+        (Some(signal), _) => Some(format!("killed by {}{oom}", signal_name(signal))),
+        // What a shell or a wrapper makes of a signal.
+        (None, Some(code @ 129..=159)) => Some(format!("ended with {code}: {}{oom}", signal_name(code - 128))),
+        (None, Some(0)) | (None, None) => program.oom_killed.then(|| "the kernel ran out of memory".into()),
+        (None, Some(code)) => Some(format!("ended with {code}{oom}")),
+    }
+}
+
+fn signal_name(signal: i32) -> String {
+    let name = match signal {
+        1 => "SIGHUP",
+        2 => "SIGINT",
+        3 => "SIGQUIT",
+        4 => "SIGILL",
+        6 => "SIGABRT",
+        7 => "SIGBUS",
+        8 => "SIGFPE",
+        9 => "SIGKILL",
+        11 => "SIGSEGV",
+        13 => "SIGPIPE",
+        14 => "SIGALRM",
+        15 => "SIGTERM",
+        other => return format!("signal {other}"),
+    };
+    name.into()
 }
 
 /// What a part of the wall clock was spent on.
@@ -244,7 +274,8 @@ impl Part {
 }
 
 /// Where the wall clock went, in nanoseconds, every part that is not empty.
-/// Parts sum to the span. Empty where no pause could be seen at all.
+/// Parts sum to the span, but for time in pauses not seen whole of less than a
+/// thousandth of it. Empty where no pause could be seen at all.
 pub fn wall_clock(results: &Results) -> Vec<(Part, u64)> {
     if !has_runtime(results) {
         return Vec::new();
@@ -261,7 +292,9 @@ pub fn wall_clock(results: &Results) -> Vec<(Part, u64)> {
         left -= sum;
         parts.push((part, sum));
     }
-    parts.push((Part::Unsplit, left));
+    if left.saturating_mul(1_000) >= results.span_ns {
+        parts.push((Part::Unsplit, left));
+    }
     parts.retain(|(_, ns)| *ns > 0);
     parts
 }
@@ -367,12 +400,36 @@ pub fn nothing_found(results: &Results) -> (&'static str, String) {
     if results.memory.rss_bytes.is_some() || results.memory.heap_bytes.is_some() {
         seen.push("memory".into());
     }
-    let mut text = format!("Looked at {}.", seen.join(", "));
-    if !results.kernel.used {
-        text.push_str(" What the kernel did (quota, neighbours, too few CPUs) was not looked at.");
+    let text = format!("Looked at {}.{}", seen.join(", "), checked(results));
+    let blind = results.checked.iter().any(|rule| rule.outcome == Outcome::CouldNotLook);
+    let whole = super::exit_code(results) == 0 && !blind;
+    (if whole { "Nothing found." } else { "Nothing found in what was seen." }, text)
+}
+
+/// Which rules were clear, and which could not look and why.
+fn checked(results: &Results) -> String {
+    let with = |outcome: Outcome| results.checked.iter().filter(move |rule| rule.outcome == outcome);
+    let mut text = String::new();
+    let clear: Vec<_> = with(Outcome::Clear).map(|rule| rule.id).collect();
+    if !clear.is_empty() {
+        let _ = write!(text, " Clear: {}.", clear.join(", "));
     }
-    let verdict = if super::exit_code(results) == 0 { "Nothing found." } else { "Nothing found in what was seen." };
-    (verdict, text)
+    let mut blind: Vec<(&str, Vec<&str>)> = Vec::new();
+    for rule in with(Outcome::CouldNotLook) {
+        let why = match (results.source.kind, &rule.why) {
+            ("eventlog", _) => "a log on its own does not show what the machine did; `rtscope record` does.",
+            (_, Some(why)) => why,
+            (_, None) => "what it needs was not recorded.",
+        };
+        match blind.iter_mut().find(|(other, _)| *other == why) {
+            Some((_, ids)) => ids.push(rule.id),
+            None => blind.push((why, vec![rule.id])),
+        }
+    }
+    for (why, ids) in blind {
+        let _ = write!(text, " Could not look for {}: {why}", ids.join(", "));
+    }
+    text
 }
 
 /// How the recording was made and what it cost, one sentence each.

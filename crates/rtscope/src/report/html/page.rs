@@ -5,7 +5,7 @@ use super::escape::escape;
 use super::{SIZE_MAX, data, svg_bar, svg_histogram, svg_memory, svg_time, svg_waterfall, table, verdict};
 use crate::report::{units, words};
 use rtscope_analyze::results::{Results, WorstPause};
-use rtscope_model::{Names, PauseQuality};
+use rtscope_model::{Cause, Names, PauseQuality, Pid};
 use std::fmt::Write as _;
 
 const STYLE: &str = include_str!("style.css");
@@ -72,12 +72,14 @@ fn header(results: &Results) -> String {
         facts.push(units::counted(results.lanes.len() as u64, "lane", "lanes"));
     }
     facts.push(format!("{} recorded", units::duration(results.span_ns)));
+    facts.extend(words::ending(results));
     if words::has_runtime(results) {
         let pauses = units::counted(results.pauses.count, "pause", "pauses");
         facts.push(format!("{pauses} ({} a second)", units::rate(results.pauses.per_second)));
     }
     let facts: Vec<_> = facts.iter().map(|fact| escape(fact)).collect();
-    let args = results.runtime.args.iter().take(100).map(String::as_str).collect::<Vec<_>>().join(" ");
+    let command = results.program.as_ref().map_or(&results.runtime.args, |program| &program.command);
+    let args = command.iter().take(100).map(String::as_str).collect::<Vec<_>>().join(" ");
     let args = if args.is_empty() { String::new() } else { format!("<p><code>{}</code></p>", escape(&args)) };
     format!("<header><h1>{}</h1><p>{}</p>{args}</header>\n", escape(&results.source.path), facts.join(" &middot; "))
 }
@@ -156,21 +158,31 @@ fn heading(results: &Results, rank: usize, worst: &WorstPause) -> String {
     escape(&text).into_owned()
 }
 
-/// What the waits of a pause were, longest first.
+/// What the waits of a pause were, longest first; one entry for each cause and
+/// who was behind it, however often they took turns.
 fn caption(worst: &WorstPause, names: &Names) -> String {
-    let mut pieces: Vec<_> = worst.blamed.causes.iter().filter(|piece| piece.ns() > 0).collect();
-    pieces.sort_by_key(|piece| std::cmp::Reverse(piece.ns()));
-    let all: u64 = pieces.iter().fold(0, |sum, piece| sum.saturating_add(piece.ns()));
-    let more = pieces.len().saturating_sub(CAUSES_MAX);
-    let mut told: Vec<_> = (pieces.iter().take(CAUSES_MAX))
-        .map(|piece| {
-            let who = piece.who.map(|who| names.get(who)).filter(|who| !who.is_empty());
-            let who = who.map(|who| match piece.who_pid {
+    let mut sums: Vec<(Cause, &str, Option<Pid>, u64)> = Vec::new();
+    for piece in worst.blamed.causes.iter().filter(|piece| piece.ns() > 0) {
+        let who = piece.who.map_or("", |who| names.get(who));
+        match sums.iter_mut().find(|sum| (sum.0, sum.1) == (piece.cause, who)) {
+            Some(sum) => {
+                sum.2 = sum.2.filter(|pid| Some(*pid) == piece.who_pid);
+                sum.3 = sum.3.saturating_add(piece.ns());
+            }
+            None => sums.push((piece.cause, who, piece.who_pid, piece.ns())),
+        }
+    }
+    sums.sort_by_key(|sum| std::cmp::Reverse(sum.3));
+    let all: u64 = sums.iter().fold(0, |all, sum| all.saturating_add(sum.3));
+    let more = sums.len().saturating_sub(CAUSES_MAX);
+    let mut told: Vec<_> = (sums.iter().take(CAUSES_MAX))
+        .map(|(cause, who, pid, ns)| {
+            let who = (!who.is_empty()).then(|| match pid {
                 Some(pid) => format!("{who} (pid {pid})"),
-                None => who.to_string(),
+                None => (*who).to_string(),
             });
-            let words = words::cause(piece.cause, who.as_deref());
-            let text = format!("{words} {} ({})", units::duration(piece.ns()), units::percent_of(piece.ns(), all));
+            let words = words::cause(*cause, who.as_deref());
+            let text = format!("{words} {} ({})", units::duration(*ns), units::percent_of(*ns, all));
             escape(&text).into_owned()
         })
         .collect();

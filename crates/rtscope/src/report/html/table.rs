@@ -55,6 +55,9 @@ fn swatch(class: &str) -> String {
 
 /// A bar for `share`, for table cells.
 fn share_bar(share: f64) -> String {
+    if share <= 0.0 {
+        return String::new();
+    }
     let width = (share * 120.0).clamp(0.5, 120.0);
     format!(
         "<svg class=\"share\" viewBox=\"0 0 120 10\" aria-hidden=\"true\"><rect width=\"{width:.1}\" height=\"10\" class=\"bar\"/></svg>"

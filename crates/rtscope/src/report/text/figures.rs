@@ -34,8 +34,7 @@ pub(super) fn write(screen: &mut Screen, results: &Results) {
 
 /// The bar of the wall clock; the table below it is its legend.
 fn bar(screen: &mut Screen, results: &Results) {
-    let mut parts = wall_clock(results);
-    parts.retain(|(part, sum)| *part != Part::Unsplit || worth_a_row(*sum, results));
+    let parts = wall_clock(results);
     if parts.is_empty() {
         return;
     }
@@ -87,11 +86,6 @@ fn cells(parts: &[(Part, u64)], width: usize) -> Vec<(Part, usize)> {
     cells
 }
 
-/// Whether time in pauses not seen whole is worth a row and a piece of the bar.
-fn worth_a_row(sum: u64, results: &Results) -> bool {
-    results.pauses.partial > 0 && sum.saturating_mul(1_000) >= results.span_ns
-}
-
 /// One row per part of the wall clock, with its sign in the bar.
 fn pauses(screen: &mut Screen, results: &Results) {
     let pauses = &results.pauses;
@@ -120,7 +114,7 @@ fn pauses(screen: &mut Screen, results: &Results) {
         rows.push(row(named(Part::Collect), &pauses.collect_ns));
         rows.push(row(named(Part::Release), &pauses.release_ns));
         let unsplit = wall_clock(results).into_iter().find(|(part, _)| *part == Part::Unsplit);
-        if let Some((part, sum)) = unsplit.filter(|(_, sum)| worth_a_row(*sum, results)) {
+        if let Some((part, sum)) = unsplit {
             rows.push(sum_only(named(part), sum));
         }
         rows.push(row("  whole pause".into(), &pauses.pause_ns));

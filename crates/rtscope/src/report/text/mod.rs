@@ -28,6 +28,7 @@ fn title(screen: &mut Screen, results: &Results) {
         facts.push(units::counted(results.lanes.len() as u64, "lane", "lanes"));
     }
     facts.push(units::duration(results.span_ns));
+    facts.extend(words::ending(results));
     if words::has_runtime(results) {
         let pauses = &results.pauses;
         facts.push(format!(
