@@ -85,14 +85,12 @@ pub fn run(args: RecordArgs) -> ExitCode {
     }
 }
 
-/// Starts the kernel side with the richest way that this machine permits.
-fn kernel_side() -> StartKernel {
-    Box::new(|start: KernelStart| {
-        let pid = Pid(start.pid);
-        let target = if start.attached { kernel::Target::Attached(pid) } else { kernel::Target::Spawned(pid) };
-        let directory = start.directory;
-        Box::new(KernelRecorder::start(kernel::Options { directory, target, force_tier: None, ring_bytes: None }))
-    })
+/// A tier by the name that manifests give it.
+fn tier(name: &str) -> Result<Tier, String> {
+    let tiers = [Tier::Tracepoints, Tier::CpuWideSwitches, Tier::OwnSwitches, Tier::Polling];
+    let names = tiers.map(kernel::tier_name);
+    let at = names.iter().position(|known| *known == name);
+    at.and_then(|at| tiers.get(at).copied()).ok_or_else(|| format!("known: {}", names.join(", ")))
 }
 
 fn options(args: RecordArgs) -> Options {
