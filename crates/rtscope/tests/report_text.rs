@@ -107,3 +107,18 @@ fn kernel_records_matter_by_the_causes_that_they_void() {
     results.causes.iter_mut().for_each(|sum| sum.cause = rtscope_model::Cause::Unknown);
     assert_eq!(exit_code(&results), 3);
 }
+
+#[test]
+fn the_title_says_how_a_program_ended_that_did_not_end_well() {
+    let ended = |exit_code, signal, oom_killed| {
+        let mut results = common::throttled().results;
+        let program = rtscope_analyze::results::Program { exit_code, signal, oom_killed, ..Default::default() };
+        results.program = Some(program);
+        text::render(&results, &Style::plain(100)).lines().take(2).collect::<String>()
+    };
+    assert!(!ended(Some(0), None, false).contains("ended"));
+    assert!(ended(Some(3), None, false).contains("ended with 3"));
+    assert!(ended(Some(137), None, false).contains("ended with 137: SIGKILL"));
+    assert!(ended(None, Some(15), false).contains("killed by SIGTERM"));
+    assert!(ended(None, Some(9), true).contains("killed by SIGKILL (out of memory)"));
+}

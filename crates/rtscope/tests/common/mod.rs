@@ -84,6 +84,18 @@ fn checked(id: &'static str) -> Checked {
     Checked { id, outcome, why: None }
 }
 
+/// The same rules, none of which found anything.
+fn clear(id: &'static str) -> Checked {
+    Checked { id, outcome: Outcome::Clear, why: None }
+}
+
+/// The same rules on a recording that does not hold what they need.
+fn blind(id: &'static str) -> Checked {
+    Checked { id, outcome: Outcome::CouldNotLook, why: Some("an eventlog alone does not show what else ran.".into()) }
+}
+
+const RULES: [&str; 3] = ["cpu-throttled", "preempted", "oversubscribed"];
+
 fn change(text: &str, flag: Option<&str>, verify: &str) -> Remedy {
     Remedy { text: text.into(), flag: flag.map(String::from), verify: verify.into() }
 }
@@ -195,7 +207,7 @@ pub fn throttled() -> Fixture {
                 change("Or give the container 2 CPUs:", Some("resources.limits.cpu: \"2\""), "as above"),
             ],
         }],
-        checked: ["cpu-throttled", "preempted", "oversubscribed"].map(checked).to_vec(),
+        checked: RULES.map(checked).to_vec(),
         losses: vec![],
         tracer: Tracer { write_ns: Some(9 * MS), write_max_ns: Some(3_100_000), recorder_cpu_ns: Some(41 * MS) },
         kernel: KernelView {
@@ -277,6 +289,7 @@ pub fn healthy() -> Fixture {
     let mut results = throttled().results;
     let mut names = Names::default();
     results.source.path = "healthy.rtscope".into();
+    results.checked = RULES.map(clear).to_vec();
     results.runtime.version = Some("9.10.3".into());
     results.span_ns = 200 * SECOND;
     results.pauses = Pauses {
@@ -346,6 +359,7 @@ pub fn no_kernel() -> Fixture {
     fixture.name = "no_kernel";
     let results = &mut fixture.results;
     results.source.kind = "eventlog";
+    results.checked = RULES.map(blind).to_vec();
     results.source.path = "mill.eventlog".into();
     results.productivity.wall = None;
     results.memory.rss_bytes = None;
@@ -515,6 +529,7 @@ pub fn empty() -> Fixture {
     fixture.name = "empty";
     let results = &mut fixture.results;
     results.source.kind = "eventlog";
+    results.checked = RULES.map(blind).to_vec();
     results.source.path = "header-only.eventlog".into();
     results.runtime.family = Some("ghc".into());
     results.span_ns = 0;

@@ -5,7 +5,7 @@ use super::escape::escape;
 use super::{SIZE_MAX, data, svg_bar, svg_histogram, svg_memory, svg_time, svg_waterfall, table, verdict};
 use crate::report::{units, words};
 use rtscope_analyze::results::{Results, WorstPause};
-use rtscope_model::{Cause, Names, PauseQuality, Pid};
+use rtscope_model::{Cause, Names, PauseQuality};
 use std::fmt::Write as _;
 
 const STYLE: &str = include_str!("style.css");
@@ -161,7 +161,7 @@ fn heading(results: &Results, rank: usize, worst: &WorstPause) -> String {
 /// What the waits of a pause were, longest first; one entry for each cause and
 /// who was behind it, however often they took turns.
 fn caption(worst: &WorstPause, names: &Names) -> String {
-    let mut sums: Vec<(Cause, &str, Option<Pid>, u64)> = Vec::new();
+    let mut sums: Vec<(Cause, &str, Option<u32>, u64)> = Vec::new();
     for piece in worst.blamed.causes.iter().filter(|piece| piece.ns() > 0) {
         let who = piece.who.map_or("", |who| names.get(who));
         match sums.iter_mut().find(|sum| (sum.0, sum.1) == (piece.cause, who)) {
