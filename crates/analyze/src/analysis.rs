@@ -94,7 +94,7 @@ impl Analysis {
         let mut analysis = Analysis {
             recogniser: Recogniser::new(context.threaded, context.generations),
             tracks: Tracks::new(context.program_pid, &context.program_tids),
-            counters: Counters::default(),
+            counters: Counters::new(context.sample_period_ns),
             held: Held::default(),
             summary: Summary::default(),
             lanes: LaneTimes::default(),

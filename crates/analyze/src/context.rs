@@ -44,6 +44,9 @@ pub struct Context {
     pub nursery_bytes: Option<u64>,
     /// Losses known before the first event.
     pub losses: Vec<Loss>,
+    /// Sampling period of quotas, nanoseconds, where the recorder writes their
+    /// counters only when they change; `None`: not known.
+    pub sample_period_ns: Option<u64>,
     /// What the recorder used.
     pub own_cost: Option<OwnCost>,
 }
@@ -68,6 +71,7 @@ impl Default for Context {
             generations: None,
             nursery_bytes: None,
             losses: Vec::new(),
+            sample_period_ns: None,
             own_cost: None,
         }
     }

@@ -2,7 +2,9 @@
 //! host take a CPU, was a thread switched out against its will.
 //!
 //! Owns the bracket: the last sample before an interval and the first behind
-//! it. Refuses to say anything about an interval that is not bracketed. Keeps
+//! it. The recorder writes a quota's counters only when they have changed, so a
+//! new value stands for a change within the last sampling period (twice, and what
+//! the sampler was late): it says nothing of a wait that ended before. Refuses to say anything about an interval that is not bracketed. Keeps
 //! samples only as far back as open pauses can ask.
 
 use rtscope_model::{Cpu, GroupId, Sample, Tid, Time};
@@ -13,25 +15,28 @@ const SERIES_MAX: usize = 16_384;
 /// Threads followed, at most.
 const THREADS_MAX: usize = 4_096;
 
-/// One counter series.
+/// One counter series: when seen, the value, and since when it may have held.
 #[derive(Default)]
 struct Series<V> {
-    points: VecDeque<(Time, V)>,
+    points: VecDeque<(Time, V, Time)>,
 }
 
 impl<V: Copy> Series<V> {
-    fn push(&mut self, time: Time, value: V) {
+    fn push(&mut self, time: Time, value: V, since: Time) {
         if self.points.len() >= SERIES_MAX {
             self.points.pop_front();
         }
-        self.points.push_back((time, value));
+        self.points.push_back((time, value, since));
     }
 
     /// Values of the last sample at or before `from` and the first at or
-    /// after `to`.
+    /// after `to`; the one before that where it cannot have changed by `to`.
     fn bracket(&self, from: Time, to: Time) -> Option<(V, V)> {
         let before = self.points.partition_point(|point| point.0 <= from).checked_sub(1)?;
-        let after = self.points.partition_point(|point| point.0 < to);
+        let mut after = self.points.partition_point(|point| point.0 < to);
+        if self.points.get(after)?.2 >= to && after > before {
+            after -= 1;
+        }
         Some((self.points.get(before)?.1, self.points.get(after)?.1))
     }
 
@@ -67,6 +72,10 @@ pub struct QuotaTotal {
 /// The counters.
 #[derive(Default)]
 pub struct Counters {
+    /// Sampling period of quotas, nanoseconds; `None`: not known.
+    period_ns: Option<u64>,
+    /// When the sampler was last late, and by how much.
+    late: (Time, u64),
     quota: BTreeMap<GroupId, Series<(u64, u64)>>,
     quota_ends: BTreeMap<GroupId, [(u64, u64, u64); 2]>,
     stolen: BTreeMap<Cpu, Series<u64>>,
@@ -76,21 +85,33 @@ pub struct Counters {
 }
 
 impl Counters {
+    /// Counters of a recorder that looks at quotas each `period_ns`.
+    pub fn new(period_ns: Option<u64>) -> Self {
+        Counters { period_ns, ..Counters::default() }
+    }
+
     /// Takes one sample.
     pub fn push(&mut self, time: Time, sample: &Sample) {
         match *sample {
             Sample::Quota { group, periods, throttled, throttled_ns } => {
-                self.quota.entry(group).or_default().push(time, (throttled, throttled_ns));
+                let late_ns = if self.late.0 == time { self.late.1 } else { 0 };
+                let since =
+                    self.period_ns.map_or(Time(0), |ns| time.minus(ns.saturating_mul(2).saturating_add(late_ns)));
+                self.quota.entry(group).or_default().push(time, (throttled, throttled_ns), since);
                 let now = (periods, throttled, throttled_ns);
                 self.quota_ends.entry(group).or_insert([now, now])[1] = now;
             }
             Sample::CpuStolen { cpu, steal_ns, irq_ns } => {
-                self.stolen.entry(cpu).or_default().push(time, steal_ns.saturating_add(irq_ns));
+                self.stolen.entry(cpu).or_default().push(time, steal_ns.saturating_add(irq_ns), Time(0));
             }
             Sample::Thread { tid, involuntary, wait_ns, .. } => {
                 if self.threads.len() < THREADS_MAX || self.threads.contains_key(&tid) {
-                    self.threads.entry(tid).or_default().push(time, (involuntary, wait_ns));
+                    self.threads.entry(tid).or_default().push(time, (involuntary, wait_ns), Time(0));
                 }
+            }
+            Sample::Late { ns } => {
+                self.late = (time, ns);
+                return;
             }
             _ => return,
         }
@@ -182,6 +203,18 @@ mod tests {
         assert_eq!(counters.quota_moved(Time(150), Time(250)), Some(moved));
         assert_eq!(counters.quota_moved(Time(250), Time(310)), None);
         assert_eq!(counters.quota_moved(Time(50), Time(250)), None);
+    }
+
+    #[test]
+    fn a_value_that_is_written_when_it_changes_says_nothing_of_a_wait_long_before() {
+        let mut counters = Counters::new(Some(10));
+        counters.push(Time(100), &quota(1, 10));
+        counters.push(Time(400), &quota(2, 60));
+        assert_eq!(counters.quota_moved(Time(110), Time(190)), None, "it moved after 380");
+        assert!(counters.quota_moved(Time(350), Time(395)).is_some());
+        counters.push(Time(600), &Sample::Late { ns: 90 });
+        counters.push(Time(600), &quota(3, 90));
+        assert!(counters.quota_moved(Time(450), Time(500)).is_some(), "the sampler slept from 490 on");
     }
 
     #[test]

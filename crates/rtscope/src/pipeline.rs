@@ -11,7 +11,7 @@ use rtscope_decode::capture::{Capture, SampleStream};
 use rtscope_decode::ghc_eventlog::{Eventlog, EventlogError, Stream, Tally, UnflushedBlock, tags};
 use rtscope_decode::sched::SchedStream;
 use rtscope_model::manifest::{Log, Manifest, Tier};
-use rtscope_model::{ClockMap, ClockMethod, Event, Loss, LossKind, Names, Pid, Tid, Time};
+use rtscope_model::{Body, ClockMap, ClockMethod, Event, Loss, LossKind, Names, Pid, Tid, Time};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::BufReader;
@@ -70,17 +70,24 @@ fn analyse_capture(capture: &Capture, options: &Options, on_pause: OnPause<'_>) 
 
 /// Merges the streams into the analysis and closes it.
 fn run(
-    context: Context,
+    mut context: Context,
     mut streams: Streams,
     log: Option<&Eventlog>,
     other_bytes: u64,
     on_pause: OnPause<'_>,
 ) -> (Results, Names) {
     let mut source = context.source.clone();
+    let (without_start, losses) = std::mem::take(&mut context.losses).into_iter().partition(lacks_start);
+    context.losses = losses;
+    let ended = context.ended;
+    let mut last = None;
     let mut analysis = Analysis::new(context);
     let none = Names::default();
     while let Some(event) = streams.next() {
         let names = streams.sched.as_ref().map_or(&none, SchedStream::names);
+        if matches!(event.body, Body::Runtime(_)) {
+            last = last.max(Some(event.time));
+        }
         analysis.push(&event, names, &mut |pause| on_pause(pause, names));
     }
     let mut tail = Tail::default();
@@ -89,16 +96,44 @@ fn run(
         source.events = tally.events();
         source.bytes = other_bytes + tally.bytes + log.map_or(0, |log| log.header().data_offset());
         source.events_by_type = types(log, &tally);
-        tail.losses.extend(tally.losses);
+        tail.losses.extend(without_end(tally.losses, ended));
     } else {
         source.bytes = other_bytes;
     }
+    tail.losses.extend(from_last(without_start, last));
     tail.losses.extend(streams.samples.as_ref().map_or(Vec::new(), SampleStream::losses));
     tail.losses.extend(streams.sched.as_ref().map_or(Vec::new(), SchedStream::losses));
     tail.source = Some(source);
     let names = streams.sched.as_ref().map_or(none, |sched| sched.names().clone());
     let results = analysis.finish(&names, tail, &mut |pause| on_pause(pause, &names));
     (results, names)
+}
+
+/// Buffers that were never written, of which the recorder does not know since
+/// when: only the log tells, at its end. Until then no pause is doubted for it.
+fn lacks_start(loss: &Loss) -> bool {
+    loss.kind == LossKind::Unwritten && loss.from.is_none()
+}
+
+/// They begin behind the last event that was seen.
+fn from_last(losses: Vec<Loss>, last: Option<Time>) -> impl Iterator<Item = Loss> {
+    losses.into_iter().map(move |mut loss| {
+        if let (Some(last), Some(to)) = (last, loss.to) {
+            loss.from = Some(last.min(to));
+            loss.count = to.since(last);
+        }
+        loss
+    })
+}
+
+/// A log without an end mark lacks nothing behind the end of the recording.
+fn without_end(losses: Vec<Loss>, ended: Option<Time>) -> impl Iterator<Item = Loss> {
+    losses.into_iter().map(move |mut loss| {
+        if loss.kind == LossKind::Truncated && loss.to.is_none() {
+            loss.to = ended.map(|ended| ended.max(loss.from.unwrap_or(ended)));
+        }
+        loss
+    })
 }
 
 fn types(log: Option<&Eventlog>, tally: &Tally) -> Vec<TypeCount> {
@@ -140,6 +175,7 @@ fn context_of(capture: &Capture, options: &Options) -> Context {
         started: (manifest.started != Time(0)).then_some(manifest.started),
         ended: (manifest.ended != Time(0)).then_some(manifest.ended),
         losses: capture.losses(),
+        sample_period_ns: (manifest.sample_period_ns > 0).then_some(manifest.sample_period_ns),
         own_cost: Some(manifest.own_cost),
         ..Context::default()
     }
@@ -278,5 +314,39 @@ impl Streams {
         let event = self.heads[first];
         self.heads[first] = self.pull(first);
         event
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn loss(kind: LossKind, from: Option<u64>, to: Option<u64>) -> Loss {
+        Loss {
+            source: "eventlog/0.eventlog".into(),
+            kind,
+            count: 0,
+            from: from.map(Time),
+            to: to.map(Time),
+            note: String::new(),
+        }
+    }
+
+    #[test]
+    fn what_a_killed_program_never_wrote_begins_behind_its_last_event() {
+        let unwritten = loss(LossKind::Unwritten, None, Some(900));
+        assert!(lacks_start(&unwritten) && !lacks_start(&loss(LossKind::Unwritten, Some(1), Some(900))));
+        let narrowed: Vec<Loss> = from_last(vec![unwritten.clone()], Some(Time(650))).collect();
+        assert_eq!(narrowed.iter().map(|loss| (loss.from, loss.count)).collect::<Vec<_>>(), [(Some(Time(650)), 250)]);
+        let nothing_seen: Vec<Loss> = from_last(vec![unwritten.clone()], None).collect();
+        assert_eq!(nothing_seen, [unwritten]);
+    }
+
+    #[test]
+    fn a_log_without_an_end_lacks_nothing_behind_the_recording() {
+        let bounded: Vec<Loss> = without_end(vec![loss(LossKind::Truncated, Some(10), None)], Some(Time(90))).collect();
+        assert_eq!(bounded.first().and_then(|loss| loss.to), Some(Time(90)));
+        let open: Vec<Loss> = without_end(vec![loss(LossKind::Truncated, Some(10), None)], None).collect();
+        assert_eq!(open.first().and_then(|loss| loss.to), None);
     }
 }
