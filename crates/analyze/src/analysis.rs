@@ -315,10 +315,12 @@ impl Analysis {
             lanes: self.recogniser.lanes_on(),
             summary: &self.summary,
             held: tracks.map(|_| &self.held),
+            recorder: self.held.recorder(names, |tid| self.tracks.pid(tid)),
             names_next: self.tracks.names_next(),
             quotas: self.counters.quota_totals().collect(),
         };
         let findings = findings::run(&facts);
+        let recorder_held_ns = findings::recorder_held_ns(&facts);
         let checked = findings::checked(&facts, &findings);
         let causes = self.summary.causes(names);
         let stragglers = self.summary.stragglers();
@@ -346,7 +348,11 @@ impl Analysis {
             findings,
             checked,
             losses,
-            tracer: self.disturbance.values(self.runtime_span.is_some(), self.context.own_cost.as_ref()),
+            tracer: self.disturbance.values(
+                self.runtime_span.is_some(),
+                self.context.own_cost.as_ref(),
+                recorder_held_ns,
+            ),
             drawing: Drawing {
                 over_time: self.over_time.slices(),
                 worst: self.worst.pauses(),

@@ -130,6 +130,36 @@ fn a_neighbour_is_named() {
 }
 
 #[test]
+fn the_recorder_is_the_tracers_cost_and_no_neighbour() {
+    let context = || context(2);
+    let script = held(20, 101).k(0, Sched::Fork { parent: Tid(1), child: Tid(101), child_pid: Pid(101) });
+    let mut names = names();
+    assert_eq!(names.intern("rtscope-kernel"), rtscope_model::NameId(101));
+    let mut analysis = Analysis::new(context());
+    script.events().iter().for_each(|event| analysis.push(event, &names, &mut |_| {}));
+    let results = analysis.finish(&names, Tail::default(), &mut |_| {});
+    assert!(results.findings.is_empty(), "{:?}", ids(&results));
+    assert_eq!(results.tracer.recorder_held_ns, Some(20 * 41 * MS));
+}
+
+/// Four per cent of each of two CPUs is taken, in turn: 8 % of the wall clock,
+/// and little of any lane's time.
+#[test]
+fn housekeeping_on_every_cpu_is_no_finding() {
+    let script = (1..=100).fold(healthy(0), |script, n| {
+        let at = n * 10 * MS;
+        let taken = |script: Script, at, cpu, tid| {
+            let script = script.k(at, switch(cpu, tid, OffState::Runnable, 20));
+            script.k(at + 400_000, switch(cpu, 20, OffState::Sleeping, tid))
+        };
+        let script = taken(taken(script, at, 0, 11), at + MS, 1, 12);
+        script.parallel(at + 5 * MS, at + 5 * MS + 3_000, at + 5 * MS + 5_000, at + 6 * MS)
+    });
+    let (results, _) = analyse(context(2), script);
+    assert!(results.findings.is_empty(), "{:?}", ids(&results));
+}
+
+#[test]
 fn siblings_on_one_cpu_are_oversubscribed() {
     let mut context = context(1);
     context.program_tids.push(Tid(13));

@@ -10,8 +10,8 @@ use crate::blame::{Holder, Judge};
 use crate::sched::{State, Stretch, Wait};
 use crate::still::Still;
 use crate::union::Union;
-use rtscope_model::{NameId, Tid, Time};
-use std::collections::{BTreeMap, VecDeque};
+use rtscope_model::{NameId, Names, Pid, Tid, Time};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Waits that may be undecided at a time.
 const UNDECIDED_MAX: usize = 65_536;
@@ -23,6 +23,8 @@ const NAMES_MAX: usize = 256;
 pub struct Part {
     all: Union,
     in_pauses_ns: u64,
+    /// Thread time, nanoseconds: what `all` counts once, for each thread.
+    pub thread_ns: u64,
     /// Pieces of waiting.
     pub count: u64,
     /// The longest piece.
@@ -32,6 +34,7 @@ pub struct Part {
 impl Part {
     fn add(&mut self, from: Time, to: Time) {
         self.all.add(from, to);
+        self.thread_ns = self.thread_ns.saturating_add(to.since(from));
         self.count += 1;
         if self.longest.is_none_or(|(start, end)| end.since(start) < to.since(from)) {
             self.longest = Some((from, to));
@@ -65,7 +68,19 @@ pub struct Held {
     undecided: VecDeque<Wait>,
 }
 
+/// Names of the recorder's threads that no other program has.
+const RECORDER_NAMES: [&str; 2] = ["rtscope", "rtscope-kernel"];
+
 impl Held {
+    /// Which of `by_name` are threads of the recorder.
+    pub fn recorder(&self, names: &Names, pid: impl Fn(Tid) -> Option<Pid>) -> BTreeSet<NameId> {
+        let told = |name: &NameId| RECORDER_NAMES.contains(&names.get(*name));
+        let pids: BTreeSet<Pid> =
+            self.by_name.iter().filter(|(name, _)| told(name)).filter_map(|(_, (_, tid))| pid(*tid)).collect();
+        let same = |tid: Tid| pid(tid).is_some_and(|pid| pids.contains(&pid));
+        self.by_name.iter().filter(|(name, (_, tid))| told(name) || same(*tid)).map(|(name, _)| *name).collect()
+    }
+
     /// A wait has ended; it is judged once the counters behind it are there.
     pub fn push(&mut self, wait: Wait) {
         if self.undecided.len() < UNDECIDED_MAX {

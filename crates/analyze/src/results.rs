@@ -291,6 +291,9 @@ pub struct Tracer {
     pub write_max_ns: Option<u64>,
     /// CPU time of the recorder.
     pub recorder_cpu_ns: Option<u64>,
+    /// Wall-clock time in which the recorder's threads ran on a CPU that a thread
+    /// of the program waited for; null without events that name who ran.
+    pub recorder_held_ns: Option<u64>,
 }
 
 /// The kernel side.

@@ -15,7 +15,8 @@ use crate::held::Held;
 use crate::pauses::summary::Summary;
 use crate::results::{BlamedPause, Checked, Outcome};
 use crate::samples::QuotaTotal;
-use rtscope_model::{Cause, Confidence, Evidence, Finding, GroupId, Names, Remedy, Severity, Time};
+use rtscope_model::{Cause, Confidence, Evidence, Finding, GroupId, NameId, Names, Remedy, Severity, Time};
+use std::collections::BTreeSet;
 
 /// Cost below which nothing is reported, whatever its share: a person does not
 /// feel it, and a recording of a second would report a single scheduling slice.
@@ -33,6 +34,8 @@ pub(crate) struct Facts<'a> {
     pub summary: &'a Summary,
     /// What held the program off its CPUs; `None` without usable kernel events.
     pub held: Option<&'a Held>,
+    /// Names of the recorder's own threads: what they take is the tracer's cost.
+    pub recorder: BTreeSet<NameId>,
     /// Kernel events say what ran instead of a thread that waits.
     pub names_next: bool,
     /// Counters of quotas over the whole recording.
@@ -109,6 +112,13 @@ pub(crate) fn checked(facts: &Facts<'_>, findings: &[Finding]) -> Vec<Checked> {
         Checked { id, outcome, why: why.filter(|_| outcome == Outcome::CouldNotLook) }
     };
     RULES.iter().map(one).collect()
+}
+
+/// Wall-clock time in which the recorder's own threads ran on CPUs that the
+/// program wanted; `None` where that cannot be seen.
+pub(crate) fn recorder_held_ns(facts: &Facts<'_>) -> Option<u64> {
+    let held = facts.held.filter(|_| facts.names_next)?;
+    Some(preempted::recorder_ns(held, &facts.recorder))
 }
 
 /// Why what ran instead of the program's threads is not known.

@@ -3,13 +3,17 @@
 //! Cost: wall-clock time in which at least one thread of the program wanted a
 //! CPU on which a thread of another process ran, and no quota explains it; each
 //! moment once. Every machine has some of this (the kernel's own threads, a
-//! shell); a twentieth of the wall clock is more than housekeeping takes. Only
-//! kernel events that name who ran can show it.
+//! shell), and on many CPUs there is always one that is taken for a moment: what
+//! counts is the share of an average lane's time, and the share of the wall clock
+//! inside pauses, where one held thread holds all. A twentieth of either is more
+//! than housekeeping takes. The recorder's own threads are left out: they are the
+//! tracer's cost. Only kernel events that name who ran can show it.
 
 use super::{Facts, Rule, Verdict, blind_to_runners, duration, evidence, longest, percent};
 use crate::held::{Held, Part};
 use crate::results::BlamedPause;
 use rtscope_model::{Cause, CausePiece, Confidence, NameId, Names, Remedy, Tid};
+use std::collections::BTreeSet;
 
 const SHARE_MIN: f64 = 0.05;
 /// Names told in the claim and the evidence.
@@ -28,11 +32,16 @@ impl Rule for Preempted {
 
     fn check(&self, facts: &Facts<'_>) -> Option<Verdict> {
         let held = facts.held?;
-        let cost_ns = held.foreign.ns();
-        if facts.share(cost_ns) < SHARE_MIN {
+        let takers = takers(facts, held);
+        let ours = recorder_ns(held, &facts.recorder);
+        let cost_ns = held.foreign.ns().saturating_sub(ours);
+        let inside = held.foreign.in_pauses_ns().saturating_sub(ours);
+        let lost: u64 = takers.iter().map(|taker| taker.1.thread_ns).sum();
+        let of_a_lane = facts.share(lost / facts.lanes.max(1) as u64);
+        if facts.share(cost_ns).min(of_a_lane.max(facts.share(inside))) < SHARE_MIN {
             return None;
         }
-        let mut seen: Vec<_> = takers(held)
+        let mut seen: Vec<_> = takers
             .into_iter()
             .take(NAMED_MAX)
             .map(|(name, part, tid)| {
@@ -46,7 +55,6 @@ impl Rule for Preempted {
             })
             .collect();
         seen.extend(longest(facts, Cause::Preempted, " behind other processes"));
-        let inside = held.foreign.in_pauses_ns();
         seen.push(evidence(
             format!(
                 "{} of it lay inside pauses, {} outside, where it delays the program's own work.",
@@ -61,7 +69,7 @@ impl Rule for Preempted {
     fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
         let named: Vec<String> = facts.held.map_or_else(Vec::new, |held| {
             // Who took less than a tenth of the worst is left to the evidence.
-            let all = takers(held);
+            let all = takers(facts, held);
             let worst = all.first().map_or(0, |taker| taker.1.ns());
             let big = all.iter().take(NAMED_MAX).filter(|taker| taker.1.ns().saturating_mul(10) >= worst);
             big.map(|taker| called(facts.names, taker.0).to_owned()).collect()
@@ -88,9 +96,15 @@ impl Rule for Preempted {
     }
 }
 
-/// Who ran instead, worst first.
-fn takers(held: &Held) -> Vec<(NameId, &Part, Tid)> {
-    let mut takers: Vec<_> = held.by_name.iter().map(|(name, (part, tid))| (*name, part, *tid)).collect();
+/// Wall-clock time that the recorder's threads took, at most.
+pub(crate) fn recorder_ns(held: &Held, recorder: &BTreeSet<NameId>) -> u64 {
+    held.by_name.iter().filter(|(name, _)| recorder.contains(*name)).map(|(_, (part, _))| part.ns()).sum()
+}
+
+/// Who ran instead, worst first; not the recorder.
+fn takers<'a>(facts: &Facts<'_>, held: &'a Held) -> Vec<(NameId, &'a Part, Tid)> {
+    let others = held.by_name.iter().filter(|(name, _)| !facts.recorder.contains(*name));
+    let mut takers: Vec<_> = others.map(|(name, (part, tid))| (*name, part, *tid)).collect();
     takers.sort_by_key(|taker| std::cmp::Reverse(taker.1.ns()));
     takers
 }
@@ -103,7 +117,7 @@ fn called(names: &Names, name: NameId) -> &str {
 }
 
 fn remedies(facts: &Facts<'_>, held: &Held) -> Vec<Remedy> {
-    let who = takers(held).first().map_or("the other process", |taker| called(facts.names, taker.0));
+    let who = takers(facts, held).first().map_or("the other process", |taker| called(facts.names, taker.0));
     let verify = format!("Record again: {who} no longer shows in the evidence and the time to stop falls.");
     let mut remedies = vec![Remedy {
         text: format!("Keep {who} off the program's CPUs: another machine, a cpuset of its own, or a lower weight."),

@@ -209,7 +209,12 @@ pub fn throttled() -> Fixture {
         }],
         checked: RULES.map(checked).to_vec(),
         losses: vec![],
-        tracer: Tracer { write_ns: Some(9 * MS), write_max_ns: Some(3_100_000), recorder_cpu_ns: Some(41 * MS) },
+        tracer: Tracer {
+            write_ns: Some(9 * MS),
+            write_max_ns: Some(3_100_000),
+            recorder_cpu_ns: Some(41 * MS),
+            recorder_held_ns: None,
+        },
         kernel: KernelView {
             tier: Some("tracepoints".into()),
             used: true,
