@@ -115,6 +115,19 @@ fn a_quota_beside_a_neighbour_is_still_the_quota() {
 }
 
 #[test]
+fn a_quota_that_runs_out_in_most_periods_comes_before_a_costlier_neighbour() {
+    // The counter explains every tenth wait, the neighbour the others.
+    let ticks = (0..=2_100).step_by(10).fold(held(20, 77), |script, ms| {
+        let ended = (1..=20).filter(|n| n % 10 == 0 && n * 100 + 40 <= ms).count() as u64;
+        script.quota(ms * MS + 1, ended, ended * 41 * MS)
+    });
+    let (results, _) = analyse(quota(context(2)), ticks);
+    assert_eq!(ids(&results), ["cpu-throttled", "preempted"]);
+    let costs: Vec<u64> = results.findings.iter().map(|finding| finding.cost_ns).collect();
+    assert_eq!(costs, [2 * 41 * MS, 18 * 41 * MS]);
+}
+
+#[test]
 fn a_neighbour_is_named() {
     let (results, pauses) = analyse(context(2), held(20, 77));
     assert_eq!(ids(&results), ["preempted"]);

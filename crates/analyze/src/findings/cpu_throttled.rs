@@ -14,12 +14,18 @@ use rtscope_model::manifest::Group;
 use rtscope_model::{Cause, Confidence, Evidence, GroupId, Names, Remedy};
 
 const SHARE_MIN: f64 = 0.01;
+pub(super) const ID: &str = "cpu-throttled";
+
+/// Whether the quota ran out in at least half of its periods.
+pub(super) fn limits(facts: &Facts<'_>) -> bool {
+    worst_group(facts).is_some_and(|(_, total)| total.throttled.saturating_mul(2) >= total.periods)
+}
 
 pub(super) struct CpuThrottled;
 
 impl Rule for CpuThrottled {
     fn id(&self) -> &'static str {
-        "cpu-throttled"
+        ID
     }
 
     fn blind(&self, facts: &Facts<'_>) -> Option<String> {

@@ -78,7 +78,9 @@ pub(crate) trait Rule {
 
 const RULES: [&dyn Rule; 3] = [&cpu_throttled::CpuThrottled, &preempted::Preempted, &oversubscribed::Oversubscribed];
 
-/// Every finding, most costly first; empty: nothing found.
+/// Every finding, most costly first; empty: nothing found. A quota that ran out in
+/// most of its periods comes before all: in such a period the program got all that
+/// it may have, so a neighbour did not make it less.
 pub(crate) fn run(facts: &Facts<'_>) -> Vec<Finding> {
     let finding = |rule: &&dyn Rule| {
         let verdict = rule.check(facts).filter(|verdict| verdict.cost_ns >= COST_MIN_NS)?;
@@ -95,7 +97,11 @@ pub(crate) fn run(facts: &Facts<'_>) -> Vec<Finding> {
         })
     };
     let mut findings: Vec<Finding> = RULES.iter().filter_map(finding).collect();
-    findings.sort_by_key(|finding| std::cmp::Reverse(finding.cost_ns));
+    let quota_first = cpu_throttled::limits(facts);
+    findings.sort_by_key(|finding| {
+        let first = quota_first && finding.id == cpu_throttled::ID;
+        (std::cmp::Reverse(first), std::cmp::Reverse(finding.cost_ns))
+    });
     findings
 }
 
