@@ -3,10 +3,13 @@
 //! for a failed exec. The program keeps the recorder's standard streams, gets
 //! no parent-death signal, no tracer, no pipe: when the recorder dies it runs on.
 
-use std::ffi::OsString;
+use std::ffi::{CString, OsStr, OsString};
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::thread::JoinHandle;
 
@@ -33,6 +36,8 @@ pub enum SpawnError {
 pub struct Start {
     /// Program and arguments.
     pub argv: Vec<OsString>,
+    /// Where the program is, if it was found.
+    pub path: Option<PathBuf>,
     /// Value for `GHCRTS`, if it is to be set.
     pub ghcrts: Option<String>,
     /// A descriptor that the program shall inherit.
@@ -64,6 +69,7 @@ pub fn hold(start: Start) -> Result<Held, SpawnError> {
     if let Some(ghcrts) = &start.ghcrts {
         command.env("GHCRTS", ghcrts);
     }
+    let image = start.path.as_deref().filter(|path| is_binary(path)).and_then(|path| Image::new(path, &start));
     let (mut pid_write, mut go_read, go_number) = (pid_write, go_read, go_write.as_raw_fd());
     let (inherit, signals) = (start.inherit, start.default_signals.clone());
     let before_exec = move || {
@@ -83,10 +89,10 @@ pub fn hold(start: Start) -> Result<Held, SpawnError> {
         let mut go = [0];
         // The recorder's death closes the pipe: then go on without it.
         let _ = go_read.read(&mut go);
-        Ok(())
+        image.as_ref().map_or(Ok(()), Image::exec)
     };
     // SAFETY: between fork and exec only async-signal-safe calls are made (signal,
-    // close, fcntl, getpid, read, write); nothing is allocated or locked.
+    // close, fcntl, getpid, read, write, execve); nothing is allocated or locked.
     unsafe {
         command.pre_exec(before_exec);
     }
@@ -100,6 +106,55 @@ pub fn hold(start: Start) -> Result<Held, SpawnError> {
             Err(error) => Err(exec_error(program, &error)),
             Ok(_) => Err(SpawnError::Own(error)),
         },
+    }
+}
+
+/// Whether a file is no script. What the kernel does not know how to run is else
+/// given to a shell, which makes nonsense of a binary for another machine.
+fn is_binary(path: &Path) -> bool {
+    let mut head = [0; 256];
+    let count = File::open(path).and_then(|mut file| file.read(&mut head)).unwrap_or(0);
+    let line = head.get(..count).unwrap_or_default().split(|byte| *byte == b'\n').next().unwrap_or_default();
+    line.iter().any(|byte| byte.is_ascii_control() && !byte.is_ascii_whitespace())
+}
+
+/// The arguments of `execve`, made before the fork.
+struct Image {
+    path: CString,
+    /// Keep alive what the pointers lead to.
+    _words: Vec<CString>,
+    argv: Vec<*const libc::c_char>,
+    envp: Vec<*const libc::c_char>,
+}
+
+// SAFETY: the pointers lead to heap memory of `_words`, which moves along and is
+// never changed.
+unsafe impl Send for Image {}
+// SAFETY: as above; shared use only reads.
+unsafe impl Sync for Image {}
+
+impl Image {
+    /// `None` where a word holds a NUL: then the usual way gives the error.
+    fn new(path: &Path, start: &Start) -> Option<Image> {
+        let text = |word: &OsStr| CString::new(word.as_bytes()).ok();
+        let arguments = start.argv.iter().map(|word| text(word)).collect::<Option<Vec<_>>>()?;
+        let own = std::env::vars_os().filter(|(name, _)| start.ghcrts.is_none() || name != "GHCRTS");
+        let added = start.ghcrts.iter().map(|value| ("GHCRTS".into(), value.into()));
+        let pair =
+            |(name, value): (OsString, OsString)| CString::new([name.as_bytes(), b"=", value.as_bytes()].concat()).ok();
+        let variables = own.chain(added).map(pair).collect::<Option<Vec<_>>>()?;
+        let pointers = |words: &[CString]| words.iter().map(|word| word.as_ptr()).chain([std::ptr::null()]).collect();
+        let (argv, envp) = (pointers(&arguments), pointers(&variables));
+        let words = arguments.into_iter().chain(variables).collect();
+        Some(Image { path: text(path.as_os_str())?, _words: words, argv, envp })
+    }
+
+    /// Becomes the program, or says why not.
+    fn exec(&self) -> io::Result<()> {
+        // SAFETY: the path is a C string, both lists end with a null pointer and
+        // all their words live in `self`.
+        unsafe { libc::execve(self.path.as_ptr(), self.argv.as_ptr(), self.envp.as_ptr()) };
+        Err(io::Error::last_os_error())
     }
 }
 
@@ -139,7 +194,8 @@ mod tests {
 
     fn start(argv: &[&str]) -> Start {
         let argv = argv.iter().map(Into::into).collect();
-        Start { argv, ghcrts: Some("-l".into()), inherit: None, default_signals: vec![libc::SIGINT] }
+        let path = argv.first().map(PathBuf::from).filter(|path| path.is_absolute());
+        Start { argv, path, ghcrts: Some("-l".into()), inherit: None, default_signals: vec![libc::SIGINT] }
     }
 
     #[test]
@@ -155,7 +211,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let plain = folder.path().join("plain");
         std::fs::write(&plain, "no program").unwrap();
-        for (program, wanted) in [("/no/such/thing", 127), (plain.to_str().unwrap(), 126), ("/", 126)] {
+        let noise = folder.path().join("noise");
+        std::fs::write(&noise, b"\x7fELF for another machine").unwrap();
+        std::fs::set_permissions(&noise, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        let (plain, noise) = (plain.to_str().unwrap(), noise.to_str().unwrap());
+        for (program, wanted) in [("/no/such/thing", 127), (plain, 126), (noise, 126), ("/", 126)] {
             let Err(SpawnError::Exec { status, reason, .. }) = hold(start(&[program])).unwrap().release() else {
                 panic!("{program} started");
             };

@@ -75,7 +75,9 @@ fn biased(symbols: RuntimeSymbols, bias: u64) -> RuntimeSymbols {
 
 /// Lowest mapped address of a file.
 fn load_start(maps: &str, file: &Path) -> Option<u64> {
-    let lines = maps.lines().filter(|line| mapped_path(line).is_some_and(|path| Path::new(path) == file));
+    // `maps` was read as text, so what is no text was replaced there, too.
+    let name = file.to_string_lossy();
+    let lines = maps.lines().filter(|line| mapped_path(line).is_some_and(|path| path == name));
     lines.filter_map(|line| u64::from_str_radix(line.split('-').next()?, 16).ok()).min()
 }
 

@@ -108,13 +108,21 @@ impl LiveLog {
                     ended.since(copied) as f64 / 1e9
                 ),
             ),
-            (None, Some(_)) => (None, "the program ended before its unwritten buffers could be copied once".to_owned()),
-            (None, None) => (
-                None,
-                "the program ended (killed, or by exec) before it wrote its last buffers, and they could not be copied from its memory \
-                 because its binary has no symbols; record an unstripped build to keep them"
-                    .to_owned(),
-            ),
+            (None, located) => {
+                let silent_ns = since_last_write(&self.path);
+                let why = match located {
+                    Some(_) => "before they could be copied once",
+                    None => {
+                        "and they could not be copied from its memory because its binary has no symbols; record an \
+                         unstripped build to keep them"
+                    }
+                };
+                let seconds = silent_ns.map_or_else(String::new, |ns| format!(" of its last {:.1} s", ns as f64 / 1e9));
+                (
+                    silent_ns.map(|ns| ended.minus(ns)),
+                    format!("the program ended (killed, or by exec) before it wrote its buffers{seconds}, {why}"),
+                )
+            }
         };
         Some(Loss {
             source: self.log.path.clone(),
@@ -147,6 +155,12 @@ impl LiveLog {
         self.log.path = name;
         Ok(())
     }
+}
+
+/// Nanoseconds since the file was last written to.
+fn since_last_write(path: &Path) -> Option<u64> {
+    let written = std::fs::metadata(path).and_then(|file| file.modified()).ok()?;
+    u64::try_from(written.elapsed().ok()?.as_nanos()).ok()
 }
 
 /// Whether a log ends as the runtime ends one.

@@ -16,6 +16,7 @@ use rtscope_model::Pid;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Environment names that go into the manifest.
@@ -59,6 +60,7 @@ fn record_command(
     let planned = argv.iter().zip(&words).zip(&plan.argv);
     let held = spawn::hold(Start {
         argv: planned.map(|((raw, word), new)| if word == new { raw.clone() } else { new.into() }).collect(),
+        path: argv.first().and_then(|first| find_program(first)),
         ghcrts: plan.ghcrts.clone(),
         inherit: handover.as_ref().and_then(Handover::inherited),
         default_signals: signals.installed(),
@@ -148,7 +150,9 @@ fn find_program(name: &OsStr) -> Option<PathBuf> {
         return Some(name.into());
     }
     let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|candidate| candidate.is_file())
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|candidate| {
+        fs::metadata(candidate).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+    })
 }
 
 /// Decides how the program is made to log, and where to.
