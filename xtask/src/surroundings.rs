@@ -25,6 +25,8 @@ pub struct QuotaGroup {
 
 impl QuotaGroup {
     /// Makes one below the root group of whichever CPU controller this machine has.
+    /// Its weight is the largest there is: whatever else the machine does cannot take
+    /// so much from the group that its quota never runs out.
     pub fn new(quota_cpus: f64) -> Result<QuotaGroup> {
         if !is_root() {
             bail!("a control group with a quota takes root");
@@ -37,11 +39,13 @@ impl QuotaGroup {
         fs::create_dir(&folder).with_context(|| format!("{} cannot be made", folder.display()))?;
         let group = QuotaGroup { folder };
         let quota_us = (quota_cpus * PERIOD_US as f64) as u64;
-        let (file, text) = match version {
-            1 => ("cpu.cfs_quota_us", quota_us.to_string()),
-            _ => ("cpu.max", format!("{quota_us} {PERIOD_US}")),
+        let settings = match version {
+            1 => [("cpu.shares", "262144".to_owned()), ("cpu.cfs_quota_us", quota_us.to_string())],
+            _ => [("cpu.weight", "10000".to_owned()), ("cpu.max", format!("{quota_us} {PERIOD_US}"))],
         };
-        fs::write(group.folder.join(file), text).with_context(|| format!("no quota in {}", group.folder.display()))?;
+        for (file, text) in settings {
+            fs::write(group.folder.join(file), text).with_context(|| format!("{file} in {}", group.folder.display()))?;
+        }
         Ok(group)
     }
 
