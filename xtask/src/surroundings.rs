@@ -44,7 +44,8 @@ impl QuotaGroup {
             _ => [("cpu.weight", "10000".to_owned()), ("cpu.max", format!("{quota_us} {PERIOD_US}"))],
         };
         for (file, text) in settings {
-            fs::write(group.folder.join(file), text).with_context(|| format!("{file} in {}", group.folder.display()))?;
+            fs::write(group.folder.join(file), text)
+                .with_context(|| format!("{file} in {}", group.folder.display()))?;
         }
         Ok(group)
     }

@@ -32,8 +32,12 @@ fn open(bytes: &[u8]) -> Option<Eventlog> {
 
 #[test]
 fn the_fuzzers_checks_hold_for_seeds_and_crashes() {
-    let targets: [(&str, fn(&[u8])); 3] =
-        [("ghc_eventlog", ghc_eventlog::check), ("sched", sched::check), ("capture", capture::check)];
+    type Check = fn(&[u8]);
+    let targets = [
+        ("ghc_eventlog", ghc_eventlog::check as Check),
+        ("sched", sched::check as Check),
+        ("capture", capture::check as Check),
+    ];
     for (target, check) in targets {
         for path in files(&format!("seeds/{target}")).into_iter().chain(files(&format!("crashes/{target}"))) {
             println!("{}", path.display());
