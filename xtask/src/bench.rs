@@ -45,6 +45,7 @@ pub fn reading(runner: &Runner, toolchain: &Toolchain, say: &mut dyn FnMut(&str)
     if bytes < 200_000_000 || events < 15_000_000 {
         wrong.push("the log is smaller than 200 MB or 15 M events".into());
     }
+    say(&quietness());
     let report = [runner.rtscope.clone().into_os_string(), "report".into(), log.clone().into_os_string()];
     let ours = timed(&report)?;
     say(&speed("rtscope report", bytes, ours));
@@ -64,8 +65,9 @@ pub fn reading(runner: &Runner, toolchain: &Toolchain, say: &mut dyn FnMut(&str)
         }
         Err(error) => wrong.push(format!("not compared with ghc-events: {error:#}")),
     }
-    let anonymous = peak_anonymous_kib(&report)?;
-    say(&format!("rtscope report: at most {:.1} MiB of anonymous memory", anonymous as f64 / 1024.0));
+    let peaks = (0..REPEATS).map(|_| peak_anonymous_kib(&report)).collect::<Result<Vec<_>>>()?;
+    let anonymous = peaks.into_iter().max().unwrap_or(0);
+    say(&format!("rtscope report, anonymous memory  {:>6.1} MiB at most", anonymous as f64 / 1024.0));
     if anonymous > 64 * 1024 {
         wrong.push("more than 64 MiB of anonymous memory".into());
     }
@@ -77,7 +79,16 @@ pub fn reading(runner: &Runner, toolchain: &Toolchain, say: &mut dyn FnMut(&str)
 }
 
 fn speed(who: &str, bytes: u64, seconds: f64) -> String {
-    format!("{who}: {seconds:.3} s, {:.2} GB/s", bytes as f64 / 1e9 / seconds)
+    format!("{who:<32} {seconds:>8.3} s {:>8.2} GB/s", bytes as f64 / 1e9 / seconds)
+}
+
+/// Whether figures of this moment can be trusted.
+fn quietness() -> String {
+    let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load: f64 = text.split_whitespace().next().and_then(|word| word.parse().ok()).unwrap_or(0.0);
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let verdict = if load > 0.5 { "NOT QUIET: compare lines with each other only" } else { "quiet" };
+    format!("machine: {cpus} CPUs, load average {load:.2}, {verdict}")
 }
 
 /// The churner's log; kept, it takes ten seconds to make.
@@ -214,7 +225,7 @@ pub fn overhead(runner: &Runner, toolchain: &Toolchain, pairs: usize, say: &mut 
 
 fn line(what: &str, figure: Interval, control: Option<Interval>) -> String {
     let undecided = control.is_some_and(|aa| aa.high - 1.0 > UNDECIDED || 1.0 - aa.low > UNDECIDED);
-    format!("{what}: {figure}{}", if undecided { "  undecided: the A/A is wider than 3 %" } else { "" })
+    format!("{what:<36} {figure}{}", if undecided { "  undecided: the A/A is wider than 3 %" } else { "" })
 }
 
 /// Arms 0 and 1: plain; 2 and 3: with an eventlog; 4: recorded.
