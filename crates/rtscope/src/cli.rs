@@ -9,7 +9,7 @@ use std::path::PathBuf;
 #[derive(Parser, Debug)]
 #[command(name = "rtscope", version, arg_required_else_help = true, disable_help_subcommand = true)]
 #[command(
-    after_help = "Start with:  rtscope record -- ./your-program\n             rtscope report your-program-*.rtscope"
+    after_help = "Start with:\n  rtscope doctor\n  rtscope record -o run.rtscope -- ./your-program its arguments\n  rtscope report run.rtscope"
 )]
 pub struct Cli {
     #[command(subcommand)]
@@ -26,20 +26,35 @@ pub enum Command {
     Doctor(DoctorArgs),
 }
 
+const REPORT_STATUS: &str = "\
+Exit status:
+  0  done
+  1  failed: FILE cannot be read, or the output not be written
+  2  wrong usage
+  3  done, but what was lost changes the answer, or FILE holds no log of a runtime";
+
+const DOCTOR_STATUS: &str = "\
+Exit status:
+  0  recording works; some things may show less than they could
+  1  failed
+  2  wrong usage
+  3  something is missing that reports would need";
+
 #[derive(Args, Debug)]
+#[command(after_help = REPORT_STATUS)]
 pub struct ReportArgs {
-    /// A capture (NAME.rtscope) or an eventlog; told apart by content. `-` reads an eventlog from standard input
+    /// A capture (NAME.rtscope), an eventlog, or `-` for an eventlog on standard input
     pub file: PathBuf,
-    /// Print one JSON document instead (keys: docs/report-json.md)
+    /// Print one JSON document instead of text
     #[arg(long, conflicts_with = "pauses")]
     pub json: bool,
     /// Print one JSON line per pause instead
     #[arg(long)]
     pub pauses: bool,
-    /// Also write a page that opens in any browser, without network
+    /// Also write a page for a browser; it needs no network
     #[arg(long, value_name = "OUT.html")]
     pub html: Option<PathBuf>,
-    /// Which of several logs of a capture: the number in eventlog/N.eventlog
+    /// Which log, where a capture holds several: the number in eventlog/N.eventlog
     #[arg(long, value_name = "N")]
     pub log: Option<usize>,
     /// Threads that decode (default: all processors, at most 8)
@@ -48,8 +63,9 @@ pub struct ReportArgs {
 }
 
 #[derive(Args, Debug)]
+#[command(after_help = DOCTOR_STATUS)]
 pub struct DoctorArgs {
-    /// Print JSON
+    /// Print one JSON document instead of text
     #[arg(long)]
     pub json: bool,
 }

@@ -84,8 +84,12 @@ pub fn text(rows: &[Row<'_>], style: &Style) -> String {
     }
     let summary = match (count(rows, State::Missing), count(rows, State::Degraded)) {
         (0, 0) => "Everything that rtscope can use is there.".to_string(),
-        (0, less) => format!("Recording works; {less} of {} shows less than it could.", rows.len()),
-        (missing, _) => format!("{missing} of {} missing: reports will say what they could not see.", rows.len()),
+        (0, 1) => "Recording works; one thing shows less than it could.".to_string(),
+        (0, less) => format!("Recording works; {less} of {} things show less than they could.", rows.len()),
+        (1, _) => "One thing is missing: reports will say what they could not see.".to_string(),
+        (missing, _) => {
+            format!("{missing} of {} things are missing: reports will say what they could not see.", rows.len())
+        }
     };
     out.push_str(&format!("\n{summary}\n"));
     out

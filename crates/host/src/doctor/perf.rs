@@ -19,7 +19,10 @@ pub fn paranoid(root: &Path) -> Check {
         let means = "The kernel was built without perf events: only totals from /proc can be recorded.";
         return Check::new(name, State::Missing, format!("/{PATH} cannot be read"), means);
     };
+    let privileged =
+        effective_capabilities(root).is_some_and(|held| held & (1 << CAP_PERFMON | 1 << CAP_SYS_ADMIN) != 0);
     let (state, means) = match level {
+        _ if privileged => (State::Ok, "It binds users without privilege; this process has CAP_PERFMON or more."),
         ..=0 => (State::Ok, "Every user may record the switches of whole CPUs."),
         1..=2 => {
             (State::Degraded, "Without privilege only the program's own switches are recorded, not who took its CPU.")
