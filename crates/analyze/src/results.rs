@@ -62,6 +62,10 @@ pub struct Source {
     pub kind: &'static str,
     /// Path as given.
     pub path: String,
+    /// The log that this is about, where a capture holds logs.
+    pub log: Option<String>,
+    /// How many logs there are: one for each process that wrote one.
+    pub logs: u64,
     /// Bytes of all streams.
     pub bytes: u64,
     /// Runtime events in the log(s), of every type.

@@ -54,6 +54,8 @@ fn analyse_capture(capture: &Capture, options: &Options, on_pause: OnPause<'_>) 
         Some(log) => open_log(capture, log, &mut context.losses),
         None => None,
     };
+    context.source.log = chosen.map(|entry| entry.path.clone());
+    context.source.logs = manifest.logs.len() as u64;
     if let (Some(log), Some(entry)) = (&log, chosen) {
         describe(&mut context, log);
         context.clock = clock_of(manifest, entry, log);
@@ -198,7 +200,11 @@ fn choose_log(capture: &Capture, number: Option<usize>) -> Result<Option<&Log>, 
         let ending = format!("{number}.eventlog");
         return logs.iter().find(|log| log.path.rsplit('/').next() == Some(&ending)).map(Some).ok_or_else(|| {
             let there: Vec<&str> = logs.iter().map(|log| log.path.as_str()).collect();
-            Trouble::new(format!("this capture has no log {number}")).because(format!("it has {there:?}"))
+            let trouble = Trouble::new(format!("this capture has no log {number}"));
+            match there.as_slice() {
+                [] => trouble.because("it has no log at all"),
+                there => trouble.because(format!("it has {}", there.join(", "))),
+            }
         });
     }
     let size = |log: &&Log| std::fs::metadata(capture.log_path(log)).map_or(0, |file| file.len());

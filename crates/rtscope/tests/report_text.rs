@@ -122,3 +122,12 @@ fn the_title_says_how_a_program_ended_that_did_not_end_well() {
     assert!(ended(None, Some(15), false).contains("killed by SIGTERM"));
     assert!(ended(None, Some(9), true).contains("killed by SIGKILL (out of memory)"));
 }
+
+#[test]
+fn one_of_several_logs_is_named_with_the_way_to_the_others() {
+    let mut results = common::throttled().results;
+    assert!(!text::render(&results, &Style::plain(100)).contains("--log"));
+    results.source.logs = 3;
+    let shown = text::render(&results, &Style::plain(100));
+    assert!(shown.contains("eventlog/0.eventlog, one of 3 logs"), "{shown}");
+}

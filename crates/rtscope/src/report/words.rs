@@ -212,6 +212,15 @@ pub fn runtime(runtime: &Runtime) -> Option<String> {
     Some(text)
 }
 
+/// Which of several logs this is about, and how to see the others; `None` where
+/// there is one at most.
+pub fn which_log(results: &Results) -> Option<String> {
+    let source = &results.source;
+    let log = source.log.as_deref().filter(|_| source.logs > 1)?;
+    let logs = units::count(source.logs);
+    Some(format!("This is about {log}, one of {logs} logs (one for each process): --log N shows another."))
+}
+
 /// How the program ended, where that is not simply well: "killed by SIGKILL (out
 /// of memory)", "ended with 3".
 pub fn ending(results: &Results) -> Option<String> {
@@ -347,7 +356,7 @@ pub fn productivity(results: &Results) -> Option<String> {
 
 /// Waiting for lanes above this share of the run is told even where no rule
 /// could say why.
-const WAITING_WORTH_TELLING: f64 = 0.05;
+const WAITING_WORTH_TELLING: f64 = 0.1;
 
 /// What is said of waiting for lanes, to stop or to get back to work, where it
 /// is worth telling without a finding.

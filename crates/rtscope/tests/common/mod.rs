@@ -108,6 +108,8 @@ pub fn throttled() -> Fixture {
         source: Source {
             kind: "capture",
             path: "mill.rtscope".into(),
+            log: Some("eventlog/0.eventlog".into()),
+            logs: 1,
             bytes: 18_400_000,
             events: 412_337,
             events_by_type: vec![

@@ -81,7 +81,12 @@ fn header(results: &Results) -> String {
     let command = results.program.as_ref().map_or(&results.runtime.args, |program| &program.command);
     let args = command.iter().take(100).map(String::as_str).collect::<Vec<_>>().join(" ");
     let args = if args.is_empty() { String::new() } else { format!("<p><code>{}</code></p>", escape(&args)) };
-    format!("<header><h1>{}</h1><p>{}</p>{args}</header>\n", escape(&results.source.path), facts.join(" &middot; "))
+    let log = words::which_log(results).map(|text| format!("<p>{}</p>", escape(&text))).unwrap_or_default();
+    format!(
+        "<header><h1>{}</h1><p>{}</p>{args}{log}</header>\n",
+        escape(&results.source.path),
+        facts.join(" &middot; ")
+    )
 }
 
 fn figures(results: &Results) -> String {

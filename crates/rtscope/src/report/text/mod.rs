@@ -41,6 +41,9 @@ fn title(screen: &mut Screen, results: &Results) {
     let facts = facts.join(screen.style().dot());
     let path = shorten_front(&path, screen.style().width).into_owned();
     screen.spread(Tone::Strong, &path, &facts);
+    if let Some(log) = words::which_log(results) {
+        screen.paragraph("", 0, Some(Tone::Faint), &log);
+    }
 }
 
 /// How many losses are told one by one.
