@@ -148,16 +148,18 @@ pub fn loss(loss: &Loss) -> String {
     format!("{}: {what}{colon}{}", loss.source, loss.note)
 }
 
+/// Whether it is told how much of the log `source` was never written.
+pub fn is_unwritten(results: &Results, source: &str) -> bool {
+    results.losses.iter().any(|loss| loss.kind == LossKind::Unwritten && loss.source == source)
+}
+
 /// Everything that was lost, one sentence each. Losses of one kind with one note
 /// are told once: a switch that the kernel left out is one of many.
 pub fn losses(results: &Results) -> Vec<String> {
     let mut merged: Vec<(Loss, u64)> = Vec::new();
-    // A log whose last buffers came from memory has no end either; once is enough.
-    let unwritten = |loss: &Loss| {
-        (results.losses.iter()).any(|other| other.kind == LossKind::Unwritten && other.source == loss.source)
-    };
     for loss in &results.losses {
-        if loss.kind == LossKind::Truncated && loss.count == 0 && unwritten(loss) {
+        // A log whose last buffers came from memory has no end either; once is enough.
+        if loss.kind == LossKind::Truncated && loss.count == 0 && is_unwritten(results, &loss.source) {
             continue;
         }
         let same = |(other, _): &&mut (Loss, u64)| {
@@ -389,8 +391,8 @@ pub fn nothing_found(results: &Results) -> (&'static str, String) {
     if !has_runtime(results) {
         return (
             "Pauses unknown.",
-            "No log of a runtime was recorded, so pauses could not be looked at: the command started no GHC program, or \
-             one that cannot log (then it is said below how to change that)."
+            "No log of a runtime was recorded, so pauses could not be looked at. A GHC program writes one when `rtscope \
+             record -- PROGRAM` starts it, unless it cannot; then the end of this report says what it needs."
                 .into(),
         );
     }
