@@ -312,7 +312,7 @@ impl Analysis {
             span_ns,
             started,
             end,
-            lanes: self.recogniser.lanes_on(),
+            lanes: self.recogniser.lanes_in_the_end(),
             summary: &self.summary,
             held: tracks.map(|_| &self.held),
             recorder: self.held.recorder(names, |tid| self.tracks.pid(tid)),
@@ -392,7 +392,7 @@ fn kernel_view(context: &Context, tracks: &Tracks, sanity: Sanity, used: bool) -
     }
     if tracks.unreported() > 0 {
         notes.push(format!(
-            "The kernel left out {} switches, as later ones show; where that hides when a thread came back, its lane is not told.",
+            "{} switches are missing from the kernel's records, as later ones show; where that hides when a thread came back, its lane is not told.",
             tracks.unreported()
         ));
     }

@@ -133,6 +133,8 @@ pub struct Recogniser {
     next_id: u64,
     dropped: u64,
     dropped_span: Option<(Time, Time)>,
+    /// Lanes that were on when the program's end took down the first.
+    before_end: Option<usize>,
 }
 
 impl Recogniser {
@@ -149,6 +151,7 @@ impl Recogniser {
             next_id: 0,
             dropped: 0,
             dropped_span: None,
+            before_end: None,
         }
     }
 
@@ -164,6 +167,12 @@ impl Recogniser {
     /// Lanes seen and not switched off.
     pub fn lanes_on(&self) -> usize {
         self.lanes.values().filter(|lane| !lane.off).count()
+    }
+
+    /// Lanes that the program ran with in the end. Its shutdown deletes them one by
+    /// one, which is not its doing.
+    pub fn lanes_in_the_end(&self) -> usize {
+        self.before_end.unwrap_or_else(|| self.lanes_on())
     }
 
     /// Takes one event; finished pauses are appended to `out`.
@@ -184,7 +193,11 @@ impl Recogniser {
                 let goes_on = reason == StopReason::Yielded;
                 self.lanes.entry(lane).or_default().green = Some((green, Some(time), goes_on));
             }
-            Runtime::LaneDisabled | Runtime::LaneDeleted => self.lanes.entry(lane).or_default().off = true,
+            Runtime::LaneDeleted => {
+                self.before_end.get_or_insert(self.lanes.values().filter(|lane| !lane.off).count());
+                self.lanes.entry(lane).or_default().off = true;
+            }
+            Runtime::LaneDisabled => self.lanes.entry(lane).or_default().off = true,
             Runtime::LaneCreated | Runtime::LaneEnabled => self.lanes.entry(lane).or_default().off = false,
             // Posted twice by GHC 9: the first of each counts.
             Runtime::ConcurrentSyncBegin if self.sync.is_none() => {

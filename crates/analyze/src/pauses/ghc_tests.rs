@@ -250,3 +250,16 @@ fn any_order_of_events_is_survived() {
         );
     }
 }
+
+#[test]
+fn the_end_of_the_program_takes_no_lane_from_those_it_ran_with() {
+    let mut recogniser = Recogniser::new(Some(true), Some(2));
+    let mut push = |time, lane, what| {
+        let event = Event { time: Time(time), lane: LaneId(lane), body: Body::Runtime(what) };
+        recogniser.push(&event, &mut Vec::new());
+    };
+    (0..8).for_each(|lane| push(1, lane, Runtime::LaneCreated));
+    push(2, 7, Runtime::LaneDisabled);
+    (1..8).for_each(|lane| push(9, lane, Runtime::LaneDeleted));
+    assert_eq!((recogniser.lanes_in_the_end(), recogniser.lanes_on()), (7, 1));
+}

@@ -59,6 +59,29 @@ impl<'s> Screen<'s> {
         }
     }
 
+    /// A paragraph and something to paste, which is never broken: behind the last
+    /// line where it fits, else on a line of its own.
+    pub(super) fn paragraph_then(&mut self, head: &str, indent: usize, text: &str, paste: &str) {
+        let paste = clean(paste);
+        let width = self.style.width.saturating_sub(indent).max(20);
+        let last = wrap(&clean(text), width).last().map_or(0, |line| line.chars().count());
+        self.paragraph(head, indent, None, text);
+        let fits = last + 2 + paste.chars().count() <= width;
+        let paste = self.style.paint(Tone::Strong, &paste).into_owned();
+        if fits {
+            self.out.truncate(self.out.trim_end_matches('\n').len());
+            self.line_end(&format!("  {paste}"));
+        } else {
+            self.line(&format!("{}{paste}", " ".repeat(indent)));
+        }
+    }
+
+    /// The rest of a line that was begun.
+    fn line_end(&mut self, text: &str) {
+        self.out.push_str(text.trim_end());
+        self.out.push('\n');
+    }
+
     /// A label in the left column and text beside it.
     pub(super) fn entry(&mut self, label: &str, text: &str) {
         let head = self.label(label);

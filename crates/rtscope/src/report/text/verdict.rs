@@ -95,8 +95,11 @@ fn remedies(screen: &mut Screen, finding: &Finding) {
         }
     }
     for other in others.iter().take(2) {
-        let flag = other.flag.as_ref().map(|flag| format!(" {flag}")).unwrap_or_default();
-        screen.paragraph("   or     ", INDENT, None, &format!("{}{flag}", without_or(&other.text)));
+        let text = without_or(&other.text);
+        match &other.flag {
+            Some(flag) => screen.paragraph_then("   or     ", INDENT, text, flag),
+            None => screen.paragraph("   or     ", INDENT, None, text),
+        }
     }
     if !best.verify.is_empty() {
         screen.paragraph("   verify ", INDENT, None, &best.verify);
