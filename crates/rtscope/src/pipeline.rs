@@ -35,8 +35,8 @@ pub type OnPause<'a> = &'a mut dyn FnMut(&BlamedPause, &Names);
 pub fn analyse(input: &Input, options: &Options, on_pause: OnPause<'_>) -> Result<(Results, Names), Trouble> {
     match input {
         Input::Eventlog(log) => {
-            let mut context = Context::default();
-            context.source = Source { kind: "eventlog", path: options.path.clone(), ..Source::default() };
+            let source = Source { kind: "eventlog", path: options.path.clone(), ..Source::default() };
+            let mut context = Context { source, ..Context::default() };
             describe(&mut context, log);
             let clock = ClockMap::LOG_OWN;
             let streams = Streams::new(Some(log.stream(Analysis::CLASSES, clock, options.threads)), None, None);
