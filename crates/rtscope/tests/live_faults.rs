@@ -90,7 +90,7 @@ fn ended_by(signal: &str, status: i32) {
     let Some(ground) = ground() else { return };
     let folder = scratch();
     let capture = folder.path().join("c");
-    let program = words(&ground.program, &["seconds", "60", "+RTS", "-N2", "-qg"]);
+    let program = words(&ground.program, &["seconds", "30", "+RTS", "-N2", "-qg"]);
     let mut recording = recorder(&capture, &[], &program).stderr(Stdio::null()).spawn().unwrap();
     let pid = logging_pid(&capture);
     std::thread::sleep(Duration::from_secs(4));
@@ -129,9 +129,10 @@ fn live_a_stripped_program_that_is_killed_says_what_was_not_kept() {
         return xtask::missing("strip (package binutils)");
     }
     let capture = folder.path().join("c");
-    // Of a stripped program it is unknown whether it can log: behind a wrapper it is asked to.
-    let program = ["env".as_ref(), stripped.as_os_str()].into_iter();
-    let program = program.chain(["seconds", "60", "+RTS", "-N2", "-qg"].map(OsStr::new)).collect::<Vec<_>>();
+    // Of a stripped program it is unknown whether it can log. Behind a wrapper that
+    // does not show it, it is asked to.
+    let line = format!("cd '{}' && exec ./stripped seconds 30 +RTS -N2 -qg", folder.path().display());
+    let program = ["sh", "-c", &line].map(OsStr::new);
     let mut recording = recorder(&capture, &[], &program).stderr(Stdio::null()).spawn().unwrap();
     let pid = logging_pid(&capture);
     std::thread::sleep(Duration::from_millis(1500));
