@@ -193,7 +193,7 @@ mod tests {
     use std::os::unix::process::ExitStatusExt;
 
     fn start(argv: &[&str]) -> Start {
-        let argv = argv.iter().map(Into::into).collect();
+        let argv: Vec<OsString> = argv.iter().map(Into::into).collect();
         let path = argv.first().map(PathBuf::from).filter(|path| path.is_absolute());
         Start { argv, path, ghcrts: Some("-l".into()), inherit: None, default_signals: vec![libc::SIGINT] }
     }
