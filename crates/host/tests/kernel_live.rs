@@ -383,7 +383,7 @@ fn a_killed_recorder_leaves_a_readable_recording_and_a_running_program() {
         let mut line = String::new();
         std::io::BufRead::read_line(&mut std::io::BufReader::new(recorder.stdout.take().unwrap()), &mut line).unwrap();
         let pid = rustix::process::Pid::from_raw(line.trim().parse().unwrap()).unwrap();
-        std::thread::sleep(Duration::from_millis(450 + 37 * round));
+        std::thread::sleep(Duration::from_millis(700 + 37 * round));
         recorder.kill().unwrap();
         recorder.wait().unwrap();
         std::thread::sleep(Duration::from_millis(20));
