@@ -377,7 +377,9 @@ fn judge<'a>(
 fn kernel_view(context: &Context, tracks: &Tracks, sanity: Sanity, used: bool) -> KernelView {
     let mut notes = context.kernel.as_ref().map(|kernel| kernel.missing.clone()).unwrap_or_default();
     if context.kernel.is_some() && !used {
-        notes.push(if !context.clock.is_monotonic() {
+        notes.push(if context.runtime.family.is_none() {
+            "Kernel events were not used for causes: there is no log of a runtime to join them with.".into()
+        } else if !context.clock.is_monotonic() {
             "Kernel events were not used: the clock of the log could not be joined to the kernel's.".into()
         } else if !tracks.seen() {
             "No scheduling events of the kernel were recorded: causes come from counters, with low confidence.".into()
@@ -392,8 +394,9 @@ fn kernel_view(context: &Context, tracks: &Tracks, sanity: Sanity, used: bool) -
     }
     if tracks.unreported() > 0 {
         notes.push(format!(
-            "{} switches are missing from the kernel's records, as later ones show; where that hides when a thread came back, its lane is not told.",
-            tracks.unreported()
+            "{} of the kernel's switches missing from its records, as later ones show; where that hides when a thread came \
+             back, its lane is not told.",
+            if tracks.unreported() == 1 { "1 is".to_owned() } else { format!("{} are", tracks.unreported()) }
         ));
     }
     if tracks.forgotten() > 0 {

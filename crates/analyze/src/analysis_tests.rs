@@ -16,6 +16,7 @@ fn context(cpus: u16) -> Context {
     Context {
         program_pid: Some(Pid(10)),
         program_tids: vec![Tid(11), Tid(12)],
+        runtime: crate::results::Runtime { family: Some("ghc".into()), ..Default::default() },
         threaded: Some(true),
         cpus_allowed: (0..cpus).collect(),
         generations: Some(2),

@@ -34,6 +34,11 @@ impl Dist {
         }
     }
 
+    /// Exact sum, nanoseconds.
+    pub fn sum_ns(&self) -> u64 {
+        self.sum
+    }
+
     /// The values of a report. Quantiles stay within the exact extremes.
     pub fn values(&self) -> Distribution {
         let quantile = |q: f64| {

@@ -81,6 +81,8 @@ impl Lines {
         match counter {
             Counter::HeapBytes => self.heap.push(event.time, value),
             Counter::BlocksBytes => self.blocks.push(event.time, value),
+            // The non-moving collector's figure can go below zero, and wraps.
+            Counter::SlopBytes if value > i64::MAX as u64 => {}
             Counter::SlopBytes => self.slop.push(event.time, value),
             Counter::LiveBytes => {
                 self.live.push(event.time, value);

@@ -1,3 +1,5 @@
+//! Thread states and membership, from built kernel events.
+
 use super::*;
 use crate::testing::{Kernel, switch, waking};
 

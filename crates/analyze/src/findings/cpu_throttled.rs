@@ -74,14 +74,16 @@ impl Rule for CpuThrottled {
             duration(facts.span_ns),
             percent(facts.share(verdict.cost_ns))
         );
-        let collect = facts.summary.collect_sum_ns();
-        if collect > 0 {
-            let times = verdict.cost_ns as f64 / collect as f64;
-            claim += &if times >= 1.05 {
-                format!(": {times:.1} times the {} that its collections took", duration(collect))
-            } else {
-                format!(", beside {} of collections", duration(collect))
-            };
+        let (stop, collect) = (facts.summary.stop_sum_ns(), facts.summary.collect_sum_ns());
+        if collect > 0 && stop > collect {
+            let times = stop as f64 / collect as f64;
+            claim += &format!(
+                "; waiting for lanes to stop cost {}, {times:.1} times the collections themselves ({})",
+                duration(stop),
+                duration(collect)
+            );
+        } else if collect > 0 {
+            claim += &format!("; the collections themselves took {}", duration(collect));
         }
         claim + "."
     }
@@ -124,10 +126,11 @@ fn seen(facts: &Facts<'_>, group: GroupId, total: &QuotaTotal, paused: u64) -> V
         let inside = held.quota.in_pauses_ns();
         seen.push(evidence(
             format!(
-                "{} of it lay inside pauses ({} as the wait for one last lane), {} outside, where it delays the program's own work.",
+                "{} of it fell while the world stood still, {} outside, where it delays the program's own work; lanes were \
+                 waited for {} because of it, release included.",
                 duration(inside),
-                duration(paused),
-                duration(held.quota.ns().saturating_sub(inside))
+                duration(held.quota.ns().saturating_sub(inside)),
+                duration(paused)
             ),
             held.quota.longest,
         ));

@@ -1,3 +1,5 @@
+//! What each rule says, and when it is silent.
+
 use super::*;
 
 #[test]

@@ -76,7 +76,7 @@ impl Rule for Preempted {
         });
         format!(
             "{} ran on the program's CPUs while it had work there, for {} of {} ({}).",
-            if named.is_empty() { "Other processes".to_owned() } else { named.join(", ") },
+            listed(&named),
             duration(verdict.cost_ns),
             duration(facts.span_ns),
             percent(facts.share(verdict.cost_ns))
@@ -107,6 +107,15 @@ fn takers<'a>(facts: &Facts<'_>, held: &'a Held) -> Vec<(NameId, &'a Part, Tid)>
     let mut takers: Vec<_> = others.map(|(name, (part, tid))| (*name, part, *tid)).collect();
     takers.sort_by_key(|taker| std::cmp::Reverse(taker.1.ns()));
     takers
+}
+
+/// "a", "a and b", "a, b and c".
+fn listed(names: &[String]) -> String {
+    match names {
+        [] => "Other processes".to_owned(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
 }
 
 fn called(names: &Names, name: NameId) -> &str {

@@ -146,6 +146,11 @@ impl Summary {
         self.collect_sum_ns
     }
 
+    /// Sum of times to stop over all pauses, nanoseconds.
+    pub fn stop_sum_ns(&self) -> u64 {
+        self.stop.sum_ns()
+    }
+
     /// Everything that was waited for, nanoseconds.
     pub fn waited_ns(&self) -> u64 {
         self.waited_ns
