@@ -58,6 +58,8 @@ pub enum Runtime {
     ThreadRun(GreenThread),
     /// It stopped.
     ThreadStop(GreenThread, StopReason),
+    /// A green thread that stood on this lane was sent to another one.
+    ThreadMoved(GreenThread),
     /// The lane was created.
     LaneCreated,
     /// The lane was deleted.
@@ -310,8 +312,9 @@ pub enum Class {
     Lanes,
     /// Every run and stop of every green thread.
     Green,
-    /// Only the first run of a lane after a collection and the last stop
-    /// before one: what release and arrival need, at a fraction of the cost.
+    /// Only the first run of a lane after a collection, the last stop before
+    /// one, and moves between lanes: what release and arrival need, at a
+    /// fraction of the cost.
     GreenEdges,
     /// Concurrent (non-moving) collector phases.
     Concurrent,

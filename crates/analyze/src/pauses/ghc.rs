@@ -193,6 +193,7 @@ impl Recogniser {
                 let goes_on = reason == StopReason::Yielded;
                 self.lanes.entry(lane).or_default().green = Some((green, Some(time), goes_on));
             }
+            Runtime::ThreadMoved(green) => self.moved(lane, green),
             Runtime::LaneDeleted => {
                 self.before_end.get_or_insert(self.lanes.values().filter(|lane| !lane.off).count());
                 self.lanes.entry(lane).or_default().off = true;
@@ -428,6 +429,14 @@ impl Recogniser {
             Counter::GcThreads => pause.gc_threads = Some(value.min(u64::from(u32::MAX)) as u32),
             Counter::Generations => self.generations = Some(value.min(u64::from(u16::MAX)) as u16),
             _ => {}
+        }
+    }
+
+    /// A thread was sent to another lane: its own has nothing to go back to.
+    fn moved(&mut self, lane: LaneId, green: GreenThread) {
+        let part = self.closing.as_mut().and_then(|closing| closing.parts.get_mut(&lane));
+        if let Some(part) = part.filter(|part| part.busy == Some(green) && part.ran.is_none()) {
+            part.busy = None;
         }
     }
 

@@ -167,6 +167,19 @@ fn a_thread_that_moved_to_another_lane_leaves_nothing_to_go_back_to() {
     assert_eq!(one(script).released, Time(310));
 }
 
+#[test]
+fn a_thread_that_was_sent_away_is_not_waited_for_until_the_next_request() {
+    let script = Script::default()
+        .stop(98, 0, 6, StopReason::Yielded)
+        .stop(99, 1, 7, StopReason::Yielded)
+        .parallel(100, 150, 160, 300)
+        .rt(305, 1, Runtime::ThreadMoved(GreenThread(7)))
+        .run(310, 0, 6)
+        .request(9000, 0, true);
+    let (out, _) = recognise(script, Some(true));
+    assert_eq!(out.first().map(|one| one.pause.released), Some(Time(310)));
+}
+
 /// Seen in a throttled log: the follower posts its end after the next request.
 #[test]
 fn a_pause_ends_with_the_next_request_at_the_latest() {
