@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | `manifest.json` | this | replaced atomically: at start, each second, at the end |
 //! | `eventlog/N.eventlog` | a runtime's log as the program wrote it, N from 0, one per process | by the program |
-//! | `unflushed/P-C.S` | buffer of capability C of process P that the program had not written yet, slot S (0 or 1); `g` is the global buffer | each second |
+//! | `unflushed/P-C.S` | buffer of capability C of process P that the program had not written yet, slot S (0 or 1); `g` is the global buffer | twice a second |
 //! | `sched/cpuN.perf` | kernel records of one CPU as the ring held them | appended |
 //! | `sched/NAME.format` | the kernel's description of each tracepoint used | at start |
 //! | `sched/threads.json` | the threads that were there: `[{tid, pid, comm}]` | at start |
