@@ -47,7 +47,7 @@ impl Dist {
         };
         Distribution {
             count: self.count,
-            sum: self.sum,
+            sum: (self.count > 0).then_some(self.sum),
             mean: (self.count > 0).then(|| self.sum as f64 / self.count as f64),
             min: self.min,
             p50: quantile(0.5),
@@ -85,7 +85,7 @@ mod tests {
         (1..=100_000u64).for_each(|ns| dist.add(ns * 1_000 + 7));
         let values = dist.values();
         assert_eq!((values.min, values.max), (Some(1_007), Some(100_000_007)));
-        assert_eq!(values.sum, (1..=100_000u64).map(|ns| ns * 1_000 + 7).sum::<u64>());
+        assert_eq!(values.sum, Some((1..=100_000u64).map(|ns| ns * 1_000 + 7).sum::<u64>()));
         let p99 = values.p99.unwrap() as f64;
         assert!((p99 / 99_000_007.0 - 1.0).abs() < 0.001, "{p99}");
         assert_eq!(dist.columns().iter().map(|column| column.1).sum::<u64>(), 100_000);

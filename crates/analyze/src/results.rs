@@ -157,13 +157,14 @@ pub struct Lane {
     pub idle_ns: Option<u64>,
 }
 
-/// A distribution of durations, nanoseconds.
+/// A distribution of durations, nanoseconds. Every figure but the count is
+/// `None` where there is nothing to distribute.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Distribution {
     /// How many.
     pub count: u64,
     /// Exact sum.
-    pub sum: u64,
+    pub sum: Option<u64>,
     /// Mean.
     pub mean: Option<f64>,
     /// Exact minimum.

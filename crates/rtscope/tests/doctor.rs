@@ -59,7 +59,7 @@ fn checks_as_json() {
     assert_eq!(value["checks"][1]["state"], "degraded");
     assert_eq!(value["checks"][0]["mend"], serde_json::Value::Null);
     let keys: Vec<_> = value["checks"][0].as_object().expect("an object").keys().map(String::as_str).collect();
-    assert_eq!(keys, ["found", "means", "mend", "name", "state"]);
+    assert_eq!(keys, ["name", "state", "found", "means", "mend"]);
 }
 
 #[test]

@@ -81,7 +81,7 @@ fn live_a_program_that_dies_at_once_keeps_its_status() {
     assert!(reported(&capture)["source"]["events"].as_u64() > Some(0));
     let capture = folder.path().join("sh");
     assert_eq!(record(&capture, &[], &["sh".as_ref(), "-c".as_ref(), "exit 3".as_ref()]).status.code(), Some(3));
-    assert_eq!(reported(&capture)["pauses"]["count"], 0);
+    assert!(reported(&capture)["pauses"]["count"].is_null(), "no log was seen, so nothing is known of pauses");
 }
 
 /// What a program loses that is ended from outside: at most what it did since its
@@ -97,7 +97,10 @@ fn ended_by(signal: &str, status: i32) {
     kill(signal, pid);
     assert_eq!(recording.wait().unwrap().code(), Some(status));
     let (exit, report, _) = report(&capture);
-    assert_eq!(exit, Some(3), "a loss has to show in the status");
+    // The last copy may lie just before the end; more than a hundredth has to show in the status.
+    let unwritten = losses(&report, "unwritten")[0]["count"].as_u64().unwrap();
+    let share = unwritten as f64 / report["span_ns"].as_f64().unwrap();
+    assert!(exit == Some(3) || exit == Some(0) && share <= 0.01, "exit {exit:?} with {share} unwritten");
     assert!(report["pauses"]["count"].as_u64() > Some(50));
     assert!(report["span_ns"].as_u64() >= Some(3_000_000_000));
     let seconds = paused_seconds(&capture);
@@ -106,7 +109,7 @@ fn ended_by(signal: &str, status: i32) {
     let lost = losses(&manifest, "unwritten");
     assert_eq!(lost.len(), 1);
     assert!(lost[0]["note"].as_str().unwrap().contains("copied from its memory"));
-    assert!(lost[0]["count"].as_u64() <= Some(1_500_000_000), "{}", lost[0]);
+    assert!(lost[0]["count"].as_u64() <= Some(1_000_000_000), "{}", lost[0]);
 }
 
 #[test]

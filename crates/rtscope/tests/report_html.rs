@@ -157,7 +157,7 @@ fn absurd_figures_are_shown_all_the_same() {
         results.pauses.per_second = f64::INFINITY;
         results.productivity.wall = Some(f64::NAN);
         for d in [&mut results.pauses.time_to_stop_ns, &mut results.pauses.pause_ns] {
-            d.sum = extreme;
+            d.sum = Some(extreme);
             d.p50 = Some(extreme);
             d.p99 = None;
             d.max = Some(extreme);

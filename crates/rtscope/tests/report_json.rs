@@ -168,10 +168,22 @@ fn the_stable_keys_are_there() {
 #[test]
 fn what_is_not_known_is_null() {
     let value = value("kernel_only");
-    for pointer in ["/runtime/family", "/productivity/wall", "/memory/heap_bytes", "/allocation_bytes_per_second"] {
+    for pointer in [
+        "/runtime/family",
+        "/pauses/count",
+        "/pauses/time_to_stop_ns/count",
+        "/pauses/collect_ns/sum",
+        "/productivity/wall",
+        "/productivity/runtime_view",
+        "/memory/heap_bytes",
+        "/allocation_bytes_per_second",
+    ] {
         assert_eq!(value.pointer(pointer), Some(&Value::Null), "{pointer}");
     }
-    assert_eq!(self::value("non_threaded").pointer("/pauses/time_to_stop_ns/p50"), Some(&Value::Null));
+    for figure in ["sum", "p50", "max"] {
+        let pointer = format!("/pauses/time_to_stop_ns/{figure}");
+        assert_eq!(self::value("non_threaded").pointer(&pointer), Some(&Value::Null), "{pointer}");
+    }
 }
 
 #[test]

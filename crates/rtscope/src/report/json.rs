@@ -1,16 +1,36 @@
 //! `report --json`: the results, key by key. The keys are those of
-//! `docs/report-json.md` and keep their meaning.
+//! `docs/report-json.md` and keep their meaning; what cannot be known is null.
 
+use super::words::has_runtime;
 use rtscope_analyze::results::Results;
+use serde_json::Value;
 use std::io::{self, Write};
+
+/// Keys that only a runtime's log can fill.
+const FROM_THE_LOG: [&str; 3] = ["/pauses", "/mmu", "/productivity/runtime_view"];
 
 /// Writes the results as one JSON document and a line feed: on one line, or
 /// `pretty` for people. A figure that is no number (0/0) is null.
 pub fn write(results: &Results, pretty: bool, out: &mut dyn Write) -> io::Result<()> {
+    let mut document = serde_json::to_value(results)?;
+    if !has_runtime(results) {
+        for key in FROM_THE_LOG {
+            document.pointer_mut(key).into_iter().for_each(forget);
+        }
+    }
     if pretty {
-        serde_json::to_writer_pretty(&mut *out, results)?;
+        serde_json::to_writer_pretty(&mut *out, &document)?;
     } else {
-        serde_json::to_writer(&mut *out, results)?;
+        serde_json::to_writer(&mut *out, &document)?;
     }
     out.write_all(b"\n")
+}
+
+/// Leaves the shape and takes the figures.
+fn forget(value: &mut Value) {
+    match value {
+        Value::Object(keys) => keys.values_mut().for_each(forget),
+        Value::Array(list) => list.clear(),
+        figure => *figure = Value::Null,
+    }
 }

@@ -299,7 +299,7 @@ pub fn wall_clock(results: &Results) -> Vec<(Part, u64)> {
         [(Part::Stop, time_to_stop_ns.sum), (Part::Collect, collect_ns.sum), (Part::Release, release_ns.sum)]
     {
         // Consecutive pauses may overlap by a late release: the union is the bound.
-        let sum = sum.min(left);
+        let sum = sum.unwrap_or(0).min(left);
         left -= sum;
         parts.push((part, sum));
     }
@@ -363,7 +363,8 @@ const WAITING_WORTH_TELLING: f64 = 0.1;
 /// What is said of waiting for lanes, to stop or to get back to work, where it
 /// is worth telling without a finding.
 fn unexplained_waiting(results: &Results) -> Option<String> {
-    let (stop, release) = (results.pauses.time_to_stop_ns.sum, results.pauses.release_ns.sum);
+    let Pauses { time_to_stop_ns, release_ns, .. } = &results.pauses;
+    let (stop, release) = (time_to_stop_ns.sum.unwrap_or(0), release_ns.sum.unwrap_or(0));
     let waited = stop.saturating_add(release);
     if waited as f64 / results.span_ns.max(1) as f64 <= WAITING_WORTH_TELLING {
         return None;

@@ -41,7 +41,7 @@ pub fn by_name(name: &str) -> Fixture {
 fn dist(count: u64, sum: u64, [min, p50, p90, p99, p999, max]: [u64; 6]) -> Distribution {
     Distribution {
         count,
-        sum,
+        sum: Some(sum),
         mean: (count > 0).then(|| sum as f64 / count as f64),
         min: Some(min),
         p50: Some(p50),

@@ -83,8 +83,8 @@ pub(super) fn pauses(results: &Results) -> String {
             quantile(d.p90),
             quantile(d.p99),
             quantile(d.max),
-            units::duration(d.sum),
-            of_run(d.sum),
+            quantile(d.sum),
+            d.sum.map_or_else(dash, of_run),
         ]
     };
     let mut rows = vec![sum_only(name(Part::Program), results.span_ns.saturating_sub(pauses.total_ns))];
@@ -152,7 +152,7 @@ pub(super) fn generations(results: &Results) -> Option<String> {
             units::count(g.count),
             units::duration_or_dash(g.collect_ns.p50),
             units::duration_or_dash(g.collect_ns.max),
-            units::duration(g.collect_ns.sum),
+            units::duration_or_dash(g.collect_ns.sum),
             units::bytes(g.copied_bytes),
         ]
     };

@@ -104,8 +104,8 @@ fn pauses(screen: &mut Screen, results: &Results) {
             units::duration_or_dash(d.p50),
             units::duration_or_dash(d.p99),
             units::duration_or_dash(d.max),
-            units::duration(d.sum),
-            units::percent_of(d.sum, results.span_ns),
+            units::duration_or_dash(d.sum),
+            d.sum.map_or("-".into(), |sum| units::percent_of(sum, results.span_ns)),
         ]
     };
     let mut rows = vec![sum_only(named(Part::Program), results.span_ns.saturating_sub(pauses.total_ns))];
@@ -125,7 +125,7 @@ fn pauses(screen: &mut Screen, results: &Results) {
 fn generations(screen: &mut Screen, results: &Results) {
     let by_generation = &results.pauses.by_generation;
     let generation = |g: &Generation| {
-        format!("gen {}: {} in {}", g.generation, units::count(g.count), units::duration(g.collect_ns.sum))
+        format!("gen {}: {} in {}", g.generation, units::count(g.count), units::duration_or_dash(g.collect_ns.sum))
     };
     let mut facts: Vec<_> = by_generation.iter().map(generation).collect();
     let copied = by_generation.iter().fold(0u64, |sum, g| sum.saturating_add(g.copied_bytes));
