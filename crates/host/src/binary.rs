@@ -4,9 +4,10 @@
 //! symbol table. What is not there is "unknown" with a sentence, never a guess.
 
 use object::read::elf::{FileHeader, ProgramHeader};
-use object::{Architecture, Object, ObjectSection, ObjectSymbol, ReadCache};
+use object::{Architecture, Object, ObjectSection, ObjectSymbol, ReadCache, ReadRef};
 use rtscope_model::manifest::Binary;
 use std::fs::File;
+use std::ops::Range;
 use std::path::Path;
 
 const LINK_INFO: &str = ".debug-ghc-link-info";
@@ -80,12 +81,41 @@ fn noted(note: String) -> Inspected {
 
 fn inspect_open(file: File, path: &Path) -> Inspected {
     let cache = ReadCache::new(file);
-    match object::read::elf::ElfFile64::<object::Endianness, _>::parse(&cache) {
+    match object::read::elf::ElfFile64::<object::Endianness, _>::parse(InChunks(&cache)) {
         Ok(elf) => read_elf(&elf, path),
         Err(_) => noted(format!(
             "{} is not a 64-bit ELF program (a script or wrapper?): what the programs it starts accept is unknown",
             path.display()
         )),
+    }
+}
+
+/// A file of which strings are read a chunk at a time: a system call for each of
+/// fifty thousand symbol names would cost the program a part of its start.
+#[derive(Copy, Clone)]
+struct InChunks<'data>(&'data ReadCache<File>);
+
+const CHUNK: u64 = 1 << 20;
+
+impl<'data> ReadRef<'data> for InChunks<'data> {
+    fn len(self) -> Result<u64, ()> {
+        self.0.len()
+    }
+
+    fn read_bytes_at(self, offset: u64, size: u64) -> Result<&'data [u8], ()> {
+        self.0.read_bytes_at(offset, size)
+    }
+
+    fn read_bytes_at_until(self, range: Range<u64>, delimiter: u8) -> Result<&'data [u8], ()> {
+        let start = range.start - range.start % CHUNK;
+        let size = CHUNK.min(self.0.len()?.saturating_sub(start));
+        let chunk = self.0.read_bytes_at(start, size)?;
+        let rest = usize::try_from(range.start - start).ok().and_then(|from| chunk.get(from..)).ok_or(())?;
+        match rest.iter().position(|byte| *byte == delimiter) {
+            Some(length) if range.start + (length as u64) < range.end => rest.get(..length).ok_or(()),
+            // The string goes on in the next chunk, or has no end.
+            _ => self.0.read_bytes_at_until(range, delimiter),
+        }
     }
 }
 
