@@ -24,7 +24,7 @@ const BLOCK_MARKER: u16 = 18;
 /// Runs of each reader.
 const REPEATS: usize = 5;
 /// Rounds per worker of the program whose overhead is measured: about a second.
-const ROUNDS: &str = "6000";
+const ROUNDS: &str = "14000";
 /// An A/A wider than this decides nothing.
 const UNDECIDED: f64 = 0.03;
 

@@ -394,9 +394,13 @@ fn kernel_view(context: &Context, tracks: &Tracks, sanity: Sanity, used: bool) -
     }
     if tracks.unreported() > 0 {
         notes.push(format!(
-            "{} of the kernel's switches missing from its records, as later ones show; where that hides when a thread came \
+            "{} missing from the kernel's records, as later ones show; where that hides when a thread came \
              back, its lane is not told.",
-            if tracks.unreported() == 1 { "1 is".to_owned() } else { format!("{} are", tracks.unreported()) }
+            if tracks.unreported() == 1 {
+                "1 switch is".to_owned()
+            } else {
+                format!("{} switches are", tracks.unreported())
+            }
         ));
     }
     if tracks.forgotten() > 0 {

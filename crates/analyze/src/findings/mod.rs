@@ -192,7 +192,7 @@ fn longest(facts: &Facts<'_>, cause: Cause, what: &str) -> Option<Evidence> {
     let piece = total.longest;
     let lane = piece.lane.map_or(String::new(), |lane| format!(" for lane {lane}"));
     let text = format!(
-        "Pauses waited {}{} in all, in {} pieces; the longest took {}{lane}.",
+        "Pauses waited {} in all{}, in {} pieces; the longest took {}{lane}.",
         duration(total.ns),
         what,
         total.count,
