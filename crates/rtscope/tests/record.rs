@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
+use xtask::toolchain;
 
 const CHURN: &str = r#"
 import Control.Concurrent
@@ -522,31 +523,53 @@ fn a_group_that_the_program_is_moved_into_is_followed() {
     assert!(throttled.max().unwrap_or(0) > 0);
 }
 
+/// `/proc` in another root, for as long as this lives.
+struct Mounted(PathBuf);
+
+impl Mounted {
+    fn proc(root: &Path) -> Mounted {
+        let target = root.join("proc");
+        let done = Command::new("mount").args(["--bind", "/proc", text(&target)]).status().unwrap();
+        assert!(done.success(), "mount on {}", target.display());
+        Mounted(target)
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").args(["--lazy", text(&self.0)]).status();
+    }
+}
+
 /// Programs of newer GHCs live in other roots, as in containers.
 #[test]
 fn programs_in_other_roots_are_recorded() {
-    let home = std::env::var_os("HOME").unwrap_or_default();
-    let toolchains = std::env::var_os("RTSCOPE_TOOLCHAINS").map(PathBuf::from);
-    let toolchains = toolchains.unwrap_or_else(|| Path::new(&home).join(".cache/rtscope/toolchains"));
-    for suite in ["trixie", "forky"] {
-        let root = toolchains.join(suite);
-        if !root.join("usr/bin/ghc").exists() || !root.join("proc/self").exists() {
-            println!("skipped: no GHC (with /proc) in {suite}");
+    for name in ["ghc-9.6", "ghc-9.10"] {
+        let found = toolchain::Spec::find(name).unwrap().installed(&toolchain::cache());
+        let Some((toolchain, root)) = found.and_then(|found| Some((found.clone(), found.root?))) else {
+            xtask::missing(&format!("{name}: cargo xtask toolchains"));
             continue;
+        };
+        if !toolchain::is_root() {
+            xtask::missing("root, to change the root folder");
+            return;
         }
+        let build = scratch();
+        fs::write(build.path().join("Main.hs"), CHURN).unwrap();
+        let program = build.path().join("churn");
+        toolchain.compile(&[build.path()], &["-O1", "-threaded"], &program).unwrap();
         let inside = format!("/tmp/rtscope-test-{}", std::process::id());
         let outside = root.join(inside.trim_start_matches('/'));
         fs::create_dir_all(&outside).unwrap();
-        record_in_root(&root, &inside, &outside);
+        fs::copy(&program, outside.join("churn")).unwrap();
+        let mounted = Mounted::proc(&root);
+        record_in_root(&root, &inside);
+        drop(mounted);
         fs::remove_dir_all(&outside).unwrap();
     }
 }
 
-fn record_in_root(root: &Path, inside: &str, outside: &Path) {
-    fs::write(outside.join("churn.hs"), CHURN).unwrap();
-    let build = format!("cd {inside} && ghc -O1 -threaded churn.hs -o churn");
-    let built = Command::new("chroot").args([text(root), "sh", "-c", &build]).output().unwrap();
-    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+fn record_in_root(root: &Path, inside: &str) {
     let folder = scratch();
     let path = folder.path().join("c d");
     let program = format!("{inside}/churn");
