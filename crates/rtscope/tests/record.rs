@@ -1,6 +1,7 @@
 //! `rtscope record` against real GHC programs, compiled here.
 //!
-//! A test that lacks something (a compiler, root) says which thing and passes.
+//! A test that lacks something (a compiler, root) says which thing, and fails where
+//! it could have been installed.
 
 use rtscope_decode::capture::{Capture, UnflushedBlock};
 use rtscope_model::manifest::{Manifest, Status};
@@ -89,7 +90,7 @@ fn ground() -> Option<&'static Ground> {
         Some(Ground { folder, churn, plain })
     });
     if ground.is_none() {
-        println!("skipped: no ghc on this machine");
+        xtask::missing("a ghc on this machine");
     }
     ground.as_ref()
 }
@@ -484,7 +485,7 @@ fn a_full_disk_does_not_reach_the_program() {
     );
     let output = Command::new("unshare").args(["-m", "sh", "-c", &script]).output().unwrap();
     if output.status.code() == Some(99) || !folder.path().join("kept").exists() {
-        println!("skipped: no permission to mount a small disk");
+        xtask::missing("the permission to mount a small disk");
         return;
     }
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
@@ -501,7 +502,7 @@ fn a_group_that_the_program_is_moved_into_is_followed() {
     let group = PathBuf::from(format!("/sys/fs/cgroup/cpu/rtscope-test-{}", std::process::id()));
     if fs::create_dir(&group).is_err() || fs::write(group.join("cpu.cfs_quota_us"), "20000").is_err() {
         let _ = fs::remove_dir(&group);
-        println!("skipped: no control group (v1, cpu) can be made here");
+        xtask::missing("a cpu control group (v1) that can be made");
         return;
     }
     let folder = scratch();
