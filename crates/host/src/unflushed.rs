@@ -8,8 +8,10 @@
 //! is one: begin u64, pos u64, marker u64, size u64, capno u16. `[begin, pos)`
 //! starts with the block's open marker. A copy counts only when the entry and
 //! the marker's time are the same before and after it: a flush in between
-//! resets both. Events reach the buffer byte by byte before `pos` moves, so a
-//! copy may end inside an event; the next copy goes on from there.
+//! resets both. The runtime writes events byte by byte and moves `pos` *before*
+//! each byte, so a copy may end inside an event and its last byte may be stale
+//! (the machine code of 9.0.2: a thread preempted between the two stores). The
+//! next copy takes the end of the last one again and goes on from there.
 //!
 //! Two slot files per buffer alternate between blocks, so that a kill at any
 //! moment leaves at least the previous block, and disk use is bounded.
@@ -19,7 +21,8 @@ use crate::memory::{LiveProcess, Memory};
 use crate::procfs::Host;
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 const ENTRY_BYTES: u64 = 40;
@@ -29,6 +32,8 @@ const BUFFER_MAX: u64 = 16 << 20;
 /// More capabilities than any machine has.
 const CAPABILITIES_MAX: u32 = 4096;
 const GLOBAL_CAPABILITY: u16 = u16::MAX;
+/// Copied again the next time: what `pos` was moved over, but perhaps not written.
+const UNSETTLED_BYTES: u64 = 8;
 
 /// The runtime's variables in one live process, as run-time addresses.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
@@ -196,9 +201,10 @@ impl<M: Memory> Copier<M> {
         };
         let Some(opened) = self.open_marker(entry.begin) else { return Ok(0) };
         let same = self.slots.get(&capability).filter(|slot| (slot.begin, slot.opened) == (entry.begin, opened));
-        let from = same.map_or(0, |slot| slot.copied);
-        let Some(new) = entry.used.checked_sub(from).filter(|new| *new > 0) else { return Ok(0) };
-        self.scratch.resize(new as usize, 0);
+        let (fresh, copied) = (same.is_none(), same.map_or(0, |slot| slot.copied));
+        let Some(new) = entry.used.checked_sub(copied) else { return Ok(0) };
+        let from = copied.saturating_sub(UNSETTLED_BYTES);
+        self.scratch.resize((entry.used - from) as usize, 0);
         if self.memory.read(entry.begin.wrapping_add(from), &mut self.scratch).is_err() {
             return Ok(0);
         }
@@ -208,11 +214,11 @@ impl<M: Memory> Copier<M> {
         if !unchanged || self.open_marker(entry.begin) != Some(opened) {
             return Ok(0);
         }
-        if from == 0 {
+        if fresh {
             self.open_slot(capability, entry.begin, opened)?;
         }
         if let Some(slot) = self.slots.get_mut(&capability) {
-            slot.file.write_all(&self.scratch)?;
+            slot.file.write_all_at(&self.scratch, from)?;
             slot.copied = entry.used;
         }
         Ok(new)
@@ -300,6 +306,24 @@ mod tests {
         copier.copy().unwrap();
         assert!(fs::read(folder.path().join("7-0.0")).unwrap().ends_with(b"third"));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_byte_that_was_not_written_yet_is_mended_by_the_next_copy() {
+        let (fake, folder) = (Fake::default(), tempfile::tempdir().unwrap());
+        let mut copier = Copier::new(&fake, located(), folder.path(), 7);
+        let written = || fs::read(folder.path().join("7-0.0")).unwrap();
+        fake.buffer(100, 0, b"event of lon\xaa");
+        copier.copy().unwrap();
+        fake.buffer(100, 0, b"event of long ago");
+        copier.copy().unwrap();
+        assert!(written().ends_with(b"event of long ago"));
+        // Also where nothing came after it.
+        fake.buffer(100, 0, b"event of long ago\xaa");
+        copier.copy().unwrap();
+        fake.buffer(100, 0, b"event of long ago.");
+        assert_eq!(copier.copy().unwrap(), 0);
+        assert!(written().ends_with(b"event of long ago."));
     }
 
     #[test]
