@@ -169,28 +169,25 @@ fn truths(rtscope: &Path, runs: usize, only: Option<&str>, ghc: Option<&str>) ->
         Some(name) => vec![workload::load(name)?],
         None => workload::all()?.into_iter().filter(|workload| workload.judged).collect(),
     };
-    let mut pass = true;
-    println!(
-        "{:<20} {:<9} {:<15} {:>5} {:>5} {:>6} {:>5}",
-        "workload", "on", "truth", "runs", "hits", "misses", "false"
-    );
-    for toolchain in selected(ghc)? {
-        for workload in &workloads {
-            let score = truth::score(&runner, workload, &toolchain, runs, &mut |line| println!("  {line}"));
-            pass &= score.passes();
-            println!(
-                "{:<20} {:<9} {:<15} {runs:>5} {:>5} {:>6} {:>5}{}",
-                workload.name,
-                toolchain.name,
-                workload.expect,
-                score.hits,
-                score.misses + score.failures,
-                score.false_alarms,
-                if score.passes() { "" } else { "  NOT MET" }
-            );
-        }
+    let toolchains = selected(ghc)?;
+    let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?.as_secs();
+    let order = truth::order(workloads.len(), toolchains.len(), runs, seed);
+    let on: Vec<_> = toolchains.iter().map(|toolchain| toolchain.name).collect();
+    println!("{} runs in random order (seed {seed}), in turn on {}", order.len(), on.join(", "));
+    let scores = truth::score(&runner, &workloads, &toolchains, &order, &mut |line| println!("  {line}"));
+    println!("{:<20} {:<15} {:>5} {:>5} {:>6} {:>5}", "workload", "truth", "runs", "hits", "misses", "false");
+    for (workload, score) in workloads.iter().zip(&scores) {
+        println!(
+            "{:<20} {:<15} {runs:>5} {:>5} {:>6} {:>5}{}",
+            workload.name,
+            workload.expect,
+            score.hits,
+            score.misses + score.failures,
+            score.false_alarms,
+            if score.passes() { "" } else { "  NOT MET" }
+        );
     }
-    Ok(pass)
+    Ok(scores.iter().all(truth::Score::passes))
 }
 
 fn verify_all(rtscope: &Path, logs: &[PathBuf]) -> Result<bool> {

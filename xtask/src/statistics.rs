@@ -50,6 +50,14 @@ pub fn ratio(over: &[f64], under: &[f64]) -> Interval {
     bootstrap(&ratios)
 }
 
+/// Puts `items` in an order that follows from `seed` (Fisher and Yates).
+pub fn shuffle<T>(items: &mut [T], seed: u64) {
+    let mut state = seed.max(1);
+    for last in (1..items.len()).rev() {
+        items.swap(last, (next(&mut state) % (last as u64 + 1)) as usize);
+    }
+}
+
 /// xorshift64*.
 fn next(state: &mut u64) -> u64 {
     *state ^= *state >> 12;

@@ -2,6 +2,7 @@
 //! counting hits, misses and false alarms.
 
 use crate::runner::Runner;
+use crate::statistics::shuffle;
 use crate::toolchain::Toolchain;
 use crate::workload::{NOTHING, Workload};
 use std::collections::BTreeMap;
@@ -39,36 +40,56 @@ impl Score {
     }
 }
 
-/// Runs `workload` so many times; `say` gets each run that is no hit.
+/// Which workload runs on which toolchain, each `runs` times with the toolchains
+/// in turn, all in one random order: a spell of noise then hits no workload alone.
+pub fn order(workloads: usize, toolchains: usize, runs: usize, seed: u64) -> Vec<(usize, usize)> {
+    let one = |run: usize| (0..workloads).map(move |workload| (workload, (run + workload) % toolchains.max(1)));
+    let mut order: Vec<_> = (0..runs).flat_map(one).collect();
+    shuffle(&mut order, seed);
+    order
+}
+
+/// Runs everything; `say` gets each run that is no hit. Gives a score for each workload.
 pub fn score(
     runner: &Runner,
-    workload: &Workload,
-    toolchain: &Toolchain,
-    runs: usize,
+    workloads: &[Workload],
+    toolchains: &[Toolchain],
+    order: &[(usize, usize)],
     say: &mut dyn FnMut(&str),
-) -> Score {
-    let mut score = Score::default();
-    for run in 1..=runs {
+) -> Vec<Score> {
+    let mut scores = vec![Score::default(); workloads.len()];
+    for &(number, on) in order {
+        let (workload, toolchain) = (&workloads[number], &toolchains[on]);
         match runner.run(workload, toolchain) {
             Ok(outcome) => {
-                score.add(&workload.expect, outcome.first());
+                scores[number].add(&workload.expect, outcome.first());
                 if outcome.first() != workload.expect {
                     let found = outcome.findings().join(", ");
-                    say(&format!("{} on {}, run {run}: [{found}]", workload.name, toolchain.name));
+                    say(&format!("{} on {}: [{found}]", workload.name, toolchain.name));
                 }
             }
             Err(error) => {
-                score.failures += 1;
-                say(&format!("{} on {}, run {run}: {error:#}", workload.name, toolchain.name));
+                scores[number].failures += 1;
+                say(&format!("{} on {}: {error:#}", workload.name, toolchain.name));
             }
         }
     }
-    score
+    scores
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_workload_runs_so_often_and_on_each_toolchain() {
+        let order = order(4, 3, 6, 7);
+        assert_eq!(order.len(), 24);
+        for (workload, toolchain) in (0..4).flat_map(|workload| (0..3).map(move |on| (workload, on))) {
+            assert_eq!(order.iter().filter(|run| **run == (workload, toolchain)).count(), 2);
+        }
+        assert_ne!(order, super::order(4, 3, 6, 8));
+    }
 
     #[test]
     fn one_miss_in_twenty_is_allowed_a_false_alarm_is_not() {

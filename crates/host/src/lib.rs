@@ -5,6 +5,7 @@
 //! program's behaviour and result never change. Refuses decoding (that is
 //! `decode`), judging (that is `analyze`) and printing (that is the program).
 
+pub mod background;
 pub mod binary;
 pub mod cgroup;
 pub mod clock;

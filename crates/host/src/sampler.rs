@@ -226,6 +226,7 @@ impl State {
     }
 
     fn run(&mut self) {
+        crate::background::stand_back();
         let mut deadline = clock::monotonic();
         while !self.shared.stop.load(Ordering::Relaxed) && !self.shared.disk_full.load(Ordering::Relaxed) {
             let late_ns = clock::sleep_until(deadline);

@@ -112,6 +112,7 @@ impl Drain {
 
     /// Drains until told to stop, then takes what is left and syncs the files.
     pub fn run(mut self) {
+        crate::background::stand_back();
         while !self.wait() {
             self.drain_all();
         }
