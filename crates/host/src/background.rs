@@ -1,13 +1,19 @@
 //! Threads that stand back: what the recorder does beside the program must not
-//! push the program off a CPU. Owns the scheduling class of such threads.
+//! push the program off a CPU. Owns how such threads are scheduled.
+
+/// One or two ticks of the usual kernels.
+const SLACK_NS: u64 = 4_000_000;
 
 /// Makes the calling thread one that preempts nobody when it wakes
-/// (`SCHED_BATCH`): it waits for the next tick, a switch or an idle CPU, a few
-/// milliseconds at most. Not passed on to children. Where it is refused the
-/// thread stays what it was, which costs the program a little more.
+/// (`SCHED_BATCH`: it waits for the next tick, a switch or an idle CPU), and lets
+/// the kernel put off its timers until an interrupt comes anyway: on a virtual
+/// machine a timer of its own costs more than what a sampler does with it. Both
+/// come to a few milliseconds at most, and neither is passed on to children.
+/// Where it is refused the thread stays what it was, which costs the program a
+/// little more.
 pub fn stand_back() {
     let parameters = libc::sched_param { sched_priority: 0 };
     // SAFETY: reads one struct on this stack; 0 is the calling thread.
-    let _ =
-        unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH | libc::SCHED_RESET_ON_FORK, &raw const parameters) };
+    let _ = unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH | libc::SCHED_RESET_ON_FORK, &raw const parameters) };
+    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(SLACK_NS));
 }

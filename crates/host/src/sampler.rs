@@ -29,7 +29,7 @@ const RARE_PERIOD_NS: u64 = 500_000_000;
 /// For so long the rare things are looked at as often as the slow ones.
 const STARTING_NS: u64 = 2_000_000_000;
 /// A look at the threads may cost one part in this many.
-const THREAD_SCAN_SHARE: u64 = 400;
+const THREAD_SCAN_SHARE: u64 = 2_000;
 /// A gap this long is a loss, not jitter.
 const GAP_NS: u64 = 100_000_000;
 /// Gaps that are listed one by one; the last entry swallows the rest.
@@ -231,7 +231,7 @@ impl State {
         while !self.shared.stop.load(Ordering::Relaxed) && !self.shared.disk_full.load(Ordering::Relaxed) {
             let late_ns = clock::sleep_until(deadline);
             let now = clock::monotonic();
-            if late_ns > self.config.period_ns / 2 {
+            if late_ns > self.config.period_ns {
                 write_line(&mut self.lines, now, &Sample::Late { ns: late_ns });
             }
             if late_ns >= GAP_NS {
