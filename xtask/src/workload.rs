@@ -5,6 +5,7 @@
 use crate::toolchain::Toolchain;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -44,9 +45,44 @@ pub struct Workload {
     pub seconds: f64,
     /// Id of the finding that has to be first, or [`NOTHING`].
     pub expect: String,
+    /// The workload of which this is the healthy twin.
+    pub twin_of: Option<String>,
+    /// Options for `rtscope record`: `--detail full`.
+    #[serde(default)]
+    pub record: Vec<String>,
+    /// Environment of the program.
+    #[serde(default)]
+    pub environment: BTreeMap<String, String>,
+    /// Text that the first finding's claim or evidence has to hold: a symbol.
+    pub names: Option<String>,
+    /// The finding's remedy as it is applied here.
+    pub remedy: Option<Applied>,
     /// Whether the truth suite runs it (the churner only measures).
     #[serde(default = "yes")]
     pub judged: bool,
+}
+
+/// What changes when a remedy is applied. What is absent stays as it is.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Applied {
+    /// Which of the finding's remedies, from 0: its `metric` is what has to improve.
+    #[serde(default)]
+    pub number: usize,
+    /// The program's own arguments.
+    pub args: Option<Vec<String>>,
+    /// Runtime flags.
+    pub rts: Option<Vec<String>>,
+    /// Quota, in CPUs; 0: none.
+    pub quota_cpus: Option<f64>,
+    /// Neighbours.
+    pub neighbours_per_cpu: Option<usize>,
+    /// CPUs that it is pinned to.
+    pub cpus: Option<usize>,
+    /// Options for `rtscope record`.
+    pub record: Option<Vec<String>>,
+    /// The folder whose `Main.hs` is run instead: a change of code.
+    pub program: Option<String>,
 }
 
 fn yes() -> bool {

@@ -7,9 +7,12 @@
 //! has a bound of its own.
 
 use crate::blame::Judge;
+use crate::code::CodeSamples;
+use crate::collections::Collections;
 use crate::context::{Context, Tail, loss_of_log};
 use crate::drawing::{OverTime, Worst};
 use crate::findings::{self, Facts};
+use crate::green::GreenThreads;
 use crate::held::Held;
 use crate::lanes::LaneTimes;
 use crate::memory::Lines;
@@ -21,6 +24,7 @@ use crate::samples::Counters;
 use crate::sched::Tracks;
 use crate::still::Still;
 use crate::tracer::Disturbance;
+use crate::triggers::Triggers;
 use rtscope_model::manifest::Tier;
 use rtscope_model::{Body, Class, Classes, ClockMethod, Event, LaneId, Loss, Names, PauseQuality, Runtime, Tid, Time};
 use std::collections::{BTreeMap, VecDeque};
@@ -66,6 +70,10 @@ pub struct Analysis {
     lanes: LaneTimes,
     lines: Lines,
     disturbance: Disturbance,
+    code: CodeSamples,
+    collections: Collections,
+    triggers: Triggers,
+    green: GreenThreads,
     over_time: OverTime,
     worst: Worst,
     pending: VecDeque<Recognised>,
@@ -100,6 +108,10 @@ impl Analysis {
             lanes: LaneTimes::default(),
             lines: Lines::default(),
             disturbance: Disturbance::default(),
+            code: CodeSamples::default(),
+            collections: Collections::default(),
+            triggers: Triggers::default(),
+            green: GreenThreads::default(),
             over_time: OverTime::default(),
             worst: Worst::default(),
             pending: VecDeque::new(),
@@ -133,6 +145,10 @@ impl Analysis {
                 if let Some(wait) = self.tracks.push(event.time, &sched) {
                     self.held.push(wait);
                 }
+                self.since_prune += 1;
+            }
+            Body::Code(sample) => {
+                self.code.push(event.time, &sample);
                 self.since_prune += 1;
             }
             Body::Sample(sample) => {
@@ -170,6 +186,8 @@ impl Analysis {
             Runtime::LaneCreated if event.lane.is_some() => self.lanes.seen(event.lane),
             _ => {}
         }
+        self.triggers.push(event);
+        self.green.push(event);
         self.recogniser.push(event, &mut self.finished);
         self.pending.extend(self.finished.drain(..));
     }
@@ -229,6 +247,8 @@ impl Analysis {
         }
         let blamed = BlamedPause { pause: recognised.pause, causes };
         self.summary.add(&blamed);
+        self.collections.add(&blamed);
+        self.triggers.add(&blamed);
         self.over_time.add(&blamed.pause);
         self.lanes.pause(&blamed.pause, &still);
         if blamed.pause.quality == PauseQuality::Whole {
@@ -261,6 +281,7 @@ impl Analysis {
         let before = oldest.min(self.now).minus(SLACK_NS);
         self.tracks.prune(before);
         self.counters.prune(before);
+        self.code.prune(before);
     }
 
     fn settle(&mut self, ready: Time) {
@@ -306,6 +327,7 @@ impl Analysis {
         used: bool,
     ) -> Results {
         let tracks = used.then_some(&self.tracks);
+        let code = self.code.values(&self.context.symbols);
         let facts = Facts {
             context: &self.context,
             names,
@@ -317,6 +339,11 @@ impl Analysis {
             held: tracks.map(|_| &self.held),
             recorder: self.held.recorder(names, |tid| self.tracks.pid(tid)),
             names_next: self.tracks.names_next(),
+            symbols: &self.context.symbols,
+            code: code.is_some().then_some(&self.code),
+            collections: &self.collections,
+            triggers: &self.triggers,
+            green: &self.green,
             quotas: self.counters.quota_totals().collect(),
         };
         let findings = findings::run(&facts);
@@ -348,6 +375,7 @@ impl Analysis {
             findings,
             checked,
             losses,
+            code,
             tracer: self.disturbance.values(
                 self.runtime_span.is_some(),
                 self.context.own_cost.as_ref(),

@@ -42,6 +42,7 @@ fn judge_with(script: Script, setting: &Setting) -> (Pause, Vec<CausePiece>) {
             Body::Runtime(_) => recogniser.push(&event, &mut out),
             Body::Sched(sched) => _ = tracks.push(event.time, sched),
             Body::Sample(sample) => counters.push(event.time, sample),
+            Body::Code(_) => {}
         }
     }
     recogniser.finish(Time(10_000_000), &mut out);

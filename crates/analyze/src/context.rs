@@ -3,7 +3,7 @@
 
 use crate::results::{Program, Runtime, Source};
 use rtscope_model::manifest::{Group, Kernel, OwnCost};
-use rtscope_model::{ClockMap, Loss, LossKind, Pid, Tid, Time};
+use rtscope_model::{ClockMap, Loss, LossKind, Pid, Symbols, Tid, Time};
 use std::collections::HashMap;
 
 /// Facts known before the first event.
@@ -47,6 +47,8 @@ pub struct Context {
     /// Sampling period of quotas, nanoseconds, where the recorder writes their
     /// counters only when they change; `None`: not known.
     pub sample_period_ns: Option<u64>,
+    /// Names of the code that samples point to.
+    pub symbols: Symbols,
     /// What the recorder used.
     pub own_cost: Option<OwnCost>,
 }
@@ -72,6 +74,7 @@ impl Default for Context {
             nursery_bytes: None,
             losses: Vec::new(),
             sample_period_ns: None,
+            symbols: Symbols::default(),
             own_cost: None,
         }
     }

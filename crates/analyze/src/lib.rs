@@ -7,10 +7,13 @@
 
 pub mod analysis;
 pub mod blame;
+pub mod code;
+pub mod collections;
 pub mod context;
 pub mod dist;
 pub mod drawing;
 pub mod findings;
+pub mod green;
 pub mod held;
 pub mod lane_thread;
 pub mod lanes;
@@ -22,6 +25,7 @@ pub mod samples;
 pub mod sched;
 pub mod still;
 pub mod tracer;
+pub mod triggers;
 pub mod union;
 
 #[cfg(test)]

@@ -46,6 +46,8 @@ pub struct Results {
     pub checked: Vec<Checked>,
     /// What was not seen.
     pub losses: Vec<Loss>,
+    /// Where the program's code was; null where it was not sampled.
+    pub code: Option<Code>,
     /// What the tracer itself cost the program, as far as its log shows.
     pub tracer: Tracer,
     /// How the kernel side was seen, and whether it was used.
@@ -53,6 +55,34 @@ pub struct Results {
     /// Pauses and memory over time, and the worst pauses: for drawing.
     #[serde(skip)]
     pub drawing: Drawing,
+}
+
+/// Where the program's code was, from samples.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Code {
+    /// CPU time that one sample stands for, nanoseconds.
+    pub period_ns: u64,
+    /// Samples of running threads.
+    pub samples: u64,
+    /// Places, most CPU time first.
+    pub top: Vec<Place>,
+}
+
+/// One place in the code.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Place {
+    /// Its name.
+    pub symbol: String,
+    /// Executable or library.
+    pub module: String,
+    /// Whose code.
+    pub kind: rtscope_model::CodeKind,
+    /// File and span, where known.
+    pub source: Option<String>,
+    /// CPU time found there, nanoseconds.
+    pub running_ns: u64,
+    /// Of this, while the world waited for that thread.
+    pub waited_ns: u64,
 }
 
 /// What was read.

@@ -5,6 +5,7 @@
 //! Owns the vocabulary; refuses anything that only one runtime's folds could
 //! understand: such things stay records in `decode`.
 
+use crate::code::CodeSample;
 use crate::ids::{Cpu, GreenThread, GroupId, LaneId, Pid, Tid};
 use crate::names::NameId;
 use crate::time::Time;
@@ -29,6 +30,8 @@ pub enum Body {
     Sched(Sched),
     /// Sampled by the recorder.
     Sample(Sample),
+    /// Where a thread's code was.
+    Code(CodeSample),
 }
 
 /// Events of a runtime.
@@ -99,8 +102,23 @@ pub enum StopReason {
     Finished,
     /// It is in a foreign call that released the lane.
     ForeignCall,
-    /// It waits for something (MVar, STM, black hole, I/O).
-    Blocked,
+    /// It waits for something.
+    Blocked(BlockedOn),
+    /// Something else.
+    Other,
+}
+
+/// What a green thread waits for.
+#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
+pub enum BlockedOn {
+    /// A lock or mailbox: an MVar.
+    Lock,
+    /// A value that another thread is computing; which, where known.
+    BlackHole(Option<GreenThread>),
+    /// A transaction that retries.
+    Transaction,
+    /// Input, output or a delay.
+    Io,
     /// Something else.
     Other,
 }
@@ -142,6 +160,20 @@ pub enum Counter {
     NurseryBytes,
     /// Configured heap limit, bytes (0: none).
     HeapLimitBytes,
+    /// Sparks of this lane since the start: created.
+    SparksCreated,
+    /// Already evaluated when created.
+    SparksDud,
+    /// Thrown away because the pool was full.
+    SparksOverflowed,
+    /// Run in parallel.
+    SparksConverted,
+    /// Collected unevaluated: nobody needed them.
+    SparksCollected,
+    /// Evaluated by somebody else before they ran.
+    SparksFizzled,
+    /// Still in the pool.
+    SparksRemaining,
 }
 
 /// State in which a thread left its CPU.
@@ -320,6 +352,8 @@ pub enum Class {
     Concurrent,
     /// Gaps in which the tracer wrote its buffers.
     Tracer,
+    /// Spark counters.
+    Sparks,
 }
 
 /// A set of [`Class`]es.

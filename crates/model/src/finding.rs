@@ -48,6 +48,39 @@ pub struct Remedy {
     pub flag: Option<String>,
     /// How to see that it helped.
     pub verify: String,
+    /// The figure of the report that shows it.
+    pub metric: Option<Metric>,
+}
+
+/// A figure of `report --json` and the way it shall go.
+#[derive(Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Metric {
+    /// Path of keys: `pauses.time_to_stop_ns.sum`.
+    pub path: String,
+    /// Which way is better.
+    pub should: Trend,
+}
+
+/// A direction.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Trend {
+    /// Smaller is better.
+    Fall,
+    /// Larger is better.
+    Rise,
+}
+
+impl Metric {
+    /// `path` shall fall.
+    pub fn falls(path: &str) -> Option<Metric> {
+        Some(Metric { path: path.to_owned(), should: Trend::Fall })
+    }
+
+    /// `path` shall rise.
+    pub fn rises(path: &str) -> Option<Metric> {
+        Some(Metric { path: path.to_owned(), should: Trend::Rise })
+    }
 }
 
 /// The outcome of one diagnosis rule.

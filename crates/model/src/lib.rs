@@ -5,6 +5,7 @@
 //! how a particular runtime writes its records.
 #![forbid(unsafe_code)]
 
+pub mod code;
 pub mod event;
 pub mod finding;
 pub mod ids;
@@ -14,8 +15,9 @@ pub mod names;
 pub mod pause;
 pub mod time;
 
-pub use event::{Body, Class, Classes, Counter, Event, OffState, Runtime, Sample, Sched, StopReason};
-pub use finding::{Confidence, Evidence, Finding, Remedy, Severity};
+pub use code::{CodeKind, CodeSample, Found, Symbol, SymbolId, Symbols};
+pub use event::{BlockedOn, Body, Class, Classes, Counter, Event, OffState, Runtime, Sample, Sched, StopReason};
+pub use finding::{Confidence, Evidence, Finding, Metric, Remedy, Severity, Trend};
 pub use ids::{Cpu, GreenThread, GroupId, LaneId, Pid, Tid};
 pub use loss::{Loss, LossKind};
 pub use names::{NameId, Names};

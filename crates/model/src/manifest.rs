@@ -12,6 +12,8 @@
 //! | `sched/cpuN.perf` | kernel records of one CPU as the ring held them | appended |
 //! | `sched/NAME.format` | the kernel's description of each tracepoint used | at start |
 //! | `sched/threads.json` | the threads that were there: `[{tid, pid, comm}]` | at start |
+//! | `code/cpuN.perf` | perf records of one CPU about the program's threads: timer hits, waits, mappings | appended |
+//! | `code/symbols.json` | names of the places in them ([`Code`]) | at the end |
 //! | `samples.jsonl` | the recorder's samples, one JSON object a line | appended |
 //!
 //! Every stream is append-only and may be cut anywhere.
@@ -61,6 +63,9 @@ pub struct Manifest {
     pub logs: Vec<Log>,
     /// The kernel side.
     pub kernel: Kernel,
+    /// Where the program's code was; `None`: not sampled, and why is in `notes`.
+    #[serde(default)]
+    pub code: Option<Code>,
     /// Control groups that cover the program, leaf first; groups that a wrapper
     /// moved it into after the start follow. [`crate::GroupId`] is an index into
     /// this.
@@ -151,6 +156,46 @@ pub struct Kernel {
     pub lost: u64,
     /// Whether the streams of all CPUs cover every process (else only the program's).
     pub system_wide: bool,
+}
+
+/// Sampling of the program's code.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Code {
+    /// A running thread is looked at once in so much of its CPU time, nanoseconds.
+    pub period_ns: u64,
+    /// Streams below the capture, one per CPU.
+    pub streams: Vec<String>,
+    /// `sample_type` of the records; the same in all streams.
+    pub sample_type: u64,
+    /// What the ids in the records stand for.
+    pub events: Vec<CodeEvent>,
+    /// Whether the kernel's own code was seen.
+    pub kernel: bool,
+    /// Table of names below the capture; `None`: not written (the recorder was killed).
+    pub symbols: Option<String>,
+    /// Samples that the kernel says it dropped.
+    pub lost: u64,
+    /// What it cannot show, and how to get more.
+    pub missing: Vec<String>,
+}
+
+/// One kind of record in the streams of [`Code`].
+#[derive(Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
+pub struct CodeEvent {
+    /// `PERF_SAMPLE_IDENTIFIER` of its records.
+    pub ids: Vec<u64>,
+    /// What it is.
+    pub what: CodeSource,
+}
+
+/// Where a record of [`Code`] comes from.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CodeSource {
+    /// The timer found the thread on a CPU.
+    Timer,
+    /// The thread left its CPU to wait.
+    Waits,
 }
 
 /// A way to see the kernel's scheduling.

@@ -1,6 +1,7 @@
 //! A pause: one stop-the-world collection, from the first request to the last
 //! lane back at work, and the causes of its waits. Knows no runtime.
 
+use crate::code::SymbolId;
 use crate::finding::Confidence;
 use crate::ids::{LaneId, Tid};
 use crate::names::NameId;
@@ -144,8 +145,14 @@ pub enum Cause {
     HostSteal,
     /// On a CPU; user or kernel code unknown.
     Running,
-    /// On a CPU and shown by samples (or by elimination) to be in user code.
+    /// On a CPU and shown by samples to be in the program's own code, which did not
+    /// come to a safepoint.
     LateSafepoint,
+    /// In another language's code that the program called without giving its lane up:
+    /// on a CPU, or waiting in the kernel.
+    ForeignCall,
+    /// On a CPU, in the kernel: a page fault or a system call.
+    InKernel,
     /// Runnable while a quota that covers it was used up.
     Throttled,
     /// Runnable while another process ran on its CPU.
@@ -181,6 +188,8 @@ pub struct CausePiece {
     pub who: Option<NameId>,
     /// A pid for `who`.
     pub who_pid: Option<u32>,
+    /// Where the thread was found most often meanwhile, where it was sampled.
+    pub code: Option<SymbolId>,
     /// A foreign process also ran on that CPU (for throttled waits).
     pub neighbour: bool,
     /// Start.

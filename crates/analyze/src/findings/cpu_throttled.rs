@@ -7,11 +7,11 @@
 //! is a lower bound. A quota that never runs out costs nothing, so a hundredth
 //! of the wall clock is enough to report.
 
-use super::{Facts, Rule, Verdict, cpus, duration, evidence, longest, percent};
+use super::{Facts, Rule, STOP, Verdict, cpus, duration, evidence, longest, percent};
 use crate::results::BlamedPause;
 use crate::samples::QuotaTotal;
 use rtscope_model::manifest::Group;
-use rtscope_model::{Cause, Confidence, Evidence, GroupId, Names, Remedy};
+use rtscope_model::{Cause, Confidence, Evidence, GroupId, Names, Metric, Remedy};
 
 const SHARE_MIN: f64 = 0.01;
 pub(super) const ID: &str = "cpu-throttled";
@@ -163,6 +163,7 @@ fn remedies(facts: &Facts<'_>, group: GroupId) -> Vec<Remedy> {
                 ),
                 flag: Some(format!("+RTS -N{fits}")),
                 verify: "Record again: the time to stop falls to the level of a single collection.".into(),
+                metric: Metric::falls(STOP),
             });
         }
         let lanes = facts.lanes;
@@ -170,11 +171,13 @@ fn remedies(facts: &Facts<'_>, group: GroupId) -> Vec<Remedy> {
             text: format!("Or raise the CPU limit to the {lanes} CPUs that {lanes} capabilities use."),
             flag: Some(limit(facts, group, lanes as f64)),
             verify: verify.into(),
+            metric: Metric::falls(STOP),
         });
         remedies.push(Remedy {
             text: "If both must stay, collect with one thread, so that collections use less of the quota.".into(),
             flag: Some("+RTS -qg".into()),
             verify: "Record again and compare the sum of collection and stopping times.".into(),
+            metric: Metric::falls(STOP),
         });
     } else {
         let wanted = quota.map_or(1.0, |quota| (quota * 2.0).clamp(1.0, f64::from(u16::MAX)));
@@ -182,6 +185,7 @@ fn remedies(facts: &Facts<'_>, group: GroupId) -> Vec<Remedy> {
             text: "Raise the CPU limit.".into(),
             flag: Some(limit(facts, group, wanted)),
             verify: verify.into(),
+            metric: Metric::falls(STOP),
         });
     }
     remedies

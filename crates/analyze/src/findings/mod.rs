@@ -10,17 +10,24 @@ mod cpu_throttled;
 mod oversubscribed;
 mod preempted;
 
+use crate::code::CodeSamples;
+use crate::collections::Collections;
 use crate::context::Context;
+use crate::green::GreenThreads;
 use crate::held::Held;
 use crate::pauses::summary::Summary;
 use crate::results::{BlamedPause, Checked, Outcome};
 use crate::samples::QuotaTotal;
-use rtscope_model::{Cause, Confidence, Evidence, Finding, GroupId, NameId, Names, Remedy, Severity, Time};
+use crate::triggers::Triggers;
+use rtscope_model::{Cause, Confidence, Evidence, Finding, GroupId, NameId, Names, Remedy, Severity, Symbols, Time};
 use std::collections::BTreeSet;
 
 /// Cost below which nothing is reported, whatever its share: a person does not
 /// feel it, and a recording of a second would report a single scheduling slice.
 const COST_MIN_NS: u64 = 10_000_000;
+
+/// Where the sum of times to stop stands in `report --json`.
+const STOP: &str = "pauses.time_to_stop_ns.sum";
 
 /// What rules look at.
 pub(crate) struct Facts<'a> {
@@ -38,6 +45,16 @@ pub(crate) struct Facts<'a> {
     pub recorder: BTreeSet<NameId>,
     /// Kernel events say what ran instead of a thread that waits.
     pub names_next: bool,
+    /// Names of code; only the unknown one where nothing was sampled.
+    pub symbols: &'a Symbols,
+    /// Where the code was; `None`: not sampled.
+    pub code: Option<&'a CodeSamples>,
+    /// What collections were like.
+    pub collections: &'a Collections,
+    /// Why collections were asked for.
+    pub triggers: &'a Triggers,
+    /// Green threads, where the log has them.
+    pub green: &'a GreenThreads,
     /// Counters of quotas over the whole recording.
     pub quotas: Vec<(GroupId, QuotaTotal)>,
 }
@@ -72,11 +89,22 @@ pub(crate) trait Rule {
     fn check(&self, facts: &Facts<'_>) -> Option<Verdict>;
     /// The claim.
     fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String;
+    /// Rules that explain the same time better: where one of them finds at least half
+    /// of this one's cost, this one is silent. A cause has one name.
+    fn yields_to(&self) -> &'static [&'static str] {
+        &[]
+    }
     /// The sentence for one pause in which it showed; `None` where it did not.
     fn instance(&self, blamed: &BlamedPause, names: &Names) -> Option<String>;
 }
 
-const RULES: [&dyn Rule; 3] = [&cpu_throttled::CpuThrottled, &preempted::Preempted, &oversubscribed::Oversubscribed];
+/// One line each, in the order in which `instance` is asked.
+#[rustfmt::skip]
+const RULES: &[&dyn Rule] = &[
+    &cpu_throttled::CpuThrottled,
+    &preempted::Preempted,
+    &oversubscribed::Oversubscribed,
+];
 
 /// Every finding, most costly first; empty: nothing found. A quota that ran out in
 /// most of its periods comes before all: in such a period the program got all that
@@ -97,12 +125,21 @@ pub(crate) fn run(facts: &Facts<'_>) -> Vec<Finding> {
         })
     };
     let mut findings: Vec<Finding> = RULES.iter().filter_map(finding).collect();
+    let costs: Vec<(String, u64)> = findings.iter().map(|found| (found.id.clone(), found.cost_ns)).collect();
+    findings.retain(|found| !explained(found, &costs));
     let quota_first = cpu_throttled::limits(facts);
     findings.sort_by_key(|finding| {
         let first = quota_first && finding.id == cpu_throttled::ID;
         (std::cmp::Reverse(first), std::cmp::Reverse(finding.cost_ns))
     });
     findings
+}
+
+/// Whether a rule that `found`'s yields to covers at least half of its cost.
+fn explained(found: &Finding, costs: &[(String, u64)]) -> bool {
+    let rule = RULES.iter().find(|rule| rule.id() == found.id);
+    let better = rule.map_or(&[][..], |rule| rule.yields_to());
+    costs.iter().any(|(id, cost_ns)| better.contains(&id.as_str()) && cost_ns.saturating_mul(2) >= found.cost_ns)
 }
 
 /// What each rule came to, in the rules' order.

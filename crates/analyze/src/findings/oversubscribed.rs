@@ -9,9 +9,9 @@
 //! be a tenth. The CPUs are those of the affinity mask: what a quota takes is
 //! `cpu-throttled`'s.
 
-use super::{Facts, Rule, Verdict, blind_to_runners, duration, evidence, longest, percent};
+use super::{Facts, Rule, STOP, Verdict, blind_to_runners, duration, evidence, longest, percent};
 use crate::results::BlamedPause;
-use rtscope_model::{Cause, Confidence, Names, Remedy};
+use rtscope_model::{Cause, Confidence, Names, Metric, Remedy};
 
 const SHARE_MIN_LANES: f64 = 0.02;
 const SHARE_MIN_OTHERS: f64 = 0.10;
@@ -92,6 +92,7 @@ fn remedies(facts: &Facts<'_>, too_many: Option<usize>) -> Vec<Remedy> {
             text: format!("Use as many capabilities as there are CPUs ({cpus})."),
             flag: Some(format!("+RTS -N{cpus}")),
             verify: verify.clone(),
+            metric: Metric::falls(STOP),
         });
     } else {
         remedies.push(Remedy {
@@ -99,6 +100,7 @@ fn remedies(facts: &Facts<'_>, too_many: Option<usize>) -> Vec<Remedy> {
                 .into(),
             flag: Some(format!("+RTS -N{}", facts.lanes.saturating_sub(1).max(1))),
             verify: verify.clone(),
+            metric: Metric::falls(STOP),
         });
     }
     if facts.lanes > 1 {
@@ -108,6 +110,7 @@ fn remedies(facts: &Facts<'_>, too_many: Option<usize>) -> Vec<Remedy> {
                 .into(),
             flag: Some("+RTS -qg".into()),
             verify,
+            metric: Metric::falls(STOP),
         });
     }
     remedies

@@ -9,10 +9,10 @@
 //! than housekeeping takes. The recorder's own threads are left out: they are the
 //! tracer's cost. Only kernel events that name who ran can show it.
 
-use super::{Facts, Rule, Verdict, blind_to_runners, duration, evidence, longest, percent};
+use super::{Facts, Rule, STOP, Verdict, blind_to_runners, duration, evidence, longest, percent};
 use crate::held::{Held, Part};
 use crate::results::BlamedPause;
-use rtscope_model::{Cause, CausePiece, Confidence, NameId, Names, Remedy, Tid};
+use rtscope_model::{Cause, CausePiece, Confidence, NameId, Names, Metric, Remedy, Tid};
 use std::collections::BTreeSet;
 
 const SHARE_MIN: f64 = 0.05;
@@ -132,6 +132,7 @@ fn remedies(facts: &Facts<'_>, held: &Held) -> Vec<Remedy> {
         text: format!("Keep {who} off the program's CPUs: another machine, a cpuset of its own, or a lower weight."),
         flag: Some("systemd-run --scope -p AllowedCPUs=LIST PROGRAM".into()),
         verify: verify.clone(),
+        metric: Metric::falls(STOP),
     }];
     if facts.lanes > 1 {
         let fewer = facts.lanes - 1;
@@ -141,11 +142,13 @@ fn remedies(facts: &Facts<'_>, held: &Held) -> Vec<Remedy> {
                 .into(),
             flag: Some(format!("+RTS -N{fewer}")),
             verify: verify.clone(),
+            metric: Metric::falls(STOP),
         });
         remedies.push(Remedy {
             text: "Or collect with one thread, so that a collection needs no CPU that is taken.".into(),
             flag: Some("+RTS -qg".into()),
             verify,
+            metric: Metric::falls(STOP),
         });
     }
     remedies

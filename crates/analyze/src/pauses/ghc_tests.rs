@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::testing::Script;
-use rtscope_model::Tid;
+use rtscope_model::{BlockedOn, Tid};
 
 fn recognise(script: Script, threaded: Option<bool>) -> (Vec<Recognised>, Option<Loss>) {
     let mut recogniser = Recogniser::new(threaded, Some(2));
@@ -148,7 +148,7 @@ fn with_green_threads_a_lane_is_back_when_it_runs_again() {
 fn a_lane_without_work_does_not_hold_the_release() {
     let script = Script::default()
         .run(0, 0, 6)
-        .stop(50, 1, 7, StopReason::Blocked)
+        .stop(50, 1, 7, StopReason::Blocked(BlockedOn::Lock))
         .stop(99, 0, 6, StopReason::Yielded)
         .parallel(100, 150, 160, 300)
         .run(310, 0, 6)

@@ -210,6 +210,7 @@ pub fn empty_manifest() -> Manifest {
         binary: Binary::default(),
         logs: Vec::new(),
         kernel: Kernel::default(),
+        code: None,
         groups: Vec::new(),
         machine: Machine::default(),
         sample_period_ns: 0,

@@ -4,7 +4,7 @@
 use super::record::Record;
 use super::tags::*;
 use rtscope_model::event::Runtime;
-use rtscope_model::{Class, Classes, Counter, GreenThread, LaneId, StopReason, Tid};
+use rtscope_model::{BlockedOn, Class, Classes, Counter, GreenThread, LaneId, StopReason, Tid};
 
 /// What the scanner does with a record of some tag.
 pub(super) mod action {
@@ -130,12 +130,16 @@ fn collection(record: &Record<'_>) -> Option<Runtime> {
 }
 
 /// A green thread's stop, by GHC's status.
-pub(super) fn stopped(thread: u32, status: u16) -> Runtime {
+pub(super) fn stopped(thread: u32, status: u16, info: u32) -> Runtime {
     let reason = match status {
         1..=3 => StopReason::Yielded,
         5 => StopReason::Finished,
         6 | 16 | 17 => StopReason::ForeignCall,
-        4 | 7..=15 | 18 | 20 | 21 => StopReason::Blocked,
+        7 | 20 => StopReason::Blocked(BlockedOn::Lock),
+        8 => StopReason::Blocked(BlockedOn::BlackHole((info != 0).then_some(GreenThread(info)))),
+        9..=11 | 21 => StopReason::Blocked(BlockedOn::Io),
+        12 => StopReason::Blocked(BlockedOn::Transaction),
+        4 | 13..=15 | 18 => StopReason::Blocked(BlockedOn::Other),
         _ => StopReason::Other,
     };
     Runtime::ThreadStop(GreenThread(thread), reason)

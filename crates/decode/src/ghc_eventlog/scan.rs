@@ -54,11 +54,12 @@ pub(super) struct Pending {
     pub(super) time: u64,
     thread: u32,
     status: u16,
+    info: u32,
 }
 
 impl Pending {
     pub(super) fn item(self, lane: LaneId) -> Item {
-        let what = import::stopped(self.thread, self.status);
+        let what = import::stopped(self.thread, self.status, self.info);
         Item { time: self.time, what, lane, rule: Rule::Plain }
     }
 }
@@ -324,10 +325,10 @@ impl BlockScan {
     }
 
     fn stop(&mut self, plan: &Plan, payload: &[u8], time: u64, at: usize, out: &mut Vec<Item>) {
-        let Record::StopThread { thread, status, .. } = Record::decode(super::tags::STOP_THREAD, payload) else {
+        let Record::StopThread { thread, status, info } = Record::decode(super::tags::STOP_THREAD, payload) else {
             return;
         };
-        let pending = Pending { time, thread, status };
+        let pending = Pending { time, thread, status, info: info.unwrap_or(0) };
         if plan.green {
             self.emit(pending.item(self.lane), at, out);
         } else {

@@ -12,6 +12,8 @@ pub fn cause(cause: Cause, who: Option<&str>) -> String {
         Cause::HostSteal => "the host or an interrupt took the CPU",
         Cause::Running => "on a CPU (in its own code or the kernel's)",
         Cause::LateSafepoint => "it ran code that does not stop for collections",
+        Cause::ForeignCall => "it was in a foreign call that kept its capability",
+        Cause::InKernel => "on a CPU, in the kernel (page fault or system call)",
         Cause::Throttled => "throttled: the CPU quota was used up",
         Cause::Preempted => {
             return format!("preempted by {}", who.unwrap_or("another process"));

@@ -139,6 +139,7 @@ fn worst(
         tid: Some(Tid(4101 + u32::from(straggler.0) * 3)),
         who: None,
         who_pid: None,
+        code: None,
         neighbour: false,
         from,
         to,

@@ -97,7 +97,7 @@ fn blind(id: &'static str) -> Checked {
 const RULES: [&str; 3] = ["cpu-throttled", "preempted", "oversubscribed"];
 
 fn change(text: &str, flag: Option<&str>, verify: &str) -> Remedy {
-    Remedy { text: text.into(), flag: flag.map(String::from), verify: verify.into() }
+    Remedy { text: text.into(), flag: flag.map(String::from), verify: verify.into(), metric: None }
 }
 
 /// Two workers of a GHC 9.0.2 program under half a CPU.
@@ -211,6 +211,7 @@ pub fn throttled() -> Fixture {
         }],
         checked: RULES.map(checked).to_vec(),
         losses: vec![],
+        code: None,
         tracer: Tracer {
             write_ns: Some(9 * MS),
             write_max_ns: Some(3_100_000),

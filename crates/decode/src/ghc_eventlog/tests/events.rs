@@ -4,7 +4,7 @@ use super::super::builder::{Field, LogBuilder};
 use super::super::tags::*;
 use super::{REPORT, brief, classes, kinds, open, pass, read, small};
 use rtscope_model::event::Runtime::{self, *};
-use rtscope_model::{Class, ClockMap, ClockMethod, Counter, GreenThread, LossKind, StopReason, Tid};
+use rtscope_model::{BlockedOn, Class, ClockMap, ClockMethod, Counter, GreenThread, LossKind, StopReason, Tid};
 
 #[test]
 fn a_collection_comes_out_in_time_order() {
@@ -107,7 +107,7 @@ fn green_edges_are_settled_over_the_borders_of_blocks() {
         });
     let (events, tally) = read(log.end(), &[Class::GreenEdges]);
     let expected: Vec<(u64, u16, Runtime)> = vec![
-        (40, 0, ThreadStop(GreenThread(2), StopReason::Blocked)),
+        (40, 0, ThreadStop(GreenThread(2), StopReason::Blocked(BlockedOn::Lock))),
         (310, 0, ThreadRun(GreenThread(3))),
         (430, 0, ThreadStop(GreenThread(5), StopReason::Finished)),
         (450, 0, ThreadRun(GreenThread(6))),

@@ -134,8 +134,8 @@ impl Lane {
                     self.push(time, lane, Runtime::ThreadRun(GreenThread(thread)));
                 }
             }
-            Record::StopThread { thread, status, .. } => {
-                let what = import::stopped(thread, status);
+            Record::StopThread { thread, status, info } => {
+                let what = import::stopped(thread, status, info.unwrap_or(0));
                 if all {
                     self.push(time, lane, what);
                 } else if edges {
