@@ -7,6 +7,7 @@ pub mod apt;
 pub mod bench;
 pub mod corpus;
 pub mod demo;
+pub mod noise;
 pub mod raw_log;
 pub mod raw_pauses;
 pub mod runner;

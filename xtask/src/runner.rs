@@ -2,6 +2,7 @@
 //! `rtscope report` what it found. Owns the command line and the surroundings;
 //! judging many runs is `truth`'s.
 
+use crate::noise::{Noise, Reading};
 use crate::surroundings::{Neighbours, QuotaGroup};
 use crate::toolchain::Toolchain;
 use crate::workload::{NOTHING, Workload, repository};
@@ -32,6 +33,8 @@ pub struct Outcome {
     pub report: Value,
     /// Periods in which the quota ran out, where there was one.
     pub throttled_periods: Option<u64>,
+    /// What else the machine did meanwhile.
+    pub noise: Noise,
 }
 
 impl Outcome {
@@ -44,6 +47,14 @@ impl Outcome {
     pub fn findings(&self) -> Vec<&str> {
         let list = self.report["findings"].as_array().map_or(&[][..], Vec::as_slice);
         list.iter().filter_map(|finding| finding["id"].as_str()).collect()
+    }
+
+    /// Whether the first finding's claim or evidence holds `text`: a symbol.
+    pub fn names(&self, text: &str) -> bool {
+        let first = &self.report["findings"][0];
+        let evidence = first["evidence"].as_array().map_or(&[][..], Vec::as_slice);
+        let said = evidence.iter().map(|seen| &seen["text"]).chain([&first["claim"]]);
+        said.filter_map(Value::as_str).any(|said| said.contains(text))
     }
 }
 
@@ -71,20 +82,24 @@ impl Runner {
         let cpus: Vec<usize> = (0..workload.cpus.unwrap_or(0)).collect();
         let neighbours = Neighbours::start(&cpus, workload.neighbours_per_cpu, &self.scratch)?;
         let command = self.command(workload, toolchain, &program, group.as_ref());
+        let expected = neighbours.pids();
+        let before = Reading::now(&expected);
         let done = Command::new(&self.rtscope)
             .args(["record", "-o"])
             .arg(&capture)
+            .args(&workload.record)
             .arg("--")
             .args(&command)
             .current_dir(&self.scratch)
             .stdin(Stdio::null())
             .output()?;
+        let noise = Reading::now(&expected).since(&before);
         drop(neighbours);
         let throttled_periods = group.as_ref().and_then(QuotaGroup::throttled_periods);
         drop(group);
         let said = String::from_utf8_lossy(&done.stderr);
         ensure!(done.status.success(), "record {} ended with {}: {said}", workload.name, done.status);
-        Ok(Outcome { report: self.report(&capture)?, capture, throttled_periods })
+        Ok(Outcome { report: self.report(&capture)?, capture, throttled_periods, noise })
     }
 
     /// What is run: the group, the CPUs, the toolchain's tree, the program.
@@ -101,6 +116,11 @@ impl Runner {
             words.extend(["taskset".into(), "-c".into(), format!("0-{}", cpus - 1).into()]);
         }
         words.extend(toolchain.enter(&[&self.scratch, &self.builds]));
+        if !workload.environment.is_empty() {
+            // For the program alone: the recorder keeps its own.
+            words.push("env".into());
+            words.extend(workload.environment.iter().map(|(name, value)| format!("{name}={value}").into()));
+        }
         words.push(program.into());
         words.extend(workload.args.iter().map(OsString::from));
         if !workload.rts.is_empty() {
@@ -165,6 +185,7 @@ mod tests {
                 capture: PathBuf::new(),
                 report: runner.report(Path::new("x")).unwrap(),
                 throttled_periods: None,
+                noise: Noise::default(),
             };
             assert_eq!(outcome.first(), first);
         }
@@ -181,5 +202,25 @@ mod tests {
         assert_eq!(text[..3], ["taskset", "-c", "0-1"]);
         assert_eq!(text[text.len() - 5..], ["/b/p", "+RTS", "-N2", "-A4m", "-RTS"]);
         assert!(text.contains(&"/root-of-it".into()));
+    }
+
+    #[test]
+    fn the_environment_is_the_program_s_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let runner = Runner { rtscope: "r".into(), builds: "/b".into(), scratch: folder.path().into() };
+        let own = Toolchain { name: "ghc-9.0", version: "9.0.2".into(), root: None };
+        let environment = [("LIMIT".to_owned(), "3 4".to_owned())].into();
+        let workload = Workload { environment, rts: Vec::new(), ..workload::load("healthy").unwrap() };
+        assert_eq!(runner.command(&workload, &own, Path::new("/b/p"), None), ["env", "LIMIT=3 4", "/b/p"]);
+    }
+
+    #[test]
+    fn a_name_is_looked_for_in_the_first_finding_only() {
+        let report = serde_json::json!({"findings": [
+            {"id": "a", "claim": "late in `c_busy`", "evidence": [{"text": "seen in `crunch`"}]},
+            {"id": "b", "claim": "in `other`", "evidence": []},
+        ]});
+        let outcome = Outcome { capture: PathBuf::new(), report, throttled_periods: None, noise: Noise::default() };
+        assert!(outcome.names("`c_busy`") && outcome.names("crunch") && !outcome.names("other"));
     }
 }

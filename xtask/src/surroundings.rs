@@ -148,6 +148,11 @@ impl Neighbours {
         }
         Ok(neighbours)
     }
+
+    /// Their process ids.
+    pub fn pids(&self) -> Vec<u32> {
+        self.children.iter().map(Child::id).collect()
+    }
 }
 
 impl Drop for Neighbours {

@@ -207,14 +207,17 @@ impl Toolchain {
         command
     }
 
-    /// Compiles `sources[0]/Main.hs`, with modules looked up in all of `sources`,
-    /// to `output`. Objects go beside it.
+    /// Compiles `sources[0]/Main.hs`, with modules looked up in all of `sources` and
+    /// the C files beside it, to `output`. Objects go beside that.
     pub fn compile(&self, sources: &[&Path], flags: &[&str], output: &Path) -> Result<()> {
         let folder = output.parent().context("an output without a folder")?;
         fs::create_dir_all(folder)?;
         let mut folders = sources.to_vec();
         folders.push(folder);
-        let main = sources.first().context("no sources")?.join("Main.hs");
+        let own = *sources.first().context("no sources")?;
+        let objects = output.with_extension("objects");
+        fs::create_dir_all(&objects)?;
+        let parts = self.compile_c(own, &objects, &folders)?;
         let mut command = self.command(OsStr::new("ghc"), folder, &folders);
         command.args(["-v0", "-O1", "-fforce-recomp", "-rtsopts"]).args(flags);
         if ["8.", "9.0.", "9.2."].iter().any(|old| self.version.starts_with(old)) {
@@ -222,10 +225,29 @@ impl Toolchain {
             command.arg("-eventlog");
         }
         command.args(sources.iter().map(|source| format!("-i{}", source.display())));
-        command.arg("-outputdir").arg(output.with_extension("objects")).arg(main).arg("-o").arg(output);
+        command.arg("-outputdir").arg(objects).arg(own.join("Main.hs")).args(parts).arg("-o").arg(output);
+        self.run_ghc(command, own)
+    }
+
+    /// Compiles the C files of `own` into `objects`, each by itself: GHC would put the
+    /// object of a file with an absolute path beside its source.
+    fn compile_c(&self, own: &Path, objects: &Path, folders: &[&Path]) -> Result<Vec<PathBuf>> {
+        let files = fs::read_dir(own)?.collect::<Result<Vec<_>, _>>()?.into_iter().map(|entry| entry.path());
+        let mut files: Vec<_> = files.filter(|path| path.extension().is_some_and(|ending| ending == "c")).collect();
+        files.sort();
+        let object = |file: PathBuf| {
+            let object = objects.join(file.file_stem().unwrap_or_default()).with_extension("c.o");
+            let mut command = self.command(OsStr::new("ghc"), objects, folders);
+            command.args(["-v0", "-O1", "-fforce-recomp", "-c"]).arg(&file).arg("-o").arg(&object);
+            self.run_ghc(command, &file).map(|()| object)
+        };
+        files.into_iter().map(object).collect()
+    }
+
+    fn run_ghc(&self, mut command: Command, on: &Path) -> Result<()> {
         let done = command.stdin(Stdio::null()).output().context("ghc cannot be run")?;
         let said = String::from_utf8_lossy(&done.stderr);
-        ensure!(done.status.success(), "ghc {} on {}: {said}", self.version, sources[0].display());
+        ensure!(done.status.success(), "ghc {} on {}: {said}", self.version, on.display());
         Ok(())
     }
 

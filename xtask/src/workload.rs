@@ -45,6 +45,9 @@ pub struct Workload {
     pub seconds: f64,
     /// Id of the finding that has to be first, or [`NOTHING`].
     pub expect: String,
+    /// Ids of findings that are true as well: no false alarms behind the first.
+    #[serde(default)]
+    pub also: Vec<String>,
     /// The workload of which this is the healthy twin.
     pub twin_of: Option<String>,
     /// Options for `rtscope record`: `--detail full`.
@@ -119,7 +122,10 @@ pub fn load(name: &str) -> Result<Workload> {
     let mut workload: Workload = toml::from_str(&text).with_context(|| path.display().to_string())?;
     name.clone_into(&mut workload.name);
     let program = workload.program.as_deref().unwrap_or(name);
-    ensure!(folder().join(program).join("Main.hs").exists(), "{name}: {program} has no Main.hs");
+    let changed = workload.remedy.as_ref().and_then(|remedy| remedy.program.as_deref());
+    for program in [Some(program), changed].into_iter().flatten() {
+        ensure!(folder().join(program).join("Main.hs").exists(), "{name}: {program} has no Main.hs");
+    }
     Ok(workload)
 }
 
@@ -137,6 +143,22 @@ impl Workload {
         }
         Ok(output)
     }
+
+    /// The same with a remedy applied: what `change` leaves open stays.
+    pub fn with(&self, change: &Applied) -> Workload {
+        let own = self.program.clone().unwrap_or_else(|| self.name.clone());
+        Workload {
+            name: format!("{}-remedied", self.name),
+            program: Some(change.program.clone().unwrap_or(own)),
+            args: change.args.clone().unwrap_or_else(|| self.args.clone()),
+            rts: change.rts.clone().unwrap_or_else(|| self.rts.clone()),
+            record: change.record.clone().unwrap_or_else(|| self.record.clone()),
+            quota_cpus: change.quota_cpus.map_or(self.quota_cpus, |quota| (quota > 0.0).then_some(quota)),
+            cpus: change.cpus.or(self.cpus),
+            neighbours_per_cpu: change.neighbours_per_cpu.unwrap_or(self.neighbours_per_cpu),
+            ..self.clone()
+        }
+    }
 }
 
 fn modified(path: &Path) -> Option<SystemTime> {
@@ -145,7 +167,9 @@ fn modified(path: &Path) -> Option<SystemTime> {
 
 fn newest(folder: &Path) -> Option<SystemTime> {
     let files = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
-    files.filter(|path| path.extension().is_some_and(|ending| ending == "hs")).filter_map(|path| modified(&path)).max()
+    let source =
+        |path: &PathBuf| path.extension().is_some_and(|ending| ["hs", "c", "h"].iter().any(|of| ending == *of));
+    files.filter(source).filter_map(|path| modified(&path)).max()
 }
 
 #[cfg(test)]
@@ -160,5 +184,31 @@ mod tests {
             assert!(truths.contains(&id), "no workload for {id}");
         }
         assert!(all.iter().all(|workload| workload.seconds > 0.0 && !workload.about.is_empty()));
+        for workload in &all {
+            let twin_of = workload.twin_of.as_deref();
+            assert!(
+                twin_of.is_none_or(|of| all.iter().any(|other| other.name == of)),
+                "{}: {twin_of:?}",
+                workload.name
+            );
+            assert!(twin_of.is_none() || workload.expect == NOTHING, "{} is no healthy twin", workload.name);
+            assert!(workload.remedy.is_none() || workload.expect != NOTHING, "{}: a remedy of nothing", workload.name);
+        }
+    }
+
+    #[test]
+    fn a_remedy_changes_what_it_names() {
+        let ill = Workload { quota_cpus: Some(0.5), cpus: Some(2), ..load("neighbour").unwrap() };
+        let healed = ill.with(&Applied {
+            quota_cpus: Some(0.0),
+            neighbours_per_cpu: Some(0),
+            args: Some(vec!["7".into()]),
+            ..Applied::default()
+        });
+        assert_eq!((healed.quota_cpus, healed.neighbours_per_cpu, healed.cpus), (None, 0, Some(2)));
+        assert_eq!((healed.program.as_deref(), healed.rts), (Some("throttled"), ill.rts.clone()));
+        assert_eq!((healed.args, healed.name), (vec!["7".to_owned()], "neighbour-remedied".to_owned()));
+        let own = Workload { program: None, ..ill };
+        assert_eq!(own.with(&Applied::default()).program.as_deref(), Some("neighbour"));
     }
 }
