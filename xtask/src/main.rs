@@ -36,17 +36,7 @@ enum Job {
     /// Record a workload and print its report.
     Demo,
     /// Run the workloads with known truth and count hits, misses, false alarms.
-    Truth {
-        /// Runs of each workload.
-        #[arg(long, default_value_t = 1)]
-        runs: usize,
-        /// Only this workload.
-        #[arg(long)]
-        only: Option<String>,
-        /// Only this compiler: ghc-9.6.
-        #[arg(long)]
-        ghc: Option<String>,
-    },
+    Truth(truth::command::Options),
     /// Measure reading speed, memory and the recorder's overhead.
     Bench {
         /// Pairs of runs for the overhead; 0 leaves it out.
@@ -95,10 +85,12 @@ fn run(arguments: Arguments) -> Result<bool> {
             Ok(wrong.is_empty())
         }
         Job::Demo => demo::run(&Runner::new(&rtscope)?, &mut say).map(|()| true),
-        Job::Truth { runs, only, ghc } => truths(&rtscope, runs, only.as_deref(), ghc.as_deref()),
+        Job::Truth(options) => truth::command::run(&rtscope, &options, &mut say),
         Job::Bench { pairs } => {
             let runner = Runner::new(&rtscope)?;
-            let Some(toolchain) = selected(None)?.into_iter().next() else { bail!("no compiler") };
+            let Some(toolchain) = ALL.iter().find_map(|spec| spec.installed(&cache())) else {
+                bail!("no compiler is installed: `cargo xtask toolchains`")
+            };
             let wrong = bench::reading(&runner, &toolchain, &mut say)?;
             if pairs > 0 {
                 bench::overhead(&runner, &toolchain, pairs, &mut say)?;
@@ -148,46 +140,6 @@ fn toolchains(only: Option<&str>, print: bool) -> Result<bool> {
         }
     }
     Ok(all)
-}
-
-/// Installed toolchains, oldest first.
-fn selected(ghc: Option<&str>) -> Result<Vec<Toolchain>> {
-    let specs: Vec<&Spec> = match ghc {
-        Some(name) => vec![Spec::find(name)?],
-        None => ALL.iter().collect(),
-    };
-    let found: Vec<_> = specs.iter().filter_map(|spec| spec.installed(&cache())).collect();
-    if found.is_empty() {
-        bail!("no compiler is installed: `cargo xtask toolchains`");
-    }
-    Ok(found)
-}
-
-fn truths(rtscope: &Path, runs: usize, only: Option<&str>, ghc: Option<&str>) -> Result<bool> {
-    let runner = Runner::new(rtscope)?;
-    let workloads = match only {
-        Some(name) => vec![workload::load(name)?],
-        None => workload::all()?.into_iter().filter(|workload| workload.judged).collect(),
-    };
-    let toolchains = selected(ghc)?;
-    let seed = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?.as_secs();
-    let order = truth::order(workloads.len(), toolchains.len(), runs, seed);
-    let on: Vec<_> = toolchains.iter().map(|toolchain| toolchain.name).collect();
-    println!("{} runs in random order (seed {seed}), in turn on {}", order.len(), on.join(", "));
-    let scores = truth::score(&runner, &workloads, &toolchains, &order, &mut |line| println!("  {line}"));
-    println!("{:<20} {:<15} {:>5} {:>5} {:>6} {:>5}", "workload", "truth", "runs", "hits", "misses", "false");
-    for (workload, score) in workloads.iter().zip(&scores) {
-        println!(
-            "{:<20} {:<15} {runs:>5} {:>5} {:>6} {:>5}{}",
-            workload.name,
-            workload.expect,
-            score.hits,
-            score.misses + score.failures,
-            score.false_alarms,
-            if score.passes() { "" } else { "  NOT MET" }
-        );
-    }
-    Ok(scores.iter().all(truth::Score::passes))
 }
 
 fn verify_all(rtscope: &Path, logs: &[PathBuf]) -> Result<bool> {

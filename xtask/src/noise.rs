@@ -69,11 +69,13 @@ impl Reading {
     pub fn since(&self, before: &Reading) -> Noise {
         let seconds = self.at.duration_since(before.at).as_secs_f64();
         let capacity = seconds * self.all.cpus.max(1) as f64 * clock_ticks_per_second() as f64;
-        let share = |ticks: u64| if capacity > 0.0 { ticks as f64 / capacity } else { 0.0 };
+        // A tick is 10 ms: digits behind the fourth would say nothing.
+        let rounded = |share: f64| (share.clamp(0.0, 1.0) * 1e4).round() / 1e4;
+        let share = |ticks: u64| rounded(if capacity > 0.0 { ticks as f64 / capacity } else { 0.0 });
         let busy = self.all.busy.saturating_sub(before.all.busy);
-        let waited = |us: u64, earlier: u64| us.saturating_sub(earlier) as f64 / 1e6 / seconds.max(1e-6);
+        let waited = |us: u64, earlier: u64| rounded(us.saturating_sub(earlier) as f64 / 1e6 / seconds.max(1e-6));
         Noise {
-            seconds,
+            seconds: (seconds * 1e3).round() / 1e3,
             foreign: share(busy.saturating_sub(self.own.saturating_sub(before.own))),
             steal: share(self.all.steal.saturating_sub(before.all.steal)),
             load: before.load,

@@ -1,0 +1,117 @@
+//! `cargo xtask truth`: its options, and from them a plan or one that goes on. Owns
+//! where journals lie.
+
+use super::journal::{self, Journal, Plan, Read};
+use super::score::Score;
+use super::suite::Suite;
+use super::table;
+use crate::runner::{Runner, target_folder};
+use crate::toolchain::{ALL, Spec, Toolchain, cache};
+use crate::workload;
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What a suite is asked for.
+#[derive(Args, Clone, Debug)]
+pub struct Options {
+    /// Runs of each workload.
+    #[arg(long, default_value_t = 1)]
+    pub runs: usize,
+    /// Only these workloads.
+    #[arg(long, num_args = 1.., value_name = "NAME")]
+    pub only: Vec<String>,
+    /// Only these compilers: ghc-9.6.
+    #[arg(long, num_args = 1.., value_name = "NAME")]
+    pub ghc: Vec<String>,
+    /// The order's seed (default: the time).
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// Try the remedy after each N-th hit of a workload; 0: never.
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub remedies_every: usize,
+    /// Repeat a run up to so often while others keep the machine busy.
+    #[arg(long, default_value_t = 2)]
+    pub repeats: usize,
+    /// From this share of all CPUs taken by others a run is dirty.
+    #[arg(long, default_value_t = 0.05)]
+    pub noise_max: f64,
+    /// Go on with a suite that was killed; its plan holds.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["runs", "only", "ghc", "seed", "remedies_every", "repeats", "noise_max"])]
+    pub resume: Option<PathBuf>,
+    /// Run nothing; print the table of a file.
+    #[arg(long, value_name = "FILE", conflicts_with = "resume")]
+    pub table: Option<PathBuf>,
+    /// Print the tables as docs/truth.md has them.
+    #[arg(long)]
+    pub markdown: bool,
+}
+
+/// Runs a suite, or what is left of one, and prints its table; gives whether it is
+/// good enough.
+pub fn run(rtscope: &Path, options: &Options, say: &mut dyn FnMut(&str)) -> Result<bool> {
+    let read = match &options.table {
+        Some(file) => journal::read(file)?,
+        None => suite(rtscope, options, say)?,
+    };
+    say(table::draw(&read, options.markdown).trim_end());
+    Ok(Score::of(&read).passes())
+}
+
+fn suite(rtscope: &Path, options: &Options, say: &mut dyn FnMut(&str)) -> Result<Read> {
+    let runner = Runner::new(rtscope)?;
+    let (journal, seen) = match &options.resume {
+        Some(file) => (Journal::resume(file)?, journal::read(file)?),
+        None => begin(&runner, options)?,
+    };
+    let plan = &seen.plan;
+    let workloads = plan.workloads.iter().map(|name| workload::load(name)).collect::<Result<Vec<_>>>()?;
+    let toolchains = plan.toolchains.iter().map(|name| installed(name)).collect::<Result<Vec<_>>>()?;
+    let kept = journal.path.display().to_string();
+    let suite = Suite::new(&runner, workloads, toolchains, journal, seen, say)?;
+    suite.run().with_context(|| format!("go on with `cargo xtask truth --resume {kept}`"))
+}
+
+fn begin(runner: &Runner, options: &Options) -> Result<(Journal, Read)> {
+    let workloads = match &options.only[..] {
+        [] => workload::all()?.into_iter().filter(|workload| workload.judged).map(|workload| workload.name).collect(),
+        names => names.to_vec(),
+    };
+    let toolchains: Vec<String> = match &options.ghc[..] {
+        [] => ALL.iter().filter(|spec| spec.installed(&cache()).is_some()).map(|spec| spec.name.to_owned()).collect(),
+        names => names.to_vec(),
+    };
+    ensure!(!toolchains.is_empty(), "no compiler is installed: `cargo xtask toolchains`");
+    let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
+    let plan = Plan {
+        schema: Plan::schema(),
+        seed: options.seed.unwrap_or(now),
+        runs: options.runs,
+        workloads,
+        toolchains,
+        rtscope: version(&runner.rtscope)?,
+        noise_max: options.noise_max,
+        repeats: options.repeats,
+        remedies_every: options.remedies_every,
+    };
+    let folder = target_folder().join("truth");
+    let name = |number: usize| {
+        if number == 0 { format!("{}.jsonl", plan.seed) } else { format!("{}-{number}.jsonl", plan.seed) }
+    };
+    // The same seed again is another suite.
+    let path = (0..).map(|number| folder.join(name(number))).find(|path| !path.exists()).context("no name is left")?;
+    let journal = Journal::begin(&path, &plan)?;
+    Ok((journal, Read { plan, runs: Vec::new(), cures: Vec::new(), cut: 0 }))
+}
+
+fn installed(name: &str) -> Result<Toolchain> {
+    let missing = || format!("{name} is not installed: `cargo xtask toolchains --only {name}`");
+    Spec::find(name)?.installed(&cache()).with_context(missing)
+}
+
+fn version(rtscope: &Path) -> Result<String> {
+    let done = Command::new(rtscope).arg("--version").output()?;
+    Ok(String::from_utf8_lossy(&done.stdout).trim().to_owned())
+}

@@ -1,0 +1,204 @@
+//! A finding's remedy, applied and judged by the figure that it names itself. Owns
+//! runtime flags (which replaces which), the path to a figure, and what counts as
+//! better; refuses to run anything.
+
+use super::journal::{Cure, Promise};
+use crate::workload::{Applied, Workload};
+use anyhow::{Result, ensure};
+use serde_json::Value;
+
+/// By so much a figure has to get better: less is the difference of two runs.
+const BETTER_BY: f64 = 0.05;
+
+/// What the first finding's remedy `number` says of itself; `None`: there is no such.
+pub fn promise(report: &Value, number: usize) -> Option<Promise> {
+    let remedy = report.pointer(&format!("/findings/0/remedies/{number}"))?;
+    let path = remedy["metric"]["path"].as_str();
+    Some(Promise {
+        flag: remedy["flag"].as_str().map(str::to_owned),
+        path: path.map(str::to_owned),
+        rises: remedy["metric"]["should"] == "rise",
+        before: path.and_then(|path| figure(report, path)),
+    })
+}
+
+/// The figure of a report at `path`: keys with dots between them. In a list a part is
+/// a number, or what the wanted element is called (its `id`, `cause` or `name`); one
+/// that is missing there has a figure of 0, as has an empty distribution.
+pub fn figure(report: &Value, path: &str) -> Option<f64> {
+    let mut at = report;
+    let mut empty = false;
+    for part in path.split('.') {
+        empty = at["count"] == 0;
+        at = match at {
+            Value::Array(list) => match part.parse::<usize>() {
+                Ok(number) => list.get(number)?,
+                Err(_) => {
+                    let called = |item: &&Value| ["id", "cause", "name"].iter().any(|key| item[*key] == part);
+                    let Some(item) = list.iter().find(called) else { return Some(0.0) };
+                    item
+                }
+            },
+            other => other.get(part)?,
+        };
+    }
+    if at.is_null() && empty { Some(0.0) } else { at.as_f64() }
+}
+
+/// The workload with the remedy, and what changes, for people. What the workload does
+/// not say itself is taken from what rtscope printed.
+pub fn apply(workload: &Workload, change: &Applied, promise: &Promise) -> Result<(Workload, String)> {
+    let mut changed = workload.with(change);
+    let printed = promise.flag.as_deref().and_then(|flag| flag.strip_prefix("+RTS "));
+    if let (Some(flags), None) = (printed, &change.rts) {
+        changed.rts = merged(&workload.rts, flags);
+    }
+    let what = differences(workload, &changed);
+    ensure!(!what.is_empty(), "the remedy changes nothing: {:?}", promise.flag);
+    Ok((changed, what))
+}
+
+fn differences(from: &Workload, to: &Workload) -> String {
+    let text = |option: Option<f64>| option.map_or("none".to_owned(), |value| value.to_string());
+    let mut what = Vec::new();
+    let mut say = |differ: bool, now: String| what.extend(differ.then_some(now));
+    say(from.rts != to.rts, format!("+RTS {}", to.rts.join(" ")));
+    say(from.args != to.args, format!("arguments {}", to.args.join(" ")));
+    say(from.quota_cpus != to.quota_cpus, format!("quota {}", text(to.quota_cpus)));
+    say(from.neighbours_per_cpu != to.neighbours_per_cpu, format!("neighbours {}", to.neighbours_per_cpu));
+    say(from.cpus != to.cpus, format!("CPUs {}", text(to.cpus.map(|cpus| cpus as f64))));
+    say(from.record != to.record, format!("record {}", to.record.join(" ")));
+    let own = from.program.as_ref().unwrap_or(&from.name);
+    let program = to.program.as_ref().filter(|program| *program != own);
+    say(program.is_some(), format!("program {}", program.map_or("", String::as_str)));
+    what.join(", ")
+}
+
+/// Flags with others added; a flag replaces one of the same kind.
+fn merged(flags: &[String], more: &str) -> Vec<String> {
+    let more: Vec<&str> = more.split_whitespace().filter(|flag| !flag.ends_with("RTS")).collect();
+    let replaced = |flag: &String| more.iter().any(|new| kind(new) == kind(flag));
+    let kept = flags.iter().filter(|flag| !replaced(flag)).cloned();
+    kept.chain(more.iter().map(|flag| (*flag).to_owned())).collect()
+}
+
+/// What a runtime flag sets: its name without its value.
+fn kind(flag: &str) -> &str {
+    // Flags of two letters, where the second is no value.
+    const LONGER: [&str; 5] = ["-AL", "-Iw", "-Mgrace", "-hT", "-ol"];
+    if flag.starts_with("--nonmoving-gc") {
+        return "-xn";
+    }
+    if flag.starts_with("-maxN") {
+        return "-N";
+    }
+    if flag.starts_with("--") {
+        return flag.split('=').next().unwrap_or(flag);
+    }
+    let letters = if flag.starts_with("-q") || flag.starts_with("-x") || flag.starts_with("-k") { 3 } else { 2 };
+    let long = LONGER.iter().find(|long| flag.starts_with(**long)).map_or(letters, |long| long.len());
+    flag.get(..long).unwrap_or(flag)
+}
+
+impl Cure {
+    /// After over before; `None`: nothing to compare, or nothing there before.
+    pub fn ratio(&self) -> Option<f64> {
+        let (before, after) = self.promise.before.zip(self.after)?;
+        (self.error.is_none() && before > 0.0).then(|| after / before)
+    }
+
+    /// The figure went the way it should, and far enough.
+    pub fn improved(&self) -> bool {
+        let better = |ratio: f64| if self.promise.rises { ratio > 1.0 + BETTER_BY } else { ratio < 1.0 - BETTER_BY };
+        self.ratio().is_some_and(better)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload;
+    use serde_json::json;
+
+    #[test]
+    fn a_flag_replaces_its_own_kind() {
+        let flags = |text: &str| text.split(' ').map(String::from).collect::<Vec<_>>();
+        for (before, more, after) in [
+            ("-N8 -A1m", "-N2", "-A1m -N2"),
+            ("-N2 -A1m", "-A64m -n4m", "-N2 -A64m -n4m"),
+            ("-A1m -AL2m", "-A64m", "-AL2m -A64m"),
+            ("-I0.1 -Iw1", "-I0", "-Iw1 -I0"),
+            ("-N2 -qn2", "-qg", "-N2 -qn2 -qg"),
+            ("--nonmoving-gc", "-xn", "-xn"),
+            ("-maxN4", "-N2 -RTS", "-N2"),
+            ("-F2 --disable-delayed-os-memory-return", "-F4", "--disable-delayed-os-memory-return -F4"),
+        ] {
+            assert_eq!(merged(&flags(before), more), flags(after), "{before} with {more}");
+        }
+        assert_eq!((kind("-"), kind("")), ("-", ""));
+    }
+
+    #[test]
+    fn figures_are_found_by_keys_numbers_and_names() {
+        let report = json!({
+            "pauses": {"time_to_stop_ns": {"count": 0, "sum": 0, "p99": null}, "per_second": 2.5},
+            "causes": [{"cause": "throttled", "sum_ns": 7}],
+            "findings": [{"id": "x", "cost_ns": 9}],
+            "productivity": {"wall": null},
+        });
+        for (path, found) in [
+            ("pauses.time_to_stop_ns.sum", Some(0.0)),
+            ("pauses.time_to_stop_ns.p99", Some(0.0)),
+            ("pauses.per_second", Some(2.5)),
+            ("causes.throttled.sum_ns", Some(7.0)),
+            ("causes.late-safepoint.sum_ns", Some(0.0)),
+            ("findings.0.cost_ns", Some(9.0)),
+            ("findings.1.cost_ns", None),
+            ("productivity.wall", None),
+            ("nonsense", None),
+            ("", None),
+        ] {
+            assert_eq!(figure(&report, path), found, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_rtscope_prints_is_applied_unless_the_workload_says_otherwise() {
+        let report = json!({"a": 5, "findings": [{"remedies": [
+            {"flag": "+RTS -N1", "metric": {"path": "a", "should": "fall"}},
+            {"flag": "cpu limit: 2", "metric": {"path": "a", "should": "rise"}},
+            {"flag": null},
+        ]}]});
+        let ill = workload::load("throttled").unwrap();
+        let first = promise(&report, 0).unwrap();
+        assert_eq!((first.before, first.rises), (Some(5.0), false));
+        let (healed, what) = apply(&ill, &Applied::default(), &first).unwrap();
+        assert_eq!((healed.rts, what), (vec!["-A4m".to_owned(), "-N1".into()], "+RTS -A4m -N1".to_owned()));
+        let told = Applied { rts: Some(vec!["-N3".into()]), ..Applied::default() };
+        assert_eq!(apply(&ill, &told, &first).unwrap().1, "+RTS -N3");
+
+        let second = promise(&report, 1).unwrap();
+        assert!(second.rises && apply(&ill, &Applied::default(), &second).is_err(), "nothing to change");
+        let off = Applied { quota_cpus: Some(0.0), program: Some("healthy".into()), ..Applied::default() };
+        assert_eq!(apply(&ill, &off, &second).unwrap().1, "quota none, program healthy");
+        assert_eq!(promise(&report, 2).unwrap(), Promise::default());
+        assert_eq!(promise(&report, 3), None);
+    }
+
+    #[test]
+    fn better_is_more_than_noise_and_the_right_way() {
+        let cure = |before, after, rises| Cure {
+            promise: Promise { before, rises, ..Promise::default() },
+            after,
+            ..Cure::default()
+        };
+        assert!(cure(Some(100.0), Some(94.0), false).improved());
+        assert!(!cure(Some(100.0), Some(96.0), false).improved());
+        assert!(!cure(Some(100.0), Some(94.0), true).improved());
+        assert!(cure(Some(0.5), Some(0.6), true).improved());
+        for (before, after) in [(None, Some(1.0)), (Some(1.0), None), (Some(0.0), Some(0.0))] {
+            assert!(!cure(before, after, false).improved());
+        }
+        assert!(!Cure { error: Some("no report".into()), ..cure(Some(2.0), Some(1.0), false) }.improved());
+    }
+}

@@ -1,0 +1,291 @@
+//! Counting: hits, misses, false alarms, names, remedies; by workload, by finding, and
+//! whether the whole is good enough. Owns what counts as what; a run on a machine that
+//! others kept busy counts apart and decides nothing.
+
+use super::journal::{Cure, Read, Run};
+use crate::statistics::median;
+use crate::workload::NOTHING;
+use std::collections::BTreeMap;
+
+/// So many of so many.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Share {
+    /// These.
+    pub yes: usize,
+    /// Of these.
+    pub of: usize,
+}
+
+impl Share {
+    fn add(&mut self, yes: bool) {
+        self.yes += usize::from(yes);
+        self.of += 1;
+    }
+
+    /// At least so many per cent; of nothing: yes.
+    pub fn reaches(self, percent: usize) -> bool {
+        self.yes * 100 >= self.of * percent
+    }
+}
+
+/// What is counted of a workload and of a finding alike.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// Runs on a quiet machine in which the truth came first.
+    pub hits: Share,
+    /// Runs that others disturbed, and the hits among them.
+    pub dirty: Share,
+    /// Of the hits that had to name the code: those that did.
+    pub named: Share,
+    /// Remedies that improved the figure they name, of those tried.
+    pub cures: Share,
+    /// The figure after over before, for each remedy tried that has both.
+    pub ratios: Vec<f64>,
+    /// Found first where it was not true (a workload's: where something was).
+    pub false_first: usize,
+    /// Found behind another where it was not true.
+    pub false_behind: usize,
+}
+
+impl Figures {
+    fn run(&mut self, run: &Run) {
+        if run.dirty {
+            return self.dirty.add(run.hit());
+        }
+        self.hits.add(run.hit());
+        if let Some(named) = run.named.filter(|_| run.hit()) {
+            self.named.add(named);
+        }
+    }
+
+    fn cure(&mut self, cure: &Cure) {
+        if !cure.dirty {
+            self.cures.add(cure.improved());
+            self.ratios.extend(cure.ratio());
+        }
+    }
+
+    fn alarm(&mut self, first: bool) {
+        *if first { &mut self.false_first } else { &mut self.false_behind } += 1;
+    }
+
+    /// The median of after over before.
+    pub fn ratio(&self) -> Option<f64> {
+        (!self.ratios.is_empty()).then(|| median(&self.ratios))
+    }
+}
+
+/// One workload.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OfWorkload {
+    /// Name.
+    pub name: String,
+    /// Its truth; empty before its first run.
+    pub expect: String,
+    /// What was counted.
+    pub figures: Figures,
+    /// Hits by toolchain.
+    pub on: BTreeMap<String, Share>,
+    /// What was found instead or besides, and how often.
+    pub wrong: BTreeMap<String, usize>,
+    /// The remedy as it was applied last.
+    pub applied: String,
+}
+
+/// A whole suite.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Score {
+    /// In the plan's order.
+    pub workloads: Vec<OfWorkload>,
+    /// By id.
+    pub findings: BTreeMap<String, Figures>,
+    /// Runs of each workload that were asked for.
+    pub planned: usize,
+}
+
+/// One demand on a suite.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Demand {
+    /// What is counted.
+    pub what: &'static str,
+    /// The count.
+    pub share: Share,
+    /// The bound in per cent.
+    pub at_least: usize,
+}
+
+impl Demand {
+    /// Of nothing it is met: there was nothing to measure.
+    pub fn met(&self) -> bool {
+        self.share.reaches(self.at_least)
+    }
+}
+
+impl Score {
+    /// Of a journal.
+    pub fn of(read: &Read) -> Score {
+        let named = |name: &String| OfWorkload { name: name.clone(), ..OfWorkload::default() };
+        let workloads = read.plan.workloads.iter().map(named).collect();
+        let mut score = Score { workloads, planned: read.plan.runs, ..Score::default() };
+        read.runs.iter().for_each(|run| score.run(run));
+        read.cures.iter().for_each(|cure| score.cure(cure));
+        score
+    }
+
+    fn run(&mut self, run: &Run) {
+        self.findings.entry(run.expect.clone()).or_default().run(run);
+        let Some(workload) = self.workloads.iter_mut().find(|workload| workload.name == run.workload) else { return };
+        workload.expect.clone_from(&run.expect);
+        workload.figures.run(run);
+        if run.dirty {
+            return;
+        }
+        workload.on.entry(run.on.clone()).or_default().add(run.hit());
+        if run.error.is_some() {
+            *workload.wrong.entry("no report".into()).or_default() += 1;
+        } else if run.first() == NOTHING && !run.hit() {
+            *workload.wrong.entry(NOTHING.into()).or_default() += 1;
+        }
+        for alarm in run.false_alarms() {
+            let first = alarm == run.first();
+            *workload.wrong.entry(alarm.to_owned()).or_default() += 1;
+            workload.figures.alarm(first);
+            self.findings.entry(alarm.to_owned()).or_default().alarm(first);
+        }
+    }
+
+    fn cure(&mut self, cure: &Cure) {
+        self.findings.entry(cure.finding.clone()).or_default().cure(cure);
+        if let Some(workload) = self.workloads.iter_mut().find(|workload| workload.name == cure.workload) {
+            workload.figures.cure(cure);
+            if !cure.applied.is_empty() {
+                workload.applied.clone_from(&cure.applied);
+            }
+        }
+    }
+
+    /// What a suite has to reach.
+    pub fn demands(&self) -> [Demand; 5] {
+        let sum = |each: &dyn Fn(&OfWorkload) -> Share| {
+            self.workloads
+                .iter()
+                .map(each)
+                .fold(Share::default(), |sum, share| Share { yes: sum.yes + share.yes, of: sum.of + share.of })
+        };
+        let ill =
+            |workload: &OfWorkload| if workload.expect == NOTHING { Share::default() } else { workload.figures.hits };
+        let healthy =
+            |workload: &OfWorkload| if workload.expect == NOTHING { workload.figures.hits } else { Share::default() };
+        let quiet =
+            |workload: &OfWorkload| Share { yes: usize::from(workload.figures.hits.of * 2 >= self.planned), of: 1 };
+        [
+            Demand { what: "right finding first", share: sum(&ill), at_least: 95 },
+            Demand { what: "healthy runs without an alarm", share: sum(&healthy), at_least: 100 },
+            Demand { what: "remedies that improve what they name", share: sum(&|it| it.figures.cures), at_least: 90 },
+            Demand { what: "hits that name the code", share: sum(&|it| it.figures.named), at_least: 95 },
+            Demand { what: "workloads with half of their runs on a quiet machine", share: sum(&quiet), at_least: 100 },
+        ]
+    }
+
+    /// All of it is reached.
+    pub fn passes(&self) -> bool {
+        self.demands().iter().all(Demand::met)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::journal::{Plan, Promise};
+    use super::*;
+
+    fn read(workloads: &[&str], runs: Vec<Run>, cures: Vec<Cure>) -> Read {
+        let plan = Plan {
+            schema: Plan::schema(),
+            seed: 1,
+            runs: 20,
+            workloads: workloads.iter().map(|name| (*name).to_owned()).collect(),
+            toolchains: vec!["ghc-9.0".into(), "ghc-9.6".into()],
+            rtscope: String::new(),
+            noise_max: 0.05,
+            repeats: 1,
+            remedies_every: 1,
+        };
+        Read { plan, runs, cures, cut: 0 }
+    }
+
+    fn run(workload: &str, expect: &str, found: &[&str]) -> Run {
+        let found = found.iter().map(|id| (*id).to_owned()).collect();
+        Run { workload: workload.into(), expect: expect.into(), on: "ghc-9.6".into(), found, ..Run::default() }
+    }
+
+    fn share(yes: usize, of: usize) -> Share {
+        Share { yes, of }
+    }
+
+    #[test]
+    fn one_miss_in_twenty_is_allowed_two_are_not() {
+        let mut runs = vec![run("a", "preempted", &["preempted"]); 19];
+        runs.push(run("a", "preempted", &[]));
+        let score = Score::of(&read(&["a"], runs.clone(), Vec::new()));
+        assert!(score.passes(), "{:?}", score.demands());
+        assert_eq!(score.workloads[0].wrong, [(NOTHING.to_owned(), 1)].into());
+        runs[0] = Run { error: Some("no report".into()), ..run("a", "preempted", &[]) };
+        let score = Score::of(&read(&["a"], runs, Vec::new()));
+        assert_eq!((score.findings["preempted"].hits, score.passes()), (share(18, 20), false));
+        assert_eq!(score.workloads[0].on["ghc-9.6"], share(18, 20));
+    }
+
+    #[test]
+    fn an_alarm_counts_where_it_was_raised_and_for_what_raised_it() {
+        let mut runs =
+            vec![run("ill", "late", &["late", "preempted", "known"]), run("healthy", NOTHING, &["late", "preempted"])];
+        runs[0].also = vec!["known".into()];
+        let score = Score::of(&read(&["ill", "healthy"], runs, Vec::new()));
+        let alarms = |id: &str| (score.findings[id].false_first, score.findings[id].false_behind);
+        assert_eq!((alarms("late"), alarms("preempted")), ((1, 0), (0, 2)));
+        assert_eq!(score.findings["late"].hits, share(1, 1));
+        assert!(!score.findings.contains_key("known"));
+        assert_eq!(score.demands()[1].share, share(0, 1));
+        assert!(!score.passes());
+    }
+
+    #[test]
+    fn a_dirty_run_decides_nothing_but_is_counted() {
+        let dirty = |found: &[&str]| Run { dirty: true, ..run("healthy", NOTHING, found) };
+        let mut runs = vec![run("healthy", NOTHING, &[]); 10];
+        runs.extend([dirty(&["preempted"]), dirty(&[])]);
+        let score = Score::of(&read(&["healthy"], runs.clone(), Vec::new()));
+        assert_eq!((score.workloads[0].figures.dirty, score.workloads[0].figures.hits), (share(1, 2), share(10, 10)));
+        assert!(score.passes() && !score.findings.contains_key("preempted"));
+        // Fewer than half of 20 runs clean: nothing was shown.
+        let score = Score::of(&read(&["healthy"], runs.split_off(1), Vec::new()));
+        assert!(!score.passes());
+    }
+
+    #[test]
+    fn names_and_remedies_have_bounds_of_their_own() {
+        let mut runs = vec![Run { named: Some(true), ..run("a", "late", &["late"]) }; 19];
+        runs.push(Run { named: Some(false), ..run("a", "late", &["late"]) });
+        // A miss names nothing; that it missed is counted already.
+        runs.push(Run { named: Some(false), ..run("a", "late", &[]) });
+        let promise = Promise { before: Some(10.0), ..Promise::default() };
+        let cure = |after| Cure {
+            workload: "a".into(),
+            finding: "late".into(),
+            promise: promise.clone(),
+            after,
+            ..Cure::default()
+        };
+        let mut cures = vec![cure(Some(5.0)); 9];
+        cures.push(cure(Some(11.0)));
+        cures.push(Cure { dirty: true, ..cure(Some(50.0)) });
+        let score = Score::of(&read(&["a"], runs.clone(), cures.clone()));
+        let figures = &score.findings["late"];
+        assert_eq!((figures.named, figures.cures, figures.ratio()), (share(19, 20), share(9, 10), Some(0.5)));
+        assert!(score.passes(), "{:?}", score.demands());
+        cures.push(cure(None));
+        assert!(!Score::of(&read(&["a"], runs.clone(), cures)).passes());
+        runs[0].named = Some(false);
+        assert!(!Score::of(&read(&["a"], runs, Vec::new())).passes());
+    }
+}

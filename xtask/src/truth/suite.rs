@@ -1,0 +1,410 @@
+//! Running a suite: every place in the order until it has a run on a quiet machine,
+//! and the remedy after a hit. Owns what is done next and what is written down;
+//! judging is `score`'s.
+
+use super::journal::{Cure, Journal, Promise, Read, Run};
+use super::{journal, order, remedy};
+use crate::runner::{Outcome, Runner};
+use crate::toolchain::Toolchain;
+use crate::workload::Workload;
+use anyhow::{Context, Result, ensure};
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// Beside the workload's own time: starting, attaching, reporting.
+const OVERHEAD_SECONDS: f64 = 1.0;
+/// With no more places than this, every attempt is told, else what is no hit.
+const TOLD_MAX: usize = 60;
+/// So often progress is told.
+const PROGRESS_EVERY: usize = 25;
+
+/// A suite that runs.
+pub struct Suite<'a> {
+    runner: &'a Runner,
+    workloads: Vec<Workload>,
+    toolchains: Vec<Toolchain>,
+    order: Vec<(usize, usize)>,
+    journal: Journal,
+    seen: Read,
+    say: &'a mut dyn FnMut(&str),
+}
+
+/// What a place in the order still needs.
+enum Next {
+    Run,
+    Cure(Promise),
+    Nothing,
+}
+
+impl<'a> Suite<'a> {
+    /// `workloads` and `toolchains` are those of the plan, in its order; `seen` is what
+    /// the journal holds.
+    pub fn new(
+        runner: &'a Runner,
+        workloads: Vec<Workload>,
+        toolchains: Vec<Toolchain>,
+        journal: Journal,
+        seen: Read,
+        say: &'a mut dyn FnMut(&str),
+    ) -> Result<Suite<'a>> {
+        let plan = &seen.plan;
+        ensure!(workloads.iter().map(|it| &it.name).eq(&plan.workloads), "not the workloads of {}", plan.seed);
+        ensure!(toolchains.iter().map(|it| it.name).eq(&plan.toolchains), "not the compilers of {}", plan.seed);
+        let order = order::order(workloads.len(), toolchains.len(), plan.runs, plan.seed);
+        Ok(Suite { runner, workloads, toolchains, order, journal, seen, say })
+    }
+
+    /// About how long it takes, if every run is a hit on a quiet machine.
+    pub fn estimate(&self) -> Duration {
+        let every = self.seen.plan.remedies_every;
+        let one = |(number, _): &(usize, usize)| {
+            let workload = &self.workloads[*number];
+            let seconds = workload.seconds + OVERHEAD_SECONDS;
+            let cures = if workload.remedy.is_some() && every > 0 { 1.0 / every as f64 } else { 0.0 };
+            seconds * (1.0 + cures)
+        };
+        Duration::from_secs_f64(self.order.iter().map(one).sum())
+    }
+
+    /// Runs all that is not done yet; gives everything that was seen.
+    pub fn run(mut self) -> Result<Read> {
+        let (runs, time, seed) = (self.order.len(), minutes(self.estimate()), self.seen.plan.seed);
+        let (on, kept) = (self.seen.plan.toolchains.join(", "), self.journal.path.display());
+        let head = format!(
+            "{runs} runs in random order (seed {seed}), in turn on {on}: about {time} on a quiet machine\nkept in {kept}"
+        );
+        (self.say)(&head);
+        let mut queue: VecDeque<usize> =
+            (0..self.order.len()).filter(|slot| !matches!(self.next(*slot), Next::Nothing)).collect();
+        let (all, began, mut done) = (queue.len(), Instant::now(), 0);
+        while let Some(slot) = queue.pop_front() {
+            if self.visit(slot)? {
+                // A dirty attempt: again when everything else is done.
+                queue.push_back(slot);
+                continue;
+            }
+            done += 1;
+            if done % PROGRESS_EVERY == 0 {
+                self.progress(done, all, began);
+            }
+        }
+        Ok(self.seen)
+    }
+
+    /// Does what a place needs; gives whether it has to be visited again.
+    fn visit(&mut self, slot: usize) -> Result<bool> {
+        loop {
+            let dirty = match self.next(slot) {
+                Next::Nothing => return Ok(false),
+                Next::Run => self.attempt(slot)?,
+                Next::Cure(promise) => self.cure(slot, promise)?,
+            };
+            if dirty {
+                return Ok(!matches!(self.next(slot), Next::Nothing));
+            }
+        }
+    }
+
+    /// Follows from what was seen alone, so that a resumed suite does the same.
+    fn next(&self, slot: usize) -> Next {
+        let plan = &self.seen.plan;
+        let runs = || self.seen.runs.iter().filter(|run| run.slot == slot);
+        let Some(clean) = runs().find(|run| !run.dirty) else {
+            return if runs().count() > plan.repeats { Next::Nothing } else { Next::Run };
+        };
+        let cures = || self.seen.cures.iter().filter(|cure| cure.slot == slot);
+        let over = cures().any(|cure| !cure.dirty) || cures().count() > plan.repeats;
+        match &clean.promise {
+            Some(promise) if !over && self.turn(clean) => Next::Cure(promise.clone()),
+            _ => Next::Nothing,
+        }
+    }
+
+    /// Whether this hit's remedy is tried: the first, and each so-manieth after it.
+    fn turn(&self, hit: &Run) -> bool {
+        let before = self.seen.runs.iter().take_while(|run| *run != hit);
+        let hits = before.filter(|run| run.workload == hit.workload && run.promise.is_some() && !run.dirty);
+        self.seen.plan.remedies_every > 0 && hits.count().is_multiple_of(self.seen.plan.remedies_every)
+    }
+
+    /// One run; gives whether it was dirty.
+    fn attempt(&mut self, slot: usize) -> Result<bool> {
+        let (workload, toolchain) = self.place(slot)?;
+        let mut run = Run {
+            slot,
+            workload: workload.name.clone(),
+            on: toolchain.name.to_owned(),
+            expect: workload.expect.clone(),
+            also: workload.also.clone(),
+            ..Run::default()
+        };
+        match self.runner.run(workload, toolchain) {
+            Ok(outcome) => {
+                run.found = found(&outcome);
+                run.named = workload.names.as_deref().map(|text| outcome.names(text));
+                run.dirty = outcome.noise.taken() > self.seen.plan.noise_max;
+                run.noise = outcome.noise.clone();
+                if let Some(change) = workload.remedy.as_ref().filter(|_| run.hit()) {
+                    // A remedy that is not there is tried, and fails.
+                    run.promise = Some(remedy::promise(&outcome.report, change.number).unwrap_or_default());
+                }
+            }
+            Err(error) => run.error = Some(format!("{error:#}")),
+        }
+        if !run.hit() || run.named == Some(false) || self.order.len() <= TOLD_MAX {
+            (self.say)(&sentence(&run));
+        }
+        self.journal.add(&journal::Line::Run(run.clone()))?;
+        let dirty = run.dirty;
+        self.seen.runs.push(run);
+        Ok(dirty)
+    }
+
+    /// One run with the remedy; gives whether it was dirty.
+    fn cure(&mut self, slot: usize, promise: Promise) -> Result<bool> {
+        let (workload, toolchain) = self.place(slot)?;
+        let mut cure = Cure {
+            slot,
+            workload: workload.name.clone(),
+            on: toolchain.name.to_owned(),
+            finding: workload.expect.clone(),
+            ..Cure::default()
+        };
+        if let Err(error) = self.treat(workload, toolchain, &promise, &mut cure) {
+            cure.error = Some(format!("{error:#}"));
+        }
+        cure.promise = promise;
+        if !cure.improved() || self.order.len() <= TOLD_MAX {
+            (self.say)(&sentence_of(&cure));
+        }
+        self.journal.add(&journal::Line::Cure(cure.clone()))?;
+        let dirty = cure.dirty;
+        self.seen.cures.push(cure);
+        Ok(dirty)
+    }
+
+    fn treat(&self, workload: &Workload, on: &Toolchain, promise: &Promise, cure: &mut Cure) -> Result<()> {
+        let change = workload.remedy.as_ref().context("no remedy is told")?;
+        let path = promise.path.as_deref().context("the remedy names no figure")?;
+        ensure!(promise.before.is_some(), "the report has no figure {path}");
+        let (changed, applied) = remedy::apply(workload, change, promise)?;
+        cure.applied = applied;
+        let outcome = self.runner.run(&changed, on)?;
+        cure.found = found(&outcome);
+        cure.dirty = outcome.noise.taken() > self.seen.plan.noise_max;
+        cure.noise = outcome.noise.clone();
+        cure.after = remedy::figure(&outcome.report, path);
+        ensure!(cure.after.is_some(), "the report has no figure {path} afterwards");
+        Ok(())
+    }
+
+    fn place(&self, slot: usize) -> Result<(&Workload, &Toolchain)> {
+        let place = self
+            .order
+            .get(slot)
+            .and_then(|&(workload, toolchain)| Some((self.workloads.get(workload)?, self.toolchains.get(toolchain)?)));
+        place.context("no such place in the order")
+    }
+
+    fn progress(&mut self, done: usize, all: usize, began: Instant) {
+        let gone = began.elapsed();
+        let left = gone.mul_f64((all - done) as f64 / done.max(1) as f64);
+        let dirty = self.seen.runs.iter().filter(|run| run.dirty).count();
+        (self.say)(&format!("{done} of {all}: {} gone, about {} left, {dirty} dirty", minutes(gone), minutes(left)));
+    }
+}
+
+fn found(outcome: &Outcome) -> Vec<String> {
+    outcome.findings().into_iter().map(str::to_owned).collect()
+}
+
+/// A duration for people.
+pub fn minutes(time: Duration) -> String {
+    let seconds = time.as_secs();
+    if seconds < 120 { format!("{seconds} s") } else { format!("{} min", (seconds + 30) / 60) }
+}
+
+fn sentence(run: &Run) -> String {
+    let what = match &run.error {
+        Some(error) => format!("no report: {error}"),
+        None => format!("{}: [{}]", if run.hit() { "hit" } else { "MISS" }, run.found.join(", ")),
+    };
+    let unnamed = if run.named == Some(false) { ", name NOT told" } else { "" };
+    format!("{} on {}: {what}{unnamed}{}", run.workload, run.on, dirt(run.dirty, run.noise.taken()))
+}
+
+fn sentence_of(cure: &Cure) -> String {
+    let what = match (&cure.error, cure.promise.path.as_deref(), cure.promise.before, cure.after) {
+        (Some(error), ..) => error.clone(),
+        (None, Some(path), Some(before), Some(after)) => format!("{path} from {before:.4} to {after:.4}"),
+        _ => "nothing to compare".to_owned(),
+    };
+    let helped = if cure.improved() { "helps" } else { "does NOT help" };
+    let dirt = dirt(cure.dirty, cure.noise.taken());
+    format!("{} on {}: {} {helped}: {what}{dirt}", cure.workload, cure.on, cure.applied)
+}
+
+fn dirt(dirty: bool, taken: f64) -> String {
+    if dirty { format!("  (dirty: others took {:.0} %)", taken * 100.0) } else { String::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::journal::Plan;
+    use super::*;
+    use crate::workload::{self, Applied};
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
+
+    /// Finds `preempted` with a figure of 100, or of 10 where the program was given -N1.
+    const RTSCOPE: &str = r#"#!/bin/sh
+if [ $1 = record ]; then mkdir "$3"; echo "$*" > "$3/words"; exit; fi
+sum=100; ! grep -q -e -N1 "$3/words" || sum=10
+echo '{"pauses":{"sum":'$sum'},"findings":[{"id":"preempted","claim":"by `noisy`",
+  "remedies":[{"flag":"+RTS -N1","metric":{"path":"pauses.sum","should":"fall"}}]}]}'
+"#;
+
+    struct Ground {
+        folder: tempfile::TempDir,
+        runner: Runner,
+        workload: Workload,
+        toolchain: Toolchain,
+    }
+
+    fn executable(path: &Path, text: &str) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// A workload that is built already, and an `rtscope` that only pretends.
+    fn ground() -> Ground {
+        let folder = tempfile::tempdir().unwrap();
+        let runner = Runner {
+            rtscope: folder.path().join("rtscope"),
+            builds: folder.path().join("builds"),
+            scratch: folder.path().join("captures"),
+        };
+        fs::create_dir_all(&runner.scratch).unwrap();
+        executable(&runner.rtscope, RTSCOPE);
+        executable(&runner.builds.join("own/threaded/throttled"), "#!/bin/sh\n");
+        let workload = Workload {
+            cpus: None,
+            neighbours_per_cpu: 0,
+            names: Some("`noisy`".into()),
+            remedy: Some(Applied::default()),
+            ..workload::load("neighbour").unwrap()
+        };
+        let toolchain = Toolchain { name: "own", version: "9.0.2".into(), root: None };
+        Ground { folder, runner, workload, toolchain }
+    }
+
+    fn plan(noise_max: f64, remedies_every: usize) -> Plan {
+        Plan {
+            schema: Plan::schema(),
+            seed: 3,
+            runs: 4,
+            workloads: vec!["neighbour".into()],
+            toolchains: vec!["own".into()],
+            rtscope: String::new(),
+            noise_max,
+            repeats: 1,
+            remedies_every,
+        }
+    }
+
+    fn go(ground: &Ground, journal: Journal, seen: Read) -> Read {
+        let (workload, toolchain) = (ground.workload.clone(), ground.toolchain.clone());
+        let mut said = Vec::new();
+        let mut say = |line: &str| said.push(line.to_owned());
+        let suite = Suite::new(&ground.runner, vec![workload], vec![toolchain], journal, seen, &mut say).unwrap();
+        let already = suite.seen.runs.len();
+        let read = suite.run().unwrap();
+        assert!(said.len() > read.runs.len() - already, "each attempt is told in a small suite");
+        read
+    }
+
+    fn fresh(ground: &Ground, plan: &Plan) -> (Journal, Read) {
+        let path = ground.folder.path().join("journal");
+        let journal = Journal::begin(&path, plan).unwrap();
+        (journal, Read { plan: plan.clone(), runs: Vec::new(), cures: Vec::new(), cut: 0 })
+    }
+
+    #[test]
+    fn after_a_hit_the_printed_remedy_is_applied_and_judged() {
+        let ground = ground();
+        let (journal, seen) = fresh(&ground, &plan(f64::MAX, 1));
+        let read = go(&ground, journal, seen);
+        assert_eq!((read.runs.len(), read.cures.len()), (4, 4));
+        assert!(read.runs.iter().all(|run| run.hit() && run.named == Some(true) && run.error.is_none()));
+        for cure in &read.cures {
+            assert_eq!((cure.applied.as_str(), cure.ratio(), cure.improved()), ("+RTS -A4m -N1", Some(0.1), true));
+        }
+        assert_eq!(journal::read(&ground.folder.path().join("journal")).unwrap(), read);
+    }
+
+    #[test]
+    fn a_dirty_run_is_repeated_so_often_and_treated_never() {
+        let ground = ground();
+        let (journal, seen) = fresh(&ground, &plan(-1.0, 1));
+        let read = go(&ground, journal, seen);
+        assert_eq!((read.runs.len(), read.cures.len()), (8, 0));
+        assert!((0..4).all(|slot| read.runs.iter().filter(|run| run.slot == slot && run.dirty).count() == 2));
+        // Repeated when everything else is done.
+        assert!(read.runs[..4].iter().zip(&read.runs[4..]).all(|(first, again)| first.slot == again.slot));
+    }
+
+    #[test]
+    fn a_killed_suite_goes_on_where_it_was() {
+        let ground = ground();
+        let (journal, seen) = fresh(&ground, &plan(f64::MAX, 2));
+        let whole = go(&ground, journal, seen);
+        assert_eq!((whole.runs.len(), whole.cures.len()), (4, 2), "each second hit");
+        let path = ground.folder.path().join("journal");
+        let text = fs::read_to_string(&path).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        // The plan, two runs, one remedy; then killed within a line.
+        assert!(lines[2].starts_with("{\"cure\"") && lines[3].starts_with("{\"run\""));
+        fs::write(&path, format!("{}\n{}", lines[..4].join("\n"), &lines[4][..9])).unwrap();
+        let journal = Journal::resume(&path).unwrap();
+        let seen = journal::read(&path).unwrap();
+        assert_eq!((seen.runs.len(), seen.cures.len(), seen.cut), (2, 1, 1));
+        let again = go(&ground, journal, seen);
+        let places = |read: &Read| read.runs.iter().map(|run| run.slot).collect::<Vec<_>>();
+        assert_eq!((places(&again), again.cures.len()), (places(&whole), 2));
+    }
+
+    #[test]
+    fn what_does_not_run_is_a_failure_and_not_the_end() {
+        let ground = ground();
+        executable(&ground.runner.rtscope, "#!/bin/sh\necho no room >&2; exit 1\n");
+        let (journal, seen) = fresh(&ground, &plan(f64::MAX, 1));
+        let read = go(&ground, journal, seen);
+        assert!(read.runs.len() == 4 && read.runs.iter().all(|run| !run.hit()));
+        assert!(read.runs[0].error.as_ref().unwrap().contains("no room"), "{:?}", read.runs[0].error);
+    }
+
+    #[test]
+    fn the_estimate_counts_remedies() {
+        let ground = ground();
+        let of = |every, number: &str| {
+            let path = ground.folder.path().join(number);
+            let plan = plan(1.0, every);
+            let journal = Journal::begin(&path, &plan).unwrap();
+            let seen = Read { plan, runs: Vec::new(), cures: Vec::new(), cut: 0 };
+            let (workload, toolchain) = (ground.workload.clone(), ground.toolchain.clone());
+            let say = &mut |_: &str| ();
+            Suite::new(&ground.runner, vec![workload], vec![toolchain], journal, seen, say)
+                .unwrap()
+                .estimate()
+                .as_secs_f64()
+        };
+        let runs = 4.0 * (ground.workload.seconds + OVERHEAD_SECONDS);
+        assert_eq!((of(0, "0"), of(1, "1"), of(2, "2")), (runs, 2.0 * runs, 1.5 * runs));
+        assert_eq!(
+            (minutes(Duration::from_secs(119)), minutes(Duration::from_secs(150))),
+            ("119 s".into(), "3 min".into())
+        );
+    }
+}
