@@ -1,13 +1,16 @@
 //! Hostile bytes → records → events.
 //!
-//! Owns the formats: GHC eventlogs, kernel scheduling records, capture folders.
+//! Owns the formats: GHC eventlogs, kernel scheduling records, samples of code,
+//! capture folders.
 //! Decoders are state machines without I/O of their own; what they read from
 //! comes in as [`ReadAt`]. A length found in the bytes is checked against what
 //! is left before anything is allocated, and no input may panic.
 #![forbid(unsafe_code)]
 
 pub mod capture;
+pub mod code;
 pub mod ghc_eventlog;
+mod perf;
 pub mod sched;
 pub mod source;
 

@@ -5,7 +5,8 @@
 use super::SchedError;
 use super::format::{Format, Integer, Text};
 use super::name_table::NameTable;
-use super::record::{Body, GONE, Stamp};
+use crate::perf::record::{Body, GONE, Layout, Stamp};
+use crate::perf::stream::{Interpret, Read};
 use rtscope_model::manifest::Kernel;
 use rtscope_model::{Cpu, NameId, OffState, Pid, Sched, Tid};
 use std::collections::HashMap;
@@ -118,14 +119,42 @@ impl Interpreter {
                 let next = Tid(other_tid);
                 (Sched::Switch { cpu, prev, prev_pid, prev_state, next, next_name: NameId(0) }, known(other_pid))
             }
-            Body::Fork { pid, tid, parent_tid } => {
+            Body::Fork { pid, tid, parent_tid, .. } => {
                 (Sched::Fork { parent: Tid(parent_tid), child: Tid(tid), child_pid: Pid(pid) }, Pid(pid))
             }
             Body::Exit { tid } => (Sched::Exit { tid: Tid(tid) }, Pid(0)),
-            Body::Comm { pid, tid, comm } => (Sched::Named { tid: Tid(tid), name: names.intern(comm) }, Pid(pid)),
-            Body::Sample(_) | Body::Lost { .. } | Body::Throttle => return None,
+            Body::Comm { pid, tid, comm, .. } => (Sched::Named { tid: Tid(tid), name: names.intern(comm) }, Pid(pid)),
+            Body::Sample(_) | Body::Lost { .. } | Body::Throttle | Body::Code(_) | Body::Mapped(_) => return None,
         };
         Some(Item::Event { sched, pid })
+    }
+}
+
+/// An interpreter with the table that it puts names into.
+pub struct Reader<'a> {
+    /// Knows the tracepoints.
+    pub interpreter: &'a Interpreter,
+    /// Grows.
+    pub names: &'a mut NameTable,
+}
+
+impl Interpret for Reader<'_> {
+    type Item = Item;
+
+    fn layout(&self) -> Layout {
+        Layout::Threads
+    }
+
+    fn read(&mut self, stamp: Stamp, body: Body<'_>) -> Option<Read<Item>> {
+        Some(match body {
+            // A sample of a tracepoint that was not asked for is damage.
+            Body::Sample(raw) => Read::Item(self.interpreter.sample(stamp, raw, self.names)?),
+            other => self.interpreter.other(stamp, other, self.names).map_or(Read::Nothing, Read::Item),
+        })
+    }
+
+    fn gap(cpu: Cpu) -> Option<Item> {
+        Some(Item::Gap { cpu })
     }
 }
 

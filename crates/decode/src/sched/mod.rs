@@ -7,16 +7,15 @@
 
 mod format;
 mod interpret;
-mod losses;
 mod name_table;
-mod record;
 mod state;
-mod stream;
 #[cfg(test)]
 mod tests;
 
 use crate::ReadAt;
-use interpret::Interpreter;
+use crate::perf::cpu_of;
+use crate::perf::stream::{CpuStream, Stamped};
+use interpret::{Interpreter, Item, Reader};
 use name_table::NameTable;
 use rtscope_model::manifest::Kernel;
 use rtscope_model::{Body, Event, LaneId, Loss, Names, Pid, Sched, Tid, Time};
@@ -25,7 +24,6 @@ use state::State;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::sync::Arc;
-use stream::{CpuStream, Stamped};
 
 /// `TID | TIME | CPU`, and `RAW` for tracepoints: the layouts that are understood.
 const SAMPLE_TYPES: [u64; 2] = [0x86, 0x486];
@@ -102,9 +100,9 @@ pub fn thread_names(json: &[u8]) -> Result<Vec<ThreadName>, SchedError> {
 /// The events of a recording's kernel side, in the order of time.
 pub struct SchedStream {
     interpreter: Interpreter,
-    cpus: Vec<CpuStream>,
+    cpus: Vec<CpuStream<Item>>,
     /// The next item of each CPU that has one.
-    heads: BinaryHeap<Reverse<(Stamped, usize)>>,
+    heads: BinaryHeap<Reverse<(Stamped<Item>, usize)>>,
     names: NameTable,
     state: State,
     ready: VecDeque<Event>,
@@ -158,7 +156,8 @@ impl SchedStream {
     }
 
     fn pull(&mut self, index: usize) {
-        let next = self.cpus.get_mut(index).and_then(|cpu| cpu.next(&self.interpreter, &mut self.names));
+        let mut reader = Reader { interpreter: &self.interpreter, names: &mut self.names };
+        let next = self.cpus.get_mut(index).and_then(|cpu| cpu.next(&mut reader));
         self.heads.extend(next.map(|next| Reverse((next, index))));
     }
 
@@ -194,9 +193,4 @@ impl Iterator for SchedStream {
 
 fn event(time: Time, sched: Sched) -> Event {
     Event { time, lane: LaneId::NONE, body: Body::Sched(sched) }
-}
-
-/// 3 for `sched/cpu3.perf`.
-fn cpu_of(stream: &str) -> Option<u16> {
-    stream.rsplit('/').next()?.strip_prefix("cpu")?.strip_suffix(".perf")?.parse().ok()
 }

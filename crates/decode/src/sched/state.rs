@@ -3,8 +3,8 @@
 //! grow without bound.
 
 use super::interpret::Item;
-use super::losses::Losses;
-use super::record::GONE;
+use crate::perf::losses::Losses;
+use crate::perf::record::GONE;
 use rtscope_model::{Cpu, Loss, LossKind, NameId, OffState, Pid, Sched, Tid, Time};
 use std::collections::HashMap;
 

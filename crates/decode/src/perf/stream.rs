@@ -2,10 +2,8 @@
 //! in which they are put in order. Owns resynchronising and what was lost on the
 //! way; refuses to know what another CPU did.
 
-use super::interpret::{Interpreter, Item};
 use super::losses::Losses;
-use super::name_table::NameTable;
-use super::record::{self, Body};
+use super::record::{self, Body, Layout, Stamp};
 use crate::ReadAt;
 use rtscope_model::{Cpu, Loss, LossKind, Time};
 use std::cmp::Reverse;
@@ -24,38 +22,61 @@ const CUT: &str = "The stream ends inside a record: the recorder was ended while
 const LATE: &str = "Records that are too far out of order were left out.";
 const THROTTLED: &str = "The kernel held events back (kernel.perf_event_max_sample_rate).";
 
+/// Says what a stream's records mean.
+pub trait Interpret {
+    /// What comes out.
+    type Item;
+
+    /// How the records are laid out.
+    fn layout(&self) -> Layout;
+
+    /// The meaning of one record other than a loss. `None`: it is damage.
+    fn read(&mut self, stamp: Stamp, body: Body<'_>) -> Option<Read<Self::Item>>;
+
+    /// Records of this CPU are missing here.
+    fn gap(cpu: Cpu) -> Option<Self::Item>;
+}
+
+/// What a record comes to.
+pub enum Read<T> {
+    /// This.
+    Item(T),
+    /// Nothing that anybody asks for.
+    Nothing,
+}
+
 /// An item with its moment, ordered by it and then by its place in the stream.
-#[derive(Copy, Clone, Debug)]
-pub struct Stamped {
+#[derive(Clone, Debug)]
+pub struct Stamped<T> {
     /// When.
     pub time: Time,
     place: u64,
     /// What.
-    pub item: Item,
+    pub item: T,
 }
 
-impl PartialEq for Stamped {
+impl<T> PartialEq for Stamped<T> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl Eq for Stamped {}
+impl<T> Eq for Stamped<T> {}
 
-impl PartialOrd for Stamped {
+impl<T> PartialOrd for Stamped<T> {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Stamped {
+impl<T> Ord for Stamped<T> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         (self.time, self.place).cmp(&(other.time, other.place))
     }
 }
 
 /// One CPU's stream.
-pub struct CpuStream {
+pub struct CpuStream<T> {
     cpu: u16,
     source: Arc<dyn ReadAt>,
     /// Offset in the source of the byte behind the window.
@@ -63,7 +84,7 @@ pub struct CpuStream {
     window: Vec<u8>,
     at: usize,
     ended: bool,
-    waiting: BinaryHeap<Reverse<Stamped>>,
+    waiting: BinaryHeap<Reverse<Stamped<T>>>,
     places: u64,
     /// Newest moment read.
     newest: Option<Time>,
@@ -76,9 +97,9 @@ pub struct CpuStream {
     losses: Losses,
 }
 
-impl CpuStream {
+impl<T> CpuStream<T> {
     /// The stream `name` of `cpu`.
-    pub fn new(cpu: u16, name: &str, source: Arc<dyn ReadAt>) -> CpuStream {
+    pub fn new(cpu: u16, name: &str, source: Arc<dyn ReadAt>) -> CpuStream<T> {
         CpuStream {
             cpu,
             source,
@@ -102,9 +123,9 @@ impl CpuStream {
     }
 
     /// The next item in the order of time.
-    pub fn next(&mut self, interpreter: &Interpreter, names: &mut NameTable) -> Option<Stamped> {
+    pub fn next<I: Interpret<Item = T>>(&mut self, interpreter: &mut I) -> Option<Stamped<T>> {
         loop {
-            while self.waiting.len() < REORDER && self.read_one(interpreter, names) {}
+            while self.waiting.len() < REORDER && self.read_one(interpreter) {}
             let Reverse(next) = self.waiting.pop()?;
             if next.time >= self.handed_out {
                 self.handed_out = next.time;
@@ -115,46 +136,47 @@ impl CpuStream {
     }
 
     /// Reads up to one record. False: the stream has ended.
-    fn read_one(&mut self, interpreter: &Interpreter, names: &mut NameTable) -> bool {
+    fn read_one<I: Interpret<Item = T>>(&mut self, interpreter: &mut I) -> bool {
         self.fill();
         let rest = self.window.get(self.at..).unwrap_or_default();
         if rest.is_empty() {
-            self.close_gap(None);
+            self.close_gap::<I>(None);
             return false;
         }
-        let Some((size, time, read)) = good_record(rest, self.cpu, interpreter, self.skipped > 0, names) else {
-            return self.skip();
+        let Some((size, time, read)) = good_record(rest, self.cpu, interpreter, self.skipped > 0) else {
+            return self.skip(interpreter.layout());
         };
         self.at += size;
-        self.close_gap(Some(time));
+        self.close_gap::<I>(Some(time));
         let before = self.newest;
         self.newest = Some(before.map_or(time, |newest| newest.max(time)));
         match read {
-            Read::Item(item) => self.push(time, item),
-            Read::Lost(count) => self.lost(count, before, time, LOST),
-            Read::Throttled => self.lost(0, before, time, THROTTLED),
-            Read::Nothing => {}
+            Outcome::Read(Read::Item(item)) => self.push(time, Some(item)),
+            Outcome::Read(Read::Nothing) => {}
+            Outcome::Lost(count) => self.lost::<I>(count, before, time, LOST),
+            Outcome::Throttled => self.lost::<I>(0, before, time, THROTTLED),
         }
         true
     }
 
-    fn push(&mut self, time: Time, item: Item) {
+    fn push(&mut self, time: Time, item: Option<T>) {
+        let Some(item) = item else { return };
         self.places += 1;
         self.waiting.push(Reverse(Stamped { time, place: self.places, item }));
     }
 
-    fn lost(&mut self, count: u64, from: Option<Time>, to: Time, note: &str) {
+    fn lost<I: Interpret<Item = T>>(&mut self, count: u64, from: Option<Time>, to: Time, note: &str) {
         self.losses.add(LossKind::KernelRecords, count, from, Some(to), note);
-        self.push(to, Item::Gap { cpu: Cpu(self.cpu) });
+        self.push(to, I::gap(Cpu(self.cpu)));
     }
 
     /// Steps over what is no record. A failed write may have cut a record
     /// anywhere, so the next one may start at any byte.
-    fn skip(&mut self) -> bool {
+    fn skip(&mut self, layout: Layout) -> bool {
         let rest = self.window.get(self.at..).unwrap_or_default();
         if self.ended && self.skipped == 0 {
             // Perhaps only the end is missing; a record behind it would disprove that.
-            self.cut = match record::header(rest) {
+            self.cut = match record::header(rest, layout) {
                 Some((_, _, size)) if size > rest.len() => Some((size - rest.len()) as u64),
                 None if rest.len() < record::HEADER => Some(0),
                 _ => None,
@@ -167,7 +189,7 @@ impl CpuStream {
 
     /// Accounts for the bytes skipped before a record of the moment `until`, or
     /// before the end.
-    fn close_gap(&mut self, until: Option<Time>) {
+    fn close_gap<I: Interpret<Item = T>>(&mut self, until: Option<Time>) {
         if self.skipped == 0 {
             return;
         }
@@ -177,7 +199,7 @@ impl CpuStream {
         }
         self.skipped = 0;
         if let Some(time) = until {
-            self.push(time, Item::Gap { cpu: Cpu(self.cpu) });
+            self.push(time, I::gap(Cpu(self.cpu)));
         }
     }
 
@@ -210,37 +232,34 @@ impl CpuStream {
     }
 }
 
-enum Read {
-    Item(Item),
+enum Outcome<T> {
+    Read(Read<T>),
     Lost(u64),
     Throttled,
-    Nothing,
 }
 
 /// The record that `bytes` start with: its size, moment and meaning. After damage
 /// (`strict`) the record behind it must look like one too.
-fn good_record(
+fn good_record<I: Interpret>(
     bytes: &[u8],
     cpu: u16,
-    interpreter: &Interpreter,
+    interpreter: &mut I,
     strict: bool,
-    names: &mut NameTable,
-) -> Option<(usize, Time, Read)> {
-    let (_, _, size) = record::header(bytes)?;
-    let (stamp, body) = record::parse(bytes.get(..size)?)?;
+) -> Option<(usize, Time, Outcome<I::Item>)> {
+    let layout = interpreter.layout();
+    let (_, _, size) = record::header(bytes, layout)?;
+    let (stamp, body) = record::parse(bytes.get(..size)?, layout)?;
     if stamp.cpu != u32::from(cpu) {
         return None;
     }
     let behind = bytes.get(size..).unwrap_or_default();
-    if strict && !behind.is_empty() && record::header(behind).is_none() {
+    if strict && !behind.is_empty() && record::header(behind, layout).is_none() {
         return None;
     }
-    let read = match body {
-        Body::Lost { count } => Read::Lost(count),
-        Body::Throttle => Read::Throttled,
-        // A sample of a tracepoint that was not asked for is damage.
-        Body::Sample(raw) => Read::Item(interpreter.sample(stamp, raw, names)?),
-        other => interpreter.other(stamp, other, names).map_or(Read::Nothing, Read::Item),
+    let outcome = match body {
+        Body::Lost { count } => Outcome::Lost(count),
+        Body::Throttle => Outcome::Throttled,
+        other => Outcome::Read(interpreter.read(stamp, other)?),
     };
-    Some((size, Time(stamp.time), read))
+    Some((size, Time(stamp.time), outcome))
 }

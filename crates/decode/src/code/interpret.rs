@@ -1,0 +1,123 @@
+//! What records of the code streams mean, one by one. Owns the choice of fields;
+//! refuses state beyond the list of modules: whatever needs to know other records
+//! happens behind the merge.
+
+use super::maps::{Module, Modules};
+use crate::perf::record::{Body, GONE, Layout, Mapped, Stamp};
+use crate::perf::stream::{Interpret, Read};
+use rtscope_model::manifest::{Code, CodeSource};
+use rtscope_model::{Cpu, Tid};
+use std::collections::HashMap;
+
+/// Markers in a call chain (`PERF_CONTEXT_MAX` and above); behind this one follows
+/// the user's side.
+const MARKER_FIRST: u64 = -4095i64 as u64;
+const MARKER_USER: u64 = -512i64 as u64;
+
+/// What one record says.
+#[derive(Clone, Debug)]
+pub enum Item {
+    /// A thread was found somewhere.
+    Sample(Seen),
+    /// A process mapped something executable.
+    Mapped {
+        /// Which process.
+        pid: u32,
+        /// First address.
+        start: u64,
+        /// Bytes.
+        length: u64,
+        /// Offset in the file.
+        offset: u64,
+        /// Number of the module.
+        module: u32,
+    },
+    /// A process runs another program.
+    Exec { pid: u32 },
+    /// A process was made.
+    Fork { pid: u32, parent: u32 },
+    /// A thread ended.
+    Exit { tid: u32 },
+}
+
+/// A sample before its addresses are looked up.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// Which process.
+    pub pid: u32,
+    /// Which thread.
+    pub tid: Tid,
+    /// Where.
+    pub cpu: Cpu,
+    /// What found it.
+    pub source: CodeSource,
+    /// The instruction pointer.
+    pub ip: u64,
+    /// Whether that is the kernel's.
+    pub in_kernel: bool,
+    /// The kernel's call chain, from the inside.
+    pub chain: Box<[u64]>,
+    /// The instruction pointer outside of the kernel.
+    pub user_ip: Option<u64>,
+}
+
+/// Knows the events of one recording.
+#[derive(Clone, Debug)]
+pub struct Interpreter {
+    layout: Layout,
+    sources: HashMap<u64, CodeSource>,
+    /// Grows.
+    pub modules: Modules,
+}
+
+impl Interpreter {
+    /// Of the recording that `code` describes.
+    pub fn new(code: &Code, layout: Layout) -> Interpreter {
+        let ids = code.events.iter().flat_map(|event| event.ids.iter().map(|id| (*id, event.what)));
+        Interpreter { layout, sources: ids.collect(), modules: Modules::default() }
+    }
+
+    fn mapped(&mut self, mapped: Mapped<'_>) -> Option<Item> {
+        let path = String::from_utf8_lossy(mapped.path).into_owned();
+        let module = self.modules.intern(Module { path, device: mapped.device, inode: mapped.inode })?;
+        let Mapped { pid, start, length, offset, .. } = mapped;
+        Some(Item::Mapped { pid, start, length, offset, module })
+    }
+}
+
+impl Interpret for Interpreter {
+    type Item = Item;
+
+    fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    fn read(&mut self, stamp: Stamp, body: Body<'_>) -> Option<Read<Item>> {
+        let item = match body {
+            Body::Code(found) => {
+                // A sample of an event that was not asked for is damage.
+                let source = *self.sources.get(&found.id)?;
+                let (pid, tid, cpu) = (stamp.pid, Tid(stamp.tid), Cpu(stamp.cpu as u16));
+                let (ip, in_kernel, user_ip) = (found.ip, found.in_kernel, found.user_ip);
+                let seen = Seen { pid, tid, cpu, source, ip, in_kernel, chain: frames(found.chain), user_ip };
+                (stamp.tid != GONE).then_some(Item::Sample(seen))
+            }
+            Body::Mapped(mapped) => self.mapped(mapped),
+            Body::Comm { pid, exec: true, .. } => Some(Item::Exec { pid }),
+            Body::Fork { pid, parent_pid, .. } if pid != parent_pid => Some(Item::Fork { pid, parent: parent_pid }),
+            Body::Exit { tid } => Some(Item::Exit { tid }),
+            _ => None,
+        };
+        Some(item.map_or(Read::Nothing, Read::Item))
+    }
+
+    fn gap(_: Cpu) -> Option<Item> {
+        None
+    }
+}
+
+/// The kernel's frames of a call chain.
+fn frames(chain: &[u8]) -> Box<[u64]> {
+    let words = chain.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
+    words.take_while(|word| *word != MARKER_USER).filter(|word| *word < MARKER_FIRST).collect()
+}

@@ -1,0 +1,116 @@
+//! Samples of the program's code → events.
+//!
+//! Owns the streams `code/cpuN.perf` of a capture (perf records: timer hits, waits,
+//! mappings) merged in the order of time, what was mapped where in which process,
+//! and `code/symbols.json`, which gives the places their names. Refuses to open an
+//! executable: who made the names lies in the room that may read files.
+
+#[cfg(any(test, feature = "testing"))]
+pub mod builder;
+mod interpret;
+mod kernel_names;
+mod maps;
+mod names;
+mod samples;
+#[cfg(test)]
+mod tests;
+
+pub use kernel_names::{entry_of, is_waiting};
+pub use maps::{Module, Origin, Place};
+pub use names::{Ipe, ModuleNames, Named, Names, SCHEMA};
+pub use samples::{Sample, Samples};
+
+use crate::ReadAt;
+use names::Table;
+use rtscope_model::manifest::{Code, CodeSource};
+use rtscope_model::{Body, CodeSample, Event, Found, LaneId, Loss, Symbols};
+use std::sync::Arc;
+
+/// Why samples of code cannot be decoded at all.
+#[derive(Clone, Eq, PartialEq, Debug, thiserror::Error)]
+pub enum CodeError {
+    /// The manifest and the folder disagree.
+    #[error("the manifest names {named} streams of code samples, {given} were given")]
+    Streams {
+        /// In the manifest.
+        named: usize,
+        /// Given by the caller.
+        given: usize,
+    },
+    /// Not a stream of ours.
+    #[error("stream `{stream}`: the name tells no CPU")]
+    StreamName {
+        /// As the manifest has it.
+        stream: String,
+    },
+    /// A layout that no recorder of ours writes.
+    #[error("code samples have the layout {sample_type:#x}, which this rtscope does not know; use a newer one")]
+    SampleType {
+        /// `sample_type` of the manifest.
+        sample_type: u64,
+    },
+    /// `symbols.json` cannot be read.
+    #[error("the names of code are damaged at line {line}, column {column}")]
+    Names {
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1.
+        column: usize,
+    },
+    /// `symbols.json` is of a later version.
+    #[error("the names of code have the format {schema}, which this rtscope does not know; use a newer one")]
+    NamesSchema {
+        /// As the file names it.
+        schema: String,
+    },
+}
+
+/// Where the program's code was, in the order of time.
+pub struct CodeStream {
+    samples: Samples,
+    table: Table,
+    period_ns: u64,
+}
+
+impl CodeStream {
+    /// Opens the streams of `code`: `sources` in the order of `code.streams`, `names`
+    /// what the places are called, `ipe` what the program's own log calls its code.
+    pub fn open(
+        code: &Code,
+        sources: Vec<Arc<dyn ReadAt>>,
+        names: &Names,
+        ipe: &[Ipe],
+    ) -> Result<CodeStream, CodeError> {
+        let samples = Samples::open(code, sources)?;
+        Ok(CodeStream { samples, table: Table::new(names, ipe), period_ns: code.period_ns })
+    }
+
+    /// All names that events refer to; complete from the start.
+    pub fn symbols(&self) -> &Symbols {
+        self.table.symbols()
+    }
+
+    /// What the streams read so far did not hold. Complete once the events are
+    /// exhausted.
+    pub fn losses(&self) -> Vec<Loss> {
+        self.samples.losses()
+    }
+}
+
+impl Iterator for CodeStream {
+    type Item = Event;
+
+    fn next(&mut self) -> Option<Event> {
+        let sample = self.samples.next()?;
+        let modules = self.samples.modules();
+        let waits = sample.source == CodeSource::Waits;
+        let leaf = match sample.leaf {
+            Place::Kernel(_) => self.table.kernel(&sample.chain, waits),
+            place => self.table.place(place, modules),
+        };
+        let user = sample.user.map(|place| self.table.place(place, modules));
+        let what = if waits { Found::Waits } else { Found::Running { ns: self.period_ns } };
+        let body = Body::Code(CodeSample { tid: sample.tid, cpu: sample.cpu, leaf, user, what });
+        Some(Event { time: sample.time, lane: LaneId::NONE, body })
+    }
+}

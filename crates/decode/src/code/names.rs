@@ -1,0 +1,253 @@
+//! `code/symbols.json`: names of the places that the samples of one capture point
+//! to, so that it can be read where its executables are not. Owns the file's shape
+//! and the table made of it; refuses to find a name that is not in it.
+
+use super::CodeError;
+use super::kernel_names::{entry_of, is_waiting};
+use super::maps::{Module, Origin, Place};
+use rtscope_model::{CodeKind, Symbol, SymbolId, Symbols};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, HashMap};
+
+/// The schema that this code writes.
+pub const SCHEMA: &str = "rtscope/symbols/1";
+
+const RUN_TIME: &str = "code made at run time";
+const UNMAPPED: &str = "an address where nothing was mapped";
+const KERNEL: &str = "[kernel]";
+
+/// `code/symbols.json`.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Names {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Executables and libraries.
+    pub modules: Vec<ModuleNames>,
+    /// The kernel's functions, by address.
+    pub kernel: Vec<Named>,
+    /// Which of them (by its start) was reached through which door of the kernel:
+    /// `page fault`, a system call's name.
+    pub entered: Vec<(u64, String)>,
+    /// What has no names, and why: one sentence each.
+    pub missing: Vec<String>,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Names {
+            schema: SCHEMA.to_owned(),
+            modules: Vec::new(),
+            kernel: Vec::new(),
+            entered: Vec::new(),
+            missing: Vec::new(),
+        }
+    }
+}
+
+/// Names in one executable or library.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct ModuleNames {
+    /// Path as the process saw it.
+    pub path: String,
+    /// Major and minor number of the file's device.
+    pub device: (u32, u32),
+    /// Its inode.
+    pub inode: u64,
+    /// The linker's mark of this very build, hexadecimal.
+    pub build_id: Option<String>,
+    /// Size of the file in bytes.
+    pub size: Option<u64>,
+    /// When it was last changed, nanoseconds of the real-time clock.
+    pub modified_ns: Option<i64>,
+    /// Why its places have no names, where they have none.
+    pub missing: Option<String>,
+    /// The names, by offset in the file.
+    pub names: Vec<Named>,
+}
+
+/// One name.
+#[derive(Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Named {
+    /// First byte: an offset in the module's file, an address in the kernel.
+    pub from: u64,
+    /// The byte behind the last one that it stands for.
+    pub to: u64,
+    /// Address of `from` in the process in which it was seen first; 0: the kernel.
+    #[serde(default)]
+    pub at: u64,
+    /// As people write it.
+    pub name: String,
+    /// Whose code.
+    pub kind: CodeKind,
+    /// File and span in the source, where the binary has them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+}
+
+/// What a program's own log calls the code at an address (GHC's info provenance).
+#[derive(Clone, Eq, PartialEq, Debug)]
+pub struct Ipe {
+    /// Address of the info table, which is that of its code.
+    pub address: u64,
+    /// `Main.spin`.
+    pub name: String,
+    /// File and span in the source; empty where the log has none.
+    pub source: String,
+}
+
+impl Names {
+    /// Reads `code/symbols.json`.
+    pub fn parse(json: &[u8]) -> Result<Names, CodeError> {
+        let damaged = |error: serde_json::Error| CodeError::Names { line: error.line(), column: error.column() };
+        let names: Names = serde_json::from_slice(json).map_err(damaged)?;
+        if names.schema == SCHEMA { Ok(names) } else { Err(CodeError::NamesSchema { schema: names.schema }) }
+    }
+
+    /// Adds to [`Names::entered`] how each of `chains`, kernel call chains from the
+    /// inside, came into the kernel: of the function that it is named by as a wait
+    /// and as running code. Takes [`Names::kernel`] as it is.
+    pub fn enter<'c>(&mut self, chains: impl Iterator<Item = (&'c [u64], bool)>) {
+        let kernel = Ranges::new(&self.kernel, |named| named.clone());
+        let mut entered: Vec<(u64, String)> = chains
+            .filter_map(|(chain, waits)| {
+                let leaf = kernel.leaf(chain, waits, |named| is_waiting(&named.name))?.from;
+                let label = chain.iter().rev().find_map(|ip| entry_of(&kernel.find(*ip)?.name))?;
+                Some((leaf, label.to_owned()))
+            })
+            .collect();
+        entered.sort();
+        entered.dedup();
+        self.entered = entered;
+    }
+}
+
+/// Disjoint ranges of addresses with what they stand for.
+#[derive(Clone, Debug)]
+struct Ranges<T> {
+    by_start: BTreeMap<u64, (u64, T)>,
+}
+
+impl<T> Default for Ranges<T> {
+    fn default() -> Self {
+        Ranges { by_start: BTreeMap::new() }
+    }
+}
+
+impl<T> Ranges<T> {
+    fn new(names: &[Named], mut make: impl FnMut(&Named) -> T) -> Ranges<T> {
+        Ranges { by_start: names.iter().map(|named| (named.from, (named.to, make(named)))).collect() }
+    }
+
+    fn find(&self, address: u64) -> Option<&T> {
+        let (_, (end, value)) = self.by_start.range(..=address).next_back()?;
+        (address < *end).then_some(value)
+    }
+
+    /// What names a chain: of code that runs the innermost function, of a wait the
+    /// innermost that does more than wait.
+    fn leaf(&self, chain: &[u64], waits: bool, is_waiting: impl Fn(&T) -> bool) -> Option<&T> {
+        let mut known = chain.iter().filter_map(|ip| self.find(*ip));
+        if !waits {
+            return self.find(*chain.first()?);
+        }
+        let innermost = known.clone().next();
+        known.find(|found| !is_waiting(found)).or(innermost)
+    }
+}
+
+/// A kernel function.
+#[derive(Clone, Debug)]
+struct Function {
+    start: u64,
+    id: SymbolId,
+    waiting: bool,
+    entry: Option<String>,
+}
+
+/// Names by place.
+#[derive(Clone, Debug)]
+pub struct Table {
+    symbols: Symbols,
+    kernel: Ranges<Function>,
+    entered: HashMap<u64, HashMap<String, SymbolId>>,
+    modules: HashMap<Module, Ranges<SymbolId>>,
+    some_kernel: SymbolId,
+    run_time: SymbolId,
+    unmapped: SymbolId,
+}
+
+impl Table {
+    /// Of `names`, with the names of `ipe` where they are of the same code.
+    pub fn new(names: &Names, ipe: &[Ipe]) -> Table {
+        let mut symbols = Symbols::default();
+        let mut plain = |name: &str, module: &str, kind| {
+            symbols.add(Symbol { name: name.into(), module: module.into(), kind, source: None })
+        };
+        let some_kernel = plain(KERNEL, KERNEL, CodeKind::Kernel);
+        let run_time = plain(RUN_TIME, "", CodeKind::Unknown);
+        let unmapped = plain(UNMAPPED, "", CodeKind::Unknown);
+        let ipe: HashMap<u64, &Ipe> = ipe.iter().map(|ipe| (ipe.address, ipe)).collect();
+        let kernel = Ranges::new(&names.kernel, |named| Function {
+            start: named.from,
+            id: symbols.add(symbol(named, KERNEL, None)),
+            waiting: is_waiting(&named.name),
+            entry: entry_of(&named.name).map(str::to_owned),
+        });
+        let mut entered: HashMap<u64, HashMap<String, SymbolId>> = HashMap::new();
+        for (start, entry) in &names.entered {
+            let Some(function) = kernel.find(*start) else { continue };
+            let source = Some(entry.clone());
+            let id = symbols.add(Symbol { source, ..symbols.get(function.id).clone() });
+            entered.entry(function.start).or_default().insert(entry.clone(), id);
+        }
+        let mut modules = HashMap::new();
+        for module in &names.modules {
+            let key = Module { path: module.path.clone(), device: module.device, inode: module.inode };
+            let name = key.name().to_owned();
+            let ranges = Ranges::new(&module.names, |named| {
+                let of_log = ipe.get(&named.at).filter(|_| named.kind == CodeKind::Program).copied();
+                symbols.add(symbol(named, &name, of_log))
+            });
+            modules.insert(key, ranges);
+        }
+        Table { symbols, kernel, entered, modules, some_kernel, run_time, unmapped }
+    }
+
+    /// All names.
+    pub fn symbols(&self) -> &Symbols {
+        &self.symbols
+    }
+
+    /// What a place is called.
+    pub fn place(&self, place: Place, modules: &[Module]) -> SymbolId {
+        match place {
+            Place::Kernel(ip) => self.kernel(&[ip], false),
+            Place::Unmapped => self.unmapped,
+            Place::Unknown => SymbolId::default(),
+            Place::Module { module, offset, .. } => {
+                let Some(module) = modules.get(module as usize) else { return SymbolId::default() };
+                let named = self.modules.get(module).and_then(|names| names.find(offset)).copied();
+                let unnamed = if module.origin() == Origin::Memory { self.run_time } else { SymbolId::default() };
+                named.unwrap_or(unnamed)
+            }
+        }
+    }
+
+    /// What names a call chain of the kernel.
+    pub fn kernel(&self, chain: &[u64], waits: bool) -> SymbolId {
+        let Some(leaf) = self.kernel.leaf(chain, waits, |function| function.waiting) else { return self.some_kernel };
+        let Some(doors) = self.entered.get(&leaf.start) else { return leaf.id };
+        let door = chain.iter().rev().find_map(|ip| self.kernel.find(*ip)?.entry.as_ref());
+        door.and_then(|door| doors.get(door)).copied().unwrap_or(leaf.id)
+    }
+}
+
+fn symbol(named: &Named, module: &str, of_log: Option<&Ipe>) -> Symbol {
+    let source = of_log.map(|ipe| ipe.source.clone()).filter(|source| !source.is_empty());
+    Symbol {
+        name: of_log.map_or_else(|| named.name.clone(), |ipe| ipe.name.clone()),
+        module: module.to_owned(),
+        kind: named.kind,
+        source: source.or_else(|| named.source.clone()),
+    }
+}

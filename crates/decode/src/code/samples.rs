@@ -1,0 +1,127 @@
+//! The streams of all CPUs merged, with addresses turned into places. Owns that
+//! order and the processes' mappings at each moment; refuses names.
+
+use super::CodeError;
+use super::interpret::{Interpreter, Item, Seen};
+use super::maps::{Maps, Module, Place};
+use crate::ReadAt;
+use crate::perf::cpu_of;
+use crate::perf::record::Layout;
+use crate::perf::stream::{CpuStream, Stamped};
+use rtscope_model::manifest::{Code, CodeSource};
+use rtscope_model::{Cpu, Loss, Tid, Time};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+/// `IDENTIFIER | IP | TID | TIME | CPU | CALLCHAIN`.
+const SAMPLE_TYPE: u64 = 1 << 16 | 1 | 1 << 1 | 1 << 2 | 1 << 7 | 1 << 5;
+/// `REGS_USER`.
+const REGISTERS: u64 = 1 << 12;
+
+/// A sample whose places have no names yet.
+#[derive(Clone, Eq, PartialEq, Debug)]
+pub struct Sample {
+    /// When.
+    pub time: Time,
+    /// Which thread.
+    pub tid: Tid,
+    /// On which CPU.
+    pub cpu: Cpu,
+    /// What found it.
+    pub source: CodeSource,
+    /// The innermost place.
+    pub leaf: Place,
+    /// The innermost place outside the kernel, where `leaf` is inside.
+    pub user: Option<Place>,
+    /// The kernel's call chain, from the inside.
+    pub chain: Box<[u64]>,
+}
+
+/// Samples in the order of time.
+pub struct Samples {
+    interpreter: Interpreter,
+    cpus: Vec<CpuStream<Item>>,
+    /// The next item of each CPU that has one.
+    heads: BinaryHeap<Reverse<(Stamped<Item>, usize)>>,
+    maps: Maps,
+}
+
+impl Samples {
+    /// Opens the streams of `code`: `sources` in the order of `code.streams`.
+    pub fn open(code: &Code, sources: Vec<Arc<dyn ReadAt>>) -> Result<Samples, CodeError> {
+        if sources.len() != code.streams.len() {
+            return Err(CodeError::Streams { named: code.streams.len(), given: sources.len() });
+        }
+        let layout = match code.sample_type {
+            SAMPLE_TYPE => Layout::Code { registers: false },
+            kind if kind == SAMPLE_TYPE | REGISTERS => Layout::Code { registers: true },
+            sample_type => return Err(CodeError::SampleType { sample_type }),
+        };
+        let open_one = |(name, source): (&String, Arc<dyn ReadAt>)| {
+            let cpu = cpu_of(name).ok_or_else(|| CodeError::StreamName { stream: name.clone() })?;
+            Ok(CpuStream::new(cpu, name, source))
+        };
+        let mut samples = Samples {
+            interpreter: Interpreter::new(code, layout),
+            cpus: code.streams.iter().zip(sources).map(open_one).collect::<Result<_, _>>()?,
+            heads: BinaryHeap::new(),
+            maps: Maps::default(),
+        };
+        (0..samples.cpus.len()).for_each(|index| samples.pull(index));
+        Ok(samples)
+    }
+
+    /// What places refer to; grows while samples are read.
+    pub fn modules(&self) -> &[Module] {
+        self.interpreter.modules.all()
+    }
+
+    /// What the streams read so far did not hold.
+    pub fn losses(&self) -> Vec<Loss> {
+        self.cpus.iter().flat_map(CpuStream::losses).cloned().collect()
+    }
+
+    fn pull(&mut self, index: usize) {
+        let next = self.cpus.get_mut(index).and_then(|cpu| cpu.next(&mut self.interpreter));
+        self.heads.extend(next.map(|next| Reverse((next, index))));
+    }
+
+    fn found(&self, time: Time, seen: Seen) -> Sample {
+        let Seen { pid, tid, cpu, source, ip, in_kernel, chain, user_ip } = seen;
+        let user = user_ip.map(|ip| self.maps.place(pid, ip));
+        let (leaf, user) = match in_kernel {
+            true => (Place::Kernel(ip), user),
+            false => (self.maps.place(pid, ip), None),
+        };
+        Sample {
+            time,
+            tid,
+            cpu,
+            source,
+            leaf,
+            user,
+            chain: if in_kernel && chain.is_empty() { [ip].into() } else { chain },
+        }
+    }
+}
+
+impl Iterator for Samples {
+    type Item = Sample;
+
+    fn next(&mut self) -> Option<Sample> {
+        loop {
+            let Reverse((next, index)) = self.heads.pop()?;
+            self.pull(index);
+            match next.item {
+                Item::Sample(seen) => return Some(self.found(next.time, seen)),
+                Item::Mapped { pid, start, length, offset, module } => {
+                    self.maps.map(pid, start, length, offset, module);
+                }
+                Item::Exec { pid } => self.maps.exec(pid),
+                Item::Fork { pid, parent } => self.maps.fork(pid, parent),
+                Item::Exit { tid } => self.maps.exit(tid),
+            }
+        }
+    }
+}
