@@ -348,6 +348,7 @@ impl Analysis {
         };
         let findings = findings::run(&facts);
         let recorder_held_ns = findings::recorder_held_ns(&facts);
+        let others_held_ns = findings::others_held_ns(&facts);
         let checked = findings::checked(&facts, &findings);
         let causes = self.summary.causes(names);
         let stragglers = self.summary.stragglers();
@@ -359,7 +360,10 @@ impl Analysis {
         Results {
             schema: SCHEMA,
             productivity: self.lanes.productivity(tracks, end, collect_sum_ns, span_ns),
-            kernel: kernel_view(&self.context, &self.tracks, self.sanity, used),
+            kernel: KernelView {
+                others_held_ns,
+                ..kernel_view(&self.context, &self.tracks, self.sanity, used)
+            },
             source: tail.source.unwrap_or(self.context.source),
             program: self.context.program,
             runtime: self.context.runtime,
@@ -453,6 +457,7 @@ fn kernel_view(context: &Context, tracks: &Tracks, sanity: Sanity, used: bool) -
         used,
         notes,
         sanity: sanity.share(),
+        others_held_ns: None,
         clock_method: Some(method.to_owned()),
         clock_error_ns: context.clock.error_ns,
     }

@@ -9,6 +9,7 @@ pub mod analysis;
 pub mod blame;
 pub mod code;
 pub mod collections;
+pub mod compare;
 pub mod context;
 pub mod dist;
 pub mod drawing;

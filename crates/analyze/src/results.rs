@@ -342,6 +342,9 @@ pub struct KernelView {
     pub notes: Vec<String>,
     /// Share of arrivals that fall while a thread of the program is on a CPU.
     pub sanity: Option<f64>,
+    /// Wall-clock time in which other processes ran on a CPU that a thread of the
+    /// program waited for; the recorder apart. Null without events that name who ran.
+    pub others_held_ns: Option<u64>,
     /// Clock: how runtime and kernel times were joined, and the error.
     pub clock_method: Option<String>,
     #[allow(missing_docs)]

@@ -164,6 +164,13 @@ pub(crate) fn recorder_held_ns(facts: &Facts<'_>) -> Option<u64> {
     Some(preempted::recorder_ns(held, &facts.recorder))
 }
 
+/// Wall-clock time in which other processes ran on CPUs that the program wanted,
+/// the recorder apart; `None` where that cannot be seen.
+pub(crate) fn others_held_ns(facts: &Facts<'_>) -> Option<u64> {
+    let held = facts.held.filter(|_| facts.names_next)?;
+    Some(held.foreign.ns().saturating_sub(preempted::recorder_ns(held, &facts.recorder)))
+}
+
 /// Why what ran instead of the program's threads is not known.
 fn blind_to_runners(facts: &Facts<'_>) -> Option<String> {
     let why = match (&facts.context.kernel, facts.held) {

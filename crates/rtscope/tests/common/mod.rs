@@ -223,6 +223,7 @@ pub fn throttled() -> Fixture {
             used: true,
             notes: vec![],
             sanity: Some(0.998),
+            others_held_ns: Some(14 * MS),
             clock_method: Some("runtime-static".into()),
             clock_error_ns: Some(400),
         },

@@ -1,0 +1,280 @@
+//! A run in twenty blocks of equal length, and what quarters of it say: the
+//! variation that a comparison sets differences against.
+//!
+//! Owns resampling. Pauses come in clusters, so whole blocks are drawn, never
+//! single pauses (block bootstrap, Kuensch 1989). And a run differs from the next
+//! run of the same program by more than its own blocks let expect, because the
+//! noise of machines is slow: so what is drawn is a quarter, five blocks out of
+//! five that lie together, and its spread is *not* made smaller for the rest of
+//! the run. For noise whose power goes with 1/f that is the spread from run to
+//! run; for noise without memory it is twice that. Refuses to decide.
+
+use super::chance::Chance;
+use super::sample::{PauseSample, Samples, Sums};
+use crate::results::Results;
+use rtscope_model::Time;
+
+/// Blocks of a run.
+pub const BLOCKS: usize = 20;
+/// Blocks of a quarter.
+const QUARTER: usize = BLOCKS / 4;
+/// Quarters that are drawn.
+pub const DRAWS: usize = 2_000;
+
+/// A part of a pause.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum Part {
+    /// Request to last lane stopped.
+    Stop,
+    /// All stopped to work done.
+    Collect,
+    /// Work done to last lane back.
+    Release,
+    /// Request to last lane back.
+    Whole,
+}
+
+/// What to do with time in which others had the CPU that was waited for.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum Others {
+    /// It counts, as in every report.
+    Counted,
+    /// It is taken out of stops and releases.
+    TakenOut,
+}
+
+/// A line of memory.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum Line {
+    /// Resident set.
+    Rss,
+    /// Held by the runtime.
+    Heap,
+    /// Live after major collections.
+    Live,
+}
+
+impl Line {
+    /// Its name in [`crate::results::MemoryLine`].
+    fn name(self) -> &'static str {
+        match self {
+            Line::Rss => "rss",
+            Line::Heap => "heap",
+            Line::Live => "live",
+        }
+    }
+}
+
+/// Five blocks, as drawn.
+pub type Quarter = [u8; QUARTER];
+
+/// Draws quarters: where each begins, and then five of its five blocks.
+pub fn quarters(seed: u64) -> Vec<Quarter> {
+    let mut chance = Chance::new(seed);
+    let mut draw = || {
+        let start = chance.below(BLOCKS as u64);
+        // The end joins the start, so that every block counts alike.
+        std::array::from_fn(|_| ((start + chance.below(QUARTER as u64)) % BLOCKS as u64) as u8)
+    };
+    (0..DRAWS).map(|_| draw()).collect()
+}
+
+/// A run in blocks.
+pub struct Blocks<'s> {
+    started: Time,
+    width_ns: u64,
+    sums: [Sums; BLOCKS],
+    pauses: &'s [PauseSample],
+}
+
+/// Durations, shortest first, each with its block.
+pub type Sorted = Vec<(u64, u8)>;
+
+impl<'s> Blocks<'s> {
+    /// Cuts a run; `None` where it is too short to be cut.
+    pub fn of(results: &Results, samples: &'s Samples) -> Option<Blocks<'s>> {
+        let width_ns = results.span_ns / BLOCKS as u64;
+        if width_ns == 0 {
+            return None;
+        }
+        let mut blocks =
+            Blocks { started: results.started, width_ns, sums: [Sums::default(); BLOCKS], pauses: samples.pauses() };
+        for (middle, sums) in samples.slices() {
+            let block = usize::from(blocks.number(middle));
+            if let Some(block) = blocks.sums.get_mut(block) {
+                block.add(sums);
+            }
+        }
+        Some(blocks)
+    }
+
+    fn number(&self, at: Time) -> u8 {
+        (at.since(self.started) / self.width_ns).min(BLOCKS as u64 - 1) as u8
+    }
+
+    /// Pauses per second of each block.
+    pub fn pauses_per_second(&self) -> [Option<f64>; BLOCKS] {
+        let seconds = self.width_ns as f64 / 1e9;
+        self.sums.map(|sums| Some(sums.count as f64 / seconds))
+    }
+
+    /// Nanoseconds per second that each block spent in `part`.
+    pub fn per_second(&self, part: Part, others: Others) -> [Option<f64>; BLOCKS] {
+        let seconds = self.width_ns as f64 / 1e9;
+        let taken = |ns: u64, by_others: u64| match others {
+            Others::Counted => ns,
+            Others::TakenOut => ns.saturating_sub(by_others),
+        };
+        self.sums.map(|sums| {
+            let stop = taken(sums.stop_ns, sums.stop_by_others_ns);
+            let release = taken(sums.release_ns, sums.release_by_others_ns);
+            let ns = match part {
+                Part::Stop => stop,
+                Part::Collect => sums.collect_ns,
+                Part::Release => release,
+                Part::Whole => stop.saturating_add(sums.collect_ns).saturating_add(release),
+            };
+            Some(ns as f64 / seconds)
+        })
+    }
+
+    /// How long `part` was in each pause, by length.
+    pub fn sorted(&self, part: Part, others: Others) -> Sorted {
+        let length = |pause: &PauseSample| length(pause, part, others);
+        let mut sorted: Sorted =
+            self.pauses.iter().filter_map(|pause| Some((length(pause)?, self.number(pause.begin)))).collect();
+        sorted.sort_unstable();
+        sorted
+    }
+
+    /// Mean over time of a memory line in each block; `None` before its first point.
+    pub fn level(&self, results: &Results, line: Line) -> [Option<f64>; BLOCKS] {
+        let points = results.drawing.memory.iter().find(|drawn| drawn.name == line.name());
+        let points = points.map_or(&[][..], |line| line.points.as_slice());
+        std::array::from_fn(|block| {
+            let from = self.started.plus(self.width_ns.saturating_mul(block as u64));
+            mean_level(points, from, from.plus(self.width_ns))
+        })
+    }
+}
+
+fn length(pause: &PauseSample, part: Part, others: Others) -> Option<u64> {
+    let (out_of_stop, out_of_release) = match others {
+        Others::Counted => (0, 0),
+        Others::TakenOut => (pause.stop_by_others_ns, pause.release_by_others_ns),
+    };
+    let stop = pause.stop_ns.map(|ns| ns.saturating_sub(out_of_stop));
+    let release = pause.release_ns.saturating_sub(out_of_release);
+    match part {
+        Part::Stop => stop,
+        Part::Collect => Some(pause.collect_ns),
+        Part::Release => Some(release),
+        Part::Whole => Some(stop.unwrap_or(0).saturating_add(pause.collect_ns).saturating_add(release)),
+    }
+}
+
+/// Mean of steps over `[from, to]`: each value holds until the next.
+fn mean_level(points: &[(Time, u64)], from: Time, to: Time) -> Option<f64> {
+    let (mut area, mut covered) = (0.0, 0.0);
+    for (index, (at, value)) in points.iter().enumerate() {
+        let until = points.get(index + 1).map_or(to, |next| next.0).min(to);
+        let ns = until.since((*at).max(from)) as f64;
+        area += *value as f64 * ns;
+        covered += ns;
+    }
+    (covered > 0.0).then(|| area / covered)
+}
+
+/// The mean of a quarter's blocks; blocks without a value do not count.
+pub fn mean(values: &[Option<f64>; BLOCKS], quarter: &Quarter) -> Option<f64> {
+    let drawn = quarter.iter().filter_map(|block| values.get(usize::from(*block)).copied().flatten());
+    let (count, sum) = drawn.fold((0u32, 0.0), |(count, sum), value| (count + 1, sum + value));
+    (count > 0).then(|| sum / f64::from(count))
+}
+
+fn weights(quarter: &Quarter) -> [u64; BLOCKS] {
+    let mut weights = [0; BLOCKS];
+    for block in quarter {
+        if let Some(weight) = weights.get_mut(usize::from(*block)) {
+            *weight += 1;
+        }
+    }
+    weights
+}
+
+fn weight(weights: &[u64; BLOCKS], block: u8) -> u64 {
+    weights.get(usize::from(block)).copied().unwrap_or(0)
+}
+
+/// A quantile of the pauses in a quarter: the smallest value that at least the
+/// share `at` does not exceed. `None` without pauses.
+pub fn quantile(sorted: &Sorted, quarter: &Quarter, at: f64) -> Option<f64> {
+    let weights = weights(quarter);
+    let all: u64 = sorted.iter().map(|(_, block)| weight(&weights, *block)).sum();
+    let rank = (at * all as f64).ceil().max(1.0) as u64;
+    let mut passed = 0;
+    let reaches = |(_, block): &&(u64, u8)| {
+        passed += weight(&weights, *block);
+        passed >= rank
+    };
+    sorted.iter().find(reaches).map(|(value, _)| *value as f64)
+}
+
+/// Mean length of the pauses in a quarter.
+pub fn mean_length(sorted: &Sorted, quarter: &Quarter) -> Option<f64> {
+    let weights = weights(quarter);
+    let add = |(count, sum): (u64, f64), (value, block): &(u64, u8)| {
+        let weight = weight(&weights, *block);
+        (count + weight, sum + *value as f64 * weight as f64)
+    };
+    let (count, sum) = sorted.iter().fold((0, 0.0), add);
+    (count > 0).then(|| sum / count as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quarters_lie_together_and_cover_the_run() {
+        let drawn = quarters(7);
+        assert_eq!(drawn, quarters(7));
+        assert_ne!(drawn, quarters(8));
+        let mut seen = [0u32; BLOCKS];
+        for quarter in &drawn {
+            let apart = |block: u8, from: u8| (u32::from(block) + BLOCKS as u32 - u32::from(from)) % BLOCKS as u32;
+            let together = (0..BLOCKS as u8).any(|from| quarter.iter().all(|block| apart(*block, from) < QUARTER as u32));
+            assert!(together, "{quarter:?}");
+            quarter.iter().for_each(|block| seen[usize::from(*block)] += 1);
+        }
+        let fair = (DRAWS * QUARTER / BLOCKS) as u32;
+        assert!(seen.iter().all(|count| count.abs_diff(fair) < fair / 4), "{seen:?}");
+    }
+
+    #[test]
+    fn quantiles_count_a_block_as_often_as_it_was_drawn() {
+        let sorted: Sorted = vec![(10, 0), (20, 1), (30, 0), (40, 2)];
+        assert_eq!(quantile(&sorted, &[0, 0, 0, 0, 0], 0.5), Some(10.0));
+        assert_eq!(quantile(&sorted, &[0, 0, 0, 0, 0], 0.99), Some(30.0));
+        assert_eq!(quantile(&sorted, &[0, 1, 1, 1, 1], 0.5), Some(20.0));
+        assert_eq!(quantile(&sorted, &[7, 7, 7, 7, 7], 0.5), None);
+        assert_eq!(mean_length(&sorted, &[0, 2, 2, 7, 7]), Some((10.0 + 30.0 + 40.0 + 40.0) / 4.0));
+    }
+
+    #[test]
+    fn a_level_holds_until_the_next() {
+        let points = [(Time(10), 4), (Time(20), 8)];
+        assert_eq!(mean_level(&points, Time(10), Time(30)), Some(6.0));
+        assert_eq!(mean_level(&points, Time(25), Time(30)), Some(8.0));
+        assert_eq!(mean_level(&points, Time(0), Time(10)), None);
+        assert_eq!(mean_level(&[], Time(0), Time(10)), None);
+    }
+
+    #[test]
+    fn blocks_without_a_value_do_not_count() {
+        let mut values = [None; BLOCKS];
+        values[3] = Some(6.0);
+        assert_eq!(mean(&values, &[3, 4, 4, 4, 4]), Some(6.0));
+        assert_eq!(mean(&values, &[4, 4, 4, 4, 4]), None);
+    }
+}

@@ -1,0 +1,282 @@
+//! Conditions for CI: `pauses.time_to_stop_ns.p99 > +20%`. Owns their grammar and
+//! when one holds; what a figure is comes from whoever asks.
+//!
+//! | condition | holds when |
+//! |---|---|
+//! | `KEY > +20%`, `KEY < -3%` | the figure changed by more than that share of before |
+//! | `KEY > +5ms`, `KEY < -64MiB` | it changed by more than that |
+//! | `KEY > 5ms`, `KEY < 0.9` | after, it lies beyond that |
+//! | `finding ID` | after, there is this finding |
+//!
+//! A change must also be real where that can be judged: a condition that two runs
+//! of the same program meet by chance is of no use.
+
+use std::fmt;
+
+/// A condition that was read.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Condition {
+    /// As given.
+    pub text: String,
+    /// What it asks.
+    pub asks: Asks,
+}
+
+/// What a condition asks.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Asks {
+    /// Whether a finding is there.
+    Finding(String),
+    /// Whether a figure lies beyond a bound.
+    Figure {
+        /// Path of keys in `report --json`.
+        path: String,
+        /// Above the bound, else below.
+        above: bool,
+        /// The bound.
+        bound: Bound,
+    },
+}
+
+/// A bound.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub enum Bound {
+    /// On the change as a share of before: 0.2.
+    Relative(f64),
+    /// On after minus before.
+    Change(f64),
+    /// On the figure after.
+    Value(f64),
+}
+
+/// Why a condition could not be read.
+#[derive(Clone, Eq, PartialEq, Debug)]
+pub enum ConditionError {
+    /// Neither `KEY > BOUND`, `KEY < BOUND` nor `finding ID`.
+    Shape,
+    /// The bound is no number.
+    Number(String),
+    /// A unit that is not known.
+    Unit(String),
+    /// A unit that the key does not count in.
+    OtherUnit {
+        /// The unit given.
+        unit: String,
+        /// What the key counts.
+        key: &'static str,
+    },
+}
+
+impl fmt::Display for ConditionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ConditionError::Shape => f.write_str("it is neither KEY > BOUND, KEY < BOUND nor `finding ID`"),
+            ConditionError::Number(text) => write!(f, "{text:?} is no number"),
+            ConditionError::Unit(unit) => {
+                write!(f, "{unit:?} is no unit; there are %, ns, us, ms, s, B, KiB, MiB and GiB")
+            }
+            ConditionError::OtherUnit { unit, key } => write!(f, "{unit} does not fit a key of {key}"),
+        }
+    }
+}
+
+impl std::error::Error for ConditionError {}
+
+impl std::str::FromStr for Condition {
+    type Err = ConditionError;
+
+    fn from_str(text: &str) -> Result<Condition, ConditionError> {
+        let trimmed = text.trim();
+        if let Some(id) = trimmed.strip_prefix("finding ") {
+            let id = id.trim();
+            let fits = !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+            let asks = fits.then(|| Asks::Finding(id.to_owned())).ok_or(ConditionError::Shape)?;
+            return Ok(Condition { text: trimmed.to_owned(), asks });
+        }
+        let at = trimmed.find(['<', '>']).ok_or(ConditionError::Shape)?;
+        let (path, rest) = trimmed.split_at(at);
+        let (path, above) = (path.trim(), rest.starts_with('>'));
+        let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.' || c == '-';
+        if path.is_empty() || !path.chars().all(fits) {
+            return Err(ConditionError::Shape);
+        }
+        let bound = bound(rest.get(1..).unwrap_or("").trim(), path)?;
+        Ok(Condition { text: trimmed.to_owned(), asks: Asks::Figure { path: path.to_owned(), above, bound } })
+    }
+}
+
+/// What a key counts, by its name.
+#[derive(Copy, Clone, Eq, PartialEq)]
+enum Counts {
+    Ns,
+    Bytes,
+    Other,
+}
+
+fn counts(path: &str) -> Counts {
+    let ends = |ending: &str| path.split('.').any(|key| key.ends_with(ending));
+    match () {
+        // How many of something, whatever it is measured in.
+        () if path.ends_with(".count") => Counts::Other,
+        () if ends("_ns") => Counts::Ns,
+        () if ends("_bytes") || ends("_bytes_per_second") => Counts::Bytes,
+        () => Counts::Other,
+    }
+}
+
+fn bound(text: &str, path: &str) -> Result<Bound, ConditionError> {
+    let number = text.find(|c: char| !(c.is_ascii_digit() || "+-.".contains(c))).unwrap_or(text.len());
+    let (number, unit) = text.split_at(number);
+    let unit = unit.trim();
+    let value: f64 = number.parse().map_err(|_| ConditionError::Number(text.to_owned()))?;
+    let signed = number.starts_with(['+', '-']);
+    if unit == "%" {
+        let share = value / 100.0;
+        return match (signed, counts(path)) {
+            (true, _) => Ok(Bound::Relative(share)),
+            (false, Counts::Other) => Ok(Bound::Value(share)),
+            (false, counts) => Err(other_unit("% without a sign", counts)),
+        };
+    }
+    let value = value * scale(unit, counts(path))?;
+    Ok(if signed { Bound::Change(value) } else { Bound::Value(value) })
+}
+
+fn scale(unit: &str, counts: Counts) -> Result<f64, ConditionError> {
+    let (factor, of) = match unit {
+        "" => return Ok(1.0),
+        "ns" => (1.0, Counts::Ns),
+        "us" => (1e3, Counts::Ns),
+        "ms" => (1e6, Counts::Ns),
+        "s" => (1e9, Counts::Ns),
+        "B" => (1.0, Counts::Bytes),
+        "KiB" => (1024.0, Counts::Bytes),
+        "MiB" => (1024.0 * 1024.0, Counts::Bytes),
+        "GiB" => (1024.0 * 1024.0 * 1024.0, Counts::Bytes),
+        other => return Err(ConditionError::Unit(other.to_owned())),
+    };
+    if of == counts { Ok(factor) } else { Err(other_unit(unit, counts)) }
+}
+
+fn other_unit(unit: &str, counts: Counts) -> ConditionError {
+    let key = match counts {
+        Counts::Ns => "nanoseconds",
+        Counts::Bytes => "bytes",
+        Counts::Other => "neither time nor bytes",
+    };
+    ConditionError::OtherUnit { unit: unit.to_owned(), key }
+}
+
+/// A figure as a condition sees it.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct Values {
+    /// Before; `None` where not known.
+    pub before: Option<f64>,
+    /// After.
+    pub after: Option<f64>,
+    /// Both again as they are compared: sums per second of the run.
+    pub compared: (Option<f64>, Option<f64>),
+    /// Whether a change is real, where that was judged.
+    pub real: Option<bool>,
+}
+
+/// Whether a condition holds.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum Holds {
+    /// It does.
+    Yes,
+    /// It does not.
+    No,
+    /// The change is so large, but two runs of the same differ by as much.
+    ByChance,
+    /// The figure is not known.
+    Unknown,
+}
+
+/// Whether the figure of a condition lies beyond its bound.
+pub fn beyond(values: &Values, above: bool, bound: Bound) -> Holds {
+    let (value, limit, changes) = match bound {
+        Bound::Value(limit) => (values.after, limit, false),
+        Bound::Change(limit) => (values.before.zip(values.after).map(|(before, after)| after - before), limit, true),
+        Bound::Relative(limit) => (values.compared.0.zip(values.compared.1).map(relative), limit, true),
+    };
+    let Some(value) = value else { return Holds::Unknown };
+    let so = if above { value > limit } else { value < limit };
+    match (so, changes && values.real == Some(false)) {
+        (false, _) => Holds::No,
+        (true, true) => Holds::ByChance,
+        (true, false) => Holds::Yes,
+    }
+}
+
+/// The change as a share of before; from nothing to something is without bounds.
+fn relative((before, after): (f64, f64)) -> f64 {
+    if before == after { 0.0 } else { (after - before) / before.abs() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Asks, ConditionError> {
+        text.parse::<Condition>().map(|condition| condition.asks)
+    }
+
+    fn figure(path: &str, above: bool, bound: Bound) -> Result<Asks, ConditionError> {
+        Ok(Asks::Figure { path: path.into(), above, bound })
+    }
+
+    #[test]
+    fn every_form_is_read() {
+        let p99 = "pauses.time_to_stop_ns.p99";
+        assert_eq!(read("pauses.time_to_stop_ns.p99 > +20%"), figure(p99, true, Bound::Relative(0.2)));
+        assert_eq!(read(" pauses.time_to_stop_ns.p99<-3% "), figure(p99, false, Bound::Relative(-0.03)));
+        assert_eq!(read("pauses.time_to_stop_ns.p99 > 5ms"), figure(p99, true, Bound::Value(5e6)));
+        assert_eq!(read("pauses.time_to_stop_ns.p99 > +1.5 s"), figure(p99, true, Bound::Change(1.5e9)));
+        assert_eq!(read("pauses.total_ns > 70"), figure("pauses.total_ns", true, Bound::Value(70.0)));
+        assert_eq!(read("productivity.wall < 80%"), figure("productivity.wall", false, Bound::Value(0.8)));
+        assert_eq!(
+            read("memory.rss_bytes.max > 2GiB"),
+            figure("memory.rss_bytes.max", true, Bound::Value(2147483648.0))
+        );
+        assert_eq!(read("finding cpu-throttled"), Ok(Asks::Finding("cpu-throttled".into())));
+    }
+
+    #[test]
+    fn what_is_no_condition_is_refused_with_a_reason() {
+        for text in ["", "finding ", "finding a b", "> 5ms", "a b > 1", "pauses.total_ns", "pauses.total_ns = 5"] {
+            assert_eq!(read(text), Err(ConditionError::Shape), "{text}");
+        }
+        assert_eq!(read("pauses.total_ns > much"), Err(ConditionError::Number("much".into())));
+        assert_eq!(read("pauses.total_ns > "), Err(ConditionError::Number(String::new())));
+        assert_eq!(read("pauses.total_ns > 5 days"), Err(ConditionError::Unit("days".into())));
+        for text in ["pauses.total_ns > 5MiB", "pauses.total_ns > 5%", "pauses.pause_ns.count > 5ms"] {
+            assert!(matches!(read(text), Err(ConditionError::OtherUnit { .. })), "{text}");
+        }
+    }
+
+    fn values(before: f64, after: f64, real: Option<bool>) -> Values {
+        let (before, after) = (Some(before), Some(after));
+        Values { before, after, compared: (before, after), real }
+    }
+
+    #[test]
+    fn a_change_must_be_real_where_that_is_known() {
+        let by = Bound::Relative(0.2);
+        assert_eq!(beyond(&values(100.0, 121.0, Some(true)), true, by), Holds::Yes);
+        assert_eq!(beyond(&values(100.0, 121.0, None), true, by), Holds::Yes);
+        assert_eq!(beyond(&values(100.0, 121.0, Some(false)), true, by), Holds::ByChance);
+        assert_eq!(beyond(&values(100.0, 120.0, Some(true)), true, by), Holds::No);
+        assert_eq!(beyond(&values(100.0, 121.0, Some(false)), true, Bound::Value(120.0)), Holds::Yes);
+        assert_eq!(beyond(&values(100.0, 121.0, None), true, Bound::Change(30.0)), Holds::No);
+    }
+
+    #[test]
+    fn nothing_is_not_zero() {
+        let unknown = Values { before: None, after: Some(1.0), compared: (None, Some(1.0)), real: None };
+        assert_eq!(beyond(&unknown, true, Bound::Relative(0.2)), Holds::Unknown);
+        assert_eq!(beyond(&unknown, true, Bound::Value(0.5)), Holds::Yes);
+        assert_eq!(beyond(&values(0.0, 1.0, None), true, Bound::Relative(9.0)), Holds::Yes);
+        assert_eq!(beyond(&values(0.0, 0.0, None), true, Bound::Relative(0.0)), Holds::No);
+    }
+}

@@ -1,0 +1,180 @@
+//! The figures that are compared: which they are, where they stand in
+//! `report --json`, and what a person can feel of each.
+//!
+//! Owns the list and the zone of indifference: a change of less than a twentieth
+//! matters to nobody, and neither does one below the floor of its kind. Refuses
+//! to draw or to decide.
+
+use super::blocks::{self, Blocks, Line, Others, Part, Quarter};
+use crate::results::{Distribution, Level, Results};
+use serde::Serialize;
+
+/// What of a part.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum Measure {
+    /// Its sum, per second of the run.
+    Sum,
+    /// Its mean.
+    Mean,
+    /// A quantile.
+    P50,
+    /// A quantile.
+    P90,
+    /// A quantile.
+    P99,
+}
+
+/// A figure that is judged.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum Figure {
+    /// A part of all pauses.
+    Of(Part, Measure),
+    /// Pauses per second.
+    PausesPerSecond,
+    /// Mean of a memory line over time.
+    Memory(Line),
+}
+
+/// What a figure counts.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unit {
+    /// Nanoseconds in each second of the run.
+    NsPerSecond,
+    /// Nanoseconds.
+    Ns,
+    /// A count per second.
+    PerSecond,
+    /// Bytes.
+    Bytes,
+}
+
+const PARTS: [Part; 4] = [Part::Stop, Part::Collect, Part::Release, Part::Whole];
+const MEASURES: [Measure; 5] = [Measure::Sum, Measure::Mean, Measure::P50, Measure::P90, Measure::P99];
+const LINES: [Line; 3] = [Line::Rss, Line::Heap, Line::Live];
+
+/// Every figure, in the order in which a reader wants them.
+pub fn all() -> impl Iterator<Item = Figure> {
+    let parts = PARTS.into_iter().flat_map(|part| MEASURES.map(|measure| Figure::Of(part, measure)));
+    parts.chain([Figure::PausesPerSecond]).chain(LINES.map(Figure::Memory))
+}
+
+impl Figure {
+    /// Path of keys in `report --json`.
+    pub fn path(self) -> String {
+        match self {
+            Figure::Of(Part::Whole, Measure::Sum) => "pauses.total_ns".into(),
+            Figure::Of(part, measure) => {
+                let part = match part {
+                    Part::Stop => "time_to_stop_ns",
+                    Part::Collect => "collect_ns",
+                    Part::Release => "release_ns",
+                    Part::Whole => "pause_ns",
+                };
+                let measure = match measure {
+                    Measure::Sum => "sum",
+                    Measure::Mean => "mean",
+                    Measure::P50 => "p50",
+                    Measure::P90 => "p90",
+                    Measure::P99 => "p99",
+                };
+                format!("pauses.{part}.{measure}")
+            }
+            Figure::PausesPerSecond => "pauses.per_second".into(),
+            Figure::Memory(Line::Rss) => "memory.rss_bytes.mean".into(),
+            Figure::Memory(Line::Heap) => "memory.heap_bytes.mean".into(),
+            Figure::Memory(Line::Live) => "memory.live_bytes.mean".into(),
+        }
+    }
+
+    /// Its unit here; sums and counts are taken per second, so that runs of
+    /// different lengths compare.
+    pub fn unit(self) -> Unit {
+        match self {
+            Figure::Of(_, Measure::Sum) => Unit::NsPerSecond,
+            Figure::Of(..) => Unit::Ns,
+            Figure::PausesPerSecond => Unit::PerSecond,
+            Figure::Memory(_) => Unit::Bytes,
+        }
+    }
+
+    /// The smallest change that a person can feel; `None`: a change of this is never
+    /// felt by itself. A hundredth of the wall clock; a pause longer by a
+    /// millisecond; 16 MiB.
+    pub fn floor(self) -> Option<f64> {
+        match self.unit() {
+            Unit::NsPerSecond => Some(1e7),
+            Unit::Ns => Some(1e6),
+            Unit::PerSecond => None,
+            Unit::Bytes => Some(f64::from(16 << 20)),
+        }
+    }
+
+    /// The figure as a report gives it; `None` where it is not known.
+    pub fn value(self, results: &Results) -> Option<f64> {
+        let pauses = &results.pauses;
+        if !matches!(self, Figure::Memory(_)) {
+            results.runtime.family.as_ref()?;
+        }
+        let per_second = |ns: u64| (results.span_ns > 0).then(|| ns as f64 / (results.span_ns as f64 / 1e9));
+        let of = |part: Part| -> &Distribution {
+            match part {
+                Part::Stop => &pauses.time_to_stop_ns,
+                Part::Collect => &pauses.collect_ns,
+                Part::Release => &pauses.release_ns,
+                Part::Whole => &pauses.pause_ns,
+            }
+        };
+        let mean = |level: Option<Level>| level.map(|level| level.mean);
+        match self {
+            Figure::Of(Part::Whole, Measure::Sum) => per_second(pauses.total_ns),
+            // A run without pauses waited for none; one that posts no requests is not known.
+            Figure::Of(_, Measure::Sum) if pauses.count == 0 => Some(0.0),
+            Figure::Of(part, Measure::Sum) => of(part).sum.filter(|_| of(part).count > 0).and_then(per_second),
+            Figure::Of(part, Measure::Mean) => of(part).mean,
+            Figure::Of(part, Measure::P50) => of(part).p50.map(|ns| ns as f64),
+            Figure::Of(part, Measure::P90) => of(part).p90.map(|ns| ns as f64),
+            Figure::Of(part, Measure::P99) => of(part).p99.map(|ns| ns as f64),
+            Figure::PausesPerSecond => Some(pauses.per_second),
+            Figure::Memory(Line::Rss) => mean(results.memory.rss_bytes),
+            Figure::Memory(Line::Heap) => mean(results.memory.heap_bytes),
+            Figure::Memory(Line::Live) => mean(results.memory.live_bytes),
+        }
+    }
+
+    /// Pauses that a run must have for this figure to be judged, so that a quarter
+    /// of them still holds some beyond a quantile.
+    pub fn pauses_needed(self) -> u64 {
+        match self {
+            Figure::Of(_, Measure::P99) => 400,
+            Figure::Of(_, Measure::P90) => 80,
+            Figure::Of(_, Measure::Mean | Measure::P50) => 20,
+            _ => 0,
+        }
+    }
+
+    /// What each of `quarters` says; empty where one of them says nothing.
+    pub fn drawn(self, run: &Blocks<'_>, results: &Results, others: Others, quarters: &[Quarter]) -> Vec<f64> {
+        let of_blocks = |values: [Option<f64>; blocks::BLOCKS]| -> Vec<f64> {
+            quarters.iter().filter_map(|quarter| blocks::mean(&values, quarter)).collect()
+        };
+        match self {
+            Figure::Of(part, Measure::Sum) => of_blocks(run.per_second(part, others)),
+            Figure::Of(part, Measure::Mean) => {
+                let sorted = run.sorted(part, others);
+                quarters.iter().filter_map(|quarter| blocks::mean_length(&sorted, quarter)).collect()
+            }
+            Figure::Of(part, Measure::P50) => quantile(run, part, others, quarters, 0.5),
+            Figure::Of(part, Measure::P90) => quantile(run, part, others, quarters, 0.9),
+            Figure::Of(part, Measure::P99) => quantile(run, part, others, quarters, 0.99),
+            Figure::PausesPerSecond => of_blocks(run.pauses_per_second()),
+            Figure::Memory(line) => of_blocks(run.level(results, line)),
+        }
+    }
+}
+
+fn quantile(run: &Blocks<'_>, part: Part, others: Others, quarters: &[Quarter], at: f64) -> Vec<f64> {
+    let sorted = run.sorted(part, others);
+    let one = |quarter: &Quarter| blocks::quantile(&sorted, quarter, at);
+    quarters.iter().filter_map(one).collect()
+}

@@ -1,0 +1,123 @@
+//! Findings that came, went away or stayed. Owns when that is a difference: a
+//! finding at the edge of its threshold comes and goes from run to run, and a
+//! rule that could not look has not made a finding go away.
+
+use crate::results::{Outcome, Results};
+use rtscope_model::{Finding, Severity};
+use serde::Serialize;
+
+/// A finding that costs less of a run than this may come and go by chance: rules
+/// begin to speak at a twentieth.
+const SHARE_MIN: f64 = 0.1;
+/// What these say is done by the machine, not by the program.
+const BY_OTHERS: [&str; 3] = ["preempted", "host-steal", "tracer-disturbance"];
+
+/// What became of a finding.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Change {
+    /// Only after.
+    Came,
+    /// Only before.
+    Gone,
+    /// In both.
+    Stays,
+    /// In one; the other recording does not hold what its rule needs.
+    CannotTell,
+}
+
+/// A finding in one run.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Seen {
+    /// Wall clock that it cost.
+    pub cost_ns: u64,
+    /// Of the run.
+    pub share: f64,
+    /// How much it matters there.
+    pub severity: Severity,
+    /// Its sentence.
+    pub claim: String,
+}
+
+/// One finding of either run.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct FindingChange {
+    /// Stable name.
+    pub id: String,
+    /// What became of it.
+    pub change: Change,
+    /// Before.
+    pub a: Option<Seen>,
+    /// After.
+    pub b: Option<Seen>,
+    /// It came or went, and not by chance.
+    pub matters: bool,
+    /// It is about other processes or the host.
+    pub by_others: bool,
+    /// Why the other run could not tell.
+    pub why: Option<String>,
+}
+
+impl FindingChange {
+    /// Change of its cost as a share of the run; a finding that is not there costs 0.
+    pub fn share_change(&self) -> f64 {
+        let share = |seen: &Option<Seen>| seen.as_ref().map_or(0.0, |seen| seen.share);
+        share(&self.b) - share(&self.a)
+    }
+}
+
+/// Every finding of both, the largest change first.
+pub(super) fn changes(a: &Results, b: &Results) -> Vec<FindingChange> {
+    let mut ids: Vec<&str> = Vec::new();
+    for finding in a.findings.iter().chain(&b.findings) {
+        if !ids.contains(&finding.id.as_str()) {
+            ids.push(&finding.id);
+        }
+    }
+    let mut changes: Vec<FindingChange> = ids.into_iter().map(|id| change(id, a, b)).collect();
+    changes.sort_by(|one, other| {
+        let weight = |change: &FindingChange| (change.matters, change.share_change().abs());
+        let (one, other) = (weight(one), weight(other));
+        other.0.cmp(&one.0).then(other.1.total_cmp(&one.1))
+    });
+    changes
+}
+
+fn change(id: &str, a: &Results, b: &Results) -> FindingChange {
+    let (before, after) = (seen(a, id), seen(b, id));
+    let (change, why) = match (&before, &after) {
+        (Some(_), Some(_)) => (Change::Stays, None),
+        (Some(_), None) => could_look(b, id).map_or_else(|why| (Change::CannotTell, Some(why)), |()| (Change::Gone, None)),
+        (None, _) => could_look(a, id).map_or_else(|why| (Change::CannotTell, Some(why)), |()| (Change::Came, None)),
+    };
+    let share = before.iter().chain(&after).map(|seen| seen.share).fold(0.0, f64::max);
+    FindingChange {
+        id: id.to_owned(),
+        matters: matches!(change, Change::Came | Change::Gone) && share >= SHARE_MIN,
+        by_others: BY_OTHERS.contains(&id),
+        change,
+        a: before,
+        b: after,
+        why,
+    }
+}
+
+fn seen(results: &Results, id: &str) -> Option<Seen> {
+    let finding: &Finding = results.findings.iter().find(|finding| finding.id == id)?;
+    Some(Seen {
+        cost_ns: finding.cost_ns,
+        share: finding.share,
+        severity: finding.severity,
+        claim: finding.claim.clone(),
+    })
+}
+
+/// Whether the rule could look, else why not.
+fn could_look(results: &Results, id: &str) -> Result<(), String> {
+    match results.checked.iter().find(|checked| checked.id == id) {
+        Some(checked) if checked.outcome == Outcome::CouldNotLook => {
+            Err(checked.why.clone().unwrap_or_else(|| "what it needs was not recorded".into()))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,234 @@
+//! Whether a difference is real, and whether it matters. Owns both decisions.
+//!
+//! *Real*: nearly every quarter of one run lies on the same side of every quarter
+//! of the other, so seldom otherwise that chance alone would say so of any figure
+//! in one comparison of twenty (Holm 1979, over all figures looked at). *Matters*:
+//! beyond a twentieth, and beyond what a person can feel.
+
+use super::blocks::{Blocks, DRAWS, Others, Quarter, quarters};
+use super::Side;
+use super::figures::{Figure, Unit};
+use crate::results::Results;
+use serde::Serialize;
+
+/// Chance of calling anything real that is not, in one comparison.
+const ERROR: f64 = 0.05;
+/// Changes smaller than this share matter to nobody.
+const RELATIVE_MIN: f64 = 0.05;
+/// Where more quarters than this say nothing of a figure, it is not judged.
+const MISSING_MAX: usize = DRAWS / 20;
+const SEEDS: (u64, u64) = (0xa11c_e5e5_0bad_cafe, 0xb0b5_1ded_5eed_f00d);
+
+/// A figure of both runs.
+#[derive(Clone, Debug, Serialize)]
+pub struct Compared {
+    #[serde(skip)]
+    pub(super) figure: Figure,
+    /// Path of keys in `report --json`.
+    pub path: String,
+    /// Unit of what follows.
+    pub unit: Unit,
+    /// Before; null where not known.
+    pub a: Option<f64>,
+    /// After.
+    pub b: Option<f64>,
+    /// After minus before.
+    pub change: Option<f64>,
+    /// The same as a share of before; null where that is 0.
+    pub relative: Option<f64>,
+    /// What 95 in 100 pairs of quarters differ by, from here ...
+    pub low: Option<f64>,
+    /// ... to here.
+    pub high: Option<f64>,
+    /// About the smallest change that these two runs could have shown.
+    pub smallest: Option<f64>,
+    /// More than chance; null where that cannot be judged.
+    pub real: Option<bool>,
+    /// Large enough to care.
+    pub matters: bool,
+    /// It follows from what other processes and the host took.
+    pub by_others: bool,
+    /// What the change of its part costs (gains: below 0) in the second run's length.
+    pub cost_ns: Option<f64>,
+    /// Why it was not judged.
+    pub why_not: Option<String>,
+    #[serde(skip)]
+    p: Option<f64>,
+    /// Middle of what pairs of quarters differ by.
+    #[serde(skip)]
+    middle: Option<f64>,
+}
+
+impl Compared {
+    /// Whether it is a difference that is both real and worth caring about.
+    pub fn differs(&self) -> bool {
+        self.real == Some(true) && self.matters
+    }
+
+    /// The same by what the draws say, where the reports do not hold the figure:
+    /// without what others took.
+    pub(super) fn differs_as_drawn(&self) -> bool {
+        let (middle, before) = (self.middle.unwrap_or(0.0), self.a.unwrap_or(0.0));
+        self.real == Some(true) && matters(self.figure, middle, before)
+    }
+}
+
+/// A run as it is judged.
+pub(super) struct Run<'r> {
+    pub results: &'r Results,
+    pub seen: u64,
+    pub blocks: Option<Blocks<'r>>,
+}
+
+impl<'r> Run<'r> {
+    pub(super) fn of(side: &Side<'r>) -> Run<'r> {
+        let blocks = Blocks::of(side.results, side.samples);
+        Run { results: side.results, seen: side.samples.seen(), blocks }
+    }
+}
+
+/// Judges every one of `figures`.
+pub(super) fn judge(a: &Run<'_>, b: &Run<'_>, others: Others, figures: impl Iterator<Item = Figure>) -> Vec<Compared> {
+    let drawn = (quarters(SEEDS.0), quarters(SEEDS.1));
+    let mut all: Vec<(Compared, Vec<f64>)> =
+        figures.map(|figure| compared(figure, a, b, others, (&drawn.0, &drawn.1))).collect();
+    let tests = all.iter().filter(|(one, _)| one.p.is_some()).count();
+    for (one, deltas) in &mut all {
+        if let Some(reach) = reach(deltas, ERROR / tests.max(1) as f64) {
+            one.smallest = Some(reach);
+        }
+    }
+    let mut all: Vec<Compared> = all.into_iter().map(|(one, _)| one).collect();
+    holm(&mut all, tests);
+    all
+}
+
+fn compared(
+    figure: Figure,
+    a: &Run<'_>,
+    b: &Run<'_>,
+    others: Others,
+    drawn: (&[Quarter], &[Quarter]),
+) -> (Compared, Vec<f64>) {
+    let (before, after) = (figure.value(a.results), figure.value(b.results));
+    let change = before.zip(after).map(|(before, after)| after - before);
+    let relative = before.zip(change).filter(|(before, _)| *before != 0.0).map(|(before, change)| change / before);
+    let mut one = Compared {
+        figure,
+        path: figure.path(),
+        unit: figure.unit(),
+        a: before,
+        b: after,
+        change,
+        relative,
+        low: None,
+        high: None,
+        smallest: None,
+        real: None,
+        matters: change.zip(before).is_some_and(|(change, before)| matters(figure, change, before)),
+        by_others: false,
+        cost_ns: None,
+        why_not: None,
+        p: None,
+        middle: None,
+    };
+    match deltas(figure, a, b, others, drawn) {
+        Ok(deltas) => {
+            one.p = Some(p_value(&deltas));
+            one.middle = at(&deltas, 0.5);
+            let (low, high) = (at(&deltas, ERROR / 2.0), at(&deltas, 1.0 - ERROR / 2.0));
+            one.low = low.zip(change).map(|(low, change)| low.min(change));
+            one.high = high.zip(change).map(|(high, change)| high.max(change));
+            (one, deltas)
+        }
+        Err(why) => {
+            one.why_not = Some(why);
+            (one, Vec::new())
+        }
+    }
+}
+
+/// Beyond both edges of the zone of indifference.
+fn matters(figure: Figure, change: f64, before: f64) -> bool {
+    figure.floor().is_some_and(|floor| change.abs() >= floor && change.abs() >= RELATIVE_MIN * before.abs())
+}
+
+/// Differences of pairs of quarters, smallest first, or why there are none.
+fn deltas(
+    figure: Figure,
+    a: &Run<'_>,
+    b: &Run<'_>,
+    others: Others,
+    drawn: (&[Quarter], &[Quarter]),
+) -> Result<Vec<f64>, String> {
+    if figure.value(a.results).is_none() || figure.value(b.results).is_none() {
+        return Err("not known in both runs".into());
+    }
+    let fewest = a.seen.min(b.seen);
+    if fewest < figure.pauses_needed() {
+        return Err(format!("{fewest} pauses are too few; it takes {}", figure.pauses_needed()));
+    }
+    let (Some(first), Some(second)) = (&a.blocks, &b.blocks) else {
+        return Err("a recording is too short".into());
+    };
+    let first = figure.drawn(first, a.results, others, drawn.0);
+    let second = figure.drawn(second, b.results, others, drawn.1);
+    if first.len().min(second.len()) + MISSING_MAX < DRAWS {
+        return Err("it stands on too small a part of a run".into());
+    }
+    let mut deltas: Vec<f64> = first.iter().zip(&second).map(|(first, second)| second - first).collect();
+    deltas.sort_by(f64::total_cmp);
+    Ok(deltas)
+}
+
+/// How often pairs of quarters disagree with most about the direction.
+fn p_value(deltas: &[f64]) -> f64 {
+    let falls = deltas.iter().filter(|delta| **delta <= 0.0).count();
+    let rises = deltas.iter().filter(|delta| **delta >= 0.0).count();
+    let against = falls.min(rises) as f64;
+    (2.0 * (against + 1.0) / (deltas.len() as f64 + 1.0)).min(1.0)
+}
+
+/// The value at a share of a sorted list.
+fn at(sorted: &[f64], share: f64) -> Option<f64> {
+    let last = sorted.len().checked_sub(1)?;
+    sorted.get((last as f64 * share).round() as usize).copied()
+}
+
+/// How far differences reach to either side of their middle.
+fn reach(deltas: &[f64], error: f64) -> Option<f64> {
+    let (low, high) = (at(deltas, error / 2.0)?, at(deltas, 1.0 - error / 2.0)?);
+    Some((high - low) / 2.0)
+}
+
+/// Holm's step-down: the smaller the chance, the stricter the test.
+fn holm(all: &mut [Compared], tests: usize) {
+    let mut by_chance: Vec<&mut Compared> = all.iter_mut().filter(|one| one.p.is_some()).collect();
+    by_chance.sort_by(|one, other| one.p.unwrap_or(1.0).total_cmp(&other.p.unwrap_or(1.0)));
+    let mut holds = true;
+    for (rank, one) in by_chance.into_iter().enumerate() {
+        holds = holds && one.p.unwrap_or(1.0) <= ERROR / (tests - rank) as f64;
+        one.real = Some(holds);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_direction_throughout_is_no_chance() {
+        let risen: Vec<f64> = (0..DRAWS).map(|n| 1.0 + n as f64).collect();
+        assert!(p_value(&risen) < 0.0011);
+        let both: Vec<f64> = (0..DRAWS).map(|n| n as f64 - 1_000.0).collect();
+        assert!(p_value(&both) > 0.9);
+        assert_eq!(p_value(&[0.0; 100]), 1.0, "nothing changed");
+    }
+
+    #[test]
+    fn quantiles_of_a_list() {
+        assert_eq!(at(&[], 0.5), None);
+        assert_eq!(at(&[1.0, 2.0, 3.0], 0.5), Some(2.0));
+        assert_eq!(reach(&[-3.0, 0.0, 5.0], 0.05), Some(4.0));
+    }
+}

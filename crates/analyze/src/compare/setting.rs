@@ -1,0 +1,204 @@
+//! What differs between two recordings before any figure is looked at: program,
+//! flags, runtime, machine, quota, and how they were recorded. Owns what is
+//! looked at; refuses to guess which of it a difference comes from.
+
+use super::Side;
+use crate::results::Results;
+use rtscope_model::manifest::{Machine, Manifest};
+use serde::Serialize;
+
+/// Spans further apart than this are told.
+const SPANS_APART: f64 = 1.5;
+
+/// What kind of thing differs.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// What was run: another program makes figures incomparable.
+    Program,
+    /// How it was set up: arguments, flags, quota.
+    Setup,
+    /// Where it ran.
+    Machine,
+    /// How it was recorded.
+    Recording,
+}
+
+/// One thing that differs.
+#[derive(Clone, Eq, PartialEq, Debug, Serialize)]
+pub struct Difference {
+    /// What kind.
+    pub kind: Kind,
+    /// Which thing: "runtime flags".
+    pub what: &'static str,
+    /// Before, in words.
+    pub a: String,
+    /// After.
+    pub b: String,
+}
+
+/// Everything that differs, what was run first.
+pub(super) fn differences(a: &Side<'_>, b: &Side<'_>) -> Vec<Difference> {
+    let mut list = Vec::new();
+    let mut differ = |kind: Kind, what: &'static str, a: Option<String>, b: Option<String>| {
+        // What one recording does not hold cannot be said to differ.
+        if let (Some(a), Some(b)) = (a, b)
+            && a != b
+        {
+            list.push(Difference { kind, what, a, b });
+        }
+    };
+    let (x, y) = (a.results, b.results);
+    differ(Kind::Program, "program", program(x), program(y));
+    differ(Kind::Program, "runtime", runtime(x), runtime(y));
+    let (flags, arguments) = (apart(&flags(x), &flags(y)), apart(&arguments(x), &arguments(y)));
+    differ(Kind::Setup, "runtime flags", Some(flags.0), Some(flags.1));
+    differ(Kind::Setup, "arguments", Some(arguments.0), Some(arguments.1));
+    differ(Kind::Setup, "lanes", lanes(x), lanes(y));
+    differ(Kind::Setup, "CPU quota", a.manifest.map(quota), b.manifest.map(quota));
+    differ(Kind::Setup, "CPUs allowed", machine(a, cpus), machine(b, cpus));
+    differ(Kind::Setup, "end", a.manifest.and(ending(x)), b.manifest.and(ending(y)));
+    differ(Kind::Machine, "machine", machine(a, hardware), machine(b, hardware));
+    differ(Kind::Machine, "kernel", machine(a, |machine| machine.kernel.clone()), machine(b, |m| m.kernel.clone()));
+    differ(Kind::Machine, "host", host(a), host(b));
+    differ(Kind::Recording, "source", Some(x.source.kind.into()), Some(y.source.kind.into()));
+    differ(Kind::Recording, "log classes", classes(a), classes(b));
+    differ(Kind::Recording, "kernel events", kernel(x), kernel(y));
+    differ(Kind::Recording, "code sampling", sampling(a), sampling(b));
+    if apart_in_length(x.span_ns, y.span_ns) {
+        let seconds = |ns: u64| format!("{:.1} s", ns as f64 / 1e9);
+        differ(Kind::Recording, "length", Some(seconds(x.span_ns)), Some(seconds(y.span_ns)));
+    }
+    list
+}
+
+fn apart_in_length(a: u64, b: u64) -> bool {
+    a.max(b) as f64 > a.min(b) as f64 * SPANS_APART
+}
+
+/// The file that was run, without its folder: the same program is often built anew.
+fn program(results: &Results) -> Option<String> {
+    let command = results.program.as_ref().and_then(|program| program.command.first());
+    let path = results.runtime.args.first().or(command)?;
+    path.rsplit('/').next().map(str::to_owned)
+}
+
+fn runtime(results: &Results) -> Option<String> {
+    let runtime = &results.runtime;
+    let parts = [runtime.family.clone(), runtime.version.clone(), runtime.way.clone()];
+    runtime.family.as_ref()?;
+    Some(parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" "))
+}
+
+/// Whether an argument is the runtime's, for each argument behind the program.
+fn told_apart(results: &Results) -> Vec<(bool, &String)> {
+    let mut inside = false;
+    let mut told = Vec::new();
+    for arg in results.runtime.args.iter().skip(1) {
+        match arg.as_str() {
+            "+RTS" => inside = true,
+            "-RTS" => inside = false,
+            "--RTS" => break,
+            _ => told.push((inside, arg)),
+        }
+    }
+    told
+}
+
+fn flags(results: &Results) -> Vec<String> {
+    // Where the log goes and what is in it is the recording's, not the program's.
+    let ours = |flag: &str| flag.starts_with("-l") || flag.starts_with("-ol") || flag.starts_with("--eventlog");
+    let flags = told_apart(results).into_iter().filter(|(inside, flag)| *inside && !ours(flag));
+    flags.map(|(_, flag)| flag.clone()).collect()
+}
+
+fn arguments(results: &Results) -> Vec<String> {
+    told_apart(results).into_iter().filter(|(inside, _)| !inside).map(|(_, arg)| arg.clone()).collect()
+}
+
+/// What each has that the other lacks, in words; equal where both have the same.
+fn apart(a: &[String], b: &[String]) -> (String, String) {
+    let lacks = |own: &[String], other: &[String]| {
+        let only: Vec<&str> = own.iter().filter(|word| !other.contains(word)).map(String::as_str).collect();
+        if only.is_empty() { "none".to_owned() } else { only.join(" ") }
+    };
+    let (only_a, only_b) = (lacks(a, b), lacks(b, a));
+    if only_a == only_b && a != b {
+        return (a.join(" "), b.join(" "));
+    }
+    (only_a, only_b)
+}
+
+fn lanes(results: &Results) -> Option<String> {
+    (!results.lanes.is_empty()).then(|| results.lanes.len().to_string())
+}
+
+fn quota(manifest: &Manifest) -> String {
+    let groups = manifest.groups.iter().filter_map(|group| group.quota_cpus);
+    let least = groups.chain(manifest.machine.quota_cpus).fold(f64::INFINITY, f64::min);
+    if least.is_finite() { format!("{least} CPUs") } else { "none".into() }
+}
+
+fn machine(side: &Side<'_>, of: impl Fn(&Machine) -> String) -> Option<String> {
+    side.manifest.map(|manifest| of(&manifest.machine)).filter(|text| !text.is_empty())
+}
+
+fn cpus(machine: &Machine) -> String {
+    if machine.cpus_allowed.is_empty() { String::new() } else { machine.cpus_allowed.len().to_string() }
+}
+
+fn hardware(machine: &Machine) -> String {
+    let gib = machine.memory_bytes as f64 / f64::from(1 << 30);
+    format!("{} {}, {} CPUs, {gib:.0} GiB", machine.architecture, machine.model, machine.cpus_online)
+}
+
+fn host(side: &Side<'_>) -> Option<String> {
+    side.manifest.and_then(|manifest| manifest.machine.host.clone())
+}
+
+fn classes(side: &Side<'_>) -> Option<String> {
+    let log = side.results.source.log.as_ref()?;
+    side.manifest?.logs.iter().find(|entry| entry.path == *log).map(|entry| entry.classes.clone())
+}
+
+fn kernel(results: &Results) -> Option<String> {
+    results.kernel.tier.clone()
+}
+
+fn sampling(side: &Side<'_>) -> Option<String> {
+    let code = side.manifest?.code.as_ref();
+    Some(code.map_or_else(|| "off".into(), |code| format!("every {} us", code.period_ns / 1_000)))
+}
+
+fn ending(results: &Results) -> Option<String> {
+    let program = results.program.as_ref()?;
+    Some(match (program.signal, program.exit_code) {
+        (Some(signal), _) => format!("killed by signal {signal}"),
+        (None, Some(code)) => format!("exit code {code}"),
+        (None, None) => "recording ended first".into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        text.split_whitespace().map(String::from).collect()
+    }
+
+    #[test]
+    fn only_what_differs_is_told() {
+        assert_eq!(apart(&words("-N2 -A1m"), &words("-N2 -A16m")), ("-A1m".into(), "-A16m".into()));
+        assert_eq!(apart(&words("-N2"), &words("-N2 -qg")), ("none".into(), "-qg".into()));
+        let same = apart(&words("-N2"), &words("-N2"));
+        assert_eq!(same.0, same.1);
+        assert_ne!(apart(&words("a b"), &words("b a")).0, apart(&words("a b"), &words("b a")).1, "order counts");
+    }
+
+    #[test]
+    fn lengths_are_told_when_far_apart() {
+        assert!(!apart_in_length(10, 14));
+        assert!(apart_in_length(10, 16) && apart_in_length(16, 10) && apart_in_length(0, 1));
+    }
+}
