@@ -31,7 +31,9 @@ Exit status:
   0  done
   1  failed: FILE cannot be read, or the output not be written
   2  wrong usage
-  3  done, but what was lost changes the answer, or FILE holds no log of a runtime";
+  3  done, but what was lost changes the answer, or FILE holds no log of a runtime;
+     with --fail-if: a figure that a condition asks for is not known
+  4  done, and a condition of --fail-if holds";
 
 const DOCTOR_STATUS: &str = "\
 Exit status:
@@ -51,6 +53,12 @@ pub struct ReportArgs {
     /// Print one JSON line per pause instead
     #[arg(long)]
     pub pauses: bool,
+    /// Compare: FILE is before, this is after; says which differences are real
+    #[arg(long, value_name = "AFTER", conflicts_with = "pauses")]
+    pub compare: Option<PathBuf>,
+    /// Exit with 4 when this holds: 'pauses.time_to_stop_ns.p99 > +20%', 'finding cpu-throttled'
+    #[arg(long, value_name = "CONDITION", requires = "compare")]
+    pub fail_if: Vec<String>,
     /// Also write a page for a browser; it needs no network
     #[arg(long, value_name = "OUT.html")]
     pub html: Option<PathBuf>,

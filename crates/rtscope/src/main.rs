@@ -9,7 +9,7 @@ use cli::{Cli, Command, DoctorArgs, ReportArgs};
 use rtscope::report::pauses_json::PauseLines;
 use rtscope::style::Style;
 use rtscope::trouble::Trouble;
-use rtscope::{doctor, input, pipeline, record, report};
+use rtscope::{compare, doctor, input, pipeline, record, report};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -27,14 +27,21 @@ fn main() -> ExitCode {
     })
 }
 
-fn run_report(args: &ReportArgs) -> Result<ExitCode, Trouble> {
-    let input = input::open(&args.file)?;
+fn options(args: &ReportArgs, file: &Path) -> pipeline::Options {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let options = pipeline::Options {
-        path: args.file.display().to_string(),
+    pipeline::Options {
+        path: file.display().to_string(),
         log: args.log,
         threads: args.threads.unwrap_or(cores.min(8)).max(1),
-    };
+    }
+}
+
+fn run_report(args: &ReportArgs) -> Result<ExitCode, Trouble> {
+    if let Some(after) = &args.compare {
+        return run_compare(args, after);
+    }
+    let input = input::open(&args.file)?;
+    let options = options(args, &args.file);
     let mut lines = args.pauses.then(|| PauseLines::new(BufWriter::new(io::stdout().lock())));
     let mut broken = Ok(());
     let (results, names) = pipeline::analyse(&input, &options, &mut |pause, names| {
@@ -51,6 +58,34 @@ fn run_report(args: &ReportArgs) -> Result<ExitCode, Trouble> {
         write_page(out, &report::html::page(&results, &names))?;
     }
     Ok(ExitCode::from(report::exit_code(&results)))
+}
+
+fn run_compare(args: &ReportArgs, after: &Path) -> Result<ExitCode, Trouble> {
+    let wrong = |trouble: Trouble| {
+        eprintln!("{trouble}");
+        Ok(ExitCode::from(2))
+    };
+    let conditions = match compare::conditions(&args.fail_if) {
+        Ok(conditions) => conditions,
+        Err(trouble) => return wrong(trouble),
+    };
+    let a = compare::analyse(&args.file, &options(args, &args.file))?;
+    let b = compare::analyse(after, &options(args, after))?;
+    let compared = match compare::Compared::new(a, b, &conditions) {
+        Ok(compared) => compared,
+        Err(trouble) => return wrong(trouble),
+    };
+    let mut out = BufWriter::new(io::stdout().lock());
+    let printed = if args.json {
+        report::compare::write_json(&compared, &mut out)
+    } else {
+        out.write_all(report::text::compare::render(&compared, &Style::of_stdout()).as_bytes())
+    };
+    printed_all(printed.and_then(|()| out.flush()))?;
+    if let Some(out) = &args.html {
+        write_page(out, &report::html::comparison(&compared))?;
+    }
+    Ok(ExitCode::from(compared.exit_code()))
 }
 
 fn print_results(results: &rtscope_analyze::results::Results, json: bool) -> io::Result<()> {

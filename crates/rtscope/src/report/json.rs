@@ -9,15 +9,20 @@ use std::io::{self, Write};
 /// Keys that only a runtime's log can fill.
 const FROM_THE_LOG: [&str; 3] = ["/pauses", "/mmu", "/productivity/runtime_view"];
 
-/// Writes the results as one JSON document and a line feed: on one line, or
-/// `pretty` for people. A figure that is no number (0/0) is null.
-pub fn write(results: &Results, pretty: bool, out: &mut dyn Write) -> io::Result<()> {
-    let mut document = serde_json::to_value(results)?;
+/// The results as one JSON document. A figure that is no number (0/0) is null.
+pub fn document(results: &Results) -> Value {
+    let mut document = serde_json::to_value(results).unwrap_or_default();
     if !has_runtime(results) {
         for key in FROM_THE_LOG {
             document.pointer_mut(key).into_iter().for_each(forget);
         }
     }
+    document
+}
+
+/// Writes that document and a line feed: on one line, or `pretty` for people.
+pub fn write(results: &Results, pretty: bool, out: &mut dyn Write) -> io::Result<()> {
+    let document = document(results);
     if pretty {
         serde_json::to_writer_pretty(&mut *out, &document)?;
     } else {

@@ -5,6 +5,7 @@
 //! draw, `data` embeds the same figures as JSON, from which a browser bundle
 //! can draw instead. Refuses to compute figures.
 
+mod compare;
 mod data;
 mod escape;
 mod page;
@@ -17,6 +18,7 @@ mod svg_waterfall;
 mod table;
 mod verdict;
 
+pub use compare::comparison;
 pub use page::page;
 
 /// Largest page, in bytes.

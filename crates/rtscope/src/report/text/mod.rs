@@ -2,6 +2,7 @@
 //! verdict (what is wrong, what it costs, what to change), then the figures,
 //! then what was not seen. About 35 lines.
 
+pub mod compare;
 mod figures;
 mod screen;
 mod verdict;

@@ -1,0 +1,247 @@
+//! `rtscope report A --compare B`: both analysed, compared, and the conditions of
+//! `--fail-if` asked. Owns the wiring and the exit code; what differs is decided in
+//! `analyze`, and said in `report`.
+
+use crate::input::{self, Input};
+use crate::pipeline;
+use crate::report;
+use crate::trouble::Trouble;
+use rtscope_analyze::compare::condition::{Asks, Condition, Holds, Values, beyond};
+use rtscope_analyze::compare::sample::Samples;
+use rtscope_analyze::compare::{Comparison, Side, compare};
+use rtscope_analyze::results::{Outcome, Results};
+use rtscope_model::manifest::Manifest;
+use serde::Serialize;
+use serde_json::Value;
+
+/// Exit code where a condition holds.
+pub const CONDITION_HOLDS: u8 = 4;
+
+/// One analysed run.
+pub struct Analysed {
+    /// Its report.
+    pub results: Results,
+    /// Its pauses.
+    pub samples: Samples,
+    manifest: Option<Manifest>,
+}
+
+impl Analysed {
+    /// A run made by hand, or read elsewhere.
+    pub fn new(results: Results, samples: Samples, manifest: Option<Manifest>) -> Analysed {
+        Analysed { results, samples, manifest }
+    }
+
+    fn side(&self) -> Side<'_> {
+        Side { results: &self.results, samples: &self.samples, manifest: self.manifest.as_ref() }
+    }
+}
+
+/// Reads and analyses one FILE.
+pub fn analyse(path: &std::path::Path, options: &pipeline::Options) -> Result<Analysed, Trouble> {
+    let input = input::open(path)?;
+    let mut samples = Samples::default();
+    let (results, _) = pipeline::analyse(&input, options, &mut |pause, _| samples.add(pause))?;
+    let manifest = match input {
+        Input::Capture(capture) => Some(capture.manifest().clone()),
+        Input::Eventlog(_) => None,
+    };
+    Ok(Analysed { results, samples, manifest })
+}
+
+/// What became of a condition.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Came {
+    /// It holds.
+    Holds,
+    /// It does not.
+    DoesNotHold,
+    /// The change is so large, but it is not real: it does not hold.
+    NotReal,
+    /// The figure is null: nobody knows.
+    Unknown,
+}
+
+/// A condition and what became of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Asked {
+    /// As given.
+    pub condition: String,
+    /// What became of it.
+    pub outcome: Came,
+    /// The figure before.
+    pub before: Option<f64>,
+    /// After.
+    pub after: Option<f64>,
+    /// Why it is unknown, or what it stands on.
+    pub note: Option<String>,
+}
+
+/// Two runs, compared.
+pub struct Compared {
+    /// Before.
+    pub a: Analysed,
+    /// After.
+    pub b: Analysed,
+    /// The answer.
+    pub comparison: Comparison,
+    /// Conditions, in the order given.
+    pub conditions: Vec<Asked>,
+}
+
+impl Compared {
+    /// Compares, and asks `conditions`. Fails where one names no key.
+    pub fn new(a: Analysed, b: Analysed, conditions: &[Condition]) -> Result<Compared, Trouble> {
+        let comparison = compare(&a.side(), &b.side());
+        let documents = (report::json::document(&a.results), report::json::document(&b.results));
+        let asked = |condition: &Condition| match &condition.asks {
+            Asks::Finding(id) => ask_finding(condition, id, &b.results),
+            Asks::Figure { path, .. } => ask_figure(condition, path, &comparison, (&documents.0, &documents.1)),
+        };
+        let conditions = conditions.iter().map(asked).collect::<Result<_, _>>()?;
+        Ok(Compared { a, b, comparison, conditions })
+    }
+
+    /// 4 where a condition holds, 3 where one is not known or losses change the
+    /// answer, else 0.
+    pub fn exit_code(&self) -> u8 {
+        let any = |outcome: Came| self.conditions.iter().any(|asked| asked.outcome == outcome);
+        if any(Came::Holds) {
+            CONDITION_HOLDS
+        } else if any(Came::Unknown) {
+            3
+        } else {
+            report::exit_code(&self.a.results).max(report::exit_code(&self.b.results))
+        }
+    }
+}
+
+/// Reads the conditions of a command line.
+pub fn conditions(texts: &[String]) -> Result<Vec<Condition>, Trouble> {
+    let read = |text: &String| {
+        text.parse::<Condition>().map_err(|error| {
+            Trouble::new(format!("cannot read the condition {text:?}"))
+                .because(error)
+                .next("write it like 'pauses.time_to_stop_ns.p99 > +20%' or 'finding cpu-throttled'")
+        })
+    };
+    texts.iter().map(read).collect()
+}
+
+fn ask_finding(condition: &Condition, id: &str, after: &Results) -> Result<Asked, Trouble> {
+    let Some(rule) = after.checked.iter().find(|checked| checked.id == id) else {
+        let known: Vec<&str> = after.checked.iter().map(|checked| checked.id).collect();
+        return Err(Trouble::new(format!("cannot ask {:?}", condition.text))
+            .because(format!("there is no finding {id}"))
+            .next(format!("ask for one of {}", known.join(", "))));
+    };
+    let (outcome, note) = match rule.outcome {
+        Outcome::Found => (Came::Holds, None),
+        Outcome::Clear => (Came::DoesNotHold, None),
+        Outcome::CouldNotLook => (Came::Unknown, rule.why.clone()),
+    };
+    Ok(Asked { condition: condition.text.clone(), outcome, before: None, after: None, note })
+}
+
+fn ask_figure(
+    condition: &Condition,
+    path: &str,
+    comparison: &Comparison,
+    documents: (&Value, &Value),
+) -> Result<Asked, Trouble> {
+    let Asks::Figure { above, bound, .. } = condition.asks else {
+        return Err(Trouble::new(format!("cannot ask {:?}", condition.text)));
+    };
+    let (before, after) = (lookup(documents.0, path), lookup(documents.1, path));
+    if before == Looked::NoKey && after == Looked::NoKey {
+        return Err(Trouble::new(format!("cannot ask {:?}", condition.text))
+            .because(format!("{path} is no figure of `rtscope report --json`"))
+            .next("docs/report-json.md names every key"));
+    }
+    let (before, after) = (before.number(), after.number());
+    let judged = comparison.figure(path);
+    let compared = judged.map_or((before, after), |judged| (judged.a, judged.b));
+    let real = judged.and_then(|judged| judged.real);
+    let values = Values { before, after, compared, real };
+    let (outcome, note) = match beyond(&values, above, bound) {
+        Holds::Yes => (Came::Holds, None),
+        Holds::No => (Came::DoesNotHold, None),
+        Holds::ByChance => (Came::NotReal, Some("two runs of the same program differ by as much".into())),
+        Holds::Unknown => (Came::Unknown, Some(format!("{path} is null"))),
+    };
+    let unjudged = || judged.and_then(|judged| judged.why_not.clone());
+    let note = note.or_else(|| (outcome == Came::Holds).then(unjudged).flatten().map(|why| format!("not judged: {why}")));
+    Ok(Asked { condition: condition.text.clone(), outcome, before, after, note })
+}
+
+/// What stands at a path.
+#[derive(Copy, Clone, PartialEq, Debug)]
+enum Looked {
+    Number(f64),
+    Null,
+    NoKey,
+}
+
+impl Looked {
+    fn number(self) -> Option<f64> {
+        match self {
+            Looked::Number(number) => Some(number),
+            _ => None,
+        }
+    }
+}
+
+/// Keys below a distribution and below a level, for those that are null as a whole.
+const PARTS: [&str; 11] = ["count", "sum", "mean", "min", "p50", "p90", "p99", "p999", "max", "last", "period_ns"];
+
+/// The figure at `path` of a report: keys, and positions in lists.
+fn lookup(document: &Value, path: &str) -> Looked {
+    let mut value = document;
+    let mut keys = path.split('.').peekable();
+    while let Some(key) = keys.next() {
+        let next = match value {
+            Value::Object(members) => members.get(key),
+            // A list that is too short has no such figure in this run.
+            Value::Array(list) => match key.parse::<usize>() {
+                Ok(position) => match list.get(position) {
+                    Some(element) => Some(element),
+                    None => return Looked::Null,
+                },
+                Err(_) => None,
+            },
+            _ => None,
+        };
+        let Some(next) = next else { return Looked::NoKey };
+        if next.is_null() {
+            return match keys.peek() {
+                Some(part) if !PARTS.contains(part) => Looked::NoKey,
+                _ => Looked::Null,
+            };
+        }
+        value = next;
+    }
+    value.as_f64().map_or(Looked::NoKey, Looked::Number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn figures_are_found_by_their_keys() {
+        let document = json!({
+            "span_ns": 7, "memory": {"rss_bytes": null}, "lanes": [{"id": 0, "idle_ns": null}], "source": {"kind": "x"}
+        });
+        assert_eq!(lookup(&document, "span_ns"), Looked::Number(7.0));
+        assert_eq!(lookup(&document, "memory.rss_bytes.max"), Looked::Null);
+        assert_eq!(lookup(&document, "memory.rss_bytes.maximum"), Looked::NoKey);
+        assert_eq!(lookup(&document, "lanes.0.id"), Looked::Number(0.0));
+        assert_eq!(lookup(&document, "lanes.0.idle_ns"), Looked::Null);
+        assert_eq!(lookup(&document, "lanes.5.id"), Looked::Null);
+        for path in ["lanes.x.id", "source.kind", "memory", "span", "span_ns.p99", "lanes.0.name"] {
+            assert_eq!(lookup(&document, path), Looked::NoKey, "{path}");
+        }
+    }
+}

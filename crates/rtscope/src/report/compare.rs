@@ -1,0 +1,357 @@
+//! Two runs beside each other, in words and as one JSON document. Owns the
+//! sentences that the text and the page share; the answer itself is `analyze`'s.
+
+use super::{units, words};
+use crate::compare::{Asked, Came, Compared};
+use crate::style::clean;
+use rtscope_analyze::compare::findings::{Change, FindingChange};
+use rtscope_analyze::compare::judge::Compared as Figure;
+use rtscope_analyze::compare::setting::Difference;
+use rtscope_analyze::compare::{Comparison, OtherProcesses, SCHEMA, Verdict};
+use rtscope_analyze::results::{Results, Runtime};
+use rtscope_analyze::compare::figures::Unit;
+use serde::Serialize;
+use std::io::{self, Write};
+
+/// Findings that the headline names.
+const NAMED_MAX: usize = 2;
+
+#[derive(Serialize)]
+struct Document<'c> {
+    schema: &'static str,
+    verdict: Verdict,
+    headline: String,
+    a: Run<'c>,
+    b: Run<'c>,
+    settings: &'c [Difference],
+    others: OtherProcesses,
+    figures: &'c [Figure],
+    findings: &'c [FindingChange],
+    conditions: &'c [Asked],
+}
+
+#[derive(Serialize)]
+struct Run<'c> {
+    path: &'c str,
+    log: Option<&'c str>,
+    runtime: &'c Runtime,
+    span_ns: u64,
+    pauses: Option<u64>,
+    losses_matter: bool,
+}
+
+fn run(results: &Results) -> Run<'_> {
+    Run {
+        path: &results.source.path,
+        log: results.source.log.as_deref(),
+        runtime: &results.runtime,
+        span_ns: results.span_ns,
+        pauses: words::has_runtime(results).then_some(results.pauses.count),
+        losses_matter: super::exit_code(results) != 0,
+    }
+}
+
+/// The document of `docs/compare-json.md`, on one line.
+pub fn json(compared: &Compared) -> serde_json::Result<String> {
+    let Comparison { verdict, settings, figures, findings, others } = &compared.comparison;
+    serde_json::to_string(&Document {
+        schema: SCHEMA,
+        verdict: *verdict,
+        headline: headline(compared),
+        a: run(&compared.a.results),
+        b: run(&compared.b.results),
+        settings,
+        others: *others,
+        figures,
+        findings,
+        conditions: &compared.conditions,
+    })
+}
+
+/// Writes that document and a line feed.
+pub fn write_json(compared: &Compared, out: &mut dyn Write) -> io::Result<()> {
+    out.write_all(json(compared)?.as_bytes())?;
+    out.write_all(b"\n")
+}
+
+/// What changed and by how much, in a sentence or two.
+pub fn headline(compared: &Compared) -> String {
+    let comparison = &compared.comparison;
+    match comparison.verdict {
+        Verdict::Different => different(compared, false),
+        Verdict::OthersDiffer => {
+            let OtherProcesses { a_share, b_share, differ } = comparison.others;
+            let took = a_share.zip(b_share).filter(|_| differ).map_or(String::new(), |(a, b)| {
+                format!(": they ran on CPUs that it wanted for {} of B (A: {})", units::percent(b), units::percent(a))
+            });
+            let what = different(compared, true);
+            format!("Other processes differ, not the program{took}. {what}")
+        }
+        Verdict::NoDifference => {
+            "No difference: nothing in which the two runs differ is both more than chance and large enough to matter."
+                .into()
+        }
+        Verdict::CannotTell => {
+            let whys = comparison.figures.iter().filter_map(|figure| figure.why_not.as_deref());
+            let why = whys.last().unwrap_or("nothing of it was recorded in both");
+            format!("Cannot tell: no figure could be compared ({why}).")
+        }
+    }
+}
+
+/// The largest difference and the findings that go with it.
+fn different(compared: &Compared, by_others: bool) -> String {
+    let comparison = &compared.comparison;
+    let differs = |figure: &&Figure| figure.differs() && figure.by_others == by_others;
+    let mut differing: Vec<&Figure> = comparison.figures.iter().filter(differs).collect();
+    // The whole pause is the sum of its parts: a part says more.
+    differing.sort_by_key(|figure| whole(&figure.path));
+    let found: Vec<&FindingChange> =
+        comparison.findings.iter().filter(|finding| finding.matters && finding.by_others == by_others).collect();
+    let span = compared.b.results.span_ns as f64;
+    let largest = found.iter().map(|finding| finding.share_change().abs() * span).fold(0.0, f64::max);
+    match differing.first() {
+        // A finding may cost more than pauses tell: a quota also stops a program between them.
+        Some(figure) if figure.cost_ns.map_or(0.0, f64::abs) * 4.0 >= largest => {
+            let first = sentence(figure, &differing);
+            let gone: Vec<String> = found.iter().take(NAMED_MAX).map(|finding| phrase(finding)).collect();
+            if gone.is_empty() { format!("{first}.") } else { format!("{first}: {}.", gone.join(", ")) }
+        }
+        first => match (found.first(), first) {
+            (Some(finding), _) => finding_sentence(finding),
+            (None, Some(figure)) => format!("{}.", sentence(figure, &differing)),
+            (None, None) => String::new(),
+        },
+    }
+}
+
+fn whole(path: &str) -> bool {
+    path.starts_with("pauses.pause_ns") || path.starts_with("pauses.total_ns")
+}
+
+fn phrase(finding: &FindingChange) -> String {
+    let id = clean(&finding.id);
+    match finding.change {
+        Change::Came => format!("{id} came"),
+        Change::Gone => format!("{id} is gone"),
+        Change::Stays => format!("{id} stays"),
+        Change::CannotTell => format!("{id} cannot be told"),
+    }
+}
+
+fn finding_sentence(finding: &FindingChange) -> String {
+    let cost = |seen: &Option<rtscope_analyze::compare::findings::Seen>| {
+        seen.as_ref().map_or(String::new(), |seen| {
+            format!("{} ({} of the run)", units::duration(seen.cost_ns), units::percent(seen.share))
+        })
+    };
+    match finding.change {
+        Change::Gone => format!("{}: it cost A {}.", sentence_case(&phrase(finding)), cost(&finding.a)),
+        _ => format!("{}: it costs B {}.", sentence_case(&phrase(finding)), cost(&finding.b)),
+    }
+}
+
+fn sentence_case(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or(String::new(), |first| first.to_uppercase().collect::<String>() + chars.as_str())
+}
+
+/// "B waits 2.10 s less for lanes to stop, 72 % of the run became 0.3 %".
+fn sentence(first: &Figure, differing: &[&Figure]) -> String {
+    let part = first.path.rsplit_once('.').map_or("", |(part, _)| part);
+    let sum = differing.iter().find(|figure| figure.unit == Unit::NsPerSecond && same_part(&figure.path, part));
+    let more = |change: Option<f64>| if change.unwrap_or(0.0) > 0.0 { "more" } else { "less" };
+    if let Some(sum) = sum {
+        let cost = units::duration(sum.cost_ns.unwrap_or(0.0).abs() as u64);
+        let more = more(sum.change);
+        let does = match part {
+            "pauses.time_to_stop_ns" => format!("B waits {cost} {more} for lanes to stop"),
+            "pauses.collect_ns" => format!("B collects {cost} {more}"),
+            "pauses.release_ns" => format!("B waits {cost} {more} for lanes to get back to work"),
+            _ => format!("B stands still {cost} {more}"),
+        };
+        return format!("{does}, {} of the run became {}", value(sum, sum.a), value(sum, sum.b));
+    }
+    let (before, after) = (value(first, first.a), value(first, first.b));
+    match first.unit {
+        Unit::Bytes => {
+            let by = units::bytes(first.change.unwrap_or(0.0).abs() as u64);
+            format!("B holds {by} {} memory ({}: {before} became {after})", more(first.change), name(&first.path))
+        }
+        _ => format!("In B, {} became {after} instead of {before}", name(&first.path)),
+    }
+}
+
+fn same_part(path: &str, part: &str) -> bool {
+    path.rsplit_once('.').is_some_and(|(other, _)| other == part) || (whole(path) && whole(&format!("{part}.")))
+}
+
+/// What a figure is called.
+pub fn name(path: &str) -> String {
+    let parts = [
+        ("pauses.time_to_stop_ns.", "waiting for lanes to stop"),
+        ("pauses.collect_ns.", "collecting"),
+        ("pauses.release_ns.", "getting lanes back to work"),
+        ("pauses.pause_ns.", "whole pause"),
+    ];
+    if let Some((prefix, words)) = parts.iter().find(|(prefix, _)| path.starts_with(prefix)) {
+        return match path.get(prefix.len()..).unwrap_or("") {
+            "sum" => (*words).to_string(),
+            "mean" => format!("{words}, mean"),
+            "p50" => format!("{words}, median"),
+            "p90" => format!("{words}, 9 in 10"),
+            "p99" => format!("{words}, 99 in 100"),
+            other => format!("{words}, {other}"),
+        };
+    }
+    match path {
+        "pauses.total_ns" => "all pauses".into(),
+        "pauses.per_second" => "pauses a second".into(),
+        "memory.rss_bytes.mean" => "RSS, mean".into(),
+        "memory.heap_bytes.mean" => "heap held, mean".into(),
+        "memory.live_bytes.mean" => "live, mean".into(),
+        other => other.into(),
+    }
+}
+
+/// A figure of one run: sums as a share of it.
+pub fn value(figure: &Figure, value: Option<f64>) -> String {
+    let Some(value) = value else { return "-".into() };
+    match figure.unit {
+        Unit::NsPerSecond => units::percent(value / 1e9),
+        Unit::Ns => units::duration(value.max(0.0) as u64),
+        Unit::PerSecond => units::rate(value),
+        Unit::Bytes => units::bytes(value.max(0.0) as u64),
+    }
+}
+
+/// A change: sums as what they cost in a run of `span_ns`.
+pub fn change(figure: &Figure, change: Option<f64>, span_ns: u64) -> String {
+    let Some(change) = change else { return "-".into() };
+    let size = change.abs();
+    let text = match figure.unit {
+        Unit::NsPerSecond => units::duration((size * span_ns as f64 / 1e9) as u64),
+        Unit::Ns => units::duration(size as u64),
+        Unit::PerSecond => units::rate(size),
+        Unit::Bytes => units::bytes(size as u64),
+    };
+    match (text.as_str(), change < 0.0) {
+        ("0" | "0.00" | "0 B", _) => "0".into(),
+        (_, true) => format!("-{text}"),
+        (_, false) => format!("+{text}"),
+    }
+}
+
+/// "-2.4 s to -1.9 s".
+pub fn interval(figure: &Figure, span_ns: u64) -> String {
+    match (figure.low, figure.high) {
+        (None, _) | (_, None) => "-".into(),
+        (low, high) => format!("{} to {}", change(figure, low, span_ns), change(figure, high, span_ns)),
+    }
+}
+
+/// What was decided of a figure.
+pub fn decided(figure: &Figure) -> &'static str {
+    match (figure.real, figure.matters, figure.by_others) {
+        (None, ..) => "not judged",
+        (Some(true), true, true) => "others did it",
+        (Some(true), true, false) => "differs",
+        (Some(true), false, _) => "real, but small",
+        (Some(false), ..) => "may be chance",
+    }
+}
+
+/// Whether a figure gets a row: those that differ, and those that are asked for first.
+pub fn shown(figure: &Figure) -> bool {
+    let rare = figure.path.ends_with(".mean") && figure.path.starts_with("pauses.") || figure.path.ends_with(".p90");
+    let known = figure.a.is_some() && figure.b.is_some();
+    known && (!rare || figure.differs() && figure.unit != Unit::Ns)
+}
+
+/// A finding and what became of it, in a sentence.
+pub fn finding(finding: &FindingChange) -> String {
+    let cost = |seen: &rtscope_analyze::compare::findings::Seen| {
+        format!("{} ({})", units::duration(seen.cost_ns), units::percent(seen.share))
+    };
+    let small = if finding.matters { "" } else { "; so small a finding comes and goes by chance" };
+    match (finding.change, &finding.a, &finding.b) {
+        (Change::Stays, Some(a), Some(b)) => format!("{} stays: it cost {}, now {}", finding.id, cost(a), cost(b)),
+        (Change::Gone, Some(a), _) => format!("{} is gone: it cost {}{small}", finding.id, cost(a)),
+        (Change::Came, _, Some(b)) => format!("{} came: {}{small}", finding.id, b.claim),
+        (_, a, b) => {
+            let side = if a.is_some() { "A" } else { "B" };
+            let cost = a.iter().chain(b).map(cost).collect::<String>();
+            let why = finding.why.as_deref().unwrap_or("what it needs was not recorded");
+            format!("{} is in {side} ({cost}); the other cannot tell: {why}", finding.id)
+        }
+    }
+}
+
+/// One thing that differs between the recordings.
+pub fn setting(difference: &Difference) -> String {
+    format!("{}: {} in A, {} in B", difference.what, difference.a, difference.b)
+}
+
+/// A condition and what became of it.
+pub fn condition(asked: &Asked) -> String {
+    let outcome = match asked.outcome {
+        Came::Holds => "holds",
+        Came::DoesNotHold => "does not hold",
+        Came::NotReal => "does not hold, the change is not real",
+        Came::Unknown => "unknown",
+    };
+    let number = |value: f64| {
+        let key = asked.condition.split(['<', '>']).next().unwrap_or("").trim();
+        match key {
+            key if key.ends_with(".count") => units::count(value as u64),
+            key if key.contains("_ns") => units::duration(value.max(0.0) as u64),
+            key if key.contains("_bytes") => units::bytes(value.max(0.0) as u64),
+            _ => format!("{value:.4}"),
+        }
+    };
+    let values = match (asked.before, asked.after) {
+        (None, None) => String::new(),
+        (before, after) => {
+            let told = |value: Option<f64>| value.map_or("null".into(), number);
+            format!(" ({} in A, {} in B)", told(before), told(after))
+        }
+    };
+    let note = asked.note.as_ref().map(|note| format!("; {note}")).unwrap_or_default();
+    format!("{}: {outcome}{values}{note}", asked.condition)
+}
+
+/// What two runs can show and what not.
+pub fn limits(comparison: &Comparison) -> Vec<String> {
+    let judged = comparison.figures.iter().filter(|figure| figure.real.is_some()).count();
+    if judged == 0 {
+        return Vec::new();
+    }
+    let mut limits = vec![format!(
+        "one run of each: a difference counts where quarters of B lie beyond quarters of A, for {judged} figures \
+         together in all but one of twenty comparisons. What changes only from one start to the next (where memory \
+         lies, what else the machine does) can look like a difference; record again to be sure"
+    )];
+    let smallest = |path: &str, as_share: bool| {
+        let smallest = comparison.figure(path).and_then(|figure| figure.smallest)?;
+        Some(if as_share { units::percent(smallest / 1e9) } else { units::duration(smallest as u64) })
+    };
+    let mut told = Vec::new();
+    told.extend(smallest("pauses.total_ns", true).map(|share| format!("{share} of the run in all pauses")));
+    told.extend(smallest("pauses.pause_ns.p50", false).map(|ns| format!("{ns} in the median pause")));
+    told.extend(smallest("pauses.pause_ns.p99", false).map(|ns| format!("{ns} in 99 of 100")));
+    if !told.is_empty() {
+        limits.push(format!("changes smaller than {} could not have shown", told.join(", ")));
+    }
+    limits
+}
+
+/// What was lost on either side.
+pub fn losses(compared: &Compared) -> Vec<String> {
+    let of = |side: &'static str, results: &Results| {
+        let losses = words::losses(results);
+        losses.into_iter().map(move |loss| format!("{side}: {loss}")).collect::<Vec<_>>()
+    };
+    let mut losses = of("A", &compared.a.results);
+    losses.extend(of("B", &compared.b.results));
+    losses
+}
