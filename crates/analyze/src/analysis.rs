@@ -175,7 +175,7 @@ impl Analysis {
         }
         match body {
             Runtime::Count(..) => self.lines.push(event),
-            Runtime::TracerWrote { ns } => self.disturbance.wrote(ns),
+            Runtime::TracerWrote { ns } => self.disturbance.wrote(event.time, ns),
             Runtime::TaskCreated(tid) => {
                 let tid = self.context.host_tid(tid);
                 self.tracks.adopt(tid);
@@ -224,7 +224,7 @@ impl Analysis {
         }
         self.check_sanity(&recognised);
         let kernel = self.kernel_usable();
-        let judge = judge(&self.context, &self.tracks, &self.counters, &self.last_lane, kernel);
+        let judge = judge(&self.context, &self.tracks, &self.counters, &self.code, &self.last_lane, kernel);
         let causes = judge.blame(&mut recognised);
         let still = Still::of(&recognised, self.recogniser.lanes_on());
         if kernel {
@@ -247,6 +247,7 @@ impl Analysis {
         }
         let blamed = BlamedPause { pause: recognised.pause, causes };
         self.summary.add(&blamed);
+        self.code.pause(&blamed, &self.context.symbols);
         self.collections.add(&blamed);
         self.triggers.add(&blamed);
         self.over_time.add(&blamed.pause);
@@ -262,7 +263,7 @@ impl Analysis {
         if !self.context.clock.is_monotonic() || !self.tracks.seen() {
             return;
         }
-        let judge = judge(&self.context, &self.tracks, &self.counters, &self.last_lane, true);
+        let judge = judge(&self.context, &self.tracks, &self.counters, &self.code, &self.last_lane, true);
         let arrivals = recognised.pause.lanes.iter().filter_map(|lane| lane.arrived);
         for at in arrivals.chain(recognised.pause.leader.map(|_| recognised.pause.stopped)) {
             if let Some(seen) = judge.arrival_seen(at) {
@@ -285,7 +286,7 @@ impl Analysis {
     }
 
     fn settle(&mut self, ready: Time) {
-        let judge = judge(&self.context, &self.tracks, &self.counters, &self.last_lane, true);
+        let judge = judge(&self.context, &self.tracks, &self.counters, &self.code, &self.last_lane, true);
         self.held.settle(&judge, ready);
     }
 
@@ -341,6 +342,8 @@ impl Analysis {
             names_next: self.tracks.names_next(),
             symbols: &self.context.symbols,
             code: code.is_some().then_some(&self.code),
+            counters: &self.counters,
+            disturbance: &self.disturbance,
             collections: &self.collections,
             triggers: &self.triggers,
             green: &self.green,
@@ -350,7 +353,7 @@ impl Analysis {
         let recorder_held_ns = findings::recorder_held_ns(&facts);
         let others_held_ns = findings::others_held_ns(&facts);
         let checked = findings::checked(&facts, &findings);
-        let causes = self.summary.causes(names);
+        let causes = self.summary.causes(names, &self.context.symbols);
         let stragglers = self.summary.stragglers();
         let collect_sum_ns = self.summary.collect_sum_ns();
         let histogram = self.summary.histogram();
@@ -390,6 +393,7 @@ impl Analysis {
                 worst: self.worst.pauses(),
                 memory: self.lines.drawn(),
                 histogram,
+                symbols: self.context.symbols,
             },
         }
     }
@@ -399,11 +403,13 @@ fn judge<'a>(
     context: &'a Context,
     tracks: &'a Tracks,
     counters: &'a Counters,
+    code: &'a CodeSamples,
     last_lane: &'a BTreeMap<Tid, LaneId>,
     kernel: bool,
 ) -> Judge<'a> {
     let error_ns = context.clock_error_ns();
-    Judge { tracks, counters, error_ns, kernel, losses: &context.losses, last_lane }
+    let (symbols, losses) = (&context.symbols, &context.losses[..]);
+    Judge { tracks, counters, code, symbols, error_ns, kernel, losses, last_lane }
 }
 
 fn kernel_view(context: &Context, tracks: &Tracks, sanity: Sanity, used: bool) -> KernelView {
@@ -463,6 +469,9 @@ fn kernel_view(context: &Context, tracks: &Tracks, sanity: Sanity, used: bool) -
     }
 }
 
+#[cfg(test)]
+#[path = "code_findings_tests.rs"]
+mod code_findings;
 #[cfg(test)]
 #[path = "analysis_tests.rs"]
 mod tests;

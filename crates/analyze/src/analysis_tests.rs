@@ -2,17 +2,17 @@
 
 use super::*;
 use crate::results::Outcome;
-use crate::testing::{Script, switch};
+use crate::testing::{Places, Script, switch};
 use rtscope_model::manifest::{Group, Kernel};
-use rtscope_model::{Cause, ClockMap, LossKind, OffState, Pid, Sched};
+use rtscope_model::{Cause, ClockMap, Cpu, LossKind, OffState, Pid, Sample, Sched};
 
-const MS: u64 = 1_000_000;
+pub(super) const MS: u64 = 1_000_000;
 
-fn joined() -> ClockMap {
+pub(super) fn joined() -> ClockMap {
     ClockMap { offset_ns: 0, error_ns: Some(500), method: ClockMethod::RuntimeStatic }
 }
 
-fn context(cpus: u16) -> Context {
+pub(super) fn context(cpus: u16) -> Context {
     Context {
         program_pid: Some(Pid(10)),
         program_tids: vec![Tid(11), Tid(12)],
@@ -38,14 +38,14 @@ fn quota(context: Context) -> Context {
     Context { groups: vec![group], ..context }
 }
 
-fn names() -> Names {
+pub(super) fn names() -> Names {
     let mut names = Names::default();
     // The builder names a thread by its number.
     (1..=100).for_each(|tid| _ = names.intern(&format!("task-{tid}")));
     names
 }
 
-fn analyse(context: Context, script: Script) -> (Results, Vec<BlamedPause>) {
+pub(super) fn analyse(context: Context, script: Script) -> (Results, Vec<BlamedPause>) {
     let names = names();
     let mut analysis = Analysis::new(context);
     let mut pauses = Vec::new();
@@ -82,7 +82,7 @@ fn throttled(count: u64, taker: u32) -> Script {
     })
 }
 
-fn ids(results: &Results) -> Vec<&str> {
+pub(super) fn ids(results: &Results) -> Vec<&str> {
     results.findings.iter().map(|finding| finding.id.as_str()).collect()
 }
 
@@ -152,7 +152,7 @@ fn the_recorder_is_the_tracers_cost_and_no_neighbour() {
     let mut analysis = Analysis::new(context());
     script.events().iter().for_each(|event| analysis.push(event, &names, &mut |_| {}));
     let results = analysis.finish(&names, Tail::default(), &mut |_| {});
-    assert!(results.findings.is_empty(), "{:?}", ids(&results));
+    assert_eq!(ids(&results), ["tracer-disturbance"]);
     assert_eq!(results.tracer.recorder_held_ns, Some(20 * 41 * MS));
 }
 
@@ -184,7 +184,7 @@ fn siblings_on_one_cpu_are_oversubscribed() {
     assert_eq!(finding.cost_ns, 20 * 40 * MS, "only what lies inside pauses");
 }
 
-fn healthy(count: u64) -> Script {
+pub(super) fn healthy(count: u64) -> Script {
     let script =
         Script::default().k(0, switch(0, 0, OffState::Runnable, 11)).k(0, switch(1, 0, OffState::Runnable, 12));
     (1..=count).fold(script, |script, n| {
@@ -198,9 +198,15 @@ fn healthy(count: u64) -> Script {
 
 #[test]
 fn a_healthy_program_has_no_finding() {
-    let (results, pauses) = analyse(quota(context(2)), healthy(1000).quota(1, 0, 0).quota(999 * MS, 0, 0));
+    let at = Places::new();
+    let stolen = |ms: u64| Sample::CpuStolen { cpu: Cpu(0), steal_ns: ms * MS, irq_ns: 0 };
+    let sampled = (1..90).fold(healthy(1000), |script, n| script.found(n * 11 * MS, 12, at.spin, 10 * MS));
+    let sampled = sampled.quota(1, 0, 0).quota(999 * MS, 0, 0).sample(1, stolen(0)).sample(999 * MS, stolen(20));
+    let (results, pauses) = analyse(Context { symbols: at.symbols, ..quota(context(2)) }, sampled);
     assert!(results.findings.is_empty(), "{:?}", ids(&results));
-    assert!(results.checked.iter().all(|checked| checked.outcome == Outcome::Clear), "{:?}", results.checked);
+    let clear = |id| results.checked.iter().any(|checked| checked.id == id && checked.outcome == Outcome::Clear);
+    assert!(["cpu-throttled", "preempted", "oversubscribed", "late-safepoint"].into_iter().all(clear));
+    assert!(["unsafe-foreign-call", "blocked-in-kernel", "host-steal", "tracer-disturbance"].into_iter().all(clear));
     assert_eq!((results.pauses.count, pauses.len()), (1000, 1000));
     let wall = results.productivity.wall.unwrap();
     assert!((0.85..0.95).contains(&wall), "{wall}");
@@ -229,9 +235,8 @@ fn a_clock_that_does_not_fit_switches_kernel_blame_off_with_the_reason() {
 fn an_unjoined_clock_uses_no_kernel_event() {
     let (results, _) = analyse(Context { clock: ClockMap::LOG_OWN, ..context(2) }, held(20, 77));
     assert!(!results.kernel.used && results.findings.is_empty());
-    let blind: Vec<_> =
-        results.checked.iter().filter(|checked| checked.why.is_some()).map(|checked| checked.id).collect();
-    assert_eq!(blind, ["cpu-throttled", "preempted", "oversubscribed"]);
+    let blind = |id| results.checked.iter().any(|checked| checked.id == id && checked.why.is_some());
+    assert!(["cpu-throttled", "preempted", "oversubscribed", "late-safepoint"].into_iter().all(blind));
     assert!(results.kernel.notes.iter().any(|note| note.contains("clock")));
 }
 

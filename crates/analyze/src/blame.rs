@@ -5,12 +5,16 @@
 //! | evidence | cause |
 //! |---|---|
 //! | on a CPU; steal or interrupt time of that CPU grew by half the piece | host or interrupt |
+//! | on a CPU, most samples in the program's code while its lane has to stop | late safepoint |
+//! | the same in another language's code | foreign call |
+//! | most samples in the kernel | in the kernel |
 //! | on a CPU otherwise | running |
 //! | waits for a CPU on which another thread of the program runs | oversubscribed |
 //! | waits otherwise; a quota counter moved around the wait by half of it | throttled |
 //! | waits otherwise | preempted by NAME, idle CPU, not scheduled |
 //! | the same since it was woken | wake-up latency |
-//! | asleep | asleep, or handed over |
+//! | asleep elsewhere than on a lock while its lane has to stop | foreign call |
+//! | asleep otherwise | asleep, or handed over |
 //! | uninterruptible | blocked in the kernel |
 //!
 //! That a thread of the program runs on the very CPU that is waited for rules
@@ -19,12 +23,15 @@
 //! confidence. Pieces shorter than twice the clock error get no cause.
 //! Refuses to sum up.
 
+use crate::code::{CodeSamples, whose};
 use crate::context::loss_of_kernel;
 use crate::lane_thread::{Served, Votes, vote};
 use crate::pauses::Recognised;
 use crate::samples::Counters;
 use crate::sched::{Runner, State, Stretch, Tracks};
-use rtscope_model::{Cause, CausePiece, Confidence, LaneId, Loss, NameId, Pause, PauseMode, Tid, Time};
+use rtscope_model::{
+    Cause, CausePiece, CodeKind, Confidence, LaneId, Loss, NameId, Pause, PauseMode, SymbolId, Symbols, Tid, Time,
+};
 use std::collections::BTreeMap;
 
 /// Steal and interrupt counters have 10 ms steps: shorter pieces of running
@@ -66,6 +73,10 @@ pub struct Judge<'a> {
     pub tracks: &'a Tracks,
     /// The recorder's counters.
     pub counters: &'a Counters,
+    /// Where the code was.
+    pub code: &'a CodeSamples,
+    /// What that is called.
+    pub symbols: &'a Symbols,
     /// Largest difference between log and kernel times, nanoseconds.
     pub error_ns: u64,
     /// Kernel events may be used.
@@ -85,6 +96,9 @@ struct Waited {
     /// `to` is the arrival of this lane: before it, the thread that arrives
     /// may not be the one that held the lane.
     arrival: bool,
+    /// The lane has to stop: its thread runs the program. A leader, or a lane on
+    /// its way back, runs the runtime.
+    stopping: bool,
     medium: bool,
 }
 
@@ -124,7 +138,15 @@ impl Judge<'_> {
         let stopped = pause.stopped;
         let leader = pause.leader;
         let of = |lane: Option<LaneId>| lane.and_then(|lane| served.get(&lane)).copied();
-        let on_leader = |from, to| Waited { from, to, lane: leader, served: of(leader), arrival: false, medium: false };
+        let on_leader = |from, to| Waited {
+            from,
+            to,
+            lane: leader,
+            served: of(leader),
+            arrival: false,
+            stopping: false,
+            medium: false,
+        };
         let last = pause.straggler.and_then(|lane| Some((lane, pause.lane(lane)?.arrived?)));
         if let Some((lane, arrived)) = last {
             let arrived = arrived.clamp(requested, stopped);
@@ -134,6 +156,7 @@ impl Judge<'_> {
                 lane: Some(lane),
                 served: of(Some(lane)),
                 arrival: true,
+                stopping: true,
                 medium: false,
             };
             return [first, on_leader(arrived, stopped)].into_iter().filter(|wait| wait.from < wait.to).collect();
@@ -152,7 +175,7 @@ impl Judge<'_> {
         let lane = self.lane_of(by, at, recognised, leader);
         recognised.pause.straggler = lane;
         let served = Some(Served { tid: by, by_elimination: true });
-        let first = Waited { from: requested, to: at, lane, served, arrival: false, medium: true };
+        let first = Waited { from: requested, to: at, lane, served, arrival: false, stopping: true, medium: true };
         [first, on_leader(at, stopped)].into_iter().filter(|wait| wait.from < wait.to).collect()
     }
 
@@ -180,7 +203,50 @@ impl Judge<'_> {
         if wait.arrival {
             self.hand_over(&mut pieces, &stretches, tid, wait, leader, recognised);
         }
-        merge(pieces)
+        // What ran without a break is looked up as a whole: a sample is rare.
+        let coded = merge(pieces).into_iter().map(|piece| self.with_code(piece, tid, wait, recognised));
+        merge(coded.collect())
+    }
+
+    /// The piece with where its thread's code was, and the cause that follows.
+    fn with_code(&self, mut piece: CausePiece, tid: Tid, wait: &Waited, recognised: &Recognised) -> CausePiece {
+        match piece.cause {
+            Cause::Running => {
+                let found = self.code.majority(tid, piece.from, piece.to, self.symbols);
+                let Some(found) = found else { return piece };
+                piece.code = Some(found.symbol);
+                piece.cause = match found.kind {
+                    CodeKind::Program if wait.stopping => Cause::LateSafepoint,
+                    CodeKind::Foreign if wait.stopping => Cause::ForeignCall,
+                    CodeKind::Kernel => Cause::InKernel,
+                    _ => Cause::Running,
+                };
+            }
+            Cause::Asleep | Cause::BlockedInKernel => {
+                let Some((symbol, kind)) = self.waits_in(tid, piece.from) else { return piece };
+                piece.code = Some(symbol);
+                let asleep = piece.cause == Cause::Asleep && !self.on_lock(symbol) && !idle(wait, recognised);
+                if wait.stopping && (asleep || kind == CodeKind::Foreign) {
+                    piece.cause = Cause::ForeignCall;
+                    piece.confidence = piece.confidence.min(Confidence::Medium);
+                }
+            }
+            _ => {}
+        }
+        piece
+    }
+
+    /// What `tid`, which sleeps at `at`, waits in, and whose wait that is.
+    fn waits_in(&self, tid: Tid, at: Time) -> Option<(SymbolId, CodeKind)> {
+        let sample = self.code.waits(tid, self.tracks.since(tid, at)?)?;
+        Some((sample.leaf, whose(sample, self.symbols).0))
+    }
+
+    /// The runtime's own threads sleep on locks; whatever else a thread sleeps in,
+    /// something that the program called brought it there.
+    fn on_lock(&self, symbol: SymbolId) -> bool {
+        let name = &self.symbols.get(symbol).name;
+        name.is_empty() || name.contains("futex")
     }
 
     /// Causes of a wait for a lane that one of several threads served: at each
@@ -309,7 +375,10 @@ impl Judge<'_> {
                 State::Woken { by } => Some(by),
                 _ => None,
             });
-            !self.slept_with_lane(tid, wait, woken_by, leader, recognised)
+            let called = stretches.get(*index).and_then(|stretch| self.waits_in(tid, stretch.from));
+            let in_call =
+                called.is_some_and(|(symbol, _)| !self.on_lock(symbol)) && green_stop(wait, recognised).is_none();
+            !in_call && !self.slept_with_lane(tid, wait, woken_by, leader, recognised)
         });
         for piece in pieces.iter_mut().take(changed.map_or(0, |index| index + 1)) {
             let sure = if self.tracks.names_next() { Confidence::Medium } else { Confidence::Low };
@@ -326,8 +395,7 @@ impl Judge<'_> {
         leader: Option<Tid>,
         recognised: &Recognised,
     ) -> bool {
-        let marks = recognised.marks.iter().find(|marks| Some(marks.lane) == wait.lane);
-        if let Some(stop) = marks.and_then(|marks| marks.stopped_green) {
+        if let Some(stop) = green_stop(wait, recognised) {
             // Stopped before the request: the lane was idle. Behind it: whoever
             // was on a CPU then had the lane.
             let held = || self.tracks.on_cpu(stop.minus(self.error_ns), stop.plus(self.error_ns), false).contains(&tid);
@@ -362,7 +430,7 @@ impl Judge<'_> {
             let lost = self.kernel && self.losses.iter().any(|loss| loss_of_kernel(loss, piece.from, piece.to));
             if piece.ns() < joined || lost {
                 (piece.cause, piece.who, piece.who_pid, piece.neighbour) = (Cause::Unknown, None, None, false);
-                piece.confidence = Confidence::Low;
+                (piece.code, piece.confidence) = (None, Confidence::Low);
             }
         }
         *pieces = merge(std::mem::take(pieces));
@@ -378,11 +446,29 @@ impl Judge<'_> {
     }
 }
 
+/// When the green thread of the lane that is waited for stopped, where logged.
+fn green_stop(wait: &Waited, recognised: &Recognised) -> Option<Time> {
+    recognised.marks.iter().find(|marks| Some(marks.lane) == wait.lane)?.stopped_green
+}
+
+/// Whether the lane is known to have been idle when it was asked to stop.
+fn idle(wait: &Waited, recognised: &Recognised) -> bool {
+    green_stop(wait, recognised).is_some_and(|stop| stop <= wait.from)
+}
+
 /// The wait for the last lane back.
 fn release_wait(pause: &Pause, served: &BTreeMap<LaneId, Served>) -> Option<Waited> {
     let last = pause.lanes.iter().filter(|lane| lane.left == Some(pause.released)).map(|lane| lane.lane).next_back();
     let served = last.and_then(|lane| served.get(&lane)).copied();
-    let wait = Waited { from: pause.collected, to: pause.released, lane: last, served, arrival: false, medium: false };
+    let wait = Waited {
+        from: pause.collected,
+        to: pause.released,
+        lane: last,
+        served,
+        arrival: false,
+        stopping: false,
+        medium: false,
+    };
     (pause.collected < pause.released).then_some(wait)
 }
 
@@ -422,6 +508,7 @@ fn common(left: &[CausePiece], right: &[CausePiece]) -> Vec<CausePiece> {
         if a.cause != b.cause || a.who != b.who {
             (both.who, both.who_pid) = (None, None);
         }
+        both.code = a.code.filter(|code| a.cause == b.cause && b.code == Some(*code));
         if both.from < both.to {
             out.push(both);
         }
@@ -429,15 +516,15 @@ fn common(left: &[CausePiece], right: &[CausePiece]) -> Vec<CausePiece> {
     merge(out)
 }
 
-/// Joins neighbours of one cause.
+/// Joins neighbours of one cause in one place of the code.
 fn merge(pieces: Vec<CausePiece>) -> Vec<CausePiece> {
     let mut out: Vec<CausePiece> = Vec::with_capacity(pieces.len());
     for piece in pieces {
         match out.last_mut() {
             Some(last)
                 if last.to == piece.from
-                    && (last.cause, last.lane, last.tid, last.who)
-                        == (piece.cause, piece.lane, piece.tid, piece.who) =>
+                    && (last.cause, last.lane, last.tid, last.who, last.code)
+                        == (piece.cause, piece.lane, piece.tid, piece.who, piece.code) =>
             {
                 last.to = piece.to;
                 last.neighbour |= piece.neighbour;

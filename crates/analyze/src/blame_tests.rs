@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::pauses::ghc::Recogniser;
-use crate::testing::{Script, switch, waking};
+use crate::testing::{Places, Script, switch, waking};
 use Cause::*;
 use rtscope_model::{Body, Cpu, LossKind, OffState, Runtime, Sample, Sched, StopReason};
 
@@ -36,13 +36,15 @@ fn judge_with(script: Script, setting: &Setting) -> (Pause, Vec<CausePiece>) {
     let mut recogniser = Recogniser::new(Some(true), Some(2));
     let mut tracks = Tracks::new(None, &[Tid(11), Tid(12), Tid(13)]);
     let mut counters = Counters::default();
+    let mut code = CodeSamples::default();
+    let symbols = Places::new().symbols;
     let mut out = Vec::new();
     for event in us(script.events()) {
         match &event.body {
             Body::Runtime(_) => recogniser.push(&event, &mut out),
             Body::Sched(sched) => _ = tracks.push(event.time, sched),
             Body::Sample(sample) => counters.push(event.time, sample),
-            Body::Code(_) => {}
+            Body::Code(sample) => code.push(event.time, sample),
         }
     }
     recogniser.finish(Time(10_000_000), &mut out);
@@ -50,6 +52,8 @@ fn judge_with(script: Script, setting: &Setting) -> (Pause, Vec<CausePiece>) {
     let judge = Judge {
         tracks: &tracks,
         counters: &counters,
+        code: &code,
+        symbols: &symbols,
         error_ns: setting.error_ns,
         kernel: setting.kernel,
         losses: &setting.losses,
@@ -352,4 +356,102 @@ fn without_kernel_events_counters_answer_with_low_confidence() {
 
     let (_, pieces) = judge_with(stop().quota(50, 0, 0).quota(9_000, 1, 7_000_000), &counters);
     assert_eq!(pieces.first().map(|piece| piece.cause), Some(Unknown), "too short for a counter");
+}
+
+/// The follower on its CPU from 100 to 900; the leader is off its own, so that the
+/// vote is clear.
+fn ran() -> Script {
+    with(base(stop()), &[(200, switch(0, 11, OffState::Sleeping, 0)), (905, switch(0, 0, OffState::Runnable, 11))])
+}
+
+/// Cause and code of the wait for the straggler.
+fn coded(script: Script) -> Vec<(Cause, Option<SymbolId>)> {
+    let (pause, pieces) = judge_with(script, &Setting::default());
+    let stop = pieces.iter().filter(|piece| piece.to <= pause.stopped && piece.lane == Some(LaneId(1)));
+    stop.map(|piece| (piece.cause, piece.code)).collect()
+}
+
+#[test]
+fn on_a_cpu_most_samples_say_whose_code_it_was() {
+    let at = Places::new();
+    let found = |places: &[SymbolId]| {
+        let samples = places.iter().zip([300, 400, 500, 600]);
+        coded(samples.fold(ran(), |script, (place, time)| script.found(time, 12, *place, 1000)))
+    };
+    assert_eq!(found(&[at.spin, at.call, at.spin]), [(LateSafepoint, Some(at.spin))]);
+    assert_eq!(found(&[at.call, at.spin, at.call, at.libc]), [(ForeignCall, Some(at.call))]);
+    assert_eq!(found(&[at.fault]), [(InKernel, Some(at.fault))]);
+    assert_eq!(found(&[at.runtime, at.runtime, at.spin]), [(Running, Some(at.runtime))]);
+    assert_eq!(found(&[]), [(Running, None)], "no sample, no name");
+}
+
+#[test]
+fn samples_of_other_threads_and_times_say_nothing() {
+    let at = Places::new();
+    let script = ran().found(50, 12, at.spin, 1000).found(950, 12, at.spin, 1000).found(300, 11, at.call, 1000);
+    assert_eq!(coded(script), [(Running, None)]);
+}
+
+#[test]
+fn the_kernel_below_foreign_code_is_that_codes_time_but_not_below_the_c_library() {
+    let at = Places::new();
+    let below = |user| coded(ran().code(300, 12, at.fault, Some(user), rtscope_model::Found::Running { ns: 1000 }));
+    assert_eq!(below(at.call), [(ForeignCall, Some(at.call))]);
+    assert_eq!(below(at.libc), [(InKernel, Some(at.fault))]);
+    assert_eq!(below(at.spin), [(InKernel, Some(at.fault))]);
+}
+
+#[test]
+fn a_leader_in_the_programs_code_is_no_late_safepoint() {
+    let at = Places::new();
+    let script = with(
+        base(parallel(200, 900)),
+        &[(150, switch(0, 11, OffState::Runnable, 77)), (850, switch(0, 77, OffState::Runnable, 11))],
+    );
+    let (_, pieces) = judge_with(script.found(870, 11, at.spin, 1000), &Setting::default());
+    let last = pieces.iter().find(|piece| piece.lane == Some(LaneId(0)) && piece.from == Time(850_000)).unwrap();
+    assert_eq!((last.cause, last.code), (Running, Some(at.spin)));
+}
+
+/// The follower sleeps from 20 to 600, and a timer on its sibling's CPU wakes it.
+fn slept(waker: u32) -> Script {
+    with(base(stop()), &[out(20, OffState::Sleeping, 0), (600, waking(waker, 12, 1)), back(700, 0)])
+}
+
+#[test]
+fn a_sleep_elsewhere_than_on_a_lock_is_a_foreign_call() {
+    let at = Places::new();
+    for waker in [0, 13] {
+        let found = coded(slept(waker).waits(20, 12, at.nanosleep));
+        assert_eq!(found.first(), Some(&(ForeignCall, Some(at.nanosleep))), "woken by {waker}");
+    }
+    assert_eq!(coded(slept(11).waits(20, 12, at.futex)).first(), Some(&(Asleep, Some(at.futex))));
+    assert_eq!(coded(slept(13).waits(20, 12, at.futex)).first(), Some(&(HandedOver, None)));
+    assert_eq!(coded(slept(11)).first(), Some(&(Asleep, None)));
+}
+
+#[test]
+fn an_idle_lane_that_slept_in_a_call_before_is_still_asleep() {
+    let at = Places::new();
+    let script = slept(11).waits(20, 12, at.nanosleep).run(5, 1, 7).stop(15, 1, 7, StopReason::ForeignCall);
+    assert_eq!(coded(script.run(2500, 1, 7)).first(), Some(&(Asleep, Some(at.nanosleep))));
+}
+
+#[test]
+fn what_blocks_in_the_kernel_keeps_its_name() {
+    let at = Places::new();
+    let script = with(base(stop()), &[out(50, OffState::Uninterruptible, 0), (600, waking(0, 12, 1)), back(700, 0)]);
+    assert_eq!(coded(script.waits(50, 12, at.fault)).first(), Some(&(BlockedInKernel, Some(at.fault))));
+}
+
+#[test]
+fn two_candidates_in_different_places_have_no_place() {
+    let at = Places::new();
+    let both = |second| {
+        let script = base(stop()).found(300, 11, at.spin, 1000).found(300, 12, second, 1000);
+        let (_, pieces) = judge_with(script, &Setting::default());
+        pieces.first().map(|piece| (piece.cause, piece.code))
+    };
+    assert_eq!(both(at.spin), Some((LateSafepoint, Some(at.spin))));
+    assert_eq!(both(at.fault), Some((Unknown, None)));
 }

@@ -1,27 +1,315 @@
 //! Where the program's code was: samples of its threads, kept as far back as open
-//! pauses can ask, and summed up over the recording. Owns the history and the sums;
-//! what a sample means for a wait is `blame`'s.
+//! pauses can ask, and summed up over the recording. Owns the history, the sums and
+//! whose code a sample counts for; what that means for a wait is `blame`'s.
+//!
+//! A sample stands for so much CPU time. A wait shorter than that is mostly not
+//! hit, but many such waits are hit in proportion: the shares of [`Waits`] hold for
+//! all of them together, which no single wait can tell.
 
-use crate::results::Code;
-use rtscope_model::{CodeSample, Symbols, Time};
+use crate::results::{BlamedPause, Code, Place};
+use rtscope_model::{Cause, CausePiece, CodeKind, CodeSample, Found, Pause, Symbol, SymbolId, Symbols, Tid, Time};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+/// Samples kept per thread, at most.
+const HISTORY_MAX: usize = 16_384;
+/// Threads followed, at most.
+const THREADS_MAX: usize = 4_096;
+/// Symbols summed up apart, at most; the rest is the unknown one.
+const SYMBOLS_MAX: usize = 65_536;
+/// Places told.
+const TOP_MAX: usize = 50;
+/// Two records of one switch lie closer together than this.
+const SAME_SWITCH_NS: u64 = 100_000;
+/// A lane that allocates comes to a safepoint within microseconds: a shorter wait
+/// for a lane on a CPU is none that its code has to answer for.
+pub const LATE_MIN_NS: u64 = 100_000;
+
+/// One place that was found most often.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct Majority {
+    /// Whose code.
+    pub kind: CodeKind,
+    /// Where, most often.
+    pub symbol: SymbolId,
+}
+
+/// CPU time of one kind of wait, and where samples found the code meanwhile.
+#[derive(Clone, Debug, Default)]
+pub struct Waits {
+    /// Length of these waits, nanoseconds: exact.
+    pub ns: u64,
+    /// Waits.
+    pub count: u64,
+    /// The longest.
+    pub longest: Option<CausePiece>,
+    /// CPU time that samples stand for, by whose code and where.
+    pub places: BTreeMap<(CodeKind, SymbolId), u64>,
+    /// Samples.
+    pub samples: u64,
+}
+
+impl Waits {
+    fn add(&mut self, kind: CodeKind, symbol: SymbolId, ns: u64) {
+        let full = self.places.len() >= SYMBOLS_MAX && !self.places.contains_key(&(kind, symbol));
+        let at = if full { SymbolId::default() } else { symbol };
+        *self.places.entry((kind, at)).or_default() += ns;
+        self.samples += 1;
+    }
+
+    fn piece(&mut self, piece: &CausePiece) {
+        self.ns += piece.ns();
+        self.count += 1;
+        if self.longest.is_none_or(|longest| longest.ns() < piece.ns()) {
+            self.longest = Some(*piece);
+        }
+    }
+
+    /// Sampled CPU time in code of `kind`, nanoseconds.
+    pub fn sampled_ns(&self, kind: CodeKind) -> u64 {
+        self.places.iter().filter(|(key, _)| key.0 == kind).map(|(_, ns)| *ns).sum()
+    }
+
+    /// Share of `kind` among all samples, 0 to 1; 0 without samples.
+    pub fn share(&self, kind: CodeKind) -> f64 {
+        let all: u64 = self.places.values().sum();
+        if all > 0 { self.sampled_ns(kind) as f64 / all as f64 } else { 0.0 }
+    }
+
+    /// Places of `kind`, most CPU time first.
+    pub fn top(&self, kind: CodeKind) -> Vec<(SymbolId, u64)> {
+        let of = self.places.iter().filter(|(key, _)| key.0 == kind);
+        let mut top: Vec<_> = of.map(|(key, ns)| (key.1, *ns)).collect();
+        top.sort_by_key(|place| (std::cmp::Reverse(place.1), place.0));
+        top
+    }
+}
+
+#[derive(Copy, Clone, Default)]
+struct Sum {
+    running_ns: u64,
+    waited_ns: u64,
+}
 
 /// The fold.
 #[derive(Default)]
 pub struct CodeSamples {
+    threads: BTreeMap<Tid, VecDeque<(Time, CodeSample)>>,
+    sums: HashMap<SymbolId, Sum>,
     seen: bool,
+    samples: u64,
+    period_ns: u64,
+    /// On a CPU while the world waited for the lane to stop, long enough to ask why.
+    stops: Waits,
+    /// Asleep in a foreign call while the world waited for the lane to stop.
+    asleep: Waits,
+    /// Every thread of the program on a CPU while the collection's work was done.
+    collects: Waits,
 }
 
 impl CodeSamples {
     /// Takes one sample.
-    pub fn push(&mut self, _time: Time, _sample: &CodeSample) {
+    pub fn push(&mut self, time: Time, sample: &CodeSample) {
         self.seen = true;
+        if let Found::Running { ns } = sample.what {
+            self.samples += 1;
+            self.period_ns = ns;
+            let sum = self.sum(sample.leaf);
+            sum.running_ns = sum.running_ns.saturating_add(ns);
+        }
+        if self.threads.len() >= THREADS_MAX && !self.threads.contains_key(&sample.tid) {
+            return;
+        }
+        let history = self.threads.entry(sample.tid).or_default();
+        if history.len() >= HISTORY_MAX {
+            history.pop_front();
+        }
+        // Streams of several CPUs are merged: a tiny disorder is levelled.
+        let time = history.back().map_or(time, |last| time.max(last.0));
+        history.push_back((time, *sample));
     }
 
-    /// Forgets what no open pause can ask for.
-    pub fn prune(&mut self, _before: Time) {}
+    /// Whether anything was sampled.
+    pub fn seen(&self) -> bool {
+        self.seen
+    }
+
+    fn sum(&mut self, symbol: SymbolId) -> &mut Sum {
+        let known = self.sums.len() < SYMBOLS_MAX || self.sums.contains_key(&symbol);
+        self.sums.entry(if known { symbol } else { SymbolId::default() }).or_default()
+    }
+
+    /// Samples of `tid` on a CPU in `[from, to]`, each with the CPU time it stands for.
+    fn running(&self, tid: Tid, from: Time, to: Time) -> impl Iterator<Item = (&CodeSample, u64)> {
+        let history = self.threads.get(&tid);
+        let first = history.map_or(0, |history| history.partition_point(|sample| sample.0 < from));
+        let inside = history.into_iter().flat_map(move |history| history.iter().skip(first));
+        inside.take_while(move |sample| sample.0 <= to).filter_map(|(_, sample)| match sample.what {
+            Found::Running { ns } => Some((sample, ns)),
+            Found::Waits => None,
+        })
+    }
+
+    /// Whose code `tid` was found in most often in `[from, to]`, and where; `None`
+    /// without a sample.
+    pub fn majority(&self, tid: Tid, from: Time, to: Time, symbols: &Symbols) -> Option<Majority> {
+        let mut waits = Waits::default();
+        for (sample, ns) in self.running(tid, from, to) {
+            let (kind, symbol) = whose(sample, symbols);
+            waits.add(kind, symbol, ns);
+        }
+        let kinds = waits.places.keys().map(|key| key.0);
+        let kind = kinds.max_by_key(|kind| (waits.sampled_ns(*kind), std::cmp::Reverse(*kind)))?;
+        let (symbol, _) = *waits.top(kind).first()?;
+        Some(Majority { kind, symbol })
+    }
+
+    /// Where in the kernel `tid` waits since it left its CPU at `since`, where that was seen.
+    pub fn waits(&self, tid: Tid, since: Time) -> Option<&CodeSample> {
+        let history = self.threads.get(&tid)?;
+        let first = history.partition_point(|sample| sample.0 < since.minus(SAME_SWITCH_NS));
+        let near = history.iter().skip(first).take_while(|sample| sample.0 <= since.plus(SAME_SWITCH_NS));
+        let waits = near.filter(|(_, sample)| sample.what == Found::Waits);
+        waits.min_by_key(|(at, _)| at.since(since).max(since.since(*at))).map(|(_, sample)| sample)
+    }
+
+    /// A pause has its causes: sums up where the code was meanwhile. A lane's last
+    /// steps before it stops are the program's; the leader's are the runtime's.
+    pub fn pause(&mut self, blamed: &BlamedPause, symbols: &Symbols) {
+        let pause = &blamed.pause;
+        for piece in blamed.causes.iter().filter(|piece| on_cpu(piece.cause)) {
+            let Some(tid) = piece.tid else { continue };
+            let late = stopping(pause, piece) && piece.ns() >= LATE_MIN_NS;
+            let found: Vec<(CodeSample, u64)> =
+                self.running(tid, piece.from, piece.to).map(|(sample, ns)| (*sample, ns)).collect();
+            match (late, piece.cause, piece.code) {
+                // On a CPU it has that name from a sample.
+                (true, Cause::ForeignCall, Some(code)) if found.is_empty() => {
+                    self.asleep.piece(piece);
+                    self.asleep.add(CodeKind::Foreign, code, piece.ns());
+                }
+                (true, ..) => self.stops.piece(piece),
+                (false, ..) => {}
+            }
+            for (sample, ns) in found {
+                let sum = self.sum(sample.leaf);
+                sum.waited_ns = sum.waited_ns.saturating_add(ns);
+                if late {
+                    let (kind, symbol) = whose(&sample, symbols);
+                    self.stops.add(kind, symbol, ns);
+                }
+            }
+        }
+        self.collect(pause, symbols);
+    }
+
+    fn collect(&mut self, pause: &Pause, symbols: &Symbols) {
+        let mut found = Vec::new();
+        for tid in self.threads.keys() {
+            let samples = self.running(*tid, pause.stopped, pause.collected);
+            // A collector thread without work gives its CPU up again and again: it
+            // waits for the others, not for the kernel.
+            let yields = |sample: &CodeSample| sample.user.is_some_and(|user| symbols.get(user).name.contains("yield"));
+            let samples = samples.filter(|(sample, _)| !yields(sample));
+            found.extend(samples.map(|(sample, ns)| (whose(sample, symbols), ns)));
+        }
+        self.collects.ns += pause.collect_ns();
+        self.collects.count += 1;
+        found.into_iter().for_each(|((kind, symbol), ns)| self.collects.add(kind, symbol, ns));
+    }
+
+    /// On a CPU while the world waited for a lane to stop, in waits of at least
+    /// [`LATE_MIN_NS`].
+    pub fn stops(&self) -> &Waits {
+        &self.stops
+    }
+
+    /// Asleep in a foreign call while the world waited for its lane to stop: places
+    /// are the kernel's, with the time slept there.
+    pub fn asleep(&self) -> &Waits {
+        &self.asleep
+    }
+
+    /// While collections did their work: `ns` is their length, samples are of every
+    /// thread of the program.
+    pub fn collects(&self) -> &Waits {
+        &self.collects
+    }
+
+    /// CPU time found in places that `is`, nanoseconds, over the whole recording.
+    pub fn running_ns(&self, symbols: &Symbols, is: impl Fn(&Symbol) -> bool) -> u64 {
+        self.sums.iter().filter(|(id, _)| is(symbols.get(**id))).map(|(_, sum)| sum.running_ns).sum()
+    }
+
+    /// CPU time that one sample stands for, nanoseconds; 0: none was seen.
+    pub fn period_ns(&self) -> u64 {
+        self.period_ns
+    }
+
+    /// Forgets what no open pause can ask for: but for the last sample of a thread,
+    /// which may still tell where it waits.
+    pub fn prune(&mut self, before: Time) {
+        for history in self.threads.values_mut() {
+            while history.get(1).is_some_and(|next| next.0 <= before) {
+                history.pop_front();
+            }
+        }
+        if self.threads.len() >= THREADS_MAX {
+            self.threads.retain(|_, history| history.back().is_some_and(|last| last.0 >= before));
+        }
+    }
 
     /// The sums; `None` where nothing was sampled.
-    pub fn values(&self, _symbols: &Symbols) -> Option<Code> {
-        self.seen.then(Code::default)
+    pub fn values(&self, symbols: &Symbols) -> Option<Code> {
+        let place = |(id, sum): (&SymbolId, &Sum)| {
+            let symbol = symbols.get(*id);
+            Place {
+                symbol: called(symbol).to_owned(),
+                module: symbol.module.clone(),
+                kind: symbol.kind,
+                source: symbol.source.clone(),
+                running_ns: sum.running_ns,
+                waited_ns: sum.waited_ns,
+            }
+        };
+        let mut top: Vec<Place> = self.sums.iter().filter(|(_, sum)| sum.running_ns > 0).map(place).collect();
+        top.sort_by(|a, b| b.running_ns.cmp(&a.running_ns).then_with(|| a.symbol.cmp(&b.symbol)));
+        top.truncate(TOP_MAX);
+        self.seen.then_some(Code { period_ns: self.period_ns, samples: self.samples, top })
     }
 }
+
+/// A symbol's name, or that it has none.
+pub fn called(symbol: &Symbol) -> &str {
+    if symbol.name.is_empty() { "unknown code" } else { &symbol.name }
+}
+
+/// Whether the thread that is waited for has a CPU.
+fn on_cpu(cause: Cause) -> bool {
+    matches!(cause, Cause::Running | Cause::LateSafepoint | Cause::ForeignCall | Cause::InKernel)
+}
+
+/// Whether a piece waits for a lane that is to stop, and not for the leader.
+fn stopping(pause: &Pause, piece: &CausePiece) -> bool {
+    piece.to <= pause.stopped && (piece.lane.is_none() || piece.lane != pause.leader)
+}
+
+/// Whose code a sample counts for, and its name. The kernel works for who called
+/// it: below another language's code it is that code's time. The C library is left
+/// out of this, because the runtime itself calls the kernel through it.
+pub fn whose(sample: &CodeSample, symbols: &Symbols) -> (CodeKind, SymbolId) {
+    let leaf = symbols.get(sample.leaf);
+    let caller = sample.user.map(|user| (user, symbols.get(user)));
+    match caller {
+        Some((user, symbol)) if leaf.kind == CodeKind::Kernel && is_foreign(symbol) => (CodeKind::Foreign, user),
+        _ => (leaf.kind, sample.leaf),
+    }
+}
+
+fn is_foreign(symbol: &Symbol) -> bool {
+    let c_library = ["libc.", "libc-", "libpthread", "ld-linux", "[vdso]"];
+    symbol.kind == CodeKind::Foreign && !c_library.iter().any(|name| symbol.module.starts_with(name))
+}
+
+#[cfg(test)]
+#[path = "code_tests.rs"]
+mod tests;

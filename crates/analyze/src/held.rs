@@ -63,6 +63,8 @@ pub struct Held {
     pub foreign: Part,
     /// The program's own threads.
     pub sibling: Part,
+    /// Inside pauses: a thread that serves a lane was blocked in the kernel.
+    pub blocked: Part,
     /// Other processes by name, with a thread of each.
     pub by_name: BTreeMap<NameId, (Part, Tid)>,
     undecided: VecDeque<Wait>,
@@ -144,6 +146,9 @@ impl Held {
                 let ns = stretch.to.min(goes_on).since(stretch.from.max(stands));
                 if stretch.state == State::Running {
                     sums.0 += ns;
+                }
+                if stretch.state == State::Blocked && still.serves(tid) && stretch.from < to {
+                    self.blocked.add(stretch.from, stretch.to.min(to));
                 }
                 if !stretch.state.waits() {
                     continue;

@@ -2,7 +2,7 @@
 //! from. Serialised, this is `report --json`; keys keep their meaning, a value
 //! that cannot be known is `null`, never 0.
 
-use rtscope_model::{Cause, CausePiece, Finding, Loss, Pause, Time};
+use rtscope_model::{Cause, CausePiece, Finding, Loss, Pause, Symbols, Time};
 use serde::Serialize;
 
 /// Schema of [`Results`].
@@ -311,6 +311,8 @@ pub struct CauseSum {
     pub cause: Cause,
     /// Who took the CPU: a process name.
     pub who: Option<String>,
+    /// Where the code was, most of the time of which that is known.
+    pub code: Option<String>,
     /// Nanoseconds.
     pub sum_ns: u64,
     /// Of everything that was waited for, 0 to 1.
@@ -371,6 +373,8 @@ pub struct Drawing {
     pub memory: Vec<MemoryLine>,
     /// Pause durations: upper bound in ns, count.
     pub histogram: Vec<(u64, u64)>,
+    /// What the code of causes in `worst` is called.
+    pub symbols: Symbols,
 }
 
 /// Pauses of one slice of time.

@@ -80,6 +80,10 @@ pub struct Counters {
     quota_ends: BTreeMap<GroupId, [(u64, u64, u64); 2]>,
     stolen: BTreeMap<Cpu, Series<u64>>,
     threads: BTreeMap<Tid, Series<(u64, u64)>>,
+    /// First and last steal, and interrupt, time of each CPU.
+    stolen_ends: BTreeMap<Cpu, [(u64, u64); 2]>,
+    /// Last minor and major faults of each thread.
+    faults: BTreeMap<Tid, (u64, u64)>,
     seen: bool,
     latest: Time,
 }
@@ -103,9 +107,11 @@ impl Counters {
             }
             Sample::CpuStolen { cpu, steal_ns, irq_ns } => {
                 self.stolen.entry(cpu).or_default().push(time, steal_ns.saturating_add(irq_ns), Time(0));
+                self.stolen_ends.entry(cpu).or_insert([(steal_ns, irq_ns); 2])[1] = (steal_ns, irq_ns);
             }
-            Sample::Thread { tid, involuntary, wait_ns, .. } => {
+            Sample::Thread { tid, involuntary, wait_ns, minor_faults, major_faults, .. } => {
                 if self.threads.len() < THREADS_MAX || self.threads.contains_key(&tid) {
+                    self.faults.insert(tid, (minor_faults, major_faults));
                     self.threads.entry(tid).or_default().push(time, (involuntary, wait_ns), Time(0));
                 }
             }
@@ -163,6 +169,20 @@ impl Counters {
     pub fn stolen_ns(&self, cpu: Cpu, from: Time, to: Time) -> Option<u64> {
         let (before, after) = self.stolen.get(&cpu)?.bracket(from, to)?;
         Some(after.saturating_sub(before))
+    }
+
+    /// Time that the host, and interrupts, took from each CPU over the whole
+    /// recording, nanoseconds.
+    pub fn stolen_totals(&self) -> impl Iterator<Item = (Cpu, u64, u64)> + '_ {
+        let grew = |[first, last]: &[(u64, u64); 2]| (last.0.saturating_sub(first.0), last.1.saturating_sub(first.1));
+        self.stolen_ends.iter().map(move |(cpu, ends)| (*cpu, grew(ends).0, grew(ends).1))
+    }
+
+    /// Minor and major page faults of the program's threads since they began;
+    /// `None`: no thread was looked at.
+    pub fn faults(&self) -> Option<(u64, u64)> {
+        let sum = |a: (u64, u64), b: &(u64, u64)| (a.0.saturating_add(b.0), a.1.saturating_add(b.1));
+        (!self.faults.is_empty()).then(|| self.faults.values().fold((0, 0), sum))
     }
 
     /// Most time that one thread spent waiting for a CPU around `[from, to]`

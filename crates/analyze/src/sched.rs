@@ -464,6 +464,13 @@ impl Tracks {
         Some((from, spans.get(end).or(spans.back()).map_or(from, |span| span.from)))
     }
 
+    /// Since when `tid` is in the state that it has at `at`.
+    pub fn since(&self, tid: Tid, at: Time) -> Option<Time> {
+        let spans = &self.threads.get(&tid)?.spans;
+        let inside = spans.partition_point(|span| span.from <= at).checked_sub(1)?;
+        spans.get(inside).map(|span| span.from)
+    }
+
     /// Forgets what lies wholly before `before`.
     pub fn prune(&mut self, before: Time) {
         while let Some((_, tid)) = self.ended.front().copied().filter(|ended| ended.0 < before) {

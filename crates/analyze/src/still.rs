@@ -49,6 +49,11 @@ impl Still {
         self.threads.get(&tid).copied().unwrap_or(self.others)
     }
 
+    /// Whether `tid` is known to serve a lane in this pause.
+    pub fn serves(&self, tid: Tid) -> bool {
+        self.threads.contains_key(&tid)
+    }
+
     /// The first and the last moment at which any thread does.
     pub fn bounds(&self) -> (Time, Time) {
         let all = || self.threads.values().chain([&self.others]);

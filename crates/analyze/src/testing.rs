@@ -2,8 +2,8 @@
 
 use crate::sched::Tracks;
 use rtscope_model::{
-    Body, Counter, Cpu, Event, GreenThread, GroupId, LaneId, NameId, OffState, Pid, Runtime, Sample, Sched, StopReason,
-    Tid, Time,
+    Body, CodeKind, CodeSample, Counter, Cpu, Event, Found, GreenThread, GroupId, LaneId, NameId, OffState, Pid,
+    Runtime, Sample, Sched, StopReason, Symbol, SymbolId, Symbols, Tid, Time,
 };
 
 /// A kernel whose events go straight into [`Tracks`].
@@ -72,6 +72,22 @@ impl Script {
         self
     }
 
+    /// A thread that a timer found on a CPU in `leaf`.
+    pub fn found(self, at: u64, tid: u32, leaf: SymbolId, ns: u64) -> Self {
+        self.code(at, tid, leaf, None, Found::Running { ns })
+    }
+
+    /// A thread that left its CPU to wait in `leaf`.
+    pub fn waits(self, at: u64, tid: u32, leaf: SymbolId) -> Self {
+        self.code(at, tid, leaf, None, Found::Waits)
+    }
+
+    pub fn code(mut self, at: u64, tid: u32, leaf: SymbolId, user: Option<SymbolId>, what: Found) -> Self {
+        let sample = CodeSample { tid: Tid(tid), cpu: Cpu(0), leaf, user, what };
+        self.events.push(Event { time: Time(at), lane: LaneId::NONE, body: Body::Code(sample) });
+        self
+    }
+
     pub fn quota(self, at: u64, throttled: u64, throttled_ns: u64) -> Self {
         self.sample(at, Sample::Quota { group: GroupId(0), periods: throttled, throttled, throttled_ns })
     }
@@ -122,5 +138,34 @@ impl Script {
     pub fn events(mut self) -> Vec<Event> {
         self.events.sort_by_key(|event| event.time);
         self.events
+    }
+}
+
+/// Places of every kind, in a table.
+pub struct Places {
+    pub symbols: Symbols,
+    pub spin: SymbolId,
+    pub call: SymbolId,
+    pub libc: SymbolId,
+    pub runtime: SymbolId,
+    pub fault: SymbolId,
+    pub futex: SymbolId,
+    pub nanosleep: SymbolId,
+}
+
+impl Places {
+    pub fn new() -> Self {
+        let mut symbols = Symbols::default();
+        let mut add = |name: &str, module: &str, kind| {
+            symbols.add(Symbol { name: name.into(), module: module.into(), kind, source: None })
+        };
+        let spin = add("Main.spin", "prog", CodeKind::Program);
+        let call = add("c_busy", "prog", CodeKind::Foreign);
+        let libc = add("madvise", "libc.so.6", CodeKind::Foreign);
+        let runtime = add("scavenge_block", "prog", CodeKind::Runtime);
+        let fault = add("clear_page", "[kernel]", CodeKind::Kernel);
+        let futex = add("futex_wait_queue", "[kernel]", CodeKind::Kernel);
+        let nanosleep = add("do_nanosleep", "[kernel]", CodeKind::Kernel);
+        Places { spin, call, libc, runtime, fault, futex, nanosleep, symbols }
     }
 }

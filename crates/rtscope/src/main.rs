@@ -44,9 +44,9 @@ fn run_report(args: &ReportArgs) -> Result<ExitCode, Trouble> {
     let options = options(args, &args.file);
     let mut lines = args.pauses.then(|| PauseLines::new(BufWriter::new(io::stdout().lock())));
     let mut broken = Ok(());
-    let (results, names) = pipeline::analyse(&input, &options, &mut |pause, names| {
+    let (results, names) = pipeline::analyse(&input, &options, &mut |pause, names, symbols| {
         if let (Some(lines), Ok(())) = (&mut lines, &broken) {
-            broken = lines.write(pause, names);
+            broken = lines.write(pause, names, symbols);
         }
     })?;
     let printed = broken.and_then(|()| match lines {

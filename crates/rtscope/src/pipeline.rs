@@ -11,7 +11,7 @@ use rtscope_decode::capture::{Capture, SampleStream};
 use rtscope_decode::ghc_eventlog::{Eventlog, EventlogError, Stream, Tally, UnflushedBlock, tags};
 use rtscope_decode::sched::SchedStream;
 use rtscope_model::manifest::{Log, Manifest, Tier};
-use rtscope_model::{Body, ClockMap, ClockMethod, Event, Loss, LossKind, Names, Pid, Tid, Time};
+use rtscope_model::{Body, ClockMap, ClockMethod, Event, Loss, LossKind, Names, Pid, Symbols, Tid, Time};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::BufReader;
@@ -28,8 +28,8 @@ pub struct Options {
     pub threads: usize,
 }
 
-/// Called for each pause, in order, with the names that its causes refer to.
-pub type OnPause<'a> = &'a mut dyn FnMut(&BlamedPause, &Names);
+/// Called for each pause, in order, with the names and the symbols that its causes refer to.
+pub type OnPause<'a> = &'a mut dyn FnMut(&BlamedPause, &Names, &Symbols);
 
 /// Runs the analysis over `input`.
 pub fn analyse(input: &Input, options: &Options, on_pause: OnPause<'_>) -> Result<(Results, Names), Trouble> {
@@ -82,6 +82,7 @@ fn run(
     let (without_start, losses) = std::mem::take(&mut context.losses).into_iter().partition(lacks_start);
     context.losses = losses;
     let ended = context.ended;
+    let symbols = context.symbols.clone();
     let mut last = None;
     let mut analysis = Analysis::new(context);
     let none = Names::default();
@@ -90,7 +91,7 @@ fn run(
         if matches!(event.body, Body::Runtime(_)) {
             last = last.max(Some(event.time));
         }
-        analysis.push(&event, names, &mut |pause| on_pause(pause, names));
+        analysis.push(&event, names, &mut |pause| on_pause(pause, names, &symbols));
     }
     let mut tail = Tail::default();
     if let Some(stream) = &streams.log {
@@ -107,7 +108,7 @@ fn run(
     tail.losses.extend(streams.sched.as_ref().map_or(Vec::new(), SchedStream::losses));
     tail.source = Some(source);
     let names = streams.sched.as_ref().map_or(none, |sched| sched.names().clone());
-    let results = analysis.finish(&names, tail, &mut |pause| on_pause(pause, &names));
+    let results = analysis.finish(&names, tail, &mut |pause| on_pause(pause, &names, &symbols));
     (results, names)
 }
 

@@ -19,7 +19,7 @@ fn lines(name: &str) -> Vec<Value> {
     let fixture = common::by_name(name);
     let mut writer = PauseLines::new(Vec::new());
     for worst in &fixture.results.drawing.worst {
-        writer.write(&worst.blamed, &fixture.names).expect("writing to memory");
+        writer.write(&worst.blamed, &fixture.names, &fixture.results.drawing.symbols).expect("writing to memory");
     }
     let out = writer.finish().expect("writing to memory");
     let text = String::from_utf8(out).expect("UTF-8");
@@ -230,5 +230,6 @@ fn a_full_disk_is_an_error_and_not_silence() {
     let error = json::write(&fixture.results, false, &mut Full).expect_err("the disk is full");
     assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
     let mut lines = PauseLines::new(Full);
-    assert!(lines.write(&fixture.results.drawing.worst[0].blamed, &fixture.names).is_err());
+    let drawing = &fixture.results.drawing;
+    assert!(lines.write(&drawing.worst[0].blamed, &fixture.names, &drawing.symbols).is_err());
 }

@@ -6,25 +6,36 @@
 //! moment for two causes: the holders of a CPU are exclusive by construction
 //! (see `blame`), with a quota before a neighbour.
 
+mod blocked_in_kernel;
 mod cpu_throttled;
+mod host_steal;
+mod late_safepoint;
 mod oversubscribed;
 mod preempted;
+mod tracer_disturbance;
+mod unsafe_foreign_call;
 
-use crate::code::CodeSamples;
+use crate::code::{CodeSamples, Waits, called};
 use crate::collections::Collections;
 use crate::context::Context;
 use crate::green::GreenThreads;
 use crate::held::Held;
 use crate::pauses::summary::Summary;
 use crate::results::{BlamedPause, Checked, Outcome};
-use crate::samples::QuotaTotal;
+use crate::samples::{Counters, QuotaTotal};
+use crate::tracer::Disturbance;
 use crate::triggers::Triggers;
-use rtscope_model::{Cause, Confidence, Evidence, Finding, GroupId, NameId, Names, Remedy, Severity, Symbols, Time};
+use rtscope_model::{
+    Cause, CodeKind, Confidence, Evidence, Finding, GroupId, NameId, Names, Remedy, Severity, SymbolId, Symbols, Time,
+};
 use std::collections::BTreeSet;
 
 /// Cost below which nothing is reported, whatever its share: a person does not
 /// feel it, and a recording of a second would report a single scheduling slice.
 const COST_MIN_NS: u64 = 10_000_000;
+
+/// Places in the code told in a piece of evidence.
+const CODE_NAMED_MAX: usize = 3;
 
 /// Where the sum of times to stop stands in `report --json`.
 const STOP: &str = "pauses.time_to_stop_ns.sum";
@@ -49,6 +60,10 @@ pub(crate) struct Facts<'a> {
     pub symbols: &'a Symbols,
     /// Where the code was; `None`: not sampled.
     pub code: Option<&'a CodeSamples>,
+    /// The recorder's counters.
+    pub counters: &'a Counters,
+    /// What writing the log cost.
+    pub disturbance: &'a Disturbance,
     /// What collections were like.
     pub collections: &'a Collections,
     /// Why collections were asked for.
@@ -104,6 +119,11 @@ const RULES: &[&dyn Rule] = &[
     &cpu_throttled::CpuThrottled,
     &preempted::Preempted,
     &oversubscribed::Oversubscribed,
+    &unsafe_foreign_call::UnsafeForeignCall,
+    &late_safepoint::LateSafepoint,
+    &blocked_in_kernel::BlockedInKernel,
+    &host_steal::HostSteal,
+    &tracer_disturbance::TracerDisturbance,
 ];
 
 /// Every finding, most costly first; empty: nothing found. A quota that ran out in
@@ -182,6 +202,43 @@ fn blind_to_runners(facts: &Facts<'_>) -> Option<String> {
         (Some(_), Some(_)) => return None,
     };
     Some(why.to_owned())
+}
+
+/// Why it is not known where the code was.
+fn blind_to_code(facts: &Facts<'_>) -> Option<String> {
+    let why = match (&facts.context.kernel, facts.held, facts.code) {
+        (None, ..) => "an eventlog alone does not show where the code was: record with `rtscope record`.",
+        (Some(_), None, _) => {
+            "the kernel's scheduling events were not there or could not be used (see `kernel.notes`), so no wait could be looked up."
+        }
+        (Some(_), Some(_), None) => "the program's code was not sampled: `rtscope doctor` says how to see it.",
+        (Some(_), Some(_), Some(_)) => return None,
+    };
+    Some(why.to_owned())
+}
+
+/// Where samples found the code in waits: "87 of 92 samples in foreign code, 85 of
+/// them in `c_busy` (prog)".
+fn found_in(facts: &Facts<'_>, waits: &Waits, kind: CodeKind, what: &str) -> String {
+    let period = facts.code.map_or(1, |code| code.period_ns().max(1));
+    let places = waits.top(kind).into_iter().take(CODE_NAMED_MAX).map(|(id, ns)| {
+        let symbol = facts.symbols.get(id);
+        let at = symbol.source.as_ref().unwrap_or(&symbol.module);
+        let at = if at.is_empty() { String::new() } else { format!(" ({at})") };
+        format!("{} in {}{at}", ns.div_ceil(period), called(symbol))
+    });
+    let places = places.collect::<Vec<_>>().join(", ");
+    let found = waits.sampled_ns(kind).div_ceil(period);
+    format!("{found} of {} samples found it in {what}: {places}", waits.samples)
+}
+
+/// "a", "a and b": places that hold most, or what to say where none is known.
+fn listed_code(symbols: &Symbols, places: &[(SymbolId, u64)], unknown: &str) -> String {
+    let worst = places.first().map_or(0, |place| place.1);
+    // What has less than a fifth of the worst is left to the evidence.
+    let big = places.iter().take(2).filter(|place| place.1.saturating_mul(5) >= worst);
+    let named: Vec<_> = big.map(|place| format!("`{}`", called(symbols.get(place.0)))).collect();
+    if named.is_empty() { unknown.to_owned() } else { named.join(" and ") }
 }
 
 /// What one pause waited for, in a sentence; `None` where no rule knows it.

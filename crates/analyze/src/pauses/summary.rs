@@ -2,17 +2,20 @@
 //! stragglers, causes. Partial pauses are counted and lie in the union; they
 //! stay out of distributions, stragglers and causes.
 
+use crate::code::called;
 use crate::dist::Dist;
 use crate::mmu::Utilisation;
 use crate::results::{BlamedPause, CauseSum, Generation, Mmu, Pauses, Straggler};
 use crate::union::Union;
-use rtscope_model::{Cause, CausePiece, Confidence, NameId, Names, PauseQuality, Time};
+use rtscope_model::{Cause, CausePiece, Confidence, NameId, Names, PauseQuality, SymbolId, Symbols, Time};
 use std::collections::BTreeMap;
 
 /// Generations told apart; more is not a GHC heap.
 const GENERATIONS_MAX: usize = 32;
 /// Cause and name pairs told apart.
 const CAUSES_MAX: usize = 1_024;
+/// Places in the code told apart for one cause.
+const CODES_MAX: usize = 256;
 
 /// One cause summed up, with its longest piece.
 #[derive(Clone, Debug)]
@@ -25,6 +28,23 @@ pub struct CauseTotal {
     pub longest: CausePiece,
     /// Lowest confidence among pieces that make up the sum.
     pub confidence: Confidence,
+    /// Where the code was, nanoseconds of the pieces of which that is known.
+    pub codes: BTreeMap<SymbolId, u64>,
+}
+
+impl CauseTotal {
+    /// The place that the code was in most.
+    pub fn code(&self) -> Option<SymbolId> {
+        self.codes.iter().max_by_key(|(id, ns)| (**ns, std::cmp::Reverse(**id))).map(|(id, _)| *id)
+    }
+
+    fn add_codes(&mut self, codes: &BTreeMap<SymbolId, u64>) {
+        for (code, ns) in codes {
+            if self.codes.len() < CODES_MAX || self.codes.contains_key(code) {
+                *self.codes.entry(*code).or_default() += ns;
+            }
+        }
+    }
 }
 
 #[derive(Default)]
@@ -104,7 +124,9 @@ impl Summary {
             count: 0,
             longest: *piece,
             confidence: piece.confidence,
+            codes: BTreeMap::new(),
         });
+        total.add_codes(&piece.code.map(|code| (code, piece.ns())).into_iter().collect());
         total.ns += piece.ns();
         total.count += 1;
         total.confidence = total.confidence.min(piece.confidence);
@@ -120,8 +142,9 @@ impl Summary {
             let key = (Cause::Unknown, None);
             let mut longest = total.longest;
             (longest.cause, longest.who, longest.confidence) = (Cause::Unknown, None, Confidence::Low);
-            let sum =
-                self.causes.entry(key).or_insert(CauseTotal { ns: 0, count: 0, longest, confidence: Confidence::Low });
+            longest.code = None;
+            let none = CauseTotal { ns: 0, count: 0, longest, confidence: Confidence::Low, codes: BTreeMap::new() };
+            let sum = self.causes.entry(key).or_insert(none);
             sum.ns += total.ns;
             sum.count += total.count;
         }
@@ -137,6 +160,7 @@ impl Summary {
             if sum.longest.ns() < next.longest.ns() {
                 sum.longest = next.longest;
             }
+            sum.add_codes(&next.codes);
             sum
         })
     }
@@ -162,11 +186,12 @@ impl Summary {
     }
 
     /// Causes, most costly first.
-    pub fn causes(&self, names: &Names) -> Vec<CauseSum> {
+    pub fn causes(&self, names: &Names, symbols: &Symbols) -> Vec<CauseSum> {
         let share = |ns: u64| if self.waited_ns > 0 { ns as f64 / self.waited_ns as f64 } else { 0.0 };
         let sum = |((cause, who), total): (&(Cause, Option<NameId>), &CauseTotal)| CauseSum {
             cause: *cause,
             who: who.map(|who| names.get(who).to_owned()),
+            code: total.code().map(|code| called(symbols.get(code)).to_owned()),
             sum_ns: total.ns,
             share: share(total.ns),
         };

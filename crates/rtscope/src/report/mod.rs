@@ -4,7 +4,7 @@
 //! captures and to print: every function returns text or writes to what it is
 //! given.
 
-pub mod compare;
+pub mod code;
 pub mod html;
 pub mod json;
 pub mod pauses_json;

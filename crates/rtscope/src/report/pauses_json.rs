@@ -1,9 +1,10 @@
 //! `report --pauses`: one JSON line per pause, written as pauses come. Holds
 //! nothing between lines.
 
+use rtscope_analyze::code::called;
 use rtscope_analyze::results::BlamedPause;
 use rtscope_model::pause::{PauseKind, PauseMode};
-use rtscope_model::{Cause, CausePiece, Confidence, LanePause, Names, Pause, PauseQuality, ReleaseBasis};
+use rtscope_model::{Cause, CausePiece, Confidence, LanePause, Names, Pause, PauseQuality, ReleaseBasis, Symbols};
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -18,9 +19,9 @@ impl<W: Write> PauseLines<W> {
         PauseLines { out }
     }
 
-    /// Writes one pause; `names` resolves who took CPUs.
-    pub fn write(&mut self, blamed: &BlamedPause, names: &Names) -> io::Result<()> {
-        serde_json::to_writer(&mut self.out, &PauseLine::new(blamed, names))?;
+    /// Writes one pause; `names` resolves who took CPUs, `symbols` where the code was.
+    pub fn write(&mut self, blamed: &BlamedPause, names: &Names, symbols: &Symbols) -> io::Result<()> {
+        serde_json::to_writer(&mut self.out, &PauseLine::new(blamed, names, symbols))?;
         self.out.write_all(b"\n")
     }
 
@@ -68,6 +69,7 @@ struct CauseLine<'p> {
     cause: Cause,
     who: Option<&'p str>,
     who_pid: Option<u32>,
+    code: Option<&'p str>,
     neighbour: bool,
     lane: Option<u16>,
     tid: Option<u32>,
@@ -77,7 +79,7 @@ struct CauseLine<'p> {
 }
 
 impl<'p> PauseLine<'p> {
-    pub(super) fn new(blamed: &'p BlamedPause, names: &'p Names) -> Self {
+    pub(super) fn new(blamed: &'p BlamedPause, names: &'p Names, symbols: &'p Symbols) -> Self {
         let pause: &Pause = &blamed.pause;
         PauseLine {
             id: pause.id,
@@ -95,7 +97,7 @@ impl<'p> PauseLine<'p> {
             copied_bytes: pause.copied_bytes,
             gc_threads: pause.gc_threads,
             lanes: pause.lanes.iter().map(LaneLine::new).collect(),
-            causes: blamed.causes.iter().map(|piece| CauseLine::new(piece, names)).collect(),
+            causes: blamed.causes.iter().map(|piece| CauseLine::new(piece, names, symbols)).collect(),
         }
     }
 }
@@ -115,11 +117,12 @@ impl LaneLine {
 }
 
 impl<'p> CauseLine<'p> {
-    fn new(piece: &CausePiece, names: &'p Names) -> Self {
+    fn new(piece: &CausePiece, names: &'p Names, symbols: &'p Symbols) -> Self {
         CauseLine {
             cause: piece.cause,
             who: piece.who.map(|name| names.get(name)).filter(|name| !name.is_empty()),
             who_pid: piece.who_pid,
+            code: piece.code.map(|code| called(symbols.get(code))),
             neighbour: piece.neighbour,
             lane: piece.lane.map(|lane| lane.0),
             tid: piece.tid.map(|tid| tid.0),

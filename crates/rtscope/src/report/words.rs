@@ -66,6 +66,14 @@ pub fn confidence(confidence: Confidence) -> &'static str {
     }
 }
 
+/// Whether where the code was belongs to a cause.
+pub fn tells_code(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::Running | Cause::LateSafepoint | Cause::ForeignCall | Cause::InKernel | Cause::BlockedInKernel
+    )
+}
+
 /// One cause with everybody who was behind it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CauseGroup<'r> {
@@ -73,6 +81,8 @@ pub struct CauseGroup<'r> {
     pub cause: Cause,
     /// Who took the CPU, most costly first.
     pub who: Vec<&'r str>,
+    /// Where the code was, most costly first.
+    pub code: Vec<&'r str>,
     /// Nanoseconds.
     pub sum_ns: u64,
     /// Of everything that was waited for, 0 to 1.
@@ -94,7 +104,12 @@ impl CauseGroup<'_> {
                 Some(format!("{} and {more} {}", some.join(", "), if more == 1 { "other" } else { "others" }))
             }
         };
-        cause(self.cause, who.as_deref())
+        let phrase = cause(self.cause, who.as_deref());
+        // Whose code it was is the cause; where it slept is not.
+        match self.code.first().filter(|_| tells_code(self.cause)) {
+            Some(code) => format!("{phrase}: {code}"),
+            None => phrase,
+        }
     }
 }
 
@@ -113,10 +128,12 @@ pub fn cause_groups(causes: &[CauseSum]) -> Vec<CauseGroup<'_>> {
                 group.sum_ns = group.sum_ns.saturating_add(sum.sum_ns);
                 group.share += sum.share;
                 group.who.extend(sum.who.as_deref());
+                group.code.extend(sum.code.as_deref());
             }
             None => groups.push(CauseGroup {
                 cause: sum.cause,
                 who: sum.who.as_deref().into_iter().collect(),
+                code: sum.code.as_deref().into_iter().collect(),
                 sum_ns: sum.sum_ns,
                 share: sum.share,
             }),

@@ -40,6 +40,7 @@ fn of_lanes(names: &mut Names, lanes: u16, span_ns: u64, main: Cause, who: Optio
         worst,
         memory: memory(&mut noise, span_ns),
         histogram: histogram(&mut noise, stop_max),
+        symbols: Default::default(),
     }
 }
 

@@ -5,7 +5,9 @@
 mod drawing;
 
 use rtscope_analyze::results::*;
-use rtscope_model::{Cause, Confidence, Evidence, Finding, Loss, LossKind, Names, Remedy, Severity, Time};
+use rtscope_model::{
+    Cause, CodeKind, Confidence, Evidence, Finding, Loss, LossKind, Names, Remedy, Severity, Symbol, Time,
+};
 
 /// One situation.
 pub struct Fixture {
@@ -23,6 +25,7 @@ pub fn all() -> Vec<Fixture> {
     vec![
         throttled(),
         preempted(),
+        foreign(),
         healthy(),
         cut(),
         no_kernel(),
@@ -72,7 +75,7 @@ fn lane(id: u16, tids: &[u32], ns: [Option<u64>; 5]) -> Lane {
 }
 
 fn cause(cause: Cause, who: Option<&str>, sum_ns: u64, share: f64) -> CauseSum {
-    CauseSum { cause, who: who.map(String::from), sum_ns, share }
+    CauseSum { cause, who: who.map(String::from), code: None, sum_ns, share }
 }
 
 fn seen(text: &str) -> Evidence {
@@ -82,6 +85,55 @@ fn seen(text: &str) -> Evidence {
 fn checked(id: &'static str) -> Checked {
     let outcome = if id == "cpu-throttled" { Outcome::Found } else { Outcome::Clear };
     Checked { id, outcome, why: None }
+}
+
+/// The same program, whose time goes into a foreign call: sampled.
+pub fn foreign() -> Fixture {
+    let mut names = Names::default();
+    let mut results = throttled().results;
+    results.source.path = "caller.rtscope".into();
+    results.causes = vec![
+        CauseSum { code: Some("c_busy".into()), ..cause(Cause::ForeignCall, None, 1_640 * MS, 0.93) },
+        CauseSum { code: Some("stg_gc_noregs".into()), ..cause(Cause::Running, None, 120 * MS, 0.07) },
+    ];
+    results.findings = vec![Finding {
+        id: "unsafe-foreign-call".into(),
+        severity: Severity::Severe,
+        confidence: Confidence::High,
+        claim: "`c_busy`, called from Haskell, kept its capability while every other one waited for a collection, for 1.64 s \
+                of 3.01 s (54 %)."
+            .into(),
+        cost_ns: 1_640 * MS,
+        share: 0.545,
+        evidence: vec![seen("The world waited 1.71 s for a lane that was on a CPU: 160 of 166 samples in foreign code.")],
+        remedies: vec![change("Import `c_busy` `safe`.", Some("foreign import ccall safe \"c_busy\" …"), "Record again.")],
+    }];
+    let mut drawing = drawing::of_two_lanes(&mut names, results.span_ns, Cause::ForeignCall, None);
+    let busy = Symbol { name: "c_busy".into(), module: "caller".into(), kind: CodeKind::Foreign, source: None };
+    let code = drawing.symbols.add(busy);
+    let pieces = drawing.worst.iter_mut().flat_map(|worst| &mut worst.blamed.causes);
+    pieces.filter(|piece| piece.cause == Cause::ForeignCall).for_each(|piece| piece.code = Some(code));
+    results.drawing = drawing;
+    let place = |symbol: &str, module: &str, kind, ms: u64, waited: u64| Place {
+        symbol: symbol.into(),
+        module: module.into(),
+        kind,
+        source: None,
+        running_ns: ms * MS,
+        waited_ns: waited * MS,
+    };
+    results.code = Some(Code {
+        period_ns: 10_309_278,
+        samples: 480,
+        top: vec![
+            place("c_busy", "caller", CodeKind::Foreign, 2_330, 1_650),
+            place("Data.Map.Internal.$winsert", "caller", CodeKind::Program, 1_900, 0),
+            place("evacuate", "caller", CodeKind::Runtime, 510, 10),
+            place("<script>", "[kernel]", CodeKind::Kernel, 70, 0),
+            place("", "", CodeKind::Unknown, 1, 0),
+        ],
+    });
+    Fixture { name: "foreign", results, names }
 }
 
 /// The same rules, none of which found anything.

@@ -102,6 +102,7 @@ fn clipped(results: &Results, left_out: &mut u64) -> Results {
     cut(&mut cut_results.findings, left_out);
     cut(&mut cut_results.losses, left_out);
     cut(&mut cut_results.kernel.notes, left_out);
+    cut_results.code.iter_mut().for_each(|code| cut(&mut code.top, left_out));
     cut_results
 }
 
@@ -121,7 +122,7 @@ fn drawing<'r>(results: &'r Results, names: &'r Names) -> Drawing<'r> {
         Line { name: line.name, points: line.points.iter().step_by(every).map(|(at, bytes)| (at.0, *bytes)).collect() }
     };
     let worst = drawing.worst.iter().take(super::page::WORST_MAX).map(|worst| Worst {
-        pause: PauseLine::new(&worst.blamed, names),
+        pause: PauseLine::new(&worst.blamed, names, &drawing.symbols),
         states: worst.states.iter().take(LIST_MAX).map(states).collect(),
     });
     Drawing {

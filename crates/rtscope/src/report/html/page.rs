@@ -4,8 +4,9 @@
 use super::escape::escape;
 use super::{SIZE_MAX, data, svg_bar, svg_histogram, svg_memory, svg_time, svg_waterfall, table, verdict};
 use crate::report::{units, words};
+use rtscope_analyze::code::called;
 use rtscope_analyze::results::{Results, WorstPause};
-use rtscope_model::{Cause, Names, PauseQuality};
+use rtscope_model::{Cause, CausePiece, Names, PauseQuality, SymbolId, Symbols};
 use std::fmt::Write as _;
 
 const STYLE: &str = include_str!("style.css");
@@ -33,6 +34,7 @@ pub fn page(results: &Results, names: &Names) -> String {
     optional(&mut body, "over-time", "Pauses over time", svg_time::draw(results).map(|svg| figure(&svg, "")));
     optional(&mut body, "memory", "Memory", memory(results));
     optional(&mut body, "worst", "The longest pauses, lane by lane", worst(results, names));
+    optional(&mut body, "code", "Where the code was", table::code(results));
     section(&mut body, "losses", "What was not seen", &losses(results));
     let title = escape(&results.source.path);
     let head = format!(
@@ -139,7 +141,7 @@ fn worst(results: &Results, names: &Names) -> Option<String> {
     out.push_str("</p>");
     for (index, worst) in worst.iter().take(WORST_MAX).enumerate() {
         let heading = heading(results, index + 1, worst);
-        let caption = caption(worst, names);
+        let caption = caption(worst, names, &results.drawing.symbols);
         let drawn = figure(&svg_waterfall::draw(results, worst), &caption);
         let _ = write!(out, "<article class=\"pause\"><h3>{heading}</h3>{drawn}</article>");
     }
@@ -165,29 +167,36 @@ fn heading(results: &Results, rank: usize, worst: &WorstPause) -> String {
 
 /// What the waits of a pause were, longest first; one entry for each cause and
 /// who was behind it, however often they took turns.
-fn caption(worst: &WorstPause, names: &Names) -> String {
-    let mut sums: Vec<(Cause, &str, Option<u32>, u64)> = Vec::new();
+fn caption(worst: &WorstPause, names: &Names, symbols: &Symbols) -> String {
+    let coded = |piece: &CausePiece| piece.code.filter(|_| words::tells_code(piece.cause)).map(|code| (*piece, code));
+    let mut sums: Vec<(Cause, &str, Option<u32>, u64, Option<(CausePiece, SymbolId)>)> = Vec::new();
     for piece in worst.blamed.causes.iter().filter(|piece| piece.ns() > 0) {
         let who = piece.who.map_or("", |who| names.get(who));
         match sums.iter_mut().find(|sum| (sum.0, sum.1) == (piece.cause, who)) {
             Some(sum) => {
                 sum.2 = sum.2.filter(|pid| Some(*pid) == piece.who_pid);
                 sum.3 = sum.3.saturating_add(piece.ns());
+                let longer = sum.4.is_none_or(|(longest, _)| longest.ns() < piece.ns());
+                sum.4 = coded(piece).filter(|_| longer).or(sum.4);
             }
-            None => sums.push((piece.cause, who, piece.who_pid, piece.ns())),
+            None => sums.push((piece.cause, who, piece.who_pid, piece.ns(), coded(piece))),
         }
     }
     sums.sort_by_key(|sum| std::cmp::Reverse(sum.3));
     let all: u64 = sums.iter().fold(0, |all, sum| all.saturating_add(sum.3));
     let more = sums.len().saturating_sub(CAUSES_MAX);
     let mut told: Vec<_> = (sums.iter().take(CAUSES_MAX))
-        .map(|(cause, who, pid, ns)| {
+        .map(|(cause, who, pid, ns, code)| {
             let who = (!who.is_empty()).then(|| match pid {
                 Some(pid) => format!("{who} (pid {pid})"),
                 None => (*who).to_string(),
             });
             let words = words::cause(*cause, who.as_deref());
-            let text = format!("{words} {} ({})", units::duration(*ns), units::percent_of(*ns, all));
+            let place = code.map_or_else(String::new, |(piece, code)| {
+                let lane = piece.lane.map_or_else(|| "a lane".to_owned(), |lane| format!("lane {lane}"));
+                format!(": {lane} was {} in {}", units::duration(piece.ns()), called(symbols.get(code)))
+            });
+            let text = format!("{words} {} ({}){place}", units::duration(*ns), units::percent_of(*ns, all));
             escape(&text).into_owned()
         })
         .collect();

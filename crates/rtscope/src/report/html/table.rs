@@ -2,9 +2,10 @@
 
 use super::escape::escape;
 use super::svg_bar::class;
+use crate::report::code;
 use crate::report::words::{self, Part};
 use crate::report::{units, words::wall_clock};
-use rtscope_analyze::results::{Distribution, Results};
+use rtscope_analyze::results::{Distribution, Place, Results};
 use std::fmt::Write as _;
 
 /// Rows of any table at most; the rest is counted.
@@ -167,6 +168,30 @@ pub(super) fn mmu(results: &Results) -> Option<String> {
     };
     let rows: Vec<_> = results.mmu.iter().map(row).collect();
     (!rows.is_empty()).then(|| table(&["in any window of", "the program had at least", ""], &rows))
+}
+
+/// Where the code was, by CPU time.
+pub(super) fn code(results: &Results) -> Option<String> {
+    let sampled = results.code.as_ref().filter(|sampled| sampled.samples > 0)?;
+    let row = |(place, share): &(&Place, f64)| {
+        let at = place.source.as_ref().unwrap_or(&place.module);
+        let waited = if place.waited_ns > 0 { units::duration(place.waited_ns) } else { "-".into() };
+        vec![
+            format!("<code>{}</code>", escape(&place.symbol)),
+            code::kind(place.kind).to_owned(),
+            escape(at).into_owned(),
+            units::duration(place.running_ns),
+            percent(*share),
+            share_bar(*share),
+            waited,
+        ]
+    };
+    let rows: Vec<_> = code::places(sampled).iter().map(row).collect();
+    let heads = ["place", "whose", "where", "CPU time", "of all", "", "while it was waited for"];
+    let longest = code::longest_wait(results)
+        .map_or_else(String::new, |text| format!("<p><strong>Longest wait:</strong> {}.</p>", escape(&text)));
+    let basis = format!("<p class=\"faint\">{}.</p>", escape(&code::basis(sampled)));
+    (!rows.is_empty()).then(|| format!("{longest}{}{basis}", table(&heads, &rows)))
 }
 
 /// What each memory line is, with its figures.

@@ -2,10 +2,11 @@
 //! memory, causes.
 
 use super::screen::{LABEL, Screen};
+use crate::report::code;
 use crate::report::words::{self, CauseGroup, Part};
 use crate::report::{units, words::wall_clock};
 use crate::style::{Tone, clean, shorten};
-use rtscope_analyze::results::{Distribution, Generation, Lane, Level, Results};
+use rtscope_analyze::results::{Distribution, Generation, Lane, Level, Place, Results};
 use rtscope_model::Cause;
 
 /// Lanes that get a line of their own.
@@ -28,6 +29,7 @@ pub(super) fn write(screen: &mut Screen, results: &Results) {
         screen.entry("Pauses", "unknown: no log of a runtime was recorded");
     }
     causes(screen, results);
+    code(screen, results);
     lanes(screen, results);
     memory(screen, results);
 }
@@ -167,6 +169,24 @@ fn causes(screen: &mut Screen, results: &Results) {
         }
     }
     screen.table("Why lanes were waited for", &["in all", "of waits"], &rows);
+}
+
+/// Where the code was: the longest wait, and the places that took most CPU time.
+fn code(screen: &mut Screen, results: &Results) {
+    let Some(sampled) = results.code.as_ref().filter(|sampled| sampled.samples > 0) else { return };
+    if let Some(text) = code::longest_wait(results) {
+        screen.entry("Longest wait", &text);
+    }
+    let width = screen.style().width.saturating_sub(46);
+    let row = |(place, share): &(&Place, f64)| {
+        let name = format!("{} ({})", clean(&place.symbol), code::kind(place.kind));
+        let waited = if place.waited_ns > 0 { units::duration(place.waited_ns) } else { "-".into() };
+        vec![shorten(&name, width).into_owned(), units::duration(place.running_ns), units::percent(*share), waited]
+    };
+    let rows: Vec<_> = code::places(sampled).iter().map(row).collect();
+    if !rows.is_empty() {
+        screen.table("Where the code was", &["CPU time", "of it", "waited for"], &rows);
+    }
 }
 
 /// One row per lane, the ones that made others wait first.

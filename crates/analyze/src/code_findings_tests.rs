@@ -1,0 +1,197 @@
+//! What the rules about code, the kernel, the host and the recorder say of whole
+//! recordings, and when they are silent.
+
+use super::tests::{MS, analyse, context, healthy, ids};
+use super::*;
+use crate::results::Outcome;
+use crate::testing::{Places, Script, switch, waking};
+use rtscope_model::{Cause, Confidence, Cpu, Finding, OffState, Sample, SymbolId, Trend};
+
+fn sampled(script: Script) -> (Results, Vec<BlamedPause>) {
+    analyse(Context { symbols: Places::new().symbols, ..context(2) }, script)
+}
+
+/// A collection each 100 ms for `count` times; the leader sleeps while it waits 40 ms
+/// for thread 12, which is in `place` and sampled each 10 ms.
+fn late(count: u64, place: SymbolId) -> Script {
+    let script =
+        Script::default().k(0, switch(0, 0, OffState::Runnable, 11)).k(0, switch(1, 0, OffState::Runnable, 12));
+    (1..=count).map(|n| n * 100 * MS).fold(script, |script, at| {
+        let script = script
+            .k(at + MS, switch(0, 11, OffState::Sleeping, 0))
+            .parallel(at, at + 40 * MS, at + 40 * MS + 20_000, at + 41 * MS)
+            .k(at + 40 * MS + 10_000, waking(12, 11, 0))
+            .k(at + 40 * MS + 12_000, switch(0, 0, OffState::Runnable, 11));
+        [5, 15, 25, 35].iter().fold(script, |script, ms| script.found(at + ms * MS, 12, place, 10 * MS))
+    })
+}
+
+fn only<'r>(results: &'r Results, id: &str) -> &'r Finding {
+    assert_eq!(ids(results), [id]);
+    results.findings.first().unwrap()
+}
+
+/// Each remedy names a figure that shall fall.
+fn remedies_can_be_measured(finding: &Finding) {
+    assert!(!finding.remedies.is_empty());
+    for remedy in &finding.remedies {
+        assert!(remedy.metric.as_ref().is_some_and(|metric| metric.should == Trend::Fall), "{}", remedy.text);
+    }
+}
+
+#[test]
+fn code_without_a_safepoint_is_named_with_its_module() {
+    let (results, pauses) = sampled(late(20, Places::new().spin));
+    let finding = only(&results, "late-safepoint");
+    assert_eq!((finding.cost_ns, finding.confidence), (20 * 40 * MS, Confidence::High));
+    assert!(finding.claim.starts_with("`Main.spin` ran on"), "{}", finding.claim);
+    assert!(finding.evidence.iter().any(|seen| seen.text.contains("80 of 80 samples")), "{:?}", finding.evidence);
+    assert!(finding.remedies.first().unwrap().text.contains("module Main "));
+    remedies_can_be_measured(finding);
+    let said = findings::explain(pauses.first().unwrap(), &super::tests::names()).unwrap();
+    assert!(said.contains("40.0 ms while lane 1 ran code that came to no safepoint"), "{said}");
+    let cause = results.causes.first().unwrap();
+    assert_eq!((cause.cause, cause.code.as_deref()), (Cause::LateSafepoint, Some("Main.spin")));
+    let place = results.code.as_ref().unwrap().top.first().unwrap().clone();
+    assert_eq!((place.symbol.as_str(), place.waited_ns), ("Main.spin", 800 * MS));
+}
+
+#[test]
+fn waits_too_short_to_be_hit_each_are_told_by_those_that_were() {
+    // A wait of 4 ms each 40 ms; every fifth is hit.
+    let at = Places::new();
+    let script =
+        Script::default().k(0, switch(0, 0, OffState::Runnable, 11)).k(0, switch(1, 0, OffState::Runnable, 12));
+    let script = (1..=100).fold(script, |script, n| {
+        let from = n * 40 * MS;
+        let script = script
+            .k(from + 10_000, switch(0, 11, OffState::Sleeping, 0))
+            .parallel(from, from + 4 * MS, from + 4 * MS + 20_000, from + 5 * MS)
+            .k(from + 4 * MS + 10_000, waking(12, 11, 0))
+            .k(from + 4 * MS + 12_000, switch(0, 0, OffState::Runnable, 11));
+        if n % 5 == 0 { script.found(from + 2 * MS, 12, at.spin, 20 * MS) } else { script }
+    });
+    let (results, _) = sampled(script);
+    assert_eq!(only(&results, "late-safepoint").cost_ns, 100 * 4 * MS);
+    let late = results.causes.iter().find(|cause| cause.cause == Cause::LateSafepoint).unwrap();
+    assert_eq!(late.sum_ns, 20 * 4 * MS, "only what was hit is called so piece by piece");
+}
+
+#[test]
+fn a_late_runtime_or_nothing_sampled_is_no_late_safepoint() {
+    let (results, _) = sampled(late(20, Places::new().runtime));
+    assert!(results.findings.is_empty(), "{:?}", ids(&results));
+    let (results, _) = analyse(context(2), late(0, SymbolId(0)));
+    let rule = results.checked.iter().find(|rule| rule.id == "late-safepoint").unwrap();
+    assert_eq!(rule.outcome, Outcome::CouldNotLook);
+    assert!(rule.why.as_ref().unwrap().contains("not sampled"), "{:?}", rule.why);
+}
+
+#[test]
+fn a_foreign_call_that_keeps_its_lane_is_named() {
+    let (results, pauses) = sampled(late(20, Places::new().call));
+    let finding = only(&results, "unsafe-foreign-call");
+    assert_eq!((finding.cost_ns, finding.confidence), (20 * 40 * MS, Confidence::High));
+    assert!(finding.claim.starts_with("`c_busy`, called from Haskell, kept its capability"), "{}", finding.claim);
+    assert!(finding.remedies.first().unwrap().flag.as_ref().unwrap().contains("ccall safe \"c_busy\""));
+    remedies_can_be_measured(finding);
+    let said = findings::explain(pauses.first().unwrap(), &super::tests::names()).unwrap();
+    assert!(said.contains("lane 1 was in a foreign call"), "{said}");
+}
+
+#[test]
+fn a_foreign_call_that_sleeps_is_told_by_where_in_the_kernel() {
+    let at = Places::new();
+    let script =
+        Script::default().k(0, switch(0, 0, OffState::Runnable, 11)).k(0, switch(1, 0, OffState::Runnable, 12));
+    let script = (1..=20).map(|n| n * 100 * MS).fold(script, |script, from| {
+        script
+            .k(from - 20 * MS, switch(1, 12, OffState::Sleeping, 0))
+            .waits(from - 20 * MS, 12, at.nanosleep)
+            .parallel(from, from + 40 * MS, from + 40 * MS + 20_000, from + 41 * MS)
+            .k(from + 39 * MS, waking(0, 12, 1))
+            .k(from + 39 * MS + 10_000, switch(1, 0, OffState::Runnable, 12))
+    });
+    let (results, _) = sampled(script);
+    let finding = only(&results, "unsafe-foreign-call");
+    assert_eq!((finding.cost_ns, finding.confidence), (20 * 39 * MS, Confidence::Medium));
+    assert!(finding.claim.contains("slept in `do_nanosleep` and kept its capability"), "{}", finding.claim);
+}
+
+#[test]
+fn collections_that_the_kernel_works_for_are_told_with_their_faults() {
+    let at = Places::new();
+    let faults = |count| Sample::Thread {
+        tid: Tid(12),
+        voluntary: 0,
+        involuntary: 0,
+        minor_faults: count,
+        major_faults: 0,
+        cpu_ns: 0,
+        wait_ns: 0,
+    };
+    let collected = |place| {
+        let script =
+            Script::default().k(0, switch(0, 0, OffState::Runnable, 11)).k(0, switch(1, 0, OffState::Runnable, 12));
+        let script = (1..=20).map(|n| n * 100 * MS).fold(script, |script, from| {
+            let script = script.parallel(from, from + 3_000, from + 5_000, from + 40 * MS);
+            script.found(from + 10 * MS, 12, place, 10 * MS).found(from + 20 * MS, 11, at.runtime, 10 * MS)
+        });
+        sampled(script.sample(1, faults(0)).sample(2_000 * MS, faults(90_000)))
+    };
+    let (results, _) = collected(at.fault);
+    let finding = only(&results, "blocked-in-kernel");
+    assert_eq!(finding.cost_ns, 20 * 10 * MS, "not more than samples found");
+    assert!(finding.claim.contains("most of it in `clear_page`"), "{}", finding.claim);
+    assert!(finding.evidence.iter().any(|seen| seen.text.contains("90000 page faults")), "{:?}", finding.evidence);
+    remedies_can_be_measured(finding);
+    assert!(collected(at.runtime).0.findings.is_empty());
+}
+
+#[test]
+fn lanes_blocked_in_the_kernel_count_without_a_sample() {
+    let script =
+        Script::default().k(0, switch(0, 0, OffState::Runnable, 11)).k(0, switch(1, 0, OffState::Runnable, 12));
+    let script = (1..=20).map(|n| n * 100 * MS).fold(script, |script, at| {
+        script
+            .k(at - MS, switch(1, 12, OffState::Uninterruptible, 0))
+            .parallel(at, at + 40 * MS, at + 40 * MS + 20_000, at + 41 * MS)
+            .k(at + 39 * MS, waking(0, 12, 1))
+            .k(at + 39 * MS, switch(1, 0, OffState::Runnable, 12))
+    });
+    let (results, pauses) = sampled(script.found(1, 11, Places::new().runtime, 10 * MS));
+    assert_eq!(only(&results, "blocked-in-kernel").cost_ns, 20 * 39 * MS);
+    let said = findings::explain(pauses.first().unwrap(), &super::tests::names()).unwrap();
+    assert!(said.contains("lane 1 was in the kernel"), "{said}");
+}
+
+#[test]
+fn what_the_host_takes_is_averaged_over_the_programs_cpus() {
+    let with = |ms: u64| {
+        let stolen = |cpu, ms: u64| Sample::CpuStolen { cpu: Cpu(cpu), steal_ns: ms * MS, irq_ns: MS };
+        let script = healthy(1000).sample(1, stolen(0, 500)).sample(1, stolen(1, 0)).sample(1, stolen(7, 0));
+        let ends = [(0, 500 + ms), (1, ms / 2), (7, 900)];
+        sampled(ends.iter().fold(script, |script, (cpu, ms)| script.sample(999 * MS, stolen(*cpu, *ms)))).0
+    };
+    let results = with(200);
+    let finding = only(&results, "host-steal");
+    assert_eq!((finding.cost_ns, finding.confidence), (150 * MS, Confidence::Medium));
+    assert!(finding.claim.contains("for 150 ms of 999 ms on each (15 %)"), "{}", finding.claim);
+    assert!(finding.evidence.first().unwrap().text.contains("300 ms stolen from the 2 CPUs"));
+    remedies_can_be_measured(finding);
+    assert!(with(40).findings.is_empty());
+}
+
+#[test]
+fn a_log_that_takes_long_to_write_is_the_tracers_cost() {
+    let with = |ms: u64| {
+        let wrote = |script: Script, n: u64| script.rt(n * 50 * MS, 0, Runtime::TracerWrote { ns: ms * MS });
+        sampled((1..20).fold(healthy(1000), wrote)).0
+    };
+    let results = with(10);
+    let finding = only(&results, "tracer-disturbance");
+    assert_eq!((finding.cost_ns, finding.confidence), (19 * 10 * MS, Confidence::High));
+    assert!(finding.claim.contains("capabilities wrote their event logs"), "{}", finding.claim);
+    remedies_can_be_measured(finding);
+    assert!(with(1).findings.is_empty());
+}

@@ -1,0 +1,155 @@
+//! `blocked-in-kernel`: pauses are long because the kernel works for them: page
+//! faults of a heap that grows or was given back, memory that is given back, reads
+//! from a disk.
+//!
+//! Cost: wall-clock time inside pauses, of three parts that do not overlap: lanes
+//! waited for while their thread was in the kernel on a CPU; the share of collection
+//! work that samples found in the kernel; time in which a thread that serves a lane
+//! was blocked there. A collector thread that yields because it has no work is left
+//! out.
+
+use super::{Facts, Rule, Verdict, blind_to_code, duration, evidence, found_in, longest, percent};
+use crate::code::called;
+use crate::results::BlamedPause;
+use rtscope_model::{Cause, CodeKind, Confidence, Evidence, Metric, Names, Remedy};
+
+const SHARE_MIN: f64 = 0.05;
+/// So many samples are more than chance.
+const SAMPLES_SURE: u64 = 5;
+/// Where the sum of collection work stands in `report --json`.
+const COLLECT: &str = "pauses.collect_ns.sum";
+
+pub(super) struct BlockedInKernel;
+
+/// The parts of the cost, nanoseconds.
+struct Parts {
+    /// Waits for a lane whose thread was on a CPU in the kernel.
+    waits: u64,
+    /// Collection work in the kernel.
+    work: u64,
+    /// Threads of lanes blocked.
+    blocked: u64,
+}
+
+impl Parts {
+    fn of(facts: &Facts<'_>) -> Parts {
+        let collects = facts.code.map(crate::code::CodeSamples::collects);
+        // Threads work side by side: not more than the share of the wall clock, and
+        // not more than was found.
+        let work = collects.map_or(0, |collects| {
+            let share = (collects.ns as f64 * collects.share(CodeKind::Kernel)) as u64;
+            share.min(collects.sampled_ns(CodeKind::Kernel))
+        });
+        let blocked = facts.held.map_or(0, |held| held.blocked.ns());
+        Parts { waits: facts.paused_ns(Cause::InKernel), work, blocked }
+    }
+
+    fn sum(&self) -> u64 {
+        self.waits + self.work + self.blocked
+    }
+}
+
+impl Rule for BlockedInKernel {
+    fn id(&self) -> &'static str {
+        "blocked-in-kernel"
+    }
+
+    fn blind(&self, facts: &Facts<'_>) -> Option<String> {
+        blind_to_code(facts)
+    }
+
+    fn check(&self, facts: &Facts<'_>) -> Option<Verdict> {
+        let parts = Parts::of(facts);
+        if facts.share(parts.sum()) < SHARE_MIN {
+            return None;
+        }
+        let samples = facts.code.map_or(0, |code| code.collects().samples);
+        let sure = samples >= SAMPLES_SURE || parts.work * 2 < parts.sum();
+        Some(Verdict {
+            confidence: if sure { Confidence::High } else { Confidence::Medium },
+            cost_ns: parts.sum().min(facts.span_ns),
+            evidence: seen(facts, &parts),
+            remedies: remedies(facts),
+        })
+    }
+
+    fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
+        let place = facts.code.and_then(|code| code.collects().top(CodeKind::Kernel).first().copied());
+        let most =
+            place.map_or(String::new(), |(id, _)| format!(", most of it in `{}`", called(facts.symbols.get(id))));
+        format!(
+            "Pauses waited for the kernel for {} of {} ({}){most}.",
+            duration(verdict.cost_ns),
+            duration(facts.span_ns),
+            percent(facts.share(verdict.cost_ns))
+        )
+    }
+
+    fn instance(&self, blamed: &BlamedPause, _: &Names) -> Option<String> {
+        let inside = |cause| matches!(cause, Cause::InKernel | Cause::BlockedInKernel);
+        let pieces = blamed.causes.iter().filter(|piece| inside(piece.cause));
+        let ns: u64 = pieces.clone().map(|piece| piece.ns()).sum();
+        let longest = pieces.max_by_key(|piece| piece.ns())?;
+        let lane = longest.lane.map_or("a lane".to_owned(), |lane| format!("lane {lane}"));
+        Some(format!("The world waited {} while {lane} was in the kernel.", duration(ns)))
+    }
+}
+
+fn seen(facts: &Facts<'_>, parts: &Parts) -> Vec<Evidence> {
+    let mut seen = Vec::new();
+    if let Some(collects) = facts.code.map(crate::code::CodeSamples::collects).filter(|_| parts.work > 0) {
+        let text = format!(
+            "{} collections worked for {}: {}.",
+            collects.count,
+            duration(collects.ns),
+            found_in(facts, collects, CodeKind::Kernel, "the kernel")
+        );
+        seen.push(evidence(text, Some((facts.started, facts.end))));
+    }
+    if let Some((minor, major)) = facts.counters.faults() {
+        let per_second = (minor + major) as f64 / (facts.span_ns.max(1) as f64 / 1e9);
+        let text = format!(
+            "The program's threads took {minor} page faults that found memory and {major} that read from a disk, {per_second:.0} \
+             a second."
+        );
+        seen.push(evidence(text, Some((facts.started, facts.end))));
+    }
+    if let Some(held) = facts.held.filter(|_| parts.blocked > 0) {
+        let text = format!("Threads of lanes were blocked in the kernel during {} of pauses.", duration(parts.blocked));
+        seen.push(evidence(text, held.blocked.longest));
+    }
+    seen.extend(longest(facts, Cause::InKernel, " for a lane in the kernel"));
+    seen.extend(longest(facts, Cause::BlockedInKernel, " for a lane blocked in the kernel"));
+    seen
+}
+
+fn remedies(facts: &Facts<'_>) -> Vec<Remedy> {
+    let verify = "Record again: fewer page faults, and collections take less time.".to_owned();
+    let mut remedies = Vec::new();
+    // Memory is given back after a major collection, and faulted in by the next.
+    let keeps = facts.context.runtime.version.as_deref().is_some_and(|version| !version.starts_with("9.0"));
+    if keeps {
+        remedies.push(Remedy {
+            text:
+                "Let the runtime keep the memory that a collection leaves free, so that the next one need not ask the \
+                   kernel for it again, page by page."
+                    .into(),
+            flag: Some("+RTS -Fd0".into()),
+            verify: verify.clone(),
+            metric: Metric::falls(COLLECT),
+        });
+    }
+    remedies.push(Remedy {
+        text: "Copy less: the non-moving collector leaves the old generation where it is.".into(),
+        flag: Some("+RTS --nonmoving-gc".into()),
+        verify: verify.clone(),
+        metric: Metric::falls(COLLECT),
+    });
+    remedies.push(Remedy {
+        text: "Or make each fault bring more: huge pages for anonymous memory.".into(),
+        flag: Some("echo always > /sys/kernel/mm/transparent_hugepage/enabled".into()),
+        verify,
+        metric: Metric::falls(COLLECT),
+    });
+    remedies
+}

@@ -1,0 +1,125 @@
+//! `unsafe-foreign-call`: a call into another language kept its capability while
+//! the world waited for it. A call imported `unsafe` cannot be stopped; one
+//! imported `safe` gives the capability up first.
+//!
+//! Cost: time that the world waited for a lane whose thread was in such a call: on a
+//! CPU (by samples, as in `late-safepoint`) or asleep in the kernel, where the runtime
+//! itself only ever sleeps on its locks. Each moment waits for one lane.
+
+use super::{Facts, Rule, STOP, Verdict, blind_to_code, duration, evidence, found_in, listed_code, longest, percent};
+use crate::code::{CodeSamples, LATE_MIN_NS, called};
+use crate::results::BlamedPause;
+use rtscope_model::{Cause, CodeKind, Confidence, Metric, Names, Remedy, SymbolId};
+
+const SHARE_MIN: f64 = 0.05;
+/// So many samples are more than chance.
+const SAMPLES_SURE: u64 = 5;
+
+pub(super) struct UnsafeForeignCall;
+
+impl Rule for UnsafeForeignCall {
+    fn id(&self) -> &'static str {
+        "unsafe-foreign-call"
+    }
+
+    fn blind(&self, facts: &Facts<'_>) -> Option<String> {
+        blind_to_code(facts)
+    }
+
+    fn check(&self, facts: &Facts<'_>) -> Option<Verdict> {
+        let code = facts.code?;
+        let (stops, asleep) = (code.stops(), code.asleep());
+        let estimated = (stops.ns as f64 * stops.share(CodeKind::Foreign)) as u64 + asleep.ns;
+        let cost_ns = estimated.max(facts.paused_ns(Cause::ForeignCall));
+        if facts.share(cost_ns) < SHARE_MIN {
+            return None;
+        }
+        let mut seen = Vec::new();
+        if stops.sampled_ns(CodeKind::Foreign) > 0 {
+            let text = format!(
+                "The world waited {} for a lane that was on a CPU, in {} waits of {} and more: {}.",
+                duration(stops.ns),
+                stops.count,
+                duration(LATE_MIN_NS),
+                found_in(facts, stops, CodeKind::Foreign, "foreign code"),
+            );
+            seen.push(evidence(text, stops.longest.map(|piece| (piece.from, piece.to))));
+        }
+        if asleep.ns > 0 {
+            let places: Vec<_> = asleep.top(CodeKind::Foreign);
+            let text = format!(
+                "It waited {} more in {} waits while the thread of the lane was asleep in {}.",
+                duration(asleep.ns),
+                asleep.count,
+                listed_code(facts.symbols, &places, "the kernel")
+            );
+            seen.push(evidence(text, asleep.longest.map(|piece| (piece.from, piece.to))));
+        }
+        seen.extend(longest(facts, Cause::ForeignCall, " for foreign calls"));
+        let sure = stops.samples >= SAMPLES_SURE && asleep.ns * 2 < cost_ns;
+        let confidence = if sure { Confidence::High } else { Confidence::Medium };
+        Some(Verdict { confidence, cost_ns, evidence: seen, remedies: remedies(facts, code) })
+    }
+
+    fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
+        let (who, did) = match facts.code {
+            Some(code) if mostly_asleep(code) => {
+                let places = listed_code(facts.symbols, &code.asleep().top(CodeKind::Foreign), "the kernel");
+                ("A foreign call".to_owned(), format!("slept in {places} and kept its capability"))
+            }
+            code => {
+                let top = code.map_or_else(Vec::new, |code| code.stops().top(CodeKind::Foreign));
+                let who = listed_code(facts.symbols, &top, "Foreign code");
+                (who, "called from Haskell, kept its capability".to_owned())
+            }
+        };
+        let comma = if did.starts_with("called") { ", " } else { " " };
+        format!(
+            "{who}{comma}{did} while every other one waited for a collection, for {} of {} ({}).",
+            duration(verdict.cost_ns),
+            duration(facts.span_ns),
+            percent(facts.share(verdict.cost_ns))
+        )
+    }
+
+    fn instance(&self, blamed: &BlamedPause, _: &Names) -> Option<String> {
+        let calls = blamed.causes.iter().filter(|piece| piece.cause == Cause::ForeignCall);
+        let ns: u64 = calls.clone().map(|piece| piece.ns()).sum();
+        let longest = calls.max_by_key(|piece| piece.ns())?;
+        let lane = longest.lane.map_or("a lane".to_owned(), |lane| format!("lane {lane}"));
+        Some(format!("The world waited {} while {lane} was in a foreign call that kept it.", duration(ns)))
+    }
+}
+
+fn mostly_asleep(code: &CodeSamples) -> bool {
+    let ran = (code.stops().ns as f64 * code.stops().share(CodeKind::Foreign)) as u64;
+    code.asleep().ns > ran
+}
+
+fn remedies(facts: &Facts<'_>, code: &CodeSamples) -> Vec<Remedy> {
+    let verify = "Record again: this finding is gone and the time to stop falls.".to_owned();
+    let named = |places: Vec<(SymbolId, u64)>| places.first().map(|(id, _)| called(facts.symbols.get(*id)).to_owned());
+    let (what, import) = if mostly_asleep(code) {
+        ("the function that waits there".to_owned(), "foreign import ccall interruptible \"NAME\" …".to_owned())
+    } else {
+        let name = named(code.stops().top(CodeKind::Foreign)).unwrap_or_else(|| "NAME".into());
+        (format!("`{name}`"), format!("foreign import ccall safe \"{name}\" …"))
+    };
+    vec![
+        Remedy {
+            text: format!(
+                "Import {what} (or whatever calls it) `safe` instead of `unsafe`: the call then costs about 100 ns more and \
+                 gives its capability up first."
+            ),
+            flag: Some(import),
+            verify: verify.clone(),
+            metric: Metric::falls(STOP),
+        },
+        Remedy {
+            text: "Or give it less work for each call, so that it returns within a millisecond.".into(),
+            flag: None,
+            verify,
+            metric: Metric::falls(STOP),
+        },
+    ]
+}
