@@ -110,7 +110,9 @@ impl Open {
     }
 
     fn all_left(&self) -> bool {
+        // Its figures come one after the other, these two among the first and the last.
         self.generation.is_some()
+            && self.gc_threads.is_some()
             && self.parts.values().all(|part| {
                 (part.begun.is_none() || part.ended.is_some()) && (part.busy.is_none() || part.ran.is_some())
             })
