@@ -150,7 +150,7 @@ mod tests {
     fn the_worst_are_kept_in_order() {
         let mut worst = Worst::default();
         for one in pauses(50) {
-            worst.offer(&BlamedPause { pause: one.pause, causes: Vec::new() }, None, &Names::default());
+            worst.offer(&BlamedPause { pause: one.pause, causes: Vec::new(), kept_ns: None }, None, &Names::default());
         }
         let ids: Vec<u64> = worst.pauses().iter().map(|kept| kept.blamed.pause.id).collect();
         assert_eq!(ids, (40..50).rev().collect::<Vec<_>>());

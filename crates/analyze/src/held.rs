@@ -128,16 +128,18 @@ impl Held {
 
     /// A pause over `[from, to]`, not overlapping an earlier one. Tells for each
     /// of the program's threads how long it ran and waited for a CPU while it
-    /// stood `still`.
+    /// stood `still`. Gives the wall-clock time in which a thread that may serve a lane
+    /// was kept off its CPU, whoever had it; not the time in which the CPU was idle.
     pub fn pause(
         &mut self,
         judge: &Judge<'_>,
         (from, to): (Time, Time),
         still: &Still,
         mut each: impl FnMut(Tid, u64, u64),
-    ) {
+    ) -> u64 {
         let until = to.max(still.bounds().1);
         let (mut quota, mut foreign, mut sibling) = (Union::default(), Union::default(), Union::default());
+        let mut kept = Union::default();
         for tid in judge.tracks.own() {
             let mut sums = (0, 0);
             let (stands, goes_on) = still.window(tid);
@@ -158,7 +160,11 @@ impl Held {
                     continue;
                 }
                 let stretch = Stretch { to: stretch.to.min(to), ..stretch };
-                match judge.holder(tid, &stretch) {
+                let holder = judge.holder(tid, &stretch);
+                if still.may_serve(tid) && !matches!(holder, Holder::Nobody) {
+                    kept.add(stretch.from, stretch.to);
+                }
+                match holder {
                     Holder::Quota { .. } => _ = quota.add(stretch.from, stretch.to),
                     Holder::Foreign { .. } => _ = foreign.add(stretch.from, stretch.to),
                     Holder::Sibling { .. } => _ = sibling.add(stretch.from, stretch.to),
@@ -172,5 +178,6 @@ impl Held {
         self.quota.in_pauses_ns += quota.ns();
         self.foreign.in_pauses_ns += foreign.ns();
         self.sibling.in_pauses_ns += sibling.ns();
+        kept.ns()
     }
 }

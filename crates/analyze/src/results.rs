@@ -360,6 +360,9 @@ pub struct BlamedPause {
     pub pause: Pause,
     /// Pieces in time order; they cover every wait, unknown included.
     pub causes: Vec<CausePiece>,
+    /// Of the time until the work was done, how long a thread that took part was kept off
+    /// its CPU, nanoseconds; `None` where kernel events do not tell.
+    pub kept_ns: Option<u64>,
 }
 
 /// What pictures are drawn from; bounded whatever the length of the stream.

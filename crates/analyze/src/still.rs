@@ -17,6 +17,8 @@ use std::collections::BTreeMap;
 pub struct Still {
     threads: BTreeMap<Tid, (Time, Time)>,
     others: (Time, Time),
+    /// Some lane's thread is not known.
+    open: bool,
     /// Lane time from standing still to the end of the work, nanoseconds.
     pub lanes_ns: u64,
 }
@@ -27,21 +29,31 @@ impl Still {
     pub fn of(recognised: &Recognised, lanes_on: usize) -> Still {
         let pause = &recognised.pause;
         let (begin, collected) = (pause.begin(), pause.collected);
-        let mut still = Still { threads: BTreeMap::new(), others: (pause.stopped, collected), lanes_ns: 0 };
+        let mut still = Still { threads: BTreeMap::new(), others: (pause.stopped, collected), open: false, lanes_ns: 0 };
         for part in &pause.lanes {
             let green = recognised.marks.iter().find(|marks| marks.lane == part.lane);
             let Some(from) = stands_from(pause, part, green.and_then(|marks| marks.stopped_green)) else { continue };
             still.lanes_ns += collected.since(from);
             match part.tid {
                 Some(tid) => _ = still.threads.insert(tid, (from, part.left.unwrap_or(collected))),
-                None => still.others.0 = still.others.0.min(from),
+                None => {
+                    still.open = true;
+                    still.others.0 = still.others.0.min(from);
+                }
             }
         }
         if pause.lanes.is_empty() {
+            still.open = true;
             still.others.0 = begin;
             still.lanes_ns = collected.since(begin).saturating_mul(lanes_on as u64);
         }
         still
+    }
+
+    /// Whether `tid` may serve a lane in this pause: what other threads wait for does not
+    /// hold up a collection.
+    pub fn may_serve(&self, tid: Tid) -> bool {
+        self.open || self.threads.contains_key(&tid)
     }
 
     /// When `tid` stands still.

@@ -156,7 +156,7 @@ fn worst(
         piece.who_pid = Some(4242);
     }
     let states = pause.lanes.iter().map(|part| states(part, &pause, [ran, woken], who)).collect();
-    WorstPause { blamed: BlamedPause { pause, causes }, states }
+    WorstPause { blamed: BlamedPause { pause, causes, kept_ns: None }, states }
 }
 
 fn states(part: &LanePause, pause: &Pause, [ran, woken]: [Time; 2], who: Option<&str>) -> LaneStates {
