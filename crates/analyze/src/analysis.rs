@@ -186,6 +186,7 @@ impl Analysis {
             Runtime::LaneCreated if event.lane.is_some() => self.lanes.seen(event.lane),
             _ => {}
         }
+        self.collections.push(event);
         self.triggers.push(event);
         self.green.push(event);
         self.recogniser.push(event, &mut self.finished);
@@ -227,6 +228,7 @@ impl Analysis {
         let judge = judge(&self.context, &self.tracks, &self.counters, &self.code, &self.last_lane, kernel);
         let causes = judge.blame(&mut recognised);
         let still = Still::of(&recognised, self.recogniser.lanes_on());
+        let mut kept_ns = None;
         if kernel {
             // While the last lane is on its way back the others work: what counts
             // as inside ends with the work. A pause may begin inside the one
@@ -234,7 +236,8 @@ impl Analysis {
             let end = recognised.pause.collected;
             let from = begin.max(self.pauses_until);
             let lanes = &mut self.lanes;
-            self.held.pause(&judge, (from, end.max(from)), &still, |tid, ran, waited| lanes.in_pause(tid, ran, waited));
+            let each = |tid, ran, waited| lanes.in_pause(tid, ran, waited);
+            kept_ns = Some(self.held.pause(&judge, (from, end.max(from)), &still, each));
             self.pauses_until = self.pauses_until.max(end);
         }
         for part in &recognised.pause.lanes {
@@ -245,7 +248,7 @@ impl Analysis {
                 self.last_lane.insert(tid, part.lane);
             }
         }
-        let blamed = BlamedPause { pause: recognised.pause, causes };
+        let blamed = BlamedPause { pause: recognised.pause, causes, kept_ns };
         self.summary.add(&blamed);
         self.code.pause(&blamed, &self.context.symbols);
         self.collections.add(&blamed);
@@ -344,6 +347,7 @@ impl Analysis {
             code: code.is_some().then_some(&self.code),
             counters: &self.counters,
             disturbance: &self.disturbance,
+            lines: &self.lines,
             collections: &self.collections,
             triggers: &self.triggers,
             green: &self.green,

@@ -10,16 +10,21 @@ mod blocked_in_kernel;
 mod cpu_throttled;
 mod host_steal;
 mod late_safepoint;
+mod long_major_gc;
 mod oversubscribed;
+mod parallel_gc_not_paying;
 mod preempted;
 mod tracer_disturbance;
 mod unsafe_foreign_call;
+mod remembered_set;
+mod small_nursery;
 
 use crate::code::{CodeSamples, Waits, called};
 use crate::collections::Collections;
 use crate::context::Context;
 use crate::green::GreenThreads;
 use crate::held::Held;
+use crate::memory::Lines;
 use crate::pauses::summary::Summary;
 use crate::results::{BlamedPause, Checked, Outcome};
 use crate::samples::{Counters, QuotaTotal};
@@ -64,6 +69,8 @@ pub(crate) struct Facts<'a> {
     pub counters: &'a Counters,
     /// What writing the log cost.
     pub disturbance: &'a Disturbance,
+    /// Memory lines, and how much was allocated.
+    pub lines: &'a Lines,
     /// What collections were like.
     pub collections: &'a Collections,
     /// Why collections were asked for.
@@ -124,6 +131,10 @@ const RULES: &[&dyn Rule] = &[
     &blocked_in_kernel::BlockedInKernel,
     &host_steal::HostSteal,
     &tracer_disturbance::TracerDisturbance,
+    &long_major_gc::LongMajorGc,
+    &parallel_gc_not_paying::ParallelGcNotPaying,
+    &remembered_set::RememberedSet,
+    &small_nursery::SmallNursery,
 ];
 
 /// Every finding, most costly first; empty: nothing found. A quota that ran out in
@@ -277,6 +288,21 @@ pub fn percent(share: f64) -> String {
     if percent >= 9.95 { format!("{percent:.0} %") } else { format!("{percent:.1} %") }
 }
 
+/// Bytes as a person reads them, in powers of 1024: "512 B", "9.6 MiB".
+pub fn bytes(count: u64) -> String {
+    let unit = |bits: u32, name: &str| {
+        let value = count as f64 / (1u64 << bits) as f64;
+        if value < 9.95 { format!("{value:.1} {name}") } else { format!("{value:.0} {name}") }
+    };
+    // What would round up to 1024 of the smaller unit is one of the larger.
+    match count {
+        0..1_024 => format!("{count} B"),
+        1_024..1_048_064 => unit(10, "KiB"),
+        1_048_064..1_073_217_536 => unit(20, "MiB"),
+        _ => unit(30, "GiB"),
+    }
+}
+
 /// A number of CPUs without needless digits: "2", "0.5".
 fn cpus(count: f64) -> String {
     let text = format!("{count:.2}");
@@ -305,3 +331,7 @@ fn longest(facts: &Facts<'_>, cause: Cause, what: &str) -> Option<Evidence> {
 #[cfg(test)]
 #[path = "findings_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "collector_tests.rs"]
+mod collector_tests;

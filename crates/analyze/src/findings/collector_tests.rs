@@ -1,0 +1,313 @@
+//! The rules about the collector's configuration, over whole recordings: found, silent
+//! below their thresholds, what they say.
+
+use super::explain;
+use crate::analysis::Analysis;
+use crate::context::{Context, Tail};
+use crate::results::{BlamedPause, Outcome, Results};
+use crate::testing::{Script, switch};
+use rtscope_model::manifest::{Group, Kernel, Tier};
+use rtscope_model::{ClockMap, ClockMethod, Confidence, Counter, Finding, Names, OffState, Pid, Runtime, Tid, Time};
+
+const US: u64 = 1_000;
+const MS: u64 = 1_000_000;
+const KIB: u64 = 1 << 10;
+
+fn context() -> Context {
+    Context {
+        program_pid: Some(Pid(10)),
+        program_tids: vec![Tid(11), Tid(12)],
+        runtime: crate::results::Runtime { family: Some("ghc".into()), ..Default::default() },
+        threaded: Some(true),
+        cpus_allowed: vec![0, 1],
+        generations: Some(2),
+        nursery_bytes: Some(256 * KIB),
+        started: Some(Time(0)),
+        ended: Some(Time(1_000 * MS)),
+        clock: ClockMap { offset_ns: 0, error_ns: Some(500), method: ClockMethod::RuntimeStatic },
+        kernel: Some(Kernel { tier: Tier::Tracepoints, ..Kernel::default() }),
+        ..Context::default()
+    }
+}
+
+/// A collection of two lanes; stopping takes 5 us, going on 2 us.
+#[derive(Copy, Clone)]
+struct Gc {
+    every_ns: u64,
+    count: u64,
+    generation: u64,
+    collect_ns: u64,
+    copied: u64,
+    /// What the second lane's thread worked.
+    other_ns: u64,
+    /// Bytes allocated before each.
+    allocated: u64,
+    parallel: bool,
+}
+
+const GC: Gc = Gc {
+    every_ns: MS,
+    count: 990,
+    generation: 0,
+    collect_ns: 80 * US,
+    copied: KIB,
+    other_ns: 0,
+    allocated: 256 * KIB,
+    parallel: false,
+};
+
+/// Threads 11 and 12 on CPUs 0 and 1, and the collections.
+fn script(gc: Gc) -> Script {
+    let first = Script::default()
+        .k(0, switch(0, 0, OffState::Runnable, 11))
+        .k(0, switch(1, 0, OffState::Runnable, 12))
+        .rt(1, 0, Runtime::LaneCreated)
+        .rt(1, 1, Runtime::LaneCreated);
+    (1..=gc.count).fold(first, |script, n| collection(script, gc, n * gc.every_ns, n))
+}
+
+fn collection(script: Script, gc: Gc, at: u64, number: u64) -> Script {
+    let (stopped, collected) = (at + 5 * US, at + 5 * US + gc.collect_ns);
+    let mut script = script.request(at, 0, gc.parallel);
+    if gc.parallel {
+        script = script.begin(at + 3 * US, 1).work(stopped + 1, stopped + 1 + gc.other_ns, 1);
+    }
+    script = script.begin(stopped, 0).work(stopped + 1, collected - 1, 0).end(collected, 0);
+    if gc.parallel {
+        script = script.end(collected + 2 * US, 1);
+    }
+    let threads = if gc.parallel { 2 } else { 1 };
+    script
+        .rt(collected - 2, 0, Runtime::Count(Counter::AllocatedBytes, number * gc.allocated))
+        .rt(collected + 1, 0, Runtime::Count(Counter::Generation, gc.generation))
+        .rt(collected + 1, 0, Runtime::Count(Counter::CopiedBytes, gc.copied))
+        .rt(collected + 1, 0, Runtime::Count(Counter::GcThreads, threads))
+        .rt(collected + 1, 0, Runtime::Count(Counter::CopiedMaxBytes, if gc.parallel { gc.copied } else { 0 }))
+}
+
+fn analyse(context: Context, script: Script) -> (Results, Vec<BlamedPause>) {
+    let names = Names::default();
+    let mut analysis = Analysis::new(context);
+    let mut pauses = Vec::new();
+    for event in script.events() {
+        analysis.push(&event, &names, &mut |pause| pauses.push(pause.clone()));
+    }
+    let results = analysis.finish(&names, Tail::default(), &mut |pause| pauses.push(pause.clone()));
+    (results, pauses)
+}
+
+fn ids(results: &Results) -> Vec<&str> {
+    results.findings.iter().map(|finding| finding.id.as_str()).collect()
+}
+
+/// The only finding.
+fn one(results: &Results, id: &str) -> Finding {
+    assert_eq!(ids(results), [id]);
+    results.findings[0].clone()
+}
+
+fn found(gc: Gc) -> Vec<String> {
+    let (results, _) = analyse(context(), script(gc));
+    results.findings.into_iter().map(|finding| finding.id).collect()
+}
+
+fn outcome(results: &Results, id: &str) -> Outcome {
+    results.checked.iter().find(|checked| checked.id == id).unwrap().outcome
+}
+
+#[test]
+fn a_small_nursery_is_found_with_the_area_that_would_do() {
+    let (results, pauses) = analyse(context(), script(GC));
+    let finding = one(&results, "small-nursery");
+    assert_eq!(finding.cost_ns, 990 * 85 * US);
+    assert!(finding.claim.contains("256 KiB is used up 990 times a second"), "{}", finding.claim);
+    assert!(finding.evidence[1].text.contains("0.4 %"), "{}", finding.evidence[1].text);
+    // 990 a second of 256 KiB: 31 MiB leave eight.
+    assert_eq!(finding.remedies[0].flag.as_deref(), Some("+RTS -A32m"));
+    assert_eq!(finding.remedies[0].metric.as_ref().map(|metric| metric.path.as_str()), Some("pauses.total_ns"));
+    assert_eq!(finding.confidence, Confidence::High);
+    assert_eq!(explain(&pauses[0], &Names::default()), None, "no single pause shows it");
+}
+
+#[test]
+fn a_small_nursery_is_not_said_where_a_larger_one_would_not_help() {
+    assert!(found(Gc { collect_ns: 40 * US, ..GC }).is_empty(), "4.5 % of the wall clock");
+    assert!(found(Gc { copied: 30 * KIB, ..GC }).is_empty(), "12 % survives");
+    assert!(found(Gc { allocated: 100 * KIB, ..GC }).is_empty(), "not due: somebody asks for them");
+    let large = Context { nursery_bytes: Some(64 << 20), ..context() };
+    let (results, _) = analyse(large, script(Gc { allocated: 64 << 20, ..GC }));
+    assert!(ids(&results).is_empty(), "large already");
+}
+
+#[test]
+fn the_area_stays_within_a_fifth_of_the_memory_limit() {
+    let group = Group {
+        path: "/app".into(),
+        version: 2,
+        quota_cpus: None,
+        period_ns: None,
+        quota_path: None,
+        memory_limit_bytes: Some(100 << 20),
+    };
+    let (results, _) = analyse(Context { groups: vec![group], ..context() }, script(GC));
+    // 20 MiB for two lanes.
+    assert_eq!(one(&results, "small-nursery").remedies[0].flag.as_deref(), Some("+RTS -A8m"));
+}
+
+#[test]
+fn a_small_nursery_is_found_in_a_log_alone() {
+    let log = Context { kernel: None, clock: ClockMap::LOG_OWN, ..context() };
+    let (results, _) = analyse(log, script(GC));
+    assert_eq!(one(&results, "small-nursery").confidence, Confidence::Medium);
+    for id in ["remembered-set", "parallel-gc-not-paying"] {
+        assert_eq!(outcome(&results, id), Outcome::CouldNotLook, "{id}");
+    }
+    let (blind, _) = analyse(Context { nursery_bytes: None, ..context() }, script(GC));
+    assert_eq!(outcome(&blind, "small-nursery"), Outcome::CouldNotLook);
+}
+
+/// Each second 20 of 10 ms; the other thread has next to nothing to do.
+const ONE_WORKS: Gc = Gc {
+    every_ns: 50 * MS,
+    count: 19,
+    collect_ns: 10 * MS,
+    copied: 8_000 * KIB,
+    other_ns: 100 * US,
+    allocated: 32_000 * KIB,
+    parallel: true,
+    ..GC
+};
+
+#[test]
+fn collector_threads_without_work_are_found() {
+    let (results, pauses) = analyse(context(), script(ONE_WORKS));
+    let finding = one(&results, "parallel-gc-not-paying");
+    // Half of what one of two threads had no work for.
+    assert!(finding.cost_ns.abs_diff(19 * 4_950 * US) < 19 * US, "{}", finding.cost_ns);
+    assert!(finding.claim.contains("2 threads, but on average 1.0"), "{}", finding.claim);
+    assert!(finding.evidence[1].text.contains("copied 100 % of all bytes"), "{}", finding.evidence[1].text);
+    assert_eq!(finding.remedies[0].flag.as_deref(), Some("+RTS -qg"));
+    let said = explain(&pauses[0], &Names::default()).unwrap();
+    assert!(said.starts_with("2 threads collected for 10.0 ms"), "{said}");
+}
+
+#[test]
+fn collector_threads_that_share_the_work_are_left_alone() {
+    let (results, pauses) = analyse(context(), script(Gc { other_ns: 3 * MS, ..ONE_WORKS }));
+    assert!(ids(&results).is_empty());
+    assert_eq!(outcome(&results, "parallel-gc-not-paying"), Outcome::Clear);
+    assert_eq!(explain(&pauses[0], &Names::default()), None);
+    assert!(found(Gc { collect_ns: 4 * MS, ..ONE_WORKS }).is_empty(), "3.7 % of the wall clock");
+    assert!(found(Gc { parallel: false, ..ONE_WORKS }).is_empty(), "one thread collects");
+}
+
+#[test]
+fn a_collector_thread_that_waits_for_a_cpu_is_no_idle_one() {
+    // Thread 12 loses its CPU in each collection to one of another process.
+    let taken = (1..=19).fold(script(ONE_WORKS), |script, n| {
+        let at = n * 50 * MS + 200 * US;
+        script.k(at, switch(1, 12, OffState::Runnable, 77)).k(at + 9 * MS, switch(1, 77, OffState::Sleeping, 12))
+    });
+    let (results, pauses) = analyse(context(), taken);
+    assert_eq!(one(&results, "preempted").cost_ns, 19 * 9 * MS);
+    assert_eq!(pauses[0].kept_ns, Some(9 * MS));
+    assert_eq!(explain(&pauses[0], &Names::default()), None);
+}
+
+#[test]
+fn only_the_young_are_collected_with_one_thread_where_the_old_pay() {
+    let major = Gc { generation: 1, other_ns: 9 * MS, ..ONE_WORKS };
+    let both = collection(script(Gc { count: 18, ..ONE_WORKS }), major, 19 * 50 * MS, 19);
+    let (results, _) = analyse(context(), both);
+    let flags: Vec<_> = results.findings[0].remedies.iter().map(|remedy| remedy.flag.as_deref()).collect();
+    assert_eq!(flags, [Some("+RTS -qg1"), Some("+RTS -qg")]);
+}
+
+const MAJOR: Gc = Gc {
+    every_ns: 250 * MS,
+    count: 3,
+    generation: 1,
+    collect_ns: 40 * MS,
+    copied: 20 << 20,
+    allocated: 64 << 20,
+    ..GC
+};
+
+#[test]
+fn long_collections_of_the_old_generation_are_found() {
+    let (results, pauses) = analyse(context(), script(MAJOR));
+    let finding = one(&results, "long-major-gc");
+    assert_eq!(finding.cost_ns, 120 * MS);
+    assert!(
+        finding.claim.starts_with("3 collections of the old generation stopped the world for 120 ms"),
+        "{}",
+        finding.claim
+    );
+    assert!(finding.evidence[0].text.contains("1.9 ns per byte"), "{}", finding.evidence[0].text);
+    assert_eq!(finding.remedies[0].flag.as_deref(), Some("+RTS --nonmoving-gc"));
+    let said = explain(&pauses[0], &Names::default()).unwrap();
+    assert_eq!(said, "A collection of the old generation copied 20 MiB in 40.0 ms.");
+}
+
+#[test]
+fn a_single_long_one_is_found_however_long_the_recording() {
+    let long = Context { ended: Some(Time(60_000 * MS)), ..context() };
+    let gc = Gc { count: 1, collect_ns: 120 * MS, copied: 60 << 20, ..MAJOR };
+    let (results, _) = analyse(long.clone(), script(gc));
+    let finding = one(&results, "long-major-gc");
+    assert!(finding.claim.starts_with("1 collection of") && finding.share < 0.01, "{}", finding.claim);
+    assert!(ids(&analyse(long, script(Gc { collect_ns: 90 * MS, ..gc })).0).is_empty());
+}
+
+#[test]
+fn a_collection_of_the_old_that_did_not_copy_has_another_name() {
+    assert!(found(Gc { collect_ns: 10 * MS, ..MAJOR }).is_empty(), "3 % of the wall clock");
+    let (results, pauses) = analyse(context(), script(Gc { copied: 1 << 20, ..MAJOR }));
+    assert!(ids(&results).is_empty());
+    assert_eq!(explain(&pauses[0], &Names::default()), None);
+}
+
+/// Every 10 ms one of 2 ms that copies next to nothing.
+const WALKS: Gc = Gc { every_ns: 10 * MS, count: 99, collect_ns: 2 * MS, copied: 10 * KIB, allocated: 1 << 20, ..GC };
+
+#[test]
+fn time_that_copying_does_not_explain_is_likely_the_remembered_set() {
+    let (results, pauses) = analyse(context(), script(WALKS));
+    let finding = one(&results, "remembered-set");
+    assert_eq!(finding.confidence, Confidence::Medium);
+    assert_eq!(finding.cost_ns, 99 * (2 * MS - 100 * US - 10 * KIB * 6));
+    assert!(finding.claim.contains("likely"), "{}", finding.claim);
+    assert!(finding.evidence[0].text.contains("195 ns per byte"), "{}", finding.evidence[0].text);
+    assert_eq!(finding.remedies[0].flag.as_deref(), Some("+RTS -A4m"));
+    let said = explain(&pauses[0], &Names::default()).unwrap();
+    assert!(said.contains("took 2.00 ms and copied only 10 KiB"), "{said}");
+}
+
+#[test]
+fn a_frequent_walk_is_no_small_nursery() {
+    let often = Gc { every_ns: 2 * MS, count: 490, collect_ns: 400 * US, ..WALKS };
+    assert_eq!(found(often), ["remembered-set"]);
+}
+
+#[test]
+fn the_remembered_set_is_not_said_where_copying_explains_the_time() {
+    assert!(found(Gc { collect_ns: 600 * US, ..WALKS }).is_empty(), "4.4 % of the wall clock");
+    assert!(found(Gc { copied: 500 * KIB, ..WALKS }).is_empty(), "4 ns per byte");
+    // Slow, but twice the bytes take twice the time.
+    let slow = (1..=99).fold(script(Gc { count: 0, ..WALKS }), |script, n| {
+        let gc = Gc { copied: n * KIB, collect_ns: n * 40 * US, ..WALKS };
+        collection(script, gc, n * 10 * MS, n)
+    });
+    assert!(ids(&analyse(context(), slow).0).is_empty());
+}
+
+#[test]
+fn a_collection_that_waits_for_a_cpu_walks_nothing() {
+    let taken = (1..=99).fold(script(WALKS), |script, n| {
+        let at = n * 10 * MS + 100 * US;
+        script.k(at, switch(0, 11, OffState::Runnable, 77)).k(at + 1_800 * US, switch(0, 77, OffState::Sleeping, 11))
+    });
+    let (results, pauses) = analyse(context(), taken);
+    assert_eq!(ids(&results), ["preempted"]);
+    assert_eq!(explain(&pauses[0], &Names::default()), None);
+}

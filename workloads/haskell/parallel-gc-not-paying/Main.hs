@@ -1,0 +1,50 @@
+-- | What is alive is one list, or one tree of the same size: a list can only be copied
+-- from its head on, by one thread; a tree by several. Each lives for one collection, so
+-- that next to nothing is promoted. Arguments: "list" or "tree", and the number of
+-- rounds.
+module Main (main) where
+
+import Control.Exception (evaluate)
+import Control.Monad (foldM)
+import qualified Data.List as List
+import System.Environment (getArgs)
+
+main :: IO ()
+main = do
+  arguments <- getArgs
+  let (shape, rounds) = case arguments of
+        [name, count] -> (name, read count)
+        _ -> ("list", 100)
+  total <- case shape of
+    "tree" -> turns rounds (\seed -> grow depth seed) count Leaf
+    _ -> turns rounds (\seed -> [seed .. seed + size]) sumUp []
+  print total
+
+-- | Makes a structure in each round while the one before is still needed.
+turns :: Int -> (Int -> a) -> (a -> Int) -> a -> IO Int
+turns rounds make weigh first = fst <$> foldM turn (0, first) [1 .. rounds]
+  where
+    turn (total, before) seed = do
+      let next = make seed
+      new <- evaluate (weigh next)
+      old <- evaluate (weigh before)
+      return (total + new - old, next)
+
+size :: Int
+size = 200000
+
+sumUp :: [Int] -> Int
+sumUp = List.foldl' (+) 0
+
+data Tree = Leaf | Node Tree Int Tree
+
+depth :: Int
+depth = 17
+
+grow :: Int -> Int -> Tree
+grow 0 _ = Leaf
+grow n seed = Node (grow (n - 1) (2 * seed)) seed (grow (n - 1) (2 * seed + 1))
+
+count :: Tree -> Int
+count Leaf = 0
+count (Node left x right) = count left + x `mod` 2 + count right
