@@ -63,6 +63,11 @@ pub enum Runtime {
     ThreadStop(GreenThread, StopReason),
     /// A green thread that stood on this lane was sent to another one.
     ThreadMoved(GreenThread),
+    /// A green thread was made, by what runs on this lane.
+    ThreadCreated(GreenThread),
+    /// A green thread may go on: what runs on this lane has woken it. Posted again by
+    /// the lane that it stands on.
+    ThreadWoken(GreenThread),
     /// The lane was created.
     LaneCreated,
     /// The lane was deleted.
@@ -342,7 +347,7 @@ pub enum Class {
     Heap,
     /// Lanes created, switched off and on; tasks.
     Lanes,
-    /// Every run and stop of every green thread.
+    /// Every run, stop, start and wake-up of every green thread.
     Green,
     /// Only the first run of a lane after a collection, the last stop before
     /// one, and moves between lanes: what release and arrival need, at a

@@ -30,7 +30,7 @@ fn class(tag: u16) -> Option<Class> {
         | GC_GLOBAL_SYNC => Class::Collection,
         HEAP_ALLOCATED | HEAP_SIZE | HEAP_LIVE | HEAP_INFO_GHC | MEM_RETURN | BLOCKS_SIZE => Class::Heap,
         CAP_CREATE | CAP_DELETE | CAP_DISABLE | CAP_ENABLE | TASK_CREATE => Class::Lanes,
-        MIGRATE_THREAD => Class::Green,
+        CREATE_THREAD | MIGRATE_THREAD | THREAD_WAKEUP => Class::Green,
         CONC_MARK_BEGIN | CONC_MARK_END | CONC_SYNC_BEGIN | CONC_SYNC_END | CONC_SWEEP_BEGIN | CONC_SWEEP_END => {
             Class::Concurrent
         }
@@ -41,7 +41,8 @@ fn class(tag: u16) -> Option<Class> {
 /// Whether folds of `classes` want what [`import`] makes of `tag`.
 pub(super) fn wanted(tag: u16, classes: Classes) -> bool {
     // A thread that leaves its lane is an edge as well: nothing runs there next.
-    class(tag).is_some_and(|class| classes.has(class) || class == Class::Green && classes.has(Class::GreenEdges))
+    let edge = tag == MIGRATE_THREAD && classes.has(Class::GreenEdges);
+    edge || class(tag).is_some_and(|class| classes.has(class))
 }
 
 /// What the scanner does with `tag` when `classes` are asked for.
@@ -95,6 +96,8 @@ pub(super) fn import(record: &Record<'_>, lane: LaneId, mut emit: impl FnMut(Lan
             emit(lane, Runtime::Count(Counter::ReturnedMib, u64::from(returned)));
         }
         Record::MigrateThread { thread, .. } => emit(lane, Runtime::ThreadMoved(GreenThread(thread))),
+        Record::CreateThread { thread } => emit(lane, Runtime::ThreadCreated(GreenThread(thread))),
+        Record::ThreadWakeup { thread, .. } => emit(lane, Runtime::ThreadWoken(GreenThread(thread))),
         Record::CapCreate { cap } => emit(LaneId(cap), Runtime::LaneCreated),
         Record::CapDelete { cap } => emit(LaneId(cap), Runtime::LaneDeleted),
         Record::CapDisable { cap } => emit(LaneId(cap), Runtime::LaneDisabled),

@@ -85,6 +85,26 @@ fn green_edges_are_the_last_stop_before_and_the_first_run_behind_a_collection() 
 }
 
 #[test]
+fn starts_and_wake_ups_of_green_threads_come_with_every_run_only() {
+    let log = LogBuilder::new().block(1, 0, 100, |block| {
+        block.event(5, CREATE_THREAD, &[Field::U32(7)]).run(10, 6);
+        block.event(20, THREAD_WAKEUP, &[Field::U32(7), Field::U16(0)]).stop(30, 6, 7);
+        block.event(40, MIGRATE_THREAD, &[Field::U32(7), Field::U16(0)]);
+    });
+    let (all, _) = read(log.clone().end(), &[Class::Green]);
+    let expected: Vec<(u64, u16, Runtime)> = vec![
+        (5, 1, ThreadCreated(GreenThread(7))),
+        (10, 1, ThreadRun(GreenThread(6))),
+        (20, 1, ThreadWoken(GreenThread(7))),
+        (30, 1, ThreadStop(GreenThread(6), StopReason::Blocked(BlockedOn::Lock))),
+        (40, 1, ThreadMoved(GreenThread(7))),
+    ];
+    assert_eq!(brief(&all), expected);
+    let (edges, _) = read(log.end(), &[Class::GreenEdges]);
+    assert_eq!(brief(&edges), [(40, 1, ThreadMoved(GreenThread(7)))]);
+}
+
+#[test]
 fn green_edges_are_settled_over_the_borders_of_blocks() {
     let log = LogBuilder::new()
         .block(0, 0, 100, |block| {

@@ -128,7 +128,9 @@ impl Lane {
         let lane = LaneId(self.cap);
         let (all, edges) = (self.list.has(Class::Green), self.list.has(Class::GreenEdges));
         match *record {
-            Record::BlockMarker { .. } | Record::ThreadWakeup { .. } | Record::UserMsg { .. } => {}
+            Record::BlockMarker { .. } | Record::UserMsg { .. } => {}
+            Record::ThreadWakeup { .. } if all => self.import(time, record),
+            Record::ThreadWakeup { .. } => {}
             Record::RunThread { thread } => {
                 if all || edges && std::mem::take(&mut self.armed) {
                     self.push(time, lane, Runtime::ThreadRun(GreenThread(thread)));
@@ -168,6 +170,7 @@ impl Lane {
                 list.has(if matches!(counter, AllocatedBytes | HeapBytes) { Class::Heap } else { Class::Collection })
             }
             Runtime::LaneDisabled => list.has(Class::Lanes),
+            Runtime::ThreadWoken(_) => list.has(Class::Green),
             _ => list.has(Class::Collection),
         };
         for (lane, what) in found.into_iter().filter(|(_, what)| wanted(what)) {
