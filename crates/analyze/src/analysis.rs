@@ -96,6 +96,9 @@ impl Analysis {
         .with(Class::GreenEdges)
         .with(Class::Concurrent)
         .with(Class::Tracer);
+    /// The same with every run and stop of green threads, for
+    /// [`Context::every_green_event`].
+    pub const CLASSES_GREEN: Classes = Analysis::CLASSES.with(Class::Green);
 
     /// An analysis of the recording that `context` describes.
     pub fn new(context: Context) -> Self {
@@ -110,8 +113,8 @@ impl Analysis {
             disturbance: Disturbance::default(),
             code: CodeSamples::default(),
             collections: Collections::default(),
-            triggers: Triggers::default(),
-            green: GreenThreads::default(),
+            triggers: Triggers::new(&context),
+            green: GreenThreads::new(&context),
             over_time: OverTime::default(),
             worst: Worst::default(),
             pending: VecDeque::new(),
@@ -252,7 +255,7 @@ impl Analysis {
         self.summary.add(&blamed);
         self.code.pause(&blamed, &self.context.symbols);
         self.collections.add(&blamed);
-        self.triggers.add(&blamed);
+        self.triggers.add(&blamed, kernel.then_some(&self.tracks));
         self.over_time.add(&blamed.pause);
         self.lanes.pause(&blamed.pause, &still);
         if blamed.pause.quality == PauseQuality::Whole {
@@ -387,6 +390,7 @@ impl Analysis {
             checked,
             losses,
             code,
+            green_threads: self.green.values(span_ns),
             tracer: self.disturbance.values(
                 self.runtime_span.is_some(),
                 self.context.own_cost.as_ref(),

@@ -47,6 +47,9 @@ pub struct Context {
     /// Sampling period of quotas, nanoseconds, where the recorder writes their
     /// counters only when they change; `None`: not known.
     pub sample_period_ns: Option<u64>,
+    /// The stream holds every run and stop of green threads that was logged, not only
+    /// those around collections.
+    pub every_green_event: bool,
     /// Names of the code that samples point to.
     pub symbols: Symbols,
     /// What the recorder used.
@@ -74,6 +77,7 @@ impl Default for Context {
             nursery_bytes: None,
             losses: Vec::new(),
             sample_period_ns: None,
+            every_green_event: false,
             symbols: Symbols::default(),
             own_cost: None,
         }

@@ -48,6 +48,8 @@ pub struct Results {
     pub losses: Vec<Loss>,
     /// Where the program's code was; null where it was not sampled.
     pub code: Option<Code>,
+    /// Green threads; null where the log does not have each of their runs.
+    pub green_threads: Option<GreenSummary>,
     /// What the tracer itself cost the program, as far as its log shows.
     pub tracer: Tracer,
     /// How the kernel side was seen, and whether it was used.
@@ -83,6 +85,49 @@ pub struct Place {
     pub running_ns: u64,
     /// Of this, while the world waited for that thread.
     pub waited_ns: u64,
+}
+
+/// Green threads, summed up.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct GreenSummary {
+    /// Made during the recording.
+    pub created: u64,
+    /// Ended during it.
+    pub finished: u64,
+    /// Most alive at once.
+    pub alive_max: u64,
+    /// How long one ran at a stretch.
+    pub slice_ns: Distribution,
+    /// From a wake-up until it ran.
+    pub wake_to_run_ns: Distribution,
+    /// What they waited for, longest first.
+    pub blocked: Vec<BlockedSum>,
+    /// How long each lane ran them.
+    pub lanes: Vec<GreenLane>,
+    /// Wall clock in which a lane stood idle while a thread waited for another one that ran.
+    pub idle_while_waiting_ns: u64,
+}
+
+/// Waits of green threads of one kind.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct BlockedSum {
+    /// "lock", "black-hole", "transaction", "io", "foreign-call", "other".
+    pub reason: &'static str,
+    /// How many that have ended.
+    pub count: u64,
+    /// Thread time, nanoseconds.
+    pub sum_ns: u64,
+}
+
+/// Green threads on one lane.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct GreenLane {
+    /// Which.
+    pub lane: u16,
+    /// How long it ran green threads, nanoseconds.
+    pub run_ns: u64,
+    /// Of the span.
+    pub share: f64,
 }
 
 /// What was read.

@@ -11,12 +11,16 @@ use rtscope_decode::capture::{Capture, SampleStream};
 use rtscope_decode::ghc_eventlog::{Eventlog, EventlogError, Stream, Tally, UnflushedBlock, tags};
 use rtscope_decode::sched::SchedStream;
 use rtscope_model::manifest::{Log, Manifest, Tier};
-use rtscope_model::{Body, ClockMap, ClockMethod, Event, Loss, LossKind, Names, Pid, Symbols, Tid, Time};
+use rtscope_model::{Body, Classes, ClockMap, ClockMethod, Event, Loss, LossKind, Names, Pid, Tid, Time};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 use std::sync::Arc;
+
+/// A log on its own is read with every run of its green threads up to this size: most
+/// of such a log is made of them, and taking each costs ten times what skipping does.
+const GREEN_BYTES_MAX: u64 = 64 << 20;
 
 /// What the caller wants of a run.
 pub struct Options {
@@ -39,7 +43,8 @@ pub fn analyse(input: &Input, options: &Options, on_pause: OnPause<'_>) -> Resul
             let mut context = Context { source, ..Context::default() };
             describe(&mut context, log);
             let clock = ClockMap::LOG_OWN;
-            let streams = Streams::new(Some(log.stream(Analysis::CLASSES, clock, options.threads)), None, None);
+            context.every_green_event = log_bytes(log) <= GREEN_BYTES_MAX;
+            let streams = Streams::new(Some(log.stream(classes(&context), clock, options.threads)), None, None);
             Ok(run(context, streams, Some(log), 0, on_pause))
         }
         Input::Capture(capture) => analyse_capture(capture, options, on_pause),
@@ -65,9 +70,19 @@ fn analyse_capture(capture: &Capture, options: &Options, on_pause: OnPause<'_>) 
     }
     let sched = open_sched(capture, &mut context.losses);
     let bytes = stream_bytes(capture);
-    let stream = log.as_ref().map(|log| log.stream(Analysis::CLASSES, context.clock, options.threads));
+    // A recording has the events of green threads where somebody asked for them.
+    context.every_green_event = log.is_some();
+    let stream = log.as_ref().map(|log| log.stream(classes(&context), context.clock, options.threads));
     let streams = Streams::new(stream, sched, capture.samples());
     Ok(run(context, streams, log.as_ref(), bytes, on_pause))
+}
+
+fn classes(context: &Context) -> Classes {
+    if context.every_green_event { Analysis::CLASSES_GREEN } else { Analysis::CLASSES }
+}
+
+fn log_bytes(log: &Eventlog) -> u64 {
+    log.blocks().iter().map(|block| u64::from(block.len)).sum()
 }
 
 /// Merges the streams into the analysis and closes it.

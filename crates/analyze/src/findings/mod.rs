@@ -11,6 +11,10 @@ mod cpu_throttled;
 mod host_steal;
 mod late_safepoint;
 mod long_major_gc;
+mod blackhole_or_lock;
+mod cpu_throttled;
+mod explicit_gc;
+mod idle_gc;
 mod oversubscribed;
 mod parallel_gc_not_paying;
 mod preempted;
@@ -44,6 +48,8 @@ const CODE_NAMED_MAX: usize = 3;
 
 /// Where the sum of times to stop stands in `report --json`.
 const STOP: &str = "pauses.time_to_stop_ns.sum";
+/// And the wall-clock union of pauses.
+const PAUSED: &str = "pauses.total_ns";
 
 /// What rules look at.
 pub(crate) struct Facts<'a> {
@@ -135,6 +141,9 @@ const RULES: &[&dyn Rule] = &[
     &parallel_gc_not_paying::ParallelGcNotPaying,
     &remembered_set::RememberedSet,
     &small_nursery::SmallNursery,
+    &idle_gc::IdleGc,
+    &explicit_gc::ExplicitGc,
+    &blackhole_or_lock::BlackholeOrLock,
 ];
 
 /// Every finding, most costly first; empty: nothing found. A quota that ran out in
@@ -280,6 +289,17 @@ pub fn duration(ns: u64) -> String {
         1_000.. => format!("{} us", digits(ns as f64 / 1e3)),
         _ => format!("{ns} ns"),
     }
+}
+
+/// Bytes as a person reads them, in powers of 1024: "512 B", "9.6 MiB".
+fn size(bytes: u64) -> String {
+    let (value, unit) = match bytes {
+        0..1_024 => return format!("{bytes} B"),
+        1_024..1_048_576 => (bytes as f64 / 1_024.0, "KiB"),
+        1_048_576..1_073_741_824 => (bytes as f64 / 1_048_576.0, "MiB"),
+        _ => (bytes as f64 / 1_073_741_824.0, "GiB"),
+    };
+    if value < 9.95 { format!("{value:.1} {unit}") } else { format!("{value:.0} {unit}") }
 }
 
 /// A share as a person reads it: "67 %", "3.4 %".

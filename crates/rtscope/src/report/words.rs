@@ -2,7 +2,7 @@
 //! the page so that both say the same.
 
 use super::units;
-use rtscope_analyze::results::{CauseSum, Level, Memory, Outcome, Pauses, Results, Runtime, ThreadState};
+use rtscope_analyze::results::{BlockedSum, CauseSum, Distribution, Level, Memory, Outcome, Pauses, Results, Runtime, ThreadState};
 use rtscope_model::{Cause, Confidence, Loss, LossKind, Severity};
 use std::fmt::Write as _;
 
@@ -340,6 +340,39 @@ pub fn memory(memory: &Memory) -> Vec<(&'static str, Level)> {
         ("slop", memory.slop_bytes),
     ];
     lines.into_iter().filter_map(|(name, level)| level.map(|level| (name, level))).collect()
+}
+
+/// Green threads, in two sentences; `None` where the log does not have their runs.
+pub fn green_threads(results: &Results) -> Option<Vec<String>> {
+    let green = results.green_threads.as_ref()?;
+    let at_least = |d: &Distribution| match (d.p50, d.p99) {
+        (Some(p50), Some(p99)) => format!("{} (median), {} (99 in 100)", units::duration(p50), units::duration(p99)),
+        _ => "-".into(),
+    };
+    let mut first = format!("{} made, at most {} alive at once", units::count(green.created), units::count(green.alive_max));
+    if green.slice_ns.count > 0 {
+        let _ = write!(first, "; ran {} at a stretch", at_least(&green.slice_ns));
+    }
+    if green.wake_to_run_ns.count > 0 {
+        let _ = write!(first, "; ran {} after a wake-up", at_least(&green.wake_to_run_ns));
+    }
+    let waits = |sum: &BlockedSum| {
+        let what = match sum.reason {
+            "lock" => "for locks, mailboxes, delays and I/O",
+            "black-hole" => "for values that others computed",
+            "transaction" => "for transactions",
+            "foreign-call" => "in foreign calls",
+            "io" => "for I/O",
+            _ => "for other things",
+        };
+        format!("{} {what} ({} x)", units::duration(sum.sum_ns), units::count(sum.count))
+    };
+    let blocked: Vec<_> = green.blocked.iter().map(waits).collect();
+    let mut told = vec![first];
+    if !blocked.is_empty() {
+        told.push(format!("waited, summed over threads, {}", blocked.join(", ")));
+    }
+    Some(told)
 }
 
 /// Whether a runtime's own events were seen at all.

@@ -264,6 +264,7 @@ pub fn throttled() -> Fixture {
         checked: RULES.map(checked).to_vec(),
         losses: vec![],
         code: None,
+        green_threads: None,
         tracer: Tracer {
             write_ns: Some(9 * MS),
             write_max_ns: Some(3_100_000),
@@ -341,8 +342,25 @@ pub fn preempted() -> Fixture {
         to: Some(START.plus(SECOND)),
         note: "the memory line has gaps of up to 40 ms".into(),
     }];
+    results.green_threads = Some(green_threads());
     results.drawing = drawing::of_two_lanes(&mut names, 3 * SECOND, Cause::Preempted, Some("yes"));
     Fixture { name: "preempted", results, names }
+}
+
+/// Recorded with every run of its green threads.
+fn green_threads() -> GreenSummary {
+    let blocked = |reason, count, sum_ns| BlockedSum { reason, count, sum_ns };
+    let lane = |lane, run_ns| GreenLane { lane, run_ns, share: run_ns as f64 / (3 * SECOND) as f64 };
+    GreenSummary {
+        created: 1_204,
+        finished: 1_201,
+        alive_max: 57,
+        slice_ns: dist(18_422, 2_700 * MS, [900, 41_000, 310_000, 4_000_000, 20 * MS, 20_100_000]),
+        wake_to_run_ns: dist(9_120, 88 * MS, [700, 4_100, 21_000, 90_000, 1_000_000, 4_200_000]),
+        blocked: vec![blocked("lock", 9_120, 3_100 * MS), blocked("foreign-call", 1_180, 240 * MS)],
+        lanes: vec![lane(0, 1_400 * MS), lane(1, 1_300 * MS)],
+        idle_while_waiting_ns: 12 * MS,
+    }
 }
 
 /// Nothing wrong.

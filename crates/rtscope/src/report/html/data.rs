@@ -102,7 +102,9 @@ fn clipped(results: &Results, left_out: &mut u64) -> Results {
     cut(&mut cut_results.findings, left_out);
     cut(&mut cut_results.losses, left_out);
     cut(&mut cut_results.kernel.notes, left_out);
-    cut_results.code.iter_mut().for_each(|code| cut(&mut code.top, left_out));
+    if let Some(green) = &mut cut_results.green_threads {
+        cut(&mut green.lanes, left_out);
+    }
     cut_results
 }
 

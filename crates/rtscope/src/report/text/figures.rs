@@ -31,6 +31,9 @@ pub(super) fn write(screen: &mut Screen, results: &Results) {
     causes(screen, results);
     code(screen, results);
     lanes(screen, results);
+    for (index, text) in words::green_threads(results).into_iter().flatten().enumerate() {
+        screen.entry(if index == 0 { "Green threads" } else { "" }, &text);
+    }
     memory(screen, results);
 }
 

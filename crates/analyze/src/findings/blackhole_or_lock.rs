@@ -1,0 +1,131 @@
+//! `blackhole-or-lock`: lanes stood idle because green threads waited for each other.
+//!
+//! Cost: wall-clock time in which at least one lane ran nothing while a green thread
+//! waited for a lock, a transaction or another thread's value, and the one that later
+//! let it go was at work; each moment once. See `green` for what counts. A program
+//! that is sequential by nature shows a little of this: a tenth of the wall clock and
+//! ten waits are asked for. Medium confidence: whether the threads could have done
+//! something else only the program knows.
+
+use super::{Facts, Rule, Verdict, duration, evidence, percent};
+use crate::green::Contention;
+use crate::results::BlamedPause;
+use rtscope_model::{Confidence, Evidence, GreenThread, Metric, Names, Remedy};
+
+const COUNT_MIN: u64 = 10;
+const SHARE_MIN: f64 = 0.10;
+/// The thread that others waited for most is named from this share of it.
+const NAMED_SHARE: f64 = 0.5;
+
+pub(super) struct BlackholeOrLock;
+
+impl Rule for BlackholeOrLock {
+    fn id(&self) -> &'static str {
+        "blackhole-or-lock"
+    }
+
+    fn blind(&self, facts: &Facts<'_>) -> Option<String> {
+        (!facts.green.known()).then(|| {
+            "the log does not have the runs of green threads: record with `rtscope record --detail full`.".to_owned()
+        })
+    }
+
+    fn check(&self, facts: &Facts<'_>) -> Option<Verdict> {
+        let contention = facts.green.contention();
+        let cost_ns = contention.idle.ns();
+        if !facts.green.known() || contention.waits() < COUNT_MIN || facts.share(cost_ns) < SHARE_MIN {
+            return None;
+        }
+        let evidence = seen(facts, contention);
+        Some(Verdict { confidence: Confidence::Medium, cost_ns, evidence, remedies: remedies(contention) })
+    }
+
+    fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
+        format!(
+            "Capabilities stood idle for {} of {} ({}) while threads waited for each other: {}.",
+            duration(verdict.cost_ns),
+            duration(facts.span_ns),
+            percent(facts.share(verdict.cost_ns)),
+            waited_for(facts.green.contention())
+        )
+    }
+
+    fn instance(&self, _: &BlamedPause, _: &Names) -> Option<String> {
+        // It lies outside pauses.
+        None
+    }
+}
+
+/// "for locks (MVar)", the largest first.
+fn waited_for(contention: &Contention) -> String {
+    let kinds = [
+        (contention.locks.ns, "for locks (MVar)"),
+        (contention.black_holes.ns, "for values that another thread computed (black holes)"),
+        (contention.transactions.ns, "for transactions (STM)"),
+    ];
+    let worst = kinds.iter().map(|kind| kind.0).max().unwrap_or(0);
+    let mut big: Vec<_> = kinds.iter().filter(|kind| kind.0 > 0 && kind.0.saturating_mul(10) >= worst).collect();
+    big.sort_by_key(|kind| std::cmp::Reverse(kind.0));
+    big.iter().map(|kind| kind.1).collect::<Vec<_>>().join(" and ")
+}
+
+fn seen(facts: &Facts<'_>, contention: &Contention) -> Vec<Evidence> {
+    let kinds = [
+        (contention.locks, "for a lock"),
+        (contention.black_holes, "for a value that another thread was computing"),
+        (contention.transactions, "for a transaction"),
+    ];
+    let told: Vec<_> = kinds
+        .iter()
+        .filter(|kind| kind.0.count > 0)
+        .map(|(waits, what)| format!("{} waits {what}, {} in all", waits.count, duration(waits.ns)))
+        .collect();
+    let mut seen = vec![evidence(
+        format!("While a capability had nothing to run there were {}.", told.join("; ")),
+        Some((facts.started, facts.end)),
+    )];
+    if let Some((waiter, holder, from, to)) = contention.longest {
+        let text = format!("In the longest thread {waiter} waited {} for thread {holder}.", duration(to.since(from)));
+        seen.push(evidence(text, Some((from, to))));
+    }
+    let worst: Option<(&GreenThread, &u64)> = contention.holders.iter().max_by_key(|holder| *holder.1);
+    if let Some((holder, ns)) = worst {
+        let share = *ns as f64 / contention.waits_ns().max(1) as f64;
+        let text = match share {
+            share if share >= NAMED_SHARE => {
+                format!("Thread {holder} is the one that others waited for: {} of it.", percent(share))
+            }
+            _ => format!("{} threads let others wait in turn.", contention.holders.len()),
+        };
+        seen.push(evidence(text, None));
+    }
+    seen
+}
+
+fn remedies(contention: &Contention) -> Vec<Remedy> {
+    let locks = contention.locks.ns.saturating_add(contention.transactions.ns);
+    let verify = "Record again with `--detail full`: capabilities no longer stand idle while threads wait.".to_owned();
+    let metric = Metric::falls("green_threads.idle_while_waiting_ns");
+    let mut remedies = vec![
+        Remedy {
+            text: "Hold the lock for less: compute before taking it, and force the result before it is put back; or use one \
+                   lock for each part of the data (striping)."
+                .into(),
+            flag: None,
+            verify: verify.clone(),
+            metric: metric.clone(),
+        },
+        Remedy {
+            text: "Evaluate shared values before they are shared (deepseq, strict fields), or let each thread compute its own \
+                   part."
+                .into(),
+            flag: None,
+            verify,
+            metric,
+        },
+    ];
+    if contention.black_holes.ns > locks {
+        remedies.reverse();
+    }
+    remedies
+}

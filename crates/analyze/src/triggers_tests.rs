@@ -1,0 +1,186 @@
+//! Why collections were asked for, and the findings that follow.
+
+use super::*;
+use crate::results::{Outcome, Results};
+use crate::testing::{Script, switch};
+use crate::{Analysis, Tail};
+use rtscope_model::manifest::{Kernel, Tier};
+use rtscope_model::{ClockMap, ClockMethod, Confidence, Names, OffState, Pid};
+
+const MS: u64 = 1_000_000;
+const MIB: u64 = 1 << 20;
+
+/// GHC with an allocation area of 16 MiB, without a kernel's view.
+fn context(flags: &[&str]) -> Context {
+    let args = ["prog", "+RTS"].into_iter().chain(flags.iter().copied()).map(String::from).collect();
+    Context {
+        program_pid: Some(Pid(10)),
+        program_tids: vec![Tid(11), Tid(12), Tid(13)],
+        runtime: crate::results::Runtime { family: Some("ghc".into()), args, ..Default::default() },
+        threaded: Some(true),
+        generations: Some(2),
+        nursery_bytes: Some(16 * MIB),
+        ..Context::default()
+    }
+}
+
+/// The same with one.
+fn seen(flags: &[&str]) -> Context {
+    let clock = ClockMap { offset_ns: 0, error_ns: Some(500), method: ClockMethod::RuntimeStatic };
+    let kernel = Some(Kernel { tier: Tier::Tracepoints, ..Kernel::default() });
+    Context { clock, kernel, cpus_allowed: vec![0, 1], ..context(flags) }
+}
+
+/// Two lanes that have allocated so much since the start when a collection of `ms`
+/// begins.
+fn collection(script: Script, at: u64, ms: u64, generation: u64, lanes: [u64; 2]) -> Script {
+    let (stopped, end) = (at + 20_000, at + ms * MS);
+    lanes
+        .iter()
+        .enumerate()
+        .fold(script, |script, (lane, bytes)| {
+            script.rt(end - 1_000, lane as u16, Runtime::Count(Counter::AllocatedBytes, *bytes))
+        })
+        .request(at, 0, true)
+        .begin(at + 10_000, 1)
+        .begin(stopped, 0)
+        .work(stopped + 1, end - 2_000, 0)
+        .end(end, 0)
+        .figures(end + 1, 0, generation, 1_000)
+        .end(end + 2, 1)
+}
+
+/// Collections of 20 ms at a fixed distance, `bytes` allocated on each lane between
+/// two, and the one with which the program ends.
+fn regular(count: u64, apart_ms: u64, generation: u64, bytes: u64) -> Script {
+    let script = Script::default().rt(0, 0, Runtime::LaneCreated).rt(0, 1, Runtime::LaneCreated);
+    let all = (1..=count)
+        .fold(script, |script, n| collection(script, n * apart_ms * MS, 20, generation, [n * bytes, n * bytes]));
+    let last = [count * bytes + 17, count * bytes];
+    collection(all, count * apart_ms * MS + 50 * MS, 5, 1, last)
+}
+
+fn analyse(context: Context, script: Script) -> Results {
+    let mut names = Names::default();
+    (1..=100).for_each(|tid| _ = names.intern(&format!("task-{tid}")));
+    let mut analysis = Analysis::new(context);
+    script.events().iter().for_each(|event| analysis.push(event, &names, &mut |_| {}));
+    analysis.finish(&names, Tail::default(), &mut |_| {})
+}
+
+fn found<'r>(results: &'r Results, id: &str) -> Option<&'r rtscope_model::Finding> {
+    results.findings.iter().find(|finding| finding.id == id)
+}
+
+#[test]
+fn collections_by_a_timer_are_found_with_their_period_and_not_the_last_one() {
+    let results = analyse(context(&[]), regular(10, 100, 1, MIB));
+    let finding = found(&results, "explicit-gc").unwrap();
+    assert_eq!((finding.cost_ns, finding.confidence), (10 * (20 * MS + 2), Confidence::Medium));
+    for text in ["10 that its allocation does not explain", "about every 100 ms", "20.0 ms each"] {
+        assert!(finding.claim.contains(text), "{}", finding.claim);
+    }
+    assert!(finding.evidence.iter().any(|seen| seen.text.contains("2.0 MiB") && seen.text.contains("16 MiB")));
+    assert!(found(&results, "idle-gc").is_none());
+    assert!(finding.remedies.iter().all(|remedy| remedy.metric.as_ref().unwrap().path == "pauses.total_ns"));
+}
+
+#[test]
+fn full_allocation_areas_and_large_objects_explain_a_collection() {
+    // Half an area on each lane: large objects could be as many bytes.
+    for bytes in [15 * MIB, 8 * MIB, 4 * MIB] {
+        let results = analyse(context(&[]), regular(10, 100, 1, bytes));
+        assert!(results.findings.iter().all(|found| !found.id.ends_with("-gc")), "{bytes}: {:?}", results.findings);
+        assert!(results.checked.iter().any(|rule| rule.id == "explicit-gc" && rule.outcome == Outcome::Clear));
+    }
+    assert!(found(&analyse(context(&["-AL2m"]), regular(10, 100, 1, MIB)), "explicit-gc").is_none());
+    assert!(found(&analyse(context(&["-hT"]), regular(10, 100, 1, MIB)), "explicit-gc").is_none());
+}
+
+#[test]
+fn near_the_heap_limit_nothing_is_judged() {
+    let limit = regular(10, 100, 1, MIB).rt(1, 0, Runtime::Count(Counter::HeapLimitBytes, 100 * MIB)).rt(
+        2,
+        0,
+        Runtime::Count(Counter::HeapBytes, 90 * MIB),
+    );
+    let results = analyse(context(&[]), limit);
+    assert!(results.findings.is_empty(), "{:?}", results.findings);
+}
+
+#[test]
+fn without_the_size_of_the_allocation_area_the_rules_are_blind() {
+    let results = analyse(Context { nursery_bytes: None, ..context(&[]) }, regular(10, 100, 1, MIB));
+    for id in ["idle-gc", "explicit-gc"] {
+        let rule = results.checked.iter().find(|rule| rule.id == id).unwrap();
+        assert_eq!(rule.outcome, Outcome::CouldNotLook);
+        assert!(rule.why.as_ref().unwrap().contains("allocation area"));
+    }
+}
+
+#[test]
+fn a_major_collection_after_a_rest_is_the_runtime_s_own() {
+    let results = analyse(context(&[]), regular(5, 450, 1, 10_000));
+    let finding = found(&results, "idle-gc").unwrap();
+    assert_eq!((finding.cost_ns, finding.confidence), (5 * (20 * MS + 2), Confidence::Medium));
+    assert!(finding.claim.contains("5 times because the program was idle"), "{}", finding.claim);
+    assert_eq!(finding.remedies.first().unwrap().flag.as_deref(), Some("+RTS -I0"));
+    assert!(found(&results, "explicit-gc").is_none());
+    // Too few, minor, too early, switched off.
+    assert!(analyse(context(&[]), regular(2, 450, 1, 10_000)).findings.is_empty());
+    assert!(found(&analyse(context(&[]), regular(5, 450, 0, 10_000)), "idle-gc").is_none());
+    assert!(found(&analyse(context(&["-I1.5"]), regular(5, 450, 1, 10_000)), "idle-gc").is_none());
+    assert!(found(&analyse(context(&["-I0"]), regular(5, 450, 1, 10_000)), "explicit-gc").is_some());
+}
+
+#[test]
+fn what_a_program_allocated_before_it_rested_does_not_matter_where_the_kernel_saw_the_rest() {
+    // Without the kernel it may have been awake until it asked.
+    let without = analyse(context(&[]), regular(5, 450, 1, 3 * MIB));
+    assert!(without.findings.is_empty(), "{:?}", without.findings);
+    let rests = |awake: bool| {
+        let script = regular(5, 450, 1, 3 * MIB).k(1, switch(0, 0, OffState::Runnable, 11));
+        let script = script.k(1, switch(1, 0, OffState::Runnable, 12));
+        (1..=5).map(|n| n * 450 * MS).fold(script, |script, at| {
+            let slept = if awake { at - 10 * MS } else { at - 300 * MS };
+            let script =
+                script.k(slept, switch(0, 11, OffState::Sleeping, 0)).k(slept, switch(1, 12, OffState::Sleeping, 0));
+            script.k(at - MS, switch(0, 0, OffState::Runnable, 11)).k(at - MS, switch(1, 0, OffState::Runnable, 12))
+        })
+    };
+    let rested = analyse(seen(&[]), rests(false));
+    assert_eq!(found(&rested, "idle-gc").map(|finding| finding.confidence), Some(Confidence::High));
+    assert!(found(&rested, "explicit-gc").is_none());
+    let awake = analyse(seen(&[]), rests(true));
+    assert!(found(&awake, "explicit-gc").is_some() && found(&awake, "idle-gc").is_none(), "{:?}", awake.findings);
+}
+
+#[test]
+fn what_comes_in_while_the_idle_program_is_collected_is_told() {
+    let script = regular(5, 450, 1, 10_000)
+        .k(1, switch(0, 0, OffState::Runnable, 11))
+        .k(1, switch(1, 0, OffState::Runnable, 12));
+    let script = (1..=5).map(|n| n * 450 * MS).fold(script, |script, at| {
+        let script = script.k(at - 300 * MS, switch(0, 11, OffState::Sleeping, 0));
+        let script = script.k(at - 300 * MS, switch(1, 12, OffState::Sleeping, 0));
+        let script =
+            script.k(at - MS, switch(0, 0, OffState::Runnable, 11)).k(at - MS, switch(1, 0, OffState::Runnable, 12));
+        // Something outside wakes thread 13, which nothing else has to do with.
+        script.k(at + 5 * MS, crate::testing::waking(77, 13, 1))
+    });
+    let results = analyse(seen(&[]), script);
+    let finding = found(&results, "idle-gc").unwrap();
+    let text = "During 5 of them something woke the program and had to wait, up to 15.0 ms.";
+    assert!(finding.evidence.iter().any(|seen| seen.text == text), "{:?}", finding.evidence);
+}
+
+#[test]
+fn the_runtime_s_flags_are_read_as_it_reads_them() {
+    let flags = |text: &str| Flags::of(&text.split(' ').map(String::from).collect::<Vec<_>>());
+    let read = flags("p -I9 +RTS -I0.5 -AL64m -A4m -Iw30 -RTS -I7 -hT");
+    assert_eq!((read.idle_ns, read.large_bytes, read.census), (Some(500 * MS), Some(64 * MIB), false));
+    assert!(flags("p +RTS -hT --RTS -I0").census);
+    for (text, expected) in [("1k", Some(1024)), ("2", Some(2)), ("x", None), ("-1m", None), ("1.5g", Some(3 << 29))] {
+        assert_eq!(bytes(text), expected, "{text}");
+    }
+}
