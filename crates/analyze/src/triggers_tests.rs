@@ -166,7 +166,10 @@ fn what_comes_in_while_the_idle_program_is_collected_is_told() {
         let script =
             script.k(at - MS, switch(0, 0, OffState::Runnable, 11)).k(at - MS, switch(1, 0, OffState::Runnable, 12));
         // Something outside wakes thread 13, which nothing else has to do with.
-        script.k(at + 5 * MS, crate::testing::waking(77, 13, 1))
+        let script = script.k(at + 5 * MS, crate::testing::waking(77, 13, 1));
+        script
+            .k(at + 21 * MS, switch(2, 0, OffState::Runnable, 13))
+            .k(at + 22 * MS, switch(2, 13, OffState::Sleeping, 0))
     });
     let results = analyse(seen(&[]), script);
     let finding = found(&results, "idle-gc").unwrap();

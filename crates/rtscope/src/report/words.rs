@@ -345,16 +345,16 @@ pub fn memory(memory: &Memory) -> Vec<(&'static str, Level)> {
 /// Green threads, in two sentences; `None` where the log does not have their runs.
 pub fn green_threads(results: &Results) -> Option<Vec<String>> {
     let green = results.green_threads.as_ref()?;
-    let at_least = |d: &Distribution| match (d.p50, d.p99) {
+    let typical = |d: &Distribution| match (d.p50, d.p99) {
         (Some(p50), Some(p99)) => format!("{} (median), {} (99 in 100)", units::duration(p50), units::duration(p99)),
         _ => "-".into(),
     };
     let mut first = format!("{} made, at most {} alive at once", units::count(green.created), units::count(green.alive_max));
     if green.slice_ns.count > 0 {
-        let _ = write!(first, "; ran {} at a stretch", at_least(&green.slice_ns));
+        let _ = write!(first, "; ran {} at a stretch", typical(&green.slice_ns));
     }
     if green.wake_to_run_ns.count > 0 {
-        let _ = write!(first, "; ran {} after a wake-up", at_least(&green.wake_to_run_ns));
+        let _ = write!(first, "; ran {} after a wake-up", typical(&green.wake_to_run_ns));
     }
     let waits = |sum: &BlockedSum| {
         let what = match sum.reason {
@@ -480,11 +480,7 @@ fn checked(results: &Results) -> String {
     }
     let mut blind: Vec<(&str, Vec<&str>)> = Vec::new();
     for rule in with(Outcome::CouldNotLook) {
-        let why = match (results.source.kind, &rule.why) {
-            ("eventlog", _) => "a log on its own does not show what the machine did; `rtscope record` does.",
-            (_, Some(why)) => why,
-            (_, None) => "what it needs was not recorded.",
-        };
+        let why = rule.why.as_deref().unwrap_or("what it needs was not recorded.");
         match blind.iter_mut().find(|(other, _)| *other == why) {
             Some((_, ids)) => ids.push(rule.id),
             None => blind.push((why, vec![rule.id])),
