@@ -4,7 +4,7 @@ use super::*;
 use crate::results::Outcome;
 use crate::testing::{Places, Script, switch};
 use rtscope_model::manifest::{Group, Kernel};
-use rtscope_model::{Cause, ClockMap, Counter, LossKind, OffState, Pid, Sched};
+use rtscope_model::{Cause, ClockMap, Counter, Cpu, LossKind, OffState, Pid, Sample, Sched};
 
 pub(super) const MS: u64 = 1_000_000;
 

@@ -66,7 +66,7 @@ fn pause(causes: Vec<CausePiece>) -> BlamedPause {
     let (mut recogniser, mut out) = (crate::pauses::ghc::Recogniser::new(Some(true), Some(2)), Vec::new());
     script.events().iter().for_each(|event| recogniser.push(event, &mut out));
     recogniser.finish(Time(30 * MS), &mut out);
-    BlamedPause { pause: out.swap_remove(0).pause, causes }
+    BlamedPause { pause: out.swap_remove(0).pause, causes, kept_ns: None }
 }
 
 fn piece(cause: Cause, lane: u16, tid: u32, (from, to): (u64, u64), code: Option<SymbolId>) -> CausePiece {

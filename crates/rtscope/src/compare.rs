@@ -41,7 +41,7 @@ impl Analysed {
 pub fn analyse(path: &std::path::Path, options: &pipeline::Options) -> Result<Analysed, Trouble> {
     let input = input::open(path)?;
     let mut samples = Samples::default();
-    let (results, _) = pipeline::analyse(&input, options, &mut |pause, _| samples.add(pause))?;
+    let (results, _) = pipeline::analyse(&input, options, &mut |pause, _, _| samples.add(pause))?;
     let manifest = match input {
         Input::Capture(capture) => Some(capture.manifest().clone()),
         Input::Eventlog(_) => None,

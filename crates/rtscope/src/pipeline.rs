@@ -11,7 +11,7 @@ use rtscope_decode::capture::{Capture, SampleStream};
 use rtscope_decode::ghc_eventlog::{Eventlog, EventlogError, Stream, Tally, UnflushedBlock, tags};
 use rtscope_decode::sched::SchedStream;
 use rtscope_model::manifest::{Log, Manifest, Tier};
-use rtscope_model::{Body, Classes, ClockMap, ClockMethod, Event, Loss, LossKind, Names, Pid, Tid, Time};
+use rtscope_model::{Body, Classes, ClockMap, ClockMethod, Event, Loss, LossKind, Names, Pid, Symbols, Tid, Time};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::BufReader;

@@ -5,7 +5,7 @@
 //! medium confidence. Cost: these pauses on the wall clock, each from its request
 //! until the last lane is back. A fiftieth of the wall clock in at least three.
 
-use super::{Facts, PAUSED, Rule, Verdict, duration, evidence, percent, size};
+use super::{Facts, PAUSED, Rule, Verdict, duration, evidence, percent, bytes};
 use crate::results::BlamedPause;
 use crate::triggers::Early;
 use rtscope_model::{Confidence, Evidence, Metric, Names, Remedy};
@@ -64,8 +64,8 @@ fn seen(facts: &Facts<'_>, asked: &Early) -> Vec<Evidence> {
             "Before each of the {} ({kind}) all lanes together had allocated {} since the collection before, on average; the \
              runtime asks for one when a lane has filled its {} (-A).",
             asked.count,
-            size(asked.mean_allocated_bytes()),
-            size(due)
+            bytes(asked.mean_allocated_bytes()),
+            bytes(due)
         ),
         Some((facts.started, facts.end)),
     )];

@@ -6,7 +6,7 @@
 //! meanwhile waits, and the CPU time is spent again after each burst of work. A
 //! hundredth of the wall clock in at least three of them is more than housekeeping.
 
-use super::{Facts, PAUSED, Rule, Verdict, duration, evidence, percent, size};
+use super::{Facts, PAUSED, Rule, Verdict, duration, evidence, percent, bytes};
 use crate::results::BlamedPause;
 use rtscope_model::{Confidence, Metric, Names, Remedy};
 
@@ -35,13 +35,13 @@ impl Rule for IdleGc {
                 "{} major collections came when no thread of the program had done anything for {delay} (+RTS -I); it had \
                  allocated {} since the collection before, on average.",
                 idle.count,
-                size(idle.mean_allocated_bytes())
+                bytes(idle.mean_allocated_bytes())
             ),
             Some((facts.started, facts.end)),
         )];
         let live = facts.triggers.live_bytes_max();
         let through =
-            if live > 0 { format!("; each goes through the live data, up to {}", size(live)) } else { String::new() };
+            if live > 0 { format!("; each goes through the live data, up to {}", bytes(live)) } else { String::new() };
         let text =
             format!("The longest took {}, {} on average{through}.", duration(idle.ns_max()), duration(idle.mean_ns()));
         seen.push(evidence(text, idle.longest));

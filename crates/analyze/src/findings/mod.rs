@@ -6,22 +6,21 @@
 //! moment for two causes: the holders of a CPU are exclusive by construction
 //! (see `blame`), with a quota before a neighbour.
 
+mod blackhole_or_lock;
 mod blocked_in_kernel;
 mod cpu_throttled;
+mod explicit_gc;
 mod host_steal;
+mod idle_gc;
 mod late_safepoint;
 mod long_major_gc;
-mod blackhole_or_lock;
-mod cpu_throttled;
-mod explicit_gc;
-mod idle_gc;
 mod oversubscribed;
 mod parallel_gc_not_paying;
 mod preempted;
-mod tracer_disturbance;
-mod unsafe_foreign_call;
 mod remembered_set;
 mod small_nursery;
+mod tracer_disturbance;
+mod unsafe_foreign_call;
 
 use crate::code::{CodeSamples, Waits, called};
 use crate::collections::Collections;
@@ -289,17 +288,6 @@ pub fn duration(ns: u64) -> String {
         1_000.. => format!("{} us", digits(ns as f64 / 1e3)),
         _ => format!("{ns} ns"),
     }
-}
-
-/// Bytes as a person reads them, in powers of 1024: "512 B", "9.6 MiB".
-fn size(bytes: u64) -> String {
-    let (value, unit) = match bytes {
-        0..1_024 => return format!("{bytes} B"),
-        1_024..1_048_576 => (bytes as f64 / 1_024.0, "KiB"),
-        1_048_576..1_073_741_824 => (bytes as f64 / 1_048_576.0, "MiB"),
-        _ => (bytes as f64 / 1_073_741_824.0, "GiB"),
-    };
-    if value < 9.95 { format!("{value:.1} {unit}") } else { format!("{value:.0} {unit}") }
 }
 
 /// A share as a person reads it: "67 %", "3.4 %".

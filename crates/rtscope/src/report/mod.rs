@@ -5,6 +5,7 @@
 //! given.
 
 pub mod code;
+pub mod compare;
 pub mod html;
 pub mod json;
 pub mod pauses_json;
