@@ -34,6 +34,7 @@ fn class(tag: u16) -> Option<Class> {
         CONC_MARK_BEGIN | CONC_MARK_END | CONC_SYNC_BEGIN | CONC_SYNC_END | CONC_SWEEP_BEGIN | CONC_SWEEP_END => {
             Class::Concurrent
         }
+        SPARK_COUNTERS => Class::Sparks,
         _ => return None,
     })
 }
@@ -94,6 +95,18 @@ pub(super) fn import(record: &Record<'_>, lane: LaneId, mut emit: impl FnMut(Lan
             emit(lane, Runtime::Count(Counter::ReturnHeldMib, u64::from(current)));
             emit(lane, Runtime::Count(Counter::ReturnNeededMib, u64::from(needed)));
             emit(lane, Runtime::Count(Counter::ReturnedMib, u64::from(returned)));
+        }
+        Record::SparkCounters { created, dud, overflowed, converted, gcd, fizzled, remaining } => {
+            let counters = [
+                (Counter::SparksCreated, created),
+                (Counter::SparksDud, dud),
+                (Counter::SparksOverflowed, overflowed),
+                (Counter::SparksConverted, converted),
+                (Counter::SparksCollected, gcd),
+                (Counter::SparksFizzled, fizzled),
+                (Counter::SparksRemaining, remaining),
+            ];
+            counters.into_iter().for_each(|(counter, value)| emit(lane, Runtime::Count(counter, value)));
         }
         Record::MigrateThread { thread, .. } => emit(lane, Runtime::ThreadMoved(GreenThread(thread))),
         Record::CreateThread { thread } => emit(lane, Runtime::ThreadCreated(GreenThread(thread))),

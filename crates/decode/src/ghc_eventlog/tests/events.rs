@@ -75,6 +75,24 @@ fn heap_lanes_and_concurrent_phases_come_out() {
 }
 
 #[test]
+fn spark_counters_come_out_for_their_lane() {
+    let counters = [7, 1, 2, 3, 4, 0, 9].map(Field::U64);
+    let log = || LogBuilder::new().block(1, 1, 99, |block| _ = block.event(5, SPARK_COUNTERS, &counters));
+    let (events, _) = read(log().end(), &[Class::Sparks]);
+    let expected = [
+        (Counter::SparksCreated, 7),
+        (Counter::SparksDud, 1),
+        (Counter::SparksOverflowed, 2),
+        (Counter::SparksConverted, 3),
+        (Counter::SparksCollected, 4),
+        (Counter::SparksFizzled, 0),
+        (Counter::SparksRemaining, 9),
+    ];
+    assert_eq!(brief(&events), expected.map(|(counter, value)| (5, 1, Count(counter, value))));
+    assert_eq!(read(log().end(), &[Class::Collection, Class::Heap, Class::GreenEdges]).0, []);
+}
+
+#[test]
 fn green_edges_are_the_last_stop_before_and_the_first_run_behind_a_collection() {
     let (events, _) = read(small().end(), &[Class::GreenEdges]);
     let stop = |thread| ThreadStop(GreenThread(thread), StopReason::Yielded);
