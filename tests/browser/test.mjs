@@ -21,14 +21,16 @@ if (pages.length === 0) {
 if (shots) mkdirSync(shots, { recursive: true });
 
 // What each situation has to show; `drawings` counts figures.
-const everything = ["verdict", "figures", "distribution", "over-time", "memory", "worst", "losses"];
+const measured = ["verdict", "figures", "distribution", "over-time", "utilisation", "memory", "worst", "allocation"];
+const everything = [...measured, "losses"];
 const expected = {
   empty: { sections: ["verdict", "figures", "losses"], drawings: 0 },
   kernel_only: { sections: ["verdict", "figures", "memory", "losses"], drawings: 1 },
-  healthy: { sections: everything, drawings: 8 },
-  non_threaded: { sections: everything, drawings: 8 },
+  healthy: { sections: everything, drawings: 9 },
+  non_threaded: { sections: everything, drawings: 9 },
+  concurrent: { sections: [...measured, "concurrent", "sparks", "losses"], drawings: 9 },
 };
-const usual = { sections: everything, drawings: 14 };
+const usual = { sections: everything, drawings: 15 };
 
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",

@@ -6,9 +6,11 @@
 //! of the stream: histories reach back as far as open pauses can ask, and each
 //! has a bound of its own.
 
+use crate::allocation::Allocation;
 use crate::blame::Judge;
 use crate::code::CodeSamples;
 use crate::collections::Collections;
+use crate::concurrent::Phases;
 use crate::context::{Context, Tail, loss_of_log};
 use crate::drawing::{OverTime, Worst};
 use crate::findings::{self, Facts};
@@ -22,6 +24,7 @@ use crate::pauses::summary::Summary;
 use crate::results::{BlamedPause, Drawing, KernelView, Results, SCHEMA};
 use crate::samples::Counters;
 use crate::sched::Tracks;
+use crate::sparks::Sparks;
 use crate::still::Still;
 use crate::tracer::Disturbance;
 use crate::triggers::Triggers;
@@ -70,6 +73,9 @@ pub struct Analysis {
     lanes: LaneTimes,
     lines: Lines,
     disturbance: Disturbance,
+    allocation: Allocation,
+    phases: Phases,
+    sparks: Sparks,
     code: CodeSamples,
     collections: Collections,
     triggers: Triggers,
@@ -99,6 +105,8 @@ impl Analysis {
     /// The same with every run and stop of green threads, for
     /// [`Context::every_green_event`].
     pub const CLASSES_GREEN: Classes = Analysis::CLASSES.with(Class::Green);
+        .with(Class::Tracer)
+        .with(Class::Sparks);
 
     /// An analysis of the recording that `context` describes.
     pub fn new(context: Context) -> Self {
@@ -111,6 +119,9 @@ impl Analysis {
             lanes: LaneTimes::default(),
             lines: Lines::default(),
             disturbance: Disturbance::default(),
+            allocation: Allocation::default(),
+            phases: Phases::default(),
+            sparks: Sparks::default(),
             code: CodeSamples::default(),
             collections: Collections::default(),
             triggers: Triggers::new(&context),
@@ -192,6 +203,9 @@ impl Analysis {
         self.collections.push(event);
         self.triggers.push(event);
         self.green.push(event);
+        self.allocation.push(event);
+        self.phases.push(event);
+        self.sparks.push(event);
         self.recogniser.push(event, &mut self.finished);
         self.pending.extend(self.finished.drain(..));
     }
@@ -256,6 +270,8 @@ impl Analysis {
         self.code.pause(&blamed, &self.context.symbols);
         self.collections.add(&blamed);
         self.triggers.add(&blamed, kernel.then_some(&self.tracks));
+        self.triggers.add(&blamed);
+        self.phases.pause(&blamed.pause);
         self.over_time.add(&blamed.pause);
         self.lanes.pause(&blamed.pause, &still);
         if blamed.pause.quality == PauseQuality::Whole {
@@ -363,10 +379,12 @@ impl Analysis {
         let causes = self.summary.causes(names, &self.context.symbols);
         let stragglers = self.summary.stragglers();
         let collect_sum_ns = self.summary.collect_sum_ns();
-        let histogram = self.summary.histogram();
+        let spectrum = self.summary.spectrum();
         let (pauses, mmu) = self.summary.finish(span_ns, end);
         let family = self.context.runtime.family.as_deref();
-        let lanes = self.lanes.lanes(tracks, end, span_ns, pauses.total_ns, family);
+        let mut lanes = self.lanes.lanes(tracks, end, span_ns, pauses.total_ns, family);
+        self.allocation.fill(&mut lanes, span_ns);
+        let nursery = self.allocation.nursery(&self.context.runtime.args);
         Results {
             schema: SCHEMA,
             productivity: self.lanes.productivity(tracks, end, collect_sum_ns, span_ns),
@@ -381,9 +399,13 @@ impl Analysis {
             started,
             lanes,
             pauses,
+            spectrum,
             mmu,
             memory: self.lines.levels(end),
-            allocation_bytes_per_second: self.lines.allocation_per_second(span_ns),
+            allocation_bytes_per_second: self.allocation.per_second(span_ns),
+            nursery,
+            concurrent: self.phases.values(),
+            sparks: self.sparks.values(),
             stragglers,
             causes,
             findings,

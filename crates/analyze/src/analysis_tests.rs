@@ -285,6 +285,59 @@ fn what_overlaps_is_counted_once_on_the_wall() {
     assert_eq!((results.pauses.count, results.pauses.total_ns), (2, 300));
 }
 
+/// Every window that starts at a moment of `0..=end - window`, pauses as they were
+/// handed out: nothing of this knows of unions or of one pass.
+fn least_outside(pauses: &[BlamedPause], end: u64, window: u64) -> f64 {
+    let spans: Vec<(u64, u64)> =
+        pauses.iter().map(|one| (one.pause.begin().0 / MS, one.pause.released.0 / MS)).collect();
+    let stood = |ms: u64| spans.iter().any(|span| (span.0..span.1).contains(&ms));
+    let standing: Vec<u64> = (0..end / MS).map(|ms| u64::from(stood(ms))).collect();
+    let worst = standing.windows((window / MS) as usize).map(|some| some.iter().sum::<u64>()).max();
+    1.0 - worst.unwrap_or(0) as f64 * MS as f64 / window as f64
+}
+
+#[test]
+fn utilisation_is_that_of_the_pauses_themselves() {
+    let none = LaneId::NONE.0;
+    // Whole milliseconds, some of them in two pauses at once.
+    let script = (0..60u64).fold(Script::default(), |script, n| {
+        let at = 100 + n * 50 + n * n % 37;
+        let script = script.parallel(at * MS, (at + 1) * MS, (at + 2) * MS, (at + 4 + n % 7) * MS - 2);
+        match n % 5 {
+            0 => script
+                .rt((at + 3) * MS, none, Runtime::ConcurrentSyncBegin)
+                .rt((at + 14) * MS, none, Runtime::ConcurrentSyncEnd),
+            _ => script,
+        }
+    });
+    let end = 3_400 * MS;
+    let context =
+        Context { clock: ClockMap::LOG_OWN, started: Some(Time(0)), ended: Some(Time(end)), ..context(2) };
+    let (results, pauses) = analyse(context, script);
+    assert_eq!((results.pauses.count, results.mmu.len()), (72, 11));
+    for found in &results.mmu {
+        let expected = least_outside(&pauses, end, found.window_ns);
+        assert!((found.utilization - expected).abs() < 1e-9, "{found:?}: {expected}");
+        let longer = results.mmu.iter().filter(|other| other.window_ns >= found.window_ns);
+        assert_eq!(longer.map(|other| other.utilization).reduce(f64::min), Some(found.bounded));
+    }
+    let counted: u64 = results.spectrum.iter().map(|column| column.count).sum();
+    let sum: u64 = results.spectrum.iter().map(|column| column.sum_ns).sum();
+    assert_eq!((counted, Some(sum)), (72, results.pauses.pause_ns.sum));
+}
+
+#[test]
+fn a_leader_that_is_late_itself_is_waited_for_too() {
+    let script = (1..=10u64).fold(Script::default(), |script, n| {
+        let at = n * 100 * MS;
+        script.parallel(at, at + 2 * MS, at + 30 * MS, at + 31 * MS)
+    });
+    let (results, _) = analyse(Context { clock: ClockMap::LOG_OWN, ..context(2) }, script);
+    let waited: Vec<_> = results.stragglers.iter().map(|one| (one.lane, one.count, one.sum_ns)).collect();
+    assert_eq!(waited, [(0, 0, 10 * 28 * MS), (1, 10, 10 * 2 * MS)]);
+    assert_eq!(Some(waited.iter().map(|one| one.2).sum()), results.pauses.time_to_stop_ns.sum);
+}
+
 #[test]
 fn lane_times_are_told_where_threads_stay_with_their_lanes() {
     let (results, _) = analyse(context(2), held(20, 77));

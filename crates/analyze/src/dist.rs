@@ -57,22 +57,6 @@ impl Dist {
             max: self.max,
         }
     }
-
-    /// Powers of two: upper bound in nanoseconds and count, without empty ends.
-    pub fn columns(&self) -> Vec<(u64, u64)> {
-        let Some(histogram) = &self.histogram else { return Vec::new() };
-        let mut columns = vec![0u64; 64];
-        for value in histogram.iter_recorded() {
-            let exponent = value.value_iterated_to().max(1).ilog2() as usize;
-            if let Some(column) = columns.get_mut(exponent) {
-                *column += value.count_at_value();
-            }
-        }
-        let first = columns.iter().position(|count| *count > 0).unwrap_or(0);
-        let last = columns.iter().rposition(|count| *count > 0).unwrap_or(0);
-        let bound = |exponent: usize| 2u64.checked_pow(exponent as u32 + 1).unwrap_or(u64::MAX);
-        columns.iter().enumerate().take(last + 1).skip(first).map(|(at, count)| (bound(at), *count)).collect()
-    }
 }
 
 #[cfg(test)]
@@ -88,7 +72,6 @@ mod tests {
         assert_eq!(values.sum, Some((1..=100_000u64).map(|ns| ns * 1_000 + 7).sum::<u64>()));
         let p99 = values.p99.unwrap() as f64;
         assert!((p99 / 99_000_007.0 - 1.0).abs() < 0.001, "{p99}");
-        assert_eq!(dist.columns().iter().map(|column| column.1).sum::<u64>(), 100_000);
     }
 
     #[test]

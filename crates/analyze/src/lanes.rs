@@ -125,6 +125,7 @@ impl LaneTimes {
                 release_wait_ns: lane.release_wait_ns,
                 leadership_wait_ns: None,
                 idle_ns: own.map(|own| span_ns.saturating_sub(pauses_ns).saturating_sub(own.0).saturating_sub(own.1)),
+                ..Lane::default()
             }
         };
         self.lanes.iter().map(one).collect()

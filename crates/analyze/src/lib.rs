@@ -5,11 +5,13 @@
 //! whatever the length of the stream.
 #![forbid(unsafe_code)]
 
+pub mod allocation;
 pub mod analysis;
 pub mod blame;
 pub mod code;
 pub mod collections;
 pub mod compare;
+pub mod concurrent;
 pub mod context;
 pub mod dist;
 pub mod drawing;
@@ -24,6 +26,8 @@ pub mod pauses;
 pub mod results;
 pub mod samples;
 pub mod sched;
+pub mod sparks;
+pub mod spectrum;
 pub mod still;
 pub mod tracer;
 pub mod triggers;

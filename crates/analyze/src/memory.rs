@@ -1,9 +1,8 @@
-//! Memory lines: resident set, heap, blocks, live, residency, slop; and how
-//! fast lanes allocate. Five different things, never mixed.
+//! Memory lines: resident set, heap, blocks, live, residency, slop. Five
+//! different things, never mixed.
 
 use crate::results::{Level, Memory, MemoryLine};
-use rtscope_model::{Body, Counter, Event, LaneId, Runtime, Sample, Time};
-use std::collections::BTreeMap;
+use rtscope_model::{Body, Counter, Event, Runtime, Sample, Time};
 
 /// Points of one drawn line, at most.
 const POINTS_MAX: usize = 1_024;
@@ -67,7 +66,6 @@ pub struct Lines {
     live: Line,
     residency: Line,
     slop: Line,
-    allocated: BTreeMap<LaneId, u64>,
 }
 
 impl Lines {
@@ -89,10 +87,6 @@ impl Lines {
                 let largest = self.live.max;
                 self.residency.push(event.time, largest);
             }
-            Counter::AllocatedBytes => {
-                let bytes = self.allocated.entry(event.lane).or_default();
-                *bytes = value.max(*bytes);
-            }
             _ => {}
         }
     }
@@ -109,12 +103,6 @@ impl Lines {
         }
     }
 
-    /// Bytes allocated per second over `span_ns`.
-    pub fn allocation_per_second(&self, span_ns: u64) -> Option<f64> {
-        let bytes: u64 = self.allocated.values().fold(0, |sum, bytes| sum.saturating_add(*bytes));
-        (!self.allocated.is_empty() && span_ns > 0).then(|| bytes as f64 / (span_ns as f64 / 1e9))
-    }
-
     /// The lines that were seen, thinned.
     pub fn drawn(&self) -> Vec<MemoryLine> {
         let lines = [("rss", &self.rss), ("heap", &self.heap), ("blocks", &self.blocks), ("live", &self.live)];
@@ -126,6 +114,7 @@ impl Lines {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rtscope_model::LaneId;
 
     fn count(at: u64, lane: u16, counter: Counter, value: u64) -> Event {
         Event { time: Time(at), lane: LaneId(lane), body: Body::Runtime(Runtime::Count(counter, value)) }
@@ -148,16 +137,6 @@ mod tests {
         let memory = lines.levels(Time(3));
         assert_eq!(memory.live_bytes.unwrap().last, 3);
         assert_eq!(memory.residency_bytes.unwrap().last, 9);
-    }
-
-    #[test]
-    fn allocation_is_summed_over_lanes_from_cumulative_counters() {
-        let mut lines = Lines::default();
-        for (lane, bytes) in [(0, 100), (1, 50), (0, 300), (1, 200)] {
-            lines.push(&count(1, lane, Counter::AllocatedBytes, bytes));
-        }
-        assert_eq!(lines.allocation_per_second(500_000_000), Some(1000.0));
-        assert_eq!(Lines::default().allocation_per_second(1), None);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Minimum mutator utilisation (Cheng and Blelloch, PLDI 2001): for each window
 //! length the smallest share of any window of that length that lay outside
 //! pauses. Exact, in one pass: the pause time inside a sliding window has its
-//! maximum where the window starts with a pause or ends with one.
+//! maximum where the window starts with a pause or ends with one. `bounded` is the
+//! bounded minimum (Sachindran and Moss, 2003) over the windows listed.
 //!
 //! Owns the windows. Refuses overlapping or disordered spans: it is fed from
 //! their union. Windows that do not fit into the recording, or whose pauses do
@@ -124,7 +125,15 @@ impl Utilisation {
         let span = end.0.saturating_sub(origin);
         let fits = self.windows.iter().filter(|window| window.ns <= span && !window.dropped);
         let share = |window: &Window| 1.0 - window.worst.min(window.ns) as f64 / window.ns as f64;
-        fits.map(|window| Mmu { window_ns: window.ns, utilization: share(window) }).collect()
+        let mut curve: Vec<Mmu> = fits
+            .map(|window| Mmu { window_ns: window.ns, utilization: share(window), bounded: share(window) })
+            .collect();
+        let mut least = 1.0f64;
+        for point in curve.iter_mut().rev() {
+            least = least.min(point.utilization);
+            point.bounded = least;
+        }
+        curve
     }
 }
 

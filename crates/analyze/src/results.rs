@@ -27,6 +27,9 @@ pub struct Results {
     pub lanes: Vec<Lane>,
     /// Pauses, summed up.
     pub pauses: Pauses,
+    /// How long pauses were: columns of equal width on the logarithm, none left out
+    /// between the first and the last.
+    pub spectrum: Vec<Column>,
     /// Both views of productivity.
     pub productivity: Productivity,
     /// Minimum mutator utilisation per window.
@@ -35,6 +38,12 @@ pub struct Results {
     pub memory: Memory,
     /// Bytes allocated per second over the span; null where not logged.
     pub allocation_bytes_per_second: Option<f64>,
+    /// Allocation areas of the lanes; null where not logged.
+    pub nursery: Option<Nursery>,
+    /// Phases of a concurrent collector; null where there were none.
+    pub concurrent: Option<Concurrent>,
+    /// What became of sparks; null where their counters were not logged.
+    pub sparks: Option<Sparks>,
     /// Who was last, worst first.
     pub stragglers: Vec<Straggler>,
     /// Why the world waited, most costly first.
@@ -210,7 +219,7 @@ pub struct Runtime {
 }
 
 /// One lane.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Lane {
     /// Number.
     pub id: u16,
@@ -230,6 +239,89 @@ pub struct Lane {
     pub leadership_wait_ns: Option<u64>,
     /// Nothing to do.
     pub idle_ns: Option<u64>,
+    /// Bytes allocated since the start.
+    pub allocated_bytes: Option<u64>,
+    /// The same per second of the span.
+    pub allocation_bytes_per_second: Option<f64>,
+    /// How much of its allocation area it had used when a full one, its own or
+    /// another's, asked for a collection.
+    pub nursery_use: Option<NurseryUse>,
+}
+
+/// Use of an allocation area, as shares of its size.
+#[derive(Copy, Clone, Debug, PartialEq, Serialize)]
+pub struct NurseryUse {
+    /// Mean over collections.
+    pub mean: f64,
+    /// Least.
+    pub min: f64,
+}
+
+/// Allocation areas.
+#[derive(Copy, Clone, Debug, PartialEq, Serialize)]
+pub struct Nursery {
+    /// Of one lane, bytes.
+    pub bytes: u64,
+    /// Lanes take pieces of all areas from a common pool, as far as size and
+    /// command line tell: a lane's use may then exceed 1.
+    pub pooled: bool,
+    /// Collections that a full area asked for.
+    pub collections: u64,
+    /// Share of all areas that was used when they came, mean.
+    pub used: Option<f64>,
+}
+
+/// Phases of a concurrent collector.
+#[derive(Copy, Clone, Debug, PartialEq, Serialize)]
+pub struct Concurrent {
+    /// Marks, one figure for each collection that came to its sweep.
+    pub mark_ns: Distribution,
+    /// Stops of the world behind a mark; they are pauses too.
+    pub sync_ns: Distribution,
+    /// Sweeps.
+    pub sweep_ns: Distribution,
+    /// Of marks and sweeps, inside pauses.
+    pub in_pauses_ns: u64,
+}
+
+/// What became of sparks, over all lanes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Sparks {
+    /// Over all lanes.
+    #[serde(flatten)]
+    pub all: SparkCounts,
+    /// Lane by lane.
+    pub lanes: Vec<LaneSparks>,
+}
+
+/// The same of one lane.
+#[derive(Copy, Clone, Debug, PartialEq, Serialize)]
+pub struct LaneSparks {
+    /// Which.
+    pub lane: u16,
+    #[allow(missing_docs)]
+    #[serde(flatten)]
+    pub counts: SparkCounts,
+}
+
+/// Counts of sparks since the start. Those in the pool were created; each of them
+/// is converted, collected, fizzled, or remains.
+#[derive(Copy, Clone, Debug, Default, Eq, PartialEq, Serialize)]
+pub struct SparkCounts {
+    /// Came into the pool.
+    pub created: u64,
+    /// Ran in parallel.
+    pub converted: u64,
+    /// Thrown away because the pool was full.
+    pub overflowed: u64,
+    /// Were evaluated already, and never came into the pool.
+    pub dud: u64,
+    /// Collected: nobody needed them.
+    pub collected: u64,
+    /// Evaluated by somebody else before they ran.
+    pub fizzled: u64,
+    /// Still in the pool.
+    pub remaining: u64,
 }
 
 /// A distribution of durations, nanoseconds. Every figure but the count is
@@ -308,6 +400,22 @@ pub struct Mmu {
     pub window_ns: u64,
     /// Smallest share of any such window that was outside pauses.
     pub utilization: f64,
+    /// The smallest of this and all longer windows in the list: unlike
+    /// `utilization` it never falls where a window grows.
+    pub bounded: f64,
+}
+
+/// Durations in one column.
+#[derive(Copy, Clone, Debug, PartialEq, Serialize)]
+pub struct Column {
+    /// From this on, nanoseconds.
+    pub from_ns: u64,
+    /// Until below this.
+    pub to_ns: u64,
+    /// How many.
+    pub count: u64,
+    /// Their sum.
+    pub sum_ns: u64,
 }
 
 /// One memory line.
@@ -343,9 +451,10 @@ pub struct Memory {
 pub struct Straggler {
     /// Which.
     pub lane: u16,
-    /// In how many pauses.
+    /// In how many pauses it was the last of those that were asked.
     pub count: u64,
-    /// Time the world waited for it, nanoseconds.
+    /// Time to stop in which the world waited for it, nanoseconds; a lane that
+    /// asked and was late itself is waited for too.
     pub sum_ns: u64,
 }
 

@@ -5,6 +5,7 @@ mod common;
 
 use base64::Engine;
 use rtscope::report::html;
+use rtscope_analyze::results::{Column, Mmu, NurseryUse};
 use rtscope_model::Time;
 use sha2::{Digest, Sha256};
 use std::path::PathBuf;
@@ -164,11 +165,21 @@ fn absurd_figures_are_shown_all_the_same() {
         }
         results.causes.iter_mut().for_each(|sum| (sum.sum_ns, sum.share) = (extreme, f64::NEG_INFINITY));
         results.lanes.iter_mut().for_each(|lane| lane.idle_ns = Some(extreme));
+        let column = |from_ns, to_ns, count| Column { from_ns, to_ns, count, sum_ns: extreme };
+        results.spectrum = vec![column(extreme, 0, 1), column(0, extreme, extreme), column(1, 1, 1)];
+        let mmu = |window_ns, share| Mmu { window_ns, utilization: share, bounded: share };
+        results.mmu = vec![mmu(0, f64::NAN), mmu(1, -1.0), mmu(extreme, f64::INFINITY)];
+        results.sparks = common::concurrent().results.sparks;
+        results.sparks.iter_mut().for_each(|sparks| sparks.all.converted = extreme);
+        for lane in &mut results.lanes {
+            lane.allocated_bytes = Some(extreme);
+            lane.allocation_bytes_per_second = Some(f64::NAN);
+            lane.nursery_use = Some(NurseryUse { mean: f64::INFINITY, min: f64::NAN });
+        }
         if let Some(level) = &mut results.memory.rss_bytes {
             (level.max, level.mean) = (extreme, f64::NAN);
         }
         let drawing = &mut results.drawing;
-        drawing.histogram = vec![(extreme, extreme), (1, 1), (extreme, 1)];
         for slice in &mut drawing.over_time {
             (slice.to, slice.max_ns, slice.stop_ns) = (Time(extreme), extreme, extreme);
         }

@@ -5,7 +5,8 @@
 use crate::code::called;
 use crate::dist::Dist;
 use crate::mmu::Utilisation;
-use crate::results::{BlamedPause, CauseSum, Generation, Mmu, Pauses, Straggler};
+use crate::results::{BlamedPause, CauseSum, Column, Generation, Mmu, Pauses, Straggler};
+use crate::spectrum::Spectrum;
 use crate::union::Union;
 use rtscope_model::{Cause, CausePiece, Confidence, NameId, Names, PauseQuality, SymbolId, Symbols, Time};
 use std::collections::BTreeMap;
@@ -63,6 +64,7 @@ pub struct Summary {
     collect: Dist,
     release: Dist,
     whole: Dist,
+    spectrum: Spectrum,
     generations: BTreeMap<u16, OneGeneration>,
     union: Union,
     mmu: Utilisation,
@@ -95,7 +97,9 @@ impl Summary {
         }
         self.collect.add(pause.collect_ns());
         self.release.add(pause.release_ns());
-        self.whole.add(pause.released.since(pause.begin()));
+        let whole_ns = pause.released.since(pause.begin());
+        self.whole.add(whole_ns);
+        self.spectrum.add(whole_ns);
         if let Some(number) = pause.generation
             && (self.generations.len() < GENERATIONS_MAX || self.generations.contains_key(&number))
         {
@@ -104,13 +108,22 @@ impl Summary {
             generation.collect.add(pause.collect_ns());
             generation.copied_bytes = generation.copied_bytes.saturating_add(pause.copied_bytes.unwrap_or(0));
         }
-        if let (Some(lane), Some(requested)) = (pause.straggler, pause.requested) {
-            let until = pause.lane(lane).and_then(|part| part.arrived).unwrap_or(pause.stopped);
-            let sum = self.stragglers.entry(lane.0).or_default();
-            sum.0 += 1;
-            sum.1 += until.since(requested);
-        }
+        self.waited_for(blamed);
         blamed.causes.iter().for_each(|piece| self.cause(piece));
+    }
+
+    /// Who was last of those that were asked, and for whom the world waited until
+    /// it had stopped: behind the last of them it may be the one that had asked.
+    fn waited_for(&mut self, blamed: &BlamedPause) {
+        let pause = &blamed.pause;
+        // Where nobody's arrival is known the wait lies on the leader only for want of another.
+        let (Some(last), Some(_)) = (pause.straggler, pause.requested) else { return };
+        self.stragglers.entry(last.0).or_default().0 += 1;
+        for piece in blamed.causes.iter().filter(|piece| piece.to <= pause.stopped) {
+            if let Some(lane) = piece.lane {
+                self.stragglers.entry(lane.0).or_default().1 += piece.ns();
+            }
+        }
     }
 
     fn cause(&mut self, piece: &CausePiece) {
@@ -210,8 +223,8 @@ impl Summary {
     }
 
     /// Durations of whole pauses as columns.
-    pub fn histogram(&self) -> Vec<(u64, u64)> {
-        self.whole.columns()
+    pub fn spectrum(&self) -> Vec<Column> {
+        self.spectrum.columns()
     }
 
     /// The sums, and utilisation, at the end of a recording of `span_ns`.

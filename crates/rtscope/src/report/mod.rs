@@ -6,6 +6,7 @@
 
 pub mod code;
 pub mod compare;
+pub mod further;
 pub mod html;
 pub mod json;
 pub mod pauses_json;

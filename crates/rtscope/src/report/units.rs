@@ -39,6 +39,18 @@ pub fn duration_or_dash(ns: Option<u64>) -> String {
     ns.map_or_else(|| "-".into(), duration)
 }
 
+/// A round number of nanoseconds without needless digits: "20 ms", "0.5 s".
+pub fn tick_label(ns: f64) -> String {
+    let (value, unit) = match ns {
+        ns if ns < 1e3 => (ns, "ns"),
+        ns if ns < 1e6 => (ns / 1e3, "us"),
+        ns if ns < 1e9 => (ns / 1e6, "ms"),
+        ns => (ns / 1e9, "s"),
+    };
+    let text = format!("{value:.2}");
+    format!("{} {unit}", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
 /// Bytes, in powers of 1024: "512 B", "9.6 MiB", "84 MiB", "1.2 GiB".
 pub fn bytes(count: u64) -> String {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
@@ -55,6 +67,11 @@ pub fn bytes(count: u64) -> String {
         unit = next;
     }
     if value < 9.95 { format!("{value:.1} {unit}") } else { format!("{value:.0} {unit}") }
+}
+
+/// A rate in bytes: "559 MiB/s".
+pub fn bytes_per_second(rate: f64) -> String {
+    format!("{}/s", bytes(rate.max(0.0) as u64))
 }
 
 /// A share, 0 to 1, as per cent: "88 %", "6.7 %", "< 0.1 %". Never rounds up to
@@ -137,6 +154,13 @@ mod tests {
         ] {
             assert_eq!(duration(ns), text);
         }
+    }
+
+    #[test]
+    fn ticks_have_no_needless_digits() {
+        assert_eq!(tick_label(5e8), "500 ms");
+        assert_eq!(tick_label(2.5e9), "2.5 s");
+        assert_eq!(tick_label(2e4), "20 us");
     }
 
     #[test]

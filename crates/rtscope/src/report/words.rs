@@ -2,7 +2,7 @@
 //! the page so that both say the same.
 
 use super::units;
-use rtscope_analyze::results::{BlockedSum, CauseSum, Distribution, Level, Memory, Outcome, Pauses, Results, Runtime, ThreadState};
+use rtscope_analyze::results::{CauseSum, Level, Memory, Outcome, Pauses, Results, Runtime, Straggler, ThreadState};
 use rtscope_model::{Cause, Confidence, Loss, LossKind, Severity};
 use std::fmt::Write as _;
 
@@ -141,6 +141,13 @@ pub fn cause_groups(causes: &[CauseSum]) -> Vec<CauseGroup<'_>> {
     }
     groups.sort_by_key(|group| std::cmp::Reverse(group.sum_ns));
     groups
+}
+
+/// How often a lane was last to stop, and how long it was waited for. One that
+/// always led can be late itself.
+pub fn waited_for(straggler: &Straggler) -> String {
+    let sum = units::duration(straggler.sum_ns);
+    if straggler.count == 0 { format!("as leader, {sum}") } else { format!("{} x, {sum}", units::count(straggler.count)) }
 }
 
 /// A loss: how much of what, from which stream, and the note of whoever saw it.

@@ -39,8 +39,6 @@ fn of_lanes(names: &mut Names, lanes: u16, span_ns: u64, main: Cause, who: Optio
         over_time: over_time(&mut noise, span_ns, stop_max),
         worst,
         memory: memory(&mut noise, span_ns),
-        histogram: histogram(&mut noise, stop_max),
-        symbols: Default::default(),
     }
 }
 
@@ -73,16 +71,18 @@ fn memory(noise: &mut Noise, span_ns: u64) -> Vec<MemoryLine> {
     vec![line("rss", 80, 2, 300), line("heap", 72, 1, 60), line("blocks", 50, 9, 200), line("live", 28, 3, 9)]
 }
 
-fn histogram(noise: &mut Noise, stop_max: u64) -> Vec<(u64, u64)> {
-    let mut upper = 64_000u64;
-    let mut buckets = Vec::new();
-    while upper < stop_max * 5 / 4 + 200_000 {
-        let near = if upper < 700_000 { 110 + noise.below(90) } else { noise.below(5) };
-        let stalls = if upper > stop_max / 3 { noise.below(6) } else { 0 };
-        buckets.push((upper, near + stalls));
-        upper += upper / 4;
-    }
-    buckets
+/// Many short pauses, some that waited for up to `stop_max`, hardly any between.
+pub fn spectrum(stop_max: u64) -> Vec<Column> {
+    let mut noise = Noise(11);
+    let edges: Vec<u64> = (0..40).map(|half| (65_536.0 * 2f64.powf(f64::from(half) / 2.0)) as u64).collect();
+    let column = |pair: &[u64]| {
+        let (from_ns, to_ns) = (pair[0], pair[1]);
+        let near = if from_ns < 500_000 { 110 + noise.below(90) } else { noise.below(2) };
+        let stalls = if from_ns > stop_max / 3 { 3 + noise.below(9) } else { 0 };
+        let count = near + stalls;
+        Column { from_ns, to_ns, count, sum_ns: count * (from_ns + to_ns) / 2 }
+    };
+    edges.windows(2).take_while(|pair| pair[0] < stop_max * 5 / 4).map(column).collect()
 }
 
 #[allow(clippy::too_many_arguments)]

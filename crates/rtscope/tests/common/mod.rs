@@ -30,6 +30,7 @@ pub fn all() -> Vec<Fixture> {
         cut(),
         no_kernel(),
         non_threaded(),
+        concurrent(),
         kernel_only(),
         many_lanes(),
         hostile(),
@@ -71,6 +72,9 @@ fn lane(id: u16, tids: &[u32], ns: [Option<u64>; 5]) -> Lane {
         release_wait_ns,
         leadership_wait_ns: None,
         idle_ns,
+        allocated_bytes: Some(879_000_000 + u64::from(id) * 1_000),
+        allocation_bytes_per_second: Some(293_000_000.0),
+        nursery_use: Some(NurseryUse { mean: 0.99 - f64::from(id) / 80.0, min: 0.81 / f64::from(id + 1) }),
     }
 }
 
@@ -212,11 +216,12 @@ pub fn throttled() -> Fixture {
             ],
         },
         productivity: Productivity { wall: Some(0.112), runtime_view: Some(0.8843) },
+        spectrum: drawing::spectrum(78_800_000),
         mmu: vec![
-            Mmu { window_ns: MS, utilization: 0.0 },
-            Mmu { window_ns: 10 * MS, utilization: 0.0 },
-            Mmu { window_ns: 100 * MS, utilization: 0.081 },
-            Mmu { window_ns: SECOND, utilization: 0.19 },
+            Mmu { window_ns: MS, utilization: 0.0, bounded: 0.0 },
+            Mmu { window_ns: 10 * MS, utilization: 0.012, bounded: 0.0081 },
+            Mmu { window_ns: 100 * MS, utilization: 0.0081, bounded: 0.0081 },
+            Mmu { window_ns: SECOND, utilization: 0.19, bounded: 0.19 },
         ],
         memory: Memory {
             rss_bytes: level(84 << 20, 81 << 20),
@@ -227,6 +232,9 @@ pub fn throttled() -> Fixture {
             slop_bytes: level(1_258_291, 940_000),
         },
         allocation_bytes_per_second: Some(586_000_000.0),
+        nursery: Some(Nursery { bytes: 1 << 20, pooled: false, collections: 832, used: Some(0.984) }),
+        concurrent: None,
+        sparks: None,
         stragglers: vec![
             Straggler { lane: 1, count: 455, sum_ns: 1_120 * MS },
             Straggler { lane: 0, count: 386, sum_ns: 890 * MS },
@@ -292,6 +300,7 @@ pub fn preempted() -> Fixture {
     let mut results = base.results;
     results.source.path = "/var/tmp/captures/nightly/mill-beside-yes.rtscope".into();
     results.runtime.version = Some("9.6.6".into());
+    results.spectrum = drawing::spectrum(8_050_000);
     results.pauses.total_ns = 921 * MS;
     results.pauses.time_to_stop_ns = dist(841, 702 * MS, [2_000, 14_000, 3_900_000, 7_900_000, 8_000_000, 8_050_000]);
     results.pauses.collect_ns = dist(841, 198 * MS, [61_000, 140_000, 380_000, 4_400_000, 9_000_000, 9_100_000]);
@@ -371,6 +380,7 @@ pub fn healthy() -> Fixture {
     results.checked = RULES.map(clear).to_vec();
     results.runtime.version = Some("9.10.3".into());
     results.span_ns = 200 * SECOND;
+    results.spectrum = drawing::spectrum(10_000_000);
     results.pauses = Pauses {
         count: 1_204,
         partial: 0,
@@ -490,6 +500,43 @@ pub fn non_threaded() -> Fixture {
     fixture
 }
 
+/// A concurrent collector, and sparks.
+pub fn concurrent() -> Fixture {
+    let mut fixture = healthy();
+    fixture.name = "concurrent";
+    let results = &mut fixture.results;
+    results.source.path = "table.rtscope".into();
+    results.concurrent = Some(Concurrent {
+        mark_ns: dist(41, 2_870 * MS, [50 * MS, 69 * MS, 80 * MS, 91 * MS, 91 * MS, 91 * MS]),
+        sync_ns: dist(41, 12 * MS, [40_000, 290_000, 400_000, 700_000, 700_000, 712_000]),
+        sweep_ns: dist(40, 310 * MS, [6 * MS, 7 * MS, 9 * MS, 11 * MS, 11 * MS, 11_300_000]),
+        in_pauses_ns: 190 * MS,
+    });
+    let of = |lane: u64| SparkCounts {
+        created: 51_200 + lane,
+        converted: 38_000,
+        overflowed: 1_900 * lane,
+        dud: 12,
+        collected: 2_000,
+        fizzled: 11_000,
+        remaining: 200 + lane,
+    };
+    results.sparks = Some(Sparks {
+        all: SparkCounts {
+            created: 102_401,
+            converted: 76_000,
+            overflowed: 1_900,
+            dud: 24,
+            collected: 4_000,
+            fizzled: 22_000,
+            remaining: 401,
+        },
+        lanes: (0..2).map(|lane| LaneSparks { lane, counts: of(u64::from(lane)) }).collect(),
+    });
+    results.stragglers = vec![Straggler { lane: 1, count: 1_204, sum_ns: 9 * MS }, Straggler { lane: 0, count: 0, sum_ns: 5 * MS }];
+    fixture
+}
+
 /// A program that cannot log.
 pub fn kernel_only() -> Fixture {
     let mut fixture = throttled();
@@ -501,8 +548,10 @@ pub fn kernel_only() -> Fixture {
     results.pauses = Pauses::default();
     results.productivity = Productivity::default();
     results.mmu.clear();
+    results.spectrum.clear();
     results.memory = Memory { rss_bytes: level(84 << 20, 81 << 20), ..Memory::default() };
     results.allocation_bytes_per_second = None;
+    results.nursery = None;
     results.stragglers.clear();
     results.causes.clear();
     results.tracer.write_ns = None;
@@ -531,7 +580,6 @@ pub fn kernel_only() -> Fixture {
     }];
     results.drawing.over_time.clear();
     results.drawing.worst.clear();
-    results.drawing.histogram.clear();
     results.drawing.memory.retain(|line| line.name == "rss");
     fixture
 }

@@ -12,7 +12,7 @@ use serde::Serialize;
 const SCHEMA: &str = "rtscope/page/1";
 /// Elements of any list at most.
 const LIST_MAX: usize = 200;
-/// Slices, buckets, and points of a line at most.
+/// Slices, and points of a line at most.
 const POINTS_MAX: usize = 1000;
 
 #[derive(Serialize)]
@@ -27,7 +27,6 @@ struct Data<'r> {
 #[derive(Serialize)]
 struct Drawing<'r> {
     over_time: Vec<Slice>,
-    histogram: &'r [(u64, u64)],
     memory: Vec<Line>,
     worst: Vec<Worst<'r>>,
 }
@@ -77,7 +76,7 @@ pub(super) fn embedded(results: &Results, names: &Names, room: usize) -> String 
     let mut left_out = 0;
     let cut = clipped(results, &mut left_out);
     let full = Data { schema: SCHEMA, left_out, results: cut.clone(), drawing: drawing(results, names) };
-    let bare = Drawing { over_time: Vec::new(), histogram: &[], memory: Vec::new(), worst: Vec::new() };
+    let bare = Drawing { over_time: Vec::new(), memory: Vec::new(), worst: Vec::new() };
     let short = Data { schema: SCHEMA, left_out: left_out + 1, results: cut, drawing: bare };
     let fits = |data: &Data<'_>| {
         let json = json_in_script(&serde_json::to_string(data).ok()?);
@@ -97,6 +96,10 @@ fn clipped(results: &Results, left_out: &mut u64) -> Results {
     cut(&mut cut_results.source.events_by_type, left_out);
     cut(&mut cut_results.runtime.args, left_out);
     cut(&mut cut_results.lanes, left_out);
+    cut(&mut cut_results.spectrum, left_out);
+    if let Some(sparks) = &mut cut_results.sparks {
+        cut(&mut sparks.lanes, left_out);
+    }
     cut(&mut cut_results.stragglers, left_out);
     cut(&mut cut_results.causes, left_out);
     cut(&mut cut_results.findings, left_out);
@@ -129,7 +132,6 @@ fn drawing<'r>(results: &'r Results, names: &'r Names) -> Drawing<'r> {
     });
     Drawing {
         over_time: drawing.over_time.iter().take(POINTS_MAX).map(slice).collect(),
-        histogram: drawing.histogram.get(..POINTS_MAX).unwrap_or(&drawing.histogram),
         memory: drawing.memory.iter().map(line).collect(),
         worst: worst.collect(),
     }

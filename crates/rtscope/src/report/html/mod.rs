@@ -13,6 +13,7 @@ mod svg;
 mod svg_bar;
 mod svg_histogram;
 mod svg_memory;
+mod svg_mmu;
 mod svg_time;
 mod svg_waterfall;
 mod table;

@@ -2,9 +2,8 @@
 //! a policy that forbids everything else.
 
 use super::escape::escape;
-use super::{SIZE_MAX, data, svg_bar, svg_histogram, svg_memory, svg_time, svg_waterfall, table, verdict};
-use crate::report::{units, words};
-use rtscope_analyze::code::called;
+use super::{SIZE_MAX, data, svg_bar, svg_histogram, svg_memory, svg_mmu, svg_time, svg_waterfall, table, verdict};
+use crate::report::{further, units, words};
 use rtscope_analyze::results::{Results, WorstPause};
 use rtscope_model::{Cause, CausePiece, Names, PauseQuality, SymbolId, Symbols};
 use std::fmt::Write as _;
@@ -32,9 +31,12 @@ pub fn page(results: &Results, names: &Names) -> String {
     let histogram = svg_histogram::draw(results).map(|svg| figure(&svg, ""));
     optional(&mut body, "distribution", "How long pauses were", histogram);
     optional(&mut body, "over-time", "Pauses over time", svg_time::draw(results).map(|svg| figure(&svg, "")));
+    optional(&mut body, "utilisation", "What any window left for the program", utilisation(results));
     optional(&mut body, "memory", "Memory", memory(results));
     optional(&mut body, "worst", "The longest pauses, lane by lane", worst(results, names));
-    optional(&mut body, "code", "Where the code was", table::code(results));
+    optional(&mut body, "allocation", "Allocation", allocation(results));
+    optional(&mut body, "concurrent", "The concurrent collector", concurrent(results));
+    optional(&mut body, "sparks", "Sparks", table::sparks(results));
     section(&mut body, "losses", "What was not seen", &losses(results));
     let title = escape(&results.source.path);
     let head = format!(
@@ -103,8 +105,25 @@ fn figures(results: &Results) -> String {
     out.extend(table::causes(results));
     out.extend(table::lanes(results));
     out.extend(table::generations(results));
-    out.extend(table::mmu(results));
     out
+}
+
+fn utilisation(results: &Results) -> Option<String> {
+    let table = table::mmu(results)?;
+    Some(svg_mmu::draw(results).map(|svg| figure(&svg, "")).unwrap_or_default() + &table)
+}
+
+fn allocation(results: &Results) -> Option<String> {
+    let nursery = results.nursery.as_ref().map(|nursery| {
+        let text = escape(&further::nursery(nursery)).into_owned();
+        format!("<p><strong>Nursery:</strong> {text}.</p>")
+    });
+    Some(table::allocation(results)? + &nursery.unwrap_or_default())
+}
+
+fn concurrent(results: &Results) -> Option<String> {
+    let in_pauses = further::in_pauses(results.concurrent.as_ref()?);
+    Some(format!("{}<p>Of this, {}.</p>", table::concurrent(results)?, escape(&in_pauses)))
 }
 
 fn memory(results: &Results) -> Option<String> {

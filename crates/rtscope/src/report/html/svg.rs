@@ -2,6 +2,7 @@
 //! the colours, so both colour schemes share one drawing), text escaped.
 
 use super::escape::escape;
+pub(super) use crate::report::units::tick_label;
 use std::fmt::Write as _;
 
 /// Width of every drawing in its own units; the page scales it.
@@ -115,18 +116,6 @@ pub(super) fn time_axis(svg: &mut Svg, [left, top, width, height]: [f64; 4], spa
     }
 }
 
-/// A round number of nanoseconds without needless digits: "20 ms", "0.5 s".
-pub(super) fn tick_label(ns: f64) -> String {
-    let (value, unit) = match ns {
-        ns if ns < 1e3 => (ns, "ns"),
-        ns if ns < 1e6 => (ns / 1e3, "us"),
-        ns if ns < 1e9 => (ns / 1e6, "ms"),
-        ns => (ns / 1e9, "s"),
-    };
-    let text = format!("{value:.2}");
-    format!("{} {unit}", text.trim_end_matches('0').trim_end_matches('.'))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,9 +125,6 @@ mod tests {
         assert_eq!(round_step(78.0, 8.0), 10.0);
         assert_eq!(round_step(3e9, 8.0), 5e8);
         assert!(round_step(0.0, 8.0) > 0.0);
-        assert_eq!(tick_label(5e8), "500 ms");
-        assert_eq!(tick_label(2.5e9), "2.5 s");
-        assert_eq!(tick_label(2e4), "20 us");
     }
 
     #[test]

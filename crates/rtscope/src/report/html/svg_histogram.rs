@@ -1,63 +1,74 @@
-//! How long pauses were: a histogram with both axes logarithmic, because the
-//! few long ones are what hurts and the many short ones must not hide them.
+//! How long pauses were: above how many of each length, with both axes
+//! logarithmic, because the few long ones are what hurts and the many short ones
+//! must not hide them; below the time that pauses of each length took.
 
 use super::svg::{Anchor, Svg, WIDTH, text_width, tick_label};
 use crate::report::units;
-use rtscope_analyze::results::{Distribution, Results};
+use rtscope_analyze::results::{Column, Distribution, Results};
 
-const PLOT: [f64; 4] = [56.0, 34.0, WIDTH - 76.0, 170.0];
-/// Bars per decade at most; coarser buckets give wider bars.
-const BARS_PER_DECADE: f64 = 10.0;
+const COUNTS: [f64; 4] = [56.0, 34.0, WIDTH - 76.0, 150.0];
+const TIMES: [f64; 4] = [56.0, 222.0, WIDTH - 76.0, 80.0];
+/// Columns drawn at most: two to each doubling of any duration are fewer.
+const COLUMNS_MAX: usize = 200;
 
-/// The histogram; `None` without pauses.
+/// The drawing; `None` without pauses.
 pub(super) fn draw(results: &Results) -> Option<String> {
-    let bins = Bins::of(&results.drawing.histogram)?;
-    let [left, top, width, height] = PLOT;
-    let mut svg = Svg::new(top + height + 40.0, "distribution of pause durations");
-    let most = bins.counts.iter().copied().max().unwrap_or(1).max(1) as f64;
+    let columns = results.spectrum.get(..COLUMNS_MAX).unwrap_or(&results.spectrum);
+    let axis = Axis::of(columns)?;
+    let [left, top, width, _] = TIMES;
+    let bottom = top + TIMES[3];
+    let mut svg = Svg::new(bottom + 40.0, "distribution of pause durations");
+    counts(&mut svg, columns, &axis);
+    times(&mut svg, columns, &axis);
+    marks(&mut svg, &results.pauses.pause_ns, &axis);
+    for decade in axis.decades() {
+        let at = axis.x(10f64.powi(decade));
+        svg.text(at, bottom + 16.0, Anchor::Middle, "tick", &tick_label(10f64.powi(decade)));
+    }
+    svg.text(left + width, bottom + 33.0, Anchor::End, "tick", "length of the pause, request to last lane back");
+    Some(svg.finish())
+}
+
+fn counts(svg: &mut Svg, columns: &[Column], axis: &Axis) {
+    let [left, top, width, height] = COUNTS;
+    let most = columns.iter().map(|column| column.count).max().unwrap_or(1).max(1) as f64;
     let decades = most.log10().ceil().max(1.0);
     // A single pause must be seen: the axis starts below one.
     let y = |count: f64| top + height * (1.0 - (count.log10() + 0.3) / (decades + 0.3));
-    let x = |log: f64| left + width * (log - bins.from) / (bins.to - bins.from);
-
     for decade in 0..=(decades as i32) {
         let count = 10f64.powi(decade);
         svg.line([left, y(count), left + width, y(count)], "grid");
         svg.text(left - 6.0, y(count) + 4.0, Anchor::End, "tick", &units::count(count as u64));
     }
-    let first = bins.from.ceil() as i32;
-    for decade in first..=(bins.to.floor() as i32) {
-        let at = x(f64::from(decade));
-        svg.line([at, top, at, top + height], "grid");
-        svg.text(at, top + height + 16.0, Anchor::Middle, "tick", &tick_label(10f64.powi(decade)));
-    }
-    for (index, count) in bins.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-        let (from, to) = (bins.from + bins.step * index as f64, bins.from + bins.step * (index + 1) as f64);
-        let frame = [x(from) + 0.5, y(*count as f64), x(to) - x(from) - 1.0, top + height - y(*count as f64)];
-        let (from_ns, to_ns) = (10f64.powf(from) as u64, 10f64.powf(to) as u64);
-        let title = format!(
-            "{} of {} to {}",
-            units::counted(*count, "pause", "pauses"),
-            units::duration(from_ns),
-            units::duration(to_ns)
-        );
-        svg.rect(frame, "bar", &title);
+    axis.grid(svg, top, height);
+    for column in columns.iter().filter(|column| column.count > 0) {
+        axis.bar(svg, column, y(column.count as f64), top + height);
     }
     svg.line([left, top + height, left + width, top + height], "axis");
-    marks(&mut svg, &results.pauses.pause_ns, &bins, x);
-    svg.text(left + width, top + height + 33.0, Anchor::End, "tick", "length of the pause, request to last lane back");
-    svg.text(left, top + height + 33.0, Anchor::Start, "tick", "number of pauses (both axes logarithmic)");
-    Some(svg.finish())
+    svg.text(left, top + height + 16.0, Anchor::Start, "tick", "how many (logarithmic)");
+}
+
+fn times(svg: &mut Svg, columns: &[Column], axis: &Axis) {
+    let [left, top, width, height] = TIMES;
+    let most = columns.iter().map(|column| column.sum_ns).max().unwrap_or(1).max(1) as f64;
+    axis.grid(svg, top, height);
+    for column in columns.iter().filter(|column| column.sum_ns > 0) {
+        axis.bar(svg, column, top + height * (1.0 - column.sum_ns as f64 / most), top + height);
+    }
+    svg.line([left, top + height, left + width, top + height], "axis");
+    svg.text(left - 6.0, top + 8.0, Anchor::End, "tick", &units::duration(most as u64));
+    svg.text(left, top + height + 33.0, Anchor::Start, "tick", "time in all");
 }
 
 /// Median, 99 in 100 and longest, as lines with their names above.
-fn marks(svg: &mut Svg, pauses: &Distribution, bins: &Bins, x: impl Fn(f64) -> f64) {
-    let [left, top, width, height] = PLOT;
+fn marks(svg: &mut Svg, pauses: &Distribution, axis: &Axis) {
+    let [left, top, width, _] = COUNTS;
+    let bottom = TIMES[1] + TIMES[3];
     let mut free_from = 0.0;
     for (name, value) in [("median", pauses.p50), ("99 in 100", pauses.p99), ("longest", pauses.max)] {
         let Some(value) = value.filter(|value| *value > 0) else { continue };
-        let at = x((value as f64).log10().clamp(bins.from, bins.to));
-        svg.line([at, top - 8.0, at, top + height], "mark");
+        let at = axis.x(value as f64);
+        svg.line([at, top - 8.0, at, bottom], "mark");
         let text = format!("{name} {}", units::duration(value));
         let half = text_width(&text) / 2.0;
         let centre = at.clamp(left + half, left + width - half);
@@ -67,53 +78,72 @@ fn marks(svg: &mut Svg, pauses: &Distribution, bins: &Bins, x: impl Fn(f64) -> f
     }
 }
 
-/// Counts in bins of equal width on the logarithm.
-struct Bins {
+/// The scale of lengths that both plots share: decimal logarithms.
+struct Axis {
     from: f64,
     to: f64,
-    step: f64,
-    counts: Vec<u64>,
 }
 
-impl Bins {
-    fn of(buckets: &[(u64, u64)]) -> Option<Bins> {
-        let used = || buckets.iter().filter(|(upper, count)| *upper > 0 && *count > 0);
-        let log = |upper: u64| (upper as f64).log10();
-        let lowest = used().map(|(upper, _)| *upper).min()?;
-        let highest = used().map(|(upper, _)| *upper).max()?;
-        let mut uppers: Vec<_> = buckets.iter().map(|(upper, _)| *upper).filter(|upper| *upper > 0).collect();
-        uppers.sort_unstable();
-        let apart = uppers.windows(2).filter_map(|pair| match pair {
-            [low, high] if high > low => Some(log(*high) - log(*low)),
-            _ => None,
-        });
-        // No finer than the buckets are, else empty bins would look like gaps.
-        let step = apart.fold(f64::INFINITY, f64::min).clamp(1.0 / BARS_PER_DECADE, 1.0);
-        let from = ((log(lowest) - step) / step).floor() * step;
-        let bins = (((log(highest) - from) / step).ceil().max(1.0) as usize + 1).min(400);
-        let mut counts = vec![0u64; bins];
-        for (upper, count) in used() {
-            // The upper bound belongs to the bin that it closes.
-            let index = ((log(*upper) - from) / step - 1e-9).floor().max(0.0) as usize;
-            if let Some(bin) = counts.get_mut(index.min(bins - 1)) {
-                *bin = bin.saturating_add(*count);
-            }
-        }
-        Some(Bins { from, to: from + step * bins as f64, step, counts })
+impl Axis {
+    fn of(columns: &[Column]) -> Option<Axis> {
+        let used = || columns.iter().filter(|column| column.count > 0);
+        let from = used().map(lower).fold(f64::INFINITY, f64::min);
+        let to = used().map(|column| column.to_ns.max(2) as f64).fold(0.0, f64::max);
+        (from < to).then(|| Axis { from: from.log10(), to: to.log10() })
     }
+
+    fn x(&self, ns: f64) -> f64 {
+        let [left, _, width, _] = COUNTS;
+        left + width * (ns.max(1.0).log10().clamp(self.from, self.to) - self.from) / (self.to - self.from)
+    }
+
+    fn decades(&self) -> std::ops::RangeInclusive<i32> {
+        (self.from.ceil() as i32)..=(self.to.floor() as i32)
+    }
+
+    fn grid(&self, svg: &mut Svg, top: f64, height: f64) {
+        for decade in self.decades() {
+            let at = self.x(10f64.powi(decade));
+            svg.line([at, top, at, top + height], "grid");
+        }
+    }
+
+    fn bar(&self, svg: &mut Svg, column: &Column, top: f64, bottom: f64) {
+        let (from, to) = (self.x(lower(column)), self.x(column.to_ns as f64));
+        let title = format!(
+            "{} of {} to {}, {} in all",
+            units::counted(column.count, "pause", "pauses"),
+            units::duration(column.from_ns),
+            units::duration(column.to_ns),
+            units::duration(column.sum_ns)
+        );
+        svg.rect([from + 0.5, top, to - from - 1.0, bottom - top], "bar", &title);
+    }
+}
+
+/// Where a column begins on the axis; the one that begins at nothing is drawn
+/// as wide as any other.
+fn lower(column: &Column) -> f64 {
+    let from = if column.from_ns == 0 { column.to_ns as f64 / std::f64::consts::SQRT_2 } else { column.from_ns as f64 };
+    from.max(1.0)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Bins;
+    use super::*;
+
+    fn column(from_ns: u64, to_ns: u64, count: u64) -> Column {
+        Column { from_ns, to_ns, count, sum_ns: count.saturating_mul(from_ns) }
+    }
 
     #[test]
-    fn every_pause_is_in_a_bin() {
-        let buckets = [(1_000, 3), (2_000, 5), (4_000, 1), (u64::MAX, 2), (0, 9)];
-        let bins = Bins::of(&buckets).expect("bins");
-        assert_eq!(bins.counts.iter().sum::<u64>(), 11, "the empty duration is none");
-        assert!(Bins::of(&[]).is_none());
-        assert!(Bins::of(&[(5, 0)]).is_none());
-        assert_eq!(Bins::of(&[(5, 1)]).map(|bins| bins.counts.iter().sum::<u64>()), Some(1));
+    fn the_axis_covers_what_holds_a_pause() {
+        let axis = Axis::of(&[column(1_000, 2_000, 0), column(2_000, 4_000, 3), column(4_000, 8_000, 1)]).unwrap();
+        let [left, _, width, _] = COUNTS;
+        assert!((axis.x(2_000.0) - left).abs() < 0.01 && (axis.x(8_000.0) - left - width).abs() < 0.01);
+        assert!(axis.x(0.0).is_finite() && axis.x(f64::MAX).is_finite());
+        assert!(Axis::of(&[]).is_none());
+        assert!(Axis::of(&[column(5, 6, 0)]).is_none());
+        assert!(Axis::of(&[column(u64::MAX, 1, 1)]).is_none(), "upside down");
     }
 }

@@ -4,8 +4,8 @@ use super::escape::escape;
 use super::svg_bar::class;
 use crate::report::code;
 use crate::report::words::{self, Part};
-use crate::report::{units, words::wall_clock};
-use rtscope_analyze::results::{Distribution, Place, Results};
+use crate::report::{further, units, words::wall_clock};
+use rtscope_analyze::results::{Distribution, Results};
 use std::fmt::Write as _;
 
 /// Rows of any table at most; the rest is counted.
@@ -56,7 +56,7 @@ fn swatch(class: &str) -> String {
 
 /// A bar for `share`, for table cells.
 fn share_bar(share: f64) -> String {
-    if share <= 0.0 {
+    if !share.is_finite() || share <= 0.0 {
         return String::new();
     }
     let width = (share * 120.0).clamp(0.5, 120.0);
@@ -164,10 +164,68 @@ pub(super) fn generations(results: &Results) -> Option<String> {
 /// Share of any window that the program had at least.
 pub(super) fn mmu(results: &Results) -> Option<String> {
     let row = |mmu: &rtscope_analyze::results::Mmu| {
-        vec![units::duration(mmu.window_ns), percent(mmu.utilization), share_bar(mmu.utilization)]
+        vec![
+            units::tick_label(mmu.window_ns as f64),
+            percent(mmu.utilization),
+            share_bar(mmu.utilization),
+            percent(mmu.bounded),
+        ]
     };
     let rows: Vec<_> = results.mmu.iter().map(row).collect();
-    (!rows.is_empty()).then(|| table(&["in any window of", "the program had at least", ""], &rows))
+    let heads = ["in any window of", "the program had at least", "", "in any longer one"];
+    (!rows.is_empty() && results.pauses.count > 0).then(|| table(&heads, &rows))
+}
+
+/// What each lane allocates, and how much of its area it used.
+pub(super) fn allocation(results: &Results) -> Option<String> {
+    let dash = || "-".to_string();
+    let row = |lane: &rtscope_analyze::results::Lane| {
+        vec![
+            escape(&lane.name).into_owned(),
+            lane.allocated_bytes.map_or_else(dash, units::bytes),
+            lane.allocation_bytes_per_second.map_or_else(dash, units::bytes_per_second),
+            lane.nursery_use.map_or_else(dash, |used| percent(used.mean)),
+            lane.nursery_use.map_or_else(dash, |used| percent(used.min)),
+        ]
+    };
+    let rows: Vec<_> = results.lanes.iter().filter(|lane| lane.allocated_bytes.is_some()).map(row).collect();
+    let heads = ["lane", "allocated", "rate", "of its nursery used at a collection", "least"];
+    (!rows.is_empty()).then(|| table(&heads, &rows))
+}
+
+/// One row per phase of a concurrent collector.
+pub(super) fn concurrent(results: &Results) -> Option<String> {
+    let row = |(_, many, d): (&str, &str, Distribution)| {
+        let ns = units::duration_or_dash;
+        vec![many.to_string(), units::count(d.count), ns(d.p50), ns(d.p99), ns(d.max), ns(d.sum)]
+    };
+    let rows = further::phases(results.concurrent.as_ref()?).map(row);
+    Some(table(&["phase", "how many", "median", "99 in 100", "longest", "in all"], &rows))
+}
+
+/// What became of sparks, one row per fate.
+pub(super) fn sparks(results: &Results) -> Option<String> {
+    let sparks = results.sparks.as_ref()?;
+    let offered = further::offered(&sparks.all)?;
+    let row = |(name, what, count): (&str, &str, u64)| {
+        let share = count as f64 / offered as f64;
+        let what = format!("<span class=\"faint\">{what}</span>");
+        vec![name.to_string(), units::count(count), percent(share), share_bar(share), what]
+    };
+    let all = vec!["offered".into(), units::count(offered), String::new(), String::new(), String::new()];
+    let rows: Vec<_> = std::iter::once(all).chain(further::fates(&sparks.all).into_iter().map(row)).collect();
+    let fates = table(&["sparks", "how many", "of those offered", "", "what it means"], &rows);
+    let mut out = format!("<div class=\"memory\">{fates}</div>");
+    let lane = |lane: &rtscope_analyze::results::LaneSparks| {
+        let counts = further::fates(&lane.counts).into_iter().map(|(_, _, count)| units::count(count));
+        let offered = units::count(further::offered(&lane.counts).unwrap_or(0));
+        std::iter::once(lane.lane.to_string()).chain(std::iter::once(offered)).chain(counts).collect::<Vec<_>>()
+    };
+    let rows: Vec<_> = sparks.lanes.iter().map(lane).collect();
+    let fates = further::fates(&sparks.all).map(|(name, _, _)| name);
+    let heads: Vec<_> = ["lane", "offered"].into_iter().chain(fates).collect();
+    out.push_str(&table(&heads, &rows));
+    Some(out)
 }
 
 /// Where the code was, by CPU time.

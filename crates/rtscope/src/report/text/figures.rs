@@ -138,7 +138,7 @@ fn generations(screen: &mut Screen, results: &Results) {
         facts.push(format!("{} copied", units::bytes(copied)));
     }
     if let Some(rate) = results.allocation_bytes_per_second {
-        facts.push(format!("{}/s allocated", units::bytes(rate.max(0.0) as u64)));
+        facts.push(format!("{} allocated", units::bytes_per_second(rate)));
     }
     if !facts.is_empty() {
         screen.entry("Collections", &facts.join("; "));
@@ -212,8 +212,7 @@ fn lanes(screen: &mut Screen, results: &Results) {
             units::duration_or_dash(lane.stop_wait_ns),
             units::duration_or_dash(lane.release_wait_ns),
             units::duration_or_dash(lane.idle_ns),
-            straggler
-                .map_or_else(|| "-".into(), |s| format!("{} x, {}", units::count(s.count), units::duration(s.sum_ns))),
+            straggler.map_or_else(|| "-".into(), words::waited_for),
         ]
     };
     let mut rows: Vec<_> = lanes.iter().map(row).collect();

@@ -1,8 +1,9 @@
 //! The first screen: what a tired engineer understands at 3 a.m. First the
 //! verdict (what is wrong, what it costs, what to change), then the figures,
-//! then what was not seen. About 35 lines.
+//! then what was not seen. About 35 lines. Below it, what a second look asks for.
 
 pub mod compare;
+mod below;
 mod figures;
 mod screen;
 mod verdict;
@@ -19,6 +20,7 @@ pub fn render(results: &Results, style: &Style) -> String {
     verdict::write(&mut screen, results);
     figures::write(&mut screen, results);
     unseen(&mut screen, results);
+    below::write(&mut screen, results);
     screen.finish()
 }
 

@@ -1,0 +1,222 @@
+//! What each lane allocates, and how much of its allocation area it had used when
+//! a collection came: with areas of equal size and unequal use, the busiest lane
+//! decides when all of them stop.
+//!
+//! Owns the cumulative counters of lanes. The runtime counts large objects too,
+//! and from 16 MiB on (or with `-n`) lanes take pieces of all areas from a common
+//! pool: then a use above 1 is a lane that took more than its share.
+
+use crate::results::{Lane, Nursery, NurseryUse};
+use rtscope_model::{Body, Counter, Event, LaneId, Runtime};
+use std::collections::BTreeMap;
+
+/// A collection is believed to have been asked for by a full area where some
+/// lane allocated at least this share of one since the collection before.
+const FULL_SHARE: f64 = 0.75;
+/// From this size on GHC cuts areas into pieces by itself.
+const POOLED_FROM_BYTES: u64 = 16 << 20;
+
+#[derive(Default)]
+struct OneLane {
+    off: bool,
+    allocated: u64,
+    /// At the end of the collection before; `None`: none was seen.
+    before: Option<u64>,
+    /// Shares of an area, summed up over `judged` collections.
+    used: f64,
+    least: Option<f64>,
+    judged: u64,
+}
+
+impl OneLane {
+    fn used(&mut self, share: f64) {
+        self.used += share;
+        self.least = Some(self.least.map_or(share, |least| least.min(share)));
+        self.judged += 1;
+    }
+}
+
+/// The fold.
+#[derive(Default)]
+pub struct Allocation {
+    lanes: BTreeMap<LaneId, OneLane>,
+    area_bytes: Option<u64>,
+    /// Collections that a full area asked for.
+    collections: u64,
+    /// Mean share over lanes, summed up over them.
+    used: f64,
+}
+
+impl Allocation {
+    /// Takes one event of the runtime.
+    pub fn push(&mut self, event: &Event) {
+        let Body::Runtime(body) = event.body else { return };
+        match body {
+            Runtime::Count(Counter::AllocatedBytes, bytes) if event.lane.is_some() => {
+                let lane = self.lanes.entry(event.lane).or_default();
+                lane.allocated = lane.allocated.max(bytes);
+            }
+            Runtime::Count(Counter::NurseryBytes, bytes) => self.area_bytes = (bytes > 0).then_some(bytes),
+            // The leader posts every lane's counter and then the figures.
+            Runtime::Count(Counter::Generation, _) => self.collected(),
+            Runtime::LaneDisabled | Runtime::LaneDeleted => self.lanes.entry(event.lane).or_default().off = true,
+            Runtime::LaneEnabled | Runtime::LaneCreated => self.lanes.entry(event.lane).or_default().off = false,
+            _ => {}
+        }
+    }
+
+    fn collected(&mut self) {
+        let mut shares = Vec::with_capacity(self.lanes.len());
+        for (id, lane) in &mut self.lanes {
+            let before = lane.before.replace(lane.allocated);
+            if let (Some(before), Some(area), false) = (before, self.area_bytes, lane.off) {
+                shares.push((*id, lane.allocated.saturating_sub(before) as f64 / area as f64));
+            }
+        }
+        if !shares.iter().any(|(_, share)| *share >= FULL_SHARE) {
+            return;
+        }
+        self.collections += 1;
+        self.used += shares.iter().map(|(_, share)| share).sum::<f64>() / shares.len() as f64;
+        for (id, share) in shares {
+            self.lanes.entry(id).or_default().used(share);
+        }
+    }
+
+    /// Bytes allocated per second over `span_ns`.
+    pub fn per_second(&self, span_ns: u64) -> Option<f64> {
+        let known = self
+            .lanes
+            .values()
+            .filter_map(OneLane::known)
+            .fold(None, |sum: Option<u64>, bytes| Some(sum.unwrap_or(0).saturating_add(bytes)));
+        known.and_then(|bytes| rate(bytes, span_ns))
+    }
+
+    /// The allocation areas; `args` are the program's with the runtime's flags.
+    pub fn nursery(&self, args: &[String]) -> Option<Nursery> {
+        let bytes = self.area_bytes?;
+        let lanes = self.lanes.len();
+        Some(Nursery {
+            bytes,
+            pooled: lanes > 1 && (bytes >= POOLED_FROM_BYTES || asks_for_pieces(args)),
+            collections: self.collections,
+            used: (self.collections > 0).then(|| self.used / self.collections as f64),
+        })
+    }
+
+    /// Writes each lane's figures into the lanes of a recording of `span_ns`.
+    pub fn fill(&self, lanes: &mut [Lane], span_ns: u64) {
+        for lane in lanes {
+            let Some(own) = self.lanes.get(&LaneId(lane.id)) else { continue };
+            lane.allocated_bytes = own.known();
+            lane.allocation_bytes_per_second = own.known().and_then(|bytes| rate(bytes, span_ns));
+            lane.nursery_use = own.least.map(|min| NurseryUse { mean: own.used / own.judged as f64, min });
+        }
+    }
+}
+
+impl OneLane {
+    /// Bytes allocated since the start; `None`: its counter was never posted.
+    fn known(&self) -> Option<u64> {
+        (self.allocated > 0 || self.before.is_some()).then_some(self.allocated)
+    }
+}
+
+fn rate(bytes: u64, span_ns: u64) -> Option<f64> {
+    (span_ns > 0).then(|| bytes as f64 / (span_ns as f64 / 1e9))
+}
+
+/// Whether the command line asks for pieces (`-n4m`).
+fn asks_for_pieces(args: &[String]) -> bool {
+    let mut inside = false;
+    args.iter().any(|arg| {
+        inside = match arg.as_str() {
+            "+RTS" => true,
+            "-RTS" | "--RTS" => false,
+            _ => inside,
+        };
+        inside
+            && arg.strip_prefix("-n").is_some_and(|size| size.starts_with(|digit: char| ('1'..='9').contains(&digit)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Script;
+
+    const AREA: u64 = 1_000;
+
+    fn count(counter: Counter, value: u64) -> Runtime {
+        Runtime::Count(counter, value)
+    }
+
+    /// A collection at `at` by which lanes had allocated so much in all.
+    fn collection(script: Script, at: u64, allocated: [u64; 2]) -> Script {
+        script
+            .rt(at, 0, count(Counter::AllocatedBytes, allocated[0]))
+            .rt(at + 1, 1, count(Counter::AllocatedBytes, allocated[1]))
+            .figures(at + 2, 0, 0, 0)
+    }
+
+    fn fold(script: Script) -> Allocation {
+        let mut allocation = Allocation::default();
+        script.events().iter().for_each(|event| allocation.push(event));
+        allocation
+    }
+
+    fn lanes(allocation: &Allocation) -> Vec<Lane> {
+        let mut lanes: Vec<Lane> = (0..2).map(|id| Lane { id, ..Lane::default() }).collect();
+        allocation.fill(&mut lanes, 500_000_000);
+        lanes
+    }
+
+    #[test]
+    fn use_is_what_was_allocated_between_collections() {
+        let start = Script::default().rt(0, 0, count(Counter::NurseryBytes, AREA));
+        let script = [(10, [5_000, 100]), (20, [6_000, 300]), (30, [6_990, 900]), (40, [7_000, 910])]
+            .into_iter()
+            .fold(start, |script, (at, allocated)| collection(script, at, allocated));
+        let allocation = fold(script);
+        let lanes = lanes(&allocation);
+        let use_of = |lane: usize| lanes[lane].nursery_use.unwrap();
+        // The first says nothing, and nobody's area was full at the last.
+        assert_eq!(use_of(0), NurseryUse { mean: (1.0 + 0.99) / 2.0, min: 0.99 });
+        assert_eq!(use_of(1), NurseryUse { mean: (0.2 + 0.6) / 2.0, min: 0.2 });
+        assert_eq!(lanes[0].allocated_bytes, Some(7_000));
+        assert_eq!(lanes[1].allocation_bytes_per_second, Some(1_820.0));
+        assert_eq!(allocation.per_second(500_000_000), Some(15_820.0));
+        let nursery = allocation.nursery(&[]).unwrap();
+        assert_eq!((nursery.bytes, nursery.pooled, nursery.collections), (AREA, false, 2));
+        assert!((nursery.used.unwrap() - (0.6 + 0.795) / 2.0).abs() < 1e-9, "{nursery:?}");
+    }
+
+    #[test]
+    fn a_lane_that_is_off_is_not_judged() {
+        let start = Script::default().rt(0, 0, count(Counter::NurseryBytes, AREA)).rt(1, 1, Runtime::LaneDisabled);
+        let script = collection(collection(start, 10, [0, 0]), 20, [1_000, 0]);
+        let lanes = lanes(&fold(script));
+        assert_eq!(lanes[0].nursery_use, Some(NurseryUse { mean: 1.0, min: 1.0 }));
+        assert_eq!(lanes[1].nursery_use, None);
+    }
+
+    #[test]
+    fn pieces_are_pooled_from_16_mib_on_or_when_asked_for() {
+        let of = |bytes: u64, args: &[&str]| {
+            let script = Script::default().rt(0, 0, count(Counter::NurseryBytes, bytes));
+            let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
+            fold(collection(script, 1, [1, 1])).nursery(&args).unwrap().pooled
+        };
+        assert!(!of(4 << 20, &["p", "-n4m", "+RTS", "-N2", "-n0"]));
+        assert!(of(4 << 20, &["p", "+RTS", "-A4m", "-n1m"]));
+        assert!(of(16 << 20, &["p"]));
+    }
+
+    #[test]
+    fn without_counters_nothing_is_known() {
+        let allocation = fold(Script::default().parallel(1, 2, 3, 9));
+        assert_eq!((allocation.per_second(1), allocation.nursery(&[])), (None, None));
+        assert_eq!(lanes(&allocation)[0].allocated_bytes, None);
+    }
+}

@@ -1,0 +1,81 @@
+//! Sparks: what became of the work that the program offered to run in parallel, as
+//! the runtime's cumulative counters say. Owns those counters, lane by lane.
+
+use crate::results::{LaneSparks, SparkCounts, Sparks as Values};
+use rtscope_model::{Body, Counter, Event, LaneId, Runtime};
+use std::collections::BTreeMap;
+
+/// The fold.
+#[derive(Default)]
+pub struct Sparks {
+    lanes: BTreeMap<LaneId, SparkCounts>,
+}
+
+impl Sparks {
+    /// Takes one event of the runtime.
+    pub fn push(&mut self, event: &Event) {
+        let Body::Runtime(Runtime::Count(counter, value)) = event.body else { return };
+        let field: fn(&mut SparkCounts) -> &mut u64 = match counter {
+            Counter::SparksCreated => |counts| &mut counts.created,
+            Counter::SparksConverted => |counts| &mut counts.converted,
+            Counter::SparksOverflowed => |counts| &mut counts.overflowed,
+            Counter::SparksDud => |counts| &mut counts.dud,
+            Counter::SparksCollected => |counts| &mut counts.collected,
+            Counter::SparksFizzled => |counts| &mut counts.fizzled,
+            Counter::SparksRemaining => |counts| &mut counts.remaining,
+            _ => return,
+        };
+        // Each lane's last word counts: the counters run from the start.
+        *field(self.lanes.entry(event.lane).or_default()) = value;
+    }
+
+    /// The sums; `None` where no counters were logged.
+    pub fn values(&self) -> Option<Values> {
+        if self.lanes.is_empty() {
+            return None;
+        }
+        let mut all = SparkCounts::default();
+        for lane in self.lanes.values() {
+            all.created = all.created.saturating_add(lane.created);
+            all.converted = all.converted.saturating_add(lane.converted);
+            all.overflowed = all.overflowed.saturating_add(lane.overflowed);
+            all.dud = all.dud.saturating_add(lane.dud);
+            all.collected = all.collected.saturating_add(lane.collected);
+            all.fizzled = all.fizzled.saturating_add(lane.fizzled);
+            all.remaining = all.remaining.saturating_add(lane.remaining);
+        }
+        let lanes = self.lanes.iter().map(|(lane, counts)| LaneSparks { lane: lane.0, counts: *counts });
+        Some(Values { all, lanes: lanes.collect() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Script;
+
+    #[test]
+    fn the_last_counters_of_each_lane_are_summed() {
+        let count = |counter, value| Runtime::Count(counter, value);
+        let script = Script::default()
+            .rt(1, 0, count(Counter::SparksCreated, 3))
+            .rt(2, 1, count(Counter::SparksCreated, 10))
+            .rt(3, 0, count(Counter::SparksCreated, 7))
+            .rt(4, 0, count(Counter::SparksRemaining, 5))
+            .rt(5, 0, count(Counter::SparksRemaining, 1))
+            .rt(6, 1, count(Counter::SparksFizzled, 4));
+        let mut sparks = Sparks::default();
+        script.events().iter().for_each(|event| sparks.push(event));
+        let values = sparks.values().unwrap();
+        assert_eq!((values.all.created, values.all.remaining, values.all.fizzled), (17, 1, 4));
+        let lanes: Vec<_> = values.lanes.iter().map(|lane| (lane.lane, lane.counts.created)).collect();
+        assert_eq!(lanes, [(0, 7), (1, 10)]);
+    }
+
+    #[test]
+    fn a_log_without_counters_says_nothing() {
+        let mut sparks = Sparks::default();
+        Script::default().parallel(1, 2, 3, 9).events().iter().for_each(|event| sparks.push(event));
+        assert_eq!(sparks.values(), None);
+    }
+}

@@ -1,0 +1,52 @@
+//! Minimum mutator utilisation: what any window of some length left for the
+//! program at least, over the length on a logarithmic scale.
+
+use super::svg::{Anchor, Svg, WIDTH, tick_label};
+use crate::report::units;
+use rtscope_analyze::results::{Mmu, Results};
+
+const PLOT: [f64; 4] = [56.0, 24.0, WIDTH - 86.0, 150.0];
+
+/// The curve; `None` without pauses or with fewer than two windows.
+pub(super) fn draw(results: &Results) -> Option<String> {
+    let curve = &results.mmu;
+    let log = |mmu: &Mmu| (mmu.window_ns.max(1) as f64).log10();
+    let (from, to) = (log(curve.first()?), log(curve.last()?));
+    if results.pauses.count == 0 || to <= from {
+        return None;
+    }
+    let [left, top, width, height] = PLOT;
+    let mut svg = Svg::new(top + height + 40.0, "minimum mutator utilisation");
+    let x = |mmu: &Mmu| left + width * (log(mmu) - from) / (to - from);
+    let y = |share: f64| top + height * (1.0 - if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 });
+    for percent in [0u8, 25, 50, 75, 100] {
+        let at = y(f64::from(percent) / 100.0);
+        svg.line([left, at, left + width, at], "grid");
+        svg.text(left - 6.0, at + 4.0, Anchor::End, "tick", &format!("{percent} %"));
+    }
+    for mmu in curve {
+        let at = x(mmu);
+        svg.line([at, top, at, top + height], "grid");
+        svg.text(at, top + height + 16.0, Anchor::Middle, "tick", &tick_label(mmu.window_ns as f64));
+    }
+    for pair in curve.windows(2) {
+        if let [one, next] = pair {
+            svg.line([x(one), y(one.bounded), x(next), y(next.bounded)], "mark");
+            svg.line([x(one), y(one.utilization), x(next), y(next.utilization)], "m-blocks");
+        }
+    }
+    for mmu in curve {
+        let window = tick_label(mmu.window_ns as f64);
+        let text = format!(
+            "any {window}: at least {} outside pauses; any {window} or longer: {}",
+            units::percent(mmu.utilization),
+            units::percent(mmu.bounded)
+        );
+        svg.dot(x(mmu), y(mmu.utilization), "dot", &text);
+    }
+    svg.line([left, top + height, left + width, top + height], "axis");
+    svg.text(left, 12.0, Anchor::Start, "strong", "share of any window outside pauses, at least");
+    svg.text(left + width, 12.0, Anchor::End, "tick", "dashed: in any window of this length or longer");
+    svg.text(left + width, top + height + 33.0, Anchor::End, "tick", "length of the window (logarithmic)");
+    Some(svg.finish())
+}
