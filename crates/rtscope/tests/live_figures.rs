@@ -1,0 +1,88 @@
+//! Live: figures of a recorded program against what the runtime prints of itself
+//! at its end (`+RTS -s`).
+
+#![forbid(unsafe_code)]
+
+mod ground;
+
+use ground::{record, report, said, scratch};
+use serde_json::Value;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use xtask::toolchain::{Spec, cache};
+use xtask::{missing, workload};
+
+/// Figures of the line `SPARKS: 906 (12 converted, 3 overflowed, …)`, by their names.
+fn fates(summary: &str) -> Vec<(String, u64)> {
+    let line = summary.lines().find(|line| line.trim_start().starts_with("SPARKS:")).expect("a line about sparks");
+    let (all, rest) = line.split_once('(').expect("their fates");
+    let number = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>().parse().unwrap();
+    let fate = |part: &str| {
+        let (count, name) = part.trim().split_once(' ').expect("a count and a name");
+        (name.trim_end_matches(')').to_owned(), number(count))
+    };
+    std::iter::once(("all".to_owned(), number(all))).chain(rest.split(',').map(fate)).collect()
+}
+
+#[test]
+fn the_line_about_sparks_is_understood() {
+    let found = fates("x\n  SPARKS: 1,024 (5 converted, 6 overflowed, 7 dud, 8 GC'd, 998 fizzled)\n");
+    let names: Vec<_> = found.iter().map(|(name, count)| (name.as_str(), *count)).collect();
+    assert_eq!(names[..3], [("all", 1024), ("converted", 5), ("overflowed", 6)]);
+    assert_eq!(names[4..], [("GC'd", 8), ("fizzled", 998)]);
+}
+
+fn sparks_are_what_the_runtime_says(ghc: &str) {
+    let Some(toolchain) = Spec::find(ghc).unwrap().installed(&cache()) else {
+        return missing(&format!("{ghc}: `cargo xtask toolchains --only {ghc}`"));
+    };
+    let folder = scratch();
+    let workload = workload::load("sparks").unwrap();
+    let program = workload.build(&toolchain, folder.path()).unwrap();
+    let summary = folder.path().join("summary");
+    let capture = folder.path().join("c");
+    let mut command: Vec<OsString> = toolchain.enter(&[folder.path()]);
+    command.extend([program.into(), "20".into(), "+RTS".into()]);
+    command.extend(workload.rts.iter().map(OsString::from));
+    command.push(format!("-s{}", summary.display()).into());
+    let command: Vec<&OsStr> = command.iter().map(OsString::as_os_str).collect();
+    let options: Vec<&str> = workload.record.iter().map(String::as_str).collect();
+    let output = record(&capture, &options, &command);
+    assert!(output.status.success(), "{}", said(&output));
+    let (_, report, _) = report(&capture);
+    let said = fates(&fs::read_to_string(&summary).unwrap());
+    let of = |name: &str| said.iter().find(|fate| fate.0 == name).expect("a fate").1;
+    let sparks = &report["sparks"];
+    let figure = |key: &str| sparks[key].as_u64().unwrap_or_else(|| panic!("{key}: {sparks}"));
+    for (name, key) in [
+        ("converted", "converted"),
+        ("overflowed", "overflowed"),
+        ("dud", "dud"),
+        ("GC'd", "collected"),
+        ("fizzled", "fizzled"),
+    ] {
+        assert_eq!(figure(key), of(name), "{name}: {sparks}, {said:?}");
+    }
+    assert_eq!(figure("created") + figure("dud") + figure("overflowed"), of("all"), "{sparks}");
+    assert_eq!(of("all"), 20 * (40 + 6_000 + 1), "what the program offered");
+    assert!(figure("overflowed") > 0 && figure("converted") > 0, "{sparks}");
+    let lanes = sparks["lanes"].as_array().unwrap();
+    let sum: u64 = lanes.iter().filter_map(|lane| lane["created"].as_u64()).sum();
+    assert_eq!((lanes.len(), sum), (2, figure("created")));
+    assert_eq!(report["concurrent"], Value::Null);
+}
+
+#[test]
+fn live_9_0_sparks_are_what_the_runtime_says() {
+    sparks_are_what_the_runtime_says("ghc-9.0");
+}
+
+#[test]
+fn live_9_6_sparks_are_what_the_runtime_says() {
+    sparks_are_what_the_runtime_says("ghc-9.6");
+}
+
+#[test]
+fn live_9_10_sparks_are_what_the_runtime_says() {
+    sparks_are_what_the_runtime_says("ghc-9.10");
+}
