@@ -77,9 +77,11 @@ impl Run {
         self.found.first().map_or(NOTHING, String::as_str)
     }
 
-    /// The truth came first.
+    /// The truth came first; where nothing is to be found: nothing that is not true.
     pub fn hit(&self) -> bool {
-        self.error.is_none() && self.first() == self.expect
+        let healthy = self.expect == NOTHING;
+        let right = if healthy { self.false_alarms().next().is_none() } else { self.first() == self.expect };
+        self.error.is_none() && right
     }
 
     /// Found, but not true.
@@ -261,6 +263,8 @@ mod tests {
         assert!(run.hit() && run.false_alarms().eq(["other"]));
         let healthy = Run { expect: NOTHING.into(), ..Run::default() };
         assert!(healthy.hit() && healthy.false_alarms().next().is_none());
+        let known = Run { found: vec!["x".into()], also: vec!["x".into()], ..healthy.clone() };
+        assert!(known.hit() && !Run { also: Vec::new(), ..known }.hit());
         assert!(!Run { error: Some("no report".into()), ..healthy }.hit());
     }
 }

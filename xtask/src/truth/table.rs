@@ -44,17 +44,19 @@ fn about(read: &Read) -> String {
     let (steal, steal_max) = of(|noise| noise.steal * 100.0);
     let (load, load_max) = of(|noise| noise.load);
     let (waited, waited_max) = of(|noise| noise.pressure.unwrap_or(0.0) * 100.0);
+    let dirty = read.runs.iter().filter(|run| run.dirty).count() + read.cures.iter().filter(|cure| cure.dirty).count();
     let cut = if read.cut > 0 { format!(" {} lines were cut short.", read.cut) } else { String::new() };
     format!(
         "{} runs of each of {} workloads on {}; {}; seed {}.{cut}\nOf all CPUs others took {foreign:.1} % in the median ({foreign_max:.0} % at \
          most), the host {steal:.1} % ({steal_max:.0} %);\nsome thread waited for a CPU during {waited:.0} % ({waited_max:.0} %); load average {load:.1} \
-         ({load_max:.1}). From {:.0} % on a run is dirty.\n",
+         ({load_max:.1}). From {:.0} % on a run is dirty: {dirty} of {} were.\n",
         plan.runs,
         plan.workloads.len(),
         plan.toolchains.join(", "),
         plan.rtscope,
         plan.seed,
-        plan.noise_max * 100.0
+        plan.noise_max * 100.0,
+        noise.len()
     )
 }
 
