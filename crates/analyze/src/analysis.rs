@@ -101,12 +101,11 @@ impl Analysis {
         .with(Class::Lanes)
         .with(Class::GreenEdges)
         .with(Class::Concurrent)
-        .with(Class::Tracer);
+        .with(Class::Tracer)
+        .with(Class::Sparks);
     /// The same with every run and stop of green threads, for
     /// [`Context::every_green_event`].
     pub const CLASSES_GREEN: Classes = Analysis::CLASSES.with(Class::Green);
-        .with(Class::Tracer)
-        .with(Class::Sparks);
 
     /// An analysis of the recording that `context` describes.
     pub fn new(context: Context) -> Self {
@@ -270,7 +269,6 @@ impl Analysis {
         self.code.pause(&blamed, &self.context.symbols);
         self.collections.add(&blamed);
         self.triggers.add(&blamed, kernel.then_some(&self.tracks));
-        self.triggers.add(&blamed);
         self.phases.pause(&blamed.pause);
         self.over_time.add(&blamed.pause);
         self.lanes.pause(&blamed.pause, &still);
@@ -367,6 +365,7 @@ impl Analysis {
             counters: &self.counters,
             disturbance: &self.disturbance,
             lines: &self.lines,
+            allocation: &self.allocation,
             collections: &self.collections,
             triggers: &self.triggers,
             green: &self.green,
@@ -422,7 +421,6 @@ impl Analysis {
                 over_time: self.over_time.slices(),
                 worst: self.worst.pauses(),
                 memory: self.lines.drawn(),
-                histogram,
                 symbols: self.context.symbols,
             },
         }

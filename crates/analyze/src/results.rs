@@ -528,8 +528,6 @@ pub struct Drawing {
     pub worst: Vec<WorstPause>,
     /// Memory lines, thinned.
     pub memory: Vec<MemoryLine>,
-    /// Pause durations: upper bound in ns, count.
-    pub histogram: Vec<(u64, u64)>,
     /// What the code of causes in `worst` is called.
     pub symbols: Symbols,
 }

@@ -21,7 +21,7 @@ fn report(log: &Path) -> (Results, Vec<BlamedPause>) {
     let mut pauses = Vec::new();
     let options = Options { path: log.display().to_string(), log: None, threads: 2 };
     let input = input::open(log).unwrap();
-    let (results, _) = analyse(&input, &options, &mut |pause, _| pauses.push(pause.clone())).unwrap();
+    let (results, _) = analyse(&input, &options, &mut |pause, _, _| pauses.push(pause.clone())).unwrap();
     (results, pauses)
 }
 

@@ -22,6 +22,7 @@ mod small_nursery;
 mod tracer_disturbance;
 mod unsafe_foreign_call;
 
+use crate::allocation::Allocation;
 use crate::code::{CodeSamples, Waits, called};
 use crate::collections::Collections;
 use crate::context::Context;
@@ -74,8 +75,10 @@ pub(crate) struct Facts<'a> {
     pub counters: &'a Counters,
     /// What writing the log cost.
     pub disturbance: &'a Disturbance,
-    /// Memory lines, and how much was allocated.
+    /// Memory lines.
     pub lines: &'a Lines,
+    /// What lanes allocate.
+    pub allocation: &'a Allocation,
     /// What collections were like.
     pub collections: &'a Collections,
     /// Why collections were asked for.

@@ -125,7 +125,7 @@ pub(super) fn flag(bytes: u64) -> String {
 }
 
 fn allocated_bytes(facts: &Facts<'_>) -> Option<f64> {
-    Some(facts.lines.allocation_per_second(facts.span_ns)? * facts.span_ns as f64 / 1e9)
+    Some(facts.allocation.per_second(facts.span_ns)? * facts.span_ns as f64 / 1e9)
 }
 
 fn seen(facts: &Facts<'_>, nursery: u64, allocated: f64) -> Vec<Evidence> {

@@ -2,7 +2,9 @@
 //! the page so that both say the same.
 
 use super::units;
-use rtscope_analyze::results::{CauseSum, Level, Memory, Outcome, Pauses, Results, Runtime, Straggler, ThreadState};
+use rtscope_analyze::results::{
+    BlockedSum, CauseSum, Distribution, Level, Memory, Outcome, Pauses, Results, Runtime, Straggler, ThreadState,
+};
 use rtscope_model::{Cause, Confidence, Loss, LossKind, Severity};
 use std::fmt::Write as _;
 

@@ -39,6 +39,7 @@ fn of_lanes(names: &mut Names, lanes: u16, span_ns: u64, main: Cause, who: Optio
         over_time: over_time(&mut noise, span_ns, stop_max),
         worst,
         memory: memory(&mut noise, span_ns),
+        symbols: Default::default(),
     }
 }
 

@@ -4,6 +4,7 @@
 use super::escape::escape;
 use super::{SIZE_MAX, data, svg_bar, svg_histogram, svg_memory, svg_mmu, svg_time, svg_waterfall, table, verdict};
 use crate::report::{further, units, words};
+use rtscope_analyze::code::called;
 use rtscope_analyze::results::{Results, WorstPause};
 use rtscope_model::{Cause, CausePiece, Names, PauseQuality, SymbolId, Symbols};
 use std::fmt::Write as _;
@@ -34,6 +35,7 @@ pub fn page(results: &Results, names: &Names) -> String {
     optional(&mut body, "utilisation", "What any window left for the program", utilisation(results));
     optional(&mut body, "memory", "Memory", memory(results));
     optional(&mut body, "worst", "The longest pauses, lane by lane", worst(results, names));
+    optional(&mut body, "code", "Where the code was", table::code(results));
     optional(&mut body, "allocation", "Allocation", allocation(results));
     optional(&mut body, "concurrent", "The concurrent collector", concurrent(results));
     optional(&mut body, "sparks", "Sparks", table::sparks(results));

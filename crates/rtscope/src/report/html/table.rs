@@ -5,7 +5,7 @@ use super::svg_bar::class;
 use crate::report::code;
 use crate::report::words::{self, Part};
 use crate::report::{further, units, words::wall_clock};
-use rtscope_analyze::results::{Distribution, Results};
+use rtscope_analyze::results::{Distribution, Place, Results};
 use std::fmt::Write as _;
 
 /// Rows of any table at most; the rest is counted.
