@@ -130,6 +130,9 @@ pub struct Tail {
 /// were not read. A cut or an unwritten end without a time is behind the last
 /// event, where it can only touch pauses that never end.
 pub fn loss_of_log(loss: &Loss, from: Time, to: Time) -> bool {
+    if of_code(loss) {
+        return false;
+    }
     match loss.kind {
         LossKind::Damaged | LossKind::MixedProcesses => loss.touches(from, to),
         LossKind::Truncated | LossKind::Unwritten | LossKind::OutOfOrder => {
@@ -145,7 +148,12 @@ pub fn loss_of_log(loss: &Loss, from: Time, to: Time) -> bool {
 
 /// Whether a loss voids the causes in `[from, to]`: kernel records dropped.
 pub fn loss_of_kernel(loss: &Loss, from: Time, to: Time) -> bool {
-    loss.kind == LossKind::KernelRecords && loss.touches(from, to)
+    loss.kind == LossKind::KernelRecords && !of_code(loss) && loss.touches(from, to)
+}
+
+/// Whether samples of code were lost: a pause loses a name by that, nothing else.
+fn of_code(loss: &Loss) -> bool {
+    loss.source == "code" || loss.source.starts_with("code/")
 }
 
 #[cfg(test)]
@@ -171,6 +179,9 @@ mod tests {
         assert!(!loss_of_log(&loss(LossKind::Truncated, None), from, to));
         assert!(!loss_of_log(&loss(LossKind::KernelRecords, Some((15, 16))), from, to));
         assert!(loss_of_kernel(&loss(LossKind::KernelRecords, Some((15, 16))), from, to));
+        let of_code = |kind| Loss { source: "code/cpu0.perf".into(), ..loss(kind, None) };
+        assert!(!loss_of_log(&of_code(LossKind::Damaged), from, to));
+        assert!(!loss_of_kernel(&of_code(LossKind::KernelRecords), from, to));
     }
 
     #[test]

@@ -93,7 +93,7 @@ fn inspect_open(file: File, path: &Path) -> Inspected {
 /// A file of which strings are read a chunk at a time: a system call for each of
 /// fifty thousand symbol names would cost the program a part of its start.
 #[derive(Copy, Clone)]
-struct InChunks<'data>(&'data ReadCache<File>);
+pub(crate) struct InChunks<'data>(pub(crate) &'data ReadCache<File>);
 
 const CHUNK: u64 = 1 << 20;
 

@@ -22,4 +22,5 @@ pub mod sampler;
 pub mod signals;
 pub mod spawn;
 pub mod store;
+pub mod symbols;
 pub mod unflushed;

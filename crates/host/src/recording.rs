@@ -43,6 +43,8 @@ pub struct Options {
     pub eventlog: bool,
     /// The richest way to record the kernel's scheduling; `None`: not at all.
     pub kernel: Option<Tier>,
+    /// CPU time of a thread between two looks at where its code is; `None`: no looks.
+    pub code_period: Option<Duration>,
     /// Period of RSS and throttle counters.
     pub sample_period: Duration,
     /// Period of copying unwritten buffers.

@@ -46,7 +46,7 @@ impl Store {
             Err(error) => return Err(unusable(error)),
         }
         let path = fs::canonicalize(path).map_err(unusable)?;
-        for folder in ["eventlog", "unflushed", "sched"] {
+        for folder in ["eventlog", "unflushed", "sched", "code"] {
             DirBuilder::new().mode(0o700).create(path.join(folder)).map_err(unusable)?;
         }
         Ok(Store { path })
@@ -93,7 +93,7 @@ impl Store {
 
     /// Removes sub-folders in which nothing was stored.
     pub fn remove_empty_folders(&self) {
-        for folder in ["eventlog", "unflushed", "sched"] {
+        for folder in ["eventlog", "unflushed", "sched", "code"] {
             let _ = fs::remove_dir(self.below(folder));
         }
     }

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod compare;
+pub mod code;
 pub mod doctor;
 pub mod input;
 pub mod pipeline;

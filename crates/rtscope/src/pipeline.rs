@@ -8,6 +8,7 @@ use rtscope_analyze::results::{BlamedPause, Program, Results, Runtime, Source, T
 use rtscope_analyze::{Analysis, Context, Tail};
 use rtscope_decode::ReadAt;
 use rtscope_decode::capture::{Capture, SampleStream};
+use rtscope_decode::code::CodeStream;
 use rtscope_decode::ghc_eventlog::{Eventlog, EventlogError, Stream, Tally, UnflushedBlock, tags};
 use rtscope_decode::sched::SchedStream;
 use rtscope_model::manifest::{Log, Manifest, Tier};
@@ -45,6 +46,7 @@ pub fn analyse(input: &Input, options: &Options, on_pause: OnPause<'_>) -> Resul
             let clock = ClockMap::LOG_OWN;
             context.every_green_event = log_bytes(log) <= GREEN_BYTES_MAX;
             let streams = Streams::new(Some(log.stream(classes(&context), clock, options.threads)), None, None);
+            let streams = Streams::new(Some(log.stream(Analysis::CLASSES, clock, options.threads)), None, None, None);
             Ok(run(context, streams, Some(log), 0, on_pause))
         }
         Input::Capture(capture) => analyse_capture(capture, options, on_pause),
@@ -69,11 +71,17 @@ fn analyse_capture(capture: &Capture, options: &Options, on_pause: OnPause<'_>) 
         }
     }
     let sched = open_sched(capture, &mut context.losses);
+    let code = crate::code::open(capture, &mut context.losses);
+    if let Some(code) = &code {
+        context.symbols = code.symbols().clone();
+    }
     let bytes = stream_bytes(capture);
     // A recording has the events of green threads where somebody asked for them.
     context.every_green_event = log.is_some();
     let stream = log.as_ref().map(|log| log.stream(classes(&context), context.clock, options.threads));
     let streams = Streams::new(stream, sched, capture.samples());
+    let stream = log.as_ref().map(|log| log.stream(Analysis::CLASSES, context.clock, options.threads));
+    let streams = Streams::new(stream, sched, code, capture.samples());
     Ok(run(context, streams, log.as_ref(), bytes, on_pause))
 }
 
@@ -121,6 +129,7 @@ fn run(
     tail.losses.extend(from_last(without_start, last));
     tail.losses.extend(streams.samples.as_ref().map_or(Vec::new(), SampleStream::losses));
     tail.losses.extend(streams.sched.as_ref().map_or(Vec::new(), SchedStream::losses));
+    tail.losses.extend(streams.code.as_ref().map_or(Vec::new(), CodeStream::losses));
     tail.source = Some(source);
     let names = streams.sched.as_ref().map_or(none, |sched| sched.names().clone());
     let results = analysis.finish(&names, tail, &mut |pause| on_pause(pause, &names, &symbols));
@@ -292,14 +301,16 @@ fn open_sched(capture: &Capture, losses: &mut Vec<Loss>) -> Option<SchedStream> 
     open().map_err(|error| losses.push(missing("sched", error))).ok()
 }
 
-fn missing(source: &str, note: String) -> Loss {
+pub(crate) fn missing(source: &str, note: String) -> Loss {
     Loss { source: source.to_owned(), kind: LossKind::SourceMissing, count: 1, from: None, to: None, note }
 }
 
 /// Bytes of the capture's streams other than logs.
 fn stream_bytes(capture: &Capture) -> u64 {
     let size = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
-    let kernel: u64 = capture.manifest().kernel.streams.iter().map(|name| size(&capture.below(name))).sum();
+    let code = capture.manifest().code.iter().flat_map(|code| &code.streams);
+    let kernel: u64 =
+        capture.manifest().kernel.streams.iter().chain(code).map(|name| size(&capture.below(name))).sum();
     kernel + size(&capture.below("samples.jsonl"))
 }
 
@@ -307,15 +318,21 @@ fn stream_bytes(capture: &Capture) -> u64 {
 struct Streams {
     log: Option<Stream>,
     sched: Option<SchedStream>,
+    code: Option<CodeStream>,
     samples: Option<SampleStream<BufReader<File>>>,
     /// The next event of each.
-    heads: [Option<Event>; 3],
+    heads: [Option<Event>; 4],
 }
 
 impl Streams {
-    fn new(log: Option<Stream>, sched: Option<SchedStream>, samples: Option<SampleStream<BufReader<File>>>) -> Streams {
-        let mut streams = Streams { log, sched, samples, heads: [None; 3] };
-        (0..3).for_each(|index| streams.heads[index] = streams.pull(index));
+    fn new(
+        log: Option<Stream>,
+        sched: Option<SchedStream>,
+        code: Option<CodeStream>,
+        samples: Option<SampleStream<BufReader<File>>>,
+    ) -> Streams {
+        let mut streams = Streams { log, sched, code, samples, heads: [None; 4] };
+        (0..4).for_each(|index| streams.heads[index] = streams.pull(index));
         streams
     }
 
@@ -325,12 +342,13 @@ impl Streams {
             // judged when its last event comes.
             0 => self.samples.as_mut()?.next(),
             1 => self.sched.as_mut()?.next(),
+            2 => self.code.as_mut()?.next(),
             _ => self.log.as_mut()?.next(),
         }
     }
 
     fn next(&mut self) -> Option<Event> {
-        let first = (0..3)
+        let first = (0..4)
             .filter(|index| self.heads[*index].is_some())
             .min_by_key(|index| self.heads[*index].map(|event| event.time))?;
         let event = self.heads[first];

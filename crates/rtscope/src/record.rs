@@ -32,6 +32,9 @@ pub struct RecordArgs {
     /// The richest way to record it that is tried.
     #[arg(long, hide = true, value_parser = tier, default_value = "tracepoints")]
     pub tier: Tier,
+    /// How often a second of its CPU time a thread is looked at for where its code is; 0: never.
+    #[arg(long, value_name = "RATE", default_value_t = 97, value_parser = clap::value_parser!(u32).range(0..=10_000))]
+    pub sample_code: u32,
     /// Period of memory and throttle samples.
     #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = duration)]
     pub sample_every: Duration,
@@ -103,6 +106,7 @@ fn options(args: RecordArgs) -> Options {
         },
         eventlog: !args.no_eventlog,
         kernel: (!args.no_kernel).then_some(args.tier),
+        code_period: (args.sample_code > 0).then(|| Duration::from_secs(1) / args.sample_code),
         sample_period: args.sample_every,
         flush_period: args.flush_every,
         limit: args.limit,

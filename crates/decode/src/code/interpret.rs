@@ -6,7 +6,7 @@ use super::maps::{Module, Modules};
 use crate::perf::record::{Body, GONE, Layout, Mapped, Stamp};
 use crate::perf::stream::{Interpret, Read};
 use rtscope_model::manifest::{Code, CodeSource};
-use rtscope_model::{Cpu, Tid};
+use rtscope_model::{Cpu, Tid, Time};
 use std::collections::HashMap;
 
 /// Markers in a call chain (`PERF_CONTEXT_MAX` and above); behind this one follows
@@ -68,18 +68,23 @@ pub struct Interpreter {
     sources: HashMap<u64, CodeSource>,
     /// Grows.
     pub modules: Modules,
+    /// When each of them was mapped first.
+    pub mapped: Vec<Time>,
 }
 
 impl Interpreter {
     /// Of the recording that `code` describes.
     pub fn new(code: &Code, layout: Layout) -> Interpreter {
         let ids = code.events.iter().flat_map(|event| event.ids.iter().map(|id| (*id, event.what)));
-        Interpreter { layout, sources: ids.collect(), modules: Modules::default() }
+        Interpreter { layout, sources: ids.collect(), modules: Modules::default(), mapped: Vec::new() }
     }
 
-    fn mapped(&mut self, mapped: Mapped<'_>) -> Option<Item> {
+    fn mapped(&mut self, time: Time, mapped: Mapped<'_>) -> Option<Item> {
         let path = String::from_utf8_lossy(mapped.path).into_owned();
         let module = self.modules.intern(Module { path, device: mapped.device, inode: mapped.inode })?;
+        if self.modules.all().len() > self.mapped.len() {
+            self.mapped.push(time);
+        }
         let Mapped { pid, start, length, offset, .. } = mapped;
         Some(Item::Mapped { pid, start, length, offset, module })
     }
@@ -102,7 +107,7 @@ impl Interpret for Interpreter {
                 let seen = Seen { pid, tid, cpu, source, ip, in_kernel, chain: frames(found.chain), user_ip };
                 (stamp.tid != GONE).then_some(Item::Sample(seen))
             }
-            Body::Mapped(mapped) => self.mapped(mapped),
+            Body::Mapped(mapped) => self.mapped(Time(stamp.time), mapped),
             Body::Comm { pid, exec: true, .. } => Some(Item::Exec { pid }),
             Body::Fork { pid, parent_pid, .. } if pid != parent_pid => Some(Item::Fork { pid, parent: parent_pid }),
             Body::Exit { tid } => Some(Item::Exit { tid }),

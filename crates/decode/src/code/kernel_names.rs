@@ -4,7 +4,7 @@
 
 /// Functions that every wait goes through, or every wait for a lock: the one that
 /// called them names the wait. `io_schedule` is not among them, since it does.
-const WAITING: [&str; 23] = [
+const WAITING: [&str; 24] = [
     "__traceiter_",
     "perf_trace_",
     "__schedule",
@@ -28,6 +28,7 @@ const WAITING: [&str; 23] = [
     "__wait_on_bit",
     "out_of_line_wait_on_bit",
     "wait_woken",
+    "poll_schedule_timeout",
 ];
 
 /// What system calls are called on the machines that a kernel runs on.

@@ -77,6 +77,11 @@ impl Samples {
         self.interpreter.modules.all()
     }
 
+    /// When each of them was mapped first.
+    pub fn mapped(&self) -> &[Time] {
+        &self.interpreter.mapped
+    }
+
     /// What the streams read so far did not hold.
     pub fn losses(&self) -> Vec<Loss> {
         self.cpus.iter().flat_map(CpuStream::losses).cloned().collect()

@@ -4,7 +4,7 @@
 
 use super::tiers::CpuRing;
 use rtscope_model::{Loss, LossKind, Time};
-use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
@@ -12,6 +12,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 
 /// Longest time that a record waits in a ring, in nanoseconds: what a recorder
 /// that is killed loses. Before that, a ring that is an eighth full wakes us.
@@ -53,12 +54,23 @@ pub struct Lane {
 }
 
 impl Lane {
-    /// Creates the stream `name` below `folder`.
+    /// Creates the stream `name` (`sched/cpu0.perf`) as a file in `folder`, which is
+    /// the capture's folder of that name.
     pub fn create(ring: CpuRing, folder: &Path, name: &str) -> io::Result<Lane> {
-        let path = folder.join(name);
+        let path = folder.join(name.rsplit('/').next().unwrap_or(name));
         let file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(path)?;
-        let stream = Stream { name: format!("sched/{name}"), file, whole: 0 };
+        let stream = Stream { name: name.to_owned(), file, whole: 0 };
         Ok(Lane { ring, stream, wakes: true })
+    }
+
+    /// Which CPU.
+    pub fn cpu(&self) -> u16 {
+        self.ring.cpu
+    }
+
+    /// Appends records that were not in the ring.
+    pub fn append(&mut self, records: &[u8]) -> io::Result<()> {
+        self.stream.append(records)
     }
 
     /// Starts all events of this CPU.
@@ -97,6 +109,8 @@ impl Stream {
 pub struct Drain {
     lanes: Vec<Lane>,
     counters: Arc<Counters>,
+    /// What losses are said to be of.
+    source: &'static str,
     /// Readable when the thread shall end.
     stop: Arc<OwnedFd>,
     buffer: Vec<u8>,
@@ -105,13 +119,27 @@ pub struct Drain {
 }
 
 impl Drain {
-    /// A drain of `lanes` that ends when `stop` (an eventfd) is written to.
-    pub fn new(lanes: Vec<Lane>, counters: Arc<Counters>, stop: Arc<OwnedFd>) -> Drain {
-        Drain { lanes, counters, stop, buffer: Vec::new(), failed: None }
+    /// A drain of `lanes` that ends when `stop` (an eventfd) is written to. `source`
+    /// names what the kernel drops without telling when.
+    fn new(lanes: Vec<Lane>, counters: Arc<Counters>, stop: Arc<OwnedFd>, source: &'static str) -> Drain {
+        Drain { lanes, counters, source, stop, buffer: Vec::new(), failed: None }
+    }
+
+    /// Runs it in a thread of the given name until the handle is stopped.
+    pub fn start(
+        lanes: Vec<Lane>,
+        counters: Arc<Counters>,
+        source: &'static str,
+        thread: &str,
+    ) -> io::Result<Running> {
+        let stop = Arc::new(rustix::event::eventfd(0, EventfdFlags::CLOEXEC)?);
+        let drain = Drain::new(lanes, counters, Arc::clone(&stop), source);
+        let thread = std::thread::Builder::new().name(thread.to_owned()).spawn(move || drain.run())?;
+        Ok(Running { stop, thread })
     }
 
     /// Drains until told to stop, then takes what is left and syncs the files.
-    pub fn run(mut self) {
+    fn run(mut self) {
         crate::background::stand_back();
         while !self.wait() {
             self.drain_all();
@@ -187,8 +215,8 @@ impl Drain {
         let lost: u64 = events.filter_map(super::perf::Event::lost).sum();
         let told = self.counters.lost.fetch_max(lost, Ordering::Relaxed);
         if lost > told {
-            let note = "the kernel dropped scheduling records and had no room left to tell when".to_owned();
-            let (source, kind) = ("kernel".to_owned(), LossKind::KernelRecords);
+            let note = "the kernel dropped records and had no room left to tell when".to_owned();
+            let (source, kind) = (self.source.to_owned(), LossKind::KernelRecords);
             self.counters.note(Loss { source, kind, count: lost - told, from: None, to: None, note });
         }
     }
@@ -205,6 +233,22 @@ impl Drain {
             // The capture is readable without it; there is nobody to tell.
             let _ = lane.stream.file.sync_data();
         }
+    }
+}
+
+/// A drain at work.
+#[derive(Debug)]
+pub struct Running {
+    stop: Arc<OwnedFd>,
+    thread: JoinHandle<()>,
+}
+
+impl Running {
+    /// Takes what is left and ends it. False: it had ended early.
+    pub fn stop(self) -> bool {
+        // Only a full counter can refuse, and then it is readable already.
+        let _ = rustix::io::write(&*self.stop, &1u64.to_ne_bytes());
+        self.thread.join().is_ok()
     }
 }
 

@@ -6,7 +6,9 @@
 //! `rtscope_decode::sched`. Nothing here can make a recording fail; what cannot
 //! be had is said in [`rtscope_model::manifest::Kernel::missing`].
 
+pub(crate) mod code;
 mod drain;
+mod mapped;
 pub(crate) mod perf;
 mod ring;
 mod threads;
@@ -15,18 +17,16 @@ pub(crate) mod tracefs;
 pub(crate) mod words;
 
 use crate::redact::Redactor;
-use drain::{Counters, Drain, Lane};
+use drain::{Counters, Drain, Lane, Running};
 use rtscope_model::manifest::{Kernel, Tier, Tracepoint};
 use rtscope_model::{Loss, Pid};
-use rustix::event::EventfdFlags;
 use std::fs;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::thread::JoinHandle;
 use tiers::Opened;
+pub use code::CodeRecorder;
 pub use words::name as tier_name;
 
 /// Whose threads are recorded where the tier cannot record everybody's.
@@ -59,8 +59,7 @@ pub struct Options {
 pub struct KernelRecorder {
     kernel: Kernel,
     counters: Arc<Counters>,
-    stop: Option<Arc<OwnedFd>>,
-    thread: Option<JoinHandle<()>>,
+    drain: Option<Running>,
 }
 
 impl KernelRecorder {
@@ -71,7 +70,7 @@ impl KernelRecorder {
         let opened = tiers::open(root, &options);
         let counters = Arc::new(Counters::default());
         let kernel = describe(&opened);
-        let mut recorder = KernelRecorder { kernel, counters, stop: None, thread: None };
+        let mut recorder = KernelRecorder { kernel, counters, drain: None };
         if let Err(error) = recorder.begin(opened, &options.directory) {
             let missing = format!("Kernel records could not be written ({error}). Record to another folder.");
             recorder.kernel = Kernel { missing: vec![missing], ..Kernel::default() };
@@ -107,12 +106,8 @@ impl KernelRecorder {
     /// Takes what is left in the rings and syncs the files. The other methods
     /// can still be called.
     pub fn stop(&mut self) {
-        if let Some(stop) = self.stop.take() {
-            // Only a full counter can refuse, and then it is readable already.
-            let _ = rustix::io::write(&*stop, &1u64.to_ne_bytes());
-        }
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
+        if let Some(drain) = self.drain.take()
+            && !drain.stop()
         {
             self.kernel.missing.push("The thread that writes kernel records ended early.".to_owned());
         }
@@ -130,17 +125,14 @@ impl KernelRecorder {
         }
         let mut lanes = Vec::new();
         for ring in opened.rings {
-            let name = format!("cpu{}.perf", ring.cpu);
+            let name = format!("sched/cpu{}.perf", ring.cpu);
             lanes.push(Lane::create(ring, directory, &name)?);
         }
         if lanes.is_empty() {
             return Ok(());
         }
         lanes.iter().try_for_each(Lane::enable)?;
-        let stop = Arc::new(rustix::event::eventfd(0, EventfdFlags::CLOEXEC)?);
-        let drain = Drain::new(lanes, Arc::clone(&self.counters), Arc::clone(&stop));
-        self.thread = Some(std::thread::Builder::new().name("rtscope-kernel".to_owned()).spawn(move || drain.run())?);
-        self.stop = Some(stop);
+        self.drain = Some(Drain::start(lanes, Arc::clone(&self.counters), "kernel", "rtscope-kernel")?);
         Ok(())
     }
 }

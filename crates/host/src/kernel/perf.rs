@@ -2,39 +2,68 @@
 //! on a descriptor and the words for their refusals; refuses to know which
 //! events a tier wants or what is done with their bytes.
 
+use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
+/// `PERF_SAMPLE_IP`.
+pub const SAMPLE_IP: u64 = 1 << 0;
 /// `PERF_SAMPLE_TID`.
 pub const SAMPLE_TID: u64 = 1 << 1;
 /// `PERF_SAMPLE_TIME`.
 pub const SAMPLE_TIME: u64 = 1 << 2;
+/// `PERF_SAMPLE_CALLCHAIN`.
+pub const SAMPLE_CALLCHAIN: u64 = 1 << 5;
 /// `PERF_SAMPLE_CPU`.
 pub const SAMPLE_CPU: u64 = 1 << 7;
 /// `PERF_SAMPLE_RAW`.
 pub const SAMPLE_RAW: u64 = 1 << 10;
+/// `PERF_SAMPLE_REGS_USER`.
+pub const SAMPLE_REGS_USER: u64 = 1 << 12;
+/// `PERF_SAMPLE_IDENTIFIER`.
+pub const SAMPLE_IDENTIFIER: u64 = 1 << 16;
+
+/// The register that holds the instruction pointer, as perf numbers them; `None`
+/// where that is not known.
+pub const INSTRUCTION_POINTER: Option<u64> = match () {
+    () if cfg!(target_arch = "x86_64") => Some(8),
+    () if cfg!(target_arch = "aarch64") => Some(32),
+    () => None,
+};
 
 const TYPE_SOFTWARE: u32 = 1;
 const TYPE_TRACEPOINT: u32 = 2;
+const COUNT_SW_CPU_CLOCK: u64 = 0;
 const COUNT_SW_DUMMY: u64 = 9;
 const FORMAT_LOST: u64 = 1 << 4;
 const FLAG_FD_CLOEXEC: libc::c_ulong = 1 << 3;
 const IOC_ENABLE: libc::c_ulong = 0x2400;
 const IOC_DISABLE: libc::c_ulong = 0x2401;
 const IOC_SET_OUTPUT: libc::c_ulong = 0x2405;
+/// `_IOW('$', 6, char *)` and `_IOR('$', 7, __u64 *)`: the encoding of sizes and
+/// directions that most machines share.
+const IOC_SET_FILTER: libc::c_ulong = 0x4008_2406;
+const IOC_ID: libc::c_ulong = 0x8008_2407;
 
 const DISABLED: u64 = 1 << 0;
 const INHERIT: u64 = 1 << 1;
 const EXCLUDE_KERNEL: u64 = 1 << 5;
 const EXCLUDE_HV: u64 = 1 << 6;
+const MMAP: u64 = 1 << 8;
 const COMM: u64 = 1 << 9;
 const TASK: u64 = 1 << 13;
 const WATERMARK: u64 = 1 << 14;
 const SAMPLE_ID_ALL: u64 = 1 << 18;
+const EXCLUDE_CALLCHAIN_USER: u64 = 1 << 22;
+const MMAP2: u64 = 1 << 23;
 const COMM_EXEC: u64 = 1 << 24;
 const USE_CLOCKID: u64 = 1 << 25;
 const CONTEXT_SWITCH: u64 = 1 << 26;
+
+/// Frames of the kernel's call chain: enough for the way from a door of the kernel
+/// to the scheduler through a file system.
+const FRAMES: u16 = 32;
 
 /// `struct perf_event_attr`, version 5 (112 bytes), from
 /// `include/uapi/linux/perf_event.h`. Older kernels take it as long as the part
@@ -78,6 +107,23 @@ pub enum What {
     TracepointAndTasks(u64),
     /// Context switches, forks, exits and names.
     Switches,
+    /// Where a running thread is, once in so many nanoseconds of its CPU time; with
+    /// forks, exits, names and executable mappings.
+    Clock {
+        /// Nanoseconds.
+        period_ns: u64,
+        /// Also inside the kernel.
+        kernel: bool,
+    },
+    /// Where in the kernel a thread was when it hit the tracepoint with this id.
+    Stack(u64),
+}
+
+impl What {
+    /// Whether it looks into the kernel.
+    fn sees_kernel(self) -> bool {
+        matches!(self, What::Clock { kernel: true, .. } | What::Stack(_))
+    }
 }
 
 /// Whom it shall watch.
@@ -139,9 +185,26 @@ impl Event {
         Some(u64::from_ne_bytes([a, b, c, d, e, f, g, h]))
     }
 
+    /// The id that its records carry, also those of threads that inherited it.
+    pub fn id(&self) -> io::Result<u64> {
+        let mut id = 0u64;
+        // SAFETY: this request writes one u64, which lives across the call.
+        let outcome = unsafe { libc::ioctl(self.fd.as_raw_fd(), IOC_ID as _, &raw mut id) };
+        if outcome < 0 { Err(io::Error::last_os_error()) } else { Ok(id) }
+    }
+
+    /// Lets only hits of its tracepoint through for which `filter` holds
+    /// (`prev_state & 2`).
+    pub fn filter(&self, filter: &CStr) -> io::Result<()> {
+        // SAFETY: this request reads a NUL-terminated string, which lives across the
+        // call, and keeps no reference.
+        let outcome = unsafe { libc::ioctl(self.fd.as_raw_fd(), IOC_SET_FILTER as _, filter.as_ptr()) };
+        if outcome < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    }
+
     fn ioctl(&self, request: libc::c_ulong, argument: libc::c_ulong) -> io::Result<()> {
         // SAFETY: the descriptor is open for as long as `self` lives; the three
-        // requests used here take an integer, so the kernel follows no pointer.
+        // requests used with it take an integer, so the kernel follows no pointer.
         let outcome = unsafe { libc::ioctl(self.fd.as_raw_fd(), request as _, argument) };
         if outcome < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
@@ -174,11 +237,26 @@ fn attr(what: What, scope: Scope, sample_type: u64, watermark: u32) -> Attr {
             (attr.kind, attr.config) = (TYPE_SOFTWARE, COUNT_SW_DUMMY);
             attr.flags |= tasks | CONTEXT_SWITCH;
         }
+        What::Clock { period_ns, .. } => {
+            (attr.kind, attr.config, attr.sample_period) = (TYPE_SOFTWARE, COUNT_SW_CPU_CLOCK, period_ns);
+            attr.flags |= tasks | MMAP | MMAP2;
+        }
+        What::Stack(id) => (attr.config, attr.sample_period) = (id, 1),
+    }
+    if sample_type & SAMPLE_CALLCHAIN != 0 {
+        attr.flags |= EXCLUDE_CALLCHAIN_USER;
+        attr.sample_max_stack = FRAMES;
+    }
+    if sample_type & SAMPLE_REGS_USER != 0 {
+        attr.sample_regs_user = INSTRUCTION_POINTER.map_or(0, |register| 1 << register);
     }
     if let Scope::ThreadOnCpu(..) = scope {
-        // Without privilege only user-side events may be opened; the records of
-        // switches come all the same.
-        attr.flags |= INHERIT | EXCLUDE_KERNEL | EXCLUDE_HV;
+        attr.flags |= INHERIT | EXCLUDE_HV;
+        if !what.sees_kernel() {
+            // Without privilege only user-side events may be opened; the records of
+            // switches come all the same.
+            attr.flags |= EXCLUDE_KERNEL;
+        }
     }
     attr
 }

@@ -21,7 +21,7 @@ const TRACEPOINTS: [&str; 4] = ["sched_switch", "sched_waking", "sched_wakeup_ne
 const SAMPLE_TYPE: u64 = perf::SAMPLE_TID | perf::SAMPLE_TIME | perf::SAMPLE_CPU;
 
 /// The smallest ring that is worth having.
-const RING_BYTES_MIN: usize = 16 << 10;
+pub const RING_BYTES_MIN: usize = 16 << 10;
 /// Without privilege: half of the kernel's default allowance per CPU, so that a
 /// second recorder of the same user finds room too.
 const RING_BYTES_OWN: usize = 256 << 10;
@@ -44,6 +44,8 @@ pub struct CpuRing {
     pub ring: Ring,
     /// The event that the ring was mapped for, and those redirected to it.
     pub events: Vec<Event>,
+    /// What each of them reports.
+    pub whats: Vec<What>,
 }
 
 /// An open tier.
@@ -168,19 +170,32 @@ fn open_cpu_wide(cpus: &[u16], ring_bytes: Option<usize>) -> io::Result<Opened> 
 
 /// Tier 3: the switches of the program's own threads.
 fn open_own(root: &Path, cpus: &[u16], target: Target, ring_bytes: Option<usize>) -> io::Result<Opened> {
+    let size = ring_bytes.unwrap_or(RING_BYTES_OWN);
+    let (rings, missing) = open_threads(root, cpus, target, &[What::Switches], SAMPLE_TYPE, size)?;
+    Ok(Opened { tier: Tier::OwnSwitches, rings, sample_type: SAMPLE_TYPE, missing, ..Opened::default() })
+}
+
+/// A ring per CPU with these events of the program's threads, and what they lack.
+pub fn open_threads(
+    root: &Path,
+    cpus: &[u16],
+    target: Target,
+    whats: &[What],
+    sample_type: u64,
+    size: usize,
+) -> io::Result<(Vec<CpuRing>, Vec<String>)> {
     let mut watched = match target {
         Target::Spawned(pid) => vec![pid.0],
         Target::Attached(pid) => tids_of(root, pid)?,
     };
-    let size = ring_bytes.unwrap_or(RING_BYTES_OWN);
     let mut rings = Vec::new();
     for cpu in cpus {
         let scopes: Vec<Scope> = watched.iter().map(|tid| Scope::ThreadOnCpu(*tid, *cpu)).collect();
-        rings.extend(open_ring(*cpu, &[What::Switches], &scopes, SAMPLE_TYPE, size)?);
+        rings.extend(open_ring(*cpu, whats, &scopes, sample_type, size)?);
     }
     let mut missing = Vec::new();
     if let Target::Attached(pid) = target {
-        if let Err(error) = watch_new_threads(root, pid, &mut watched, &mut rings) {
+        if let Err(error) = watch_new_threads(root, pid, (whats, sample_type), &mut watched, &mut rings) {
             let why = words::errno(&error);
             missing.push(format!("Some threads of process {pid} are not watched: {why}. Raise `ulimit -n`."));
         }
@@ -188,13 +203,19 @@ fn open_own(root: &Path, cpus: &[u16], target: Target, ring_bytes: Option<usize>
             "Processes that process {pid} had started before the recording are not watched. Record as root to see them."
         ));
     }
-    Ok(Opened { tier: Tier::OwnSwitches, rings, sample_type: SAMPLE_TYPE, missing, ..Opened::default() })
+    Ok((rings, missing))
 }
 
 /// Threads that were made while the others were being attached: those made by a
 /// thread that was watched already are inherited and come twice, which the
 /// decoder folds.
-fn watch_new_threads(root: &Path, pid: Pid, watched: &mut Vec<u32>, rings: &mut [CpuRing]) -> io::Result<()> {
+fn watch_new_threads(
+    root: &Path,
+    pid: Pid,
+    (whats, sample_type): (&[What], u64),
+    watched: &mut Vec<u32>,
+    rings: &mut [CpuRing],
+) -> io::Result<()> {
     for _ in 0..RESCANS {
         let fresh: Vec<u32> = tids_of(root, pid)?.into_iter().filter(|tid| !watched.contains(tid)).collect();
         if fresh.is_empty() {
@@ -202,7 +223,9 @@ fn watch_new_threads(root: &Path, pid: Pid, watched: &mut Vec<u32>, rings: &mut 
         }
         for ring in rings.iter_mut() {
             for tid in &fresh {
-                add_event(ring, What::Switches, Scope::ThreadOnCpu(*tid, ring.cpu), SAMPLE_TYPE)?;
+                for what in whats {
+                    add_event(ring, *what, Scope::ThreadOnCpu(*tid, ring.cpu), sample_type)?;
+                }
             }
         }
         watched.extend(fresh);
@@ -225,7 +248,7 @@ fn open_ring(cpu: u16, whats: &[What], scopes: &[Scope], sample_type: u64, size:
                         other => other?,
                     };
                     let ring = map_what_is_allowed(&event, size)?;
-                    opened = Some(CpuRing { cpu, ring, events: vec![event] });
+                    opened = Some(CpuRing { cpu, ring, events: vec![event], whats: vec![*what] });
                 }
             }
         }
@@ -245,6 +268,7 @@ fn add_event(ring: &mut CpuRing, what: What, scope: Scope, sample_type: u64) -> 
         event.redirect_to(first)?;
     }
     ring.events.push(event);
+    ring.whats.push(what);
     Ok(())
 }
 
@@ -265,7 +289,7 @@ fn map_what_is_allowed(event: &Event, size: usize) -> io::Result<Ring> {
     }
 }
 
-fn share(cpus: usize) -> usize {
+pub fn share(cpus: usize) -> usize {
     let each = RINGS_BYTES_MAX / cpus.max(1);
     // Round down to a power of two.
     (1usize << each.max(1).ilog2()).max(RING_BYTES_MIN)
@@ -276,7 +300,8 @@ fn tids_of(root: &Path, pid: Pid) -> io::Result<Vec<u32>> {
     Ok(fs::read_dir(folder)?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect())
 }
 
-fn online_cpus(root: &Path) -> io::Result<Vec<u16>> {
+/// Numbers of the CPUs that are online.
+pub fn online_cpus(root: &Path) -> io::Result<Vec<u16>> {
     let text = fs::read_to_string(root.join("sys/devices/system/cpu/online"))?;
     parse_cpu_list(&text).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, format!("`{}`", text.trim())))
 }

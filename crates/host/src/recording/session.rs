@@ -6,7 +6,7 @@ use crate::binary::{self, Inspected};
 use crate::cgroup::{self, Groups};
 use crate::clock;
 use crate::handover::Handover;
-use crate::kernel::{self, KernelRecorder};
+use crate::kernel::{self, CodeRecorder, KernelRecorder, code};
 use crate::machine;
 use crate::options::Plan;
 use crate::procfs::{self, Host};
@@ -14,6 +14,7 @@ use crate::redact::Redactor;
 use crate::sampler::{self, Sampler};
 use crate::signals::Signals;
 use crate::store::{Store, is_disk_full};
+use crate::symbols::{self, Files};
 use rtscope_model::manifest::{Exit, Kernel, Manifest, OwnCost, Status};
 use rtscope_model::{GroupId, Loss, LossKind, Time};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -36,6 +37,7 @@ const FREE_BYTES_LOW: u64 = 1 << 30;
 /// Held back so that the last manifest fits on a full disk.
 const RESERVE_BYTES: usize = 256 << 10;
 const RESERVE: &str = ".reserve";
+const SYMBOLS: &str = "code/symbols.json";
 
 /// A recording under way.
 pub(super) struct Session<'a> {
@@ -50,6 +52,8 @@ pub(super) struct Session<'a> {
     classes: String,
     logs: Vec<LiveLog>,
     kernel: Option<KernelRecorder>,
+    code: Option<CodeRecorder>,
+    files: Files,
     sampler: Option<Sampler>,
     family: Vec<u32>,
     /// What `/proc/PID/cgroup` said when the groups were last looked up.
@@ -90,6 +94,7 @@ impl<'a> Session<'a> {
         manifest.machine.quota_cpus = groups.quota_cpus();
         let redactor = options.redact.then(Redactor::default);
         let oom_kills_before = oom_kills(&host, &groups);
+        let files = Files::new(host.clone());
         let mut session = Session {
             options,
             host,
@@ -102,6 +107,8 @@ impl<'a> Session<'a> {
             classes: String::new(),
             logs: Vec::new(),
             kernel: None,
+            code: None,
+            files,
             sampler: None,
             family: vec![pid],
             memberships: HashMap::new(),
@@ -165,6 +172,7 @@ impl<'a> Session<'a> {
 
     pub(super) fn start_sources(&mut self, target: kernel::Target) {
         self.start_kernel(target);
+        self.start_code(target);
         let config = sampler::Config {
             host: self.host.clone(),
             pid: self.pid,
@@ -196,6 +204,51 @@ impl<'a> Session<'a> {
         self.kernel = Some(kernel);
     }
 
+    fn start_code(&mut self, target: kernel::Target) {
+        let Some(period_ns) = self.options.code_period.map(nanoseconds) else {
+            self.manifest.notes.push("where the program's code was is not recorded (--sample-code 0)".to_owned());
+            return;
+        };
+        let directory = self.store.below("code");
+        match CodeRecorder::start(&code::Options { directory, target, period_ns }) {
+            Ok(code) => {
+                self.manifest.code = Some(code.status());
+                self.code = Some(code);
+            }
+            Err(why) => self.note(why),
+        }
+        if let kernel::Target::Attached(pid) = target {
+            self.files.look_at(pid.0);
+        }
+    }
+
+    /// Ends the samples of code and gives them names, while the files are there.
+    fn end_code(&mut self) {
+        let Some(mut recorder) = self.code.take() else { return };
+        recorder.stop();
+        self.written_bytes += recorder.written_bytes();
+        self.manifest.losses.extend(recorder.losses());
+        let mut status = recorder.status();
+        let offset = self.manifest.realtime_offset_ns;
+        let named = symbols::names(self.store.path(), &status, &self.files, offset).and_then(|names| {
+            let text = serde_json::to_vec(&names).map_err(|error| error.to_string())?;
+            fs::write(self.store.below(SYMBOLS), &text).map_err(|error| error.to_string())?;
+            Ok((names.missing, text.len() as u64))
+        });
+        match named {
+            Ok((missing, bytes)) => {
+                status.symbols = Some(SYMBOLS.to_owned());
+                status.missing.extend(missing);
+                self.written_bytes += bytes;
+            }
+            Err(why) => {
+                let _ = fs::remove_file(self.store.below(SYMBOLS));
+                status.missing.push(format!("Names of the program's code could not be written ({why})."));
+            }
+        }
+        self.manifest.code = Some(status);
+    }
+
     /// The program did not start: nothing of the capture is worth keeping.
     pub(super) fn abandon(mut self) {
         if let Some(sampler) = self.sampler.take() {
@@ -204,6 +257,7 @@ impl<'a> Session<'a> {
         if let Some(kernel) = self.kernel.take() {
             kernel.finish();
         }
+        self.code = None;
         if let Some(handover) = self.handover.take() {
             handover.finish();
         }
@@ -227,6 +281,9 @@ impl<'a> Session<'a> {
             }
             if now >= next_manifest {
                 self.family = family(&self.host, self.pid);
+                if self.code.is_some() {
+                    self.family.iter().for_each(|pid| self.files.look_at(*pid));
+                }
                 self.write_manifest(false);
                 next_manifest = next_manifest.plus(MANIFEST_PERIOD_NS).max(now);
             }
@@ -344,6 +401,9 @@ impl<'a> Session<'a> {
         self.follow_groups();
         let writers: Vec<u32> =
             self.logs.iter().map(|log| log.log.pid).filter(|pid| *pid != 0 && self.host.runs(*pid)).collect();
+        if self.code.is_some() {
+            writers.iter().for_each(|pid| self.files.look_at(*pid));
+        }
         if let Some(sampler) = self.sampler.as_ref().filter(|_| !writers.is_empty()) {
             sampler.set_targets(writers);
         }
@@ -417,7 +477,11 @@ impl<'a> Session<'a> {
         if let Some(kernel) = &self.kernel {
             self.manifest.kernel = kernel.status();
         }
-        let streams = self.kernel.as_ref().map_or(0, KernelRecorder::written_bytes);
+        if let Some(code) = &self.code {
+            self.manifest.code = Some(code.status());
+        }
+        let streams = self.kernel.as_ref().map_or(0, KernelRecorder::written_bytes)
+            + self.code.as_ref().map_or(0, CodeRecorder::written_bytes);
         let sampled = self.sampler.as_ref().map_or(0, Sampler::written_bytes);
         self.manifest.own_cost = OwnCost {
             cpu_ns: clock::own_cpu_ns(),
@@ -480,6 +544,7 @@ impl<'a> Session<'a> {
             self.manifest.losses.extend(kernel.losses());
             self.written_bytes += kernel.written_bytes();
         }
+        self.end_code();
     }
 
     fn end_logs(&mut self, ended: Time) {

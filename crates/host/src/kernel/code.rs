@@ -1,0 +1,215 @@
+//! Where the program's code is: a timer on the CPU time of its threads, and the
+//! kernel's call chain where a thread goes to sleep, as perf records.
+//!
+//! Owns what is opened, the rings and the streams `code/cpuN.perf` (records exactly
+//! as the rings held them; for a process that runs already, its mappings stand at
+//! the start as if they had just been made). Refuses to decode them: that is
+//! `rtscope_decode::code`. Nothing here can make a recording fail; what cannot be
+//! had is said in [`rtscope_model::manifest::Code::missing`], or is the reason why
+//! there are no samples at all.
+
+use super::drain::{Counters, Drain, Lane, Running};
+use super::perf::{self, What};
+use super::tiers::{self, CpuRing};
+use super::{Target, mapped, tracefs, words};
+use rtscope_model::Loss;
+use rtscope_model::manifest::{Code, CodeEvent, CodeSource};
+use std::ffi::CStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// With privilege: room for half a second of the busiest waits that were measured.
+const RING_BYTES_WIDE: usize = 1 << 20;
+/// Without: what the scheduling's rings leave of the kernel's default allowance.
+const RING_BYTES_OWN: usize = 64 << 10;
+
+/// Hits of `sched_switch` in which the thread goes to sleep: not preempted (256),
+/// not running (0).
+const ASLEEP: &CStr = c"prev_state & 255";
+
+/// How to sample.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The capture's `code/` folder; has to exist.
+    pub directory: PathBuf,
+    /// The program.
+    pub target: Target,
+    /// Nanoseconds of a thread's CPU time between two samples.
+    pub period_ns: u64,
+}
+
+/// A recording of where the code is. Ends with the value.
+#[derive(Debug)]
+pub struct CodeRecorder {
+    code: Code,
+    counters: Arc<Counters>,
+    drain: Option<Running>,
+}
+
+impl CodeRecorder {
+    /// Starts sampling, with as much of the kernel as is permitted. The error is a
+    /// sentence with the command that mends it.
+    pub fn start(options: &Options) -> Result<CodeRecorder, String> {
+        let root = Path::new("/");
+        let opened = open(root, options.target, options.period_ns).map_err(|error| refused(&error))?;
+        let counters = Arc::new(Counters::default());
+        let code = opened.describe(options.period_ns);
+        let mut recorder = CodeRecorder { code, counters, drain: None };
+        recorder.begin(root, opened, options).map_err(|error| {
+            format!("where the program's code was is not recorded ({error}); record to another folder")
+        })?;
+        Ok(recorder)
+    }
+
+    /// The manifest's part, with the counters so far.
+    pub fn status(&self) -> Code {
+        Code { lost: self.counters.lost.load(Ordering::Relaxed), ..self.code.clone() }
+    }
+
+    /// Bytes written to the streams so far.
+    pub fn written_bytes(&self) -> u64 {
+        self.counters.bytes.load(Ordering::Relaxed)
+    }
+
+    /// What was lost on the way to the disk so far.
+    pub fn losses(&self) -> Vec<Loss> {
+        self.counters.losses()
+    }
+
+    /// Takes what is left in the rings and syncs the files.
+    pub fn stop(&mut self) {
+        if let Some(drain) = self.drain.take()
+            && !drain.stop()
+        {
+            self.code.missing.push("The thread that writes samples of code ended early.".to_owned());
+        }
+    }
+
+    fn begin(&mut self, root: &Path, opened: Opened, options: &Options) -> io::Result<()> {
+        let mut lanes = Vec::new();
+        for ring in opened.rings {
+            let name = format!("code/cpu{}.perf", ring.cpu);
+            lanes.push(Lane::create(ring, &options.directory, &name)?);
+        }
+        let before = crate::clock::monotonic();
+        lanes.iter().try_for_each(Lane::enable)?;
+        if let (Target::Attached(pid), Some(first)) = (options.target, lanes.first_mut()) {
+            let records = mapped::records(root, pid, before, first.cpu());
+            first.append(&records)?;
+        }
+        self.drain = Some(Drain::start(lanes, Arc::clone(&self.counters), "code", "rtscope-code")?);
+        Ok(())
+    }
+}
+
+impl Drop for CodeRecorder {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Open events.
+struct Opened {
+    rings: Vec<CpuRing>,
+    sample_type: u64,
+    kernel: bool,
+    missing: Vec<String>,
+}
+
+impl Opened {
+    fn describe(&self, period_ns: u64) -> Code {
+        let ids = |what: CodeSource| {
+            let events = self.rings.iter().flat_map(|ring| ring.events.iter().zip(&ring.whats));
+            let of_it = events.filter(|(_, of)| matches!(of, What::Stack(_)) == (what == CodeSource::Waits));
+            // An event that has ended already has no records either.
+            CodeEvent { ids: of_it.filter_map(|(event, _)| event.id().ok()).collect(), what }
+        };
+        let events = [CodeSource::Timer, CodeSource::Waits].map(ids);
+        Code {
+            period_ns,
+            streams: self.rings.iter().map(|ring| format!("code/cpu{}.perf", ring.cpu)).collect(),
+            sample_type: self.sample_type,
+            events: events.into_iter().filter(|event| !event.ids.is_empty()).collect(),
+            kernel: self.kernel,
+            symbols: None,
+            lost: 0,
+            missing: self.missing.clone(),
+        }
+    }
+}
+
+/// Opens timer and waits, else the timer with the kernel's code, else the timer.
+fn open(root: &Path, target: Target, period_ns: u64) -> io::Result<Opened> {
+    let cpus = tiers::online_cpus(root)?;
+    let mut missing = Vec::new();
+    let waits = tracefs::describe(root, &["sched_switch"]);
+    let waits = waits.map(|found| found.first().map(|point| What::Stack(point.id)));
+    let timer = |kernel| What::Clock { period_ns, kernel };
+    match waits {
+        Ok(Some(stack)) => match open_rings(root, &cpus, target, &[timer(true), stack]) {
+            Ok(opened) => return Ok(Opened { kernel: true, ..opened }),
+            Err(error) => missing.push(no_waits(&error)),
+        },
+        Ok(None) => missing.push("Waits are not named: this kernel has no tracepoint sched_switch.".to_owned()),
+        Err(error) => missing.push(no_waits(&error)),
+    }
+    match open_rings(root, &cpus, target, &[timer(true)]) {
+        Ok(mut opened) => {
+            opened.missing.splice(0..0, missing);
+            Ok(Opened { kernel: true, ..opened })
+        }
+        Err(error) => {
+            missing.push(format!(
+                "The kernel's own code is not seen ({}). To change that: run rtscope as root, or `sudo setcap \
+                 cap_perfmon+ep \"$(command -v rtscope)\"`.",
+                words::errno(&error)
+            ));
+            let mut opened = open_rings(root, &cpus, target, &[timer(false)])?;
+            opened.missing.splice(0..0, missing);
+            Ok(opened)
+        }
+    }
+}
+
+fn open_rings(root: &Path, cpus: &[u16], target: Target, whats: &[What]) -> io::Result<Opened> {
+    let registers = perf::INSTRUCTION_POINTER.map_or(0, |_| perf::SAMPLE_REGS_USER);
+    let sample_type = perf::SAMPLE_IDENTIFIER
+        | perf::SAMPLE_IP
+        | perf::SAMPLE_TID
+        | perf::SAMPLE_TIME
+        | perf::SAMPLE_CPU
+        | perf::SAMPLE_CALLCHAIN
+        | registers;
+    let size = match whats {
+        [_, _] => RING_BYTES_WIDE.min(tiers::share(cpus.len())),
+        _ => RING_BYTES_OWN,
+    };
+    let (rings, missing) = tiers::open_threads(root, cpus, target, whats, sample_type, size)?;
+    for (event, what) in rings.iter().flat_map(|ring| ring.events.iter().zip(&ring.whats)) {
+        if let What::Stack(_) = what {
+            event.filter(ASLEEP)?;
+        }
+    }
+    Ok(Opened { rings, sample_type, kernel: false, missing })
+}
+
+/// Tries it on one CPU without recording anything: whether the kernel's code would
+/// be seen too, and what else would be missing.
+pub fn probe(root: &Path) -> io::Result<(bool, Vec<String>)> {
+    let own = Target::Spawned(rtscope_model::Pid(std::process::id()));
+    open(root, own, 10_000_000).map(|opened| (opened.kernel, opened.missing))
+}
+
+fn no_waits(error: &io::Error) -> String {
+    format!("Waits are not named ({}). To change that: run rtscope as root.", words::errno(error))
+}
+
+fn refused(error: &io::Error) -> String {
+    format!(
+        "where the program's code was is not recorded ({}); to change that: {}",
+        words::errno(error),
+        words::remedy(rtscope_model::manifest::Tier::OwnSwitches)
+    )
+}

@@ -1,0 +1,82 @@
+//! Names of the kernel's functions from `/proc/kallsyms`. Owns that file; refuses
+//! the zeros that it holds for those who may not see addresses.
+
+use rtscope_decode::code::Named;
+use rtscope_model::CodeKind;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+/// The functions around `addresses`; an error says why there are none.
+pub fn look_up(root: &Path, addresses: &BTreeSet<u64>) -> Result<Vec<Named>, String> {
+    const REMEDY: &str = "record as root with `sudo sysctl kernel.kptr_restrict=1`";
+    let path = root.join("proc/kallsyms");
+    let file = File::open(&path).map_err(|error| format!("/proc/kallsyms cannot be read ({error}); {REMEDY}"))?;
+    let functions = functions(BufReader::with_capacity(1 << 16, file));
+    if functions.iter().all(|(address, _)| *address == 0) {
+        return Err(format!("/proc/kallsyms shows no addresses to this user; {REMEDY}"));
+    }
+    let mut names: Vec<Named> = Vec::new();
+    for address in addresses {
+        if names.last().is_some_and(|last| *address < last.to) {
+            continue;
+        }
+        let next = functions.partition_point(|(start, _)| start <= address);
+        let around = next.checked_sub(1).and_then(|index| functions.get(index));
+        // Behind the last function is data, or a module that has been unloaded.
+        let (Some((from, name)), Some((to, _))) = (around, functions.get(next)) else { continue };
+        names.push(Named { from: *from, to: *to, at: 0, name: name.clone(), kind: CodeKind::Kernel, source: None });
+    }
+    Ok(names)
+}
+
+/// Sorted by address, one name each.
+fn functions(lines: impl BufRead) -> Vec<(u64, String)> {
+    let mut functions: Vec<(u64, String)> = lines
+        .lines()
+        .map_while(Result::ok)
+        .filter_map(|line| {
+            let mut fields = line.split_ascii_whitespace();
+            let address = u64::from_str_radix(fields.next()?, 16).ok()?;
+            let kind = fields.next()?;
+            let name = fields.next()?;
+            matches!(kind, "T" | "t" | "W" | "w").then(|| (address, name.to_owned()))
+        })
+        .collect();
+    // Of several names for one address the first one stays, as the kernel itself does.
+    functions.sort_by_key(|(address, _)| *address);
+    functions.dedup_by_key(|(address, _)| *address);
+    functions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(kallsyms: &str) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir(root.path().join("proc")).unwrap();
+        std::fs::write(root.path().join("proc/kallsyms"), kallsyms).unwrap();
+        root
+    }
+
+    #[test]
+    fn functions_around_addresses() {
+        let root = tree(
+            "ffffffff81000200 T schedule\nffffffff81000100 t __schedule\nffffffff81000180 d data\n\
+             ffffffff81000300 W other\nffffffffc0000000 t in_module\t[module]\n",
+        );
+        let asked = [0xffff_ffff_8100_0110, 0xffff_ffff_8100_0120, 0xffff_ffff_8100_02ff, 0xffff_ffff_c000_0001];
+        let found = look_up(root.path(), &asked.into()).unwrap();
+        let names: Vec<_> = found.iter().map(|named| (named.name.as_str(), named.to - named.from)).collect();
+        assert_eq!(names, [("__schedule", 0x100), ("schedule", 0x100)]);
+    }
+
+    #[test]
+    fn hidden_addresses_are_said() {
+        let root = tree("0000000000000000 T schedule\n");
+        assert!(look_up(root.path(), &[1].into()).unwrap_err().contains("kptr_restrict"));
+        assert!(look_up(Path::new("/nonexistent"), &[1].into()).unwrap_err().contains("kallsyms"));
+    }
+}

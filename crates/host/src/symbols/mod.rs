@@ -1,0 +1,172 @@
+//! What the places in a capture's code samples are called: `code/symbols.json`,
+//! made at the end of a recording, or by the reader where a killed recorder left
+//! none and the files are still the same.
+//!
+//! Owns which files are asked and what is said of those that cannot be. Refuses
+//! names from anything but the very file that was mapped.
+
+mod elf;
+mod files;
+mod ghc;
+mod kernel;
+mod vdso;
+
+pub use files::Files;
+
+use elf::Asked;
+use rtscope_decode::ReadAt;
+use rtscope_decode::code::{Module, ModuleNames, Names, Origin, Place, Samples};
+use rtscope_model::Time;
+use rtscope_model::manifest::Code;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fs::File;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Distinct places and call chains that are named; more than this is no program.
+const PLACES_MAX: usize = 1 << 20;
+const CHAINS_MAX: usize = 1 << 16;
+
+/// Names for the samples of the capture in `folder`. `realtime_offset_ns` is the
+/// manifest's; `files` knows what was open while the program ran.
+pub fn names(folder: &Path, code: &Code, files: &Files, realtime_offset_ns: i64) -> Result<Names, String> {
+    let seen = Seen::read(folder, code)?;
+    let mut names = Names::default();
+    match kernel::look_up(Path::new("/"), &seen.kernel_addresses()) {
+        Ok(kernel) => names.kernel = kernel,
+        Err(why) if !seen.chains.is_empty() => {
+            names.missing.push(format!("The kernel's functions have no names: {why}."))
+        }
+        Err(_) => {}
+    }
+    names.enter(seen.chains.iter().map(|(chain, waits)| (&**chain, *waits)));
+    for (index, places) in &seen.places {
+        let Some((module, mapped)) = seen.modules.get(*index as usize) else { continue };
+        let asked: Vec<Asked> = places.iter().map(|(offset, at)| (*offset, *at)).collect();
+        let mapped = files::on_the_wall(*mapped, realtime_offset_ns);
+        match module.origin() {
+            Origin::File => names.modules.push(of_file(module, mapped, files, &asked)),
+            Origin::Vdso => names.modules.push(of_vdso(module, &asked)),
+            Origin::Memory => {}
+        }
+    }
+    let sentences: Vec<String> = names.modules.iter().filter_map(sentence).collect();
+    names.missing.extend(sentences);
+    if seen.at_run_time > 0 {
+        let count = seen.at_run_time;
+        names.missing.push(format!("{count} samples lie in code that was made at run time, which has no names."));
+    }
+    if seen.unmapped > 0 {
+        let count = seen.unmapped;
+        names.missing.push(format!("{count} samples lie where nothing was mapped as far as was seen."));
+    }
+    Ok(names)
+}
+
+fn sentence(module: &ModuleNames) -> Option<String> {
+    let why = module.missing.as_ref()?;
+    Some(format!("Code in {} has no names: the file {why}.", module.path))
+}
+
+fn of_file(module: &Module, mapped: Option<i64>, files: &Files, asked: &[Asked]) -> ModuleNames {
+    let mut names =
+        ModuleNames { path: module.path.clone(), device: module.device, inode: module.inode, ..ModuleNames::default() };
+    let file = match files.open(module, mapped) {
+        Ok(file) => file,
+        Err(why) => return without(names, module, asked, why),
+    };
+    if let Ok(metadata) = file.metadata() {
+        names.size = Some(metadata.len());
+        names.modified_ns = Some(files::modified_ns(&metadata));
+    }
+    match elf::look_up(file, module.name(), asked) {
+        Ok(found) => {
+            // Libraries of other languages are known to be that; nobody keeps their tables.
+            if found.unnamed > 0 && found.stripped && !found.foreign {
+                names.missing = Some("is stripped: it has no symbol table; keep it (no `strip`, no `-s`)".to_owned());
+            }
+            (names.build_id, names.names) = (found.build_id, found.names);
+            names
+        }
+        Err(why) => without(names, module, asked, why),
+    }
+}
+
+/// Names that are only addresses, and why.
+fn without(mut names: ModuleNames, module: &Module, asked: &[Asked], why: String) -> ModuleNames {
+    names.names = asked.iter().map(|place| elf::nameless(module.name(), *place)).collect();
+    names.missing = Some(why);
+    names
+}
+
+fn of_vdso(module: &Module, asked: &[Asked]) -> ModuleNames {
+    let names = ModuleNames { path: module.path.clone(), ..ModuleNames::default() };
+    let found = vdso::image().and_then(|image| elf::look_up_image(&image, module.name(), asked));
+    match found {
+        Ok(found) => ModuleNames { build_id: found.build_id, names: found.names, ..names },
+        Err(why) => without(names, module, asked, why),
+    }
+}
+
+/// Everything that the samples of a capture point to.
+#[derive(Default)]
+struct Seen {
+    /// With the moment when each was mapped first.
+    modules: Vec<(Module, Time)>,
+    /// By module: offset → an address at which it was seen.
+    places: BTreeMap<u32, BTreeMap<u64, u64>>,
+    /// The kernel's call chains, and whether they are those of waits.
+    chains: HashSet<(Box<[u64]>, bool)>,
+    at_run_time: u64,
+    unmapped: u64,
+}
+
+impl Seen {
+    fn read(folder: &Path, code: &Code) -> Result<Seen, String> {
+        let open = |name: &String| {
+            let file = File::open(folder.join(name)).map_err(|error| format!("{name}: {error}"))?;
+            Ok::<_, String>(Arc::new(file) as Arc<dyn ReadAt>)
+        };
+        let sources = code.streams.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+        let mut samples = Samples::open(code, sources).map_err(|error| error.to_string())?;
+        let mut seen = Seen::default();
+        let mut count = 0;
+        while let Some(sample) = samples.next() {
+            for place in [Some(sample.leaf), sample.user].into_iter().flatten() {
+                count += usize::from(count < PLACES_MAX && seen.place(place, samples.modules()));
+            }
+            if !sample.chain.is_empty() && seen.chains.len() < CHAINS_MAX {
+                let waits = sample.source == rtscope_model::manifest::CodeSource::Waits;
+                seen.chains.insert((sample.chain, waits));
+            }
+        }
+        seen.modules = samples.modules().iter().cloned().zip(samples.mapped().iter().copied()).collect();
+        Ok(seen)
+    }
+
+    /// Notes a place; whether it is new.
+    fn place(&mut self, place: Place, modules: &[Module]) -> bool {
+        match place {
+            Place::Module { module, offset, ip } => {
+                let origin = modules.get(module as usize).map(Module::origin);
+                if origin == Some(Origin::Memory) {
+                    self.at_run_time += 1;
+                    return false;
+                }
+                let places = self.places.entry(module).or_default();
+                let new = !places.contains_key(&offset);
+                places.entry(offset).or_insert(ip);
+                new
+            }
+            Place::Unmapped => {
+                self.unmapped += 1;
+                false
+            }
+            Place::Kernel(_) | Place::Unknown => false,
+        }
+    }
+
+    fn kernel_addresses(&self) -> BTreeSet<u64> {
+        self.chains.iter().flat_map(|(chain, _)| chain.iter().copied()).collect()
+    }
+}

@@ -1,0 +1,36 @@
+//! The code that the kernel gives to every process, which is in no file. Owns
+//! reading this process's own copy; refuses nothing, it is the same for all.
+
+use crate::procfs::Host;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+/// Larger ones are none.
+const BYTES_MAX: u64 = 1 << 20;
+
+/// The image of this process.
+pub fn image() -> Result<Vec<u8>, String> {
+    let unreadable = |error: std::io::Error| format!("cannot be read ({error})");
+    let maps = Host::default().process_text(std::process::id(), "maps").unwrap_or_default();
+    let range = maps.lines().find(|line| line.ends_with("[vdso]")).and_then(|line| {
+        let (from, to) = line.split(' ').next()?.split_once('-')?;
+        let (from, to) = (u64::from_str_radix(from, 16).ok()?, u64::from_str_radix(to, 16).ok()?);
+        Some((from, to.checked_sub(from).filter(|bytes| *bytes <= BYTES_MAX)?))
+    });
+    let (from, bytes) = range.ok_or("is not mapped in this process")?;
+    let mut image = vec![0; bytes as usize];
+    let memory = File::open("/proc/self/mem").map_err(unreadable)?;
+    memory.read_exact_at(&mut image, from).map_err(unreadable)?;
+    Ok(image)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_image_is_an_elf_file() {
+        match super::image() {
+            Ok(image) => assert_eq!(image.get(..4), Some(&b"\x7fELF"[..])),
+            Err(why) => eprintln!("not run: the vdso {why}"),
+        }
+    }
+}

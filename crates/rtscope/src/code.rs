@@ -1,0 +1,50 @@
+//! Opening a capture's samples of code with their names: those that the recorder
+//! wrote, else those that the files still give. Owns that choice; refuses to fail:
+//! what cannot be opened is a loss.
+
+use crate::pipeline::missing;
+use rtscope_decode::ReadAt;
+use rtscope_decode::capture::Capture;
+use rtscope_decode::code::{CodeStream, Names};
+use rtscope_host::procfs::Host;
+use rtscope_host::symbols::{self, Files};
+use rtscope_model::Loss;
+use rtscope_model::manifest::Code;
+use std::fs::{self, File};
+use std::sync::Arc;
+
+/// The stream; `None` where nothing was sampled or nothing can be read.
+pub fn open(capture: &Capture, losses: &mut Vec<Loss>) -> Option<CodeStream> {
+    let code = capture.manifest().code.as_ref().filter(|code| !code.streams.is_empty())?;
+    let names = names(capture, code).unwrap_or_else(|why| {
+        losses.push(missing("code/symbols.json", why));
+        Names::default()
+    });
+    let open = || -> Result<CodeStream, String> {
+        let open_one = |name: &String| {
+            let path = capture.below(name);
+            let file = File::open(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+            Ok::<_, String>(Arc::new(file) as Arc<dyn ReadAt>)
+        };
+        let sources = code.streams.iter().map(open_one).collect::<Result<Vec<_>, _>>()?;
+        CodeStream::open(code, sources, &names, &[]).map_err(|error| error.to_string())
+    };
+    open().map_err(|error| losses.push(missing("code", error))).ok()
+}
+
+/// The recorder's names; those of the files where it was killed before it wrote them.
+fn names(capture: &Capture, code: &Code) -> Result<Names, String> {
+    let written = code.symbols.as_ref().map(|name| {
+        let bytes = fs::read(capture.below(name)).map_err(|error| format!("{name}: {error}"))?;
+        Names::parse(&bytes).map_err(|error| error.to_string())
+    });
+    match written {
+        Some(Ok(names)) => Ok(names),
+        damaged => {
+            let files = Files::new(Host::default());
+            let offset = capture.manifest().realtime_offset_ns;
+            let found = symbols::names(capture.path(), code, &files, offset);
+            found.map_err(|why| damaged.and_then(Result::err).unwrap_or(why))
+        }
+    }
+}
