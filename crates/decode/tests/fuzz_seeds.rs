@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 #[path = "../../../fuzz/checks/capture.rs"]
 mod capture;
+#[path = "../../../fuzz/checks/code.rs"]
+mod code;
 #[path = "../../../fuzz/checks/ghc_eventlog.rs"]
 mod ghc_eventlog;
 #[path = "../../../fuzz/checks/sched.rs"]
@@ -36,6 +38,7 @@ fn the_fuzzers_checks_hold_for_seeds_and_crashes() {
     let targets = [
         ("ghc_eventlog", ghc_eventlog::check as Check),
         ("sched", sched::check as Check),
+        ("code", code::check as Check),
         ("capture", capture::check as Check),
     ];
     for (target, check) in targets {

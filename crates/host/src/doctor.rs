@@ -52,6 +52,7 @@ impl Check {
 pub fn checks(root: &Path) -> Vec<Check> {
     let mut checks = vec![perf::paranoid(root), perf::capabilities(root), perf::tracefs(root)];
     checks.extend(perf::tiers(root));
+    checks.push(perf::code(root));
     checks.push(limits::locked_memory(root));
     checks.push(limits::open_files(root));
     checks.push(system::foreign_memory(root));

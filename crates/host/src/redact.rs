@@ -53,8 +53,9 @@ impl Redactor {
         hidden.notes.retain(|note| !note.contains('/'));
         hidden.notes.push(
             "redacted: host, arguments, paths, group names and the list of threads; not redacted, because they are kept \
-             as they came: the eventlog, which holds the program's arguments, and the kernel's records, which hold the \
-             names of all processes that ran meanwhile (leave those out with --no-kernel)"
+             as they came: the eventlog, which holds the program's arguments, the kernel's records, which hold the names of \
+             all processes that ran meanwhile (leave those out with --no-kernel), and the samples of code, which hold the \
+             paths of executables and libraries (leave those out with --sample-code 0)"
                 .to_owned(),
         );
         hidden

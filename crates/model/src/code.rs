@@ -36,7 +36,9 @@ pub struct Symbol {
     pub module: String,
     /// Whose code.
     pub kind: CodeKind,
-    /// File and span in the source, where the log or the binary has them.
+    /// File and span in the source, where the log or the binary has them; of the
+    /// kernel's code how a thread came there: `page fault`, `interrupt`, or a system
+    /// call's name.
     pub source: Option<String>,
 }
 

@@ -6,6 +6,7 @@ use crate::pipeline::missing;
 use rtscope_decode::ReadAt;
 use rtscope_decode::capture::Capture;
 use rtscope_decode::code::{CodeStream, Names};
+use rtscope_decode::ghc_eventlog::Eventlog;
 use rtscope_host::procfs::Host;
 use rtscope_host::symbols::{self, Files};
 use rtscope_model::Loss;
@@ -14,12 +15,14 @@ use std::fs::{self, File};
 use std::sync::Arc;
 
 /// The stream; `None` where nothing was sampled or nothing can be read.
-pub fn open(capture: &Capture, losses: &mut Vec<Loss>) -> Option<CodeStream> {
+/// `log` may have names of its own for the program's code.
+pub fn open(capture: &Capture, log: Option<&Eventlog>, losses: &mut Vec<Loss>) -> Option<CodeStream> {
     let code = capture.manifest().code.as_ref().filter(|code| !code.streams.is_empty())?;
     let names = names(capture, code).unwrap_or_else(|why| {
         losses.push(missing("code/symbols.json", why));
         Names::default()
     });
+    let ipe = log.map_or(Vec::new(), |log| log.ipe(&names.addresses()));
     let open = || -> Result<CodeStream, String> {
         let open_one = |name: &String| {
             let path = capture.below(name);
@@ -27,7 +30,7 @@ pub fn open(capture: &Capture, losses: &mut Vec<Loss>) -> Option<CodeStream> {
             Ok::<_, String>(Arc::new(file) as Arc<dyn ReadAt>)
         };
         let sources = code.streams.iter().map(open_one).collect::<Result<Vec<_>, _>>()?;
-        CodeStream::open(code, sources, &names, &[]).map_err(|error| error.to_string())
+        CodeStream::open(code, sources, &names, &ipe).map_err(|error| error.to_string())
     };
     open().map_err(|error| losses.push(missing("code", error))).ok()
 }

@@ -71,7 +71,7 @@ fn analyse_capture(capture: &Capture, options: &Options, on_pause: OnPause<'_>) 
         }
     }
     let sched = open_sched(capture, &mut context.losses);
-    let code = crate::code::open(capture, &mut context.losses);
+    let code = crate::code::open(capture, log.as_ref(), &mut context.losses);
     if let Some(code) = &code {
         context.symbols = code.symbols().clone();
     }

@@ -7,7 +7,7 @@ use super::kernel_names::{entry_of, is_waiting};
 use super::maps::{Module, Origin, Place};
 use rtscope_model::{CodeKind, Symbol, SymbolId, Symbols};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The schema that this code writes.
 pub const SCHEMA: &str = "rtscope/symbols/1";
@@ -89,13 +89,19 @@ pub struct Named {
 pub struct Ipe {
     /// Address of the info table, which is that of its code.
     pub address: u64,
-    /// `Main.spin`.
+    /// `Main.spin`; empty where the log has only a place.
     pub name: String,
     /// File and span in the source; empty where the log has none.
     pub source: String,
 }
 
 impl Names {
+    /// Addresses at which the program's log may have names of its own.
+    pub fn addresses(&self) -> HashSet<u64> {
+        let named = self.modules.iter().flat_map(|module| &module.names);
+        named.filter(|named| named.kind == CodeKind::Program).map(|named| named.at).collect()
+    }
+
     /// Reads `code/symbols.json`.
     pub fn parse(json: &[u8]) -> Result<Names, CodeError> {
         let damaged = |error: serde_json::Error| CodeError::Names { line: error.line(), column: error.column() };
@@ -244,8 +250,9 @@ impl Table {
 
 fn symbol(named: &Named, module: &str, of_log: Option<&Ipe>) -> Symbol {
     let source = of_log.map(|ipe| ipe.source.clone()).filter(|source| !source.is_empty());
+    let name = of_log.map(|ipe| &ipe.name).filter(|name| !name.is_empty());
     Symbol {
-        name: of_log.map_or_else(|| named.name.clone(), |ipe| ipe.name.clone()),
+        name: name.unwrap_or(&named.name).clone(),
         module: module.to_owned(),
         kind: named.kind,
         source: source.or_else(|| named.source.clone()),

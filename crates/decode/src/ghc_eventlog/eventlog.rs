@@ -12,9 +12,10 @@ use super::scan::{Item, Plan};
 use super::stream::Stream;
 use super::tags;
 use super::tally::Losses;
+use crate::code::Ipe;
 use crate::source::ReadAt;
 use rtscope_model::{Class, Classes, ClockMap, LossKind};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -119,6 +120,14 @@ impl Eventlog {
     /// What the log says about the program as a whole.
     pub fn info(&self) -> &Info {
         &self.info
+    }
+
+    /// What it calls the code at these addresses, where it says that of any.
+    pub fn ipe(&self, addresses: &HashSet<u64>) -> Vec<Ipe> {
+        if !self.info.has_ipe || addresses.is_empty() {
+            return Vec::new();
+        }
+        Info::ipe(&self.header, &self.blocks, &self.sources, addresses)
     }
 
     /// Its header.

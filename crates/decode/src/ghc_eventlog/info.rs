@@ -5,8 +5,10 @@ use super::frame::{Next, RecordReader};
 use super::header::Header;
 use super::index::{Block, GLOBAL, MARKER, read_full};
 use super::record::{HeapInfo, Record};
+use crate::code::Ipe;
 use crate::source::ReadAt;
 use rtscope_model::{LaneId, LogTime};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A pairing of the log's clock with `CLOCK_REALTIME`, as the runtime took it.
@@ -61,6 +63,8 @@ pub struct Info {
     pub has_scheduler: bool,
     /// Class g (collections) was on.
     pub has_collections: bool,
+    /// It says which code came from where (info provenance).
+    pub has_ipe: bool,
 }
 
 const TASKS_MAX: usize = 1 << 16;
@@ -77,37 +81,37 @@ impl Info {
             if block.cap != GLOBAL {
                 info.n_caps = info.n_caps.max(block.cap.saturating_add(1));
             } else if let Some(source) = sources.get(usize::from(block.source)) {
-                ended = info.global(header, block, source.as_ref(), &mut window);
+                ended =
+                    global(header, block, source.as_ref(), &mut window, &mut |time, record| info.record(time, record));
             }
         }
         (info, ended)
     }
 
-    /// Damage inside the block ends it: the stream reports it. Gives whether an
-    /// end-of-data mark did.
-    fn global(&mut self, header: &Header, block: &Block, source: &dyn ReadAt, window: &mut [u8]) -> bool {
-        let mut reader = RecordReader::new(header);
-        let end = block.offset + u64::from(block.len);
-        let mut at = block.offset + MARKER as u64;
-        loop {
-            match reader.next() {
-                Next::Record(time, record) => self.record(time, &record),
-                Next::End => return true,
-                Next::Undeclared { .. } => return false,
-                Next::NeedMore if at >= end => return false,
-                Next::NeedMore => {
-                    let want = usize::try_from(end - at).unwrap_or(usize::MAX).min(window.len());
-                    let buffer = window.get_mut(..want).unwrap_or_default();
-                    let Ok(got) = read_full(source, buffer, at) else { return false };
-                    reader.push(buffer.get(..got).unwrap_or_default());
-                    at += got as u64;
-                    if got < want || at >= end {
-                        reader.finish();
-                        at = end;
-                    }
-                }
+    /// What the log calls the code at the addresses `wanted`.
+    pub(super) fn ipe(
+        header: &Header,
+        blocks: &[Block],
+        sources: &[Arc<dyn ReadAt>],
+        wanted: &HashSet<u64>,
+    ) -> Vec<Ipe> {
+        let mut found = Vec::new();
+        let mut window = vec![0; WINDOW];
+        let mut take = |_: LogTime, record: &Record<'_>| {
+            if let Record::Ipe { info, label, module, place, .. } = *record
+                && wanted.contains(&info)
+                && found.len() < wanted.len()
+            {
+                let name = if label.is_empty() { String::new() } else { format!("{}.{}", lossy(module), lossy(label)) };
+                found.push(Ipe { address: info, name, source: lossy(place) });
+            }
+        };
+        for block in blocks.iter().filter(|block| block.cap == GLOBAL) {
+            if let Some(source) = sources.get(usize::from(block.source)) {
+                global(header, block, source.as_ref(), &mut window, &mut take);
             }
         }
+        found
     }
 
     fn record(&mut self, time: LogTime, record: &Record<'_>) {
@@ -132,6 +136,7 @@ impl Info {
                 self.has_collections = true;
                 self.heap.get_or_insert(heap);
             }
+            Record::Ipe { .. } => self.has_ipe = true,
             Record::CapCreate { cap } if cap < 4096 => self.n_caps = self.n_caps.max(cap + 1),
             Record::TaskCreate { task, cap, tid } => {
                 self.has_scheduler = true;
@@ -150,6 +155,39 @@ impl Info {
         let way = words.next().and_then(|word| word.strip_prefix("rts"));
         self.way = way.map(|way| way.trim_start_matches('_').to_string());
         self.rts_identifier = Some(text);
+    }
+}
+
+/// Hands on the records of a block of the global buffer. Damage inside the block
+/// ends it: the stream reports it. Gives whether an end-of-data mark did.
+fn global(
+    header: &Header,
+    block: &Block,
+    source: &dyn ReadAt,
+    window: &mut [u8],
+    take: &mut dyn FnMut(LogTime, &Record<'_>),
+) -> bool {
+    let mut reader = RecordReader::new(header);
+    let end = block.offset + u64::from(block.len);
+    let mut at = block.offset + MARKER as u64;
+    loop {
+        match reader.next() {
+            Next::Record(time, record) => take(time, &record),
+            Next::End => return true,
+            Next::Undeclared { .. } => return false,
+            Next::NeedMore if at >= end => return false,
+            Next::NeedMore => {
+                let want = usize::try_from(end - at).unwrap_or(usize::MAX).min(window.len());
+                let buffer = window.get_mut(..want).unwrap_or_default();
+                let Ok(got) = read_full(source, buffer, at) else { return false };
+                reader.push(buffer.get(..got).unwrap_or_default());
+                at += got as u64;
+                if got < want || at >= end {
+                    reader.finish();
+                    at = end;
+                }
+            }
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! each tier tried.
 
 use super::{Check, State};
-use crate::kernel::{tiers, tracefs, words};
+use crate::kernel::{self, tiers, tracefs, words};
 use rtscope_model::manifest::Tier;
 use std::fs;
 use std::path::Path;
@@ -77,6 +77,31 @@ pub fn tracefs(root: &Path) -> Check {
             Check::new(name, State::Degraded, found, means).mended_by(
                 "sudo mount -t tracefs nodev /sys/kernel/tracing; sudo mount -o remount,mode=755,gid=$(id -g) /sys/kernel/tracing",
             )
+        }
+    }
+}
+
+/// Opens the timer that samples the program's code for a moment.
+pub fn code(root: &Path) -> Check {
+    let name = "code-samples";
+    let mend = "sudo rtscope record …";
+    match kernel::code::probe(root) {
+        Ok((true, missing)) if missing.is_empty() => {
+            let means = "Reports name the code that kept a collection waiting, and the kernel's where it waits.";
+            Check::new(name, State::Ok, "opened on every CPU".into(), means)
+        }
+        Ok((kernel, missing)) => {
+            let means = match kernel {
+                true => "Reports name the code that runs, not what a thread waits for in the kernel.",
+                false => "Reports name the program's own code, not the kernel's.",
+            };
+            Check::new(name, State::Degraded, format!("opened with less: {}", missing.join(" ")), means).mended_by(mend)
+        }
+        Err(error) => {
+            let means = "Reports cannot name the code that kept a collection waiting.";
+            let found = format!("refused: {}", words::errno(&error));
+            let mend = "sudo sysctl kernel.perf_event_paranoid=2";
+            Check::new(name, State::Degraded, found, means).mended_by(mend)
         }
     }
 }

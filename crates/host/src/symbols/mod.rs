@@ -65,7 +65,8 @@ pub fn names(folder: &Path, code: &Code, files: &Files, realtime_offset_ns: i64)
 
 fn sentence(module: &ModuleNames) -> Option<String> {
     let why = module.missing.as_ref()?;
-    Some(format!("Code in {} has no names: the file {why}.", module.path))
+    let name = module.path.rsplit('/').next().unwrap_or_default();
+    Some(format!("Code in {name} has no names: the file {why}."))
 }
 
 fn of_file(module: &Module, mapped: Option<i64>, files: &Files, asked: &[Asked]) -> ModuleNames {
