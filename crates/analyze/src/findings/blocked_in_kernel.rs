@@ -8,8 +8,8 @@
 //! was blocked there. A collector thread that yields because it has no work is left
 //! out.
 
-use super::{Facts, Rule, Verdict, blind_to_code, duration, evidence, found_in, longest, percent};
-use crate::code::called;
+use super::{Facts, Rule, STOP, Verdict, blind_to_code, duration, evidence, found_in, longest, percent};
+use crate::code::{CodeSamples, LATE_MIN_NS, called};
 use crate::results::BlamedPause;
 use rtscope_model::{Cause, CodeKind, Confidence, Evidence, Metric, Names, Remedy};
 
@@ -18,6 +18,8 @@ const SHARE_MIN: f64 = 0.05;
 const SAMPLES_SURE: u64 = 5;
 /// Where the sum of collection work stands in `report --json`.
 const COLLECT: &str = "pauses.collect_ns.sum";
+/// The runtime's flag that makes it give memory back so that it has to be found again.
+const RETURN_AT_ONCE: &str = "--disable-delayed-os-memory-return";
 
 pub(super) struct BlockedInKernel;
 
@@ -33,7 +35,7 @@ struct Parts {
 
 impl Parts {
     fn of(facts: &Facts<'_>) -> Parts {
-        let collects = facts.code.map(crate::code::CodeSamples::collects);
+        let collects = facts.code.map(CodeSamples::collects);
         // Threads work side by side: not more than the share of the wall clock, and
         // not more than was found.
         let work = collects.map_or(0, |collects| {
@@ -41,7 +43,9 @@ impl Parts {
             share.min(collects.sampled_ns(CodeKind::Kernel))
         });
         let blocked = facts.held.map_or(0, |held| held.blocked.ns());
-        Parts { waits: facts.paused_ns(Cause::InKernel), work, blocked }
+        // Short waits are mostly not hit: as in `late-safepoint`.
+        let stops = facts.code.map_or(0, |code| (code.stops().ns as f64 * code.stops().share(CodeKind::Kernel)) as u64);
+        Parts { waits: facts.paused_ns(Cause::InKernel).max(stops), work, blocked }
     }
 
     fn sum(&self) -> u64 {
@@ -69,12 +73,17 @@ impl Rule for BlockedInKernel {
             confidence: if sure { Confidence::High } else { Confidence::Medium },
             cost_ns: parts.sum().min(facts.span_ns),
             evidence: seen(facts, &parts),
-            remedies: remedies(facts),
+            remedies: remedies(facts, &parts),
         })
     }
 
     fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
-        let place = facts.code.and_then(|code| code.collects().top(CodeKind::Kernel).first().copied());
+        let parts = Parts::of(facts);
+        let of = |code: &CodeSamples| {
+            let waits = if parts.waits >= parts.work { code.stops() } else { code.collects() };
+            waits.top(CodeKind::Kernel).first().copied()
+        };
+        let place = facts.code.and_then(of);
         let most =
             place.map_or(String::new(), |(id, _)| format!(", most of it in `{}`", called(facts.symbols.get(id))));
         format!(
@@ -97,7 +106,7 @@ impl Rule for BlockedInKernel {
 
 fn seen(facts: &Facts<'_>, parts: &Parts) -> Vec<Evidence> {
     let mut seen = Vec::new();
-    if let Some(collects) = facts.code.map(crate::code::CodeSamples::collects).filter(|_| parts.work > 0) {
+    if let Some(collects) = facts.code.map(CodeSamples::collects).filter(|_| parts.work > 0) {
         let text = format!(
             "{} collections worked for {}: {}.",
             collects.count,
@@ -105,6 +114,16 @@ fn seen(facts: &Facts<'_>, parts: &Parts) -> Vec<Evidence> {
             found_in(facts, collects, CodeKind::Kernel, "the kernel")
         );
         seen.push(evidence(text, Some((facts.started, facts.end))));
+    }
+    if let Some(stops) = facts.code.map(CodeSamples::stops).filter(|stops| stops.sampled_ns(CodeKind::Kernel) > 0) {
+        let text = format!(
+            "The world waited {} for a lane that was on a CPU, in {} waits of {} and more: {}.",
+            duration(stops.ns),
+            stops.count,
+            duration(LATE_MIN_NS),
+            found_in(facts, stops, CodeKind::Kernel, "the kernel")
+        );
+        seen.push(evidence(text, stops.longest.map(|piece| (piece.from, piece.to))));
     }
     if let Some((minor, major)) = facts.counters.faults() {
         let per_second = (minor + major) as f64 / (facts.span_ns.max(1) as f64 / 1e9);
@@ -123,33 +142,39 @@ fn seen(facts: &Facts<'_>, parts: &Parts) -> Vec<Evidence> {
     seen
 }
 
-fn remedies(facts: &Facts<'_>) -> Vec<Remedy> {
-    let verify = "Record again: fewer page faults, and collections take less time.".to_owned();
-    let mut remedies = Vec::new();
-    // Memory is given back after a major collection, and faulted in by the next.
-    let keeps = facts.context.runtime.version.as_deref().is_some_and(|version| !version.starts_with("9.0"));
-    if keeps {
-        remedies.push(Remedy {
-            text:
-                "Let the runtime keep the memory that a collection leaves free, so that the next one need not ask the \
-                   kernel for it again, page by page."
-                    .into(),
-            flag: Some("+RTS -Fd0".into()),
+fn remedies(facts: &Facts<'_>, parts: &Parts) -> Vec<Remedy> {
+    let verify = "Record again: fewer page faults, and this finding is gone.".to_owned();
+    let mut program = [
+        Remedy {
+            text: "Keep memory instead of getting it anew: pages that were touched before are there, each new one costs a page \
+                   fault. Reuse large buffers, or fill them before others wait."
+                .into(),
+            flag: None,
             verify: verify.clone(),
-            metric: Metric::falls(COLLECT),
-        });
-    }
-    remedies.push(Remedy {
-        text: "Copy less: the non-moving collector leaves the old generation where it is.".into(),
-        flag: Some("+RTS --nonmoving-gc".into()),
+            metric: Metric::falls(STOP),
+        },
+        Remedy {
+            text: "Where malloc gets them: let it keep what is freed.".into(),
+            flag: Some("MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=-1 PROGRAM".into()),
+            verify: verify.clone(),
+            metric: Metric::falls(STOP),
+        },
+    ]
+    .to_vec();
+    let mut runtime = vec![Remedy {
+        text: "Name a heap size to keep to: the runtime uses what is free of it for allocation, collects less often and copies \
+               less into new pages."
+            .into(),
+        flag: Some("+RTS -HSIZE".into()),
         verify: verify.clone(),
         metric: Metric::falls(COLLECT),
-    });
-    remedies.push(Remedy {
-        text: "Or make each fault bring more: huge pages for anonymous memory.".into(),
-        flag: Some("echo always > /sys/kernel/mm/transparent_hugepage/enabled".into()),
-        verify,
-        metric: Metric::falls(COLLECT),
-    });
-    remedies
+    }];
+    if facts.context.runtime.args.iter().any(|arg| arg == RETURN_AT_ONCE) {
+        let text = format!("Leave {RETURN_AT_ONCE} out: the kernel then takes memory back only when it needs it.");
+        runtime.insert(0, Remedy { text, flag: None, verify, metric: Metric::falls(COLLECT) });
+    }
+    let (first, second) =
+        if parts.waits >= parts.work { (&mut program, &mut runtime) } else { (&mut runtime, &mut program) };
+    first.append(second);
+    std::mem::take(first)
 }
