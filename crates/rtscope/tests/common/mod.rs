@@ -6,7 +6,7 @@ mod drawing;
 
 use rtscope_analyze::results::*;
 use rtscope_model::{
-    Cause, CodeKind, Confidence, Evidence, Finding, Loss, LossKind, Names, Remedy, Severity, Symbol, Time,
+    Cause, CodeKind, Confidence, Evidence, Finding, Loss, LossKind, Metric, Names, Remedy, Severity, Symbol, Time,
 };
 
 /// One situation.
@@ -110,7 +110,10 @@ pub fn foreign() -> Fixture {
         cost_ns: 1_640 * MS,
         share: 0.545,
         evidence: vec![seen("The world waited 1.71 s for a lane that was on a CPU: 160 of 166 samples in foreign code.")],
-        remedies: vec![change("Import `c_busy` `safe`.", Some("foreign import ccall safe \"c_busy\" …"), "Record again.")],
+        remedies: vec![Remedy {
+            metric: Metric::falls("pauses.time_to_stop_ns.sum"),
+            ..change("Import `c_busy` `safe`.", Some("foreign import ccall safe \"c_busy\" …"), "Record again.")
+        }],
     }];
     let mut drawing = drawing::of_two_lanes(&mut names, results.span_ns, Cause::ForeignCall, None);
     let busy = Symbol { name: "c_busy".into(), module: "caller".into(), kind: CodeKind::Foreign, source: None };
