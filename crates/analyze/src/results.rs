@@ -304,8 +304,9 @@ pub struct LaneSparks {
     pub counts: SparkCounts,
 }
 
-/// Counts of sparks since the start. Those in the pool were created; each of them
-/// is converted, collected, fizzled, or remains.
+/// Counts of sparks since the start. Those that came into the pool were created;
+/// each of them is converted, collected, fizzled, or remains, on whichever lane,
+/// or GHC lost count of it.
 #[derive(Copy, Clone, Debug, Default, Eq, PartialEq, Serialize)]
 pub struct SparkCounts {
     /// Came into the pool.

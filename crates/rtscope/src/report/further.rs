@@ -22,13 +22,25 @@ pub fn fates(sparks: &SparkCounts) -> [(&'static str, &'static str, u64); 6] {
     ]
 }
 
+/// Sparks of all lanes together whose end the runtime did not count. GHC
+/// forgets those of a pool that is full when it collects. Of one lane this says nothing:
+/// a spark ends where it runs.
+pub fn uncounted(all: &SparkCounts) -> u64 {
+    let ends = [all.converted, all.collected, all.fizzled, all.remaining];
+    all.created.saturating_sub(ends.into_iter().fold(0, u64::saturating_add))
+}
+
 /// "1,300 offered, 900 ran in parallel (69 %); 200 fizzled, …".
 pub fn sparks(results: &Results) -> Option<String> {
     let sparks = &results.sparks.as_ref()?.all;
     let all = offered(sparks)?;
     let ran = sparks.converted;
     let others = fates(sparks).into_iter().filter(|(name, _, count)| *name != "converted" && *count > 0);
-    let others: Vec<_> = others.map(|(name, _, count)| format!("{} {name}", units::count(count))).collect();
+    let mut others: Vec<_> = others.map(|(name, _, count)| format!("{} {name}", units::count(count))).collect();
+    let uncounted = uncounted(sparks);
+    if uncounted > 0 {
+        others.push(format!("{} that GHC lost count of", units::count(uncounted)));
+    }
     let colon = if others.is_empty() { "" } else { "; " };
     Some(format!(
         "{} offered, {} ran in parallel ({}){colon}{}",
@@ -74,10 +86,47 @@ pub fn nursery(nursery: &Nursery) -> String {
     let mut text = format!("{} for each lane", units::bytes(nursery.bytes));
     if let Some(used) = nursery.used {
         let came = units::counted(nursery.collections, "collection", "collections");
-        text.push_str(&format!("; {came} for want of room in one, with {} of all used", units::percent(used)));
+        let room = if nursery.pooled { "in the pool" } else { "in one" };
+        text.push_str(&format!("; {came} for want of room {room}, with {} of all used", units::percent(used)));
     }
     if nursery.pooled {
         text.push_str("; in pieces from a common pool: above 100 % is more than a lane's share");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_spark_that_was_offered_is_told_once() {
+        let counts = SparkCounts {
+            created: 70,
+            converted: 40,
+            overflowed: 20,
+            dud: 10,
+            collected: 5,
+            fizzled: 24,
+            remaining: 1,
+        };
+        assert_eq!(offered(&counts), Some(100));
+        assert_eq!(fates(&counts).map(|(_, _, count)| count).iter().sum::<u64>(), 100);
+        assert_eq!(offered(&SparkCounts::default()), None);
+        assert_eq!(uncounted(&counts), 0);
+        assert_eq!(uncounted(&SparkCounts { created: 4_166, ..counts }), 4_096);
+    }
+
+    #[test]
+    fn a_pool_is_told_from_areas_of_their_own() {
+        let of = |pooled| nursery(&Nursery { bytes: 4 << 20, pooled, collections: 1, used: Some(0.5) });
+        assert_eq!(of(false), "4.0 MiB for each lane; 1 collection for want of room in one, with 50 % of all used");
+        assert!(
+            of(true).contains("room in the pool") && of(true).ends_with("more than a lane's share"),
+            "{}",
+            of(true)
+        );
+        let none = Nursery { bytes: 4 << 20, pooled: false, collections: 0, used: None };
+        assert_eq!(nursery(&none), "4.0 MiB for each lane");
+    }
 }

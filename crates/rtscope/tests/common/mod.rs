@@ -536,7 +536,8 @@ pub fn concurrent() -> Fixture {
         },
         lanes: (0..2).map(|lane| LaneSparks { lane, counts: of(u64::from(lane)) }).collect(),
     });
-    results.stragglers = vec![Straggler { lane: 1, count: 1_204, sum_ns: 9 * MS }, Straggler { lane: 0, count: 0, sum_ns: 5 * MS }];
+    results.stragglers =
+        vec![Straggler { lane: 1, count: 1_204, sum_ns: 9 * MS }, Straggler { lane: 0, count: 0, sum_ns: 5 * MS }];
     fixture
 }
 

@@ -213,7 +213,10 @@ pub(super) fn sparks(results: &Results) -> Option<String> {
         vec![name.to_string(), units::count(count), percent(share), share_bar(share), what]
     };
     let all = vec!["offered".into(), units::count(offered), String::new(), String::new(), String::new()];
-    let rows: Vec<_> = std::iter::once(all).chain(further::fates(&sparks.all).into_iter().map(row)).collect();
+    let uncounted = further::uncounted(&sparks.all);
+    let lost = ("not counted", "GHC does not say: a pool was full when it collected", uncounted);
+    let fates = further::fates(&sparks.all).into_iter().chain((uncounted > 0).then_some(lost));
+    let rows: Vec<_> = std::iter::once(all).chain(fates.map(row)).collect();
     let fates = table(&["sparks", "how many", "of those offered", "", "what it means"], &rows);
     let mut out = format!("<div class=\"memory\">{fates}</div>");
     let lane = |lane: &rtscope_analyze::results::LaneSparks| {
