@@ -5,7 +5,7 @@
 
 mod ground;
 
-use ground::{record, report, said, scratch};
+use ground::{recorder, report, said, scratch};
 use serde_json::Value;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -47,7 +47,8 @@ fn sparks_are_what_the_runtime_says(ghc: &str) {
     command.push(format!("-s{}", summary.display()).into());
     let command: Vec<&OsStr> = command.iter().map(OsString::as_os_str).collect();
     let options: Vec<&str> = workload.record.iter().map(String::as_str).collect();
-    let output = record(&capture, &options, &command);
+    // A toolchain's tree shows the folders that it was given, and is entered in one of them.
+    let output = recorder(&capture, &options, &command).current_dir(folder.path()).output().unwrap();
     assert!(output.status.success(), "{}", said(&output));
     let (_, report, _) = report(&capture);
     let said = fates(&fs::read_to_string(&summary).unwrap());
