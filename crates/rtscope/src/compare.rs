@@ -171,7 +171,8 @@ fn ask_figure(
         Holds::Unknown => (Came::Unknown, Some(format!("{path} is null"))),
     };
     let unjudged = || judged.and_then(|judged| judged.why_not.clone());
-    let note = note.or_else(|| (outcome == Came::Holds).then(unjudged).flatten().map(|why| format!("not judged: {why}")));
+    let note =
+        note.or_else(|| (outcome == Came::Holds).then(unjudged).flatten().map(|why| format!("not judged: {why}")));
     Ok(Asked { condition: condition.text.clone(), outcome, before, after, note })
 }
 

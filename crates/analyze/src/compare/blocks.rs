@@ -10,7 +10,7 @@
 //! run; for noise without memory it is twice that. Refuses to decide.
 
 use super::chance::Chance;
-use super::sample::{PauseSample, Samples, Sums};
+use super::sample::{PauseSample, Samples, Sums, Taken};
 use crate::results::Results;
 use rtscope_model::Time;
 
@@ -39,8 +39,21 @@ pub enum Part {
 pub enum Others {
     /// It counts, as in every report.
     Counted,
-    /// It is taken out of stops and releases.
-    TakenOut,
+    /// It is taken out of stops and releases; with it time in which another thread
+    /// of the program had the CPU, where that is the kernel's doing.
+    TakenOut {
+        /// There were CPUs for all lanes: nothing made them queue but the kernel.
+        siblings: bool,
+    },
+}
+
+impl Others {
+    fn left(self, ns: u64, taken: Taken) -> u64 {
+        match self {
+            Others::Counted => ns,
+            Others::TakenOut { siblings } => taken.left(ns, siblings),
+        }
+    }
 }
 
 /// A line of memory.
@@ -121,13 +134,9 @@ impl<'s> Blocks<'s> {
     /// Nanoseconds per second that each block spent in `part`.
     pub fn per_second(&self, part: Part, others: Others) -> [Option<f64>; BLOCKS] {
         let seconds = self.width_ns as f64 / 1e9;
-        let taken = |ns: u64, by_others: u64| match others {
-            Others::Counted => ns,
-            Others::TakenOut => ns.saturating_sub(by_others),
-        };
         self.sums.map(|sums| {
-            let stop = taken(sums.stop_ns, sums.stop_by_others_ns);
-            let release = taken(sums.release_ns, sums.release_by_others_ns);
+            let stop = others.left(sums.stop_ns, sums.stop_taken);
+            let release = others.left(sums.release_ns, sums.release_taken);
             let ns = match part {
                 Part::Stop => stop,
                 Part::Collect => sums.collect_ns,
@@ -159,12 +168,8 @@ impl<'s> Blocks<'s> {
 }
 
 fn length(pause: &PauseSample, part: Part, others: Others) -> Option<u64> {
-    let (out_of_stop, out_of_release) = match others {
-        Others::Counted => (0, 0),
-        Others::TakenOut => (pause.stop_by_others_ns, pause.release_by_others_ns),
-    };
-    let stop = pause.stop_ns.map(|ns| ns.saturating_sub(out_of_stop));
-    let release = pause.release_ns.saturating_sub(out_of_release);
+    let stop = pause.stop_ns.map(|ns| others.left(ns, pause.stop_taken));
+    let release = others.left(pause.release_ns, pause.release_taken);
     match part {
         Part::Stop => stop,
         Part::Collect => Some(pause.collect_ns),
@@ -243,7 +248,8 @@ mod tests {
         let mut seen = [0u32; BLOCKS];
         for quarter in &drawn {
             let apart = |block: u8, from: u8| (u32::from(block) + BLOCKS as u32 - u32::from(from)) % BLOCKS as u32;
-            let together = (0..BLOCKS as u8).any(|from| quarter.iter().all(|block| apart(*block, from) < QUARTER as u32));
+            let together =
+                (0..BLOCKS as u8).any(|from| quarter.iter().all(|block| apart(*block, from) < QUARTER as u32));
             assert!(together, "{quarter:?}");
             quarter.iter().for_each(|block| seen[usize::from(*block)] += 1);
         }

@@ -87,7 +87,9 @@ fn change(id: &str, a: &Results, b: &Results) -> FindingChange {
     let (before, after) = (seen(a, id), seen(b, id));
     let (change, why) = match (&before, &after) {
         (Some(_), Some(_)) => (Change::Stays, None),
-        (Some(_), None) => could_look(b, id).map_or_else(|why| (Change::CannotTell, Some(why)), |()| (Change::Gone, None)),
+        (Some(_), None) => {
+            could_look(b, id).map_or_else(|why| (Change::CannotTell, Some(why)), |()| (Change::Gone, None))
+        }
         (None, _) => could_look(a, id).map_or_else(|why| (Change::CannotTell, Some(why)), |()| (Change::Came, None)),
     };
     let share = before.iter().chain(&after).map(|seen| seen.share).fold(0.0, f64::max);

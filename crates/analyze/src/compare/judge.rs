@@ -5,8 +5,8 @@
 //! in one comparison of twenty (Holm 1979, over all figures looked at). *Matters*:
 //! beyond a twentieth, and beyond what a person can feel.
 
-use super::blocks::{Blocks, DRAWS, Others, Quarter, quarters};
 use super::Side;
+use super::blocks::{Blocks, DRAWS, Others, Quarter, quarters};
 use super::figures::{Figure, Unit};
 use crate::results::Results;
 use serde::Serialize;

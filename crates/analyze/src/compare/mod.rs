@@ -19,6 +19,7 @@ use blocks::{Others, Part};
 use figures::{Figure, Measure};
 use findings::FindingChange;
 use judge::{Compared, Run};
+use rtscope_model::Cause;
 use rtscope_model::manifest::Manifest;
 use sample::Samples;
 use serde::Serialize;
@@ -55,11 +56,13 @@ pub enum Verdict {
     CannotTell,
 }
 
-/// What other processes took of the program's CPUs.
+/// What the machine took of the program's time, which the program did not choose.
 #[derive(Copy, Clone, Debug, Serialize)]
 pub struct OtherProcesses {
-    /// Share of the wall clock in which they ran where a thread of the program
-    /// waited for a CPU, before; null where the kernel side does not tell.
+    /// Before: share of the wall clock in which other processes ran where a thread
+    /// of the program waited for a CPU, and in which pauses waited because the
+    /// kernel queued threads of the program behind each other although there were
+    /// CPUs for all lanes. Null where the kernel side does not tell.
     pub a_share: Option<f64>,
     /// After.
     pub b_share: Option<f64>,
@@ -91,47 +94,68 @@ impl Comparison {
 
 /// Compares `a` (before) with `b` (after).
 pub fn compare(a: &Side<'_>, b: &Side<'_>) -> Comparison {
-    let (first, second) = (Run::of(a), Run::of(b));
-    let mut figures = judge::judge(&first, &second, Others::Counted, figures::all());
-    let others = others(a.results, b.results);
-    mark_others(&mut figures, &first, &second, &others);
+    let mut figures = judge::judge(&Run::of(a), &Run::of(b), Others::Counted, figures::all());
+    let others = others(a, b);
+    mark_others(&mut figures, (a, b), &others);
     costs(&mut figures, b.results.span_ns);
     let findings = findings::changes(a.results, b.results);
     let verdict = verdict(&figures, &findings);
-    // A stable sort: what does not differ keeps the order in which one reads.
+    // A stable sort: what does not differ keeps the order in which one reads. The whole
+    // pause is the sum of its parts, which say more.
     figures.sort_by(|one, other| {
-        let weight = |one: &Compared| if one.differs() { one.cost_ns.map_or(0.0, f64::abs) } else { -1.0 };
-        weight(other).total_cmp(&weight(one))
+        let part = |one: &Compared| !matches!(one.figure, Figure::Of(Part::Whole, _));
+        let rank = |one: &Compared| (one.differs(), one.differs() && part(one));
+        let cost = |one: &Compared| if one.differs() { one.cost_ns.map_or(0.0, f64::abs) } else { 0.0 };
+        rank(other).cmp(&rank(one)).then(cost(other).total_cmp(&cost(one)))
     });
     Comparison { verdict, settings: setting::differences(a, b), figures, findings, others }
 }
 
-fn others(a: &Results, b: &Results) -> OtherProcesses {
-    let share = |results: &Results| {
-        let held = results.kernel.others_held_ns?;
-        (results.span_ns > 0).then(|| held as f64 / results.span_ns as f64)
-    };
-    let (a_share, b_share) = (share(a), share(b));
+fn others(a: &Side<'_>, b: &Side<'_>) -> OtherProcesses {
+    let (a_share, b_share) = (taken(a), taken(b));
     let differ = a_share.zip(b_share).is_some_and(|(a, b)| (b - a).abs() >= OTHERS_SHARE_MIN);
     OtherProcesses { a_share, b_share, differ }
 }
 
-/// Marks the differences that are gone when what others took is taken out. Of
-/// collecting it is not known who slowed it down: there it counts when others took
-/// at least as much more as collecting grew.
-fn mark_others(figures: &mut [Compared], a: &Run<'_>, b: &Run<'_>, others: &OtherProcesses) {
+fn taken(side: &Side<'_>) -> Option<f64> {
+    let results = side.results;
+    let held = results.kernel.others_held_ns?;
+    let queued = results.causes.iter().filter(|sum| sum.cause == Cause::Oversubscribed).map(|sum| sum.sum_ns);
+    let placed = if cpus_for_all(side) { queued.sum() } else { 0u64 };
+    let ns = held.saturating_add(placed) as f64;
+    (results.span_ns > 0).then(|| ns / results.span_ns as f64)
+}
+
+/// Whether there was a CPU for each lane: more lanes queue behind each other by
+/// themselves, fewer only where the kernel puts them so.
+fn cpus_for_all(side: &Side<'_>) -> bool {
+    side.manifest.is_some_and(|manifest| side.results.lanes.len() <= manifest.machine.cpus_allowed.len())
+}
+
+/// Marks the differences that may follow from what others took: those that are gone
+/// when it is taken out of the pauses, and those of a part that changed by no more
+/// than others took more of one run. The second goes both ways: whoever has less of
+/// the CPUs also uses less of a quota.
+fn mark_others(figures: &mut [Compared], (a, b): (&Side<'_>, &Side<'_>), others: &OtherProcesses) {
     let differing: Vec<Figure> = figures.iter().filter(|one| one.differs()).map(|one| one.figure).collect();
     let waits = |figure: &Figure| matches!(figure, Figure::Of(Part::Stop | Part::Release | Part::Whole, _));
-    let without = judge::judge(a, b, Others::TakenOut, differing.iter().copied().filter(waits));
-    let taken = others.a_share.zip(others.b_share).map_or(0.0, |(a, b)| (b - a) * 1e9);
-    let collecting = figures.iter().find(|one| one.figure == Figure::Of(Part::Collect, Measure::Sum));
-    let grew = collecting.and_then(|one| one.change).unwrap_or(0.0);
-    let covers = others.differ && taken.signum() == grew.signum() && taken.abs() >= grew.abs();
+    let out = Others::TakenOut { siblings: cpus_for_all(a) && cpus_for_all(b) };
+    let without = judge::judge(&Run::of(a), &Run::of(b), out, differing.iter().copied().filter(waits));
+    let gone = |figure: Figure| without.iter().any(|other| other.figure == figure && !other.differs_as_drawn());
+    let shares = others.a_share.zip(others.b_share).filter(|_| others.differ);
+    let budget = shares.map_or(0.0, |(a, b)| (b - a).abs() * 1e9);
+    let sums: Vec<(Part, f64)> = figures
+        .iter()
+        .filter_map(|one| match one.figure {
+            Figure::Of(part, Measure::Sum) => Some((part, one.change?.abs())),
+            _ => None,
+        })
+        .collect();
+    let covered = |part: Part| sums.iter().any(|(other, change)| *other == part && *change <= budget);
     for one in figures.iter_mut().filter(|one| one.differs()) {
         one.by_others = match one.figure {
-            Figure::Of(Part::Collect, _) => covers,
-            Figure::Of(Part::Whole, _) if covers => true,
-            figure => without.iter().any(|other| other.figure == figure && !other.differs_as_drawn()),
+            Figure::Of(part, _) => covered(part) || gone(one.figure),
+            _ => false,
         };
     }
 }
@@ -154,10 +178,11 @@ fn costs(figures: &mut [Compared], span_ns: u64) {
 
 fn verdict(figures: &[Compared], findings: &[FindingChange]) -> Verdict {
     let figure = |by_others: bool| figures.iter().any(|one| one.differs() && one.by_others == by_others);
-    let finding = |by_others: bool| findings.iter().any(|one| one.matters && one.by_others == by_others);
-    if figure(false) || finding(false) {
+    // What others did is told where it shows in a figure: on a busy machine their
+    // findings come and go without the program being any different.
+    if figure(false) || findings.iter().any(|one| one.matters && !one.by_others) {
         Verdict::Different
-    } else if figure(true) || finding(true) {
+    } else if figure(true) {
         Verdict::OthersDiffer
     } else if figures.iter().all(|one| one.real.is_none()) {
         Verdict::CannotTell

@@ -8,7 +8,7 @@
 
 use super::chance::Chance;
 use crate::results::BlamedPause;
-use rtscope_model::{Cause, CausePiece, Pause, PauseQuality, Time};
+use rtscope_model::{Cause, PauseQuality, Time};
 
 /// Pauses kept.
 const PAUSES_MAX: usize = 4_096;
@@ -29,10 +29,33 @@ pub struct PauseSample {
     pub collect_ns: u64,
     /// Work done to last lane back.
     pub release_ns: u64,
-    /// Of the stop, while another process or the host had the CPU that was waited for.
-    pub stop_by_others_ns: u64,
-    /// The same of the release.
-    pub release_by_others_ns: u64,
+    /// Of the stop, what was taken.
+    pub stop_taken: Taken,
+    /// Of the release.
+    pub release_taken: Taken,
+}
+
+/// Time in which somebody else had the CPU that was waited for, nanoseconds.
+#[derive(Copy, Clone, Default, PartialEq, Eq, Debug)]
+pub struct Taken {
+    /// Another process, or the host.
+    pub by_others_ns: u64,
+    /// Another thread of the program.
+    pub by_siblings_ns: u64,
+}
+
+impl Taken {
+    /// Of `ns`, what is left without it. Pieces do not overlap, but results that
+    /// contradict themselves must not underflow.
+    pub fn left(self, ns: u64, with_siblings: bool) -> u64 {
+        let siblings = if with_siblings { self.by_siblings_ns } else { 0 };
+        ns.saturating_sub(self.by_others_ns).saturating_sub(siblings)
+    }
+
+    fn add(&mut self, other: Taken) {
+        self.by_others_ns = self.by_others_ns.saturating_add(other.by_others_ns);
+        self.by_siblings_ns = self.by_siblings_ns.saturating_add(other.by_siblings_ns);
+    }
 }
 
 /// Sums over one slice of time, by the begin of a pause.
@@ -46,10 +69,10 @@ pub struct Sums {
     pub collect_ns: u64,
     /// Sum of releases.
     pub release_ns: u64,
-    /// Of the stops, while others had the CPU.
-    pub stop_by_others_ns: u64,
-    /// The same of the releases.
-    pub release_by_others_ns: u64,
+    /// Of the stops, what was taken.
+    pub stop_taken: Taken,
+    /// Of the releases.
+    pub release_taken: Taken,
 }
 
 impl Sums {
@@ -59,8 +82,8 @@ impl Sums {
         self.stop_ns = self.stop_ns.saturating_add(other.stop_ns);
         self.collect_ns = self.collect_ns.saturating_add(other.collect_ns);
         self.release_ns = self.release_ns.saturating_add(other.release_ns);
-        self.stop_by_others_ns = self.stop_by_others_ns.saturating_add(other.stop_by_others_ns);
-        self.release_by_others_ns = self.release_by_others_ns.saturating_add(other.release_by_others_ns);
+        self.stop_taken.add(other.stop_taken);
+        self.release_taken.add(other.release_taken);
     }
 }
 
@@ -95,7 +118,10 @@ impl Samples {
         if pause.quality == PauseQuality::Partial {
             return;
         }
-        let sample = sample(blamed);
+        self.keep(sample(blamed));
+    }
+
+    fn keep(&mut self, sample: PauseSample) {
         self.slice(&sample);
         self.seen += 1;
         if self.pauses.len() < PAUSES_MAX {
@@ -121,7 +147,9 @@ impl Samples {
     /// The middle of each slice, and its sums.
     pub fn slices(&self) -> impl Iterator<Item = (Time, &Sums)> {
         let origin = self.origin.unwrap_or_default();
-        let middle = move |index: usize| origin.plus(self.width_ns.saturating_mul(index as u64).saturating_add(self.width_ns / 2));
+        let middle = move |index: usize| {
+            origin.plus(self.width_ns.saturating_mul(index as u64).saturating_add(self.width_ns / 2))
+        };
         self.slices.iter().enumerate().map(move |(index, sums)| (middle(index), sums))
     }
 
@@ -141,8 +169,8 @@ impl Samples {
             stop_ns: sample.stop_ns.unwrap_or(0),
             collect_ns: sample.collect_ns,
             release_ns: sample.release_ns,
-            stop_by_others_ns: sample.stop_by_others_ns,
-            release_by_others_ns: sample.release_by_others_ns,
+            stop_taken: sample.stop_taken,
+            release_taken: sample.release_taken,
         });
     }
 
@@ -160,33 +188,65 @@ impl Samples {
 
 fn sample(blamed: &BlamedPause) -> PauseSample {
     let pause = &blamed.pause;
-    let by_others = blamed.causes.iter().filter(|piece| others(piece));
-    let (mut stop_by_others_ns, mut release_by_others_ns) = (0, 0);
-    for piece in by_others {
-        stop_by_others_ns += within(piece, pause.begin(), pause.stopped);
-        release_by_others_ns += within(piece, pause.collected, pause.released);
-    }
-    let stop_ns = pause.time_to_stop_ns();
     PauseSample {
         begin: pause.begin(),
-        stop_ns,
+        stop_ns: pause.time_to_stop_ns(),
         collect_ns: pause.collect_ns(),
         release_ns: pause.release_ns(),
-        // Pieces do not overlap, but a result that contradicts itself must not underflow.
-        stop_by_others_ns: stop_by_others_ns.min(stop_ns.unwrap_or(0)),
-        release_by_others_ns: release_by_others_ns.min(Pause::release_ns(pause)),
+        stop_taken: taken(blamed, pause.begin(), pause.stopped),
+        release_taken: taken(blamed, pause.collected, pause.released),
     }
 }
 
-/// Whether another process, or the host, had the CPU that was waited for.
-fn others(piece: &CausePiece) -> bool {
-    match piece.cause {
-        Cause::Preempted | Cause::HostSteal => true,
-        Cause::WakeLatency => piece.who.is_some(),
-        _ => false,
+/// What was taken within a span.
+fn taken(blamed: &BlamedPause, from: Time, to: Time) -> Taken {
+    let mut taken = Taken::default();
+    for piece in &blamed.causes {
+        let ns = piece.to.min(to).since(piece.from.max(from));
+        let sum = match piece.cause {
+            Cause::Preempted | Cause::HostSteal => &mut taken.by_others_ns,
+            Cause::WakeLatency if piece.who.is_some() => &mut taken.by_others_ns,
+            Cause::Oversubscribed => &mut taken.by_siblings_ns,
+            _ => continue,
+        };
+        *sum = sum.saturating_add(ns);
     }
+    taken
 }
 
-fn within(piece: &CausePiece, from: Time, to: Time) -> u64 {
-    piece.to.min(to).since(piece.from.max(from))
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slices_double_and_lose_nothing() {
+        let mut samples = Samples::default();
+        for number in 0..10_000u64 {
+            let begin = Time(5_000_000_000 + number * 3_000_000);
+            let sample = PauseSample {
+                begin,
+                stop_ns: Some(1),
+                collect_ns: 2,
+                release_ns: 3,
+                stop_taken: Taken { by_others_ns: 1, by_siblings_ns: 0 },
+                release_taken: Taken::default(),
+            };
+            samples.keep(sample);
+        }
+        let mut all = Sums::default();
+        samples.slices().for_each(|(_, sums)| all.add(sums));
+        assert_eq!((all.count, all.stop_ns, all.collect_ns, all.release_ns), (10_000, 10_000, 20_000, 30_000));
+        assert_eq!(all.stop_taken.by_others_ns, 10_000);
+        assert!(samples.slices.len() <= SLICES_MAX);
+        assert_eq!((samples.pauses().len(), samples.seen()), (PAUSES_MAX, 10_000));
+        // A fair sample of a long run reaches its end.
+        let late = samples.pauses().iter().filter(|pause| pause.begin > Time(20_000_000_000)).count();
+        assert!(late.abs_diff(PAUSES_MAX / 2) < PAUSES_MAX / 10, "{late}");
+    }
+
+    #[test]
+    fn what_was_taken_never_leaves_less_than_nothing() {
+        let taken = Taken { by_others_ns: 7, by_siblings_ns: 5 };
+        assert_eq!((taken.left(20, false), taken.left(20, true), taken.left(3, true)), (13, 8, 0));
+    }
 }

@@ -4,12 +4,12 @@
 use super::{units, words};
 use crate::compare::{Asked, Came, Compared};
 use crate::style::clean;
+use rtscope_analyze::compare::figures::Unit;
 use rtscope_analyze::compare::findings::{Change, FindingChange};
 use rtscope_analyze::compare::judge::Compared as Figure;
 use rtscope_analyze::compare::setting::Difference;
 use rtscope_analyze::compare::{Comparison, OtherProcesses, SCHEMA, Verdict};
 use rtscope_analyze::results::{Results, Runtime};
-use rtscope_analyze::compare::figures::Unit;
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -80,16 +80,16 @@ pub fn headline(compared: &Compared) -> String {
     match comparison.verdict {
         Verdict::Different => different(compared, false),
         Verdict::OthersDiffer => {
-            let OtherProcesses { a_share, b_share, differ } = comparison.others;
-            let took = a_share.zip(b_share).filter(|_| differ).map_or(String::new(), |(a, b)| {
-                format!(": they ran on CPUs that it wanted for {} of B (A: {})", units::percent(b), units::percent(a))
-            });
+            let took = others(comparison.others).map_or(String::new(), |took| format!(": {took}"));
             let what = different(compared, true);
-            format!("Other processes differ, not the program{took}. {what}")
+            format!("The machine differs, not the program{took}. {what}")
         }
         Verdict::NoDifference => {
-            "No difference: nothing in which the two runs differ is both more than chance and large enough to matter."
-                .into()
+            let took = others(comparison.others).map_or(String::new(), |took| format!(" Around it, {took}."));
+            format!(
+                "No difference: nothing in which the two runs differ is both more than chance and large enough to \
+                 matter.{took}"
+            )
         }
         Verdict::CannotTell => {
             let whys = comparison.figures.iter().filter_map(|figure| figure.why_not.as_deref());
@@ -99,13 +99,21 @@ pub fn headline(compared: &Compared) -> String {
     }
 }
 
+/// What others took, where that is far apart.
+fn others(others: OtherProcesses) -> Option<String> {
+    let (a, b) = others.a_share.zip(others.b_share).filter(|_| others.differ)?;
+    Some(format!(
+        "other processes, or where the kernel put its threads, kept it from CPUs for {} of B (A: {})",
+        units::percent(b),
+        units::percent(a)
+    ))
+}
+
 /// The largest difference and the findings that go with it.
 fn different(compared: &Compared, by_others: bool) -> String {
     let comparison = &compared.comparison;
     let differs = |figure: &&Figure| figure.differs() && figure.by_others == by_others;
-    let mut differing: Vec<&Figure> = comparison.figures.iter().filter(differs).collect();
-    // The whole pause is the sum of its parts: a part says more.
-    differing.sort_by_key(|figure| whole(&figure.path));
+    let differing: Vec<&Figure> = comparison.figures.iter().filter(differs).collect();
     let found: Vec<&FindingChange> =
         comparison.findings.iter().filter(|finding| finding.matters && finding.by_others == by_others).collect();
     let span = compared.b.results.span_ns as f64;

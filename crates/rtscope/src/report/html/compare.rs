@@ -1,9 +1,137 @@
-//! The page of a comparison.
+//! The page of a comparison: the answer, what differs between the recordings, both
+//! bars, both distributions on one axis, every figure with its interval, findings
+//! that came and went. Refuses to compute figures.
 
+use super::escape::{escape, json_in_script};
+use super::page::{figure, section, shell};
+use super::{svg_bar, svg_mirror, table};
 use crate::compare::Compared;
+use crate::report::{compare as words, units, words as report_words};
+use rtscope_analyze::compare::Verdict;
+use rtscope_analyze::compare::judge::Compared as Figure;
+use rtscope_analyze::results::Results;
+use std::fmt::Write as _;
 
-/// The page.
+/// Items of any list at most.
+const ITEMS_MAX: usize = 50;
+
+/// The page; `rtscope-data` holds the document of `report --compare --json`.
 pub fn comparison(compared: &Compared) -> String {
-    let _ = compared;
-    String::new()
+    let (a, b) = (&compared.a.results, &compared.b.results);
+    let mut body = format!("<header><h1>A and B</h1>{}{}</header>\n", side("A", a), side("B", b));
+    section(&mut body, "verdict", "What changed", &verdict(compared));
+    section(&mut body, "clock", "Where the time went", &bars(a, b));
+    if let Some(svg) = svg_mirror::draw(a, b) {
+        section(&mut body, "distribution", "How long pauses were", &figure(&svg, "A upwards, B downwards"));
+    }
+    section(&mut body, "figures", "Figures", &figures(compared));
+    let findings: Vec<String> = compared.comparison.findings.iter().map(words::finding).collect();
+    section(&mut body, "findings", "Findings", &list(findings, "None in either."));
+    let mut unseen = words::limits(&compared.comparison);
+    unseen.extend(words::losses(compared));
+    section(&mut body, "losses", "What this cannot show", &list(unseen, "Nothing is known to be missing."));
+    let data = words::json(compared).unwrap_or_default();
+    shell(&format!("{} and {}", a.source.path, b.source.path), &body, &json_in_script(&data))
+}
+
+fn side(name: &str, results: &Results) -> String {
+    let mut facts = Vec::new();
+    facts.extend(report_words::runtime(&results.runtime));
+    if !results.lanes.is_empty() {
+        facts.push(units::counted(results.lanes.len() as u64, "lane", "lanes"));
+    }
+    facts.push(units::duration(results.span_ns));
+    facts.extend(report_words::ending(results));
+    if report_words::has_runtime(results) {
+        facts.push(units::counted(results.pauses.count, "pause", "pauses"));
+    }
+    let facts: Vec<_> = facts.iter().map(|fact| escape(fact)).collect();
+    format!("<p><strong>{name} {}</strong> &middot; {}</p>", escape(&results.source.path), facts.join(" &middot; "))
+}
+
+fn verdict(compared: &Compared) -> String {
+    let class = match compared.comparison.verdict {
+        Verdict::NoDifference => "good",
+        Verdict::Different => "note",
+        Verdict::OthersDiffer | Verdict::CannotTell => "warning",
+    };
+    let headline = words::headline(compared);
+    let mut out = format!("<article class=\"finding {class}\"><h3>{}</h3></article>", escape(&headline));
+    let settings: Vec<String> = compared.comparison.settings.iter().map(words::setting).collect();
+    if !settings.is_empty() {
+        let _ = write!(out, "<h4>Not the same</h4>{}", list(settings, ""));
+    }
+    let conditions: Vec<String> = compared.conditions.iter().map(words::condition).collect();
+    if !conditions.is_empty() {
+        let _ = write!(out, "<h4>Fail if</h4>{}", list(conditions, ""));
+    }
+    out
+}
+
+fn bars(a: &Results, b: &Results) -> String {
+    let mut out = String::new();
+    for (name, results) in [("A", a), ("B", b)] {
+        match svg_bar::draw(results) {
+            Some(svg) => out.push_str(&figure(&svg, &format!("{name}, {}", units::duration(results.span_ns)))),
+            None => _ = write!(out, "<p>{name}: unknown, no log of a runtime was recorded.</p>"),
+        }
+    }
+    out
+}
+
+fn figures(compared: &Compared) -> String {
+    let span_ns = compared.b.results.span_ns;
+    let known = compared.comparison.figures.iter().filter(|figure| figure.a.is_some() && figure.b.is_some());
+    let rows: Vec<Vec<String>> = known
+        .map(|figure| {
+            let decided = match &figure.why_not {
+                Some(why) => format!("{}: {why}", words::decided(figure)),
+                None => words::decided(figure).into(),
+            };
+            let cells = [
+                words::name(&figure.path),
+                words::value(figure, figure.a),
+                words::value(figure, figure.b),
+                words::change(figure, figure.change, span_ns),
+                words::interval(figure, span_ns),
+            ];
+            let mut row: Vec<String> = cells.iter().map(|cell| escape(cell).into_owned()).collect();
+            row.push(interval(figure));
+            row.push(format!("<span>{}</span>", escape(&decided)));
+            row
+        })
+        .collect();
+    let about = "<p class=\"faint\">Sums: share of each run, and their change as time in a run as long as B. Interval: 95 in \
+                 100 pairs of quarters; the stroke in the small drawing is no change.</p>";
+    format!("{}{about}", table::table(&["", "A", "B", "change", "interval", "", ""], &rows))
+}
+
+/// An interval beside no change, on a scale of its own.
+fn interval(figure: &Figure) -> String {
+    let (Some(low), Some(high)) = (figure.low, figure.high) else { return String::new() };
+    let (from, to) = (low.min(0.0), high.max(0.0));
+    if to <= from || !(to - from).is_finite() {
+        return String::new();
+    }
+    let x = |value: f64| 4.0 + 112.0 * (value - from) / (to - from);
+    let class = if figure.differs() { "stop" } else { "program" };
+    format!(
+        "<svg class=\"share\" viewBox=\"0 0 120 10\" aria-hidden=\"true\"><rect x=\"{:.1}\" y=\"2\" width=\"{:.1}\" \
+         height=\"6\" class=\"{class}\"/><line x1=\"{zero:.1}\" y1=\"0\" x2=\"{zero:.1}\" y2=\"10\" class=\"axis\"/></svg>",
+        x(low),
+        (x(high) - x(low)).max(1.0),
+        zero = x(0.0)
+    )
+}
+
+fn list(mut items: Vec<String>, nothing: &str) -> String {
+    if items.is_empty() {
+        return format!("<p>{nothing}</p>");
+    }
+    if items.len() > ITEMS_MAX {
+        let more = items.split_off(ITEMS_MAX).len();
+        items.push(format!("and {} more", units::count(more as u64)));
+    }
+    let items: String = items.iter().map(|item| format!("<li>{}</li>", escape(item))).collect();
+    format!("<ul>{items}</ul>")
 }

@@ -14,6 +14,7 @@ mod svg_bar;
 mod svg_histogram;
 mod svg_memory;
 mod svg_mmu;
+mod svg_mirror;
 mod svg_time;
 mod svg_waterfall;
 mod table;

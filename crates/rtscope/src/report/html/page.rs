@@ -40,22 +40,34 @@ pub fn page(results: &Results, names: &Names) -> String {
     optional(&mut body, "concurrent", "The concurrent collector", concurrent(results));
     optional(&mut body, "sparks", "Sparks", table::sparks(results));
     section(&mut body, "losses", "What was not seen", &losses(results));
-    let title = escape(&results.source.path);
-    let head = format!(
+    let head = head(&results.source.path);
+    let room = SIZE_MAX.saturating_sub(head.len() + body.len() + 200);
+    finish(&head, &body, &data::embedded(results, names, room))
+}
+
+/// A whole page around `body`, with `data` (JSON, made safe for a script element).
+pub(super) fn shell(title: &str, body: &str, data: &str) -> String {
+    finish(&head(title), body, data)
+}
+
+fn head(title: &str) -> String {
+    let title = escape(title);
+    format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
          <meta name=\"color-scheme\" content=\"light dark\"><title>rtscope: {title}</title>\
          <style>{STYLE}</style></head><body><main>\n"
-    );
-    let room = SIZE_MAX.saturating_sub(head.len() + body.len() + 200);
-    let data = data::embedded(results, names, room);
+    )
+}
+
+fn finish(head: &str, body: &str, data: &str) -> String {
     format!(
         "{head}{body}</main>\n<script type=\"application/json\" id=\"rtscope-data\">{data}</script>\n</body></html>\n"
     )
 }
 
-fn section(body: &mut String, id: &str, title: &str, content: &str) {
+pub(super) fn section(body: &mut String, id: &str, title: &str, content: &str) {
     let _ = writeln!(body, "<section id=\"{id}\"><h2>{title}</h2>{content}</section>");
 }
 
@@ -66,7 +78,7 @@ fn optional(body: &mut String, id: &str, title: &str, content: Option<String>) {
     }
 }
 
-fn figure(svg: &str, caption: &str) -> String {
+pub(super) fn figure(svg: &str, caption: &str) -> String {
     let caption = if caption.is_empty() { String::new() } else { format!("<figcaption>{caption}</figcaption>") };
     format!("<figure>{svg}{caption}</figure>")
 }
