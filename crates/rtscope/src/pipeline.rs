@@ -45,8 +45,8 @@ pub fn analyse(input: &Input, options: &Options, on_pause: OnPause<'_>) -> Resul
             describe(&mut context, log);
             let clock = ClockMap::LOG_OWN;
             context.every_green_event = log_bytes(log) <= GREEN_BYTES_MAX;
-            let streams = Streams::new(Some(log.stream(classes(&context), clock, options.threads)), None, None);
-            let streams = Streams::new(Some(log.stream(Analysis::CLASSES, clock, options.threads)), None, None, None);
+            let stream = log.stream(classes(&context), clock, options.threads);
+            let streams = Streams::new(Some(stream), None, None, None);
             Ok(run(context, streams, Some(log), 0, on_pause))
         }
         Input::Capture(capture) => analyse_capture(capture, options, on_pause),
@@ -79,8 +79,6 @@ fn analyse_capture(capture: &Capture, options: &Options, on_pause: OnPause<'_>) 
     // A recording has the events of green threads where somebody asked for them.
     context.every_green_event = log.is_some();
     let stream = log.as_ref().map(|log| log.stream(classes(&context), context.clock, options.threads));
-    let streams = Streams::new(stream, sched, capture.samples());
-    let stream = log.as_ref().map(|log| log.stream(Analysis::CLASSES, context.clock, options.threads));
     let streams = Streams::new(stream, sched, code, capture.samples());
     Ok(run(context, streams, log.as_ref(), bytes, on_pause))
 }

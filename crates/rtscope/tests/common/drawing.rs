@@ -35,7 +35,12 @@ fn of_lanes(names: &mut Names, lanes: u16, span_ns: u64, main: Cause, who: Optio
         _ => 260_000,
     };
     let worst = (0..10).map(|rank| worst(names, &mut noise, lanes, span_ns, stop_max, rank, main, who)).collect();
-    Drawing { over_time: over_time(&mut noise, span_ns, stop_max), worst, memory: memory(&mut noise, span_ns) }
+    Drawing {
+        over_time: over_time(&mut noise, span_ns, stop_max),
+        worst,
+        memory: memory(&mut noise, span_ns),
+        symbols: Default::default(),
+    }
 }
 
 fn over_time(noise: &mut Noise, span_ns: u64, stop_max: u64) -> Vec<PauseSlice> {

@@ -14,7 +14,7 @@ const DECADES: f64 = 4.0;
 /// The drawing; `None` where neither has pauses.
 pub(super) fn draw(a: &Results, b: &Results) -> Option<String> {
     let columns = |results: &Results| -> Vec<(u64, u64)> {
-        results.drawing.histogram.iter().copied().filter(|(upper, count)| *upper > 0 && *count > 0).collect()
+        results.spectrum.iter().filter(|column| column.count > 0).map(|column| (column.to_ns, column.count)).collect()
     };
     let (a, b) = (columns(a), columns(b));
     let exponent = |upper: u64| upper.ilog2();
