@@ -204,7 +204,8 @@ fn a_healthy_program_has_no_finding() {
     let stolen = |ms: u64| Sample::CpuStolen { cpu: Cpu(0), steal_ns: ms * MS, irq_ns: 0 };
     let sampled = (1..90).fold(healthy(1000), |script, n| script.found(n * 11 * MS, 12, at.spin, 10 * MS));
     let sampled = sampled.quota(1, 0, 0).quota(999 * MS, 0, 0).sample(1, stolen(0)).sample(999 * MS, stolen(20));
-    let (results, pauses) = analyse(Context { symbols: at.symbols, ..quota(context(2)) }, sampled);
+    let context = Context { symbols: at.symbols, nursery_bytes: None, ..quota(context(2)) };
+    let (results, pauses) = analyse(context, sampled);
     assert!(results.findings.is_empty(), "{:?}", ids(&results));
     let clear = |id: &&str| results.checked.iter().any(|rule| rule.id == *id && rule.outcome == Outcome::Clear);
     assert!(["cpu-throttled", "preempted", "oversubscribed"].iter().all(clear), "{:?}", results.checked);

@@ -8,7 +8,8 @@ use crate::testing::{Places, Script, switch, waking};
 use rtscope_model::{Cause, Confidence, Cpu, Finding, OffState, Sample, SymbolId, Trend};
 
 fn sampled(script: Script) -> (Results, Vec<BlamedPause>) {
-    analyse(Context { symbols: Places::new().symbols, ..context(2) }, script)
+    // Without the size of the allocation area nothing is said about what asked for collections.
+    analyse(Context { symbols: Places::new().symbols, nursery_bytes: None, ..context(2) }, script)
 }
 
 /// A collection each 100 ms for `count` times; the leader sleeps while it waits 40 ms
@@ -135,17 +136,18 @@ fn collections_that_the_kernel_works_for_are_told_with_their_faults() {
             Script::default().k(0, switch(0, 0, OffState::Runnable, 11)).k(0, switch(1, 0, OffState::Runnable, 12));
         let script = (1..=20).map(|n| n * 100 * MS).fold(script, |script, from| {
             let script = script.parallel(from, from + 3_000, from + 5_000, from + 40 * MS);
-            script.found(from + 10 * MS, 12, place, 10 * MS).found(from + 20 * MS, 11, at.runtime, 10 * MS)
+            let script = [10, 20, 30].iter().fold(script, |script, ms| script.found(from + ms * MS, 12, place, 10 * MS));
+            script.found(from + 20 * MS, 11, at.runtime, 10 * MS)
         });
         sampled(script.sample(1, faults(0)).sample(2_000 * MS, faults(90_000)))
     };
     let (results, _) = collected(at.fault);
     let finding = only(&results, "blocked-in-kernel");
-    assert_eq!(finding.cost_ns, 20 * 10 * MS, "not more than samples found");
+    assert_eq!(finding.cost_ns, 20 * 30 * MS, "not more than samples found");
     assert!(finding.claim.contains("most of it in `clear_page`"), "{}", finding.claim);
     assert!(finding.evidence.iter().any(|seen| seen.text.contains("90000 page faults")), "{:?}", finding.evidence);
     remedies_can_be_measured(finding);
-    assert!(collected(at.runtime).0.findings.is_empty());
+    assert!(!ids(&collected(at.runtime).0).contains(&"blocked-in-kernel"));
 }
 
 #[test]

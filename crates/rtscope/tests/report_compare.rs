@@ -112,7 +112,7 @@ fn pause(id: u64, requested: Time, (stop, collect): (f64, f64), others: f64) -> 
         gc_threads: None,
         quality: PauseQuality::Whole,
     };
-    BlamedPause { pause, causes: vec![piece] }
+    BlamedPause { pause, causes: vec![piece], kept_ns: None }
 }
 
 /// Nothing found, and every rule looked.
