@@ -25,7 +25,7 @@ pub fn check(data: &[u8]) {
         events: vec![event(&[0, 70], CodeSource::Timer), event(&[71], CodeSource::Waits)],
         ..Code::default()
     };
-    let ipe = names.addresses().into_iter().map(|address| Ipe { address, name: "a".into(), source: String::new() });
+    let ipe = names.ranges().into_iter().map(|(address, _)| Ipe { address, name: "a".into(), source: String::new() });
     let source = |bytes: &[u8]| Arc::new(bytes.to_vec()) as Arc<dyn ReadAt>;
     let opened = CodeStream::open(&code, vec![source(one), source(two)], &names, &ipe.collect::<Vec<_>>());
     let mut stream = opened.expect("streams and layout fit");

@@ -22,7 +22,7 @@ pub fn open(capture: &Capture, log: Option<&Eventlog>, losses: &mut Vec<Loss>) -
         losses.push(missing("code/symbols.json", why));
         Names::default()
     });
-    let ipe = log.map_or(Vec::new(), |log| log.ipe(&names.addresses()));
+    let ipe = log.map_or(Vec::new(), |log| log.ipe(&names.ranges()));
     let open = || -> Result<CodeStream, String> {
         let open_one = |name: &String| {
             let path = capture.below(name);

@@ -75,6 +75,10 @@ fn analyse_capture(capture: &Capture, options: &Options, on_pause: OnPause<'_>) 
     if let Some(code) = &code {
         context.symbols = code.symbols().clone();
     }
+    if let (Some(kernel), Some(code)) = (&mut context.kernel, &manifest.code) {
+        // One list of what could not be seen, whoever looked.
+        kernel.missing.extend(code.missing.iter().cloned());
+    }
     let bytes = stream_bytes(capture);
     // A recording has the events of green threads where somebody asked for them.
     context.every_green_event = log.is_some();
@@ -307,8 +311,7 @@ pub(crate) fn missing(source: &str, note: String) -> Loss {
 fn stream_bytes(capture: &Capture) -> u64 {
     let size = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
     let code = capture.manifest().code.iter().flat_map(|code| &code.streams);
-    let kernel: u64 =
-        capture.manifest().kernel.streams.iter().chain(code).map(|name| size(&capture.below(name))).sum();
+    let kernel: u64 = capture.manifest().kernel.streams.iter().chain(code).map(|name| size(&capture.below(name))).sum();
     kernel + size(&capture.below("samples.jsonl"))
 }
 

@@ -7,7 +7,7 @@ use super::kernel_names::{entry_of, is_waiting};
 use super::maps::{Module, Origin, Place};
 use rtscope_model::{CodeKind, Symbol, SymbolId, Symbols};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 /// The schema that this code writes.
 pub const SCHEMA: &str = "rtscope/symbols/1";
@@ -84,6 +84,13 @@ pub struct Named {
     pub source: Option<String>,
 }
 
+impl Named {
+    /// Address of `to` where `from` is at `at`.
+    fn end_at(&self) -> u64 {
+        self.at.saturating_add(self.to.saturating_sub(self.from))
+    }
+}
+
 /// What a program's own log calls the code at an address (GHC's info provenance).
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub struct Ipe {
@@ -96,10 +103,13 @@ pub struct Ipe {
 }
 
 impl Names {
-    /// Addresses at which the program's log may have names of its own.
-    pub fn addresses(&self) -> HashSet<u64> {
+    /// Addresses for which the program's log may have names of its own: sorted ranges.
+    pub fn ranges(&self) -> Vec<(u64, u64)> {
         let named = self.modules.iter().flat_map(|module| &module.names);
-        named.filter(|named| named.kind == CodeKind::Program).map(|named| named.at).collect()
+        let of_program = named.filter(|named| named.kind == CodeKind::Program);
+        let mut ranges: Vec<(u64, u64)> = of_program.map(|named| (named.at, named.end_at())).collect();
+        ranges.sort_unstable();
+        ranges
     }
 
     /// Reads `code/symbols.json`.
@@ -142,6 +152,15 @@ impl<T> Default for Ranges<T> {
 impl<T> Ranges<T> {
     fn new(names: &[Named], mut make: impl FnMut(&Named) -> T) -> Ranges<T> {
         Ranges { by_start: names.iter().map(|named| (named.from, (named.to, make(named)))).collect() }
+    }
+
+    /// What lies at and behind `address` in its range stands for `value`.
+    fn cut(&mut self, address: u64, value: T) {
+        let Some((_, (end, _))) = self.by_start.range_mut(..=address).next_back() else { return };
+        if address < *end {
+            let to = std::mem::replace(end, address);
+            self.by_start.insert(address, (to, value));
+        }
     }
 
     fn find(&self, address: u64) -> Option<&T> {
@@ -192,7 +211,7 @@ impl Table {
         let some_kernel = plain(KERNEL, KERNEL, CodeKind::Kernel);
         let run_time = plain(RUN_TIME, "", CodeKind::Unknown);
         let unmapped = plain(UNMAPPED, "", CodeKind::Unknown);
-        let ipe: HashMap<u64, &Ipe> = ipe.iter().map(|ipe| (ipe.address, ipe)).collect();
+        let ipe: BTreeMap<u64, &Ipe> = ipe.iter().map(|ipe| (ipe.address, ipe)).collect();
         let kernel = Ranges::new(&names.kernel, |named| Function {
             start: named.from,
             id: symbols.add(symbol(named, KERNEL, None)),
@@ -210,10 +229,16 @@ impl Table {
         for module in &names.modules {
             let key = Module { path: module.path.clone(), device: module.device, inode: module.inode };
             let name = key.name().to_owned();
-            let ranges = Ranges::new(&module.names, |named| {
-                let of_log = ipe.get(&named.at).filter(|_| named.kind == CodeKind::Program).copied();
-                symbols.add(symbol(named, &name, of_log))
-            });
+            let mut ranges = Ranges::new(&module.names, |named| symbols.add(symbol(named, &name, None)));
+            for named in
+                module.names.iter().filter(|named| named.kind == CodeKind::Program && named.at < named.end_at())
+            {
+                // The log names what the symbol table has no name for: a local function.
+                for (address, of_log) in ipe.range(named.at..named.end_at()) {
+                    let id = symbols.add(symbol(named, &name, Some(of_log)));
+                    ranges.cut(named.from + (address - named.at), id);
+                }
+            }
             modules.insert(key, ranges);
         }
         Table { symbols, kernel, entered, modules, some_kernel, run_time, unmapped }

@@ -98,14 +98,16 @@ fn a_wait_is_named_below_the_scheduler_with_its_door_and_the_code_that_asked() {
 fn the_logs_own_names_win_for_the_program() {
     let ipe = [
         Ipe { address: 0x40_0100, name: "Main.spin".into(), source: "Main.hs:7:1-20".into() },
+        Ipe { address: 0x40_0180, name: String::new(), source: "Main.hs:9:1-4".into() },
         Ipe { address: 0x40_0200, name: "Main.other".into(), source: String::new() },
     ];
-    let bytes = program().user(10, (5, 6), 0x40_0150).user(11, (5, 6), 0x40_0250).bytes;
+    let bytes = program().user(10, (5, 6), 0x40_0150).user(11, (5, 6), 0x40_0250).user(12, (5, 6), 0x40_0190).bytes;
     let mut stream = open(vec![bytes], &ipe);
     let samples = read(&mut stream);
     let symbols: Vec<_> = samples.iter().map(|(_, sample)| stream.symbols().get(sample.leaf).clone()).collect();
     assert_eq!((symbols[0].name.as_str(), symbols[0].source.as_deref()), ("Main.spin", Some("Main.hs:7:1-20")));
     assert_eq!(symbols[1].name, "c_busy");
+    assert_eq!((symbols[2].name.as_str(), symbols[2].source.as_deref()), ("Main.$wspin", Some("Main.hs:9:1-4")));
 }
 
 #[test]

@@ -15,7 +15,7 @@ use super::tally::Losses;
 use crate::code::Ipe;
 use crate::source::ReadAt;
 use rtscope_model::{Class, Classes, ClockMap, LossKind};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -122,12 +122,13 @@ impl Eventlog {
         &self.info
     }
 
-    /// What it calls the code at these addresses, where it says that of any.
-    pub fn ipe(&self, addresses: &HashSet<u64>) -> Vec<Ipe> {
-        if !self.info.has_ipe || addresses.is_empty() {
+    /// What it calls the code in these sorted ranges of addresses, where it says that
+    /// of any.
+    pub fn ipe(&self, ranges: &[(u64, u64)]) -> Vec<Ipe> {
+        if !self.info.has_ipe || ranges.is_empty() {
             return Vec::new();
         }
-        Info::ipe(&self.header, &self.blocks, &self.sources, addresses)
+        Info::ipe(&self.header, &self.blocks, &self.sources, ranges)
     }
 
     /// Its header.

@@ -8,7 +8,6 @@ use super::record::{HeapInfo, Record};
 use crate::code::Ipe;
 use crate::source::ReadAt;
 use rtscope_model::{LaneId, LogTime};
-use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A pairing of the log's clock with `CLOCK_REALTIME`, as the runtime took it.
@@ -68,6 +67,7 @@ pub struct Info {
 }
 
 const TASKS_MAX: usize = 1 << 16;
+const IPE_MAX: usize = 1 << 16;
 const WINDOW: usize = 64 << 10;
 
 impl Info {
@@ -88,19 +88,19 @@ impl Info {
         (info, ended)
     }
 
-    /// What the log calls the code at the addresses `wanted`.
+    /// What the log calls code in the ranges `wanted`, which are sorted.
     pub(super) fn ipe(
         header: &Header,
         blocks: &[Block],
         sources: &[Arc<dyn ReadAt>],
-        wanted: &HashSet<u64>,
+        wanted: &[(u64, u64)],
     ) -> Vec<Ipe> {
         let mut found = Vec::new();
         let mut window = vec![0; WINDOW];
         let mut take = |_: LogTime, record: &Record<'_>| {
             if let Record::Ipe { info, label, module, place, .. } = *record
-                && wanted.contains(&info)
-                && found.len() < wanted.len()
+                && within(wanted, info)
+                && found.len() < IPE_MAX
             {
                 let name = if label.is_empty() { String::new() } else { format!("{}.{}", lossy(module), lossy(label)) };
                 found.push(Ipe { address: info, name, source: lossy(place) });
@@ -189,6 +189,12 @@ fn global(
             }
         }
     }
+}
+
+/// Whether one of these sorted ranges holds `address`.
+fn within(ranges: &[(u64, u64)], address: u64) -> bool {
+    let behind = ranges.partition_point(|(from, _)| *from <= address);
+    behind.checked_sub(1).and_then(|last| ranges.get(last)).is_some_and(|(_, to)| address < *to)
 }
 
 fn lossy(text: &[u8]) -> String {

@@ -18,8 +18,8 @@ pub struct Found {
     pub build_id: Option<String>,
     /// Whether the file has no symbol table of its own, only what it exports.
     pub stripped: bool,
-    /// Whether it is a library of another language.
-    pub foreign: bool,
+    /// Whether everything in it is one party's code, with a name or without.
+    pub told: bool,
     /// Places in it that have no name.
     pub unnamed: usize,
 }
@@ -29,6 +29,8 @@ pub struct Found {
 enum Content {
     /// A program, or a library that holds Haskell code or the runtime: names tell.
     Program,
+    /// GHC's runtime as a library of its own.
+    Runtime,
     /// A library of another language.
     Library,
 }
@@ -58,12 +60,13 @@ fn look_up_in<'data, R: ReadRef<'data>>(data: R, name: &str, asked: &[Asked]) ->
     let elf = ElfFile64::<Endianness, R>::parse(data).map_err(|_| "is no 64-bit ELF file".to_owned())?;
     let functions = Functions::read(&elf);
     let content = match functions.haskell || name.starts_with("libHS") || !name.contains(".so") {
+        true if name.starts_with("libHSrts") => Content::Runtime,
         true => Content::Program,
         false => Content::Library,
     };
     let build_id = elf.build_id().ok().flatten().map(|id| id.iter().map(|byte| format!("{byte:02x}")).collect());
-    let foreign = content == Content::Library;
-    let mut found = Found { build_id, stripped: functions.stripped, foreign, ..Found::default() };
+    let told = content != Content::Program;
+    let mut found = Found { build_id, stripped: functions.stripped, told, ..Found::default() };
     for (offset, at) in asked {
         if found.names.last().is_some_and(|last: &Named| *offset < last.to) {
             continue;
@@ -76,10 +79,14 @@ fn look_up_in<'data, R: ReadRef<'data>>(data: R, name: &str, asked: &[Asked]) ->
 }
 
 /// A place without a name, as an address in its module. A library of another
-/// language is another language's code all the same.
+/// language is another language's code all the same, and the runtime's the runtime's.
 fn unnamed(module: &str, offset: u64, at: u64, content: Content) -> Named {
-    let kind = if content == Content::Library { CodeKind::Foreign } else { CodeKind::Unknown };
-    Named { from: offset, to: offset + 1, at, name: format!("{module}+{offset:#x}"), kind, source: None }
+    let kind = match content {
+        Content::Program => CodeKind::Unknown,
+        Content::Runtime => CodeKind::Runtime,
+        Content::Library => CodeKind::Foreign,
+    };
+    Named { from: offset, to: offset.saturating_add(1), at, name: format!("{module}+{offset:#x}"), kind, source: None }
 }
 
 /// The link-time address of an offset in the file.
@@ -161,32 +168,52 @@ impl Functions {
     /// The name of the function around `address`, for all of it.
     fn name(&self, address: u64, offset: u64, at: u64, content: Content) -> Option<Named> {
         let text = self.texts.iter().find(|text| (text.from..text.to).contains(&address))?;
-        let next = self.list.partition_point(|function| function.address <= address);
-        let index = next.checked_sub(1)?;
-        let function = self.list.get(index).filter(|function| function.address >= text.from)?;
-        let following = self.list.get(next).map_or(text.to, |next| next.address.min(text.to));
-        let sized = function.address.saturating_add(function.size).min(following);
-        // GHC drops the names of a function's later blocks, which lie behind what it
-        // says is the function's size. Others mean their sizes.
-        let end = match (function.owner, function.size, self.stripped) {
-            (Owner::Haskell | Owner::Runtime, _, false) | (_, 0, false) => following,
-            _ => sized,
+        let behind = self.list.partition_point(|function| function.address <= address);
+        let before = behind.checked_sub(1).filter(|index| self.address(*index) >= Some(text.from));
+        let next = Some(behind).filter(|index| self.address(*index).is_some_and(|next| next < text.to));
+        let limit = next.and_then(|index| self.address(index)).unwrap_or(text.to);
+        let end = before.and_then(|index| self.list.get(index)).map_or(text.from, |function| match function.size {
+            0 => limit,
+            size => function.address.saturating_add(size).min(limit),
+        });
+        let (owner, from, to) = match address < end {
+            true => (before?, self.address(before?)?, end),
+            false => (self.owner_of_gap(before, next)?, end, limit),
         };
-        if address >= end {
-            return None;
-        }
+        let function = self.list.get(owner)?;
         let kind = match content {
-            Content::Program => ghc::kind(function.owner, self.neighbours(index)),
+            Content::Program => ghc::kind(function.owner, self.neighbours(owner)),
+            Content::Runtime => CodeKind::Runtime,
             Content::Library => CodeKind::Foreign,
         };
-        let into = address - function.address;
         Some(Named {
-            from: offset.checked_sub(into)?,
-            to: offset.checked_add(end - address)?,
-            at: at.wrapping_sub(into),
+            from: offset.checked_sub(address - from)?,
+            to: offset.checked_add(to - address)?,
+            at: at.wrapping_sub(address - from),
             name: ghc::readable(&function.name),
             kind,
             source: None,
+        })
+    }
+
+    fn address(&self, index: usize) -> Option<u64> {
+        self.list.get(index).map(|function| function.address)
+    }
+
+    /// Whose code it is that lies behind one function's end and before the next one.
+    /// GHC drops the names of local functions, and puts their code in front of the
+    /// function that they are local to. What is left over goes to the one before.
+    fn owner_of_gap(&self, before: Option<usize>, next: Option<usize>) -> Option<usize> {
+        let module = |index: Option<usize>| ghc::module(&self.list.get(index?)?.name);
+        let of_next = module(next).is_some() && module(before).is_none_or(|before| Some(before) == module(next));
+        if self.stripped {
+            return None;
+        }
+        if of_next {
+            return next;
+        }
+        before.filter(|index| {
+            self.list.get(*index).is_some_and(|one| matches!(one.owner, Owner::Haskell | Owner::Runtime))
         })
     }
 
@@ -208,4 +235,86 @@ fn preference(function: &Function) -> (bool, bool, std::cmp::Reverse<usize>, std
     let underscores = function.name.len() - function.name.trim_start_matches('_').len();
     let haskell = function.owner == Owner::Haskell && function.name.ends_with("_info");
     (haskell, function.global, std::cmp::Reverse(underscores), std::cmp::Reverse(function.name.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Functions of a text section from 0x1000 to 0x2000.
+    fn functions(list: &[(u64, u64, &str)]) -> Functions {
+        let function = |(address, size, name): &(u64, u64, &str)| Function {
+            address: *address,
+            size: *size,
+            global: true,
+            name: (*name).to_owned(),
+            owner: ghc::owner(name),
+        };
+        Functions {
+            list: list.iter().map(function).collect(),
+            texts: vec![Text { from: 0x1000, to: 0x2000 }],
+            stripped: false,
+            haskell: true,
+        }
+    }
+
+    fn at(functions: &Functions, address: u64) -> Option<(String, CodeKind, u64, u64)> {
+        let named = functions.name(address, address - 0x1000, address + 0x5000, Content::Program)?;
+        assert_eq!(named.at, named.from + 0x6000);
+        Some((named.name, named.kind, named.from, named.to))
+    }
+
+    #[test]
+    fn what_lies_in_no_function_goes_where_ghc_puts_local_ones() {
+        let functions = functions(&[
+            (0x1100, 0x50, "c_busy"),
+            (0x1200, 0x50, "Main_work_info"),
+            (0x1300, 0x50, "Main_main1_info"),
+            (0x1400, 0x50, "base_GHCziBase_map_info"),
+            (0x1500, 0, "stg_ap_0_fast"),
+        ]);
+        let named = |name: &str, kind, from, to| Some((name.to_owned(), kind, from, to));
+        assert_eq!(at(&functions, 0x1110), named("c_busy", CodeKind::Foreign, 0x100, 0x150));
+        assert_eq!(at(&functions, 0x1010), None, "in front of another language's code");
+        assert_eq!(at(&functions, 0x1160), named("Main.work", CodeKind::Program, 0x150, 0x200));
+        assert_eq!(at(&functions, 0x1210), named("Main.work", CodeKind::Program, 0x200, 0x250));
+        assert_eq!(at(&functions, 0x1260), named("Main.main1", CodeKind::Program, 0x250, 0x300));
+        assert_eq!(at(&functions, 0x1360), named("Main.main1", CodeKind::Program, 0x350, 0x400));
+        assert_eq!(at(&functions, 0x1460), named("GHC.Base.map", CodeKind::Program, 0x450, 0x500));
+        assert_eq!(at(&functions, 0x1fff), named("stg_ap_0_fast", CodeKind::Runtime, 0x500, 0x1000));
+        assert_eq!(at(&functions, 0x2000), None);
+    }
+
+    #[test]
+    fn what_a_stripped_file_exports_ends_with_its_size() {
+        let functions =
+            Functions { stripped: true, ..functions(&[(0x1100, 0x50, "c_busy"), (0x1200, 0x50, "Main_work_info")]) };
+        assert!(at(&functions, 0x1110).is_some());
+        assert_eq!(at(&functions, 0x1160), None);
+        assert_eq!(at(&functions, 0x1260), None);
+    }
+
+    #[inline(never)]
+    fn marked(number: u64) -> u64 {
+        std::hint::black_box(number) + 1
+    }
+
+    #[test]
+    fn a_function_of_this_very_file_is_found() {
+        let address = marked as fn(u64) -> u64 as usize as u64;
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let number = |text: &str| u64::from_str_radix(text, 16).unwrap();
+        let map = maps.lines().find_map(|line| {
+            let mut fields = line.split_ascii_whitespace();
+            let (from, to) = fields.next()?.split_once('-')?;
+            let offset = number(fields.nth(1)?);
+            (number(from)..number(to)).contains(&address).then(|| address - number(from) + offset)
+        });
+        let file = File::open(std::env::current_exe().unwrap()).unwrap();
+        let found = look_up(file, "this", &[(map.unwrap(), address), (u64::MAX - 1, 7)]).unwrap();
+        let [named, nowhere] = &found.names[..] else { panic!("{found:?}") };
+        assert!(named.name.contains("marked") && named.at <= address, "{named:?}");
+        assert_eq!((nowhere.kind, found.unnamed), (CodeKind::Unknown, 1));
+        assert!(look_up(File::open("/proc/self/maps").unwrap(), "maps", &[]).is_err());
+    }
 }

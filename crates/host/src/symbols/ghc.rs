@@ -66,6 +66,12 @@ pub fn readable(name: &str) -> String {
     }
 }
 
+/// The module of a Haskell name, encoded, with its package.
+pub fn module(name: &str) -> Option<&str> {
+    let (_, item) = haskell(name)?;
+    name.get(..name.rfind(&format!("_{item}_"))?)
+}
+
 /// `PerhapsRuntime` between `neighbours` that are the runtime's is the runtime's.
 pub fn kind(owner: Owner, mut neighbours: impl Iterator<Item = Owner>) -> CodeKind {
     match owner {
@@ -199,6 +205,13 @@ mod tests {
         ] {
             assert_eq!(readable(symbol), name);
         }
+    }
+
+    #[test]
+    fn modules_of_names() {
+        assert_eq!(module("Main_zdwspin_info"), Some("Main"));
+        assert_eq!(module("base_GHCziBase_map_info"), Some("base_GHCziBase"));
+        assert_eq!(module("c_busy"), None);
     }
 
     #[test]

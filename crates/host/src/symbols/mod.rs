@@ -82,8 +82,8 @@ fn of_file(module: &Module, mapped: Option<i64>, files: &Files, asked: &[Asked])
     }
     match elf::look_up(file, module.name(), asked) {
         Ok(found) => {
-            // Libraries of other languages are known to be that; nobody keeps their tables.
-            if found.unnamed > 0 && found.stripped && !found.foreign {
+            // Nobody keeps the tables of the system's libraries, and whose they are is known.
+            if found.unnamed > 0 && found.stripped && !found.told {
                 names.missing = Some("is stripped: it has no symbol table; keep it (no `strip`, no `-s`)".to_owned());
             }
             (names.build_id, names.names) = (found.build_id, found.names);
