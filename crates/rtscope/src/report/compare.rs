@@ -154,8 +154,8 @@ fn finding_sentence(finding: &FindingChange) -> String {
         })
     };
     match finding.change {
-        Change::Gone => format!("{}: it cost A {}.", sentence_case(&phrase(finding)), cost(&finding.a)),
-        _ => format!("{}: it costs B {}.", sentence_case(&phrase(finding)), cost(&finding.b)),
+        Change::Gone => format!("The finding {}: it cost A {}.", phrase(finding), cost(&finding.a)),
+        _ => format!("The finding {}: it costs B {}.", phrase(finding), cost(&finding.b)),
     }
 }
 
@@ -186,7 +186,7 @@ fn sentence(first: &Figure, differing: &[&Figure]) -> String {
             let by = units::bytes(first.change.unwrap_or(0.0).abs() as u64);
             format!("B holds {by} {} memory ({}: {before} became {after})", more(first.change), name(&first.path))
         }
-        _ => format!("In B, {} became {after} instead of {before}", name(&first.path)),
+        _ => format!("{}: {after} in B, {before} in A", sentence_case(&name(&first.path))),
     }
 }
 
@@ -335,9 +335,9 @@ pub fn limits(comparison: &Comparison) -> Vec<String> {
         return Vec::new();
     }
     let mut limits = vec![format!(
-        "one run of each: a difference counts where quarters of B lie beyond quarters of A, for {judged} figures \
-         together in all but one of twenty comparisons. What changes only from one start to the next (where memory \
-         lies, what else the machine does) can look like a difference; record again to be sure"
+        "one run of each: a difference counts where quarters of B lie a tenth or more beyond quarters of A, so clearly \
+         that chance would do it in one of twenty comparisons of {judged} figures. What changes from one start to the next \
+         and not within a run can still look like one; record again to be sure"
     )];
     let smallest = |path: &str, as_share: bool| {
         let smallest = comparison.figure(path).and_then(|figure| figure.smallest)?;
