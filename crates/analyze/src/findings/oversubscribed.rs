@@ -9,12 +9,15 @@
 //! be a tenth. The CPUs are those of the affinity mask: what a quota takes is
 //! `cpu-throttled`'s.
 
-use super::{Facts, Rule, STOP, Verdict, blind_to_runners, duration, evidence, longest, percent};
+use super::{Facts, Rule, Verdict, blind_to_runners, duration, evidence, longest, percent};
 use crate::results::BlamedPause;
-use rtscope_model::{Cause, Confidence, Names, Metric, Remedy};
+use rtscope_model::{Cause, Confidence, Metric, Names, Remedy};
 
 const SHARE_MIN_LANES: f64 = 0.02;
 const SHARE_MIN_OTHERS: f64 = 0.10;
+/// What its remedies shorten. Not the time to stop: fewer capabilities have less nursery
+/// and collect more often.
+const PAUSED: &str = "pauses.total_ns";
 
 pub(super) struct Oversubscribed;
 
@@ -92,7 +95,7 @@ fn remedies(facts: &Facts<'_>, too_many: Option<usize>) -> Vec<Remedy> {
             text: format!("Use as many capabilities as there are CPUs ({cpus})."),
             flag: Some(format!("+RTS -N{cpus}")),
             verify: verify.clone(),
-            metric: Metric::falls(STOP),
+            metric: Metric::falls(PAUSED),
         });
     } else {
         remedies.push(Remedy {
@@ -100,7 +103,7 @@ fn remedies(facts: &Facts<'_>, too_many: Option<usize>) -> Vec<Remedy> {
                 .into(),
             flag: Some(format!("+RTS -N{}", facts.lanes.saturating_sub(1).max(1))),
             verify: verify.clone(),
-            metric: Metric::falls(STOP),
+            metric: Metric::falls(PAUSED),
         });
     }
     if facts.lanes > 1 {
@@ -110,7 +113,7 @@ fn remedies(facts: &Facts<'_>, too_many: Option<usize>) -> Vec<Remedy> {
                 .into(),
             flag: Some("+RTS -qg".into()),
             verify,
-            metric: Metric::falls(STOP),
+            metric: Metric::falls(PAUSED),
         });
     }
     remedies
