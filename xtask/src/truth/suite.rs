@@ -236,12 +236,17 @@ fn sentence(run: &Run) -> String {
 fn sentence_of(cure: &Cure) -> String {
     let what = match (&cure.error, cure.promise.path.as_deref(), cure.promise.before, cure.after) {
         (Some(error), ..) => error.clone(),
-        (None, Some(path), Some(before), Some(after)) => format!("{path} from {before:.4} to {after:.4}"),
+        (None, Some(path), Some(before), Some(after)) => format!("{path} from {} to {}", plain(before), plain(after)),
         _ => "nothing to compare".to_owned(),
     };
     let helped = if cure.improved() { "helps" } else { "does NOT help" };
     let dirt = dirt(cure.dirty, cure.noise.taken());
     format!("{} on {}: {} {helped}: {what}{dirt}", cure.workload, cure.on, cure.applied)
+}
+
+/// Nanoseconds have no fraction, shares nothing else.
+fn plain(figure: f64) -> String {
+    if figure.fract() == 0.0 { format!("{figure:.0}") } else { format!("{figure:.4}") }
 }
 
 fn dirt(dirty: bool, taken: f64) -> String {
