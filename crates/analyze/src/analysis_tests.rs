@@ -305,15 +305,16 @@ fn utilisation_is_that_of_the_pauses_themselves() {
         let at = 100 + n * 50 + n * n % 37;
         let script = script.parallel(at * MS, (at + 1) * MS, (at + 2) * MS, (at + 4 + n % 7) * MS - 2);
         match n % 5 {
-            0 => script
-                .rt((at + 3) * MS, none, Runtime::ConcurrentSyncBegin)
-                .rt((at + 14) * MS, none, Runtime::ConcurrentSyncEnd),
+            0 => script.rt((at + 3) * MS, none, Runtime::ConcurrentSyncBegin).rt(
+                (at + 14) * MS,
+                none,
+                Runtime::ConcurrentSyncEnd,
+            ),
             _ => script,
         }
     });
     let end = 3_400 * MS;
-    let context =
-        Context { clock: ClockMap::LOG_OWN, started: Some(Time(0)), ended: Some(Time(end)), ..context(2) };
+    let context = Context { clock: ClockMap::LOG_OWN, started: Some(Time(0)), ended: Some(Time(end)), ..context(2) };
     let (results, pauses) = analyse(context, script);
     assert_eq!((results.pauses.count, results.mmu.len()), (72, 11));
     for found in &results.mmu {

@@ -149,7 +149,11 @@ pub fn cause_groups(causes: &[CauseSum]) -> Vec<CauseGroup<'_>> {
 /// always led can be late itself.
 pub fn waited_for(straggler: &Straggler) -> String {
     let sum = units::duration(straggler.sum_ns);
-    if straggler.count == 0 { format!("as leader, {sum}") } else { format!("{} x, {sum}", units::count(straggler.count)) }
+    if straggler.count == 0 {
+        format!("as leader, {sum}")
+    } else {
+        format!("{} x, {sum}", units::count(straggler.count))
+    }
 }
 
 /// A loss: how much of what, from which stream, and the note of whoever saw it.

@@ -172,7 +172,7 @@ pub(super) fn mmu(results: &Results) -> Option<String> {
         ]
     };
     let rows: Vec<_> = results.mmu.iter().map(row).collect();
-    let heads = ["in any window of", "the program had at least", "", "in any longer one"];
+    let heads = ["in any window of", "the program had at least", "", "in this or any longer one"];
     (!rows.is_empty() && results.pauses.count > 0).then(|| table(&heads, &rows))
 }
 
