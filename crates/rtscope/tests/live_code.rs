@@ -9,13 +9,14 @@ mod ground;
 
 use ground::{kill, manifest, record, recorder, said, scratch, wait_for};
 use rtscope_decode::capture::Capture;
+use rtscope_decode::ghc_eventlog::Eventlog;
 use rtscope_model::{Body, CodeKind, Found, Symbol, Symbols};
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use xtask::missing;
 use xtask::toolchain::{Spec, Toolchain, cache, is_root};
 
@@ -147,9 +148,14 @@ struct Tally {
 
 impl Tally {
     fn of(capture: &Path) -> Tally {
+        Tally::with(capture, None)
+    }
+
+    /// With the names that `log` has.
+    fn with(capture: &Path, log: Option<&Eventlog>) -> Tally {
         let capture = Capture::open(capture).unwrap();
         let mut losses = Vec::new();
-        let mut stream = rtscope::code::open(&capture, None, &mut losses).expect("code was sampled");
+        let mut stream = rtscope::code::open(&capture, log, &mut losses).expect("code was sampled");
         let symbols: Symbols = stream.symbols().clone();
         let mut tally = Tally { running: HashMap::new(), waits: Vec::new(), losses: 0 };
         for event in stream.by_ref() {
@@ -204,22 +210,29 @@ fn compile(toolchain: &Toolchain, folder: &Path, flags: &[&str]) -> PathBuf {
     program
 }
 
-/// Spinning, a foreign call and a wait inside one, by name, on this GHC.
-fn names_are_found(ghc: &str, flags: &[&str]) {
+/// Compiles and records the Haskell program; `None` where that GHC is not here.
+fn recorded_on(ghc: &str, flags: &[&str], folder: &Path) -> Option<PathBuf> {
     let _alone = MACHINE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let Some(toolchain) = Spec::find(ghc).unwrap().installed(&cache()) else {
-        return missing(&format!("{ghc}: `cargo xtask toolchains --only {ghc}`"));
+        missing(&format!("{ghc}: `cargo xtask toolchains --only {ghc}`"));
+        return None;
     };
-    let folder = scratch();
-    let program = compile(&toolchain, folder.path(), flags);
-    let capture = folder.path().join("c");
-    let mut words: Vec<OsString> = toolchain.enter(&[folder.path()]);
+    let program = compile(&toolchain, folder, flags);
+    let capture = folder.join("c");
+    let mut words: Vec<OsString> = toolchain.enter(&[folder]);
     words.push(program.into());
     words.extend(["+RTS", "-N2"].map(OsString::from));
     let words: Vec<&OsStr> = words.iter().map(OsString::as_os_str).collect();
     // In another root the working folder of the tests does not exist.
-    let output = recorder(&capture, &["--sample-code", "997"], &words).current_dir(folder.path()).output().unwrap();
+    let output = recorder(&capture, &["--sample-code", "997"], &words).current_dir(folder).output().unwrap();
     assert!(output.status.success(), "{}", said(&output));
+    Some(capture)
+}
+
+/// Spinning, a foreign call and a wait inside one, by name, on this GHC.
+fn names_are_found(ghc: &str, flags: &[&str]) {
+    let folder = scratch();
+    let Some(capture) = recorded_on(ghc, flags, folder.path()) else { return };
     let tally = Tally::of(&capture);
     let spin = tally.ms("Main.$wspin") + tally.ms("Main.spin");
     let program = tally.of_kind(CodeKind::Program);
@@ -255,6 +268,18 @@ fn live_code_has_names_on_ghc_9_10() {
 fn live_code_of_a_position_independent_program_has_names() {
     // GHC's own libraries are position-independent only as shared ones.
     names_are_found("ghc-9.0", &["-dynamic", "-fPIC", "-pie"]);
+}
+
+#[test]
+fn live_code_has_the_place_in_the_source_where_the_log_tells_it() {
+    let folder = scratch();
+    let Some(capture) = recorded_on("ghc-9.10", &["-finfo-table-map"], folder.path()) else { return };
+    let log = Eventlog::open(Arc::new(File::open(capture.join("eventlog/0.eventlog")).unwrap()), Vec::new()).unwrap();
+    let tally = Tally::with(&capture, Some(&log));
+    let spin = tally.running.values().filter(|(_, symbol)| symbol.name.contains("spin"));
+    let (ms, symbol) = spin.max_by_key(|(ms, _)| *ms).expect("it spun");
+    assert!(*ms > 100 && symbol.kind == CodeKind::Program, "{tally:?}");
+    assert!(symbol.source.as_ref().is_some_and(|source| source.contains("Main.hs:")), "{symbol:?}");
 }
 
 #[test]

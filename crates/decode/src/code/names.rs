@@ -94,7 +94,7 @@ impl Named {
 /// What a program's own log calls the code at an address (GHC's info provenance).
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub struct Ipe {
-    /// Address of the info table, which is that of its code.
+    /// Address of the code.
     pub address: u64,
     /// `Main.spin`; empty where the log has only a place.
     pub name: String,

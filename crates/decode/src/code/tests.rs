@@ -140,7 +140,7 @@ fn a_cut_anywhere_costs_only_the_last_record() {
         let mut stream = open(vec![whole[..cut].to_vec()], &[]);
         assert_eq!(read(&mut stream).len(), (cut - head.len()) / size, "cut at {cut}");
         let kinds: Vec<_> = stream.losses().iter().map(|loss| loss.kind).collect();
-        let at_a_border = (cut - head.len()) % size == 0;
+        let at_a_border = (cut - head.len()).is_multiple_of(size);
         assert_eq!(kinds, if at_a_border { vec![] } else { vec![LossKind::Truncated] }, "cut at {cut}");
     }
 }
