@@ -19,6 +19,8 @@
 //!
 //! That a thread of the program runs on the very CPU that is waited for rules
 //! the quota out for that piece: a throttled run queue runs none of them.
+//! A leader that loses its CPU between its request and telling the others is what the
+//! world waits for until it is back: before that nobody knows of the request.
 //! Without usable kernel events the recorder's counters answer, with low
 //! confidence. Pieces shorter than twice the clock error get no cause.
 //! Refuses to sum up.
@@ -37,6 +39,10 @@ use std::collections::BTreeMap;
 /// Steal and interrupt counters have 10 ms steps: shorter pieces of running
 /// than a tenth of that are not held against them.
 const STOLEN_PIECE_MIN_NS: u64 = 1_000_000;
+/// A leader that has asked tells the others within so much time on a CPU.
+const TELL_NS: u64 = 5_000;
+/// When that took longer on the wall, the world waited for the leader.
+const TOLD_LATE_NS: u64 = 50_000;
 /// Counters are sampled every 10 ms or so: of shorter waits than this they
 /// say nothing.
 const COUNTED_WAIT_MIN_NS: u64 = 1_000_000;
@@ -150,8 +156,9 @@ impl Judge<'_> {
         let last = pause.straggler.and_then(|lane| Some((lane, pause.lane(lane)?.arrived?)));
         if let Some((lane, arrived)) = last {
             let arrived = arrived.clamp(requested, stopped);
+            let told = self.told(of(leader), requested, arrived);
             let first = Waited {
-                from: requested,
+                from: told,
                 to: arrived,
                 lane: Some(lane),
                 served: of(Some(lane)),
@@ -159,7 +166,8 @@ impl Judge<'_> {
                 stopping: true,
                 medium: false,
             };
-            return [first, on_leader(arrived, stopped)].into_iter().filter(|wait| wait.from < wait.to).collect();
+            let waits = [on_leader(requested, told), first, on_leader(arrived, stopped)];
+            return waits.into_iter().filter(|wait| wait.from < wait.to).collect();
         }
         if pause.mode == PauseMode::NonThreaded {
             return Vec::new();
@@ -175,8 +183,28 @@ impl Judge<'_> {
         let lane = self.lane_of(by, at, recognised, leader);
         recognised.pause.straggler = lane;
         let served = Some(Served { tid: by, by_elimination: true });
-        let first = Waited { from: requested, to: at, lane, served, arrival: false, stopping: true, medium: true };
-        [first, on_leader(at, stopped)].into_iter().filter(|wait| wait.from < wait.to).collect()
+        let told = self.told(of(leader), requested, at);
+        let first = Waited { from: told, to: at, lane, served, arrival: false, stopping: true, medium: true };
+        let waits = [on_leader(requested, told), first, on_leader(at, stopped)];
+        waits.into_iter().filter(|wait| wait.from < wait.to).collect()
+    }
+
+    /// When the leader had told the others to stop: it asks, then it tells them, and
+    /// if it loses its CPU in between they know of nothing. It does not sleep before.
+    fn told(&self, leader: Option<Served>, requested: Time, until: Time) -> Time {
+        let Some(leader) = leader else { return requested };
+        let mut left = TELL_NS;
+        let mut told = until;
+        for stretch in self.tracks.stretches(leader.tid, requested, until) {
+            let ns = stretch.to.since(stretch.from);
+            match stretch.state {
+                State::Running if ns < left => left -= ns,
+                State::Running => told = told.min(stretch.from.plus(left)),
+                state if state.waits() => {}
+                _ => told = told.min(stretch.from),
+            }
+        }
+        if told.since(requested) >= TOLD_LATE_NS { told } else { requested }
     }
 
     /// The lane that `tid` gave up at `at`: whose green thread stopped last
@@ -212,9 +240,14 @@ impl Judge<'_> {
     fn with_code(&self, mut piece: CausePiece, tid: Tid, wait: &Waited, recognised: &Recognised) -> CausePiece {
         match piece.cause {
             Cause::Running => {
-                let found = self.code.majority(tid, piece.from, piece.to, self.symbols);
-                let Some(found) = found else { return piece };
-                piece.code = Some(found.symbol);
+                let found = |from, to| self.code.majority(tid, from, to, self.symbols);
+                // No safepoint since the wait began: where it was before and behind an
+                // interruption it was in between, too.
+                let around =
+                    || found(wait.from, wait.to).filter(|_| wait.stopping).map(|found| (found, Confidence::Medium));
+                let here = found(piece.from, piece.to).map(|found| (found, Confidence::High));
+                let Some((found, sure)) = here.or_else(around) else { return piece };
+                (piece.code, piece.confidence) = (Some(found.symbol), piece.confidence.min(sure));
                 piece.cause = match found.kind {
                     CodeKind::Program if wait.stopping => Cause::LateSafepoint,
                     CodeKind::Foreign if wait.stopping => Cause::ForeignCall,

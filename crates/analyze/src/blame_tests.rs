@@ -455,3 +455,31 @@ fn two_candidates_in_different_places_have_no_place() {
     assert_eq!(both(at.spin), Some((LateSafepoint, Some(at.spin))));
     assert_eq!(both(at.fault), Some((Unknown, None)));
 }
+
+#[test]
+fn a_leader_that_lost_its_cpu_before_it_told_anybody_is_waited_for() {
+    let at = Places::new();
+    let script = with(
+        base(stop()),
+        &[(103, switch(0, 11, OffState::Runnable, 77)), (600, switch(0, 77, OffState::Runnable, 11))],
+    );
+    let script =
+        with(script, &[(700, switch(0, 11, OffState::Sleeping, 0)), (905, switch(0, 0, OffState::Runnable, 11))]);
+    let (_, pieces) =
+        judge_with(script.found(300, 12, at.spin, 1000).found(800, 12, at.spin, 1000), &Setting::default());
+    let told: Vec<_> = pieces.iter().map(|p| (p.cause, p.lane.map(|l| l.0), p.from.0 / 1000)).take(4).collect();
+    assert_eq!(
+        told,
+        [(Running, Some(0), 100), (Preempted, Some(0), 103), (Running, Some(0), 600), (LateSafepoint, Some(1), 602)]
+    );
+}
+
+#[test]
+fn a_piece_without_a_sample_is_what_the_rest_of_its_wait_is() {
+    let at = Places::new();
+    let script = with(ran(), &[out(400, OffState::Runnable, 77), back(600, 77)]).found(300, 12, at.spin, 1000);
+    let (_, pieces) = judge_with(script, &Setting::default());
+    let told: Vec<_> = pieces.iter().map(|p| (p.cause, p.confidence)).take(3).collect();
+    let (medium, high) = (Confidence::Medium, Confidence::High);
+    assert_eq!(told, [(LateSafepoint, high), (Preempted, high), (LateSafepoint, medium)]);
+}

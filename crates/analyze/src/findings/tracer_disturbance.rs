@@ -26,10 +26,12 @@ struct Parts {
 impl Parts {
     fn of(facts: &Facts<'_>) -> Parts {
         let posts = facts.code.map_or(0, |code| code.running_ns(facts.symbols, posts_events));
+        let own = facts.context.own_cost.as_ref().map_or(u64::MAX, |cost| cost.cpu_ns);
         Parts {
             writes: facts.disturbance.wall_ns(),
             posts: posts / facts.lanes.max(1) as u64,
-            recorder: facts.held.map_or(0, |held| preempted::recorder_ns(held, &facts.recorder)),
+            // Names may be shared with another recorder: not more than this one ran.
+            recorder: facts.held.map_or(0, |held| preempted::recorder_ns(held, &facts.recorder)).min(own),
         }
     }
 

@@ -48,14 +48,17 @@ impl Rule for UnsafeForeignCall {
         if asleep.ns > 0 {
             let places: Vec<_> = asleep.top(CodeKind::Foreign);
             let text = format!(
-                "It waited {} more in {} waits while the thread of the lane was asleep in {}.",
+                "{} {} in {} waits while the thread of the lane was asleep in {}.",
+                if seen.is_empty() { "The world waited" } else { "It waited another" },
                 duration(asleep.ns),
                 asleep.count,
                 listed_code(facts.symbols, &places, "the kernel")
             );
             seen.push(evidence(text, asleep.longest.map(|piece| (piece.from, piece.to))));
         }
-        seen.extend(longest(facts, Cause::ForeignCall, " for foreign calls"));
+        if stops.sampled_ns(CodeKind::Foreign) > 0 {
+            seen.extend(longest(facts, Cause::ForeignCall, " for foreign calls"));
+        }
         let sure = stops.samples >= SAMPLES_SURE && asleep.ns * 2 < cost_ns;
         let confidence = if sure { Confidence::High } else { Confidence::Medium };
         Some(Verdict { confidence, cost_ns, evidence: seen, remedies: remedies(facts, code) })
