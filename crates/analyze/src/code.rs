@@ -20,9 +20,11 @@ const SYMBOLS_MAX: usize = 65_536;
 const TOP_MAX: usize = 50;
 /// Two records of one switch lie closer together than this.
 const SAME_SWITCH_NS: u64 = 100_000;
-/// A lane that allocates comes to a safepoint within microseconds: a shorter wait
-/// for a lane on a CPU is none that its code has to answer for.
-pub const LATE_MIN_NS: u64 = 100_000;
+/// A wait in which a lane has a CPU for less than this is none that its code has to
+/// answer for: code that allocates comes to a safepoint within microseconds, but a lane
+/// that goes back to work just then misses the request, and GHC asks again after a
+/// millisecond.
+pub const LATE_MIN_NS: u64 = 1_500_000;
 
 /// One place that was found most often.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
@@ -38,7 +40,7 @@ pub struct Majority {
 pub struct Waits {
     /// Length of these waits, nanoseconds: exact.
     pub ns: u64,
-    /// Waits.
+    /// Pieces of them.
     pub count: u64,
     /// The longest.
     pub longest: Option<CausePiece>,
@@ -73,6 +75,12 @@ impl Waits {
     pub fn share(&self, kind: CodeKind) -> f64 {
         let all: u64 = self.places.values().sum();
         if all > 0 { self.sampled_ns(kind) as f64 / all as f64 } else { 0.0 }
+    }
+
+    /// The part of these waits that was in code of `kind`, nanoseconds, by its share of
+    /// the samples.
+    pub fn part_ns(&self, kind: CodeKind) -> u64 {
+        (self.ns as f64 * self.share(kind)) as u64
     }
 
     /// Places of `kind`, most CPU time first.
@@ -176,9 +184,11 @@ impl CodeSamples {
     /// steps before it stops are the program's; the leader's are the runtime's.
     pub fn pause(&mut self, blamed: &BlamedPause, symbols: &Symbols) {
         let pause = &blamed.pause;
+        let keeps = |piece: &&CausePiece| on_cpu(piece.cause) && stopping(pause, piece);
+        let late_wait = blamed.causes.iter().filter(keeps).map(CausePiece::ns).sum::<u64>() >= LATE_MIN_NS;
         for piece in blamed.causes.iter().filter(|piece| on_cpu(piece.cause)) {
             let Some(tid) = piece.tid else { continue };
-            let late = stopping(pause, piece) && piece.ns() >= LATE_MIN_NS;
+            let late = late_wait && stopping(pause, piece);
             let found: Vec<(CodeSample, u64)> =
                 self.running(tid, piece.from, piece.to).map(|(sample, ns)| (*sample, ns)).collect();
             match (late, piece.cause, piece.code) {
@@ -217,8 +227,8 @@ impl CodeSamples {
         found.into_iter().for_each(|((kind, symbol), ns)| self.collects.add(kind, symbol, ns));
     }
 
-    /// On a CPU while the world waited for a lane to stop, in waits of at least
-    /// [`LATE_MIN_NS`].
+    /// On a CPU while the world waited for a lane to stop, where that took at least
+    /// [`LATE_MIN_NS`] in one wait.
     pub fn stops(&self) -> &Waits {
         &self.stops
     }

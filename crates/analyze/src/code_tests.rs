@@ -109,14 +109,23 @@ fn short_waits_ask_for_no_reason_and_a_sleep_in_a_call_counts_by_its_length() {
     let at = Places::new();
     let mut code = CodeSamples::default();
     code.push(Time(50), &running(12, at.spin));
-    let causes = vec![
-        piece(Cause::LateSafepoint, 1, 12, (0, 90_000), Some(at.spin)),
-        piece(Cause::ForeignCall, 1, 12, (90_000, 8 * MS), Some(at.nanosleep)),
-    ];
-    code.pause(&pause(causes), &at.symbols);
+    let short = vec![piece(Cause::LateSafepoint, 1, 12, (0, LATE_MIN_NS - 1), Some(at.spin))];
+    code.pause(&pause(short), &at.symbols);
     assert_eq!((code.stops().ns, code.stops().samples), (0, 0));
-    assert_eq!(code.asleep().ns, 8 * MS - 90_000);
+    let call = vec![piece(Cause::ForeignCall, 1, 12, (90_000, 8 * MS), Some(at.nanosleep))];
+    code.pause(&pause(call), &at.symbols);
+    assert_eq!((code.stops().ns, code.asleep().ns), (0, 8 * MS - 90_000));
     assert_eq!(code.asleep().top(CodeKind::Foreign), [(at.nanosleep, 8 * MS - 90_000)]);
+}
+
+#[test]
+fn pieces_of_one_long_wait_count_together() {
+    let at = Places::new();
+    let mut code = CodeSamples::default();
+    let pieces = (0..4).map(|n| (n * 2 * MS, n * 2 * MS + MS / 2));
+    let pieces = pieces.map(|range| piece(Cause::Running, 1, 12, range, None));
+    code.pause(&pause(pieces.collect()), &at.symbols);
+    assert_eq!((code.stops().ns, code.stops().count), (2 * MS, 4));
 }
 
 #[test]

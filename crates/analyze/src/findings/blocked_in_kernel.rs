@@ -38,13 +38,11 @@ impl Parts {
         let collects = facts.code.map(CodeSamples::collects);
         // Threads work side by side: not more than the share of the wall clock, and
         // not more than was found.
-        let work = collects.map_or(0, |collects| {
-            let share = (collects.ns as f64 * collects.share(CodeKind::Kernel)) as u64;
-            share.min(collects.sampled_ns(CodeKind::Kernel))
-        });
+        let work = collects
+            .map_or(0, |collects| collects.part_ns(CodeKind::Kernel).min(collects.sampled_ns(CodeKind::Kernel)));
         let blocked = facts.held.map_or(0, |held| held.blocked.ns());
         // Short waits are mostly not hit: as in `late-safepoint`.
-        let stops = facts.code.map_or(0, |code| (code.stops().ns as f64 * code.stops().share(CodeKind::Kernel)) as u64);
+        let stops = facts.code.map_or(0, |code| code.stops().part_ns(CodeKind::Kernel));
         Parts { waits: facts.paused_ns(Cause::InKernel).max(stops), work, blocked }
     }
 
@@ -117,9 +115,8 @@ fn seen(facts: &Facts<'_>, parts: &Parts) -> Vec<Evidence> {
     }
     if let Some(stops) = facts.code.map(CodeSamples::stops).filter(|stops| stops.sampled_ns(CodeKind::Kernel) > 0) {
         let text = format!(
-            "The world waited {} for a lane that was on a CPU, in {} waits of {} and more: {}.",
+            "The world waited {} for a lane that was on a CPU, where that took {} and more: {}.",
             duration(stops.ns),
-            stops.count,
             duration(LATE_MIN_NS),
             found_in(facts, stops, CodeKind::Kernel, "the kernel")
         );

@@ -30,16 +30,14 @@ impl Rule for LateSafepoint {
 
     fn check(&self, facts: &Facts<'_>) -> Option<Verdict> {
         let stops = facts.code?.stops();
-        let estimated = (stops.ns as f64 * stops.share(CodeKind::Program)) as u64;
-        let cost_ns = estimated.max(facts.paused_ns(Cause::LateSafepoint));
+        let cost_ns = stops.part_ns(CodeKind::Program);
         if facts.share(cost_ns) < SHARE_MIN {
             return None;
         }
         let mut seen = vec![evidence(
             format!(
-                "The world waited {} for a lane that was on a CPU, in {} waits of {} and more: {}.",
+                "The world waited {} for a lane that was on a CPU, where that took {} and more: {}.",
                 duration(stops.ns),
-                stops.count,
                 duration(LATE_MIN_NS),
                 found_in(facts, stops, CodeKind::Program, "the program's own code"),
             ),

@@ -29,17 +29,15 @@ impl Rule for UnsafeForeignCall {
     fn check(&self, facts: &Facts<'_>) -> Option<Verdict> {
         let code = facts.code?;
         let (stops, asleep) = (code.stops(), code.asleep());
-        let estimated = (stops.ns as f64 * stops.share(CodeKind::Foreign)) as u64 + asleep.ns;
-        let cost_ns = estimated.max(facts.paused_ns(Cause::ForeignCall));
+        let cost_ns = stops.part_ns(CodeKind::Foreign) + asleep.ns;
         if facts.share(cost_ns) < SHARE_MIN {
             return None;
         }
         let mut seen = Vec::new();
         if stops.sampled_ns(CodeKind::Foreign) > 0 {
             let text = format!(
-                "The world waited {} for a lane that was on a CPU, in {} waits of {} and more: {}.",
+                "The world waited {} for a lane that was on a CPU, where that took {} and more: {}.",
                 duration(stops.ns),
-                stops.count,
                 duration(LATE_MIN_NS),
                 found_in(facts, stops, CodeKind::Foreign, "foreign code"),
             );
@@ -95,8 +93,7 @@ impl Rule for UnsafeForeignCall {
 }
 
 fn mostly_asleep(code: &CodeSamples) -> bool {
-    let ran = (code.stops().ns as f64 * code.stops().share(CodeKind::Foreign)) as u64;
-    code.asleep().ns > ran
+    code.asleep().ns > code.stops().part_ns(CodeKind::Foreign)
 }
 
 fn remedies(facts: &Facts<'_>, code: &CodeSamples) -> Vec<Remedy> {
