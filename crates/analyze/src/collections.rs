@@ -16,6 +16,8 @@ const EMPTY_NS_MAX: u64 = 100_000;
 /// What copying takes at most, nanoseconds per byte: small objects all over a cold heap.
 /// 1 to 3 were measured.
 const BYTE_NS_MAX: u64 = 6;
+/// What copying takes at least, nanoseconds per 1,000 bytes: small objects in a warm cache.
+const KILOBYTE_NS_MIN: u64 = 400;
 /// What stopping, and going on, take at most where nothing is in the way. What waits
 /// longer waits for something that has a name of its own.
 const WAIT_NS_MAX: u64 = 100_000;
@@ -34,8 +36,9 @@ pub struct Kind {
     pub pause_ns: u64,
     /// All stopped to work done, the same way.
     pub collect_ns: u64,
-    /// The part of `pause_ns` that collections of so many bytes take.
-    pub plain_ns: u64,
+    /// What stopping, collecting and going on took without copying, and where nothing was
+    /// in the way: what a collection costs because there is one.
+    pub fixed_ns: u64,
     /// The part of `collect_ns` that collections of so many bytes take.
     pub copying_ns: u64,
     /// The part of `collect_ns` that goes beyond that.
@@ -176,12 +179,14 @@ impl Kind {
         let waits = [pause.time_to_stop_ns().unwrap_or(0), pause.release_ns()];
         let collect_ns = pause.collect_ns().saturating_sub(kept_ns);
         let usual_ns = usual_ns(copied);
+        let copying_ns_min = copied.saturating_mul(KILOBYTE_NS_MIN) / 1_000;
+        let waited_ns = waits.map(|ns| ns.min(WAIT_NS_MAX)).iter().sum::<u64>();
+        let fixed_ns = waited_ns.saturating_add(collect_ns.min(usual_ns).saturating_sub(copying_ns_min));
         self.count += 1;
-        self.pause_ns += pause.released.since(pause.begin()).saturating_sub(kept_ns);
-        self.collect_ns += collect_ns;
-        self.copying_ns += collect_ns.min(usual_ns);
-        self.plain_ns += collect_ns.min(usual_ns) + waits.map(|ns| ns.min(WAIT_NS_MAX)).iter().sum::<u64>();
-        self.beyond_ns += collect_ns.saturating_sub(usual_ns);
+        self.collect_ns = self.collect_ns.saturating_add(collect_ns);
+        self.copying_ns = self.copying_ns.saturating_add(collect_ns.min(usual_ns));
+        self.fixed_ns = self.fixed_ns.saturating_add(fixed_ns);
+        self.beyond_ns = self.beyond_ns.saturating_add(collect_ns.saturating_sub(usual_ns));
         self.copied_bytes = self.copied_bytes.saturating_add(copied);
         if collect_ns > self.longest_ns {
             self.longest_ns = collect_ns;

@@ -1,8 +1,8 @@
 //! `small-nursery`: the allocation area is so small that the world stops all the time.
 //!
-//! Cost: what the collections of the young took to stop, to collect and to go on, each
-//! no more than one of so few bytes takes (see `collections`): what goes beyond has
-//! another name. A collection is due whenever a lane has used up its area, however little
+//! Cost: what the collections of the young took to stop, to collect and to go on, without
+//! copying, and of each no more than such a one takes (see `collections`): what goes
+//! beyond has another name. A collection is due whenever a lane has used up its area, however little
 //! of it is alive, so twice the area is half the collections. Held back where much is
 //! alive (then each collection has work to do and a larger area gives it more), where
 //! allocation does not explain the collections, and where the area is large already.
@@ -47,14 +47,14 @@ impl Rule for SmallNursery {
         let due = minor.count as f64 * nursery as f64 / 2.0 <= allocated;
         let little = minor.copied_bytes as f64 <= allocated * SURVIVAL_MAX;
         let often = per_second(facts) >= PER_SECOND_MIN;
-        if !due || !little || !often || facts.share(minor.plain_ns) < SHARE_MIN {
+        if !due || !little || !often || facts.share(minor.fixed_ns) < SHARE_MIN {
             return None;
         }
         let larger = larger(facts)?;
         let confidence = if facts.held.is_some() { Confidence::High } else { Confidence::Medium };
         Some(Verdict {
             confidence,
-            cost_ns: minor.plain_ns,
+            cost_ns: minor.fixed_ns,
             evidence: seen(facts, nursery, allocated),
             remedies: vec![Remedy {
                 text: format!(
@@ -131,7 +131,7 @@ fn allocated_bytes(facts: &Facts<'_>) -> Option<f64> {
 fn seen(facts: &Facts<'_>, nursery: u64, allocated: f64) -> Vec<Evidence> {
     let minor = &facts.collections.minor;
     let all = Some((facts.started, facts.end));
-    let mean_ns = minor.plain_ns / minor.count.max(1);
+    let mean_ns = minor.fixed_ns / minor.count.max(1);
     vec![
         evidence(
             format!(
