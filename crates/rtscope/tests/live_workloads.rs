@@ -83,6 +83,21 @@ truths! {
         live_9_10_non_moving "non-moving";
 }
 
+// How the collector is configured.
+truths! {
+    "ghc-9.0":
+        live_9_0_small_nursery "small-nursery", live_9_0_remembered_set "remembered-set",
+        live_9_0_parallel_gc "parallel-gc-not-paying", live_9_0_long_major_gc "long-major-gc",
+        live_9_0_large_nursery "large-nursery", live_9_0_unboxed_array "unboxed-array",
+        live_9_0_parallel_gc_paying "parallel-gc-paying", live_9_0_short_major_gc "short-major-gc";
+    "ghc-9.6":
+        live_9_6_small_nursery "small-nursery", live_9_6_remembered_set "remembered-set",
+        live_9_6_parallel_gc "parallel-gc-not-paying", live_9_6_long_major_gc "long-major-gc";
+    "ghc-9.10":
+        live_9_10_small_nursery "small-nursery", live_9_10_remembered_set "remembered-set",
+        live_9_10_parallel_gc "parallel-gc-not-paying", live_9_10_long_major_gc "long-major-gc";
+}
+
 #[test]
 fn live_9_0_pauses_equal_the_raw_log() {
     pauses_equal_the_raw_log("ghc-9.0", "neighbour");

@@ -1,4 +1,4 @@
--- | Workers whose rounds allocate much and keep next to nothing.
+-- | Two workers whose rounds allocate much and keep next to nothing.
 module Main (main) where
 
 import Workers
