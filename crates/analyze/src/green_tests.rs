@@ -1,8 +1,10 @@
 //! Green threads and their waits for each other.
 
 use super::*;
+use crate::results::{Outcome, Results};
 use crate::testing::Script;
-use rtscope_model::Body;
+use crate::{Analysis, Tail};
+use rtscope_model::{Body, Confidence, Names};
 
 const MS: u64 = 1_000_000;
 const LOCK: StopReason = StopReason::Blocked(BlockedOn::Lock);
@@ -118,4 +120,58 @@ fn events_in_any_order_are_taken() {
     green.push(&late(0, Runtime::ThreadStop(GreenThread(1), StopReason::Finished)));
     green.push(&late(0, Runtime::ThreadStop(GreenThread(1), StopReason::Finished)));
     assert!(green.values(0).is_some());
+}
+
+fn analyse(every_green_event: bool, script: Script) -> Results {
+    let runtime = crate::results::Runtime { family: Some("ghc".into()), ..Default::default() };
+    let mut analysis = Analysis::new(Context { every_green_event, runtime, ..Context::default() });
+    let script = script.rt(0, 0, Runtime::LaneCreated).rt(0, 1, Runtime::LaneCreated);
+    script.events().iter().for_each(|event| analysis.push(event, &Names::default(), &mut |_| {}));
+    analysis.finish(&Names::default(), Tail::default(), &mut |_| {})
+}
+
+fn outcome(results: &Results) -> Outcome {
+    results.checked.iter().find(|rule| rule.id == "blackhole-or-lock").unwrap().outcome
+}
+
+#[test]
+fn a_convoy_is_a_finding_with_its_cost_and_a_figure_that_shall_fall() {
+    let results = analyse(true, convoy(20));
+    let finding = results.findings.iter().find(|finding| finding.id == "blackhole-or-lock").unwrap();
+    assert_eq!((finding.confidence, outcome(&results)), (Confidence::Medium, Outcome::Found));
+    assert!(finding.cost_ns.abs_diff(390 * MS) < 20_000, "{}", finding.cost_ns);
+    assert!(finding.claim.starts_with("Capabilities stood idle for 390 ms of 400 ms"), "{}", finding.claim);
+    assert!(finding.claim.ends_with("for locks (MVar)."), "{}", finding.claim);
+    let texts: Vec<_> = finding.evidence.iter().map(|seen| seen.text.as_str()).collect();
+    assert!(texts[0].contains("39 waits for a lock, 390 ms in all"), "{texts:?}");
+    assert!(texts[1].contains("waited 10.00 ms for thread"), "{texts:?}");
+    let metric = finding.remedies.first().unwrap().metric.as_ref().unwrap();
+    assert_eq!(metric.path, "green_threads.idle_while_waiting_ns");
+    let idle = results.green_threads.unwrap().idle_while_waiting_ns;
+    assert_eq!(idle, finding.cost_ns);
+}
+
+#[test]
+fn for_black_holes_the_remedy_is_to_evaluate_first() {
+    let hole = StopReason::Blocked(BlockedOn::BlackHole(Some(GreenThread(1))));
+    let script = (0..12).fold(Script::default().run(1, 0, 1), |script, round| {
+        let at = round * 20 * MS + 2;
+        let script = script.run(at, 1, 2).stop(at + MS, 1, 2, hole);
+        wake(script, at + 20 * MS - 1, 0, 2)
+    });
+    let results = analyse(true, script);
+    let finding = results.findings.first().unwrap();
+    assert!(finding.claim.contains("(black holes)"), "{}", finding.claim);
+    assert!(finding.evidence.iter().any(|seen| seen.text.contains("Thread 1 is the one that others waited for")));
+    assert!(finding.remedies.first().unwrap().text.starts_with("Evaluate shared values"));
+}
+
+#[test]
+fn a_few_waits_are_none_and_without_every_run_the_rule_is_blind() {
+    let few = analyse(true, convoy(4));
+    assert!(few.findings.is_empty() && outcome(&few) == Outcome::Clear);
+    let little = analyse(true, convoy(20).run(10_000 * MS, 0, 1));
+    assert!(little.findings.is_empty() && outcome(&little) == Outcome::Clear);
+    let blind = analyse(false, convoy(20));
+    assert_eq!((blind.findings.len(), outcome(&blind)), (0, Outcome::CouldNotLook));
 }

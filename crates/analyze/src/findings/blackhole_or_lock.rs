@@ -15,7 +15,7 @@ use rtscope_model::{Confidence, Evidence, GreenThread, Metric, Names, Remedy};
 const COUNT_MIN: u64 = 10;
 const SHARE_MIN: f64 = 0.10;
 /// The thread that others waited for most is named from this share of it.
-const NAMED_SHARE: f64 = 0.5;
+const NAMED_SHARE: f64 = 0.8;
 
 pub(super) struct BlackholeOrLock;
 
