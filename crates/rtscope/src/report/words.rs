@@ -3,7 +3,7 @@
 
 use super::units;
 use rtscope_analyze::results::{
-    BlockedSum, CauseSum, Distribution, Level, Memory, Outcome, Pauses, Results, Runtime, Straggler, ThreadState,
+    BlockedSum, CauseSum, Distribution, Level, Memory, Outcome, Pauses, Results, Runtime, ThreadState,
 };
 use rtscope_model::{Cause, Confidence, Loss, LossKind, Severity};
 use std::fmt::Write as _;
@@ -362,7 +362,8 @@ pub fn green_threads(results: &Results) -> Option<Vec<String>> {
         (Some(p50), Some(p99)) => format!("{} (median), {} (99 in 100)", units::duration(p50), units::duration(p99)),
         _ => "-".into(),
     };
-    let mut first = format!("{} made, at most {} alive at once", units::count(green.created), units::count(green.alive_max));
+    let mut first =
+        format!("{} made, at most {} alive at once", units::count(green.created), units::count(green.alive_max));
     if green.slice_ns.count > 0 {
         let _ = write!(first, "; ran {} at a stretch", typical(&green.slice_ns));
     }
