@@ -5,9 +5,12 @@
 //! allocation area, or when the large objects of all lanes together are as many bytes
 //! (or `-AL`). Where all lanes together allocated less than half of that, neither holds:
 //! blocks that are left nearly half empty are the most that can be wasted. Such a
-//! collection is the runtime's idle one or was asked for by the program. The last one
-//! of a recording is nobody's: the runtime collects once when it ends. Refuses to
-//! guess near a heap limit, and where a pause was not seen whole.
+//! collection is the runtime's idle one or was asked for by the program. So is a major
+//! one before which no single lane filled half of its area, in a program whose minor
+//! ones all follow a full area: large objects do not ask there. And a major one before
+//! which the kernel saw nothing run is the idle one, whatever was allocated before that
+//! rest. The last one of a recording is nobody's: the runtime collects once when it
+//! ends. Refuses to guess near a heap limit, and where a pause was not seen whole.
 
 use crate::context::Context;
 use crate::results::BlamedPause;
@@ -27,8 +30,13 @@ const TICKS_NS: u64 = 20_000_000;
 const QUIET_NS: u64 = 180_000_000;
 /// On a CPU for less than this share of it: only the runtime's ticker ran.
 const QUIET_SHARE: f64 = 0.05;
+/// What a burst of work needs at least to fill an allocation area.
+const BURST_NS: u64 = 300_000;
 /// A program that is awake for longer than the idle delay allocates more than this.
 const BARELY_BYTES: u64 = 1 << 20;
+/// So many minor collections follow a full area for one that does not, where large
+/// objects do not ask for collections.
+const FULL_PER_OTHER_MIN: u64 = 10;
 /// Collections whose figures wait for their pause.
 const MARKS_MAX: usize = 8_192;
 /// Distances kept to find a period.
@@ -39,6 +47,8 @@ const GAPS_MAX: usize = 4_096;
 enum Why {
     Idle,
     Asked,
+    /// Or large objects were as many bytes.
+    AskedOrLarge,
 }
 
 /// One collection that allocation does not explain.
@@ -177,6 +187,16 @@ fn bytes(text: &str) -> Option<u64> {
     digits.parse::<f64>().ok().filter(|count| (0.0..1e15).contains(count)).map(|count| (count * unit) as u64)
 }
 
+/// What had been allocated when a collection's figures were posted.
+#[derive(Copy, Clone)]
+struct Mark {
+    at: Time,
+    /// By all lanes since the start.
+    total: u64,
+    /// Most by one lane since the collection before.
+    lane_max: u64,
+}
+
 /// The fold.
 #[derive(Default)]
 pub struct Triggers {
@@ -187,8 +207,9 @@ pub struct Triggers {
     heap_bytes: u64,
     live_bytes_max: u64,
     by_lane: BTreeMap<LaneId, u64>,
-    /// When a collection's figures were posted, and what had been allocated until then.
-    marks: VecDeque<(Time, u64)>,
+    /// The same when the last collection's figures were posted.
+    by_lane_before: BTreeMap<LaneId, u64>,
+    marks: VecDeque<Mark>,
     /// What had been allocated at the last collection, and its end.
     before: (u64, Option<Time>),
     started: Option<Time>,
@@ -196,6 +217,11 @@ pub struct Triggers {
     held: Option<Case>,
     idle: Early,
     asked: Early,
+    /// `asked`, and those that large objects could explain, too.
+    asked_or_large: Early,
+    /// Minor collections that followed a full area, and others.
+    minors_full: u64,
+    minors_other: u64,
     near_limit: u64,
 }
 
@@ -218,18 +244,23 @@ impl Triggers {
 
     /// Collections that the program asked for.
     pub fn asked(&self) -> &Early {
-        &self.asked
+        if self.large_do_not_ask() { &self.asked_or_large } else { &self.asked }
+    }
+
+    /// Whether minor collections show that large objects do not ask for collections.
+    fn large_do_not_ask(&self) -> bool {
+        self.minors_full >= FULL_PER_OTHER_MIN.saturating_mul(self.minors_other.max(1))
     }
 
     /// Time of major collections that allocation does not explain, nanoseconds: the
     /// pauses of `idle` and `asked`.
     pub fn unexplained_major_ns(&self) -> u64 {
-        self.idle.major_ns.saturating_add(self.asked.major_ns)
+        self.idle.major_ns.saturating_add(self.asked().major_ns)
     }
 
     /// How many those are.
     pub fn unexplained_majors(&self) -> u64 {
-        self.idle.majors + self.asked.majors
+        self.idle.majors + self.asked().majors
     }
 
     /// Bytes after which the runtime collects by itself; `None`: the log does not say.
@@ -273,15 +304,20 @@ impl Triggers {
             Counter::HeapBytes => self.heap_bytes = value,
             Counter::LiveBytes => self.live_bytes_max = self.live_bytes_max.max(value),
             // Behind the allocation of every lane.
-            Counter::Generation => {
-                let total = self.by_lane.values().fold(0u64, |sum, bytes| sum.saturating_add(*bytes));
-                if self.marks.len() >= MARKS_MAX {
-                    self.marks.pop_front();
-                }
-                self.marks.push_back((event.time, total));
-            }
+            Counter::Generation => self.mark(event.time),
             _ => {}
         }
+    }
+
+    fn mark(&mut self, at: Time) {
+        let total = self.by_lane.values().fold(0u64, |sum, bytes| sum.saturating_add(*bytes));
+        let since = |(lane, bytes): (&LaneId, &u64)| bytes - self.by_lane_before.get(lane).unwrap_or(&0).min(bytes);
+        let lane_max = self.by_lane.iter().map(since).max().unwrap_or(0);
+        self.by_lane_before.clone_from(&self.by_lane);
+        if self.marks.len() >= MARKS_MAX {
+            self.marks.pop_front();
+        }
+        self.marks.push_back(Mark { at, total, lane_max });
     }
 
     /// Adds one pause; all events of it were pushed before. `tracks` where kernel
@@ -292,68 +328,79 @@ impl Triggers {
             return;
         }
         self.settle();
-        let Some(total) = self.allocated_at(pause) else { return };
-        let (before, end) = std::mem::replace(&mut self.before, (total, Some(pause.collected)));
-        let since = total.saturating_sub(before);
-        let due = self.due_bytes().map_or(0.0, |due| due as f64 * FILLED_SHARE);
-        if self.by_lane.is_empty() || since as f64 >= due || pause.quality != PauseQuality::Whole {
+        let Some(mark) = self.mark_of(pause) else { return };
+        let (before, end) = std::mem::replace(&mut self.before, (mark.total, Some(pause.collected)));
+        let Some(due) = self.due_bytes().filter(|_| !self.by_lane.is_empty()) else { return };
+        if pause.quality != PauseQuality::Whole {
             return;
         }
+        let since = mark.total.saturating_sub(before);
+        let early = (since as f64) < due as f64 * FILLED_SHARE;
+        let lane_early = (mark.lane_max as f64) < due as f64 * FILLED_SHARE;
+        if pause.kind == PauseKind::Minor && !early {
+            *if lane_early { &mut self.minors_other } else { &mut self.minors_full } += 1;
+        }
+        let why = match (early, lane_early && pause.kind == PauseKind::Major) {
+            (true, _) => Some(Why::Asked),
+            (false, true) => Some(Why::AskedOrLarge),
+            (false, false) => None,
+        };
         if self.limit_bytes > 0 && self.heap_bytes as f64 >= self.limit_bytes as f64 * NEAR_LIMIT_SHARE {
-            self.near_limit += 1;
+            self.near_limit += u64::from(why.is_some());
             return;
         }
-        self.held = self.case(pause, since, end, tracks);
+        self.held = self.case(pause, why, since, end, tracks);
     }
 
     fn settle(&mut self) {
         let Some(case) = self.held.take() else { return };
         match case.why {
             Why::Idle => self.idle.add(&case),
-            Why::Asked => self.asked.add(&case),
+            Why::Asked => {
+                self.asked.add(&case);
+                self.asked_or_large.add(&case);
+            }
+            Why::AskedOrLarge => self.asked_or_large.add(&case),
         }
     }
 
     /// What had been allocated when `pause` began.
-    fn allocated_at(&mut self, pause: &Pause) -> Option<u64> {
-        while self.marks.front().is_some_and(|mark| mark.0 < pause.stopped) {
+    fn mark_of(&mut self, pause: &Pause) -> Option<Mark> {
+        while self.marks.front().is_some_and(|mark| mark.at < pause.stopped) {
             self.marks.pop_front();
         }
         let last = pause.released.max(pause.collected.plus(1_000_000));
-        let mark = self.marks.front().copied().filter(|mark| mark.0 <= last)?;
+        let mark = self.marks.front().copied().filter(|mark| mark.at <= last)?;
         self.marks.pop_front();
-        Some(mark.1)
+        Some(mark)
     }
 
-    fn case(&self, pause: &Pause, since: u64, end: Option<Time>, tracks: Option<&Tracks>) -> Option<Case> {
+    /// `why`: what allocation alone says.
+    fn case(
+        &self,
+        pause: &Pause,
+        why: Option<Why>,
+        since: u64,
+        end: Option<Time>,
+        tracks: Option<&Tracks>,
+    ) -> Option<Case> {
         let begin = pause.begin();
         let major = pause.kind == PauseKind::Major;
         let gap = end.or(self.started).map_or(0, |end| begin.since(end));
         let may_be_idle = major
             && pause.mode != PauseMode::NonThreaded
             && self.idle_delay_ns().is_some_and(|delay| gap.saturating_add(TICKS_NS) >= delay);
-        let mut case = Case {
-            why: Why::Asked,
-            begin,
-            end: pause.released,
-            major,
-            quiet: false,
-            allocated_bytes: since,
-            came_in: None,
-        };
-        if !may_be_idle {
-            return Some(case);
-        }
-        let ran = tracks.map(|tracks| Ran::before(tracks, begin));
-        case.quiet = ran.as_ref().is_some_and(Ran::quiet);
-        if case.quiet || since < BARELY_BYTES {
-            case.why = Why::Idle;
-            case.came_in = ran.zip(tracks).and_then(|(ran, tracks)| ran.came_in(tracks, pause));
-        } else if ran.is_none() {
+        let ran = tracks.filter(|_| may_be_idle).map(|tracks| Ran::before(tracks, begin));
+        let early = why == Some(Why::Asked);
+        let quiet = ran.as_ref().is_some_and(|ran| ran.quiet() && (early || ran.last_ns < BURST_NS));
+        let idle = quiet || may_be_idle && early && since < BARELY_BYTES;
+        if may_be_idle && !idle && ran.is_none() {
             // Awake for a while and then idle, or awake until it asked: nothing tells.
             return None;
         }
-        Some(case)
+        let came_in = ran.zip(tracks).filter(|_| idle).and_then(|(ran, tracks)| ran.came_in(tracks, pause));
+        let why = if idle { Why::Idle } else { why? };
+        Some(Case { why, begin, end: pause.released, major, quiet, allocated_bytes: since, came_in })
     }
 }
 
@@ -361,22 +408,25 @@ impl Triggers {
 struct Ran {
     share: f64,
     tids: Vec<Tid>,
+    /// Right before the collection, nanoseconds.
+    last_ns: u64,
 }
 
 impl Ran {
     fn before(tracks: &Tracks, begin: Time) -> Ran {
         // The runtime wakes one of its own threads to start the collection.
         let (from, to) = (begin.minus(QUIET_NS), begin.minus(TICKS_NS));
-        let running = |tid: Tid| -> u64 {
+        let running = |tid: Tid, from: Time, to: Time| -> u64 {
             let stretches = tracks.stretches(tid, from, to);
             let on = stretches.iter().filter(|stretch| stretch.state == State::Running);
             on.map(|stretch| stretch.to.since(stretch.from)).sum()
         };
-        let mut ran = Ran { share: 0.0, tids: Vec::new() };
+        let mut ran = Ran { share: 0.0, tids: Vec::new(), last_ns: 0 };
         let mut sum = 0u64;
         for tid in tracks.own() {
-            let ns = running(tid);
+            let ns = running(tid, from, to);
             sum += ns;
+            ran.last_ns += running(tid, to, begin);
             if ns > 0 {
                 ran.tids.push(tid);
             }

@@ -97,6 +97,31 @@ fn full_allocation_areas_and_large_objects_explain_a_collection() {
     assert!(found(&analyse(context(&["-hT"]), regular(10, 100, 1, MIB)), "explicit-gc").is_none());
 }
 
+/// Minor collections after a full area of lane 0, and between each two a major one when
+/// `between` MiB have been allocated on each lane.
+fn busy(minors: u64, full: [u64; 2], between: u64) -> Script {
+    let mut sums = [0, 0];
+    let mut script = Script::default().rt(0, 0, Runtime::LaneCreated).rt(0, 1, Runtime::LaneCreated);
+    for n in 1..=minors {
+        sums = [sums[0] + full[0] * MIB, sums[1] + full[1] * MIB];
+        script = collection(script, n * 100 * MS, 1, 0, sums);
+        sums = [sums[0] + between * MIB, sums[1] + between * MIB];
+        script = collection(script, (n * 100 + 50) * MS, 20, 1, sums);
+    }
+    collection(script, (minors * 100 + 90) * MS, 1, 1, sums)
+}
+
+#[test]
+fn where_large_objects_do_not_ask_one_lane_s_area_decides() {
+    // 6 MiB on each of two lanes: 12 MiB of large objects could ask, no full area does.
+    let asked = analyse(context(&[]), busy(12, [15, 3], 6));
+    assert_eq!(found(&asked, "explicit-gc").map(|finding| finding.cost_ns), Some(12 * (20 * MS + 2)));
+    assert!(found(&analyse(context(&[]), busy(12, [15, 3], 9)), "explicit-gc").is_none());
+    // Where minor ones do not follow a full area either, large objects ask.
+    assert!(found(&analyse(context(&[]), busy(12, [7, 7], 6)), "explicit-gc").is_none());
+    assert!(found(&analyse(context(&[]), busy(5, [15, 3], 6)), "explicit-gc").is_none());
+}
+
 #[test]
 fn near_the_heap_limit_nothing_is_judged() {
     let limit = regular(10, 100, 1, MIB).rt(1, 0, Runtime::Count(Counter::HeapLimitBytes, 100 * MIB)).rt(
@@ -153,6 +178,22 @@ fn what_a_program_allocated_before_it_rested_does_not_matter_where_the_kernel_sa
     assert!(found(&rested, "explicit-gc").is_none());
     let awake = analyse(seen(&[]), rests(true));
     assert!(found(&awake, "explicit-gc").is_some() && found(&awake, "idle-gc").is_none(), "{:?}", awake.findings);
+}
+
+#[test]
+fn a_rest_explains_a_collection_after_much_allocation_and_a_burst_does_not() {
+    let rests = |burst_ns: u64| {
+        let script = regular(5, 450, 1, 12 * MIB).k(1, switch(0, 0, OffState::Runnable, 11));
+        let script = script.k(1, switch(1, 0, OffState::Runnable, 12));
+        (1..=5).map(|n| n * 450 * MS).fold(script, |script, at| {
+            let (slept, woke) = (at - 300 * MS, at - burst_ns);
+            let script =
+                script.k(slept, switch(0, 11, OffState::Sleeping, 0)).k(slept, switch(1, 12, OffState::Sleeping, 0));
+            script.k(woke, switch(0, 0, OffState::Runnable, 11)).k(woke, switch(1, 0, OffState::Runnable, 12))
+        })
+    };
+    assert!(found(&analyse(seen(&[]), rests(50_000)), "idle-gc").is_some());
+    assert!(analyse(seen(&[]), rests(15 * MS)).findings.is_empty());
 }
 
 #[test]

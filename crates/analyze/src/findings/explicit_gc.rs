@@ -80,7 +80,7 @@ fn seen(facts: &Facts<'_>, asked: &Early) -> Vec<Evidence> {
     };
     seen.push(evidence(
         format!(
-            "Ruled out: large objects (they count as allocation), idleness (-I), the end of the program; {limit}. What \
+            "Ruled out: large objects (too little was allocated, or they ask for no other collection either), idleness (-I), the end of the program; {limit}. What \
              remains is a call from Haskell or C."
         ),
         None,
