@@ -142,11 +142,16 @@ impl Runner {
 
 impl Drop for Runner {
     fn drop(&mut self) {
-        // Only this process's captures; RTSCOPE_KEEP leaves them for a look.
-        if std::env::var_os("RTSCOPE_KEEP").is_none() {
+        // Only this process's captures.
+        if !keeps_captures() {
             let _ = fs::remove_dir_all(&self.scratch);
         }
     }
+}
+
+/// `RTSCOPE_KEEP` leaves captures for a look.
+pub fn keeps_captures() -> bool {
+    std::env::var_os("RTSCOPE_KEEP").is_some()
 }
 
 /// Cargo's target folder.

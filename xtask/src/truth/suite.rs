@@ -4,11 +4,13 @@
 
 use super::journal::{Cure, Journal, Promise, Read, Run};
 use super::{journal, order, remedy};
-use crate::runner::{Outcome, Runner};
+use crate::runner::{Outcome, Runner, keeps_captures};
 use crate::toolchain::Toolchain;
 use crate::workload::Workload;
 use anyhow::{Context, Result, ensure};
 use std::collections::VecDeque;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Beside the workload's own time: starting, attaching, reporting.
@@ -138,6 +140,7 @@ impl<'a> Suite<'a> {
             also: workload.also.clone(),
             ..Run::default()
         };
+        let mut capture = None;
         match self.runner.run(workload, toolchain) {
             Ok(outcome) => {
                 run.found = found(&outcome);
@@ -148,12 +151,15 @@ impl<'a> Suite<'a> {
                     // A remedy that is not there is tried, and fails.
                     run.promise = Some(remedy::promise(&outcome.report, change.number).unwrap_or_default());
                 }
+                capture = Some(outcome.capture);
             }
             Err(error) => run.error = Some(format!("{error:#}")),
         }
-        if !run.hit() || run.named == Some(false) || self.order.len() <= TOLD_MAX {
+        let wrong = !run.hit() || run.named == Some(false);
+        if wrong || self.order.len() <= TOLD_MAX {
             (self.say)(&sentence(&run));
         }
+        capture.iter().for_each(|capture| self.put_away(capture, slot, wrong && !run.dirty));
         self.journal.add(&journal::Line::Run(run.clone()))?;
         let dirty = run.dirty;
         self.seen.runs.push(run);
@@ -170,32 +176,54 @@ impl<'a> Suite<'a> {
             finding: workload.expect.clone(),
             ..Cure::default()
         };
-        if let Err(error) = self.treat(workload, toolchain, &promise, &mut cure) {
+        let mut capture = None;
+        if let Err(error) = self.treat(workload, toolchain, &promise, &mut cure, &mut capture) {
             cure.error = Some(format!("{error:#}"));
         }
         cure.promise = promise;
         if !cure.improved() || self.order.len() <= TOLD_MAX {
             (self.say)(&sentence_of(&cure));
         }
+        capture.iter().for_each(|capture| self.put_away(capture, slot, !cure.improved() && !cure.dirty));
         self.journal.add(&journal::Line::Cure(cure.clone()))?;
         let dirty = cure.dirty;
         self.seen.cures.push(cure);
         Ok(dirty)
     }
 
-    fn treat(&self, workload: &Workload, on: &Toolchain, promise: &Promise, cure: &mut Cure) -> Result<()> {
+    fn treat(
+        &self,
+        workload: &Workload,
+        on: &Toolchain,
+        promise: &Promise,
+        cure: &mut Cure,
+        capture: &mut Option<PathBuf>,
+    ) -> Result<()> {
         let change = workload.remedy.as_ref().context("no remedy is told")?;
         let path = promise.path.as_deref().context("the remedy names no figure")?;
         ensure!(promise.before.is_some(), "the report has no figure {path}");
         let (changed, applied) = remedy::apply(workload, change, promise)?;
         cure.applied = applied;
         let outcome = self.runner.run(&changed, on)?;
+        *capture = Some(outcome.capture.clone());
         cure.found = found(&outcome);
         cure.dirty = outcome.noise.taken() > self.seen.plan.noise_max;
         cure.noise = outcome.noise.clone();
         cure.after = remedy::figure(&outcome.report, path);
         ensure!(cure.after.is_some(), "the report has no figure {path} afterwards");
         Ok(())
+    }
+
+    /// Captures of what went wrong are kept beside the journal, the others not at all.
+    fn put_away(&self, capture: &Path, slot: usize, wrong: bool) {
+        let name = capture.file_name().unwrap_or_default().to_string_lossy();
+        let kept = self.journal.path.with_extension("captures");
+        // What cannot be moved stays until the end of the suite.
+        if wrong {
+            let _ = fs::create_dir_all(&kept).and_then(|()| fs::rename(capture, kept.join(format!("{slot}-{name}"))));
+        } else if !keeps_captures() {
+            let _ = fs::remove_dir_all(capture);
+        }
     }
 
     fn place(&self, slot: usize) -> Result<(&Workload, &Toolchain)> {
@@ -258,9 +286,7 @@ mod tests {
     use super::super::journal::Plan;
     use super::*;
     use crate::workload::{self, Applied};
-    use std::fs;
     use std::os::unix::fs::PermissionsExt;
-    use std::path::Path;
 
     /// Finds `preempted` with a figure of 100, or of 10 where the program was given -N1.
     const RTSCOPE: &str = r#"#!/bin/sh
@@ -347,6 +373,20 @@ echo '{"pauses":{"sum":'$sum'},"findings":[{"id":"preempted","claim":"by `noisy`
             assert_eq!((cure.applied.as_str(), cure.ratio(), cure.improved()), ("+RTS -A4m -N1", Some(0.1), true));
         }
         assert_eq!(journal::read(&ground.folder.path().join("journal")).unwrap(), read);
+        assert_eq!(fs::read_dir(&ground.runner.scratch).unwrap().count(), 0, "captures of hits are not kept");
+        assert!(!ground.folder.path().join("journal.captures").exists());
+    }
+
+    #[test]
+    fn captures_of_what_went_wrong_are_kept() {
+        let mut ground = ground();
+        ground.workload.expect = "late-safepoint".into();
+        let (journal, seen) = fresh(&ground, &plan(f64::MAX, 1));
+        assert!(go(&ground, journal, seen).runs.iter().all(|run| !run.hit()));
+        for slot in 0..4 {
+            let kept = ground.folder.path().join(format!("journal.captures/{slot}-neighbour-own.rtscope/words"));
+            assert!(kept.exists(), "{}", kept.display());
+        }
     }
 
     #[test]
