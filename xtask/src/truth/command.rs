@@ -115,3 +115,62 @@ fn version(rtscope: &Path) -> Result<String> {
     let done = Command::new(rtscope).arg("--version").output()?;
     Ok(String::from_utf8_lossy(&done.stdout).trim().to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::journal::{Line, Run};
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        options: Options,
+    }
+
+    fn options(words: &str) -> Result<Options, clap::Error> {
+        Command::try_parse_from(words.split(' ')).map(|command| command.options)
+    }
+
+    #[test]
+    fn a_suite_that_goes_on_has_its_plan_already() {
+        let asked = options("truth --runs 20 --only a b --ghc ghc-9.6 --seed 7").unwrap();
+        assert_eq!(
+            (asked.only, asked.ghc, asked.seed, asked.runs),
+            (vec!["a".into(), "b".into()], vec!["ghc-9.6".into()], Some(7), 20)
+        );
+        assert!(options("truth --resume file --runs 20").is_err());
+        assert!(options("truth --resume file --table file").is_err());
+        assert!(options("truth --resume file --markdown").is_ok());
+    }
+
+    #[test]
+    fn a_table_takes_the_file_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("7.jsonl");
+        let plan = Plan {
+            schema: Plan::schema(),
+            seed: 7,
+            runs: 1,
+            workloads: vec!["well".into()],
+            toolchains: vec!["ghc-9.0".into()],
+            rtscope: "rtscope 1".into(),
+            noise_max: 0.05,
+            repeats: 0,
+            remedies_every: 1,
+        };
+        let mut journal = Journal::begin(&path, &plan).unwrap();
+        let table = || {
+            let mut said = String::new();
+            let asked = options(&format!("truth --table {}", path.display())).unwrap();
+            let good = run(Path::new("no-rtscope"), &asked, &mut |line| said += line).unwrap();
+            (good, said)
+        };
+        assert!(!table().0, "nothing was run");
+        let hit =
+            Run { workload: "well".into(), on: "ghc-9.0".into(), expect: workload::NOTHING.into(), ..Run::default() };
+        journal.add(&Line::Run(hit)).unwrap();
+        let (good, said) = table();
+        assert!(good && said.contains("healthy runs without an alarm: 1 of 1 (100.0 %)"), "{said}");
+    }
+}
