@@ -3,7 +3,7 @@
 
 use super::units;
 use rtscope_analyze::results::{
-    BlockedSum, CauseSum, Distribution, Level, Memory, Outcome, Pauses, Results, Runtime, ThreadState,
+    BlockedSum, CauseSum, Distribution, Level, Memory, Outcome, Pauses, Results, Runtime, Straggler, ThreadState,
 };
 use rtscope_model::{Cause, Confidence, Loss, LossKind, Severity};
 use std::fmt::Write as _;
