@@ -4,16 +4,18 @@
 use rtscope_decode::code::Named;
 use rtscope_model::CodeKind;
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::fs;
 use std::path::Path;
 
 /// The functions around `addresses`; an error says why there are none.
 pub fn look_up(root: &Path, addresses: &BTreeSet<u64>) -> Result<Vec<Named>, String> {
     const REMEDY: &str = "record as root with `sudo sysctl kernel.kptr_restrict=1`";
-    let path = root.join("proc/kallsyms");
-    let file = File::open(&path).map_err(|error| format!("/proc/kallsyms cannot be read ({error}); {REMEDY}"))?;
-    let functions = functions(BufReader::with_capacity(1 << 16, file));
+    if addresses.is_empty() {
+        return Ok(Vec::new());
+    }
+    let text = fs::read(root.join("proc/kallsyms"))
+        .map_err(|error| format!("/proc/kallsyms cannot be read ({error}); {REMEDY}"))?;
+    let functions = functions(&text);
     if functions.iter().all(|(address, _)| *address == 0) {
         return Err(format!("/proc/kallsyms shows no addresses to this user; {REMEDY}"));
     }
@@ -26,28 +28,28 @@ pub fn look_up(root: &Path, addresses: &BTreeSet<u64>) -> Result<Vec<Named>, Str
         let around = next.checked_sub(1).and_then(|index| functions.get(index));
         // Behind the last function is data, or a module that has been unloaded.
         let (Some((from, name)), Some((to, _))) = (around, functions.get(next)) else { continue };
-        names.push(Named { from: *from, to: *to, at: 0, name: name.clone(), kind: CodeKind::Kernel, source: None });
+        let name = String::from_utf8_lossy(name).into_owned();
+        names.push(Named { from: *from, to: *to, at: 0, name, kind: CodeKind::Kernel, source: None });
     }
     Ok(names)
 }
 
-/// Sorted by address, one name each.
-fn functions(lines: impl BufRead) -> Vec<(u64, String)> {
-    let mut functions: Vec<(u64, String)> = lines
-        .lines()
-        .map_while(Result::ok)
-        .filter_map(|line| {
-            let mut fields = line.split_ascii_whitespace();
-            let address = u64::from_str_radix(fields.next()?, 16).ok()?;
-            let kind = fields.next()?;
-            let name = fields.next()?;
-            matches!(kind, "T" | "t" | "W" | "w").then(|| (address, name.to_owned()))
-        })
-        .collect();
+/// Sorted by address, one name each. A kernel has a hundred thousand of them: none
+/// is copied.
+fn functions(text: &[u8]) -> Vec<(u64, &[u8])> {
+    let mut functions: Vec<(u64, &[u8])> = text.split(|byte| *byte == b'\n').filter_map(function).collect();
     // Of several names for one address the first one stays, as the kernel itself does.
     functions.sort_by_key(|(address, _)| *address);
     functions.dedup_by_key(|(address, _)| *address);
     functions
+}
+
+/// `ffffffff81000100 t __schedule`, behind a tab the module.
+fn function(line: &[u8]) -> Option<(u64, &[u8])> {
+    let mut fields = line.split(|byte| matches!(byte, b' ' | b'\t'));
+    let (address, kind, name) = (fields.next()?, fields.next()?, fields.next()?);
+    let address = u64::from_str_radix(std::str::from_utf8(address).ok()?, 16).ok()?;
+    matches!(kind, b"T" | b"t" | b"W" | b"w").then_some((address, name))
 }
 
 #[cfg(test)]
@@ -78,5 +80,6 @@ mod tests {
         let root = tree("0000000000000000 T schedule\n");
         assert!(look_up(root.path(), &[1].into()).unwrap_err().contains("kptr_restrict"));
         assert!(look_up(Path::new("/nonexistent"), &[1].into()).unwrap_err().contains("kallsyms"));
+        assert_eq!(look_up(Path::new("/nonexistent"), &BTreeSet::new()), Ok(Vec::new()));
     }
 }
