@@ -192,8 +192,8 @@ impl CodeSamples {
             let found: Vec<(CodeSample, u64)> =
                 self.running(tid, piece.from, piece.to).map(|(sample, ns)| (*sample, ns)).collect();
             match (late, piece.cause, piece.code) {
-                // On a CPU it has that name from a sample.
-                (true, Cause::ForeignCall, Some(code)) if found.is_empty() => {
+                // On a CPU the place is the foreign code's, asleep the kernel's.
+                (true, Cause::ForeignCall, Some(code)) if symbols.get(code).kind == CodeKind::Kernel => {
                     self.asleep.piece(piece);
                     self.asleep.add(CodeKind::Foreign, code, piece.ns());
                 }
@@ -218,7 +218,11 @@ impl CodeSamples {
             let samples = self.running(*tid, pause.stopped, pause.collected);
             // A collector thread without work gives its CPU up again and again: it
             // waits for the others, not for the kernel.
-            let yields = |sample: &CodeSample| sample.user.is_some_and(|user| symbols.get(user).name.contains("yield"));
+            let door = |id: SymbolId| symbols.get(id).source.as_deref();
+            let yields = |sample: &CodeSample| {
+                let user = sample.user.map(|user| symbols.get(user).name.as_str());
+                user.is_some_and(|name| name.contains("yield")) || door(sample.leaf) == Some("sched_yield")
+            };
             let samples = samples.filter(|(sample, _)| !yields(sample));
             found.extend(samples.map(|(sample, ns)| (whose(sample, symbols), ns)));
         }

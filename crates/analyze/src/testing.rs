@@ -156,8 +156,10 @@ pub struct Places {
 impl Places {
     pub fn new() -> Self {
         let mut symbols = Symbols::default();
+        // The source of a kernel's place is the door that the thread came through.
         let mut add = |name: &str, module: &str, kind| {
-            symbols.add(Symbol { name: name.into(), module: module.into(), kind, source: None })
+            let source = (name == "clear_page").then(|| "page fault".to_owned());
+            symbols.add(Symbol { name: name.into(), module: module.into(), kind, source })
         };
         let spin = add("Main.spin", "prog", CodeKind::Program);
         let call = add("c_busy", "prog", CodeKind::Foreign);

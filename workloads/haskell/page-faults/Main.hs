@@ -21,7 +21,7 @@ main = do
 size, page, chunk :: Int
 size = 64 * 1024 * 1024
 page = 4096
-chunk = 2048 * page
+chunk = 8192 * page
 
 fresh :: Int -> IO Int
 fresh n = do

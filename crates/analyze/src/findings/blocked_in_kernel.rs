@@ -11,7 +11,8 @@
 use super::{Facts, Rule, STOP, Verdict, blind_to_code, duration, evidence, found_in, longest, percent};
 use crate::code::{CodeSamples, LATE_MIN_NS, called};
 use crate::results::BlamedPause;
-use rtscope_model::{Cause, CodeKind, Confidence, Evidence, Metric, Names, Remedy};
+use rtscope_model::{Cause, CodeKind, Confidence, Evidence, Metric, Names, Remedy, SymbolId};
+use std::collections::BTreeMap;
 
 const SHARE_MIN: f64 = 0.05;
 /// So many samples are more than chance.
@@ -77,13 +78,9 @@ impl Rule for BlockedInKernel {
 
     fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
         let parts = Parts::of(facts);
-        let of = |code: &CodeSamples| {
-            let waits = if parts.waits >= parts.work { code.stops() } else { code.collects() };
-            waits.top(CodeKind::Kernel).first().copied()
-        };
-        let place = facts.code.and_then(of);
-        let most =
-            place.map_or(String::new(), |(id, _)| format!(", most of it in `{}`", called(facts.symbols.get(id))));
+        let waits = facts.code.map(|code| if parts.waits >= parts.work { code.stops() } else { code.collects() });
+        let most = waits.and_then(|waits| most(facts, &waits.top(CodeKind::Kernel)));
+        let most = most.map_or(String::new(), |most| format!(", most of it for {most}"));
         format!(
             "Pauses waited for the kernel for {} of {} ({}){most}.",
             duration(verdict.cost_ns),
@@ -100,6 +97,18 @@ impl Rule for BlockedInKernel {
         let lane = longest.lane.map_or("a lane".to_owned(), |lane| format!("lane {lane}"));
         Some(format!("The world waited {} while {lane} was in the kernel.", duration(ns)))
     }
+}
+
+/// What the kernel did most: by the door that the thread came through, where that is
+/// known, else by the function that it was in.
+fn most(facts: &Facts<'_>, places: &[(SymbolId, u64)]) -> Option<String> {
+    let mut doors: BTreeMap<&str, u64> = BTreeMap::new();
+    for (id, ns) in places {
+        let symbol = facts.symbols.get(*id);
+        *doors.entry(symbol.source.as_deref().unwrap_or(called(symbol))).or_default() += ns;
+    }
+    let (door, _) = doors.into_iter().max_by_key(|door| door.1)?;
+    Some(if door == "page fault" { "page faults".to_owned() } else { format!("`{door}`") })
 }
 
 fn seen(facts: &Facts<'_>, parts: &Parts) -> Vec<Evidence> {

@@ -198,11 +198,14 @@ fn heading(results: &Results, rank: usize, worst: &WorstPause) -> String {
     escape(&text).into_owned()
 }
 
+/// The longest piece that has a place, with the place.
+type Coded = Option<(CausePiece, SymbolId)>;
+
 /// What the waits of a pause were, longest first; one entry for each cause and
 /// who was behind it, however often they took turns.
 fn caption(worst: &WorstPause, names: &Names, symbols: &Symbols) -> String {
     let coded = |piece: &CausePiece| piece.code.filter(|_| words::tells_code(piece.cause)).map(|code| (*piece, code));
-    let mut sums: Vec<(Cause, &str, Option<u32>, u64, Option<(CausePiece, SymbolId)>)> = Vec::new();
+    let mut sums: Vec<(Cause, &str, Option<u32>, u64, Coded)> = Vec::new();
     for piece in worst.blamed.causes.iter().filter(|piece| piece.ns() > 0) {
         let who = piece.who.map_or("", |who| names.get(who));
         match sums.iter_mut().find(|sum| (sum.0, sum.1) == (piece.cause, who)) {
