@@ -1,16 +1,18 @@
 -- | What is alive is one list, or one tree of the same size: a list can only be copied
 -- from its head on, by one thread; a tree by several. Each lives for one collection, so
--- that next to nothing is promoted. Arguments: "list" or "tree", and the number of
--- rounds.
+-- that little is promoted. Arguments: "list" or "tree", the number of rounds, and the
+-- length of the list or the depth of the tree. Not in the bound main thread, which would
+-- hand its capability to and fro.
 module Main (main) where
 
+import Control.Concurrent (runInUnboundThread)
 import Control.Exception (evaluate)
 import Control.Monad (foldM)
 import qualified Data.List as List
 import System.Environment (getArgs)
 
 main :: IO ()
-main = do
+main = runInUnboundThread $ do
   arguments <- getArgs
   let (shape, rounds) = case arguments of
         [name, count] -> (name, read count)
