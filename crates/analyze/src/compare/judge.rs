@@ -1,9 +1,8 @@
 //! Whether a difference is real, and whether it matters. Owns both decisions.
 //!
-//! *Real*: nearly every quarter of one run lies beyond every quarter of the other,
-//! on the same side and by a tenth, so seldom otherwise that chance alone would say
-//! so of any figure in one comparison of twenty (Holm 1979, over all figures looked
-//! at). The tenth is for what no run shows of itself: where memory happens to lie
+//! *Real*: quarters of one run lie beyond quarters of the other by a tenth and more
+//! than they scatter, so that chance alone would say so of any figure in one
+//! comparison of twenty (Holm 1979, over all figures looked at). The tenth is for what no run shows of itself: where memory happens to lie
 //! moves a program by up to that (Mytkowicz et al. 2009). *Matters*: beyond a
 //! twentieth, and beyond what a person can feel.
 
@@ -69,6 +68,11 @@ impl Compared {
         self.real == Some(true) && self.matters
     }
 
+    /// By how much starts may differ, in its unit.
+    fn margin(&self) -> f64 {
+        START_TO_START * self.a.unwrap_or(0.0).abs().min(self.b.unwrap_or(0.0).abs())
+    }
+
     /// The same by what the draws say, where the reports do not hold the figure:
     /// without what others took.
     pub(super) fn differs_as_drawn(&self) -> bool {
@@ -98,12 +102,12 @@ pub(super) fn judge(a: &Run<'_>, b: &Run<'_>, others: Others, figures: impl Iter
         figures.map(|figure| compared(figure, a, b, others, (&drawn.0, &drawn.1))).collect();
     let tests = all.iter().filter(|(one, _)| one.p.is_some()).count();
     for (one, deltas) in &mut all {
-        if let Some(reach) = reach(deltas, ERROR / tests.max(1) as f64) {
-            one.smallest = Some(reach);
+        if one.p.is_some() {
+            one.smallest = Some(one.margin() + moments(deltas).1 * quantile(ERROR / tests.max(1) as f64));
         }
     }
     let mut all: Vec<Compared> = all.into_iter().map(|(one, _)| one).collect();
-    holm(&mut all, tests);
+    holm(&mut all);
     all
 }
 
@@ -138,8 +142,7 @@ fn compared(
     };
     match deltas(figure, a, b, others, drawn) {
         Ok(deltas) => {
-            let smaller = before.unwrap_or(0.0).abs().min(after.unwrap_or(0.0).abs());
-            one.p = Some(p_value(&deltas, START_TO_START * smaller));
+            one.p = Some(p_value(&deltas, one.margin()));
             one.middle = at(&deltas, 0.5);
             let (low, high) = (at(&deltas, ERROR / 2.0), at(&deltas, 1.0 - ERROR / 2.0));
             one.low = low.zip(change).map(|(low, change)| low.min(change));
@@ -171,7 +174,7 @@ fn deltas(
     }
     let fewest = a.seen.min(b.seen);
     if fewest < figure.pauses_needed() {
-        return Err(format!("{fewest} pauses are too few; it takes {}", figure.pauses_needed()));
+        return Err(format!("{fewest} pauses are too few ({} needed)", figure.pauses_needed()));
     }
     let (Some(first), Some(second)) = (&a.blocks, &b.blocks) else {
         return Err("a recording is too short".into());
@@ -186,13 +189,42 @@ fn deltas(
     Ok(deltas)
 }
 
-/// How often pairs of quarters do not differ by more than `margin` in the direction
-/// in which most do.
+/// Mean and spread of what pairs of quarters differ by.
+fn moments(deltas: &[f64]) -> (f64, f64) {
+    let count = deltas.len().max(1) as f64;
+    let mean = deltas.iter().sum::<f64>() / count;
+    (mean, (deltas.iter().map(|delta| (delta - mean).powi(2)).sum::<f64>() / count).sqrt())
+}
+
+/// The chance of differences that spread so, around no more than `margin`, to lie
+/// where these do. The tail is taken as a normal one: the far ends of the draws are
+/// single blocks drawn over and over, which no run consists of.
 fn p_value(deltas: &[f64], margin: f64) -> f64 {
-    let falls = deltas.iter().filter(|delta| **delta <= margin).count();
-    let rises = deltas.iter().filter(|delta| **delta >= -margin).count();
-    let against = falls.min(rises) as f64;
-    (2.0 * (against + 1.0) / (deltas.len() as f64 + 1.0)).min(1.0)
+    let (mean, spread) = moments(deltas);
+    let beyond = mean.abs() - margin;
+    if beyond <= 0.0 {
+        return 1.0;
+    }
+    if spread > 0.0 { two_tails(beyond / spread) } else { 0.0 }
+}
+
+/// Both tails of the normal distribution beyond `z` (not below 0), to 1.5e-7
+/// (Abramowitz and Stegun, 7.1.26).
+fn two_tails(z: f64) -> f64 {
+    let x = z / std::f64::consts::SQRT_2;
+    let t = 1.0 / (1.0 + 0.3275911 * x);
+    let series = [1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592];
+    (series.iter().fold(0.0, |sum, coefficient| (sum + coefficient) * t) * (-x * x).exp()).clamp(0.0, 1.0)
+}
+
+/// How far out the tails hold `error`, in spreads.
+fn quantile(error: f64) -> f64 {
+    let (mut low, mut high) = (0.0, 8.0);
+    for _ in 0..40 {
+        let middle = (low + high) / 2.0;
+        if two_tails(middle) > error { low = middle } else { high = middle }
+    }
+    low
 }
 
 /// The value at a share of a sorted list.
@@ -201,21 +233,31 @@ fn at(sorted: &[f64], share: f64) -> Option<f64> {
     sorted.get((last as f64 * share).round() as usize).copied()
 }
 
-/// How far differences reach to either side of their middle.
-fn reach(deltas: &[f64], error: f64) -> Option<f64> {
-    let (low, high) = (at(deltas, error / 2.0)?, at(deltas, 1.0 - error / 2.0)?);
-    Some((high - low) / 2.0)
+/// Marks what is real.
+fn holm(all: &mut [Compared]) {
+    let chances: Vec<f64> = all.iter().filter_map(|one| one.p).collect();
+    let tested = all.iter_mut().filter(|one| one.p.is_some());
+    for (one, real) in tested.zip(steps(&chances)) {
+        one.real = Some(real);
+    }
 }
 
-/// Holm's step-down: the smaller the chance, the stricter the test.
-fn holm(all: &mut [Compared], tests: usize) {
-    let mut by_chance: Vec<&mut Compared> = all.iter_mut().filter(|one| one.p.is_some()).collect();
-    by_chance.sort_by(|one, other| one.p.unwrap_or(1.0).total_cmp(&other.p.unwrap_or(1.0)));
-    let mut holds = true;
-    for (rank, one) in by_chance.into_iter().enumerate() {
-        holds = holds && one.p.unwrap_or(1.0) <= ERROR / (tests - rank) as f64;
-        one.real = Some(holds);
+/// Holm's step-down: the smallest chance has to pass the strictest test; where one
+/// fails, all larger ones do.
+fn steps(chances: &[f64]) -> Vec<bool> {
+    let mut order: Vec<usize> = (0..chances.len()).collect();
+    let chance = |index: usize| chances.get(index).copied().unwrap_or(1.0);
+    order.sort_by(|one, other| chance(*one).total_cmp(&chance(*other)));
+    let mut passed = vec![false; chances.len()];
+    for (rank, index) in order.into_iter().enumerate() {
+        if chance(index) > ERROR / (chances.len() - rank) as f64 {
+            break;
+        }
+        if let Some(real) = passed.get_mut(index) {
+            *real = true;
+        }
     }
+    passed
 }
 
 #[cfg(test)]
@@ -223,19 +265,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_direction_throughout_is_no_chance() {
-        let risen: Vec<f64> = (0..DRAWS).map(|n| 1.0 + n as f64).collect();
-        assert!(p_value(&risen, 0.5) < 0.0011);
-        assert!(p_value(&risen, 500.0) > 0.4, "a quarter of it lies within the margin");
+    fn far_beyond_the_spread_is_no_chance() {
+        let risen: Vec<f64> = (0..DRAWS).map(|n| 10_000.0 + n as f64).collect();
+        assert!(p_value(&risen, 0.0) < 1e-6);
+        assert!(p_value(&risen, 10_500.0) > 0.3, "most of it lies within the margin");
+        assert_eq!(p_value(&risen, 12_000.0), 1.0);
         let both: Vec<f64> = (0..DRAWS).map(|n| n as f64 - 1_000.0).collect();
         assert!(p_value(&both, 0.0) > 0.9);
         assert_eq!(p_value(&[0.0; 100], 0.0), 1.0, "nothing changed");
+        assert_eq!(p_value(&[], 0.0), 1.0);
+    }
+
+    #[test]
+    fn tails_of_the_normal_distribution() {
+        for (z, tails) in [(0.0, 1.0), (1.0, 0.317311), (1.959964, 0.05), (3.0, 0.0026998)] {
+            assert!((two_tails(z) - tails).abs() < 1e-6, "{z}: {}", two_tails(z));
+        }
+        assert!((quantile(0.05) - 1.959964).abs() < 1e-4);
     }
 
     #[test]
     fn quantiles_of_a_list() {
         assert_eq!(at(&[], 0.5), None);
         assert_eq!(at(&[1.0, 2.0, 3.0], 0.5), Some(2.0));
-        assert_eq!(reach(&[-3.0, 0.0, 5.0], 0.05), Some(4.0));
+    }
+
+    #[test]
+    fn holm_stops_at_the_first_that_fails() {
+        assert_eq!(steps(&[0.06, 0.0001, 0.03, 0.011]), [false, true, false, true]);
+        assert_eq!(steps(&[0.04, 0.03]), [false, false], "both, or the smaller first");
     }
 }

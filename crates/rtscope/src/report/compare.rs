@@ -92,8 +92,8 @@ pub fn headline(compared: &Compared) -> String {
             )
         }
         Verdict::CannotTell => {
-            let whys = comparison.figures.iter().filter_map(|figure| figure.why_not.as_deref());
-            let why = whys.last().unwrap_or("nothing of it was recorded in both");
+            let mut whys = comparison.figures.iter().filter_map(|figure| figure.why_not.as_deref());
+            let why = whys.next_back().unwrap_or("nothing of it was recorded in both");
             format!("Cannot tell: no figure could be compared ({why}).")
         }
     }

@@ -85,7 +85,7 @@ fn figures(compared: &Compared) -> String {
     let rows: Vec<Vec<String>> = known
         .map(|figure| {
             let decided = match &figure.why_not {
-                Some(why) => format!("{}: {why}", words::decided(figure)),
+                Some(why) => why.clone(),
                 None => words::decided(figure).into(),
             };
             let cells = [
