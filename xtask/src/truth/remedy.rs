@@ -60,14 +60,15 @@ pub fn apply(workload: &Workload, change: &Applied, promise: &Promise) -> Result
 
 fn differences(from: &Workload, to: &Workload) -> String {
     let text = |option: Option<f64>| option.map_or("none".to_owned(), |value| value.to_string());
+    let words = |list: &[String]| if list.is_empty() { "none".to_owned() } else { list.join(" ") };
     let mut what = Vec::new();
     let mut say = |differ: bool, now: String| what.extend(differ.then_some(now));
-    say(from.rts != to.rts, format!("+RTS {}", to.rts.join(" ")));
-    say(from.args != to.args, format!("arguments {}", to.args.join(" ")));
+    say(from.rts != to.rts, format!("+RTS {}", words(&to.rts)));
+    say(from.args != to.args, format!("arguments {}", words(&to.args)));
     say(from.quota_cpus != to.quota_cpus, format!("quota {}", text(to.quota_cpus)));
     say(from.neighbours_per_cpu != to.neighbours_per_cpu, format!("neighbours {}", to.neighbours_per_cpu));
     say(from.cpus != to.cpus, format!("CPUs {}", text(to.cpus.map(|cpus| cpus as f64))));
-    say(from.record != to.record, format!("record {}", to.record.join(" ")));
+    say(from.record != to.record, format!("record options {}", words(&to.record)));
     let own = from.program.as_ref().unwrap_or(&from.name);
     let program = to.program.as_ref().filter(|program| *program != own);
     say(program.is_some(), format!("program {}", program.map_or("", String::as_str)));
@@ -181,6 +182,9 @@ mod tests {
         assert!(second.rises && apply(&ill, &Applied::default(), &second).is_err(), "nothing to change");
         let off = Applied { quota_cpus: Some(0.0), program: Some("healthy".into()), ..Applied::default() };
         assert_eq!(apply(&ill, &off, &second).unwrap().1, "quota none, program healthy");
+        let louder = Workload { record: vec!["--detail".into(), "full".into()], ..ill };
+        let plain = Applied { record: Some(Vec::new()), ..Applied::default() };
+        assert_eq!(apply(&louder, &plain, &second).unwrap().1, "record options none");
         assert_eq!(promise(&report, 2).unwrap(), Promise::default());
         assert_eq!(promise(&report, 3), None);
     }
