@@ -85,7 +85,9 @@ impl Runner {
         let expected = neighbours.pids();
         let before = Reading::now(&expected);
         let done = Command::new(&self.rtscope)
-            .args(["record", "-o"])
+            .arg("record")
+            .args(&workload.record)
+            .arg("-o")
             .arg(&capture)
             .args(&workload.record)
             .arg("--")
