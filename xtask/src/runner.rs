@@ -89,7 +89,6 @@ impl Runner {
             .args(&workload.record)
             .arg("-o")
             .arg(&capture)
-            .args(&workload.record)
             .arg("--")
             .args(&command)
             .current_dir(&self.scratch)
