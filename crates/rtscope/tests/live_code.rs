@@ -64,6 +64,7 @@ int c_busy(int ms) {
 const MODES: &str = r#"
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -74,6 +75,7 @@ int main(int count, char **words) {
   if (!strcmp(words[1], "busy")) c_busy(600);
   if (!strcmp(words[1], "exec")) { c_busy(300); execl("/proc/self/exe", words[0], "busy", NULL); }
   if (!strcmp(words[1], "fork")) { if (!fork()) { c_busy(500); _exit(0); } wait(NULL); }
+  if (!strcmp(words[1], "sleep")) for (int i = 0; i < atoi(words[2]); i++) usleep(1);
   if (!strcmp(words[1], "library")) {
     void *library = dlopen(words[2], RTLD_NOW);
     int (*busy)(int) = library ? (int (*)(int))dlsym(library, "c_busy") : 0;
@@ -339,6 +341,27 @@ fn live_code_behind_fork_and_exec_has_names() {
         assert!(tally.ms("c_busy") > at_least, "{mode}: {tally:?}");
         assert_eq!(tally.of_kind(CodeKind::Unknown), 0, "{mode}: {tally:?}");
     }
+}
+
+#[test]
+fn live_code_of_a_program_that_sleeps_without_end_costs_no_more_than_it_should() {
+    if !is_root() {
+        return missing("root, to look at the kernel's stacks");
+    }
+    let _alone = MACHINE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let folder = scratch();
+    let Some(program) = modes(folder.path(), &[]) else { return };
+    let started = std::time::Instant::now();
+    let capture = recorded(folder.path(), &[program.as_os_str(), "sleep".as_ref(), "40000".as_ref()]);
+    let waits = Tally::of(&capture).waits.len() as f64;
+    let bounded = manifest(&capture)["losses"].to_string().contains("sleep so often");
+    let cpus = manifest(&capture)["machine"]["cpus_online"].as_f64().unwrap();
+    let sleeps_per_s = 40_000.0 / started.elapsed().as_secs_f64();
+    if sleeps_per_s < 2_000.0 * cpus {
+        eprintln!("not judged: the machine is too busy, {sleeps_per_s:.0} sleeps a second");
+        return;
+    }
+    assert!(bounded && waits < 35_000.0, "{waits} waits were recorded");
 }
 
 #[test]

@@ -26,8 +26,10 @@ const RING_BYTES_WIDE: usize = 1 << 20;
 const RING_BYTES_OWN: usize = 64 << 10;
 
 /// Hits of `sched_switch` in which the thread goes to sleep: not preempted (256),
-/// not running (0).
-const ASLEEP: &CStr = c"prev_state & 255";
+/// not running (0). Two events, since a filter cannot be changed and one of them is
+/// given up where there are too many.
+const UNINTERRUPTIBLE: &CStr = c"prev_state & 2";
+const INTERRUPTIBLE: &CStr = c"prev_state & 253";
 
 /// How to sample.
 #[derive(Clone, Debug)]
@@ -122,7 +124,7 @@ impl Opened {
     fn describe(&self, period_ns: u64) -> Code {
         let ids = |what: CodeSource| {
             let events = self.rings.iter().flat_map(|ring| ring.events.iter().zip(&ring.whats));
-            let of_it = events.filter(|(_, of)| matches!(of, What::Stack(_)) == (what == CodeSource::Waits));
+            let of_it = events.filter(|(_, of)| matches!(of, What::Asleep { .. }) == (what == CodeSource::Waits));
             // An event that has ended already has no records either.
             CodeEvent { ids: of_it.filter_map(|(event, _)| event.id().ok()).collect(), what }
         };
@@ -145,13 +147,16 @@ fn open(root: &Path, target: Target, period_ns: u64) -> io::Result<Opened> {
     let cpus = tiers::online_cpus(root)?;
     let mut missing = Vec::new();
     let waits = tracefs::describe(root, &["sched_switch"]);
-    let waits = waits.map(|found| found.first().map(|point| What::Stack(point.id)));
+    let waits = waits.map(|found| found.first().map(|point| point.id));
     let timer = |kernel| What::Clock { period_ns, kernel };
     match waits {
-        Ok(Some(stack)) => match open_rings(root, &cpus, target, &[timer(true), stack]) {
-            Ok(opened) => return Ok(Opened { kernel: true, ..opened }),
-            Err(error) => missing.push(no_waits(&error)),
-        },
+        Ok(Some(tracepoint)) => {
+            let [deep, light] = [false, true].map(|interruptible| What::Asleep { tracepoint, interruptible });
+            match open_rings(root, &cpus, target, &[timer(true), deep, light]) {
+                Ok(opened) => return Ok(Opened { kernel: true, ..opened }),
+                Err(error) => missing.push(no_waits(&error)),
+            }
+        }
         Ok(None) => missing.push("Waits are not named: this kernel has no tracepoint sched_switch.".to_owned()),
         Err(error) => missing.push(no_waits(&error)),
     }
@@ -183,13 +188,13 @@ fn open_rings(root: &Path, cpus: &[u16], target: Target, whats: &[What]) -> io::
         | perf::SAMPLE_CALLCHAIN
         | registers;
     let size = match whats {
-        [_, _] => RING_BYTES_WIDE.min(tiers::share(cpus.len())),
-        _ => RING_BYTES_OWN,
+        [_] => RING_BYTES_OWN,
+        _ => RING_BYTES_WIDE.min(tiers::share(cpus.len())),
     };
     let (rings, missing) = tiers::open_threads(root, cpus, target, whats, sample_type, size)?;
     for (event, what) in rings.iter().flat_map(|ring| ring.events.iter().zip(&ring.whats)) {
-        if let What::Stack(_) = what {
-            event.filter(ASLEEP)?;
+        if let What::Asleep { interruptible, .. } = what {
+            event.filter(if *interruptible { INTERRUPTIBLE } else { UNINTERRUPTIBLE })?;
         }
     }
     Ok(Opened { rings, sample_type, kernel: false, missing })

@@ -2,6 +2,7 @@
 //! the files and the counters; refuses to interpret a record beyond its size and
 //! its count of losses.
 
+use super::perf::{Event, What};
 use super::tiers::CpuRing;
 use rtscope_model::{Loss, LossKind, Time};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
@@ -18,7 +19,14 @@ use std::thread::JoinHandle;
 /// that is killed loses. Before that, a ring that is an eighth full wakes us.
 const PERIOD_NS: i64 = 500_000_000;
 
+/// Stacks of sleeping threads that are taken in a second, for each CPU: at 3 us each
+/// a third of a per cent. A program that sleeps more often pays for those that
+/// cannot be interrupted only, such as page faults.
+const SLEEPS_PER_S: u64 = 1000;
+const SLEEPS_WINDOW_NS: u64 = 1_000_000_000;
+
 const RECORD_LOST: u32 = 2;
+const RECORD_SAMPLE: u32 = 9;
 const RECORD_LOST_SAMPLES: u32 = 13;
 
 /// What the thread has done so far; readable at any time.
@@ -51,6 +59,8 @@ pub struct Lane {
     stream: Stream,
     /// Whether the kernel can still wake us for it.
     wakes: bool,
+    /// Ids of samples of threads that go to sleep and can be interrupted.
+    sleeps: Vec<u64>,
 }
 
 impl Lane {
@@ -60,7 +70,14 @@ impl Lane {
         let path = folder.join(name.rsplit('/').next().unwrap_or(name));
         let file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(path)?;
         let stream = Stream { name: name.to_owned(), file, whole: 0 };
-        Ok(Lane { ring, stream, wakes: true })
+        let mut lane = Lane { ring, stream, wakes: true, sleeps: Vec::new() };
+        lane.sleeps = lane.interruptible().filter_map(|event| event.id().ok()).collect();
+        Ok(lane)
+    }
+
+    fn interruptible(&self) -> impl Iterator<Item = &Event> {
+        let events = self.ring.events.iter().zip(&self.ring.whats);
+        events.filter(|(_, what)| matches!(what, What::Asleep { interruptible: true, .. })).map(|(event, _)| event)
     }
 
     /// Which CPU.
@@ -116,22 +133,19 @@ pub struct Drain {
     buffer: Vec<u8>,
     /// Index into the losses of a failed disk, and what it cost so far.
     failed: Option<u64>,
+    /// Sleeps since that moment; none are counted any more once there were too many.
+    sleeps: Option<(u64, Time)>,
 }
 
 impl Drain {
     /// A drain of `lanes` that ends when `stop` (an eventfd) is written to. `source`
     /// names what the kernel drops without telling when.
     fn new(lanes: Vec<Lane>, counters: Arc<Counters>, stop: Arc<OwnedFd>, source: &'static str) -> Drain {
-        Drain { lanes, counters, source, stop, buffer: Vec::new(), failed: None }
+        Drain { lanes, counters, source, stop, buffer: Vec::new(), failed: None, sleeps: Some((0, now())) }
     }
 
     /// Runs it in a thread of the given name until the handle is stopped.
-    pub fn start(
-        lanes: Vec<Lane>,
-        counters: Arc<Counters>,
-        source: &'static str,
-        thread: &str,
-    ) -> io::Result<Running> {
+    pub fn start(lanes: Vec<Lane>, counters: Arc<Counters>, source: &'static str, thread: &str) -> io::Result<Running> {
         let stop = Arc::new(rustix::event::eventfd(0, EventfdFlags::CLOEXEC)?);
         let drain = Drain::new(lanes, counters, Arc::clone(&stop), source);
         let thread = std::thread::Builder::new().name(thread.to_owned()).spawn(move || drain.run())?;
@@ -143,6 +157,7 @@ impl Drain {
         crate::background::stand_back();
         while !self.wait() {
             self.drain_all();
+            self.bound_sleeps();
         }
         for event in self.lanes.iter().flat_map(|lane| &lane.ring.events) {
             // Refused only for an event that has ended: nothing to stop then.
@@ -191,7 +206,10 @@ impl Drain {
         if lane.ring.ring.drain(&mut self.buffer) == 0 {
             return;
         }
-        let tally = tally(&self.buffer);
+        let tally = tally(&self.buffer, &lane.sleeps);
+        if let Some((sleeps, _)) = &mut self.sleeps {
+            *sleeps += tally.sleeps;
+        }
         self.counters.lost.fetch_add(tally.lost, Ordering::Relaxed);
         if let Some(dropped) = &mut self.failed {
             *dropped += tally.records;
@@ -207,6 +225,29 @@ impl Drain {
                 self.counters.note(write_failed(&lane.stream.name, &error));
             }
         }
+    }
+
+    /// Stops looking at every sleep where there are so many that it would show.
+    fn bound_sleeps(&mut self) {
+        let Some((sleeps, since)) = self.sleeps else { return };
+        let now = now();
+        let elapsed = now.since(since);
+        if elapsed < SLEEPS_WINDOW_NS {
+            return;
+        }
+        self.sleeps = Some((0, now));
+        if !too_many(sleeps, elapsed, self.lanes.len()) {
+            return;
+        }
+        self.sleeps = None;
+        for event in self.lanes.iter().flat_map(Lane::interruptible) {
+            // Refused only for an event that has ended: nothing to stop then.
+            let _ = event.disable();
+        }
+        let note =
+            "The program's threads sleep so often that from here on only waits that cannot be interrupted are named.";
+        let (source, kind) = (self.source.to_owned(), LossKind::SourceMissing);
+        self.counters.note(Loss { source, kind, count: 1, from: Some(now), to: None, note: note.to_owned() });
     }
 
     /// Losses that no record told of, because the ring stayed full to the end.
@@ -280,10 +321,18 @@ fn now() -> Time {
 struct Tally {
     records: u64,
     lost: u64,
+    sleeps: u64,
 }
 
-/// Counts the records in `bytes` and the losses that they tell of.
-fn tally(mut bytes: &[u8]) -> Tally {
+/// More sleeps than their stacks may cost.
+fn too_many(sleeps: u64, elapsed_ns: u64, cpus: usize) -> bool {
+    let seconds = elapsed_ns as f64 / 1e9;
+    sleeps as f64 > SLEEPS_PER_S as f64 * cpus as f64 * seconds
+}
+
+/// Counts the records in `bytes`, the losses that they tell of, and samples whose
+/// first word is one of `sleeps`.
+fn tally(mut bytes: &[u8], sleeps: &[u64]) -> Tally {
     let mut tally = Tally::default();
     while let Some((kind, size)) = header(bytes) {
         let Some((record, rest)) = bytes.split_at_checked(size) else { break };
@@ -293,6 +342,7 @@ fn tally(mut bytes: &[u8]) -> Tally {
             RECORD_LOST_SAMPLES => word(record, 8),
             _ => 0,
         };
+        tally.sleeps += u64::from(kind == RECORD_SAMPLE && !sleeps.is_empty() && sleeps.contains(&word(record, 8)));
         bytes = rest;
     }
     tally
@@ -324,15 +374,24 @@ mod tests {
     #[test]
     fn records_and_losses_are_counted() {
         let bytes = [record(9, &[1, 2, 3]), record(RECORD_LOST, &[77, 5]), record(RECORD_LOST_SAMPLES, &[2])].concat();
-        assert_eq!(tally(&bytes), Tally { records: 3, lost: 7 });
+        assert_eq!(tally(&bytes, &[]), Tally { records: 3, lost: 7, sleeps: 0 });
+        assert_eq!(tally(&bytes, &[1]), Tally { records: 3, lost: 7, sleeps: 1 });
+        assert_eq!(tally(&bytes, &[77]).sleeps, 0);
+    }
+
+    #[test]
+    fn sleeps_are_bounded_by_time_and_cpus() {
+        assert!(!too_many(1_999, 1_000_000_000, 2));
+        assert!(too_many(2_001, 1_000_000_000, 2));
+        assert!(!too_many(2_001, 2_000_000_000, 2));
     }
 
     #[test]
     fn a_size_of_zero_or_behind_the_end_stops_the_count() {
-        assert_eq!(tally(&[0; 64]), Tally::default());
+        assert_eq!(tally(&[0; 64], &[]), Tally::default());
         let mut bytes = record(9, &[1]);
         bytes.truncate(12);
-        assert_eq!(tally(&bytes), Tally::default());
+        assert_eq!(tally(&bytes, &[]), Tally::default());
     }
 
     #[test]

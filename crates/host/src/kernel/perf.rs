@@ -115,14 +115,19 @@ pub enum What {
         /// Also inside the kernel.
         kernel: bool,
     },
-    /// Where in the kernel a thread was when it hit the tracepoint with this id.
-    Stack(u64),
+    /// Where in the kernel a thread was when it went to sleep.
+    Asleep {
+        /// The id of the tracepoint `sched_switch`.
+        tracepoint: u64,
+        /// Sleeps that a signal can end; else those that none can.
+        interruptible: bool,
+    },
 }
 
 impl What {
     /// Whether it looks into the kernel.
     fn sees_kernel(self) -> bool {
-        matches!(self, What::Clock { kernel: true, .. } | What::Stack(_))
+        matches!(self, What::Clock { kernel: true, .. } | What::Asleep { .. })
     }
 }
 
@@ -194,7 +199,7 @@ impl Event {
     }
 
     /// Lets only hits of its tracepoint through for which `filter` holds
-    /// (`prev_state & 2`).
+    /// (`prev_state & 2`). It can be set once.
     pub fn filter(&self, filter: &CStr) -> io::Result<()> {
         // SAFETY: this request reads a NUL-terminated string, which lives across the
         // call, and keeps no reference.
@@ -241,7 +246,7 @@ fn attr(what: What, scope: Scope, sample_type: u64, watermark: u32) -> Attr {
             (attr.kind, attr.config, attr.sample_period) = (TYPE_SOFTWARE, COUNT_SW_CPU_CLOCK, period_ns);
             attr.flags |= tasks | MMAP | MMAP2;
         }
-        What::Stack(id) => (attr.config, attr.sample_period) = (id, 1),
+        What::Asleep { tracepoint, .. } => (attr.config, attr.sample_period) = (tracepoint, 1),
     }
     if sample_type & SAMPLE_CALLCHAIN != 0 {
         attr.flags |= EXCLUDE_CALLCHAIN_USER;

@@ -472,7 +472,9 @@ impl<'a> Session<'a> {
     }
 
     fn write_manifest(&mut self, durable: bool) {
-        self.manifest.ended = clock::monotonic();
+        if self.manifest.status == Status::Recording {
+            self.manifest.ended = clock::monotonic();
+        }
         self.manifest.logs = self.logs.iter().map(|log| log.log.clone()).collect();
         if let Some(kernel) = &self.kernel {
             self.manifest.kernel = kernel.status();
@@ -544,6 +546,8 @@ impl<'a> Session<'a> {
             self.manifest.losses.extend(kernel.losses());
             self.written_bytes += kernel.written_bytes();
         }
+        // What follows is done with what was recorded; it takes its time.
+        self.manifest.ended = clock::monotonic();
         self.end_code();
     }
 
