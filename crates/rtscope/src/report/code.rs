@@ -4,22 +4,47 @@
 use super::{units, words};
 use rtscope_analyze::code::called;
 use rtscope_analyze::results::{Code, Place, Results};
-use rtscope_model::CodeKind;
+use rtscope_model::{CausePiece, CodeKind, LaneId, SymbolId, Symbols};
+use std::collections::BTreeMap;
 
 /// Places told.
 const PLACES_MAX: usize = 5;
 /// Places with less than this share of the sampled time are left out.
 const SHARE_MIN: f64 = 0.005;
 
-/// "lane 1 was 14.8 ms in c_busy": the longest wait, of the longest pauses, of which
-/// that is known.
+/// "lane 1 was 14.8 ms in c_busy": the longest, of the longest pauses, of which that is
+/// known.
 pub fn longest_wait(results: &Results) -> Option<String> {
-    let pieces = results.drawing.worst.iter().flat_map(|worst| &worst.blamed.causes);
-    let told = pieces.filter(|piece| piece.code.is_some() && words::tells_code(piece.cause));
-    let longest = told.max_by_key(|piece| piece.ns())?;
-    let lane = longest.lane.map_or_else(|| "a lane".to_owned(), |lane| format!("lane {lane}"));
-    let code = called(results.drawing.symbols.get(longest.code?));
-    Some(format!("{lane} was {} in {code}", units::duration(longest.ns())))
+    let symbols = &results.drawing.symbols;
+    let stays = results.drawing.worst.iter().filter_map(|worst| longest_stay(&worst.blamed.causes));
+    stays.max_by_key(|stay| stay.ns).map(|stay| stay.words(symbols))
+}
+
+/// A lane's time in one place in one pause, in however many pieces.
+pub struct Stay {
+    lane: Option<LaneId>,
+    code: SymbolId,
+    ns: u64,
+}
+
+impl Stay {
+    /// "lane 1 was 14.8 ms in c_busy".
+    pub fn words(&self, symbols: &Symbols) -> String {
+        let lane = self.lane.map_or_else(|| "a lane".to_owned(), |lane| format!("lane {lane}"));
+        format!("{lane} was {} in {}", units::duration(self.ns), called(symbols.get(self.code)))
+    }
+}
+
+/// The longest stay among pieces of one pause whose cause has to do with a place.
+pub fn longest_stay<'p>(pieces: impl IntoIterator<Item = &'p CausePiece>) -> Option<Stay> {
+    let mut stays: BTreeMap<(Option<LaneId>, SymbolId), u64> = BTreeMap::new();
+    for piece in pieces.into_iter().filter(|piece| words::tells_code(piece.cause)) {
+        if let Some(code) = piece.code {
+            *stays.entry((piece.lane, code)).or_default() += piece.ns();
+        }
+    }
+    let longest = stays.into_iter().max_by_key(|stay| stay.1);
+    longest.map(|((lane, code), ns)| Stay { lane, code, ns })
 }
 
 /// Whose code, in a word or two.

@@ -2,11 +2,10 @@
 //! a policy that forbids everything else.
 
 use super::escape::escape;
-use super::{SIZE_MAX, data, svg_bar, svg_histogram, svg_memory, svg_mmu, svg_time, svg_waterfall, table, verdict};
-use crate::report::{further, units, words};
-use rtscope_analyze::code::called;
+use super::{SIZE_MAX, data, svg_bar, svg_histogram, svg_memory, svg_time, svg_waterfall, table, verdict};
+use crate::report::{code, units, words};
 use rtscope_analyze::results::{Results, WorstPause};
-use rtscope_model::{Cause, CausePiece, Names, PauseQuality, SymbolId, Symbols};
+use rtscope_model::{Cause, Names, PauseQuality, Symbols};
 use std::fmt::Write as _;
 
 const STYLE: &str = include_str!("style.css");
@@ -198,41 +197,33 @@ fn heading(results: &Results, rank: usize, worst: &WorstPause) -> String {
     escape(&text).into_owned()
 }
 
-/// The longest piece that has a place, with the place.
-type Coded = Option<(CausePiece, SymbolId)>;
-
 /// What the waits of a pause were, longest first; one entry for each cause and
 /// who was behind it, however often they took turns.
 fn caption(worst: &WorstPause, names: &Names, symbols: &Symbols) -> String {
-    let coded = |piece: &CausePiece| piece.code.filter(|_| words::tells_code(piece.cause)).map(|code| (*piece, code));
-    let mut sums: Vec<(Cause, &str, Option<u32>, u64, Coded)> = Vec::new();
+    let mut sums: Vec<(Cause, &str, Option<u32>, u64)> = Vec::new();
     for piece in worst.blamed.causes.iter().filter(|piece| piece.ns() > 0) {
         let who = piece.who.map_or("", |who| names.get(who));
         match sums.iter_mut().find(|sum| (sum.0, sum.1) == (piece.cause, who)) {
             Some(sum) => {
                 sum.2 = sum.2.filter(|pid| Some(*pid) == piece.who_pid);
                 sum.3 = sum.3.saturating_add(piece.ns());
-                let longer = sum.4.is_none_or(|(longest, _)| longest.ns() < piece.ns());
-                sum.4 = coded(piece).filter(|_| longer).or(sum.4);
             }
-            None => sums.push((piece.cause, who, piece.who_pid, piece.ns(), coded(piece))),
+            None => sums.push((piece.cause, who, piece.who_pid, piece.ns())),
         }
     }
     sums.sort_by_key(|sum| std::cmp::Reverse(sum.3));
     let all: u64 = sums.iter().fold(0, |all, sum| all.saturating_add(sum.3));
     let more = sums.len().saturating_sub(CAUSES_MAX);
     let mut told: Vec<_> = (sums.iter().take(CAUSES_MAX))
-        .map(|(cause, who, pid, ns, code)| {
+        .map(|(cause, who, pid, ns)| {
             let who = (!who.is_empty()).then(|| match pid {
                 Some(pid) => format!("{who} (pid {pid})"),
                 None => (*who).to_string(),
             });
             let words = words::cause(*cause, who.as_deref());
-            let place = code.map_or_else(String::new, |(piece, code)| {
-                let lane = piece.lane.map_or_else(|| "a lane".to_owned(), |lane| format!("lane {lane}"));
-                format!(": {lane} was {} in {}", units::duration(piece.ns()), called(symbols.get(code)))
-            });
-            let text = format!("{words} {} ({}){place}", units::duration(*ns), units::percent_of(*ns, all));
+            let pieces = worst.blamed.causes.iter().filter(|piece| piece.cause == *cause);
+            let stay = code::longest_stay(pieces).map_or_else(String::new, |stay| format!(": {}", stay.words(symbols)));
+            let text = format!("{words} {} ({}){stay}", units::duration(*ns), units::percent_of(*ns, all));
             escape(&text).into_owned()
         })
         .collect();
