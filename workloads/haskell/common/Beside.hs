@@ -1,13 +1,21 @@
 -- | One worker allocates without rest, so that there is always a collection to stop
 -- for; beside it, on the other capability, some code of which a workload claims
 -- something. Owns the two threads and their end.
-module Beside (beside) where
+module Beside (beside, restOfArguments) where
 
 import Control.Concurrent
 import Control.Exception (evaluate)
 import Control.Monad
 import qualified Data.Map.Strict as Map
 import GHC.Clock (getMonotonicTime)
+import System.Environment (getArgs)
+import Text.Read (readMaybe)
+
+-- | The last argument, where it is a number: microseconds that the allocator rests.
+restOfArguments :: IO Int
+restOfArguments = do
+  arguments <- getArgs
+  return (maybe 0 id (readMaybe (last ("" : arguments))))
 
 -- | Runs @step@ on capability 1 for so many seconds, while capability 0 allocates
 -- and rests so many microseconds in turn. Gives the sum of what the steps gave.

@@ -9,7 +9,9 @@ import Control.Exception (evaluate)
 import Data.Bits (shiftR, xor)
 
 main :: IO ()
-main = beside 2 0 (\n -> evaluate (spin 10000000 n)) >>= print
+main = do
+  rest <- restOfArguments
+  beside 2 rest (\n -> evaluate (spin 10000000 n)) >>= print
 
 -- | A pseudo-random walk of so many steps.
 spin :: Int -> Int -> Int

@@ -12,16 +12,17 @@ import System.Environment (getArgs)
 main :: IO ()
 main = do
   arguments <- getArgs
+  rest <- restOfArguments
   case arguments of
-    ["keep"] -> do
+    "keep" : _ -> do
       memory <- mallocBytes size
-      beside 2 0 (touchAll memory) >>= print
-    _ -> beside 2 0 fresh >>= print
+      beside 2 rest (touchAll memory) >>= print
+    _ -> beside 2 rest fresh >>= print
 
 size, page, chunk :: Int
 size = 64 * 1024 * 1024
 page = 4096
-chunk = 8192 * page
+chunk = 4096 * page
 
 fresh :: Int -> IO Int
 fresh n = do
