@@ -1,10 +1,10 @@
 //! `remembered-set`: collections of the young take time that copying does not explain.
 //!
 //! A collection of the young also looks through what may point into it: arrays of
-//! pointers in the old generation that were written to, every changed reference, the
-//! stacks of threads that ran, tables of stable pointers and weak pointers. No event
-//! says so, so this is said as likely, by elimination: the threads had their CPUs, and
-//! the time neither comes from copying nor follows it.
+//! pointers in the old generation that were written to, the whole table of stable
+//! pointers, every changed reference, the stacks of threads that ran. No event says so,
+//! so this is said as likely, by elimination: the threads had their CPUs, and the time
+//! neither comes from copying nor follows it.
 //!
 //! Cost: what goes beyond the time that collections of so few bytes take at most (see
 //! `collections`), without what threads were kept off their CPUs.
@@ -56,7 +56,7 @@ impl Rule for RememberedSet {
         let minor = &facts.collections.minor;
         format!(
             "Collections of the young took {} of {} ({}) longer than the {} they copied each explain: likely they look through \
-             large arrays of pointers, many changed references, deep stacks or tables of weak or stable pointers.",
+             large arrays of pointers that change, many stable pointers, changed references or the stacks of many threads.",
             duration(verdict.cost_ns),
             duration(facts.span_ns),
             percent(facts.share(verdict.cost_ns)),
@@ -143,7 +143,7 @@ fn remedies(facts: &Facts<'_>) -> Vec<Remedy> {
     }
     remedies.push(Remedy {
         text: "Where large mutable arrays hold numbers, use unboxed ones: they hold no pointers and are not looked through. Else \
-               freeze arrays that change no more, or cut them into smaller ones, of which only the changed are looked through."
+               freeze arrays that change no more. Free stable pointers that are needed no more: each collection walks all of them."
             .into(),
         flag: None,
         verify: "Record again: nanoseconds per copied byte fall.".into(),
