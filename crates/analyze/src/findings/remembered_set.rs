@@ -103,7 +103,7 @@ fn seen(facts: &Facts<'_>, least: Point, most: Point) -> Vec<Evidence> {
     vec![
         evidence(
             format!(
-                "{} collections of the young took {} on CPUs and copied {}: {:.0} ns per byte, where copying takes 1 to 3.",
+                "{} collections of the young took {} on CPUs and copied {}: {:.0} ns per byte, where copying takes 1 or 2.",
                 minor.count,
                 duration(minor.collect_ns),
                 bytes(minor.copied_bytes),
