@@ -29,7 +29,8 @@ impl Still {
     pub fn of(recognised: &Recognised, lanes_on: usize) -> Still {
         let pause = &recognised.pause;
         let (begin, collected) = (pause.begin(), pause.collected);
-        let mut still = Still { threads: BTreeMap::new(), others: (pause.stopped, collected), open: false, lanes_ns: 0 };
+        let mut still =
+            Still { threads: BTreeMap::new(), others: (pause.stopped, collected), open: false, lanes_ns: 0 };
         for part in &pause.lanes {
             let green = recognised.marks.iter().find(|marks| marks.lane == part.lane);
             let Some(from) = stands_from(pause, part, green.and_then(|marks| marks.stopped_green)) else { continue };

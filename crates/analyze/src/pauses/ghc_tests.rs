@@ -279,6 +279,7 @@ fn the_end_of_the_program_takes_no_lane_from_those_it_ran_with() {
 
 #[test]
 fn a_pause_has_its_figures_also_where_no_lane_has_a_thread_to_go_back_to() {
-    let pause = one(Script::default().request(10, 0, false).begin(20, 0).work(21, 40, 0).end(50, 0).figures(51, 0, 1, 7));
+    let pause =
+        one(Script::default().request(10, 0, false).begin(20, 0).work(21, 40, 0).end(50, 0).figures(51, 0, 1, 7));
     assert_eq!((pause.copied_bytes, pause.gc_threads), (Some(7), Some(2)));
 }
