@@ -26,9 +26,12 @@ const everything = [...measured, "losses"];
 const expected = {
   empty: { sections: ["verdict", "figures", "losses"], drawings: 0 },
   kernel_only: { sections: ["verdict", "figures", "memory", "losses"], drawings: 1 },
-  healthy: { sections: everything, drawings: 9 },
-  non_threaded: { sections: everything, drawings: 9 },
-  concurrent: { sections: [...measured, "concurrent", "sparks", "losses"], drawings: 9 },
+  healthy: { sections: everything, drawings: 8 },
+  non_threaded: { sections: everything, drawings: 8 },
+  compare: {
+    sections: ["verdict", "clock", "distribution", "figures", "findings", "losses"], drawings: 3,
+    schema: "rtscope/compare/1",
+  },
 };
 const usual = { sections: everything, drawings: 15 };
 
@@ -67,7 +70,7 @@ async function check(name, colorScheme, javaScriptEnabled) {
   page.on("request", (request) => { if (request.url() !== url) fail(`request: ${request.url()}`); });
   await page.goto(url, { waitUntil: "load" });
 
-  const { sections, drawings } = expected[name] ?? usual;
+  const { sections, drawings, schema = "rtscope/page/1" } = expected[name] ?? usual;
   const found = await page.locator("section").evaluateAll((all) => all.map((one) => one.id));
   if (found.join() !== sections.join()) fail(`sections are ${found}, not ${sections}`);
   const boxes = await page.locator("figure svg, section").evaluateAll((all) =>
@@ -84,7 +87,7 @@ async function check(name, colorScheme, javaScriptEnabled) {
   }
   for (const problem of await page.evaluate(unreadable)) fail(problem);
   const data = await page.locator("#rtscope-data").evaluate((one) => JSON.parse(one.textContent));
-  if (data.schema !== "rtscope/page/1") fail(`embedded data of schema ${data.schema}`);
+  if (data.schema !== schema) fail(`embedded data of schema ${data.schema}`);
   if (shots && javaScriptEnabled) {
     await page.screenshot({ path: join(shots, `${name}-${colorScheme}.png`), fullPage: true });
   }

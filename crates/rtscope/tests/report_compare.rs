@@ -17,6 +17,7 @@ use rtscope_model::{
 };
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 const SPAN: u64 = 3 * SECOND;
 
@@ -280,6 +281,16 @@ fn the_page_stands_by_itself() {
     assert_eq!(data["schema"], "rtscope/compare/1");
 }
 
+#[test]
+fn pages_are_written_for_the_browser_test() {
+    let folder = std::env::var_os("RTSCOPE_PAGES")
+        .map_or_else(|| Path::new(env!("CARGO_TARGET_TMPDIR")).join("pages"), PathBuf::from);
+    std::fs::create_dir_all(&folder).expect("the folder for pages");
+    let page = html::comparison(&compared(run(SLOW, 1, throttled()), run(CALM, 2, healthy())));
+    assert!(page.len() < html::SIZE_MAX, "{} bytes", page.len());
+    std::fs::write(folder.join("compare.html"), page).expect("writing a page");
+}
+
 /// Every path of keys in `value`: `a.b[].c`.
 fn paths(value: &Value, prefix: &str, into: &mut BTreeSet<String>) {
     match value {
@@ -296,7 +307,7 @@ fn paths(value: &Value, prefix: &str, into: &mut BTreeSet<String>) {
 }
 
 fn documented() -> BTreeSet<String> {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/compare-json.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/compare-json.md");
     let text = std::fs::read_to_string(path).expect("docs/compare-json.md");
     let mut keys = BTreeSet::new();
     for row in text.lines().filter(|line| line.starts_with("| `")) {

@@ -101,10 +101,14 @@ pub fn compare(a: &Side<'_>, b: &Side<'_>) -> Comparison {
     let findings = findings::changes(a.results, b.results);
     let verdict = verdict(&figures, &findings);
     // A stable sort: what does not differ keeps the order in which one reads. The whole
-    // pause is the sum of its parts, which say more.
+    // pause is the sum of its parts, which say more; what is no time comes last.
     figures.sort_by(|one, other| {
-        let part = |one: &Compared| !matches!(one.figure, Figure::Of(Part::Whole, _));
-        let rank = |one: &Compared| (one.differs(), one.differs() && part(one));
+        let rank = |one: &Compared| match one.figure {
+            _ if !one.differs() => 0,
+            Figure::Of(Part::Whole, _) => 2,
+            Figure::Of(..) => 3,
+            Figure::PausesPerSecond | Figure::Memory(_) => 1,
+        };
         let cost = |one: &Compared| if one.differs() { one.cost_ns.map_or(0.0, f64::abs) } else { 0.0 };
         rank(other).cmp(&rank(one)).then(cost(other).total_cmp(&cost(one)))
     });

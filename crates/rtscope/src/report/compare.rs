@@ -114,22 +114,23 @@ fn different(compared: &Compared, by_others: bool) -> String {
     let comparison = &compared.comparison;
     let differs = |figure: &&Figure| figure.differs() && figure.by_others == by_others;
     let differing: Vec<&Figure> = comparison.figures.iter().filter(differs).collect();
-    let found: Vec<&FindingChange> =
-        comparison.findings.iter().filter(|finding| finding.matters && finding.by_others == by_others).collect();
+    let found: Vec<&FindingChange> = comparison.findings.iter().filter(|finding| finding.matters).collect();
+    let own = || found.iter().filter(|finding| finding.by_others == by_others);
     let span = compared.b.results.span_ns as f64;
-    let largest = found.iter().map(|finding| finding.share_change().abs() * span).fold(0.0, f64::max);
-    match differing.first() {
+    let largest = own().map(|finding| finding.share_change().abs() * span).fold(0.0, f64::max);
+    match (differing.first(), own().next()) {
         // A finding may cost more than pauses tell: a quota also stops a program between them.
-        Some(figure) if figure.cost_ns.map_or(0.0, f64::abs) * 4.0 >= largest => {
+        (Some(figure), _) if figure.cost_ns.map_or(0.0, f64::abs) * 4.0 >= largest => {
+            let cost = figure.cost_ns.unwrap_or(0.0);
+            // What became worse is not explained by what went away.
+            let fits = |finding: &&&FindingChange| finding.share_change() * cost > 0.0;
+            let named: Vec<String> = found.iter().filter(fits).take(NAMED_MAX).map(|finding| phrase(finding)).collect();
             let first = sentence(figure, &differing);
-            let gone: Vec<String> = found.iter().take(NAMED_MAX).map(|finding| phrase(finding)).collect();
-            if gone.is_empty() { format!("{first}.") } else { format!("{first}: {}.", gone.join(", ")) }
+            if named.is_empty() { format!("{first}.") } else { format!("{first}: {}.", named.join(", ")) }
         }
-        first => match (found.first(), first) {
-            (Some(finding), _) => finding_sentence(finding),
-            (None, Some(figure)) => format!("{}.", sentence(figure, &differing)),
-            (None, None) => String::new(),
-        },
+        (_, Some(finding)) => finding_sentence(finding),
+        (Some(figure), None) => format!("{}.", sentence(figure, &differing)),
+        (None, None) => String::new(),
     }
 }
 
@@ -344,7 +345,11 @@ pub fn limits(comparison: &Comparison) -> Vec<String> {
         Some(if as_share { units::percent(smallest / 1e9) } else { units::duration(smallest as u64) })
     };
     let mut told = Vec::new();
-    told.extend(smallest("pauses.total_ns", true).map(|share| format!("{share} of the run in all pauses")));
+    // Where a run varies more than it is long, no change of the sum can show at all.
+    let shows = comparison.figure("pauses.total_ns").and_then(|figure| figure.smallest).is_some_and(|ns| ns < 1e9);
+    told.extend(
+        smallest("pauses.total_ns", true).filter(|_| shows).map(|share| format!("{share} of the run in all pauses")),
+    );
     told.extend(smallest("pauses.pause_ns.p50", false).map(|ns| format!("{ns} in the median pause")));
     told.extend(smallest("pauses.pause_ns.p99", false).map(|ns| format!("{ns} in 99 of 100")));
     if !told.is_empty() {
