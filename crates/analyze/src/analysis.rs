@@ -387,10 +387,7 @@ impl Analysis {
         Results {
             schema: SCHEMA,
             productivity: self.lanes.productivity(tracks, end, collect_sum_ns, span_ns),
-            kernel: KernelView {
-                others_held_ns,
-                ..kernel_view(&self.context, &self.tracks, self.sanity, used)
-            },
+            kernel: KernelView { others_held_ns, ..kernel_view(&self.context, &self.tracks, self.sanity, used) },
             source: tail.source.unwrap_or(self.context.source),
             program: self.context.program,
             runtime: self.context.runtime,

@@ -159,7 +159,8 @@ fn collections_that_the_kernel_works_for_are_told_with_their_faults() {
             Script::default().k(0, switch(0, 0, OffState::Runnable, 11)).k(0, switch(1, 0, OffState::Runnable, 12));
         let script = (1..=20).map(|n| n * 100 * MS).fold(script, |script, from| {
             let script = script.parallel(from, from + 3_000, from + 5_000, from + 40 * MS);
-            let script = [10, 20, 30].iter().fold(script, |script, ms| script.found(from + ms * MS, 12, place, 10 * MS));
+            let script =
+                [10, 20, 30].iter().fold(script, |script, ms| script.found(from + ms * MS, 12, place, 10 * MS));
             script.found(from + 20 * MS, 11, at.runtime, 10 * MS)
         });
         sampled(script.sample(1, faults(0)).sample(2_000 * MS, faults(90_000)))

@@ -14,6 +14,7 @@ const SLACK_NS: u64 = 4_000_000;
 pub fn stand_back() {
     let parameters = libc::sched_param { sched_priority: 0 };
     // SAFETY: reads one struct on this stack; 0 is the calling thread.
-    let _ = unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH | libc::SCHED_RESET_ON_FORK, &raw const parameters) };
+    let _ =
+        unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH | libc::SCHED_RESET_ON_FORK, &raw const parameters) };
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(SLACK_NS));
 }

@@ -6,8 +6,8 @@
 //! `analyze`) and to touch the machine (that is `host`).
 #![forbid(unsafe_code)]
 
-pub mod compare;
 pub mod code;
+pub mod compare;
 pub mod doctor;
 pub mod input;
 pub mod pipeline;

@@ -5,7 +5,7 @@
 //! medium confidence. Cost: these pauses on the wall clock, each from its request
 //! until the last lane is back. A fiftieth of the wall clock in at least three.
 
-use super::{Facts, PAUSED, Rule, Verdict, duration, evidence, percent, bytes};
+use super::{Facts, PAUSED, Rule, Verdict, bytes, duration, evidence, percent};
 use crate::results::BlamedPause;
 use crate::triggers::Early;
 use rtscope_model::{Confidence, Evidence, Metric, Names, Remedy};

@@ -6,7 +6,7 @@
 //! meanwhile waits, and the CPU time is spent again after each burst of work. A
 //! hundredth of the wall clock in at least three of them is more than housekeeping.
 
-use super::{Facts, PAUSED, Rule, Verdict, duration, evidence, percent, bytes};
+use super::{Facts, PAUSED, Rule, Verdict, bytes, duration, evidence, percent};
 use crate::results::BlamedPause;
 use rtscope_model::{Confidence, Metric, Names, Remedy};
 

@@ -12,7 +12,7 @@
 use super::{Facts, Rule, STOP, Verdict, blind_to_runners, duration, evidence, longest, percent};
 use crate::held::{Held, Part};
 use crate::results::BlamedPause;
-use rtscope_model::{Cause, CausePiece, Confidence, NameId, Names, Metric, Remedy, Tid};
+use rtscope_model::{Cause, CausePiece, Confidence, Metric, NameId, Names, Remedy, Tid};
 use std::collections::BTreeSet;
 
 const SHARE_MIN: f64 = 0.05;

@@ -17,6 +17,7 @@ pub(crate) mod tracefs;
 pub(crate) mod words;
 
 use crate::redact::Redactor;
+pub use code::CodeRecorder;
 use drain::{Counters, Drain, Lane, Running};
 use rtscope_model::manifest::{Kernel, Tier, Tracepoint};
 use rtscope_model::{Loss, Pid};
@@ -26,7 +27,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tiers::Opened;
-pub use code::CodeRecorder;
 pub use words::name as tier_name;
 
 /// Whose threads are recorded where the tier cannot record everybody's.

@@ -2,8 +2,8 @@
 //! a policy that forbids everything else.
 
 use super::escape::escape;
-use super::{SIZE_MAX, data, svg_bar, svg_histogram, svg_memory, svg_time, svg_waterfall, table, verdict};
-use crate::report::{code, units, words};
+use super::{SIZE_MAX, data, svg_bar, svg_histogram, svg_memory, svg_mmu, svg_time, svg_waterfall, table, verdict};
+use crate::report::{code, further, units, words};
 use rtscope_analyze::results::{Results, WorstPause};
 use rtscope_model::{Cause, Names, PauseQuality, Symbols};
 use std::fmt::Write as _;

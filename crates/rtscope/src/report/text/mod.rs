@@ -2,8 +2,8 @@
 //! verdict (what is wrong, what it costs, what to change), then the figures,
 //! then what was not seen. About 35 lines. Below it, what a second look asks for.
 
-pub mod compare;
 mod below;
+pub mod compare;
 mod figures;
 mod screen;
 mod verdict;
