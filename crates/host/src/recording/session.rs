@@ -37,6 +37,8 @@ const FREE_BYTES_LOW: u64 = 1 << 30;
 /// Held back so that the last manifest fits on a full disk.
 const RESERVE_BYTES: usize = 256 << 10;
 const RESERVE: &str = ".reserve";
+/// How long after a program has started its files are opened.
+const LOOK_AFTER_NS: u64 = 5_000_000;
 const SYMBOLS: &str = "code/symbols.json";
 
 /// A recording under way.
@@ -54,6 +56,8 @@ pub(super) struct Session<'a> {
     kernel: Option<KernelRecorder>,
     code: Option<CodeRecorder>,
     files: Files,
+    /// A program has started of which the files are not held yet.
+    look_at: bool,
     sampler: Option<Sampler>,
     family: Vec<u32>,
     /// What `/proc/PID/cgroup` said when the groups were last looked up.
@@ -109,6 +113,7 @@ impl<'a> Session<'a> {
             kernel: None,
             code: None,
             files,
+            look_at: false,
             sampler: None,
             family: vec![pid],
             memberships: HashMap::new(),
@@ -293,8 +298,18 @@ impl<'a> Session<'a> {
                 self.identify_logs(false);
                 until = until.min(now.plus(USER_LOG_PERIOD_NS));
             }
+            if self.look_at {
+                until = until.min(now.plus(LOOK_AFTER_NS));
+            }
+            let opened = self.logs.len();
             self.wait(pidfd.as_ref(), signals, until.since(now));
             self.take_opened();
+            // Not between two programs that open their logs: the second one shall not wait.
+            if self.look_at && self.logs.len() == opened {
+                self.look_at = false;
+                let writers: Vec<u32> = self.logs.iter().map(|log| log.log.pid).filter(|pid| *pid != 0).collect();
+                writers.into_iter().for_each(|pid| self.files.look_at(pid));
+            }
             if self.handle_signals(signals, child.is_some()) {
                 break;
             }
@@ -401,9 +416,7 @@ impl<'a> Session<'a> {
         self.follow_groups();
         let writers: Vec<u32> =
             self.logs.iter().map(|log| log.log.pid).filter(|pid| *pid != 0 && self.host.runs(*pid)).collect();
-        if self.code.is_some() {
-            writers.iter().for_each(|pid| self.files.look_at(*pid));
-        }
+        self.look_at |= self.code.is_some() && !writers.is_empty();
         if let Some(sampler) = self.sampler.as_ref().filter(|_| !writers.is_empty()) {
             sampler.set_targets(writers);
         }

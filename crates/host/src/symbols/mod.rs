@@ -26,13 +26,21 @@ use std::sync::Arc;
 /// Distinct places and call chains that are named; more than this is no program.
 const PLACES_MAX: usize = 1 << 20;
 const CHAINS_MAX: usize = 1 << 16;
+/// What setting the clock may change within one boot.
+const BOOT_SLACK_NS: u64 = 60_000_000_000;
+const ANOTHER_BOOT: &str = "the machine was started anew since the recording, or this is another one";
 
 /// Names for the samples of the capture in `folder`. `realtime_offset_ns` is the
 /// manifest's; `files` knows what was open while the program ran.
 pub fn names(folder: &Path, code: &Code, files: &Files, realtime_offset_ns: i64) -> Result<Names, String> {
     let seen = Seen::read(folder, code)?;
     let mut names = Names::default();
-    match kernel::look_up(Path::new("/"), &seen.kernel_addresses()) {
+    let same_boot = same_boot(realtime_offset_ns);
+    let found = match same_boot {
+        true => kernel::look_up(Path::new("/"), &seen.kernel_addresses()),
+        false => Err(ANOTHER_BOOT.to_owned()),
+    };
+    match found {
         Ok(kernel) => names.kernel = kernel,
         Err(why) if !seen.chains.is_empty() => {
             names.missing.push(format!("The kernel's functions have no names: {why}."))
@@ -46,7 +54,7 @@ pub fn names(folder: &Path, code: &Code, files: &Files, realtime_offset_ns: i64)
         let mapped = files::on_the_wall(*mapped, realtime_offset_ns);
         match module.origin() {
             Origin::File => names.modules.push(of_file(module, mapped, files, &asked)),
-            Origin::Vdso => names.modules.push(of_vdso(module, &asked)),
+            Origin::Vdso => names.modules.push(of_vdso(module, same_boot, &asked)),
             Origin::Memory => {}
         }
     }
@@ -63,9 +71,15 @@ pub fn names(folder: &Path, code: &Code, files: &Files, realtime_offset_ns: i64)
     Ok(names)
 }
 
+/// Whether this kernel is the one that was recorded: the real-time clock was set off
+/// against the monotonic one when it started.
+fn same_boot(realtime_offset_ns: i64) -> bool {
+    crate::clock::realtime_offset().offset_ns.abs_diff(realtime_offset_ns) < BOOT_SLACK_NS
+}
+
 fn sentence(module: &ModuleNames) -> Option<String> {
     let why = module.missing.as_ref()?;
-    let name = module.path.rsplit('/').next().unwrap_or_default();
+    let name = module.path.rsplit('/').next().unwrap_or_default().trim_end_matches(" (deleted)");
     Some(format!("Code in {name} has no names: the file {why}."))
 }
 
@@ -100,9 +114,10 @@ fn without(mut names: ModuleNames, module: &Module, asked: &[Asked], why: String
     names
 }
 
-fn of_vdso(module: &Module, asked: &[Asked]) -> ModuleNames {
+fn of_vdso(module: &Module, same_boot: bool, asked: &[Asked]) -> ModuleNames {
     let names = ModuleNames { path: module.path.clone(), ..ModuleNames::default() };
-    let found = vdso::image().and_then(|image| elf::look_up_image(&image, module.name(), asked));
+    let image = if same_boot { vdso::image() } else { Err(format!("is not the same any more: {ANOTHER_BOOT}")) };
+    let found = image.and_then(|image| elf::look_up_image(&image, module.name(), asked));
     match found {
         Ok(found) => ModuleNames { build_id: found.build_id, names: found.names, ..names },
         Err(why) => without(names, module, asked, why),
@@ -169,5 +184,35 @@ impl Seen {
 
     fn kernel_addresses(&self) -> BTreeSet<u64> {
         self.chains.iter().flat_map(|(chain, _)| chain.iter().copied()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::procfs::Host;
+    use rtscope_decode::code::Names;
+
+    #[test]
+    fn another_boots_kernel_gives_no_names() {
+        // One wait, at an address that every kernel has something at.
+        let sample_type = 0x100a7;
+        let words = |words: &[u64]| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>();
+        let ip = 0xffff_ffff_8100_0000u64;
+        let body = words(&[7, ip, 5 << 32 | 5, 100, 0, 2, -128i64 as u64, ip]);
+        let size = (8 + body.len()) as u16;
+        let record = [&9u32.to_ne_bytes()[..], &1u16.to_ne_bytes(), &size.to_ne_bytes(), &body].concat();
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("code")).unwrap();
+        std::fs::write(folder.path().join("code/cpu0.perf"), record).unwrap();
+        let what = rtscope_model::manifest::CodeSource::Timer;
+        let events = vec![rtscope_model::manifest::CodeEvent { ids: vec![7], what }];
+        let code = Code { streams: vec!["code/cpu0.perf".into()], sample_type, events, ..Code::default() };
+        let files = Files::new(Host::default());
+        let other: Names = names(folder.path(), &code, &files, 12_345).unwrap();
+        assert!(other.kernel.is_empty());
+        assert!(other.missing.iter().any(|text| text.contains("started anew")), "{:?}", other.missing);
+        let own = names(folder.path(), &code, &files, crate::clock::realtime_offset().offset_ns).unwrap();
+        assert!(!own.missing.iter().any(|text| text.contains("started anew")), "{:?}", own.missing);
     }
 }
