@@ -78,6 +78,25 @@ fn waits_too_short_to_be_hit_each_are_told_by_those_that_were() {
     assert_eq!(late.sum_ns, 20 * 4 * MS, "only what was hit is called so piece by piece");
 }
 
+/// One CPU for both: the leader wants it back while the straggler runs on.
+#[test]
+fn a_leader_that_queues_behind_late_code_is_not_oversubscribed_too() {
+    let at = Places::new();
+    let script =
+        Script::default().k(0, switch(0, 0, OffState::Runnable, 11)).k(0, switch(1, 0, OffState::Runnable, 12));
+    let script = (1..=20).map(|n| n * 100 * MS).fold(script, |script, from| {
+        script
+            .k(from - MS, switch(1, 12, OffState::Runnable, 0))
+            .k(from + MS, switch(0, 11, OffState::Runnable, 12))
+            .found(from + 10 * MS, 12, at.spin, 10 * MS)
+            .parallel(from, from + 40 * MS, from + 40 * MS + 20_000, from + 41 * MS)
+            .k(from + 40 * MS + 10_000, switch(0, 12, OffState::Sleeping, 11))
+            .k(from + 40 * MS + 10_000, switch(1, 0, OffState::Runnable, 12))
+    });
+    let (results, _) = sampled(script);
+    assert_eq!(ids(&results), ["late-safepoint"]);
+}
+
 #[test]
 fn a_late_runtime_or_nothing_sampled_is_no_late_safepoint() {
     let (results, _) = sampled(late(20, Places::new().runtime));

@@ -71,6 +71,11 @@ impl Rule for Oversubscribed {
         )
     }
 
+    /// A leader that spins behind the very lane it waits for loses nothing by that.
+    fn yields_to(&self) -> &'static [&'static str] {
+        &["late-safepoint", "unsafe-foreign-call", "blocked-in-kernel"]
+    }
+
     fn instance(&self, blamed: &BlamedPause, _: &Names) -> Option<String> {
         let queued = blamed.causes.iter().filter(|piece| piece.cause == Cause::Oversubscribed);
         let ns: u64 = queued.clone().map(|piece| piece.ns()).sum();
