@@ -138,6 +138,7 @@ fn a_neighbour_is_named() {
     let finding = results.findings.first().unwrap();
     assert!(finding.claim.starts_with("task-77 ran"), "{}", finding.claim);
     assert_eq!(finding.cost_ns, 20 * 41 * MS);
+    assert_eq!(results.kernel.others_held_ns, Some(20 * 41 * MS));
     assert!(findings::explain(pauses.first().unwrap(), &names()).unwrap().contains("task-77"));
     assert_eq!(results.stragglers.first().map(|straggler| (straggler.lane, straggler.count)), Some((1, 20)));
     assert_eq!(results.drawing.worst.len(), 10);
@@ -155,6 +156,7 @@ fn the_recorder_is_the_tracers_cost_and_no_neighbour() {
     let results = analysis.finish(&names, Tail::default(), &mut |_| {});
     assert_eq!(ids(&results), ["tracer-disturbance"]);
     assert_eq!(results.tracer.recorder_held_ns, Some(20 * 41 * MS));
+    assert_eq!(results.kernel.others_held_ns, Some(0));
 }
 
 /// Four per cent of each of two CPUs is taken, in turn: 8 % of the wall clock,
