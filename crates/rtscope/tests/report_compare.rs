@@ -146,9 +146,9 @@ fn shown(compared: &Compared) -> String {
 #[test]
 fn runs_of_the_same_are_called_so_in_nineteen_of_twenty() {
     let one = |seed: u64| compared(run(SLOW, 2 * seed, healthy()), run(SLOW, 2 * seed + 1, healthy()));
-    let verdicts: Vec<Verdict> = (1..=40).map(|seed| one(seed).comparison.verdict).collect();
+    let verdicts: Vec<Verdict> = (1..=20).map(|seed| one(seed).comparison.verdict).collect();
     let alike = verdicts.iter().filter(|verdict| **verdict == Verdict::NoDifference).count();
-    assert!(alike >= 38, "{alike} of 40: {verdicts:?}");
+    assert!(alike >= 19, "{alike} of 20: {verdicts:?}");
 }
 
 #[test]

@@ -19,7 +19,7 @@ pub const BLOCKS: usize = 20;
 /// Blocks of a quarter.
 const QUARTER: usize = BLOCKS / 4;
 /// Quarters that are drawn.
-pub const DRAWS: usize = 2_000;
+pub const DRAWS: usize = 1_000;
 
 /// A part of a pause.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]

@@ -268,9 +268,9 @@ mod tests {
     fn far_beyond_the_spread_is_no_chance() {
         let risen: Vec<f64> = (0..DRAWS).map(|n| 10_000.0 + n as f64).collect();
         assert!(p_value(&risen, 0.0) < 1e-6);
-        assert!(p_value(&risen, 10_500.0) > 0.3, "most of it lies within the margin");
+        assert!(p_value(&risen, 10_400.0) > 0.3, "most of it lies within the margin");
         assert_eq!(p_value(&risen, 12_000.0), 1.0);
-        let both: Vec<f64> = (0..DRAWS).map(|n| n as f64 - 1_000.0).collect();
+        let both: Vec<f64> = (0..DRAWS).map(|n| n as f64 - 500.0).collect();
         assert!(p_value(&both, 0.0) > 0.9);
         assert_eq!(p_value(&[0.0; 100], 0.0), 1.0, "nothing changed");
         assert_eq!(p_value(&[], 0.0), 1.0);
