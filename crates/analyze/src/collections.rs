@@ -23,7 +23,7 @@ const KILOBYTE_NS_MIN: u64 = 400;
 const WAIT_NS_MAX: u64 = 100_000;
 /// Share of a pause in which threads may be kept off their CPUs before it says nothing
 /// of how the collector worked.
-const KEPT_SHARE_MAX: f64 = 0.05;
+const KEPT_SHARE_MAX: f64 = 0.25;
 /// Collections of which bytes and time are kept side by side.
 const POINTS_MAX: usize = 4_096;
 
@@ -32,9 +32,7 @@ const POINTS_MAX: usize = 4_096;
 pub struct Kind {
     /// How many.
     pub count: u64,
-    /// Request to last lane back, without what threads were kept off their CPUs.
-    pub pause_ns: u64,
-    /// All stopped to work done, the same way.
+    /// All stopped to work done, without what threads were kept off their CPUs.
     pub collect_ns: u64,
     /// What stopping, collecting and going on took without copying, and where nothing was
     /// in the way: what a collection costs because there is one.
@@ -53,16 +51,14 @@ pub struct Kind {
     pub parallel: Parallel,
 }
 
-/// Collections with several threads, all of which had their CPUs.
+/// Collections with several threads, which had their CPUs for nearly all of it.
 #[derive(Clone, Debug, Default)]
 pub struct Parallel {
     /// How many.
     pub count: u64,
     /// All stopped to work done.
     pub collect_ns: u64,
-    /// Threads times that.
-    pub offered_ns: u64,
-    /// Sum over threads of the time in which they had work.
+    /// Sum over threads of the time in which they had work, or waited for a CPU.
     pub work_ns: u64,
     /// Wall-clock time that the idle threads' share comes to: what all threads lost,
     /// divided by their number.
@@ -137,9 +133,10 @@ impl Collections {
         };
         kind.add(pause, kept_ns);
         if undisturbed(blamed) {
-            kind.parallel.add(pause);
+            kind.parallel.add(pause, kept_ns);
             if pause.kind == PauseKind::Minor {
-                self.point(Point { copied_bytes: pause.copied_bytes.unwrap_or(0), collect_ns: pause.collect_ns() });
+                let collect_ns = pause.collect_ns().saturating_sub(kept_ns);
+                self.point(Point { copied_bytes: pause.copied_bytes.unwrap_or(0), collect_ns });
             }
         }
     }
@@ -196,18 +193,19 @@ impl Kind {
 }
 
 impl Parallel {
-    fn add(&mut self, pause: &Pause) {
+    /// A thread that was kept off its CPU is taken to have had work meanwhile.
+    fn add(&mut self, pause: &Pause, kept_ns: u64) {
         let threads = pause.gc_threads.unwrap_or(1);
         if pause.mode != PauseMode::Parallel || threads < 2 {
             return;
         }
         let collect_ns = pause.collect_ns();
         let offered_ns = collect_ns.saturating_mul(u64::from(threads));
-        let work_ns = pause.lanes.iter().fold(0, |sum: u64, part| sum.saturating_add(part.work_ns)).min(offered_ns);
+        let worked_ns = pause.lanes.iter().fold(0, |sum: u64, part| sum.saturating_add(part.work_ns));
+        let work_ns = worked_ns.saturating_add(kept_ns).min(offered_ns);
         let lost_ns = (offered_ns - work_ns) / u64::from(threads);
         self.count += 1;
         self.collect_ns = self.collect_ns.saturating_add(collect_ns);
-        self.offered_ns = self.offered_ns.saturating_add(offered_ns);
         self.work_ns = self.work_ns.saturating_add(work_ns);
         self.lost_ns = self.lost_ns.saturating_add(lost_ns);
         self.threads_max = self.threads_max.max(threads);
@@ -223,7 +221,7 @@ impl Parallel {
     }
 }
 
-/// Whether it is known that the threads of the collection had their CPUs.
+/// Whether it is known that the threads of the collection had their CPUs for nearly all of it.
 pub fn undisturbed(blamed: &BlamedPause) -> bool {
     let until_collected_ns = blamed.pause.collected.since(blamed.pause.begin());
     blamed.kept_ns.is_some_and(|kept_ns| kept_ns as f64 <= until_collected_ns as f64 * KEPT_SHARE_MAX)

@@ -14,11 +14,11 @@ import System.Environment (getArgs)
 main :: IO ()
 main = runInUnboundThread $ do
   arguments <- getArgs
-  let (shape, rounds) = case arguments of
-        [name, count] -> (name, read count)
-        _ -> ("list", 100)
+  let (shape, rounds, size) = case arguments of
+        [name, many, large] -> (name, read many, read large)
+        _ -> ("list", 100, 400000)
   total <- case shape of
-    "tree" -> turns rounds (\seed -> grow depth seed) count Leaf
+    "tree" -> turns rounds (grow size) count Leaf
     _ -> turns rounds (\seed -> [seed .. seed + size]) sumUp []
   print total
 
@@ -32,16 +32,10 @@ turns rounds make weigh first = fst <$> foldM turn (0, first) [1 .. rounds]
       old <- evaluate (weigh before)
       return (total + new - old, next)
 
-size :: Int
-size = 200000
-
 sumUp :: [Int] -> Int
 sumUp = List.foldl' (+) 0
 
 data Tree = Leaf | Node Tree Int Tree
-
-depth :: Int
-depth = 17
 
 grow :: Int -> Int -> Tree
 grow 0 _ = Leaf

@@ -267,6 +267,8 @@ fn a_single_long_one_is_found_however_long_the_recording() {
 #[test]
 fn a_collection_of_the_old_that_did_not_copy_has_another_name() {
     assert!(found(Gc { collect_ns: 10 * MS, ..MAJOR }).is_empty(), "3 % of the wall clock");
+    let short = Gc { every_ns: 10 * MS, count: 99, collect_ns: 2 * MS, copied: 1 << 20, ..MAJOR };
+    assert!(found(short).is_empty(), "often, but none is long");
     let (results, pauses) = analyse(context(), script(Gc { copied: 1 << 20, ..MAJOR }));
     assert!(ids(&results).is_empty());
     assert_eq!(explain(&pauses[0], &Names::default()), None);

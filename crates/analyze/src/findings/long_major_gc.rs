@@ -14,6 +14,9 @@ use rtscope_model::{Confidence, Evidence, Metric, Names, PauseKind, Remedy};
 
 const SHARE_MIN: f64 = 0.05;
 const LONG_NS: u64 = 100_000_000;
+/// On average they have to take this long: what many short ones cost comes from how often
+/// the old generation is collected, not from how much is alive.
+const MEAN_NS_MIN: u64 = 5_000_000;
 /// Shorter ones in which nothing else is to be said are not worth a sentence.
 const INSTANCE_NS_MIN: u64 = 5_000_000;
 /// A collection that takes more than this per byte was not busy copying.
@@ -36,8 +39,9 @@ impl Rule for LongMajorGc {
         let major = &facts.collections.major;
         let cost_ns = major.copying_ns;
         let one_is_long = major.longest_ns >= LONG_NS;
+        let felt = facts.share(cost_ns) >= SHARE_MIN && major.collect_ns >= major.count.saturating_mul(MEAN_NS_MIN);
         let copying = cost_ns.saturating_mul(SHARE_OF_USUAL_MAX) >= major.collect_ns;
-        if !copying || (facts.share(cost_ns) < SHARE_MIN && !one_is_long) {
+        if !copying || !(felt || one_is_long) {
             return None;
         }
         let confidence = if facts.held.is_some() { Confidence::High } else { Confidence::Medium };

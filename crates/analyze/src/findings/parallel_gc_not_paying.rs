@@ -7,7 +7,7 @@
 //! hardly more work than the clock shows, one of them would have been as fast.
 //!
 //! Cost: the idle threads' share of the time of such collections. Only collections whose
-//! threads had their CPUs count: a thread that waits for a CPU is no idle one.
+//! threads had their CPUs for nearly all of it count, and a wait for a CPU counts as work.
 
 use super::{Facts, Rule, Verdict, duration, evidence, percent};
 use crate::collections::{Kind, Parallel, undisturbed};
@@ -74,7 +74,8 @@ impl Rule for ParallelGcNotPaying {
     fn instance(&self, blamed: &BlamedPause, _: &Names) -> Option<String> {
         let pause = &blamed.pause;
         let threads = u64::from(pause.gc_threads?);
-        let (collect_ns, work_ns) = (pause.collect_ns(), pause.lanes.iter().map(|part| part.work_ns).sum::<u64>());
+        let collect_ns = pause.collect_ns();
+        let work_ns = pause.lanes.iter().fold(blamed.kept_ns?, |sum, part| sum.saturating_add(part.work_ns));
         let shows = pause.mode == PauseMode::Parallel
             && threads > 1
             && collect_ns >= INSTANCE_NS_MIN
@@ -104,7 +105,7 @@ fn seen(facts: &Facts<'_>, idle: &[&Parallel]) -> Vec<Evidence> {
         .iter()
         .map(|kind| {
             let text = format!(
-                "{} collections with up to {} threads, all of which had their CPUs: {} on the clock, {} of work by all threads \
+                "{} collections with up to {} threads, which had their CPUs nearly all the time: {} on the clock, {} of work by all threads \
                  together; the time range is the one that lost most.",
                 kind.count,
                 kind.threads_max,

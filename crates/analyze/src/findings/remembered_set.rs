@@ -70,7 +70,8 @@ impl Rule for RememberedSet {
 
     fn instance(&self, blamed: &BlamedPause, _: &Names) -> Option<String> {
         let pause = &blamed.pause;
-        let (copied, collect_ns) = (pause.copied_bytes?, pause.collect_ns());
+        let copied = pause.copied_bytes?;
+        let collect_ns = pause.collect_ns().saturating_sub(blamed.kept_ns?);
         let shows = pause.kind == PauseKind::Minor
             && collect_ns >= INSTANCE_NS_MIN
             && collect_ns >= usual_ns(copied).saturating_mul(2)
