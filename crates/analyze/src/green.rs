@@ -21,6 +21,9 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 const THREADS_MAX: usize = 1 << 17;
 /// Spans of idle lanes remembered: waits that reach back farther count in part.
 const IDLE_MAX: usize = 1_024;
+/// A lane that has something to run again so soon has only switched threads (0.1 us
+/// was measured, twice that with the events being posted).
+const IDLE_MIN_NS: u64 = 2_000;
 /// A wait counts up to here: a program's main thread that waits for the end of all
 /// others is no contention.
 const WAIT_MAX_NS: u64 = 500_000_000;
@@ -130,6 +133,9 @@ impl Idle {
             (true, None) => self.since = Some(time),
             (false, Some(since)) => {
                 self.since = None;
+                if time.since(since) < IDLE_MIN_NS {
+                    return;
+                }
                 if self.spans.len() >= IDLE_MAX {
                     self.spans.pop_front();
                 }
@@ -141,7 +147,7 @@ impl Idle {
 
     /// The idle pieces of `[from, to]`.
     fn within(&self, from: Time, to: Time) -> impl Iterator<Item = (Time, Time)> + '_ {
-        let open = self.since.map(|since| (since, to));
+        let open = self.since.map(|since| (since, to)).filter(|span| span.1.since(span.0) >= IDLE_MIN_NS);
         let spans = open.into_iter().chain(self.spans.iter().rev().copied());
         let spans = spans.take_while(move |span| span.1 > from);
         spans.map(move |span| (span.0.max(from), span.1.min(to))).filter(|span| span.0 < span.1)

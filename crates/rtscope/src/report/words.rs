@@ -453,6 +453,9 @@ fn unexplained_waiting(results: &Results) -> Option<String> {
     Some(format!("Waiting for {what} took {waited}, {share} of the run; {why}"))
 }
 
+/// The rule that only looks where `record` was asked for more.
+const OPTIONAL: &str = "blackhole-or-lock";
+
 /// The verdict without a finding: a few words, and what they stand on.
 pub fn nothing_found(results: &Results) -> (&'static str, String) {
     if !has_runtime(results) {
@@ -479,7 +482,8 @@ pub fn nothing_found(results: &Results) -> (&'static str, String) {
         seen.push("memory".into());
     }
     let text = format!("Looked at {}.{}", seen.join(", "), checked(results));
-    let blind = results.checked.iter().any(|rule| rule.outcome == Outcome::CouldNotLook);
+    // What has to be asked for (`--detail full`) was not looked at, but nothing was missed.
+    let blind = results.checked.iter().any(|rule| rule.outcome == Outcome::CouldNotLook && rule.id != OPTIONAL);
     let whole = super::exit_code(results) == 0 && !blind;
     (if whole { "Nothing found." } else { "Nothing found in what was seen." }, text)
 }
