@@ -26,8 +26,10 @@ const everything = [...measured, "losses"];
 const expected = {
   empty: { sections: ["verdict", "figures", "losses"], drawings: 0 },
   kernel_only: { sections: ["verdict", "figures", "memory", "losses"], drawings: 1 },
-  healthy: { sections: everything, drawings: 8 },
-  non_threaded: { sections: everything, drawings: 8 },
+  healthy: { sections: everything, drawings: 9 },
+  non_threaded: { sections: everything, drawings: 9 },
+  concurrent: { sections: [...measured, "concurrent", "sparks", "losses"], drawings: 9 },
+  foreign: { sections: [...measured.slice(0, -1), "code", "allocation", "losses"], drawings: 15 },
   compare: {
     sections: ["verdict", "clock", "distribution", "figures", "findings", "losses"], drawings: 3,
     schema: "rtscope/compare/1",

@@ -129,7 +129,10 @@ impl Judge<'_> {
                 (true, Some(served)) => self.pieces(wait, served, leader, recognised),
                 (true, None) => {
                     let candidates = wait.lane.and_then(|lane| open.get(&lane)).map_or(&[][..], Vec::as_slice);
-                    self.agreed(wait, candidates, leader, recognised)
+                    match self.told_apart(wait, candidates) {
+                        Some(tid) => self.pieces(wait, Served { tid, by_elimination: true }, leader, recognised),
+                        None => self.agreed(wait, candidates, leader, recognised),
+                    }
                 }
             };
             self.void(&mut causes);
@@ -280,6 +283,21 @@ impl Judge<'_> {
     fn on_lock(&self, symbol: SymbolId) -> bool {
         let name = &self.symbols.get(symbol).name;
         name.is_empty() || name.contains("futex")
+    }
+
+    /// Which of several threads serves a lane that has to stop, as samples tell: that one
+    /// runs the program until it stops, while a leader and collector threads that spin
+    /// run the runtime and its system calls. Foreign code alone says nothing (a safe call
+    /// runs without a lane): there all others have to be found in the runtime.
+    fn told_apart(&self, wait: &Waited, candidates: &[Tid]) -> Option<Tid> {
+        let kind = |tid: &&Tid| self.code.majority(**tid, wait.from, wait.to, self.symbols).map(|found| found.kind);
+        let program = |tid: &&Tid| kind(tid) == Some(CodeKind::Program);
+        let elsewhere = |tid: &&Tid| !matches!(kind(tid), Some(CodeKind::Runtime | CodeKind::Kernel));
+        let mut left: Vec<&Tid> = candidates.iter().filter(program).collect();
+        if left.is_empty() {
+            left = candidates.iter().filter(elsewhere).collect();
+        }
+        left.first().map(|tid| **tid).filter(|_| wait.stopping && left.len() == 1)
     }
 
     /// Causes of a wait for a lane that one of several threads served: at each

@@ -445,15 +445,18 @@ fn what_blocks_in_the_kernel_keeps_its_name() {
 }
 
 #[test]
-fn two_candidates_in_different_places_have_no_place() {
+fn of_two_candidates_the_one_in_the_programs_code_has_to_stop() {
     let at = Places::new();
-    let both = |second| {
-        let script = base(stop()).found(300, 11, at.spin, 1000).found(300, 12, second, 1000);
+    let both = |first, second| {
+        let script = base(stop()).found(300, 11, first, 1000).found(300, 12, second, 1000);
         let (_, pieces) = judge_with(script, &Setting::default());
         pieces.first().map(|piece| (piece.cause, piece.code))
     };
-    assert_eq!(both(at.spin), Some((LateSafepoint, Some(at.spin))));
-    assert_eq!(both(at.fault), Some((Unknown, None)));
+    assert_eq!(both(at.spin, at.spin), Some((LateSafepoint, Some(at.spin))));
+    assert_eq!(both(at.spin, at.fault), Some((LateSafepoint, Some(at.spin))));
+    assert_eq!(both(at.call, at.runtime), Some((ForeignCall, Some(at.call))));
+    assert_eq!(both(at.call, at.spin), Some((LateSafepoint, Some(at.spin))), "a safe call has no lane");
+    assert_eq!(both(at.runtime, at.fault), Some((Unknown, None)));
 }
 
 #[test]

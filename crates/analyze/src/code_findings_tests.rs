@@ -142,6 +142,24 @@ fn a_call_on_a_cpu_that_no_sample_hit_did_not_sleep() {
     assert!(finding.claim.starts_with("`c_busy`, called from Haskell"), "{}", finding.claim);
 }
 
+/// GHC 9.0's leader spins while it waits: both threads are on a CPU all the time.
+#[test]
+fn samples_tell_the_thread_that_is_waited_for_from_a_leader_that_spins() {
+    let at = Places::new();
+    let script =
+        Script::default().k(0, switch(0, 0, OffState::Runnable, 11)).k(0, switch(1, 0, OffState::Runnable, 12));
+    let script = (1..=20).map(|n| n * 100 * MS).fold(script, |script, from| {
+        let script = script.parallel(from, from + 40 * MS, from + 40 * MS + 20_000, from + 41 * MS);
+        [5, 15, 25, 35].iter().fold(script, |script, ms| {
+            script.found(from + ms * MS, 12, at.call, 10 * MS).found(from + (ms + 1) * MS, 11, at.runtime, 10 * MS)
+        })
+    });
+    let (results, _) = sampled(script);
+    let finding = only(&results, "unsafe-foreign-call");
+    assert_eq!(finding.cost_ns, 20 * 40 * MS);
+    assert_eq!(results.causes.first().map(|cause| cause.cause), Some(Cause::ForeignCall));
+}
+
 #[test]
 fn a_foreign_call_that_sleeps_is_told_by_where_in_the_kernel() {
     let at = Places::new();
