@@ -27,7 +27,7 @@ const SLOW_PERIOD_NS: u64 = 100_000_000;
 /// without limits), and of looking for new threads.
 const RARE_PERIOD_NS: u64 = 500_000_000;
 /// For so long the rare things are looked at as often as the slow ones.
-const STARTING_NS: u64 = 2_000_000_000;
+const STARTING_NS: u64 = 300_000_000;
 /// A look at the threads may cost one part in this many.
 const THREAD_SCAN_SHARE: u64 = 2_000;
 /// A gap this long is a loss, not jitter.
