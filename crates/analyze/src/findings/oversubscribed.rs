@@ -86,7 +86,7 @@ impl Rule for Oversubscribed {
 }
 
 /// CPUs that the program may use, where it has more lanes than that.
-fn more_lanes_than_cpus(facts: &Facts<'_>) -> Option<usize> {
+pub(super) fn more_lanes_than_cpus(facts: &Facts<'_>) -> Option<usize> {
     let context = facts.context;
     let cpus = if context.cpus_allowed.is_empty() { context.cpus_online as usize } else { context.cpus_allowed.len() };
     (cpus > 0 && facts.lanes > cpus).then_some(cpus)

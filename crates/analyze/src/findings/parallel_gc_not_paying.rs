@@ -9,7 +9,7 @@
 //! Cost: the idle threads' share of the time of such collections. Only collections whose
 //! threads had their CPUs for nearly all of it count, and a wait for a CPU counts as work.
 
-use super::{Facts, Rule, Verdict, duration, evidence, percent};
+use super::{Facts, Rule, Verdict, duration, evidence, oversubscribed, percent};
 use crate::collections::{Kind, Parallel, undisturbed};
 use crate::results::BlamedPause;
 use rtscope_model::{Confidence, Evidence, Metric, Names, PauseMode, Remedy};
@@ -38,6 +38,10 @@ impl Rule for ParallelGcNotPaying {
 
     fn check(&self, facts: &Facts<'_>) -> Option<Verdict> {
         facts.held?;
+        // Collector threads that outnumber the CPUs wait for CPUs: `oversubscribed`.
+        if oversubscribed::more_lanes_than_cpus(facts).is_some() {
+            return None;
+        }
         let idle: Vec<&Parallel> = kinds(facts).into_iter().filter(|kind| does_not_pay(kind)).collect();
         let cost_ns = idle.iter().map(|kind| kind.lost_ns).sum();
         if facts.share(cost_ns) < SHARE_MIN {
