@@ -6,8 +6,10 @@ use super::svg::{Anchor, Svg, WIDTH, text_width, tick_label};
 use crate::report::units;
 use rtscope_analyze::results::{Column, Distribution, Results};
 
-const COUNTS: [f64; 4] = [56.0, 34.0, WIDTH - 76.0, 150.0];
-const TIMES: [f64; 4] = [56.0, 222.0, WIDTH - 76.0, 80.0];
+const COUNTS: [f64; 4] = [56.0, 46.0, WIDTH - 76.0, 150.0];
+const TIMES: [f64; 4] = [56.0, 234.0, WIDTH - 76.0, 80.0];
+/// Rows for the names of marks, lowest first: one for each of three close together.
+const MARK_ROWS: [f64; 3] = [34.0, 22.0, 10.0];
 /// Columns drawn at most: two to each doubling of any duration are fewer.
 const COLUMNS_MAX: usize = 200;
 
@@ -64,7 +66,7 @@ fn times(svg: &mut Svg, columns: &[Column], axis: &Axis) {
 fn marks(svg: &mut Svg, pauses: &Distribution, axis: &Axis) {
     let [left, top, width, _] = COUNTS;
     let bottom = TIMES[1] + TIMES[3];
-    let mut free_from = 0.0;
+    let mut free_from = MARK_ROWS.map(|_| 0.0);
     for (name, value) in [("median", pauses.p50), ("99 in 100", pauses.p99), ("longest", pauses.max)] {
         let Some(value) = value.filter(|value| *value > 0) else { continue };
         let at = axis.x(value as f64);
@@ -72,36 +74,36 @@ fn marks(svg: &mut Svg, pauses: &Distribution, axis: &Axis) {
         let text = format!("{name} {}", units::duration(value));
         let half = text_width(&text) / 2.0;
         let centre = at.clamp(left + half, left + width - half);
-        let row = if centre - half < free_from { 10.0 } else { 22.0 };
-        svg.text(centre, row, Anchor::Middle, "strong", &text);
-        free_from = centre + half + 6.0;
+        let row = free_from.iter().position(|free| *free <= centre - half).unwrap_or(MARK_ROWS.len() - 1);
+        svg.text(centre, MARK_ROWS[row], Anchor::Middle, "strong", &text);
+        free_from[row] = centre + half + 6.0;
     }
 }
 
-/// The scale of lengths that both plots share: decimal logarithms.
-struct Axis {
+/// The scale of lengths that plots share: decimal logarithms.
+pub(super) struct Axis {
     from: f64,
     to: f64,
 }
 
 impl Axis {
-    fn of(columns: &[Column]) -> Option<Axis> {
-        let used = || columns.iter().filter(|column| column.count > 0);
+    pub(super) fn of<'c>(columns: impl IntoIterator<Item = &'c Column> + Clone) -> Option<Axis> {
+        let used = || columns.clone().into_iter().filter(|column| column.count > 0);
         let from = used().map(lower).fold(f64::INFINITY, f64::min);
         let to = used().map(|column| column.to_ns.max(2) as f64).fold(0.0, f64::max);
         (from < to).then(|| Axis { from: from.log10(), to: to.log10() })
     }
 
-    fn x(&self, ns: f64) -> f64 {
+    pub(super) fn x(&self, ns: f64) -> f64 {
         let [left, _, width, _] = COUNTS;
         left + width * (ns.max(1.0).log10().clamp(self.from, self.to) - self.from) / (self.to - self.from)
     }
 
-    fn decades(&self) -> std::ops::RangeInclusive<i32> {
+    pub(super) fn decades(&self) -> std::ops::RangeInclusive<i32> {
         (self.from.ceil() as i32)..=(self.to.floor() as i32)
     }
 
-    fn grid(&self, svg: &mut Svg, top: f64, height: f64) {
+    pub(super) fn grid(&self, svg: &mut Svg, top: f64, height: f64) {
         for decade in self.decades() {
             let at = self.x(10f64.powi(decade));
             svg.line([at, top, at, top + height], "grid");
@@ -123,7 +125,7 @@ impl Axis {
 
 /// Where a column begins on the axis; the one that begins at nothing is drawn
 /// as wide as any other.
-fn lower(column: &Column) -> f64 {
+pub(super) fn lower(column: &Column) -> f64 {
     let from = if column.from_ns == 0 { column.to_ns as f64 / std::f64::consts::SQRT_2 } else { column.from_ns as f64 };
     from.max(1.0)
 }

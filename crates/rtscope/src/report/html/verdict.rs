@@ -63,7 +63,7 @@ fn item(remedy: &Remedy) -> String {
         let _ = write!(out, "<pre><code>{}</code></pre>", lines.join("\n"));
     }
     if !remedy.verify.is_empty() {
-        let _ = write!(out, "<span class=\"faint\">Verify: {}</span>", escape(&remedy.verify));
+        let _ = write!(out, " <span class=\"faint\">Verify: {}</span>", escape(&remedy.verify));
     }
     out.push_str("</li>");
     out
