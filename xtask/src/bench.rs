@@ -4,7 +4,7 @@
 
 use crate::apt;
 use crate::runner::{Runner, target_folder};
-use crate::statistics::{Interval, median, ratio};
+use crate::statistics::{Interval, median, ratio, shuffle};
 use crate::toolchain::Toolchain;
 use crate::workload::{self, repository};
 use anyhow::{Context, Result, bail, ensure};
@@ -23,8 +23,9 @@ type Counts = BTreeMap<u16, u64>;
 const BLOCK_MARKER: u16 = 18;
 /// Runs of each reader.
 const REPEATS: usize = 5;
-/// Rounds per worker of the program whose overhead is measured: about a second.
-const ROUNDS: &str = "14000";
+/// Rounds per worker of the program whose overhead is measured: a few seconds, so
+/// that a recorder's start is not what is measured.
+const ROUNDS: &str = "28000";
 /// An A/A wider than this decides nothing.
 const UNDECIDED: f64 = 0.03;
 
@@ -197,20 +198,21 @@ fn differences(who: &str, theirs: &Counts, ours: &Counts) -> Vec<String> {
         .collect()
 }
 
-/// What recording costs: pairs of runs, interleaved, by the program's own mutator
+/// What recording costs: rounds of runs, each in an order of its own (what a run
+/// leaves to be written back is paid for by the next), by the program's own mutator
 /// and collection wall time (process wall time lands on the ticker's grid).
 pub fn overhead(runner: &Runner, toolchain: &Toolchain, pairs: usize, say: &mut dyn FnMut(&str)) -> Result<()> {
     let workload = workload::load("throttled")?;
     let program = workload.build(toolchain, &runner.builds)?;
-    let mut arms: [Vec<f64>; 5] = Default::default();
+    let mut arms: [Vec<f64>; 6] = Default::default();
     for pair in 0..pairs {
-        for step in 0..arms.len() {
-            // Each arm takes each place in turn.
-            let arm = (step + pair) % arms.len();
+        let mut order: Vec<usize> = (0..arms.len()).collect();
+        shuffle(&mut order, (pair as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        for arm in order {
             arms[arm].push(one_run(runner, toolchain, &program, arm)?);
         }
     }
-    let [plain, plain_again, log, log_again, record] = &arms;
+    let [plain, plain_again, log, log_again, record, without_code] = &arms;
     say(&format!(
         "{pairs} pairs of {:.2} s, GHC {}, -N2; medians of ratios with 95 % intervals",
         median(plain),
@@ -219,7 +221,9 @@ pub fn overhead(runner: &Runner, toolchain: &Toolchain, pairs: usize, say: &mut 
     say(&line("plain over plain (A/A)", ratio(plain_again, plain), None));
     say(&line("eventlog (-l-ag) over plain", ratio(log, plain), Some(ratio(plain_again, plain))));
     say(&line("eventlog over eventlog (A/A)", ratio(log_again, log), None));
-    say(&line("rtscope record over eventlog alone", ratio(record, log), Some(ratio(log_again, log))));
+    let control = Some(ratio(log_again, log));
+    say(&line("rtscope record over eventlog alone", ratio(record, log), control));
+    say(&line("record --sample-code 0 over it", ratio(without_code, log), control));
     Ok(())
 }
 
@@ -228,24 +232,25 @@ fn line(what: &str, figure: Interval, control: Option<Interval>) -> String {
     format!("{what:<36} {figure}{}", if undecided { "  undecided: the A/A is wider than 3 %" } else { "" })
 }
 
-/// Arms 0 and 1: plain; 2 and 3: with an eventlog; 4: recorded.
+/// Arms 0 and 1: plain; 2 and 3: with an eventlog; 4: recorded; 5: without code.
 fn one_run(runner: &Runner, toolchain: &Toolchain, program: &Path, arm: usize) -> Result<f64> {
     let scratch = &runner.scratch;
-    let (times, capture) = (scratch.join("times"), scratch.join("overhead.rtscope"));
+    let [times, capture, log] = ["times", "overhead.rtscope", "overhead.eventlog"].map(|name| scratch.join(name));
+    // Of the run before, whichever it was.
+    let _ = (fs::remove_dir_all(&capture), fs::remove_file(&log));
     let mut words = Vec::new();
-    if arm == 4 {
-        if capture.exists() {
-            fs::remove_dir_all(&capture)?;
+    if arm >= 4 {
+        words.extend([runner.rtscope.clone().into(), "record".into(), "-o".into(), capture.into()]);
+        if arm == 5 {
+            words.extend(["--sample-code".into(), "0".into()]);
         }
-        let record: [OsString; 5] =
-            [runner.rtscope.clone().into(), "record".into(), "-o".into(), capture.into(), "--".into()];
-        words.extend(record);
+        words.push("--".into());
     }
     words.extend(toolchain.enter(&[scratch, &runner.builds]));
     words.extend([program.into(), ROUNDS.into(), "+RTS".into(), "-N2".into(), "-A4m".into()]);
     words.extend([format!("-t{}", times.display()).into(), "--machine-readable".into()]);
     if arm == 2 || arm == 3 {
-        words.extend(["-l-ag".into(), format!("-ol{}", scratch.join("overhead.eventlog").display()).into()]);
+        words.extend(["-l-ag".into(), format!("-ol{}", log.display()).into()]);
     }
     let done = Command::new(&words[0]).args(&words[1..]).current_dir(scratch).output()?;
     ensure!(done.status.success(), "overhead run: {}", String::from_utf8_lossy(&done.stderr));

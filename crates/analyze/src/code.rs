@@ -216,15 +216,8 @@ impl CodeSamples {
         let mut found = Vec::new();
         for tid in self.threads.keys() {
             let samples = self.running(*tid, pause.stopped, pause.collected);
-            // A collector thread without work gives its CPU up again and again: it
-            // waits for the others, not for the kernel.
-            let door = |id: SymbolId| symbols.get(id).source.as_deref();
-            let yields = |sample: &CodeSample| {
-                let user = sample.user.map(|user| symbols.get(user).name.as_str());
-                user.is_some_and(|name| name.contains("yield")) || door(sample.leaf) == Some("sched_yield")
-            };
-            let samples = samples.filter(|(sample, _)| !yields(sample));
-            found.extend(samples.map(|(sample, ns)| (whose(sample, symbols), ns)));
+            let samples = samples.filter(|(sample, _)| !waits_for_others(sample, symbols));
+            found.extend(samples.map(|(sample, ns)| (works_for(sample, symbols), ns)));
         }
         self.collects.ns += pause.collect_ns();
         self.collects.count += 1;
@@ -300,6 +293,23 @@ pub fn called(symbol: &Symbol) -> &str {
 /// Whether the thread that is waited for has a CPU.
 fn on_cpu(cause: Cause) -> bool {
     matches!(cause, Cause::Running | Cause::LateSafepoint | Cause::ForeignCall | Cause::InKernel)
+}
+
+/// A collector thread without work gives its CPU up again and again, or goes to
+/// sleep until it is told (GHC 9.6): it waits for the others, not for the kernel.
+fn waits_for_others(sample: &CodeSample, symbols: &Symbols) -> bool {
+    let user = sample.user.map(|user| symbols.get(user).name.as_str());
+    let door = symbols.get(sample.leaf).source.as_deref();
+    user.is_some_and(|name| name.contains("yield")) || matches!(door, Some("sched_yield" | "futex"))
+}
+
+/// [`whose`] inside a collection: what the kernel does for the runtime's own
+/// bookkeeping of each one (GHC 9.6 asks for CPU time often) is the runtime's.
+fn works_for(sample: &CodeSample, symbols: &Symbols) -> (CodeKind, SymbolId) {
+    match (whose(sample, symbols), symbols.get(sample.leaf).source.as_deref()) {
+        ((CodeKind::Kernel, leaf), Some("clock_gettime" | "getrusage")) => (CodeKind::Runtime, leaf),
+        (other, _) => other,
+    }
 }
 
 /// Whether a piece waits for a lane that is to stop, and not for the leader.

@@ -129,7 +129,7 @@ fn pieces_of_one_long_wait_count_together() {
 }
 
 #[test]
-fn a_collector_thread_that_yields_does_not_count_for_the_kernel() {
+fn a_collector_thread_that_waits_for_others_does_not_count_for_the_kernel() {
     let at = Places::new();
     let mut symbols = at.symbols.clone();
     let gives_up =
@@ -137,9 +137,16 @@ fn a_collector_thread_that_yields_does_not_count_for_the_kernel() {
     let mut code = CodeSamples::default();
     let below = |user| CodeSample { user: Some(user), ..running(12, at.fault) };
     code.push(Time(10 * MS), &below(gives_up));
+    let sleeps = Symbol { source: Some("futex".into()), ..at.symbols.get(at.fault).clone() };
+    let sleeps = symbols.add(sleeps);
+    code.push(Time(10 * MS + 1), &running(12, sleeps));
+    let asks = Symbol { source: Some("getrusage".into()), ..at.symbols.get(at.fault).clone() };
+    let asks = symbols.add(asks);
+    code.push(Time(10 * MS + 2), &running(12, asks));
     code.push(Time(11 * MS), &below(at.runtime));
     code.push(Time(12 * MS), &running(11, at.runtime));
     code.pause(&pause(Vec::new()), &symbols);
-    assert_eq!((code.collects().samples, code.collects().share(CodeKind::Kernel)), (2, 0.5));
+    let found = [CodeKind::Kernel, CodeKind::Runtime].map(|kind| code.collects().sampled_ns(kind));
+    assert_eq!((code.collects().samples, found[1]), (3, 2 * found[0]));
     assert_eq!(code.collects().ns, 11 * MS);
 }

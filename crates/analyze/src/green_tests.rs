@@ -144,7 +144,7 @@ fn a_convoy_is_a_finding_with_its_cost_and_a_figure_that_shall_fall() {
     assert!(finding.claim.ends_with("for locks (MVar)."), "{}", finding.claim);
     let texts: Vec<_> = finding.evidence.iter().map(|seen| seen.text.as_str()).collect();
     assert!(texts[0].contains("39 waits for a lock, 390 ms in all"), "{texts:?}");
-    assert!(texts[1].contains("waited 10.00 ms for thread"), "{texts:?}");
+    assert!(texts[1].contains("waited 10.0 ms for thread"), "{texts:?}");
     let metric = finding.remedies.first().unwrap().metric.as_ref().unwrap();
     assert_eq!(metric.path, "green_threads.idle_while_waiting_ns");
     let idle = results.green_threads.unwrap().idle_while_waiting_ns;
@@ -173,5 +173,5 @@ fn a_few_waits_are_none_and_without_every_run_the_rule_is_blind() {
     let little = analyse(true, convoy(20).run(10_000 * MS, 0, 1));
     assert!(little.findings.is_empty() && outcome(&little) == Outcome::Clear);
     let blind = analyse(false, convoy(20));
-    assert_eq!((blind.findings.len(), outcome(&blind)), (0, Outcome::CouldNotLook));
+    assert_eq!((blind.findings.len(), outcome(&blind)), (0, Outcome::NotAsked));
 }

@@ -203,6 +203,15 @@ pub enum Outcome {
     Clear,
     /// What it needs was not recorded.
     CouldNotLook,
+    /// What it needs is recorded only where `record` is asked for more than usual.
+    NotAsked,
+}
+
+impl Outcome {
+    /// It says nothing of the program.
+    pub fn blind(self) -> bool {
+        matches!(self, Outcome::CouldNotLook | Outcome::NotAsked)
+    }
 }
 
 /// The runtime.

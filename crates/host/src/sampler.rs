@@ -21,10 +21,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-/// Period of steal, threads and limited memory, and of writing.
+/// Period of threads, limited memory and of steal while there is some.
 const SLOW_PERIOD_NS: u64 = 100_000_000;
 /// Period of what is background to a pause, not its cause (pressure, groups
-/// without limits), and of looking for new threads.
+/// without limits), of looking for new threads, for first signs of steal, and of
+/// writing: a write costs as much as two wake-ups.
 const RARE_PERIOD_NS: u64 = 500_000_000;
 /// For so long the rare things are looked at as often as the slow ones.
 const STARTING_NS: u64 = 300_000_000;
@@ -167,6 +168,8 @@ struct State {
     last_quota: HashMap<u16, [u64; 3]>,
     last_memory: HashMap<u16, u64>,
     last_stolen: HashMap<u16, (u64, u64)>,
+    /// The hypervisor took time of a CPU between the last two looks.
+    stealing: bool,
     last_pressure: HashMap<u8, u64>,
     last_rss: u64,
     rss_written: Time,
@@ -201,6 +204,7 @@ impl State {
             last_quota: HashMap::new(),
             last_memory: HashMap::new(),
             last_stolen: HashMap::new(),
+            stealing: false,
             last_pressure: HashMap::new(),
             last_rss: u64::MAX,
             rss_written: Time(0),
@@ -265,9 +269,9 @@ impl State {
                 let starts = now.since(self.started) < STARTING_NS;
                 self.next_rare = now.plus(if starts { SLOW_PERIOD_NS } else { RARE_PERIOD_NS });
                 self.sample_rare(now);
+                self.write();
             }
             self.sample_slow(now);
-            self.write();
         }
     }
 
@@ -277,11 +281,14 @@ impl State {
         self.sample_quota(now, false);
         self.sample_group_memory(now, false);
         self.sample_pressure(now);
+        self.sample_stolen(now);
     }
 
     fn sample_slow(&mut self, now: Time) {
         self.sample_group_memory(now, true);
-        self.sample_stolen(now);
+        if self.stealing {
+            self.sample_stolen(now);
+        }
         if now >= self.next_threads {
             self.sample_threads(now);
             let cost = clock::monotonic().since(now);
@@ -358,11 +365,14 @@ impl State {
 
     fn sample_stolen(&mut self, now: Time) {
         let Some(text) = self.machine_stat.as_ref().and_then(|stat| stat.read(&mut self.buffer)) else { return };
+        self.stealing = false;
         for line in text.lines().skip(1) {
             let Some((cpu, ticks)) = cpu_line(line) else { break };
             let stolen = (ticks.0.saturating_mul(self.tick_ns), ticks.1.saturating_mul(self.tick_ns));
-            if self.last_stolen.insert(cpu, stolen) != Some(stolen) {
+            let before = self.last_stolen.insert(cpu, stolen);
+            if before != Some(stolen) {
                 let (steal_ns, irq_ns) = stolen;
+                self.stealing |= before.is_some_and(|before| before.0 != steal_ns);
                 write_line(&mut self.lines, now, &Sample::CpuStolen { cpu: Cpu(cpu), steal_ns, irq_ns });
             }
         }

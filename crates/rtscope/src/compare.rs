@@ -139,7 +139,7 @@ fn ask_finding(condition: &Condition, id: &str, after: &Results) -> Result<Asked
     let (outcome, note) = match rule.outcome {
         Outcome::Found => (Came::Holds, None),
         Outcome::Clear => (Came::DoesNotHold, None),
-        Outcome::CouldNotLook => (Came::Unknown, rule.why.clone()),
+        Outcome::CouldNotLook | Outcome::NotAsked => (Came::Unknown, rule.why.clone()),
     };
     Ok(Asked { condition: condition.text.clone(), outcome, before: None, after: None, note })
 }

@@ -39,7 +39,7 @@ pub struct RecordArgs {
     #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = duration)]
     pub sample_every: Duration,
     /// Period of copying what the program has not written yet.
-    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = duration)]
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]
     pub flush_every: Duration,
     /// End the recording after this time; a program that was started runs on.
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]

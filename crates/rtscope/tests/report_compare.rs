@@ -204,6 +204,9 @@ fn few_pauses_are_not_judged_and_that_is_said() {
     assert_eq!(p99.real, None);
     assert!(p99.why_not.as_ref().is_some_and(|why| why.contains("pauses are too few")), "{p99:?}");
     assert!(shown(&compared).contains("not judged"));
+    let page = html::comparison(&compared);
+    let told = page.split_once("<h4>Not judged</h4>").expect("a list").1;
+    assert!(told.contains("waiting for lanes to stop, 99 in 100") && told.contains("pauses are too few (400 needed)"));
 }
 
 #[test]
@@ -212,7 +215,11 @@ fn without_a_runtime_nothing_is_compared() {
     let compared = with(kernel_only(), kernel_only(), &["pauses.total_ns > 1ms"]).unwrap();
     assert_eq!(compared.comparison.figure("pauses.total_ns").and_then(|figure| figure.a), None);
     assert_eq!((compared.conditions[0].outcome, compared.exit_code()), (Came::Unknown, 3));
-    assert_eq!(self::compared(kernel_only(), run(CALM, 1, healthy())).comparison.verdict, Verdict::Different);
+    let told = words::headline(&compared);
+    assert!(told.starts_with("No log of a runtime was recorded in either run, so pauses are not compared."), "{told}");
+    let one = self::compared(kernel_only(), run(CALM, 1, healthy()));
+    assert_eq!(one.comparison.verdict, Verdict::Different);
+    assert!(words::headline(&one).starts_with("No log of a runtime was recorded in A, "));
 }
 
 #[test]

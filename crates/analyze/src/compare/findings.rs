@@ -2,7 +2,7 @@
 //! finding at the edge of its threshold comes and goes from run to run, and a
 //! rule that could not look has not made a finding go away.
 
-use crate::results::{Outcome, Results};
+use crate::results::Results;
 use rtscope_model::{Finding, Severity};
 use serde::Serialize;
 
@@ -117,7 +117,7 @@ fn seen(results: &Results, id: &str) -> Option<Seen> {
 /// Whether the rule could look, else why not.
 fn could_look(results: &Results, id: &str) -> Result<(), String> {
     match results.checked.iter().find(|checked| checked.id == id) {
-        Some(checked) if checked.outcome == Outcome::CouldNotLook => {
+        Some(checked) if checked.outcome.blind() => {
             Err(checked.why.clone().unwrap_or_else(|| "what it needs was not recorded".into()))
         }
         _ => Ok(()),

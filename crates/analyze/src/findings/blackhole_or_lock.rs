@@ -7,9 +7,10 @@
 //! ten waits are asked for. Medium confidence: whether the threads could have done
 //! something else only the program knows.
 
-use super::{Facts, Rule, Verdict, duration, evidence, percent};
+use super::{Facts, Rule, Verdict, evidence};
 use crate::green::Contention;
 use crate::results::BlamedPause;
+use crate::units::{duration, percent};
 use rtscope_model::{Confidence, Evidence, GreenThread, Metric, Names, Remedy};
 
 const COUNT_MIN: u64 = 10;
@@ -28,6 +29,10 @@ impl Rule for BlackholeOrLock {
         (!facts.green.known()).then(|| {
             "the log does not have the runs of green threads: record with `rtscope record --detail full`.".to_owned()
         })
+    }
+
+    fn optional(&self) -> bool {
+        true
     }
 
     fn check(&self, facts: &Facts<'_>) -> Option<Verdict> {

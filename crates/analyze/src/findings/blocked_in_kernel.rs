@@ -8,9 +8,10 @@
 //! was blocked there. A collector thread that yields because it has no work is left
 //! out.
 
-use super::{Facts, Rule, STOP, Verdict, blind_to_code, duration, evidence, found_in, longest, percent};
+use super::{Facts, Rule, STOP, Verdict, blind_to_code, evidence, found_in, longest};
 use crate::code::{CodeSamples, LATE_MIN_NS, called};
 use crate::results::BlamedPause;
+use crate::units::{duration, percent};
 use rtscope_model::{Cause, CodeKind, Confidence, Evidence, Metric, Names, Remedy, SymbolId};
 use std::collections::BTreeMap;
 
@@ -87,6 +88,10 @@ impl Rule for BlockedInKernel {
             duration(facts.span_ns),
             percent(facts.share(verdict.cost_ns))
         )
+    }
+
+    fn yields_to(&self) -> &'static [&'static str] {
+        &["long-major-gc"]
     }
 
     fn instance(&self, blamed: &BlamedPause, _: &Names) -> Option<String> {

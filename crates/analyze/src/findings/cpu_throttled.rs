@@ -7,9 +7,10 @@
 //! is a lower bound. A quota that never runs out costs nothing, so a hundredth
 //! of the wall clock is enough to report.
 
-use super::{Facts, Rule, STOP, Verdict, cpus, duration, evidence, longest, percent};
+use super::{Facts, Rule, STOP, Verdict, evidence, longest};
 use crate::results::BlamedPause;
 use crate::samples::QuotaTotal;
+use crate::units::{cpus, duration, percent};
 use rtscope_model::manifest::Group;
 use rtscope_model::{Cause, Confidence, Evidence, GroupId, Metric, Names, Remedy};
 

@@ -5,9 +5,10 @@
 //! medium confidence. Cost: these pauses on the wall clock, each from its request
 //! until the last lane is back. A fiftieth of the wall clock in at least three.
 
-use super::{Facts, PAUSED, Rule, Verdict, bytes, duration, evidence, percent};
+use super::{Facts, PAUSED, Rule, Verdict, evidence};
 use crate::results::BlamedPause;
 use crate::triggers::Early;
+use crate::units::{bytes, duration, percent};
 use rtscope_model::{Confidence, Evidence, Metric, Names, Remedy};
 
 const COUNT_MIN: u64 = 3;

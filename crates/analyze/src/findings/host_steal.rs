@@ -6,8 +6,9 @@
 //! that ran on a CPU, hence confidence `medium`; a twentieth of the wall clock is
 //! more than their rounding and more than a busy host takes now and then.
 
-use super::{Facts, Rule, STOP, Verdict, duration, evidence, longest, percent};
+use super::{Facts, Rule, STOP, Verdict, evidence, longest};
 use crate::results::BlamedPause;
+use crate::units::{duration, percent};
 use rtscope_model::{Cause, Confidence, Metric, Names, Remedy};
 
 const SHARE_MIN: f64 = 0.05;

@@ -6,8 +6,9 @@
 //! meanwhile waits, and the CPU time is spent again after each burst of work. A
 //! hundredth of the wall clock in at least three of them is more than housekeeping.
 
-use super::{Facts, PAUSED, Rule, Verdict, bytes, duration, evidence, percent};
+use super::{Facts, PAUSED, Rule, Verdict, evidence};
 use crate::results::BlamedPause;
+use crate::units::{bytes, duration, percent};
 use rtscope_model::{Confidence, Metric, Names, Remedy};
 
 const COUNT_MIN: u64 = 3;

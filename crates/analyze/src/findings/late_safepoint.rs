@@ -8,9 +8,10 @@
 //! them was the program's code comes from samples. A twentieth of the wall clock is
 //! felt.
 
-use super::{Facts, Rule, STOP, Verdict, blind_to_code, duration, evidence, found_in, listed_code, longest, percent};
+use super::{Facts, Rule, STOP, Verdict, blind_to_code, evidence, found_in, listed_code, longest};
 use crate::code::LATE_MIN_NS;
 use crate::results::BlamedPause;
+use crate::units::{duration, percent};
 use rtscope_model::{Cause, CodeKind, Confidence, Metric, Names, Remedy, Symbol};
 
 const SHARE_MIN: f64 = 0.05;

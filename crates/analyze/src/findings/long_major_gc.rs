@@ -7,9 +7,10 @@
 //! takes a tenth of a second: that is a wait which a person, or a client with a
 //! deadline, notices, however seldom it comes.
 
-use super::{Facts, Rule, Verdict, bytes, duration, evidence, percent};
+use super::{Facts, Rule, Verdict, evidence};
 use crate::collections::usual_ns;
 use crate::results::BlamedPause;
+use crate::units::{bytes, duration, percent};
 use rtscope_model::{Confidence, Evidence, Metric, Names, PauseKind, Remedy};
 
 const SHARE_MIN: f64 = 0.05;

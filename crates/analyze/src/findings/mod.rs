@@ -34,6 +34,7 @@ use crate::results::{BlamedPause, Checked, Outcome};
 use crate::samples::{Counters, QuotaTotal};
 use crate::tracer::Disturbance;
 use crate::triggers::Triggers;
+use crate::units::duration;
 use rtscope_model::{
     Cause, CodeKind, Confidence, Evidence, Finding, GroupId, NameId, Names, Remedy, Severity, SymbolId, Symbols, Time,
 };
@@ -115,6 +116,10 @@ pub(crate) trait Rule {
     fn id(&self) -> &'static str;
     /// Why it cannot be checked on this recording; `None` where it can.
     fn blind(&self, facts: &Facts<'_>) -> Option<String>;
+    /// It is blind unless `record` was asked for more than usual: nothing was missed then.
+    fn optional(&self) -> bool {
+        false
+    }
     /// Whether it holds, over the whole recording.
     fn check(&self, facts: &Facts<'_>) -> Option<Verdict>;
     /// The claim.
@@ -191,10 +196,11 @@ pub(crate) fn checked(facts: &Facts<'_>, findings: &[Finding]) -> Vec<Checked> {
         let why = rule.blind(facts);
         let outcome = match &why {
             _ if findings.iter().any(|finding| finding.id == id) => Outcome::Found,
+            Some(_) if rule.optional() => Outcome::NotAsked,
             Some(_) => Outcome::CouldNotLook,
             None => Outcome::Clear,
         };
-        Checked { id, outcome, why: why.filter(|_| outcome == Outcome::CouldNotLook) }
+        Checked { id, outcome, why: why.filter(|_| outcome.blind()) }
     };
     RULES.iter().map(one).collect()
 }
@@ -275,49 +281,6 @@ fn severity(share: f64) -> Severity {
         share if share >= 0.05 => Severity::Warning,
         _ => Severity::Note,
     }
-}
-
-/// Nanoseconds as a person reads them: "2.01 s", "347 ms", "16 us".
-pub fn duration(ns: u64) -> String {
-    let digits = |value: f64| match value {
-        value if value >= 100.0 => format!("{value:.0}"),
-        value if value >= 10.0 => format!("{value:.1}"),
-        value => format!("{value:.2}"),
-    };
-    match ns {
-        // What would round up to a thousand of the smaller unit is one of the larger.
-        999_500_000.. => format!("{} s", digits(ns as f64 / 1e9)),
-        999_500.. => format!("{} ms", digits(ns as f64 / 1e6)),
-        1_000.. => format!("{} us", digits(ns as f64 / 1e3)),
-        _ => format!("{ns} ns"),
-    }
-}
-
-/// A share as a person reads it: "67 %", "3.4 %".
-pub fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    if percent >= 9.95 { format!("{percent:.0} %") } else { format!("{percent:.1} %") }
-}
-
-/// Bytes as a person reads them, in powers of 1024: "512 B", "9.6 MiB".
-pub fn bytes(count: u64) -> String {
-    let unit = |bits: u32, name: &str| {
-        let value = count as f64 / (1u64 << bits) as f64;
-        if value < 9.95 { format!("{value:.1} {name}") } else { format!("{value:.0} {name}") }
-    };
-    // What would round up to 1024 of the smaller unit is one of the larger.
-    match count {
-        0..1_024 => format!("{count} B"),
-        1_024..1_048_064 => unit(10, "KiB"),
-        1_048_064..1_073_217_536 => unit(20, "MiB"),
-        _ => unit(30, "GiB"),
-    }
-}
-
-/// A number of CPUs without needless digits: "2", "0.5".
-fn cpus(count: f64) -> String {
-    let text = format!("{count:.2}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 fn evidence(text: String, range: Option<(Time, Time)>) -> Evidence {

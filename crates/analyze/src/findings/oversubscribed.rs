@@ -9,8 +9,9 @@
 //! be a tenth. The CPUs are those of the affinity mask: what a quota takes is
 //! `cpu-throttled`'s.
 
-use super::{Facts, Rule, Verdict, blind_to_runners, duration, evidence, longest, percent};
+use super::{Facts, Rule, Verdict, blind_to_runners, evidence, longest};
 use crate::results::BlamedPause;
+use crate::units::{duration, percent};
 use rtscope_model::{Cause, Confidence, Metric, Names, Remedy};
 
 const SHARE_MIN_LANES: f64 = 0.02;

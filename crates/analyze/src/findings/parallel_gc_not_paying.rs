@@ -9,9 +9,10 @@
 //! Cost: the idle threads' share of the time of such collections. Only collections whose
 //! threads had their CPUs for nearly all of it count, and a wait for a CPU counts as work.
 
-use super::{Facts, Rule, Verdict, duration, evidence, oversubscribed, percent};
+use super::{Facts, Rule, Verdict, evidence, oversubscribed};
 use crate::collections::{Kind, Parallel, undisturbed};
 use crate::results::BlamedPause;
+use crate::units::{duration, percent};
 use rtscope_model::{Confidence, Evidence, Metric, Names, PauseMode, Remedy};
 
 const SHARE_MIN: f64 = 0.05;

@@ -9,9 +9,10 @@
 //! than housekeeping takes. The recorder's own threads are left out: they are the
 //! tracer's cost. Only kernel events that name who ran can show it.
 
-use super::{Facts, Rule, STOP, Verdict, blind_to_runners, duration, evidence, longest, percent};
+use super::{Facts, Rule, STOP, Verdict, blind_to_runners, evidence, longest};
 use crate::held::{Held, Part};
 use crate::results::BlamedPause;
+use crate::units::{duration, percent};
 use rtscope_model::{Cause, CausePiece, Confidence, Metric, NameId, Names, Remedy, Tid};
 use std::collections::BTreeSet;
 

@@ -9,9 +9,10 @@
 //! Cost: what goes beyond the time that collections of so few bytes take at most (see
 //! `collections`), without what threads were kept off their CPUs.
 
-use super::{Facts, Rule, Verdict, bytes, duration, evidence, percent, small_nursery};
+use super::{Facts, Rule, Verdict, evidence, small_nursery};
 use crate::collections::{Point, undisturbed, usual_ns};
 use crate::results::BlamedPause;
+use crate::units::{bytes, duration, percent};
 use rtscope_model::{Confidence, Evidence, Metric, Names, PauseKind, Remedy};
 
 const SHARE_MIN: f64 = 0.05;

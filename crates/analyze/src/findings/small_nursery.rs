@@ -7,8 +7,9 @@
 //! alive (then each collection has work to do and a larger area gives it more), where
 //! allocation does not explain the collections, and where the area is large already.
 
-use super::{Facts, Rule, Verdict, bytes, duration, evidence, percent};
+use super::{Facts, Rule, Verdict, evidence};
 use crate::results::BlamedPause;
+use crate::units::{bytes, duration, percent};
 use rtscope_model::{Confidence, Evidence, Metric, Names, Remedy};
 
 pub(super) const ID: &str = "small-nursery";

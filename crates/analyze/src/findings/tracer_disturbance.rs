@@ -7,8 +7,9 @@
 //! processes want the CPUs, too, the recorder alone takes up to a twentieth: a twelfth of the
 //! wall clock is more than any recording should; then its other figures are to be taken with care.
 
-use super::{Facts, Rule, Verdict, duration, evidence, percent, preempted};
+use super::{Facts, Rule, Verdict, evidence, preempted};
 use crate::results::BlamedPause;
+use crate::units::{duration, percent};
 use rtscope_model::{CodeKind, Confidence, Evidence, Metric, Names, Remedy, Symbol};
 
 const SHARE_MIN: f64 = 0.08;

@@ -6,9 +6,10 @@
 //! CPU (by samples, as in `late-safepoint`) or asleep in the kernel, where the runtime
 //! itself only ever sleeps on its locks. Each moment waits for one lane.
 
-use super::{Facts, Rule, STOP, Verdict, blind_to_code, duration, evidence, found_in, listed_code, longest, percent};
+use super::{Facts, Rule, STOP, Verdict, blind_to_code, evidence, found_in, listed_code, longest};
 use crate::code::{CodeSamples, LATE_MIN_NS, called};
 use crate::results::BlamedPause;
+use crate::units::{duration, percent};
 use rtscope_model::{Cause, CodeKind, Confidence, Metric, Names, Remedy, SymbolId};
 
 const SHARE_MIN: f64 = 0.05;

@@ -8,17 +8,14 @@
 //! had is said in [`rtscope_model::manifest::Code::missing`], or is the reason why
 //! there are no samples at all.
 
-use super::drain::{Counters, Drain, Lane, Running};
 use super::perf::{self, What};
+use super::streams::{Kind, Streams};
 use super::tiers::{self, CpuRing};
 use super::{Target, mapped, tracefs, words};
-use rtscope_model::Loss;
 use rtscope_model::manifest::{Code, CodeEvent, CodeSource};
 use std::ffi::CStr;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 /// With privilege: room for half a second of the busiest waits that were measured.
 const RING_BYTES_WIDE: usize = 1 << 20;
@@ -46,9 +43,10 @@ pub struct Options {
 #[derive(Debug)]
 pub struct CodeRecorder {
     code: Code,
-    counters: Arc<Counters>,
-    drain: Option<Running>,
+    streams: Streams,
 }
+
+const STREAMS: Kind = Kind { folder: "code", source: "code", thread: "rtscope-code" };
 
 impl CodeRecorder {
     /// Starts sampling, with as much of the kernel as is permitted. The error is a
@@ -56,60 +54,38 @@ impl CodeRecorder {
     pub fn start(options: &Options) -> Result<CodeRecorder, String> {
         let root = Path::new("/");
         let opened = open(root, options.target, options.period_ns).map_err(|error| refused(&error))?;
-        let counters = Arc::new(Counters::default());
         let code = opened.describe(options.period_ns);
-        let mut recorder = CodeRecorder { code, counters, drain: None };
-        recorder.begin(root, opened, options).map_err(|error| {
+        let streams = begin(root, opened, options).map_err(|error| {
             format!("where the program's code was is not recorded ({error}); record to another folder")
         })?;
-        Ok(recorder)
+        Ok(CodeRecorder { code, streams })
     }
 
     /// The manifest's part, with the counters so far.
     pub fn status(&self) -> Code {
-        Code { lost: self.counters.lost.load(Ordering::Relaxed), ..self.code.clone() }
+        Code { lost: self.streams.lost(), ..self.code.clone() }
     }
 
-    /// Bytes written to the streams so far.
-    pub fn written_bytes(&self) -> u64 {
-        self.counters.bytes.load(Ordering::Relaxed)
-    }
-
-    /// What was lost on the way to the disk so far.
-    pub fn losses(&self) -> Vec<Loss> {
-        self.counters.losses()
+    /// The streams and their counters.
+    pub fn streams(&self) -> &Streams {
+        &self.streams
     }
 
     /// Takes what is left in the rings and syncs the files.
     pub fn stop(&mut self) {
-        if let Some(drain) = self.drain.take()
-            && !drain.stop()
-        {
+        if !self.streams.stop() {
             self.code.missing.push("The thread that writes samples of code ended early.".to_owned());
         }
     }
-
-    fn begin(&mut self, root: &Path, opened: Opened, options: &Options) -> io::Result<()> {
-        let mut lanes = Vec::new();
-        for ring in opened.rings {
-            let name = format!("code/cpu{}.perf", ring.cpu);
-            lanes.push(Lane::create(ring, &options.directory, &name)?);
-        }
-        let before = crate::clock::monotonic();
-        lanes.iter().try_for_each(Lane::enable)?;
-        if let (Target::Attached(pid), Some(first)) = (options.target, lanes.first_mut()) {
-            let records = mapped::records(root, pid, before, first.cpu());
-            first.append(&records)?;
-        }
-        self.drain = Some(Drain::start(lanes, Arc::clone(&self.counters), "code", "rtscope-code")?);
-        Ok(())
-    }
 }
 
-impl Drop for CodeRecorder {
-    fn drop(&mut self) {
-        self.stop();
-    }
+fn begin(root: &Path, opened: Opened, options: &Options) -> io::Result<Streams> {
+    let before = crate::clock::monotonic();
+    Streams::start(STREAMS, opened.rings, &options.directory, |lanes| {
+        let (Target::Attached(pid), Some(first)) = (options.target, lanes.first_mut()) else { return Ok(()) };
+        let records = mapped::records(root, pid, before, first.cpu());
+        first.append(&records)
+    })
 }
 
 /// Open events.
@@ -131,7 +107,7 @@ impl Opened {
         let events = [CodeSource::Timer, CodeSource::Waits].map(ids);
         Code {
             period_ns,
-            streams: self.rings.iter().map(|ring| format!("code/cpu{}.perf", ring.cpu)).collect(),
+            streams: self.rings.iter().map(|ring| STREAMS.path(ring.cpu)).collect(),
             sample_type: self.sample_type,
             events: events.into_iter().filter(|event| !event.ids.is_empty()).collect(),
             kernel: self.kernel,

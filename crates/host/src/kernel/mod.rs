@@ -11,6 +11,7 @@ mod drain;
 mod mapped;
 pub(crate) mod perf;
 mod ring;
+mod streams;
 mod threads;
 pub(crate) mod tiers;
 pub(crate) mod tracefs;
@@ -18,14 +19,12 @@ pub(crate) mod words;
 
 use crate::redact::Redactor;
 pub use code::CodeRecorder;
-use drain::{Counters, Drain, Lane, Running};
+use rtscope_model::Pid;
 use rtscope_model::manifest::{Kernel, Tier, Tracepoint};
-use rtscope_model::{Loss, Pid};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use streams::{Kind, Streams};
 use tiers::Opened;
 pub use words::name as tier_name;
 
@@ -58,9 +57,10 @@ pub struct Options {
 #[derive(Debug)]
 pub struct KernelRecorder {
     kernel: Kernel,
-    counters: Arc<Counters>,
-    drain: Option<Running>,
+    streams: Streams,
 }
+
+const STREAMS: Kind = Kind { folder: "sched", source: "kernel", thread: "rtscope-kernel" };
 
 impl KernelRecorder {
     /// Starts recording. Never fails: it falls to the next tier, at the end to
@@ -68,13 +68,15 @@ impl KernelRecorder {
     pub fn start(options: Options) -> KernelRecorder {
         let root = Path::new("/");
         let opened = tiers::open(root, &options);
-        let counters = Arc::new(Counters::default());
         let kernel = describe(&opened);
-        let mut recorder = KernelRecorder { kernel, counters, drain: None };
-        if let Err(error) = recorder.begin(opened, &options.directory) {
-            let missing = format!("Kernel records could not be written ({error}). Record to another folder.");
-            recorder.kernel = Kernel { missing: vec![missing], ..Kernel::default() };
-        }
+        let mut recorder = match begin(opened, &options.directory) {
+            Ok(streams) => KernelRecorder { kernel, streams },
+            Err(error) => {
+                let missing = format!("Kernel records could not be written ({error}). Record to another folder.");
+                let kernel = Kernel { missing: vec![missing], ..Kernel::default() };
+                KernelRecorder { kernel, streams: Streams::default() }
+            }
+        };
         // Last, so that no thread can be made between the list and the events.
         if let Err(error) = write_threads(root, &options) {
             recorder.kernel.missing.push(format!("Names of threads could not be written ({error})."));
@@ -84,31 +86,18 @@ impl KernelRecorder {
 
     /// The kernel's part of the manifest, with the counters so far.
     pub fn status(&self) -> Kernel {
-        Kernel {
-            records: self.counters.records.load(Ordering::Relaxed),
-            lost: self.counters.lost.load(Ordering::Relaxed),
-            ..self.kernel.clone()
-        }
+        Kernel { records: self.streams.records(), lost: self.streams.lost(), ..self.kernel.clone() }
     }
 
-    /// Bytes written to the streams so far.
-    pub fn written_bytes(&self) -> u64 {
-        self.counters.bytes.load(Ordering::Relaxed)
-    }
-
-    /// What was lost on the way to the disk so far. What the kernel dropped is in
-    /// the streams themselves and comes out of the decoder, except for what no
-    /// record could tell of any more: that is added at the end.
-    pub fn losses(&self) -> Vec<Loss> {
-        self.counters.losses()
+    /// The streams and their counters.
+    pub fn streams(&self) -> &Streams {
+        &self.streams
     }
 
     /// Takes what is left in the rings and syncs the files. The other methods
     /// can still be called.
     pub fn stop(&mut self) {
-        if let Some(drain) = self.drain.take()
-            && !drain.stop()
-        {
+        if !self.streams.stop() {
             self.kernel.missing.push("The thread that writes kernel records ended early.".to_owned());
         }
     }
@@ -118,29 +107,13 @@ impl KernelRecorder {
         self.stop();
         self.status()
     }
-
-    fn begin(&mut self, opened: Opened, directory: &Path) -> io::Result<()> {
-        for point in &opened.tracepoints {
-            fs::write(directory.join(format!("{}.format", point.name)), &point.format)?;
-        }
-        let mut lanes = Vec::new();
-        for ring in opened.rings {
-            let name = format!("sched/cpu{}.perf", ring.cpu);
-            lanes.push(Lane::create(ring, directory, &name)?);
-        }
-        if lanes.is_empty() {
-            return Ok(());
-        }
-        lanes.iter().try_for_each(Lane::enable)?;
-        self.drain = Some(Drain::start(lanes, Arc::clone(&self.counters), "kernel", "rtscope-kernel")?);
-        Ok(())
-    }
 }
 
-impl Drop for KernelRecorder {
-    fn drop(&mut self) {
-        self.stop();
+fn begin(opened: Opened, directory: &Path) -> io::Result<Streams> {
+    for point in &opened.tracepoints {
+        fs::write(directory.join(format!("{}.format", point.name)), &point.format)?;
     }
+    Streams::start(STREAMS, opened.rings, directory, |_| Ok(()))
 }
 
 fn describe(opened: &Opened) -> Kernel {
@@ -152,7 +125,7 @@ fn describe(opened: &Opened) -> Kernel {
     Kernel {
         tier: opened.tier,
         missing: opened.missing.clone(),
-        streams: opened.rings.iter().map(|ring| format!("sched/cpu{}.perf", ring.cpu)).collect(),
+        streams: opened.rings.iter().map(|ring| STREAMS.path(ring.cpu)).collect(),
         tracepoints: opened.tracepoints.iter().map(tracepoint).collect(),
         sample_type: opened.sample_type,
         records: 0,

@@ -27,7 +27,9 @@ use std::path::Path;
 use std::process::Child;
 use std::time::Duration;
 
-const MANIFEST_PERIOD_NS: u64 = 1_000_000_000;
+/// What a killed recorder leaves may be so old; the streams are newer. With it go
+/// looks at the program's children.
+const MANIFEST_PERIOD_NS: u64 = 2_000_000_000;
 const USER_LOG_PERIOD_NS: u64 = 10_000_000;
 const USER_LOG_WAIT_NS: u64 = 3_000_000_000;
 /// Without pidfd the program's end is polled for.
@@ -231,8 +233,8 @@ impl<'a> Session<'a> {
     fn end_code(&mut self) {
         let Some(mut recorder) = self.code.take() else { return };
         recorder.stop();
-        self.written_bytes += recorder.written_bytes();
-        self.manifest.losses.extend(recorder.losses());
+        self.written_bytes += recorder.streams().written_bytes();
+        self.manifest.losses.extend(recorder.streams().losses());
         let mut status = recorder.status();
         let offset = self.manifest.realtime_offset_ns;
         let named = symbols::names(self.store.path(), &status, &self.files, offset).and_then(|names| {
@@ -495,8 +497,8 @@ impl<'a> Session<'a> {
         if let Some(code) = &self.code {
             self.manifest.code = Some(code.status());
         }
-        let streams = self.kernel.as_ref().map_or(0, KernelRecorder::written_bytes)
-            + self.code.as_ref().map_or(0, CodeRecorder::written_bytes);
+        let streams = self.kernel.as_ref().map_or(0, |kernel| kernel.streams().written_bytes())
+            + self.code.as_ref().map_or(0, |code| code.streams().written_bytes());
         let sampled = self.sampler.as_ref().map_or(0, Sampler::written_bytes);
         self.manifest.own_cost = OwnCost {
             cpu_ns: clock::own_cpu_ns(),
@@ -556,8 +558,8 @@ impl<'a> Session<'a> {
         if let Some(mut kernel) = self.kernel.take() {
             kernel.stop();
             self.manifest.kernel = kernel.status();
-            self.manifest.losses.extend(kernel.losses());
-            self.written_bytes += kernel.written_bytes();
+            self.manifest.losses.extend(kernel.streams().losses());
+            self.written_bytes += kernel.streams().written_bytes();
         }
         // What follows is done with what was recorded; it takes its time.
         self.manifest.ended = clock::monotonic();

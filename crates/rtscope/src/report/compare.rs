@@ -74,8 +74,21 @@ pub fn write_json(compared: &Compared, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-/// What changed and by how much, in a sentence or two.
+/// What changed and by how much, in a sentence or two, behind what could not be
+/// compared at all.
 pub fn headline(compared: &Compared) -> String {
+    let answer = answer(compared);
+    let seen = [&compared.a.results, &compared.b.results].map(words::has_runtime);
+    let unseen = match seen {
+        [true, true] => return answer,
+        [false, false] => "either run",
+        [false, true] => "A",
+        [true, false] => "B",
+    };
+    format!("No log of a runtime was recorded in {unseen}, so pauses are not compared. {answer}")
+}
+
+fn answer(compared: &Compared) -> String {
     let comparison = &compared.comparison;
     match comparison.verdict {
         Verdict::Different => different(compared, false),

@@ -11,7 +11,7 @@ pub mod html;
 pub mod json;
 pub mod pauses_json;
 pub mod text;
-pub mod units;
+pub use rtscope_analyze::units;
 pub mod words;
 
 use rtscope_analyze::results::Results;
@@ -51,8 +51,10 @@ fn too_many_partial(results: &Results) -> bool {
 }
 
 /// Kernel records that are missing void causes and nothing else: what counts is
-/// how much of the waiting they leave without one.
+/// how much of the waiting they leave without one, and whether that is felt.
 fn causes_unknown(results: &Results) -> bool {
     let unknown = results.causes.iter().filter(|sum| sum.cause == Cause::Unknown);
-    !results.kernel.used || unknown.map(|sum| sum.share).sum::<f64>() >= CAUSE_SHARE_THAT_MATTERS
+    let (share, ns) = unknown.fold((0.0, 0), |(share, ns), sum| (share + sum.share, ns + sum.sum_ns));
+    let felt = ns as f64 > results.span_ns as f64 * SHARE_THAT_MATTERS;
+    !results.kernel.used || felt && share >= CAUSE_SHARE_THAT_MATTERS
 }

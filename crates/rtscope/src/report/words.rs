@@ -453,9 +453,6 @@ fn unexplained_waiting(results: &Results) -> Option<String> {
     Some(format!("Waiting for {what} took {waited}, {share} of the run; {why}"))
 }
 
-/// The rule that only looks where `record` was asked for more.
-const OPTIONAL: &str = "blackhole-or-lock";
-
 /// The verdict without a finding: a few words, and what they stand on.
 pub fn nothing_found(results: &Results) -> (&'static str, String) {
     if !has_runtime(results) {
@@ -482,8 +479,7 @@ pub fn nothing_found(results: &Results) -> (&'static str, String) {
         seen.push("memory".into());
     }
     let text = format!("Looked at {}.{}", seen.join(", "), checked(results));
-    // What has to be asked for (`--detail full`) was not looked at, but nothing was missed.
-    let blind = results.checked.iter().any(|rule| rule.outcome == Outcome::CouldNotLook && rule.id != OPTIONAL);
+    let blind = results.checked.iter().any(|rule| rule.outcome == Outcome::CouldNotLook);
     let whole = super::exit_code(results) == 0 && !blind;
     (if whole { "Nothing found." } else { "Nothing found in what was seen." }, text)
 }
@@ -497,7 +493,7 @@ fn checked(results: &Results) -> String {
         let _ = write!(text, " Clear: {}.", clear.join(", "));
     }
     let mut blind: Vec<(&str, Vec<&str>)> = Vec::new();
-    for rule in with(Outcome::CouldNotLook) {
+    for rule in results.checked.iter().filter(|rule| rule.outcome.blind()) {
         let why = rule.why.as_deref().unwrap_or("what it needs was not recorded.");
         match blind.iter_mut().find(|(other, _)| *other == why) {
             Some((_, ids)) => ids.push(rule.id),

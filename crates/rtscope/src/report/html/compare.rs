@@ -10,6 +10,7 @@ use crate::report::{compare as words, units, words as report_words};
 use rtscope_analyze::compare::Verdict;
 use rtscope_analyze::compare::judge::Compared as Figure;
 use rtscope_analyze::results::Results;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// Items of any list at most.
@@ -81,13 +82,9 @@ fn bars(a: &Results, b: &Results) -> String {
 
 fn figures(compared: &Compared) -> String {
     let span_ns = compared.b.results.span_ns;
-    let known = compared.comparison.figures.iter().filter(|figure| figure.a.is_some() && figure.b.is_some());
-    let rows: Vec<Vec<String>> = known
+    let known = || compared.comparison.figures.iter().filter(|figure| figure.a.is_some() && figure.b.is_some());
+    let rows: Vec<Vec<String>> = known()
         .map(|figure| {
-            let decided = match &figure.why_not {
-                Some(why) => why.clone(),
-                None => words::decided(figure).into(),
-            };
             let cells = [
                 words::name(&figure.path),
                 words::value(figure, figure.a),
@@ -97,13 +94,29 @@ fn figures(compared: &Compared) -> String {
             ];
             let mut row: Vec<String> = cells.iter().map(|cell| escape(cell).into_owned()).collect();
             row.push(interval(figure));
-            row.push(format!("<span>{}</span>", escape(&decided)));
+            row.push(format!("<span>{}</span>", words::decided(figure)));
             row
         })
         .collect();
     let about = "<p class=\"faint\">Sums: share of each run, and their change as time in a run as long as B. Interval: 95 in \
                  100 pairs of quarters; the stroke in the small drawing is no change.</p>";
-    format!("{}{about}", table::table(&["", "A", "B", "change", "interval", "", ""], &rows))
+    let not_judged = not_judged(known());
+    format!("{}{about}{not_judged}", table::table(&["", "A", "B", "change", "interval", "", ""], &rows))
+}
+
+/// Which figures were not judged, together where the reason is one.
+fn not_judged<'f>(known: impl Iterator<Item = &'f Figure>) -> String {
+    let mut whys: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for figure in known {
+        if let Some(why) = &figure.why_not {
+            whys.entry(why).or_default().push(words::name(&figure.path));
+        }
+    }
+    let lines: Vec<String> = whys.iter().map(|(why, names)| format!("{}: {why}", names.join("; "))).collect();
+    match lines.as_slice() {
+        [] => String::new(),
+        lines => format!("<h4>Not judged</h4>{}", list(lines.to_vec(), "")),
+    }
 }
 
 /// An interval beside no change, on a scale of its own.

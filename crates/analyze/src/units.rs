@@ -47,8 +47,7 @@ pub fn tick_label(ns: f64) -> String {
         ns if ns < 1e9 => (ns / 1e6, "ms"),
         ns => (ns / 1e9, "s"),
     };
-    let text = format!("{value:.2}");
-    format!("{} {unit}", text.trim_end_matches('0').trim_end_matches('.'))
+    format!("{} {unit}", without_zeros(value))
 }
 
 /// Bytes, in powers of 1024: "512 B", "9.6 MiB", "84 MiB", "1.2 GiB".
@@ -96,6 +95,16 @@ pub fn percent(share: f64) -> String {
 /// `part` of `whole` as per cent.
 pub fn percent_of(part: u64, whole: u64) -> String {
     if whole == 0 { "-".into() } else { percent(part as f64 / whole as f64) }
+}
+
+/// A number of CPUs without needless digits: "2", "0.5".
+pub fn cpus(count: f64) -> String {
+    without_zeros(count)
+}
+
+fn without_zeros(value: f64) -> String {
+    let text = format!("{value:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// A count with separators: "103,060".

@@ -1,0 +1,95 @@
+//! What a recording of the kernel's records leaves on the disk: a stream for each
+//! ring, the thread that fills them, and what it counts. The recorders differ in
+//! what they open and in what they say about it.
+
+use super::drain::{Counters, Drain, Lane, Running};
+use super::tiers::CpuRing;
+use rtscope_model::Loss;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Whose streams they are.
+#[derive(Copy, Clone, Debug)]
+pub struct Kind {
+    /// Their folder in the capture.
+    pub folder: &'static str,
+    /// What losses are said to be of.
+    pub source: &'static str,
+    /// Name of the thread.
+    pub thread: &'static str,
+}
+
+impl Kind {
+    /// Where the stream of a CPU is, as the manifest says it.
+    pub fn path(self, cpu: u16) -> String {
+        format!("{}/cpu{cpu}.perf", self.folder)
+    }
+}
+
+/// Streams that are being written; by default none. Ends with the value.
+#[derive(Debug, Default)]
+pub struct Streams {
+    counters: Arc<Counters>,
+    drain: Option<Running>,
+}
+
+impl Streams {
+    /// Makes the files in `directory` (the capture's folder of that kind), switches
+    /// the events on, lets `begin` write what is to stand first, and starts the
+    /// thread.
+    pub fn start(
+        kind: Kind,
+        rings: Vec<CpuRing>,
+        directory: &Path,
+        begin: impl FnOnce(&mut [Lane]) -> io::Result<()>,
+    ) -> io::Result<Streams> {
+        let create = |ring: CpuRing| {
+            let path = kind.path(ring.cpu);
+            Lane::create(ring, directory, &path)
+        };
+        let mut lanes = rings.into_iter().map(create).collect::<io::Result<Vec<_>>>()?;
+        let mut streams = Streams::default();
+        if !lanes.is_empty() {
+            lanes.iter().try_for_each(Lane::enable)?;
+            begin(&mut lanes)?;
+            streams.drain = Some(Drain::start(lanes, Arc::clone(&streams.counters), kind.source, kind.thread)?);
+        }
+        Ok(streams)
+    }
+
+    /// Records written so far.
+    pub fn records(&self) -> u64 {
+        self.counters.records.load(Ordering::Relaxed)
+    }
+
+    /// Records that the kernel dropped so far.
+    pub fn lost(&self) -> u64 {
+        self.counters.lost.load(Ordering::Relaxed)
+    }
+
+    /// Bytes written so far.
+    pub fn written_bytes(&self) -> u64 {
+        self.counters.bytes.load(Ordering::Relaxed)
+    }
+
+    /// What was lost on the way to the disk so far. What the kernel dropped is in
+    /// the streams themselves and comes out of the decoder, except for what no
+    /// record could tell of any more: that is added at the end.
+    pub fn losses(&self) -> Vec<Loss> {
+        self.counters.losses()
+    }
+
+    /// Takes what is left in the rings and syncs the files. False: the thread had
+    /// ended early.
+    pub fn stop(&mut self) -> bool {
+        self.drain.take().is_none_or(Running::stop)
+    }
+}
+
+impl Drop for Streams {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
