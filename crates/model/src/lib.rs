@@ -13,6 +13,7 @@ pub mod loss;
 pub mod manifest;
 pub mod names;
 pub mod pause;
+pub mod resources;
 pub mod time;
 
 pub use code::{CodeKind, CodeSample, Found, Symbol, SymbolId, Symbols};
@@ -22,4 +23,5 @@ pub use ids::{Cpu, GreenThread, GroupId, LaneId, Pid, Tid};
 pub use loss::{Loss, LossKind};
 pub use names::{NameId, Names};
 pub use pause::{Cause, CausePiece, LanePause, Pause, PauseKind, PauseMode, PauseQuality, ReleaseBasis};
+pub use resources::Resources;
 pub use time::{ClockMap, ClockMethod, LogTime, Time};
