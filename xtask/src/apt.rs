@@ -70,30 +70,64 @@ pub fn candidate(package: &str) -> Option<String> {
 
 /// Installs what of `packages` is missing.
 pub fn install(packages: &[&str]) -> Result<()> {
-    let missing: Vec<_> = packages.iter().filter(|package| !is_installed(package)).collect();
+    let missing: Vec<_> = packages.iter().copied().filter(|package| !is_installed(package)).collect();
     if missing.is_empty() {
         return Ok(());
     }
-    let apt = |arguments: &[&str], more: &[&&&str]| -> Result<()> {
-        let mut command = Command::new("apt-get");
-        command.args(["-o", "DPkg::Lock::Timeout=300", "-q"]).args(arguments);
-        command.args(more.iter().map(|name| **name)).env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null());
-        let done = command.output().context("apt-get cannot be run")?;
-        let said = String::from_utf8_lossy(&done.stderr);
-        ensure!(done.status.success(), "apt-get {}: {}", arguments.join(" "), said.trim());
-        Ok(())
-    };
     if missing.iter().any(|package| candidate(package).is_none()) {
-        apt(&["update"], &[])?;
+        get(&["update"], &[], Path::new("/"))?;
     }
-    let names: Vec<_> = missing.iter().collect();
-    if let Err(first) = apt(&["install", "-y", "--no-install-recommends"], &names) {
-        // The lists may be older than the mirror: once more with fresh ones.
-        apt(&["update"], &[])?;
-        if apt(&["install", "-y", "--no-install-recommends"], &names).is_err() {
-            bail!(first);
-        }
+    get_fresh(&["install", "-y", "--no-install-recommends"], &missing, Path::new("/"))
+}
+
+/// Downloads `package` into `folder`; gives its file.
+pub fn download(package: &str, folder: &Path) -> Result<PathBuf> {
+    // Root's own folders are closed to the user that apt downloads as.
+    get_fresh(&["-o", "APT::Sandbox::User=root", "download"], &[package], folder)?;
+    let entries = fs::read_dir(folder)?.flatten().map(|entry| entry.path());
+    let archive = entries.into_iter().find(|path| path.extension().is_some_and(|ending| ending == "deb"));
+    archive.with_context(|| format!("apt-get download {package} left no file"))
+}
+
+/// What `package` depends on.
+pub fn depends(package: &str) -> Result<Vec<String>> {
+    let text = ask(&["depends", "--important", package])?;
+    Ok(text.lines().filter_map(|line| line.trim().strip_prefix("Depends: ")).map(str::to_owned).collect())
+}
+
+/// Names of packages that match the expression, sorted.
+pub fn names(expression: &str) -> Result<Vec<String>> {
+    let text = ask(&["search", "--names-only", expression])?;
+    let mut names: Vec<_> = text.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect();
+    names.sort();
+    Ok(names)
+}
+
+fn ask(arguments: &[&str]) -> Result<String> {
+    let done =
+        Command::new("apt-cache").args(arguments).env("LC_ALL", "C").output().context("apt-cache cannot be run")?;
+    let said = String::from_utf8_lossy(&done.stderr);
+    ensure!(done.status.success(), "apt-cache {}: {}", arguments.join(" "), said.trim());
+    Ok(String::from_utf8_lossy(&done.stdout).into_owned())
+}
+
+/// The lists may be older than the mirror: where it fails, once more with fresh ones.
+fn get_fresh(arguments: &[&str], packages: &[&str], folder: &Path) -> Result<()> {
+    let Err(first) = get(arguments, packages, folder) else { return Ok(()) };
+    get(&["update"], &[], folder)?;
+    if get(arguments, packages, folder).is_err() {
+        bail!(first);
     }
+    Ok(())
+}
+
+fn get(arguments: &[&str], packages: &[&str], folder: &Path) -> Result<()> {
+    let mut command = Command::new("apt-get");
+    command.args(["-o", "DPkg::Lock::Timeout=300", "-q"]).args(arguments).args(packages).current_dir(folder);
+    let done = command.env("DEBIAN_FRONTEND", "noninteractive").stdin(Stdio::null()).output();
+    let done = done.context("apt-get cannot be run")?;
+    let said = String::from_utf8_lossy(&done.stderr);
+    ensure!(done.status.success(), "apt-get {}: {}", arguments.join(" "), said.trim());
     Ok(())
 }
 

@@ -7,6 +7,8 @@ pub mod apt;
 pub mod bench;
 pub mod corpus;
 pub mod demo;
+pub mod fixtures;
+pub mod guest;
 pub mod noise;
 pub mod raw_log;
 pub mod raw_pauses;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use xtask::runner::{Runner, target_folder};
 use xtask::toolchain::{ALL, Spec, Toolchain, cache};
-use xtask::{bench, corpus, demo, tidy, truth, verify, workload};
+use xtask::{bench, corpus, demo, guest, tidy, truth, verify, workload};
 
 #[derive(Parser)]
 #[command(about = "Toolchains, corpus, tidy checks, truth suite, benchmarks.")]
@@ -55,6 +55,12 @@ enum Job {
     },
     /// Make the logs and expectations of corpus/ anew.
     Corpus,
+    /// Boot guests and write down what their kernels say: fixtures/machines.
+    Fixtures {
+        /// Only this one.
+        #[arg(long)]
+        only: Option<String>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -105,6 +111,10 @@ fn run(arguments: Arguments) -> Result<bool> {
                 println!("{}", serde_json::to_string(&found)?);
             }
             Ok(true)
+        }
+        Job::Fixtures { only } => {
+            let scratch = target_folder().join("guests");
+            guest::harvest::all(only.as_deref(), &scratch, &mut say).map(|()| true)
         }
         Job::Corpus => {
             for spec in &ALL {

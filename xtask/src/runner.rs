@@ -2,10 +2,11 @@
 //! `rtscope report` what it found. Owns the command line and the surroundings;
 //! judging many runs is `truth`'s.
 
+use crate::guest;
 use crate::noise::{Noise, Reading};
 use crate::surroundings::{Neighbours, QuotaGroup};
 use crate::toolchain::Toolchain;
-use crate::workload::{NOTHING, Workload, repository};
+use crate::workload::{NOTHING, SharedHost, Workload, repository};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::ffi::OsString;
@@ -78,6 +79,9 @@ impl Runner {
         if capture.exists() {
             fs::remove_dir_all(&capture)?;
         }
+        if let Some(host) = workload.host {
+            return self.run_in_guest(host, workload, toolchain, &program, &capture);
+        }
         let group = workload.quota_cpus.map(QuotaGroup::new).transpose()?;
         let cpus: Vec<usize> = (0..workload.cpus.unwrap_or(0)).collect();
         let neighbours = Neighbours::start(&cpus, workload.neighbours_per_cpu, &self.scratch)?;
@@ -103,6 +107,23 @@ impl Runner {
         Ok(Outcome { report: self.report(&capture)?, capture, throttled_periods, noise })
     }
 
+    fn run_in_guest(
+        &self,
+        host: SharedHost,
+        workload: &Workload,
+        toolchain: &Toolchain,
+        program: &Path,
+        capture: &Path,
+    ) -> Result<Outcome> {
+        let before = Reading::now(&[]);
+        let (rtscope, arguments) = ((&*self.rtscope, &*workload.record), arguments(workload));
+        let scratch = self.scratch.join("guest");
+        let recorded = guest::workload::record(host, rtscope, toolchain, (program, &arguments), &scratch)?;
+        let noise = Reading::now(&[]).since(&before);
+        fs::rename(recorded, capture)?;
+        Ok(Outcome { report: self.report(capture)?, capture: capture.to_owned(), throttled_periods: None, noise })
+    }
+
     /// What is run: the group, the CPUs, the toolchain's tree, the program.
     fn command(
         &self,
@@ -123,12 +144,7 @@ impl Runner {
             words.extend(workload.environment.iter().map(|(name, value)| format!("{name}={value}").into()));
         }
         words.push(program.into());
-        words.extend(workload.args.iter().map(OsString::from));
-        if !workload.rts.is_empty() {
-            words.push("+RTS".into());
-            words.extend(workload.rts.iter().map(OsString::from));
-            words.push("-RTS".into());
-        }
+        words.extend(arguments(workload));
         words
     }
 
@@ -139,6 +155,17 @@ impl Runner {
         ensure!(matches!(done.status.code(), Some(0 | 3)), "report ended with {}: {said}", done.status);
         serde_json::from_slice(&done.stdout).context("report --json printed no JSON")
     }
+}
+
+/// The program's arguments and its runtime's.
+fn arguments(workload: &Workload) -> Vec<OsString> {
+    let mut words: Vec<OsString> = workload.args.iter().map(OsString::from).collect();
+    if !workload.rts.is_empty() {
+        words.push("+RTS".into());
+        words.extend(workload.rts.iter().map(OsString::from));
+        words.push("-RTS".into());
+    }
+    words
 }
 
 impl Drop for Runner {

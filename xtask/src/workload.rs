@@ -38,6 +38,8 @@ pub struct Workload {
     pub cpus: Option<usize>,
     /// Quota of its control group, in CPUs.
     pub quota_cpus: Option<f64>,
+    /// Runs in a virtual machine whose host gives CPUs that it has not got.
+    pub host: Option<SharedHost>,
     /// Spinning processes outside its group, pinned to each of its CPUs.
     #[serde(default)]
     pub neighbours_per_cpu: usize,
@@ -65,6 +67,16 @@ pub struct Workload {
     pub judged: bool,
 }
 
+/// A host and the virtual machine on it.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SharedHost {
+    /// CPUs that the host has.
+    pub cpus: usize,
+    /// CPUs that the virtual machine has.
+    pub virtual_cpus: usize,
+}
+
 /// What changes when a remedy is applied. What is absent stays as it is.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -82,6 +94,8 @@ pub struct Applied {
     pub neighbours_per_cpu: Option<usize>,
     /// CPUs that it is pinned to.
     pub cpus: Option<usize>,
+    /// Another host.
+    pub host: Option<SharedHost>,
     /// Options for `rtscope record`.
     pub record: Option<Vec<String>>,
     /// The folder whose `Main.hs` is run instead: a change of code.
@@ -155,6 +169,7 @@ impl Workload {
             record: change.record.clone().unwrap_or_else(|| self.record.clone()),
             quota_cpus: change.quota_cpus.map_or(self.quota_cpus, |quota| (quota > 0.0).then_some(quota)),
             cpus: change.cpus.or(self.cpus),
+            host: change.host.or(self.host),
             neighbours_per_cpu: change.neighbours_per_cpu.unwrap_or(self.neighbours_per_cpu),
             ..self.clone()
         }

@@ -68,6 +68,8 @@ fn differences(from: &Workload, to: &Workload) -> String {
     say(from.quota_cpus != to.quota_cpus, format!("quota {}", text(to.quota_cpus)));
     say(from.neighbours_per_cpu != to.neighbours_per_cpu, format!("neighbours {}", to.neighbours_per_cpu));
     say(from.cpus != to.cpus, format!("CPUs {}", text(to.cpus.map(|cpus| cpus as f64))));
+    let host = to.host.map_or_else(|| "none".to_owned(), |host| format!("of {} CPUs", host.cpus));
+    say(from.host != to.host, format!("host {host}"));
     say(from.record != to.record, format!("record options {}", words(&to.record)));
     let own = from.program.as_ref().unwrap_or(&from.name);
     let program = to.program.as_ref().filter(|program| *program != own);

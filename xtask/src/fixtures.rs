@@ -1,0 +1,74 @@
+//! Trees of /proc and /sys as one text each: `== PATH` and then the file's lines. Owns
+//! that form; where they come from is `guest::harvest`'s, or says the head of the file.
+
+use crate::workload::repository;
+use anyhow::{Context, Result, ensure};
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+/// The folder of machines.
+pub fn folder() -> PathBuf {
+    repository().join("fixtures/machines")
+}
+
+/// Names of all machines, sorted.
+pub fn names() -> Result<Vec<String>> {
+    let paths = fs::read_dir(folder())?.collect::<Result<Vec<_>, _>>()?.into_iter().map(|entry| entry.path());
+    let trees = paths.filter(|path| path.extension().is_some_and(|ending| ending == "tree"));
+    let mut names: Vec<_> = trees.filter_map(|path| Some(path.file_stem()?.to_string_lossy().into_owned())).collect();
+    names.sort();
+    Ok(names)
+}
+
+/// Writes the files of machine `name` below `into`.
+pub fn unpack(name: &str, into: &Path) -> Result<()> {
+    let path = folder().join(format!("{name}.tree"));
+    let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
+    for (path, content) in files(&text) {
+        let inside = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
+        ensure!(inside, "{name}: {path} is no path below the root");
+        let path = into.join(path);
+        fs::create_dir_all(path.parent().context("a file without a folder")?)?;
+        fs::write(path, content)?;
+    }
+    Ok(())
+}
+
+/// Paths and contents.
+fn files(text: &str) -> Vec<(&str, String)> {
+    let mut files: Vec<(&str, String)> = Vec::new();
+    for line in text.lines() {
+        match (line.strip_prefix("== "), files.last_mut()) {
+            (Some(path), _) => files.push((path, String::new())),
+            (None, Some((_, content))) => {
+                content.push_str(line);
+                content.push('\n');
+            }
+            // The head: where it comes from.
+            (None, None) => {}
+        }
+    }
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_machine_unpacks_to_what_its_process_may_use() {
+        assert!(!names().unwrap().is_empty());
+        for name in names().unwrap() {
+            let root = tempfile::tempdir().unwrap();
+            unpack(&name, root.path()).unwrap();
+            let status = fs::read_to_string(root.path().join("proc/self/status")).unwrap();
+            assert!(status.contains("Cpus_allowed_list:"), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_head_is_no_file_and_lines_stay() {
+        let found = files("# a head\n== a/b\none\n\ntwo\n== empty\n");
+        assert_eq!(found, [("a/b", "one\n\ntwo\n".to_owned()), ("empty", String::new())]);
+    }
+}

@@ -1,0 +1,124 @@
+//! Virtual machines under software emulation: a kernel of Debian's, a file system in
+//! memory, a script, and a folder of results. Owns starting and ending them; what is
+//! run inside is for who asks. Needs no virtualisation of this machine's own.
+
+pub mod harvest;
+pub mod images;
+
+pub mod tree;
+pub mod workload;
+
+use anyhow::{Context, Result, ensure};
+use images::Images;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use tree::Tree;
+
+/// Packages that guests take, beside the kernels.
+pub const PACKAGES: [&str; 3] = ["qemu-system-x86", "busybox-static", "cpio"];
+
+/// Runs before every script: results lie in /results until they are sent.
+const BEFORE: &str = "#!/bin/busybox sh
+/bin/busybox --install -s /bin
+mount -t proc proc /proc; mount -t sysfs sys /sys; mount -t devtmpfs dev /dev
+mount -t tracefs trace /sys/kernel/tracing; mount -t cgroup2 group /sys/fs/cgroup
+ip link set lo up
+mkdir -p /results; cd /results
+";
+
+/// Runs after it. The second serial line is a file on the host.
+const AFTER: &str = "
+cd /results; stty -F /dev/ttyS1 raw
+tar cz . > /dev/ttyS1; sync; poweroff -f
+";
+
+/// One virtual machine.
+#[derive(Clone, Debug)]
+pub struct Guest<'a> {
+    /// What of it is emulated: qemu's `-cpu`, `-smp`, `-numa`.
+    pub processor: &'a [&'a str],
+    /// Its memory, MiB.
+    pub memory_mib: u32,
+    /// With a hypervisor between the emulated machine and the kernel: so many virtual
+    /// CPUs has the virtual machine in which the script runs.
+    pub virtual_cpus: Option<usize>,
+    /// Lines of a POSIX shell (busybox), run as root in `/results`.
+    pub script: &'a str,
+    /// It is ended after so long.
+    pub limit: Duration,
+}
+
+impl Guest<'_> {
+    /// Boots it with `tree` as its files; gives the folder with what the script left in
+    /// `/results`. All of it lies in `scratch`, which is emptied before.
+    pub fn run(&self, images: &Images, tree: &Tree, scratch: &Path) -> Result<PathBuf> {
+        if scratch.exists() {
+            fs::remove_dir_all(scratch)?;
+        }
+        let results = scratch.join("results");
+        fs::create_dir_all(&results)?;
+        let files = scratch.join("files.cpio.gz");
+        tree.pack(&format!("{BEFORE}{}{AFTER}", self.script), &files)?;
+        let (console, sent) = (scratch.join("console"), scratch.join("sent"));
+        let status = self.emulate(images, &files, &console, &sent)?;
+        let said = || tail(&console, 15);
+        ensure!(status, "the guest did not end within {} s; it said:\n{}", self.limit.as_secs(), said());
+        let unpacked = Command::new("tar").arg("xzf").arg(&sent).arg("-C").arg(&results).output()?;
+        ensure!(unpacked.status.success(), "the guest sent no results; it said:\n{}", said());
+        Ok(results)
+    }
+
+    /// Gives whether it ended by itself.
+    fn emulate(&self, images: &Images, files: &Path, console: &Path, sent: &Path) -> Result<bool> {
+        // Dies with this process, however that ends.
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL", "qemu-system-x86_64", "-accel", "tcg,thread=multi", "-no-reboot"]);
+        command.args(["-display", "none", "-nodefaults", "-m", &self.memory_mib.to_string()]).args(self.processor);
+        command.arg("-serial").arg(to_file(console)).arg("-serial").arg(to_file(sent));
+        match self.virtual_cpus {
+            None => command
+                .arg("-kernel")
+                .arg(&images.kernel)
+                .arg("-initrd")
+                .arg(files)
+                .args(["-append", "console=ttyS0 quiet panic=-1"]),
+            Some(cpus) => {
+                let hypervisor = images.hypervisor.as_ref().context("no hypervisor was asked for")?;
+                let domain = self.memory_mib.saturating_sub(300);
+                let modules = format!("{} console=hvc0 quiet panic=-1,{}", images.kernel.display(), files.display());
+                let options = format!(
+                    "console=com1 com1=115200,8n1 noreboot=1 dom0_max_vcpus={cpus} dom0_mem={domain}M,max:{domain}M"
+                );
+                command.arg("-kernel").arg(hypervisor).args(["-append", &options, "-initrd", &modules])
+            }
+        };
+        let log = File::create(console.with_extension("emulator"))?;
+        command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+        let mut emulator = command.spawn().context("setpriv (package util-linux) cannot be run")?;
+        let until = Instant::now() + self.limit;
+        while Instant::now() < until {
+            if let Some(status) = emulator.try_wait()? {
+                let said = || tail(&console.with_extension("emulator"), 5);
+                ensure!(status.success(), "the emulator ended with {status}: {}", said());
+                return Ok(true);
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        emulator.kill()?;
+        emulator.wait()?;
+        Ok(false)
+    }
+}
+
+fn to_file(path: &Path) -> String {
+    format!("file:{}", path.display())
+}
+
+/// The last lines of a console.
+fn tail(path: &Path, lines: usize) -> String {
+    let text = String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned();
+    let lines: Vec<&str> = text.lines().rev().take(lines).collect();
+    lines.into_iter().rev().collect::<Vec<_>>().join("\n")
+}
