@@ -6,7 +6,7 @@
 //! that ran on a CPU, hence confidence `medium`; a twentieth of the wall clock is
 //! more than their rounding and more than a busy host takes now and then.
 
-use super::{Facts, Rule, STOP, Verdict, evidence, longest};
+use super::{Facts, Rule, Verdict, evidence, longest};
 use crate::results::BlamedPause;
 use crate::units::{duration, percent};
 use rtscope_model::{Cause, Confidence, Metric, Names, Remedy};
@@ -84,21 +84,22 @@ impl Rule for HostSteal {
 }
 
 fn remedies() -> Vec<Remedy> {
-    let verify = "Record again: the stolen time stays at 0.".to_owned();
+    // The mean: a program that is not kept from running may collect more often.
+    let metric = || Metric::falls("pauses.time_to_stop_ns.mean");
     vec![
         Remedy {
             text: "Ask for CPUs that are not shared: another class of machine, a dedicated or less crowded host."
                 .into(),
             flag: None,
-            verify: verify.clone(),
-            metric: Metric::falls(STOP),
+            verify: "Record again: the stolen time stays near 0, and lanes stop sooner in the mean.".into(),
+            metric: metric(),
         },
         Remedy {
             text: "Until then collect with one thread, so that a collection does not wait for every CPU at once."
                 .into(),
             flag: Some("+RTS -qg".into()),
-            verify: "Record again and compare the sum of collection and stopping times.".into(),
-            metric: Metric::falls(STOP),
+            verify: "Record again and compare how long lanes take to stop in the mean.".into(),
+            metric: metric(),
         },
     ]
 }
