@@ -24,9 +24,14 @@ pub fn names() -> Result<Vec<String>> {
 pub fn unpack(name: &str, into: &Path) -> Result<()> {
     let path = folder().join(format!("{name}.tree"));
     let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-    for (path, content) in files(&text) {
+    unpack_text(&text, into).with_context(|| path.display().to_string())
+}
+
+/// Writes the files of a tree below `into`.
+pub fn unpack_text(text: &str, into: &Path) -> Result<()> {
+    for (path, content) in files(text) {
         let inside = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
-        ensure!(inside, "{name}: {path} is no path below the root");
+        ensure!(inside, "{path} is no path below the root");
         let path = into.join(path);
         fs::create_dir_all(path.parent().context("a file without a folder")?)?;
         fs::write(path, content)?;

@@ -13,6 +13,7 @@ pub mod noise;
 pub mod raw_log;
 pub mod raw_pauses;
 pub mod runner;
+pub mod starts;
 pub mod statistics;
 pub mod surroundings;
 pub mod tidy;

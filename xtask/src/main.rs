@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use xtask::runner::{Runner, target_folder};
 use xtask::toolchain::{ALL, Spec, Toolchain, cache};
-use xtask::{bench, corpus, demo, guest, tidy, truth, verify, workload};
+use xtask::{bench, corpus, demo, guest, starts, tidy, truth, verify, workload};
 
 #[derive(Parser)]
 #[command(about = "Toolchains, corpus, tidy checks, truth suite, benchmarks.")]
@@ -40,6 +40,12 @@ enum Job {
     /// Measure reading speed, memory and the recorder's overhead.
     Bench {
         /// Pairs of runs for the overhead; 0 leaves it out.
+        #[arg(long, default_value_t = 20)]
+        pairs: usize,
+    },
+    /// Measure what a planned start changes, and what `rtscope run` adds to it.
+    Starts {
+        /// Pairs of runs.
         #[arg(long, default_value_t = 20)]
         pairs: usize,
     },
@@ -92,11 +98,11 @@ fn run(arguments: Arguments) -> Result<bool> {
         }
         Job::Demo => demo::run(&Runner::new(&rtscope)?, &mut say).map(|()| true),
         Job::Truth(options) => truth::command::run(&rtscope, &options, &mut say),
+        Job::Starts { pairs } => {
+            starts::run(&Runner::new(&rtscope)?, &first_toolchain()?, pairs, &mut say).map(|()| true)
+        }
         Job::Bench { pairs } => {
-            let runner = Runner::new(&rtscope)?;
-            let Some(toolchain) = ALL.iter().find_map(|spec| spec.installed(&cache())) else {
-                bail!("no compiler is installed: `cargo xtask toolchains`")
-            };
+            let (runner, toolchain) = (Runner::new(&rtscope)?, first_toolchain()?);
             let wrong = bench::reading(&runner, &toolchain, &mut say)?;
             if pairs > 0 {
                 bench::overhead(&runner, &toolchain, pairs, &mut say)?;
@@ -122,6 +128,13 @@ fn run(arguments: Arguments) -> Result<bool> {
             }
             Ok(true)
         }
+    }
+}
+
+fn first_toolchain() -> Result<Toolchain> {
+    match ALL.iter().find_map(|spec| spec.installed(&cache())) {
+        Some(toolchain) => Ok(toolchain),
+        None => bail!("no compiler is installed: `cargo xtask toolchains`"),
     }
 }
 

@@ -143,6 +143,7 @@ impl Runner {
             words.push("env".into());
             words.extend(workload.environment.iter().map(|(name, value)| format!("{name}={value}").into()));
         }
+        words.extend(workload.launcher.iter().map(OsString::from));
         words.push(program.into());
         words.extend(arguments(workload));
         words

@@ -32,6 +32,9 @@ pub struct Workload {
     pub args: Vec<String>,
     /// Runtime flags.
     pub rts: Vec<String>,
+    /// What starts the program: a command with its arguments.
+    #[serde(skip)]
+    pub launcher: Vec<String>,
     /// Eventlog classes, where the log is made without a recorder.
     pub classes: Option<String>,
     /// Pinned to so many CPUs, from 0; absent: all.
