@@ -1,7 +1,8 @@
 //! A small snapshot of the machine for the manifest. What it permits in detail
-//! is another command's matter.
+//! is [`crate::resources`]'.
 
-use crate::procfs::{self, Host};
+use crate::procfs::{self, Host, Process};
+use crate::resources;
 use rtscope_model::manifest::Machine;
 
 /// What the machine looks like to process `pid`.
@@ -12,16 +13,14 @@ pub fn snapshot(host: &Host, pid: u32) -> Machine {
     let model = ["model name", "Processor", "cpu model"].iter().find_map(|key| {
         cpus.lines().find_map(|line| line.strip_prefix(key)?.split_once(':').map(|(_, name)| name.trim().to_owned()))
     });
-    let online = host.text("/sys/devices/system/cpu/online").map(|text| procfs::cpu_list(&text));
-    let status = host.process_text(pid, "status").unwrap_or_default();
-    let allowed = procfs::field(&status, "Cpus_allowed_list").map(procfs::cpu_list).unwrap_or_default();
+    let (allowed, online) = resources::cpus(host, Process::Pid(pid));
     let memory = host.text("/proc/meminfo").and_then(|text| procfs::number(&text, "MemTotal"));
     Machine {
         kernel: word(system.release()),
         architecture: word(system.machine()),
         model: model.unwrap_or_default(),
-        cpus_online: online.map_or(0, |cpus| cpus.len() as u32),
-        cpus_allowed: allowed,
+        cpus_online: u32::try_from(online.len()).unwrap_or(u32::MAX),
+        cpus_allowed: allowed.into_iter().filter_map(|cpu| u16::try_from(cpu).ok()).collect(),
         quota_cpus: None,
         memory_bytes: memory.unwrap_or(0).saturating_mul(1024),
         host: Some(word(system.nodename())),

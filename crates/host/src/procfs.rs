@@ -3,14 +3,38 @@
 //! one file; a file that is gone is `None`, never an error, because processes
 //! end while they are looked at.
 
+use std::fmt;
 use std::fs;
+use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+/// Bytes read of one file: more than any that is read whole has, and a bound for a
+/// tree that somebody made.
+const TEXT_BYTES_MAX: u64 = 64 << 20;
 
 /// The machine's file system as seen from `root`.
 #[derive(Clone, Debug)]
 pub struct Host {
     root: PathBuf,
+}
+
+/// A process as `/proc` calls it.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum Process {
+    /// `self`: whoever reads; in a tree that somebody made, whoever it was made for.
+    Own,
+    /// By its number.
+    Pid(u32),
+}
+
+impl fmt::Display for Process {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Process::Own => f.write_str("self"),
+            Process::Pid(pid) => pid.fmt(f),
+        }
+    }
 }
 
 impl Default for Host {
@@ -31,6 +55,63 @@ impl Host {
         self.root.join(absolute.strip_prefix("/").unwrap_or(absolute))
     }
 
+    /// Whether this is the machine itself and not a tree below another root.
+    pub fn is_live(&self) -> bool {
+        self.root == Path::new("/")
+    }
+
+    /// The path below the root, or why it must not be read: a link in a tree can
+    /// lead out of it, to the machine that it is read on.
+    fn inside(&self, absolute: &Path) -> io::Result<PathBuf> {
+        let path = self.path(absolute);
+        if !self.is_live() && !fs::canonicalize(&path)?.starts_with(fs::canonicalize(&self.root)?) {
+            return Err(io::Error::other("it leads out of the tree"));
+        }
+        Ok(path)
+    }
+
+    /// Text of an absolute path of the machine.
+    pub fn read(&self, absolute: impl AsRef<Path>) -> io::Result<String> {
+        let path = self.inside(absolute.as_ref())?;
+        // Opening a pipe that somebody put into a tree would wait for its other end.
+        if !self.is_live() && !fs::metadata(&path)?.is_file() {
+            return Err(io::Error::other("it is no ordinary file"));
+        }
+        let mut bytes = Vec::new();
+        fs::File::open(path)?.take(TEXT_BYTES_MAX).read_to_end(&mut bytes)?;
+        Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+    }
+
+    /// Whether an absolute path of the machine is an ordinary file.
+    pub fn is_file(&self, absolute: impl AsRef<Path>) -> bool {
+        self.inside(absolute.as_ref()).is_ok_and(|path| path.is_file())
+    }
+
+    /// Whether an absolute path of the machine is a folder.
+    pub fn is_dir(&self, absolute: impl AsRef<Path>) -> bool {
+        self.inside(absolute.as_ref()).is_ok_and(|path| path.is_dir())
+    }
+
+    /// Folders in a folder, links not followed, in the order of their names.
+    pub fn folders(&self, absolute: impl AsRef<Path>) -> Vec<String> {
+        let Ok(entries) = self.inside(absolute.as_ref()).and_then(fs::read_dir) else { return Vec::new() };
+        let folder = |entry: fs::DirEntry| {
+            entry.file_type().is_ok_and(|kind| kind.is_dir()).then(|| entry.file_name().into_string().ok())?
+        };
+        let mut names: Vec<String> = entries.flatten().filter_map(folder).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// Numbers N of the folders (or links to some) that are called `PREFIXN`, ascending.
+    pub fn numbered(&self, absolute: impl AsRef<Path>, prefix: &str) -> Vec<u32> {
+        let Ok(entries) = self.inside(absolute.as_ref()).and_then(fs::read_dir) else { return Vec::new() };
+        let number = |entry: fs::DirEntry| entry.file_name().to_str()?.strip_prefix(prefix)?.parse().ok();
+        let mut numbers: Vec<u32> = entries.flatten().filter_map(number).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
     /// `/proc/PID/NAME`.
     pub fn process(&self, pid: u32, name: &str) -> PathBuf {
         self.path(format!("/proc/{pid}/{name}"))
@@ -38,7 +119,7 @@ impl Host {
 
     /// Text of an absolute path of the machine.
     pub fn text(&self, absolute: impl AsRef<Path>) -> Option<String> {
-        fs::read(self.path(absolute)).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        self.read(absolute).ok()
     }
 
     /// Text of `/proc/PID/NAME`.
@@ -193,18 +274,6 @@ pub fn number(text: &str, key: &str) -> Option<u64> {
     field(text, key)?.split_ascii_whitespace().next()?.parse().ok()
 }
 
-/// A list such as `0-3,8` as single numbers; broken parts are left out.
-pub fn cpu_list(text: &str) -> Vec<u16> {
-    let mut cpus = Vec::new();
-    for part in text.trim().split(',') {
-        let (from, to) = part.split_once('-').unwrap_or((part, part));
-        if let (Ok(from), Ok(to)) = (from.trim().parse::<u16>(), to.trim().parse::<u16>()) {
-            cpus.extend(from..=to.min(from.saturating_add(8191)));
-        }
-    }
-    cpus
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -222,10 +291,23 @@ mod tests {
     }
 
     #[test]
-    fn cpu_lists_are_expanded() {
-        assert_eq!(cpu_list("0-2,5\n"), [0, 1, 2, 5]);
-        assert_eq!(cpu_list(""), Vec::<u16>::new());
-        assert_eq!(cpu_list("x,3"), [3]);
+    fn a_tree_is_never_left() {
+        let outside = tempfile::tempdir().unwrap();
+        fs::write(outside.path().join("secret"), "1").unwrap();
+        let root = tempfile::tempdir().unwrap();
+        let link = |to: &Path, name: &str| std::os::unix::fs::symlink(to, root.path().join(name)).unwrap();
+        link(outside.path(), "away");
+        fs::create_dir(root.path().join("real")).unwrap();
+        fs::write(root.path().join("real/file"), "2").unwrap();
+        link(Path::new("real"), "here");
+        let host = Host::at(root.path());
+        assert!(host.read("/away/secret").unwrap_err().to_string().contains("out of the tree"));
+        assert!(!host.is_dir("/away") && !host.is_file("/away/secret"));
+        assert_eq!(host.text("/../../../../../../etc/passwd"), None);
+        assert_eq!(host.text("/here/file").unwrap(), "2");
+        assert_eq!(host.folders("/"), ["real"]);
+        rustix::fs::mkfifoat(rustix::fs::CWD, root.path().join("pipe"), rustix::fs::Mode::RUSR).unwrap();
+        assert!(host.read("/pipe").unwrap_err().to_string().contains("ordinary"));
     }
 
     #[test]

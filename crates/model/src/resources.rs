@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// What one process may use.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Resources {
     /// Logical CPUs that the process may run on, ascending: its affinity mask, which
     /// has its cpuset in it already.
@@ -23,7 +24,8 @@ pub struct Resources {
     pub packages: u32,
     /// NUMA nodes among `cpus_allowed`; 1 where the kernel shows none.
     pub numa_nodes: u32,
-    /// Kinds of core of a hybrid machine, fastest first; empty where all are alike.
+    /// Kinds of core of a hybrid machine, fastest first, those that `cpus_allowed` has;
+    /// empty where all cores of the machine are alike.
     pub kinds: Vec<CoreKind>,
     /// Every processor that is online, with its place; what a drawing needs.
     pub cpus: Vec<CpuPlace>,
@@ -41,7 +43,8 @@ pub struct Resources {
     pub memory_limit_bytes: Option<u64>,
     /// File of that limit; the machine's own memory comes from `/proc/meminfo`.
     pub memory_limit_path: Option<String>,
-    /// Whether a control group sets that limit, so that passing it kills.
+    /// Whether a control group sets that limit: the kernel then takes memory back from
+    /// the group, slows it down or kills in it, whatever the machine has left.
     pub memory_limited: bool,
     /// Every level of control groups that covers the process, its own first.
     pub levels: Vec<Level>,
@@ -55,7 +58,7 @@ pub struct Resources {
 /// One kind of core.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct CoreKind {
-    /// `performance`, `efficient`, or the kernel's capacity as a number.
+    /// `performance`, `efficient`, `low-power`, or the kernel's capacity as a number.
     pub name: String,
     /// CPUs of `cpus_allowed` of this kind.
     pub cpus: Vec<u32>,
@@ -77,7 +80,7 @@ pub struct CpuPlace {
 }
 
 /// A cache, of each core or shared by several.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Cache {
     /// 1 is nearest to the core.
     pub level: u32,
@@ -91,6 +94,10 @@ pub struct Cache {
     pub share_bytes: u64,
     /// How many of them `cpus_allowed` use.
     pub count: u32,
+    /// The CPUs that share one, a list for each of them: those that are not allowed
+    /// included.
+    #[serde(default)]
+    pub shared_by: Vec<Vec<u32>>,
 }
 
 /// A level of control groups.

@@ -7,6 +7,7 @@ use super::ring::Ring;
 use super::tracefs::{self, Description};
 use super::words;
 use super::{Options, Target};
+use crate::cpu_list;
 use rtscope_model::Pid;
 use rtscope_model::manifest::Tier;
 use std::fs;
@@ -303,17 +304,11 @@ fn tids_of(root: &Path, pid: Pid) -> io::Result<Vec<u32>> {
 /// Numbers of the CPUs that are online.
 pub fn online_cpus(root: &Path) -> io::Result<Vec<u16>> {
     let text = fs::read_to_string(root.join("sys/devices/system/cpu/online"))?;
-    parse_cpu_list(&text).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, format!("`{}`", text.trim())))
-}
-
-/// `0-3,8,10-11`.
-fn parse_cpu_list(text: &str) -> Option<Vec<u16>> {
-    let mut cpus = Vec::new();
-    for part in text.trim().split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        cpus.extend(first.parse::<u16>().ok()?..=last.parse::<u16>().ok()?);
+    let cpus = cpu_list::parse(&text).map_err(|bad| io::Error::new(io::ErrorKind::InvalidData, bad))?;
+    if cpus.is_empty() {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "no CPU is online"));
     }
-    Some(cpus)
+    Ok(cpus.into_iter().filter_map(|cpu| u16::try_from(cpu).ok()).collect())
 }
 
 fn in_a_pid_namespace(root: &Path) -> bool {
@@ -325,12 +320,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cpu_lists() {
-        assert_eq!(parse_cpu_list("0-1\n"), Some(vec![0, 1]));
-        assert_eq!(parse_cpu_list("0,2-3,9"), Some(vec![0, 2, 3, 9]));
-        assert_eq!(parse_cpu_list(""), None);
-        assert_eq!(parse_cpu_list("0-"), None);
-        assert_eq!(parse_cpu_list("-1"), None);
+    fn online_cpus_come_from_the_tree() {
+        let root = tempfile::tempdir().unwrap();
+        let file = root.path().join("sys/devices/system/cpu/online");
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        assert!(online_cpus(root.path()).is_err());
+        for (text, cpus) in [("0-1\n", Some(vec![0, 1])), ("0,2-3,9", Some(vec![0, 2, 3, 9])), ("", None), ("0-", None)]
+        {
+            fs::write(&file, text).unwrap();
+            assert_eq!(online_cpus(root.path()).ok(), cpus, "{text}");
+        }
     }
 
     #[test]
