@@ -176,7 +176,13 @@ fn a_worker_has_its_share_of_each_cache() {
         (3, "Unified", 16384, 2048, 1),
     ];
     assert_eq!(caches(&found), expected);
-    assert_eq!(found.caches[2].shared_by, [[0, 1], [2, 3], [4, 5], [6, 7]]);
+    let pairs: Vec<_> = found.caches[2].each.iter().map(|one| one.cpus.as_slice()).collect();
+    assert_eq!(pairs, [[0, 1], [2, 3], [4, 5], [6, 7]]);
+    // Cores of another kind have other sizes: the smallest stands for all, each keeps its own.
+    tree.cpu(6, "cache/index2/size", "2M").cpu(7, "cache/index2/size", "2M");
+    let sizes: Vec<_> = tree.resources().caches[2].each.iter().map(|one| one.size_bytes >> 10).collect();
+    assert_eq!((sizes, tree.resources().caches[2].size_bytes), (vec![1024, 1024, 1024, 2048], 1 << 20));
+    tree.cpu(6, "cache/index2/size", "1024K").cpu(7, "cache/index2/size", "1024K");
     assert_eq!(source(&found, "size of the level 3 Unified cache").unwrap().1, "16M");
     // Only allowed CPUs take a share, and the smallest share counts.
     tree.allow("0,2-3");

@@ -94,10 +94,18 @@ pub struct Cache {
     pub share_bytes: u64,
     /// How many of them `cpus_allowed` use.
     pub count: u32,
-    /// The CPUs that share one, a list for each of them: those that are not allowed
-    /// included.
+    /// Each of them.
     #[serde(default)]
-    pub shared_by: Vec<Vec<u32>>,
+    pub each: Vec<OneCache>,
+}
+
+/// One cache.
+#[derive(Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
+pub struct OneCache {
+    /// Its size, bytes.
+    pub size_bytes: u64,
+    /// The CPUs that share it, ascending: those that are not allowed included.
+    pub cpus: Vec<u32>,
 }
 
 /// A level of control groups.

@@ -24,6 +24,8 @@ pub enum Command {
     Report(ReportArgs),
     /// Say what this machine permits, what is missing, and the command that mends it
     Doctor(DoctorArgs),
+    /// Say what this process may use: CPUs, cores, caches, quotas, memory, each with its file
+    Machine(MachineArgs),
 }
 
 const REPORT_STATUS: &str = "\
@@ -41,6 +43,12 @@ Exit status:
   1  failed
   2  wrong usage
   3  something is missing that reports would need";
+
+const MACHINE_STATUS: &str = "\
+Exit status:
+  0  done; what could not be read is among the notes
+  1  failed: no such process, no machine below DIR, or the output cannot be written
+  2  wrong usage";
 
 #[derive(Args, Debug)]
 #[command(after_help = REPORT_STATUS)]
@@ -76,4 +84,21 @@ pub struct DoctorArgs {
     /// Print one JSON document instead of text
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Args, Debug)]
+#[command(after_help = MACHINE_STATUS)]
+pub struct MachineArgs {
+    /// Read proc and sys below this folder, and nothing else
+    #[arg(long, value_name = "DIR", default_value = "/", hide_default_value = true)]
+    pub root: PathBuf,
+    /// Of this process instead of rtscope's own
+    #[arg(long, value_name = "PID")]
+    pub pid: Option<u32>,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// Also write a drawing of the topology
+    #[arg(long, value_name = "OUT.svg")]
+    pub svg: Option<PathBuf>,
 }

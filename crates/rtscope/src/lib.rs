@@ -10,6 +10,7 @@ pub mod code;
 pub mod compare;
 pub mod doctor;
 pub mod input;
+pub mod machine;
 pub mod pipeline;
 pub mod record;
 pub mod report;

@@ -5,11 +5,11 @@
 mod cli;
 
 use clap::Parser;
-use cli::{Cli, Command, DoctorArgs, ReportArgs};
+use cli::{Cli, Command, DoctorArgs, MachineArgs, ReportArgs};
 use rtscope::report::pauses_json::PauseLines;
 use rtscope::style::Style;
 use rtscope::trouble::Trouble;
-use rtscope::{compare, doctor, input, pipeline, record, report};
+use rtscope::{compare, doctor, input, machine, pipeline, record, report};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -20,6 +20,7 @@ fn main() -> ExitCode {
         Command::Record(args) => return record::run(args),
         Command::Report(args) => run_report(&args),
         Command::Doctor(args) => run_doctor(&args),
+        Command::Machine(args) => run_machine(&args),
     };
     done.unwrap_or_else(|trouble| {
         eprintln!("{trouble}");
@@ -108,6 +109,23 @@ fn run_doctor(args: &DoctorArgs) -> Result<ExitCode, Trouble> {
         out.write_all(doctor::text(&rows, &Style::of_stdout()).as_bytes())
     })?;
     Ok(ExitCode::from(doctor::exit_code(&rows)))
+}
+
+fn run_machine(args: &MachineArgs) -> Result<ExitCode, Trouble> {
+    let found = machine::inspect(&args.root, args.pid)?;
+    let mut out = BufWriter::new(io::stdout().lock());
+    let printed = if args.json {
+        machine::json(&found, &mut out)
+    } else {
+        out.write_all(machine::text(&found, &Style::of_stdout()).as_bytes())
+    };
+    printed_all(printed.and_then(|()| out.flush()))?;
+    if let Some(path) = &args.svg {
+        std::fs::write(path, machine::svg(&found)).map_err(|error| {
+            Trouble::new(format!("cannot write {}", path.display())).because(error).next("give another path with --svg")
+        })?;
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// A reader that goes away (`| head`) is no failure.

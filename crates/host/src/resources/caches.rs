@@ -5,7 +5,7 @@
 use super::ids;
 use crate::cpu_list;
 use crate::reading::{Reading, quoted};
-use rtscope_model::resources::Cache;
+use rtscope_model::resources::{Cache, OneCache};
 use std::collections::BTreeMap;
 
 /// One cache of one CPU.
@@ -82,7 +82,7 @@ fn entry(reading: &mut Reading<'_>, level: u32, kind: String, mut found: Vec<One
         size_bytes: found.iter().map(|one| one.size).min()?,
         share_bytes: least.share,
         count: u32::try_from(found.len()).unwrap_or(u32::MAX),
-        shared_by: found.into_iter().map(|one| one.shared_by).collect(),
+        each: found.into_iter().map(|one| OneCache { size_bytes: one.size, cpus: one.shared_by }).collect(),
     })
 }
 

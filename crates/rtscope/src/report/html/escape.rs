@@ -8,7 +8,7 @@ use std::borrow::Cow;
 const LONGEST: usize = 600;
 
 /// `text` for element content and quoted attributes.
-pub(super) fn escape(text: &str) -> Cow<'_, str> {
+pub(crate) fn escape(text: &str) -> Cow<'_, str> {
     let shown = match clean(text) {
         Cow::Borrowed(text) => shorten(text, LONGEST),
         Cow::Owned(text) => Cow::Owned(shorten(&text, LONGEST).into_owned()),

@@ -7,7 +7,7 @@
 
 mod compare;
 mod data;
-mod escape;
+pub(crate) mod escape;
 mod page;
 mod svg;
 mod svg_bar;

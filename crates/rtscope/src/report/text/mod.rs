@@ -5,7 +5,7 @@
 mod below;
 pub mod compare;
 mod figures;
-mod screen;
+pub(crate) mod screen;
 mod verdict;
 
 use super::{units, words};

@@ -4,39 +4,39 @@
 use crate::style::{Style, Tone, clean, wrap};
 
 /// Columns that labels take.
-pub(super) const LABEL: usize = 14;
+pub(crate) const LABEL: usize = 14;
 
 /// Text in the making.
-pub(super) struct Screen<'s> {
+pub(crate) struct Screen<'s> {
     style: &'s Style,
     out: String,
 }
 
 impl<'s> Screen<'s> {
-    pub(super) fn new(style: &'s Style) -> Self {
+    pub(crate) fn new(style: &'s Style) -> Self {
         Screen { style, out: String::with_capacity(4096) }
     }
 
-    pub(super) fn style(&self) -> &'s Style {
+    pub(crate) fn style(&self) -> &'s Style {
         self.style
     }
 
-    pub(super) fn finish(self) -> String {
+    pub(crate) fn finish(self) -> String {
         self.out
     }
 
-    pub(super) fn blank(&mut self) {
+    pub(crate) fn blank(&mut self) {
         self.out.push('\n');
     }
 
     /// One line as it is; the caller has cleaned it.
-    pub(super) fn line(&mut self, text: &str) {
+    pub(crate) fn line(&mut self, text: &str) {
         self.out.push_str(text.trim_end());
         self.out.push('\n');
     }
 
     /// `left` strong, `right` faint and at the margin; on two lines where one is too short.
-    pub(super) fn spread(&mut self, tone: Tone, left: &str, right: &str) {
+    pub(crate) fn spread(&mut self, tone: Tone, left: &str, right: &str) {
         let used = left.chars().count() + right.chars().count();
         let gap = self.style.width.saturating_sub(used);
         let (left, right) = (self.style.paint(tone, left), self.style.paint(Tone::Faint, right));
@@ -50,7 +50,7 @@ impl<'s> Screen<'s> {
 
     /// A paragraph from column `indent` on, its first line behind `head`
     /// (which is as wide as `indent`).
-    pub(super) fn paragraph(&mut self, head: &str, indent: usize, tone: Option<Tone>, text: &str) {
+    pub(crate) fn paragraph(&mut self, head: &str, indent: usize, tone: Option<Tone>, text: &str) {
         let width = self.style.width.saturating_sub(indent).max(20);
         for (index, line) in wrap(&clean(text), width).iter().enumerate() {
             let painted = tone.map_or_else(|| line.as_str().into(), |tone| self.style.paint(tone, line));
@@ -61,7 +61,7 @@ impl<'s> Screen<'s> {
 
     /// A paragraph and something to paste, which is never broken: behind the last
     /// line where it fits, else on a line of its own.
-    pub(super) fn paragraph_then(&mut self, head: &str, indent: usize, text: &str, paste: &str) {
+    pub(crate) fn paragraph_then(&mut self, head: &str, indent: usize, text: &str, paste: &str) {
         let paste = clean(paste);
         let width = self.style.width.saturating_sub(indent).max(20);
         let last = wrap(&clean(text), width).last().map_or(0, |line| line.chars().count());
@@ -83,20 +83,20 @@ impl<'s> Screen<'s> {
     }
 
     /// A label in the left column and text beside it.
-    pub(super) fn entry(&mut self, label: &str, text: &str) {
+    pub(crate) fn entry(&mut self, label: &str, text: &str) {
         let head = self.label(label);
         self.paragraph(&head, LABEL, None, text);
     }
 
     /// A label, padded, in its colour.
-    pub(super) fn label(&self, label: &str) -> String {
+    pub(crate) fn label(&self, label: &str) -> String {
         let pad = LABEL.saturating_sub(label.chars().count());
         format!("{}{}", self.style.paint(Tone::Strong, label), " ".repeat(pad))
     }
 
     /// A table with its label and column heads in the first line. First cell of
     /// each row left, the others right, columns as wide as they need to be.
-    pub(super) fn table(&mut self, label: &str, heads: &[&str], rows: &[Vec<String>]) {
+    pub(crate) fn table(&mut self, label: &str, heads: &[&str], rows: &[Vec<String>]) {
         let columns = heads.len();
         let mut widths = heads.iter().map(|head| head.chars().count()).collect::<Vec<_>>();
         let mut first = LABEL.max(label.chars().count() + 2);

@@ -1,0 +1,219 @@
+//! The machine as a drawing for pages and documents: boxes in boxes down to CPUs,
+//! those that may be used filled. One file that needs nothing else. Refuses to say
+//! more than the text does.
+
+use super::headline;
+use super::nest::{Core, Nest, nests};
+use crate::report::html::escape::escape;
+use rtscope_model::resources::Resources;
+use std::fmt::Write as _;
+
+/// Widest row of boxes; one that has no room beside the others begins a new row.
+const WIDTH: f64 = 1040.0;
+const MARGIN: f64 = 20.0;
+const PAD: f64 = 10.0;
+const GAP: f64 = 8.0;
+const LINE: f64 = 16.0;
+const CPU_HEIGHT: f64 = 24.0;
+/// Cores up to which each names its own caches.
+const NAMED_MAX: usize = 64;
+
+const STYLE: &str = "\
+svg{--paper:#fff;--ink:#1d2327;--faint:#5c6770;--rule:#c3cacf;--card:#f5f7f8;--use:#0067a3;--on:#fff;--off:#e6eaec}\
+@media (prefers-color-scheme:dark){svg{--paper:#14181b;--ink:#e4e8ea;--faint:#9aa6ad;--rule:#48535a;--card:#1d2327;\
+--use:#5bb4ea;--on:#10140f;--off:#2a3237}}\
+text{font:12px system-ui,\"DejaVu Sans\",sans-serif;fill:#1d2327;fill:var(--ink)}\
+.title{font-size:15px;font-weight:600}.faint{fill:#5c6770;fill:var(--faint);font-size:11px}\
+.paper{fill:#fff;fill:var(--paper)}.nest{fill:#f5f7f8;fill:var(--card);stroke:#c3cacf;stroke:var(--rule)}\
+.core{fill:#fff;fill:var(--paper);stroke:#c3cacf;stroke:var(--rule)}\
+.use{fill:#0067a3;fill:var(--use)}.off{fill:#e6eaec;fill:var(--off)}\
+.on-use{fill:#fff;fill:var(--on);font-weight:600}.on-off{fill:#5c6770;fill:var(--faint)}";
+
+/// The drawing as an SVG document.
+pub fn svg(resources: &Resources) -> String {
+    let nests = nests(resources);
+    let count = nests.iter().map(cores_in).sum::<usize>();
+    let digits = resources.cpus.iter().map(|place| place.cpu.to_string().len()).max().unwrap_or(1);
+    let drawing = Drawing { caches: count <= NAMED_MAX, cpu_width: (digits as f64 * 8.0 + 6.0).max(30.0) };
+    let placed = drawing.flow(nests.iter().map(Item::Nest).collect(), WIDTH);
+    let title = headline(resources);
+    let hidden = if resources.ancestors_hidden { "control groups above are hidden" } else { "" };
+    let top = MARGIN + if hidden.is_empty() { 28.0 } else { 44.0 };
+    let width = placed.width.max(text_width(&title) * 1.3).max(320.0) + 2.0 * MARGIN;
+    let height = top + placed.height + 28.0 + MARGIN;
+    let mut out = Out(String::new());
+    let label = escape(&title);
+    let _ = write!(
+        out.0,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" \
+         height=\"{height:.0}\" role=\"img\" aria-label=\"{label}\">\n<style>{STYLE}</style>\n"
+    );
+    out.rect([0.0, 0.0, width, height], "paper", 0.0);
+    out.text(MARGIN, MARGIN + 12.0, "title", &title);
+    out.text(MARGIN, MARGIN + 30.0, "faint", hidden);
+    drawing.draw(&placed, MARGIN, top, &mut out);
+    legend(&mut out, resources, top + placed.height + 14.0);
+    out.0.push_str("</svg>\n");
+    out.0
+}
+
+fn cores_in(nest: &Nest) -> usize {
+    nest.cores.len() + nest.inner.iter().map(cores_in).sum::<usize>()
+}
+
+/// About how wide a text of 12 pixels will be.
+fn text_width(text: &str) -> f64 {
+    text.chars().count() as f64 * 6.9
+}
+
+enum Item<'n> {
+    Nest(&'n Nest),
+    Core(&'n Core),
+}
+
+/// Items with their places and sizes, in rows.
+struct Flow<'n> {
+    items: Vec<Placed<'n>>,
+    width: f64,
+    height: f64,
+}
+
+struct Placed<'n> {
+    item: Item<'n>,
+    /// What is in it.
+    inside: Option<Flow<'n>>,
+    at: [f64; 2],
+    size: [f64; 2],
+}
+
+struct Drawing {
+    /// Whether cores name their own caches.
+    caches: bool,
+    /// Width of a CPU, by the digits of the largest number.
+    cpu_width: f64,
+}
+
+impl Drawing {
+    /// Lays items out from left to right, in rows of at most `width`. A row is as high
+    /// as the highest in it.
+    fn flow<'n>(&self, items: Vec<Item<'n>>, width: f64) -> Flow<'n> {
+        let mut flow = Flow { items: Vec::new(), width: 0.0, height: 0.0 };
+        let (mut x, mut y, mut row) = (0.0_f64, 0.0_f64, 0.0_f64);
+        for item in items {
+            let (inside, size) = self.measure(&item, width);
+            // Boxes begin a row of their own behind cores that lie in none.
+            let other = flow.items.last().is_some_and(|last| matches!(last.item, Item::Core(_)) && inside.is_some());
+            if x > 0.0 && (other || x + size[0] > width) {
+                (x, y, row) = (0.0, y + row + GAP, 0.0);
+            }
+            flow.items.push(Placed { item, inside, at: [x, y], size });
+            row = row.max(size[1]);
+            flow.width = flow.width.max(x + size[0]);
+            flow.height = y + row;
+            x += size[0] + GAP;
+        }
+        flow
+    }
+
+    fn measure<'n>(&self, item: &Item<'n>, width: f64) -> (Option<Flow<'n>>, [f64; 2]) {
+        match item {
+            Item::Nest(nest) => {
+                let items = nest.cores.iter().map(Item::Core).chain(nest.inner.iter().map(Item::Nest)).collect();
+                let inside = self.flow(items, width - 2.0 * PAD);
+                let head = if nest.names.is_empty() { 0.0 } else { LINE + 4.0 };
+                let named = text_width(&name(nest));
+                let size = [inside.width.max(named) + 2.0 * PAD, inside.height + head + 2.0 * PAD - 4.0];
+                (Some(inside), size)
+            }
+            Item::Core(core) => {
+                let cpus = core.cpus.len() as f64 * (self.cpu_width + 4.0) - 4.0;
+                let caches = core.caches.iter().filter(|_| self.caches);
+                let words =
+                    caches.clone().map(|cache| text_width(cache) * 0.92).fold(text_width(&label(core)), f64::max);
+                (None, [cpus.max(words) + 12.0, LINE + CPU_HEIGHT + 10.0 + caches.count() as f64 * 14.0])
+            }
+        }
+    }
+
+    fn draw(&self, flow: &Flow<'_>, left: f64, top: f64, out: &mut Out) {
+        for Placed { item, inside, at, size } in &flow.items {
+            let (x, y) = (left + at[0], top + at[1]);
+            let frame = [x, y, size[0], size[1]];
+            match item {
+                Item::Nest(nest) => {
+                    out.rect(frame, "nest", 6.0);
+                    out.text(x + PAD, y + LINE, "", &name(nest));
+                    let head = if nest.names.is_empty() { 0.0 } else { LINE + 4.0 };
+                    if let Some(inside) = inside {
+                        self.draw(inside, x + PAD, y + head + PAD - 4.0, out);
+                    }
+                }
+                Item::Core(core) => self.core(core, frame, out),
+            }
+        }
+    }
+
+    fn core(&self, core: &Core, frame: [f64; 4], out: &mut Out) {
+        let [x, y, ..] = frame;
+        out.rect(frame, "core", 4.0);
+        out.text(x + 6.0, y + 13.0, "faint", &label(core));
+        for (index, (cpu, allowed)) in core.cpus.iter().enumerate() {
+            let left = x + 6.0 + index as f64 * (self.cpu_width + 4.0);
+            let (shape, words) = if *allowed { ("use", "on-use") } else { ("off", "on-off") };
+            out.rect([left, y + LINE + 2.0, self.cpu_width, CPU_HEIGHT], shape, 3.0);
+            out.centred(left + self.cpu_width / 2.0, y + LINE + 18.0, words, &cpu.to_string());
+        }
+        for (index, cache) in core.caches.iter().enumerate().filter(|_| self.caches) {
+            out.text(x + 6.0, y + LINE + CPU_HEIGHT + 16.0 + index as f64 * 14.0, "faint", cache);
+        }
+    }
+}
+
+fn name(nest: &Nest) -> String {
+    nest.names.join(" · ")
+}
+
+fn label(core: &Core) -> String {
+    format!("core {} {}", core.number, core.kind).trim_end().to_owned()
+}
+
+/// What the colours mean.
+fn legend(out: &mut Out, resources: &Resources, y: f64) {
+    let mut x = MARGIN;
+    for (class, words, allowed) in [("use", "CPU that may be used", true), ("off", "not allowed", false)] {
+        if resources.cpus.iter().any(|place| place.allowed == allowed) {
+            out.rect([x, y, 14.0, 14.0], class, 2.0);
+            out.text(x + 20.0, y + 11.0, "faint", words);
+            x += 20.0 + text_width(words) + 16.0;
+        }
+    }
+}
+
+/// The document in the making.
+struct Out(String);
+
+impl Out {
+    fn rect(&mut self, [x, y, w, h]: [f64; 4], class: &str, round: f64) {
+        let round = if round > 0.0 { format!(" rx=\"{round:.0}\"") } else { String::new() };
+        let _ = writeln!(
+            self.0,
+            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{w:.1}\" height=\"{h:.1}\"{round} class=\"{class}\"/>"
+        );
+    }
+
+    fn text(&mut self, x: f64, y: f64, class: &str, text: &str) {
+        self.word(x, y, class, "", text);
+    }
+
+    fn centred(&mut self, x: f64, y: f64, class: &str, text: &str) {
+        self.word(x, y, class, " text-anchor=\"middle\"", text);
+    }
+
+    fn word(&mut self, x: f64, y: f64, class: &str, anchor: &str, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
+        let _ = writeln!(self.0, "<text x=\"{x:.1}\" y=\"{y:.1}\"{anchor}{class}>{}</text>", escape(text));
+    }
+}
