@@ -191,6 +191,19 @@ fn the_program_prints_and_draws() {
 }
 
 #[test]
+fn a_narrowed_mask_is_what_counts() {
+    let all: serde_json::Value = serde_json::from_slice(&program(&["--json"]).stdout).unwrap();
+    let last = all["cpus_allowed"].as_array().unwrap().last().unwrap().clone();
+    let mut command = Command::new("taskset");
+    command.args(["-c", &last.to_string(), env!("CARGO_BIN_EXE_rtscope"), "machine", "--json"]);
+    let done = command.output().expect("taskset of util-linux");
+    let one: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!((&one["cpus_allowed"], &one["cores"]), (&serde_json::json!([last]), &1.into()));
+    assert_eq!(one["siblings"], serde_json::json!([[last]]));
+    assert_eq!(one["cpus"].as_array().unwrap().len(), all["cpus"].as_array().unwrap().len());
+}
+
+#[test]
 fn failures_say_what_to_do() {
     let tree = pod();
     let root = tree.root().to_str().unwrap();
