@@ -3,6 +3,8 @@
 
 use super::perf::effective_capabilities;
 use super::{Check, State};
+use crate::cgroup;
+use crate::procfs::{Host, Process};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -40,7 +42,7 @@ pub fn control_groups(root: &Path) -> Vec<Check> {
         false => (State::Ok, "Quotas of the visible groups are read."),
     };
     let mend = "start the container with its control groups visible (docker: --cgroupns=host)";
-    vec![Check::new("control-groups", state, found, means).mended_by(mend), throttle_counters(root, &mounts)]
+    vec![Check::new("control-groups", state, found, means).mended_by(mend), throttle_counters(root)]
 }
 
 struct CgroupMount {
@@ -65,39 +67,16 @@ fn cgroup_mounts(root: &Path) -> Vec<CgroupMount> {
 }
 
 /// `cpu.stat` of our own group, or of the nearest ancestor that is visible.
-fn throttle_counters(root: &Path, mounts: &[CgroupMount]) -> Check {
+fn throttle_counters(root: &Path) -> Check {
     let name = "throttle-counters";
-    let membership = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
-    for mount in mounts {
-        let Some(group) = own_group(&membership, mount.version) else { continue };
-        let base = root.join(mount.path.trim_start_matches('/'));
-        let start = base.join(group.trim_start_matches('/'));
-        for folder in start.ancestors().take_while(|folder| folder.starts_with(&base)) {
-            let path = folder.join("cpu.stat");
-            let Ok(text) = fs::read_to_string(&path) else { continue };
-            let shown = shown(root, &path);
-            if text.lines().any(|line| line.starts_with("nr_throttled")) {
-                let means = "Throttling by a quota is told from preemption.";
-                return Check::new(name, State::Ok, format!("{shown} has nr_throttled"), means);
-            }
-        }
+    let groups = cgroup::of(&Host::at(root), Process::Own);
+    if let Some(path) = groups.levels.iter().find_map(|level| level.cpu_stat.as_ref()) {
+        let means = "Throttling by a quota is told from preemption.";
+        return Check::new(name, State::Ok, format!("{} has nr_throttled", shown(root, path)), means);
     }
     let means = "Throttling by a quota looks like preemption by somebody unknown.";
     Check::new(name, State::Degraded, "no cpu.stat with nr_throttled above this process".into(), means)
         .mended_by("start the container with its control groups visible (docker: --cgroupns=host)")
-}
-
-/// The path of our group in the hierarchy of `version` that has the cpu controller.
-fn own_group(membership: &str, version: u8) -> Option<&str> {
-    membership.lines().find_map(|line| {
-        let mut parts = line.splitn(3, ':').skip(1);
-        let (controllers, path) = (parts.next()?, parts.next()?);
-        let ours = match version {
-            1 => controllers.split(',').any(|controller| controller == "cpu"),
-            _ => controllers.is_empty(),
-        };
-        ours.then_some(path)
-    })
 }
 
 /// Pressure stall information.
@@ -211,6 +190,7 @@ mod tests {
     fn groups_of_version_one() {
         let root = tree(&[
             ("proc/self/mounts", "cgroup /sys/fs/cgroup/cpu cgroup rw,relatime,cpu 0 0\ntmpfs /x tmpfs rw 0 0\n"),
+            ("proc/self/mountinfo", "31 25 0:27 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n"),
             ("proc/self/cgroup", "3:cpu:/a/b\n1:name=systemd:/x\n0::/y\n"),
             ("sys/fs/cgroup/cpu/a/cpu.stat", "nr_periods 1\nnr_throttled 0\n"),
         ]);
@@ -226,6 +206,7 @@ mod tests {
     fn groups_of_version_two_without_the_controller() {
         let root = tree(&[
             ("proc/self/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n"),
+            ("proc/self/mountinfo", "30 25 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"),
             ("proc/self/cgroup", "0::/a\n"),
             ("sys/fs/cgroup/a/cpu.stat", "usage_usec 1\n"),
         ]);
