@@ -3,6 +3,8 @@
 
 use crate::workload::repository;
 use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
@@ -18,6 +20,50 @@ pub fn names() -> Result<Vec<String>> {
     let mut names: Vec<_> = trees.filter_map(|path| Some(path.file_stem()?.to_string_lossy().into_owned())).collect();
     names.sort();
     Ok(names)
+}
+
+/// What is true of a machine.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expected {
+    /// The mask, `0-3,5`.
+    pub cpus_allowed: String,
+    /// Its CPUs by core.
+    pub siblings: Vec<String>,
+    /// Packages in the mask.
+    pub packages: u64,
+    /// NUMA nodes in the mask.
+    pub numa_nodes: u64,
+    /// Smallest quota; absent: none.
+    pub quota_cpus: Option<f64>,
+    /// Whether levels may be hidden.
+    pub ancestors_hidden: bool,
+    /// Smallest limit, or the machine's memory.
+    pub memory_limit_bytes: u64,
+    /// Whether a group sets it.
+    pub memory_limited: bool,
+    /// The plans.
+    pub latency: Flags,
+    /// For throughput.
+    pub throughput: Flags,
+    /// For memory.
+    pub memory: Flags,
+}
+
+/// A plan as it stands in the environment.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Flags {
+    /// `GHCRTS` of a threaded program of unknown version.
+    pub ghc: String,
+    /// `OCAMLRUNPARAM`.
+    pub ocaml: String,
+}
+
+/// What is true of each machine, by name.
+pub fn expected() -> Result<BTreeMap<String, Expected>> {
+    let path = folder().join("expected.toml");
+    toml::from_str(&fs::read_to_string(&path)?).with_context(|| path.display().to_string())
 }
 
 /// Writes the files of machine `name` below `into`.

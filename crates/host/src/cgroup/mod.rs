@@ -156,8 +156,8 @@ fn climb(reading: &mut Reading<'_>, controller: &str, seen: &Seen, groups: &mut 
     let mount = &seen.mount;
     reading.said(&format!("mount of the {controller} groups"), &mount.table, &mount.line);
     if let Some(file) = &seen.found_in {
-        let text = format!("has the process, which {} does not name", seen.group);
-        reading.said(&format!("{controller} group of the process"), file, &text);
+        let what = format!("{controller} group of the process, which {} does not name", seen.group);
+        reading.said(&what, file, &seen.pid.map_or_else(String::new, |pid| pid.to_string()));
     }
     if let Some(why) = &seen.hidden {
         groups.hidden = true;

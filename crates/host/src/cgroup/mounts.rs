@@ -57,6 +57,8 @@ pub(super) struct Seen {
     pub(super) hidden: Option<String>,
     /// File of the group in which the process was found by its number.
     pub(super) found_in: Option<PathBuf>,
+    /// That number.
+    pub(super) pid: Option<u32>,
 }
 
 /// Leading `/..` of a name, and the rest of it.
@@ -135,7 +137,7 @@ impl Mount {
         let above = self.hides_above(host);
         let place = self.place(group);
         let seen =
-            |leaf, hidden, found_in| Seen { mount: self.clone(), group: group.to_owned(), leaf, hidden, found_in };
+            |leaf, hidden, found_in| Seen { mount: self.clone(), group: group.to_owned(), leaf, hidden, found_in, pid };
         if let Place::At(inside) = place {
             return seen(Some(inside), above, None);
         }
