@@ -1,0 +1,269 @@
+//! The plan for a GHC program: which flags, with which reasons. Owns the order and
+//! the spelling of flags; sizes, numbers of workers and acceptance are other rooms'.
+
+use super::given::{LINK, Options, Subject};
+use super::workers::Room;
+use super::{Confidence, Flag, Ghc, Given, Goal, Plan, Rtsopts, accept, measure, memory, relink, words};
+use rtscope_model::resources::Resources;
+
+/// Fills `plan` for a program of that link.
+pub fn plan(plan: &mut Plan, resources: &Resources, room: &Room, ghc: &Ghc, given: &Given) {
+    plan.runtime = Some("ghc");
+    let options = Options::of(ghc, given);
+    let cpus = room.found_by_the_runtime(plan.goal);
+    plan.kept = options.kept(cpus);
+    let wanted_workers = room.workers(plan.goal);
+    plan.workers = match (ghc.threaded, options.workers(cpus)) {
+        (Some(false), _) => 1,
+        (_, Some(number)) => number,
+        (_, None) => wanted_workers,
+    };
+    let mut wanted = Vec::new();
+    if options.settled(Subject::Workers).is_none() {
+        wanted.push(workers(room, plan.goal, wanted_workers));
+    }
+    if options.settled(Subject::Collectors).is_none() {
+        wanted.extend(collectors(room, plan.workers));
+    }
+    let nursery = nursery(plan, resources, ghc);
+    if options.settled(Subject::Nursery).is_none() {
+        wanted.extend(nursery.flag);
+    }
+    if options.settled(Subject::HeapLimit).is_none() {
+        wanted.extend(heap_limit(plan, resources));
+    }
+    if options.settled(Subject::Numa).is_none() {
+        wanted.extend(numa(plan, resources, ghc));
+    }
+    let all_words: Vec<String> = wanted.iter().map(word).collect();
+    let all = take_what_is_accepted(plan, ghc, wanted);
+    plan.relink = relink::advice(ghc, &all_words, !all);
+    plan.refuse("-qa", None, about_pinning(resources, plan.workers));
+    measure::ghc(plan, room, ghc, &options, nursery.bytes, resources.memory_limit_bytes);
+    environment(plan, given);
+    notes(plan, ghc, &options, given);
+}
+
+/// A flag as the program reads it.
+fn word(flag: &Flag) -> String {
+    format!("{}{}", flag.flag, flag.value.as_deref().unwrap_or_default())
+}
+
+/// `16m`, as `-A` and `-M` read it.
+pub fn size(bytes: u64) -> String {
+    format!("{}m", bytes >> 20)
+}
+
+fn workers(room: &Room, goal: Goal, number: u32) -> Flag {
+    Flag {
+        flag: "-N".to_owned(),
+        value: Some(number.to_string()),
+        reason: room.reason(goal),
+        source: room.source(goal),
+        confidence: room.confidence(goal),
+    }
+}
+
+fn collectors(room: &Room, workers: u32) -> Option<Flag> {
+    let number = room.collectors(workers);
+    if number >= workers {
+        return None;
+    }
+    let value = (number > 1).then(|| number.to_string());
+    Some(Flag {
+        flag: if value.is_some() { "-qn" } else { "-qg" }.to_owned(),
+        value,
+        reason: room.reason_of_collectors(workers),
+        source: room.source(Goal::Latency),
+        confidence: Confidence::Medium,
+    })
+}
+
+struct Nursery {
+    bytes: u64,
+    flag: Option<Flag>,
+}
+
+fn nursery(plan: &mut Plan, resources: &Resources, ghc: &Ghc) -> Nursery {
+    let default = memory::nursery_default(ghc.version);
+    let wanted = memory::nursery_wanted(plan.goal, default);
+    let limit = resources.memory_limit_bytes;
+    let chosen = memory::nursery(plan.workers, wanted, limit);
+    let (size_words, total) =
+        (words::bytes(chosen.size), words::bytes(chosen.size.saturating_mul(plan.workers.into())));
+    let of_memory = limit.map(|limit| format!("the {} of memory", words::bytes(limit)));
+    if chosen.too_large {
+        plan.notes.push(format!(
+            "{} with nurseries of 1 MiB take {total}, more than a fifth of {}: the process needs more memory or fewer workers.",
+            words::count(plan.workers.into(), "worker"),
+            of_memory.as_deref().unwrap_or("memory")
+        ));
+    }
+    if Some(chosen.size) == default {
+        return Nursery { bytes: chosen.size, flag: None };
+    }
+    let share = of_memory.as_ref().map_or_else(
+        || "how much memory there is could not be read".to_owned(),
+        |of| match (chosen.too_large, chosen.for_memory) {
+            (true, _) => format!("even that is more than a fifth of {of}"),
+            (_, true) => format!("the next larger size would be more than a fifth of {of}"),
+            _ => format!("at most a fifth of {of}"),
+        },
+    );
+    let why = match plan.goal {
+        Goal::Latency | Goal::Throughput => "a larger nursery is collected less often",
+        Goal::Memory => "small, as the version's own default is",
+    };
+    let reason =
+        format!("{why}; {} of {size_words} take {total}: {share}.", words::count(plan.workers.into(), "worker"));
+    let path = resources.memory_limit_path.as_deref().unwrap_or("no figure for memory");
+    let flag = Flag {
+        flag: "-A".to_owned(),
+        value: Some(size(chosen.size)),
+        reason: capital(&reason),
+        source: if chosen.for_memory { path.to_owned() } else { format!("rule of thumb, {path}") },
+        confidence: Confidence::Medium,
+    };
+    Nursery { bytes: chosen.size, flag: Some(flag) }
+}
+
+fn heap_limit(plan: &mut Plan, resources: &Resources) -> Option<Flag> {
+    let limit = resources.memory_limit_bytes.filter(|_| resources.memory_limited)?;
+    let path = resources.memory_limit_path.as_deref().unwrap_or("a control group");
+    let Some(mib) = memory::heap_limit_mib(limit) else {
+        plan.notes.push(format!(
+            "The limit of {} in {path} leaves less than 64 MiB beside what is not heap: no -M is planned, and the kernel \
+             kills the program when it passes the limit.",
+            words::bytes(limit)
+        ));
+        return None;
+    };
+    let back = words::bytes(limit.saturating_sub(mib << 20));
+    Some(Flag {
+        flag: "-M".to_owned(),
+        value: Some(format!("{mib}m")),
+        reason: format!(
+            "At {} ({path}) the kernel kills the program; {mib} MiB leave {back} for what is not heap. Near it the runtime \
+             compacts, which takes longer, and past it the program gets an exception.",
+            words::bytes(limit)
+        ),
+        source: path.to_owned(),
+        confidence: Confidence::Medium,
+    })
+}
+
+fn numa(plan: &mut Plan, resources: &Resources, ghc: &Ghc) -> Option<Flag> {
+    let nodes = resources.numa_nodes;
+    if nodes < 2 || ghc.threaded == Some(false) {
+        return None;
+    }
+    if plan.workers < nodes {
+        let why = format!("{} are fewer than {nodes} NUMA nodes.", words::count(plan.workers.into(), "worker"));
+        plan.refuse("--numa", None, why);
+        return None;
+    }
+    match ghc.numa {
+        Some(true) => {}
+        Some(false) => {
+            plan.refuse(
+                "--numa",
+                None,
+                "The program's runtime is built without NUMA, or it may not be used here: it would not start.",
+            );
+            return None;
+        }
+        None => {
+            plan.refuse(
+                "--numa",
+                None,
+                "Whether the program's runtime is built with NUMA is not known; without, it would not start.",
+            );
+            return None;
+        }
+    }
+    Some(Flag {
+        flag: "--numa".to_owned(),
+        value: None,
+        reason: format!(
+            "The allowed CPUs lie on {nodes} NUMA nodes, and there are {}: each gets its memory from its own node.",
+            words::count(plan.workers.into(), "worker")
+        ),
+        source: source_of(resources, "numa", "the kernel's NUMA nodes"),
+        confidence: Confidence::Low,
+    })
+}
+
+fn source_of(resources: &Resources, what: &str, otherwise: &str) -> String {
+    let found = resources.sources.iter().find(|source| source.what.to_ascii_lowercase().contains(what));
+    found.map_or_else(|| otherwise.to_owned(), |source| source.path.clone())
+}
+
+/// Whether that is all.
+fn take_what_is_accepted(plan: &mut Plan, ghc: &Ghc, wanted: Vec<Flag>) -> bool {
+    let mut all = true;
+    for flag in wanted {
+        match accept::refusal(ghc, &flag.flag) {
+            None => plan.flags.push(flag),
+            Some(why) => {
+                let why = format!("{why} {}", flag.reason);
+                plan.refuse(flag.flag, flag.value, why);
+                all = false;
+            }
+        }
+    }
+    all
+}
+
+fn about_pinning(resources: &Resources, workers: u32) -> String {
+    let fits = resources.cpus_allowed.iter().copied().eq(0..workers);
+    let traits = "-qa pins worker i to the CPU of number i, i + N, … and does not look at the mask";
+    if fits {
+        format!("{traits}: here that would be the mask as it is, but it binds for good what the kernel can balance.")
+    } else {
+        let first = resources
+            .cpus_allowed
+            .first()
+            .map_or(String::new(), |first| format!(" (allowed are {}, from {first} on)", resources.cpus_allowed.len()));
+        format!("{traits}{first}: workers would leave the CPUs that they are given, or share one.")
+    }
+}
+
+fn environment(plan: &mut Plan, given: &Given) {
+    if plan.flags.is_empty() {
+        return;
+    }
+    let own = given.ghcrts.as_deref().unwrap_or_default().split_ascii_whitespace().map(str::to_owned);
+    let words: Vec<String> = plan.flags.iter().map(word).chain(own).collect();
+    plan.env.insert("GHCRTS", words.join(" "));
+}
+
+fn notes(plan: &mut Plan, ghc: &Ghc, options: &Options, given: &Given) {
+    let mut note = |text: String| plan.notes.push(text);
+    if ghc.assumed {
+        note("No program was named: this is for one that is linked with -threaded and -rtsopts=all. Name it, and what it \
+              accepts is read from its file."
+            .to_owned());
+    } else if ghc.rtsopts.is_none() {
+        note(
+            "The program is stripped: what its link allows cannot be read, so the environment stays as it is."
+                .to_owned(),
+        );
+    }
+    if options.automatic {
+        note(format!(
+            "{LINK} has a bare -N: as many workers as there are CPUs, hyper-threads counted and quotas not. The plan's -N \
+             is that number as it should be; your own -N in GHCRTS or behind +RTS still wins."
+        ));
+    }
+    if ghc.rtsopts == Some(Rtsopts::Ignore) && !given.arguments.is_empty() {
+        note(
+            "The program is linked with -rtsopts=ignore: it takes GHCRTS, but +RTS on its command line is its own."
+                .to_owned(),
+        );
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}

@@ -1,0 +1,213 @@
+//! What a program was given already: by its link, by its user's environment, on its
+//! command line. Owns telling which of it settles which question; whatever is given
+//! stays, and the plan is silent on it. Refuses to judge it.
+
+use super::{Ghc, Given, Kept, Rtsopts};
+
+/// A question that a plan answers for GHC.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum Subject {
+    /// `-N`, `-maxN`.
+    Workers,
+    /// `-qg`, `-qn`.
+    Collectors,
+    /// `-A`, and what changes with it: `-H`, `-n`.
+    Nursery,
+    /// `-M`.
+    HeapLimit,
+    /// `--numa`.
+    Numa,
+    /// `-xn`, `-c`, `-G1`: the old generation's collector.
+    OldGeneration,
+    /// `-I`, `-Iw`.
+    IdleCollection,
+}
+
+impl Subject {
+    /// What `option` settles.
+    pub fn of(option: &str) -> Option<Subject> {
+        let number = |prefix: &str| {
+            option.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
+        };
+        Some(match option {
+            "-N" => Subject::Workers,
+            "-c" | "-xn" | "--nonmoving-gc" => Subject::OldGeneration,
+            "-H" => Subject::Nursery,
+            _ if option.starts_with("-qg") || option.starts_with("-qn") => Subject::Collectors,
+            _ if option.starts_with("--numa") || option.starts_with("--debug-numa") => Subject::Numa,
+            _ if number("-N") || number("-maxN") => Subject::Workers,
+            _ if number("-A") || number("-H") || number("-n") => Subject::Nursery,
+            _ if number("-M") => Subject::HeapLimit,
+            _ if number("-c") || number("-G") => Subject::OldGeneration,
+            _ if number("-I") || number("-Iw") => Subject::IdleCollection,
+            _ => return None,
+        })
+    }
+}
+
+/// Everything that a GHC program was given, weakest first.
+#[derive(Clone, Eq, PartialEq, Debug, Default)]
+pub struct Options {
+    options: Vec<(Subject, String, &'static str)>,
+    /// The link asks for as many workers as there are CPUs, and nobody for a number.
+    pub automatic: bool,
+}
+
+/// Where the link's options come from.
+pub const LINK: &str = "-with-rtsopts";
+/// Where the environment's come from.
+pub const ENVIRONMENT: &str = "GHCRTS";
+/// Where the command line's come from.
+pub const COMMAND_LINE: &str = "the command line";
+
+impl Options {
+    /// What counts of `given` for a program of that link.
+    pub fn of(ghc: &Ghc, given: &Given) -> Options {
+        let environment = match ghc.rtsopts {
+            Some(Rtsopts::None | Rtsopts::IgnoreAll) => "",
+            _ => given.ghcrts.as_deref().unwrap_or_default(),
+        };
+        let arguments: &[String] = match ghc.rtsopts {
+            Some(Rtsopts::None | Rtsopts::Ignore | Rtsopts::IgnoreAll) => &[],
+            _ => &given.arguments,
+        };
+        let words = |text: &str| text.split_ascii_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let places =
+            [(LINK, words(&ghc.with_rtsopts)), (ENVIRONMENT, words(environment)), (COMMAND_LINE, arguments.to_vec())];
+        let mut options = Vec::new();
+        for (from, words) in places {
+            options.extend(words.into_iter().filter_map(|word| Some((Subject::of(&word)?, word, from))));
+        }
+        // A bare -N of the link asks for the right number: that is what a plan knows.
+        let is_automatic = |(_, word, from): &(Subject, String, &str)| word == "-N" && *from == LINK;
+        let automatic = options.iter().any(is_automatic);
+        options.retain(|option| !is_automatic(option));
+        let mut found = Options { options, automatic };
+        found.automatic &= found.settled(Subject::Workers).is_none();
+        found
+    }
+
+    /// The option that settles `subject`, and where it stands: the last one wins.
+    pub fn settled(&self, subject: Subject) -> Option<(&str, &'static str)> {
+        self.options.iter().rev().find(|(of, ..)| *of == subject).map(|(_, word, from)| (word.as_str(), *from))
+    }
+
+    /// Workers that the program was given; `cpus` is what a bare `-N` finds.
+    pub fn workers(&self, cpus: u32) -> Option<u32> {
+        let (option, _) = self.settled(Subject::Workers)?;
+        if let Some(most) = option.strip_prefix("-maxN") {
+            return Some(most.parse::<u32>().unwrap_or(cpus).min(cpus).max(1));
+        }
+        let number = option.strip_prefix("-N").unwrap_or_default();
+        Some(if number.is_empty() { cpus } else { number.parse::<u32>().unwrap_or(1).max(1) })
+    }
+
+    /// Every question that is settled, for the plan to show; `cpus` as above.
+    pub fn kept(&self, cpus: u32) -> Vec<Kept> {
+        let shown = [Subject::Workers, Subject::Collectors, Subject::Nursery, Subject::HeapLimit, Subject::Numa];
+        let settled = shown.into_iter().filter_map(|subject| Some((subject, self.settled(subject)?)));
+        settled
+            .map(|(subject, (option, from))| {
+                let means = match subject {
+                    Subject::Workers if option == "-N" || option.starts_with("-maxN") => {
+                        format!(
+                            "It stays: {} workers, as many as there are CPUs to run on.",
+                            self.workers(cpus).unwrap_or(1)
+                        )
+                    }
+                    Subject::Workers => "It stays, and the rest of the plan reckons with that many workers.".to_owned(),
+                    _ => "It stays.".to_owned(),
+                };
+                Kept { option: option.to_owned(), from, means }
+            })
+            .collect()
+    }
+}
+
+/// The letters that an `OCAMLRUNPARAM` sets, each with its entry.
+pub fn parameters(text: Option<&str>) -> Vec<(char, &str)> {
+    let entries = text.unwrap_or_default().split(',');
+    entries.filter_map(|entry| Some((entry.chars().next()?, entry))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::open;
+    use super::*;
+
+    #[test]
+    fn options_settle_their_subject_and_no_other() {
+        for (option, subject) in [
+            ("-N", Some(Subject::Workers)),
+            ("-N4", Some(Subject::Workers)),
+            ("-maxN8", Some(Subject::Workers)),
+            ("-A16m", Some(Subject::Nursery)),
+            ("-AL64m", None),
+            ("-n4m", Some(Subject::Nursery)),
+            ("-H1g", Some(Subject::Nursery)),
+            ("-hT", None),
+            ("-M1g", Some(Subject::HeapLimit)),
+            ("-Mgrace=1m", None),
+            ("-qg1", Some(Subject::Collectors)),
+            ("-qn2", Some(Subject::Collectors)),
+            ("-qa", None),
+            ("--numa=3", Some(Subject::Numa)),
+            ("-xn", Some(Subject::OldGeneration)),
+            ("-Iw60", Some(Subject::IdleCollection)),
+            ("-I0", Some(Subject::IdleCollection)),
+            ("-l-ag", None),
+            ("-T", None),
+        ] {
+            assert_eq!(Subject::of(option), subject, "{option}");
+        }
+    }
+
+    fn given(with: &str, ghcrts: &str, arguments: &[&str]) -> Options {
+        let ghc = Ghc { with_rtsopts: with.into(), ..open() };
+        let arguments = arguments.iter().map(|word| (*word).to_owned()).collect();
+        Options::of(&ghc, &Given { ghcrts: Some(ghcrts.into()), arguments, ocamlrunparam: None })
+    }
+
+    #[test]
+    fn the_command_line_beats_the_environment_beats_the_link() {
+        assert_eq!(given("-N2", "", &[]).settled(Subject::Workers), Some(("-N2", LINK)));
+        assert_eq!(given("-N2", "-A8m -N5", &[]).settled(Subject::Workers), Some(("-N5", ENVIRONMENT)));
+        assert_eq!(given("-N2", "-N5", &["-N3"]).workers(8), Some(3));
+        assert_eq!(given("", "-N", &[]).workers(8), Some(8));
+        assert_eq!(given("", "-maxN4", &[]).workers(8), Some(4));
+        assert_eq!(given("", "-maxN4", &[]).workers(2), Some(2));
+        assert_eq!(given("", "-N99999999999", &[]).workers(2), Some(1));
+    }
+
+    #[test]
+    fn a_bare_n_of_the_link_is_a_question_and_of_the_user_an_answer() {
+        let link = given("-N -A8m", "", &[]);
+        assert!(link.automatic);
+        assert_eq!(link.workers(8), None);
+        let number = given("-N", "-N4", &[]);
+        assert!(!number.automatic);
+        assert_eq!(number.workers(8), Some(4));
+        assert!(!given("", "-N", &[]).automatic);
+    }
+
+    #[test]
+    fn what_the_program_does_not_read_does_not_count() {
+        let of = |rtsopts| {
+            let ghc = Ghc { rtsopts: Some(rtsopts), ..open() };
+            let given = Given { ghcrts: Some("-A8m".into()), arguments: vec!["-N3".into()], ocamlrunparam: None };
+            let options = Options::of(&ghc, &given);
+            (options.settled(Subject::Nursery).is_some(), options.settled(Subject::Workers).is_some())
+        };
+        assert_eq!(of(Rtsopts::All), (true, true));
+        assert_eq!(of(Rtsopts::Ignore), (true, false));
+        assert_eq!(of(Rtsopts::None), (false, false));
+        assert_eq!(of(Rtsopts::IgnoreAll), (false, false));
+    }
+
+    #[test]
+    fn parameters_are_known_by_their_letter() {
+        let found = parameters(Some("b,s=4M,,v=0x400"));
+        assert_eq!(found, [('b', "b"), ('s', "s=4M"), ('v', "v=0x400")]);
+        assert!(parameters(None).is_empty());
+    }
+}

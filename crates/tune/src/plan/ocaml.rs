@@ -1,0 +1,225 @@
+//! The plan for an OCaml program: domains, minor heap, space overhead. Owns the
+//! spelling of `OCAMLRUNPARAM`; sizes and numbers are other rooms'.
+
+use super::given::parameters;
+use super::workers::Room;
+use super::{Confidence, Flag, Given, Goal, Kept, Ocaml, OcamlRelease, Plan, measure, memory, words as said};
+use rtscope_model::resources::Resources;
+
+/// Under this limit of a control group memory is tight, bytes.
+const TIGHT: u64 = 512 << 20;
+const OVERHEAD_WHEN_TIGHT: u32 = 80;
+
+/// Fills `plan` for a program of that release.
+pub fn plan(plan: &mut Plan, resources: &Resources, room: &Room, ocaml: &Ocaml, given: &Given) {
+    plan.runtime = Some("ocaml");
+    if ocaml.release == Some(OcamlRelease::Before5) {
+        plan.refuse(
+            "d",
+            None,
+            "The program is of OCaml 4, which has no domains: there is nothing to plan for one thread.",
+        );
+        return;
+    }
+    let own = parameters(given.ocamlrunparam.as_deref());
+    let settled = |letter: char| own.iter().rev().find(|(of, _)| *of == letter).map(|(_, entry)| *entry);
+    for letter in ['d', 's', 'o'] {
+        plan.kept.extend(settled(letter).map(|entry| Kept {
+            option: entry.to_owned(),
+            from: "OCAMLRUNPARAM",
+            means: "It stays.".to_owned(),
+        }));
+    }
+    let planned = room.workers(plan.goal);
+    let given_domains = settled('d').and_then(|entry| entry.strip_prefix("d=")?.parse::<u32>().ok());
+    plan.workers = given_domains.map_or(planned, |most| most.clamp(1, planned));
+    if settled('d').is_none() {
+        domains(plan, room, ocaml, planned);
+    }
+    let minor = minor_heap(plan, resources);
+    if settled('s').is_none() {
+        plan.flags.extend(minor.flag);
+        measure::ocaml(plan, minor.words, resources.memory_limit_bytes);
+    }
+    if settled('o').is_none() {
+        plan.flags.extend(overhead(plan.goal, resources));
+    }
+    if !plan.flags.is_empty() {
+        let entries =
+            plan.flags.iter().map(|flag| format!("{}={}", flag.flag, flag.value.as_deref().unwrap_or_default()));
+        let own = given.ocamlrunparam.iter().filter(|own| !own.is_empty()).cloned();
+        plan.env.insert("OCAMLRUNPARAM", entries.chain(own).collect::<Vec<_>>().join(","));
+    }
+}
+
+/// `256k`, `1M`: as the runtime reads it.
+pub fn words(words: u64) -> String {
+    if words.is_multiple_of(1 << 20) { format!("{}M", words >> 20) } else { format!("{}k", words >> 10) }
+}
+
+fn domains(plan: &mut Plan, room: &Room, ocaml: &Ocaml, number: u32) {
+    match ocaml.release {
+        Some(OcamlRelease::From5_3) => plan.flags.push(Flag {
+            flag: "d".to_owned(),
+            value: Some(number.to_string()),
+            reason: format!(
+                "{} Domain.recommended_domain_count then answers {number}. It is a ceiling too: a program that starts more \
+                 fails with \"failed to allocate domain\"; if yours does, set d yourself.",
+                room.reason(plan.goal)
+            ),
+            source: room.source(plan.goal),
+            confidence: Confidence::Medium,
+        }),
+        Some(_) => plan.refuse(
+            "d",
+            Some(number.to_string()),
+            format!("The parameter came with OCaml 5.3: let the program itself start {}.", said::count(number.into(), "domain")),
+        ),
+        None => plan.refuse(
+            "d",
+            Some(number.to_string()),
+            format!(
+                "The program's release is not known, and the parameter came with OCaml 5.3: let the program itself start {}.",
+                said::count(number.into(), "domain")
+            ),
+        ),
+    }
+}
+
+struct Minor {
+    words: u64,
+    flag: Option<Flag>,
+}
+
+fn minor_heap(plan: &mut Plan, resources: &Resources) -> Minor {
+    let limit = resources.memory_limit_bytes;
+    let chosen = memory::minor_heap(plan.workers, memory::minor_heap_wanted(plan.goal), limit);
+    let total = said::bytes(chosen.size.saturating_mul(8).saturating_mul(plan.workers.into()));
+    let of = limit.map_or_else(
+        || "memory, of which no figure could be read".to_owned(),
+        |limit| format!("the {} of memory", said::bytes(limit)),
+    );
+    if chosen.too_large {
+        plan.notes.push(format!(
+            "Minor heaps of 32k words take {total}, more than a tenth of {of}: the process needs more memory or fewer domains."
+        ));
+    }
+    if chosen.size == memory::MINOR_DEFAULT {
+        return Minor { words: chosen.size, flag: None };
+    }
+    let share = match (chosen.too_large, chosen.for_memory) {
+        (true, _) => format!("even that is more than a tenth of {of}"),
+        (_, true) => format!("the next larger size would be more than a tenth of {of}"),
+        _ => format!("at most a tenth of {of}"),
+    };
+    let path = resources.memory_limit_path.as_deref().unwrap_or("no figure for memory");
+    let flag = Flag {
+        flag: "s".to_owned(),
+        value: Some(words(chosen.size)),
+        reason: format!(
+            "Each full minor heap stops all domains; {} of {} words take {total}: {share}.",
+            said::count(plan.workers.into(), "domain"),
+            words(chosen.size)
+        ),
+        source: if chosen.for_memory { path.to_owned() } else { format!("rule of thumb, {path}") },
+        confidence: Confidence::Medium,
+    };
+    Minor { words: chosen.size, flag: Some(flag) }
+}
+
+fn overhead(goal: Goal, resources: &Resources) -> Option<Flag> {
+    let tight = resources.memory_limit_bytes.filter(|limit| resources.memory_limited && *limit < TIGHT);
+    let (reason, source) = match (goal, tight) {
+        (_, Some(limit)) => {
+            let path = resources.memory_limit_path.clone().unwrap_or_else(|| "a control group".to_owned());
+            (
+                format!(
+                    "A limit of {} ({path}) is tight: less garbage is kept, for more work of the collector.",
+                    said::bytes(limit)
+                ),
+                path,
+            )
+        }
+        (Goal::Memory, None) => (
+            "Less garbage is kept than with the default of 120, for more work of the collector.".to_owned(),
+            "the goal".to_owned(),
+        ),
+        _ => return None,
+    };
+    Some(Flag {
+        flag: "o".to_owned(),
+        value: Some(OVERHEAD_WHEN_TIGHT.to_string()),
+        reason,
+        source,
+        confidence: Confidence::Medium,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{limited, machine};
+    use super::super::{Program, Runtime};
+    use super::*;
+
+    fn planned(resources: &Resources, release: Option<OcamlRelease>, own: Option<&str>, goal: Goal) -> Plan {
+        let given = Given { ocamlrunparam: own.map(Into::into), ..Given::default() };
+        let program = Program { name: None, runtime: Runtime::Ocaml(Ocaml { release }), given };
+        super::super::plan(resources, &program, goal)
+    }
+
+    fn env(resources: &Resources, goal: Goal) -> Option<String> {
+        planned(resources, Some(OcamlRelease::From5_3), None, goal).env.get("OCAMLRUNPARAM").cloned()
+    }
+
+    #[test]
+    fn every_row_of_the_rules() {
+        let machine = machine(4, 2, Some(2.5));
+        assert_eq!(env(&machine, Goal::Latency).as_deref(), Some("d=2,s=1M"));
+        assert_eq!(env(&machine, Goal::Throughput).as_deref(), Some("d=3,s=4M"));
+        assert_eq!(env(&machine, Goal::Memory).as_deref(), Some("d=2,o=80"));
+    }
+
+    #[test]
+    fn memory_decides_over_what_is_wanted() {
+        let of = |mib: u64| env(&limited(machine(4, 1, None), mib << 20), Goal::Latency);
+        assert_eq!(of(512).as_deref(), Some("d=4,s=1M"));
+        assert_eq!(of(511).as_deref(), Some("d=4,s=1M,o=80"));
+        assert_eq!(of(319).as_deref(), Some("d=4,o=80"), "256k is the default");
+        assert_eq!(of(79).as_deref(), Some("d=4,s=32k,o=80"));
+        let tiny = planned(&limited(machine(4, 1, None), 1 << 20), Some(OcamlRelease::From5_3), None, Goal::Latency);
+        assert!(tiny.notes.iter().any(|note| note.contains("more than a tenth")), "{:?}", tiny.notes);
+    }
+
+    #[test]
+    fn d_is_for_releases_that_have_it() {
+        for release in [Some(OcamlRelease::Before5_3), None] {
+            let plan = planned(&machine(4, 1, None), release, None, Goal::Latency);
+            assert_eq!(plan.env["OCAMLRUNPARAM"], "s=1M");
+            assert!(plan.refused.iter().any(|refused| refused.flag == "d" && refused.value.as_deref() == Some("4")));
+        }
+        let old = planned(&machine(4, 1, None), Some(OcamlRelease::Before5), None, Goal::Latency);
+        assert!(old.env.is_empty() && old.flags.is_empty());
+    }
+
+    #[test]
+    fn the_users_own_stays_and_comes_last() {
+        let plan = planned(&machine(4, 1, None), Some(OcamlRelease::From5_3), Some("b,s=8M"), Goal::Latency);
+        assert_eq!(plan.env["OCAMLRUNPARAM"], "d=4,b,s=8M");
+        assert_eq!(plan.kept.first().map(|kept| kept.option.as_str()), Some("s=8M"));
+        let fewer = planned(&machine(4, 1, None), Some(OcamlRelease::From5_3), Some("d=1"), Goal::Latency);
+        assert_eq!(fewer.env["OCAMLRUNPARAM"], "s=1M,d=1");
+        assert_eq!(fewer.workers, 1);
+    }
+
+    #[test]
+    fn sizes_read_as_the_runtime_reads_them() {
+        assert_eq!((words(32 << 10), words(256 << 10), words(8 << 20)), ("32k".into(), "256k".into(), "8M".into()));
+    }
+
+    #[test]
+    fn the_minor_heap_is_to_be_measured() {
+        let plan = planned(&machine(4, 1, None), Some(OcamlRelease::From5_3), None, Goal::Latency);
+        assert_eq!(plan.measure[0].candidates, ["s=256k", "s=4M", "s=8M"]);
+        assert_eq!(plan.measure[0].command, "rtscope tune -- PROG");
+    }
+}

@@ -1,0 +1,94 @@
+//! What to link a GHC program with, so that it can have what the plan refused it.
+//! Owns the advice; the refusals come from `accept`.
+
+use super::given::Subject;
+use super::{Ghc, Relink, Rtsopts};
+
+/// `wanted` are all words of the plan, accepted or not; `refused` says whether some were not.
+pub fn advice(ghc: &Ghc, wanted: &[String], refused: bool) -> Vec<Relink> {
+    let mut advice = Vec::new();
+    let mut add = |with: String, why: String| advice.push(Relink { with, why });
+    if ghc.threaded == Some(false) {
+        add(
+            "-threaded".to_owned(),
+            "More than one worker, and calls that block without stopping the rest, take the threaded runtime."
+                .to_owned(),
+        );
+    }
+    if !refused {
+        return advice;
+    }
+    if ghc.rtsopts.is_none() {
+        add(
+            "strip --keep-section=.debug-ghc-link-info".to_owned(),
+            "The section in which GHC says what it linked is gone: keep it when you strip, or plan with the unstripped \
+             file. It is a few hundred bytes."
+                .to_owned(),
+        );
+        return advice;
+    }
+    if !matches!(ghc.rtsopts, Some(Rtsopts::All | Rtsopts::Ignore)) {
+        add(
+            "-rtsopts=all".to_owned(),
+            "Then GHCRTS brings every flag of this plan, and each start can have its own. Whoever sets the program's \
+             environment can then write files with its rights: leave it where that matters."
+                .to_owned(),
+        );
+        let words = with_rtsopts(ghc, wanted);
+        if !words.is_empty() {
+            add(
+                format!("\"-with-rtsopts={words}\""),
+                "Then the flags need no environment, but the figures are those of this machine.".to_owned(),
+            );
+        }
+        add(
+            "the package in bindings/haskell".to_owned(),
+            "Depend on it and the program reckons this plan itself when it starts, whatever -rtsopts says.".to_owned(),
+        );
+    }
+    advice
+}
+
+/// The plan's words, then those that are linked in already: the last one wins.
+fn with_rtsopts(ghc: &Ghc, wanted: &[String]) -> String {
+    let own = ghc.with_rtsopts.split_ascii_whitespace();
+    // A bare -N would win over the plan's number.
+    let own =
+        own.filter(|word| *word != "-N" || !wanted.iter().any(|flag| Subject::of(flag) == Some(Subject::Workers)));
+    let wanted = wanted.iter().filter(|word| ghc.threaded != Some(false) || !is_threaded(word));
+    wanted.map(String::as_str).chain(own).collect::<Vec<_>>().join(" ")
+}
+
+fn is_threaded(word: &str) -> bool {
+    matches!(Subject::of(word), Some(Subject::Workers | Subject::Collectors | Subject::Numa))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::open;
+    use super::*;
+
+    fn with(ghc: &Ghc, refused: bool) -> Vec<String> {
+        advice(ghc, &["-N4".into(), "-A16m".into()], refused).into_iter().map(|relink| relink.with).collect()
+    }
+
+    #[test]
+    fn nothing_is_advised_where_nothing_is_missing() {
+        assert!(with(&open(), false).is_empty());
+        let closed = Ghc { rtsopts: Some(Rtsopts::Some), ..open() };
+        assert!(with(&closed, false).is_empty());
+    }
+
+    #[test]
+    fn the_link_that_is_missing_is_named() {
+        let closed = Ghc { rtsopts: Some(Rtsopts::Some), with_rtsopts: "-N -T".into(), ..open() };
+        assert_eq!(
+            with(&closed, true),
+            ["-rtsopts=all", "\"-with-rtsopts=-N4 -A16m -T\"", "the package in bindings/haskell"]
+        );
+        let plain = Ghc { threaded: Some(false), ..open() };
+        assert_eq!(with(&plain, true), ["-threaded"]);
+        let stripped = Ghc { rtsopts: None, threaded: None, ..open() };
+        assert_eq!(with(&stripped, true), ["strip --keep-section=.debug-ghc-link-info"]);
+    }
+}

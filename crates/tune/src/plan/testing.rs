@@ -1,0 +1,56 @@
+//! Machines and programs made by hand, for the tests of this module.
+
+use super::{Ghc, Given, Program, Rtsopts, Runtime};
+use rtscope_model::resources::{Resources, Source};
+
+/// `cores` with `threads` each, numbered core by core; a quota in a control group.
+pub fn machine(cores: u32, threads: u32, quota_cpus: Option<f64>) -> Resources {
+    let source = |what: &str, path: &str| Source { what: what.into(), path: path.into(), text: String::new() };
+    Resources {
+        cpus_allowed: (0..cores * threads).collect(),
+        cores,
+        siblings: (0..cores).map(|core| (core * threads..(core + 1) * threads).collect()).collect(),
+        packages: 1,
+        numa_nodes: 1,
+        quota_cpus,
+        quota_path: quota_cpus.map(|_| "/sys/fs/cgroup/x/cpu.max".into()),
+        memory_limit_bytes: Some(16 << 30),
+        memory_limit_path: Some("/proc/meminfo".into()),
+        sources: vec![
+            source("cpus_allowed", "/proc/self/status"),
+            source("siblings of cpu0", "/sys/devices/system/cpu/cpu0/topology/core_cpus_list"),
+        ],
+        ..Resources::default()
+    }
+}
+
+/// `machine` in a control group that allows so many bytes.
+pub fn limited(machine: Resources, bytes: u64) -> Resources {
+    Resources {
+        memory_limit_bytes: Some(bytes),
+        memory_limit_path: Some("/sys/fs/cgroup/x/memory.max".into()),
+        memory_limited: true,
+        ..machine
+    }
+}
+
+/// A threaded program of GHC 9.6 that accepts everything.
+pub fn open() -> Ghc {
+    Ghc {
+        version: Some((9, 6, 6)),
+        threaded: Some(true),
+        rtsopts: Some(Rtsopts::All),
+        numa: Some(true),
+        ..Ghc::default()
+    }
+}
+
+/// A program of that link, called `mill`.
+pub fn mill(ghc: Ghc, given: Given) -> Program {
+    Program { name: Some("./mill".into()), runtime: Runtime::Ghc(ghc), given }
+}
+
+/// `flag` and value of each flag, as one word.
+pub fn words(plan: &super::Plan) -> Vec<String> {
+    plan.flags.iter().map(|flag| format!("{}{}", flag.flag, flag.value.as_deref().unwrap_or_default())).collect()
+}

@@ -1,0 +1,39 @@
+//! Figures as a reason says them. Owns nothing else.
+
+/// `16 MiB`, `2.5 GiB`.
+pub fn bytes(bytes: u64) -> String {
+    const UNITS: [(&str, u64); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+    let Some((unit, size)) = UNITS.into_iter().find(|(_, size)| bytes >= *size) else {
+        return format!("{bytes} bytes");
+    };
+    if bytes % size == 0 {
+        format!("{} {unit}", bytes / size)
+    } else {
+        format!("{:.1} {unit}", bytes as f64 / size as f64)
+    }
+}
+
+/// `2.5 CPUs`, `1 CPU`.
+pub fn cpus(quota: f64) -> String {
+    let rounded = (quota * 1000.0).round() / 1000.0;
+    format!("{rounded} {}", if rounded == 1.0 { "CPU" } else { "CPUs" })
+}
+
+/// `1 core`, `4 cores`.
+pub fn count(number: u64, one: &str) -> String {
+    format!("{number} {one}{}", if number == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_read_as_people_say_them() {
+        assert_eq!(bytes(16 << 20), "16 MiB");
+        assert_eq!(bytes((2 << 30) + (1 << 29)), "2.5 GiB");
+        assert_eq!(bytes(12), "12 bytes");
+        assert_eq!((cpus(2.5), cpus(1.0), cpus(1.0 / 3.0)), ("2.5 CPUs".into(), "1 CPU".into(), "0.333 CPUs".into()));
+        assert_eq!((count(1, "core"), count(0, "core")), ("1 core".into(), "0 cores".into()));
+    }
+}
