@@ -3,6 +3,8 @@
 //! linker step leaves (options of the link), `.comment` (compiler version), the
 //! symbol table. What is not there is "unknown" with a sentence, never a guess.
 
+pub mod link;
+
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Architecture, Object, ObjectSection, ObjectSymbol, ReadCache, ReadRef};
 use rtscope_model::manifest::Binary;

@@ -13,6 +13,7 @@ pub mod cpu_list;
 pub mod doctor;
 pub mod handover;
 pub mod kernel;
+pub mod launch;
 pub mod machine;
 pub mod memory;
 pub mod options;

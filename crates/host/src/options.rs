@@ -100,7 +100,7 @@ impl Asked {
 /// Positions in `argv` that the runtime reads as its own options. In a wrapper
 /// (`cabal run x -- +RTS …`) a lone `--` ends the wrapper's options, not the
 /// runtime's, so there it does not end the search.
-fn runtime_options(argv: &[String], wrapper: bool) -> Vec<usize> {
+pub fn runtime_options(argv: &[String], wrapper: bool) -> Vec<usize> {
     let mut inside = false;
     let mut found = Vec::new();
     for (index, argument) in argv.iter().enumerate().skip(1) {

@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -69,7 +70,10 @@ pub fn hold(start: Start) -> Result<Held, SpawnError> {
     if let Some(ghcrts) = &start.ghcrts {
         command.env("GHCRTS", ghcrts);
     }
-    let image = start.path.as_deref().filter(|path| is_binary(path)).and_then(|path| Image::new(path, &start));
+    let image = start.path.as_deref().filter(|path| is_binary(path)).and_then(|path| {
+        let set = start.ghcrts.iter().map(|value| ("GHCRTS", value.clone())).collect::<Vec<_>>();
+        Image::new(path, &start.argv, &set)
+    });
     let (mut pid_write, mut go_read, go_number) = (pid_write, go_read, go_write.as_raw_fd());
     let (inherit, signals) = (start.inherit, start.default_signals.clone());
     let before_exec = move || {
@@ -109,9 +113,20 @@ pub fn hold(start: Start) -> Result<Held, SpawnError> {
     }
 }
 
+/// A program by path, or by name through PATH.
+pub fn find_program(name: &OsStr) -> Option<PathBuf> {
+    if name.as_bytes().contains(&b'/') {
+        return Some(name.into());
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|candidate| {
+        std::fs::metadata(candidate).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+    })
+}
+
 /// Whether a file is no script. What the kernel does not know how to run is else
 /// given to a shell, which makes nonsense of a binary for another machine.
-fn is_binary(path: &Path) -> bool {
+pub(crate) fn is_binary(path: &Path) -> bool {
     let mut head = [0; 256];
     let count = File::open(path).and_then(|mut file| file.read(&mut head)).unwrap_or(0);
     let line = head.get(..count).unwrap_or_default().split(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -119,7 +134,7 @@ fn is_binary(path: &Path) -> bool {
 }
 
 /// The arguments of `execve`, made before the fork.
-struct Image {
+pub(crate) struct Image {
     path: CString,
     /// Keep alive what the pointers lead to.
     _words: Vec<CString>,
@@ -134,12 +149,13 @@ unsafe impl Send for Image {}
 unsafe impl Sync for Image {}
 
 impl Image {
+    /// The own environment with the variables of `set` in the place of its own of that name.
     /// `None` where a word holds a NUL: then the usual way gives the error.
-    fn new(path: &Path, start: &Start) -> Option<Image> {
+    pub(crate) fn new(path: &Path, argv: &[OsString], set: &[(&str, String)]) -> Option<Image> {
         let text = |word: &OsStr| CString::new(word.as_bytes()).ok();
-        let arguments = start.argv.iter().map(|word| text(word)).collect::<Option<Vec<_>>>()?;
-        let own = std::env::vars_os().filter(|(name, _)| start.ghcrts.is_none() || name != "GHCRTS");
-        let added = start.ghcrts.iter().map(|value| ("GHCRTS".into(), value.into()));
+        let arguments = argv.iter().map(|word| text(word)).collect::<Option<Vec<_>>>()?;
+        let own = std::env::vars_os().filter(|(name, _)| !set.iter().any(|(new, _)| name == new));
+        let added = set.iter().map(|(name, value)| (name.into(), value.into()));
         let pair =
             |(name, value): (OsString, OsString)| CString::new([name.as_bytes(), b"=", value.as_bytes()].concat()).ok();
         let variables = own.chain(added).map(pair).collect::<Option<Vec<_>>>()?;
@@ -150,11 +166,19 @@ impl Image {
     }
 
     /// Becomes the program, or says why not.
-    fn exec(&self) -> io::Result<()> {
+    pub(crate) fn exec(&self) -> io::Result<()> {
         // SAFETY: the path is a C string, both lists end with a null pointer and
         // all their words live in `self`.
         unsafe { libc::execve(self.path.as_ptr(), self.argv.as_ptr(), self.envp.as_ptr()) };
         Err(io::Error::last_os_error())
+    }
+
+    /// The same through PATH, and a file that the kernel cannot run through a shell:
+    /// what shells and `env` do.
+    pub(crate) fn exec_like_a_shell(&self) -> io::Error {
+        // SAFETY: as above.
+        unsafe { libc::execvpe(self.path.as_ptr(), self.argv.as_ptr(), self.envp.as_ptr()) };
+        io::Error::last_os_error()
     }
 }
 
@@ -170,7 +194,7 @@ fn joined(spawner: JoinHandle<io::Result<Child>>) -> io::Result<Child> {
     spawner.join().unwrap_or_else(|_| Err(io::Error::other("the starting thread failed")))
 }
 
-fn exec_error(program: String, error: &io::Error) -> SpawnError {
+pub(crate) fn exec_error(program: String, error: &io::Error) -> SpawnError {
     let (status, reason) = match error.raw_os_error() {
         Some(libc::ENOENT) => (
             127,

@@ -10,13 +10,11 @@ use crate::kernel;
 use crate::options::{self, Plan, Request};
 use crate::procfs::Host;
 use crate::signals::Signals;
-use crate::spawn::{self, Start};
+use crate::spawn::{self, Start, find_program};
 use crate::store::Store;
 use rtscope_model::Pid;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Environment names that go into the manifest.
@@ -142,17 +140,6 @@ fn inspect_command(argv: &[OsString], words: &[String]) -> Inspected {
         if path.is_file() { Some(binary::inspect(&path)).filter(Inspected::is_ghc) } else { None }
     });
     inner.into_iter().next().unwrap_or(outer)
-}
-
-/// A program by path, or by name through PATH.
-fn find_program(name: &OsStr) -> Option<PathBuf> {
-    if name.as_bytes().contains(&b'/') {
-        return Some(name.into());
-    }
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|candidate| {
-        fs::metadata(candidate).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
-    })
 }
 
 /// Decides how the program is made to log, and where to.
