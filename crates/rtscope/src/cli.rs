@@ -2,7 +2,9 @@
 //! codes of the program as a whole; refuses to do any of it.
 
 use clap::{Args, Parser, Subcommand};
+use rtscope::plan::PlanArgs;
 use rtscope::record::RecordArgs;
+use rtscope::run::RunArgs;
 use std::path::PathBuf;
 
 /// See, explain and tune the runtime system under a parallel Haskell program.
@@ -26,6 +28,10 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// Say what this process may use: CPUs, cores, caches, quotas, memory, each with its file
     Machine(MachineArgs),
+    /// Say which flags a program should have on this machine, each with its reason
+    Plan(PlanArgs),
+    /// Start a program with the flags and CPUs of its plan
+    Run(RunArgs),
 }
 
 const REPORT_STATUS: &str = "\
@@ -101,4 +107,16 @@ pub struct MachineArgs {
     /// Also write a drawing of the topology
     #[arg(long, value_name = "OUT.svg")]
     pub svg: Option<PathBuf>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cli;
+    use clap::CommandFactory;
+
+    #[test]
+    fn plans_know_whether_there_is_a_command_to_measure_with() {
+        let tune = Cli::command().find_subcommand("tune").is_some();
+        assert_eq!(rtscope::plan::HAS_TUNE, tune);
+    }
 }

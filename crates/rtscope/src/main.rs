@@ -9,7 +9,7 @@ use cli::{Cli, Command, DoctorArgs, MachineArgs, ReportArgs};
 use rtscope::report::pauses_json::PauseLines;
 use rtscope::style::Style;
 use rtscope::trouble::Trouble;
-use rtscope::{compare, doctor, input, machine, pipeline, record, report};
+use rtscope::{compare, doctor, input, machine, pipeline, plan, record, report, run};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -21,6 +21,8 @@ fn main() -> ExitCode {
         Command::Report(args) => run_report(&args),
         Command::Doctor(args) => run_doctor(&args),
         Command::Machine(args) => run_machine(&args),
+        Command::Plan(args) => run_plan(&args),
+        Command::Run(args) => return run::run(&args),
     };
     done.unwrap_or_else(|trouble| {
         eprintln!("{trouble}");
@@ -126,6 +128,16 @@ fn run_machine(args: &MachineArgs) -> Result<ExitCode, Trouble> {
         })?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn run_plan(args: &plan::PlanArgs) -> Result<ExitCode, Trouble> {
+    let planned = plan::make(args)?;
+    let text = plan::written(&planned, args, &Style::of_stdout());
+    printed_all(io::stdout().lock().write_all(text.as_bytes()))?;
+    if let Some(aside) = plan::aside(&planned, args) {
+        eprintln!("rtscope: {}", rtscope::style::clean(&aside));
+    }
+    Ok(ExitCode::from(plan::exit_code(&planned)))
 }
 
 /// A reader that goes away (`| head`) is no failure.

@@ -132,8 +132,8 @@ fn heap_limit(plan: &mut Plan, resources: &Resources) -> Option<Flag> {
     let path = resources.memory_limit_path.as_deref().unwrap_or("a control group");
     let Some(mib) = memory::heap_limit_mib(limit) else {
         plan.notes.push(format!(
-            "The limit of {} in {path} leaves less than 64 MiB beside what is not heap: no -M is planned, and the kernel \
-             kills the program when it passes the limit.",
+            "The limit of {} in {path} leaves less than 64 MiB beside what is not heap: no -M is planned, and it is \
+             the kernel that acts when the limit is passed.",
             words::bytes(limit)
         ));
         return None;
@@ -143,8 +143,8 @@ fn heap_limit(plan: &mut Plan, resources: &Resources) -> Option<Flag> {
         flag: "-M".to_owned(),
         value: Some(format!("{mib}m")),
         reason: format!(
-            "At {} ({path}) the kernel kills the program; {mib} MiB leave {back} for what is not heap. Near it the runtime \
-             compacts, which takes longer, and past it the program gets an exception.",
+            "Past {} ({path}) the kernel kills the program or slows it down; {mib} MiB of heap leave {back} for the rest. \
+             Near its own limit the runtime compacts, which takes longer, and past it the program gets an exception.",
             words::bytes(limit)
         ),
         source: path.to_owned(),
@@ -188,14 +188,9 @@ fn numa(plan: &mut Plan, resources: &Resources, ghc: &Ghc) -> Option<Flag> {
             "The allowed CPUs lie on {nodes} NUMA nodes, and there are {}: each gets its memory from its own node.",
             words::count(plan.workers.into(), "worker")
         ),
-        source: source_of(resources, "numa", "the kernel's NUMA nodes"),
+        source: super::source_of(resources, &["CPUs of node"]).unwrap_or_else(|| "the kernel's NUMA nodes".to_owned()),
         confidence: Confidence::Low,
     })
-}
-
-fn source_of(resources: &Resources, what: &str, otherwise: &str) -> String {
-    let found = resources.sources.iter().find(|source| source.what.to_ascii_lowercase().contains(what));
-    found.map_or_else(|| otherwise.to_owned(), |source| source.path.clone())
 }
 
 /// Whether that is all.

@@ -202,6 +202,12 @@ pub fn plan(resources: &Resources, program: &Program, goal: Goal) -> Plan {
     plan
 }
 
+/// The file that said the first of `whats` for which there is one.
+fn source_of(resources: &Resources, whats: &[&str]) -> Option<String> {
+    let find = |what: &&str| resources.sources.iter().find(|source| source.what.starts_with(what));
+    whats.iter().find_map(find).map(|source| source.path.clone())
+}
+
 /// A mask for more workers than it has CPUs would only make them queue, and a program
 /// of `-rtsopts=some` would not start.
 fn narrow(plan: &mut Plan, room: &workers::Room) {

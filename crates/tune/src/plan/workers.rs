@@ -31,10 +31,8 @@ impl Room {
         let cpus = u32::try_from(allowed.len()).unwrap_or(u32::MAX);
         let cores = if resources.cores == 0 { cpus } else { resources.cores };
         let firsts = resources.siblings.iter().filter_map(|core| core.iter().find(|cpu| allowed.contains(cpu)));
-        let path = |what: &str, otherwise: &str| {
-            let found = resources.sources.iter().find(|source| source.what.starts_with(what));
-            found.map_or_else(|| otherwise.to_owned(), |source| source.path.clone())
-        };
+        let path =
+            |whats: &[&str]| super::source_of(resources, whats).unwrap_or_else(|| "the affinity mask".to_owned());
         Room {
             cpus: cpus.max(1),
             cores: cores.clamp(1, cpus.max(1)),
@@ -43,8 +41,8 @@ impl Room {
             unknown: cpus == 0,
             hidden: resources.ancestors_hidden,
             quota_path: resources.quota_path.clone(),
-            mask_path: path("cpus_allowed", "the affinity mask"),
-            cores_path: path("siblings", "the affinity mask"),
+            mask_path: path(&["cpus_allowed"]),
+            cores_path: path(&["siblings", "package of cpu", "cpus_allowed"]),
         }
     }
 

@@ -1,0 +1,77 @@
+//! A plan as a Pod: environment, and requests and limits with the advice that goes
+//! with them. Owns the manifest's words; the image is the reader's.
+
+use super::{Planned, yaml};
+use rtscope_tune::plan::Plan;
+
+/// The Pod.
+pub fn render(planned: &Planned) -> String {
+    let plan = &planned.plan;
+    let name = yaml::name(&planned.name());
+    let mut out = yaml::comment(
+        &format!(
+            "A plan for {} made by `rtscope plan` on one machine. It holds on nodes that give the container as much; where \
+             nodes differ, start the program with `rtscope run`, which plans at each start.",
+            plan.goal.name()
+        ),
+        0,
+    );
+    for flag in &plan.flags {
+        out +=
+            &yaml::comment(&format!("{}{}: {}", flag.flag, flag.value.as_deref().unwrap_or_default(), flag.reason), 0);
+    }
+    out += "apiVersion: v1\nkind: Pod\nmetadata:\n";
+    out += &format!("  name: {}\n", yaml::string(&name));
+    out += "spec:\n  containers:\n";
+    out += &format!("    - name: {}\n", yaml::string(&name));
+    out += &format!("      image: {} # put your image here\n", yaml::string(&format!("{name}:latest")));
+    out += &environment(plan);
+    out += &resources(planned);
+    out
+}
+
+fn environment(plan: &Plan) -> String {
+    if plan.env.is_empty() {
+        return yaml::comment("No flags: `rtscope plan` says why.", 6);
+    }
+    let mut out = "      env:\n".to_owned();
+    for (name, value) in &plan.env {
+        out += &format!("        - name: {}\n          value: {}\n", yaml::string(name), yaml::string(value));
+    }
+    out
+}
+
+fn resources(planned: &Planned) -> String {
+    let (plan, limit) = (&planned.plan, memory(planned));
+    let cpus = yaml::string(&plan.workers.to_string());
+    let mut out = "      resources:\n".to_owned();
+    match limit {
+        Some(bytes) => {
+            out += &yaml::comment(
+                "Requests that equal limits, in whole CPUs, make the pod Guaranteed: on nodes where the kubelet's CPU \
+                 manager is static it gets CPUs of its own and no quota. On other nodes take limits.cpu out, or keep it \
+                 whole: a quota stops every worker when it is used up, in the middle of a collection as well.",
+                8,
+            );
+            let both = format!("          cpu: {cpus}\n          memory: {}\n", yaml::string(&bytes));
+            out += &format!("        requests:\n{both}        limits:\n{both}");
+        }
+        None => {
+            out += &yaml::comment(
+                "A request without a CPU limit: a quota stops every worker when it is used up, in the middle of a \
+                 collection as well. If there has to be a limit, make it a whole number, as large as the request; with a \
+                 memory limit equal to its request too, the pod is Guaranteed, and gets CPUs of its own and no quota on \
+                 nodes where the kubelet's CPU manager is static. No memory limit was seen here, so none is planned.",
+                8,
+            );
+            out += &format!("        requests:\n          cpu: {cpus}\n");
+        }
+    }
+    out
+}
+
+/// The limit that the plan reckons with, as a quantity.
+fn memory(planned: &Planned) -> Option<String> {
+    let bytes = planned.resources.memory_limit_bytes.filter(|bytes| planned.resources.memory_limited && *bytes > 0)?;
+    Some(if bytes % (1 << 20) == 0 { format!("{}Mi", bytes >> 20) } else { bytes.to_string() })
+}

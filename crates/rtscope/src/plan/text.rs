@@ -1,0 +1,165 @@
+//! A plan on a terminal: what is set and why, what is not and why not, what to do next.
+//! Owns the layout; every sentence is the planner's.
+
+use super::{HAS_TUNE, Planned, env};
+use crate::style::{Style, Tone, clean, wrap};
+use rtscope_model::resources::Resources;
+use rtscope_tune::plan::Plan;
+
+const INDENT: usize = 10;
+
+/// The plan as text.
+pub fn render(planned: &Planned, style: &Style) -> String {
+    let plan = &planned.plan;
+    let mut page = Page { out: String::new(), style };
+    let program = plan.program.as_deref().map_or(String::new(), |program| format!("{}: ", clean(program)));
+    page.line(&format!("{program}{}", clean(&planned.about)));
+    page.line(&style.paint(Tone::Faint, &format!("{}; for {}", about(&planned.resources), plan.goal.name())));
+    page.out.push('\n');
+    for flag in &plan.flags {
+        let written = written(plan, &flag.flag, flag.value.as_deref());
+        page.row("set", Tone::Good, &written, &flag.reason);
+        page.paragraph(
+            &format!("{}{}confidence {}", flag.source, style.dot(), flag.confidence.name()),
+            Some(Tone::Faint),
+        );
+    }
+    for kept in &plan.kept {
+        page.row("kept", Tone::Good, &format!("{} from {}", clean(&kept.option), kept.from), &kept.means);
+    }
+    if let Some(cpus) = &plan.cpus {
+        let list = rtscope_host::cpu_list::show(cpus);
+        let why = "`rtscope run` keeps the program to one CPU of each core, so that no two workers share one.";
+        page.row("set", Tone::Good, &format!("CPUs {list}"), why);
+    }
+    for refused in &plan.refused {
+        let written = written(plan, &refused.flag, refused.value.as_deref());
+        page.row("not", Tone::Warn, &written, &refused.why);
+    }
+    for relink in &plan.relink {
+        page.row("relink", Tone::Calm, &clean(&relink.with), &relink.why);
+    }
+    for measure in &plan.measure {
+        let candidates = measure.candidates.join(", ");
+        page.row("measure", Tone::Calm, &format!("{} against {candidates}", measure.flag), &measure.why);
+    }
+    for note in &plan.notes {
+        page.label("note", Tone::Faint);
+        page.first_paragraph(&sentence(note), None);
+    }
+    page.out.push('\n');
+    what_next(plan, &mut page);
+    page.out
+}
+
+fn what_next(plan: &Plan, page: &mut Page<'_>) {
+    let program = plan.program.as_deref().map_or("PROG".into(), env::quoted);
+    page.command("start", &format!("rtscope run{} -- {}", goal(plan), clean(&program)));
+    if !plan.env.is_empty() {
+        let variables: Vec<String> =
+            plan.env.iter().map(|(name, value)| format!("{name}={}", env::quoted(value))).collect();
+        let mask = plan
+            .cpus
+            .as_ref()
+            .map_or(String::new(), |cpus| format!("taskset -c {} ", rtscope_host::cpu_list::show(cpus)));
+        page.command("or", &clean(&format!("{} {mask}{program}", variables.join(" "))));
+    }
+    if let Some(measure) = plan.measure.first() {
+        page.command("measure", &clean(&measure.command));
+        if !HAS_TUNE {
+            page.paragraph(
+                "This version has no `tune` yet: until then record both and let `rtscope report --compare` judge.",
+                Some(Tone::Faint),
+            );
+        }
+    }
+}
+
+fn goal(plan: &Plan) -> String {
+    if plan.goal == rtscope_tune::plan::Goal::default() {
+        String::new()
+    } else {
+        format!(" --goal {}", plan.goal.name())
+    }
+}
+
+/// `-N4`, `s=1M`.
+fn written(plan: &Plan, flag: &str, value: Option<&str>) -> String {
+    let between = if plan.runtime == Some("ocaml") && value.is_some() { "=" } else { "" };
+    format!("{flag}{between}{}", value.unwrap_or_default())
+}
+
+/// `8 CPUs allowed, 4 cores, a quota of 2.5 CPUs, 16 GiB of memory`.
+fn about(resources: &Resources) -> String {
+    let count = |number: usize, one: &str| format!("{number} {one}{}", if number == 1 { "" } else { "s" });
+    let cpus = format!("{} allowed", count(resources.cpus_allowed.len(), "CPU"));
+    let cores = count(resources.cores as usize, "core");
+    let quota = match resources.quota_cpus {
+        Some(quota) => format!("a quota of {} CPUs", (quota * 1000.0).round() / 1000.0),
+        None if resources.ancestors_hidden => "no CPU quota to be seen".to_owned(),
+        None => "no CPU quota".to_owned(),
+    };
+    let memory = resources.memory_limit_bytes.map_or("memory unknown".to_owned(), |bytes| {
+        let mib = bytes as f64 / f64::from(1 << 20);
+        let size = if mib >= 1024.0 { format!("{:.1} GiB", mib / 1024.0) } else { format!("{mib:.0} MiB") };
+        format!("{size} of memory{}", if resources.memory_limited { " (a limit)" } else { "" })
+    });
+    format!("{cpus}, {cores}, {quota}, {memory}")
+}
+
+/// A sentence with a capital and a full stop, which notes of the machine lack.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let mut out: String = letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect());
+    if !out.ends_with('.') {
+        out.push('.');
+    }
+    out
+}
+
+struct Page<'s> {
+    out: String,
+    style: &'s Style,
+}
+
+impl Page<'_> {
+    fn line(&mut self, text: &str) {
+        self.out.push_str(text);
+        self.out.push('\n');
+    }
+
+    fn label(&mut self, word: &str, tone: Tone) {
+        let pad = " ".repeat(INDENT.saturating_sub(word.len()));
+        self.out.push_str(&format!("{}{pad}", self.style.paint(tone, word)));
+    }
+
+    /// A word, what it is about, and below that a paragraph.
+    fn row(&mut self, word: &str, tone: Tone, head: &str, text: &str) {
+        self.label(word, tone);
+        let head = self.style.paint(Tone::Strong, head).into_owned();
+        self.line(&head);
+        self.paragraph(text, None);
+    }
+
+    fn paragraph(&mut self, text: &str, tone: Option<Tone>) {
+        self.out.push_str(&" ".repeat(INDENT));
+        self.first_paragraph(text, tone);
+    }
+
+    /// A paragraph whose first line has its label already.
+    fn first_paragraph(&mut self, text: &str, tone: Option<Tone>) {
+        let width = self.style.width.saturating_sub(INDENT).max(20);
+        for (index, line) in wrap(&clean(text), width).into_iter().enumerate() {
+            let pad = if index == 0 { "" } else { &" ".repeat(INDENT) };
+            let line = tone.map_or_else(|| line.as_str().into(), |tone| self.style.paint(tone, &line));
+            self.out.push_str(&format!("{pad}{line}\n"));
+        }
+    }
+
+    /// To be pasted: neither wrapped nor squeezed.
+    fn command(&mut self, word: &str, command: &str) {
+        self.label(word, Tone::Faint);
+        let command = self.style.paint(Tone::Strong, command).into_owned();
+        self.line(&command);
+    }
+}

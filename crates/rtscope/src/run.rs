@@ -1,0 +1,110 @@
+//! `rtscope run`: becomes the program under its plan. Owns the words, the exit status
+//! of its own failures, and that the program starts even where no plan can be made.
+
+use crate::plan::program::{self, as_text};
+use crate::plan::{GoalArg, Planned, env};
+use crate::style::clean;
+use clap::Args;
+use rtscope_host::procfs::Host;
+use rtscope_host::spawn::{SpawnError, find_program};
+use rtscope_host::{cpu_list, launch, resources};
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Options of `run`.
+#[derive(Args, Clone, Debug)]
+#[command(
+    after_help = "The exit status is the program's own: rtscope becomes the program. Where that fails: 127 it was not found, 126 it cannot be executed, 125 anything else."
+)]
+pub struct RunArgs {
+    /// What it is to be good at
+    #[arg(long, value_enum, default_value_t = GoalArg::Latency)]
+    pub goal: GoalArg,
+    /// Show the environment, the CPUs and the command, and run nothing
+    #[arg(long)]
+    pub print: bool,
+    /// Read the machine from a tree of /proc and /sys below DIR
+    #[arg(long, value_name = "DIR", requires = "print")]
+    pub root: Option<PathBuf>,
+    /// The program and its arguments, behind `--`
+    #[arg(last = true, required = true)]
+    pub command: Vec<OsString>,
+}
+
+/// Plans and becomes the program; returns only where it cannot, or with `--print`.
+pub fn run(args: &RunArgs) -> ExitCode {
+    let planned = plan(args);
+    if args.print {
+        return print(args, planned.as_ref());
+    }
+    let mut set = Vec::new();
+    if let Some(planned) = &planned {
+        tell_what_is_missing(planned);
+        if let Some(cpus) = &planned.plan.cpus
+            && let Err(error) = launch::confine(cpus)
+        {
+            say(&format!("the program keeps all its CPUs: {} cannot be chosen ({error})", cpu_list::show(cpus)));
+        }
+        set.extend(planned.plan.env.iter().map(|(name, value)| (*name, value.clone())));
+    }
+    let error = launch::become_program(&args.command, &set);
+    say(&error.to_string());
+    ExitCode::from(match error {
+        SpawnError::Exec { status, .. } => status,
+        SpawnError::Own(_) => 125,
+    })
+}
+
+fn say(text: &str) {
+    // A closed standard error is no reason to fail.
+    let _ = writeln!(std::io::stderr(), "rtscope: {}", clean(text));
+}
+
+/// `None`: there is no such program; exec has the words for it.
+fn plan(args: &RunArgs) -> Option<Planned> {
+    let path = find_program(args.command.first()?).filter(|path| path.is_file())?;
+    let words = as_text(&args.command);
+    let given =
+        program::given(&|name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()), &words);
+    let host = args.root.as_ref().map_or_else(Host::default, Host::at);
+    let found = program::of_file(&path, words.first()?, given, host.is_live());
+    let resources = resources::of(&host, None);
+    let plan = rtscope_tune::plan::plan(&resources, &found.program, args.goal.into());
+    Some(Planned { plan, resources, about: found.about })
+}
+
+/// One line where the program gets less than the plan: it goes on without.
+fn tell_what_is_missing(planned: &Planned) {
+    if !planned.is_known()
+        && let Some(note) = planned.plan.notes.first()
+    {
+        say(note);
+    }
+}
+
+fn print(args: &RunArgs, planned: Option<&Planned>) -> ExitCode {
+    let Some(planned) = planned else {
+        say(&format!("{} cannot be found; give its path, or look in PATH", args.command[0].to_string_lossy()));
+        return ExitCode::from(127);
+    };
+    let mut out = env::render(planned);
+    let cpus = planned.plan.cpus.as_ref().unwrap_or(&planned.resources.cpus_allowed);
+    let narrowed = if planned.plan.cpus.is_some() { "one of each core" } else { "as they are" };
+    out += &format!("# CPUs {} ({narrowed})\n", cpu_list::show(cpus));
+    let words: Vec<String> = as_text(&args.command).iter().map(|word| env::quoted(word)).collect();
+    out += &format!("exec {}\n", words.join(" "));
+    tell_what_is_missing(planned);
+    match std::io::stdout().write_all(clean_lines(&out).as_bytes()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            say(&format!("cannot print the plan; {error}; free the disk or print elsewhere"));
+            ExitCode::from(125)
+        }
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+fn clean_lines(text: &str) -> String {
+    text.lines().map(|line| clean(line).into_owned() + "\n").collect()
+}
