@@ -41,7 +41,7 @@ pub fn render(planned: &Planned, style: &Style) -> String {
     }
     for measure in &plan.measure {
         let candidates = measure.candidates.join(", ");
-        page.row("measure", Tone::Calm, &format!("{} against {candidates}", measure.flag), &measure.why);
+        page.row("measure", Tone::Calm, &candidates, &measure.why);
     }
     for note in &plan.notes {
         page.label("note", Tone::Faint);

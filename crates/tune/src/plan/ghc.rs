@@ -89,13 +89,13 @@ fn nursery(plan: &mut Plan, resources: &Resources, ghc: &Ghc) -> Nursery {
     let wanted = memory::nursery_wanted(plan.goal, default);
     let limit = resources.memory_limit_bytes;
     let chosen = memory::nursery(plan.workers, wanted, limit);
-    let (size_words, total) =
-        (words::bytes(chosen.size), words::bytes(chosen.size.saturating_mul(plan.workers.into())));
+    let total = chosen.size.saturating_mul(plan.workers.into());
     let of_memory = limit.map(|limit| format!("the {} of memory", words::bytes(limit)));
     if chosen.too_large {
         plan.notes.push(format!(
-            "{} with nurseries of 1 MiB take {total}, more than a fifth of {}: the process needs more memory or fewer workers.",
+            "{} with nurseries of 1 MiB take {}, more than a fifth of {}: the process needs more memory or fewer workers.",
             words::count(plan.workers.into(), "worker"),
+            words::bytes(total),
             of_memory.as_deref().unwrap_or("memory")
         ));
     }
@@ -114,8 +114,8 @@ fn nursery(plan: &mut Plan, resources: &Resources, ghc: &Ghc) -> Nursery {
         Goal::Latency | Goal::Throughput => "a larger nursery is collected less often",
         Goal::Memory => "small, as the version's own default is",
     };
-    let reason =
-        format!("{why}; {} of {size_words} take {total}: {share}.", words::count(plan.workers.into(), "worker"));
+    let each = words::each(&words::bytes(chosen.size), plan.workers, "worker", total);
+    let reason = format!("{why}; {each}: {share}.");
     let path = resources.memory_limit_path.as_deref().unwrap_or("no figure for memory");
     let flag = Flag {
         flag: "-A".to_owned(),

@@ -3,7 +3,7 @@
 
 use super::given::{Options, Subject};
 use super::workers::Room;
-use super::{Ghc, Measure, Plan, memory};
+use super::{Ghc, Measure, Plan, Rtsopts, memory};
 
 /// The command that measures.
 fn command(plan: &Plan) -> String {
@@ -58,6 +58,9 @@ pub fn ghc(plan: &mut Plan, room: &Room, ghc: &Ghc, given: &Options, nursery: u6
         );
     }
     old_generation(plan, room, ghc, given);
+    if !matches!(ghc.rtsopts, Some(Rtsopts::All | Rtsopts::Ignore)) && !plan.measure.is_empty() {
+        plan.notes.push("Trials of such flags take a program that is linked with -rtsopts=all.".to_owned());
+    }
     if threaded && given.settled(Subject::IdleCollection).is_none() {
         add(
             plan,

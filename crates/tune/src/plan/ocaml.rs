@@ -94,14 +94,16 @@ struct Minor {
 fn minor_heap(plan: &mut Plan, resources: &Resources) -> Minor {
     let limit = resources.memory_limit_bytes;
     let chosen = memory::minor_heap(plan.workers, memory::minor_heap_wanted(plan.goal), limit);
-    let total = said::bytes(chosen.size.saturating_mul(8).saturating_mul(plan.workers.into()));
+    let total = chosen.size.saturating_mul(8).saturating_mul(plan.workers.into());
+    let each = said::each(&format!("{} words", words(chosen.size)), plan.workers, "domain", total);
     let of = limit.map_or_else(
         || "memory, of which no figure could be read".to_owned(),
         |limit| format!("the {} of memory", said::bytes(limit)),
     );
     if chosen.too_large {
         plan.notes.push(format!(
-            "Minor heaps of 32k words take {total}, more than a tenth of {of}: the process needs more memory or fewer domains."
+            "Minor heaps of 32k words take {}, more than a tenth of {of}: the process needs more memory or fewer domains.",
+            said::bytes(total)
         ));
     }
     if chosen.size == memory::MINOR_DEFAULT {
@@ -116,11 +118,7 @@ fn minor_heap(plan: &mut Plan, resources: &Resources) -> Minor {
     let flag = Flag {
         flag: "s".to_owned(),
         value: Some(words(chosen.size)),
-        reason: format!(
-            "Each full minor heap stops all domains; {} of {} words take {total}: {share}.",
-            said::count(plan.workers.into(), "domain"),
-            words(chosen.size)
-        ),
+        reason: format!("Each full minor heap stops all domains; {each}: {share}."),
         source: if chosen.for_memory { path.to_owned() } else { format!("rule of thumb, {path}") },
         confidence: Confidence::Medium,
     };

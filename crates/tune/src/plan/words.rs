@@ -24,6 +24,15 @@ pub fn count(number: u64, one: &str) -> String {
     format!("{number} {one}{}", if number == 1 { "" } else { "s" })
 }
 
+/// `16 MiB for each of 2 workers are 32 MiB`, `16 MiB for one worker`.
+pub fn each(size: &str, number: u32, one: &str, total: u64) -> String {
+    if number == 1 {
+        format!("{size} for one {one}")
+    } else {
+        format!("{size} for each of {number} {one}s are {}", bytes(total))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
