@@ -47,7 +47,7 @@ pub fn record(
         memory_mib: 1536,
         virtual_cpus: Some(host.virtual_cpus),
         script: &script,
-        limit: Duration::from_secs(240),
+        limit: Duration::from_secs(150),
     };
     let results = guest.run(&images, &tree, &scratch.join("guest"))?;
     let status = fs::read_to_string(results.join("status")).unwrap_or_default();
