@@ -115,11 +115,6 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// Whether what the program accepts is known.
-    pub fn is_known(&self) -> bool {
-        self.plan.runtime.is_some() && !self.plan.notes.iter().any(|note| note.starts_with("The program is stripped"))
-    }
-
     /// A short name for the program: `mill`.
     pub fn name(&self) -> String {
         let path = self.plan.program.as_deref().map(std::path::Path::new);
@@ -163,15 +158,12 @@ pub fn aside(planned: &Planned, args: &PlanArgs) -> Option<String> {
     if quiet || !planned.plan.env.is_empty() {
         return None;
     }
-    let notes = if planned.plan.notes.is_empty() {
-        "nothing is left to set: `--format text` says why".to_owned()
-    } else {
-        planned.plan.notes.join(" ")
-    };
-    Some(format!("no flags: {notes}"))
+    let why =
+        planned.plan.unknown.as_deref().unwrap_or("nothing is left to set; `rtscope plan` without --format says why");
+    Some(format!("no flags: {why}"))
 }
 
 /// Exit code of `plan`.
 pub fn exit_code(planned: &Planned) -> u8 {
-    if planned.is_known() { 0 } else { 3 }
+    if planned.plan.unknown.is_none() { 0 } else { 3 }
 }

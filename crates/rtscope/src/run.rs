@@ -77,10 +77,8 @@ fn plan(args: &RunArgs) -> Option<Planned> {
 
 /// One line where the program gets less than the plan: it goes on without.
 fn tell_what_is_missing(planned: &Planned) {
-    if !planned.is_known()
-        && let Some(note) = planned.plan.notes.first()
-    {
-        say(note);
+    if let Some(why) = &planned.plan.unknown {
+        say(why);
     }
 }
 

@@ -81,7 +81,7 @@ fn a_compose_file_is_one_for_the_specification() {
         assert_eq!(compose.services.len(), 1);
         assert!(service.extensions.is_empty(), "{:?}", service.extensions);
         let cpus = planned.plan.cpus.as_ref().map(|_| 4);
-        assert_eq!((!service.cpuset.0.is_empty()).then(|| service.cpuset.0.len()), cpus);
+        assert_eq!(Some(service.cpuset.0.len()).filter(|number| *number > 0), cpus);
         assert_eq!(service.mem_limit.is_some(), planned.resources.memory_limited);
         // Compose replaces $NAME; what it then hands over is the plan's value.
         let service = read["services"].as_object().unwrap().values().next().unwrap();

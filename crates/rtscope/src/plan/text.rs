@@ -16,6 +16,10 @@ pub fn render(planned: &Planned, style: &Style) -> String {
     page.line(&format!("{program}{}", clean(&planned.about)));
     page.line(&style.paint(Tone::Faint, &format!("{}; for {}", about(&planned.resources), plan.goal.name())));
     page.out.push('\n');
+    if let Some(why) = &plan.unknown {
+        page.label("unknown", Tone::Bad);
+        page.first_paragraph(why, None);
+    }
     for flag in &plan.flags {
         let written = written(plan, &flag.flag, flag.value.as_deref());
         page.row("set", Tone::Good, &written, &flag.reason);

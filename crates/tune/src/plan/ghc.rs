@@ -233,14 +233,15 @@ fn environment(plan: &mut Plan, given: &Given) {
 }
 
 fn notes(plan: &mut Plan, ghc: &Ghc, options: &Options, given: &Given) {
+    if ghc.rtsopts.is_none() {
+        let why = "The program is stripped: what its link allows cannot be read, so no flags are set for it.";
+        plan.unknown = Some(why.to_owned());
+    }
     let mut note = |text: String| plan.notes.push(text);
     if ghc.assumed {
-        note("No program was named: this is for one that is linked with -threaded and -rtsopts=all. Name it, and what it \
-              accepts is read from its file."
-            .to_owned());
-    } else if ghc.rtsopts.is_none() {
         note(
-            "The program is stripped: what its link allows cannot be read, so the environment stays as it is."
+            "No program was named: this is for one that is linked with -threaded and -rtsopts=all. Name it, and what it \
+             accepts is read from its file."
                 .to_owned(),
         );
     }

@@ -164,8 +164,10 @@ fn what_the_binary_rejects_is_refused_with_a_way_out() {
     assert_eq!(plain.workers, 1);
     assert_eq!(plain.relink[0].with, "-threaded");
     for ghc in [Ghc { rtsopts: None, threaded: None, ..open() }, Ghc { rtsopts: Some(Rtsopts::None), ..open() }] {
+        let ghc_is_stripped = ghc.rtsopts.is_none();
         let plan = planned(&machine(4, 2, None), ghc, Goal::Latency);
         assert!(plan.env.is_empty() && plan.flags.is_empty());
+        assert_eq!(plan.unknown.is_some(), ghc_is_stripped);
         assert!(plan.refused.iter().any(|refused| refused.flag == "-N" && refused.value.as_deref() == Some("4")));
         assert!(!plan.relink.is_empty());
     }
@@ -196,6 +198,6 @@ fn a_program_of_unknown_kind_gets_a_mask_and_no_flags() {
     };
     let plan = plan(&machine(4, 2, None), &program, Goal::Latency);
     assert!(plan.flags.is_empty() && plan.env.is_empty());
-    assert_eq!(plan.notes, ["a script"]);
+    assert_eq!(plan.unknown.as_deref(), Some("a script"));
     assert_eq!(plan.cpus, Some(vec![0, 2, 4, 6]));
 }

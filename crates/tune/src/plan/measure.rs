@@ -58,7 +58,8 @@ pub fn ghc(plan: &mut Plan, room: &Room, ghc: &Ghc, given: &Options, nursery: u6
         );
     }
     old_generation(plan, room, ghc, given);
-    if !matches!(ghc.rtsopts, Some(Rtsopts::All | Rtsopts::Ignore)) && !plan.measure.is_empty() {
+    let closed = matches!(ghc.rtsopts, Some(Rtsopts::None | Rtsopts::Some | Rtsopts::IgnoreAll));
+    if closed && !plan.measure.is_empty() {
         plan.notes.push("Trials of such flags take a program that is linked with -rtsopts=all.".to_owned());
     }
     if threaded && given.settled(Subject::IdleCollection).is_none() {

@@ -142,6 +142,8 @@ pub struct Plan {
     pub runtime: Option<&'static str>,
     /// The program, if one was named.
     pub program: Option<String>,
+    /// Why it is not known what the program accepts; `None`: it is.
+    pub unknown: Option<String>,
     /// Flags that the program accepts.
     pub flags: Vec<Flag>,
     /// What the user or the link asked for, which stays.
@@ -168,6 +170,7 @@ impl Plan {
             goal,
             runtime: None,
             program: program.name.clone(),
+            unknown: None,
             flags: Vec::new(),
             kept: Vec::new(),
             refused: Vec::new(),
@@ -194,7 +197,7 @@ pub fn plan(resources: &Resources, program: &Program, goal: Goal) -> Plan {
         Runtime::Ocaml(ocaml) => ocaml::plan(&mut plan, resources, &room, ocaml, &program.given),
         Runtime::Unknown(why) => {
             plan.workers = room.workers(goal);
-            plan.notes.push(why.clone());
+            plan.unknown = Some(why.clone());
         }
     }
     narrow(&mut plan, &room);

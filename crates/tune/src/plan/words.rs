@@ -6,7 +6,7 @@ pub fn bytes(bytes: u64) -> String {
     let Some((unit, size)) = UNITS.into_iter().find(|(_, size)| bytes >= *size) else {
         return format!("{bytes} bytes");
     };
-    if bytes % size == 0 {
+    if bytes.is_multiple_of(size) {
         format!("{} {unit}", bytes / size)
     } else {
         format!("{:.1} {unit}", bytes as f64 / size as f64)
