@@ -135,7 +135,7 @@ pub fn make(args: &PlanArgs) -> Result<Planned, Trouble> {
             .next("give the folder that holds the proc and sys to read with --root"));
     }
     let found = program::find(args, &host)?;
-    let resources = resources::of(&host, args.pid);
+    let resources = resources::without_caches(&host, args.pid);
     let plan = rtscope_tune::plan::plan(&resources, &found.program, args.goal.into());
     Ok(Planned { plan, resources, about: found.about })
 }

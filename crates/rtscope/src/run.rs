@@ -70,7 +70,7 @@ fn plan(args: &RunArgs) -> Option<Planned> {
         program::given(&|name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()), &words);
     let host = args.root.as_ref().map_or_else(Host::default, Host::at);
     let found = program::of_file(&path, words.first()?, given, host.is_live());
-    let resources = resources::of(&host, None);
+    let resources = resources::without_caches(&host, None);
     let plan = rtscope_tune::plan::plan(&resources, &found.program, args.goal.into());
     Some(Planned { plan, resources, about: found.about })
 }

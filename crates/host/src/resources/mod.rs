@@ -20,11 +20,21 @@ pub use mask::cpus;
 
 /// What `pid` may use of the machine `host`; without one, what the reader may.
 pub fn of(host: &Host, pid: Option<u32>) -> Resources {
+    read(host, pid, true)
+}
+
+/// The same without caches, which are four files out of five: no plan follows from them,
+/// and a start is not to wait for them.
+pub fn without_caches(host: &Host, pid: Option<u32>) -> Resources {
+    read(host, pid, false)
+}
+
+fn read(host: &Host, pid: Option<u32>, with_caches: bool) -> Resources {
     let who = pid.map_or(Process::Own, Process::Pid);
     let mut reading = Reading::new(host);
     let mask = mask::read(&mut reading, who);
     let layout = topology::read(&mut reading, &mask);
-    let caches = caches::read(&mut reading, &mask.allowed);
+    let caches = if with_caches { caches::read(&mut reading, &mask.allowed) } else { Vec::new() };
     let total = memory::total(&mut reading);
     let (mut sources, mut notes) = reading.finish();
 

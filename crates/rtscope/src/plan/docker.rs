@@ -16,10 +16,7 @@ pub fn render(planned: &Planned) -> String {
     run.extend(memory.map(|bytes| format!("--memory {bytes}b")));
     // Not wrapped: to be copied.
     let mut out = format!("# {} IMAGE\n", clean(&run.join(" ")));
-    for flag in &plan.flags {
-        out +=
-            &yaml::comment(&format!("{}{}: {}", flag.flag, flag.value.as_deref().unwrap_or_default(), flag.reason), 0);
-    }
+    out += &yaml::reasons(plan);
     out += &format!("services:\n  {}:\n", yaml::string(&name));
     out += &format!("    image: {} # put your image here\n", yaml::string(&format!("{name}:latest")));
     if plan.env.is_empty() {

@@ -16,10 +16,7 @@ pub fn render(planned: &Planned) -> String {
         ),
         0,
     );
-    for flag in &plan.flags {
-        out +=
-            &yaml::comment(&format!("{}{}: {}", flag.flag, flag.value.as_deref().unwrap_or_default(), flag.reason), 0);
-    }
+    out += &yaml::reasons(plan);
     out += "apiVersion: v1\nkind: Pod\nmetadata:\n";
     out += &format!("  name: {}\n", yaml::string(&name));
     out += "spec:\n  containers:\n";

@@ -7,10 +7,7 @@ pub fn render(planned: &Planned) -> String {
     let plan = &planned.plan;
     let name = yaml::name(&planned.name());
     let mut out = format!("# /etc/systemd/system/{name}.service.d/rtscope.conf, then `systemctl daemon-reload`\n");
-    for flag in &plan.flags {
-        out +=
-            &yaml::comment(&format!("{}{}: {}", flag.flag, flag.value.as_deref().unwrap_or_default(), flag.reason), 0);
-    }
+    out += &yaml::reasons(plan);
     out += "[Service]\n";
     for (name, value) in &plan.env {
         out += &format!("Environment={}\n", quoted(&format!("{name}={value}")));

@@ -4,7 +4,7 @@
 use super::{HAS_TUNE, Planned, env};
 use crate::style::{Style, Tone, clean, wrap};
 use rtscope_model::resources::Resources;
-use rtscope_tune::plan::Plan;
+use rtscope_tune::plan::{Plan, words};
 
 const INDENT: usize = 10;
 
@@ -21,7 +21,7 @@ pub fn render(planned: &Planned, style: &Style) -> String {
         page.first_paragraph(why, None);
     }
     for flag in &plan.flags {
-        let written = written(plan, &flag.flag, flag.value.as_deref());
+        let written = plan.word(&flag.flag, flag.value.as_deref());
         page.row("set", Tone::Good, &written, &flag.reason);
         page.paragraph(
             &format!("{}{}confidence {}", flag.source, style.dot(), flag.confidence.name()),
@@ -37,7 +37,7 @@ pub fn render(planned: &Planned, style: &Style) -> String {
         page.row("set", Tone::Good, &format!("CPUs {list}"), why);
     }
     for refused in &plan.refused {
-        let written = written(plan, &refused.flag, refused.value.as_deref());
+        let written = plan.word(&refused.flag, refused.value.as_deref());
         page.row("not", Tone::Warn, &written, &refused.why);
     }
     for relink in &plan.relink {
@@ -69,7 +69,7 @@ fn what_next(plan: &Plan, page: &mut Page<'_>) {
         page.command("or", &clean(&format!("{} {mask}{program}", variables.join(" "))));
     }
     if let Some(measure) = plan.measure.first() {
-        page.command("measure", &clean(&measure.command));
+        page.command(if HAS_TUNE { "measure" } else { "later" }, &clean(&measure.command));
         if !HAS_TUNE {
             page.paragraph(
                 "This version has no `tune` yet: until then record both and let `rtscope report --compare` judge.",
@@ -87,26 +87,17 @@ fn goal(plan: &Plan) -> String {
     }
 }
 
-/// `-N4`, `s=1M`.
-fn written(plan: &Plan, flag: &str, value: Option<&str>) -> String {
-    let between = if plan.runtime == Some("ocaml") && value.is_some() { "=" } else { "" };
-    format!("{flag}{between}{}", value.unwrap_or_default())
-}
-
 /// `8 CPUs allowed, 4 cores, a quota of 2.5 CPUs, 16 GiB of memory`.
 fn about(resources: &Resources) -> String {
-    let count = |number: usize, one: &str| format!("{number} {one}{}", if number == 1 { "" } else { "s" });
-    let cpus = format!("{} allowed", count(resources.cpus_allowed.len(), "CPU"));
-    let cores = count(resources.cores as usize, "core");
+    let cpus = format!("{} allowed", words::count(resources.cpus_allowed.len() as u64, "CPU"));
+    let cores = words::count(resources.cores.into(), "core");
     let quota = match resources.quota_cpus {
-        Some(quota) => format!("a quota of {} CPUs", (quota * 1000.0).round() / 1000.0),
+        Some(quota) => format!("a quota of {}", words::cpus(quota)),
         None if resources.ancestors_hidden => "no CPU quota to be seen".to_owned(),
         None => "no CPU quota".to_owned(),
     };
     let memory = resources.memory_limit_bytes.map_or("memory unknown".to_owned(), |bytes| {
-        let mib = bytes as f64 / f64::from(1 << 20);
-        let size = if mib >= 1024.0 { format!("{:.1} GiB", mib / 1024.0) } else { format!("{mib:.0} MiB") };
-        format!("{size} of memory{}", if resources.memory_limited { " (a limit)" } else { "" })
+        format!("{} of memory{}", words::bytes(bytes), if resources.memory_limited { " (a limit)" } else { "" })
     });
     format!("{cpus}, {cores}, {quota}, {memory}")
 }

@@ -2,6 +2,7 @@
 //! from outside is a double-quoted string, of which YAML and JSON have the same idea.
 
 use crate::style::{clean, wrap};
+use rtscope_tune::plan::Plan;
 
 /// `text` as a YAML string.
 pub fn string(text: &str) -> String {
@@ -12,6 +13,11 @@ pub fn string(text: &str) -> String {
 pub fn comment(text: &str, indent: usize) -> String {
     let pad = " ".repeat(indent);
     wrap(&clean(text), 96 - indent).into_iter().map(|line| format!("{pad}# {line}\n")).collect()
+}
+
+/// Each flag with its reason, as comment lines.
+pub fn reasons(plan: &Plan) -> String {
+    plan.words().zip(&plan.flags).map(|(word, flag)| comment(&format!("{word}: {}", flag.reason), 0)).collect()
 }
 
 /// `text` as a name that Kubernetes, compose and systemd all take: small letters,

@@ -35,18 +35,13 @@ pub fn plan(plan: &mut Plan, resources: &Resources, room: &Room, ghc: &Ghc, give
     if options.settled(Subject::Numa).is_none() {
         wanted.extend(numa(plan, resources, ghc));
     }
-    let all_words: Vec<String> = wanted.iter().map(word).collect();
+    let all_words: Vec<String> = wanted.iter().map(|flag| plan.word(&flag.flag, flag.value.as_deref())).collect();
     let all = take_what_is_accepted(plan, ghc, wanted);
     plan.relink = relink::advice(ghc, &all_words, !all);
     plan.refuse("-qa", None, about_pinning(resources, plan.workers));
     measure::ghc(plan, room, ghc, &options, nursery.bytes, resources.memory_limit_bytes);
     environment(plan, given);
     notes(plan, ghc, &options, given);
-}
-
-/// A flag as the program reads it.
-fn word(flag: &Flag) -> String {
-    format!("{}{}", flag.flag, flag.value.as_deref().unwrap_or_default())
 }
 
 /// `16m`, as `-A` and `-M` read it.
@@ -209,17 +204,13 @@ fn take_what_is_accepted(plan: &mut Plan, ghc: &Ghc, wanted: Vec<Flag>) -> bool 
     all
 }
 
-fn about_pinning(resources: &Resources, workers: u32) -> String {
-    let fits = resources.cpus_allowed.iter().copied().eq(0..workers);
-    let traits = "-qa pins worker i to the CPU of number i, i + N, … and does not look at the mask";
-    if fits {
-        format!("{traits}: here that would be the mask as it is, but it binds for good what the kernel can balance.")
+fn about_pinning(resources: &Resources, workers: u32) -> &'static str {
+    if resources.cpus_allowed.iter().copied().eq(0..workers) {
+        "-qa pins worker i to CPU i, i + N, … by number: here that is the mask as it is, but it binds for good what the \
+         kernel can balance."
     } else {
-        let first = resources
-            .cpus_allowed
-            .first()
-            .map_or(String::new(), |first| format!(" (allowed are {}, from {first} on)", resources.cpus_allowed.len()));
-        format!("{traits}{first}: workers would leave the CPUs that they are given, or share one.")
+        "-qa pins worker i to CPU i, i + N, … by number, whatever the mask is: only where that is exactly CPUs 0 to N-1 \
+         would the workers stay on what they are given."
     }
 }
 
@@ -228,7 +219,7 @@ fn environment(plan: &mut Plan, given: &Given) {
         return;
     }
     let own = given.ghcrts.as_deref().unwrap_or_default().split_ascii_whitespace().map(str::to_owned);
-    let words: Vec<String> = plan.flags.iter().map(word).chain(own).collect();
+    let words: Vec<String> = plan.words().chain(own).collect();
     plan.env.insert("GHCRTS", words.join(" "));
 }
 

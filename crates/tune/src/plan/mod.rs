@@ -11,7 +11,7 @@ mod memory;
 mod ocaml;
 mod program;
 mod relink;
-mod words;
+pub mod words;
 mod workers;
 
 #[cfg(test)]
@@ -181,6 +181,17 @@ impl Plan {
             measure: Vec::new(),
             notes: Vec::new(),
         }
+    }
+
+    /// A flag as the program reads it: `-N4`, `s=1M`.
+    pub fn word(&self, flag: &str, value: Option<&str>) -> String {
+        let between = if self.runtime == Some("ocaml") && value.is_some() { "=" } else { "" };
+        format!("{flag}{between}{}", value.unwrap_or_default())
+    }
+
+    /// Each flag as the program reads it.
+    pub fn words(&self) -> impl Iterator<Item = String> {
+        self.flags.iter().map(|flag| self.word(&flag.flag, flag.value.as_deref()))
     }
 
     fn refuse(&mut self, flag: impl Into<String>, value: Option<String>, why: impl Into<String>) {

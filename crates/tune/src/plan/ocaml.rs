@@ -45,10 +45,8 @@ pub fn plan(plan: &mut Plan, resources: &Resources, room: &Room, ocaml: &Ocaml, 
         plan.flags.extend(overhead(plan.goal, resources));
     }
     if !plan.flags.is_empty() {
-        let entries =
-            plan.flags.iter().map(|flag| format!("{}={}", flag.flag, flag.value.as_deref().unwrap_or_default()));
         let own = given.ocamlrunparam.iter().filter(|own| !own.is_empty()).cloned();
-        plan.env.insert("OCAMLRUNPARAM", entries.chain(own).collect::<Vec<_>>().join(","));
+        plan.env.insert("OCAMLRUNPARAM", plan.words().chain(own).collect::<Vec<_>>().join(","));
     }
 }
 

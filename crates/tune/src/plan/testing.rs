@@ -50,7 +50,7 @@ pub fn mill(ghc: Ghc, given: Given) -> Program {
     Program { name: Some("./mill".into()), runtime: Runtime::Ghc(ghc), given }
 }
 
-/// `flag` and value of each flag, as one word.
+/// The plan's flags as the program reads them.
 pub fn words(plan: &super::Plan) -> Vec<String> {
-    plan.flags.iter().map(|flag| format!("{}{}", flag.flag, flag.value.as_deref().unwrap_or_default())).collect()
+    plan.words().collect()
 }

@@ -1,4 +1,4 @@
-//! Figures as a reason says them. Owns nothing else.
+//! Figures as plans and their reasons say them. Owns no unit but these.
 
 /// `16 MiB`, `2.5 GiB`.
 pub fn bytes(bytes: u64) -> String {
