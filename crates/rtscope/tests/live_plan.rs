@@ -289,7 +289,9 @@ fn a_run_adds_at_most_five_milliseconds() {
     added.sort_by(f64::total_cmp);
     let median = added[added.len() / 2];
     eprintln!("rtscope run adds {median:.2} ms to a start");
-    assert!(median < 5.0, "{median} ms");
+    // The promise is a release build's; one without optimisation has to be near it.
+    let most = if cfg!(debug_assertions) { 20.0 } else { 5.0 };
+    assert!(median < most, "{median} ms");
 }
 
 /// `plan` and `run` for GHCs and OCamls that live in trees of their own.
