@@ -276,22 +276,25 @@ fn a_run_adds_at_most_five_milliseconds() {
     let program = programs.path("thr-all");
     let plan = plan(&program, &[]);
     let ghcrts = plan["env"]["GHCRTS"].as_str().unwrap();
-    // In pairs, so that whatever else the machine does falls on both; with the same
-    // flags, whose cost is not that of setting them.
-    let mut added: Vec<f64> = Vec::new();
+    // With the same flags, whose cost is not that of setting them.
+    let (mut with, mut without) = (Vec::new(), Vec::new());
     for _ in 0..60 {
-        let with = time_to_first_word(run(&[], &program, &[]));
+        with.push(time_to_first_word(run(&[], &program, &[])));
         let mut plain = clean(Command::new(&program));
         plain.env("GHCRTS", ghcrts);
-        let without = time_to_first_word(plain);
-        added.push((with.as_secs_f64() - without.as_secs_f64()) * 1e3);
+        without.push(time_to_first_word(plain));
     }
-    added.sort_by(f64::total_cmp);
-    let median = added[added.len() / 2];
-    eprintln!("rtscope run adds {median:.2} ms to a start");
+    // What else the machine does only ever adds: a start that it left alone is among the
+    // fastest tenth.
+    let undisturbed = |times: &mut Vec<Duration>| {
+        times.sort_unstable();
+        times[times.len() / 10].as_secs_f64() * 1e3
+    };
+    let added = undisturbed(&mut with) - undisturbed(&mut without);
+    eprintln!("rtscope run adds {added:.2} ms to a start");
     // The promise is a release build's; one without optimisation has to be near it.
     let most = if cfg!(debug_assertions) { 20.0 } else { 5.0 };
-    assert!(median < most, "{median} ms");
+    assert!(added < most, "{added} ms");
 }
 
 /// `plan` and `run` for GHCs and OCamls that live in trees of their own.
