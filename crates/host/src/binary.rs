@@ -60,9 +60,10 @@ impl Inspected {
         self.binary.family.as_deref() == Some("ghc")
     }
 
-    /// Whether the program ignores or forbids options from the environment.
+    /// Whether the program ignores or forbids options from the environment. Under
+    /// `ignore` it is the command line alone that the runtime leaves to the program.
     pub fn refuses_environment(&self) -> bool {
-        matches!(self.binary.rtsopts.as_deref(), Some("none" | "ignore" | "ignoreAll"))
+        matches!(self.binary.rtsopts.as_deref(), Some("none" | "ignoreAll"))
     }
 }
 

@@ -99,8 +99,9 @@ impl Guest<'_> {
                 let hypervisor = images.hypervisor.as_ref().context("no hypervisor was asked for")?;
                 let domain = self.memory_mib.saturating_sub(300);
                 let modules = format!("{} console=hvc0 quiet panic=-1,{}", images.kernel.display(), files.display());
+                // Pinned: where there are as many CPUs as virtual ones, none waits for another.
                 let options = format!(
-                    "console=com1 com1=115200,8n1 noreboot=1 dom0_max_vcpus={cpus} dom0_mem={domain}M,max:{domain}M"
+                    "console=com1 com1=115200,8n1 noreboot=1 dom0_max_vcpus={cpus} dom0_vcpus_pin dom0_mem={domain}M,max:{domain}M"
                 );
                 command.arg("-kernel").arg(hypervisor).args(["-append", &options, "-initrd", &modules])
             }

@@ -129,11 +129,6 @@ impl<'a> Suite<'a> {
         self.seen.plan.remedies_every > 0 && hits.count().is_multiple_of(self.seen.plan.remedies_every)
     }
 
-    /// What others do on this machine makes a guest slower, but it is not there inside.
-    fn dirty(&self, workload: &Workload, outcome: &Outcome) -> bool {
-        workload.host.is_none() && outcome.noise.taken() > self.seen.plan.noise_max
-    }
-
     /// One run; gives whether it was dirty.
     fn attempt(&mut self, slot: usize) -> Result<bool> {
         let (workload, toolchain) = self.place(slot)?;
@@ -150,7 +145,7 @@ impl<'a> Suite<'a> {
             Ok(outcome) => {
                 run.found = found(&outcome);
                 run.named = workload.names.as_deref().map(|text| outcome.names(text));
-                run.dirty = self.dirty(workload, &outcome);
+                run.dirty = outcome.noise.taken() > self.seen.plan.noise_max;
                 run.noise = outcome.noise.clone();
                 if let Some(change) = workload.remedy.as_ref().filter(|_| run.hit()) {
                     // A remedy that is not there is tried, and fails.
@@ -212,7 +207,7 @@ impl<'a> Suite<'a> {
         let outcome = self.runner.run(&changed, on)?;
         *capture = Some(outcome.capture.clone());
         cure.found = found(&outcome);
-        cure.dirty = self.dirty(workload, &outcome);
+        cure.dirty = outcome.noise.taken() > self.seen.plan.noise_max;
         cure.noise = outcome.noise.clone();
         cure.after = remedy::figure(&outcome.report, path);
         ensure!(cure.after.is_some(), "the report has no figure {path} afterwards");

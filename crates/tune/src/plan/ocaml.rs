@@ -33,8 +33,13 @@ pub fn plan(plan: &mut Plan, resources: &Resources, room: &Room, ocaml: &Ocaml, 
     let planned = room.workers(plan.goal);
     let given_domains = settled('d').and_then(|entry| entry.strip_prefix("d=")?.parse::<u32>().ok());
     plan.workers = given_domains.map_or(planned, |most| most.clamp(1, planned));
-    if settled('d').is_none() {
-        domains(plan, room, ocaml, planned);
+    match settled('d') {
+        Some(_) => {}
+        None if planned < room.cpus => domains(plan, room, ocaml, planned),
+        // A ceiling would harm a program with a fixed number, and help none.
+        None => plan.notes.push(format!(
+            "Domain.recommended_domain_count answers {planned} of itself, which is the plan: d is left out."
+        )),
     }
     let minor = minor_heap(plan, resources);
     if settled('s').is_none() {
@@ -177,32 +182,39 @@ mod tests {
 
     #[test]
     fn memory_decides_over_what_is_wanted() {
-        let of = |mib: u64| env(&limited(machine(4, 1, None), mib << 20), Goal::Latency);
+        let of = |mib: u64| env(&limited(machine(4, 2, None), mib << 20), Goal::Latency);
         assert_eq!(of(512).as_deref(), Some("d=4,s=1M"));
         assert_eq!(of(511).as_deref(), Some("d=4,s=1M,o=80"));
         assert_eq!(of(319).as_deref(), Some("d=4,o=80"), "256k is the default");
         assert_eq!(of(79).as_deref(), Some("d=4,s=32k,o=80"));
-        let tiny = planned(&limited(machine(4, 1, None), 1 << 20), Some(OcamlRelease::From5_3), None, Goal::Latency);
+        let tiny = planned(&limited(machine(4, 2, None), 1 << 20), Some(OcamlRelease::From5_3), None, Goal::Latency);
         assert!(tiny.notes.iter().any(|note| note.contains("more than a tenth")), "{:?}", tiny.notes);
     }
 
     #[test]
     fn d_is_for_releases_that_have_it() {
         for release in [Some(OcamlRelease::Before5_3), None] {
-            let plan = planned(&machine(4, 1, None), release, None, Goal::Latency);
+            let plan = planned(&machine(4, 2, None), release, None, Goal::Latency);
             assert_eq!(plan.env["OCAMLRUNPARAM"], "s=1M");
             assert!(plan.refused.iter().any(|refused| refused.flag == "d" && refused.value.as_deref() == Some("4")));
         }
-        let old = planned(&machine(4, 1, None), Some(OcamlRelease::Before5), None, Goal::Latency);
+        let old = planned(&machine(4, 2, None), Some(OcamlRelease::Before5), None, Goal::Latency);
         assert!(old.env.is_empty() && old.flags.is_empty());
     }
 
     #[test]
+    fn what_the_runtime_answers_by_itself_is_no_ceiling() {
+        let plan = planned(&machine(4, 1, None), Some(OcamlRelease::From5_3), None, Goal::Latency);
+        assert_eq!((plan.workers, plan.env["OCAMLRUNPARAM"].as_str()), (4, "s=1M"));
+        assert!(plan.notes.iter().any(|note| note.contains("d is left out")), "{:?}", plan.notes);
+    }
+
+    #[test]
     fn the_users_own_stays_and_comes_last() {
-        let plan = planned(&machine(4, 1, None), Some(OcamlRelease::From5_3), Some("b,s=8M"), Goal::Latency);
+        let plan = planned(&machine(4, 2, None), Some(OcamlRelease::From5_3), Some("b,s=8M"), Goal::Latency);
         assert_eq!(plan.env["OCAMLRUNPARAM"], "d=4,b,s=8M");
         assert_eq!(plan.kept.first().map(|kept| kept.option.as_str()), Some("s=8M"));
-        let fewer = planned(&machine(4, 1, None), Some(OcamlRelease::From5_3), Some("d=1"), Goal::Latency);
+        let fewer = planned(&machine(4, 2, None), Some(OcamlRelease::From5_3), Some("d=1"), Goal::Latency);
         assert_eq!(fewer.env["OCAMLRUNPARAM"], "s=1M,d=1");
         assert_eq!(fewer.workers, 1);
     }
@@ -214,7 +226,7 @@ mod tests {
 
     #[test]
     fn the_minor_heap_is_to_be_measured() {
-        let plan = planned(&machine(4, 1, None), Some(OcamlRelease::From5_3), None, Goal::Latency);
+        let plan = planned(&machine(4, 2, None), Some(OcamlRelease::From5_3), None, Goal::Latency);
         assert_eq!(plan.measure[0].candidates, ["s=256k", "s=4M", "s=8M"]);
         assert_eq!(plan.measure[0].command, "rtscope tune -- PROG");
     }
