@@ -6,7 +6,7 @@
 #include "rtscope_mounts.h"
 
 #include <dirent.h>
-#include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -146,7 +146,11 @@ static bool holds(struct search *search) {
     if (!rtscope_join(path, sizeof path, (const char *const[]){search->path, names[i], NULL}) ||
         !rtscope_open(&file, "", path))
       continue;
-    while (!found && rtscope_line(&file, line, sizeof line)) found = rtscope_number(line, &pid) && pid == search->pid;
+    while (!found && rtscope_line(&file, line, sizeof line)) {
+      char *digits = line + strspn(line, " \t\r");
+      digits[strcspn(digits, " \t\r")] = 0;
+      found = rtscope_number(digits, &pid) && pid == search->pid;
+    }
     rtscope_close(&file);
     if (found) return true;
     if (!file.failed) return false;
@@ -154,32 +158,36 @@ static bool holds(struct search *search) {
   return false;
 }
 
-static bool is_folder(DIR *folder, const struct dirent *entry) {
-  struct stat found;
-  if (entry->d_name[0] == '.') return false;
-  if (entry->d_type != DT_UNKNOWN) return entry->d_type == DT_DIR;
-  return fstatat(dirfd(folder), entry->d_name, &found, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(found.st_mode);
+static int may_be_folder(const struct dirent *entry) {
+  return entry->d_name[0] != '.' && (entry->d_type == DT_DIR || entry->d_type == DT_UNKNOWN);
 }
 
-/* Depth first; leaves the path of the group that holds the process. */
+static int by_name(const struct dirent **one, const struct dirent **other) {
+  return strcmp((*one)->d_name, (*other)->d_name);
+}
+
+/* Depth first, by name; leaves the path of the group that holds the process. */
 static bool descend(struct search *search, int depth) {
+  struct dirent **entries;
+  struct stat found_there;
+  size_t length = strlen(search->path);
+  bool found = false;
   if (search->groups_left-- <= 0) return false;
   if (holds(search)) return true;
-  size_t length = strlen(search->path);
-  DIR *folder = depth < DEPTH_MAX ? opendir(search->path) : NULL;
-  struct dirent *entry;
-  bool found = false;
-  if (folder == NULL) return false;
-  while (!found && (entry = readdir(folder)) != NULL) {
-    if (!is_folder(folder, entry)) continue;
-    size_t more = strlen(entry->d_name);
-    if (length + more + 2 > sizeof search->path) continue;
-    search->path[length] = '/';
-    memcpy(search->path + length + 1, entry->d_name, more + 1);
-    found = descend(search, depth + 1);
-    if (!found) search->path[length] = 0;
+  int count = depth < DEPTH_MAX ? scandir(search->path, &entries, may_be_folder, by_name) : -1;
+  if (count < 0) return false;
+  for (int i = 0; i < count; i++) {
+    const char *name = entries[i]->d_name;
+    size_t more = strlen(name);
+    if (!found && length + more + 2 <= sizeof search->path) {
+      search->path[length] = '/';
+      memcpy(search->path + length + 1, name, more + 1);
+      found = lstat(search->path, &found_there) == 0 && S_ISDIR(found_there.st_mode) && descend(search, depth + 1);
+      if (!found) search->path[length] = 0;
+    }
+    free(entries[i]);
   }
-  closedir(folder);
+  free(entries);
   return found;
 }
 

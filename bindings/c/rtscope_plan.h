@@ -4,10 +4,10 @@
  * Owns the words and the functions that others may call. Refuses to change anything:
  * whoever calls it applies the plan.
  *
- * C11 and Linux. No allocation, no threads, nothing that depends on the locale, no
- * state: it may run before any language's runtime has started. It takes up to
- * 200 KiB of stack. Files are data from outside: whatever is in them, the answers stay within
- * the bounds given here.
+ * C11 and Linux. No threads, no state, nothing that depends on the locale, no memory
+ * but what reading a folder takes: it may run before any language's runtime has started.
+ * It takes up to 256 KiB of stack. Files are data from outside: whatever is in them, the
+ * answers stay within the bounds given here.
  */
 #ifndef RTSCOPE_PLAN_H
 #define RTSCOPE_PLAN_H
