@@ -99,6 +99,10 @@ static void climb(const char *root, const struct rtscope_seen *seen, bool effect
   const char *slash = seen->leaf[0] == 0 ? "" : "/";
   if (!rtscope_join(folder, sizeof folder, (const char *const[]){seen->point, slash, seen->leaf, NULL})) return;
   strcpy(leaf, folder);
+  if (!rtscope_is_folder(root, leaf)) {
+    machine->notes |= RTSCOPE_NOTE_NO_LEAF;
+    machine->ancestors_hidden = machine->ancestors_hidden || !rtscope_is_folder(root, seen->point);
+  }
   for (;;) {
     size_t length = strlen(folder);
     while (length > top && folder[length - 1] == '/') folder[--length] = 0;

@@ -40,6 +40,8 @@ enum rtscope_note {
   RTSCOPE_NOTE_BAD_LIMIT = 1 << 5,
   /* /proc/meminfo does not say how much memory the machine has. */
   RTSCOPE_NOTE_NO_MEMINFO = 1 << 6,
+  /* The folder of this process's group is not there: only levels above it were read. */
+  RTSCOPE_NOTE_NO_LEAF = 1 << 7,
 };
 
 /* What a process may use. */

@@ -144,11 +144,20 @@ bool rtscope_text(const char *root, const char *path, char *text, size_t size) {
   return fits && !file.failed;
 }
 
-bool rtscope_is_file(const char *root, const char *path) {
+static mode_t kind(const char *root, const char *path) {
   struct stat found;
   char whole[2 * RTSCOPE_PATH_BYTES];
-  return rtscope_join(whole, sizeof whole, (const char *const[]){root, path, NULL}) && stat(whole, &found) == 0 &&
-         S_ISREG(found.st_mode);
+  if (!rtscope_join(whole, sizeof whole, (const char *const[]){root, path, NULL})) return 0;
+  /* What is mounted at the root has no name behind it. */
+  return stat(whole[0] == 0 ? "/" : whole, &found) == 0 ? found.st_mode & S_IFMT : 0;
+}
+
+bool rtscope_is_file(const char *root, const char *path) {
+  return kind(root, path) == S_IFREG;
+}
+
+bool rtscope_is_folder(const char *root, const char *path) {
+  return kind(root, path) == S_IFDIR;
 }
 
 bool rtscope_number(const char *text, uint64_t *number) {

@@ -45,6 +45,7 @@ bool rtscope_find(struct rtscope_file *file, const char *key);
 /* Whole text of a short file, trimmed, with a zero; false where it is not there or longer. */
 bool rtscope_text(const char *root, const char *path, char *text, size_t size);
 bool rtscope_is_file(const char *root, const char *path);
+bool rtscope_is_folder(const char *root, const char *path);
 
 /* Digits only, the whole text. */
 bool rtscope_number(const char *text, uint64_t *number);

@@ -75,6 +75,7 @@ static void add_machine(struct text *text, const struct rtscope_machine *machine
       "A control group hierarchy that limits this process is not mounted here: its limits are unknown.",
       "A quota or limit has a value that no kernel sets: it is taken as none.",
       "/proc/meminfo does not say how much memory the machine has.",
+      "The folder of this process's control group is not there: only levels above it are read.",
   };
   add(text, "machine: ");
   add_count(text, machine->cpus_allowed, "allowed CPU");

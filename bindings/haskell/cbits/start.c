@@ -78,9 +78,13 @@ static const char *given(const char *flag) {
   return last;
 }
 
+/* Whether -A was given, or -H or -n, which change with it. */
 static bool given_nursery(void) {
-  for (int i = 0; &rts_argc != NULL && rts_argv != NULL && i < rts_argc; i++)
-    if (rts_argv[i] != NULL && strncmp(rts_argv[i], "-A", 2) == 0 && rts_argv[i][2] != 'L') return true;
+  for (int i = 0; &rts_argc != NULL && rts_argv != NULL && i < rts_argc; i++) {
+    const char *word = rts_argv[i];
+    if (word == NULL || word[0] != '-') continue;
+    if (word[1] == 'H' || word[1] == 'n' || (word[1] == 'A' && word[2] != 'L')) return true;
+  }
   return false;
 }
 
@@ -103,7 +107,7 @@ static void set_nursery(uint32_t workers) {
   RtsFlags.GcFlags.minAllocAreaSize = (uint32_t)(bytes / BLOCK_SIZE);
   if (!start.settled) return;
   /* What the runtime itself derives from -A, by its own rules. */
-  if (bytes >= 16 * MIB && given("-n") == NULL) RtsFlags.GcFlags.nurseryChunkSize = (uint32_t)(4 * MIB / BLOCK_SIZE);
+  if (bytes >= 16 * MIB) RtsFlags.GcFlags.nurseryChunkSize = (uint32_t)(4 * MIB / BLOCK_SIZE);
   if (given("-qb") == NULL) RtsFlags.ParFlags.parGcLoadBalancingGen = bytes >= 32 * MIB ? 0 : 1;
 }
 
@@ -190,7 +194,7 @@ static void add_given(struct text *text, const char *flag) {
 }
 
 size_t rtscope_start_text(char *space, size_t size) {
-  static const char *const flags[] = {"-N", "-maxN", "-A", "-M", "-qg", "-qn"};
+  static const char *const flags[] = {"-N", "-maxN", "-A", "-H", "-n", "-M", "-qg", "-qn"};
   uint64_t figures[6];
   rtscope_start_figures(figures);
   struct text text = {.space = space, .size = size};

@@ -258,7 +258,7 @@ fn bad_input_has_a_stated_fallback() {
 fn no_content_of_files_breaks_it() {
     for seed in ["1", "20240229", "987654321"] {
         let tree = Tree::empty();
-        run("fuzz", &[tree.0.path().to_str().unwrap(), seed, "1500"]);
+        run("fuzz", &[tree.0.path().to_str().unwrap(), seed, "1000"]);
     }
 }
 

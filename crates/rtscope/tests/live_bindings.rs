@@ -131,8 +131,9 @@ fn user_wins(bench: &Bench, default_mib: f64) {
     let with = |variables: &[(&str, &str)], words: &[&str]| bench.figures(None, variables, words);
     let flags = ["all", "+RTS", "-N1", "-A3m", "-n1m", "-qg"];
     has(&with(&[], &flags), json!({"capabilities": 1, "nursery_mib": 3.0, "chunk_mib": 1.0, "parallel": false}));
-    // The runtime itself would take 4 MiB for -n with a nursery as large as the plan's.
-    has(&with(&[], &["all", "+RTS", "-n1m"]), json!({"nursery_mib": 16.0, "chunk_mib": 1.0}));
+    // The runtime would take 4 MiB for -n with a nursery as large as the plan's.
+    has(&with(&[], &["all", "+RTS", "-n1m"]), json!({"nursery_mib": default_mib, "chunk_mib": 1.0}));
+    has(&with(&[], &["all", "+RTS", "-H64m"]), json!({"nursery_mib": default_mib}));
     // A fifth of the heap that the user allows bounds the nurseries.
     let bounded = with(&[], &["all", "+RTS", "-N2", "-M64m"]);
     has(&bounded, json!({"capabilities": 2, "nursery_mib": 4.0, "chunk_mib": 0.0}));
