@@ -1,0 +1,82 @@
+//! The machines of `fixtures/machines`, read and planned for by the C code that the
+//! link-in libraries share: the same vectors as hold `rtscope machine` and `rtscope plan`.
+
+#![forbid(unsafe_code)]
+
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use xtask::fixtures::{self, Flags};
+use xtask::missing;
+
+/// `show`, compiled into `folder`; `None` where nothing compiles it (said by then).
+fn show(folder: &Path) -> Option<PathBuf> {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bindings/c");
+    let library = fs::read_dir(&sources).unwrap().map(|entry| entry.unwrap().path());
+    let library = library.filter(|path| path.extension().is_some_and(|ending| ending == "c"));
+    let program = folder.join("show");
+    let mut cc = Command::new("cc");
+    cc.args(["-std=c11", "-O1", "-o"]).arg(&program).arg(sources.join("tests/show.c")).args(library);
+    let Ok(done) = cc.output() else {
+        missing("cc (package gcc)");
+        return None;
+    };
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    Some(program)
+}
+
+/// How many CPUs `0-2,4` names.
+fn count(list: &str) -> u64 {
+    let number = |text: &str| text.parse::<u64>().unwrap();
+    let range = |part: &str| part.split_once('-').map_or(1, |(first, last)| number(last) - number(first) + 1);
+    list.split(',').map(range).sum()
+}
+
+/// `16m` and `256k` in units.
+fn size(text: &str) -> u64 {
+    let (number, unit) = text.split_at(text.len() - 1);
+    number.parse::<u64>().unwrap() << if unit.eq_ignore_ascii_case("k") { 10 } else { 20 }
+}
+
+/// What flags of an environment say; what they leave out is the default.
+fn check_plan(name: &str, shown: &Value, flags: &Flags, cpus: u64) {
+    let flag = |letter: &str| flags.ghc.split(' ').find_map(|word| word.strip_prefix(letter));
+    let workers: u64 = flag("-N").unwrap().parse().unwrap();
+    let sequential = flags.ghc.split(' ').any(|word| word == "-qg");
+    let collectors = flag("-qn").map_or(if sequential { 1 } else { workers }, |text| text.parse().unwrap());
+    assert_eq!(shown["workers"], workers, "{name}: {shown}");
+    assert_eq!(shown["gc_threads"], collectors, "{name}: {shown}");
+    assert_eq!(shown["nursery_bytes"], size(flag("-A").unwrap()), "{name}: {shown}");
+    let parameter = |letter: &str| flags.ocaml.split(',').find_map(|word| word.strip_prefix(letter));
+    // Left out where the runtime answers it by itself: all CPUs of the mask.
+    assert_eq!(shown["domains"], parameter("d=").map_or(cpus, |text| text.parse().unwrap()), "{name}: {shown}");
+    assert_eq!(shown["minor_words"], parameter("s=").map_or(256 << 10, size), "{name}: {shown}");
+    assert_eq!(shown["space_overhead"], parameter("o=").map_or(120, |text| text.parse().unwrap()), "{name}: {shown}");
+}
+
+#[test]
+fn every_machine_is_read_and_planned_for_as_the_commands_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(show) = show(folder.path()) else { return };
+    for (name, expected) in fixtures::expected().unwrap() {
+        let root = tempfile::tempdir().unwrap();
+        fixtures::unpack(&name, root.path()).unwrap();
+        for (goal, flags) in
+            [("latency", &expected.latency), ("throughput", &expected.throughput), ("memory", &expected.memory)]
+        {
+            let done = Command::new(&show).arg(root.path()).arg(goal).output().unwrap();
+            let shown: Value = serde_json::from_slice(&done.stdout).unwrap();
+            let cpus = count(&expected.cpus_allowed);
+            assert_eq!(shown["cpus_allowed"], cpus, "{name}: {shown}");
+            assert_eq!(shown["cores"], expected.siblings.len(), "{name}: {shown}");
+            assert_eq!(shown["packages"], expected.packages, "{name}: {shown}");
+            assert_eq!(shown["numa_nodes"], expected.numa_nodes, "{name}: {shown}");
+            assert_eq!(shown["quota_cpus"].as_f64(), expected.quota_cpus, "{name}: {shown}");
+            assert_eq!(shown["ancestors_hidden"], expected.ancestors_hidden, "{name}: {shown}");
+            assert_eq!(shown["memory_limit_bytes"], expected.memory_limit_bytes, "{name}: {shown}");
+            assert_eq!(shown["memory_limited"], expected.memory_limited, "{name}: {shown}");
+            check_plan(&name, &shown, flags, cpus);
+        }
+    }
+}
