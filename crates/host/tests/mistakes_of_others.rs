@@ -187,7 +187,10 @@ fn rust_std_reads_the_wrong_group_in_a_cgroup_namespace() {
     assert_eq!((found.quota_cpus, found.quota_path.as_deref()), (Some(0.5), Some("/sys/fs/cgroup/pod/cpu.max")));
     assert_eq!(found.levels[0].quota_cpus, Some(2.0));
     assert!(!found.ancestors_hidden, "all levels up to the true root were found");
-    assert_eq!(source(&found, "cpu group of the process").unwrap().0, "/sys/fs/cgroup/pod/app/cgroup.procs");
+    assert_eq!(
+        source(&found, "cpu group of the process, which / does not name").unwrap().0,
+        "/sys/fs/cgroup/pod/app/cgroup.procs"
+    );
 
     // Found nowhere: what is mounted is an ancestor all the same; what lies between is said to be hidden.
     tree.group("pod/app/cgroup.procs", "76");

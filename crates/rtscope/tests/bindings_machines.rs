@@ -3,6 +3,8 @@
 
 #![forbid(unsafe_code)]
 
+use rtscope_host::procfs::Host;
+use rtscope_host::resources;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -77,6 +79,104 @@ fn every_machine_is_read_and_planned_for_as_the_commands_do() {
             assert_eq!(shown["memory_limit_bytes"], expected.memory_limit_bytes, "{name}: {shown}");
             assert_eq!(shown["memory_limited"], expected.memory_limited, "{name}: {shown}");
             check_plan(&name, &shown, flags, cpus);
+        }
+    }
+}
+
+/// Mutations of each machine.
+const ROUNDS: usize = 25;
+
+/// A machine of which one to four files are broken at a time, always the same ones.
+struct Broken {
+    state: u64,
+    files: Vec<PathBuf>,
+    /// What was there, the oldest first.
+    before: Vec<(PathBuf, Vec<u8>)>,
+}
+
+impl Broken {
+    fn new(root: &Path) -> Broken {
+        let mut files = Vec::new();
+        let mut folders = vec![root.to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+                if entry.is_dir() { folders.push(entry) } else { files.push(entry) }
+            }
+        }
+        // The libraries ask for no caches. Many files tell of one processor each; what is there
+        // once is broken as often as all of them.
+        files.retain(|path| !path.to_string_lossy().contains("/cache/"));
+        files.sort();
+        let (each, once): (Vec<_>, Vec<_>) = files.into_iter().partition(|path| {
+            path.to_string_lossy().contains("/cpu/cpu") && !path.to_string_lossy().contains("core_cpus_list")
+        });
+        let files = each.into_iter().step_by(7).chain(once).collect();
+        Broken { state: 0x9e37_79b9_7f4a_7c15, files, before: Vec::new() }
+    }
+
+    fn next(&mut self, below: usize) -> usize {
+        self.state ^= self.state << 13;
+        self.state ^= self.state >> 7;
+        self.state ^= self.state << 17;
+        (self.state % below as u64) as usize
+    }
+
+    /// Puts everything back.
+    fn mend(&mut self) {
+        for (path, text) in self.before.drain(..).rev() {
+            fs::write(path, text).unwrap();
+        }
+    }
+
+    /// Breaks one file; says which and how.
+    fn step(&mut self) -> String {
+        let number = self.next(self.files.len());
+        let path = self.files[number].clone();
+        let old = fs::read(&path).unwrap_or_default();
+        self.before.push((path.clone(), old.clone()));
+        let digit = |byte: &u8| if byte.is_ascii_digit() { b'1' + byte % 5 } else { *byte };
+        let texts: [&[u8]; 6] = [b"", b"-1\n", b"0 100000\n", b"18446744073709551616\n", b"\xff\xfe\0x\n", b"3-1,5\n"];
+        let new = match self.next(9) {
+            0 => {
+                let _ = fs::remove_file(&path);
+                return format!("{} removed", path.display());
+            }
+            1 => old[..old.len() / 2].to_vec(),
+            2 => old.iter().map(digit).collect(),
+            number => texts[number - 3].to_vec(),
+        };
+        fs::write(&path, &new).unwrap();
+        format!("{} now {:?}", path.display(), String::from_utf8_lossy(&new[..new.len().min(60)]))
+    }
+}
+
+#[test]
+fn broken_machines_are_read_alike() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(show) = show(folder.path()) else { return };
+    for name in fixtures::names().unwrap() {
+        let root = tempfile::tempdir().unwrap();
+        fixtures::unpack(&name, root.path()).unwrap();
+        let mut broken = Broken::new(root.path());
+        for round in 0..ROUNDS {
+            let steps: Vec<_> = (0..=broken.next(4)).map(|_| broken.step()).collect();
+            let done = Command::new(&show).arg(root.path()).arg("latency").output().unwrap();
+            let shown: Value = serde_json::from_slice(&done.stdout).unwrap();
+            let found = resources::of(&Host::at(root.path()), None);
+            let ours = serde_json::json!({
+                "cpus_allowed": found.cpus_allowed.len(), "cores": found.cores, "numa_nodes": found.numa_nodes,
+                "quota_cpus": found.quota_cpus, "ancestors_hidden": found.ancestors_hidden,
+                "memory_limit_bytes": found.memory_limit_bytes, "memory_limited": found.memory_limited,
+            });
+            for (key, value) in ours.as_object().unwrap() {
+                let same = &shown[key] == value || shown[key].is_number() && shown[key].as_f64() == value.as_f64();
+                assert!(
+                    same,
+                    "C {}, Rust {value}: {name}, round {round}, {key}: {steps:#?}\n{:#?}",
+                    shown[key], found.notes
+                );
+            }
+            broken.mend();
         }
     }
 }
