@@ -58,7 +58,9 @@ fn compare(
 ) -> Result<()> {
     let rtscope = runner.rtscope.to_string_lossy().into_owned();
     let launcher = [&rtscope, "run", "--goal", goal, "--"].map(str::to_owned).into();
-    let planned = Workload { name: format!("{}-planned", plain.name), rts: Vec::new(), launcher, ..plain.clone() };
+    let program = Some(plain.program.clone().unwrap_or_else(|| plain.name.clone()));
+    let name = format!("{}-planned", plain.name);
+    let planned = Workload { name, program, rts: Vec::new(), launcher, ..plain.clone() };
     let mut arms: [Arm; 2] = Default::default();
     for pair in 0..pairs {
         let mut order = [(0, plain), (1, &planned)];
