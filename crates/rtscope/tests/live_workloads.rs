@@ -20,6 +20,11 @@ fn ground(ghc: &str) -> Option<(Runner, Toolchain)> {
     Some((Runner::new(Path::new(env!("CARGO_BIN_EXE_rtscope"))).unwrap(), toolchain))
 }
 
+/// From this share of all CPUs taken by others a run is dirty, as in the truth suite.
+const NOISE_MAX: f64 = 0.05;
+/// So many dirty misses are forgiven.
+const DIRTY_MAX: usize = 3;
+
 /// The truth suite asks for 19 hits in 20 runs, so one run may miss: then the next
 /// two have to hit.
 fn truth_comes_first(ghc: &str, name: &str) {
@@ -29,7 +34,8 @@ fn truth_comes_first(ghc: &str, name: &str) {
     if workload.quota_cpus.is_some() && !is_root() {
         return missing("root, for a control group with a quota");
     }
-    let hit = || {
+    let mut dirty_left = DIRTY_MAX;
+    let mut hit = || loop {
         let outcome = runner.run(&workload, &toolchain).unwrap();
         if workload.quota_cpus.is_some() {
             assert!(outcome.throttled_periods > Some(0), "the quota did not limit anything");
@@ -42,7 +48,11 @@ fn truth_comes_first(ghc: &str, name: &str) {
             let found = outcome.findings();
             eprintln!("{name} on {ghc}: expected {}, found {found:?}; load average {}", workload.expect, load.trim());
         }
-        hit
+        // As in the truth suite, a run beside which others worked decides nothing.
+        if hit || outcome.noise.taken() <= NOISE_MAX || dirty_left == 0 {
+            break hit;
+        }
+        dirty_left -= 1;
     };
     assert!(hit() || (hit() && hit()), "{name} on {ghc}: {} does not come first", workload.expect);
 }
