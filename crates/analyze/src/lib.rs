@@ -32,7 +32,6 @@ pub mod still;
 pub mod tracer;
 pub mod triggers;
 pub mod union;
-pub mod units;
 
 #[cfg(test)]
 mod testing;

@@ -15,6 +15,7 @@ pub mod names;
 pub mod pause;
 pub mod resources;
 pub mod time;
+pub mod units;
 
 pub use code::{CodeKind, CodeSample, Found, Symbol, SymbolId, Symbols};
 pub use event::{BlockedOn, Body, Class, Classes, Counter, Event, OffState, Runtime, Sample, Sched, StopReason};

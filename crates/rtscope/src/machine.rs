@@ -66,15 +66,11 @@ pub fn json(resources: &Resources, out: &mut dyn Write) -> io::Result<()> {
 
 /// The first sentence: all that counts, in one line.
 fn headline(resources: &Resources) -> String {
-    use rtscope_analyze::units::{bytes, counted, cpus};
+    use rtscope_model::units::{bytes, counted, of_cpus};
     let allowed = resources.cpus_allowed.len() as u64;
     let mut parts =
         vec![format!("{} on {}", counted(allowed, "CPU", "CPUs"), counted(resources.cores.into(), "core", "cores"))];
-    parts.extend(resources.quota_cpus.map(|quota| format!("a quota of {}", of_cpus(&cpus(quota)))));
+    parts.extend(resources.quota_cpus.map(|quota| format!("a quota of {}", of_cpus(quota))));
     parts.extend(resources.memory_limit_bytes.map(|limit| format!("{} of memory", bytes(limit))));
     parts.join(", ")
-}
-
-fn of_cpus(count: &str) -> String {
-    format!("{count} {}", if count == "1" { "CPU" } else { "CPUs" })
 }

@@ -10,7 +10,7 @@
 use super::{Facts, Rule, Verdict, evidence};
 use crate::green::Contention;
 use crate::results::BlamedPause;
-use crate::units::{duration, percent};
+use rtscope_model::units::{duration, percent};
 use rtscope_model::{Confidence, Evidence, GreenThread, Metric, Names, Remedy};
 
 const COUNT_MIN: u64 = 10;

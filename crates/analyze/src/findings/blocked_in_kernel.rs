@@ -11,7 +11,7 @@
 use super::{Facts, Rule, STOP, Verdict, blind_to_code, evidence, found_in, longest};
 use crate::code::{CodeSamples, LATE_MIN_NS, called};
 use crate::results::BlamedPause;
-use crate::units::{duration, percent};
+use rtscope_model::units::{duration, percent};
 use rtscope_model::{Cause, CodeKind, Confidence, Evidence, Metric, Names, Remedy, SymbolId};
 use std::collections::BTreeMap;
 

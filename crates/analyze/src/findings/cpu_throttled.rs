@@ -10,8 +10,8 @@
 use super::{Facts, Rule, STOP, Verdict, evidence, longest};
 use crate::results::BlamedPause;
 use crate::samples::QuotaTotal;
-use crate::units::{cpus, duration, percent};
 use rtscope_model::manifest::Group;
+use rtscope_model::units::{cpus, duration, percent};
 use rtscope_model::{Cause, Confidence, Evidence, GroupId, Metric, Names, Remedy};
 
 const SHARE_MIN: f64 = 0.01;

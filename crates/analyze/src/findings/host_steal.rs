@@ -8,7 +8,7 @@
 
 use super::{Facts, Rule, Verdict, evidence, longest};
 use crate::results::BlamedPause;
-use crate::units::{duration, percent};
+use rtscope_model::units::{duration, percent};
 use rtscope_model::{Cause, Confidence, Metric, Names, Remedy};
 
 const SHARE_MIN: f64 = 0.05;

@@ -8,7 +8,7 @@
 
 use super::{Facts, PAUSED, Rule, Verdict, evidence};
 use crate::results::BlamedPause;
-use crate::units::{bytes, duration, percent};
+use rtscope_model::units::{bytes, duration, percent};
 use rtscope_model::{Confidence, Metric, Names, Remedy};
 
 const COUNT_MIN: u64 = 3;

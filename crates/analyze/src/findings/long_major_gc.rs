@@ -10,7 +10,7 @@
 use super::{Facts, Rule, Verdict, evidence};
 use crate::collections::usual_ns;
 use crate::results::BlamedPause;
-use crate::units::{bytes, duration, percent};
+use rtscope_model::units::{bytes, duration, percent};
 use rtscope_model::{Confidence, Evidence, Metric, Names, PauseKind, Remedy};
 
 const SHARE_MIN: f64 = 0.05;

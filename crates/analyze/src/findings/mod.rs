@@ -34,7 +34,7 @@ use crate::results::{BlamedPause, Checked, Outcome};
 use crate::samples::{Counters, QuotaTotal};
 use crate::tracer::Disturbance;
 use crate::triggers::Triggers;
-use crate::units::duration;
+use rtscope_model::units::duration;
 use rtscope_model::{
     Cause, CodeKind, Confidence, Evidence, Finding, GroupId, NameId, Names, Remedy, Severity, SymbolId, Symbols, Time,
 };

@@ -11,7 +11,7 @@
 
 use super::{Facts, Rule, Verdict, blind_to_runners, evidence, longest};
 use crate::results::BlamedPause;
-use crate::units::{duration, percent};
+use rtscope_model::units::{duration, percent};
 use rtscope_model::{Cause, Confidence, Metric, Names, Remedy};
 
 const SHARE_MIN_LANES: f64 = 0.02;

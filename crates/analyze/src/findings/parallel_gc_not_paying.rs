@@ -12,7 +12,7 @@
 use super::{Facts, Rule, Verdict, evidence, oversubscribed};
 use crate::collections::{Kind, Parallel, undisturbed};
 use crate::results::BlamedPause;
-use crate::units::{duration, percent};
+use rtscope_model::units::{duration, percent};
 use rtscope_model::{Confidence, Evidence, Metric, Names, PauseMode, Remedy};
 
 const SHARE_MIN: f64 = 0.05;

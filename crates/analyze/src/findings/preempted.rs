@@ -12,7 +12,7 @@
 use super::{Facts, Rule, STOP, Verdict, blind_to_runners, evidence, longest};
 use crate::held::{Held, Part};
 use crate::results::BlamedPause;
-use crate::units::{duration, percent};
+use rtscope_model::units::{duration, percent};
 use rtscope_model::{Cause, CausePiece, Confidence, Metric, NameId, Names, Remedy, Tid};
 use std::collections::BTreeSet;
 

@@ -12,7 +12,7 @@
 use super::{Facts, Rule, Verdict, evidence, small_nursery};
 use crate::collections::{Point, undisturbed, usual_ns};
 use crate::results::BlamedPause;
-use crate::units::{bytes, duration, percent};
+use rtscope_model::units::{bytes, duration, percent};
 use rtscope_model::{Confidence, Evidence, Metric, Names, PauseKind, Remedy};
 
 const SHARE_MIN: f64 = 0.05;

@@ -9,7 +9,7 @@
 
 use super::{Facts, Rule, Verdict, evidence};
 use crate::results::BlamedPause;
-use crate::units::{bytes, duration, percent};
+use rtscope_model::units::{bytes, duration, percent};
 use rtscope_model::{Confidence, Evidence, Metric, Names, Remedy};
 
 pub(super) const ID: &str = "small-nursery";

@@ -9,7 +9,7 @@
 
 use super::{Facts, Rule, Verdict, evidence, preempted};
 use crate::results::BlamedPause;
-use crate::units::{duration, percent};
+use rtscope_model::units::{duration, percent};
 use rtscope_model::{CodeKind, Confidence, Evidence, Metric, Names, Remedy, Symbol};
 
 const SHARE_MIN: f64 = 0.08;

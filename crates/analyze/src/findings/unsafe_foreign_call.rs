@@ -9,7 +9,7 @@
 use super::{Facts, Rule, STOP, Verdict, blind_to_code, evidence, found_in, listed_code, longest};
 use crate::code::{CodeSamples, LATE_MIN_NS, called};
 use crate::results::BlamedPause;
-use crate::units::{duration, percent};
+use rtscope_model::units::{duration, percent};
 use rtscope_model::{Cause, CodeKind, Confidence, Metric, Names, Remedy, SymbolId};
 
 const SHARE_MIN: f64 = 0.05;

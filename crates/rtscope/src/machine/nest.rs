@@ -1,8 +1,8 @@
 //! What of a machine lies in what: packages, NUMA nodes and shared caches as boxes
 //! in boxes down to cores. Owns that order for every drawing; refuses to draw.
 
-use rtscope_analyze::units;
 use rtscope_model::resources::{Cache, CpuPlace, OneCache, Resources};
+use rtscope_model::units;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A box: what it is called, what is in it.

@@ -1,12 +1,12 @@
 //! The machine in words: each figure, and below it the file that it came from with
 //! what that said. Refuses to compute: figures come as they are.
 
-use super::{drawing, headline, nest, of_cpus};
+use super::{drawing, headline, nest};
 use crate::report::text::screen::{LABEL, Screen};
 use crate::style::{Style, Tone, clean, shorten, shorten_front};
-use rtscope_analyze::units;
 use rtscope_host::cpu_list;
 use rtscope_model::resources::{Cache, Level, OneCache, Resources, Source};
+use rtscope_model::units;
 
 /// What is shown as text for `style`. Ends with a line feed.
 pub fn text(resources: &Resources, style: &Style) -> String {
@@ -132,9 +132,9 @@ fn quota(screen: &mut Screen<'_>, resources: &Resources) {
             let period = level.period_ns.map_or_else(String::new, |ns| format!(" in each {}", units::duration(ns)));
             let others = resources.levels.iter().filter(|level| level.quota_cpus.is_some()).count();
             let others = if others > 1 { format!(", the smallest of {others}") } else { String::new() };
-            format!("{}{period}, set by {}{others}{hidden}", of_cpus(&units::cpus(quota)), level.path)
+            format!("{}{period}, set by {}{others}{hidden}", units::of_cpus(quota), level.path)
         }
-        (Some(quota), None) => format!("{}{hidden}", of_cpus(&units::cpus(quota))),
+        (Some(quota), None) => format!("{}{hidden}", units::of_cpus(quota)),
         (None, _) if resources.levels.is_empty() => "unknown: no control group is visible".to_owned(),
         (None, _) if resources.ancestors_hidden => {
             "none that is visible; levels above are hidden and may have one".into()
@@ -179,7 +179,7 @@ fn levels(screen: &mut Screen<'_>, resources: &Resources) {
         vec![
             shorten_front(&clean(&level.path), screen.style().width.saturating_sub(52).max(8)).into_owned(),
             format!("v{}", level.version),
-            level.quota_cpus.map_or_else(dash, |quota| of_cpus(&units::cpus(quota))),
+            level.quota_cpus.map_or_else(dash, units::of_cpus),
             level.memory_limit_bytes.map_or_else(dash, units::bytes),
             ran_out,
         ]

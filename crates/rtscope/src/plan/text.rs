@@ -4,7 +4,8 @@
 use super::{HAS_TUNE, Planned, env};
 use crate::style::{Style, Tone, clean, wrap};
 use rtscope_model::resources::Resources;
-use rtscope_tune::plan::{Plan, words};
+use rtscope_model::units;
+use rtscope_tune::plan::Plan;
 
 const INDENT: usize = 10;
 
@@ -89,15 +90,15 @@ fn goal(plan: &Plan) -> String {
 
 /// `8 CPUs allowed, 4 cores, a quota of 2.5 CPUs, 16 GiB of memory`.
 fn about(resources: &Resources) -> String {
-    let cpus = format!("{} allowed", words::count(resources.cpus_allowed.len() as u64, "CPU"));
-    let cores = words::count(resources.cores.into(), "core");
+    let cpus = format!("{} allowed", units::counted(resources.cpus_allowed.len() as u64, "CPU", "CPUs"));
+    let cores = units::counted(resources.cores.into(), "core", "cores");
     let quota = match resources.quota_cpus {
-        Some(quota) => format!("a quota of {}", words::cpus(quota)),
+        Some(quota) => format!("a quota of {}", units::of_cpus(quota)),
         None if resources.ancestors_hidden => "no CPU quota to be seen".to_owned(),
         None => "no CPU quota".to_owned(),
     };
     let memory = resources.memory_limit_bytes.map_or("memory unknown".to_owned(), |bytes| {
-        format!("{} of memory{}", words::bytes(bytes), if resources.memory_limited { " (a limit)" } else { "" })
+        format!("{} of memory{}", units::bytes(bytes), if resources.memory_limited { " (a limit)" } else { "" })
     });
     format!("{cpus}, {cores}, {quota}, {memory}")
 }

@@ -11,7 +11,7 @@ pub mod html;
 pub mod json;
 pub mod pauses_json;
 pub mod text;
-pub use rtscope_analyze::units;
+pub use rtscope_model::units;
 pub mod words;
 
 use rtscope_analyze::results::Results;

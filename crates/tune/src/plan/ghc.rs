@@ -5,6 +5,7 @@ use super::given::{LINK, Options, Subject};
 use super::workers::Room;
 use super::{Confidence, Flag, Ghc, Given, Goal, Plan, Rtsopts, accept, measure, memory, relink, words};
 use rtscope_model::resources::Resources;
+use rtscope_model::units;
 
 /// Fills `plan` for a program of that link.
 pub fn plan(plan: &mut Plan, resources: &Resources, room: &Room, ghc: &Ghc, given: &Given) {
@@ -85,12 +86,12 @@ fn nursery(plan: &mut Plan, resources: &Resources, ghc: &Ghc) -> Nursery {
     let limit = resources.memory_limit_bytes;
     let chosen = memory::nursery(plan.workers, wanted, limit);
     let total = chosen.size.saturating_mul(plan.workers.into());
-    let of_memory = limit.map(|limit| format!("the {} of memory", words::bytes(limit)));
+    let of_memory = limit.map(|limit| format!("the {} of memory", units::bytes(limit)));
     if chosen.too_large {
         plan.notes.push(format!(
             "{} with nurseries of 1 MiB take {}, more than a fifth of {}: the process needs more memory or fewer workers.",
             words::count(plan.workers.into(), "worker"),
-            words::bytes(total),
+            units::bytes(total),
             of_memory.as_deref().unwrap_or("memory")
         ));
     }
@@ -109,7 +110,7 @@ fn nursery(plan: &mut Plan, resources: &Resources, ghc: &Ghc) -> Nursery {
         Goal::Latency | Goal::Throughput => "a larger nursery is collected less often",
         Goal::Memory => "small, as the version's own default is",
     };
-    let each = words::each(&words::bytes(chosen.size), plan.workers, "worker", total);
+    let each = words::each(&units::bytes(chosen.size), plan.workers, "worker", total);
     let reason = format!("{why}; {each}: {share}.");
     let path = resources.memory_limit_path.as_deref().unwrap_or("no figure for memory");
     let flag = Flag {
@@ -129,18 +130,18 @@ fn heap_limit(plan: &mut Plan, resources: &Resources) -> Option<Flag> {
         plan.notes.push(format!(
             "The limit of {} in {path} leaves less than 64 MiB beside what is not heap: no -M is planned, and it is \
              the kernel that acts when the limit is passed.",
-            words::bytes(limit)
+            units::bytes(limit)
         ));
         return None;
     };
-    let back = words::bytes(limit.saturating_sub(mib << 20));
+    let back = units::bytes(limit.saturating_sub(mib << 20));
     Some(Flag {
         flag: "-M".to_owned(),
         value: Some(format!("{mib}m")),
         reason: format!(
             "Past {} ({path}) the kernel kills the program or slows it down; {mib} MiB of heap leave {back} for the rest. \
              Near its own limit the runtime compacts, which takes longer, and past it the program gets an exception.",
-            words::bytes(limit)
+            units::bytes(limit)
         ),
         source: path.to_owned(),
         confidence: Confidence::Medium,

@@ -88,7 +88,8 @@ fn old_generation(plan: &mut Plan, room: &Room, ghc: &Ghc, given: &Options) {
         "The non-moving collector marks beside the program and needs a CPU of its own: {} and {} leave none.",
         super::words::count(plan.workers.into(), "worker"),
         match room.quota {
-            Some(quota) if quota < f64::from(room.cpus) => format!("a quota of {}", super::words::cpus(quota)),
+            Some(quota) if quota < f64::from(room.cpus) =>
+                format!("a quota of {}", rtscope_model::units::of_cpus(quota)),
             _ => super::words::count(room.cpus.into(), "allowed CPU"),
         }
     );

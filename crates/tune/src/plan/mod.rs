@@ -11,7 +11,7 @@ mod memory;
 mod ocaml;
 mod program;
 mod relink;
-pub mod words;
+mod words;
 mod workers;
 
 #[cfg(test)]

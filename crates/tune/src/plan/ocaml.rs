@@ -5,6 +5,7 @@ use super::given::parameters;
 use super::workers::Room;
 use super::{Confidence, Flag, Given, Goal, Kept, Ocaml, OcamlRelease, Plan, measure, memory, words as said};
 use rtscope_model::resources::Resources;
+use rtscope_model::units;
 
 /// Under this limit of a control group memory is tight, bytes.
 const TIGHT: u64 = 512 << 20;
@@ -101,12 +102,12 @@ fn minor_heap(plan: &mut Plan, resources: &Resources) -> Minor {
     let each = said::each(&format!("{} words", words(chosen.size)), plan.workers, "domain", total);
     let of = limit.map_or_else(
         || "memory, of which no figure could be read".to_owned(),
-        |limit| format!("the {} of memory", said::bytes(limit)),
+        |limit| format!("the {} of memory", units::bytes(limit)),
     );
     if chosen.too_large {
         plan.notes.push(format!(
             "Minor heaps of 32k words take {}, more than a tenth of {of}: the process needs more memory or fewer domains.",
-            said::bytes(total)
+            units::bytes(total)
         ));
     }
     if chosen.size == memory::MINOR_DEFAULT {
@@ -136,7 +137,7 @@ fn overhead(goal: Goal, resources: &Resources) -> Option<Flag> {
             (
                 format!(
                     "A limit of {} ({path}) is tight: less garbage is kept, for more work of the collector.",
-                    said::bytes(limit)
+                    units::bytes(limit)
                 ),
                 path,
             )

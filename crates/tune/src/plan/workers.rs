@@ -4,6 +4,7 @@
 use super::words;
 use super::{Confidence, Goal};
 use rtscope_model::resources::Resources;
+use rtscope_model::units;
 
 /// What counts of a machine for the number of workers.
 #[derive(Clone, PartialEq, Debug)]
@@ -114,8 +115,11 @@ impl Room {
         let Some(quota) = self.quota else {
             return if self.hidden { "no CPU quota is visible" } else { "no CPU quota" }.to_owned();
         };
-        let said =
-            format!("a quota of {} in {}", words::cpus(quota), self.quota_path.as_deref().unwrap_or("a control group"));
+        let said = format!(
+            "a quota of {} in {}",
+            units::of_cpus(quota),
+            self.quota_path.as_deref().unwrap_or("a control group")
+        );
         if quota < 1.0 {
             return format!("{said} does not feed even one: each more makes the others wait when it is used up");
         }
@@ -147,7 +151,7 @@ impl Room {
     pub fn reason_of_collectors(&self, workers: u32) -> String {
         let collectors = self.collectors(workers);
         if self.fed() <= self.cores.min(workers) && self.quota.is_some() {
-            let quota = words::cpus(self.quota.unwrap_or_default());
+            let quota = units::of_cpus(self.quota.unwrap_or_default());
             return format!(
                 "{} share a quota of {quota}: collections wait for whoever is stopped when it is used up, so {}.",
                 words::count(workers.into(), "worker"),

@@ -97,13 +97,24 @@ pub fn percent_of(part: u64, whole: u64) -> String {
     if whole == 0 { "-".into() } else { percent(part as f64 / whole as f64) }
 }
 
-/// A number of CPUs without needless digits: "2", "0.5".
+/// A number of CPUs without needless digits: "2", "0.5". Quotas are small fractions
+/// at times.
 pub fn cpus(count: f64) -> String {
-    without_zeros(count)
+    trimmed(&format!("{count:.3}"))
+}
+
+/// The same with its word: "2.5 CPUs", "1 CPU".
+pub fn of_cpus(count: f64) -> String {
+    let text = cpus(count);
+    let word = if text == "1" { "CPU" } else { "CPUs" };
+    format!("{text} {word}")
 }
 
 fn without_zeros(value: f64) -> String {
-    let text = format!("{value:.2}");
+    trimmed(&format!("{value:.2}"))
+}
+
+fn trimmed(text: &str) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
@@ -209,6 +220,10 @@ mod tests {
         assert_eq!(count(103_060), "103,060");
         assert_eq!(count(1_000), "1,000");
         assert_eq!(counted(1, "pause", "pauses"), "1 pause");
+        assert_eq!(
+            (of_cpus(2.5), of_cpus(1.0), of_cpus(1.0 / 3.0)),
+            ("2.5 CPUs".into(), "1 CPU".into(), "0.333 CPUs".into())
+        );
         assert_eq!(rate(280.4), "280");
         assert_eq!(rate(6.24), "6.2");
         assert_eq!(rate(0.03), "0.03");
