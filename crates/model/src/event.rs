@@ -96,6 +96,68 @@ pub enum Runtime {
         /// Duration in nanoseconds.
         ns: u64,
     },
+    /// The lane enters a phase.
+    PhaseBegin(Phase),
+    /// It leaves it. Phases of threads that serve a lane in turn need not nest.
+    PhaseEnd(Phase),
+    /// The process made a copy of itself.
+    Forked {
+        /// The new process, in the program's own pid namespace.
+        child: Pid,
+    },
+    /// What the program's own code posted. The name is of the runtime stream's table.
+    User(NameId, UserEvent),
+    /// Events of this lane were lost before this one: what was open is not known.
+    Gap,
+}
+
+/// Phases that runtimes post as spans.
+#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
+pub enum Phase {
+    /// The lane wants a collection: from its first attempt to lead one until its young
+    /// heap is empty, whoever led.
+    Wanted,
+    /// It has become leader; until its own part is over.
+    Lead,
+    /// It takes part in a section that another lane leads.
+    Follow,
+    /// It has stopped and waits for the others to stop.
+    Barrier,
+    /// It collects its young heap.
+    Minor,
+    /// It has collected its young heap and waits for the others.
+    LeaveBarrier,
+    /// It works on the old heap while others may run the program.
+    MajorSlice,
+    /// All lanes have stopped at the end of a cycle of the old heap.
+    CycleEnd,
+    /// All lanes compact the heap.
+    Compact,
+    /// An interrupt of another lane is served where the lane's code allows it.
+    Interrupt,
+    /// The lane's thread waits on a condition.
+    Condition,
+    /// The program asked for this collection.
+    Explicit,
+    /// Finalisers run.
+    Finalise,
+    /// Heaps are laid out anew: their number or size changes.
+    Resize,
+    /// Anything finer: the number is the runtime's own, for display.
+    Detail(u16),
+}
+
+/// What a program posts about itself.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum UserEvent {
+    /// A moment.
+    Mark,
+    /// A span begins.
+    Begin,
+    /// It ends.
+    End,
+    /// A value.
+    Value(i64),
 }
 
 /// Why a green thread left its lane.
@@ -179,6 +241,12 @@ pub enum Counter {
     SparksFizzled,
     /// Still in the pool.
     SparksRemaining,
+    /// Bytes that one lane's young heap held when it was collected.
+    YoungBytes,
+    /// Of these, bytes that stayed alive.
+    PromotedBytes,
+    /// Bytes of an old heap kept for lanes' small blocks but not in use.
+    OldFreeBytes,
 }
 
 /// State in which a thread left its CPU.
@@ -359,6 +427,10 @@ pub enum Class {
     Tracer,
     /// Spark counters.
     Sparks,
+    /// Phases finer than those that pauses are made of.
+    Details,
+    /// What the program's own code posts.
+    User,
 }
 
 /// A set of [`Class`]es.

@@ -18,7 +18,9 @@ pub mod time;
 pub mod units;
 
 pub use code::{CodeKind, CodeSample, Found, Symbol, SymbolId, Symbols};
-pub use event::{BlockedOn, Body, Class, Classes, Counter, Event, OffState, Runtime, Sample, Sched, StopReason};
+pub use event::{
+    BlockedOn, Body, Class, Classes, Counter, Event, OffState, Phase, Runtime, Sample, Sched, StopReason, UserEvent,
+};
 pub use finding::{Confidence, Evidence, Finding, Metric, Remedy, Severity, Trend};
 pub use ids::{Cpu, GreenThread, GroupId, LaneId, Pid, Tid};
 pub use loss::{Loss, LossKind};

@@ -8,6 +8,7 @@
 //! |---|---|---|
 //! | `manifest.json` | this | replaced atomically: at start, each second, at the end |
 //! | `eventlog/N.eventlog` | a runtime's log as the program wrote it, N from 0, one per process | by the program |
+//! | `rings/N.ring` | words of one process's runtime events rings, N from 0 (`docs/formats/ring-stream.md`) | appended |
 //! | `unflushed/P-C.S` | buffer of capability C of process P that the program had not written yet, slot S (0 or 1); `g` is the global buffer | twice a second |
 //! | `sched/cpuN.perf` | kernel records of one CPU as the ring held them | appended |
 //! | `sched/NAME.format` | the kernel's description of each tracepoint used | at start |
@@ -135,6 +136,10 @@ pub struct Log {
     pub clock: ClockMap,
     /// Classes asked for, as the runtime's flag spells them.
     pub classes: String,
+    /// The runtime that writes it, where the log does not say so itself: "5.4.1" of an
+    /// OCaml program's rings.
+    #[serde(default)]
+    pub version: Option<String>,
 }
 
 /// The kernel side of a recording.

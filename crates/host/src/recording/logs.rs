@@ -37,7 +37,7 @@ pub struct LiveLog {
 impl LiveLog {
     /// A log that was just opened by somebody.
     pub fn new(name: String, path: PathBuf, classes: &str) -> LiveLog {
-        let log = Log { path: name, pid: 0, clock: ClockMap::LOG_OWN, classes: classes.to_owned() };
+        let log = Log { path: name, pid: 0, clock: ClockMap::LOG_OWN, classes: classes.to_owned(), version: None };
         LiveLog { log, path, located: None, copier: None, copied: None, over: None, wide_looks: 0 }
     }
 
