@@ -18,9 +18,8 @@ use crate::green::GreenThreads;
 use crate::held::Held;
 use crate::lanes::LaneTimes;
 use crate::memory::Lines;
-use crate::pauses::Recognised;
-use crate::pauses::ghc::Recogniser;
 use crate::pauses::summary::Summary;
+use crate::pauses::{Recognise, Recognised, recogniser};
 use crate::results::{BlamedPause, Drawing, KernelView, Results, SCHEMA};
 use crate::samples::Counters;
 use crate::sched::Tracks;
@@ -65,7 +64,7 @@ impl Sanity {
 /// The analysis.
 pub struct Analysis {
     context: Context,
-    recogniser: Recogniser,
+    recogniser: Box<dyn Recognise>,
     tracks: Tracks,
     counters: Counters,
     held: Held,
@@ -110,7 +109,7 @@ impl Analysis {
     /// An analysis of the recording that `context` describes.
     pub fn new(context: Context) -> Self {
         let mut analysis = Analysis {
-            recogniser: Recogniser::new(context.threaded, context.generations),
+            recogniser: recogniser(&context),
             tracks: Tracks::new(context.program_pid, &context.program_tids),
             counters: Counters::new(context.sample_period_ns),
             held: Held::default(),

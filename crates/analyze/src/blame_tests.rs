@@ -2,6 +2,7 @@
 //! lane 1 by thread 12, unless a test says otherwise. Times are microseconds.
 
 use super::*;
+use crate::pauses::Recognise;
 use crate::pauses::ghc::Recogniser;
 use crate::testing::{Places, Script, switch, waking};
 use Cause::*;

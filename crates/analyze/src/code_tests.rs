@@ -63,6 +63,7 @@ fn history_is_bounded_and_pruning_keeps_the_sample_that_a_long_sleep_began_with(
 
 fn pause(causes: Vec<CausePiece>) -> BlamedPause {
     let script = crate::testing::Script::default().parallel(0, 8 * MS, 9 * MS, 20 * MS);
+    use crate::pauses::Recognise;
     let (mut recogniser, mut out) = (crate::pauses::ghc::Recogniser::new(Some(true), Some(2)), Vec::new());
     script.events().iter().for_each(|event| recogniser.push(event, &mut out));
     recogniser.finish(Time(30 * MS), &mut out);

@@ -129,7 +129,7 @@ impl Collections {
         let kind = match pause.kind {
             PauseKind::Minor => &mut self.minor,
             PauseKind::Major => &mut self.major,
-            PauseKind::ConcurrentSync | PauseKind::Unknown => return,
+            PauseKind::ConcurrentSync | PauseKind::Compaction | PauseKind::Layout | PauseKind::Unknown => return,
         };
         kind.add(pause, kept_ns);
         if undisturbed(blamed) {

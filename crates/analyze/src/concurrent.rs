@@ -101,6 +101,7 @@ impl Phases {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pauses::Recognise;
     use crate::pauses::Recognised;
     use crate::pauses::ghc::Recogniser;
     use crate::testing::Script;

@@ -120,7 +120,7 @@ fn states(pause: &Pause, tracks: &Tracks, names: &Names) -> Vec<LaneStates> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pauses::Recognised;
+    use crate::pauses::{Recognise, Recognised};
     use crate::testing::Script;
 
     fn pauses(count: u64) -> Vec<Recognised> {

@@ -91,6 +91,7 @@ fn stands_from(pause: &Pause, part: &LanePause, stopped_green: Option<Time>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pauses::Recognise;
     use crate::pauses::ghc::Recogniser;
     use crate::testing::Script;
     use rtscope_model::{LaneId, Runtime};

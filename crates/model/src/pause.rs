@@ -18,6 +18,10 @@ pub enum PauseKind {
     Major,
     /// The short stop at the end of a concurrent mark.
     ConcurrentSync,
+    /// The heap was compacted.
+    Compaction,
+    /// Heaps were laid out anew: nothing was collected.
+    Layout,
     /// The log does not say.
     Unknown,
 }

@@ -16,7 +16,7 @@
 //! slice where the leader loses its CPU in between): it is kept for the request
 //! that follows. Refuses to know threads and causes.
 
-use super::{LaneMarks, Recognised};
+use super::{LaneMarks, Recognise, Recognised};
 use rtscope_model::{
     Body, Counter, Event, GreenThread, LaneId, LanePause, Loss, LossKind, Pause, PauseKind, PauseMode, PauseQuality,
     ReleaseBasis, Runtime, StopReason, Time,
@@ -156,9 +156,10 @@ impl Recogniser {
             before_end: None,
         }
     }
+}
 
-    /// First moment that an unfinished pause can still speak about.
-    pub fn oldest(&self) -> Option<Time> {
+impl Recognise for Recogniser {
+    fn oldest(&self) -> Option<Time> {
         let open = self.open.as_ref().and_then(Open::begin);
         let closing = self.closing.as_ref().and_then(Open::begin);
         let sync = self.sync.map(|(_, from)| from);
@@ -166,19 +167,15 @@ impl Recogniser {
         [open, closing, sync, early].into_iter().flatten().min()
     }
 
-    /// Lanes seen and not switched off.
-    pub fn lanes_on(&self) -> usize {
+    fn lanes_on(&self) -> usize {
         self.lanes.values().filter(|lane| !lane.off).count()
     }
 
-    /// Lanes that the program ran with in the end. Its shutdown deletes them one by
-    /// one, which is not its doing.
-    pub fn lanes_in_the_end(&self) -> usize {
+    fn lanes_in_the_end(&self) -> usize {
         self.before_end.unwrap_or_else(|| self.lanes_on())
     }
 
-    /// Takes one event; finished pauses are appended to `out`.
-    pub fn push(&mut self, event: &Event, out: &mut Vec<Recognised>) {
+    fn push(&mut self, event: &Event, out: &mut Vec<Recognised>) {
         let Body::Runtime(body) = event.body else { return };
         let (lane, time) = (event.lane, event.time);
         if lane.is_some() {
@@ -219,9 +216,7 @@ impl Recogniser {
         }
     }
 
-    /// The stream ended at `end`. Returns the loss of pauses that had only been
-    /// asked for.
-    pub fn finish(&mut self, end: Time, out: &mut Vec<Recognised>) -> Option<Loss> {
+    fn finish(&mut self, end: Time, out: &mut Vec<Recognised>) -> Option<Loss> {
         self.request_lost(out);
         self.close(out);
         if let Some((id, from)) = self.sync.take() {
@@ -250,7 +245,9 @@ impl Recogniser {
             ),
         })
     }
+}
 
+impl Recogniser {
     fn new_id(&mut self) -> u64 {
         self.next_id += 1;
         self.next_id - 1
@@ -467,6 +464,7 @@ impl Recogniser {
             collection: part.marks,
             stopped_green: part.stopped_green,
             ran_green: part.ran.filter(|_| part.busy.is_some()),
+            waited: false,
         });
         out.push(Recognised { pause, marks: marks.collect() });
     }

@@ -127,7 +127,13 @@ impl Capture {
             let unclaimed = pids.iter().filter(|pid| self.manifest.logs.iter().all(|log| log.pid != **pid));
             let unclaimed: Vec<u32> = unclaimed.copied().collect();
             let pid = if let [only] = unclaimed[..] { only } else { 0 };
-            self.manifest.logs.push(Log { path: name, pid, clock: ClockMap::LOG_OWN, classes: String::new(), version: None });
+            self.manifest.logs.push(Log {
+                path: name,
+                pid,
+                clock: ClockMap::LOG_OWN,
+                classes: String::new(),
+                version: None,
+            });
         }
         for name in stream_names(&self.path, "sched", ".perf") {
             if !self.manifest.kernel.streams.contains(&name) {
