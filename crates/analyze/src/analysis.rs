@@ -12,17 +12,21 @@ use crate::code::CodeSamples;
 use crate::collections::Collections;
 use crate::concurrent::Phases;
 use crate::context::{Context, Tail, loss_of_log};
+use crate::domains::Domains;
 use crate::drawing::{OverTime, Worst};
 use crate::findings::{self, Facts};
 use crate::green::GreenThreads;
 use crate::held::Held;
-use crate::lanes::LaneTimes;
+use crate::lane_thread::{LaneThreads, Votes};
+use crate::lanes::{Beside, LaneTimes};
+use crate::leadership::Leadership;
 use crate::memory::Lines;
 use crate::pauses::summary::Summary;
 use crate::pauses::{Recognise, Recognised, recogniser};
-use crate::results::{BlamedPause, Drawing, KernelView, Results, SCHEMA};
+use crate::results::{BlamedPause, Drawing, KernelView, Lane, Results, SCHEMA};
 use crate::samples::Counters;
 use crate::sched::Tracks;
+use crate::slices::Slices;
 use crate::sparks::Sparks;
 use crate::still::Still;
 use crate::tracer::Disturbance;
@@ -66,6 +70,9 @@ pub struct Analysis {
     context: Context,
     recogniser: Box<dyn Recognise>,
     tracks: Tracks,
+    threads: LaneThreads,
+    leadership: Leadership,
+    slices: Slices,
     counters: Counters,
     held: Held,
     summary: Summary,
@@ -111,6 +118,9 @@ impl Analysis {
         let mut analysis = Analysis {
             recogniser: recogniser(&context),
             tracks: Tracks::new(context.program_pid, &context.program_tids),
+            threads: lane_threads(&context),
+            leadership: Leadership::default(),
+            slices: Slices::default(),
             counters: Counters::new(context.sample_period_ns),
             held: Held::default(),
             summary: Summary::default(),
@@ -157,6 +167,7 @@ impl Analysis {
                 if let Some(wait) = self.tracks.push(event.time, &sched) {
                     self.held.push(wait);
                 }
+                self.threads.kernel(event.time, &sched, &self.tracks);
                 self.since_prune += 1;
             }
             Body::Code(sample) => {
@@ -194,10 +205,31 @@ impl Analysis {
                 if event.lane.is_some() {
                     self.lanes.task(event.lane, tid);
                 }
+                if let Some(domains) = self.threads.domains() {
+                    domains.told(event.lane, event.time, tid);
+                }
             }
-            Runtime::LaneCreated if event.lane.is_some() => self.lanes.seen(event.lane),
+            Runtime::LaneCreated if event.lane.is_some() => {
+                self.lanes.seen(event.lane, event.time);
+                let error_ns = self.context.clock_error_ns();
+                if let Some(domains) = self.threads.domains() {
+                    domains.created(event.lane, event.time, &self.tracks, error_ns);
+                }
+            }
+            Runtime::LaneDeleted => {
+                self.lanes.ended(event.lane, event.time);
+                if let Some(domains) = self.threads.domains() {
+                    domains.deleted(event.lane, event.time);
+                }
+            }
             _ => {}
         }
+        if let Some(wait) = self.leadership.push(event)
+            && let Some(threads) = self.threads.domains().and_then(|domains| domains.threads(wait.lane))
+        {
+            self.leadership.ran(wait.lane, self.tracks.ran_ns(threads.own, wait.from, wait.to));
+        }
+        self.slices.push(event);
         self.collections.push(event);
         self.triggers.push(event);
         self.green.push(event);
@@ -240,8 +272,12 @@ impl Analysis {
         }
         self.check_sanity(&recognised);
         let kernel = self.kernel_usable();
+        let votes = match kernel {
+            true => self.threads.votes(&recognised.marks, &self.tracks, self.context.clock_error_ns()),
+            false => Votes::default(),
+        };
         let judge = judge(&self.context, &self.tracks, &self.counters, &self.code, &self.last_lane, kernel);
-        let causes = judge.blame(&mut recognised);
+        let causes = judge.blame(&mut recognised, votes);
         let still = Still::of(&recognised, self.recogniser.lanes_on());
         let mut kept_ns = None;
         if kernel {
@@ -380,12 +416,14 @@ impl Analysis {
         let spectrum = self.summary.spectrum();
         let (pauses, mmu) = self.summary.finish(span_ns, end);
         let family = self.context.runtime.family.as_deref();
-        let mut lanes = self.lanes.lanes(tracks, end, span_ns, pauses.total_ns, family);
+        let beside = |lane| beside(&self.threads, &self.leadership, &self.slices, lane);
+        let mut lanes = self.lanes.lanes(tracks, end, span_ns, pauses.total_ns, family, beside);
+        let spent_ns = spent_ns(&lanes, &self.leadership);
         self.allocation.fill(&mut lanes, span_ns);
         let nursery = self.allocation.nursery(&self.context.runtime.args);
         Results {
             schema: SCHEMA,
-            productivity: self.lanes.productivity(tracks, end, collect_sum_ns, span_ns),
+            productivity: self.lanes.productivity(tracks, end, collect_sum_ns, span_ns, spent_ns),
             kernel: KernelView { others_held_ns, ..kernel_view(&self.context, &self.tracks, self.sanity, used) },
             source: tail.source.unwrap_or(self.context.source),
             program: self.context.program,
@@ -400,6 +438,7 @@ impl Analysis {
             allocation_bytes_per_second: self.allocation.per_second(span_ns),
             nursery,
             concurrent: self.phases.values(),
+            slices: self.slices.values(),
             sparks: self.sparks.values(),
             stragglers,
             causes,
@@ -420,6 +459,34 @@ impl Analysis {
                 symbols: self.context.symbols,
             },
         }
+    }
+}
+
+/// What a lane that has threads of its own did beside pauses.
+fn beside(threads: &LaneThreads, leadership: &Leadership, slices: &Slices, lane: LaneId) -> Option<Beside> {
+    let LaneThreads::Own(domains) = threads else { return None };
+    let waited = leadership.of(lane);
+    let threads = domains.threads(lane).map_or(Vec::new(), |threads| threads.listed());
+    Some(Beside {
+        leadership_ns: waited.map_or(0, |waited| waited.ns),
+        leadership_ran_ns: waited.map_or(0, |waited| waited.ran_ns),
+        inferred: leadership.inferred(),
+        slice_ns: slices.of(lane),
+        threads,
+    })
+}
+
+/// What threads spent on a CPU outside pauses for other things than the program.
+fn spent_ns(lanes: &[Lane], leadership: &Leadership) -> u64 {
+    let slices: u64 = lanes.iter().filter_map(|lane| lane.slice_ns).sum();
+    leadership.lanes().map(|(_, waited)| waited.ran_ns).sum::<u64>().saturating_add(slices)
+}
+
+/// An OCaml domain has threads of its own.
+fn lane_threads(context: &Context) -> LaneThreads {
+    match context.runtime.family.as_deref() {
+        Some("ocaml") => LaneThreads::Own(Domains::new(context.program_pid.map(|pid| Tid(pid.0)))),
+        _ => LaneThreads::Anew,
     }
 }
 

@@ -27,7 +27,7 @@
 
 use crate::code::{CodeSamples, whose};
 use crate::context::loss_of_kernel;
-use crate::lane_thread::{Served, Votes, vote};
+use crate::lane_thread::{Served, Votes};
 use crate::pauses::Recognised;
 use crate::samples::Counters;
 use crate::sched::{Runner, State, Stretch, Tracks};
@@ -111,11 +111,9 @@ struct Waited {
 impl Judge<'_> {
     /// Fills in the pause's threads and, for stops without arrivals, its
     /// straggler; returns the causes of its waits, in time order, without gaps.
-    pub fn blame(&self, recognised: &mut Recognised) -> Vec<CausePiece> {
-        let Votes { served, open } = match self.kernel {
-            true => vote(&recognised.marks, self.tracks, self.error_ns),
-            false => Votes::default(),
-        };
+    /// `votes` are the threads of its lanes.
+    pub fn blame(&self, recognised: &mut Recognised, votes: Votes) -> Vec<CausePiece> {
+        let Votes { served, open } = votes;
         for part in &mut recognised.pause.lanes {
             part.tid = served.get(&part.lane).map(|served| served.tid);
         }

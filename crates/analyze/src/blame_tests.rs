@@ -2,6 +2,7 @@
 //! lane 1 by thread 12, unless a test says otherwise. Times are microseconds.
 
 use super::*;
+use crate::lane_thread::vote;
 use crate::pauses::Recognise;
 use crate::pauses::ghc::Recogniser;
 use crate::testing::{Places, Script, switch, waking};
@@ -61,7 +62,11 @@ fn judge_with(script: Script, setting: &Setting) -> (Pause, Vec<CausePiece>) {
         last_lane: &last_lane,
     };
     let mut recognised = out.into_iter().next().expect("one pause");
-    let pieces = judge.blame(&mut recognised);
+    let votes = match setting.kernel {
+        true => vote(&recognised.marks, judge.tracks, setting.error_ns),
+        false => Votes::default(),
+    };
+    let pieces = judge.blame(&mut recognised, votes);
     let pause = recognised.pause;
     let waits = pause.time_to_stop_ns().unwrap_or(0) + pause.release_ns();
     assert_eq!(pieces.iter().map(CausePiece::ns).sum::<u64>(), waits, "parts sum to the whole");

@@ -7,10 +7,46 @@
 //! a pause, so a thread that is certain for one lane is no candidate for
 //! another. Refuses memory of other pauses.
 
+use crate::domains::Domains;
 use crate::pauses::LaneMarks;
 use crate::sched::Tracks;
-use rtscope_model::{LaneId, Tid};
+use rtscope_model::{LaneId, Sched, Tid, Time};
 use std::collections::BTreeMap;
+
+/// How a runtime's lanes and threads go together.
+pub enum LaneThreads {
+    /// Any thread may serve any lane: decided anew in each pause.
+    Anew,
+    /// A lane has threads of its own for life.
+    Own(Domains),
+}
+
+impl LaneThreads {
+    /// A scheduling event.
+    pub fn kernel(&mut self, time: Time, event: &Sched, tracks: &Tracks) {
+        if let (LaneThreads::Own(domains), Sched::Fork { parent, child, .. }) = (self, *event)
+            && tracks.is_own(child)
+        {
+            domains.forked(time, parent, child);
+        }
+    }
+
+    /// The threads of a pause's lanes, as [`vote`].
+    pub fn votes(&mut self, marks: &[LaneMarks], tracks: &Tracks, error_ns: u64) -> Votes {
+        match self {
+            LaneThreads::Anew => vote(marks, tracks, error_ns),
+            LaneThreads::Own(domains) => domains.votes(marks, tracks, error_ns),
+        }
+    }
+
+    /// The map of lanes that have threads of their own.
+    pub fn domains(&mut self) -> Option<&mut Domains> {
+        match self {
+            LaneThreads::Anew => None,
+            LaneThreads::Own(domains) => Some(domains),
+        }
+    }
+}
 
 /// A lane's thread, and whether it took elimination to find it.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
@@ -63,7 +99,9 @@ fn candidates(marks: &[LaneMarks], tracks: &Tracks, error_ns: u64, lenient: bool
     candidates
 }
 
-fn settle(mut candidates: BTreeMap<LaneId, Vec<Tid>>) -> Votes {
+/// The votes that candidates come to: a thread that is the only one for a lane is struck
+/// from the others.
+pub(crate) fn settle(mut candidates: BTreeMap<LaneId, Vec<Tid>>) -> Votes {
     let mut served: BTreeMap<LaneId, Served> = BTreeMap::new();
     let mut by_elimination = false;
     loop {

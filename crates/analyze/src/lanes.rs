@@ -4,7 +4,7 @@
 //! threads that served it served no other lane and these threads are nearly all
 //! of what the program ran; else they are null.
 
-use crate::results::{Lane, Productivity};
+use crate::results::{Lane, LaneThread, Productivity};
 use crate::sched::Tracks;
 use crate::still::Still;
 use rtscope_model::{LaneId, Pause, Tid, Time};
@@ -23,6 +23,32 @@ struct OneLane {
     collect_ns: Option<u64>,
     stop_wait_ns: Option<u64>,
     release_wait_ns: Option<u64>,
+    /// From standing still to going on, over all pauses, nanoseconds.
+    inside_ns: u64,
+    /// Since when it is there, and time of lives that are over, nanoseconds.
+    alive: Option<Time>,
+    lived_ns: u64,
+}
+
+impl OneLane {
+    fn life_ns(&self, end: Time) -> u64 {
+        self.lived_ns.saturating_add(self.alive.map_or(0, |since| end.since(since)))
+    }
+}
+
+/// What a lane with threads of its own did beside pauses; nanoseconds.
+#[derive(Clone, Debug, Default)]
+pub struct Beside {
+    /// Waited to become leader.
+    pub leadership_ns: u64,
+    /// Of this, on a CPU.
+    pub leadership_ran_ns: u64,
+    /// The wait is inferred.
+    pub inferred: bool,
+    /// Slices of work on the old heap.
+    pub slice_ns: Option<u64>,
+    /// Its threads.
+    pub threads: Vec<LaneThread>,
 }
 
 /// The fold.
@@ -40,9 +66,16 @@ fn add(sum: &mut Option<u64>, ns: u64) {
 }
 
 impl LaneTimes {
-    /// A lane exists.
-    pub fn seen(&mut self, lane: LaneId) {
-        self.lanes.entry(lane).or_default();
+    /// A lane exists from `at` on.
+    pub fn seen(&mut self, lane: LaneId, at: Time) {
+        self.lanes.entry(lane).or_default().alive.get_or_insert(at);
+    }
+
+    /// It ends.
+    pub fn ended(&mut self, lane: LaneId, at: Time) {
+        let lane = self.lanes.entry(lane).or_default();
+        lane.lived_ns = lane.life_ns(at);
+        lane.alive = None;
     }
 
     /// The runtime says that `tid` may serve `lane`.
@@ -74,6 +107,9 @@ impl LaneTimes {
             }
             if let Some(left) = part.left {
                 add(&mut lane.release_wait_ns, left.since(pause.collected));
+                if let Some(since) = since {
+                    lane.inside_ns = lane.inside_ns.saturating_add(left.since(since));
+                }
             }
         }
     }
@@ -85,13 +121,22 @@ impl LaneTimes {
         sums.1 += waited_ns;
     }
 
-    /// Productivity. `tracks` where kernel events were used.
-    pub fn productivity(&self, tracks: Option<&Tracks>, end: Time, collect_sum_ns: u64, span_ns: u64) -> Productivity {
+    /// Productivity. `tracks` where kernel events were used; `spent_ns` is what threads spent
+    /// on a CPU outside pauses for other things than the program.
+    pub fn productivity(
+        &self,
+        tracks: Option<&Tracks>,
+        end: Time,
+        collect_sum_ns: u64,
+        span_ns: u64,
+        spent_ns: u64,
+    ) -> Productivity {
         let wall = tracks.and_then(|tracks| {
             let (ran, waited) = tracks.totals(end);
             let inside = self.in_pauses.values().fold((0, 0), |sum: (u64, u64), one| (sum.0 + one.0, sum.1 + one.1));
             let ran = ran.saturating_sub(inside.0) as f64;
             let all = ran + waited.saturating_sub(inside.1) as f64 + self.stopped_ns as f64;
+            let ran = (ran - spent_ns as f64).max(0.0);
             (all > 0.0).then(|| ran / all)
         });
         let runtime_view = (span_ns > 0).then(|| (1.0 - collect_sum_ns as f64 / span_ns as f64).max(0.0));
@@ -106,6 +151,7 @@ impl LaneTimes {
         span_ns: u64,
         pauses_ns: u64,
         family: Option<&str>,
+        beside: impl Fn(LaneId) -> Option<Beside>,
     ) -> Vec<Lane> {
         let told = tracks.filter(|tracks| self.threads_known(tracks, end));
         let noun = match family {
@@ -115,16 +161,34 @@ impl LaneTimes {
         };
         let one = |(id, lane): (&LaneId, &OneLane)| {
             let own = told.filter(|_| !lane.voted.is_empty()).map(|tracks| self.outside(lane, tracks, end));
+            let beside = beside(*id);
+            let life_ns = beside.as_ref().map(|_| lane.life_ns(end));
+            let mutator_ns = own.map(|own| match &beside {
+                Some(beside) => own.0.saturating_sub(beside.leadership_ran_ns + beside.slice_ns.unwrap_or(0)),
+                None => own.0,
+            });
+            // Sections overlap what other lanes do: a lane with threads of its own is idle in
+            // what is left of its own life.
+            let idle_ns = own.zip(mutator_ns).map(|((_, waited), mutator)| match &beside {
+                Some(beside) => [lane.inside_ns, beside.leadership_ns, beside.slice_ns.unwrap_or(0), mutator, waited]
+                    .into_iter()
+                    .fold(lane.life_ns(end), u64::saturating_sub),
+                None => span_ns.saturating_sub(pauses_ns).saturating_sub(mutator).saturating_sub(waited),
+            });
             Lane {
                 id: id.0,
                 name: format!("{noun} {id}"),
                 tids: lane.tids.iter().map(|tid| tid.0).collect(),
-                mutator_ns: own.map(|own| own.0),
+                mutator_ns,
                 collect_ns: lane.collect_ns,
                 stop_wait_ns: lane.stop_wait_ns,
                 release_wait_ns: lane.release_wait_ns,
-                leadership_wait_ns: None,
-                idle_ns: own.map(|own| span_ns.saturating_sub(pauses_ns).saturating_sub(own.0).saturating_sub(own.1)),
+                leadership_wait_ns: beside.as_ref().map(|beside| beside.leadership_ns),
+                leadership_inferred: beside.as_ref().is_some_and(|beside| beside.inferred),
+                slice_ns: beside.as_ref().and_then(|beside| beside.slice_ns),
+                life_ns,
+                idle_ns,
+                threads: beside.map_or(Vec::new(), |beside| beside.threads),
                 ..Lane::default()
             }
         };

@@ -42,6 +42,8 @@ pub struct Results {
     pub nursery: Option<Nursery>,
     /// Phases of a concurrent collector; null where there were none.
     pub concurrent: Option<Concurrent>,
+    /// Work on the old heap that stops one lane at a time; null where a runtime does none.
+    pub slices: Option<Distribution>,
     /// What became of sparks; null where their counters were not logged.
     pub sparks: Option<Sparks>,
     /// Who was last, worst first.
@@ -246,6 +248,14 @@ pub struct Lane {
     pub release_wait_ns: Option<u64>,
     /// Waited to become leader (OCaml).
     pub leadership_wait_ns: Option<u64>,
+    /// That wait is inferred: the runtime does not post it.
+    pub leadership_inferred: bool,
+    /// Worked on the old heap while other lanes could run the program (OCaml's slices).
+    pub slice_ns: Option<u64>,
+    /// From when it was created, or first seen, until it ended.
+    pub life_ns: Option<u64>,
+    /// Its own threads, where a runtime gives lanes threads for life.
+    pub threads: Vec<LaneThread>,
     /// Nothing to do.
     pub idle_ns: Option<u64>,
     /// Bytes allocated since the start.
@@ -255,6 +265,19 @@ pub struct Lane {
     /// How much of its allocation area it had used when a full one, its own or
     /// another's, asked for a collection.
     pub nursery_use: Option<NurseryUse>,
+}
+
+/// A thread that serves a lane.
+#[derive(Copy, Clone, Debug, PartialEq, Serialize)]
+pub struct LaneThread {
+    /// Which.
+    pub tid: u32,
+    /// "own", "backup" for the others that it made.
+    pub role: &'static str,
+    /// How that is known: "told", "birth", "seen".
+    pub found: &'static str,
+    /// Share of the lane's events at which one of the lane's threads was on a CPU.
+    pub score: Option<f64>,
 }
 
 /// Use of an allocation area, as shares of its size.

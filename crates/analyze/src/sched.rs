@@ -168,6 +168,11 @@ impl Tracks {
         self.own.iter().copied()
     }
 
+    /// Whether `tid` is a thread of the program.
+    pub fn is_own(&self, tid: Tid) -> bool {
+        self.own.contains(&tid)
+    }
+
     /// Process of `tid`, where an event told.
     pub fn pid(&self, tid: Tid) -> Option<Pid> {
         self.pids.get(&tid).copied()
@@ -405,6 +410,29 @@ impl Tracks {
             }
         }
         out
+    }
+
+    /// How long `tid` was on a CPU in `[from, to]`, nanoseconds.
+    pub fn ran_ns(&self, tid: Tid, from: Time, to: Time) -> u64 {
+        let Some(track) = self.threads.get(&tid) else { return 0 };
+        let first = track.spans.partition_point(|span| span.from <= from).saturating_sub(1);
+        let spans = track.spans.iter().enumerate().skip(first).take_while(|(_, span)| span.from < to);
+        let running = spans.filter(|(_, span)| span.state == State::Running);
+        running.fold(0, |sum, (index, span)| {
+            let ends = track.spans.get(index + 1).map_or(to, |next| next.from.min(to));
+            sum + ends.since(span.from.max(from))
+        })
+    }
+
+    /// Whether `tid` was on a CPU at some moment of `[from, to]`.
+    pub fn was_on_cpu(&self, tid: Tid, from: Time, to: Time) -> bool {
+        let Some(track) = self.threads.get(&tid) else { return false };
+        let first = track.spans.partition_point(|span| span.from <= from).saturating_sub(1);
+        let mut spans = track.spans.iter().enumerate().skip(first).take_while(|(_, span)| span.from <= to);
+        spans.any(|(index, span)| {
+            let ends = track.spans.get(index + 1).map(|next| next.from);
+            span.state == State::Running && ends.is_none_or(|end| end >= from)
+        })
     }
 
     /// Threads of the program that were on a CPU at some moment of `[from, to]`.
