@@ -8,6 +8,7 @@ pub mod link;
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Architecture, Object, ObjectSection, ObjectSymbol, ReadCache, ReadRef};
 use rtscope_model::manifest::Binary;
+use rtscope_model::{Rtsopts, Version};
 use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
@@ -15,9 +16,6 @@ use std::path::Path;
 const LINK_INFO: &str = ".debug-ghc-link-info";
 /// Larger sections of these names are not GHC's.
 const SECTION_MAX: u64 = 4 << 20;
-
-/// A GHC version: 9, 0, 2.
-pub type Version = (u32, u32, u32);
 
 /// Everything that was read from one ELF file.
 #[derive(Clone, Debug, Default)]
@@ -151,7 +149,7 @@ fn read_elf<'data, R: object::ReadRef<'data>>(elf: &Elf<'data, R>, path: &Path) 
     if let Some(link) = link {
         found.binary.way = link.way;
         found.binary.with_rtsopts = link.with_rtsopts;
-        found.binary.rtsopts = Some(link.rtsopts);
+        found.binary.rtsopts = Some(link.rtsopts.name().to_owned());
     }
     judge(&mut found);
     found
@@ -216,7 +214,7 @@ fn base_name(name: &str) -> &str {
 struct LinkInfo {
     way: Option<String>,
     with_rtsopts: Option<String>,
-    rtsopts: String,
+    rtsopts: Rtsopts,
     base: Option<(u32, u32)>,
 }
 
@@ -226,11 +224,11 @@ impl LinkInfo {
         let at = text.rfind(",RtsOpts")?;
         let (before, after) = (text.get(..at)?, text.get(at + ",RtsOpts".len()..)?);
         let rtsopts = match after.split(',').next()? {
-            "None" => "none",
-            "SafeOnly" => "some",
-            "All" => "all",
-            "Ignore" => "ignore",
-            "IgnoreAll" => "ignoreAll",
+            "None" => Rtsopts::None,
+            "SafeOnly" => Rtsopts::Some,
+            "All" => Rtsopts::All,
+            "Ignore" => Rtsopts::Ignore,
+            "IgnoreAll" => Rtsopts::IgnoreAll,
             _ => return None,
         };
         let way = between(&text, "\"-lHSrts", "\"").map(way_of);
@@ -238,7 +236,7 @@ impl LinkInfo {
             let mut parts = version.split(['.', '-']);
             Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
         });
-        Some(LinkInfo { way, with_rtsopts: last_just(before), rtsopts: rtsopts.to_owned(), base })
+        Some(LinkInfo { way, with_rtsopts: last_just(before), rtsopts, base })
     }
 
     /// The version through the `base` library that every GHC ships once.
@@ -340,7 +338,7 @@ mod tests {
     fn link_options_are_read_from_the_note() {
         let info = LinkInfo::parse(&note("Just \"-N2 \\\"-A8m\",RtsOptsSafeOnly", "-1.0.2_thr")).unwrap();
         assert_eq!(info.with_rtsopts.as_deref(), Some("-N2 \"-A8m"));
-        assert_eq!(info.rtsopts, "some");
+        assert_eq!(info.rtsopts, Rtsopts::Some);
         assert_eq!(info.way.as_deref(), Some("thr"));
         assert_eq!(info.version_from_base(), Some((9, 0, 0)));
     }
@@ -351,7 +349,7 @@ mod tests {
             [("None", "none"), ("SafeOnly", "some"), ("All", "all"), ("Ignore", "ignore"), ("IgnoreAll", "ignoreAll")]
         {
             let info = LinkInfo::parse(&note(&format!("Nothing,RtsOpts{text}"), "_thr_l-ghc9.0.2")).unwrap();
-            assert_eq!(info.rtsopts, mode);
+            assert_eq!(info.rtsopts.name(), mode);
             assert_eq!(info.with_rtsopts, None);
             assert_eq!(info.way.as_deref(), Some("thr_l"));
         }
@@ -362,7 +360,7 @@ mod tests {
     #[test]
     fn base_gives_the_version_where_the_comment_does_not() {
         let of = |base| {
-            LinkInfo { way: None, with_rtsopts: None, rtsopts: String::new(), base: Some(base) }.version_from_base()
+            LinkInfo { way: None, with_rtsopts: None, rtsopts: Rtsopts::Some, base: Some(base) }.version_from_base()
         };
         assert_eq!(of((4, 12)), Some((8, 4, 0)));
         assert_eq!(of((4, 14)), Some((8, 8, 0)));

@@ -3,11 +3,12 @@
 //! Symbol tables stay unread, so that a program of a hundred megabytes costs no
 //! more than a small one. Refuses to run it, and to judge what was found.
 
-use super::{LINK_INFO, LinkInfo, SECTION_MAX, Version, ghc_version};
+use super::{LINK_INFO, LinkInfo, SECTION_MAX, ghc_version};
 use memchr::memmem;
 use object::elf::{self, FileHeader64};
 use object::read::elf::{FileHeader, SectionHeader, SectionTable};
 use object::{Endianness, ReadCache};
+use rtscope_model::{OcamlRelease, Rtsopts, Version};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -38,25 +39,14 @@ pub struct GhcLink {
 }
 
 /// Options of a GHC link.
-#[derive(Clone, Eq, PartialEq, Debug, Default)]
+#[derive(Clone, Eq, PartialEq, Debug)]
 pub struct GhcOptions {
     /// Linked with `-threaded`; `None`: the runtime's library is not named.
     pub threaded: Option<bool>,
-    /// none, some, all, ignore, ignoreAll.
-    pub rtsopts: String,
+    /// Which options it takes from outside.
+    pub rtsopts: Rtsopts,
     /// Its `-with-rtsopts`.
     pub with_rtsopts: String,
-}
-
-/// Releases of OCaml that can be told by the names in their runtimes.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub enum OcamlRelease {
-    /// 4 or older.
-    Before5,
-    /// 5.0 to 5.2.
-    Before5_3,
-    /// 5.3 or later.
-    From5_3,
 }
 
 /// Reads what the file at `path` says.

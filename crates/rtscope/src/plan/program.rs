@@ -7,7 +7,8 @@ use crate::trouble::Trouble;
 use rtscope_host::binary::link::{self, GhcLink, Link};
 use rtscope_host::procfs::Host;
 use rtscope_host::{launch, options, spawn};
-use rtscope_tune::plan::{Ghc, Given, Ocaml, OcamlRelease, Program, Rtsopts, Runtime};
+use rtscope_model::OcamlRelease;
+use rtscope_tune::plan::{Ghc, Given, Ocaml, Program, Runtime};
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -93,10 +94,10 @@ fn runtime(link: Link, live: bool) -> (Runtime, String) {
             (Runtime::Ghc(ghc(link, live)), about)
         }
         Link::Ocaml(release) => {
-            let (release, about) = match release {
-                link::OcamlRelease::Before5 => (OcamlRelease::Before5, "OCaml 4"),
-                link::OcamlRelease::Before5_3 => (OcamlRelease::Before5_3, "OCaml 5.0 to 5.2"),
-                link::OcamlRelease::From5_3 => (OcamlRelease::From5_3, "OCaml 5.3 or later"),
+            let about = match release {
+                OcamlRelease::Before5 => "OCaml 4",
+                OcamlRelease::Before5_3 => "OCaml 5.0 to 5.2",
+                OcamlRelease::From5_3 => "OCaml 5.3 or later",
             };
             (Runtime::Ocaml(Ocaml { release: Some(release) }), about.to_owned())
         }
@@ -107,12 +108,12 @@ fn runtime(link: Link, live: bool) -> (Runtime, String) {
 }
 
 fn ghc(link: GhcLink, live: bool) -> Ghc {
-    let options = link.options.unwrap_or_default();
+    let options = link.options;
     Ghc {
         version: link.version,
-        threaded: options.threaded,
-        rtsopts: Rtsopts::of_name(&options.rtsopts),
-        with_rtsopts: options.with_rtsopts,
+        threaded: options.as_ref().and_then(|options| options.threaded),
+        rtsopts: options.as_ref().map(|options| options.rtsopts),
+        with_rtsopts: options.map(|options| options.with_rtsopts).unwrap_or_default(),
         numa: link.numa.map(|has| has && (!live || launch::may_use_numa())),
         assumed: false,
     }
@@ -131,7 +132,7 @@ fn about_ghc(link: &GhcLink) -> String {
     } else {
         format!(", -with-rtsopts=\"{}\"", options.with_rtsopts)
     };
-    format!("{version}, {way}, -rtsopts={}{with}", options.rtsopts)
+    format!("{version}, {way}, -rtsopts={}{with}", options.rtsopts.name())
 }
 
 /// The words of a command as text, for decisions only.

@@ -2,7 +2,8 @@
 //! that is not accepted keeps the program from starting, so what is not known is
 //! not accepted.
 
-use super::{Ghc, Rtsopts};
+use super::Ghc;
+use rtscope_model::Rtsopts;
 
 /// Flags that `-rtsopts=some` lets through, of those that a plan can hold.
 const HARMLESS: [&str; 2] = ["-N", "--numa"];

@@ -3,7 +3,8 @@
 
 use super::given::{LINK, Options, Subject};
 use super::workers::Room;
-use super::{Confidence, Flag, Ghc, Given, Goal, Plan, Rtsopts, accept, measure, memory, relink, words};
+use super::{Confidence, Flag, Ghc, Given, Goal, Plan, accept, measure, memory, relink, words};
+use rtscope_model::Rtsopts;
 use rtscope_model::resources::Resources;
 use rtscope_model::units;
 

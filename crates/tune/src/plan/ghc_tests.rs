@@ -2,6 +2,7 @@
 
 use super::testing::{limited, machine, mill, open, words};
 use super::*;
+use rtscope_model::Rtsopts;
 
 const MIB: u64 = 1 << 20;
 

@@ -2,7 +2,8 @@
 //! command line. Owns telling which of it settles which question; whatever is given
 //! stays, and the plan is silent on it. Refuses to judge it.
 
-use super::{Ghc, Given, Kept, Rtsopts};
+use super::{Ghc, Given, Kept};
+use rtscope_model::Rtsopts;
 
 /// A question that a plan answers for GHC.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]

@@ -3,7 +3,8 @@
 
 use super::given::{Options, Subject};
 use super::workers::Room;
-use super::{Ghc, Measure, Plan, Rtsopts, memory};
+use super::{Ghc, Measure, Plan, memory};
+use rtscope_model::Rtsopts;
 
 /// The command that measures.
 fn command(plan: &Plan) -> String {

@@ -2,6 +2,7 @@
 //! shares; refuses to know flags' spelling.
 
 use super::Goal;
+use rtscope_model::Version;
 
 const MIB: u64 = 1 << 20;
 /// Nursery sizes that are planned, largest first.
@@ -95,7 +96,7 @@ pub fn nursery_wanted(goal: Goal, default: Option<u64>) -> u64 {
 }
 
 /// GHC's own nursery, where its version is known.
-pub fn nursery_default(version: Option<super::Version>) -> Option<u64> {
+pub fn nursery_default(version: Option<Version>) -> Option<u64> {
     version.map(|version| if version >= (9, 2, 0) { 4 * MIB } else { MIB })
 }
 

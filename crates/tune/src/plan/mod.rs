@@ -25,7 +25,7 @@ use rtscope_model::resources::Resources;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-pub use program::{Ghc, Given, Ocaml, OcamlRelease, Program, Rtsopts, Runtime, Version};
+pub use program::{Ghc, Given, Ocaml, Program, Runtime};
 
 /// What a program is started for.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default, Serialize)]

@@ -3,7 +3,8 @@
 
 use super::given::parameters;
 use super::workers::Room;
-use super::{Confidence, Flag, Given, Goal, Kept, Ocaml, OcamlRelease, Plan, measure, memory, words as said};
+use super::{Confidence, Flag, Given, Goal, Kept, Ocaml, Plan, measure, memory, words as said};
+use rtscope_model::OcamlRelease;
 use rtscope_model::resources::Resources;
 use rtscope_model::units;
 

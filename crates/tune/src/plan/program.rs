@@ -1,8 +1,7 @@
 //! What is known of a program before it is started: its runtime, what its link
 //! allows, what it was asked for already. Owns these words; refuses to find them out.
 
-/// A GHC version: 9, 0, 2.
-pub type Version = (u32, u32, u32);
+use rtscope_model::{OcamlRelease, Rtsopts, Version};
 
 /// A program to plan for.
 #[derive(Clone, Eq, PartialEq, Debug)]
@@ -63,56 +62,11 @@ impl Ghc {
     }
 }
 
-/// Value of `-rtsopts`.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub enum Rtsopts {
-    /// None, from nowhere.
-    None,
-    /// Those that do no harm: GHC's default.
-    Some,
-    /// All.
-    All,
-    /// `+RTS` on the command line is the program's own; `GHCRTS` counts, with every option.
-    Ignore,
-    /// Neither counts.
-    IgnoreAll,
-}
-
-impl Rtsopts {
-    /// As `-rtsopts=` spells it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Rtsopts::None => "none",
-            Rtsopts::Some => "some",
-            Rtsopts::All => "all",
-            Rtsopts::Ignore => "ignore",
-            Rtsopts::IgnoreAll => "ignoreAll",
-        }
-    }
-
-    /// The value that is spelled `name`.
-    pub fn of_name(name: &str) -> Option<Rtsopts> {
-        let all = [Rtsopts::None, Rtsopts::Some, Rtsopts::All, Rtsopts::Ignore, Rtsopts::IgnoreAll];
-        all.into_iter().find(|known| known.name() == name)
-    }
-}
-
 /// What is known of an OCaml program.
 #[derive(Clone, Eq, PartialEq, Debug, Default)]
 pub struct Ocaml {
     /// Which releases its runtime can be of; `None`: not known.
     pub release: Option<OcamlRelease>,
-}
-
-/// Releases that differ in what a plan can say.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub enum OcamlRelease {
-    /// 4: no domains.
-    Before5,
-    /// 5.0 to 5.2: the parameter `d` does not exist.
-    Before5_3,
-    /// 5.3 or later.
-    From5_3,
 }
 
 /// What a program is told by its user.

@@ -6,6 +6,7 @@ use super::given::Subject;
 use super::testing::{machine, mill};
 use super::*;
 use proptest::prelude::*;
+use rtscope_model::Rtsopts;
 
 fn accepts(ghc: &Ghc, word: &str) -> bool {
     let threaded = ["-N", "-qn", "-qg", "--numa"].iter().any(|flag| word.starts_with(flag));

@@ -2,7 +2,8 @@
 //! Owns the advice; the refusals come from `accept`.
 
 use super::given::Subject;
-use super::{Ghc, Relink, Rtsopts};
+use super::{Ghc, Relink};
+use rtscope_model::Rtsopts;
 
 /// `wanted` are all words of the plan, accepted or not; `refused` says whether some were not.
 pub fn advice(ghc: &Ghc, wanted: &[String], refused: bool) -> Vec<Relink> {

@@ -1,6 +1,7 @@
 //! Machines and programs made by hand, for the tests of this module.
 
-use super::{Ghc, Given, Program, Rtsopts, Runtime};
+use super::{Ghc, Given, Program, Runtime};
+use rtscope_model::Rtsopts;
 use rtscope_model::resources::{Resources, Source};
 
 /// `cores` with `threads` each, numbered core by core; a quota in a control group.
