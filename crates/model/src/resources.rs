@@ -4,11 +4,10 @@
 //!
 //! Its JSON is `rtscope machine --json`; keys keep their meaning.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// What one process may use.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Resources {
     /// Logical CPUs that the process may run on, ascending: its affinity mask, which
     /// has its cpuset in it already.
@@ -56,7 +55,7 @@ pub struct Resources {
 }
 
 /// One kind of core.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct CoreKind {
     /// `performance`, `efficient`, `low-power`, or the kernel's capacity as a number.
     pub name: String,
@@ -65,7 +64,7 @@ pub struct CoreKind {
 }
 
 /// Where a processor sits.
-#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct CpuPlace {
     /// Its number.
     pub cpu: u32,
@@ -80,7 +79,7 @@ pub struct CpuPlace {
 }
 
 /// A cache, of each core or shared by several.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Cache {
     /// 1 is nearest to the core.
     pub level: u32,
@@ -95,12 +94,11 @@ pub struct Cache {
     /// How many of them `cpus_allowed` use.
     pub count: u32,
     /// Each of them.
-    #[serde(default)]
     pub each: Vec<OneCache>,
 }
 
 /// One cache.
-#[derive(Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Eq, PartialEq, Debug, Serialize)]
 pub struct OneCache {
     /// Its size, bytes.
     pub size_bytes: u64,
@@ -109,7 +107,7 @@ pub struct OneCache {
 }
 
 /// A level of control groups.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Level {
     /// Path below the hierarchy's mount, `/` for what is mounted.
     pub path: String,
@@ -128,7 +126,7 @@ pub struct Level {
 }
 
 /// A file and what it said.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Source {
     /// What was learned: `cpus_allowed`, `siblings of cpu0`.
     pub what: String,
