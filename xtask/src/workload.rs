@@ -143,6 +143,11 @@ pub fn load(name: &str) -> Result<Workload> {
     for program in [Some(program), changed].into_iter().flatten() {
         ensure!(folder().join(program).join("Main.hs").exists(), "{name}: {program} has no Main.hs");
     }
+    let alone = workload.cpus.is_none() && workload.quota_cpus.is_none() && workload.neighbours_per_cpu == 0;
+    ensure!(
+        workload.host.is_none() || alone && workload.environment.is_empty(),
+        "{name}: [host] leaves no place for cpus, quota_cpus, neighbours_per_cpu and environment: the guest would ignore them"
+    );
     Ok(workload)
 }
 
