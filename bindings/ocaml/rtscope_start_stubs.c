@@ -4,7 +4,7 @@
  * so that no process that the program starts inherits it. Refuses to set `d`: that
  * would be a cap, and a program that makes a fixed number of domains would fail. */
 #define _GNU_SOURCE
-#include "rtscope_plan.h"
+#include "rtscope_words.h"
 
 #include <caml/alloc.h>
 #include <caml/memory.h>
@@ -27,23 +27,19 @@ extern value __real_caml_recommended_domain_count(value unit) __attribute__((wea
 value __wrap_caml_recommended_domain_count(value unit);
 
 static struct {
-  bool followed;        /* not RTSCOPE_PLAN=off */
   bool put;             /* the plan stands in the environment, or stood there */
-  bool goal_wrong;      /* RTSCOPE_GOAL names none */
   bool space_kept;      /* address space is limited, and the minor heap left as it is for that */
   const char *original; /* what stood there; NULL: nothing */
+  struct rtscope_asked asked;
   struct rtscope_machine machine;
   struct rtscope_plan plan;
 } start;
 
 static void make_plan(void) {
-  const char *off = secure_getenv("RTSCOPE_PLAN"), *name = secure_getenv("RTSCOPE_GOAL");
-  enum rtscope_goal goal = RTSCOPE_LATENCY;
   struct rlimit space;
-  start.followed = off == NULL || strcmp(off, "off") != 0;
-  start.goal_wrong = name != NULL && *name != 0 && !rtscope_goal_named(name, &goal);
-  rtscope_read_machine(secure_getenv("RTSCOPE_ROOT"), &start.machine);
-  rtscope_make_plan(&start.machine, goal, 0, &start.plan);
+  rtscope_read_asked(&start.asked);
+  rtscope_read_machine(start.asked.root, &start.machine);
+  rtscope_make_plan(&start.machine, start.asked.goal, 0, &start.plan);
   /* A minor heap is reserved for each of 128 domains, and the program ends where it
    * cannot be. */
   bool limited = getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur != RLIM_INFINITY;
@@ -67,7 +63,7 @@ __attribute__((constructor)) static void put_parameters(void) {
   char own[OWN_BYTES];
   make_plan();
   write_parameters(own, sizeof own);
-  if (!start.followed || own[0] == 0 || getauxval(AT_SECURE) != 0) return;
+  if (start.asked.off || own[0] == 0 || getauxval(AT_SECURE) != 0) return;
   const char *users = getenv(VARIABLE);
   if (users != NULL && (start.original = strdup(users)) == NULL) return;
   if (users == NULL) users = getenv("CAMLRUNPARAM");
@@ -92,7 +88,7 @@ value rtscope_start_restore(value unit) {
 value __wrap_caml_recommended_domain_count(value unit) {
   long count = start.machine.cpus_allowed > 0 ? (long)start.machine.cpus_allowed : 1;
   if (__real_caml_recommended_domain_count != NULL) count = Long_val(__real_caml_recommended_domain_count(unit));
-  if (start.followed && (long)start.plan.domains < count) count = (long)start.plan.domains;
+  if (!start.asked.off && (long)start.plan.domains < count) count = (long)start.plan.domains;
   return Val_long(count);
 }
 
@@ -100,27 +96,31 @@ value rtscope_start_figures(value unit) {
   CAMLparam1(unit);
   CAMLlocal1(figures);
   const long values[] = {(long)start.plan.goal, (long)start.plan.domains, (long)start.plan.minor_words,
-                         (long)start.plan.space_overhead, start.followed};
+                         (long)start.plan.space_overhead, !start.asked.off};
   size_t count = sizeof values / sizeof *values;
   figures = caml_alloc(count, 0);
   for (size_t i = 0; i < count; i++) Store_field(figures, i, Val_long(values[i]));
   CAMLreturn(figures);
 }
 
+/* Writes as much of it as fits; returns how long it is, without the zero. */
+static size_t write_text(char *space, size_t size) {
+  struct rtscope_words text = rtscope_words_in(space, size);
+  rtscope_add_plan(&text, &start.machine, &start.plan, RTSCOPE_PART_MACHINE | RTSCOPE_PART_OCAML);
+  rtscope_add_asked(&text, &start.asked);
+  if (start.space_kept)
+    rtscope_add(&text, "note: address space is limited (ulimit -v), of which the runtime reserves a minor heap for "
+                       "each of 128 domains: s stays at its default.\n");
+  return text.length;
+}
+
 value rtscope_start_text(value unit) {
   CAMLparam1(unit);
   CAMLlocal1(whole);
-  static const char goal[] = "note: RTSCOPE_GOAL is none of latency, throughput and memory: latency is taken.\n";
-  static const char off[] = "note: RTSCOPE_PLAN=off: the plan is not followed.\n";
-  static const char space[] = "note: address space is limited (ulimit -v), of which the runtime reserves a minor heap "
-                              "for each of 128 domains: s stays at its default.\n";
-  uint32_t parts = RTSCOPE_PART_MACHINE | RTSCOPE_PART_OCAML;
-  size_t size = rtscope_write_plan(&start.machine, &start.plan, parts, NULL, 0) + sizeof goal + sizeof off + sizeof space;
+  size_t size = write_text(NULL, 0) + 1;
   char *text = malloc(size);
   if (text == NULL) CAMLreturn(caml_copy_string(""));
-  size_t used = rtscope_write_plan(&start.machine, &start.plan, parts, text, size);
-  snprintf(text + used, size - used, "%s%s%s", start.goal_wrong ? goal : "", start.followed ? "" : off,
-           start.space_kept ? space : "");
+  write_text(text, size);
   whole = caml_copy_string(text);
   free(text);
   CAMLreturn(whole);

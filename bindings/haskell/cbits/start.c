@@ -5,15 +5,13 @@
  *
  * The runtime calls FlagDefaultsHook, then parses flags, then calls initStats1, which
  * the linker leads here. */
-#define _GNU_SOURCE
 #include "start.h"
 
 #include "Rts.h"
-#include "rtscope_plan.h"
+#include "rtscope_words.h"
 
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -35,19 +33,16 @@ static struct {
   enum state state;
   bool parsing;     /* the runtime reads its flags right now */
   bool settled;     /* and has read them */
-  bool goal_wrong;  /* RTSCOPE_GOAL names none */
   bool nursery_set; /* -A is the plan's */
+  struct rtscope_asked asked;
   struct rtscope_machine machine;
   struct rtscope_plan plan;
 } start;
 
 /* Reads and plans. */
 static void make_plan(void) {
-  const char *name = secure_getenv("RTSCOPE_GOAL");
-  enum rtscope_goal goal = RTSCOPE_LATENCY;
-  start.goal_wrong = name != NULL && *name != 0 && !rtscope_goal_named(name, &goal);
-  rtscope_read_machine(secure_getenv("RTSCOPE_ROOT"), &start.machine);
-  rtscope_make_plan(&start.machine, goal, __GLASGOW_HASKELL__, &start.plan);
+  rtscope_read_machine(start.asked.root, &start.machine);
+  rtscope_make_plan(&start.machine, start.asked.goal, __GLASGOW_HASKELL__, &start.plan);
 }
 
 /* For programs that were not started by it; several threads may ask at once. */
@@ -56,6 +51,7 @@ static void make_plan_once(void) {
   int none = 0;
   if (start.state == STARTED) return;
   if (atomic_compare_exchange_strong(&made, &none, 1)) {
+    rtscope_read_asked(&start.asked);
     make_plan();
     atomic_store(&made, 2);
   }
@@ -112,8 +108,8 @@ static void set_nursery(uint32_t workers) {
 }
 
 void rtscope_start_defaults(void) {
-  const char *off = secure_getenv("RTSCOPE_PLAN");
-  if (off != NULL && strcmp(off, "off") == 0) {
+  rtscope_read_asked(&start.asked);
+  if (start.asked.off) {
     start.state = OFF;
     return;
   }
@@ -170,42 +166,23 @@ void rtscope_start_figures(uint64_t figures[6]) {
   figures[5] = start.nursery_set;
 }
 
-/* A text that is cut where the space ends. */
-struct text {
-  char *space;
-  size_t size, length;
-};
-
-static void add(struct text *text, const char *more) {
-  size_t length = strlen(more), used = text->length;
-  text->length += length;
-  if (used + 1 >= text->size) return;
-  if (length > text->size - 1 - used) length = text->size - 1 - used;
-  memcpy(text->space + used, more, length);
-  text->space[used + length] = 0;
-}
-
-static void add_given(struct text *text, const char *flag) {
+static void add_given(struct rtscope_words *text, const char *flag) {
   const char *word = given(flag);
-  if (word == NULL) return;
-  add(text, "given: ");
-  add(text, word);
-  add(text, ", which stays.\n");
+  if (word != NULL) rtscope_add(text, "given: %s, which stays.\n", word);
 }
 
 size_t rtscope_start_text(char *space, size_t size) {
   static const char *const flags[] = {"-N", "-maxN", "-A", "-H", "-n", "-M", "-qg", "-qn"};
   uint64_t figures[6];
   rtscope_start_figures(figures);
-  struct text text = {.space = space, .size = size};
-  text.length = rtscope_write_plan(&start.machine, &start.plan, RTSCOPE_PART_MACHINE | RTSCOPE_PART_GHC, space, size);
-  if (start.goal_wrong) add(&text, "note: RTSCOPE_GOAL is none of latency, throughput and memory: latency is taken.\n");
-  if (start.state == OFF) add(&text, "note: RTSCOPE_PLAN=off: the plan is not followed.\n");
+  struct rtscope_words text = rtscope_words_in(space, size);
+  rtscope_add_plan(&text, &start.machine, &start.plan, RTSCOPE_PART_MACHINE | RTSCOPE_PART_GHC);
+  rtscope_add_asked(&text, &start.asked);
   if (start.state == NOT_STARTED)
-    add(&text, "note: this program was not started by the plan: it is linked with -dynamic, or has a defaults hook of "
-               "its own.\n");
+    rtscope_add(&text, "note: this program was not started by the plan: it is linked with -dynamic, or has a defaults "
+                       "hook of its own.\n");
   if (start.state == STARTED && !rtsSupportsBoundThreads())
-    add(&text, "note: linked without -threaded, so only -A is set.\n");
+    rtscope_add(&text, "note: linked without -threaded, so only -A is set.\n");
   if (start.state == STARTED)
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) add_given(&text, flags[i]);
   return text.length;
