@@ -7,11 +7,12 @@ use rtscope::record::RecordArgs;
 use rtscope::run::RunArgs;
 use std::path::PathBuf;
 
-/// See, explain and tune the runtime system under a parallel Haskell program.
+/// See, explain and tune the runtime system under a parallel program of Haskell (GHC) or OCaml 5.
 #[derive(Parser, Debug)]
 #[command(name = "rtscope", version, arg_required_else_help = true, disable_help_subcommand = true)]
 #[command(
-    after_help = "Start with:\n  rtscope doctor\n  rtscope record -o run.rtscope -- ./your-program its arguments\n  rtscope report run.rtscope"
+    after_help = "Start with:\n  rtscope doctor\n  rtscope record -o run.rtscope -- ./your-program its arguments\n  \
+                  rtscope report run.rtscope\n  rtscope plan ./your-program\n  rtscope run -- ./your-program its arguments"
 )]
 pub struct Cli {
     #[command(subcommand)]
