@@ -45,6 +45,7 @@ pub struct Allocation {
     collections: u64,
     /// Mean share over lanes, summed up over them.
     used: f64,
+    young_bytes_max: u64,
 }
 
 impl Allocation {
@@ -56,6 +57,7 @@ impl Allocation {
                 let lane = self.lanes.entry(event.lane).or_default();
                 lane.allocated = lane.allocated.max(bytes);
             }
+            Runtime::Count(Counter::YoungBytes, bytes) => self.young_bytes_max = self.young_bytes_max.max(bytes),
             Runtime::Count(Counter::NurseryBytes, bytes) => self.area_bytes = (bytes > 0).then_some(bytes),
             // The leader posts every lane's counter and then the figures.
             Runtime::Count(Counter::Generation, _) => self.collected(),
@@ -91,6 +93,11 @@ impl Allocation {
             .filter_map(OneLane::known)
             .fold(None, |sum: Option<u64>, bytes| Some(sum.unwrap_or(0).saturating_add(bytes)));
         known.and_then(|bytes| rate(bytes, span_ns))
+    }
+
+    /// Most that a young heap held when it was collected, bytes: its size, where one was full.
+    pub fn young_bytes_max(&self) -> u64 {
+        self.young_bytes_max
     }
 
     /// The allocation areas; `args` are the program's with the runtime's flags.

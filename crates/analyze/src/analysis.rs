@@ -7,6 +7,7 @@
 //! has a bound of its own.
 
 use crate::allocation::Allocation;
+use crate::answers::Answers;
 use crate::blame::Judge;
 use crate::code::CodeSamples;
 use crate::collections::Collections;
@@ -14,7 +15,7 @@ use crate::concurrent::Phases;
 use crate::context::{Context, Tail, loss_of_log};
 use crate::domains::Domains;
 use crate::drawing::{OverTime, Worst};
-use crate::findings::{self, Facts};
+use crate::findings::{self, Facts, Family};
 use crate::green::GreenThreads;
 use crate::held::Held;
 use crate::lane_thread::{LaneThreads, Votes};
@@ -73,6 +74,7 @@ pub struct Analysis {
     threads: LaneThreads,
     leadership: Leadership,
     slices: Slices,
+    answers: Answers,
     counters: Counters,
     held: Held,
     summary: Summary,
@@ -121,6 +123,7 @@ impl Analysis {
             threads: lane_threads(&context),
             leadership: Leadership::default(),
             slices: Slices::default(),
+            answers: Answers::default(),
             counters: Counters::new(context.sample_period_ns),
             held: Held::default(),
             summary: Summary::default(),
@@ -230,6 +233,7 @@ impl Analysis {
             self.leadership.ran(wait.lane, self.tracks.ran_ns(threads.own, wait.from, wait.to));
         }
         self.slices.push(event);
+        self.answers.push(event);
         self.collections.push(event);
         self.triggers.push(event);
         self.green.push(event);
@@ -300,6 +304,10 @@ impl Analysis {
             }
         }
         let blamed = BlamedPause { pause: recognised.pause, causes, kept_ns };
+        if let LaneThreads::Own(domains) = &self.threads {
+            let own = |lane| domains.threads(lane).map(|threads| threads.own);
+            self.answers.add(&blamed, &recognised.marks, own, &self.leadership);
+        }
         self.summary.add(&blamed);
         self.code.pause(&blamed, &self.context.symbols);
         self.collections.add(&blamed);
@@ -391,6 +399,9 @@ impl Analysis {
             started,
             end,
             lanes: self.recogniser.lanes_in_the_end(),
+            family: Family::of(&self.context),
+            leadership: &self.leadership,
+            answers: &self.answers,
             summary: &self.summary,
             held: tracks.map(|_| &self.held),
             recorder: self.held.recorder(names, |tid| self.tracks.pid(tid)),

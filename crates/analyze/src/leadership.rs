@@ -15,7 +15,9 @@ use rtscope_model::{Body, Counter, Event, LaneId, Phase, Runtime, Time};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Waits remembered for [`Leadership::covered_ns`].
-const RECENT_MAX: usize = 4_096;
+const RECENT_MAX: usize = 65_536;
+/// Of these, looked at for one interval.
+const COVERING_MAX: usize = 64;
 /// Allocation rates kept per lane.
 const RATES_MAX: usize = 256;
 /// After so many more the quickest are looked up anew.
@@ -240,7 +242,9 @@ impl Leadership {
     pub fn covered_ns(&self, from: Time, to: Time) -> u64 {
         let mut union = Union::default();
         let open = self.lanes.values().filter_map(|lane| Some((lane.waits_since?, to)));
-        let recent = self.recent.iter().rev().take(64).copied();
+        // They are remembered in the order of their ends, nearly.
+        let first = self.recent.partition_point(|wait| wait.1 <= from);
+        let recent = self.recent.range(first..).take(COVERING_MAX).copied();
         for (start, end) in recent.chain(open) {
             union.add(start.max(from), end.min(to));
         }

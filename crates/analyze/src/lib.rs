@@ -7,6 +7,7 @@
 
 pub mod allocation;
 pub mod analysis;
+pub mod answers;
 pub mod blame;
 pub mod code;
 pub mod collections;

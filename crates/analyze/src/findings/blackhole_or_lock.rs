@@ -7,7 +7,7 @@
 //! ten waits are asked for. Medium confidence: whether the threads could have done
 //! something else only the program knows.
 
-use super::{Facts, Rule, Verdict, evidence};
+use super::{Facts, Family, Rule, Verdict, evidence, family};
 use crate::green::Contention;
 use crate::results::BlamedPause;
 use rtscope_model::units::{duration, percent};
@@ -23,6 +23,10 @@ pub(super) struct BlackholeOrLock;
 impl Rule for BlackholeOrLock {
     fn id(&self) -> &'static str {
         "blackhole-or-lock"
+    }
+
+    fn families(&self) -> &'static [Family] {
+        family::GHC
     }
 
     fn blind(&self, facts: &Facts<'_>) -> Option<String> {

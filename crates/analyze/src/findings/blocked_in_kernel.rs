@@ -8,7 +8,7 @@
 //! was blocked there. A collector thread that yields because it has no work is left
 //! out.
 
-use super::{Facts, Rule, STOP, Verdict, blind_to_code, evidence, found_in, longest};
+use super::{Facts, Family, Rule, STOP, Verdict, blind_to_code, evidence, found_in, longest};
 use crate::code::{CodeSamples, LATE_MIN_NS, called};
 use crate::results::BlamedPause;
 use rtscope_model::units::{duration, percent};
@@ -180,6 +180,9 @@ fn remedies(facts: &Facts<'_>, parts: &Parts) -> Vec<Remedy> {
         verify: verify.clone(),
         metric: Metric::falls(COLLECT),
     }];
+    if facts.family != Family::Ghc {
+        runtime.clear();
+    }
     if facts.context.runtime.args.iter().any(|arg| arg == RETURN_AT_ONCE) {
         let text = format!("Leave {RETURN_AT_ONCE} out: the kernel then takes memory back only when it needs it.");
         runtime.insert(0, Remedy { text, flag: None, verify, metric: Metric::falls(COLLECT) });

@@ -7,7 +7,7 @@
 //! is a lower bound. A quota that never runs out costs nothing, so a hundredth
 //! of the wall clock is enough to report.
 
-use super::{Facts, Rule, STOP, Verdict, evidence, longest};
+use super::{Facts, Rule, STOP, Verdict, evidence, log_alone, longest};
 use crate::results::BlamedPause;
 use crate::samples::QuotaTotal;
 use rtscope_model::manifest::Group;
@@ -30,9 +30,10 @@ impl Rule for CpuThrottled {
     }
 
     fn blind(&self, facts: &Facts<'_>) -> Option<String> {
-        let why = if facts.context.kernel.is_none() {
-            "an eventlog alone does not show quotas: record with `rtscope record`."
-        } else if facts.context.groups.is_empty() {
+        if facts.context.kernel.is_none() {
+            return Some(log_alone(facts, "quotas"));
+        }
+        let why = if facts.context.groups.is_empty() {
             "no control group over the program could be seen."
         } else if facts.quotas.is_empty() && facts.context.quota_cpus().is_some() {
             "a quota is set, but its counters were not recorded."
@@ -151,6 +152,7 @@ fn seen(facts: &Facts<'_>, group: GroupId, total: &QuotaTotal, paused: u64) -> V
 fn remedies(facts: &Facts<'_>, group: GroupId) -> Vec<Remedy> {
     let quota = facts.context.groups.get(usize::from(group.0)).and_then(|group| group.quota_cpus);
     let verify = "Record again: the throttled periods stop growing and this finding is gone.";
+    let noun = facts.family.lanes();
     let mut remedies = Vec::new();
     if facts.lanes > 1 {
         let fits = quota.map_or(1, |quota| quota.floor().max(1.0) as usize).min(facts.lanes);
@@ -158,11 +160,11 @@ fn remedies(facts: &Facts<'_>, group: GroupId) -> Vec<Remedy> {
             let what = quota.map_or("the quota".to_owned(), |quota| format!("{} CPUs", cpus(quota)));
             remedies.push(Remedy {
                 text: format!(
-                    "Use no more capabilities than the quota feeds: {} capabilities share {what}, and each collection has to \
-                     wait for the one that is throttled.",
+                    "Use no more {noun} than the quota feeds: {} {noun} share {what}, and each collection has to wait for the \
+                     one that is throttled.",
                     facts.lanes
                 ),
-                flag: Some(format!("+RTS -N{fits}")),
+                flag: facts.family.lanes_flag(fits),
                 verify: "Record again: more of the busy lane time is the program's own.".into(),
                 // Not the time to stop: a single lane, too, is mostly stopped between the
                 // request and the start of a collection, as the truth suite showed.
@@ -171,17 +173,17 @@ fn remedies(facts: &Facts<'_>, group: GroupId) -> Vec<Remedy> {
         }
         let lanes = facts.lanes;
         remedies.push(Remedy {
-            text: format!("Or raise the CPU limit to the {lanes} CPUs that {lanes} capabilities use."),
+            text: format!("Or raise the CPU limit to the {lanes} CPUs that {lanes} {noun} use."),
             flag: Some(limit(facts, group, lanes as f64)),
             verify: verify.into(),
             metric: Metric::falls(STOP),
         });
-        remedies.push(Remedy {
+        remedies.extend(facts.family.sequential_flag().map(|flag| Remedy {
             text: "If both must stay, collect with one thread, so that collections use less of the quota.".into(),
-            flag: Some("+RTS -qg".into()),
+            flag: Some(flag),
             verify: "Record again and compare the sum of collection and stopping times.".into(),
             metric: Metric::falls(STOP),
-        });
+        }));
     } else {
         let wanted = quota.map_or(1.0, |quota| (quota * 2.0).clamp(1.0, f64::from(u16::MAX)));
         remedies.push(Remedy {

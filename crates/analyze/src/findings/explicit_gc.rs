@@ -5,7 +5,7 @@
 //! medium confidence. Cost: these pauses on the wall clock, each from its request
 //! until the last lane is back. A fiftieth of the wall clock in at least three.
 
-use super::{Facts, PAUSED, Rule, Verdict, evidence};
+use super::{Facts, Family, PAUSED, Rule, Verdict, evidence, family};
 use crate::results::BlamedPause;
 use crate::triggers::Early;
 use rtscope_model::units::{bytes, duration, percent};
@@ -19,6 +19,10 @@ pub(super) struct ExplicitGc;
 impl Rule for ExplicitGc {
     fn id(&self) -> &'static str {
         "explicit-gc"
+    }
+
+    fn families(&self) -> &'static [Family] {
+        family::GHC
     }
 
     fn blind(&self, facts: &Facts<'_>) -> Option<String> {

@@ -6,7 +6,7 @@
 //! that ran on a CPU, hence confidence `medium`; a twentieth of the wall clock is
 //! more than their rounding and more than a busy host takes now and then.
 
-use super::{Facts, Rule, Verdict, evidence, longest};
+use super::{Facts, Rule, Verdict, evidence, log_alone, longest};
 use crate::results::BlamedPause;
 use rtscope_model::units::{duration, percent};
 use rtscope_model::{Cause, Confidence, Metric, Names, Remedy};
@@ -37,9 +37,10 @@ impl Rule for HostSteal {
     }
 
     fn blind(&self, facts: &Facts<'_>) -> Option<String> {
-        let why = if facts.context.kernel.is_none() {
-            "an eventlog alone does not show what the host took: record with `rtscope record`."
-        } else if stolen(facts).is_none() {
+        if facts.context.kernel.is_none() {
+            return Some(log_alone(facts, "what the host took"));
+        }
+        let why = if stolen(facts).is_none() {
             "the counters of stolen time were not recorded."
         } else {
             return None;
@@ -62,7 +63,7 @@ impl Rule for HostSteal {
             Some((facts.started, facts.end)),
         )];
         seen.extend(longest(facts, Cause::HostSteal, " while the host or an interrupt had the CPU"));
-        Some(Verdict { confidence: Confidence::Medium, cost_ns, evidence: seen, remedies: remedies() })
+        Some(Verdict { confidence: Confidence::Medium, cost_ns, evidence: seen, remedies: remedies(facts) })
     }
 
     fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
@@ -83,23 +84,20 @@ impl Rule for HostSteal {
     }
 }
 
-fn remedies() -> Vec<Remedy> {
+fn remedies(facts: &Facts<'_>) -> Vec<Remedy> {
     // The mean: a program that is not kept from running may collect more often.
     let metric = || Metric::falls("pauses.time_to_stop_ns.mean");
-    vec![
-        Remedy {
-            text: "Ask for CPUs that are not shared: another class of machine, a dedicated or less crowded host."
-                .into(),
-            flag: None,
-            verify: "Record again: the stolen time stays near 0, and lanes stop sooner in the mean.".into(),
-            metric: metric(),
-        },
-        Remedy {
-            text: "Until then collect with one thread, so that a collection does not wait for every CPU at once."
-                .into(),
-            flag: Some("+RTS -qg".into()),
-            verify: "Record again and compare how long lanes take to stop in the mean.".into(),
-            metric: metric(),
-        },
-    ]
+    let mut remedies = vec![Remedy {
+        text: "Ask for CPUs that are not shared: another class of machine, a dedicated or less crowded host.".into(),
+        flag: None,
+        verify: "Record again: the stolen time stays near 0, and lanes stop sooner in the mean.".into(),
+        metric: metric(),
+    }];
+    remedies.extend(facts.family.sequential_flag().map(|flag| Remedy {
+        text: "Until then collect with one thread, so that a collection does not wait for every CPU at once.".into(),
+        flag: Some(flag),
+        verify: "Record again and compare how long lanes take to stop in the mean.".into(),
+        metric: metric(),
+    }));
+    remedies
 }

@@ -6,7 +6,7 @@
 //! meanwhile waits, and the CPU time is spent again after each burst of work. A
 //! hundredth of the wall clock in at least three of them is more than housekeeping.
 
-use super::{Facts, PAUSED, Rule, Verdict, evidence};
+use super::{Facts, Family, PAUSED, Rule, Verdict, evidence, family};
 use crate::results::BlamedPause;
 use rtscope_model::units::{bytes, duration, percent};
 use rtscope_model::{Confidence, Metric, Names, Remedy};
@@ -19,6 +19,10 @@ pub(super) struct IdleGc;
 impl Rule for IdleGc {
     fn id(&self) -> &'static str {
         "idle-gc"
+    }
+
+    fn families(&self) -> &'static [Family] {
+        family::GHC
     }
 
     fn blind(&self, facts: &Facts<'_>) -> Option<String> {

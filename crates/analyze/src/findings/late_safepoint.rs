@@ -8,7 +8,7 @@
 //! them was the program's code comes from samples. A twentieth of the wall clock is
 //! felt.
 
-use super::{Facts, Rule, STOP, Verdict, blind_to_code, evidence, found_in, listed_code, longest};
+use super::{Facts, Family, Rule, STOP, Verdict, blind_to_code, evidence, family, found_in, listed_code, longest};
 use crate::code::LATE_MIN_NS;
 use crate::results::BlamedPause;
 use rtscope_model::units::{duration, percent};
@@ -23,6 +23,10 @@ pub(super) struct LateSafepoint;
 impl Rule for LateSafepoint {
     fn id(&self) -> &'static str {
         "late-safepoint"
+    }
+
+    fn families(&self) -> &'static [Family] {
+        family::GHC
     }
 
     fn blind(&self, facts: &Facts<'_>) -> Option<String> {

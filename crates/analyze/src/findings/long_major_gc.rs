@@ -7,7 +7,7 @@
 //! takes a tenth of a second: that is a wait which a person, or a client with a
 //! deadline, notices, however seldom it comes.
 
-use super::{Facts, Rule, Verdict, evidence};
+use super::{Facts, Family, Rule, Verdict, evidence};
 use crate::collections::usual_ns;
 use crate::results::BlamedPause;
 use rtscope_model::units::{bytes, duration, percent};
@@ -112,6 +112,15 @@ fn remedies(facts: &Facts<'_>) -> Vec<Remedy> {
     } else {
         String::new()
     };
+    if facts.family == Family::Ocaml {
+        return vec![Remedy {
+            text: "Let the old heap grow further before it is collected: fewer cycles, and fewer stops at their ends."
+                .into(),
+            flag: Some("OCAMLRUNPARAM=o=200".into()),
+            verify: "Record again: fewer stops of generation 1, less time in pauses.".into(),
+            metric: Metric::falls("pauses.collect_ns.sum"),
+        }];
+    }
     vec![
         Remedy {
             text: "Collect the old generation beside the program: only the stops at its two ends are left. It needs a CPU of its \

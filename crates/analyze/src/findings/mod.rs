@@ -10,30 +10,39 @@ mod blackhole_or_lock;
 mod blocked_in_kernel;
 mod cpu_throttled;
 mod explicit_gc;
+mod family;
+mod fork_pause;
 mod host_steal;
+mod idle_domain;
 mod idle_gc;
+mod late_release;
 mod late_safepoint;
+mod leadership_contention;
 mod long_major_gc;
 mod oversubscribed;
 mod parallel_gc_not_paying;
 mod preempted;
 mod remembered_set;
+mod small_minor_heap;
 mod small_nursery;
 mod tracer_disturbance;
 mod unsafe_foreign_call;
 
 use crate::allocation::Allocation;
+use crate::answers::Answers;
 use crate::code::{CodeSamples, Waits, called};
 use crate::collections::Collections;
 use crate::context::Context;
 use crate::green::GreenThreads;
 use crate::held::Held;
+use crate::leadership::Leadership;
 use crate::memory::Lines;
 use crate::pauses::summary::Summary;
 use crate::results::{BlamedPause, Checked, Outcome};
 use crate::samples::{Counters, QuotaTotal};
 use crate::tracer::Disturbance;
 use crate::triggers::Triggers;
+pub(crate) use family::Family;
 use rtscope_model::units::duration;
 use rtscope_model::{
     Cause, CodeKind, Confidence, Evidence, Finding, GroupId, NameId, Names, Remedy, Severity, SymbolId, Symbols, Time,
@@ -61,6 +70,12 @@ pub(crate) struct Facts<'a> {
     pub end: Time,
     /// Lanes switched on at the end.
     pub lanes: usize,
+    /// Whose words and flags are used.
+    pub family: Family,
+    /// Waits to become leader.
+    pub leadership: &'a Leadership,
+    /// What single lanes cost collections.
+    pub answers: &'a Answers,
     pub summary: &'a Summary,
     /// What held the program off its CPUs; `None` without usable kernel events.
     pub held: Option<&'a Held>,
@@ -114,6 +129,10 @@ pub(crate) struct Verdict {
 pub(crate) trait Rule {
     /// Its stable name.
     fn id(&self) -> &'static str;
+    /// The runtimes of which it can be true.
+    fn families(&self) -> &'static [Family] {
+        family::ALL
+    }
     /// Why it cannot be checked on this recording; `None` where it can.
     fn blind(&self, facts: &Facts<'_>) -> Option<String>;
     /// It is blind unless `record` was asked for more than usual: nothing was missed then.
@@ -138,6 +157,9 @@ pub(crate) trait Rule {
 const RULES: &[&dyn Rule] = &[
     &cpu_throttled::CpuThrottled,
     &preempted::Preempted,
+    &late_release::LateRelease,
+    &idle_domain::IdleDomain,
+    &fork_pause::ForkPause,
     &oversubscribed::Oversubscribed,
     &unsafe_foreign_call::UnsafeForeignCall,
     &late_safepoint::LateSafepoint,
@@ -148,10 +170,18 @@ const RULES: &[&dyn Rule] = &[
     &parallel_gc_not_paying::ParallelGcNotPaying,
     &remembered_set::RememberedSet,
     &small_nursery::SmallNursery,
+    &small_minor_heap::SmallMinorHeap,
+    &leadership_contention::LeadershipContention,
     &idle_gc::IdleGc,
     &explicit_gc::ExplicitGc,
     &blackhole_or_lock::BlackholeOrLock,
 ];
+
+/// The rules that can be true of the runtime that was recorded.
+fn rules<'a>(facts: &Facts<'_>) -> impl Iterator<Item = &'a &'static dyn Rule> + use<'a> {
+    let family = facts.family;
+    RULES.iter().filter(move |rule| rule.families().contains(&family))
+}
 
 /// Every finding, most costly first; empty: nothing found. A quota that ran out in
 /// most of its periods comes before all: in such a period the program got all that
@@ -171,7 +201,7 @@ pub(crate) fn run(facts: &Facts<'_>) -> Vec<Finding> {
             remedies: verdict.remedies,
         })
     };
-    let mut findings: Vec<Finding> = RULES.iter().filter_map(finding).collect();
+    let mut findings: Vec<Finding> = rules(facts).filter_map(finding).collect();
     let costs: Vec<(String, u64)> = findings.iter().map(|found| (found.id.clone(), found.cost_ns)).collect();
     findings.retain(|found| !explained(found, &costs));
     let quota_first = cpu_throttled::limits(facts);
@@ -202,7 +232,7 @@ pub(crate) fn checked(facts: &Facts<'_>, findings: &[Finding]) -> Vec<Checked> {
         };
         Checked { id, outcome, why: why.filter(|_| outcome.blind()) }
     };
-    RULES.iter().map(one).collect()
+    rules(facts).map(one).collect()
 }
 
 /// Wall-clock time in which the recorder's own threads ran on CPUs that the
@@ -219,10 +249,14 @@ pub(crate) fn others_held_ns(facts: &Facts<'_>) -> Option<u64> {
     Some(held.foreign.ns().saturating_sub(preempted::recorder_ns(held, &facts.recorder)))
 }
 
+fn log_alone(facts: &Facts<'_>, what: &str) -> String {
+    format!("the {} alone does not show {what}: record with `rtscope record`.", facts.family.log())
+}
+
 /// Why what ran instead of the program's threads is not known.
 fn blind_to_runners(facts: &Facts<'_>) -> Option<String> {
     let why = match (&facts.context.kernel, facts.held) {
-        (None, _) => "an eventlog alone does not show what else ran: record with `rtscope record`.",
+        (None, _) => return Some(log_alone(facts, "what else ran")),
         (Some(_), None) => "the kernel's scheduling events were not there or could not be used (see `kernel.notes`).",
         (Some(_), Some(_)) if !facts.names_next => {
             "only the program's own threads were seen: `rtscope doctor` says how to see what runs instead."
@@ -235,7 +269,7 @@ fn blind_to_runners(facts: &Facts<'_>) -> Option<String> {
 /// Why it is not known where the code was.
 fn blind_to_code(facts: &Facts<'_>) -> Option<String> {
     let why = match (&facts.context.kernel, facts.held, facts.code) {
-        (None, ..) => "an eventlog alone does not show where the code was: record with `rtscope record`.",
+        (None, ..) => return Some(log_alone(facts, "where the code was")),
         (Some(_), None, _) => {
             "the kernel's scheduling events were not there or could not be used (see `kernel.notes`), so no wait could be looked up."
         }

@@ -40,7 +40,7 @@ impl Rule for Oversubscribed {
         }
         let mut seen = Vec::new();
         if let Some(cpus) = too_many {
-            let text = format!("{} capabilities run on {cpus} CPUs.", facts.lanes);
+            let text = format!("{} {} run on {cpus} CPUs.", facts.lanes, facts.family.lanes());
             seen.push(evidence(text, Some((facts.started, facts.end))));
         }
         seen.extend(longest(facts, Cause::Oversubscribed, " behind the program's own threads"));
@@ -60,7 +60,8 @@ impl Rule for Oversubscribed {
     fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
         let who = match more_lanes_than_cpus(facts) {
             Some(cpus) => {
-                format!("{} capabilities share {cpus} CPUs: during pauses the program's threads queued", facts.lanes)
+                let lanes = facts.family.lanes();
+                format!("{} {lanes} share {cpus} CPUs: during pauses the program's threads queued", facts.lanes)
             }
             None => "During pauses the program's threads queued".to_owned(),
         };
@@ -74,7 +75,7 @@ impl Rule for Oversubscribed {
 
     /// A leader that spins behind the very lane it waits for loses nothing by that.
     fn yields_to(&self) -> &'static [&'static str] {
-        &["late-safepoint", "unsafe-foreign-call", "blocked-in-kernel"]
+        &["late-safepoint", "unsafe-foreign-call", "blocked-in-kernel", "late-release"]
     }
 
     fn instance(&self, blamed: &BlamedPause, _: &Names) -> Option<String> {
@@ -98,26 +99,28 @@ fn remedies(facts: &Facts<'_>, too_many: Option<usize>) -> Vec<Remedy> {
     let mut remedies = Vec::new();
     if let Some(cpus) = too_many {
         remedies.push(Remedy {
-            text: format!("Use as many capabilities as there are CPUs ({cpus})."),
-            flag: Some(format!("+RTS -N{cpus}")),
+            text: format!("Use as many {} as there are CPUs ({cpus}).", facts.family.lanes()),
+            flag: facts.family.lanes_flag(cpus),
             verify: verify.clone(),
             metric: Metric::falls(PAUSED),
         });
     } else {
         remedies.push(Remedy {
-            text: "Use fewer capabilities: threads of foreign calls or of other parts of the program need CPUs, too."
-                .into(),
-            flag: Some(format!("+RTS -N{}", facts.lanes.saturating_sub(1).max(1))),
+            text: format!(
+                "Use fewer {}: threads of foreign calls or of other parts of the program need CPUs, too.",
+                facts.family.lanes()
+            ),
+            flag: facts.family.lanes_flag(facts.lanes.saturating_sub(1).max(1)),
             verify: verify.clone(),
             metric: Metric::falls(PAUSED),
         });
     }
-    if facts.lanes > 1 {
+    if let Some(flag) = facts.family.sequential_flag().filter(|_| facts.lanes > 1) {
         remedies.push(Remedy {
             text: "If the capabilities must stay, collect with fewer threads, so that collector threads do not spin for a CPU \
                    that a sibling needs."
                 .into(),
-            flag: Some("+RTS -qg".into()),
+            flag: Some(flag),
             verify,
             metric: Metric::falls(PAUSED),
         });

@@ -9,7 +9,7 @@
 //! Cost: the idle threads' share of the time of such collections. Only collections whose
 //! threads had their CPUs for nearly all of it count, and a wait for a CPU counts as work.
 
-use super::{Facts, Rule, Verdict, evidence, oversubscribed};
+use super::{Facts, Family, Rule, Verdict, evidence, family, oversubscribed};
 use crate::collections::{Kind, Parallel, undisturbed};
 use crate::results::BlamedPause;
 use rtscope_model::units::{duration, percent};
@@ -27,6 +27,10 @@ pub(super) struct ParallelGcNotPaying;
 impl Rule for ParallelGcNotPaying {
     fn id(&self) -> &'static str {
         "parallel-gc-not-paying"
+    }
+
+    fn families(&self) -> &'static [Family] {
+        family::GHC
     }
 
     fn blind(&self, facts: &Facts<'_>) -> Option<String> {

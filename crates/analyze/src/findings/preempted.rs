@@ -138,19 +138,21 @@ fn remedies(facts: &Facts<'_>, held: &Held) -> Vec<Remedy> {
     if facts.lanes > 1 {
         let fewer = facts.lanes - 1;
         remedies.push(Remedy {
-            text: "If it must stay, leave it a CPU: a collection waits for every capability, so one CPU shared with another \
-                   process slows down all of them."
-                .into(),
-            flag: Some(format!("+RTS -N{fewer}")),
+            text: format!(
+                "If it must stay, leave it a CPU: a collection waits for every {}, so one CPU shared with another process \
+                 slows down all of them. Use {fewer}.",
+                facts.family.lane()
+            ),
+            flag: facts.family.lanes_flag(fewer),
             verify: verify.clone(),
             metric: Metric::falls(STOP),
         });
-        remedies.push(Remedy {
+        remedies.extend(facts.family.sequential_flag().map(|flag| Remedy {
             text: "Or collect with one thread, so that a collection needs no CPU that is taken.".into(),
-            flag: Some("+RTS -qg".into()),
+            flag: Some(flag),
             verify,
             metric: Metric::falls(STOP),
-        });
+        }));
     }
     remedies
 }

@@ -9,7 +9,7 @@
 //! Cost: what goes beyond the time that collections of so few bytes take at most (see
 //! `collections`), without what threads were kept off their CPUs.
 
-use super::{Facts, Rule, Verdict, evidence, small_nursery};
+use super::{Facts, Family, Rule, Verdict, evidence, family, small_nursery};
 use crate::collections::{Point, undisturbed, usual_ns};
 use crate::results::BlamedPause;
 use rtscope_model::units::{bytes, duration, percent};
@@ -27,6 +27,10 @@ pub(super) struct RememberedSet;
 impl Rule for RememberedSet {
     fn id(&self) -> &'static str {
         "remembered-set"
+    }
+
+    fn families(&self) -> &'static [Family] {
+        family::GHC
     }
 
     fn blind(&self, facts: &Facts<'_>) -> Option<String> {

@@ -7,7 +7,7 @@
 //! alive (then each collection has work to do and a larger area gives it more), where
 //! allocation does not explain the collections, and where the area is large already.
 
-use super::{Facts, Rule, Verdict, evidence};
+use super::{Facts, Family, Rule, Verdict, evidence, family};
 use crate::results::BlamedPause;
 use rtscope_model::units::{bytes, duration, percent};
 use rtscope_model::{Confidence, Evidence, Metric, Names, Remedy};
@@ -34,6 +34,10 @@ pub(super) struct SmallNursery;
 impl Rule for SmallNursery {
     fn id(&self) -> &'static str {
         ID
+    }
+
+    fn families(&self) -> &'static [Family] {
+        family::GHC
     }
 
     fn blind(&self, facts: &Facts<'_>) -> Option<String> {

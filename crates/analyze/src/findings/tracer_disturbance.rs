@@ -7,7 +7,7 @@
 //! processes want the CPUs, too, the recorder alone takes up to a twentieth: a twelfth of the
 //! wall clock is more than any recording should; then its other figures are to be taken with care.
 
-use super::{Facts, Rule, Verdict, evidence, preempted};
+use super::{Facts, Family, Rule, Verdict, evidence, family, preempted};
 use crate::results::BlamedPause;
 use rtscope_model::units::{duration, percent};
 use rtscope_model::{CodeKind, Confidence, Evidence, Metric, Names, Remedy, Symbol};
@@ -52,6 +52,10 @@ fn posts_events(symbol: &Symbol) -> bool {
 impl Rule for TracerDisturbance {
     fn id(&self) -> &'static str {
         "tracer-disturbance"
+    }
+
+    fn families(&self) -> &'static [Family] {
+        family::GHC
     }
 
     fn blind(&self, facts: &Facts<'_>) -> Option<String> {

@@ -6,7 +6,7 @@
 //! CPU (by samples, as in `late-safepoint`) or asleep in the kernel, where the runtime
 //! itself only ever sleeps on its locks. Each moment waits for one lane.
 
-use super::{Facts, Rule, STOP, Verdict, blind_to_code, evidence, found_in, listed_code, longest};
+use super::{Facts, Family, Rule, STOP, Verdict, blind_to_code, evidence, found_in, listed_code, longest};
 use crate::code::{CodeSamples, LATE_MIN_NS, called};
 use crate::results::BlamedPause;
 use rtscope_model::units::{duration, percent};
@@ -64,15 +64,16 @@ impl Rule for UnsafeForeignCall {
     }
 
     fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
+        let lane = facts.family.lane();
         let (who, did) = match facts.code {
             Some(code) if mostly_asleep(code) => {
                 let places = listed_code(facts.symbols, &code.asleep().top(CodeKind::Foreign), "the kernel");
-                ("A foreign call".to_owned(), format!("slept in {places} and kept its capability"))
+                ("A foreign call".to_owned(), format!("slept in {places} and kept its {lane}"))
             }
             code => {
                 let top = code.map_or_else(Vec::new, |code| code.stops().top(CodeKind::Foreign));
                 let who = listed_code(facts.symbols, &top, "Foreign code");
-                (who, "called from Haskell, kept its capability".to_owned())
+                (who, format!("called from {}, kept its {lane}", facts.family.language()))
             }
         };
         let comma = if did.starts_with("called") { ", " } else { " " };
@@ -106,8 +107,17 @@ fn remedies(facts: &Facts<'_>, code: &CodeSamples) -> Vec<Remedy> {
         let name = named(code.stops().top(CodeKind::Foreign)).unwrap_or_else(|| "NAME".into());
         (format!("`{name}`"), format!("foreign import ccall safe \"{name}\" …"))
     };
-    vec![
-        Remedy {
+    let first = match facts.family {
+        Family::Ocaml => Remedy {
+            text: format!(
+                "Let {what} (or whatever calls it) give the domain up around its work, and take it back before it touches an \
+                 OCaml value again: collections then do not wait for it."
+            ),
+            flag: Some("caml_release_runtime_system(); …; caml_acquire_runtime_system();".into()),
+            verify: verify.clone(),
+            metric: Metric::falls(STOP),
+        },
+        Family::Ghc => Remedy {
             text: format!(
                 "Import {what} (or whatever calls it) `safe` instead of `unsafe`: the call then costs about 100 ns more and \
                  gives its capability up first."
@@ -116,6 +126,9 @@ fn remedies(facts: &Facts<'_>, code: &CodeSamples) -> Vec<Remedy> {
             verify: verify.clone(),
             metric: Metric::falls(STOP),
         },
+    };
+    vec![
+        first,
         Remedy {
             text: "Or give it less work for each call, so that it returns within a millisecond.".into(),
             flag: None,

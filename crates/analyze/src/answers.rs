@@ -1,0 +1,198 @@
+//! What single lanes cost collections in which every lane has to answer: lanes that have
+//! nothing to do and are woken to answer, lanes that leave late while others try to lead
+//! the next collection, and lanes that copy their process.
+//!
+//! Owns these sums, all of them parts of what `blame` found to be waited for: a moment is
+//! one lane's. A lane is idle in a pause where its thread waits on a condition, or where
+//! another of its threads answers for it. A release counts as late only while another lane
+//! waits to lead, and the late lane is not on a CPU. Refuses to name remedies.
+
+use crate::leadership::Leadership;
+use crate::pauses::LaneMarks;
+use crate::results::BlamedPause;
+use rtscope_model::{Body, Cause, CausePiece, Event, LaneId, NameId, PauseQuality, Runtime, Tid, Time};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Copies of the process that are remembered.
+const FORKS_MAX: usize = 1_024;
+/// A copy is posted by the one that made it, so much after it is made, at most.
+const FORK_POSTED_NS: u64 = 1_000_000;
+/// Causes and names told apart.
+const CAUSES_MAX: usize = 256;
+
+/// One lane's part.
+#[derive(Clone, Debug, Default)]
+pub struct One {
+    /// Pauses that it took part in.
+    pub pauses: u64,
+    /// Of these, in which it was idle.
+    pub idle: u64,
+    /// What the world waited for it in those, nanoseconds.
+    pub idle_ns: u64,
+    /// The longest such wait.
+    pub longest: Option<(Time, Time)>,
+}
+
+/// A sum of waits with its longest.
+#[derive(Clone, Debug, Default)]
+pub struct Sum {
+    /// Nanoseconds.
+    pub ns: u64,
+    /// Waits.
+    pub count: u64,
+    /// The longest.
+    pub longest: Option<(Time, Time)>,
+}
+
+impl Sum {
+    fn add(&mut self, piece: &CausePiece, ns: u64) {
+        self.ns = self.ns.saturating_add(ns);
+        self.count += 1;
+        let longer = |(from, to): (Time, Time)| to.since(from) < piece.ns();
+        if self.longest.is_none_or(longer) {
+            self.longest = Some((piece.from, piece.to));
+        }
+    }
+}
+
+/// The fold.
+#[derive(Default)]
+pub struct Answers {
+    lanes: BTreeMap<LaneId, One>,
+    late: Sum,
+    late_causes: BTreeMap<(Cause, Option<NameId>), u64>,
+    late_lanes: BTreeMap<LaneId, u64>,
+    forks: VecDeque<(LaneId, Time)>,
+    forked: u64,
+    fork_waits: Sum,
+}
+
+impl Answers {
+    /// Takes one event of the runtime.
+    pub fn push(&mut self, event: &Event) {
+        if let Body::Runtime(Runtime::Forked { .. }) = event.body {
+            self.forked += 1;
+            if self.forks.len() >= FORKS_MAX {
+                self.forks.pop_front();
+            }
+            self.forks.push_back((event.lane, event.time));
+        }
+    }
+
+    /// Adds one pause. `own` tells the thread that is a lane's own.
+    pub fn add(
+        &mut self,
+        blamed: &BlamedPause,
+        marks: &[LaneMarks],
+        own: impl Fn(LaneId) -> Option<Tid>,
+        leadership: &Leadership,
+    ) {
+        let pause = &blamed.pause;
+        if pause.quality == PauseQuality::Partial {
+            return;
+        }
+        for part in &pause.lanes {
+            let waited = marks.iter().any(|marks| marks.lane == part.lane && marks.waited);
+            let answered = part.tid.zip(own(part.lane)).is_some_and(|(tid, own)| tid != own);
+            let lane = self.lanes.entry(part.lane).or_default();
+            lane.pauses += 1;
+            if !(waited || answered) {
+                continue;
+            }
+            lane.idle += 1;
+            for piece in blamed.causes.iter().filter(|piece| piece.lane == Some(part.lane)) {
+                lane.idle_ns = lane.idle_ns.saturating_add(piece.ns());
+                if lane.longest.is_none_or(|(from, to)| to.since(from) < piece.ns()) {
+                    lane.longest = Some((piece.from, piece.to));
+                }
+            }
+        }
+        for piece in &blamed.causes {
+            self.late(piece, piece.from >= pause.collected, leadership);
+            self.fork(piece, piece.to <= pause.stopped);
+        }
+    }
+
+    fn late(&mut self, piece: &CausePiece, release: bool, leadership: &Leadership) {
+        if !release || !off_cpu(piece.cause) {
+            return;
+        }
+        let ns = leadership.covered_ns(piece.from, piece.to);
+        if ns == 0 {
+            return;
+        }
+        self.late.add(piece, ns);
+        let key = (piece.cause, piece.who);
+        if self.late_causes.len() < CAUSES_MAX || self.late_causes.contains_key(&key) {
+            *self.late_causes.entry(key).or_default() += ns;
+        }
+        if let Some(lane) = piece.lane {
+            *self.late_lanes.entry(lane).or_default() += ns;
+        }
+    }
+
+    /// The lane that was waited for had just made a copy of the process, or was at it.
+    fn fork(&mut self, piece: &CausePiece, stop: bool) {
+        let by = |fork: &(LaneId, Time)| {
+            Some(fork.0) == piece.lane && fork.1 >= piece.from && fork.1 <= piece.to.plus(FORK_POSTED_NS)
+        };
+        if stop && self.forks.iter().any(by) {
+            self.fork_waits.add(piece, piece.ns());
+        }
+    }
+
+    /// Every lane with its part.
+    pub fn lanes(&self) -> impl Iterator<Item = (LaneId, &One)> {
+        self.lanes.iter().map(|(id, lane)| (*id, lane))
+    }
+
+    /// Releases that kept others from leading.
+    pub fn late_release(&self) -> &Sum {
+        &self.late
+    }
+
+    /// Why, most first.
+    pub fn late_causes(&self) -> Vec<(Cause, Option<NameId>, u64)> {
+        let mut causes: Vec<_> = self.late_causes.iter().map(|((cause, who), ns)| (*cause, *who, *ns)).collect();
+        causes.sort_by_key(|cause| std::cmp::Reverse(cause.2));
+        causes
+    }
+
+    /// Who left late, most first.
+    pub fn late_lanes(&self) -> Vec<(LaneId, u64)> {
+        let mut lanes: Vec<_> = self.late_lanes.iter().map(|(lane, ns)| (*lane, *ns)).collect();
+        lanes.sort_by_key(|lane| std::cmp::Reverse(lane.1));
+        lanes
+    }
+
+    /// Copies of the process.
+    pub fn forked(&self) -> u64 {
+        self.forked
+    }
+
+    /// Waits for a lane that made one.
+    pub fn fork_waits(&self) -> &Sum {
+        &self.fork_waits
+    }
+}
+
+/// The thread that was waited for did not run.
+fn off_cpu(cause: Cause) -> bool {
+    match cause {
+        Cause::Throttled
+        | Cause::Preempted
+        | Cause::Oversubscribed
+        | Cause::IdleCpu
+        | Cause::NotScheduled
+        | Cause::WakeLatency
+        | Cause::Asleep
+        | Cause::BlockedInKernel => true,
+        Cause::HostSteal
+        | Cause::Running
+        | Cause::LateSafepoint
+        | Cause::ForeignCall
+        | Cause::InKernel
+        | Cause::HandedOver
+        | Cause::Unknown => false,
+    }
+}

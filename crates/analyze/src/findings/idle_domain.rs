@@ -1,0 +1,104 @@
+//! `idle-domain`: a domain that has nothing to do is woken for every collection.
+//!
+//! A domain that waits (in `Domain.join`, on a condition, a lock, input) takes part in every
+//! collection through its backup thread, which has to be woken, to stop and to leave. Cost:
+//! what collections waited for such a domain when it was the last to stop or to leave. A
+//! fiftieth of the wall clock is enough: an idle domain gives nothing for it.
+
+use super::{Facts, Family, PAUSED, Rule, Verdict, evidence, family, small_minor_heap};
+use crate::answers::One;
+use crate::results::BlamedPause;
+use rtscope_model::units::{counted, duration, percent};
+use rtscope_model::{Confidence, LaneId, Metric, Names, Remedy};
+
+const SHARE_MIN: f64 = 0.02;
+/// A domain that is idle in fewer of its collections has work of its own.
+const IDLE_SHARE_MIN: f64 = 0.8;
+/// Of fewer collections nothing is said.
+const PAUSES_MIN: u64 = 20;
+
+pub(super) struct IdleDomain;
+
+impl Rule for IdleDomain {
+    fn id(&self) -> &'static str {
+        "idle-domain"
+    }
+
+    fn families(&self) -> &'static [Family] {
+        family::OCAML
+    }
+
+    fn blind(&self, _: &Facts<'_>) -> Option<String> {
+        None
+    }
+
+    fn check(&self, facts: &Facts<'_>) -> Option<Verdict> {
+        let idle = idle(facts);
+        let cost_ns: u64 = idle.iter().map(|(_, one)| one.idle_ns).sum();
+        if facts.share(cost_ns) < SHARE_MIN {
+            return None;
+        }
+        let seen = idle.iter().map(|(lane, one)| {
+            let text = format!(
+                "Domain {lane} was idle in {} of its {} collections; they waited {} for it to stop or to leave, {} each.",
+                one.idle,
+                one.pauses,
+                duration(one.idle_ns),
+                duration(one.idle_ns / one.idle.max(1))
+            );
+            evidence(text, one.longest)
+        });
+        let confidence = if facts.held.is_some() { Confidence::High } else { Confidence::Medium };
+        Some(Verdict { confidence, cost_ns, evidence: seen.collect(), remedies: remedies(facts, &idle) })
+    }
+
+    fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
+        let idle = idle(facts);
+        let who = match &idle[..] {
+            [(lane, _)] => format!("Domain {lane} had nothing to do and was"),
+            all => format!("{} had nothing to do and were", counted(all.len() as u64, "domain", "domains")),
+        };
+        let collections = idle.iter().map(|(_, one)| one.idle).max().unwrap_or(0);
+        format!(
+            "{who} woken for {}, which waited for that {} of {} ({}).",
+            counted(collections, "collection", "collections"),
+            duration(verdict.cost_ns),
+            duration(facts.span_ns),
+            percent(facts.share(verdict.cost_ns))
+        )
+    }
+
+    fn yields_to(&self) -> &'static [&'static str] {
+        &["cpu-throttled", "preempted", "late-release"]
+    }
+
+    fn instance(&self, _: &BlamedPause, _: &Names) -> Option<String> {
+        None
+    }
+}
+
+/// Domains that are idle in nearly all collections, the most costly first.
+fn idle<'a>(facts: &Facts<'a>) -> Vec<(LaneId, &'a One)> {
+    let mostly = |one: &One| one.pauses >= PAUSES_MIN && one.idle as f64 >= one.pauses as f64 * IDLE_SHARE_MIN;
+    let mut idle: Vec<_> = facts.answers.lanes().filter(|(_, one)| mostly(one)).collect();
+    idle.sort_by_key(|(_, one)| std::cmp::Reverse(one.idle_ns));
+    idle
+}
+
+fn remedies(facts: &Facts<'_>, idle: &[(LaneId, &One)]) -> Vec<Remedy> {
+    let main = idle.iter().any(|(lane, _)| *lane == LaneId(0));
+    let text = if main {
+        "Let the main domain do a share of the work instead of waiting in `Domain.join`, and spawn one domain less."
+    } else {
+        "Spawn no domain that mostly waits: let a thread of a working domain (`Thread.create`) do what it does, or end it \
+         while there is nothing to do."
+    };
+    let mut remedies = vec![Remedy {
+        text: text.into(),
+        flag: None,
+        verify: "Record again: this finding is gone and collections take less of the run.".into(),
+        metric: Metric::falls(PAUSED),
+    }];
+    remedies.extend(small_minor_heap::remedy(facts, "Or collect less often: give each domain a larger minor heap"));
+    remedies
+}

@@ -1,0 +1,111 @@
+//! `small-minor-heap`: the minor heap is so small that OCaml collects all the time.
+//!
+//! Each domain has a minor heap of the same size, and one that is full stops every domain.
+//! Cost: what minor collections took to stop, to collect and to go on, without copying, and
+//! of each no more than such a one takes (see `collections`): what goes beyond has another
+//! name. Held back where much is alive, where collections are few, and where a minor heap is
+//! large already.
+
+use super::{Facts, Family, PAUSED, Rule, Verdict, evidence, family};
+use crate::results::BlamedPause;
+use rtscope_model::units::{bytes, duration, percent};
+use rtscope_model::{Confidence, Metric, Names, Remedy};
+
+const SHARE_MIN: f64 = 0.05;
+/// Collections a second.
+const PER_SECOND_MIN: f64 = 200.0;
+/// Bytes promoted, of those allocated.
+const SURVIVAL_MAX: f64 = 0.10;
+/// Collections a second to aim at.
+const PER_SECOND_AIM: f64 = 50.0;
+/// In words, as the flag takes it: beyond 64 MiB a domain little is saved.
+const WORDS_MAX: u64 = 8 << 20;
+const WORDS_MIN: u64 = 256 << 10;
+const WORD_BYTES: u64 = 8;
+
+pub(super) struct SmallMinorHeap;
+
+impl Rule for SmallMinorHeap {
+    fn id(&self) -> &'static str {
+        "small-minor-heap"
+    }
+
+    fn families(&self) -> &'static [Family] {
+        family::OCAML
+    }
+
+    fn blind(&self, _: &Facts<'_>) -> Option<String> {
+        None
+    }
+
+    fn check(&self, facts: &Facts<'_>) -> Option<Verdict> {
+        let minor = &facts.collections.minor;
+        let allocated = facts.allocation.per_second(facts.span_ns)? * facts.span_ns as f64 / 1e9;
+        let little = minor.copied_bytes as f64 <= allocated * SURVIVAL_MAX;
+        if !little || per_second(facts) < PER_SECOND_MIN || facts.share(minor.fixed_ns) < SHARE_MIN {
+            return None;
+        }
+        let remedy = remedy(facts, "Give each domain a larger minor heap")?;
+        let text = format!(
+            "{} minor collections, {:.0} a second, of up to {} a domain; each promoted {} on average and cost {} to stop, collect \
+             and go on.",
+            minor.count,
+            per_second(facts),
+            bytes(facts.allocation.young_bytes_max()),
+            bytes(minor.copied_bytes / minor.count.max(1)),
+            duration(minor.fixed_ns / minor.count.max(1))
+        );
+        Some(Verdict {
+            confidence: Confidence::High,
+            cost_ns: minor.fixed_ns,
+            evidence: vec![evidence(text, Some((facts.started, facts.end)))],
+            remedies: vec![remedy],
+        })
+    }
+
+    fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
+        format!(
+            "A minor heap of {} is full {:.0} times a second: collections that promote next to nothing took {} of {} ({}).",
+            bytes(facts.allocation.young_bytes_max()),
+            per_second(facts),
+            duration(verdict.cost_ns),
+            duration(facts.span_ns),
+            percent(facts.share(verdict.cost_ns))
+        )
+    }
+
+    fn yields_to(&self) -> &'static [&'static str] {
+        &["late-release", "idle-domain", "cpu-throttled", "preempted", "oversubscribed"]
+    }
+
+    /// Their number is what costs: no single pause shows it.
+    fn instance(&self, _: &BlamedPause, _: &Names) -> Option<String> {
+        None
+    }
+}
+
+fn per_second(facts: &Facts<'_>) -> f64 {
+    facts.collections.minor.count as f64 / (facts.span_ns.max(1) as f64 / 1e9)
+}
+
+/// A larger minor heap, where that would be at least twice what it is.
+pub(super) fn remedy(facts: &Facts<'_>, why: &str) -> Option<Remedy> {
+    let now = facts.allocation.young_bytes_max() / WORD_BYTES;
+    let wanted = (now as f64 * per_second(facts) / PER_SECOND_AIM).min(WORDS_MAX as f64) as u64;
+    let words = wanted.max(WORDS_MIN).checked_next_power_of_two()?.min(WORDS_MAX);
+    (words >= now.saturating_mul(2)).then(|| Remedy {
+        text: format!(
+            "{why}: {} each, {} for all. Much more fits no cache, which costs some programs more than it saves: measure.",
+            bytes(words * WORD_BYTES),
+            bytes(words.saturating_mul(WORD_BYTES).saturating_mul(facts.lanes.max(1) as u64))
+        ),
+        flag: Some(format!("OCAMLRUNPARAM=s={}", spelled(words))),
+        verify: "Record again: collections a second and the time in which one is open fall.".into(),
+        metric: Metric::falls(PAUSED),
+    })
+}
+
+/// As the runtime takes it: `256k`, `8M`.
+fn spelled(words: u64) -> String {
+    if words >= 1 << 20 { format!("{}M", words >> 20) } else { format!("{}k", words >> 10) }
+}
