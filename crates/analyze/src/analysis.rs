@@ -558,6 +558,7 @@ fn kernel_view(context: &Context, tracks: &Tracks, sanity: Sanity, used: bool) -
     let method = match context.clock.method {
         ClockMethod::RuntimeStatic => "runtime-static",
         ClockMethod::WallClockPair => "wall-clock-pair",
+        ClockMethod::Monotonic => "monotonic",
         ClockMethod::LogOwn => "log-own",
     };
     KernelView {

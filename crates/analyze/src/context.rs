@@ -134,7 +134,7 @@ pub fn loss_of_log(loss: &Loss, from: Time, to: Time) -> bool {
         return false;
     }
     match loss.kind {
-        LossKind::Damaged | LossKind::MixedProcesses => loss.touches(from, to),
+        LossKind::Damaged | LossKind::MixedProcesses | LossKind::RingWords | LossKind::Paused => loss.touches(from, to),
         LossKind::Truncated | LossKind::Unwritten | LossKind::OutOfOrder => {
             (loss.from.is_some() || loss.to.is_some()) && loss.touches(from, to)
         }

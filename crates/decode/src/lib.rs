@@ -1,6 +1,6 @@
 //! Hostile bytes → records → events.
 //!
-//! Owns the formats: GHC eventlogs, kernel scheduling records, samples of code,
+//! Owns the formats: GHC eventlogs, OCaml rings, kernel scheduling records, samples of code,
 //! capture folders.
 //! Decoders are state machines without I/O of their own; what they read from
 //! comes in as [`ReadAt`]. A length found in the bytes is checked against what
@@ -10,6 +10,7 @@
 pub mod capture;
 pub mod code;
 pub mod ghc_eventlog;
+pub mod ocaml_ring;
 mod perf;
 pub mod sched;
 pub mod source;

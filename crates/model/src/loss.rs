@@ -21,6 +21,11 @@ pub enum LossKind {
     Unwritten,
     /// Events later than the reorder window allows.
     OutOfOrder,
+    /// Words that the runtime overwrote before they were copied. Count: words.
+    RingWords,
+    /// The program switched its events off for a while; how much it would have
+    /// written is not known. Count: 0.
+    Paused,
     /// Several processes wrote into one log.
     MixedProcesses,
     /// A sample or drain of the recorder came too late.

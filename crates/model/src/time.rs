@@ -43,6 +43,8 @@ pub enum ClockMethod {
     /// The log's pairing of its clock with `CLOCK_REALTIME`, and the host's
     /// pairing of that with `CLOCK_MONOTONIC`.
     WallClockPair,
+    /// The runtime stamps with `CLOCK_MONOTONIC` itself: nothing to convert.
+    Monotonic,
     /// Unknown: times stay the log's own and no kernel event can be joined.
     LogOwn,
 }
@@ -61,6 +63,9 @@ pub struct ClockMap {
 impl ClockMap {
     /// The map of a log whose origin is not known: times stay the log's own.
     pub const LOG_OWN: ClockMap = ClockMap { offset_ns: 0, error_ns: None, method: ClockMethod::LogOwn };
+
+    /// The map of a log whose stamps are the trace clock's already.
+    pub const MONOTONIC: ClockMap = ClockMap { offset_ns: 0, error_ns: Some(0), method: ClockMethod::Monotonic };
 
     /// Converts a stamp of the log.
     pub fn convert(&self, stamp: LogTime) -> Time {

@@ -32,10 +32,10 @@ pub fn exit_code(results: &Results) -> u8 {
             LossKind::RecorderLate | LossKind::SourceMissing => false,
             LossKind::KernelRecords => loss.count > 0 && causes_unknown(results),
             LossKind::Unwritten => loss.count as f64 > results.span_ns as f64 * SHARE_THAT_MATTERS,
-            LossKind::UnknownRecord | LossKind::OutOfOrder => loss.count > 0,
+            LossKind::UnknownRecord | LossKind::OutOfOrder | LossKind::RingWords => loss.count > 0,
             // A program that was killed leaves no end mark; what that cost is known.
             LossKind::Truncated => loss.count > 0 || !words::is_unwritten(results, &loss.source),
-            LossKind::Damaged | LossKind::MixedProcesses | LossKind::DiskFull => true,
+            LossKind::Damaged | LossKind::MixedProcesses | LossKind::DiskFull | LossKind::Paused => true,
         });
     // No runtime at all: no pause could be seen, and pauses were asked for.
     if lost || !words::has_runtime(results) { 3 } else { 0 }

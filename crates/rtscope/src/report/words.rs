@@ -169,6 +169,8 @@ pub fn loss(loss: &Loss) -> String {
         LossKind::OutOfOrder => {
             units::counted(n, "event came too late to be placed", "events came too late to be placed")
         }
+        LossKind::RingWords => units::counted(n, "word of events overwritten", "words of events overwritten"),
+        LossKind::Paused => "the program switched its events off for a while".into(),
         LossKind::MixedProcesses => "several processes wrote into one log".into(),
         // The note says how many and how late.
         LossKind::RecorderLate if !loss.note.is_empty() => return format!("{}: {}", loss.source, loss.note),

@@ -1,0 +1,34 @@
+//! OCaml 5's runtime events rings, 5.0 to 5.5: the file that a program shares by mapping
+//! and leaves behind, and the stream that a recorder took from one.
+//!
+//! Owns the formats (`docs/formats/ocaml-ring.md`, `docs/formats/ring-stream.md`), the
+//! tables of each version, how a version is told, and the importer that turns events
+//! into [`rtscope_model::Event`]. Refuses to analyse, and to read a ring whose version
+//! nothing tells: phases have other numbers in other versions, and none of them would
+//! look wrong.
+//!
+//! [`Rings::open`] tells the version, [`Rings::stream`] gives the events in time order
+//! in bounded memory, [`RingStream::tally`] says what was counted and lost.
+
+#[cfg(any(test, feature = "testing"))]
+pub mod builder;
+mod error;
+mod import;
+mod layout;
+mod rings;
+mod slot;
+mod stream;
+mod tables;
+mod tally;
+mod telling;
+#[cfg(test)]
+mod tests;
+mod user_names;
+mod version;
+
+pub use error::RingError;
+pub use rings::Rings;
+pub use stream::RingStream;
+pub use tables::{PHASES, PhaseInfo, phase_name};
+pub use tally::{LaneTally, Tally, TypeCount};
+pub use version::{Told, ToldBy, Version};

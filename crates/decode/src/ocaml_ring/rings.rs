@@ -1,0 +1,93 @@
+//! Rings as a whole: their container, the version that wrote them, and the way to their
+//! events.
+
+use super::error::RingError;
+use super::import::Importer;
+use super::layout::{self, Container, Layout};
+use super::slot::Pass;
+use super::stream::RingStream;
+use super::telling;
+use super::version::{Told, Version};
+use crate::source::ReadAt;
+use rtscope_model::{Classes, Pid};
+use std::sync::Arc;
+
+/// What losses call their source if nobody says a name.
+pub(super) const DEFAULT_NAME: &str = "ring";
+
+/// The rings of one process, opened. Holds an index at most, never their words.
+pub struct Rings {
+    source: Arc<dyn ReadAt>,
+    layout: Layout,
+    told: Told,
+    name: String,
+}
+
+impl Rings {
+    /// Whether what starts with `head` (64 bytes, or all there are) holds rings: a file
+    /// that an OCaml program wrote, or what a recorder took from one. A ring file whose
+    /// program has only started to lay it out is not told yet.
+    pub fn recognise(head: &[u8]) -> bool {
+        layout::recognise(head)
+    }
+
+    /// Opens rings: reads their head, and as many events as it takes to tell the version
+    /// that wrote them. `version` is what the caller knows of it; events that contradict
+    /// it win, by refusing.
+    ///
+    /// A file that its program still writes is taken as it is at each [`Rings::stream`].
+    ///
+    /// # Errors
+    /// [`RingError`]: no ring, a damaged or missing head, a version that is not known,
+    /// is not told, or is another one.
+    pub fn open(source: Arc<dyn ReadAt>, version: Option<Version>) -> Result<Rings, RingError> {
+        let layout = Layout::read(source.as_ref())?;
+        let told = telling::tell(Pass::new(Arc::clone(&source), layout.clone(), telling::filter()), version)?;
+        Ok(Rings { source, layout, told, name: DEFAULT_NAME.to_owned() })
+    }
+
+    /// The rings under the name that their losses shall carry.
+    pub fn named(mut self, name: impl Into<String>) -> Rings {
+        self.name = name.into();
+        self
+    }
+
+    /// The same rings, read from elsewhere.
+    #[cfg(test)]
+    pub(super) fn with_source(&self, source: Arc<dyn ReadAt>) -> Rings {
+        Rings { source, layout: self.layout.clone(), told: self.told, name: self.name.clone() }
+    }
+
+    /// Which version wrote them, and who said so.
+    pub fn version(&self) -> Told {
+        self.told
+    }
+
+    /// Rings that there can be: the most domains that the program can have.
+    pub fn domains_max(&self) -> u16 {
+        self.layout.rings
+    }
+
+    /// Words of one ring.
+    pub fn ring_words(&self) -> u64 {
+        self.layout.words
+    }
+
+    /// The process that wrote them, in its own pid namespace, where the container says
+    /// it; see [`RingStream::pid`].
+    pub fn pid(&self) -> Option<Pid> {
+        match &self.layout.container {
+            Container::Captured(frames) => frames.pid.map(Pid),
+            Container::File { .. } => None,
+        }
+    }
+
+    /// The events of `classes` in time order. Stamps are the trace clock's already
+    /// ([`rtscope_model::ClockMap::MONOTONIC`]).
+    pub fn stream(&self, classes: Classes) -> RingStream {
+        let layout = self.layout.clone();
+        let importer = Importer::new(self.told.newest, classes, layout.rings);
+        let pass = Pass::new(Arc::clone(&self.source), layout, importer.filter());
+        RingStream::new(pass, importer, self.told.newest, self.name.clone())
+    }
+}

@@ -1,0 +1,196 @@
+//! The events of all rings in time order: merges the rings, hands their events to the
+//! importer, counts. Refuses to sort: stamps of one ring do not decrease, and one that
+//! does is damage.
+
+use super::import::{Importer, More};
+use super::layout::Container;
+use super::slot::{Pass, Raw, Slot, TYPES, What};
+use super::tables::{self, COUNTERS, LIFECYCLE, USER_TYPES, kind, lifecycle};
+use super::tally::{LaneTally, RawLoss, Tally, TypeCount};
+use super::version::Version;
+use rtscope_model::{Body, Event, LaneId, Loss, LossKind, Names, Pid, Runtime, Time};
+use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+
+const PAUSED: &str = "the program switched its events off for a while (Runtime_events.pause)";
+const UNKNOWN: &str =
+    "events that the version which wrote the ring does not have; if it was named by hand, name another";
+
+/// Events of rings, by (time, ring, position).
+pub struct RingStream {
+    pass: Pass,
+    slots: Vec<Slot>,
+    /// Each ring's next stamp, and its index.
+    heap: BinaryHeap<Reverse<(u64, u16)>>,
+    importer: Importer,
+    version: Version,
+    name: String,
+    more: More,
+    ready: VecDeque<Event>,
+    /// Stamp of the event that was imported last.
+    latest: u64,
+}
+
+impl RingStream {
+    pub(super) fn new(mut pass: Pass, importer: Importer, version: Version, name: String) -> RingStream {
+        let mut slots = pass.slots();
+        let mut heap = BinaryHeap::with_capacity(slots.len());
+        for (index, slot) in slots.iter_mut().enumerate() {
+            slot.head = slot.advance(&mut pass);
+            heap.extend(slot.head.map(|raw| Reverse((raw.time, index as u16))));
+        }
+        let (more, ready) = (VecDeque::new(), VecDeque::new());
+        RingStream { pass, slots, heap, importer, version, name, more, ready, latest: 0 }
+    }
+
+    /// Names of user events; complete for every event that was given.
+    pub fn user_names(&self) -> &Names {
+        &self.importer.names.names
+    }
+
+    /// The process that wrote the rings, in its own pid namespace; `None` as long as
+    /// nothing says it.
+    pub fn pid(&self) -> Option<Pid> {
+        let captured = match &self.pass.layout.container {
+            Container::Captured(frames) => frames.pid.map(Pid),
+            Container::File { .. } => None,
+        };
+        captured.or(self.importer.pid)
+    }
+
+    /// What was not seen so far; everything once the stream has ended.
+    pub fn losses(&self) -> Vec<Loss> {
+        let mut losses = self.pass.losses.clone();
+        let count = self.unknown();
+        if count > 0 {
+            losses.push(RawLoss { kind: LossKind::UnknownRecord, count, from: None, to: None, note: UNKNOWN });
+        }
+        losses.named(&self.name)
+    }
+
+    /// What was counted so far; everything once the stream has ended.
+    pub fn tally(&self) -> Tally {
+        let seen = || self.slots.iter().filter(|slot| slot.first != 0);
+        let lane = |slot: &Slot| LaneTally {
+            lane: LaneId(slot.number),
+            first: Time(slot.first),
+            last: Time(slot.last.max(slot.first)),
+        };
+        let lanes: Vec<LaneTally> = seen().map(lane).collect();
+        let captured_end = match &self.pass.layout.container {
+            Container::Captured(frames) => frames.ended,
+            Container::File { .. } => false,
+        };
+        Tally {
+            by_type: self.by_type(),
+            bytes: self.slots.iter().map(|slot| 8 * slot.read).sum(),
+            first: lanes.iter().map(|lane| lane.first).min(),
+            last: lanes.iter().map(|lane| lane.last).max(),
+            lanes,
+            ended: captured_end || self.importer.stopped,
+            losses: self.losses(),
+        }
+    }
+
+    /// The type that the version writes at this place of a table: its tag and name.
+    fn type_at(&self, place: usize) -> Option<(u16, String)> {
+        let (kind, id) = ((place >> 6) as u8, (place & 63) as u16);
+        let named = |id: u16, name: String| Some((u16::from(kind) << 6 | id, name));
+        match kind {
+            kind::BEGIN | kind::END => {
+                let phase = tables::phase(self.version, id)?;
+                let edge = if kind == kind::BEGIN { "begin" } else { "end" };
+                named(phase, format!("{} {edge}", tables::phase_name(phase)))
+            }
+            kind::COUNTER => {
+                let (name, _) = COUNTERS.get(usize::from(id)).filter(|_| tables::has_counter(self.version, id))?;
+                named(id, format!("counter {name}"))
+            }
+            kind::LIFECYCLE => named(id, format!("lifecycle {}", LIFECYCLE.get(usize::from(id))?)),
+            kind::ALLOC => named(id, "alloc".to_owned()),
+            kind::FLUSH => named(id, "flush".to_owned()),
+            _ => None,
+        }
+    }
+
+    fn by_type(&self) -> Vec<TypeCount> {
+        let counts = &self.pass.counts;
+        let mut by_type: BTreeMap<u16, TypeCount> = BTreeMap::new();
+        for (place, count) in counts.types.iter().enumerate().filter(|(_, count)| **count > 0) {
+            if let Some((tag, name)) = self.type_at(place) {
+                by_type.insert(tag, TypeCount { tag, name, count: *count });
+            }
+        }
+        let user = (0u16..).zip(USER_TYPES).zip(counts.user).filter(|(_, count)| *count > 0);
+        by_type.extend(user.map(|((kind, name), count)| {
+            let tag = TYPES as u16 | kind << 6;
+            (tag, TypeCount { tag, name: format!("user {name}"), count })
+        }));
+        by_type.into_values().collect()
+    }
+
+    /// Events that the version does not have.
+    fn unknown(&self) -> u64 {
+        let types = self.pass.counts.types.iter().enumerate();
+        let unknown = types.filter(|(place, count)| **count > 0 && self.type_at(*place).is_none());
+        unknown.map(|(_, count)| count).sum::<u64>() + self.pass.counts.beyond
+    }
+
+    /// Events were switched off in all rings at once, and are on again at `time`.
+    fn resumed(&mut self, time: u64, by: usize) {
+        // A ring may have read on behind `time`; what was imported is older for sure.
+        let before = |slot: &&Slot| slot.first != 0 && slot.first < time;
+        let last = self.slots.iter().map(|slot| slot.last).filter(|last| *last < time).max();
+        let from = last.max(Some(self.latest)).filter(|from| *from > 0);
+        self.pass.losses.push(RawLoss { kind: LossKind::Paused, count: 0, from, to: Some(time), note: PAUSED });
+        let lanes = self.slots.iter().enumerate().filter(|(index, slot)| *index == by || before(slot));
+        let gap = |slot: &Slot| event(time, LaneId(slot.number), Runtime::Gap);
+        self.ready.extend(lanes.map(|(_, slot)| gap(slot)));
+    }
+
+    /// Takes the next event of ring `index`.
+    fn take(&mut self, index: usize, raw: Raw) -> Option<Event> {
+        let lane = LaneId(self.slots.get(index)?.number);
+        if let What::Lifecycle(lifecycle::RING_RESUME, _) = raw.what {
+            self.resumed(raw.time, index);
+        }
+        self.latest = raw.time;
+        let from = (&self.pass.layout, self.pass.source.as_ref());
+        let first = self.importer.import(raw, lane, from, &mut self.more);
+        self.ready.extend(self.more.drain(..).map(|(lane, what)| event(raw.time, lane, what)));
+        first.map(|what| event(raw.time, lane, what))
+    }
+}
+
+fn event(time: u64, lane: LaneId, what: Runtime) -> Event {
+    Event { time: Time(time), lane, body: Body::Runtime(what) }
+}
+
+impl Iterator for RingStream {
+    type Item = Event;
+
+    fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Some(event);
+            }
+            let mut top = self.heap.peek_mut()?;
+            let index = usize::from(top.0.1);
+            let slot = self.slots.get_mut(index)?;
+            let raw = slot.take(&mut self.pass);
+            match slot.head {
+                Some(next) => {
+                    top.0.0 = next.time;
+                    drop(top);
+                }
+                None => {
+                    PeekMut::pop(top);
+                }
+            }
+            if let Some(event) = raw.and_then(|raw| self.take(index, raw)) {
+                return Some(event);
+            }
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! What a pass over rings counted and what it could not see. Owns keeping losses few:
+//! a ring that is overwritten a thousand times a second has as many.
+
+use rtscope_model::{LaneId, Loss, LossKind, Time};
+
+/// Losses that are told apart. With twice as many, those that lie close together in time
+/// become one: sums stay exact, and each span touches what its parts touched.
+const KEPT: usize = 256;
+
+/// Counts of one pass. Complete once the stream has given `None`; covers every event
+/// of the rings, whatever classes were asked for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tally {
+    /// Events by type, only those that occur, in the order of their numbers.
+    pub by_type: Vec<TypeCount>,
+    /// Bytes of words read, padding included.
+    pub bytes: u64,
+    /// Rings with events, by number.
+    pub lanes: Vec<LaneTally>,
+    /// First stamp.
+    pub first: Option<Time>,
+    /// Last stamp.
+    pub last: Option<Time>,
+    /// The program ended in good order.
+    pub ended: bool,
+    /// What was not seen.
+    pub losses: Vec<Loss>,
+}
+
+/// Events of one type.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct TypeCount {
+    /// Bit 9: posted by the program's own code; bits 6 to 8: the type; bits 0 to 5: the
+    /// id, of phases by their number in 5.4. The same for every version.
+    pub tag: u16,
+    /// `minor begin`, `counter minor_promoted`, `lifecycle domain_spawn`, `user int`.
+    pub name: String,
+    /// How many.
+    pub count: u64,
+}
+
+/// One ring.
+#[derive(Copy, Clone, Debug, Eq, PartialEq)]
+pub struct LaneTally {
+    /// Whose.
+    pub lane: LaneId,
+    /// Its first stamp.
+    pub first: Time,
+    /// Its last stamp.
+    pub last: Time,
+}
+
+impl Tally {
+    /// Events of every type.
+    pub fn events(&self) -> u64 {
+        self.by_type.iter().map(|kind| kind.count).sum()
+    }
+
+    /// Events of the type of this name.
+    pub fn count(&self, name: &str) -> u64 {
+        self.by_type.iter().filter(|kind| kind.name == name).map(|kind| kind.count).sum()
+    }
+}
+
+/// A loss before the stream's name is known.
+#[derive(Copy, Clone, Debug, Eq, PartialEq)]
+pub(super) struct RawLoss {
+    pub(super) kind: LossKind,
+    pub(super) count: u64,
+    pub(super) from: Option<u64>,
+    pub(super) to: Option<u64>,
+    pub(super) note: &'static str,
+}
+
+impl RawLoss {
+    /// Both together.
+    pub(super) fn and(self, other: RawLoss) -> RawLoss {
+        RawLoss {
+            count: self.count.saturating_add(other.count),
+            // No time means: from the start, to the end.
+            from: self.from.zip(other.from).map(|(a, b)| a.min(b)),
+            to: self.to.zip(other.to).map(|(a, b)| a.max(b)),
+            ..self
+        }
+    }
+}
+
+/// Losses of one pass.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Losses {
+    kept: Vec<RawLoss>,
+}
+
+impl Losses {
+    pub(super) fn push(&mut self, loss: RawLoss) {
+        self.kept.push(loss);
+        if self.kept.len() < 2 * KEPT {
+            return;
+        }
+        self.kept.sort_by_key(|loss| (loss.kind, loss.note, loss.from, loss.to));
+        let last = self.kept.iter().filter_map(|loss| loss.to).max().unwrap_or(0);
+        let first = self.kept.iter().filter_map(|loss| loss.from).min().unwrap_or(last);
+        let mut width = (last.saturating_sub(first) / KEPT as u64).max(1);
+        // Kinds and notes are few: the last round leaves one loss of each.
+        while self.kept.len() > KEPT && width < u64::MAX {
+            let wide = |loss: &RawLoss| loss.from.zip(loss.to).map_or(0, |(from, to)| to.saturating_sub(from)) >= width;
+            let mut kept: Vec<RawLoss> = Vec::with_capacity(2 * KEPT);
+            for loss in self.kept.drain(..) {
+                match kept.last_mut().filter(|last| (last.kind, last.note) == (loss.kind, loss.note)) {
+                    Some(last) if !wide(&last.and(loss)) => *last = last.and(loss),
+                    _ => kept.push(loss),
+                }
+            }
+            self.kept = kept;
+            width = width.saturating_mul(2);
+        }
+    }
+
+    pub(super) fn named(&self, source: &str) -> Vec<Loss> {
+        let loss = |raw: &RawLoss| Loss {
+            source: source.to_owned(),
+            kind: raw.kind,
+            count: raw.count,
+            from: raw.from.map(Time),
+            to: raw.to.map(Time),
+            note: raw.note.to_owned(),
+        };
+        self.kept.iter().map(loss).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_of_losses_become_few_with_the_same_sum_and_places() {
+        let mut losses = Losses::default();
+        for at in 0..10_000u64 {
+            let (from, to) = (Some(at * 100), Some(at * 100 + 10));
+            losses.push(RawLoss { kind: LossKind::RingWords, count: 3, from, to, note: "n" });
+        }
+        losses.push(RawLoss { kind: LossKind::Damaged, count: 8, from: None, to: None, note: "d" });
+        let all = losses.named("x");
+        assert!(all.len() < 2 * KEPT, "{}", all.len());
+        let words = || all.iter().filter(|loss| loss.kind == LossKind::RingWords);
+        assert_eq!(words().map(|loss| loss.count).sum::<u64>(), 30_000);
+        assert_eq!(
+            (words().count() + 1, all.iter().filter(|loss| loss.kind == LossKind::Damaged).count()),
+            (all.len(), 1)
+        );
+        for at in 0..10_000u64 {
+            assert!(words().any(|loss| loss.touches(Time(at * 100 + 5), Time(at * 100 + 5))), "{at}");
+        }
+        let longest = words().filter_map(|loss| Some(loss.to?.since(loss.from?))).max();
+        assert!(longest.is_some_and(|ns| ns < 20_000), "{longest:?}");
+    }
+}

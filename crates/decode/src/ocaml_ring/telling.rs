@@ -1,0 +1,204 @@
+//! Which version wrote a ring, from its events: what rules versions out, read until one
+//! numbering is left. Owns the grammar; refuses to guess where several are left, and to
+//! believe a name that the events contradict.
+//!
+//! Four things rule out: whether there is a table of names (not in 5.0), numbers behind
+//! a version's last, the phase that ends behind the two counters of a collection of
+//! young heaps (which is `minor`, 10 up to 5.2 and 11 from 5.3 on), and whether a domain
+//! that leads such a collection has said before that it wants one (from 5.4 on).
+
+use super::error::RingError;
+use super::slot::{Filter, Pass, Raw, Slot, TYPES, What};
+use super::tables::{self, COUNTERS, PHASES, counter, old};
+use super::version::{Told, ToldBy, Version};
+
+/// Events looked at in one ring before the next one's turn.
+const TURN: usize = 1 << 14;
+/// So many collections led without a word of wanting them are no accident.
+const LED_MANY: u64 = 8;
+
+/// What was seen.
+#[derive(Default)]
+struct Evidence {
+    has_names: bool,
+    /// Highest numbers.
+    phase_max: Option<u16>,
+    counter_max: Option<u16>,
+    /// `minor` ended under the number of versions up to 5.2, or from 5.3 on.
+    minor_old: bool,
+    minor_new: bool,
+    /// Collections of young heaps that a domain led without having said that it wants
+    /// one, where it is sure that nothing it said is missing.
+    led: u64,
+    /// Young heaps laid out anew: that too is led without a word.
+    resized: u64,
+}
+
+/// Where a ring stands in the grammar.
+#[derive(Default)]
+struct Grammar {
+    /// Behind `minor_promoted`, and behind `minor_allocated` after it.
+    promoted: bool,
+    figures: bool,
+    /// In a section that this domain leads and that is no end of a cycle.
+    leads: bool,
+    /// Nothing that this domain said since its last section is missing.
+    whole: bool,
+}
+
+impl Grammar {
+    fn take(&mut self, raw: Raw, seen: &mut Evidence) {
+        let figures = std::mem::take(&mut self.figures);
+        let promoted = std::mem::take(&mut self.promoted);
+        match raw.what {
+            What::Gap => *self = Grammar::default(),
+            What::Counter(id, _) => {
+                seen.counter_max = seen.counter_max.max(Some(id));
+                self.promoted = id == counter::MINOR_PROMOTED;
+                // 5.5 has two more figures of the same collection.
+                self.figures = id == counter::MINOR_ALLOCATED && promoted || figures && id >= 26;
+            }
+            What::Begin(id) => {
+                seen.phase_max = seen.phase_max.max(Some(id));
+                match id {
+                    tables::STW_LEADER => self.leads = true,
+                    tables::MAJOR_GC_CYCLE_DOMAINS => self.leads = false,
+                    tables::DOMAIN_RESIZE_HEAP_RESERVATION => seen.resized += 1,
+                    tables::MINOR if self.leads => {
+                        seen.led += u64::from(self.whole);
+                        (self.leads, self.whole) = (false, true);
+                    }
+                    _ => {}
+                }
+            }
+            What::End(id) => {
+                seen.phase_max = seen.phase_max.max(Some(id));
+                seen.minor_old |= figures && id == old::MINOR;
+                seen.minor_new |= figures && id == tables::MINOR;
+                if id == tables::STW_LEADER {
+                    (self.leads, self.whole) = (false, true);
+                }
+            }
+            What::Lifecycle(..) | What::User { .. } => {}
+        }
+    }
+}
+
+impl Evidence {
+    /// Why `version` did not write this; `None` where it may have.
+    fn against(&self, version: Version, all_read: bool) -> Option<String> {
+        if self.has_names != (version > Version::V5_0) {
+            let has = if self.has_names { "has" } else { "has not" };
+            return Some(format!("its file {has} the table of names that 5.1 brought"));
+        }
+        if let Some(id) = self.phase_max.filter(|id| tables::phase(version, *id).is_none()) {
+            return Some(format!("it holds phase {id}, which {version} does not have"));
+        }
+        if let Some(id) = self.counter_max.filter(|id| !tables::has_counter(version, *id)) {
+            return Some(format!("it holds counter {id}, which {version} does not have"));
+        }
+        let (older, newer) = (version <= Version::V5_2, version >= Version::V5_3);
+        if self.minor_old && newer {
+            return Some("its collections of young heaps are phase 10, as up to 5.2".into());
+        }
+        if self.minor_new && older {
+            return Some("its collections of young heaps are phase 11, as from 5.3 on".into());
+        }
+        if version >= Version::V5_4 && self.silent(all_read) {
+            return Some("its domains do not say when they want a collection, as they do from 5.4 on".into());
+        }
+        None
+    }
+
+    /// Domains led collections and never said that they wanted them: 5.3.
+    fn silent(&self, all_read: bool) -> bool {
+        let unspoken = self.phase_max.is_none_or(|id| id < tables::EMPTY_MINOR);
+        let many = self.led >= LED_MANY && self.resized == 0;
+        unspoken && self.minor_new && (many || all_read && self.led > self.resized)
+    }
+
+    fn fits(&self, all_read: bool) -> Vec<Version> {
+        Version::ALL.into_iter().filter(|version| self.against(*version, all_read).is_none()).collect()
+    }
+
+    /// Whether more events cannot tell apart what these do not: only versions that number
+    /// alike are left, or none.
+    fn decided(fits: &[Version]) -> bool {
+        let alike = |a: Version, b: Version| {
+            a == b || [(Version::V5_1, Version::V5_2), (Version::V5_4, Version::V5_5)].contains(&(a, b))
+        };
+        match fits {
+            [first, .., last] => fits.len() == 2 && alike(*first, *last),
+            _ => true,
+        }
+    }
+}
+
+/// Everything the grammar needs, and nothing that it does not.
+pub(super) fn filter() -> Filter {
+    let mut types = [false; TYPES];
+    for kind in [tables::kind::BEGIN, tables::kind::END, tables::kind::COUNTER] {
+        (0..64).for_each(|id| types[super::slot::index(kind, id)] = true);
+    }
+    Filter { types, beyond: true, user: [false; 5] }
+}
+
+/// The version of the rings that `pass` reads: the `given` one if the events allow it.
+///
+/// # Errors
+/// [`RingError::OtherVersion`], [`RingError::NoVersion`], [`RingError::Undecided`].
+pub(super) fn tell(mut pass: Pass, given: Option<Version>) -> Result<Told, RingError> {
+    let mut seen = Evidence { has_names: pass.layout.has_names, ..Evidence::default() };
+    let mut slots: Vec<(Slot, Grammar)> = pass.slots().into_iter().map(|slot| (slot, Grammar::fresh())).collect();
+    let mut fits = seen.fits(false);
+    while !Evidence::decided(&fits) && !slots.is_empty() {
+        slots.retain_mut(|(slot, grammar)| {
+            for _ in 0..TURN {
+                let Some(raw) = slot.advance(&mut pass) else { return false };
+                grammar.take(raw, &mut seen);
+            }
+            true
+        });
+        fits = seen.fits(slots.is_empty());
+    }
+    conclude(&seen, &fits, given, slots.is_empty())
+}
+
+impl Grammar {
+    /// At the start of a ring's life nothing is missing.
+    fn fresh() -> Grammar {
+        Grammar { whole: true, ..Grammar::default() }
+    }
+}
+
+fn conclude(seen: &Evidence, fits: &[Version], given: Option<Version>, all_read: bool) -> Result<Told, RingError> {
+    if let Some(given) = given {
+        let against = seen.against(given, all_read);
+        return match against {
+            Some(why) => Err(RingError::OtherVersion { given, why }),
+            None => Ok(Told { oldest: given, newest: given, by: ToldBy::Caller }),
+        };
+    }
+    match fits {
+        [] => Err(RingError::NoVersion { why: seen.ruled_out() }),
+        [oldest, ..] if Evidence::decided(fits) => {
+            Ok(Told { oldest: *oldest, newest: fits.last().copied().unwrap_or(*oldest), by: ToldBy::Stream })
+        }
+        _ => {
+            let names: Vec<String> = fits.iter().map(Version::to_string).collect();
+            Err(RingError::Undecided { fits: names.join(", ") })
+        }
+    }
+}
+
+impl Evidence {
+    fn ruled_out(&self) -> String {
+        if self.phase_max.is_some_and(|id| usize::from(id) >= PHASES.len()) {
+            return "it holds phases that are newer".into();
+        }
+        if self.counter_max.is_some_and(|id| usize::from(id) >= COUNTERS.len()) {
+            return "it holds counters that are newer".into();
+        }
+        "its events contradict each other".into()
+    }
+}

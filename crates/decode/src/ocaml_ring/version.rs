@@ -1,0 +1,114 @@
+//! Versions of OCaml whose rings can be read, and who told which one wrote a ring.
+//! Refuses names that it does not know: the numbers of phases move between versions.
+
+use super::error::RingError;
+use std::fmt;
+
+/// A version of OCaml, up to what its rings depend on.
+#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
+pub enum Version {
+    /// 5.0: no events of the program's own, no names.
+    V5_0,
+    /// 5.1.
+    V5_1,
+    /// 5.2: compaction.
+    V5_2,
+    /// 5.3: phases of memprof put in between, which moves the numbers behind them.
+    V5_3,
+    /// 5.4: says how long a domain tries to become leader.
+    V5_4,
+    /// 5.5.
+    V5_5,
+}
+
+impl Version {
+    /// Every version known, oldest first.
+    pub const ALL: [Version; 6] =
+        [Version::V5_0, Version::V5_1, Version::V5_2, Version::V5_3, Version::V5_4, Version::V5_5];
+
+    /// Of a text such as `5.4`, `5.4.1`, `5.4.0~beta1` or `5.4.1+trunk`.
+    ///
+    /// # Errors
+    /// [`RingError::UnknownVersion`]: any other.
+    pub fn parse(text: &str) -> Result<Version, RingError> {
+        let known = |version: &&Version| {
+            let rest = text.trim().strip_prefix(version.as_str());
+            rest.is_some_and(|rest| !rest.starts_with(|next: char| next.is_ascii_alphanumeric()))
+        };
+        let unknown = || RingError::UnknownVersion { text: text.trim().to_owned() };
+        Version::ALL.iter().find(known).copied().ok_or_else(unknown)
+    }
+
+    /// `5.4`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Version::V5_0 => "5.0",
+            Version::V5_1 => "5.1",
+            Version::V5_2 => "5.2",
+            Version::V5_3 => "5.3",
+            Version::V5_4 => "5.4",
+            Version::V5_5 => "5.5",
+        }
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Who said which version wrote a ring.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum ToldBy {
+    /// Whoever opened it: from the program's file or from the user. The events agree.
+    Caller,
+    /// The events themselves.
+    Stream,
+}
+
+/// The version of a ring. Where the events leave two open, both number all that they
+/// hold alike.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct Told {
+    /// The oldest that it can be.
+    pub oldest: Version,
+    /// The newest.
+    pub newest: Version,
+    /// Who said so.
+    pub by: ToldBy,
+}
+
+impl Told {
+    /// Whether the version posts how long a domain tries to become leader
+    /// (`Phase::Wanted`).
+    pub fn traces_wanted(&self) -> bool {
+        self.oldest >= Version::V5_4
+    }
+}
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.oldest == self.newest {
+            true => self.oldest.fmt(f),
+            false => write!(f, "{} or {}", self.oldest, self.newest),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_known_by_its_first_two_numbers() {
+        let ok = [("5.4", Version::V5_4), ("5.3.0", Version::V5_3), ("5.5.0~rc1", Version::V5_5)];
+        for (text, version) in ok.into_iter().chain([(" 5.1.1+dev2\n", Version::V5_1)]) {
+            assert_eq!(Version::parse(text).ok(), Some(version), "{text}");
+        }
+        for text in ["", "5", "5.", "5.6", "5.6.0", "4.14.1", "5.40", "trunk", "5.4x", "15.4"] {
+            let error = Version::parse(text).expect_err(text).to_string();
+            assert!(error.contains("--ocaml-version") && error.contains(text.trim()), "{error}");
+        }
+    }
+}
