@@ -60,7 +60,7 @@ Exit status:
 #[derive(Args, Debug)]
 #[command(after_help = REPORT_STATUS)]
 pub struct ReportArgs {
-    /// A capture (NAME.rtscope), an eventlog, or `-` for an eventlog on standard input
+    /// A capture (NAME.rtscope), an eventlog, an OCaml ring (PID.events), or `-` for a log on standard input
     pub file: PathBuf,
     /// Print one JSON document instead of text
     #[arg(long, conflicts_with = "pauses")]
@@ -77,9 +77,12 @@ pub struct ReportArgs {
     /// Also write a page for a browser; it needs no network
     #[arg(long, value_name = "OUT.html")]
     pub html: Option<PathBuf>,
-    /// Which log, where a capture holds several: the number in eventlog/N.eventlog
+    /// Which log, where a capture holds several: the number in eventlog/N.eventlog or rings/N.ring
     #[arg(long, value_name = "N")]
     pub log: Option<usize>,
+    /// Which OCaml wrote the rings, where neither capture nor events tell: 5.3, 5.4.1
+    #[arg(long, value_name = "VERSION")]
+    pub ocaml_version: Option<String>,
     /// Threads that decode (default: all processors, at most 8)
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,

@@ -39,12 +39,12 @@ impl Analysed {
 
 /// Reads and analyses one FILE.
 pub fn analyse(path: &std::path::Path, options: &pipeline::Options) -> Result<Analysed, Trouble> {
-    let input = input::open(path)?;
+    let input = input::open(path, options.ocaml_version)?;
     let mut samples = Samples::default();
     let (results, _) = pipeline::analyse(&input, options, &mut |pause, _, _| samples.add(pause))?;
     let manifest = match input {
         Input::Capture(capture) => Some(capture.manifest().clone()),
-        Input::Eventlog(_) => None,
+        Input::Log(_) => None,
     };
     Ok(Analysed { results, samples, manifest })
 }

@@ -1,9 +1,11 @@
 //! What a FILE argument is. Told apart by content, never by name. Owns the
 //! words for what cannot be read; refuses to analyse.
 
+use crate::runtime_log::{RuntimeLog, is_rings};
 use crate::trouble::Trouble;
 use rtscope_decode::capture::Capture;
 use rtscope_decode::ghc_eventlog::{self, Eventlog, EventlogError};
+use rtscope_decode::ocaml_ring::Version;
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::unix::fs::FileTypeExt;
@@ -14,18 +16,21 @@ use std::sync::Arc;
 pub enum Input {
     /// A capture folder.
     Capture(Box<Capture>),
-    /// A GHC eventlog on its own.
-    Eventlog(Box<Eventlog>),
+    /// A runtime's log on its own.
+    Log(RuntimeLog),
 }
 
-/// Opens `path`: a capture, an eventlog, or `-` (an eventlog on standard input).
-pub fn open(path: &Path) -> Result<Input, Trouble> {
+/// Opens `path`: a capture, a log, or `-` (a log on standard input). `version` is the
+/// user's word on which OCaml wrote it.
+pub fn open(path: &Path, version: Option<Version>) -> Result<Input, Trouble> {
     let cannot = |why: &dyn std::fmt::Display| Trouble::new(format!("cannot read {}", path.display())).because(why);
     if path == Path::new("-") {
-        return spooled(path, io::stdin().lock());
+        return spooled(path, io::stdin().lock(), version);
     }
     let kind = std::fs::metadata(path).map_err(|error| {
-        cannot(&error).next("give a capture (NAME.rtscope) or an eventlog; `rtscope record -- PROGRAM` makes a capture")
+        cannot(&error).next(
+            "give a capture (NAME.rtscope), an eventlog or a ring file; `rtscope record -- PROGRAM` makes a capture",
+        )
     })?;
     if kind.is_dir() {
         let capture = Capture::open(path).map_err(|error| cannot(&error))?;
@@ -33,13 +38,13 @@ pub fn open(path: &Path) -> Result<Input, Trouble> {
     }
     let file = File::open(path).map_err(|error| cannot(&error))?;
     if kind.file_type().is_fifo() || kind.file_type().is_char_device() || kind.file_type().is_socket() {
-        return spooled(path, file);
+        return spooled(path, file, version);
     }
-    eventlog(path, file)
+    log(path, file, version)
 }
 
 /// A stream that cannot be read twice is copied to a file that has no name.
-fn spooled(path: &Path, from: impl Read) -> Result<Input, Trouble> {
+fn spooled(path: &Path, from: impl Read, version: Option<Version>) -> Result<Input, Trouble> {
     let cannot = |error: &io::Error| {
         Trouble::new("cannot keep the stream in a temporary file")
             .because(error)
@@ -52,15 +57,20 @@ fn spooled(path: &Path, from: impl Read) -> Result<Input, Trouble> {
         eprintln!("rtscope: {}: the stream broke after {copied} bytes: {error}", path.display());
     }
     file.rewind().map_err(|error| cannot(&error))?;
-    eventlog(path, file)
+    log(path, file, version)
 }
 
-fn eventlog(path: &Path, file: File) -> Result<Input, Trouble> {
+fn log(path: &Path, file: File, version: Option<Version>) -> Result<Input, Trouble> {
+    let name = path.display().to_string();
+    if is_rings(&file) {
+        let rings = RuntimeLog::rings(Arc::new(file), &name, version);
+        return rings.map(Input::Log).map_err(|error| Trouble::new(format!("cannot read {name}")).because(error));
+    }
     let mut head = [0; 16];
     let count = std::os::unix::fs::FileExt::read_at(&file, &mut head, 0).unwrap_or(0);
     let head = &head[..count];
     Eventlog::open(Arc::new(file), Vec::new())
-        .map(|log| Input::Eventlog(Box::new(log.named(path.display().to_string()))))
+        .map(|log| Input::Log(RuntimeLog::Eventlog(Box::new(log.named(name)))))
         .map_err(|error| {
             let trouble = Trouble::new(format!("cannot read {}", path.display())).because(&error);
             match (&error, other_format(head)) {
@@ -100,7 +110,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x");
         std::fs::write(&path, bytes).unwrap();
-        match open(&path) {
+        match open(&path, None) {
             Err(trouble) => trouble.to_string(),
             Ok(_) => panic!("{bytes:?} was opened"),
         }
@@ -118,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_missing_file_says_what_to_give() {
-        let Err(trouble) = open(Path::new("/nonexistent/x")) else { panic!("opened") };
+        let Err(trouble) = open(Path::new("/nonexistent/x"), None) else { panic!("opened") };
         assert!(trouble.to_string().contains("No such file"), "{trouble}");
     }
 }

@@ -16,5 +16,6 @@ pub mod plan;
 pub mod record;
 pub mod report;
 pub mod run;
+pub mod runtime_log;
 pub mod style;
 pub mod trouble;

@@ -9,7 +9,7 @@ use cli::{Cli, Command, DoctorArgs, MachineArgs, ReportArgs};
 use rtscope::report::pauses_json::PauseLines;
 use rtscope::style::Style;
 use rtscope::trouble::Trouble;
-use rtscope::{compare, doctor, input, machine, pipeline, plan, record, report, run};
+use rtscope::{compare, doctor, input, machine, pipeline, plan, record, report, run, runtime_log};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -30,21 +30,22 @@ fn main() -> ExitCode {
     })
 }
 
-fn options(args: &ReportArgs, file: &Path) -> pipeline::Options {
+fn options(args: &ReportArgs, file: &Path) -> Result<pipeline::Options, Trouble> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    pipeline::Options {
+    Ok(pipeline::Options {
         path: file.display().to_string(),
         log: args.log,
         threads: args.threads.unwrap_or(cores.min(8)).max(1),
-    }
+        ocaml_version: args.ocaml_version.as_deref().map(runtime_log::version).transpose()?,
+    })
 }
 
 fn run_report(args: &ReportArgs) -> Result<ExitCode, Trouble> {
     if let Some(after) = &args.compare {
         return run_compare(args, after);
     }
-    let input = input::open(&args.file)?;
-    let options = options(args, &args.file);
+    let options = options(args, &args.file)?;
+    let input = input::open(&args.file, options.ocaml_version)?;
     let mut lines = args.pauses.then(|| PauseLines::new(BufWriter::new(io::stdout().lock())));
     let mut broken = Ok(());
     let (results, names) = pipeline::analyse(&input, &options, &mut |pause, names, symbols| {
@@ -72,8 +73,8 @@ fn run_compare(args: &ReportArgs, after: &Path) -> Result<ExitCode, Trouble> {
         Ok(conditions) => conditions,
         Err(trouble) => return wrong(trouble),
     };
-    let a = compare::analyse(&args.file, &options(args, &args.file))?;
-    let b = compare::analyse(after, &options(args, after))?;
+    let a = compare::analyse(&args.file, &options(args, &args.file)?)?;
+    let b = compare::analyse(after, &options(args, after)?)?;
     let compared = match compare::Compared::new(a, b, &conditions) {
         Ok(compared) => compared,
         Err(trouble) => return wrong(trouble),

@@ -3,25 +3,22 @@
 //! about what events mean lies in `decode` and `analyze`.
 
 use crate::input::Input;
+use crate::runtime_log::{RuntimeEvents, RuntimeLog};
 use crate::trouble::Trouble;
-use rtscope_analyze::results::{BlamedPause, Program, Results, Runtime, Source, TypeCount};
+use rtscope_analyze::results::{BlamedPause, Program, Results, Source};
 use rtscope_analyze::{Analysis, Context, Tail};
 use rtscope_decode::ReadAt;
 use rtscope_decode::capture::{Capture, SampleStream};
 use rtscope_decode::code::CodeStream;
-use rtscope_decode::ghc_eventlog::{Eventlog, EventlogError, Stream, Tally, UnflushedBlock, tags};
+use rtscope_decode::ocaml_ring::Version;
 use rtscope_decode::sched::SchedStream;
 use rtscope_model::manifest::{Log, Manifest, Tier};
-use rtscope_model::{Body, Classes, ClockMap, ClockMethod, Event, Loss, LossKind, Names, Pid, Symbols, Tid, Time};
+use rtscope_model::{Body, Event, Loss, LossKind, Names, Pid, Symbols, Tid, Time};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 use std::sync::Arc;
-
-/// A log on its own is read with every run of its green threads up to this size: most
-/// of such a log is made of them, and taking each costs ten times what skipping does.
-const GREEN_BYTES_MAX: u64 = 64 << 20;
 
 /// What the caller wants of a run.
 pub struct Options {
@@ -31,6 +28,8 @@ pub struct Options {
     pub log: Option<usize>,
     /// Decoding threads.
     pub threads: usize,
+    /// The user's word on which OCaml wrote the rings.
+    pub ocaml_version: Option<Version>,
 }
 
 /// Called for each pause, in order, with the names and the symbols that its causes refer to.
@@ -39,14 +38,14 @@ pub type OnPause<'a> = &'a mut dyn FnMut(&BlamedPause, &Names, &Symbols);
 /// Runs the analysis over `input`.
 pub fn analyse(input: &Input, options: &Options, on_pause: OnPause<'_>) -> Result<(Results, Names), Trouble> {
     match input {
-        Input::Eventlog(log) => {
-            let source = Source { kind: "eventlog", path: options.path.clone(), ..Source::default() };
-            let mut context = Context { source, ..Context::default() };
-            describe(&mut context, log);
-            let clock = ClockMap::LOG_OWN;
-            context.every_green_event = log_bytes(log) <= GREEN_BYTES_MAX;
-            let stream = log.stream(classes(&context), clock, options.threads);
-            let streams = Streams::new(Some(stream), None, None, None);
+        Input::Log(log) => {
+            let kind = if log.eventlog().is_some() { "eventlog" } else { "ring" };
+            let source = Source { kind, path: options.path.clone(), ..Source::default() };
+            let mut context = Context { source, clock: log.clock(), ..Context::default() };
+            log.describe(&mut context);
+            context.every_green_event = log.small();
+            let events = log.events(&context, options.threads);
+            let streams = Streams::new(Some(events), None, None, None);
             Ok(run(context, streams, Some(log), 0, on_pause))
         }
         Input::Capture(capture) => analyse_capture(capture, options, on_pause),
@@ -58,20 +57,20 @@ fn analyse_capture(capture: &Capture, options: &Options, on_pause: OnPause<'_>) 
     let mut context = context_of(capture, options);
     let chosen = choose_log(capture, options.log)?;
     let log = match chosen {
-        Some(log) => open_log(capture, log, &mut context.losses),
+        Some(log) => open_log(capture, log, options, &mut context.losses),
         None => None,
     };
     context.source.log = chosen.map(|entry| entry.path.clone());
     context.source.logs = manifest.logs.len() as u64;
     if let (Some(log), Some(entry)) = (&log, chosen) {
-        describe(&mut context, log);
-        context.clock = clock_of(manifest, entry, log);
+        log.describe(&mut context);
+        context.clock = log.clock_in(manifest, entry);
         if entry.pid != 0 {
             context.program_pid = Some(Pid(entry.pid));
         }
     }
     let sched = open_sched(capture, &mut context.losses);
-    let code = crate::code::open(capture, log.as_ref(), &mut context.losses);
+    let code = crate::code::open(capture, log.as_ref().and_then(RuntimeLog::eventlog), &mut context.losses);
     if let Some(code) = &code {
         context.symbols = code.symbols().clone();
     }
@@ -82,24 +81,16 @@ fn analyse_capture(capture: &Capture, options: &Options, on_pause: OnPause<'_>) 
     let bytes = stream_bytes(capture);
     // A recording has the events of green threads where somebody asked for them.
     context.every_green_event = log.is_some();
-    let stream = log.as_ref().map(|log| log.stream(classes(&context), context.clock, options.threads));
-    let streams = Streams::new(stream, sched, code, capture.samples());
+    let events = log.as_ref().map(|log| log.events(&context, options.threads));
+    let streams = Streams::new(events, sched, code, capture.samples());
     Ok(run(context, streams, log.as_ref(), bytes, on_pause))
-}
-
-fn classes(context: &Context) -> Classes {
-    if context.every_green_event { Analysis::CLASSES_GREEN } else { Analysis::CLASSES }
-}
-
-fn log_bytes(log: &Eventlog) -> u64 {
-    log.blocks().iter().map(|block| u64::from(block.len)).sum()
 }
 
 /// Merges the streams into the analysis and closes it.
 fn run(
     mut context: Context,
     mut streams: Streams,
-    log: Option<&Eventlog>,
+    log: Option<&RuntimeLog>,
     other_bytes: u64,
     on_pause: OnPause<'_>,
 ) -> (Results, Names) {
@@ -119,14 +110,13 @@ fn run(
         analysis.push(&event, names, &mut |pause| on_pause(pause, names, &symbols));
     }
     let mut tail = Tail::default();
-    if let Some(stream) = &streams.log {
-        let tally = stream.tally();
-        source.events = tally.events();
-        source.bytes = other_bytes + tally.bytes + log.map_or(0, |log| log.header().data_offset());
-        source.events_by_type = types(log, &tally);
-        tail.losses.extend(without_end(tally.losses, ended));
-    } else {
-        source.bytes = other_bytes;
+    source.bytes = other_bytes;
+    if let (Some(events), Some(log)) = (&streams.log, log) {
+        let read = events.read(log);
+        source.events = read.events;
+        source.bytes += read.bytes;
+        source.events_by_type = read.by_type;
+        tail.losses.extend(without_end(read.losses, ended));
     }
     tail.losses.extend(from_last(without_start, last));
     tail.losses.extend(streams.samples.as_ref().map_or(Vec::new(), SampleStream::losses));
@@ -165,31 +155,6 @@ fn without_end(losses: Vec<Loss>, ended: Option<Time>) -> impl Iterator<Item = L
     })
 }
 
-fn types(log: Option<&Eventlog>, tally: &Tally) -> Vec<TypeCount> {
-    let name = |tag: u16| {
-        let declared = log.and_then(|log| log.header().types().iter().find(|event| event.tag == tag));
-        tags::info(tag)
-            .map(|info| info.name.to_owned())
-            .or_else(|| declared.map(|event| event.description.clone()))
-            .unwrap_or_else(|| format!("tag {tag}"))
-    };
-    tally.by_tag.iter().map(|&(tag, count)| TypeCount { tag, name: name(tag), count }).collect()
-}
-
-/// What a log says of the program as a whole.
-fn describe(context: &mut Context, log: &Eventlog) {
-    let info = log.info();
-    context.runtime = Runtime {
-        family: Some("ghc".into()),
-        version: info.version.clone(),
-        way: info.way.clone(),
-        args: info.args.clone(),
-    };
-    context.threaded = info.way.as_ref().map(|way| way.split('_').any(|part| part == "thr"));
-    context.generations = info.heap.as_ref().map(|heap| heap.generations);
-    context.nursery_bytes = info.heap.as_ref().map(|heap| heap.nursery_bytes);
-}
-
 fn context_of(capture: &Capture, options: &Options) -> Context {
     let manifest = capture.manifest();
     Context {
@@ -224,8 +189,9 @@ fn program(manifest: &Manifest) -> Program {
 fn choose_log(capture: &Capture, number: Option<usize>) -> Result<Option<&Log>, Trouble> {
     let logs = &capture.manifest().logs;
     if let Some(number) = number {
-        let ending = format!("{number}.eventlog");
-        return logs.iter().find(|log| log.path.rsplit('/').next() == Some(&ending)).map(Some).ok_or_else(|| {
+        let endings = ["eventlog", "ring"].map(|kind| format!("{number}.{kind}"));
+        let called = |log: &&Log| log.path.rsplit('/').next().is_some_and(|name| endings.iter().any(|end| end == name));
+        return logs.iter().find(called).map(Some).ok_or_else(|| {
             let there: Vec<&str> = logs.iter().map(|log| log.path.as_str()).collect();
             let trouble = Trouble::new(format!("this capture has no log {number}"));
             match there.as_slice() {
@@ -241,43 +207,11 @@ fn choose_log(capture: &Capture, number: Option<usize>) -> Result<Option<&Log>, 
         .or_else(|| logs.iter().max_by_key(size)))
 }
 
-/// Opens a log with the buffers that its program had not written. A log that
-/// cannot be read is a loss, not the end: the kernel side is still worth a report.
-fn open_log(capture: &Capture, entry: &Log, losses: &mut Vec<Loss>) -> Option<Eventlog> {
-    let unflushed = capture.unflushed(entry.pid).into_iter().map(|block| UnflushedBlock {
-        cap: block.capability,
-        time: block.opened.0,
-        bytes: Arc::new(block.bytes) as Arc<dyn ReadAt>,
-    });
-    let opened = File::open(capture.log_path(entry))
-        .map_err(|source| EventlogError::Io { position: 0, source })
-        .and_then(|file| Eventlog::open(Arc::new(file), unflushed.collect()));
-    match opened {
-        Ok(log) => Some(log.named(entry.path.clone())),
-        Err(error) => {
-            losses.push(missing(&entry.path, error.to_string()));
-            None
-        }
-    }
-}
-
-/// The clock of a log: as the recorder read it from the process, else by the
-/// log's own pairing with the real-time clock.
-fn clock_of(manifest: &Manifest, entry: &Log, log: &Eventlog) -> ClockMap {
-    if entry.clock.is_monotonic() {
-        return entry.clock;
-    }
-    let (Some(pair), true) = (log.info().wall_clock, manifest.realtime_offset_ns != 0) else {
-        return ClockMap::LOG_OWN;
-    };
-    let origin = i128::from(pair.realtime_ns) - i128::from(pair.log.0) - i128::from(manifest.realtime_offset_ns);
-    // The runtime takes the wall clock in microseconds.
-    let error_ns = 1_000 + manifest.realtime_error_ns.unwrap_or(1_000);
-    i64::try_from(origin).map_or(ClockMap::LOG_OWN, |offset_ns| ClockMap {
-        offset_ns,
-        error_ns: Some(error_ns),
-        method: ClockMethod::WallClockPair,
-    })
+/// Opens a log. One that cannot be read is a loss, not the end: the kernel side is still
+/// worth a report.
+fn open_log(capture: &Capture, entry: &Log, options: &Options, losses: &mut Vec<Loss>) -> Option<RuntimeLog> {
+    let opened = RuntimeLog::of_capture(capture, entry, options.ocaml_version);
+    opened.map_err(|error| losses.push(missing(&entry.path, error))).ok()
 }
 
 fn open_sched(capture: &Capture, losses: &mut Vec<Loss>) -> Option<SchedStream> {
@@ -317,7 +251,7 @@ fn stream_bytes(capture: &Capture) -> u64 {
 
 /// The streams of one input, merged by time.
 struct Streams {
-    log: Option<Stream>,
+    log: Option<RuntimeEvents>,
     sched: Option<SchedStream>,
     code: Option<CodeStream>,
     samples: Option<SampleStream<BufReader<File>>>,
@@ -327,7 +261,7 @@ struct Streams {
 
 impl Streams {
     fn new(
-        log: Option<Stream>,
+        log: Option<RuntimeEvents>,
         sched: Option<SchedStream>,
         code: Option<CodeStream>,
         samples: Option<SampleStream<BufReader<File>>>,

@@ -70,11 +70,11 @@ fn lane(id: u16, tids: &[u32], ns: [Option<u64>; 5]) -> Lane {
         collect_ns,
         stop_wait_ns,
         release_wait_ns,
-        leadership_wait_ns: None,
         idle_ns,
         allocated_bytes: Some(879_000_000 + u64::from(id) * 1_000),
         allocation_bytes_per_second: Some(293_000_000.0),
         nursery_use: Some(NurseryUse { mean: 0.99 - f64::from(id) / 80.0, min: 0.81 / f64::from(id + 1) }),
+        ..Lane::default()
     }
 }
 
@@ -237,6 +237,7 @@ pub fn throttled() -> Fixture {
         allocation_bytes_per_second: Some(586_000_000.0),
         nursery: Some(Nursery { bytes: 1 << 20, pooled: false, collections: 832, used: Some(0.984) }),
         concurrent: None,
+        slices: None,
         sparks: None,
         stragglers: vec![
             Straggler { lane: 1, count: 455, sum_ns: 1_120 * MS },

@@ -1,0 +1,224 @@
+//! A runtime's own log, whichever runtime wrote it: a GHC eventlog, the rings of an OCaml
+//! program. Owns what differs between them outside `decode`: how one is opened, what it
+//! says of the program, on which clock it is. Refuses to analyse.
+
+use crate::trouble::Trouble;
+use rtscope_analyze::results::{Runtime, TypeCount};
+use rtscope_analyze::{Analysis, Context};
+use rtscope_decode::ReadAt;
+use rtscope_decode::capture::Capture;
+use rtscope_decode::ghc_eventlog::{Eventlog, EventlogError, Stream, Tally, UnflushedBlock, tags};
+use rtscope_decode::ocaml_ring::{RingError, RingStream, Rings, Version};
+use rtscope_model::manifest::{Log, Manifest};
+use rtscope_model::{ClockMap, ClockMethod, Event, Loss, Names};
+use std::fs::File;
+use std::sync::Arc;
+
+/// A log on its own is read with every run of its green threads up to this size: most
+/// of such a log is made of them, and taking each costs ten times what skipping does.
+const GREEN_BYTES_MAX: u64 = 64 << 20;
+
+/// An opened log.
+pub enum RuntimeLog {
+    /// GHC's.
+    Eventlog(Box<Eventlog>),
+    /// OCaml's.
+    Rings(Box<Rings>),
+}
+
+impl RuntimeLog {
+    /// Opens the rings in `file`, which is called `name`. `version` is the user's word.
+    pub fn rings(file: Arc<dyn ReadAt>, name: &str, version: Option<Version>) -> Result<RuntimeLog, RingError> {
+        Ok(RuntimeLog::Rings(Box::new(Rings::open(file, version)?.named(name))))
+    }
+
+    /// Opens a log of a capture, with what its program had not written.
+    pub fn of_capture(capture: &Capture, entry: &Log, version: Option<Version>) -> Result<RuntimeLog, String> {
+        let file = File::open(capture.log_path(entry)).map_err(|error| error.to_string())?;
+        if is_rings(&file) {
+            let known = || entry.version.as_deref().and_then(|text| Version::parse(text).ok());
+            let version = version.or_else(known);
+            return RuntimeLog::rings(Arc::new(file), &entry.path, version).map_err(|error| error.to_string());
+        }
+        let unflushed = capture.unflushed(entry.pid).into_iter().map(|block| UnflushedBlock {
+            cap: block.capability,
+            time: block.opened.0,
+            bytes: Arc::new(block.bytes) as Arc<dyn ReadAt>,
+        });
+        let log = Eventlog::open(Arc::new(file), unflushed.collect());
+        let log = log.map_err(|error: EventlogError| error.to_string())?;
+        Ok(RuntimeLog::Eventlog(Box::new(log.named(entry.path.clone()))))
+    }
+
+    /// What the log says of the program as a whole.
+    pub fn describe(&self, context: &mut Context) {
+        match self {
+            RuntimeLog::Eventlog(log) => {
+                let info = log.info();
+                context.runtime = Runtime {
+                    family: Some("ghc".into()),
+                    version: info.version.clone(),
+                    way: info.way.clone(),
+                    args: info.args.clone(),
+                };
+                context.threaded = info.way.as_ref().map(|way| way.split('_').any(|part| part == "thr"));
+                context.generations = info.heap.as_ref().map(|heap| heap.generations);
+                context.nursery_bytes = info.heap.as_ref().map(|heap| heap.nursery_bytes);
+            }
+            RuntimeLog::Rings(rings) => {
+                context.runtime = Runtime {
+                    family: Some("ocaml".into()),
+                    version: Some(rings.version().to_string()),
+                    way: None,
+                    args: Vec::new(),
+                };
+                context.threaded = Some(true);
+                context.generations = Some(2);
+            }
+        }
+    }
+
+    /// The clock of a capture's log: as the recorder read it from the process, else by the
+    /// log's own pairing with the real-time clock.
+    pub fn clock_in(&self, manifest: &Manifest, entry: &Log) -> ClockMap {
+        let log = match self {
+            RuntimeLog::Rings(_) => return ClockMap::MONOTONIC,
+            RuntimeLog::Eventlog(_) if entry.clock.is_monotonic() => return entry.clock,
+            RuntimeLog::Eventlog(log) => log,
+        };
+        let (Some(pair), true) = (log.info().wall_clock, manifest.realtime_offset_ns != 0) else {
+            return ClockMap::LOG_OWN;
+        };
+        let origin = i128::from(pair.realtime_ns) - i128::from(pair.log.0) - i128::from(manifest.realtime_offset_ns);
+        // The runtime takes the wall clock in microseconds.
+        let error_ns = 1_000 + manifest.realtime_error_ns.unwrap_or(1_000);
+        i64::try_from(origin).map_or(ClockMap::LOG_OWN, |offset_ns| ClockMap {
+            offset_ns,
+            error_ns: Some(error_ns),
+            method: ClockMethod::WallClockPair,
+        })
+    }
+
+    /// The clock of a log on its own.
+    pub fn clock(&self) -> ClockMap {
+        match self {
+            RuntimeLog::Eventlog(_) => ClockMap::LOG_OWN,
+            RuntimeLog::Rings(_) => ClockMap::MONOTONIC,
+        }
+    }
+
+    /// Whether a log on its own is small enough to look at every green thread.
+    pub fn small(&self) -> bool {
+        match self {
+            RuntimeLog::Eventlog(log) => {
+                log.blocks().iter().map(|block| u64::from(block.len)).sum::<u64>() <= GREEN_BYTES_MAX
+            }
+            RuntimeLog::Rings(_) => false,
+        }
+    }
+
+    /// The eventlog that it is.
+    pub fn eventlog(&self) -> Option<&Eventlog> {
+        match self {
+            RuntimeLog::Eventlog(log) => Some(log),
+            RuntimeLog::Rings(_) => None,
+        }
+    }
+
+    /// Its events on the clock of `context`, as many as the analysis wants.
+    pub fn events(&self, context: &Context, threads: usize) -> RuntimeEvents {
+        let classes = if context.every_green_event { Analysis::CLASSES_GREEN } else { Analysis::CLASSES };
+        match self {
+            RuntimeLog::Eventlog(log) => RuntimeEvents::Eventlog(Box::new(log.stream(classes, context.clock, threads))),
+            RuntimeLog::Rings(rings) => RuntimeEvents::Rings(Box::new(rings.stream(classes))),
+        }
+    }
+}
+
+/// Events of a log, in time order.
+pub enum RuntimeEvents {
+    /// Of an eventlog.
+    Eventlog(Box<Stream>),
+    /// Of rings.
+    Rings(Box<RingStream>),
+}
+
+impl Iterator for RuntimeEvents {
+    type Item = Event;
+
+    fn next(&mut self) -> Option<Event> {
+        match self {
+            RuntimeEvents::Eventlog(stream) => stream.next(),
+            RuntimeEvents::Rings(stream) => stream.next(),
+        }
+    }
+}
+
+/// What a pass over a log came to.
+pub struct Read {
+    /// Events of every type.
+    pub events: u64,
+    /// Bytes read.
+    pub bytes: u64,
+    /// Events by type.
+    pub by_type: Vec<TypeCount>,
+    /// What was not seen.
+    pub losses: Vec<Loss>,
+}
+
+impl RuntimeEvents {
+    /// Counts, once it has given its last event; `log` is the one that it is of.
+    pub fn read(&self, log: &RuntimeLog) -> Read {
+        match (self, log) {
+            (RuntimeEvents::Eventlog(stream), RuntimeLog::Eventlog(log)) => {
+                let tally = stream.tally();
+                let bytes = tally.bytes + log.header().data_offset();
+                Read { events: tally.events(), bytes, by_type: types(log, &tally), losses: tally.losses }
+            }
+            (RuntimeEvents::Rings(stream), _) => {
+                let tally = stream.tally();
+                let count = |kind: &rtscope_decode::ocaml_ring::TypeCount| TypeCount {
+                    tag: kind.tag,
+                    name: kind.name.clone(),
+                    count: kind.count,
+                };
+                let by_type = tally.by_type.iter().map(count).collect();
+                Read { events: tally.events(), bytes: tally.bytes, by_type, losses: tally.losses }
+            }
+            (RuntimeEvents::Eventlog(stream), RuntimeLog::Rings(_)) => {
+                Read { events: 0, bytes: 0, by_type: Vec::new(), losses: stream.tally().losses }
+            }
+        }
+    }
+
+    /// Names of what the program itself posted.
+    pub fn user_names(&self) -> Option<&Names> {
+        match self {
+            RuntimeEvents::Eventlog(_) => None,
+            RuntimeEvents::Rings(stream) => Some(stream.user_names()),
+        }
+    }
+}
+
+/// Whether what `file` begins with is a ring file or a stream of one.
+pub fn is_rings(file: &File) -> bool {
+    let mut head = [0; 64];
+    let count = std::os::unix::fs::FileExt::read_at(file, &mut head, 0).unwrap_or(0);
+    Rings::recognise(head.get(..count).unwrap_or_default())
+}
+
+/// The user's `--ocaml-version`.
+pub fn version(text: &str) -> Result<Version, Trouble> {
+    Version::parse(text).map_err(|error| Trouble::new("wrong --ocaml-version").because(error))
+}
+
+fn types(log: &Eventlog, tally: &Tally) -> Vec<TypeCount> {
+    let name = |tag: u16| {
+        let declared = log.header().types().iter().find(|event| event.tag == tag);
+        tags::info(tag)
+            .map(|info| info.name.to_owned())
+            .or_else(|| declared.map(|event| event.description.clone()))
+            .unwrap_or_else(|| format!("tag {tag}"))
+    };
+    tally.by_tag.iter().map(|&(tag, count)| TypeCount { tag, name: name(tag), count }).collect()
+}
