@@ -1,6 +1,9 @@
 //! What tests of the link-in libraries share: the libraries built by each toolchain as
 //! their users would, programs linked with them, and trees of machines to start those on.
 //! Owns no assertion about a plan.
+#![allow(dead_code, reason = "each test binary takes what it needs")]
+
+pub mod ring;
 
 use serde_json::Value;
 use std::ffi::{OsStr, OsString};
@@ -99,6 +102,40 @@ impl Bench {
         let rules = bindings().join("ocaml/dune");
         let words = ["-c".as_ref(), script.as_ref(), "build".as_ref(), rules.as_os_str()];
         self.step(self.folder.path(), "sh", &words);
+    }
+
+    /// Builds the OCaml library of events as its dune file says: native and bytecode.
+    pub fn build_events(&self) {
+        let names = ["dune", "rtscope_events.ml", "rtscope_events.mli", "rtscope_events_stubs.c"];
+        for name in names {
+            fs::copy(bindings().join("ocaml/events").join(name), self.path(name)).unwrap();
+        }
+        let script = r#"set -e
+            flags="-I +runtime_events -w +a-42-70 -warn-error +a"
+            ocamlc -ccopt '-O2 -fPIC -Wall -Wextra -Werror' -c rtscope_events_stubs.c
+            ocamlmklib -o rtscope_events_stubs rtscope_events_stubs.o
+            ocamlc $flags -c rtscope_events.mli rtscope_events.ml
+            ocamlopt $flags -c rtscope_events.ml
+            ocamlopt -a -linkall -cclib -lrtscope_events_stubs -o rtscope_events.cmxa rtscope_events.cmx
+            ocamlc -a -linkall -dllib -lrtscope_events_stubs -o rtscope_events.cma rtscope_events.cmo"#;
+        self.step(self.folder.path(), "sh", &["-c", script]);
+    }
+
+    /// Links `source` with the library of events and others of the compiler's; `events` has
+    /// its place among them. Not named at all by the source, it is linked as well.
+    pub fn link_events(&self, compiler: &str, libraries: &[&str], source: &str, program: &str) {
+        let ending = if compiler == "ocamlc" { "cma" } else { "cmxa" };
+        let file = |name: &&str| match *name {
+            "events" => format!("rtscope_events.{ending}"),
+            name => format!("{name}.{ending}"),
+        };
+        let mut words: Vec<String> = ["-I", ".", "-ccopt", "-L."].map(String::from).into();
+        for folder in ["unix", "threads", "runtime_events"] {
+            words.extend(["-I".into(), format!("+{folder}")]);
+        }
+        words.extend(libraries.iter().map(file));
+        words.extend([source, "-o", program].map(String::from));
+        self.step(self.folder.path(), compiler, &words);
     }
 
     /// Links `source` with the OCaml library, by `ocamlopt` or `ocamlc`.

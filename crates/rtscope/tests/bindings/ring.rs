@@ -1,0 +1,108 @@
+//! What a program left in its rings, read once it has ended: user events and the lives of
+//! domains. A second reading beside the decoder's own, for files that nobody writes any
+//! more and that lost nothing; owns no recovery from either.
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+const WORD: usize = 8;
+const NAME_BYTES: usize = 128;
+
+/// What an event says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Said {
+    Begin(String),
+    End(String),
+    Mark(String),
+    Value(String, i64),
+    /// The lane's domain has begun.
+    Spawned,
+    Ended,
+}
+
+/// Events of one lane, oldest first; those of the runtime's phases and counters left out.
+pub type Lane = Vec<Said>;
+
+/// The ring files of a folder.
+pub fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|ending| ending == "events"));
+    files.sort();
+    files
+}
+
+/// All lanes of the one ring file in `folder`.
+pub fn only(folder: &Path) -> Vec<Lane> {
+    let files = files(folder);
+    assert_eq!(files.len(), 1, "{files:?}");
+    lanes(&files[0])
+}
+
+/// All lanes of a ring file, which is mostly holes: only what was written is read.
+pub fn lanes(path: &Path) -> Vec<Lane> {
+    let file = File::open(path).unwrap();
+    let bytes = |at: usize, count: usize| {
+        let mut bytes = vec![0; count];
+        file.read_exact_at(&mut bytes, at as u64).unwrap();
+        bytes
+    };
+    let words = |at: usize, count: usize| -> Vec<u64> {
+        let bytes = bytes(at, count * WORD);
+        bytes.chunks_exact(WORD).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect()
+    };
+    let field: Vec<usize> = words(0, 8).into_iter().map(|word| word as usize).collect();
+    let [_, count, header_bytes, ring_bytes, ring_words, headers, data, names] = field[..] else { unreachable!() };
+    let name = |id: u64| {
+        let entry = bytes(names + id as usize * NAME_BYTES, NAME_BYTES);
+        let end = entry.iter().position(|byte| *byte == 0).unwrap_or(NAME_BYTES);
+        String::from_utf8(entry[..end].to_vec()).unwrap()
+    };
+    let lane = |slot: usize| {
+        let ends = words(headers + slot * header_bytes, 2);
+        assert!(ends[0] == 0 && ends[1] <= ring_words as u64, "ring {slot} has lost what it began with");
+        said(&words(data + slot * ring_bytes, ends[1] as usize), &name)
+    };
+    (0..count).map(lane).collect()
+}
+
+/// What a ring's words say, from its first event on.
+fn said(words: &[u64], name: &dyn Fn(u64) -> String) -> Lane {
+    let mut lane = Vec::new();
+    let mut rest = words;
+    while let [event, ..] = rest {
+        let (event, length) = (*event, (*event >> 54) as usize);
+        let (user, kind, id) = (event >> 53 & 1 == 1, event >> 49 & 15, event >> 36 & 0x1fff);
+        match (user, kind, id) {
+            (true, 0, _) => lane.push(Said::Mark(name(id))),
+            (true, 1, _) => lane.push(Said::Value(name(id), rest[2] as i64)),
+            (true, 2, _) => lane.push(Said::Begin(name(id))),
+            (true, 3, _) => lane.push(Said::End(name(id))),
+            (false, 1, 6) => lane.push(Said::Spawned),
+            (false, 1, 7) => lane.push(Said::Ended),
+            _ => {}
+        }
+        assert_ne!(length, 0, "an event without a length");
+        rest = &rest[length..];
+    }
+    lane
+}
+
+/// The threads that say they serve a lane, in order.
+pub fn threads(lane: &[Said]) -> Vec<i64> {
+    let thread = |said: &Said| match said {
+        Said::Value(name, id) if name == "rtscope.thread" => Some(*id),
+        _ => None,
+    };
+    lane.iter().filter_map(thread).collect()
+}
+
+/// What the program said of its own.
+pub fn own(lane: &[Said]) -> Lane {
+    let own = |said: &&Said| match said {
+        Said::Spawned | Said::Ended => false,
+        Said::Value(name, _) => name != "rtscope.thread",
+        _ => true,
+    };
+    lane.iter().filter(own).cloned().collect()
+}
