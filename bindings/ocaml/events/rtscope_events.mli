@@ -7,7 +7,11 @@
     of the thread. Everything else is a call. Where no ring is on, nothing is written; no
     function here raises or ends the program for the rings' sake.
 
-    Needs OCaml 5.1: user events do not exist in 5.0. *)
+    Two words in the environment change it: [RTSCOPE_THREADS=names] writes no [rtscope.thread],
+    and [RTSCOPE_THREADS=off] names no threads either. What the program calls stays.
+
+    Needs OCaml 5.2: 5.0 has no user events, and 5.1 may end in a deadlock where several
+    domains write events and does not tell a program whether the rings are on. *)
 
 val start : unit -> bool
 (** Starts the rings if they are not, and says whether they are on now. [false] where the

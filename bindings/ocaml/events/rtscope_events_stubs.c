@@ -11,7 +11,6 @@
 #include <caml/mlvalues.h>
 #include <caml/roots.h>
 #include <caml/runtime_events.h>
-#include <caml/version.h>
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -35,6 +34,7 @@
 /* The event `rtscope.thread`, never in a minor heap: it is read while those are emptied. */
 static value thread_event = Val_unit;
 static char *ring_folder;
+static bool watching;
 
 static scan_roots_hook scan_before;
 static void (*domain_before)(void);
@@ -68,11 +68,7 @@ static void say(int slot) {
   said[slot].thread = heard ? self_id() : 0;
   said[slot].collections = 0;
   if (!heard) return;
-#if OCAML_VERSION >= 50200
   caml_runtime_events_user_write(Val_unit, thread_event, Val_long(self_id()));
-#else
-  caml_runtime_events_user_write(thread_event, Val_long(self_id()));
-#endif
 }
 
 /* In each domain, in each minor collection, by the thread that serves it. The event may be
@@ -108,12 +104,14 @@ static void on_fork(void) {
 
 /* Once, in the first domain. The event has left the minor heap. */
 value rtscope_events_watch(value event) {
-  const char *folder = secure_getenv("OCAML_RUNTIME_EVENTS_DIR");
+  const char *folder = secure_getenv("OCAML_RUNTIME_EVENTS_DIR"), *wish = secure_getenv("RTSCOPE_THREADS");
   ring_folder = folder != NULL ? strdup(folder) : NULL;
-  thread_event = event;
-  caml_register_generational_global_root(&thread_event);
   pthread_atfork(NULL, NULL, on_fork);
   self.own = true;
+  watching = wish == NULL || strcmp(wish, "off") != 0;
+  if (!watching) return Val_unit;
+  if (wish == NULL || strcmp(wish, "names") != 0) thread_event = event;
+  caml_register_generational_global_root(&thread_event);
   scan_before = atomic_exchange(&caml_scan_roots_hook, on_roots);
   say(Caml_state->id);
   return Val_unit;
@@ -122,6 +120,7 @@ value rtscope_events_watch(value event) {
 /* Just before the first domain is spawned: the threads library sets the same hook when it
  * is initialised, which is done by then, and knows no other. */
 value rtscope_events_watch_domains(value unit) {
+  if (!watching) return unit;
   domain_before = caml_domain_initialize_hook;
   caml_domain_initialize_hook = on_domain;
   return unit;

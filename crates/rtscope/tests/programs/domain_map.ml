@@ -3,7 +3,9 @@
    ways, so that backup threads serve some of their collections.
 
    domain_map [DOMAINS [MILLISECONDS]] prints a line for each domain, the first one
-   included, when all have ended: index of its ring, thread, how it spends its time. *)
+   included, when all have ended: index of its ring, its thread, its backup thread (- where
+   that had served no collection when domains were told to end, or threads go unnamed), how
+   it spent its time. *)
 
 let ways = [| "allocates"; "waits"; "sleeps"; "locks"; "allocates-little" |]
 
@@ -16,6 +18,14 @@ let allocate times =
   for _ = 1 to times do
     ignore (Sys.opaque_identity (ref ()))
   done
+
+(* A backup thread gives itself its name, so the name is true. *)
+let backup lane =
+  let name = Printf.sprintf "dom %d backup" lane in
+  let is_it thread =
+    In_channel.with_open_bin ("/proc/self/task/" ^ thread ^ "/comm") (fun file -> In_channel.input_line file = Some name)
+  in
+  Option.value (List.find_opt is_it (Array.to_list (Sys.readdir "/proc/self/task"))) ~default:"-"
 
 let under_mutex work = Mutex.protect mutex work
 
@@ -47,8 +57,11 @@ let () =
     Thread.delay 0.001
   done;
   Thread.delay (float_of_int milliseconds /. 1000.);
+  let backups = Array.init (domains + 1) backup in
   under_mutex (fun () ->
       Atomic.set ending true;
       Condition.broadcast changed);
   let served = List.map Domain.join spawned in
-  List.iter (fun (lane, thread, way) -> Printf.printf "%d %d %s\n" lane thread way) (main :: served)
+  List.iter
+    (fun (lane, thread, way) -> Printf.printf "%d %d %s %s\n" lane thread backups.(lane) way)
+    (main :: served)

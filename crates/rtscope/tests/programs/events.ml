@@ -107,8 +107,9 @@ let threads () =
   let result = ref None in
   Thread.join (Thread.create (fun () -> result := Some (helper ())) ());
   let place', name = Option.get !result in
-  let domain = Domain.join (Domain.spawn place) in
-  Printf.printf "{\"helper\":%s,\"name\":%S,\"domain\":%s}" (place_json place') name (place_json domain)
+  let domain, domain_name = Domain.join (Domain.spawn (fun () -> (place (), thread_name (R.thread_id ())))) in
+  Printf.printf "{\"helper\":%s,\"name\":%S,\"domain\":%s,\"domain_name\":%S}" (place_json place') name
+    (place_json domain) domain_name
 
 let fork () =
   match Unix.fork () with
