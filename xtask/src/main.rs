@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use xtask::runner::{Runner, target_folder};
 use xtask::toolchain::{ALL, Spec, Toolchain, cache};
-use xtask::{bench, corpus, demo, guest, starts, tidy, truth, verify, workload};
+use xtask::{bench, corpus, demo, effects, guest, starts, tidy, truth, verify, workload};
 
 #[derive(Parser)]
 #[command(about = "Toolchains, corpus, tidy checks, truth suite, benchmarks.")]
@@ -48,6 +48,15 @@ enum Job {
         /// Pairs of runs.
         #[arg(long, default_value_t = 20)]
         pairs: usize,
+    },
+    /// Time workloads as they are and with their remedies, without a recorder.
+    Effects {
+        /// Only these workloads (default: those for OCaml).
+        #[arg(long, num_args = 1.., value_name = "NAME")]
+        only: Vec<String>,
+        /// Runs of each.
+        #[arg(long, default_value_t = 5)]
+        repeats: usize,
     },
     /// Compare `report --pauses` of a log with an independent computation.
     VerifyPauses {
@@ -109,6 +118,10 @@ fn run(arguments: Arguments) -> Result<bool> {
             }
             wrong.iter().for_each(|line| println!("NOT MET: {line}"));
             Ok(wrong.is_empty())
+        }
+        Job::Effects { only, repeats } => {
+            let there: Vec<Toolchain> = ALL.iter().filter_map(|spec| spec.installed(&cache())).collect();
+            effects::run(&Runner::new(&rtscope)?, &there, &only, repeats, &mut say).map(|()| true)
         }
         Job::VerifyPauses { logs } => verify_all(&rtscope, &logs),
         Job::Raw { logs } => {

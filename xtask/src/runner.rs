@@ -13,6 +13,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 /// Where runs take place.
 #[derive(Clone, Debug)]
@@ -23,6 +24,17 @@ pub struct Runner {
     pub builds: PathBuf,
     /// Captures, one folder per run; made and emptied by the run.
     pub scratch: PathBuf,
+}
+
+/// What was seen of a run from outside.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// From start to end.
+    pub seconds: f64,
+    /// Periods in which the quota ran out, where there was one.
+    pub throttled_periods: Option<u64>,
+    /// What else the machine did meanwhile.
+    pub noise: Noise,
 }
 
 /// What a run said.
@@ -82,29 +94,52 @@ impl Runner {
         if let Some(host) = workload.host {
             return self.run_in_guest(host, workload, toolchain, &program, &capture);
         }
+        let recorder = |command: &[OsString]| {
+            let mut recorder = Command::new(&self.rtscope);
+            recorder.arg("record").args(&workload.record).arg("-o").arg(&capture).arg("--").args(command);
+            recorder
+        };
+        let Run { noise, throttled_periods, .. } = self.surrounded(workload, toolchain, &program, recorder)?;
+        Ok(Outcome { report: self.report(&capture)?, capture, throttled_periods, noise })
+    }
+
+    /// Builds `workload` and runs it once without a recorder.
+    pub fn alone(&self, workload: &Workload, toolchain: &Toolchain) -> Result<Run> {
+        ensure!(workload.host.is_none(), "{} runs in a guest", workload.name);
+        let program = workload.build(toolchain, &self.builds)?;
+        self.surrounded(workload, toolchain, &program, |command| {
+            let mut alone = Command::new(&command[0]);
+            alone.args(&command[1..]);
+            alone
+        })
+    }
+
+    /// Runs what `started` makes of the workload's command, in the workload's surroundings.
+    fn surrounded(
+        &self,
+        workload: &Workload,
+        toolchain: &Toolchain,
+        program: &Path,
+        started: impl FnOnce(&[OsString]) -> Command,
+    ) -> Result<Run> {
         let group = workload.quota_cpus.map(QuotaGroup::new).transpose()?;
         let cpus: Vec<usize> = (0..workload.cpus.unwrap_or(0)).collect();
         let neighbours = Neighbours::start(&cpus, workload.neighbours_per_cpu, &self.scratch)?;
-        let command = self.command(workload, toolchain, &program, group.as_ref());
+        let mut command = started(&self.command(workload, toolchain, program, group.as_ref()));
+        if let Some(runparam) = &workload.runparam {
+            // Not for the program alone: a recorder adds to it what it needs itself.
+            command.env("OCAMLRUNPARAM", runparam);
+        }
         let expected = neighbours.pids();
-        let before = Reading::now(&expected);
-        let done = Command::new(&self.rtscope)
-            .arg("record")
-            .args(&workload.record)
-            .arg("-o")
-            .arg(&capture)
-            .arg("--")
-            .args(&command)
-            .current_dir(&self.scratch)
-            .stdin(Stdio::null())
-            .output()?;
+        let (before, start) = (Reading::now(&expected), Instant::now());
+        let done = command.current_dir(&self.scratch).stdin(Stdio::null()).output()?;
+        let seconds = start.elapsed().as_secs_f64();
         let noise = Reading::now(&expected).since(&before);
         drop(neighbours);
         let throttled_periods = group.as_ref().and_then(QuotaGroup::throttled_periods);
-        drop(group);
         let said = String::from_utf8_lossy(&done.stderr);
-        ensure!(done.status.success(), "record {} ended with {}: {said}", workload.name, done.status);
-        Ok(Outcome { report: self.report(&capture)?, capture, throttled_periods, noise })
+        ensure!(done.status.success(), "{} ended with {}: {said}", workload.name, done.status);
+        Ok(Run { seconds, throttled_periods, noise })
     }
 
     fn run_in_guest(

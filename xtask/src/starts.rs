@@ -58,7 +58,7 @@ fn compare(
 ) -> Result<()> {
     let rtscope = runner.rtscope.to_string_lossy().into_owned();
     let launcher = [&rtscope, "run", "--goal", goal, "--"].map(str::to_owned).into();
-    let program = Some(plain.program.clone().unwrap_or_else(|| plain.name.clone()));
+    let program = Some(plain.program().to_owned());
     let name = format!("{}-planned", plain.name);
     let planned = Workload { name, program, rts: Vec::new(), launcher, ..plain.clone() };
     let mut arms: [Arm; 2] = Default::default();

@@ -184,6 +184,12 @@ impl Toolchain {
         host_ghc().map(|version| Toolchain { name: "ghc-own", version, root: None })
     }
 
+    /// Version of the OCaml in its tree, where it has one.
+    pub fn ocaml(&self) -> Option<&'static str> {
+        self.root.as_ref()?;
+        Spec::find(self.name).ok()?.ocaml
+    }
+
     /// The start of a command line: what follows it runs inside this toolchain's
     /// tree, in the same working directory, with `folders` visible at their own
     /// paths. Every step execs, so the process id stays. Empty for the machine's own.

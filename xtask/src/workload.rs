@@ -1,7 +1,8 @@
-//! Workloads with known truth: `workloads/haskell/NAME/workload.toml` says how one
+//! Workloads with known truth: `workloads/LANGUAGE/NAME/workload.toml` says how one
 //! is built and run and which finding is true of it. Owns that file's shape and
 //! the build; running is `runner`'s.
 
+use crate::ocaml;
 use crate::toolchain::Toolchain;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
@@ -13,6 +14,51 @@ use std::time::SystemTime;
 /// `expect` of a workload of which nothing is to be found.
 pub const NOTHING: &str = "nothing";
 
+/// What a workload is written in: the folder says it.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub enum Language {
+    /// For GHC.
+    #[default]
+    Haskell,
+    /// For OCaml 5.
+    Ocaml,
+}
+
+impl Language {
+    /// Both.
+    pub const ALL: [Language; 2] = [Language::Haskell, Language::Ocaml];
+
+    /// `workloads/LANGUAGE` of this repository.
+    pub fn folder(self) -> PathBuf {
+        let name = match self {
+            Language::Haskell => "haskell",
+            Language::Ocaml => "ocaml",
+        };
+        repository().join("workloads").join(name)
+    }
+
+    /// The file that makes a folder a program.
+    fn main(self) -> &'static str {
+        match self {
+            Language::Haskell => "Main.hs",
+            Language::Ocaml => "main.ml",
+        }
+    }
+
+    /// Whether `toolchain` compiles it.
+    pub fn compiles_on(self, toolchain: &Toolchain) -> bool {
+        self.compiler(toolchain).is_some()
+    }
+
+    /// What the compiler is called in tables: `ghc-9.6`, `ocaml-5.3.0`.
+    pub fn compiler(self, toolchain: &Toolchain) -> Option<String> {
+        match self {
+            Language::Haskell => Some(toolchain.name.to_owned()),
+            Language::Ocaml => toolchain.ocaml().map(|version| format!("ocaml-{version}")),
+        }
+    }
+}
+
 /// `workload.toml`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -20,18 +66,24 @@ pub struct Workload {
     /// Folder name.
     #[serde(skip)]
     pub name: String,
+    /// What it is written in.
+    #[serde(skip)]
+    pub language: Language,
     /// One sentence: what it does and why the truth is the truth.
     pub about: String,
-    /// Folder whose `Main.hs` it runs, where that is not its own.
+    /// Folder whose program it runs, where that is not its own.
     pub program: Option<String>,
-    /// Linked with `-threaded`.
+    /// GHC: linked with `-threaded`.
     #[serde(default = "yes")]
     pub threaded: bool,
     /// The program's own arguments.
     #[serde(default)]
     pub args: Vec<String>,
-    /// Runtime flags.
+    /// GHC: runtime flags.
+    #[serde(default)]
     pub rts: Vec<String>,
+    /// OCaml: what `OCAMLRUNPARAM` is set to: `s=4k`.
+    pub runparam: Option<String>,
     /// What starts the program: a command with its arguments.
     #[serde(skip)]
     pub launcher: Vec<String>,
@@ -89,8 +141,10 @@ pub struct Applied {
     pub number: usize,
     /// The program's own arguments.
     pub args: Option<Vec<String>>,
-    /// Runtime flags.
+    /// GHC: runtime flags.
     pub rts: Option<Vec<String>>,
+    /// OCaml: `OCAMLRUNPARAM`.
+    pub runparam: Option<String>,
     /// Quota, in CPUs; 0: none.
     pub quota_cpus: Option<f64>,
     /// Neighbours.
@@ -101,17 +155,12 @@ pub struct Applied {
     pub host: Option<SharedHost>,
     /// Options for `rtscope record`.
     pub record: Option<Vec<String>>,
-    /// The folder whose `Main.hs` is run instead: a change of code.
+    /// The folder whose program is run instead: a change of code.
     pub program: Option<String>,
 }
 
 fn yes() -> bool {
     true
-}
-
-/// The folder `workloads/haskell` of this repository.
-pub fn folder() -> PathBuf {
-    repository().join("workloads/haskell")
 }
 
 /// The root of this repository.
@@ -122,58 +171,95 @@ pub fn repository() -> PathBuf {
 /// Every workload, by name.
 pub fn all() -> Result<Vec<Workload>> {
     let mut names = Vec::new();
-    for entry in fs::read_dir(folder())? {
-        let path = entry?.path();
-        if path.join("workload.toml").exists() {
-            names.extend(path.file_name().map(|name| name.to_string_lossy().into_owned()));
+    for language in Language::ALL {
+        for entry in fs::read_dir(language.folder())? {
+            let path = entry?.path();
+            if path.join("workload.toml").exists() {
+                names.extend(path.file_name().map(|name| name.to_string_lossy().into_owned()));
+            }
         }
     }
     names.sort();
     names.iter().map(|name| load(name)).collect()
 }
 
-/// The workload called `name`.
+/// The workload called `name`; no two have one name, whatever they are written in.
 pub fn load(name: &str) -> Result<Workload> {
-    let path = folder().join(name).join("workload.toml");
-    let text = fs::read_to_string(&path).with_context(|| format!("no workload {name}: {}", path.display()))?;
-    let mut workload: Workload = toml::from_str(&text).with_context(|| path.display().to_string())?;
+    let file = |language: &Language| language.folder().join(name).join("workload.toml");
+    let mut there = Language::ALL.into_iter().filter(|language| file(language).exists());
+    let language = there.next().with_context(|| format!("no workload {name}: no workloads/LANGUAGE/{name}"))?;
+    ensure!(there.next().is_none(), "two workloads are called {name}");
+    let path = file(&language);
+    let mut workload: Workload =
+        toml::from_str(&fs::read_to_string(&path)?).with_context(|| path.display().to_string())?;
     name.clone_into(&mut workload.name);
-    let program = workload.program.as_deref().unwrap_or(name);
-    let changed = workload.remedy.as_ref().and_then(|remedy| remedy.program.as_deref());
-    for program in [Some(program), changed].into_iter().flatten() {
-        ensure!(folder().join(program).join("Main.hs").exists(), "{name}: {program} has no Main.hs");
-    }
-    let alone = workload.cpus.is_none() && workload.quota_cpus.is_none() && workload.neighbours_per_cpu == 0;
-    ensure!(
-        workload.host.is_none() || alone && workload.environment.is_empty(),
-        "{name}: [host] leaves no place for cpus, quota_cpus, neighbours_per_cpu and environment: the guest would ignore them"
-    );
+    workload.language = language;
+    workload.check()?;
     Ok(workload)
 }
 
 impl Workload {
+    /// Its programs are there, and nothing is said that its runtime would not hear.
+    fn check(&self) -> Result<()> {
+        let changed = self.remedy.as_ref().and_then(|remedy| remedy.program.as_deref());
+        for program in [Some(self.program()), changed].into_iter().flatten() {
+            let main = self.language.main();
+            let there = self.language.folder().join(program).join(main).exists();
+            ensure!(there, "{}: {program} has no {main}", self.name);
+        }
+        let alone = self.cpus.is_none() && self.quota_cpus.is_none() && self.neighbours_per_cpu == 0;
+        ensure!(
+            self.host.is_none() || alone && self.environment.is_empty(),
+            "{}: [host] leaves no place for cpus, quota_cpus, neighbours_per_cpu and environment: the guest would ignore them",
+            self.name
+        );
+        let remedy = self.remedy.clone().unwrap_or_default();
+        match self.language {
+            Language::Haskell => {
+                ensure!(self.runparam.is_none() && remedy.runparam.is_none(), "{}: GHC has no runparam", self.name);
+            }
+            Language::Ocaml => {
+                ensure!(self.rts.is_empty() && remedy.rts.is_none(), "{}: OCaml has no rts", self.name);
+                ensure!(self.host.is_none(), "{}: guests run programs of GHC only", self.name);
+            }
+        }
+        Ok(())
+    }
+
+    /// The folder of its program.
+    pub fn program(&self) -> &str {
+        self.program.as_deref().unwrap_or(&self.name)
+    }
+
     /// Compiles it below `into` unless that is newer than its sources; gives the binary.
     pub fn build(&self, toolchain: &Toolchain, into: &Path) -> Result<PathBuf> {
-        let program = self.program.as_deref().unwrap_or(&self.name);
-        let way = if self.threaded { "threaded" } else { "plain" };
+        let way = match self.language {
+            Language::Haskell if self.threaded => "threaded",
+            Language::Haskell => "plain",
+            Language::Ocaml => "ocaml",
+        };
+        let (program, folder) = (self.program(), self.language.folder());
         let output = into.join(toolchain.name).join(way).join(program);
-        let (own, common) = (folder().join(program), folder().join("common"));
+        let (own, common) = (folder.join(program), folder.join("common"));
         let built = modified(&output);
         if built.is_none() || built < newest(&own).max(newest(&common)) {
             let flags: &[&str] = if self.threaded { &["-threaded"] } else { &[] };
-            toolchain.compile(&[&own, &common], flags, &output)?;
+            match self.language {
+                Language::Haskell => toolchain.compile(&[&own, &common], flags, &output)?,
+                Language::Ocaml => ocaml::compile(toolchain, &[&own, &common], &output)?,
+            }
         }
         Ok(output)
     }
 
     /// The same with a remedy applied: what `change` leaves open stays.
     pub fn with(&self, change: &Applied) -> Workload {
-        let own = self.program.clone().unwrap_or_else(|| self.name.clone());
         Workload {
             name: format!("{}-remedied", self.name),
-            program: Some(change.program.clone().unwrap_or(own)),
+            program: Some(change.program.clone().unwrap_or_else(|| self.program().to_owned())),
             args: change.args.clone().unwrap_or_else(|| self.args.clone()),
             rts: change.rts.clone().unwrap_or_else(|| self.rts.clone()),
+            runparam: change.runparam.clone().or_else(|| self.runparam.clone()),
             record: change.record.clone().unwrap_or_else(|| self.record.clone()),
             quota_cpus: change.quota_cpus.map_or(self.quota_cpus, |quota| (quota > 0.0).then_some(quota)),
             cpus: change.cpus.or(self.cpus),
@@ -190,8 +276,9 @@ fn modified(path: &Path) -> Option<SystemTime> {
 
 fn newest(folder: &Path) -> Option<SystemTime> {
     let files = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
-    let source =
-        |path: &PathBuf| path.extension().is_some_and(|ending| ["hs", "c", "h"].iter().any(|of| ending == *of));
+    let source = |path: &PathBuf| {
+        path.extension().is_some_and(|ending| ["hs", "ml", "mli", "c", "h"].iter().any(|of| ending == *of))
+    };
     files.filter(source).filter_map(|path| modified(&path)).max()
 }
 
@@ -204,19 +291,51 @@ mod tests {
         let all = all().unwrap();
         let truths: Vec<_> = all.iter().map(|workload| workload.expect.as_str()).collect();
         for id in ["cpu-throttled", "preempted", "oversubscribed", NOTHING] {
+            for language in Language::ALL {
+                let known = |workload: &Workload| workload.language == language && workload.expect == id;
+                assert!(all.iter().any(known), "no workload for {id} in {language:?}");
+            }
+        }
+        for id in ["idle-domain", "leadership-contention", "late-release", "fork-pause", "small-minor-heap"] {
             assert!(truths.contains(&id), "no workload for {id}");
         }
         assert!(all.iter().all(|workload| workload.seconds > 0.0 && !workload.about.is_empty()));
         for workload in &all {
             let twin_of = workload.twin_of.as_deref();
             assert!(
-                twin_of.is_none_or(|of| all.iter().any(|other| other.name == of)),
+                twin_of
+                    .is_none_or(|of| all.iter().any(|other| other.name == of && other.language == workload.language)),
                 "{}: {twin_of:?}",
                 workload.name
             );
             assert!(twin_of.is_none() || workload.expect == NOTHING, "{} is no healthy twin", workload.name);
             assert!(workload.remedy.is_none() || workload.expect != NOTHING, "{}: a remedy of nothing", workload.name);
         }
+    }
+
+    #[test]
+    fn a_workload_says_nothing_that_its_runtime_would_not_hear() {
+        let haskell = load("healthy").unwrap();
+        assert!(Workload { runparam: Some("s=4k".into()), ..haskell.clone() }.check().is_err());
+        assert!(Workload { program: Some("nowhere".into()), ..haskell.clone() }.check().is_err());
+        let ocaml = load("idle-domain").unwrap();
+        assert_eq!(ocaml.language, Language::Ocaml);
+        assert!(Workload { rts: vec!["-N2".into()], ..ocaml.clone() }.check().is_err());
+        let changed = Applied { rts: Some(Vec::new()), ..Applied::default() };
+        assert!(Workload { remedy: Some(changed), ..ocaml.clone() }.check().is_err());
+        assert!(Workload { host: Some(SharedHost { cpus: 1, virtual_cpus: 2 }), ..ocaml }.check().is_err());
+        assert!(load("common").is_err() && load("allocator").is_err(), "programs without a claim");
+    }
+
+    #[test]
+    fn ocaml_is_compiled_where_there_is_a_compiler() {
+        let tree = |name| Toolchain { name, version: String::new(), root: Some("/tree".into()) };
+        let compiler = |toolchain: &Toolchain| Language::Ocaml.compiler(toolchain);
+        assert_eq!(compiler(&tree("ghc-9.6")).as_deref(), Some("ocaml-5.3.0"));
+        assert_eq!(compiler(&tree("ghc-9.0")), None);
+        // The machine's own GHC says nothing of an OCaml beside it.
+        assert_eq!(compiler(&Toolchain { root: None, ..tree("ghc-9.6") }), None);
+        assert!(Language::Haskell.compiles_on(&tree("ghc-9.0")));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::suite::Suite;
 use super::table;
 use crate::runner::{Runner, target_folder};
 use crate::toolchain::{ALL, Spec, Toolchain, cache};
-use crate::workload;
+use crate::workload::{self, Workload};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ pub struct Options {
     /// Only these workloads.
     #[arg(long, num_args = 1.., value_name = "NAME")]
     pub only: Vec<String>,
-    /// Only these compilers: ghc-9.6.
+    /// Only these toolchains: ghc-9.6 (with OCaml 5.3.0).
     #[arg(long, num_args = 1.., value_name = "NAME")]
     pub ghc: Vec<String>,
     /// The order's seed (default: the time).
@@ -64,7 +64,7 @@ fn suite(rtscope: &Path, options: &Options, say: &mut dyn FnMut(&str)) -> Result
     let runner = Runner::new(rtscope)?;
     let (journal, seen) = match &options.resume {
         Some(file) => (Journal::resume(file)?, journal::read(file)?),
-        None => begin(&runner, options)?,
+        None => begin(&runner, options, say)?,
     };
     let plan = &seen.plan;
     let workloads = plan.workloads.iter().map(|name| workload::load(name)).collect::<Result<Vec<_>>>()?;
@@ -74,23 +74,23 @@ fn suite(rtscope: &Path, options: &Options, say: &mut dyn FnMut(&str)) -> Result
     suite.run().with_context(|| format!("go on with `cargo xtask truth --resume {kept}`"))
 }
 
-fn begin(runner: &Runner, options: &Options) -> Result<(Journal, Read)> {
-    let workloads = match &options.only[..] {
-        [] => workload::all()?.into_iter().filter(|workload| workload.judged).map(|workload| workload.name).collect(),
-        names => names.to_vec(),
-    };
-    let toolchains: Vec<String> = match &options.ghc[..] {
-        [] => ALL.iter().filter(|spec| spec.installed(&cache()).is_some()).map(|spec| spec.name.to_owned()).collect(),
-        names => names.to_vec(),
+fn begin(runner: &Runner, options: &Options, say: &mut dyn FnMut(&str)) -> Result<(Journal, Read)> {
+    let toolchains: Vec<Toolchain> = match &options.ghc[..] {
+        [] => ALL.iter().filter_map(|spec| spec.installed(&cache())).collect(),
+        names => names.iter().map(|name| installed(name)).collect::<Result<_>>()?,
     };
     ensure!(!toolchains.is_empty(), "no compiler is installed: `cargo xtask toolchains`");
+    let workloads = match &options.only[..] {
+        [] => compiled(workload::all()?, &toolchains, say),
+        names => names.to_vec(),
+    };
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
     let plan = Plan {
         schema: Plan::schema(),
         seed: options.seed.unwrap_or(now),
         runs: options.runs,
         workloads,
-        toolchains,
+        toolchains: toolchains.iter().map(|toolchain| toolchain.name.to_owned()).collect(),
         rtscope: version(&runner.rtscope)?,
         noise_max: options.noise_max,
         repeats: options.repeats,
@@ -104,6 +104,17 @@ fn begin(runner: &Runner, options: &Options) -> Result<(Journal, Read)> {
     let path = (0..).map(|number| folder.join(name(number))).find(|path| !path.exists()).context("no name is left")?;
     let journal = Journal::begin(&path, &plan)?;
     Ok((journal, Read { plan, runs: Vec::new(), cures: Vec::new(), cut: 0 }))
+}
+
+/// The names of those that are judged and that one of `on` compiles; tells of the others.
+fn compiled(all: Vec<Workload>, on: &[Toolchain], say: &mut dyn FnMut(&str)) -> Vec<String> {
+    let judged = all.into_iter().filter(|workload| workload.judged);
+    let (these, without): (Vec<_>, Vec<_>) =
+        judged.partition(|workload| on.iter().any(|toolchain| workload.language.compiles_on(toolchain)));
+    if !without.is_empty() {
+        say(&format!("left out for want of a compiler: {} workloads", without.len()));
+    }
+    these.into_iter().map(|workload| workload.name).collect()
 }
 
 fn installed(name: &str) -> Result<Toolchain> {
@@ -172,5 +183,16 @@ mod tests {
         journal.add(&Line::Run(hit)).unwrap();
         let (good, said) = table();
         assert!(good && said.contains("healthy runs without an alarm: 1 of 1 (100.0 %)"), "{said}");
+    }
+
+    #[test]
+    fn what_no_compiler_here_compiles_is_left_out_and_told() {
+        let of = |name, root: Option<&str>| Toolchain { name, version: String::new(), root: root.map(Into::into) };
+        let some = || ["healthy", "idle-domain", "churner"].map(|name| workload::load(name).unwrap()).into();
+        let mut said = String::new();
+        assert_eq!(compiled(some(), &[of("ghc-9.0", None)], &mut |line| said += line), ["healthy"]);
+        assert_eq!(said, "left out for want of a compiler: 1 workloads");
+        let both = [of("ghc-9.0", None), of("ghc-9.6", Some("/tree"))];
+        assert_eq!(compiled(some(), &both, &mut |line| said = line.into()), ["healthy", "idle-domain"]);
     }
 }

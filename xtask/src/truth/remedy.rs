@@ -49,9 +49,12 @@ pub fn figure(report: &Value, path: &str) -> Option<f64> {
 /// not say itself is taken from what rtscope printed.
 pub fn apply(workload: &Workload, change: &Applied, promise: &Promise) -> Result<(Workload, String)> {
     let mut changed = workload.with(change);
-    let printed = promise.flag.as_deref().and_then(|flag| flag.strip_prefix("+RTS "));
-    if let (Some(flags), None) = (printed, &change.rts) {
+    let printed = |prefix| promise.flag.as_deref().and_then(|flag| flag.strip_prefix(prefix));
+    if let (Some(flags), None) = (printed("+RTS "), &change.rts) {
         changed.rts = merged(&workload.rts, flags);
+    }
+    if let (Some(more), None) = (printed("OCAMLRUNPARAM="), &change.runparam) {
+        changed.runparam = Some(merged_runparam(workload.runparam.as_deref().unwrap_or_default(), more));
     }
     let what = differences(workload, &changed);
     ensure!(!what.is_empty(), "the remedy changes nothing: {:?}", promise.flag);
@@ -64,6 +67,7 @@ fn differences(from: &Workload, to: &Workload) -> String {
     let mut what = Vec::new();
     let mut say = |differ: bool, now: String| what.extend(differ.then_some(now));
     say(from.rts != to.rts, format!("+RTS {}", words(&to.rts)));
+    say(from.runparam != to.runparam, format!("OCAMLRUNPARAM={}", to.runparam.as_deref().unwrap_or_default()));
     say(from.args != to.args, format!("arguments {}", words(&to.args)));
     say(from.quota_cpus != to.quota_cpus, format!("quota {}", text(to.quota_cpus)));
     say(from.neighbours_per_cpu != to.neighbours_per_cpu, format!("neighbours {}", to.neighbours_per_cpu));
@@ -71,10 +75,16 @@ fn differences(from: &Workload, to: &Workload) -> String {
     let host = to.host.map_or_else(|| "none".to_owned(), |host| format!("of {} CPUs", host.cpus));
     say(from.host != to.host, format!("host {host}"));
     say(from.record != to.record, format!("record options {}", words(&to.record)));
-    let own = from.program.as_ref().unwrap_or(&from.name);
-    let program = to.program.as_ref().filter(|program| *program != own);
-    say(program.is_some(), format!("program {}", program.map_or("", String::as_str)));
+    say(from.program() != to.program(), format!("program {}", to.program()));
     what.join(", ")
+}
+
+/// `OCAMLRUNPARAM` with more of it; a letter replaces the same letter.
+fn merged_runparam(text: &str, more: &str) -> String {
+    let letter = |setting: &str| setting.split('=').next().unwrap_or_default().to_owned();
+    let replaced = |setting: &&str| more.split(',').any(|new| letter(new) == letter(setting));
+    let kept = text.split(',').filter(|setting| !setting.is_empty() && !replaced(setting));
+    kept.chain(more.split(',')).collect::<Vec<_>>().join(",")
 }
 
 /// Flags with others added; a flag replaces one of the same kind.
@@ -139,6 +149,23 @@ mod tests {
             assert_eq!(merged(&flags(before), more), flags(after), "{before} with {more}");
         }
         assert_eq!((kind("-"), kind("")), ("-", ""));
+    }
+
+    #[test]
+    fn a_letter_of_ocamlrunparam_replaces_itself() {
+        for (before, more, after) in [
+            ("", "s=8M", "s=8M"),
+            ("s=4k", "s=8M", "s=8M"),
+            ("v=0x400,s=4k,b", "s=8M,o=200", "v=0x400,b,s=8M,o=200"),
+            ("b", "b", "b"),
+        ] {
+            assert_eq!(merged_runparam(before, more), after, "{before} with {more}");
+        }
+        let promise = Promise { flag: Some("OCAMLRUNPARAM=s=8M".into()), ..Promise::default() };
+        let ill = workload::load("leadership-contention").unwrap();
+        assert_eq!(apply(&ill, &Applied::default(), &promise).unwrap().1, "OCAMLRUNPARAM=s=8M");
+        let told = Applied { runparam: Some("s=1M".into()), ..Applied::default() };
+        assert_eq!(apply(&ill, &told, &promise).unwrap().0.runparam.as_deref(), Some("s=1M"));
     }
 
     #[test]

@@ -52,7 +52,14 @@ impl<'a> Suite<'a> {
         let plan = &seen.plan;
         ensure!(workloads.iter().map(|it| &it.name).eq(&plan.workloads), "not the workloads of {}", plan.seed);
         ensure!(toolchains.iter().map(|it| it.name).eq(&plan.toolchains), "not the compilers of {}", plan.seed);
-        let order = order::order(workloads.len(), toolchains.len(), plan.runs, plan.seed);
+        let compile = |workload: &Workload| {
+            let on: Vec<usize> =
+                (0..toolchains.len()).filter(|on| workload.language.compiles_on(&toolchains[*on])).collect();
+            ensure!(!on.is_empty(), "no compiler of the suite compiles {}", workload.name);
+            Ok(on)
+        };
+        let on = workloads.iter().map(compile).collect::<Result<Vec<_>>>()?;
+        let order = order::order(&on, plan.runs, plan.seed);
         Ok(Suite { runner, workloads, toolchains, order, journal, seen, say })
     }
 
@@ -135,7 +142,7 @@ impl<'a> Suite<'a> {
         let mut run = Run {
             slot,
             workload: workload.name.clone(),
-            on: toolchain.name.to_owned(),
+            on: workload.language.compiler(toolchain).unwrap_or_default(),
             expect: workload.expect.clone(),
             also: workload.also.clone(),
             ..Run::default()
@@ -172,7 +179,7 @@ impl<'a> Suite<'a> {
         let mut cure = Cure {
             slot,
             workload: workload.name.clone(),
-            on: toolchain.name.to_owned(),
+            on: workload.language.compiler(toolchain).unwrap_or_default(),
             finding: workload.expect.clone(),
             ..Cure::default()
         };

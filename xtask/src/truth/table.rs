@@ -4,6 +4,7 @@ use super::journal::Read;
 use super::score::{Demand, Figures, Score, Share};
 use crate::statistics::median;
 use crate::workload::NOTHING;
+use std::collections::BTreeSet;
 
 /// A table that is drawn either way.
 struct Table {
@@ -91,13 +92,13 @@ fn of_findings(score: &Score) -> Table {
 }
 
 fn of_workloads(score: &Score, read: &Read) -> Table {
-    let toolchains = &read.plan.toolchains;
+    let compilers = compilers(score, read);
     let mut head: Vec<String> = ["workload", "truth"].map(String::from).into();
-    head.extend(toolchains.iter().cloned());
+    head.extend(compilers.iter().cloned());
     head.extend(["alarms", "dirty", "code named", "remedy helps", "after/before", "remedy"].map(String::from));
     let rows = score.workloads.iter().map(|workload| {
         let mut row = vec![workload.name.clone(), workload.expect.clone()];
-        row.extend(toolchains.iter().map(|on| workload.on.get(on).map_or_else(String::new, |share| of(*share))));
+        row.extend(compilers.iter().map(|on| workload.on.get(on).map_or_else(String::new, |share| of(*share))));
         row.push((workload.figures.false_first + workload.figures.false_behind).to_string());
         let dirty = workload.figures.dirty;
         row.push(if dirty.of > 0 { format!("{} ({} hits)", dirty.of, dirty.yes) } else { "0".into() });
@@ -106,6 +107,14 @@ fn of_workloads(score: &Score, read: &Read) -> Table {
         row
     });
     Table { head, rows: rows.collect() }
+}
+
+/// Compilers that ran something: those that toolchains are called after, then others.
+fn compilers(score: &Score, read: &Read) -> Vec<String> {
+    let ran: BTreeSet<&String> = score.workloads.iter().flat_map(|workload| workload.on.keys()).collect();
+    let planned = &read.plan.toolchains;
+    let first = planned.iter().filter(|name| ran.contains(name));
+    first.chain(ran.iter().copied().filter(|name| !planned.contains(name))).cloned().collect()
 }
 
 /// Columns that both tables have: names and remedies.
@@ -215,6 +224,17 @@ mod tests {
         }
         assert!(text.contains("right finding first: 1 of 2 (50.0 %); at least 95 %: NOT MET\n"), "{text}");
         assert!(text.contains("slow: instead or besides: other 1\n"), "{text}");
+    }
+
+    #[test]
+    fn each_compiler_that_ran_something_has_a_column() {
+        let mut read = small();
+        read.plan.toolchains.push("ghc-9.10".into());
+        let mut more = read.runs[2].clone();
+        more.on = "ocaml-5.3.0".into();
+        read.runs.push(more);
+        let text = draw(&read, true);
+        assert!(text.contains("| workload | truth | ghc-9.0 | ghc-9.6 | ocaml-5.3.0 | alarms |"), "{text}");
     }
 
     #[test]
