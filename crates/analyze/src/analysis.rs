@@ -511,7 +511,8 @@ fn judge<'a>(
 ) -> Judge<'a> {
     let error_ns = context.clock_error_ns();
     let (symbols, losses) = (&context.symbols, &context.losses[..]);
-    Judge { tracks, counters, code, symbols, error_ns, kernel, losses, last_lane }
+    let own_threads = Family::of(context) == Family::Ocaml;
+    Judge { tracks, counters, code, symbols, error_ns, kernel, losses, last_lane, own_threads }
 }
 
 fn kernel_view(context: &Context, tracks: &Tracks, sanity: Sanity, used: bool) -> KernelView {

@@ -21,6 +21,8 @@
 //! the quota out for that piece: a throttled run queue runs none of them.
 //! A leader that loses its CPU between its request and telling the others is what the
 //! world waits for until it is back: before that nobody knows of the request.
+//! Where every lane collects with a thread of its own, the last one at it is waited for,
+//! too, as long as it has no CPU.
 //! Without usable kernel events the recorder's counters answer, with low
 //! confidence. Pieces shorter than twice the clock error get no cause.
 //! Refuses to sum up.
@@ -91,6 +93,9 @@ pub struct Judge<'a> {
     pub losses: &'a [Loss],
     /// Which lane a thread served last, for stops that post no arrivals.
     pub last_lane: &'a BTreeMap<Tid, LaneId>,
+    /// Lanes have threads of their own, each of which collects: the last one at it is
+    /// waited for by all others.
+    pub own_threads: bool,
 }
 
 /// An interval in which the world waits for one lane.
@@ -118,10 +123,13 @@ impl Judge<'_> {
             part.tid = served.get(&part.lane).map(|served| served.tid);
         }
         let mut waits = self.stop_waits(recognised, &served);
+        let late = waits.len();
+        waits.extend(collect_wait(&recognised.pause, &served).filter(|_| self.own_threads && self.kernel));
+        let late = late..waits.len();
         waits.extend(release_wait(&recognised.pause, &served));
         let leader = recognised.pause.leader.and_then(|lane| served.get(&lane)).map(|served| served.tid);
         let mut pieces = Vec::new();
-        for wait in &waits {
+        for (index, wait) in waits.iter().enumerate() {
             let mut causes = match (self.kernel, wait.served) {
                 (false, _) => vec![self.counted(wait)],
                 (true, Some(served)) => self.pieces(wait, served, leader, recognised),
@@ -134,6 +142,9 @@ impl Judge<'_> {
                 }
             };
             self.void(&mut causes);
+            if late.contains(&index) {
+                causes.retain(|piece| kept_off(piece.cause));
+            }
             pieces.append(&mut causes);
         }
         pieces
@@ -503,6 +514,22 @@ fn green_stop(wait: &Waited, recognised: &Recognised) -> Option<Time> {
 /// Whether the lane is known to have been idle when it was asked to stop.
 fn idle(wait: &Waited, recognised: &Recognised) -> bool {
     green_stop(wait, recognised).is_some_and(|stop| stop <= wait.from)
+}
+
+/// The wait for the last lane that collects, from when all others are done.
+fn collect_wait(pause: &Pause, served: &BTreeMap<LaneId, Served>) -> Option<Waited> {
+    let mut ends: Vec<(Time, LaneId)> =
+        pause.lanes.iter().filter_map(|lane| Some((lane.work_end?, lane.lane))).collect();
+    ends.sort_unstable();
+    let [.., (before, _), (end, last)] = ends[..] else { return None };
+    let from = before.max(pause.stopped);
+    let (lane, served) = (Some(last), served.get(&last).copied());
+    (from < end).then_some(Waited { from, to: end, lane, served, arrival: false, stopping: false, medium: false })
+}
+
+/// It had no CPU: what it does on one is its share of the work.
+fn kept_off(cause: Cause) -> bool {
+    !matches!(cause, Cause::Running | Cause::LateSafepoint | Cause::ForeignCall | Cause::InKernel | Cause::Unknown)
 }
 
 /// The wait for the last lane back.

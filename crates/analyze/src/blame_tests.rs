@@ -60,6 +60,7 @@ fn judge_with(script: Script, setting: &Setting) -> (Pause, Vec<CausePiece>) {
         kernel: setting.kernel,
         losses: &setting.losses,
         last_lane: &last_lane,
+        own_threads: false,
     };
     let mut recognised = out.into_iter().next().expect("one pause");
     let votes = match setting.kernel {

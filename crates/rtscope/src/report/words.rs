@@ -3,7 +3,7 @@
 
 use super::units;
 use rtscope_analyze::results::{
-    BlockedSum, CauseSum, Distribution, Level, Memory, Outcome, Pauses, Results, Runtime, Straggler, ThreadState,
+    BlockedSum, CauseSum, Distribution, Lane, Level, Memory, Outcome, Pauses, Results, Runtime, Straggler, ThreadState,
 };
 use rtscope_model::{Cause, Confidence, Loss, LossKind, Severity};
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ pub fn cause(cause: Cause, who: Option<&str>) -> String {
         Cause::HostSteal => "the host or an interrupt took the CPU",
         Cause::Running => "on a CPU (in its own code or the kernel's)",
         Cause::LateSafepoint => "it ran code that does not stop for collections",
-        Cause::ForeignCall => "it was in a foreign call that kept its capability",
+        Cause::ForeignCall => "it was in a foreign call that kept its lane",
         Cause::InKernel => "on a CPU, in the kernel (page fault or system call)",
         Cause::Throttled => "throttled: the CPU quota was used up",
         Cause::Preempted => {
@@ -342,6 +342,16 @@ pub fn wall_clock(results: &Results) -> Vec<(Part, u64)> {
     }
     parts.retain(|(_, ns)| *ns > 0);
     parts
+}
+
+/// How much of its life a lane waited to stop, to go on and to lead.
+pub fn waiting_share(lane: &Lane) -> String {
+    let waits = [lane.stop_wait_ns, lane.release_wait_ns, lane.leadership_wait_ns];
+    let waited = waits.iter().flatten().fold(0u64, |sum, ns| sum.saturating_add(*ns));
+    match lane.life_ns {
+        Some(life) if life > 0 => units::percent_of(waited.min(life), life),
+        _ => "-".into(),
+    }
 }
 
 /// The memory lines that are known, by the names that keep them apart.

@@ -203,24 +203,40 @@ fn lanes(screen: &mut Screen, results: &Results) {
         lanes.sort_by_key(|lane| (std::cmp::Reverse(last(lane.id).map_or(0, |s| s.sum_ns)), lane.id));
         lanes.truncate(LANES_SHOWN);
     }
+    let leads = lanes.iter().any(|lane| lane.leadership_wait_ns.is_some());
     let row = |lane: &&Lane| {
         let straggler = last(lane.id);
-        vec![
+        let mut cells = vec![
             shorten(&clean(&lane.name), 24).into_owned(),
             units::duration_or_dash(lane.mutator_ns),
             units::duration_or_dash(lane.collect_ns),
             units::duration_or_dash(lane.stop_wait_ns),
             units::duration_or_dash(lane.release_wait_ns),
-            units::duration_or_dash(lane.idle_ns),
-            straggler.map_or_else(|| "-".into(), words::waited_for),
-        ]
+        ];
+        if leads {
+            let about = if lane.leadership_inferred { "~" } else { "" };
+            let waited = units::duration_or_dash(lane.leadership_wait_ns);
+            cells.extend([format!("{about}{waited}"), words::waiting_share(lane)]);
+        } else {
+            cells.push(units::duration_or_dash(lane.idle_ns));
+        }
+        cells.push(straggler.map_or_else(|| "-".into(), words::waited_for));
+        cells
     };
     let mut rows: Vec<_> = lanes.iter().map(row).collect();
     let more = results.lanes.len().saturating_sub(rows.len());
     if more > 0 {
         rows.push(vec![format!("{more} more lanes, see --json")]);
     }
-    screen.table("Lanes", &["program", "collect", "stop wait", "release", "idle", "was last to stop"], &rows);
+    let heads: &[&str] = if leads {
+        &["program", "collect", "stop wait", "release", "lead wait", "waits of life", "was last to stop"]
+    } else {
+        &["program", "collect", "stop wait", "release", "idle", "was last to stop"]
+    };
+    screen.table("Lanes", heads, &rows);
+    if lanes.iter().any(|lane| lane.leadership_inferred && lane.leadership_wait_ns > Some(0)) {
+        screen.entry("", "~ inferred from how fast the lane allocates: this runtime does not post it");
+    }
 }
 
 /// Memory: different things, never mixed; what was not recorded has no column.
