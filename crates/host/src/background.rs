@@ -18,3 +18,9 @@ pub fn stand_back() {
         unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH | libc::SCHED_RESET_ON_FORK, &raw const parameters) };
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(SLACK_NS));
 }
+
+/// Lets the calling thread's timers be late by at most so much, and never by more than a
+/// thread that stands back allows itself.
+pub fn wake_within(ns: u64) {
+    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(ns.clamp(1, SLACK_NS)));
+}

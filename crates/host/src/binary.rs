@@ -4,6 +4,7 @@
 //! symbol table. What is not there is "unknown" with a sentence, never a guess.
 
 pub mod link;
+pub mod ocaml;
 
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Architecture, Object, ObjectSection, ObjectSymbol, ReadCache, ReadRef};
@@ -58,6 +59,11 @@ impl Inspected {
         self.binary.family.as_deref() == Some("ghc")
     }
 
+    /// Whether this is an OCaml program, as far as the file tells.
+    pub fn is_ocaml(&self) -> bool {
+        self.binary.family.as_deref() == Some("ocaml")
+    }
+
     /// Whether the program ignores or forbids options from the environment. Under
     /// `ignore` it is the command line alone that the runtime leaves to the program.
     pub fn refuses_environment(&self) -> bool {
@@ -81,6 +87,9 @@ fn noted(note: String) -> Inspected {
 }
 
 fn inspect_open(file: File, path: &Path) -> Inspected {
+    if let Some(runtime) = ocaml::bytecode_runtime(&file) {
+        return bytecode(&runtime);
+    }
     let cache = ReadCache::new(file);
     match object::read::elf::ElfFile64::<object::Endianness, _>::parse(InChunks(&cache)) {
         Ok(elf) => read_elf(&elf, path),
@@ -89,6 +98,13 @@ fn inspect_open(file: File, path: &Path) -> Inspected {
             path.display()
         )),
     }
+}
+
+/// A program for OCaml's bytecode runtime, which is what runs.
+fn bytecode(runtime: &Path) -> Inspected {
+    let version = ocaml::version_of_file(runtime);
+    let binary = Binary { family: Some("ocaml".to_owned()), version, ..Binary::default() };
+    Inspected { binary, ..Inspected::default() }
 }
 
 /// A file of which strings are read a chunk at a time: a system call for each of
@@ -143,8 +159,11 @@ fn read_elf<'data, R: object::ReadRef<'data>>(elf: &Elf<'data, R>, path: &Path) 
     found.ghc = ghc_version(&comment).or_else(|| link.as_ref()?.version_from_base());
     if link.is_some() || found.ghc.is_some() || found.symbols.has_buffers() {
         found.binary.family = Some("ghc".to_owned());
-    } else if ocaml {
-        found.binary.family = Some("ocaml".to_owned());
+    } else {
+        // A runtime shows by its names, or in a file that was stripped of all of them.
+        found.binary.version = (ocaml || !found.binary.symbols).then(|| ocaml::version(elf)).flatten();
+        let is_ocaml = ocaml || found.binary.version.is_some();
+        found.binary.family = is_ocaml.then(|| "ocaml".to_owned());
     }
     if let Some(link) = link {
         found.binary.way = link.way;

@@ -107,9 +107,7 @@ impl Handover {
         handover.make_file(0)?;
         handover.point_link(0)?;
         if by_descriptor {
-            let opened = fs::File::open(&handover.folder)?;
-            let high = rustix::io::fcntl_dupfd_cloexec(&opened, INHERITED_MIN)
-                .or_else(|_| rustix::io::fcntl_dupfd_cloexec(&opened, 20))?;
+            let high = inheritable(&handover.folder)?;
             handover.path = format!("/proc/self/fd/{}/{LINK}", high.as_raw_fd());
             handover.descriptor = Some(high);
         } else if let Some(plain) = plain_path(&handover.folder.join(LINK)) {
@@ -234,6 +232,13 @@ impl Handover {
         }
         Err(last)
     }
+}
+
+/// A descriptor of a folder with a number that a program is not likely to use.
+pub fn inheritable(folder: &Path) -> io::Result<OwnedFd> {
+    let opened = fs::File::open(folder)?;
+    let high = rustix::io::fcntl_dupfd_cloexec(&opened, INHERITED_MIN);
+    Ok(high.or_else(|_| rustix::io::fcntl_dupfd_cloexec(&opened, 20))?)
 }
 
 /// The path as text, if `GHCRTS` can carry it.

@@ -22,6 +22,7 @@ pub mod reading;
 pub mod recording;
 pub mod redact;
 pub mod resources;
+pub mod rings;
 pub mod sampler;
 pub mod signals;
 pub mod spawn;

@@ -213,7 +213,6 @@ fn refusal(inspected: &Inspected, wrapper: bool) -> Option<String> {
         Some("ghc") if binary.can_log != Some(true) || inspected.refuses_environment() => {
             Some(format!("{} (without its eventlog only the kernel's side is recorded)", sentence()))
         }
-        Some("ocaml") => Some("an OCaml program: only the kernel's side is recorded".to_owned()),
         None if !wrapper => {
             Some("no GHC or OCaml runtime found in the binary: only the kernel's side is recorded".to_owned())
         }

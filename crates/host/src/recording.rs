@@ -5,8 +5,11 @@
 //! status is passed on); what is on disk is readable at every moment; every
 //! loss is written down.
 
+mod eventlogs;
 mod logs;
+mod rings;
 mod session;
+mod source;
 mod start;
 
 use crate::options::Detail;
@@ -39,8 +42,11 @@ pub struct Options {
     pub output: Option<PathBuf>,
     /// How much the runtime logs.
     pub detail: Detail,
-    /// Whether to switch the eventlog on.
+    /// Whether to switch the runtime's log on.
     pub eventlog: bool,
+    /// Words in a ring of an OCaml program as a power of two; `None`: as many as there
+    /// is room for.
+    pub ring_size: Option<u32>,
     /// The richest way to record the kernel's scheduling; `None`: not at all.
     pub kernel: Option<Tier>,
     /// CPU time of a thread between two looks at where its code is; `None`: no looks.

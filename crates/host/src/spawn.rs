@@ -39,10 +39,10 @@ pub struct Start {
     pub argv: Vec<OsString>,
     /// Where the program is, if it was found.
     pub path: Option<PathBuf>,
-    /// Value for `GHCRTS`, if it is to be set.
-    pub ghcrts: Option<String>,
-    /// A descriptor that the program shall inherit.
-    pub inherit: Option<RawFd>,
+    /// Variables to set in the place of its own of that name.
+    pub set: Vec<(&'static str, OsString)>,
+    /// Descriptors that the program shall inherit.
+    pub inherit: Vec<RawFd>,
     /// Signals to set back to their default in the program.
     pub default_signals: Vec<i32>,
 }
@@ -67,15 +67,11 @@ pub fn hold(start: Start) -> Result<Held, SpawnError> {
     let (go_read, go_write) = io::pipe()?;
     let mut command = Command::new(program);
     command.args(arguments);
-    if let Some(ghcrts) = &start.ghcrts {
-        command.env("GHCRTS", ghcrts);
-    }
-    let image = start.path.as_deref().filter(|path| is_binary(path)).and_then(|path| {
-        let set = start.ghcrts.iter().map(|value| ("GHCRTS", value.clone())).collect::<Vec<_>>();
-        Image::new(path, &start.argv, &set)
-    });
+    command.envs(start.set.iter().map(|(name, value)| (name, value)));
+    let image = start.path.as_deref().filter(|path| is_binary(path));
+    let image = image.and_then(|path| Image::new(path, &start.argv, &start.set));
     let (mut pid_write, mut go_read, go_number) = (pid_write, go_read, go_write.as_raw_fd());
-    let (inherit, signals) = (start.inherit, start.default_signals.clone());
+    let (inherit, signals) = (start.inherit.clone(), start.default_signals.clone());
     let before_exec = move || {
         for signal in &signals {
             crate::signals::restore_default(*signal);
@@ -85,8 +81,8 @@ pub fn hold(start: Start) -> Result<Held, SpawnError> {
         // parent's, and nothing in the child uses that number again.
         unsafe {
             libc::close(go_number);
-            if let Some(inherit) = inherit {
-                libc::fcntl(inherit, libc::F_SETFD, 0);
+            for descriptor in &inherit {
+                libc::fcntl(*descriptor, libc::F_SETFD, 0);
             }
         }
         pid_write.write_all(&std::process::id().to_ne_bytes())?;
@@ -151,11 +147,11 @@ unsafe impl Sync for Image {}
 impl Image {
     /// The own environment with the variables of `set` in the place of its own of that name.
     /// `None` where a word holds a NUL: then the usual way gives the error.
-    pub(crate) fn new(path: &Path, argv: &[OsString], set: &[(&str, String)]) -> Option<Image> {
+    pub(crate) fn new(path: &Path, argv: &[OsString], set: &[(&str, impl AsRef<OsStr>)]) -> Option<Image> {
         let text = |word: &OsStr| CString::new(word.as_bytes()).ok();
         let arguments = argv.iter().map(|word| text(word)).collect::<Option<Vec<_>>>()?;
         let own = std::env::vars_os().filter(|(name, _)| !set.iter().any(|(new, _)| name == new));
-        let added = set.iter().map(|(name, value)| (name.into(), value.into()));
+        let added = set.iter().map(|(name, value)| (name.into(), value.as_ref().to_owned()));
         let pair =
             |(name, value): (OsString, OsString)| CString::new([name.as_bytes(), b"=", value.as_bytes()].concat()).ok();
         let variables = own.chain(added).map(pair).collect::<Option<Vec<_>>>()?;
@@ -219,7 +215,13 @@ mod tests {
     fn start(argv: &[&str]) -> Start {
         let argv: Vec<OsString> = argv.iter().map(Into::into).collect();
         let path = argv.first().map(PathBuf::from).filter(|path| path.is_absolute());
-        Start { argv, path, ghcrts: Some("-l".into()), inherit: None, default_signals: vec![libc::SIGINT] }
+        Start {
+            argv,
+            path,
+            set: vec![("GHCRTS", "-l".into())],
+            inherit: Vec::new(),
+            default_signals: vec![libc::SIGINT],
+        }
     }
 
     #[test]

@@ -23,6 +23,8 @@ pub enum StoreError {
     },
 }
 
+const FOLDERS: [&str; 5] = ["eventlog", "rings", "unflushed", "sched", "code"];
+
 /// A capture folder.
 #[derive(Clone, Debug)]
 pub struct Store {
@@ -46,7 +48,7 @@ impl Store {
             Err(error) => return Err(unusable(error)),
         }
         let path = fs::canonicalize(path).map_err(unusable)?;
-        for folder in ["eventlog", "unflushed", "sched", "code"] {
+        for folder in FOLDERS {
             DirBuilder::new().mode(0o700).create(path.join(folder)).map_err(unusable)?;
         }
         Ok(Store { path })
@@ -93,7 +95,7 @@ impl Store {
 
     /// Removes sub-folders in which nothing was stored.
     pub fn remove_empty_folders(&self) {
-        for folder in ["eventlog", "unflushed", "sched", "code"] {
+        for folder in FOLDERS {
             let _ = fs::remove_dir(self.below(folder));
         }
     }

@@ -111,6 +111,9 @@ pub struct Binary {
     pub path: String,
     /// "ghc", "ocaml" or null.
     pub family: Option<String>,
+    /// Release of its compiler, where the file names it: "5.4.1". OCaml only.
+    #[serde(default)]
+    pub version: Option<String>,
     /// Runtime way: "thr", "thr_l", "" for the plain one.
     pub way: Option<String>,
     /// `-with-rtsopts` text.

@@ -23,9 +23,12 @@ pub struct RecordArgs {
     /// How much the runtime logs: `cheap` is collections and heap figures, `full` also every thread switch.
     #[arg(long, value_enum, default_value_t = DetailArg::Cheap)]
     pub detail: DetailArg,
-    /// Do not switch the program's eventlog on.
+    /// Do not switch the program's log on: GHC's eventlog, OCaml's runtime events.
     #[arg(long)]
     pub no_eventlog: bool,
+    /// Rings of an OCaml program hold 2^N words (default: the largest up to 20 that there is room for).
+    #[arg(long, value_name = "N")]
+    pub ring_size: Option<u32>,
     /// Do not record the kernel's scheduling.
     #[arg(long)]
     pub no_kernel: bool,
@@ -105,6 +108,7 @@ fn options(args: RecordArgs) -> Options {
             DetailArg::Full => Detail::Full,
         },
         eventlog: !args.no_eventlog,
+        ring_size: args.ring_size,
         kernel: (!args.no_kernel).then_some(args.tier),
         code_period: (args.sample_code > 0).then(|| Duration::from_secs(1) / args.sample_code),
         sample_period: args.sample_every,

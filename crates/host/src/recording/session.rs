@@ -1,21 +1,22 @@
 //! The sequence of a recording: set up, hold, attach, release, loop, end.
 
-use super::logs::{LiveLog, disk_full_loss, ends_copying};
+use super::eventlogs::Eventlogs;
+use super::logs::{disk_full_loss, ends_copying};
+use super::rings::Rings;
+use super::source::{Around, RuntimeLogs, Told};
 use super::{Options, Outcome, empty_manifest};
-use crate::binary::{self, Inspected};
+use crate::binary::Inspected;
 use crate::cgroup::{self, Groups};
 use crate::clock;
-use crate::handover::Handover;
 use crate::kernel::{self, CodeRecorder, KernelRecorder, code};
 use crate::machine;
-use crate::options::Plan;
 use crate::procfs::{self, Host};
 use crate::redact::Redactor;
 use crate::sampler::{self, Sampler};
 use crate::signals::Signals;
 use crate::store::{Store, is_disk_full};
 use crate::symbols::{self, Files};
-use rtscope_model::manifest::{Exit, Kernel, Manifest, OwnCost, Status};
+use rtscope_model::manifest::{Exit, Kernel, Log, Manifest, OwnCost, Status};
 use rtscope_model::{GroupId, Loss, LossKind, Time};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
@@ -23,13 +24,13 @@ use std::collections::HashMap;
 use std::fs;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
 use std::process::Child;
 use std::time::Duration;
 
 /// What a killed recorder leaves may be so old; the streams are newer. With it go
 /// looks at the program's children.
 const MANIFEST_PERIOD_NS: u64 = 2_000_000_000;
+const SOON_NS: u64 = 50_000_000;
 const USER_LOG_PERIOD_NS: u64 = 10_000_000;
 const USER_LOG_WAIT_NS: u64 = 3_000_000_000;
 /// Without pidfd the program's end is polled for.
@@ -52,9 +53,7 @@ pub(super) struct Session<'a> {
     pub(super) manifest: Manifest,
     groups: Groups,
     oom_kills_before: u64,
-    handover: Option<Handover>,
-    classes: String,
-    logs: Vec<LiveLog>,
+    sources: Vec<Box<dyn RuntimeLogs>>,
     kernel: Option<KernelRecorder>,
     code: Option<CodeRecorder>,
     files: Files,
@@ -109,9 +108,7 @@ impl<'a> Session<'a> {
             manifest,
             groups,
             oom_kills_before,
-            handover: None,
-            classes: String::new(),
-            logs: Vec::new(),
+            sources: Vec::new(),
             kernel: None,
             code: None,
             files,
@@ -145,36 +142,70 @@ impl<'a> Session<'a> {
         }
     }
 
-    pub(super) fn take_plan(&mut self, handover: Option<Handover>, plan: &Plan) {
-        self.classes.clone_from(&plan.classes);
-        for note in &plan.notes {
-            self.note(note.clone());
+    /// Takes over what the program was prepared with; it waits before exec.
+    pub(super) fn take_sources(&mut self, mut sources: Vec<Box<dyn RuntimeLogs>>, notes: Vec<String>) {
+        notes.into_iter().for_each(|note| self.note(note));
+        let mut told = Told::default();
+        for source in &mut sources {
+            source.before_exec(self.pid, &self.around(), &mut told);
         }
-        if let Some(path) = &plan.user_log {
-            let path = Path::new(&self.manifest.directory).join(path);
-            let name = path.display().to_string();
-            self.logs.push(LiveLog::new(name, path, &plan.classes));
-        }
-        self.handover = handover;
+        self.sources = sources;
+        self.tell(told);
     }
 
-    /// Logs that an attached process has open by itself.
+    /// Logs that an attached process writes by itself.
     pub(super) fn find_attached_logs(&mut self) {
-        let open = self.host.open_files(self.pid);
-        let logs = open.into_iter().filter(|(fd, path)| {
-            path.extension().is_some_and(|ending| ending == "eventlog") && self.host.fd_writes(self.pid, *fd)
-        });
-        for (_, path) in logs.collect::<Vec<_>>() {
-            self.logs.push(LiveLog::new(path.display().to_string(), path, ""));
+        let mut told = Told::default();
+        if let Some(eventlogs) = Eventlogs::of_process(&self.host, self.pid) {
+            self.sources.push(Box::new(eventlogs));
         }
-        if self.logs.is_empty() {
-            self.note(
-                "the process writes no eventlog, and it cannot be switched on from outside: only the kernel's side is \
+        if let Some(mut rings) = Rings::of_process(&self.host, self.pid) {
+            rings.attach(&self.around(), &mut told);
+            self.sources.push(Box::new(rings));
+        }
+        self.tell(told);
+        if self.sources.is_empty() {
+            let what = match self.manifest.binary.family.as_deref() {
+                Some("ocaml") => "runtime events",
+                _ => "eventlog",
+            };
+            self.note(format!(
+                "the process writes no {what}, and it cannot be switched on from outside: only the kernel's side is \
                  recorded; start it with `rtscope record -- PROGRAM` to see its collections"
-                    .to_owned(),
-            );
+            ));
         }
         self.identify_logs(true);
+    }
+
+    fn around(&self) -> Around<'_> {
+        Around { host: &self.host, capture: self.store.path(), family: &self.family }
+    }
+
+    fn tell(&mut self, told: Told) {
+        self.manifest.losses.extend(told.losses);
+        told.notes.into_iter().for_each(|note| self.note(note));
+    }
+
+    /// Lets each source do something that needs the rest of the session.
+    fn each_source(&mut self, mut what: impl FnMut(&mut dyn RuntimeLogs, &Around<'_>, &mut Told)) {
+        let (mut sources, mut told) = (std::mem::take(&mut self.sources), Told::default());
+        for source in &mut sources {
+            what(source.as_mut(), &self.around(), &mut told);
+        }
+        self.sources = sources;
+        self.tell(told);
+    }
+
+    fn log_list(&self) -> Vec<Log> {
+        self.sources.iter().flat_map(|source| source.logs()).collect()
+    }
+
+    /// Processes that write logs.
+    fn writers(&self) -> Vec<u32> {
+        let mut pids: Vec<u32> = self.log_list().iter().map(|log| log.pid).filter(|pid| *pid != 0).collect();
+        let mut seen = std::collections::HashSet::new();
+        pids.retain(|pid| seen.insert(*pid));
+        pids
     }
 
     pub(super) fn start_sources(&mut self, target: kernel::Target) {
@@ -265,9 +296,7 @@ impl<'a> Session<'a> {
             kernel.finish();
         }
         self.code = None;
-        if let Some(handover) = self.handover.take() {
-            handover.finish();
-        }
+        self.end_sources_of_logs();
         self.store.remove();
     }
 
@@ -303,14 +332,16 @@ impl<'a> Session<'a> {
             if self.look_at {
                 until = until.min(now.plus(LOOK_AFTER_NS));
             }
-            let opened = self.logs.len();
             self.wait(pidfd.as_ref(), signals, until.since(now));
-            self.take_opened();
+            let opened = self.take_opened();
+            if opened {
+                // What a killed recorder leaves shall name them.
+                next_manifest = next_manifest.min(clock::monotonic().plus(SOON_NS));
+            }
             // Not between two programs that open their logs: the second one shall not wait.
-            if self.look_at && self.logs.len() == opened {
+            if self.look_at && !opened {
                 self.look_at = false;
-                let writers: Vec<u32> = self.logs.iter().map(|log| log.log.pid).filter(|pid| *pid != 0).collect();
-                writers.into_iter().for_each(|pid| self.files.look_at(pid));
+                self.writers().into_iter().for_each(|pid| self.files.look_at(pid));
             }
             if self.handle_signals(signals, child.is_some()) {
                 break;
@@ -322,7 +353,7 @@ impl<'a> Session<'a> {
     /// A log of the user's own choice is opened without notice: look for it
     /// often at the start.
     fn awaits_user_log(&self, now: Time) -> bool {
-        now.since(self.manifest.started) < USER_LOG_WAIT_NS && self.logs.iter().any(|log| log.log.pid == 0)
+        now.since(self.manifest.started) < USER_LOG_WAIT_NS && self.sources.iter().any(|source| source.awaits())
     }
 
     fn program_ended(&self, child: &mut Option<Child>, pidfd: Option<&OwnedFd>) -> bool {
@@ -344,10 +375,8 @@ impl<'a> Session<'a> {
         if let Some(pidfd) = pidfd {
             fds.push(PollFd::new(pidfd, PollFlags::IN));
         }
-        let watch = self.handover.as_ref().map(Handover::descriptor);
-        if let Some(watch) = &watch {
-            fds.push(PollFd::new(watch, PollFlags::IN));
-        }
+        let watches: Vec<_> = self.sources.iter().filter_map(|source| source.descriptor()).collect();
+        fds.extend(watches.iter().map(|watch| PollFd::new(watch, PollFlags::IN)));
         let timeout = rustix::time::Timespec {
             tv_sec: (timeout_ns / 1_000_000_000) as i64,
             tv_nsec: (timeout_ns % 1_000_000_000) as i64,
@@ -371,53 +400,22 @@ impl<'a> Session<'a> {
         false
     }
 
-    fn take_opened(&mut self) {
-        let Some(handover) = &mut self.handover else { return };
-        let opened = match handover.take_opened() {
-            Ok(opened) => opened,
-            Err(error) => {
-                let text = format!("a fresh log file could not be made ({error}): further programs would share one");
-                self.handover_failed(text);
-                return;
-            }
-        };
-        if opened.is_empty() {
-            return;
+    fn take_opened(&mut self) -> bool {
+        let mut opened = false;
+        self.each_source(|source, around, told| opened |= source.take_opened(around, told));
+        if opened {
+            self.family = family(&self.host, self.pid);
+            self.identify_logs(true);
         }
-        for open in opened {
-            if open.mixed {
-                self.manifest.losses.push(mixed_loss(&open.name));
-            }
-            self.logs.push(LiveLog::new(open.name, open.path, &self.classes));
-        }
-        self.family = family(&self.host, self.pid);
-        self.identify_logs(true);
-    }
-
-    fn handover_failed(&mut self, text: String) {
-        if !self.manifest.notes.contains(&text) {
-            self.note(text);
-        }
+        opened
     }
 
     fn identify_logs(&mut self, everywhere: bool) {
-        let unflushed = self.store.below("unflushed");
-        for log in &mut self.logs {
-            log.identify(&self.host, &self.family, everywhere, &unflushed);
-        }
-        // One process, two logs (it execed, or started its log again): the buffers
-        // belong to the later one.
-        let pids: Vec<u32> = self.logs.iter().map(|log| log.log.pid).collect();
-        for (index, log) in self.logs.iter_mut().enumerate().filter(|(_, log)| log.log.pid != 0) {
-            let replaced = pids.iter().skip(index + 1).any(|later| *later == log.log.pid);
-            if replaced || !self.host.runs(log.log.pid) {
-                log.end_at(clock::monotonic());
-            }
-        }
+        self.each_source(|source, around, _| source.identify(around, everywhere));
         self.name_the_real_binary();
         self.follow_groups();
-        let writers: Vec<u32> =
-            self.logs.iter().map(|log| log.log.pid).filter(|pid| *pid != 0 && self.host.runs(*pid)).collect();
+        let mut writers = self.writers();
+        writers.retain(|pid| self.host.runs(*pid));
         self.look_at |= self.code.is_some() && !writers.is_empty();
         if let Some(sampler) = self.sampler.as_ref().filter(|_| !writers.is_empty()) {
             sampler.set_targets(writers);
@@ -426,7 +424,7 @@ impl<'a> Session<'a> {
 
     /// A wrapper may have moved the program into other groups than it was started in.
     fn follow_groups(&mut self) {
-        for pid in self.logs.iter().map(|log| log.log.pid).filter(|pid| *pid != 0) {
+        for pid in self.writers() {
             let membership = self.host.process_text(pid, "cgroup").unwrap_or_default();
             if membership.is_empty() || self.memberships.get(&pid) == Some(&membership) {
                 continue;
@@ -453,11 +451,8 @@ impl<'a> Session<'a> {
         if self.manifest.binary.family.is_some() {
             return;
         }
-        let Some(pid) = self.logs.iter().map(|log| log.log.pid).find(|pid| *pid != 0) else { return };
-        let found = binary::inspect(&self.host.process(pid, "exe"));
-        if let (true, Ok(path)) = (found.is_ghc(), fs::read_link(self.host.process(pid, "exe"))) {
-            self.manifest.binary = found.binary;
-            self.manifest.binary.path = path.display().to_string();
+        if let Some(binary) = self.sources.iter().find_map(|source| source.program(&self.host)) {
+            self.manifest.binary = binary;
         }
     }
 
@@ -468,11 +463,8 @@ impl<'a> Session<'a> {
         }
         let now = clock::monotonic();
         let mut full = self.sampler.as_ref().is_some_and(Sampler::disk_full);
-        for log in &mut self.logs {
-            match log.copy_unflushed(now) {
-                Ok(bytes) => self.written_bytes += bytes,
-                Err(error) => full |= ends_copying(&error),
-            }
+        for source in &mut self.sources {
+            full |= source.disk_full() || source.copy(now).is_err_and(|error| ends_copying(&error));
         }
         if full {
             self.stop_for_full_disk(now);
@@ -481,7 +473,7 @@ impl<'a> Session<'a> {
 
     fn stop_for_full_disk(&mut self, now: Time) {
         self.disk_full = true;
-        self.logs.iter_mut().for_each(LiveLog::stop_copying);
+        self.sources.iter_mut().for_each(|source| source.stop_copying());
         self.manifest.losses.push(disk_full_loss(now));
         (self.say)("the disk is full: recording stopped, what was recorded is kept, the program runs on");
     }
@@ -490,7 +482,7 @@ impl<'a> Session<'a> {
         if self.manifest.status == Status::Recording {
             self.manifest.ended = clock::monotonic();
         }
-        self.manifest.logs = self.logs.iter().map(|log| log.log.clone()).collect();
+        self.manifest.logs = self.log_list();
         if let Some(kernel) = &self.kernel {
             self.manifest.kernel = kernel.status();
         }
@@ -499,10 +491,11 @@ impl<'a> Session<'a> {
         }
         let streams = self.kernel.as_ref().map_or(0, |kernel| kernel.streams().written_bytes())
             + self.code.as_ref().map_or(0, |code| code.streams().written_bytes());
+        let copied: u64 = self.sources.iter().map(|source| source.written_bytes()).sum();
         let sampled = self.sampler.as_ref().map_or(0, Sampler::written_bytes);
         self.manifest.own_cost = OwnCost {
             cpu_ns: clock::own_cpu_ns(),
-            written_bytes: self.written_bytes.saturating_add(sampled).saturating_add(streams),
+            written_bytes: [self.written_bytes, sampled, streams, copied].into_iter().fold(0, u64::saturating_add),
             rss_max_bytes: own_rss_max(&self.host),
         };
         let hidden = self.redactor.as_ref().map(|redactor| redactor.manifest(&self.manifest));
@@ -533,7 +526,7 @@ impl<'a> Session<'a> {
         // A program that outlives the recording is still waited for: its status is ours.
         let exit = exit.or_else(|| child.and_then(|child| wait_quietly(child, self.pid, signals)));
         if exit.is_some() && family(&self.host, self.pid).iter().all(|pid| !self.host.runs(*pid)) {
-            self.handover.take().into_iter().for_each(Handover::finish);
+            self.end_sources_of_logs();
         }
         Outcome { capture: self.store.path().to_owned(), exit }
     }
@@ -568,26 +561,12 @@ impl<'a> Session<'a> {
 
     fn end_logs(&mut self, ended: Time) {
         let mut still: Vec<u32> = self.family.iter().copied().filter(|pid| *pid != self.pid).collect();
-        still.extend(self.logs.iter().map(|log| log.log.pid).filter(|pid| *pid != self.pid && *pid != 0));
+        still.extend(self.writers().into_iter().filter(|pid| *pid != self.pid));
         still.sort_unstable();
         still.dedup();
         still.retain(|pid| self.host.runs(*pid));
-        let logs = std::mem::take(&mut self.logs);
-        for mut log in logs {
-            let runs = log.log.pid != 0 && self.host.runs(log.log.pid);
-            if !runs && log.path.exists() {
-                self.manifest.losses.extend(log.loss_at_end(ended));
-            }
-            if log.path.starts_with(self.store.path()) {
-                self.logs.push(log);
-                continue;
-            }
-            let free = self.store.free_bytes().unwrap_or(0);
-            if let Err(error) = log.bring_home(self.store.path(), free) {
-                self.note(format!("the log {} was not copied into the capture: {error}", log.path.display()));
-            }
-            self.logs.push(log);
-        }
+        self.each_source(|source, around, told| source.end(around, ended, told));
+        self.name_the_real_binary();
         if !still.is_empty() {
             let list: Vec<String> = still.iter().map(u32::to_string).collect();
             self.note(format!(
@@ -595,13 +574,19 @@ impl<'a> Session<'a> {
                 list.join(", ")
             ));
         }
-        if self.handover.is_some() && self.logs.is_empty() {
-            self.note("no GHC program opened the eventlog, so only the kernel's side was recorded".to_owned());
+        if !self.sources.is_empty() && self.log_list().is_empty() {
+            let none: Vec<_> = self.sources.iter().map(|source| source.nothing()).collect();
+            self.note(format!("{}, so only the kernel's side was recorded", none.join(" and ")));
         }
-        // Whoever still runs may start GHC programs, which must find the path.
+        // Whoever still runs may start programs, which must find the path.
         if still.is_empty() && !self.host.runs(self.pid) {
-            self.handover.take().into_iter().for_each(Handover::finish);
+            self.end_sources_of_logs();
         }
+    }
+
+    fn end_sources_of_logs(&mut self) {
+        let host = self.host.clone();
+        self.sources.iter_mut().for_each(|source| source.finish(&host));
     }
 }
 
@@ -660,12 +645,6 @@ fn own_rss_max(host: &Host) -> u64 {
 
 fn loss(source: &str, kind: LossKind, count: u64, note: String) -> Loss {
     Loss { source: source.to_owned(), kind, count, from: None, to: None, note }
-}
-
-fn mixed_loss(name: &str) -> Loss {
-    let note =
-        "two processes opened this log before it could be replaced: their events are mixed, use neither".to_owned();
-    loss(name, LossKind::MixedProcesses, 2, note)
 }
 
 fn late_loss(from: Time, to: Time) -> Loss {

@@ -1,13 +1,15 @@
 //! How a recording begins: what the program is, where the capture goes, how its
 //! log is switched on, and holding it until every source is attached.
 
+use super::eventlogs::{self, Eventlogs};
+use super::rings::{self, Rings};
 use super::session::Session;
+use super::source::{Launch, RuntimeLogs};
 use super::{Options, Outcome, RecordError, Target};
 use crate::binary::{self, Inspected};
 use crate::clock;
-use crate::handover::{self, Handover, Route};
+use crate::handover::{self, Route};
 use crate::kernel;
-use crate::options::{self, Plan, Request};
 use crate::procfs::Host;
 use crate::signals::Signals;
 use crate::spawn::{self, Start, find_program};
@@ -18,10 +20,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Environment names that go into the manifest.
-const ENVIRONMENT: [&str; 9] = [
+const ENVIRONMENT: [&str; 12] = [
     "GHCRTS",
     "OCAMLRUNPARAM",
     "CAMLRUNPARAM",
+    "OCAML_RUNTIME_EVENTS_START",
+    "OCAML_RUNTIME_EVENTS_DIR",
+    "OCAML_RUNTIME_EVENTS_PRESERVE",
     "LANG",
     "LC_ALL",
     "TZ",
@@ -54,13 +59,14 @@ fn record_command(
     let name = words.first().map_or("program", String::as_str);
     let store = Store::create(&output_path(&options, name))?;
     let inspected = inspect_command(argv, &words);
-    let (handover, plan) = prepare_log(&options, &words, &inspected, &store)?;
-    let planned = argv.iter().zip(&words).zip(&plan.argv);
+    let path = argv.first().and_then(|first| find_program(first));
+    let (sources, launch) = prepare_logs(&options, &words, &inspected, path.as_deref(), &store)?;
+    let planned = argv.iter().zip(&words).zip(&launch.argv);
     let held = spawn::hold(Start {
         argv: planned.map(|((raw, word), new)| if word == new { raw.clone() } else { new.into() }).collect(),
-        path: argv.first().and_then(|first| find_program(first)),
-        ghcrts: plan.ghcrts.clone(),
-        inherit: handover.as_ref().and_then(Handover::inherited),
+        path,
+        set: launch.set,
+        inherit: launch.inherit,
         default_signals: signals.installed(),
     });
     let held = held.inspect_err(|_| store.remove())?;
@@ -68,8 +74,8 @@ fn record_command(
     let mut session = Session::begin(options, host, store, pid, inspected, say);
     session.manifest.command = words;
     session.manifest.environment = environment(|name| std::env::var(name).ok());
-    session.manifest.added.clone_from(&plan.added);
-    session.take_plan(handover, &plan);
+    session.manifest.added = launch.added;
+    session.take_sources(sources, launch.notes);
     session.start_sources(kernel::Target::Spawned(Pid(pid)));
     let child = match held.release() {
         Ok(child) => child,
@@ -121,8 +127,8 @@ fn output_path(options: &Options, program: &str) -> PathBuf {
     if path.exists() { PathBuf::from(format!("{stem}-{}.rtscope", std::process::id())) } else { path }
 }
 
-/// What the command's program accepts. For a wrapper: the first GHC program
-/// that its arguments name, if they name one.
+/// What the command's program accepts. For a wrapper: the first program of GHC
+/// or OCaml that its arguments name, if they name one.
 fn inspect_command(argv: &[OsString], words: &[String]) -> Inspected {
     let Some(first) = argv.first() else { return Inspected::default() };
     let Some(path) = find_program(first) else { return Inspected::default() };
@@ -137,45 +143,58 @@ fn inspect_command(argv: &[OsString], words: &[String]) -> Inspected {
             Some(root) if word.starts_with('/') => Path::new(root).join(word.trim_start_matches('/')),
             _ => find_program(word.as_ref())?,
         };
-        if path.is_file() { Some(binary::inspect(&path)).filter(Inspected::is_ghc) } else { None }
+        if path.is_file() { Some(binary::inspect(&path)).filter(|inner| inner.binary.family.is_some()) } else { None }
     });
     inner.into_iter().next().unwrap_or(outer)
 }
 
 /// Decides how the program is made to log, and where to.
-fn prepare_log(
+fn prepare_logs(
     options: &Options,
     argv: &[String],
     inspected: &Inspected,
+    path: Option<&Path>,
     store: &Store,
-) -> Result<(Option<Handover>, Plan), RecordError> {
-    let untouched = |note: &str| Plan { argv: argv.to_vec(), notes: vec![note.to_owned()], ..Plan::default() };
+) -> Result<(Sources, Launch), RecordError> {
+    let mut launch = Launch { argv: argv.to_vec(), ..Launch::default() };
+    let mut sources = Sources::new();
     if !options.eventlog {
-        return Ok((None, untouched("the eventlog was not switched on (--no-eventlog)")));
+        launch.notes.push("the runtime's log was not switched on (--no-eventlog)".to_owned());
+        return Ok((sources, launch));
     }
     let route = handover::route(argv);
     if let Route::None(note) = &route {
-        return Ok((None, untouched(note)));
+        launch.notes.push(note.clone());
+        return Ok((sources, launch));
     }
-    let handover = Handover::prepare(store.path(), &route).map_err(|error| {
-        store.remove();
-        RecordError::Own { what: "the folder for the eventlog", error }
-    })?;
-    let first = argv.first().and_then(|first| find_program(first.as_ref())).map(|path| binary::inspect(&path));
-    let wrapper = first.is_none_or(|first| first.binary.family.is_none());
-    let plan = options::plan(&Request {
-        argv,
-        ghcrts: std::env::var("GHCRTS").ok().as_deref(),
-        inspected,
-        wrapper,
-        detail: options.detail,
-        log_path: handover.log_path(),
-    });
-    if plan.logging {
-        return Ok((Some(handover), plan));
+    let own = |what| {
+        move |error| {
+            store.remove();
+            RecordError::Own { what, error }
+        }
+    };
+    let wrapper = path.is_none_or(|path| binary::inspect(path).binary.family.is_none());
+    let directory = std::env::current_dir().unwrap_or_default();
+    // Of what a wrapper starts nothing may be known: then it is prepared for either.
+    if !inspected.is_ocaml() {
+        let (detail, route, directory) = (options.detail, &route, directory.as_path());
+        let command = eventlogs::Command { inspected, wrapper, detail, route, directory };
+        let made = Eventlogs::prepare(store.path(), &command, &mut launch);
+        sources.extend(made.map_err(own("the folder for the eventlog"))?.map(boxed));
     }
-    handover.finish();
-    Ok((None, plan))
+    if !inspected.is_ghc() {
+        let (route, size) = (&route, options.ring_size);
+        let command = rings::Command { inspected, wrapper, path, route, size };
+        let made = Rings::prepare(store.path(), &command, &mut launch);
+        sources.extend(made.map_err(own("the folder for rings"))?.map(boxed));
+    }
+    Ok((sources, launch))
+}
+
+type Sources = Vec<Box<dyn RuntimeLogs>>;
+
+fn boxed(source: impl RuntimeLogs + 'static) -> Box<dyn RuntimeLogs> {
+    Box::new(source)
 }
 
 fn environment(get: impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {

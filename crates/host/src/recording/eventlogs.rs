@@ -1,0 +1,187 @@
+//! The eventlogs of GHC programs in a recording: written by the programs themselves
+//! into files that are handed to them, their buffers copied from memory.
+
+use super::logs::LiveLog;
+use super::source::{Around, Launch, RuntimeLogs, Told};
+use crate::binary::{self, Inspected};
+use crate::clock;
+use crate::handover::{Handover, Route};
+use crate::options::{self, Request};
+use crate::procfs::Host;
+use rtscope_model::manifest::{Binary, Log};
+use rtscope_model::{Loss, LossKind, Time};
+use std::fs;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::path::{Path, PathBuf};
+
+/// GHC's side of a recording.
+#[derive(Debug, Default)]
+pub(super) struct Eventlogs {
+    handover: Option<Handover>,
+    logs: Vec<LiveLog>,
+    classes: String,
+    written_bytes: u64,
+    failure: Option<String>,
+}
+
+/// What the start of a GHC program is decided from.
+pub(super) struct Command<'a> {
+    pub inspected: &'a Inspected,
+    /// The command starts something else, which may be a GHC program.
+    pub wrapper: bool,
+    pub detail: options::Detail,
+    pub route: &'a Route,
+    pub directory: &'a Path,
+}
+
+impl Eventlogs {
+    /// Makes a command log into a capture; `None`: it cannot. Errors: the folder for it.
+    pub(super) fn prepare(capture: &Path, command: &Command<'_>, launch: &mut Launch) -> io::Result<Option<Eventlogs>> {
+        let handover = Handover::prepare(capture, command.route)?;
+        let plan = options::plan(&Request {
+            argv: &launch.argv,
+            ghcrts: std::env::var("GHCRTS").ok().as_deref(),
+            inspected: command.inspected,
+            wrapper: command.wrapper,
+            detail: command.detail,
+            log_path: handover.log_path(),
+        });
+        launch.argv = plan.argv;
+        launch.added.extend(plan.added);
+        launch.notes.extend(plan.notes);
+        if !plan.logging {
+            handover.finish();
+            return Ok(None);
+        }
+        launch.set.extend(plan.ghcrts.map(|value| ("GHCRTS", value.into())));
+        launch.inherit.extend(handover.inherited());
+        let user_log = plan.user_log.map(|path| command.directory.join(path));
+        let logs = user_log.map(|path| LiveLog::new(path.display().to_string(), path, &plan.classes));
+        let logs = logs.into_iter().collect();
+        Ok(Some(Eventlogs { handover: Some(handover), logs, classes: plan.classes, ..Eventlogs::default() }))
+    }
+
+    /// Logs that a process has open by itself, if there are some.
+    pub(super) fn of_process(host: &Host, pid: u32) -> Option<Eventlogs> {
+        let logs = host.open_files(pid).into_iter().filter(|(fd, path)| {
+            path.extension().is_some_and(|ending| ending == "eventlog") && host.fd_writes(pid, *fd)
+        });
+        let logs: Vec<_> = logs.map(|(_, path)| LiveLog::new(path.display().to_string(), path, "")).collect();
+        (!logs.is_empty()).then(|| Eventlogs { logs, ..Eventlogs::default() })
+    }
+
+    fn bring_home(log: &mut LiveLog, capture: &Path, told: &mut Told) {
+        if log.path.starts_with(capture) {
+            return;
+        }
+        let disk = rustix::fs::statvfs(capture).ok();
+        let free = disk.map_or(0, |disk| disk.f_bavail.saturating_mul(disk.f_frsize));
+        if let Err(error) = log.bring_home(capture, free) {
+            told.notes.push(format!("the log {} was not copied into the capture: {error}", log.path.display()));
+        }
+    }
+}
+
+impl RuntimeLogs for Eventlogs {
+    fn nothing(&self) -> &'static str {
+        "no GHC program opened the eventlog"
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.handover.as_ref().map(Handover::descriptor)
+    }
+
+    fn before_exec(&mut self, _pid: u32, _around: &Around<'_>, _told: &mut Told) {}
+
+    fn take_opened(&mut self, _around: &Around<'_>, told: &mut Told) -> bool {
+        let Some(handover) = &mut self.handover else { return false };
+        let opened = handover.take_opened().unwrap_or_else(|error| {
+            let text = format!("a fresh log file could not be made ({error}): further programs would share one");
+            if self.failure.as_ref() != Some(&text) {
+                told.notes.push(text.clone());
+                self.failure = Some(text);
+            }
+            Vec::new()
+        });
+        for open in &opened {
+            told.losses.extend(open.mixed.then(|| mixed_loss(&open.name)));
+            self.logs.push(LiveLog::new(open.name.clone(), open.path.clone(), &self.classes));
+        }
+        !opened.is_empty()
+    }
+
+    fn identify(&mut self, around: &Around<'_>, everywhere: bool) {
+        let unflushed = around.capture.join("unflushed");
+        for log in &mut self.logs {
+            log.identify(around.host, around.family, everywhere, &unflushed);
+        }
+        // One process, two logs (it execed, or started its log again): the buffers
+        // belong to the later one.
+        let pids: Vec<u32> = self.logs.iter().map(|log| log.log.pid).collect();
+        for (index, log) in self.logs.iter_mut().enumerate().filter(|(_, log)| log.log.pid != 0) {
+            let replaced = pids.iter().skip(index + 1).any(|later| *later == log.log.pid);
+            if replaced || !around.host.runs(log.log.pid) {
+                log.end_at(clock::monotonic());
+            }
+        }
+    }
+
+    fn awaits(&self) -> bool {
+        self.logs.iter().any(|log| log.log.pid == 0)
+    }
+
+    fn copy(&mut self, now: Time) -> io::Result<()> {
+        let mut failed = Ok(());
+        for log in &mut self.logs {
+            match log.copy_unflushed(now) {
+                Ok(bytes) => self.written_bytes += bytes,
+                Err(error) => failed = Err(error),
+            }
+        }
+        failed
+    }
+
+    fn stop_copying(&mut self) {
+        self.logs.iter_mut().for_each(LiveLog::stop_copying);
+    }
+
+    fn disk_full(&self) -> bool {
+        false
+    }
+
+    fn logs(&self) -> Vec<Log> {
+        self.logs.iter().map(|log| log.log.clone()).collect()
+    }
+
+    fn program(&self, host: &Host) -> Option<Binary> {
+        let pid = self.logs.iter().map(|log| log.log.pid).find(|pid| *pid != 0)?;
+        let path: PathBuf = fs::read_link(host.process(pid, "exe")).ok()?;
+        let found = binary::inspect(&host.process(pid, "exe"));
+        found.is_ghc().then(|| Binary { path: path.display().to_string(), ..found.binary })
+    }
+
+    fn written_bytes(&self) -> u64 {
+        self.written_bytes
+    }
+
+    fn end(&mut self, around: &Around<'_>, ended: Time, told: &mut Told) {
+        for log in &mut self.logs {
+            let runs = log.log.pid != 0 && around.host.runs(log.log.pid);
+            if !runs && log.path.exists() {
+                told.losses.extend(log.loss_at_end(ended));
+            }
+            Eventlogs::bring_home(log, around.capture, told);
+        }
+    }
+
+    fn finish(&mut self, _host: &Host) {
+        self.handover.take().into_iter().for_each(Handover::finish);
+    }
+}
+
+fn mixed_loss(name: &str) -> Loss {
+    let note =
+        "two processes opened this log before it could be replaced: their events are mixed, use neither".to_owned();
+    Loss { source: name.to_owned(), kind: LossKind::MixedProcesses, count: 2, from: None, to: None, note }
+}

@@ -1,0 +1,250 @@
+//! Takes words out of one ring file before its runtime overwrites them. Owns the
+//! protocol of head and tail; refuses to look into events.
+//!
+//! A runtime stores an event's words, then moves the ring's tail; before that it moves
+//! the head past what the words will overwrite. So `position..tail` is copied first
+//! and the head read again: what it has passed meanwhile was perhaps overwritten and
+//! is dropped. Head and tail always lie between two events.
+
+use super::layout::{Layout, NAME, NAMES, WORD};
+use super::stream::Stream;
+use rtscope_model::Time;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::{Ordering, fence};
+
+/// The last words of what was copied are kept to know the ring by: one of so many is a
+/// stamp, which no other run of a program repeats.
+const KNOWN_WORDS: u64 = 8;
+/// Rings are handed out from the first on: so many behind the last used one are looked at.
+const AHEAD: u64 = 8;
+/// Machines that may show the stores of one thread to another in another order can show
+/// the head late, by at most the longest event.
+const GUARD_WORDS: Option<u64> = if cfg!(target_arch = "x86_64") { None } else { Some(1024) };
+
+/// One ring file that is being copied.
+#[derive(Debug)]
+pub struct Ring {
+    file: File,
+    layout: Layout,
+    slots: Vec<Slot>,
+    /// Rings whose headers are read.
+    looked_at: u64,
+    headers: Vec<u8>,
+    names: Vec<[u8; NAME as usize]>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Slot {
+    /// Everything before was copied or is lost.
+    position: u64,
+    /// The words before `position`.
+    known: Vec<u8>,
+}
+
+/// What one round found.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum Round {
+    /// The fullest ring had so many new words.
+    Copied(u64),
+    /// The rings are others than before: the process execed a program that made its
+    /// own in the same file. Nothing was copied of them.
+    Restarted,
+}
+
+/// Head and tail.
+type Ends = (u64, u64);
+
+impl Ring {
+    /// A ring file of which nothing was copied yet.
+    pub fn new(file: File, layout: Layout) -> Ring {
+        let looked_at = AHEAD.min(layout.rings);
+        Ring { file, layout, slots: Vec::new(), looked_at, headers: Vec::new(), names: Vec::new() }
+    }
+
+    /// The file.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Words in each ring.
+    pub fn words(&self) -> u64 {
+        self.layout.words
+    }
+
+    /// Where everything is.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Whether an event was written yet.
+    pub fn has_begun(&mut self) -> io::Result<bool> {
+        self.read_headers()?;
+        Ok((0..self.looked_at).any(|slot| self.seen_ends(slot).1 > 0))
+    }
+
+    /// Copies what is new in all rings. Errors: the file is cut or cannot be read.
+    pub fn copy(&mut self, stream: &mut Stream, now: Time) -> io::Result<Round> {
+        self.read_headers()?;
+        let mut most = 0;
+        for slot in 0..self.looked_at {
+            let ends = self.seen_ends(slot);
+            if ends == (0, 0) && self.slots.get(slot as usize).is_none_or(|slot| slot.position == 0) {
+                continue;
+            }
+            if self.slots.len() <= slot as usize {
+                self.slots.resize(slot as usize + 1, Slot::default());
+            }
+            match self.copy_slot(slot, ends, stream, now)? {
+                Round::Copied(words) => most = most.max(words),
+                Round::Restarted => {
+                    stream.drop_words();
+                    return Ok(Round::Restarted);
+                }
+            }
+        }
+        Ok(Round::Copied(most))
+    }
+
+    /// Reads all headers that matter: more of them while the last ones are in use.
+    fn read_headers(&mut self) -> io::Result<()> {
+        loop {
+            let bytes = self.looked_at * self.layout.header_bytes;
+            self.headers.resize(usize::try_from(bytes).unwrap_or(0), 0);
+            self.file.read_exact_at(&mut self.headers, self.layout.header(0))?;
+            let last = (0..self.looked_at).rev().find(|slot| self.seen_ends(*slot).1 > 0);
+            let wanted = last.map_or(0, |last| last + 1 + AHEAD).min(self.layout.rings);
+            if wanted <= self.looked_at {
+                return Ok(());
+            }
+            self.looked_at = wanted;
+        }
+    }
+
+    fn seen_ends(&self, slot: u64) -> Ends {
+        let at = usize::try_from(slot * self.layout.header_bytes).unwrap_or(usize::MAX);
+        self.headers.get(at..).map_or((0, 0), ends)
+    }
+
+    fn read_ends(&self, slot: u64) -> io::Result<Ends> {
+        let mut bytes = [0; 16];
+        self.file.read_exact_at(&mut bytes, self.layout.header(slot))?;
+        Ok(ends(&bytes))
+    }
+
+    fn copy_slot(&mut self, slot: u64, seen: Ends, stream: &mut Stream, now: Time) -> io::Result<Round> {
+        let (head, tail) = seen;
+        let Some(state) = self.slots.get(slot as usize) else { return Ok(Round::Copied(0)) };
+        let position = state.position;
+        if tail < position {
+            // Believed only where it is seen twice.
+            let again = self.read_ends(slot)?.1 < position;
+            return Ok(if again { Round::Restarted } else { Round::Copied(0) });
+        }
+        let live = tail.checked_sub(head).filter(|live| *live <= self.layout.words);
+        if tail == position || live.is_none() {
+            // Nothing new, or a torn look at the two ends: the next one will tell.
+            return Ok(Round::Copied(0));
+        }
+        // Begin with words that are known already, if they are still there.
+        let known = (state.known.len() as u64) / WORD;
+        let from = if head <= position - known { position - known } else { position.max(head) };
+        let into = stream.begin_words(slot, now);
+        let start = into.len();
+        self.read_words(slot, from, tail, into)?;
+        let recognised = from >= position || into.get(start..).is_some_and(|words| words.starts_with(&state.known));
+        // The words above are read before the head below.
+        fence(Ordering::SeqCst);
+        let (head_after, tail_after) = self.read_ends(slot)?;
+        if !recognised && head_after <= from || tail_after < tail || head_after < head {
+            return Ok(Round::Restarted);
+        }
+        let first = first_sound(position.max(head_after), (tail, tail_after), self.layout.words);
+        let words = into.get(start + words_to_bytes(tail.min(first) - from)..).unwrap_or_default();
+        let copied_whole = first < tail;
+        let known = remembered(if first == position { &state.known } else { &[] }, words);
+        stream.end_words(first, usize::try_from(tail.min(first) - from).unwrap_or(usize::MAX));
+        if let Some(state) = self.slots.get_mut(slot as usize) {
+            *state =
+                if copied_whole { Slot { position: tail, known } } else { Slot { position: first, known: Vec::new() } };
+        }
+        Ok(Round::Copied(tail - position))
+    }
+
+    fn read_words(&self, slot: u64, from: u64, to: u64, into: &mut Vec<u8>) -> io::Result<()> {
+        let mut at = from;
+        while at < to {
+            let (offset, in_a_row) = self.layout.place(slot, at);
+            let count = in_a_row.min(to - at);
+            let start = into.len();
+            into.resize(start + words_to_bytes(count), 0);
+            self.file.read_exact_at(into.get_mut(start..).unwrap_or_default(), offset)?;
+            at += count;
+        }
+        Ok(())
+    }
+
+    /// Copies names that are new. They are registered in order, so the search ends at
+    /// the first empty one; `all` looks at every place, and again at those known.
+    pub fn copy_names(&mut self, stream: &mut Stream, now: Time, all: bool) -> io::Result<()> {
+        const BATCH: u64 = 16;
+        let Some(table) = self.layout.names else { return Ok(()) };
+        // The last one known may have been read while it was written.
+        let mut next = if all { 0 } else { (self.names.len() as u64).saturating_sub(1) };
+        while next < NAMES {
+            let count = BATCH.min(NAMES - next);
+            let mut bytes = [0; (BATCH * NAME) as usize];
+            let wanted = bytes.get_mut(..(count * NAME) as usize).unwrap_or_default();
+            self.file.read_exact_at(wanted, table + next * NAME)?;
+            for name in wanted.chunks_exact(NAME as usize) {
+                let Ok(name) = <[u8; NAME as usize]>::try_from(name) else { continue };
+                if name.first() == Some(&0) && !all {
+                    return Ok(());
+                }
+                self.take_name(next, name, stream, now);
+                next += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn take_name(&mut self, id: u64, name: [u8; NAME as usize], stream: &mut Stream, now: Time) {
+        let place = id as usize;
+        if name.first() == Some(&0) || self.names.get(place) == Some(&name) {
+            return;
+        }
+        if self.names.len() <= place {
+            self.names.resize(place + 1, [0; NAME as usize]);
+        }
+        if let Some(known) = self.names.get_mut(place) {
+            *known = name;
+        }
+        stream.name(id, &name, now);
+    }
+}
+
+/// The first position that cannot have been overwritten; where the head may be seen
+/// late and the ring is all but full, that is none of those copied.
+fn first_sound(head: u64, (tail, tail_after): (u64, u64), words: u64) -> u64 {
+    let full = |guard: u64| (tail_after + guard).saturating_sub(words) > head;
+    if GUARD_WORDS.is_some_and(full) { tail } else { head }
+}
+
+fn ends(header: &[u8]) -> Ends {
+    let word =
+        |at: usize| header.get(at..at + 8).map_or(0, |word| u64::from_ne_bytes(word.try_into().unwrap_or_default()));
+    (word(0), word(8))
+}
+
+fn words_to_bytes(words: u64) -> usize {
+    usize::try_from(words.saturating_mul(WORD)).unwrap_or(usize::MAX)
+}
+
+/// The last words of what is known now.
+fn remembered(before: &[u8], fresh: &[u8]) -> Vec<u8> {
+    let most = words_to_bytes(KNOWN_WORDS);
+    let missing = most.saturating_sub(fresh.len());
+    let before = before.get(before.len().saturating_sub(missing)..).unwrap_or_default();
+    [before, fresh.get(fresh.len().saturating_sub(most)..).unwrap_or_default()].concat()
+}

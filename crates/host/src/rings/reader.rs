@@ -1,0 +1,542 @@
+//! The thread that copies rings: it sees at once when a program makes one, copies all
+//! of them often enough, and notices when they end. Owns the schedule.
+//!
+//! It may be late by what a busy machine makes a thread wait that stands back, so it
+//! aims at rings that are an eighth full.
+
+use super::copy::{Ring, Round};
+use super::found::{self, ENDING, Mapped, mapped_by};
+use super::layout::{Judged, Layout, METADATA};
+use super::place;
+use super::stream::Stream;
+use crate::background;
+use crate::clock;
+use crate::procfs::Host;
+use crate::store::is_disk_full;
+use rtscope_model::{Loss, LossKind, Time};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::fs::inotify;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use std::fs::{self, File};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+/// Shortest and longest time between two rounds.
+const PERIOD_MIN_NS: u64 = 1_000_000;
+const PERIOD_MAX_NS: u64 = 50_000_000;
+/// No program was seen to write words faster, so a ring that was quiet is looked at
+/// again before it can be full.
+const WORD_NS: u64 = 25;
+/// Part of a ring that may fill between two rounds.
+const FILL_SHARE: u64 = 8;
+/// Period of what need not be seen at once: names, ends of processes.
+const SLOW_PERIOD_NS: u64 = 100_000_000;
+/// A file whose runtime is making it is looked at so often, and after a while less often.
+const READY_PERIOD_NS: u64 = 1_000_000;
+const READY_SOON_NS: u64 = 200_000_000;
+const READY_LATE_PERIOD_NS: u64 = 20_000_000;
+/// A file without rings for so long is none.
+const READY_MAX_NS: u64 = 10_000_000_000;
+/// Looks at all processes for the writer of a ring.
+const WIDE_LOOKS_MAX: u8 = 3;
+
+/// What to read.
+#[derive(Debug)]
+pub struct Config {
+    /// Where `/proc` is.
+    pub host: Host,
+    /// The capture's folder `rings`; has to exist.
+    pub folder: PathBuf,
+    /// Folder in which programs make their files, if one is watched, and whether it is
+    /// the recorder's own.
+    pub watched: Option<(PathBuf, bool)>,
+    /// Rings that a process has already.
+    pub mapped: Vec<Mapped>,
+}
+
+/// A ring that is being copied.
+#[derive(Debug)]
+pub struct Copied {
+    /// Stream below the capture.
+    pub name: String,
+    /// Its process, 0 where it could not be found.
+    pub pid: u32,
+    /// The program that the process runs.
+    pub program: Option<File>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    stop: AtomicBool,
+    wake: OwnedFd,
+    news: OwnedFd,
+    written: AtomicU64,
+    disk_full: AtomicBool,
+    fresh: Mutex<Vec<Copied>>,
+    losses: Mutex<Vec<Loss>>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A running reader.
+#[derive(Debug)]
+pub struct Reader {
+    shared: Arc<Shared>,
+    thread: JoinHandle<()>,
+}
+
+impl Reader {
+    /// Starts it; a folder is watched when this returns. Errors: no watch, no thread.
+    pub fn start(config: Config) -> io::Result<Reader> {
+        let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
+        let shared = Arc::new(Shared {
+            stop: AtomicBool::new(false),
+            wake: eventfd(0, flags)?,
+            news: eventfd(0, flags)?,
+            written: AtomicU64::new(0),
+            disk_full: AtomicBool::new(false),
+            fresh: Mutex::default(),
+            losses: Mutex::default(),
+        });
+        let mut state = State::new(config, Arc::clone(&shared))?;
+        let thread = std::thread::Builder::new().name("rings".into()).spawn(move || state.run())?;
+        Ok(Reader { shared, thread })
+    }
+
+    /// Readable when there is something in [`Reader::fresh`].
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        self.shared.news.as_fd()
+    }
+
+    /// Rings that were found since the last call.
+    pub fn fresh(&self) -> Vec<Copied> {
+        let _ = rustix::io::read(&self.shared.news, &mut [0; 8]);
+        std::mem::take(&mut *locked(&self.shared.fresh))
+    }
+
+    /// Bytes written so far.
+    pub fn written_bytes(&self) -> u64 {
+        self.shared.written.load(Ordering::Relaxed)
+    }
+
+    /// Whether the disk was full: nothing is copied any more then.
+    pub fn disk_full(&self) -> bool {
+        self.shared.disk_full.load(Ordering::Relaxed)
+    }
+
+    /// The disk is full: nothing is copied any more.
+    pub fn stop_copying(&self) {
+        self.shared.disk_full.store(true, Ordering::Relaxed);
+    }
+
+    /// Copies what is left and ends. Gives the rings not asked for yet and what was lost
+    /// on the way to the streams.
+    pub fn finish(self) -> (Vec<Copied>, Vec<Loss>, u64) {
+        self.shared.stop.store(true, Ordering::Release);
+        let _ = rustix::io::write(&self.shared.wake, &1_u64.to_ne_bytes());
+        let _ = self.thread.join();
+        let written = self.shared.written.load(Ordering::Relaxed);
+        (std::mem::take(&mut *locked(&self.shared.fresh)), std::mem::take(&mut *locked(&self.shared.losses)), written)
+    }
+}
+
+/// A file of which the runtime has not begun to write events.
+#[derive(Debug)]
+struct Coming {
+    name: String,
+    file: File,
+    since: Time,
+    pid: u32,
+}
+
+/// A ring and where it goes.
+#[derive(Debug)]
+struct Live {
+    name: String,
+    stream_name: String,
+    ring: Ring,
+    stream: Stream,
+    pid: u32,
+    /// Readable when the process has ended.
+    process: Option<OwnedFd>,
+}
+
+/// Whether a ring goes on.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+enum Fate {
+    GoesOn,
+    /// Its runtime has removed the file.
+    Ended,
+    /// Its process is gone without that, or runs another program.
+    Left,
+}
+
+struct State {
+    host: Host,
+    folder: PathBuf,
+    watched: Option<(PathBuf, bool)>,
+    watch: Option<OwnedFd>,
+    shared: Arc<Shared>,
+    coming: Vec<Coming>,
+    live: Vec<Live>,
+    streams: u32,
+    last_round: Time,
+    period_ns: u64,
+    next_slow: Time,
+    wide_looks: u8,
+}
+
+impl State {
+    fn new(config: Config, shared: Arc<Shared>) -> io::Result<State> {
+        let watch = match &config.watched {
+            Some((folder, _)) => {
+                let watch = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK)?;
+                let what = inotify::WatchFlags::CREATE | inotify::WatchFlags::OPEN | inotify::WatchFlags::DELETE;
+                inotify::add_watch(&watch, folder, what)?;
+                Some(watch)
+            }
+            None => None,
+        };
+        let now = clock::monotonic();
+        let mut state = State {
+            host: config.host,
+            folder: config.folder,
+            watched: config.watched,
+            watch,
+            shared,
+            coming: Vec::new(),
+            live: Vec::new(),
+            streams: 0,
+            last_round: now,
+            period_ns: PERIOD_MAX_NS,
+            next_slow: now.plus(SLOW_PERIOD_NS),
+            wide_looks: WIDE_LOOKS_MAX,
+        };
+        for mapped in config.mapped {
+            let Some(file) = mapped.open(&state.host) else { continue };
+            let name = mapped.path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+            state.coming.push(Coming { name, file, since: now, pid: mapped.pid });
+        }
+        Ok(state)
+    }
+
+    fn run(&mut self) {
+        background::stand_back();
+        while !self.shared.stop.load(Ordering::Acquire) {
+            let now = clock::monotonic();
+            let opened = self.take_notices(now);
+            self.look_at_coming(now);
+            if opened || now.since(self.last_round) >= self.period_ns {
+                self.round(now);
+            }
+            if now >= self.next_slow {
+                self.slow_round(now);
+            }
+            if self.shared.disk_full.load(Ordering::Relaxed) {
+                // Nothing is to be copied any more; what is left is cleaning up.
+                self.coming.clear();
+                self.live.clear();
+            }
+            self.wait(clock::monotonic());
+        }
+        self.end();
+    }
+
+    fn wait(&self, now: Time) {
+        let mut until = self.next_slow;
+        if !self.live.is_empty() {
+            until = until.min(self.last_round.plus(self.period_ns));
+        }
+        for coming in &self.coming {
+            let soon = now.since(coming.since) < READY_SOON_NS;
+            until = until.min(now.plus(if soon { READY_PERIOD_NS } else { READY_LATE_PERIOD_NS }));
+        }
+        if self.live.is_empty() && self.coming.is_empty() {
+            until = now.plus(PERIOD_MAX_NS * 20);
+        }
+        let wait_ns = until.since(now);
+        let timeout = rustix::time::Timespec {
+            tv_sec: (wait_ns / 1_000_000_000) as i64,
+            tv_nsec: (wait_ns % 1_000_000_000) as i64,
+        };
+        let mut fds = vec![PollFd::new(&self.shared.wake, PollFlags::IN)];
+        fds.extend(self.watch.as_ref().map(|watch| PollFd::new(watch, PollFlags::IN)));
+        // Interrupted or not: the loop looks at everything.
+        let _ = poll(&mut fds, Some(&timeout));
+    }
+
+    /// Takes what happened in the folder; true where a known file was opened again: its
+    /// process may just be starting another program.
+    fn take_notices(&mut self, now: Time) -> bool {
+        let mut names = Vec::new();
+        let mut lost = false;
+        if let Some(watch) = &self.watch {
+            let mut buffer = [MaybeUninit::uninit(); 4096];
+            let mut events = inotify::Reader::new(watch.as_fd(), &mut buffer);
+            while let Ok(event) = events.next() {
+                lost |= event.events().contains(inotify::ReadFlags::QUEUE_OVERFLOW);
+                let name = event.file_name().and_then(|name| name.to_str().ok()).unwrap_or_default();
+                if name.ends_with(ENDING) && !names.iter().any(|known| known == name) {
+                    names.push(name.to_owned());
+                }
+            }
+        }
+        if lost && let Some((folder, _)) = &self.watched {
+            let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+            names.extend(entries.filter_map(|entry| entry.file_name().into_string().ok()));
+        }
+        let mut again = false;
+        for name in names {
+            again |= self.live.iter().any(|live| live.name == name);
+            self.expect(name, now);
+        }
+        again
+    }
+
+    /// Opens a file that a runtime may be making, unless it is known.
+    fn expect(&mut self, name: String, now: Time) {
+        let Some((folder, _)) = self.watched.as_ref().filter(|_| found::number(&name).is_some()) else { return };
+        let path = folder.join(&name);
+        let Ok(inode) = fs::symlink_metadata(&path).map(|file| file.ino()) else { return };
+        let same = |file: &File| file.metadata().is_ok_and(|found| found.ino() == inode);
+        let known = self.live.iter().any(|live| live.name == name && same(live.ring.file()))
+            || self.coming.iter().any(|coming| coming.name == name && same(&coming.file));
+        if known {
+            return;
+        }
+        if let Ok(file) = File::open(&path) {
+            self.coming.push(Coming { name, file, since: now, pid: 0 });
+        }
+    }
+
+    fn look_at_coming(&mut self, now: Time) {
+        for coming in std::mem::take(&mut self.coming) {
+            match ready(&coming.file) {
+                Some(Judged::Ready(layout)) => self.begin(coming, layout, now),
+                Some(Judged::NotYet) if now.since(coming.since) < READY_MAX_NS => self.coming.push(coming),
+                _ => {}
+            }
+        }
+    }
+
+    /// Begins to copy, if a process writes it: files of earlier ones lie about.
+    fn begin(&mut self, coming: Coming, layout: Layout, now: Time) {
+        let mut ring = Ring::new(coming.file, layout);
+        if !ring.has_begun().unwrap_or(false) {
+            let (name, pid) = (coming.name, coming.pid);
+            if let Ok(file) = ring.file().try_clone()
+                && now.since(coming.since) < READY_MAX_NS
+            {
+                self.coming.push(Coming { name, file, since: coming.since, pid });
+            }
+            return;
+        }
+        let pid = if coming.pid != 0 { coming.pid } else { self.writer_of(ring.file(), &coming.name) };
+        let own = self.watched.as_ref().is_some_and(|(_, own)| *own);
+        if pid == 0 && !own {
+            return;
+        }
+        let program = File::open(self.host.process(pid, "exe")).ok();
+        if own && coming.pid == 0 {
+            self.reserve(&ring, &coming.name);
+        }
+        let stream_name = format!("rings/{}.ring", self.streams);
+        let path = self.folder.join(format!("{}.ring", self.streams));
+        let number = found::number(&coming.name).unwrap_or(0);
+        match Stream::create(&path, ring.layout(), number, now) {
+            Ok(stream) => {
+                self.streams += 1;
+                let name = coming.name;
+                let process = Pid::from_raw(pid as i32).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+                self.live.push(Live { name, stream_name: stream_name.clone(), ring, stream, pid, process });
+                locked(&self.shared.fresh).push(Copied { name: stream_name, pid, program });
+                let _ = rustix::io::write(&self.shared.news, &1_u64.to_ne_bytes());
+                self.period_ns = PERIOD_MIN_NS;
+            }
+            Err(error) => self.failed(&stream_name, &error, now),
+        }
+    }
+
+    fn writer_of(&mut self, file: &File, name: &str) -> u32 {
+        let everywhere = self.wide_looks > 0;
+        let found = found::writer(&self.host, file, name, everywhere);
+        if found.is_none() {
+            self.wide_looks = self.wide_looks.saturating_sub(1);
+        }
+        found.unwrap_or(0)
+    }
+
+    /// Room on the disk for a file that its runtime has made by itself.
+    fn reserve(&self, ring: &Ring, name: &str) {
+        let Some((folder, _)) = &self.watched else { return };
+        let Ok(found) = ring.file().metadata() else { return };
+        if found.blocks().saturating_mul(512) >= found.len() || found.len() > place::room(folder) {
+            return;
+        }
+        if let Ok(file) = fs::OpenOptions::new().write(true).open(folder.join(name)) {
+            let _ = place::reserve(&file, found.len());
+        }
+    }
+
+    fn round(&mut self, now: Time) {
+        let elapsed = now.since(self.last_round).max(1);
+        self.last_round = now;
+        let mut period = PERIOD_MAX_NS;
+        for mut live in std::mem::take(&mut self.live) {
+            match live.ring.copy(&mut live.stream, now) {
+                Ok(Round::Copied(words)) => {
+                    period = period.min(period_for(live.ring.words(), words, elapsed));
+                    if self.flush(&mut live, now, false) {
+                        self.live.push(live);
+                    }
+                }
+                // Cut short, or begun anew: it is being made by another program.
+                Ok(Round::Restarted) | Err(_) => self.begin_anew(live, now),
+            }
+        }
+        // Quick to look more often, slow to look less often.
+        let period = period.min(self.period_ns.saturating_mul(2)).clamp(PERIOD_MIN_NS, PERIOD_MAX_NS);
+        if period != self.period_ns {
+            self.period_ns = period;
+            background::wake_within(period / 4);
+        }
+    }
+
+    fn begin_anew(&mut self, mut live: Live, now: Time) {
+        self.flush(&mut live, now, true);
+        if let Ok(file) = live.ring.file().try_clone() {
+            self.coming.push(Coming { name: live.name, file, since: now, pid: live.pid });
+        }
+    }
+
+    /// Writes; false where that failed.
+    fn flush(&self, live: &mut Live, now: Time, all: bool) -> bool {
+        match live.stream.flush(now, all) {
+            Ok(bytes) => {
+                self.shared.written.fetch_add(bytes, Ordering::Relaxed);
+                true
+            }
+            Err(error) => {
+                self.failed(&live.stream_name, &error, now);
+                false
+            }
+        }
+    }
+
+    fn failed(&self, stream: &str, error: &io::Error, now: Time) {
+        let full = is_disk_full(error);
+        if full {
+            self.shared.disk_full.store(true, Ordering::Relaxed);
+        }
+        let (kind, why) = if full {
+            (LossKind::DiskFull, "the disk was full".to_owned())
+        } else {
+            (LossKind::RecorderLate, error.to_string())
+        };
+        let note = format!(
+            "the events of a process could not be written ({why}): from then on there are none; the program ran on"
+        );
+        let loss = Loss { source: stream.to_owned(), kind, count: 0, from: Some(now), to: None, note };
+        locked(&self.shared.losses).push(loss);
+    }
+
+    fn slow_round(&mut self, now: Time) {
+        self.next_slow = now.plus(SLOW_PERIOD_NS);
+        for mut live in std::mem::take(&mut self.live) {
+            let fate = self.fate(&live, false);
+            if fate == Fate::GoesOn {
+                let _ = live.ring.copy_names(&mut live.stream, now, false);
+                self.live.push(live);
+            } else {
+                self.close(live, fate, now);
+            }
+        }
+    }
+
+    /// What became of a ring. That its process runs another program takes a closer look.
+    fn fate(&self, live: &Live, closer: bool) -> Fate {
+        // In this order: a process removes its file before it ends.
+        let gone = live.process.as_ref().is_some_and(has_ended);
+        let Ok(found) = live.ring.file().metadata() else { return Fate::Left };
+        if found.nlink() == 0 {
+            return Fate::Ended;
+        }
+        let mapped = || mapped_by(&self.host, live.pid).iter().any(|mapped| mapped.inode == found.ino());
+        if gone || (closer && live.pid != 0 && !mapped()) { Fate::Left } else { Fate::GoesOn }
+    }
+
+    /// Takes the last words of a ring. What its process left in a folder of the
+    /// recorder's own is removed.
+    fn close(&self, mut live: Live, fate: Fate, now: Time) {
+        // A program that just started another one may have begun it anew: that is none of its words.
+        let _ = live.ring.copy(&mut live.stream, now);
+        let _ = live.ring.copy_names(&mut live.stream, now, true);
+        if fate == Fate::Ended {
+            live.stream.end(now);
+        }
+        self.flush(&mut live, now, true);
+        if let (Fate::Left, Some((folder, true))) = (fate, &self.watched) {
+            let path = folder.join(&live.name);
+            let same = fs::metadata(&path).and_then(|named| Ok(named.ino() == live.ring.file().metadata()?.ino()));
+            if same.unwrap_or(false) {
+                let _ = fs::remove_file(path);
+            }
+        }
+    }
+
+    fn end(&mut self) {
+        let now = clock::monotonic();
+        self.take_notices(now);
+        self.look_at_coming(now);
+        self.round(now);
+        self.look_at_coming(now);
+        for live in std::mem::take(&mut self.live) {
+            let fate = self.fate(&live, true);
+            self.close(live, fate, now);
+        }
+    }
+}
+
+/// When a ring of so many words has to be looked at again, from what came in `elapsed`.
+fn period_for(ring: u64, words: u64, elapsed: u64) -> u64 {
+    let by_rate = (u128::from(elapsed) * u128::from(ring / FILL_SHARE) / u128::from(words.max(1))).try_into();
+    by_rate.unwrap_or(u64::MAX).min(ring.saturating_mul(WORD_NS))
+}
+
+fn has_ended(process: &OwnedFd) -> bool {
+    let zero = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
+    matches!(poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&zero)), Ok(1..))
+}
+
+fn ready(file: &File) -> Option<Judged> {
+    let length = file.metadata().ok()?.len();
+    if length < METADATA as u64 {
+        return Some(Judged::NotYet);
+    }
+    let mut metadata = [0; METADATA];
+    file.read_exact_at(&mut metadata, 0).ok()?;
+    Some(Layout::of(&metadata, length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_come_before_rings_are_full() {
+        // 11 million words a second, as at 115,000 collections: an eighth of 2^20 words.
+        let period = period_for(1 << 20, 110_000, 10_000_000);
+        assert!((11_000_000..12_500_000).contains(&period), "{period}");
+        // A quiet ring is looked at before the fastest program could fill it.
+        assert_eq!(period_for(1 << 16, 0, 10_000_000), 65_536 * WORD_NS);
+        assert!(period_for(1 << 24, 0, 10_000_000) > PERIOD_MAX_NS);
+    }
+}
