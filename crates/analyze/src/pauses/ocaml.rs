@@ -8,8 +8,11 @@
 //!
 //! A follower's `Follow` is its arrival. The leader's own is its `Barrier`, which
 //! runtimes up to 5.2 do not post: there it is taken to be at hand as soon as it has
-//! asked. All have stopped with the last arrival. The work is done when the last lane
-//! has collected; a lane has left when its part of the section ends. A lane leaves
+//! asked. All have stopped with the last arrival. The work is done when the first lane is
+//! through `LeaveBarrier`, which opens when all have collected: whoever opens it still has
+//! to say so, and may lose its CPU to those that it wakes. Of the end of a major cycle and
+//! of a compaction it is done when the last lane is. A lane has left when its part of the
+//! section ends. A lane leaves
 //! before it says so: its end may be stamped behind the next request, and counts until
 //! that request. What follows a gap in a lane's events is doubted until a section begins
 //! that was seen whole. Refuses to know threads, causes, and what a lane waited for
@@ -42,6 +45,8 @@ struct Part {
     work_begin: Option<Time>,
     work_end: Option<Time>,
     work_ns: u64,
+    /// When it was through the barrier behind a young collection.
+    through: Option<Time>,
     waited: bool,
     marks: Vec<Time>,
 }
@@ -253,6 +258,9 @@ impl Recogniser {
             Phase::Barrier | Phase::LeaveBarrier => {
                 if let Some(part) = self.part_of(lane) {
                     part.mark(time);
+                    if phase == Phase::LeaveBarrier {
+                        part.through.get_or_insert(time);
+                    }
                 }
             }
             _ => {}
@@ -365,7 +373,8 @@ fn pause(section: &Section) -> Option<Pause> {
     let stopped = parts.values().filter_map(|part| part.arrived).max().unwrap_or(first).max(first).min(cap);
     let left = |part: &Part| part.ended.map(|ended| ended.min(cap).max(stopped));
     let last_left = parts.values().filter_map(left).max();
-    let worked = parts.values().filter_map(|part| part.work_end).max();
+    let through = parts.values().filter_map(|part| part.through).min().filter(|_| section.kind == PauseKind::Minor);
+    let worked = through.or_else(|| parts.values().filter_map(|part| part.work_end).max());
     // Of a section without collections only its ends are known.
     let collected = worked.or(last_left).unwrap_or(stopped).min(cap).max(stopped);
     let lanes: Vec<LanePause> = parts
@@ -375,8 +384,8 @@ fn pause(section: &Section) -> Option<Pause> {
             tid: None,
             arrived: part.arrived.filter(|_| section.leader != Some(*lane)),
             work_begin: part.work_begin,
-            work_end: part.work_end,
-            work_ns: part.work_ns,
+            work_end: part.work_end.map(|end| end.min(collected)),
+            work_ns: part.work_ns.saturating_sub(part.work_end.map_or(0, |end| end.since(collected))),
             left: left(part).map(|left| left.max(collected)),
         })
         .collect();

@@ -52,6 +52,28 @@ fn a_section_is_split_into_stop_work_and_release() {
 }
 
 #[test]
+fn the_work_is_done_when_the_first_is_through_the_barrier_behind_it() {
+    // Lane 1 was the last to collect and lost its CPU before it could say so.
+    let script = Script::default()
+        .rt(1_000, 0, begin(Phase::Lead))
+        .rt(1_050, 1, begin(Phase::Follow))
+        .rt(1_060, 0, begin(Phase::Minor))
+        .rt(1_070, 0, end(Phase::Minor))
+        .rt(1_071, 0, begin(Phase::LeaveBarrier))
+        .rt(1_080, 1, begin(Phase::Minor))
+        .rt(1_090, 0, end(Phase::LeaveBarrier))
+        .rt(1_100, 0, end(Phase::Lead))
+        .rt(9_000, 1, end(Phase::Minor))
+        .rt(9_001, 1, begin(Phase::LeaveBarrier))
+        .rt(9_002, 1, end(Phase::LeaveBarrier))
+        .rt(9_010, 1, end(Phase::Follow));
+    let (out, _) = recognised(script);
+    let pause = &out[0].pause;
+    assert_eq!((pause.stopped, pause.collected, pause.released), (Time(1_050), Time(1_090), Time(9_010)));
+    assert_eq!((pause.lanes[1].work_ns, pause.lanes[1].work_end), (10, Some(Time(1_090))));
+}
+
+#[test]
 fn a_lane_that_says_late_that_it_has_left_is_counted_until_the_next_request() {
     let script = minor(minor(Script::default(), 1_000, 1_520), 1_500, 1_800);
     // Lane 1 says so behind the second request, and arrives behind that.
