@@ -45,12 +45,14 @@ pub struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, piece: &CausePiece, ns: u64) {
+    fn add(&mut self, (from, to): (Time, Time), ns: u64) {
+        if ns == 0 {
+            return;
+        }
         self.ns = self.ns.saturating_add(ns);
         self.count += 1;
-        let longer = |(from, to): (Time, Time)| to.since(from) < piece.ns();
-        if self.longest.is_none_or(longer) {
-            self.longest = Some((piece.from, piece.to));
+        if self.longest.is_none_or(|(start, end)| end.since(start) < to.since(from)) {
+            self.longest = Some((from, to));
         }
     }
 }
@@ -107,28 +109,31 @@ impl Answers {
                 }
             }
         }
+        let mut late = 0;
         for piece in &blamed.causes {
-            self.late(piece, piece.from >= pause.collected, leadership);
+            late += self.late(piece, piece.from >= pause.collected, leadership);
             self.fork(piece, piece.to <= pause.stopped);
         }
+        self.late.add((pause.collected, pause.released), late);
     }
 
-    fn late(&mut self, piece: &CausePiece, release: bool, leadership: &Leadership) {
+    /// How much of the piece kept others from leading.
+    fn late(&mut self, piece: &CausePiece, release: bool, leadership: &Leadership) -> u64 {
         if !release || !off_cpu(piece.cause) {
-            return;
+            return 0;
         }
         let ns = leadership.covered_ns(piece.from, piece.to);
         if ns == 0 {
-            return;
+            return 0;
         }
-        self.late.add(piece, ns);
-        let key = (piece.cause, piece.who);
+        let key = (piece.cause, piece.who.filter(|_| piece.cause == Cause::Preempted));
         if self.late_causes.len() < CAUSES_MAX || self.late_causes.contains_key(&key) {
             *self.late_causes.entry(key).or_default() += ns;
         }
         if let Some(lane) = piece.lane {
             *self.late_lanes.entry(lane).or_default() += ns;
         }
+        ns
     }
 
     /// The lane that was waited for had just made a copy of the process, or was at it.
@@ -137,7 +142,7 @@ impl Answers {
             Some(fork.0) == piece.lane && fork.1 >= piece.from && fork.1 <= piece.to.plus(FORK_POSTED_NS)
         };
         if stop && self.forks.iter().any(by) {
-            self.fork_waits.add(piece, piece.ns());
+            self.fork_waits.add((piece.from, piece.to), piece.ns());
         }
     }
 

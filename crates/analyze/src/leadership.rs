@@ -212,6 +212,12 @@ impl Leadership {
         Wait { lane: id, from, to }
     }
 
+    /// What a lane allocates in a second when nothing is in its way, bytes: of the quickest.
+    pub fn unimpeded_bytes_per_second(&self) -> Option<f64> {
+        let quickest = self.lanes.values().filter_map(|lane| lane.rates.quick).min()?;
+        Some(1_024.0 * 1e9 / quickest.max(1) as f64)
+    }
+
     /// Whether waits are inferred, because the runtime does not post them.
     pub fn inferred(&self) -> bool {
         !self.posted

@@ -13,6 +13,8 @@ use rtscope_model::{Cause, Confidence, Metric, Names, Remedy};
 
 pub(super) const ID: &str = "late-release";
 const SHARE_MIN: f64 = 0.05;
+/// Domains told by name.
+const LANES_NAMED: usize = 4;
 
 pub(super) struct LateRelease;
 
@@ -49,7 +51,16 @@ impl Rule for LateRelease {
             let what = off_cpu(*cause, who.map(|who| facts.names.get(who)));
             format!("{} {what}", duration(*ns))
         });
-        seen.push(evidence(format!("Meanwhile it was: {}.", told.collect::<Vec<_>>().join("; ")), late.longest));
+        let lanes = facts.answers.late_lanes();
+        let late_ones = lanes.iter().take(LANES_NAMED).map(|(lane, ns)| format!("domain {lane} {}", duration(*ns)));
+        seen.push(evidence(
+            format!(
+                "Meanwhile it was {}. Late were {}.",
+                told.collect::<Vec<_>>().join("; "),
+                late_ones.collect::<Vec<_>>().join(", ")
+            ),
+            late.longest,
+        ));
         let waited: Vec<_> = facts.leadership.lanes().collect();
         let all: u64 = waited.iter().map(|(_, waited)| waited.ns).sum();
         let ran: u64 = waited.iter().map(|(_, waited)| waited.ran_ns).sum();
@@ -136,7 +147,8 @@ fn remedies(facts: &Facts<'_>) -> Vec<Remedy> {
             metric: Metric::falls(PAUSED),
         });
     }
-    remedies.extend(small_minor_heap::remedy(facts, "Or collect less often: give each domain a larger minor heap"));
+    remedies
+        .extend(small_minor_heap::remedy_crowded(facts, "Or collect less often: give each domain a larger minor heap"));
     remedies.push(Remedy {
         text: "Or use processes where the work can be split: each collects for itself.".into(),
         flag: None,

@@ -45,7 +45,8 @@ impl Rule for LeadershipContention {
             facts.leadership.longest().map(|(_, from, to)| (from, to)),
         )];
         let sure = if facts.leadership.inferred() { Confidence::Low } else { Confidence::Medium };
-        let remedies = small_minor_heap::remedy(facts, "Collect less often: give each domain a larger minor heap");
+        let remedies =
+            small_minor_heap::remedy_crowded(facts, "Collect less often: give each domain a larger minor heap");
         Some(Verdict { confidence: sure, cost_ns, evidence: seen, remedies: remedies.into_iter().collect() })
     }
 

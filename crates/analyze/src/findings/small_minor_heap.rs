@@ -18,8 +18,11 @@ const PER_SECOND_MIN: f64 = 200.0;
 const SURVIVAL_MAX: f64 = 0.10;
 /// Collections a second to aim at.
 const PER_SECOND_AIM: f64 = 50.0;
-/// In words, as the flag takes it: beyond 64 MiB a domain little is saved.
-const WORDS_MAX: u64 = 8 << 20;
+/// In words, as the flag takes it: what fits no cache costs most programs more than the
+/// collections that it saves.
+const WORDS_MAX: u64 = 1 << 20;
+/// Where each collection costs a time slice, collections are what counts.
+const WORDS_MAX_CROWDED: u64 = 8 << 20;
 const WORDS_MIN: u64 = 256 << 10;
 const WORD_BYTES: u64 = 8;
 
@@ -91,8 +94,19 @@ fn per_second(facts: &Facts<'_>) -> f64 {
 /// A larger minor heap, where that would be at least twice what it is.
 pub(super) fn remedy(facts: &Facts<'_>, why: &str) -> Option<Remedy> {
     let now = facts.allocation.young_bytes_max() / WORD_BYTES;
-    let wanted = (now as f64 * per_second(facts) / PER_SECOND_AIM).min(WORDS_MAX as f64) as u64;
-    let words = wanted.max(WORDS_MIN).checked_next_power_of_two()?.min(WORDS_MAX);
+    sized(facts, why, (now as f64 * per_second(facts) / PER_SECOND_AIM) as u64, WORDS_MAX)
+}
+
+/// The same where collections are in each other's way: by what domains would allocate if
+/// nothing stopped them.
+pub(super) fn remedy_crowded(facts: &Facts<'_>, why: &str) -> Option<Remedy> {
+    let rate = facts.leadership.unimpeded_bytes_per_second()?;
+    sized(facts, why, (rate / PER_SECOND_AIM) as u64 / WORD_BYTES, WORDS_MAX_CROWDED)
+}
+
+fn sized(facts: &Facts<'_>, why: &str, wanted: u64, most: u64) -> Option<Remedy> {
+    let now = facts.allocation.young_bytes_max() / WORD_BYTES;
+    let words = wanted.clamp(WORDS_MIN, most).checked_next_power_of_two()?;
     (words >= now.saturating_mul(2)).then(|| Remedy {
         text: format!(
             "{why}: {} each, {} for all. Much more fits no cache, which costs some programs more than it saves: measure.",

@@ -354,6 +354,17 @@ pub fn waiting_share(lane: &Lane) -> String {
     }
 }
 
+/// Work on the old heap that stops one lane at a time.
+pub fn slices(results: &Results) -> Option<String> {
+    let slices = results.slices.as_ref()?;
+    Some(format!(
+        "{} of work on the old heap, each stopping one lane: {} in all, {} at the longest",
+        units::counted(slices.count, "slice", "slices"),
+        units::duration_or_dash(slices.sum),
+        units::duration_or_dash(slices.max)
+    ))
+}
+
 /// The memory lines that are known, by the names that keep them apart.
 pub fn memory(memory: &Memory) -> Vec<(&'static str, Level)> {
     let lines = [

@@ -10,7 +10,7 @@ use rtscope_analyze::results::{Distribution, Generation, Lane, Level, Place, Res
 use rtscope_model::Cause;
 
 /// Lanes that get a line of their own.
-const LANES_SHOWN: usize = 4;
+const LANES_SHOWN: usize = 6;
 /// Causes that get a line of their own.
 const CAUSES_SHOWN: usize = 5;
 /// Smaller causes are told together.
@@ -142,6 +142,9 @@ fn generations(screen: &mut Screen, results: &Results) {
     }
     if !facts.is_empty() {
         screen.entry("Collections", &facts.join("; "));
+    }
+    if let Some(text) = words::slices(results) {
+        screen.entry("Slices", &text);
     }
 }
 
