@@ -14,6 +14,8 @@ pub mod noise;
 pub mod ocaml;
 pub mod raw_log;
 pub mod raw_pauses;
+pub mod raw_ring;
+pub mod ring_corpus;
 pub mod runner;
 pub mod starts;
 pub mod statistics;

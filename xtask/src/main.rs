@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use xtask::runner::{Runner, target_folder};
 use xtask::toolchain::{ALL, Spec, Toolchain, cache};
-use xtask::{bench, corpus, demo, effects, guest, starts, tidy, truth, verify, workload};
+use xtask::{bench, corpus, demo, effects, guest, ring_corpus, starts, tidy, truth, verify, workload};
 
 #[derive(Parser)]
 #[command(about = "Toolchains, corpus, tidy checks, truth suite, benchmarks.")]
@@ -69,7 +69,11 @@ enum Job {
         logs: Vec<PathBuf>,
     },
     /// Make the logs and expectations of corpus/ anew.
-    Corpus,
+    Corpus {
+        /// Only OCaml's rings.
+        #[arg(long)]
+        rings: bool,
+    },
     /// Boot guests and write down what their kernels say: fixtures/machines.
     Fixtures {
         /// Only this one.
@@ -135,9 +139,13 @@ fn run(arguments: Arguments) -> Result<bool> {
             let scratch = target_folder().join("guests");
             guest::harvest::all(only.as_deref(), &scratch, &mut say).map(|()| true)
         }
-        Job::Corpus => {
-            for spec in &ALL {
-                corpus::make(&spec.install(&cache(), &mut say)?, &mut say)?;
+        Job::Corpus { rings } => {
+            for spec in ALL.iter().filter(|spec| !rings || spec.ocaml.is_some()) {
+                let toolchain = spec.install(&cache(), &mut say)?;
+                if !rings {
+                    corpus::make(&toolchain, &mut say)?;
+                }
+                ring_corpus::make(spec, &toolchain, &mut say)?;
             }
             Ok(true)
         }

@@ -12,6 +12,8 @@ mod capture;
 mod code;
 #[path = "../../../fuzz/checks/ghc_eventlog.rs"]
 mod ghc_eventlog;
+#[path = "../../../fuzz/checks/ocaml_ring.rs"]
+mod ocaml_ring;
 #[path = "../../../fuzz/checks/sched.rs"]
 mod sched;
 
@@ -37,6 +39,7 @@ fn the_fuzzers_checks_hold_for_seeds_and_crashes() {
     type Check = fn(&[u8]);
     let targets = [
         ("ghc_eventlog", ghc_eventlog::check as Check),
+        ("ocaml_ring", ocaml_ring::check as Check),
         ("sched", sched::check as Check),
         ("code", code::check as Check),
         ("capture", capture::check as Check),

@@ -1,5 +1,6 @@
 //! The decoder against rings made event by event.
 
+mod corpus;
 mod damage;
 mod events;
 mod loss;

@@ -1,0 +1,42 @@
+//! Any bytes as rings, under every version and under none, read to the end: events in
+//! the order of time, never more than words allow, losses bounded.
+
+use rtscope_decode::ocaml_ring::{RingError, Rings, ToldBy, Version};
+use rtscope_model::{Class, Classes, Time};
+use std::sync::Arc;
+
+fn drain(rings: &Rings, classes: Classes, length: usize) {
+    let mut stream = rings.stream(classes);
+    let (mut last, mut events) = (Time(0), 0);
+    for event in stream.by_ref() {
+        assert!(event.time >= last);
+        last = event.time;
+        events += 1;
+    }
+    let tally = stream.tally();
+    // An event has two words at least. One stands for three at most, and a gap may be
+    // before it; an end of a pause is a gap in every ring that there is.
+    let most = (tally.events() as usize + 1) * (4 + tally.lanes.len());
+    assert!(events <= most, "{events} events of {length} bytes");
+    assert!(tally.bytes as usize <= length && tally.events() as usize <= length / 16);
+    assert!(tally.losses.len() < 1000);
+}
+
+/// # Panics
+/// Where the decoder does what it must not.
+pub fn check(bytes: &[u8]) {
+    let pauses = Classes::NONE.with(Class::Collection).with(Class::Heap).with(Class::Lanes);
+    let source = Arc::new(bytes.to_vec());
+    for version in Version::ALL.map(Some).into_iter().chain([None]) {
+        match Rings::open(source.clone(), version) {
+            Ok(rings) => {
+                let told = rings.version();
+                assert_eq!(told.by == ToldBy::Caller, version.is_some());
+                drain(&rings, Classes::ALL, bytes.len());
+                drain(&rings, pauses, bytes.len());
+            }
+            Err(RingError::NotARing) => assert!(!Rings::recognise(bytes.get(..64).unwrap_or(bytes))),
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    }
+}
