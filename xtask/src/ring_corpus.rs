@@ -20,7 +20,7 @@ struct Recipe {
 /// One that holds everything, one that was written over many times.
 const RECIPES: [Recipe; 2] = [
     Recipe { name: "whole", args: ["2", "60"], parameters: "e=13,d=3,s=16k" },
-    Recipe { name: "overwritten", args: ["2", "400"], parameters: "e=10,d=3,s=8k" },
+    Recipe { name: "overwritten", args: ["2", "400"], parameters: "e=12,d=3,s=4k" },
 ];
 
 const MAX_BYTES: usize = 220 * 1024;

@@ -15,7 +15,16 @@ use super::version::{Told, ToldBy, Version};
 /// Events looked at in one ring before the next one's turn.
 const TURN: usize = 1 << 14;
 /// So many collections led without a word of wanting them are no accident.
-const LED_MANY: u64 = 8;
+const LED_MANY: u64 = 32;
+/// What follows `minor` in a section that does nothing else.
+const TAIL: [u16; 6] = [
+    tables::MINOR_LEAVE_BARRIER,
+    tables::MINOR_EPHE_CLEAN,
+    tables::MINOR_MEMPROF_CLEAN,
+    tables::MINOR_FINALIZED,
+    tables::MINOR_FINALIZERS_ADMIN,
+    tables::MINOR_CLEAR,
+];
 
 /// What was seen.
 #[derive(Default)]
@@ -27,11 +36,14 @@ struct Evidence {
     /// `minor` ended under the number of versions up to 5.2, or from 5.3 on.
     minor_old: bool,
     minor_new: bool,
-    /// Collections of young heaps that a domain led without having said that it wants
-    /// one, where it is sure that nothing it said is missing.
+    /// Sections that a domain led to collect young heaps and for nothing else, where it is
+    /// sure that nothing it said before is missing.
     led: u64,
-    /// Young heaps laid out anew: that too is led without a word.
+    /// Young heaps laid out anew: a section for that looks the same, and nobody says
+    /// before that he wants it.
     resized: u64,
+    /// Words are missing.
+    gaps: bool,
 }
 
 /// Where a ring stands in the grammar.
@@ -40,18 +52,36 @@ struct Grammar {
     /// Behind `minor_promoted`, and behind `minor_allocated` after it.
     promoted: bool,
     figures: bool,
-    /// In a section that this domain leads and that is no end of a cycle.
-    leads: bool,
+    section: Section,
     /// Nothing that this domain said since its last section is missing.
     whole: bool,
 }
 
+/// A section that this domain leads, as far as it only collects young heaps.
+#[derive(Default)]
+enum Section {
+    /// None, or it does something else.
+    #[default]
+    Other,
+    Led,
+    Minor,
+    Tail,
+}
+
 impl Grammar {
+    /// At the start of a ring's life nothing is missing.
+    fn fresh() -> Grammar {
+        Grammar { whole: true, ..Grammar::default() }
+    }
+
     fn take(&mut self, raw: Raw, seen: &mut Evidence) {
         let figures = std::mem::take(&mut self.figures);
         let promoted = std::mem::take(&mut self.promoted);
         match raw.what {
-            What::Gap => *self = Grammar::default(),
+            What::Gap => {
+                seen.gaps = true;
+                *self = Grammar::default();
+            }
             What::Counter(id, _) => {
                 seen.counter_max = seen.counter_max.max(Some(id));
                 self.promoted = id == counter::MINOR_PROMOTED;
@@ -60,23 +90,27 @@ impl Grammar {
             }
             What::Begin(id) => {
                 seen.phase_max = seen.phase_max.max(Some(id));
-                match id {
-                    tables::STW_LEADER => self.leads = true,
-                    tables::MAJOR_GC_CYCLE_DOMAINS => self.leads = false,
-                    tables::DOMAIN_RESIZE_HEAP_RESERVATION => seen.resized += 1,
-                    tables::MINOR if self.leads => {
-                        seen.led += u64::from(self.whole);
-                        (self.leads, self.whole) = (false, true);
-                    }
-                    _ => {}
-                }
+                seen.resized += u64::from(id == tables::DOMAIN_RESIZE_HEAP_RESERVATION);
+                self.section = match std::mem::take(&mut self.section) {
+                    _ if id == tables::STW_LEADER => Section::Led,
+                    Section::Led if id == tables::STW_API_BARRIER => Section::Led,
+                    Section::Led if id == tables::MINOR => Section::Minor,
+                    Section::Tail if TAIL.contains(&id) => Section::Tail,
+                    Section::Minor => Section::Minor,
+                    _ => Section::Other,
+                };
             }
             What::End(id) => {
                 seen.phase_max = seen.phase_max.max(Some(id));
                 seen.minor_old |= figures && id == old::MINOR;
                 seen.minor_new |= figures && id == tables::MINOR;
-                if id == tables::STW_LEADER {
-                    (self.leads, self.whole) = (false, true);
+                match (&self.section, id) {
+                    (Section::Minor, tables::MINOR) => self.section = Section::Tail,
+                    (section, tables::STW_LEADER) => {
+                        seen.led += u64::from(self.whole && matches!(section, Section::Tail));
+                        (self.section, self.whole) = (Section::Other, true);
+                    }
+                    _ => {}
                 }
             }
             What::Lifecycle(..) | What::User { .. } => {}
@@ -114,7 +148,9 @@ impl Evidence {
     fn silent(&self, all_read: bool) -> bool {
         let unspoken = self.phase_max.is_none_or(|id| id < tables::EMPTY_MINOR);
         let many = self.led >= LED_MANY && self.resized == 0;
-        unspoken && self.minor_new && (many || all_read && self.led > self.resized)
+        // Where words are missing, those may be that would explain a few.
+        let few = all_read && self.led > self.resized && !self.gaps;
+        unspoken && self.minor_new && (many || few || all_read && self.led >= 2 * self.resized + LED_MANY)
     }
 
     fn fits(&self, all_read: bool) -> Vec<Version> {
@@ -162,13 +198,6 @@ pub(super) fn tell(mut pass: Pass, given: Option<Version>) -> Result<Told, RingE
         fits = seen.fits(slots.is_empty());
     }
     conclude(&seen, &fits, given, slots.is_empty())
-}
-
-impl Grammar {
-    /// At the start of a ring's life nothing is missing.
-    fn fresh() -> Grammar {
-        Grammar { whole: true, ..Grammar::default() }
-    }
 }
 
 fn conclude(seen: &Evidence, fits: &[Version], given: Option<Version>, all_read: bool) -> Result<Told, RingError> {

@@ -93,12 +93,38 @@ fn what_is_missing_proves_nothing() {
     // The wish for the first collection is cut off: the ring could be of 5.3.
     let rings = RingBuilder::new(Version::V5_4, 1, 1 << 10).minor(10, 0, &[]);
     let cut = rings.captured_as(&[(0, 2..24)]);
-    let told = open(&cut, None).map(|rings| rings.version());
-    assert!(matches!(told, Err(RingError::Undecided { .. })), "{told:?}");
-    // Of 5.3 the second collection proves it: the first was seen whole.
-    let rings = RingBuilder::new(Version::V5_3, 1, 1 << 10).minor(10, 0, &[]).minor(100, 0, &[]);
-    let cut = rings.captured_as(&[(0, 2..rings.words(0))]);
-    assert_eq!(open(&cut, None).expect("told").version().to_string(), "5.3");
+    let undecided = open(&cut, None).map(|rings| rings.version());
+    assert!(matches!(undecided, Err(RingError::Undecided { .. })), "{undecided:?}");
+    // Of 5.3 many that are seen whole prove it, a few may be of another kind.
+    let rings = |count| {
+        (0..count).fold(RingBuilder::new(Version::V5_3, 1, 1 << 12), |rings, n| rings.minor(100 * n + 10, 0, &[]))
+    };
+    let cut = |rings: RingBuilder| {
+        open(&rings.captured_as(&[(0, 2..rings.words(0))]), None).map(|rings| rings.version().to_string())
+    };
+    assert_eq!(cut(rings(40)).expect("told"), "5.3");
+    assert!(matches!(cut(rings(10)), Err(RingError::Undecided { .. })));
+    assert_eq!(told(&rings(2), None).expect("told"), "5.3");
+}
+
+#[test]
+fn a_major_collection_that_the_program_asks_for_does_not_make_a_ring_older() {
+    // Gc.full_major: a section that empties young heaps first, which nobody wished for.
+    let full = |version| {
+        (0..50).fold(RingBuilder::new(version, 1, 1 << 13), |rings, round| {
+            rings.slot(0, |ring| {
+                let at = 100 * round + 10;
+                ring.begin(at, "explicit_gc_full_major").begin(at + 1, "stw_leader").begin(at + 2, "minor");
+                ring.counter(at + 3, "minor_promoted", 8).counter(at + 3, "minor_allocated", 8).end(at + 4, "minor");
+                ring.span(at + 5, at + 6, "minor_clear").span(at + 7, at + 8, "major_finish_cycle");
+                ring.end(at + 9, "stw_leader").end(at + 10, "explicit_gc_full_major");
+            })
+        })
+    };
+    for version in [Version::V5_3, Version::V5_4] {
+        assert!(matches!(told(&full(version), None), Err(RingError::Undecided { .. })), "{version}");
+        assert_eq!(told(&full(version), Some(version)).expect("the label"), version.as_str());
+    }
 }
 
 #[test]
