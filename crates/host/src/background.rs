@@ -24,3 +24,16 @@ pub fn stand_back() {
 pub fn wake_within(ns: u64) {
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(ns.clamp(1, SLACK_NS)));
 }
+
+/// Undoes [`stand_back`], for a thread that came too late: it is an ordinary one again,
+/// and goes before the program's where that is permitted.
+pub fn step_forward() {
+    const NICE: libc::c_int = -10;
+    let parameters = libc::sched_param { sched_priority: 0 };
+    // SAFETY: both calls are about the calling thread (0); the first reads one struct on
+    // this stack, the second takes numbers only.
+    unsafe {
+        libc::sched_setscheduler(0, libc::SCHED_OTHER | libc::SCHED_RESET_ON_FORK, &raw const parameters);
+        libc::setpriority(libc::PRIO_PROCESS, 0, NICE);
+    }
+}

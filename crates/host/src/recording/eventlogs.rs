@@ -92,7 +92,7 @@ impl RuntimeLogs for Eventlogs {
         self.handover.as_ref().map(Handover::descriptor)
     }
 
-    fn before_exec(&mut self, _pid: u32, _around: &Around<'_>, _told: &mut Told) {}
+    fn before_exec(&mut self, _around: &Around<'_>, _told: &mut Told) {}
 
     fn take_opened(&mut self, _around: &Around<'_>, told: &mut Told) -> bool {
         let Some(handover) = &mut self.handover else { return false };

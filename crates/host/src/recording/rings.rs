@@ -119,7 +119,8 @@ impl Rings {
 
     fn start_reader(&mut self, around: &Around<'_>, watched: Option<(PathBuf, bool)>, told: &mut Told) {
         let mapped = std::mem::take(&mut self.mapped);
-        let config = Config { host: around.host.clone(), folder: around.capture.join("rings"), watched, mapped };
+        let folder = around.capture.join("rings");
+        let config = Config { host: around.host.clone(), pid: around.pid, folder, watched, mapped };
         match Reader::start(config) {
             Ok(reader) => self.reader = Some(reader),
             Err(error) => told.notes.push(format!("the rings of OCaml programs are not copied: {error}")),
@@ -238,9 +239,9 @@ impl RuntimeLogs for Rings {
         self.reader.as_ref().map(Reader::descriptor)
     }
 
-    fn before_exec(&mut self, pid: u32, around: &Around<'_>, told: &mut Told) {
+    fn before_exec(&mut self, around: &Around<'_>, told: &mut Told) {
         let Some(place) = &mut self.place else { return };
-        if let Err(error) = place.assign(pid) {
+        if let Err(error) = place.assign(around.pid) {
             told.notes
                 .push(format!("no room could be reserved for the rings ({error}): a full disk would kill the program"));
         }

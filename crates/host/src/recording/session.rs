@@ -147,7 +147,7 @@ impl<'a> Session<'a> {
         notes.into_iter().for_each(|note| self.note(note));
         let mut told = Told::default();
         for source in &mut sources {
-            source.before_exec(self.pid, &self.around(), &mut told);
+            source.before_exec(&self.around(), &mut told);
         }
         self.sources = sources;
         self.tell(told);
@@ -178,7 +178,7 @@ impl<'a> Session<'a> {
     }
 
     fn around(&self) -> Around<'_> {
-        Around { host: &self.host, capture: self.store.path(), family: &self.family }
+        Around { host: &self.host, capture: self.store.path(), pid: self.pid, family: &self.family }
     }
 
     fn tell(&mut self, told: Told) {

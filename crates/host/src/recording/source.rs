@@ -32,6 +32,8 @@ pub(super) struct Around<'a> {
     pub host: &'a Host,
     /// The capture.
     pub capture: &'a Path,
+    /// The program.
+    pub pid: u32,
     /// The program and what it started.
     pub family: &'a [u32],
 }
@@ -52,8 +54,8 @@ pub(super) trait RuntimeLogs: fmt::Debug {
     /// Readable when a log was opened.
     fn descriptor(&self) -> Option<BorrowedFd<'_>>;
 
-    /// The program is there as process `pid` and has not called exec yet.
-    fn before_exec(&mut self, pid: u32, around: &Around<'_>, told: &mut Told);
+    /// The program is there and has not called exec yet.
+    fn before_exec(&mut self, around: &Around<'_>, told: &mut Told);
 
     /// Takes in the logs that were opened since; true where there are some.
     fn take_opened(&mut self, around: &Around<'_>, told: &mut Told) -> bool;

@@ -68,6 +68,11 @@ impl Ring {
         &self.file
     }
 
+    /// Gives the file back.
+    pub fn into_file(self) -> File {
+        self.file
+    }
+
     /// Words in each ring.
     pub fn words(&self) -> u64 {
         self.layout.words

@@ -2,10 +2,11 @@
 //! of them often enough, and notices when they end. Owns the schedule.
 //!
 //! It may be late by what a busy machine makes a thread wait that stands back, so it
-//! aims at rings that are an eighth full.
+//! aims at rings that are an eighth full. Where that was not enough, it stands back no
+//! more.
 
 use super::copy::{Ring, Round};
-use super::found::{self, ENDING, Mapped, mapped_by};
+use super::found::{self, Mapped, mapped_by};
 use super::layout::{Judged, Layout, METADATA};
 use super::place;
 use super::stream::Stream;
@@ -17,6 +18,7 @@ use rtscope_model::{Loss, LossKind, Time};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::fs::inotify;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io;
 use std::mem::MaybeUninit;
@@ -35,6 +37,9 @@ const PERIOD_MAX_NS: u64 = 50_000_000;
 const WORD_NS: u64 = 25;
 /// Part of a ring that may fill between two rounds.
 const FILL_SHARE: u64 = 8;
+/// A ring that was filled so far before it was looked at: the machine is so busy that
+/// whoever stands back comes too late.
+const LATE_SHARE: u64 = 4;
 /// Period of what need not be seen at once: names, ends of processes.
 const SLOW_PERIOD_NS: u64 = 100_000_000;
 /// A file whose runtime is making it is looked at so often, and after a while less often.
@@ -43,6 +48,10 @@ const READY_SOON_NS: u64 = 200_000_000;
 const READY_LATE_PERIOD_NS: u64 = 20_000_000;
 /// A file without rings for so long is none.
 const READY_MAX_NS: u64 = 10_000_000_000;
+/// Generations between the program and a process that it started.
+const ANCESTORS_MAX: u32 = 64;
+/// In a folder of the user's a file of an earlier process is written anew so soon.
+const STALE_NS: u64 = 2_000_000;
 /// Looks at all processes for the writer of a ring.
 const WIDE_LOOKS_MAX: u8 = 3;
 
@@ -51,6 +60,8 @@ const WIDE_LOOKS_MAX: u8 = 3;
 pub struct Config {
     /// Where `/proc` is.
     pub host: Host,
+    /// The program that is recorded.
+    pub pid: u32,
     /// The capture's folder `rings`; has to exist.
     pub folder: PathBuf,
     /// Folder in which programs make their files, if one is watched, and whether it is
@@ -154,7 +165,14 @@ struct Coming {
     name: String,
     file: File,
     since: Time,
+    writer: Option<Writer>,
+}
+
+/// A process and the program that it runs.
+#[derive(Debug)]
+struct Writer {
     pid: u32,
+    program: Option<File>,
 }
 
 /// A ring and where it goes.
@@ -167,6 +185,8 @@ struct Live {
     pid: u32,
     /// Readable when the process has ended.
     process: Option<OwnedFd>,
+    /// The process when the file was last opened: of another program, perhaps.
+    opened_by: Option<Writer>,
 }
 
 /// Whether a ring goes on.
@@ -181,6 +201,7 @@ enum Fate {
 
 struct State {
     host: Host,
+    pid: u32,
     folder: PathBuf,
     watched: Option<(PathBuf, bool)>,
     watch: Option<OwnedFd>,
@@ -192,6 +213,10 @@ struct State {
     period_ns: u64,
     next_slow: Time,
     wide_looks: u8,
+    /// Files that were gone before they could be opened.
+    missed: BTreeSet<String>,
+    /// Whether it stands back no more.
+    in_front: bool,
 }
 
 impl State {
@@ -208,6 +233,7 @@ impl State {
         let now = clock::monotonic();
         let mut state = State {
             host: config.host,
+            pid: config.pid,
             folder: config.folder,
             watched: config.watched,
             watch,
@@ -219,11 +245,14 @@ impl State {
             period_ns: PERIOD_MAX_NS,
             next_slow: now.plus(SLOW_PERIOD_NS),
             wide_looks: WIDE_LOOKS_MAX,
+            missed: BTreeSet::new(),
+            in_front: false,
         };
         for mapped in config.mapped {
             let Some(file) = mapped.open(&state.host) else { continue };
             let name = mapped.path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-            state.coming.push(Coming { name, file, since: now, pid: mapped.pid });
+            let writer = Some(state.writer(mapped.pid));
+            state.coming.push(Coming { name, file, since: now, writer });
         }
         Ok(state)
     }
@@ -276,7 +305,7 @@ impl State {
     /// Takes what happened in the folder; true where a known file was opened again: its
     /// process may just be starting another program.
     fn take_notices(&mut self, now: Time) -> bool {
-        let mut names = Vec::new();
+        let mut names = BTreeMap::<String, bool>::new();
         let mut lost = false;
         if let Some(watch) = &self.watch {
             let mut buffer = [MaybeUninit::uninit(); 4096];
@@ -284,37 +313,61 @@ impl State {
             while let Ok(event) = events.next() {
                 lost |= event.events().contains(inotify::ReadFlags::QUEUE_OVERFLOW);
                 let name = event.file_name().and_then(|name| name.to_str().ok()).unwrap_or_default();
-                if name.ends_with(ENDING) && !names.iter().any(|known| known == name) {
-                    names.push(name.to_owned());
-                }
+                *names.entry(name.to_owned()).or_default() |= event.events().contains(inotify::ReadFlags::CREATE);
             }
         }
         if lost && let Some((folder, _)) = &self.watched {
             let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-            names.extend(entries.filter_map(|entry| entry.file_name().into_string().ok()));
+            names.extend(entries.filter_map(|entry| Some((entry.file_name().into_string().ok()?, false))));
         }
         let mut again = false;
-        for name in names {
-            again |= self.live.iter().any(|live| live.name == name);
-            self.expect(name, now);
+        for (name, created) in names {
+            again |= self.expect(name, created, now);
         }
         again
     }
 
-    /// Opens a file that a runtime may be making, unless it is known.
-    fn expect(&mut self, name: String, now: Time) {
-        let Some((folder, _)) = self.watched.as_ref().filter(|_| found::number(&name).is_some()) else { return };
+    /// Opens a file that a runtime may be making; true where it is being copied already.
+    fn expect(&mut self, name: String, created: bool, now: Time) -> bool {
+        let Some((folder, _)) = &self.watched else { return false };
+        let Some(number) = found::number(&name) else { return false };
         let path = folder.join(&name);
-        let Ok(inode) = fs::symlink_metadata(&path).map(|file| file.ino()) else { return };
-        let same = |file: &File| file.metadata().is_ok_and(|found| found.ino() == inode);
-        let known = self.live.iter().any(|live| live.name == name && same(live.ring.file()))
-            || self.coming.iter().any(|coming| coming.name == name && same(&coming.file));
-        if known {
-            return;
+        let inode = fs::symlink_metadata(&path).map(|file| file.ino()).ok();
+        let same = |file: &File| file.metadata().is_ok_and(|found| Some(found.ino()) == inode);
+        // Told now: the process may be gone when its ring is ready.
+        let writer = (number == self.pid || self.is_below(number)).then(|| self.writer(number));
+        let live = |live: &&mut Live| live.name == name && (inode.is_none() || same(live.ring.file()));
+        if let Some(live) = self.live.iter_mut().find(live) {
+            live.opened_by = writer.filter(|writer| writer.program.is_some()).or(live.opened_by.take());
+            return true;
         }
-        if let Ok(file) = File::open(&path) {
-            self.coming.push(Coming { name, file, since: now, pid: 0 });
+        if self.coming.iter().any(|coming| coming.name == name && (inode.is_none() || same(&coming.file))) {
+            return false;
         }
+        match File::open(&path) {
+            Ok(file) => self.coming.push(Coming { name, file, since: now, writer }),
+            Err(_) if created => _ = self.missed.insert(name),
+            // It went, as files of ended processes do.
+            Err(_) => {}
+        }
+        false
+    }
+
+    fn writer(&self, pid: u32) -> Writer {
+        Writer { pid, program: File::open(self.host.process(pid, "exe")).ok() }
+    }
+
+    /// Whether the program started process `pid`, or one of those that it started did.
+    fn is_below(&self, pid: u32) -> bool {
+        let mut at = pid;
+        for _ in 0..ANCESTORS_MAX {
+            match self.host.stat(at).map(|stat| stat.parent) {
+                Some(parent) if parent == self.pid => return true,
+                Some(parent) if parent > 1 => at = parent,
+                _ => return false,
+            }
+        }
+        false
     }
 
     fn look_at_coming(&mut self, now: Time) {
@@ -329,34 +382,35 @@ impl State {
 
     /// Begins to copy, if a process writes it: files of earlier ones lie about.
     fn begin(&mut self, coming: Coming, layout: Layout, now: Time) {
-        let mut ring = Ring::new(coming.file, layout);
-        if !ring.has_begun().unwrap_or(false) {
-            let (name, pid) = (coming.name, coming.pid);
-            if let Ok(file) = ring.file().try_clone()
-                && now.since(coming.since) < READY_MAX_NS
-            {
-                self.coming.push(Coming { name, file, since: coming.since, pid });
+        let own = self.watched.as_ref().is_some_and(|(_, own)| *own);
+        let Coming { name, file, since, writer } = coming;
+        let mut ring = Ring::new(file, layout);
+        let settled = own || now.since(since) >= STALE_NS;
+        if !settled || !ring.has_begun().unwrap_or(false) {
+            if now.since(since) < READY_MAX_NS {
+                let file = ring.into_file();
+                self.coming.push(Coming { name, file, since, writer });
             }
             return;
         }
-        let pid = if coming.pid != 0 { coming.pid } else { self.writer_of(ring.file(), &coming.name) };
-        let own = self.watched.as_ref().is_some_and(|(_, own)| *own);
-        if pid == 0 && !own {
+        let writer = match writer {
+            Some(writer) => writer,
+            None => self.writer_of(ring.file(), &name),
+        };
+        if writer.pid == 0 && !own {
             return;
         }
-        let program = File::open(self.host.process(pid, "exe")).ok();
-        if own && coming.pid == 0 {
-            self.reserve(&ring, &coming.name);
-        }
+        self.reserve(&ring, &name);
         let stream_name = format!("rings/{}.ring", self.streams);
         let path = self.folder.join(format!("{}.ring", self.streams));
-        let number = found::number(&coming.name).unwrap_or(0);
+        let number = found::number(&name).unwrap_or(0);
         match Stream::create(&path, ring.layout(), number, now) {
             Ok(stream) => {
                 self.streams += 1;
-                let name = coming.name;
+                let Writer { pid, program } = writer;
                 let process = Pid::from_raw(pid as i32).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
-                self.live.push(Live { name, stream_name: stream_name.clone(), ring, stream, pid, process });
+                let opened_by = None;
+                self.live.push(Live { name, stream_name: stream_name.clone(), ring, stream, pid, process, opened_by });
                 locked(&self.shared.fresh).push(Copied { name: stream_name, pid, program });
                 let _ = rustix::io::write(&self.shared.news, &1_u64.to_ne_bytes());
                 self.period_ns = PERIOD_MIN_NS;
@@ -365,18 +419,18 @@ impl State {
         }
     }
 
-    fn writer_of(&mut self, file: &File, name: &str) -> u32 {
+    fn writer_of(&mut self, file: &File, name: &str) -> Writer {
         let everywhere = self.wide_looks > 0;
-        let found = found::writer(&self.host, file, name, everywhere);
-        if found.is_none() {
+        let Some(pid) = found::writer(&self.host, file, name, everywhere) else {
             self.wide_looks = self.wide_looks.saturating_sub(1);
-        }
-        found.unwrap_or(0)
+            return Writer { pid: 0, program: None };
+        };
+        self.writer(pid)
     }
 
     /// Room on the disk for a file that its runtime has made by itself.
     fn reserve(&self, ring: &Ring, name: &str) {
-        let Some((folder, _)) = &self.watched else { return };
+        let Some((folder, true)) = &self.watched else { return };
         let Ok(found) = ring.file().metadata() else { return };
         if found.blocks().saturating_mul(512) >= found.len() || found.len() > place::room(folder) {
             return;
@@ -387,20 +441,25 @@ impl State {
     }
 
     fn round(&mut self, now: Time) {
-        let elapsed = now.since(self.last_round).max(1);
-        self.last_round = now;
-        let mut period = PERIOD_MAX_NS;
+        let last = std::mem::replace(&mut self.last_round, now);
+        let elapsed = now.since(last).max(1);
+        let (mut period, mut late) = (PERIOD_MAX_NS, !self.missed.is_empty());
         for mut live in std::mem::take(&mut self.live) {
             match live.ring.copy(&mut live.stream, now) {
                 Ok(Round::Copied(words)) => {
+                    late |= words > live.ring.words() / LATE_SHARE;
                     period = period.min(period_for(live.ring.words(), words, elapsed));
                     if self.flush(&mut live, now, false) {
                         self.live.push(live);
                     }
                 }
                 // Cut short, or begun anew: it is being made by another program.
-                Ok(Round::Restarted) | Err(_) => self.begin_anew(live, now),
+                Ok(Round::Restarted) | Err(_) => self.begin_anew(live, now, last),
             }
+        }
+        if late && !self.in_front {
+            self.in_front = true;
+            background::step_forward();
         }
         // Quick to look more often, slow to look less often.
         let period = period.min(self.period_ns.saturating_mul(2)).clamp(PERIOD_MIN_NS, PERIOD_MAX_NS);
@@ -410,11 +469,19 @@ impl State {
         }
     }
 
-    fn begin_anew(&mut self, mut live: Live, now: Time) {
+    /// What a program had not been relieved of when it started another one in its place
+    /// was overwritten by that one's.
+    fn begin_anew(&mut self, mut live: Live, now: Time, last: Time) {
         self.flush(&mut live, now, true);
-        if let Ok(file) = live.ring.file().try_clone() {
-            self.coming.push(Coming { name: live.name, file, since: now, pid: live.pid });
-        }
+        let note =
+            "the program started another one in its place (exec), which used the ring anew: what was not copied \
+                    before is lost"
+                .to_owned();
+        let (kind, count) = (LossKind::Unwritten, now.since(last));
+        let loss = Loss { source: live.stream_name, kind, count, from: Some(last), to: Some(now), note };
+        locked(&self.shared.losses).push(loss);
+        let writer = live.opened_by.take().or_else(|| (live.pid != 0).then(|| self.writer(live.pid)));
+        self.coming.push(Coming { name: live.name, file: live.ring.into_file(), since: now, writer });
     }
 
     /// Writes; false where that failed.
@@ -502,6 +569,17 @@ impl State {
             let fate = self.fate(&live, true);
             self.close(live, fate, now);
         }
+        self.tell_missed();
+    }
+
+    fn tell_missed(&self) {
+        let count = self.missed.len() as u64;
+        if count == 0 {
+            return;
+        }
+        let note = format!("{count} processes of OCaml programs ended before their rings could be opened");
+        let (kind, source) = (LossKind::SourceMissing, "rings".to_owned());
+        locked(&self.shared.losses).push(Loss { source, kind, count, from: None, to: None, note });
     }
 }
 
