@@ -43,7 +43,15 @@ pub fn run(
         shuffle(&mut order, repeat as u64 + 1);
         for number in order {
             let arm = &mut arms[number];
-            arm.runs.push(runner.alone(&arm.workload, arm.toolchain)?);
+            let run = runner.alone(&arm.workload, arm.toolchain)?;
+            let on = arm.workload.language.compiler(arm.toolchain).unwrap_or_default();
+            say(&format!(
+                "{} on {on}: {:.2} s, others {:.0} %",
+                arm.workload.name,
+                run.seconds,
+                run.noise.taken() * 100.0
+            ));
+            arm.runs.push(run);
         }
     }
     say(&format!("{:<34} {:<12} {:>24} {:>14}", "workload", "compiler", "seconds", "others, at most"));

@@ -28,4 +28,5 @@ pub mod signals;
 pub mod spawn;
 pub mod store;
 pub mod symbols;
+pub mod taken;
 pub mod unflushed;

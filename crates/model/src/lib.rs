@@ -5,6 +5,7 @@
 //! how a particular runtime writes its records.
 #![forbid(unsafe_code)]
 
+pub mod chance;
 pub mod code;
 pub mod event;
 pub mod finding;

@@ -2,6 +2,7 @@
 //! codes of the program as a whole; refuses to do any of it.
 
 use clap::{Args, Parser, Subcommand};
+use rtscope::bench::BenchArgs;
 use rtscope::plan::PlanArgs;
 use rtscope::record::RecordArgs;
 use rtscope::run::RunArgs;
@@ -33,6 +34,8 @@ pub enum Command {
     Plan(PlanArgs),
     /// Start a program with the flags and CPUs of its plan
     Run(RunArgs),
+    /// Do an experiment with programs of yours
+    Bench(BenchArgs),
 }
 
 const REPORT_STATUS: &str = "\

@@ -6,6 +6,7 @@
 //! `analyze`) and to touch the machine (that is `host`).
 #![forbid(unsafe_code)]
 
+pub mod bench;
 pub mod code;
 pub mod compare;
 pub mod doctor;

@@ -9,10 +9,10 @@
 //! the run. For noise whose power goes with 1/f that is the spread from run to
 //! run; for noise without memory it is twice that. Refuses to decide.
 
-use super::chance::Chance;
 use super::sample::{PauseSample, Samples, Sums, Taken};
 use crate::results::Results;
 use rtscope_model::Time;
+use rtscope_model::chance::Chance;
 
 /// Blocks of a run.
 pub const BLOCKS: usize = 20;

@@ -6,7 +6,6 @@
 //! be guessed from how it varies within itself (see `blocks`).
 
 pub mod blocks;
-mod chance;
 pub mod condition;
 pub mod figures;
 pub mod findings;

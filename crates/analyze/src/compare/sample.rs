@@ -6,8 +6,8 @@
 //! double their width when the run is longer. Pauses that a loss touches are left
 //! out, as they are of distributions. Refuses to judge.
 
-use super::chance::Chance;
 use crate::results::BlamedPause;
+use rtscope_model::chance::Chance;
 use rtscope_model::{Cause, PauseQuality, Time};
 
 /// Pauses kept.

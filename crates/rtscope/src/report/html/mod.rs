@@ -9,7 +9,7 @@ mod compare;
 mod data;
 pub(crate) mod escape;
 mod page;
-mod svg;
+pub(crate) mod svg;
 mod svg_bar;
 mod svg_histogram;
 mod svg_memory;

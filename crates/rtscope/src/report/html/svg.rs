@@ -2,20 +2,20 @@
 //! the colours, so both colour schemes share one drawing), text escaped.
 
 use super::escape::escape;
-pub(super) use crate::report::units::tick_label;
+pub(crate) use crate::report::units::tick_label;
 use std::fmt::Write as _;
 
 /// Width of every drawing in its own units; the page scales it.
-pub(super) const WIDTH: f64 = 960.0;
+pub(crate) const WIDTH: f64 = 960.0;
 
 /// A drawing.
-pub(super) struct Svg {
+pub(crate) struct Svg {
     out: String,
 }
 
 /// Which end of a text its position is.
 #[derive(Copy, Clone, Eq, PartialEq)]
-pub(super) enum Anchor {
+pub(crate) enum Anchor {
     Start,
     Middle,
     End,
@@ -23,20 +23,35 @@ pub(super) enum Anchor {
 
 impl Svg {
     /// An empty drawing; `label` says to those who cannot see it what it shows.
-    pub(super) fn new(height: f64, label: &str) -> Svg {
+    pub(crate) fn new(height: f64, label: &str) -> Svg {
         let mut out = String::new();
         let label = escape(label);
         let _ = write!(out, r#"<svg viewBox="0 0 {WIDTH} {height:.0}" role="img" aria-label="{label}">"#);
         Svg { out }
     }
 
-    pub(super) fn finish(mut self) -> String {
+    /// An empty drawing that is a file by itself: with its `style` and a background of
+    /// class `paper`.
+    pub(crate) fn document(height: f64, label: &str, style: &str) -> Svg {
+        let mut out = String::new();
+        let label = escape(label);
+        let _ = write!(
+            out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height:.0}\" width=\"{WIDTH}\" \
+             height=\"{height:.0}\" role=\"img\" aria-label=\"{label}\">\n<style>{style}</style>\n"
+        );
+        let mut svg = Svg { out };
+        svg.rect([0.0, 0.0, WIDTH, height], "paper", "");
+        svg
+    }
+
+    pub(crate) fn finish(mut self) -> String {
         self.out.push_str("</svg>");
         self.out
     }
 
     /// A rectangle; `title` is shown when the pointer rests on it.
-    pub(super) fn rect(&mut self, [x, y, w, h]: [f64; 4], class: &str, title: &str) {
+    pub(crate) fn rect(&mut self, [x, y, w, h]: [f64; 4], class: &str, title: &str) {
         let _ = write!(
             self.out,
             r#"<rect x="{x:.1}" y="{y:.1}" width="{:.1}" height="{:.1}" class="{class}""#,
@@ -50,11 +65,11 @@ impl Svg {
         }
     }
 
-    pub(super) fn line(&mut self, [x1, y1, x2, y2]: [f64; 4], class: &str) {
+    pub(crate) fn line(&mut self, [x1, y1, x2, y2]: [f64; 4], class: &str) {
         let _ = write!(self.out, r#"<line x1="{x1:.1}" y1="{y1:.1}" x2="{x2:.1}" y2="{y2:.1}" class="{class}"/>"#);
     }
 
-    pub(super) fn dot(&mut self, x: f64, y: f64, class: &str, title: &str) {
+    pub(crate) fn dot(&mut self, x: f64, y: f64, class: &str, title: &str) {
         let title = escape(title);
         let _ = write!(
             self.out,
@@ -63,7 +78,7 @@ impl Svg {
     }
 
     /// Steps through points: each value holds until the next.
-    pub(super) fn steps(&mut self, points: &[(f64, f64)], end: f64, class: &str) {
+    pub(crate) fn steps(&mut self, points: &[(f64, f64)], end: f64, class: &str) {
         let Some(((x, y), rest)) = points.split_first() else { return };
         let _ = write!(self.out, r#"<path class="{class}" d="M{x:.1} {y:.1}"#);
         for (x, y) in rest {
@@ -72,7 +87,7 @@ impl Svg {
         let _ = write!(self.out, r#"H{end:.1}"/>"#);
     }
 
-    pub(super) fn text(&mut self, x: f64, y: f64, anchor: Anchor, class: &str, text: &str) {
+    pub(crate) fn text(&mut self, x: f64, y: f64, anchor: Anchor, class: &str, text: &str) {
         let anchor = match anchor {
             Anchor::Start => "start",
             Anchor::Middle => "middle",
@@ -83,7 +98,7 @@ impl Svg {
     }
 
     /// `text` inside a box, where it fits.
-    pub(super) fn text_inside(&mut self, [x, y, w, h]: [f64; 4], class: &str, text: &str) {
+    pub(crate) fn text_inside(&mut self, [x, y, w, h]: [f64; 4], class: &str, text: &str) {
         if text_width(text) + 8.0 <= w {
             self.text(x + w / 2.0, y + h / 2.0 + 4.0, Anchor::Middle, class, text);
         }
@@ -91,12 +106,12 @@ impl Svg {
 }
 
 /// About how wide `text` will be at the size that drawings use.
-pub(super) fn text_width(text: &str) -> f64 {
+pub(crate) fn text_width(text: &str) -> f64 {
     text.chars().count() as f64 * 6.6
 }
 
 /// About `count` round steps from 0 to `max`: 1, 2 or 5 times a power of ten.
-pub(super) fn round_step(max: f64, count: f64) -> f64 {
+pub(crate) fn round_step(max: f64, count: f64) -> f64 {
     let raw = (max / count).max(f64::MIN_POSITIVE);
     let power = 10f64.powf(raw.log10().floor());
     let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * power >= raw).unwrap_or(10.0);
@@ -104,7 +119,7 @@ pub(super) fn round_step(max: f64, count: f64) -> f64 {
 }
 
 /// A time axis below a plot: ticks, their labels, hairlines across the plot.
-pub(super) fn time_axis(svg: &mut Svg, [left, top, width, height]: [f64; 4], span_ns: u64) {
+pub(crate) fn time_axis(svg: &mut Svg, [left, top, width, height]: [f64; 4], span_ns: u64) {
     let step = round_step(span_ns as f64, 8.0).max(1.0);
     let mut tick = 0.0;
     while tick <= span_ns as f64 * 1.0001 {
@@ -113,6 +128,22 @@ pub(super) fn time_axis(svg: &mut Svg, [left, top, width, height]: [f64; 4], spa
         let label = if tick == 0.0 { "0".into() } else { tick_label(tick) };
         svg.text(x, top + height + 16.0, Anchor::Middle, "tick", &label);
         tick += step;
+    }
+}
+
+/// Names of lines (where each ends, its name, its class) from `x` on, moved apart where
+/// they would overlap, none below `bottom`.
+pub(crate) fn names_at_right(svg: &mut Svg, [x, bottom]: [f64; 2], mut names: Vec<(f64, String, String)>) {
+    const APART: f64 = 15.0;
+    names.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let room = names.len() as f64 * APART;
+    let mut next = 8.0f64;
+    for (index, (y, text, class)) in names.into_iter().enumerate() {
+        let last = bottom + 4.0 - room + index as f64 * APART;
+        let y = y.max(next).min(last.max(next));
+        svg.line([x, y, x + 16.0, y], &class);
+        svg.text(x + 21.0, y + 4.0, Anchor::Start, "tick", &text);
+        next = y + APART;
     }
 }
 

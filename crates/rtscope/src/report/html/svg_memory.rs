@@ -1,7 +1,7 @@
 //! Memory over time: what the kernel counts, what the runtime holds, what is
 //! in blocks, what is live. Each value holds until the next.
 
-use super::svg::{Anchor, Svg, WIDTH, time_axis};
+use super::svg::{Anchor, Svg, WIDTH, names_at_right, time_axis};
 use crate::report::units;
 use rtscope_analyze::results::Results;
 
@@ -50,27 +50,11 @@ pub(super) fn draw(results: &Results) -> Option<String> {
             memory.points.chunks(every).filter_map(highest).map(|(at, bytes)| (x(at), y(bytes))).collect();
         svg.steps(&points, left + width, class);
         if let (Some((_, at)), Some((_, bytes))) = (points.last(), memory.points.last()) {
-            labels.push((*at, format!("{name} {}", units::bytes(*bytes)), class));
+            labels.push((*at, format!("{name} {}", units::bytes(*bytes)), class.to_owned()));
         }
     }
-    name_lines(&mut svg, labels);
+    names_at_right(&mut svg, [WIDTH - RIGHT + 6.0, top + height], labels);
     Some(svg.finish())
-}
-
-/// Names at the right ends of the lines, moved apart where they would overlap.
-fn name_lines(svg: &mut Svg, mut labels: Vec<(f64, String, &'static str)>) {
-    const APART: f64 = 15.0;
-    labels.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let at = WIDTH - RIGHT + 6.0;
-    let room = labels.len() as f64 * APART;
-    let mut next = 8.0f64;
-    for (index, (y, text, class)) in labels.into_iter().enumerate() {
-        let last = 214.0 - room + index as f64 * APART;
-        let y = y.max(next).min(last.max(next));
-        svg.line([at, y, at + 16.0, y], class);
-        svg.text(at + 21.0, y + 4.0, Anchor::Start, "tick", &text);
-        next = y + APART;
-    }
 }
 
 /// A round step in bytes: 1, 2 or 5 (or 10, 20, 50, 100, 200, 500) of a binary unit.

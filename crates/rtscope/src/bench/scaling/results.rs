@@ -1,0 +1,81 @@
+//! What an experiment found: for each line of the plot and each number of workers the
+//! rates, their median and its interval. Owns the figures and the shape of the JSON
+//! document (`docs/guide/scaling.md`).
+
+use rtscope_tune::stats::Median;
+use serde::Serialize;
+
+/// `schema` of the document.
+pub const SCHEMA: &str = "rtscope/scaling/1";
+
+/// A whole experiment.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Scaling {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// Of the order and of the resampling.
+    pub seed: u64,
+    /// Runs of each point.
+    pub repeats: u32,
+    /// CPUs that the programs may use; `None`: not known.
+    pub cpus: Option<usize>,
+    /// Share of all CPUs of this machine that others had, over all runs, 0 to 1.
+    pub others: Option<f64>,
+    /// In the order given.
+    pub series: Vec<Line>,
+}
+
+/// One line of the plot.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Line {
+    /// What it is called.
+    pub name: String,
+    /// Its command, with a place for the number of workers.
+    pub template: String,
+    /// By number of workers, rising.
+    pub points: Vec<Point>,
+}
+
+/// One number of workers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Point {
+    /// So many.
+    pub workers: u32,
+    /// Work per second.
+    pub rate: Median,
+    /// Rate over that of the first line in the same block; `None` for the first line.
+    pub of_first: Option<Median>,
+    /// Share of all CPUs that others had beside its runs.
+    pub others: Option<f64>,
+    /// Each run, by block.
+    pub runs: Vec<Run>,
+}
+
+/// One run.
+#[derive(Copy, Clone, Debug, PartialEq, Serialize)]
+pub struct Run {
+    /// How much it did.
+    pub work: u64,
+    /// From start to end.
+    pub wall_ns: u64,
+}
+
+impl Run {
+    /// Work per second.
+    pub fn rate(&self) -> f64 {
+        self.work as f64 * 1e9 / self.wall_ns.max(1) as f64
+    }
+}
+
+impl Scaling {
+    /// Every point.
+    pub fn points(&self) -> impl Iterator<Item = &Point> {
+        self.series.iter().flat_map(|line| &line.points)
+    }
+
+    /// The greatest rate that is drawn; 0 of nothing.
+    pub fn rate_max(&self) -> f64 {
+        let top = |point: &Point| point.rate.interval.map_or(point.rate.median, |(_, high)| high);
+        self.points().map(top).fold(0.0, f64::max)
+    }
+}

@@ -1,0 +1,191 @@
+//! An experiment as text: a table with bars, and what stood beside the measurement.
+//! Owns the columns.
+
+use super::results::{Point, Scaling};
+use crate::report::units;
+use crate::style::{Style, Tone, clean, shorten, wrap};
+use rtscope_tune::stats::{INTERVAL_FROM, Median};
+
+/// From this share of all CPUs on, what others had is told beside a point.
+const OTHERS_THAT_MATTER: f64 = 0.02;
+/// Longest name that is shown.
+const NAME_MAX: usize = 24;
+
+/// The whole text; ends with a line feed.
+pub fn draw(found: &Scaling, style: &Style) -> String {
+    let mut out = head(found, style);
+    let rows = rows(found);
+    let widths: Vec<usize> = (0..COLUMNS.len()).map(|at| column(&rows, at)).collect();
+    let used: usize = widths.iter().map(|width| width + 2).sum();
+    let bars = style.width.saturating_sub(used).clamp(8, 40);
+    for (row, point) in rows.iter().zip(std::iter::once(None).chain(found.points().map(Some))) {
+        let bar = point.map_or_else(String::new, |point| bar(point.rate.median, found.rate_max(), bars, style));
+        let cells = row.iter().zip(&widths).enumerate().map(|(at, (cell, width))| match at {
+            0 => format!("{cell:<width$}"),
+            _ => format!("{cell:>width$}"),
+        });
+        let line = cells.collect::<Vec<_>>().join("  ");
+        let line = if point.is_none() { style.paint(Tone::Faint, &line).into_owned() } else { line };
+        out += &format!("{line}  {}", style.paint(Tone::Calm, &bar));
+        out.truncate(out.trim_end().len());
+        out.push('\n');
+    }
+    out.push('\n');
+    for note in notes(found) {
+        wrap(&note, style.width).iter().for_each(|line| out += &format!("{line}\n"));
+    }
+    out
+}
+
+const COLUMNS: [&str; 5] = ["", "workers", "per second", "95 % interval", "of the first"];
+
+fn head(found: &Scaling, style: &Style) -> String {
+    let mut facts = vec![
+        format!("{} of each", units::counted(u64::from(found.repeats), "run", "runs")),
+        format!("order of seed {}", found.seed),
+    ];
+    facts.extend(found.cpus.map(|cpus| units::counted(cpus as u64, "CPU", "CPUs")));
+    format!("{}\n{}\n\n", style.paint(Tone::Strong, "Work per second against workers"), facts.join(style.dot()))
+}
+
+fn rows(found: &Scaling) -> Vec<[String; 5]> {
+    let mut rows = vec![COLUMNS.map(str::to_owned)];
+    for line in &found.series {
+        for (index, point) in line.points.iter().enumerate() {
+            // A line's name stands once.
+            let name = if index == 0 { clean(&line.name) } else { "".into() };
+            rows.push([
+                shorten(&name, NAME_MAX).into_owned(),
+                point.workers.to_string(),
+                units::rate(point.rate.median),
+                interval(&point.rate, units::rate),
+                point.of_first.map_or_else(String::new, |ratio| times(ratio.median)),
+            ]);
+        }
+    }
+    rows
+}
+
+fn times(ratio: f64) -> String {
+    if ratio >= 9.95 { format!("{ratio:.0} x") } else { format!("{ratio:.2} x") }
+}
+
+fn interval(found: &Median, shown: impl Fn(f64) -> String) -> String {
+    found.interval.map_or_else(|| "-".into(), |(low, high)| format!("{} to {}", shown(low), shown(high)))
+}
+
+fn column(rows: &[[String; 5]], at: usize) -> usize {
+    rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+}
+
+fn bar(rate: f64, max: f64, width: usize, style: &Style) -> String {
+    let share = if max > 0.0 { (rate / max).clamp(0.0, 1.0) } else { 0.0 };
+    let eighths = (share * width as f64 * 8.0).round() as usize;
+    if !style.unicode {
+        return "#".repeat((eighths + 4) / 8);
+    }
+    let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+    "█".repeat(eighths / 8) + rest.get(eighths % 8).copied().unwrap_or_default()
+}
+
+fn notes(found: &Scaling) -> Vec<String> {
+    let mut notes = Vec::new();
+    if (found.repeats as usize) < INTERVAL_FROM {
+        notes.push(format!("An interval takes at least {INTERVAL_FROM} runs: give --repeats {INTERVAL_FROM} or more."));
+    }
+    match found.others {
+        None => notes.push("This kernel does not say what others had of the CPUs.".into()),
+        Some(share) => notes.push(format!(
+            "Others had {} of all CPUs meanwhile{}.",
+            units::percent(share),
+            worst(found)
+                .map(|(name, point, share)| {
+                    format!(", {} beside {} with {}", units::percent(share), clean(name), point.workers)
+                })
+                .unwrap_or_default()
+        )),
+    }
+    notes
+}
+
+/// The point beside which others had most, where that matters.
+fn worst(found: &Scaling) -> Option<(&str, &Point, f64)> {
+    let points = found.series.iter().flat_map(|line| line.points.iter().map(|point| (line.name.as_str(), point)));
+    let with = points.filter_map(|(name, point)| Some((name, point, point.others?)));
+    with.filter(|(.., share)| *share >= OTHERS_THAT_MATTER).max_by(|one, other| one.2.total_cmp(&other.2))
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::super::results::{Line, Run, SCHEMA};
+    use super::*;
+
+    /// Two lines: one that grows with its workers, one that falls.
+    pub(in super::super) fn example(interval: bool) -> Scaling {
+        let median = |median: f64| Median { median, interval: interval.then_some((median * 0.9, median * 1.1)) };
+        let point = |workers: u32, rate: f64, of_first: Option<f64>| Point {
+            workers,
+            rate: median(rate),
+            of_first: of_first.map(median),
+            others: Some(0.01 * f64::from(workers)),
+            runs: vec![Run { work: 100, wall_ns: 1_000_000_000 }],
+        };
+        let line = |name: &str, points| Line { name: name.into(), template: "./x {workers}".into(), points };
+        Scaling {
+            schema: SCHEMA,
+            seed: 1,
+            repeats: if interval { 10 } else { 5 },
+            cpus: Some(2),
+            others: Some(0.017),
+            series: vec![
+                line("processes", vec![point(1, 610.0, None), point(2, 1210.0, None), point(4, 1200.0, None)]),
+                line(
+                    "domains<1>",
+                    vec![point(1, 480.0, Some(0.79)), point(2, 770.0, Some(0.64)), point(4, 92.0, Some(0.077))],
+                ),
+            ],
+        }
+    }
+
+    #[test]
+    fn columns_stand_under_their_heads() {
+        let text = draw(&example(true), &Style::plain(90));
+        let lines: Vec<&str> = text.lines().collect();
+        for expected in [
+            vec!["processes", "1", "610", "549", "to", "671"],
+            vec!["4", "1,200", "1,080", "to", "1,320"],
+            vec!["domains<1>", "1", "480", "432", "to", "528", "0.79", "x"],
+            vec!["4", "92", "83", "to", "101", "0.08", "x"],
+        ] {
+            let found = lines.iter().any(|line| {
+                let words: Vec<&str> = line.split_whitespace().filter(|word| !word.starts_with('#')).collect();
+                words == expected
+            });
+            assert!(found, "{expected:?} in\n{text}");
+        }
+        assert!(lines.iter().all(|line| line.chars().count() <= 90 && !line.ends_with(' ')), "{text}");
+        assert!(
+            text.contains("Others had 1.7 % of all CPUs meanwhile, 4.0 % beside processes with 4.\n")
+                || text.contains("beside domains<1> with 4.\n"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn few_runs_have_no_interval_and_are_told_so() {
+        let mut few = example(false);
+        few.others = None;
+        let text = draw(&few, &Style::plain(90));
+        assert!(
+            text.contains("An interval takes at least 6 runs") && text.contains("does not say what others had"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn bars_are_as_long_as_their_rates() {
+        let style = Style { unicode: true, ..Style::plain(80) };
+        assert_eq!((bar(5.0, 10.0, 8, &style), bar(1.0, 10.0, 8, &style)), ("████".into(), "▊".into()));
+        assert_eq!((bar(5.0, 10.0, 8, &Style::plain(80)), bar(0.0, 0.0, 8, &style)), ("####".into(), String::new()));
+    }
+}
