@@ -10,6 +10,8 @@ use std::sync::Arc;
 mod capture;
 #[path = "../../../fuzz/checks/code.rs"]
 mod code;
+#[path = "../../../fuzz/checks/fxt.rs"]
+mod fxt;
 #[path = "../../../fuzz/checks/ghc_eventlog.rs"]
 mod ghc_eventlog;
 #[path = "../../../fuzz/checks/ocaml_ring.rs"]
@@ -43,6 +45,7 @@ fn the_fuzzers_checks_hold_for_seeds_and_crashes() {
         ("sched", sched::check as Check),
         ("code", code::check as Check),
         ("capture", capture::check as Check),
+        ("fxt", fxt::check as Check),
     ];
     for (target, check) in targets {
         for path in files(&format!("seeds/{target}")).into_iter().chain(files(&format!("crashes/{target}"))) {

@@ -8,6 +8,7 @@
 pub mod chance;
 pub mod code;
 pub mod event;
+pub mod exported;
 pub mod finding;
 pub mod ids;
 pub mod loss;
@@ -23,6 +24,7 @@ pub use code::{CodeKind, CodeSample, Found, Symbol, SymbolId, Symbols};
 pub use event::{
     BlockedOn, Body, Class, Classes, Counter, Event, OffState, Phase, Runtime, Sample, Sched, StopReason, UserEvent,
 };
+pub use exported::Exported;
 pub use finding::{Confidence, Evidence, Finding, Metric, Remedy, Severity, Trend};
 pub use ids::{Cpu, GreenThread, GroupId, LaneId, Pid, Tid};
 pub use loss::{Loss, LossKind};

@@ -1,0 +1,145 @@
+//! Events of the kernel's scheduler: context switches and wake-ups have records of their
+//! own in the format, the rest are moments on their thread.
+
+use super::super::record::{Args, EventRecord, Record, SwitchRecord, Value};
+use super::super::shape::{Shape, Track};
+use super::{fitting, is_instant, text};
+use crate::fxt::record::EventKind;
+use rtscope_model::{Cpu, NameId, Names, OffState, Pid, Sched, Tid};
+
+const SCHED: &str = "sched";
+
+/// States of the thread that leaves: the format's number, the word that tells apart what
+/// shares a number.
+const STATES: [(u8, &str, OffState); 6] = [
+    (1, "runnable", OffState::Runnable),
+    (3, "sleeping", OffState::Sleeping),
+    (3, "uninterruptible", OffState::Uninterruptible),
+    (5, "dead", OffState::Dead),
+    (2, "other", OffState::Other),
+    (0, "unknown", OffState::Unknown),
+];
+
+/// A context switch record.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct SwitchShape {
+    /// Where.
+    pub cpu: u16,
+    /// The format's number of the state in which the thread leaves.
+    pub state: u8,
+    /// Who leaves; 0: nobody, or not known.
+    pub outgoing: u32,
+    /// Who comes; 0 as above.
+    pub incoming: u32,
+    /// Of whose process the thread is that leaves.
+    pub process: Option<u32>,
+    /// What the number of the state does not tell.
+    pub word: Option<&'static str>,
+}
+
+/// Words for switches of which only one side was seen.
+const CAME: &str = "came";
+const LEFT: &str = "left";
+const PREEMPTED: &str = "preempted";
+
+impl SwitchShape {
+    pub(super) fn of(sched: &Sched) -> Option<SwitchShape> {
+        match *sched {
+            Sched::Switch { cpu, prev, prev_pid, prev_state, next, .. } => {
+                let (state, word, _) = STATES.iter().find(|(.., known)| *known == prev_state)?;
+                let told = STATES.iter().find(|(number, ..)| number == state)?.2 == prev_state;
+                Some(SwitchShape {
+                    cpu: cpu.0,
+                    state: *state,
+                    outgoing: prev.0,
+                    incoming: next.0,
+                    process: Some(prev_pid.0),
+                    word: (!told).then_some(*word),
+                })
+            }
+            Sched::SwitchIn { cpu, tid } => Some(SwitchShape {
+                cpu: cpu.0,
+                state: 0,
+                outgoing: 0,
+                incoming: tid.0,
+                process: None,
+                word: Some(CAME),
+            }),
+            Sched::SwitchOut { cpu, tid, preempted } => Some(SwitchShape {
+                cpu: cpu.0,
+                state: if preempted { 1 } else { 3 },
+                outgoing: tid.0,
+                incoming: 0,
+                process: None,
+                word: Some(if preempted { PREEMPTED } else { LEFT }),
+            }),
+            _ => None,
+        }
+    }
+}
+
+pub(super) fn read_switch(record: &SwitchRecord<'_>, next_name: NameId) -> Option<Sched> {
+    let tid = |id| u32::try_from(id).ok().map(Tid);
+    let (cpu, prev, next) = (Cpu(record.cpu), tid(record.outgoing)?, tid(record.incoming)?);
+    let word = match record.args.get("seen") {
+        Some(Value::Text(word)) => word,
+        _ => b"",
+    };
+    if word == CAME.as_bytes() {
+        return Some(Sched::SwitchIn { cpu, tid: next });
+    }
+    if word == LEFT.as_bytes() || word == PREEMPTED.as_bytes() {
+        return Some(Sched::SwitchOut { cpu, tid: prev, preempted: word == PREEMPTED.as_bytes() });
+    }
+    let known = STATES.iter().find(|(_, known, _)| known.as_bytes() == word);
+    let known = known.or_else(|| STATES.iter().find(|(number, ..)| *number == record.state));
+    let prev_state = known.map_or(OffState::Unknown, |(.., state)| *state);
+    let prev_pid = Pid(fitting(&record.args, "process").unwrap_or(0));
+    Some(Sched::Switch { cpu, prev, prev_pid, prev_state, next, next_name })
+}
+
+pub(super) fn read_wakeup(record: &Record<'_>) -> Option<Sched> {
+    let Record::Wakeup { cpu, thread, args, .. } = record else { return None };
+    let waker = Tid(fitting(args, "waker").unwrap_or(0));
+    Some(Sched::Waking { waker, target: Tid(u32::try_from(*thread).ok()?), target_cpu: Cpu(*cpu) })
+}
+
+/// Of all but switches and wake-ups.
+pub(super) fn shape<'a>(sched: &Sched, names: &'a Names) -> Shape<'a> {
+    let of = |tid, name| Shape::new(EventKind::Instant, Track::Thread(tid), SCHED, name);
+    let id = |number: u32| Value::Id(u64::from(number));
+    match *sched {
+        Sched::Migrate { tid, to } => of(tid, "migrate").with("to", Value::U32(u32::from(to.0))),
+        Sched::Fork { parent, child, child_pid } => {
+            of(parent, "fork").with("child", id(child.0)).with("process", id(child_pid.0))
+        }
+        Sched::Exit { tid } => of(tid, "exit"),
+        Sched::Named { tid, name } => of(tid, "named").with("name", Value::Text(names.get(name).as_bytes())),
+        // These have records of their own.
+        Sched::Switch { next: tid, .. }
+        | Sched::SwitchIn { tid, .. }
+        | Sched::SwitchOut { tid, .. }
+        | Sched::Waking { target: tid, .. } => of(tid, "switch"),
+    }
+}
+
+pub(super) fn read(record: &EventRecord<'_>, names: &mut Names) -> Option<Sched> {
+    if record.category != SCHED.as_bytes() || !is_instant(record) {
+        return None;
+    }
+    let crate::fxt::Thread::Known { thread, .. } = record.thread else { return None };
+    let tid = Tid(u32::try_from(thread).ok()?);
+    let args: &Args<'_> = &record.args;
+    Some(match record.name {
+        b"migrate" => Sched::Migrate { tid, to: Cpu(fitting(args, "to")?) },
+        b"fork" => {
+            Sched::Fork { parent: tid, child: Tid(fitting(args, "child")?), child_pid: Pid(fitting(args, "process")?) }
+        }
+        b"exit" => Sched::Exit { tid },
+        b"named" => match args.get("name")? {
+            Value::Text(name) => Sched::Named { tid, name: names.intern(&text(name)) },
+            _ => return None,
+        },
+        _ => return None,
+    })
+}

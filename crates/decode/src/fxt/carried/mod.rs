@@ -1,0 +1,100 @@
+//! How an event of rtscope's is carried by a record, both ways. Owns categories, names
+//! and arguments; what is written here and read here is the same table, so that a trace
+//! gives back what was put into it.
+
+mod kernel;
+mod runtime;
+mod samples;
+
+use super::record::{Args, EventKind, EventRecord, Record, SwitchRecord};
+use super::shape::{Shape, Track};
+use rtscope_model::{Body, Event, LaneId, NameId, Names, Sched};
+
+pub use kernel::SwitchShape;
+pub(super) use runtime::{of_collector, user};
+
+/// Category of the phases and figures of collections.
+pub const GC: &str = "gc";
+/// Category of what only rtscope has a use for.
+pub const OWN: &str = "rtscope";
+/// Category of pauses and causes: drawn from events, not read back.
+pub const DERIVED: &str = "pause";
+/// Name of a gap in a lane's events.
+pub const GAP: &str = "rtscope.gap";
+
+/// What carries an event. It is made on the stack for one record, so its size does no harm.
+#[allow(clippy::large_enum_variant)]
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub enum Carried<'a> {
+    /// An event record.
+    Event(Shape<'a>),
+    /// A context switch record.
+    Switch(SwitchShape),
+    /// A wake-up record: who is woken, by whom, where.
+    Wakeup {
+        /// Thread that may run.
+        thread: u32,
+        /// By whom.
+        waker: u32,
+        /// Where.
+        cpu: u16,
+    },
+}
+
+/// The record for `event`; names of threads and of the program's own events from the
+/// tables that they belong to.
+pub fn carry<'a>(event: &Event, kernel: &'a Names, user: &'a Names) -> Carried<'a> {
+    match event.body {
+        Body::Runtime(body) => Carried::Event(runtime::shape(Track::Lane(event.lane), body, user)),
+        Body::Sched(Sched::Waking { waker, target, target_cpu }) => {
+            Carried::Wakeup { thread: target.0, waker: waker.0, cpu: target_cpu.0 }
+        }
+        Body::Sched(sched) => {
+            SwitchShape::of(&sched).map_or_else(|| Carried::Event(kernel::shape(&sched, kernel)), Carried::Switch)
+        }
+        Body::Sample(sample) => Carried::Event(samples::shape(&sample)),
+        Body::Code(sample) => Carried::Event(samples::code(&sample)),
+    }
+}
+
+/// A name that a thread has from now on, which has to be known before `event`.
+pub fn naming(event: &Event) -> Option<(u32, NameId)> {
+    match event.body {
+        Body::Sched(Sched::Switch { next, next_name, .. }) => Some((next.0, next_name)),
+        _ => None,
+    }
+}
+
+/// The event that an event record carries, if it is one that [`carry`] writes. `lane` is
+/// the lane of its timeline.
+pub(super) fn read(record: &EventRecord<'_>, lane: Option<LaneId>, names: &mut Names) -> Option<(LaneId, Body)> {
+    if let Some(lane) = lane {
+        return runtime::read(record, names).map(|body| (lane, Body::Runtime(body)));
+    }
+    let body = kernel::read(record, names).map(Body::Sched);
+    let body = body.or_else(|| samples::read(record).map(Body::Sample));
+    body.or_else(|| samples::read_code(record).map(Body::Code)).map(|body| (LaneId::NONE, body))
+}
+
+/// The event that a context switch carries.
+pub(super) fn read_switch(record: &SwitchRecord<'_>, next_name: NameId) -> Option<Sched> {
+    kernel::read_switch(record, next_name)
+}
+
+/// The event that a wake-up carries.
+pub(super) fn read_wakeup(record: &Record<'_>) -> Option<Sched> {
+    kernel::read_wakeup(record)
+}
+
+/// A number of arguments that fits its type.
+fn fitting<T: TryFrom<u64>>(args: &Args<'_>, name: &str) -> Option<T> {
+    T::try_from(args.number(name)?).ok()
+}
+
+fn text(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
+    String::from_utf8_lossy(bytes)
+}
+
+fn is_instant(record: &EventRecord<'_>) -> bool {
+    record.kind == EventKind::Instant
+}

@@ -1,0 +1,225 @@
+//! Events of a runtime, on the timeline of a lane.
+
+use super::super::phases;
+use super::super::record::{EventKind, EventRecord, Value};
+use super::super::shape::{Name, Shape, Track};
+use super::{GAP, GC, OWN, fitting, is_instant, text};
+use rtscope_model::{BlockedOn, Counter, GreenThread, Names, Phase, Pid, Runtime, StopReason, Tid, UserEvent};
+
+/// Category of green threads.
+const THREAD: &str = "thread";
+/// Category of lanes' own lives.
+const LANE: &str = "lane";
+/// Category of what the program itself posts.
+const USER: &str = "user";
+
+const COUNTERS: [(&str, Counter); 27] = [
+    ("generation", Counter::Generation),
+    ("copied_bytes", Counter::CopiedBytes),
+    ("slop_bytes", Counter::SlopBytes),
+    ("fragmentation_bytes", Counter::FragmentationBytes),
+    ("gc_threads", Counter::GcThreads),
+    ("copied_max_bytes", Counter::CopiedMaxBytes),
+    ("copied_balanced_bytes", Counter::CopiedBalancedBytes),
+    ("allocated_bytes", Counter::AllocatedBytes),
+    ("heap_bytes", Counter::HeapBytes),
+    ("blocks_bytes", Counter::BlocksBytes),
+    ("live_bytes", Counter::LiveBytes),
+    ("return_held_mib", Counter::ReturnHeldMib),
+    ("return_needed_mib", Counter::ReturnNeededMib),
+    ("returned_mib", Counter::ReturnedMib),
+    ("generations", Counter::Generations),
+    ("nursery_bytes", Counter::NurseryBytes),
+    ("heap_limit_bytes", Counter::HeapLimitBytes),
+    ("sparks_created", Counter::SparksCreated),
+    ("sparks_dud", Counter::SparksDud),
+    ("sparks_overflowed", Counter::SparksOverflowed),
+    ("sparks_converted", Counter::SparksConverted),
+    ("sparks_collected", Counter::SparksCollected),
+    ("sparks_fizzled", Counter::SparksFizzled),
+    ("sparks_remaining", Counter::SparksRemaining),
+    ("minor_allocated", Counter::YoungBytes),
+    ("minor_promoted", Counter::PromotedBytes),
+    ("old_free_bytes", Counter::OldFreeBytes),
+];
+
+/// Spans of runtimes that have no phase: their beginning and end.
+const SPANS: [(&str, Runtime, Runtime); 4] = [
+    ("collect", Runtime::CollectBegin, Runtime::CollectEnd),
+    ("concurrent-mark", Runtime::ConcurrentMarkBegin, Runtime::ConcurrentMarkEnd),
+    ("concurrent-sync", Runtime::ConcurrentSyncBegin, Runtime::ConcurrentSyncEnd),
+    ("concurrent-sweep", Runtime::ConcurrentSweepBegin, Runtime::ConcurrentSweepEnd),
+];
+
+/// A collector's span ends where it has nothing to do; that it is finished is a moment.
+const WORK: &str = "work";
+const WORK_END: &str = "work-end";
+
+const LIVES: [(&str, Runtime); 4] = [
+    ("created", Runtime::LaneCreated),
+    ("deleted", Runtime::LaneDeleted),
+    ("disabled", Runtime::LaneDisabled),
+    ("enabled", Runtime::LaneEnabled),
+];
+
+/// The record that carries `body`.
+pub(super) fn shape<'a>(track: Track, body: Runtime, user: &'a Names) -> Shape<'a> {
+    let of = |kind, category, name| Shape::new(kind, track, category, name);
+    let instant = |category, name| of(EventKind::Instant, category, name);
+    let green = |kind, name, thread: GreenThread| of(kind, THREAD, name).with("thread", Value::U32(thread.0));
+    if let Some((name, begin, _)) = SPANS.iter().find(|(_, begin, end)| *begin == body || *end == body) {
+        return of(if *begin == body { EventKind::Begin } else { EventKind::End }, GC, name);
+    }
+    if let Some((name, _)) = LIVES.iter().find(|(_, life)| *life == body) {
+        return instant(LANE, name);
+    }
+    match body {
+        Runtime::StopRequested { parallel } => instant(OWN, "stop-requested").with("parallel", Value::Bool(parallel)),
+        Runtime::WorkBegin => of(EventKind::Begin, GC, WORK),
+        Runtime::WorkIdle => of(EventKind::End, GC, WORK),
+        Runtime::WorkEnd => instant(OWN, WORK_END),
+        Runtime::Count(counter, value) => {
+            let name = COUNTERS.iter().find(|(_, known)| *known == counter).map_or("", |(name, _)| name);
+            let id = if let Track::Lane(lane) = track { u64::from(lane.0) } else { 0 };
+            of(EventKind::Counter(id), GC, name).with("v", Value::U64(value))
+        }
+        Runtime::ThreadRun(thread) => green(EventKind::Begin, "run", thread),
+        Runtime::ThreadStop(thread, reason) => stop(green(EventKind::End, "run", thread), reason),
+        Runtime::ThreadMoved(thread) => green(EventKind::Instant, "moved", thread),
+        Runtime::ThreadCreated(thread) => green(EventKind::Instant, "created", thread),
+        Runtime::ThreadWoken(thread) => green(EventKind::Instant, "woken", thread),
+        Runtime::TaskCreated(tid) => instant(LANE, "task").with("tid", Value::Id(u64::from(tid.0))),
+        Runtime::TracerWrote { ns } => instant(OWN, "tracer-wrote").with("ns", Value::U64(ns)),
+        Runtime::PhaseBegin(phase) => phase_shape(EventKind::Begin, track, phase),
+        Runtime::PhaseEnd(phase) => phase_shape(EventKind::End, track, phase),
+        Runtime::Forked { child } => instant(OWN, "forked").with("child", Value::Id(u64::from(child.0))),
+        Runtime::User(name, event) => posted(track, user.get(name), event),
+        Runtime::Gap => instant(OWN, GAP),
+        // The rest was found in the tables above.
+        _ => instant(OWN, "global-sync"),
+    }
+}
+
+fn phase_shape<'a>(kind: EventKind, track: Track, phase: Phase) -> Shape<'a> {
+    let mut shape = Shape::new(kind, track, GC, phases::name(phase).unwrap_or_default());
+    if let (Phase::Detail(number), Name::Text("")) = (phase, shape.name) {
+        shape.name = Name::Numbered(phases::UNNAMED, u64::from(number));
+    }
+    shape
+}
+
+fn posted(track: Track, name: &str, event: UserEvent) -> Shape<'_> {
+    let of = |kind| Shape::new(kind, track, USER, name);
+    match event {
+        UserEvent::Mark => of(EventKind::Instant),
+        UserEvent::Begin => of(EventKind::Begin),
+        UserEvent::End => of(EventKind::End),
+        UserEvent::Value(value) => of(EventKind::Counter(0)).with("v", Value::I64(value)),
+    }
+}
+
+const REASONS: [(&str, StopReason); 9] = [
+    ("yielded", StopReason::Yielded),
+    ("finished", StopReason::Finished),
+    ("foreign-call", StopReason::ForeignCall),
+    ("lock", StopReason::Blocked(BlockedOn::Lock)),
+    ("black-hole", StopReason::Blocked(BlockedOn::BlackHole(None))),
+    ("transaction", StopReason::Blocked(BlockedOn::Transaction)),
+    ("io", StopReason::Blocked(BlockedOn::Io)),
+    ("blocked", StopReason::Blocked(BlockedOn::Other)),
+    ("other", StopReason::Other),
+];
+
+fn stop<'a>(shape: Shape<'a>, reason: StopReason) -> Shape<'a> {
+    let (plain, owner) = match reason {
+        StopReason::Blocked(BlockedOn::BlackHole(owner)) => (StopReason::Blocked(BlockedOn::BlackHole(None)), owner),
+        reason => (reason, None),
+    };
+    let name = REASONS.iter().find(|(_, known)| *known == plain).map_or("other", |(name, _)| name);
+    let shape = shape.with("reason", Value::Text(name.as_bytes()));
+    owner.map_or(shape, |owner| shape.with("owner", Value::U32(owner.0)))
+}
+
+/// What a record on a lane's timeline carries.
+pub(super) fn read(record: &EventRecord<'_>, names: &mut Names) -> Option<Runtime> {
+    match record.category {
+        category if category == GC.as_bytes() => of_collector(record),
+        category if category == OWN.as_bytes() && is_instant(record) => own(record),
+        category if category == LANE.as_bytes() && is_instant(record) => life(record),
+        category if category == THREAD.as_bytes() => green(record),
+        category if category == USER.as_bytes() => Some(Runtime::User(names.intern(&text(record.name)), user(record)?)),
+        _ => None,
+    }
+}
+
+/// Phases, figures, spans without a phase.
+pub(in crate::fxt) fn of_collector(record: &EventRecord<'_>) -> Option<Runtime> {
+    let begins = match record.kind {
+        EventKind::Counter(_) => {
+            let counter = COUNTERS.iter().find(|(name, _)| name.as_bytes() == record.name)?.1;
+            return Some(Runtime::Count(counter, record.args.number("v")?));
+        }
+        EventKind::Begin => true,
+        EventKind::End => false,
+        _ => return None,
+    };
+    if record.name == WORK.as_bytes() {
+        return Some(if begins { Runtime::WorkBegin } else { Runtime::WorkIdle });
+    }
+    if let Some((_, begin, end)) = SPANS.iter().find(|(name, ..)| name.as_bytes() == record.name) {
+        return Some(if begins { *begin } else { *end });
+    }
+    let phase = phases::of_name(record.name)?;
+    Some(if begins { Runtime::PhaseBegin(phase) } else { Runtime::PhaseEnd(phase) })
+}
+
+fn own(record: &EventRecord<'_>) -> Option<Runtime> {
+    Some(match record.name {
+        b"stop-requested" => Runtime::StopRequested { parallel: record.args.get("parallel")? == Value::Bool(true) },
+        b"global-sync" => Runtime::GlobalSync,
+        b"tracer-wrote" => Runtime::TracerWrote { ns: record.args.number("ns")? },
+        b"forked" => Runtime::Forked { child: Pid(fitting(&record.args, "child")?) },
+        name if name == GAP.as_bytes() => Runtime::Gap,
+        name if name == WORK_END.as_bytes() => Runtime::WorkEnd,
+        _ => return None,
+    })
+}
+
+fn life(record: &EventRecord<'_>) -> Option<Runtime> {
+    if record.name == b"task" {
+        return Some(Runtime::TaskCreated(Tid(fitting(&record.args, "tid")?)));
+    }
+    LIVES.iter().find(|(name, _)| name.as_bytes() == record.name).map(|(_, life)| *life)
+}
+
+fn green(record: &EventRecord<'_>) -> Option<Runtime> {
+    let thread = GreenThread(fitting(&record.args, "thread")?);
+    Some(match (record.kind, record.name) {
+        (EventKind::Begin, b"run") => Runtime::ThreadRun(thread),
+        (EventKind::End, b"run") => Runtime::ThreadStop(thread, reason(record)?),
+        (EventKind::Instant, b"moved") => Runtime::ThreadMoved(thread),
+        (EventKind::Instant, b"created") => Runtime::ThreadCreated(thread),
+        (EventKind::Instant, b"woken") => Runtime::ThreadWoken(thread),
+        _ => return None,
+    })
+}
+
+fn reason(record: &EventRecord<'_>) -> Option<StopReason> {
+    let Value::Text(name) = record.args.get("reason")? else { return None };
+    let reason = REASONS.iter().find(|(known, _)| known.as_bytes() == name)?.1;
+    Some(match fitting(&record.args, "owner") {
+        Some(owner) => StopReason::Blocked(BlockedOn::BlackHole(Some(GreenThread(owner)))),
+        None => reason,
+    })
+}
+
+/// What a program posts: the kinds are those of any writer.
+pub(in crate::fxt) fn user(record: &EventRecord<'_>) -> Option<UserEvent> {
+    Some(match record.kind {
+        EventKind::Instant => UserEvent::Mark,
+        EventKind::Begin => UserEvent::Begin,
+        EventKind::End => UserEvent::End,
+        EventKind::Counter(_) => UserEvent::Value(record.args.iter().find_map(|(_, value)| value.signed())?),
+        _ => return None,
+    })
+}

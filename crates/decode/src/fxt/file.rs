@@ -1,0 +1,284 @@
+//! A trace as a whole: what its first pass found, and the way to its events in time order.
+//! Owns the losses; refuses to sort beyond what the first pass measured.
+
+use super::error::FxtError;
+use super::import::Importer;
+use super::lanes::Lanes;
+use super::reader::Reader;
+use super::survey::{CHUNK, FACTS, LABELS, LOSSES, SYMBOLS, Survey};
+use crate::source::ReadAt;
+use rtscope_model::exported::SCHEMA;
+use rtscope_model::{Classes, Event, Exported, Loss, LossKind, Names, Symbol, Symbols, Time};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+/// Events that wait for earlier ones at most.
+const WAITING_MAX: usize = 1 << 20;
+
+/// An opened trace.
+pub struct Fxt {
+    name: String,
+    source: Arc<dyn ReadAt>,
+    survey: Survey,
+    lanes: Lanes,
+    facts: Option<Exported>,
+    symbols: Symbols,
+    ended_with: Vec<Loss>,
+    broken: Vec<String>,
+}
+
+impl Fxt {
+    /// Whether a file that begins so is a trace.
+    pub fn recognises(head: &[u8]) -> bool {
+        Reader::recognises(head)
+    }
+
+    /// Opens a trace: reads it once from end to end. One that is cut or damaged opens as
+    /// far as it goes.
+    ///
+    /// # Errors
+    /// [`FxtError`]: it is no trace, or cannot be read at all.
+    pub fn open(source: Arc<dyn ReadAt>) -> Result<Fxt, FxtError> {
+        let mut survey = Survey::of(source.as_ref())?;
+        let mut broken = Vec::new();
+        let facts = blob(&mut survey, FACTS, &mut broken).filter(|facts: &Exported| facts.schema == SCHEMA);
+        let ended_with = blob(&mut survey, LOSSES, &mut broken).unwrap_or_default();
+        let mut symbols = Symbols::default();
+        let list: Vec<Symbol> = blob(&mut survey, SYMBOLS, &mut broken).unwrap_or_default();
+        list.into_iter().skip(1).for_each(|symbol| {
+            symbols.add(symbol);
+        });
+        let lanes = survey.threads.lanes();
+        Ok(Fxt { name: "trace".into(), source, survey, lanes, facts, symbols, ended_with, broken })
+    }
+
+    /// The trace under the name that its losses shall carry.
+    pub fn named(mut self, name: impl Into<String>) -> Fxt {
+        self.name = name.into();
+        self
+    }
+
+    /// What rtscope wrote of the recording; `None`: another tool wrote the trace.
+    pub fn facts(&self) -> Option<&Exported> {
+        self.facts.as_ref()
+    }
+
+    /// Names of the code that samples point to.
+    pub fn symbols(&self) -> &Symbols {
+        &self.symbols
+    }
+
+    /// Whether a runtime's phases were found: lanes that post any.
+    pub fn lanes(&self) -> usize {
+        self.lanes.len()
+    }
+
+    /// The name that its writer gives itself.
+    pub fn writer(&self) -> Option<&str> {
+        self.survey.provider.as_deref()
+    }
+
+    /// Its size, as far as it can be read.
+    pub fn bytes(&self) -> u64 {
+        self.survey.bytes
+    }
+
+    /// First and last stamp.
+    pub fn span(&self) -> Option<(Time, Time)> {
+        self.survey.times()
+    }
+
+    /// Records by kind: a number, a name, how many.
+    pub fn records(&self) -> Vec<(u16, &'static str, u64)> {
+        let counted = (0u16..).zip(LABELS).zip(self.survey.records);
+        counted.filter(|(_, count)| *count > 0).map(|((tag, name), count)| (tag, name, count)).collect()
+    }
+
+    /// Damage of the trace itself.
+    pub fn losses(&self) -> Vec<Loss> {
+        let mut losses: Vec<Loss> = self
+            .survey
+            .damages
+            .iter()
+            .map(|damage| Loss {
+                source: self.name.clone(),
+                kind: damage.kind,
+                count: damage.count,
+                from: damage.from.map(Time),
+                to: damage.to.map(Time),
+                note: format!("byte {}: {}", damage.position, damage.what),
+            })
+            .collect();
+        let whole = |kind, count, note| Loss { source: self.name.clone(), kind, count, from: None, to: None, note };
+        let rivals = self.lanes.rivals.len() as u64;
+        if rivals > 0 {
+            let note = "several processes post the same rings: only the first one is read; trace one program";
+            losses.push(whole(LossKind::MixedProcesses, rivals + 1, note.to_string()));
+        }
+        losses.extend(self.broken.iter().map(|note| whole(LossKind::SourceMissing, 1, note.clone())));
+        losses
+    }
+
+    /// Losses of the recording that were known at its end, as rtscope wrote them.
+    pub fn ended_with(&self) -> &[Loss] {
+        &self.ended_with
+    }
+
+    /// The events of `classes` in time order, those of the kernel and samples among them.
+    pub fn stream(&self, classes: Classes) -> FxtStream {
+        FxtStream {
+            name: self.name.clone(),
+            source: Arc::clone(&self.source),
+            reader: Reader::default(),
+            importer: Importer::new(classes, self.lanes.clone(), self.facts.is_some(), self.survey.switches),
+            chunk: vec![0; CHUNK],
+            offset: 0,
+            late_ns: self.survey.late_ns,
+            waiting: BinaryHeap::new(),
+            sequence: 0,
+            seen: 0,
+            given: 0,
+            over: false,
+            disordered: None,
+        }
+    }
+}
+
+fn blob<T: serde::de::DeserializeOwned>(
+    survey: &mut Survey,
+    name: &'static str,
+    broken: &mut Vec<String>,
+) -> Option<T> {
+    let bytes = survey.blobs.remove(name)?;
+    serde_json::from_slice(&bytes)
+        .map_err(|error| broken.push(format!("{name} of the trace cannot be read ({error}): export it again")))
+        .ok()
+}
+
+/// An event by (time, place in the file).
+#[derive(Debug)]
+struct Waiting {
+    time: u64,
+    sequence: u64,
+    event: Event,
+}
+
+impl Ord for Waiting {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.time, self.sequence).cmp(&(other.time, other.sequence))
+    }
+}
+
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Waiting {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Waiting {}
+
+/// Events of a trace in time order.
+pub struct FxtStream {
+    name: String,
+    source: Arc<dyn ReadAt>,
+    reader: Reader,
+    importer: Importer,
+    chunk: Vec<u8>,
+    offset: u64,
+    late_ns: u64,
+    waiting: BinaryHeap<Reverse<Waiting>>,
+    sequence: u64,
+    /// Latest stamp read.
+    seen: u64,
+    /// Latest stamp given.
+    given: u64,
+    over: bool,
+    /// Events left out because later ones were given already: how many, from, to.
+    disordered: Option<(u64, u64, u64)>,
+}
+
+impl FxtStream {
+    /// Names of threads and of the program's own events.
+    pub fn names(&self) -> &Names {
+        &self.importer.names
+    }
+
+    /// What could not be put in order; everything once the stream has ended.
+    pub fn losses(&self) -> Vec<Loss> {
+        let lost = self.disordered.map(|(count, from, to)| Loss {
+            source: self.name.clone(),
+            kind: LossKind::OutOfOrder,
+            count,
+            from: Some(Time(from)),
+            to: Some(Time(to)),
+            note: "events that stand too far behind later ones in the trace were left out".to_string(),
+        });
+        lost.into_iter().collect()
+    }
+
+    /// Takes one more record in; `false`: there is none.
+    fn fill(&mut self) -> bool {
+        loop {
+            match self.reader.next_record() {
+                Ok(Some(record)) => {
+                    let found = self.importer.take(&record);
+                    if let Some(first) = &found[0] {
+                        // The end of a span that is one record is ahead of its time.
+                        self.seen = self.seen.max(first.time.0);
+                    }
+                    found.into_iter().flatten().for_each(|event| self.keep(event));
+                    return true;
+                }
+                Ok(None) => {}
+                Err(_) => return false,
+            }
+            // What cannot be read was said when the trace was opened.
+            let count = self.source.read_at(&mut self.chunk, self.offset).unwrap_or(0);
+            if count == 0 {
+                return false;
+            }
+            self.reader.push(self.chunk.get(..count).unwrap_or_default());
+            self.offset += count as u64;
+        }
+    }
+
+    fn keep(&mut self, event: Event) {
+        let time = event.time.0;
+        if time < self.given {
+            let (count, from, to) = self.disordered.unwrap_or((0, time, self.given));
+            self.disordered = Some((count + 1, from.min(time), to.max(self.given)));
+            return;
+        }
+        self.sequence += 1;
+        self.waiting.push(Reverse(Waiting { time, sequence: self.sequence, event }));
+    }
+
+    /// Whether nothing can come before the first event that waits.
+    fn is_due(&self) -> bool {
+        let Some(Reverse(first)) = self.waiting.peek() else { return false };
+        self.over || self.waiting.len() >= WAITING_MAX || first.time.saturating_add(self.late_ns) <= self.seen
+    }
+}
+
+impl Iterator for FxtStream {
+    type Item = Event;
+
+    fn next(&mut self) -> Option<Event> {
+        while !self.is_due() {
+            if self.over {
+                return None;
+            }
+            self.over = !self.fill();
+        }
+        let Reverse(first) = self.waiting.pop()?;
+        self.given = first.time;
+        Some(first.event)
+    }
+}

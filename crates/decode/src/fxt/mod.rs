@@ -1,0 +1,31 @@
+//! Traces in the Fuchsia trace format (FXT): those that eio-trace, olly and magic-trace
+//! write, and those that `rtscope export` does.
+//!
+//! Owns the format's records ([`Reader`], [`Record`]), the way from them to
+//! [`rtscope_model::Event`] ([`Fxt`]), and the table that says how an event is carried
+//! ([`carried`]), which the writer in `rtscope-encode` uses too. Refuses to analyse.
+//! `docs/formats/fxt.md` says what is read and written.
+
+#[cfg(any(test, feature = "testing"))]
+pub mod builder;
+pub mod carried;
+mod error;
+mod file;
+mod import;
+mod lanes;
+mod phases;
+mod reader;
+mod record;
+pub mod shape;
+mod survey;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod words;
+
+pub use error::FxtError;
+pub use file::{Fxt, FxtStream};
+pub use reader::{MAGIC, Reader};
+pub use record::{Args, EventKind, EventRecord, OBJECT_PROCESS, OBJECT_THREAD, Record, SwitchRecord, Value};
+pub use survey::{FACTS, LOSSES, SYMBOLS};
+pub use tables::Thread;

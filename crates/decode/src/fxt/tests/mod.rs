@@ -1,0 +1,5 @@
+//! Tests of the reader and of what other tools' traces become.
+
+mod damage;
+mod others;
+mod records;

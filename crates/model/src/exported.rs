@@ -1,0 +1,43 @@
+//! What an exported trace says of its recording besides the events: enough for a report
+//! on the trace to give the figures of a report on the recording. Owns that shape.
+
+use crate::loss::Loss;
+use crate::manifest::Manifest;
+use crate::time::ClockMap;
+use serde::{Deserialize, Serialize};
+
+/// The schema name that this code writes.
+pub const SCHEMA: &str = "rtscope/exported/1";
+
+/// Facts of a recording, known before its first event.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Exported {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// "ghc", "ocaml" or null.
+    pub family: Option<String>,
+    /// Of the runtime: "9.6.6", "5.4.1".
+    pub version: Option<String>,
+    /// Way of the runtime: "thr".
+    pub way: Option<String>,
+    /// Command line as the runtime's log has it.
+    pub args: Vec<String>,
+    /// Whether the runtime can stop several lanes, where known.
+    pub threaded: Option<bool>,
+    /// Configured generations of the heap.
+    pub generations: Option<u16>,
+    /// Configured allocation area per lane, bytes.
+    pub nursery_bytes: Option<u64>,
+    /// The process that wrote the events, in the recorder's pid namespace.
+    pub program_pid: Option<u32>,
+    /// How the runtime's clock was joined. Times of the export are converted already.
+    pub clock: ClockMap,
+    /// Every run and stop of green threads is among the events.
+    pub every_green_event: bool,
+    /// What the kernel side could not see.
+    pub kernel_missing: Vec<String>,
+    /// Losses known before the first event.
+    pub losses: Vec<Loss>,
+    /// Of the capture, where there is one.
+    pub manifest: Option<Manifest>,
+}
