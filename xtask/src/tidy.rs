@@ -14,7 +14,7 @@ const ARROWS: [(&str, &[&str]); 9] = [
     ("analyze", &["model"]),
     ("heap", &["model"]),
     ("tune", &["model"]),
-    ("encode", &["model", "analyze"]),
+    ("encode", &["model", "decode"]),
     ("host", &["model", "decode"]),
     ("rtscope", &["model", "decode", "analyze", "heap", "tune", "encode", "host"]),
     ("xtask", &[]),

@@ -61,6 +61,11 @@ impl Symbols {
         SymbolId((self.list.len() - 1) as u32)
     }
 
+    /// All, by id.
+    pub fn all(&self) -> &[Symbol] {
+        &self.list
+    }
+
     /// The symbol behind `id`; the unknown one for an id of another table.
     pub fn get(&self, id: SymbolId) -> &Symbol {
         self.list.get(id.0 as usize).unwrap_or(&self.list[0])

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 /// Names that are kept; what comes later has none.
 const NAMES_MAX: usize = 1 << 18;
 /// Threads and fibers of which something is remembered.
-const REMEMBERED: usize = 1 << 16;
+const REMEMBERED: usize = 1 << 20;
 /// Spans of a fiber that may be open in each other.
 const DEPTH: usize = 256;
 
@@ -61,6 +61,7 @@ impl Importer {
     /// The events of one record.
     pub fn take(&mut self, record: &Record<'_>) -> Found {
         match record {
+            Record::Event(event) if event.category == DERIVED.as_bytes() => [None; 3],
             Record::Event(event) if self.own => [self.of_own(event), None, None],
             Record::Event(event) => self.of_others(event),
             Record::KernelObject { id, kind: OBJECT_THREAD, name, .. } if self.kernel => {
@@ -97,7 +98,7 @@ impl Importer {
     }
 
     fn of_own(&mut self, record: &EventRecord<'_>) -> Option<Event> {
-        if record.category == DERIVED.as_bytes() || self.name_count >= NAMES_MAX {
+        if self.name_count >= NAMES_MAX {
             return None;
         }
         let lane = match record.thread {

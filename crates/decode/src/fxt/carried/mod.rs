@@ -18,7 +18,7 @@ pub const GC: &str = "gc";
 /// Category of what only rtscope has a use for.
 pub const OWN: &str = "rtscope";
 /// Category of pauses and causes: drawn from events, not read back.
-pub const DERIVED: &str = "pause";
+pub const DERIVED: &str = "rtscope.pause";
 /// Name of a gap in a lane's events.
 pub const GAP: &str = "rtscope.gap";
 

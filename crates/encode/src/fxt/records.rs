@@ -1,0 +1,279 @@
+//! Records of the format as bytes. Owns their layout and the tables of strings and
+//! threads, which are bounded by the format: the oldest entry gives way to a new one.
+
+use rtscope_decode::fxt::shape::Name;
+use rtscope_decode::fxt::{EventKind, MAGIC, OBJECT_THREAD, Value};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+/// Indices of strings and of threads: from 1 on.
+const STRINGS: u16 = 0x7fff;
+const THREADS: u8 = 0xff;
+/// Longest text that is written, so that a record of many stays within its size.
+const TEXT_MAX: usize = 1_500;
+/// Bytes of a blob in one record.
+const BLOB_PART: usize = 30_000;
+
+/// Kinds of records.
+mod kind {
+    pub const METADATA: u64 = 0;
+    pub const INIT: u64 = 1;
+    pub const STRING: u64 = 2;
+    pub const THREAD: u64 = 3;
+    pub const EVENT: u64 = 4;
+    pub const BLOB: u64 = 5;
+    pub const KERNEL_OBJECT: u64 = 7;
+    pub const SCHEDULING: u64 = 8;
+}
+
+/// A list of arguments.
+pub(super) type Args<'a> = &'a [(&'static str, Value<'a>)];
+
+/// Writes records.
+pub(super) struct Records<W> {
+    out: W,
+    content: Vec<u8>,
+    strings: HashMap<Box<[u8]>, u16>,
+    texts: Vec<Box<[u8]>>,
+    next_string: u16,
+    threads: HashMap<(u64, u64), u8>,
+    known: Vec<(u64, u64)>,
+    next_thread: u8,
+}
+
+/// What an event is, besides its name and arguments.
+#[derive(Copy, Clone)]
+pub(super) struct EventHead {
+    pub time: u64,
+    pub thread: (u64, u64),
+    pub kind: EventKind,
+    pub category: &'static str,
+}
+
+impl<W: Write> Records<W> {
+    /// Begins a trace: its magic number, who writes it, its clock in nanoseconds.
+    pub fn new(out: W, provider: &str) -> io::Result<Records<W>> {
+        let mut records = Records {
+            out,
+            content: Vec::new(),
+            strings: HashMap::new(),
+            texts: Vec::new(),
+            next_string: 1,
+            threads: HashMap::new(),
+            known: Vec::new(),
+            next_thread: 1,
+        };
+        records.out.write_all(&MAGIC.to_le_bytes())?;
+        pad(&mut records.content, provider.as_bytes());
+        records.put(kind::METADATA | 1 << 16 | 1 << 20 | (provider.len() as u64 & 0xff) << 52)?;
+        records.put(kind::METADATA | 2 << 16 | 1 << 20)?;
+        records.content.extend(1_000_000_000u64.to_le_bytes());
+        records.put(kind::INIT)?;
+        Ok(records)
+    }
+
+    pub fn event(&mut self, head: EventHead, name: Name<'_>, args: Args<'_>) -> io::Result<()> {
+        let name: Cow<'_, str> = match name {
+            Name::Text(text) => text.into(),
+            Name::Numbered(text, number) => format!("{text}{number}").into(),
+        };
+        self.know_texts(&[head.category, &name], args)?;
+        let thread = u64::from(self.thread(head.thread)?);
+        self.word(head.time);
+        let category = self.text(head.category.as_bytes());
+        let name = self.text(name.as_bytes());
+        self.arguments(args);
+        let (number, more) = match head.kind {
+            EventKind::Instant | EventKind::Unknown(_) => (0, None),
+            EventKind::Counter(id) => (1, Some(id)),
+            EventKind::Begin => (2, None),
+            EventKind::End => (3, None),
+            EventKind::Complete(end) => (4, Some(end)),
+            EventKind::AsyncBegin(id) => (5, Some(id)),
+            EventKind::AsyncInstant(id) => (6, Some(id)),
+            EventKind::AsyncEnd(id) => (7, Some(id)),
+            EventKind::FlowBegin(id) => (8, Some(id)),
+            EventKind::FlowStep(id) => (9, Some(id)),
+            EventKind::FlowEnd(id) => (10, Some(id)),
+        };
+        if let Some(more) = more {
+            self.word(more);
+        }
+        self.put(kind::EVENT | number << 16 | count(args) << 20 | thread << 24 | category << 32 | name << 48)
+    }
+
+    /// Names a process or a thread.
+    pub fn kernel_object(&mut self, object: u8, id: u64, name: &str, process: Option<u64>) -> io::Result<()> {
+        let process = process.filter(|_| object == OBJECT_THREAD).map(|process| ("process", Value::Id(process)));
+        let args = process.as_slice();
+        self.know_texts(&[name], args)?;
+        self.word(id);
+        let name = self.text(name.as_bytes());
+        self.arguments(args);
+        self.put(kind::KERNEL_OBJECT | u64::from(object) << 16 | name << 24 | count(args) << 40)
+    }
+
+    pub fn switch(&mut self, time: u64, cpu: u16, state: u8, threads: (u32, u32), args: Args<'_>) -> io::Result<()> {
+        self.know_texts(&[], args)?;
+        self.words([time, threads.0.into(), threads.1.into()]);
+        self.arguments(args);
+        let place = u64::from(cpu) << 20 | u64::from(state & 15) << 36;
+        self.put(kind::SCHEDULING | count(args) << 16 | place | 1 << 60)
+    }
+
+    pub fn wakeup(&mut self, time: u64, cpu: u16, thread: u32, args: Args<'_>) -> io::Result<()> {
+        self.know_texts(&[], args)?;
+        self.words([time, thread.into()]);
+        self.arguments(args);
+        self.put(kind::SCHEDULING | count(args) << 16 | u64::from(cpu) << 20 | 2 << 60)
+    }
+
+    /// Bytes under a name, in as many records as they take.
+    pub fn blob(&mut self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        self.know_texts(&[name], &[])?;
+        for part in bytes.chunks(BLOB_PART) {
+            let name = self.text(name.as_bytes());
+            pad(&mut self.content, part);
+            self.put(kind::BLOB | name << 16 | (part.len() as u64) << 32 | 1 << 48)?;
+        }
+        Ok(())
+    }
+
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+
+    /// Gives the writer back.
+    pub fn into_inner(self) -> W {
+        self.out
+    }
+
+    fn word(&mut self, word: u64) {
+        self.content.extend_from_slice(&word.to_le_bytes());
+    }
+
+    fn words<const N: usize>(&mut self, words: [u64; N]) {
+        words.into_iter().for_each(|word| self.word(word));
+    }
+
+    /// Writes the record that `content` is the content of.
+    fn put(&mut self, header: u64) -> io::Result<()> {
+        let words = 1 + self.content.len() as u64 / 8;
+        self.out.write_all(&(header | words << 4).to_le_bytes())?;
+        self.out.write_all(&self.content)?;
+        self.content.clear();
+        Ok(())
+    }
+
+    /// Registers the texts of a record that is about to be written.
+    fn know_texts(&mut self, texts: &[&str], args: Args<'_>) -> io::Result<()> {
+        for text in texts {
+            self.know(text.as_bytes())?;
+        }
+        for (name, value) in args {
+            self.know(name.as_bytes())?;
+            if let Value::Text(text) = value {
+                self.know(text)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn know(&mut self, text: &[u8]) -> io::Result<()> {
+        let text = cut(text);
+        if text.is_empty() || self.strings.contains_key(text) {
+            return Ok(());
+        }
+        let index = self.next_string;
+        self.next_string = if index == STRINGS { 1 } else { index + 1 };
+        match self.texts.get_mut(usize::from(index) - 1) {
+            Some(old) => {
+                self.strings.remove(old);
+                *old = text.into();
+            }
+            None => self.texts.push(text.into()),
+        }
+        self.strings.insert(text.into(), index);
+        pad(&mut self.content, text);
+        self.put(kind::STRING | u64::from(index) << 16 | (text.len() as u64) << 32)
+    }
+
+    /// The reference to a text: its index, or it goes into the record itself where another
+    /// text of the same record has just taken its place.
+    fn text(&mut self, text: &[u8]) -> u64 {
+        let text = cut(text);
+        match self.strings.get(text) {
+            _ if text.is_empty() => 0,
+            Some(index) => u64::from(*index),
+            None => {
+                pad(&mut self.content, text);
+                0x8000 | text.len() as u64
+            }
+        }
+    }
+
+    /// The index of a thread, registered if it is new.
+    fn thread(&mut self, ids: (u64, u64)) -> io::Result<u8> {
+        if let Some(index) = self.threads.get(&ids) {
+            return Ok(*index);
+        }
+        let index = self.next_thread;
+        self.next_thread = if index == THREADS { 1 } else { index + 1 };
+        match self.known.get_mut(usize::from(index) - 1) {
+            Some(old) => {
+                self.threads.remove(old);
+                *old = ids;
+            }
+            None => self.known.push(ids),
+        }
+        self.threads.insert(ids, index);
+        self.words([ids.0, ids.1]);
+        self.put(kind::THREAD | u64::from(index) << 16)?;
+        Ok(index)
+    }
+
+    fn arguments(&mut self, args: Args<'_>) {
+        for (name, value) in args {
+            let at = self.content.len();
+            self.word(0);
+            let name = self.text(name.as_bytes());
+            let (number, high, more) = match *value {
+                Value::Null | Value::Unknown(_) => (0, 0, None),
+                Value::I32(value) => (1, u64::from(value as u32), None),
+                Value::U32(value) => (2, u64::from(value), None),
+                Value::I64(value) => (3, 0, Some(value as u64)),
+                Value::U64(value) => (4, 0, Some(value)),
+                Value::F64(value) => (5, 0, Some(value.to_bits())),
+                Value::Text(text) => (6, self.text(text), None),
+                Value::Pointer(value) => (7, 0, Some(value)),
+                Value::Id(value) => (8, 0, Some(value)),
+                Value::Bool(value) => (9, u64::from(value), None),
+            };
+            if let Some(more) = more {
+                self.word(more);
+            }
+            let words = (self.content.len() - at) as u64 / 8;
+            let header = number | words << 4 | name << 16 | high << 32;
+            if let Some(place) = self.content.get_mut(at..at + 8) {
+                place.copy_from_slice(&header.to_le_bytes());
+            }
+        }
+    }
+}
+
+fn count(args: Args<'_>) -> u64 {
+    args.len() as u64
+}
+
+fn pad(content: &mut Vec<u8>, bytes: &[u8]) {
+    content.extend_from_slice(bytes);
+    content.resize(content.len().next_multiple_of(8), 0);
+}
+
+/// As much of a text as is written: whole characters.
+fn cut(text: &[u8]) -> &[u8] {
+    let inside = |at: &usize| text.get(*at).is_some_and(|byte| byte & 0xc0 == 0x80);
+    let end = (0..=TEXT_MAX.min(text.len())).rev().find(|at| !inside(at)).unwrap_or(0);
+    text.get(..end).unwrap_or_default()
+}
