@@ -7,6 +7,7 @@ use super::lanes::Lanes;
 use super::phases;
 use super::record::{EventKind, EventRecord, OBJECT_THREAD, Record};
 use super::tables::Thread;
+use crate::ocaml_ring::COUNTERS;
 use rtscope_model::{
     Body, Class, Classes, Counter, Event, LaneId, NameId, Names, Phase, Runtime, Sched, Time, UserEvent,
 };
@@ -206,8 +207,8 @@ fn sched(time: u64, sched: Option<Sched>) -> Option<Event> {
 /// Whether olly wrote a counter of the runtime that rtscope has no use for; it does not
 /// tell them from the program's own.
 fn of_the_runtime(record: &EventRecord<'_>) -> bool {
-    let known = |start: &&[u8]| record.name.starts_with(start);
-    matches!(record.kind, EventKind::Counter(_)) && [&b"force_minor_"[..], b"request_m", b"major_"].iter().any(known)
+    let counter = matches!(record.kind, EventKind::Counter(_));
+    counter && COUNTERS.iter().any(|(name, _)| name.as_bytes() == record.name)
 }
 
 /// Whether a record is a phase of a runtime, and whether it has eio-trace's category.

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 const WORDS_MAX: i64 = 1 << 47;
 
 /// The neutral phase of `phase` (by its number in 5.4).
-fn neutral(phase: u16) -> Phase {
+pub(crate) fn neutral(phase: u16) -> Phase {
     match phase {
         tables::EMPTY_MINOR => Phase::Wanted,
         tables::STW_LEADER => Phase::Lead,

@@ -27,8 +27,10 @@ mod user_names;
 mod version;
 
 pub use error::RingError;
+pub(crate) use import::neutral;
 pub use rings::Rings;
 pub use stream::RingStream;
+pub(crate) use tables::COUNTERS;
 pub use tables::{PHASES, PhaseInfo, phase_name};
 pub use tally::{LaneTally, Tally, TypeCount};
 pub use version::{Told, ToldBy, Version};

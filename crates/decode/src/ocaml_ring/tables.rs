@@ -131,7 +131,7 @@ pub fn phase_name(phase: u16) -> &'static str {
 
 /// Counters: name and the first version that writes it, by number, which is the same in
 /// all versions.
-pub(super) const COUNTERS: [(&str, Version); 28] = [
+pub(crate) const COUNTERS: [(&str, Version); 28] = [
     ("force_minor_alloc_small", Version::V5_0),
     ("force_minor_make_vect", Version::V5_0),
     ("force_minor_set_minor_heap_size", Version::V5_0),
