@@ -3,6 +3,7 @@
 
 use clap::{Args, Parser, Subcommand};
 use rtscope::bench::BenchArgs;
+use rtscope::export::ExportArgs;
 use rtscope::plan::PlanArgs;
 use rtscope::record::RecordArgs;
 use rtscope::run::RunArgs;
@@ -26,6 +27,8 @@ pub enum Command {
     Record(RecordArgs),
     /// Say in words why a recorded program stops and waits
     Report(ReportArgs),
+    /// Hand a recording over to other tools
+    Export(ExportArgs),
     /// Say what this machine permits, what is missing, and the command that mends it
     Doctor(DoctorArgs),
     /// Say what this process may use: CPUs, cores, caches, quotas, memory, each with its file
@@ -63,7 +66,7 @@ Exit status:
 #[derive(Args, Debug)]
 #[command(after_help = REPORT_STATUS)]
 pub struct ReportArgs {
-    /// A capture (NAME.rtscope), an eventlog, an OCaml ring (PID.events), or `-` for a log on standard input
+    /// A capture (NAME.rtscope), an eventlog, an OCaml ring (PID.events), a Fuchsia trace (.fxt), or `-` for a log on standard input
     pub file: PathBuf,
     /// Print one JSON document instead of text
     #[arg(long, conflicts_with = "pauses")]

@@ -44,7 +44,7 @@ pub fn analyse(path: &std::path::Path, options: &pipeline::Options) -> Result<An
     let (results, _) = pipeline::analyse(&input, options, &mut |pause, _, _| samples.add(pause))?;
     let manifest = match input {
         Input::Capture(capture) => Some(capture.manifest().clone()),
-        Input::Log(_) => None,
+        Input::Log(log) => log.manifest().cloned(),
     };
     Ok(Analysed { results, samples, manifest })
 }

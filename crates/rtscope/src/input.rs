@@ -4,6 +4,7 @@
 use crate::runtime_log::{RuntimeLog, is_rings};
 use crate::trouble::Trouble;
 use rtscope_decode::capture::Capture;
+use rtscope_decode::fxt::Fxt;
 use rtscope_decode::ghc_eventlog::{self, Eventlog, EventlogError};
 use rtscope_decode::ocaml_ring::Version;
 use std::fs::File;
@@ -69,6 +70,10 @@ fn log(path: &Path, file: File, version: Option<Version>) -> Result<Input, Troub
     let mut head = [0; 16];
     let count = std::os::unix::fs::FileExt::read_at(&file, &mut head, 0).unwrap_or(0);
     let head = &head[..count];
+    if Fxt::recognises(head) {
+        let trace = Fxt::open(Arc::new(file)).map(|trace| Input::Log(RuntimeLog::Trace(Box::new(trace.named(&name)))));
+        return trace.map_err(|error| Trouble::new(format!("cannot read {name}")).because(error));
+    }
     Eventlog::open(Arc::new(file), Vec::new())
         .map(|log| Input::Log(RuntimeLog::Eventlog(Box::new(log.named(name)))))
         .map_err(|error| {
@@ -84,7 +89,6 @@ fn log(path: &Path, file: File, version: Option<Version>) -> Result<Input, Troub
 
 /// Formats that people try, and what to do with them.
 fn other_format(head: &[u8]) -> Option<(&'static str, &'static str)> {
-    const FXT: [u8; 8] = [0x10, 0x00, 0x04, 0x46, 0x78, 0x54, 0x16, 0x00];
     match head {
         [0x7f, b'E', b'L', b'F', ..] => {
             Some(("it is a program, not a recording", "record it first: rtscope record -- PROGRAM"))
@@ -95,9 +99,6 @@ fn other_format(head: &[u8]) -> Option<(&'static str, &'static str)> {
         [0x1f, 0x8b, ..] => Some(("it is compressed (gzip)", "gzip -dc FILE | rtscope report -")),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(("it is compressed (zstd)", "zstd -dc FILE | rtscope report -")),
         [b'{', ..] => Some(("it looks like JSON, not an eventlog", "give the capture folder or the .eventlog itself")),
-        _ if head.starts_with(&FXT) => {
-            Some(("it is a Fuchsia trace, which this version does not read", "record with rtscope record"))
-        }
         _ => None,
     }
 }

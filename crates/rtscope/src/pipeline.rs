@@ -5,6 +5,7 @@
 use crate::input::Input;
 use crate::runtime_log::{RuntimeEvents, RuntimeLog};
 use crate::trouble::Trouble;
+use crate::watch::{Pauses, Watch};
 use rtscope_analyze::results::{BlamedPause, Program, Results, Source};
 use rtscope_analyze::{Analysis, Context, Tail};
 use rtscope_decode::ReadAt;
@@ -12,6 +13,7 @@ use rtscope_decode::capture::{Capture, SampleStream};
 use rtscope_decode::code::CodeStream;
 use rtscope_decode::ocaml_ring::Version;
 use rtscope_decode::sched::SchedStream;
+use rtscope_encode::Tables;
 use rtscope_model::manifest::{Log, Manifest, Tier};
 use rtscope_model::{Body, Event, Loss, LossKind, Names, Pid, Symbols, Tid, Time};
 use std::collections::HashMap;
@@ -37,22 +39,27 @@ pub type OnPause<'a> = &'a mut dyn FnMut(&BlamedPause, &Names, &Symbols);
 
 /// Runs the analysis over `input`.
 pub fn analyse(input: &Input, options: &Options, on_pause: OnPause<'_>) -> Result<(Results, Names), Trouble> {
+    watch(input, options, &mut Pauses(on_pause))
+}
+
+/// The same, with somebody who looks on.
+pub fn watch(input: &Input, options: &Options, watch: &mut dyn Watch) -> Result<(Results, Names), Trouble> {
     match input {
         Input::Log(log) => {
-            let kind = if log.eventlog().is_some() { "eventlog" } else { "ring" };
-            let source = Source { kind, path: options.path.clone(), ..Source::default() };
+            let source = Source { kind: log.kind(), path: options.path.clone(), ..Source::default() };
             let mut context = Context { source, clock: log.clock(), ..Context::default() };
             log.describe(&mut context);
             context.every_green_event = log.small();
-            let events = log.events(&context, options.threads);
+            watch.start(&context, log.manifest());
+            let events = log.events(&context, watch.classes(), options.threads);
             let streams = Streams::new(Some(events), None, None, None);
-            Ok(run(context, streams, Some(log), 0, on_pause))
+            Ok(run(context, streams, Some(log), 0, watch))
         }
-        Input::Capture(capture) => analyse_capture(capture, options, on_pause),
+        Input::Capture(capture) => analyse_capture(capture, options, watch),
     }
 }
 
-fn analyse_capture(capture: &Capture, options: &Options, on_pause: OnPause<'_>) -> Result<(Results, Names), Trouble> {
+fn analyse_capture(capture: &Capture, options: &Options, watch: &mut dyn Watch) -> Result<(Results, Names), Trouble> {
     let manifest = capture.manifest();
     let mut context = context_of(capture, options);
     let chosen = choose_log(capture, options.log)?;
@@ -81,9 +88,10 @@ fn analyse_capture(capture: &Capture, options: &Options, on_pause: OnPause<'_>) 
     let bytes = stream_bytes(capture);
     // A recording has the events of green threads where somebody asked for them.
     context.every_green_event = log.is_some();
-    let events = log.as_ref().map(|log| log.events(&context, options.threads));
+    watch.start(&context, Some(manifest));
+    let events = log.as_ref().map(|log| log.events(&context, watch.classes(), options.threads));
     let streams = Streams::new(events, sched, code, capture.samples());
-    Ok(run(context, streams, log.as_ref(), bytes, on_pause))
+    Ok(run(context, streams, log.as_ref(), bytes, watch))
 }
 
 /// Merges the streams into the analysis and closes it.
@@ -92,7 +100,7 @@ fn run(
     mut streams: Streams,
     log: Option<&RuntimeLog>,
     other_bytes: u64,
-    on_pause: OnPause<'_>,
+    watch: &mut dyn Watch,
 ) -> (Results, Names) {
     let mut source = context.source.clone();
     let (without_start, losses) = std::mem::take(&mut context.losses).into_iter().partition(lacks_start);
@@ -103,11 +111,14 @@ fn run(
     let mut analysis = Analysis::new(context);
     let none = Names::default();
     while let Some(event) = streams.next() {
-        let names = streams.sched.as_ref().map_or(&none, SchedStream::names);
+        let (kernel, user) = streams.names();
+        let (names, user) = (kernel.unwrap_or(&none), user.unwrap_or(&none));
+        let tables = Tables { kernel: names, user, symbols: &symbols };
         if matches!(event.body, Body::Runtime(_)) {
             last = last.max(Some(event.time));
         }
-        analysis.push(&event, names, &mut |pause| on_pause(pause, names, &symbols));
+        watch.event(&event, tables);
+        analysis.push(&event, names, &mut |pause| watch.pause(pause, tables));
     }
     let mut tail = Tail::default();
     source.bytes = other_bytes;
@@ -118,13 +129,19 @@ fn run(
         source.events_by_type = read.by_type;
         tail.losses.extend(without_end(read.losses, ended));
     }
-    tail.losses.extend(from_last(without_start, last));
+    // Who looks on has these from the start.
+    let (before, known): (usize, Vec<Loss>) = (tail.losses.len(), from_last(without_start, last).collect());
     tail.losses.extend(streams.samples.as_ref().map_or(Vec::new(), SampleStream::losses));
     tail.losses.extend(streams.sched.as_ref().map_or(Vec::new(), SchedStream::losses));
     tail.losses.extend(streams.code.as_ref().map_or(Vec::new(), CodeStream::losses));
+    let losses = tail.losses.clone();
+    tail.losses.splice(before..before, known);
     tail.source = Some(source);
-    let names = streams.sched.as_ref().map_or(none, |sched| sched.names().clone());
-    let results = analysis.finish(&names, tail, &mut |pause| on_pause(pause, &names, &symbols));
+    let (kernel, user) = streams.names();
+    let (names, user) = (kernel.cloned().unwrap_or_default(), user.unwrap_or(&none));
+    let tables = Tables { kernel: &names, user, symbols: &symbols };
+    let results = analysis.finish(&names, tail, &mut |pause| watch.pause(pause, tables));
+    watch.end(&losses);
     (results, names)
 }
 
@@ -156,9 +173,16 @@ fn without_end(losses: Vec<Loss>, ended: Option<Time>) -> impl Iterator<Item = L
 }
 
 fn context_of(capture: &Capture, options: &Options) -> Context {
-    let manifest = capture.manifest();
     Context {
         source: Source { kind: "capture", path: options.path.clone(), ..Source::default() },
+        losses: capture.losses(),
+        ..of_manifest(capture.manifest())
+    }
+}
+
+/// What the manifest of a recording says.
+pub(crate) fn of_manifest(manifest: &Manifest) -> Context {
+    Context {
         program: Some(program(manifest)),
         program_pid: (manifest.pid != 0).then_some(Pid(manifest.pid)),
         program_tids: (manifest.pid != 0).then_some(Tid(manifest.pid)).into_iter().collect(),
@@ -168,7 +192,6 @@ fn context_of(capture: &Capture, options: &Options) -> Context {
         kernel: Some(manifest.kernel.clone()),
         started: (manifest.started != Time(0)).then_some(manifest.started),
         ended: (manifest.ended != Time(0)).then_some(manifest.ended),
-        losses: capture.losses(),
         sample_period_ns: (manifest.sample_period_ns > 0).then_some(manifest.sample_period_ns),
         own_cost: Some(manifest.own_cost),
         ..Context::default()
@@ -280,6 +303,13 @@ impl Streams {
             2 => self.code.as_mut()?.next(),
             _ => self.log.as_mut()?.next(),
         }
+    }
+
+    /// Names of threads, and of what the program itself posts.
+    fn names(&self) -> (Option<&Names>, Option<&Names>) {
+        let kernel = self.sched.as_ref().map(SchedStream::names);
+        let log = self.log.as_ref();
+        (kernel.or_else(|| log?.kernel_names()), log.and_then(RuntimeEvents::user_names))
     }
 
     fn next(&mut self) -> Option<Event> {

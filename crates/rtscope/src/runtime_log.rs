@@ -1,16 +1,18 @@
 //! A runtime's own log, whichever runtime wrote it: a GHC eventlog, the rings of an OCaml
-//! program. Owns what differs between them outside `decode`: how one is opened, what it
+//! program, or a trace that was made of one. Owns what differs between them outside `decode`: how one is opened, what it
 //! says of the program, on which clock it is. Refuses to analyse.
 
+use crate::pipeline;
 use crate::trouble::Trouble;
 use rtscope_analyze::results::{Runtime, TypeCount};
 use rtscope_analyze::{Analysis, Context};
 use rtscope_decode::ReadAt;
 use rtscope_decode::capture::Capture;
+use rtscope_decode::fxt::{Fxt, FxtStream};
 use rtscope_decode::ghc_eventlog::{Eventlog, EventlogError, Stream, Tally, UnflushedBlock, tags};
 use rtscope_decode::ocaml_ring::{RingError, RingStream, Rings, Version};
 use rtscope_model::manifest::{Log, Manifest};
-use rtscope_model::{ClockMap, ClockMethod, Event, Loss, Names};
+use rtscope_model::{Classes, ClockMap, ClockMethod, Event, Loss, Names, Pid};
 use std::fs::File;
 use std::sync::Arc;
 
@@ -24,6 +26,8 @@ pub enum RuntimeLog {
     Eventlog(Box<Eventlog>),
     /// OCaml's.
     Rings(Box<Rings>),
+    /// A Fuchsia trace, with the kernel's events where it has any.
+    Trace(Box<Fxt>),
 }
 
 impl RuntimeLog {
@@ -75,6 +79,7 @@ impl RuntimeLog {
                 context.threaded = Some(true);
                 context.generations = Some(2);
             }
+            RuntimeLog::Trace(trace) => of_trace(trace, context),
         }
     }
 
@@ -82,7 +87,7 @@ impl RuntimeLog {
     /// log's own pairing with the real-time clock.
     pub fn clock_in(&self, manifest: &Manifest, entry: &Log) -> ClockMap {
         let log = match self {
-            RuntimeLog::Rings(_) => return ClockMap::MONOTONIC,
+            RuntimeLog::Rings(_) | RuntimeLog::Trace(_) => return self.clock(),
             RuntimeLog::Eventlog(_) if entry.clock.is_monotonic() => return entry.clock,
             RuntimeLog::Eventlog(log) => log,
         };
@@ -104,6 +109,7 @@ impl RuntimeLog {
         match self {
             RuntimeLog::Eventlog(_) => ClockMap::LOG_OWN,
             RuntimeLog::Rings(_) => ClockMap::MONOTONIC,
+            RuntimeLog::Trace(trace) => trace.facts().map_or(ClockMap::LOG_OWN, |facts| facts.clock),
         }
     }
 
@@ -114,6 +120,8 @@ impl RuntimeLog {
                 log.blocks().iter().map(|block| u64::from(block.len)).sum::<u64>() <= GREEN_BYTES_MAX
             }
             RuntimeLog::Rings(_) => false,
+            // It holds what its export took in.
+            RuntimeLog::Trace(trace) => trace.facts().is_some_and(|facts| facts.every_green_event),
         }
     }
 
@@ -121,16 +129,35 @@ impl RuntimeLog {
     pub fn eventlog(&self) -> Option<&Eventlog> {
         match self {
             RuntimeLog::Eventlog(log) => Some(log),
-            RuntimeLog::Rings(_) => None,
+            RuntimeLog::Rings(_) | RuntimeLog::Trace(_) => None,
         }
     }
 
-    /// Its events on the clock of `context`, as many as the analysis wants.
-    pub fn events(&self, context: &Context, threads: usize) -> RuntimeEvents {
+    /// What it is, in the word of a report.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            RuntimeLog::Eventlog(_) => "eventlog",
+            RuntimeLog::Rings(_) => "ring",
+            RuntimeLog::Trace(_) => "fxt",
+        }
+    }
+
+    /// The manifest of the capture that a trace was made of.
+    pub fn manifest(&self) -> Option<&Manifest> {
+        match self {
+            RuntimeLog::Trace(trace) => trace.facts()?.manifest.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Its events on the clock of `context`: as many as the analysis wants, and `more`.
+    pub fn events(&self, context: &Context, more: Classes, threads: usize) -> RuntimeEvents {
         let classes = if context.every_green_event { Analysis::CLASSES_GREEN } else { Analysis::CLASSES };
+        let classes = classes.union(more);
         match self {
             RuntimeLog::Eventlog(log) => RuntimeEvents::Eventlog(Box::new(log.stream(classes, context.clock, threads))),
             RuntimeLog::Rings(rings) => RuntimeEvents::Rings(Box::new(rings.stream(classes))),
+            RuntimeLog::Trace(trace) => RuntimeEvents::Trace(Box::new(trace.stream(classes))),
         }
     }
 }
@@ -141,6 +168,8 @@ pub enum RuntimeEvents {
     Eventlog(Box<Stream>),
     /// Of rings.
     Rings(Box<RingStream>),
+    /// Of a trace.
+    Trace(Box<FxtStream>),
 }
 
 impl Iterator for RuntimeEvents {
@@ -150,6 +179,7 @@ impl Iterator for RuntimeEvents {
         match self {
             RuntimeEvents::Eventlog(stream) => stream.next(),
             RuntimeEvents::Rings(stream) => stream.next(),
+            RuntimeEvents::Trace(stream) => stream.next(),
         }
     }
 }
@@ -185,8 +215,15 @@ impl RuntimeEvents {
                 let by_type = tally.by_type.iter().map(count).collect();
                 Read { events: tally.events(), bytes: tally.bytes, by_type, losses: tally.losses }
             }
-            (RuntimeEvents::Eventlog(stream), RuntimeLog::Rings(_)) => {
-                Read { events: 0, bytes: 0, by_type: Vec::new(), losses: stream.tally().losses }
+            (RuntimeEvents::Trace(stream), RuntimeLog::Trace(trace)) => {
+                let by_type = trace.records().into_iter();
+                let by_type: Vec<TypeCount> =
+                    by_type.map(|(tag, name, count)| TypeCount { tag, name: name.to_string(), count }).collect();
+                let losses = trace.ended_with().iter().cloned().chain(stream.losses()).collect();
+                Read { events: by_type.iter().map(|kind| kind.count).sum(), bytes: trace.bytes(), by_type, losses }
+            }
+            (RuntimeEvents::Eventlog(_) | RuntimeEvents::Trace(_), _) => {
+                Read { events: 0, bytes: 0, by_type: Vec::new(), losses: Vec::new() }
             }
         }
     }
@@ -196,8 +233,50 @@ impl RuntimeEvents {
         match self {
             RuntimeEvents::Eventlog(_) => None,
             RuntimeEvents::Rings(stream) => Some(stream.user_names()),
+            RuntimeEvents::Trace(stream) => Some(stream.names()),
         }
     }
+
+    /// Names of threads, where the log has those too.
+    pub fn kernel_names(&self) -> Option<&Names> {
+        match self {
+            RuntimeEvents::Trace(stream) => Some(stream.names()),
+            _ => None,
+        }
+    }
+}
+
+/// What a trace says: what its recording said, where rtscope made it, else that OCaml's
+/// phases are in it.
+fn of_trace(trace: &Fxt, context: &mut Context) {
+    context.losses.extend(trace.losses());
+    let Some(facts) = trace.facts() else {
+        if trace.lanes() > 0 {
+            context.runtime.family = Some("ocaml".into());
+            context.threaded = Some(true);
+            context.generations = Some(2);
+        }
+        return;
+    };
+    if let Some(manifest) = &facts.manifest {
+        let (source, clock, losses) = (context.source.clone(), context.clock, std::mem::take(&mut context.losses));
+        *context = Context { source, clock, losses, ..pipeline::of_manifest(manifest) };
+    }
+    if let Some(kernel) = &mut context.kernel {
+        kernel.missing.clone_from(&facts.kernel_missing);
+    }
+    context.runtime = Runtime {
+        family: facts.family.clone(),
+        version: facts.version.clone(),
+        way: facts.way.clone(),
+        args: facts.args.clone(),
+    };
+    context.threaded = facts.threaded;
+    context.generations = facts.generations;
+    context.nursery_bytes = facts.nursery_bytes;
+    context.program_pid = facts.program_pid.map(Pid);
+    context.symbols = trace.symbols().clone();
+    context.losses.extend(facts.losses.iter().cloned());
 }
 
 /// Whether what `file` begins with is a ring file or a stream of one.

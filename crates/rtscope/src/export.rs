@@ -1,0 +1,266 @@
+//! `rtscope export`: hands a recording over to other tools. Owns the options, where the
+//! output goes and the words; what a format looks like is `rtscope-encode`'s, one module
+//! for each.
+
+use crate::trouble::Trouble;
+use crate::watch::Watch;
+use crate::{input, pipeline, report, runtime_log};
+use clap::{Args, ValueEnum};
+use rtscope_analyze::Context;
+use rtscope_analyze::results::BlamedPause;
+use rtscope_encode::{Export, FxtWriter, Tables};
+use rtscope_model::exported::SCHEMA;
+use rtscope_model::manifest::Manifest;
+use rtscope_model::{Class, Classes, Event, Exported, Loss, Symbols, units};
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const STATUS: &str = "\
+Exit status:
+  0  done
+  1  failed: FILE cannot be read, or the output not be written
+  2  wrong usage
+  3  done, but what was lost changes the answer, or FILE holds no log of a runtime";
+
+/// What is exported, and whereto.
+#[derive(Args, Debug)]
+#[command(after_help = STATUS)]
+pub struct ExportArgs {
+    /// What `rtscope report` reads: a capture, a log of a runtime, a trace, or `-`
+    pub file: PathBuf,
+    /// The format
+    #[arg(long, value_name = "FORMAT")]
+    pub to: Format,
+    /// Where to (default: FILE's name with the format's ending, here; `-`: standard output)
+    #[arg(short, long, value_name = "OUT")]
+    pub output: Option<PathBuf>,
+    /// Which log, where a capture holds several: the number in eventlog/N.eventlog or rings/N.ring
+    #[arg(long, value_name = "N")]
+    pub log: Option<usize>,
+    /// Which OCaml wrote the rings, where neither capture nor events tell: 5.3, 5.4.1
+    #[arg(long, value_name = "VERSION")]
+    pub ocaml_version: Option<String>,
+}
+
+/// Formats of other tools.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, ValueEnum)]
+pub enum Format {
+    /// Fuchsia trace format: Perfetto (ui.perfetto.dev), eio-trace, rtscope itself
+    Fxt,
+}
+
+impl Format {
+    fn ending(self) -> &'static str {
+        match self {
+            Format::Fxt => "fxt",
+        }
+    }
+
+    /// Begins an export of the recording that `facts` describe.
+    fn begin<'w>(self, out: Out<'w>, facts: &Exported, symbols: &Symbols) -> io::Result<Box<dyn Export + 'w>> {
+        Ok(match self {
+            Format::Fxt => Box::new(FxtWriter::new(out, facts, symbols)?),
+        })
+    }
+}
+
+type Out<'w> = &'w mut dyn Write;
+
+/// Does it.
+///
+/// # Errors
+/// What cannot be read or written, in words.
+pub fn run(args: &ExportArgs) -> Result<ExitCode, Trouble> {
+    let ocaml_version = args.ocaml_version.as_deref().map(runtime_log::version).transpose()?;
+    let input = input::open(&args.file, ocaml_version)?;
+    let options = pipeline::Options {
+        path: args.file.display().to_string(),
+        log: args.log,
+        threads: std::thread::available_parallelism().map_or(1, usize::from).min(8),
+        ocaml_version,
+    };
+    let to_stdout = args.output.as_deref() == Some(Path::new("-"));
+    if to_stdout && io::stdout().is_terminal() {
+        return Err(Trouble::new("not written: standard output is a terminal and the format is binary")
+            .next("name a file with -o, or lead it into one"));
+    }
+    let path = args.output.clone().unwrap_or_else(|| default_output(&args.file, args.to));
+    let cannot = |error: &io::Error| {
+        Trouble::new(format!("cannot write {}", path.display())).because(error).next("give another path with -o")
+    };
+    let (exit, written) = if to_stdout {
+        let mut out = Counted { out: BufWriter::new(io::stdout().lock()), bytes: 0 };
+        (write(&input, &options, args.to, &mut out)?.map_err(|error| cannot(&error))?, out.bytes)
+    } else {
+        refuse_itself(&args.file, &path)?;
+        let file = File::create(&path).map_err(|error| cannot(&error))?;
+        let mut out = Counted { out: BufWriter::with_capacity(1 << 20, file), bytes: 0 };
+        match write(&input, &options, args.to, &mut out).and_then(|done| done.map_err(|error| cannot(&error))) {
+            Ok(exit) => (exit, out.bytes),
+            Err(trouble) => {
+                // Half an export is none.
+                let _ = std::fs::remove_file(&path);
+                return Err(trouble);
+            }
+        }
+    };
+    let place = if to_stdout { "standard output".to_string() } else { path.display().to_string() };
+    let said = format!("{place}: {} events, {} pauses, {}", exit.events, exit.pauses, units::bytes(written));
+    eprintln!("rtscope: {}", crate::style::clean(&said));
+    Ok(ExitCode::from(exit.code))
+}
+
+/// What came of an export.
+pub struct Exit {
+    /// Events written.
+    pub events: u64,
+    /// Pauses written.
+    pub pauses: u64,
+    /// Exit code of the program.
+    pub code: u8,
+}
+
+/// Writes `input` in `format` to `out`.
+///
+/// # Errors
+/// Outside: `input` cannot be analysed. Inside: `out` cannot be written.
+pub fn write(
+    input: &input::Input,
+    options: &pipeline::Options,
+    format: Format,
+    out: Out<'_>,
+) -> Result<io::Result<Exit>, Trouble> {
+    let mut exporting = Exporting { format, out: Some(out), sink: None, broken: Ok(()), events: 0, pauses: 0 };
+    let (results, _) = pipeline::watch(input, options, &mut exporting)?;
+    let Exporting { broken, events, pauses, .. } = exporting;
+    Ok(broken.map(|()| Exit { events, pauses, code: report::exit_code(&results) }))
+}
+
+/// Hands what it sees to an export. The first error ends writing.
+struct Exporting<'w> {
+    format: Format,
+    out: Option<Out<'w>>,
+    sink: Option<Box<dyn Export + 'w>>,
+    broken: io::Result<()>,
+    events: u64,
+    pauses: u64,
+}
+
+impl<'w> Exporting<'w> {
+    fn with(&mut self, act: impl FnOnce(&mut (dyn Export + 'w)) -> io::Result<()>) -> bool {
+        if let (Ok(()), Some(sink)) = (&self.broken, &mut self.sink) {
+            self.broken = act(sink.as_mut());
+        }
+        self.broken.is_ok()
+    }
+}
+
+impl Watch for Exporting<'_> {
+    fn classes(&self) -> Classes {
+        Classes::NONE.with(Class::Details).with(Class::User)
+    }
+
+    fn start(&mut self, context: &Context, manifest: Option<&Manifest>) {
+        let Some(out) = self.out.take() else { return };
+        match self.format.begin(out, &facts(context, manifest), &context.symbols) {
+            Ok(sink) => self.sink = Some(sink),
+            Err(error) => self.broken = Err(error),
+        }
+    }
+
+    fn event(&mut self, event: &Event, tables: Tables<'_>) {
+        self.events += u64::from(self.with(|sink| sink.event(event, tables)));
+    }
+
+    fn pause(&mut self, pause: &BlamedPause, tables: Tables<'_>) {
+        self.pauses += u64::from(self.with(|sink| sink.pause(&pause.pause, &pause.causes, tables)));
+    }
+
+    fn end(&mut self, losses: &[Loss]) {
+        self.with(|sink| sink.finish(losses));
+    }
+}
+
+/// What an export says of the recording besides its events.
+fn facts(context: &Context, manifest: Option<&Manifest>) -> Exported {
+    Exported {
+        schema: SCHEMA.to_string(),
+        family: context.runtime.family.clone(),
+        version: context.runtime.version.clone(),
+        way: context.runtime.way.clone(),
+        args: context.runtime.args.clone(),
+        threaded: context.threaded,
+        generations: context.generations,
+        nursery_bytes: context.nursery_bytes,
+        program_pid: context.program_pid.map(|pid| pid.0),
+        clock: context.clock,
+        every_green_event: context.every_green_event,
+        kernel_missing: context.kernel.as_ref().map_or(Vec::new(), |kernel| kernel.missing.clone()),
+        losses: context.losses.clone(),
+        manifest: manifest.cloned(),
+    }
+}
+
+/// FILE's name with the format's ending, in the current folder.
+fn default_output(file: &Path, format: Format) -> PathBuf {
+    let name = match file.file_stem() {
+        Some(stem) if file != Path::new("-") => PathBuf::from(stem),
+        _ => PathBuf::from("trace"),
+    };
+    name.with_added_extension(format.ending())
+}
+
+fn refuse_itself(file: &Path, output: &Path) -> Result<(), Trouble> {
+    let same = |one: &Path, other: &Path| {
+        one.canonicalize().ok().zip(other.canonicalize().ok()).is_some_and(|(one, other)| one == other)
+    };
+    if same(file, output) {
+        return Err(
+            Trouble::new(format!("{} would be written over itself", file.display())).next("give another path with -o")
+        );
+    }
+    Ok(())
+}
+
+/// Counts what goes through.
+struct Counted<W> {
+    out: W,
+    bytes: u64,
+}
+
+impl<W: Write> Write for Counted<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let count = self.out.write(bytes)?;
+        self.bytes += count as u64;
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_output_is_called_after_its_input() {
+        let called = |file: &str| default_output(Path::new(file), Format::Fxt).display().to_string();
+        assert_eq!(called("/data/run.rtscope"), "run.fxt");
+        assert_eq!(called("a.b.eventlog"), "a.b.fxt");
+        assert_eq!(called("-"), "trace.fxt");
+    }
+
+    #[test]
+    fn nothing_is_written_over_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("x.fxt"), folder.path().join("y.fxt"));
+        std::fs::write(&file, b"").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        assert!(refuse_itself(&file, &link).unwrap_err().to_string().contains("-o"));
+        assert_eq!(refuse_itself(&file, &folder.path().join("z.fxt")), Ok(()));
+    }
+}
