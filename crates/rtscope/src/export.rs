@@ -100,8 +100,10 @@ pub fn run(args: &ExportArgs) -> Result<ExitCode, Trouble> {
         match write(&input, &options, args.to, &mut out).and_then(|done| done.map_err(|error| cannot(&error))) {
             Ok(exit) => (exit, out.bytes),
             Err(trouble) => {
-                // Half an export is none.
-                let _ = std::fs::remove_file(&path);
+                // Half an export is none. A device or a pipe stays.
+                if path.is_file() {
+                    let _ = std::fs::remove_file(&path);
+                }
                 return Err(trouble);
             }
         }
@@ -205,11 +207,11 @@ fn facts(context: &Context, manifest: Option<&Manifest>) -> Exported {
 
 /// FILE's name with the format's ending, in the current folder.
 fn default_output(file: &Path, format: Format) -> PathBuf {
-    let name = match file.file_stem() {
-        Some(stem) if file != Path::new("-") => PathBuf::from(stem),
-        _ => PathBuf::from("trace"),
-    };
-    name.with_added_extension(format.ending())
+    let stem = file.file_stem().filter(|_| file != Path::new("-"));
+    let mut name = stem.unwrap_or("trace".as_ref()).to_owned();
+    name.push(".");
+    name.push(format.ending());
+    name.into()
 }
 
 fn refuse_itself(file: &Path, output: &Path) -> Result<(), Trouble> {

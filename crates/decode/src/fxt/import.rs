@@ -36,6 +36,8 @@ pub(super) struct Importer {
     /// eio-trace: which fiber runs on a ring, and open spans of each thread.
     fibers: HashMap<u64, LaneId>,
     spans: HashMap<Thread, Vec<NameId>>,
+    /// Lane 0 has been seen.
+    has_main: bool,
     /// Bytes allocated by a lane so far.
     allocated: HashMap<LaneId, u64>,
 }
@@ -55,6 +57,7 @@ impl Importer {
             thread_names: HashMap::new(),
             fibers: HashMap::new(),
             spans: HashMap::new(),
+            has_main: false,
             allocated: HashMap::new(),
         }
     }
@@ -64,7 +67,10 @@ impl Importer {
         match record {
             Record::Event(event) if event.category == DERIVED.as_bytes() => [None; 3],
             Record::Event(event) if self.own => [self.of_own(event), None, None],
-            Record::Event(event) => self.of_others(event),
+            Record::Event(event) => {
+                let found = self.of_others(event);
+                self.with_main_lane(found)
+            }
             Record::KernelObject { id, kind: OBJECT_THREAD, name, .. } if self.kernel => {
                 let name = self.name(name);
                 if self.thread_names.len() < REMEMBERED || self.thread_names.contains_key(id) {
@@ -87,6 +93,17 @@ impl Importer {
             }
             _ => [None; 3],
         }
+    }
+
+    /// No tool says when lane 0 was created: it is there before any other, and to the end.
+    fn with_main_lane(&mut self, found: Found) -> Found {
+        let [Some(first), second, _] = found else { return found };
+        if self.has_main || first.lane != LaneId(0) {
+            return found;
+        }
+        self.has_main = true;
+        let created = Event { body: Body::Runtime(Runtime::LaneCreated), ..first };
+        if self.wants(&created.body) { [Some(created), Some(first), second] } else { found }
     }
 
     fn name(&mut self, bytes: &[u8]) -> NameId {

@@ -64,9 +64,10 @@ fn eio_traces_give_phases_lives_of_domains_and_spans_of_fibers() {
     let solve = rtscope_model::NameId(1);
     assert_eq!(stream.names().get(solve), "solve");
     assert_eq!(
-        runtime(&events)[..8],
+        runtime(&events)[..9],
         [
             (5, 1, Runtime::LaneCreated),
+            (10, 0, Runtime::LaneCreated),
             (10, 0, Runtime::PhaseBegin(Phase::Lead)),
             (11, 0, Runtime::PhaseBegin(Phase::Minor)),
             (19, 0, Runtime::PhaseEnd(Phase::Minor)),
@@ -188,6 +189,6 @@ fn rings_of_a_second_process_are_left_out_and_said() {
         };
         trace.event(2, at(time), &[], None).event(3, at(time + 5), &[], None);
     }
-    assert_eq!(read(&trace).0.len(), 2);
+    assert_eq!(runtime(&read(&trace).0).iter().map(|event| event.0).collect::<Vec<_>>(), [10, 10, 15]);
     assert!(open(&trace).losses().iter().any(|loss| loss.kind == LossKind::MixedProcesses && loss.count == 2));
 }

@@ -1,0 +1,140 @@
+//! `rtscope export --to fxt`: the figures of a report on a recording and of a report on
+//! its export are the same, to the last one; and what the command itself promises.
+
+use rtscope::export::{self, Format};
+use rtscope::input::{self, Input};
+use rtscope::pipeline::{self, Options};
+use rtscope::report;
+use rtscope::report::pauses_json::PauseLines;
+use rtscope_analyze::results::BlamedPause;
+use rtscope_model::{Names, Symbols};
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use xtask::corpus;
+
+fn options(path: &Path) -> Options {
+    Options { path: path.display().to_string(), log: None, threads: 2, ocaml_version: None }
+}
+
+/// The report as JSON, without what it says of the file, and the lines of its pauses.
+fn report(input: &Input, path: &Path) -> (Value, Vec<String>) {
+    let mut lines = PauseLines::new(Vec::new());
+    let on_pause = &mut |pause: &BlamedPause, names: &Names, symbols: &Symbols| {
+        lines.write(pause, names, symbols).unwrap();
+    };
+    let (results, _) = pipeline::analyse(input, &options(path), on_pause).unwrap();
+    let mut json = Vec::new();
+    report::json::write(&results, false, &mut json).unwrap();
+    let mut json: Value = serde_json::from_slice(&json).unwrap();
+    json.as_object_mut().unwrap().remove("source").unwrap();
+    let lines = String::from_utf8(lines.finish().unwrap()).unwrap();
+    (json, lines.lines().map(str::to_owned).collect())
+}
+
+fn exported(input: &Input, path: &Path, out: &Path) -> export::Exit {
+    let mut bytes = Vec::new();
+    let exit = export::write(input, &options(path), Format::Fxt, &mut bytes).unwrap().unwrap();
+    std::fs::write(out, bytes).unwrap();
+    exit
+}
+
+#[test]
+fn a_report_on_an_export_is_the_report_on_the_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let all = corpus::all().unwrap();
+    assert!(all.len() >= 15, "{} logs", all.len());
+    for (name, log, _) in all {
+        let trace = folder.path().join("log.fxt");
+        let input = input::open(&log, None).unwrap();
+        let exit = exported(&input, &log, &trace);
+        let (json, pauses) = report(&input, &log);
+        assert_eq!(exit.pauses, pauses.len() as u64, "{name}");
+        let export = input::open(&trace, None).unwrap();
+        assert_eq!((json, pauses), report(&export, &trace), "{name}");
+        // And so on: an export of an export is the same, byte by byte.
+        let again = folder.path().join("again.fxt");
+        exported(&export, &trace, &again);
+        assert!(std::fs::read(&trace).unwrap() == std::fs::read(&again).unwrap(), "{name}");
+    }
+}
+
+fn rtscope(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rtscope"));
+    command.current_dir(folder).stdin(Stdio::null());
+    command
+}
+
+/// A trace that eio-trace 0.4 wrote of a program of OCaml 5.4.1.
+fn eio_trace() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/fxt/eio-trace-0.4-ocaml-5.4.1.fxt")
+}
+
+#[test]
+fn a_trace_of_eio_trace_is_reported_and_goes_round() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = eio_trace();
+    let input = input::open(&trace, None).unwrap();
+    let (json, pauses) = report(&input, &trace);
+    // The ring of the same run, which was kept, gives these figures too.
+    let figure = |pointer: &str| json.pointer(pointer).and_then(Value::as_u64);
+    assert_eq!((figure("/pauses/count"), figure("/pauses/total_ns")), (Some(11), Some(4_973_847)));
+    assert_eq!(figure("/pauses/time_to_stop_ns/sum"), Some(3_367_974));
+    assert_eq!(figure("/pauses/collect_ns/sum"), Some(1_602_028));
+    let lanes: Vec<_> = (0..2).map(|lane| figure(&format!("/lanes/{lane}/collect_ns"))).collect();
+    assert_eq!(lanes, [Some(916_818), Some(339_486)]);
+    assert_eq!(json.pointer("/runtime/family").and_then(Value::as_str), Some("ocaml"));
+    let out = folder.path().join("eio.fxt");
+    let exit = exported(&input, &trace, &out);
+    assert_eq!((exit.pauses, pauses.len()), (11, 11));
+    assert_eq!((json, pauses), report(&input::open(&out, None).unwrap(), &out));
+}
+
+#[test]
+fn the_command_names_its_output_and_says_what_it_wrote() {
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("run.x");
+    std::fs::copy(eio_trace(), &trace).unwrap();
+    let done = rtscope(folder.path()).args(["export", "--to", "fxt", "run.x"]).output().unwrap();
+    let said = String::from_utf8(done.stderr).unwrap();
+    assert!(said.starts_with("rtscope: run.fxt: ") && said.contains("11 pauses"), "{said}");
+    let piped = rtscope(folder.path()).args(["export", "--to", "fxt", "run.x", "-o", "-"]).output().unwrap();
+    assert_eq!(piped.stdout, std::fs::read(folder.path().join("run.fxt")).unwrap());
+    assert_eq!((done.status.code(), done.stdout), (piped.status.code(), Vec::new()));
+}
+
+#[test]
+fn nothing_is_destroyed_and_nothing_half_written_is_left() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::copy(eio_trace(), folder.path().join("run.fxt")).unwrap();
+    let over = rtscope(folder.path()).args(["export", "--to", "fxt", "run.fxt"]).output().unwrap();
+    assert_eq!(over.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&over.stderr).contains("over itself"), "{over:?}");
+    assert_eq!(std::fs::read(folder.path().join("run.fxt")).unwrap(), std::fs::read(eio_trace()).unwrap());
+    let full = rtscope(folder.path()).args(["export", "--to", "fxt", "run.fxt", "-o", "/dev/full"]).output().unwrap();
+    assert_eq!(full.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&full.stderr).contains("cannot write /dev/full"), "{full:?}");
+    std::fs::write(folder.path().join("none"), b"nothing of the kind").unwrap();
+    let none = rtscope(folder.path()).args(["export", "--to", "fxt", "none"]).output().unwrap();
+    assert_eq!(none.status.code(), Some(1));
+    assert!(!folder.path().join("none.fxt").exists());
+    let wrong = rtscope(folder.path()).args(["export", "--to", "json", "run.fxt"]).output().unwrap();
+    assert_eq!(wrong.status.code(), Some(2));
+}
+
+#[test]
+fn broken_traces_are_refused_in_words_or_reported_with_a_loss() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = std::fs::read(eio_trace()).unwrap();
+    let path = folder.path().join("x");
+    let refused = |bytes: &[u8]| {
+        std::fs::write(&path, bytes).unwrap();
+        input::open(&path, None).err().map(|trouble| trouble.to_string()).unwrap_or_default()
+    };
+    let mut swapped = bytes.clone();
+    swapped.chunks_exact_mut(8).for_each(<[u8]>::reverse);
+    assert!(refused(&swapped).contains("big-endian"), "{}", refused(&swapped));
+    assert_eq!(refused(&bytes[..bytes.len() - 3]), "");
+    let cut = report(&input::open(&path, None).unwrap(), &path).0;
+    assert!(cut["losses"].as_array().unwrap().iter().any(|loss| loss["kind"] == "truncated"), "{}", cut["losses"]);
+}
