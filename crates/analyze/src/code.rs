@@ -279,7 +279,9 @@ impl CodeSamples {
             }
         };
         let mut top: Vec<Place> = self.sums.iter().filter(|(_, sum)| sum.running_ns > 0).map(place).collect();
-        top.sort_by(|a, b| b.running_ns.cmp(&a.running_ns).then_with(|| a.symbol.cmp(&b.symbol)));
+        // Places of one name are told apart by all that is shown of them.
+        let named = |place: &Place| (place.symbol.clone(), place.module.clone(), place.source.clone(), place.waited_ns);
+        top.sort_by_cached_key(|place| (std::cmp::Reverse(place.running_ns), named(place)));
         top.truncate(TOP_MAX);
         self.seen.then_some(Code { period_ns: self.period_ns, samples: self.samples, top })
     }
