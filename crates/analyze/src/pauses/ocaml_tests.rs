@@ -1,3 +1,5 @@
+//! Sections as runtimes post them, whole, cut and with gaps, and what is recognised of each.
+
 use super::*;
 use crate::testing::Script;
 
