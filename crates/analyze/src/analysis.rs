@@ -33,7 +33,9 @@ use crate::still::Still;
 use crate::tracer::Disturbance;
 use crate::triggers::Triggers;
 use rtscope_model::manifest::Tier;
-use rtscope_model::{Body, Class, Classes, ClockMethod, Event, LaneId, Loss, Names, PauseQuality, Runtime, Tid, Time};
+use rtscope_model::{
+    Body, Class, Classes, ClockMethod, Event, LaneId, Loss, Names, PauseQuality, Runtime, Sched, Tid, Time,
+};
 use std::collections::{BTreeMap, VecDeque};
 
 /// How long a pause waits for the counters behind it, nanoseconds.
@@ -171,6 +173,12 @@ impl Analysis {
                     self.held.push(wait);
                 }
                 self.threads.kernel(event.time, &sched, &self.tracks);
+                if let Sched::Fork { parent, child, child_pid } = sched
+                    && child_pid.0 == child.0
+                    && self.tracks.is_own(parent)
+                {
+                    self.answers.forked_by(parent, event.time);
+                }
                 self.since_prune += 1;
             }
             Body::Code(sample) => {

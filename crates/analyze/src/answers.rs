@@ -1,6 +1,6 @@
 //! What single lanes cost collections in which every lane has to answer: lanes that have
 //! nothing to do and are woken to answer, lanes that leave late while others try to lead
-//! the next collection, and lanes that copy their process.
+//! the next collection, lanes that copy their process, and collections that lanes ask for.
 //!
 //! Owns these sums, all of them parts of what `blame` found to be waited for: a moment is
 //! one lane's. A lane is idle in a pause where its thread waits on a condition, or where
@@ -10,12 +10,13 @@
 use crate::leadership::Leadership;
 use crate::pauses::LaneMarks;
 use crate::results::BlamedPause;
-use rtscope_model::{Body, Cause, CausePiece, Event, LaneId, NameId, PauseQuality, Runtime, Tid, Time};
+use crate::union::Union;
+use rtscope_model::{Body, Cause, CausePiece, Event, LaneId, NameId, PauseQuality, Phase, Runtime, Tid, Time};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Copies of the process that are remembered.
 const FORKS_MAX: usize = 1_024;
-/// A copy is posted by the one that made it, so much after it is made, at most.
+/// The wait of others may be over so much before the kernel says so, at most.
 const FORK_POSTED_NS: u64 = 1_000_000;
 /// Causes and names told apart.
 const CAUSES_MAX: usize = 256;
@@ -64,21 +65,38 @@ pub struct Answers {
     late: Sum,
     late_causes: BTreeMap<(Cause, Option<NameId>), u64>,
     late_lanes: BTreeMap<LaneId, u64>,
-    forks: VecDeque<(LaneId, Time)>,
+    forks: VecDeque<(Tid, Time)>,
     forked: u64,
     fork_waits: Sum,
+    asking: BTreeMap<LaneId, Time>,
+    asked: Sum,
+    asked_wall: Union,
 }
 
 impl Answers {
     /// Takes one event of the runtime.
     pub fn push(&mut self, event: &Event) {
-        if let Body::Runtime(Runtime::Forked { .. }) = event.body {
-            self.forked += 1;
-            if self.forks.len() >= FORKS_MAX {
-                self.forks.pop_front();
+        let Body::Runtime(body) = event.body else { return };
+        match body {
+            Runtime::PhaseBegin(Phase::Explicit) => _ = self.asking.entry(event.lane).or_insert(event.time),
+            Runtime::PhaseEnd(Phase::Explicit) => {
+                if let Some(since) = self.asking.remove(&event.lane) {
+                    self.asked.add((since, event.time), event.time.since(since));
+                    self.asked_wall.add(since, event.time);
+                }
             }
-            self.forks.push_back((event.lane, event.time));
+            Runtime::Gap | Runtime::LaneDeleted => _ = self.asking.remove(&event.lane),
+            _ => {}
         }
+    }
+
+    /// `tid`, a thread of the program, has made a copy of the process.
+    pub fn forked_by(&mut self, tid: Tid, time: Time) {
+        self.forked += 1;
+        if self.forks.len() >= FORKS_MAX {
+            self.forks.pop_front();
+        }
+        self.forks.push_back((tid, time));
     }
 
     /// Adds one pause. `own` tells the thread that is a lane's own.
@@ -136,10 +154,11 @@ impl Answers {
         ns
     }
 
-    /// The lane that was waited for had just made a copy of the process, or was at it.
+    /// The thread that was waited for was making a copy of the process. The kernel says so
+    /// when that is nearly done.
     fn fork(&mut self, piece: &CausePiece, stop: bool) {
-        let by = |fork: &(LaneId, Time)| {
-            Some(fork.0) == piece.lane && fork.1 >= piece.from && fork.1 <= piece.to.plus(FORK_POSTED_NS)
+        let by = |fork: &(Tid, Time)| {
+            Some(fork.0) == piece.tid && fork.1 >= piece.from && fork.1 <= piece.to.plus(FORK_POSTED_NS)
         };
         if stop && self.forks.iter().any(by) {
             self.fork_waits.add((piece.from, piece.to), piece.ns());
@@ -168,6 +187,16 @@ impl Answers {
         let mut lanes: Vec<_> = self.late_lanes.iter().map(|(lane, ns)| (*lane, *ns)).collect();
         lanes.sort_by_key(|lane| std::cmp::Reverse(lane.1));
         lanes
+    }
+
+    /// Calls that ask for a collection.
+    pub fn asked(&self) -> &Sum {
+        &self.asked
+    }
+
+    /// Wall-clock time in which some lane was in one, nanoseconds.
+    pub fn asked_wall_ns(&self) -> u64 {
+        self.asked_wall.ns()
     }
 
     /// Copies of the process.

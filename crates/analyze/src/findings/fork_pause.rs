@@ -2,13 +2,14 @@
 //!
 //! The kernel copies the page tables of the whole process meanwhile, so the wait grows with
 //! its memory: tens of milliseconds for a gigabyte. Cost: what collections waited for the
-//! lane that copied. A fiftieth of the wall clock, or one of twenty milliseconds: a client
-//! notices that, however seldom it comes.
+//! lane that copied; in a program with one domain, what the copying took by itself, as
+//! samples of its code tell. A fiftieth of the wall clock, or one of twenty milliseconds: a
+//! client notices that, however seldom it comes.
 
-use super::{Facts, Family, Rule, Verdict, evidence, family};
+use super::{Facts, Family, Rule, Verdict, blind_to_runners, evidence, family};
 use crate::results::BlamedPause;
 use rtscope_model::units::{bytes, counted, duration, percent};
-use rtscope_model::{Confidence, Metric, Names, Remedy};
+use rtscope_model::{CodeKind, Confidence, Metric, Names, Remedy, Symbol};
 
 const SHARE_MIN: f64 = 0.02;
 const LONG_NS: u64 = 20_000_000;
@@ -24,14 +25,15 @@ impl Rule for ForkPause {
         family::OCAML
     }
 
-    fn blind(&self, _: &Facts<'_>) -> Option<String> {
-        None
+    fn blind(&self, facts: &Facts<'_>) -> Option<String> {
+        blind_to_runners(facts)
     }
 
     fn check(&self, facts: &Facts<'_>) -> Option<Verdict> {
         let waits = facts.answers.fork_waits();
         let longest_ns = waits.longest.map_or(0, |(from, to)| to.since(from));
-        if facts.share(waits.ns) < SHARE_MIN && longest_ns < LONG_NS {
+        let cost_ns = if facts.lanes > 1 { waits.ns } else { copying_ns(facts) };
+        if facts.answers.forked() == 0 || (facts.share(cost_ns) < SHARE_MIN && longest_ns < LONG_NS) {
             return None;
         }
         let memory = facts
@@ -39,15 +41,21 @@ impl Rule for ForkPause {
             .levels(facts.end)
             .rss_bytes
             .map_or(String::new(), |rss| format!(" of up to {}", bytes(rss.max)));
-        let text = format!(
-            "The program copied its process{memory} {}; collections waited for that {}, {} at the longest.",
-            counted(facts.answers.forked(), "time", "times"),
-            counted(waits.count, "time", "times"),
-            duration(longest_ns)
-        );
+        let copied =
+            format!("The program copied its process{memory} {}", counted(facts.answers.forked(), "time", "times"));
+        let text = if facts.lanes > 1 {
+            format!(
+                "{copied}; collections waited for that {}, {} at the longest.",
+                counted(waits.count, "time", "times"),
+                duration(longest_ns)
+            )
+        } else {
+            let each = duration(cost_ns / facts.answers.forked().max(1));
+            format!("{copied}, {each} each in the kernel; it has one domain, which did nothing else meanwhile.")
+        };
         Some(Verdict {
             confidence: Confidence::High,
-            cost_ns: waits.ns,
+            cost_ns,
             evidence: vec![evidence(text, waits.longest)],
             remedies: vec![
                 Remedy {
@@ -67,8 +75,13 @@ impl Rule for ForkPause {
     }
 
     fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
+        let who = if facts.lanes > 1 {
+            "Collections waited for a domain that was"
+        } else {
+            "The program stood still while the kernel was"
+        };
         format!(
-            "Collections waited for a domain that was copying the process (fork), for {} of {} ({}).",
+            "{who} copying the process (fork), for {} of {} ({}).",
             duration(verdict.cost_ns),
             duration(facts.span_ns),
             percent(facts.share(verdict.cost_ns))
@@ -78,4 +91,12 @@ impl Rule for ForkPause {
     fn instance(&self, _: &BlamedPause, _: &Names) -> Option<String> {
         None
     }
+}
+
+/// CPU time in the kernel's copying of a process.
+fn copying_ns(facts: &Facts<'_>) -> u64 {
+    let door = |symbol: &Symbol| matches!(symbol.source.as_deref(), Some("fork" | "vfork" | "clone" | "clone3"));
+    facts
+        .code
+        .map_or(0, |code| code.running_ns(facts.symbols, |symbol| symbol.kind == CodeKind::Kernel && door(symbol)))
 }

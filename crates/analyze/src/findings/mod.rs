@@ -6,6 +6,7 @@
 //! moment for two causes: the holders of a CPU are exclusive by construction
 //! (see `blame`), with a quota before a neighbour.
 
+mod asked_gc;
 mod blackhole_or_lock;
 mod blocked_in_kernel;
 mod cpu_throttled;
@@ -174,6 +175,7 @@ const RULES: &[&dyn Rule] = &[
     &leadership_contention::LeadershipContention,
     &idle_gc::IdleGc,
     &explicit_gc::ExplicitGc,
+    &asked_gc::AskedGc,
     &blackhole_or_lock::BlackholeOrLock,
 ];
 

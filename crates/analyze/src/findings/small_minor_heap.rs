@@ -3,8 +3,9 @@
 //! Each domain has a minor heap of the same size, and one that is full stops every domain.
 //! Cost: what minor collections took to stop, to collect and to go on, without copying, and
 //! of each no more than such a one takes (see `collections`): what goes beyond has another
-//! name. Held back where much is alive, where collections are few, and where a minor heap is
-//! large already.
+//! name. Held back where collections are few, where a minor heap is large already, and where
+//! much survives one of ordinary size. In one much smaller than the default most of what
+//! survives does so because the collection comes early: there copying counts, too.
 
 use super::{Facts, Family, PAUSED, Rule, Verdict, evidence, family};
 use crate::results::BlamedPause;
@@ -45,7 +46,10 @@ impl Rule for SmallMinorHeap {
         let minor = &facts.collections.minor;
         let allocated = facts.allocation.per_second(facts.span_ns)? * facts.span_ns as f64 / 1e9;
         let little = minor.copied_bytes as f64 <= allocated * SURVIVAL_MAX;
-        if !little || per_second(facts) < PER_SECOND_MIN || facts.share(minor.fixed_ns) < SHARE_MIN {
+        // What survives only because the heap is so small would be dead in a larger one.
+        let tiny = facts.allocation.young_bytes_max() < WORDS_MIN * WORD_BYTES / 2;
+        let cost_ns = if little { minor.fixed_ns } else { minor.fixed_ns.max(minor.copying_ns) };
+        if !(little || tiny) || per_second(facts) < PER_SECOND_MIN || facts.share(cost_ns) < SHARE_MIN {
             return None;
         }
         let remedy = remedy(facts, "Give each domain a larger minor heap")?;
@@ -60,7 +64,7 @@ impl Rule for SmallMinorHeap {
         );
         Some(Verdict {
             confidence: Confidence::High,
-            cost_ns: minor.fixed_ns,
+            cost_ns,
             evidence: vec![evidence(text, Some((facts.started, facts.end)))],
             remedies: vec![remedy],
         })
@@ -68,9 +72,10 @@ impl Rule for SmallMinorHeap {
 
     fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
         format!(
-            "A minor heap of {} is full {:.0} times a second: collections that promote next to nothing took {} of {} ({}).",
+            "A minor heap of {} is full {:.0} times a second: collections, which promote {} of it on average, took {} of {} ({}).",
             bytes(facts.allocation.young_bytes_max()),
             per_second(facts),
+            promoted(facts),
             duration(verdict.cost_ns),
             duration(facts.span_ns),
             percent(facts.share(verdict.cost_ns))
@@ -85,6 +90,12 @@ impl Rule for SmallMinorHeap {
     fn instance(&self, _: &BlamedPause, _: &Names) -> Option<String> {
         None
     }
+}
+
+/// Share of what was allocated that was still alive when it was collected.
+fn promoted(facts: &Facts<'_>) -> String {
+    let allocated = facts.allocation.per_second(facts.span_ns).unwrap_or(0.0) * facts.span_ns as f64 / 1e9;
+    percent(facts.collections.minor.copied_bytes as f64 / allocated.max(1.0))
 }
 
 fn per_second(facts: &Facts<'_>) -> f64 {
