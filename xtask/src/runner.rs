@@ -100,7 +100,7 @@ impl Runner {
             recorder
         };
         let Run { noise, throttled_periods, .. } = self.surrounded(workload, toolchain, &program, recorder)?;
-        Ok(Outcome { report: self.report(&capture)?, capture, throttled_periods, noise })
+        Ok(Outcome { report: self.judged(&capture)?, capture, throttled_periods, noise })
     }
 
     /// Builds `workload` and runs it once without a recorder.
@@ -156,7 +156,7 @@ impl Runner {
         let recorded = guest::workload::record(host, rtscope, toolchain, (program, &arguments), &scratch)?;
         let noise = Reading::now(&[]).since(&before);
         fs::rename(recorded, capture)?;
-        Ok(Outcome { report: self.report(capture)?, capture: capture.to_owned(), throttled_periods: None, noise })
+        Ok(Outcome { report: self.judged(capture)?, capture: capture.to_owned(), throttled_periods: None, noise })
     }
 
     /// What is run: the group, the CPUs, the toolchain's tree, the program.
@@ -182,6 +182,13 @@ impl Runner {
         words.push(program.into());
         words.extend(arguments(workload));
         words
+    }
+
+    /// A report that knows a runtime: one that saw none finds nothing, and that is no answer.
+    fn judged(&self, capture: &Path) -> Result<Value> {
+        let report = self.report(capture)?;
+        ensure!(report["runtime"]["family"].is_string(), "the report knows no runtime");
+        Ok(report)
     }
 
     /// `rtscope report --json` of a capture or log. Losses (status 3) are an answer too.
@@ -258,6 +265,18 @@ mod tests {
             };
             assert_eq!(outcome.first(), first);
         }
+    }
+
+    #[test]
+    fn a_report_that_saw_no_runtime_is_no_answer() {
+        let folder = tempfile::tempdir().unwrap();
+        let runner = Runner {
+            rtscope: fake(folder.path(), ""),
+            builds: folder.path().join("builds"),
+            scratch: folder.path().join("captures"),
+        };
+        assert!(runner.report(Path::new("x")).is_ok());
+        assert_eq!(runner.judged(Path::new("x")).unwrap_err().to_string(), "the report knows no runtime");
     }
 
     #[test]
