@@ -90,6 +90,19 @@ fn a_trace_of_eio_trace_is_reported_and_goes_round() {
     assert_eq!((json, pauses), report(&input::open(&out, None).unwrap(), &out));
 }
 
+/// The same run once more, by the writer that olly uses, with its counters.
+#[test]
+fn a_trace_of_olly_gives_the_pauses_of_eio_trace() {
+    let olly = eio_trace().with_file_name("olly-ocaml-5.4.1.fxt");
+    let (json, lines) = report(&input::open(&olly, None).unwrap(), &olly);
+    let (other, _) = report(&input::open(&eio_trace(), None).unwrap(), &eio_trace());
+    assert_eq!(lines.len(), 11);
+    for key in ["count", "total_ns", "time_to_stop_ns", "collect_ns", "release_ns"] {
+        assert_eq!(json["pauses"][key], other["pauses"][key], "{key}");
+    }
+    assert!(json["lanes"][0]["allocated_bytes"].as_u64() > Some(0), "{}", json["lanes"]);
+}
+
 #[test]
 fn the_command_names_its_output_and_says_what_it_wrote() {
     let folder = tempfile::tempdir().unwrap();
