@@ -13,6 +13,7 @@ use crate::code::CodeSamples;
 use crate::collections::Collections;
 use crate::concurrent::Phases;
 use crate::context::{Context, Tail, loss_of_log};
+use crate::counters::Rates;
 use crate::domains::Domains;
 use crate::drawing::{OverTime, Worst};
 use crate::findings::{self, Facts, Family};
@@ -32,6 +33,7 @@ use crate::sparks::Sparks;
 use crate::still::Still;
 use crate::tracer::Disturbance;
 use crate::triggers::Triggers;
+use crate::user::User;
 use rtscope_model::manifest::Tier;
 use rtscope_model::{
     Body, Class, Classes, ClockMethod, Event, LaneId, Loss, Names, PauseQuality, Runtime, Sched, Tid, Time,
@@ -82,6 +84,8 @@ pub struct Analysis {
     summary: Summary,
     lanes: LaneTimes,
     lines: Lines,
+    rates: Rates,
+    user: User,
     disturbance: Disturbance,
     allocation: Allocation,
     phases: Phases,
@@ -112,7 +116,8 @@ impl Analysis {
         .with(Class::GreenEdges)
         .with(Class::Concurrent)
         .with(Class::Tracer)
-        .with(Class::Sparks);
+        .with(Class::Sparks)
+        .with(Class::User);
     /// The same with every run and stop of green threads, for
     /// [`Context::every_green_event`].
     pub const CLASSES_GREEN: Classes = Analysis::CLASSES.with(Class::Green);
@@ -131,6 +136,8 @@ impl Analysis {
             summary: Summary::default(),
             lanes: LaneTimes::default(),
             lines: Lines::default(),
+            rates: Rates::default(),
+            user: User::default(),
             disturbance: Disturbance::default(),
             allocation: Allocation::default(),
             phases: Phases::default(),
@@ -160,6 +167,7 @@ impl Analysis {
     fn start(&mut self, at: Time) {
         self.summary.start(at);
         self.over_time.start(at);
+        self.rates.start(at);
     }
 
     /// Takes one event; finished pauses are handed to `on_pause`, nearly in
@@ -246,6 +254,8 @@ impl Analysis {
         self.triggers.push(event);
         self.green.push(event);
         self.allocation.push(event);
+        self.rates.push(event);
+        self.user.push(event);
         self.phases.push(event);
         self.sparks.push(event);
         self.recogniser.push(event, &mut self.finished);
@@ -440,6 +450,7 @@ impl Analysis {
         let spent_ns = spent_ns(&lanes, &self.leadership);
         self.allocation.fill(&mut lanes, span_ns);
         let nursery = self.allocation.nursery(&self.context.runtime.args);
+        let memory_lines = self.lines.drawn();
         Results {
             schema: SCHEMA,
             productivity: self.lanes.productivity(tracks, end, collect_sum_ns, span_ns, spent_ns),
@@ -455,6 +466,8 @@ impl Analysis {
             mmu,
             memory: self.lines.levels(end),
             allocation_bytes_per_second: self.allocation.per_second(span_ns),
+            promotion: self.rates.promotion(),
+            counters: self.rates.lines(&memory_lines, end),
             nursery,
             concurrent: self.phases.values(),
             slices: self.slices.values(),
@@ -466,6 +479,7 @@ impl Analysis {
             losses,
             code,
             green_threads: self.green.values(span_ns),
+            user: self.user.values(&tail.user_names),
             tracer: self.disturbance.values(
                 self.runtime_span.is_some(),
                 self.context.own_cost.as_ref(),
@@ -474,7 +488,7 @@ impl Analysis {
             drawing: Drawing {
                 over_time: self.over_time.slices(),
                 worst: self.worst.pauses(),
-                memory: self.lines.drawn(),
+                memory: memory_lines,
                 symbols: self.context.symbols,
             },
         }

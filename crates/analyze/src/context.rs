@@ -3,7 +3,7 @@
 
 use crate::results::{Program, Runtime, Source};
 use rtscope_model::manifest::{Group, Kernel, OwnCost};
-use rtscope_model::{ClockMap, Loss, LossKind, Pid, Symbols, Tid, Time};
+use rtscope_model::{ClockMap, Loss, LossKind, Names, Pid, Symbols, Tid, Time};
 use std::collections::HashMap;
 
 /// Facts known before the first event.
@@ -124,6 +124,8 @@ pub struct Tail {
     pub source: Option<Source>,
     /// The runtime as the log named it; `None` keeps the context's.
     pub runtime: Option<Runtime>,
+    /// Names of what the program itself posted: the runtime stream's table.
+    pub user_names: Names,
 }
 
 /// Whether a loss makes a pause in `[from, to]` partial: bytes of the log that

@@ -1,5 +1,6 @@
 //! A distribution of durations in bounded memory: quantiles to three digits
-//! (hdrhistogram), count, sum, minimum and maximum exact.
+//! (hdrhistogram), or to two where there may be very many; count, sum, minimum and
+//! maximum exact.
 
 use crate::results::Distribution;
 use hdrhistogram::Histogram;
@@ -15,9 +16,15 @@ pub struct Dist {
     sum: u64,
     min: Option<u64>,
     max: Option<u64>,
+    coarse: bool,
 }
 
 impl Dist {
+    /// A distribution an eighth as large, with quantiles to two digits.
+    pub fn of_two_digits() -> Dist {
+        Dist { coarse: true, ..Dist::default() }
+    }
+
     /// Adds one duration, nanoseconds.
     pub fn add(&mut self, ns: u64) {
         self.count += 1;
@@ -25,7 +32,7 @@ impl Dist {
         self.min = Some(self.min.map_or(ns, |min| min.min(ns)));
         self.max = Some(self.max.map_or(ns, |max| max.max(ns)));
         if self.histogram.is_none() {
-            self.histogram = Histogram::new(3).ok();
+            self.histogram = Histogram::new(if self.coarse { 2 } else { 3 }).ok();
         }
         if let Some(histogram) = &mut self.histogram {
             histogram.auto(true);
@@ -72,6 +79,16 @@ mod tests {
         assert_eq!(values.sum, Some((1..=100_000u64).map(|ns| ns * 1_000 + 7).sum::<u64>()));
         let p99 = values.p99.unwrap() as f64;
         assert!((p99 / 99_000_007.0 - 1.0).abs() < 0.001, "{p99}");
+    }
+
+    #[test]
+    fn a_coarse_one_knows_quantiles_to_two_digits() {
+        let mut dist = Dist::of_two_digits();
+        (1..=100_000u64).for_each(|ns| dist.add(ns * 1_000 + 7));
+        let values = dist.values();
+        let p99 = values.p99.unwrap() as f64;
+        assert!((p99 / 99_000_007.0 - 1.0).abs() < 0.01, "{p99}");
+        assert_eq!(values.max, Some(100_000_007));
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub mod collections;
 pub mod compare;
 pub mod concurrent;
 pub mod context;
+pub mod counters;
 pub mod dist;
 pub mod domains;
 pub mod drawing;
@@ -36,6 +37,7 @@ pub mod still;
 pub mod tracer;
 pub mod triggers;
 pub mod union;
+pub mod user;
 
 #[cfg(test)]
 mod testing;

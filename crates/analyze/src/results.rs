@@ -38,11 +38,16 @@ pub struct Results {
     pub memory: Memory,
     /// Bytes allocated per second over the span; null where not logged.
     pub allocation_bytes_per_second: Option<f64>,
+    /// Young data that grew old; null where not posted.
+    pub promotion: Option<Promotion>,
+    /// Memory and rates over time, as far as they were seen.
+    pub counters: Vec<CounterLine>,
     /// Allocation areas of the lanes; null where not logged.
     pub nursery: Option<Nursery>,
     /// Phases of a concurrent collector; null where there were none.
     pub concurrent: Option<Concurrent>,
     /// Work on the old heap that stops one lane at a time; null where a runtime does none.
+    #[serde(rename = "slices_ns")]
     pub slices: Option<Distribution>,
     /// What became of sparks; null where their counters were not logged.
     pub sparks: Option<Sparks>,
@@ -61,6 +66,8 @@ pub struct Results {
     pub code: Option<Code>,
     /// Green threads; null where the log does not have each of their runs.
     pub green_threads: Option<GreenSummary>,
+    /// What the program posted of itself, by name, longest spans first.
+    pub user: Vec<UserEvents>,
     /// What the tracer itself cost the program, as far as its log shows.
     pub tracer: Tracer,
     /// How the kernel side was seen, and whether it was used.
@@ -96,6 +103,62 @@ pub struct Place {
     pub running_ns: u64,
     /// Of this, while the world waited for that thread.
     pub waited_ns: u64,
+}
+
+/// All that the program posted under one name.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct UserEvents {
+    /// The name.
+    pub name: String,
+    /// Lengths of its spans; quantiles to two digits.
+    pub spans_ns: Distribution,
+    /// When the longest one began.
+    pub longest_at: Option<Time>,
+    /// Of all of them, how long their lanes stood still in pauses.
+    pub in_pauses_ns: Option<u64>,
+    /// Spans of which begin or end was not seen.
+    pub cut: u64,
+    /// Moments, and events that only the program's own reader understands.
+    pub marks: u64,
+    /// Values; null where there were none.
+    pub values: Option<UserValues>,
+}
+
+/// Values that the program posted under one name.
+#[derive(Copy, Clone, Debug, PartialEq, Serialize)]
+pub struct UserValues {
+    #[allow(missing_docs)]
+    pub count: u64,
+    #[allow(missing_docs)]
+    pub min: i64,
+    #[allow(missing_docs)]
+    pub max: i64,
+    #[allow(missing_docs)]
+    pub last: i64,
+    /// Of the values as posted, however long each held.
+    pub mean: f64,
+}
+
+/// Young data that collections found alive.
+#[derive(Copy, Clone, Debug, PartialEq, Serialize)]
+pub struct Promotion {
+    /// Bytes in young heaps when they were collected; null where figures were lost.
+    pub young_bytes: Option<u64>,
+    /// Of these, bytes that stayed alive; null where figures were lost.
+    pub promoted_bytes: Option<u64>,
+    /// The share, of collections that were seen.
+    pub share: f64,
+}
+
+/// One counter over time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CounterLine {
+    /// "heap_bytes", "allocation_bytes_per_second", ….
+    pub name: &'static str,
+    /// "bytes", "bytes/s".
+    pub unit: &'static str,
+    /// From when, and which value until the next point; null: not known.
+    pub points: Vec<(Time, Option<u64>)>,
 }
 
 /// Green threads, summed up.

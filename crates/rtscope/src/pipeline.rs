@@ -128,6 +128,7 @@ fn run(
         source.bytes += read.bytes;
         source.events_by_type = read.by_type;
         tail.losses.extend(without_end(read.losses, ended));
+        tail.user_names = events.user_names().cloned().unwrap_or_default();
     }
     // Who looks on has these from the start.
     let (before, known): (usize, Vec<Loss>) = (tail.losses.len(), from_last(without_start, last).collect());

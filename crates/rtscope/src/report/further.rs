@@ -1,8 +1,9 @@
 //! The words of the figures that stand below the first screen: sparks, phases of
-//! a concurrent collector, allocation areas. Shared by the text and the page.
+//! a concurrent collector, allocation areas, what the program said of itself. Shared by
+//! the text and the page.
 
 use super::units;
-use rtscope_analyze::results::{Concurrent, Distribution, Nursery, Results, SparkCounts};
+use rtscope_analyze::results::{Concurrent, Distribution, Nursery, Promotion, Results, SparkCounts, UserEvents};
 
 /// Sparks that the program offered; `None` where it offered none.
 pub fn offered(sparks: &SparkCounts) -> Option<u64> {
@@ -93,6 +94,41 @@ pub fn nursery(nursery: &Nursery) -> String {
         text.push_str("; in pieces from a common pool: above 100 % is more than a lane's share");
     }
     text
+}
+
+/// "3.1 % of 1.2 GiB of young data were promoted".
+pub fn promotion(promotion: &Promotion) -> String {
+    let share = units::percent(promotion.share);
+    match promotion.young_bytes {
+        Some(young) => format!("{share} of {} of young data were promoted", units::bytes(young)),
+        None => format!("{share} of young data were promoted, as far as was seen"),
+    }
+}
+
+/// Names of spans, longest in all first; also those of which no span was seen whole.
+pub fn user_spans(results: &Results) -> impl Iterator<Item = &UserEvents> {
+    results.user.iter().filter(|one| one.spans_ns.count > 0 || one.cut > 0)
+}
+
+/// "`restart` 40 times; `depth` 400 values from -2 to 397, the last 12; …", `most` of them;
+/// `None` where the program posted spans only or nothing.
+pub fn user_events(results: &Results, most: usize) -> Option<String> {
+    let words = |one: &UserEvents| {
+        let times = (one.marks > 0).then(|| units::counted(one.marks, "time", "times"));
+        let values = one.values.as_ref().map(|values| {
+            let many = units::counted(values.count, "value", "values");
+            format!("{many} from {} to {}, the last {}", values.min, values.max, values.last)
+        });
+        let told: Vec<_> = times.into_iter().chain(values).collect();
+        (!told.is_empty()).then(|| format!("`{}` {}", one.name, told.join(", ")))
+    };
+    let mut told: Vec<_> = results.user.iter().filter_map(words).collect();
+    let more = told.len().saturating_sub(most);
+    told.truncate(most);
+    if more > 0 {
+        told.push(format!("{more} more, see --json"));
+    }
+    (!told.is_empty()).then(|| told.join("; "))
 }
 
 #[cfg(test)]

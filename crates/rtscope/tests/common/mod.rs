@@ -2,6 +2,7 @@
 //! a report has to tell. Deterministic, so that golden files hold.
 #![allow(dead_code)]
 
+mod domains;
 mod drawing;
 
 use rtscope_analyze::results::*;
@@ -31,6 +32,7 @@ pub fn all() -> Vec<Fixture> {
         no_kernel(),
         non_threaded(),
         concurrent(),
+        domains::domains(),
         kernel_only(),
         many_lanes(),
         hostile(),
@@ -235,6 +237,8 @@ pub fn throttled() -> Fixture {
             slop_bytes: level(1_258_291, 940_000),
         },
         allocation_bytes_per_second: Some(586_000_000.0),
+        promotion: None,
+        counters: Vec::new(),
         nursery: Some(Nursery { bytes: 1 << 20, pooled: false, collections: 832, used: Some(0.984) }),
         concurrent: None,
         slices: None,
@@ -276,6 +280,7 @@ pub fn throttled() -> Fixture {
         checked: RULES.map(checked).to_vec(),
         losses: vec![],
         code: None,
+        user: Vec::new(),
         green_threads: None,
         tracer: Tracer {
             write_ns: Some(9 * MS),
@@ -631,6 +636,7 @@ pub fn hostile() -> Fixture {
     for lane in &mut results.lanes {
         lane.name = evil.into();
     }
+    results.user = vec![UserEvents { marks: 1, cut: 1, ..domains::user(evil) }];
     for sum in &mut results.causes {
         sum.who = Some(evil.into());
     }

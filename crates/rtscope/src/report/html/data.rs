@@ -100,6 +100,8 @@ fn clipped(results: &Results, left_out: &mut u64) -> Results {
     if let Some(sparks) = &mut cut_results.sparks {
         cut(&mut sparks.lanes, left_out);
     }
+    cut(&mut cut_results.user, left_out);
+    cut_results.counters.iter_mut().for_each(|counter| cut(&mut counter.points, left_out));
     cut(&mut cut_results.stragglers, left_out);
     cut(&mut cut_results.causes, left_out);
     cut(&mut cut_results.findings, left_out);

@@ -18,6 +18,7 @@ mod svg_mmu;
 mod svg_time;
 mod svg_waterfall;
 mod table;
+mod user;
 mod verdict;
 
 pub use compare::comparison;

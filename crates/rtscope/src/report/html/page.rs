@@ -2,7 +2,9 @@
 //! a policy that forbids everything else.
 
 use super::escape::escape;
-use super::{SIZE_MAX, data, svg_bar, svg_histogram, svg_memory, svg_mmu, svg_time, svg_waterfall, table, verdict};
+use super::{
+    SIZE_MAX, data, svg_bar, svg_histogram, svg_memory, svg_mmu, svg_time, svg_waterfall, table, user, verdict,
+};
 use crate::report::{code, further, units, words};
 use rtscope_analyze::results::{Results, WorstPause};
 use rtscope_model::{Cause, Names, PauseQuality, Symbols};
@@ -33,9 +35,11 @@ pub fn page(results: &Results, names: &Names) -> String {
     optional(&mut body, "over-time", "Pauses over time", svg_time::draw(results).map(|svg| figure(&svg, "")));
     optional(&mut body, "utilisation", "What any window left for the program", utilisation(results));
     optional(&mut body, "memory", "Memory", memory(results));
+    optional(&mut body, "rates", "Allocation and promotion over time", rates(results));
     optional(&mut body, "worst", "The longest pauses, lane by lane", worst(results, names));
     optional(&mut body, "code", "Where the code was", table::code(results));
     optional(&mut body, "allocation", "Allocation", allocation(results));
+    optional(&mut body, "user", "What the program said of itself", user::section(results));
     optional(&mut body, "concurrent", "The concurrent collector", concurrent(results));
     optional(&mut body, "sparks", "Sparks", table::sparks(results));
     section(&mut body, "losses", "What was not seen", &losses(results));
@@ -143,6 +147,12 @@ fn memory(results: &Results) -> Option<String> {
     let drawn = svg_memory::draw(results).map(|svg| figure(&svg, ""));
     let table = table::memory(results);
     (drawn.is_some() || table.is_some()).then(|| drawn.unwrap_or_default() + &table.unwrap_or_default())
+}
+
+fn rates(results: &Results) -> Option<String> {
+    let drawn = figure(&svg_memory::draw_rates(results)?, "");
+    let promoted = results.promotion.map(|promotion| format!("<p>{}.</p>", escape(&further::promotion(&promotion))));
+    Some(drawn + &promoted.unwrap_or_default())
 }
 
 const LEGEND: [(&str, &str); 9] = [

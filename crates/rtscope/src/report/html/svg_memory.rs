@@ -1,9 +1,11 @@
 //! Memory over time: what the kernel counts, what the runtime holds, what is
-//! in blocks, what is live. Each value holds until the next.
+//! in blocks, what is live; and how fast the program allocates and its data grows old.
+//! Each value holds until the next; where nothing is known there is no line.
 
 use super::svg::{Anchor, Svg, WIDTH, names_at_right, time_axis};
 use crate::report::units;
-use rtscope_analyze::results::Results;
+use rtscope_analyze::results::{CounterLine, MemoryLine, Results};
+use rtscope_model::Time;
 
 const LEFT: f64 = 70.0;
 /// Room right of the plot for the names of the lines.
@@ -23,34 +25,70 @@ fn line(name: &str) -> (&'static str, &'static str) {
     }
 }
 
-/// The drawing; `None` without points.
+/// One line to draw.
+struct Line {
+    name: String,
+    class: &'static str,
+    points: Vec<(Time, Option<u64>)>,
+}
+
+/// The drawing of memory; `None` without points.
 pub(super) fn draw(results: &Results) -> Option<String> {
-    let lines: Vec<_> = results.drawing.memory.iter().filter(|line| !line.points.is_empty()).collect();
-    let max = lines.iter().flat_map(|line| line.points.iter().map(|(_, bytes)| *bytes)).max()?.max(1);
+    let named = |memory: &MemoryLine| {
+        let (name, class) = line(memory.name);
+        let last = memory.points.last().map_or(0, |(_, bytes)| *bytes);
+        let points = memory.points.iter().map(|(at, bytes)| (*at, Some(*bytes))).collect();
+        Line { name: format!("{name} {}", units::bytes(last)), class, points }
+    };
+    plot(results, "memory over time", &results.drawing.memory.iter().map(named).collect::<Vec<_>>(), units::bytes)
+}
+
+/// The drawing of rates; `None` without points.
+pub(super) fn draw_rates(results: &Results) -> Option<String> {
+    let named = |counter: &CounterLine| {
+        let (name, class) = match counter.name {
+            "allocation_bytes_per_second" => ("allocated", "m-heap"),
+            "promotion_bytes_per_second" => ("promoted", "m-live"),
+            _ => return None,
+        };
+        Some(Line { name: name.to_owned(), class, points: counter.points.clone() })
+    };
+    let lines: Vec<_> = results.counters.iter().filter_map(named).collect();
+    plot(results, "allocation and promotion over time", &lines, |bytes| units::bytes_per_second(bytes as f64))
+}
+
+fn plot(results: &Results, title: &str, lines: &[Line], label: impl Fn(u64) -> String) -> Option<String> {
+    let max = lines.iter().flat_map(|line| line.points.iter().filter_map(|(_, bytes)| *bytes)).max()?.max(1);
     let [left, top, width, height] = PLOT;
-    let mut svg = Svg::new(top + height + 26.0, "memory over time");
+    let mut svg = Svg::new(top + height + 26.0, title);
     let step = byte_step(max);
     let ceiling = max.div_ceil(step).saturating_mul(step).max(1);
     let y = |bytes: u64| top + height * (1.0 - bytes as f64 / ceiling as f64);
     let span = results.span_ns.max(1);
-    let x = |at: rtscope_model::Time| left + width * (at.since(results.started) as f64 / span as f64).min(1.0);
+    let x = |at: Time| left + width * (at.since(results.started) as f64 / span as f64).min(1.0);
 
     for level in (0..=ceiling).step_by(usize::try_from(step).unwrap_or(usize::MAX)) {
         svg.line([left, y(level), left + width, y(level)], "grid");
-        svg.text(left - 6.0, y(level) + 4.0, Anchor::End, "tick", &units::bytes(level));
+        svg.text(left - 6.0, y(level) + 4.0, Anchor::End, "tick", &label(level));
     }
     time_axis(&mut svg, PLOT, span);
     let mut labels = Vec::new();
-    for memory in lines {
-        let (name, class) = line(memory.name);
-        let every = memory.points.len().div_ceil(POINTS_MAX).max(1);
+    for line in lines {
+        let every = line.points.len().div_ceil(POINTS_MAX).max(1);
         // The highest of each group stays: peaks are what is looked for.
-        let highest = |group: &[(rtscope_model::Time, u64)]| group.iter().copied().max_by_key(|(_, bytes)| *bytes);
-        let points: Vec<_> =
-            memory.points.chunks(every).filter_map(highest).map(|(at, bytes)| (x(at), y(bytes))).collect();
-        svg.steps(&points, left + width, class);
-        if let (Some((_, at)), Some((_, bytes))) = (points.last(), memory.points.last()) {
-            labels.push((*at, format!("{name} {}", units::bytes(*bytes)), class.to_owned()));
+        let highest = |group: &[(Time, Option<u64>)]| group.iter().copied().max_by_key(|(_, bytes)| *bytes);
+        let points: Vec<_> = line.points.chunks(every).filter_map(highest).collect();
+        let mut rest = &points[..];
+        while let Some(begin) = rest.iter().position(|(_, bytes)| bytes.is_some()) {
+            let known = rest.get(begin..).unwrap_or_default();
+            let (known, behind) = known.split_at(known.iter().take_while(|(_, bytes)| bytes.is_some()).count());
+            let end = behind.first().map_or(left + width, |(at, _)| x(*at));
+            let drawn: Vec<_> = known.iter().filter_map(|(at, bytes)| Some((x(*at), y((*bytes)?)))).collect();
+            svg.steps(&drawn, end, line.class);
+            rest = behind;
+        }
+        if let Some(bytes) = points.iter().rev().find_map(|(_, bytes)| *bytes) {
+            labels.push((y(bytes), line.name.clone(), line.class.to_owned()));
         }
     }
     names_at_right(&mut svg, [WIDTH - RIGHT + 6.0, top + height], labels);

@@ -1,31 +1,72 @@
 //! What stands below the first screen: how long pauses were, what any window of
 //! time left for the program, what each lane allocates, a concurrent collector's
-//! phases, sparks.
+//! phases, sparks, what the program said of itself.
 
 use super::screen::{LABEL, Screen};
 use crate::report::{further, units, words};
 use crate::style::{Tone, clean, shorten};
-use rtscope_analyze::results::{Column, Lane, Results};
+use rtscope_analyze::results::{Column, Lane, Results, UserEvents};
 
 /// Lanes that get a line of their own.
 const LANES_SHOWN: usize = 4;
+/// Spans of the program that get a line of their own, and other events that are told.
+const USER_SHOWN: usize = 5;
+/// Characters of a span's name.
+const USER_NAME: usize = 32;
 /// Characters of a column in the table of windows, and of the words before them.
 const WINDOW_WIDTH: usize = 9;
 const WINDOW_WORDS: usize = 30;
 
 pub(super) fn write(screen: &mut Screen, results: &Results) {
-    if !words::has_runtime(results) || results.pauses.count == 0 {
+    let pauses = results.pauses.count > 0;
+    if !words::has_runtime(results) || !pauses && results.user.is_empty() {
         return;
     }
     screen.blank();
-    spectrum(screen, &results.spectrum);
-    windows(screen, results);
-    allocation(screen, results);
-    if let Some(text) = further::concurrent(results) {
-        screen.entry("Concurrent", &text);
+    if pauses {
+        spectrum(screen, &results.spectrum);
+        windows(screen, results);
+        allocation(screen, results);
+        if let Some(text) = further::concurrent(results) {
+            screen.entry("Concurrent", &text);
+        }
+        if let Some(text) = further::sparks(results) {
+            screen.entry("Sparks", &text);
+        }
     }
-    if let Some(text) = further::sparks(results) {
-        screen.entry("Sparks", &text);
+    user(screen, results);
+}
+
+/// What the program said of itself.
+fn user(screen: &mut Screen, results: &Results) {
+    let row = |one: &UserEvents| {
+        let (spans, ns) = (&one.spans_ns, units::duration_or_dash);
+        vec![
+            shorten(&clean(&one.name), USER_NAME).into_owned(),
+            units::count(spans.count),
+            ns(spans.p50),
+            ns(spans.p99),
+            ns(spans.max),
+            ns(spans.sum),
+            ns(one.in_pauses_ns),
+        ]
+    };
+    let mut rows: Vec<_> = further::user_spans(results).take(USER_SHOWN).map(row).collect();
+    if !rows.is_empty() {
+        let more = further::user_spans(results).count().saturating_sub(USER_SHOWN);
+        if more > 0 {
+            rows.push(vec![format!("{more} more names, see --json")]);
+        }
+        let heads = ["spans", "median", "99 in 100", "longest", "in all", "in pauses"];
+        screen.table("User spans", &heads, &rows);
+    }
+    let cut = further::user_spans(results).fold(0u64, |sum, one| sum.saturating_add(one.cut));
+    if cut > 0 {
+        let what = units::counted(cut, "span", "spans");
+        screen.entry("", &format!("{what} not counted: begin or end was not seen"));
+    }
+    if let Some(text) = further::user_events(results, USER_SHOWN) {
+        screen.entry("User events", &text);
     }
 }
 

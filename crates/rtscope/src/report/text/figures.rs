@@ -140,6 +140,9 @@ fn generations(screen: &mut Screen, results: &Results) {
     if let Some(rate) = results.allocation_bytes_per_second {
         facts.push(format!("{} allocated", units::bytes_per_second(rate)));
     }
+    if let Some(promotion) = &results.promotion {
+        facts.push(format!("{} promoted", units::percent(promotion.share)));
+    }
     if !facts.is_empty() {
         screen.entry("Collections", &facts.join("; "));
     }

@@ -1,0 +1,319 @@
+//! Counters over time: levels of memory, and how fast lanes allocate and their young data
+//! grows old.
+//!
+//! Owns sums per slice of time; slices double their width when there are too many. What a
+//! lane posts at a collection it allocated since its collection before, and is spread over
+//! the slices between. A slice in which figures were lost is unknown, and so are sums over
+//! the whole then; a share of what was seen is not.
+
+use crate::results::{CounterLine, MemoryLine, Promotion};
+use rtscope_model::{Body, Counter, Event, LaneId, Runtime, Time};
+use std::collections::BTreeMap;
+
+/// Points of one line, at most.
+const POINTS_MAX: usize = 200;
+/// First width of a slice, nanoseconds.
+const WIDTH_NS: u64 = 1_000_000;
+
+#[derive(Copy, Clone, Default)]
+struct Slice {
+    bytes: f64,
+    unknown: bool,
+}
+
+/// Bytes per slice of time.
+struct Rate {
+    width_ns: u64,
+    slices: Vec<Slice>,
+    any: bool,
+    /// Nothing was posted behind this.
+    until: Time,
+}
+
+impl Default for Rate {
+    fn default() -> Self {
+        Rate { width_ns: WIDTH_NS, slices: Vec::new(), any: false, until: Time::default() }
+    }
+}
+
+impl Rate {
+    /// `bytes` came between two moments, evenly.
+    fn add(&mut self, origin: Time, (from, to): (Time, Time), bytes: u64) {
+        (self.any, self.until) = (true, self.until.max(to));
+        self.over(origin, (from, to), |slice, share| slice.bytes += bytes as f64 * share);
+    }
+
+    /// What came between two moments is not known.
+    fn lost(&mut self, origin: Time, between: (Time, Time)) {
+        self.over(origin, between, |slice, share| slice.unknown |= share > 0.0);
+    }
+
+    /// Hands each slice of `from` to `to` to `each`, and which share of these lies in it.
+    fn over(&mut self, origin: Time, (from, to): (Time, Time), mut each: impl FnMut(&mut Slice, f64)) {
+        let (from, to) = (from.min(to).since(origin), to.since(origin));
+        while to / self.width_ns >= POINTS_MAX as u64 {
+            self.double();
+        }
+        let width = self.width_ns;
+        let (first, last) = ((from / width) as usize, (to / width) as usize);
+        if self.slices.len() <= last {
+            self.slices.resize(last + 1, Slice::default());
+        }
+        for (number, slice) in (0..).zip(&mut self.slices).take(last + 1).skip(first) {
+            let begin = from.max(width.saturating_mul(number));
+            let end = to.min(width.saturating_mul(number + 1));
+            let share = if to > from { end.saturating_sub(begin) as f64 / (to - from) as f64 } else { 1.0 };
+            each(slice, share);
+        }
+    }
+
+    fn double(&mut self) {
+        self.width_ns = self.width_ns.saturating_mul(2);
+        let join = |pair: &[Slice]| Slice {
+            bytes: pair.iter().map(|slice| slice.bytes).sum(),
+            unknown: pair.iter().any(|slice| slice.unknown),
+        };
+        self.slices = self.slices.chunks(2).map(join).collect();
+    }
+
+    /// The start of each slice and its bytes per second; behind the last figure nothing is known.
+    fn points(&self, origin: Time, end: Time) -> Vec<(Time, Option<u64>)> {
+        let mut points = Vec::with_capacity(self.slices.len() + 1);
+        for (number, slice) in (0..).zip(&self.slices) {
+            let from = origin.plus(self.width_ns.saturating_mul(number));
+            let ns = self.until.since(from).min(self.width_ns);
+            if ns > 0 {
+                let rate = (slice.bytes / (ns as f64 / 1e9)) as u64;
+                points.push((from, Some(rate).filter(|_| !slice.unknown)));
+            }
+        }
+        if self.until < end {
+            points.push((self.until, None));
+        }
+        points
+    }
+}
+
+#[derive(Default)]
+struct Lane {
+    /// Its last collection, or its creation.
+    since: Option<Time>,
+    /// When it last posted what it had allocated since the start, and how much.
+    allocated: Option<(Time, u64)>,
+    /// Figures were lost from then on.
+    lost: Option<Time>,
+}
+
+/// The fold.
+#[derive(Default)]
+pub struct Rates {
+    origin: Option<Time>,
+    lanes: BTreeMap<LaneId, Lane>,
+    allocation: Rate,
+    promotion: Rate,
+    young_bytes: u64,
+    promoted_bytes: u64,
+    /// Lanes post what each collection found: sums since the start say the same again.
+    by_collection: bool,
+    lost: bool,
+}
+
+impl Rates {
+    /// The recording starts; later starts are ignored.
+    pub fn start(&mut self, at: Time) {
+        self.origin.get_or_insert(at);
+    }
+
+    /// Takes one event of the runtime.
+    pub fn push(&mut self, event: &Event) {
+        let Body::Runtime(body) = event.body else { return };
+        let origin = *self.origin.get_or_insert(event.time);
+        match body {
+            Runtime::Count(Counter::PromotedBytes, bytes) => {
+                let since = self.lane(origin, event).since.unwrap_or(event.time);
+                self.promoted_bytes = self.promoted_bytes.saturating_add(bytes);
+                self.promotion.add(origin, (since, event.time), bytes);
+            }
+            Runtime::Count(Counter::YoungBytes, bytes) => {
+                let since = self.lane(origin, event).since.replace(event.time).unwrap_or(event.time);
+                self.by_collection = true;
+                self.young_bytes = self.young_bytes.saturating_add(bytes);
+                self.allocation.add(origin, (since, event.time), bytes);
+            }
+            Runtime::Count(Counter::AllocatedBytes, bytes) if !self.by_collection && event.lane.is_some() => {
+                let before = self.lane(origin, event).allocated.replace((event.time, bytes));
+                if let Some((since, before)) = before {
+                    // A sum that falls began anew.
+                    let more = bytes.checked_sub(before).unwrap_or(bytes);
+                    self.allocation.add(origin, (since, event.time), more);
+                }
+            }
+            Runtime::LaneCreated => {
+                self.lanes.insert(event.lane, Lane { since: Some(event.time), ..Lane::default() });
+            }
+            Runtime::LaneDeleted => {
+                self.lanes.remove(&event.lane);
+            }
+            Runtime::Gap => self.gap(origin, event),
+            _ => {}
+        }
+    }
+
+    /// The lane of `event`; what it lost ends with its next figures.
+    fn lane(&mut self, origin: Time, event: &Event) -> &mut Lane {
+        let lane = self.lanes.entry(event.lane).or_default();
+        if let Some(since) = lane.lost.take() {
+            let between = (since, event.time);
+            self.allocation.lost(origin, between);
+            self.promotion.lost(origin, between);
+        }
+        lane
+    }
+
+    fn gap(&mut self, origin: Time, event: &Event) {
+        self.lost = true;
+        let lane = self.lanes.entry(event.lane).or_default();
+        let since = lane.since.max(lane.allocated.map(|(at, _)| at)).unwrap_or(origin);
+        *lane = Lane { lost: Some(lane.lost.unwrap_or(since)), ..Lane::default() };
+    }
+
+    /// How much of young data grew old; `None`: not posted.
+    pub fn promotion(&self) -> Option<Promotion> {
+        let whole = |bytes: u64| Some(bytes).filter(|_| !self.lost);
+        let share = self.promoted_bytes as f64 / self.young_bytes as f64;
+        (self.young_bytes > 0).then(|| Promotion {
+            young_bytes: whole(self.young_bytes),
+            promoted_bytes: whole(self.promoted_bytes),
+            share,
+        })
+    }
+
+    /// Every line of which something was seen; `memory` are the levels.
+    pub fn lines(mut self, memory: &[MemoryLine], end: Time) -> Vec<CounterLine> {
+        let origin = self.origin.unwrap_or(end);
+        for lane in std::mem::take(&mut self.lanes).into_values() {
+            if let Some(since) = lane.lost {
+                self.allocation.lost(origin, (since, end.max(since)));
+                self.promotion.lost(origin, (since, end.max(since)));
+            }
+        }
+        let mut lines: Vec<CounterLine> = memory.iter().filter_map(level).collect();
+        let rates =
+            [("allocation_bytes_per_second", &self.allocation), ("promotion_bytes_per_second", &self.promotion)];
+        let seen = rates.into_iter().filter(|(_, rate)| rate.any);
+        lines.extend(seen.map(|(name, rate)| CounterLine { name, unit: "bytes/s", points: rate.points(origin, end) }));
+        lines
+    }
+}
+
+/// A level with fewer points: of each group the highest.
+fn level(line: &MemoryLine) -> Option<CounterLine> {
+    let name = match line.name {
+        "rss" => "rss_bytes",
+        "heap" => "heap_bytes",
+        "blocks" => "blocks_bytes",
+        "live" => "live_bytes",
+        _ => return None,
+    };
+    let every = line.points.len().div_ceil(POINTS_MAX).max(1);
+    let highest = |group: &[(Time, u64)]| {
+        let most = group.iter().map(|(_, bytes)| *bytes).max();
+        group.first().map(|(at, _)| (*at, most))
+    };
+    Some(CounterLine { name, unit: "bytes", points: line.points.chunks(every).filter_map(highest).collect() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Script;
+
+    const MS: u64 = 1_000_000;
+
+    fn count(script: Script, at: u64, lane: u16, counter: Counter, value: u64) -> Script {
+        script.rt(at, lane, Runtime::Count(counter, value))
+    }
+
+    /// A collection of one lane: what it promoted, what it had allocated.
+    fn collection(script: Script, at: u64, lane: u16, [promoted, young, all]: [u64; 3]) -> Script {
+        let script = count(script, at, lane, Counter::PromotedBytes, promoted);
+        let script = count(script, at, lane, Counter::YoungBytes, young);
+        count(script, at, lane, Counter::AllocatedBytes, all)
+    }
+
+    fn fold(script: Script) -> Rates {
+        let mut rates = Rates::default();
+        rates.start(Time(0));
+        script.events().iter().for_each(|event| rates.push(event));
+        rates
+    }
+
+    fn points(rates: Rates, name: &str, end: u64) -> Vec<(u64, Option<u64>)> {
+        let lines = rates.lines(&[], Time(end));
+        let line = lines.into_iter().find(|line| line.name == name).unwrap();
+        line.points.into_iter().map(|(at, value)| (at.0, value)).collect()
+    }
+
+    #[test]
+    fn what_a_collection_found_is_spread_over_the_time_since_the_one_before() {
+        let script = Script::default().rt(MS, 0, Runtime::LaneCreated);
+        let script = collection(script, 3 * MS, 0, [100, 2_000, 2_000]);
+        let script = collection(script, 4 * MS, 0, [0, 3_000, 5_000]);
+        let rates = fold(script);
+        let share = 100.0 / 5_000.0;
+        let whole = Promotion { young_bytes: Some(5_000), promoted_bytes: Some(100), share };
+        assert_eq!(rates.promotion(), Some(whole));
+        let wanted =
+            [(0, Some(0)), (MS, Some(1_000_000)), (2 * MS, Some(1_000_000)), (3 * MS, Some(3_000_000)), (4 * MS, None)];
+        assert_eq!(points(rates, "allocation_bytes_per_second", 9 * MS), wanted);
+    }
+
+    #[test]
+    fn sums_since_the_start_give_rates_too() {
+        let script = count(Script::default(), 2 * MS, 0, Counter::AllocatedBytes, 70_000);
+        let script = count(script, 4 * MS, 0, Counter::AllocatedBytes, 74_000);
+        let rates = fold(script);
+        assert_eq!(rates.promotion(), None);
+        let wanted = [(0, Some(0)), (MS, Some(0)), (2 * MS, Some(2_000_000)), (3 * MS, Some(2_000_000))];
+        assert_eq!(points(rates, "allocation_bytes_per_second", 4 * MS), wanted);
+    }
+
+    #[test]
+    fn a_loss_makes_its_slices_and_the_sums_unknown() {
+        let script = collection(Script::default().rt(0, 0, Runtime::LaneCreated), MS, 0, [10, 1_000, 1_000]);
+        let script = collection(script.rt(5 * MS / 2, 0, Runtime::Gap), 7 * MS / 2, 0, [10, 1_000, 2_000]);
+        let rates = fold(collection(script, 9 * MS / 2, 0, [0, 500, 2_500]));
+        let whole = Promotion { young_bytes: None, promoted_bytes: None, share: 20.0 / 2_500.0 };
+        assert_eq!(rates.promotion(), Some(whole));
+        let wanted = [(0, Some(1_000_000)), (MS, None), (2 * MS, None), (3 * MS, None), (4 * MS, Some(500_000))];
+        assert_eq!(points(rates, "allocation_bytes_per_second", 9 * MS / 2), wanted);
+    }
+
+    #[test]
+    fn the_number_of_slices_is_bounded_and_no_byte_is_lost() {
+        let mut script = Script::default().rt(0, 0, Runtime::LaneCreated);
+        for at in 1..=10_000 {
+            script = collection(script, at * MS, 0, [1, 1_000, at * 1_000]);
+        }
+        let rates = fold(script);
+        assert!(rates.allocation.slices.len() <= POINTS_MAX);
+        assert!((rates.allocation.slices.iter().map(|slice| slice.bytes).sum::<f64>() - 1e7).abs() < 1.0);
+        let points = points(rates, "allocation_bytes_per_second", 10_000 * MS);
+        assert!(points.len() >= POINTS_MAX / 2 && points.iter().all(|point| point.1.unwrap().abs_diff(1_000_000) < 2));
+    }
+
+    #[test]
+    fn any_times_are_taken() {
+        let script = Script::default().rt(5, 0, Runtime::LaneCreated).rt(u64::MAX, 1, Runtime::Gap);
+        let rates = fold(collection(script, u64::MAX, 0, [u64::MAX; 3]));
+        assert!(rates.lines(&[], Time(u64::MAX)).iter().all(|line| line.points.len() <= POINTS_MAX + 1));
+    }
+
+    #[test]
+    fn levels_keep_their_peaks() {
+        let points = (0..1_000).map(|at| (Time(at), if at == 777 { 9 } else { 5 })).collect();
+        let line = level(&MemoryLine { name: "heap", points }).unwrap();
+        assert_eq!((line.name, line.points.len()), ("heap_bytes", 200));
+        assert_eq!(line.points.iter().filter(|point| point.1 == Some(9)).count(), 1);
+    }
+}
