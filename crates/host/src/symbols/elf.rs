@@ -1,7 +1,7 @@
 //! Names in an ELF file: which function an offset of the file lies in. Owns the
 //! symbol tables and the sections; refuses to name what lies in no function.
 
-use super::ghc::{self, Owner};
+use super::language::{Language, Owner};
 use crate::binary::InChunks;
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, ReadCache, ReadRef, SectionFlags, SymbolKind, elf};
@@ -27,13 +27,16 @@ pub struct Found {
 /// What kind of file it is, as far as that tells whose code is in it.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 enum Content {
-    /// A program, or a library that holds Haskell code or the runtime: names tell.
+    /// A program, or a library that holds code of a language with a runtime: names tell.
     Program,
-    /// GHC's runtime as a library of its own.
+    /// A language's runtime as a library of its own.
     Runtime,
     /// A library of another language.
     Library,
 }
+
+/// What the names of libraries that are a runtime begin with.
+const RUNTIMES: [&str; 3] = ["libHSrts", "libasmrun", "libcamlrun"];
 
 /// A place that is asked for: offset in the file, and the address at which it was
 /// seen.
@@ -59,8 +62,8 @@ pub fn nameless(name: &str, (offset, at): Asked) -> Named {
 fn look_up_in<'data, R: ReadRef<'data>>(data: R, name: &str, asked: &[Asked]) -> Result<Found, String> {
     let elf = ElfFile64::<Endianness, R>::parse(data).map_err(|_| "is no 64-bit ELF file".to_owned())?;
     let functions = Functions::read(&elf);
-    let content = match functions.haskell || name.starts_with("libHS") || !name.contains(".so") {
-        true if name.starts_with("libHSrts") => Content::Runtime,
+    let content = match functions.language.is_some() || name.starts_with("libHS") || !name.contains(".so") {
+        true if RUNTIMES.iter().any(|runtime| name.starts_with(runtime)) => Content::Runtime,
         true => Content::Program,
         false => Content::Library,
     };
@@ -121,7 +124,7 @@ struct Functions {
     list: Vec<Function>,
     texts: Vec<Text>,
     stripped: bool,
-    haskell: bool,
+    language: Option<Language>,
 }
 
 impl Functions {
@@ -146,10 +149,14 @@ impl Functions {
                     size: symbol.size(),
                     global: symbol.is_global(),
                     name: name.to_owned(),
-                    owner: ghc::owner(name),
+                    owner: Owner::Other,
                 })
             })
             .collect();
+        let language = Language::of(list.iter().map(|function| function.name.as_str()));
+        let own = language.unwrap_or(Language::Ghc);
+        list.retain(|function| !own.is_label(&function.name));
+        list.iter_mut().for_each(|function| function.owner = own.owner(&function.name));
         // Of several names for one address the best one comes last.
         list.sort_by(|a, b| a.address.cmp(&b.address).then_with(|| preference(a).cmp(&preference(b))));
         list.dedup_by(|later, earlier| {
@@ -159,10 +166,7 @@ impl Functions {
             }
             same
         });
-        // What merely shares a name with a static function of the runtime proves nothing.
-        let haskell = list.iter().any(|function| matches!(function.owner, Owner::Haskell))
-            || list.iter().any(|function| function.name == "hs_main" || function.name == "hs_init_ghc");
-        Functions { list, texts, stripped, haskell }
+        Functions { list, texts, stripped, language }
     }
 
     /// The name of the function around `address`, for all of it.
@@ -182,7 +186,7 @@ impl Functions {
         };
         let function = self.list.get(owner)?;
         let kind = match content {
-            Content::Program => ghc::kind(function.owner, self.neighbours(owner)),
+            Content::Program => self.own().kind(function.owner, self.neighbours(owner)),
             Content::Runtime => CodeKind::Runtime,
             Content::Library => CodeKind::Foreign,
         };
@@ -190,10 +194,15 @@ impl Functions {
             from: offset.checked_sub(address - from)?,
             to: offset.checked_add(to - address)?,
             at: at.wrapping_sub(address - from),
-            name: ghc::readable(&function.name),
+            name: self.own().readable(&function.name),
             kind,
             source: None,
         })
+    }
+
+    /// By whose rules names are read.
+    fn own(&self) -> Language {
+        self.language.unwrap_or(Language::Ghc)
     }
 
     fn address(&self, index: usize) -> Option<u64> {
@@ -204,7 +213,7 @@ impl Functions {
     /// GHC drops the names of local functions, and puts their code in front of the
     /// function that they are local to. What is left over goes to the one before.
     fn owner_of_gap(&self, before: Option<usize>, next: Option<usize>) -> Option<usize> {
-        let module = |index: Option<usize>| ghc::module(&self.list.get(index?)?.name);
+        let module = |index: Option<usize>| self.own().module(&self.list.get(index?)?.name);
         let of_next = module(next).is_some() && module(before).is_none_or(|before| Some(before) == module(next));
         if self.stripped {
             return None;
@@ -213,7 +222,7 @@ impl Functions {
             return next;
         }
         before.filter(|index| {
-            self.list.get(*index).is_some_and(|one| matches!(one.owner, Owner::Haskell | Owner::Runtime))
+            self.list.get(*index).is_some_and(|one| matches!(one.owner, Owner::Program | Owner::Runtime))
         })
     }
 
@@ -229,12 +238,13 @@ fn is_function(name: &str) -> bool {
     !name.is_empty() && !name.starts_with(['.', '$'])
 }
 
-/// Among names of one address: what is longest known to people. Haskell's own, else
+/// Among names of one address: what is longest known to people. The program's own, else
 /// global, with few underscores, short.
 fn preference(function: &Function) -> (bool, bool, std::cmp::Reverse<usize>, std::cmp::Reverse<usize>) {
     let underscores = function.name.len() - function.name.trim_start_matches('_').len();
-    let haskell = function.owner == Owner::Haskell && function.name.ends_with("_info");
-    (haskell, function.global, std::cmp::Reverse(underscores), std::cmp::Reverse(function.name.len()))
+    let own =
+        function.owner == Owner::Program && (function.name.ends_with("_info") || function.name.starts_with("caml"));
+    (own, function.global, std::cmp::Reverse(underscores), std::cmp::Reverse(function.name.len()))
 }
 
 #[cfg(test)]
@@ -248,13 +258,13 @@ mod tests {
             size: *size,
             global: true,
             name: (*name).to_owned(),
-            owner: ghc::owner(name),
+            owner: Language::Ghc.owner(name),
         };
         Functions {
             list: list.iter().map(function).collect(),
             texts: vec![Text { from: 0x1000, to: 0x2000 }],
             stripped: false,
-            haskell: true,
+            language: Some(Language::Ghc),
         }
     }
 

@@ -2,18 +2,14 @@
 //! the encoding and the list of the runtime's own functions; refuses to guess at
 //! a name that follows no rule.
 
-use rtscope_model::CodeKind;
+use super::language::{Owner, base, table};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 /// See the head of the file for how it was made.
 const RUNTIME: &str = include_str!("rts_names.txt");
 
-/// Name → whether only static functions have it.
-static RUNTIME_NAMES: LazyLock<HashMap<&str, bool>> = LazyLock::new(|| {
-    let lines = RUNTIME.lines().filter(|line| !line.starts_with('#'));
-    lines.map(|line| line.strip_suffix(" static").map_or((line, false), |name| (name, true))).collect()
-});
+static RUNTIME_NAMES: LazyLock<HashMap<&str, bool>> = LazyLock::new(|| table(RUNTIME));
 
 /// What ends the name of a piece of Haskell code.
 const ENDINGS: [&str; 12] = [
@@ -31,20 +27,6 @@ const ENDINGS: [&str; 12] = [
     "_dflt",
 ];
 
-/// Whose code a symbol of an executable that holds a GHC runtime is.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub enum Owner {
-    /// The program's language.
-    Haskell,
-    /// The runtime's, whatever lies beside it.
-    Runtime,
-    /// The runtime's, if what lies beside it is the runtime's: programs have static
-    /// functions of the same name too.
-    PerhapsRuntime,
-    /// Something else.
-    Other,
-}
-
 /// Whose code `name` is.
 pub fn owner(name: &str) -> Owner {
     if name.starts_with("stg_") || name.starts_with("__stg_") {
@@ -53,7 +35,7 @@ pub fn owner(name: &str) -> Owner {
     match RUNTIME_NAMES.get(base(name)) {
         Some(false) => Owner::Runtime,
         Some(true) => Owner::PerhapsRuntime,
-        None if haskell(name).is_some() => Owner::Haskell,
+        None if haskell(name).is_some() => Owner::Program,
         None => Owner::Other,
     }
 }
@@ -72,19 +54,10 @@ pub fn module(name: &str) -> Option<&str> {
     name.get(..name.rfind(&format!("_{item}_"))?)
 }
 
-/// `PerhapsRuntime` between `neighbours` that are the runtime's is the runtime's.
-pub fn kind(owner: Owner, mut neighbours: impl Iterator<Item = Owner>) -> CodeKind {
-    match owner {
-        Owner::Haskell => CodeKind::Program,
-        Owner::Runtime => CodeKind::Runtime,
-        Owner::PerhapsRuntime if neighbours.any(|owner| owner == Owner::Runtime) => CodeKind::Runtime,
-        Owner::PerhapsRuntime | Owner::Other => CodeKind::Foreign,
-    }
-}
-
-/// A name without what a C compiler adds behind a dot.
-fn base(name: &str) -> &str {
-    name.split('.').next().unwrap_or(name)
+/// Whether only a file with Haskell code or the runtime has this function. What merely
+/// shares a name with a static function of the runtime proves nothing.
+pub fn proves(name: &str) -> bool {
+    matches!(name, "hs_main" | "hs_init_ghc") || owner(name) == Owner::Program
 }
 
 /// Module and item, still encoded, of `package_Module_item_ending` or
@@ -220,18 +193,10 @@ mod tests {
         {
             assert!(matches!(owner(name), Owner::Runtime | Owner::PerhapsRuntime), "{name}");
         }
-        assert_eq!(owner("Main_zdwspin_info"), Owner::Haskell);
+        assert_eq!(owner("Main_zdwspin_info"), Owner::Program);
         for name in ["c_busy", "main", "memcpy", "sort_info", "_IO_file_info_entry"] {
             assert_eq!(owner(name), Owner::Other, "{name}");
         }
-    }
-
-    #[test]
-    fn a_static_name_is_the_runtimes_only_beside_it() {
-        let copy = owner("copy");
-        assert_eq!(copy, Owner::PerhapsRuntime);
-        assert_eq!(kind(copy, [Owner::Other, Owner::Runtime].into_iter()), CodeKind::Runtime);
-        assert_eq!(kind(copy, [Owner::Other, Owner::Haskell].into_iter()), CodeKind::Foreign);
     }
 
     #[test]

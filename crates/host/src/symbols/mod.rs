@@ -9,6 +9,8 @@ mod elf;
 mod files;
 mod ghc;
 mod kernel;
+mod language;
+mod ocaml;
 mod vdso;
 
 pub use files::Files;
