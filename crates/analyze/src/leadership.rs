@@ -5,10 +5,11 @@
 //!
 //! Owns those waits: per lane, their union on the wall, and how much of a given interval
 //! they cover. A runtime that posts the attempt ([`Phase::Wanted`], OCaml from 5.4) is
-//! taken at its word. Of one that does not, a wait is inferred where the lane leads, or
-//! answers outside its own code ([`Phase::Interrupt`]): it began when the lane had had the
-//! time that its allocation takes, by the tenth part of its quickest cycles. Inferred
-//! waits are marked. Refuses to say whose fault it is.
+//! taken at its word. Of one that does not, a wait is inferred where a section follows at
+//! once on the end of the one before, as it does when somebody spun for it, and the lane
+//! leads it or answers outside its own code ([`Phase::Interrupt`]): the wait began when the
+//! lane had had the time that its allocation takes, by the tenth part of its quickest
+//! cycles, and ended with the section before. Inferred waits are marked. Refuses to say whose fault it is.
 
 use crate::union::Union;
 use rtscope_model::{Body, Counter, Event, LaneId, Phase, Runtime, Time};
@@ -26,6 +27,8 @@ const RATES_RENEWED: u64 = 64;
 const RATES_MIN: usize = 8;
 /// Less than this allocated says nothing of the rate.
 const RATE_BYTES_MIN: u64 = 4_096;
+/// A section that somebody spins for follows within this on the one before.
+const PROMPT_NS: u64 = 50_000;
 /// Shorter waits are not inferred: the rate is not that well known.
 const INFERRED_NS_MIN: u64 = 5_000;
 
@@ -38,8 +41,9 @@ struct Lane {
     in_code: bool,
     /// When it left its last section.
     left: Option<Time>,
-    /// The cycle that has ended with its arrival: from, to, and whether it may have waited.
-    cycle: Option<(Time, Time, bool)>,
+    /// The cycle that has ended with its arrival: from, to, and where it may have waited
+    /// the end of the section that it waited for.
+    cycle: Option<(Time, Time, Option<Time>)>,
     rates: Rates,
     sum_ns: u64,
     ran_ns: u64,
@@ -96,6 +100,12 @@ impl Rates {
 pub struct Leadership {
     lanes: BTreeMap<LaneId, Lane>,
     posted: bool,
+    /// Lanes inside the section that is open.
+    inside: usize,
+    /// When the last one left the section before.
+    over: Option<Time>,
+    /// The section that is open followed at once.
+    prompt: bool,
     union: Union,
     recent: VecDeque<(Time, Time)>,
     longest: Option<(LaneId, Time, Time)>,
@@ -148,6 +158,7 @@ impl Leadership {
             Runtime::PhaseBegin(Phase::Condition) => self.lanes.entry(id).or_default().left = None,
             Runtime::Gap | Runtime::LaneCreated | Runtime::LaneDeleted => {
                 let lane = self.lanes.entry(id).or_default();
+                self.inside = self.inside.saturating_sub(usize::from(lane.inside));
                 (lane.waits_since, lane.left, lane.cycle) = (None, None, None);
                 (lane.wanted, lane.inside, lane.in_code) = (false, false, false);
             }
@@ -165,14 +176,27 @@ impl Leadership {
 
     fn enters(&mut self, id: LaneId, time: Time, leads: bool) -> Option<Wait> {
         let wait = self.waited(id, time);
+        if leads {
+            // The last to leave may say so only after the next has become leader.
+            let over = if self.inside > 0 { time } else { self.over.unwrap_or(Time(0)) };
+            self.over = Some(over);
+            self.prompt = time.since(over) <= PROMPT_NS;
+        }
+        let (prompt, over) = (self.prompt, self.over);
         let lane = self.lanes.entry(id).or_default();
+        self.inside += usize::from(!lane.inside);
         lane.inside = true;
-        lane.cycle = lane.left.take().map(|left| (left, time, leads || !lane.in_code));
+        let waited = prompt && (leads || !lane.in_code);
+        lane.cycle = lane.left.take().map(|left| (left, time, over.filter(|_| waited)));
         wait
     }
 
     fn leaves(&mut self, id: LaneId, time: Time) {
         let lane = self.lanes.entry(id).or_default();
+        self.inside = self.inside.saturating_sub(usize::from(lane.inside));
+        if self.inside == 0 {
+            self.over = Some(time);
+        }
         (lane.inside, lane.left, lane.cycle) = (false, Some(time), None);
         lane.waits_since = lane.wanted.then_some(time);
     }
@@ -186,15 +210,13 @@ impl Leadership {
     /// The young heap of a lane in a section held `bytes`.
     fn allocated(&mut self, id: LaneId, bytes: u64) -> Option<Wait> {
         let lane = self.lanes.entry(id).or_default();
-        let (from, to, may_have_waited) = lane.cycle.take()?;
+        let (from, to, over) = lane.cycle.take()?;
         if bytes >= RATE_BYTES_MIN {
             lane.rates.add(to.since(from), bytes);
         }
-        if self.posted || !may_have_waited {
-            return None;
-        }
+        let until = over.filter(|_| !self.posted)?;
         let since = from.plus(lane.rates.takes_ns(bytes)?);
-        (to.since(since) >= INFERRED_NS_MIN).then(|| self.add(id, since, to))
+        (until.since(since) >= INFERRED_NS_MIN).then(|| self.add(id, since, until))
     }
 
     fn add(&mut self, id: LaneId, from: Time, to: Time) -> Wait {
@@ -283,40 +305,46 @@ mod tests {
         assert_eq!(fold.covered_ns(Time(350), Time(750)), 50 + 200);
     }
 
-    /// A cycle: out of a section at `from`, `bytes` allocated, in again at `to`.
-    fn cycle(script: Script, from: u64, to: u64, bytes: u64) -> Script {
-        script.rt(from, 1, Runtime::PhaseEnd(Phase::Lead)).rt(to, 1, Runtime::PhaseBegin(Phase::Lead)).rt(
-            to + 1,
-            1,
-            Runtime::Count(Counter::YoungBytes, bytes),
-        )
+    /// Twenty quick cycles of lane 1, 100 us apart.
+    fn quick() -> Script {
+        (0..20).fold(Script::default(), |script, index| {
+            let at = index * 100_000;
+            script
+                .rt(at, 1, Runtime::PhaseBegin(Phase::Lead))
+                .rt(at + 1, 1, Runtime::Count(Counter::YoungBytes, 102_400))
+                .rt(at + 90_000, 1, Runtime::PhaseEnd(Phase::Lead))
+        })
+    }
+
+    /// A section led by lane 2 from 30 ms on that lane 1 leaves early and lane 2 late; lane 1
+    /// leads again at `again`.
+    fn late(script: Script, again: u64, in_code: bool) -> Script {
+        let at = 30_000_000;
+        let mut script = script
+            .rt(at, 2, Runtime::PhaseBegin(Phase::Lead))
+            .rt(at + 10, 1, Runtime::PhaseBegin(Phase::Follow))
+            .rt(at + 1_000, 1, Runtime::PhaseEnd(Phase::Follow))
+            .rt(at + 400_000, 2, Runtime::PhaseEnd(Phase::Lead));
+        if in_code {
+            script = script.rt(again - 1, 1, Runtime::PhaseBegin(Phase::Interrupt));
+        }
+        let phase = if in_code { Phase::Follow } else { Phase::Lead };
+        script.rt(again, 1, Runtime::PhaseBegin(phase)).rt(again + 1, 1, Runtime::Count(Counter::YoungBytes, 102_400))
     }
 
     #[test]
-    fn what_a_runtime_does_not_post_is_inferred_from_quick_cycles() {
-        let mut script = Script::default();
-        for index in 0..20 {
-            script = cycle(script, index * 1_000_000, index * 1_000_000 + 10_000, 102_400);
-        }
-        let quick = fold(script.clone());
-        assert_eq!((quick.of(LaneId(1)).unwrap().ns, quick.inferred()), (0, true));
-        let slow = fold(cycle(script, 30_000_000, 30_400_000, 102_400));
-        assert_eq!(slow.of(LaneId(1)), Some(Waited { ns: 390_000, ran_ns: 0, count: 1 }));
-        assert_eq!(slow.longest(), Some((LaneId(1), Time(30_010_000), Time(30_400_000))));
+    fn what_a_runtime_does_not_post_is_inferred_where_sections_follow_at_once() {
+        assert_eq!((fold(quick()).of(LaneId(1)).unwrap().ns, fold(quick()).inferred()), (0, true));
+        // 10 us for 100 KiB, as in its quickest cycles; the rest until lane 2 has left.
+        let slow = fold(late(quick(), 30_410_000, false));
+        assert_eq!(slow.of(LaneId(1)), Some(Waited { ns: 389_000, ran_ns: 0, count: 1 }));
+        assert_eq!(slow.longest(), Some((LaneId(1), Time(30_011_000), Time(30_400_000))));
     }
 
     #[test]
-    fn a_lane_that_is_interrupted_in_its_code_did_not_wait() {
-        let mut script = Script::default();
-        for index in 0..20 {
-            script = cycle(script, index * 1_000_000, index * 1_000_000 + 10_000, 102_400);
-        }
-        script = script
-            .rt(30_000_000, 1, Runtime::PhaseEnd(Phase::Lead))
-            .rt(30_390_000, 1, Runtime::PhaseBegin(Phase::Interrupt))
-            .rt(30_400_000, 1, Runtime::PhaseBegin(Phase::Follow))
-            .rt(30_400_001, 1, Runtime::Count(Counter::YoungBytes, 10_240));
-        assert_eq!(fold(script).of(LaneId(1)).unwrap().ns, 0);
+    fn a_lane_that_was_in_its_code_or_came_later_did_not_wait() {
+        assert_eq!(fold(late(quick(), 30_410_000, true)).of(LaneId(1)).unwrap().ns, 0);
+        assert_eq!(fold(late(quick(), 39_000_000, false)).of(LaneId(1)).unwrap().ns, 0);
     }
 
     #[test]

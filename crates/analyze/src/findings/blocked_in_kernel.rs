@@ -91,7 +91,7 @@ impl Rule for BlockedInKernel {
     }
 
     fn yields_to(&self) -> &'static [&'static str] {
-        &["long-major-gc"]
+        &["long-major-gc", "fork-pause"]
     }
 
     fn instance(&self, blamed: &BlamedPause, _: &Names) -> Option<String> {

@@ -2,9 +2,12 @@
 //!
 //! A domain that waits (in `Domain.join`, on a condition, a lock, input) takes part in every
 //! collection through its backup thread, which has to be woken, to stop and to leave. Cost:
-//! what collections waited for such a domain when it was the last to stop or to leave. A
-//! fiftieth of the wall clock is enough: an idle domain gives nothing for it.
+//! what collections waited for such a domain when it was the last to stop or to leave. Where
+//! only the idle domains are too many for the CPUs, a busy domain that is late is so because
+//! an idle one's thread had its CPU: then that counts, too. A fiftieth of the wall clock is
+//! enough: an idle domain gives nothing for it.
 
+use super::oversubscribed::more_lanes_than_cpus;
 use super::{Facts, Family, PAUSED, Rule, Verdict, evidence, family, small_minor_heap};
 use crate::answers::One;
 use crate::results::BlamedPause;
@@ -34,11 +37,14 @@ impl Rule for IdleDomain {
 
     fn check(&self, facts: &Facts<'_>) -> Option<Verdict> {
         let idle = idle(facts);
-        let cost_ns: u64 = idle.iter().map(|(_, one)| one.idle_ns).sum();
+        let waited_ns: u64 = idle.iter().map(|(_, one)| one.idle_ns).sum();
+        let behind_ns = facts.held.filter(|_| crowding(facts)).map_or(0, |held| held.sibling.in_pauses_ns());
+        let late_ns = if crowding(facts) { facts.answers.late_release().ns } else { 0 };
+        let cost_ns = waited_ns.max(behind_ns.saturating_add(late_ns)).min(facts.span_ns);
         if facts.share(cost_ns) < SHARE_MIN {
             return None;
         }
-        let seen = idle.iter().map(|(lane, one)| {
+        let mut seen: Vec<_> = idle.iter().map(|(lane, one)| {
             let text = format!(
                 "Domain {lane} was idle in {} of its {} collections; they waited {} for it to stop or to leave, {} each.",
                 one.idle,
@@ -47,9 +53,19 @@ impl Rule for IdleDomain {
                 duration(one.idle_ns / one.idle.max(1))
             );
             evidence(text, one.longest)
-        });
+        }).collect();
+        if behind_ns > 0 {
+            let text = format!(
+                "{} on {} CPUs, of which {}: meanwhile busy ones queued behind the program's own threads during {}.",
+                counted(facts.lanes as u64, "domain", "domains"),
+                more_lanes_than_cpus(facts).unwrap_or(0),
+                counted(idle.len() as u64, "is idle", "are idle"),
+                duration(behind_ns.saturating_add(late_ns))
+            );
+            seen.push(evidence(text, None));
+        }
         let confidence = if facts.held.is_some() { Confidence::High } else { Confidence::Medium };
-        Some(Verdict { confidence, cost_ns, evidence: seen.collect(), remedies: remedies(facts, &idle) })
+        Some(Verdict { confidence, cost_ns, evidence: seen, remedies: remedies(facts, &idle) })
     }
 
     fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
@@ -69,12 +85,18 @@ impl Rule for IdleDomain {
     }
 
     fn yields_to(&self) -> &'static [&'static str] {
-        &["cpu-throttled", "preempted", "late-release"]
+        &["cpu-throttled", "preempted", "late-release", "unsafe-foreign-call"]
     }
 
     fn instance(&self, _: &BlamedPause, _: &Names) -> Option<String> {
         None
     }
+}
+
+/// The busy domains have a CPU each; all of them together have not.
+pub(super) fn crowding(facts: &Facts<'_>) -> bool {
+    let busy = facts.lanes.saturating_sub(idle(facts).len());
+    more_lanes_than_cpus(facts).is_some_and(|cpus| busy <= cpus)
 }
 
 /// Domains that are idle in nearly all collections, the most costly first.

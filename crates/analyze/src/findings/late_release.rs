@@ -6,7 +6,7 @@
 //! wall-clock time in which the last one was off the CPU while at least one other lane
 //! waited to lead. A twentieth of the wall clock is felt.
 
-use super::{Facts, Family, PAUSED, Rule, Verdict, blind_to_runners, evidence, family, small_minor_heap};
+use super::{Facts, Family, PAUSED, Rule, Verdict, blind_to_runners, evidence, family, idle_domain, small_minor_heap};
 use crate::results::BlamedPause;
 use rtscope_model::units::{counted, duration, percent};
 use rtscope_model::{Cause, Confidence, Metric, Names, Remedy};
@@ -33,6 +33,9 @@ impl Rule for LateRelease {
 
     fn check(&self, facts: &Facts<'_>) -> Option<Verdict> {
         facts.held?;
+        if idle_domain::crowding(facts) {
+            return None;
+        }
         let late = facts.answers.late_release();
         if facts.share(late.ns) < SHARE_MIN {
             return None;

@@ -9,7 +9,7 @@
 //! be a tenth. The CPUs are those of the affinity mask: what a quota takes is
 //! `cpu-throttled`'s.
 
-use super::{Facts, Rule, Verdict, blind_to_runners, evidence, longest};
+use super::{Facts, Family, Rule, Verdict, blind_to_runners, evidence, idle_domain, longest};
 use crate::results::BlamedPause;
 use rtscope_model::units::{duration, percent};
 use rtscope_model::{Cause, Confidence, Metric, Names, Remedy};
@@ -33,6 +33,9 @@ impl Rule for Oversubscribed {
 
     fn check(&self, facts: &Facts<'_>) -> Option<Verdict> {
         let held = facts.held?;
+        if facts.family == Family::Ocaml && idle_domain::crowding(facts) {
+            return None;
+        }
         let cost_ns = held.sibling.in_pauses_ns();
         let too_many = more_lanes_than_cpus(facts);
         if facts.share(cost_ns) < if too_many.is_some() { SHARE_MIN_LANES } else { SHARE_MIN_OTHERS } {

@@ -13,6 +13,8 @@ use rtscope_model::units::{bytes, duration, percent};
 use rtscope_model::{Confidence, Metric, Names, Remedy};
 
 const SHARE_MIN: f64 = 0.05;
+/// Of one as large as the default or larger: a larger one yet may fit the cache less.
+const SHARE_MIN_ORDINARY: f64 = 0.25;
 /// Collections a second.
 const PER_SECOND_MIN: f64 = 200.0;
 /// Bytes promoted, of those allocated.
@@ -49,7 +51,8 @@ impl Rule for SmallMinorHeap {
         // What survives only because the heap is so small would be dead in a larger one.
         let tiny = facts.allocation.young_bytes_max() < WORDS_MIN * WORD_BYTES / 2;
         let cost_ns = if little { minor.fixed_ns } else { minor.fixed_ns.max(minor.copying_ns) };
-        if !(little || tiny) || per_second(facts) < PER_SECOND_MIN || facts.share(cost_ns) < SHARE_MIN {
+        let felt = facts.share(cost_ns) >= if tiny { SHARE_MIN } else { SHARE_MIN_ORDINARY };
+        if !(little || tiny) || per_second(facts) < PER_SECOND_MIN || !felt {
             return None;
         }
         let remedy = remedy(facts, "Give each domain a larger minor heap")?;
