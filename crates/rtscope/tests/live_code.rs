@@ -60,6 +60,26 @@ int c_busy(int ms) {
 }
 "#;
 
+/// The same in OCaml, and work for its runtime.
+const OCAML: &str = r#"
+external busy : int -> int = "busy_stub"
+let[@inline never] rec spin sum n = if n = 0 then sum else spin (sum * 31 + n) (n - 1)
+let held = ref []
+let () =
+  for i = 1 to 30 do
+    if spin i (20_000_000 + i) = 0 then print_string "never";
+    ignore (Sys.opaque_identity (busy 20));
+    held := List.init 100_000 (fun n -> string_of_int (n * i));
+    Gc.full_major ()
+  done
+"#;
+
+const OCAML_STUB: &str = r#"
+#include <caml/mlvalues.h>
+int c_busy(int);
+value busy_stub(value ms) { return Val_int(c_busy(Int_val(ms))); }
+"#;
+
 /// Does what its first argument says.
 const MODES: &str = r#"
 #include <dlfcn.h>
@@ -264,6 +284,49 @@ fn live_code_has_names_on_ghc_9_6() {
 #[test]
 fn live_code_has_names_on_ghc_9_10() {
     names_are_found("ghc-9.10", &[]);
+}
+
+/// OCaml's code, a C stub's and the runtime's, told apart by name.
+fn names_are_found_in_ocaml(toolchain: &str) {
+    let _alone = MACHINE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let Some(toolchain) = Spec::find(toolchain).unwrap().installed(&cache()).filter(|own| own.ocaml().is_some()) else {
+        return missing(&format!("OCaml: `cargo xtask toolchains --only {toolchain}`"));
+    };
+    let folder = scratch();
+    let source = folder.path().join("source");
+    fs::create_dir(&source).unwrap();
+    for (name, text) in [("main.ml", OCAML), ("stub.c", OCAML_STUB), ("busy.c", BUSY)] {
+        fs::write(source.join(name), text).unwrap();
+    }
+    let program = folder.path().join("program");
+    xtask::ocaml::compile(&toolchain, &[&source], &program).unwrap();
+    let capture = folder.path().join("c");
+    let mut words: Vec<OsString> = toolchain.enter(&[folder.path()]);
+    words.push(program.into());
+    let words: Vec<&OsStr> = words.iter().map(OsString::as_os_str).collect();
+    let output = recorder(&capture, &["--sample-code", "997"], &words).current_dir(folder.path()).output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    let tally = Tally::of(&capture);
+    assert!(tally.ms("Main.spin") > 100 && tally.kind("Main.spin") == Some(CodeKind::Program), "{tally:?}");
+    let busy = tally.ms("c_busy");
+    assert!((300..1200).contains(&busy), "c_busy for {busy} ms instead of 600");
+    assert_eq!(tally.kind("c_busy"), Some(CodeKind::Foreign));
+    assert!(tally.of_kind(CodeKind::Runtime) > 100, "{tally:?}");
+    // Nothing of the runtime is taken for the program's C, local functions included.
+    let own = |(_, symbol): &&(u64, Symbol)| symbol.module == "program" && symbol.kind == CodeKind::Foreign;
+    let foreign: Vec<_> = tally.running.values().filter(own).map(|(_, symbol)| &*symbol.name).collect();
+    let written = ["c_busy", "milliseconds", "busy_stub", "clock_gettime", "clock_gettime@plt", "_init"];
+    assert!(foreign.iter().all(|name| written.contains(name)), "{foreign:?}");
+}
+
+#[test]
+fn live_code_has_names_on_ocaml_5_3() {
+    names_are_found_in_ocaml("ghc-9.6");
+}
+
+#[test]
+fn live_code_has_names_on_ocaml_5_4() {
+    names_are_found_in_ocaml("ghc-9.10");
 }
 
 #[test]
