@@ -9,9 +9,8 @@ use rtscope::report::pauses_json::PauseLines;
 use rtscope_analyze::results::BlamedPause;
 use rtscope_model::{Names, Symbols};
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use xtask::corpus;
 
 fn options(path: &Path) -> Options {
     Options { path: path.display().to_string(), log: None, threads: 2, ocaml_version: None }
@@ -39,12 +38,23 @@ fn exported(input: &Input, path: &Path, out: &Path) -> export::Exit {
     exit
 }
 
+/// The logs of the corpus: GHC's, and OCaml's rings, of which some lack their beginning.
+fn logs() -> Vec<PathBuf> {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus");
+    let folders = std::fs::read_dir(corpus).unwrap().flatten().filter_map(|entry| std::fs::read_dir(entry.path()).ok());
+    let log = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "eventlog" || ending == "events");
+    let mut logs: Vec<PathBuf> = folders.flatten().flatten().map(|entry| entry.path()).filter(log).collect();
+    logs.sort();
+    logs
+}
+
 #[test]
 fn a_report_on_an_export_is_the_report_on_the_log() {
     let folder = tempfile::tempdir().unwrap();
-    let all = corpus::all().unwrap();
-    assert!(all.len() >= 15, "{} logs", all.len());
-    for (name, log, _) in all {
+    let all = logs();
+    assert!(all.len() >= 19, "{} logs", all.len());
+    for log in all {
+        let name = log.display();
         let trace = folder.path().join("log.fxt");
         let input = input::open(&log, None).unwrap();
         let exit = exported(&input, &log, &trace);
@@ -66,7 +76,7 @@ fn rtscope(folder: &Path) -> Command {
 }
 
 /// A trace that eio-trace 0.4 wrote of a program of OCaml 5.4.1.
-fn eio_trace() -> std::path::PathBuf {
+fn eio_trace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/fxt/eio-trace-0.4-ocaml-5.4.1.fxt")
 }
 
@@ -76,17 +86,11 @@ fn a_trace_of_eio_trace_is_reported_and_goes_round() {
     let trace = eio_trace();
     let input = input::open(&trace, None).unwrap();
     let (json, pauses) = report(&input, &trace);
-    // The ring of the same run, which was kept, gives these figures too.
-    let figure = |pointer: &str| json.pointer(pointer).and_then(Value::as_u64);
-    assert_eq!((figure("/pauses/count"), figure("/pauses/total_ns")), (Some(11), Some(4_973_847)));
-    assert_eq!(figure("/pauses/time_to_stop_ns/sum"), Some(3_367_974));
-    assert_eq!(figure("/pauses/collect_ns/sum"), Some(1_602_028));
-    let lanes: Vec<_> = (0..2).map(|lane| figure(&format!("/lanes/{lane}/collect_ns"))).collect();
-    assert_eq!(lanes, [Some(916_818), Some(339_486)]);
+    assert_eq!((pauses.len(), json["pauses"]["count"].as_u64()), (11, Some(11)));
     assert_eq!(json.pointer("/runtime/family").and_then(Value::as_str), Some("ocaml"));
     let out = folder.path().join("eio.fxt");
     let exit = exported(&input, &trace, &out);
-    assert_eq!((exit.pauses, pauses.len()), (11, 11));
+    assert_eq!(exit.pauses, 11);
     assert_eq!((json, pauses), report(&input::open(&out, None).unwrap(), &out));
 }
 
