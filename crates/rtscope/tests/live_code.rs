@@ -74,6 +74,18 @@ let () =
   done
 "#;
 
+/// One domain calls C and keeps its lock, the other one makes short-lived values meanwhile.
+const OCAML_HELD: &str = r#"
+external busy : int -> int = "busy_stub"
+let () =
+  let over = Atomic.make false in
+  let call () = while not (Atomic.get over) do ignore (Sys.opaque_identity (busy 20)) done in
+  let beside = Domain.spawn call in
+  for _ = 1 to 15_000_000 do ignore (Sys.opaque_identity (ref 0)) done;
+  Atomic.set over true;
+  Domain.join beside
+"#;
+
 const OCAML_STUB: &str = r#"
 #include <caml/mlvalues.h>
 int c_busy(int);
@@ -286,26 +298,33 @@ fn live_code_has_names_on_ghc_9_10() {
     names_are_found("ghc-9.10", &[]);
 }
 
-/// OCaml's code, a C stub's and the runtime's, told apart by name.
-fn names_are_found_in_ocaml(toolchain: &str) {
+/// Compiles and records an OCaml program; `None` where that OCaml is not here.
+fn recorded_ocaml(toolchain: &str, text: &str, options: &[&str], folder: &Path) -> Option<PathBuf> {
     let _alone = MACHINE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let Some(toolchain) = Spec::find(toolchain).unwrap().installed(&cache()).filter(|own| own.ocaml().is_some()) else {
-        return missing(&format!("OCaml: `cargo xtask toolchains --only {toolchain}`"));
+        missing(&format!("OCaml: `cargo xtask toolchains --only {toolchain}`"));
+        return None;
     };
-    let folder = scratch();
-    let source = folder.path().join("source");
+    let source = folder.join("source");
     fs::create_dir(&source).unwrap();
-    for (name, text) in [("main.ml", OCAML), ("stub.c", OCAML_STUB), ("busy.c", BUSY)] {
+    for (name, text) in [("main.ml", text), ("stub.c", OCAML_STUB), ("busy.c", BUSY)] {
         fs::write(source.join(name), text).unwrap();
     }
-    let program = folder.path().join("program");
+    let program = folder.join("program");
     xtask::ocaml::compile(&toolchain, &[&source], &program).unwrap();
-    let capture = folder.path().join("c");
-    let mut words: Vec<OsString> = toolchain.enter(&[folder.path()]);
+    let capture = folder.join("c");
+    let mut words: Vec<OsString> = toolchain.enter(&[folder]);
     words.push(program.into());
     let words: Vec<&OsStr> = words.iter().map(OsString::as_os_str).collect();
-    let output = recorder(&capture, &["--sample-code", "997"], &words).current_dir(folder.path()).output().unwrap();
+    let output = recorder(&capture, options, &words).current_dir(folder).output().unwrap();
     assert!(output.status.success(), "{}", said(&output));
+    Some(capture)
+}
+
+/// OCaml's code, a C stub's and the runtime's, told apart by name.
+fn names_are_found_in_ocaml(toolchain: &str) {
+    let folder = scratch();
+    let Some(capture) = recorded_ocaml(toolchain, OCAML, &["--sample-code", "997"], folder.path()) else { return };
     let tally = Tally::of(&capture);
     assert!(tally.ms("Main.spin") > 100 && tally.kind("Main.spin") == Some(CodeKind::Program), "{tally:?}");
     let busy = tally.ms("c_busy");
@@ -317,6 +336,26 @@ fn names_are_found_in_ocaml(toolchain: &str) {
     let foreign: Vec<_> = tally.running.values().filter(own).map(|(_, symbol)| &*symbol.name).collect();
     let written = ["c_busy", "milliseconds", "busy_stub", "clock_gettime", "clock_gettime@plt", "_init"];
     assert!(foreign.iter().all(|name| written.contains(name)), "{foreign:?}");
+}
+
+/// A call that keeps its domain's lock is found, and by which name to call it.
+fn a_held_call_is_found_in_ocaml(toolchain: &str) {
+    let folder = scratch();
+    let Some(capture) = recorded_ocaml(toolchain, OCAML_HELD, &[], folder.path()) else { return };
+    let report = ground::reported(&capture);
+    let findings = report["findings"].as_array().unwrap();
+    let claim = findings.iter().find(|one| one["id"] == "unsafe-foreign-call").map(|one| one["claim"].as_str());
+    assert!(claim.flatten().is_some_and(|claim| claim.starts_with("`c_busy`, called from OCaml")), "{findings:?}");
+}
+
+#[test]
+fn live_code_that_keeps_a_domain_is_found_on_ocaml_5_3() {
+    a_held_call_is_found_in_ocaml("ghc-9.6");
+}
+
+#[test]
+fn live_code_that_keeps_a_domain_is_found_on_ocaml_5_4() {
+    a_held_call_is_found_in_ocaml("ghc-9.10");
 }
 
 #[test]
