@@ -12,7 +12,7 @@ pub use unflushed::UnflushedBlock;
 use rtscope_model::manifest::{self, Binary, Kernel, Log, Machine, Manifest, OwnCost, Status};
 use rtscope_model::{ClockMap, Loss, LossKind, Time};
 use std::fs::{self, File};
-use std::io::{self, BufReader};
+use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 /// Larger manifests are not ours.
@@ -135,12 +135,38 @@ impl Capture {
                 version: None,
             });
         }
+        self.complete_rings();
         for name in stream_names(&self.path, "sched", ".perf") {
             if !self.manifest.kernel.streams.contains(&name) {
                 self.manifest.kernel.streams.push(name);
             }
         }
     }
+}
+
+impl Capture {
+    /// Adds streams of rings, and says where a file of rings was left behind.
+    fn complete_rings(&mut self) {
+        for name in stream_names(&self.path, "rings", ".ring") {
+            if self.manifest.logs.iter().all(|log| log.path != name) {
+                let pid = ring_pid(&self.path.join(&name)).unwrap_or(0);
+                let (classes, version) = (String::new(), None);
+                self.manifest.logs.push(Log { path: name, pid, clock: ClockMap::MONOTONIC, classes, version });
+            }
+        }
+        for name in stream_names(&self.path, "rings/live", ".events") {
+            self.manifest.notes.push(format!(
+                "the recorder was killed and the ring file {name} is still there: it may hold what came later"
+            ));
+        }
+    }
+}
+
+/// The process that a stream of rings is of, as it calls itself.
+fn ring_pid(path: &Path) -> Option<u32> {
+    let mut head = [0; 40];
+    File::open(path).ok()?.read_exact(&mut head).ok()?;
+    u32::try_from(u64::from_le_bytes(head.last_chunk::<8>().copied()?)).ok()
 }
 
 /// Parses `manifest.json`, or the copy that was about to replace it.
@@ -166,6 +192,7 @@ fn read_manifest(path: &Path) -> Result<Option<Manifest>, CaptureError> {
 fn has_streams(path: &Path) -> bool {
     path.join("samples.jsonl").is_file()
         || !stream_names(path, "eventlog", ".eventlog").is_empty()
+        || !stream_names(path, "rings", ".ring").is_empty()
         || !stream_names(path, "sched", ".perf").is_empty()
 }
 
@@ -275,6 +302,23 @@ mod tests {
         assert_eq!(capture.manifest().logs[0].pid, 42);
         assert_eq!(capture.unflushed(42).len(), 1);
         assert!(capture.unflushed(43).is_empty());
+    }
+
+    #[test]
+    fn rings_that_a_killed_recorder_did_not_list_are_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let head: Vec<u8> = [u64::from_le_bytes(*b"RTSRING1"), 128, 8, 1, 42, 0, 0, 0]
+            .iter()
+            .flat_map(|word| word.to_le_bytes())
+            .collect();
+        write(folder.path(), "rings/0.ring", &head);
+        write(folder.path(), "rings/1.ring", &head[..20]);
+        write(folder.path(), "rings/live/42.events", b"x");
+        let capture = Capture::open(folder.path()).unwrap();
+        let logs: Vec<_> = capture.manifest().logs.iter().map(|log| (log.path.as_str(), log.pid)).collect();
+        assert_eq!(logs, [("rings/0.ring", 42), ("rings/1.ring", 0)]);
+        assert!(capture.manifest().logs.iter().all(|log| log.clock.is_monotonic()));
+        assert!(capture.manifest().notes.iter().any(|note| note.contains("rings/live/42.events")));
     }
 
     #[test]
