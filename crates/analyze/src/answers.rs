@@ -130,9 +130,9 @@ impl Answers {
         let mut late = 0;
         for piece in &blamed.causes {
             late += self.late(piece, piece.from >= pause.collected, leadership);
-            self.fork(piece, piece.to <= pause.stopped);
         }
         self.late.add((pause.collected, pause.released), late);
+        self.fork(blamed);
     }
 
     /// How much of the piece kept others from leading.
@@ -154,15 +154,20 @@ impl Answers {
         ns
     }
 
-    /// The thread that was waited for was making a copy of the process. The kernel says so
-    /// when that is nearly done.
-    fn fork(&mut self, piece: &CausePiece, stop: bool) {
-        let by = |fork: &(Tid, Time)| {
-            Some(fork.0) == piece.tid && fork.1 >= piece.from && fork.1 <= piece.to.plus(FORK_POSTED_NS)
+    /// The thread that was waited for was making a copy of the process: what it was waited
+    /// for until the kernel said that this is nearly done.
+    fn fork(&mut self, blamed: &BlamedPause) {
+        let pause = &blamed.pause;
+        let Some(requested) = pause.requested else { return };
+        let until = pause.stopped.plus(FORK_POSTED_NS);
+        let copying = |piece: &&CausePiece| {
+            let by = |fork: &(Tid, Time)| {
+                Some(fork.0) == piece.tid && fork.1 >= piece.from && (requested..=until).contains(&fork.1)
+            };
+            piece.to <= pause.stopped && self.forks.iter().any(by)
         };
-        if stop && self.forks.iter().any(by) {
-            self.fork_waits.add((piece.from, piece.to), piece.ns());
-        }
+        let ns = blamed.causes.iter().filter(copying).map(CausePiece::ns).sum();
+        self.fork_waits.add((requested, pause.stopped), ns);
     }
 
     /// Every lane with its part.
