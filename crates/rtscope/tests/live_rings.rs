@@ -178,10 +178,15 @@ fn live_a_killed_recorder_harms_neither_program_nor_capture() {
 #[test]
 fn live_a_process_with_rings_is_read_from_its_beginning() {
     let Some(ground) = Ground::of("ghc-9.10") else { return };
-    let line = ground.line(&["domains", "2", "5"]);
+    let line = ground.line(&["domains", "2", "15"]);
     let mut command = clean(&line[0]);
     let folder = ground.path("");
-    let set = [("OCAML_RUNTIME_EVENTS_START", "1".as_ref()), ("OCAML_RUNTIME_EVENTS_DIR", folder.as_os_str())];
+    // Rings that hold all of it until somebody comes.
+    let set = [
+        ("OCAML_RUNTIME_EVENTS_START", "1".as_ref()),
+        ("OCAML_RUNTIME_EVENTS_DIR", folder.as_os_str()),
+        ("OCAMLRUNPARAM", "e=20,s=2M".as_ref()),
+    ];
     let mut program = command.args(&line[1..]).current_dir(&folder).envs(set).stdout(Stdio::null()).spawn().unwrap();
     let file = ground.path(&format!("{}.events", program.id()));
     wait_for("the ring", || file.exists());

@@ -119,8 +119,8 @@ impl Rings {
 
     fn start_reader(&mut self, around: &Around<'_>, watched: Option<(PathBuf, bool)>, told: &mut Told) {
         let mapped = std::mem::take(&mut self.mapped);
-        let folder = around.capture.join("rings");
-        let config = Config { host: around.host.clone(), pid: around.pid, folder, watched, mapped };
+        let (host, capture) = (around.host.clone(), around.capture.to_owned());
+        let config = Config { host, pid: around.pid, capture, watched, mapped };
         match Reader::start(config) {
             Ok(reader) => self.reader = Some(reader),
             Err(error) => told.notes.push(format!("the rings of OCaml programs are not copied: {error}")),
@@ -268,7 +268,7 @@ impl RuntimeLogs for Rings {
 
     fn stop_copying(&mut self) {
         if let Some(reader) = &self.reader {
-            reader.stop_copying();
+            reader.stop_copying(self.logs.first().map_or("rings", |log| log.path.as_str()));
         }
     }
 

@@ -1,5 +1,5 @@
 //! OCaml's runtime events: rings in a file that the runtime maps and overwrites. What
-//! makes a program write them, room for them on the disk, and the thread that copies
+//! makes a program write them, room for them on the disk, and the threads that copy
 //! their words into a capture before they are overwritten.
 //!
 //! Owns the file's layout as far as copying needs it, and the form of `rings/N.ring`
@@ -11,6 +11,7 @@ mod copy;
 mod found;
 mod layout;
 pub mod parameters;
+mod pen;
 mod place;
 mod reader;
 mod stream;

@@ -8,6 +8,7 @@
 use super::copy::{Ring, Round};
 use super::found::{self, Mapped, mapped_by};
 use super::layout::{Judged, Layout, METADATA};
+use super::pen::Pen;
 use super::place;
 use super::stream::Stream;
 use crate::background;
@@ -37,9 +38,10 @@ const PERIOD_MAX_NS: u64 = 50_000_000;
 const WORD_NS: u64 = 25;
 /// Part of a ring that may fill between two rounds.
 const FILL_SHARE: u64 = 8;
-/// A ring that was filled so far before it was looked at: the machine is so busy that
-/// whoever stands back comes too late.
+/// A ring that was filled so far before it was looked at, or that fills in so short a
+/// time: on a busy machine whoever stands back comes too late.
 const LATE_SHARE: u64 = 4;
+const FILL_SOON_NS: u64 = 200_000_000;
 /// Period of what need not be seen at once: names, ends of processes.
 const SLOW_PERIOD_NS: u64 = 100_000_000;
 /// A file whose runtime is making it is looked at so often, and after a while less often.
@@ -62,8 +64,8 @@ pub struct Config {
     pub host: Host,
     /// The program that is recorded.
     pub pid: u32,
-    /// The capture's folder `rings`; has to exist.
-    pub folder: PathBuf,
+    /// The capture, with a folder `rings`.
+    pub capture: PathBuf,
     /// Folder in which programs make their files, if one is watched, and whether it is
     /// the recorder's own.
     pub watched: Option<(PathBuf, bool)>,
@@ -97,6 +99,26 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+impl Shared {
+    /// Notes that a stream cannot be written.
+    fn failed(&self, stream: &str, error: &io::Error) {
+        let full = is_disk_full(error);
+        // The first one tells of all.
+        if full && self.disk_full.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let (kind, why) = match full {
+            true => (LossKind::DiskFull, "the disk was full".to_owned()),
+            false => (LossKind::RecorderLate, error.to_string()),
+        };
+        let note = format!(
+            "events of OCaml programs could not be written ({why}): from then on there are none; the programs ran on"
+        );
+        let from = Some(clock::monotonic());
+        locked(&self.losses).push(Loss { source: stream.to_owned(), kind, count: 0, from, to: None, note });
+    }
+}
+
 /// A running reader.
 #[derive(Debug)]
 pub struct Reader {
@@ -117,7 +139,9 @@ impl Reader {
             fresh: Mutex::default(),
             losses: Mutex::default(),
         });
-        let mut state = State::new(config, Arc::clone(&shared))?;
+        let told = Arc::clone(&shared);
+        let pen = Pen::start(move |name, error| told.failed(name, error))?;
+        let mut state = State::new(config, Arc::clone(&shared), pen)?;
         let thread = std::thread::Builder::new().name("rings".into()).spawn(move || state.run())?;
         Ok(Reader { shared, thread })
     }
@@ -143,9 +167,9 @@ impl Reader {
         self.shared.disk_full.load(Ordering::Relaxed)
     }
 
-    /// The disk is full: nothing is copied any more.
-    pub fn stop_copying(&self) {
-        self.shared.disk_full.store(true, Ordering::Relaxed);
+    /// The disk is full: nothing is copied any more; `stream` is one that is cut by that.
+    pub fn stop_copying(&self, stream: &str) {
+        self.shared.failed(stream, &io::ErrorKind::StorageFull.into());
     }
 
     /// Copies what is left and ends. Gives the rings not asked for yet and what was lost
@@ -179,7 +203,6 @@ struct Writer {
 #[derive(Debug)]
 struct Live {
     name: String,
-    stream_name: String,
     ring: Ring,
     stream: Stream,
     pid: u32,
@@ -202,10 +225,11 @@ enum Fate {
 struct State {
     host: Host,
     pid: u32,
-    folder: PathBuf,
+    capture: PathBuf,
     watched: Option<(PathBuf, bool)>,
     watch: Option<OwnedFd>,
     shared: Arc<Shared>,
+    pen: Option<Pen>,
     coming: Vec<Coming>,
     live: Vec<Live>,
     streams: u32,
@@ -220,7 +244,7 @@ struct State {
 }
 
 impl State {
-    fn new(config: Config, shared: Arc<Shared>) -> io::Result<State> {
+    fn new(config: Config, shared: Arc<Shared>, pen: Pen) -> io::Result<State> {
         let watch = match &config.watched {
             Some((folder, _)) => {
                 let watch = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK)?;
@@ -234,10 +258,11 @@ impl State {
         let mut state = State {
             host: config.host,
             pid: config.pid,
-            folder: config.folder,
+            capture: config.capture,
             watched: config.watched,
             watch,
             shared,
+            pen: Some(pen),
             coming: Vec::new(),
             live: Vec::new(),
             streams: 0,
@@ -263,7 +288,8 @@ impl State {
             let now = clock::monotonic();
             let opened = self.take_notices(now);
             self.look_at_coming(now);
-            if opened || now.since(self.last_round) >= self.period_ns {
+            let behind = self.pen.as_ref().is_some_and(Pen::is_behind);
+            if (opened || now.since(self.last_round) >= self.period_ns) && !behind {
                 self.round(now);
             }
             if now >= self.next_slow {
@@ -282,7 +308,7 @@ impl State {
     fn wait(&self, now: Time) {
         let mut until = self.next_slow;
         if !self.live.is_empty() {
-            until = until.min(self.last_round.plus(self.period_ns));
+            until = until.min(self.last_round.plus(self.period_ns).max(now.plus(PERIOD_MIN_NS / 4)));
         }
         for coming in &self.coming {
             let soon = now.since(coming.since) < READY_SOON_NS;
@@ -402,20 +428,18 @@ impl State {
         }
         self.reserve(&ring, &name);
         let stream_name = format!("rings/{}.ring", self.streams);
-        let path = self.folder.join(format!("{}.ring", self.streams));
         let number = found::number(&name).unwrap_or(0);
-        match Stream::create(&path, ring.layout(), number, now) {
+        match Stream::create(&self.capture, stream_name.clone(), ring.layout(), number, now) {
             Ok(stream) => {
                 self.streams += 1;
                 let Writer { pid, program } = writer;
                 let process = Pid::from_raw(pid as i32).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
-                let opened_by = None;
-                self.live.push(Live { name, stream_name: stream_name.clone(), ring, stream, pid, process, opened_by });
+                self.live.push(Live { name, ring, stream, pid, process, opened_by: None });
                 locked(&self.shared.fresh).push(Copied { name: stream_name, pid, program });
                 let _ = rustix::io::write(&self.shared.news, &1_u64.to_ne_bytes());
                 self.period_ns = PERIOD_MIN_NS;
             }
-            Err(error) => self.failed(&stream_name, &error, now),
+            Err(error) => self.shared.failed(&stream_name, &error),
         }
     }
 
@@ -447,11 +471,11 @@ impl State {
         for mut live in std::mem::take(&mut self.live) {
             match live.ring.copy(&mut live.stream, now) {
                 Ok(Round::Copied(words)) => {
-                    late |= words > live.ring.words() / LATE_SHARE;
-                    period = period.min(period_for(live.ring.words(), words, elapsed));
-                    if self.flush(&mut live, now, false) {
-                        self.live.push(live);
-                    }
+                    let size = live.ring.words();
+                    late |= words > size / LATE_SHARE || fills_soon(size, words, elapsed);
+                    period = period.min(period_for(size, words, elapsed));
+                    self.flush(&mut live, now, false);
+                    self.live.push(live);
                 }
                 // Cut short, or begun anew: it is being made by another program.
                 Ok(Round::Restarted) | Err(_) => self.begin_anew(live, now, last),
@@ -478,41 +502,24 @@ impl State {
                     before is lost"
                 .to_owned();
         let (kind, count) = (LossKind::Unwritten, now.since(last));
-        let loss = Loss { source: live.stream_name, kind, count, from: Some(last), to: Some(now), note };
+        let loss = Loss {
+            source: live.stream.name_in_capture().to_owned(),
+            kind,
+            count,
+            from: Some(last),
+            to: Some(now),
+            note,
+        };
         locked(&self.shared.losses).push(loss);
         let writer = live.opened_by.take().or_else(|| (live.pid != 0).then(|| self.writer(live.pid)));
         self.coming.push(Coming { name: live.name, file: live.ring.into_file(), since: now, writer });
     }
 
-    /// Writes; false where that failed.
-    fn flush(&self, live: &mut Live, now: Time, all: bool) -> bool {
-        match live.stream.flush(now, all) {
-            Ok(bytes) => {
-                self.shared.written.fetch_add(bytes, Ordering::Relaxed);
-                true
-            }
-            Err(error) => {
-                self.failed(&live.stream_name, &error, now);
-                false
-            }
+    fn flush(&self, live: &mut Live, now: Time, all: bool) {
+        if let Some(pen) = &self.pen {
+            live.stream.flush(pen, now, all);
+            self.shared.written.store(pen.written_bytes(), Ordering::Relaxed);
         }
-    }
-
-    fn failed(&self, stream: &str, error: &io::Error, now: Time) {
-        let full = is_disk_full(error);
-        if full {
-            self.shared.disk_full.store(true, Ordering::Relaxed);
-        }
-        let (kind, why) = if full {
-            (LossKind::DiskFull, "the disk was full".to_owned())
-        } else {
-            (LossKind::RecorderLate, error.to_string())
-        };
-        let note = format!(
-            "the events of a process could not be written ({why}): from then on there are none; the program ran on"
-        );
-        let loss = Loss { source: stream.to_owned(), kind, count: 0, from: Some(now), to: None, note };
-        locked(&self.shared.losses).push(loss);
     }
 
     fn slow_round(&mut self, now: Time) {
@@ -570,6 +577,9 @@ impl State {
             self.close(live, fate, now);
         }
         self.tell_missed();
+        if let Some(pen) = self.pen.take() {
+            self.shared.written.store(pen.finish(), Ordering::Relaxed);
+        }
     }
 
     fn tell_missed(&self) {
@@ -587,6 +597,11 @@ impl State {
 fn period_for(ring: u64, words: u64, elapsed: u64) -> u64 {
     let by_rate = (u128::from(elapsed) * u128::from(ring / FILL_SHARE) / u128::from(words.max(1))).try_into();
     by_rate.unwrap_or(u64::MAX).min(ring.saturating_mul(WORD_NS))
+}
+
+/// Whether a ring of so many words is filled soon at the rate of `words` in `elapsed`.
+fn fills_soon(ring: u64, words: u64, elapsed: u64) -> bool {
+    u128::from(words) * u128::from(FILL_SOON_NS) > u128::from(ring) * u128::from(elapsed)
 }
 
 fn has_ended(process: &OwnedFd) -> bool {
@@ -616,5 +631,6 @@ mod tests {
         // A quiet ring is looked at before the fastest program could fill it.
         assert_eq!(period_for(1 << 16, 0, 10_000_000), 65_536 * WORD_NS);
         assert!(period_for(1 << 24, 0, 10_000_000) > PERIOD_MAX_NS);
+        assert!(fills_soon(1 << 20, 110_000, 10_000_000) && !fills_soon(1 << 20, 20_000, 10_000_000));
     }
 }

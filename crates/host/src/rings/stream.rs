@@ -1,12 +1,14 @@
-//! `rings/N.ring`: the file that words go to. Owns its form and its buffer; after a
-//! failed write it ends with the last whole frame.
+//! `rings/N.ring`: the file that words go to. Owns its form and what waits to be
+//! written, which is whole frames.
 
 use super::layout::{Layout, NAME};
+use super::pen::{Job, Pen};
 use rtscope_model::Time;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::sync::Arc;
 
 const MAGIC: u64 = u64::from_le_bytes(*b"RTSRING1");
 const KIND_WORDS: u64 = 1;
@@ -20,20 +22,21 @@ const WAIT_NS: u64 = 250_000_000;
 /// A stream under way.
 #[derive(Debug)]
 pub struct Stream {
-    file: File,
+    name: String,
+    file: Arc<File>,
     buffer: Vec<u8>,
-    /// Size up to the last whole frame.
-    whole: u64,
+    /// Bytes handed to the pen.
+    size: u64,
     flushed: Time,
     /// Where the frame begins that words are added to.
     open: usize,
 }
 
 impl Stream {
-    /// Makes the file, which must not be there yet.
-    pub fn create(path: &Path, layout: &Layout, pid: u32, now: Time) -> io::Result<Stream> {
-        let file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(path)?;
-        let mut stream = Stream { file, buffer: Vec::new(), whole: 0, flushed: now, open: 0 };
+    /// Makes the file `name` of a capture, which must not be there yet.
+    pub fn create(capture: &Path, name: String, layout: &Layout, pid: u32, now: Time) -> io::Result<Stream> {
+        let file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(capture.join(&name))?;
+        let mut stream = Stream { name, file: Arc::new(file), buffer: Vec::new(), size: 0, flushed: now, open: 0 };
         let named = u64::from(layout.names.is_some());
         stream.push(&[MAGIC, layout.rings, layout.words, named, u64::from(pid), 0, 0, 0]);
         Ok(stream)
@@ -89,21 +92,22 @@ impl Stream {
         self.push(&[KIND_END, 0, 0, now.0]);
     }
 
-    /// Writes what has waited long enough, or all; returns the bytes written.
-    pub fn flush(&mut self, now: Time, all: bool) -> io::Result<u64> {
+    /// What it is called in the capture.
+    pub fn name_in_capture(&self) -> &str {
+        &self.name
+    }
+
+    /// Hands over what has waited long enough, or all.
+    pub fn flush(&mut self, pen: &Pen, now: Time, all: bool) {
         let due = all || self.buffer.len() >= BUFFER_MAX || now.since(self.flushed) >= WAIT_NS;
         if !due || self.buffer.is_empty() {
-            return Ok(0);
+            return;
         }
-        let bytes = self.buffer.len() as u64;
-        if let Err(error) = self.file.write_all(&self.buffer) {
-            let _ = self.file.set_len(self.whole);
-            return Err(error);
-        }
-        self.buffer.clear();
-        self.whole += bytes;
+        let bytes = std::mem::replace(&mut self.buffer, pen.buffer());
+        let count = bytes.len() as u64;
+        pen.write(Job { file: Arc::clone(&self.file), name: self.name.clone(), size: self.size, bytes });
+        self.size += count;
         self.flushed = now;
-        Ok(bytes)
     }
 }
 
@@ -115,8 +119,9 @@ mod tests {
     fn frames_are_as_the_format_says() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("0.ring");
+        let pen = Pen::start(|name, error| panic!("{name}: {error}")).unwrap();
         let layout = Layout { rings: 4, words: 8, headers: 64, header_bytes: 80, data: 384, names: Some(640) };
-        let mut stream = Stream::create(&path, &layout, 77, Time(5)).unwrap();
+        let mut stream = Stream::create(folder.path(), "0.ring".into(), &layout, 77, Time(5)).unwrap();
         let words: Vec<u8> = [1_u64, 2, 3].iter().flat_map(|word| word.to_ne_bytes()).collect();
         stream.begin_words(2, Time(9)).extend(&words);
         stream.end_words(101, 1);
@@ -124,8 +129,10 @@ mod tests {
         stream.end_words(100, 3);
         stream.name(7, &[b'x'; 128], Time(10));
         stream.end(Time(11));
-        assert_eq!(stream.flush(Time(12), false).unwrap(), 0);
-        let written = stream.flush(Time(12), true).unwrap();
+        stream.flush(&pen, Time(12), false);
+        assert!(std::fs::read(&path).unwrap().is_empty());
+        stream.flush(&pen, Time(12), true);
+        let written = pen.finish();
         let bytes = std::fs::read(&path).unwrap();
         assert_eq!(bytes.len() as u64, written);
         let read: Vec<u64> = bytes.chunks(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect();
@@ -134,6 +141,6 @@ mod tests {
         assert_eq!(read[8..14], [1 | 2 << 16, 101, 2, 9, 2, 3]);
         assert_eq!(read[14..18], [2, 7, 16, 10]);
         assert_eq!(read[34..], [3, 0, 0, 11]);
-        assert!(Stream::create(&path, &layout, 77, Time(5)).is_err());
+        assert!(Stream::create(folder.path(), "0.ring".into(), &layout, 77, Time(5)).is_err());
     }
 }

@@ -1,0 +1,129 @@
+//! Writes what was copied, in a thread of its own: a disk that makes a writer wait must
+//! not keep anybody from copying. Owns that thread and how much may wait for it.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+/// Where more waits, words are left in their rings: there they may be in time as well.
+const WAITING_MAX: u64 = 64 << 20;
+/// Buffers that are used again.
+const SPARE_MAX: usize = 8;
+
+/// Bytes for the end of a file.
+#[derive(Debug)]
+pub struct Job {
+    /// The file, opened to append.
+    pub file: Arc<File>,
+    /// What it is called in the capture.
+    pub name: String,
+    /// Its size before, which it is set back to where the bytes cannot be written.
+    pub size: u64,
+    /// What is to be written.
+    pub bytes: Vec<u8>,
+}
+
+#[derive(Debug, Default)]
+struct Desk {
+    waiting: AtomicU64,
+    written: AtomicU64,
+    spare: Mutex<Vec<Vec<u8>>>,
+}
+
+/// The thread that writes.
+#[derive(Debug)]
+pub struct Pen {
+    jobs: Sender<Job>,
+    desk: Arc<Desk>,
+    thread: JoinHandle<()>,
+}
+
+impl Pen {
+    /// Starts it; `failed` hears of each job that could not be written.
+    pub fn start(failed: impl Fn(&str, &io::Error) + Send + 'static) -> io::Result<Pen> {
+        let (jobs, todo) = channel();
+        let desk = Arc::new(Desk::default());
+        let at_desk = Arc::clone(&desk);
+        let work = move || write_all(&todo, &at_desk, &failed);
+        let thread = std::thread::Builder::new().name("rings-disk".into()).spawn(work)?;
+        Ok(Pen { jobs, desk, thread })
+    }
+
+    /// Takes bytes to be written.
+    pub fn write(&self, job: Job) {
+        self.desk.waiting.fetch_add(job.bytes.len() as u64, Ordering::Relaxed);
+        // Nobody takes it only where the thread is gone, and nothing can be done then.
+        let _ = self.jobs.send(job);
+    }
+
+    /// Whether so much waits that nothing should be added.
+    pub fn is_behind(&self) -> bool {
+        self.desk.waiting.load(Ordering::Relaxed) > WAITING_MAX
+    }
+
+    /// An empty buffer.
+    pub fn buffer(&self) -> Vec<u8> {
+        self.desk.spare.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    }
+
+    /// Bytes written so far.
+    pub fn written_bytes(&self) -> u64 {
+        self.desk.written.load(Ordering::Relaxed)
+    }
+
+    /// Waits until everything is written; gives the bytes written in all.
+    pub fn finish(self) -> u64 {
+        drop(self.jobs);
+        let _ = self.thread.join();
+        self.desk.written.load(Ordering::Relaxed)
+    }
+}
+
+fn write_all(todo: &Receiver<Job>, desk: &Desk, failed: &dyn Fn(&str, &io::Error)) {
+    for Job { file, name, size, mut bytes } in todo {
+        let count = bytes.len() as u64;
+        match (&*file).write_all(&bytes) {
+            Ok(()) => _ = desk.written.fetch_add(count, Ordering::Relaxed),
+            Err(error) => {
+                let _ = file.set_len(size);
+                failed(&name, &error);
+            }
+        }
+        desk.waiting.fetch_sub(count, Ordering::Relaxed);
+        bytes.clear();
+        let mut spare = desk.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        if spare.len() < SPARE_MAX {
+            spare.push(bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::OpenOptions;
+
+    #[test]
+    fn bytes_are_written_in_order_and_a_full_disk_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        let file = Arc::new(OpenOptions::new().append(true).create_new(true).open(&path).unwrap());
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let hears = Arc::clone(&told);
+        let pen = Pen::start(move |name, error| hears.lock().unwrap().push((name.to_owned(), error.kind()))).unwrap();
+        for (size, text) in [(0, "one"), (3, "two")] {
+            let job = Job { file: Arc::clone(&file), name: "x".into(), size, bytes: text.into() };
+            pen.write(job);
+        }
+        if let Ok(full) = OpenOptions::new().write(true).open("/dev/full") {
+            pen.write(Job { file: Arc::new(full), name: "full".into(), size: 0, bytes: vec![1] });
+        }
+        assert!(!pen.is_behind());
+        assert_eq!(pen.finish(), 6);
+        assert_eq!(std::fs::read(&path).unwrap(), b"onetwo");
+        assert!(told.lock().unwrap().iter().all(|told| *told == ("full".into(), io::ErrorKind::StorageFull)));
+    }
+}
