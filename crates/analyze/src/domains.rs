@@ -104,7 +104,7 @@ impl Threads {
             Found::Seen => "seen",
         };
         let one = |tid: Tid, role| LaneThread { tid: tid.0, role, found, score: self.score };
-        std::iter::once(one(self.own, "own")).chain(self.others.iter().map(|tid| one(*tid, "backup"))).collect()
+        std::iter::once(one(self.own, "own")).chain(self.others.iter().map(|tid| one(*tid, "other"))).collect()
     }
 }
 

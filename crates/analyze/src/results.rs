@@ -335,7 +335,7 @@ pub struct Lane {
 pub struct LaneThread {
     /// Which.
     pub tid: u32,
-    /// "own", "backup" for the others that it made.
+    /// "own", "other" for those that it made: its backup thread, and threads of the program.
     pub role: &'static str,
     /// How that is known: "told", "birth", "seen".
     pub found: &'static str,

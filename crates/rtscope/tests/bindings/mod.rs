@@ -4,6 +4,7 @@
 #![allow(dead_code, reason = "each test binary takes what it needs")]
 
 pub mod ring;
+pub mod threads;
 
 use serde_json::Value;
 use std::ffi::{OsStr, OsString};
@@ -144,13 +145,19 @@ impl Bench {
         self.step(self.folder.path(), compiler, &["-I", ".", "-ccopt", "-L.", library, source, "-o", program]);
     }
 
+    /// The command line that starts a program here, for another to start.
+    pub fn line(&self, words: &[&str]) -> Vec<OsString> {
+        let mut line = self.toolchain.enter(&[self.folder.path()]);
+        line.push(self.path(words[0]).into());
+        line.extend(words[1..].iter().map(OsString::from));
+        line
+    }
+
     /// Runs a program, in a group perhaps, with variables beside the environment's.
     pub fn run(&self, group: Option<&QuotaGroup>, variables: &[(&str, &str)], words: &[&str]) -> Output {
         let mut line: Vec<OsString> =
             group.map_or_else(Vec::new, |group| group.enter().into_iter().map(OsString::from).collect());
-        line.extend(self.toolchain.enter(&[self.folder.path()]));
-        line.push(self.path(words[0]).into());
-        line.extend(words[1..].iter().map(OsString::from));
+        line.extend(self.line(words));
         let mut command = Command::new(&line[0]);
         command.args(&line[1..]).current_dir(self.folder.path()).stdin(Stdio::null());
         for name in ["GHCRTS", "OCAMLRUNPARAM", "CAMLRUNPARAM", "RTSCOPE_GOAL", "RTSCOPE_PLAN", "RTSCOPE_ROOT"] {

@@ -19,7 +19,7 @@ fn domain(id: u16) -> Lane {
         life_ns: Some(2_990 * MS),
         threads: vec![
             thread(4101 + u32::from(id) * 2, "own", Some(0.999)),
-            thread(4102 + u32::from(id) * 2, "backup", None),
+            thread(4102 + u32::from(id) * 2, "other", None),
         ],
         allocated_bytes: Some(812_000_000),
         allocation_bytes_per_second: Some(271_000_000.0),
