@@ -29,6 +29,10 @@ const expected = {
   healthy: { sections: everything, drawings: 9 },
   non_threaded: { sections: everything, drawings: 9 },
   concurrent: { sections: [...measured, "concurrent", "sparks", "losses"], drawings: 9 },
+  domains: {
+    sections: [...measured.slice(0, 6), "rates", ...measured.slice(6), "user", "losses"], drawings: 10,
+  },
+  hostile: { sections: [...measured, "user", "losses"], drawings: 15 },
   foreign: { sections: [...measured.slice(0, -1), "code", "allocation", "losses"], drawings: 15 },
   compare: {
     sections: ["verdict", "clock", "distribution", "figures", "findings", "losses"], drawings: 3,
