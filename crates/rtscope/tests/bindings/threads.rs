@@ -64,11 +64,11 @@ fn one(bench: &Bench, run: usize, outcome: &mut Outcome) {
         let said: Vec<&str> = line.split_ascii_whitespace().collect();
         let [slot, own, backup, _] = said[..] else { panic!("{line}") };
         outcome.domains += 1;
-        let lane = report["lanes"].as_array().unwrap().iter().find(|lane| lane["id"].to_string() == slot);
+        let lane = report["lanes"].as_array().unwrap().iter().find(|lane| lane["id"].as_u64() == slot.parse().ok());
         let threads = lane.map_or(&Value::Null, |lane| &lane["threads"]);
         let has = |tid: &str, role: &str| {
             let all = threads.as_array().map_or(&[][..], Vec::as_slice);
-            all.iter().any(|thread| thread["tid"].to_string() == tid && thread["role"] == role)
+            all.iter().any(|thread| thread["tid"].as_u64() == tid.parse().ok() && thread["role"] == role)
         };
         if !has(own, "own") || (backup != "-" && !has(backup, "other")) {
             outcome.wrong.push(format!("run {run}: {line}: {threads}"));
