@@ -324,7 +324,8 @@ impl Analysis {
         let blamed = BlamedPause { pause: recognised.pause, causes, kept_ns };
         if let LaneThreads::Own(domains) = &self.threads {
             let own = |lane| domains.threads(lane).map(|threads| threads.own);
-            self.answers.add(&blamed, &recognised.marks, own, &self.leadership);
+            let ran = |tid, at| self.tracks.was_on_cpu(tid, at, at);
+            self.answers.add(&blamed, &recognised.marks, own, ran, &self.leadership);
         }
         self.summary.add(&blamed);
         self.code.pause(&blamed, &self.context.symbols);

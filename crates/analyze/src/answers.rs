@@ -4,7 +4,8 @@
 //!
 //! Owns these sums, all of them parts of what `blame` found to be waited for: a moment is
 //! one lane's. A lane is idle in a pause where its thread waits on a condition, or where
-//! another of its threads answers for it. A release counts as late only while another lane
+//! another of its threads answers for it and its own has no CPU: one that has is in a call
+//! of the program's that gave the lane up. A release counts as late only while another lane
 //! waits to lead, and the late lane is not on a CPU. Refuses to name remedies.
 
 use crate::leadership::Leadership;
@@ -99,12 +100,14 @@ impl Answers {
         self.forks.push_back((tid, time));
     }
 
-    /// Adds one pause. `own` tells the thread that is a lane's own.
+    /// Adds one pause. `own` tells the thread that is a lane's own, `ran` whether a thread was
+    /// on a CPU then.
     pub fn add(
         &mut self,
         blamed: &BlamedPause,
         marks: &[LaneMarks],
         own: impl Fn(LaneId) -> Option<Tid>,
+        ran: impl Fn(Tid, Time) -> bool,
         leadership: &Leadership,
     ) {
         let pause = &blamed.pause;
@@ -113,7 +116,8 @@ impl Answers {
         }
         for part in &pause.lanes {
             let waited = marks.iter().any(|marks| marks.lane == part.lane && marks.waited);
-            let answered = part.tid.zip(own(part.lane)).is_some_and(|(tid, own)| tid != own);
+            let away = |(tid, own): (Tid, Tid)| tid != own && !ran(own, pause.stopped);
+            let answered = part.tid.zip(own(part.lane)).is_some_and(away);
             let lane = self.lanes.entry(part.lane).or_default();
             lane.pauses += 1;
             if !(waited || answered) {
