@@ -244,9 +244,9 @@ impl Analysis {
             _ => {}
         }
         if let Some(wait) = self.leadership.push(event)
-            && let Some(threads) = self.threads.domains().and_then(|domains| domains.threads(wait.lane))
+            && let Some(own) = self.threads.domains().and_then(|domains| domains.own_thread(wait.lane))
         {
-            self.leadership.ran(wait.lane, self.tracks.ran_ns(threads.own, wait.from, wait.to));
+            self.leadership.ran(wait.lane, self.tracks.ran_ns(own, wait.from, wait.to));
         }
         self.slices.push(event);
         self.answers.push(event);
@@ -323,7 +323,7 @@ impl Analysis {
         }
         let blamed = BlamedPause { pause: recognised.pause, causes, kept_ns };
         if let LaneThreads::Own(domains) = &self.threads {
-            let own = |lane| domains.threads(lane).map(|threads| threads.own);
+            let own = |lane| domains.own_thread(lane);
             let ran = |tid, at| self.tracks.was_on_cpu(tid, at, at);
             self.answers.add(&blamed, &recognised.marks, own, ran, &self.leadership);
         }

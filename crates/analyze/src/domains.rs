@@ -284,6 +284,11 @@ impl Domains {
         scored.max_by(|a, b| a.0.total_cmp(&b.0))
     }
 
+    /// The thread of its own of the last domain in slot `lane`.
+    pub fn own_thread(&self, lane: LaneId) -> Option<Tid> {
+        self.lives.get(&lane)?.last()?.own.map(|(own, _)| own)
+    }
+
     /// The threads of the last domain in slot `lane`.
     pub fn threads(&self, lane: LaneId) -> Option<Threads> {
         let life = self.lives.get(&lane)?.last()?;
