@@ -7,6 +7,7 @@
 //! the program was kept off its CPU: that has other names. Refuses to judge the sums.
 
 use crate::results::BlamedPause;
+use crate::thinned::Thinned;
 use rtscope_model::{Body, Counter, Event, Pause, PauseKind, PauseMode, PauseQuality, Runtime, Time};
 
 /// What a collection that copies nothing takes at most: waking and joining the threads,
@@ -86,10 +87,8 @@ pub struct Collections {
     pub minor: Kind,
     /// Of all.
     pub major: Kind,
-    /// Every `step`th undisturbed minor collection.
-    points: Vec<Point>,
-    step: u64,
-    seen: u64,
+    /// Undisturbed minor collections.
+    points: Thinned<Point, POINTS_MAX>,
     figures: Figures,
     /// Bytes that the busiest threads of parallel collections copied, of all.
     pub busiest_bytes: u64,
@@ -136,32 +135,15 @@ impl Collections {
             kind.parallel.add(pause, kept_ns);
             if pause.kind == PauseKind::Minor {
                 let collect_ns = pause.collect_ns().saturating_sub(kept_ns);
-                self.point(Point { copied_bytes: pause.copied_bytes.unwrap_or(0), collect_ns });
+                self.points.offer(|| Point { copied_bytes: pause.copied_bytes.unwrap_or(0), collect_ns });
             }
-        }
-    }
-
-    /// Keeps it, or each second, fourth, … of them where there are too many.
-    fn point(&mut self, point: Point) {
-        self.step = self.step.max(1);
-        if self.seen.is_multiple_of(self.step) {
-            self.points.push(point);
-        }
-        self.seen += 1;
-        if self.points.len() >= POINTS_MAX {
-            let mut keep = false;
-            self.points.retain(|_| {
-                keep = !keep;
-                keep
-            });
-            self.step = self.step.saturating_mul(2);
         }
     }
 
     /// Medians of the quarter of minor collections that copied least, and of the quarter
     /// that copied most. Medians: one collection beside a busy neighbour moves nothing.
     pub fn least_and_most(&self) -> Option<(Point, Point)> {
-        let mut points = self.points.clone();
+        let mut points = self.points.kept().to_vec();
         points.sort_by_key(|point| point.copied_bytes);
         let quarter = points.len() / 4;
         let least = median(points.get(..quarter)?)?;

@@ -13,6 +13,7 @@ use crate::lane_thread::{Votes, settle};
 use crate::pauses::LaneMarks;
 use crate::results::LaneThread;
 use crate::sched::Tracks;
+use crate::thinned::Thinned;
 use rtscope_model::{LaneId, Tid, Time};
 use std::collections::BTreeMap;
 
@@ -48,37 +49,18 @@ struct Life {
     /// Threads that may be its own; empty: any.
     candidates: Vec<Tid>,
     /// Who was on a CPU at some of its events.
-    sightings: Vec<Box<[Tid]>>,
-    step: u64,
-    seen: u64,
+    sightings: Thinned<Box<[Tid]>, SIGHTINGS_MAX>,
 }
 
 impl Life {
     fn new(from: Time) -> Self {
-        Life { from, to: None, own: None, candidates: Vec::new(), sightings: Vec::new(), step: 1, seen: 0 }
-    }
-
-    /// Keeps a sighting, or each second, fourth, … where there are too many: the ones kept
-    /// are spread over the whole life.
-    fn sight(&mut self, on: impl FnOnce() -> Vec<Tid>) {
-        if self.seen.is_multiple_of(self.step) {
-            self.sightings.push(on().into());
-        }
-        self.seen += 1;
-        if self.sightings.len() >= SIGHTINGS_MAX {
-            let mut keep = false;
-            self.sightings.retain(|_| {
-                keep = !keep;
-                keep
-            });
-            self.step = self.step.saturating_mul(2);
-        }
+        Life { from, to: None, own: None, candidates: Vec::new(), sightings: Thinned::default() }
     }
 
     /// Share of the sightings in which one of `threads` was on a CPU.
     fn score(&self, threads: &[Tid]) -> Option<f64> {
-        let hits = self.sightings.iter().filter(|on| threads.iter().any(|tid| on.contains(tid))).count();
-        (!self.sightings.is_empty()).then(|| hits as f64 / self.sightings.len() as f64)
+        let hits = self.sightings.kept().iter().filter(|on| threads.iter().any(|tid| on.contains(tid))).count();
+        (!self.sightings.kept().is_empty()).then(|| hits as f64 / self.sightings.kept().len() as f64)
     }
 }
 
@@ -218,7 +200,7 @@ impl Domains {
         for lane in marks {
             let Some(at) = lane.collection.first() else { continue };
             let (from, to) = window(at);
-            self.life(lane.lane, *at).sight(|| tracks.on_cpu(from, to, false));
+            self.life(lane.lane, *at).sightings.offer(|| tracks.on_cpu(from, to, false).into());
         }
         let owners = self.owners();
         let mut candidates = BTreeMap::new();
@@ -241,12 +223,12 @@ impl Domains {
         }
         let lives = self.lives.get(&lane)?;
         let life = lives.iter().rfind(|life| life.from <= at)?;
-        if life.sightings.len() < SIGHTINGS_MIN {
+        if life.sightings.kept().len() < SIGHTINGS_MIN {
             return None;
         }
         let mut candidates = life.candidates.clone();
         if candidates.is_empty() {
-            candidates = life.sightings.iter().flat_map(|on| on.iter().copied()).collect();
+            candidates = life.sightings.kept().iter().flat_map(|on| on.iter().copied()).collect();
             candidates.sort_unstable();
             candidates.dedup();
         }
@@ -276,7 +258,7 @@ impl Domains {
         if self.births {
             return None;
         }
-        let mut others: Vec<Tid> = life.sightings.iter().flat_map(|on| on.iter().copied()).collect();
+        let mut others: Vec<Tid> = life.sightings.kept().iter().flat_map(|on| on.iter().copied()).collect();
         others.sort_unstable();
         others.dedup();
         others.retain(|tid| *tid != own && !owners.contains(tid));

@@ -11,6 +11,7 @@
 //! lane had had the time that its allocation takes, by the tenth part of its quickest
 //! cycles, and ended with the section before. Inferred waits are marked. Refuses to say whose fault it is.
 
+use crate::thinned::Thinned;
 use crate::union::Union;
 use rtscope_model::{Body, Counter, Event, LaneId, Phase, Runtime, Time};
 use std::collections::{BTreeMap, VecDeque};
@@ -59,33 +60,21 @@ impl Lane {
 /// Nanoseconds that allocating takes, per 1,024 bytes.
 #[derive(Default)]
 struct Rates {
-    kept: Vec<u64>,
-    step: u64,
-    seen: u64,
+    kept: Thinned<u64, RATES_MAX>,
     /// The tenth part of them lies below; looked up now and then.
     quick: Option<u64>,
 }
 
 impl Rates {
     fn add(&mut self, ns: u64, bytes: u64) {
-        self.step = self.step.max(1);
-        if self.seen.is_multiple_of(self.step) {
+        self.kept.offer(|| {
             let rate = u128::from(ns) * 1_024 / u128::from(bytes.max(1));
-            self.kept.push(u64::try_from(rate).unwrap_or(u64::MAX));
-        }
-        self.seen += 1;
-        if self.seen < RATES_RENEWED || self.seen.is_multiple_of(RATES_RENEWED) {
-            let mut sorted = self.kept.clone();
+            u64::try_from(rate).unwrap_or(u64::MAX)
+        });
+        if self.kept.seen() < RATES_RENEWED || self.kept.seen().is_multiple_of(RATES_RENEWED) {
+            let mut sorted = self.kept.kept().to_vec();
             sorted.sort_unstable();
             self.quick = sorted.get(sorted.len() / 10).copied().filter(|_| sorted.len() >= RATES_MIN);
-        }
-        if self.kept.len() >= RATES_MAX {
-            let mut keep = false;
-            self.kept.retain(|_| {
-                keep = !keep;
-                keep
-            });
-            self.step = self.step.saturating_mul(2);
         }
     }
 

@@ -34,6 +34,7 @@ pub mod slices;
 pub mod sparks;
 pub mod spectrum;
 pub mod still;
+pub mod thinned;
 pub mod tracer;
 pub mod triggers;
 pub mod union;
