@@ -16,15 +16,13 @@
 //! slice where the leader loses its CPU in between): it is kept for the request
 //! that follows. Refuses to know threads and causes.
 
+use super::work::Work;
 use super::{LaneMarks, Recognise, Recognised};
 use rtscope_model::{
     Body, Counter, Event, GreenThread, LaneId, LanePause, Loss, LossKind, Pause, PauseKind, PauseMode, PauseQuality,
     ReleaseBasis, Runtime, StopReason, Time,
 };
 use std::collections::BTreeMap;
-
-/// Marks kept per lane and pause: votes do not get better with more.
-const MARKS_MAX: usize = 32;
 
 /// What the recogniser knows of a lane between pauses.
 #[derive(Default)]
@@ -40,30 +38,11 @@ struct Lane {
 struct Part {
     begun: Option<Time>,
     ended: Option<Time>,
-    working: Option<Time>,
-    work_begin: Option<Time>,
-    work_end: Option<Time>,
-    work_ns: u64,
-    marks: Vec<Time>,
+    work: Work,
     /// The lane had a thread to go back to.
     busy: Option<GreenThread>,
     stopped_green: Option<Time>,
     ran: Option<Time>,
-}
-
-impl Part {
-    fn mark(&mut self, time: Time) {
-        if self.marks.len() < MARKS_MAX {
-            self.marks.push(time);
-        }
-    }
-
-    fn pause_work(&mut self, time: Time) {
-        if let Some(since) = self.working.take() {
-            self.work_ns += time.since(since);
-            self.work_end = Some(time);
-        }
-    }
 }
 
 struct Open {
@@ -277,11 +256,11 @@ impl Recogniser {
         }
         let mode = if parallel { PauseMode::Parallel } else { PauseMode::Sequential };
         let mut open = Open::new(mode, Some(lane), Some(time));
-        open.parts.entry(lane).or_default().mark(time);
+        open.parts.entry(lane).or_default().work.mark(time);
         for (lane, arrived) in self.early.drain(..) {
             let part = open.parts.entry(lane).or_default();
             part.begun = Some(arrived);
-            part.mark(arrived);
+            part.work.mark(arrived);
         }
         self.open = Some(open);
     }
@@ -332,7 +311,7 @@ impl Recogniser {
             open.doubtful = true;
         }
         part.begun.get_or_insert(time);
-        part.mark(time);
+        part.work.mark(time);
         if leads || lost_request {
             // Without a request the last begin is the best bound of `stopped`.
             open.stopped = Some(open.stopped.map_or(time, |before| before.max(time)));
@@ -353,9 +332,9 @@ impl Recogniser {
             && !self.open.as_ref().is_some_and(|open| open.inside(lane))
             && let Some(part) = closing.parts.get_mut(&lane)
         {
-            part.pause_work(time);
+            part.work.pause(time);
             part.ended = Some(time);
-            part.mark(time);
+            part.work.mark(time);
             return;
         }
         if self.early.iter().any(|(early, _)| *early == lane) {
@@ -366,9 +345,9 @@ impl Recogniser {
         if part.begun.is_none() {
             return;
         }
-        part.pause_work(time);
+        part.work.pause(time);
         part.ended = Some(time);
-        part.mark(time);
+        part.work.mark(time);
         let ends = match open.leader {
             Some(leader) => leader == lane,
             None => open.parts.values().all(|part| part.ended.is_some()),
@@ -401,12 +380,11 @@ impl Recogniser {
         }
         let Some(open) = &mut self.open else { return };
         let Some(part) = open.parts.get_mut(&lane) else { return };
-        part.mark(time);
+        part.work.mark(time);
         if body == Runtime::WorkBegin {
-            part.working.get_or_insert(time);
-            part.work_begin.get_or_insert(time);
+            part.work.start(time);
         } else {
-            part.pause_work(time);
+            part.work.pause(time);
         }
     }
 
@@ -461,7 +439,7 @@ impl Recogniser {
         let pause = self.pause(&open, id, stopped, collected);
         let marks = open.parts.into_iter().map(|(lane, part)| LaneMarks {
             lane,
-            collection: part.marks,
+            collection: part.work.marks,
             stopped_green: part.stopped_green,
             ran_green: part.ran.filter(|_| part.busy.is_some()),
             waited: false,
@@ -489,9 +467,9 @@ impl Recogniser {
                 lane: *lane,
                 tid: None,
                 arrived: part.begun.filter(|_| open.leader != Some(*lane)),
-                work_begin: part.work_begin,
-                work_end: part.work_end,
-                work_ns: part.work_ns,
+                work_begin: part.work.begin,
+                work_end: part.work.end,
+                work_ns: part.work.ns,
                 left,
             });
         }

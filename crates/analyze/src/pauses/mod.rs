@@ -5,6 +5,7 @@
 pub mod ghc;
 pub mod ocaml;
 pub mod summary;
+mod work;
 
 use crate::context::Context;
 use rtscope_model::{Event, LaneId, Loss, Pause, Time};

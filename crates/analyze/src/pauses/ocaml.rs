@@ -18,15 +18,13 @@
 //! that was seen whole. Refuses to know threads, causes, and what a lane waited for
 //! before it could lead.
 
+use super::work::Work;
 use super::{LaneMarks, Recognise, Recognised};
 use rtscope_model::{
     Body, Counter, Event, LaneId, LanePause, Loss, LossKind, Pause, PauseKind, PauseMode, PauseQuality, Phase,
     ReleaseBasis, Runtime, Time,
 };
 use std::collections::BTreeMap;
-
-/// Marks kept per lane and section: votes do not get better with more.
-const MARKS_MAX: usize = 16;
 
 /// What is known of a lane between sections.
 #[derive(Default)]
@@ -41,29 +39,10 @@ struct Lane {
 struct Part {
     arrived: Option<Time>,
     ended: Option<Time>,
-    working: Option<Time>,
-    work_begin: Option<Time>,
-    work_end: Option<Time>,
-    work_ns: u64,
+    work: Work,
     /// When it was through the barrier behind a young collection.
     through: Option<Time>,
     waited: bool,
-    marks: Vec<Time>,
-}
-
-impl Part {
-    fn mark(&mut self, time: Time) {
-        if self.marks.len() < MARKS_MAX {
-            self.marks.push(time);
-        }
-    }
-
-    fn pause_work(&mut self, time: Time) {
-        if let Some(since) = self.working.take() {
-            self.work_ns += time.since(since);
-            self.work_end = Some(time);
-        }
-    }
 }
 
 /// One section.
@@ -177,7 +156,7 @@ impl Recognise for Recogniser {
         self.close(out);
         if let Some(mut open) = self.open.take() {
             open.doubtful = true;
-            if open.parts.values().any(|part| part.work_begin.is_some()) {
+            if open.parts.values().any(|part| part.work.begin.is_some()) {
                 self.closing = Some(open);
                 self.close(out);
             }
@@ -220,16 +199,15 @@ impl Recogniser {
             Phase::Barrier => {
                 if let Some(part) = self.part_of(lane) {
                     part.arrived.get_or_insert(time);
-                    part.mark(time);
+                    part.work.mark(time);
                 }
             }
             Phase::Minor | Phase::CycleEnd | Phase::Compact => {
                 let Some(section) = self.section_of(lane) else { return };
                 section.does(kind(phase));
                 let Some(part) = section.inside(lane) else { return };
-                part.working.get_or_insert(time);
-                part.work_begin.get_or_insert(time);
-                part.mark(time);
+                part.work.start(time);
+                part.work.mark(time);
             }
             Phase::Resize => {
                 if let Some(section) = self.section_of(lane) {
@@ -238,7 +216,7 @@ impl Recogniser {
             }
             Phase::LeaveBarrier => {
                 if let Some(part) = self.part_of(lane) {
-                    part.mark(time);
+                    part.work.mark(time);
                 }
             }
             _ => {}
@@ -251,13 +229,13 @@ impl Recogniser {
             Phase::Condition => self.lanes.entry(lane).or_default().waits = false,
             Phase::Minor | Phase::CycleEnd | Phase::Compact => {
                 if let Some(part) = self.part_of(lane) {
-                    part.pause_work(time);
-                    part.mark(time);
+                    part.work.pause(time);
+                    part.work.mark(time);
                 }
             }
             Phase::Barrier | Phase::LeaveBarrier => {
                 if let Some(part) = self.part_of(lane) {
-                    part.mark(time);
+                    part.work.mark(time);
                     if phase == Phase::LeaveBarrier {
                         part.through.get_or_insert(time);
                     }
@@ -286,14 +264,14 @@ impl Recogniser {
         self.close(out);
         if let Some(mut open) = self.open.take() {
             open.cap = Some(time);
-            if open.parts.values().any(|part| part.work_begin.is_some()) {
+            if open.parts.values().any(|part| part.work.begin.is_some()) {
                 self.closing = Some(open);
             } else {
                 self.drop_open(&open, time);
             }
         }
         let mut section = self.new_section(Some(lane), Some(time));
-        section.parts.entry(lane).or_default().mark(time);
+        section.parts.entry(lane).or_default().work.mark(time);
         self.open = Some(section);
     }
 
@@ -311,14 +289,14 @@ impl Recogniser {
         }
         let part = open.parts.entry(lane).or_default();
         (part.arrived, part.waited) = (Some(time), waited);
-        part.mark(time);
+        part.work.mark(time);
     }
 
     fn leaves(&mut self, lane: LaneId, time: Time) {
         if let Some(part) = self.part_of(lane) {
-            part.pause_work(time);
+            part.work.pause(time);
             part.ended = Some(time);
-            part.mark(time);
+            part.work.mark(time);
         }
     }
 
@@ -344,7 +322,7 @@ impl Recogniser {
         let Some(pause) = pause(&section) else { return };
         let marks = section.parts.into_iter().map(|(lane, part)| LaneMarks {
             lane,
-            collection: part.marks,
+            collection: part.work.marks,
             waited: part.waited,
             ..LaneMarks::default()
         });
@@ -374,7 +352,7 @@ fn pause(section: &Section) -> Option<Pause> {
     let left = |part: &Part| part.ended.map(|ended| ended.min(cap).max(stopped));
     let last_left = parts.values().filter_map(left).max();
     let through = parts.values().filter_map(|part| part.through).min().filter(|_| section.kind == PauseKind::Minor);
-    let worked = through.or_else(|| parts.values().filter_map(|part| part.work_end).max());
+    let worked = through.or_else(|| parts.values().filter_map(|part| part.work.end).max());
     // Of a section without collections only its ends are known.
     let collected = worked.or(last_left).unwrap_or(stopped).min(cap).max(stopped);
     let lanes: Vec<LanePause> = parts
@@ -383,9 +361,9 @@ fn pause(section: &Section) -> Option<Pause> {
             lane: *lane,
             tid: None,
             arrived: part.arrived.filter(|_| section.leader != Some(*lane)),
-            work_begin: part.work_begin,
-            work_end: part.work_end.map(|end| end.min(collected)),
-            work_ns: part.work_ns.saturating_sub(part.work_end.map_or(0, |end| end.since(collected))),
+            work_begin: part.work.begin,
+            work_end: part.work.end.map(|end| end.min(collected)),
+            work_ns: part.work.ns.saturating_sub(part.work.end.map_or(0, |end| end.since(collected))),
             left: left(part).map(|left| left.max(collected)),
         })
         .collect();
@@ -395,7 +373,7 @@ fn pause(section: &Section) -> Option<Pause> {
         PauseKind::Major => Some(1),
         _ => None,
     };
-    let whole = !section.doubtful && parts.values().all(|part| part.ended.is_some() && part.working.is_none());
+    let whole = !section.doubtful && parts.values().all(|part| part.ended.is_some() && !part.work.goes_on());
     Some(Pause {
         id: section.id,
         kind: section.kind,

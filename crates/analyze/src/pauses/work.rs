@@ -1,0 +1,49 @@
+//! One lane's part of a pause, as its own thread posts it: when it worked, and moments at
+//! which it was on a CPU. Owns the sums; refuses to know how a runtime posts them.
+
+use rtscope_model::Time;
+
+/// Marks kept per lane and pause: votes do not get better with more.
+const MARKS_MAX: usize = 32;
+
+/// What a lane's thread did in a pause.
+#[derive(Default)]
+pub(super) struct Work {
+    since: Option<Time>,
+    /// First start.
+    pub begin: Option<Time>,
+    /// Last end.
+    pub end: Option<Time>,
+    /// Sum of its spans, nanoseconds.
+    pub ns: u64,
+    /// Moments at which it posted something.
+    pub marks: Vec<Time>,
+}
+
+impl Work {
+    /// It posted something.
+    pub fn mark(&mut self, time: Time) {
+        if self.marks.len() < MARKS_MAX {
+            self.marks.push(time);
+        }
+    }
+
+    /// It starts or resumes work.
+    pub fn start(&mut self, time: Time) {
+        self.since.get_or_insert(time);
+        self.begin.get_or_insert(time);
+    }
+
+    /// It pauses or ends work.
+    pub fn pause(&mut self, time: Time) {
+        if let Some(since) = self.since.take() {
+            self.ns += time.since(since);
+            self.end = Some(time);
+        }
+    }
+
+    /// It is at work.
+    pub fn goes_on(&self) -> bool {
+        self.since.is_some()
+    }
+}
