@@ -26,6 +26,6 @@ mod words;
 pub use error::FxtError;
 pub use file::{Fxt, FxtStream};
 pub use reader::{MAGIC, Reader};
-pub use record::{Args, EventKind, EventRecord, OBJECT_PROCESS, OBJECT_THREAD, Record, SwitchRecord, Value};
+pub use record::{Args, EventKind, EventRecord, OBJECT_PROCESS, OBJECT_THREAD, Record, SwitchRecord, Value, kind};
 pub use survey::{FACTS, LOSSES, SYMBOLS};
 pub use tables::Thread;

@@ -8,7 +8,8 @@ use super::tables::{Tables, Thread};
 use super::words::{Cursor, bits, small};
 
 /// Kinds of records.
-mod kind {
+#[allow(missing_docs)]
+pub mod kind {
     pub const METADATA: u64 = 0;
     pub const INIT: u64 = 1;
     pub const STRING: u64 = 2;

@@ -2,7 +2,7 @@
 //! threads, which are bounded by the format: the oldest entry gives way to a new one.
 
 use rtscope_decode::fxt::shape::Name;
-use rtscope_decode::fxt::{EventKind, MAGIC, OBJECT_THREAD, Value};
+use rtscope_decode::fxt::{EventKind, MAGIC, OBJECT_THREAD, Value, kind};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -14,18 +14,6 @@ const THREADS: u8 = 0xff;
 const TEXT_MAX: usize = 1_500;
 /// Bytes of a blob in one record.
 const BLOB_PART: usize = 30_000;
-
-/// Kinds of records.
-mod kind {
-    pub const METADATA: u64 = 0;
-    pub const INIT: u64 = 1;
-    pub const STRING: u64 = 2;
-    pub const THREAD: u64 = 3;
-    pub const EVENT: u64 = 4;
-    pub const BLOB: u64 = 5;
-    pub const KERNEL_OBJECT: u64 = 7;
-    pub const SCHEDULING: u64 = 8;
-}
 
 /// A list of arguments.
 pub(super) type Args<'a> = &'a [(&'static str, Value<'a>)];
