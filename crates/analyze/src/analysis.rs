@@ -445,6 +445,7 @@ impl Analysis {
         let collect_sum_ns = self.summary.collect_sum_ns();
         let spectrum = self.summary.spectrum();
         let (pauses, mmu) = self.summary.finish(span_ns, end);
+        let posts_writes = Family::of(&self.context) == Family::Ghc;
         let family = self.context.runtime.family.as_deref();
         let beside = |lane| beside(&self.threads, &self.leadership, &self.slices, lane);
         let mut lanes = self.lanes.lanes(tracks, end, span_ns, pauses.total_ns, family, beside);
@@ -482,7 +483,8 @@ impl Analysis {
             green_threads: self.green.values(span_ns),
             user: self.user.values(&tail.user_names),
             tracer: self.disturbance.values(
-                self.runtime_span.is_some(),
+                // Rings are written word by word: that holds no lane at a time, and is not posted.
+                self.runtime_span.is_some() && posts_writes,
                 self.context.own_cost.as_ref(),
                 recorder_held_ns,
             ),
