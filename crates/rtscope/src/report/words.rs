@@ -344,6 +344,12 @@ pub fn wall_clock(results: &Results) -> Vec<(Part, u64)> {
     parts
 }
 
+/// How long a lane waited to lead; about so long where that is inferred.
+pub fn lead_wait(lane: &Lane) -> String {
+    let about = if lane.leadership_inferred { "~" } else { "" };
+    format!("{about}{}", units::duration_or_dash(lane.leadership_wait_ns))
+}
+
 /// How much of its life a lane waited to stop, to go on and to lead.
 pub fn waiting_share(lane: &Lane) -> String {
     let waits = [lane.stop_wait_ns, lane.release_wait_ns, lane.leadership_wait_ns];

@@ -117,10 +117,11 @@ pub(super) fn causes(results: &Results) -> Option<String> {
 
 /// One row per lane.
 pub(super) fn lanes(results: &Results) -> Option<String> {
+    let leads = results.lanes.iter().any(|lane| lane.leadership_wait_ns.is_some());
     let row = |lane: &rtscope_analyze::results::Lane| {
         let last = results.stragglers.iter().find(|straggler| straggler.lane == lane.id);
         let ns = units::duration_or_dash;
-        vec![
+        let mut cells = vec![
             escape(&lane.name).into_owned(),
             ns(lane.mutator_ns),
             ns(lane.collect_ns),
@@ -129,10 +130,14 @@ pub(super) fn lanes(results: &Results) -> Option<String> {
             ns(lane.idle_ns),
             last.map_or_else(|| "-".into(), |last| units::counted(last.count, "time", "times")),
             last.map_or_else(|| "-".into(), |last| units::duration(last.sum_ns)),
-        ]
+        ];
+        if leads {
+            cells.splice(5..5, [words::lead_wait(lane), words::waiting_share(lane)]);
+        }
+        cells
     };
     let rows: Vec<_> = results.lanes.iter().map(row).collect();
-    let heads = [
+    let mut heads = vec![
         "lane",
         "program",
         "collecting",
@@ -142,6 +147,9 @@ pub(super) fn lanes(results: &Results) -> Option<String> {
         "was last to stop",
         "others waited",
     ];
+    if leads {
+        heads.splice(5..5, ["waited to lead", "waits of life"]);
+    }
     (!rows.is_empty()).then(|| table(&heads, &rows))
 }
 

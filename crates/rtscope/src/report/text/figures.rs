@@ -220,9 +220,7 @@ fn lanes(screen: &mut Screen, results: &Results) {
             units::duration_or_dash(lane.release_wait_ns),
         ];
         if leads {
-            let about = if lane.leadership_inferred { "~" } else { "" };
-            let waited = units::duration_or_dash(lane.leadership_wait_ns);
-            cells.extend([format!("{about}{waited}"), words::waiting_share(lane)]);
+            cells.extend([words::lead_wait(lane), words::waiting_share(lane)]);
         } else {
             cells.push(units::duration_or_dash(lane.idle_ns));
         }
