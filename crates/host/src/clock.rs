@@ -22,6 +22,11 @@ pub fn own_cpu_ns() -> u64 {
     nanoseconds(ClockId::ProcessCPUTime).max(0) as u64
 }
 
+/// CPU time that the calling thread has used, in nanoseconds.
+pub fn thread_cpu_ns() -> u64 {
+    nanoseconds(ClockId::ThreadCPUTime).max(0) as u64
+}
+
 fn nanoseconds(clock: ClockId) -> i64 {
     let now = clock_gettime(clock);
     now.tv_sec.saturating_mul(NS_PER_S).saturating_add(now.tv_nsec)

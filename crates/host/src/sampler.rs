@@ -290,8 +290,10 @@ impl State {
             self.sample_stolen(now);
         }
         if now >= self.next_threads {
+            // By CPU time: on a busy machine a look takes long because it waits, which costs nobody.
+            let before = clock::thread_cpu_ns();
             self.sample_threads(now);
-            let cost = clock::monotonic().since(now);
+            let cost = clock::thread_cpu_ns().saturating_sub(before);
             self.next_threads = now.plus(SLOW_PERIOD_NS.max(cost.saturating_mul(THREAD_SCAN_SHARE)));
         }
     }
