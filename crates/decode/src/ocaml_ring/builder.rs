@@ -3,6 +3,7 @@
 //! request what none would. Panics where a test asks for what its version has not got.
 
 use super::layout::{NAME, words};
+use super::packed::{Packer, WORDS_MAX as PACKED_WORDS_MAX};
 use super::tables::{self, COUNTERS, LIFECYCLE, kind, lifecycle, user};
 use super::version::Version;
 use std::ops::Range;
@@ -139,8 +140,17 @@ pub fn frame(kind: u64, slot: u16, number: u64, words: &[u64]) -> Vec<u8> {
     head.iter().chain(words).flat_map(|word| word.to_le_bytes()).collect()
 }
 
-/// What a recorder would have taken from a program's ring file, in frames of about
-/// `frame_words` words.
+/// The same words in a packed frame; they are whole events.
+pub fn packed(slot: u16, position: u64, words: &[u64]) -> Vec<u8> {
+    let own: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    let mut bytes = (words.len() as u64).to_le_bytes().to_vec();
+    assert_eq!(Packer::default().pack(&own, &mut bytes), own.len());
+    bytes.resize(bytes.len().next_multiple_of(8), 0);
+    frame(4, slot, position, &self::words(&bytes).collect::<Vec<_>>())
+}
+
+/// What a recorder would have taken from a program's ring file, in packed frames of about
+/// `frame_words` words, and every fifth one as it is.
 pub fn capture_of(file: &[u8], frame_words: u64) -> Vec<u8> {
     let at = |offset: usize| words(&file[offset..offset + 8]).next().unwrap_or(0);
     let [rings, head_bytes, ring_bytes, ring_words] = [1, 2, 3, 4].map(|word| at(8 * word));
@@ -153,11 +163,14 @@ pub fn capture_of(file: &[u8], frame_words: u64) -> Vec<u8> {
         let word = |position: u64| at(data + slot * ring_bytes as usize + 8 * (position % ring_words) as usize);
         while position < tail {
             let mut end = position;
-            while end < tail && end - position < frame_words {
+            let frame_end = tail.min(position + frame_words).min((position | (ring_words - 1)) + 1);
+            while end < frame_end {
                 end += word(end) >> 54;
             }
             let words: Vec<u64> = (position..end).map(word).collect();
-            stream.extend(frame(1, slot as u16, position, &words));
+            let plain = (position / frame_words) % 5 == 4 || words.len() as u64 > PACKED_WORDS_MAX;
+            let form = if plain { |slot, position, words: &[u64]| frame(1, slot, position, words) } else { packed };
+            stream.extend(form(slot as u16, position, &words));
             position = end;
         }
     }

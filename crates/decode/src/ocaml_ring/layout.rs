@@ -31,10 +31,11 @@ const USER_IDS: u64 = 1 << 13;
 pub(super) const POSITION_MAX: u64 = 1 << 60;
 
 /// Kinds of frames.
-mod frame {
+pub(super) mod frame {
     pub const WORDS: u64 = 1;
     pub const NAME: u64 = 2;
     pub const ENDED: u64 = 3;
+    pub const PACKED: u64 = 4;
 }
 
 /// How rings lie in their container.
@@ -232,11 +233,11 @@ impl Frames {
                 self.lose(LossKind::Truncated, end - size, taken, None, "the stream ends inside a frame");
             }
             match kind {
-                frame::WORDS if slot >= u64::from(rings) || number > POSITION_MAX => {
+                frame::WORDS | frame::PACKED if slot >= u64::from(rings) || number > POSITION_MAX => {
                     let note = "a frame of a ring that does not exist";
                     self.lose(LossKind::Damaged, 8 * count, taken, Some(now), note);
                 }
-                frame::WORDS if count > 0 => of.entry(slot as u16).or_default().push(at),
+                frame::WORDS | frame::PACKED if count > 0 => of.entry(slot as u16).or_default().push(at),
                 frame::NAME if number < USER_IDS => {
                     let mut bytes = [0; NAME];
                     let want = bytes.len().min(8 * count as usize);

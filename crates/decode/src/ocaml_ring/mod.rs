@@ -15,6 +15,7 @@ pub mod builder;
 mod error;
 mod import;
 mod layout;
+mod packed;
 mod rings;
 mod slot;
 mod stream;
@@ -28,6 +29,7 @@ mod version;
 
 pub use error::RingError;
 pub(crate) use import::neutral;
+pub use packed::{Packer, WORDS_MAX as PACKED_WORDS_MAX};
 pub use rings::Rings;
 pub use stream::RingStream;
 pub(crate) use tables::COUNTERS;

@@ -6,7 +6,8 @@
 //! physical start of the ring. What is missing, for whatever reason, is summed up until
 //! the next good event, before which a [`What::Gap`] stands.
 
-use super::layout::{Container, FRAME, Layout, POSITION_MAX, read_full, words, words_at};
+use super::layout::{Container, FRAME, Layout, POSITION_MAX, frame, read_full, words, words_at};
+use super::packed;
 use super::tables::{kind, user};
 use super::tally::{Losses, RawLoss};
 use crate::source::ReadAt;
@@ -173,6 +174,8 @@ struct Run {
     /// The container ends inside this run: bytes that are missing behind it and that
     /// nobody has counted.
     cut: Option<u64>,
+    /// A damaged frame: where it ends is not known, and what it held was counted.
+    unsure: bool,
     frames: Arc<[u64]>,
     next: usize,
 }
@@ -441,7 +444,7 @@ impl Slot {
         let cut = frames.cut == Some(at);
         self.run.next += 1;
         let head: Option<[u64; 4]> = words_at(pass.source.as_ref(), at).ok().flatten();
-        let Some([_, position, count, _]) = head.filter(|[_, position, ..]| *position <= POSITION_MAX) else {
+        let Some([what, position, count, _]) = head.filter(|[_, position, ..]| *position <= POSITION_MAX) else {
             self.missing.any = true;
             self.missing.damaged += FRAME;
             return true;
@@ -459,17 +462,41 @@ impl Slot {
         }
         if position > self.run.end {
             self.missing.any = true;
-            self.missing.overwritten += position - self.run.end;
+            self.missing.overwritten += if self.run.unsure { 0 } else { position - self.run.end };
         }
         self.run = Run {
             position,
             end: position.saturating_add(count),
             offset: at + FRAME,
             cut: cut.then_some(0),
+            unsure: false,
             frames: std::mem::take(&mut self.run.frames),
             next: self.run.next,
         };
+        if what & 0xff == frame::PACKED {
+            self.unpack(pass, count);
+        }
         true
+    }
+
+    /// Takes the words of a packed frame of which `count` words follow its head: all at once.
+    fn unpack(&mut self, pass: &mut Pass, count: u64) {
+        let whole = usize::try_from(count).ok().filter(|count| *count <= packed::FOLLOW_MAX).and_then(|count| {
+            pass.bytes.resize(pass.bytes.len().max(8 * count), 0);
+            let bytes = pass.bytes.get_mut(..8 * count)?;
+            let got = read_full(pass.source.as_ref(), bytes, self.run.offset).unwrap_or(0);
+            packed::unpack(bytes.get(..got)?, &mut self.words)
+        });
+        if whole != Some(true) && self.run.cut.is_none() {
+            // What is wrong may be any of them.
+            self.words.clear();
+            self.run.unsure = true;
+            self.missing.any = true;
+            self.missing.damaged += 8 * count;
+        }
+        self.read += self.words.len() as u64;
+        self.run.position += self.words.len() as u64;
+        self.run.end = self.run.position;
     }
 }
 

@@ -2,12 +2,13 @@
 //! protocol of head and tail; refuses to look into events.
 //!
 //! A runtime stores an event's words, then moves the ring's tail; before that it moves
-//! the head past what the words will overwrite. So `position..tail` is copied first
-//! and the head read again: what it has passed meanwhile was perhaps overwritten and
-//! is dropped. Head and tail always lie between two events.
+//! the head past what the words will overwrite. So `position..tail` is copied, piece by
+//! piece, and the head read again behind each: what it has passed meanwhile was perhaps
+//! overwritten and is dropped. Head and tail always lie between two events.
 
 use super::layout::{Layout, NAME, NAMES, WORD};
 use super::stream::Stream;
+use rtscope_decode::ocaml_ring::PACKED_WORDS_MAX;
 use rtscope_model::Time;
 use std::fs::File;
 use std::io;
@@ -32,6 +33,8 @@ pub struct Ring {
     /// Rings whose headers are read.
     looked_at: u64,
     headers: Vec<u8>,
+    /// Words that were just read.
+    words: Vec<u8>,
     names: Vec<[u8; NAME as usize]>,
 }
 
@@ -60,7 +63,7 @@ impl Ring {
     /// A ring file of which nothing was copied yet.
     pub fn new(file: File, layout: Layout) -> Ring {
         let looked_at = AHEAD.min(layout.rings);
-        Ring { file, layout, slots: Vec::new(), looked_at, headers: Vec::new(), names: Vec::new() }
+        Ring { file, layout, slots: Vec::new(), looked_at, headers: Vec::new(), words: Vec::new(), names: Vec::new() }
     }
 
     /// The file.
@@ -103,10 +106,7 @@ impl Ring {
             }
             match self.copy_slot(slot, ends, stream, now)? {
                 Round::Copied(words) => most = most.max(words),
-                Round::Restarted => {
-                    stream.drop_words();
-                    return Ok(Round::Restarted);
-                }
+                Round::Restarted => return Ok(Round::Restarted),
             }
         }
         Ok(Round::Copied(most))
@@ -152,42 +152,70 @@ impl Ring {
             // Nothing new, or a torn look at the two ends: the next one will tell.
             return Ok(Round::Copied(0));
         }
-        // Begin with words that are known already, if they are still there.
-        let known = (state.known.len() as u64) / WORD;
-        let from = if head <= position - known { position - known } else { position.max(head) };
-        let into = stream.begin_words(slot, now);
-        let start = into.len();
-        self.read_words(slot, from, tail, into)?;
-        let recognised = from >= position || into.get(start..).is_some_and(|words| words.starts_with(&state.known));
-        // The words above are read before the head below.
-        fence(Ordering::SeqCst);
-        let (head_after, tail_after) = self.read_ends(slot)?;
-        if !recognised && head_after <= from || tail_after < tail || head_after < head {
+        let (before, mark) = (state.known.clone(), stream.mark());
+        let begin = if position < head { Slot { position: head, known: Vec::new() } } else { state.clone() };
+        let next = self.copy_words(slot, begin, seen, stream, now)?;
+        // Behind all that was read: those words were this program's, too.
+        let next = if self.still_there(slot, &before, position)? { next } else { None };
+        let Some(next) = next else {
+            stream.drop_since(mark);
             return Ok(Round::Restarted);
-        }
-        let first = first_sound(position.max(head_after), (tail, tail_after), self.layout.words);
-        let words = into.get(start + words_to_bytes(tail.min(first) - from)..).unwrap_or_default();
-        let copied_whole = first < tail;
-        let known = remembered(if first == position { &state.known } else { &[] }, words);
-        stream.end_words(first, usize::try_from(tail.min(first) - from).unwrap_or(usize::MAX));
+        };
         if let Some(state) = self.slots.get_mut(slot as usize) {
-            *state =
-                if copied_whole { Slot { position: tail, known } } else { Slot { position: first, known: Vec::new() } };
+            *state = next;
         }
         Ok(Round::Copied(tail - position))
     }
 
-    fn read_words(&self, slot: u64, from: u64, to: u64, into: &mut Vec<u8>) -> io::Result<()> {
+    /// Copies from `next` up to the tail; `None` where the ring was begun anew meanwhile.
+    fn copy_words(
+        &mut self,
+        slot: u64,
+        mut next: Slot,
+        (mut head, tail): Ends,
+        stream: &mut Stream,
+        now: Time,
+    ) -> io::Result<Option<Slot>> {
+        while next.position < tail {
+            let from = next.position;
+            let (offset, in_a_row) = self.layout.place(slot, from);
+            // As many as a frame takes, which are still in the nearest cache when it is made.
+            self.words.resize(words_to_bytes(in_a_row.min(tail - from).min(PACKED_WORDS_MAX)), 0);
+            self.file.read_exact_at(&mut self.words, offset)?;
+            // The words above are read before the head below.
+            fence(Ordering::SeqCst);
+            let (head_after, tail_after) = self.read_ends(slot)?;
+            if tail_after < tail || head_after < head {
+                return Ok(None);
+            }
+            head = head_after;
+            next.position = first_sound(from.max(head), (tail, tail_after), self.layout.words);
+            if next.position > from {
+                next.known.clear();
+            }
+            let sound = self.words.get(words_to_bytes(next.position - from)..).unwrap_or_default();
+            let taken = stream.words(slot, next.position, sound, now);
+            next.known = remembered(&next.known, sound.get(..taken).unwrap_or_default());
+            next.position += taken as u64 / WORD;
+        }
+        Ok(Some(next))
+    }
+
+    /// Whether the words that lay before `position` still do, unless they were overwritten.
+    fn still_there(&mut self, slot: u64, known: &[u8], position: u64) -> io::Result<bool> {
+        let from = position - known.len() as u64 / WORD;
+        self.words.clear();
         let mut at = from;
-        while at < to {
+        while at < position {
             let (offset, in_a_row) = self.layout.place(slot, at);
-            let count = in_a_row.min(to - at);
-            let start = into.len();
-            into.resize(start + words_to_bytes(count), 0);
-            self.file.read_exact_at(into.get_mut(start..).unwrap_or_default(), offset)?;
+            let count = in_a_row.min(position - at);
+            let start = self.words.len();
+            self.words.resize(start + words_to_bytes(count), 0);
+            self.file.read_exact_at(self.words.get_mut(start..).unwrap_or_default(), offset)?;
             at += count;
         }
-        Ok(())
+        fence(Ordering::SeqCst);
+        Ok(self.words == known || self.read_ends(slot)?.0 > from)
     }
 
     /// Copies names that are new. They are registered in order, so the search ends at

@@ -3,6 +3,7 @@
 
 use super::layout::{Layout, NAME};
 use super::pen::{Job, Pen};
+use rtscope_decode::ocaml_ring::Packer;
 use rtscope_model::Time;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -14,6 +15,9 @@ const MAGIC: u64 = u64::from_le_bytes(*b"RTSRING1");
 const KIND_WORDS: u64 = 1;
 const KIND_NAME: u64 = 2;
 const KIND_END: u64 = 3;
+const KIND_PACKED: u64 = 4;
+/// Words of a frame's head.
+const HEAD_WORDS: u64 = 4;
 /// So much waits to be written; a write costs as much as a wake-up.
 const BUFFER_MAX: usize = 256 << 10;
 /// Nothing waits longer: a recorder that is killed loses it.
@@ -28,15 +32,15 @@ pub struct Stream {
     /// Bytes handed to the pen.
     size: u64,
     flushed: Time,
-    /// Where the frame begins that words are added to.
-    open: usize,
+    packer: Packer,
 }
 
 impl Stream {
     /// Makes the file `name` of a capture, which must not be there yet.
     pub fn create(capture: &Path, name: String, layout: &Layout, pid: u32, now: Time) -> io::Result<Stream> {
         let file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(capture.join(&name))?;
-        let mut stream = Stream { name, file: Arc::new(file), buffer: Vec::new(), size: 0, flushed: now, open: 0 };
+        let packer = Packer::default();
+        let mut stream = Stream { name, file: Arc::new(file), buffer: Vec::new(), size: 0, flushed: now, packer };
         let named = u64::from(layout.names.is_some());
         stream.push(&[MAGIC, layout.rings, layout.words, named, u64::from(pid), 0, 0, 0]);
         Ok(stream)
@@ -46,39 +50,51 @@ impl Stream {
         self.buffer.extend(words.iter().flat_map(|word| word.to_le_bytes()));
     }
 
-    /// Begins a frame of words of ring `slot`; they are added to what this gives, as
-    /// this machine's, and ended by [`Stream::end_words`].
-    pub fn begin_words(&mut self, slot: u64, now: Time) -> &mut Vec<u8> {
-        self.open = self.buffer.len();
-        self.push(&[KIND_WORDS | slot << 16, 0, 0, now.0]);
-        &mut self.buffer
+    /// Words of ring `slot`, this machine's, of which the first one is at `position` and
+    /// begins an event. Gives how many bytes of them were taken: all but the event that the
+    /// last of them begin, if that is not whole.
+    pub fn words(&mut self, slot: u64, position: u64, words: &[u8], now: Time) -> usize {
+        let begin = self.buffer.len();
+        self.push(&[KIND_PACKED | slot << 16, position, 0, now.0, 0]);
+        let taken = self.packer.pack(words, &mut self.buffer);
+        let size = self.buffer.len().next_multiple_of(8);
+        self.buffer.resize(size, 0);
+        let follow = (size - begin) as u64 / 8 - HEAD_WORDS;
+        self.set(begin, 2, follow);
+        self.set(begin, HEAD_WORDS as usize, taken as u64 / 8);
+        if taken == 0 {
+            self.buffer.truncate(begin);
+            return self.words_as_they_are(slot, position, words, now);
+        }
+        taken
     }
 
-    /// Ends the frame: of its words the first `skip` are dropped, the next one is the
-    /// one at `position`. A frame without words is none.
-    pub fn end_words(&mut self, position: u64, skip: usize) {
-        let begin = (self.open + 32).min(self.buffer.len());
-        let first = skip.saturating_mul(8).saturating_add(begin).min(self.buffer.len());
-        self.buffer.drain(begin..first);
-        let words = (self.buffer.len() - begin) / 8;
-        if words == 0 {
-            self.drop_words();
-            return;
+    /// What is no event is not for a recorder to judge.
+    fn words_as_they_are(&mut self, slot: u64, position: u64, words: &[u8], now: Time) -> usize {
+        if !words.is_empty() {
+            self.push(&[KIND_WORDS | slot << 16, position, words.len() as u64 / 8, now.0]);
+            let own = words.chunks_exact(8).filter_map(|word| word.try_into().ok()).map(u64::from_ne_bytes);
+            self.buffer.extend(own.flat_map(u64::to_le_bytes));
         }
-        let head = [position, words as u64];
-        for (place, byte) in
-            self.buffer.iter_mut().skip(self.open + 8).zip(head.iter().flat_map(|word| word.to_le_bytes()))
-        {
-            *place = byte;
-        }
-        if cfg!(target_endian = "big") {
-            self.buffer.iter_mut().skip(begin).collect::<Vec<_>>().chunks_mut(8).for_each(<[_]>::reverse);
+        words.len()
+    }
+
+    /// Sets a word of the frame that begins at `begin`.
+    fn set(&mut self, begin: usize, word: usize, value: u64) {
+        let at = begin + 8 * word;
+        if let Some(place) = self.buffer.get_mut(at..at + 8) {
+            place.copy_from_slice(&value.to_le_bytes());
         }
     }
 
-    /// Forgets the frame that was begun.
-    pub fn drop_words(&mut self) {
-        self.buffer.truncate(self.open);
+    /// Where the frames end that were added so far.
+    pub fn mark(&self) -> usize {
+        self.buffer.len()
+    }
+
+    /// Forgets what was added since `mark`.
+    pub fn drop_since(&mut self, mark: usize) {
+        self.buffer.truncate(mark);
     }
 
     /// The name of a user event.
@@ -122,11 +138,15 @@ mod tests {
         let pen = Pen::start(|name, error| panic!("{name}: {error}")).unwrap();
         let layout = Layout { rings: 4, words: 8, headers: 64, header_bytes: 80, data: 384, names: Some(640) };
         let mut stream = Stream::create(folder.path(), "0.ring".into(), &layout, 77, Time(5)).unwrap();
-        let words: Vec<u8> = [1_u64, 2, 3].iter().flat_map(|word| word.to_ne_bytes()).collect();
-        stream.begin_words(2, Time(9)).extend(&words);
-        stream.end_words(101, 1);
-        stream.begin_words(3, Time(9)).extend(&words);
-        stream.end_words(100, 3);
+        let bytes = |words: [u64; 3]| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>();
+        let begin = 2_u64 << 54 | 2 << 49 | 11 << 36;
+        assert_eq!(stream.words(2, 101, &bytes([begin, 5, begin]), Time(9)), 16);
+        let mark = stream.mark();
+        stream.words(2, 103, &bytes([begin, 6, begin]), Time(9));
+        stream.drop_since(mark);
+        // No event has no words.
+        assert_eq!(stream.words(3, 100, &bytes([0, 2, 3]), Time(9)), 24);
+        assert_eq!(stream.words(3, 103, &[], Time(9)), 0);
         stream.name(7, &[b'x'; 128], Time(10));
         stream.end(Time(11));
         stream.flush(&pen, Time(12), false);
@@ -138,9 +158,13 @@ mod tests {
         let read: Vec<u64> = bytes.chunks(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect();
         assert_eq!(bytes[..8], *b"RTSRING1");
         assert_eq!(read[1..8], [4, 8, 1, 77, 0, 0, 0]);
-        assert_eq!(read[8..14], [1 | 2 << 16, 101, 2, 9, 2, 3]);
-        assert_eq!(read[14..18], [2, 7, 16, 10]);
-        assert_eq!(read[34..], [3, 0, 0, 11]);
+        assert_eq!(read[8..13], [4 | 2 << 16, 101, 3, 9, 2]);
+        assert_eq!(bytes[104], 255);
+        assert_eq!(bytes[105..113], begin.to_le_bytes());
+        assert_eq!(bytes[113..120], [5, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(read[15..22], [1 | 3 << 16, 100, 3, 9, 0, 2, 3]);
+        assert_eq!(read[22..26], [2, 7, 16, 10]);
+        assert_eq!(read[42..], [3, 0, 0, 11]);
         assert!(Stream::create(folder.path(), "0.ring".into(), &layout, 77, Time(5)).is_err());
     }
 }

@@ -194,6 +194,7 @@ impl Stream {
             let Some((body, after)) = body.split_at_checked(*count as usize) else { break };
             match kind & 0xff {
                 1 => stream.slots.entry(kind >> 16 & 0xffff).or_default().take(*at, body),
+                4 => stream.slots.entry(kind >> 16 & 0xffff).or_default().take(*at, &unpacked(body)),
                 2 => assert_eq!(*count, 16),
                 3 => stream.ends += 1,
                 other => panic!("a frame of kind {other}"),
@@ -237,4 +238,37 @@ impl Slot {
             rest = after;
         }
     }
+}
+
+/// The words of a packed frame, read as the format's page says and by nothing of rtscope's.
+fn unpacked(body: &[u64]) -> Vec<u64> {
+    let bytes: Vec<u8> = body[1..].iter().flat_map(|word| word.to_le_bytes()).collect();
+    let (mut at, mut last, mut headers, mut words) = (0, 0, Vec::new(), Vec::new());
+    let number = |at: &mut usize| {
+        let from = *at;
+        *at += 1 + bytes[from..].iter().take_while(|byte| **byte >= 0x80).count();
+        bytes[from..*at].iter().rev().fold(0_u64, |number, byte| number << 7 | u64::from(byte & 0x7f))
+    };
+    while words.len() < body[0] as usize {
+        at += 1;
+        let header = match bytes[at - 1] {
+            255 => {
+                at += 8;
+                headers.push(u64::from_le_bytes(bytes[at - 8..at].try_into().unwrap()));
+                headers[headers.len() - 1]
+            }
+            known => headers[usize::from(known)],
+        };
+        words.push(header);
+        let rest = (header >> 54) - 1;
+        if header >> 49 & 31 == 0 {
+            words.resize(words.len() + rest as usize, 0);
+            continue;
+        }
+        last = number(&mut at).wrapping_add(last);
+        words.push(last);
+        words.extend((1..rest).map(|_| number(&mut at)));
+    }
+    assert!(headers.len() < 255 && words.len() == body[0] as usize && bytes.len() - at < 8);
+    words
 }

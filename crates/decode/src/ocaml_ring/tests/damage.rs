@@ -1,7 +1,7 @@
 //! Every bad input: refused in words where nothing can be read, else read as far as it
 //! goes and the rest counted.
 
-use super::super::builder::{RingBuilder, frame};
+use super::super::builder::{RingBuilder, frame, packed};
 use super::{all, open, short};
 use crate::ocaml_ring::{RingError, Rings, Version};
 use rtscope_model::{LossKind, Runtime};
@@ -212,6 +212,44 @@ fn frames_that_are_no_frames_are_skipped_and_counted() {
     assert_eq!(kinds(&join(&[first.clone(), long])), (2, vec![(LossKind::Damaged, 48)]));
     let garbage = frame(0x0001_0000_0000_0001, 0, 4, &words);
     assert_eq!(kinds(&join(&[first, garbage, frame(1, 0, 4, &words)])), (2, vec![(LossKind::Damaged, 96)]));
+}
+
+#[test]
+fn a_damaged_packed_frame_costs_itself_only() {
+    let event = |time: u64| [2 << 54 | 2 << 49 | 34 << 36, time];
+    let three = [event(25), event(26), event(27)].concat();
+    let first = RingBuilder::new(V, 1, 1 << 10).captured(1);
+    let losses = |middle: Vec<u8>| {
+        let last = packed(0, 10, &[event(30), event(31)].concat());
+        let (events, tally) = all(&[first.clone(), packed(0, 0, &event(10).repeat(2)), middle, last].concat(), V);
+        let times: Vec<u64> = events.iter().map(|event| event.time.0).collect();
+        (times, tally.losses.iter().map(|loss| (loss.kind, loss.count)).collect::<Vec<_>>())
+    };
+    let good = packed(0, 4, &three);
+    assert_eq!(losses(good.clone()), (vec![10, 10, 25, 26, 27, 30, 31], vec![]));
+    let with = |at: usize, byte: u8| {
+        let mut bytes = good.clone();
+        bytes[at] = byte;
+        bytes
+    };
+    // More words than there are, a header without a number, a length of nothing.
+    let follow = good.len() as u64 - 32;
+    let damaged = vec![(LossKind::Damaged, follow)];
+    for middle in [with(32, 12), with(38, 1), with(50, 9), with(47, 0)] {
+        assert_eq!(losses(middle), (vec![10, 10, 30, 30, 31], damaged.clone()));
+    }
+}
+
+#[test]
+fn a_packed_frame_that_is_cut_gives_what_was_whole() {
+    let event = |time: u64| [2 << 54 | 2 << 49 | 34 << 36, time];
+    let events: Vec<u64> = (1..=8).flat_map(|round| event(1_000 * round)).collect();
+    let whole = [RingBuilder::new(V, 1, 1 << 10).captured(1), packed(0, 0, &events)].concat();
+    assert_eq!(all(&whole, V).0.len(), 8);
+    // Eleven bytes for the first event, three for each of the others.
+    let (events, tally) = all(&whole[..whole.len() - 8], V);
+    assert_eq!(events.len(), 5);
+    assert_eq!(tally.losses.iter().map(|loss| (loss.kind, loss.count)).collect::<Vec<_>>(), [(LossKind::Truncated, 8)]);
 }
 
 #[test]
