@@ -439,6 +439,7 @@ impl Analysis {
         let findings = findings::run(&facts);
         let recorder_held_ns = findings::recorder_held_ns(&facts);
         let others_held_ns = findings::others_held_ns(&facts);
+        let forks = findings::forks(&facts);
         let checked = findings::checked(&facts, &findings);
         let causes = self.summary.causes(names, &self.context.symbols);
         let stragglers = self.summary.stragglers();
@@ -482,6 +483,7 @@ impl Analysis {
             code,
             green_threads: self.green.values(span_ns),
             user: self.user.values(&tail.user_names),
+            forks,
             tracer: self.disturbance.values(
                 // Rings are written word by word: that holds no lane at a time, and is not posted.
                 self.runtime_span.is_some() && posts_writes,

@@ -159,7 +159,8 @@ impl Answers {
     }
 
     /// The thread that was waited for was making a copy of the process: what it was waited
-    /// for until the kernel said that this is nearly done.
+    /// for until the kernel said that this is nearly done. While samples find it in code of the
+    /// program's own, or the host has its CPU, it makes none, whatever it does behind that.
     fn fork(&mut self, blamed: &BlamedPause) {
         let pause = &blamed.pause;
         let Some(requested) = pause.requested else { return };
@@ -168,7 +169,9 @@ impl Answers {
             let by = |fork: &(Tid, Time)| {
                 Some(fork.0) == piece.tid && fork.1 >= piece.from && (requested..=until).contains(&fork.1)
             };
-            piece.to <= pause.stopped && self.forks.iter().any(by)
+            !matches!(piece.cause, Cause::LateSafepoint | Cause::HostSteal)
+                && piece.to <= pause.stopped
+                && self.forks.iter().any(by)
         };
         let ns = blamed.causes.iter().filter(copying).map(CausePiece::ns).sum();
         self.fork_waits.add((requested, pause.stopped), ns);

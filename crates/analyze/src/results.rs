@@ -68,6 +68,8 @@ pub struct Results {
     pub green_threads: Option<GreenSummary>,
     /// What the program posted of itself, by name, longest spans first.
     pub user: Vec<UserEvents>,
+    /// Copies that the program made of its process; null without kernel events.
+    pub forks: Option<Forks>,
     /// What the tracer itself cost the program, as far as its log shows.
     pub tracer: Tracer,
     /// How the kernel side was seen, and whether it was used.
@@ -567,6 +569,17 @@ pub struct CauseSum {
     pub sum_ns: u64,
     /// Of everything that was waited for, 0 to 1.
     pub share: f64,
+}
+
+/// Processes that a program started.
+#[derive(Copy, Clone, Debug, Default, Serialize)]
+pub struct Forks {
+    /// How many, those included of which no memory is copied (`posix_spawn`).
+    pub count: u64,
+    /// What collections waited for a thread that was copying the process.
+    pub waited_ns: u64,
+    /// CPU time of the copying, as samples of the code tell; null without samples.
+    pub copying_ns: Option<u64>,
 }
 
 /// The tracer's own disturbance.

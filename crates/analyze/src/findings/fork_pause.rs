@@ -7,7 +7,7 @@
 //! client notices that, however seldom it comes.
 
 use super::{Facts, Family, Rule, Verdict, blind_to_runners, evidence, family};
-use crate::results::BlamedPause;
+use crate::results::{BlamedPause, Forks};
 use rtscope_model::units::{bytes, counted, duration, percent};
 use rtscope_model::{CodeKind, Confidence, Metric, Names, Remedy, Symbol};
 
@@ -32,7 +32,7 @@ impl Rule for ForkPause {
     fn check(&self, facts: &Facts<'_>) -> Option<Verdict> {
         let waits = facts.answers.fork_waits();
         let longest_ns = waits.longest.map_or(0, |(from, to)| to.since(from));
-        let cost_ns = if facts.lanes > 1 { waits.ns } else { copying_ns(facts) };
+        let cost_ns = if facts.lanes > 1 { waits.ns } else { copying_ns(facts).unwrap_or(0) };
         if facts.answers.forked() == 0 || (facts.share(cost_ns) < SHARE_MIN && longest_ns < LONG_NS) {
             return None;
         }
@@ -81,28 +81,30 @@ impl Rule for ForkPause {
 }
 
 fn remedies(facts: &Facts<'_>) -> Vec<Remedy> {
-    // With one domain nobody waits for it to stop: the program's own time is what is lost.
+    // With one domain nobody waits for it to stop: its own time is what is lost.
     let (verify, metric) = match facts.lanes {
-        0 | 1 => ("Record again: the same work ends sooner.", "span_ns"),
+        0 | 1 => ("Record again: the copying takes no time any more.", "forks.copying_ns"),
         _ => ("Record again: no collection waits for a copy of the process.", "pauses.time_to_stop_ns.max"),
     };
     let texts = [
         "Start processes early, before the heap has grown, and let them wait for work.",
         "Or start programs with `Unix.create_process`, which copies no page tables.",
     ];
-    let remedy = |text: &str| Remedy {
-        text: text.into(),
-        flag: None,
-        verify: verify.into(),
-        metric: Metric::falls(metric),
-    };
+    let remedy =
+        |text: &str| Remedy { text: text.into(), flag: None, verify: verify.into(), metric: Metric::falls(metric) };
     texts.map(remedy).into()
 }
 
+/// What starting processes came to; `None` where kernel events do not tell.
+pub(super) fn forks(facts: &Facts<'_>) -> Option<Forks> {
+    facts.held?;
+    let (count, waited_ns) = (facts.answers.forked(), facts.answers.fork_waits().ns);
+    Some(Forks { count, waited_ns, copying_ns: copying_ns(facts) })
+}
+
 /// CPU time in the kernel's copying of a process.
-fn copying_ns(facts: &Facts<'_>) -> u64 {
+fn copying_ns(facts: &Facts<'_>) -> Option<u64> {
     let door = |symbol: &Symbol| matches!(symbol.source.as_deref(), Some("fork" | "vfork" | "clone" | "clone3"));
-    facts
-        .code
-        .map_or(0, |code| code.running_ns(facts.symbols, |symbol| symbol.kind == CodeKind::Kernel && door(symbol)))
+    let copies = |symbol: &Symbol| symbol.kind == CodeKind::Kernel && door(symbol);
+    Some(facts.code?.running_ns(facts.symbols, copies))
 }

@@ -39,7 +39,7 @@ use crate::held::Held;
 use crate::leadership::Leadership;
 use crate::memory::Lines;
 use crate::pauses::summary::Summary;
-use crate::results::{BlamedPause, Checked, Outcome};
+use crate::results::{BlamedPause, Checked, Forks, Outcome};
 use crate::samples::{Counters, QuotaTotal};
 use crate::tracer::Disturbance;
 use crate::triggers::Triggers;
@@ -242,6 +242,11 @@ pub(crate) fn checked(facts: &Facts<'_>, findings: &[Finding]) -> Vec<Checked> {
 pub(crate) fn recorder_held_ns(facts: &Facts<'_>) -> Option<u64> {
     let held = facts.held.filter(|_| facts.names_next)?;
     Some(preempted::recorder_ns(held, &facts.recorder))
+}
+
+/// What starting processes came to.
+pub(crate) fn forks(facts: &Facts<'_>) -> Option<Forks> {
+    fork_pause::forks(facts)
 }
 
 /// Wall-clock time in which other processes ran on CPUs that the program wanted,

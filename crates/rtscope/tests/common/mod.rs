@@ -282,6 +282,7 @@ pub fn throttled() -> Fixture {
         code: None,
         user: Vec::new(),
         green_threads: None,
+        forks: None,
         tracer: Tracer {
             write_ns: Some(9 * MS),
             write_max_ns: Some(3_100_000),
@@ -361,6 +362,7 @@ pub fn preempted() -> Fixture {
         note: "the memory line has gaps of up to 40 ms".into(),
     }];
     results.green_threads = Some(green_threads());
+    results.forks = Some(Forks { count: 3, waited_ns: 41_000_000, copying_ns: Some(52_000_000) });
     results.drawing = drawing::of_two_lanes(&mut names, 3 * SECOND, Cause::Preempted, Some("yes"));
     Fixture { name: "preempted", results, names }
 }
