@@ -84,7 +84,7 @@ fn remedies(facts: &Facts<'_>) -> Vec<Remedy> {
     // With one domain nobody waits for it to stop: its own time is what is lost.
     let (verify, metric) = match facts.lanes {
         0 | 1 => ("Record again: the copying takes no time any more.", "forks.copying_ns"),
-        _ => ("Record again: no collection waits for a copy of the process.", "pauses.time_to_stop_ns.max"),
+        _ => ("Record again: no collection waits for a copy of the process.", "forks.waited_ns"),
     };
     let texts = [
         "Start processes early, before the heap has grown, and let them wait for work.",
