@@ -1,27 +1,8 @@
 //! Reading another process's memory without stopping it. Owns the one system
 //! call for it; refuses to interpret what it reads.
 
+pub use rtscope_heap::Memory;
 use std::io;
-
-/// Bytes at addresses of some process.
-pub trait Memory {
-    /// Fills `buffer` from `address`; an error when any byte of it cannot be read.
-    fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()>;
-
-    /// A little- or big-endian word as this machine has it.
-    fn read_u64(&self, address: u64) -> io::Result<u64> {
-        let mut word = [0; 8];
-        self.read(address, &mut word)?;
-        Ok(u64::from_ne_bytes(word))
-    }
-
-    /// A 32-bit word.
-    fn read_u32(&self, address: u64) -> io::Result<u32> {
-        let mut word = [0; 4];
-        self.read(address, &mut word)?;
-        Ok(u32::from_ne_bytes(word))
-    }
-}
 
 /// A live process.
 #[derive(Copy, Clone, Debug)]
