@@ -49,6 +49,9 @@ pub enum Refusal {
         /// Its compiler.
         version: Version,
     },
+    /// Its objects have longer headers.
+    #[error("{0} was built for profiling, whose objects this rtscope does not read")]
+    Profiled(String),
     /// The runtime has not started, or was built without the large address space.
     #[error("{0} has no heap where GHC's runtime reserves one")]
     NoHeap(String),
@@ -149,6 +152,9 @@ impl Target {
         }
         if let Some(version) = inspected.ghc.filter(|version| !(OLDEST..=NEWEST).contains(&(version.0, version.1))) {
             return Err(Refusal::UnknownVersion { of, version });
+        }
+        if inspected.binary.way.as_deref().is_some_and(|way| way.split('_').any(|part| part == "p")) {
+            return Err(Refusal::Profiled(of));
         }
         let reserved = match reserved(&memory, &statics, &mappings) {
             Ok(Some(reserved)) => reserved,

@@ -240,6 +240,7 @@ fn trouble(refusal: &Refusal) -> Trouble {
         )),
         Refusal::NotGhc { .. } => trouble.next("give the process id of a program that GHC built"),
         Refusal::UnknownVersion { .. } => trouble.next("use an rtscope that is newer than the compiler"),
+        Refusal::Profiled(_) => trouble.next("use the profiler's own heap profile: +RTS -hT"),
         Refusal::NoHeap(_) => trouble
             .because("it has not started yet, or its runtime was built or started without the large address space")
             .next("try again when it runs"),
