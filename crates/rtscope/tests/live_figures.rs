@@ -65,7 +65,7 @@ fn sparks_are_what_the_runtime_says(ghc: &str) {
         assert_eq!(figure(key), of(name), "{name}: {sparks}, {said:?}");
     }
     assert_eq!(figure("created") + figure("dud") + figure("overflowed"), of("all"), "{sparks}");
-    assert_eq!(of("all"), 20 * (40 + 6_000 + 1), "what the program offered");
+    assert_eq!(of("all"), 20 * (40 + 30_000 + 1), "what the program offered");
     assert!(figure("overflowed") > 0 && figure("converted") > 0, "{sparks}");
     let lanes = sparks["lanes"].as_array().unwrap();
     let sum: u64 = lanes.iter().filter_map(|lane| lane["created"].as_u64()).sum();
