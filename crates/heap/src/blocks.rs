@@ -92,7 +92,12 @@ mod tests {
     fn groups_are_put_together_again_and_found_by_address() {
         const AT: u64 = 0x42_0010_0000;
         let next = AT + (1 << 20);
-        let laid = Laid::at(AT).group(1, 1, Flags::PINNED, 100).group(1, 1, Flags::EVACUATED, 50).group(250, 1, Flags::PINNED, 5000);
+        let laid = Laid::at(AT).group(1, 1, Flags::PINNED, 100).group(1, 1, Flags::EVACUATED, 50).group(
+            250,
+            1,
+            Flags::PINNED,
+            5000,
+        );
         let more = Laid::at(next).group(300, 1, Flags::PINNED, 290 * 4096 + 8);
         let image = Image::default().put(AT, laid.descriptors()).put(next, more.descriptors());
         let space = Space { committed: vec![AT..AT + (3 << 20)] };

@@ -114,7 +114,8 @@ mod tests {
 
     #[test]
     fn a_group_takes_the_megablocks_that_the_runtime_says() {
-        let of = |blocks| Descriptor { start: 0, free: 0, link: 0, generation: 0, flags: Flags(0), blocks }.megablocks();
+        let of =
+            |blocks| Descriptor { start: 0, free: 0, link: 0, generation: 0, flags: Flags(0), blocks }.megablocks();
         assert_eq!([1, 252, 253, 252 + 256, 253 + 256].map(of), [1, 1, 2, 2, 3]);
     }
 

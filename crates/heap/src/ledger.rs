@@ -60,9 +60,7 @@ fn resident(survey: &Survey, residency: &Residency) -> Vec<(Kind, u8, u64)> {
 pub fn lines(survey: &Survey, residency: &Residency) -> Vec<Line> {
     let totals = survey.totals();
     let used = |kind: Kind, generation: u8| {
-        let alike = |total: &&crate::Total| {
-            total.kind == kind && total.generation.unwrap_or(0) == generation
-        };
+        let alike = |total: &&crate::Total| total.kind == kind && total.generation.unwrap_or(0) == generation;
         totals.iter().filter(alike).map(|total| total.used_bytes).sum::<u64>()
     };
     let mut lines = Vec::new();

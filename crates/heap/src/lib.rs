@@ -18,9 +18,9 @@ pub mod pinned;
 pub mod runtime;
 pub mod scan;
 pub mod survey;
-pub mod walk;
 #[cfg(test)]
 mod testing;
+pub mod walk;
 
 pub use map::{Cell, Kind};
 pub use megablock::Megablock;

@@ -170,7 +170,8 @@ impl Search {
             holder.kept_dead_bytes += (u128::from(dead) * u128::from(*bytes) / u128::from(all.max(1))) as u64;
         }
         let mut holders: Vec<Holder> = holders.into_values().collect();
-        holders.sort_by_key(|holder| (std::cmp::Reverse(holder.live_bytes + holder.kept_dead_bytes), holder.info_address));
+        holders
+            .sort_by_key(|holder| (std::cmp::Reverse(holder.live_bytes + holder.kept_dead_bytes), holder.info_address));
         holders
     }
 }

@@ -5,6 +5,7 @@
 
 use crate::memory::Memory;
 use std::io;
+use std::ops::Range;
 
 /// More than any program has.
 const GENERATIONS_MAX: u32 = 64;
@@ -29,6 +30,35 @@ pub struct Statics {
     pub blocks: Option<u64>,
     /// `mblock_address_space`: begin and end of what is reserved.
     pub address_space: Option<u64>,
+    /// `free_list_head`: a pointer to the first range that was given back.
+    pub given_back: Option<u64>,
+    /// `mblock_high_watermark`: nothing behind it was ever taken.
+    pub high_watermark: Option<u64>,
+}
+
+/// More ranges than a list of them has.
+const RANGES_MAX: usize = 1 << 20;
+
+/// Ranges of megablocks that the runtime has given back. The system may take its time: until
+/// then they are mapped and hold what they held.
+///
+/// # Errors
+/// The list cannot be read.
+pub fn given_back(memory: &impl Memory, statics: &Statics) -> io::Result<Vec<Range<u64>>> {
+    let mut ranges = Vec::new();
+    if let Some(watermark) = statics.high_watermark {
+        let behind = memory.read_u64(watermark)?;
+        ranges.extend((behind != 0).then_some(behind..u64::MAX));
+    }
+    let Some(head) = statics.given_back else { return Ok(ranges) };
+    let mut at = memory.read_u64(head)?;
+    while at != 0 && ranges.len() < RANGES_MAX {
+        // Each one says: the one before, the one behind, its address, its size.
+        let (next, address, size) = (memory.read_u64(at + 8)?, memory.read_u64(at + 16)?, memory.read_u64(at + 24)?);
+        ranges.push(address..address.saturating_add(size));
+        at = next;
+    }
+    Ok(ranges)
 }
 
 impl Statics {
@@ -42,6 +72,8 @@ impl Statics {
             megablocks: self.megablocks.map(&moved),
             blocks: self.blocks.map(&moved),
             address_space: self.address_space.map(&moved),
+            given_back: self.given_back.map(&moved),
+            high_watermark: self.high_watermark.map(&moved),
         }
     }
 }
@@ -119,9 +151,8 @@ fn generations(memory: &impl Memory, statics: &Statics) -> io::Result<Vec<Genera
 fn generation(memory: &impl Memory, address: u64, number: u32) -> io::Result<Generation> {
     let mut bytes = [0; GENERATION];
     memory.read(address, &mut bytes)?;
-    let word = |at: usize| {
-        bytes.get(at..at + 8).map_or(0, |word| u64::from_ne_bytes(word.try_into().unwrap_or_default()))
-    };
+    let word =
+        |at: usize| bytes.get(at..at + 8).map_or(0, |word| u64::from_ne_bytes(word.try_into().unwrap_or_default()));
     if word(0) as u32 != number {
         return Err(contradiction());
     }

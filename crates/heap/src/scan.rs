@@ -65,9 +65,9 @@ impl Scan {
                 let entry = census.entry(object.info_address).or_insert(fresh);
                 entry.count += 1;
                 entry.bytes += 8 * own.len() as u64;
-                if !object.info.kind.is_opaque() {
-                    own.iter().skip(1).for_each(|word| search.word(*word, object.info_address));
-                }
+                let address = group.start + 8 * object.at as u64;
+                let from = object.info.kind.first_field(own, address);
+                own.iter().skip(from).for_each(|word| search.word(*word, object.info_address));
             });
         }
         let mut census: Vec<Entry> = census.into_values().collect();

@@ -7,8 +7,9 @@ use crate::descriptor::DESCRIPTORS;
 use crate::map::Kind;
 use crate::megablock::{Megablock, Rest};
 use crate::memory::{Memory, Space};
-use crate::runtime::{Runtime, Statics};
+use crate::runtime::{Runtime, Statics, given_back};
 use std::io;
+use std::ops::Range;
 
 /// Looks at what changes under them; what is still changing then is taken as it was last.
 const LOOKS_MAX: u32 = 8;
@@ -49,10 +50,10 @@ impl Survey {
     /// The runtime's variables cannot be read, or contradict each other.
     pub fn take(memory: &impl Memory, space: &Space, statics: &Statics, still: bool) -> io::Result<Survey> {
         let before = Runtime::read(memory, statics)?;
-        let mut megablocks = look(memory, space);
+        let mut megablocks = look(memory, space, &given_back(memory, statics)?);
         let (mut looks, mut unsettled) = (1, 0);
         while !still && looks < LOOKS_MAX {
-            let again = look(memory, space);
+            let again = look(memory, space, &given_back(memory, statics)?);
             looks += 1;
             unsettled = megablocks.iter().zip(&again).filter(|(one, other)| !one.agrees(other)).count() as u64;
             megablocks = again;
@@ -95,7 +96,7 @@ impl Survey {
     }
 }
 
-fn look(memory: &impl Memory, space: &Space) -> Vec<Megablock> {
+fn look(memory: &impl Memory, space: &Space, given_back: &[Range<u64>]) -> Vec<Megablock> {
     let mut bytes = vec![0; DESCRIPTORS];
     let mut rest: Option<Rest> = None;
     let mut behind = 0;
@@ -105,6 +106,7 @@ fn look(memory: &impl Memory, space: &Space) -> Vec<Megablock> {
         let goes_on = rest.take().filter(|_| address == behind);
         let (megablock, more) = match goes_on {
             Some(rest) => Megablock::go_on(address, rest),
+            None if given_back.iter().any(|range| range.contains(&address)) => (Megablock::returned(address), None),
             None => match memory.read(address, &mut bytes) {
                 Ok(()) => Megablock::read(address, &bytes),
                 Err(_) => (Megablock::returned(address), None),
@@ -134,12 +136,18 @@ mod tests {
         let second = AT + MEGABLOCK;
         let image = Image::default()
             .put(AT, Laid::at(AT).group(1, 0, 0, 7).group(251, 1, Flags::EVACUATED, 251 * 4096).descriptors())
-            .put(second, Laid::at(second).group(200, 1, Flags::LARGE, 5).group(52, 1, Flags::EVACUATED, 1).descriptors());
+            .put(
+                second,
+                Laid::at(second).group(200, 1, Flags::LARGE, 5).group(52, 1, Flags::EVACUATED, 1).descriptors(),
+            );
         let survey = Survey::take(&image, &space(3), &Statics::default(), false).unwrap();
         assert_eq!((survey.looks, survey.unsettled, survey.contradictions()), (2, 0, 0));
         assert_eq!(survey.collections(), None);
-        let totals: Vec<_> =
-            survey.totals().iter().map(|total| (total.kind, total.generation, total.blocks, total.used_bytes)).collect();
+        let totals: Vec<_> = survey
+            .totals()
+            .iter()
+            .map(|total| (total.kind, total.generation, total.blocks, total.used_bytes))
+            .collect();
         let expected = [
             (Kind::Nursery, None, 1, 7),
             (Kind::Small, Some(1), 303, 251 * 4096 + 1),

@@ -52,7 +52,8 @@ impl Laid {
 
 /// Pinned groups: address and used bytes of each.
 pub fn groups(of: &[(u64, u64)]) -> Groups {
-    let group = |(start, used): &(u64, u64)| Group { start: *start, free: start + used, kind: Kind::Pinned, generation: 1 };
+    let group =
+        |(start, used): &(u64, u64)| Group { start: *start, free: start + used, kind: Kind::Pinned, generation: 1 };
     Groups::made(of.iter().map(group).collect())
 }
 

@@ -218,6 +218,8 @@ fn read_symbols<'data, R: object::ReadRef<'data>>(elf: &Elf<'data, R>, found: &m
             "n_nurseries" => &mut found.symbols.heap.n_nurseries,
             "mblocks_allocated" => &mut found.symbols.heap.megablocks,
             "n_alloc_blocks" => &mut found.symbols.heap.blocks,
+            "free_list_head" => &mut found.symbols.heap.given_back,
+            "mblock_high_watermark" => &mut found.symbols.heap.high_watermark,
             "mblock_address_space" => &mut found.symbols.heap.address_space,
             "caml_startup" | "caml_main" | "caml_init_gc" => {
                 ocaml = true;

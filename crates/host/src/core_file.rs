@@ -52,22 +52,27 @@ impl CoreFile {
         let length = file.metadata()?.len();
         let cache = ReadCache::new(&file);
         let bad = |why: &str| io::Error::new(io::ErrorKind::InvalidData, why.to_owned());
-        let elf = ElfFile64::<Endianness, _>::parse(&cache).map_err(|_| bad("it is no 64-bit ELF file, or cut off in its head"))?;
+        let elf = ElfFile64::<Endianness, _>::parse(&cache)
+            .map_err(|_| bad("it is no 64-bit ELF file, or cut off in its head"))?;
         let endian = elf.endian();
         if elf.elf_header().e_type(endian) != ET_CORE {
             return Err(bad("it is an ELF file, but no core file"));
         }
-        let headers = elf.elf_header().program_headers(endian, elf.data()).map_err(|_| bad("its table of segments is cut off"))?;
+        let headers = elf
+            .elf_header()
+            .program_headers(endian, elf.data())
+            .map_err(|_| bad("its table of segments is cut off"))?;
         let notes = headers.iter().filter(|header| header.p_type(endian) == PT_NOTE);
-        let mapped = notes.filter_map(|header| header.notes(endian, elf.data()).ok().flatten()).flat_map(|mut notes| {
-            let mut all = Vec::new();
-            while let Ok(Some(note)) = notes.next() {
-                if note.n_type(endian) == NT_FILE {
-                    all.extend(mapped_files(note.desc()));
+        let mapped =
+            notes.filter_map(|header| header.notes(endian, elf.data()).ok().flatten()).flat_map(|mut notes| {
+                let mut all = Vec::new();
+                while let Ok(Some(note)) = notes.next() {
+                    if note.n_type(endian) == NT_FILE {
+                        all.extend(mapped_files(note.desc()));
+                    }
                 }
-            }
-            all
-        });
+                all
+            });
         let mapped: Vec<Mapped> = mapped.collect();
         let (mut segments, mut mappings, mut missing_bytes) = (Vec::new(), Vec::new(), 0);
         for header in headers.iter().filter(|header| header.p_type(endian) == PT_LOAD) {
@@ -105,7 +110,9 @@ impl Memory for CoreFile {
         let behind = self.segments.partition_point(|segment| segment.address <= address);
         let segment = behind.checked_sub(1).and_then(|index| self.segments.get(index));
         let from = segment.map(|segment| (segment, address - segment.address));
-        let inside = |(segment, from): &(&Segment, u64)| from.checked_add(buffer.len() as u64).is_some_and(|end| end <= segment.bytes);
+        let inside = |(segment, from): &(&Segment, u64)| {
+            from.checked_add(buffer.len() as u64).is_some_and(|end| end <= segment.bytes)
+        };
         let Some((segment, from)) = from.filter(inside) else {
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the core file does not hold these bytes"));
         };
@@ -115,7 +122,8 @@ impl Memory for CoreFile {
 
 /// The files of the note: number, page size, three words for each, then their names.
 fn mapped_files(note: &[u8]) -> Vec<Mapped> {
-    let word = |index: usize| note.get(8 * index..8 * index + 8).and_then(|word| word.try_into().ok()).map(u64::from_ne_bytes);
+    let word =
+        |index: usize| note.get(8 * index..8 * index + 8).and_then(|word| word.try_into().ok()).map(u64::from_ne_bytes);
     let (Some(count), Some(page)) = (word(0), word(1)) else { return Vec::new() };
     let count = usize::try_from(count).unwrap_or(usize::MAX).min(note.len() / 24);
     let names = note.get(16 + 24 * count..).unwrap_or_default().split(|byte| *byte == 0);
@@ -141,7 +149,10 @@ mod tests {
         note.extend(b"/opt/a\0/lib/b\0");
         let files = mapped_files(&note);
         assert_eq!(files.len(), 2);
-        assert_eq!((files[1].from, files[1].to, files[1].offset, files[1].path.as_str()), (0x5000, 0x6000, 3 * 4096, "/lib/b"));
+        assert_eq!(
+            (files[1].from, files[1].to, files[1].offset, files[1].path.as_str()),
+            (0x5000, 0x6000, 3 * 4096, "/lib/b")
+        );
         assert!(mapped_files(&note[..20]).is_empty() && mapped_files(&[]).is_empty());
         assert!(mapped_files(&[0xff; 64]).len() <= 2);
     }

@@ -117,11 +117,12 @@ impl Target {
         let program = std::fs::read_link(&executable).map_err(|source| refusal(pid, source))?;
         let files = (host.process(pid, "root"), executable);
         let source = Source::Live(LiveProcess { pid });
-        Target::of(format!("process {pid}"), source, mappings::parse(&text), &program.to_string_lossy(), files)
-            .map_err(|refused| match refused {
+        Target::of(format!("process {pid}"), source, mappings::parse(&text), &program.to_string_lossy(), files).map_err(
+            |refused| match refused {
                 Refusal::Io { source, .. } => refusal(pid, source),
                 other => other,
-            })
+            },
+        )
     }
 
     /// Finds the heap in a core file; the program and its libraries have to be where they
@@ -133,7 +134,10 @@ impl Target {
         let of = path.display().to_string();
         let core = CoreFile::open(path).map_err(|source| Refusal::Io { of: of.clone(), source })?;
         let mappings = core.mappings().to_vec();
-        let program = mappings.iter().find(|mapping| mapping.name.starts_with('/')).map_or(String::new(), |first| first.name.clone());
+        let program = mappings
+            .iter()
+            .find(|mapping| mapping.name.starts_with('/'))
+            .map_or(String::new(), |first| first.name.clone());
         let executable = executable.map_or_else(|| PathBuf::from(&program), Path::to_path_buf);
         Target::of(of, Source::Core(core), mappings, &program, (PathBuf::from("/"), executable))
     }

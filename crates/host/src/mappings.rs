@@ -75,7 +75,10 @@ VmFlags: rd wr mr
 ";
         let all = parse(text);
         assert_eq!(all.len(), 4);
-        assert_eq!((all[0].range.clone(), all[0].writable, all[0].is_anonymous()), (0x42_0000_0000..0x42_0040_0000, true, true));
+        assert_eq!(
+            (all[0].range.clone(), all[0].writable, all[0].is_anonymous()),
+            (0x42_0000_0000..0x42_0040_0000, true, true)
+        );
         assert_eq!((all[0].rss_bytes, all[0].bytes()), (Some(2048 << 10), 4 << 20));
         assert_eq!((all[1].writable, all[1].rss_bytes), (false, None));
         assert_eq!((all[2].name.as_str(), all[2].is_anonymous()), ("/opt/a program (deleted)", false));

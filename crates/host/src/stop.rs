@@ -133,7 +133,10 @@ fn wait(tid: u32, deadline: Instant) -> io::Result<Option<i32>> {
             -1 if io::Error::last_os_error().raw_os_error() == Some(libc::EINTR) => {}
             -1 => return Ok(None),
             0 if Instant::now() >= deadline => {
-                return Err(io::Error::new(io::ErrorKind::TimedOut, "a thread did not stop in time: it waits in the kernel"));
+                return Err(io::Error::new(
+                    io::ErrorKind::TimedOut,
+                    "a thread did not stop in time: it waits in the kernel",
+                ));
             }
             0 => std::thread::sleep(LOOK),
             _ if libc::WIFSTOPPED(status) => {

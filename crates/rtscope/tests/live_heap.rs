@@ -127,18 +127,22 @@ fn adds_up(heap: &Value) {
     // The runtime's own counts: megablocks, and blocks that are not on a free list.
     assert_eq!(figure(heap, "/heap_bytes"), figure(heap, "/runtime/megablocks") * 1_048_576.0);
     let kinds = heap["kinds"].as_array().unwrap();
-    let used = kinds.iter().filter(|kind| !["free", "free megablock", "descriptors", "returned"].contains(&kind["kind"].as_str().unwrap()));
+    let used = kinds.iter().filter(|kind| {
+        !["free", "free megablock", "descriptors", "returned"].contains(&kind["kind"].as_str().unwrap())
+    });
     let used: f64 = used.map(|kind| figure(kind, "/blocks")).sum();
     let counted = figure(heap, "/runtime/allocated_blocks");
     assert!((used - counted).abs() <= 0.01 * counted + 16.0, "{used} blocks, the runtime says {counted}");
     let nursery: f64 = kinds.iter().filter(|kind| kind["kind"] == "nursery").map(|kind| figure(kind, "/blocks")).sum();
     let said = figure(heap, "/runtime/nursery_blocks");
-    assert!((nursery - said).abs() <= 0.05 * said + 16.0, "{nursery} blocks of nurseries, the runtime says {said}");
+    // Blocks that a capability keeps for pinned objects look the same.
+    assert!(nursery >= said && nursery - said <= 64.0 * 8.0, "{nursery} blocks of nurseries, the runtime says {said}");
 }
 
 fn live_objects(heap: &Value, expected: u64) {
     let (live, expected) = (figure(heap, "/pinned/live_objects"), expected as f64);
-    assert!((live - expected).abs() <= 0.001 * expected + 8.0, "{live} alive, {expected} expected");
+    // Some dozens are the runtime's own: buffers of handles, tables of the event manager.
+    assert!((0.0..=0.001 * expected + 80.0).contains(&(live - expected)), "{live} alive, {expected} expected");
 }
 
 fn what_lives_is_told(name: &str) {
@@ -161,7 +165,8 @@ fn what_lives_is_told(name: &str) {
                 adds_up(&heap);
                 live_objects(&heap, COUNT / 10);
                 assert_eq!(figure(&heap, "/stop_ns") > 0.0, !options.is_empty());
-                let names: Vec<_> = heap["holders"].as_array().unwrap().iter().map(|holder| holder["name"].to_string()).collect();
+                let names: Vec<_> =
+                    heap["holders"].as_array().unwrap().iter().map(|holder| holder["name"].to_string()).collect();
                 assert!(names.iter().any(|name| name.contains("PlainPtr")), "{names:?}");
                 shares.push(figure(&heap, "/pinned/live_bytes") / figure(&heap, "/pinned/used_bytes"));
             }

@@ -51,7 +51,13 @@ fn mark(cell: &Cell) -> char {
     match cell.kind {
         Kind::Descriptors => '=',
         Kind::Nursery => 'n',
-        Kind::Small => if cell.generation == 0 { 'a' } else { 'o' },
+        Kind::Small => {
+            if cell.generation == 0 {
+                'a'
+            } else {
+                'o'
+            }
+        }
         Kind::Large => 'L',
         Kind::Pinned => char::from(b'0' + (cell.used_bytes() * 9 / BLOCK) as u8),
         Kind::Compact => 'C',

@@ -118,7 +118,10 @@ impl Shown {
             ));
         }
         if self.held.is_some_and(|held| held.cut) {
-            doubts.push("The process was let go before everything was read: give --max-stop more, or read it without --stop.".into());
+            doubts.push(
+                "The process was let go before everything was read: give --max-stop more, or read it without --stop."
+                    .into(),
+            );
         }
         if self.moved > 0 {
             doubts.push(format!(
@@ -137,7 +140,8 @@ impl Shown {
     }
 
     fn is_sure(&self) -> bool {
-        self.survey.unsettled == 0 && self.survey.collections().unwrap_or(0) == 0
+        self.survey.unsettled == 0
+            && self.survey.collections().unwrap_or(0) == 0
             && self.moved == 0
             && self.held.is_none_or(|held| !held.cut)
     }
@@ -156,7 +160,9 @@ pub fn run(args: &HeapArgs) -> Result<ExitCode, Trouble> {
         () => text::text(&shown, &style),
     };
     let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| Trouble::new("cannot write").because(error))?;
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(|error| Trouble::new("cannot write").because(error))?;
     Ok(ExitCode::from(if shown.is_sure() { 0 } else { 3 }))
 }
 
@@ -217,15 +223,17 @@ fn outside(target: &Target) -> Vec<Line> {
     vec![
         line("program, libraries and other mapped files", sum(&file)),
         line("stack of the first thread", sum(&stack)),
-        line("outside the heap: malloc, other stacks, the runtime's own", sum(&|mapping| !file(mapping) && !stack(mapping))),
+        line(
+            "outside the heap: malloc, other stacks, the runtime's own",
+            sum(&|mapping| !file(mapping) && !stack(mapping)),
+        ),
     ]
 }
 
 fn not_stopped(pid: u32, source: io::Error) -> Trouble {
     match source.kind() {
-        io::ErrorKind::PermissionDenied => {
-            Trouble::new(format!("process {pid} may not be stopped")).because("it is another user's, or somebody traces it already")
-        }
+        io::ErrorKind::PermissionDenied => Trouble::new(format!("process {pid} may not be stopped"))
+            .because("it is another user's, or somebody traces it already"),
         _ => Trouble::new(format!("process {pid} cannot be stopped")).because(source),
     }
     .next(format!("`rtscope heap {pid}` reads it without stopping it"))

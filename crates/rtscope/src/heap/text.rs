@@ -8,10 +8,13 @@ use std::fmt::Write;
 /// The page.
 pub(super) fn text(shown: &Shown, style: &Style) -> String {
     let mut out = String::new();
-    let ghc = shown.version.map_or("GHC, version unknown".into(), |(major, minor, patch)| format!("GHC {major}.{minor}.{patch}"));
+    let ghc = shown
+        .version
+        .map_or("GHC, version unknown".into(), |(major, minor, patch)| format!("GHC {major}.{minor}.{patch}"));
     let resident = shown.rss_bytes.map_or(String::new(), |rss| format!(" · {} resident", bytes(rss)));
     let read = format!("blocks read in {}", duration(shown.took.as_nanos() as u64));
-    let stopped = shown.held.map_or(String::new(), |held| format!(", stopped for {}", duration(held.stopped.as_nanos() as u64)));
+    let stopped =
+        shown.held.map_or(String::new(), |held| format!(", stopped for {}", duration(held.stopped.as_nanos() as u64)));
     let of = style.paint(Tone::Strong, &shown.of).into_owned();
     let _ = writeln!(out, "{of}  {ghc}{resident} · heap of {} · {read}{stopped}\n", bytes(shown.heap_bytes()));
     let mut lines: Vec<(&str, i64)> = shown.ledger.iter().map(|line| (line.line.as_str(), line.bytes as i64)).collect();
@@ -25,7 +28,8 @@ pub(super) fn text(shown: &Shown, style: &Style) -> String {
         let _ = writeln!(out, "  {line:width$}  {figure:>10}  {share:>7}");
     }
     let sum = if shown.rss_bytes.is_some() { "resident, as the system reports it" } else { "all of it" };
-    let _ = writeln!(out, "  {}  {:>10}", style.paint(Tone::Strong, &format!("{sum:width$}")), bytes(all.unsigned_abs()));
+    let _ =
+        writeln!(out, "  {}  {:>10}", style.paint(Tone::Strong, &format!("{sum:width$}")), bytes(all.unsigned_abs()));
     pinned(&mut out, shown);
     census(&mut out, shown);
     for doubt in shown.doubts() {
