@@ -13,6 +13,7 @@ mod cpu_throttled;
 mod explicit_gc;
 mod family;
 mod fork_pause;
+mod heap;
 mod host_steal;
 mod idle_domain;
 mod idle_gc;
@@ -44,6 +45,7 @@ use crate::samples::{Counters, QuotaTotal};
 use crate::tracer::Disturbance;
 use crate::triggers::Triggers;
 pub(crate) use family::Family;
+use rtscope_model::heap::Heap;
 use rtscope_model::units::duration;
 use rtscope_model::{
     Cause, CodeKind, Confidence, Evidence, Finding, GroupId, NameId, Names, Remedy, Severity, SymbolId, Symbols, Time,
@@ -104,6 +106,8 @@ pub(crate) struct Facts<'a> {
     pub triggers: &'a Triggers,
     /// Green threads, where the log has them.
     pub green: &'a GreenThreads,
+    /// Looks at the heap, in time order.
+    pub heaps: &'a [Heap],
     /// Counters of quotas over the whole recording.
     pub quotas: Vec<(GroupId, QuotaTotal)>,
 }
@@ -204,6 +208,12 @@ const RULES: &[&dyn Rule] = &[
     &idle_gc::IdleGc,
     &explicit_gc::ExplicitGc,
     &asked_gc::AskedGc,
+    &heap::PinnedRetention,
+    &heap::LargeObjects,
+    &heap::BlockFragmentation,
+    &heap::MemoryNotReturned,
+    &heap::CopyReserve,
+    &heap::NotTheHaskellHeap,
     &blackhole_or_lock::BlackholeOrLock,
 ];
 
