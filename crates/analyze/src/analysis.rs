@@ -485,6 +485,7 @@ impl Analysis {
             green_threads: self.green.values(span_ns),
             user: self.user.values(&tail.user_names),
             forks,
+            heaps: self.context.heaps,
             tracer: self.disturbance.values(
                 // Rings are written word by word: that holds no lane at a time, and is not posted.
                 self.runtime_span.is_some() && posts_writes,

@@ -70,6 +70,8 @@ pub struct Results {
     pub user: Vec<UserEvents>,
     /// Copies that the program made of its process; null without kernel events.
     pub forks: Option<Forks>,
+    /// Looks at the heap, in order of time.
+    pub heaps: Vec<rtscope_model::heap::Heap>,
     /// What the tracer itself cost the program, as far as its log shows.
     pub tracer: Tracer,
     /// How the kernel side was seen, and whether it was used.

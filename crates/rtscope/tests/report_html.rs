@@ -92,14 +92,31 @@ fn is_handler(page: &str, at: usize) -> bool {
     page.get(at + 1 + word.len()..).is_some_and(|rest| rest.starts_with('='))
 }
 
+fn hash(text: &str) -> String {
+    format!("'sha256-{}'", base64::engine::general_purpose::STANDARD.encode(Sha256::digest(text)))
+}
+
 #[test]
 fn the_policy_allows_the_style_sheet_and_nothing_else() {
     let page = page("healthy");
-    let style = between(&page, "<style>", "</style>");
-    let hash = base64::engine::general_purpose::STANDARD.encode(Sha256::digest(style));
+    let style = hash(between(&page, "<style>", "</style>"));
     let policy = between(&page, "Content-Security-Policy\" content=\"", "\">");
-    let wanted = format!("default-src 'none'; style-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'");
+    let wanted = format!("default-src 'none'; style-src {style}; base-uri 'none'; form-action 'none'");
     assert_eq!(policy, wanted, "style.css changed: put its new hash into page.rs");
+}
+
+#[test]
+fn the_policy_of_a_page_with_a_map_allows_its_style_and_its_script_too() {
+    let page = page("heap_map");
+    let styles: Vec<String> =
+        page.split("<style>").skip(1).filter_map(|rest| Some(hash(rest.split_once("</style>")?.0))).collect();
+    let script = hash(between(&page, "<script>", "</script>"));
+    let policy = between(&page, "Content-Security-Policy\" content=\"", "\">");
+    let wanted = format!(
+        "default-src 'none'; style-src {}; script-src {script}; base-uri 'none'; form-action 'none'",
+        styles.join(" ")
+    );
+    assert_eq!(policy, wanted, "the style or the script of the map changed: put its new hash into heap_map.rs");
 }
 
 fn between<'t>(text: &'t str, start: &str, end: &str) -> &'t str {

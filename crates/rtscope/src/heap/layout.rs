@@ -15,6 +15,9 @@ const HIGH: f64 = 900.0;
 /// Room for the words of a gap, in pixels.
 const GAP: f64 = 18.0;
 
+/// Segments at most: no runtime scatters its megablocks so much.
+const SEGMENTS_MAX: usize = 300;
+
 /// Megablocks of addresses that follow one another.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, serde::Serialize)]
 pub(crate) struct Segment {
@@ -36,6 +39,8 @@ pub(crate) struct Layout {
     pub unit: f64,
     /// Units between segments.
     pub gap: u64,
+    /// Megablocks that have no place, because there are too many gaps.
+    pub left_out: u64,
 }
 
 impl Layout {
@@ -56,10 +61,14 @@ impl Layout {
 
     fn with(slots: &[u64], columns: u64, width: f64) -> Layout {
         let unit = width / (columns * (ACROSS + 1)) as f64;
-        let mut layout = Layout { columns, segments: Vec::new(), unit, gap: (GAP / unit).ceil() as u64 };
+        let mut layout = Layout { columns, segments: Vec::new(), unit, gap: (GAP / unit).ceil() as u64, left_out: 0 };
         let mut top = 0;
         for run in slots.chunk_by(|a, b| b - a <= columns) {
             let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
+            if layout.segments.len() == SEGMENTS_MAX {
+                layout.left_out += run.len() as u64;
+                continue;
+            }
             let segment = Segment { first: *first, slots: last - first + 1, top };
             layout.segments.push(segment);
             top += layout.rows(&segment) * (DOWN + 1) + layout.gap;
@@ -110,6 +119,8 @@ mod tests {
         assert_eq!(layout.place(&layout.segments[1], 41), [33, 18 + layout.gap]);
         assert_eq!(layout.height(), 27 + layout.gap);
         assert_eq!(Layout::of(&[], 870.0).height(), 0);
+        let far = Layout::of(&(0..1000).map(|slot| slot << 30).collect::<Vec<_>>(), 870.0);
+        assert_eq!((far.segments.len(), far.left_out), (300, 700));
     }
 
     #[test]

@@ -28,6 +28,8 @@ const SQUARES_MAX: u64 = 600_000;
 const RUNS_MAX: usize = 8_000;
 /// See [`RUNS_MAX`].
 const TILES_MAX: usize = 6_000;
+/// Places up to which those that hold nothing have a frame.
+const FRAMES_MAX: u64 = 30_000;
 /// Room at the left for addresses.
 const LEFT: f64 = 92.0;
 const RIGHT: f64 = 8.0;
@@ -80,14 +82,14 @@ fn document(heap: &Heap, picture: &Picture, layout: &Layout, per: u64) -> String
     );
     let mut svg = Svg::document(height, &title, &format!("{STYLE}{TEXT}"));
     svg.text(12.0, 26.0, Anchor::Start, "title", &title);
-    svg.text(12.0, 46.0, Anchor::Start, "tick", &facts(heap, picture, per));
+    svg.text(12.0, 46.0, Anchor::Start, "tick", &facts(heap, picture, layout, per));
     squares(&mut svg, picture, layout, [per, TOP], true);
     legend(&mut svg, picture, &totals, drawn + 24.0);
     svg.finish() + "\n"
 }
 
 /// What the drawing is of, on one line.
-fn facts(heap: &Heap, picture: &Picture, per: u64) -> String {
+fn facts(heap: &Heap, picture: &Picture, layout: &Layout, per: u64) -> String {
     let mut facts = Vec::new();
     facts.extend(heap.ghc.as_ref().map(|version| format!("GHC {version}")));
     facts.extend(heap.rss_bytes.map(|rss| format!("{} resident", bytes(rss))));
@@ -100,6 +102,9 @@ fn facts(heap: &Heap, picture: &Picture, per: u64) -> String {
             format!("a square stands for {per} blocks ({}), each kind as often as it has blocks", bytes(per * BLOCK))
         }
     });
+    if layout.left_out > 0 {
+        facts.push(format!("{} far apart are not drawn", counted(layout.left_out, "megablock", "megablocks")));
+    }
     if picture.tiles.is_empty() {
         facts.push("no map was read".into());
     }
@@ -190,16 +195,20 @@ impl Paths {
         let mut squares = picture.squares(per).peekable();
         let mut tiles = picture.tiles.iter().peekable();
         squares.peek()?;
+        let frames = layout.segments.iter().map(|segment| segment.slots).sum::<u64>() <= FRAMES_MAX;
+        let frame = |x: u64, y: u64| {
+            if frames { format!("M{x} {y}h{ACROSS}v{DOWN}h-{ACROSS}z") } else { String::new() }
+        };
         for segment in &layout.segments {
             for slot in segment.first..segment.first + segment.slots {
                 let [x, y] = layout.place(segment, slot);
                 if tiles.next_if(|tile| tile.slot == slot).is_none() {
-                    let _ = write!(paths.slots, "M{x} {y}h{ACROSS}v{DOWN}h-{ACROSS}z");
+                    paths.slots.push_str(&frame(x, y));
                     continue;
                 }
                 let tile: Vec<Square> = squares.by_ref().take(in_tile as usize).map(|(_, square)| square).collect();
                 if tile.iter().all(|square| square.kind == Kind::Returned) {
-                    let _ = write!(paths.slots, "M{x} {y}h{ACROSS}v{DOWN}h-{ACROSS}z");
+                    paths.slots.push_str(&frame(x, y));
                     continue;
                 }
                 paths.tiles.run([x, y], ACROSS);

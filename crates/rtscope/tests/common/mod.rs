@@ -4,6 +4,7 @@
 
 mod domains;
 mod drawing;
+mod heaps;
 
 use rtscope_analyze::results::*;
 use rtscope_model::{
@@ -33,6 +34,7 @@ pub fn all() -> Vec<Fixture> {
         non_threaded(),
         concurrent(),
         domains::domains(),
+        heap_map(),
         kernel_only(),
         many_lanes(),
         hostile(),
@@ -285,6 +287,7 @@ pub fn throttled() -> Fixture {
         user: Vec::new(),
         green_threads: None,
         forks: None,
+        heaps: Vec::new(),
         tracer: Tracer {
             write_ns: Some(9 * MS),
             write_max_ns: Some(3_100_000),
@@ -684,5 +687,13 @@ pub fn empty() -> Fixture {
     results.tracer = Tracer::default();
     results.kernel = KernelView::default();
     results.drawing = Drawing::default();
+    fixture
+}
+
+/// A run whose heap was looked at five times; names of it are hostile.
+pub fn heap_map() -> Fixture {
+    let mut fixture = healthy();
+    fixture.name = "heap_map";
+    fixture.results.heaps = heaps::heaps(START);
     fixture
 }

@@ -45,6 +45,13 @@ impl Svg {
         svg
     }
 
+    /// An empty drawing of `size` that stands beside words, which say what it shows.
+    pub(crate) fn mark([width, height]: [f64; 2], class: &str) -> Svg {
+        let mut out = String::new();
+        let _ = write!(out, r#"<svg class="{class}" viewBox="0 0 {width:.0} {height:.0}" aria-hidden="true">"#);
+        Svg { out }
+    }
+
     pub(crate) fn finish(mut self) -> String {
         self.out.push_str("</svg>");
         self.out

@@ -2,6 +2,7 @@
 //! in blocks, what is live; and how fast the program allocates and its data grows old.
 //! Each value holds until the next; where nothing is known there is no line.
 
+use super::heap_map;
 use super::svg::{Anchor, Svg, WIDTH, names_at_right, time_axis};
 use crate::report::units;
 use rtscope_analyze::results::{CounterLine, MemoryLine, Results};
@@ -40,7 +41,8 @@ pub(super) fn draw(results: &Results) -> Option<String> {
         let points = memory.points.iter().map(|(at, bytes)| (*at, Some(*bytes))).collect();
         Line { name: format!("{name} {}", units::bytes(last)), class, points }
     };
-    plot(results, "memory over time", &results.drawing.memory.iter().map(named).collect::<Vec<_>>(), units::bytes)
+    let lines: Vec<_> = results.drawing.memory.iter().map(named).collect();
+    plot(results, "memory over time", &lines, &heap_map::marks(&results.heaps), units::bytes)
 }
 
 /// The drawing of rates; `None` without points.
@@ -54,10 +56,17 @@ pub(super) fn draw_rates(results: &Results) -> Option<String> {
         Some(Line { name: name.to_owned(), class, points: counter.points.clone() })
     };
     let lines: Vec<_> = results.counters.iter().filter_map(named).collect();
-    plot(results, "allocation and promotion over time", &lines, |bytes| units::bytes_per_second(bytes as f64))
+    plot(results, "allocation and promotion over time", &lines, &[], |bytes| units::bytes_per_second(bytes as f64))
 }
 
-fn plot(results: &Results, title: &str, lines: &[Line], label: impl Fn(u64) -> String) -> Option<String> {
+/// `marks`: moments, and what to say of them.
+fn plot(
+    results: &Results,
+    title: &str,
+    lines: &[Line],
+    marks: &[(Time, String)],
+    label: impl Fn(u64) -> String,
+) -> Option<String> {
     let max = lines.iter().flat_map(|line| line.points.iter().filter_map(|(_, bytes)| *bytes)).max()?.max(1);
     let [left, top, width, height] = PLOT;
     let mut svg = Svg::new(top + height + 26.0, title);
@@ -72,6 +81,10 @@ fn plot(results: &Results, title: &str, lines: &[Line], label: impl Fn(u64) -> S
         svg.text(left - 6.0, y(level) + 4.0, Anchor::End, "tick", &label(level));
     }
     time_axis(&mut svg, PLOT, span);
+    for (at, words) in marks {
+        svg.line([x(*at), top, x(*at), top + height], "mark");
+        svg.dot(x(*at), top + height, "dot", words);
+    }
     let mut labels = Vec::new();
     for line in lines {
         let every = line.points.len().div_ceil(POINTS_MAX).max(1);
