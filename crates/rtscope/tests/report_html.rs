@@ -141,6 +141,26 @@ fn the_figures_are_embedded() {
 }
 
 #[test]
+fn the_map_has_the_figures_of_the_looks() {
+    let fixture = common::by_name("heap_map");
+    let page = html::page(&fixture.results, &fixture.names);
+    let json = between(&page, "id=\"rtscope-heaps\">", "</script>");
+    let data: serde_json::Value = serde_json::from_str(json).expect("the data of the map is JSON");
+    let shots = data["shots"].as_array().expect("snapshots");
+    assert_eq!(shots.len(), fixture.results.heaps.len());
+    for (shot, heap) in shots.iter().zip(&fixture.results.heaps) {
+        for (class, word) in [("h-pinned", "pinned"), ("h-old", "small"), ("h-free", "free")] {
+            let wanted = heap.kinds.iter().find(|kind| kind.kind == word).map_or(0, |kind| kind.block_bytes);
+            assert_eq!(shot["kinds"][class][0].as_u64().unwrap_or(0), wanted, "{class}");
+        }
+        let live = heap.ledger.iter().filter(|line| line.part == rtscope_model::heap::Part::Live);
+        assert_eq!(shot["ledger"]["live"][0].as_u64(), Some(live.map(|line| line.bytes).sum()));
+    }
+    assert_eq!(page.matches("<title>look at the heap: ").count(), shots.len(), "marks on the memory plot");
+    assert_eq!(page.matches("<script").count(), 3, "the figures, the map and what draws it");
+}
+
+#[test]
 fn lists_that_are_too_long_are_cut_and_counted() {
     let mut fixture = common::many_lanes();
     assert!(data(&html::page(&fixture.results, &fixture.names))["left_out"].as_u64() > Some(0));

@@ -18,7 +18,7 @@ use std::fmt::Write as _;
 /// What only pages with a map have.
 pub(super) const STYLE: &str = concat!(include_str!("../../heap/map.css"), include_str!("heap_map.css"));
 /// The hash of [`STYLE`], for the page's policy; a test computes it anew.
-pub(super) const STYLE_HASH: &str = "sha256-LX43oNyrOZ9mcZ6/xwkv0V/AIATOEvofBuR1Okkqhh0=";
+pub(super) const STYLE_HASH: &str = "sha256-B74/wo5M5THD+Idoq4RNMp5P1pPbl4jSXZ0VIPklf9A=";
 const SCRIPT: &str = include_str!("heap_map.js");
 /// The hash of the script.
 pub(super) const SCRIPT_HASH: &str = "sha256-6z+AGLhF051Mi8nRRMxsQH/nLKqVMSy/wA4MGpTIUT0=";
