@@ -55,7 +55,7 @@
       for (let slot = segment.first; segment.first + segment.slots > slot; slot++) {
         const [x, y] = place(slot), squares = tiles.get(slot);
         if (!squares) {
-          to.strokeStyle = colour("line");
+          to.strokeStyle = colour("frame");
           to.lineWidth = 1;
           to.strokeRect(edge(x) + .5, edge(y) + .5, edge(x + ACROSS) - edge(x) - 1, edge(y + DOWN) - edge(y) - 1);
           continue;

@@ -18,10 +18,10 @@ use std::fmt::Write as _;
 /// What only pages with a map have.
 pub(super) const STYLE: &str = concat!(include_str!("../../heap/map.css"), include_str!("heap_map.css"));
 /// The hash of [`STYLE`], for the page's policy; a test computes it anew.
-pub(super) const STYLE_HASH: &str = "sha256-B74/wo5M5THD+Idoq4RNMp5P1pPbl4jSXZ0VIPklf9A=";
+pub(super) const STYLE_HASH: &str = "sha256-nThGwvbVaX255nKEsjeIIv3TmsJnYPS+m6dyuFESas4=";
 const SCRIPT: &str = include_str!("heap_map.js");
 /// The hash of the script.
-pub(super) const SCRIPT_HASH: &str = "sha256-6z+AGLhF051Mi8nRRMxsQH/nLKqVMSy/wA4MGpTIUT0=";
+pub(super) const SCRIPT_HASH: &str = "sha256-Cnlt2lYxXUFt07TyefQ1cnjm/VifJBK35e3HziZYQTg=";
 
 /// Snapshots in a page at most.
 const SHOTS_MAX: usize = 60;
