@@ -61,6 +61,7 @@ impl Read<'_> {
                 skipped_bytes: scan.skipped_bytes,
                 unread_bytes: scan.unread_bytes,
                 collections_of_oldest: collections,
+                during_stop: false,
             }),
             runtime: runtime(survey),
             megablocks: map(survey, found),
@@ -237,9 +238,8 @@ fn plain_mark(cell: &Cell) -> char {
 mod tests {
     use super::*;
     use crate::descriptor::Flags;
-    use crate::memory::Space;
     use crate::runtime::Statics;
-    use crate::testing::{Image, Laid};
+    use crate::testing::{Image, Laid, space};
     use rtscope_model::heap::{mark_word, pinned_grade};
 
     #[test]
@@ -252,7 +252,7 @@ mod tests {
             .group(2, 1, Flags::PINNED, 8192)
             .free(247);
         let image = Image::default().put(AT, laid.descriptors());
-        let space = Space { committed: vec![AT..AT + MEGABLOCK] };
+        let space = space(AT, 1);
         let survey = Survey::take(&image, &space, &Statics::default(), true).unwrap();
         let live = |block: u64, live_bytes, bytes| pinned::Live { address: AT + block * 4096, live_bytes, bytes };
         let found = pinned::Pinned { lives: vec![live(6, 0, 4096), live(7, 4000, 8192)], ..Default::default() };

@@ -179,7 +179,7 @@ mod tests {
         assert_eq!((rest, read.contradictions, count(&read, Kind::Other)), (None, 251, 251));
         bytes.truncate(1000);
         assert_eq!(Megablock::read(AT, &bytes).0.cells.len(), 256);
-        let noise: Vec<u8> = (0..16384_u32).map(|at| (at * 7919 >> 3) as u8).collect();
+        let noise: Vec<u8> = (0..16384_u32).map(|at| ((at * 7919) >> 3) as u8).collect();
         assert_eq!(Megablock::read(AT, &noise).0.cells.len(), 256);
     }
 

@@ -40,6 +40,8 @@ pub struct Survey {
     pub looks: u32,
     /// Megablocks of which no two looks agreed.
     pub unsettled: u64,
+    /// Whether nothing could change.
+    pub still: bool,
 }
 
 impl Survey {
@@ -62,12 +64,18 @@ impl Survey {
             }
         }
         let after = Runtime::read(memory, statics)?;
-        Ok(Survey { megablocks, before, after, looks, unsettled })
+        Ok(Survey { megablocks, before, after, looks, unsettled, still })
     }
 
     /// Collections that came meanwhile; `None` where nothing counts them.
     pub fn collections(&self) -> Option<u64> {
         Some(self.after.collections()?.saturating_sub(self.before.collections()?))
+    }
+
+    /// Whether a collection of any generation may have come since, if the runtime now says `now`.
+    pub fn is_past(&self, now: Option<&Runtime>) -> bool {
+        let both = self.after.collections().zip(now.and_then(Runtime::collections));
+        !self.still && both.is_none_or(|(then, now)| then != now)
     }
 
     /// What blocks of each kind and generation come to, in the order of kinds.
@@ -104,6 +112,11 @@ impl Survey {
         }
     }
 
+    /// Used bytes of all blocks.
+    pub fn used_bytes(&self) -> u64 {
+        self.totals().iter().map(|total| total.used_bytes).sum()
+    }
+
     /// The oldest generation: as the runtime says, or the oldest that is seen.
     pub fn oldest_generation(&self) -> u8 {
         let said = self.after.generations.len().checked_sub(1).map(|oldest| oldest.min(255) as u8);
@@ -113,7 +126,10 @@ impl Survey {
 
     /// Bytes of blocks that a collection of all generations copies.
     pub fn copied_bytes(&self) -> u64 {
-        self.totals().iter().filter(|total| total.kind == Kind::Small).map(|total| total.blocks * BLOCK).sum()
+        let marks = |generation: u8| self.after.generations.get(usize::from(generation)).and_then(|said| said.marks);
+        let copied =
+            |total: &&Total| total.kind == Kind::Small && !total.generation.and_then(marks).is_some_and(|marks| marks);
+        self.totals().iter().filter(copied).map(|total| total.blocks * BLOCK).sum()
     }
 
     /// Descriptors that contradicted others in the last look.
@@ -154,7 +170,7 @@ mod tests {
     const AT: u64 = 0x42_0010_0000;
 
     fn space(megablocks: u64) -> Space {
-        Space { committed: vec![AT..AT + megablocks * MEGABLOCK] }
+        crate::testing::space(AT, megablocks)
     }
 
     #[test]

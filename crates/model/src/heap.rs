@@ -206,7 +206,8 @@ pub struct Entry {
 #[derive(Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Scan {
-    /// Bytes read of blocks whose objects are moved.
+    /// Used bytes of the blocks whose objects the census is of: of objects that are moved, and
+    /// of large ones.
     pub read_bytes: u64,
     /// Bytes of those that are no object which can be told.
     pub skipped_bytes: u64,
@@ -214,6 +215,8 @@ pub struct Scan {
     pub unread_bytes: u64,
     /// Collections of the oldest generation meanwhile; `None`: nothing counts them.
     pub collections_of_oldest: Option<u64>,
+    /// Whether the process stood still for all of it.
+    pub during_stop: bool,
 }
 
 /// What the runtime itself says.
