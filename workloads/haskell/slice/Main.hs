@@ -1,0 +1,28 @@
+-- | Reads large buffers and keeps the first 16 bytes of each under its number. A slice keeps
+-- all of the buffer that it is cut from. The argument is @slice@ or @copy@.
+module Main (main) where
+
+import qualified Data.ByteString as BS
+import qualified Data.List as List
+import qualified Data.Map.Strict as Map
+import Plateau
+import System.Environment (getArgs)
+
+main :: IO ()
+main = do
+  arguments <- getArgs
+  let cut = if arguments == ["copy"] then BS.copy . BS.take 16 else BS.take 16
+      keep table n = Map.insert n (cut (buffer n)) table
+      table = List.foldl' keep Map.empty [1 .. buffers]
+  print (Map.size table)
+  settled
+  plateau 4
+  print (Map.foldl' (\total key -> total + BS.length key) 0 table)
+
+buffers :: Int
+buffers = 800
+
+-- | What is read from somewhere: 64 to 448 KiB.
+buffer :: Int -> BS.ByteString
+buffer n = BS.replicate (64 * 1024 * (1 + n `mod` 7)) (fromIntegral n)
+{-# NOINLINE buffer #-}
