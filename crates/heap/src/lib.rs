@@ -10,6 +10,8 @@ pub mod bits;
 pub mod blocks;
 pub mod closure;
 pub mod descriptor;
+pub mod document;
+pub mod fragmentation;
 pub mod ledger;
 pub mod map;
 pub mod megablock;

@@ -8,8 +8,6 @@ use std::fmt;
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
 #[repr(u8)]
 pub enum Kind {
-    /// Descriptors of the megablock's blocks.
-    Descriptors,
     /// What a capability allocates into.
     Nursery,
     /// Objects that collections move.
@@ -26,6 +24,8 @@ pub enum Kind {
     Executable,
     /// In use by the runtime itself, or between two states.
     Other,
+    /// Descriptors of the megablock's blocks.
+    Descriptors,
     /// On a free list, inside a megablock that holds something.
     Free,
     /// A whole megablock that holds nothing and that the runtime keeps.
@@ -35,22 +35,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All, in the order in which they are listed.
-    pub const ALL: [Kind; 12] = [
-        Kind::Nursery,
-        Kind::Small,
-        Kind::Large,
-        Kind::Pinned,
-        Kind::Compact,
-        Kind::NonMoving,
-        Kind::Executable,
-        Kind::Other,
-        Kind::Descriptors,
-        Kind::Free,
-        Kind::FreeMegablock,
-        Kind::Returned,
-    ];
-
     /// Its word, in documents as on the screen.
     pub fn word(self) -> &'static str {
         match self {

@@ -32,8 +32,34 @@ pub struct Pinned {
     pub live_bytes: u64,
     /// Who holds them, those that hold most first.
     pub holders: Vec<Holder>,
-    /// Block groups that keep most dead bytes: address, live and dead bytes.
-    pub worst: Vec<(u64, u64, u64)>,
+    /// Block groups that keep most dead bytes.
+    pub worst: Vec<Worst>,
+    /// What lives in each block group, by address.
+    pub lives: Vec<Live>,
+}
+
+/// What lives in a block group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Live {
+    /// Its address.
+    pub address: u64,
+    /// Bytes of its blocks.
+    pub bytes: u64,
+    /// Bytes of objects that something points to.
+    pub live_bytes: u64,
+}
+
+/// A block group that keeps dead bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Worst {
+    /// Its address.
+    pub address: u64,
+    /// Bytes of objects that something points to.
+    pub live_bytes: u64,
+    /// Used bytes of it otherwise.
+    pub dead_bytes: u64,
+    /// The info table whose objects hold most of it.
+    pub holder: Option<u64>,
 }
 
 /// Objects of one info table that point to pinned ones.
@@ -135,21 +161,36 @@ impl Search {
         };
         let mut dead = Vec::with_capacity(self.groups.len());
         for (number, group) in self.groups.iter().enumerate() {
-            let mut live = 0;
+            let mut live_bytes = 0;
             for word in self.alive.words(number, group.used_bytes() / 8) {
                 pinned.live_objects += 1;
-                live += self.bytes(number, word);
+                live_bytes += self.bytes(number, word);
             }
-            pinned.live_bytes += live;
-            dead.push(group.used_bytes().saturating_sub(live));
-            pinned.worst.push((group.start, live, group.used_bytes().saturating_sub(live)));
+            pinned.live_bytes += live_bytes;
+            let dead_bytes = group.used_bytes().saturating_sub(live_bytes);
+            dead.push(dead_bytes);
+            let bytes = group.used_bytes().next_multiple_of(BLOCK);
+            pinned.lives.push(Live { address: group.start, bytes, live_bytes });
+            // A block without a live object is freed by the next collection of its generation.
+            if live_bytes > 0 && dead_bytes > 0 {
+                pinned.worst.push(Worst { address: group.start, live_bytes, dead_bytes, holder: None });
+            }
         }
-        // A block without a live object is freed by the next collection of its generation.
-        pinned.worst.retain(|(_, live, dead)| *live > 0 && *dead > 0);
-        pinned.worst.sort_by_key(|(address, _, dead)| (std::cmp::Reverse(*dead), *address));
+        pinned.worst.sort_by_key(|worst| (std::cmp::Reverse(worst.dead_bytes), worst.address));
         pinned.worst.truncate(WORST);
+        for worst in &mut pinned.worst {
+            worst.holder = self.most(worst.address);
+        }
         pinned.holders = self.holders(&dead);
         pinned
+    }
+
+    /// Who holds most of the group at `address`.
+    fn most(&self, address: u64) -> Option<u64> {
+        let number = self.groups.iter().position(|group| group.start == address)?;
+        let here = self.held.iter().filter(|((_, group), _)| *group as usize == number);
+        here.max_by_key(|((info_address, _), bytes)| (**bytes, *info_address))
+            .map(|((info_address, _), _)| *info_address)
     }
 
     fn holders(&self, dead: &[u64]) -> Vec<Holder> {
@@ -241,7 +282,9 @@ mod tests {
         assert_eq!((pinned.live_objects, pinned.live_bytes), (1, 32));
         let holder = |info_address| Holder { info_address, count: 1, live_bytes: 32, kept_dead_bytes: 44 };
         assert_eq!(pinned.holders, [holder(slice), holder(owner)]);
-        assert_eq!(pinned.worst, [(BLOCK_AT, 32, 88)]);
+        let worst = Worst { address: BLOCK_AT, live_bytes: 32, dead_bytes: 88, holder: Some(owner) };
+        assert_eq!(pinned.worst, [worst]);
+        assert_eq!(pinned.lives[0], Live { address: BLOCK_AT, bytes: 4096, live_bytes: 32 });
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! both looks agree; what does not is looked at again. That no collection came in between is
 //! what the runtime's own count says, where its variables are known.
 
-use crate::descriptor::DESCRIPTORS;
+use crate::descriptor::{BLOCK, DESCRIPTORS};
 use crate::map::Kind;
 use crate::megablock::{Megablock, Rest};
 use crate::memory::{Memory, Space};
@@ -85,9 +85,35 @@ impl Survey {
                 None => totals.push(Total { kind: cell.kind, generation, blocks: 1, used_bytes }),
             }
         }
-        let place = |kind| Kind::ALL.iter().position(|known| *known == kind);
-        totals.sort_by_key(|total| (place(total.kind), total.generation));
+        self.keep_nurseries(&mut totals);
+        totals.sort_by_key(|total| (total.kind, total.generation));
         totals
+    }
+
+    /// Blocks that a capability keeps for pinned objects look like those of its nursery: what
+    /// is more than the runtime counts as nurseries is the runtime's own.
+    fn keep_nurseries(&self, totals: &mut Vec<Total>) {
+        let Some(said) = self.after.nursery_blocks else { return };
+        let Some(nursery) = totals.iter_mut().find(|total| total.kind == Kind::Nursery) else { return };
+        let more = nursery.blocks.saturating_sub(said);
+        nursery.blocks -= more;
+        match totals.iter_mut().find(|total| total.kind == Kind::Other) {
+            Some(other) => other.blocks += more,
+            None if more > 0 => totals.push(Total { kind: Kind::Other, generation: None, blocks: more, used_bytes: 0 }),
+            None => {}
+        }
+    }
+
+    /// The oldest generation: as the runtime says, or the oldest that is seen.
+    pub fn oldest_generation(&self) -> u8 {
+        let said = self.after.generations.len().checked_sub(1).map(|oldest| oldest.min(255) as u8);
+        let cells = || self.megablocks.iter().flat_map(|megablock| &megablock.cells);
+        said.unwrap_or_else(|| cells().map(|cell| cell.generation).max().unwrap_or(0))
+    }
+
+    /// Bytes of blocks that a collection of all generations copies.
+    pub fn copied_bytes(&self) -> u64 {
+        self.totals().iter().filter(|total| total.kind == Kind::Small).map(|total| total.blocks * BLOCK).sum()
     }
 
     /// Descriptors that contradicted others in the last look.

@@ -10,6 +10,7 @@ pub mod code;
 pub mod event;
 pub mod exported;
 pub mod finding;
+pub mod heap;
 pub mod ids;
 pub mod loss;
 pub mod manifest;

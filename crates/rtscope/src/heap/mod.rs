@@ -2,29 +2,19 @@
 //! what is put together for showing, and the words of refusals; the blocks are `heap`'s, the
 //! process is `host`'s.
 
-mod json;
 mod map;
 mod text;
 
 use crate::style::Style;
 use crate::trouble::Trouble;
 use clap::Args;
-use rtscope_heap::ledger::{self, Line};
-use rtscope_heap::{Runtime, Scan, Survey, descriptor::MEGABLOCK};
-use rtscope_host::heap::{Refusal, Target};
-use rtscope_host::mappings::Mapping;
+use rtscope_host::heap::{self, Ask, Failed, Refusal, Target};
 use rtscope_host::procfs::Host;
-use rtscope_host::stop::{Held, Stop};
-use rtscope_model::Version;
-use rtscope_model::units::counted;
-use std::collections::HashMap;
+use rtscope_model::heap::Heap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
-
-/// Tries to scan without a collection in between.
-const SCANS_MAX: u32 = 3;
+use std::time::Duration;
 
 const STATUS: &str = "\
 Exit status:
@@ -61,173 +51,44 @@ pub struct HeapArgs {
     pub json: bool,
 }
 
-/// Everything that is shown.
-struct Shown {
-    of: String,
-    version: Option<Version>,
-    survey: Survey,
-    ledger: Vec<Line>,
-    scan: Scan,
-    /// Collections of the oldest generation while it was scanned.
-    moved: u64,
-    names: HashMap<u64, String>,
-    /// `None`: a core file does not tell.
-    rss_bytes: Option<u64>,
-    /// How long reading the blocks took.
-    took: Duration,
-    /// How it was stopped, if it was.
-    held: Option<Held>,
-}
-
-impl Shown {
-    /// Megablocks that the process has, by the descriptors.
-    fn heap_bytes(&self) -> u64 {
-        let held = |megablock: &&rtscope_heap::Megablock| !megablock.is_returned();
-        self.survey.megablocks.iter().filter(held).count() as u64 * MEGABLOCK
-    }
-
-    /// What the ledger does not explain of the memory that the system reports.
-    fn unexplained_bytes(&self) -> Option<i64> {
-        let explained: u64 = self.ledger.iter().map(|line| line.bytes).sum();
-        Some(self.rss_bytes? as i64 - explained as i64)
-    }
-
-    /// The name of an info table.
-    fn name(&self, info_address: u64) -> String {
-        self.names.get(&info_address).cloned().unwrap_or_else(|| format!("{info_address:#x}"))
-    }
-
-    /// What is not sure, in words.
-    fn doubts(&self) -> Vec<String> {
-        let mut doubts = Vec::new();
-        match self.survey.collections() {
-            Some(0) => {}
-            Some(count) => doubts.push(format!(
-                "{count} collections came while the blocks were read: figures of generation 0 may be from before and after."
-            )),
-            None => doubts.push(
-                "The program has no symbols, so whether a collection came while its blocks were read is not known.".into(),
-            ),
-        }
-        if self.survey.unsettled > 0 {
-            doubts.push(format!(
-                "{} of {} megablocks changed each time they were looked at ({} times).",
-                self.survey.unsettled,
-                self.survey.megablocks.len(),
-                self.survey.looks
-            ));
-        }
-        if self.held.is_some_and(|held| held.cut) {
-            doubts.push(
-                "The process was let go before everything was read: give --max-stop more, or read it without --stop."
-                    .into(),
-            );
-        }
-        if self.moved > 0 {
-            doubts.push(format!(
-                "The oldest generation was collected {} while its objects were read: what is said of objects mixes before and \
-                 after.",
-                counted(self.moved, "time", "times")
-            ));
-        }
-        if self.survey.contradictions() > 0 {
-            doubts.push(format!(
-                "{} block descriptors contradict others and are counted as the runtime's own.",
-                self.survey.contradictions()
-            ));
-        }
-        doubts
-    }
-
-    fn is_sure(&self) -> bool {
-        self.survey.unsettled == 0
-            && self.survey.collections().unwrap_or(0) == 0
-            && self.moved == 0
-            && self.held.is_none_or(|held| !held.cut)
-    }
-}
-
 /// Does it.
 ///
 /// # Errors
 /// The process cannot be read, or the output not be written.
 pub fn run(args: &HeapArgs) -> Result<ExitCode, Trouble> {
-    let shown = look(&Host::default(), args)?;
+    let heap = look(&Host::default(), args)?;
     let style = Style::of_stdout();
     let text = match () {
-        () if args.json => json::document(&shown),
-        () if args.map => map::text(&shown.survey, &style),
-        () => text::text(&shown, &style),
+        () if args.json => {
+            let document = serde_json::to_string_pretty(&heap);
+            document.map_err(|error| Trouble::new("cannot write the document").because(error))? + "\n"
+        }
+        () if args.map => map::text(&heap, &style),
+        () => text::text(&heap, &style),
     };
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())
         .and_then(|()| out.flush())
         .map_err(|error| Trouble::new("cannot write").because(error))?;
-    Ok(ExitCode::from(if shown.is_sure() { 0 } else { 3 }))
+    Ok(ExitCode::from(if is_sure(&heap) { 0 } else { 3 }))
 }
 
-fn look(host: &Host, args: &HeapArgs) -> Result<Shown, Trouble> {
-    let target = match (args.pid, &args.core) {
-        (Some(pid), _) => Target::find(host, pid),
-        (None, core) => Target::in_core(core.as_deref().unwrap_or(Path::new("core")), args.program.as_deref()),
+/// Whether nothing moved under the reader's eyes.
+fn is_sure(heap: &Heap) -> bool {
+    heap.doubts.is_empty() || heap.collections_meanwhile.is_none() && heap.doubts.len() == 1
+}
+
+fn look(host: &Host, args: &HeapArgs) -> Result<Heap, Trouble> {
+    let Some(pid) = args.pid else {
+        let core = args.core.as_deref().unwrap_or(Path::new("core"));
+        let target = Target::in_core(core, args.program.as_deref()).map_err(|refusal| trouble(&refusal))?;
+        return heap::of_core(host, &target, true).map_err(|refusal| trouble(&refusal));
     };
-    let target = target.map_err(|refusal| trouble(&refusal))?;
-    let gone = |source| trouble(&Refusal::Io { of: target.of.clone(), source });
-    let stopped = args.pid.filter(|_| args.stop);
-    let begin = |pid| Stop::begin(host, pid, args.max_stop).map_err(|source| not_stopped(pid, source));
-    let stop = stopped.map(begin).transpose()?;
-    let started = Instant::now();
-    let still = stop.is_some() || args.core.is_some();
-    let survey = Survey::take(&target.memory, &target.space, &target.statics, still).map_err(gone)?;
-    let took = started.elapsed();
-    let (scan, moved) = scan(&target, &survey).map_err(gone)?;
-    let held = stop.map(Stop::end);
-    let residency = target.residency(host).map_err(gone)?;
-    let mut lines = ledger::lines(&survey, &residency);
-    let rss_bytes = target.rss_bytes();
-    if rss_bytes.is_some() {
-        lines.extend(outside(&target));
-    }
-    let addresses = scan.census.iter().map(|entry| entry.info_address);
-    let names = target.names(&addresses.collect());
-    let (of, version) = (target.of, target.version);
-    Ok(Shown { of, version, survey, ledger: lines, scan, moved, names, rss_bytes, took, held })
-}
-
-/// Scans what collections move beside the program: again where one came meanwhile.
-fn scan(target: &Target, survey: &Survey) -> io::Result<(Scan, u64)> {
-    let oldest = |runtime: &Runtime| runtime.generations.last().map_or(0, |oldest| u64::from(oldest.collections));
-    let mut survey = survey.clone();
-    let mut tries = 0;
-    loop {
-        tries += 1;
-        let before = oldest(&survey.before);
-        let scan = Scan::of(&target.memory, &survey, target.code())?;
-        let moved = oldest(&Runtime::read(&target.memory, &target.statics)?).saturating_sub(before);
-        if moved == 0 || tries == SCANS_MAX {
-            return Ok((scan, moved));
-        }
-        survey = Survey::take(&target.memory, &target.space, &target.statics, false)?;
-    }
-}
-
-/// The ledger's lines that are not the heap.
-fn outside(target: &Target) -> Vec<Line> {
-    let sum = |wanted: &dyn Fn(&Mapping) -> bool| {
-        target.outside().filter(|mapping| wanted(mapping)).filter_map(|mapping| mapping.rss_bytes).sum::<u64>()
-    };
-    let file = |mapping: &Mapping| mapping.name.starts_with('/');
-    let stack = |mapping: &Mapping| mapping.name.starts_with("[stack");
-    let how = "smaps";
-    let line = |line: &str, bytes| Line { line: line.into(), bytes, how };
-    vec![
-        line("program, libraries and other mapped files", sum(&file)),
-        line("stack of the first thread", sum(&stack)),
-        line(
-            "outside the heap: malloc, other stacks, the runtime's own",
-            sum(&|mapping| !file(mapping) && !stack(mapping)),
-        ),
-    ]
+    let ask = Ask { stop: args.stop.then_some(args.max_stop), objects: true };
+    heap::take(host, pid, &ask).map_err(|failed| match failed {
+        Failed::Refused(refusal) => trouble(&refusal),
+        Failed::NotStopped { pid, source } => not_stopped(pid, source),
+    })
 }
 
 fn not_stopped(pid: u32, source: io::Error) -> Trouble {

@@ -1,5 +1,9 @@
-//! The Haskell heap of a live process or a core file: where it is, and whether this reader knows how it is
-//! laid out. Owns what is refused and why. Refuses to interpret a block.
+//! The Haskell heap of a live process or a core file: where it is, and whether this reader
+//! knows how it is laid out. Owns what is refused and why. Refuses to interpret a block.
+
+mod take;
+
+pub use take::{Ask, Failed, of_core, take};
 
 use crate::binary::{self, Inspected, RuntimeSymbols};
 use crate::core_file::CoreFile;
@@ -10,7 +14,7 @@ use crate::symbols::elf;
 use rtscope_heap::descriptor::{BLOCK, MEGABLOCK};
 use rtscope_heap::ledger::Residency;
 use rtscope_heap::{Space, Statics};
-use rtscope_model::Version;
+use rtscope_model::{Version, units};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
 use std::io;
@@ -172,6 +176,26 @@ impl Target {
         Ok(Target { of, version: inspected.ghc, memory, space, statics, mappings, reserved, root, executable })
     }
 
+    /// Whether it is a process that runs.
+    pub fn is_live(&self) -> bool {
+        matches!(self.memory, Source::Live(_))
+    }
+
+    /// What of its memory there is not, one sentence each.
+    pub fn missing(&self) -> Option<String> {
+        let Source::Core(core) = &self.memory else { return None };
+        let bytes = core.missing_bytes();
+        (bytes > 0)
+            .then(|| format!("The core file is cut short: {} that it should hold are missing.", units::bytes(bytes)))
+    }
+
+    fn failed(&self, source: io::Error) -> Refusal {
+        match &self.memory {
+            Source::Live(process) => refusal(process.pid, source),
+            Source::Core(_) => Refusal::Io { of: self.of.clone(), source },
+        }
+    }
+
     /// Bytes in memory by all of its mappings; `None`: nothing tells.
     pub fn rss_bytes(&self) -> Option<u64> {
         let told = self.mappings.iter().any(|mapping| mapping.rss_bytes.is_some());
@@ -225,18 +249,18 @@ impl Target {
         let Source::Live(process) = &self.memory else { return Ok(Residency::default()) };
         let pages = File::open(host.process(process.pid, "pagemap"))?;
         let page_bytes = rustix::param::page_size() as u64;
-        let mut absent = Vec::new();
+        let mut residency = Residency::default();
         let mut entries = vec![0; usize::try_from(MEGABLOCK / page_bytes.min(MEGABLOCK)).unwrap_or(1) * 8];
         for megablock in self.space.megablocks() {
             pages.read_exact_at(&mut entries, megablock / page_bytes * 8)?;
             for (entry, address) in entries.chunks_exact(8).zip((megablock..).step_by(page_bytes as usize)) {
                 let entry = entry.try_into().map_or(0, u64::from_ne_bytes);
                 if entry & PRESENT == 0 {
-                    absent.extend((address..address + page_bytes).step_by(BLOCK as usize));
+                    (address..address + page_bytes).step_by(BLOCK as usize).for_each(|block| residency.remove(block));
                 }
             }
         }
-        Ok(Residency::without(absent))
+        Ok(residency)
     }
 }
 
