@@ -42,7 +42,7 @@ impl<'a> Lasted<'a> {
         let mut sure = facts.heaps.iter().filter(|heap| is_sure(heap)).peekable();
         let first = sure.peek().copied()?;
         let mut most = Lasted { heap: first, bytes: 0, range: None };
-        let Some((mut before, mut last)) = sure.next().map(|heap| (heap, figure(heap))) else { return None };
+        let (mut before, mut last) = sure.next().map(|heap| (heap, figure(heap)))?;
         let mut alone = true;
         for heap in sure {
             let bytes = figure(heap);
