@@ -10,6 +10,5 @@ main = do
   region <- compact [] :: IO (Compact [Int])
   parts <- forM [1 .. 100 :: Int] $ \part -> compactAdd region [part * 40000 .. part * 40000 + 39999]
   compactSize region >>= print
-  settled
-  plateau 4
+  plateau 4 parts
   print (sum (map (length . getCompact) parts))

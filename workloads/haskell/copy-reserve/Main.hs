@@ -1,4 +1,4 @@
--- | A table of 80 MB of which pieces are replaced all over, so that the old generation
+-- | A table of 120 MB of which pieces are replaced all over, so that the old generation
 -- is collected now and then. All that is alive of it is copied then.
 module Main (main) where
 
@@ -15,7 +15,7 @@ main = do
   loop (start + 6) 0 (Map.fromDistinctAscList (zip [0 ..] pieces))
 
 size :: Int
-size = 40000
+size = 60000
 
 loop :: Double -> Int -> Map.IntMap Numbers -> IO ()
 loop deadline turn pieces = do
@@ -23,7 +23,7 @@ loop deadline turn pieces = do
   if now >= deadline
     then print (held (Map.elems pieces), turn)
     else do
-      let keys = [(turn * 20 + i) * 7919 `mod` size | i <- [0 .. 19]]
+      let keys = [(turn * 30 + i) * 7919 `mod` size | i <- [0 .. 29]]
           put table' key = let new = piece (turn + key) in new `seq` Map.insert key new table'
           next = List.foldl' put pieces keys
       next `seq` threadDelay 1000

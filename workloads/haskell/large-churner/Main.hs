@@ -22,8 +22,7 @@ main = do
     else forM_ [1 .. documents] (\n -> index n >> body n)
   readIORef bodies >>= print . held
   writeIORef bodies []
-  settled
-  plateau 4
+  plateau 4 indices
   readIORef indices >>= print . held
 
 documents :: Int

@@ -11,6 +11,5 @@ main = do
   readIORef peak >>= print . held
   writeIORef peak []
   small <- table 5000
-  settled
-  plateau 4
+  plateau 4 small
   print (held small)

@@ -16,9 +16,8 @@ main = do
       memory <- mallocBytes size :: IO (Ptr Word8)
       fillBytes memory (fromIntegral (turn + number)) size
       when (arguments == ["free"]) (free memory)
-    plateau 0.03
-  settled
-  plateau 2
+    work 0.03
+  plateau 2 ()
 
 size :: Int
 size = 64 * 1024

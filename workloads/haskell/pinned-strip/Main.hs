@@ -25,8 +25,7 @@ run make tenth size = do
   let !superset = forced (map make [1 .. count])
   print (sum (map size superset))
   let !subset = forced (tenth superset)
-  settled
-  plateau 4
+  plateau 4 subset
   print (sum (map size subset))
 
 count :: Int

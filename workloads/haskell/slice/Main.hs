@@ -1,5 +1,6 @@
--- | Reads large buffers and keeps the first 16 bytes of each under its number. A slice keeps
--- all of the buffer that it is cut from. The argument is @slice@ or @copy@.
+-- | Reads large buffers and keeps something of each under its number. The argument says what:
+-- @slice@, its first 16 bytes as a slice, which keeps all of it; @copy@, a copy of them;
+-- @whole@, the buffer itself.
 module Main (main) where
 
 import qualified Data.ByteString as BS
@@ -11,12 +12,14 @@ import System.Environment (getArgs)
 main :: IO ()
 main = do
   arguments <- getArgs
-  let cut = if arguments == ["copy"] then BS.copy . BS.take 16 else BS.take 16
+  let cut = case arguments of
+        ["copy"] -> BS.copy . BS.take 16
+        ["whole"] -> id
+        _ -> BS.take 16
       keep table n = Map.insert n (cut (buffer n)) table
       table = List.foldl' keep Map.empty [1 .. buffers]
   print (Map.size table)
-  settled
-  plateau 4
+  plateau 4 table
   print (Map.foldl' (\total key -> total + BS.length key) 0 table)
 
 buffers :: Int
