@@ -52,6 +52,8 @@ pub struct Heap {
     pub pinned: Pinned,
     /// Who points to them, those that hold and keep most first.
     pub holders: Vec<Holder>,
+    /// Objects too large to share a block.
+    pub large: Large,
     /// Objects by what they are, the most bytes first.
     pub census: Vec<Entry>,
     /// How far objects were read; `None`: they were not.
@@ -186,6 +188,25 @@ pub struct Holder {
     pub live_bytes: u64,
     /// Dead bytes of their blocks, split among the holders of a block as what they hold in it.
     pub kept_dead_bytes: u64,
+}
+
+/// Objects too large to share a block, pinned or not. A slice is an object with an address
+/// inside of one and a length.
+#[derive(Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Large {
+    /// How many, and their bytes.
+    pub objects: u64,
+    /// See `objects`.
+    pub bytes: u64,
+    /// Those of which slices show less than a half, and their bytes.
+    pub sliced: u64,
+    /// See `sliced`.
+    pub sliced_bytes: u64,
+    /// Bytes of those that the slices show.
+    pub shown_bytes: u64,
+    /// What most of those slices are.
+    pub holder: Option<String>,
 }
 
 /// Objects of one info table.
