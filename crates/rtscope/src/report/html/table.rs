@@ -128,8 +128,7 @@ pub(super) fn lanes(results: &Results) -> Option<String> {
             ns(lane.stop_wait_ns),
             ns(lane.release_wait_ns),
             ns(lane.idle_ns),
-            last.map_or_else(|| "-".into(), |last| units::counted(last.count, "time", "times")),
-            last.map_or_else(|| "-".into(), |last| units::duration(last.sum_ns)),
+            last.map_or_else(|| "-".into(), words::waited_for),
         ];
         if leads {
             cells.splice(5..5, [words::lead_wait(lane), words::waiting_share(lane)]);
@@ -137,16 +136,8 @@ pub(super) fn lanes(results: &Results) -> Option<String> {
         cells
     };
     let rows: Vec<_> = results.lanes.iter().map(row).collect();
-    let mut heads = vec![
-        "lane",
-        "program",
-        "collecting",
-        "waited to stop",
-        "waited to go on",
-        "idle",
-        "was last to stop",
-        "others waited",
-    ];
+    let mut heads =
+        vec!["lane", "program", "collecting", "waited to stop", "waited to go on", "idle", "was last to stop"];
     if leads {
         heads.splice(5..5, ["waited to lead", "waits of life"]);
     }
