@@ -106,7 +106,10 @@ impl Lines {
     /// The lines that were seen, thinned.
     pub fn drawn(&self) -> Vec<MemoryLine> {
         let lines = [("rss", &self.rss), ("heap", &self.heap), ("blocks", &self.blocks), ("live", &self.live)];
-        let seen = lines.into_iter().filter(|(_, line)| !line.points.is_empty());
+        // Where live never falls they are one line.
+        let falls = self.residency.points != self.live.points;
+        let lines = lines.into_iter().chain(falls.then_some(("residency", &self.residency)));
+        let seen = lines.filter(|(_, line)| !line.points.is_empty());
         seen.map(|(name, line)| MemoryLine { name, points: line.points.clone() }).collect()
     }
 }
@@ -137,6 +140,18 @@ mod tests {
         let memory = lines.levels(Time(3));
         assert_eq!(memory.live_bytes.unwrap().last, 3);
         assert_eq!(memory.residency_bytes.unwrap().last, 9);
+    }
+
+    #[test]
+    fn residency_is_drawn_where_it_differs_from_live() {
+        let drawn = |levels: &[u64]| -> Vec<&'static str> {
+            let mut lines = Lines::default();
+            levels.iter().zip(0..).for_each(|(live, at)| lines.push(&count(at, 0, Counter::LiveBytes, *live)));
+            lines.drawn().iter().map(|line| line.name).collect()
+        };
+        assert_eq!(drawn(&[5, 9, 9]), ["live"]);
+        assert_eq!(drawn(&[5, 9, 3]), ["live", "residency"]);
+        assert!(drawn(&[]).is_empty());
     }
 
     #[test]
