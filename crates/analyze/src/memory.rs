@@ -105,11 +105,13 @@ impl Lines {
 
     /// The lines that were seen, thinned.
     pub fn drawn(&self) -> Vec<MemoryLine> {
-        let lines = [("rss", &self.rss), ("heap", &self.heap), ("blocks", &self.blocks), ("live", &self.live)];
-        // Where live never falls they are one line.
-        let falls = self.residency.points != self.live.points;
-        let lines = lines.into_iter().chain(falls.then_some(("residency", &self.residency)));
-        let seen = lines.filter(|(_, line)| !line.points.is_empty());
+        let mut lines = vec![("rss", &self.rss), ("heap", &self.heap), ("blocks", &self.blocks)];
+        // Where live never falls they are one line; else live is drawn on top.
+        if self.residency.points != self.live.points {
+            lines.push(("residency", &self.residency));
+        }
+        lines.push(("live", &self.live));
+        let seen = lines.into_iter().filter(|(_, line)| !line.points.is_empty());
         seen.map(|(name, line)| MemoryLine { name, points: line.points.clone() }).collect()
     }
 }
@@ -150,7 +152,7 @@ mod tests {
             lines.drawn().iter().map(|line| line.name).collect()
         };
         assert_eq!(drawn(&[5, 9, 9]), ["live"]);
-        assert_eq!(drawn(&[5, 9, 3]), ["live", "residency"]);
+        assert_eq!(drawn(&[5, 9, 3]), ["residency", "live"]);
         assert!(drawn(&[]).is_empty());
     }
 

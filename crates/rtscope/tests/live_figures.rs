@@ -7,8 +7,10 @@ mod ground;
 
 use ground::{recorder, report, said, scratch};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::path::PathBuf;
 use xtask::toolchain::{Spec, cache};
 use xtask::{missing, workload};
 
@@ -71,6 +73,75 @@ fn sparks_are_what_the_runtime_says(ghc: &str) {
     let sum: u64 = lanes.iter().filter_map(|lane| lane["created"].as_u64()).sum();
     assert_eq!((lanes.len(), sum), (2, figure("created")));
     assert_eq!(report["concurrent"], Value::Null);
+}
+
+/// The most of each label, and the last sample, of a profile as the runtime writes it beside
+/// its log; samples without a label are those at begin and end.
+fn of_profile(text: &str) -> (Vec<BTreeMap<String, u64>>, BTreeMap<String, u64>) {
+    let (mut samples, mut most) = (Vec::new(), BTreeMap::<String, u64>::new());
+    let mut sample = BTreeMap::<String, u64>::new();
+    for line in text.lines() {
+        if line.starts_with("BEGIN_SAMPLE") {
+            sample.clear();
+        } else if line.starts_with("END_SAMPLE") && !sample.is_empty() {
+            for (label, bytes) in &sample {
+                let known = most.entry(label.clone()).or_default();
+                *known = (*known).max(*bytes);
+            }
+            samples.push(std::mem::take(&mut sample));
+        } else if let Some((label, bytes)) = line.rsplit_once('\t') {
+            *sample.entry(label.to_owned()).or_default() += bytes.parse::<u64>().unwrap();
+        }
+    }
+    (samples, most)
+}
+
+fn heap_profile_is_what_the_runtime_says(ghc: &str) {
+    let Some(toolchain) = Spec::find(ghc).unwrap().installed(&cache()) else {
+        return missing(&format!("{ghc}: `cargo xtask toolchains --only {ghc}`"));
+    };
+    let folder = scratch();
+    let program = workload::load("long-major-gc").unwrap().build(&toolchain, folder.path()).unwrap();
+    let capture = folder.path().join("c");
+    let mut command: Vec<OsString> = toolchain.enter(&[folder.path()]);
+    command.extend([program.into(), "50000".into()]);
+    command.extend(["+RTS", "-N1", "-A16m", "-hT", "-i0.05"].map(OsString::from));
+    let command: Vec<&OsStr> = command.iter().map(OsString::as_os_str).collect();
+    let output = recorder(&capture, &[], &command).current_dir(folder.path()).output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    let (_, report, _) = report(&capture);
+    let is_profile = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "hp");
+    let mut files = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+    let (samples, most) = of_profile(&fs::read_to_string(files.find(is_profile).expect("a profile")).unwrap());
+    let found = &report["heap_profile"];
+    assert_eq!((found["breakdown"].as_str(), found["cut"].as_u64()), (Some("closure type"), Some(0)));
+    assert_eq!(found["samples"].as_u64(), Some(samples.len() as u64));
+    assert!(samples.len() > 3, "{} samples", samples.len());
+    let last = samples.last().unwrap();
+    assert_eq!(found["last_bytes"].as_u64(), Some(last.values().sum()));
+    assert_eq!(found["max_bytes"].as_u64(), samples.iter().map(|sample| sample.values().sum()).max());
+    let bands = found["bands"].as_array().unwrap();
+    for band in bands {
+        let label = band["label"].as_str().unwrap();
+        assert_eq!(band["max_bytes"].as_u64(), most.get(label).copied(), "{label}");
+        assert_eq!(band["last_bytes"].as_u64(), Some(last.get(label).copied().unwrap_or(0)), "{label}");
+    }
+    assert!(bands.iter().any(|band| band["label"].as_str().unwrap().ends_with("Data.Map.Internal.Bin")), "{found}");
+}
+
+#[test]
+fn live_9_0_heap_profile_is_what_the_runtime_says() {
+    heap_profile_is_what_the_runtime_says("ghc-9.0");
+}
+
+#[test]
+fn live_9_6_heap_profile_is_what_the_runtime_says() {
+    heap_profile_is_what_the_runtime_says("ghc-9.6");
+}
+
+#[test]
+fn live_9_10_heap_profile_is_what_the_runtime_says() {
+    heap_profile_is_what_the_runtime_says("ghc-9.10");
 }
 
 #[test]

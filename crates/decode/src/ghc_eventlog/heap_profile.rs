@@ -90,11 +90,11 @@ impl Labels {
 
     /// The labels that are addresses of info tables.
     fn addresses(&self) -> HashMap<u64, Box<[u8]>> {
-        let address = |raw: &Box<[u8]>| {
+        let address = |raw: &[u8]| {
             let digits = std::str::from_utf8(raw).ok()?.strip_prefix("0x")?;
-            Some((u64::from_str_radix(digits, 16).ok()?, raw.clone()))
+            Some((u64::from_str_radix(digits, 16).ok()?, raw.into()))
         };
-        self.texts.keys().filter_map(address).collect()
+        self.texts.keys().filter_map(|raw| address(raw)).collect()
     }
 
     /// The event that `record` stands for.

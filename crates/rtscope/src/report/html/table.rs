@@ -276,3 +276,18 @@ pub(super) fn memory(results: &Results) -> Option<String> {
     let heads = ["memory", "most", "mean", "at the end", "what it is"];
     (!rows.is_empty()).then(|| format!("<div class=\"memory\">{}</div>", table(&heads, &rows)))
 }
+
+/// The heap profile's labels, largest first.
+pub(super) fn heap_profile(results: &Results) -> Option<String> {
+    let profile = results.heap_profile.as_ref()?;
+    let cells = |label: &str, max_bytes, last_bytes| {
+        vec![escape(label).into_owned(), units::bytes(max_bytes), units::bytes(last_bytes)]
+    };
+    let rows = words::heap_profile(profile, profile.bands.len());
+    let mut rows: Vec<_> = rows.iter().map(|row| cells(&row.label, row.max_bytes, row.last_bytes)).collect();
+    rows.push(cells("all", profile.max_bytes, profile.last_bytes));
+    let heads = [&format!("heap by {}", profile.breakdown), "most", "in the last"];
+    let note = words::heap_profile_note(profile).map_or_else(String::new, |note| format!("; {note}"));
+    let basis = format!("<p class=\"faint\">{}{}.</p>", escape(&words::heap_samples(profile)), escape(&note));
+    Some(table(&heads, &rows) + &basis)
+}
