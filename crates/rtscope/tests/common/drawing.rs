@@ -128,14 +128,14 @@ pub fn heap_profile(span_ns: u64, labels: &[&str]) -> heap_profile::Found {
 
 /// Adds the line of the largest live so far.
 pub fn add_residency(memory: &mut Vec<MemoryLine>) {
-    let Some(live) = memory.iter().find(|line| line.name == "live") else { return };
+    let Some(at) = memory.iter().position(|line| line.name == "live") else { return };
     let mut most = 0;
     let so_far = |(at, bytes): &(Time, u64)| {
         most = most.max(*bytes);
         (*at, most)
     };
-    let points = live.points.iter().map(so_far).collect();
-    memory.push(MemoryLine { name: "residency", points });
+    let points = memory[at].points.iter().map(so_far).collect();
+    memory.insert(at, MemoryLine { name: "residency", points });
 }
 
 /// Many short pauses, some that waited for up to `stop_max`, hardly any between.
