@@ -15,7 +15,7 @@ const ARROWS: [(&str, &[&str]); 9] = [
     ("heap", &["model"]),
     ("tune", &["model"]),
     ("encode", &["model", "decode"]),
-    ("host", &["model", "decode"]),
+    ("host", &["model", "decode", "heap"]),
     ("rtscope", &["model", "decode", "analyze", "heap", "tune", "encode", "host"]),
     ("xtask", &[]),
 ];

@@ -440,6 +440,7 @@ impl Analysis {
             collections: &self.collections,
             triggers: &self.triggers,
             green: &self.green,
+            heaps: &self.context.heaps,
             quotas: self.counters.quota_totals().collect(),
         };
         let findings = findings::run(&facts);

@@ -42,6 +42,8 @@ pub struct RuntimeSymbols {
     pub start_init_elapsed: Option<u64>,
     /// Number of capabilities, 32 bits.
     pub n_capabilities: Option<u64>,
+    /// What says where the heap is.
+    pub heap: rtscope_heap::Statics,
     /// Lowest address of the file's loadable segments.
     pub lowest_load: u64,
 }
@@ -210,6 +212,17 @@ fn read_symbols<'data, R: object::ReadRef<'data>>(elf: &Elf<'data, R>, found: &m
             "start_init_elapsed" => &mut found.symbols.start_init_elapsed,
             "n_capabilities" => &mut found.symbols.n_capabilities,
             "enabled_capabilities" => &mut enabled,
+            "generations" => &mut found.symbols.heap.generations,
+            "oldest_gen" => &mut found.symbols.heap.oldest,
+            "nurseries" => &mut found.symbols.heap.nurseries,
+            "n_nurseries" => &mut found.symbols.heap.n_nurseries,
+            "capabilities" => &mut found.symbols.heap.capabilities,
+            "MainCapability" => &mut found.symbols.heap.main_capability,
+            "mblocks_allocated" => &mut found.symbols.heap.megablocks,
+            "n_alloc_blocks" => &mut found.symbols.heap.blocks,
+            "free_list_head" => &mut found.symbols.heap.given_back,
+            "mblock_high_watermark" => &mut found.symbols.heap.high_watermark,
+            "mblock_address_space" => &mut found.symbols.heap.address_space,
             "caml_startup" | "caml_main" | "caml_init_gc" => {
                 ocaml = true;
                 continue;
@@ -219,6 +232,7 @@ fn read_symbols<'data, R: object::ReadRef<'data>>(elf: &Elf<'data, R>, found: &m
         place.get_or_insert(symbol.address());
     }
     found.symbols.n_capabilities = found.symbols.n_capabilities.or(enabled);
+    found.symbols.heap.n_capabilities = found.symbols.n_capabilities;
     ocaml
 }
 

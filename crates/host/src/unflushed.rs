@@ -74,6 +74,7 @@ fn biased(symbols: RuntimeSymbols, bias: u64) -> RuntimeSymbols {
         event_buf: at(symbols.event_buf),
         start_init_elapsed: at(symbols.start_init_elapsed),
         n_capabilities: at(symbols.n_capabilities),
+        heap: symbols.heap.map(|address| address.wrapping_add(bias)),
         lowest_load: symbols.lowest_load.wrapping_add(bias),
     }
 }

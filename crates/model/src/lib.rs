@@ -10,6 +10,7 @@ pub mod code;
 pub mod event;
 pub mod exported;
 pub mod finding;
+pub mod heap;
 pub mod heap_profile;
 pub mod ids;
 pub mod loss;

@@ -4,6 +4,7 @@
 use clap::{Args, Parser, Subcommand};
 use rtscope::bench::BenchArgs;
 use rtscope::export::ExportArgs;
+use rtscope::heap::HeapArgs;
 use rtscope::plan::PlanArgs;
 use rtscope::record::RecordArgs;
 use rtscope::run::RunArgs;
@@ -29,6 +30,8 @@ pub enum Command {
     Report(ReportArgs),
     /// Hand a recording over to other tools
     Export(ExportArgs),
+    /// Say where the memory of a running Haskell program is
+    Heap(HeapArgs),
     /// Say what this machine permits, what is missing, and the command that mends it
     Doctor(DoctorArgs),
     /// Say what this process may use: CPUs, cores, caches, quotas, memory, each with its file

@@ -11,6 +11,7 @@ pub mod code;
 pub mod compare;
 pub mod doctor;
 pub mod export;
+pub mod heap;
 pub mod input;
 pub mod machine;
 pub mod pipeline;

@@ -9,7 +9,7 @@ use cli::{Cli, Command, DoctorArgs, MachineArgs, ReportArgs};
 use rtscope::report::pauses_json::PauseLines;
 use rtscope::style::Style;
 use rtscope::trouble::Trouble;
-use rtscope::{bench, compare, doctor, export, input, machine, pipeline, plan, record, report, run, runtime_log};
+use rtscope::{bench, compare, doctor, export, heap, input, machine, pipeline, plan, record, report, run, runtime_log};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -20,6 +20,7 @@ fn main() -> ExitCode {
         Command::Record(args) => return record::run(args),
         Command::Report(args) => run_report(&args),
         Command::Export(args) => export::run(&args),
+        Command::Heap(args) => heap::run(&args),
         Command::Doctor(args) => run_doctor(&args),
         Command::Machine(args) => run_machine(&args),
         Command::Plan(args) => run_plan(&args),

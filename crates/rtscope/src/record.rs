@@ -120,7 +120,7 @@ fn options(args: RecordArgs) -> Options {
 }
 
 /// `10ms`, `1s`, `1.5s`, `2m`, `1h`.
-fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let unit = text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at(unit);
     let factor = match unit {

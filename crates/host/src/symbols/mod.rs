@@ -5,7 +5,7 @@
 //! Owns which files are asked and what is said of those that cannot be. Refuses
 //! names from anything but the very file that was mapped.
 
-mod elf;
+pub(crate) mod elf;
 mod files;
 mod ghc;
 mod kernel;

@@ -183,6 +183,14 @@ pub fn loss(loss: &Loss) -> String {
     format!("{}: {what}{colon}{}", loss.source, loss.note)
 }
 
+/// What a finding costs, and of what its share is: "1.20 s", "of the run".
+pub fn costs(cost_ns: u64, cost_bytes: Option<u64>) -> (String, &'static str) {
+    match cost_bytes {
+        Some(bytes) => (units::bytes(bytes), "of the resident memory"),
+        None => (units::duration(cost_ns), "of the run"),
+    }
+}
+
 /// Whether it is told how much of the log `source` was never written.
 pub fn is_unwritten(results: &Results, source: &str) -> bool {
     results.losses.iter().any(|loss| loss.kind == LossKind::Unwritten && loss.source == source)

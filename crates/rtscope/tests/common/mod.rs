@@ -111,6 +111,7 @@ pub fn foreign() -> Fixture {
                 of 3.01 s (54 %)."
             .into(),
         cost_ns: 1_640 * MS,
+        cost_bytes: None,
         share: 0.545,
         evidence: vec![seen("The world waited 1.71 s for a lane that was on a CPU: 160 of 166 samples in foreign code.")],
         remedies: vec![Remedy {
@@ -264,6 +265,7 @@ pub fn throttled() -> Fixture {
                     5.8 times the collections themselves (347 ms), because 2 lanes share a quota of 0.5 CPU."
                 .into(),
             cost_ns: 1_930 * MS,
+            cost_bytes: None,
             share: 0.643,
             evidence: vec![
                 seen("29 of 30 quota periods ran out (cpu.stat of /bench: 0.5 CPU in periods of 100 ms)"),
@@ -336,6 +338,7 @@ pub fn preempted() -> Fixture {
             claim: "Another process takes the CPUs: yes (pid 4242) ran while a lane was waited for, 601 ms in all."
                 .into(),
             cost_ns: 601 * MS,
+            cost_bytes: None,
             share: 0.2,
             evidence: vec![seen("in 214 pauses the last lane to stop was runnable while yes (pid 4242) had its CPU")],
             remedies: vec![change(
@@ -350,6 +353,7 @@ pub fn preempted() -> Fixture {
             confidence: Confidence::Medium,
             claim: "More lanes than CPUs that it can have: 2 lanes, about 1.2 CPUs left beside the neighbour.".into(),
             cost_ns: 12 * MS,
+            cost_bytes: None,
             share: 0.004,
             evidence: vec![seen("run queue of CPU 1 held two threads of the program 31 times")],
             remedies: vec![change("Fewer lanes:", Some("+RTS -N1 -RTS"), "the line is gone")],
@@ -599,6 +603,7 @@ pub fn kernel_only() -> Fixture {
         confidence: Confidence::Low,
         claim: "The CPU quota of 0.5 CPU was used up in 29 of 30 periods.".into(),
         cost_ns: 1_900 * MS,
+        cost_bytes: None,
         share: 0.63,
         evidence: vec![seen("cpu.stat of /bench: nr_throttled 29 of nr_periods 30")],
         remedies: vec![change("Raise the quota:", Some("resources.limits.cpu: \"2\""), "nr_throttled stands still")],

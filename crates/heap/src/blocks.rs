@@ -1,0 +1,109 @@
+//! Block groups of some kinds, in the order of their addresses, and which of them an
+//! address lies in. What scans of the heap start from.
+
+use crate::map::Kind;
+use crate::survey::Survey;
+
+/// A group whose memory can be read.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct Group {
+    /// Its first byte.
+    pub start: u64,
+    /// Behind its last used one.
+    pub free: u64,
+    /// What it holds.
+    pub kind: Kind,
+    /// Its generation.
+    pub generation: u8,
+}
+
+impl Group {
+    /// Used bytes.
+    pub fn used_bytes(&self) -> u64 {
+        self.free - self.start
+    }
+}
+
+/// Groups in the order of their addresses.
+#[derive(Clone, Debug, Default)]
+pub struct Groups {
+    groups: Vec<Group>,
+}
+
+impl Groups {
+    /// Those of `survey` that are wanted and used.
+    pub fn of(survey: &Survey, wanted: impl Fn(Kind, u8) -> bool) -> Groups {
+        let mut groups: Vec<Group> = Vec::new();
+        let mut open = false;
+        for (start, cell) in survey.megablocks.iter().flat_map(|megablock| megablock.blocks()) {
+            let used = cell.used_bytes();
+            if cell.is_head() {
+                open = used > 0 && wanted(cell.kind, cell.generation);
+                let (kind, generation) = (cell.kind, cell.generation);
+                groups.extend(open.then_some(Group { start, free: start + used, kind, generation }));
+            } else if let Some(group) = groups.last_mut().filter(|group| open && group.free == start) {
+                group.free += used;
+            }
+        }
+        Groups { groups }
+    }
+
+    /// Those that were found otherwise.
+    pub fn made(mut groups: Vec<Group>) -> Groups {
+        groups.sort_by_key(|group| group.start);
+        Groups { groups }
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = &Group> {
+        self.groups.iter()
+    }
+
+    /// One of them.
+    pub fn get(&self, number: usize) -> Option<&Group> {
+        self.groups.get(number)
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    /// Used bytes of all.
+    pub fn used_bytes(&self) -> u64 {
+        self.groups.iter().map(Group::used_bytes).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::descriptor::Flags;
+    use crate::runtime::Statics;
+    use crate::testing::{Image, Laid, space};
+
+    #[test]
+    fn groups_are_put_together_again_and_found_by_address() {
+        const AT: u64 = 0x42_0010_0000;
+        let next = AT + (1 << 20);
+        let laid = Laid::at(AT).group(1, 1, Flags::PINNED, 100).group(1, 1, Flags::EVACUATED, 50).group(
+            250,
+            1,
+            Flags::PINNED,
+            5000,
+        );
+        let more = Laid::at(next).group(300, 1, Flags::PINNED, 290 * 4096 + 8);
+        let image = Image::default().put(AT, laid.descriptors()).put(next, more.descriptors());
+        let space = space(AT, 3);
+        let survey = Survey::take(&image, &space, &Statics::default(), true).unwrap();
+        let groups = Groups::of(&survey, |kind, _| kind == Kind::Pinned);
+        let used: Vec<u64> = groups.iter().map(Group::used_bytes).collect();
+        assert_eq!(used, [100, 5000, 290 * 4096 + 8]);
+        assert_eq!((groups.len(), groups.used_bytes()), (3, 5100 + 290 * 4096 + 8));
+    }
+}

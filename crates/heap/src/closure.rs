@@ -1,0 +1,222 @@
+//! Heap objects: what an info table says of them, and how many words one takes. Owns the
+//! numbers of closure types and their layouts (`rts/storage/ClosureTypes.h`, `Closures.h`;
+//! ordinary ways of 64-bit machines, with tables next to the code). Refuses profiled
+//! programs, whose objects have longer headers.
+
+use std::fmt;
+
+/// Bytes of an info table in front of the code that an object's first word points to.
+pub const TABLE: usize = 16;
+/// No object that collections move has more words: larger ones are moved into blocks of
+/// their own. A block of 4 KiB has 512.
+const WORDS_MAX: u64 = 1 << 32;
+
+/// What objects of one info table are.
+#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
+pub enum Type {
+    /// A constructor with its fields.
+    Constructor,
+    /// A function with its free variables.
+    Function,
+    /// An expression that nobody has asked for yet.
+    Thunk,
+    /// The field of a value that nobody has asked for yet.
+    Selector,
+    /// Interpreted code.
+    Bco,
+    /// An unevaluated application.
+    Ap,
+    /// A function with too few arguments.
+    Pap,
+    /// A suspended piece of stack.
+    ApStack,
+    /// Stands for another object.
+    Indirection,
+    /// An expression that a thread is just evaluating.
+    BlackHole,
+    /// Threads that wait for one.
+    BlockingQueue,
+    /// An `MVar#`.
+    MVar,
+    /// A `TVar#`.
+    TVar,
+    /// A `ByteArray#`.
+    Bytes,
+    /// An `Array#`.
+    Array,
+    /// A `SmallArray#`.
+    SmallArray,
+    /// A `MutVar#`: of an `IORef`.
+    MutVar,
+    /// A `Weak#`.
+    Weak,
+    /// Something of the runtime's with ordinary fields.
+    Primitive,
+    /// A thread.
+    Thread,
+    /// A piece of a thread's stack.
+    Stack,
+    /// Notes of a transaction.
+    Transaction,
+    /// A captured continuation.
+    Continuation,
+}
+
+impl Type {
+    /// The type that the runtime numbers so; `None`: objects of it do not lie in blocks.
+    pub fn of(number: u32) -> Option<Type> {
+        Some(match number {
+            1..=7 => Type::Constructor,
+            8..=13 => Type::Function,
+            15..=20 => Type::Thunk,
+            22 => Type::Selector,
+            23 => Type::Bco,
+            24 => Type::Ap,
+            25 => Type::Pap,
+            26 => Type::ApStack,
+            27 => Type::Indirection,
+            37 => Type::BlockingQueue,
+            38 => Type::BlackHole,
+            39 | 40 => Type::MVar,
+            41 => Type::TVar,
+            42 => Type::Bytes,
+            43..=46 => Type::Array,
+            47 | 48 => Type::MutVar,
+            49 => Type::Weak,
+            50 | 51 => Type::Primitive,
+            52 => Type::Thread,
+            53 => Type::Stack,
+            54 => Type::Transaction,
+            59..=62 => Type::SmallArray,
+            64 => Type::Continuation,
+            _ => return None,
+        })
+    }
+
+    /// The first word that may point to another, of an object of `size` words that begins with
+    /// `words` at `address`. A stack's are those from its pointer on: what lies before is left
+    /// from frames that have returned.
+    pub fn first_field(self, words: &[u64], address: u64, size: usize) -> usize {
+        match self {
+            Type::Bytes => size,
+            Type::Stack => {
+                let used = words.get(2).and_then(|pointer| pointer.checked_sub(address)).map(|bytes| bytes / 8);
+                used.and_then(|used| usize::try_from(used).ok()).unwrap_or(3).clamp(3, size.max(3))
+            }
+            _ => 1,
+        }
+    }
+
+    /// As heap profiles of the runtime call it, where they do.
+    pub fn word(self) -> &'static str {
+        match self {
+            Type::Constructor => "CONSTR",
+            Type::Function => "FUN",
+            Type::Thunk => "THUNK",
+            Type::Selector => "THUNK_SELECTOR",
+            Type::Bco => "BCO",
+            Type::Ap => "AP",
+            Type::Pap => "PAP",
+            Type::ApStack => "AP_STACK",
+            Type::Indirection => "IND",
+            Type::BlackHole => "BLACKHOLE",
+            Type::BlockingQueue => "BLOCKING_QUEUE",
+            Type::MVar => "MVAR",
+            Type::TVar => "TVAR",
+            Type::Bytes => "ARR_WORDS",
+            Type::Array => "MUT_ARR_PTRS",
+            Type::SmallArray => "SMALL_MUT_ARR_PTRS",
+            Type::MutVar => "MUT_VAR",
+            Type::Weak => "WEAK",
+            Type::Primitive => "PRIM",
+            Type::Thread => "TSO",
+            Type::Stack => "STACK",
+            Type::Transaction => "TREC_CHUNK",
+            Type::Continuation => "CONTINUATION",
+        }
+    }
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(self.word())
+    }
+}
+
+/// What an info table says.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct Info {
+    /// The type of its objects.
+    pub kind: Type,
+    /// Fields that point to objects, and others.
+    pub pointers: u32,
+    /// See `pointers`.
+    pub others: u32,
+}
+
+impl Info {
+    /// The table whose last bytes are `table`, as this machine has them.
+    pub fn parse(table: &[u8; TABLE]) -> Option<Info> {
+        let word = |at: usize| table.get(at..at + 4)?.try_into().ok().map(u32::from_ne_bytes);
+        let kind = Type::of(word(8)?)?;
+        Some(Info { kind, pointers: word(0)?, others: word(4)? })
+    }
+
+    /// Words of an object of it that begins with `words`; `None`: these are too few to tell,
+    /// or the runtime alone knows.
+    pub fn words(&self, words: &[u64]) -> Option<u64> {
+        let word = |at: usize| words.get(at).copied();
+        let fields = u64::from(self.pointers) + u64::from(self.others);
+        let count = match self.kind {
+            Type::Constructor | Type::Function | Type::Primitive => 1 + fields,
+            // A collection leaves a pointer in each object that it has moved.
+            Type::Thunk => 2 + fields.max(1),
+            Type::Selector => 3,
+            Type::Indirection | Type::BlackHole | Type::MutVar => 2,
+            Type::MVar | Type::TVar => 4,
+            Type::BlockingQueue => 5,
+            Type::Weak => 6,
+            Type::Bytes => 2 + word(1)?.div_ceil(8),
+            Type::Array => 3u64.checked_add(word(2)?)?,
+            Type::SmallArray => 2u64.checked_add(word(1)?)?,
+            Type::Ap => 4 + (word(2)? >> 32),
+            Type::Pap => 3 + (word(1)? >> 32),
+            Type::ApStack => 4u64.checked_add(word(2)?)?,
+            Type::Stack => 3 + (word(1)? & 0xffff_ffff),
+            Type::Bco => word(4)? >> 32,
+            Type::Continuation => 4u64.checked_add(word(3)?)?,
+            Type::Thread | Type::Transaction => return None,
+        };
+        (1..WORDS_MAX).contains(&count).then_some(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info(number: u32, pointers: u32, others: u32) -> Info {
+        let mut table = [0; TABLE];
+        table[..4].copy_from_slice(&pointers.to_ne_bytes());
+        table[4..8].copy_from_slice(&others.to_ne_bytes());
+        table[8..12].copy_from_slice(&number.to_ne_bytes());
+        Info::parse(&table).expect("a type")
+    }
+
+    #[test]
+    fn objects_take_the_words_that_their_layouts_say() {
+        assert_eq!(info(4, 2, 0).words(&[0]), Some(3));
+        assert_eq!(info(15, 0, 0).words(&[0]), Some(3));
+        assert_eq!(info(16, 1, 2).words(&[0]), Some(5));
+        assert_eq!(info(42, 0, 0).words(&[0, 17]), Some(5));
+        assert_eq!(info(42, 0, 0).words(&[0]), None);
+        assert_eq!(info(25, 0, 0).words(&[0, 3 << 32 | 1]), Some(6));
+        assert_eq!(info(43, 0, 0).words(&[0, 10, 12]), Some(15));
+        assert_eq!(info(43, 0, 0).words(&[0, 10, u64::MAX]), None);
+        assert_eq!(info(52, 0, 0).words(&[0; 30]), None);
+        let stack = [0, 5, 0x1000 + 6 * 8, 1, 2, 3, 4, 5];
+        assert_eq!(Type::Stack.first_field(&stack, 0x1000, 8), 6);
+        assert_eq!([Type::Stack, Type::Bytes, Type::Thunk].map(|kind| kind.first_field(&stack, 0x2000, 8)), [3, 8, 1]);
+        assert!(Info::parse(&[0; TABLE]).is_none() && Info::parse(&[0xff; TABLE]).is_none());
+    }
+}

@@ -1,0 +1,130 @@
+//! The map of a heap: what each of its blocks is, as far as one look at the descriptors
+//! tells. Owns the kinds of blocks. Four bytes for each block of 4 KiB, whatever the heap.
+
+use crate::descriptor::{BLOCK, BLOCKS, Descriptor, FIRST, Flags};
+use std::fmt;
+
+/// What a block holds.
+#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
+#[repr(u8)]
+pub enum Kind {
+    /// What a capability allocates into.
+    Nursery,
+    /// Objects that collections move.
+    Small,
+    /// One object that is too large to be moved.
+    Large,
+    /// Objects that must not be moved.
+    Pinned,
+    /// A compact region.
+    Compact,
+    /// A segment of the non-moving collector.
+    NonMoving,
+    /// Machine code that the runtime made.
+    Executable,
+    /// In use by the runtime itself, or between two states.
+    Other,
+    /// Descriptors of the megablock's blocks.
+    Descriptors,
+    /// On a free list, inside a megablock that holds something.
+    Free,
+    /// A whole megablock that holds nothing and that the runtime keeps.
+    FreeMegablock,
+    /// Given back to the system: its descriptors are gone.
+    Returned,
+}
+
+impl Kind {
+    /// Its word, in documents as on the screen.
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::Descriptors => "descriptors",
+            Kind::Nursery => "nursery",
+            Kind::Small => "small",
+            Kind::Large => "large",
+            Kind::Pinned => "pinned",
+            Kind::Compact => "compact",
+            Kind::NonMoving => "non-moving",
+            Kind::Executable => "executable",
+            Kind::Other => "other",
+            Kind::Free => "free",
+            Kind::FreeMegablock => "free megablock",
+            Kind::Returned => "returned",
+        }
+    }
+
+    /// Whether a generation is said of it.
+    pub fn has_generation(self) -> bool {
+        matches!(self, Kind::Small | Kind::Large | Kind::Pinned | Kind::Compact | Kind::NonMoving)
+    }
+
+    /// Whether it holds objects of the program.
+    pub fn is_used(self) -> bool {
+        self.has_generation() || self == Kind::Nursery
+    }
+
+    /// What the first block of a group says of it. Blocks of a nursery have no flag at all;
+    /// neither have the few that the runtime takes for lists of its own, which is where a
+    /// count of nurseries and one of these blocks part.
+    pub fn of(head: &Descriptor) -> Kind {
+        let flags = head.flags;
+        match () {
+            () if head.is_free() && head.blocks as usize >= BLOCKS - FIRST => Kind::FreeMegablock,
+            () if head.is_free() => Kind::Free,
+            () if flags.has(Flags::NON_MOVING) => Kind::NonMoving,
+            () if flags.has(Flags::COMPACT) => Kind::Compact,
+            () if flags.has(Flags::PINNED) => Kind::Pinned,
+            () if flags.has(Flags::LARGE) => Kind::Large,
+            () if flags.has(Flags::EXECUTABLE) => Kind::Executable,
+            () if flags.has(Flags::EVACUATED) => Kind::Small,
+            () if head.generation == 0 && head.blocks == 1 => Kind::Nursery,
+            () => Kind::Other,
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(self.word())
+    }
+}
+
+/// One block, in four bytes.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct Cell {
+    /// What it holds.
+    pub kind: Kind,
+    /// Its generation, where its kind has one.
+    pub generation: u8,
+    /// Bytes of it that are used, and whether a group starts here.
+    used: u16,
+}
+
+const HEAD: u16 = 1 << 15;
+
+impl Cell {
+    /// A cell of a block without a group of its own.
+    pub fn plain(kind: Kind) -> Cell {
+        Cell { kind, generation: 0, used: 0 }
+    }
+
+    /// The cells of a group, block by block.
+    pub fn of_group(head: &Descriptor, kind: Kind) -> impl Iterator<Item = Cell> {
+        let generation = if kind.has_generation() { head.generation.min(255) as u8 } else { 0 };
+        let used = if kind.is_used() { head.used_bytes().unwrap_or(0) } else { 0 };
+        (0..u64::from(head.blocks)).map(move |block| {
+            let inside = used.saturating_sub(block * BLOCK).min(BLOCK) as u16;
+            Cell { kind, generation, used: inside | if block == 0 { HEAD } else { 0 } }
+        })
+    }
+
+    /// Bytes of it that are used.
+    pub fn used_bytes(&self) -> u64 {
+        u64::from(self.used & !HEAD)
+    }
+
+    /// Whether a group starts here.
+    pub fn is_head(&self) -> bool {
+        self.used & HEAD != 0
+    }
+}

@@ -1,0 +1,205 @@
+//! What the runtime itself says of its heap, read from its variables: generations, how
+//! often they were collected, the nurseries. Owns the layout of `generation` and `nursery`
+//! (`rts/storage/GC.h`; the same from GHC 8.10 to 9.14 on 64-bit machines as far as it is
+//! read). Refuses what cannot be: a number that is not its place in the array.
+
+use crate::memory::Memory;
+use std::io;
+use std::ops::Range;
+
+/// More than any program has.
+const GENERATIONS_MAX: u32 = 64;
+const NURSERIES_MAX: u32 = 4096;
+/// Bytes of `generation` up to the last of what is read.
+const GENERATION: usize = 136;
+/// Bytes from `mark` to its end.
+const FROM_MARK: u64 = 88;
+
+/// Addresses of the runtime's variables in the process.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
+pub struct Statics {
+    /// `generations`: a pointer to their array.
+    pub generations: Option<u64>,
+    /// `oldest_gen`: a pointer into it.
+    pub oldest: Option<u64>,
+    /// `nurseries`: a pointer to their array.
+    pub nurseries: Option<u64>,
+    /// `n_nurseries`, 32 bits.
+    pub n_nurseries: Option<u64>,
+    /// `capabilities`: their pointers, or a pointer to those.
+    pub capabilities: Option<u64>,
+    /// `n_capabilities`, 32 bits.
+    pub n_capabilities: Option<u64>,
+    /// `MainCapability`: the first of them.
+    pub main_capability: Option<u64>,
+    /// `mblocks_allocated`: megablocks that the runtime has now.
+    pub megablocks: Option<u64>,
+    /// `n_alloc_blocks`: blocks that are not on a free list.
+    pub blocks: Option<u64>,
+    /// `mblock_address_space`: begin and end of what is reserved.
+    pub address_space: Option<u64>,
+    /// `free_list_head`: a pointer to the first range that was given back.
+    pub given_back: Option<u64>,
+    /// `mblock_high_watermark`: nothing behind it was ever taken.
+    pub high_watermark: Option<u64>,
+}
+
+/// More ranges than a list of them has.
+const RANGES_MAX: usize = 1 << 20;
+
+/// Ranges of megablocks that the runtime has given back. The system may take its time: until
+/// then they are mapped and hold what they held.
+///
+/// # Errors
+/// The list cannot be read.
+pub fn given_back(memory: &impl Memory, statics: &Statics) -> io::Result<Vec<Range<u64>>> {
+    let mut ranges = Vec::new();
+    if let Some(watermark) = statics.high_watermark {
+        let behind = memory.read_u64(watermark)?;
+        ranges.extend((behind != 0).then_some(behind..u64::MAX));
+    }
+    let Some(head) = statics.given_back else { return Ok(ranges) };
+    let mut at = memory.read_u64(head)?;
+    while at != 0 && ranges.len() < RANGES_MAX {
+        // Each one says: the one before, the one behind, its address, its size.
+        let (next, address, size) = (memory.read_u64(at + 8)?, memory.read_u64(at + 16)?, memory.read_u64(at + 24)?);
+        ranges.push(address..address.saturating_add(size));
+        at = next;
+    }
+    Ok(ranges)
+}
+
+impl Statics {
+    /// The same, moved by where their module was loaded.
+    pub fn map(self, moved: impl Fn(u64) -> u64) -> Statics {
+        Statics {
+            generations: self.generations.map(&moved),
+            oldest: self.oldest.map(&moved),
+            nurseries: self.nurseries.map(&moved),
+            n_nurseries: self.n_nurseries.map(&moved),
+            capabilities: self.capabilities.map(&moved),
+            n_capabilities: self.n_capabilities.map(&moved),
+            main_capability: self.main_capability.map(&moved),
+            megablocks: self.megablocks.map(&moved),
+            blocks: self.blocks.map(&moved),
+            address_space: self.address_space.map(&moved),
+            given_back: self.given_back.map(&moved),
+            high_watermark: self.high_watermark.map(&moved),
+        }
+    }
+}
+
+/// One generation, as the runtime counts it.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
+pub struct Generation {
+    /// Blocks of objects that are moved, of large ones, of compact regions.
+    pub blocks: u64,
+    /// See `blocks`.
+    pub large_blocks: u64,
+    /// See `blocks`.
+    pub compact_blocks: u64,
+    /// Words used in `blocks`, at the end of the last collection.
+    pub words: u64,
+    /// Words of large objects.
+    pub large_words: u64,
+    /// The next one is collected when all blocks are more than this.
+    pub blocks_max: u64,
+    /// Collections of it so far.
+    pub collections: u32,
+    /// Whether its next collection marks objects where they are and copies none. `None`: there
+    /// is a single generation, so that the end of what says so is not known.
+    pub marks: Option<bool>,
+}
+
+/// What was read in one look.
+#[derive(Clone, Eq, PartialEq, Debug, Default)]
+pub struct Runtime {
+    /// The youngest first; empty where the variables are not known.
+    pub generations: Vec<Generation>,
+    /// Blocks of all nurseries.
+    pub nursery_blocks: Option<u64>,
+    /// Megablocks that the runtime has.
+    pub megablocks: Option<u64>,
+    /// Blocks that are not on a free list.
+    pub blocks: Option<u64>,
+}
+
+impl Runtime {
+    /// Reads what there is.
+    ///
+    /// # Errors
+    /// Memory cannot be read, or holds what cannot be.
+    pub fn read(memory: &impl Memory, statics: &Statics) -> io::Result<Runtime> {
+        let word = |address: Option<u64>| address.map(|address| memory.read_u64(address)).transpose();
+        Ok(Runtime {
+            generations: generations(memory, statics)?,
+            nursery_blocks: nurseries(memory, statics)?,
+            megablocks: word(statics.megablocks)?,
+            blocks: word(statics.blocks)?,
+        })
+    }
+
+    /// Collections so far; `None` where nothing counts them.
+    pub fn collections(&self) -> Option<u64> {
+        let all = || self.generations.iter().map(|generation| u64::from(generation.collections));
+        (!self.generations.is_empty()).then(|| all().sum())
+    }
+}
+
+fn generations(memory: &impl Memory, statics: &Statics) -> io::Result<Vec<Generation>> {
+    let (Some(generations), Some(oldest)) = (statics.generations, statics.oldest) else { return Ok(Vec::new()) };
+    let (first, last) = (memory.read_u64(generations)?, memory.read_u64(oldest)?);
+    if first == 0 {
+        // The runtime has not started.
+        return Ok(Vec::new());
+    }
+    let number = memory.read_u32(last)?;
+    if number >= GENERATIONS_MAX || (number == 0) != (first == last) || last < first {
+        return Err(contradiction());
+    }
+    // Their size differs between versions and ways.
+    let size = if number == 0 { 0 } else { (last - first) / u64::from(number) };
+    (0..=number).map(|index| generation(memory, first + u64::from(index) * size, index, size)).collect()
+}
+
+fn generation(memory: &impl Memory, address: u64, number: u32, size: u64) -> io::Result<Generation> {
+    let mut bytes = [0; GENERATION];
+    memory.read(address, &mut bytes)?;
+    let word =
+        |at: usize| bytes.get(at..at + 8).map_or(0, |word| u64::from_ne_bytes(word.try_into().unwrap_or_default()));
+    if word(0) as u32 != number {
+        return Err(contradiction());
+    }
+    Ok(Generation {
+        blocks: word(16),
+        words: word(24),
+        large_blocks: word(40),
+        large_words: word(48),
+        compact_blocks: word(72),
+        blocks_max: word(96),
+        collections: word(128) as u32,
+        marks: marks(memory, address, size)?,
+    })
+}
+
+/// What `mark` says. What comes before it differs between ways, what comes behind does not.
+fn marks(memory: &impl Memory, address: u64, size: u64) -> io::Result<Option<bool>> {
+    let Some(at) = size.checked_sub(FROM_MARK).filter(|at| *at >= GENERATION as u64) else { return Ok(None) };
+    let said = memory.read_u32(address + at)?;
+    Ok((said <= 1).then_some(said == 1))
+}
+
+fn contradiction() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "the runtime's generations are not where its symbols say")
+}
+
+fn nurseries(memory: &impl Memory, statics: &Statics) -> io::Result<Option<u64>> {
+    let (Some(nurseries), Some(count)) = (statics.nurseries, statics.n_nurseries) else { return Ok(None) };
+    let (first, count) = (memory.read_u64(nurseries)?, memory.read_u32(count)?);
+    if first == 0 || count > NURSERIES_MAX {
+        return Ok(None);
+    }
+    let blocks = |index: u32| memory.read_u64(first + 16 * u64::from(index) + 8);
+    let sum = (0..count).try_fold(0_u64, |sum, index| Ok::<u64, io::Error>(sum.saturating_add(blocks(index)?)))?;
+    Ok(Some(sum))
+}

@@ -1,0 +1,260 @@
+//! A consistent look at all blocks of a heap whose program runs on. Owns how often it is
+//! looked and what is accepted: descriptors are read twice, and a megablock counts where
+//! both looks agree; what does not is looked at again. That no collection came in between is
+//! what the runtime's own count says, where its variables are known.
+
+use crate::descriptor::{BLOCK, DESCRIPTORS};
+use crate::map::Kind;
+use crate::megablock::{Megablock, Rest};
+use crate::memory::{Memory, Space};
+use crate::runtime::{Runtime, Statics, given_back};
+use std::io;
+use std::ops::Range;
+
+/// Looks at what changes under them; what is still changing then is taken as it was last.
+const LOOKS_MAX: u32 = 8;
+
+/// What blocks of one kind and generation come to.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct Total {
+    /// Their kind.
+    pub kind: Kind,
+    /// Their generation, where the kind has one.
+    pub generation: Option<u8>,
+    /// How many.
+    pub blocks: u64,
+    /// Bytes of them up to where each is used; descriptors, free and returned ones have none.
+    pub used_bytes: u64,
+}
+
+/// The blocks of a heap.
+#[derive(Clone, Debug)]
+pub struct Survey {
+    /// By address.
+    pub megablocks: Vec<Megablock>,
+    /// What the runtime's variables said, before and after.
+    pub before: Runtime,
+    /// See `before`.
+    pub after: Runtime,
+    /// Looks at the descriptors.
+    pub looks: u32,
+    /// Megablocks of which no two looks agreed.
+    pub unsettled: u64,
+    /// Whether nothing could change.
+    pub still: bool,
+}
+
+impl Survey {
+    /// Looks at the blocks of `space`. `still` says that nothing can change: the program is
+    /// stopped, or it is a core file.
+    ///
+    /// # Errors
+    /// The runtime's variables cannot be read, or contradict each other.
+    pub fn take(memory: &impl Memory, space: &Space, statics: &Statics, still: bool) -> io::Result<Survey> {
+        let before = Runtime::read(memory, statics)?;
+        let mut megablocks = look(memory, space, &given_back(memory, statics)?);
+        let (mut looks, mut unsettled) = (1, 0);
+        while !still && looks < LOOKS_MAX {
+            let again = look(memory, space, &given_back(memory, statics)?);
+            looks += 1;
+            unsettled = megablocks.iter().zip(&again).filter(|(one, other)| !one.agrees(other)).count() as u64;
+            megablocks = again;
+            if unsettled == 0 {
+                break;
+            }
+        }
+        let after = Runtime::read(memory, statics)?;
+        Ok(Survey { megablocks, before, after, looks, unsettled, still })
+    }
+
+    /// Collections that came meanwhile; `None` where nothing counts them.
+    pub fn collections(&self) -> Option<u64> {
+        Some(self.after.collections()?.saturating_sub(self.before.collections()?))
+    }
+
+    /// Whether a collection of any generation may have come since, if the runtime now says `now`.
+    pub fn is_past(&self, now: Option<&Runtime>) -> bool {
+        let both = self.after.collections().zip(now.and_then(Runtime::collections));
+        !self.still && both.is_none_or(|(then, now)| then != now)
+    }
+
+    /// What blocks of each kind and generation come to, in the order of kinds.
+    pub fn totals(&self) -> Vec<Total> {
+        let mut totals: Vec<Total> = Vec::new();
+        for cell in self.megablocks.iter().flat_map(|megablock| &megablock.cells) {
+            let generation = cell.kind.has_generation().then_some(cell.generation);
+            let alike = |total: &&mut Total| (total.kind, total.generation) == (cell.kind, generation);
+            let used_bytes = cell.used_bytes();
+            match totals.iter_mut().find(alike) {
+                Some(total) => {
+                    total.blocks += 1;
+                    total.used_bytes += used_bytes;
+                }
+                None => totals.push(Total { kind: cell.kind, generation, blocks: 1, used_bytes }),
+            }
+        }
+        self.keep_nurseries(&mut totals);
+        totals.sort_by_key(|total| (total.kind, total.generation));
+        totals
+    }
+
+    /// Blocks that a capability keeps for pinned objects look like those of its nursery: what
+    /// is more than the runtime counts as nurseries is the runtime's own.
+    fn keep_nurseries(&self, totals: &mut Vec<Total>) {
+        let Some(said) = self.after.nursery_blocks else { return };
+        let Some(nursery) = totals.iter_mut().find(|total| total.kind == Kind::Nursery) else { return };
+        let more = nursery.blocks.saturating_sub(said);
+        nursery.blocks -= more;
+        match totals.iter_mut().find(|total| total.kind == Kind::Other) {
+            Some(other) => other.blocks += more,
+            None if more > 0 => totals.push(Total { kind: Kind::Other, generation: None, blocks: more, used_bytes: 0 }),
+            None => {}
+        }
+    }
+
+    /// Used bytes of all blocks.
+    pub fn used_bytes(&self) -> u64 {
+        self.totals().iter().map(|total| total.used_bytes).sum()
+    }
+
+    /// The oldest generation: as the runtime says, or the oldest that is seen.
+    pub fn oldest_generation(&self) -> u8 {
+        let said = self.after.generations.len().checked_sub(1).map(|oldest| oldest.min(255) as u8);
+        let cells = || self.megablocks.iter().flat_map(|megablock| &megablock.cells);
+        said.unwrap_or_else(|| cells().map(|cell| cell.generation).max().unwrap_or(0))
+    }
+
+    /// Bytes of blocks that a collection of all generations copies.
+    pub fn copied_bytes(&self) -> u64 {
+        let marks = |generation: u8| self.after.generations.get(usize::from(generation)).and_then(|said| said.marks);
+        let copied =
+            |total: &&Total| total.kind == Kind::Small && !total.generation.and_then(marks).is_some_and(|marks| marks);
+        self.totals().iter().filter(copied).map(|total| total.blocks * BLOCK).sum()
+    }
+
+    /// Descriptors that contradicted others in the last look.
+    pub fn contradictions(&self) -> u64 {
+        self.megablocks.iter().map(|megablock| u64::from(megablock.contradictions)).sum()
+    }
+}
+
+fn look(memory: &impl Memory, space: &Space, given_back: &[Range<u64>]) -> Vec<Megablock> {
+    let mut bytes = vec![0; DESCRIPTORS];
+    let mut rest: Option<Rest> = None;
+    let mut behind = 0;
+    let mut all = Vec::new();
+    for address in space.megablocks() {
+        // A group does not go over a hole.
+        let goes_on = rest.take().filter(|_| address == behind);
+        let (megablock, more) = match goes_on {
+            Some(rest) => Megablock::go_on(address, rest),
+            None if given_back.iter().any(|range| range.contains(&address)) => (Megablock::returned(address), None),
+            None => match memory.read(address, &mut bytes) {
+                Ok(()) => Megablock::read(address, &bytes),
+                Err(_) => (Megablock::returned(address), None),
+            },
+        };
+        (rest, behind) = (more, megablock.end());
+        all.push(megablock);
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::descriptor::{Flags, MEGABLOCK};
+    use crate::testing::{Image, Laid};
+    use std::cell::Cell;
+
+    const AT: u64 = 0x42_0010_0000;
+
+    fn space(megablocks: u64) -> Space {
+        crate::testing::space(AT, megablocks)
+    }
+
+    #[test]
+    fn totals_are_summed_over_megablocks() {
+        let second = AT + MEGABLOCK;
+        let image = Image::default()
+            .put(AT, Laid::at(AT).group(1, 0, 0, 7).group(251, 1, Flags::EVACUATED, 251 * 4096).descriptors())
+            .put(
+                second,
+                Laid::at(second).group(200, 1, Flags::LARGE, 5).group(52, 1, Flags::EVACUATED, 1).descriptors(),
+            );
+        let survey = Survey::take(&image, &space(3), &Statics::default(), false).unwrap();
+        assert_eq!((survey.looks, survey.unsettled, survey.contradictions()), (2, 0, 0));
+        assert_eq!(survey.collections(), None);
+        let totals: Vec<_> = survey
+            .totals()
+            .iter()
+            .map(|total| (total.kind, total.generation, total.blocks, total.used_bytes))
+            .collect();
+        let expected = [
+            (Kind::Nursery, None, 1, 7),
+            (Kind::Small, Some(1), 303, 251 * 4096 + 1),
+            (Kind::Large, Some(1), 200, 5),
+            (Kind::Descriptors, None, 8, 0),
+            (Kind::Returned, None, 256, 0),
+        ];
+        assert_eq!(totals, expected);
+    }
+
+    #[test]
+    fn a_group_does_not_go_over_a_hole() {
+        let image = Image::default().put(AT, Laid::at(AT).group(600, 1, Flags::LARGE, 0).descriptors());
+        let hole = AT + 2 * MEGABLOCK;
+        let space = Space { committed: vec![AT..AT + MEGABLOCK, hole..hole + MEGABLOCK] };
+        let survey = Survey::take(&image, &space, &Statics::default(), true).unwrap();
+        assert_eq!(survey.looks, 1);
+        assert_eq!(survey.megablocks[1], Megablock::returned(hole));
+    }
+
+    /// Memory in which something changes for so many reads.
+    struct Restless {
+        reads: Cell<u64>,
+        until: u64,
+    }
+
+    impl Memory for Restless {
+        fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
+            self.reads.set(self.reads.get() + 1);
+            let used = self.reads.get().min(self.until) * 64;
+            let laid = Laid::at(address).group(1, 1, Flags::PINNED, used).free(251);
+            buffer.copy_from_slice(&laid.descriptors()[..buffer.len()]);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_changes_is_looked_at_again_but_not_for_ever() {
+        let taken = |until| {
+            let memory = Restless { reads: Cell::new(0), until };
+            let survey = Survey::take(&memory, &space(1), &Statics::default(), false).unwrap();
+            (survey.looks, survey.unsettled)
+        };
+        assert_eq!(taken(1), (2, 0));
+        assert_eq!(taken(4), (5, 0));
+        assert_eq!(taken(u64::MAX / 64), (8, 1));
+    }
+
+    #[test]
+    fn the_runtimes_count_says_whether_a_collection_came() {
+        let generation = |number: u64, collections: u64| {
+            let mut words = [0; 24];
+            (words[0], words[16]) = (number, collections);
+            words
+        };
+        let both = [generation(0, 40), generation(1, 2)].concat();
+        let image = Image::default().words(0x1000, &[0x2000, 0x2000 + 192]).words(0x2000, &both);
+        let statics = Statics { generations: Some(0x1000), oldest: Some(0x1008), ..Statics::default() };
+        let survey = Survey::take(&image, &Space::default(), &statics, false).unwrap();
+        assert_eq!((survey.collections(), survey.after.generations.len()), (Some(0), 2));
+        assert_eq!(survey.after.collections(), Some(42));
+        // Symbols of another program.
+        let wrong = Statics { oldest: Some(0x1000), ..statics };
+        assert_eq!(Runtime::read(&image, &wrong).unwrap().generations.len(), 1);
+        let wrong = Statics { generations: Some(0x1008), ..statics };
+        assert!(Runtime::read(&image, &wrong).is_err());
+    }
+}

@@ -1,0 +1,442 @@
+//! The Haskell heap of a live process or a core file: where it is, and whether this reader
+//! knows how it is laid out. Owns what is refused and why. Refuses to interpret a block.
+
+mod take;
+
+pub use take::{Ask, Failed, of_core, take};
+
+use crate::binary::{self, Inspected, RuntimeSymbols};
+use crate::core_file::CoreFile;
+use crate::mappings::{self, Mapping};
+use crate::memory::{LiveProcess, Memory};
+use crate::procfs::Host;
+use crate::symbols::elf;
+use rtscope_heap::descriptor::{BLOCK, MEGABLOCK};
+use rtscope_heap::ledger::Residency;
+use rtscope_heap::{Beside, Space, Statics};
+use rtscope_model::{Version, units};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// Where the runtime reserves addresses if it can.
+const USUAL_START: u64 = 0x42_0000_0000;
+/// Versions whose sources lay out what is read in the same way.
+const OLDEST: (u32, u32) = (8, 10);
+const NEWEST: (u32, u32) = (9, 14);
+
+/// Why a heap cannot be read. `of` says of what: `process 12`, `core.12`.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// There is no such process.
+    #[error("there is no process {0} (any more)")]
+    Gone(u32),
+    /// It belongs to somebody else.
+    #[error("the memory of process {0} may not be read")]
+    NotPermitted(u32),
+    /// It runs something else.
+    #[error("{of} is of no GHC program ({program})")]
+    NotGhc {
+        /// Of what.
+        of: String,
+        /// What it runs.
+        program: String,
+    },
+    /// Nothing is known of how this version lays out its heap.
+    #[error("{of} was built by GHC {}.{}, whose heap this rtscope does not know (8.10 to 9.14)", version.0, version.1)]
+    UnknownVersion {
+        /// Of what.
+        of: String,
+        /// Its compiler.
+        version: Version,
+    },
+    /// Its objects have longer headers.
+    #[error("{0} was built for profiling, whose objects this rtscope does not read")]
+    Profiled(String),
+    /// The runtime has not started, or was built without the large address space.
+    #[error("{0} has no heap where GHC's runtime reserves one")]
+    NoHeap(String),
+    /// Reading failed otherwise.
+    #[error("the memory of {of} cannot be read: {source}")]
+    Io {
+        /// Of what.
+        of: String,
+        /// What failed.
+        source: io::Error,
+    },
+}
+
+/// Where the bytes come from.
+#[derive(Debug)]
+pub enum Source {
+    /// A process that runs.
+    Live(LiveProcess),
+    /// What is left of one.
+    Core(CoreFile),
+}
+
+impl Memory for Source {
+    fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
+        match self {
+            Source::Live(process) => process.read(address, buffer),
+            Source::Core(core) => core.read(address, buffer),
+        }
+    }
+}
+
+/// A heap that can be read.
+#[derive(Debug)]
+pub struct Target {
+    /// What it is: `process 12`.
+    pub of: String,
+    /// The compiler, where its files tell.
+    pub version: Option<Version>,
+    /// Its memory.
+    pub memory: Source,
+    /// Where its heap is now.
+    pub space: Space,
+    /// The runtime's variables, as far as symbols tell.
+    pub statics: Statics,
+    /// All of its mappings.
+    pub mappings: Vec<Mapping>,
+    /// The reserved addresses.
+    reserved: Range<u64>,
+    /// Folder that its files' names begin at, and the program's own file.
+    root: PathBuf,
+    executable: PathBuf,
+}
+
+impl Target {
+    /// Finds the heap of process `pid`.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub fn find(host: &Host, pid: u32) -> Result<Target, Refusal> {
+        let text = std::fs::read_to_string(host.process(pid, "maps")).map_err(|source| refusal(pid, source))?;
+        let executable = host.process(pid, "exe");
+        let program = std::fs::read_link(&executable).map_err(|source| refusal(pid, source))?;
+        let files = (host.process(pid, "root"), executable);
+        let source = Source::Live(LiveProcess { pid });
+        Target::of(format!("process {pid}"), source, mappings::parse(&text), &program.to_string_lossy(), files).map_err(
+            |refused| match refused {
+                Refusal::Io { source, .. } => refusal(pid, source),
+                other => other,
+            },
+        )
+    }
+
+    /// Finds the heap in a core file; the program and its libraries have to be where they
+    /// were, or `executable` has to be given.
+    ///
+    /// # Errors
+    /// [`Refusal`].
+    pub fn in_core(path: &Path, executable: Option<&Path>) -> Result<Target, Refusal> {
+        let of = path.display().to_string();
+        let core = CoreFile::open(path).map_err(|source| Refusal::Io { of: of.clone(), source })?;
+        let mappings = core.mappings().to_vec();
+        let program = mappings
+            .iter()
+            .find(|mapping| mapping.name.starts_with('/'))
+            .map_or(String::new(), |first| first.name.clone());
+        let executable = executable.map_or_else(|| PathBuf::from(&program), Path::to_path_buf);
+        Target::of(of, Source::Core(core), mappings, &program, (PathBuf::from("/"), executable))
+    }
+
+    fn of(
+        of: String,
+        memory: Source,
+        mappings: Vec<Mapping>,
+        program: &str,
+        (root, executable): (PathBuf, PathBuf),
+    ) -> Result<Target, Refusal> {
+        let inspected = binary::inspect(&executable);
+        let statics = statics(&mappings, program, &inspected, &root);
+        if !inspected.is_ghc() && statics.generations.is_none() {
+            return Err(Refusal::NotGhc { of, program: program.to_owned() });
+        }
+        if let Some(version) = inspected.ghc.filter(|version| !(OLDEST..=NEWEST).contains(&(version.0, version.1))) {
+            return Err(Refusal::UnknownVersion { of, version });
+        }
+        if inspected.binary.way.as_deref().is_some_and(|way| way.split('_').any(|part| part == "p")) {
+            return Err(Refusal::Profiled(of));
+        }
+        let reserved = match reserved(&memory, &statics, &mappings) {
+            Ok(Some(reserved)) => reserved,
+            Ok(None) => return Err(Refusal::NoHeap(of)),
+            Err(source) => return Err(Refusal::Io { of, source }),
+        };
+        let space = space(&mappings, &reserved);
+        if space.committed.is_empty() {
+            return Err(Refusal::NoHeap(of));
+        }
+        Ok(Target { of, version: inspected.ghc, memory, space, statics, mappings, reserved, root, executable })
+    }
+
+    /// Whether it is a process that runs.
+    pub fn is_live(&self) -> bool {
+        matches!(self.memory, Source::Live(_))
+    }
+
+    /// What of its memory there is not, one sentence each.
+    pub fn missing(&self) -> Option<String> {
+        let Source::Core(core) = &self.memory else { return None };
+        let bytes = core.missing_bytes();
+        (bytes > 0)
+            .then(|| format!("The core file is cut short: {} that it should hold are missing.", units::bytes(bytes)))
+    }
+
+    fn failed(&self, source: io::Error) -> Refusal {
+        match &self.memory {
+            Source::Live(process) => refusal(process.pid, source),
+            Source::Core(_) => Refusal::Io { of: self.of.clone(), source },
+        }
+    }
+
+    /// Finds its mappings and its heap again: it runs on.
+    fn look_again(&mut self, host: &Host) -> io::Result<()> {
+        if let Source::Live(process) = &self.memory {
+            self.mappings = mappings::parse(&std::fs::read_to_string(host.process(process.pid, "maps"))?);
+            self.space = space(&self.mappings, &self.reserved);
+        }
+        Ok(())
+    }
+
+    /// Finds out what of its mappings is in memory: the system walks all page tables for it.
+    fn measure(&mut self, host: &Host) -> io::Result<()> {
+        if let Source::Live(process) = &self.memory {
+            self.mappings = mappings::parse(&std::fs::read_to_string(host.process(process.pid, "smaps"))?);
+        }
+        Ok(())
+    }
+
+    /// Whether there still is a process whose memory can be read.
+    fn is_there(&self) -> io::Result<()> {
+        let gone = |error: &io::Error| error.raw_os_error() == Some(libc::ESRCH);
+        let first = self.space.megablocks().next().map(|address| self.memory.read_u64(address));
+        first.and_then(Result::err).filter(gone).map_or(Ok(()), Err)
+    }
+
+    /// Bytes in memory by all of its mappings; `None`: nothing tells.
+    pub fn rss_bytes(&self) -> Option<u64> {
+        let told = self.mappings.iter().any(|mapping| mapping.rss_bytes.is_some());
+        told.then(|| self.mappings.iter().filter_map(|mapping| mapping.rss_bytes).sum())
+    }
+
+    /// The mappings that are not its heap.
+    pub fn outside(&self) -> impl Iterator<Item = &Mapping> {
+        self.mappings.iter().filter(|mapping| !self.reserved.contains(&mapping.range.start))
+    }
+
+    /// What it has beside its heap that is read: tables and code, and its data as far as it was
+    /// written to. What was not is as in the file, which knows no address of the heap.
+    fn beside(&self, host: &Host) -> io::Result<Beside> {
+        let code = self.files().map(|mapping| mapping.range.clone()).collect();
+        let own = self.data();
+        let Source::Live(process) = &self.memory else { return Ok(Beside { code, data: own.collect() }) };
+        let pages = Pages::open(host, process.pid)?;
+        let mut data: Vec<Range<u64>> = Vec::new();
+        for range in own {
+            pages.each(&range, |page, entry| {
+                let written = entry & Pages::PRESENT != 0 && entry & Pages::OF_FILE == 0;
+                match data.last_mut().filter(|last| written && last.end == page.start) {
+                    Some(last) => last.end = page.end,
+                    None => data.extend(written.then_some(page)),
+                }
+            })?;
+        }
+        Ok(Beside { code, data })
+    }
+
+    /// Data of the program and its libraries, what begins as zeros included: that lies right
+    /// behind the rest.
+    fn data(&self) -> impl Iterator<Item = Range<u64>> {
+        let mut behind = None;
+        self.mappings.iter().filter_map(move |mapping| {
+            let of_file = mapping.name.starts_with('/');
+            let goes_on = mapping.name.is_empty() && behind == Some(mapping.range.start);
+            behind = of_file.then_some(mapping.range.end);
+            (mapping.writable && (of_file || goes_on) && !self.reserved.contains(&mapping.range.start))
+                .then(|| mapping.range.clone())
+        })
+    }
+
+    fn files(&self) -> impl Iterator<Item = &Mapping> {
+        self.mappings.iter().filter(|mapping| mapping.name.starts_with('/'))
+    }
+
+    /// Names of places in its code, as far as its files have any.
+    pub fn names(&self, addresses: &BTreeSet<u64>) -> HashMap<u64, String> {
+        let mut asked: BTreeMap<&str, Vec<(u64, u64)>> = BTreeMap::new();
+        for mapping in self.files() {
+            let here = addresses.range(mapping.range.clone());
+            let place = |at: &u64| (at - mapping.range.start + mapping.offset, *at);
+            asked.entry(&mapping.name).or_default().extend(here.map(place));
+        }
+        let mut names = HashMap::new();
+        for (path, mut asked) in asked.into_iter().filter(|(_, asked)| !asked.is_empty()) {
+            asked.sort_unstable();
+            let module = path.rsplit('/').next().unwrap_or(path);
+            // The program itself may be gone from where it was.
+            let file = File::open(below(&self.root, path)).or_else(|_| File::open(&self.executable));
+            let found = file.ok().and_then(|file| elf::look_up(file, module, &asked).ok()).unwrap_or_default();
+            for (offset, at) in asked {
+                let named = found.names.iter().find(|named| (named.from..named.to).contains(&offset));
+                let name = named.map_or_else(|| format!("{module}+{offset:#x}"), |named| named.name.clone());
+                names.insert(at, name);
+            }
+        }
+        names
+    }
+
+    /// Which blocks of the heap are in memory; of a core file, all that it has.
+    ///
+    /// # Errors
+    /// The process is gone, or may not be looked at.
+    pub fn residency(&self, host: &Host) -> io::Result<Residency> {
+        let Source::Live(process) = &self.memory else { return Ok(Residency::default()) };
+        let pages = Pages::open(host, process.pid)?;
+        let mut residency = Residency::default();
+        for range in &self.space.committed {
+            pages.each(range, |page, entry| {
+                if entry & Pages::PRESENT == 0 {
+                    page.step_by(BLOCK as usize).for_each(|block| residency.remove(block));
+                }
+            })?;
+        }
+        Ok(residency)
+    }
+}
+
+/// What the system says of each page of a process (`/proc/PID/pagemap`).
+struct Pages {
+    file: File,
+    page_bytes: u64,
+}
+
+impl Pages {
+    const PRESENT: u64 = 1 << 63;
+    const OF_FILE: u64 = 1 << 61;
+    /// Pages that are asked for at once.
+    const AT_ONCE: usize = 1 << 13;
+
+    fn open(host: &Host, pid: u32) -> io::Result<Pages> {
+        Ok(Pages { file: File::open(host.process(pid, "pagemap"))?, page_bytes: rustix::param::page_size() as u64 })
+    }
+
+    /// Gives `each` the pages of `range` and what is said of them.
+    fn each(&self, range: &Range<u64>, mut each: impl FnMut(Range<u64>, u64)) -> io::Result<()> {
+        let all = range.start / self.page_bytes..range.end / self.page_bytes;
+        let mut entries = vec![0; 8 * Pages::AT_ONCE.min((all.end - all.start) as usize)];
+        for first in all.clone().step_by(Pages::AT_ONCE) {
+            let count = (all.end - first).min(Pages::AT_ONCE as u64);
+            let entries = entries.get_mut(..8 * count as usize).unwrap_or_default();
+            self.file.read_exact_at(entries, first * 8)?;
+            for (entry, page) in entries.chunks_exact(8).zip(first..) {
+                let page = page * self.page_bytes..(page + 1) * self.page_bytes;
+                each(page, entry.try_into().map_or(0, u64::from_ne_bytes));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn below(root: &Path, path: &str) -> PathBuf {
+    root.join(path.trim_start_matches('/'))
+}
+
+/// The runtime's variables: of the program itself, or of the runtime's library.
+fn statics(mappings: &[Mapping], program: &str, inspected: &Inspected, root: &Path) -> Statics {
+    let moved = |symbols: &RuntimeSymbols, name: &str| {
+        let loaded = mappings.iter().filter(|mapping| mapping.name == name).map(|mapping| mapping.range.start).min()?;
+        let bias = loaded.wrapping_sub(symbols.lowest_load);
+        symbols.heap.generations.is_some().then(|| symbols.heap.map(|address| address.wrapping_add(bias)))
+    };
+    let library = || {
+        let name = &mappings.iter().find(|mapping| mapping.name.contains("/libHSrts"))?.name;
+        moved(&binary::inspect(&below(root, name)).symbols, name)
+    };
+    moved(&inspected.symbols, program).or_else(library).unwrap_or_default()
+}
+
+fn refusal(pid: u32, source: io::Error) -> Refusal {
+    match (source.kind(), source.raw_os_error()) {
+        (io::ErrorKind::NotFound, _) | (_, Some(libc::ESRCH)) => Refusal::Gone(pid),
+        (io::ErrorKind::PermissionDenied, _) => Refusal::NotPermitted(pid),
+        _ => Refusal::Io { of: format!("process {pid}"), source },
+    }
+}
+
+/// The addresses that the runtime reserved; `None` where it reserved none.
+fn reserved(memory: &impl Memory, statics: &Statics, mappings: &[Mapping]) -> io::Result<Option<Range<u64>>> {
+    if let Some(space) = statics.address_space {
+        let (begin, end) = (memory.read_u64(space)?, memory.read_u64(space + 8)?);
+        return Ok((begin != 0 && begin < end).then_some(begin..end));
+    }
+    // Without symbols: what hangs together from where reservations usually start.
+    let first = mappings.iter().position(|mapping| mapping.range.start == USUAL_START && mapping.is_anonymous());
+    let Some(first) = first else { return Ok(None) };
+    let mut end = USUAL_START;
+    for mapping in mappings.iter().skip(first) {
+        if mapping.range.start != end || !mapping.is_anonymous() {
+            break;
+        }
+        end = mapping.range.end;
+    }
+    Ok(Some(USUAL_START..end))
+}
+
+/// Whole megablocks that can be written.
+fn space(mappings: &[Mapping], reserved: &Range<u64>) -> Space {
+    let mut committed: Vec<Range<u64>> = Vec::new();
+    for mapping in mappings.iter().filter(|mapping| mapping.writable && mapping.is_anonymous()) {
+        let begin = mapping.range.start.max(reserved.start).next_multiple_of(MEGABLOCK);
+        let end = mapping.range.end.min(reserved.end) & !(MEGABLOCK - 1);
+        match committed.last_mut() {
+            _ if begin >= end => {}
+            Some(last) if last.end == begin => last.end = end,
+            _ => committed.push(begin..end),
+        }
+    }
+    Space { committed }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAPS: &str = "\
+00400000-00500000 r-xp 00000000 fe:00 12 /opt/program
+4200000000-4200300000 rw-p 00000000 00:00 0 
+4200300000-4200400000 ---p 00000000 00:00 0 
+4200400000-4200500000 rw-p 00000000 00:00 0 
+4200500000-14200000000 ---p 00000000 00:00 0 
+7f0100000000-7f0100200000 rw-p 00000000 00:00 0 
+";
+
+    #[test]
+    fn committed_megablocks_lie_in_the_reservation() {
+        let mappings = mappings::parse(MAPS);
+        struct Nothing;
+        impl Memory for Nothing {
+            fn read(&self, _: u64, _: &mut [u8]) -> io::Result<()> {
+                Err(io::ErrorKind::UnexpectedEof.into())
+            }
+        }
+        let reserved = reserved(&Nothing, &Statics::default(), &mappings).unwrap().unwrap();
+        assert_eq!(reserved, 0x42_0000_0000..0x142_0000_0000);
+        let space = space(&mappings, &reserved);
+        assert_eq!(space.committed, [0x42_0000_0000..0x42_0030_0000, 0x42_0040_0000..0x42_0050_0000]);
+        assert_eq!(space.megablocks().count(), 4);
+        assert!(space.contains(0x42_002f_ffff) && !space.contains(0x42_0030_0000));
+    }
+
+    #[test]
+    fn a_process_that_is_no_ghc_program_is_refused() {
+        let refused = Target::find(&Host::default(), std::process::id()).unwrap_err();
+        assert!(matches!(refused, Refusal::NotGhc { .. }), "{refused}");
+        assert!(matches!(Target::find(&Host::default(), 1 << 30), Err(Refusal::Gone(_))));
+    }
+}

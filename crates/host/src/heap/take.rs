@@ -1,0 +1,219 @@
+//! One look at the heap of a process or a core file, from its blocks to the document. Owns
+//! what is read in which order, that it is read again where a collection came between, and
+//! for how long the process is stopped if it is. Refuses to interpret a block.
+
+use super::{Refusal, Target};
+use crate::clock;
+use crate::mappings::Mapping;
+use crate::procfs::Host;
+use crate::stop::{Held, Stop};
+use rtscope_heap::document::Read;
+use rtscope_heap::ledger::Residency;
+use rtscope_heap::{Runtime, Scan, Survey};
+use rtscope_model::heap::{Heap, Line, Part};
+use std::collections::HashMap;
+use std::io;
+use std::time::{Duration, Instant};
+
+/// Tries to read objects without a collection in between.
+const TRIES_MAX: u32 = 3;
+
+/// What is asked for.
+#[derive(Copy, Clone, Debug)]
+pub struct Ask {
+    /// Stop the process while its blocks are read, and while its objects are if that can be
+    /// done in the time, for so long at most.
+    pub stop: Option<Duration>,
+    /// Read the objects, too: what lives, who holds it.
+    pub objects: bool,
+}
+
+/// Why there is no document.
+#[derive(Debug, thiserror::Error)]
+pub enum Failed {
+    /// The heap cannot be read.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The process cannot be stopped.
+    #[error("process {pid} cannot be stopped: {source}")]
+    NotStopped {
+        /// The process.
+        pid: u32,
+        /// What failed.
+        source: io::Error,
+    },
+}
+
+/// The heap of process `pid` now.
+///
+/// # Errors
+/// [`Failed`].
+pub fn take(host: &Host, pid: u32, ask: &Ask) -> Result<Heap, Failed> {
+    let mut target = Target::find(host, pid)?;
+    let begin = |most| Hold::begin(host, pid, most).map_err(|source| Failed::NotStopped { pid, source });
+    let mut hold = ask.stop.map(begin).transpose()?.unwrap_or(Hold::Runs);
+    let looked = Looked::at(host, &mut target, ask.objects, &mut hold);
+    hold.end();
+    let looked = looked.map_err(|source| target.failed(source))?;
+    Ok(looked.document(&target, &hold))
+}
+
+/// The heap in a core file.
+///
+/// # Errors
+/// It cannot be read.
+pub fn of_core(host: &Host, mut target: Target, objects: bool) -> Result<Heap, Refusal> {
+    let looked = Looked::at(host, &mut target, objects, &mut Hold::Core).map_err(|source| target.failed(source))?;
+    Ok(looked.document(&target, &Hold::Core))
+}
+
+/// Whether what is read stands still.
+enum Hold {
+    /// It is a core file.
+    Core,
+    /// It runs on.
+    Runs,
+    /// It is stopped, until then at most.
+    Stopped(Stop, Instant),
+    /// It was let go.
+    Ended(Held),
+}
+
+impl Hold {
+    fn begin(host: &Host, pid: u32, most: Duration) -> io::Result<Hold> {
+        let until = Instant::now() + most;
+        Ok(Hold::Stopped(Stop::begin(host, pid, most)?, until))
+    }
+
+    /// Whether nothing has changed until now.
+    fn is_still(&self) -> bool {
+        match self {
+            Hold::Core => true,
+            Hold::Runs | Hold::Ended(_) => false,
+            Hold::Stopped(_, until) => Instant::now() < *until,
+        }
+    }
+
+    /// Lets the process go if there is no time to read so many bytes of objects: that some of
+    /// them were read while it stood still would be worth nothing.
+    fn go_on_for(&mut self, bytes: u64) {
+        if let Hold::Stopped(_, until) = self
+            && until.saturating_duration_since(Instant::now()) < Duration::from_nanos(bytes)
+        {
+            self.end();
+        }
+    }
+
+    fn end(&mut self) {
+        *self = match std::mem::replace(self, Hold::Runs) {
+            Hold::Stopped(stop, _) => Hold::Ended(stop.end()),
+            other => other,
+        };
+    }
+}
+
+/// What one look saw.
+struct Looked {
+    survey: Survey,
+    residency: Residency,
+    scan: Option<(Scan, Option<u64>)>,
+    /// Whether the process stood still, if it was stopped: while blocks were read, and objects.
+    still: (bool, bool),
+    read: Duration,
+    scanned: Duration,
+}
+
+impl Looked {
+    /// Reads blocks, then objects: both again where a collection of the oldest generation came
+    /// meanwhile.
+    fn at(host: &Host, target: &mut Target, objects: bool, hold: &mut Hold) -> io::Result<Looked> {
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            if tries > 1 {
+                target.look_again(host)?;
+            }
+            let started = Instant::now();
+            let survey = Survey::take(&target.memory, &target.space, &target.statics, hold.is_still())?;
+            let read = started.elapsed();
+            // What is resident goes with the blocks, not with what they are when objects are read.
+            target.measure(host)?;
+            let residency = target.residency(host)?;
+            let mut looked = Looked {
+                survey,
+                residency,
+                scan: None,
+                still: (hold.is_still(), false),
+                read,
+                scanned: Duration::ZERO,
+            };
+            if !objects {
+                return Ok(looked);
+            }
+            hold.go_on_for(looked.survey.used_bytes());
+            let started = Instant::now();
+            let scan = Scan::of(&target.memory, &looked.survey, &target.statics, &target.beside(host)?);
+            looked.scanned = started.elapsed();
+            looked.still.1 = hold.is_still();
+            target.is_there()?;
+            let oldest = |runtime: &Runtime| runtime.generations.last().map(|oldest| u64::from(oldest.collections));
+            let after = oldest(&Runtime::read(&target.memory, &target.statics)?);
+            let moved = oldest(&looked.survey.before).zip(after).map(|(before, after)| after.saturating_sub(before));
+            looked.scan = Some((scan, moved));
+            if looked.still.1 || moved.is_none_or(|moved| moved == 0) || tries == TRIES_MAX {
+                return Ok(looked);
+            }
+        }
+    }
+
+    fn document(self, target: &Target, hold: &Hold) -> Heap {
+        let scan = self.scan.iter().map(|(scan, _)| scan);
+        let entries = scan.clone().flat_map(|scan| scan.census.iter().map(|entry| entry.info_address));
+        let holders = scan.flat_map(|scan| scan.pinned.holders.iter().map(|holder| holder.info_address));
+        let names = target.names(&entries.chain(holders).collect());
+        let heap = self.read_document(target, &names);
+        let stopped = if let Hold::Ended(held) = hold { held.stopped } else { Duration::ZERO };
+        let mut heap = Heap {
+            of: target.of.clone(),
+            ghc: target.version.map(|(major, minor, patch)| format!("{major}.{minor}.{patch}")),
+            time: target.is_live().then(clock::monotonic),
+            stop_ns: stopped.as_nanos() as u64,
+            read_ns: self.read.as_nanos() as u64,
+            scan_ns: self.scanned.as_nanos() as u64,
+            ..heap
+        };
+        if let Some(scan) = &mut heap.scan {
+            scan.during_stop = self.still.1 && target.is_live();
+        }
+        if matches!(hold, Hold::Ended(_)) && !self.still.0 {
+            heap.doubts.push("The process was let go before all blocks were read: give it more time.".into());
+        }
+        heap.doubts.extend(target.missing());
+        heap
+    }
+
+    fn read_document(&self, target: &Target, names: &HashMap<u64, String>) -> Heap {
+        let rss_bytes = target.rss_bytes();
+        let outside = if rss_bytes.is_some() { outside(target) } else { Vec::new() };
+        let scan = self.scan.as_ref().map(|(scan, moved)| (scan, *moved));
+        Read { survey: &self.survey, residency: &self.residency, scan, names, outside, rss_bytes }.document()
+    }
+}
+
+/// The ledger's lines that are not the heap.
+fn outside(target: &Target) -> Vec<Line> {
+    let sum = |wanted: &dyn Fn(&Mapping) -> bool| {
+        target.outside().filter(|mapping| wanted(mapping)).filter_map(|mapping| mapping.rss_bytes).sum::<u64>()
+    };
+    let file = |mapping: &Mapping| mapping.name.starts_with('/');
+    let stack = |mapping: &Mapping| mapping.name.starts_with("[stack");
+    let line = |line: &str, bytes| Line { line: line.into(), part: Part::NotHeap, bytes, how: "smaps".into() };
+    vec![
+        line("program, libraries and other mapped files", sum(&file)),
+        line("stack of the first thread", sum(&stack)),
+        line(
+            "outside the heap: malloc, other stacks, the runtime's own",
+            sum(&|mapping| !file(mapping) && !stack(mapping)),
+        ),
+    ]
+}

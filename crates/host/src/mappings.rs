@@ -1,0 +1,88 @@
+//! What a process has mapped (`/proc/PID/maps` and `smaps`). Owns the form of their lines.
+
+use std::ops::Range;
+
+/// One line.
+#[derive(Clone, Eq, PartialEq, Debug)]
+pub struct Mapping {
+    /// Addresses.
+    pub range: Range<u64>,
+    /// Whether the process may read and write there.
+    pub writable: bool,
+    /// Where in the file it begins.
+    pub offset: u64,
+    /// The file or the kernel's word for it, `[stack]`; empty: anonymous.
+    pub name: String,
+    /// Bytes of it in memory; `None` where only `maps` was read.
+    pub rss_bytes: Option<u64>,
+}
+
+impl Mapping {
+    fn parse(line: &str) -> Option<Mapping> {
+        let mut words = line.split_ascii_whitespace();
+        let (from, to) = words.next()?.split_once('-')?;
+        let range = u64::from_str_radix(from, 16).ok()?..u64::from_str_radix(to, 16).ok()?;
+        let writable = words.next()?.starts_with("rw");
+        let offset = u64::from_str_radix(words.next()?, 16).ok()?;
+        // Device and inode; a name may hold spaces.
+        let name = line.splitn(6, ' ').nth(5).unwrap_or("").trim_start().to_owned();
+        Some(Mapping { range, writable, offset, name, rss_bytes: None })
+    }
+
+    /// Bytes of addresses.
+    pub fn bytes(&self) -> u64 {
+        self.range.end.saturating_sub(self.range.start)
+    }
+
+    /// Whether nothing but memory is behind it.
+    pub fn is_anonymous(&self) -> bool {
+        // The kernel names what a program named: `[anon:…]`.
+        self.name.is_empty() || self.name.starts_with("[anon")
+    }
+}
+
+/// The mappings that a text of `maps` or `smaps` says, in order.
+pub fn parse(text: &str) -> Vec<Mapping> {
+    let mut mappings: Vec<Mapping> = Vec::new();
+    for line in text.lines() {
+        if let Some(size) = line.strip_prefix("Rss:") {
+            let kib = size.trim().strip_suffix("kB").and_then(|size| size.trim().parse::<u64>().ok());
+            if let Some(last) = mappings.last_mut() {
+                last.rss_bytes = kib.map(|kib| kib.saturating_mul(1024));
+            }
+        } else if let Some(mapping) = Mapping::parse(line) {
+            mappings.push(mapping);
+        }
+    }
+    mappings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_maps_and_smaps() {
+        let text = "\
+4200000000-4200400000 rw-p 00000000 00:00 0 
+Size:               4096 kB
+Rss:                2048 kB
+4200400000-14200000000 ---p 00000000 00:00 0 
+7f01-7f02 r-xp 00001000 fe:00 12 /opt/a program (deleted)
+Rss:                   4 kB
+7ffd000-7ffe000 rw-p 00000000 00:00 0                          [stack]
+VmFlags: rd wr mr
+";
+        let all = parse(text);
+        assert_eq!(all.len(), 4);
+        assert_eq!(
+            (all[0].range.clone(), all[0].writable, all[0].is_anonymous()),
+            (0x42_0000_0000..0x42_0040_0000, true, true)
+        );
+        assert_eq!((all[0].rss_bytes, all[0].bytes()), (Some(2048 << 10), 4 << 20));
+        assert_eq!((all[1].writable, all[1].rss_bytes), (false, None));
+        assert_eq!((all[2].name.as_str(), all[2].is_anonymous()), ("/opt/a program (deleted)", false));
+        assert_eq!(all[2].offset, 0x1000);
+        assert_eq!(all[3].name, "[stack]");
+    }
+}

@@ -1,0 +1,121 @@
+//! `rtscope heap` as text: what the system reports, split into lines that add up.
+
+use crate::style::{Style, Tone, shorten, wrap};
+use rtscope_model::heap::Heap;
+use rtscope_model::units::{bytes, count, counted, duration, percent};
+use std::fmt::Write;
+
+/// The page.
+pub(super) fn text(heap: &Heap, style: &Style) -> String {
+    let mut out = String::new();
+    let ghc = heap.ghc.as_ref().map_or("GHC, version unknown".into(), |version| format!("GHC {version}"));
+    let resident = heap.rss_bytes.map_or(String::new(), |rss| format!(" · {} resident", bytes(rss)));
+    let read = format!("blocks read in {}", duration(heap.read_ns));
+    let stopped = if heap.stop_ns > 0 { format!(", stopped for {}", duration(heap.stop_ns)) } else { String::new() };
+    let of = style.paint(Tone::Strong, &heap.of).into_owned();
+    let _ = writeln!(out, "{of}  {ghc}{resident} · heap of {} · {read}{stopped}\n", bytes(heap.heap_bytes));
+    ledger(&mut out, heap, style);
+    fragmentation(&mut out, heap);
+    pinned(&mut out, heap);
+    census(&mut out, heap);
+    for doubt in &heap.doubts {
+        let _ = writeln!(out);
+        for line in wrap(doubt, style.width.saturating_sub(2)) {
+            let _ = writeln!(out, "  {line}");
+        }
+    }
+    out
+}
+
+fn ledger(out: &mut String, heap: &Heap, style: &Style) {
+    let mut lines: Vec<(&str, i64)> = heap.ledger.iter().map(|line| (line.line.as_str(), line.bytes as i64)).collect();
+    lines.extend(heap.unexplained_bytes.map(|bytes| ("not explained", bytes)));
+    let width = lines.iter().map(|(line, _)| line.chars().count()).max().unwrap_or(0);
+    let all: i64 = lines.iter().map(|(_, bytes)| bytes).sum();
+    for (line, count) in &lines {
+        let sign = if *count < 0 { "-" } else { "" };
+        let figure = format!("{sign}{}", bytes(count.unsigned_abs()));
+        let share = percent(count.unsigned_abs() as f64 / all.max(1) as f64);
+        let _ = writeln!(out, "  {line:width$}  {figure:>10}  {share:>7}");
+    }
+    let sum = if heap.rss_bytes.is_some() { "resident, as the system reports it" } else { "all of it" };
+    let _ =
+        writeln!(out, "  {}  {:>10}", style.paint(Tone::Strong, &format!("{sum:width$}")), bytes(all.unsigned_abs()));
+}
+
+/// Megablocks: how many hold something, and how few would do.
+fn fragmentation(out: &mut String, heap: &Heap) {
+    let levels = &heap.fragmentation;
+    let _ = write!(
+        out,
+        "\nBlocks   {} hold something, {} would do",
+        counted(levels.megablocks, "megablock", "megablocks"),
+        levels.megablocks_needed
+    );
+    if levels.kept_by_one > 0 {
+        let _ = write!(
+            out,
+            "; a single group of blocks keeps each of {} with {} free",
+            levels.kept_by_one,
+            bytes(levels.kept_by_one_bytes)
+        );
+    }
+    let _ = writeln!(out);
+}
+
+/// Rows of a list.
+const ROWS: usize = 10;
+
+fn pinned(out: &mut String, heap: &Heap) {
+    let pinned = &heap.pinned;
+    let (Some(objects), Some(live_objects), Some(live_bytes)) =
+        (pinned.objects, pinned.live_objects, pinned.live_bytes)
+    else {
+        return;
+    };
+    if pinned.blocks == 0 {
+        return;
+    }
+    let _ = writeln!(
+        out,
+        "\nPinned   {} in {}: {} of {} objects alive with {} ({}), {} dead between them",
+        bytes(pinned.used_bytes),
+        counted(pinned.blocks, "block", "blocks"),
+        count(live_objects),
+        count(objects),
+        bytes(live_bytes),
+        percent(live_bytes as f64 / pinned.used_bytes.max(1) as f64),
+        bytes(pinned.used_bytes.saturating_sub(live_bytes))
+    );
+    if heap.holders.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "  held by {:42}  {:>11}  {:>10}  {:>14}", "", "pointers", "held", "dead kept");
+    for holder in heap.holders.iter().take(ROWS) {
+        let _ = writeln!(
+            out,
+            "    {:46}  {:>11}  {:>10}  {:>14}",
+            shorten(&holder.name, 46),
+            count(holder.count),
+            bytes(holder.live_bytes),
+            bytes(holder.kept_dead_bytes)
+        );
+    }
+}
+
+fn census(out: &mut String, heap: &Heap) {
+    let Some(scan) = &heap.scan else { return };
+    let _ = writeln!(
+        out,
+        "\nObjects  of generations that are moved, and large ones: {} read in {}, {} of it not told",
+        bytes(scan.read_bytes),
+        duration(heap.scan_ns),
+        bytes(scan.skipped_bytes + scan.unread_bytes)
+    );
+    let _ = writeln!(out, "    {:46}  {:18}  {:>11}  {:>10}", "", "", "objects", "bytes");
+    for entry in heap.census.iter().take(ROWS) {
+        let name = shorten(&entry.name, 46).into_owned();
+        let _ =
+            writeln!(out, "    {name:46}  {:18}  {:>11}  {:>10}", entry.kind, count(entry.count), bytes(entry.bytes));
+    }
+}
