@@ -18,6 +18,7 @@ use crate::domains::Domains;
 use crate::drawing::{OverTime, Worst};
 use crate::findings::{self, Facts, Family};
 use crate::green::GreenThreads;
+use crate::heap_profile::HeapProfiles;
 use crate::held::Held;
 use crate::lane_thread::{LaneThreads, Votes};
 use crate::lanes::{Beside, LaneTimes};
@@ -86,6 +87,7 @@ pub struct Analysis {
     lines: Lines,
     rates: Rates,
     user: User,
+    heap_profiles: HeapProfiles,
     disturbance: Disturbance,
     allocation: Allocation,
     phases: Phases,
@@ -117,7 +119,8 @@ impl Analysis {
         .with(Class::Concurrent)
         .with(Class::Tracer)
         .with(Class::Sparks)
-        .with(Class::User);
+        .with(Class::User)
+        .with(Class::HeapProfile);
     /// The same with every run and stop of green threads, for
     /// [`Context::every_green_event`].
     pub const CLASSES_GREEN: Classes = Analysis::CLASSES.with(Class::Green);
@@ -138,6 +141,7 @@ impl Analysis {
             lines: Lines::default(),
             rates: Rates::default(),
             user: User::default(),
+            heap_profiles: HeapProfiles::default(),
             disturbance: Disturbance::default(),
             allocation: Allocation::default(),
             phases: Phases::default(),
@@ -217,6 +221,8 @@ impl Analysis {
         }
         match body {
             Runtime::Count(..) => self.lines.push(event),
+            // Nobody else has a use for it.
+            Runtime::HeapProfile(_) => return self.heap_profiles.push(event),
             Runtime::TracerWrote { ns } => self.disturbance.wrote(event.time, ns),
             Runtime::TaskCreated(tid) => {
                 let tid = self.context.host_tid(tid);
@@ -469,6 +475,7 @@ impl Analysis {
             spectrum,
             mmu,
             memory: self.lines.levels(end),
+            heap_profile: self.heap_profiles.values(&tail.user_names),
             allocation_bytes_per_second: self.allocation.per_second(span_ns),
             promotion: self.rates.promotion(),
             counters: self.rates.lines(&memory_lines, end),

@@ -2,6 +2,7 @@
 //! from. Serialised, this is `report --json`; keys keep their meaning, a value
 //! that cannot be known is `null`, never 0.
 
+use crate::heap_profile;
 use rtscope_model::{Cause, CausePiece, Finding, Loss, Pause, Symbols, Time};
 use serde::Serialize;
 
@@ -36,6 +37,9 @@ pub struct Results {
     pub mmu: Vec<Mmu>,
     /// Memory lines, summed up.
     pub memory: Memory,
+    /// What the runtime's own heap profiler found; null where the program was not asked for
+    /// a profile, or the log holds no whole sample.
+    pub heap_profile: Option<heap_profile::Found>,
     /// Bytes allocated per second over the span; null where not logged.
     pub allocation_bytes_per_second: Option<f64>,
     /// Young data that grew old; null where not posted.
@@ -711,7 +715,7 @@ pub enum ThreadState {
 /// One memory line, thinned for drawing.
 #[derive(Clone, Debug)]
 pub struct MemoryLine {
-    /// "rss", "heap", "blocks", "live".
+    /// "rss", "heap", "blocks", "live", "residency".
     pub name: &'static str,
     /// Time and bytes.
     pub points: Vec<(Time, u64)>,
