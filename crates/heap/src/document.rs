@@ -133,16 +133,24 @@ impl Read<'_> {
     fn doubts(&self) -> Vec<String> {
         let survey = self.survey;
         let mut doubts = Vec::new();
-        match survey.collections() {
-            Some(0) => {}
-            Some(count) => doubts.push(format!(
-                "{} while the blocks were read: figures of generation 0 may be from before and after.",
-                counted(count, "collection came", "collections came")
-            )),
-            None => doubts.push(
+        if survey.collections().is_none() {
+            doubts.push(
                 "The program has no symbols, so whether a collection came while its blocks were read is not known."
                     .into(),
-            ),
+            );
+        } else if !survey.after.is_as_whole_as(&survey.before) {
+            doubts.push(
+                "The oldest generation was collected, or grew by megablocks, each time the blocks were read: figures \
+                 are from before and after."
+                    .into(),
+            );
+        }
+        if survey.is_off() {
+            doubts.push(format!(
+                "{} blocks in use are {} than the runtime counts.",
+                survey.missed_blocks().unwrap_or(0).unsigned_abs(),
+                if survey.missed_blocks() > Some(0) { "more" } else { "fewer" }
+            ));
         }
         if survey.unsettled > 0 {
             doubts.push(format!(
