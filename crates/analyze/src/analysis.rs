@@ -22,6 +22,7 @@ use crate::held::Held;
 use crate::lane_thread::{LaneThreads, Votes};
 use crate::lanes::{Beside, LaneTimes};
 use crate::leadership::Leadership;
+use crate::ledger::Ledger;
 use crate::memory::Lines;
 use crate::pauses::summary::Summary;
 use crate::pauses::{Recognise, Recognised, recogniser};
@@ -84,6 +85,7 @@ pub struct Analysis {
     summary: Summary,
     lanes: LaneTimes,
     lines: Lines,
+    ledger: Ledger,
     rates: Rates,
     user: User,
     disturbance: Disturbance,
@@ -136,6 +138,7 @@ impl Analysis {
             summary: Summary::default(),
             lanes: LaneTimes::default(),
             lines: Lines::default(),
+            ledger: Ledger::default(),
             rates: Rates::default(),
             user: User::default(),
             disturbance: Disturbance::default(),
@@ -196,6 +199,7 @@ impl Analysis {
             Body::Sample(sample) => {
                 self.counters.push(event.time, &sample);
                 self.lines.push(event);
+                self.ledger.push(event);
                 self.since_prune += 1;
             }
         }
@@ -215,6 +219,7 @@ impl Analysis {
                 self.start(self.context.started.unwrap_or(event.time));
             }
         }
+        self.ledger.push(event);
         match body {
             Runtime::Count(..) => self.lines.push(event),
             Runtime::TracerWrote { ns } => self.disturbance.wrote(event.time, ns),
@@ -468,6 +473,9 @@ impl Analysis {
             spectrum,
             mmu,
             memory: self.lines.levels(end),
+            ledger: self.ledger.lines(&self.context.heaps).unwrap_or_default(),
+            heaps: self.context.heaps,
+            heaps_left_out: self.context.heaps_left_out,
             allocation_bytes_per_second: self.allocation.per_second(span_ns),
             promotion: self.rates.promotion(),
             counters: self.rates.lines(&memory_lines, end),

@@ -161,6 +161,36 @@ pub enum Part {
     NotHeap,
 }
 
+impl Part {
+    /// All of them, in the order of tables.
+    pub const ALL: [Part; 9] = [
+        Part::Live,
+        Part::ObjectFragmentation,
+        Part::Slop,
+        Part::OtherGenerations,
+        Part::CopyReserve,
+        Part::BlockFragmentation,
+        Part::FreeMegablocks,
+        Part::Runtime,
+        Part::NotHeap,
+    ];
+
+    /// What it is, in few words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Part::Live => "alive",
+            Part::ObjectFragmentation => "dead between pinned objects",
+            Part::Slop => "unused ends of blocks",
+            Part::OtherGenerations => "nurseries, young generations",
+            Part::CopyReserve => "free, to copy into",
+            Part::BlockFragmentation => "free blocks",
+            Part::FreeMegablocks => "free megablocks",
+            Part::Runtime => "the runtime's own",
+            Part::NotHeap => "not the heap",
+        }
+    }
+}
+
 /// The three levels of fragmentation.
 #[derive(Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
