@@ -4,6 +4,7 @@
 
 mod domains;
 mod drawing;
+mod heaps;
 
 use rtscope_analyze::results::*;
 use rtscope_model::{
@@ -33,6 +34,7 @@ pub fn all() -> Vec<Fixture> {
         non_threaded(),
         concurrent(),
         domains::domains(),
+        heaps::heaps(),
         kernel_only(),
         many_lanes(),
         hostile(),
@@ -236,6 +238,9 @@ pub fn throttled() -> Fixture {
             residency_bytes: level(31 << 20, 31 << 20),
             slop_bytes: level(1_258_291, 940_000),
         },
+        ledger: MemoryLedger::default(),
+        heaps: Vec::new(),
+        heaps_left_out: 0,
         allocation_bytes_per_second: Some(586_000_000.0),
         promotion: None,
         counters: Vec::new(),
