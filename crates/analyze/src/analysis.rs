@@ -23,6 +23,7 @@ use crate::held::Held;
 use crate::lane_thread::{LaneThreads, Votes};
 use crate::lanes::{Beside, LaneTimes};
 use crate::leadership::Leadership;
+use crate::ledger::Ledger;
 use crate::memory::Lines;
 use crate::pauses::summary::Summary;
 use crate::pauses::{Recognise, Recognised, recogniser};
@@ -85,6 +86,7 @@ pub struct Analysis {
     summary: Summary,
     lanes: LaneTimes,
     lines: Lines,
+    ledger: Ledger,
     rates: Rates,
     user: User,
     heap_profiles: HeapProfiles,
@@ -139,6 +141,7 @@ impl Analysis {
             summary: Summary::default(),
             lanes: LaneTimes::default(),
             lines: Lines::default(),
+            ledger: Ledger::default(),
             rates: Rates::default(),
             user: User::default(),
             heap_profiles: HeapProfiles::default(),
@@ -200,6 +203,7 @@ impl Analysis {
             Body::Sample(sample) => {
                 self.counters.push(event.time, &sample);
                 self.lines.push(event);
+                self.ledger.push(event);
                 self.since_prune += 1;
             }
         }
@@ -219,6 +223,7 @@ impl Analysis {
                 self.start(self.context.started.unwrap_or(event.time));
             }
         }
+        self.ledger.push(event);
         match body {
             Runtime::Count(..) => self.lines.push(event),
             // Nobody else has a use for it.
@@ -476,6 +481,9 @@ impl Analysis {
             mmu,
             memory: self.lines.levels(end),
             heap_profile: self.heap_profiles.values(&tail.user_names),
+            ledger: self.ledger.lines(&self.context.heaps).unwrap_or_default(),
+            heaps: self.context.heaps,
+            heaps_left_out: self.context.heaps_left_out,
             allocation_bytes_per_second: self.allocation.per_second(span_ns),
             promotion: self.rates.promotion(),
             counters: self.rates.lines(&memory_lines, end),

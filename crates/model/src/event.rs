@@ -250,6 +250,8 @@ pub enum Counter {
     PromotedBytes,
     /// Bytes of an old heap kept for lanes' small blocks but not in use.
     OldFreeBytes,
+    /// Bytes of blocks that are too large for those; they are in the live bytes too.
+    LargeBytes,
 }
 
 /// State in which a thread left its CPU.

@@ -4,6 +4,7 @@
 
 mod domains;
 mod drawing;
+mod heaps;
 
 use rtscope_analyze::results::*;
 use rtscope_model::{
@@ -34,6 +35,7 @@ pub fn all() -> Vec<Fixture> {
         concurrent(),
         profiled(),
         domains::domains(),
+        heaps::heaps(),
         kernel_only(),
         many_lanes(),
         hostile(),
@@ -239,6 +241,9 @@ pub fn throttled() -> Fixture {
             slop_bytes: level(1_258_291, 940_000),
         },
         heap_profile: None,
+        ledger: MemoryLedger::default(),
+        heaps: Vec::new(),
+        heaps_left_out: 0,
         allocation_bytes_per_second: Some(586_000_000.0),
         promotion: None,
         counters: Vec::new(),

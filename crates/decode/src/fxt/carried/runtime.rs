@@ -13,7 +13,7 @@ const LANE: &str = "lane";
 /// Category of what the program itself posts.
 const USER: &str = "user";
 
-const COUNTERS: [(&str, Counter); 27] = [
+const COUNTERS: [(&str, Counter); 28] = [
     ("generation", Counter::Generation),
     ("copied_bytes", Counter::CopiedBytes),
     ("slop_bytes", Counter::SlopBytes),
@@ -41,6 +41,7 @@ const COUNTERS: [(&str, Counter); 27] = [
     ("minor_allocated", Counter::YoungBytes),
     ("minor_promoted", Counter::PromotedBytes),
     ("old_free_bytes", Counter::OldFreeBytes),
+    ("large_bytes", Counter::LargeBytes),
 ];
 
 /// Spans of runtimes that have no phase: their beginning and end.
