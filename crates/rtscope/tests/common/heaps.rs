@@ -1,68 +1,63 @@
-//! Looks at a heap that grows, is thinned out and is given back in part.
+//! A recording with snapshots of its heap: the article's program in small, whose list of
+//! byte strings shrinks to a tenth that keeps all blocks.
 
-use super::{MS, SECOND};
-use rtscope_model::Time;
-use rtscope_model::heap::{Heap, Kind, Line, Megablock, Part};
+use super::{Fixture, MS, START, healthy};
+use rtscope_analyze::results::{LedgerLine, MemoryLedger};
+use rtscope_model::heap::{Entry, Fragmentation, Heap, Holder, Line, Part, Pinned, SCHEMA, Worst};
 
-const MEGABLOCK: u64 = 1 << 20;
+const MIB: u64 = 1 << 20;
 
-/// Five looks: what each megablock is like, and how many there are of that.
-pub fn heaps(started: Time) -> Vec<Heap> {
-    let looks: [&[(&str, u64)]; 5] = [
-        &[("n", 1), (",", 3)],
-        &[("9999ooo9", 12), ("no", 1), (",", 6)],
-        &[("9999ooo9", 12), ("oo99ooo9", 24), ("no.", 2), (",", 2)],
-        &[("11.1...1", 24), ("..2..oo.", 6), ("n...", 2), ("\0", 40), (".....0..", 3)],
-        &[("11.1...1", 12), ("\0", 90), ("Cm?xaL35", 2)],
-    ];
-    (0..).zip(looks).map(|(index, look)| heap(Time(started.0 + 100 * MS + index * SECOND / 2), look)).collect()
+pub fn heaps() -> Fixture {
+    let mut fixture = healthy();
+    fixture.name = "heaps";
+    let results = &mut fixture.results;
+    results.source.path = "strings.rtscope".into();
+    results.heaps = vec![snapshot(200, 40, 10, -1), snapshot(1_000, 300, 180, 3), snapshot(2_800, 210, 190, 0)];
+    results.heaps_left_out = 12;
+    let line = |line: &Line| LedgerLine {
+        line: line.line.clone(),
+        bytes: i64::try_from(line.bytes).unwrap(),
+        how: line.how.clone(),
+    };
+    let last = &results.heaps[2];
+    let lines = last.ledger.iter().map(line).collect();
+    results.ledger = MemoryLedger { time: last.time, rss_bytes: last.rss_bytes, lines };
+    fixture
 }
 
-fn heap(time: Time, look: &[(&str, u64)]) -> Heap {
-    let mut megablocks = Vec::new();
-    let mut slot = 0x4200 << 4;
-    for (pattern, count) in look {
-        for _ in 0..*count {
-            slot += 1;
-            let head = if *pattern == "," { "" } else { "====" };
-            if *pattern != "\0" {
-                let blocks = head.chars().chain(pattern.chars().cycle()).take(256).collect();
-                megablocks.push(Megablock { address: slot * MEGABLOCK, blocks });
-            }
-        }
-    }
-    let heap_bytes = megablocks.len() as u64 * MEGABLOCK;
-    let blocks = |wanted: &dyn Fn(char) -> bool| {
-        megablocks.iter().map(|one| one.blocks.chars().filter(|mark| wanted(*mark)).count() as u64).sum::<u64>()
-    };
-    let kind = |word: &str, blocks: u64| Kind {
-        kind: word.into(),
-        generation: None,
-        blocks,
-        block_bytes: blocks * 4096,
-        used_bytes: None,
-    };
-    let kinds = vec![
-        kind("pinned", blocks(&|mark| mark.is_ascii_digit())),
-        kind("small", blocks(&|mark| mark == 'o')),
-        kind("free", blocks(&|mark| mark == '.')),
-    ];
-    let line = |line: &str, part, bytes| Line { line: line.into(), part, bytes, how: "</script>".into() };
-    let ledger = vec![
-        line("<b>alive</b>", Part::Live, heap_bytes / 4),
-        line("also", Part::Live, 12_345),
-        line("dead", Part::ObjectFragmentation, heap_bytes / 8),
-        line("elsewhere", Part::NotHeap, 3 * MEGABLOCK),
-    ];
+fn snapshot(at: u64, mib: u64, dead: u64, unexplained: i64) -> Heap {
+    let line = |line: &str, part, mib: u64| Line { line: line.into(), part, bytes: mib * MIB, how: "blocks".into() };
+    let holder = |name: &str, kept| Holder { name: name.into(), count: 20_000, live_bytes: MIB, kept_dead_bytes: kept };
     Heap {
-        of: "process </script><script>alert(1)</script>".into(),
-        ghc: Some("9.0.2".into()),
-        time: Some(time),
-        rss_bytes: Some(heap_bytes + 3 * MEGABLOCK),
-        heap_bytes,
-        kinds,
-        ledger,
-        megablocks,
+        schema: SCHEMA.into(),
+        of: "process 4101".into(),
+        time: Some(START.plus(at * MS)),
+        rss_bytes: Some(mib * MIB + unexplained.unsigned_abs() * MIB),
+        heap_bytes: mib * MIB,
+        unexplained_bytes: Some(unexplained * MIB as i64),
+        ledger: vec![
+            line("objects that collections move of generation 1", Part::Live, mib - dead - 5),
+            line("pinned objects, dead, in blocks that are still held", Part::ObjectFragmentation, dead),
+            line("program, libraries and other mapped files", Part::NotHeap, 5),
+        ],
+        fragmentation: Fragmentation { object_bytes: Some(dead * MIB), megablocks: mib, ..Fragmentation::default() },
+        pinned: Pinned {
+            blocks: 3,
+            worst: vec![Worst { address: 0x42_0010_0000, live_bytes: 8, dead_bytes: 4088, holder: None }],
+            ..Pinned::default()
+        },
+        holders: vec![
+            holder("base_GHCziForeignPtr_PlainPtr_con_info", dead * MIB / 2),
+            holder("\u{1b}[31mevil", 0),
+            holder("main_Main_held_info", 4096),
+        ],
+        census: vec![Entry {
+            name: "ghc-prim_GHCziTypes_ZC_con_info".into(),
+            kind: "CONSTR".into(),
+            count: 9,
+            bytes: 216,
+        }],
+        doubts: vec!["Blocks changed while they were read.".into()],
         ..Heap::default()
     }
 }

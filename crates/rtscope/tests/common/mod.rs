@@ -4,6 +4,7 @@
 
 mod domains;
 mod drawing;
+mod heap_maps;
 mod heaps;
 
 use rtscope_analyze::results::*;
@@ -33,8 +34,10 @@ pub fn all() -> Vec<Fixture> {
         no_kernel(),
         non_threaded(),
         concurrent(),
+        profiled(),
         domains::domains(),
         heap_map(),
+        heaps::heaps(),
         kernel_only(),
         many_lanes(),
         hostile(),
@@ -239,6 +242,10 @@ pub fn throttled() -> Fixture {
             residency_bytes: level(31 << 20, 31 << 20),
             slop_bytes: level(1_258_291, 940_000),
         },
+        heap_profile: None,
+        ledger: MemoryLedger::default(),
+        heaps: Vec::new(),
+        heaps_left_out: 0,
         allocation_bytes_per_second: Some(586_000_000.0),
         promotion: None,
         counters: Vec::new(),
@@ -287,7 +294,6 @@ pub fn throttled() -> Fixture {
         user: Vec::new(),
         green_threads: None,
         forks: None,
-        heaps: Vec::new(),
         tracer: Tracer {
             write_ns: Some(9 * MS),
             write_max_ns: Some(3_100_000),
@@ -519,6 +525,17 @@ pub fn non_threaded() -> Fixture {
 }
 
 /// A concurrent collector, and sparks.
+/// As healthy, with a heap profile.
+pub fn profiled() -> Fixture {
+    let mut fixture = healthy();
+    fixture.name = "profiled";
+    fixture.results.source.path = "profiled.rtscope".into();
+    let (span_ns, labels) = (fixture.results.span_ns, drawing::LABELS);
+    fixture.results.heap_profile = Some(drawing::heap_profile(span_ns, &labels));
+    drawing::add_residency(&mut fixture.results.drawing.memory);
+    fixture
+}
+
 pub fn concurrent() -> Fixture {
     let mut fixture = healthy();
     fixture.name = "concurrent";
@@ -694,6 +711,6 @@ pub fn empty() -> Fixture {
 pub fn heap_map() -> Fixture {
     let mut fixture = healthy();
     fixture.name = "heap_map";
-    fixture.results.heaps = heaps::heaps(START);
+    fixture.results.heaps = heap_maps::heaps(START);
     fixture
 }

@@ -12,6 +12,7 @@ pub(crate) mod escape;
 mod heap_map;
 mod page;
 pub(crate) mod svg;
+mod svg_bands;
 mod svg_bar;
 mod svg_histogram;
 mod svg_memory;

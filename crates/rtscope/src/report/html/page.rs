@@ -3,8 +3,8 @@
 
 use super::escape::escape;
 use super::{
-    SIZE_MAX, data, heap_map, svg_bar, svg_histogram, svg_memory, svg_mmu, svg_time, svg_waterfall, table, user,
-    verdict,
+    SIZE_MAX, data, heap_map, svg_bands, svg_bar, svg_histogram, svg_memory, svg_mmu, svg_time, svg_waterfall, table,
+    user, verdict,
 };
 use crate::report::{code, further, units, words};
 use rtscope_analyze::results::{Results, WorstPause};
@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 const STYLE: &str = include_str!("style.css");
 
 /// The hash of `style.css`; a test computes it anew.
-const STYLE_HASH: &str = "sha256-XXG1rtuuLpAP+92dqpjqKq2TsksessdQzl3Mj4vmN1g=";
+const STYLE_HASH: &str = "sha256-F6NgVPzluADosSKfK4mb729C/CH8PDDrgyJTtG93b7o=";
 
 /// Pauses drawn lane by lane.
 pub(super) const WORST_MAX: usize = 10;
@@ -35,7 +35,7 @@ pub fn page(results: &Results, names: &Names) -> String {
     optional(&mut body, "over-time", "Pauses over time", svg_time::draw(results).map(|svg| figure(&svg, "")));
     optional(&mut body, "utilisation", "What any window left for the program", utilisation(results));
     optional(&mut body, "memory", "Memory", memory(results));
-    let map = heap_map::section(&results.heaps, results.started);
+    let map = heap_map::section(&results.heaps, results.heaps_left_out, results.started);
     let has_map = map.is_some();
     optional(&mut body, "heap-map", "Heap map", map);
     optional(&mut body, "rates", "Allocation and promotion over time", rates(results));
@@ -160,9 +160,13 @@ fn concurrent(results: &Results) -> Option<String> {
 }
 
 fn memory(results: &Results) -> Option<String> {
-    let drawn = svg_memory::draw(results).map(|svg| figure(&svg, ""));
-    let table = table::memory(results);
-    (drawn.is_some() || table.is_some()).then(|| drawn.unwrap_or_default() + &table.unwrap_or_default())
+    let parts = [
+        svg_memory::draw(results).map(|svg| figure(&svg, "")),
+        svg_bands::legend(results),
+        table::memory(results),
+        table::heap_profile(results),
+    ];
+    parts.iter().any(Option::is_some).then(|| parts.into_iter().flatten().collect())
 }
 
 fn rates(results: &Results) -> Option<String> {
