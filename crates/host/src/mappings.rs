@@ -52,7 +52,7 @@ pub fn parse(text: &str) -> Vec<Mapping> {
                 last.rss_bytes = kib.map(|kib| kib.saturating_mul(1024));
             }
         } else if let Some(mapping) = Mapping::parse(line) {
-            mappings.pop_if(|last| mapping.range.start <= last.range.start);
+            mappings.pop_if(|last| mapping.range.contains(&last.range.start));
             mappings.push(mapping);
         }
     }
