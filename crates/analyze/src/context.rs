@@ -55,8 +55,10 @@ pub struct Context {
     pub symbols: Symbols,
     /// What the recorder used.
     pub own_cost: Option<OwnCost>,
-    /// Looks at the heap, in time order.
+    /// Snapshots of the program's heap, in the order of time.
     pub heaps: Vec<Heap>,
+    /// Snapshots that there are beside these.
+    pub heaps_left_out: u64,
 }
 
 impl Default for Context {
@@ -84,6 +86,7 @@ impl Default for Context {
             symbols: Symbols::default(),
             own_cost: None,
             heaps: Vec::new(),
+            heaps_left_out: 0,
         }
     }
 }
@@ -128,7 +131,8 @@ pub struct Tail {
     pub source: Option<Source>,
     /// The runtime as the log named it; `None` keeps the context's.
     pub runtime: Option<Runtime>,
-    /// Names of what the program itself posted: the runtime stream's table.
+    /// Names of what the program itself posted, and of labels of heap profiles: the runtime
+    /// stream's table.
     pub user_names: Names,
 }
 

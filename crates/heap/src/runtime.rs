@@ -139,6 +139,13 @@ impl Runtime {
         })
     }
 
+    /// Whether neither the oldest generation was collected nor megablocks were taken or given
+    /// back since it said `before`.
+    pub fn is_as_whole_as(&self, before: &Runtime) -> bool {
+        let oldest = |runtime: &Runtime| runtime.generations.last().map(|oldest| oldest.collections);
+        oldest(self) == oldest(before) && self.megablocks == before.megablocks
+    }
+
     /// Collections so far; `None` where nothing counts them.
     pub fn collections(&self) -> Option<u64> {
         let all = || self.generations.iter().map(|generation| u64::from(generation.collections));

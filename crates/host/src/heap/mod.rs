@@ -205,9 +205,14 @@ impl Target {
     }
 
     /// Finds out what of its mappings is in memory: the system walks all page tables for it.
-    fn measure(&mut self, host: &Host) -> io::Result<()> {
-        if let Source::Live(process) = &self.memory {
-            self.mappings = mappings::parse(&std::fs::read_to_string(host.process(process.pid, "smaps"))?);
+    /// `heap_bytes` of the heap were, if that was found out while the process stood still.
+    fn measure(&mut self, host: &Host, heap_bytes: Option<u64>) -> io::Result<()> {
+        let Source::Live(process) = &self.memory else { return Ok(()) };
+        self.mappings = mappings::parse(&std::fs::read_to_string(host.process(process.pid, "smaps"))?);
+        if let Some(mut left) = heap_bytes {
+            for mapping in self.mappings.iter_mut().filter(|mapping| self.reserved.contains(&mapping.range.start)) {
+                mapping.rss_bytes = Some(std::mem::take(&mut left));
+            }
         }
         Ok(())
     }
@@ -270,9 +275,11 @@ impl Target {
     /// Names of places in its code, as far as its files have any.
     pub fn names(&self, addresses: &BTreeSet<u64>) -> HashMap<u64, String> {
         let mut asked: BTreeMap<&str, Vec<(u64, u64)>> = BTreeMap::new();
+        let mut data = BTreeSet::new();
         for mapping in self.files() {
             let here = addresses.range(mapping.range.clone());
             let place = |at: &u64| (at - mapping.range.start + mapping.offset, *at);
+            data.extend(here.clone().filter(|_| mapping.writable).copied());
             asked.entry(&mapping.name).or_default().extend(here.map(place));
         }
         let mut names = HashMap::new();
@@ -284,29 +291,34 @@ impl Target {
             let found = file.ok().and_then(|file| elf::look_up(file, module, &asked).ok()).unwrap_or_default();
             for (offset, at) in asked {
                 let named = found.names.iter().find(|named| (named.from..named.to).contains(&offset));
-                let name = named.map_or_else(|| format!("{module}+{offset:#x}"), |named| named.name.clone());
+                let place = || format!("{module}+{offset:#x}");
+                let name = match named {
+                    _ if data.contains(&at) => format!("data of {}", place()),
+                    Some(named) => named.name.clone(),
+                    None => place(),
+                };
                 names.insert(at, name);
             }
         }
         names
     }
 
-    /// Which blocks of the heap are in memory; of a core file, all that it has.
-    ///
-    /// # Errors
-    /// The process is gone, or may not be looked at.
-    pub fn residency(&self, host: &Host) -> io::Result<Residency> {
-        let Source::Live(process) = &self.memory else { return Ok(Residency::default()) };
+    /// Which blocks of the heap are in memory, and how many bytes these are; of a core file, all
+    /// that it has.
+    fn residency(&self, host: &Host) -> io::Result<(Residency, u64)> {
+        let Source::Live(process) = &self.memory else { return Ok((Residency::default(), 0)) };
         let pages = Pages::open(host, process.pid)?;
-        let mut residency = Residency::default();
+        let (mut residency, mut bytes) = (Residency::default(), 0);
         for range in &self.space.committed {
             pages.each(range, |page, entry| {
                 if entry & Pages::PRESENT == 0 {
                     page.step_by(BLOCK as usize).for_each(|block| residency.remove(block));
+                } else {
+                    bytes += page.end - page.start;
                 }
             })?;
         }
-        Ok(residency)
+        Ok((residency, bytes))
     }
 }
 

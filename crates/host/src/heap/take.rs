@@ -16,7 +16,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 /// Tries to read objects without a collection in between.
-const TRIES_MAX: u32 = 3;
+const TRIES_MAX: u32 = 4;
 /// A collection of the old generation that is going on is waited for so long, and looked
 /// for this often.
 const COLLECTION_MAX: Duration = Duration::from_secs(2);
@@ -139,8 +139,8 @@ impl Looked {
             }
             let (survey, read) = blocks(host, target, hold)?;
             // What is resident goes with the blocks, not with what they are when objects are read.
-            target.measure(host)?;
-            let residency = target.residency(host)?;
+            let (residency, resident_bytes) = target.residency(host)?;
+            let stopped = hold.is_still().then_some(resident_bytes);
             let mut looked = Looked {
                 survey,
                 residency,
@@ -149,10 +149,15 @@ impl Looked {
                 read,
                 scanned: Duration::ZERO,
             };
+            hold.go_on_for(if objects { looked.survey.used_bytes() } else { u64::MAX });
+            target.measure(host, stopped)?;
+            let now = Runtime::read(&target.memory, &target.statics)?;
+            if !looked.still.0 && tries < TRIES_MAX && !now.is_as_whole_as(&looked.survey.after) {
+                continue;
+            }
             if !objects {
                 return Ok(looked);
             }
-            hold.go_on_for(looked.survey.used_bytes());
             let started = Instant::now();
             let scan = Scan::of(&target.memory, &looked.survey, &target.statics, &target.beside(host)?);
             looked.scanned = started.elapsed();

@@ -4,6 +4,7 @@
 
 mod domains;
 mod drawing;
+mod heaps;
 
 use rtscope_analyze::results::*;
 use rtscope_model::{
@@ -32,7 +33,9 @@ pub fn all() -> Vec<Fixture> {
         no_kernel(),
         non_threaded(),
         concurrent(),
+        profiled(),
         domains::domains(),
+        heaps::heaps(),
         kernel_only(),
         many_lanes(),
         hostile(),
@@ -237,6 +240,10 @@ pub fn throttled() -> Fixture {
             residency_bytes: level(31 << 20, 31 << 20),
             slop_bytes: level(1_258_291, 940_000),
         },
+        heap_profile: None,
+        ledger: MemoryLedger::default(),
+        heaps: Vec::new(),
+        heaps_left_out: 0,
         allocation_bytes_per_second: Some(586_000_000.0),
         promotion: None,
         counters: Vec::new(),
@@ -516,6 +523,17 @@ pub fn non_threaded() -> Fixture {
 }
 
 /// A concurrent collector, and sparks.
+/// As healthy, with a heap profile.
+pub fn profiled() -> Fixture {
+    let mut fixture = healthy();
+    fixture.name = "profiled";
+    fixture.results.source.path = "profiled.rtscope".into();
+    let (span_ns, labels) = (fixture.results.span_ns, drawing::LABELS);
+    fixture.results.heap_profile = Some(drawing::heap_profile(span_ns, &labels));
+    drawing::add_residency(&mut fixture.results.drawing.memory);
+    fixture
+}
+
 pub fn concurrent() -> Fixture {
     let mut fixture = healthy();
     fixture.name = "concurrent";

@@ -105,6 +105,7 @@ fn clipped(results: &Results, left_out: &mut u64) -> Results {
     cut(&mut cut_results.stragglers, left_out);
     cut(&mut cut_results.causes, left_out);
     cut(&mut cut_results.findings, left_out);
+    cut(&mut cut_results.heaps, left_out);
     cut_results.code.iter_mut().for_each(|code| cut(&mut code.top, left_out));
     cut(&mut cut_results.losses, left_out);
     cut(&mut cut_results.kernel.notes, left_out);
