@@ -80,7 +80,7 @@ impl<'a> Lasted<'a> {
 /// Whether its figures are of one moment.
 fn is_sure(heap: &Heap) -> bool {
     let moved = heap.scan.as_ref().and_then(|scan| scan.collections_of_oldest).unwrap_or(0);
-    heap.unsettled_megablocks == 0 && moved == 0
+    heap.unsettled_megablocks == 0 && moved == 0 && !heap.in_collection
 }
 
 /// Resident bytes of a part.
