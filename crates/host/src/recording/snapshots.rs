@@ -328,7 +328,10 @@ impl Taker {
                 self.tell(format!("heap snapshots are not taken: {why}{next}"));
             }
         }
-        self.last = Some(why);
+        // That it has ended is no reason where there was another one before.
+        if self.last.is_none() || !matches!(failed, Failed::Refused(Refusal::Gone(_))) {
+            self.last = Some(why);
+        }
     }
 
     /// Writes it under its number: whole or not at all.
