@@ -3,11 +3,12 @@
 
 use rtscope_heap::descriptor::{BLOCK, DESCRIPTORS, MEGABLOCK};
 use rtscope_heap::ledger::{self, Residency};
-use rtscope_heap::{Memory, Scan, Space, Statics, Survey};
+use rtscope_heap::{Beside, Memory, Scan, Space, Statics, Survey};
 use std::io;
 
 const HEAP: u64 = 0x42_0000_0000;
 const CODE: u64 = 0x40_0000;
+const DATA: u64 = 0x50_0000;
 
 /// The bytes again and again, wherever one reads.
 struct Image<'a>(&'a [u8]);
@@ -28,17 +29,20 @@ pub fn check(bytes: &[u8]) {
         return;
     }
     let image = Image(bytes);
-    let space = Space { committed: vec![HEAP..HEAP + 2 * MEGABLOCK] };
+    let space = Space { committed: std::iter::once(HEAP..HEAP + 2 * MEGABLOCK).collect() };
     let Ok(survey) = Survey::take(&image, &space, &Statics::default(), true) else { return };
     let totals = survey.totals();
     assert_eq!(totals.iter().map(|total| total.blocks).sum::<u64>(), 512);
     assert!(totals.iter().all(|total| total.used_bytes <= total.blocks * BLOCK));
-    let lines = ledger::lines(&survey, &Residency::default());
+    let lines = ledger::lines(&survey, &Residency::default(), None);
     assert_eq!(lines.iter().map(|line| line.bytes).sum::<u64>(), 2 * MEGABLOCK);
-    if let Ok(scan) = Scan::of(&image, &survey, std::iter::once(CODE..CODE + 0x1000).collect()) {
-        let met: u64 = scan.census.iter().map(|entry| entry.bytes).sum();
-        assert!(met + scan.skipped_bytes <= scan.read_bytes && scan.read_bytes <= 2 * MEGABLOCK);
-        let pinned = scan.pinned;
-        assert!(pinned.live_objects <= pinned.objects && pinned.live_bytes <= pinned.used_bytes);
-    }
+    let beside = Beside {
+        code: std::iter::once(CODE..CODE + 0x1000).collect(),
+        data: std::iter::once(DATA..DATA + 0x1000).collect(),
+    };
+    let scan = Scan::of(&image, &survey, &Statics::default(), &beside);
+    let met: u64 = scan.census.iter().map(|entry| entry.bytes).sum();
+    assert!(met + scan.skipped_bytes <= scan.read_bytes && scan.read_bytes <= 2 * MEGABLOCK);
+    let pinned = scan.pinned;
+    assert!(pinned.live_objects <= pinned.objects && pinned.live_bytes <= pinned.used_bytes);
 }

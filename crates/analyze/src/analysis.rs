@@ -18,6 +18,7 @@ use crate::domains::Domains;
 use crate::drawing::{OverTime, Worst};
 use crate::findings::{self, Facts, Family};
 use crate::green::GreenThreads;
+use crate::heap_profile::HeapProfiles;
 use crate::held::Held;
 use crate::lane_thread::{LaneThreads, Votes};
 use crate::lanes::{Beside, LaneTimes};
@@ -88,6 +89,7 @@ pub struct Analysis {
     ledger: Ledger,
     rates: Rates,
     user: User,
+    heap_profiles: HeapProfiles,
     disturbance: Disturbance,
     allocation: Allocation,
     phases: Phases,
@@ -119,7 +121,8 @@ impl Analysis {
         .with(Class::Concurrent)
         .with(Class::Tracer)
         .with(Class::Sparks)
-        .with(Class::User);
+        .with(Class::User)
+        .with(Class::HeapProfile);
     /// The same with every run and stop of green threads, for
     /// [`Context::every_green_event`].
     pub const CLASSES_GREEN: Classes = Analysis::CLASSES.with(Class::Green);
@@ -141,6 +144,7 @@ impl Analysis {
             ledger: Ledger::default(),
             rates: Rates::default(),
             user: User::default(),
+            heap_profiles: HeapProfiles::default(),
             disturbance: Disturbance::default(),
             allocation: Allocation::default(),
             phases: Phases::default(),
@@ -222,6 +226,8 @@ impl Analysis {
         self.ledger.push(event);
         match body {
             Runtime::Count(..) => self.lines.push(event),
+            // Nobody else has a use for it.
+            Runtime::HeapProfile(_) => return self.heap_profiles.push(event),
             Runtime::TracerWrote { ns } => self.disturbance.wrote(event.time, ns),
             Runtime::TaskCreated(tid) => {
                 let tid = self.context.host_tid(tid);
@@ -439,6 +445,7 @@ impl Analysis {
             collections: &self.collections,
             triggers: &self.triggers,
             green: &self.green,
+            heaps: &self.context.heaps,
             quotas: self.counters.quota_totals().collect(),
         };
         let findings = findings::run(&facts);
@@ -473,6 +480,7 @@ impl Analysis {
             spectrum,
             mmu,
             memory: self.lines.levels(end),
+            heap_profile: self.heap_profiles.values(&tail.user_names),
             ledger: self.ledger.lines(&self.context.heaps).unwrap_or_default(),
             heaps: self.context.heaps,
             heaps_left_out: self.context.heaps_left_out,

@@ -131,7 +131,8 @@ pub struct Tail {
     pub source: Option<Source>,
     /// The runtime as the log named it; `None` keeps the context's.
     pub runtime: Option<Runtime>,
-    /// Names of what the program itself posted: the runtime stream's table.
+    /// Names of what the program itself posted, and of labels of heap profiles: the runtime
+    /// stream's table.
     pub user_names: Names,
 }
 

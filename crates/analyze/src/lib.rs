@@ -20,6 +20,7 @@ pub mod domains;
 pub mod drawing;
 pub mod findings;
 pub mod green;
+pub mod heap_profile;
 pub mod heaps;
 pub mod held;
 pub mod lane_thread;

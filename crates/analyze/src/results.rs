@@ -2,6 +2,7 @@
 //! from. Serialised, this is `report --json`; keys keep their meaning, a value
 //! that cannot be known is `null`, never 0.
 
+use crate::heap_profile;
 use rtscope_model::heap::Heap;
 use rtscope_model::{Cause, CausePiece, Finding, Loss, Pause, Symbols, Time};
 use serde::Serialize;
@@ -37,6 +38,9 @@ pub struct Results {
     pub mmu: Vec<Mmu>,
     /// Memory lines, summed up.
     pub memory: Memory,
+    /// What the runtime's own heap profiler found; null where the program was not asked for
+    /// a profile, or the log holds no whole sample.
+    pub heap_profile: Option<heap_profile::Found>,
     /// Where the resident memory was; no line where nothing tells.
     #[serde(flatten)]
     pub ledger: MemoryLedger,
@@ -746,7 +750,7 @@ pub enum ThreadState {
 /// One memory line, thinned for drawing.
 #[derive(Clone, Debug)]
 pub struct MemoryLine {
-    /// "rss", "heap", "blocks", "live".
+    /// "rss", "heap", "blocks", "live", "residency".
     pub name: &'static str,
     /// Time and bytes.
     pub points: Vec<(Time, u64)>,

@@ -1,74 +1,85 @@
 //! One bit for each word of the pinned blocks: which of them begin an object, and which of
-//! those are alive. Owns where a block's bits lie.
+//! those are alive. Owns where a block's bits lie. Several threads may set bits at once; none
+//! is ever cleared.
 
-use crate::blocks::Groups;
+use crate::blocks::{Group, Groups};
 use crate::descriptor::BLOCK;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Words that one machine word has bits for.
 const WIDTH: u64 = 64;
+/// Words of a block.
+const WORDS: u64 = BLOCK / 8;
 
-/// Bits of all words of some block groups.
-#[derive(Clone, Debug)]
+/// Bits of the words of some block groups. A group of several blocks holds one object, which
+/// begins in the first of them: the others have none.
+#[derive(Debug)]
 pub struct Bits {
-    bits: Vec<u64>,
-    /// Where each group's begin.
-    offsets: Vec<u64>,
+    bits: Vec<AtomicU64>,
+    /// Where each group's begin: behind those of so many blocks.
+    blocks: u64,
 }
 
 impl Bits {
     /// All clear.
     pub fn of(groups: &Groups) -> Bits {
-        let mut next = 0;
-        let offsets = groups
-            .iter()
-            .map(|group| {
-                let offset = next;
-                next += group.used_bytes().next_multiple_of(BLOCK) / 8;
-                offset
-            })
-            .collect();
-        Bits { bits: vec![0; (next / WIDTH) as usize], offsets }
+        let blocks = groups.len() as u64;
+        let mut bits = Vec::new();
+        bits.resize_with((blocks * WORDS / WIDTH) as usize, AtomicU64::default);
+        Bits { bits, blocks }
     }
 
-    fn place(&self, group: usize, word: u64) -> Option<(usize, u64)> {
-        let bit = self.offsets.get(group)? + word;
-        Some(((bit / WIDTH) as usize, 1 << (bit % WIDTH)))
+    /// Words of `group` that have a bit.
+    pub fn words_of(group: &Group) -> u64 {
+        group.used_bytes().min(BLOCK) / 8
+    }
+
+    fn bit(&self, group: usize, word: u64) -> Option<u64> {
+        let group = group as u64;
+        (group < self.blocks && word < WORDS).then(|| group * WORDS + word)
+    }
+
+    fn at(&self, index: u64) -> u64 {
+        self.bits.get(index as usize).map_or(0, |bits| bits.load(Relaxed))
     }
 
     /// Sets the bit of word `word` of group `group`; tells whether it was clear.
-    pub fn set(&mut self, group: usize, word: u64) -> bool {
-        let Some((at, mask)) = self.place(group, word) else { return false };
-        let Some(bits) = self.bits.get_mut(at) else { return false };
-        let clear = *bits & mask == 0;
-        *bits |= mask;
-        clear
-    }
-
-    /// Whether the bit of word `word` of group `group` is set.
-    pub fn has(&self, group: usize, word: u64) -> bool {
-        self.place(group, word).is_some_and(|(at, mask)| self.bits.get(at).is_some_and(|bits| bits & mask != 0))
+    pub fn set(&self, group: usize, word: u64) -> bool {
+        let Some(bit) = self.bit(group, word) else { return false };
+        let Some(bits) = self.bits.get((bit / WIDTH) as usize) else { return false };
+        let mask = 1 << (bit % WIDTH);
+        // Most are set already: writing would take the line from other threads.
+        bits.load(Relaxed) & mask == 0 && bits.fetch_or(mask, Relaxed) & mask == 0
     }
 
     /// The last set bit of the group at `word` or before.
     pub fn last(&self, group: usize, word: u64) -> Option<u64> {
-        let offset = *self.offsets.get(group)?;
-        let mut bit = offset + word;
-        // Bits of this machine word behind the one that is asked for.
-        let mut mask = u64::MAX >> (WIDTH - 1 - bit % WIDTH);
-        loop {
-            let found = self.bits.get((bit / WIDTH) as usize)? & mask;
-            if found != 0 {
-                let at = bit / WIDTH * WIDTH + u64::from(found.ilog2());
-                return at.checked_sub(offset);
-            }
-            bit = (bit / WIDTH * WIDTH).checked_sub(1).filter(|bit| *bit >= offset)?;
-            mask = u64::MAX;
+        let bit = self.bit(group, word.min(WORDS - 1))?;
+        let (first, mut index) = (group as u64 * WORDS / WIDTH, bit / WIDTH);
+        // Bits of this machine word behind the one that is asked for do not count.
+        let mut found = self.at(index) & (u64::MAX >> (WIDTH - 1 - bit % WIDTH));
+        while found == 0 {
+            index = index.checked_sub(1).filter(|index| *index >= first)?;
+            found = self.at(index);
         }
+        Some((index - first) * WIDTH + u64::from(found.ilog2()))
+    }
+
+    /// The first set bit of the group at `word` or behind.
+    pub fn next(&self, group: usize, word: u64) -> Option<u64> {
+        let bit = self.bit(group, word)?;
+        let (first, mut index) = (group as u64 * WORDS / WIDTH, bit / WIDTH);
+        let mut found = self.at(index) & (u64::MAX << (bit % WIDTH));
+        while found == 0 {
+            index = Some(index + 1).filter(|index| *index < first + WORDS / WIDTH)?;
+            found = self.at(index);
+        }
+        Some((index - first) * WIDTH + u64::from(found.trailing_zeros()))
     }
 
     /// Words of the group whose bits are set, in order.
-    pub fn words(&self, group: usize, count: u64) -> impl Iterator<Item = u64> {
-        (0..count).filter(move |word| self.has(group, *word))
+    pub fn words(&self, group: usize) -> impl Iterator<Item = u64> {
+        std::iter::successors(self.next(group, 0), move |word| self.next(group, word + 1))
     }
 }
 
@@ -78,16 +89,21 @@ mod tests {
     use crate::testing::groups;
 
     #[test]
-    fn the_last_object_before_an_address_is_found() {
+    fn objects_before_and_behind_an_address_are_found() {
         let groups = groups(&[(0x42_0010_4000, 4000), (0x42_0010_5000, 8192)]);
-        let mut bits = Bits::of(&groups);
-        for (group, word) in [(0, 0), (0, 130), (1, 5), (1, 1000)] {
+        let bits = Bits::of(&groups);
+        for (group, word) in [(0, 0), (0, 130), (1, 5), (1, 511)] {
             assert!(bits.set(group, word) && !bits.set(group, word));
         }
-        let found = [(0, 0), (0, 129), (0, 130), (0, 400), (1, 4), (1, 5), (1, 999), (1, 1023)];
+        assert!(!bits.set(2, 0) && !bits.set(1, 512));
+        let found = [(0, 0), (0, 129), (0, 130), (0, 400), (1, 4), (1, 5), (1, 510), (1, 1023), (2, 0)];
         let last: Vec<_> = found.iter().map(|(group, word)| bits.last(*group, *word)).collect();
-        let expected = [Some(0), Some(0), Some(130), Some(130), None, Some(5), Some(5), Some(1000)];
+        let expected = [Some(0), Some(0), Some(130), Some(130), None, Some(5), Some(5), Some(511), None];
         assert_eq!(last, expected);
-        assert_eq!(bits.words(1, 1024).collect::<Vec<_>>(), [5, 1000]);
+        let next: Vec<_> =
+            [(0, 0), (0, 1), (0, 131), (1, 6), (1, 512)].map(|(group, word)| bits.next(group, word)).into();
+        assert_eq!(next, [Some(0), Some(130), None, Some(511), None]);
+        assert_eq!(bits.words(1).collect::<Vec<_>>(), [5, 511]);
+        assert_eq!(groups.iter().map(Bits::words_of).collect::<Vec<_>>(), [500, 512]);
     }
 }

@@ -1,6 +1,7 @@
 //! Block groups of some kinds, in the order of their addresses, and which of them an
 //! address lies in. What scans of the heap start from.
 
+use crate::descriptor::BLOCK;
 use crate::map::Kind;
 use crate::survey::Survey;
 
@@ -48,15 +49,21 @@ impl Groups {
         Groups { groups }
     }
 
-    /// Made by hand.
-    #[cfg(test)]
-    pub fn made(groups: Vec<Group>) -> Groups {
+    /// Those that were found otherwise.
+    pub fn made(mut groups: Vec<Group>) -> Groups {
+        groups.sort_by_key(|group| group.start);
         Groups { groups }
     }
 
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &Group> {
         self.groups.iter()
+    }
+
+    /// The same, in the same order, of each only what lies in its first block.
+    pub fn heads(&self) -> Groups {
+        let head = |group: &Group| Group { free: group.free.min(group.start + BLOCK), ..*group };
+        Groups { groups: self.groups.iter().map(head).collect() }
     }
 
     /// One of them.
@@ -84,9 +91,8 @@ impl Groups {
 mod tests {
     use super::*;
     use crate::descriptor::Flags;
-    use crate::memory::Space;
     use crate::runtime::Statics;
-    use crate::testing::{Image, Laid};
+    use crate::testing::{Image, Laid, space};
 
     #[test]
     fn groups_are_put_together_again_and_found_by_address() {
@@ -100,7 +106,7 @@ mod tests {
         );
         let more = Laid::at(next).group(300, 1, Flags::PINNED, 290 * 4096 + 8);
         let image = Image::default().put(AT, laid.descriptors()).put(next, more.descriptors());
-        let space = Space { committed: vec![AT..AT + (3 << 20)] };
+        let space = space(AT, 3);
         let survey = Survey::take(&image, &space, &Statics::default(), true).unwrap();
         let groups = Groups::of(&survey, |kind, _| kind == Kind::Pinned);
         let used: Vec<u64> = groups.iter().map(Group::used_bytes).collect();

@@ -93,15 +93,15 @@ impl Type {
         })
     }
 
-    /// The first of an object's `words` that may point to another; its own address is
-    /// `address`. A stack's are those from its pointer on: what lies before is left from
-    /// frames that have returned.
-    pub fn first_field(self, words: &[u64], address: u64) -> usize {
+    /// The first word that may point to another, of an object of `size` words that begins with
+    /// `words` at `address`. A stack's are those from its pointer on: what lies before is left
+    /// from frames that have returned.
+    pub fn first_field(self, words: &[u64], address: u64, size: usize) -> usize {
         match self {
-            Type::Bytes => words.len(),
+            Type::Bytes => size,
             Type::Stack => {
                 let used = words.get(2).and_then(|pointer| pointer.checked_sub(address)).map(|bytes| bytes / 8);
-                used.and_then(|used| usize::try_from(used).ok()).unwrap_or(3).clamp(3, words.len().max(3))
+                used.and_then(|used| usize::try_from(used).ok()).unwrap_or(3).clamp(3, size.max(3))
             }
             _ => 1,
         }
@@ -215,8 +215,8 @@ mod tests {
         assert_eq!(info(43, 0, 0).words(&[0, 10, u64::MAX]), None);
         assert_eq!(info(52, 0, 0).words(&[0; 30]), None);
         let stack = [0, 5, 0x1000 + 6 * 8, 1, 2, 3, 4, 5];
-        assert_eq!(Type::Stack.first_field(&stack, 0x1000), 6);
-        assert_eq!([Type::Stack, Type::Bytes, Type::Thunk].map(|kind| kind.first_field(&stack, 0x2000)), [3, 8, 1]);
+        assert_eq!(Type::Stack.first_field(&stack, 0x1000, 8), 6);
+        assert_eq!([Type::Stack, Type::Bytes, Type::Thunk].map(|kind| kind.first_field(&stack, 0x2000, 8)), [3, 8, 1]);
         assert!(Info::parse(&[0; TABLE]).is_none() && Info::parse(&[0xff; TABLE]).is_none());
     }
 }

@@ -7,9 +7,11 @@ use crate::ledger::{self, Residency};
 use crate::map::{Cell, Kind};
 use crate::pinned;
 use crate::scan::Scan;
+#[cfg(test)]
+use crate::slices;
 use crate::survey::Survey;
 use rtscope_model::heap::{
-    self as shown, Entry, Generation, Heap, Holder, Line, Megablock, Pinned, Runtime, SCHEMA, Worst,
+    self as shown, Entry, Generation, Heap, Holder, Large, Line, Megablock, Pinned, Runtime, SCHEMA, Worst,
 };
 use rtscope_model::units::counted;
 use std::collections::HashMap;
@@ -55,12 +57,14 @@ impl Read<'_> {
             fragmentation,
             pinned: self.pinned(),
             holders: self.holders(),
+            large: self.large(),
             census: self.census(),
             scan: self.scan.map(|(scan, collections)| shown::Scan {
                 read_bytes: scan.read_bytes,
                 skipped_bytes: scan.skipped_bytes,
                 unread_bytes: scan.unread_bytes,
                 collections_of_oldest: collections,
+                during_stop: false,
             }),
             runtime: runtime(survey),
             megablocks: map(survey, found),
@@ -94,6 +98,18 @@ impl Read<'_> {
         }
     }
 
+    fn large(&self) -> Large {
+        let Some((scan, _)) = self.scan else { return Large::default() };
+        Large {
+            objects: scan.large.objects,
+            bytes: scan.large.bytes,
+            sliced: scan.large.sliced,
+            sliced_bytes: scan.large.sliced_bytes,
+            shown_bytes: scan.large.shown_bytes,
+            holder: scan.large.holder.map(|holder| self.name(holder)),
+        }
+    }
+
     fn holders(&self) -> Vec<Holder> {
         let holder = |holder: &pinned::Holder| Holder {
             name: self.name(holder.info_address),
@@ -117,16 +133,24 @@ impl Read<'_> {
     fn doubts(&self) -> Vec<String> {
         let survey = self.survey;
         let mut doubts = Vec::new();
-        match survey.collections() {
-            Some(0) => {}
-            Some(count) => doubts.push(format!(
-                "{} while the blocks were read: figures of generation 0 may be from before and after.",
-                counted(count, "collection came", "collections came")
-            )),
-            None => doubts.push(
+        if survey.collections().is_none() {
+            doubts.push(
                 "The program has no symbols, so whether a collection came while its blocks were read is not known."
                     .into(),
-            ),
+            );
+        } else if !survey.after.is_as_whole_as(&survey.before) {
+            doubts.push(
+                "The oldest generation was collected, or grew by megablocks, each time the blocks were read: figures \
+                 are from before and after."
+                    .into(),
+            );
+        }
+        if survey.is_off() {
+            doubts.push(format!(
+                "{} blocks in use are {} than the runtime counts.",
+                survey.missed_blocks().unwrap_or(0).unsigned_abs(),
+                if survey.missed_blocks() > Some(0) { "more" } else { "fewer" }
+            ));
         }
         if survey.unsettled > 0 {
             doubts.push(format!(
@@ -237,9 +261,8 @@ fn plain_mark(cell: &Cell) -> char {
 mod tests {
     use super::*;
     use crate::descriptor::Flags;
-    use crate::memory::Space;
     use crate::runtime::Statics;
-    use crate::testing::{Image, Laid};
+    use crate::testing::{Image, Laid, space};
     use rtscope_model::heap::{mark_word, pinned_grade};
 
     #[test]
@@ -252,11 +275,18 @@ mod tests {
             .group(2, 1, Flags::PINNED, 8192)
             .free(247);
         let image = Image::default().put(AT, laid.descriptors());
-        let space = Space { committed: vec![AT..AT + MEGABLOCK] };
+        let space = space(AT, 1);
         let survey = Survey::take(&image, &space, &Statics::default(), true).unwrap();
         let live = |block: u64, live_bytes, bytes| pinned::Live { address: AT + block * 4096, live_bytes, bytes };
         let found = pinned::Pinned { lives: vec![live(6, 0, 4096), live(7, 4000, 8192)], ..Default::default() };
-        let scan = Scan { census: Vec::new(), pinned: found, read_bytes: 4096, skipped_bytes: 0, unread_bytes: 0 };
+        let scan = Scan {
+            census: Vec::new(),
+            pinned: found,
+            large: slices::Large::default(),
+            read_bytes: 4096,
+            skipped_bytes: 0,
+            unread_bytes: 0,
+        };
         let read = Read {
             survey: &survey,
             residency: &Residency::default(),

@@ -178,9 +178,8 @@ fn words(kind: Kind) -> &'static str {
 mod tests {
     use super::*;
     use crate::descriptor::Flags;
-    use crate::memory::Space;
     use crate::runtime::Statics;
-    use crate::testing::{Image, Laid};
+    use crate::testing::{Image, Laid, space};
 
     const AT: u64 = 0x42_0010_0000;
 
@@ -191,7 +190,7 @@ mod tests {
             .group(1, 1, Flags::PINNED | Flags::LARGE, 4000)
             .free(248);
         let image = Image::default().put(AT, laid.descriptors());
-        let space = Space { committed: vec![AT..AT + (1 << 20)] };
+        let space = space(AT, 1);
         Survey::take(&image, &space, &Statics::default(), true).unwrap()
     }
 

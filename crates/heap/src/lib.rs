@@ -6,12 +6,14 @@
 //! find a process, and to draw.
 #![forbid(unsafe_code)]
 
+pub mod batch;
 pub mod bits;
 pub mod blocks;
 pub mod closure;
 pub mod descriptor;
 pub mod document;
 pub mod fragmentation;
+pub mod held;
 pub mod ledger;
 pub mod map;
 pub mod megablock;
@@ -19,14 +21,16 @@ pub mod memory;
 pub mod pinned;
 pub mod runtime;
 pub mod scan;
+pub mod slices;
 pub mod survey;
 #[cfg(test)]
 mod testing;
 pub mod walk;
+pub mod young;
 
 pub use map::{Cell, Kind};
 pub use megablock::Megablock;
 pub use memory::{Memory, Space};
 pub use runtime::{Generation, Runtime, Statics};
-pub use scan::Scan;
+pub use scan::{Beside, Scan};
 pub use survey::{Survey, Total};

@@ -97,12 +97,12 @@ impl Megablock {
         self.cells.first().is_some_and(|cell| cell.kind == Kind::Returned)
     }
 
-    /// Whether two looks at it saw the same; how far a nursery's blocks are used changes
-    /// while the program runs and says nothing of a collection.
+    /// Whether two looks at it saw the same; how far blocks of nurseries and pinned ones of
+    /// generation 0 are used changes while the program runs and says nothing of a collection.
     pub fn agrees(&self, other: &Megablock) -> bool {
-        let alike = |one: &Cell, other: &Cell| {
-            one == other || one.kind == Kind::Nursery && other.kind == Kind::Nursery && one.is_head() == other.is_head()
-        };
+        let fills = |cell: &Cell| matches!(cell.kind, Kind::Nursery | Kind::Pinned) && cell.generation == 0;
+        let place = |cell: &Cell| (cell.kind, cell.generation, cell.is_head());
+        let alike = |one: &Cell, other: &Cell| one == other || fills(one) && place(one) == place(other);
         self.cells.len() == other.cells.len()
             && self.cells.iter().zip(&other.cells).all(|(one, other)| alike(one, other))
     }
@@ -179,7 +179,7 @@ mod tests {
         assert_eq!((rest, read.contradictions, count(&read, Kind::Other)), (None, 251, 251));
         bytes.truncate(1000);
         assert_eq!(Megablock::read(AT, &bytes).0.cells.len(), 256);
-        let noise: Vec<u8> = (0..16384_u32).map(|at| (at * 7919 >> 3) as u8).collect();
+        let noise: Vec<u8> = (0..16384_u32).map(|at| ((at * 7919) >> 3) as u8).collect();
         assert_eq!(Megablock::read(AT, &noise).0.cells.len(), 256);
     }
 

@@ -22,6 +22,24 @@ pub trait Memory {
         Ok(u64::from_ne_bytes(word))
     }
 
+    /// Fills `words`, as this machine has them, from `ranges` one behind the other; these are
+    /// whole words, and no more than `words` has room for.
+    ///
+    /// # Errors
+    /// Any byte of them cannot be read.
+    fn read_words(&self, ranges: &[Range<u64>], words: &mut [u64]) -> io::Result<()> {
+        let mut rest = words.iter_mut();
+        let mut bytes = Vec::new();
+        for range in ranges {
+            let length = range.end.saturating_sub(range.start);
+            bytes.resize(usize::try_from(length).map_err(|_| io::ErrorKind::InvalidInput)?, 0);
+            self.read(range.start, &mut bytes)?;
+            let found = bytes.chunks_exact(8).map(|word| word.try_into().map_or(0, u64::from_ne_bytes));
+            found.zip(rest.by_ref()).for_each(|(word, into)| *into = word);
+        }
+        Ok(())
+    }
+
     /// A 32-bit word.
     ///
     /// # Errors

@@ -2,18 +2,19 @@
 //! Owns the way from a pointer to the object that it points into. A pinned object is a byte
 //! array: it holds nothing itself.
 //!
-//! An object counts as alive where a word of another object points to it or into it. Right
-//! behind a major collection that is what the collector itself found, stacks and the
-//! runtime's own tables aside; later it is what may be alive at most.
+//! An object counts as alive where a word of another object points to it or into it, or one
+//! of the program's own data. Right behind a major collection that is what the collector
+//! itself found; later it is what may be alive at most.
 
 use crate::bits::Bits;
-use crate::blocks::Groups;
+use crate::blocks::{Group, Groups};
 use crate::closure::Type;
 use crate::descriptor::BLOCK;
+use crate::held::Held;
 use crate::memory::Memory;
-use crate::walk::{self, Tables};
+use crate::slices::is_large;
+use crate::walk::Tables;
 use std::collections::HashMap;
-use std::io;
 
 /// What is pinned.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,7 +66,7 @@ pub struct Worst {
 /// Objects of one info table that point to pinned ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Holder {
-    /// The info table.
+    /// The info table, or where among the program's own data the pointer lies.
     pub info_address: u64,
     /// Pointers to pinned objects.
     pub count: u64,
@@ -77,92 +78,95 @@ pub struct Holder {
 
 /// Blocks shown as the worst.
 const WORST: usize = 10;
+/// Words of a block within which its only object begins, however it is aligned.
+const ALIGNED_WITHIN: usize = 64;
 
-/// The search for what is alive.
+/// The search for what is alive; several threads may search at once.
 pub struct Search {
     groups: Groups,
     /// Which words begin an object, and which of those are alive.
     begin: Bits,
     alive: Bits,
-    objects: u64,
-    /// Bytes held, by info table and group, and pointers by info table.
-    held: HashMap<(u64, u32), u64>,
-    pointers: HashMap<u64, u64>,
     /// Number of the group of each block, one more; from the first group's address on.
     places: Vec<u32>,
     first: u64,
 }
 
 impl Search {
-    /// Finds where objects begin in pinned blocks.
-    ///
-    /// # Errors
-    /// A block cannot be read.
-    pub fn new<M: Memory>(memory: &M, groups: Groups, tables: &mut Tables<'_, M>) -> io::Result<Search> {
-        let (begin, alive) = (Bits::of(&groups), Bits::of(&groups));
+    /// A search in `groups`, of which it is not known yet where objects begin.
+    pub fn over(groups: Groups) -> Search {
         let first = groups.iter().next().map_or(0, |group| group.start);
-        let mut search = Search {
-            begin,
-            alive,
-            objects: 0,
-            held: HashMap::new(),
-            pointers: HashMap::new(),
-            places: places(&groups, first),
-            first,
-            groups,
-        };
-        let mut bytes = Vec::new();
-        for (number, group) in search.groups.iter().enumerate() {
-            let words = walk::read(memory, group, &mut bytes)?;
-            for at in beginnings(&words, group.start, tables) {
-                search.objects += u64::from(search.begin.set(number, at as u64));
-            }
-        }
-        Ok(search)
+        Search { begin: Bits::of(&groups), alive: Bits::of(&groups), places: places(&groups, first), first, groups }
     }
 
-    /// Takes a word of an object of `info_address`: it may point to a pinned one.
-    pub fn word(&mut self, word: u64, info_address: u64) {
+    /// What is searched.
+    pub fn groups(&self) -> &Groups {
+        &self.groups
+    }
+
+    /// Finds where objects begin in the group called `number`, which holds `words`: of one
+    /// with several blocks, which is a single object, what its first block holds.
+    pub fn begin<M: Memory>(&self, number: usize, words: &[u64], tables: &mut Tables<'_, M>) {
+        let Some(group) = self.groups.get(number) else { return };
+        if is_large(group.used_bytes()) {
+            let is_object = |word: &u64| tables.find(*word).is_some_and(|table| table.info.kind == Type::Bytes);
+            let at = words.iter().take(ALIGNED_WITHIN).position(is_object).unwrap_or(0);
+            self.begin.set(number, at as u64);
+            return;
+        }
+        beginnings(words, group.start, tables, |at| {
+            self.begin.set(number, at as u64);
+        });
+    }
+
+    /// Takes a word of an object: if it points to or into a pinned one, that is alive. Gives
+    /// the number of its group and its bytes.
+    #[inline]
+    pub fn word(&self, word: u64) -> Option<(u32, u64)> {
         let block = word.wrapping_sub(self.first) / BLOCK;
-        let Some(place) = usize::try_from(block).ok().and_then(|block| self.places.get(block)) else { return };
-        let Some(number) = place.checked_sub(1) else { return };
-        // Behind what is used of the block nothing lies.
-        if self.groups.get(number as usize).is_some_and(|group| word < group.free) {
-            self.pointer(word, info_address, number);
-        }
+        let place = self.places.get(usize::try_from(block).ok()?)?;
+        self.pointer(word, place.checked_sub(1)?)
     }
 
-    fn pointer(&mut self, address: u64, info_address: u64, number: u32) {
+    fn pointer(&self, address: u64, number: u32) -> Option<(u32, u64)> {
         let group = number as usize;
-        let Some(start) = self.groups.get(group).map(|group| group.start) else { return };
-        let Some(begin) = self.begin.last(group, (address - start) / 8) else { return };
+        // Behind what is used of the block nothing lies.
+        let found = self.groups.get(group).filter(|group| address < group.free)?;
+        let begin = self.begin.last(group, (address - found.start) / 8)?;
         self.alive.set(group, begin);
-        let bytes = self.bytes(group, begin);
-        *self.held.entry((info_address, number)).or_default() += bytes;
-        *self.pointers.entry(info_address).or_default() += 1;
+        Some((number, self.bytes(group, begin)))
+    }
+
+    /// Where in the large object that group `number` is `address` lies; `None`: the group has
+    /// small ones.
+    #[inline]
+    pub fn in_large(&self, address: u64, number: u32) -> Option<u64> {
+        let group = self.groups.get(number as usize).filter(|group| is_large(group.used_bytes()))?;
+        let begin = group.start + 8 * self.begin.next(number as usize, 0).unwrap_or(0);
+        Some(address.saturating_sub(begin))
     }
 
     /// Bytes from the object that begins at `word` to the next one, or to the end.
     fn bytes(&self, group: usize, word: u64) -> u64 {
-        let Some(used) = self.groups.get(group).map(|group| group.used_bytes()) else { return 0 };
-        let words = used / 8;
-        let next = (word + 1..words).find(|next| self.begin.has(group, *next)).unwrap_or(words);
-        8 * (next - word)
+        let Some(used) = self.groups.get(group).map(Group::used_bytes) else { return 0 };
+        let next = self.begin.next(group, word + 1).unwrap_or(used / 8);
+        8 * next.saturating_sub(word)
     }
 
-    /// What was found.
-    pub fn finish(self) -> Pinned {
+    /// What was found. `young`: objects of generation 0 all count as alive.
+    pub fn finish(&self, held: &Held, young: bool) -> Pinned {
         let mut pinned = Pinned {
             groups: self.groups.len() as u64,
             block_bytes: self.groups.iter().map(|group| group.used_bytes().next_multiple_of(BLOCK)).sum(),
             used_bytes: self.groups.used_bytes(),
-            objects: self.objects,
             ..Pinned::default()
         };
         let mut dead = Vec::with_capacity(self.groups.len());
         for (number, group) in self.groups.iter().enumerate() {
             let mut live_bytes = 0;
-            for word in self.alive.words(number, group.used_bytes() / 8) {
+            pinned.objects += self.begin.words(number).count() as u64;
+            let alive = if young && group.generation == 0 { &self.begin } else { &self.alive };
+            for word in alive.words(number) {
                 pinned.live_objects += 1;
                 live_bytes += self.bytes(number, word);
             }
@@ -178,66 +182,72 @@ impl Search {
         }
         pinned.worst.sort_by_key(|worst| (std::cmp::Reverse(worst.dead_bytes), worst.address));
         pinned.worst.truncate(WORST);
-        for worst in &mut pinned.worst {
-            worst.holder = self.most(worst.address);
+        let most = self.most(&pinned.worst, held);
+        for (worst, holder) in pinned.worst.iter_mut().zip(most) {
+            worst.holder = holder;
         }
-        pinned.holders = self.holders(&dead);
+        pinned.holders = holders(&dead, held);
         pinned
     }
 
-    /// Who holds most of the group at `address`.
-    fn most(&self, address: u64) -> Option<u64> {
-        let number = self.groups.iter().position(|group| group.start == address)?;
-        let here = self.held.iter().filter(|((_, group), _)| *group as usize == number);
-        here.max_by_key(|((info_address, _), bytes)| (**bytes, *info_address))
-            .map(|((info_address, _), _)| *info_address)
-    }
-
-    fn holders(&self, dead: &[u64]) -> Vec<Holder> {
-        let mut in_group = vec![0_u64; dead.len()];
-        for ((_, number), bytes) in &self.held {
-            if let Some(sum) = in_group.get_mut(*number as usize) {
-                *sum += bytes;
+    /// Who holds most of each of the groups.
+    fn most(&self, worst: &[Worst], held: &Held) -> Vec<Option<u64>> {
+        let mut most: Vec<Option<(u64, u64)>> = vec![None; worst.len()];
+        for ((holder, number), bytes) in &held.bytes {
+            let address = self.groups.get(*number as usize).map(|group| group.start);
+            let place = worst.iter().position(|worst| Some(worst.address) == address);
+            if let Some(most) = place.and_then(|place| most.get_mut(place)) {
+                *most = (*most).max(Some((*bytes, *holder)));
             }
         }
-        let mut holders: HashMap<u64, Holder> = HashMap::new();
-        for ((info_address, number), bytes) in &self.held {
-            let place = *number as usize;
-            let (dead, all) = (dead.get(place).copied().unwrap_or(0), in_group.get(place).copied().unwrap_or(0));
-            let count = self.pointers.get(info_address).copied().unwrap_or(0);
-            let fresh = Holder { info_address: *info_address, count, live_bytes: 0, kept_dead_bytes: 0 };
-            let holder = holders.entry(*info_address).or_insert(fresh);
-            holder.live_bytes += bytes;
-            holder.kept_dead_bytes += (u128::from(dead) * u128::from(*bytes) / u128::from(all.max(1))) as u64;
-        }
-        let mut holders: Vec<Holder> = holders.into_values().collect();
-        holders
-            .sort_by_key(|holder| (std::cmp::Reverse(holder.live_bytes + holder.kept_dead_bytes), holder.info_address));
-        holders
+        most.into_iter().map(|most| most.map(|(_, holder)| holder)).collect()
     }
+}
+
+fn holders(dead: &[u64], held: &Held) -> Vec<Holder> {
+    let mut in_group = vec![0_u64; dead.len()];
+    for ((_, number), bytes) in &held.bytes {
+        if let Some(sum) = in_group.get_mut(*number as usize) {
+            *sum += bytes;
+        }
+    }
+    let mut holders: HashMap<u64, Holder> = HashMap::new();
+    for ((holder, number), bytes) in &held.bytes {
+        let place = *number as usize;
+        let (dead, all) = (dead.get(place).copied().unwrap_or(0), in_group.get(place).copied().unwrap_or(0));
+        let fresh = || {
+            let count = held.pointers.get(holder).copied().unwrap_or(0);
+            Holder { info_address: *holder, count, live_bytes: 0, kept_dead_bytes: 0 }
+        };
+        let holder = holders.entry(*holder).or_insert_with(fresh);
+        holder.live_bytes += bytes;
+        holder.kept_dead_bytes += (u128::from(dead) * u128::from(*bytes) / u128::from(all.max(1))) as u64;
+    }
+    let mut holders: Vec<Holder> = holders.into_values().collect();
+    holders.sort_by_key(|holder| (std::cmp::Reverse(holder.live_bytes + holder.kept_dead_bytes), holder.info_address));
+    holders
 }
 
 /// Places of the words that begin an object. What lies in the gaps between objects may be
 /// of earlier ones: their payloads lie at multiples of 16 bytes unless a program asks for
 /// less, so where two neighbouring words could begin one, it is the one that gives that.
-fn beginnings<M: Memory>(words: &[u64], address: u64, tables: &mut Tables<'_, M>) -> Vec<usize> {
+fn beginnings<M: Memory>(words: &[u64], address: u64, tables: &mut Tables<'_, M>, mut found: impl FnMut(usize)) {
     let mut size = |at: usize| {
         let rest = words.get(at..)?;
-        let info = tables.info(*rest.first()?).filter(|info| info.kind == Type::Bytes)?;
+        let info = tables.find(*rest.first()?).map(|table| table.info).filter(|info| info.kind == Type::Bytes)?;
         usize::try_from(info.words(rest)?).ok().filter(|size| *size <= rest.len())
     };
-    let (mut at, mut found) = (0, Vec::new());
+    let mut at = 0;
     while at < words.len() {
         let aligned = (address + 8 * at as u64).is_multiple_of(16);
         match size(at) {
             Some(count) if aligned || size(at + 1).is_none() => {
-                found.push(at);
+                found(at);
                 at += count;
             }
             _ => at += 1,
         }
     }
-    found
 }
 
 /// The group of each block from `first` on, one more than its number; 0: of none.
@@ -255,29 +265,41 @@ fn places(groups: &Groups, first: u64) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::held::Holding;
     use crate::testing::{Image, groups};
+    use std::ops::Range;
 
     const CODE: u64 = 0x40_0000;
     const BLOCK_AT: u64 = 0x42_0010_4000;
 
+    fn code() -> Vec<Range<u64>> {
+        std::iter::once(CODE..CODE + 0x1000).collect()
+    }
+
     #[test]
     fn objects_that_are_pointed_to_live_and_their_neighbours_are_kept() {
         let bytes = CODE + 32;
-        let tables_at = Image::default().words(CODE, &[2, 4, 0, 42]);
         // Three objects of 16 bytes, and one of 8; and a block of one object.
         let words = [bytes, 16, 1, 1, bytes, 16, 2, 2, bytes, 16, 3, 3, bytes, 8, 4];
-        let memory = tables_at.words(BLOCK_AT, &words).words(BLOCK_AT + 4096, &[bytes, 8, 5]);
-        let mut tables = Tables::new(&memory, vec![CODE..CODE + 0x1000]);
-        let groups = groups(&[(BLOCK_AT, 15 * 8), (BLOCK_AT + 4096, 24)]);
-        let mut search = Search::new(&memory, groups, &mut tables).unwrap();
+        let memory = Image::default().words(CODE, &[2, 4, 0, 42]);
+        let mut tables = Tables::new(&memory, code());
+        let search = Search::over(groups(&[(BLOCK_AT, 15 * 8), (BLOCK_AT + 4096, 24)]));
+        search.begin(0, &words, &mut tables);
+        search.begin(1, &[bytes, 8, 5], &mut tables);
+        let mut holding = Holding::default();
+        let mut word = |word, holder| {
+            let found = search.word(word);
+            if let Some((group, bytes)) = found {
+                holding.add(holder, group, bytes);
+            }
+            found
+        };
         let (slice, owner) = (0x1000, 0x2000);
         // To its header, and into its payload; to no object; elsewhere.
-        search.word(BLOCK_AT + 4 * 8, owner);
-        search.word(BLOCK_AT + 6 * 8 + 3, slice);
-        search.word(BLOCK_AT - 8, owner);
-        search.word(BLOCK_AT + 2000, owner);
-        search.word(7, owner);
-        let pinned = search.finish();
+        assert_eq!(word(BLOCK_AT + 4 * 8, owner), Some((0, 32)));
+        assert_eq!(word(BLOCK_AT + 6 * 8 + 3, slice), Some((0, 32)));
+        assert!([BLOCK_AT - 8, BLOCK_AT + 2000, 7].into_iter().all(|address| word(address, owner).is_none()));
+        let pinned = search.finish(&holding.finish(), false);
         assert_eq!((pinned.groups, pinned.used_bytes, pinned.objects), (2, 18 * 8, 5));
         assert_eq!((pinned.live_objects, pinned.live_bytes), (1, 32));
         let holder = |info_address| Holder { info_address, count: 1, live_bytes: 32, kept_dead_bytes: 44 };
@@ -291,12 +313,17 @@ mod tests {
     fn what_lies_in_a_gap_begins_nothing() {
         let bytes = CODE + 32;
         let memory = Image::default().words(CODE, &[2, 4, 0, 42]);
-        let mut tables = Tables::new(&memory, vec![CODE..CODE + 0x1000]);
+        let mut tables = Tables::new(&memory, code());
+        let mut beginnings = |words: &[u64]| {
+            let mut all = Vec::new();
+            beginnings(words, BLOCK_AT, &mut tables, |at| all.push(at));
+            all
+        };
         // One byte, then a gap in which an earlier object's first word is left.
         let words = [bytes, 1, 7, bytes, bytes, 1, 7, 0, bytes, 8, 7];
-        assert_eq!(beginnings(&words, BLOCK_AT, &mut tables), [0, 4, 8]);
+        assert_eq!(beginnings(&words), [0, 4, 8]);
         // A program that asks for no alignment gets none.
         let words = [bytes, 8, 7, bytes, 8, 7, bytes, 8, 7];
-        assert_eq!(beginnings(&words, BLOCK_AT, &mut tables), [0, 3, 6]);
+        assert_eq!(beginnings(&words), [0, 3, 6]);
     }
 }

@@ -12,6 +12,8 @@ const GENERATIONS_MAX: u32 = 64;
 const NURSERIES_MAX: u32 = 4096;
 /// Bytes of `generation` up to the last of what is read.
 const GENERATION: usize = 136;
+/// Bytes from `mark` to its end.
+const FROM_MARK: u64 = 88;
 
 /// Addresses of the runtime's variables in the process.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
@@ -24,6 +26,12 @@ pub struct Statics {
     pub nurseries: Option<u64>,
     /// `n_nurseries`, 32 bits.
     pub n_nurseries: Option<u64>,
+    /// `capabilities`: their pointers, or a pointer to those.
+    pub capabilities: Option<u64>,
+    /// `n_capabilities`, 32 bits.
+    pub n_capabilities: Option<u64>,
+    /// `MainCapability`: the first of them.
+    pub main_capability: Option<u64>,
     /// `mblocks_allocated`: megablocks that the runtime has now.
     pub megablocks: Option<u64>,
     /// `n_alloc_blocks`: blocks that are not on a free list.
@@ -69,6 +77,9 @@ impl Statics {
             oldest: self.oldest.map(&moved),
             nurseries: self.nurseries.map(&moved),
             n_nurseries: self.n_nurseries.map(&moved),
+            capabilities: self.capabilities.map(&moved),
+            n_capabilities: self.n_capabilities.map(&moved),
+            main_capability: self.main_capability.map(&moved),
             megablocks: self.megablocks.map(&moved),
             blocks: self.blocks.map(&moved),
             address_space: self.address_space.map(&moved),
@@ -95,6 +106,9 @@ pub struct Generation {
     pub blocks_max: u64,
     /// Collections of it so far.
     pub collections: u32,
+    /// Whether its next collection marks objects where they are and copies none. `None`: there
+    /// is a single generation, so that the end of what says so is not known.
+    pub marks: Option<bool>,
 }
 
 /// What was read in one look.
@@ -125,6 +139,13 @@ impl Runtime {
         })
     }
 
+    /// Whether neither the oldest generation was collected nor megablocks were taken or given
+    /// back since it said `before`.
+    pub fn is_as_whole_as(&self, before: &Runtime) -> bool {
+        let oldest = |runtime: &Runtime| runtime.generations.last().map(|oldest| oldest.collections);
+        oldest(self) == oldest(before) && self.megablocks == before.megablocks
+    }
+
     /// Collections so far; `None` where nothing counts them.
     pub fn collections(&self) -> Option<u64> {
         let all = || self.generations.iter().map(|generation| u64::from(generation.collections));
@@ -145,10 +166,10 @@ fn generations(memory: &impl Memory, statics: &Statics) -> io::Result<Vec<Genera
     }
     // Their size differs between versions and ways.
     let size = if number == 0 { 0 } else { (last - first) / u64::from(number) };
-    (0..=number).map(|index| generation(memory, first + u64::from(index) * size, index)).collect()
+    (0..=number).map(|index| generation(memory, first + u64::from(index) * size, index, size)).collect()
 }
 
-fn generation(memory: &impl Memory, address: u64, number: u32) -> io::Result<Generation> {
+fn generation(memory: &impl Memory, address: u64, number: u32, size: u64) -> io::Result<Generation> {
     let mut bytes = [0; GENERATION];
     memory.read(address, &mut bytes)?;
     let word =
@@ -164,7 +185,15 @@ fn generation(memory: &impl Memory, address: u64, number: u32) -> io::Result<Gen
         compact_blocks: word(72),
         blocks_max: word(96),
         collections: word(128) as u32,
+        marks: marks(memory, address, size)?,
     })
+}
+
+/// What `mark` says. What comes before it differs between ways, what comes behind does not.
+fn marks(memory: &impl Memory, address: u64, size: u64) -> io::Result<Option<bool>> {
+    let Some(at) = size.checked_sub(FROM_MARK).filter(|at| *at >= GENERATION as u64) else { return Ok(None) };
+    let said = memory.read_u32(address + at)?;
+    Ok((said <= 1).then_some(said == 1))
 }
 
 fn contradiction() -> io::Error {

@@ -1,16 +1,26 @@
 //! One pass over the objects of a heap: a census by info table, and which pinned objects
-//! they hold. Owns which blocks are read. Memory is read block by block and not kept.
+//! they hold. Owns which blocks are read and what of them counts. Threads share the work;
+//! memory is read batch by batch and not kept.
 
+use crate::batch::{self, Batch, Reader};
 use crate::blocks::Groups;
-use crate::closure::Info;
+use crate::closure::{Info, Type};
+use crate::held::{Held, Holding};
 use crate::map::Kind;
 use crate::memory::Memory;
 use crate::pinned::{Pinned, Search};
+use crate::runtime::{Runtime, Statics};
+use crate::slices::{Large, Slices};
 use crate::survey::Survey;
-use crate::walk::{self, Tables};
+use crate::walk::{Table, Tables, walk};
+use crate::young;
 use std::collections::HashMap;
-use std::io;
 use std::ops::Range;
+
+/// Words of a large object that are read at once.
+const PART: u64 = 1 << 16;
+/// Words at its start, which say what it is.
+const HEAD: u64 = 8;
 
 /// What was met of one info table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,8 +42,10 @@ pub struct Scan {
     pub census: Vec<Entry>,
     /// What is pinned.
     pub pinned: Pinned,
-    /// Bytes read of blocks whose objects are moved, and bytes of them that are no object
-    /// which can be told.
+    /// What is large.
+    pub large: Large,
+    /// Used bytes of the blocks whose objects the census is of, and bytes of them that are
+    /// no object which can be told.
     pub read_bytes: u64,
     /// See `read_bytes`.
     pub skipped_bytes: u64,
@@ -41,37 +53,274 @@ pub struct Scan {
     pub unread_bytes: u64,
 }
 
+/// What a program has beside its blocks.
+#[derive(Clone, Debug, Default)]
+pub struct Beside {
+    /// Addresses that are mapped from files: info tables lie there.
+    pub code: Vec<Range<u64>>,
+    /// Its own data, as far as it was written to: words there may point to pinned objects.
+    pub data: Vec<Range<u64>>,
+}
+
 impl Scan {
-    /// Scans the blocks of `survey`; tables lie beside the `code`.
-    ///
-    /// # Errors
-    /// A pinned block cannot be read.
-    pub fn of(memory: &impl Memory, survey: &Survey, code: Vec<Range<u64>>) -> io::Result<Scan> {
-        let mut tables = Tables::new(memory, code);
-        let pinned = Groups::of(survey, |kind, _| kind == Kind::Pinned);
-        let mut search = Search::new(memory, pinned, &mut tables)?;
-        let moved = Groups::of(survey, |kind, _| kind == Kind::Small || kind == Kind::Large);
-        let mut census: HashMap<u64, Entry> = HashMap::new();
+    /// Scans the blocks of `survey`.
+    pub fn of(memory: &(impl Memory + Sync), survey: &Survey, statics: &Statics, beside: &Beside) -> Scan {
+        let search = Search::over(Groups::of(survey, |kind, _| kind == Kind::Pinned));
+        // A large one says at its start what it is, and holds nothing.
+        let heads = search.groups().heads();
+        let pinned = batch::batches(&heads);
+        let unread = batch::in_parallel(pinned.len(), |numbers| {
+            let mut pass = Pass::new(memory, beside, &search);
+            numbers.filter_map(|number| pinned.get(number)).for_each(|batch| pass.begin(&heads, batch));
+            pass.unread_bytes
+        });
+        let work = Work::of(memory, survey, statics, beside);
+        let passes = batch::in_parallel(work.units.len(), |numbers| {
+            let mut pass = Pass::new(memory, beside, &search);
+            numbers.filter_map(|number| work.units.get(number)).for_each(|unit| pass.unit(&work, unit));
+            pass.finish()
+        });
+        let mut all = Sums { unread_bytes: unread.iter().sum(), ..Sums::default() };
+        passes.into_iter().for_each(|sums| all.add(sums));
+        let mut census: Vec<Entry> = all.census.into_values().collect();
+        census.sort_by_key(|entry| (std::cmp::Reverse(entry.bytes), entry.info_address));
+        // A collection moves the youngest objects, so that who holds what was allocated of late
+        // is not to be found any more.
+        let moved = survey.is_past(Runtime::read(memory, statics).ok().as_ref());
+        let pinned = search.finish(&all.held, moved && survey.oldest_generation() > 0);
+        let large = all.slices.finish(search.groups(), &work.large);
+        let Sums { read_bytes, skipped_bytes, unread_bytes, .. } = all;
+        Scan { census, pinned, large, read_bytes, skipped_bytes, unread_bytes }
+    }
+}
+
+/// A piece of work.
+enum Unit {
+    /// Blocks whose objects are moved.
+    Moved(Batch),
+    /// Blocks whose objects may hold something, but are not counted: what was allocated since
+    /// the last collection, and segments, in which dead objects stay where they are.
+    Held(Batch),
+    /// Words of a large object.
+    Large(usize, Range<u64>),
+    /// The program's own data.
+    Data(Range<u64>),
+}
+
+/// All work, and what it is in.
+struct Work {
+    moved: Groups,
+    held: Groups,
+    large: Groups,
+    units: Vec<Unit>,
+}
+
+impl Work {
+    fn of(memory: &impl Memory, survey: &Survey, statics: &Statics, beside: &Beside) -> Work {
+        let moved = Groups::of(survey, |kind, _| kind == Kind::Small);
+        let large = Groups::of(survey, |kind, _| kind == Kind::Large);
+        // Nurseries that are not to be found hold nothing that is known.
+        let mut held = young::nurseries(memory, statics).unwrap_or_default();
+        held.extend(Groups::of(survey, |kind, _| kind == Kind::NonMoving).iter().copied());
+        let held = Groups::made(held);
+        let parts = |(number, words): (usize, u64)| {
+            (0..words.div_ceil(PART)).map(move |part| Unit::Large(number, part * PART..words.min((part + 1) * PART)))
+        };
+        let mut units: Vec<Unit> =
+            large.iter().map(|group| group.used_bytes() / 8).enumerate().flat_map(parts).collect();
+        units.extend(beside.data.iter().cloned().map(Unit::Data));
+        units.extend(batch::batches(&held).into_iter().map(Unit::Held));
+        units.extend(batch::batches(&moved).into_iter().map(Unit::Moved));
+        Work { moved, held, large, units }
+    }
+}
+
+/// What a thread found.
+#[derive(Default)]
+struct Sums {
+    census: HashMap<u64, Entry>,
+    held: Held,
+    slices: Slices,
+    read_bytes: u64,
+    skipped_bytes: u64,
+    unread_bytes: u64,
+}
+
+impl Sums {
+    fn add(&mut self, other: Sums) {
+        for (address, entry) in other.census {
+            let sum = self.census.entry(address).or_insert(Entry { count: 0, bytes: 0, ..entry });
+            sum.count += entry.count;
+            sum.bytes += entry.bytes;
+        }
+        self.held.merge(other.held);
+        self.slices.merge(other.slices);
+        self.read_bytes += other.read_bytes;
+        self.skipped_bytes += other.skipped_bytes;
+        self.unread_bytes += other.unread_bytes;
+    }
+}
+
+/// The work of one thread.
+struct Pass<'m, M> {
+    reader: Reader<'m, M>,
+    tables: Tables<'m, M>,
+    objects: Objects<'m>,
+    read_bytes: u64,
+    skipped_bytes: u64,
+    unread_bytes: u64,
+}
+
+/// What is done with objects that are met.
+struct Objects<'m> {
+    search: &'m Search,
+    holding: Holding,
+    slices: Slices,
+    /// Objects and their bytes, by number of the table.
+    tallies: Vec<(Info, u64, u64)>,
+}
+
+impl Objects<'_> {
+    fn count(&mut self, table: Table, bytes: u64) {
+        let number = table.number as usize;
+        if number >= self.tallies.len() {
+            self.tallies.resize(number + 1, (table.info, 0, 0));
+        }
+        if let Some(tally) = self.tallies.get_mut(number) {
+            *tally = (table.info, tally.1 + 1, tally.2 + bytes);
+        }
+    }
+
+    fn fields(&mut self, holder: u64, fields: &[u64]) {
+        for word in fields {
+            if let Some((group, bytes)) = self.search.word(*word) {
+                self.holding.add(holder, group, bytes);
+            }
+        }
+    }
+
+    /// An object that lies at `address`.
+    fn object(&mut self, table: Table, own: &[u64], address: u64) {
+        let from = table.info.kind.first_field(own, address, own.len());
+        let (Some(holder), Some(fields)) = (own.first(), own.get(from..)) else { return };
+        for word in fields {
+            let Some((group, bytes)) = self.search.word(*word) else { continue };
+            self.holding.add(*holder, group, bytes);
+            if let Some(offset) = self.search.in_large(*word, group) {
+                self.slices.add(group, (offset, bytes), table, own);
+            }
+        }
+    }
+}
+
+impl<'m, M: Memory> Pass<'m, M> {
+    fn new(memory: &'m M, beside: &Beside, search: &'m Search) -> Pass<'m, M> {
+        Pass {
+            reader: Reader::new(memory),
+            tables: Tables::new(memory, beside.code.clone()),
+            objects: Objects { search, holding: Holding::default(), slices: Slices::default(), tallies: Vec::new() },
+            read_bytes: 0,
+            skipped_bytes: 0,
+            unread_bytes: 0,
+        }
+    }
+
+    /// Finds where objects begin in pinned blocks.
+    fn begin(&mut self, heads: &Groups, batch: &Batch) {
+        let search = self.objects.search;
+        self.reader.batch(heads, batch, |number, group, words| match words {
+            Some(words) => search.begin(number, words, &mut self.tables),
+            None => self.unread_bytes += group.used_bytes(),
+        });
+    }
+
+    fn unit(&mut self, work: &Work, unit: &Unit) {
+        match unit {
+            Unit::Moved(batch) => self.blocks(&work.moved, batch, true),
+            Unit::Held(batch) => self.blocks(&work.held, batch, false),
+            Unit::Large(number, part) => self.large(&work.large, *number, part),
+            Unit::Data(range) => self.data(range),
+        }
+    }
+
+    fn blocks(&mut self, groups: &Groups, batch: &Batch, counted: bool) {
+        let Pass { reader, tables, objects, .. } = self;
         let (mut read_bytes, mut skipped_bytes, mut unread_bytes) = (0, 0, 0);
-        let mut bytes = Vec::new();
-        for group in moved.iter() {
-            let Ok(words) = walk::read(memory, group, &mut bytes) else {
+        reader.batch(groups, batch, |_, group, words| {
+            let Some(words) = words else {
                 unread_bytes += group.used_bytes();
-                continue;
+                return;
             };
             read_bytes += group.used_bytes();
-            skipped_bytes += walk::walk(&words, &mut tables, |object, own| {
-                let fresh = Entry { info_address: object.info_address, info: object.info, count: 0, bytes: 0 };
-                let entry = census.entry(object.info_address).or_insert(fresh);
-                entry.count += 1;
-                entry.bytes += 8 * own.len() as u64;
-                let address = group.start + 8 * object.at as u64;
-                let from = object.info.kind.first_field(own, address);
-                own.iter().skip(from).for_each(|word| search.word(*word, object.info_address));
+            skipped_bytes += walk(words, tables, |object, own| {
+                if counted {
+                    objects.count(object.table, 8 * own.len() as u64);
+                }
+                objects.object(object.table, own, group.start + 8 * object.at as u64);
             });
+        });
+        self.unread_bytes += unread_bytes;
+        if counted {
+            self.read_bytes += read_bytes;
+            self.skipped_bytes += skipped_bytes;
         }
-        let mut census: Vec<Entry> = census.into_values().collect();
-        census.sort_by_key(|entry| (std::cmp::Reverse(entry.bytes), entry.info_address));
-        Ok(Scan { census, pinned: search.finish(), read_bytes, skipped_bytes, unread_bytes })
+    }
+
+    /// Words of a large object. A byte array holds nothing: what is in it is not read.
+    fn large(&mut self, groups: &Groups, number: usize, part: &Range<u64>) {
+        let Some(group) = groups.get(number) else { return };
+        let used = group.used_bytes() / 8;
+        let Some(head) = self.reader.one(group.start..group.start + 8 * used.min(HEAD)) else {
+            self.unread_bytes += 8 * (part.end - part.start);
+            return;
+        };
+        let first = head.first().copied().unwrap_or(0);
+        let table = self.tables.find(first);
+        let size = table.and_then(|table| table.info.words(head)).filter(|size| *size <= used);
+        let from = table.map(|table| table.info.kind.first_field(head, group.start, size.unwrap_or(0) as usize) as u64);
+        if part.start == 0 {
+            self.read_bytes += group.used_bytes();
+            match table.zip(size) {
+                Some((table, size)) => self.objects.count(table, 8 * size),
+                None => self.skipped_bytes += group.used_bytes(),
+            }
+        }
+        let Some((table, (size, from))) = table.zip(size.zip(from)) else { return };
+        let (from, to) = (part.start.max(from), part.end.min(size));
+        if table.info.kind == Type::Bytes || from >= to {
+            return;
+        }
+        match self.reader.one(group.start + 8 * from..group.start + 8 * to) {
+            Some(fields) => self.objects.fields(first, fields),
+            None => self.unread_bytes += 8 * (to - from),
+        }
+    }
+
+    /// Words of the program's own data: the address of one is its holder's.
+    fn data(&mut self, range: &Range<u64>) {
+        let mut at = range.start.next_multiple_of(8);
+        while at < range.end / 8 * 8 {
+            let end = range.end.min(at + 8 * PART) / 8 * 8;
+            let Some(words) = self.reader.one(at..end) else { return };
+            for (place, word) in (at..).step_by(8).zip(words) {
+                self.objects.fields(place, std::slice::from_ref(word));
+            }
+            at = end;
+        }
+    }
+
+    fn finish(self) -> Sums {
+        let tallies = self.tables.addresses().iter().zip(self.objects.tallies);
+        let entry = |(address, (info, count, bytes)): (&u64, (Info, u64, u64))| {
+            (count > 0).then_some((*address, Entry { info_address: *address, info, count, bytes }))
+        };
+        Sums {
+            census: tallies.filter_map(entry).collect(),
+            held: self.objects.holding.finish(),
+            slices: self.objects.slices,
+            read_bytes: self.read_bytes,
+            skipped_bytes: self.skipped_bytes,
+            unread_bytes: self.unread_bytes,
+        }
     }
 }

@@ -1,7 +1,9 @@
 //! A consistent look at all blocks of a heap whose program runs on. Owns how often it is
-//! looked and what is accepted: descriptors are read twice, and a megablock counts where
-//! both looks agree; what does not is looked at again. That no collection came in between is
-//! what the runtime's own count says, where its variables are known.
+//! looked and what is accepted. A collection of a young generation takes a millisecond and
+//! may come a thousand times in a second, so no look at a whole large heap lies between two
+//! of them: some megablocks at a time are read twice and accepted where both looks agree and
+//! no collection was counted meanwhile; what is not is looked at again. A collection of the
+//! oldest generation, and megablocks that were taken or given back, let everything begin anew.
 
 use crate::descriptor::{BLOCK, DESCRIPTORS};
 use crate::map::Kind;
@@ -12,7 +14,11 @@ use std::io;
 use std::ops::Range;
 
 /// Looks at what changes under them; what is still changing then is taken as it was last.
-const LOOKS_MAX: u32 = 8;
+const LOOKS_MAX: u32 = 32;
+/// Megablocks that are looked at together.
+const TOGETHER: usize = 16;
+/// Passes over everything.
+const PASSES_MAX: u32 = 4;
 
 /// What blocks of one kind and generation come to.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
@@ -40,6 +46,8 @@ pub struct Survey {
     pub looks: u32,
     /// Megablocks of which no two looks agreed.
     pub unsettled: u64,
+    /// Whether nothing could change.
+    pub still: bool,
 }
 
 impl Survey {
@@ -49,25 +57,47 @@ impl Survey {
     /// # Errors
     /// The runtime's variables cannot be read, or contradict each other.
     pub fn take(memory: &impl Memory, space: &Space, statics: &Statics, still: bool) -> io::Result<Survey> {
-        let before = Runtime::read(memory, statics)?;
-        let mut megablocks = look(memory, space, &given_back(memory, statics)?);
-        let (mut looks, mut unsettled) = (1, 0);
-        while !still && looks < LOOKS_MAX {
-            let again = look(memory, space, &given_back(memory, statics)?);
-            looks += 1;
-            unsettled = megablocks.iter().zip(&again).filter(|(one, other)| !one.agrees(other)).count() as u64;
-            megablocks = again;
-            if unsettled == 0 {
-                break;
+        let mut passes = 0;
+        loop {
+            passes += 1;
+            let before = Runtime::read(memory, statics)?;
+            let given_back = given_back(memory, statics)?;
+            let mut look = Look { memory, statics, given_back, still, looks: 1, unsettled: 0 };
+            let megablocks = look.all(space)?;
+            let after = Runtime::read(memory, statics)?;
+            let (looks, unsettled) = (look.looks, look.unsettled);
+            let survey = Survey { megablocks, before, after, looks, unsettled, still };
+            if still || passes == PASSES_MAX || survey.after.is_as_whole_as(&survey.before) {
+                return Ok(survey);
             }
         }
-        let after = Runtime::read(memory, statics)?;
-        Ok(Survey { megablocks, before, after, looks, unsettled })
     }
 
     /// Collections that came meanwhile; `None` where nothing counts them.
     pub fn collections(&self) -> Option<u64> {
         Some(self.after.collections()?.saturating_sub(self.before.collections()?))
+    }
+
+    /// Blocks in use less those that the runtime says are: what was missed or counted twice.
+    pub fn missed_blocks(&self) -> Option<i64> {
+        let free = [Kind::Free, Kind::FreeMegablock, Kind::Descriptors, Kind::Returned];
+        let used: u64 =
+            self.totals().iter().filter(|total| !free.contains(&total.kind)).map(|total| total.blocks).sum();
+        Some(used as i64 - self.after.blocks? as i64)
+    }
+
+    /// Whether these are more than the young ones, which come and go while it is looked.
+    pub fn is_off(&self) -> bool {
+        let young = |total: &&Total| total.kind == Kind::Nursery || total.generation == Some(0);
+        let young: u64 = self.totals().iter().filter(young).map(|total| total.blocks).sum();
+        let off = |missed: i64| missed.unsigned_abs() > 64 + 2 * young + self.after.blocks.unwrap_or(0) / 100;
+        self.missed_blocks().is_some_and(off)
+    }
+
+    /// Whether a collection of any generation may have come since, if the runtime now says `now`.
+    pub fn is_past(&self, now: Option<&Runtime>) -> bool {
+        let both = self.after.collections().zip(now.and_then(Runtime::collections));
+        !self.still && both.is_none_or(|(then, now)| then != now)
     }
 
     /// What blocks of each kind and generation come to, in the order of kinds.
@@ -104,6 +134,11 @@ impl Survey {
         }
     }
 
+    /// Used bytes of all blocks.
+    pub fn used_bytes(&self) -> u64 {
+        self.totals().iter().map(|total| total.used_bytes).sum()
+    }
+
     /// The oldest generation: as the runtime says, or the oldest that is seen.
     pub fn oldest_generation(&self) -> u8 {
         let said = self.after.generations.len().checked_sub(1).map(|oldest| oldest.min(255) as u8);
@@ -113,7 +148,10 @@ impl Survey {
 
     /// Bytes of blocks that a collection of all generations copies.
     pub fn copied_bytes(&self) -> u64 {
-        self.totals().iter().filter(|total| total.kind == Kind::Small).map(|total| total.blocks * BLOCK).sum()
+        let marks = |generation: u8| self.after.generations.get(usize::from(generation)).and_then(|said| said.marks);
+        let copied =
+            |total: &&Total| total.kind == Kind::Small && !total.generation.and_then(marks).is_some_and(|marks| marks);
+        self.totals().iter().filter(copied).map(|total| total.blocks * BLOCK).sum()
     }
 
     /// Descriptors that contradicted others in the last look.
@@ -122,26 +160,73 @@ impl Survey {
     }
 }
 
-fn look(memory: &impl Memory, space: &Space, given_back: &[Range<u64>]) -> Vec<Megablock> {
-    let mut bytes = vec![0; DESCRIPTORS];
-    let mut rest: Option<Rest> = None;
-    let mut behind = 0;
-    let mut all = Vec::new();
-    for address in space.megablocks() {
-        // A group does not go over a hole.
-        let goes_on = rest.take().filter(|_| address == behind);
-        let (megablock, more) = match goes_on {
-            Some(rest) => Megablock::go_on(address, rest),
-            None if given_back.iter().any(|range| range.contains(&address)) => (Megablock::returned(address), None),
-            None => match memory.read(address, &mut bytes) {
-                Ok(()) => Megablock::read(address, &bytes),
-                Err(_) => (Megablock::returned(address), None),
-            },
-        };
-        (rest, behind) = (more, megablock.end());
-        all.push(megablock);
+/// Looks at megablocks.
+struct Look<'m, M> {
+    memory: &'m M,
+    statics: &'m Statics,
+    given_back: Vec<Range<u64>>,
+    still: bool,
+    /// The most that any of them took.
+    looks: u32,
+    unsettled: u64,
+}
+
+impl<M: Memory> Look<'_, M> {
+    fn all(&mut self, space: &Space) -> io::Result<Vec<Megablock>> {
+        let addresses: Vec<u64> = space.megablocks().collect();
+        let mut all: Vec<Megablock> = Vec::with_capacity(addresses.len());
+        let mut rest: Option<Rest> = None;
+        for addresses in addresses.chunks(TOGETHER) {
+            // A group does not go over a hole.
+            let goes_on = all.last().is_some_and(|last| Some(&last.end()) == addresses.first());
+            let (settled, more) = self.some(addresses, rest.filter(|_| goes_on))?;
+            all.extend(settled);
+            rest = more;
+        }
+        Ok(all)
     }
-    all
+
+    /// Looks at some of them until nothing changes.
+    fn some(&mut self, addresses: &[u64], rest: Option<Rest>) -> io::Result<(Vec<Megablock>, Option<Rest>)> {
+        let mut count = Runtime::read(self.memory, self.statics)?.collections();
+        let mut seen = self.once(addresses, rest);
+        let (mut looks, mut unsettled) = (1, 0);
+        while !self.still && looks < LOOKS_MAX {
+            let again = self.once(addresses, rest);
+            let counted = Runtime::read(self.memory, self.statics)?.collections();
+            looks += 1;
+            unsettled = seen.0.iter().zip(&again.0).filter(|(one, other)| !one.agrees(other)).count() as u64;
+            let accepted = unsettled == 0 && count == counted;
+            (seen, count) = (again, counted);
+            if accepted {
+                break;
+            }
+        }
+        self.looks = self.looks.max(looks);
+        self.unsettled += unsettled;
+        Ok(seen)
+    }
+
+    fn once(&self, addresses: &[u64], mut rest: Option<Rest>) -> (Vec<Megablock>, Option<Rest>) {
+        let mut bytes = vec![0; DESCRIPTORS];
+        let mut all: Vec<Megablock> = Vec::with_capacity(addresses.len());
+        for address in addresses {
+            let goes_on = all.last().is_none_or(|last| last.end() == *address);
+            let (megablock, more) = match rest.take().filter(|_| goes_on) {
+                Some(rest) => Megablock::go_on(*address, rest),
+                None if self.given_back.iter().any(|range| range.contains(address)) => {
+                    (Megablock::returned(*address), None)
+                }
+                None => match self.memory.read(*address, &mut bytes) {
+                    Ok(()) => Megablock::read(*address, &bytes),
+                    Err(_) => (Megablock::returned(*address), None),
+                },
+            };
+            rest = more;
+            all.push(megablock);
+        }
+        (all, rest)
+    }
 }
 
 #[cfg(test)]
@@ -154,7 +239,7 @@ mod tests {
     const AT: u64 = 0x42_0010_0000;
 
     fn space(megablocks: u64) -> Space {
-        Space { committed: vec![AT..AT + megablocks * MEGABLOCK] }
+        crate::testing::space(AT, megablocks)
     }
 
     #[test]
@@ -219,7 +304,7 @@ mod tests {
         };
         assert_eq!(taken(1), (2, 0));
         assert_eq!(taken(4), (5, 0));
-        assert_eq!(taken(u64::MAX / 64), (8, 1));
+        assert_eq!(taken(u64::MAX / 64), (LOOKS_MAX, 1));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Heaps made block by block, for tests.
 
 use crate::blocks::{Group, Groups};
-use crate::descriptor::{BLOCK, FIRST};
+use crate::descriptor::{BLOCK, FIRST, MEGABLOCK};
 use crate::map::Kind;
-use crate::memory::Memory;
+use crate::memory::{Memory, Space};
 use std::collections::BTreeMap;
 use std::io;
 
@@ -48,6 +48,11 @@ impl Laid {
     pub fn descriptors(&self) -> Vec<u8> {
         self.bytes.clone()
     }
+}
+
+/// So many megablocks from `address` on.
+pub fn space(address: u64, megablocks: u64) -> Space {
+    Space { committed: std::iter::once(address..address + megablocks * MEGABLOCK).collect() }
 }
 
 /// Pinned groups: address and used bytes of each.

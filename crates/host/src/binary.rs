@@ -216,6 +216,8 @@ fn read_symbols<'data, R: object::ReadRef<'data>>(elf: &Elf<'data, R>, found: &m
             "oldest_gen" => &mut found.symbols.heap.oldest,
             "nurseries" => &mut found.symbols.heap.nurseries,
             "n_nurseries" => &mut found.symbols.heap.n_nurseries,
+            "capabilities" => &mut found.symbols.heap.capabilities,
+            "MainCapability" => &mut found.symbols.heap.main_capability,
             "mblocks_allocated" => &mut found.symbols.heap.megablocks,
             "n_alloc_blocks" => &mut found.symbols.heap.blocks,
             "free_list_head" => &mut found.symbols.heap.given_back,
@@ -230,6 +232,7 @@ fn read_symbols<'data, R: object::ReadRef<'data>>(elf: &Elf<'data, R>, found: &m
         place.get_or_insert(symbol.address());
     }
     found.symbols.n_capabilities = found.symbols.n_capabilities.or(enabled);
+    found.symbols.heap.n_capabilities = found.symbols.n_capabilities;
     ocaml
 }
 

@@ -3,6 +3,7 @@
 
 pub use rtscope_heap::Memory;
 use std::io;
+use std::ops::Range;
 
 /// A live process.
 #[derive(Copy, Clone, Debug)]
@@ -13,18 +14,55 @@ pub struct LiveProcess {
 
 impl Memory for LiveProcess {
     fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
-        let wanted = buffer.len();
-        let local = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: wanted };
-        let remote = libc::iovec { iov_base: address as usize as *mut libc::c_void, iov_len: wanted };
+        let local = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+        let remote = there(address, buffer.len());
+        // SAFETY: `local` covers exactly the exclusively borrowed `buffer`.
+        unsafe { self.copy(local, &[remote]) }
+    }
+
+    fn read_words(&self, ranges: &[Range<u64>], words: &mut [u64]) -> io::Result<()> {
+        let mut rest = words;
+        for ranges in ranges.chunks(PIECES_MAX) {
+            let length =
+                |range: &Range<u64>| usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
+            let remote: Vec<libc::iovec> = ranges.iter().map(|range| there(range.start, length(range))).collect();
+            let bytes = remote.iter().fold(0_usize, |sum, piece| sum.saturating_add(piece.iov_len));
+            let Some((now, behind)) = rest.split_at_mut_checked(bytes / 8).filter(|_| bytes.is_multiple_of(8)) else {
+                return Err(io::ErrorKind::InvalidInput.into());
+            };
+            let local = libc::iovec { iov_base: now.as_mut_ptr().cast(), iov_len: bytes };
+            // SAFETY: `local` covers exactly the exclusively borrowed words `now`, for which any
+            // bytes will do.
+            unsafe { self.copy(local, &remote)? };
+            rest = behind;
+        }
+        Ok(())
+    }
+}
+
+/// Pieces that the system takes at once.
+const PIECES_MAX: usize = 1024;
+
+fn there(address: u64, length: usize) -> libc::iovec {
+    libc::iovec { iov_base: address as usize as *mut libc::c_void, iov_len: length }
+}
+
+impl LiveProcess {
+    /// Fills all of `local` from the pieces.
+    ///
+    /// # Safety
+    /// `local` has to cover memory that may be written, and that nothing else uses meanwhile.
+    unsafe fn copy(&self, local: libc::iovec, remote: &[libc::iovec]) -> io::Result<()> {
         let pid = libc::pid_t::try_from(self.pid).map_err(|_| io::ErrorKind::InvalidInput)?;
-        // SAFETY: `local` covers exactly the exclusively borrowed `buffer`, which
-        // outlives the call; both vectors are single and live on this stack. The
-        // remote address is never dereferenced here: the kernel checks it against
-        // the other process's mappings and fails with EFAULT.
-        let got = unsafe { libc::process_vm_readv(pid, &local, 1, &remote, 1, 0) };
+        // SAFETY: the caller answers for `local`; both vectors live until the call is over. The
+        // remote addresses are never dereferenced here: the kernel checks them against the other
+        // process's mappings and fails with EFAULT.
+        let got = unsafe {
+            libc::process_vm_readv(pid, &raw const local, 1, remote.as_ptr(), remote.len() as libc::c_ulong, 0)
+        };
         match usize::try_from(got) {
             Err(_) => Err(io::Error::last_os_error()),
-            Ok(got) if got == wanted => Ok(()),
+            Ok(got) if got == local.iov_len => Ok(()),
             Ok(_) => Err(io::ErrorKind::UnexpectedEof.into()),
         }
     }
@@ -41,5 +79,15 @@ mod tests {
         let address = std::ptr::from_ref(&value) as u64;
         assert_eq!(memory.read_u64(address).unwrap(), value);
         assert!(memory.read_u64(8).is_err());
+        // Two pieces, and one of which there is nothing.
+        let all: Vec<u64> = (0..10).collect();
+        let at = |word: u64| all.as_ptr() as u64 + 8 * word;
+        let mut words = [0; 5];
+        memory.read_words(&[at(1)..at(3), at(6)..at(9)], &mut words).unwrap();
+        assert_eq!(words, [1, 2, 6, 7, 8]);
+        assert!(memory.read_words(&[at(1)..at(3), 8..16], &mut words).is_err());
+        let mut one = |range: Range<u64>| memory.read_words(std::slice::from_ref(&range), &mut words);
+        assert!(one(at(0)..at(5)).is_ok() && one(at(0)..at(6)).is_err());
+        assert!(one(at(0)..at(0) + 4).is_err());
     }
 }

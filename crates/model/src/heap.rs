@@ -56,6 +56,8 @@ pub struct Heap {
     pub pinned: Pinned,
     /// Who points to them, those that hold and keep most first.
     pub holders: Vec<Holder>,
+    /// Objects too large to share a block.
+    pub large: Large,
     /// Objects by what they are, the most bytes first.
     pub census: Vec<Entry>,
     /// How far objects were read; `None`: they were not.
@@ -263,6 +265,25 @@ pub struct Holder {
     pub kept_dead_bytes: u64,
 }
 
+/// Objects too large to share a block, pinned or not. A slice is an object with an address
+/// inside of one and a length.
+#[derive(Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Large {
+    /// How many, and their bytes.
+    pub objects: u64,
+    /// See `objects`.
+    pub bytes: u64,
+    /// Those of which slices show less than a half, and their bytes.
+    pub sliced: u64,
+    /// See `sliced`.
+    pub sliced_bytes: u64,
+    /// Bytes of those that the slices show.
+    pub shown_bytes: u64,
+    /// What most of those slices are.
+    pub holder: Option<String>,
+}
+
 /// Objects of one info table.
 #[derive(Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Entry {
@@ -281,7 +302,8 @@ pub struct Entry {
 #[derive(Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Scan {
-    /// Bytes read of blocks whose objects are moved.
+    /// Used bytes of the blocks whose objects the census is of: of objects that are moved, and
+    /// of large ones.
     pub read_bytes: u64,
     /// Bytes of those that are no object which can be told.
     pub skipped_bytes: u64,
@@ -289,6 +311,8 @@ pub struct Scan {
     pub unread_bytes: u64,
     /// Collections of the oldest generation meanwhile; `None`: nothing counts them.
     pub collections_of_oldest: Option<u64>,
+    /// Whether the process stood still for all of it.
+    pub during_stop: bool,
 }
 
 /// What the runtime itself says.

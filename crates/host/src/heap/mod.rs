@@ -13,7 +13,7 @@ use crate::procfs::Host;
 use crate::symbols::elf;
 use rtscope_heap::descriptor::{BLOCK, MEGABLOCK};
 use rtscope_heap::ledger::Residency;
-use rtscope_heap::{Space, Statics};
+use rtscope_heap::{Beside, Space, Statics};
 use rtscope_model::{Version, units};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
@@ -115,8 +115,7 @@ impl Target {
     /// # Errors
     /// [`Refusal`].
     pub fn find(host: &Host, pid: u32) -> Result<Target, Refusal> {
-        // `smaps` walks all page tables, so it comes once and gives both.
-        let text = std::fs::read_to_string(host.process(pid, "smaps")).map_err(|source| refusal(pid, source))?;
+        let text = std::fs::read_to_string(host.process(pid, "maps")).map_err(|source| refusal(pid, source))?;
         let executable = host.process(pid, "exe");
         let program = std::fs::read_link(&executable).map_err(|source| refusal(pid, source))?;
         let files = (host.process(pid, "root"), executable);
@@ -196,6 +195,35 @@ impl Target {
         }
     }
 
+    /// Finds its mappings and its heap again: it runs on.
+    fn look_again(&mut self, host: &Host) -> io::Result<()> {
+        if let Source::Live(process) = &self.memory {
+            self.mappings = mappings::parse(&std::fs::read_to_string(host.process(process.pid, "maps"))?);
+            self.space = space(&self.mappings, &self.reserved);
+        }
+        Ok(())
+    }
+
+    /// Finds out what of its mappings is in memory: the system walks all page tables for it.
+    /// `heap_bytes` of the heap were, if that was found out while the process stood still.
+    fn measure(&mut self, host: &Host, heap_bytes: Option<u64>) -> io::Result<()> {
+        let Source::Live(process) = &self.memory else { return Ok(()) };
+        self.mappings = mappings::parse(&std::fs::read_to_string(host.process(process.pid, "smaps"))?);
+        if let Some(mut left) = heap_bytes {
+            for mapping in self.mappings.iter_mut().filter(|mapping| self.reserved.contains(&mapping.range.start)) {
+                mapping.rss_bytes = Some(std::mem::take(&mut left));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there still is a process whose memory can be read.
+    fn is_there(&self) -> io::Result<()> {
+        let gone = |error: &io::Error| error.raw_os_error() == Some(libc::ESRCH);
+        let first = self.space.megablocks().next().map(|address| self.memory.read_u64(address));
+        first.and_then(Result::err).filter(gone).map_or(Ok(()), Err)
+    }
+
     /// Bytes in memory by all of its mappings; `None`: nothing tells.
     pub fn rss_bytes(&self) -> Option<u64> {
         let told = self.mappings.iter().any(|mapping| mapping.rss_bytes.is_some());
@@ -207,9 +235,37 @@ impl Target {
         self.mappings.iter().filter(|mapping| !self.reserved.contains(&mapping.range.start))
     }
 
-    /// Addresses of what is mapped from files: code, and the tables beside it.
-    pub fn code(&self) -> Vec<Range<u64>> {
-        self.files().map(|mapping| mapping.range.clone()).collect()
+    /// What it has beside its heap that is read: tables and code, and its data as far as it was
+    /// written to. What was not is as in the file, which knows no address of the heap.
+    fn beside(&self, host: &Host) -> io::Result<Beside> {
+        let code = self.files().map(|mapping| mapping.range.clone()).collect();
+        let own = self.data();
+        let Source::Live(process) = &self.memory else { return Ok(Beside { code, data: own.collect() }) };
+        let pages = Pages::open(host, process.pid)?;
+        let mut data: Vec<Range<u64>> = Vec::new();
+        for range in own {
+            pages.each(&range, |page, entry| {
+                let written = entry & Pages::PRESENT != 0 && entry & Pages::OF_FILE == 0;
+                match data.last_mut().filter(|last| written && last.end == page.start) {
+                    Some(last) => last.end = page.end,
+                    None => data.extend(written.then_some(page)),
+                }
+            })?;
+        }
+        Ok(Beside { code, data })
+    }
+
+    /// Data of the program and its libraries, what begins as zeros included: that lies right
+    /// behind the rest.
+    fn data(&self) -> impl Iterator<Item = Range<u64>> {
+        let mut behind = None;
+        self.mappings.iter().filter_map(move |mapping| {
+            let of_file = mapping.name.starts_with('/');
+            let goes_on = mapping.name.is_empty() && behind == Some(mapping.range.start);
+            behind = of_file.then_some(mapping.range.end);
+            (mapping.writable && (of_file || goes_on) && !self.reserved.contains(&mapping.range.start))
+                .then(|| mapping.range.clone())
+        })
     }
 
     fn files(&self) -> impl Iterator<Item = &Mapping> {
@@ -219,9 +275,11 @@ impl Target {
     /// Names of places in its code, as far as its files have any.
     pub fn names(&self, addresses: &BTreeSet<u64>) -> HashMap<u64, String> {
         let mut asked: BTreeMap<&str, Vec<(u64, u64)>> = BTreeMap::new();
+        let mut data = BTreeSet::new();
         for mapping in self.files() {
             let here = addresses.range(mapping.range.clone());
             let place = |at: &u64| (at - mapping.range.start + mapping.offset, *at);
+            data.extend(here.clone().filter(|_| mapping.writable).copied());
             asked.entry(&mapping.name).or_default().extend(here.map(place));
         }
         let mut names = HashMap::new();
@@ -233,34 +291,67 @@ impl Target {
             let found = file.ok().and_then(|file| elf::look_up(file, module, &asked).ok()).unwrap_or_default();
             for (offset, at) in asked {
                 let named = found.names.iter().find(|named| (named.from..named.to).contains(&offset));
-                let name = named.map_or_else(|| format!("{module}+{offset:#x}"), |named| named.name.clone());
+                let place = || format!("{module}+{offset:#x}");
+                let name = match named {
+                    _ if data.contains(&at) => format!("data of {}", place()),
+                    Some(named) => named.name.clone(),
+                    None => place(),
+                };
                 names.insert(at, name);
             }
         }
         names
     }
 
-    /// Which blocks of the heap are in memory; of a core file, all that it has.
-    ///
-    /// # Errors
-    /// The process is gone, or may not be looked at.
-    pub fn residency(&self, host: &Host) -> io::Result<Residency> {
-        const PRESENT: u64 = 1 << 63;
-        let Source::Live(process) = &self.memory else { return Ok(Residency::default()) };
-        let pages = File::open(host.process(process.pid, "pagemap"))?;
-        let page_bytes = rustix::param::page_size() as u64;
-        let mut residency = Residency::default();
-        let mut entries = vec![0; usize::try_from(MEGABLOCK / page_bytes.min(MEGABLOCK)).unwrap_or(1) * 8];
-        for megablock in self.space.megablocks() {
-            pages.read_exact_at(&mut entries, megablock / page_bytes * 8)?;
-            for (entry, address) in entries.chunks_exact(8).zip((megablock..).step_by(page_bytes as usize)) {
-                let entry = entry.try_into().map_or(0, u64::from_ne_bytes);
-                if entry & PRESENT == 0 {
-                    (address..address + page_bytes).step_by(BLOCK as usize).for_each(|block| residency.remove(block));
+    /// Which blocks of the heap are in memory, and how many bytes these are; of a core file, all
+    /// that it has.
+    fn residency(&self, host: &Host) -> io::Result<(Residency, u64)> {
+        let Source::Live(process) = &self.memory else { return Ok((Residency::default(), 0)) };
+        let pages = Pages::open(host, process.pid)?;
+        let (mut residency, mut bytes) = (Residency::default(), 0);
+        for range in &self.space.committed {
+            pages.each(range, |page, entry| {
+                if entry & Pages::PRESENT == 0 {
+                    page.step_by(BLOCK as usize).for_each(|block| residency.remove(block));
+                } else {
+                    bytes += page.end - page.start;
                 }
+            })?;
+        }
+        Ok((residency, bytes))
+    }
+}
+
+/// What the system says of each page of a process (`/proc/PID/pagemap`).
+struct Pages {
+    file: File,
+    page_bytes: u64,
+}
+
+impl Pages {
+    const PRESENT: u64 = 1 << 63;
+    const OF_FILE: u64 = 1 << 61;
+    /// Pages that are asked for at once.
+    const AT_ONCE: usize = 1 << 13;
+
+    fn open(host: &Host, pid: u32) -> io::Result<Pages> {
+        Ok(Pages { file: File::open(host.process(pid, "pagemap"))?, page_bytes: rustix::param::page_size() as u64 })
+    }
+
+    /// Gives `each` the pages of `range` and what is said of them.
+    fn each(&self, range: &Range<u64>, mut each: impl FnMut(Range<u64>, u64)) -> io::Result<()> {
+        let all = range.start / self.page_bytes..range.end / self.page_bytes;
+        let mut entries = vec![0; 8 * Pages::AT_ONCE.min((all.end - all.start) as usize)];
+        for first in all.clone().step_by(Pages::AT_ONCE) {
+            let count = (all.end - first).min(Pages::AT_ONCE as u64);
+            let entries = entries.get_mut(..8 * count as usize).unwrap_or_default();
+            self.file.read_exact_at(entries, first * 8)?;
+            for (entry, page) in entries.chunks_exact(8).zip(first..) {
+                let page = page * self.page_bytes..(page + 1) * self.page_bytes;
+                each(page, entry.try_into().map_or(0, u64::from_ne_bytes));
             }
         }
-        Ok(residency)
+        Ok(())
     }
 }
 

@@ -8,6 +8,7 @@ use crate::mappings::Mapping;
 use crate::procfs::Host;
 use crate::stop::{Held, Stop};
 use rtscope_heap::document::Read;
+use rtscope_heap::ledger::Residency;
 use rtscope_heap::{Runtime, Scan, Survey};
 use rtscope_model::heap::{Heap, Line, Part};
 use std::collections::HashMap;
@@ -15,12 +16,13 @@ use std::io;
 use std::time::{Duration, Instant};
 
 /// Tries to read objects without a collection in between.
-const TRIES_MAX: u32 = 3;
+const TRIES_MAX: u32 = 4;
 
 /// What is asked for.
 #[derive(Copy, Clone, Debug)]
 pub struct Ask {
-    /// Stop the process meanwhile, for so long at most.
+    /// Stop the process while its blocks are read, and while its objects are if that can be
+    /// done in the time, for so long at most.
     pub stop: Option<Duration>,
     /// Read the objects, too: what lives, who holds it.
     pub objects: bool,
@@ -47,87 +49,159 @@ pub enum Failed {
 /// # Errors
 /// [`Failed`].
 pub fn take(host: &Host, pid: u32, ask: &Ask) -> Result<Heap, Failed> {
-    let target = Target::find(host, pid)?;
-    let begin = |most| Stop::begin(host, pid, most).map_err(|source| Failed::NotStopped { pid, source });
-    let stop = ask.stop.map(begin).transpose()?;
-    let looked = Looked::at(&target, ask.objects, stop.is_some());
-    let held = stop.map(Stop::end);
+    let mut target = Target::find(host, pid)?;
+    let begin = |most| Hold::begin(host, pid, most).map_err(|source| Failed::NotStopped { pid, source });
+    let mut hold = ask.stop.map(begin).transpose()?.unwrap_or(Hold::Runs);
+    let looked = Looked::at(host, &mut target, ask.objects, &mut hold);
+    hold.end();
     let looked = looked.map_err(|source| target.failed(source))?;
-    Ok(looked.document(host, &target, held)?)
+    Ok(looked.document(&target, &hold))
 }
 
 /// The heap in a core file.
 ///
 /// # Errors
 /// It cannot be read.
-pub fn of_core(host: &Host, target: &Target, objects: bool) -> Result<Heap, Refusal> {
-    let looked = Looked::at(target, objects, true).map_err(|source| target.failed(source))?;
-    looked.document(host, target, None)
+pub fn of_core(host: &Host, mut target: Target, objects: bool) -> Result<Heap, Refusal> {
+    let looked = Looked::at(host, &mut target, objects, &mut Hold::Core).map_err(|source| target.failed(source))?;
+    Ok(looked.document(&target, &Hold::Core))
+}
+
+/// Whether what is read stands still.
+enum Hold {
+    /// It is a core file.
+    Core,
+    /// It runs on.
+    Runs,
+    /// It is stopped, until then at most.
+    Stopped(Stop, Instant),
+    /// It was let go.
+    Ended(Held),
+}
+
+impl Hold {
+    fn begin(host: &Host, pid: u32, most: Duration) -> io::Result<Hold> {
+        let until = Instant::now() + most;
+        Ok(Hold::Stopped(Stop::begin(host, pid, most)?, until))
+    }
+
+    /// Whether nothing has changed until now.
+    fn is_still(&self) -> bool {
+        match self {
+            Hold::Core => true,
+            Hold::Runs | Hold::Ended(_) => false,
+            Hold::Stopped(_, until) => Instant::now() < *until,
+        }
+    }
+
+    /// Lets the process go if there is no time to read so many bytes of objects: that some of
+    /// them were read while it stood still would be worth nothing.
+    fn go_on_for(&mut self, bytes: u64) {
+        if let Hold::Stopped(_, until) = self
+            && until.saturating_duration_since(Instant::now()) < Duration::from_nanos(bytes)
+        {
+            self.end();
+        }
+    }
+
+    fn end(&mut self) {
+        *self = match std::mem::replace(self, Hold::Runs) {
+            Hold::Stopped(stop, _) => Hold::Ended(stop.end()),
+            other => other,
+        };
+    }
 }
 
 /// What one look saw.
 struct Looked {
     survey: Survey,
+    residency: Residency,
     scan: Option<(Scan, Option<u64>)>,
+    /// Whether the process stood still, if it was stopped: while blocks were read, and objects.
+    still: (bool, bool),
     read: Duration,
     scanned: Duration,
 }
 
 impl Looked {
-    /// Reads blocks, then objects beside the program: both again where a collection of the
-    /// oldest generation came meanwhile.
-    fn at(target: &Target, objects: bool, still: bool) -> io::Result<Looked> {
+    /// Reads blocks, then objects: both again where a collection of the oldest generation came
+    /// meanwhile.
+    fn at(host: &Host, target: &mut Target, objects: bool, hold: &mut Hold) -> io::Result<Looked> {
         let mut tries = 0;
         loop {
             tries += 1;
-            let started = Instant::now();
-            let survey = Survey::take(&target.memory, &target.space, &target.statics, still)?;
-            let read = started.elapsed();
-            if !objects {
-                return Ok(Looked { survey, scan: None, read, scanned: Duration::ZERO });
+            if tries > 1 {
+                target.look_again(host)?;
             }
-            let scan = Scan::of(&target.memory, &survey, target.code())?;
-            let scanned = started.elapsed() - read;
+            let started = Instant::now();
+            let survey = Survey::take(&target.memory, &target.space, &target.statics, hold.is_still())?;
+            let read = started.elapsed();
+            // What is resident goes with the blocks, not with what they are when objects are read.
+            let (residency, resident_bytes) = target.residency(host)?;
+            let stopped = hold.is_still().then_some(resident_bytes);
+            let mut looked = Looked {
+                survey,
+                residency,
+                scan: None,
+                still: (hold.is_still(), false),
+                read,
+                scanned: Duration::ZERO,
+            };
+            hold.go_on_for(if objects { looked.survey.used_bytes() } else { u64::MAX });
+            target.measure(host, stopped)?;
+            let now = Runtime::read(&target.memory, &target.statics)?;
+            if !looked.still.0 && tries < TRIES_MAX && !now.is_as_whole_as(&looked.survey.after) {
+                continue;
+            }
+            if !objects {
+                return Ok(looked);
+            }
+            let started = Instant::now();
+            let scan = Scan::of(&target.memory, &looked.survey, &target.statics, &target.beside(host)?);
+            looked.scanned = started.elapsed();
+            looked.still.1 = hold.is_still();
+            target.is_there()?;
             let oldest = |runtime: &Runtime| runtime.generations.last().map(|oldest| u64::from(oldest.collections));
             let after = oldest(&Runtime::read(&target.memory, &target.statics)?);
-            let moved = oldest(&survey.before).zip(after).map(|(before, after)| after.saturating_sub(before));
-            if still || moved.is_none_or(|moved| moved == 0) || tries == TRIES_MAX {
-                return Ok(Looked { survey, scan: Some((scan, moved)), read, scanned });
+            let moved = oldest(&looked.survey.before).zip(after).map(|(before, after)| after.saturating_sub(before));
+            looked.scan = Some((scan, moved));
+            if looked.still.1 || moved.is_none_or(|moved| moved == 0) || tries == TRIES_MAX {
+                return Ok(looked);
             }
         }
     }
 
-    fn document(self, host: &Host, target: &Target, held: Option<Held>) -> Result<Heap, Refusal> {
-        let residency = target.residency(host).map_err(|source| target.failed(source))?;
-        let asked = self.scan.iter().flat_map(|(scan, _)| scan.census.iter().map(|entry| entry.info_address));
-        let names = target.names(&asked.collect());
-        let heap = self.read_document(target, &residency, &names);
+    fn document(self, target: &Target, hold: &Hold) -> Heap {
+        let scan = self.scan.iter().map(|(scan, _)| scan);
+        let entries = scan.clone().flat_map(|scan| scan.census.iter().map(|entry| entry.info_address));
+        let holders = scan.flat_map(|scan| scan.pinned.holders.iter().map(|holder| holder.info_address));
+        let names = target.names(&entries.chain(holders).collect());
+        let heap = self.read_document(target, &names);
+        let stopped = if let Hold::Ended(held) = hold { held.stopped } else { Duration::ZERO };
         let mut heap = Heap {
             of: target.of.clone(),
             ghc: target.version.map(|(major, minor, patch)| format!("{major}.{minor}.{patch}")),
             time: target.is_live().then(clock::monotonic),
-            stop_ns: held.map_or(0, |held| held.stopped.as_nanos() as u64),
+            stop_ns: stopped.as_nanos() as u64,
             read_ns: self.read.as_nanos() as u64,
             scan_ns: self.scanned.as_nanos() as u64,
             ..heap
         };
-        if held.is_some_and(|held| held.cut) {
-            heap.doubts.push("The process was let go before everything was read: give it more time.".into());
+        if let Some(scan) = &mut heap.scan {
+            scan.during_stop = self.still.1 && target.is_live();
+        }
+        if matches!(hold, Hold::Ended(_)) && !self.still.0 {
+            heap.doubts.push("The process was let go before all blocks were read: give it more time.".into());
         }
         heap.doubts.extend(target.missing());
-        Ok(heap)
+        heap
     }
 
-    fn read_document(
-        &self,
-        target: &Target,
-        residency: &rtscope_heap::ledger::Residency,
-        names: &HashMap<u64, String>,
-    ) -> Heap {
+    fn read_document(&self, target: &Target, names: &HashMap<u64, String>) -> Heap {
         let rss_bytes = target.rss_bytes();
         let outside = if rss_bytes.is_some() { outside(target) } else { Vec::new() };
         let scan = self.scan.as_ref().map(|(scan, moved)| (scan, *moved));
-        Read { survey: &self.survey, residency, scan, names, outside, rss_bytes }.document()
+        Read { survey: &self.survey, residency: &self.residency, scan, names, outside, rss_bytes }.document()
     }
 }
 

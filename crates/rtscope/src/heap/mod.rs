@@ -43,8 +43,13 @@ pub struct HeapArgs {
     /// With --core: the program that it is of, where that is not where it was
     #[arg(long, value_name = "FILE", requires = "core")]
     pub program: Option<PathBuf>,
-    /// Stop the process while its blocks and objects are read: nothing changes under them.
-    /// A system call that does not restart (`epoll_wait`) then returns early with EINTR
+    /// Read blocks only: not which pinned objects are alive, who holds them, and the census
+    #[arg(long)]
+    pub blocks: bool,
+    /// Stop the process while its blocks are read, and its objects too if --max-stop is long
+    /// enough for that (a second for each GiB): else they are read beside the running program,
+    /// as without --stop. A system call that does not restart (`epoll_wait`) then returns early
+    /// with EINTR
     #[arg(long)]
     pub stop: bool,
     /// With --stop: let it go after so long, whatever was read
@@ -93,7 +98,7 @@ fn look(host: &Host, args: &HeapArgs) -> Result<(Heap, Option<String>), Trouble>
     let Some(of) = &args.of else {
         let core = args.core.as_deref().unwrap_or(Path::new("core"));
         let target = Target::in_core(core, args.program.as_deref()).map_err(|refusal| trouble(&refusal))?;
-        return Ok((heap::of_core(host, &target, true).map_err(|refusal| trouble(&refusal))?, None));
+        return Ok((heap::of_core(host, target, !args.blocks).map_err(|refusal| trouble(&refusal))?, None));
     };
     match process(of)? {
         Some(_) if args.at.is_some() => {
@@ -137,7 +142,7 @@ fn kept_in(of: &Path, at: Option<At>) -> Result<(Heap, Option<String>), Trouble>
 }
 
 fn of_process(host: &Host, pid: u32, args: &HeapArgs) -> Result<Heap, Trouble> {
-    let ask = Ask { stop: args.stop.then_some(args.max_stop), objects: true };
+    let ask = Ask { stop: args.stop.then_some(args.max_stop), objects: !args.blocks };
     heap::take(host, pid, &ask).map_err(|failed| match failed {
         Failed::Refused(refusal) => trouble(&refusal),
         Failed::NotStopped { pid, source } => not_stopped(pid, source),

@@ -10,6 +10,7 @@ mod data;
 pub(crate) mod escape;
 mod page;
 pub(crate) mod svg;
+mod svg_bands;
 mod svg_bar;
 mod svg_histogram;
 mod svg_memory;

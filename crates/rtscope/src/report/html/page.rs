@@ -3,7 +3,8 @@
 
 use super::escape::escape;
 use super::{
-    SIZE_MAX, data, svg_bar, svg_histogram, svg_memory, svg_mmu, svg_time, svg_waterfall, table, user, verdict,
+    SIZE_MAX, data, svg_bands, svg_bar, svg_histogram, svg_memory, svg_mmu, svg_time, svg_waterfall, table, user,
+    verdict,
 };
 use crate::report::{code, further, units, words};
 use rtscope_analyze::results::{Results, WorstPause};
@@ -14,7 +15,7 @@ const STYLE: &str = include_str!("style.css");
 
 /// What the browser may load: nothing but the style sheet of this hash (of
 /// `style.css`; a test computes it anew).
-const POLICY: &str = "default-src 'none'; style-src 'sha256-XXG1rtuuLpAP+92dqpjqKq2TsksessdQzl3Mj4vmN1g='; base-uri 'none'; form-action 'none'";
+const POLICY: &str = "default-src 'none'; style-src 'sha256-F6NgVPzluADosSKfK4mb729C/CH8PDDrgyJTtG93b7o='; base-uri 'none'; form-action 'none'";
 
 /// Pauses drawn lane by lane.
 pub(super) const WORST_MAX: usize = 10;
@@ -144,9 +145,13 @@ fn concurrent(results: &Results) -> Option<String> {
 }
 
 fn memory(results: &Results) -> Option<String> {
-    let drawn = svg_memory::draw(results).map(|svg| figure(&svg, ""));
-    let table = table::memory(results);
-    (drawn.is_some() || table.is_some()).then(|| drawn.unwrap_or_default() + &table.unwrap_or_default())
+    let parts = [
+        svg_memory::draw(results).map(|svg| figure(&svg, "")),
+        svg_bands::legend(results),
+        table::memory(results),
+        table::heap_profile(results),
+    ];
+    parts.iter().any(Option::is_some).then(|| parts.into_iter().flatten().collect())
 }
 
 fn rates(results: &Results) -> Option<String> {

@@ -1,0 +1,158 @@
+//! Reading many block groups at once, a batch for each call of the system: what lies side by
+//! side in one piece. Owns what goes into a batch, and that threads share them. Memory is read
+//! into one buffer of each thread and not kept.
+
+use crate::blocks::{Group, Groups};
+use crate::descriptor::BLOCK;
+use crate::memory::Memory;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// Bytes of a batch: they stay in a processor's cache while they are looked at.
+const BYTES: u64 = 256 << 10;
+/// Pieces of one, less than the system takes at once.
+const PIECES: usize = 512;
+
+/// Numbers of groups that are read together.
+pub type Batch = Range<usize>;
+
+/// All `groups` in batches.
+pub fn batches(groups: &Groups) -> Vec<Batch> {
+    let mut batches: Vec<Batch> = Vec::new();
+    let mut bytes = 0;
+    for (number, group) in groups.iter().enumerate() {
+        let span = group.used_bytes().next_multiple_of(BLOCK);
+        match batches.last_mut().filter(|last| bytes + span <= BYTES && last.len() < PIECES) {
+            Some(last) => last.end = number + 1,
+            None => {
+                batches.push(number..number + 1);
+                bytes = 0;
+            }
+        }
+        bytes += span;
+    }
+    batches
+}
+
+/// Does `work` in as many threads as there are processors, each of which takes the numbers
+/// below `count` that it is given until there are no more.
+pub fn in_parallel<T: Send>(count: usize, work: impl Fn(&mut dyn Iterator<Item = usize>) -> T + Sync) -> Vec<T> {
+    let next = AtomicUsize::new(0);
+    let one = || work(&mut std::iter::from_fn(|| Some(next.fetch_add(1, Relaxed)).filter(|number| *number < count)));
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(count).max(1);
+    std::thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(one)).collect();
+        let own = one();
+        // A thread ends without a result only where this one would, too.
+        std::iter::once(own).chain(others.into_iter().filter_map(|other| other.join().ok())).collect()
+    })
+}
+
+/// The buffer of one thread.
+pub struct Reader<'m, M> {
+    memory: &'m M,
+    words: Vec<u64>,
+    pieces: Vec<Range<u64>>,
+}
+
+impl<'m, M: Memory> Reader<'m, M> {
+    /// An empty one.
+    pub fn new(memory: &'m M) -> Reader<'m, M> {
+        Reader { memory, words: Vec::new(), pieces: Vec::new() }
+    }
+
+    /// Gives `each` the used words of each group of the batch; `None`: they cannot be read
+    /// any more.
+    pub fn batch(&mut self, groups: &Groups, batch: &Batch, mut each: impl FnMut(usize, &Group, Option<&[u64]>)) {
+        let wanted = || batch.clone().filter_map(|number| Some((number, groups.get(number)?)));
+        self.pieces.clear();
+        for (_, group) in wanted() {
+            match self.pieces.last_mut().filter(|last| last.end.next_multiple_of(BLOCK) == group.start) {
+                Some(last) => last.end = words_end(group),
+                None => self.pieces.push(group.start..words_end(group)),
+            }
+        }
+        let whole = self.read();
+        let (mut piece, mut before) = (0, 0);
+        for (number, group) in wanted() {
+            if !whole {
+                // One of them has gone: the others are read one by one.
+                each(number, group, self.one(group.start..words_end(group)));
+                continue;
+            }
+            while let Some(range) = self.pieces.get(piece).filter(|range| group.start >= range.end) {
+                before += (range.end - range.start) / 8;
+                piece += 1;
+            }
+            let Some(range) = self.pieces.get(piece) else { return };
+            let from = (before + (group.start - range.start) / 8) as usize;
+            each(number, group, self.words.get(from..from + (group.used_bytes() / 8) as usize));
+        }
+    }
+
+    /// The words of a range; `None`: they cannot be read any more.
+    pub fn one(&mut self, range: Range<u64>) -> Option<&[u64]> {
+        self.pieces.clear();
+        self.pieces.push(range);
+        self.read().then_some(&self.words)
+    }
+
+    /// Reads all pieces.
+    fn read(&mut self) -> bool {
+        let bytes: u64 = self.pieces.iter().map(|range| range.end.saturating_sub(range.start)).sum();
+        self.words.resize((bytes / 8) as usize, 0);
+        self.memory.read_words(&self.pieces, &mut self.words).is_ok()
+    }
+}
+
+/// Behind the last whole word.
+fn words_end(group: &Group) -> u64 {
+    group.start + group.used_bytes() / 8 * 8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Image, groups};
+
+    const AT: u64 = 0x42_0010_4000;
+
+    fn words(of: &[u64], number: u64) -> Vec<u64> {
+        of.iter().map(|word| word + 1000 * number).collect()
+    }
+
+    #[test]
+    fn groups_are_given_their_own_words_whatever_lies_between() {
+        let of: Vec<u64> = (0..512).collect();
+        let blocks = [words(&of, 1), words(&of, 2)].concat();
+        let image = Image::default().words(AT, &blocks).words(AT + 5 * BLOCK, &words(&of, 3));
+        // Two neighbours, one further on, and one that is gone.
+        let all = [(AT, 4001), (AT + BLOCK, 16), (AT + 5 * BLOCK, 24), (AT + 9 * BLOCK, 8)];
+        for count in [3, 4] {
+            let groups = groups(&all[..count]);
+            let mut seen = Vec::new();
+            let batches = batches(&groups);
+            assert_eq!(batches, std::iter::once(0..count).collect::<Vec<_>>());
+            Reader::new(&image).batch(&groups, &batches[0], |number, _, words| {
+                seen.push((number, words.map(<[u64]>::len), words.and_then(|words| words.first().copied())));
+            });
+            let expected =
+                [(0, Some(500), Some(1000)), (1, Some(2), Some(2000)), (2, Some(3), Some(3000)), (3, None, None)];
+            assert_eq!(seen, expected[..count]);
+        }
+    }
+
+    #[test]
+    fn batches_are_shared_by_threads_and_none_is_left_out() {
+        let all: Vec<(u64, u64)> = (0..1000).map(|number| (AT + number * BLOCK, BLOCK)).collect();
+        let batches = batches(&groups(&all));
+        assert_eq!(batches.len(), 1000_usize.div_ceil(64));
+        let mut seen: Vec<usize> = in_parallel(batches.len(), |numbers| {
+            numbers.flat_map(|number| batches[number].clone()).collect::<Vec<_>>()
+        })
+        .concat();
+        seen.sort_unstable();
+        assert_eq!(seen, (0..1000).collect::<Vec<_>>());
+        assert_eq!(in_parallel(0, |numbers| numbers.count()), [0]);
+    }
+}

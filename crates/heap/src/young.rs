@@ -1,0 +1,158 @@
+//! What was allocated since the last collection: blocks of nurseries up to the one that each
+//! capability is just filling. Owns finding that one. What lies behind it in a nursery's
+//! chain is left from before, whatever its descriptors say.
+
+use crate::blocks::Group;
+use crate::descriptor::{self, BLOCK, DESCRIPTORS, Descriptor, MEGABLOCK};
+use crate::map::Kind;
+use crate::memory::Memory;
+use crate::runtime::Statics;
+use std::collections::BTreeMap;
+use std::io;
+
+/// More than any program has.
+const CAPABILITIES_MAX: u32 = 4096;
+/// Blocks in the chains of all nurseries; more are not followed.
+const CHAIN_MAX: u64 = 1 << 22;
+/// Words of a capability among which its registers are.
+const REGISTERS: usize = 192;
+/// Bytes of `nursery`: the first block, and how many.
+const NURSERY: u64 = 16;
+
+/// The used blocks of all nurseries; none where the runtime's variables are not known.
+///
+/// # Errors
+/// Memory cannot be read.
+pub fn nurseries(memory: &impl Memory, statics: &Statics) -> io::Result<Vec<Group>> {
+    let (Some(nurseries), Some(count)) = (statics.nurseries, statics.n_nurseries) else { return Ok(Vec::new()) };
+    let (first, count) = (memory.read_u64(nurseries)?, u64::from(memory.read_u32(count)?.min(CAPABILITIES_MAX)));
+    let mut filled = BTreeMap::new();
+    for capability in capabilities(memory, statics)? {
+        if let Some((nursery, block)) = current(memory, capability, first..first + NURSERY * count)? {
+            filled.insert((nursery - first) / NURSERY, block);
+        }
+    }
+    // Nurseries are handed out in their order.
+    let Some(last) = filled.keys().next_back() else { return Ok(Vec::new()) };
+    let mut chain = Chain { memory, megablock: 0, descriptors: vec![0; DESCRIPTORS], left: CHAIN_MAX };
+    let mut groups = Vec::new();
+    for number in 0..=*last {
+        let at = first + NURSERY * number;
+        let (blocks, count) = (memory.read_u64(at)?, memory.read_u64(at + 8)?);
+        chain.follow(blocks, count, filled.get(&number).copied(), &mut groups)?;
+    }
+    Ok(groups)
+}
+
+/// Addresses of the capabilities. Up to some version `capabilities` points to their array,
+/// later it is the array.
+fn capabilities(memory: &impl Memory, statics: &Statics) -> io::Result<Vec<u64>> {
+    let (Some(array), Some(count), Some(main)) =
+        (statics.capabilities, statics.n_capabilities, statics.main_capability)
+    else {
+        return Ok(Vec::new());
+    };
+    let count = memory.read_u32(count)?.min(CAPABILITIES_MAX);
+    let first = memory.read_u64(array)?;
+    let array = if first == main { array } else { first };
+    (0..u64::from(count)).map(|number| memory.read_u64(array + 8 * number)).collect()
+}
+
+/// Where in `nurseries` the one of a capability lies, and the descriptor of the block that it
+/// is filling: its registers have both side by side.
+fn current(memory: &impl Memory, capability: u64, nurseries: std::ops::Range<u64>) -> io::Result<Option<(u64, u64)>> {
+    let mut words = vec![0; REGISTERS];
+    let range = capability..capability.saturating_add(8 * REGISTERS as u64);
+    memory.read_words(std::slice::from_ref(&range), &mut words)?;
+    let pairs = words.iter().zip(words.iter().skip(1));
+    let found = pairs
+        .filter(|(nursery, _)| nurseries.contains(*nursery) && (**nursery - nurseries.start).is_multiple_of(NURSERY));
+    Ok(found.map(|(nursery, block)| (*nursery, *block)).next())
+}
+
+/// A chain of blocks that is followed; its descriptors mostly lie in one megablock.
+struct Chain<'m, M> {
+    memory: &'m M,
+    megablock: u64,
+    descriptors: Vec<u8>,
+    left: u64,
+}
+
+impl<M: Memory> Chain<'_, M> {
+    fn descriptor(&mut self, address: u64) -> io::Result<Option<Descriptor>> {
+        let megablock = address & !(MEGABLOCK - 1);
+        if megablock != self.megablock {
+            self.memory.read(megablock, &mut self.descriptors)?;
+            self.megablock = megablock;
+        }
+        let own = descriptor::block_of(address);
+        let index = ((own - megablock) / BLOCK) as usize;
+        Ok(descriptor::at(&self.descriptors, index).filter(|found| found.start == own))
+    }
+
+    /// The used parts of the `count` blocks from `at` on, up to the one that is being filled.
+    fn follow(&mut self, mut at: u64, count: u64, last: Option<u64>, groups: &mut Vec<Group>) -> io::Result<()> {
+        for _ in 0..count {
+            if at == 0 || self.left == 0 {
+                break;
+            }
+            self.left -= 1;
+            let Some(found) = self.descriptor(at)? else { break };
+            if found.used_bytes().is_some_and(|used| used > 0) {
+                groups.push(Group { start: found.start, free: found.free, kind: Kind::Nursery, generation: 0 });
+            }
+            if last == Some(at) {
+                break;
+            }
+            at = found.link;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Image, Laid};
+
+    const AT: u64 = 0x42_0010_0000;
+
+    #[test]
+    fn blocks_behind_the_one_that_is_filled_are_left_out() {
+        let mut laid = Laid::at(AT);
+        for used in [4000, 4080, 100, 4096, 4096, 4096] {
+            laid = laid.group(1, 0, 0, used);
+        }
+        let mut bytes = laid.descriptors();
+        let descriptor = |index: u64| AT + 64 * index;
+        // Each leads to the next one; the fourth to the fifth, which is another nursery's.
+        for index in 4..9 {
+            bytes[index * 64 + 16..index * 64 + 24].copy_from_slice(&descriptor(index as u64 + 1).to_ne_bytes());
+        }
+        let (capabilities, nurseries, main) = (0x1000, 0x2000, 0x3000);
+        let mut registers = vec![0; REGISTERS];
+        (registers[100], registers[101]) = (nurseries, descriptor(6));
+        let image = Image::default()
+            .put(AT, bytes)
+            .words(capabilities, &[main])
+            .words(0x1100, &[1, 0])
+            .words(0x1200, &[nurseries])
+            .words(nurseries, &[descriptor(4), 4, descriptor(8), 2])
+            .words(0x1300, &[2])
+            .words(main, &registers);
+        let statics = Statics {
+            capabilities: Some(capabilities),
+            n_capabilities: Some(0x1100),
+            main_capability: Some(main),
+            nurseries: Some(0x1200),
+            n_nurseries: Some(0x1300),
+            ..Statics::default()
+        };
+        let found = |statics| -> Vec<u64> {
+            super::nurseries(&image, statics).unwrap().iter().map(Group::used_bytes).collect()
+        };
+        assert_eq!(found(&statics), [4000, 4080, 100]);
+        assert_eq!(found(&Statics { main_capability: None, ..statics }), []);
+        assert!(super::nurseries(&image, &Statics { capabilities: Some(8), ..statics }).is_err());
+    }
+}
