@@ -3,7 +3,10 @@
 //! process is `host`'s.
 
 pub(crate) mod kept;
+pub(crate) mod layout;
 mod map;
+pub(crate) mod picture;
+pub(crate) mod svg;
 mod text;
 
 use crate::style::Style;
@@ -55,9 +58,12 @@ pub struct HeapArgs {
     /// With --stop: let it go after so long, whatever was read
     #[arg(long, value_name = "TIME", default_value = "250ms", value_parser = crate::record::duration, requires = "stop")]
     pub max_stop: Duration,
-    /// Draw its blocks, megablock by megablock
-    #[arg(long, conflicts_with = "json")]
-    pub map: bool,
+    /// Draw its blocks by address, as large as a page; `--map=full`: each block
+    #[arg(long, value_name = "SIZE", num_args = 0..=1, require_equals = true, default_missing_value = "fit", conflicts_with = "json")]
+    pub map: Option<map::Size>,
+    /// Write the map as a picture
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
     /// Print one JSON document instead of text
     #[arg(long)]
     pub json: bool,
@@ -69,6 +75,10 @@ pub struct HeapArgs {
 /// The process cannot be read, or the output not be written.
 pub fn run(args: &HeapArgs) -> Result<ExitCode, Trouble> {
     let (heap, which) = look(&Host::default(), args)?;
+    if let Some(file) = &args.svg {
+        std::fs::write(file, svg::svg(&heap))
+            .map_err(|error| Trouble::new(format!("cannot write {}", file.display())).because(error))?;
+    }
     if let Some(which) = which.filter(|_| !args.json) {
         println!("{which}");
     }
@@ -78,8 +88,7 @@ pub fn run(args: &HeapArgs) -> Result<ExitCode, Trouble> {
             let document = serde_json::to_string_pretty(&heap);
             document.map_err(|error| Trouble::new("cannot write the document").because(error))? + "\n"
         }
-        () if args.map => map::text(&heap, &style),
-        () => text::text(&heap, &style),
+        () => args.map.map_or_else(|| text::text(&heap, &style), |size| map::text(&heap, size, &style)),
     };
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())

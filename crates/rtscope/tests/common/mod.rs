@@ -5,6 +5,7 @@
 mod domains;
 mod drawing;
 mod heaps;
+mod looks;
 
 use rtscope_analyze::results::*;
 use rtscope_model::{
@@ -36,6 +37,7 @@ pub fn all() -> Vec<Fixture> {
         profiled(),
         domains::domains(),
         heaps::heaps(),
+        heap_map(),
         kernel_only(),
         many_lanes(),
         hostile(),
@@ -702,5 +704,13 @@ pub fn empty() -> Fixture {
     results.tracer = Tracer::default();
     results.kernel = KernelView::default();
     results.drawing = Drawing::default();
+    fixture
+}
+
+/// A run whose heap was looked at five times; names of it are hostile.
+pub fn heap_map() -> Fixture {
+    let mut fixture = healthy();
+    fixture.name = "heap_map";
+    fixture.results.heaps = looks::heaps(START);
     fixture
 }

@@ -93,6 +93,8 @@ fn clipped(results: &Results, left_out: &mut u64) -> Results {
     }
     let mut cut_results = results.clone();
     cut_results.drawing = Default::default();
+    // The map has them, with what it draws.
+    cut_results.heaps = Vec::new();
     cut(&mut cut_results.source.events_by_type, left_out);
     cut(&mut cut_results.runtime.args, left_out);
     cut(&mut cut_results.lanes, left_out);

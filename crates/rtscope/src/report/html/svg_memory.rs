@@ -2,6 +2,7 @@
 //! in blocks, what is live, over bands of the heap profile; and how fast the program allocates and its data grows old.
 //! Each value holds until the next; where nothing is known there is no line.
 
+use super::heap_map;
 use super::svg::{Anchor, Svg, WIDTH, names_at_right, time_axis};
 use super::svg_bands::Bands;
 use crate::report::units;
@@ -43,7 +44,7 @@ pub(super) fn draw(results: &Results) -> Option<String> {
         Line { name: format!("{name} {}", units::bytes(last)), class, points }
     };
     let lines: Vec<_> = results.drawing.memory.iter().map(named).collect();
-    plot(results, "memory over time", &lines, &Bands::of(results), units::bytes)
+    plot(results, "memory over time", &lines, (&Bands::of(results), &heap_map::marks(&results.heaps)), units::bytes)
 }
 
 /// The drawing of rates; `None` without points.
@@ -58,14 +59,15 @@ pub(super) fn draw_rates(results: &Results) -> Option<String> {
     };
     let lines: Vec<_> = results.counters.iter().filter_map(named).collect();
     let title = "allocation and promotion over time";
-    plot(results, title, &lines, &Bands::default(), |bytes| units::bytes_per_second(bytes as f64))
+    plot(results, title, &lines, (&Bands::default(), &[]), |bytes| units::bytes_per_second(bytes as f64))
 }
 
+/// Under the lines lie bands; `marks` are moments, and what to say of them.
 fn plot(
     results: &Results,
     title: &str,
     lines: &[Line],
-    bands: &Bands,
+    (bands, marks): (&Bands, &[(Time, String)]),
     label: impl Fn(u64) -> String,
 ) -> Option<String> {
     let highest = lines.iter().flat_map(|line| line.points.iter().filter_map(|(_, bytes)| *bytes)).max();
@@ -84,6 +86,10 @@ fn plot(
         svg.text(left - 6.0, y(level) + 4.0, Anchor::End, "tick", &label(level));
     }
     time_axis(&mut svg, PLOT, span);
+    for (at, words) in marks {
+        svg.line([x(*at), top, x(*at), top + height], "mark");
+        svg.dot(x(*at), top + height, "dot", words);
+    }
     let mut labels = Vec::new();
     for line in lines {
         let every = line.points.len().div_ceil(POINTS_MAX).max(1);
