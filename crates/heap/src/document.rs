@@ -147,11 +147,11 @@ impl Read<'_> {
             );
         }
         if survey.is_off() {
-            doubts.push(format!(
-                "{} blocks in use are {} than the runtime counts.",
-                survey.missed_blocks().unwrap_or(0).unsigned_abs(),
-                if survey.missed_blocks() > Some(0) { "more" } else { "fewer" }
-            ));
+            doubts.push(
+                "What was read is not of one moment: the heap was being collected, or it changes too fast. Try again, \
+                 or with --stop."
+                    .into(),
+            );
         }
         if survey.in_collection() {
             doubts.push(

@@ -71,7 +71,8 @@ impl Survey {
             let after = Runtime::read(memory, statics)?;
             let (looks, unsettled) = (look.looks, look.unsettled);
             let survey = Survey { megablocks, before, after, looks, unsettled, still };
-            if still || passes == PASSES_MAX || survey.after.is_as_whole_as(&survey.before) {
+            let is_whole = survey.after.is_as_whole_as(&survey.before) && !survey.is_off();
+            if still || passes == PASSES_MAX || is_whole {
                 return Ok(survey);
             }
         }
@@ -90,12 +91,21 @@ impl Survey {
         Some(used as i64 - self.after.blocks? as i64)
     }
 
-    /// Whether these are more than the young ones, which come and go while it is looked.
+    /// Whether what was read cannot all be of one moment between two collections: blocks in use,
+    /// or those of objects that move, are others than the runtime counts. While it collects,
+    /// the generation that is collected counts none.
     pub fn is_off(&self) -> bool {
-        let young = |total: &&Total| total.kind == Kind::Nursery || total.generation == Some(0);
-        let young: u64 = self.totals().iter().filter(young).map(|total| total.blocks).sum();
-        let off = |missed: i64| missed.unsigned_abs() > 64 + 2 * young + self.after.blocks.unwrap_or(0) / 100;
-        self.missed_blocks().is_some_and(off)
+        let sum = |wanted: &dyn Fn(&Total) -> bool| -> u64 {
+            self.totals().iter().filter(|total| wanted(total)).map(|total| total.blocks).sum()
+        };
+        // These come and go while it is looked.
+        let young = sum(&|total| total.kind == Kind::Nursery || total.generation == Some(0));
+        let is_far = |one: u64, other: u64| one.abs_diff(other) > 64 + 2 * young + other / 100;
+        let blocks = |generation: &crate::Generation| generation.blocks;
+        let moved = self.after.generations.iter().map(blocks).reduce(u64::saturating_add);
+        let seen = sum(&|total| matches!(total.kind, Kind::Small | Kind::NonMoving));
+        self.missed_blocks().is_some_and(|missed| is_far(missed.unsigned_abs(), 0))
+            || moved.is_some_and(|moved| is_far(seen, moved))
     }
 
     /// Whether a collection of any generation may have come since, if the runtime now says `now`.
@@ -354,5 +364,30 @@ mod tests {
         assert_eq!(Runtime::read(&image, &wrong).unwrap().generations.len(), 1);
         let wrong = Statics { generations: Some(0x1008), ..statics };
         assert!(Runtime::read(&image, &wrong).is_err());
+    }
+
+    #[test]
+    fn a_heap_that_is_being_collected_does_not_add_up() {
+        let taken = |blocks: u64, moved: u64, marks: u64| {
+            let generation = |number: u64, blocks: u64| {
+                let mut words = [0; 29];
+                (words[0], words[2], words[18]) = (number, blocks, number * marks);
+                words
+            };
+            let both = [generation(0, 0), generation(1, moved)].concat();
+            let laid = Laid::at(AT).group(1, 0, 0, 7).group(251, 1, Flags::EVACUATED, 251 * 4096);
+            let image = Image::default()
+                .words(0x1000, &[0x2000, 0x2000 + 29 * 8, blocks])
+                .words(0x2000, &both)
+                .put(AT, laid.descriptors());
+            let statics =
+                Statics { generations: Some(0x1000), oldest: Some(0x1008), blocks: Some(0x1010), ..Statics::default() };
+            Survey::take(&image, &space(1), &statics, true).unwrap()
+        };
+        let whole = taken(252, 251, 0);
+        assert_eq!((whole.is_off(), whole.missed_blocks(), whole.copied_bytes()), (false, Some(0), 251 * BLOCK));
+        assert!(taken(252, 0, 0).is_off() && taken(400, 251, 0).is_off());
+        // What is marked where it lies is not copied; what is no answer is none.
+        assert_eq!([1, 2].map(|marks| taken(252, 251, marks).copied_bytes()), [0, 251 * BLOCK]);
     }
 }

@@ -55,11 +55,20 @@ pub enum Failed {
 pub fn take(host: &Host, pid: u32, ask: &Ask) -> Result<Heap, Failed> {
     let mut target = Target::find(host, pid)?;
     let begin = |most| Hold::begin(host, pid, most).map_err(|source| Failed::NotStopped { pid, source });
-    let mut hold = ask.stop.map(begin).transpose()?.unwrap_or(Hold::Runs);
-    let looked = Looked::at(host, &mut target, ask.objects, &mut hold);
-    hold.end();
-    let looked = looked.map_err(|source| target.failed(source))?;
-    Ok(looked.document(&target, &hold))
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let mut hold = ask.stop.map(begin).transpose()?.unwrap_or(Hold::Runs);
+        let looked = Looked::at(host, &mut target, ask.objects, &mut hold);
+        hold.end();
+        let looked = looked.map_err(|source| target.failed(source))?;
+        // It was stopped while it collected: that has to be over first.
+        if ask.stop.is_none() || tries == TRIES_MAX || !looked.survey.is_off() {
+            return Ok(looked.document(&target, &hold));
+        }
+        std::thread::sleep(looked.pause());
+        target.look_again(host).map_err(|source| target.failed(source))?;
+    }
 }
 
 /// The heap in a core file.
@@ -152,10 +161,12 @@ impl Looked {
             hold.go_on_for(if objects { looked.survey.used_bytes() } else { u64::MAX });
             target.measure(host, stopped)?;
             let now = Runtime::read(&target.memory, &target.statics)?;
-            if !looked.still.0 && tries < TRIES_MAX && !now.is_as_whole_as(&looked.survey.after) {
+            let is_off = looked.survey.is_off();
+            if !looked.still.0 && tries < TRIES_MAX && (is_off || !now.is_as_whole_as(&looked.survey.after)) {
+                std::thread::sleep(if is_off { looked.pause() } else { Duration::ZERO });
                 continue;
             }
-            if !objects {
+            if !objects || looked.still.0 && is_off {
                 return Ok(looked);
             }
             let started = Instant::now();
@@ -171,6 +182,11 @@ impl Looked {
                 return Ok(looked);
             }
         }
+    }
+
+    /// For how long a collection may go on: then it is tried again.
+    fn pause(&self) -> Duration {
+        Duration::from_millis(10) + Duration::from_nanos(self.survey.used_bytes() / 20)
     }
 
     fn document(self, target: &Target, hold: &Hold) -> Heap {
