@@ -66,7 +66,7 @@ impl<'m, M: Memory> Reader<'m, M> {
     pub fn batch(&mut self, groups: &Groups, batch: &Batch, mut each: impl FnMut(usize, &Group, Option<&[u64]>)) {
         let wanted = || batch.clone().filter_map(|number| Some((number, groups.get(number)?)));
         self.pieces.clear();
-        for (_, group) in wanted() {
+        for (_, group) in wanted().filter(|(_, group)| group.start < words_end(group)) {
             match self.pieces.last_mut().filter(|last| last.end.next_multiple_of(BLOCK) == group.start) {
                 Some(last) => last.end = words_end(group),
                 None => self.pieces.push(group.start..words_end(group)),
@@ -75,6 +75,10 @@ impl<'m, M: Memory> Reader<'m, M> {
         let whole = self.read();
         let (mut piece, mut before) = (0, 0);
         for (number, group) in wanted() {
+            if group.start == words_end(group) {
+                each(number, group, Some(&[]));
+                continue;
+            }
             if !whole {
                 // One of them has gone: the others are read one by one.
                 each(number, group, self.one(group.start..words_end(group)));
@@ -126,9 +130,9 @@ mod tests {
         let of: Vec<u64> = (0..512).collect();
         let blocks = [words(&of, 1), words(&of, 2)].concat();
         let image = Image::default().words(AT, &blocks).words(AT + 5 * BLOCK, &words(&of, 3));
-        // Two neighbours, one further on, and one that is gone.
-        let all = [(AT, 4001), (AT + BLOCK, 16), (AT + 5 * BLOCK, 24), (AT + 9 * BLOCK, 8)];
-        for count in [3, 4] {
+        // Two neighbours, one without a whole word, one further on, and one that is gone.
+        let all = [(AT, 4001), (AT + BLOCK, 16), (AT + 3 * BLOCK, 7), (AT + 5 * BLOCK, 24), (AT + 9 * BLOCK, 8)];
+        for count in [4, 5] {
             let groups = groups(&all[..count]);
             let mut seen = Vec::new();
             let batches = batches(&groups);
@@ -136,8 +140,13 @@ mod tests {
             Reader::new(&image).batch(&groups, &batches[0], |number, _, words| {
                 seen.push((number, words.map(<[u64]>::len), words.and_then(|words| words.first().copied())));
             });
-            let expected =
-                [(0, Some(500), Some(1000)), (1, Some(2), Some(2000)), (2, Some(3), Some(3000)), (3, None, None)];
+            let expected = [
+                (0, Some(500), Some(1000)),
+                (1, Some(2), Some(2000)),
+                (2, Some(0), None),
+                (3, Some(3), Some(3000)),
+                (4, None, None),
+            ];
             assert_eq!(seen, expected[..count]);
         }
     }

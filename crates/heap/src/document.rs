@@ -50,6 +50,7 @@ impl Read<'_> {
             unsettled_megablocks: survey.unsettled,
             collections_meanwhile: survey.collections(),
             contradictions: survey.contradictions(),
+            in_collection: survey.in_collection(),
             doubts: self.doubts(),
             kinds: kinds(survey),
             unexplained_bytes: self.rss_bytes.map(|rss| rss as i64 - explained as i64),
@@ -146,11 +147,17 @@ impl Read<'_> {
             );
         }
         if survey.is_off() {
-            doubts.push(format!(
-                "{} blocks in use are {} than the runtime counts.",
-                survey.missed_blocks().unwrap_or(0).unsigned_abs(),
-                if survey.missed_blocks() > Some(0) { "more" } else { "fewer" }
-            ));
+            doubts.push(
+                "What was read is not of one moment: the heap was being collected, or it changes too fast. Try again, \
+                 or with --stop."
+                    .into(),
+            );
+        }
+        if survey.in_collection() {
+            doubts.push(
+                "The old generation was just being collected: blocks of it that are to be emptied are counted as the runtime's own."
+                    .into(),
+            );
         }
         if survey.unsettled > 0 {
             doubts.push(format!(

@@ -71,10 +71,11 @@ impl Kind {
         match () {
             () if head.is_free() && head.blocks as usize >= BLOCKS - FIRST => Kind::FreeMegablock,
             () if head.is_free() => Kind::Free,
-            () if flags.has(Flags::NON_MOVING) => Kind::NonMoving,
             () if flags.has(Flags::COMPACT) => Kind::Compact,
             () if flags.has(Flags::PINNED) => Kind::Pinned,
             () if flags.has(Flags::LARGE) => Kind::Large,
+            // Large objects of the non-moving collector's generation have its flag, too.
+            () if flags.has(Flags::NON_MOVING) => Kind::NonMoving,
             () if flags.has(Flags::EXECUTABLE) => Kind::Executable,
             () if flags.has(Flags::EVACUATED) => Kind::Small,
             () if head.generation == 0 && head.blocks == 1 => Kind::Nursery,
@@ -111,7 +112,12 @@ impl Cell {
     /// The cells of a group, block by block.
     pub fn of_group(head: &Descriptor, kind: Kind) -> impl Iterator<Item = Cell> {
         let generation = if kind.has_generation() { head.generation.min(255) as u8 } else { 0 };
-        let used = if kind.is_used() { head.used_bytes().unwrap_or(0) } else { 0 };
+        let used = match kind {
+            // How far a segment is used stands in itself: all of it may be.
+            Kind::NonMoving => head.bytes(),
+            _ if kind.is_used() => head.used_bytes().unwrap_or(0),
+            _ => 0,
+        };
         (0..u64::from(head.blocks)).map(move |block| {
             let inside = used.saturating_sub(block * BLOCK).min(BLOCK) as u16;
             Cell { kind, generation, used: inside | if block == 0 { HEAD } else { 0 } }

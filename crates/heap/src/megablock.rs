@@ -135,7 +135,8 @@ mod tests {
             .group(1, 1, Flags::EVACUATED | Flags::LARGE | Flags::PINNED, 4090)
             .group(3, 1, Flags::COMPACT | Flags::LARGE, 10_000)
             .group(8, 1, Flags::NON_MOVING, 0)
-            .free(235);
+            .group(1, 1, Flags::NON_MOVING | Flags::LARGE | Flags::PINNED, 64)
+            .free(234);
         let (read, rest) = Megablock::read(AT, &laid.descriptors());
         assert_eq!((rest, read.contradictions, read.cells.len()), (None, 0, 256));
         let mut found: Vec<_> = Vec::new();
@@ -150,6 +151,7 @@ mod tests {
             (Kind::Pinned, 1),
             (Kind::Compact, 1),
             (Kind::NonMoving, 1),
+            (Kind::Pinned, 1),
             (Kind::Free, 0),
         ];
         assert_eq!(found, expected);

@@ -324,3 +324,62 @@ impl<'m, M: Memory> Pass<'m, M> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::descriptor::{BLOCK, Flags};
+    use crate::testing::{Image, Laid, space};
+
+    const AT: u64 = 0x42_0010_0000;
+    const CODE: u64 = 0x40_0000;
+    const DATA: u64 = 0x50_0000;
+
+    #[test]
+    fn moved_and_large_objects_segments_and_data_hold_what_is_pinned() {
+        let table = |pointers: u64, number: u64| [pointers, number];
+        let (pair, bytes, array) = (CODE + 16, CODE + 32, CODE + 48);
+        let tables = [table(2, 4), table(0, 42), table(0, 43)].concat();
+        let block = |number: u64| AT + (4 + number) * BLOCK;
+        let laid = Laid::at(AT)
+            .group(1, 1, Flags::EVACUATED, 5 * 8)
+            .group(2, 1, Flags::LARGE, 600 * 8)
+            .group(1, 1, Flags::PINNED, 5 * 4 * 8)
+            .group(2, 1, Flags::PINNED | Flags::LARGE, 700 * 8)
+            .group(8, 1, Flags::NON_MOVING, 0)
+            .group(1, 1, Flags::LARGE, 100 * 8)
+            .free(237);
+        // Five byte strings, 32 bytes each, and a long one.
+        let pinned: Vec<u64> = (0..5).flat_map(|number| [bytes, 16, number, number]).collect();
+        let string = |number: u64| block(3) + 32 * number;
+        let mut long = vec![7; 1024];
+        long[..2].copy_from_slice(&[bytes, 5400]);
+        let mut large = vec![0; 1024];
+        large[..4].copy_from_slice(&[array, 590, 597, string(1)]);
+        (large[598], large[600]) = (string(2) + 20, string(4));
+        let mut segment = vec![0; 8 * 512];
+        segment[10..13].copy_from_slice(&[pair, string(3), 1]);
+        // A large byte array: what looks like a pointer in it is none.
+        let mut numbers = vec![string(4); 512];
+        numbers[..2].copy_from_slice(&[bytes, 98 * 8]);
+        let image = Image::default()
+            .put(AT, laid.descriptors())
+            .words(CODE, &tables)
+            .words(block(0), &[[pair, string(0), 5, 6, 7].to_vec(), vec![0; 507], large].concat())
+            .words(block(3), &[pinned, vec![0; 492], long, segment, numbers].concat())
+            .words(DATA, &[0, block(4) + 5000, 0, 0]);
+        let survey = Survey::take(&image, &space(AT, 1), &Statics::default(), true).unwrap();
+        let ranges = |from: u64, to: u64| std::iter::once(from..to).collect::<Vec<_>>();
+        let beside = Beside { code: ranges(CODE, CODE + 0x1000), data: ranges(DATA, DATA + 32) };
+        let scan = Scan::of(&image, &survey, &Statics::default(), &beside);
+        let counted: Vec<_> = scan.census.iter().map(|entry| (entry.info_address, entry.count, entry.bytes)).collect();
+        assert_eq!(counted, [(array, 1, 600 * 8), (bytes, 1, 100 * 8), (pair, 1, 24)]);
+        assert_eq!((scan.read_bytes, scan.skipped_bytes, scan.unread_bytes), (705 * 8, 16, 0));
+        assert_eq!((scan.pinned.objects, scan.pinned.live_objects), (6, 5));
+        assert_eq!(scan.pinned.live_bytes, 4 * 32 + 700 * 8);
+        let mut holders: Vec<_> =
+            scan.pinned.holders.iter().map(|holder| (holder.info_address, holder.count)).collect();
+        holders.sort_unstable();
+        assert_eq!(holders, [(pair, 2), (array, 2), (DATA + 8, 1)]);
+    }
+}

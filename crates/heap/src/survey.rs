@@ -19,6 +19,10 @@ const LOOKS_MAX: u32 = 32;
 const TOGETHER: usize = 16;
 /// Passes over everything.
 const PASSES_MAX: u32 = 4;
+/// Blocks that the runtime has for itself between collections: lists, what it keeps for
+/// pinned objects. No more than these, and than this part of all blocks in use.
+const OWN_BLOCKS: u64 = 2048;
+const OWN_PART: u64 = 8;
 
 /// What blocks of one kind and generation come to.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
@@ -67,7 +71,8 @@ impl Survey {
             let after = Runtime::read(memory, statics)?;
             let (looks, unsettled) = (look.looks, look.unsettled);
             let survey = Survey { megablocks, before, after, looks, unsettled, still };
-            if still || passes == PASSES_MAX || survey.after.is_as_whole_as(&survey.before) {
+            let is_whole = survey.after.is_as_whole_as(&survey.before) && !survey.is_off();
+            if still || passes == PASSES_MAX || is_whole {
                 return Ok(survey);
             }
         }
@@ -86,12 +91,21 @@ impl Survey {
         Some(used as i64 - self.after.blocks? as i64)
     }
 
-    /// Whether these are more than the young ones, which come and go while it is looked.
+    /// Whether what was read cannot all be of one moment between two collections: blocks in use,
+    /// or those of objects that move, are others than the runtime counts. While it collects,
+    /// the generation that is collected counts none.
     pub fn is_off(&self) -> bool {
-        let young = |total: &&Total| total.kind == Kind::Nursery || total.generation == Some(0);
-        let young: u64 = self.totals().iter().filter(young).map(|total| total.blocks).sum();
-        let off = |missed: i64| missed.unsigned_abs() > 64 + 2 * young + self.after.blocks.unwrap_or(0) / 100;
-        self.missed_blocks().is_some_and(off)
+        let sum = |wanted: &dyn Fn(&Total) -> bool| -> u64 {
+            self.totals().iter().filter(|total| wanted(total)).map(|total| total.blocks).sum()
+        };
+        // These come and go while it is looked.
+        let young = sum(&|total| total.kind == Kind::Nursery || total.generation == Some(0));
+        let is_far = |one: u64, other: u64| one.abs_diff(other) > 64 + 2 * young + other / 100;
+        let blocks = |generation: &crate::Generation| generation.blocks;
+        let moved = self.after.generations.iter().map(blocks).reduce(u64::saturating_add);
+        let seen = sum(&|total| matches!(total.kind, Kind::Small | Kind::NonMoving));
+        self.missed_blocks().is_some_and(|missed| is_far(missed.unsigned_abs(), 0))
+            || moved.is_some_and(|moved| is_far(seen, moved))
     }
 
     /// Whether a collection of any generation may have come since, if the runtime now says `now`.
@@ -152,6 +166,15 @@ impl Survey {
         let copied =
             |total: &&Total| total.kind == Kind::Small && !total.generation.and_then(marks).is_some_and(|marks| marks);
         self.totals().iter().filter(copied).map(|total| total.blocks * BLOCK).sum()
+    }
+
+    /// Whether the old generation was just being collected: the blocks that a collection
+    /// empties have lost their flags, and what lives in them is not told from what is dead.
+    pub fn in_collection(&self) -> bool {
+        let totals = self.totals();
+        let own: u64 = totals.iter().filter(|total| total.kind == Kind::Other).map(|total| total.blocks).sum();
+        let used: u64 = totals.iter().filter(|total| total.kind.is_used()).map(|total| total.blocks).sum();
+        own > OWN_BLOCKS.max((own + used) / OWN_PART)
     }
 
     /// Descriptors that contradicted others in the last look.
@@ -270,6 +293,22 @@ mod tests {
     }
 
     #[test]
+    fn a_look_inside_a_collection_is_told() {
+        let megablocks = |flags: u16| {
+            let laid = |number: u64| (AT + number * MEGABLOCK, Laid::at(AT + number * MEGABLOCK));
+            let full = |(at, laid): (u64, Laid)| (at, laid.group(252, 1, flags, 252 * 4096).descriptors());
+            let image = (0..10)
+                .map(|number| full(laid(number)))
+                .fold(Image::default(), |image, (at, descriptors)| image.put(at, descriptors));
+            Survey::take(&image, &space(10), &Statics::default(), false).unwrap()
+        };
+        assert!(!megablocks(Flags::EVACUATED).in_collection());
+        let inside = megablocks(0);
+        // Nothing changes while it marks: the looks agree.
+        assert!(inside.in_collection() && inside.unsettled == 0);
+    }
+
+    #[test]
     fn a_group_does_not_go_over_a_hole() {
         let image = Image::default().put(AT, Laid::at(AT).group(600, 1, Flags::LARGE, 0).descriptors());
         let hole = AT + 2 * MEGABLOCK;
@@ -325,5 +364,30 @@ mod tests {
         assert_eq!(Runtime::read(&image, &wrong).unwrap().generations.len(), 1);
         let wrong = Statics { generations: Some(0x1008), ..statics };
         assert!(Runtime::read(&image, &wrong).is_err());
+    }
+
+    #[test]
+    fn a_heap_that_is_being_collected_does_not_add_up() {
+        let taken = |blocks: u64, moved: u64, marks: u64| {
+            let generation = |number: u64, blocks: u64| {
+                let mut words = [0; 29];
+                (words[0], words[2], words[18]) = (number, blocks, number * marks);
+                words
+            };
+            let both = [generation(0, 0), generation(1, moved)].concat();
+            let laid = Laid::at(AT).group(1, 0, 0, 7).group(251, 1, Flags::EVACUATED, 251 * 4096);
+            let image = Image::default()
+                .words(0x1000, &[0x2000, 0x2000 + 29 * 8, blocks])
+                .words(0x2000, &both)
+                .put(AT, laid.descriptors());
+            let statics =
+                Statics { generations: Some(0x1000), oldest: Some(0x1008), blocks: Some(0x1010), ..Statics::default() };
+            Survey::take(&image, &space(1), &statics, true).unwrap()
+        };
+        let whole = taken(252, 251, 0);
+        assert_eq!((whole.is_off(), whole.missed_blocks(), whole.copied_bytes()), (false, Some(0), 251 * BLOCK));
+        assert!(taken(252, 0, 0).is_off() && taken(400, 251, 0).is_off());
+        // What is marked where it lies is not copied; what is no answer is none.
+        assert_eq!([1, 2].map(|marks| taken(252, 251, marks).copied_bytes()), [0, 251 * BLOCK]);
     }
 }

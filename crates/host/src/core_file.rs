@@ -1,6 +1,7 @@
 //! A core file: what is left of a process's memory. Owns which of its segments hold an
-//! address, and which files were mapped where. What was left out of it, or cut off, is an
-//! error where it is read, never zeros.
+//! address, and which files were mapped where. The system leaves out what is as in those
+//! files, code above all: that is read from them. What was left out otherwise, or cut off, is
+//! an error where it is read, never zeros.
 
 use crate::mappings::Mapping;
 use object::elf::{ET_CORE, PT_LOAD, PT_NOTE};
@@ -22,6 +23,8 @@ pub struct CoreFile {
     /// By address.
     segments: Vec<Segment>,
     mappings: Vec<Mapping>,
+    /// What was mapped of files and not written to, with those that are still there.
+    files: Vec<(Mapping, File)>,
     /// Bytes that its segments should have, and that the file has no more.
     missing_bytes: u64,
 }
@@ -91,7 +94,17 @@ impl CoreFile {
         }
         segments.sort_by_key(|segment| segment.address);
         mappings.sort_by_key(|mapping: &Mapping| mapping.range.start);
-        Ok(CoreFile { file, segments, mappings, missing_bytes })
+        Ok(CoreFile { file, segments, mappings, files: Vec::new(), missing_bytes })
+    }
+
+    /// Opens the files that were mapped; the `program` is where `executable` says.
+    pub fn open_files(&mut self, program: &str, executable: &Path) {
+        let left_out = |mapping: &&Mapping| !mapping.writable && mapping.name.starts_with('/');
+        let open = |mapping: &Mapping| {
+            let path = if mapping.name == program { executable } else { Path::new(&mapping.name) };
+            Some((mapping.clone(), File::open(path).ok()?))
+        };
+        self.files = self.mappings.iter().filter(left_out).filter_map(open).collect();
     }
 
     /// What was mapped.
@@ -113,10 +126,15 @@ impl Memory for CoreFile {
         let inside = |(segment, from): &(&Segment, u64)| {
             from.checked_add(buffer.len() as u64).is_some_and(|end| end <= segment.bytes)
         };
-        let Some((segment, from)) = from.filter(inside) else {
-            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the core file does not hold these bytes"));
-        };
-        self.file.read_exact_at(buffer, segment.offset + from)
+        if let Some((segment, from)) = from.filter(inside) {
+            return self.file.read_exact_at(buffer, segment.offset + from);
+        }
+        let end = address.saturating_add(buffer.len() as u64);
+        let covers = |(mapping, _): &&(Mapping, File)| mapping.range.start <= address && end <= mapping.range.end;
+        match self.files.iter().find(covers) {
+            Some((mapping, file)) => file.read_exact_at(buffer, mapping.offset + (address - mapping.range.start)),
+            None => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the core file does not hold these bytes")),
+        }
     }
 }
 

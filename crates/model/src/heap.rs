@@ -42,6 +42,8 @@ pub struct Heap {
     pub collections_meanwhile: Option<u64>,
     /// Block descriptors that contradict others.
     pub contradictions: u64,
+    /// The old generation was just being collected: what its blocks hold is not told.
+    pub in_collection: bool,
     /// What is not sure, one sentence each; empty: everything is.
     pub doubts: Vec<String>,
     /// Blocks by kind and generation.

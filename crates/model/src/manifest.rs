@@ -283,7 +283,7 @@ pub struct OwnCost {
     /// Heap snapshots that were kept.
     #[serde(default)]
     pub heap_snapshots: u64,
-    /// CPU time for these and for trying, nanoseconds; `cpu_ns` has it too.
+    /// The part of `cpu_ns` that was used while they were taken or tried, nanoseconds.
     #[serde(default)]
     pub heap_cpu_ns: u64,
 }

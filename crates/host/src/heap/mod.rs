@@ -135,13 +135,14 @@ impl Target {
     /// [`Refusal`].
     pub fn in_core(path: &Path, executable: Option<&Path>) -> Result<Target, Refusal> {
         let of = path.display().to_string();
-        let core = CoreFile::open(path).map_err(|source| Refusal::Io { of: of.clone(), source })?;
+        let mut core = CoreFile::open(path).map_err(|source| Refusal::Io { of: of.clone(), source })?;
         let mappings = core.mappings().to_vec();
         let program = mappings
             .iter()
             .find(|mapping| mapping.name.starts_with('/'))
             .map_or(String::new(), |first| first.name.clone());
         let executable = executable.map_or_else(|| PathBuf::from(&program), Path::to_path_buf);
+        core.open_files(&program, &executable);
         Target::of(of, Source::Core(core), mappings, &program, (PathBuf::from("/"), executable))
     }
 
@@ -154,15 +155,7 @@ impl Target {
     ) -> Result<Target, Refusal> {
         let inspected = binary::inspect(&executable);
         let statics = statics(&mappings, program, &inspected, &root);
-        if !inspected.is_ghc() && statics.generations.is_none() {
-            return Err(Refusal::NotGhc { of, program: program.to_owned() });
-        }
-        if let Some(version) = inspected.ghc.filter(|version| !(OLDEST..=NEWEST).contains(&(version.0, version.1))) {
-            return Err(Refusal::UnknownVersion { of, version });
-        }
-        if inspected.binary.way.as_deref().is_some_and(|way| way.split('_').any(|part| part == "p")) {
-            return Err(Refusal::Profiled(of));
-        }
+        is_known(&of, program, &inspected, &statics)?;
         let reserved = match reserved(&memory, &statics, &mappings) {
             Ok(Some(reserved)) => reserved,
             Ok(None) => return Err(Refusal::NoHeap(of)),
@@ -355,6 +348,21 @@ impl Pages {
     }
 }
 
+/// Whether what is known of heaps holds for this program.
+fn is_known(of: &str, program: &str, inspected: &Inspected, statics: &Statics) -> Result<(), Refusal> {
+    let of = of.to_owned();
+    if !inspected.is_ghc() && statics.generations.is_none() {
+        return Err(Refusal::NotGhc { of, program: program.to_owned() });
+    }
+    if let Some(version) = inspected.ghc.filter(|version| !(OLDEST..=NEWEST).contains(&(version.0, version.1))) {
+        return Err(Refusal::UnknownVersion { of, version });
+    }
+    if inspected.binary.way.as_deref().is_some_and(|way| way.split('_').any(|part| part == "p")) {
+        return Err(Refusal::Profiled(of));
+    }
+    Ok(())
+}
+
 fn below(root: &Path, path: &str) -> PathBuf {
     root.join(path.trim_start_matches('/'))
 }
@@ -443,6 +451,22 @@ mod tests {
         assert_eq!(space.committed, [0x42_0000_0000..0x42_0030_0000, 0x42_0040_0000..0x42_0050_0000]);
         assert_eq!(space.megablocks().count(), 4);
         assert!(space.contains(0x42_002f_ffff) && !space.contains(0x42_0030_0000));
+    }
+
+    #[test]
+    fn other_versions_and_ways_are_refused() {
+        let found = |family: Option<&str>, way: &str, ghc| {
+            let mut inspected = Inspected { ghc: Some(ghc), ..Inspected::default() };
+            (inspected.binary.family, inspected.binary.way) = (family.map(str::to_owned), Some(way.to_owned()));
+            is_known("process 1", "/opt/a", &inspected, &Statics::default())
+        };
+        assert!(found(Some("ghc"), "thr_l", (9, 0, 2)).is_ok() && found(Some("ghc"), "v", (9, 14, 1)).is_ok());
+        assert!(matches!(found(Some("ghc"), "thr_p", (9, 6, 6)), Err(Refusal::Profiled(_))));
+        assert!(matches!(found(None, "v", (9, 6, 6)), Err(Refusal::NotGhc { .. })));
+        for version in [(8, 8, 4), (9, 16, 1), (10, 0, 1)] {
+            let refused = found(Some("ghc"), "v", version).unwrap_err().to_string();
+            assert!(refused.contains("whose heap this rtscope does not know"), "{refused}");
+        }
     }
 
     #[test]

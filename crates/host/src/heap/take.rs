@@ -17,6 +17,10 @@ use std::time::{Duration, Instant};
 
 /// Tries to read objects without a collection in between.
 const TRIES_MAX: u32 = 4;
+/// A collection of the old generation that is going on is waited for so long, and looked
+/// for this often.
+const COLLECTION_MAX: Duration = Duration::from_secs(2);
+const COLLECTION_EVERY: Duration = Duration::from_millis(10);
 
 /// What is asked for.
 #[derive(Copy, Clone, Debug)]
@@ -51,11 +55,20 @@ pub enum Failed {
 pub fn take(host: &Host, pid: u32, ask: &Ask) -> Result<Heap, Failed> {
     let mut target = Target::find(host, pid)?;
     let begin = |most| Hold::begin(host, pid, most).map_err(|source| Failed::NotStopped { pid, source });
-    let mut hold = ask.stop.map(begin).transpose()?.unwrap_or(Hold::Runs);
-    let looked = Looked::at(host, &mut target, ask.objects, &mut hold);
-    hold.end();
-    let looked = looked.map_err(|source| target.failed(source))?;
-    Ok(looked.document(&target, &hold))
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let mut hold = ask.stop.map(begin).transpose()?.unwrap_or(Hold::Runs);
+        let looked = Looked::at(host, &mut target, ask.objects, &mut hold);
+        hold.end();
+        let looked = looked.map_err(|source| target.failed(source))?;
+        // It was stopped while it collected: that has to be over first.
+        if ask.stop.is_none() || tries == TRIES_MAX || !looked.survey.is_off() {
+            return Ok(looked.document(&target, &hold));
+        }
+        std::thread::sleep(looked.pause());
+        target.look_again(host).map_err(|source| target.failed(source))?;
+    }
 }
 
 /// The heap in a core file.
@@ -133,9 +146,7 @@ impl Looked {
             if tries > 1 {
                 target.look_again(host)?;
             }
-            let started = Instant::now();
-            let survey = Survey::take(&target.memory, &target.space, &target.statics, hold.is_still())?;
-            let read = started.elapsed();
+            let (survey, read) = blocks(host, target, hold)?;
             // What is resident goes with the blocks, not with what they are when objects are read.
             let (residency, resident_bytes) = target.residency(host)?;
             let stopped = hold.is_still().then_some(resident_bytes);
@@ -150,10 +161,12 @@ impl Looked {
             hold.go_on_for(if objects { looked.survey.used_bytes() } else { u64::MAX });
             target.measure(host, stopped)?;
             let now = Runtime::read(&target.memory, &target.statics)?;
-            if !looked.still.0 && tries < TRIES_MAX && !now.is_as_whole_as(&looked.survey.after) {
+            let is_off = looked.survey.is_off();
+            if !looked.still.0 && tries < TRIES_MAX && (is_off || !now.is_as_whole_as(&looked.survey.after)) {
+                std::thread::sleep(if is_off { looked.pause() } else { Duration::ZERO });
                 continue;
             }
-            if !objects {
+            if !objects || looked.still.0 && is_off {
                 return Ok(looked);
             }
             let started = Instant::now();
@@ -169,6 +182,11 @@ impl Looked {
                 return Ok(looked);
             }
         }
+    }
+
+    /// For how long a collection may go on: then it is tried again.
+    fn pause(&self) -> Duration {
+        Duration::from_millis(10) + Duration::from_nanos(self.survey.used_bytes() / 20)
     }
 
     fn document(self, target: &Target, hold: &Hold) -> Heap {
@@ -202,6 +220,22 @@ impl Looked {
         let outside = if rss_bytes.is_some() { outside(target) } else { Vec::new() };
         let scan = self.scan.as_ref().map(|(scan, moved)| (scan, *moved));
         Read { survey: &self.survey, residency: &self.residency, scan, names, outside, rss_bytes }.document()
+    }
+}
+
+/// The blocks, and how long reading them took. Inside a collection of the old generation it
+/// is not told what they hold: they are read again until it is over, unless they stand still.
+fn blocks(host: &Host, target: &mut Target, hold: &Hold) -> io::Result<(Survey, Duration)> {
+    let first = Instant::now();
+    loop {
+        let started = Instant::now();
+        let survey = Survey::take(&target.memory, &target.space, &target.statics, hold.is_still())?;
+        let read = started.elapsed();
+        if hold.is_still() || !survey.in_collection() || first.elapsed() >= COLLECTION_MAX {
+            return Ok((survey, read));
+        }
+        std::thread::sleep(COLLECTION_EVERY);
+        target.look_again(host)?;
     }
 }
 

@@ -70,7 +70,7 @@ pub(super) struct Cost {
     pub taken: u64,
     /// Their bytes.
     pub written_bytes: u64,
-    /// CPU time of all tries.
+    /// CPU time of the recorder during all tries.
     pub cpu_ns: u64,
 }
 
@@ -287,12 +287,13 @@ impl Taker {
     }
 
     /// Takes one of `pid`, and rests. By CPU time: on a busy machine reading takes long
-    /// because it waits, which costs nobody.
+    /// because it waits, which costs nobody. By that of the whole recorder, because several
+    /// threads read: what its other threads do meanwhile only makes the rest longer.
     fn look_at(&mut self, pid: u32) {
-        let before = clock::thread_cpu_ns();
+        let before = clock::own_cpu_ns();
         let ask = Ask { stop: None, objects: true };
         let taken = heap::take(&self.host, pid, &ask).map(|heap| self.keep(heap));
-        let cpu_ns = clock::thread_cpu_ns().saturating_sub(before);
+        let cpu_ns = clock::own_cpu_ns().saturating_sub(before);
         self.shared.cpu_ns.fetch_add(cpu_ns, Ordering::Relaxed);
         let now = clock::monotonic();
         self.rests_until = now.plus(cpu_ns.saturating_mul(REST));
@@ -328,7 +329,10 @@ impl Taker {
                 self.tell(format!("heap snapshots are not taken: {why}{next}"));
             }
         }
-        self.last = Some(why);
+        // That it has ended is no reason where there was another one before.
+        if self.last.is_none() || !matches!(failed, Failed::Refused(Refusal::Gone(_))) {
+            self.last = Some(why);
+        }
     }
 
     /// Writes it under its number: whole or not at all.

@@ -75,12 +75,12 @@ pub struct HeapArgs {
 /// The process cannot be read, or the output not be written.
 pub fn run(args: &HeapArgs) -> Result<ExitCode, Trouble> {
     let (heap, which) = look(&Host::default(), args)?;
-    if let Some(which) = which.filter(|_| !args.json) {
-        println!("{which}");
-    }
     if let Some(file) = &args.svg {
         std::fs::write(file, svg::svg(&heap))
             .map_err(|error| Trouble::new(format!("cannot write {}", file.display())).because(error))?;
+    }
+    if let Some(which) = which.filter(|_| !args.json) {
+        println!("{which}");
     }
     let style = Style::of_stdout();
     let text = match () {

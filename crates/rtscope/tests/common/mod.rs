@@ -4,8 +4,8 @@
 
 mod domains;
 mod drawing;
-mod heap_maps;
 mod heaps;
+mod looks;
 
 use rtscope_analyze::results::*;
 use rtscope_model::{
@@ -36,8 +36,8 @@ pub fn all() -> Vec<Fixture> {
         concurrent(),
         profiled(),
         domains::domains(),
-        heap_map(),
         heaps::heaps(),
+        heap_map(),
         kernel_only(),
         many_lanes(),
         hostile(),
@@ -711,6 +711,6 @@ pub fn empty() -> Fixture {
 pub fn heap_map() -> Fixture {
     let mut fixture = healthy();
     fixture.name = "heap_map";
-    fixture.results.heaps = heap_maps::heaps(START);
+    fixture.results.heaps = looks::heaps(START);
     fixture
 }

@@ -3,8 +3,10 @@
 
 #![allow(dead_code)]
 
+pub mod core;
+
 use serde_json::Value;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use xtask::missing;
@@ -158,6 +160,14 @@ impl Running {
     /// The document; the exit status has to be one of `statuses`.
     pub fn heap(&self, options: &[&str], statuses: &[i32]) -> Value {
         document(&rtscope(&[&["heap", "--json", &self.pid()], options].concat()), statuses)
+    }
+
+    /// What it said until it ended.
+    pub fn output(mut self) -> Output {
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        self.output.read_to_end(&mut stdout).unwrap();
+        self.child.stderr.take().map(|mut errors| errors.read_to_end(&mut stderr).unwrap());
+        Output { status: self.child.wait().unwrap(), stdout, stderr }
     }
 
     pub fn ends(mut self, with: &str) {

@@ -14,6 +14,8 @@ use std::collections::BTreeMap;
 
 /// Of the resident memory.
 const SHARE_MIN: f64 = 0.2;
+/// A small heap has as much of it after any peak.
+const BYTES_MIN: u64 = 64 << 20;
 /// Megablocks with so many of their 256 blocks free are what costs.
 const SPARSE: usize = 128;
 
@@ -37,7 +39,8 @@ impl Rule for BlockFragmentation {
     }
 
     fn check(&self, facts: &Facts<'_>) -> Option<Verdict> {
-        let lasted = Lasted::of(facts, free_bytes).filter(|lasted| lasted.share() >= SHARE_MIN)?;
+        let lasted =
+            Lasted::of(facts, free_bytes).filter(|lasted| lasted.share() >= SHARE_MIN && lasted.bytes >= BYTES_MIN)?;
         Some(lasted.verdict(lasted.bytes, seen(&lasted), remedies()))
     }
 
@@ -122,7 +125,7 @@ fn remedies() -> Vec<Remedy> {
             "Allocate together what lives long: load it before the program's work begins, or copy it after a peak, so that it \
              does not lie one block here and one there.",
             None,
-            "Record again: fewer megablocks hold something, and the memory at the end falls.",
+            "Record again: fewer megablocks hold something, and less is resident.",
         ),
         frees(
             "Or keep less that cannot be moved: unpinned short byte strings, chunks below 3 KiB instead of large objects.",

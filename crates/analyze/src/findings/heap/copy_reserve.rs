@@ -84,12 +84,17 @@ fn remedies() -> Vec<Remedy> {
         frees(
             "Collect the old generation in place: the non-moving collector copies nothing of it.",
             Some("+RTS --nonmoving-gc"),
-            "Record again: no copy reserve, and the memory at the end falls.",
+            "Record again: no copy reserve, and less is resident.",
         ),
         frees(
             "Or compact instead of copying: slower collections, no second copy.",
             Some("+RTS -c"),
-            "Record again: no copy reserve, and the memory at the end falls.",
+            "Record again: no copy reserve, and less is resident.",
+        ),
+        frees(
+            "Or collect the old generation more often, before it has grown to twice what lives.",
+            Some("+RTS -F1.2"),
+            "Record again: less is resident.",
         ),
         frees(
             "Or put data that no longer changes into a compact region (package `ghc-compact`): it is not copied any more.",

@@ -74,6 +74,6 @@ fn remedies() -> Vec<Remedy> {
     vec![frees(
         "Copy what is kept of a buffer (`Data.ByteString.copy`, `Data.Text.copy`), and let the buffer go.",
         None,
-        "Record again: no large object is kept for a slice, and the memory at the end falls.",
+        "Record again: no large object is kept for a slice, and less is resident.",
     )]
 }

@@ -14,6 +14,8 @@ use rtscope_model::{Evidence, Names, Remedy};
 
 /// Of the resident memory.
 const SHARE_MIN: f64 = 0.25;
+/// A small heap has as much of it after any peak.
+const BYTES_MIN: u64 = 64 << 20;
 
 pub(in super::super) struct MemoryNotReturned;
 
@@ -35,7 +37,8 @@ impl Rule for MemoryNotReturned {
     }
 
     fn check(&self, facts: &Facts<'_>) -> Option<Verdict> {
-        let lasted = Lasted::of(facts, free_bytes).filter(|lasted| lasted.share() >= SHARE_MIN)?;
+        let lasted =
+            Lasted::of(facts, free_bytes).filter(|lasted| lasted.share() >= SHARE_MIN && lasted.bytes >= BYTES_MIN)?;
         Some(lasted.verdict(lasted.bytes, seen(&lasted), remedies(&lasted)))
     }
 
@@ -88,12 +91,12 @@ fn remedies(lasted: &Lasted<'_>) -> Vec<Remedy> {
     let eager = frees(
         "Give memory back at once: what the system counts is then what the runtime has. Taking it again costs page faults.",
         Some("+RTS --disable-delayed-os-memory-return"),
-        "Record again: the memory at the end falls.",
+        "Record again: less is resident.",
     );
     let sooner = frees(
-        "Keep less beyond what lives, and let it go sooner (GHC 9.2 and later; before, only -F).",
-        Some("+RTS -F1.2 -Fd1"),
-        "Record again: the memory at the end falls.",
+        "Keep less beyond what lives: the old generation is collected more often.",
+        Some("+RTS -F1.2"),
+        "Record again: less is resident.",
     );
     if is_lazy(lasted) { vec![eager, sooner] } else { vec![sooner, eager] }
 }

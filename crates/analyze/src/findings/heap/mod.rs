@@ -24,8 +24,9 @@ use rtscope_model::heap::{Heap, Part};
 use rtscope_model::units::bytes;
 use rtscope_model::{Confidence, Evidence, Metric, Remedy, Time};
 
-/// Where the memory at the end stands in `report --json`.
-const RSS_LAST: &str = "memory.rss_bytes.last";
+/// Where the resident memory stands in `report --json`: at the end a program has given up
+/// what it held, so that its mean is what tells.
+const RSS_MEAN: &str = "memory.rss_bytes.mean";
 
 /// A figure that lasted.
 struct Lasted<'a> {
@@ -80,7 +81,7 @@ impl<'a> Lasted<'a> {
 /// Whether its figures are of one moment.
 fn is_sure(heap: &Heap) -> bool {
     let moved = heap.scan.as_ref().and_then(|scan| scan.collections_of_oldest).unwrap_or(0);
-    heap.unsettled_megablocks == 0 && moved == 0
+    heap.unsettled_megablocks == 0 && moved == 0 && !heap.in_collection
 }
 
 /// Resident bytes of a part.
@@ -98,7 +99,7 @@ fn of_resident(lasted: &Lasted<'_>, cost: u64) -> String {
     format!("{} of {} resident", bytes(cost), bytes(lasted.rss_bytes()))
 }
 
-/// One that makes the memory at the end less.
+/// One that makes less memory resident.
 fn frees(text: &str, flag: Option<&str>, verify: &str) -> Remedy {
-    Remedy { text: text.into(), flag: flag.map(str::to_owned), verify: verify.into(), metric: Metric::falls(RSS_LAST) }
+    Remedy { text: text.into(), flag: flag.map(str::to_owned), verify: verify.into(), metric: Metric::falls(RSS_MEAN) }
 }

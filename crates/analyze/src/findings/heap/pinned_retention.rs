@@ -112,7 +112,7 @@ fn remedies() -> Vec<Remedy> {
             "Keep long-lived small byte strings unpinned: `ShortByteString` (or `Text`, or a `ByteArray` that is not pinned) \
              where they are stored, `ByteString` where they pass through.",
             None,
-            "Record again: dead pinned bytes and the memory at the end fall.",
+            "Record again: fewer dead pinned bytes, and less is resident.",
         ),
         frees(
             "Or copy what is kept, in one go, after the rest is dropped (`Data.ByteString.copy`): the copies then lie in blocks \

@@ -86,6 +86,9 @@ fn what_one_look_saw_does_not_count_where_there_are_more() {
     let mut moved = stripped(3);
     moved.scan = Some(Scan { collections_of_oldest: Some(1), ..Scan::default() });
     assert_eq!(ids(&[healthy(1), stripped(2), moved]), Vec::<String>::new());
+    // Nor is one inside of a collection.
+    let inside = Heap { in_collection: true, ..stripped(3) };
+    assert_eq!(ids(&[healthy(1), stripped(2), inside]), Vec::<String>::new());
 }
 
 #[test]

@@ -121,7 +121,7 @@
   };
 
   const fill = (table, rows) => {
-    for (const row of table.tBodies[0].rows) {
+    for (const row of table ? table.tBodies[0].rows : []) {
       const cells = rows[row.dataset.key] || [0, "-", ""];
       const value = row.cells[1].firstElementChild;
       value.value = String(cells[0]);

@@ -21,7 +21,7 @@ pub(super) const STYLE: &str = concat!(include_str!("../../heap/map.css"), inclu
 pub(super) const STYLE_HASH: &str = "sha256-nThGwvbVaX255nKEsjeIIv3TmsJnYPS+m6dyuFESas4=";
 const SCRIPT: &str = include_str!("heap_map.js");
 /// The hash of the script.
-pub(super) const SCRIPT_HASH: &str = "sha256-Cnlt2lYxXUFt07TyefQ1cnjm/VifJBK35e3HziZYQTg=";
+pub(super) const SCRIPT_HASH: &str = "sha256-wSDfGXQV27aJeoyxDLQQ4lVkFQ4Fdarfhlrthl4O7Wk=";
 
 /// Snapshots in a page at most.
 const SHOTS_MAX: usize = 60;
@@ -73,9 +73,9 @@ struct Shot {
     map: String,
 }
 
-/// The section; `None` without a map. `left_out`: snapshots that there are beside these.
+/// The section; `None` without a map and a ledger. `left_out`: snapshots that there are beside these.
 pub(super) fn section(heaps: &[Heap], left_out: u64, started: Time) -> Option<String> {
-    heaps.iter().find(|heap| !heap.megablocks.is_empty())?;
+    heaps.iter().find(|heap| !heap.megablocks.is_empty() || !heap.ledger.is_empty())?;
     let all = spread(heaps, shots_max(heaps));
     let pictures: Vec<(&Heap, Picture)> = all.iter().map(|heap| (*heap, Picture::of(heap))).collect();
     let (last, drawn) = pictures.last()?;
@@ -374,6 +374,9 @@ fn mark(kind: Kind) -> String {
 
 /// A table whose figures the script may change: a row for each key.
 fn figures(heads: [&str; 3], rows: &[(&'static str, String)], of: &BTreeMap<&str, (u64, String, String)>) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
     let mut out = String::from("<div class=\"scroll\"><table><thead><tr>");
     for head in heads {
         let _ = write!(out, "<th scope=\"col\">{head}</th>");
@@ -488,6 +491,10 @@ mod tests {
     fn absurd_heaps_have_figures_all_the_same() {
         assert_eq!(section(&[], 0, Time(0)), None);
         assert_eq!(section(&[Heap::default()], 0, Time(0)), None);
+        let line = rtscope_model::heap::Line { bytes: 4096, ..Default::default() };
+        let ledger = section(&[Heap { ledger: vec![line], ..Heap::default() }], 0, Time(0)).expect("a section");
+        assert!(ledger.contains("There is no map to draw") && !ledger.contains("<canvas"), "{ledger}");
+        assert!(ledger.contains("not the heap</th><td><data value=\"4096\">4.0 KiB"), "{ledger}");
         let some = section(&[Heap::default(), heap(&[(1, "o")]), Heap::default()], 7, Time(0)).expect("a section");
         assert!(some.contains("3 of 10 looks at the heap") && some.contains("<canvas"), "{some}");
         let mut far: Vec<_> = (0..20_000u64).map(|slot| (slot * 700_000_000, "o.")).collect();

@@ -94,6 +94,20 @@ impl Svg {
         let _ = write!(self.out, r#"H{end:.1}"/>"#);
     }
 
+    /// A surface between two lines of steps: where each point begins, its top, its bottom.
+    pub(crate) fn area(&mut self, points: &[(f64, f64, f64)], end: f64, class: &str, title: &str) {
+        let Some(((x, top, _), rest)) = points.split_first() else { return };
+        let _ = write!(self.out, r#"<path class="{class}" d="M{x:.1} {top:.1}"#);
+        for (x, top, _) in rest {
+            let _ = write!(self.out, "H{x:.1}V{top:.1}");
+        }
+        let _ = write!(self.out, "H{end:.1}");
+        for (x, _, bottom) in points.iter().rev() {
+            let _ = write!(self.out, "V{bottom:.1}H{x:.1}");
+        }
+        let _ = write!(self.out, r#"Z"><title>{}</title></path>"#, escape(title));
+    }
+
     /// A path as a band: `[down, width]`, how far below it and how wide. Nothing where it is empty.
     pub(crate) fn band(&mut self, d: &str, class: &str, [down, width]: [f64; 2]) {
         if !d.is_empty() {
@@ -110,20 +124,6 @@ impl Svg {
     /// Ends a group.
     pub(crate) fn close(&mut self) {
         self.out.push_str("</g>");
-    }
-
-    /// A surface between two lines of steps: where each point begins, its top, its bottom.
-    pub(crate) fn area(&mut self, points: &[(f64, f64, f64)], end: f64, class: &str, title: &str) {
-        let Some(((x, top, _), rest)) = points.split_first() else { return };
-        let _ = write!(self.out, r#"<path class="{class}" d="M{x:.1} {top:.1}"#);
-        for (x, top, _) in rest {
-            let _ = write!(self.out, "H{x:.1}V{top:.1}");
-        }
-        let _ = write!(self.out, "H{end:.1}");
-        for (x, _, bottom) in points.iter().rev() {
-            let _ = write!(self.out, "V{bottom:.1}H{x:.1}");
-        }
-        let _ = write!(self.out, r#"Z"><title>{}</title></path>"#, escape(title));
     }
 
     pub(crate) fn text(&mut self, x: f64, y: f64, anchor: Anchor, class: &str, text: &str) {

@@ -44,8 +44,7 @@ pub(super) fn draw(results: &Results) -> Option<String> {
         Line { name: format!("{name} {}", units::bytes(last)), class, points }
     };
     let lines: Vec<_> = results.drawing.memory.iter().map(named).collect();
-    let above = Around { bands: Bands::of(results), marks: heap_map::marks(&results.heaps) };
-    plot(results, "memory over time", &lines, &above, units::bytes)
+    plot(results, "memory over time", &lines, (&Bands::of(results), &heap_map::marks(&results.heaps)), units::bytes)
 }
 
 /// The drawing of rates; `None` without points.
@@ -60,22 +59,15 @@ pub(super) fn draw_rates(results: &Results) -> Option<String> {
     };
     let lines: Vec<_> = results.counters.iter().filter_map(named).collect();
     let title = "allocation and promotion over time";
-    plot(results, title, &lines, &Around::default(), |bytes| units::bytes_per_second(bytes as f64))
+    plot(results, title, &lines, (&Bands::default(), &[]), |bytes| units::bytes_per_second(bytes as f64))
 }
 
-/// What stands in a plot beside its lines.
-#[derive(Default)]
-struct Around {
-    bands: Bands,
-    /// Moments, and what to say of them.
-    marks: Vec<(Time, String)>,
-}
-
+/// Under the lines lie bands; `marks` are moments, and what to say of them.
 fn plot(
     results: &Results,
     title: &str,
     lines: &[Line],
-    Around { bands, marks }: &Around,
+    (bands, marks): (&Bands, &[(Time, String)]),
     label: impl Fn(u64) -> String,
 ) -> Option<String> {
     let highest = lines.iter().flat_map(|line| line.points.iter().filter_map(|(_, bytes)| *bytes)).max();

@@ -15,7 +15,7 @@ pub fn heaps(started: Time) -> Vec<Heap> {
         &[("11.1...1", 24), ("..2..oo.", 6), ("n...", 2), ("\0", 40), (".....0..", 3)],
         &[("11.1...1", 12), ("\0", 90), ("Cm?xaL35", 2)],
     ];
-    (0..).zip(looks).map(|(index, look)| heap(Time(started.0 + 100 * MS + index * 40 * SECOND), look)).collect()
+    (0..).zip(looks).map(|(index, look)| heap(Time(started.0 + 100 * MS + index * SECOND / 2), look)).collect()
 }
 
 fn heap(time: Time, look: &[(&str, u64)]) -> Heap {
