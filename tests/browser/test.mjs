@@ -3,7 +3,7 @@
 // there and of some size, text readable on its background.
 //
 //   node test.mjs FOLDER [SHOTS]    pages in FOLDER, pictures into SHOTS
-import { readdirSync, mkdirSync } from "node:fs";
+import { readdirSync, mkdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
@@ -28,12 +28,14 @@ const expected = {
   kernel_only: { sections: ["verdict", "figures", "memory", "losses"], drawings: 1 },
   healthy: { sections: everything, drawings: 9 },
   non_threaded: { sections: everything, drawings: 9 },
+  profiled: { sections: everything, drawings: 9 },
   concurrent: { sections: [...measured, "concurrent", "sparks", "losses"], drawings: 9 },
   domains: {
     sections: [...measured.slice(0, 6), "rates", ...measured.slice(6), "user", "losses"], drawings: 10,
   },
   hostile: { sections: [...measured, "user", "losses"], drawings: 15 },
   foreign: { sections: [...measured.slice(0, -1), "code", "allocation", "losses"], drawings: 15 },
+  heap_map: { sections: [...measured.slice(0, 6), "heap-map", ...measured.slice(6), "losses"], drawings: 9, drawn: 1 },
   compare: {
     sections: ["verdict", "clock", "distribution", "figures", "findings", "losses"], drawings: 3,
     schema: "rtscope/compare/1",
@@ -76,7 +78,7 @@ async function check(name, colorScheme, javaScriptEnabled) {
   page.on("request", (request) => { if (request.url() !== url) fail(`request: ${request.url()}`); });
   await page.goto(url, { waitUntil: "load" });
 
-  const { sections, drawings, schema = "rtscope/page/1" } = expected[name] ?? usual;
+  const { sections, drawings, drawn: instead = 0, schema = "rtscope/page/1" } = expected[name] ?? usual;
   const found = await page.locator("section").evaluateAll((all) => all.map((one) => one.id));
   if (found.join() !== sections.join()) fail(`sections are ${found}, not ${sections}`);
   const boxes = await page.locator("figure svg, section").evaluateAll((all) =>
@@ -85,7 +87,8 @@ async function check(name, colorScheme, javaScriptEnabled) {
     if (!(box.width > 100 && box.height > 20)) fail(`${what} is ${box.width} x ${box.height}`);
   }
   const drawn = await page.locator("figure svg").count();
-  if (drawn !== drawings) fail(`${drawn} drawings, not ${drawings}`);
+  const wanted = drawings + (javaScriptEnabled ? 0 : instead);
+  if (drawn !== wanted) fail(`${drawn} drawings, not ${wanted}`);
   for (const width of [400, 1100]) {
     await page.setViewportSize({ width, height: 900 });
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
@@ -94,10 +97,77 @@ async function check(name, colorScheme, javaScriptEnabled) {
   for (const problem of await page.evaluate(unreadable)) fail(problem);
   const data = await page.locator("#rtscope-data").evaluate((one) => JSON.parse(one.textContent));
   if (data.schema !== schema) fail(`embedded data of schema ${data.schema}`);
+  if (name === "heap_map" && javaScriptEnabled) await checkMap(page, fail);
+  const size = statSync(join(folder, `${name}.html`)).size;
+  if (size >= 1_000_000) fail(`the page has ${size} bytes`);
   if (shots && javaScriptEnabled) {
     await page.screenshot({ path: join(shots, `${name}-${colorScheme}.png`), fullPage: true });
   }
   await context.close();
+}
+
+// The map of the heap: the slider, its buttons and keys change picture and figures; the
+// figures are those of the data; pointer and keys tell of squares.
+async function checkMap(page, fail) {
+  const data = await page.locator("#rtscope-heaps").evaluate((one) => JSON.parse(one.textContent));
+  const last = data.shots.length - 1;
+  const slider = page.locator("#h-slider");
+  const picture = () => page.locator("#h-canvas").evaluate((canvas) => canvas.toDataURL());
+  const seen = new Map();
+  const check = async (index, how) => {
+    if (Number(await slider.inputValue()) !== index) fail(`${how}: the slider is at ${await slider.inputValue()}, not ${index}`);
+    const shot = data.shots[index];
+    for (const [table, figures] of [["#h-legend", shot.kinds], ["#h-ledger", shot.ledger]]) {
+      const rows = await page.locator(`${table} tr[data-key]`).evaluateAll((all) => all.map((row) =>
+        [row.dataset.key, Number(row.cells[1].firstElementChild.value), row.cells[1].textContent, row.cells[2].textContent]));
+      if (rows.length === 0) fail(`${table} is empty`);
+      for (const [key, ...cells] of rows) {
+        const wanted = figures[key] ?? [0, "-", ""];
+        if (cells.join() !== wanted.join()) fail(`${how}: ${key} is ${cells}, not ${wanted}`);
+      }
+      for (const key of Object.keys(figures)) if (!rows.some((row) => row[0] === key)) fail(`${how}: no row for ${key}`);
+    }
+    const pinned = [...shot.map.matchAll(/(?:^|;)\d*([A-Za-z0-9]+)(?:\*(\d+))?/g)].reduce((sum, [, runs, times]) =>
+      sum + Number(times || 1) * [...runs.matchAll(/[A-J](\d*)/g)].reduce((all, [, count]) => all + Number(count || 1), 0), 0);
+    if (pinned * data.per * 4096 !== (shot.kinds["h-pinned"]?.[0] ?? 0)) fail(`${how}: the map has ${pinned} pinned squares`);
+    if (!(await slider.getAttribute("aria-valuetext")).includes(shot.at)) fail(`${how}: the time is not told`);
+    const drawn = await picture();
+    if (seen.has(index) && seen.get(index) !== drawn) fail(`${how}: snapshot ${index} looks another way than before`);
+    for (const [other, before] of seen) if (other !== index && before === drawn) fail(`${how}: ${index} looks like ${other}`);
+    seen.set(index, drawn);
+  };
+  await check(last, "at first");
+  await slider.focus();
+  await page.keyboard.press("Home");
+  await check(0, "Home");
+  await page.keyboard.press("ArrowRight");
+  await check(1, "arrow right");
+  await page.locator("#h-next").click();
+  await check(2, "next");
+  await page.locator("#h-previous").click();
+  await check(1, "previous");
+  await slider.focus();
+  await page.keyboard.press("Home");
+  if (!await page.locator("#h-previous").isDisabled()) fail("there is something before the first");
+  await page.keyboard.press("End");
+  await check(last, "End");
+  if (!await page.locator("#h-next").isDisabled()) fail("there is something behind the last");
+
+  const details = () => page.locator("#h-details").textContent();
+  const start = "0x" + (data.first * 256).toString(16) + "000 to ";
+  await page.locator("#h-canvas").focus();
+  const first = await details();
+  if (!first.startsWith(start) || !first.includes("descriptors; 4 blocks")) fail(`the first square is told as ${first}`);
+  for (let step = 0; step < 4; step += 1) await page.keyboard.press("ArrowRight");
+  const pinned = await details();
+  if (!pinned.includes("pinned objects, at most 11 % used")) fail(`a pinned square is told as ${pinned}`);
+  await page.keyboard.press("PageDown");
+  if ((await details()).slice(0, 9) === pinned.slice(0, 9)) fail("the next megablock is told like the one before");
+  const box = await page.locator("#h-canvas").boundingBox();
+  const unit = data.unit * box.width / data.width;
+  await page.mouse.move(box.x + 1.5 * unit, box.y + 0.5 * unit);
+  if (await details() !== first) fail(`under the pointer is ${await details()}`);
+  if (await page.locator("#h-canvas").getAttribute("title") !== first) fail("the tooltip says something else");
 }
 
 // Runs in the page: text whose colour is too near to the paper, and shapes

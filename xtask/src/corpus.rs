@@ -30,13 +30,28 @@ pub struct Expectation {
     pub release_ns: u64,
     /// How often each capability was the last to stop.
     pub stragglers: BTreeMap<u16, u64>,
+    /// The heap profile, of a program that was run with one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heap_profile: Option<HeapProfile>,
+}
+
+/// What is in the samples of a heap profile.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeapProfile {
+    /// Samples with a begin and an end.
+    pub samples: u64,
+    /// The largest sum of one.
+    pub max_bytes: u64,
+    /// The most of each label.
+    pub labels: BTreeMap<String, u64>,
 }
 
 impl Expectation {
     /// Computed from the raw log.
     pub fn of(log: &[u8]) -> Result<Expectation> {
         let log = RawLog::read(log)?;
-        let mut expectation = Expectation { events_by_type: log.counts(), ..Expectation::default() };
+        let heap_profile = heap_profile(&log);
+        let mut expectation = Expectation { events_by_type: log.counts(), heap_profile, ..Expectation::default() };
         for pause in pauses(&log) {
             expectation.pauses += 1;
             if let Some(requested) = pause.requested {
@@ -53,6 +68,35 @@ impl Expectation {
     }
 }
 
+/// The samples in `log`, where there are any; labels are texts.
+fn heap_profile(log: &RawLog<'_>) -> Option<HeapProfile> {
+    const BEGIN: u16 = 162;
+    const LABEL: u16 = 164;
+    const END: u16 = 165;
+    let mut found = HeapProfile::default();
+    let mut sample = BTreeMap::<String, u64>::new();
+    for event in &log.events {
+        match (event.tag, event.payload) {
+            (BEGIN, _) => sample.clear(),
+            (LABEL, [_profile, bytes @ .., 0]) if bytes.len() >= 8 => {
+                let (bytes, label) = bytes.split_at(8);
+                let bytes = bytes.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+                *sample.entry(String::from_utf8_lossy(label).into_owned()).or_default() += bytes;
+            }
+            (END, _) => {
+                found.samples += 1;
+                found.max_bytes = found.max_bytes.max(sample.values().sum());
+                for (label, bytes) in &sample {
+                    let most = found.labels.entry(label.clone()).or_default();
+                    *most = (*most).max(*bytes);
+                }
+            }
+            _ => {}
+        }
+    }
+    (found.samples > 0).then_some(found)
+}
+
 /// How a log is made.
 struct Recipe {
     name: &'static str,
@@ -61,7 +105,7 @@ struct Recipe {
     rts: &'static [&'static str],
 }
 
-const RECIPES: [Recipe; 5] = [
+const RECIPES: [Recipe; 6] = [
     Recipe { name: "parallel", workload: "throttled", args: &["90"], rts: &["-N2", "-A1m", "-l-ag"] },
     Recipe { name: "sequential", workload: "throttled", args: &["90"], rts: &["-N2", "-A1m", "-qg", "-lsgu"] },
     Recipe { name: "all-classes", workload: "churner", args: &["60"], rts: &["-N2", "-la"] },
@@ -72,6 +116,12 @@ const RECIPES: [Recipe; 5] = [
         args: &["60"],
         rts: &["-N2", "-A1m", "--nonmoving-gc", "-l-agn"],
     },
+    Recipe {
+        name: "heap-profile",
+        workload: "long-major-gc",
+        args: &["20000"],
+        rts: &["-N1", "-A64m", "-hT", "-i0.1", "-l-ag"],
+    },
 ];
 
 const MAX_BYTES: u64 = 60 * 1024;
@@ -81,13 +131,13 @@ pub fn folder(toolchain: &str) -> PathBuf {
     repository().join("corpus").join(toolchain)
 }
 
-/// Makes every log and expectation of `toolchain` anew.
-pub fn make(toolchain: &Toolchain, say: &mut dyn FnMut(&str)) -> Result<()> {
+/// Makes every log and expectation of `toolchain` anew, or the one called `only`.
+pub fn make(toolchain: &Toolchain, only: Option<&str>, say: &mut dyn FnMut(&str)) -> Result<()> {
     let (builds, scratch) = (target_folder().join("workloads"), target_folder().join("corpus"));
     fs::create_dir_all(&builds)?;
     fs::create_dir_all(&scratch)?;
     fs::create_dir_all(folder(toolchain.name))?;
-    for recipe in &RECIPES {
+    for recipe in RECIPES.iter().filter(|recipe| only.is_none_or(|only| only == recipe.name)) {
         let program = workload::load(recipe.workload)?.build(toolchain, &builds)?;
         let made = scratch.join("made.eventlog");
         let mut command = toolchain.command(program.as_os_str(), &scratch, &[&scratch, &builds]);

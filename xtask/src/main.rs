@@ -73,6 +73,9 @@ enum Job {
         /// Only OCaml's rings.
         #[arg(long)]
         rings: bool,
+        /// Only the log of this name.
+        #[arg(long, conflicts_with = "rings")]
+        log: Option<String>,
     },
     /// Boot guests and write down what their kernels say: fixtures/machines.
     Fixtures {
@@ -139,13 +142,15 @@ fn run(arguments: Arguments) -> Result<bool> {
             let scratch = target_folder().join("guests");
             guest::harvest::all(only.as_deref(), &scratch, &mut say).map(|()| true)
         }
-        Job::Corpus { rings } => {
+        Job::Corpus { rings, log } => {
             for spec in ALL.iter().filter(|spec| !rings || spec.ocaml.is_some()) {
                 let toolchain = spec.install(&cache(), &mut say)?;
                 if !rings {
-                    corpus::make(&toolchain, &mut say)?;
+                    corpus::make(&toolchain, log.as_deref(), &mut say)?;
                 }
-                ring_corpus::make(spec, &toolchain, &mut say)?;
+                if log.is_none() {
+                    ring_corpus::make(spec, &toolchain, &mut say)?;
+                }
             }
             Ok(true)
         }

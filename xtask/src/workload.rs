@@ -299,6 +299,19 @@ mod tests {
         for id in ["idle-domain", "leadership-contention", "late-release", "fork-pause", "small-minor-heap"] {
             assert!(truths.contains(&id), "no workload for {id}");
         }
+        let memory =
+            ["pinned-retention", "block-fragmentation", "memory-not-returned", "copy-reserve", "not-the-haskell-heap"];
+        for id in memory.into_iter().chain(["large-objects"]) {
+            let ill =
+                all.iter().find(|workload| workload.expect == id).unwrap_or_else(|| panic!("no workload for {id}"));
+            let twin = |other: &Workload| other.twin_of.as_ref() == Some(&ill.name);
+            assert!(all.iter().any(twin), "{} has no healthy twin", ill.name);
+            assert!(
+                ill.record.iter().any(|option| option.starts_with("--heap-")),
+                "{}: nobody looks at its heap",
+                ill.name
+            );
+        }
         assert!(all.iter().all(|workload| workload.seconds > 0.0 && !workload.about.is_empty()));
         for workload in &all {
             let twin_of = workload.twin_of.as_deref();

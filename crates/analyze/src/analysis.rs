@@ -18,10 +18,12 @@ use crate::domains::Domains;
 use crate::drawing::{OverTime, Worst};
 use crate::findings::{self, Facts, Family};
 use crate::green::GreenThreads;
+use crate::heap_profile::HeapProfiles;
 use crate::held::Held;
 use crate::lane_thread::{LaneThreads, Votes};
 use crate::lanes::{Beside, LaneTimes};
 use crate::leadership::Leadership;
+use crate::ledger::Ledger;
 use crate::memory::Lines;
 use crate::pauses::summary::Summary;
 use crate::pauses::{Recognise, Recognised, recogniser};
@@ -84,8 +86,10 @@ pub struct Analysis {
     summary: Summary,
     lanes: LaneTimes,
     lines: Lines,
+    ledger: Ledger,
     rates: Rates,
     user: User,
+    heap_profiles: HeapProfiles,
     disturbance: Disturbance,
     allocation: Allocation,
     phases: Phases,
@@ -117,7 +121,8 @@ impl Analysis {
         .with(Class::Concurrent)
         .with(Class::Tracer)
         .with(Class::Sparks)
-        .with(Class::User);
+        .with(Class::User)
+        .with(Class::HeapProfile);
     /// The same with every run and stop of green threads, for
     /// [`Context::every_green_event`].
     pub const CLASSES_GREEN: Classes = Analysis::CLASSES.with(Class::Green);
@@ -136,8 +141,10 @@ impl Analysis {
             summary: Summary::default(),
             lanes: LaneTimes::default(),
             lines: Lines::default(),
+            ledger: Ledger::default(),
             rates: Rates::default(),
             user: User::default(),
+            heap_profiles: HeapProfiles::default(),
             disturbance: Disturbance::default(),
             allocation: Allocation::default(),
             phases: Phases::default(),
@@ -196,6 +203,7 @@ impl Analysis {
             Body::Sample(sample) => {
                 self.counters.push(event.time, &sample);
                 self.lines.push(event);
+                self.ledger.push(event);
                 self.since_prune += 1;
             }
         }
@@ -215,8 +223,11 @@ impl Analysis {
                 self.start(self.context.started.unwrap_or(event.time));
             }
         }
+        self.ledger.push(event);
         match body {
             Runtime::Count(..) => self.lines.push(event),
+            // Nobody else has a use for it.
+            Runtime::HeapProfile(_) => return self.heap_profiles.push(event),
             Runtime::TracerWrote { ns } => self.disturbance.wrote(event.time, ns),
             Runtime::TaskCreated(tid) => {
                 let tid = self.context.host_tid(tid);
@@ -434,6 +445,7 @@ impl Analysis {
             collections: &self.collections,
             triggers: &self.triggers,
             green: &self.green,
+            heaps: &self.context.heaps,
             quotas: self.counters.quota_totals().collect(),
         };
         let findings = findings::run(&facts);
@@ -468,6 +480,10 @@ impl Analysis {
             spectrum,
             mmu,
             memory: self.lines.levels(end),
+            heap_profile: self.heap_profiles.values(&tail.user_names),
+            ledger: self.ledger.lines(&self.context.heaps).unwrap_or_default(),
+            heaps: self.context.heaps,
+            heaps_left_out: self.context.heaps_left_out,
             allocation_bytes_per_second: self.allocation.per_second(span_ns),
             promotion: self.rates.promotion(),
             counters: self.rates.lines(&memory_lines, end),

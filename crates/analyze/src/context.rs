@@ -2,6 +2,7 @@
 //! the facts of the recording. Owns their shape; refuses to fetch them.
 
 use crate::results::{Program, Runtime, Source};
+use rtscope_model::heap::Heap;
 use rtscope_model::manifest::{Group, Kernel, OwnCost};
 use rtscope_model::{ClockMap, Loss, LossKind, Names, Pid, Symbols, Tid, Time};
 use std::collections::HashMap;
@@ -54,6 +55,10 @@ pub struct Context {
     pub symbols: Symbols,
     /// What the recorder used.
     pub own_cost: Option<OwnCost>,
+    /// Snapshots of the program's heap, in the order of time.
+    pub heaps: Vec<Heap>,
+    /// Snapshots that there are beside these.
+    pub heaps_left_out: u64,
 }
 
 impl Default for Context {
@@ -80,6 +85,8 @@ impl Default for Context {
             every_green_event: false,
             symbols: Symbols::default(),
             own_cost: None,
+            heaps: Vec::new(),
+            heaps_left_out: 0,
         }
     }
 }
@@ -124,7 +131,8 @@ pub struct Tail {
     pub source: Option<Source>,
     /// The runtime as the log named it; `None` keeps the context's.
     pub runtime: Option<Runtime>,
-    /// Names of what the program itself posted: the runtime stream's table.
+    /// Names of what the program itself posted, and of labels of heap profiles: the runtime
+    /// stream's table.
     pub user_names: Names,
 }
 

@@ -213,6 +213,7 @@ fn level(line: &MemoryLine) -> Option<CounterLine> {
         "heap" => "heap_bytes",
         "blocks" => "blocks_bytes",
         "live" => "live_bytes",
+        "residency" => "residency_bytes",
         _ => return None,
     };
     let every = line.points.len().div_ceil(POINTS_MAX).max(1);

@@ -105,7 +105,12 @@ impl Lines {
 
     /// The lines that were seen, thinned.
     pub fn drawn(&self) -> Vec<MemoryLine> {
-        let lines = [("rss", &self.rss), ("heap", &self.heap), ("blocks", &self.blocks), ("live", &self.live)];
+        let mut lines = vec![("rss", &self.rss), ("heap", &self.heap), ("blocks", &self.blocks)];
+        // Where live never falls they are one line; else live is drawn on top.
+        if self.residency.points != self.live.points {
+            lines.push(("residency", &self.residency));
+        }
+        lines.push(("live", &self.live));
         let seen = lines.into_iter().filter(|(_, line)| !line.points.is_empty());
         seen.map(|(name, line)| MemoryLine { name, points: line.points.clone() }).collect()
     }
@@ -137,6 +142,18 @@ mod tests {
         let memory = lines.levels(Time(3));
         assert_eq!(memory.live_bytes.unwrap().last, 3);
         assert_eq!(memory.residency_bytes.unwrap().last, 9);
+    }
+
+    #[test]
+    fn residency_is_drawn_where_it_differs_from_live() {
+        let drawn = |levels: &[u64]| -> Vec<&'static str> {
+            let mut lines = Lines::default();
+            levels.iter().zip(0..).for_each(|(live, at)| lines.push(&count(at, 0, Counter::LiveBytes, *live)));
+            lines.drawn().iter().map(|line| line.name).collect()
+        };
+        assert_eq!(drawn(&[5, 9, 9]), ["live"]);
+        assert_eq!(drawn(&[5, 9, 3]), ["residency", "live"]);
+        assert!(drawn(&[]).is_empty());
     }
 
     #[test]

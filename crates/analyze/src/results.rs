@@ -2,6 +2,8 @@
 //! from. Serialised, this is `report --json`; keys keep their meaning, a value
 //! that cannot be known is `null`, never 0.
 
+use crate::heap_profile;
+use rtscope_model::heap::Heap;
 use rtscope_model::{Cause, CausePiece, Finding, Loss, Pause, Symbols, Time};
 use serde::Serialize;
 
@@ -36,6 +38,18 @@ pub struct Results {
     pub mmu: Vec<Mmu>,
     /// Memory lines, summed up.
     pub memory: Memory,
+    /// What the runtime's own heap profiler found; null where the program was not asked for
+    /// a profile, or the log holds no whole sample.
+    pub heap_profile: Option<heap_profile::Found>,
+    /// Where the resident memory was; no line where nothing tells.
+    #[serde(flatten)]
+    pub ledger: MemoryLedger,
+    /// Snapshots of the heap, in the order of time; without their maps.
+    #[serde(rename = "heap_snapshots", serialize_with = "crate::heaps::in_short")]
+    pub heaps: Vec<Heap>,
+    /// How many the capture has beside these: there were too many.
+    #[serde(rename = "heap_snapshots_left_out")]
+    pub heaps_left_out: u64,
     /// Bytes allocated per second over the span; null where not logged.
     pub allocation_bytes_per_second: Option<f64>,
     /// Young data that grew old; null where not posted.
@@ -544,6 +558,31 @@ pub struct Memory {
     pub slop_bytes: Option<Level>,
 }
 
+/// Where the resident memory was at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct MemoryLedger {
+    /// When.
+    #[serde(rename = "memory_ledger_at")]
+    pub time: Option<Time>,
+    /// What the system counts as resident, to which the lines come.
+    #[serde(skip)]
+    pub rss_bytes: Option<u64>,
+    /// They do not overlap.
+    #[serde(rename = "memory_ledger")]
+    pub lines: Vec<LedgerLine>,
+}
+
+/// One of its lines.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LedgerLine {
+    /// What it is.
+    pub line: String,
+    /// Negative: that much of the other lines is not resident.
+    pub bytes: i64,
+    /// How that is known.
+    pub how: String,
+}
+
 /// A lane that stopped last.
 #[derive(Clone, Debug, Serialize)]
 pub struct Straggler {
@@ -711,7 +750,7 @@ pub enum ThreadState {
 /// One memory line, thinned for drawing.
 #[derive(Clone, Debug)]
 pub struct MemoryLine {
-    /// "rss", "heap", "blocks", "live".
+    /// "rss", "heap", "blocks", "live", "residency".
     pub name: &'static str,
     /// Time and bytes.
     pub points: Vec<(Time, u64)>,

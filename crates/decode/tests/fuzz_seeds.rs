@@ -14,6 +14,8 @@ mod code;
 mod fxt;
 #[path = "../../../fuzz/checks/ghc_eventlog.rs"]
 mod ghc_eventlog;
+#[path = "../../../fuzz/checks/heap_snapshot.rs"]
+mod heap_snapshot;
 #[path = "../../../fuzz/checks/ocaml_ring.rs"]
 mod ocaml_ring;
 #[path = "../../../fuzz/checks/sched.rs"]
@@ -46,6 +48,7 @@ fn the_fuzzers_checks_hold_for_seeds_and_crashes() {
         ("code", code::check as Check),
         ("capture", capture::check as Check),
         ("fxt", fxt::check as Check),
+        ("heap_snapshot", heap_snapshot::check as Check),
     ];
     for (target, check) in targets {
         for path in files(&format!("seeds/{target}")).into_iter().chain(files(&format!("crashes/{target}"))) {

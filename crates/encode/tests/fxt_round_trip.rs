@@ -74,6 +74,13 @@ impl Chance {
         names.intern(&text)
     }
 
+    fn profile(&mut self, user: &mut Names) -> HeapProfile {
+        let label = Some(self.name(user)).filter(|label| *label != NameId::default());
+        let breakdown = self.one(&[Breakdown::ClosureType, Breakdown::InfoTable, Breakdown::Other]);
+        let label = HeapProfile::Label { label, bytes: self.next() };
+        self.one(&[HeapProfile::By(breakdown), HeapProfile::Begin, label, HeapProfile::End])
+    }
+
     fn runtime(&mut self, user: &mut Names) -> Runtime {
         use Runtime::*;
         let counters = [Counter::Generation, Counter::HeapBytes, Counter::SparksFizzled, Counter::YoungBytes];
@@ -121,6 +128,7 @@ impl Chance {
             PhaseEnd(phase),
             Forked { child: Pid(value as u32) },
             User(self.name(user), self.one(&user_event)),
+            HeapProfile(self.profile(user)),
             Gap,
         ];
         self.one(&bodies)
@@ -212,13 +220,17 @@ fn written(recording: &Recording) -> Vec<u8> {
 /// An event with its names as texts: tables number them differently.
 fn plain(event: &Event, kernel: &Names, user: &Names) -> String {
     let name = match event.body {
-        Body::Runtime(Runtime::User(name, _)) => user.get(name),
+        Body::Runtime(Runtime::User(name, _) | Runtime::HeapProfile(HeapProfile::Label { label: Some(name), .. })) => {
+            user.get(name)
+        }
         Body::Sched(Sched::Switch { next_name: name, .. } | Sched::Named { name, .. }) => kernel.get(name),
         _ => "",
     };
     let mut event = *event;
     match &mut event.body {
-        Body::Runtime(Runtime::User(name, _)) => *name = NameId(0),
+        Body::Runtime(Runtime::User(name, _) | Runtime::HeapProfile(HeapProfile::Label { label: Some(name), .. })) => {
+            *name = NameId(0)
+        }
         Body::Sched(Sched::Switch { next_name: name, .. } | Sched::Named { name, .. }) => *name = NameId(0),
         _ => {}
     }

@@ -1,6 +1,7 @@
 //! Block groups of some kinds, in the order of their addresses, and which of them an
 //! address lies in. What scans of the heap start from.
 
+use crate::descriptor::BLOCK;
 use crate::map::Kind;
 use crate::survey::Survey;
 
@@ -57,6 +58,12 @@ impl Groups {
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &Group> {
         self.groups.iter()
+    }
+
+    /// The same, in the same order, of each only what lies in its first block.
+    pub fn heads(&self) -> Groups {
+        let head = |group: &Group| Group { free: group.free.min(group.start + BLOCK), ..*group };
+        Groups { groups: self.groups.iter().map(head).collect() }
     }
 
     /// One of them.

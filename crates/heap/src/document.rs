@@ -7,9 +7,11 @@ use crate::ledger::{self, Residency};
 use crate::map::{Cell, Kind};
 use crate::pinned;
 use crate::scan::Scan;
+#[cfg(test)]
+use crate::slices;
 use crate::survey::Survey;
 use rtscope_model::heap::{
-    self as shown, Entry, Generation, Heap, Holder, Line, Megablock, Pinned, Runtime, SCHEMA, Worst,
+    self as shown, Entry, Generation, Heap, Holder, Large, Line, Megablock, Pinned, Runtime, SCHEMA, Worst,
 };
 use rtscope_model::units::counted;
 use std::collections::HashMap;
@@ -48,6 +50,7 @@ impl Read<'_> {
             unsettled_megablocks: survey.unsettled,
             collections_meanwhile: survey.collections(),
             contradictions: survey.contradictions(),
+            in_collection: survey.in_collection(),
             doubts: self.doubts(),
             kinds: kinds(survey),
             unexplained_bytes: self.rss_bytes.map(|rss| rss as i64 - explained as i64),
@@ -55,6 +58,7 @@ impl Read<'_> {
             fragmentation,
             pinned: self.pinned(),
             holders: self.holders(),
+            large: self.large(),
             census: self.census(),
             scan: self.scan.map(|(scan, collections)| shown::Scan {
                 read_bytes: scan.read_bytes,
@@ -92,6 +96,18 @@ impl Read<'_> {
             live_bytes: found.map(|found| found.live_bytes),
             live_objects: found.map(|found| found.live_objects),
             worst: found.map_or(Vec::new(), |found| found.worst.iter().map(worst).collect()),
+        }
+    }
+
+    fn large(&self) -> Large {
+        let Some((scan, _)) = self.scan else { return Large::default() };
+        Large {
+            objects: scan.large.objects,
+            bytes: scan.large.bytes,
+            sliced: scan.large.sliced,
+            sliced_bytes: scan.large.sliced_bytes,
+            shown_bytes: scan.large.shown_bytes,
+            holder: scan.large.holder.map(|holder| self.name(holder)),
         }
     }
 
@@ -134,6 +150,12 @@ impl Read<'_> {
             doubts.push(
                 "What was read is not of one moment: the heap was being collected, or it changes too fast. Try again, \
                  or with --stop."
+                    .into(),
+            );
+        }
+        if survey.in_collection() {
+            doubts.push(
+                "The old generation was just being collected: blocks of it that are to be emptied are counted as the runtime's own."
                     .into(),
             );
         }
@@ -264,7 +286,14 @@ mod tests {
         let survey = Survey::take(&image, &space, &Statics::default(), true).unwrap();
         let live = |block: u64, live_bytes, bytes| pinned::Live { address: AT + block * 4096, live_bytes, bytes };
         let found = pinned::Pinned { lives: vec![live(6, 0, 4096), live(7, 4000, 8192)], ..Default::default() };
-        let scan = Scan { census: Vec::new(), pinned: found, read_bytes: 4096, skipped_bytes: 0, unread_bytes: 0 };
+        let scan = Scan {
+            census: Vec::new(),
+            pinned: found,
+            large: slices::Large::default(),
+            read_bytes: 4096,
+            skipped_bytes: 0,
+            unread_bytes: 0,
+        };
         let read = Read {
             survey: &survey,
             residency: &Residency::default(),

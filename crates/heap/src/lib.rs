@@ -21,6 +21,7 @@ pub mod memory;
 pub mod pinned;
 pub mod runtime;
 pub mod scan;
+pub mod slices;
 pub mod survey;
 #[cfg(test)]
 mod testing;

@@ -12,6 +12,7 @@ use crate::closure::Type;
 use crate::descriptor::BLOCK;
 use crate::held::Held;
 use crate::memory::Memory;
+use crate::slices::is_large;
 use crate::walk::Tables;
 use std::collections::HashMap;
 
@@ -104,11 +105,10 @@ impl Search {
     }
 
     /// Finds where objects begin in the group called `number`, which holds `words`: of one
-    /// with several blocks, which is a single object, those of the first.
+    /// with several blocks, which is a single object, what its first block holds.
     pub fn begin<M: Memory>(&self, number: usize, words: &[u64], tables: &mut Tables<'_, M>) {
         let Some(group) = self.groups.get(number) else { return };
-        if group.used_bytes() > BLOCK {
-            let words = words.get(..words.len().min(BLOCK as usize / 8)).unwrap_or_default();
+        if is_large(group.used_bytes()) {
             let is_object = |word: &u64| tables.find(*word).is_some_and(|table| table.info.kind == Type::Bytes);
             let at = words.iter().take(ALIGNED_WITHIN).position(is_object).unwrap_or(0);
             self.begin.set(number, at as u64);
@@ -137,6 +137,15 @@ impl Search {
         Some((number, self.bytes(group, begin)))
     }
 
+    /// Where in the large object that group `number` is `address` lies; `None`: the group has
+    /// small ones.
+    #[inline]
+    pub fn in_large(&self, address: u64, number: u32) -> Option<u64> {
+        let group = self.groups.get(number as usize).filter(|group| is_large(group.used_bytes()))?;
+        let begin = group.start + 8 * self.begin.next(number as usize, 0).unwrap_or(0);
+        Some(address.saturating_sub(begin))
+    }
+
     /// Bytes from the object that begins at `word` to the next one, or to the end.
     fn bytes(&self, group: usize, word: u64) -> u64 {
         let Some(used) = self.groups.get(group).map(Group::used_bytes) else { return 0 };
@@ -145,7 +154,7 @@ impl Search {
     }
 
     /// What was found. `young`: objects of generation 0 all count as alive.
-    pub fn finish(self, held: &Held, young: bool) -> Pinned {
+    pub fn finish(&self, held: &Held, young: bool) -> Pinned {
         let mut pinned = Pinned {
             groups: self.groups.len() as u64,
             block_bytes: self.groups.iter().map(|group| group.used_bytes().next_multiple_of(BLOCK)).sum(),

@@ -10,6 +10,7 @@ use crate::map::Kind;
 use crate::memory::Memory;
 use crate::pinned::{Pinned, Search};
 use crate::runtime::{Runtime, Statics};
+use crate::slices::{Large, Slices};
 use crate::survey::Survey;
 use crate::walk::{Table, Tables, walk};
 use crate::young;
@@ -41,6 +42,8 @@ pub struct Scan {
     pub census: Vec<Entry>,
     /// What is pinned.
     pub pinned: Pinned,
+    /// What is large.
+    pub large: Large,
     /// Used bytes of the blocks whose objects the census is of, and bytes of them that are
     /// no object which can be told.
     pub read_bytes: u64,
@@ -63,10 +66,12 @@ impl Scan {
     /// Scans the blocks of `survey`.
     pub fn of(memory: &(impl Memory + Sync), survey: &Survey, statics: &Statics, beside: &Beside) -> Scan {
         let search = Search::over(Groups::of(survey, |kind, _| kind == Kind::Pinned));
-        let pinned = batch::batches(search.groups());
+        // A large one says at its start what it is, and holds nothing.
+        let heads = search.groups().heads();
+        let pinned = batch::batches(&heads);
         let unread = batch::in_parallel(pinned.len(), |numbers| {
             let mut pass = Pass::new(memory, beside, &search);
-            numbers.filter_map(|number| pinned.get(number)).for_each(|batch| pass.begin(batch));
+            numbers.filter_map(|number| pinned.get(number)).for_each(|batch| pass.begin(&heads, batch));
             pass.unread_bytes
         });
         let work = Work::of(memory, survey, statics, beside);
@@ -83,8 +88,9 @@ impl Scan {
         // is not to be found any more.
         let moved = survey.is_past(Runtime::read(memory, statics).ok().as_ref());
         let pinned = search.finish(&all.held, moved && survey.oldest_generation() > 0);
+        let large = all.slices.finish(search.groups(), &work.large);
         let Sums { read_bytes, skipped_bytes, unread_bytes, .. } = all;
-        Scan { census, pinned, read_bytes, skipped_bytes, unread_bytes }
+        Scan { census, pinned, large, read_bytes, skipped_bytes, unread_bytes }
     }
 }
 
@@ -134,6 +140,7 @@ impl Work {
 struct Sums {
     census: HashMap<u64, Entry>,
     held: Held,
+    slices: Slices,
     read_bytes: u64,
     skipped_bytes: u64,
     unread_bytes: u64,
@@ -147,6 +154,7 @@ impl Sums {
             sum.bytes += entry.bytes;
         }
         self.held.merge(other.held);
+        self.slices.merge(other.slices);
         self.read_bytes += other.read_bytes;
         self.skipped_bytes += other.skipped_bytes;
         self.unread_bytes += other.unread_bytes;
@@ -167,6 +175,7 @@ struct Pass<'m, M> {
 struct Objects<'m> {
     search: &'m Search,
     holding: Holding,
+    slices: Slices,
     /// Objects and their bytes, by number of the table.
     tallies: Vec<(Info, u64, u64)>,
 }
@@ -193,8 +202,13 @@ impl Objects<'_> {
     /// An object that lies at `address`.
     fn object(&mut self, table: Table, own: &[u64], address: u64) {
         let from = table.info.kind.first_field(own, address, own.len());
-        if let (Some(holder), Some(fields)) = (own.first(), own.get(from..)) {
-            self.fields(*holder, fields);
+        let (Some(holder), Some(fields)) = (own.first(), own.get(from..)) else { return };
+        for word in fields {
+            let Some((group, bytes)) = self.search.word(*word) else { continue };
+            self.holding.add(*holder, group, bytes);
+            if let Some(offset) = self.search.in_large(*word, group) {
+                self.slices.add(group, (offset, bytes), table, own);
+            }
         }
     }
 }
@@ -204,7 +218,7 @@ impl<'m, M: Memory> Pass<'m, M> {
         Pass {
             reader: Reader::new(memory),
             tables: Tables::new(memory, beside.code.clone()),
-            objects: Objects { search, holding: Holding::default(), tallies: Vec::new() },
+            objects: Objects { search, holding: Holding::default(), slices: Slices::default(), tallies: Vec::new() },
             read_bytes: 0,
             skipped_bytes: 0,
             unread_bytes: 0,
@@ -212,9 +226,9 @@ impl<'m, M: Memory> Pass<'m, M> {
     }
 
     /// Finds where objects begin in pinned blocks.
-    fn begin(&mut self, batch: &Batch) {
+    fn begin(&mut self, heads: &Groups, batch: &Batch) {
         let search = self.objects.search;
-        self.reader.batch(search.groups(), batch, |number, group, words| match words {
+        self.reader.batch(heads, batch, |number, group, words| match words {
             Some(words) => search.begin(number, words, &mut self.tables),
             None => self.unread_bytes += group.used_bytes(),
         });
@@ -303,6 +317,7 @@ impl<'m, M: Memory> Pass<'m, M> {
         Sums {
             census: tallies.filter_map(entry).collect(),
             held: self.objects.holding.finish(),
+            slices: self.objects.slices,
             read_bytes: self.read_bytes,
             skipped_bytes: self.skipped_bytes,
             unread_bytes: self.unread_bytes,

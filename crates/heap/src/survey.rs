@@ -19,6 +19,10 @@ const LOOKS_MAX: u32 = 32;
 const TOGETHER: usize = 16;
 /// Passes over everything.
 const PASSES_MAX: u32 = 4;
+/// Blocks that the runtime has for itself between collections: lists, what it keeps for
+/// pinned objects. No more than these, and than this part of all blocks in use.
+const OWN_BLOCKS: u64 = 2048;
+const OWN_PART: u64 = 8;
 
 /// What blocks of one kind and generation come to.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
@@ -164,6 +168,15 @@ impl Survey {
         self.totals().iter().filter(copied).map(|total| total.blocks * BLOCK).sum()
     }
 
+    /// Whether the old generation was just being collected: the blocks that a collection
+    /// empties have lost their flags, and what lives in them is not told from what is dead.
+    pub fn in_collection(&self) -> bool {
+        let totals = self.totals();
+        let own: u64 = totals.iter().filter(|total| total.kind == Kind::Other).map(|total| total.blocks).sum();
+        let used: u64 = totals.iter().filter(|total| total.kind.is_used()).map(|total| total.blocks).sum();
+        own > OWN_BLOCKS.max((own + used) / OWN_PART)
+    }
+
     /// Descriptors that contradicted others in the last look.
     pub fn contradictions(&self) -> u64 {
         self.megablocks.iter().map(|megablock| u64::from(megablock.contradictions)).sum()
@@ -277,6 +290,22 @@ mod tests {
             (Kind::Returned, None, 256, 0),
         ];
         assert_eq!(totals, expected);
+    }
+
+    #[test]
+    fn a_look_inside_a_collection_is_told() {
+        let megablocks = |flags: u16| {
+            let laid = |number: u64| (AT + number * MEGABLOCK, Laid::at(AT + number * MEGABLOCK));
+            let full = |(at, laid): (u64, Laid)| (at, laid.group(252, 1, flags, 252 * 4096).descriptors());
+            let image = (0..10)
+                .map(|number| full(laid(number)))
+                .fold(Image::default(), |image, (at, descriptors)| image.put(at, descriptors));
+            Survey::take(&image, &space(10), &Statics::default(), false).unwrap()
+        };
+        assert!(!megablocks(Flags::EVACUATED).in_collection());
+        let inside = megablocks(0);
+        // Nothing changes while it marks: the looks agree.
+        assert!(inside.in_collection() && inside.unsettled == 0);
     }
 
     #[test]

@@ -41,7 +41,8 @@ impl Mapping {
     }
 }
 
-/// The mappings that a text of `maps` or `smaps` says, in order.
+/// The mappings that a text of `maps` or `smaps` says, in order. The system writes such a text
+/// in parts: a mapping that grows between two of them is in it twice, and counts as it was last.
 pub fn parse(text: &str) -> Vec<Mapping> {
     let mut mappings: Vec<Mapping> = Vec::new();
     for line in text.lines() {
@@ -51,6 +52,7 @@ pub fn parse(text: &str) -> Vec<Mapping> {
                 last.rss_bytes = kib.map(|kib| kib.saturating_mul(1024));
             }
         } else if let Some(mapping) = Mapping::parse(line) {
+            mappings.pop_if(|last| mapping.range.contains(&last.range.start));
             mappings.push(mapping);
         }
     }
@@ -84,5 +86,22 @@ VmFlags: rd wr mr
         assert_eq!((all[2].name.as_str(), all[2].is_anonymous()), ("/opt/a program (deleted)", false));
         assert_eq!(all[2].offset, 0x1000);
         assert_eq!(all[3].name, "[stack]");
+    }
+
+    #[test]
+    fn a_mapping_that_grew_between_two_parts_of_the_text_counts_once() {
+        let text = "\
+4200000000-4200400000 rw-p 00000000 00:00 0 
+Rss:                4096 kB
+4200000000-4200500000 rw-p 00000000 00:00 0 
+Rss:                5120 kB
+4200500000-14200000000 ---p 00000000 00:00 0 
+Rss:                   0 kB
+";
+        let found: Vec<_> = parse(text).into_iter().map(|mapping| (mapping.range.end, mapping.rss_bytes)).collect();
+        assert_eq!(found, [(0x42_0050_0000, Some(5 << 20)), (0x142_0000_0000, Some(0))]);
+        // One that shrank leaves what lies behind it as it is.
+        let shrunk = text.replace("4200000000-4200500000", "4200300000-4200500000");
+        assert_eq!(parse(&shrunk).len(), 3);
     }
 }

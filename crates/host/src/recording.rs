@@ -9,6 +9,7 @@ mod eventlogs;
 mod logs;
 mod rings;
 mod session;
+mod snapshots;
 mod source;
 mod start;
 
@@ -22,6 +23,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use rtscope_decode::capture::empty_manifest;
+pub use snapshots::When;
 pub use start::record;
 
 /// What to record.
@@ -53,6 +55,8 @@ pub struct Options {
     pub code_period: Option<Duration>,
     /// Period of RSS and throttle counters.
     pub sample_period: Duration,
+    /// When to keep a snapshot of the heap.
+    pub heap: When,
     /// Period of copying unwritten buffers.
     pub flush_period: Duration,
     /// End the recording after this; a started program runs on and is waited for.

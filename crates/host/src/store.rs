@@ -23,7 +23,7 @@ pub enum StoreError {
     },
 }
 
-const FOLDERS: [&str; 5] = ["eventlog", "rings", "unflushed", "sched", "code"];
+const FOLDERS: [&str; 6] = ["eventlog", "rings", "unflushed", "sched", "code", "heap"];
 
 /// A capture folder.
 #[derive(Clone, Debug)]

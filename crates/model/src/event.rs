@@ -6,6 +6,7 @@
 //! understand: such things stay records in `decode`.
 
 use crate::code::CodeSample;
+use crate::heap_profile::HeapProfile;
 use crate::ids::{Cpu, GreenThread, GroupId, LaneId, Pid, Tid};
 use crate::names::NameId;
 use crate::time::Time;
@@ -107,6 +108,8 @@ pub enum Runtime {
     },
     /// What the program's own code posted. The name is of the runtime stream's table.
     User(NameId, UserEvent),
+    /// What the runtime's own heap profiler found.
+    HeapProfile(HeapProfile),
     /// Events of this lane were lost before this one: what was open is not known.
     Gap,
 }
@@ -247,6 +250,8 @@ pub enum Counter {
     PromotedBytes,
     /// Bytes of an old heap kept for lanes' small blocks but not in use.
     OldFreeBytes,
+    /// Bytes of blocks that are too large for those; they are in the live bytes too.
+    LargeBytes,
 }
 
 /// State in which a thread left its CPU.
@@ -431,6 +436,8 @@ pub enum Class {
     Details,
     /// What the program's own code posts.
     User,
+    /// Samples of the runtime's heap profiler.
+    HeapProfile,
 }
 
 /// A set of [`Class`]es.

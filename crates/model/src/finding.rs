@@ -94,9 +94,13 @@ pub struct Finding {
     pub confidence: Confidence,
     /// The sentence: what happens, what it costs, who does it.
     pub claim: String,
-    /// Wall-clock time it cost, in nanoseconds.
+    /// Wall-clock time it cost, in nanoseconds; 0 where it costs memory.
     pub cost_ns: u64,
-    /// `cost_ns` as a share of the recording's wall clock, 0 to 1.
+    /// Resident memory it cost; null where it costs time.
+    #[serde(default)]
+    pub cost_bytes: Option<u64>,
+    /// `cost_ns` as a share of the recording's wall clock, `cost_bytes` as one of the resident
+    /// memory then; 0 to 1.
     pub share: f64,
     /// What was seen.
     pub evidence: Vec<Evidence>,

@@ -7,6 +7,10 @@ use serde::{Deserialize, Serialize};
 
 /// The schema name that this code writes.
 pub const SCHEMA: &str = "rtscope/heap/1";
+/// The name of what [`Heap::shorten`] sums up.
+pub const OTHERS: &str = "others";
+/// Blocks of a megablock, each with a mark.
+pub const MARKS: usize = 256;
 
 /// See the module. Bytes are bytes; `_ns` are nanoseconds.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -38,6 +42,8 @@ pub struct Heap {
     pub collections_meanwhile: Option<u64>,
     /// Block descriptors that contradict others.
     pub contradictions: u64,
+    /// The old generation was just being collected: what its blocks hold is not told.
+    pub in_collection: bool,
     /// What is not sure, one sentence each; empty: everything is.
     pub doubts: Vec<String>,
     /// Blocks by kind and generation.
@@ -52,6 +58,8 @@ pub struct Heap {
     pub pinned: Pinned,
     /// Who points to them, those that hold and keep most first.
     pub holders: Vec<Holder>,
+    /// Objects too large to share a block.
+    pub large: Large,
     /// Objects by what they are, the most bytes first.
     pub census: Vec<Entry>,
     /// How far objects were read; `None`: they were not.
@@ -60,6 +68,47 @@ pub struct Heap {
     pub runtime: Runtime,
     /// The map: megablocks that were not given back, by address.
     pub megablocks: Vec<Megablock>,
+}
+
+/// Megablocks of a map that is kept: 64 GiB.
+const KEPT_MEGABLOCKS: usize = 1 << 16;
+
+impl Heap {
+    /// Leaves the first `most` of census and holders and sums the rest up in one entry
+    /// `others`; a map of more than 64 GiB is left out, with a doubt. So bounded a snapshot
+    /// can be kept, however large the heap is.
+    pub fn shorten(&mut self, most: usize) {
+        let others = |name: &mut String| OTHERS.clone_into(name);
+        if self.census.len() > most {
+            let mut rest = Entry::default();
+            others(&mut rest.name);
+            for entry in self.census.drain(most..) {
+                rest.count = rest.count.saturating_add(entry.count);
+                rest.bytes = rest.bytes.saturating_add(entry.bytes);
+            }
+            self.census.push(rest);
+        }
+        if self.holders.len() > most {
+            let mut rest = Holder::default();
+            others(&mut rest.name);
+            for holder in self.holders.drain(most..) {
+                rest.count = rest.count.saturating_add(holder.count);
+                rest.live_bytes = rest.live_bytes.saturating_add(holder.live_bytes);
+                rest.kept_dead_bytes = rest.kept_dead_bytes.saturating_add(holder.kept_dead_bytes);
+            }
+            self.holders.push(rest);
+        }
+        if self.megablocks.len() > KEPT_MEGABLOCKS {
+            self.megablocks = Vec::new();
+            self.doubts.push("The map is left out: the heap is larger than 64 GiB.".into());
+        }
+    }
+
+    /// Bytes of the ledger in `part`.
+    pub fn part_bytes(&self, part: Part) -> u64 {
+        let lines = self.ledger.iter().filter(|line| line.part == part);
+        lines.fold(0, |sum, line| sum.saturating_add(line.bytes))
+    }
 }
 
 /// Blocks of one kind and generation.
@@ -114,6 +163,36 @@ pub enum Part {
     /// Code and mapped files, stacks, what `malloc` gave.
     #[default]
     NotHeap,
+}
+
+impl Part {
+    /// All of them, in the order of tables.
+    pub const ALL: [Part; 9] = [
+        Part::Live,
+        Part::ObjectFragmentation,
+        Part::Slop,
+        Part::OtherGenerations,
+        Part::CopyReserve,
+        Part::BlockFragmentation,
+        Part::FreeMegablocks,
+        Part::Runtime,
+        Part::NotHeap,
+    ];
+
+    /// What it is, in few words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Part::Live => "alive",
+            Part::ObjectFragmentation => "dead between pinned objects",
+            Part::Slop => "unused ends of blocks",
+            Part::OtherGenerations => "nurseries, young generations",
+            Part::CopyReserve => "free, to copy into",
+            Part::BlockFragmentation => "free blocks",
+            Part::FreeMegablocks => "free megablocks",
+            Part::Runtime => "the runtime's own",
+            Part::NotHeap => "not the heap",
+        }
+    }
 }
 
 /// The three levels of fragmentation.
@@ -186,6 +265,25 @@ pub struct Holder {
     pub live_bytes: u64,
     /// Dead bytes of their blocks, split among the holders of a block as what they hold in it.
     pub kept_dead_bytes: u64,
+}
+
+/// Objects too large to share a block, pinned or not. A slice is an object with an address
+/// inside of one and a length.
+#[derive(Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Large {
+    /// How many, and their bytes.
+    pub objects: u64,
+    /// See `objects`.
+    pub bytes: u64,
+    /// Those of which slices show less than a half, and their bytes.
+    pub sliced: u64,
+    /// See `sliced`.
+    pub sliced_bytes: u64,
+    /// Bytes of those that the slices show.
+    pub shown_bytes: u64,
+    /// What most of those slices are.
+    pub holder: Option<String>,
 }
 
 /// Objects of one info table.
@@ -282,4 +380,44 @@ pub fn mark_word(mark: char) -> &'static str {
 /// tenths rounded up: `0` lives nothing, `9` more than eight ninths. `None`: another mark.
 pub fn pinned_grade(mark: char) -> Option<u32> {
     mark.to_digit(10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_left_out_is_summed_up_under_one_name() {
+        let entry = |bytes| Entry { name: format!("T{bytes}"), kind: "CONSTR".into(), count: 1, bytes };
+        let holder = |count| Holder { name: "H".into(), count, live_bytes: 10 * count, kept_dead_bytes: u64::MAX };
+        let mut heap =
+            Heap { census: [9, 5, 3, 1].map(entry).into(), holders: [4, 3, 2].map(holder).into(), ..Heap::default() };
+        heap.shorten(2);
+        let census: Vec<_> = heap.census.iter().map(|entry| (entry.name.as_str(), entry.count, entry.bytes)).collect();
+        assert_eq!(census, [("T9", 1, 9), ("T5", 1, 5), (OTHERS, 2, 4)]);
+        let holders: Vec<_> = heap.holders.iter().map(|holder| (holder.count, holder.live_bytes)).collect();
+        assert_eq!(holders, [(4, 40), (3, 30), (2, 20)]);
+        heap.holders.truncate(2);
+        let before = heap.clone();
+        heap.shorten(3);
+        assert_eq!(heap, before);
+    }
+
+    #[test]
+    fn a_map_that_is_too_large_is_left_out_and_said_so() {
+        let megablocks = |count| Heap { megablocks: vec![Megablock::default(); count], ..Heap::default() };
+        let (mut most, mut more) = (megablocks(KEPT_MEGABLOCKS), megablocks(KEPT_MEGABLOCKS + 1));
+        most.shorten(1);
+        more.shorten(1);
+        assert_eq!((most.megablocks.len(), most.doubts.len()), (KEPT_MEGABLOCKS, 0));
+        assert_eq!((more.megablocks.len(), more.doubts.len()), (0, 1));
+    }
+
+    #[test]
+    fn a_part_is_the_sum_of_its_lines() {
+        let line = |part, bytes| Line { part, bytes, ..Line::default() };
+        let heap =
+            Heap { ledger: vec![line(Part::Live, 3), line(Part::Slop, 5), line(Part::Live, 4)], ..Heap::default() };
+        assert_eq!((heap.part_bytes(Part::Live), heap.part_bytes(Part::Runtime)), (7, 0));
+    }
 }

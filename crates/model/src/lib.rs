@@ -11,6 +11,7 @@ pub mod event;
 pub mod exported;
 pub mod finding;
 pub mod heap;
+pub mod heap_profile;
 pub mod ids;
 pub mod loss;
 pub mod manifest;
@@ -27,6 +28,7 @@ pub use event::{
 };
 pub use exported::Exported;
 pub use finding::{Confidence, Evidence, Finding, Metric, Remedy, Severity, Trend};
+pub use heap_profile::{Breakdown, HeapProfile};
 pub use ids::{Cpu, GreenThread, GroupId, LaneId, Pid, Tid};
 pub use loss::{Loss, LossKind};
 pub use names::{NameId, Names};

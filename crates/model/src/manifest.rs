@@ -15,9 +15,10 @@
 //! | `sched/threads.json` | the threads that were there: `[{tid, pid, comm}]` | at start |
 //! | `code/cpuN.perf` | perf records of one CPU about the program's threads: timer hits, waits, mappings | appended |
 //! | `code/symbols.json` | names of the places in them ([`Code`]) | at the end |
+//! | `heap/N.json` | the heap of one process at one moment ([`crate::heap::Heap`]), N from 0 | whole, when it was read |
 //! | `samples.jsonl` | the recorder's samples, one JSON object a line | appended |
 //!
-//! Every stream is append-only and may be cut anywhere.
+//! Every stream is append-only and may be cut anywhere; a snapshot is there whole or not at all.
 
 use crate::loss::Loss;
 use crate::time::{ClockMap, Time};
@@ -279,4 +280,10 @@ pub struct OwnCost {
     pub written_bytes: u64,
     /// Its largest resident set, bytes.
     pub rss_max_bytes: u64,
+    /// Heap snapshots that were kept.
+    #[serde(default)]
+    pub heap_snapshots: u64,
+    /// The part of `cpu_ns` that was used while they were taken or tried, nanoseconds.
+    #[serde(default)]
+    pub heap_cpu_ns: u64,
 }

@@ -184,6 +184,14 @@ mod tests {
     }
 
     #[test]
+    fn what_a_log_counts_in_bytes_is_not_shown_in_thousands() {
+        // 100 million words of 8 bytes, 10 million byte strings of 32.
+        assert_eq!((bytes(800_000_000), bytes(320_000_000)), ("763 MiB".into(), "305 MiB".into()));
+        // A figure of /proc in "kB", which is KiB.
+        assert_eq!(bytes(1_929_380 * 1024), "1.8 GiB");
+    }
+
+    #[test]
     fn bytes_are_binary() {
         for (value, text) in [
             (0, "0 B"),

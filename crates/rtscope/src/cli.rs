@@ -30,7 +30,7 @@ pub enum Command {
     Report(ReportArgs),
     /// Hand a recording over to other tools
     Export(ExportArgs),
-    /// Say where the memory of a running Haskell program is
+    /// Say where the memory of a Haskell program is, or was when it was recorded
     Heap(HeapArgs),
     /// Say what this machine permits, what is missing, and the command that mends it
     Doctor(DoctorArgs),

@@ -2,6 +2,7 @@
 //! clock, merges them and feeds the analysis. Owns the wiring; every decision
 //! about what events mean lies in `decode` and `analyze`.
 
+use crate::heap::kept;
 use crate::input::Input;
 use crate::runtime_log::{RuntimeEvents, RuntimeLog};
 use crate::trouble::Trouble;
@@ -76,6 +77,9 @@ fn analyse_capture(capture: &Capture, options: &Options, watch: &mut dyn Watch) 
             context.program_pid = Some(Pid(entry.pid));
         }
     }
+    let kept = kept::load(capture, context.program_pid.map(|pid| pid.0).filter(|_| chosen.is_some()));
+    (context.heaps, context.heaps_left_out) = (kept.heaps, kept.left_out);
+    context.losses.extend(kept.losses);
     let sched = open_sched(capture, &mut context.losses);
     let code = crate::code::open(capture, log.as_ref().and_then(RuntimeLog::eventlog), &mut context.losses);
     if let Some(code) = &code {

@@ -4,12 +4,15 @@
 use clap::{Args, ValueEnum};
 use rtscope_host::kernel;
 use rtscope_host::options::Detail;
-use rtscope_host::recording::{self, Options, Target};
+use rtscope_host::recording::{self, Options, Target, When};
 use rtscope_model::manifest::Tier;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
+
+/// Shortest period of heap snapshots.
+const HEAP_EVERY_MIN: Duration = Duration::from_millis(10);
 
 /// Options of `record`.
 #[derive(Args, Clone, Debug)]
@@ -41,6 +44,13 @@ pub struct RecordArgs {
     /// Period of memory and throttle samples.
     #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = duration)]
     pub sample_every: Duration,
+    /// Keep a snapshot of a GHC program's heap so often; one is followed by none for ten times the CPU time it took.
+    #[arg(long, value_name = "TIME", value_parser = every)]
+    pub heap_every: Option<Duration>,
+    /// Keep one when the resident memory first goes over a size ('RSS>1G'), over twice, four times... as much, and
+    /// again after it has been a tenth below; can be given several times, and beside --heap-every.
+    #[arg(long, value_name = "RSS>SIZE", value_parser = rss_over)]
+    pub heap_at: Vec<u64>,
     /// Period of copying what the program has not written yet.
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = duration)]
     pub flush_every: Duration,
@@ -112,6 +122,7 @@ fn options(args: RecordArgs) -> Options {
         kernel: (!args.no_kernel).then_some(args.tier),
         code_period: (args.sample_code > 0).then(|| Duration::from_secs(1) / args.sample_code),
         sample_period: args.sample_every,
+        heap: When { every: args.heap_every, rss_over: args.heap_at },
         flush_period: args.flush_every,
         limit: args.limit,
         redact: args.redact,
@@ -138,9 +149,74 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_secs_f64(seconds))
 }
 
+/// A period of snapshots.
+fn every(text: &str) -> Result<Duration, String> {
+    let period = duration(text)?;
+    if period < HEAP_EVERY_MIN {
+        return Err("a snapshot takes longer than that: give 10ms or more".to_owned());
+    }
+    Ok(period)
+}
+
+/// `RSS>1G`, `rss > 1.5 GiB`: bytes.
+fn rss_over(text: &str) -> Result<u64, String> {
+    let form = || "write RSS>SIZE, quoted for the shell: 'RSS>1G', 'RSS>512MiB'".to_owned();
+    let (what, size) = text.split_once('>').ok_or_else(form)?;
+    if !what.trim().eq_ignore_ascii_case("rss") {
+        return Err(format!("only RSS can be looked at, not {:?}; {}", what.trim(), form()));
+    }
+    binary_size(size.trim())
+}
+
+/// `64K`, `1.5G`, `512MiB`: bytes; at least 1 MiB, below which no GHC program is.
+fn binary_size(text: &str) -> Result<u64, String> {
+    let unit = text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(unit);
+    let power = match unit {
+        "K" | "KiB" => 10,
+        "M" | "MiB" => 20,
+        "G" | "GiB" => 30,
+        "k" | "kB" | "KB" | "MB" | "GB" => {
+            return Err(format!("{unit} is 1000s to some and 1024s to others: write K, M, G or KiB, MiB, GiB"));
+        }
+        _ => return Err("give a size with a unit: 64K, 512M, 1.5G, or KiB, MiB, GiB".to_owned()),
+    };
+    let number = number.trim();
+    let bytes = number.parse::<f64>().map_err(|_| format!("{number:?} is no number"))? * f64::from(1_u32 << power);
+    // 16 TiB and more are no real limit, and f64 is exact below.
+    if !((1_u64 << 20) as f64..=(1_u64 << 44) as f64).contains(&bytes) {
+        return Err("it must be between 1 MiB and 16 TiB".to_owned());
+    }
+    Ok(bytes as u64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_are_binary_and_say_so() {
+        let good = [("RSS>1G", 1 << 30), ("rss > 1.5 MiB", 3 << 19), ("RSS>2048K", 2 << 20), ("RSS>512MiB", 512 << 20)];
+        for (text, bytes) in good {
+            assert_eq!(rss_over(text), Ok(bytes), "{text}");
+        }
+        for (text, says) in [
+            ("1G", "RSS>SIZE"),
+            ("heap>1G", "only RSS"),
+            ("RSS>1GB", "1000s"),
+            ("RSS>1", "unit"),
+            ("RSS>G", "no number"),
+            ("RSS>-1G", "between"),
+            ("RSS>NaNG", "unit"),
+            ("RSS>1K", "between"),
+            ("RSS>99999999999G", "between"),
+        ] {
+            let why = rss_over(text).unwrap_err();
+            assert!(why.contains(says), "{text}: {why}");
+        }
+        assert_eq!(every("200ms"), Ok(Duration::from_millis(200)));
+        assert!(every("9ms").unwrap_err().contains("10ms"));
+    }
 
     #[test]
     fn times_have_units() {

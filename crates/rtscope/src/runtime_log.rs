@@ -228,10 +228,10 @@ impl RuntimeEvents {
         }
     }
 
-    /// Names of what the program itself posted.
+    /// Names of what the program itself posted, and of labels of heap profiles.
     pub fn user_names(&self) -> Option<&Names> {
         match self {
-            RuntimeEvents::Eventlog(_) => None,
+            RuntimeEvents::Eventlog(stream) => Some(stream.names()),
             RuntimeEvents::Rings(stream) => Some(stream.user_names()),
             RuntimeEvents::Trace(stream) => Some(stream.names()),
         }

@@ -40,6 +40,19 @@ pub enum Tone {
     Calm,
 }
 
+/// The ground that letters of a map stand on.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+#[allow(missing_docs)]
+pub enum Ground {
+    Red,
+    Green,
+    Yellow,
+    Blue,
+    Magenta,
+    Cyan,
+    Grey,
+}
+
 impl Style {
     /// The style of this process's standard output.
     pub fn of_stdout() -> Style {
@@ -80,6 +93,23 @@ impl Style {
             Tone::Bad => "1;31",
             Tone::Warn => "33",
             Tone::Calm => "34",
+        };
+        Cow::Owned(format!("\x1b[{code}m{text}\x1b[0m"))
+    }
+
+    /// `text` on `ground`, where colour is welcome.
+    pub fn on<'t>(&self, ground: Ground, text: &'t str) -> Cow<'t, str> {
+        if !self.colour || text.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        let code = match ground {
+            Ground::Red => "97;41",
+            Ground::Green => "30;42",
+            Ground::Yellow => "30;43",
+            Ground::Blue => "97;44",
+            Ground::Magenta => "97;45",
+            Ground::Cyan => "30;46",
+            Ground::Grey => "97;100",
         };
         Cow::Owned(format!("\x1b[{code}m{text}\x1b[0m"))
     }

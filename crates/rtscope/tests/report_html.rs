@@ -92,14 +92,31 @@ fn is_handler(page: &str, at: usize) -> bool {
     page.get(at + 1 + word.len()..).is_some_and(|rest| rest.starts_with('='))
 }
 
+fn hash(text: &str) -> String {
+    format!("'sha256-{}'", base64::engine::general_purpose::STANDARD.encode(Sha256::digest(text)))
+}
+
 #[test]
 fn the_policy_allows_the_style_sheet_and_nothing_else() {
     let page = page("healthy");
-    let style = between(&page, "<style>", "</style>");
-    let hash = base64::engine::general_purpose::STANDARD.encode(Sha256::digest(style));
+    let style = hash(between(&page, "<style>", "</style>"));
     let policy = between(&page, "Content-Security-Policy\" content=\"", "\">");
-    let wanted = format!("default-src 'none'; style-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'");
+    let wanted = format!("default-src 'none'; style-src {style}; base-uri 'none'; form-action 'none'");
     assert_eq!(policy, wanted, "style.css changed: put its new hash into page.rs");
+}
+
+#[test]
+fn the_policy_of_a_page_with_a_map_allows_its_style_and_its_script_too() {
+    let page = page("heap_map");
+    let styles: Vec<String> =
+        page.split("<style>").skip(1).filter_map(|rest| Some(hash(rest.split_once("</style>")?.0))).collect();
+    let script = hash(between(&page, "<script>", "</script>"));
+    let policy = between(&page, "Content-Security-Policy\" content=\"", "\">");
+    let wanted = format!(
+        "default-src 'none'; style-src {}; script-src {script}; base-uri 'none'; form-action 'none'",
+        styles.join(" ")
+    );
+    assert_eq!(policy, wanted, "the style or the script of the map changed: put its new hash into heap_map.rs");
 }
 
 fn between<'t>(text: &'t str, start: &str, end: &str) -> &'t str {
@@ -121,6 +138,26 @@ fn the_figures_are_embedded() {
     assert_eq!(data["drawing"]["worst"][0]["states"][0]["spans"][0]["state"], "running");
     let path = data["results"]["source"]["path"].as_str().unwrap_or("");
     assert!(path.starts_with("</script><script>"), "the text itself survives: {path}");
+}
+
+#[test]
+fn the_map_has_the_figures_of_the_looks() {
+    let fixture = common::by_name("heap_map");
+    let page = html::page(&fixture.results, &fixture.names);
+    let json = between(&page, "id=\"rtscope-heaps\">", "</script>");
+    let data: serde_json::Value = serde_json::from_str(json).expect("the data of the map is JSON");
+    let shots = data["shots"].as_array().expect("snapshots");
+    assert_eq!(shots.len(), fixture.results.heaps.len());
+    for (shot, heap) in shots.iter().zip(&fixture.results.heaps) {
+        for (class, word) in [("h-pinned", "pinned"), ("h-old", "small"), ("h-free", "free")] {
+            let wanted = heap.kinds.iter().find(|kind| kind.kind == word).map_or(0, |kind| kind.block_bytes);
+            assert_eq!(shot["kinds"][class][0].as_u64().unwrap_or(0), wanted, "{class}");
+        }
+        let live = heap.ledger.iter().filter(|line| line.part == rtscope_model::heap::Part::Live);
+        assert_eq!(shot["ledger"]["live"][0].as_u64(), Some(live.map(|line| line.bytes).sum()));
+    }
+    assert_eq!(page.matches("<title>look at the heap: ").count(), shots.len(), "marks on the memory plot");
+    assert_eq!(page.matches("<script").count(), 3, "the figures, the map and what draws it");
 }
 
 #[test]

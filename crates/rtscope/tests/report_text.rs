@@ -11,6 +11,8 @@ use std::path::PathBuf;
 const SCREEN_LINES: usize = 40;
 /// Losses may take more: they are read when something is wrong with the recording.
 const LOSS_LINES: usize = 8;
+/// Where the memory is, for who recorded that.
+const PLACES_LINES: usize = 18;
 /// What stands below the first screen.
 const BELOW_LINES: usize = 18;
 
@@ -29,7 +31,9 @@ fn every_situation_reads_as_agreed() {
         let shown = text::render(&fixture.results, &Style::plain(100));
         check(&format!("{}.txt", fixture.name), &shown);
         let room = if fixture.results.losses.len() > 1 { LOSS_LINES } else { 0 };
-        let (first, below) = shown.split_once("\nPause lengths").unwrap_or((&shown, ""));
+        let (before, below) = shown.split_once("\nPause lengths").unwrap_or((&shown, ""));
+        let (first, places) = before.split_once("\nWhere the memory is").unwrap_or((before, ""));
+        assert!(places.lines().count() <= PLACES_LINES, "{}: {places}", fixture.name);
         // Absurdly long names may run over.
         let fits = first.lines().count() <= SCREEN_LINES + room || fixture.name == "hostile";
         assert!(fits, "{}: {} lines", fixture.name, first.lines().count());

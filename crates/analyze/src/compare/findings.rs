@@ -31,7 +31,9 @@ pub enum Change {
 pub struct Seen {
     /// Wall clock that it cost.
     pub cost_ns: u64,
-    /// Of the run.
+    /// Memory that it cost instead.
+    pub cost_bytes: Option<u64>,
+    /// Of the run, or of the resident memory.
     pub share: f64,
     /// How much it matters there.
     pub severity: Severity,
@@ -108,6 +110,7 @@ fn seen(results: &Results, id: &str) -> Option<Seen> {
     let finding: &Finding = results.findings.iter().find(|finding| finding.id == id)?;
     Some(Seen {
         cost_ns: finding.cost_ns,
+        cost_bytes: finding.cost_bytes,
         share: finding.share,
         severity: finding.severity,
         claim: finding.claim.clone(),

@@ -4,7 +4,7 @@
 //! Cost: wall-clock time in which some domain was in such a call. A fiftieth of the wall
 //! clock in at least three.
 
-use super::{Facts, Family, PAUSED, Rule, Verdict, evidence, family};
+use super::{Cost, Facts, Family, PAUSED, Rule, Verdict, evidence, family};
 use crate::results::BlamedPause;
 use rtscope_model::units::{counted, duration, percent};
 use rtscope_model::{Confidence, Metric, Names, Remedy};
@@ -41,7 +41,7 @@ impl Rule for AskedGc {
         );
         Some(Verdict {
             confidence: Confidence::High,
-            cost_ns,
+            cost: Cost::Time(cost_ns),
             evidence: vec![evidence(text, asked.longest)],
             remedies: vec![Remedy {
                 text: "Leave these calls out: the runtime collects by what is allocated. Where memory has to be given back, do it \
@@ -58,9 +58,9 @@ impl Rule for AskedGc {
         format!(
             "The program asks for collections itself (Gc.full_major, Gc.compact or the like): {}, which took {} of {} ({}).",
             counted(facts.answers.asked().count, "call", "calls"),
-            duration(verdict.cost_ns),
+            duration(verdict.cost_ns()),
             duration(facts.span_ns),
-            percent(facts.share(verdict.cost_ns))
+            percent(facts.share(verdict.cost_ns()))
         )
     }
 

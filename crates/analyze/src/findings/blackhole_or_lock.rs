@@ -7,7 +7,7 @@
 //! ten waits are asked for. Medium confidence: whether the threads could have done
 //! something else only the program knows.
 
-use super::{Facts, Family, Rule, Verdict, evidence, family};
+use super::{Cost, Facts, Family, Rule, Verdict, evidence, family};
 use crate::green::Contention;
 use crate::results::BlamedPause;
 use rtscope_model::units::{duration, percent};
@@ -46,15 +46,20 @@ impl Rule for BlackholeOrLock {
             return None;
         }
         let evidence = seen(facts, contention);
-        Some(Verdict { confidence: Confidence::Medium, cost_ns, evidence, remedies: remedies(contention) })
+        Some(Verdict {
+            confidence: Confidence::Medium,
+            cost: Cost::Time(cost_ns),
+            evidence,
+            remedies: remedies(contention),
+        })
     }
 
     fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
         format!(
             "Capabilities stood idle for {} of {} ({}) while threads waited for each other: {}.",
-            duration(verdict.cost_ns),
+            duration(verdict.cost_ns()),
             duration(facts.span_ns),
-            percent(facts.share(verdict.cost_ns)),
+            percent(facts.share(verdict.cost_ns())),
             waited_for(facts.green.contention())
         )
     }

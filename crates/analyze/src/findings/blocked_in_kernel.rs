@@ -8,7 +8,7 @@
 //! was blocked there. A collector thread that yields because it has no work is left
 //! out.
 
-use super::{Facts, Family, Rule, STOP, Verdict, blind_to_code, evidence, found_in, longest};
+use super::{Cost, Facts, Family, Rule, STOP, Verdict, blind_to_code, evidence, found_in, longest};
 use crate::code::{CodeSamples, LATE_MIN_NS, called};
 use crate::results::BlamedPause;
 use rtscope_model::units::{duration, percent};
@@ -71,7 +71,7 @@ impl Rule for BlockedInKernel {
         let sure = samples >= SAMPLES_SURE || parts.work * 2 < parts.sum();
         Some(Verdict {
             confidence: if sure { Confidence::High } else { Confidence::Medium },
-            cost_ns: parts.sum().min(facts.span_ns),
+            cost: Cost::Time(parts.sum().min(facts.span_ns)),
             evidence: seen(facts, &parts),
             remedies: remedies(facts, &parts),
         })
@@ -84,9 +84,9 @@ impl Rule for BlockedInKernel {
         let most = most.map_or(String::new(), |most| format!(", most of it for {most}"));
         format!(
             "Pauses waited for the kernel for {} of {} ({}){most}.",
-            duration(verdict.cost_ns),
+            duration(verdict.cost_ns()),
             duration(facts.span_ns),
-            percent(facts.share(verdict.cost_ns))
+            percent(facts.share(verdict.cost_ns()))
         )
     }
 

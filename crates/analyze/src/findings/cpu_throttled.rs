@@ -7,7 +7,7 @@
 //! is a lower bound. A quota that never runs out costs nothing, so a hundredth
 //! of the wall clock is enough to report.
 
-use super::{Facts, Rule, STOP, Verdict, evidence, log_alone, longest};
+use super::{Cost, Facts, Rule, STOP, Verdict, evidence, log_alone, longest};
 use crate::results::BlamedPause;
 use crate::samples::QuotaTotal;
 use rtscope_model::manifest::Group;
@@ -55,7 +55,7 @@ impl Rule for CpuThrottled {
         }
         Some(Verdict {
             confidence,
-            cost_ns,
+            cost: Cost::Time(cost_ns),
             evidence: seen(facts, group, &total, paused),
             remedies: remedies(facts, group),
         })
@@ -72,9 +72,9 @@ impl Rule for CpuThrottled {
         let at_least = if facts.held.is_some() { "" } else { "at least " };
         let mut claim = format!(
             "{quota} held the program off its CPUs for {at_least}{} of {} ({})",
-            duration(verdict.cost_ns),
+            duration(verdict.cost_ns()),
             duration(facts.span_ns),
-            percent(facts.share(verdict.cost_ns))
+            percent(facts.share(verdict.cost_ns()))
         );
         let (stop, collect) = (facts.summary.stop_sum_ns(), facts.summary.collect_sum_ns());
         if collect > 0 && stop > collect {

@@ -5,7 +5,7 @@
 //! medium confidence. Cost: these pauses on the wall clock, each from its request
 //! until the last lane is back. A fiftieth of the wall clock in at least three.
 
-use super::{Facts, Family, PAUSED, Rule, Verdict, evidence, family};
+use super::{Cost, Facts, Family, PAUSED, Rule, Verdict, evidence, family};
 use crate::results::BlamedPause;
 use crate::triggers::Early;
 use rtscope_model::units::{bytes, duration, percent};
@@ -35,7 +35,7 @@ impl Rule for ExplicitGc {
             return None;
         }
         let confidence = Confidence::Medium;
-        Some(Verdict { confidence, cost_ns: asked.ns, evidence: seen(facts, asked), remedies: remedies() })
+        Some(Verdict { confidence, cost: Cost::Time(asked.ns), evidence: seen(facts, asked), remedies: remedies() })
     }
 
     fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
@@ -46,9 +46,9 @@ impl Rule for ExplicitGc {
              {} of {} ({}).",
             asked.count,
             duration(asked.mean_ns()),
-            duration(verdict.cost_ns),
+            duration(verdict.cost_ns()),
             duration(facts.span_ns),
-            percent(facts.share(verdict.cost_ns))
+            percent(facts.share(verdict.cost_ns()))
         )
     }
 

@@ -6,7 +6,7 @@
 //! samples of its code tell. A fiftieth of the wall clock, or one of twenty milliseconds: a
 //! client notices that, however seldom it comes.
 
-use super::{Facts, Family, Rule, Verdict, blind_to_runners, evidence, family};
+use super::{Cost, Facts, Family, Rule, Verdict, blind_to_runners, evidence, family};
 use crate::results::{BlamedPause, Forks};
 use rtscope_model::units::{bytes, counted, duration, percent};
 use rtscope_model::{CodeKind, Confidence, Metric, Names, Remedy, Symbol};
@@ -55,7 +55,7 @@ impl Rule for ForkPause {
         };
         Some(Verdict {
             confidence: Confidence::High,
-            cost_ns,
+            cost: Cost::Time(cost_ns),
             evidence: vec![evidence(text, waits.longest)],
             remedies: remedies(facts),
         })
@@ -69,9 +69,9 @@ impl Rule for ForkPause {
         };
         format!(
             "{who} copying the process (fork), for {} of {} ({}).",
-            duration(verdict.cost_ns),
+            duration(verdict.cost_ns()),
             duration(facts.span_ns),
-            percent(facts.share(verdict.cost_ns))
+            percent(facts.share(verdict.cost_ns()))
         )
     }
 

@@ -6,7 +6,7 @@
 //! that ran on a CPU, hence confidence `medium`; a twentieth of the wall clock is
 //! more than their rounding and more than a busy host takes now and then.
 
-use super::{Facts, Rule, Verdict, evidence, log_alone, longest};
+use super::{Cost, Facts, Rule, Verdict, evidence, log_alone, longest};
 use crate::results::BlamedPause;
 use rtscope_model::units::{duration, percent};
 use rtscope_model::{Cause, Confidence, Metric, Names, Remedy};
@@ -63,15 +63,20 @@ impl Rule for HostSteal {
             Some((facts.started, facts.end)),
         )];
         seen.extend(longest(facts, Cause::HostSteal, " while the host or an interrupt had the CPU"));
-        Some(Verdict { confidence: Confidence::Medium, cost_ns, evidence: seen, remedies: remedies(facts) })
+        Some(Verdict {
+            confidence: Confidence::Medium,
+            cost: Cost::Time(cost_ns),
+            evidence: seen,
+            remedies: remedies(facts),
+        })
     }
 
     fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
         format!(
             "The host of this virtual machine ran something else on the program's CPUs, for {} of {} on each ({}).",
-            duration(verdict.cost_ns),
+            duration(verdict.cost_ns()),
             duration(facts.span_ns),
-            percent(facts.share(verdict.cost_ns))
+            percent(facts.share(verdict.cost_ns()))
         )
     }
 

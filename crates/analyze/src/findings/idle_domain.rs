@@ -8,7 +8,7 @@
 //! enough: an idle domain gives nothing for it.
 
 use super::oversubscribed::more_lanes_than_cpus;
-use super::{Facts, Family, PAUSED, Rule, Verdict, evidence, family, small_minor_heap};
+use super::{Cost, Facts, Family, PAUSED, Rule, Verdict, evidence, family, small_minor_heap};
 use crate::answers::One;
 use crate::results::BlamedPause;
 use rtscope_model::units::{counted, duration, percent};
@@ -65,7 +65,7 @@ impl Rule for IdleDomain {
             seen.push(evidence(text, None));
         }
         let confidence = if facts.held.is_some() { Confidence::High } else { Confidence::Medium };
-        Some(Verdict { confidence, cost_ns, evidence: seen, remedies: remedies(facts, &idle) })
+        Some(Verdict { confidence, cost: Cost::Time(cost_ns), evidence: seen, remedies: remedies(facts, &idle) })
     }
 
     fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
@@ -78,9 +78,9 @@ impl Rule for IdleDomain {
         format!(
             "{who} woken for {}, which waited for that {} of {} ({}).",
             counted(collections, "collection", "collections"),
-            duration(verdict.cost_ns),
+            duration(verdict.cost_ns()),
             duration(facts.span_ns),
-            percent(facts.share(verdict.cost_ns))
+            percent(facts.share(verdict.cost_ns()))
         )
     }
 

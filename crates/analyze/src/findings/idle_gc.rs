@@ -6,7 +6,7 @@
 //! meanwhile waits, and the CPU time is spent again after each burst of work. A
 //! hundredth of the wall clock in at least three of them is more than housekeeping.
 
-use super::{Facts, Family, PAUSED, Rule, Verdict, evidence, family};
+use super::{Cost, Facts, Family, PAUSED, Rule, Verdict, evidence, family};
 use crate::results::BlamedPause;
 use rtscope_model::units::{bytes, duration, percent};
 use rtscope_model::{Confidence, Metric, Names, Remedy};
@@ -63,7 +63,7 @@ impl Rule for IdleGc {
             evidence(text, None)
         }));
         let confidence = if idle.quiet == idle.count { Confidence::High } else { Confidence::Medium };
-        Some(Verdict { confidence, cost_ns: idle.ns, evidence: seen, remedies: remedies() })
+        Some(Verdict { confidence, cost: Cost::Time(idle.ns), evidence: seen, remedies: remedies() })
     }
 
     fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
@@ -73,9 +73,9 @@ impl Rule for IdleGc {
              in waits.",
             idle.count,
             duration(idle.mean_ns()),
-            duration(verdict.cost_ns),
+            duration(verdict.cost_ns()),
             duration(facts.span_ns),
-            percent(facts.share(verdict.cost_ns))
+            percent(facts.share(verdict.cost_ns()))
         )
     }
 

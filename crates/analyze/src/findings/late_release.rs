@@ -6,7 +6,9 @@
 //! wall-clock time in which the last one was off the CPU while at least one other lane
 //! waited to lead. A twentieth of the wall clock is felt.
 
-use super::{Facts, Family, PAUSED, Rule, Verdict, blind_to_runners, evidence, family, idle_domain, small_minor_heap};
+use super::{
+    Cost, Facts, Family, PAUSED, Rule, Verdict, blind_to_runners, evidence, family, idle_domain, small_minor_heap,
+};
 use crate::results::BlamedPause;
 use rtscope_model::units::{counted, duration, percent};
 use rtscope_model::{Cause, Confidence, Metric, Names, Remedy};
@@ -78,7 +80,7 @@ impl Rule for LateRelease {
             facts.leadership.longest().map(|(_, from, to)| (from, to)),
         ));
         let sure = if facts.leadership.inferred() { Confidence::Medium } else { Confidence::High };
-        Some(Verdict { confidence: sure, cost_ns: late.ns, evidence: seen, remedies: remedies(facts) })
+        Some(Verdict { confidence: sure, cost: Cost::Time(late.ns), evidence: seen, remedies: remedies(facts) })
     }
 
     fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
@@ -91,9 +93,9 @@ impl Rule for LateRelease {
         format!(
             "{crowd}{the} domain that leaves a collection last was off the CPU while others spun to lead the next, for {} of {} \
              ({}).",
-            duration(verdict.cost_ns),
+            duration(verdict.cost_ns()),
             duration(facts.span_ns),
-            percent(facts.share(verdict.cost_ns))
+            percent(facts.share(verdict.cost_ns()))
         )
     }
 

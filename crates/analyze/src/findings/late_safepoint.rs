@@ -8,7 +8,9 @@
 //! them was the program's code comes from samples. A twentieth of the wall clock is
 //! felt.
 
-use super::{Facts, Family, Rule, STOP, Verdict, blind_to_code, evidence, family, found_in, listed_code, longest};
+use super::{
+    Cost, Facts, Family, Rule, STOP, Verdict, blind_to_code, evidence, family, found_in, listed_code, longest,
+};
 use crate::code::LATE_MIN_NS;
 use crate::results::BlamedPause;
 use rtscope_model::units::{duration, percent};
@@ -51,7 +53,7 @@ impl Rule for LateSafepoint {
         seen.extend(longest(facts, Cause::LateSafepoint, " for the program's own code to come to a safepoint"));
         let sure = stops.samples >= SAMPLES_SURE;
         let confidence = if sure { Confidence::High } else { Confidence::Medium };
-        Some(Verdict { confidence, cost_ns, evidence: seen, remedies: remedies(facts) })
+        Some(Verdict { confidence, cost: Cost::Time(cost_ns), evidence: seen, remedies: remedies(facts) })
     }
 
     fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
@@ -59,9 +61,9 @@ impl Rule for LateSafepoint {
         format!(
             "{} ran on without a place to stop while every other capability waited for a collection, for {} of {} ({}).",
             listed_code(facts.symbols, &code, "The program's own code"),
-            duration(verdict.cost_ns),
+            duration(verdict.cost_ns()),
             duration(facts.span_ns),
-            percent(facts.share(verdict.cost_ns))
+            percent(facts.share(verdict.cost_ns()))
         )
     }
 

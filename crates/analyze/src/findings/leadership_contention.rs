@@ -5,7 +5,7 @@
 //! releases explain. A tenth of the wall clock is felt.
 
 use super::late_release::inferred;
-use super::{Facts, Family, Rule, Verdict, evidence, family, late_release, small_minor_heap};
+use super::{Cost, Facts, Family, Rule, Verdict, evidence, family, late_release, small_minor_heap};
 use crate::results::BlamedPause;
 use rtscope_model::units::{duration, percent};
 use rtscope_model::{Confidence, Names};
@@ -47,16 +47,21 @@ impl Rule for LeadershipContention {
         let sure = if facts.leadership.inferred() { Confidence::Low } else { Confidence::Medium };
         let remedies =
             small_minor_heap::remedy_crowded(facts, "Collect less often: give each domain a larger minor heap");
-        Some(Verdict { confidence: sure, cost_ns, evidence: seen, remedies: remedies.into_iter().collect() })
+        Some(Verdict {
+            confidence: sure,
+            cost: Cost::Time(cost_ns),
+            evidence: seen,
+            remedies: remedies.into_iter().collect(),
+        })
     }
 
     fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
         format!(
             "Domains whose minor heap was full waited for another collection to end before they could begin theirs, for {} of {} \
              ({}).",
-            duration(verdict.cost_ns),
+            duration(verdict.cost_ns()),
             duration(facts.span_ns),
-            percent(facts.share(verdict.cost_ns))
+            percent(facts.share(verdict.cost_ns()))
         )
     }
 

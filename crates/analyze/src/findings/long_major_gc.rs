@@ -7,7 +7,7 @@
 //! takes a tenth of a second: that is a wait which a person, or a client with a
 //! deadline, notices, however seldom it comes.
 
-use super::{Facts, Family, Rule, Verdict, evidence};
+use super::{Cost, Facts, Family, Rule, Verdict, evidence};
 use crate::collections::usual_ns;
 use crate::results::BlamedPause;
 use rtscope_model::units::{bytes, duration, percent};
@@ -46,7 +46,7 @@ impl Rule for LongMajorGc {
             return None;
         }
         let confidence = if facts.held.is_some() { Confidence::High } else { Confidence::Medium };
-        Some(Verdict { confidence, cost_ns, evidence: seen(facts), remedies: remedies(facts) })
+        Some(Verdict { confidence, cost: Cost::Time(cost_ns), evidence: seen(facts), remedies: remedies(facts) })
     }
 
     fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
@@ -54,9 +54,9 @@ impl Rule for LongMajorGc {
         format!(
             "{} of the old generation stopped the world for {} of {} ({}), up to {} at a time, to copy {} each.",
             collections(major.count),
-            duration(verdict.cost_ns),
+            duration(verdict.cost_ns()),
             duration(facts.span_ns),
-            percent(facts.share(verdict.cost_ns)),
+            percent(facts.share(verdict.cost_ns())),
             duration(major.longest_ns),
             bytes(major.copied_bytes / major.count.max(1))
         )

@@ -13,6 +13,7 @@ mod cpu_throttled;
 mod explicit_gc;
 mod family;
 mod fork_pause;
+mod heap;
 mod host_steal;
 mod idle_domain;
 mod idle_gc;
@@ -44,6 +45,7 @@ use crate::samples::{Counters, QuotaTotal};
 use crate::tracer::Disturbance;
 use crate::triggers::Triggers;
 pub(crate) use family::Family;
+use rtscope_model::heap::Heap;
 use rtscope_model::units::duration;
 use rtscope_model::{
     Cause, CodeKind, Confidence, Evidence, Finding, GroupId, NameId, Names, Remedy, Severity, SymbolId, Symbols, Time,
@@ -53,6 +55,8 @@ use std::collections::BTreeSet;
 /// Cost below which nothing is reported, whatever its share: a person does not
 /// feel it, and a recording of a second would report a single scheduling slice.
 const COST_MIN_NS: u64 = 10_000_000;
+/// The same for memory: less is noise beside a runtime's own tables and areas.
+const COST_MIN_BYTES: u64 = 32 << 20;
 
 /// Places in the code told in a piece of evidence.
 const CODE_NAMED_MAX: usize = 3;
@@ -102,6 +106,8 @@ pub(crate) struct Facts<'a> {
     pub triggers: &'a Triggers,
     /// Green threads, where the log has them.
     pub green: &'a GreenThreads,
+    /// Looks at the heap, in time order.
+    pub heaps: &'a [Heap],
     /// Counters of quotas over the whole recording.
     pub quotas: Vec<(GroupId, QuotaTotal)>,
 }
@@ -117,13 +123,39 @@ impl Facts<'_> {
     }
 }
 
+/// What something costs.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub(crate) enum Cost {
+    /// Wall-clock time, nanoseconds.
+    Time(u64),
+    /// Resident bytes, and how many there are in all.
+    Memory { bytes: u64, of: u64 },
+}
+
 /// A rule's yes.
 pub(crate) struct Verdict {
     pub confidence: Confidence,
-    /// Wall-clock time, nanoseconds.
-    pub cost_ns: u64,
+    pub cost: Cost,
     pub evidence: Vec<Evidence>,
     pub remedies: Vec<Remedy>,
+}
+
+impl Verdict {
+    /// Wall-clock time; 0 where it costs memory.
+    fn cost_ns(&self) -> u64 {
+        match self.cost {
+            Cost::Time(ns) => ns,
+            Cost::Memory { .. } => 0,
+        }
+    }
+
+    /// Resident bytes; 0 where it costs time.
+    fn cost_bytes(&self) -> u64 {
+        match self.cost {
+            Cost::Time(_) => 0,
+            Cost::Memory { bytes, .. } => bytes,
+        }
+    }
 }
 
 /// One diagnosis.
@@ -176,6 +208,12 @@ const RULES: &[&dyn Rule] = &[
     &idle_gc::IdleGc,
     &explicit_gc::ExplicitGc,
     &asked_gc::AskedGc,
+    &heap::PinnedRetention,
+    &heap::LargeObjects,
+    &heap::BlockFragmentation,
+    &heap::MemoryNotReturned,
+    &heap::CopyReserve,
+    &heap::NotTheHaskellHeap,
     &blackhole_or_lock::BlackholeOrLock,
 ];
 
@@ -190,35 +228,48 @@ fn rules<'a>(facts: &Facts<'_>) -> impl Iterator<Item = &'a &'static dyn Rule> +
 /// it may have, so a neighbour did not make it less.
 pub(crate) fn run(facts: &Facts<'_>) -> Vec<Finding> {
     let finding = |rule: &&dyn Rule| {
-        let verdict = rule.check(facts).filter(|verdict| verdict.cost_ns >= COST_MIN_NS)?;
-        let share = facts.share(verdict.cost_ns);
+        let verdict = rule.check(facts)?;
+        let (share, matters) = match verdict.cost {
+            Cost::Time(ns) => (facts.share(ns), ns >= COST_MIN_NS),
+            Cost::Memory { bytes, of } => ((bytes as f64 / of.max(1) as f64).min(1.0), bytes >= COST_MIN_BYTES),
+        };
+        if !matters {
+            return None;
+        }
         Some(Finding {
             id: rule.id().to_owned(),
             severity: severity(share),
             confidence: verdict.confidence,
             claim: rule.summary(facts, &verdict),
-            cost_ns: verdict.cost_ns,
+            cost_ns: verdict.cost_ns(),
+            cost_bytes: matches!(verdict.cost, Cost::Memory { .. }).then(|| verdict.cost_bytes()),
             share,
             evidence: verdict.evidence,
             remedies: verdict.remedies,
         })
     };
     let mut findings: Vec<Finding> = rules(facts).filter_map(finding).collect();
-    let costs: Vec<(String, u64)> = findings.iter().map(|found| (found.id.clone(), found.cost_ns)).collect();
+    let costs: Vec<(String, u64)> = findings.iter().map(|found| (found.id.clone(), cost(found))).collect();
     findings.retain(|found| !explained(found, &costs));
     let quota_first = cpu_throttled::limits(facts);
-    findings.sort_by_key(|finding| {
-        let first = quota_first && finding.id == cpu_throttled::ID;
-        (std::cmp::Reverse(first), std::cmp::Reverse(finding.cost_ns))
+    // Time and memory have the share in common.
+    findings.sort_by(|one, other| {
+        let first = |finding: &Finding| quota_first && finding.id == cpu_throttled::ID;
+        first(other).cmp(&first(one)).then(other.share.total_cmp(&one.share)).then(cost(other).cmp(&cost(one)))
     });
     findings
+}
+
+/// What it costs, in nanoseconds or bytes.
+fn cost(finding: &Finding) -> u64 {
+    finding.cost_bytes.unwrap_or(finding.cost_ns)
 }
 
 /// Whether a rule that `found`'s yields to covers at least half of its cost.
 fn explained(found: &Finding, costs: &[(String, u64)]) -> bool {
     let rule = RULES.iter().find(|rule| rule.id() == found.id);
     let better = rule.map_or(&[][..], |rule| rule.yields_to());
-    costs.iter().any(|(id, cost_ns)| better.contains(&id.as_str()) && cost_ns.saturating_mul(2) >= found.cost_ns)
+    costs.iter().any(|(id, better_cost)| better.contains(&id.as_str()) && better_cost.saturating_mul(2) >= cost(found))
 }
 
 /// What each rule came to, in the rules' order.

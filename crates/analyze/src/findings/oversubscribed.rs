@@ -9,7 +9,7 @@
 //! be a tenth. The CPUs are those of the affinity mask: what a quota takes is
 //! `cpu-throttled`'s.
 
-use super::{Facts, Family, Rule, Verdict, blind_to_runners, evidence, idle_domain, longest};
+use super::{Cost, Facts, Family, Rule, Verdict, blind_to_runners, evidence, idle_domain, longest};
 use crate::results::BlamedPause;
 use rtscope_model::units::{duration, percent};
 use rtscope_model::{Cause, Confidence, Metric, Names, Remedy};
@@ -57,7 +57,7 @@ impl Rule for Oversubscribed {
             held.sibling.longest,
         ));
         let confidence = if too_many.is_some() { Confidence::High } else { Confidence::Medium };
-        Some(Verdict { confidence, cost_ns, evidence: seen, remedies: remedies(facts, too_many) })
+        Some(Verdict { confidence, cost: Cost::Time(cost_ns), evidence: seen, remedies: remedies(facts, too_many) })
     }
 
     fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
@@ -70,9 +70,9 @@ impl Rule for Oversubscribed {
         };
         format!(
             "{who} behind each other for {} of {} ({}).",
-            duration(verdict.cost_ns),
+            duration(verdict.cost_ns()),
             duration(facts.span_ns),
-            percent(facts.share(verdict.cost_ns))
+            percent(facts.share(verdict.cost_ns()))
         )
     }
 

@@ -9,7 +9,7 @@
 //! Cost: the idle threads' share of the time of such collections. Only collections whose
 //! threads had their CPUs for nearly all of it count, and a wait for a CPU counts as work.
 
-use super::{Facts, Family, Rule, Verdict, evidence, family, oversubscribed};
+use super::{Cost, Facts, Family, Rule, Verdict, evidence, family, oversubscribed};
 use crate::collections::{Kind, Parallel, undisturbed};
 use crate::results::BlamedPause;
 use rtscope_model::units::{duration, percent};
@@ -54,7 +54,7 @@ impl Rule for ParallelGcNotPaying {
         }
         Some(Verdict {
             confidence: Confidence::High,
-            cost_ns,
+            cost: Cost::Time(cost_ns),
             evidence: seen(facts, &idle),
             remedies: remedies(facts, idle.iter().map(|kind| kind.threads_max).max().unwrap_or(2)),
         })
@@ -70,8 +70,8 @@ impl Rule for ParallelGcNotPaying {
              of idle time is {} ({} of {}).",
             work_ns as f64 / collect_ns.max(1) as f64,
             duration(collect_ns),
-            duration(verdict.cost_ns),
-            percent(facts.share(verdict.cost_ns)),
+            duration(verdict.cost_ns()),
+            percent(facts.share(verdict.cost_ns())),
             duration(facts.span_ns)
         )
     }

@@ -9,7 +9,7 @@
 //! than housekeeping takes. The recorder's own threads are left out: they are the
 //! tracer's cost. Only kernel events that name who ran can show it.
 
-use super::{Facts, Rule, STOP, Verdict, blind_to_runners, evidence, longest};
+use super::{Cost, Facts, Rule, STOP, Verdict, blind_to_runners, evidence, longest};
 use crate::held::{Held, Part};
 use crate::results::BlamedPause;
 use rtscope_model::units::{duration, percent};
@@ -64,7 +64,12 @@ impl Rule for Preempted {
             ),
             held.foreign.longest,
         ));
-        Some(Verdict { confidence: Confidence::High, cost_ns, evidence: seen, remedies: remedies(facts, held) })
+        Some(Verdict {
+            confidence: Confidence::High,
+            cost: Cost::Time(cost_ns),
+            evidence: seen,
+            remedies: remedies(facts, held),
+        })
     }
 
     fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
@@ -78,9 +83,9 @@ impl Rule for Preempted {
         format!(
             "{} ran on the program's CPUs while it had work there, for {} of {} ({}).",
             listed(&named),
-            duration(verdict.cost_ns),
+            duration(verdict.cost_ns()),
             duration(facts.span_ns),
-            percent(facts.share(verdict.cost_ns))
+            percent(facts.share(verdict.cost_ns()))
         )
     }
 

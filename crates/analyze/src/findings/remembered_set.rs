@@ -9,7 +9,7 @@
 //! Cost: what goes beyond the time that collections of so few bytes take at most (see
 //! `collections`), without what threads were kept off their CPUs.
 
-use super::{Facts, Family, Rule, Verdict, evidence, family, small_nursery};
+use super::{Cost, Facts, Family, Rule, Verdict, evidence, family, small_nursery};
 use crate::collections::{Point, undisturbed, usual_ns};
 use crate::results::BlamedPause;
 use rtscope_model::units::{bytes, duration, percent};
@@ -51,7 +51,7 @@ impl Rule for RememberedSet {
         }
         Some(Verdict {
             confidence: Confidence::Medium,
-            cost_ns,
+            cost: Cost::Time(cost_ns),
             evidence: seen(facts, least, copied_most),
             remedies: remedies(facts),
         })
@@ -62,9 +62,9 @@ impl Rule for RememberedSet {
         format!(
             "Collections of the young took {} of {} ({}) longer than the {} they copied each explain: likely they look through \
              large arrays of pointers that change, many stable pointers, changed references or the stacks of many threads.",
-            duration(verdict.cost_ns),
+            duration(verdict.cost_ns()),
             duration(facts.span_ns),
-            percent(facts.share(verdict.cost_ns)),
+            percent(facts.share(verdict.cost_ns())),
             bytes(minor.copied_bytes / minor.count.max(1))
         )
     }

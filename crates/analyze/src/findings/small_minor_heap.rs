@@ -7,7 +7,7 @@
 //! much survives one of ordinary size. In one much smaller than the default most of what
 //! survives does so because the collection comes early: there copying counts, too.
 
-use super::{Facts, Family, PAUSED, Rule, Verdict, evidence, family};
+use super::{Cost, Facts, Family, PAUSED, Rule, Verdict, evidence, family};
 use crate::results::BlamedPause;
 use rtscope_model::units::{bytes, duration, percent};
 use rtscope_model::{Confidence, Metric, Names, Remedy};
@@ -67,7 +67,7 @@ impl Rule for SmallMinorHeap {
         );
         Some(Verdict {
             confidence: Confidence::High,
-            cost_ns,
+            cost: Cost::Time(cost_ns),
             evidence: vec![evidence(text, Some((facts.started, facts.end)))],
             remedies: vec![remedy],
         })
@@ -79,9 +79,9 @@ impl Rule for SmallMinorHeap {
             bytes(facts.allocation.young_bytes_max()),
             per_second(facts),
             promoted(facts),
-            duration(verdict.cost_ns),
+            duration(verdict.cost_ns()),
             duration(facts.span_ns),
-            percent(facts.share(verdict.cost_ns))
+            percent(facts.share(verdict.cost_ns()))
         )
     }
 

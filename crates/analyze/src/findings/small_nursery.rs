@@ -7,7 +7,7 @@
 //! alive (then each collection has work to do and a larger area gives it more), where
 //! allocation does not explain the collections, and where the area is large already.
 
-use super::{Facts, Family, Rule, Verdict, evidence, family};
+use super::{Cost, Facts, Family, Rule, Verdict, evidence, family};
 use crate::results::BlamedPause;
 use rtscope_model::units::{bytes, duration, percent};
 use rtscope_model::{Confidence, Evidence, Metric, Names, Remedy};
@@ -59,7 +59,7 @@ impl Rule for SmallNursery {
         let confidence = if facts.held.is_some() { Confidence::High } else { Confidence::Medium };
         Some(Verdict {
             confidence,
-            cost_ns: minor.fixed_ns,
+            cost: Cost::Time(minor.fixed_ns),
             evidence: seen(facts, nursery, allocated),
             remedies: vec![Remedy {
                 text: format!(
@@ -87,9 +87,9 @@ impl Rule for SmallNursery {
             bytes(facts.context.nursery_bytes.unwrap_or(0)),
             per_second(facts),
             bytes(minor.copied_bytes / minor.count.max(1)),
-            duration(verdict.cost_ns),
+            duration(verdict.cost_ns()),
             duration(facts.span_ns),
-            percent(facts.share(verdict.cost_ns))
+            percent(facts.share(verdict.cost_ns()))
         )
     }
 

@@ -7,7 +7,7 @@
 //! processes want the CPUs, too, the recorder alone takes up to a twentieth: a twelfth of the
 //! wall clock is more than any recording should; then its other figures are to be taken with care.
 
-use super::{Facts, Family, Rule, Verdict, evidence, family, preempted};
+use super::{Cost, Facts, Family, Rule, Verdict, evidence, family, preempted};
 use crate::results::BlamedPause;
 use rtscope_model::units::{duration, percent};
 use rtscope_model::{CodeKind, Confidence, Evidence, Metric, Names, Remedy, Symbol};
@@ -70,7 +70,7 @@ impl Rule for TracerDisturbance {
         }
         Some(Verdict {
             confidence: if parts.writes * 2 >= parts.sum() { Confidence::High } else { Confidence::Medium },
-            cost_ns: parts.sum().min(facts.span_ns),
+            cost: Cost::Time(parts.sum().min(facts.span_ns)),
             evidence: seen(facts, &parts),
             remedies: remedies(),
         })
@@ -85,9 +85,9 @@ impl Rule for TracerDisturbance {
         };
         format!(
             "Recording slows the program down: {most}, at a cost of {} of {} ({}).",
-            duration(verdict.cost_ns),
+            duration(verdict.cost_ns()),
             duration(facts.span_ns),
-            percent(facts.share(verdict.cost_ns))
+            percent(facts.share(verdict.cost_ns()))
         )
     }
 

@@ -6,7 +6,7 @@
 //! CPU (by samples, as in `late-safepoint`) or asleep in the kernel, where the runtime
 //! itself only ever sleeps on its locks. Each moment waits for one lane.
 
-use super::{Facts, Family, Rule, STOP, Verdict, blind_to_code, evidence, found_in, listed_code, longest};
+use super::{Cost, Facts, Family, Rule, STOP, Verdict, blind_to_code, evidence, found_in, listed_code, longest};
 use crate::code::{CodeSamples, LATE_MIN_NS, called};
 use crate::results::BlamedPause;
 use rtscope_model::units::{duration, percent};
@@ -60,7 +60,7 @@ impl Rule for UnsafeForeignCall {
         }
         let sure = stops.samples >= SAMPLES_SURE && asleep.ns * 2 < cost_ns;
         let confidence = if sure { Confidence::High } else { Confidence::Medium };
-        Some(Verdict { confidence, cost_ns, evidence: seen, remedies: remedies(facts, code) })
+        Some(Verdict { confidence, cost: Cost::Time(cost_ns), evidence: seen, remedies: remedies(facts, code) })
     }
 
     fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
@@ -79,9 +79,9 @@ impl Rule for UnsafeForeignCall {
         let comma = if did.starts_with("called") { ", " } else { " " };
         format!(
             "{who}{comma}{did} while every other one waited for a collection, for {} of {} ({}).",
-            duration(verdict.cost_ns),
+            duration(verdict.cost_ns()),
             duration(facts.span_ns),
-            percent(facts.share(verdict.cost_ns))
+            percent(facts.share(verdict.cost_ns()))
         )
     }
 

@@ -1,14 +1,16 @@
 //! Capture folders (see [`rtscope_model::manifest`] for the layout): opening
-//! one whatever moment its recorder died at. Owns the manifest, the samples and
-//! the blocks that were copied from memory; refuses to decode logs and kernel
+//! one whatever moment its recorder died at. Owns the manifest, the samples, the
+//! snapshots of heaps and the blocks that were copied from memory; refuses to decode logs and kernel
 //! records, which it only names.
 
+pub mod heaps;
 pub mod samples;
 mod unflushed;
 
 pub use samples::SampleStream;
 pub use unflushed::UnflushedBlock;
 
+use rtscope_model::heap::Heap;
 use rtscope_model::manifest::{self, Binary, Kernel, Log, Machine, Manifest, OwnCost, Status};
 use rtscope_model::{ClockMap, Loss, LossKind, Time};
 use std::fs::{self, File};
@@ -115,6 +117,24 @@ impl Capture {
     pub fn samples(&self) -> Option<SampleStream<BufReader<File>>> {
         let file = File::open(self.path.join("samples.jsonl")).ok()?;
         Some(SampleStream::new(BufReader::with_capacity(1 << 16, file)))
+    }
+
+    /// Its snapshots of heaps, `heap/0.json`, in the order of their numbers.
+    pub fn heap_names(&self) -> Vec<String> {
+        stream_names(&self.path, "heap", ".json")
+    }
+
+    /// One of these.
+    ///
+    /// # Errors
+    /// It cannot be read, or is none: a loss that says why.
+    pub fn heap(&self, name: &str) -> Result<Heap, Loss> {
+        let mut bytes = Vec::new();
+        // One more than is taken, which is then refused.
+        let read =
+            File::open(self.path.join(name)).and_then(|file| file.take(heaps::BYTES_MAX + 1).read_to_end(&mut bytes));
+        read.map_err(|error| heaps::loss(name, &format!("cannot be read ({error})")))?;
+        heaps::parse(name, &bytes)
     }
 
     /// Adds streams that a killed recorder had no time to list.
@@ -319,6 +339,25 @@ mod tests {
         assert_eq!(logs, [("rings/0.ring", 42), ("rings/1.ring", 0)]);
         assert!(capture.manifest().logs.iter().all(|log| log.clock.is_monotonic()));
         assert!(capture.manifest().notes.iter().any(|note| note.contains("rings/live/42.events")));
+    }
+
+    #[test]
+    fn snapshots_come_by_number_and_unfinished_ones_do_not() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), "manifest.json", &serde_json::to_vec(&empty_manifest()).unwrap());
+        for (name, bytes) in [
+            ("heap/10.json", &br#"{"schema":"rtscope/heap/1","time":9}"#[..]),
+            ("heap/2.json", br#"{"schema":"rtscope/heap/1","time":5}"#),
+            ("heap/3.json", b"cut"),
+            ("heap/11.json.new", b"{"),
+        ] {
+            write(folder.path(), name, bytes);
+        }
+        let capture = Capture::open(folder.path()).unwrap();
+        assert_eq!(capture.heap_names(), ["heap/2.json", "heap/3.json", "heap/10.json"]);
+        assert_eq!(capture.heap("heap/10.json").unwrap().time, Some(Time(9)));
+        assert_eq!(capture.heap("heap/3.json").unwrap_err().source, "heap/3.json");
+        assert!(capture.heap("heap/4.json").unwrap_err().note.contains("cannot be read"));
     }
 
     #[test]

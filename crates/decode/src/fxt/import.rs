@@ -276,6 +276,7 @@ fn class(body: &Runtime) -> Class {
         Runtime::TracerWrote { .. } => Class::Tracer,
         Runtime::PhaseBegin(Phase::Detail(_)) | Runtime::PhaseEnd(Phase::Detail(_)) => Class::Details,
         Runtime::User(..) => Class::User,
+        Runtime::HeapProfile(_) => Class::HeapProfile,
         _ => Class::Collection,
     }
 }

@@ -4,6 +4,7 @@
 use super::error::EventlogError;
 use super::frame::FrameTable;
 use super::header::Header;
+use super::heap_profile::Labels;
 use super::import;
 use super::index::{Block, BlockEnd, Chain, MARKER, Marker, RawLoss, read_full};
 use super::info::Info;
@@ -63,6 +64,7 @@ pub struct Eventlog {
     /// Blocks of the log and of the buffers in use.
     blocks: Arc<Vec<Block>>,
     info: Info,
+    labels: Arc<Labels>,
     ended: bool,
 }
 
@@ -84,6 +86,7 @@ impl Eventlog {
             unflushed,
             blocks: Arc::default(),
             info: Info::default(),
+            labels: Arc::default(),
             ended: false,
         };
         log.refresh()?;
@@ -111,8 +114,11 @@ impl Eventlog {
         self.chain.extend(source.as_ref()).map_err(|source| EventlogError::Io { position, source })?;
         self.sources.truncate(1);
         self.combine();
-        let (info, ended) = Info::scan(&self.header, &self.blocks, &self.sources);
+        let mut labels = Labels::default();
+        let (info, ended) = Info::scan(&self.header, &self.blocks, &self.sources, |record| labels.gather(record));
+        labels.resolve(&self.header, &self.blocks, &self.sources, info.has_ipe);
         self.info = info;
+        self.labels = Arc::new(labels);
         self.ended = ended || self.chain.ended;
         Ok(self.chain.blocks.len().saturating_sub(before))
     }
@@ -158,6 +164,7 @@ impl Eventlog {
         let plan = Plan {
             table: FrameTable::new(&self.header, |tag| import::plan(tag, classes)),
             classes,
+            labels: Arc::clone(&self.labels),
             sources: self.sources.clone(),
             step_items: (budget / lanes.len().max(1)).clamp(64, 4096),
             budget_items: budget,

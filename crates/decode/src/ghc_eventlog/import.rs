@@ -35,6 +35,11 @@ fn class(tag: u16) -> Option<Class> {
             Class::Concurrent
         }
         SPARK_COUNTERS => Class::Sparks,
+        HEAP_PROF_BEGIN
+        | HEAP_PROF_SAMPLE_BEGIN
+        | HEAP_PROF_SAMPLE_COST_CENTRE
+        | HEAP_PROF_SAMPLE_STRING
+        | HEAP_PROF_SAMPLE_END => Class::HeapProfile,
         _ => return None,
     })
 }

@@ -74,20 +74,21 @@ const INFO_TABLE: u64 = 16;
 const WINDOW: usize = 64 << 10;
 
 impl Info {
-    /// Reads the global blocks among `blocks`. Also whether the last of them
-    /// holds the end-of-data mark, as in logs of 9.2 and later.
-    pub(super) fn scan(header: &Header, blocks: &[Block], sources: &[Arc<dyn ReadAt>]) -> (Info, bool) {
-        let mut info = Info::default();
-        let mut ended = false;
-        let mut window = vec![0; WINDOW];
-        for block in blocks {
-            if block.cap != GLOBAL {
-                info.n_caps = info.n_caps.max(block.cap.saturating_add(1));
-            } else if let Some(source) = sources.get(usize::from(block.source)) {
-                ended =
-                    global(header, block, source.as_ref(), &mut window, &mut |time, record| info.record(time, record));
-            }
-        }
+    /// Reads the global blocks among `blocks`, whose records `also` sees too. Also
+    /// whether the last of them holds the end-of-data mark, as in logs of 9.2 and later.
+    pub(super) fn scan(
+        header: &Header,
+        blocks: &[Block],
+        sources: &[Arc<dyn ReadAt>],
+        mut also: impl FnMut(&Record<'_>),
+    ) -> (Info, bool) {
+        let caps = blocks.iter().map(|block| block.cap).filter(|cap| *cap != GLOBAL);
+        let n_caps = caps.max().map_or(0, |cap| cap.saturating_add(1));
+        let mut info = Info { n_caps, ..Info::default() };
+        let ended = each_global(header, blocks, sources, &mut |time, record| {
+            info.record(time, record);
+            also(record);
+        });
         (info, ended)
     }
 
@@ -99,7 +100,6 @@ impl Info {
         wanted: &[(u64, u64)],
     ) -> Vec<Ipe> {
         let mut found = Vec::new();
-        let mut window = vec![0; WINDOW];
         let mut take = |_: LogTime, record: &Record<'_>| {
             if let Record::Ipe { info, label, module, place, .. } = *record
                 && let Some(address) = info.checked_add(INFO_TABLE)
@@ -110,11 +110,7 @@ impl Info {
                 found.push(Ipe { address, name, source: lossy(place) });
             }
         };
-        for block in blocks.iter().filter(|block| block.cap == GLOBAL) {
-            if let Some(source) = sources.get(usize::from(block.source)) {
-                global(header, block, source.as_ref(), &mut window, &mut take);
-            }
-        }
+        each_global(header, blocks, sources, &mut take);
         found
     }
 
@@ -160,6 +156,24 @@ impl Info {
         self.way = way.map(|way| way.trim_start_matches('_').to_string());
         self.rts_identifier = Some(text);
     }
+}
+
+/// Hands on the records of all blocks of the global buffer. Gives whether an end-of-data
+/// mark ended the last of them.
+pub(super) fn each_global(
+    header: &Header,
+    blocks: &[Block],
+    sources: &[Arc<dyn ReadAt>],
+    take: &mut dyn FnMut(LogTime, &Record<'_>),
+) -> bool {
+    let mut ended = false;
+    let mut window = vec![0; WINDOW];
+    for block in blocks.iter().filter(|block| block.cap == GLOBAL) {
+        if let Some(source) = sources.get(usize::from(block.source)) {
+            ended = global(header, block, source.as_ref(), &mut window, take);
+        }
+    }
+    ended
 }
 
 /// Hands on the records of a block of the global buffer. Damage inside the block

@@ -16,6 +16,7 @@ mod eventlog;
 mod fields;
 mod frame;
 mod header;
+mod heap_profile;
 mod import;
 mod index;
 mod info;

@@ -6,6 +6,7 @@
 //! so that blocks can be scanned in any order.
 
 use super::frame::{FrameTable, IPE_MAX, NoFrame, RECORD_HEAD};
+use super::heap_profile::Labels;
 use super::import::{self, action};
 use super::index::{Block, BlockEnd, MARKER, RawLoss, read_full};
 use super::record::Record;
@@ -92,6 +93,7 @@ pub(super) fn held_from(items: &[Item], time: u64, most: usize) -> usize {
 pub(super) struct Plan {
     pub(super) table: FrameTable,
     pub(super) classes: Classes,
+    pub(super) labels: Arc<Labels>,
     pub(super) sources: Vec<Arc<dyn ReadAt>>,
     /// Items in one step at most (a little more where one record gives several).
     pub(super) step_items: usize,
@@ -295,7 +297,7 @@ impl BlockScan {
                     }
                     if other == action::IMPORT || import::wanted(frame.tag, plan.classes) {
                         let payload = bytes.get(frame.body..frame.next).unwrap_or_default();
-                        self.import(&Record::decode(frame.tag, payload), frame.time, at, out);
+                        self.import(plan, &Record::decode(frame.tag, payload), frame.time, at, out);
                     }
                 }
             }
@@ -351,7 +353,11 @@ impl BlockScan {
         }
     }
 
-    fn import(&mut self, record: &Record<'_>, time: u64, at: usize, out: &mut Vec<Item>) {
+    fn import(&mut self, plan: &Plan, record: &Record<'_>, time: u64, at: usize, out: &mut Vec<Item>) {
+        if let Some(profile) = plan.labels.event(record) {
+            let what = Runtime::HeapProfile(profile);
+            return self.emit(Item { time, what, lane: self.lane, rule: Rule::Plain }, at, out);
+        }
         import::import(record, self.lane, |lane, what| {
             self.emit(Item { time, what, lane, rule: Rule::Plain }, at, out);
         });

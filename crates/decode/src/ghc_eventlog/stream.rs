@@ -6,7 +6,7 @@ use super::index::{GLOBAL, RawLoss};
 use super::pool::{Chunk, LaneBlocks, Pool};
 use super::scan::{Item, Leaves, Pending, REORDER, Rule, Scratch, held_from, insert};
 use super::tally::{LaneTally, Losses, Tally};
-use rtscope_model::{Body, ClockMap, Event, LaneId, LogTime, LossKind};
+use rtscope_model::{Body, ClockMap, Event, LaneId, LogTime, LossKind, Names};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
@@ -173,6 +173,11 @@ impl Stream {
             .collect();
         let lanes = pool.lanes.iter().map(|lane| Lane::new(lane.cap)).collect();
         Stream { pool, workers, scratch: Scratch::new(), lanes, heap, clock, name, losses, ended, latest: 0 }
+    }
+
+    /// Names of the labels of heap profiles, all of them from the start.
+    pub fn names(&self) -> &Names {
+        self.pool.plan.labels.names()
     }
 
     /// What was counted so far; everything once the stream has ended.

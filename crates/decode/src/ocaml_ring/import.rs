@@ -231,7 +231,9 @@ impl Importer {
         let live: u64 = self.lanes.iter().map(|lane| lane.pools_live + lane.large).sum();
         let free: u64 = self.lanes.iter().map(|lane| lane.pools.saturating_sub(lane.pools_live)).sum();
         self.summed = true;
-        for (counter, bytes) in [(Counter::LiveBytes, live), (Counter::OldFreeBytes, free)] {
+        let large: u64 = self.lanes.iter().map(|lane| lane.large).sum();
+        let sums = [(Counter::LiveBytes, live), (Counter::OldFreeBytes, free), (Counter::LargeBytes, large)];
+        for (counter, bytes) in sums {
             more.push_back((LaneId::NONE, Runtime::Count(counter, bytes)));
         }
     }

@@ -5,6 +5,8 @@
 //! Owns heads, sizes and the index of frames. Refuses to look at an event. Nothing here
 //! allocates by a number that a head names, but for one word for each frame that is there.
 
+pub(super) use super::captured::NAME;
+use super::captured::{FRAME_WORDS, HEAD_WORDS, MAGIC, kind};
 use super::error::RingError;
 use super::tally::RawLoss;
 use crate::source::ReadAt;
@@ -13,30 +15,18 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
-/// The first word of a captured stream.
-const MAGIC: u64 = u64::from_le_bytes(*b"RTSRING1");
 /// Bytes of a captured stream's head, and of a ring file's own.
-const HEAD: u64 = 64;
+const HEAD: u64 = 8 * HEAD_WORDS as u64;
 /// Bytes of a frame's head.
-pub(super) const FRAME: u64 = 32;
+pub(super) const FRAME: u64 = 8 * FRAME_WORDS as u64;
 /// The most rings that a runtime makes.
 const RINGS_MAX: u64 = 4096;
 /// Words of one ring: a runtime's file is smaller than 2 GiB.
 const WORDS_MAX: u64 = 1 << 32;
-/// Bytes of one name of a user event.
-pub(super) const NAME: usize = 128;
 /// Ids of user events: 13 bits.
 const USER_IDS: u64 = 1 << 13;
 /// Positions of words behind this are damage: at 10 GB a second they take a millennium.
 pub(super) const POSITION_MAX: u64 = 1 << 60;
-
-/// Kinds of frames.
-pub(super) mod frame {
-    pub const WORDS: u64 = 1;
-    pub const NAME: u64 = 2;
-    pub const ENDED: u64 = 3;
-    pub const PACKED: u64 = 4;
-}
 
 /// How rings lie in their container.
 #[derive(Clone, Debug)]
@@ -221,7 +211,7 @@ impl Frames {
                 self.lose(LossKind::Truncated, size - at, taken, None, "the stream ends inside a frame's head");
                 break;
             };
-            let (kind, slot) = (what & 0xff, what >> 16 & 0xffff);
+            let (of_kind, slot) = (what & 0xff, what >> 16 & 0xffff);
             if what & !0xffff_00ff != 0 || count > WORDS_MAX {
                 let note = "a damaged frame: what follows it cannot be found";
                 self.lose(LossKind::Damaged, size - at, taken, None, note);
@@ -232,19 +222,19 @@ impl Frames {
                 self.cut = Some(at);
                 self.lose(LossKind::Truncated, end - size, taken, None, "the stream ends inside a frame");
             }
-            match kind {
-                frame::WORDS | frame::PACKED if slot >= u64::from(rings) || number > POSITION_MAX => {
+            match of_kind {
+                kind::WORDS | kind::PACKED if slot >= u64::from(rings) || number > POSITION_MAX => {
                     let note = "a frame of a ring that does not exist";
                     self.lose(LossKind::Damaged, 8 * count, taken, Some(now), note);
                 }
-                frame::WORDS | frame::PACKED if count > 0 => of.entry(slot as u16).or_default().push(at),
-                frame::NAME if number < USER_IDS => {
+                kind::WORDS | kind::PACKED if count > 0 => of.entry(slot as u16).or_default().push(at),
+                kind::NAME if number < USER_IDS => {
                     let mut bytes = [0; NAME];
                     let want = bytes.len().min(8 * count as usize);
                     let got = read_full(source, bytes.get_mut(..want).unwrap_or_default(), at + FRAME)?;
                     self.names.extend(name(bytes.get(..got).unwrap_or_default()).map(|name| (number as u16, name)));
                 }
-                frame::ENDED => self.ended = true,
+                kind::ENDED => self.ended = true,
                 _ => {}
             }
             (at, taken) = (end, Some(now));

@@ -12,6 +12,7 @@
 
 #[cfg(any(test, feature = "testing"))]
 pub mod builder;
+pub mod captured;
 mod error;
 mod import;
 mod layout;

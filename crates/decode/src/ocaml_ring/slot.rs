@@ -6,7 +6,8 @@
 //! physical start of the ring. What is missing, for whatever reason, is summed up until
 //! the next good event, before which a [`What::Gap`] stands.
 
-use super::layout::{Container, FRAME, Layout, POSITION_MAX, frame, read_full, words, words_at};
+use super::captured;
+use super::layout::{Container, FRAME, Layout, POSITION_MAX, read_full, words, words_at};
 use super::packed;
 use super::tables::{kind, user};
 use super::tally::{Losses, RawLoss};
@@ -473,7 +474,7 @@ impl Slot {
             frames: std::mem::take(&mut self.run.frames),
             next: self.run.next,
         };
-        if what & 0xff == frame::PACKED {
+        if what & 0xff == captured::kind::PACKED {
             self.unpack(pass, count);
         }
         true

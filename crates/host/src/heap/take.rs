@@ -17,6 +17,10 @@ use std::time::{Duration, Instant};
 
 /// Tries to read objects without a collection in between.
 const TRIES_MAX: u32 = 4;
+/// A collection of the old generation that is going on is waited for so long, and looked
+/// for this often.
+const COLLECTION_MAX: Duration = Duration::from_secs(2);
+const COLLECTION_EVERY: Duration = Duration::from_millis(10);
 
 /// What is asked for.
 #[derive(Copy, Clone, Debug)]
@@ -142,9 +146,7 @@ impl Looked {
             if tries > 1 {
                 target.look_again(host)?;
             }
-            let started = Instant::now();
-            let survey = Survey::take(&target.memory, &target.space, &target.statics, hold.is_still())?;
-            let read = started.elapsed();
+            let (survey, read) = blocks(host, target, hold)?;
             // What is resident goes with the blocks, not with what they are when objects are read.
             let (residency, resident_bytes) = target.residency(host)?;
             let stopped = hold.is_still().then_some(resident_bytes);
@@ -218,6 +220,22 @@ impl Looked {
         let outside = if rss_bytes.is_some() { outside(target) } else { Vec::new() };
         let scan = self.scan.as_ref().map(|(scan, moved)| (scan, *moved));
         Read { survey: &self.survey, residency: &self.residency, scan, names, outside, rss_bytes }.document()
+    }
+}
+
+/// The blocks, and how long reading them took. Inside a collection of the old generation it
+/// is not told what they hold: they are read again until it is over, unless they stand still.
+fn blocks(host: &Host, target: &mut Target, hold: &Hold) -> io::Result<(Survey, Duration)> {
+    let first = Instant::now();
+    loop {
+        let started = Instant::now();
+        let survey = Survey::take(&target.memory, &target.space, &target.statics, hold.is_still())?;
+        let read = started.elapsed();
+        if hold.is_still() || !survey.in_collection() || first.elapsed() >= COLLECTION_MAX {
+            return Ok((survey, read));
+        }
+        std::thread::sleep(COLLECTION_EVERY);
+        target.look_again(host)?;
     }
 }
 

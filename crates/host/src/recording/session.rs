@@ -3,6 +3,7 @@
 use super::eventlogs::Eventlogs;
 use super::logs::{disk_full_loss, ends_copying};
 use super::rings::Rings;
+use super::snapshots::{self, Snapshots};
 use super::source::{Around, RuntimeLogs, Told};
 use super::{Options, Outcome, empty_manifest};
 use crate::binary::Inspected;
@@ -60,11 +61,14 @@ pub(super) struct Session<'a> {
     /// A program has started of which the files are not held yet.
     look_at: bool,
     sampler: Option<Sampler>,
+    snapshots: Option<Snapshots>,
     family: Vec<u32>,
     /// What `/proc/PID/cgroup` said when the groups were last looked up.
     memberships: HashMap<u32, String>,
     disk_full: bool,
     written_bytes: u64,
+    /// Of snapshots, when they have ended.
+    heap_cost: snapshots::Cost,
     redactor: Option<Redactor>,
     say: &'a mut dyn FnMut(&str),
 }
@@ -114,10 +118,12 @@ impl<'a> Session<'a> {
             files,
             look_at: false,
             sampler: None,
+            snapshots: None,
             family: vec![pid],
             memberships: HashMap::new(),
             disk_full: false,
             written_bytes: 0,
+            heap_cost: snapshots::Cost::default(),
             redactor,
             say,
         };
@@ -222,7 +228,36 @@ impl<'a> Session<'a> {
             Ok(sampler) => self.sampler = Some(sampler),
             Err(error) => self.note(format!("memory and counters are not sampled: {error}")),
         }
+        self.start_snapshots();
         self.write_manifest(true);
+    }
+
+    fn start_snapshots(&mut self) {
+        let when = self.options.heap.clone();
+        if !when.any() {
+            return;
+        }
+        if self.manifest.binary.family.as_deref() == Some("ocaml") {
+            let note =
+                "heap snapshots are of GHC programs only: for OCaml the counters in its rings say where the memory is";
+            return self.note(note.to_owned());
+        }
+        match Snapshots::start(self.host.clone(), self.pid, when, self.store.below("heap")) {
+            Ok(snapshots) => self.snapshots = Some(snapshots),
+            Err(error) => self.note(format!("heap snapshots are not taken: {error}")),
+        }
+    }
+
+    fn end_snapshots(&mut self) {
+        let Some(snapshots) = self.snapshots.take() else { return };
+        let full = snapshots.disk_full();
+        let (cost, notes) = snapshots.finish();
+        self.heap_cost = cost;
+        self.written_bytes += cost.written_bytes;
+        notes.into_iter().for_each(|note| self.note(note));
+        if full && !self.disk_full {
+            self.stop_for_full_disk(clock::monotonic());
+        }
     }
 
     fn start_kernel(&mut self, target: kernel::Target) {
@@ -292,6 +327,7 @@ impl<'a> Session<'a> {
         if let Some(sampler) = self.sampler.take() {
             sampler.finish();
         }
+        self.snapshots.take().map(Snapshots::finish);
         if let Some(kernel) = self.kernel.take() {
             kernel.finish();
         }
@@ -418,7 +454,10 @@ impl<'a> Session<'a> {
         writers.retain(|pid| self.host.runs(*pid));
         self.look_at |= self.code.is_some() && !writers.is_empty();
         if let Some(sampler) = self.sampler.as_ref().filter(|_| !writers.is_empty()) {
-            sampler.set_targets(writers);
+            sampler.set_targets(writers.clone());
+        }
+        if let Some(snapshots) = self.snapshots.as_ref().filter(|_| !writers.is_empty()) {
+            snapshots.set_targets(writers);
         }
     }
 
@@ -461,8 +500,11 @@ impl<'a> Session<'a> {
         if self.disk_full {
             return;
         }
+        let notes = self.snapshots.as_ref().map_or(Vec::new(), Snapshots::notes);
+        notes.into_iter().for_each(|note| self.note(note));
         let now = clock::monotonic();
-        let mut full = self.sampler.as_ref().is_some_and(Sampler::disk_full);
+        let mut full = self.sampler.as_ref().is_some_and(Sampler::disk_full)
+            || self.snapshots.as_ref().is_some_and(Snapshots::disk_full);
         for source in &mut self.sources {
             full |= source.disk_full() || source.copy(now).is_err_and(|error| ends_copying(&error));
         }
@@ -474,6 +516,7 @@ impl<'a> Session<'a> {
     fn stop_for_full_disk(&mut self, now: Time) {
         self.disk_full = true;
         self.sources.iter_mut().for_each(|source| source.stop_copying());
+        self.snapshots.iter().for_each(Snapshots::stop);
         self.manifest.losses.push(disk_full_loss(now));
         (self.say)("the disk is full: recording stopped, what was recorded is kept, the program runs on");
     }
@@ -493,10 +536,16 @@ impl<'a> Session<'a> {
             + self.code.as_ref().map_or(0, |code| code.streams().written_bytes());
         let copied: u64 = self.sources.iter().map(|source| source.written_bytes()).sum();
         let sampled = self.sampler.as_ref().map_or(0, Sampler::written_bytes);
+        let heaps = self.snapshots.as_ref().map_or(self.heap_cost, Snapshots::cost);
+        let kept = if self.snapshots.is_some() { heaps.written_bytes } else { 0 };
         self.manifest.own_cost = OwnCost {
             cpu_ns: clock::own_cpu_ns(),
-            written_bytes: [self.written_bytes, sampled, streams, copied].into_iter().fold(0, u64::saturating_add),
+            written_bytes: [self.written_bytes, sampled, streams, copied, kept]
+                .into_iter()
+                .fold(0, u64::saturating_add),
             rss_max_bytes: own_rss_max(&self.host),
+            heap_snapshots: heaps.taken,
+            heap_cpu_ns: heaps.cpu_ns,
         };
         let hidden = self.redactor.as_ref().map(|redactor| redactor.manifest(&self.manifest));
         match self.store.write_manifest(hidden.as_ref().unwrap_or(&self.manifest), durable) {
@@ -554,6 +603,7 @@ impl<'a> Session<'a> {
             self.manifest.losses.extend(kernel.streams().losses());
             self.written_bytes += kernel.streams().written_bytes();
         }
+        self.end_snapshots();
         // What follows is done with what was recorded; it takes its time.
         self.manifest.ended = clock::monotonic();
         self.end_code();

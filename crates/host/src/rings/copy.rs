@@ -154,12 +154,16 @@ impl Ring {
         }
         let (before, mark) = (state.known.clone(), stream.mark());
         let begin = if position < head { Slot { position: head, known: Vec::new() } } else { state.clone() };
-        let next = self.copy_words(slot, begin, seen, stream, now)?;
+        let copied = self.copy_words(slot, begin, seen, stream, now);
         // Behind all that was read: those words were this program's, too.
-        let next = if self.still_there(slot, &before, position)? { next } else { None };
-        let Some(next) = next else {
+        let copied = match copied {
+            Ok(next) => self.still_there(slot, &before, position).map(|there| next.filter(|_| there)),
+            Err(error) => Err(error),
+        };
+        let Ok(Some(next)) = copied else {
+            // Nobody has seen yet that what was added is of this program.
             stream.drop_since(mark);
-            return Ok(Round::Restarted);
+            return copied.map(|_| Round::Restarted);
         };
         if let Some(state) = self.slots.get_mut(slot as usize) {
             *state = next;
@@ -280,4 +284,41 @@ fn remembered(before: &[u8], fresh: &[u8]) -> Vec<u8> {
     let missing = most.saturating_sub(fresh.len());
     let before = before.get(before.len().saturating_sub(missing)..).unwrap_or_default();
     [before, fresh.get(fresh.len().saturating_sub(most)..).unwrap_or_default()].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WORDS: u64 = 8192;
+
+    /// A file with one ring that has 8,000 words of events, cut behind so many of them.
+    fn cut_behind(words: u64) -> (tempfile::TempDir, Ring, Stream) {
+        let layout = Layout { rings: 1, words: WORDS, headers: 64, header_bytes: 80, data: 144, names: None };
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ring");
+        let mut bytes = vec![0; 64];
+        bytes.extend([0, 8_000_u64].iter().flat_map(|word| word.to_ne_bytes()));
+        bytes.resize(144, 0);
+        let event = [2_u64 << 54 | 2 << 49 | 11 << 36, 5];
+        bytes.extend(event.iter().cycle().take(words as usize).flat_map(|word| word.to_ne_bytes()));
+        std::fs::write(&path, bytes).unwrap();
+        let stream = Stream::create(folder.path(), "0.ring".into(), &layout, 7, Time(1)).unwrap();
+        (folder, Ring::new(File::open(path).unwrap(), layout), stream)
+    }
+
+    #[test]
+    fn what_was_copied_before_a_read_fails_is_dropped() {
+        let (_folder, mut ring, mut stream) = cut_behind(8_000);
+        let head = stream.mark();
+        assert_eq!(ring.copy(&mut stream, Time(2)).unwrap(), Round::Copied(8_000));
+        assert!(stream.mark() > head);
+
+        // The first piece is there, the second is not.
+        const { assert!(PACKED_WORDS_MAX < 5_000) };
+        let (_folder, mut ring, mut stream) = cut_behind(5_000);
+        let head = stream.mark();
+        assert_eq!(ring.copy(&mut stream, Time(2)).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        assert_eq!(stream.mark(), head);
+    }
 }

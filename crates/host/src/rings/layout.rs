@@ -11,7 +11,7 @@ pub const HEADER: u64 = 80;
 /// Entries of the table of names, and bytes of each.
 pub const NAMES: u64 = 8192;
 /// Bytes of a name.
-pub const NAME: u64 = 128;
+pub const NAME: u64 = rtscope_decode::ocaml_ring::captured::NAME as u64;
 
 /// More rings than any runtime makes.
 const RINGS_MAX: u64 = 4096;

@@ -4,6 +4,7 @@
 use super::layout::{Layout, NAME};
 use super::pen::{Job, Pen};
 use rtscope_decode::ocaml_ring::Packer;
+use rtscope_decode::ocaml_ring::captured::{self, FRAME_WORDS, frame, kind};
 use rtscope_model::Time;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -11,13 +12,6 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
-const MAGIC: u64 = u64::from_le_bytes(*b"RTSRING1");
-const KIND_WORDS: u64 = 1;
-const KIND_NAME: u64 = 2;
-const KIND_END: u64 = 3;
-const KIND_PACKED: u64 = 4;
-/// Words of a frame's head.
-const HEAD_WORDS: u64 = 4;
 /// So much waits to be written; a write costs as much as a wake-up.
 const BUFFER_MAX: usize = 256 << 10;
 /// Nothing waits longer: a recorder that is killed loses it.
@@ -41,8 +35,7 @@ impl Stream {
         let file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(capture.join(&name))?;
         let packer = Packer::default();
         let mut stream = Stream { name, file: Arc::new(file), buffer: Vec::new(), size: 0, flushed: now, packer };
-        let named = u64::from(layout.names.is_some());
-        stream.push(&[MAGIC, layout.rings, layout.words, named, u64::from(pid), 0, 0, 0]);
+        stream.push(&captured::head(layout.rings, layout.words, layout.names.is_some(), pid));
         Ok(stream)
     }
 
@@ -55,13 +48,14 @@ impl Stream {
     /// last of them begin, if that is not whole.
     pub fn words(&mut self, slot: u64, position: u64, words: &[u8], now: Time) -> usize {
         let begin = self.buffer.len();
-        self.push(&[KIND_PACKED | slot << 16, position, 0, now.0, 0]);
+        self.push(&frame(kind::PACKED, slot, position, 0, now));
+        self.push(&[0]);
         let taken = self.packer.pack(words, &mut self.buffer);
         let size = self.buffer.len().next_multiple_of(8);
         self.buffer.resize(size, 0);
-        let follow = (size - begin) as u64 / 8 - HEAD_WORDS;
+        let follow = ((size - begin) / 8 - FRAME_WORDS) as u64;
         self.set(begin, 2, follow);
-        self.set(begin, HEAD_WORDS as usize, taken as u64 / 8);
+        self.set(begin, FRAME_WORDS, taken as u64 / 8);
         if taken == 0 {
             self.buffer.truncate(begin);
             return self.words_as_they_are(slot, position, words, now);
@@ -72,7 +66,7 @@ impl Stream {
     /// What is no event is not for a recorder to judge.
     fn words_as_they_are(&mut self, slot: u64, position: u64, words: &[u8], now: Time) -> usize {
         if !words.is_empty() {
-            self.push(&[KIND_WORDS | slot << 16, position, words.len() as u64 / 8, now.0]);
+            self.push(&frame(kind::WORDS, slot, position, words.len() as u64 / 8, now));
             let own = words.chunks_exact(8).filter_map(|word| word.try_into().ok()).map(u64::from_ne_bytes);
             self.buffer.extend(own.flat_map(u64::to_le_bytes));
         }
@@ -99,13 +93,13 @@ impl Stream {
 
     /// The name of a user event.
     pub fn name(&mut self, id: u64, name: &[u8; NAME as usize], now: Time) {
-        self.push(&[KIND_NAME, id, NAME / 8, now.0]);
+        self.push(&frame(kind::NAME, 0, id, NAME / 8, now));
         self.buffer.extend(name);
     }
 
     /// The process has ended in good order.
     pub fn end(&mut self, now: Time) {
-        self.push(&[KIND_END, 0, 0, now.0]);
+        self.push(&frame(kind::ENDED, 0, 0, 0, now));
     }
 
     /// What it is called in the capture.

@@ -18,8 +18,8 @@ pub use files::Files;
 use elf::Asked;
 use rtscope_decode::ReadAt;
 use rtscope_decode::code::{Module, ModuleNames, Names, Origin, Place, Samples};
-use rtscope_model::Time;
 use rtscope_model::manifest::Code;
+use rtscope_model::{Time, units};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
 use std::path::Path;
@@ -63,12 +63,12 @@ pub fn names(folder: &Path, code: &Code, files: &Files, realtime_offset_ns: i64)
     let sentences: Vec<String> = names.modules.iter().filter_map(sentence).collect();
     names.missing.extend(sentences);
     if seen.at_run_time > 0 {
-        let count = seen.at_run_time;
-        names.missing.push(format!("{count} samples lie in code that was made at run time, which has no names."));
+        let samples = units::counted(seen.at_run_time, "sample lies", "samples lie");
+        names.missing.push(format!("{samples} in code that was made at run time, which has no names."));
     }
     if seen.unmapped > 0 {
-        let count = seen.unmapped;
-        names.missing.push(format!("{count} samples lie where nothing was mapped as far as was seen."));
+        let samples = units::counted(seen.unmapped, "sample lies", "samples lie");
+        names.missing.push(format!("{samples} where nothing was mapped as far as was seen."));
     }
     Ok(names)
 }

@@ -1,47 +1,275 @@
-//! The map of a heap on a terminal: one character for each block, a line for each quarter of
-//! a megablock. Megablocks in a row that look alike as a whole are told once.
+//! The map of a heap on a terminal: one character for one block or for several, as many as
+//! make it fit on a page; the letters say what the colours say. Rows alike and addresses
+//! that hold nothing are told in one line.
 
-use crate::style::Style;
-use rtscope_model::heap::{Heap, Megablock, mark_word};
+use super::picture::{BLOCK, BLOCKS, KINDS, Kind, MEGABLOCK, Picture, Square};
+use crate::style::{Ground, Style, Tone};
+use rtscope_model::heap::Heap;
+use rtscope_model::units::{bytes, count, counted, percent_of};
 use std::fmt::Write;
 
-/// Blocks on a line.
-const ROW: usize = 64;
+/// Rows that a map has at most where it has to fit.
+const ROWS_MAX: u64 = 64;
+/// Rows that are printed at most, whatever was asked for.
+const PRINTED_MAX: usize = 100_000;
+/// Characters of an address and what stands behind it.
+const ADDRESS: usize = 16;
+
+/// How large the map may be.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, clap::ValueEnum)]
+pub enum Size {
+    /// What a page has room for
+    Fit,
+    /// One character for each block
+    Full,
+}
+
+/// A row that is drawn: squares from the left, and where they begin.
+struct Row {
+    number: u64,
+    squares: Vec<Square>,
+}
 
 /// The map.
-pub(super) fn text(heap: &Heap, style: &Style) -> String {
+pub(super) fn text(heap: &Heap, size: Size, style: &Style) -> String {
+    let picture = Picture::of(heap);
+    let columns = if style.width >= ADDRESS + 64 { 64 } else { 32 };
+    let per = if size == Size::Full { 1 } else { fitting(&picture, columns) };
     let mut out = String::new();
-    let mut rest = heap.megablocks.as_slice();
-    while let Some(first) = rest.first() {
-        let alike = rest.iter().take_while(|other| is_plain(first) && other.blocks == first.blocks).count().max(1);
-        let _ = write!(out, "{:#x}", first.address);
-        if alike > 1 {
-            let _ = writeln!(out, "  {alike} megablocks of {}", word(first));
-        } else {
-            let _ = writeln!(out);
-            let marks: Vec<char> = first.blocks.chars().collect();
-            for row in marks.chunks(ROW) {
-                let _ = writeln!(out, "  {}", row.iter().collect::<String>());
-            }
-        }
-        rest = rest.get(alike..).unwrap_or_default();
-    }
-    let _ = writeln!(out, "\n{}", legend(style));
+    let megablocks = counted(picture.tiles.len() as u64, "megablock", "megablocks");
+    let _ = writeln!(
+        out,
+        "{}  heap of {} in {megablocks}; a character is {} ({}), a row {}\n",
+        style.paint(Tone::Strong, &heap.of),
+        bytes(picture.bytes()),
+        bytes(per * BLOCK),
+        counted(per, "block", "blocks"),
+        bytes(per.saturating_mul(columns).saturating_mul(BLOCK)),
+    );
+    rows(&mut out, &picture, [per, columns], style);
+    legend(&mut out, heap, &picture, per, style);
     out
 }
 
-/// Whether it is of one kind, descriptors aside.
-fn is_plain(megablock: &Megablock) -> bool {
-    let mut kinds = megablock.blocks.chars().filter(|mark| *mark != '=');
-    let first = kinds.next();
-    kinds.all(|kind| Some(kind) == first)
+/// Blocks for one character, so that there are few rows.
+fn fitting(picture: &Picture, columns: u64) -> u64 {
+    let mut per = 1;
+    // A square of so many blocks is the whole heap, wherever its megablocks are.
+    while per < 1 << 40 && count_rows(picture, per * columns) > ROWS_MAX {
+        per *= 2;
+    }
+    per
 }
 
-fn word(megablock: &Megablock) -> &'static str {
-    megablock.blocks.chars().find(|mark| *mark != '=').map_or("nothing", mark_word)
+/// Rows of `blocks` blocks each in which something lies.
+fn count_rows(picture: &Picture, blocks: u64) -> u64 {
+    let first = picture.first();
+    let (mut rows, mut next) = (0, 0);
+    for tile in &picture.tiles {
+        let from = (tile.slot - first) * BLOCKS as u64;
+        let (begin, end) = ((from / blocks).max(next), (from + BLOCKS as u64 - 1) / blocks);
+        rows += (end + 1).saturating_sub(begin);
+        next = end + 1;
+    }
+    rows
 }
 
-fn legend(_: &Style) -> &'static str {
-    "n nursery, a/o objects that move (generation 0/older), L large, 0-9 pinned (how full, in tenths), C compact,\n\
-     m non-moving, x code, ? the runtime's own, . free, = descriptors; a line is 64 blocks of 4 KiB"
+fn rows(out: &mut String, picture: &Picture, [per, columns]: [u64; 2], style: &Style) {
+    let mut squares = picture.squares(per).peekable();
+    let mut next = || {
+        let number = squares.peek()?.0 / columns;
+        let mut row = Row { number, squares: Vec::new() };
+        while let Some((at, square)) = squares.next_if(|(at, _)| at / columns == number) {
+            row.squares.resize((at % columns) as usize, Square { kind: Kind::Returned, grade: 0 });
+            row.squares.push(square);
+        }
+        Some(row)
+    };
+    let row_bytes = per.saturating_mul(columns).saturating_mul(BLOCK);
+    let base = picture.first() * MEGABLOCK;
+    let mut last: Option<Row> = None;
+    let (mut alike, mut printed) = (0, 0);
+    while let Some(row) = next() {
+        let behind = last.as_ref().map_or(row.number, |last| last.number + 1);
+        if row.number == behind && last.as_ref().is_some_and(|last| last.squares == row.squares) {
+            alike += 1;
+            last = Some(row);
+            continue;
+        }
+        more(out, std::mem::take(&mut alike), row_bytes);
+        if row.number > behind {
+            let gap = (row.number - behind).saturating_mul(row_bytes);
+            let _ = writeln!(out, "{:ADDRESS$}... {} of addresses that hold nothing", "", bytes(gap));
+        }
+        if printed == PRINTED_MAX {
+            let _ = writeln!(out, "{:ADDRESS$}... and more: `--svg` draws all of it", "");
+            return;
+        }
+        printed += 1;
+        let address = base.saturating_add(row.number.saturating_mul(row_bytes));
+        let _ = writeln!(out, "{:<ADDRESS$}{}", format!("{address:#x}"), painted(&row.squares, style));
+        last = Some(row);
+    }
+    more(out, alike, row_bytes);
+}
+
+fn more(out: &mut String, alike: u64, row_bytes: u64) {
+    if alike > 0 {
+        let rows = if alike == 1 { "row" } else { "rows" };
+        let all = bytes(alike.saturating_mul(row_bytes));
+        let _ = writeln!(out, "{:ADDRESS$}... {} more {rows} like this ({all})", "", count(alike));
+    }
+}
+
+/// The characters of a row; runs of one look share their escape codes.
+fn painted(squares: &[Square], style: &Style) -> String {
+    let mut out = String::new();
+    for run in squares.chunk_by(|a, b| look(*a) == look(*b)) {
+        let text: String = run.iter().map(|square| square.mark()).collect();
+        out.push_str(&paint(run.first().copied(), &text, style));
+    }
+    out.truncate(out.trim_end_matches(' ').len());
+    out
+}
+
+/// How a square is shown.
+#[derive(Eq, PartialEq)]
+enum Look {
+    On(Ground),
+    In(Tone),
+    Bare,
+}
+
+fn look(square: Square) -> Look {
+    match square.kind {
+        Kind::Nursery => Look::On(Ground::Yellow),
+        Kind::Young => Look::On(Ground::Cyan),
+        Kind::Old => Look::On(Ground::Blue),
+        Kind::Large => Look::On(Ground::Green),
+        // Blocks that hold little are letters only: what keeps them is seen at once.
+        Kind::Pinned if square.grade < 5 => Look::In(Tone::Bad),
+        Kind::Pinned => Look::On(Ground::Red),
+        Kind::Compact => Look::On(Ground::Magenta),
+        Kind::NonMoving => Look::On(Ground::Grey),
+        Kind::Code | Kind::Other => Look::In(Tone::Strong),
+        Kind::Descriptors | Kind::Free | Kind::FreeMegablock => Look::In(Tone::Faint),
+        Kind::Returned => Look::Bare,
+    }
+}
+
+fn paint(square: Option<Square>, text: &str, style: &Style) -> String {
+    match square.map_or(Look::Bare, look) {
+        Look::On(ground) => style.on(ground, text).into_owned(),
+        Look::In(tone) => style.paint(tone, text).into_owned(),
+        Look::Bare => text.to_owned(),
+    }
+}
+
+/// Totals of each kind with its letter, and how to read digits.
+fn legend(out: &mut String, heap: &Heap, picture: &Picture, per: u64, style: &Style) {
+    let _ = writeln!(out);
+    let all = picture.bytes();
+    let mut said = [""; KINDS];
+    said[Kind::Returned as usize] = "addresses only";
+    for (kind, of_kind) in picture.totals() {
+        let grades: &[u8] = if kind == Kind::Pinned { &[1, 9] } else { &[0] };
+        let letters: String = grades.iter().map(|grade| mark(kind, *grade, style)).collect::<Vec<_>>().join("-");
+        let pad = if kind == Kind::Pinned { "" } else { "  " };
+        let share = if kind == Kind::Returned { String::new() } else { percent_of(of_kind, all) };
+        let words = kind.words();
+        let note = said[kind as usize];
+        let line = format!("  {letters}{pad}  {words:44}  {:>10}  {share:>7}  {note}", bytes(of_kind));
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+    let _ = writeln!(out, "  {:47}  {:>10}", "all megablocks", bytes(all));
+    let _ = writeln!(out);
+    if picture.blocks[Kind::Pinned as usize] > 0 {
+        let pinned = &heap.pinned;
+        let alive = pinned
+            .live_bytes
+            .map_or(String::new(), |live| format!("; {} of {} alive in all", bytes(live), bytes(pinned.used_bytes)));
+        let what = if picture.lives { "alive" } else { "used" };
+        let _ =
+            writeln!(out, "A digit is a pinned block: 0 has nothing {what}, 1 at most a ninth, 9 nearly all{alive}.");
+    }
+    if per > 1 {
+        let _ = writeln!(
+            out,
+            "A character stands for {per} blocks: one kind of those that are there, each as often as it has blocks.\n\
+             `--map=full` draws each block, `--svg FILE` a picture of them."
+        );
+    }
+}
+
+/// The letter of a kind as rows show it.
+fn mark(kind: Kind, grade: u8, style: &Style) -> String {
+    let square = Square { kind, grade };
+    paint(Some(square), square.mark().to_string().as_str(), style)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::picture::tests::heap;
+    use super::*;
+
+    fn plain(heap: &Heap, size: Size, width: usize) -> String {
+        text(heap, size, &Style::plain(width))
+    }
+
+    #[test]
+    fn a_small_heap_is_drawn_block_by_block() {
+        let text = plain(&heap(&[(0x4200, "====no5."), (0x4201, "L")]), Size::Fit, 100);
+        assert!(text.contains(&format!("0x420000000     {}\n", "====no5.".repeat(8))), "{text}");
+        assert!(text.contains("... 3 more rows like this (768 KiB)"), "{text}");
+        assert!(text.contains("  L    large object                                     1.0 MiB     50 %"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+        assert!(!text.contains('\x1b') && text.is_ascii());
+    }
+
+    #[test]
+    fn gaps_are_told_in_one_line() {
+        let text = plain(&heap(&[(0x4200, "o"), (0x4300, ".")]), Size::Fit, 100);
+        assert!(text.contains("... 255 MiB of addresses that hold nothing\n0x430000000     ......"), "{text}");
+    }
+
+    #[test]
+    fn a_large_heap_fits_on_a_page_in_any_terminal() {
+        // Freed and kept megablocks take turns, and no two rows are alike.
+        let mut state = 1u64;
+        let mut tiles = Vec::new();
+        for slot in 0..4096 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            if state >> 60 < 11 {
+                tiles.push((slot, ["o9..", "1...", "noL5", "....1...o..."][(state >> 40) as usize % 4]));
+            }
+        }
+        for width in [60, 80, 110] {
+            let text = plain(&heap(&tiles), Size::Fit, width);
+            assert!((20..100).contains(&text.lines().count()), "{text}");
+            assert!(text.lines().filter(|line| line.starts_with("0x")).all(|line| line.chars().count() <= width));
+        }
+        let full = plain(&heap(&tiles), Size::Full, 100);
+        assert!(full.lines().count() > 2_000);
+    }
+
+    #[test]
+    fn absurd_addresses_still_fit() {
+        let tiles: Vec<_> = (0..5_000u64).map(|index| (index * index * 1000, "o.")).collect();
+        assert!(plain(&heap(&tiles), Size::Fit, 100).lines().count() < 200);
+        let ends = plain(&heap(&[(0, "n"), (u64::MAX >> 20, "o")]), Size::Fit, 100);
+        assert!(ends.contains("0xfffffffff"), "{ends}");
+        assert!(plain(&heap(&[]), Size::Full, 100).contains("heap of 0 B"));
+    }
+
+    #[test]
+    fn colours_say_nothing_that_letters_do_not() {
+        let document = heap(&[(1, "====naoL0123456789Cmx?.,"), (2, "9"), (3, "1")]);
+        let colour = text(&document, Size::Full, &Style { colour: true, ..Style::plain(100) });
+        assert!(colour.contains("\x1b[97;41m9") && colour.contains("\x1b[1;31m1"), "{colour}");
+        let mut stripped = String::new();
+        for (index, part) in colour.split("\x1b[").enumerate() {
+            stripped.push_str(if index == 0 { part } else { part.split_once('m').map_or("", |(_, text)| text) });
+        }
+        assert_eq!(stripped, plain(&document, Size::Full, 100));
+    }
 }

@@ -1,17 +1,24 @@
-//! `rtscope heap PID`: where the memory of a running Haskell program is. Owns the options,
+//! `rtscope heap PID|CAPTURE`: where the memory of a Haskell program is, or was. Owns the options,
 //! what is put together for showing, and the words of refusals; the blocks are `heap`'s, the
 //! process is `host`'s.
 
+pub(crate) mod kept;
+pub(crate) mod layout;
 mod map;
+pub(crate) mod picture;
+pub(crate) mod svg;
 mod text;
 
 use crate::style::Style;
 use crate::trouble::Trouble;
 use clap::Args;
+use kept::At;
+use rtscope_decode::capture::{Capture, heaps};
 use rtscope_host::heap::{self, Ask, Failed, Refusal, Target};
 use rtscope_host::procfs::Host;
 use rtscope_model::heap::Heap;
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -27,11 +34,14 @@ Exit status:
 #[derive(Args, Debug)]
 #[command(after_help = STATUS)]
 pub struct HeapArgs {
-    /// The process
-    #[arg(value_name = "PID", required_unless_present = "core")]
-    pub pid: Option<u32>,
+    /// A process, or a capture with snapshots (NAME.rtscope, or heap/N.json in one)
+    #[arg(value_name = "PID|CAPTURE", required_unless_present = "core")]
+    pub of: Option<PathBuf>,
+    /// Which snapshot of a capture: last, peak (the largest resident memory), or N of heap/N.json
+    #[arg(long, value_name = "N", value_parser = kept::at, conflicts_with = "core")]
+    pub at: Option<At>,
     /// A core file instead of a process
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["pid", "stop"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["of", "stop"])]
     pub core: Option<PathBuf>,
     /// With --core: the program that it is of, where that is not where it was
     #[arg(long, value_name = "FILE", requires = "core")]
@@ -48,9 +58,12 @@ pub struct HeapArgs {
     /// With --stop: let it go after so long, whatever was read
     #[arg(long, value_name = "TIME", default_value = "250ms", value_parser = crate::record::duration, requires = "stop")]
     pub max_stop: Duration,
-    /// Draw its blocks, megablock by megablock
-    #[arg(long, conflicts_with = "json")]
-    pub map: bool,
+    /// Draw its blocks by address, as large as a page; `--map=full`: each block
+    #[arg(long, value_name = "SIZE", num_args = 0..=1, require_equals = true, default_missing_value = "fit", conflicts_with = "json")]
+    pub map: Option<map::Size>,
+    /// Write the map as a picture
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
     /// Print one JSON document instead of text
     #[arg(long)]
     pub json: bool,
@@ -61,15 +74,21 @@ pub struct HeapArgs {
 /// # Errors
 /// The process cannot be read, or the output not be written.
 pub fn run(args: &HeapArgs) -> Result<ExitCode, Trouble> {
-    let heap = look(&Host::default(), args)?;
+    let (heap, which) = look(&Host::default(), args)?;
+    if let Some(file) = &args.svg {
+        std::fs::write(file, svg::svg(&heap))
+            .map_err(|error| Trouble::new(format!("cannot write {}", file.display())).because(error))?;
+    }
+    if let Some(which) = which.filter(|_| !args.json) {
+        println!("{which}");
+    }
     let style = Style::of_stdout();
     let text = match () {
         () if args.json => {
             let document = serde_json::to_string_pretty(&heap);
             document.map_err(|error| Trouble::new("cannot write the document").because(error))? + "\n"
         }
-        () if args.map => map::text(&heap, &style),
-        () => text::text(&heap, &style),
+        () => args.map.map_or_else(|| text::text(&heap, &style), |size| map::text(&heap, size, &style)),
     };
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())
@@ -83,12 +102,55 @@ fn is_sure(heap: &Heap) -> bool {
     heap.doubts.is_empty() || heap.collections_meanwhile.is_none() && heap.doubts.len() == 1
 }
 
-fn look(host: &Host, args: &HeapArgs) -> Result<Heap, Trouble> {
-    let Some(pid) = args.pid else {
+/// The heap, and which one it is where there are several.
+fn look(host: &Host, args: &HeapArgs) -> Result<(Heap, Option<String>), Trouble> {
+    let Some(of) = &args.of else {
         let core = args.core.as_deref().unwrap_or(Path::new("core"));
         let target = Target::in_core(core, args.program.as_deref()).map_err(|refusal| trouble(&refusal))?;
-        return heap::of_core(host, target, !args.blocks).map_err(|refusal| trouble(&refusal));
+        return Ok((heap::of_core(host, target, !args.blocks).map_err(|refusal| trouble(&refusal))?, None));
     };
+    match process(of)? {
+        Some(_) if args.at.is_some() => {
+            Err(Trouble::new("--at says which snapshot of a capture, and a process has none").next("leave it out"))
+        }
+        Some(pid) => Ok((of_process(host, pid, args)?, None)),
+        None if args.stop => Err(Trouble::new(format!("{} is no process that could be stopped", of.display()))
+            .next("leave --stop out, or give a process id")),
+        None => kept_in(of, args.at),
+    }
+}
+
+/// A process id, if it is written like one.
+fn process(of: &Path) -> Result<Option<u32>, Trouble> {
+    let text = of.to_string_lossy();
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Ok(None);
+    }
+    let next = "`pgrep -a NAME` shows what runs";
+    text.parse().map(Some).map_err(|_| Trouble::new(format!("{text} is too large for a process id")).next(next))
+}
+
+/// A snapshot of a capture, or in a file of its own.
+fn kept_in(of: &Path, at: Option<At>) -> Result<(Heap, Option<String>), Trouble> {
+    let cannot = |why: &dyn std::fmt::Display| Trouble::new(format!("cannot read {}", of.display())).because(why);
+    let kind = std::fs::metadata(of).map_err(|error| {
+        cannot(&error).next("give a process id (`pgrep -a NAME`), a capture or a heap/N.json in one")
+    })?;
+    if kind.is_dir() {
+        let capture = Capture::open(of).map_err(|error| cannot(&error))?;
+        return kept::choose(&capture, at.unwrap_or_default()).map(|(heap, which)| (kept::cleaned(heap), Some(which)));
+    }
+    if at.is_some() {
+        return Err(Trouble::new("--at says which snapshot of a capture, and a file is one").next("leave it out"));
+    }
+    let mut bytes = Vec::new();
+    let read = File::open(of).and_then(|file| file.take(heaps::BYTES_MAX + 1).read_to_end(&mut bytes));
+    read.map_err(|error| cannot(&error))?;
+    let heap = heaps::parse(&of.display().to_string(), &bytes).map_err(|loss| Trouble::new(loss.note))?;
+    Ok((kept::cleaned(heap), None))
+}
+
+fn of_process(host: &Host, pid: u32, args: &HeapArgs) -> Result<Heap, Trouble> {
     let ask = Ask { stop: args.stop.then_some(args.max_stop), objects: !args.blocks };
     heap::take(host, pid, &ask).map_err(|failed| match failed {
         Failed::Refused(refusal) => trouble(&refusal),

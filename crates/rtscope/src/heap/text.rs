@@ -17,6 +17,7 @@ pub(super) fn text(heap: &Heap, style: &Style) -> String {
     ledger(&mut out, heap, style);
     fragmentation(&mut out, heap);
     pinned(&mut out, heap);
+    large(&mut out, heap);
     census(&mut out, heap);
     for doubt in &heap.doubts {
         let _ = writeln!(out);
@@ -101,6 +102,26 @@ fn pinned(out: &mut String, heap: &Heap) {
             bytes(holder.kept_dead_bytes)
         );
     }
+}
+
+/// Large objects that are kept for slices of them.
+fn large(out: &mut String, heap: &Heap) {
+    let large = &heap.large;
+    if large.objects == 0 {
+        return;
+    }
+    let _ = write!(out, "\nLarge    {} with {}", counted(large.objects, "object", "objects"), bytes(large.bytes));
+    if large.sliced > 0 {
+        let by = large.holder.as_ref().map_or(String::new(), |name| format!(", by {name}"));
+        let _ = write!(
+            out,
+            "; {} of them, {}, are kept for slices that show {}{by}",
+            count(large.sliced),
+            bytes(large.sliced_bytes),
+            bytes(large.shown_bytes)
+        );
+    }
+    let _ = writeln!(out);
 }
 
 fn census(out: &mut String, heap: &Heap) {

@@ -164,7 +164,8 @@ fn phrase(finding: &FindingChange) -> String {
 fn finding_sentence(finding: &FindingChange) -> String {
     let cost = |seen: &Option<rtscope_analyze::compare::findings::Seen>| {
         seen.as_ref().map_or(String::new(), |seen| {
-            format!("{} ({} of the run)", units::duration(seen.cost_ns), units::percent(seen.share))
+            let (cost, of) = words::costs(seen.cost_ns, seen.cost_bytes);
+            format!("{cost} ({} {of})", units::percent(seen.share))
         })
     };
     match finding.change {
@@ -293,7 +294,7 @@ pub fn shown(figure: &Figure) -> bool {
 /// A finding and what became of it, in a sentence.
 pub fn finding(finding: &FindingChange) -> String {
     let cost = |seen: &rtscope_analyze::compare::findings::Seen| {
-        format!("{} ({})", units::duration(seen.cost_ns), units::percent(seen.share))
+        format!("{} ({})", words::costs(seen.cost_ns, seen.cost_bytes).0, units::percent(seen.share))
     };
     let small = if finding.matters { "" } else { "; so small a finding comes and goes by chance" };
     match (finding.change, &finding.a, &finding.b) {

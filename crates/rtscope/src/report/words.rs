@@ -2,10 +2,11 @@
 //! the page so that both say the same.
 
 use super::units;
+use rtscope_analyze::heap_profile::{Band, Found as HeapProfile};
 use rtscope_analyze::results::{
     BlockedSum, CauseSum, Distribution, Lane, Level, Memory, Outcome, Pauses, Results, Runtime, Straggler, ThreadState,
 };
-use rtscope_model::{Cause, Confidence, Loss, LossKind, Severity};
+use rtscope_model::{Cause, Confidence, Loss, LossKind, Severity, Time};
 use std::fmt::Write as _;
 
 /// Why something was waited for, as a phrase; `who` took the CPU.
@@ -180,6 +181,14 @@ pub fn loss(loss: &Loss) -> String {
     };
     let colon = if loss.note.is_empty() { "" } else { ": " };
     format!("{}: {what}{colon}{}", loss.source, loss.note)
+}
+
+/// What a finding costs, and of what its share is: "1.20 s", "of the run".
+pub fn costs(cost_ns: u64, cost_bytes: Option<u64>) -> (String, &'static str) {
+    match cost_bytes {
+        Some(bytes) => (units::bytes(bytes), "of the resident memory"),
+        None => (units::duration(cost_ns), "of the run"),
+    }
 }
 
 /// Whether it is told how much of the log `source` was never written.
@@ -382,6 +391,66 @@ pub fn memory(memory: &Memory) -> Vec<(&'static str, Level)> {
         ("slop", memory.slop_bytes),
     ];
     lines.into_iter().filter_map(|(name, level)| level.map(|level| (name, level))).collect()
+}
+
+/// One label of a heap profile, or all that are not shown.
+pub struct HeapRow {
+    /// The label.
+    pub label: String,
+    /// The rest.
+    pub is_rest: bool,
+    /// The most of a sample.
+    pub max_bytes: u64,
+    /// Of the last sample.
+    pub last_bytes: u64,
+    /// Samples: the same moments in every row.
+    pub points: Vec<(Time, u64)>,
+}
+
+/// The largest labels of a heap profile, at most `shown`, and the rest in one row.
+pub fn heap_profile(profile: &HeapProfile, shown: usize) -> Vec<HeapRow> {
+    let (shown, more) = profile.bands.split_at(shown.min(profile.bands.len()));
+    let row = |band: &Band| HeapRow {
+        label: band.label.clone(),
+        is_rest: false,
+        max_bytes: band.max_bytes,
+        last_bytes: band.last_bytes,
+        points: band.points.clone(),
+    };
+    let mut rows: Vec<HeapRow> = shown.iter().map(row).collect();
+    let of_other = profile.other.iter().map(|other| (&other.points, other.last_bytes));
+    let mut rest = HeapRow { label: String::new(), is_rest: true, max_bytes: 0, last_bytes: 0, points: Vec::new() };
+    for (points, last_bytes) in more.iter().map(|band| (&band.points, band.last_bytes)).chain(of_other) {
+        rest.last_bytes = rest.last_bytes.saturating_add(last_bytes);
+        rest.points.resize(points.len(), (Time(0), 0));
+        for (sum, (at, bytes)) in rest.points.iter_mut().zip(points) {
+            *sum = (*at, sum.1.saturating_add(*bytes));
+        }
+    }
+    rest.max_bytes = rest.points.iter().map(|(_, bytes)| *bytes).max().unwrap_or(0).max(rest.last_bytes);
+    let labels = more.len() as u64 + profile.other.as_ref().map_or(0, |other| other.labels);
+    rest.label = match labels {
+        0 => "without a label".into(),
+        labels => units::counted(labels, "other label", "other labels"),
+    };
+    rows.extend((rest.max_bytes > 0).then_some(rest));
+    rows
+}
+
+/// What a reader of a heap profile has to know about its labels.
+pub fn heap_profile_note(profile: &HeapProfile) -> Option<&'static str> {
+    let shown = |label: &str| profile.bands.iter().any(|band| band.label == label);
+    let pinned = shown("ARR_WORDS") || shown("SYSTEM.PINNED");
+    pinned.then_some("blocks of pinned objects count as a whole (ARR_WORDS, SYSTEM.PINNED), what is dead in them too")
+}
+
+/// How much of a heap profile was seen.
+pub fn heap_samples(profile: &HeapProfile) -> String {
+    let mut text = units::counted(profile.samples, "sample", "samples");
+    if profile.cut > 0 {
+        let _ = write!(text, ", {} more of which the end is missing", units::count(profile.cut));
+    }
+    text
 }
 
 /// Green threads, in two sentences; `None` where the log does not have their runs.

@@ -27,6 +27,18 @@ fn domain(id: u16) -> Lane {
     }
 }
 
+/// As the counters tell.
+fn ledger() -> MemoryLedger {
+    let line = |line: &str, mib: i64| LedgerLine { line: line.into(), bytes: mib << 20, how: "counters".into() };
+    let lines = vec![
+        line("alive in pools of small blocks", 31),
+        line("free in pools of small blocks (fragmentation)", 12),
+        line("minor heaps", 8),
+        line("of these not in memory", -2),
+    ];
+    MemoryLedger { time: Some(START.plus(2 * SECOND)), rss_bytes: Some(49 << 20), lines }
+}
+
 /// Everything under one name.
 pub fn user(name: &str) -> UserEvents {
     UserEvents { name: name.into(), ..UserEvents::default() }
@@ -49,6 +61,7 @@ pub fn domains() -> Fixture {
         Runtime { family: Some("ocaml".into()), version: Some("5.4.1".into()), way: None, args: Vec::new() };
     results.lanes = (0..2).map(domain).collect();
     results.nursery = None;
+    results.ledger = ledger();
     results.slices = Some(dist(130, 122 * MS, [31_000, 900_000, MS, 2 * MS, 4 * MS, 4_200_000]));
     results.promotion = Some(Promotion { young_bytes: None, promoted_bytes: None, share: 0.0312 });
     results.counters =

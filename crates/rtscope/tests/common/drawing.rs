@@ -1,6 +1,7 @@
 //! What pictures are drawn from, made by hand for the fixtures.
 
 use super::{MS, START};
+use rtscope_analyze::heap_profile;
 use rtscope_analyze::results::*;
 use rtscope_model::{
     Cause, CausePiece, Confidence, LaneId, LanePause, Names, Pause, PauseKind, PauseMode, PauseQuality, ReleaseBasis,
@@ -70,6 +71,71 @@ fn memory(noise: &mut Noise, span_ns: u64) -> Vec<MemoryLine> {
             .collect(),
     };
     vec![line("rss", 80, 2, 300), line("heap", 72, 1, 60), line("blocks", 50, 9, 200), line("live", 28, 3, 9)]
+}
+
+/// Labels as GHC gives them, and what nobody would call a closure.
+pub const LABELS: [&str; 17] = [
+    "ARR_WORDS",
+    "containers-0.6.7:Data.Map.Internal.Bin",
+    "ghc-prim:GHC.Types.I#",
+    "ghc-prim:GHC.Types.:",
+    "main:Main.Leaf",
+    "main:Main.Twig",
+    "<svg onload=alert(1)>\u{1b}[2J",
+    "thunk forall a1. Int -> a1 -> Map Int a1 -> Map Int a1, Main.step (Grow.hs:(13,1)-(17,42))",
+    "THUNK_0_1",
+    "STACK",
+    "TSO",
+    "WEAK",
+    "MVAR_CLEAN",
+    "MUT_VAR_DIRTY",
+    "FUN_1_0",
+    "PAP",
+    "BLACKHOLE",
+];
+
+/// A heap profile that grows, falls and grows; each label has less than the one before.
+pub fn heap_profile(span_ns: u64, labels: &[&str]) -> heap_profile::Found {
+    let mut noise = Noise(5);
+    let mut points = |rank: u64| -> Vec<(Time, u64)> {
+        let most = (12 << 20) / (rank + 1);
+        let bytes = |n: u64| most * (if n < 60 { n } else { n - 45 }) / 60;
+        (0..100).map(|n| (START.plus(span_ns * n / 100), bytes(n) + noise.below(most / 20))).collect()
+    };
+    let most = |points: &[(Time, u64)]| points.iter().map(|(_, bytes)| *bytes).max().unwrap();
+    let last = |points: &[(Time, u64)]| points.last().unwrap().1;
+    let (shown, rest) = labels.split_at(labels.len().min(15));
+    let band = |(label, rank): (&&str, u64)| {
+        let points = points(rank);
+        let (max_bytes, last_bytes) = (most(&points), last(&points));
+        heap_profile::Band { label: label.to_string(), max_bytes, last_bytes, points }
+    };
+    let bands: Vec<_> = shown.iter().zip(0..).map(band).collect();
+    let points = points(19);
+    let (labels, max_bytes, last_bytes) = (rest.len() as u64, most(&points), last(&points));
+    let other = heap_profile::Rest { labels, max_bytes, last_bytes, points };
+    let sum = |of: fn(&heap_profile::Band) -> u64| bands.iter().map(of).sum::<u64>();
+    heap_profile::Found {
+        breakdown: "closure type",
+        samples: 2_000,
+        cut: 1,
+        max_bytes: sum(|band| band.max_bytes) + max_bytes,
+        last_bytes: sum(|band| band.last_bytes) + last_bytes,
+        bands,
+        other: Some(other),
+    }
+}
+
+/// Adds the line of the largest live so far.
+pub fn add_residency(memory: &mut Vec<MemoryLine>) {
+    let Some(at) = memory.iter().position(|line| line.name == "live") else { return };
+    let mut most = 0;
+    let so_far = |(at, bytes): &(Time, u64)| {
+        most = most.max(*bytes);
+        (*at, most)
+    };
+    let points = memory[at].points.iter().map(so_far).collect();
+    memory.insert(at, MemoryLine { name: "residency", points });
 }
 
 /// Many short pauses, some that waited for up to `stop_max`, hardly any between.

@@ -4,6 +4,8 @@
 
 mod domains;
 mod drawing;
+mod heaps;
+mod looks;
 
 use rtscope_analyze::results::*;
 use rtscope_model::{
@@ -32,7 +34,10 @@ pub fn all() -> Vec<Fixture> {
         no_kernel(),
         non_threaded(),
         concurrent(),
+        profiled(),
         domains::domains(),
+        heaps::heaps(),
+        heap_map(),
         kernel_only(),
         many_lanes(),
         hostile(),
@@ -110,6 +115,7 @@ pub fn foreign() -> Fixture {
                 of 3.01 s (54 %)."
             .into(),
         cost_ns: 1_640 * MS,
+        cost_bytes: None,
         share: 0.545,
         evidence: vec![seen("The world waited 1.71 s for a lane that was on a CPU: 160 of 166 samples in foreign code.")],
         remedies: vec![Remedy {
@@ -236,6 +242,10 @@ pub fn throttled() -> Fixture {
             residency_bytes: level(31 << 20, 31 << 20),
             slop_bytes: level(1_258_291, 940_000),
         },
+        heap_profile: None,
+        ledger: MemoryLedger::default(),
+        heaps: Vec::new(),
+        heaps_left_out: 0,
         allocation_bytes_per_second: Some(586_000_000.0),
         promotion: None,
         counters: Vec::new(),
@@ -262,6 +272,7 @@ pub fn throttled() -> Fixture {
                     5.8 times the collections themselves (347 ms), because 2 lanes share a quota of 0.5 CPU."
                 .into(),
             cost_ns: 1_930 * MS,
+            cost_bytes: None,
             share: 0.643,
             evidence: vec![
                 seen("29 of 30 quota periods ran out (cpu.stat of /bench: 0.5 CPU in periods of 100 ms)"),
@@ -334,6 +345,7 @@ pub fn preempted() -> Fixture {
             claim: "Another process takes the CPUs: yes (pid 4242) ran while a lane was waited for, 601 ms in all."
                 .into(),
             cost_ns: 601 * MS,
+            cost_bytes: None,
             share: 0.2,
             evidence: vec![seen("in 214 pauses the last lane to stop was runnable while yes (pid 4242) had its CPU")],
             remedies: vec![change(
@@ -348,6 +360,7 @@ pub fn preempted() -> Fixture {
             confidence: Confidence::Medium,
             claim: "More lanes than CPUs that it can have: 2 lanes, about 1.2 CPUs left beside the neighbour.".into(),
             cost_ns: 12 * MS,
+            cost_bytes: None,
             share: 0.004,
             evidence: vec![seen("run queue of CPU 1 held two threads of the program 31 times")],
             remedies: vec![change("Fewer lanes:", Some("+RTS -N1 -RTS"), "the line is gone")],
@@ -512,6 +525,17 @@ pub fn non_threaded() -> Fixture {
 }
 
 /// A concurrent collector, and sparks.
+/// As healthy, with a heap profile.
+pub fn profiled() -> Fixture {
+    let mut fixture = healthy();
+    fixture.name = "profiled";
+    fixture.results.source.path = "profiled.rtscope".into();
+    let (span_ns, labels) = (fixture.results.span_ns, drawing::LABELS);
+    fixture.results.heap_profile = Some(drawing::heap_profile(span_ns, &labels));
+    drawing::add_residency(&mut fixture.results.drawing.memory);
+    fixture
+}
+
 pub fn concurrent() -> Fixture {
     let mut fixture = healthy();
     fixture.name = "concurrent";
@@ -586,6 +610,7 @@ pub fn kernel_only() -> Fixture {
         confidence: Confidence::Low,
         claim: "The CPU quota of 0.5 CPU was used up in 29 of 30 periods.".into(),
         cost_ns: 1_900 * MS,
+        cost_bytes: None,
         share: 0.63,
         evidence: vec![seen("cpu.stat of /bench: nr_throttled 29 of nr_periods 30")],
         remedies: vec![change("Raise the quota:", Some("resources.limits.cpu: \"2\""), "nr_throttled stands still")],
@@ -679,5 +704,13 @@ pub fn empty() -> Fixture {
     results.tracer = Tracer::default();
     results.kernel = KernelView::default();
     results.drawing = Drawing::default();
+    fixture
+}
+
+/// A run whose heap was looked at five times; names of it are hostile.
+pub fn heap_map() -> Fixture {
+    let mut fixture = healthy();
+    fixture.name = "heap_map";
+    fixture.results.heaps = looks::heaps(START);
     fixture
 }

@@ -2,6 +2,7 @@
 //! and arguments; what is written here and read here is the same table, so that a trace
 //! gives back what was put into it.
 
+mod heap_profile;
 mod kernel;
 mod runtime;
 mod samples;
@@ -15,6 +16,8 @@ pub(super) use runtime::{of_collector, user};
 
 /// Category of the phases and figures of collections.
 pub const GC: &str = "gc";
+/// Category of heap profiles.
+pub const HEAP_PROFILE: &str = "heap-profile";
 /// Category of what only rtscope has a use for.
 pub const OWN: &str = "rtscope";
 /// Category of pauses and causes: drawn from events, not read back.

@@ -3,7 +3,7 @@
 use super::super::phases;
 use super::super::record::{EventKind, EventRecord, Value};
 use super::super::shape::{Name, Shape, Track};
-use super::{GAP, GC, OWN, fitting, is_instant, text};
+use super::{GAP, GC, HEAP_PROFILE, OWN, fitting, heap_profile, is_instant, text};
 use rtscope_model::{BlockedOn, Counter, GreenThread, Names, Phase, Pid, Runtime, StopReason, Tid, UserEvent};
 
 /// Category of green threads.
@@ -13,7 +13,7 @@ const LANE: &str = "lane";
 /// Category of what the program itself posts.
 const USER: &str = "user";
 
-const COUNTERS: [(&str, Counter); 27] = [
+const COUNTERS: [(&str, Counter); 28] = [
     ("generation", Counter::Generation),
     ("copied_bytes", Counter::CopiedBytes),
     ("slop_bytes", Counter::SlopBytes),
@@ -41,6 +41,7 @@ const COUNTERS: [(&str, Counter); 27] = [
     ("minor_allocated", Counter::YoungBytes),
     ("minor_promoted", Counter::PromotedBytes),
     ("old_free_bytes", Counter::OldFreeBytes),
+    ("large_bytes", Counter::LargeBytes),
 ];
 
 /// Spans of runtimes that have no phase: their beginning and end.
@@ -94,6 +95,7 @@ pub(super) fn shape<'a>(track: Track, body: Runtime, user: &'a Names) -> Shape<'
         Runtime::PhaseEnd(phase) => phase_shape(EventKind::End, track, phase),
         Runtime::Forked { child } => instant(OWN, "forked").with("child", Value::Id(u64::from(child.0))),
         Runtime::User(name, event) => posted(track, user.get(name), event),
+        Runtime::HeapProfile(profile) => heap_profile::shape(track, profile, user),
         Runtime::Gap => instant(OWN, GAP),
         // The rest was found in the tables above.
         _ => instant(OWN, "global-sync"),
@@ -148,6 +150,7 @@ pub(super) fn read(record: &EventRecord<'_>, names: &mut Names) -> Option<Runtim
         category if category == LANE.as_bytes() && is_instant(record) => life(record),
         category if category == THREAD.as_bytes() => green(record),
         category if category == USER.as_bytes() => Some(Runtime::User(names.intern(&text(record.name)), user(record)?)),
+        category if category == HEAP_PROFILE.as_bytes() => heap_profile::read(record, names).map(Runtime::HeapProfile),
         _ => None,
     }
 }

@@ -118,13 +118,16 @@ fn heaps_are_sums_over_the_domains_that_live() {
         (10, NONE, count(Counter::HeapBytes, 107)),
         (10, NONE, count(Counter::LiveBytes, 67)),
         (10, NONE, count(Counter::OldFreeBytes, 40)),
+        (10, NONE, count(Counter::LargeBytes, 7)),
         (12, NONE, count(Counter::HeapBytes, 118)),
         (12, NONE, count(Counter::LiveBytes, 72)),
         (12, NONE, count(Counter::OldFreeBytes, 46)),
+        (12, NONE, count(Counter::LargeBytes, 8)),
         (20, NONE, count(Counter::HeapBytes, 211)),
         (40, NONE, count(Counter::HeapBytes, 300)),
         (40, NONE, count(Counter::LiveBytes, 50)),
         (40, NONE, count(Counter::OldFreeBytes, 250)),
+        (40, NONE, count(Counter::LargeBytes, 0)),
     ];
     assert_eq!(short(&events), expected);
 }

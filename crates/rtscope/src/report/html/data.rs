@@ -93,6 +93,8 @@ fn clipped(results: &Results, left_out: &mut u64) -> Results {
     }
     let mut cut_results = results.clone();
     cut_results.drawing = Default::default();
+    // The map has them, with what it draws.
+    cut_results.heaps = Vec::new();
     cut(&mut cut_results.source.events_by_type, left_out);
     cut(&mut cut_results.runtime.args, left_out);
     cut(&mut cut_results.lanes, left_out);
@@ -105,6 +107,7 @@ fn clipped(results: &Results, left_out: &mut u64) -> Results {
     cut(&mut cut_results.stragglers, left_out);
     cut(&mut cut_results.causes, left_out);
     cut(&mut cut_results.findings, left_out);
+    cut(&mut cut_results.heaps, left_out);
     cut_results.code.iter_mut().for_each(|code| cut(&mut code.top, left_out));
     cut(&mut cut_results.losses, left_out);
     cut(&mut cut_results.kernel.notes, left_out);

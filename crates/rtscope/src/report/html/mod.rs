@@ -1,5 +1,6 @@
 //! `report --html`: one self-contained page. Nothing is loaded from anywhere,
-//! nothing needs a script, and it stays below [`SIZE_MAX`].
+//! nothing needs a script (one lets look through snapshots of a heap), and it stays
+//! below [`SIZE_MAX`].
 //!
 //! `page` puts sections together, `table` and `verdict` write them, `svg_*`
 //! draw, `data` embeds the same figures as JSON, from which a browser bundle
@@ -8,8 +9,10 @@
 mod compare;
 mod data;
 pub(crate) mod escape;
+mod heap_map;
 mod page;
 pub(crate) mod svg;
+mod svg_bands;
 mod svg_bar;
 mod svg_histogram;
 mod svg_memory;

@@ -3,7 +3,8 @@
 
 use super::escape::escape;
 use super::{
-    SIZE_MAX, data, svg_bar, svg_histogram, svg_memory, svg_mmu, svg_time, svg_waterfall, table, user, verdict,
+    SIZE_MAX, data, heap_map, svg_bands, svg_bar, svg_histogram, svg_memory, svg_mmu, svg_time, svg_waterfall, table,
+    user, verdict,
 };
 use crate::report::{code, further, units, words};
 use rtscope_analyze::results::{Results, WorstPause};
@@ -12,9 +13,8 @@ use std::fmt::Write as _;
 
 const STYLE: &str = include_str!("style.css");
 
-/// What the browser may load: nothing but the style sheet of this hash (of
-/// `style.css`; a test computes it anew).
-const POLICY: &str = "default-src 'none'; style-src 'sha256-XXG1rtuuLpAP+92dqpjqKq2TsksessdQzl3Mj4vmN1g='; base-uri 'none'; form-action 'none'";
+/// The hash of `style.css`; a test computes it anew.
+const STYLE_HASH: &str = "sha256-F6NgVPzluADosSKfK4mb729C/CH8PDDrgyJTtG93b7o=";
 
 /// Pauses drawn lane by lane.
 pub(super) const WORST_MAX: usize = 10;
@@ -35,6 +35,9 @@ pub fn page(results: &Results, names: &Names) -> String {
     optional(&mut body, "over-time", "Pauses over time", svg_time::draw(results).map(|svg| figure(&svg, "")));
     optional(&mut body, "utilisation", "What any window left for the program", utilisation(results));
     optional(&mut body, "memory", "Memory", memory(results));
+    let map = heap_map::section(&results.heaps, results.started);
+    let has_map = map.is_some();
+    optional(&mut body, "heap-map", "Heap map", map);
     optional(&mut body, "rates", "Allocation and promotion over time", rates(results));
     optional(&mut body, "worst", "The longest pauses, lane by lane", worst(results, names));
     optional(&mut body, "code", "Where the code was", table::code(results));
@@ -43,24 +46,37 @@ pub fn page(results: &Results, names: &Names) -> String {
     optional(&mut body, "concurrent", "The concurrent collector", concurrent(results));
     optional(&mut body, "sparks", "Sparks", table::sparks(results));
     section(&mut body, "losses", "What was not seen", &losses(results));
-    let head = head(&results.source.path);
+    let head = head(&results.source.path, has_map);
     let room = SIZE_MAX.saturating_sub(head.len() + body.len() + 200);
     finish(&head, &body, &data::embedded(results, names, room))
 }
 
 /// A whole page around `body`, with `data` (JSON, made safe for a script element).
 pub(super) fn shell(title: &str, body: &str, data: &str) -> String {
-    finish(&head(title), body, data)
+    finish(&head(title, false), body, data)
 }
 
-fn head(title: &str) -> String {
+/// What the browser may load: nothing but the style sheet, and where there is a map of the
+/// heap, what that has.
+fn policy(has_map: bool) -> String {
+    let (mut style, mut script) = (format!("'{STYLE_HASH}'"), String::new());
+    if has_map {
+        let _ = write!(style, " '{}'", heap_map::STYLE_HASH);
+        script = format!(" script-src '{}';", heap_map::SCRIPT_HASH);
+    }
+    format!("default-src 'none'; style-src {style};{script} base-uri 'none'; form-action 'none'")
+}
+
+fn head(title: &str, has_map: bool) -> String {
     let title = escape(title);
+    let policy = policy(has_map);
+    let more = if has_map { format!("<style>{}</style>", heap_map::STYLE) } else { String::new() };
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
          <meta name=\"color-scheme\" content=\"light dark\"><title>rtscope: {title}</title>\
-         <style>{STYLE}</style></head><body><main>\n"
+         <style>{STYLE}</style>{more}</head><body><main>\n"
     )
 }
 
@@ -144,9 +160,13 @@ fn concurrent(results: &Results) -> Option<String> {
 }
 
 fn memory(results: &Results) -> Option<String> {
-    let drawn = svg_memory::draw(results).map(|svg| figure(&svg, ""));
-    let table = table::memory(results);
-    (drawn.is_some() || table.is_some()).then(|| drawn.unwrap_or_default() + &table.unwrap_or_default())
+    let parts = [
+        svg_memory::draw(results).map(|svg| figure(&svg, "")),
+        svg_bands::legend(results),
+        table::memory(results),
+        table::heap_profile(results),
+    ];
+    parts.iter().any(Option::is_some).then(|| parts.into_iter().flatten().collect())
 }
 
 fn rates(results: &Results) -> Option<String> {

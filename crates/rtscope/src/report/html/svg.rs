@@ -45,6 +45,13 @@ impl Svg {
         svg
     }
 
+    /// An empty drawing of `size` that stands beside words, which say what it shows.
+    pub(crate) fn mark([width, height]: [f64; 2], class: &str) -> Svg {
+        let mut out = String::new();
+        let _ = write!(out, r#"<svg class="{class}" viewBox="0 0 {width:.0} {height:.0}" aria-hidden="true">"#);
+        Svg { out }
+    }
+
     pub(crate) fn finish(mut self) -> String {
         self.out.push_str("</svg>");
         self.out
@@ -85,6 +92,38 @@ impl Svg {
             let _ = write!(self.out, "H{x:.1}V{y:.1}");
         }
         let _ = write!(self.out, r#"H{end:.1}"/>"#);
+    }
+
+    /// A surface between two lines of steps: where each point begins, its top, its bottom.
+    pub(crate) fn area(&mut self, points: &[(f64, f64, f64)], end: f64, class: &str, title: &str) {
+        let Some(((x, top, _), rest)) = points.split_first() else { return };
+        let _ = write!(self.out, r#"<path class="{class}" d="M{x:.1} {top:.1}"#);
+        for (x, top, _) in rest {
+            let _ = write!(self.out, "H{x:.1}V{top:.1}");
+        }
+        let _ = write!(self.out, "H{end:.1}");
+        for (x, _, bottom) in points.iter().rev() {
+            let _ = write!(self.out, "V{bottom:.1}H{x:.1}");
+        }
+        let _ = write!(self.out, r#"Z"><title>{}</title></path>"#, escape(title));
+    }
+
+    /// A path as a band: `[down, width]`, how far below it and how wide. Nothing where it is empty.
+    pub(crate) fn band(&mut self, d: &str, class: &str, [down, width]: [f64; 2]) {
+        if !d.is_empty() {
+            let at = format!("transform=\"translate(0 {down:.3})\" stroke-width=\"{width:.3}\"");
+            let _ = write!(self.out, r#"<path class="{class}" d="{d}" {at}/>"#);
+        }
+    }
+
+    /// Begins a group of shapes whose lengths are in units of `unit`.
+    pub(crate) fn open_scaled(&mut self, [x, y]: [f64; 2], unit: f64, class: &str) {
+        let _ = write!(self.out, r#"<g class="{class}" transform="translate({x:.1} {y:.1}) scale({unit:.4})">"#);
+    }
+
+    /// Ends a group.
+    pub(crate) fn close(&mut self) {
+        self.out.push_str("</g>");
     }
 
     pub(crate) fn text(&mut self, x: f64, y: f64, anchor: Anchor, class: &str, text: &str) {

@@ -1,8 +1,10 @@
 //! Memory over time: what the kernel counts, what the runtime holds, what is
-//! in blocks, what is live; and how fast the program allocates and its data grows old.
+//! in blocks, what is live, over bands of the heap profile; and how fast the program allocates and its data grows old.
 //! Each value holds until the next; where nothing is known there is no line.
 
+use super::heap_map;
 use super::svg::{Anchor, Svg, WIDTH, names_at_right, time_axis};
+use super::svg_bands::Bands;
 use crate::report::units;
 use rtscope_analyze::results::{CounterLine, MemoryLine, Results};
 use rtscope_model::Time;
@@ -21,6 +23,7 @@ fn line(name: &str) -> (&'static str, &'static str) {
         "heap" => ("heap held", "m-heap"),
         "blocks" => ("in blocks", "m-blocks"),
         "live" => ("live", "m-live"),
+        "residency" => ("residency", "m-residency"),
         _ => ("other", "m-other"),
     }
 }
@@ -40,7 +43,8 @@ pub(super) fn draw(results: &Results) -> Option<String> {
         let points = memory.points.iter().map(|(at, bytes)| (*at, Some(*bytes))).collect();
         Line { name: format!("{name} {}", units::bytes(last)), class, points }
     };
-    plot(results, "memory over time", &results.drawing.memory.iter().map(named).collect::<Vec<_>>(), units::bytes)
+    let lines: Vec<_> = results.drawing.memory.iter().map(named).collect();
+    plot(results, "memory over time", &lines, (&Bands::of(results), &heap_map::marks(&results.heaps)), units::bytes)
 }
 
 /// The drawing of rates; `None` without points.
@@ -54,11 +58,20 @@ pub(super) fn draw_rates(results: &Results) -> Option<String> {
         Some(Line { name: name.to_owned(), class, points: counter.points.clone() })
     };
     let lines: Vec<_> = results.counters.iter().filter_map(named).collect();
-    plot(results, "allocation and promotion over time", &lines, |bytes| units::bytes_per_second(bytes as f64))
+    let title = "allocation and promotion over time";
+    plot(results, title, &lines, (&Bands::default(), &[]), |bytes| units::bytes_per_second(bytes as f64))
 }
 
-fn plot(results: &Results, title: &str, lines: &[Line], label: impl Fn(u64) -> String) -> Option<String> {
-    let max = lines.iter().flat_map(|line| line.points.iter().filter_map(|(_, bytes)| *bytes)).max()?.max(1);
+/// Under the lines lie bands; `marks` are moments, and what to say of them.
+fn plot(
+    results: &Results,
+    title: &str,
+    lines: &[Line],
+    (bands, marks): (&Bands, &[(Time, String)]),
+    label: impl Fn(u64) -> String,
+) -> Option<String> {
+    let highest = lines.iter().flat_map(|line| line.points.iter().filter_map(|(_, bytes)| *bytes)).max();
+    let max = highest.max(bands.max())?.max(1);
     let [left, top, width, height] = PLOT;
     let mut svg = Svg::new(top + height + 26.0, title);
     let step = byte_step(max);
@@ -67,11 +80,16 @@ fn plot(results: &Results, title: &str, lines: &[Line], label: impl Fn(u64) -> S
     let span = results.span_ns.max(1);
     let x = |at: Time| left + width * (at.since(results.started) as f64 / span as f64).min(1.0);
 
+    bands.draw(&mut svg, x, y, left + width);
     for level in (0..=ceiling).step_by(usize::try_from(step).unwrap_or(usize::MAX)) {
         svg.line([left, y(level), left + width, y(level)], "grid");
         svg.text(left - 6.0, y(level) + 4.0, Anchor::End, "tick", &label(level));
     }
     time_axis(&mut svg, PLOT, span);
+    for (at, words) in marks {
+        svg.line([x(*at), top, x(*at), top + height], "mark");
+        svg.dot(x(*at), top + height, "dot", words);
+    }
     let mut labels = Vec::new();
     for line in lines {
         let every = line.points.len().div_ceil(POINTS_MAX).max(1);

@@ -128,8 +128,7 @@ pub(super) fn lanes(results: &Results) -> Option<String> {
             ns(lane.stop_wait_ns),
             ns(lane.release_wait_ns),
             ns(lane.idle_ns),
-            last.map_or_else(|| "-".into(), |last| units::counted(last.count, "time", "times")),
-            last.map_or_else(|| "-".into(), |last| units::duration(last.sum_ns)),
+            last.map_or_else(|| "-".into(), words::waited_for),
         ];
         if leads {
             cells.splice(5..5, [words::lead_wait(lane), words::waiting_share(lane)]);
@@ -137,16 +136,8 @@ pub(super) fn lanes(results: &Results) -> Option<String> {
         cells
     };
     let rows: Vec<_> = results.lanes.iter().map(row).collect();
-    let mut heads = vec![
-        "lane",
-        "program",
-        "collecting",
-        "waited to stop",
-        "waited to go on",
-        "idle",
-        "was last to stop",
-        "others waited",
-    ];
+    let mut heads =
+        vec!["lane", "program", "collecting", "waited to stop", "waited to go on", "idle", "was last to stop"];
     if leads {
         heads.splice(5..5, ["waited to lead", "waits of life"]);
     }
@@ -284,4 +275,19 @@ pub(super) fn memory(results: &Results) -> Option<String> {
         .collect();
     let heads = ["memory", "most", "mean", "at the end", "what it is"];
     (!rows.is_empty()).then(|| format!("<div class=\"memory\">{}</div>", table(&heads, &rows)))
+}
+
+/// The heap profile's labels, largest first.
+pub(super) fn heap_profile(results: &Results) -> Option<String> {
+    let profile = results.heap_profile.as_ref()?;
+    let cells = |label: &str, max_bytes, last_bytes| {
+        vec![escape(label).into_owned(), units::bytes(max_bytes), units::bytes(last_bytes)]
+    };
+    let rows = words::heap_profile(profile, profile.bands.len());
+    let mut rows: Vec<_> = rows.iter().map(|row| cells(&row.label, row.max_bytes, row.last_bytes)).collect();
+    rows.push(cells("all", profile.max_bytes, profile.last_bytes));
+    let heads = [&format!("heap by {}", profile.breakdown), "most", "in the last"];
+    let note = words::heap_profile_note(profile).map_or_else(String::new, |note| format!("; {note}"));
+    let basis = format!("<p class=\"faint\">{}{}.</p>", escape(&words::heap_samples(profile)), escape(&note));
+    Some(table(&heads, &rows) + &basis)
 }

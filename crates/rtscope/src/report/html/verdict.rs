@@ -29,11 +29,11 @@ pub(super) fn verdict(results: &Results) -> String {
 
 fn article(results: &Results, finding: &Finding) -> String {
     let severity = words::severity(finding.severity);
+    let (cost, of) = words::costs(finding.cost_ns, finding.cost_bytes);
     let mut out = format!(
-        "<article class=\"finding {severity}\"><h3>{}</h3><p class=\"faint\"><strong>costs {}, {} of the run</strong> \
+        "<article class=\"finding {severity}\"><h3>{}</h3><p class=\"faint\"><strong>costs {cost}, {} {of}</strong> \
          &middot; {severity} &middot; confidence {} &middot; <code>{}</code></p>",
         escape(&finding.claim),
-        units::duration(finding.cost_ns),
         escape(&units::percent(finding.share)),
         words::confidence(finding.confidence),
         escape(&finding.id),

@@ -13,6 +13,8 @@ use rtscope_model::Cause;
 const LANES_SHOWN: usize = 6;
 /// Causes that get a line of their own.
 const CAUSES_SHOWN: usize = 5;
+/// Labels of a heap profile that get a line of their own.
+const LABELS_SHOWN: usize = 5;
 /// Smaller causes are told together.
 const CAUSE_SHARE_SHOWN: f64 = 0.01;
 
@@ -35,6 +37,7 @@ pub(super) fn write(screen: &mut Screen, results: &Results) {
         screen.entry(if index == 0 { "Green threads" } else { "" }, &text);
     }
     memory(screen, results);
+    heap_profile(screen, results);
 }
 
 /// The bar of the wall clock; the table below it is its legend.
@@ -256,6 +259,24 @@ fn memory(screen: &mut Screen, results: &Results) {
     };
     let heads: Vec<_> = lines.iter().map(|(head, _)| *head).collect();
     screen.table("Memory", &heads, &[row("most", |l| l.max), row("at the end", |l| l.last)]);
+}
+
+/// The largest labels of the runtime's own heap profile.
+fn heap_profile(screen: &mut Screen, results: &Results) {
+    let Some(profile) = &results.heap_profile else { return };
+    let width = screen.style().width.saturating_sub(34);
+    let cells = |label: &str, max_bytes, last_bytes| {
+        vec![shorten(&clean(label), width).into_owned(), units::bytes(max_bytes), units::bytes(last_bytes)]
+    };
+    let mut rows: Vec<_> = words::heap_profile(profile, LABELS_SHOWN)
+        .iter()
+        .map(|row| cells(&row.label, row.max_bytes, row.last_bytes))
+        .collect();
+    rows.push(cells(&format!("all, of {}", words::heap_samples(profile)), profile.max_bytes, profile.last_bytes));
+    screen.table(&format!("Heap by {}", profile.breakdown), &["most", "in the last"], &rows);
+    if let Some(note) = words::heap_profile_note(profile) {
+        screen.entry("", note);
+    }
 }
 
 #[cfg(test)]

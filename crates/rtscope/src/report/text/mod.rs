@@ -5,6 +5,7 @@
 mod below;
 pub mod compare;
 mod figures;
+mod places;
 pub(crate) mod screen;
 mod verdict;
 
@@ -20,6 +21,7 @@ pub fn render(results: &Results, style: &Style) -> String {
     verdict::write(&mut screen, results);
     figures::write(&mut screen, results);
     unseen(&mut screen, results);
+    places::write(&mut screen, results);
     below::write(&mut screen, results);
     screen.finish()
 }

@@ -55,7 +55,8 @@ fn tone(severity: Severity) -> Tone {
 }
 
 fn cost(finding: &Finding) -> String {
-    format!("{} = {} of the run", units::duration(finding.cost_ns), units::percent(finding.share))
+    let (cost, of) = words::costs(finding.cost_ns, finding.cost_bytes);
+    format!("{cost} = {} {of}", units::percent(finding.share))
 }
 
 /// Whether the claim says its share of the run itself.

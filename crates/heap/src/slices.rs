@@ -1,0 +1,124 @@
+//! Large objects that are seen only through slices. Owns what counts as one: a constructor
+//! with an address inside of a large pinned object whose last field is a length that fits
+//! there, as byte strings are. Whatever else points inside sees all of it.
+
+use crate::blocks::Groups;
+use crate::closure::Type;
+use crate::descriptor::BLOCK;
+use crate::walk::Table;
+use std::collections::HashMap;
+
+/// What is seen of one object.
+#[derive(Copy, Clone, Default)]
+struct Seen {
+    /// Bytes that slices show, one after the other.
+    bytes: u64,
+    /// The info table of one that shows it.
+    holder: u64,
+}
+
+/// What is seen of large objects, by number of their group.
+#[derive(Default)]
+pub struct Slices {
+    seen: HashMap<u32, Seen>,
+}
+
+/// Large objects, and those of which slices show less than a half.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Large {
+    /// How many, and their bytes.
+    pub objects: u64,
+    /// See `objects`.
+    pub bytes: u64,
+    /// Those that are sliced, and their bytes.
+    pub sliced: u64,
+    /// See `sliced`.
+    pub sliced_bytes: u64,
+    /// Bytes that their slices show.
+    pub shown_bytes: u64,
+    /// The info table of most of the slices.
+    pub holder: Option<u64>,
+}
+
+impl Slices {
+    /// The object `own` points at `offset` into a large one of `bytes` in `group`; its header
+    /// is no place to look at it from.
+    pub fn add(&mut self, group: u32, (offset, bytes): (u64, u64), table: Table, own: &[u64]) {
+        const HEADER: u64 = 16;
+        if offset < HEADER {
+            return;
+        }
+        let length = own.last().copied().filter(|length| *length <= bytes.saturating_sub(offset));
+        let shown = length.filter(|_| table.info.kind == Type::Constructor).unwrap_or(bytes);
+        let seen = self.seen.entry(group).or_default();
+        seen.bytes = seen.bytes.saturating_add(shown);
+        seen.holder = own.first().copied().unwrap_or(0);
+    }
+
+    /// Adds what another thread has seen.
+    pub fn merge(&mut self, other: Slices) {
+        for (group, more) in other.seen {
+            let seen = self.seen.entry(group).or_default();
+            *seen = Seen { bytes: seen.bytes.saturating_add(more.bytes), holder: more.holder };
+        }
+    }
+
+    /// Sums up; `pinned` are the groups that numbers are of, `others` large objects that may
+    /// be anything.
+    pub fn finish(&self, pinned: &Groups, others: &Groups) -> Large {
+        let mut large = Large { objects: others.len() as u64, bytes: others.used_bytes(), ..Large::default() };
+        let mut holders: HashMap<u64, u64> = HashMap::new();
+        for (number, group) in (0..).zip(pinned.iter()).filter(|(_, group)| is_large(group.used_bytes())) {
+            let bytes = group.used_bytes();
+            large.objects += 1;
+            large.bytes += bytes;
+            if let Some(seen) = self.seen.get(&number).filter(|seen| seen.bytes.saturating_mul(2) < bytes) {
+                large.sliced += 1;
+                large.sliced_bytes += bytes;
+                large.shown_bytes += seen.bytes;
+                *holders.entry(seen.holder).or_default() += bytes;
+            }
+        }
+        large.holder = holders.into_iter().max_by_key(|(holder, bytes)| (*bytes, *holder)).map(|(holder, _)| holder);
+        large
+    }
+}
+
+/// Small pinned objects share single blocks.
+pub fn is_large(used_bytes: u64) -> bool {
+    used_bytes > BLOCK
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::closure::Info;
+    use crate::testing::groups;
+
+    #[test]
+    fn a_slice_shows_its_length_and_all_else_shows_the_whole() {
+        let pinned = groups(&[
+            (0x42_0010_4000, 40_000),
+            (0x42_0020_4000, 50_000),
+            (0x42_0030_4000, 60_000),
+            (0x42_0040_4000, 64),
+        ]);
+        let others = groups(&[(0x42_0050_4000, 9000)]);
+        let table = |kind| Table { info: Info { kind, pointers: 1, others: 2 }, number: 0 };
+        let (slice, keeper) = (0x1000, 0x2000);
+        let constructor = table(Type::Constructor);
+        let mut slices = Slices::default();
+        slices.add(0, (0, 40_000), constructor, &[keeper, 1]);
+        slices.add(0, (116, 40_000), constructor, &[slice, 1, 2, 16]);
+        slices.add(1, (16, 50_000), constructor, &[slice, 1, 2, 30_000]);
+        slices.add(2, (16, 60_000), constructor, &[slice, 1, 2, 20]);
+        let mut more = Slices::default();
+        more.add(0, (16, 40_000), constructor, &[slice, 1, 2, 8]);
+        more.add(2, (16, 60_000), table(Type::Thunk), &[0x3000, 1, 2, 20]);
+        slices.merge(more);
+        let large = slices.finish(&pinned, &others);
+        assert_eq!((large.objects, large.bytes), (4, 159_000));
+        assert_eq!((large.sliced, large.sliced_bytes, large.shown_bytes), (1, 40_000, 24));
+        assert_eq!(large.holder, Some(slice));
+    }
+}

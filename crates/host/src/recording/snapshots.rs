@@ -1,0 +1,430 @@
+//! Snapshots of Haskell heaps during a recording: one thread beside the loop that reads the
+//! heap of each process when it is time, or when it has grown, and writes it whole as
+//! `heap/N.json`. Owns when that is, what it may cost and what is said where it cannot be
+//! done. Refuses to stop the program: what it reads is what `heap::take` can read of a
+//! process that runs.
+
+use crate::clock;
+use crate::heap::{self, Ask, Failed, Refusal};
+use crate::procfs::Host;
+use crate::store::is_disk_full;
+use rtscope_model::heap::Heap;
+use rtscope_model::{Time, units};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// What a snapshot took of the CPU, so many times, is the time until the next one.
+const REST: u64 = 10;
+/// Period of looks at the resident memory.
+const LOOK_NS: u64 = 20_000_000;
+/// Longest wait without a look at which processes there are.
+const PAUSE_MAX_NS: u64 = 500_000_000;
+/// How often a snapshot is tried that a growing memory asks for.
+const TRIES_MAX: u32 = 3;
+/// Processes whose resident memory is looked at.
+const PROCESSES_MAX: usize = 64;
+/// Entries of census and holders that are kept.
+const ENTRIES_MAX: usize = 200;
+/// A level counts again when the memory was this far below it, in hundredths of it.
+const BELOW: u64 = 90;
+
+/// When snapshots are taken.
+#[derive(Clone, Eq, PartialEq, Debug, Default)]
+pub struct When {
+    /// Again and again.
+    pub every: Option<Duration>,
+    /// When the resident memory of a process goes over so many bytes, or over twice, four
+    /// times… as many; each again after it has been a tenth below.
+    pub rss_over: Vec<u64>,
+}
+
+impl When {
+    /// Whether any is asked for.
+    pub fn any(&self) -> bool {
+        self.every.is_some() || !self.rss_over.is_empty()
+    }
+}
+
+/// What the two sides share.
+#[derive(Debug, Default)]
+struct Shared {
+    stop: AtomicBool,
+    disk_full: AtomicBool,
+    taken: AtomicU64,
+    written: AtomicU64,
+    cpu_ns: AtomicU64,
+    targets: Mutex<Vec<u32>>,
+    notes: Mutex<Vec<String>>,
+}
+
+/// What became of it so far.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
+pub(super) struct Cost {
+    /// Snapshots that were written.
+    pub taken: u64,
+    /// Their bytes.
+    pub written_bytes: u64,
+    /// CPU time of the recorder during all tries.
+    pub cpu_ns: u64,
+}
+
+impl Shared {
+    fn cost(&self) -> Cost {
+        Cost {
+            taken: self.taken.load(Ordering::Relaxed),
+            written_bytes: self.written.load(Ordering::Relaxed),
+            cpu_ns: self.cpu_ns.load(Ordering::Relaxed),
+        }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        std::mem::take(&mut *lock(&self.notes))
+    }
+
+    fn over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.disk_full.load(Ordering::Relaxed)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The running thread.
+#[derive(Debug)]
+pub(super) struct Snapshots {
+    shared: Arc<Shared>,
+    thread: JoinHandle<()>,
+}
+
+impl Snapshots {
+    /// Starts it for the process `pid`, writing into `folder`. Errors: no thread to be had.
+    pub(super) fn start(host: Host, pid: u32, when: When, folder: PathBuf) -> io::Result<Snapshots> {
+        let shared = Arc::new(Shared { targets: Mutex::new(vec![pid]), ..Shared::default() });
+        let mut taker = Taker::new(host, when, folder, Arc::clone(&shared));
+        let thread = std::thread::Builder::new().name("snapshots".into()).spawn(move || taker.run())?;
+        Ok(Snapshots { shared, thread })
+    }
+
+    /// The processes to look at from now on.
+    pub(super) fn set_targets(&self, pids: Vec<u32>) {
+        *lock(&self.shared.targets) = pids;
+    }
+
+    /// Whether the disk was full: it has stopped then.
+    pub(super) fn disk_full(&self) -> bool {
+        self.shared.disk_full.load(Ordering::Relaxed)
+    }
+
+    /// No further snapshot is begun.
+    pub(super) fn stop(&self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        self.thread.thread().unpark();
+    }
+
+    /// What is to be said since the last call, for the user and the manifest.
+    pub(super) fn notes(&self) -> Vec<String> {
+        self.shared.notes()
+    }
+
+    /// What it has cost until now.
+    pub(super) fn cost(&self) -> Cost {
+        self.shared.cost()
+    }
+
+    /// Ends it, behind a snapshot that is being taken. Gives what it has cost and what is
+    /// still to be said.
+    pub(super) fn finish(self) -> (Cost, Vec<String>) {
+        self.stop();
+        let _ = self.thread.join();
+        (self.shared.cost(), self.shared.notes())
+    }
+}
+
+/// One process.
+#[derive(Debug)]
+struct Watched {
+    /// When the clock asks for its next snapshot.
+    next: Option<Time>,
+    /// How many levels of each limit its memory is over.
+    over: Vec<u32>,
+    /// It has grown over a level: so often its snapshot is still to be tried.
+    tries: u32,
+}
+
+impl Watched {
+    fn due(&self, now: Time) -> bool {
+        self.tries > 0 || self.next.is_some_and(|next| next <= now)
+    }
+}
+
+/// How many levels of `limit` (once, twice, four times… as much) `rss` is over, where it
+/// was over `before` of them.
+fn levels(limit: u64, before: u32, rss: u64) -> u32 {
+    let level = |number: u32| limit.saturating_mul(1_u64.checked_shl(number).unwrap_or(u64::MAX));
+    let mut over = before;
+    while over > 0 && u128::from(rss) * 100 < u128::from(level(over - 1)) * u128::from(BELOW) {
+        over -= 1;
+    }
+    while over < u64::BITS && rss > level(over) {
+        over += 1;
+    }
+    over
+}
+
+#[derive(Debug)]
+struct Taker {
+    host: Host,
+    when: When,
+    folder: PathBuf,
+    shared: Arc<Shared>,
+    page_bytes: u64,
+    processes: BTreeMap<u32, Watched>,
+    /// Nothing is begun before.
+    rests_until: Time,
+    /// Processes that are not tried again.
+    refused: BTreeSet<u32>,
+    /// Reasons that were told.
+    told: BTreeSet<String>,
+    /// Why the last try came to nothing.
+    last: Option<String>,
+}
+
+impl Taker {
+    fn new(host: Host, when: When, folder: PathBuf, shared: Arc<Shared>) -> Taker {
+        Taker {
+            host,
+            when,
+            folder,
+            shared,
+            page_bytes: rustix::param::page_size() as u64,
+            processes: BTreeMap::new(),
+            rests_until: Time(0),
+            refused: BTreeSet::new(),
+            told: BTreeSet::new(),
+            last: None,
+        }
+    }
+
+    fn run(&mut self) {
+        crate::background::stand_back();
+        while !self.shared.over() {
+            let now = clock::monotonic();
+            self.follow_targets(now);
+            self.look_at_memory();
+            match self.next_due(now) {
+                Some(pid) if now >= self.rests_until => self.look_at(pid),
+                _ => std::thread::park_timeout(self.pause(now)),
+            }
+        }
+        if self.shared.cost().taken == 0 {
+            let why = self.last.take().unwrap_or_else(|| self.never_due());
+            self.tell(format!("no snapshot of a heap was taken: {why}"));
+        }
+    }
+
+    fn never_due(&self) -> String {
+        match self.when.rss_over.iter().min() {
+            Some(least) if self.when.every.is_none() => {
+                format!("the resident memory was never seen over {}", units::bytes(*least))
+            }
+            _ => "the program ended before the first one was due".into(),
+        }
+    }
+
+    fn tell(&mut self, note: String) {
+        if self.told.insert(note.clone()) {
+            lock(&self.shared.notes).push(note);
+        }
+    }
+
+    fn follow_targets(&mut self, now: Time) {
+        let targets = lock(&self.shared.targets).clone();
+        self.processes.retain(|pid, _| targets.contains(pid));
+        let next = self.when.every.map(|every| now.plus(nanoseconds(every)));
+        let limits = self.when.rss_over.len();
+        for pid in targets.into_iter().take(PROCESSES_MAX).filter(|pid| !self.refused.contains(pid)) {
+            self.processes.entry(pid).or_insert_with(|| Watched { next, over: vec![0; limits], tries: 0 });
+        }
+    }
+
+    fn look_at_memory(&mut self) {
+        if self.when.rss_over.is_empty() {
+            return;
+        }
+        for (pid, process) in &mut self.processes {
+            let statm = self.host.process_text(*pid, "statm").unwrap_or_default();
+            let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok());
+            let Some(pages) = pages else { continue };
+            let rss = pages.saturating_mul(self.page_bytes);
+            for (limit, over) in self.when.rss_over.iter().zip(&mut process.over) {
+                let now_over = levels(*limit, *over, rss);
+                if now_over > *over {
+                    process.tries = TRIES_MAX;
+                }
+                *over = now_over;
+            }
+        }
+    }
+
+    /// Of several, the one that waits longest.
+    fn next_due(&self, now: Time) -> Option<u32> {
+        let due = self.processes.iter().filter(|(_, process)| process.due(now));
+        due.min_by_key(|(_, process)| process.next).map(|(pid, _)| *pid)
+    }
+
+    fn pause(&self, now: Time) -> Duration {
+        let clock = self.processes.values().filter_map(|process| process.next).min();
+        let until = clock.map_or(u64::MAX, |next| next.max(self.rests_until).since(now));
+        let until = if self.when.rss_over.is_empty() { until } else { until.min(LOOK_NS) };
+        Duration::from_nanos(until.clamp(1_000_000, PAUSE_MAX_NS))
+    }
+
+    /// Takes one of `pid`, and rests. By CPU time: on a busy machine reading takes long
+    /// because it waits, which costs nobody. By that of the whole recorder, because several
+    /// threads read: what its other threads do meanwhile only makes the rest longer.
+    fn look_at(&mut self, pid: u32) {
+        let before = clock::own_cpu_ns();
+        let ask = Ask { stop: None, objects: true };
+        let taken = heap::take(&self.host, pid, &ask).map(|heap| self.keep(heap));
+        let cpu_ns = clock::own_cpu_ns().saturating_sub(before);
+        self.shared.cpu_ns.fetch_add(cpu_ns, Ordering::Relaxed);
+        let now = clock::monotonic();
+        self.rests_until = now.plus(cpu_ns.saturating_mul(REST));
+        let every = self.when.every.map(nanoseconds);
+        if let Some(process) = self.processes.get_mut(&pid) {
+            process.next = process.next.zip(every).map(|(next, every)| next.plus(every).max(now));
+            process.tries = if taken.is_ok() { 0 } else { process.tries.saturating_sub(1) };
+        }
+        match taken {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) if is_disk_full(&error) => self.shared.disk_full.store(true, Ordering::Relaxed),
+            Ok(Err(error)) => self.tell(format!("a snapshot of the heap could not be written: {error}")),
+            Err(failed) => self.failed(pid, &failed),
+        }
+    }
+
+    /// What runs may become a GHC program yet, or be one that has just ended: that is told
+    /// at the end where nothing else came.
+    fn failed(&mut self, pid: u32, failed: &Failed) {
+        let why = failed.to_string();
+        match failed {
+            Failed::Refused(Refusal::Gone(_) | Refusal::NotGhc { .. } | Refusal::NoHeap(_)) => {}
+            Failed::Refused(Refusal::Io { .. }) => self.tell(format!("a snapshot of the heap failed: {why}")),
+            _ => {
+                self.refused.insert(pid);
+                self.processes.remove(&pid);
+                let next = match failed {
+                    Failed::Refused(Refusal::NotPermitted(_)) => {
+                        ": record as root, or as its own user with `sysctl kernel.yama.ptrace_scope=0`"
+                    }
+                    _ => "",
+                };
+                self.tell(format!("heap snapshots are not taken: {why}{next}"));
+            }
+        }
+        // That it has ended is no reason where there was another one before.
+        if self.last.is_none() || !matches!(failed, Failed::Refused(Refusal::Gone(_))) {
+            self.last = Some(why);
+        }
+    }
+
+    /// Writes it under its number: whole or not at all.
+    fn keep(&self, mut heap: Heap) -> io::Result<()> {
+        heap.shorten(ENTRIES_MAX);
+        let text = serde_json::to_vec(&heap)?;
+        let number = self.shared.taken.load(Ordering::Relaxed);
+        let (fresh, whole) = [".json.new", ".json"].map(|end| self.folder.join(format!("{number}{end}"))).into();
+        let written = fs::write(&fresh, &text).and_then(|()| fs::rename(&fresh, whole));
+        if written.is_err() {
+            let _ = fs::remove_file(&fresh);
+        } else {
+            self.shared.taken.fetch_add(1, Ordering::Relaxed);
+            self.shared.written.fetch_add(text.len() as u64, Ordering::Relaxed);
+        }
+        written
+    }
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rtscope_model::heap::{Entry, OTHERS};
+    use std::path::Path;
+
+    const MIB: u64 = 1 << 20;
+
+    /// At which of these sizes a snapshot is asked for.
+    fn asked(limit: u64, sizes: &[u64]) -> Vec<u64> {
+        let mut over = 0;
+        let mut asked = |rss: u64| {
+            let now = levels(limit, over, rss);
+            std::mem::replace(&mut over, now) < now
+        };
+        sizes.iter().copied().filter(|rss| asked(*rss)).collect()
+    }
+
+    #[test]
+    fn a_level_is_met_once_until_the_memory_was_a_tenth_below_it() {
+        assert_eq!(asked(100, &[50, 100, 101, 95, 102, 91, 103, 89, 104]), [101, 104]);
+        assert_eq!(asked(100, &[101, 150, 201, 300, 401, 370, 402]), [101, 201, 401]);
+        assert_eq!(asked(100, &[10, 500, 10, 150, 450]), [500, 150, 450]);
+        assert_eq!(asked(1, &[u64::MAX, 0, u64::MAX]), [u64::MAX, u64::MAX]);
+        assert_eq!(asked(u64::MAX, &[u64::MAX]), [0; 0]);
+    }
+
+    fn taker(when: When, folder: &Path) -> Taker {
+        let shared = Arc::new(Shared { targets: Mutex::new(vec![std::process::id()]), ..Shared::default() });
+        Taker::new(Host::default(), when, folder.into(), shared)
+    }
+
+    #[test]
+    fn what_is_kept_is_whole_numbered_and_bounded() {
+        let folder = tempfile::tempdir().unwrap();
+        let taker = taker(When::default(), folder.path());
+        let census: Vec<Entry> = (0..1000).map(|bytes| Entry { bytes, ..Entry::default() }).collect();
+        taker.keep(Heap { census, ..Heap::default() }).unwrap();
+        taker.keep(Heap::default()).unwrap();
+        let mut names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["0.json", "1.json"]);
+        let bytes = fs::read(folder.path().join("0.json")).unwrap();
+        let heap: Heap = serde_json::from_slice(&bytes).unwrap();
+        assert_eq!((heap.census.len(), heap.census.last().unwrap().name.as_str()), (ENTRIES_MAX + 1, OTHERS));
+        let cost = taker.shared.cost();
+        assert_eq!((cost.taken, cost.written_bytes > bytes.len() as u64), (2, true));
+    }
+
+    #[test]
+    fn a_process_that_is_no_ghc_program_is_told_once_at_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let when = When { every: Some(Duration::from_millis(1)), rss_over: vec![MIB] };
+        let snapshots = Snapshots::start(Host::default(), std::process::id(), when, folder.path().into()).unwrap();
+        while snapshots.cost().cpu_ns == 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!(snapshots.notes(), [""; 0]);
+        let (cost, notes) = snapshots.finish();
+        assert_eq!((cost.taken, notes.len()), (0, 1));
+        assert!(notes[0].contains("is of no GHC program"), "{notes:?}");
+    }
+
+    #[test]
+    fn a_limit_that_was_never_met_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let when = When { rss_over: vec![u64::MAX, 1 << 60], ..When::default() };
+        let snapshots = Snapshots::start(Host::default(), std::process::id(), when, folder.path().into()).unwrap();
+        let (_, notes) = snapshots.finish();
+        assert!(notes[0].contains("never seen over 1024 PiB"), "{notes:?}");
+    }
+}

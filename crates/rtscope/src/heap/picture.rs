@@ -1,0 +1,300 @@
+//! The map of a heap as squares: what `--map`, `--svg` and the page draw. Owns which kinds
+//! of blocks are told apart and their words, the order of megablocks by address, and how
+//! several blocks become one square. Takes any document; refuses to lay out and to colour.
+
+use rtscope_model::heap::{Heap, mark_word};
+use rtscope_model::units::{self, counted};
+
+/// Bytes of a block and of a megablock.
+pub(crate) const BLOCK: u64 = 4096;
+/// See [`BLOCK`].
+pub(crate) const MEGABLOCK: u64 = 1 << 20;
+/// Blocks of a megablock.
+pub(crate) const BLOCKS: usize = 256;
+/// From so many blocks in a square on, descriptors (4 blocks of 256) are left out of it.
+const COARSE: u64 = 8;
+
+/// What a block is, as far as pictures tell.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    Nursery,
+    Young,
+    Old,
+    Large,
+    Pinned,
+    Compact,
+    NonMoving,
+    Code,
+    Other,
+    Descriptors,
+    Free,
+    FreeMegablock,
+    Returned,
+}
+
+/// How many kinds there are.
+pub(crate) const KINDS: usize = Kind::ALL.len();
+
+impl Kind {
+    /// All, in the order of legends.
+    pub(crate) const ALL: [Kind; 13] = [
+        Kind::Nursery,
+        Kind::Young,
+        Kind::Old,
+        Kind::Large,
+        Kind::Pinned,
+        Kind::Compact,
+        Kind::NonMoving,
+        Kind::Code,
+        Kind::Other,
+        Kind::Descriptors,
+        Kind::Free,
+        Kind::FreeMegablock,
+        Kind::Returned,
+    ];
+
+    /// Its mark in a document; of pinned blocks the one of which all lives.
+    pub(crate) fn mark(self) -> char {
+        match self {
+            Kind::Nursery => 'n',
+            Kind::Young => 'a',
+            Kind::Old => 'o',
+            Kind::Large => 'L',
+            Kind::Pinned => '9',
+            Kind::Compact => 'C',
+            Kind::NonMoving => 'm',
+            Kind::Code => 'x',
+            Kind::Other => '?',
+            Kind::Descriptors => '=',
+            Kind::Free => '.',
+            Kind::FreeMegablock => ',',
+            Kind::Returned => ' ',
+        }
+    }
+
+    /// What it is, in words.
+    pub(crate) fn words(self) -> &'static str {
+        mark_word(self.mark())
+    }
+
+    /// The class that style sheets colour.
+    pub(crate) fn class(self) -> &'static str {
+        match self {
+            Kind::Nursery => "h-nursery",
+            Kind::Young => "h-young",
+            Kind::Old => "h-old",
+            Kind::Large => "h-large",
+            Kind::Pinned => "h-pinned",
+            Kind::Compact => "h-compact",
+            Kind::NonMoving => "h-nonmoving",
+            Kind::Code => "h-code",
+            Kind::Other => "h-other",
+            Kind::Descriptors => "h-descriptors",
+            Kind::Free => "h-free",
+            Kind::FreeMegablock => "h-freemb",
+            Kind::Returned => "h-returned",
+        }
+    }
+}
+
+/// A block, or several as one.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub(crate) struct Square {
+    pub kind: Kind,
+    /// Of pinned blocks: the share that lives, 0 to 9; see [`rtscope_model::heap::pinned_grade`].
+    pub grade: u8,
+}
+
+impl Square {
+    fn of(mark: char) -> Square {
+        let kind = match mark {
+            '0'..='9' => return Square { kind: Kind::Pinned, grade: mark as u8 - b'0' },
+            mark => Kind::ALL.into_iter().find(|kind| kind.mark() == mark).unwrap_or(Kind::Other),
+        };
+        Square { kind, grade: 0 }
+    }
+
+    /// Its mark in a document.
+    pub(crate) fn mark(self) -> char {
+        if self.kind == Kind::Pinned { char::from(b'0' + self.grade.min(9)) } else { self.kind.mark() }
+    }
+}
+
+/// A megablock.
+#[derive(Clone, Debug)]
+pub(crate) struct Tile {
+    /// Its address in megablocks.
+    pub slot: u64,
+    pub squares: [Square; BLOCKS],
+}
+
+impl Tile {
+    pub(crate) fn address(&self) -> u64 {
+        self.slot * MEGABLOCK
+    }
+}
+
+/// The megablocks of a heap by address, each once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Picture {
+    pub tiles: Vec<Tile>,
+    /// Blocks of each kind, in the order of [`Kind::ALL`].
+    pub blocks: [u64; KINDS],
+    /// Whether grades say what lives; else they say what is used.
+    pub lives: bool,
+}
+
+impl Picture {
+    /// The picture of `heap`. Marks that are missing count as the runtime's own; those
+    /// beyond a megablock do not count.
+    pub(crate) fn of(heap: &Heap) -> Picture {
+        let tile = |megablock: &rtscope_model::heap::Megablock| {
+            let mut squares = [Square { kind: Kind::Other, grade: 0 }; BLOCKS];
+            for (square, mark) in squares.iter_mut().zip(megablock.blocks.chars()) {
+                *square = Square::of(mark);
+            }
+            Tile { slot: megablock.address / MEGABLOCK, squares }
+        };
+        let mut tiles: Vec<Tile> = heap.megablocks.iter().map(tile).collect();
+        tiles.sort_by_key(|tile| tile.slot);
+        tiles.dedup_by_key(|tile| tile.slot);
+        let mut blocks = [0; KINDS];
+        for square in tiles.iter().flat_map(|tile| &tile.squares) {
+            blocks[square.kind as usize] += 1;
+        }
+        let returned = heap.kinds.iter().filter(|kind| kind.kind == "returned");
+        blocks[Kind::Returned as usize] += returned.map(|kind| kind.blocks).fold(0u64, u64::saturating_add);
+        Picture { tiles, blocks, lives: heap.scan.is_some() }
+    }
+
+    /// Bytes of each kind that there is any of.
+    pub(crate) fn totals(&self) -> impl Iterator<Item = (Kind, u64)> + '_ {
+        Kind::ALL
+            .into_iter()
+            .zip(self.blocks)
+            .filter(|(_, blocks)| *blocks > 0)
+            .map(|(kind, blocks)| (kind, blocks.saturating_mul(BLOCK)))
+    }
+
+    /// Bytes of all megablocks that were not given back.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.tiles.len() as u64 * MEGABLOCK
+    }
+
+    /// The slot at which the picture begins.
+    pub(crate) fn first(&self) -> u64 {
+        self.tiles.first().map_or(0, |tile| tile.slot)
+    }
+
+    /// Squares of `per` blocks each, by number; number 0 is the first block of the picture, and
+    /// where nothing lies there is none. A square of several blocks is of a kind that is
+    /// among them, such that squares of each kind are as frequent as its blocks.
+    pub(crate) fn squares(&self, per: u64) -> impl Iterator<Item = (u64, Square)> + '_ {
+        let (per, first) = (per.max(1), self.first());
+        let numbered = move |tile: &'_ Tile| (tile.slot - first) * BLOCKS as u64;
+        let mut blocks =
+            self.tiles.iter().flat_map(move |tile| (numbered(tile)..).zip(tile.squares.iter().copied())).peekable();
+        let mut merge = Merge::new(per);
+        std::iter::from_fn(move || {
+            let number = blocks.peek()?.0 / per;
+            while let Some((_, square)) = blocks.next_if(|(block, _)| block / per == number) {
+                merge.add(square);
+            }
+            Some((number, merge.take()))
+        })
+    }
+
+    /// What grade `grade` says.
+    pub(crate) fn grade_words(&self, grade: u8) -> String {
+        let what = if self.lives { "alive" } else { "used" };
+        match grade {
+            0 => format!("nothing in it {what}"),
+            9.. => format!("more than 88 % {what}"),
+            grade => format!("at most {} % {what}", u32::from(grade) * 100 / 9),
+        }
+    }
+
+    /// A line for `blocks` alike blocks from `address` on.
+    pub(crate) fn run_words(&self, address: u64, blocks: u64, square: Square) -> String {
+        let bytes = blocks.saturating_mul(BLOCK);
+        let end = address.saturating_add(bytes);
+        let grade = match square.kind {
+            Kind::Pinned => format!(", {}", self.grade_words(square.grade)),
+            _ => String::new(),
+        };
+        let count = counted(blocks, "block", "blocks");
+        format!("{address:#x} to {end:#x}: {}{grade}; {count}, {}", square.kind.words(), units::bytes(bytes))
+    }
+
+    /// A line for a whole megablock.
+    pub(crate) fn tile_words(&self, tile: &Tile) -> String {
+        let mut counts = [0u64; KINDS];
+        let mut grades = 0u64;
+        for square in &tile.squares {
+            counts[square.kind as usize] += 1;
+            grades += u64::from(square.grade);
+        }
+        let mut parts: Vec<(u64, Kind)> = counts.into_iter().zip(Kind::ALL).filter(|(count, _)| *count > 0).collect();
+        parts.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+        let part = |(count, kind): (u64, Kind)| match kind {
+            Kind::Pinned => {
+                let grade = (grades.div_ceil(count)).min(9) as u8;
+                format!("{count} {} (each on average: {})", kind.words(), self.grade_words(grade))
+            }
+            _ => format!("{count} {}", kind.words()),
+        };
+        let parts: Vec<String> = parts.into_iter().map(part).collect();
+        format!("{:#x}, 256 blocks: {}", tile.address(), parts.join("; "))
+    }
+}
+
+/// Blocks that become one square. What one square says too little of, a later one says.
+struct Merge {
+    per: u64,
+    counts: [u64; KINDS],
+    grades: u64,
+    /// Blocks that no square has stood for yet.
+    owed: [i64; KINDS],
+}
+
+impl Merge {
+    fn new(per: u64) -> Merge {
+        Merge { per, counts: [0; KINDS], grades: 0, owed: [0; KINDS] }
+    }
+
+    fn add(&mut self, square: Square) {
+        self.counts[square.kind as usize] += 1;
+        self.grades += u64::from(square.grade);
+    }
+
+    fn take(&mut self) -> Square {
+        let mut counts = std::mem::take(&mut self.counts);
+        let grades = std::mem::take(&mut self.grades);
+        let there: u64 = counts.iter().sum();
+        if self.per > BLOCKS as u64 {
+            counts[Kind::Returned as usize] += self.per.saturating_sub(there);
+        }
+        let own = &mut counts[Kind::Descriptors as usize];
+        if self.per >= COARSE && there > *own {
+            *own = 0;
+        }
+        let mut weight = 0;
+        for (owed, count) in self.owed.iter_mut().zip(counts) {
+            *owed += count as i64;
+            weight += count as i64;
+        }
+        let among = Kind::ALL.into_iter().filter(|kind| counts[*kind as usize] > 0);
+        let kind = among.max_by_key(|kind| self.owed[*kind as usize]).unwrap_or(Kind::Other);
+        self.owed[kind as usize] -= weight;
+        let grade = match (kind, counts[kind as usize]) {
+            // Rounded as the marks are: 0 is nothing at all.
+            (Kind::Pinned, count) => grades.div_ceil(count.max(1)).min(9) as u8,
+            _ => 0,
+        };
+        Square { kind, grade }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,505 @@
+//! The page's map of the heap: snapshots to look through, with totals and ledger of the one
+//! that is shown. Owns which snapshots are kept and how they are written for the script;
+//! without scripts the last one is drawn. The squares are `heap::picture`'s.
+
+use super::escape::{escape, json_in_script};
+use super::page::figure;
+use super::svg::Svg;
+use crate::heap::layout::{Layout, Segment, shape};
+use crate::heap::picture::{BLOCK, Kind, MEGABLOCK, Picture, Square};
+use crate::heap::svg::{in_page, swatch};
+use crate::report::units;
+use rtscope_model::Time;
+use rtscope_model::heap::{Heap, Part};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+/// What only pages with a map have.
+pub(super) const STYLE: &str = concat!(include_str!("../../heap/map.css"), include_str!("heap_map.css"));
+/// The hash of [`STYLE`], for the page's policy; a test computes it anew.
+pub(super) const STYLE_HASH: &str = "sha256-B74/wo5M5THD+Idoq4RNMp5P1pPbl4jSXZ0VIPklf9A=";
+const SCRIPT: &str = include_str!("heap_map.js");
+/// The hash of the script.
+pub(super) const SCRIPT_HASH: &str = "sha256-6z+AGLhF051Mi8nRRMxsQH/nLKqVMSy/wA4MGpTIUT0=";
+
+/// Snapshots in a page at most.
+const SHOTS_MAX: usize = 60;
+/// Megablocks that are held at a time, about.
+const MEGABLOCKS_MAX: usize = 240_000;
+/// Bytes of all maps, and of the drawing for pages without scripts.
+const MAPS_MAX: usize = 360_000;
+const DRAWING_MAX: usize = 120_000;
+/// Width of the picture, in pixels.
+const WIDTH: f64 = 640.0;
+/// Places of megablocks on the picture at most; beyond, no map is drawn.
+const PLACES_MAX: u64 = 200_000;
+/// How much is given up, first what is missed least: snapshots, and blocks in a square.
+const THINNER: [(usize, u64); 11] =
+    [(60, 1), (60, 2), (60, 4), (30, 4), (30, 8), (16, 8), (16, 16), (8, 32), (4, 64), (3, 128), (2, 256)];
+
+#[derive(Serialize)]
+struct Data {
+    first: u64,
+    per: u64,
+    across: u64,
+    down: u64,
+    columns: u64,
+    width: f64,
+    /// Units, and pixels of each.
+    height: u64,
+    unit: f64,
+    segments: Vec<Segment>,
+    kinds: Vec<KindData>,
+    grades: Vec<String>,
+    shots: Vec<Shot>,
+}
+
+#[derive(Serialize)]
+struct KindData {
+    code: char,
+    colour: &'static str,
+    words: &'static str,
+}
+
+#[derive(Serialize)]
+struct Shot {
+    at: Option<String>,
+    heap: String,
+    rss: Option<String>,
+    /// Bytes, in words, and their share, by class; the ledger by part.
+    kinds: BTreeMap<&'static str, (u64, String, String)>,
+    ledger: BTreeMap<&'static str, (u64, String, String)>,
+    map: String,
+}
+
+/// The section; `None` without snapshots.
+pub(super) fn section(heaps: &[Heap], started: Time) -> Option<String> {
+    let all = spread(heaps, shots_max(heaps));
+    let pictures: Vec<(&Heap, Picture)> = all.iter().map(|heap| (*heap, Picture::of(heap))).collect();
+    let (last, drawn) = pictures.last()?;
+    let (per, maps) = maps(&pictures);
+    let kept: Vec<&(&Heap, Picture)> = maps.iter().filter_map(|(index, _)| pictures.get(*index)).collect();
+    let slots: BTreeSet<u64> =
+        kept.iter().flat_map(|(_, picture)| picture.tiles.iter().map(|tile| tile.slot)).collect();
+    let mut layout = Layout::of(&slots.iter().copied().collect::<Vec<_>>(), WIDTH);
+    if layout.segments.iter().map(|segment| segment.slots).sum::<u64>() > PLACES_MAX {
+        layout.segments.clear();
+    }
+    let [across, down] = shape(per);
+    let shots: Vec<Shot> =
+        kept.iter().zip(maps.iter()).map(|((heap, picture), (_, map))| shot(heap, picture, started, map)).collect();
+    let kinds = Kind::ALL.into_iter().filter(|kind| shots.iter().any(|shot| shot.kinds.contains_key(kind.class())));
+    let rows: Vec<Kind> = kinds.collect();
+    let data = Data {
+        first: slots.first().copied().unwrap_or(0),
+        per,
+        across,
+        down,
+        columns: layout.columns,
+        width: WIDTH,
+        height: layout.height(),
+        unit: layout.unit,
+        segments: layout.segments.clone(),
+        kinds: rows
+            .iter()
+            .map(|kind| KindData { code: code(*kind), colour: colour(*kind), words: kind.words() })
+            .collect(),
+        grades: (0..10).map(|grade| drawn.grade_words(grade)).collect(),
+        shots,
+    };
+    let shot = data.shots.last()?;
+    let mut out = format!("<p>{}</p>", escape(&introduction(heaps, &data, last, layout.left_out)));
+    out.push_str(&controls(data.shots.len()));
+    out.push_str("<div class=\"h-sides\">");
+    if data.height > 0 {
+        out.push_str(
+            "<div class=\"h-picture\"><canvas id=\"h-canvas\" width=\"640\" height=\"10\" tabindex=\"0\" role=\"application\" \
+             aria-label=\"Map of the heap's blocks\" aria-describedby=\"h-details\"></canvas>\
+             <p id=\"h-details\" role=\"status\">Point at a square, or go through them with the arrow keys.</p></div>",
+        );
+        let drawing = figure(&in_page(drawn, DRAWING_MAX), "");
+        let _ = write!(out, "<noscript>{drawing}</noscript>");
+    }
+    let legend = rows.iter().map(|kind| (kind.class(), mark(*kind) + kind.words())).collect::<Vec<_>>();
+    let parts: Vec<_> = PARTS
+        .into_iter()
+        .filter(|(_, key, _)| data.shots.iter().any(|shot| shot.ledger.contains_key(key)))
+        .map(|(_, key, words)| (key, words.to_owned()))
+        .collect();
+    let _ = write!(
+        out,
+        "<div class=\"h-tables\"><div id=\"h-legend\">{}</div><div id=\"h-ledger\">{}</div></div></div>",
+        figures(["blocks", "bytes", "of the heap"], &legend, &shot.kinds),
+        figures(["resident memory", "bytes", "of all"], &parts, &shot.ledger)
+    );
+    let json = json_in_script(&serde_json::to_string(&data).unwrap_or_default());
+    let _ =
+        write!(out, "<script type=\"application/json\" id=\"rtscope-heaps\">{json}</script><script>{SCRIPT}</script>");
+    Some(out)
+}
+
+/// Moments of the snapshots that the page shows, and what they are.
+pub(super) fn marks(heaps: &[Heap]) -> Vec<(Time, String)> {
+    let mark = |heap: &&Heap| Some((heap.time?, format!("look at the heap: {}", units::bytes(heap.heap_bytes))));
+    spread(heaps, SHOTS_MAX).iter().filter_map(mark).collect()
+}
+
+/// Snapshots that are looked at: fewer, where they are very large.
+fn shots_max(heaps: &[Heap]) -> usize {
+    let megablocks = heaps.iter().map(|heap| heap.megablocks.len()).max().unwrap_or(0);
+    (MEGABLOCKS_MAX / megablocks.max(1)).clamp(3, SHOTS_MAX)
+}
+
+/// At most `most` of the snapshots: the first, the last, the largest, others evenly.
+fn spread(heaps: &[Heap], most: usize) -> Vec<&Heap> {
+    spread_of(heaps.len(), most, |index| heaps.get(index).map_or(0, |heap| heap.heap_bytes))
+        .into_iter()
+        .filter_map(|index| heaps.get(index))
+        .collect()
+}
+
+/// The same by number; `size` tells how large one is.
+fn spread_of(count: usize, most: usize, size: impl Fn(usize) -> u64) -> BTreeSet<usize> {
+    let last = count.saturating_sub(1);
+    let mut kept: BTreeSet<usize> = [0, last].into();
+    kept.extend((0..count).max_by_key(|index| (size(*index), std::cmp::Reverse(*index))));
+    let room = most.saturating_sub(kept.len()) + 1;
+    kept.extend((1..room).map(|step| last * step / room));
+    kept.retain(|index| *index < count);
+    kept
+}
+
+/// The maps of the snapshots that are kept, and blocks in a square: as many and as few as
+/// there is room for.
+fn maps(pictures: &[(&Heap, Picture)]) -> (u64, Vec<(usize, String)>) {
+    let size = |index: usize| pictures.get(index).map_or(0, |(heap, _)| heap.heap_bytes);
+    for (most, per) in THINNER {
+        let mut room = MAPS_MAX;
+        let write = |index: usize| {
+            let (_, picture) = pictures.get(index)?;
+            let map = written_map(picture, first(pictures), per, room)?;
+            room -= map.len();
+            Some((index, map))
+        };
+        let written: Option<Vec<(usize, String)>> =
+            spread_of(pictures.len(), most, size).into_iter().map(write).collect();
+        if let Some(written) = written {
+            return (per, written);
+        }
+    }
+    // Beyond all measure: figures without a map.
+    (256, pictures.len().checked_sub(1).map(|last| (last, String::new())).into_iter().collect())
+}
+
+fn first(pictures: &[(&Heap, Picture)]) -> u64 {
+    pictures
+        .iter()
+        .filter(|(_, picture)| !picture.tiles.is_empty())
+        .map(|(_, picture)| picture.first())
+        .min()
+        .unwrap_or(0)
+}
+
+/// A map as text: megablocks split by `;`, each as how many places behind the one before it
+/// is (nothing: the next), runs of a letter and how many (nothing: one), and `*` how many
+/// megablocks like it follow one another. `None`: longer than `room`.
+fn written_map(picture: &Picture, first: u64, per: u64, room: usize) -> Option<String> {
+    let [across, down] = shape(per);
+    let mut squares = picture.squares(per);
+    let mut out = String::new();
+    let mut last: Option<(u64, String)> = None;
+    let mut alike = 1u64;
+    let mut next = first;
+    for tile in &picture.tiles {
+        let of_tile: Vec<Square> = squares.by_ref().take((across * down) as usize).map(|(_, square)| square).collect();
+        let mut runs = String::new();
+        for run in of_tile.chunk_by(|a, b| a == b) {
+            runs.extend(run.first().map(|square| letter(*square)));
+            if run.len() > 1 {
+                let _ = write!(runs, "{}", run.len());
+            }
+        }
+        if last.as_ref().is_some_and(|(slot, before)| slot + alike == tile.slot && *before == runs) {
+            alike += 1;
+            continue;
+        }
+        if let Some((slot, before)) = last.take() {
+            push(&mut out, slot, &mut next, &before, alike);
+        }
+        if out.len() > room {
+            return None;
+        }
+        alike = 1;
+        last = Some((tile.slot, runs));
+    }
+    if let Some((slot, before)) = last {
+        push(&mut out, slot, &mut next, &before, alike);
+    }
+    (out.len() <= room).then_some(out)
+}
+
+fn push(out: &mut String, slot: u64, next: &mut u64, runs: &str, alike: u64) {
+    if !out.is_empty() {
+        out.push(';');
+    }
+    if slot != *next {
+        let _ = write!(out, "{}", slot - *next + 1);
+    }
+    out.push_str(runs);
+    if alike > 1 {
+        let _ = write!(out, "*{alike}");
+    }
+    *next = slot + alike;
+}
+
+/// The letter of a square; pinned ones from `A` on by grade.
+fn letter(square: Square) -> char {
+    if square.kind == Kind::Pinned { char::from(b'A' + square.grade.min(9)) } else { code(square.kind) }
+}
+
+fn code(kind: Kind) -> char {
+    match kind {
+        Kind::Nursery => 'n',
+        Kind::Young => 'y',
+        Kind::Old => 'o',
+        Kind::Large => 'l',
+        Kind::Pinned => 'p',
+        Kind::Compact => 'c',
+        Kind::NonMoving => 'm',
+        Kind::Code => 'x',
+        Kind::Other => 'r',
+        Kind::Descriptors => 'd',
+        Kind::Free => 'f',
+        Kind::FreeMegablock => 'g',
+        Kind::Returned => 'z',
+    }
+}
+
+/// The colour that the script asks the style sheet for.
+fn colour(kind: Kind) -> &'static str {
+    match kind {
+        Kind::FreeMegablock => "free",
+        kind => kind.class().trim_start_matches("h-"),
+    }
+}
+
+fn shot(heap: &Heap, picture: &Picture, started: Time, map: &str) -> Shot {
+    let kind = |(kind, bytes): (Kind, u64)| {
+        let share = if kind == Kind::Returned { String::new() } else { units::percent_of(bytes, picture.bytes()) };
+        (kind.class(), (bytes, units::bytes(bytes), share))
+    };
+    let all = heap.ledger.iter().map(|line| line.bytes).fold(0u64, u64::saturating_add);
+    let all = heap.rss_bytes.unwrap_or(all);
+    let mut ledger = BTreeMap::new();
+    for (part, key, _) in PARTS {
+        let lines = heap.ledger.iter().filter(|line| line.part == part);
+        let bytes = lines.map(|line| line.bytes).fold(0u64, u64::saturating_add);
+        if bytes > 0 {
+            ledger.insert(key, (bytes, units::bytes(bytes), units::percent_of(bytes, all)));
+        }
+    }
+    Shot {
+        at: heap.time.map(|time| units::duration(time.since(started))),
+        heap: units::bytes(picture.bytes().max(heap.heap_bytes)),
+        rss: heap.rss_bytes.map(units::bytes),
+        kinds: picture.totals().map(kind).collect(),
+        ledger,
+        map: map.to_owned(),
+    }
+}
+
+/// Parts of resident memory, their keys, and what they are called here.
+const PARTS: [(Part, &str, &str); 9] = [
+    (Part::Live, "live", "alive"),
+    (Part::ObjectFragmentation, "object-fragmentation", "dead between pinned objects"),
+    (Part::Slop, "slop", "unused ends of blocks"),
+    (Part::OtherGenerations, "other-generations", "nurseries and younger generations"),
+    (Part::CopyReserve, "copy-reserve", "free, for the next collection to copy into"),
+    (Part::BlockFragmentation, "block-fragmentation", "free blocks beyond that"),
+    (Part::FreeMegablocks, "free-megablocks", "megablocks that hold nothing"),
+    (Part::Runtime, "runtime", "the runtime's own"),
+    (Part::NotHeap, "not-heap", "not the heap"),
+];
+
+/// What is shown, and what was left out.
+fn introduction(heaps: &[Heap], data: &Data, last: &Heap, left_out: u64) -> String {
+    let mut out = match heaps.len() {
+        1 => "One look at the heap".to_owned(),
+        count if count == data.shots.len() => format!("{} looks at the heap", units::count(count as u64)),
+        count => format!("{} of {} looks at the heap", data.shots.len(), units::count(count as u64)),
+    };
+    if let Some(version) = &last.ghc {
+        let _ = write!(out, " of a program of GHC {version}");
+    }
+    if data.height == 0 {
+        return out + ". There is no map to draw.";
+    }
+    out.push_str(
+        ". Megablocks of 1 MiB stand by address, frames hold nothing, a line through one says that all of it is free. ",
+    );
+    match data.per {
+        1 => out.push_str("A square is a block of 4 KiB"),
+        per => {
+            let of = units::bytes(per * BLOCK);
+            let _ = write!(out, "A square stands for {per} blocks ({of}), each kind as often as it has blocks");
+        }
+    }
+    debug_assert_eq!(MEGABLOCK / BLOCK, 256);
+    out.push_str("; pinned blocks are filled from below as far as they are alive.");
+    if left_out > 0 {
+        let _ = write!(out, " {} far apart are not drawn.", units::counted(left_out, "megablock", "megablocks"));
+    }
+    out
+}
+
+fn controls(count: usize) -> String {
+    let last = count.saturating_sub(1);
+    format!(
+        "<div class=\"h-controls\" id=\"h-controls\" hidden=\"\"><label for=\"h-slider\">Snapshot</label>\
+         <button type=\"button\" id=\"h-previous\">Previous</button>\
+         <input type=\"range\" id=\"h-slider\" min=\"0\" max=\"{last}\" step=\"1\" value=\"{last}\"/>\
+         <button type=\"button\" id=\"h-next\">Next</button><output id=\"h-time\" for=\"h-slider\"></output></div>"
+    )
+}
+
+/// The small picture of a kind before its words.
+fn mark(kind: Kind) -> String {
+    let mut svg = Svg::mark([33.0, 12.0], "h-mark");
+    swatch(&mut svg, [0.0, 0.0], kind);
+    svg.finish() + " "
+}
+
+/// A table whose figures the script may change: a row for each key.
+fn figures(heads: [&str; 3], rows: &[(&'static str, String)], of: &BTreeMap<&str, (u64, String, String)>) -> String {
+    let mut out = String::from("<div class=\"scroll\"><table><thead><tr>");
+    for head in heads {
+        let _ = write!(out, "<th scope=\"col\">{head}</th>");
+    }
+    out.push_str("</tr></thead><tbody>");
+    let nothing = (0, "-".to_owned(), String::new());
+    for (key, words) in rows {
+        let (count, bytes, share) = of.get(key).unwrap_or(&nothing);
+        let share = escape(share);
+        let _ = write!(
+            out,
+            "<tr data-key=\"{key}\"><th scope=\"row\">{words}</th><td><data value=\"{count}\">{bytes}</data></td><td>{share}</td></tr>"
+        );
+    }
+    out.push_str("</tbody></table></div>");
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::heap::picture::BLOCKS;
+    use rtscope_model::heap::Megablock;
+    use std::collections::HashMap;
+
+    fn heap(megablocks: &[(u64, &str)]) -> Heap {
+        let megablock = |(slot, marks): &(u64, &str)| Megablock {
+            address: slot * MEGABLOCK,
+            blocks: marks.chars().cycle().take(BLOCKS).collect(),
+        };
+        let megablocks: Vec<_> = megablocks.iter().map(megablock).collect();
+        Heap { heap_bytes: megablocks.len() as u64 * MEGABLOCK, megablocks, ..Heap::default() }
+    }
+
+    /// Marks that no two megablocks and no two snapshots share.
+    fn noise(seed: u64) -> String {
+        let mut state = seed;
+        let mut next = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 40) as usize
+        };
+        (0..BLOCKS).map(|_| char::from(b"..1o9"[next() % 5])).collect()
+    }
+
+    /// What the script reads back, by place.
+    fn read(map: &str, first: u64) -> HashMap<u64, String> {
+        let (mut found, mut slot) = (HashMap::new(), first);
+        for part in map.split(';').filter(|part| !part.is_empty()) {
+            let digits = part.chars().take_while(char::is_ascii_digit).count();
+            let (skip, rest) = part.split_at(digits);
+            let (runs, times) = rest.split_once('*').unwrap_or((rest, "1"));
+            slot += skip.parse().unwrap_or(1) - 1;
+            let mut squares = String::new();
+            let mut rest = runs;
+            while let Some(letter) = rest.chars().next() {
+                rest = &rest[1..];
+                let digits = rest.chars().take_while(char::is_ascii_digit).count();
+                squares.push_str(&letter.to_string().repeat(rest[..digits].parse().unwrap_or(1)));
+                rest = &rest[digits..];
+            }
+            for _ in 0..times.parse::<u64>().expect("a number") {
+                found.insert(slot, squares.clone());
+                slot += 1;
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn maps_are_written_so_that_they_can_be_read_again() {
+        let full = format!("===={}", "o".repeat(252));
+        let picture = Picture::of(&heap(&[(7, &full), (8, &full), (9, "59."), (20, "n"), (21, "n")]));
+        let map = written_map(&picture, 5, 1, 10_000).expect("it fits");
+        assert!(map.starts_with("3d4o252*2;FJfFJf") && map.ends_with(";11n256*2"), "{map}");
+        let found = read(&map, 5);
+        assert_eq!(found.len(), 5);
+        assert_eq!((&found[&8][..5], &found[&9][..4], &found[&21][..2]), ("ddddo", "FJfF", "nn"));
+        assert_eq!(written_map(&picture, 5, 1, 100), None);
+        assert_eq!(written_map(&picture, 5, 64, 100).as_deref(), Some("3o4*2;HfH2;11n4*2"));
+    }
+
+    #[test]
+    fn the_first_the_last_and_the_largest_are_kept() {
+        let largest = |index: usize| if index == 333 { 9 } else { 1 };
+        let kept = spread_of(1000, 60, largest);
+        assert!(kept.len() <= 60 && kept.len() > 50, "{}", kept.len());
+        assert!([0, 333, 999].iter().all(|index| kept.contains(index)));
+        let apart = kept.iter().zip(kept.iter().skip(1)).map(|(a, b)| b - a).max();
+        assert!(apart <= Some(20), "{apart:?}");
+        assert_eq!(spread_of(3, 60, largest).into_iter().collect::<Vec<_>>(), [0, 1, 2]);
+        assert_eq!(spread_of(1, 60, largest).len(), 1);
+        assert!(spread_of(0, 60, largest).is_empty());
+        assert_eq!(spread_of(1000, 2, largest).len(), 3);
+    }
+
+    #[test]
+    fn many_snapshots_of_a_large_heap_are_thinned_until_they_fit() {
+        let heaps: Vec<Heap> = (0..70u64)
+            .map(|index| {
+                let marks: Vec<_> = (0..100).map(|slot| (slot, noise(index * 1000 + slot))).collect();
+                heap(&marks.iter().map(|(slot, marks)| (*slot, marks.as_str())).collect::<Vec<_>>())
+            })
+            .collect();
+        let section = section(&heaps, Time(0)).expect("a section");
+        assert!(section.len() < MAPS_MAX + DRAWING_MAX + 60_000, "{}", section.len());
+        assert!(
+            section.contains(" of 70 looks at the heap") && section.contains("A square stands for 4 blocks (16 KiB)")
+        );
+    }
+
+    #[test]
+    fn absurd_heaps_have_figures_all_the_same() {
+        assert_eq!(section(&[], Time(0)), None);
+        let nothing = section(&[Heap::default()], Time(0)).expect("a section");
+        assert!(nothing.contains("There is no map to draw") && !nothing.contains("<canvas"));
+        let mut far: Vec<_> = (0..20_000u64).map(|slot| (slot * 700_000_000, "o.")).collect();
+        far.push((u64::MAX / MEGABLOCK, "<\"'é"));
+        let mut odd = heap(&far);
+        odd.ghc = Some("</script><script>".into());
+        odd.time = Some(Time(5));
+        let odd = [odd];
+        let section = section(&odd, Time(u64::MAX)).expect("a section");
+        assert!(section.len() < 1_000_000, "{}", section.len());
+        assert_eq!(section.matches("</script>").count(), 2);
+    }
+
+    #[test]
+    fn the_script_has_no_sign_that_begins_a_tag() {
+        assert!(!SCRIPT.contains('<'));
+    }
+}

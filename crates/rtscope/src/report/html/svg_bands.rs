@@ -1,0 +1,96 @@
+//! The heap profile behind the memory lines: bands that are stacked, the largest at the
+//! bottom, and their legend. A sample holds until the next. Owns how many bands a picture
+//! has; what is left over is one band.
+
+use super::escape::escape;
+use super::svg::Svg;
+use crate::report::{units, words};
+use rtscope_analyze::heap_profile::Found;
+use rtscope_analyze::results::Results;
+use rtscope_model::Time;
+use std::fmt::Write as _;
+
+/// Labels with a colour of their own. More could not be told apart.
+const SHOWN: usize = 8;
+/// Characters of a label in the legend.
+const LABEL_MAX: usize = 60;
+
+/// What is to be drawn; maybe nothing.
+#[derive(Default)]
+pub(super) struct Bands {
+    at: Vec<Time>,
+    bands: Vec<Band>,
+}
+
+struct Band {
+    class: String,
+    title: String,
+    /// Bytes of this band and of all below it, of each sample.
+    tops: Vec<u64>,
+}
+
+impl Bands {
+    /// Those of a report.
+    pub(super) fn of(results: &Results) -> Bands {
+        results.heap_profile.as_ref().map_or_else(Bands::default, Bands::of_profile)
+    }
+
+    fn of_profile(profile: &Found) -> Bands {
+        let rows = words::heap_profile(profile, SHOWN);
+        let Some(first) = rows.first() else { return Bands::default() };
+        let at: Vec<Time> = first.points.iter().map(|(at, _)| *at).collect();
+        let mut below = vec![0u64; at.len()];
+        let band = |(index, row): (usize, &words::HeapRow)| {
+            for (sum, (_, bytes)) in below.iter_mut().zip(&row.points) {
+                *sum = sum.saturating_add(*bytes);
+            }
+            Band { class: class(index, row), title: title(row), tops: below.clone() }
+        };
+        let bands = rows.iter().enumerate().map(band).collect();
+        Bands { at, bands }
+    }
+
+    /// The highest top.
+    pub(super) fn max(&self) -> Option<u64> {
+        self.bands.last().and_then(|band| band.tops.iter().copied().max())
+    }
+
+    /// Draws them; the last sample holds until `end`.
+    pub(super) fn draw(&self, svg: &mut Svg, x: impl Fn(Time) -> f64, y: impl Fn(u64) -> f64, end: f64) {
+        let mut below = vec![0u64; self.at.len()];
+        for band in &self.bands {
+            let tops = band.tops.iter().zip(&below);
+            let points: Vec<_> =
+                self.at.iter().zip(tops).map(|(at, (top, bottom))| (x(*at), y(*top), y(*bottom))).collect();
+            svg.area(&points, end, &band.class, &band.title);
+            below.clone_from(&band.tops);
+        }
+    }
+}
+
+fn class(index: usize, row: &words::HeapRow) -> String {
+    if row.is_rest { "band b-rest".into() } else { format!("band b-{index}") }
+}
+
+fn title(row: &words::HeapRow) -> String {
+    let bytes = units::bytes;
+    format!("{}: {} at most, {} in the last sample", row.label, bytes(row.max_bytes), bytes(row.last_bytes))
+}
+
+/// Which colour is what, from the top of the stack down.
+pub(super) fn legend(results: &Results) -> Option<String> {
+    let profile = results.heap_profile.as_ref()?;
+    let mut out = format!("<p class=\"legend\">Heap by {}: ", escape(profile.breakdown));
+    for (index, row) in words::heap_profile(profile, SHOWN).iter().enumerate().rev() {
+        let label = crate::style::shorten(&row.label, LABEL_MAX);
+        let _ = write!(
+            out,
+            "<span class=\"long\"><svg class=\"swatch\" viewBox=\"0 0 10 10\" aria-hidden=\"true\"><rect width=\"10\" height=\"10\" \
+             class=\"{}\"/></svg> {}</span> ",
+            class(index, row),
+            escape(&label)
+        );
+    }
+    out.push_str("</p>");
+    Some(out)
+}

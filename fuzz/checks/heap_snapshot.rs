@@ -1,0 +1,26 @@
+//! Any bytes as a snapshot of a heap: it is read or a loss, its map is one, and what is
+//! written again is read as the same.
+
+use rtscope_decode::capture::heaps::parse;
+use rtscope_model::heap::{Heap, MARKS};
+
+/// Entries that are left by the bounding below.
+const MOST: usize = 3;
+
+/// # Panics
+/// Where the decoder does what it must not.
+pub fn check(bytes: &[u8]) {
+    let mut heap = match parse("heap/0.json", bytes) {
+        Ok(heap) => heap,
+        Err(loss) => return assert!(loss.note.starts_with("heap/0.json ")),
+    };
+    assert!(heap.megablocks.iter().all(|megablock| megablock.blocks.chars().count() == MARKS));
+    assert_eq!(parse("heap/0.json", &written(&heap)), Ok(heap.clone()));
+    heap.shorten(MOST);
+    assert!(heap.census.len() <= MOST + 1 && heap.holders.len() <= MOST + 1);
+    assert_eq!(parse("heap/0.json", &written(&heap)), Ok(heap));
+}
+
+fn written(heap: &Heap) -> Vec<u8> {
+    serde_json::to_vec(heap).expect("a document of plain keys")
+}
