@@ -146,16 +146,15 @@ impl Read<'_> {
                     .into(),
             );
         }
-        if survey.is_off() {
-            doubts.push(
-                "What was read is not of one moment: the heap was being collected, or it changes too fast. Try again, \
-                 or with --stop."
-                    .into(),
-            );
-        }
         if survey.in_collection() {
             doubts.push(
                 "The old generation was just being collected: blocks of it that are to be emptied are counted as the runtime's own."
+                    .into(),
+            );
+        } else if survey.is_off() {
+            doubts.push(
+                "What was read is not of one moment: the heap was being collected, or it changes too fast. Try again, \
+                 or with --stop."
                     .into(),
             );
         }

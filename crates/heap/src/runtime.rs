@@ -30,8 +30,6 @@ pub struct Statics {
     pub capabilities: Option<u64>,
     /// `n_capabilities`, 32 bits.
     pub n_capabilities: Option<u64>,
-    /// `MainCapability`: the first of them.
-    pub main_capability: Option<u64>,
     /// `mblocks_allocated`: megablocks that the runtime has now.
     pub megablocks: Option<u64>,
     /// `n_alloc_blocks`: blocks that are not on a free list.
@@ -79,7 +77,6 @@ impl Statics {
             n_nurseries: self.n_nurseries.map(&moved),
             capabilities: self.capabilities.map(&moved),
             n_capabilities: self.n_capabilities.map(&moved),
-            main_capability: self.main_capability.map(&moved),
             megablocks: self.megablocks.map(&moved),
             blocks: self.blocks.map(&moved),
             address_space: self.address_space.map(&moved),

@@ -9,6 +9,7 @@ use crate::memory::Memory;
 use crate::runtime::Statics;
 use std::collections::BTreeMap;
 use std::io;
+use std::ops::Range;
 
 /// More than any program has.
 const CAPABILITIES_MAX: u32 = 4096;
@@ -26,12 +27,7 @@ const NURSERY: u64 = 16;
 pub fn nurseries(memory: &impl Memory, statics: &Statics) -> io::Result<Vec<Group>> {
     let (Some(nurseries), Some(count)) = (statics.nurseries, statics.n_nurseries) else { return Ok(Vec::new()) };
     let (first, count) = (memory.read_u64(nurseries)?, u64::from(memory.read_u32(count)?.min(CAPABILITIES_MAX)));
-    let mut filled = BTreeMap::new();
-    for capability in capabilities(memory, statics)? {
-        if let Some((nursery, block)) = current(memory, capability, first..first + NURSERY * count)? {
-            filled.insert((nursery - first) / NURSERY, block);
-        }
-    }
+    let filled = filling(memory, statics, &(first..first + NURSERY * count))?;
     // Nurseries are handed out in their order.
     let Some(last) = filled.keys().next_back() else { return Ok(Vec::new()) };
     let mut chain = Chain { memory, megablock: 0, descriptors: vec![0; DESCRIPTORS], left: CHAIN_MAX };
@@ -44,23 +40,27 @@ pub fn nurseries(memory: &impl Memory, statics: &Statics) -> io::Result<Vec<Grou
     Ok(groups)
 }
 
-/// Addresses of the capabilities. Up to some version `capabilities` points to their array,
-/// later it is the array.
-fn capabilities(memory: &impl Memory, statics: &Statics) -> io::Result<Vec<u64>> {
-    let (Some(array), Some(count), Some(main)) =
-        (statics.capabilities, statics.n_capabilities, statics.main_capability)
-    else {
-        return Ok(Vec::new());
+/// Numbers of the nurseries that capabilities are filling, and the descriptor of the block that
+/// each is at. Up to some version `capabilities` points to their array, later it is the array:
+/// it is what gives a nursery for each of them.
+fn filling(memory: &impl Memory, statics: &Statics, nurseries: &Range<u64>) -> io::Result<BTreeMap<u64, u64>> {
+    let (Some(array), Some(count)) = (statics.capabilities, statics.n_capabilities) else { return Ok(BTreeMap::new()) };
+    let count = u64::from(memory.read_u32(count)?.min(CAPABILITIES_MAX));
+    let in_array = |array: u64| -> Option<BTreeMap<u64, u64>> {
+        let one = |number: u64| {
+            let capability = memory.read_u64(array.checked_add(8 * number)?).ok()?;
+            let (nursery, block) = current(memory, capability, nurseries).ok()??;
+            Some(((nursery - nurseries.start) / NURSERY, block))
+        };
+        (0..count).map(one).collect()
     };
-    let count = memory.read_u32(count)?.min(CAPABILITIES_MAX);
-    let first = memory.read_u64(array)?;
-    let array = if first == main { array } else { first };
-    (0..u64::from(count)).map(|number| memory.read_u64(array + 8 * number)).collect()
+    let pointed = memory.read_u64(array)?;
+    Ok(in_array(array).or_else(|| in_array(pointed)).unwrap_or_default())
 }
 
 /// Where in `nurseries` the one of a capability lies, and the descriptor of the block that it
 /// is filling: its registers have both side by side.
-fn current(memory: &impl Memory, capability: u64, nurseries: std::ops::Range<u64>) -> io::Result<Option<(u64, u64)>> {
+fn current(memory: &impl Memory, capability: u64, nurseries: &Range<u64>) -> io::Result<Option<(u64, u64)>> {
     let mut words = vec![0; REGISTERS];
     let range = capability..capability.saturating_add(8 * REGISTERS as u64);
     memory.read_words(std::slice::from_ref(&range), &mut words)?;
@@ -129,30 +129,32 @@ mod tests {
         for index in 4..9 {
             bytes[index * 64 + 16..index * 64 + 24].copy_from_slice(&descriptor(index as u64 + 1).to_ne_bytes());
         }
-        let (capabilities, nurseries, main) = (0x1000, 0x2000, 0x3000);
+        let (capabilities, nurseries, capability) = (0x1000, 0x2000, 0x3000);
         let mut registers = vec![0; REGISTERS];
         (registers[100], registers[101]) = (nurseries, descriptor(6));
+        // The array itself, and a pointer to it.
         let image = Image::default()
             .put(AT, bytes)
-            .words(capabilities, &[main])
+            .words(capabilities, &[capability, 0x1180])
             .words(0x1100, &[1, 0])
+            .words(0x1180, &[capability])
             .words(0x1200, &[nurseries])
             .words(nurseries, &[descriptor(4), 4, descriptor(8), 2])
             .words(0x1300, &[2])
-            .words(main, &registers);
+            .words(capability, &registers);
         let statics = Statics {
             capabilities: Some(capabilities),
             n_capabilities: Some(0x1100),
-            main_capability: Some(main),
             nurseries: Some(0x1200),
             n_nurseries: Some(0x1300),
             ..Statics::default()
         };
         let found = |statics| -> Vec<u64> {
-            super::nurseries(&image, statics).unwrap().iter().map(Group::used_bytes).collect()
+            super::nurseries(&image, &statics).unwrap().iter().map(Group::used_bytes).collect()
         };
-        assert_eq!(found(&statics), [4000, 4080, 100]);
-        assert_eq!(found(&Statics { main_capability: None, ..statics }), []);
+        assert_eq!(found(statics), [4000, 4080, 100]);
+        assert_eq!(found(Statics { capabilities: Some(capabilities + 8), ..statics }), [4000, 4080, 100]);
+        assert_eq!(found(Statics { capabilities: None, ..statics }), []);
         assert!(super::nurseries(&image, &Statics { capabilities: Some(8), ..statics }).is_err());
     }
 }

@@ -217,7 +217,6 @@ fn read_symbols<'data, R: object::ReadRef<'data>>(elf: &Elf<'data, R>, found: &m
             "nurseries" => &mut found.symbols.heap.nurseries,
             "n_nurseries" => &mut found.symbols.heap.n_nurseries,
             "capabilities" => &mut found.symbols.heap.capabilities,
-            "MainCapability" => &mut found.symbols.heap.main_capability,
             "mblocks_allocated" => &mut found.symbols.heap.megablocks,
             "n_alloc_blocks" => &mut found.symbols.heap.blocks,
             "free_list_head" => &mut found.symbols.heap.given_back,

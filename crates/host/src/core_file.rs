@@ -118,23 +118,39 @@ impl CoreFile {
     }
 }
 
-impl Memory for CoreFile {
-    fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
+impl CoreFile {
+    /// Fills the first of `buffer` from `address`; gives how many bytes. A mapping may be cut
+    /// in several segments.
+    fn read_some(&self, address: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let at_most =
+            |buffer: &mut [u8], left: u64| usize::try_from(left).map_or(buffer.len(), |left| left.min(buffer.len()));
         let behind = self.segments.partition_point(|segment| segment.address <= address);
         let segment = behind.checked_sub(1).and_then(|index| self.segments.get(index));
-        let from = segment.map(|segment| (segment, address - segment.address));
-        let inside = |(segment, from): &(&Segment, u64)| {
-            from.checked_add(buffer.len() as u64).is_some_and(|end| end <= segment.bytes)
+        if let Some((segment, from)) = segment.map(|segment| (segment, address - segment.address))
+            && from < segment.bytes
+        {
+            let count = at_most(buffer, segment.bytes - from);
+            self.file.read_exact_at(buffer.get_mut(..count).unwrap_or_default(), segment.offset + from)?;
+            return Ok(count);
+        }
+        let Some((mapping, file)) = self.files.iter().find(|(mapping, _)| mapping.range.contains(&address)) else {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the core file does not hold these bytes"));
         };
-        if let Some((segment, from)) = from.filter(inside) {
-            return self.file.read_exact_at(buffer, segment.offset + from);
+        let count = at_most(buffer, mapping.range.end - address);
+        let place = mapping.offset + (address - mapping.range.start);
+        file.read_exact_at(buffer.get_mut(..count).unwrap_or_default(), place)?;
+        Ok(count)
+    }
+}
+
+impl Memory for CoreFile {
+    fn read(&self, mut address: u64, mut buffer: &mut [u8]) -> io::Result<()> {
+        while !buffer.is_empty() {
+            let count = self.read_some(address, buffer)?;
+            buffer = buffer.get_mut(count..).unwrap_or_default();
+            address = address.saturating_add(count as u64);
         }
-        let end = address.saturating_add(buffer.len() as u64);
-        let covers = |(mapping, _): &&(Mapping, File)| mapping.range.start <= address && end <= mapping.range.end;
-        match self.files.iter().find(covers) {
-            Some((mapping, file)) => file.read_exact_at(buffer, mapping.offset + (address - mapping.range.start)),
-            None => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the core file does not hold these bytes")),
-        }
+        Ok(())
     }
 }
 

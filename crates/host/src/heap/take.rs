@@ -66,7 +66,7 @@ pub fn take(host: &Host, pid: u32, ask: &Ask) -> Result<Heap, Failed> {
         if ask.stop.is_none() || tries == TRIES_MAX || !looked.survey.is_off() {
             return Ok(looked.document(&target, &hold));
         }
-        std::thread::sleep(looked.pause());
+        std::thread::sleep(COLLECTION_EVERY + Duration::from_nanos(looked.survey.used_bytes() / 20));
         target.look_again(host).map_err(|source| target.failed(source))?;
     }
 }
@@ -161,12 +161,10 @@ impl Looked {
             hold.go_on_for(if objects { looked.survey.used_bytes() } else { u64::MAX });
             target.measure(host, stopped)?;
             let now = Runtime::read(&target.memory, &target.statics)?;
-            let is_off = looked.survey.is_off();
-            if !looked.still.0 && tries < TRIES_MAX && (is_off || !now.is_as_whole_as(&looked.survey.after)) {
-                std::thread::sleep(if is_off { looked.pause() } else { Duration::ZERO });
+            if !looked.still.0 && tries < TRIES_MAX && !now.is_as_whole_as(&looked.survey.after) {
                 continue;
             }
-            if !objects || looked.still.0 && is_off {
+            if !objects || looked.still.0 && looked.survey.is_off() {
                 return Ok(looked);
             }
             let started = Instant::now();
@@ -182,11 +180,6 @@ impl Looked {
                 return Ok(looked);
             }
         }
-    }
-
-    /// For how long a collection may go on: then it is tried again.
-    fn pause(&self) -> Duration {
-        Duration::from_millis(10) + Duration::from_nanos(self.survey.used_bytes() / 20)
     }
 
     fn document(self, target: &Target, hold: &Hold) -> Heap {
@@ -224,14 +217,15 @@ impl Looked {
 }
 
 /// The blocks, and how long reading them took. Inside a collection of the old generation it
-/// is not told what they hold: they are read again until it is over, unless they stand still.
+/// is not told what they hold: they are read again until it is over and they add up, unless they
+/// stand still.
 fn blocks(host: &Host, target: &mut Target, hold: &Hold) -> io::Result<(Survey, Duration)> {
     let first = Instant::now();
     loop {
         let started = Instant::now();
         let survey = Survey::take(&target.memory, &target.space, &target.statics, hold.is_still())?;
         let read = started.elapsed();
-        if hold.is_still() || !survey.in_collection() || first.elapsed() >= COLLECTION_MAX {
+        if hold.is_still() || !survey.is_off() || first.elapsed() >= COLLECTION_MAX {
             return Ok((survey, read));
         }
         std::thread::sleep(COLLECTION_EVERY);
