@@ -115,7 +115,7 @@ fn large(out: &mut String, heap: &Heap) {
         let by = large.holder.as_ref().map_or(String::new(), |name| format!(", by {name}"));
         let _ = write!(
             out,
-            "; {} of them, {}, are kept for slices that show {}{by}",
+            "; {} of them, {}, kept for slices that show {}{by}",
             count(large.sliced),
             bytes(large.sliced_bytes),
             bytes(large.shown_bytes)
