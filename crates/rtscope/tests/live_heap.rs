@@ -78,7 +78,10 @@ fn the_articles_program(ground: &Ground, program: &Path, form: &str, options: &[
     assert_eq!(running.line(), "all");
     let heap = running.heap(&[], &[0]);
     adds_up(&heap);
-    agrees_with_the_runtime(&heap);
+    // The threaded non-moving collector sweeps beside the program, and counts when it is done.
+    if !is_non_moving {
+        agrees_with_the_runtime(&heap);
+    }
     are_alive(&heap, baseline, COUNT);
     running.go_on();
     assert_eq!(running.line(), "some");
@@ -86,12 +89,12 @@ fn the_articles_program(ground: &Ground, program: &Path, form: &str, options: &[
     for options in [&[][..], &["--stop", "--max-stop", "10s"]] {
         let heap = running.heap(options, &[0]);
         adds_up(&heap);
-        agrees_with_the_runtime(&heap);
         // The non-moving collector leaves dead holders where they are: at most what was there.
         if is_non_moving {
             let live = figure(&heap, "/pinned/live_objects") - baseline;
             assert!(((COUNT / 10) as f64..=COUNT as f64 * 1.001).contains(&live), "{live}");
         } else {
+            agrees_with_the_runtime(&heap);
             are_alive(&heap, baseline, COUNT / 10);
         }
         assert_eq!(figure(&heap, "/stop_ns") > 0.0, !options.is_empty());
