@@ -6,7 +6,7 @@
 
 mod heaps;
 
-use heaps::{CHURN, Ground, PINNED, churned, figure};
+use heaps::{CHURN, Ground, PINNED, churned, document, figure, rtscope};
 use serde_json::Value;
 use std::path::Path;
 
@@ -120,7 +120,7 @@ fn bounds_hold_at_any_moment(name: &str) {
 }
 
 fn bounds_hold(ground: &Ground, program: &Path, every: u64, options: &[&str]) {
-    let (threads, kept, turns) = (2_u64, 100_000_u64, 8_000_000_u64);
+    let (threads, kept, turns) = (2_u64, 100_000_u64, 16_000_000_u64);
     let numbers = [threads, kept, turns, every].map(|number| number.to_string());
     let arguments: Vec<&str> = numbers.iter().map(String::as_str).chain(["+RTS", "-N2"]).collect();
     let mut running = ground.start(program, &arguments);
@@ -129,7 +129,12 @@ fn bounds_hold(ground: &Ground, program: &Path, every: u64, options: &[&str]) {
     for _ in 0..8 {
         // What moved under its eyes, or was just being collected, is said: then no bound is
         // promised.
-        let heap = running.heap(options, &[0, 3]);
+        let output = rtscope(&[&["heap", "--json", &running.pid()], options].concat());
+        if output.status.code() == Some(1) {
+            // It has ended: how fast it is differs.
+            break;
+        }
+        let heap = document(&output, &[0, 3]);
         let doubts = heap["doubts"].as_array().unwrap();
         println!("{options:?}: {} alive of {}, {doubts:?}", heap["pinned"]["live_objects"], threads * kept);
         if !doubts.is_empty() {
