@@ -29,6 +29,7 @@ const expected = {
   healthy: { sections: everything, drawings: 9 },
   non_threaded: { sections: everything, drawings: 9 },
   profiled: { sections: everything, drawings: 9 },
+  heaps: { sections: [...measured.slice(0, 6), "heap-map", ...measured.slice(6), "losses"], drawings: 9 },
   concurrent: { sections: [...measured, "concurrent", "sparks", "losses"], drawings: 9 },
   domains: {
     sections: [...measured.slice(0, 6), "rates", ...measured.slice(6), "user", "losses"], drawings: 10,

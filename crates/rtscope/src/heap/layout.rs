@@ -134,7 +134,7 @@ mod tests {
         for power in 0..=8 {
             let [across, down] = shape(1 << power);
             assert_eq!(across * down, 256 >> power);
-            assert!(ACROSS % across == 0 && DOWN % down == 0);
+            assert!(ACROSS.is_multiple_of(across) && DOWN.is_multiple_of(down));
         }
     }
 }

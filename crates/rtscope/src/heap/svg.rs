@@ -229,10 +229,11 @@ impl Paths {
             let Some(square) = run.first() else { continue };
             // Free blocks are what shows between the others; a block that is filled to
             // the top has nothing under it.
-            if !matches!(square.kind, Kind::Free | Kind::FreeMegablock) && square.grade < 9 {
-                if let Some(path) = self.kinds.get_mut(square.kind as usize) {
-                    path.run([x, y], width);
-                }
+            if !matches!(square.kind, Kind::Free | Kind::FreeMegablock)
+                && square.grade < 9
+                && let Some(path) = self.kinds.get_mut(square.kind as usize)
+            {
+                path.run([x, y], width);
             }
             if let Some(path) = self.grades.get_mut(usize::from(square.grade)).filter(|_| square.grade > 0) {
                 path.run([x, y], width);

@@ -4,48 +4,29 @@
 //! collection copies into. The runtime fills them again before it takes new megablocks, but
 //! the system does not get them back.
 
-use super::super::{Facts, Family, Rule, Verdict, family};
-use super::{Lasted, blind, frees, of_resident, part};
-use crate::results::BlamedPause;
+use super::{Figure, Lasted, frees, of_resident};
 use rtscope_model::heap::{Heap, Part, mark_word};
 use rtscope_model::units::{bytes, counted, percent};
-use rtscope_model::{Evidence, Names, Remedy};
+use rtscope_model::{Evidence, Remedy};
 use std::collections::BTreeMap;
 
-/// Of the resident memory.
-const SHARE_MIN: f64 = 0.2;
-/// A small heap has as much of it after any peak.
-const BYTES_MIN: u64 = 64 << 20;
 /// Megablocks with so many of their 256 blocks free are what costs.
 const SPARSE: usize = 128;
 
 pub(in super::super) struct BlockFragmentation;
 
-impl Rule for BlockFragmentation {
-    fn id(&self) -> &'static str {
-        "block-fragmentation"
+impl Figure for BlockFragmentation {
+    const ID: &'static str = "block-fragmentation";
+    const SHARE_MIN: f64 = 0.2;
+    /// A small heap has as much of it after any peak.
+    const BYTES_MIN: u64 = 64 << 20;
+    const YIELDS_TO: &'static [&'static str] = &["pinned-retention", "large-objects"];
+
+    fn bytes(heap: &Heap) -> u64 {
+        free_bytes(heap)
     }
 
-    fn families(&self) -> &'static [Family] {
-        family::GHC
-    }
-
-    fn blind(&self, facts: &Facts<'_>) -> Option<String> {
-        blind(facts)
-    }
-
-    fn optional(&self) -> bool {
-        true
-    }
-
-    fn check(&self, facts: &Facts<'_>) -> Option<Verdict> {
-        let lasted =
-            Lasted::of(facts, free_bytes).filter(|lasted| lasted.share() >= SHARE_MIN && lasted.bytes >= BYTES_MIN)?;
-        Some(lasted.verdict(lasted.bytes, seen(&lasted), remedies()))
-    }
-
-    fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
-        let Some(lasted) = Lasted::of(facts, free_bytes) else { return String::new() };
+    fn claim(lasted: &Lasted<'_>, cost: u64) -> String {
         let levels = &lasted.heap.fragmentation;
         let holders = keepers(lasted.heap);
         let by = holders.first().map_or(String::new(), |(what, _)| format!(", most of them kept by {what}"));
@@ -53,21 +34,21 @@ impl Rule for BlockFragmentation {
             "{} megablocks hold what {} could{by}: {} are free blocks between used ones that no collection needs.",
             levels.megablocks,
             levels.megablocks_needed,
-            of_resident(&lasted, verdict.cost_bytes())
+            of_resident(lasted, cost)
         )
     }
 
-    fn yields_to(&self) -> &'static [&'static str] {
-        &["pinned-retention", "large-objects"]
+    fn seen(lasted: &Lasted<'_>, _: u64) -> Vec<Evidence> {
+        seen(lasted)
     }
 
-    fn instance(&self, _: &BlamedPause, _: &Names) -> Option<String> {
-        None
+    fn remedies(_: &Lasted<'_>) -> Vec<Remedy> {
+        remedies()
     }
 }
 
 fn free_bytes(heap: &Heap) -> u64 {
-    part(heap, Part::BlockFragmentation)
+    heap.part_bytes(Part::BlockFragmentation)
 }
 
 /// What lies in megablocks that are half free and more: words for it, with how many of
@@ -110,7 +91,7 @@ fn seen(lasted: &Lasted<'_>) -> Vec<Evidence> {
         let told: Vec<String> = keepers.iter().take(3).map(|(what, count)| format!("{what} in {count}")).collect();
         seen.push(lasted.evidence(format!("In the megablocks that are half free and more lie: {}.", told.join(", "))));
     }
-    let reserve = part(heap, Part::CopyReserve);
+    let reserve = heap.part_bytes(Part::CopyReserve);
     seen.push(lasted.evidence(format!(
         "Another {} of free memory, {}, are what the next major collection copies into, and not counted.",
         bytes(reserve),

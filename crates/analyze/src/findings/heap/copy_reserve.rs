@@ -4,59 +4,42 @@
 //! Cost: free memory up to what the next major collection copies. It is no waste as long as
 //! the heap is collected by copying; other collectors do without.
 
-use super::super::{Facts, Family, Rule, Verdict, family};
-use super::{Lasted, blind, frees, of_resident, part};
-use crate::results::BlamedPause;
+use super::{Figure, Lasted, frees, of_resident};
 use rtscope_model::heap::{Heap, Part};
 use rtscope_model::units::{bytes, counted};
-use rtscope_model::{Evidence, Names, Remedy};
-
-/// Of the resident memory.
-const SHARE_MIN: f64 = 0.25;
-/// Less memory than this is not worth another collector.
-const BYTES_MIN: u64 = 64 << 20;
+use rtscope_model::{Evidence, Remedy};
 
 pub(in super::super) struct CopyReserve;
 
-impl Rule for CopyReserve {
-    fn id(&self) -> &'static str {
-        "copy-reserve"
+impl Figure for CopyReserve {
+    const ID: &'static str = "copy-reserve";
+    const SHARE_MIN: f64 = 0.25;
+    /// Less memory than this is not worth another collector.
+    const BYTES_MIN: u64 = 64 << 20;
+
+    fn bytes(heap: &Heap) -> u64 {
+        reserve(heap)
     }
 
-    fn families(&self) -> &'static [Family] {
-        family::GHC
-    }
-
-    fn blind(&self, facts: &Facts<'_>) -> Option<String> {
-        blind(facts)
-    }
-
-    fn optional(&self) -> bool {
-        true
-    }
-
-    fn check(&self, facts: &Facts<'_>) -> Option<Verdict> {
-        let lasted = Lasted::of(facts, reserve)?;
-        let felt = lasted.share() >= SHARE_MIN && lasted.bytes >= BYTES_MIN;
-        felt.then(|| lasted.verdict(lasted.bytes, seen(&lasted), remedies()))
-    }
-
-    fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
-        let Some(lasted) = Lasted::of(facts, reserve) else { return String::new() };
+    fn claim(lasted: &Lasted<'_>, cost: u64) -> String {
         format!(
             "{} are free and kept so that the next major collection can copy {} of live objects into them.",
-            of_resident(&lasted, verdict.cost_bytes()),
+            of_resident(lasted, cost),
             bytes(moved(lasted.heap))
         )
     }
 
-    fn instance(&self, _: &BlamedPause, _: &Names) -> Option<String> {
-        None
+    fn seen(lasted: &Lasted<'_>, _: u64) -> Vec<Evidence> {
+        seen(lasted)
+    }
+
+    fn remedies(_: &Lasted<'_>) -> Vec<Remedy> {
+        remedies()
     }
 }
 
 fn reserve(heap: &Heap) -> u64 {
-    part(heap, Part::CopyReserve)
+    heap.part_bytes(Part::CopyReserve)
 }
 
 /// What a collection of all generations copies.
@@ -72,7 +55,9 @@ fn seen(lasted: &Lasted<'_>) -> Vec<Evidence> {
             "{} of objects are copied by a major collection; {} of free memory are held.",
             bytes(moved(heap)),
             bytes(
-                part(heap, Part::CopyReserve) + part(heap, Part::BlockFragmentation) + part(heap, Part::FreeMegablocks)
+                heap.part_bytes(Part::CopyReserve)
+                    + heap.part_bytes(Part::BlockFragmentation)
+                    + heap.part_bytes(Part::FreeMegablocks)
             )
         )),
         lasted.evidence(format!("{} of the oldest generation so far.", counted(majors, "collection", "collections"))),

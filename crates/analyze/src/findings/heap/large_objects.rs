@@ -3,53 +3,37 @@
 //! Cost: bytes of large objects that are seen only through slices of them, less what the
 //! slices show.
 
-use super::super::{Facts, Family, Rule, Verdict, family};
-use super::{Lasted, blind, frees, of_resident};
-use crate::results::BlamedPause;
+use super::{Figure, Lasted, frees, of_resident};
 use rtscope_model::heap::Heap;
 use rtscope_model::units::{bytes, count};
-use rtscope_model::{Evidence, Names, Remedy};
-
-/// Of the resident memory.
-const SHARE_MIN: f64 = 0.1;
+use rtscope_model::{Evidence, Remedy};
 
 pub(in super::super) struct LargeObjects;
 
-impl Rule for LargeObjects {
-    fn id(&self) -> &'static str {
-        "large-objects"
+impl Figure for LargeObjects {
+    const ID: &'static str = "large-objects";
+    const SHARE_MIN: f64 = 0.1;
+
+    fn bytes(heap: &Heap) -> u64 {
+        unseen_bytes(heap)
     }
 
-    fn families(&self) -> &'static [Family] {
-        family::GHC
-    }
-
-    fn blind(&self, facts: &Facts<'_>) -> Option<String> {
-        blind(facts)
-    }
-
-    fn optional(&self) -> bool {
-        true
-    }
-
-    fn check(&self, facts: &Facts<'_>) -> Option<Verdict> {
-        let lasted = Lasted::of(facts, unseen_bytes).filter(|lasted| lasted.share() >= SHARE_MIN)?;
-        Some(lasted.verdict(lasted.bytes, seen(&lasted), remedies()))
-    }
-
-    fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
-        let Some(lasted) = Lasted::of(facts, unseen_bytes) else { return String::new() };
+    fn claim(lasted: &Lasted<'_>, cost: u64) -> String {
         let large = &lasted.heap.large;
         let by = large.holder.as_ref().map_or(String::new(), |name| format!(" held by `{name}`"));
         format!(
             "{} are large buffers kept for slices{by} that show {} of them.",
-            of_resident(&lasted, verdict.cost_bytes()),
+            of_resident(lasted, cost),
             bytes(large.shown_bytes)
         )
     }
 
-    fn instance(&self, _: &BlamedPause, _: &Names) -> Option<String> {
-        None
+    fn seen(lasted: &Lasted<'_>, _: u64) -> Vec<Evidence> {
+        seen(lasted)
+    }
+
+    fn remedies(_: &Lasted<'_>) -> Vec<Remedy> {
+        remedies()
     }
 }
 

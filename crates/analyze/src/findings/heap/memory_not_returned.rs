@@ -5,47 +5,27 @@
 //! were given back and are still counted as resident. The latter the system takes when it
 //! needs them: lazy return is no real use, which is said.
 
-use super::super::{Facts, Family, Rule, Verdict, family};
-use super::{Lasted, blind, frees, of_resident, part};
-use crate::results::BlamedPause;
+use super::{Figure, Lasted, frees, of_resident};
 use rtscope_model::heap::{Heap, Part};
 use rtscope_model::units::bytes;
-use rtscope_model::{Evidence, Names, Remedy};
-
-/// Of the resident memory.
-const SHARE_MIN: f64 = 0.25;
-/// A small heap has as much of it after any peak.
-const BYTES_MIN: u64 = 64 << 20;
+use rtscope_model::{Evidence, Remedy};
 
 pub(in super::super) struct MemoryNotReturned;
 
-impl Rule for MemoryNotReturned {
-    fn id(&self) -> &'static str {
-        "memory-not-returned"
+impl Figure for MemoryNotReturned {
+    const ID: &'static str = "memory-not-returned";
+    const SHARE_MIN: f64 = 0.25;
+    /// A small heap has as much of it after any peak.
+    const BYTES_MIN: u64 = 64 << 20;
+    const YIELDS_TO: &'static [&'static str] = &["pinned-retention"];
+
+    fn bytes(heap: &Heap) -> u64 {
+        free_bytes(heap)
     }
 
-    fn families(&self) -> &'static [Family] {
-        family::GHC
-    }
-
-    fn blind(&self, facts: &Facts<'_>) -> Option<String> {
-        blind(facts)
-    }
-
-    fn optional(&self) -> bool {
-        true
-    }
-
-    fn check(&self, facts: &Facts<'_>) -> Option<Verdict> {
-        let lasted =
-            Lasted::of(facts, free_bytes).filter(|lasted| lasted.share() >= SHARE_MIN && lasted.bytes >= BYTES_MIN)?;
-        Some(lasted.verdict(lasted.bytes, seen(&lasted), remedies(&lasted)))
-    }
-
-    fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
-        let Some(lasted) = Lasted::of(facts, free_bytes) else { return String::new() };
-        let cost = of_resident(&lasted, verdict.cost_bytes());
-        if is_lazy(&lasted) {
+    fn claim(lasted: &Lasted<'_>, cost: u64) -> String {
+        let cost = of_resident(lasted, cost);
+        if is_lazy(lasted) {
             return format!(
                 "{cost} were given back to the system, which takes them only when it needs them: they are counted, not used."
             );
@@ -53,17 +33,17 @@ impl Rule for MemoryNotReturned {
         format!("{cost} are megablocks that hold nothing and that the runtime keeps after a peak.")
     }
 
-    fn yields_to(&self) -> &'static [&'static str] {
-        &["pinned-retention"]
+    fn seen(lasted: &Lasted<'_>, _: u64) -> Vec<Evidence> {
+        seen(lasted)
     }
 
-    fn instance(&self, _: &BlamedPause, _: &Names) -> Option<String> {
-        None
+    fn remedies(lasted: &Lasted<'_>) -> Vec<Remedy> {
+        remedies(lasted)
     }
 }
 
 fn free_bytes(heap: &Heap) -> u64 {
-    part(heap, Part::FreeMegablocks)
+    heap.part_bytes(Part::FreeMegablocks)
 }
 
 /// More of it is given back than kept.
@@ -81,8 +61,8 @@ fn seen(lasted: &Lasted<'_>) -> Vec<Evidence> {
         )),
         lasted.evidence(format!(
             "{} live then; the next major collection needs {} to copy into, which are not counted.",
-            bytes(part(lasted.heap, Part::Live)),
-            bytes(part(lasted.heap, Part::CopyReserve))
+            bytes(lasted.heap.part_bytes(Part::Live)),
+            bytes(lasted.heap.part_bytes(Part::CopyReserve))
         )),
     ]
 }

@@ -12,24 +12,101 @@ mod pinned_retention;
 #[cfg(test)]
 mod tests;
 
-pub(super) use block_fragmentation::BlockFragmentation;
-pub(super) use copy_reserve::CopyReserve;
-pub(super) use large_objects::LargeObjects;
-pub(super) use memory_not_returned::MemoryNotReturned;
 pub(super) use not_the_haskell_heap::NotTheHaskellHeap;
-pub(super) use pinned_retention::PinnedRetention;
 
-use super::{Cost, Facts, Verdict, evidence};
-use rtscope_model::heap::{Heap, Part};
+use super::{Cost, Facts, Family, Rule, Verdict, evidence, family};
+use crate::results::BlamedPause;
+use rtscope_model::heap::Heap;
 use rtscope_model::units::bytes;
-use rtscope_model::{Confidence, Evidence, Metric, Remedy, Time};
+use rtscope_model::{Confidence, Evidence, Metric, Names, Remedy, Time};
+use std::marker::PhantomData;
+
+pub(super) const PINNED_RETENTION: OfHeap<pinned_retention::PinnedRetention> = OfHeap(PhantomData);
+pub(super) const LARGE_OBJECTS: OfHeap<large_objects::LargeObjects> = OfHeap(PhantomData);
+pub(super) const BLOCK_FRAGMENTATION: OfHeap<block_fragmentation::BlockFragmentation> = OfHeap(PhantomData);
+pub(super) const MEMORY_NOT_RETURNED: OfHeap<memory_not_returned::MemoryNotReturned> = OfHeap(PhantomData);
+pub(super) const COPY_RESERVE: OfHeap<copy_reserve::CopyReserve> = OfHeap(PhantomData);
+
+/// A figure of a look at the heap that should not be much.
+pub(super) trait Figure: Sync {
+    /// The rule's stable name.
+    const ID: &'static str;
+    /// Reported from this share of the resident memory,
+    const SHARE_MIN: f64;
+    /// and from so many bytes.
+    const BYTES_MIN: u64 = 0;
+    /// See [`Rule::yields_to`].
+    const YIELDS_TO: &'static [&'static str] = &[];
+    /// The figure.
+    fn bytes(heap: &Heap) -> u64;
+    /// What it costs.
+    fn cost(_: &Heap, bytes: u64) -> u64 {
+        bytes
+    }
+    /// What is said of it, what was seen, what to do.
+    fn claim(lasted: &Lasted<'_>, cost: u64) -> String;
+    /// See `claim`.
+    fn seen(lasted: &Lasted<'_>, cost: u64) -> Vec<Evidence>;
+    /// See `claim`.
+    fn remedies(lasted: &Lasted<'_>) -> Vec<Remedy>;
+}
+
+/// The rule about a figure.
+pub(super) struct OfHeap<F>(PhantomData<F>);
+
+impl<F: Figure> OfHeap<F> {
+    fn lasted<'a>(facts: &Facts<'a>) -> Option<(Lasted<'a>, u64)> {
+        let lasted = Lasted::of(facts, F::bytes)?;
+        let cost = F::cost(lasted.heap, lasted.bytes);
+        let felt = cost as f64 >= F::SHARE_MIN * lasted.rss_bytes() as f64 && cost >= F::BYTES_MIN;
+        felt.then_some((lasted, cost))
+    }
+}
+
+impl<F: Figure> Rule for OfHeap<F> {
+    fn id(&self) -> &'static str {
+        F::ID
+    }
+
+    fn families(&self) -> &'static [Family] {
+        family::GHC
+    }
+
+    fn blind(&self, facts: &Facts<'_>) -> Option<String> {
+        facts.heaps.is_empty().then(|| "nobody looked at the heap: record with `--heap-every 1s`.".to_owned())
+    }
+
+    fn optional(&self) -> bool {
+        true
+    }
+
+    fn check(&self, facts: &Facts<'_>) -> Option<Verdict> {
+        let (lasted, cost) = Self::lasted(facts)?;
+        let confidence = if lasted.range.is_some() { Confidence::High } else { Confidence::Medium };
+        let (evidence, remedies) = (F::seen(&lasted, cost), F::remedies(&lasted));
+        Some(Verdict { confidence, cost: Cost::Memory { bytes: cost, of: lasted.rss_bytes() }, evidence, remedies })
+    }
+
+    fn summary(&self, facts: &Facts<'_>, _: &Verdict) -> String {
+        Self::lasted(facts).map_or(String::new(), |(lasted, cost)| F::claim(&lasted, cost))
+    }
+
+    fn yields_to(&self) -> &'static [&'static str] {
+        F::YIELDS_TO
+    }
+
+    fn instance(&self, _: &BlamedPause, _: &Names) -> Option<String> {
+        // Memory is no matter of one pause.
+        None
+    }
+}
 
 /// Where the resident memory stands in `report --json`: at the end a program has given up
 /// what it held, so that its mean is what tells.
 const RSS_MEAN: &str = "memory.rss_bytes.mean";
 
 /// A figure that lasted.
-struct Lasted<'a> {
+pub(super) struct Lasted<'a> {
     /// The look at which it is told: the later one of the two that saw it.
     heap: &'a Heap,
     bytes: u64,
@@ -58,19 +135,8 @@ impl<'a> Lasted<'a> {
         (most.bytes > 0).then_some(most)
     }
 
-    fn share(&self) -> f64 {
-        self.bytes as f64 / self.rss_bytes().max(1) as f64
-    }
-
     fn rss_bytes(&self) -> u64 {
         self.heap.rss_bytes.unwrap_or(self.heap.heap_bytes)
-    }
-
-    /// The yes of a rule that says `bytes` of what is resident.
-    fn verdict(&self, bytes: u64, evidence: Vec<Evidence>, remedies: Vec<Remedy>) -> Verdict {
-        let cost = Cost::Memory { bytes, of: self.rss_bytes() };
-        let confidence = if self.range.is_some() { Confidence::High } else { Confidence::Medium };
-        Verdict { confidence, cost, evidence, remedies }
     }
 
     fn evidence(&self, text: String) -> Evidence {
@@ -82,16 +148,6 @@ impl<'a> Lasted<'a> {
 fn is_sure(heap: &Heap) -> bool {
     let moved = heap.scan.as_ref().and_then(|scan| scan.collections_of_oldest).unwrap_or(0);
     heap.unsettled_megablocks == 0 && moved == 0 && !heap.in_collection
-}
-
-/// Resident bytes of a part.
-fn part(heap: &Heap, part: Part) -> u64 {
-    heap.ledger.iter().filter(|line| line.part == part).map(|line| line.bytes).sum()
-}
-
-/// Why nobody can say.
-fn blind(facts: &Facts<'_>) -> Option<String> {
-    facts.heaps.is_empty().then(|| "nobody looked at the heap: record with `--heap-every 1s`.".to_owned())
 }
 
 /// "105 MiB of 158 MiB resident".

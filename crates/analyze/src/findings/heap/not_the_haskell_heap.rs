@@ -4,7 +4,7 @@
 //! look. Without looks: how far the resident memory is above the whole heap.
 
 use super::super::{Cost, Facts, Family, Rule, Verdict, evidence, family};
-use super::{Lasted, frees, part};
+use super::{Lasted, frees};
 use crate::results::BlamedPause;
 use rtscope_model::heap::{Heap, Part};
 use rtscope_model::units::{bytes, percent};
@@ -90,7 +90,7 @@ impl Outside {
 /// Mapped files aside: the system can drop them.
 fn outside(heap: &Heap) -> u64 {
     let files = heap.ledger.iter().filter(|line| line.part == Part::NotHeap && line.line.contains("files"));
-    part(heap, Part::NotHeap).saturating_sub(files.map(|line| line.bytes).sum())
+    heap.part_bytes(Part::NotHeap).saturating_sub(files.map(|line| line.bytes).sum())
 }
 
 fn seen(facts: &Facts<'_>, outside: &Outside) -> Vec<Evidence> {

@@ -5,58 +5,45 @@
 //! keeps because of them: it keeps free blocks in proportion to blocks in use, so dead ones
 //! are paid for more than once.
 
-use super::super::{Facts, Family, Rule, Verdict, family};
-use super::{Lasted, blind, frees, of_resident, part};
-use crate::results::BlamedPause;
+use super::{Figure, Lasted, frees, of_resident};
 use rtscope_model::heap::{Heap, Holder, Part};
 use rtscope_model::units::{bytes, count, percent};
-use rtscope_model::{Evidence, Names, Remedy};
+use rtscope_model::{Evidence, Remedy};
 
-/// Of the resident memory.
-const SHARE_MIN: f64 = 0.1;
 /// Holders that are named.
 const NAMED: usize = 2;
 
 pub(in super::super) struct PinnedRetention;
 
-impl Rule for PinnedRetention {
-    fn id(&self) -> &'static str {
-        "pinned-retention"
+impl Figure for PinnedRetention {
+    const ID: &'static str = "pinned-retention";
+    const SHARE_MIN: f64 = 0.1;
+
+    fn bytes(heap: &Heap) -> u64 {
+        dead_bytes(heap)
     }
 
-    fn families(&self) -> &'static [Family] {
-        family::GHC
+    fn cost(heap: &Heap, dead_bytes: u64) -> u64 {
+        with_free(heap, dead_bytes)
     }
 
-    fn blind(&self, facts: &Facts<'_>) -> Option<String> {
-        blind(facts)
-    }
-
-    fn optional(&self) -> bool {
-        true
-    }
-
-    fn check(&self, facts: &Facts<'_>) -> Option<Verdict> {
-        let lasted = Lasted::of(facts, dead_bytes)?;
-        let cost = with_free(lasted.heap, lasted.bytes);
-        let felt = cost as f64 >= SHARE_MIN * lasted.rss_bytes() as f64;
-        felt.then(|| lasted.verdict(cost, seen(&lasted, cost), remedies()))
-    }
-
-    fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
-        let Some(lasted) = Lasted::of(facts, dead_bytes) else { return String::new() };
+    fn claim(lasted: &Lasted<'_>, cost: u64) -> String {
         let heap = lasted.heap;
         let names: Vec<String> = named(heap).map(|holder| format!("`{}`", holder.name)).collect();
         format!(
             "{} of pinned objects are dead and cannot be freed: live ones, held by {}, lie between them. That costs {}.",
             bytes(lasted.bytes),
             names.join(" and "),
-            of_resident(&lasted, verdict.cost_bytes())
+            of_resident(lasted, cost)
         )
     }
 
-    fn instance(&self, _: &BlamedPause, _: &Names) -> Option<String> {
-        None
+    fn seen(lasted: &Lasted<'_>, cost: u64) -> Vec<Evidence> {
+        seen(lasted, cost)
+    }
+
+    fn remedies(_: &Lasted<'_>) -> Vec<Remedy> {
+        remedies()
     }
 }
 
@@ -67,8 +54,8 @@ fn dead_bytes(heap: &Heap) -> u64 {
 
 /// With the free memory that is kept for them.
 fn with_free(heap: &Heap, dead_bytes: u64) -> u64 {
-    let free = part(heap, Part::BlockFragmentation) + part(heap, Part::FreeMegablocks);
-    let used = part(heap, Part::Live) + part(heap, Part::ObjectFragmentation) + part(heap, Part::Slop);
+    let free = heap.part_bytes(Part::BlockFragmentation) + heap.part_bytes(Part::FreeMegablocks);
+    let used = heap.part_bytes(Part::Live) + heap.part_bytes(Part::ObjectFragmentation) + heap.part_bytes(Part::Slop);
     let share = dead_bytes as f64 / used.max(dead_bytes).max(1) as f64;
     dead_bytes + (free as f64 * share) as u64
 }

@@ -77,12 +77,16 @@ pub(super) fn embedded(results: &Results, names: &Names, room: usize) -> String 
     let cut = clipped(results, &mut left_out);
     let full = Data { schema: SCHEMA, left_out, results: cut.clone(), drawing: drawing(results, names) };
     let bare = Drawing { over_time: Vec::new(), memory: Vec::new(), worst: Vec::new() };
-    let short = Data { schema: SCHEMA, left_out: left_out + 1, results: cut, drawing: bare };
+    let mut short = Data { schema: SCHEMA, left_out: left_out + 1, results: cut, drawing: bare };
     let fits = |data: &Data<'_>| {
         let json = json_in_script(&serde_json::to_string(data).ok()?);
         (json.len() <= room).then_some(json)
     };
-    fits(&full).or_else(|| fits(&short)).unwrap_or_else(|| "{}".into())
+    let found = fits(&full).or_else(|| fits(&short)).or_else(|| {
+        short.left_out += std::mem::take(&mut short.results.heaps).len() as u64;
+        fits(&short)
+    });
+    found.unwrap_or_else(|| "{}".into())
 }
 
 /// The results with their lists cut.
@@ -93,8 +97,6 @@ fn clipped(results: &Results, left_out: &mut u64) -> Results {
     }
     let mut cut_results = results.clone();
     cut_results.drawing = Default::default();
-    // The map has them, with what it draws.
-    cut_results.heaps = Vec::new();
     cut(&mut cut_results.source.events_by_type, left_out);
     cut(&mut cut_results.runtime.args, left_out);
     cut(&mut cut_results.lanes, left_out);

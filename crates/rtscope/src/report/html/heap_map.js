@@ -55,7 +55,7 @@
       for (let slot = segment.first; segment.first + segment.slots > slot; slot++) {
         const [x, y] = place(slot), squares = tiles.get(slot);
         if (!squares) {
-          to.strokeStyle = colour("line");
+          to.strokeStyle = colour("frame");
           to.lineWidth = 1;
           to.strokeRect(edge(x) + .5, edge(y) + .5, edge(x + ACROSS) - edge(x) - 1, edge(y + DOWN) - edge(y) - 1);
           continue;
@@ -121,7 +121,7 @@
   };
 
   const fill = (table, rows) => {
-    for (const row of table.tBodies[0].rows) {
+    for (const row of table ? table.tBodies[0].rows : []) {
       const cells = rows[row.dataset.key] || [0, "-", ""];
       const value = row.cells[1].firstElementChild;
       value.value = String(cells[0]);

@@ -18,10 +18,10 @@ use std::fmt::Write as _;
 /// What only pages with a map have.
 pub(super) const STYLE: &str = concat!(include_str!("../../heap/map.css"), include_str!("heap_map.css"));
 /// The hash of [`STYLE`], for the page's policy; a test computes it anew.
-pub(super) const STYLE_HASH: &str = "sha256-B74/wo5M5THD+Idoq4RNMp5P1pPbl4jSXZ0VIPklf9A=";
+pub(super) const STYLE_HASH: &str = "sha256-nThGwvbVaX255nKEsjeIIv3TmsJnYPS+m6dyuFESas4=";
 const SCRIPT: &str = include_str!("heap_map.js");
 /// The hash of the script.
-pub(super) const SCRIPT_HASH: &str = "sha256-6z+AGLhF051Mi8nRRMxsQH/nLKqVMSy/wA4MGpTIUT0=";
+pub(super) const SCRIPT_HASH: &str = "sha256-wSDfGXQV27aJeoyxDLQQ4lVkFQ4Fdarfhlrthl4O7Wk=";
 
 /// Snapshots in a page at most.
 const SHOTS_MAX: usize = 60;
@@ -73,8 +73,9 @@ struct Shot {
     map: String,
 }
 
-/// The section; `None` without snapshots.
-pub(super) fn section(heaps: &[Heap], started: Time) -> Option<String> {
+/// The section; `None` without a map and a ledger. `left_out`: snapshots that there are beside these.
+pub(super) fn section(heaps: &[Heap], left_out: u64, started: Time) -> Option<String> {
+    heaps.iter().find(|heap| !heap.megablocks.is_empty() || !heap.ledger.is_empty())?;
     let all = spread(heaps, shots_max(heaps));
     let pictures: Vec<(&Heap, Picture)> = all.iter().map(|heap| (*heap, Picture::of(heap))).collect();
     let (last, drawn) = pictures.last()?;
@@ -109,7 +110,8 @@ pub(super) fn section(heaps: &[Heap], started: Time) -> Option<String> {
         shots,
     };
     let shot = data.shots.last()?;
-    let mut out = format!("<p>{}</p>", escape(&introduction(heaps, &data, last, layout.left_out)));
+    let mut out =
+        format!("<p>{}</p>", escape(&introduction(heaps.len() as u64 + left_out, &data, last, layout.left_out)));
     out.push_str(&controls(data.shots.len()));
     out.push_str("<div class=\"h-sides\">");
     if data.height > 0 {
@@ -323,11 +325,11 @@ const PARTS: [(Part, &str, &str); 9] = [
 ];
 
 /// What is shown, and what was left out.
-fn introduction(heaps: &[Heap], data: &Data, last: &Heap, left_out: u64) -> String {
-    let mut out = match heaps.len() {
+fn introduction(looks: u64, data: &Data, last: &Heap, left_out: u64) -> String {
+    let mut out = match looks {
         1 => "One look at the heap".to_owned(),
-        count if count == data.shots.len() => format!("{} looks at the heap", units::count(count as u64)),
-        count => format!("{} of {} looks at the heap", data.shots.len(), units::count(count as u64)),
+        looks if looks == data.shots.len() as u64 => format!("{} looks at the heap", units::count(looks)),
+        looks => format!("{} of {} looks at the heap", data.shots.len(), units::count(looks)),
     };
     if let Some(version) = &last.ghc {
         let _ = write!(out, " of a program of GHC {version}");
@@ -372,6 +374,9 @@ fn mark(kind: Kind) -> String {
 
 /// A table whose figures the script may change: a row for each key.
 fn figures(heads: [&str; 3], rows: &[(&'static str, String)], of: &BTreeMap<&str, (u64, String, String)>) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
     let mut out = String::from("<div class=\"scroll\"><table><thead><tr>");
     for head in heads {
         let _ = write!(out, "<th scope=\"col\">{head}</th>");
@@ -475,7 +480,7 @@ mod tests {
                 heap(&marks.iter().map(|(slot, marks)| (*slot, marks.as_str())).collect::<Vec<_>>())
             })
             .collect();
-        let section = section(&heaps, Time(0)).expect("a section");
+        let section = section(&heaps, 0, Time(0)).expect("a section");
         assert!(section.len() < MAPS_MAX + DRAWING_MAX + 60_000, "{}", section.len());
         assert!(
             section.contains(" of 70 looks at the heap") && section.contains("A square stands for 4 blocks (16 KiB)")
@@ -484,16 +489,21 @@ mod tests {
 
     #[test]
     fn absurd_heaps_have_figures_all_the_same() {
-        assert_eq!(section(&[], Time(0)), None);
-        let nothing = section(&[Heap::default()], Time(0)).expect("a section");
-        assert!(nothing.contains("There is no map to draw") && !nothing.contains("<canvas"));
+        assert_eq!(section(&[], 0, Time(0)), None);
+        assert_eq!(section(&[Heap::default()], 0, Time(0)), None);
+        let line = rtscope_model::heap::Line { bytes: 4096, ..Default::default() };
+        let ledger = section(&[Heap { ledger: vec![line], ..Heap::default() }], 0, Time(0)).expect("a section");
+        assert!(ledger.contains("There is no map to draw") && !ledger.contains("<canvas"), "{ledger}");
+        assert!(ledger.contains("not the heap</th><td><data value=\"4096\">4.0 KiB"), "{ledger}");
+        let some = section(&[Heap::default(), heap(&[(1, "o")]), Heap::default()], 7, Time(0)).expect("a section");
+        assert!(some.contains("3 of 10 looks at the heap") && some.contains("<canvas"), "{some}");
         let mut far: Vec<_> = (0..20_000u64).map(|slot| (slot * 700_000_000, "o.")).collect();
         far.push((u64::MAX / MEGABLOCK, "<\"'é"));
         let mut odd = heap(&far);
         odd.ghc = Some("</script><script>".into());
         odd.time = Some(Time(5));
         let odd = [odd];
-        let section = section(&odd, Time(u64::MAX)).expect("a section");
+        let section = section(&odd, 0, Time(u64::MAX)).expect("a section");
         assert!(section.len() < 1_000_000, "{}", section.len());
         assert_eq!(section.matches("</script>").count(), 2);
     }

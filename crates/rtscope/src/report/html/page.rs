@@ -35,7 +35,7 @@ pub fn page(results: &Results, names: &Names) -> String {
     optional(&mut body, "over-time", "Pauses over time", svg_time::draw(results).map(|svg| figure(&svg, "")));
     optional(&mut body, "utilisation", "What any window left for the program", utilisation(results));
     optional(&mut body, "memory", "Memory", memory(results));
-    let map = heap_map::section(&results.heaps, results.started);
+    let map = heap_map::section(&results.heaps, results.heaps_left_out, results.started);
     let has_map = map.is_some();
     optional(&mut body, "heap-map", "Heap map", map);
     optional(&mut body, "rates", "Allocation and promotion over time", rates(results));
