@@ -106,6 +106,8 @@ pub struct Generation {
     /// Whether its next collection marks objects where they are and copies none. `None`: there
     /// is a single generation, so that the end of what says so is not known.
     pub marks: Option<bool>,
+    /// Blocks that a collection which is going on has still to empty; 0: none is, or as above.
+    pub old_blocks: u64,
 }
 
 /// What was read in one look.
@@ -183,6 +185,7 @@ fn generation(memory: &impl Memory, address: u64, number: u32, size: u64) -> io:
         blocks_max: word(96),
         collections: word(128) as u32,
         marks: marks(memory, address, size)?,
+        old_blocks: old_blocks(memory, address, size)?,
     })
 }
 
@@ -191,6 +194,12 @@ fn marks(memory: &impl Memory, address: u64, size: u64) -> io::Result<Option<boo
     let Some(at) = size.checked_sub(FROM_MARK).filter(|at| *at >= GENERATION as u64) else { return Ok(None) };
     let said = memory.read_u32(address + at)?;
     Ok((said <= 1).then_some(said == 1))
+}
+
+/// What `n_old_blocks` says, the second word behind.
+fn old_blocks(memory: &impl Memory, address: u64, size: u64) -> io::Result<u64> {
+    let at = size.checked_sub(FROM_MARK).filter(|at| *at >= GENERATION as u64);
+    at.map_or(Ok(0), |at| memory.read_u64(address + at + 16))
 }
 
 fn contradiction() -> io::Error {

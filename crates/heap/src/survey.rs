@@ -104,7 +104,9 @@ impl Survey {
         let blocks = |generation: &crate::Generation| generation.blocks;
         let moved = self.after.generations.iter().map(blocks).reduce(u64::saturating_add);
         let seen = sum(&|total| matches!(total.kind, Kind::Small | Kind::NonMoving));
-        self.in_collection()
+        let is_collecting = self.after.generations.iter().any(|generation| generation.old_blocks > 0);
+        is_collecting
+            || self.in_collection()
             || self.missed_blocks().is_some_and(|missed| is_far(missed.unsigned_abs(), 0))
             || moved.is_some_and(|moved| is_far(seen, moved))
     }

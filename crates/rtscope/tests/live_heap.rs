@@ -6,7 +6,7 @@
 
 mod heaps;
 
-use heaps::{CHURN, Ground, PINNED, churned, figure};
+use heaps::{CHURN, Ground, PINNED, churned, document, figure, rtscope};
 use serde_json::Value;
 use std::path::Path;
 
@@ -78,7 +78,10 @@ fn the_articles_program(ground: &Ground, program: &Path, form: &str, options: &[
     assert_eq!(running.line(), "all");
     let heap = running.heap(&[], &[0]);
     adds_up(&heap);
-    agrees_with_the_runtime(&heap);
+    // The threaded non-moving collector sweeps beside the program, and counts when it is done.
+    if !is_non_moving {
+        agrees_with_the_runtime(&heap);
+    }
     are_alive(&heap, baseline, COUNT);
     running.go_on();
     assert_eq!(running.line(), "some");
@@ -86,12 +89,12 @@ fn the_articles_program(ground: &Ground, program: &Path, form: &str, options: &[
     for options in [&[][..], &["--stop", "--max-stop", "10s"]] {
         let heap = running.heap(options, &[0]);
         adds_up(&heap);
-        agrees_with_the_runtime(&heap);
         // The non-moving collector leaves dead holders where they are: at most what was there.
         if is_non_moving {
             let live = figure(&heap, "/pinned/live_objects") - baseline;
             assert!(((COUNT / 10) as f64..=COUNT as f64 * 1.001).contains(&live), "{live}");
         } else {
+            agrees_with_the_runtime(&heap);
             are_alive(&heap, baseline, COUNT / 10);
         }
         assert_eq!(figure(&heap, "/stop_ns") > 0.0, !options.is_empty());
@@ -112,28 +115,39 @@ fn bounds_hold_at_any_moment(name: &str) {
     let Some(ground) = Ground::of(name) else { return };
     let program = ground.build("churn", CHURN, &["-threaded"]);
     // Beside the program there has to be time between two collections.
-    bounds_hold(&ground, &program, 50_000, &["--stop", "--max-stop", "5s"]);
+    bounds_hold(&ground, &program, 200_000, &["--stop", "--max-stop", "5s"]);
     bounds_hold(&ground, &program, 2_000_000, &[]);
 }
 
 fn bounds_hold(ground: &Ground, program: &Path, every: u64, options: &[&str]) {
-    let (threads, kept, turns) = (2_u64, 100_000_u64, 8_000_000_u64);
+    let (threads, kept, turns) = (2_u64, 100_000_u64, 16_000_000_u64);
     let numbers = [threads, kept, turns, every].map(|number| number.to_string());
     let arguments: Vec<&str> = numbers.iter().map(String::as_str).chain(["+RTS", "-N2"]).collect();
     let mut running = ground.start(program, &arguments);
     assert_eq!(running.line(), "ready");
-    for _ in 0..6 {
-        // What moved under its eyes is said, and then no bound is promised.
-        let heap = running.heap(options, &[0, 3]);
+    let mut sure = 0;
+    for _ in 0..8 {
+        // What moved under its eyes, or was just being collected, is said: then no bound is
+        // promised.
+        let output = rtscope(&[&["heap", "--json", &running.pid()], options].concat());
+        if output.status.code() == Some(1) {
+            // It has ended: how fast it is differs.
+            break;
+        }
+        let heap = document(&output, &[0, 3]);
         let doubts = heap["doubts"].as_array().unwrap();
-        assert!(doubts.is_empty() || options.is_empty(), "{doubts:?}");
+        println!("{options:?}: {} alive of {}, {doubts:?}", heap["pinned"]["live_objects"], threads * kept);
+        if !doubts.is_empty() {
+            continue;
+        }
         let live = figure(&heap, "/pinned/live_objects");
-        println!("{options:?}: {live} alive of {}, {doubts:?}", threads * kept);
-        let (least, most) = ((threads * kept) as f64, (threads * (kept + 2 * every)) as f64);
+        let (least, most) = ((threads * kept) as f64, (threads * (kept + every)) as f64);
         // The block that each capability is just filling is read up to where it was left last.
         let bounds = 0.999 * least..=1.01 * most;
-        assert!(!doubts.is_empty() || bounds.contains(&live), "{live} alive of {bounds:?}, {options:?}");
+        assert!(bounds.contains(&live), "{live} alive of {bounds:?}, {options:?}");
+        sure += 1;
     }
+    assert!(sure > 0 || options.is_empty(), "each time it was being collected");
     running.ends(&churned(threads, kept, turns).to_string());
 }
 

@@ -183,6 +183,8 @@ impl Target {
 
     fn failed(&self, source: io::Error) -> Refusal {
         match &self.memory {
+            // While a process ends, its files in /proc are there and empty.
+            Source::Live(process) if self.is_there().is_err() => Refusal::Gone(process.pid),
             Source::Live(process) => refusal(process.pid, source),
             Source::Core(_) => Refusal::Io { of: self.of.clone(), source },
         }
@@ -304,7 +306,9 @@ impl Target {
         let (mut residency, mut bytes) = (Residency::default(), 0);
         for range in &self.space.committed {
             pages.each(range, |page, entry| {
-                if entry & Pages::PRESENT == 0 {
+                // A page of zeros that somebody has only read is present and no memory.
+                let exists = entry & (Pages::ITS_OWN | Pages::OF_FILE) != 0;
+                if entry & Pages::PRESENT == 0 || !exists {
                     page.step_by(BLOCK as usize).for_each(|block| residency.remove(block));
                 } else {
                     bytes += page.end - page.start;
@@ -324,6 +328,8 @@ struct Pages {
 impl Pages {
     const PRESENT: u64 = 1 << 63;
     const OF_FILE: u64 = 1 << 61;
+    /// Mapped here and nowhere else.
+    const ITS_OWN: u64 = 1 << 56;
     /// Pages that are asked for at once.
     const AT_ONCE: usize = 1 << 13;
 

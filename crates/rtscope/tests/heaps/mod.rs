@@ -46,8 +46,8 @@ settle name = do
   return ()
 "#;
 
-/// Threads that each keep so many byte strings and put new ones in their place, with a major
-/// collection after so many; in the end each says the sum of the first bytes it keeps.
+/// Threads that each keep so many byte strings and put new ones in their place, each with a
+/// major collection after so many; in the end each says the sum of the first bytes it keeps.
 pub const CHURN: &str = r#"{-# LANGUAGE BangPatterns #-}
 module Main (main) where
 
@@ -72,7 +72,7 @@ main = do
     let go !turn | turn >= until' = return ()
                  | otherwise = do
             put thread slots kept turn
-            when (turn `mod` every == 0 && thread == 1) performMajorGC
+            when (turn `mod` every == 0) performMajorGC
             go (turn + 1)
     go kept
     strings <- getElems slots
