@@ -3,6 +3,7 @@
 //! ordinary ways of 64-bit machines, with tables next to the code). Refuses profiled
 //! programs, whose objects have longer headers.
 
+use crate::memory::Memory;
 use std::fmt;
 
 /// Bytes of an info table in front of the code that an object's first word points to.
@@ -191,6 +192,34 @@ impl Info {
     }
 }
 
+/// Bytes in front of a constructor's table that lead to its name.
+const TO_NAME: u64 = 8;
+/// No name is longer.
+const NAME_MAX: usize = 512;
+
+/// The name that the table of a constructor leads to, without its package:
+/// `Data.ByteString.Internal.PS`. It lies in the program's own data, also where that has no
+/// symbols. `None`: the table is no constructor's.
+pub fn constructor_name(memory: &impl Memory, info_address: u64) -> Option<String> {
+    let offset = memory.read_u32(info_address.checked_sub(TABLE as u64 + TO_NAME)?).ok()?;
+    let at = info_address.wrapping_add_signed(i64::from(offset.cast_signed()));
+    let mut name = Vec::new();
+    // Piece by piece: what lies behind it may be the end of what is mapped.
+    while name.len() < NAME_MAX {
+        let mut piece = [0; 8];
+        memory.read(at + name.len() as u64, &mut piece).ok()?;
+        let end = piece.iter().position(|byte| *byte == 0);
+        name.extend_from_slice(piece.get(..end.unwrap_or(piece.len()))?);
+        if end.is_some() {
+            break;
+        }
+    }
+    let name = String::from_utf8(name).ok()?;
+    let (package, name) = name.split_once(':')?;
+    let plain = |text: &str| !text.is_empty() && text.chars().all(|sign| !sign.is_control() && sign != ' ');
+    (plain(package) && plain(name) && name.contains('.')).then(|| name.to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -201,6 +230,27 @@ mod tests {
         table[4..8].copy_from_slice(&others.to_ne_bytes());
         table[8..12].copy_from_slice(&number.to_ne_bytes());
         Info::parse(&table).expect("a type")
+    }
+
+    #[test]
+    fn a_constructor_says_its_name_itself() {
+        use crate::testing::Image;
+        let at = 0x40_0000_u64;
+        let name = |text: &str| {
+            let mut bytes = text.as_bytes().to_vec();
+            bytes.resize(bytes.len().next_multiple_of(8) + 8, 0);
+            let words: Vec<u64> =
+                bytes.chunks_exact(8).map(|word| u64::from_ne_bytes(word.try_into().unwrap())).collect();
+            let mut table = vec![(-64_i64) as u64 & 0xffff_ffff, 2, 4];
+            table.resize(3, 0);
+            // The name lies 64 bytes before the code.
+            let image = Image::default().words(at + 64 - 24, &table).words(at, &words[..words.len().min(5)]);
+            constructor_name(&image, at + 64)
+        };
+        assert_eq!(name("base:GHC.Types.:").as_deref(), Some("GHC.Types.:"));
+        assert_eq!(name("main:Main.A b"), None);
+        assert_eq!(name("no name of one"), None);
+        assert_eq!(name(""), None);
     }
 
     #[test]

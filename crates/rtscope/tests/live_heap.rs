@@ -49,10 +49,9 @@ fn are_alive(heap: &Value, baseline: f64, expected: u64) {
 
 fn what_lives_is_told(name: &str) {
     let Some(ground) = Ground::of(name) else { return };
-    let ways: [(&str, &[&str], &[&[&str]]); 2] = [
-        ("plain", &["-rtsopts"], &[&[], &["-c"], &["-G1"], &["-G3"]]),
-        ("threaded", &["-threaded", "-rtsopts"], &[&["-N8"], &["-N2", "-xn"]]),
-    ];
+    let plain = [&[][..], &["-c"], &["-G1"], &["-G3"]];
+    let threaded = [&["-N8"][..], &["-N2", "-xn"]];
+    let ways = [("plain", &["-rtsopts"][..], &plain[..]), ("threaded", &["-threaded", "-rtsopts"], &threaded)];
     for (way, flags, all) in ways {
         let program = ground.build(way, PINNED, flags);
         for options in all {

@@ -11,6 +11,7 @@ use crate::mappings::{self, Mapping};
 use crate::memory::{LiveProcess, Memory};
 use crate::procfs::Host;
 use crate::symbols::elf;
+use rtscope_heap::closure;
 use rtscope_heap::descriptor::{BLOCK, MEGABLOCK};
 use rtscope_heap::ledger::Residency;
 use rtscope_heap::{Beside, Space, Statics};
@@ -290,7 +291,7 @@ impl Target {
                 let name = match named {
                     _ if data.contains(&at) => format!("data of {}", place()),
                     Some(named) => named.name.clone(),
-                    None => place(),
+                    None => closure::constructor_name(&self.memory, at).unwrap_or_else(place),
                 };
                 names.insert(at, name);
             }

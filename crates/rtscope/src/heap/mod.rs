@@ -17,6 +17,7 @@ use rtscope_decode::capture::{Capture, heaps};
 use rtscope_host::heap::{self, Ask, Failed, Refusal, Target};
 use rtscope_host::procfs::Host;
 use rtscope_model::heap::Heap;
+use rtscope_model::units;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -152,10 +153,17 @@ fn kept_in(of: &Path, at: Option<At>) -> Result<(Heap, Option<String>), Trouble>
 
 fn of_process(host: &Host, pid: u32, args: &HeapArgs) -> Result<Heap, Trouble> {
     let ask = Ask { stop: args.stop.then_some(args.max_stop), objects: !args.blocks };
-    heap::take(host, pid, &ask).map_err(|failed| match failed {
+    let heap = heap::take(host, pid, &ask).map_err(|failed| match failed {
         Failed::Refused(refusal) => trouble(&refusal),
         Failed::NotStopped { pid, source } => not_stopped(pid, source),
-    })
+    })?;
+    if args.stop {
+        eprintln!(
+            "rtscope: process {pid} was stopped for {}; a call like epoll_wait that it was blocked in has returned EINTR",
+            units::duration(heap.stop_ns)
+        );
+    }
+    Ok(heap)
 }
 
 fn not_stopped(pid: u32, source: io::Error) -> Trouble {

@@ -102,6 +102,21 @@ fn pinned(out: &mut String, heap: &Heap) {
             bytes(holder.kept_dead_bytes)
         );
     }
+    worst(out, heap);
+}
+
+/// Blocks that keep most dead bytes.
+fn worst(out: &mut String, heap: &Heap) {
+    if heap.pinned.worst.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "  worst blocks {:38}  {:>11}  {:>10}  {:>14}", "", "", "alive", "dead kept");
+    for worst in &heap.pinned.worst {
+        let holder = worst.holder.as_deref().unwrap_or("nobody who is known");
+        let name = shorten(holder, 32).into_owned();
+        let (live, dead) = (bytes(worst.live_bytes), bytes(worst.dead_bytes));
+        let _ = writeln!(out, "    {:#x}  {name:32}  {:>11}  {live:>10}  {dead:>14}", worst.address, "");
+    }
 }
 
 /// Large objects that are kept for slices of them.
