@@ -287,11 +287,13 @@ impl Target {
             let found = file.ok().and_then(|file| elf::look_up(file, module, &asked).ok()).unwrap_or_default();
             for (offset, at) in asked {
                 let named = found.names.iter().find(|named| (named.from..named.to).contains(&offset));
-                let place = || format!("{module}+{offset:#x}");
-                let name = match named {
-                    _ if data.contains(&at) => format!("data of {}", place()),
-                    Some(named) => named.name.clone(),
-                    None => closure::constructor_name(&self.memory, at).unwrap_or_else(place),
+                let place = format!("{module}+{offset:#x}");
+                // A place without a symbol is called by where it lies.
+                let symbol = named.map(|named| named.name.clone()).filter(|name| *name != place);
+                let name = match symbol {
+                    _ if data.contains(&at) => format!("data of {place}"),
+                    Some(name) => name,
+                    None => closure::constructor_name(&self.memory, at).unwrap_or(place),
                 };
                 names.insert(at, name);
             }
