@@ -37,6 +37,7 @@ pub fn check(bytes: &[u8]) {
     let lines = ledger::lines(&survey, &Residency::default(), None);
     assert_eq!(lines.iter().map(|line| line.bytes).sum::<u64>(), 2 * MEGABLOCK);
     let beside = Beside {
+        threads: 1,
         code: std::iter::once(CODE..CODE + 0x1000).collect(),
         data: std::iter::once(DATA..DATA + 0x1000).collect(),
     };

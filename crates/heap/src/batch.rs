@@ -34,12 +34,16 @@ pub fn batches(groups: &Groups) -> Vec<Batch> {
     batches
 }
 
-/// Does `work` in as many threads as there are processors, each of which takes the numbers
+/// Does `work` in at most so many `threads`, each of which takes the numbers
 /// below `count` that it is given until there are no more.
-pub fn in_parallel<T: Send>(count: usize, work: impl Fn(&mut dyn Iterator<Item = usize>) -> T + Sync) -> Vec<T> {
+pub fn in_parallel<T: Send>(
+    count: usize,
+    threads: usize,
+    work: impl Fn(&mut dyn Iterator<Item = usize>) -> T + Sync,
+) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let one = || work(&mut std::iter::from_fn(|| Some(next.fetch_add(1, Relaxed)).filter(|number| *number < count)));
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(count).max(1);
+    let threads = threads.min(count).max(1);
     std::thread::scope(|scope| {
         let others: Vec<_> = (1..threads).map(|_| scope.spawn(one)).collect();
         let own = one();
@@ -156,12 +160,12 @@ mod tests {
         let all: Vec<(u64, u64)> = (0..1000).map(|number| (AT + number * BLOCK, BLOCK)).collect();
         let batches = batches(&groups(&all));
         assert_eq!(batches.len(), 1000_usize.div_ceil(64));
-        let mut seen: Vec<usize> = in_parallel(batches.len(), |numbers| {
+        let mut seen: Vec<usize> = in_parallel(batches.len(), 3, |numbers| {
             numbers.flat_map(|number| batches[number].clone()).collect::<Vec<_>>()
         })
         .concat();
         seen.sort_unstable();
         assert_eq!(seen, (0..1000).collect::<Vec<_>>());
-        assert_eq!(in_parallel(0, |numbers| numbers.count()), [0]);
+        assert_eq!(in_parallel(0, 2, |numbers| numbers.count()), [0]);
     }
 }

@@ -53,9 +53,11 @@ pub struct Scan {
     pub unread_bytes: u64,
 }
 
-/// What a program has beside its blocks.
+/// What a program has beside its blocks, and what may be used to read it.
 #[derive(Clone, Debug, Default)]
 pub struct Beside {
+    /// Threads that read; 0 is one.
+    pub threads: usize,
     /// Addresses that are mapped from files: info tables lie there.
     pub code: Vec<Range<u64>>,
     /// Its own data, as far as it was written to: words there may point to pinned objects.
@@ -69,13 +71,13 @@ impl Scan {
         // A large one says at its start what it is, and holds nothing.
         let heads = search.groups().heads();
         let pinned = batch::batches(&heads);
-        let unread = batch::in_parallel(pinned.len(), |numbers| {
+        let unread = batch::in_parallel(pinned.len(), beside.threads, |numbers| {
             let mut pass = Pass::new(memory, beside, &search);
             numbers.filter_map(|number| pinned.get(number)).for_each(|batch| pass.begin(&heads, batch));
             pass.unread_bytes
         });
         let work = Work::of(memory, survey, statics, beside);
-        let passes = batch::in_parallel(work.units.len(), |numbers| {
+        let passes = batch::in_parallel(work.units.len(), beside.threads, |numbers| {
             let mut pass = Pass::new(memory, beside, &search);
             numbers.filter_map(|number| work.units.get(number)).for_each(|unit| pass.unit(&work, unit));
             pass.finish()
@@ -370,7 +372,7 @@ mod tests {
             .words(DATA, &[0, block(4) + 5000, 0, 0]);
         let survey = Survey::take(&image, &space(AT, 1), &Statics::default(), true).unwrap();
         let ranges = |from: u64, to: u64| std::iter::once(from..to).collect::<Vec<_>>();
-        let beside = Beside { code: ranges(CODE, CODE + 0x1000), data: ranges(DATA, DATA + 32) };
+        let beside = Beside { threads: 2, code: ranges(CODE, CODE + 0x1000), data: ranges(DATA, DATA + 32) };
         let scan = Scan::of(&image, &survey, &Statics::default(), &beside);
         let counted: Vec<_> = scan.census.iter().map(|entry| (entry.info_address, entry.count, entry.bytes)).collect();
         assert_eq!(counted, [(array, 1, 600 * 8), (bytes, 1, 100 * 8), (pair, 1, 24)]);

@@ -233,10 +233,10 @@ impl Target {
 
     /// What it has beside its heap that is read: tables and code, and its data as far as it was
     /// written to. What was not is as in the file, which knows no address of the heap.
-    fn beside(&self, host: &Host) -> io::Result<Beside> {
+    fn beside(&self, host: &Host, threads: usize) -> io::Result<Beside> {
         let code = self.files().map(|mapping| mapping.range.clone()).collect();
         let own = self.data();
-        let Source::Live(process) = &self.memory else { return Ok(Beside { code, data: own.collect() }) };
+        let Source::Live(process) = &self.memory else { return Ok(Beside { threads, code, data: own.collect() }) };
         let pages = Pages::open(host, process.pid)?;
         let mut data: Vec<Range<u64>> = Vec::new();
         for range in own {
@@ -248,7 +248,7 @@ impl Target {
                 }
             })?;
         }
-        Ok(Beside { code, data })
+        Ok(Beside { threads, code, data })
     }
 
     /// Data of the program and its libraries, what begins as zeros included: that lies right

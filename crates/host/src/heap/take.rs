@@ -28,8 +28,8 @@ pub struct Ask {
     /// Stop the process while its blocks are read, and while its objects are if that can be
     /// done in the time, for so long at most.
     pub stop: Option<Duration>,
-    /// Read the objects, too: what lives, who holds it.
-    pub objects: bool,
+    /// Read the objects, too: what lives, who holds it. In so many threads; `None`: not.
+    pub objects: Option<usize>,
 }
 
 /// Why there is no document.
@@ -75,7 +75,7 @@ pub fn take(host: &Host, pid: u32, ask: &Ask) -> Result<Heap, Failed> {
 ///
 /// # Errors
 /// It cannot be read.
-pub fn of_core(host: &Host, mut target: Target, objects: bool) -> Result<Heap, Refusal> {
+pub fn of_core(host: &Host, mut target: Target, objects: Option<usize>) -> Result<Heap, Refusal> {
     let looked = Looked::at(host, &mut target, objects, &mut Hold::Core).map_err(|source| target.failed(source))?;
     Ok(looked.document(&target, &Hold::Core))
 }
@@ -139,7 +139,7 @@ struct Looked {
 impl Looked {
     /// Reads blocks, then objects: both again where a collection of the oldest generation came
     /// meanwhile.
-    fn at(host: &Host, target: &mut Target, objects: bool, hold: &mut Hold) -> io::Result<Looked> {
+    fn at(host: &Host, target: &mut Target, objects: Option<usize>, hold: &mut Hold) -> io::Result<Looked> {
         let mut tries = 0;
         loop {
             tries += 1;
@@ -158,17 +158,17 @@ impl Looked {
                 read,
                 scanned: Duration::ZERO,
             };
-            hold.go_on_for(if objects { looked.survey.used_bytes() } else { u64::MAX });
+            hold.go_on_for(if objects.is_some() { looked.survey.used_bytes() } else { u64::MAX });
             target.measure(host, stopped)?;
             let now = Runtime::read(&target.memory, &target.statics)?;
             if !looked.still.0 && tries < TRIES_MAX && !now.is_as_whole_as(&looked.survey.after) {
                 continue;
             }
-            if !objects || looked.still.0 && looked.survey.is_off() {
+            let Some(threads) = objects.filter(|_| !looked.still.0 || !looked.survey.is_off()) else {
                 return Ok(looked);
-            }
+            };
             let started = Instant::now();
-            let scan = Scan::of(&target.memory, &looked.survey, &target.statics, &target.beside(host)?);
+            let scan = Scan::of(&target.memory, &looked.survey, &target.statics, &target.beside(host, threads)?);
             looked.scanned = started.elapsed();
             looked.still.1 = hold.is_still();
             target.is_there()?;

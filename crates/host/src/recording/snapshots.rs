@@ -70,7 +70,7 @@ pub(super) struct Cost {
     pub taken: u64,
     /// Their bytes.
     pub written_bytes: u64,
-    /// CPU time of the recorder during all tries.
+    /// CPU time of all tries.
     pub cpu_ns: u64,
 }
 
@@ -287,13 +287,13 @@ impl Taker {
     }
 
     /// Takes one of `pid`, and rests. By CPU time: on a busy machine reading takes long
-    /// because it waits, which costs nobody. By that of the whole recorder, because several
-    /// threads read: what its other threads do meanwhile only makes the rest longer.
+    /// because it waits, which costs nobody. This thread alone reads: it stands back where
+    /// the program wants the CPU, others of its own would not.
     fn look_at(&mut self, pid: u32) {
-        let before = clock::own_cpu_ns();
-        let ask = Ask { stop: None, objects: true };
+        let before = clock::thread_cpu_ns();
+        let ask = Ask { stop: None, objects: Some(1) };
         let taken = heap::take(&self.host, pid, &ask).map(|heap| self.keep(heap));
-        let cpu_ns = clock::own_cpu_ns().saturating_sub(before);
+        let cpu_ns = clock::thread_cpu_ns().saturating_sub(before);
         self.shared.cpu_ns.fetch_add(cpu_ns, Ordering::Relaxed);
         let now = clock::monotonic();
         self.rests_until = now.plus(cpu_ns.saturating_mul(REST));

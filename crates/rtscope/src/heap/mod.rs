@@ -108,7 +108,7 @@ fn look(host: &Host, args: &HeapArgs) -> Result<(Heap, Option<String>), Trouble>
     let Some(of) = &args.of else {
         let core = args.core.as_deref().unwrap_or(Path::new("core"));
         let target = Target::in_core(core, args.program.as_deref()).map_err(|refusal| trouble(&refusal))?;
-        return Ok((heap::of_core(host, target, !args.blocks).map_err(|refusal| trouble(&refusal))?, None));
+        return Ok((heap::of_core(host, target, objects(args)).map_err(|refusal| trouble(&refusal))?, None));
     };
     match process(of)? {
         Some(_) if args.at.is_some() => {
@@ -151,8 +151,13 @@ fn kept_in(of: &Path, at: Option<At>) -> Result<(Heap, Option<String>), Trouble>
     Ok((kept::cleaned(heap), None))
 }
 
+/// Threads that read the objects, where they are wanted.
+fn objects(args: &HeapArgs) -> Option<usize> {
+    (!args.blocks).then(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
 fn of_process(host: &Host, pid: u32, args: &HeapArgs) -> Result<Heap, Trouble> {
-    let ask = Ask { stop: args.stop.then_some(args.max_stop), objects: !args.blocks };
+    let ask = Ask { stop: args.stop.then_some(args.max_stop), objects: objects(args) };
     let heap = heap::take(host, pid, &ask).map_err(|failed| match failed {
         Failed::Refused(refusal) => trouble(&refusal),
         Failed::NotStopped { pid, source } => not_stopped(pid, source),
