@@ -13,6 +13,10 @@ use rtscope_model::{Confidence, Evidence, Names, Remedy};
 /// Of the resident memory.
 const SHARE_MIN: f64 = 0.2;
 
+/// Without looks: the memory at the end is so many times its mean. It would be twice for what
+/// grows steadily from nothing.
+const GROWS: f64 = 1.25;
+
 pub(in super::super) struct NotTheHaskellHeap;
 
 impl Rule for NotTheHaskellHeap {
@@ -83,6 +87,10 @@ impl Outside {
     fn by_lines(facts: &Facts<'_>) -> Option<Outside> {
         let levels = facts.lines.levels(facts.end);
         let (rss, heap) = (levels.rss_bytes?, levels.heap_bytes?);
+        // What was taken once and stays is no growth.
+        if (rss.last as f64) < GROWS * rss.mean {
+            return None;
+        }
         Some(Outside { grown: rss.last.saturating_sub(heap.max), rss: rss.last, heap: heap.max, looked: false })
     }
 }

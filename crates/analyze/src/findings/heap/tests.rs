@@ -153,6 +153,28 @@ fn growth_outside_the_heap_is_no_matter_of_the_heap() {
 }
 
 #[test]
+fn without_a_look_only_what_grows_to_the_end_is_told() {
+    use crate::testing::Script;
+    use rtscope_model::{Counter, Runtime, Sample};
+    let found = |sizes: [u64; 5]| {
+        let second = |at: usize| at as u64 * 1_000_000_000;
+        let script = Script::default().rt(1, 0, Runtime::Count(Counter::HeapBytes, 20 * MIB));
+        let script = (0..)
+            .zip(sizes)
+            .fold(script, |script, (at, mib)| script.sample(second(at) + 2, Sample::Rss { bytes: mib * MIB }));
+        let (started, ended) = (Some(Time(0)), Some(Time(5_000_000_000)));
+        let runtime = crate::results::Runtime { family: Some("ghc".into()), ..Default::default() };
+        let context = Context { runtime, started, ended, ..Context::default() };
+        let mut analysis = Analysis::new(context);
+        script.events().iter().for_each(|event| analysis.push(event, &Names::default(), &mut |_| {}));
+        let results = analysis.finish(&Names::default(), Tail::default(), &mut |_| {});
+        results.findings.into_iter().map(|finding| finding.id).collect::<Vec<_>>()
+    };
+    assert_eq!(found([20, 60, 100, 140, 180]), ["not-the-haskell-heap"]);
+    assert!(found([100, 100, 100, 100, 101]).is_empty());
+}
+
+#[test]
 fn slices_of_large_buffers_are_told() {
     let sliced = |seconds, shown_bytes| {
         let large = Large {
