@@ -160,14 +160,16 @@ pub enum Part {
     FreeMegablocks,
     /// Descriptors and lists of the runtime's own.
     Runtime,
-    /// Code and mapped files, stacks, what `malloc` gave.
+    /// Code and other mapped files: the system can drop them.
+    MappedFiles,
+    /// Stacks, what `malloc` gave, other mappings.
     #[default]
     NotHeap,
 }
 
 impl Part {
     /// All of them, in the order of tables.
-    pub const ALL: [Part; 9] = [
+    pub const ALL: [Part; 10] = [
         Part::Live,
         Part::ObjectFragmentation,
         Part::Slop,
@@ -176,8 +178,25 @@ impl Part {
         Part::BlockFragmentation,
         Part::FreeMegablocks,
         Part::Runtime,
+        Part::MappedFiles,
         Part::NotHeap,
     ];
+
+    /// Its word in documents.
+    pub fn key(self) -> &'static str {
+        match self {
+            Part::Live => "live",
+            Part::ObjectFragmentation => "object-fragmentation",
+            Part::Slop => "slop",
+            Part::OtherGenerations => "other-generations",
+            Part::CopyReserve => "copy-reserve",
+            Part::BlockFragmentation => "block-fragmentation",
+            Part::FreeMegablocks => "free-megablocks",
+            Part::Runtime => "runtime",
+            Part::MappedFiles => "mapped-files",
+            Part::NotHeap => "not-heap",
+        }
+    }
 
     /// What it is, in few words.
     pub fn words(self) -> &'static str {
@@ -190,7 +209,8 @@ impl Part {
             Part::BlockFragmentation => "free blocks",
             Part::FreeMegablocks => "free megablocks",
             Part::Runtime => "the runtime's own",
-            Part::NotHeap => "not the heap",
+            Part::MappedFiles => "program and mapped files",
+            Part::NotHeap => "outside the heap",
         }
     }
 }
@@ -385,6 +405,16 @@ pub fn pinned_grade(mark: char) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_part_is_called_the_same_wherever_it_is_written() {
+        use serde::de::IntoDeserializer;
+        use serde::de::value::{Error, StrDeserializer};
+        for part in Part::ALL {
+            let key: StrDeserializer<'_, Error> = part.key().into_deserializer();
+            assert_eq!(Part::deserialize(key), Ok(part));
+        }
+    }
 
     #[test]
     fn what_is_left_out_is_summed_up_under_one_name() {

@@ -240,11 +240,12 @@ fn outside(target: &Target) -> Vec<Line> {
     };
     let file = |mapping: &Mapping| mapping.name.starts_with('/');
     let stack = |mapping: &Mapping| mapping.name.starts_with("[stack");
-    let line = |line: &str, bytes| Line { line: line.into(), part: Part::NotHeap, bytes, how: "smaps".into() };
+    let line = |part, line: &str, bytes| Line { line: line.into(), part, bytes, how: "smaps".into() };
     vec![
-        line("program, libraries and other mapped files", sum(&file)),
-        line("stack of the first thread", sum(&stack)),
+        line(Part::MappedFiles, "program, libraries and other mapped files", sum(&file)),
+        line(Part::NotHeap, "stack of the first thread", sum(&stack)),
         line(
+            Part::NotHeap,
             "outside the heap: malloc, other stacks, the runtime's own",
             sum(&|mapping| !file(mapping) && !stack(mapping)),
         ),

@@ -38,7 +38,7 @@ fn snapshot(at: u64, mib: u64, dead: u64, unexplained: i64) -> Heap {
         ledger: vec![
             line("objects that collections move of generation 1", Part::Live, mib - dead - 5),
             line("pinned objects, dead, in blocks that are still held", Part::ObjectFragmentation, dead),
-            line("program, libraries and other mapped files", Part::NotHeap, 5),
+            line("program, libraries and other mapped files", Part::MappedFiles, 5),
         ],
         fragmentation: Fragmentation { object_bytes: Some(dead * MIB), megablocks: mib, ..Fragmentation::default() },
         pinned: Pinned {

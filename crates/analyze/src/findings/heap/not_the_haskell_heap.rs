@@ -95,10 +95,8 @@ impl Outside {
     }
 }
 
-/// Mapped files aside: the system can drop them.
 fn outside(heap: &Heap) -> u64 {
-    let files = heap.ledger.iter().filter(|line| line.part == Part::NotHeap && line.line.contains("files"));
-    heap.part_bytes(Part::NotHeap).saturating_sub(files.map(|line| line.bytes).sum())
+    heap.part_bytes(Part::NotHeap)
 }
 
 fn seen(facts: &Facts<'_>, outside: &Outside) -> Vec<Evidence> {

@@ -124,10 +124,10 @@ pub(super) fn section(heaps: &[Heap], left_out: u64, started: Time) -> Option<St
         let _ = write!(out, "<noscript>{drawing}</noscript>");
     }
     let legend = rows.iter().map(|kind| (kind.class(), mark(*kind) + kind.words())).collect::<Vec<_>>();
-    let parts: Vec<_> = PARTS
+    let parts: Vec<_> = Part::ALL
         .into_iter()
-        .filter(|(_, key, _)| data.shots.iter().any(|shot| shot.ledger.contains_key(key)))
-        .map(|(_, key, words)| (key, words.to_owned()))
+        .filter(|part| data.shots.iter().any(|shot| shot.ledger.contains_key(part.key())))
+        .map(|part| (part.key(), part.words().to_owned()))
         .collect();
     let _ = write!(
         out,
@@ -294,11 +294,10 @@ fn shot(heap: &Heap, picture: &Picture, started: Time, map: &str) -> Shot {
     let all = heap.ledger.iter().map(|line| line.bytes).fold(0u64, u64::saturating_add);
     let all = heap.rss_bytes.unwrap_or(all);
     let mut ledger = BTreeMap::new();
-    for (part, key, _) in PARTS {
-        let lines = heap.ledger.iter().filter(|line| line.part == part);
-        let bytes = lines.map(|line| line.bytes).fold(0u64, u64::saturating_add);
+    for part in Part::ALL {
+        let bytes = heap.part_bytes(part);
         if bytes > 0 {
-            ledger.insert(key, (bytes, units::bytes(bytes), units::percent_of(bytes, all)));
+            ledger.insert(part.key(), (bytes, units::bytes(bytes), units::percent_of(bytes, all)));
         }
     }
     Shot {
@@ -310,19 +309,6 @@ fn shot(heap: &Heap, picture: &Picture, started: Time, map: &str) -> Shot {
         map: map.to_owned(),
     }
 }
-
-/// Parts of resident memory, their keys, and what they are called here.
-const PARTS: [(Part, &str, &str); 9] = [
-    (Part::Live, "live", "alive"),
-    (Part::ObjectFragmentation, "object-fragmentation", "dead between pinned objects"),
-    (Part::Slop, "slop", "unused ends of blocks"),
-    (Part::OtherGenerations, "other-generations", "nurseries and younger generations"),
-    (Part::CopyReserve, "copy-reserve", "free, for the next collection to copy into"),
-    (Part::BlockFragmentation, "block-fragmentation", "free blocks beyond that"),
-    (Part::FreeMegablocks, "free-megablocks", "megablocks that hold nothing"),
-    (Part::Runtime, "runtime", "the runtime's own"),
-    (Part::NotHeap, "not-heap", "not the heap"),
-];
 
 /// What is shown, and what was left out.
 fn introduction(looks: u64, data: &Data, last: &Heap, left_out: u64) -> String {
@@ -494,7 +480,7 @@ mod tests {
         let line = rtscope_model::heap::Line { bytes: 4096, ..Default::default() };
         let ledger = section(&[Heap { ledger: vec![line], ..Heap::default() }], 0, Time(0)).expect("a section");
         assert!(ledger.contains("There is no map to draw") && !ledger.contains("<canvas"), "{ledger}");
-        assert!(ledger.contains("not the heap</th><td><data value=\"4096\">4.0 KiB"), "{ledger}");
+        assert!(ledger.contains("outside the heap</th><td><data value=\"4096\">4.0 KiB"), "{ledger}");
         let some = section(&[Heap::default(), heap(&[(1, "o")]), Heap::default()], 7, Time(0)).expect("a section");
         assert!(some.contains("3 of 10 looks at the heap") && some.contains("<canvas"), "{some}");
         let mut far: Vec<_> = (0..20_000u64).map(|slot| (slot * 700_000_000, "o.")).collect();
