@@ -34,7 +34,7 @@ pub fn check(bytes: &[u8]) {
     let totals = survey.totals();
     assert_eq!(totals.iter().map(|total| total.blocks).sum::<u64>(), 512);
     assert!(totals.iter().all(|total| total.used_bytes <= total.blocks * BLOCK));
-    let lines = ledger::lines(&survey, &Residency::default(), None);
+    let lines = ledger::lines(&survey, &ledger::resident(&survey, &Residency::default()), None);
     assert_eq!(lines.iter().map(|line| line.bytes).sum::<u64>(), 2 * MEGABLOCK);
     let beside = Beside {
         threads: 1,

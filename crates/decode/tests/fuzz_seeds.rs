@@ -3,7 +3,6 @@
 
 use rtscope_decode::ghc_eventlog::{Eventlog, Tally, UnflushedBlock, tags};
 use rtscope_model::{Classes, ClockMap};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 #[path = "../../../fuzz/checks/capture.rs"]
@@ -16,18 +15,14 @@ mod fxt;
 mod ghc_eventlog;
 #[path = "../../../fuzz/checks/heap_snapshot.rs"]
 mod heap_snapshot;
+#[path = "../../../fuzz/checks/inputs.rs"]
+mod inputs;
 #[path = "../../../fuzz/checks/ocaml_ring.rs"]
 mod ocaml_ring;
 #[path = "../../../fuzz/checks/sched.rs"]
 mod sched;
 
-fn files(folder: &str) -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz").join(folder);
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    files.sort();
-    files
-}
+use inputs::files;
 
 fn pass(log: &Eventlog, threads: usize) -> (usize, Tally) {
     let mut stream = log.stream(Classes::ALL, ClockMap::LOG_OWN, threads);

@@ -7,8 +7,6 @@ use crate::ledger::{self, Residency};
 use crate::map::{Cell, Kind};
 use crate::pinned;
 use crate::scan::Scan;
-#[cfg(test)]
-use crate::slices;
 use crate::survey::Survey;
 use rtscope_model::heap::{
     self as shown, Entry, Generation, Heap, Holder, Large, Line, Megablock, Pinned, Runtime, SCHEMA, Worst,
@@ -37,8 +35,9 @@ impl Read<'_> {
     pub fn document(self) -> Heap {
         let survey = self.survey;
         let found = self.scan.map(|(scan, _)| &scan.pinned);
-        let mut ledger = ledger::lines(survey, self.residency, found);
-        let fragmentation = fragmentation::levels(survey, self.residency, found, &ledger);
+        let resident = ledger::resident(survey, self.residency);
+        let mut ledger = ledger::lines(survey, &resident, found);
+        let fragmentation = fragmentation::levels(survey, &resident, found, &ledger);
         ledger.extend(self.outside.iter().cloned());
         let explained: u64 = ledger.iter().map(|line| line.bytes).sum();
         let held = survey.megablocks.iter().filter(|megablock| !megablock.is_returned()).count() as u64;
@@ -101,14 +100,8 @@ impl Read<'_> {
 
     fn large(&self) -> Large {
         let Some((scan, _)) = self.scan else { return Large::default() };
-        Large {
-            objects: scan.large.objects,
-            bytes: scan.large.bytes,
-            sliced: scan.large.sliced,
-            sliced_bytes: scan.large.sliced_bytes,
-            shown_bytes: scan.large.shown_bytes,
-            holder: scan.large.holder.map(|holder| self.name(holder)),
-        }
+        let (large, holder) = &scan.large;
+        Large { holder: holder.map(|holder| self.name(holder)), ..large.clone() }
     }
 
     fn holders(&self) -> Vec<Holder> {
@@ -288,7 +281,7 @@ mod tests {
         let scan = Scan {
             census: Vec::new(),
             pinned: found,
-            large: slices::Large::default(),
+            large: Default::default(),
             read_bytes: 4096,
             skipped_bytes: 0,
             unread_bytes: 0,

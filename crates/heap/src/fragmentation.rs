@@ -3,7 +3,7 @@
 
 use crate::Megablock;
 use crate::descriptor::{BLOCK, BLOCKS, FIRST};
-use crate::ledger::{Residency, resident};
+use crate::ledger::Resident;
 use crate::map::Kind;
 use crate::pinned::Pinned;
 use crate::survey::Survey;
@@ -33,7 +33,7 @@ impl Held {
 }
 
 /// The levels; `lines` are the ledger's.
-pub fn levels(survey: &Survey, residency: &Residency, pinned: Option<&Pinned>, lines: &[Line]) -> Fragmentation {
+pub fn levels(survey: &Survey, resident: &Resident, pinned: Option<&Pinned>, lines: &[Line]) -> Fragmentation {
     let mut levels = Fragmentation {
         object_bytes: pinned.map(|pinned| pinned.used_bytes.saturating_sub(pinned.live_bytes)),
         slop_bytes: lines.iter().filter(|line| line.part == Part::Slop).map(|line| line.bytes).sum(),
@@ -57,7 +57,6 @@ pub fn levels(survey: &Survey, residency: &Residency, pinned: Option<&Pinned>, l
         }
     }
     levels.megablocks_needed = used_blocks.div_ceil((BLOCKS - FIRST) as u64);
-    let resident = resident(survey, residency);
     let sum = |wanted| resident.iter().filter(|((kind, _), _)| *kind == wanted).map(|(_, bytes)| bytes).sum();
     levels.free_megablock_bytes = sum(Kind::FreeMegablock);
     levels.returned_resident_bytes = sum(Kind::Returned);
@@ -68,6 +67,7 @@ pub fn levels(survey: &Survey, residency: &Residency, pinned: Option<&Pinned>, l
 mod tests {
     use super::*;
     use crate::descriptor::{Flags, MEGABLOCK};
+    use crate::ledger::{Residency, resident};
     use crate::memory::Space;
     use crate::runtime::Statics;
     use crate::testing::{Image, Laid};
@@ -91,7 +91,7 @@ mod tests {
         let space = Space { committed: vec![AT..AT + 3 * MEGABLOCK, last..last + MEGABLOCK] };
         let survey = Survey::take(&image, &space, &Statics::default(), true).unwrap();
         let pinned = Pinned { used_bytes: 64, live_bytes: 24, ..Pinned::default() };
-        let levels = levels(&survey, &Residency::without([second + 16384]), Some(&pinned), &[]);
+        let levels = levels(&survey, &resident(&survey, &Residency::without([second + 16384])), Some(&pinned), &[]);
         assert_eq!((levels.megablocks, levels.megablocks_needed), (3, 2));
         assert_eq!((levels.kept_by_one, levels.kept_by_one_bytes), (1, 251 * 4096));
         assert_eq!((levels.block_bytes, levels.object_bytes), ((251 + 249) * 4096, Some(40)));

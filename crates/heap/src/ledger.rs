@@ -48,7 +48,10 @@ fn place(address: u64) -> (u64, usize, u64) {
 }
 
 /// Resident bytes of blocks of each kind and generation, in the order of kinds.
-pub fn resident(survey: &Survey, residency: &Residency) -> BTreeMap<(Kind, u8), u64> {
+pub type Resident = BTreeMap<(Kind, u8), u64>;
+
+/// What of the blocks is in memory.
+pub fn resident(survey: &Survey, residency: &Residency) -> Resident {
     let mut sums = BTreeMap::new();
     for (address, cell) in survey.megablocks.iter().flat_map(crate::Megablock::blocks) {
         if residency.has(address) {
@@ -81,10 +84,9 @@ impl Ledger {
     }
 }
 
-/// The heap's lines; `pinned` is what was found of pinned objects, if they were read.
-pub fn lines(survey: &Survey, residency: &Residency, pinned: Option<&Pinned>) -> Vec<Line> {
+/// The heap's lines; `sums` is what is in memory, `pinned` what was found of pinned objects, if they were read.
+pub fn lines(survey: &Survey, sums: &Resident, pinned: Option<&Pinned>) -> Vec<Line> {
     let oldest = survey.oldest_generation();
-    let sums = resident(survey, residency);
     let used = |kind: Kind, generation: u8| {
         let alike = |total: &&crate::Total| total.kind == kind && total.generation.unwrap_or(0) == generation;
         survey.totals().iter().filter(alike).map(|total| total.used_bytes).sum::<u64>()
@@ -198,7 +200,8 @@ mod tests {
     fn every_resident_page_is_in_one_line() {
         let absent = (11..256).map(|block| AT + block * 4096);
         let pinned = Pinned { live_bytes: 1000, ..Pinned::default() };
-        let lines = lines(&survey(), &Residency::without(absent), Some(&pinned));
+        let survey = survey();
+        let lines = lines(&survey, &resident(&survey, &Residency::without(absent)), Some(&pinned));
         let found: Vec<_> = lines.iter().map(|line| (line.part, line.bytes)).collect();
         let expected = [
             (Part::Live, 5000),
@@ -217,7 +220,8 @@ mod tests {
 
     #[test]
     fn without_a_look_at_objects_dead_ones_are_not_told() {
-        let lines = lines(&survey(), &Residency::default(), None);
+        let survey = survey();
+        let lines = lines(&survey, &resident(&survey, &Residency::default()), None);
         let found: Vec<_> =
             lines.iter().map(|line| line.part).filter(|part| *part == Part::ObjectFragmentation).collect();
         assert!(found.is_empty());

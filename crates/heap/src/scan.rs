@@ -10,10 +10,11 @@ use crate::map::Kind;
 use crate::memory::Memory;
 use crate::pinned::{Pinned, Search};
 use crate::runtime::{Runtime, Statics};
-use crate::slices::{Large, Slices};
+use crate::slices::Slices;
 use crate::survey::Survey;
 use crate::walk::{Table, Tables, walk};
 use crate::young;
+use rtscope_model::heap::Large;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -42,8 +43,8 @@ pub struct Scan {
     pub census: Vec<Entry>,
     /// What is pinned.
     pub pinned: Pinned,
-    /// What is large.
-    pub large: Large,
+    /// What is large, and the info table of most slices of it.
+    pub large: (Large, Option<u64>),
     /// Used bytes of the blocks whose objects the census is of, and bytes of them that are
     /// no object which can be told.
     pub read_bytes: u64,

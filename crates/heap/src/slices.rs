@@ -6,6 +6,7 @@ use crate::blocks::Groups;
 use crate::closure::Type;
 use crate::descriptor::BLOCK;
 use crate::walk::Table;
+use rtscope_model::heap::Large;
 use std::collections::HashMap;
 
 /// What is seen of one object.
@@ -21,23 +22,6 @@ struct Seen {
 #[derive(Default)]
 pub struct Slices {
     seen: HashMap<u32, Seen>,
-}
-
-/// Large objects, and those of which slices show less than a half.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Large {
-    /// How many, and their bytes.
-    pub objects: u64,
-    /// See `objects`.
-    pub bytes: u64,
-    /// Those that are sliced, and their bytes.
-    pub sliced: u64,
-    /// See `sliced`.
-    pub sliced_bytes: u64,
-    /// Bytes that their slices show.
-    pub shown_bytes: u64,
-    /// The info table of most of the slices.
-    pub holder: Option<u64>,
 }
 
 impl Slices {
@@ -64,8 +48,8 @@ impl Slices {
     }
 
     /// Sums up; `pinned` are the groups that numbers are of, `others` large objects that may
-    /// be anything.
-    pub fn finish(&self, pinned: &Groups, others: &Groups) -> Large {
+    /// be anything. Beside it, the info table of most of the slices: its name is the caller's.
+    pub fn finish(&self, pinned: &Groups, others: &Groups) -> (Large, Option<u64>) {
         let mut large = Large { objects: others.len() as u64, bytes: others.used_bytes(), ..Large::default() };
         let mut holders: HashMap<u64, u64> = HashMap::new();
         for (number, group) in (0..).zip(pinned.iter()).filter(|(_, group)| is_large(group.used_bytes())) {
@@ -79,8 +63,8 @@ impl Slices {
                 *holders.entry(seen.holder).or_default() += bytes;
             }
         }
-        large.holder = holders.into_iter().max_by_key(|(holder, bytes)| (*bytes, *holder)).map(|(holder, _)| holder);
-        large
+        let most = holders.into_iter().max_by_key(|(holder, bytes)| (*bytes, *holder));
+        (large, most.map(|(holder, _)| holder))
     }
 }
 
@@ -116,9 +100,9 @@ mod tests {
         more.add(0, (16, 40_000), constructor, &[slice, 1, 2, 8]);
         more.add(2, (16, 60_000), table(Type::Thunk), &[0x3000, 1, 2, 20]);
         slices.merge(more);
-        let large = slices.finish(&pinned, &others);
+        let (large, holder) = slices.finish(&pinned, &others);
         assert_eq!((large.objects, large.bytes), (4, 159_000));
         assert_eq!((large.sliced, large.sliced_bytes, large.shown_bytes), (1, 40_000, 24));
-        assert_eq!(large.holder, Some(slice));
+        assert_eq!(holder, Some(slice));
     }
 }

@@ -52,6 +52,7 @@ pub struct Survey {
     pub unsettled: u64,
     /// Whether nothing could change.
     pub still: bool,
+    totals: Vec<Total>,
 }
 
 impl Survey {
@@ -70,7 +71,8 @@ impl Survey {
             let megablocks = look.all(space)?;
             let after = Runtime::read(memory, statics)?;
             let (looks, unsettled) = (look.looks, look.unsettled);
-            let survey = Survey { megablocks, before, after, looks, unsettled, still };
+            let totals = totals(&megablocks, after.nursery_blocks);
+            let survey = Survey { megablocks, before, after, looks, unsettled, still, totals };
             let is_whole = survey.after.is_as_whole_as(&survey.before) && !survey.is_off();
             if still || passes == PASSES_MAX || is_whole {
                 return Ok(survey);
@@ -118,37 +120,8 @@ impl Survey {
     }
 
     /// What blocks of each kind and generation come to, in the order of kinds.
-    pub fn totals(&self) -> Vec<Total> {
-        let mut totals: Vec<Total> = Vec::new();
-        for cell in self.megablocks.iter().flat_map(|megablock| &megablock.cells) {
-            let generation = cell.kind.has_generation().then_some(cell.generation);
-            let alike = |total: &&mut Total| (total.kind, total.generation) == (cell.kind, generation);
-            let used_bytes = cell.used_bytes();
-            match totals.iter_mut().find(alike) {
-                Some(total) => {
-                    total.blocks += 1;
-                    total.used_bytes += used_bytes;
-                }
-                None => totals.push(Total { kind: cell.kind, generation, blocks: 1, used_bytes }),
-            }
-        }
-        self.keep_nurseries(&mut totals);
-        totals.sort_by_key(|total| (total.kind, total.generation));
-        totals
-    }
-
-    /// Blocks that a capability keeps for pinned objects look like those of its nursery: what
-    /// is more than the runtime counts as nurseries is the runtime's own.
-    fn keep_nurseries(&self, totals: &mut Vec<Total>) {
-        let Some(said) = self.after.nursery_blocks else { return };
-        let Some(nursery) = totals.iter_mut().find(|total| total.kind == Kind::Nursery) else { return };
-        let more = nursery.blocks.saturating_sub(said);
-        nursery.blocks -= more;
-        match totals.iter_mut().find(|total| total.kind == Kind::Other) {
-            Some(other) => other.blocks += more,
-            None if more > 0 => totals.push(Total { kind: Kind::Other, generation: None, blocks: more, used_bytes: 0 }),
-            None => {}
-        }
+    pub fn totals(&self) -> &[Total] {
+        &self.totals
     }
 
     /// Used bytes of all blocks.
@@ -183,6 +156,39 @@ impl Survey {
     /// Descriptors that contradicted others in the last look.
     pub fn contradictions(&self) -> u64 {
         self.megablocks.iter().map(|megablock| u64::from(megablock.contradictions)).sum()
+    }
+}
+
+fn totals(megablocks: &[Megablock], nursery_blocks: Option<u64>) -> Vec<Total> {
+    let mut totals: Vec<Total> = Vec::new();
+    for cell in megablocks.iter().flat_map(|megablock| &megablock.cells) {
+        let generation = cell.kind.has_generation().then_some(cell.generation);
+        let alike = |total: &&mut Total| (total.kind, total.generation) == (cell.kind, generation);
+        let used_bytes = cell.used_bytes();
+        match totals.iter_mut().find(alike) {
+            Some(total) => {
+                total.blocks += 1;
+                total.used_bytes += used_bytes;
+            }
+            None => totals.push(Total { kind: cell.kind, generation, blocks: 1, used_bytes }),
+        }
+    }
+    keep_nurseries(&mut totals, nursery_blocks);
+    totals.sort_by_key(|total| (total.kind, total.generation));
+    totals
+}
+
+/// Blocks that a capability keeps for pinned objects look like those of its nursery: what is
+/// more than the runtime counts as nurseries is the runtime's own.
+fn keep_nurseries(totals: &mut Vec<Total>, said: Option<u64>) {
+    let Some(said) = said else { return };
+    let Some(nursery) = totals.iter_mut().find(|total| total.kind == Kind::Nursery) else { return };
+    let more = nursery.blocks.saturating_sub(said);
+    nursery.blocks -= more;
+    match totals.iter_mut().find(|total| total.kind == Kind::Other) {
+        Some(other) => other.blocks += more,
+        None if more > 0 => totals.push(Total { kind: Kind::Other, generation: None, blocks: more, used_bytes: 0 }),
+        None => {}
     }
 }
 

@@ -2,18 +2,12 @@
 
 #![forbid(unsafe_code)]
 
-use std::path::{Path, PathBuf};
-
 #[path = "../../../fuzz/checks/heap.rs"]
 mod heap;
+#[path = "../../../fuzz/checks/inputs.rs"]
+mod inputs;
 
-fn files(folder: &str) -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz").join(folder);
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    let mut files: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    files.sort();
-    files
-}
+use inputs::files;
 
 #[test]
 fn the_fuzzers_check_holds_for_seeds_and_crashes() {
