@@ -60,6 +60,14 @@ pub enum Refusal {
     /// The runtime has not started, or was built without the large address space.
     #[error("{0} has no heap where GHC's runtime reserves one")]
     NoHeap(String),
+    /// A core file is none, or does not hold what is needed.
+    #[error("the core file {path} cannot be read: {source}")]
+    Core {
+        /// Its name.
+        path: String,
+        /// What failed.
+        source: io::Error,
+    },
     /// Reading failed otherwise.
     #[error("the memory of {of} cannot be read: {source}")]
     Io {
@@ -136,7 +144,7 @@ impl Target {
     /// [`Refusal`].
     pub fn in_core(path: &Path, executable: Option<&Path>) -> Result<Target, Refusal> {
         let of = path.display().to_string();
-        let mut core = CoreFile::open(path).map_err(|source| Refusal::Io { of: of.clone(), source })?;
+        let mut core = CoreFile::open(path).map_err(|source| Refusal::Core { path: of.clone(), source })?;
         let mappings = core.mappings().to_vec();
         let program = mappings
             .iter()
@@ -187,7 +195,7 @@ impl Target {
             // While a process ends, its files in /proc are there and empty.
             Source::Live(process) if self.is_there().is_err() => Refusal::Gone(process.pid),
             Source::Live(process) => refusal(process.pid, source),
-            Source::Core(_) => Refusal::Io { of: self.of.clone(), source },
+            Source::Core(_) => Refusal::Core { path: self.of.clone(), source },
         }
     }
 

@@ -100,7 +100,8 @@ pub fn run(args: &HeapArgs) -> Result<ExitCode, Trouble> {
 
 /// Whether nothing moved under the reader's eyes.
 fn is_sure(heap: &Heap) -> bool {
-    heap.doubts.is_empty() || heap.collections_meanwhile.is_none() && heap.doubts.len() == 1
+    // That collections cannot be counted is said, too, and is no sign of one.
+    heap.doubts.len() == usize::from(heap.collections_meanwhile.is_none())
 }
 
 /// The heap, and which one it is where there are several.
@@ -193,6 +194,7 @@ fn trouble(refusal: &Refusal) -> Trouble {
         Refusal::NoHeap(_) => trouble
             .because("it has not started yet, or its runtime was built or started without the large address space")
             .next("try again when it runs"),
+        Refusal::Core { .. } => trouble.next("give a core file of a 64-bit GHC program, whole"),
         Refusal::Io { .. } => trouble.next("look whether the process still runs"),
     }
 }
