@@ -7,6 +7,10 @@ use rtscope_model::{Body, Counter, Event, Runtime, Sample, Time};
 /// Points of one drawn line, at most.
 const POINTS_MAX: usize = 1_024;
 
+/// A value that is above the one before by less than this part of it is no step of its own in
+/// [`Line::stays`], so that a line which only ever rises is kept in few of them.
+const STEP: u64 = 64;
+
 /// One line: each value holds until the next.
 #[derive(Default)]
 struct Line {
@@ -18,6 +22,9 @@ struct Line {
     points: Vec<(Time, u64)>,
     /// Points closer than this are joined, keeping the larger value.
     step_ns: u64,
+    /// Steps below which the line did not fall again, with the time until which each held;
+    /// both rise.
+    stays: Vec<(Time, u64)>,
 }
 
 impl Line {
@@ -28,7 +35,27 @@ impl Line {
         }
         self.last = Some((time, value));
         self.max = self.max.max(value);
+        self.step(time, value);
         self.draw(time, value);
+    }
+
+    fn step(&mut self, time: Time, value: u64) {
+        // The last step held until now.
+        if let Some(step) = self.stays.last_mut() {
+            step.0 = time;
+        }
+        while self.stays.last().is_some_and(|step| step.1 >= value) {
+            self.stays.pop();
+        }
+        if self.stays.last().is_none_or(|step| value - step.1 > step.1 / STEP) {
+            self.stays.push((time, value));
+        }
+    }
+
+    /// The least value from `from` to the end, as far as steps tell.
+    fn stayed(&self, from: Time) -> Option<u64> {
+        let after = self.stays.partition_point(|step| step.0 <= from);
+        self.stays.get(after).or(self.stays.last()).map(|step| step.1)
     }
 
     fn draw(&mut self, time: Time, value: u64) {
@@ -103,6 +130,11 @@ impl Lines {
         }
     }
 
+    /// What was resident all the time from `from` on.
+    pub fn rss_stayed(&self, from: Time) -> Option<u64> {
+        self.rss.stayed(from)
+    }
+
     /// The lines that were seen, thinned.
     pub fn drawn(&self) -> Vec<MemoryLine> {
         let mut lines = vec![("rss", &self.rss), ("heap", &self.heap), ("blocks", &self.blocks)];
@@ -133,6 +165,28 @@ mod tests {
         let heap = lines.levels(Time(40)).heap_bytes.unwrap();
         assert_eq!((heap.max, heap.last, heap.mean), (50, 50, (300.0 + 500.0) / 40.0));
         assert_eq!(lines.levels(Time(40)).rss_bytes, None);
+    }
+
+    #[test]
+    fn what_falls_again_did_not_stay() {
+        let stayed = |values: &[u64], from| {
+            let mut line = Line::default();
+            values.iter().zip(0..).for_each(|(value, at)| line.push(Time(at), *value));
+            line.stayed(Time(from)).unwrap()
+        };
+        assert_eq!([0, 1, 2, 3].map(|from| stayed(&[10, 40, 20, 30], from)), [10, 20, 20, 30]);
+        assert_eq!([0, 1, 2].map(|from| stayed(&[10, 10, 40], from)), [10, 10, 40]);
+        assert_eq!(stayed(&[64, 10, 64], 1), 10);
+        assert_eq!(Line::default().stayed(Time(0)), None);
+    }
+
+    #[test]
+    fn a_line_that_rises_slowly_is_kept_in_few_steps() {
+        let mut line = Line::default();
+        (0..1_000_000).for_each(|at| line.push(Time(at), at));
+        assert!(line.stays.len() < 1_000, "{}", line.stays.len());
+        let stayed = line.stayed(Time(500_000)).unwrap();
+        assert!((490_000..=510_000).contains(&stayed), "{stayed}");
     }
 
     #[test]

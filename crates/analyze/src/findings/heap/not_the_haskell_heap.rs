@@ -1,7 +1,7 @@
 //! `not-the-haskell-heap`: the memory that grows is none of GHC's runtime.
 //!
 //! Cost: what lies outside the heap, mapped files aside, beyond what lay there at the first
-//! look. Without looks: how far the resident memory is above the whole heap.
+//! look. Without looks: how far the memory that stayed resident is above the whole heap.
 
 use super::super::{Cost, Facts, Family, Rule, Verdict, evidence, family};
 use super::{Lasted, frees};
@@ -91,7 +91,11 @@ impl Outside {
         if (rss.last as f64) < GROWS * rss.mean {
             return None;
         }
-        Some(Outside { grown: rss.last.saturating_sub(heap.max), rss: rss.last, heap: heap.max, looked: false })
+        // What was resident through the whole second half; memory that is given back again
+        // and again was not.
+        let middle = facts.end.minus(facts.end.since(facts.started) / 2);
+        let stayed = facts.lines.rss_stayed(middle)?;
+        Some(Outside { grown: stayed.saturating_sub(heap.max), rss: rss.last, heap: heap.max, looked: false })
     }
 }
 

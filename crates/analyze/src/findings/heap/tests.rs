@@ -172,6 +172,9 @@ fn without_a_look_only_what_grows_to_the_end_is_told() {
     };
     assert_eq!(found([20, 60, 100, 140, 180]), ["not-the-haskell-heap"]);
     assert!(found([100, 100, 100, 100, 101]).is_empty());
+    // Taken and given back again and again, and taken just when the program ended.
+    assert!(found([20, 180, 20, 20, 180]).is_empty());
+    assert!(found([180, 180, 20, 20, 180]).is_empty());
 }
 
 #[test]
