@@ -357,11 +357,8 @@ impl Study {
         let pairs = self.check.len();
         let shares = self.design.shares(self.left(), self.space.len() - 1);
         if pairs >= self.design.pairs() {
-            let within = |interval: &Interval| {
-                let bound = self.design.steady.ln_1p();
-                -bound <= interval.low && interval.high <= bound
-            };
-            let steady = interval::of_mean(&self.check, self.design.error).is_some_and(|found| within(&found));
+            let narrow = |found: &Interval| found.high - found.low <= 2.0 * self.design.steady.ln_1p();
+            let steady = interval::of_mean(&self.check, self.design.error).is_some_and(|found| narrow(&found));
             if let Some(shares) = shares.filter(|_| steady) {
                 self.shares = shares;
                 self.stage = Stage::Breadth;

@@ -25,7 +25,7 @@ pub struct Design {
     pub seed: u64,
     /// A gain below this share is none worth having.
     pub zone: f64,
-    /// The default's comparison with itself has to stay within this share of 1.
+    /// The interval of the default's comparison with itself may be so wide to each side.
     pub steady: f64,
     /// Configurations that fresh blocks decide between.
     pub candidates: usize,
