@@ -8,6 +8,7 @@ use rtscope::heap::HeapArgs;
 use rtscope::plan::PlanArgs;
 use rtscope::record::RecordArgs;
 use rtscope::run::RunArgs;
+use rtscope::tune::TuneArgs;
 use std::path::PathBuf;
 
 /// See, explain and tune the runtime system under a parallel program of Haskell (GHC) or OCaml 5.
@@ -40,6 +41,8 @@ pub enum Command {
     Plan(PlanArgs),
     /// Start a program with the flags and CPUs of its plan
     Run(RunArgs),
+    /// Search for flags by trials: so far of a recorded table only
+    Tune(TuneArgs),
     /// Do an experiment with programs of yours
     Bench(BenchArgs),
 }
@@ -129,7 +132,8 @@ mod tests {
 
     #[test]
     fn plans_know_whether_there_is_a_command_to_measure_with() {
-        let tune = Cli::command().find_subcommand("tune").is_some();
+        let command = Cli::command();
+        let tune = command.find_subcommand("tune").is_some_and(|tune| tune.get_positionals().next().is_some());
         assert_eq!(rtscope::plan::HAS_TUNE, tune);
     }
 }

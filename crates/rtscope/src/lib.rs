@@ -22,4 +22,5 @@ pub mod run;
 pub mod runtime_log;
 pub mod style;
 pub mod trouble;
+pub mod tune;
 pub mod watch;

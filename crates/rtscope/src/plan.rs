@@ -20,7 +20,7 @@ use rtscope_tune::plan::{Goal, Plan};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// The later command that finds what rules cannot. A plan says so until it is there.
+/// Whether `tune -- PROG` is there, which finds what rules cannot. A plan says so until then.
 pub const HAS_TUNE: bool = false;
 
 const STATUS: &str = "\

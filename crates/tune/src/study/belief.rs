@@ -1,0 +1,171 @@
+//! What is known of every configuration after some trials, tried or not. Owns a normal
+//! distribution over the logarithms of all of them (a Gaussian process over a finite space:
+//! Rasmussen and Williams 2006, chapter 2); refuses to say how sure a gain is, for which
+//! its prior is no evidence.
+
+use super::space::Space;
+
+/// How far the configurations as a whole may lie from 1, as a standard deviation of the
+/// logarithm: anywhere.
+const LEVEL: f64 = 10.0;
+
+/// What one setting may do by itself.
+const ALONE: f64 = 0.25;
+
+/// What settings may do together that none does alone.
+const TOGETHER: f64 = 0.2;
+
+/// How alike a setting makes two configurations that do not share it, for what settings do
+/// together.
+const UNLIKE: f64 = 0.5;
+
+/// What a block shares: the machine's spell.
+const BLOCK: f64 = 0.1;
+
+/// Of one trial.
+const NOISE: f64 = 0.12;
+
+/// An outcome further off than so many standard deviations counts less.
+const FAR: f64 = 2.5;
+
+/// The distribution. Its last variable is what the present block shares.
+#[derive(Clone, Debug)]
+pub struct Belief {
+    count: usize,
+    mean: Vec<f64>,
+    covariance: Vec<Vec<f64>>,
+}
+
+impl Belief {
+    /// Before any trial.
+    pub fn new(space: &Space) -> Belief {
+        let count = space.len();
+        let alike = |one: usize, other: usize| {
+            let (alone, together) = space
+                .alike(one, other)
+                .fold((0.0, 1.0), |(sum, product), alike| (sum + alike, product * (UNLIKE + (1.0 - UNLIKE) * alike)));
+            LEVEL * LEVEL + ALONE * ALONE * alone + TOGETHER * TOGETHER * together
+        };
+        let row = |one: usize| {
+            if one == count {
+                return vec![0.0; count + 1];
+            }
+            (0..count).map(|other| alike(one, other)).chain([0.0]).collect()
+        };
+        let covariance = (0..=count).map(row).collect();
+        let mut belief = Belief { count, mean: vec![0.0; count + 1], covariance };
+        belief.open_block();
+        belief
+    }
+
+    /// What the last block shared is of no more interest; a new one begins.
+    pub fn open_block(&mut self) {
+        for row in &mut self.covariance {
+            if let Some(shared) = row.get_mut(self.count) {
+                *shared = 0.0;
+            }
+        }
+        if let Some(row) = self.covariance.get_mut(self.count) {
+            row.fill(0.0);
+            if let Some(own) = row.get_mut(self.count) {
+                *own = BLOCK * BLOCK;
+            }
+        }
+        if let Some(mean) = self.mean.get_mut(self.count) {
+            *mean = 0.0;
+        }
+    }
+
+    /// A trial of `configuration` in the present block came out as `logarithm`.
+    pub fn tell(&mut self, configuration: usize, logarithm: f64) {
+        let at = |row: &Vec<f64>, index: usize| row.get(index).copied().unwrap_or(0.0);
+        let gain: Vec<f64> = self.covariance.iter().map(|row| at(row, configuration) + at(row, self.count)).collect();
+        let surprise = logarithm - at(&self.mean, configuration) - at(&self.mean, self.count);
+        let known = at(&gain, configuration) + at(&gain, self.count);
+        let mut spread = known + NOISE * NOISE;
+        let far = surprise.abs() / spread.sqrt();
+        if far > FAR {
+            spread = known + NOISE * NOISE * (far / FAR) * (far / FAR);
+        }
+        for ((row, mean), gained) in self.covariance.iter_mut().zip(&mut self.mean).zip(&gain) {
+            *mean += gained * surprise / spread;
+            for (entry, other) in row.iter_mut().zip(&gain) {
+                *entry -= gained * other / spread;
+            }
+        }
+    }
+
+    /// The mean of the logarithm; infinite of a number that is no configuration.
+    pub fn mean(&self, configuration: usize) -> f64 {
+        self.mean.get(configuration).copied().filter(|_| configuration < self.count).unwrap_or(f64::INFINITY)
+    }
+
+    /// How much lower than `other`'s a configuration's logarithm may still be: the standard
+    /// deviation of their difference.
+    pub fn doubt(&self, configuration: usize, other: usize) -> f64 {
+        let at = |row: usize, column: usize| {
+            self.covariance.get(row).and_then(|row| row.get(column)).copied().unwrap_or(0.0)
+        };
+        let variance =
+            at(configuration, configuration) + at(other, other) - at(configuration, other) - at(other, configuration);
+        variance.max(0.0).sqrt()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn space() -> Space {
+        let names = ["-N1 -A1m", "-N1 -A2m", "-N1 -A64m", "-N2 -A1m", "-N2 -A2m", "-N2 -A64m"];
+        Space::new(names.map(str::to_owned).into(), 0).unwrap()
+    }
+
+    #[test]
+    fn what_was_tried_tells_of_what_is_like_it() {
+        let mut belief = Belief::new(&space());
+        for (configuration, logarithm) in [(0, 3.0), (2, 2.7), (3, 2.8)] {
+            belief.tell(configuration, logarithm);
+        }
+        assert!((belief.mean(0) - 3.0).abs() < 0.1, "{}", belief.mean(0));
+        assert!(belief.mean(5) < belief.mean(2) && belief.mean(5) < belief.mean(3));
+        assert!(belief.mean(1) > belief.mean(2));
+        assert!(belief.doubt(2, 0) < belief.doubt(5, 0));
+        assert_eq!((belief.mean(6), belief.mean(99)), (f64::INFINITY, f64::INFINITY));
+    }
+
+    #[test]
+    fn a_slow_block_is_no_slow_configuration() {
+        let told = |slow: f64| {
+            let mut belief = Belief::new(&space());
+            for block in 0..6 {
+                belief.open_block();
+                let shift = if block % 2 == 0 { slow } else { 0.0 };
+                belief.tell(0, 1.0 + shift);
+                if block % 2 == 0 {
+                    belief.tell(2, 1.0 + shift);
+                } else {
+                    belief.tell(5, 1.0 + shift);
+                }
+            }
+            belief.mean(2) - belief.mean(5)
+        };
+        // Six blocks settle most of it, not all.
+        assert!(told(0.1) < 0.07, "{}", told(0.1));
+    }
+
+    #[test]
+    fn one_odd_trial_counts_less() {
+        let after = |odd: f64| {
+            let mut belief = Belief::new(&space());
+            for logarithm in [1.0, 1.0, 1.0, odd] {
+                belief.open_block();
+                belief.tell(0, 1.0);
+                belief.tell(2, logarithm);
+            }
+            belief.mean(2)
+        };
+        assert!(after(3.0) - after(1.0) < 0.3, "{}", after(3.0) - after(1.0));
+        assert!(after(1.2) > after(1.0));
+    }
+}

@@ -1,0 +1,493 @@
+//! The course of a study: which trial is next, and what follows from the outcomes so far.
+//! Owns the stages, their blocks and the answer; asks [`Trials`] to run something.
+
+use super::belief::Belief;
+use super::design::{self, BREADTH_BLOCK, CHECK_PAIRS, Design, FRESH_FROM, Shares, TooSmall};
+use super::interval::{self, Interval};
+use super::propose::{Known, Proposer};
+use super::seed;
+use super::space::Space;
+use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
+use std::fmt;
+
+/// What a trial is for.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// The default beside itself.
+    Check,
+    /// Many configurations, once each.
+    Breadth,
+    /// The best of them beside each other.
+    Halving,
+    /// Fresh blocks of the candidates: only these say what is gained.
+    Fresh,
+}
+
+/// A trial to run.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Ask {
+    /// Counts from 0 in the whole study.
+    pub number: usize,
+    /// What it is for.
+    pub stage: Stage,
+    /// Its block, counted from 0 in the whole study: trials of a block belong together.
+    pub block: usize,
+    /// Number in the [`Space`].
+    pub configuration: usize,
+    /// The configuration stood in this block before.
+    pub again: bool,
+}
+
+/// How a trial came out.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// What is to be small: above 0, finite, in any unit.
+    Measured(f64),
+    /// The configuration cannot be used: it failed or broke a limit. It is not tried again.
+    Failed(String),
+    /// No trial: time is over, or the machine is never quiet. The study ends.
+    Stopped(String),
+}
+
+/// A trial that was run.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Taken {
+    /// What was asked.
+    #[serde(flatten)]
+    pub ask: Ask,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+/// Whoever runs trials.
+pub trait Trials {
+    /// Runs one. What others disturbed is run again here: only clean outcomes come back.
+    fn run(&mut self, space: &Space, ask: &Ask) -> Outcome;
+
+    /// Keeps it, before the next is asked for; [`Study::resume`] takes them back.
+    fn keep(&mut self, _taken: &Taken) {}
+}
+
+/// What is to be done next.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Next {
+    /// Run this and [`Study::tell`] how it came out.
+    Trial(Ask),
+    /// Nothing more.
+    Done(Answer),
+}
+
+/// One that fresh blocks were about.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Candidate {
+    /// Number in the space.
+    pub configuration: usize,
+    /// Fresh blocks in which both it and the default were measured.
+    pub pairs: usize,
+    /// The default's measure over its own, above 1: better than the default. The intervals of
+    /// all candidates at all looks together miss the truth as seldom as the design says.
+    pub gain: Option<Interval>,
+}
+
+/// What a study concludes.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// This one, whose interval excludes 1 and whose gain is at least the zone.
+    Better(usize),
+    /// No candidate is better by as much as matters, as far as these trials tell.
+    NoDifference,
+    /// The default differs from itself by more than the design allows.
+    TooNoisy,
+    /// The default itself failed: why.
+    DefaultFails(String),
+    /// It ended before there were fresh blocks enough: why.
+    Stopped(String),
+}
+
+/// The end of a study.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Answer {
+    /// What follows.
+    pub verdict: Verdict,
+    /// The candidates, the best first.
+    pub candidates: Vec<Candidate>,
+    /// The default over itself.
+    pub check: Option<Interval>,
+    /// Trials that were run.
+    pub trials: usize,
+    /// Configurations that failed, with their reasons, in the order of their numbers.
+    pub failed: Vec<(usize, String)>,
+}
+
+/// Results that are not of this study.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct Mismatch {
+    /// The first that the study would not have asked for.
+    pub number: usize,
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "result {} is of another study: other configurations, another seed or budget", self.number)
+    }
+}
+
+impl std::error::Error for Mismatch {}
+
+/// A place in a block.
+#[derive(Copy, Clone, Debug)]
+enum Place {
+    Of(usize),
+    Proposed,
+}
+
+/// A study under way.
+pub struct Study {
+    space: Space,
+    design: Design,
+    proposer: Box<dyn Proposer>,
+    belief: Belief,
+    stage: Stage,
+    shares: Shares,
+    /// Trials run, and blocks begun.
+    trials: usize,
+    blocks: usize,
+    /// Places of the present block that are left, and what was measured in it.
+    places: VecDeque<Place>,
+    measured: Vec<(usize, f64)>,
+    pending: Option<Ask>,
+    /// By configuration: may be proposed; why it failed.
+    open: Vec<bool>,
+    failed: Vec<Option<String>>,
+    /// Proposed ones, then the survivors, then the candidates.
+    chosen: Vec<usize>,
+    breadth_trials: usize,
+    rounds: VecDeque<usize>,
+    /// Differences of logarithms: the default's pairs, the candidates'.
+    check: Vec<f64>,
+    fresh: Vec<Vec<(usize, f64)>>,
+    looks: Vec<usize>,
+    answer: Option<Answer>,
+}
+
+impl Study {
+    /// A study before its first trial.
+    ///
+    /// # Errors
+    /// The budget is too small for one comparison.
+    pub fn new(space: Space, design: Design, proposer: Box<dyn Proposer>) -> Result<Study, TooSmall> {
+        design.check()?;
+        let mut open = vec![true; space.len()];
+        if let Some(default) = open.get_mut(space.default()) {
+            *default = false;
+        }
+        Ok(Study {
+            belief: Belief::new(&space),
+            stage: Stage::Check,
+            shares: Shares { candidates: 0, breadth: 0, halving: 0 },
+            trials: 0,
+            blocks: 0,
+            places: VecDeque::new(),
+            measured: Vec::new(),
+            pending: None,
+            failed: vec![None; space.len()],
+            open,
+            chosen: Vec::new(),
+            breadth_trials: 0,
+            rounds: VecDeque::new(),
+            check: Vec::new(),
+            fresh: Vec::new(),
+            looks: Vec::new(),
+            answer: None,
+            space,
+            design,
+            proposer,
+        })
+    }
+
+    /// The study as it was after `taken`. A [`Outcome::Stopped`] at the end is forgotten: it
+    /// goes on.
+    ///
+    /// # Errors
+    /// The results are of another study.
+    pub fn resume(mut self, taken: &[Taken]) -> Result<Study, Mismatch> {
+        for Taken { ask, outcome } in taken {
+            if matches!(outcome, Outcome::Stopped(_)) {
+                continue;
+            }
+            match self.ask() {
+                Next::Trial(asked) if asked == *ask => self.tell(outcome.clone()),
+                _ => return Err(Mismatch { number: ask.number }),
+            }
+        }
+        Ok(self)
+    }
+
+    /// What it is about.
+    pub fn space(&self) -> &Space {
+        &self.space
+    }
+
+    /// The next trial, the same until [`Study::tell`] is told of it, or the answer.
+    pub fn ask(&mut self) -> Next {
+        loop {
+            if let Some(answer) = &self.answer {
+                return Next::Done(answer.clone());
+            }
+            if let Some(ask) = self.pending {
+                return Next::Trial(ask);
+            }
+            match self.places.pop_front() {
+                Some(place) => self.pending = self.asked(place),
+                None => {
+                    self.close_block();
+                    self.open_block();
+                }
+            }
+        }
+    }
+
+    /// How the pending trial came out; without one, nothing happens.
+    pub fn tell(&mut self, outcome: Outcome) {
+        let Some(ask) = self.pending.take() else { return };
+        let value = match outcome {
+            Outcome::Measured(value) if value.is_finite() && value > 0.0 => value,
+            Outcome::Measured(_) => return self.fails(ask, "what was measured is no number above 0"),
+            Outcome::Failed(why) => return self.fails(ask, &why),
+            Outcome::Stopped(why) => return self.stops(why),
+        };
+        self.trials += 1;
+        self.breadth_trials += usize::from(ask.stage == Stage::Breadth);
+        self.belief.tell(ask.configuration, value.ln());
+        self.measured.push((ask.configuration, value.ln()));
+    }
+
+    fn fails(&mut self, ask: Ask, why: &str) {
+        self.trials += 1;
+        self.breadth_trials += usize::from(ask.stage == Stage::Breadth);
+        if ask.configuration == self.space.default() {
+            return self.end(Verdict::DefaultFails(why.to_owned()), Vec::new());
+        }
+        if let Some(failed) = self.failed.get_mut(ask.configuration) {
+            *failed = Some(why.to_owned());
+        }
+        self.chosen.retain(|configuration| *configuration != ask.configuration);
+    }
+
+    /// Ends with what there is.
+    fn stops(&mut self, why: String) {
+        let enough = self.stage == Stage::Fresh && self.fresh.len() >= FRESH_FROM;
+        if enough { self.conclude() } else { self.end(Verdict::Stopped(why), Vec::new()) }
+    }
+
+    fn asked(&mut self, place: Place) -> Option<Ask> {
+        let configuration = match place {
+            Place::Of(configuration) => configuration,
+            Place::Proposed => self.proposed()?,
+        };
+        if self.failed.get(configuration).is_none_or(Option::is_some) {
+            return None;
+        }
+        let again = self.measured.iter().any(|(other, _)| *other == configuration);
+        Some(Ask { number: self.trials, stage: self.stage, block: self.blocks - 1, configuration, again })
+    }
+
+    fn proposed(&mut self) -> Option<usize> {
+        let known = Known {
+            space: &self.space,
+            open: &self.open,
+            belief: &self.belief,
+            proposed: self.open.iter().filter(|open| !**open).count() - 1,
+            planned: self.shares.breadth - self.shares.breadth.div_ceil(BREADTH_BLOCK + 1),
+            seed: self.design.seed,
+        };
+        let configuration = self.proposer.propose(&known)?;
+        // What is not open was tried: a proposer that repeats itself is not heard.
+        let open = self.open.get_mut(configuration).filter(|open| **open)?;
+        *open = false;
+        self.chosen.push(configuration);
+        Some(configuration)
+    }
+
+    /// Draws from the block that has no places left.
+    fn close_block(&mut self) {
+        let measured = std::mem::take(&mut self.measured);
+        let default = self.space.default();
+        match (self.stage, &measured[..]) {
+            (Stage::Check, [(_, one), (_, other)]) => self.check.push(one - other),
+            (Stage::Fresh, _) if self.blocks > 0 => {
+                let of = measured.iter().find(|(configuration, _)| *configuration == default).map(|(_, value)| *value);
+                if let Some(of) = of {
+                    let others = measured.iter().filter(|(configuration, _)| *configuration != default);
+                    self.fresh.push(others.map(|(configuration, value)| (*configuration, of - value)).collect());
+                }
+            }
+            _ => (),
+        }
+    }
+
+    /// Begins the next block, if need be of the next stage, or ends.
+    fn open_block(&mut self) {
+        let default = self.space.default();
+        let places = match self.stage {
+            Stage::Check => self.checks(default),
+            Stage::Breadth => self.breadth(),
+            Stage::Halving => self.halve(),
+            Stage::Fresh => self.freshen(),
+        };
+        let Some(mut places) = places else { return };
+        if self.stage != Stage::Check {
+            places.push(Place::Of(default));
+        }
+        seed::at(self.design.seed, &[BLOCK, self.blocks as u64]).shuffle(&mut places);
+        self.blocks += 1;
+        self.belief.open_block();
+        self.places = places.into();
+    }
+
+    fn left(&self) -> usize {
+        self.design.trials.saturating_sub(self.trials)
+    }
+
+    fn checks(&mut self, default: usize) -> Option<Vec<Place>> {
+        let pairs = self.check.len();
+        let shares = self.design.shares(self.left(), self.space.len() - 1);
+        if pairs >= self.design.pairs() {
+            let narrow = |found: &Interval| found.high - found.low <= 2.0 * self.design.steady.ln_1p();
+            let steady = interval::of_mean(&self.check, self.design.error).is_some_and(|found| narrow(&found));
+            if let Some(shares) = shares.filter(|_| steady) {
+                self.shares = shares;
+                self.stage = Stage::Breadth;
+                return self.breadth();
+            }
+            let more = self.left().checked_sub(2).and_then(|left| self.design.shares(left, self.space.len() - 1));
+            if pairs >= *CHECK_PAIRS.end() || more.is_none() {
+                self.end(Verdict::TooNoisy, Vec::new());
+                return None;
+            }
+        }
+        Some(vec![Place::Of(default); 2])
+    }
+
+    fn breadth(&mut self) -> Option<Vec<Place>> {
+        let left = self.shares.breadth.saturating_sub(self.breadth_trials);
+        let open = self.open.iter().filter(|open| **open).count();
+        let count = left.saturating_sub(1).min(open).min(BREADTH_BLOCK);
+        if count > 0 {
+            return Some(vec![Place::Proposed; count]);
+        }
+        self.stage = Stage::Halving;
+        let survivors = design::survivors(self.shares.halving, self.shares.candidates, self.chosen.len());
+        self.rounds = design::rounds(survivors, self.shares.candidates).into();
+        self.halve()
+    }
+
+    fn halve(&mut self) -> Option<Vec<Place>> {
+        self.chosen.sort_by(|one, other| {
+            self.belief.mean(*one).total_cmp(&self.belief.mean(*other)).then_with(|| one.cmp(other))
+        });
+        if let Some(count) = self.rounds.pop_front() {
+            self.chosen.truncate(count);
+            return Some(self.chosen.iter().map(|configuration| Place::Of(*configuration)).collect());
+        }
+        self.chosen.truncate(self.shares.candidates);
+        self.stage = Stage::Fresh;
+        self.looks = self.design.looks(self.left() / (self.chosen.len() + 1));
+        self.fresh.clear();
+        self.freshen()
+    }
+
+    fn freshen(&mut self) -> Option<Vec<Place>> {
+        let over = self.looks.last().is_none_or(|last| self.fresh.len() >= *last);
+        let look = self.looks.contains(&self.fresh.len()) && self.decided();
+        if over || look || self.chosen.is_empty() || self.left() <= self.chosen.len() {
+            self.conclude();
+            return None;
+        }
+        Some(self.chosen.iter().map(|configuration| Place::Of(*configuration)).collect())
+    }
+
+    /// Gains of a candidate in fresh blocks, as logarithms.
+    fn gains(&self, configuration: usize) -> Vec<f64> {
+        let of =
+            |block: &Vec<(usize, f64)>| block.iter().find(|(other, _)| *other == configuration).map(|(_, gain)| *gain);
+        self.fresh.iter().filter_map(of).collect()
+    }
+
+    /// What one interval at one look may err.
+    fn error(&self) -> f64 {
+        self.design.error / self.shares.candidates.max(1) as f64 / self.looks.len().max(1) as f64
+    }
+
+    /// The best by everything that is known: which one is asked may follow from all trials,
+    /// what it gains only from fresh ones.
+    fn ranked(&self) -> Vec<usize> {
+        let mut ranked = self.chosen.clone();
+        ranked.sort_by(|one, other| {
+            self.belief.mean(*one).total_cmp(&self.belief.mean(*other)).then_with(|| one.cmp(other))
+        });
+        ranked
+    }
+
+    /// Whether more blocks would change nothing that matters.
+    fn decided(&self) -> bool {
+        let zone = self.design.zone.ln_1p();
+        let ranked = self.ranked();
+        let Some((best, others)) = ranked.split_first() else { return true };
+        let interval = |gains: &[f64]| interval::of_mean(gains, self.error());
+        let own = self.gains(*best);
+        let none = ranked.iter().all(|one| interval(&self.gains(*one)).is_some_and(|found| found.high < zone));
+        let behind = |other: &usize| {
+            let differences: Vec<f64> = self.gains(*other).iter().zip(&own).map(|(other, own)| other - own).collect();
+            interval(&differences).is_some_and(|found| found.high < zone)
+        };
+        none || interval(&own).is_some_and(|found| found.low > zone) && others.iter().all(behind)
+    }
+
+    fn conclude(&mut self) {
+        let ranked = self.ranked();
+        let candidate = |configuration: &usize| {
+            let gains = self.gains(*configuration);
+            let gain = interval::of_mean(&gains, self.error()).filter(|_| gains.len() >= FRESH_FROM);
+            Candidate { configuration: *configuration, pairs: gains.len(), gain: gain.map(Interval::exp) }
+        };
+        let candidates: Vec<Candidate> = ranked.iter().map(candidate).collect();
+        let best = candidates.first().and_then(|best| best.gain.map(|gain| (best.configuration, gain)));
+        let verdict = match best {
+            Some((best, gain)) if gain.low > 1.0 && gain.mean >= 1.0 + self.design.zone => Verdict::Better(best),
+            _ => Verdict::NoDifference,
+        };
+        self.end(verdict, candidates);
+    }
+
+    fn end(&mut self, verdict: Verdict, candidates: Vec<Candidate>) {
+        let failed = self.failed.iter().enumerate();
+        self.answer = Some(Answer {
+            verdict,
+            candidates,
+            check: interval::of_mean(&self.check, self.design.error).map(Interval::exp),
+            trials: self.trials,
+            failed: failed.filter_map(|(number, why)| Some((number, why.clone()?))).collect(),
+        });
+    }
+}
+
+const BLOCK: u64 = 3;
+
+/// Runs a study to its end.
+pub fn run(study: &mut Study, trials: &mut dyn Trials) -> Answer {
+    loop {
+        match study.ask() {
+            Next::Done(answer) => return answer,
+            Next::Trial(ask) => {
+                let outcome = trials.run(&study.space, &ask);
+                trials.keep(&Taken { ask, outcome: outcome.clone() });
+                study.tell(outcome);
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Where a mean lies, of few differences. Owns Student's interval and how several looks and
+//! several candidates share what it may err; refuses an interval of fewer than two.
+
+use serde::{Deserialize, Serialize};
+
+/// Where something lies: the estimate and both ends.
+#[derive(Copy, Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Interval {
+    /// Lower end.
+    pub low: f64,
+    /// The mean.
+    pub mean: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+impl Interval {
+    /// Of logarithms to that of their ratio.
+    pub fn exp(self) -> Interval {
+        Interval { low: self.low.exp(), mean: self.mean.exp(), high: self.high.exp() }
+    }
+
+    /// Whether `value` lies between the ends.
+    pub fn holds(&self, value: f64) -> bool {
+        self.low <= value && value <= self.high
+    }
+}
+
+/// The interval of the mean of `values` that errs in `error` of all cases, on both sides
+/// together; `None` of fewer than two values.
+pub fn of_mean(values: &[f64], error: f64) -> Option<Interval> {
+    let freedom = values.len().checked_sub(1).filter(|freedom| *freedom > 0)?;
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+    let half = quantile(1.0 - error, freedom) * (squares / freedom as f64 / count).sqrt();
+    Some(Interval { low: mean - half, mean, high: mean + half })
+}
+
+/// The `t` between whose negative and itself Student's distribution has `share`.
+fn quantile(share: f64, freedom: usize) -> f64 {
+    let (mut low, mut high) = (0.0, 1e6);
+    for _ in 0..100 {
+        let middle = f64::midpoint(low, high);
+        if within(middle, freedom) < share { low = middle } else { high = middle }
+    }
+    high
+}
+
+/// What Student's distribution has between -t and t (Abramowitz and Stegun, 26.7.3 and 4).
+fn within(t: f64, freedom: usize) -> f64 {
+    let angle = (t / (freedom as f64).sqrt()).atan();
+    let square = angle.cos() * angle.cos();
+    let odd = freedom % 2 == 1;
+    let (mut term, mut sum) = if odd { (angle.cos(), 0.0) } else { (1.0, 0.0) };
+    let mut step = if odd { 3 } else { 2 };
+    for _ in 0..freedom / 2 {
+        sum += term;
+        term *= square * (step - 1) as f64 / step as f64;
+        step += 2;
+    }
+    if odd { (angle + angle.sin() * sum) * std::f64::consts::FRAC_2_PI } else { angle.sin() * sum }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rtscope_model::chance::Chance;
+
+    #[test]
+    fn quantiles_are_those_of_the_tables() {
+        for (freedom, share, known) in [
+            (1, 0.95, 12.706),
+            (2, 0.95, 4.303),
+            (5, 0.95, 2.571),
+            (9, 0.95, 2.262),
+            (5, 0.99, 4.032),
+            (120, 0.95, 1.980),
+        ] {
+            let found = quantile(share, freedom);
+            assert!((found - known).abs() < 0.001, "{freedom} {share}: {found}");
+        }
+    }
+
+    #[test]
+    fn few_values_have_no_interval() {
+        assert_eq!((of_mean(&[], 0.05), of_mean(&[1.0], 0.05)), (None, None));
+        let same = of_mean(&[2.0, 2.0], 0.05).unwrap();
+        assert_eq!((same.low, same.mean, same.high), (2.0, 2.0, 2.0));
+        let found = of_mean(&[1.0, 2.0, 3.0], 0.05).unwrap();
+        assert!((found.high - 2.0 - 4.303 / 3f64.sqrt()).abs() < 0.001, "{found:?}");
+        assert!(found.holds(2.0) && !found.holds(9.0));
+    }
+
+    #[test]
+    fn it_errs_as_often_as_it_says() {
+        let mut chance = Chance::new(5);
+        let mut uniform = || chance.below(1 << 30) as f64 / (1u64 << 30) as f64;
+        let held = (0..1_000)
+            .filter(|_| {
+                let values: Vec<f64> = (0..8).map(|_| uniform() + uniform() + uniform()).collect();
+                of_mean(&values, 0.05).unwrap().holds(1.5)
+            })
+            .count();
+        assert!((930..=970).contains(&held), "{held} of 1000");
+    }
+}

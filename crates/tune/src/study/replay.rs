@@ -1,0 +1,376 @@
+//! Studies of a recorded table instead of a program: many of them in a second, and what is
+//! true is known. Owns how a trial is drawn from the table and what many studies come to;
+//! refuses to read files.
+//!
+//! Rows of one repeat were measured one after the other: they are one block. A block of a
+//! study draws a repeat, with replacement, so that what the machine did at that time falls on
+//! all its trials, and blocks are independent of each other. The truth about a configuration
+//! is the mean of its logarithms over all repeats, which is what such draws have as their mean.
+
+use super::course::{self, Ask, Outcome, Study, Trials, Verdict};
+use super::design::{Design, TooSmall};
+use super::propose::Proposer;
+use super::seed;
+use super::space::Space;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A recorded measurement.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Row {
+    /// The words of the configuration.
+    pub configuration: String,
+    /// Rows of one repeat are a block.
+    pub repeat: u64,
+    /// What was measured.
+    pub value: f64,
+}
+
+/// Why there is no table.
+#[derive(Clone, Eq, PartialEq, Debug)]
+pub enum NoTable {
+    /// Fewer than two repeats.
+    FewRepeats,
+    /// This configuration has no row, or several, in this repeat.
+    NotOnce(String, u64),
+    /// A measurement that is no number above 0.
+    NoNumber(String, u64),
+}
+
+impl fmt::Display for NoTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoTable::FewRepeats => f.write_str("it takes two repeats of each configuration"),
+            NoTable::NotOnce(name, repeat) => write!(f, "{name} does not stand in repeat {repeat} once"),
+            NoTable::NoNumber(name, repeat) => write!(f, "{name} in repeat {repeat} is no number above 0"),
+        }
+    }
+}
+
+impl std::error::Error for NoTable {}
+
+/// Every configuration in every repeat.
+#[derive(Clone, Debug)]
+pub struct Table {
+    names: Vec<String>,
+    /// By configuration, by repeat: logarithms.
+    cells: Vec<Vec<f64>>,
+    /// What the trials of a repeat share, as a logarithm.
+    shifts: Vec<f64>,
+}
+
+impl Table {
+    /// The table of `rows`, its configurations in the order of their first rows.
+    ///
+    /// # Errors
+    /// A configuration is not there once in each repeat, or something is no measurement.
+    pub fn new(rows: &[Row]) -> Result<Table, NoTable> {
+        let mut names: Vec<String> = Vec::new();
+        let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut found: BTreeMap<(usize, u64), f64> = BTreeMap::new();
+        for Row { configuration, repeat, value } in rows {
+            if !(value.is_finite() && *value > 0.0) {
+                return Err(NoTable::NoNumber(configuration.clone(), *repeat));
+            }
+            let number = *numbers.entry(configuration).or_insert_with(|| {
+                names.push(configuration.clone());
+                names.len() - 1
+            });
+            if found.insert((number, *repeat), value.ln()).is_some() {
+                return Err(NoTable::NotOnce(configuration.clone(), *repeat));
+            }
+        }
+        let mut repeats: Vec<u64> = rows.iter().map(|row| row.repeat).collect();
+        repeats.sort_unstable();
+        repeats.dedup();
+        if repeats.len() < 2 {
+            return Err(NoTable::FewRepeats);
+        }
+        let cell = |number: usize, name: &String, repeat: &u64| {
+            found.get(&(number, *repeat)).copied().ok_or_else(|| NoTable::NotOnce(name.clone(), *repeat))
+        };
+        let line = |(number, name): (usize, &String)| repeats.iter().map(|repeat| cell(number, name, repeat)).collect();
+        let cells = names.iter().enumerate().map(line).collect::<Result<Vec<Vec<f64>>, NoTable>>()?;
+        let means: Vec<f64> = cells.iter().map(|line| mean(line)).collect();
+        let shift = |repeat: usize| {
+            let rests = cells.iter().zip(&means).filter_map(|(line, mean)| Some(line.get(repeat)? - mean));
+            rests.sum::<f64>() / cells.len() as f64
+        };
+        Ok(Table { shifts: (0..repeats.len()).map(shift).collect(), names, cells })
+    }
+
+    /// The words of the configurations.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// How many repeats there are.
+    pub fn repeats(&self) -> usize {
+        self.shifts.len()
+    }
+
+    /// The configuration that has the shortest name, of several the first in the alphabet: the
+    /// one whose flags say least.
+    pub fn plainest(&self) -> usize {
+        let key = |number: &usize| self.names.get(*number).map(|name| (name.len(), name));
+        (0..self.names.len()).min_by_key(key).unwrap_or(0)
+    }
+
+    fn truth(&self, configuration: usize) -> f64 {
+        self.cells.get(configuration).map_or(f64::NAN, |line| mean(line))
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// How a trial is drawn.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Draw {
+    /// The row of the block's repeat. A configuration that stands in a block again is drawn as
+    /// under [`Draw::Rests`].
+    Rows,
+    /// What the block's repeat shares, and what a row of any repeat has besides: more different
+    /// blocks than repeats, but no other likeness of rows of one repeat is left.
+    Rests,
+}
+
+/// A way to replay.
+#[derive(Copy, Clone, Debug)]
+pub struct Replay<'a> {
+    /// From what.
+    pub table: &'a Table,
+    /// The number of the default.
+    pub default: usize,
+    /// How.
+    pub draw: Draw,
+    /// Every configuration is the default under another name.
+    pub same: bool,
+}
+
+/// One study's trials.
+struct Drawn<'a> {
+    replay: Replay<'a>,
+    seed: u64,
+}
+
+const BLOCK: u64 = 4;
+const REST: u64 = 5;
+const STUDY: u64 = 6;
+
+impl Trials for Drawn<'_> {
+    fn run(&mut self, _: &Space, ask: &Ask) -> Outcome {
+        let Replay { table, default, draw, same } = self.replay;
+        let repeats = table.repeats() as u64;
+        let shared = seed::at(self.seed, &[BLOCK, ask.block as u64]).below(repeats) as usize;
+        let rest = if draw == Draw::Rows && !same && !ask.again {
+            shared
+        } else {
+            let place = [REST, ask.block as u64, ask.configuration as u64, u64::from(ask.again)];
+            seed::at(self.seed, &place).below(repeats) as usize
+        };
+        let line = table.cells.get(if same { default } else { ask.configuration });
+        let shift = |repeat: usize| table.shifts.get(repeat).copied().unwrap_or(0.0);
+        match line.and_then(|line| line.get(rest)) {
+            Some(cell) => Outcome::Measured((cell + shift(shared) - shift(rest)).exp()),
+            None => Outcome::Failed("it is not in the table".to_owned()),
+        }
+    }
+}
+
+/// A share of studies, or how much slower than the best what they recommend is.
+#[derive(Copy, Clone, PartialEq, Debug, Serialize)]
+pub struct Regret {
+    /// Of half of the studies it is at most this.
+    pub median: f64,
+    /// Of nine in ten.
+    pub p90: f64,
+}
+
+/// What many studies came to. Shares are of 1.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Summary {
+    /// How much slower than the table's best the recommendation is (the default, where none is
+    /// recommended): 0.02 is 2 %.
+    pub regret: Regret,
+    /// Share of the reported intervals that hold the truth; `None`: there was no interval.
+    pub coverage: Option<f64>,
+    /// Share of studies that recommend a gain whose interval lies above the truth.
+    pub over_claims: f64,
+    /// Share of studies that recommend something.
+    pub better: f64,
+    /// Share of studies that find no difference.
+    pub no_difference: f64,
+    /// Share of studies that end otherwise: too noisy, or nothing to run.
+    pub refused: f64,
+    /// Trials of the study in the middle.
+    pub trials: usize,
+}
+
+impl Replay<'_> {
+    /// The space of the table.
+    ///
+    /// # Errors
+    /// There is nothing to compare, or too much.
+    pub fn space(&self) -> Result<Space, super::space::NoSpace> {
+        Space::new(self.table.names.clone(), self.default)
+    }
+
+    /// What runs trials of the study number `study`.
+    pub fn trials(&self, seed: u64, study: u64) -> impl Trials + '_ {
+        Drawn { replay: *self, seed: own_seed(seed, study) }
+    }
+
+    /// `studies` studies of `design`, each with a seed of its own.
+    ///
+    /// # Errors
+    /// The budget is too small for one comparison.
+    pub fn studies(
+        &self,
+        space: &Space,
+        design: Design,
+        studies: u64,
+        proposer: &dyn Fn() -> Box<dyn Proposer>,
+    ) -> Result<Summary, TooSmall> {
+        let best = (0..space.len()).map(|number| self.table.truth(number)).fold(f64::INFINITY, f64::min);
+        let mut tally = Tally::default();
+        for number in 0..studies {
+            let own = Design { seed: own_seed(design.seed, number), ..design };
+            let mut study = Study::new(space.clone(), own, proposer())?;
+            let answer = course::run(&mut study, &mut self.trials(design.seed, number));
+            let chosen = match answer.verdict {
+                Verdict::Better(chosen) => chosen,
+                _ => self.default,
+            };
+            tally.regrets.push(if self.same { 0.0 } else { (self.table.truth(chosen) - best).exp_m1() });
+            tally.trials.push(answer.trials);
+            tally.better += u64::from(matches!(answer.verdict, Verdict::Better(_)));
+            tally.none += u64::from(answer.verdict == Verdict::NoDifference);
+            if let Some((first, gain)) = answer.candidates.first().and_then(|first| Some((first, first.gain?))) {
+                let truth = if self.same {
+                    1.0
+                } else {
+                    (self.table.truth(self.default) - self.table.truth(first.configuration)).exp()
+                };
+                tally.intervals += 1;
+                tally.held += u64::from(gain.holds(truth));
+                tally.over += u64::from(gain.low > truth && matches!(answer.verdict, Verdict::Better(_)));
+            }
+        }
+        Ok(tally.summary(studies))
+    }
+}
+
+fn own_seed(seed: u64, study: u64) -> u64 {
+    seed::at(seed, &[STUDY, study]).below(u64::MAX)
+}
+
+#[derive(Default)]
+struct Tally {
+    regrets: Vec<f64>,
+    trials: Vec<usize>,
+    better: u64,
+    none: u64,
+    intervals: u64,
+    held: u64,
+    over: u64,
+}
+
+impl Tally {
+    fn summary(mut self, studies: u64) -> Summary {
+        self.regrets.sort_by(f64::total_cmp);
+        self.trials.sort_unstable();
+        // The least value that this share of all does not exceed.
+        let place = |share: f64| ((studies as f64 * share).ceil() as usize).saturating_sub(1);
+        let regret = |share: f64| self.regrets.get(place(share)).copied().unwrap_or(0.0);
+        let share = |count: u64| if studies == 0 { 0.0 } else { count as f64 / studies as f64 };
+        Summary {
+            regret: Regret { median: regret(0.5), p90: regret(0.9) },
+            coverage: (self.intervals > 0).then(|| self.held as f64 / self.intervals as f64),
+            over_claims: share(self.over),
+            better: share(self.better),
+            no_difference: share(self.none),
+            refused: share(studies - self.better - self.none),
+            trials: self.trials.get(place(0.5)).copied().unwrap_or(0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::propose::{Believed, Shuffled};
+    use super::*;
+
+    /// Twelve configurations of which `-B4 -A8m` is the quickest; blocks are slow or quick,
+    /// trials differ by some percent.
+    fn rows() -> Vec<Row> {
+        let mut rows = Vec::new();
+        for repeat in 0..8u64 {
+            for (b, workers) in [1, 2, 4].into_iter().enumerate() {
+                for (a, area) in ["1m", "2m", "4m", "8m"].into_iter().enumerate() {
+                    let noise = seed::at(9, &[repeat, a as u64, b as u64]).below(1_000_000) as f64 / 1e7;
+                    let shared = if repeat % 2 == 0 { 0.1 } else { 0.0 };
+                    let value = (1.0 - 0.2 * a as f64 - 0.25 * b as f64 + noise + shared).exp();
+                    rows.push(Row { configuration: format!("-B{workers} -A{area}"), repeat, value });
+                }
+            }
+        }
+        rows
+    }
+
+    #[test]
+    fn a_table_is_complete() {
+        let all = rows();
+        let table = Table::new(&all).unwrap();
+        assert_eq!((table.names().len(), table.repeats(), table.plainest()), (12, 8, 0));
+        let gap = || NoTable::NotOnce("-B4 -A8m".to_owned(), 7);
+        assert_eq!(Table::new(&all[..all.len() - 1]).unwrap_err(), gap());
+        let twice: Vec<Row> = all.iter().chain(all.last()).cloned().collect();
+        assert_eq!(Table::new(&twice).unwrap_err(), gap());
+        assert_eq!(Table::new(&all[..12]).unwrap_err(), NoTable::FewRepeats);
+        assert_eq!(Table::new(&[]).unwrap_err(), NoTable::FewRepeats);
+        let mut bad = all;
+        bad[0].value = 0.0;
+        assert_eq!(Table::new(&bad).unwrap_err(), NoTable::NoNumber("-B1 -A1m".to_owned(), 0));
+    }
+
+    #[test]
+    fn a_block_is_a_repeat() {
+        let (table, all) = (Table::new(&rows()).unwrap(), rows());
+        let replay = Replay { table: &table, default: 0, draw: Draw::Rows, same: false };
+        let space = replay.space().unwrap();
+        let mut trials = replay.trials(1, 0);
+        for block in 0..20 {
+            let mut repeats: Vec<u64> = Vec::new();
+            for configuration in 0..12 {
+                let ask = Ask { number: 0, stage: course::Stage::Fresh, block, configuration, again: false };
+                let Outcome::Measured(value) = trials.run(&space, &ask) else { panic!("no value") };
+                let name = space.name(configuration);
+                let row = all.iter().find(|row| row.configuration == name && (row.value - value).abs() < 1e-9);
+                repeats.push(row.unwrap().repeat);
+            }
+            assert!(repeats.windows(2).all(|pair| pair[0] == pair[1]), "{repeats:?}");
+        }
+    }
+
+    #[test]
+    fn studies_find_what_is_best_and_no_difference_where_there_is_none() {
+        let table = Table::new(&rows()).unwrap();
+        for draw in [Draw::Rows, Draw::Rests] {
+            let replay = Replay { table: &table, default: 0, draw, same: false };
+            let space = replay.space().unwrap();
+            let made =
+                |replay: &Replay<'_>| replay.studies(&space, Design::new(60, 1), 40, &|| Box::new(Believed)).unwrap();
+            let found = made(&replay);
+            assert!(found.regret.median < 0.01 && found.better == 1.0, "{found:?}");
+            assert_eq!(found, made(&replay));
+            let none = made(&Replay { same: true, ..replay });
+            assert!(none.no_difference >= 0.95 && none.regret.p90 == 0.0, "{none:?}");
+            let few = replay.studies(&space, Design::new(23, 1), 1, &|| Box::new(Shuffled));
+            assert_eq!(few.unwrap_err().fewest, 24);
+        }
+    }
+}

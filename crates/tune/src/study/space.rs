@@ -1,0 +1,209 @@
+//! What can be tried: configurations as lists of words, and how alike two are. Owns the
+//! reading of a word into a setting and its value; refuses to know what a flag means.
+
+use serde::Serialize;
+use std::fmt;
+
+/// Most configurations of a space: a [`super::belief::Belief`] has the square of them.
+pub const MOST: usize = 2_000;
+
+/// The configurations of a study.
+#[derive(Clone, Debug)]
+pub struct Space {
+    names: Vec<String>,
+    settings: Vec<Setting>,
+    /// By configuration, by setting: the number of its level.
+    points: Vec<Vec<usize>>,
+    default: usize,
+}
+
+/// What configurations differ in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setting {
+    /// What its words begin with: `-A` of `-A64m`.
+    pub name: String,
+    /// What it can be, in the order of the values; absence, where there is such, first.
+    pub levels: Vec<Level>,
+}
+
+/// One thing that a setting can be.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Level {
+    /// The word; `None`: the setting is absent.
+    pub word: Option<String>,
+    /// The logarithm of base two of its value, where it has one above 0.
+    pub value: Option<f64>,
+}
+
+/// Why there is no space.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize)]
+pub enum NoSpace {
+    /// Nothing besides the default.
+    Empty,
+    /// The default is none of the configurations.
+    NoDefault,
+    /// More than [`MOST`].
+    TooMany(usize),
+}
+
+impl fmt::Display for NoSpace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoSpace::Empty => f.write_str("there is nothing to compare with the default"),
+            NoSpace::NoDefault => f.write_str("the default is none of the configurations"),
+            NoSpace::TooMany(count) => write!(f, "{count} configurations are more than {MOST}"),
+        }
+    }
+}
+
+impl std::error::Error for NoSpace {}
+
+impl Space {
+    /// The space of `names`, words with spaces between them, of which number `default` is
+    /// the one to beat.
+    ///
+    /// # Errors
+    /// There is nothing to compare, or too much.
+    pub fn new(names: Vec<String>, default: usize) -> Result<Space, NoSpace> {
+        match names.len() {
+            0 | 1 => return Err(NoSpace::Empty),
+            count if count > MOST => return Err(NoSpace::TooMany(count)),
+            count if default >= count => return Err(NoSpace::NoDefault),
+            _ => (),
+        }
+        let words: Vec<Vec<(&str, Level)>> =
+            names.iter().map(|name| name.split_whitespace().map(level).collect()).collect();
+        let settings: Vec<Setting> = settings(&words);
+        let point = |words: &Vec<(&str, Level)>| settings.iter().map(|setting| setting.number(words)).collect();
+        let points = words.iter().map(point).collect();
+        Ok(Space { points, settings, names, default })
+    }
+
+    /// How many configurations there are, with the default.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Never: [`Space::new`] refuses.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// The number of the default.
+    pub fn default(&self) -> usize {
+        self.default
+    }
+
+    /// The words of a configuration; empty of a number that is none.
+    pub fn name(&self, configuration: usize) -> &str {
+        self.names.get(configuration).map_or("", String::as_str)
+    }
+
+    /// What configurations differ in, by name.
+    pub fn settings(&self) -> &[Setting] {
+        &self.settings
+    }
+
+    /// By setting, the number of its level in a configuration; empty of a number that is none.
+    pub fn point(&self, configuration: usize) -> &[usize] {
+        self.points.get(configuration).map_or(&[], Vec::as_slice)
+    }
+
+    /// How alike two configurations are in each setting, 0 to 1: by the ratio of the values
+    /// where both have one, else whether they are the same.
+    pub fn alike(&self, one: usize, other: usize) -> impl Iterator<Item = f64> + '_ {
+        let pairs = self.point(one).iter().zip(self.point(other));
+        pairs.zip(&self.settings).map(|((one, other), setting)| {
+            let value = |number: &usize| setting.levels.get(*number).and_then(|level| level.value);
+            match (value(one), value(other)) {
+                (Some(one), Some(other)) => (-(one - other).abs() / OCTAVES).exp(),
+                _ => f64::from(u8::from(one == other)),
+            }
+        })
+    }
+}
+
+impl Setting {
+    /// Of the level that `words` give it; the first, which is absence, where they do not.
+    fn number(&self, words: &[(&str, Level)]) -> usize {
+        let own = words.iter().find(|(name, _)| *name == self.name).map(|(_, level)| level);
+        own.and_then(|own| self.levels.iter().position(|level| level == own)).unwrap_or(0)
+    }
+}
+
+/// Over so many doublings of a value its effect is mostly lost.
+const OCTAVES: f64 = 3.0;
+
+fn settings(words: &[Vec<(&str, Level)>]) -> Vec<Setting> {
+    let mut names: Vec<&str> = words.iter().flatten().map(|(name, _)| *name).collect();
+    names.sort_unstable();
+    names.dedup();
+    let levels = |name: &str| {
+        let of = |words: &Vec<(&str, Level)>| {
+            words.iter().find(|(other, _)| *other == name).map(|(_, level)| level.clone()).unwrap_or_default()
+        };
+        let mut levels: Vec<Level> = words.iter().map(of).collect();
+        let value = |level: &Level| level.value.unwrap_or(f64::NEG_INFINITY);
+        levels.sort_by(|one, other| value(one).total_cmp(&value(other)).then_with(|| one.word.cmp(&other.word)));
+        levels.dedup();
+        levels
+    };
+    names.into_iter().map(|name| Setting { name: name.to_owned(), levels: levels(name) }).collect()
+}
+
+/// The name ends where digits begin.
+fn level(word: &str) -> (&str, Level) {
+    let split = word.find(|c: char| c.is_ascii_digit()).unwrap_or(word.len());
+    let (name, value) = word.split_at(split);
+    let digits = value.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(value.len());
+    let (digits, unit) = value.split_at(digits);
+    let shift = match unit {
+        "" => Some(0.0),
+        "k" | "K" => Some(10.0),
+        "m" | "M" => Some(20.0),
+        "g" | "G" => Some(30.0),
+        _ => None,
+    };
+    let number = digits.parse::<f64>().ok().filter(|number| *number > 0.0);
+    let value = number.zip(shift).map(|(number, shift)| number.log2() + shift);
+    (name, Level { word: Some(word.to_owned()), value })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn space(names: &[&str]) -> Space {
+        Space::new(names.iter().map(|name| (*name).to_owned()).collect(), 0).unwrap()
+    }
+
+    #[test]
+    fn words_are_settings_with_values() {
+        let space = space(&["-N1 -A1m", "-N2 -A64m", "-N2 -A512k -qg", "-N2 -A1m --nonmoving-gc"]);
+        let names: Vec<_> = space.settings().iter().map(|setting| setting.name.as_str()).collect();
+        assert_eq!(names, ["--nonmoving-gc", "-A", "-N", "-qg"]);
+        let words = |setting: &Setting| setting.levels.iter().map(|level| level.word.clone()).collect::<Vec<_>>();
+        assert_eq!(words(&space.settings()[1]), ["-A512k", "-A1m", "-A64m"].map(|word| Some(word.to_owned())));
+        assert_eq!(words(&space.settings()[3]), [None, Some("-qg".to_owned())]);
+        assert_eq!((space.point(2), space.point(9)), (&[0, 0, 1, 1][..], &[][..]));
+        assert_eq!(space.settings()[1].levels[2].value, Some(26.0));
+    }
+
+    #[test]
+    fn near_values_are_alike() {
+        let space = space(&["-A1m", "-A2m", "-A64m", "-A64m -c", "-I0"]);
+        let alike = |one, other| space.alike(one, other).collect::<Vec<_>>();
+        // -A, -I, -c
+        assert_eq!((alike(2, 3), alike(4, 4)), (vec![1.0, 1.0, 0.0], vec![1.0; 3]));
+        assert!(alike(0, 1)[0] > alike(0, 2)[0] && alike(0, 2)[0] > 0.0);
+        assert_eq!(alike(0, 4), [0.0, 0.0, 1.0]);
+    }
+
+    #[test]
+    fn there_is_something_to_compare() {
+        let names = |count: usize| (0..count).map(|i| format!("-N{i}")).collect::<Vec<_>>();
+        assert_eq!(Space::new(names(1), 0).unwrap_err(), NoSpace::Empty);
+        assert_eq!(Space::new(names(2), 2).unwrap_err(), NoSpace::NoDefault);
+        assert_eq!(Space::new(names(MOST + 1), 0).unwrap_err(), NoSpace::TooMany(MOST + 1));
+    }
+}
