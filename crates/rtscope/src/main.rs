@@ -9,7 +9,9 @@ use cli::{Cli, Command, DoctorArgs, MachineArgs, ReportArgs};
 use rtscope::report::pauses_json::PauseLines;
 use rtscope::style::Style;
 use rtscope::trouble::Trouble;
-use rtscope::{bench, compare, doctor, export, heap, input, machine, pipeline, plan, record, report, run, runtime_log};
+use rtscope::{
+    bench, compare, doctor, export, heap, input, load, machine, pipeline, plan, record, report, run, runtime_log,
+};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -25,6 +27,7 @@ fn main() -> ExitCode {
         Command::Machine(args) => run_machine(&args),
         Command::Plan(args) => run_plan(&args),
         Command::Run(args) => return run::run(&args),
+        Command::Load(args) => load::run(&args),
         Command::Bench(args) => bench::run(&args),
     };
     done.unwrap_or_else(|trouble| {
