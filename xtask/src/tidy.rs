@@ -8,15 +8,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What a room may use: nothing points back.
-const ARROWS: [(&str, &[&str]); 9] = [
+const ARROWS: [(&str, &[&str]); 10] = [
     ("model", &[]),
     ("decode", &["model"]),
     ("analyze", &["model"]),
     ("heap", &["model"]),
     ("tune", &["model"]),
+    ("load", &["model"]),
     ("encode", &["model", "decode"]),
     ("host", &["model", "decode", "heap"]),
-    ("rtscope", &["model", "decode", "analyze", "heap", "tune", "encode", "host"]),
+    ("rtscope", &["model", "decode", "analyze", "heap", "tune", "load", "encode", "host"]),
     ("xtask", &[]),
 ];
 

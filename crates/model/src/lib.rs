@@ -18,6 +18,7 @@ pub mod manifest;
 pub mod names;
 pub mod pause;
 pub mod program;
+pub mod request;
 pub mod resources;
 pub mod time;
 pub mod units;

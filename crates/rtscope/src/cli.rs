@@ -5,6 +5,7 @@ use clap::{Args, Parser, Subcommand};
 use rtscope::bench::BenchArgs;
 use rtscope::export::ExportArgs;
 use rtscope::heap::HeapArgs;
+use rtscope::load::LoadArgs;
 use rtscope::plan::PlanArgs;
 use rtscope::record::RecordArgs;
 use rtscope::run::RunArgs;
@@ -43,6 +44,8 @@ pub enum Command {
     Run(RunArgs),
     /// Search for flags by trials: so far of a recorded table only
     Tune(TuneArgs),
+    /// Send requests to a server on a schedule, and say how late its answers come
+    Load(LoadArgs),
     /// Do an experiment with programs of yours
     Bench(BenchArgs),
 }

@@ -10,7 +10,7 @@ use rtscope::report::pauses_json::PauseLines;
 use rtscope::style::Style;
 use rtscope::trouble::Trouble;
 use rtscope::{
-    bench, compare, doctor, export, heap, input, machine, pipeline, plan, record, report, run, runtime_log, tune,
+    bench, compare, doctor, export, heap, input, load, machine, pipeline, plan, record, report, run, runtime_log, tune,
 };
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -28,6 +28,7 @@ fn main() -> ExitCode {
         Command::Plan(args) => run_plan(&args),
         Command::Run(args) => return run::run(&args),
         Command::Tune(args) => tune::run(&args),
+        Command::Load(args) => load::run(&args),
         Command::Bench(args) => bench::run(&args),
     };
     done.unwrap_or_else(|trouble| {

@@ -1,0 +1,249 @@
+//! Requests that wait and connections that serve them: which takes which. Owns the queue
+//! and the number of connections, as a client's pool: one that is free is taken again,
+//! the last used first; none is free, another is opened; no more may be, the request
+//! waits. Refuses to know when requests are due.
+
+use crate::clock;
+use crate::tally::{Part, Tally};
+use crate::target::Protocol;
+use crate::wire::{Fault, Line, Trunk};
+use crate::{Load, keep};
+use rtscope_model::Time;
+use rtscope_model::request::{Outcome, Request};
+use std::cell::{Cell, RefCell};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout, timeout_at};
+
+/// How often a request whose connection had gone before it was sent is tried again.
+const TRIES: u8 = 3;
+
+/// A request on its way.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Job {
+    pub(crate) due: Time,
+    /// When the schedule was looked at.
+    pub(crate) handed: Time,
+    pub(crate) warm_up: bool,
+    pub(crate) tries: u8,
+}
+
+/// The place of a line, whether there is one or not.
+struct Place {
+    number: usize,
+    wake: Notify,
+    /// When its request was due.
+    serves: Cell<Option<Time>>,
+}
+
+/// What one thread's lines share.
+pub(crate) struct Desk {
+    load: Arc<Load>,
+    address: SocketAddr,
+    trunks: Vec<Trunk>,
+    places: Vec<Rc<Place>>,
+    /// Numbers of places without a line, lowest first: shared connections fill up.
+    vacant: RefCell<BinaryHeap<Reverse<usize>>>,
+    /// Lines that wait, the last used on top.
+    idle: RefCell<Vec<Rc<Place>>>,
+    queue: RefCell<VecDeque<Job>>,
+    /// Lines that were woken or are being opened: each will look at the queue.
+    coming: Cell<usize>,
+    opened: Cell<u64>,
+    tally: RefCell<Tally>,
+    kept: RefCell<Vec<u8>>,
+}
+
+impl Desk {
+    /// With room for `connections`.
+    pub(crate) fn new(load: Arc<Load>, address: SocketAddr, connections: usize) -> Desk {
+        let (trunks, lines) = match load.target.protocol() {
+            Protocol::Http1 => (0, connections),
+            Protocol::Http2 => (connections, connections.saturating_mul(load.streams)),
+        };
+        let place = |number| Rc::new(Place { number, wake: Notify::new(), serves: Cell::new(None) });
+        Desk {
+            load,
+            address,
+            trunks: (0..trunks).map(|_| Trunk::new(address)).collect(),
+            places: (0..lines).map(place).collect(),
+            vacant: RefCell::new((0..lines).map(Reverse).collect()),
+            idle: RefCell::default(),
+            queue: RefCell::default(),
+            coming: Cell::new(0),
+            opened: Cell::new(0),
+            tally: RefCell::default(),
+            kept: RefCell::default(),
+        }
+    }
+
+    /// A request is due.
+    pub(crate) fn take(&self, job: Job) {
+        self.tally.borrow_mut().due(job.warm_up);
+        self.queue.borrow_mut().push_back(job);
+    }
+
+    /// Sees to it that each request that waits has a line coming, as far as there may be.
+    pub(crate) fn fill(self: &Rc<Desk>) {
+        while self.queue.borrow().len() > self.coming.get() {
+            if let Some(place) = self.idle.borrow_mut().pop() {
+                place.wake.notify_one();
+            } else if let Some(place) = self.vacant_place() {
+                tokio::task::spawn_local(line(Rc::clone(self), place));
+            } else {
+                return;
+            }
+            self.coming.set(self.coming.get() + 1);
+        }
+    }
+
+    fn vacant_place(&self) -> Option<Rc<Place>> {
+        let Reverse(number) = self.vacant.borrow_mut().pop()?;
+        self.places.get(number).cloned()
+    }
+
+    /// Ends requests that have waited for too long.
+    pub(crate) fn expire(&self, now: Time) {
+        while let Some(job) = self.oldest_waiting().filter(|job| self.deadline(job) <= now) {
+            self.queue.borrow_mut().pop_front();
+            self.end(&job, None, now, Outcome::Timeout, 0);
+        }
+    }
+
+    /// When the next would have.
+    pub(crate) fn next_deadline(&self) -> Option<Time> {
+        self.oldest_waiting().map(|job| self.deadline(&job))
+    }
+
+    fn oldest_waiting(&self) -> Option<Job> {
+        self.queue.borrow().front().copied()
+    }
+
+    fn deadline(&self, job: &Job) -> Time {
+        job.due.plus(ns(self.load.timeout))
+    }
+
+    /// Requests that have not ended.
+    pub(crate) fn open_requests(&self) -> u64 {
+        self.queue.borrow().len() as u64 + self.in_flight()
+    }
+
+    fn in_flight(&self) -> u64 {
+        self.places.iter().filter(|place| place.serves.get().is_some()).count() as u64
+    }
+
+    /// What has been counted since the last call, and requests to keep.
+    pub(crate) fn part(&self, now: Time) -> (Part, Vec<u8>) {
+        let mut part = self.tally.borrow_mut().part();
+        part.waiting = self.queue.borrow().len() as u64;
+        part.in_flight = self.in_flight();
+        let serving = self.places.iter().filter_map(|place| place.serves.get()).min();
+        let oldest = [serving, self.oldest_waiting().map(|job| job.due)].into_iter().flatten().min();
+        part.oldest_ns = oldest.map_or(0, |due| now.since(due));
+        (part, std::mem::take(&mut *self.kept.borrow_mut()))
+    }
+
+    /// All that was counted.
+    pub(crate) fn totals(&self) -> crate::tally::Totals {
+        let mut totals = self.tally.borrow().totals.clone();
+        totals.opened = self.opened.get();
+        totals.unfinished = self.open_requests();
+        totals
+    }
+
+    fn end(&self, job: &Job, sent: Option<Time>, done: Time, outcome: Outcome, connection: usize) {
+        let connection = u32::try_from(connection).unwrap_or(u32::MAX);
+        let request = Request { due: job.due, sent, done, outcome, connection, warm_up: job.warm_up };
+        self.tally.borrow_mut().ended(&request, job.handed);
+        if self.load.keep > 0 {
+            keep::push(&mut self.kept.borrow_mut(), &request);
+        }
+    }
+
+    async fn open(&self, place: &Place) -> Result<Line, Fault> {
+        match self.trunks.get(place.number / self.load.streams.max(1)) {
+            Some(trunk) => trunk.line(&self.opened).await,
+            None => Line::one(self.address, &self.opened).await,
+        }
+    }
+
+    /// The next request for a line that has just arrived or has just served one.
+    async fn next(&self, place: &Rc<Place>) -> Job {
+        loop {
+            if let Some(job) = self.queue.borrow_mut().pop_front() {
+                return job;
+            }
+            self.idle.borrow_mut().push(Rc::clone(place));
+            place.wake.notified().await;
+            self.arrived();
+        }
+    }
+
+    fn arrived(&self) {
+        self.coming.set(self.coming.get().saturating_sub(1));
+    }
+
+    /// The oldest request has no connection because none can be made.
+    fn unconnected(&self) {
+        let job = self.queue.borrow_mut().pop_front();
+        if let Some(job) = job {
+            self.end(&job, None, clock::now(), Outcome::Connect, 0);
+        }
+    }
+
+    /// One request on a line; whether the line is good for more.
+    async fn serve(&self, job: Job, line: &mut Line, place: &Place) -> bool {
+        place.serves.set(Some(job.due));
+        let left = Duration::from_nanos(self.deadline(&job).since(clock::now()));
+        let sent = Cell::new(None);
+        let exchange = async {
+            if !line.ready().await {
+                return Err(Fault::Unsent);
+            }
+            sent.set(Some(clock::now()));
+            line.exchange(self.load.target.request()).await
+        };
+        let ended = timeout_at(Instant::now() + left, exchange).await;
+        let done = clock::now();
+        place.serves.set(None);
+        let outcome = match ended {
+            Ok(Err(Fault::Unsent)) if job.tries < TRIES => {
+                self.queue.borrow_mut().push_front(Job { tries: job.tries + 1, ..job });
+                return false;
+            }
+            Ok(Ok(status)) => Outcome::Answered(status),
+            Ok(Err(fault)) => fault.outcome(),
+            Err(_) => Outcome::Timeout,
+        };
+        self.end(&job, sent.get(), done, outcome, place.number);
+        matches!(outcome, Outcome::Answered(_)) || !line.is_spent()
+    }
+}
+
+/// Opens a line and serves with it for as long as it lasts.
+async fn line(desk: Rc<Desk>, place: Rc<Place>) {
+    let opened = timeout(desk.load.timeout, desk.open(&place)).await;
+    desk.arrived();
+    match opened {
+        Ok(Ok(mut line)) => loop {
+            let job = desk.next(&place).await;
+            if !desk.serve(job, &mut line, &place).await {
+                break;
+            }
+        },
+        Ok(Err(_)) => desk.unconnected(),
+        // What waits ends by its own deadline.
+        Err(_) => {}
+    }
+    desk.vacant.borrow_mut().push(Reverse(place.number));
+    desk.fill();
+}
+
+fn ns(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}

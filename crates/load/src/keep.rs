@@ -1,0 +1,82 @@
+//! The file of requests (`docs/formats/requests.md`): its head, what of it is written and
+//! what is left out. Owns the bound; the bytes of a request are `model`'s.
+
+use rtscope_model::Time;
+use rtscope_model::request::{MAGIC, REQUEST_BYTES, Request};
+use serde_json::json;
+use std::io::{self, Write};
+
+/// Adds one to a buffer.
+pub(crate) fn push(buffer: &mut Vec<u8>, request: &Request) {
+    buffer.extend_from_slice(&request.to_bytes());
+}
+
+/// The file as it grows.
+pub(crate) struct Keeper<'w> {
+    out: &'w mut dyn Write,
+    room: u64,
+    pub(crate) kept: u64,
+    pub(crate) left_out: u64,
+}
+
+impl<'w> Keeper<'w> {
+    /// Writes the head; `room` requests will be taken.
+    pub(crate) fn new(out: &'w mut dyn Write, room: u64, url: &str, started: Time) -> io::Result<Keeper<'w>> {
+        let head = json!({
+            "schema": "rtscope/requests/1",
+            "url": url,
+            "clock": "CLOCK_MONOTONIC",
+            "started_ns": started.0,
+            "request_bytes": REQUEST_BYTES,
+        });
+        let head = head.to_string();
+        let length = u32::try_from(head.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
+        out.write_all(&MAGIC)?;
+        out.write_all(&length.to_le_bytes())?;
+        out.write_all(head.as_bytes())?;
+        Ok(Keeper { out, room, kept: 0, left_out: 0 })
+    }
+
+    /// Writes whole requests as far as there is room.
+    pub(crate) fn write(&mut self, requests: &[u8]) -> io::Result<()> {
+        let count = (requests.len() / REQUEST_BYTES) as u64;
+        let taken = count.min(self.room - self.kept);
+        let bytes = usize::try_from(taken).unwrap_or(usize::MAX).saturating_mul(REQUEST_BYTES);
+        self.out.write_all(requests.get(..bytes).unwrap_or(requests))?;
+        self.kept += taken;
+        self.left_out += count - taken;
+        Ok(())
+    }
+
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rtscope_model::request::Outcome;
+
+    #[test]
+    fn the_file_is_bounded_and_says_what_it_is() {
+        let due = Time(7);
+        let outcome = Outcome::Timeout;
+        let request = Request { due, sent: None, done: due.plus(9000), outcome, connection: 1, warm_up: false };
+        let mut buffer = Vec::new();
+        for _ in 0..5 {
+            push(&mut buffer, &request);
+        }
+        let mut out = Vec::new();
+        let mut keeper = Keeper::new(&mut out, 7, "http://a/", Time(5)).unwrap();
+        keeper.write(&buffer).unwrap();
+        keeper.write(&buffer).unwrap();
+        assert_eq!((keeper.kept, keeper.left_out), (7, 3));
+        let length = u32::from_le_bytes(out[8..12].try_into().unwrap()) as usize;
+        let head: serde_json::Value = serde_json::from_slice(&out[12..12 + length]).unwrap();
+        assert_eq!((&head["started_ns"], &head["url"]), (&json!(5), &json!("http://a/")));
+        let requests = &out[12 + length..];
+        assert_eq!(requests.len(), 7 * REQUEST_BYTES);
+        assert_eq!(Request::of_bytes(requests.last_chunk().unwrap()), Some(request));
+    }
+}

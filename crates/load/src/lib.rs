@@ -1,0 +1,172 @@
+//! HTTP load on a schedule: requests are sent when they are due, whatever became of those
+//! before them, and their latency counts from when they were due. So a server that stalls
+//! cannot slow its own measurement down.
+//!
+//! Owns sending, counting and the document that results. Refuses to parse a command
+//! line, to print, and to know what serves the requests.
+#![forbid(unsafe_code)]
+
+mod clock;
+mod desk;
+pub mod document;
+mod gather;
+mod keep;
+pub mod limit;
+pub mod profile;
+pub mod spread;
+mod tally;
+pub mod target;
+mod wire;
+mod worker;
+
+pub use tally::Errors;
+
+use document::{Document, Kept, Second, Started};
+use gather::Gather;
+use keep::Keeper;
+use limit::Limit;
+use profile::Profile;
+use rtscope_model::Time;
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+use target::{Target, TargetError};
+use thiserror::Error;
+use worker::{Said, Worker};
+
+const RUNNING: u8 = 0;
+const INTERRUPTED: u8 = 1;
+const BROKEN: u8 = 2;
+
+/// How long the first try of the server may take.
+const FIRST_TRY: Duration = Duration::from_secs(5);
+
+/// From when threads are started until the first request is due.
+const LEAD_NS: u64 = 20_000_000;
+
+/// What to do.
+#[derive(Clone, Debug)]
+pub struct Load {
+    /// Where to and what.
+    pub target: Target,
+    /// When, behind the warm-up.
+    pub profile: Profile,
+    /// Requests of this time are sent and not counted; at the profile's first rate.
+    pub warm_up: Duration,
+    /// The most connections, at least one.
+    pub connections: usize,
+    /// The most requests at a time on one of HTTP/2, at least one.
+    pub streams: usize,
+    /// Threads that send, at least one and at most `connections`.
+    pub threads: usize,
+    /// From when a request is due until it has failed.
+    pub timeout: Duration,
+    /// What ends the load early.
+    pub limits: Vec<Limit>,
+    /// The most requests that are kept in a file.
+    pub keep: u64,
+}
+
+/// Why there is no result.
+#[derive(Debug, Error)]
+pub enum LoadError {
+    /// No server.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// A thread, its event loop or its timer.
+    #[error("a thread that sends cannot run: {0}")]
+    Thread(io::Error),
+    /// The file of requests.
+    #[error("requests cannot be written: {0}")]
+    Keep(io::Error),
+}
+
+/// Does it. Requests go to `keep`, in no order; `each_second` hears of every second as
+/// soon as it is over. Blocks until the last request has ended or the load is given up
+/// (by a limit, or SIGINT, which is taken over for the whole process).
+///
+/// # Errors
+/// Nobody takes connections at the start, threads cannot run, or `keep` cannot be written.
+pub fn run(
+    load: &Load,
+    keep: Option<&mut dyn Write>,
+    each_second: &mut dyn FnMut(&Second),
+) -> Result<Document, LoadError> {
+    let address = load.target.find(load.timeout.min(FIRST_TRY))?;
+    let load = Arc::new(Load { keep: if keep.is_some() { load.keep } else { 0 }, ..load.clone() });
+    let start = clock::now().plus(LEAD_NS);
+    let started = Started { monotonic_ns: start.0, unix_ns: clock::unix_ns().saturating_add(LEAD_NS) };
+    let keeper = keep.map(|out| Keeper::new(out, load.keep, &load.target.url(), start));
+    let mut keeper = keeper.transpose().map_err(LoadError::Keep)?;
+    let stop = Arc::new(AtomicU8::new(RUNNING));
+    let (said, heard) = channel();
+    let threads = spawn(&load, address, start, &stop, &said);
+    // What is left are the workers' own ends: when the last of them has gone, so has all.
+    drop(said);
+    let mut gather = Gather::new(&load, threads.len());
+    let listened = listen(&heard, &mut gather, keeper.as_mut(), &stop, each_second);
+    if listened.is_err() {
+        stop.store(BROKEN, Ordering::Relaxed);
+    }
+    for thread in threads {
+        let done = thread.join().unwrap_or_else(|_| Err(io::Error::other("it ended with a bug")));
+        done.map_err(LoadError::Thread)?;
+    }
+    listened.map_err(LoadError::Keep)?;
+    let interrupted = stop.load(Ordering::Relaxed) == INTERRUPTED;
+    let kept = keeper.map(|keeper| Kept { requests: keeper.kept, left_out: keeper.left_out });
+    Ok(gather.document(started, interrupted, kept))
+}
+
+fn spawn(
+    load: &Arc<Load>,
+    address: SocketAddr,
+    start: Time,
+    stop: &Arc<AtomicU8>,
+    said: &Sender<Said>,
+) -> Vec<JoinHandle<io::Result<()>>> {
+    let profile = Arc::new(load.profile.after_warm_up(load.warm_up));
+    let of = load.threads.clamp(1, load.connections.max(1));
+    let worker = |number| Worker {
+        number,
+        of,
+        load: Arc::clone(load),
+        profile: Arc::clone(&profile),
+        address,
+        start,
+        stop: Arc::clone(stop),
+        said: said.clone(),
+    };
+    (0..of).map(worker).map(|worker| thread::spawn(move || worker.run())).collect()
+}
+
+/// Takes in what workers say until all have gone.
+fn listen(
+    heard: &Receiver<Said>,
+    gather: &mut Gather<'_>,
+    mut keeper: Option<&mut Keeper<'_>>,
+    stop: &AtomicU8,
+    each_second: &mut dyn FnMut(&Second),
+) -> io::Result<()> {
+    for said in heard {
+        let complete = match said {
+            Said::Second { worker, number, part, kept } => {
+                if let Some(keeper) = &mut keeper {
+                    keeper.write(&kept)?;
+                }
+                gather.second(worker, number, &part)
+            }
+            Said::Done { worker, totals } => gather.done(worker, &totals),
+        };
+        complete.iter().for_each(&mut *each_second);
+        if gather.broken().is_some() {
+            // Whoever interrupted it came first.
+            let _ = stop.compare_exchange(RUNNING, BROKEN, Ordering::Relaxed, Ordering::Relaxed);
+        }
+    }
+    keeper.map_or(Ok(()), Keeper::flush)
+}

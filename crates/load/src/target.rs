@@ -1,0 +1,251 @@
+//! What the load is sent to and what is sent: an URL, taken apart and checked, and a
+//! request to repeat. Owns the refusals; refuses to connect beyond a first try.
+
+use http_body_util::Full;
+use hyper::body::Bytes;
+use hyper::header::{HOST, HeaderName, HeaderValue};
+use hyper::http::uri::Scheme;
+use hyper::{HeaderMap, Method, Request, Uri, Version};
+use std::io;
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::time::Duration;
+use thiserror::Error;
+
+/// The protocol.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum Protocol {
+    /// HTTP/1.1: a connection serves one request at a time.
+    Http1,
+    /// HTTP/2 without TLS, with prior knowledge: a connection serves many.
+    Http2,
+}
+
+/// Why there is no target.
+#[derive(Debug, Error)]
+pub enum TargetError {
+    /// No URL, or none of the kind that is needed.
+    #[error("{0:?} is no URL: {1}")]
+    Url(String, &'static str),
+    /// TLS.
+    #[error("{0} asks for TLS, which load does not speak: give http://")]
+    Tls(String),
+    /// A method that HTTP does not permit.
+    #[error("{0:?} is no method of HTTP")]
+    Method(String),
+    /// A header that HTTP does not permit.
+    #[error("{0:?} is no header: write 'Name: value'")]
+    Header(String),
+    /// No address.
+    #[error("{host} has no address: {source}")]
+    Name {
+        /// The name.
+        host: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// Nobody takes connections.
+    #[error("nobody takes connections at {address}: {source}")]
+    Nobody {
+        /// The last that was tried.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// An URL and the request that is sent there.
+#[derive(Clone, Debug)]
+pub struct Target {
+    uri: Uri,
+    /// The URL in the form in which its protocol sends it.
+    sent: Uri,
+    host: String,
+    port: u16,
+    method: Method,
+    headers: HeaderMap,
+    body: Bytes,
+    protocol: Protocol,
+}
+
+impl Target {
+    /// `GET url`.
+    ///
+    /// # Errors
+    /// No `http://` URL with a host.
+    pub fn new(url: &str, protocol: Protocol) -> Result<Target, TargetError> {
+        let wrong = |why| TargetError::Url(url.to_owned(), why);
+        const FORM: &str = "write http://HOST:PORT/PATH";
+        let uri: Uri = url.parse().map_err(|_| wrong(FORM))?;
+        if uri.scheme() == Some(&Scheme::HTTPS) {
+            return Err(TargetError::Tls(url.to_owned()));
+        }
+        if uri.scheme() != Some(&Scheme::HTTP) {
+            return Err(wrong(FORM));
+        }
+        let authority = uri.authority().ok_or_else(|| wrong(FORM))?;
+        if authority.as_str().contains('@') {
+            return Err(wrong("a name and password go into a header, not here"));
+        }
+        let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
+        // A port that is no number is left in the text and is no port.
+        let rest = authority.as_str().strip_prefix(authority.host()).unwrap_or_default();
+        let port = match rest.strip_prefix(':') {
+            None => 80,
+            Some(text) => text.parse().ok().filter(|port| *port > 0).ok_or_else(|| wrong("its port is no port"))?,
+        };
+        if host.is_empty() {
+            return Err(wrong(FORM));
+        }
+        let mut headers = HeaderMap::new();
+        headers.insert(HOST, HeaderValue::from_str(authority.as_str()).map_err(|_| wrong(FORM))?);
+        let sent = match protocol {
+            Protocol::Http1 => {
+                let path = uri.path_and_query().map_or("/", |path| path.as_str());
+                path.parse().map_err(|_| wrong(FORM))?
+            }
+            Protocol::Http2 => uri.clone(),
+        };
+        Ok(Target { uri, sent, host, port, method: Method::GET, headers, body: Bytes::new(), protocol })
+    }
+
+    /// With another method.
+    ///
+    /// # Errors
+    /// HTTP does not permit it.
+    pub fn method(mut self, method: &str) -> Result<Target, TargetError> {
+        self.method = method.parse().map_err(|_| TargetError::Method(method.to_owned()))?;
+        Ok(self)
+    }
+
+    /// With a header more, `Name: value`; `Host` replaces the one of the URL.
+    ///
+    /// # Errors
+    /// HTTP does not permit it.
+    pub fn header(mut self, line: &str) -> Result<Target, TargetError> {
+        let wrong = || TargetError::Header(line.to_owned());
+        let (name, value) = line.split_once(':').ok_or_else(wrong)?;
+        let name: HeaderName = name.trim().parse().map_err(|_| wrong())?;
+        let value = HeaderValue::from_str(value.trim()).map_err(|_| wrong())?;
+        if name == HOST {
+            if self.protocol == Protocol::Http2 {
+                let mut parts = self.sent.into_parts();
+                parts.authority = Some(value.as_bytes().try_into().map_err(|_| wrong())?);
+                self.sent = Uri::from_parts(parts).map_err(|_| wrong())?;
+            }
+            self.headers.insert(name, value);
+        } else {
+            self.headers.append(name, value);
+        }
+        Ok(self)
+    }
+
+    /// With a body.
+    pub fn body(mut self, body: Vec<u8>) -> Target {
+        self.body = body.into();
+        self
+    }
+
+    /// The URL.
+    pub fn url(&self) -> String {
+        self.uri.to_string()
+    }
+
+    /// The method.
+    pub fn method_name(&self) -> &str {
+        self.method.as_str()
+    }
+
+    /// The protocol.
+    pub fn protocol(&self) -> Protocol {
+        self.protocol
+    }
+
+    /// The first of its addresses that takes a connection, which is closed again.
+    ///
+    /// # Errors
+    /// The name has no address, or nobody takes connections.
+    pub fn find(&self, timeout: Duration) -> Result<SocketAddr, TargetError> {
+        let name = |source| TargetError::Name { host: self.host.clone(), source };
+        let mut last = None;
+        for address in (self.host.as_str(), self.port).to_socket_addrs().map_err(name)? {
+            match TcpStream::connect_timeout(&address, timeout) {
+                Ok(_) => return Ok(address),
+                Err(source) => last = Some(TargetError::Nobody { address, source }),
+            }
+        }
+        Err(last.unwrap_or_else(|| name(io::ErrorKind::NotFound.into())))
+    }
+
+    /// The request, to be sent once.
+    pub(crate) fn request(&self) -> Request<Full<Bytes>> {
+        let mut request = Request::new(Full::new(self.body.clone()));
+        *request.method_mut() = self.method.clone();
+        *request.uri_mut() = self.sent.clone();
+        *request.headers_mut() = self.headers.clone();
+        if self.protocol == Protocol::Http2 {
+            *request.version_mut() = Version::HTTP_2;
+            // Its URL says it.
+            request.headers_mut().remove(HOST);
+        }
+        request
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(url: &str) -> String {
+        Target::new(url, Protocol::Http1).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn urls_are_taken_apart() {
+        for (url, host, port) in [
+            ("http://localhost:8080/a?b=c", "localhost", 8080),
+            ("http://example.org", "example.org", 80),
+            ("http://[::1]:9/", "::1", 9),
+        ] {
+            let target = Target::new(url, Protocol::Http1).unwrap();
+            assert_eq!((target.host.as_str(), target.port), (host, port), "{url}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_url_is_refused_in_words() {
+        for url in ["", "localhost:8080", "/path", "ftp://a/", "http://", "http:///a", "http://:80/", "http://a b/"] {
+            assert!(refusal(url).contains("write http://HOST"), "{url}: {}", refusal(url));
+        }
+        for url in ["http://a:99999/", "http://a:0/", "http://a:/"] {
+            assert!(refusal(url).contains("port") || refusal(url).contains("write"), "{url}: {}", refusal(url));
+        }
+        assert!(refusal("https://a/").contains("TLS"));
+        assert!(refusal("http://user:word@a/").contains("header"));
+    }
+
+    #[test]
+    fn requests_have_the_form_of_their_protocol() {
+        let target = Target::new("http://a:8/b?c", Protocol::Http1).unwrap();
+        let target = target.method("POST").unwrap().header("X-Y:  z").unwrap().body(vec![1]);
+        let request = target.request();
+        assert_eq!(request.uri().to_string(), "/b?c");
+        assert_eq!(request.headers()["host"], "a:8");
+        assert_eq!(request.method(), Method::POST);
+        assert_eq!(request.headers()["x-y"], "z");
+        let target = Target::new("http://a:8/b?c", Protocol::Http2).unwrap();
+        assert_eq!(target.request().uri().to_string(), "http://a:8/b?c");
+        let request = target.header("Host: d").unwrap().request();
+        assert_eq!(request.uri().to_string(), "http://d/b?c");
+        assert!(!request.headers().contains_key("host"));
+    }
+
+    #[test]
+    fn headers_and_methods_are_checked() {
+        let target = Target::new("http://a/", Protocol::Http1).unwrap();
+        for line in ["none", "a b: c", ": x", "a: \u{1}"] {
+            assert!(target.clone().header(line).is_err(), "{line}");
+        }
+        assert_eq!(target.clone().header("Host: b").unwrap().headers["host"], "b");
+        assert!(target.method("A B").is_err());
+    }
+}

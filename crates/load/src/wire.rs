@@ -1,0 +1,158 @@
+//! Connections: opening them and one exchange on them, in either protocol. Owns what is
+//! asked of `hyper` and how its errors are named; refuses to choose a connection.
+
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::client::conn::{TrySendError, http1, http2};
+use hyper::rt::Executor;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use rtscope_model::request::Outcome;
+use std::cell::Cell;
+use std::error::Error;
+use std::io;
+use std::net::SocketAddr;
+use tokio::net::TcpStream;
+use tokio::sync::Mutex;
+
+type Body = Full<Bytes>;
+
+/// What may go wrong in an exchange.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub(crate) enum Fault {
+    /// The connection had gone before anything was sent: another may be tried.
+    Unsent,
+    /// The connection was closed before the answer's end.
+    Closed,
+    /// What came was no answer.
+    Protocol,
+}
+
+impl Fault {
+    /// As the end of a request that is not tried again.
+    pub(crate) fn outcome(self) -> Outcome {
+        match self {
+            Fault::Unsent | Fault::Closed => Outcome::Closed,
+            Fault::Protocol => Outcome::Protocol,
+        }
+    }
+}
+
+/// The use of a connection for one request at a time.
+pub(crate) enum Line {
+    /// Alone.
+    One(http1::SendRequest<Body>),
+    /// With others.
+    Shared(http2::SendRequest<Body>),
+}
+
+impl Line {
+    /// A connection of its own.
+    pub(crate) async fn one(address: SocketAddr, opened: &Cell<u64>) -> Result<Line, Fault> {
+        let stream = connect(address, opened).await?;
+        let (line, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(|error| fault(&error))?;
+        // How it ends is seen by whoever uses the line.
+        tokio::task::spawn_local(async move { drop(connection.await) });
+        Ok(Line::One(line))
+    }
+
+    /// Waits until it can take a request; false where it has gone.
+    pub(crate) async fn ready(&mut self) -> bool {
+        match self {
+            Line::One(line) => line.ready().await.is_ok(),
+            Line::Shared(line) => line.ready().await.is_ok(),
+        }
+    }
+
+    /// Whether the connection can serve no more after a fault or a timeout.
+    pub(crate) fn is_spent(&self) -> bool {
+        match self {
+            Line::One(_) => true,
+            Line::Shared(line) => line.is_closed(),
+        }
+    }
+
+    /// Sends a request, reads the answer to its end, gives its status.
+    pub(crate) async fn exchange(&mut self, request: Request<Body>) -> Result<u16, Fault> {
+        let answer = match self {
+            Line::One(line) => line.try_send_request(request).await.map_err(|error| unsent(&error))?,
+            Line::Shared(line) => line.try_send_request(request).await.map_err(|error| unsent(&error))?,
+        };
+        read(answer).await.map_err(|error| fault(&error))
+    }
+}
+
+async fn read(answer: Response<Incoming>) -> hyper::Result<u16> {
+    let status = answer.status().as_u16();
+    let mut body = answer.into_body();
+    while let Some(frame) = body.frame().await {
+        frame?;
+    }
+    Ok(status)
+}
+
+/// A connection that many lines share, opened when the first needs it.
+pub(crate) struct Trunk {
+    address: SocketAddr,
+    open: Mutex<Option<http2::SendRequest<Body>>>,
+}
+
+impl Trunk {
+    pub(crate) fn new(address: SocketAddr) -> Trunk {
+        Trunk { address, open: Mutex::new(None) }
+    }
+
+    /// A line on it; those that ask while it is being opened wait.
+    pub(crate) async fn line(&self, opened: &Cell<u64>) -> Result<Line, Fault> {
+        let mut open = self.open.lock().await;
+        if let Some(line) = open.as_ref().filter(|line| !line.is_closed()) {
+            return Ok(Line::Shared(line.clone()));
+        }
+        let stream = TokioIo::new(connect(self.address, opened).await?);
+        let (line, connection) = http2::handshake(Here, stream).await.map_err(|error| fault(&error))?;
+        tokio::task::spawn_local(async move { drop(connection.await) });
+        *open = Some(line.clone());
+        Ok(Line::Shared(line))
+    }
+}
+
+/// Runs what a connection needs in this thread.
+#[derive(Copy, Clone)]
+struct Here;
+
+impl<F: Future + 'static> Executor<F> for Here {
+    fn execute(&self, future: F) {
+        tokio::task::spawn_local(async move { drop(future.await) });
+    }
+}
+
+async fn connect(address: SocketAddr, opened: &Cell<u64>) -> Result<TcpStream, Fault> {
+    let stream = TcpStream::connect(address).await.map_err(|_| Fault::Unsent)?;
+    // Requests are written whole; waiting for more of them would be rtscope's delay.
+    stream.set_nodelay(true).map_err(|_| Fault::Unsent)?;
+    opened.set(opened.get() + 1);
+    Ok(stream)
+}
+
+fn unsent(error: &TrySendError<Request<Body>>) -> Fault {
+    if error.message().is_some() { Fault::Unsent } else { fault(error.error()) }
+}
+
+/// A connection that ends is one thing, an answer that is none another.
+fn fault(error: &hyper::Error) -> Fault {
+    if error.is_parse() {
+        return Fault::Protocol;
+    }
+    let mut source = error.source();
+    while let Some(inner) = source {
+        if inner.is::<io::Error>() {
+            return Fault::Closed;
+        }
+        if let Some(inner) = inner.downcast_ref::<h2::Error>() {
+            let ended = inner.is_io() || inner.is_remote();
+            return if ended { Fault::Closed } else { Fault::Protocol };
+        }
+        source = inner.source();
+    }
+    Fault::Closed
+}

@@ -1,0 +1,135 @@
+//! One thread of a load: looks at the schedule, hands requests over when they are due,
+//! says once a second what ended. Owns the event loop; which connection serves what is
+//! `desk`'s matter.
+
+use crate::clock::{self, Timer};
+use crate::desk::{Desk, Job};
+use crate::profile::Profile;
+use crate::tally::{Part, Totals};
+use crate::{INTERRUPTED, Load, RUNNING};
+use rtscope_model::Time;
+use std::io;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+use tokio::runtime::Builder;
+use tokio::task::LocalSet;
+
+const SECOND: u64 = 1_000_000_000;
+
+/// How long a worker may sleep before it looks whether the load was given up.
+const LOOK_NS: u64 = 100_000_000;
+
+/// How long at the end, where the next thing to wait for is an answer.
+const DRAIN_LOOK_NS: u64 = 2_000_000;
+
+/// The event loop looks for answers and timers after so many tasks: more than tokio's
+/// habit, because what it does not see yet is measured as the server's time.
+const TASKS_PER_LOOK: u32 = 13;
+
+/// What a worker says.
+pub(crate) enum Said {
+    /// What ended in the second of this number, counted from the start.
+    Second { worker: usize, number: u64, part: Part, kept: Vec<u8> },
+    /// That it has done, and what it counted in all.
+    Done { worker: usize, totals: Box<Totals> },
+}
+
+/// A thread's share of a load.
+pub(crate) struct Worker {
+    pub(crate) number: usize,
+    pub(crate) of: usize,
+    pub(crate) load: Arc<Load>,
+    /// Of all, with the warm-up.
+    pub(crate) profile: Arc<Profile>,
+    pub(crate) address: SocketAddr,
+    pub(crate) start: Time,
+    pub(crate) stop: Arc<AtomicU8>,
+    pub(crate) said: Sender<Said>,
+}
+
+impl Worker {
+    /// Works until every request has ended or the load is given up.
+    pub(crate) fn run(self) -> io::Result<()> {
+        let runtime = Builder::new_current_thread().enable_all().event_interval(TASKS_PER_LOOK).build()?;
+        let local = LocalSet::new();
+        let worker = Rc::new(self);
+        let connections = share(worker.load.connections, worker.number, worker.of);
+        let desk = Rc::new(Desk::new(Arc::clone(&worker.load), worker.address, connections));
+        runtime.block_on(local.run_until(async {
+            if worker.number == 0 {
+                tokio::task::spawn_local(obey(Arc::clone(&worker.stop)));
+            }
+            tokio::task::spawn_local(tell(Rc::clone(&worker), Rc::clone(&desk)));
+            worker.send(&desk).await
+        }))?;
+        let now = clock::now();
+        worker.say(&desk, now.since(worker.start) / SECOND, now);
+        // Nobody listens any more only where the load has failed elsewhere.
+        let _ = worker.said.send(Said::Done { worker: worker.number, totals: Box::new(desk.totals()) });
+        Ok(())
+    }
+
+    fn runs(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) == RUNNING
+    }
+
+    /// Hands over what is due, then waits for the rest.
+    async fn send(&self, desk: &Rc<Desk>) -> io::Result<()> {
+        let timer = Timer::new()?;
+        let measured = self.start.plus(u64::try_from(self.load.warm_up.as_nanos()).unwrap_or(u64::MAX));
+        let mut moments = self.profile.moments(self.number as u64, self.of as u64).map(|ns| self.start.plus(ns));
+        let mut next = moments.next();
+        while self.runs() && (next.is_some() || desk.open_requests() > 0) {
+            let now = clock::now();
+            desk.expire(now);
+            while let Some(due) = next.filter(|due| *due <= now) {
+                desk.take(Job { due, handed: now, warm_up: due < measured, tries: 0 });
+                next = moments.next();
+            }
+            desk.fill();
+            let look = now.plus(if next.is_some() { LOOK_NS } else { DRAIN_LOOK_NS });
+            let until = [next, desk.next_deadline()].into_iter().flatten().fold(look, Time::min);
+            timer.until(until).await?;
+        }
+        Ok(())
+    }
+
+    fn say(&self, desk: &Desk, number: u64, now: Time) {
+        let (part, kept) = desk.part(now);
+        let _ = self.said.send(Said::Second { worker: self.number, number, part, kept });
+    }
+}
+
+/// Says at the end of each second what ended in it.
+async fn tell(worker: Rc<Worker>, desk: Rc<Desk>) {
+    for number in 0.. {
+        let end = worker.start.plus((number + 1) * SECOND);
+        tokio::time::sleep(Duration::from_nanos(end.since(clock::now()))).await;
+        worker.say(&desk, number, clock::now());
+    }
+}
+
+/// Gives the load up when the user asks for it.
+async fn obey(stop: Arc<AtomicU8>) {
+    if tokio::signal::ctrl_c().await.is_ok() {
+        let _ = stop.compare_exchange(RUNNING, INTERRUPTED, Ordering::Relaxed, Ordering::Relaxed);
+    }
+}
+
+/// The part of `all` that falls to worker `number` of `of`.
+fn share(all: usize, number: usize, of: usize) -> usize {
+    all / of + usize::from(number < all % of)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn connections_are_shared_out() {
+        let shares: Vec<usize> = (0..3).map(|number| super::share(8, number, 3)).collect();
+        assert_eq!(shares, [3, 3, 2]);
+    }
+}

@@ -1,0 +1,234 @@
+//! `rtscope load URL`: HTTP load on a schedule. Owns the options, the line that shows while
+//! it runs and the exit status; sending and counting are `rtscope_load`'s.
+
+mod text;
+pub mod words;
+
+use crate::record::duration;
+use crate::style::Style;
+use crate::trouble::Trouble;
+use clap::Args;
+use rtscope_load::document::{Document, Second};
+use rtscope_load::limit::Limit;
+use rtscope_load::target::{Protocol, Target, TargetError};
+use rtscope_load::{Load, LoadError};
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+use words::Rate;
+
+const STATUS: &str = "\
+Exit status:
+  0  done
+  1  failed: nobody takes connections at URL, or the output cannot be written
+  2  wrong usage
+  3  done, but the figures are not what was asked for: given up by --stop-when or Ctrl-C, no
+     request answered, 1 % of them failed or more, or rtscope itself was late by 1 ms or more
+     for 1 % of them
+
+Examples:
+  rtscope load http://localhost:8080/ --rate 1000 --for 60s --warm-up 10s
+  rtscope load http://localhost:8080/ --rate '100..2000 in 60s' --stop-when 'p99 > 1s for 5s'
+  rtscope load http://localhost:8080/ --rate '500 for 30s' --rate '500..1000 by 100 every 10s'";
+
+/// Connections where nobody says how many: what servers expect of one client's pool, or
+/// of many clients without one.
+const CONNECTIONS: usize = 100;
+
+/// Requests that a file of requests has room for: 96 MiB.
+const KEEP: u64 = 4 << 20;
+
+/// The most of either, so that places for them fit into memory.
+const MOST: u64 = 100_000;
+
+/// Options of `rtscope load`.
+#[derive(Args, Clone, Debug)]
+#[command(after_help = STATUS)]
+pub struct LoadArgs {
+    /// http://HOST:PORT/PATH
+    pub url: String,
+    /// Requests per second: 1000, '1000 for 30s', a line '100..2000 in 60s', or stairs
+    /// '100..1000 by 100 every 10s'. Several follow each other
+    #[arg(long, value_name = "RATE", required = true, value_parser = words::rate)]
+    pub rate: Vec<Rate>,
+    /// How long a bare rate lasts
+    #[arg(long = "for", value_name = "TIME", default_value = "30s", value_parser = duration)]
+    pub lasts: Duration,
+    /// Send for so long before, at the first rate, and do not count it
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub warm_up: Option<Duration>,
+    /// HTTP/2 without TLS and without asking first
+    #[arg(long)]
+    pub http2: bool,
+    /// The most connections; a request that finds none free waits, and that counts
+    /// (default: 100, with --http2: 1 for each thread)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MOST))]
+    pub connections: Option<u64>,
+    /// With --http2: the most requests at a time on one connection
+    #[arg(long, value_name = "N", default_value_t = 100, requires = "http2", value_parser = clap::value_parser!(u64).range(1..=1000))]
+    pub streams: u64,
+    /// Threads that send
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=256))]
+    pub threads: u64,
+    /// From when a request is due until it has failed
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
+    pub timeout: Duration,
+    /// Give up when a figure stays above a limit: 'errors > 5% for 10s', 'p99 > 500ms for
+    /// 10s' (p50, p90, p99, p99.9, max); or `never`
+    #[arg(long, value_name = "LIMIT", default_value = "errors > 50% for 10s", value_parser = limit)]
+    pub stop_when: Vec<StopWhen>,
+    /// The method
+    #[arg(long, value_name = "METHOD", default_value = "GET")]
+    pub method: String,
+    /// A header: 'Name: value'
+    #[arg(short = 'H', long, value_name = "HEADER")]
+    pub header: Vec<String>,
+    /// Send what this file holds with each request
+    #[arg(long, value_name = "FILE")]
+    pub body: Option<PathBuf>,
+    /// Keep when each request was due, sent and answered
+    #[arg(long, value_name = "FILE")]
+    pub requests: Option<PathBuf>,
+    /// Print one JSON document instead of text
+    #[arg(long)]
+    pub json: bool,
+    /// Say nothing while it runs
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+/// A limit, or none.
+#[derive(Clone, Debug)]
+pub struct StopWhen(Option<Limit>);
+
+fn limit(text: &str) -> Result<StopWhen, String> {
+    words::limit(text).map(StopWhen)
+}
+
+/// Does it.
+///
+/// # Errors
+/// Nobody takes connections, or output cannot be written.
+pub fn run(args: &LoadArgs) -> Result<ExitCode, Trouble> {
+    let load = match load(args) {
+        Ok(load) => load,
+        Err(trouble) => {
+            eprintln!("{trouble}");
+            return Ok(ExitCode::from(2));
+        }
+    };
+    let load = match &args.body {
+        Some(file) => with_body(load, file)?,
+        None => load,
+    };
+    let document = sent(&load, args)?;
+    let text = if args.json {
+        let document = serde_json::to_string_pretty(&document);
+        document.map_err(|error| Trouble::new("cannot write the document").because(error))? + "\n"
+    } else {
+        text::text(&document, &Style::of_stdout())
+    };
+    match io::stdout().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Trouble::new("cannot print the result").because(error))
+        }
+        _ => Ok(ExitCode::from(if document.doubts.is_empty() { 0 } else { 3 })),
+    }
+}
+
+/// What the options ask for.
+///
+/// # Errors
+/// They contradict themselves or are no URL, header, profile.
+pub fn load(args: &LoadArgs) -> Result<Load, Trouble> {
+    let wrong = |error: TargetError| Trouble::new(error.to_string());
+    let protocol = if args.http2 { Protocol::Http2 } else { Protocol::Http1 };
+    let mut target = Target::new(&args.url, protocol).and_then(|target| target.method(&args.method)).map_err(wrong)?;
+    for header in &args.header {
+        target = target.header(header).map_err(wrong)?;
+    }
+    let connections = args.connections.unwrap_or(if args.http2 { args.threads } else { CONNECTIONS as u64 });
+    if args.threads > connections {
+        return Err(Trouble::new("a thread without a connection could send nothing")
+            .next("give as many --connections as --threads, or more"));
+    }
+    Ok(Load {
+        target,
+        profile: words::profile(&args.rate, args.lasts).map_err(|why| Trouble::new("--rate").because(why))?,
+        warm_up: args.warm_up.unwrap_or_default(),
+        connections: usize::try_from(connections).unwrap_or(usize::MAX),
+        streams: usize::try_from(args.streams).unwrap_or(usize::MAX),
+        threads: usize::try_from(args.threads).unwrap_or(1),
+        timeout: args.timeout,
+        limits: args.stop_when.iter().filter_map(|limit| limit.0.clone()).collect(),
+        keep: KEEP,
+    })
+}
+
+fn with_body(load: Load, file: &Path) -> Result<Load, Trouble> {
+    let body =
+        std::fs::read(file).map_err(|error| Trouble::new(format!("cannot read {}", file.display())).because(error))?;
+    Ok(Load { target: load.target.body(body), ..load })
+}
+
+fn sent(load: &Load, args: &LoadArgs) -> Result<Document, Trouble> {
+    let cannot = |file: &Path, error: io::Error| {
+        Trouble::new(format!("cannot write {}", file.display()))
+            .because(error)
+            .next("give another path with --requests")
+    };
+    let file = args.requests.as_deref().map(|path| File::create(path).map_err(|error| cannot(path, error)));
+    let mut file = file.transpose()?.map(BufWriter::new);
+    let mut line = Live::new(args, load);
+    let done =
+        rtscope_load::run(load, file.as_mut().map(|file| file as &mut dyn Write), &mut |second| line.show(second));
+    line.clear();
+    done.map_err(|error| match error {
+        LoadError::Target(TargetError::Nobody { address, source }) => {
+            Trouble::new(format!("nobody takes connections at {address}"))
+                .because(source)
+                .next("start the server first, or give another URL")
+        }
+        LoadError::Keep(error) => cannot(args.requests.as_deref().unwrap_or(Path::new("")), error),
+        error => Trouble::new(error.to_string()),
+    })
+}
+
+/// The line on a terminal that says how it goes.
+struct Live {
+    shown: bool,
+    warm_up_ns: u64,
+    width: usize,
+}
+
+impl Live {
+    fn new(args: &LoadArgs, load: &Load) -> Live {
+        let shown = !args.quiet && io::stderr().is_terminal();
+        let warm_up_ns = u64::try_from(load.warm_up.as_nanos()).unwrap_or(u64::MAX);
+        Live { shown, warm_up_ns, width: Style::of_stdout().width - 1 }
+    }
+
+    fn show(&mut self, second: &Second) {
+        self.put(&text::live(second, self.warm_up_ns));
+    }
+
+    fn clear(&mut self) {
+        self.put("");
+        self.put_raw("\r");
+    }
+
+    /// In the place of what stood there.
+    fn put(&self, text: &str) {
+        let width = self.width;
+        self.put_raw(&format!("\r{text:<width$.width$}"));
+    }
+
+    fn put_raw(&self, text: &str) {
+        if self.shown {
+            // A terminal that has gone is no reason to stop.
+            let _ = io::stderr().lock().write_all(text.as_bytes());
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! A load's result for people, and the line that shows while it runs. Owns the words; the
+//! figures are the document's.
+
+use crate::style::{Style, Tone, clean, wrap};
+use rtscope_load::document::{Document, Doubt, Ended, Second};
+use rtscope_load::spread::Figures;
+use rtscope_model::units::{count, counted, duration, duration_or_dash, percent, rate};
+use std::fmt::Write as _;
+
+/// Requests from which a 99th percentile is worth much: its rank is then known to a fifth.
+const ENOUGH: u64 = 10_000;
+
+/// What happened in a second, short enough for a terminal; the warm-up shows no figures.
+pub fn live(second: &Second, warm_up_ns: u64) -> String {
+    let at = duration(second.from_ns + second.lasts_ns);
+    if second.from_ns + second.lasts_ns <= warm_up_ns {
+        return format!("{at}: warming up");
+    }
+    let ended = second.fine + second.failed;
+    let mut line = format!(
+        "{at}: {}/s, p50 {}, p99 {}, {}",
+        count(ended),
+        duration_or_dash(second.p50_ns),
+        duration_or_dash(second.p99_ns),
+        counted(second.failed, "error", "errors"),
+    );
+    if second.waiting > 0 {
+        let _ = write!(line, ", {} waiting for a connection", count(second.waiting));
+    }
+    if ended == 0 && second.oldest_ns > 0 {
+        let _ = write!(line, ", no answer for {}", duration(second.oldest_ns));
+    }
+    line
+}
+
+/// The whole.
+pub fn text(load: &Document, style: &Style) -> String {
+    let mut out = String::new();
+    let _ = writeln!(out, "{}", style.paint(Tone::Strong, &headline(load)));
+    let _ = writeln!(out, "{}\n", clean(&format!("{} {} over {}", load.method, load.url, load.protocol)));
+    let columns = ["p50", "p90", "p99", "p99.9", "max"];
+    let header: String = columns.iter().map(|name| format!("{name:>10}")).collect();
+    let _ = writeln!(out, "{}", style.paint(Tone::Faint, &format!("{:<28}{header}", "from when it was due")));
+    row(&mut out, "all", &load.latency.all);
+    if load.requests.failed > 0 {
+        row(&mut out, "answered", &load.latency.fine);
+        row(&mut out, "failed", &load.latency.failed);
+    }
+    let _ = writeln!(out, "{}", style.paint(Tone::Faint, "of which"));
+    row(&mut out, "rtscope was late", &load.latency.late);
+    row(&mut out, "waited for a connection", &load.latency.queued);
+    row(&mut out, "was with the server", &load.latency.service);
+    out.push('\n');
+    for sentence in notes(load) {
+        let mut lines = wrap(&sentence, style.width.saturating_sub(2)).into_iter();
+        let _ = writeln!(out, "- {}", lines.next().unwrap_or_default());
+        lines.for_each(|line| out.push_str(&format!("  {line}\n")));
+    }
+    for doubt in &load.doubts {
+        let sentence = doubted(*doubt, load);
+        let mut lines = wrap(&sentence, style.width.saturating_sub(2)).into_iter();
+        let first = format!("! {}", lines.next().unwrap_or_default());
+        let _ = writeln!(out, "{}", style.paint(Tone::Bad, &first));
+        lines.for_each(|line| out.push_str(&format!("  {}\n", style.paint(Tone::Bad, &line))));
+    }
+    out
+}
+
+fn headline(load: &Document) -> String {
+    let requests = &load.requests;
+    let failed = match requests.failed {
+        0 => "none failed".to_owned(),
+        failed => format!("{} failed ({})", count(failed), percent(load.error_share())),
+    };
+    let per_second = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), rate);
+    format!(
+        "{} in {}, {} due and {} answered each second, {failed}",
+        counted(requests.due, "request", "requests"),
+        duration(load.took_ns.saturating_sub(load.warm_up_ns)),
+        per_second(load.rate.due),
+        per_second(load.rate.fine),
+    )
+}
+
+fn row(out: &mut String, name: &str, figures: &Figures) {
+    let values = [figures.p50_ns, figures.p90_ns, figures.p99_ns, figures.p999_ns, figures.max_ns];
+    let cells: String = values.iter().map(|value| format!("{:>10}", duration_or_dash(*value))).collect();
+    let _ = writeln!(out, "  {name:<26}{cells}");
+}
+
+/// What else there is to know.
+fn notes(load: &Document) -> Vec<String> {
+    let mut notes = Vec::new();
+    let all = &load.latency.all;
+    if let Some([low, high]) = all.p99_interval_ns {
+        let few = if all.count < ENOUGH { "; 10,000 requests or more would narrow it" } else { "" };
+        notes.push(format!("p99 lies between {} and {} (95 %){few}", duration(low), duration(high)));
+    } else if all.count > 0 {
+        notes.push(format!("{} are too few to say how sure p99 is", counted(all.count, "request", "requests")));
+    }
+    if load.errors.count() > 0 {
+        notes.push(format!("failed: {}", failures(load).join(", ")));
+    }
+    notes.push(format!("{} opened, {} at most", counted(load.opened, "connection", "connections"), load.connections));
+    if load.requests.warm_up > 0 {
+        let failed = load.requests.warm_up_failed;
+        let failed = if failed > 0 { format!(", {} failed", count(failed)) } else { String::new() };
+        notes.push(format!("warm-up, not counted: {}{failed}", counted(load.requests.warm_up, "request", "requests")));
+    }
+    if let Some(kept) = load.kept.filter(|kept| kept.left_out > 0) {
+        notes.push(format!("kept: {} requests; {} had no room", count(kept.requests), count(kept.left_out)));
+    }
+    notes
+}
+
+fn failures(load: &Document) -> Vec<String> {
+    let errors = &load.errors;
+    let kinds = [
+        (errors.timeout, "not answered in time"),
+        (errors.connect, "without a connection"),
+        (errors.closed, "closed before the answer's end"),
+        (errors.protocol, "with what is no answer of this protocol"),
+    ];
+    let kinds = kinds.into_iter().filter(|(failed, _)| *failed > 0);
+    let kinds = kinds.map(|(failed, how)| format!("{} {how}", count(failed)));
+    kinds.chain(errors.status.iter().map(|(status, failed)| format!("{} with {status}", count(*failed)))).collect()
+}
+
+fn doubted(doubt: Doubt, load: &Document) -> String {
+    match (doubt, load.ended) {
+        (Doubt::GivenUp, Ended::Interrupted) => format!(
+            "interrupted; {} had not ended and are not counted",
+            counted(load.requests.unfinished, "request", "requests")
+        ),
+        (Doubt::GivenUp, _) => format!(
+            "given up: {} ({} had not ended and are not counted)",
+            load.limit.as_deref().unwrap_or("a limit"),
+            counted(load.requests.unfinished, "request", "requests")
+        ),
+        (Doubt::NoAnswer, _) => "no request was answered".to_owned(),
+        (Doubt::Errors, _) => {
+            let h2 = load.protocol == "h2c" && load.errors.protocol > 0;
+            let hint = if h2 { "; does the server speak HTTP/2 without TLS?" } else { "" };
+            format!(
+                "{} of the requests failed, so latency is not that of a server that works{hint}",
+                percent(load.error_share())
+            )
+        }
+        (Doubt::Late, _) => format!(
+            "rtscope itself was late by {} for one request in a hundred: it had too little CPU; \
+             try more --threads, or another machine",
+            duration_or_dash(load.latency.late.p99_ns)
+        ),
+    }
+}
