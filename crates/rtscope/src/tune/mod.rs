@@ -8,7 +8,7 @@ use crate::style::{Style, clean};
 use crate::trouble::Trouble;
 use clap::{Args, ValueEnum};
 use rtscope_tune::study::Design;
-use rtscope_tune::study::propose::{Believed, Proposer, Shuffled, Spread};
+use rtscope_tune::study::propose::{Believed, Proposer, Shuffled, Sobol, Tpe};
 use rtscope_tune::study::replay::{Draw, Replay, Summary, Table};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -67,7 +67,9 @@ pub enum ProposerArg {
     /// First evenly over the flags, then where earlier trials say that the best may be
     Believed,
     /// Evenly over the flags
-    Spread,
+    Sobol,
+    /// First evenly, then by what the best trials have in common
+    Tpe,
     /// By chance
     Shuffled,
 }
@@ -76,7 +78,8 @@ impl ProposerArg {
     fn make(self) -> Box<dyn Proposer> {
         match self {
             ProposerArg::Believed => Box::new(Believed),
-            ProposerArg::Spread => Box::new(Spread),
+            ProposerArg::Sobol => Box::new(Sobol),
+            ProposerArg::Tpe => Box::new(Tpe),
             ProposerArg::Shuffled => Box::new(Shuffled),
         }
     }

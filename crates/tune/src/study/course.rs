@@ -300,6 +300,7 @@ impl Study {
         let known = Known {
             space: &self.space,
             open: &self.open,
+            tried: &self.chosen,
             belief: &self.belief,
             proposed: self.open.iter().filter(|open| !**open).count() - 1,
             planned: self.shares.breadth - self.shares.breadth.div_ceil(BREADTH_BLOCK + 1),

@@ -2,7 +2,7 @@
 
 use super::course::*;
 use super::design::{CHECK_PAIRS, FRESH_FROM};
-use super::propose::{Believed, Proposer, Shuffled, Spread};
+use super::propose::{Believed, Proposer, Shuffled, Sobol};
 use super::{Design, Space, seed};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -166,7 +166,7 @@ proptest! {
     fn blocks_are_whole_and_the_budget_holds(
         count in 2usize..30, trials in 24usize..200, seed in 0u64..1_000, noise in 0.0f64..0.1, which in 0usize..3
     ) {
-        let proposer: Box<dyn Proposer> = [Box::new(Believed) as Box<dyn Proposer>, Box::new(Spread), Box::new(Shuffled)]
+        let proposer: Box<dyn Proposer> = [Box::new(Believed) as Box<dyn Proposer>, Box::new(Sobol), Box::new(Shuffled)]
             .into_iter().nth(which).unwrap();
         let mut program = Program::new(0.05, noise);
         let mut study = Study::new(space(count), Design::new(trials, seed), proposer).unwrap();

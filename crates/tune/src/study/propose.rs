@@ -1,9 +1,13 @@
 //! Which configuration is tried next while many are tried once. Owns the ways to choose;
 //! refuses to know what becomes of a choice but through what is [`Known`].
 
+mod tpe;
+
+pub use tpe::Tpe;
+
 use super::belief::Belief;
 use super::seed;
-use super::space::Space;
+use super::space::{Setting, Space};
 
 /// What a proposer may look at.
 pub struct Known<'a> {
@@ -12,6 +16,8 @@ pub struct Known<'a> {
     /// By configuration: whether it may be proposed. One that was, that failed, and the
     /// default may not.
     pub open: &'a [bool],
+    /// Those that were tried and did not fail, without the default.
+    pub tried: &'a [usize],
     /// What the trials so far say.
     pub belief: &'a Belief,
     /// How many were proposed.
@@ -25,6 +31,14 @@ pub struct Known<'a> {
 impl Known<'_> {
     fn open(&self) -> impl Iterator<Item = usize> + '_ {
         self.open.iter().enumerate().filter(|(_, open)| **open).map(|(configuration, _)| configuration)
+    }
+
+    /// The open one with the most of these levels, one for each setting.
+    fn nearest(&self, levels: &[usize]) -> Option<usize> {
+        let off = |configuration: usize| {
+            self.space.point(configuration).iter().zip(levels).filter(|(level, wanted)| level != wanted).count()
+        };
+        self.open().min_by_key(|configuration| off(*configuration))
     }
 }
 
@@ -47,55 +61,40 @@ impl Proposer for Shuffled {
 }
 
 const SHUFFLED: u64 = 1;
-const SPREAD: u64 = 2;
+const SOBOL: u64 = 2;
 
-/// Evenly over all levels of all settings, by a sequence of low discrepancy (multiples of
-/// powers of one irrational number, modulo 1: Kronecker's).
+/// Evenly over all levels of all settings, by Sobol's sequence.
 #[derive(Copy, Clone, Debug)]
-pub struct Spread;
+pub struct Sobol;
 
-impl Proposer for Spread {
+impl Proposer for Sobol {
     fn propose(&self, known: &Known<'_>) -> Option<usize> {
-        let settings = known.space.settings();
-        let base = root(settings.len());
-        let mut chance = seed::at(known.seed, &[SPREAD]);
-        let mut step = 1.0;
-        let wanted: Vec<usize> = settings
-            .iter()
-            .map(|setting| {
-                step /= base;
-                let start = chance.below(1 << 20) as f64 / f64::from(1 << 20);
-                let point = (start + step * (known.proposed as f64 + 1.0)).fract();
-                (point * setting.levels.len() as f64) as usize
-            })
-            .collect();
-        let off = |configuration: usize| {
-            known.space.point(configuration).iter().zip(&wanted).filter(|(level, wanted)| level != wanted).count()
-        };
-        known.open().min_by_key(|configuration| off(*configuration))
+        let seed = seed::at(known.seed, &[SOBOL]).below(1 << 32) as u32;
+        let sample = |dimension| sobol_burley::sample(known.proposed as u32 % SAMPLES, dimension, seed);
+        let settings = known.space.settings().iter().zip((0..DIMENSIONS).cycle());
+        let level = |(setting, dimension): (&Setting, u32)| (sample(dimension) * setting.levels.len() as f32) as usize;
+        known.nearest(&settings.map(level).collect::<Vec<_>>())
     }
 }
 
-/// The root above 1 of x^(n+1) = x + 1, whose powers are far from fractions.
-fn root(settings: usize) -> f64 {
-    let power = 1.0 / (settings as f64 + 1.0);
-    (0..64).fold(2.0, |x: f64, _| (x + 1.0).powf(power))
-}
+/// What the sequence has room for.
+const SAMPLES: u32 = 1 << 16;
+const DIMENSIONS: u32 = 256;
 
-/// First [`Spread`], then where the belief says that the best may be.
+/// First [`Sobol`], then where the belief says that the best may be.
 #[derive(Copy, Clone, Debug)]
 pub struct Believed;
 
-/// The part of the trials that is spread, as one of so many.
-const SPREAD_OF: usize = 2;
+/// The part of the trials that is spread evenly, as one of so many.
+const EVENLY_OF: usize = 2;
 
 /// How much what is not known counts against what is, in standard deviations.
 const CURIOSITY: f64 = 0.7;
 
 impl Proposer for Believed {
     fn propose(&self, known: &Known<'_>) -> Option<usize> {
-        if known.proposed < known.planned / SPREAD_OF {
-            return Spread.propose(known);
+        if known.proposed < known.planned / EVENLY_OF {
+            return Sobol.propose(known);
         }
         let hope = |configuration: usize| {
             known.belief.mean(configuration) - CURIOSITY * known.belief.doubt(configuration, known.space.default())
@@ -123,7 +122,8 @@ mod tests {
         open[0] = false;
         let mut order = Vec::new();
         loop {
-            let known = Known { space: &space, open: &open, belief: &belief, proposed: order.len(), planned: 12, seed };
+            let (tried, proposed) = (&order[..], order.len());
+            let known = Known { space: &space, open: &open, tried, belief: &belief, proposed, planned: 12, seed };
             let Some(next) = proposer.propose(&known) else { return order };
             assert!(open[next], "{next} again");
             open[next] = false;
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn each_proposes_everything_once_in_an_order_of_its_seed() {
-        for proposer in [&Shuffled as &dyn Proposer, &Spread, &Believed] {
+        for proposer in [&Shuffled as &dyn Proposer, &Sobol, &Believed, &Tpe] {
             let first = order(proposer, 3);
             let mut sorted = first.clone();
             sorted.sort_unstable();
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn a_spread_meets_all_levels_early() {
         for seed in 1..20 {
-            let early = order(&Spread, seed)[..6].to_vec();
+            let early = order(&Sobol, seed)[..6].to_vec();
             let workers: std::collections::BTreeSet<_> = early.iter().map(|next| next / 4).collect();
             let areas: std::collections::BTreeSet<_> = early.iter().map(|next| next % 4).collect();
             assert!(workers.len() == 3 && areas.len() >= 3, "seed {seed}: {early:?}");
@@ -159,5 +159,34 @@ mod tests {
     fn a_belief_finds_the_best_early() {
         let early = (1..40).filter(|seed| order(&Believed, *seed)[..8].contains(&7)).count();
         assert!(early >= 36, "{early} of 39");
+    }
+
+    #[test]
+    fn what_the_best_have_in_common_is_proposed_more() {
+        let names = (1..=6).flat_map(|workers| (0..10).map(move |area| format!("-N{workers} -A{}m", 1 << area)));
+        let space = Space::new(names.collect(), 0).unwrap();
+        // Two workers are quick, and large areas.
+        let time = |configuration: usize| {
+            let workers = if configuration / 10 == 1 { 0.5 } else { 1.0 };
+            workers - 0.05 * (configuration % 10) as f64 + 0.1
+        };
+        let of_two = |proposer: &dyn Proposer, seed| {
+            let mut belief = Belief::new(&space);
+            let mut tried: Vec<usize> = (1..60).step_by(3).collect();
+            tried.iter().for_each(|tried| belief.tell(*tried, time(*tried)));
+            let mut open: Vec<bool> = (0..60).map(|number| number > 0 && !tried.contains(&number)).collect();
+            for proposed in 20..26 {
+                let known =
+                    Known { space: &space, open: &open, tried: &tried, belief: &belief, proposed, planned: 40, seed };
+                let next = proposer.propose(&known).unwrap();
+                open[next] = false;
+                belief.tell(next, time(next));
+                tried.push(next);
+            }
+            tried[20..].iter().filter(|next| **next / 10 == 1).count()
+        };
+        let sum = |proposer: &dyn Proposer| (1..40).map(|seed| of_two(proposer, seed)).sum::<usize>();
+        let (learnt, even) = (sum(&Tpe), sum(&Sobol));
+        assert!(learnt > 2 * even, "{learnt} against {even}");
     }
 }
