@@ -13,7 +13,7 @@ mod running;
 #[cfg(test)]
 mod tests;
 
-pub use noise::{Gate, Noise, NotQuiet};
+pub use noise::{Bounds, Gate, Noise, NotQuiet};
 pub use output::Ends;
 pub use running::{Ended, Running, start};
 

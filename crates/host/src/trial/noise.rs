@@ -8,14 +8,23 @@ use crate::taken::Ticks;
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
-/// A share of others' CPU time above which a trial is dirty. On a shared machine, medians
-/// of trials that nobody watched were wrong three to four times.
-const FOREIGN_MOST: f64 = 0.12;
+/// Shares above which a trial is dirty, 0 to 1.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct Bounds {
+    /// Of others' CPU time. On a shared machine, medians of trials that nobody watched were
+    /// wrong three to four times.
+    pub foreign: f64,
+    /// Of stolen time. Others' work mostly fills CPUs that the trial leaves idle; what a
+    /// hypervisor takes, it takes from a thread that wanted to run, and the trial is longer
+    /// by all of it. A study tells gains of 5 % from none.
+    pub steal: f64,
+}
 
-/// A share of stolen time above which a trial is dirty. Others' work mostly fills CPUs that
-/// the trial leaves idle; what a hypervisor takes, it takes from a thread that wanted to
-/// run, and the trial is longer by all of it. A study tells gains of 5 % from none.
-const STEAL_MOST: f64 = 0.05;
+impl Default for Bounds {
+    fn default() -> Bounds {
+        Bounds { foreign: 0.12, steal: 0.05 }
+    }
+}
 
 /// The kernel gives a whole tick to whoever runs when it comes: so many more than a share
 /// allows are no sign of anything. They weigh in trials of a fraction of a second only.
@@ -37,14 +46,15 @@ pub struct Noise {
 
 impl Noise {
     /// Why a trial with it counts for nothing, in words; `None`: it counts.
-    pub fn dirty(&self) -> Option<String> {
+    pub fn dirty(&self, bounds: &Bounds) -> Option<String> {
         let edge = if self.ticks == 0 { 0.0 } else { EDGE_TICKS / self.ticks as f64 };
         let above = |share: Option<f64>, most: f64| share.filter(|share| *share > most + edge);
         let said = |share: f64, most: f64, who: &str| {
             format!("{who} had {:.0} % of its CPUs, more than {:.0} %", share * 100.0, most * 100.0)
         };
-        let steal = above(self.steal, STEAL_MOST).map(|share| said(share, STEAL_MOST, "the host of this machine"));
-        steal.or_else(|| above(self.foreign, FOREIGN_MOST).map(|share| said(share, FOREIGN_MOST, "others")))
+        let (foreign, steal) = (bounds.foreign, bounds.steal);
+        let stolen = above(self.steal, steal).map(|share| said(share, steal, "the host of this machine"));
+        stolen.or_else(|| above(self.foreign, foreign).map(|share| said(share, foreign, "others")))
     }
 }
 
@@ -106,11 +116,17 @@ pub struct Gate {
     pub quiet: Duration,
     /// After so long it is given up.
     pub patience: Duration,
+    /// Idle are they where others have at most so much of them, 0 to 1.
+    pub foreign: f64,
 }
 
 impl Default for Gate {
     fn default() -> Gate {
-        Gate { quiet: Duration::from_millis(100), patience: Duration::from_secs(60) }
+        Gate {
+            quiet: Duration::from_millis(100),
+            patience: Duration::from_secs(60),
+            foreign: Bounds::default().foreign,
+        }
     }
 }
 
@@ -151,7 +167,7 @@ impl Gate {
             let noise = meter.noise(0);
             let Some(share) = noise.foreign else { return Ok(()) };
             // No allowance for ticks at the edge: a window is as good as another.
-            if share <= FOREIGN_MOST {
+            if share <= self.foreign {
                 return Ok(());
             }
             (least, sum, looks) = (least.min(share), sum + share, looks + 1.0);
@@ -170,13 +186,16 @@ mod tests {
     #[test]
     fn a_trial_is_dirty_by_what_others_or_the_host_had() {
         let noise = |foreign, steal| Noise { foreign: Some(foreign), steal: Some(steal), pressure: None, ticks: 1000 };
-        assert_eq!(noise(0.12, 0.05).dirty(), None);
-        assert_eq!(noise(0.3, 0.0).dirty().unwrap(), "others had 30 % of its CPUs, more than 12 %");
-        assert_eq!(noise(0.1, 0.1).dirty().unwrap(), "the host of this machine had 10 % of its CPUs, more than 5 %");
+        assert_eq!(noise(0.12, 0.05).dirty(&Bounds::default()), None);
+        assert_eq!(noise(0.3, 0.0).dirty(&Bounds::default()).unwrap(), "others had 30 % of its CPUs, more than 12 %");
+        assert_eq!(
+            noise(0.1, 0.1).dirty(&Bounds::default()).unwrap(),
+            "the host of this machine had 10 % of its CPUs, more than 5 %"
+        );
         // Twenty ticks are a tenth of a second on two CPUs: four of them are not certain.
-        assert_eq!(Noise { ticks: 20, ..noise(0.2, 0.15) }.dirty(), None);
-        assert!(Noise { ticks: 20, ..noise(0.3, 0.0) }.dirty().is_some());
-        assert_eq!(Noise::default().dirty(), None, "a kernel that says nothing");
+        assert_eq!(Noise { ticks: 20, ..noise(0.2, 0.15) }.dirty(&Bounds::default()), None);
+        assert!(Noise { ticks: 20, ..noise(0.3, 0.0) }.dirty(&Bounds::default()).is_some());
+        assert_eq!(Noise::default().dirty(&Bounds::default()), None, "a kernel that says nothing");
     }
 
     #[test]

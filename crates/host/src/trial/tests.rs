@@ -130,6 +130,6 @@ fn waiting_can_be_interrupted() {
     use std::os::fd::AsFd;
     let mut running = start(&Host::default(), &job(&["sleep", "1000"])).unwrap();
     assert!(!running.wait(Instant::now() + LONG, Some(read.as_fd())));
-    let gate = Gate { quiet: LONG, patience: LONG };
+    let gate = Gate { quiet: LONG, ..Gate::default() };
     assert_eq!(gate.wait(&Host::default(), None, Some(read.as_fd())), Err(NotQuiet::Interrupted));
 }
