@@ -13,6 +13,8 @@ mod code;
 mod fxt;
 #[path = "../../../fuzz/checks/ghc_eventlog.rs"]
 mod ghc_eventlog;
+#[path = "../../../fuzz/checks/ghc_statistics.rs"]
+mod ghc_statistics;
 #[path = "../../../fuzz/checks/heap_snapshot.rs"]
 mod heap_snapshot;
 #[path = "../../../fuzz/checks/inputs.rs"]
@@ -43,6 +45,7 @@ fn the_fuzzers_checks_hold_for_seeds_and_crashes() {
         ("code", code::check as Check),
         ("capture", capture::check as Check),
         ("fxt", fxt::check as Check),
+        ("ghc_statistics", ghc_statistics::check as Check),
         ("heap_snapshot", heap_snapshot::check as Check),
     ];
     for (target, check) in targets {
@@ -86,5 +89,19 @@ fn whole_logs_of_each_runtime_have_no_loss() {
         assert_eq!(log.info().way.as_deref(), Some(if version == "9.0.2" { "thr_l" } else { "thr" }), "{name}");
         assert_eq!(tally.count(tags::BLOCK_MARKER), log.blocks().len() as u64, "{name}");
         assert!(tally.count(tags::GC_STATS_GHC) > 0, "{name}");
+    }
+}
+
+#[test]
+fn statistics_of_each_runtime_are_whole() {
+    let seeds = files("seeds/ghc_statistics");
+    assert!(seeds.len() >= 4, "the seeds are missing: {seeds:?}");
+    for path in seeds {
+        let read = ghc_statistics::Statistics::of_bytes(&std::fs::read(&path).expect("reads"));
+        let cut = path.to_string_lossy().contains("cut");
+        assert_eq!(read.is_err(), cut, "{}", path.display());
+        let Ok(read) = read else { continue };
+        assert!(read.generations.len() == 2 && read.collections() > 2, "{read:?}");
+        assert!(read.mutator_wall_ns + read.gc_wall_ns <= read.total_wall_ns && read.peak_bytes > Some(1 << 20));
     }
 }

@@ -51,20 +51,35 @@ fn ignore_sigpipe() {
     }
 }
 
+/// A set of CPUs as the kernel takes it.
+#[derive(Clone, Debug)]
+pub(crate) struct Mask(Vec<u64>);
+
+impl Mask {
+    pub(crate) fn of(cpus: &[u32]) -> Mask {
+        const BITS: usize = u64::BITS as usize;
+        let highest = cpus.iter().copied().max().unwrap_or(0) as usize;
+        let mut mask = vec![0_u64; highest / BITS + 1];
+        for cpu in cpus {
+            if let Some(word) = mask.get_mut(*cpu as usize / BITS) {
+                *word |= 1 << (*cpu as usize % BITS);
+            }
+        }
+        Mask(mask)
+    }
+
+    /// Confines the calling thread to it. Async-signal-safe: for use after fork.
+    pub(crate) fn apply(&self) -> io::Result<()> {
+        // SAFETY: the kernel reads so many bytes as the mask has; its layout is that of
+        // cpu_set_t on every 64-bit machine, whatever its length.
+        let done = unsafe { libc::sched_setaffinity(0, self.0.len() * 8, self.0.as_ptr().cast()) };
+        if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+}
+
 /// Confines this process to `cpus`. Errors: none of them is allowed.
 pub fn confine(cpus: &[u32]) -> io::Result<()> {
-    const BITS: usize = u64::BITS as usize;
-    let highest = cpus.iter().copied().max().unwrap_or(0) as usize;
-    let mut mask = vec![0_u64; highest / BITS + 1];
-    for cpu in cpus {
-        if let Some(word) = mask.get_mut(*cpu as usize / BITS) {
-            *word |= 1 << (*cpu as usize % BITS);
-        }
-    }
-    // SAFETY: the kernel reads so many bytes as the mask has; its layout is that of
-    // cpu_set_t on every 64-bit machine, whatever its length.
-    let done = unsafe { libc::sched_setaffinity(0, mask.len() * 8, mask.as_ptr().cast()) };
-    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    Mask::of(cpus).apply()
 }
 
 /// Whether this process may choose where its memory lies; where it may not, as in many

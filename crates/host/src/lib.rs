@@ -33,4 +33,5 @@ pub mod stop;
 pub mod store;
 pub mod symbols;
 pub mod taken;
+pub mod trial;
 pub mod unflushed;

@@ -49,6 +49,14 @@ impl Signals {
         self.read.as_fd()
     }
 
+    /// Whether one came that was not taken yet.
+    pub fn came(&self) -> bool {
+        use rustix::event::{PollFd, PollFlags, poll};
+        let mut fds = [PollFd::new(&self.read, PollFlags::IN)];
+        let now = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
+        matches!(poll(&mut fds, Some(&now)), Ok(1..))
+    }
+
     /// Signals that came since the last call.
     pub fn take(&self) -> Vec<i32> {
         let mut buffer = [0; 64];

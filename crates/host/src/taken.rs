@@ -11,6 +11,8 @@ pub struct Ticks {
     pub all: u64,
     /// Not idle, or taken by the host of this virtual machine.
     pub busy: u64,
+    /// Of these, taken by that host.
+    pub stolen: u64,
     /// This process and those of its descendants that it (or its children) waited for.
     pub own: u64,
 }
@@ -23,10 +25,27 @@ impl Ticks {
         parse(&cpus, &own)
     }
 
+    /// The same of these CPUs only; `own` is what it is everywhere.
+    pub fn on(host: &Host, cpus: &[u32]) -> Option<Ticks> {
+        let text = host.text("/proc/stat")?;
+        let own = own(&host.text("/proc/self/stat")?)?;
+        let counted = text.lines().filter_map(|line| {
+            let (number, columns) = line.strip_prefix("cpu")?.split_once(' ')?;
+            cpus.contains(&number.parse().ok()?).then(|| columns_of(columns))?
+        });
+        let sum = counted.fold(Ticks::default(), |sum, ticks| sum + ticks);
+        (sum.all > 0).then_some(Ticks { own, ..sum })
+    }
+
     /// Share of all CPUs that others had, 0 to 1; `None` where no tick has passed.
     pub fn others(&self) -> Option<f64> {
         // Running guests' time is counted as user time too.
-        (self.all > 0).then(|| (self.busy.saturating_sub(self.own) as f64 / self.all as f64).min(1.0))
+        self.share(self.busy.saturating_sub(self.own))
+    }
+
+    /// So many ticks as a share of all, 0 to 1; `None` where no tick has passed.
+    pub fn share(&self, ticks: u64) -> Option<f64> {
+        (self.all > 0).then(|| (ticks as f64 / self.all as f64).min(1.0))
     }
 }
 
@@ -35,7 +54,12 @@ impl Sub for Ticks {
 
     fn sub(self, before: Ticks) -> Ticks {
         let less = |now: u64, before: u64| now.saturating_sub(before);
-        Ticks { all: less(self.all, before.all), busy: less(self.busy, before.busy), own: less(self.own, before.own) }
+        Ticks {
+            all: less(self.all, before.all),
+            busy: less(self.busy, before.busy),
+            stolen: less(self.stolen, before.stolen),
+            own: less(self.own, before.own),
+        }
     }
 }
 
@@ -44,20 +68,34 @@ impl Add for Ticks {
 
     fn add(self, more: Ticks) -> Ticks {
         let sum = |one: u64, more: u64| one.saturating_add(more);
-        Ticks { all: sum(self.all, more.all), busy: sum(self.busy, more.busy), own: sum(self.own, more.own) }
+        Ticks {
+            all: sum(self.all, more.all),
+            busy: sum(self.busy, more.busy),
+            stolen: sum(self.stolen, more.stolen),
+            own: sum(self.own, more.own),
+        }
     }
 }
 
-fn parse(cpus: &str, own: &str) -> Option<Ticks> {
-    let columns = cpus.lines().find_map(|line| line.strip_prefix("cpu "))?;
-    // User, nice, system, idle, waiting for disks, interrupts (two kinds), stolen; then
-    // guests, whose time the first two hold already.
-    let columns: Vec<u64> = columns.split_ascii_whitespace().map_while(|word| word.parse().ok()).take(8).collect();
-    let idle: u64 = columns.get(3..5)?.iter().sum();
-    let all: u64 = columns.iter().sum();
-    let fields: Vec<&str> = own.get(own.rfind(')')? + 1..)?.split_ascii_whitespace().collect();
-    let own = fields.get(11..15)?.iter().map_while(|word| word.parse::<u64>().ok()).sum();
-    Some(Ticks { all, busy: all.saturating_sub(idle), own })
+fn parse(cpus: &str, own_stat: &str) -> Option<Ticks> {
+    let columns = columns_of(cpus.lines().find_map(|line| line.strip_prefix("cpu "))?)?;
+    Some(Ticks { own: own(own_stat)?, ..columns })
+}
+
+/// User, nice, system, idle, waiting for disks, interrupts (two kinds), stolen; then
+/// guests, whose time the first two hold already.
+fn columns_of(text: &str) -> Option<Ticks> {
+    let columns: Vec<u64> = text.split_ascii_whitespace().map_while(|word| word.parse().ok()).take(8).collect();
+    let sum = |columns: &[u64]| columns.iter().fold(0, |sum: u64, ticks| sum.saturating_add(*ticks));
+    let (idle, all) = (sum(columns.get(3..5)?), sum(&columns));
+    let stolen = columns.get(7).copied().unwrap_or(0);
+    Some(Ticks { all, busy: all.saturating_sub(idle), stolen, own: 0 })
+}
+
+/// Ticks of the process and of the children that it waited for, from its `stat`.
+fn own(stat: &str) -> Option<u64> {
+    let fields: Vec<&str> = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace().collect();
+    Some(fields.get(11..15)?.iter().map_while(|word| word.parse::<u64>().ok()).fold(0, u64::saturating_add))
 }
 
 #[cfg(test)]
@@ -69,13 +107,26 @@ mod tests {
     #[test]
     fn counters_are_read_and_what_is_own_is_not_others() {
         let before = parse("cpu  100 10 20 900 50 3 4 7 1 0\ncpu0 1 1 1 1 1 1 1 1\n", OWN).unwrap();
-        assert_eq!(before, Ticks { all: 1094, busy: 144, own: 110 });
-        let after = Ticks { all: 1294, busy: 264, own: 210 };
+        assert_eq!(before, Ticks { all: 1094, busy: 144, stolen: 7, own: 110 });
+        let after = Ticks { all: 1294, busy: 264, stolen: 17, own: 210 };
         assert_eq!((after - before).others(), Some(0.1));
         // More own time than busy time is a matter of rounding, no negative share.
         assert_eq!((Ticks { own: 900, ..after } - before).others(), Some(0.0));
         assert_eq!((before - after).others(), None);
-        assert_eq!((after - before) + (after - before), Ticks { all: 400, busy: 240, own: 200 });
+        assert_eq!((after - before) + (after - before), Ticks { all: 400, busy: 240, stolen: 20, own: 200 });
+        assert_eq!((after - before).share(50), Some(0.25));
+    }
+
+    #[test]
+    fn cpus_are_counted_by_themselves() {
+        let tree = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(tree.path().join("proc/self")).unwrap();
+        std::fs::write(tree.path().join("proc/self/stat"), OWN).unwrap();
+        let text = "cpu  9 9 9 9 9 9 9 9\ncpu0 1 0 0 9 0 0 0 0\ncpu1 2 0 0 8 0 0 0 1\ncpu10 5 0 0 5 0 0 0 0\nintr 1\n";
+        std::fs::write(tree.path().join("proc/stat"), text).unwrap();
+        let host = Host::at(tree.path());
+        assert_eq!(Ticks::on(&host, &[1, 10]), Some(Ticks { all: 21, busy: 8, stolen: 1, own: 110 }));
+        assert_eq!(Ticks::on(&host, &[2]), None);
     }
 
     #[test]

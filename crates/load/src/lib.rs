@@ -85,14 +85,49 @@ pub enum LoadError {
     Keep(io::Error),
 }
 
+/// Gives a load up from outside.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<AtomicU8>);
+
+impl Stop {
+    /// The load ends within a tenth of a second, as one that was interrupted.
+    pub fn now(&self) {
+        let _ = self.0.compare_exchange(RUNNING, INTERRUPTED, Ordering::Relaxed, Ordering::Relaxed);
+    }
+}
+
+/// Does it, and takes SIGINT over for the whole process: that gives it up. Else as
+/// [`run_until`].
+///
+/// # Errors
+/// As there.
+pub fn run(
+    load: &Load,
+    keep: Option<&mut dyn Write>,
+    each_second: &mut dyn FnMut(&Second),
+) -> Result<Document, LoadError> {
+    perform(load, &Stop::default(), true, keep, each_second)
+}
+
 /// Does it. Requests go to `keep`, in no order; `each_second` hears of every second as
-/// soon as it is over. Blocks until the last request has ended or the load is given up
-/// (by a limit, or SIGINT, which is taken over for the whole process).
+/// soon as it is over. Blocks until the last request has ended or the load is given up, by a
+/// limit or by `stop`, which is good for one load. No signal is touched.
 ///
 /// # Errors
 /// Nobody takes connections at the start, threads cannot run, or `keep` cannot be written.
-pub fn run(
+pub fn run_until(
     load: &Load,
+    stop: &Stop,
+    keep: Option<&mut dyn Write>,
+    each_second: &mut dyn FnMut(&Second),
+) -> Result<Document, LoadError> {
+    perform(load, stop, false, keep, each_second)
+}
+
+fn perform(
+    load: &Load,
+    stop: &Stop,
+    takes_sigint: bool,
     keep: Option<&mut dyn Write>,
     each_second: &mut dyn FnMut(&Second),
 ) -> Result<Document, LoadError> {
@@ -102,13 +137,13 @@ pub fn run(
     let started = Started { monotonic_ns: start.0, unix_ns: clock::unix_ns().saturating_add(LEAD_NS) };
     let keeper = keep.map(|out| Keeper::new(out, load.keep, &load.target.url(), start));
     let mut keeper = keeper.transpose().map_err(LoadError::Keep)?;
-    let stop = Arc::new(AtomicU8::new(RUNNING));
     let (said, heard) = channel();
-    let threads = spawn(&load, address, start, &stop, &said);
+    let stop = &stop.0;
+    let threads = spawn(&load, address, start, (stop, takes_sigint), &said);
     // What is left are the workers' own ends: when the last of them has gone, so has all.
     drop(said);
     let mut gather = Gather::new(&load, threads.len());
-    let listened = listen(&heard, &mut gather, keeper.as_mut(), &stop, each_second);
+    let listened = listen(&heard, &mut gather, keeper.as_mut(), stop, each_second);
     if listened.is_err() {
         stop.store(BROKEN, Ordering::Relaxed);
     }
@@ -126,7 +161,7 @@ fn spawn(
     load: &Arc<Load>,
     address: SocketAddr,
     start: Time,
-    stop: &Arc<AtomicU8>,
+    (stop, takes_sigint): (&Arc<AtomicU8>, bool),
     said: &Sender<Said>,
 ) -> Vec<JoinHandle<io::Result<()>>> {
     let profile = Arc::new(load.profile.after_warm_up(load.warm_up));
@@ -139,6 +174,7 @@ fn spawn(
         address,
         start,
         stop: Arc::clone(stop),
+        takes_sigint: takes_sigint && number == 0,
         said: said.clone(),
     };
     (0..of).map(worker).map(|worker| thread::spawn(move || worker.run())).collect()

@@ -48,6 +48,8 @@ pub(crate) struct Worker {
     pub(crate) address: SocketAddr,
     pub(crate) start: Time,
     pub(crate) stop: Arc<AtomicU8>,
+    /// One of them hears of SIGINT, if any does.
+    pub(crate) takes_sigint: bool,
     pub(crate) said: Sender<Said>,
 }
 
@@ -60,7 +62,7 @@ impl Worker {
         let connections = share(worker.load.connections, worker.number, worker.of);
         let desk = Rc::new(Desk::new(Arc::clone(&worker.load), worker.address, connections));
         runtime.block_on(local.run_until(async {
-            if worker.number == 0 {
+            if worker.takes_sigint {
                 tokio::task::spawn_local(obey(Arc::clone(&worker.stop)));
             }
             tokio::task::spawn_local(tell(Rc::clone(&worker), Rc::clone(&desk)));

@@ -132,6 +132,15 @@ fn options(args: RecordArgs) -> Options {
 
 /// `10ms`, `1s`, `1.5s`, `2m`, `1h`.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let seconds = seconds(text)?;
+    if !(1e-3..=1e9).contains(&seconds) {
+        return Err("it must be between 1ms and 30 years".to_owned());
+    }
+    Ok(Duration::from_secs_f64(seconds))
+}
+
+/// The same of any length, `500us` too: seconds, perhaps none or fewer.
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     let unit = text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at(unit);
     let factor = match unit {
@@ -142,11 +151,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
         "h" => 3600.0,
         _ => return Err("give a number with a unit: 10ms, 1s, 2m".to_owned()),
     };
-    let seconds = number.trim().parse::<f64>().map_err(|_| format!("{number:?} is no number"))? * factor;
-    if !(1e-3..=1e9).contains(&seconds) {
-        return Err("it must be between 1ms and 30 years".to_owned());
-    }
-    Ok(Duration::from_secs_f64(seconds))
+    Ok(number.trim().parse::<f64>().map_err(|_| format!("{number:?} is no number"))? * factor)
 }
 
 /// A period of snapshots.
@@ -169,7 +174,7 @@ fn rss_over(text: &str) -> Result<u64, String> {
 }
 
 /// `64K`, `1.5G`, `512MiB`: bytes; at least 1 MiB, below which no GHC program is.
-fn binary_size(text: &str) -> Result<u64, String> {
+pub(crate) fn binary_size(text: &str) -> Result<u64, String> {
     let unit = text.find(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at(unit);
     let power = match unit {

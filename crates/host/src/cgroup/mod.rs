@@ -130,6 +130,17 @@ pub fn of(host: &Host, who: Process) -> Groups {
     groups
 }
 
+/// The folder of this process's own group for a controller, and the version of its
+/// hierarchy; `None` where none is to be seen.
+pub(crate) fn own_folder(host: &Host, controller: &str) -> Option<(u8, PathBuf)> {
+    let memberships = host.text("/proc/self/cgroup")?;
+    let mounts = mounts_for(host, Process::Own);
+    match mounts::hierarchy(host, &memberships, &mounts, controller, number(host, Process::Own)) {
+        Hierarchy::Shown(seen) => Some((seen.mount.version, host.path(seen.mount.point.join(seen.leaf.as_ref()?)))),
+        _ => None,
+    }
+}
+
 /// The mounts through which groups can be read: the reader's own and the program's.
 fn mounts_for(host: &Host, who: Process) -> Vec<mounts::Mount> {
     let mut found = mounts::table(host, "/proc/self/mountinfo", Path::new("/"));

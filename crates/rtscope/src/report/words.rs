@@ -280,7 +280,8 @@ pub fn ending(results: &Results) -> Option<String> {
     }
 }
 
-fn signal_name(signal: i32) -> String {
+/// A signal as people call it.
+pub(crate) fn signal_name(signal: i32) -> String {
     let name = match signal {
         1 => "SIGHUP",
         2 => "SIGINT",

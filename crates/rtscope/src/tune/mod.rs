@@ -1,7 +1,12 @@
 //! `rtscope tune`: which flags make a program faster, by trials. Owns the options and what is
 //! printed; `table` reads a recorded table. What is tried and what follows is
-//! `rtscope_tune::study`'s matter.
+//! `rtscope_tune::study`'s matter. `live` runs a trial of a real program, `measure` names its
+//! figures, `objective` says what they are to be.
 
+pub mod live;
+pub mod measure;
+pub mod objective;
+mod statistics;
 mod table;
 
 use crate::style::{Style, clean};

@@ -129,7 +129,7 @@ mod tests {
             let workers: u64 = words[1].parse().unwrap();
             let slow = if words[0] == "slow" { 4 } else { 1 };
             let drift = self.asked.len() as u64;
-            let taken = Some(Ticks { all: 100, busy: 60, own: 50 });
+            let taken = Some(Ticks { all: 100, busy: 60, own: 50, ..Ticks::default() });
             Ok(Ran { work: 100 * workers, wall_ns: slow * (1_000_000_000 + drift), taken })
         }
     }

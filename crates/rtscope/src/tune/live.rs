@@ -1,0 +1,372 @@
+//! One trial of a real program: a batch program that runs to its end, or a server that is
+//! started, loaded and stopped. Owns what a trial is, when it counts and the words for one
+//! that failed; which configuration is tried, and what follows, is the study's matter.
+
+use super::measure::{self, Figures};
+use super::objective::Objective;
+use super::statistics;
+use crate::report::words::signal_name;
+use rtscope_host::procfs::Host;
+use rtscope_host::signals::Signals;
+use rtscope_host::trial::{self, Bounds, Ended, Gate, Job, NotQuiet, Running};
+use rtscope_load::document::{Document, Doubt, Ended as LoadEnded};
+use rtscope_load::target::TargetError;
+use rtscope_load::{Load, LoadError, Stop};
+use rtscope_model::units;
+use rtscope_tune::study::Outcome;
+use std::collections::BTreeSet;
+use std::os::fd::BorrowedFd;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Between two looks at whether a server takes connections, and whether it still runs.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A first connection to a server may take so long; it is tried again.
+const CONNECT: Duration = Duration::from_millis(500);
+
+/// Characters of what a program said at last that go into the words for its failure.
+const LAST_WORDS: usize = 300;
+
+/// What a trial does with the program.
+#[derive(Clone, Debug)]
+pub enum Way {
+    /// Runs it to its end.
+    Batch {
+        /// One that takes longer has failed.
+        timeout: Duration,
+    },
+    /// Starts it, sends it a load and stops it.
+    Server {
+        /// With the warm-up, which does not count.
+        load: Box<Load>,
+        /// One that takes no connections for so long has failed.
+        ready: Duration,
+    },
+}
+
+/// A batch program's time, where nobody says another.
+pub const TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Until a server takes connections, where nobody says another time.
+pub const READY: Duration = Duration::from_secs(30);
+
+/// How trials are run.
+pub struct Live<'a> {
+    /// What they do.
+    pub way: Way,
+    /// The program is GHC's and takes any flag from `GHCRTS` (`-rtsopts=all`): its runtime's
+    /// own figures are asked for.
+    pub ghc: bool,
+    /// When they may start.
+    pub gate: Gate,
+    /// What others may do meanwhile.
+    pub bounds: Bounds,
+    /// How often one is tried that others disturb.
+    pub tries: u32,
+    /// How long a server may take to obey SIGINT, and then SIGTERM.
+    pub grace: Duration,
+    /// A folder for files of a moment, which the program can write to.
+    pub scratch: PathBuf,
+    /// Signals that end the study. They are never taken from here, so the first ends all.
+    pub signals: Option<&'a Signals>,
+    /// What there is to say about all trials: where figures are from, why some are not there.
+    pub notes: BTreeSet<String>,
+}
+
+/// How a trial came out.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Tried {
+    /// Nothing disturbed it.
+    Clean(Figures),
+    /// The program did not do what it should.
+    Failed {
+        /// How, with its last words.
+        why: String,
+        /// What is known all the same.
+        figures: Figures,
+    },
+    /// There is no trial, and there should be no further.
+    Stopped(String),
+}
+
+/// What a study hears of it.
+pub fn outcome(tried: &Tried, objective: &Objective) -> Outcome {
+    let figures = match tried {
+        Tried::Clean(figures) => figures,
+        Tried::Failed { why, .. } => return Outcome::Failed(why.clone()),
+        Tried::Stopped(why) => return Outcome::Stopped(why.clone()),
+    };
+    match (objective.broken(figures), objective.measure(figures)) {
+        (Ok(Some(why)), _) => Outcome::Failed(why),
+        (Ok(None), Ok(measure)) => Outcome::Measured(measure),
+        (Err(why), _) | (_, Err(why)) => Outcome::Stopped(why),
+    }
+}
+
+/// One try.
+enum Once {
+    Done(Tried),
+    /// It counts for nothing: why, and whether the program itself may be at fault.
+    Dirty {
+        why: String,
+        own: bool,
+        figures: Figures,
+    },
+}
+
+/// How far a server came.
+struct Served {
+    document: Option<Document>,
+    failed: Option<String>,
+}
+
+impl<'a> Live<'a> {
+    /// With what is usual.
+    pub fn new(way: Way, ghc: bool, scratch: PathBuf, signals: Option<&'a Signals>) -> Live<'a> {
+        let (gate, grace, notes) = (Gate::default(), Duration::from_secs(5), BTreeSet::new());
+        Live { way, ghc, gate, bounds: Bounds::default(), tries: 5, grace, scratch, signals, notes }
+    }
+
+    /// Runs a trial, again where others disturb it: `dirty` hears of each such try. The calling
+    /// thread has to live until it returns.
+    pub fn run(&mut self, job: &Job, dirty: &mut dyn FnMut(&str, &Figures)) -> Tried {
+        let mut last = (String::new(), false, Figures::new());
+        for _ in 0..self.tries.max(1) {
+            match self.gate.wait(&Host::default(), job.cpus.as_deref(), self.wake()) {
+                Ok(()) => {}
+                Err(NotQuiet::Interrupted) => return interrupted(),
+                Err(never) => return Tried::Stopped(format!("the machine is never quiet: {never}")),
+            }
+            match self.once(job) {
+                Once::Done(tried) => return tried,
+                Once::Dirty { why, own, figures } => {
+                    dirty(&why, &figures);
+                    last = (why, own, figures);
+                }
+            }
+        }
+        let (why, own, figures) = last;
+        let tries = units::counted(self.tries.max(1).into(), "try", "tries");
+        match own {
+            // Only this configuration starves the load: others may be measured.
+            true => Tried::Failed { why: format!("{why}, in each of {tries}"), figures },
+            false => Tried::Stopped(format!("the machine is never quiet: {why}, after {tries}")),
+        }
+    }
+
+    fn once(&mut self, job: &Job) -> Once {
+        let file = self.scratch.join(format!("statistics-{}", std::process::id()));
+        let asked = if self.ghc { statistics::ask(job, &file).map(Some) } else { Ok(None) };
+        let (asked, refused) = match asked {
+            Ok(asked) => (asked, None),
+            Err(why) => (None, Some(why)),
+        };
+        let job = asked.as_ref().unwrap_or(job);
+        if let Way::Server { load, .. } = &self.way
+            && let Ok(address) = load.target.find(CONNECT)
+        {
+            return stopped(format!("something takes connections at {address} already; end it, or give another port"));
+        }
+        let running = match trial::start(&Host::default(), job) {
+            Ok(running) => running,
+            Err(error) => return failed(error.to_string(), Figures::new()),
+        };
+        let done = match self.way.clone() {
+            Way::Batch { timeout } => self.to_its_end(running, timeout),
+            Way::Server { load, ready } => self.under_load(running, &load, ready),
+        };
+        let (ended, served) = match done {
+            Ok(done) => done,
+            Err(once) => return once,
+        };
+        self.notes.insert(format!("memory and CPU time: {}", ended.how));
+        let mut figures = measure::of_run(&ended);
+        if let Some(document) = &served.document {
+            figures.extend(measure::of_load(document));
+            add_cpu_per_request(&mut figures, document);
+        } else if !self.ghc {
+            figures.insert("time_ns".to_owned(), ended.wall_ns as f64);
+        }
+        if asked.is_some() || refused.is_some() {
+            match refused.map_or_else(|| statistics::take(&file), Err) {
+                Ok(said) => {
+                    if served.document.is_none() {
+                        // Without the runtime's start and end, which is on a grid of 10 ms in GHC 9.0 and 9.6.
+                        let time = said.mutator_wall_ns.saturating_add(said.gc_wall_ns);
+                        figures.insert("time_ns".to_owned(), time as f64);
+                    }
+                    figures.extend(measure::of_ghc(&said));
+                }
+                // One that failed has a better reason to tell.
+                Err(why) if badly(&ended).is_none() => {
+                    _ = self.notes.insert(format!("no figures of GHC's runtime: {why}"))
+                }
+                Err(_) => {}
+            }
+        }
+        judged(&ended, served, figures, &self.bounds)
+    }
+
+    fn to_its_end(&self, mut running: Running, timeout: Duration) -> Result<(Ended, Served), Once> {
+        let over = running.wait(Instant::now() + timeout, self.wake());
+        let interrupted = self.interrupted();
+        let failed = (!over).then(|| format!("it did not end within {}", shown(timeout)));
+        let ended = if over { running.end() } else { running.stop(self.grace) };
+        if interrupted {
+            return Err(Once::Done(self::interrupted()));
+        }
+        ended.map(|ended| (ended, Served { document: None, failed })).map_err(|error| stopped(error.to_string()))
+    }
+
+    fn under_load(&self, mut running: Running, load: &Load, ready: Duration) -> Result<(Ended, Served), Once> {
+        let waited = self.until_it_listens(&mut running, load, ready);
+        let served = match waited {
+            Ok(()) => self.loaded(&mut running, load),
+            Err(failed) => Ok(Served { document: None, failed: Some(failed) }),
+        };
+        // Before anything is concluded: it has to go in any case.
+        let ended = running.stop(self.grace);
+        if self.interrupted() {
+            return Err(Once::Done(interrupted()));
+        }
+        let served = served.map_err(stopped)?;
+        ended.map(|ended| (ended, served)).map_err(|error| stopped(error.to_string()))
+    }
+
+    /// Waits until a server takes connections; why it does not, in words.
+    fn until_it_listens(&self, running: &mut Running, load: &Load, ready: Duration) -> Result<(), String> {
+        let deadline = Instant::now() + ready;
+        loop {
+            match load.target.find(CONNECT) {
+                Ok(_) => return Ok(()),
+                Err(TargetError::Nobody { .. }) => {}
+                Err(error) => return Err(error.to_string()),
+            }
+            if running.wait(Instant::now() + LOOK, self.wake()) {
+                return Err("it ended before it took connections".to_owned());
+            }
+            if self.interrupted() {
+                return Err(String::new());
+            }
+            if Instant::now() >= deadline {
+                return Err(format!("it took no connections within {}", shown(ready)));
+            }
+        }
+    }
+
+    /// Sends the load. `Err`: there is no trial.
+    fn loaded(&self, running: &mut Running, load: &Load) -> Result<Served, String> {
+        let stop = Stop::default();
+        let mut gone = false;
+        let done = thread::scope(|scope| {
+            let loading = scope.spawn(|| rtscope_load::run_until(load, &stop, None, &mut |_| ()));
+            while !loading.is_finished() {
+                gone = running.wait(Instant::now() + LOOK, self.wake());
+                if gone || self.interrupted() {
+                    stop.now();
+                    break;
+                }
+            }
+            loading.join()
+        });
+        let failed = gone.then(|| "it ended while it was under load".to_owned());
+        match done {
+            Ok(Ok(document)) => {
+                let failed = failed.or_else(|| given_up(&document));
+                Ok(Served { document: Some(document), failed })
+            }
+            Ok(Err(LoadError::Target(error))) => {
+                Ok(Served { document: None, failed: Some(failed.unwrap_or_else(|| error.to_string())) })
+            }
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(_) => Err("the load ended with a bug".to_owned()),
+        }
+    }
+
+    fn wake(&self) -> Option<BorrowedFd<'a>> {
+        self.signals.map(Signals::descriptor)
+    }
+
+    fn interrupted(&self) -> bool {
+        self.signals.is_some_and(Signals::came)
+    }
+}
+
+fn interrupted() -> Tried {
+    Tried::Stopped("interrupted".to_owned())
+}
+
+fn stopped(why: String) -> Once {
+    Once::Done(Tried::Stopped(why))
+}
+
+fn failed(why: String, figures: Figures) -> Once {
+    Once::Done(Tried::Failed { why, figures })
+}
+
+fn shown(time: Duration) -> String {
+    units::duration(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+}
+
+fn given_up(document: &Document) -> Option<String> {
+    let limit = document.limit.as_deref().filter(|_| document.ended == LoadEnded::Limit)?;
+    Some(format!("the load was given up: {limit}"))
+}
+
+fn add_cpu_per_request(figures: &mut Figures, document: &Document) {
+    let requests = &document.requests;
+    let answered = requests.fine + requests.warm_up.saturating_sub(requests.warm_up_failed);
+    if let Some(cpu) = figures.get("cpu_ns").filter(|_| answered > 0) {
+        let each = cpu / answered as f64;
+        figures.insert("cpu_per_request_ns".to_owned(), each);
+    }
+}
+
+/// What a try amounts to. One that ended badly by itself did so whatever others did.
+fn judged(ended: &Ended, served: Served, figures: Figures, bounds: &Bounds) -> Once {
+    if let Some(how) = badly(ended) {
+        let before = served.failed.map(|failed| format!("{failed}: ")).unwrap_or_default();
+        return failed(format!("{before}{}", with_last_words(&how, ended)), figures);
+    }
+    if let Some(why) = ended.noise.dirty(bounds) {
+        return Once::Dirty { why, own: false, figures };
+    }
+    if let Some(why) = served.failed {
+        return failed(with_last_words(&why, ended), figures);
+    }
+    if served.document.is_some_and(|document| document.doubts.contains(&Doubt::Late)) {
+        let why = "the load was late by 1 ms or more for 1 % of the requests: the program left it too little CPU";
+        return Once::Dirty { why: why.to_owned(), own: true, figures };
+    }
+    Once::Done(Tried::Clean(figures))
+}
+
+/// How it ended, if that is not as it should. One that was stopped may end as it likes.
+fn badly(ended: &Ended) -> Option<String> {
+    if ended.oom_kills > 0 {
+        return Some("the kernel killed it for want of memory".to_owned());
+    }
+    if ended.stopped_by.is_some() || ended.status.success() {
+        return None;
+    }
+    Some(match (ended.status.signal(), ended.status.code()) {
+        (Some(signal), _) => format!("it was killed by {}", signal_name(signal)),
+        (None, code) => format!("it ended with {}", code.unwrap_or_default()),
+    })
+}
+
+fn with_last_words(how: &str, ended: &Ended) -> String {
+    let output = &ended.output;
+    if let Some(refusal) = statistics::refusal(&output.stderr) {
+        return format!("GHC's runtime refused its flags: {refusal}");
+    }
+    let said = [&output.stderr, &output.stdout].into_iter().find(|text| !text.trim().is_empty());
+    let Some(said) = said else { return format!("{how} and said nothing") };
+    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let last = lines.get(lines.len().saturating_sub(3)..).unwrap_or_default().join(" / ");
+    let first = last.chars().count().saturating_sub(LAST_WORDS);
+    format!("{how}; it said last: {}", last.chars().skip(first).collect::<String>())
+}
