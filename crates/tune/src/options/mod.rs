@@ -9,6 +9,7 @@
 
 mod build;
 mod ghc;
+pub mod heard;
 mod ocaml;
 mod rules;
 pub mod setup;
