@@ -2,6 +2,8 @@
 //! printed; `table` reads a recorded table. What is tried and what follows is
 //! `rtscope_tune::study`'s matter.
 
+pub mod paste;
+pub mod space;
 mod table;
 
 use crate::style::{Style, clean};

@@ -26,20 +26,30 @@ pub fn part(wish: &Wish<'_>, room: &Room, ghc: &Ghc) -> Part {
     let mut part = Part { kept: kept(&options, wish.vary_given), memory, ..Part::default() };
     let settled = |subject| part.kept.iter().any(|kept| Subject::of(&kept.option) == Some(subject));
     let open = |dimension: &Dimension| !settled(subject(dimension.what));
-    let (taken, refused): (Vec<_>, Vec<_>) =
+    let (mut taken, refused): (Vec<_>, Vec<_>) =
         dimensions(wish, room, &today).into_iter().filter(open).partition(|of| refusal(ghc, of).is_none());
-    for dimension in refused {
-        let why = refusal(ghc, &dimension).unwrap_or_default();
-        part.refused.push(Refused { flag: dimension.name.to_owned(), value: None, why });
+    for flag in refused.iter().flat_map(|of| of.name.split(", ").map(move |flag| (of.what, flag))) {
+        let why = refused_flag(ghc, flag.0, flag.1).unwrap_or_default();
+        part.refused.push(Refused { flag: flag.1.to_owned(), value: None, why });
     }
     if taken.iter().any(|dimension| dimension.what == What::Nursery) {
         let limit = [wish.resources.memory_limit_bytes, memory].into_iter().flatten().min();
         let roomy = memory::nursery(wish.plan.workers, ROOMY, limit).size;
         part.roomy = Some((What::Nursery, format!("-A{}", size(roomy))));
     }
+    only_what_is_open(&mut taken, wish);
     part.dimensions = taken;
     part.today = today;
     part
+}
+
+/// Takes from bases what the program does not take or its user settled.
+fn only_what_is_open(dimensions: &mut [Dimension], wish: &Wish<'_>) {
+    let mut open: Vec<What> = dimensions.iter().map(|of| of.what).collect();
+    open.extend(wish.plan.words().filter_map(|word| What::of(&word)));
+    for base in dimensions.iter_mut().flat_map(|of| &mut of.bases) {
+        base.retain(|what, _| open.contains(what));
+    }
 }
 
 /// What the user gave and keeps: all of it, or, where that is to be varied, what stands on the
@@ -67,7 +77,7 @@ fn subject(what: What) -> Subject {
     match what {
         What::Workers => Subject::Workers,
         What::Collectors => Subject::Collectors,
-        What::Generations | What::OldGeneration => Subject::OldGeneration,
+        What::Generations | What::OldGeneration | What::Compaction => Subject::OldGeneration,
         What::Factor => Subject::OldGenerationSize,
         What::Idle => Subject::IdleCollection,
         What::Switching => Subject::Switching,
@@ -81,13 +91,9 @@ fn subject(what: What) -> Subject {
 fn today(ghc: &Ghc, options: &Options, cpus: u32) -> Words {
     let nursery = memory::nursery_default(ghc.version).map(|bytes| (What::Nursery, format!("-A{}", size(bytes))));
     let mut today: Words = nursery.into_iter().collect();
-    for (what, word) in [
-        (What::OldGeneration, "--copying-gc"),
-        (What::Generations, "-G2"),
-        (What::Factor, "-F2"),
-        (What::Idle, "-I0.3"),
-        (What::Switching, "-C0.02"),
-    ] {
+    for (what, word) in
+        [(What::Generations, "-G2"), (What::Factor, "-F2"), (What::Idle, "-I0.3"), (What::Switching, "-C0.02")]
+    {
         today.insert(what, word.to_owned());
     }
     today.extend(options.words().filter_map(|word| Some((What::of(word)?, word.to_owned()))));
@@ -102,11 +108,14 @@ fn today(ghc: &Ghc, options: &Options, cpus: u32) -> Words {
 }
 
 fn refusal(ghc: &Ghc, dimension: &Dimension) -> Option<String> {
-    if dimension.what == What::Idle && ghc.threaded == Some(false) {
+    dimension.name.split(", ").find_map(|flag| refused_flag(ghc, dimension.what, flag))
+}
+
+fn refused_flag(ghc: &Ghc, what: What, flag: &str) -> Option<String> {
+    if what == What::Idle && ghc.threaded == Some(false) {
         return Some("Only the threaded runtime collects when the program is idle.".to_owned());
     }
-    let names = dimension.name.split(", ");
-    names.filter_map(|flag| accept::refusal(ghc, flag)).next()
+    accept::refusal(ghc, flag)
 }
 
 fn dimensions(wish: &Wish<'_>, room: &Room, today: &Words) -> Vec<Dimension> {
@@ -148,14 +157,14 @@ fn dimensions(wish: &Wish<'_>, room: &Room, today: &Words) -> Vec<Dimension> {
         dimension(
             What::OldGeneration,
             "--nonmoving-gc",
-            "How the old generation is collected: copied as it is today, or marked beside the program.",
+            "The old generation marked beside the program: shorter pauses, less throughput.",
             plain(&["--nonmoving-gc"]),
             nobody(),
         ),
         dimension(
-            What::OldGeneration,
+            What::Compaction,
             "-c",
-            "How the old generation is collected: -c compacts it, for less memory and more time.",
+            "The old generation compacted in place: less memory, more time.",
             plain(&["-c"]),
             nobody(),
         ),
@@ -202,32 +211,14 @@ fn dimensions(wish: &Wish<'_>, room: &Room, today: &Words) -> Vec<Dimension> {
             plain(&["-C0.005", "-C0.1"]),
         ),
     ];
-    for of in all.iter_mut().filter(|of| of.what == What::Chunk) {
-        of.bases = bases_of_chunks(wish, room, today);
+    for of in &mut all {
+        match of.what {
+            What::Chunk => of.bases = bases_of_chunks(wish, room, today),
+            What::Generations => of.bases = bases_of_generations(wish, today),
+            _ => {}
+        }
     }
-    merged(wish, all)
-}
-
-/// One setting for the collectors of the old generation that the program takes.
-fn merged(wish: &Wish<'_>, all: Vec<Dimension>) -> Vec<Dimension> {
-    let crate::plan::Runtime::Ghc(ghc) = &wish.program.runtime else { return all };
-    let (of, mut rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|of| of.what == What::OldGeneration);
-    let (taken, refused): (Vec<_>, Vec<_>) = of.into_iter().partition(|of| refusal(ghc, of).is_none());
-    rest.extend(refused);
-    if let [one, other] = taken.as_slice() {
-        rest.push(Dimension {
-            name: "-c, --nonmoving-gc",
-            why: "How the old generation is collected: copied; compacted in place (-c), for less memory and more time; or \
-                  marked beside the program (--nonmoving-gc), for shorter pauses and less throughput."
-                .to_owned(),
-            product: [other.product.clone(), one.product.clone()].concat(),
-            ..one.clone()
-        });
-    } else {
-        rest.extend(taken);
-    }
-    rest.sort_by_key(|of| of.what);
-    rest
+    all
 }
 
 fn collectors(room: &Room) -> Vec<String> {
@@ -236,6 +227,18 @@ fn collectors(room: &Room) -> Vec<String> {
     counts.retain(|count| *count > 1);
     counts.dedup();
     std::iter::once("-qg".to_owned()).chain(counts.into_iter().map(|count| format!("-qn{count}"))).collect()
+}
+
+/// Today's, the plan, and the plan with each other collector of the old generation.
+fn bases_of_generations(wish: &Wish<'_>, today: &Words) -> Vec<Words> {
+    let plan: Words = wish.plan.words().filter_map(|word| Some((What::of(&word)?, word))).collect();
+    let with = |what, word: &str| {
+        let mut words = plan.clone();
+        words.insert(what, word.to_owned());
+        super::build::plain(words, today)
+    };
+    let plain = super::build::plain(plan.clone(), today);
+    vec![Words::new(), plain, with(What::OldGeneration, "--nonmoving-gc"), with(What::Compaction, "-c")]
 }
 
 /// Several workers with nurseries that can be cut.

@@ -228,8 +228,9 @@ impl Offer {
         let mut probes = vec![Vec::new()];
         let words: Vec<&String> = levels().filter(ghc).collect();
         probes.extend(words.iter().map(|word| vec![(*word).clone()]));
-        let doubtful =
-            |word: &&&String| matches!(What::of(word), Some(What::OldGeneration | What::Generations | What::HeapLimit));
+        let doubtful = |word: &&&String| {
+            matches!(What::of(word), Some(What::OldGeneration | What::Compaction | What::Generations | What::HeapLimit))
+        };
         let pairs: Vec<&String> = words.iter().filter(doubtful).copied().collect();
         for (place, one) in pairs.iter().enumerate() {
             let others = pairs.iter().skip(place + 1).filter(|other| self.together(one, other));

@@ -38,20 +38,22 @@ fn because(view: &View<'_>, whats: &[What], why: &str) -> Option<Broken> {
 }
 
 fn old_generation(view: &View<'_>, _: &Bounds) -> Option<Broken> {
-    let collector = view.word(What::OldGeneration);
-    let nonmoving = matches!(collector, Some("--nonmoving-gc" | "-xn" | "-xns"));
-    let both = [What::OldGeneration, What::Generations];
-    match view.number(What::Generations) {
-        Some(1) if nonmoving => because(
-            view,
-            &both,
-            "The runtime aborts: the non-moving collector is for the old generation, and one generation has none.",
-        ),
-        Some(1) if collector == Some("-c") => {
-            because(view, &both, "With one generation the runtime drops -c, with a warning: it would be -G1 alone.")
-        }
-        _ => None,
+    let nonmoving = matches!(view.word(What::OldGeneration), Some("--nonmoving-gc" | "-xn" | "-xns"));
+    let compacting = view.word(What::Compaction).is_some();
+    if nonmoving && compacting {
+        let why = "The runtime refuses: an old generation is either compacted or not moved.";
+        return because(view, &[What::OldGeneration, What::Compaction], why);
     }
+    if view.number(What::Generations) != Some(1) {
+        return None;
+    }
+    if nonmoving {
+        let why =
+            "The runtime aborts: the non-moving collector is for the old generation, and one generation has none.";
+        return because(view, &[What::OldGeneration, What::Generations], why);
+    }
+    let why = "With one generation the runtime drops -c, with a warning: it would be -G1 alone.";
+    compacting.then(|| because(view, &[What::Compaction, What::Generations], why)).flatten()
 }
 
 fn collectors(view: &View<'_>, bounds: &Bounds) -> Option<Broken> {

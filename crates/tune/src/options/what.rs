@@ -16,8 +16,10 @@ pub enum What {
     Chunk,
     /// `-H`.
     Heap,
-    /// `-c`, `--nonmoving-gc`.
+    /// `--nonmoving-gc`.
     OldGeneration,
+    /// `-c`.
+    Compaction,
     /// `-G`.
     Generations,
     /// `-F`.
@@ -83,7 +85,8 @@ impl What {
             "-N" => What::Workers,
             "-H" => What::Heap,
             "-C" => What::Switching,
-            "-c" | "-xn" | "-xns" | "--nonmoving-gc" | "--copying-gc" => What::OldGeneration,
+            "-c" => What::Compaction,
+            "-xn" | "-xns" | "--nonmoving-gc" | "--copying-gc" => What::OldGeneration,
             _ if word.starts_with("-qg") => What::Collectors,
             _ if word.starts_with("--numa") => What::Numa,
             _ if word.starts_with("class=") => What::Class,
@@ -172,7 +175,8 @@ mod tests {
             ("-qg", Some(What::Collectors), None),
             ("-qg1", Some(What::Collectors), Some(1)),
             ("-qn2", Some(What::Collectors), Some(2)),
-            ("-c", Some(What::OldGeneration), None),
+            ("-c", Some(What::Compaction), None),
+            ("-xn", Some(What::OldGeneration), None),
             ("-c30", None, Some(30)),
             ("-F1.5", Some(What::Factor), Some(1)),
             ("-Iw60", None, Some(60)),
