@@ -20,6 +20,7 @@ pub mod machine;
 pub mod mappings;
 pub mod memory;
 pub mod options;
+pub mod probe;
 pub mod procfs;
 pub mod reading;
 pub mod recording;

@@ -1,8 +1,9 @@
 //! From what a machine gives a process to the flags of its runtime, each with a
-//! reason; and what is drawn from trials: their order, medians with intervals, a search by
-//! them. Owns the rules; refuses to read files and to run programs.
+//! reason; what can be tried of them; and what is drawn from trials: their order, medians with
+//! intervals, a search by them. Owns the rules; refuses to read files and to run programs.
 #![forbid(unsafe_code)]
 
+pub mod options;
 pub mod plan;
 pub mod stats;
 pub mod study;

@@ -2,7 +2,7 @@
 //! with them. Owns the manifest's words; the image is the reader's.
 
 use super::{Planned, yaml};
-use rtscope_tune::plan::Plan;
+use rtscope_model::resources::Resources;
 
 /// The Pod.
 pub fn render(planned: &Planned) -> String {
@@ -22,25 +22,30 @@ pub fn render(planned: &Planned) -> String {
     out += "spec:\n  containers:\n";
     out += &format!("    - name: {}\n", yaml::string(&name));
     out += &format!("      image: {} # put your image here\n", yaml::string(&format!("{name}:latest")));
-    out += &environment(plan);
-    out += &resources(planned);
+    if plan.env.is_empty() {
+        out += &yaml::comment("No flags: `rtscope plan` says why.", 6);
+    }
+    out += &environment(plan.env.iter().map(|(name, value)| (*name, value.as_str())));
+    out += &resources(plan.workers, &planned.resources);
     out
 }
 
-fn environment(plan: &Plan) -> String {
-    if plan.env.is_empty() {
-        return yaml::comment("No flags: `rtscope plan` says why.", 6);
-    }
-    let mut out = "      env:\n".to_owned();
-    for (name, value) in &plan.env {
+/// The part of a container that sets variables; nothing where there are none.
+pub(crate) fn environment<'v>(variables: impl Iterator<Item = (&'v str, &'v str)>) -> String {
+    let mut out = String::new();
+    for (name, value) in variables {
+        if out.is_empty() {
+            out += "      env:\n";
+        }
         out += &format!("        - name: {}\n          value: {}\n", yaml::string(name), yaml::string(value));
     }
     out
 }
 
-fn resources(planned: &Planned) -> String {
-    let (plan, limit) = (&planned.plan, memory(planned));
-    let cpus = yaml::string(&plan.workers.to_string());
+/// The part of a container that asks for CPUs and for the memory that is reckoned with.
+pub(crate) fn resources(workers: u32, resources: &Resources) -> String {
+    let limit = memory(resources);
+    let cpus = yaml::string(&workers.to_string());
     let mut out = "      resources:\n".to_owned();
     match limit {
         Some(bytes) => {
@@ -68,7 +73,7 @@ fn resources(planned: &Planned) -> String {
 }
 
 /// The limit that the plan reckons with, as a quantity.
-fn memory(planned: &Planned) -> Option<String> {
-    let bytes = planned.resources.memory_limit_bytes.filter(|bytes| planned.resources.memory_limited && *bytes > 0)?;
+fn memory(resources: &Resources) -> Option<String> {
+    let bytes = resources.memory_limit_bytes.filter(|bytes| resources.memory_limited && *bytes > 0)?;
     Some(if bytes % (1 << 20) == 0 { format!("{}Mi", bytes >> 20) } else { bytes.to_string() })
 }

@@ -12,7 +12,7 @@ const INDENT: usize = 10;
 /// The plan as text.
 pub fn render(planned: &Planned, style: &Style) -> String {
     let plan = &planned.plan;
-    let mut page = Page { out: String::new(), style };
+    let mut page = Page::new(style);
     let program = plan.program.as_deref().map_or(String::new(), |program| format!("{}: ", clean(program)));
     page.line(&format!("{program}{}", clean(&planned.about)));
     page.line(&style.paint(Tone::Faint, &format!("{}; for {}", about(&planned.resources), plan.goal.name())));
@@ -89,7 +89,7 @@ fn goal(plan: &Plan) -> String {
 }
 
 /// `8 CPUs allowed, 4 cores, a quota of 2.5 CPUs, 16 GiB of memory`.
-fn about(resources: &Resources) -> String {
+pub(crate) fn about(resources: &Resources) -> String {
     let cpus = format!("{} allowed", units::counted(resources.cpus_allowed.len() as u64, "CPU", "CPUs"));
     let cores = units::counted(resources.cores.into(), "core", "cores");
     let quota = match resources.quota_cpus {
@@ -104,7 +104,7 @@ fn about(resources: &Resources) -> String {
 }
 
 /// A sentence with a capital and a full stop, which notes of the machine lack.
-fn sentence(text: &str) -> String {
+pub(crate) fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     let mut out: String = letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect());
     if !out.ends_with('.') {
@@ -113,37 +113,42 @@ fn sentence(text: &str) -> String {
     out
 }
 
-struct Page<'s> {
-    out: String,
+/// Rows of a word, what it is about and a paragraph: how plans and spaces are shown.
+pub(crate) struct Page<'s> {
+    pub(crate) out: String,
     style: &'s Style,
 }
 
-impl Page<'_> {
-    fn line(&mut self, text: &str) {
+impl<'s> Page<'s> {
+    pub(crate) fn new(style: &'s Style) -> Page<'s> {
+        Page { out: String::new(), style }
+    }
+
+    pub(crate) fn line(&mut self, text: &str) {
         self.out.push_str(text);
         self.out.push('\n');
     }
 
-    fn label(&mut self, word: &str, tone: Tone) {
+    pub(crate) fn label(&mut self, word: &str, tone: Tone) {
         let pad = " ".repeat(INDENT.saturating_sub(word.len()));
         self.out.push_str(&format!("{}{pad}", self.style.paint(tone, word)));
     }
 
     /// A word, what it is about, and below that a paragraph.
-    fn row(&mut self, word: &str, tone: Tone, head: &str, text: &str) {
+    pub(crate) fn row(&mut self, word: &str, tone: Tone, head: &str, text: &str) {
         self.label(word, tone);
         let head = self.style.paint(Tone::Strong, head).into_owned();
         self.line(&head);
         self.paragraph(text, None);
     }
 
-    fn paragraph(&mut self, text: &str, tone: Option<Tone>) {
+    pub(crate) fn paragraph(&mut self, text: &str, tone: Option<Tone>) {
         self.out.push_str(&" ".repeat(INDENT));
         self.first_paragraph(text, tone);
     }
 
     /// A paragraph whose first line has its label already.
-    fn first_paragraph(&mut self, text: &str, tone: Option<Tone>) {
+    pub(crate) fn first_paragraph(&mut self, text: &str, tone: Option<Tone>) {
         let width = self.style.width.saturating_sub(INDENT).max(20);
         for (index, line) in wrap(&clean(text), width).into_iter().enumerate() {
             let pad = if index == 0 { "" } else { &" ".repeat(INDENT) };
@@ -153,7 +158,7 @@ impl Page<'_> {
     }
 
     /// To be pasted: neither wrapped nor squeezed.
-    fn command(&mut self, word: &str, command: &str) {
+    pub(crate) fn command(&mut self, word: &str, command: &str) {
         self.label(word, Tone::Faint);
         let command = self.style.paint(Tone::Strong, command).into_owned();
         self.line(&command);

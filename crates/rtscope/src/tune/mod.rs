@@ -7,6 +7,8 @@ pub mod live;
 pub mod measure;
 pub mod objective;
 mod statistics;
+pub mod paste;
+pub mod space;
 mod table;
 
 use crate::style::{Style, clean};

@@ -5,12 +5,14 @@
 use super::Ghc;
 use rtscope_model::Rtsopts;
 
-/// Flags that `-rtsopts=some` lets through, of those that a plan can hold.
-const HARMLESS: [&str; 2] = ["-N", "--numa"];
+/// Flags that `-rtsopts=some` lets through, of those that can be tried.
+const HARMLESS: [&str; 3] = ["-N", "--numa", "--nonmoving-gc"];
 /// Flags that only the threaded runtime has.
 const THREADED: [&str; 4] = ["-N", "-qn", "-qg", "--numa"];
 /// Flags that came with GHC 8.2.
 const FROM_8_2: [&str; 2] = ["-qn", "--numa"];
+/// A flag that came with GHC 8.10.
+const FROM_8_10: &str = "--nonmoving-gc";
 
 /// Why `ghc` does not take `flag` from its environment; `None`: it does.
 pub fn refusal(ghc: &Ghc, flag: &str) -> Option<String> {
@@ -22,6 +24,9 @@ pub fn refusal(ghc: &Ghc, flag: &str) -> Option<String> {
     }
     if ghc.version.is_some_and(|version| version < (8, 2, 0)) && FROM_8_2.contains(&flag) {
         return Some(format!("{flag} came with GHC 8.2."));
+    }
+    if ghc.version.is_some_and(|version| version < (8, 10, 0)) && flag == FROM_8_10 {
+        return Some(format!("{flag} came with GHC 8.10."));
     }
     match ghc.rtsopts {
         None => Some(
@@ -82,5 +87,8 @@ mod tests {
         let ghc = Ghc { version: Some((8, 0, 2)), ..open() };
         assert!(refusal(&ghc, "-qn").unwrap().contains("8.2"));
         assert_eq!(refusal(&ghc, "-qg"), None);
+        assert!(refusal(&ghc, "--nonmoving-gc").unwrap().contains("8.10"));
+        let some = Ghc { rtsopts: Some(Rtsopts::Some), ..open() };
+        assert_eq!(refusal(&some, "--nonmoving-gc"), None);
     }
 }

@@ -22,6 +22,10 @@ pub enum Subject {
     OldGeneration,
     /// `-I`, `-Iw`.
     IdleCollection,
+    /// `-F`.
+    OldGenerationSize,
+    /// `-C`.
+    Switching,
 }
 
 impl Subject {
@@ -32,8 +36,9 @@ impl Subject {
         };
         Some(match option {
             "-N" => Subject::Workers,
-            "-c" | "-xn" | "--nonmoving-gc" => Subject::OldGeneration,
+            "-c" | "-xn" | "-xns" | "--nonmoving-gc" | "--copying-gc" => Subject::OldGeneration,
             "-H" => Subject::Nursery,
+            "-C" => Subject::Switching,
             _ if option.starts_with("-qg") || option.starts_with("-qn") => Subject::Collectors,
             _ if option.starts_with("--numa") || option.starts_with("--debug-numa") => Subject::Numa,
             _ if number("-N") || number("-maxN") => Subject::Workers,
@@ -41,6 +46,8 @@ impl Subject {
             _ if number("-M") => Subject::HeapLimit,
             _ if number("-c") || number("-G") => Subject::OldGeneration,
             _ if number("-I") || number("-Iw") => Subject::IdleCollection,
+            _ if number("-F") => Subject::OldGenerationSize,
+            _ if number("-C") => Subject::Switching,
             _ => return None,
         })
     }
@@ -91,6 +98,11 @@ impl Options {
     /// The option that settles `subject`, and where it stands: the last one wins.
     pub fn settled(&self, subject: Subject) -> Option<(&str, &'static str)> {
         self.options.iter().rev().find(|(of, ..)| *of == subject).map(|(_, word, from)| (word.as_str(), *from))
+    }
+
+    /// Every option that counts, weakest first.
+    pub fn words(&self) -> impl Iterator<Item = &str> {
+        self.options.iter().map(|(_, word, _)| word.as_str())
     }
 
     /// Workers that the program was given; `cpus` is what a bare `-N` finds.
@@ -156,6 +168,9 @@ mod tests {
             ("-xn", Some(Subject::OldGeneration)),
             ("-Iw60", Some(Subject::IdleCollection)),
             ("-I0", Some(Subject::IdleCollection)),
+            ("--copying-gc", Some(Subject::OldGeneration)),
+            ("-F1.5", Some(Subject::OldGenerationSize)),
+            ("-C0.1", Some(Subject::Switching)),
             ("-l-ag", None),
             ("-T", None),
         ] {

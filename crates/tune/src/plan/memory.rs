@@ -42,7 +42,7 @@ pub fn minor_heap(domains: u32, wanted: u64, memory: Option<u64>) -> Choice {
 
 /// The largest of `sizes` that is wanted and of which `factor` times is no more than memory.
 fn choose(sizes: &[u64], wanted: u64, factor: u64, memory: Option<u64>) -> Choice {
-    let fits = |size: &u64| memory.is_none_or(|memory| size.saturating_mul(factor) <= memory);
+    let fits = |size: &u64| fits(*size, factor, memory);
     let mut wanted = sizes.iter().copied().filter(|size| *size <= wanted);
     let first = wanted.clone().next();
     let chosen = wanted.find(fits);
@@ -56,15 +56,27 @@ fn choose(sizes: &[u64], wanted: u64, factor: u64, memory: Option<u64>) -> Choic
 
 /// Sizes of nursery beside the planned one that are worth a trial, bytes.
 pub fn other_nurseries(workers: u32, planned: u64, memory: Option<u64>) -> Vec<u64> {
-    let fits =
-        |size: &u64| memory.is_none_or(|memory| size.saturating_mul(u64::from(workers) * NURSERY_PART) <= memory);
+    let fits = |size: &u64| nurseries_fit(workers, *size, memory);
     [4 * MIB, 16 * MIB, 64 * MIB, 128 * MIB].into_iter().filter(|size| *size != planned && fits(size)).collect()
+}
+
+/// Whether nurseries of `size` bytes for each of `workers` keep to their share of memory.
+pub fn nurseries_fit(workers: u32, size: u64, memory: Option<u64>) -> bool {
+    fits(size, u64::from(workers) * NURSERY_PART, memory)
+}
+
+/// Whether minor heaps of `size` words for each of `domains` keep to theirs.
+pub fn minor_heaps_fit(domains: u32, size: u64, memory: Option<u64>) -> bool {
+    fits(size, u64::from(domains) * WORD * MINOR_PART, memory)
+}
+
+fn fits(size: u64, factor: u64, memory: Option<u64>) -> bool {
+    memory.is_none_or(|memory| size.saturating_mul(factor) <= memory)
 }
 
 /// Minor heaps beside the planned one that are worth a trial, words.
 pub fn other_minor_heaps(domains: u32, planned: u64, memory: Option<u64>) -> Vec<u64> {
-    let factor = u64::from(domains) * WORD * MINOR_PART;
-    let fits = |size: &u64| memory.is_none_or(|memory| size.saturating_mul(factor) <= memory);
+    let fits = |size: &u64| minor_heaps_fit(domains, *size, memory);
     MINOR_HEAPS.into_iter().rev().skip(1).filter(|size| *size != planned && fits(size)).collect()
 }
 

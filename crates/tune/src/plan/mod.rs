@@ -3,23 +3,23 @@
 //! order of its making; the rules lie in one module for each subject, and
 //! `docs/plan-rules.md` says them for readers. Refuses to look at a machine.
 
-mod accept;
-mod ghc;
-mod given;
+pub(crate) mod accept;
+pub(crate) mod ghc;
+pub(crate) mod given;
 mod measure;
-mod memory;
-mod ocaml;
+pub(crate) mod memory;
+pub(crate) mod ocaml;
 mod program;
 mod relink;
 mod words;
-mod workers;
+pub(crate) mod workers;
 
 #[cfg(test)]
 mod ghc_tests;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 
 use rtscope_model::resources::Resources;
 use serde::Serialize;

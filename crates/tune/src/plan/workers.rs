@@ -79,6 +79,15 @@ impl Room {
         })
     }
 
+    /// Every allowed CPU, one of each core first: whoever takes the first few shares no core.
+    pub fn order(&self, allowed: &[u32]) -> Vec<u32> {
+        let mut order = self.firsts.clone();
+        order.sort_unstable();
+        order.dedup();
+        order.extend(allowed.iter().filter(|cpu| !self.firsts.contains(cpu)));
+        order
+    }
+
     /// CPUs that a bare `-N` finds when `rtscope run` starts the program.
     pub fn found_by_the_runtime(&self, goal: Goal) -> u32 {
         self.narrowed(goal).map_or(self.cpus, |cpus| cpus.len() as u32)
@@ -219,6 +228,12 @@ mod tests {
         let odd =
             Resources { cpus_allowed: vec![5, 7], cores: 1, siblings: vec![vec![1, 5, 7]], ..Resources::default() };
         assert_eq!(Room::of(&odd).narrowed(Goal::Latency), Some(vec![5]));
+    }
+
+    #[test]
+    fn cores_come_before_hyper_threads() {
+        let machine = machine(2, 2, None);
+        assert_eq!(Room::of(&machine).order(&machine.cpus_allowed), [0, 2, 1, 3]);
     }
 
     #[test]

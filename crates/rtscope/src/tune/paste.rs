@@ -1,0 +1,70 @@
+//! What a user pastes to have a configuration for good: a line for a shell, options for the
+//! link, a part of a Pod. Owns these words; what a configuration means is its `Setup`'s.
+
+use crate::plan::env::quoted;
+use crate::plan::k8s;
+use crate::plan::program::as_text;
+use crate::style::clean;
+use rtscope_host::cpu_list;
+use rtscope_model::resources::Resources;
+use rtscope_tune::options::setup::{Class, Setup};
+use serde::Serialize;
+
+/// A configuration in the words of those who start programs.
+#[derive(Clone, Eq, PartialEq, Debug, Serialize)]
+pub struct Paste {
+    /// A command for a shell, whole: `GHCRTS='-N2 -A64m' ./mill 100`.
+    pub shell: String,
+    /// `GHCRTS=-N2`, a line each; empty: no variables.
+    pub variables: Vec<String>,
+    /// An option for GHC's command line, which links the flags in.
+    pub link: Option<String>,
+    /// `env` and `resources` of a container in a Pod, as YAML.
+    pub kubernetes: String,
+}
+
+/// `setup` in words; `resources` are the machine's.
+pub fn paste(setup: &Setup, resources: &Resources) -> Paste {
+    let variables: Vec<String> = setup.set.iter().map(|(name, value)| format!("{name}={}", quoted(value))).collect();
+    let mut words = variables.clone();
+    words.extend(setup.cpus.iter().map(|cpus| format!("taskset -c {}", cpu_list::show(cpus))));
+    words.extend((setup.class == Class::Batch).then(|| "chrt --batch 0".to_owned()));
+    words.extend(as_text(&setup.argv).iter().map(|word| quoted(word)));
+    let pairs = setup.set.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    Paste {
+        shell: clean(&words.join(" ")).into_owned(),
+        variables: variables.iter().map(|line| clean(line).into_owned()).collect(),
+        link: setup.with_rtsopts.as_ref().map(|flags| clean(&format!("\"-with-rtsopts={flags}\"")).into_owned()),
+        kubernetes: k8s::environment(pairs) + &k8s::resources(setup.workers, resources),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_that_a_setup_has_is_in_the_line() {
+        let setup = Setup {
+            argv: ["./my mill", "100"].map(Into::into).into(),
+            set: vec![("GHCRTS".into(), "-N2 -A64m".into())],
+            cpus: Some(vec![0, 2]),
+            class: Class::Batch,
+            workers: 2,
+            with_rtsopts: Some("-T -N2 -A64m".into()),
+        };
+        let paste = paste(&setup, &Resources::default());
+        assert_eq!(paste.shell, "GHCRTS='-N2 -A64m' taskset -c 0,2 chrt --batch 0 './my mill' 100");
+        assert_eq!(paste.link.as_deref(), Some("\"-with-rtsopts=-T -N2 -A64m\""));
+        assert!(paste.kubernetes.contains("name: \"GHCRTS\"\n          value: \"-N2 -A64m\""), "{}", paste.kubernetes);
+        assert!(paste.kubernetes.contains("cpu: \"2\""));
+    }
+
+    #[test]
+    fn what_runs_today_is_the_command_itself() {
+        let setup = Setup { argv: vec!["./mill".into()], workers: 1, ..Setup::default() };
+        let paste = paste(&setup, &Resources::default());
+        assert_eq!((paste.shell.as_str(), paste.link, paste.variables.len()), ("./mill", None, 0));
+        assert!(paste.kubernetes.starts_with("      resources:"));
+    }
+}

@@ -1,0 +1,254 @@
+//! What `rtscope tune -- PROG` would try: the program, the machine and the plan looked at, the
+//! runtime asked which flags it takes, and the space shown. Owns these steps and their words;
+//! what follows from what is `rtscope_tune::options`' matter.
+
+use crate::plan::Planned;
+use crate::plan::program::{self, as_text};
+use crate::plan::text::{Page, about, sentence};
+use crate::style::{Style, Tone, clean};
+use crate::trouble::Trouble;
+use rtscope_host::probe::{Seen, Start, probe};
+use rtscope_host::procfs::Host;
+use rtscope_host::resources;
+use rtscope_host::spawn::find_program;
+use rtscope_model::units;
+use rtscope_tune::options::heard;
+use rtscope_tune::options::setup::Frame;
+use rtscope_tune::options::{By, Offer, Rejected, Setting, Wish, offer};
+use rtscope_tune::plan::{Goal, Program, Runtime};
+use serde::Serialize;
+use std::ffi::OsString;
+use std::time::Duration;
+
+/// A GHC program has its second thread long before; a slow disk may keep it.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Of a program that need not have a second thread: whoever dies of its start has done so.
+const PATIENCE_WITHOUT_THREADS: Duration = Duration::from_millis(300);
+/// Combinations of one reason that are shown.
+const SHOWN: usize = 4;
+
+/// A program with what can be tried of it.
+#[derive(Clone, Debug)]
+pub struct Gathered {
+    /// The plan, the machine and the program in a few words.
+    pub planned: Planned,
+    /// The program.
+    pub program: Program,
+    /// What can be tried.
+    pub offer: Offer,
+    /// From a configuration's name to how it is started.
+    pub frame: Frame,
+    /// How often the program was started to ask its runtime; `None`: it was not asked.
+    pub asked: Option<usize>,
+}
+
+/// Looks at the program of `command`, at the machine and the plan for `goal`. `vary_given`:
+/// what the user gave in the environment or at the link is varied too. Nothing is started.
+///
+/// # Errors
+/// There is no such program.
+pub fn gather(command: &[OsString], goal: Goal, vary_given: bool) -> Result<Gathered, Trouble> {
+    let words = as_text(command);
+    let name = words.first().cloned().unwrap_or_default();
+    let path =
+        command.first().and_then(|first| find_program(first)).filter(|path| path.is_file()).ok_or_else(|| {
+            Trouble::new(format!("{name} cannot be found"))
+                .because("neither its path nor PATH leads to a file")
+                .next("give its path, as in `rtscope tune -- ./my-program`")
+        })?;
+    let own = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
+    let host = Host::default();
+    let found = program::of_file(&path, &name, program::given(&own, &words), true);
+    let resources = resources::without_caches(&host, None);
+    let plan = rtscope_tune::plan::plan(&resources, &found.program, goal);
+    let wish = Wish { resources: &resources, program: &found.program, plan: &plan, command, vary_given };
+    let offer = offer(&wish);
+    let frame = Frame::new(&found.program, command, &resources, &plan);
+    let planned = Planned { plan, resources, about: found.about };
+    Ok(Gathered { planned, program: found.program, offer, frame, asked: None })
+}
+
+impl Gathered {
+    /// Starts the program without words, then with each flag and each doubtful pair of flags,
+    /// and ends it when its runtime has read them. What the runtime refuses leaves the space.
+    ///
+    /// # Errors
+    /// The program does not start, or ends at once as it is run today.
+    pub fn ask(&mut self) -> Result<(), Trouble> {
+        let mut asked = 0;
+        for words in self.offer.probes() {
+            let gone = |rejected: &Rejected| rejected.words.iter().all(|word| words.contains(word));
+            if self.offer.rejected.iter().any(|rejected| rejected.by == By::Probe && gone(rejected)) {
+                continue;
+            }
+            asked += 1;
+            let Some(why) = self.refusal(&words)? else { continue };
+            if words.is_empty() {
+                return Err(Trouble::new(format!("{} does not run", self.planned.name()))
+                    .because(format!("started as it is, {why}"))
+                    .next("start it by hand first, with the same arguments"));
+            }
+            // A machine that was short of something for a moment is no runtime that refuses.
+            asked += 1;
+            if let Some(why) = self.refusal(&words)? {
+                self.offer.learn(&words, &sentence(&why));
+            }
+        }
+        self.asked = Some(asked);
+        Ok(())
+    }
+
+    /// Why the program does not run with `words`; `None`: it does.
+    fn refusal(&self, words: &[String]) -> Result<Option<String>, Trouble> {
+        let setup = self.frame.setup(&words.join(" "));
+        let ghc = matches!(self.program.runtime, Runtime::Ghc(_));
+        let patience = if ghc { PATIENCE } else { PATIENCE_WITHOUT_THREADS };
+        let start = Start { argv: setup.argv, set: setup.set, cpus: setup.cpus, patience };
+        let seen = probe(&start).map_err(|error| {
+            Trouble::new("the program cannot be tried").because(error).next("start it by hand first")
+        })?;
+        Ok(match seen {
+            Seen::Runs => None,
+            Seen::Ended { how, said } => {
+                Some(heard::sentence(&said).unwrap_or_else(|| format!("it ended with {how} and said nothing")))
+            }
+        })
+    }
+}
+
+/// What a study of `command` would try, as text or as one JSON document.
+///
+/// # Errors
+/// There is no such program, or it does not start.
+pub fn dry_run(
+    command: &[OsString],
+    goal: Goal,
+    vary_given: bool,
+    as_json: bool,
+    style: &Style,
+) -> Result<String, Trouble> {
+    let mut gathered = gather(command, goal, vary_given)?;
+    gathered.ask()?;
+    Ok(if as_json { json(&gathered) } else { text(&gathered, style) })
+}
+
+/// The space for people.
+pub fn text(gathered: &Gathered, style: &Style) -> String {
+    let Gathered { planned, offer, .. } = gathered;
+    let mut page = Page::new(style);
+    let name = planned.plan.program.as_deref().unwrap_or_default();
+    page.line(&format!("{}: {}", clean(name), clean(&planned.about)));
+    page.line(&style.paint(Tone::Faint, &format!("{}; for {}", about(&planned.resources), planned.plan.goal.name())));
+    page.out.push('\n');
+    let count = units::counted(offer.configurations.len() as u64, "configuration", "configurations");
+    page.line(&style.paint(Tone::Strong, &format!("{count}, what runs today among them")));
+    page.paragraph(
+        "The levels that matter most in all combinations, each other level on top of what runs today, of the plan, and of \
+         the plan with a larger nursery.",
+        None,
+    );
+    page.row("today", Tone::Calm, "no words", "The command as it is: what all others are compared with.");
+    match offer.plan.and_then(|plan| offer.configurations.get(plan)) {
+        Some(words) if words.is_empty() => page.row("plan", Tone::Calm, "no words", "The plan is what runs today."),
+        Some(words) => page.row("plan", Tone::Calm, &clean(&words.join(" ")), "From `rtscope plan`: what rules say."),
+        None => page.row("plan", Tone::Warn, "none", "The program does not take the plan's flags."),
+    }
+    page.out.push('\n');
+    for setting in &offer.settings {
+        page.row("vary", Tone::Good, &levels(setting), &setting.why);
+    }
+    for kept in &offer.kept {
+        page.row("kept", Tone::Calm, &format!("{} from {}", clean(&kept.option), kept.from), &kept.means);
+    }
+    left_out(offer, &mut page);
+    for relink in &offer.relink {
+        page.row("relink", Tone::Calm, &clean(&relink.with), &relink.why);
+    }
+    for note in &offer.notes {
+        page.label("note", Tone::Faint);
+        page.first_paragraph(&sentence(note), None);
+    }
+    page.out.push('\n');
+    page.paragraph(&how_it_was_asked(gathered), Some(Tone::Faint));
+    page.out
+}
+
+fn levels(setting: &Setting) -> String {
+    let today = setting.today.as_ref().map_or(String::new(), |today| format!(" (today {today})"));
+    clean(&format!("{}{today}", setting.levels.join(" "))).into_owned()
+}
+
+/// What is not tried, those of one reason together.
+fn left_out(offer: &Offer, page: &mut Page<'_>) {
+    // The reasons for several flags differ by the flag's name only.
+    let refused = offer.refused.iter().map(|of| (of.flag.clone(), of.why.replace(&of.flag, "such a flag")));
+    for (why, flags) in grouped(refused) {
+        page.row("not taken", Tone::Warn, &flags.join(", "), &sentence(&why));
+    }
+    for (by, word, tone) in [(By::Probe, "refused", Tone::Bad), (By::Rule, "left out", Tone::Warn)] {
+        let of = offer.rejected.iter().filter(|rejected| rejected.by == by);
+        for (why, combinations) in grouped(of.map(|rejected| (rejected.words.join(" "), rejected.why.clone()))) {
+            let mut shown = combinations.iter().take(SHOWN).cloned().collect::<Vec<_>>().join(", ");
+            if combinations.len() > SHOWN {
+                shown += &format!(" and {} more", combinations.len() - SHOWN);
+            }
+            let why = if by == By::Probe { format!("The runtime said: {}", sentence(&why)) } else { why };
+            page.row(word, tone, &clean(&shown), &why);
+        }
+    }
+}
+
+/// Things with their reasons to reasons with their things, in the order of their first.
+fn grouped(of: impl Iterator<Item = (String, String)>) -> Vec<(String, Vec<String>)> {
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    for (thing, why) in of {
+        match groups.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, things)) => things.push(thing),
+            None => groups.push((why, vec![thing])),
+        }
+    }
+    groups
+}
+
+fn how_it_was_asked(gathered: &Gathered) -> String {
+    match (gathered.asked, &gathered.program.runtime) {
+        (None, _) => "The program was not started.".to_owned(),
+        (Some(times), Runtime::Ghc(_)) if times > 1 => format!(
+            "The program was started {} for this, and ended each time as soon as its runtime had read its flags.",
+            units::counted(times as u64, "time", "times")
+        ),
+        (Some(_), _) => "The program was started once for this, to see that it runs, and ended.".to_owned(),
+    }
+}
+
+#[derive(Serialize)]
+struct Document<'g> {
+    schema: &'static str,
+    program: Option<&'g str>,
+    about: &'g str,
+    goal: Goal,
+    asked: Option<usize>,
+    #[serde(flatten)]
+    offer: &'g Offer,
+    /// The plan as a command for a shell.
+    plan_command: Option<String>,
+}
+
+/// The space as one JSON document, on one line.
+pub fn json(gathered: &Gathered) -> String {
+    let offer = &gathered.offer;
+    let words = offer.plan.and_then(|plan| offer.configurations.get(plan));
+    let plan_command = words
+        .map(|words| super::paste::paste(&gathered.frame.setup(&words.join(" ")), &gathered.planned.resources).shell);
+    let document = Document {
+        schema: "rtscope/space/1",
+        program: gathered.planned.plan.program.as_deref(),
+        about: &gathered.planned.about,
+        goal: gathered.planned.plan.goal,
+        asked: gathered.asked,
+        offer,
+        plan_command,
+    };
+    // Keys are text and no figure is infinite, so there is always a document.
+    serde_json::to_string(&document).unwrap_or_default() + "\n"
+}

@@ -1,0 +1,97 @@
+//! From settings and their levels to configurations: the product of the levels that matter
+//! most, each other level on top of a few bases. Owns that rule. The same settings give the
+//! same configurations in the same order.
+
+use super::rules::{self, Bounds};
+use super::what::{View, What, Words};
+use super::{By, Rejected};
+use std::collections::BTreeSet;
+
+/// A setting with its levels; absence is a level of each.
+#[derive(Clone, Debug)]
+pub struct Dimension {
+    /// Which.
+    pub what: What,
+    /// Its name for people: `-A`.
+    pub name: &'static str,
+    /// Why it is tried: a sentence.
+    pub why: String,
+    /// Levels whose product with those of other settings is taken.
+    pub product: Vec<String>,
+    /// Levels that are tried on bases only.
+    pub single: Vec<String>,
+    /// What a level of `single` is put on; none: on the bases of all.
+    pub bases: Vec<Words>,
+}
+
+/// What is tried.
+#[derive(Clone, Debug, Default)]
+pub struct Built {
+    /// The configurations; the first is what is run today.
+    pub configurations: Vec<Words>,
+    /// What was left out.
+    pub rejected: Vec<Rejected>,
+}
+
+/// Builds the space of `dimensions`; `plan` is the plan's configuration.
+pub fn build(dimensions: &[Dimension], today: &Words, plan: &Words, bases: &[Words], bounds: &Bounds) -> Built {
+    let mut builder = Builder { built: Built::default(), seen: BTreeSet::new(), today, bounds };
+    // What runs today and what is planned are no proposals: no rule takes them away.
+    builder.keep(Words::new());
+    builder.keep(plan.clone());
+    builder.product(&Words::new(), dimensions);
+    for dimension in dimensions {
+        let bases = if dimension.bases.is_empty() { bases } else { &dimension.bases };
+        for (base, level) in bases.iter().flat_map(|base| dimension.single.iter().map(move |level| (base, level))) {
+            let mut words = base.clone();
+            words.insert(dimension.what, level.clone());
+            builder.propose(words);
+        }
+    }
+    builder.built
+}
+
+struct Builder<'a> {
+    built: Built,
+    seen: BTreeSet<Words>,
+    today: &'a Words,
+    bounds: &'a Bounds,
+}
+
+impl Builder<'_> {
+    fn product(&mut self, words: &Words, rest: &[Dimension]) {
+        let Some((first, rest)) = rest.split_first() else { return self.propose(words.clone()) };
+        self.product(words, rest);
+        for level in &first.product {
+            let mut words = words.clone();
+            words.insert(first.what, level.clone());
+            self.product(&words, rest);
+        }
+    }
+
+    fn propose(&mut self, words: Words) {
+        let words = plain(words, self.today);
+        let view = View { words: &words, today: self.today };
+        match rules::broken(&view, self.bounds) {
+            None => self.keep(words),
+            Some((words, why)) => {
+                let rejected = Rejected { words, why, by: By::Rule };
+                if !self.built.rejected.contains(&rejected) {
+                    self.built.rejected.push(rejected);
+                }
+            }
+        }
+    }
+
+    fn keep(&mut self, words: Words) {
+        if self.seen.insert(words.clone()) {
+            self.built.configurations.push(words);
+        }
+    }
+}
+
+/// `words` without those that are so today anyway.
+pub fn plain(mut words: Words, today: &Words) -> Words {
+    words.retain(|what, word| today.get(what) != Some(word));
+    words
+}

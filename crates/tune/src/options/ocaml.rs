@@ -1,0 +1,102 @@
+//! What can be tried of an OCaml program. Owns its settings and what holds without them.
+
+use super::build::Dimension;
+use super::start::counts;
+use super::what::{What, Words};
+use super::{Part, Wish};
+use crate::plan::given::parameters;
+use crate::plan::workers::Room;
+use crate::plan::{Goal, Kept, Ocaml, Refused, memory, ocaml as planned};
+use rtscope_model::OcamlRelease;
+
+/// Minor heaps, words: from 32k to 8M.
+const MINOR: std::ops::RangeInclusive<u32> = 15..=23;
+/// The minor heap of the third base, words.
+const ROOMY: u64 = 4 << 20;
+
+/// The settings; `template`: the command says where the number of domains goes.
+pub fn part(wish: &Wish<'_>, room: &Room, ocaml: &Ocaml, template: bool) -> Part {
+    let five = ocaml.release != Some(OcamlRelease::Before5);
+    let given = parameters(wish.program.given.ocamlrunparam.as_deref());
+    let mut part = Part { today: today(room, five), ..Part::default() };
+    let mut dimensions = vec![minor_heap(), overhead()];
+    if five && !template {
+        match ocaml.release {
+            Some(OcamlRelease::From5_3) => dimensions.push(most_domains(room)),
+            _ => part.refused.push(Refused {
+                flag: "d".to_owned(),
+                value: None,
+                why: "The parameter came with OCaml 5.3.".to_owned(),
+            }),
+        }
+    }
+    for (letter, entry) in given {
+        let Some(dimension) = dimensions.iter().position(|of| of.name.starts_with(letter)) else { continue };
+        if let Some(what) = What::of(entry) {
+            part.today.insert(what, entry.to_owned());
+        }
+        if !wish.vary_given {
+            dimensions.remove(dimension);
+            let means = "It stays in every trial.".to_owned();
+            part.kept.push(Kept { option: entry.to_owned(), from: "OCAMLRUNPARAM", means });
+        }
+    }
+    if dimensions.iter().any(|of| of.what == What::MinorHeap) {
+        let roomy = memory::minor_heap(wish.plan.workers, ROOMY, wish.resources.memory_limit_bytes).size;
+        part.roomy = Some((What::MinorHeap, format!("s={}", planned::words(roomy))));
+    }
+    part.dimensions = dimensions;
+    part
+}
+
+fn today(room: &Room, five: bool) -> Words {
+    let mut today = Words::from([(What::MinorHeap, format!("s={}", planned::words(memory::MINOR_DEFAULT)))]);
+    if five {
+        today.insert(What::Overhead, "o=120".to_owned());
+        today.insert(What::MostDomains, format!("d={}", room.cpus));
+    }
+    today
+}
+
+fn minor_heap() -> Dimension {
+    Dimension {
+        what: What::MinorHeap,
+        name: "s",
+        why: "Words that each domain allocates before all stop: a larger minor heap stops them less often, a smaller one \
+              stays in the caches."
+            .to_owned(),
+        product: MINOR.map(|power| format!("s={}", planned::words(1 << power))).collect(),
+        single: Vec::new(),
+        bases: Vec::new(),
+    }
+}
+
+fn overhead() -> Dimension {
+    let words = |values: &[u32]| values.iter().map(|value| format!("o={value}")).collect();
+    Dimension {
+        what: What::Overhead,
+        name: "o",
+        why: "Garbage that the major heap may hold, in percent of what is alive: memory for time.".to_owned(),
+        product: words(&[80, 200]),
+        single: words(&[40, 400]),
+        bases: Vec::new(),
+    }
+}
+
+/// On bases only: a program that starts a fixed number fails with less, and each such trial
+/// would be lost.
+fn most_domains(room: &Room) -> Dimension {
+    let counts = counts(room).into_iter().filter(|count| *count < room.cpus);
+    Dimension {
+        what: What::MostDomains,
+        name: "d",
+        why: format!(
+            "What Domain.recommended_domain_count answers, and the most that can be started: a program that starts more \
+             fails and says so. {}",
+            room.reason(Goal::Latency)
+        ),
+        product: Vec::new(),
+        single: counts.map(|count| format!("d={count}")).collect(),
+        bases: Vec::new(),
+    }
+}

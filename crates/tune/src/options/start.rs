@@ -1,0 +1,140 @@
+//! Settings of how a program is started, whatever its runtime: CPUs, scheduling class, and a
+//! number of domains in an argument. Owns the template and these levels.
+
+use super::build::Dimension;
+use super::what::{What, Words};
+use super::{Part, build};
+use crate::plan::Goal;
+use crate::plan::workers::Room;
+use rtscope_model::resources::Resources;
+use std::ffi::{OsStr, OsString};
+
+/// The plain template; `{domains:4}` says what runs today too.
+const TEMPLATE: &str = "{domains}";
+const BEGINNING: &str = "{domains";
+
+/// An argument with a number of domains in it.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct Template {
+    /// What runs today, where it says so.
+    pub today: Option<u32>,
+}
+
+/// The place of a template in `text`, from and to which byte, and what it says of today.
+pub fn find(text: &str) -> Option<(usize, usize, Template)> {
+    let start = text.find(BEGINNING)?;
+    let rest = text.get(start..)?;
+    let end = rest.find('}')? + 1;
+    let template = rest.get(..end)?;
+    if template == TEMPLATE {
+        return Some((start, start + end, Template { today: None }));
+    }
+    let number = template.get(BEGINNING.len()..)?.strip_prefix(':')?.strip_suffix('}')?;
+    let number = number.parse::<u32>().ok().filter(|number| *number > 0)?;
+    Some((start, start + end, Template { today: Some(number) }))
+}
+
+/// The first template among the arguments of `command`.
+pub fn template(command: &[OsString]) -> Option<Template> {
+    command.iter().skip(1).find_map(|word| find(word.to_str()?)).map(|(.., template)| template)
+}
+
+/// `word` with `domains` in the place of its template.
+pub fn filled(word: &OsStr, domains: u32) -> OsString {
+    let filled = |text: &str| {
+        let (from, to, _) = find(text)?;
+        Some(format!("{}{domains}{}", text.get(..from)?, text.get(to..)?))
+    };
+    word.to_str().and_then(filled).map_or_else(|| word.to_owned(), OsString::from)
+}
+
+/// A sentence about an argument that looks like a template and is none.
+pub fn odd_template(command: &[OsString]) -> Option<String> {
+    let odd = |word: &&OsString| word.to_str().is_some_and(|text| text.contains(BEGINNING) && find(text).is_none());
+    let word = command.iter().skip(1).find(odd)?;
+    Some(format!(
+        "{} is no template and stays as it is: write {TEMPLATE}, or {{domains:4}} where 4 are run today.",
+        word.to_string_lossy()
+    ))
+}
+
+/// How many workers are worth trying, ascending: few ones each, then doublings, and one and
+/// twice more than the machine feeds.
+pub fn counts(room: &Room) -> Vec<u32> {
+    let most = room.workers(Goal::Throughput);
+    let mut counts: Vec<u32> = (1..=most.min(4)).filter(|count| most <= 8 || count.is_power_of_two()).collect();
+    counts.extend(std::iter::successors(Some(8_u32), |count| count.checked_mul(2)).take_while(|count| *count < most));
+    counts.extend([room.workers(Goal::Latency), most, most.saturating_mul(2)]);
+    counts.extend((most <= 8).then_some(most + 1));
+    counts.sort_unstable();
+    counts.dedup();
+    counts
+}
+
+/// Adds what can be varied of the start.
+pub fn add(part: &mut Part, room: &Room, template: Option<Template>, plan: &Words, resources: &Resources) {
+    if let Some(template) = template {
+        let today = template.today.unwrap_or(room.cpus);
+        part.today.insert(What::Domains, format!("domains={today}"));
+        part.dimensions.push(Dimension {
+            what: What::Domains,
+            name: "domains",
+            why: format!("How many work at once, in the place of the template; {}", lower(&room.reason(Goal::Latency))),
+            product: counts(room).into_iter().map(|count| format!("domains={count}")).collect(),
+            single: Vec::new(),
+            bases: Vec::new(),
+        });
+    }
+    let cpus: Vec<u32> = cpus(room, resources);
+    if !cpus.is_empty() {
+        part.dimensions.push(Dimension {
+            what: What::Cpus,
+            name: "cpus",
+            why: "CPUs that it may run on, one of each core first: fewer of them share less of caches and cores."
+                .to_owned(),
+            product: Vec::new(),
+            single: cpus.iter().map(|count| format!("cpus={count}")).collect(),
+            bases: on_fewer_workers(part, plan, &cpus),
+        });
+    }
+    part.dimensions.push(Dimension {
+        what: What::Class,
+        name: "class",
+        why: "Batch threads are taken off their CPU less often, and wait longer for it.".to_owned(),
+        product: Vec::new(),
+        single: vec!["class=batch".to_owned()],
+        bases: Vec::new(),
+    });
+}
+
+fn cpus(room: &Room, resources: &Resources) -> Vec<u32> {
+    let allowed = u32::try_from(resources.cpus_allowed.len()).unwrap_or(u32::MAX);
+    let mut cpus = vec![room.cores, room.fed(), allowed / 2, 1];
+    cpus.retain(|count| *count > 0 && *count < allowed);
+    cpus.sort_unstable();
+    cpus.dedup();
+    cpus
+}
+
+/// Today's, the plan, and the plan with as many workers as CPUs.
+fn on_fewer_workers(part: &Part, plan: &Words, cpus: &[u32]) -> Vec<Words> {
+    let mut bases = vec![Words::new(), build::plain(plan.clone(), &part.today)];
+    for (what, prefix) in [(What::Workers, "-N"), (What::Domains, "domains=")] {
+        let has = part.dimensions.iter().any(|dimension| dimension.what == what);
+        bases.extend(cpus.iter().filter(|_| has).map(|count| {
+            let mut words = plan.clone();
+            words.insert(what, format!("{prefix}{count}"));
+            if *count == 1 {
+                words.remove(&What::Collectors);
+            }
+            build::plain(words, &part.today)
+        }));
+    }
+    bases.dedup();
+    bases
+}
+
+fn lower(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_lowercase().chain(letters).collect())
+}
