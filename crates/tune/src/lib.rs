@@ -3,6 +3,7 @@
 //! them. Owns the rules; refuses to read files and to run programs.
 #![forbid(unsafe_code)]
 
+pub mod jobs;
 pub mod plan;
 pub mod stats;
 pub mod study;
