@@ -41,7 +41,7 @@ pub enum StoreError {
 
 /// What is in the file is another study than what is asked for.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Error)]
-#[error("it holds another study: {0} differs")]
+#[error("it holds another study: not the same {0}")]
 pub struct Differs(pub &'static str);
 
 impl From<rusqlite::Error> for StoreError {

@@ -46,7 +46,7 @@ pub enum MergeError {
         why: Option<String>,
     },
     /// Not of one study.
-    #[error("{} and {} are of different studies: {what} differs", one.display(), other.display())]
+    #[error("{} and {} are of different studies: not the same {what}", one.display(), other.display())]
     Differ {
         /// A file.
         one: PathBuf,
@@ -109,7 +109,8 @@ fn take(dir: &Path, out: &Path) -> Result<Merged, MergeError> {
         if let Some(first) = shards.values().next() {
             let alike = Description { kind: first.description.kind, ..shard.description.clone() };
             let what = first.description.differs(&alike);
-            let what = what.or_else(|| (of(&first.description) != of(&shard.description)).then_some("how many blocks"));
+            let what =
+                what.or_else(|| (of(&first.description) != of(&shard.description)).then_some("number of blocks"));
             if let Some(what) = what {
                 return Err(MergeError::Differ { one: first.path.clone(), other: path, what });
             }
@@ -256,10 +257,10 @@ mod tests {
         };
         assert_eq!(
             refused(&seeded),
-            "a.sqlite and b.sqlite are of different studies: the budget, the seed or the intervals differs"
+            "a.sqlite and b.sqlite are of different studies: not the same budget, seed or intervals"
         );
         let more = |dir: &Path| shard(dir, "b.sqlite", 1, |about, _| about.kind = Kind::Block { index: 1, of: 9 });
-        assert_eq!(refused(&more), "a.sqlite and b.sqlite are of different studies: how many blocks differs");
+        assert_eq!(refused(&more), "a.sqlite and b.sqlite are of different studies: not the same number of blocks");
         let again = |dir: &Path| shard(dir, "b.sqlite", 0, |_, rows| rows.truncate(2));
         assert_eq!(refused(&again), "a.sqlite and b.sqlite both hold block 0 and are not the same: keep one of them");
         let only = |dir: &Path| {

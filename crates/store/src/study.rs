@@ -243,7 +243,7 @@ mod tests {
         drop(Store::resume(&path, &description()).unwrap());
         let other = Description { design: Design::new(30, 9), ..description() };
         let error = Store::resume(&path, &other).unwrap_err();
-        assert_eq!(error.to_string(), "it holds another study: the budget, the seed or the intervals differs");
+        assert_eq!(error.to_string(), "it holds another study: not the same budget, seed or intervals");
     }
 
     #[test]

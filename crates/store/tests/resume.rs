@@ -40,7 +40,7 @@ fn table() -> Table {
 
 fn answer(replay: &Replay<'_>, path: &Path, most: usize) -> String {
     let space = replay.space().unwrap();
-    let design = Replay::design(Design::new(60, 4), 0);
+    let design = Design::new(60, 4);
     let description = Description {
         version: "0".to_owned(),
         program: "table".to_owned(),

@@ -5,6 +5,7 @@
 
 pub mod jobs;
 pub mod plan;
+pub mod result;
 pub mod stats;
 pub mod study;
 pub mod trials;

@@ -23,7 +23,7 @@ pub fn render(planned: &Planned) -> String {
     out += &format!("    - name: {}\n", yaml::string(&name));
     out += &format!("      image: {} # put your image here\n", yaml::string(&format!("{name}:latest")));
     out += &environment(plan);
-    out += &resources(planned);
+    out += &resources(planned.plan.workers, memory(planned).as_deref(), 6);
     out
 }
 
@@ -38,20 +38,21 @@ fn environment(plan: &Plan) -> String {
     out
 }
 
-fn resources(planned: &Planned) -> String {
-    let (plan, limit) = (&planned.plan, memory(planned));
-    let cpus = yaml::string(&plan.workers.to_string());
-    let mut out = "      resources:\n".to_owned();
-    match limit {
+/// What a container asks for, `indent` spaces deep: whole CPUs, and `memory`, a quantity.
+pub fn resources(cpus: u32, memory: Option<&str>, indent: usize) -> String {
+    let pad = " ".repeat(indent);
+    let cpus = yaml::string(&cpus.to_string());
+    let mut out = format!("{pad}resources:\n");
+    match memory {
         Some(bytes) => {
             out += &yaml::comment(
                 "Requests that equal limits, in whole CPUs, make the pod Guaranteed: on nodes where the kubelet's CPU \
                  manager is static it gets CPUs of its own and no quota. On other nodes take limits.cpu out, or keep it \
                  whole: a quota stops every worker when it is used up, in the middle of a collection as well.",
-                8,
+                indent + 2,
             );
-            let both = format!("          cpu: {cpus}\n          memory: {}\n", yaml::string(&bytes));
-            out += &format!("        requests:\n{both}        limits:\n{both}");
+            let both = format!("{pad}    cpu: {cpus}\n{pad}    memory: {}\n", yaml::string(bytes));
+            out += &format!("{pad}  requests:\n{both}{pad}  limits:\n{both}");
         }
         None => {
             out += &yaml::comment(
@@ -59,16 +60,16 @@ fn resources(planned: &Planned) -> String {
                  collection as well. If there has to be a limit, make it a whole number, as large as the request; with a \
                  memory limit equal to its request too, the pod is Guaranteed, and gets CPUs of its own and no quota on \
                  nodes where the kubelet's CPU manager is static. No memory limit was seen here, so none is planned.",
-                8,
+                indent + 2,
             );
-            out += &format!("        requests:\n          cpu: {cpus}\n");
+            out += &format!("{pad}  requests:\n{pad}    cpu: {cpus}\n");
         }
     }
     out
 }
 
 /// The limit that the plan reckons with, as a quantity.
-fn memory(planned: &Planned) -> Option<String> {
+pub fn memory(planned: &Planned) -> Option<String> {
     let bytes = planned.resources.memory_limit_bytes.filter(|bytes| planned.resources.memory_limited && *bytes > 0)?;
     Some(if bytes % (1 << 20) == 0 { format!("{}Mi", bytes >> 20) } else { bytes.to_string() })
 }

@@ -65,21 +65,21 @@ impl Description {
         Space::new(self.names.clone(), self.default)
     }
 
-    /// The first thing in which `other` is another study, in words; `None`: its rows go on
+    /// The first thing that is not the same in `other`, in words; `None`: its rows go on
     /// with these. The version and the machine may differ: the program was mended, the host
     /// has another name.
     pub fn differs(&self, other: &Description) -> Option<&'static str> {
         let same = [
-            (self.program == other.program, "the program"),
-            (self.argv == other.argv, "the program's arguments"),
-            (self.names == other.names, "the configurations"),
-            (self.default == other.default, "the default"),
-            (self.plan == other.plan, "the plan"),
-            (self.design == other.design, "the budget, the seed or the intervals"),
-            (self.objective == other.objective, "what is to be small"),
-            (self.limits == other.limits, "the limits"),
-            (self.proposer == other.proposer, "what chooses configurations"),
-            (self.kind == other.kind, "the block"),
+            (self.program == other.program, "program"),
+            (self.argv == other.argv, "arguments"),
+            (self.names == other.names, "configurations"),
+            (self.default == other.default, "default"),
+            (self.plan == other.plan, "plan"),
+            (self.design == other.design, "budget, seed or intervals"),
+            (self.objective == other.objective, "objective"),
+            (self.limits == other.limits, "limits"),
+            (self.proposer == other.proposer, "proposer"),
+            (self.kind == other.kind, "block"),
         ];
         same.into_iter().find(|(same, _)| !same).map(|(_, what)| what)
     }
@@ -143,7 +143,7 @@ mod tests {
         let elsewhere = Description { machine: "there".to_owned(), version: "2".to_owned(), ..one.clone() };
         assert_eq!(one.differs(&elsewhere), None);
         let other = Description { design: Design::new(24, 2), ..one.clone() };
-        assert_eq!(one.differs(&other), Some("the budget, the seed or the intervals"));
+        assert_eq!(one.differs(&other), Some("budget, seed or intervals"));
         assert_eq!(one.space().unwrap().len(), 2);
     }
 

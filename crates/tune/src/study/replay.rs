@@ -219,11 +219,6 @@ impl Replay<'_> {
         Space::new(self.table.names.clone(), self.default)
     }
 
-    /// The design of the study number `study` of a series: it has a seed of its own.
-    pub fn design(design: Design, study: u64) -> Design {
-        Design { seed: own_seed(design.seed, study), ..design }
-    }
-
     /// What runs trials of the study number `study`.
     pub fn trials(&self, seed: u64, study: u64) -> impl Trials + '_ {
         Drawn { replay: *self, seed: own_seed(seed, study) }
@@ -243,7 +238,8 @@ impl Replay<'_> {
         let best = (0..space.len()).map(|number| self.table.truth(number)).fold(f64::INFINITY, f64::min);
         let mut tally = Tally::default();
         for number in 0..studies {
-            let mut study = Study::new(space.clone(), Self::design(design, number), proposer())?;
+            let own = Design { seed: own_seed(design.seed, number), ..design };
+            let mut study = Study::new(space.clone(), own, proposer())?;
             let answer = course::run(&mut study, &mut self.trials(design.seed, number));
             let chosen = match answer.verdict {
                 Verdict::Better(chosen) => chosen,
