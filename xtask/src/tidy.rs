@@ -8,16 +8,17 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What a room may use: nothing points back.
-const ARROWS: [(&str, &[&str]); 10] = [
+const ARROWS: [(&str, &[&str]); 11] = [
     ("model", &[]),
     ("decode", &["model"]),
     ("analyze", &["model"]),
     ("heap", &["model"]),
     ("tune", &["model"]),
+    ("store", &["tune"]),
     ("load", &["model"]),
     ("encode", &["model", "decode"]),
     ("host", &["model", "decode", "heap"]),
-    ("rtscope", &["model", "decode", "analyze", "heap", "tune", "load", "encode", "host"]),
+    ("rtscope", &["model", "decode", "analyze", "heap", "tune", "store", "load", "encode", "host"]),
     ("xtask", &[]),
 ];
 

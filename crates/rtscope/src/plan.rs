@@ -8,7 +8,7 @@ pub mod k8s;
 pub mod program;
 pub mod systemd;
 pub mod text;
-mod yaml;
+pub(crate) mod yaml;
 
 use crate::style::Style;
 use crate::trouble::Trouble;

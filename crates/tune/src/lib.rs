@@ -3,8 +3,10 @@
 //! intervals, a search by them. Owns the rules; refuses to read files and to run programs.
 #![forbid(unsafe_code)]
 
+pub mod jobs;
 pub mod options;
 pub mod plan;
+pub mod result;
 pub mod stats;
 pub mod study;
 pub mod trials;

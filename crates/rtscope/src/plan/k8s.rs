@@ -26,7 +26,7 @@ pub fn render(planned: &Planned) -> String {
         out += &yaml::comment("No flags: `rtscope plan` says why.", 6);
     }
     out += &environment(plan.env.iter().map(|(name, value)| (*name, value.as_str())));
-    out += &resources(plan.workers, &planned.resources);
+    out += &resources(plan.workers, memory(&planned.resources).as_deref(), 6);
     out
 }
 
@@ -42,21 +42,21 @@ pub(crate) fn environment<'v>(variables: impl Iterator<Item = (&'v str, &'v str)
     out
 }
 
-/// The part of a container that asks for CPUs and for the memory that is reckoned with.
-pub(crate) fn resources(workers: u32, resources: &Resources) -> String {
-    let limit = memory(resources);
-    let cpus = yaml::string(&workers.to_string());
-    let mut out = "      resources:\n".to_owned();
-    match limit {
+/// What a container asks for, `indent` spaces deep: whole CPUs, and `memory`, a quantity.
+pub fn resources(cpus: u32, memory: Option<&str>, indent: usize) -> String {
+    let pad = " ".repeat(indent);
+    let cpus = yaml::string(&cpus.to_string());
+    let mut out = format!("{pad}resources:\n");
+    match memory {
         Some(bytes) => {
             out += &yaml::comment(
                 "Requests that equal limits, in whole CPUs, make the pod Guaranteed: on nodes where the kubelet's CPU \
                  manager is static it gets CPUs of its own and no quota. On other nodes take limits.cpu out, or keep it \
                  whole: a quota stops every worker when it is used up, in the middle of a collection as well.",
-                8,
+                indent + 2,
             );
-            let both = format!("          cpu: {cpus}\n          memory: {}\n", yaml::string(&bytes));
-            out += &format!("        requests:\n{both}        limits:\n{both}");
+            let both = format!("{pad}    cpu: {cpus}\n{pad}    memory: {}\n", yaml::string(bytes));
+            out += &format!("{pad}  requests:\n{both}{pad}  limits:\n{both}");
         }
         None => {
             out += &yaml::comment(
@@ -64,16 +64,16 @@ pub(crate) fn resources(workers: u32, resources: &Resources) -> String {
                  collection as well. If there has to be a limit, make it a whole number, as large as the request; with a \
                  memory limit equal to its request too, the pod is Guaranteed, and gets CPUs of its own and no quota on \
                  nodes where the kubelet's CPU manager is static. No memory limit was seen here, so none is planned.",
-                8,
+                indent + 2,
             );
-            out += &format!("        requests:\n          cpu: {cpus}\n");
+            out += &format!("{pad}  requests:\n{pad}    cpu: {cpus}\n");
         }
     }
     out
 }
 
 /// The limit that the plan reckons with, as a quantity.
-fn memory(resources: &Resources) -> Option<String> {
+pub(crate) fn memory(resources: &Resources) -> Option<String> {
     let bytes = resources.memory_limit_bytes.filter(|bytes| resources.memory_limited && *bytes > 0)?;
     Some(if bytes % (1 << 20) == 0 { format!("{}Mi", bytes >> 20) } else { bytes.to_string() })
 }

@@ -3,12 +3,15 @@
 //! `rtscope_tune::study`'s matter. `live` runs a trial of a real program, `measure` names its
 //! figures, `objective` says what they are to be.
 
+pub mod job;
 pub mod live;
 pub mod measure;
 pub mod objective;
-mod statistics;
 pub mod paste;
+mod replayed;
+pub mod result;
 pub mod space;
+mod statistics;
 mod table;
 
 use crate::style::{Style, clean};
@@ -62,6 +65,12 @@ pub struct TuneArgs {
     /// Let every configuration be the default under another name: no study should find a difference
     #[arg(long)]
     pub same: bool,
+    /// Do one study, keep its trials in FILE, go on with those that are there, and print its result
+    #[arg(long, value_name = "FILE")]
+    pub store: Option<PathBuf>,
+    /// Wait so many milliseconds in each trial: for tests that end a study in the middle
+    #[arg(long, value_name = "MS", default_value_t = 0, hide = true)]
+    pub pace: u64,
     /// Print one JSON document instead of text
     #[arg(long)]
     pub json: bool,
@@ -162,6 +171,12 @@ pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
         Err(no) => return Err(Trouble::new("the table cannot be searched").because(no)),
     };
     let design = Design::new(args.trials as usize, args.seed);
+    if let Some(store) = &args.store {
+        if args.studies != 1 {
+            return wrong(Trouble::new("only one study is kept in a file").next("add --studies 1"));
+        }
+        return replayed::run(args, &replay, space, store);
+    }
     let summary = match replay.studies(&space, design, args.studies, &|| args.proposer.make()) {
         Ok(summary) => summary,
         Err(small) => {
@@ -175,6 +190,10 @@ pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
     } else {
         text(args, &table, default, &summary, &Style::of_stdout())
     };
+    print(&shown)
+}
+
+fn print(shown: &str) -> Result<ExitCode, Trouble> {
     match io::stdout().lock().write_all(shown.as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Trouble::new("cannot print the results").because(error).next("free the disk or print elsewhere"))

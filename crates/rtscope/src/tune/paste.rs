@@ -35,7 +35,7 @@ pub fn paste(setup: &Setup, resources: &Resources) -> Paste {
         shell: clean(&words.join(" ")).into_owned(),
         variables: variables.iter().map(|line| clean(line).into_owned()).collect(),
         link: setup.with_rtsopts.as_ref().map(|flags| clean(&format!("\"-with-rtsopts={flags}\"")).into_owned()),
-        kubernetes: k8s::environment(pairs) + &k8s::resources(setup.workers, resources),
+        kubernetes: k8s::environment(pairs) + &k8s::resources(setup.workers, k8s::memory(resources).as_deref(), 6),
     }
 }
 

@@ -117,6 +117,9 @@ pub struct Answer {
     pub candidates: Vec<Candidate>,
     /// The default over itself.
     pub check: Option<Interval>,
+    /// How often one of the intervals of gains may miss the truth, so that all of them
+    /// together do as seldom as the design says.
+    pub error: f64,
     /// Trials that were run.
     pub trials: usize,
     /// Configurations that failed, with their reasons, in the order of their numbers.
@@ -471,6 +474,7 @@ impl Study {
             verdict,
             candidates,
             check: interval::of_mean(&self.check, self.design.error).map(Interval::exp),
+            error: self.error(),
             trials: self.trials,
             failed: failed.filter_map(|(number, why)| Some((number, why.clone()?))).collect(),
         });

@@ -33,7 +33,13 @@ pub fn of_mean(values: &[f64], error: f64) -> Option<Interval> {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
     let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
-    let half = quantile(1.0 - error, freedom) * (squares / freedom as f64 / count).sqrt();
+    around(mean, (squares / freedom as f64 / count).sqrt(), freedom, error)
+}
+
+/// The interval around an estimate with this standard error, of so many degrees of freedom;
+/// `None` of none.
+pub fn around(mean: f64, standard_error: f64, freedom: usize, error: f64) -> Option<Interval> {
+    let half = (freedom > 0).then(|| quantile(1.0 - error, freedom) * standard_error)?;
     Some(Interval { low: mean - half, mean, high: mean + half })
 }
 

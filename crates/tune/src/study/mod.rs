@@ -14,6 +14,7 @@
 pub mod belief;
 pub mod design;
 pub mod interval;
+pub mod kept;
 pub mod propose;
 pub mod replay;
 pub mod space;
@@ -21,8 +22,9 @@ pub mod space;
 mod course;
 #[cfg(test)]
 mod course_tests;
-mod seed;
+pub(crate) mod seed;
 
 pub use course::{Answer, Ask, Candidate, Mismatch, Next, Outcome, Stage, Study, Taken, Trials, Verdict, run};
 pub use design::{Design, TooSmall};
+pub use kept::{Description, Kind, Row, told};
 pub use space::Space;

@@ -1,0 +1,114 @@
+//! A study spread over machines, as what a cluster runs: an Indexed Job or an array script,
+//! whose unit is a block. Owns the manifests' words and quoting; what a block is, is
+//! `rtscope_tune::jobs`' matter. The image and the volume are the reader's.
+
+use crate::plan::{Planned, env, k8s, yaml};
+use crate::style::clean;
+
+/// What is spread.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// In a few words: the program's file name.
+    pub name: String,
+    /// Options of `rtscope tune` that make every block the same study, as words; `--block`,
+    /// `--of` and `--store` are added.
+    pub options: Vec<String>,
+    /// The program and its arguments.
+    pub program: Vec<String>,
+    /// How many blocks there are.
+    pub blocks: u32,
+    /// What a container is given, where a plan says so.
+    pub resources: Option<Given>,
+}
+
+/// What one container is given.
+#[derive(Clone, Debug)]
+pub struct Given {
+    /// Whole CPUs.
+    pub cpus: u32,
+    /// The limit of memory, as Kubernetes writes it.
+    pub memory: Option<String>,
+}
+
+impl Given {
+    /// What a plan reckons with.
+    pub fn of(planned: &Planned) -> Given {
+        Given { cpus: planned.plan.workers, memory: k8s::memory(&planned.resources) }
+    }
+}
+
+/// Where shards lie in a container.
+const SHARDS: &str = "/shards";
+
+impl Job {
+    /// The line that runs the block `index`, a shell variable, and keeps it in `folder`, a word
+    /// of the shell.
+    fn line(&self, index: &str, folder: &str) -> String {
+        let quoted = |words: &[String]| words.iter().map(|word| env::quoted(word)).collect::<Vec<_>>().join(" ");
+        let options = quoted(&self.options);
+        let space = if options.is_empty() { "" } else { " " };
+        format!(
+            "rtscope tune --block \"${index}\" --of {}{space}{options} --store {folder}/shard-\"${index}\".sqlite -- {}",
+            self.blocks,
+            quoted(&self.program)
+        )
+    }
+}
+
+/// An Indexed Job for Kubernetes, with the claim of the volume that its shards lie on.
+pub fn kubernetes(job: &Job) -> String {
+    let name = yaml::name(&format!("tune-{}", job.name));
+    let shards = yaml::name(&format!("{}-shards", name.chars().take(56).collect::<String>()));
+    let mut out = yaml::comment(
+        "A study made by `rtscope tune --export-job k8s`. Each index is one block: all configurations and the default on \
+         one node, beside nothing else of this job. When it is done, copy the volume and run `rtscope tune --merge DIR`. A \
+         pod that was killed goes on where it was.",
+        0,
+    );
+    out += &format!("apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata:\n  name: {}\n", yaml::string(&shards));
+    out += "spec:\n  accessModes:\n    - ReadWriteMany # written by pods of several nodes\n";
+    out += "  resources:\n    requests:\n      storage: 1Gi\n---\n";
+    out += &format!("apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: {}\nspec:\n", yaml::string(&name));
+    out += "  completionMode: Indexed\n";
+    out += &format!("  completions: {0}\n  parallelism: {0}\n  backoffLimitPerIndex: 3\n  template:\n", job.blocks);
+    out += &format!("    metadata:\n      labels:\n        rtscope-tune: {}\n    spec:\n", yaml::string(&name));
+    out += "      restartPolicy: Never\n";
+    out += &yaml::comment("One at a time on a node: two would disturb each other. Those without a node wait.", 6);
+    out += "      affinity:\n        podAntiAffinity:\n          requiredDuringSchedulingIgnoredDuringExecution:\n";
+    out += "            - topologyKey: kubernetes.io/hostname\n              labelSelector:\n                matchLabels:\n";
+    out += &format!("                  rtscope-tune: {}\n      containers:\n", yaml::string(&name));
+    out += &format!("        - name: {}\n", yaml::string(&name));
+    out += &format!(
+        "          image: {} # put your image here, with rtscope in it\n",
+        yaml::string(&format!("{name}:latest"))
+    );
+    // The kubelet replaces $(NAME), and two dollars by one.
+    let line = job.line("JOB_COMPLETION_INDEX", SHARDS).replace('$', "$$");
+    out += "          command:\n            - \"/bin/sh\"\n            - \"-c\"\n";
+    out += &format!("            - {}\n", yaml::string(&format!("exec {line}")));
+    let given = job.resources.as_ref();
+    out += &given.map_or_else(String::new, |given| k8s::resources(given.cpus, given.memory.as_deref(), 10));
+    out += &format!("          volumeMounts:\n            - name: shards\n              mountPath: {SHARDS}\n");
+    out += "      volumes:\n        - name: shards\n          persistentVolumeClaim:\n";
+    out += &format!("            claimName: {}\n", yaml::string(&shards));
+    out
+}
+
+/// An array script for Slurm; its shards lie in a folder beside where it is submitted.
+pub fn slurm(job: &Job) -> String {
+    let name = yaml::name(&format!("tune-{}", job.name));
+    let last = job.blocks.saturating_sub(1);
+    let mut out = format!(
+        "#!/bin/sh\n#SBATCH --job-name={name}\n#SBATCH --array=0-{last}\n#SBATCH --exclusive\n#SBATCH --nodes=1\n"
+    );
+    out += &format!("#SBATCH --ntasks=1\n#SBATCH --output={name}-%a.log\n");
+    let about = format!(
+        "A study of {} made by `rtscope tune --export-job slurm`. Each index is one block: all configurations and the \
+         default on one node, beside nothing else. When it is done: rtscope tune --merge {name}. A task that was killed \
+         goes on where it was when the script is submitted again.",
+        clean(&job.name)
+    );
+    out += &yaml::comment(&about, 0);
+    out += &format!("set -eu\nmkdir -p {name}\nexec {}\n", job.line("SLURM_ARRAY_TASK_ID", &name));
+    out
+}

@@ -1,0 +1,81 @@
+//! Findings of two captures beside each other: what became of each. Owns which belong
+//! together; what a finding says is `analyze`'s.
+
+use rtscope_model::finding::Finding;
+use serde::Serialize;
+
+/// One finding in both.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Pair {
+    /// Stable name: `cpu-throttled`.
+    pub id: String,
+    /// Of the default; null: not found there.
+    pub default: Option<Said>,
+    /// Of what is recommended; null: gone.
+    pub recommended: Option<Said>,
+}
+
+/// What was found.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Said {
+    /// The sentence.
+    pub claim: String,
+    /// What it cost, as a share of the recording's time or of the resident memory.
+    pub share: f64,
+}
+
+/// Pairs by name, several of one name in their order; what costs most first.
+pub fn beside(default: &[Finding], recommended: &[Finding]) -> Vec<Pair> {
+    let said = |finding: &Finding| Said { claim: finding.claim.clone(), share: finding.share };
+    let first = |finding: &Finding| Pair { id: finding.id.clone(), default: Some(said(finding)), recommended: None };
+    let mut pairs: Vec<Pair> = default.iter().map(first).collect();
+    for finding in recommended {
+        match pairs.iter_mut().find(|pair| pair.id == finding.id && pair.recommended.is_none()) {
+            Some(pair) => pair.recommended = Some(said(finding)),
+            None => {
+                pairs.push(Pair { id: finding.id.clone(), default: None, recommended: Some(said(finding)) });
+            }
+        }
+    }
+    let cost = |pair: &Pair| {
+        [&pair.default, &pair.recommended].into_iter().flatten().map(|said| said.share).fold(0.0, f64::max)
+    };
+    pairs.sort_by(|one, other| cost(other).total_cmp(&cost(one)));
+    pairs
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use rtscope_model::finding::{Confidence, Severity};
+
+    /// A finding as captures have them.
+    pub(in super::super) fn finding(id: &str, claim: &str, share: f64) -> Finding {
+        Finding {
+            id: id.to_owned(),
+            severity: Severity::Warning,
+            confidence: Confidence::High,
+            claim: claim.to_owned(),
+            cost_ns: 1,
+            cost_bytes: None,
+            share,
+            evidence: Vec::new(),
+            remedies: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn findings_of_one_name_stand_beside_each_other() {
+        let default = [finding("sync", "a", 0.1), finding("throttled", "b", 0.4), finding("sync", "c", 0.05)];
+        let recommended = [finding("sync", "d", 0.02), finding("memory", "e", 0.2)];
+        let found = beside(&default, &recommended);
+        let claim = |said: &Option<Said>| said.as_ref().map_or("-", |said| said.claim.as_str()).to_owned();
+        let shown: Vec<_> =
+            found.iter().map(|pair| (pair.id.as_str(), claim(&pair.default), claim(&pair.recommended))).collect();
+        let row = |id, one: &str, other: &str| (id, one.to_owned(), other.to_owned());
+        let wanted =
+            [row("throttled", "b", "-"), row("memory", "-", "e"), row("sync", "a", "d"), row("sync", "c", "-")];
+        assert_eq!(shown, wanted);
+        assert_eq!(beside(&[], &[]), []);
+    }
+}

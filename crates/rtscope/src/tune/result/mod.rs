@@ -1,0 +1,45 @@
+//! What a study came to, as it is printed: text, JSON, a drawing. Owns what stands beside the
+//! figures (lines to paste, findings of two captures); the figures are
+//! `rtscope_tune::result`'s.
+
+pub mod beside;
+pub mod svg;
+pub mod text;
+
+use beside::Pair;
+use rtscope_tune::result::Document;
+use serde::Serialize;
+
+/// A study's document with what belongs beside it: also what `--json` prints.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Shown {
+    /// The figures.
+    #[serde(flatten)]
+    pub document: Document,
+    /// How what is recommended is given to the program; empty where nothing is.
+    pub paste: Vec<Line>,
+    /// Why it helps: findings of both captures; null where there are no captures.
+    pub findings: Option<Vec<Pair>>,
+}
+
+/// A line to paste.
+#[derive(Clone, Eq, PartialEq, Debug, Serialize)]
+pub struct Line {
+    /// What it is for: `GHCRTS`, `link with`, `Kubernetes`.
+    pub what: String,
+    /// It; several lines are kept as they are.
+    pub line: String,
+}
+
+impl Shown {
+    /// The figures alone.
+    pub fn new(document: Document) -> Shown {
+        Shown { document, paste: Vec::new(), findings: None }
+    }
+}
+
+/// How a gain in `objective` is called: "1.21 times as fast".
+fn times(objective: &str, gain: f64) -> String {
+    let time = objective == "wall" || objective == "time" || objective.ends_with("seconds");
+    if time { format!("{gain:.2} times as fast") } else { format!("{objective} {gain:.2} times as low") }
+}

@@ -1,0 +1,339 @@
+//! A result as text: the recommendation, lines to paste, time beside memory, what each flag
+//! does. Owns the words and the columns.
+
+use super::beside::{Pair, Said};
+use super::{Shown, times};
+use crate::report::units;
+use crate::style::{Style, Tone, clean, shorten, wrap};
+use rtscope_tune::result::{Document, Effect, Gain, Level, Point, Word};
+use rtscope_tune::study::interval::Interval;
+
+/// Rows of a table.
+const ROWS: usize = 12;
+/// Settings whose effects are shown.
+const SETTINGS: usize = 8;
+/// Findings that are shown.
+const FINDINGS: usize = 6;
+/// Figures of a table need so much beside a configuration's words.
+const FIGURES: usize = 56;
+
+/// The whole text; ends with a line feed.
+pub fn draw(shown: &Shown, style: &Style) -> String {
+    let found = &shown.document;
+    let mut out = String::new();
+    for (index, sentence) in recommendation(found).iter().enumerate() {
+        let tone = if index == 0 { Tone::Strong } else { Tone::Faint };
+        lines(&mut out, &clean(sentence), style.width, |line| style.paint(tone, line).into_owned());
+    }
+    section(&mut out, style, "To paste", &paste(shown, style));
+    section(&mut out, style, "Why: what captures of both found", &findings(shown.findings.as_deref(), style));
+    let pareto = format!("{} and memory, as shares of the default's", found.objective);
+    section(&mut out, style, &pareto, &table(found, style));
+    section(&mut out, style, &effects_title(found), &effects(&found.effects, style));
+    let failed = found.failed.iter().map(|failed| format!("{}: {}", failed.of.name, failed.why));
+    section(&mut out, style, "Cannot be used", &cut(failed.map(|line| clean(&line).into_owned()).collect(), ROWS));
+    out.push('\n');
+    lines(&mut out, &clean(&facts(found, style)), style.width, |line| style.paint(Tone::Faint, line).into_owned());
+    out
+}
+
+fn lines(out: &mut String, text: &str, width: usize, painted: impl Fn(&str) -> String) {
+    wrap(text, width).iter().for_each(|line| *out += &format!("{}\n", painted(line)));
+}
+
+fn section(out: &mut String, style: &Style, title: &str, body: &[String]) {
+    if !body.is_empty() {
+        *out += &format!("\n{}\n", style.paint(Tone::Strong, &clean(title)));
+        body.iter().for_each(|line| *out += &format!("  {}\n", line.trim_end()));
+    }
+}
+
+/// What to do, then how sure that is.
+fn recommendation(found: &Document) -> Vec<String> {
+    let default = &found.default.name;
+    let over = |gain: &Gain, what: &str| gain.gain.map(|ratio| said(found, &ratio, gain.pairs, what));
+    let best = found.candidates.first().map_or("", |best| best.of.name.as_str());
+    let mut out = match (found.verdict, &found.recommended) {
+        (Word::Better, Some(best)) => {
+            let gain = over(&found.over_default, &format!(" as the default, {default}")).unwrap_or_default();
+            vec![format!("Use {}: {gain}.", best.name)]
+        }
+        (Word::NoDifference, _) => {
+            let zone = units::percent(found.zone);
+            let mut out = vec![format!(
+                "No difference: keep the default ({default}). Nothing beats it by {zone}, as far as these \
+                 trials tell."
+            )];
+            out.extend(over(&found.over_default, " as the default").map(|gain| format!("The best, {best}: {gain}.")));
+            out
+        }
+        _ => vec![format!("No recommendation: {}.", why(found))],
+    };
+    match (&found.over_plan, &found.plan, &found.recommended) {
+        (_, _, None) => (),
+        (gain, Some(plan), _) if gain.gain.is_some() => {
+            out.extend(over(gain, "").map(|gain| format!("Against the plan, {}: {gain}.", plan.name)));
+        }
+        (gain, _, _) => out.extend(gain.why.as_ref().map(|why| format!("Against the plan: {why}."))),
+    }
+    out
+}
+
+fn why(found: &Document) -> String {
+    let why = found.why.as_deref().unwrap_or("the trials do not say");
+    match found.verdict {
+        Word::DefaultFails => format!("the default fails ({why})"),
+        Word::Stopped => format!("it ended early ({why})"),
+        _ => why.to_owned(),
+    }
+}
+
+/// "1.21 times as fast as the default (95 %: 1.12 to 1.31, 14 pairs)".
+fn said(found: &Document, gain: &Interval, pairs: usize, what: &str) -> String {
+    let pairs = units::counted(pairs as u64, "pair", "pairs");
+    format!("{}{what} ({}: {}, {pairs})", times(&found.objective, gain.mean), sure(found), ends(gain))
+}
+
+fn sure(found: &Document) -> String {
+    format!("{:.0} %", (1.0 - found.error) * 100.0)
+}
+
+fn ends(gain: &Interval) -> String {
+    format!("{:.2} to {:.2}", gain.low, gain.high)
+}
+
+fn paste(shown: &Shown, style: &Style) -> Vec<String> {
+    let wide = shown.paste.iter().map(|line| line.what.chars().count()).max().unwrap_or(0);
+    let mut out = Vec::new();
+    for line in &shown.paste {
+        // Never wrapped or cut: it is copied.
+        let mut pieces = line.line.lines();
+        let what = style.paint(Tone::Faint, &line.what).into_owned();
+        let pad = " ".repeat(wide - line.what.chars().count());
+        out.push(format!("{what}{pad}  {}", clean(pieces.next().unwrap_or_default())));
+        out.extend(pieces.map(|piece| format!("{:wide$}  {}", "", clean(piece))));
+    }
+    out
+}
+
+/// Both captures' findings in two columns.
+fn findings(pairs: Option<&[Pair]>, style: &Style) -> Vec<String> {
+    let Some(pairs) = pairs else { return Vec::new() };
+    if pairs.is_empty() {
+        return vec!["Nothing in either.".to_owned()];
+    }
+    let width = (style.width - 5) / 2;
+    let said = |said: &Option<Said>, none: &str| {
+        said.as_ref().map_or(none.to_owned(), |said| format!("{}: {}", units::percent(said.share), clean(&said.claim)))
+    };
+    let mut out =
+        vec![style.paint(Tone::Faint, &format!("{:width$}   {}", "the default", "what is recommended")).into_owned()];
+    for pair in pairs.iter().take(FINDINGS) {
+        let (left, right) = (said(&pair.default, "-"), said(&pair.recommended, "gone"));
+        let (left, right) = (wrap(&left, width), wrap(&right, width));
+        for line in 0..left.len().max(right.len()) {
+            let of = |side: &[String]| side.get(line).cloned().unwrap_or_default();
+            out.push(format!("{:width$}   {}", of(&left), of(&right)));
+        }
+    }
+    let more = pairs.len().saturating_sub(FINDINGS);
+    out.extend((more > 0).then(|| format!("and {more} that cost less")));
+    out
+}
+
+/// The front, what was confirmed, and what others are compared with.
+fn table(found: &Document, style: &Style) -> Vec<String> {
+    let marked = |point: &Point| !marks(found, point).is_empty();
+    let (shown, others): (Vec<&Point>, Vec<&Point>) = found.pareto.iter().partition(|point| marked(point));
+    if found.pareto.is_empty() {
+        return Vec::new();
+    }
+    let wide = style.width.saturating_sub(FIGURES).max(16);
+    let longest = shown.iter().map(|point| point.name.chars().count()).max().unwrap_or(0).clamp(13, wide);
+    let head = format!("{:longest$}  {:>7}  {:>6}  {:>9}  {:>6}", "configuration", "measure", "memory", "", "trials");
+    let mut out = vec![style.paint(Tone::Faint, &head).into_owned()];
+    for point in shown.iter().take(ROWS) {
+        out.push(format!(
+            "{:longest$}  {:>7.2}  {:>6.2}  {:>9}  {:>6}  {}",
+            shorten(&clean(&point.name), longest),
+            point.objective,
+            point.memory,
+            units::bytes(point.memory_bytes as u64),
+            point.trials,
+            style.paint(Tone::Faint, &marks(found, point).join(", "))
+        ));
+    }
+    let more = others.len() + shown.len().saturating_sub(ROWS);
+    out.extend((more > 0).then(|| format!("and {}", units::counted(more as u64, "other", "others"))));
+    out
+}
+
+/// What is to be known of a point; nothing of one that is only beaten.
+fn marks(found: &Document, point: &Point) -> Vec<&'static str> {
+    let is = |named: &Option<rtscope_tune::result::Named>| {
+        named.as_ref().is_some_and(|named| named.configuration == point.configuration)
+    };
+    let default = point.configuration == found.default.configuration;
+    [
+        (is(&found.recommended), "use"),
+        (default, "default"),
+        (is(&found.plan), "plan"),
+        (point.front, "front"),
+        (point.front && !point.confirmed && !default, "explored"),
+        (point.confirmed && !default && !point.front, "confirmed"),
+    ]
+    .into_iter()
+    .filter(|(is, _)| *is)
+    .map(|(_, word)| word)
+    .collect()
+}
+
+fn effects_title(found: &Document) -> String {
+    format!("What each flag does by itself (explored in {} clean trials, each {})", found.trials.clean, sure(found))
+}
+
+/// What does most comes first.
+fn effects(effects: &[Effect], style: &Style) -> Vec<String> {
+    let size = |effect: &Effect| {
+        effect.levels.iter().filter_map(|level| level.gain).map(|gain| gain.mean.ln().abs()).fold(0.0, f64::max)
+    };
+    let mut sorted: Vec<&Effect> = effects.iter().collect();
+    sorted.sort_by(|one, other| size(other).total_cmp(&size(one)));
+    let word = |level: &Level| level.word.as_ref().map_or("without".to_owned(), |word| clean(word).into_owned());
+    let shown = || sorted.iter().take(SETTINGS);
+    let longest = shown().flat_map(|effect| &effect.levels).map(|level| word(level).chars().count()).max().unwrap_or(0);
+    let longest = longest.clamp(8, 30);
+    let name = shown().map(|effect| effect.setting.chars().count()).max().unwrap_or(0).clamp(4, 20);
+    let mut out = Vec::new();
+    for effect in shown() {
+        for (index, level) in effect.levels.iter().enumerate() {
+            let setting = if index == 0 { clean(&effect.setting).into_owned() } else { String::new() };
+            let gain = match level.gain {
+                Some(gain) => format!("{:.2} ({})", gain.mean, ends(&gain)),
+                None if level.default => "the default's".to_owned(),
+                None => "cannot be told".to_owned(),
+            };
+            let trials = units::counted(level.trials as u64, "trial", "trials");
+            out.push(format!(
+                "{:name$}  {:longest$}  {gain:<22}  {}",
+                shorten(&setting, name),
+                shorten(&word(level), longest),
+                style.paint(Tone::Faint, &trials)
+            ));
+        }
+    }
+    let more = effects.len().saturating_sub(SETTINGS);
+    out.extend((more > 0).then(|| format!("and {} that do less", units::counted(more as u64, "setting", "settings"))));
+    out
+}
+
+fn cut(mut all: Vec<String>, most: usize) -> Vec<String> {
+    let more = all.len().saturating_sub(most);
+    all.truncate(most);
+    all.extend((more > 0).then(|| format!("and {}", units::counted(more as u64, "other", "others"))));
+    all
+}
+
+fn facts(found: &Document, style: &Style) -> String {
+    let counts = found.trials;
+    let taken = counts.clean + counts.dirty + counts.failed;
+    let mut facts = vec![format!("{} of {}", units::counted(taken as u64, "trial", "trials"), counts.budget)];
+    facts.extend((counts.dirty > 0).then(|| format!("{} disturbed and taken again", counts.dirty)));
+    facts.extend((counts.failed > 0).then(|| format!("{} failed", counts.failed)));
+    facts.push(format!("seed {}", found.seed));
+    facts.extend(found.check.map(|check| format!("the default over itself {}", ends(&check))));
+    facts.push(found.machine.clone());
+    facts.join(style.dot())
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::super::beside::{beside, tests::finding};
+    use super::super::{Line, Shown};
+    use super::*;
+    use rtscope_tune::study::{Ask, Description, Design, Kind, Outcome, Row, Stage, Taken};
+    use rtscope_tune::{jobs, result};
+
+    /// Blocks in which the third is quickest and largest; the fourth fails.
+    pub(in super::super) fn example(step: f64) -> Shown {
+        let names = ["-A1m", "-A4m", "-A16m -qg", "-A64m", "-A4m -n1m --nonmoving-gc <x>"];
+        let description = Description {
+            version: "1".to_owned(),
+            program: "churn".to_owned(),
+            argv: Vec::new(),
+            names: names.map(str::to_owned).into(),
+            default: 0,
+            plan: Some(1),
+            design: Design::new(60, 5),
+            objective: "wall_seconds".to_owned(),
+            limits: Vec::new(),
+            proposer: "believed".to_owned(),
+            machine: "2 CPUs".to_owned(),
+            kind: Kind::Search,
+        };
+        let row = |block: usize, one: usize| {
+            let ask = Ask { number: block * 5 + one, stage: Stage::Fresh, block, configuration: one, again: false };
+            let quicker = [0.0, 1.0, 2.0, 0.0, 0.5][one];
+            let value = (3.0 - step * quicker) * (1.0 + ((block * 5 + one * 3) % 7) as f64 * 3e-3);
+            let mut row = Row::new(Taken { ask, outcome: Outcome::Measured(value) });
+            row.figures.insert("rss_bytes".to_owned(), 2e7 * (1.0 + one as f64));
+            if one == 3 {
+                row.taken.outcome = Outcome::Failed("it ends with 2".to_owned());
+            }
+            row
+        };
+        let mut rows: Vec<Row> = (0..8).flat_map(|block| [0, 1, 2, 4].map(|one| row(block, one))).collect();
+        rows.push(row(8, 3));
+        let answer = jobs::answer(&description.space().unwrap(), &description.design, &rows);
+        Shown::new(result::document(&description, &answer, &rows).unwrap())
+    }
+
+    #[test]
+    fn the_recommendation_comes_first_with_its_interval() {
+        let mut shown = example(0.5);
+        shown.paste = vec![
+            Line { what: "environment".to_owned(), line: "GHCRTS='-A16m -qg'".to_owned() },
+            Line { what: "link with".to_owned(), line: "-rtsopts\n-with-rtsopts=\x1b[31m".to_owned() },
+        ];
+        shown.findings =
+            Some(beside(&[finding("sync", "lanes wait for each other", 0.4)], &[finding("memory", "it grew", 0.1)]));
+        let text = draw(&shown, &Style::plain(80));
+        let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.starts_with("Use -A16m -qg: 1.50 times as fast as the default, -A1m (95 %: 1.4"), "{text}");
+        assert!(flat.contains("Against the plan, -A4m: 1.25 times as fast (95 %: 1.2"), "{text}");
+        assert!(text.contains("\n  environment  GHCRTS='-A16m -qg'\n  link with    -rtsopts\n"), "{text}");
+        assert!(!text.contains('\x1b') && text.contains("40 %: lanes wait for each other"), "{text}");
+        assert!(text.contains("gone\n") && text.contains("-A64m: it ends with 2"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        let row = text.lines().find(|line| line.contains("use, front")).unwrap();
+        assert!(row.contains("-A16m -qg") && row.contains("0.67") && row.contains("3.00"), "{row}");
+        assert!(text.contains("33 trials of 60, 1 failed, seed 5"), "{text}");
+    }
+
+    #[test]
+    fn no_difference_is_said_as_such() {
+        let text = draw(&example(0.01), &Style::plain(80));
+        assert!(text.starts_with("No difference: keep the default (-A1m)."), "{text}");
+        assert!(text.contains("by 5") && text.contains("The best, "), "{text}");
+    }
+
+    #[test]
+    fn no_recommendation_says_why() {
+        let mut shown = example(0.5);
+        shown.document.verdict = Word::DefaultFails;
+        shown.document.recommended = None;
+        shown.document.why = Some("it ends with 1".to_owned());
+        let text = draw(&shown, &Style::plain(80));
+        assert!(text.starts_with("No recommendation: the default fails (it ends with 1).\n\n"), "{text}");
+        shown.document.verdict = Word::Stopped;
+        assert!(draw(&shown, &Style::plain(80)).starts_with("No recommendation: it ended early (it ends with 1)."));
+    }
+
+    #[test]
+    fn other_objectives_are_low_and_not_fast() {
+        let mut shown = example(0.5);
+        shown.document.objective = "p99".to_owned();
+        let text = draw(&shown, &Style::plain(80));
+        assert!(text.starts_with("Use -A16m -qg: p99 1.50 times as low as the default, -A1m (95 %"), "{text}");
+    }
+}

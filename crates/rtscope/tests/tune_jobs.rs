@@ -1,0 +1,122 @@
+//! A study that is spread over machines: what is written for a cluster is valid there, and
+//! starts the program with the words that were given.
+
+#![forbid(unsafe_code)]
+
+use k8s_openapi::api::batch::v1::Job as Batch;
+use k8s_openapi::api::core::v1::PersistentVolumeClaim;
+use rtscope::tune::job::{Given, Job, kubernetes, slurm};
+use serde_json::Value;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+/// Text that acts wherever it is not quoted.
+const HOSTILE: &str = "it's \"$HOME\" $(date) $$ $(HOME) `x` %h ${A} \\ # : {\n- a";
+
+fn job(program: &str, memory: Option<&str>) -> Job {
+    Job {
+        name: program.to_owned(),
+        options: ["--try", "-A64m -n4m", "--try", HOSTILE, "--seed", "7"].map(str::to_owned).into(),
+        program: vec![program.to_owned(), HOSTILE.to_owned(), String::new()],
+        blocks: 12,
+        resources: Some(Given { cpus: 4, memory: memory.map(str::to_owned) }),
+    }
+}
+
+fn jobs() -> Vec<Job> {
+    vec![
+        job("churn", Some("512Mi")),
+        job("./My Service\n_1.0", None),
+        Job { resources: None, ..job(&"x".repeat(99), None) },
+    ]
+}
+
+/// What is left out of a type is what it did not know.
+fn typed<T: serde::de::DeserializeOwned + serde::Serialize>(text: &str) -> T {
+    let typed: T = serde_saphyr::from_str(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let read: Value = serde_saphyr::from_str(text).unwrap();
+    assert_eq!(serde_json::to_value(&typed).unwrap(), read, "{text}");
+    typed
+}
+
+fn words_of(job: &Job, index: u32, folder: &str) -> Vec<String> {
+    let store = format!("{folder}/shard-{index}.sqlite");
+    let fixed = ["tune".to_owned(), "--block".to_owned(), index.to_string(), "--of".to_owned(), job.blocks.to_string()];
+    let mut words: Vec<String> = fixed.into();
+    words.extend(job.options.iter().cloned());
+    words.extend(["--store".to_owned(), store, "--".to_owned()]);
+    words.extend(job.program.iter().cloned());
+    words
+}
+
+/// The words that a program called `rtscope` is started with.
+fn started(command: &mut Command, folder: &Path) -> Vec<String> {
+    let program = folder.join("rtscope");
+    std::fs::write(&program, "#!/bin/sh\nfor word; do printf '%s\\0' \"$word\"; done\n").unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+    let done = command.env("PATH", path).current_dir(folder).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let mut words: Vec<String> = String::from_utf8(done.stdout).unwrap().split('\0').map(str::to_owned).collect();
+    assert_eq!(words.pop().as_deref(), Some(""));
+    words
+}
+
+#[test]
+fn an_indexed_job_is_one_for_kubernetes() {
+    for job in jobs() {
+        let text = kubernetes(&job);
+        let (claim, batch) = text.split_once("---\n").unwrap();
+        let claim: PersistentVolumeClaim = typed(claim);
+        let batch: Batch = typed(batch);
+        let spec = batch.spec.unwrap();
+        assert_eq!(
+            (spec.completion_mode.as_deref(), spec.completions, spec.parallelism),
+            (Some("Indexed"), Some(12), Some(12))
+        );
+        let (labels, pod) = (spec.template.metadata.unwrap().labels.unwrap(), spec.template.spec.unwrap());
+        let apart = pod.affinity.unwrap().pod_anti_affinity.unwrap();
+        let rule = &apart.required_during_scheduling_ignored_during_execution.unwrap()[0];
+        assert_eq!(rule.topology_key, "kubernetes.io/hostname");
+        assert_eq!(rule.label_selector.as_ref().unwrap().match_labels.as_ref(), Some(&labels));
+        assert!(labels.values().all(|label| label.len() < 64));
+        let volume = pod.volumes.unwrap()[0].persistent_volume_claim.clone().unwrap();
+        assert_eq!(Some(volume.claim_name), claim.metadata.name);
+        let container = &pod.containers[0];
+        assert_eq!(container.resources.is_some(), job.resources.is_some());
+        let command = container.command.as_ref().unwrap();
+        assert_eq!(command[..2], ["/bin/sh", "-c"]);
+        for index in [0, 11] {
+            let folder = tempfile::tempdir().unwrap();
+            // What the kubelet makes of it.
+            let line = command[2].replace("$$", "$");
+            let mut shell = Command::new("sh");
+            shell.args(["-c", &line]).env("JOB_COMPLETION_INDEX", index.to_string());
+            assert_eq!(started(&mut shell, folder.path()), words_of(&job, index, "/shards"));
+        }
+    }
+}
+
+#[test]
+fn an_array_script_starts_each_block() {
+    for job in jobs() {
+        let text = slurm(&job);
+        let head: Vec<&str> = text.lines().take_while(|line| line.starts_with('#')).collect();
+        for wanted in ["#SBATCH --array=0-11", "#SBATCH --exclusive"] {
+            assert!(head.contains(&wanted), "{text}");
+        }
+        let name = head[1].strip_prefix("#SBATCH --job-name=").unwrap();
+        for index in [0, 7] {
+            let folder = tempfile::tempdir().unwrap();
+            let script = folder.path().join("job.sh");
+            std::fs::write(&script, &text).unwrap();
+            for shell in ["sh", "bash"] {
+                let mut command = Command::new(shell);
+                command.arg(&script).env("SLURM_ARRAY_TASK_ID", index.to_string());
+                assert_eq!(started(&mut command, folder.path()), words_of(&job, index, name), "{text}");
+            }
+            assert!(folder.path().join(name).is_dir());
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! Blocks from many machines as one study. Owns which files belong together; refuses files of
+//! another study, two different files of one block, and rows that are none of their block.
+
+use crate::{StoreError, study};
+use rtscope_tune::jobs;
+use rtscope_tune::study::{Description, Kind, Row};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// How shards are called: `shard-0.sqlite`. Any other name with this ending does as well.
+pub const ENDING: &str = "sqlite";
+
+/// What was taken together.
+#[derive(Debug)]
+pub struct Merged {
+    /// Of the blocks, as of a study by itself.
+    pub description: Description,
+    /// Their rows, block by block.
+    pub rows: Vec<Row>,
+    /// Numbers of the blocks that are there.
+    pub blocks: Vec<u32>,
+    /// Numbers of those that are not.
+    pub missing: Vec<u32>,
+    /// Files that were left out, and why.
+    pub left_out: Vec<(PathBuf, String)>,
+}
+
+/// Why shards are not taken together.
+#[derive(Debug, Error)]
+pub enum MergeError {
+    /// The folder cannot be read.
+    #[error("cannot read {}: {why}", path.display())]
+    Folder {
+        /// Which one.
+        path: PathBuf,
+        /// Why not.
+        why: String,
+    },
+    /// Nothing to take.
+    #[error("there is no block of a job in {}{}", path.display(), why.as_ref().map_or(String::new(), |why| format!(" ({why})")))]
+    Nothing {
+        /// The folder.
+        path: PathBuf,
+        /// Why the first file is none.
+        why: Option<String>,
+    },
+    /// Not of one study.
+    #[error("{} and {} are of different studies: not the same {what}", one.display(), other.display())]
+    Differ {
+        /// A file.
+        one: PathBuf,
+        /// The other.
+        other: PathBuf,
+        /// In what.
+        what: &'static str,
+    },
+    /// Two runs of one block.
+    #[error("{} and {} both hold block {block} and are not the same: keep one of them", one.display(), other.display())]
+    Twice {
+        /// A file.
+        one: PathBuf,
+        /// The other.
+        other: PathBuf,
+        /// The block.
+        block: u32,
+    },
+    /// The result cannot be kept.
+    #[error("cannot keep the result in {}: {why}", path.display())]
+    Out {
+        /// Where.
+        path: PathBuf,
+        /// Why not.
+        why: StoreError,
+    },
+}
+
+/// A block's file.
+struct Shard {
+    path: PathBuf,
+    index: u32,
+    description: Description,
+    rows: Vec<Row>,
+}
+
+/// Takes the blocks of `dir` together and keeps them in `out`, where an earlier result of the
+/// same job is replaced. A file that cannot be read is left out.
+///
+/// # Errors
+/// The blocks do not belong together, or nothing can be read or kept.
+pub fn merge(dir: &Path, out: &Path) -> Result<Merged, MergeError> {
+    let merged = take(dir, out)?;
+    keep(&merged, out).map_err(|why| MergeError::Out { path: out.to_owned(), why })?;
+    Ok(merged)
+}
+
+fn take(dir: &Path, out: &Path) -> Result<Merged, MergeError> {
+    let mut left_out = Vec::new();
+    let mut shards: BTreeMap<u32, Shard> = BTreeMap::new();
+    for path in files(dir)?.into_iter().filter(|path| path != out) {
+        let shard = match read(&path) {
+            Ok(Some(shard)) => shard,
+            Ok(None) => continue,
+            Err(why) => {
+                left_out.push((path, why));
+                continue;
+            }
+        };
+        if let Some(first) = shards.values().next() {
+            let alike = Description { kind: first.description.kind, ..shard.description.clone() };
+            let what = first.description.differs(&alike);
+            let what =
+                what.or_else(|| (of(&first.description) != of(&shard.description)).then_some("number of blocks"));
+            if let Some(what) = what {
+                return Err(MergeError::Differ { one: first.path.clone(), other: path, what });
+            }
+        }
+        match shards.get(&shard.index) {
+            Some(same) if same.rows == shard.rows => {
+                left_out.push((path, format!("it is the same as {}", same.path.display())));
+            }
+            Some(other) => {
+                return Err(MergeError::Twice { one: other.path.clone(), other: path, block: shard.index });
+            }
+            None => drop(shards.insert(shard.index, shard)),
+        }
+    }
+    let Some(first) = shards.values().next() else {
+        let why = left_out.first().map(|(path, why)| format!("{}: {why}", path.display()));
+        return Err(MergeError::Nothing { path: dir.to_owned(), why });
+    };
+    let of = of(&first.description);
+    let mut machines: Vec<&str> = shards.values().map(|shard| shard.description.machine.as_str()).collect();
+    machines.sort_unstable();
+    machines.dedup();
+    let machine = machines.join("; ");
+    let description = Description { machine, kind: Kind::Merged { of }, ..first.description.clone() };
+    let blocks: Vec<u32> = shards.keys().copied().collect();
+    let missing = (0..of).filter(|index| !shards.contains_key(index)).collect();
+    let rows = shards.into_values().flat_map(|shard| shard.rows).collect();
+    Ok(Merged { description, rows, blocks, missing, left_out })
+}
+
+fn of(description: &Description) -> u32 {
+    match description.kind {
+        Kind::Block { of, .. } | Kind::Merged { of } => of,
+        Kind::Search => 0,
+    }
+}
+
+/// Studies in a folder, in the order of their names.
+fn files(dir: &Path) -> Result<Vec<PathBuf>, MergeError> {
+    let folder = |error: std::io::Error| MergeError::Folder { path: dir.to_owned(), why: error.to_string() };
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(dir).map_err(folder)? {
+        let path = entry.map_err(folder)?.path();
+        if path.extension().is_some_and(|ending| ending == ENDING) {
+            files.push(path);
+        }
+    }
+    files.sort_unstable();
+    Ok(files)
+}
+
+/// The block of a file; `None`: an earlier result.
+fn read(path: &Path) -> Result<Option<Shard>, String> {
+    let (description, rows) = study::read(path).map_err(|error| error.to_string())?;
+    let index = match description.kind {
+        Kind::Block { index, of } if index < of => index,
+        Kind::Merged { .. } => return Ok(None),
+        _ => return Err("it is no block of a job".to_owned()),
+    };
+    let space = description.space().map_err(|error| error.to_string())?;
+    let asks = jobs::block(&space, &description.design, index);
+    match rows.iter().find(|row| !asks.contains(&row.taken.ask)) {
+        Some(row) => Err(format!("its trial {} is none of block {index}", row.taken.ask.number)),
+        None => Ok(Some(Shard { path: path.to_owned(), index, description, rows })),
+    }
+}
+
+/// Whole or not at all: made beside it and moved there.
+fn keep(merged: &Merged, out: &Path) -> Result<(), StoreError> {
+    match study::read(out) {
+        Err(StoreError::Missing) => (),
+        Err(error) => return Err(error),
+        Ok((old, _)) if old.kind != merged.description.kind => return Err(StoreError::Taken),
+        Ok((old, _)) => old.differs(&merged.description).map_or(Ok(()), |what| Err(crate::Differs(what)))?,
+    }
+    let mut name = out.as_os_str().to_owned();
+    name.push(".part");
+    let part = PathBuf::from(name);
+    // Of a merge that was killed.
+    let _ = std::fs::remove_file(&part);
+    let made = study::Store::create(&part, &merged.description)
+        .and_then(|mut store| store.append_all(&merged.rows))
+        .and_then(|()| std::fs::rename(&part, out).map_err(|error| StoreError::Other(error.to_string())));
+    if made.is_err() {
+        let _ = std::fs::remove_file(&part);
+    }
+    made
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Store;
+    use crate::testing::description;
+    use rtscope_tune::study::{Design, Outcome, Taken, Verdict};
+
+    fn shard(folder: &Path, name: &str, index: u32, change: impl FnOnce(&mut Description, &mut Vec<Row>)) {
+        let kind = Kind::Block { index, of: 8 };
+        let mut about = Description { machine: format!("node {}", index % 2), kind, ..description() };
+        let asks = jobs::block(&about.space().unwrap(), &about.design, index);
+        let value = |configuration: usize| f64::from(index + 1) * (1.0 - 0.2 * configuration as f64);
+        let row = |ask| Row::new(Taken { ask, outcome: Outcome::Measured(value(ask.configuration)) });
+        let mut rows: Vec<Row> = asks.into_iter().map(row).collect();
+        change(&mut about, &mut rows);
+        Store::create(&folder.join(name), &about).unwrap().append_all(&rows).unwrap();
+    }
+
+    #[test]
+    fn blocks_become_one_study() {
+        let folder = tempfile::tempdir().unwrap();
+        let (dir, out) = (folder.path(), folder.path().join("study.sqlite"));
+        for index in [5, 0, 1, 2, 3, 6] {
+            shard(dir, &format!("shard-{index}.sqlite"), index, |_, _| ());
+        }
+        std::fs::write(dir.join("notes.txt"), "not one").unwrap();
+        let merged = merge(dir, &out).unwrap();
+        assert_eq!((merged.blocks, merged.missing, merged.left_out), (vec![0, 1, 2, 3, 5, 6], vec![4, 7], vec![]));
+        let (kept, rows) = study::read(&out).unwrap();
+        assert_eq!((&kept.machine[..], kept.kind, rows.len()), ("node 0; node 1", Kind::Merged { of: 8 }, 24));
+        let found = jobs::answer(&kept.space().unwrap(), &kept.design, &rows);
+        assert_eq!((found.verdict, found.candidates[0].pairs), (Verdict::Better(2), 6));
+        // Later, with one more.
+        shard(dir, "shard-7.sqlite", 7, |_, _| ());
+        assert_eq!(merge(dir, &out).unwrap().missing, [4]);
+        assert_eq!(study::read(&out).unwrap().1.len(), 28);
+        assert!(!dir.join("study.sqlite.part").exists());
+    }
+
+    #[test]
+    fn what_does_not_belong_is_refused() {
+        let refused = |change: &dyn Fn(&Path)| {
+            let folder = tempfile::tempdir().unwrap();
+            shard(folder.path(), "a.sqlite", 0, |_, _| ());
+            change(folder.path());
+            let error = merge(folder.path(), &folder.path().join("out")).unwrap_err().to_string();
+            assert!(!folder.path().join("out").exists());
+            error.replace(&format!("{}/", folder.path().display()), "")
+        };
+        let seeded = |dir: &Path| {
+            shard(dir, "b.sqlite", 1, |about, rows| {
+                about.design = Design { seed: 8, ..about.design };
+                *rows = Vec::new();
+            })
+        };
+        assert_eq!(
+            refused(&seeded),
+            "a.sqlite and b.sqlite are of different studies: not the same budget, seed or intervals"
+        );
+        let more = |dir: &Path| shard(dir, "b.sqlite", 1, |about, _| about.kind = Kind::Block { index: 1, of: 9 });
+        assert_eq!(refused(&more), "a.sqlite and b.sqlite are of different studies: not the same number of blocks");
+        let again = |dir: &Path| shard(dir, "b.sqlite", 0, |_, rows| rows.truncate(2));
+        assert_eq!(refused(&again), "a.sqlite and b.sqlite both hold block 0 and are not the same: keep one of them");
+        let only = |dir: &Path| {
+            std::fs::remove_file(dir.join("a.sqlite")).unwrap();
+            std::fs::write(dir.join("b.sqlite"), "garbage".repeat(200)).unwrap();
+        };
+        assert!(refused(&only).ends_with("(b.sqlite: it is no study of rtscope)"), "{}", refused(&only));
+        assert!(merge(Path::new("/no/where"), Path::new("out")).is_err());
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_left_out_and_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path();
+        shard(dir, "a.sqlite", 0, |_, _| ());
+        std::fs::copy(dir.join("a.sqlite"), dir.join("b.sqlite")).unwrap();
+        std::fs::write(dir.join("c.sqlite"), "").unwrap();
+        shard(dir, "d.sqlite", 1, |about, _| about.kind = Kind::Search);
+        shard(dir, "e.sqlite", 2, |_, rows| rows[1].taken.ask.number += 100);
+        shard(dir, "f.sqlite", 3, |_, _| ());
+        let open = Store::open(&dir.join("f.sqlite")).unwrap();
+        let merged = merge(dir, &dir.join("out")).unwrap();
+        drop(open);
+        let words: Vec<&str> = merged.left_out.iter().map(|(_, why)| why.as_str()).collect();
+        assert!(words[0].starts_with("it is the same as"), "{words:?}");
+        assert_eq!(
+            words[1..],
+            [
+                "it is no study of rtscope",
+                "it is no block of a job",
+                "its trial 109 is none of block 2",
+                "another process has it open",
+            ]
+        );
+        assert_eq!((merged.blocks.as_slice(), merged.rows.len()), (&[0][..], 4));
+    }
+
+    #[test]
+    fn another_study_is_not_overwritten() {
+        let folder = tempfile::tempdir().unwrap();
+        let (dir, out) = (folder.path(), folder.path().join("out"));
+        shard(dir, "a.sqlite", 0, |_, _| ());
+        drop(Store::create(&out, &description()).unwrap());
+        assert!(merge(dir, &out).unwrap_err().to_string().ends_with("it holds a study already"));
+        std::fs::write(&out, "my diary, page one".repeat(99)).unwrap();
+        assert!(merge(dir, &out).unwrap_err().to_string().ends_with("it is no study of rtscope"));
+    }
+}

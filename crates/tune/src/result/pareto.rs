@@ -1,0 +1,110 @@
+//! Time against memory. Owns where each configuration lies and which of them nothing beats in
+//! both.
+
+use super::logs::{Block, Logs, mean};
+use crate::study::Space;
+use crate::study::design::FRESH_FROM;
+use serde::Serialize;
+
+/// A configuration between the two.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Point {
+    /// Number in the space.
+    pub configuration: usize,
+    /// Its words.
+    pub name: String,
+    /// Its objective over the default's, block by block, geometric mean: below 1 is better.
+    pub objective: f64,
+    /// The same of its memory.
+    pub memory: f64,
+    /// Its memory in bytes: that ratio times the default's geometric mean.
+    pub memory_bytes: f64,
+    /// Blocks in which both are known of it and of the default.
+    pub trials: usize,
+    /// Fresh blocks among them are enough for a gain; else the point lies where few trials put
+    /// it, of which the luckiest are on the front.
+    pub confirmed: bool,
+    /// Nothing is better in one and as good in the other.
+    pub front: bool,
+}
+
+/// The configurations whose memory is known, the best objective first.
+pub(super) fn points(space: &Space, logs: &Logs) -> Vec<Point> {
+    let default = space.default();
+    let own: Vec<f64> = logs.blocks().filter_map(|block| mean(&block.memory, default)).collect();
+    let bytes = (own.iter().sum::<f64>() / own.len().max(1) as f64).exp();
+    let mut points: Vec<Point> = (0..space.len()).filter_map(|one| point(space, logs, one, bytes)).collect();
+    points.sort_by(|one, other| one.objective.total_cmp(&other.objective).then(one.memory.total_cmp(&other.memory)));
+    // Behind a point there is only what is slower: on the front, if it is smaller.
+    let mut least = f64::INFINITY;
+    for point in &mut points {
+        point.front = point.memory < least;
+        least = least.min(point.memory);
+    }
+    points
+}
+
+fn point(space: &Space, logs: &Logs, configuration: usize, bytes: f64) -> Option<Point> {
+    let pair = |block: &Block| {
+        let over = |values| Some(mean(values, configuration)? - mean(values, space.default())?);
+        Some((over(&block.values)?, over(&block.memory)?, block.fresh))
+    };
+    let pairs: Vec<(f64, f64, bool)> = logs.blocks().filter_map(pair).collect();
+    let count = pairs.len() as f64;
+    let ratio = |of: fn(&(f64, f64, bool)) -> f64| (pairs.iter().map(of).sum::<f64>() / count).exp();
+    let memory = ratio(|pair| pair.1);
+    (!pairs.is_empty()).then(|| Point {
+        configuration,
+        name: space.name(configuration).to_owned(),
+        objective: ratio(|pair| pair.0),
+        memory,
+        memory_bytes: memory * bytes,
+        trials: pairs.len(),
+        confirmed: pairs.iter().filter(|pair| pair.2).count() >= FRESH_FROM,
+        front: false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::logs::MEMORY;
+    use super::super::testing::{measured, space};
+    use super::*;
+    use crate::study::Row;
+
+    fn row(block: usize, configuration: usize, value: f64, bytes: f64) -> Row {
+        let mut row = measured(block, configuration, value);
+        row.figures.insert(MEMORY.to_owned(), bytes);
+        row
+    }
+
+    #[test]
+    fn the_front_is_what_nothing_beats_in_both() {
+        let space = space(&["-A1m", "-A4m", "-A16m", "-A64m", "-A2m"]);
+        let block = |block: usize| {
+            // The machine's spell falls on all of a block.
+            let slow = 1.0 + block as f64;
+            [
+                row(block, 0, 4.0 * slow, 10e6),
+                row(block, 1, 2.0 * slow, 20e6),
+                row(block, 2, 3.0 * slow, 30e6),
+                row(block, 3, slow, 80e6),
+            ]
+        };
+        let found = points(&space, &Logs::new(&(0..6).flat_map(block).collect::<Vec<_>>()));
+        let shown: Vec<_> = found.iter().map(|point| (point.configuration, point.front, point.trials)).collect();
+        assert_eq!(shown, [(3, true, 6), (1, true, 6), (2, false, 6), (0, true, 6)]);
+        let best = &found[0];
+        assert!((best.objective - 0.25).abs() < 1e-9 && (best.memory_bytes / 80e6 - 1.0).abs() < 1e-9, "{best:?}");
+        assert!(found.iter().all(|point| point.confirmed));
+    }
+
+    #[test]
+    fn what_has_no_memory_or_no_default_beside_it_is_no_point() {
+        let space = space(&["-A1m", "-A4m"]);
+        let rows = [measured(0, 0, 1.0), row(0, 1, 1.0, 5.0), row(1, 1, 1.0, 5.0), row(2, 0, 1.0, 5.0)];
+        let found = points(&space, &Logs::new(&rows));
+        assert_eq!(found.iter().map(|point| point.configuration).collect::<Vec<_>>(), [0]);
+        assert!(!found[0].confirmed && found[0].front);
+    }
+}
