@@ -19,6 +19,8 @@ mod heap_snapshot;
 mod inputs;
 #[path = "../../../fuzz/checks/ocaml_ring.rs"]
 mod ocaml_ring;
+#[path = "../../../fuzz/checks/requests.rs"]
+mod requests;
 #[path = "../../../fuzz/checks/sched.rs"]
 mod sched;
 
@@ -44,6 +46,7 @@ fn the_fuzzers_checks_hold_for_seeds_and_crashes() {
         ("capture", capture::check as Check),
         ("fxt", fxt::check as Check),
         ("heap_snapshot", heap_snapshot::check as Check),
+        ("requests", requests::check as Check),
     ];
     for (target, check) in targets {
         for path in files(&format!("seeds/{target}")).into_iter().chain(files(&format!("crashes/{target}"))) {
