@@ -16,7 +16,7 @@ use xtask::workload::{self, Workload};
 /// The newest OCaml that is installed, and the server compiled by it.
 fn server() -> Option<(Toolchain, PathBuf)> {
     let with = ALL.iter().filter_map(|spec| spec.installed(&cache()));
-    let Some(toolchain) = with.filter(|toolchain| toolchain.ocaml().is_some()).last() else {
+    let Some(toolchain) = with.filter(|toolchain| toolchain.ocaml().is_some()).next_back() else {
         missing("OCaml: `cargo xtask toolchains`");
         return None;
     };
