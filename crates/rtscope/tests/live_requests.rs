@@ -8,13 +8,19 @@ use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
 use xtask::missing;
 use xtask::runner::target_folder;
 use xtask::toolchain::{ALL, Toolchain, cache};
 use xtask::workload::{self, Workload};
 
-/// The newest OCaml that is installed, and the server compiled by it.
-fn server() -> Option<(Toolchain, PathBuf)> {
+/// The newest OCaml that is installed, and the server compiled by it, once.
+fn server() -> Option<&'static (Toolchain, PathBuf)> {
+    static SERVER: OnceLock<Option<(Toolchain, PathBuf)>> = OnceLock::new();
+    SERVER.get_or_init(compiled).as_ref()
+}
+
+fn compiled() -> Option<(Toolchain, PathBuf)> {
     let with = ALL.iter().filter_map(|spec| spec.installed(&cache()));
     let Some(toolchain) = with.filter(|toolchain| toolchain.ocaml().is_some()).next_back() else {
         missing("OCaml: `cargo xtask toolchains`");
@@ -104,7 +110,7 @@ fn live_the_slowest_requests_waited_for_the_pauses_of_a_large_heap() {
     let Some(server) = server() else { return };
     let folder = tempfile::tempdir().unwrap();
     let (capture, kept) = (folder.path().join("c.rtscope"), folder.path().join("requests"));
-    let recorded = Recorded::start(&server, &capture, &["150", "700", "9"]);
+    let recorded = Recorded::start(server, &capture, &["150", "700", "9"]);
     recorded.load("200 for 5s", &kept);
     let said = recorded.ended();
     assert!(said.starts_with("answered ") && !said.contains("collected 0"), "{said}");
@@ -121,7 +127,7 @@ fn live_the_slowest_requests_waited_for_the_pauses_of_a_large_heap() {
 
     // The same requests beside a recording that was made later.
     let later = folder.path().join("later.rtscope");
-    let recorded = Recorded::start(&server, &later, &["0", "60000", "1"]);
+    let recorded = Recorded::start(server, &later, &["0", "60000", "1"]);
     recorded.ended();
     let refused = report(&later, &kept, &[]);
     let why = String::from_utf8_lossy(&refused.stderr).into_owned();
@@ -134,7 +140,7 @@ fn live_without_collections_no_request_waited_for_one() {
     let Some(server) = server() else { return };
     let folder = tempfile::tempdir().unwrap();
     let (capture, kept) = (folder.path().join("c.rtscope"), folder.path().join("requests"));
-    let recorded = Recorded::start(&server, &capture, &["0", "60000", "6"]);
+    let recorded = Recorded::start(server, &capture, &["0", "60000", "6"]);
     recorded.load("200 for 3s", &kept);
     assert!(recorded.ended().contains("collected 0"));
     let found = joined(&capture, &kept);
