@@ -8,7 +8,7 @@
 
 use crate::allocation::Allocation;
 use crate::answers::Answers;
-use crate::blame::Judge;
+use crate::blame::{Holder, Judge};
 use crate::code::CodeSamples;
 use crate::collections::Collections;
 use crate::concurrent::Phases;
@@ -27,6 +27,7 @@ use crate::ledger::Ledger;
 use crate::memory::Lines;
 use crate::pauses::summary::Summary;
 use crate::pauses::{Recognise, Recognised, recogniser};
+use crate::requests::Join;
 use crate::results::{BlamedPause, Drawing, KernelView, Lane, Results, SCHEMA};
 use crate::samples::Counters;
 use crate::sched::Tracks;
@@ -98,6 +99,7 @@ pub struct Analysis {
     collections: Collections,
     triggers: Triggers,
     green: GreenThreads,
+    requests: Option<Join>,
     over_time: OverTime,
     worst: Worst,
     pending: VecDeque<Recognised>,
@@ -128,7 +130,7 @@ impl Analysis {
     pub const CLASSES_GREEN: Classes = Analysis::CLASSES.with(Class::Green);
 
     /// An analysis of the recording that `context` describes.
-    pub fn new(context: Context) -> Self {
+    pub fn new(mut context: Context) -> Self {
         let mut analysis = Analysis {
             recogniser: recogniser(&context),
             tracks: Tracks::new(context.program_pid, &context.program_tids),
@@ -153,6 +155,7 @@ impl Analysis {
             collections: Collections::default(),
             triggers: Triggers::new(&context),
             green: GreenThreads::new(&context),
+            requests: context.requests.take(),
             over_time: OverTime::default(),
             worst: Worst::default(),
             pending: VecDeque::new(),
@@ -344,6 +347,9 @@ impl Analysis {
         self.triggers.add(&blamed, kernel.then_some(&self.tracks));
         self.phases.pause(&blamed.pause);
         self.over_time.add(&blamed.pause);
+        if let Some(requests) = &mut self.requests {
+            requests.pause(blamed.pause.begin(), blamed.pause.released);
+        }
         self.lanes.pause(&blamed.pause, &still);
         if blamed.pause.quality == PauseQuality::Whole {
             self.worst.offer(&blamed, kernel.then_some(&self.tracks), names);
@@ -380,7 +386,12 @@ impl Analysis {
 
     fn settle(&mut self, ready: Time) {
         let judge = judge(&self.context, &self.tracks, &self.counters, &self.code, &self.last_lane, true);
-        self.held.settle(&judge, ready);
+        let requests = &mut self.requests;
+        self.held.settle(&judge, ready, &mut |holder, from, to| {
+            if let Some(requests) = requests {
+                requests.waited(from, to, matches!(holder, Holder::Quota { .. }));
+            }
+        });
     }
 
     /// The stream is over: what is left is resolved, and the results are put
@@ -499,6 +510,7 @@ impl Analysis {
             code,
             green_threads: self.green.values(span_ns),
             user: self.user.values(&tail.user_names),
+            requests: self.requests.map(|requests| requests.finish(used)),
             forks,
             tracer: self.disturbance.values(
                 // Rings are written word by word: that holds no lane at a time, and is not posted.

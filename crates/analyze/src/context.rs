@@ -1,6 +1,7 @@
 //! What an analysis has to be told before the first event and after the last:
 //! the facts of the recording. Owns their shape; refuses to fetch them.
 
+use crate::requests::Join;
 use crate::results::{Program, Runtime, Source};
 use rtscope_model::heap::Heap;
 use rtscope_model::manifest::{Group, Kernel, OwnCost};
@@ -59,6 +60,8 @@ pub struct Context {
     pub heaps: Vec<Heap>,
     /// Snapshots that there are beside these.
     pub heaps_left_out: u64,
+    /// Requests of a load that are to be joined with it.
+    pub requests: Option<Join>,
 }
 
 impl Default for Context {
@@ -87,6 +90,7 @@ impl Default for Context {
             own_cost: None,
             heaps: Vec::new(),
             heaps_left_out: 0,
+            requests: None,
         }
     }
 }

@@ -95,13 +95,15 @@ impl Held {
         self.undecided.front().map(|wait| wait.from)
     }
 
-    /// Judges the waits that ended by `ready`.
-    pub fn settle(&mut self, judge: &Judge<'_>, ready: Time) {
+    /// Judges the waits that ended by `ready`; `each` hears of every piece of them.
+    pub fn settle(&mut self, judge: &Judge<'_>, ready: Time, each: &mut dyn FnMut(Holder, Time, Time)) {
         while let Some(wait) = self.undecided.front().copied().filter(|wait| wait.to <= ready) {
             self.undecided.pop_front();
             for stretch in judge.tracks.stretches(wait.tid, wait.from, wait.to) {
                 if stretch.state.waits() {
-                    self.add(judge.holder(wait.tid, &stretch), stretch.from, stretch.to);
+                    let holder = judge.holder(wait.tid, &stretch);
+                    each(holder, stretch.from, stretch.to);
+                    self.add(holder, stretch.from, stretch.to);
                 }
             }
         }

@@ -30,6 +30,7 @@ pub mod ledger;
 pub mod memory;
 pub mod mmu;
 pub mod pauses;
+pub mod requests;
 pub mod results;
 pub mod samples;
 pub mod sched;

@@ -3,6 +3,7 @@
 //! that cannot be known is `null`, never 0.
 
 use crate::heap_profile;
+use crate::requests::Joined;
 use rtscope_model::heap::Heap;
 use rtscope_model::{Cause, CausePiece, Finding, Loss, Pause, Symbols, Time};
 use serde::Serialize;
@@ -82,6 +83,8 @@ pub struct Results {
     pub green_threads: Option<GreenSummary>,
     /// What the program posted of itself, by name, longest spans first.
     pub user: Vec<UserEvents>,
+    /// Requests of a load; null where none were given.
+    pub requests: Option<Joined>,
     /// Copies that the program made of its process; null without kernel events.
     pub forks: Option<Forks>,
     /// What the tracer itself cost the program, as far as its log shows.

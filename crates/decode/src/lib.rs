@@ -1,7 +1,7 @@
 //! Hostile bytes → records → events.
 //!
 //! Owns the formats: GHC eventlogs, OCaml rings, Fuchsia traces, kernel scheduling
-//! records, samples of code, capture folders, GHC's own statistics.
+//! records, samples of code, capture folders, requests of a load, GHC's own statistics.
 //! Decoders are state machines without I/O of their own; what they read from
 //! comes in as [`ReadAt`]. A length found in the bytes is checked against what
 //! is left before anything is allocated, and no input may panic.
@@ -14,6 +14,7 @@ pub mod ghc_eventlog;
 pub mod ghc_statistics;
 pub mod ocaml_ring;
 mod perf;
+pub mod requests;
 pub mod sched;
 pub mod source;
 

@@ -21,6 +21,8 @@ mod heap_snapshot;
 mod inputs;
 #[path = "../../../fuzz/checks/ocaml_ring.rs"]
 mod ocaml_ring;
+#[path = "../../../fuzz/checks/requests.rs"]
+mod requests;
 #[path = "../../../fuzz/checks/sched.rs"]
 mod sched;
 
@@ -47,6 +49,7 @@ fn the_fuzzers_checks_hold_for_seeds_and_crashes() {
         ("fxt", fxt::check as Check),
         ("ghc_statistics", ghc_statistics::check as Check),
         ("heap_snapshot", heap_snapshot::check as Check),
+        ("requests", requests::check as Check),
     ];
     for (target, check) in targets {
         for path in files(&format!("seeds/{target}")).into_iter().chain(files(&format!("crashes/{target}"))) {

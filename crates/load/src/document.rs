@@ -61,6 +61,9 @@ pub struct Document {
     pub kept: Option<Kept>,
     /// Why the figures may not be what was asked for; empty is good.
     pub doubts: Vec<Doubt>,
+    /// For pictures: of all requests this share took at most so many nanoseconds.
+    #[serde(skip)]
+    pub curve: Vec<(f64, u64)>,
 }
 
 /// A phase of the profile.
@@ -147,6 +150,8 @@ pub struct Second {
     pub failed: u64,
     /// Latency of both.
     pub p50_ns: Option<u64>,
+    /// The same.
+    pub p90_ns: Option<u64>,
     /// The same.
     pub p99_ns: Option<u64>,
     /// The same.

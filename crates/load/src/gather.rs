@@ -72,6 +72,7 @@ impl<'l> Gather<'l> {
             fine: part.fine,
             failed: part.failed,
             p50_ns: part.latency.quantile(0.5),
+            p90_ns: part.latency.quantile(0.9),
             p99_ns: part.latency.quantile(0.99),
             max_ns: part.latency.max(),
             waiting: part.waiting,
@@ -135,6 +136,7 @@ impl<'l> Gather<'l> {
             seconds,
             kept,
             doubts: Vec::new(),
+            curve: all.curve(),
         };
         document.doubts = document.doubted();
         document

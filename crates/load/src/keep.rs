@@ -1,7 +1,7 @@
 //! The file of requests (`docs/formats/requests.md`): its head, what of it is written and
 //! what is left out. Owns the bound; the bytes of a request are `model`'s.
 
-use rtscope_model::Time;
+use crate::document::Started;
 use rtscope_model::request::{MAGIC, REQUEST_BYTES, Request};
 use serde_json::json;
 use std::io::{self, Write};
@@ -21,12 +21,13 @@ pub(crate) struct Keeper<'w> {
 
 impl<'w> Keeper<'w> {
     /// Writes the head; `room` requests will be taken.
-    pub(crate) fn new(out: &'w mut dyn Write, room: u64, url: &str, started: Time) -> io::Result<Keeper<'w>> {
+    pub(crate) fn new(out: &'w mut dyn Write, room: u64, url: &str, started: Started) -> io::Result<Keeper<'w>> {
         let head = json!({
             "schema": "rtscope/requests/1",
             "url": url,
             "clock": "CLOCK_MONOTONIC",
-            "started_ns": started.0,
+            "started_ns": started.monotonic_ns,
+            "started_unix_ns": started.unix_ns,
             "request_bytes": REQUEST_BYTES,
         });
         let head = head.to_string();
@@ -56,6 +57,7 @@ impl<'w> Keeper<'w> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rtscope_model::Time;
     use rtscope_model::request::Outcome;
 
     #[test]
@@ -68,7 +70,7 @@ mod tests {
             push(&mut buffer, &request);
         }
         let mut out = Vec::new();
-        let mut keeper = Keeper::new(&mut out, 7, "http://a/", Time(5)).unwrap();
+        let mut keeper = Keeper::new(&mut out, 7, "http://a/", Started { monotonic_ns: 5, unix_ns: 6 }).unwrap();
         keeper.write(&buffer).unwrap();
         keeper.write(&buffer).unwrap();
         assert_eq!((keeper.kept, keeper.left_out), (7, 3));

@@ -135,7 +135,7 @@ fn perform(
     let load = Arc::new(Load { keep: if keep.is_some() { load.keep } else { 0 }, ..load.clone() });
     let start = clock::now().plus(LEAD_NS);
     let started = Started { monotonic_ns: start.0, unix_ns: clock::unix_ns().saturating_add(LEAD_NS) };
-    let keeper = keep.map(|out| Keeper::new(out, load.keep, &load.target.url(), start));
+    let keeper = keep.map(|out| Keeper::new(out, load.keep, &load.target.url(), started));
     let mut keeper = keeper.transpose().map_err(LoadError::Keep)?;
     let (said, heard) = channel();
     let stop = &stop.0;

@@ -85,6 +85,15 @@ impl Spread {
         Some(histogram.max())
     }
 
+    /// Quantiles for a picture: shares ever nearer to 1, ten to each nine, as far as there
+    /// are so many.
+    pub fn curve(&self) -> Vec<(f64, u64)> {
+        let steps = (self.count() as f64).log10() * 10.0;
+        let share = |step: u32| 1.0 - 10f64.powf(-f64::from(step) / 10.0);
+        let point = |step: u32| Some((share(step), self.quantile(share(step))?));
+        (0..=steps.clamp(0.0, 200.0) as u32).filter_map(point).collect()
+    }
+
     /// 95 % interval of a quantile by the binomial spread of its rank.
     fn interval(&self, share: f64) -> Option<[u64; 2]> {
         let count = self.count() as f64;
@@ -136,6 +145,17 @@ mod tests {
         let [low, high] = figures.p99_interval_ns.unwrap();
         // 1.96 * sqrt(0.99 * 0.01 / 100,000) is a rank of 0.06 % either side.
         assert!(near(Some(low), 9.894e7) && near(Some(high), 9.906e7), "{low} {high}");
+    }
+
+    #[test]
+    fn the_curve_rises_as_far_as_there_are_requests() {
+        let mut spread = Spread::default();
+        assert!(spread.curve().is_empty());
+        (1..=1_000_u64).for_each(|ns| spread.add(ns * 1000));
+        let curve = spread.curve();
+        assert_eq!(curve.len(), 31);
+        assert!(curve.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1));
+        assert!(near(curve.last().map(|point| point.1), 999_000.0), "{curve:?}");
     }
 
     #[test]

@@ -92,6 +92,10 @@ pub struct ReportArgs {
     /// Also write a page for a browser; it needs no network
     #[arg(long, value_name = "OUT.html")]
     pub html: Option<PathBuf>,
+    /// Requests of a load that ran meanwhile (`rtscope load --requests FILE`): says what the
+    /// slowest of them waited for
+    #[arg(long, value_name = "FILE", conflicts_with = "compare")]
+    pub requests: Option<PathBuf>,
     /// Which log, where a capture holds several: the number in eventlog/N.eventlog or rings/N.ring
     #[arg(long, value_name = "N")]
     pub log: Option<usize>,

@@ -80,6 +80,7 @@ pub fn run(args: &ExportArgs) -> Result<ExitCode, Trouble> {
         log: args.log,
         threads: std::thread::available_parallelism().map_or(1, usize::from).min(8),
         ocaml_version,
+        requests: None,
     };
     let to_stdout = args.output.as_deref() == Some(Path::new("-"));
     if to_stdout && io::stdout().is_terminal() {

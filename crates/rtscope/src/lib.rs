@@ -19,6 +19,7 @@ pub mod pipeline;
 pub mod plan;
 pub mod record;
 pub mod report;
+pub mod requests;
 pub mod run;
 pub mod runtime_log;
 pub mod style;

@@ -44,6 +44,7 @@ fn options(args: &ReportArgs, file: &Path) -> Result<pipeline::Options, Trouble>
         log: args.log,
         threads: args.threads.unwrap_or(cores.min(8)).max(1),
         ocaml_version: args.ocaml_version.as_deref().map(runtime_log::version).transpose()?,
+        requests: args.requests.clone(),
     })
 }
 

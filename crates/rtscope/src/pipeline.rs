@@ -4,6 +4,7 @@
 
 use crate::heap::kept;
 use crate::input::Input;
+use crate::requests;
 use crate::runtime_log::{RuntimeEvents, RuntimeLog};
 use crate::trouble::Trouble;
 use crate::watch::{Pauses, Watch};
@@ -20,7 +21,7 @@ use rtscope_model::{Body, Event, Loss, LossKind, Names, Pid, Symbols, Tid, Time}
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::BufReader;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What the caller wants of a run.
@@ -33,6 +34,8 @@ pub struct Options {
     pub threads: usize,
     /// The user's word on which OCaml wrote the rings.
     pub ocaml_version: Option<Version>,
+    /// Requests of a load, to be joined with a capture.
+    pub requests: Option<PathBuf>,
 }
 
 /// Called for each pause, in order, with the names and the symbols that its causes refer to.
@@ -46,6 +49,10 @@ pub fn analyse(input: &Input, options: &Options, on_pause: OnPause<'_>) -> Resul
 /// The same, with somebody who looks on.
 pub fn watch(input: &Input, options: &Options, watch: &mut dyn Watch) -> Result<(Results, Names), Trouble> {
     match input {
+        Input::Log(_) if options.requests.is_some() => {
+            Err(Trouble::new("requests can only be joined with a capture, which says on which clock it was made")
+                .next("record with `rtscope record -- PROGRAM`"))
+        }
         Input::Log(log) => {
             let source = Source { kind: log.kind(), path: options.path.clone(), ..Source::default() };
             let mut context = Context { source, clock: log.clock(), ..Context::default() };
@@ -88,6 +95,9 @@ fn analyse_capture(capture: &Capture, options: &Options, watch: &mut dyn Watch) 
     if let (Some(kernel), Some(code)) = (&mut context.kernel, &manifest.code) {
         // One list of what could not be seen, whoever looked.
         kernel.missing.extend(code.missing.iter().cloned());
+    }
+    if let Some(file) = &options.requests {
+        context.requests = Some(requests::load(file, &context, manifest)?);
     }
     let bytes = stream_bytes(capture);
     // A recording has the events of green threads where somebody asked for them.

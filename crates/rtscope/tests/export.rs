@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 fn options(path: &Path) -> Options {
-    Options { path: path.display().to_string(), log: None, threads: 2, ocaml_version: None }
+    Options { path: path.display().to_string(), log: None, threads: 2, ocaml_version: None, requests: None }
 }
 
 /// The report as JSON, without what it says of the file, and the lines of its pauses.

@@ -1,10 +1,11 @@
 //! `rtscope load URL`: HTTP load on a schedule. Owns the options, the line that shows while
 //! it runs and the exit status; sending and counting are `rtscope_load`'s.
 
-mod text;
+pub(crate) mod text;
 pub mod words;
 
 use crate::record::duration;
+use crate::report::html;
 use crate::style::Style;
 use crate::trouble::Trouble;
 use clap::Args;
@@ -91,6 +92,12 @@ pub struct LoadArgs {
     /// Keep when each request was due, sent and answered
     #[arg(long, value_name = "FILE")]
     pub requests: Option<PathBuf>,
+    /// Also write a page for a browser; it needs no network
+    #[arg(long, value_name = "OUT.html")]
+    pub html: Option<PathBuf>,
+    /// Also write latency and rate over time as a drawing
+    #[arg(long, value_name = "OUT.svg")]
+    pub svg: Option<PathBuf>,
     /// Print one JSON document instead of text
     #[arg(long)]
     pub json: bool,
@@ -132,10 +139,25 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Trouble> {
     };
     match io::stdout().lock().write_all(text.as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Trouble::new("cannot print the result").because(error))
+            return Err(Trouble::new("cannot print the result").because(error));
         }
-        _ => Ok(ExitCode::from(if document.doubts.is_empty() { 0 } else { 3 })),
+        _ => {}
     }
+    if let Some(out) = &args.html {
+        write(out, &html::load(&document), "--html")?;
+    }
+    if let Some(out) = &args.svg {
+        write(out, &html::load_svg(&document), "--svg")?;
+    }
+    Ok(ExitCode::from(if document.doubts.is_empty() { 0 } else { 3 }))
+}
+
+fn write(out: &Path, text: &str, option: &str) -> Result<(), Trouble> {
+    std::fs::write(out, text).map_err(|error| {
+        Trouble::new(format!("cannot write {}", out.display()))
+            .because(error)
+            .next(format!("give another path with {option}"))
+    })
 }
 
 /// What the options ask for.

@@ -41,15 +41,12 @@ pub fn text(load: &Document, style: &Style) -> String {
     let columns = ["p50", "p90", "p99", "p99.9", "max"];
     let header: String = columns.iter().map(|name| format!("{name:>10}")).collect();
     let _ = writeln!(out, "{}", style.paint(Tone::Faint, &format!("{:<28}{header}", "from when it was due")));
-    row(&mut out, "all", &load.latency.all);
-    if load.requests.failed > 0 {
-        row(&mut out, "answered", &load.latency.fine);
-        row(&mut out, "failed", &load.latency.failed);
+    for (name, figures) in rows(load) {
+        if name == LATE {
+            let _ = writeln!(out, "{}", style.paint(Tone::Faint, "of which"));
+        }
+        row(&mut out, name, figures);
     }
-    let _ = writeln!(out, "{}", style.paint(Tone::Faint, "of which"));
-    row(&mut out, "rtscope was late", &load.latency.late);
-    row(&mut out, "waited for a connection", &load.latency.queued);
-    row(&mut out, "was with the server", &load.latency.service);
     out.push('\n');
     for sentence in notes(load) {
         let mut lines = wrap(&sentence, style.width.saturating_sub(2)).into_iter();
@@ -66,7 +63,8 @@ pub fn text(load: &Document, style: &Style) -> String {
     out
 }
 
-fn headline(load: &Document) -> String {
+/// What came of it in one line.
+pub fn headline(load: &Document) -> String {
     let requests = &load.requests;
     let failed = match requests.failed {
         0 => "none failed".to_owned(),
@@ -82,6 +80,24 @@ fn headline(load: &Document) -> String {
     )
 }
 
+/// The first of the three parts of a latency.
+const LATE: &str = "rtscope was late";
+
+/// Latencies by what they are of: whole ones, then their parts.
+pub fn rows(load: &Document) -> Vec<(&'static str, &Figures)> {
+    let latency = &load.latency;
+    let mut rows = vec![("all", &latency.all)];
+    if load.requests.failed > 0 {
+        rows.extend([("answered", &latency.fine), ("failed", &latency.failed)]);
+    }
+    rows.extend([
+        (LATE, &latency.late),
+        ("waited for a connection", &latency.queued),
+        ("was with the server", &latency.service),
+    ]);
+    rows
+}
+
 fn row(out: &mut String, name: &str, figures: &Figures) {
     let values = [figures.p50_ns, figures.p90_ns, figures.p99_ns, figures.p999_ns, figures.max_ns];
     let cells: String = values.iter().map(|value| format!("{:>10}", duration_or_dash(*value))).collect();
@@ -89,7 +105,7 @@ fn row(out: &mut String, name: &str, figures: &Figures) {
 }
 
 /// What else there is to know.
-fn notes(load: &Document) -> Vec<String> {
+pub fn notes(load: &Document) -> Vec<String> {
     let mut notes = Vec::new();
     let all = &load.latency.all;
     if let Some([low, high]) = all.p99_interval_ns {
@@ -126,7 +142,8 @@ fn failures(load: &Document) -> Vec<String> {
     kinds.chain(errors.status.iter().map(|(status, failed)| format!("{} with {status}", count(*failed)))).collect()
 }
 
-fn doubted(doubt: Doubt, load: &Document) -> String {
+/// A doubt in words.
+pub fn doubted(doubt: Doubt, load: &Document) -> String {
     match (doubt, load.ended) {
         (Doubt::GivenUp, Ended::Interrupted) => format!(
             "interrupted; {} had not ended and are not counted",

@@ -10,6 +10,7 @@ pub mod further;
 pub mod html;
 pub mod json;
 pub mod pauses_json;
+pub mod requests;
 pub mod text;
 pub use rtscope_model::units;
 pub mod words;

@@ -6,6 +6,7 @@ mod domains;
 mod drawing;
 mod heaps;
 mod looks;
+mod requests;
 
 use rtscope_analyze::results::*;
 use rtscope_model::{
@@ -38,6 +39,7 @@ pub fn all() -> Vec<Fixture> {
         domains::domains(),
         heaps::heaps(),
         heap_map(),
+        requests::loaded(),
         kernel_only(),
         many_lanes(),
         hostile(),
@@ -292,6 +294,7 @@ pub fn throttled() -> Fixture {
         losses: vec![],
         code: None,
         user: Vec::new(),
+        requests: None,
         green_threads: None,
         forks: None,
         tracer: Tracer {
@@ -664,6 +667,7 @@ pub fn hostile() -> Fixture {
         lane.name = evil.into();
     }
     results.user = vec![UserEvents { marks: 1, cut: 1, ..domains::user(evil) }];
+    results.requests = Some(requests::hostile(evil));
     for sum in &mut results.causes {
         sum.who = Some(evil.into());
     }

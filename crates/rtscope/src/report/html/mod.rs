@@ -10,11 +10,14 @@ mod compare;
 mod data;
 pub(crate) mod escape;
 mod heap_map;
+mod load;
 mod page;
+mod requests;
 pub(crate) mod svg;
 mod svg_bands;
 mod svg_bar;
 mod svg_histogram;
+mod svg_load;
 mod svg_memory;
 mod svg_mirror;
 mod svg_mmu;
@@ -25,7 +28,9 @@ mod user;
 mod verdict;
 
 pub use compare::comparison;
+pub use load::load;
 pub use page::page;
+pub use svg_load::document as load_svg;
 
 /// Largest page, in bytes.
 pub const SIZE_MAX: usize = 1_000_000;

@@ -3,8 +3,8 @@
 
 use super::escape::escape;
 use super::{
-    SIZE_MAX, data, heap_map, svg_bands, svg_bar, svg_histogram, svg_memory, svg_mmu, svg_time, svg_waterfall, table,
-    user, verdict,
+    SIZE_MAX, data, heap_map, requests, svg_bands, svg_bar, svg_histogram, svg_memory, svg_mmu, svg_time,
+    svg_waterfall, table, user, verdict,
 };
 use crate::report::{code, further, units, words};
 use rtscope_analyze::results::{Results, WorstPause};
@@ -29,6 +29,7 @@ pub fn page(results: &Results, names: &Names) -> String {
     let mut body = String::with_capacity(1 << 17);
     body.push_str(&header(results));
     section(&mut body, "verdict", "Verdict", &verdict::verdict(results));
+    optional(&mut body, "requests", "What the slowest requests waited for", requests::section(results));
     section(&mut body, "figures", "Where the time went", &figures(results));
     let histogram = svg_histogram::draw(results).map(|svg| figure(&svg, ""));
     optional(&mut body, "distribution", "How long pauses were", histogram);

@@ -170,6 +170,42 @@ pub(crate) fn time_axis(svg: &mut Svg, [left, top, width, height]: [f64; 4], spa
     }
 }
 
+/// Durations upwards, on a logarithmic scale of whole decades.
+pub(crate) struct Decades {
+    plot: [f64; 4],
+    low: f64,
+    high: f64,
+}
+
+impl Decades {
+    /// For durations above 0, nanoseconds, in a plot.
+    pub(crate) fn of(plot: [f64; 4], durations: impl Iterator<Item = u64> + Clone) -> Decades {
+        let logs = durations.filter(|ns| *ns > 0).map(|ns| (ns as f64).log10());
+        let low = logs.clone().fold(f64::INFINITY, f64::min).min(18.0).floor();
+        let high = logs.fold(low, f64::max).ceil().max(low + 1.0);
+        Decades { plot, low, high }
+    }
+
+    pub(crate) fn y(&self, ns: u64) -> f64 {
+        self.at((ns.max(1) as f64).log10())
+    }
+
+    fn at(&self, log: f64) -> f64 {
+        let [_, top, _, height] = self.plot;
+        top + height * (1.0 - (log.clamp(self.low, self.high) - self.low) / (self.high - self.low))
+    }
+
+    /// A hairline for each decade with its name.
+    pub(crate) fn grid(&self, svg: &mut Svg) {
+        let [left, _, width, _] = self.plot;
+        for decade in (self.low as i32)..=(self.high as i32) {
+            let y = self.at(f64::from(decade));
+            svg.line([left, y, left + width, y], "grid");
+            svg.text(left - 6.0, y + 4.0, Anchor::End, "tick", &tick_label(10f64.powi(decade)));
+        }
+    }
+}
+
 /// Names of lines (where each ends, its name, its class) from `x` on, moved apart where
 /// they would overlap, none below `bottom`.
 pub(crate) fn names_at_right(svg: &mut Svg, [x, bottom]: [f64; 2], mut names: Vec<(f64, String, String)>) {

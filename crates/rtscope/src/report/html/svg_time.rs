@@ -1,7 +1,7 @@
 //! Pauses over time: above the longest pause of each slice, below the share of
 //! each slice that went into stopping, collecting and releasing.
 
-use super::svg::{Anchor, Svg, WIDTH, tick_label, time_axis};
+use super::svg::{Anchor, Decades, Svg, WIDTH, time_axis};
 use crate::report::units;
 use rtscope_analyze::results::{PauseSlice, Results};
 
@@ -29,22 +29,14 @@ pub(super) fn draw(results: &Results) -> Option<String> {
 
 /// Longest pause of each slice, on a logarithmic scale.
 fn longest(svg: &mut Svg, slices: &[PauseSlice], x: &dyn Fn(rtscope_model::Time) -> f64) {
-    let [left, top, width, height] = UPPER;
-    let logs = || slices.iter().filter(|slice| slice.max_ns > 0).map(|slice| (slice.max_ns as f64).log10());
-    let low = logs().fold(f64::INFINITY, f64::min).min(18.0).floor();
-    let high = logs().fold(low, f64::max).ceil().max(low + 1.0);
-    let y = |ns: u64| top + height * (1.0 - ((ns.max(1) as f64).log10() - low) / (high - low));
-    svg.text(left, 12.0, Anchor::Start, "strong", "longest pause (logarithmic)");
-    for decade in (low as i32)..=(high as i32) {
-        let at = top + height * (1.0 - (f64::from(decade) - low) / (high - low));
-        svg.line([left, at, left + width, at], "grid");
-        svg.text(left - 6.0, at + 4.0, Anchor::End, "tick", &tick_label(10f64.powi(decade)));
-    }
+    let scale = Decades::of(UPPER, slices.iter().map(|slice| slice.max_ns));
+    svg.text(UPPER[0], 12.0, Anchor::Start, "strong", "longest pause (logarithmic)");
+    scale.grid(svg);
     for slice in slices.iter().filter(|slice| slice.max_ns > 0) {
         let middle = (x(slice.from) + x(slice.to)) / 2.0;
         let text =
             format!("longest {}; {}", units::duration(slice.max_ns), units::counted(slice.count, "pause", "pauses"));
-        svg.dot(middle, y(slice.max_ns), "dot", &text);
+        svg.dot(middle, scale.y(slice.max_ns), "dot", &text);
     }
 }
 
@@ -80,7 +72,7 @@ fn shares(svg: &mut Svg, slices: &[PauseSlice], x: &dyn Fn(rtscope_model::Time) 
 
 /// Nanoseconds of stop, collect and release in each slice. Sums are of the
 /// pauses that began in a slice; what a slice cannot hold went on in the next.
-fn carried(slices: &[PauseSlice]) -> Vec<[f64; 3]> {
+pub(super) fn carried(slices: &[PauseSlice]) -> Vec<[f64; 3]> {
     let mut over = [0.0; 3];
     let parts = slices.iter().map(|slice| {
         let whole = slice.to.since(slice.from).max(1) as f64;

@@ -6,6 +6,7 @@ mod below;
 pub mod compare;
 mod figures;
 mod places;
+mod requests;
 pub(crate) mod screen;
 mod verdict;
 
@@ -19,6 +20,7 @@ pub fn render(results: &Results, style: &Style) -> String {
     let mut screen = Screen::new(style);
     title(&mut screen, results);
     verdict::write(&mut screen, results);
+    requests::write(&mut screen, results);
     figures::write(&mut screen, results);
     unseen(&mut screen, results);
     places::write(&mut screen, results);

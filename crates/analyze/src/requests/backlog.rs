@@ -1,0 +1,80 @@
+//! How many requests a server owes, and since when these are more than usual. A request
+//! is owed from when it was due until it was done, wherever it waits.
+//!
+//! What is usual may change while a load runs (a ramp): at a moment it is the median, over
+//! the requests that became due within [`AROUND_S`] seconds, of how many were owed when
+//! they did. So a server that is too slow for its load, second after second, has no
+//! backlog in this sense: what it owes is usual.
+
+use super::Owed;
+use rtscope_model::Time;
+
+/// Seconds before and behind that say what is usual.
+const AROUND_S: u64 = 5;
+const SECOND: u64 = 1_000_000_000;
+
+/// How many were owed when each request became due, itself not counted.
+pub(super) struct Backlog<'o> {
+    owed: &'o [Owed],
+    /// Ends of all, in order.
+    ends: Vec<Time>,
+    /// From which second on how many are usual.
+    usual: Vec<(u64, u32)>,
+}
+
+impl<'o> Backlog<'o> {
+    /// Of requests in the order in which they were due.
+    pub(super) fn of(owed: &'o [Owed]) -> Backlog<'o> {
+        let mut ends: Vec<Time> = owed.iter().map(Owed::done).collect();
+        ends.sort_unstable();
+        let mut found = Vec::with_capacity(owed.len());
+        let mut ended = 0;
+        for (before, request) in owed.iter().enumerate() {
+            ended += ends.get(ended..).map_or(0, |rest| rest.iter().take_while(|end| **end <= request.due).count());
+            found.push(u32::try_from(before.saturating_sub(ended)).unwrap_or(u32::MAX));
+        }
+        Backlog { usual: usual(owed, &found), owed, ends }
+    }
+
+    /// For each of `slow`, indices in order: since when more requests were owed than usual
+    /// when it became due; where there were not, its due time.
+    pub(super) fn found_by(&self, slow: &[u32]) -> Vec<Time> {
+        let mut ends = self.ends.iter().peekable();
+        let mut usual = self.usual.iter().peekable();
+        let mut slow = slow.iter().peekable();
+        let (mut now_usual, mut count, mut since) = (0, 0i64, None);
+        let mut found = Vec::with_capacity(slow.len());
+        let mut step = |at: Time, change: i64, since: &mut Option<Time>| {
+            while let Some((_, level)) = usual.next_if(|(second, _)| *second <= at.0 / SECOND) {
+                now_usual = i64::from(*level);
+            }
+            count += change;
+            *since = if count > now_usual { since.or(Some(at)) } else { None };
+        };
+        for (index, request) in self.owed.iter().enumerate() {
+            while let Some(end) = ends.next_if(|end| **end <= request.due) {
+                step(*end, -1, &mut since);
+            }
+            if slow.next_if(|slow| **slow as usize == index).is_some() {
+                found.push(since.unwrap_or(request.due));
+            }
+            step(request.due, 1, &mut since);
+        }
+        found
+    }
+}
+
+/// For each second in which requests became due.
+fn usual(owed: &[Owed], found: &[u32]) -> Vec<(u64, u32)> {
+    let second = |owed: &Owed| owed.due.0 / SECOND;
+    let median = |first: &Owed| {
+        let at = second(first);
+        let from = owed.partition_point(|owed| second(owed) < at.saturating_sub(AROUND_S));
+        let to = owed.partition_point(|owed| second(owed) <= at.saturating_add(AROUND_S));
+        let mut around = found.get(from..to)?.to_vec();
+        let middle = around.len().checked_sub(1)? / 2;
+        Some((at, *around.select_nth_unstable(middle).1))
+    };
+    let seconds = owed.chunk_by(|a, b| second(a) == second(b));
+    seconds.filter_map(|some| median(some.first()?)).collect()
+}

@@ -1,0 +1,53 @@
+//! The page of a load: what came of it in words, its figures, latency and rate over time,
+//! the curve of its latencies. Refuses to compute figures.
+
+use super::escape::{escape, json_in_script};
+use super::page::{figure, section, shell};
+use super::table::table;
+use super::{SIZE_MAX, svg_load};
+use crate::load::text;
+use crate::report::units;
+use rtscope_load::document::Document;
+use rtscope_load::spread::Figures;
+use std::fmt::Write as _;
+
+/// The page; `rtscope-data` holds the document of `load --json`, where it fits.
+pub fn load(load: &Document) -> String {
+    let how = escape(&format!("{} over {}", load.method, load.protocol)).into_owned();
+    let mut body = format!("<header><h1>{}</h1><p>{how}</p></header>\n", escape(&load.url));
+    section(&mut body, "verdict", "What came of it", &said(load));
+    section(&mut body, "figures", "Latency from when requests were due", &figures(load));
+    if let Some(svg) = svg_load::time(load) {
+        section(&mut body, "over-time", "Over time", &figure(&svg, "by when requests ended"));
+    }
+    if let Some(svg) = svg_load::curve(load) {
+        section(&mut body, "curve", "All latencies in order", &figure(&svg, ""));
+    }
+    let data = json_in_script(&serde_json::to_string(load).unwrap_or_default());
+    let fits = body.len() + data.len() + SIZE_MAX / 20 <= SIZE_MAX;
+    shell(&load.url, &body, if fits { &data } else { "{}" })
+}
+
+fn said(load: &Document) -> String {
+    let class = if load.doubts.is_empty() { "good" } else { "warning" };
+    let mut out = format!("<article class=\"finding {class}\"><h3>{}</h3>", escape(&text::headline(load)));
+    for doubt in &load.doubts {
+        let _ = write!(out, "<p><strong>{}.</strong></p>", escape(&text::doubted(*doubt, load)));
+    }
+    out.push_str("</article><ul>");
+    for note in text::notes(load) {
+        let _ = write!(out, "<li>{}</li>", escape(&note));
+    }
+    out + "</ul>"
+}
+
+fn figures(load: &Document) -> String {
+    let row = |(name, figures): (&str, &Figures)| {
+        let ns = units::duration_or_dash;
+        let all = [figures.p50_ns, figures.p90_ns, figures.p99_ns, figures.p999_ns, figures.max_ns];
+        let cells = all.into_iter().map(ns);
+        [name.to_owned(), units::count(figures.count)].into_iter().chain(cells).collect::<Vec<_>>()
+    };
+    let rows: Vec<_> = text::rows(load).into_iter().map(row).collect();
+    table(&["", "requests", "p50", "p90", "p99", "p99.9", "longest"], &rows)
+}

@@ -1,0 +1,196 @@
+//! A load over time: latency, rate and failures of each second, and the curve of its
+//! latencies. Refuses to say more than the document does.
+
+use super::svg::{Anchor, Decades, Svg, WIDTH, names_at_right, round_step, time_axis};
+use crate::report::units;
+use rtscope_load::document::{Document, Second};
+
+const LEFT: f64 = 62.0;
+/// Room right of the plots for the names of lines.
+const RIGHT: f64 = 110.0;
+const LATENCY: [f64; 4] = [LEFT, 26.0, WIDTH - LEFT - RIGHT, 170.0];
+const RATE: [f64; 4] = [LEFT, 232.0, WIDTH - LEFT - RIGHT, 110.0];
+const CURVE: [f64; 4] = [LEFT, 26.0, WIDTH - LEFT - RIGHT, 190.0];
+/// Points of a line at most.
+const POINTS_MAX: usize = 300;
+/// A second of which less was measured is drawn with the one before.
+const SHORT_NS: u64 = 500_000_000;
+/// Height of the drawing over time and of the one of the curve.
+const TIME_HEIGHT: f64 = 384.0;
+const CURVE_HEIGHT: f64 = 266.0;
+
+/// Colours are told twice: for programs that know no variables.
+const STYLE: &str = "\
+svg{--paper:#fff;--ink:#1d2327;--rule:#d9dee2;--faint:#5c6770;--s0:#0067a3;--s1:#c4500a;--s2:#00805e;--s3:#b0528a}\
+@media (prefers-color-scheme:dark){svg{--paper:#14181b;--ink:#e4e8ea;--rule:#333c42;--faint:#9aa6ad;--s0:#5bb4ea;\
+--s1:#f08a4b;--s2:#35c08f;--s3:#e39ac4}}\
+.paper{fill:#fff;fill:var(--paper)}\
+text{font:11.5px system-ui,\"DejaVu Sans\",sans-serif;fill:#1d2327;fill:var(--ink)}.strong{font-weight:600}\
+.grid{stroke:#d9dee2;stroke:var(--rule)}.axis{stroke:#5c6770;stroke:var(--faint)}\
+.mark{stroke:#5c6770;stroke:var(--faint);stroke-dasharray:3 3}\
+.m-rss,.m-heap,.m-blocks,.m-live{fill:none;stroke-width:1.8}\
+.m-rss{stroke:#c4500a;stroke:var(--s1)}.m-heap{stroke:#0067a3;stroke:var(--s0);stroke-dasharray:7 3}\
+.m-blocks{stroke:#00805e;stroke:var(--s2)}.m-live{stroke:#b0528a;stroke:var(--s3);stroke-dasharray:2 2}\
+.stop{fill:#c4500a;fill:var(--s1)}.dot{fill:#c4500a;fill:var(--s1)}";
+
+/// Over time, as a file of its own; empty where no second was measured.
+pub fn document(load: &Document) -> String {
+    let mut svg = Svg::document(TIME_HEIGHT, "latency and rate of a load over time", STYLE);
+    over_time(&mut svg, load);
+    svg.finish()
+}
+
+/// Over time; `None` where no second was measured.
+pub(super) fn time(load: &Document) -> Option<String> {
+    let mut svg = Svg::new(TIME_HEIGHT, "latency and rate of a load over time");
+    (!load.seconds.is_empty()).then(|| {
+        over_time(&mut svg, load);
+        svg.finish()
+    })
+}
+
+/// What of a second, or of the worst of some, is drawn.
+struct Point {
+    from_ns: u64,
+    /// 50, 90, 99 in 100, and the longest.
+    latency: [Option<u64>; 4],
+    /// Due, answered, failed: per second.
+    rates: [f64; 3],
+}
+
+/// What was measured, joined until there are few enough; and how many seconds are in each.
+fn points(load: &Document) -> (Vec<Point>, usize) {
+    let measured = load.seconds.iter().filter(|second| second.from_ns >= load.warm_up_ns);
+    let measured: Vec<&Second> = measured.collect();
+    let each = measured.len().div_ceil(POINTS_MAX).max(1);
+    let joined = |some: &[&Second]| {
+        let worst = |of: fn(&Second) -> Option<u64>| some.iter().filter_map(|second| of(second)).max();
+        let lasts = some.iter().map(|second| second.lasts_ns).sum::<u64>().max(1) as f64 / 1e9;
+        let rate = |of: fn(&Second) -> u64| some.iter().map(|second| of(second)).sum::<u64>() as f64 / lasts;
+        Some(Point {
+            from_ns: some.first()?.from_ns,
+            latency: [
+                worst(|second| second.p50_ns),
+                worst(|second| second.p90_ns),
+                worst(|second| second.p99_ns),
+                worst(|second| second.max_ns),
+            ],
+            rates: [rate(|second| second.due), rate(|second| second.fine), rate(|second| second.failed)],
+        })
+    };
+    // What is left of a second at the end says little by itself: it goes to the one before.
+    let short = measured.last().is_some_and(|last| last.lasts_ns < SHORT_NS) && measured.len() > each;
+    let (most, rest) = measured.split_at(if short { (measured.len() - 2) / each * each } else { measured.len() });
+    (most.chunks(each).chain((!rest.is_empty()).then_some(rest)).filter_map(joined).collect(), each)
+}
+
+fn over_time(svg: &mut Svg, load: &Document) {
+    let (points, each) = points(load);
+    let span = load.took_ns.max(1);
+    let x = |ns: u64| LEFT + LATENCY[2] * (ns as f64 / span as f64).min(1.0);
+    let scale = Decades::of(LATENCY, points.iter().flat_map(|point| point.latency).flatten());
+    let of = if each > 1 { format!("the worst second of each {each}") } else { "of each second".to_owned() };
+    svg.text(LEFT, 14.0, Anchor::Start, "strong", &format!("latency from when a request was due, {of} (logarithmic)"));
+    scale.grid(svg);
+    let mut names = Vec::new();
+    let lines = [("p50", "m-blocks"), ("p90", "m-heap"), ("p99", "m-rss"), ("longest", "m-live")];
+    for (index, (name, class)) in lines.into_iter().enumerate() {
+        // Where nothing ended there is no line.
+        let known = |point: &Point| point.latency.get(index).copied().flatten();
+        let mut last = None;
+        for some in points.chunk_by(|a, b| known(a).is_some() == known(b).is_some()) {
+            let drawn: Vec<_> =
+                some.iter().filter_map(|point| Some((x(point.from_ns), scale.y(known(point)?)))).collect();
+            let behind = some.last().and_then(|last| points.iter().find(|point| point.from_ns > last.from_ns));
+            svg.steps(&drawn, behind.map_or(x(span), |point| x(point.from_ns)), class);
+            last = drawn.last().copied().or(last);
+        }
+        names.extend(last.map(|(_, y)| (y, name.to_owned(), class.to_owned())));
+    }
+    let [_, top, width, height] = LATENCY;
+    names_at_right(svg, [LEFT + width + 8.0, top + height], names);
+    rates(svg, &points, &x, x(span));
+    if load.warm_up_ns > 0 {
+        let at = x(load.warm_up_ns);
+        svg.line([at, top, at, RATE[1] + RATE[3]], "mark");
+        svg.text(at + 4.0, top + 10.0, Anchor::Start, "tick", "warm-up over");
+    }
+    time_axis(svg, RATE, span);
+}
+
+fn rates(svg: &mut Svg, points: &[Point], x: &dyn Fn(u64) -> f64, end: f64) {
+    let [left, top, width, height] = RATE;
+    svg.text(left, top - 12.0, Anchor::Start, "strong", "requests per second");
+    let most = points.iter().flat_map(|point| point.rates).fold(1.0, f64::max);
+    let step = round_step(most, 4.0).max(1.0);
+    let ceiling = (most / step).ceil() * step;
+    let y = |rate: f64| top + height * (1.0 - rate / ceiling);
+    for number in 0..=((ceiling / step).round() as u32) {
+        let rate = f64::from(number) * step;
+        svg.line([left, y(rate), left + width, y(rate)], "grid");
+        svg.text(left - 6.0, y(rate) + 4.0, Anchor::End, "tick", &units::count(rate.round() as u64));
+    }
+    let ends = points.iter().skip(1).map(|point| x(point.from_ns)).chain(std::iter::once(end));
+    for (point, to) in points.iter().zip(ends).filter(|(point, _)| point.rates[2] > 0.0) {
+        let (from, failed) = (x(point.from_ns), point.rates[2]);
+        let title = format!("{} failed per second", units::rate(failed));
+        svg.rect([from, y(failed), (to - from).max(0.7), top + height - y(failed)], "stop", &title);
+    }
+    let mut names = Vec::new();
+    for (index, (name, class)) in [("due", "m-heap"), ("answered", "m-blocks")].into_iter().enumerate() {
+        let rate = |point: &Point| point.rates.get(index).copied().unwrap_or(0.0);
+        let drawn: Vec<_> = points.iter().map(|point| (x(point.from_ns), y(rate(point)))).collect();
+        svg.steps(&drawn, end, class);
+        names.extend(drawn.last().map(|(_, y)| (*y, name.to_owned(), class.to_owned())));
+    }
+    if points.iter().any(|point| point.rates[2] > 0.0) {
+        names.push((top + height, "failed".to_owned(), "m-rss".to_owned()));
+    }
+    names_at_right(svg, [left + width + 8.0, top + height], names);
+}
+
+/// The curve of latencies: how many took at most how long, the last tenth, hundredth, …
+/// each as wide as all before; `None` without requests.
+pub(super) fn curve(load: &Document) -> Option<String> {
+    let (last, _) = *load.curve.last()?;
+    let nines = |share: f64| -(1.0 - share).max(1e-20).log10();
+    let most = nines(last).max(1.0);
+    let [left, top, width, height] = CURVE;
+    let mut svg = Svg::new(CURVE_HEIGHT, "latencies, in order");
+    let scale = Decades::of(CURVE, load.curve.iter().map(|point| point.1).chain(load.latency.all.max_ns));
+    let x = |share: f64| left + width * (nines(share) / most).min(1.0);
+    svg.text(left, 14.0, Anchor::Start, "strong", "latency, from the shortest to the longest (both logarithmic)");
+    scale.grid(&mut svg);
+    for (share, name) in
+        [(0.0, "0"), (0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"), (0.9999, "99.99 %")]
+    {
+        if share <= last {
+            svg.line([x(share), top, x(share), top + height], "grid");
+            svg.text(x(share), top + height + 16.0, Anchor::Middle, "tick", name);
+        }
+    }
+    for pair in load.curve.windows(2) {
+        if let [(from, low), (to, high)] = pair {
+            svg.line([x(*from), scale.y(*low), x(*to), scale.y(*high)], "m-rss");
+        }
+    }
+    for (share, name, figure) in [
+        (0.5, "p50", load.latency.all.p50_ns),
+        (0.99, "p99", load.latency.all.p99_ns),
+        (0.999, "p99.9", load.latency.all.p999_ns),
+    ] {
+        if let Some(ns) = figure.filter(|_| share <= last) {
+            svg.dot(x(share), scale.y(ns), "dot", &format!("{name}: {}", units::duration(ns)));
+            svg.text(
+                x(share) + 5.0,
+                scale.y(ns) + 16.0,
+                Anchor::Start,
+                "tick",
+                &format!("{name} {}", units::duration(ns)),
+            );
+        }
+    }
+    svg.line([left, top + height, left + width, top + height], "axis");
+    svg.text(left + width, top + height + 34.0, Anchor::End, "tick", "share of the requests that took at most so long");
+    Some(svg.finish())
+}

@@ -1,0 +1,93 @@
+//! What the slowest requests of a load waited for, in words. Owns the words; the figures
+//! are the join's.
+
+use super::units::{count, counted, duration, percent};
+use rtscope_analyze::requests::{Joined, Part, What};
+
+/// "1,200 requests of `url`: half took at most 316 us, 99 in 100 37.1 ms, the slowest 47.6 ms."
+pub fn figures(joined: &Joined, url: &str) -> String {
+    format!(
+        "{} of {url}: half took at most {}, 99 in 100 {}, the slowest {}.",
+        counted(joined.count, "request", "requests"),
+        duration(joined.p50_ns),
+        duration(joined.p99_ns),
+        duration(joined.max_ns),
+    )
+}
+
+/// "Of the 1 % slowest (12, 37.1 ms or more), 71 % waited for a pause, …".
+pub fn slowest(joined: &Joined) -> String {
+    let slow = &joined.slow;
+    let shares = told(joined).filter_map(|part| Some(format!("{} {}", percent(part.share?), did(part.what))));
+    let shares: Vec<_> = shares.collect();
+    let head = format!("Of the 1 % slowest ({}, {} or more)", count(slow.count), duration(slow.from_ns));
+    if shares.is_empty() {
+        return format!("{head} nothing can be told: there were too many pauses to keep.");
+    }
+    let blind = if is_blind(joined) { " Whether they waited for a CPU is not known." } else { "" };
+    format!("{head}, {}.{blind}", shares.join(", "))
+}
+
+/// "Together they took 95.3 s more than the median: 62 % of that in pauses, …".
+pub fn explained(joined: &Joined) -> Option<String> {
+    let slow = &joined.slow;
+    let shares: Vec<_> =
+        told(joined).filter_map(|part| Some(format!("{} {}", percent(part.above_share?), lies(part.what)))).collect();
+    let above = duration(slow.above_ns);
+    (!shares.is_empty()).then(|| format!("Together they took {above} more than the median: {}.", shares.join(", ")))
+}
+
+/// What of a load the figures leave out.
+pub fn left_out(joined: &Joined) -> Option<String> {
+    let parts = [
+        (joined.outside, "not whole inside the recording"),
+        (joined.damaged, "damaged"),
+        (joined.left_out, "behind the bound of what is read"),
+        (joined.warm_up, "of the warm-up"),
+    ];
+    let parts = parts.iter().filter(|(some, _)| *some > 0).map(|(some, what)| format!("{} {what}", count(*some)));
+    let parts: Vec<String> = parts.collect();
+    (!parts.is_empty()).then(|| format!("Not counted: {}.", parts.join(", ")))
+}
+
+/// What a request waited for, as a heading.
+pub fn what(what: What) -> &'static str {
+    match what {
+        What::Pause => "pause",
+        What::Queued => "queued behind one",
+        What::Throttled => "throttled",
+        What::RunQueue => "no CPU",
+        What::Neither => "neither",
+    }
+}
+
+/// The kernel's side of it is missing.
+fn is_blind(joined: &Joined) -> bool {
+    joined.slow.parts.iter().any(|part| part.what == What::RunQueue && part.share.is_none())
+}
+
+/// Always pauses and what is left; what a CPU was wanted for only where it was.
+fn told(joined: &Joined) -> impl Iterator<Item = &Part> {
+    let kernel = |what| matches!(what, What::Throttled | What::RunQueue);
+    joined.slow.parts.iter().filter(move |part| !kernel(part.what) || part.above_ns.is_some_and(|ns| ns > 0))
+}
+
+fn did(what: What) -> &'static str {
+    match what {
+        What::Pause => "waited for a pause",
+        What::Queued => "were queued behind one",
+        What::Throttled => "were throttled",
+        What::RunQueue => "waited for a CPU",
+        What::Neither => "neither",
+    }
+}
+
+fn lies(what: What) -> &'static str {
+    match what {
+        What::Pause => "in pauses",
+        What::Queued => "queued behind them",
+        What::Throttled => "throttled",
+        What::RunQueue => "waiting for a CPU",
+        What::Neither => "in none of these",
+    }
+}
