@@ -122,6 +122,7 @@ impl Runner {
         program: &Path,
         started: impl FnOnce(&[OsString]) -> Command,
     ) -> Result<Run> {
+        ensure!(workload.server.is_none(), "{} is a server: it does not end by itself", workload.name);
         let group = workload.quota_cpus.map(QuotaGroup::new).transpose()?;
         let cpus: Vec<usize> = (0..workload.cpus.unwrap_or(0)).collect();
         let neighbours = Neighbours::start(&cpus, workload.neighbours_per_cpu, &self.scratch)?;
@@ -201,7 +202,7 @@ impl Runner {
 }
 
 /// The program's arguments and its runtime's.
-fn arguments(workload: &Workload) -> Vec<OsString> {
+pub fn arguments(workload: &Workload) -> Vec<OsString> {
     let mut words: Vec<OsString> = workload.args.iter().map(OsString::from).collect();
     if !workload.rts.is_empty() {
         words.push("+RTS".into());

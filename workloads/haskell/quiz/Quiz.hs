@@ -1,0 +1,39 @@
+-- | A student's next quiz: the work of a request. Owns the choice of questions and the
+-- marks; refuses to know of HTTP and of where students are kept.
+module Quiz (next) where
+
+import Data.IntMap.Strict (IntMap)
+import qualified Data.IntMap.Strict as IntMap
+import Data.List (foldl', sortOn)
+import Store
+
+-- | The student after its answers to the last quiz, and the next quiz: the questions of
+-- so many topics that are nearest to what the student knows.
+next :: Store -> Int -> Int -> Student -> (Student, [Question])
+next store searched turn before = (marked {seen = foldl' note recently quiz}, quiz)
+  where
+    now = quizzes before + 1
+    candidates = concatMap (topic store . mix . (turn +)) [1 .. searched]
+    answers = map (answered turn) (take 10 candidates)
+    marked = before {mastery = foldl' (mark turn) (mastery before) answers, quizzes = now, recent = answers}
+    -- What was asked long ago may be asked again.
+    recently = IntMap.filter (> now - 5) (seen before)
+    note known q = IntMap.insert (number q) now known
+    quiz = take 10 (map snd (sortOn fst [(distance marked recently q, q) | q <- candidates]))
+
+-- | What the student said: made up.
+answered :: Int -> Question -> Answer
+answered turn q = Answer (number q) choice (choice == right q)
+  where
+    choice = mix (turn + number q) `mod` 4
+
+mark :: Int -> IntMap Double -> Answer -> IntMap Double
+mark turn known given = IntMap.insertWith blend ((turn + question given) `mod` topics) (if correct given then 1 else 0) known
+  where
+    blend new old = old * 0.8 + new * 0.2
+
+-- | How little a question is worth asking.
+distance :: Student -> IntMap Int -> Question -> Double
+distance of_ recently q = abs (difficulty q - level) + maybe 0 (const 10) (IntMap.lookup (number q) recently)
+  where
+    level = IntMap.findWithDefault 0.5 (inTopic q) (mastery of_)
