@@ -27,7 +27,8 @@ options known = do
     pairs (('-' : '-' : name) : text : rest)
       | Just _ <- lookup name known, Just number <- readMaybe text = ((name, number) :) <$> pairs rest
     pairs [] = return []
-    pairs (word : _) = ioError (userError (word ++ ": options are " ++ unwords (map (("--" ++) . fst) known) ++ ", each with a number"))
+    pairs (word : _) = ioError (userError (word ++ ": options are " ++ names ++ ", each with a number"))
+    names = unwords (map (("--" ++) . fst) known)
 
 -- | Answers at a port of 127.0.0.1 (0: one that is free) until SIGINT, then returns: the
 -- runtime ends as after any program and writes its figures.
@@ -48,6 +49,7 @@ serve port application = do
 
 -- | An answer that is made before it is sent, so that its length is known.
 json :: Builder -> Response
-json built = responseLBS status200 [("Content-Type", "application/json"), ("Content-Length", Char8.pack (show (Lazy.length body)))] body
+json built = responseLBS status200 [("Content-Type", "application/json"), ("Content-Length", size)] body
   where
+    size = Char8.pack (show (Lazy.length body))
     body = toLazyByteString built

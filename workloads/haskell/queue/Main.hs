@@ -13,8 +13,9 @@ import Control.Monad
 import Crypto.Hash.Algorithms (SHA256 (..))
 import Crypto.KDF.PBKDF2 (Parameters (..), generate, prfHMAC)
 import Data.ByteString (ByteString)
-import qualified Data.ByteString.Char8 as Char8
 import Data.ByteString.Builder (byteStringHex)
+import qualified Data.ByteString.Char8 as Char8
+import Data.ByteString.Short (ShortByteString, toShort)
 import Data.IORef
 import qualified Data.Map.Strict as Map
 import Network.Wai (Application)
@@ -42,13 +43,13 @@ answer rounds queue asked _ respond = do
   signature <- atomically (takeTMVar reply)
   respond (json ("{\"key\":\"" <> byteStringHex key <> "\",\"signature\":\"" <> byteStringHex signature <> "\"}\n"))
 
--- | Does one job. The last ten thousand are remembered.
-work :: Int -> TBQueue Job -> TVar (Map.Map ByteString ByteString) -> IO ()
+-- | Does one job and remembers it; ten thousand are remembered.
+work :: Int -> TBQueue Job -> TVar (Map.Map ShortByteString ShortByteString) -> IO ()
 work rounds queue kept = do
   Job key reply <- atomically (readTBQueue queue)
   let signature = derive rounds key
   signature `seq` atomically $ do
-    modifyTVar' kept (Map.insert key signature . bounded)
+    modifyTVar' kept (Map.insert (toShort key) (toShort signature) . bounded)
     putTMVar reply signature
   where
     bounded there = if Map.size there >= 10000 then Map.deleteMin there else there

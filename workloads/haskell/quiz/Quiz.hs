@@ -28,8 +28,9 @@ answered turn q = Answer (number q) choice (choice == right q)
     choice = mix (turn + number q) `mod` 4
 
 mark :: Int -> IntMap Double -> Answer -> IntMap Double
-mark turn known given = IntMap.insertWith blend ((turn + question given) `mod` topics) (if correct given then 1 else 0) known
+mark turn known given = IntMap.insertWith blend ((turn + question given) `mod` topics) got known
   where
+    got = if correct given then 1 else 0
     blend new old = old * 0.8 + new * 0.2
 
 -- | How little a question is worth asking.

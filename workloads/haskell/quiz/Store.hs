@@ -41,16 +41,20 @@ open count = do
   return $! Store (IntMap.fromList [(t, made t) | t <- [0 .. topics - 1]]) (IntMap.fromDistinctAscList there)
 
 makeQuestion :: Int -> Question
-makeQuestion n = Question n (fromIntegral (mix n `mod` 1000) / 1000) (sentence n 14) [sentence (n * 8 + i) 4 | i <- [1 .. 4]] (n `mod` 4)
+makeQuestion n = Question n (share n) (sentence n 14) [sentence (n * 8 + i) 4 | i <- [1 .. 4]] (n `mod` 4)
 
 makeStudent :: Int -> Student
 makeStudent n =
   Student
-    { mastery = IntMap.fromList [(t, fromIntegral (mix (n * topics + t) `mod` 1000) / 1000) | t <- [0 .. topics `div` 2]]
+    { mastery = IntMap.fromList [(t, share (n * topics + t)) | t <- [0 .. topics `div` 2]]
     , seen = IntMap.fromList [(mix (n + i * 7919) `mod` (topics * perTopic), i `mod` 5) | i <- [1 .. 20]]
     , quizzes = 5
     , recent = []
     }
+
+-- | A made-up number from 0 to 1.
+share :: Int -> Double
+share n = fromIntegral (mix n `mod` 1000) / 1000
 
 -- | So many made-up words.
 sentence :: Int -> Int -> Text

@@ -40,9 +40,11 @@ let rec send socket text from =
       send socket text from
     | exception Unix.Unix_error (EINTR, _, _) -> send socket text from
 
+let head status length =
+  Printf.sprintf "HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" status length
+
 let respond server connection status body =
-  let head = Printf.sprintf "HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" status (String.length body) in
-  match send connection.socket (head ^ body) 0 with
+  match send connection.socket (head status (String.length body) ^ body) 0 with
   | () -> keep server connection
   | exception Unix.Unix_error _ -> close connection
 
@@ -88,8 +90,13 @@ let rec await server =
     match take_due server (Unix.gettimeofday ()) with
     | Some event -> event
     | None ->
-      let idle, next = locked server.state (fun () -> (server.idle, List.fold_left (fun t (at, _, _) -> Float.min t at) infinity server.later)) in
-      let timeout = if next = infinity then -1. else Float.max 0. (next -. Unix.gettimeofday ()) in
+      let idle, next =
+        locked server.state (fun () ->
+            (server.idle, List.fold_left (fun next (at, _, _) -> Float.min next at) infinity server.later))
+      in
+      (* A signal interrupts only the thread that gets it, which may be one that waits for its
+         turn: its handler runs when some domain next does. *)
+      let timeout = Float.max 0. (Float.min 0.1 (next -. Unix.gettimeofday ())) in
       let own = [ server.listener; server.wake_read ] in
       (match Unix.select (own @ List.map (fun c -> c.socket) idle) [] [] timeout with
        | exception Unix.Unix_error (EINTR, _, _) -> await server
@@ -120,7 +127,8 @@ let read server connection answer =
        let { body; after } = answer () in
        if after <= 0. then respond server connection "200 OK" body
        else begin
-         locked server.state (fun () -> server.later <- (Unix.gettimeofday () +. after, connection, body) :: server.later);
+         let at = Unix.gettimeofday () +. after in
+         locked server.state (fun () -> server.later <- (at, connection, body) :: server.later);
          wake server
        end)
 
@@ -140,7 +148,16 @@ let serve ~port ~domains answer =
   Unix.set_nonblock wake_read;
   Unix.set_nonblock wake_write;
   let server =
-    { listener; wake_read; wake_write; turn = Mutex.create (); state = Mutex.create (); idle = []; later = []; ended = Atomic.make false }
+    {
+      listener;
+      wake_read;
+      wake_write;
+      turn = Mutex.create ();
+      state = Mutex.create ();
+      idle = [];
+      later = [];
+      ended = Atomic.make false;
+    }
   in
   Sys.set_signal Sys.sigpipe Signal_ignore;
   Sys.set_signal Sys.sigint (Signal_handle (fun _ -> Atomic.set server.ended true; wake server));

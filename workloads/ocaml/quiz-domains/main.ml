@@ -56,7 +56,9 @@ let shown number before (after, quiz) =
   let sum known = Numbers.fold (fun _ level total -> level +. total) known 0. in
   let answer a = Printf.sprintf {|{"question":%d,"chosen":%d,"correct":%b}|} a.question a.chosen a.correct in
   let level (topic, level) = Printf.sprintf {|{"topic":%d,"level":%.17g}|} topic level in
-  let question q = Printf.sprintf {|{"number":%d,"prompt":%s,"choices":%s}|} q.number (text q.prompt) (list text q.choices) in
+  let question q =
+    Printf.sprintf {|{"number":%d,"prompt":%s,"choices":%s}|} q.number (text q.prompt) (list text q.choices)
+  in
   Printf.sprintf {|{"student":%d,"quiz":%d,"answers":%s,"score":%d,"gained":%.17g,"mastery":%s,"questions":%s}|} number
     after.quizzes
     (list answer after.recent)

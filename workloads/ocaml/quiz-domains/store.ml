@@ -41,8 +41,8 @@ let make size =
   for number = 0 to size - 1 do
     Hashtbl.replace (snd shelves.(number mod 64)) number (make_student number)
   done;
-  let questions = Array.init topics (fun topic -> List.init per_topic (fun i -> make_question ((topic * per_topic) + i))) in
-  { questions; shelves; size }
+  let in_topic topic = List.init per_topic (fun i -> make_question ((topic * per_topic) + i)) in
+  { questions = Array.init topics in_topic; shelves; size }
 
 let topic store n = store.questions.(n mod topics)
 let in_topic question = question.number / per_topic
