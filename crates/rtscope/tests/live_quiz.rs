@@ -7,18 +7,22 @@
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 use std::process::Command;
 use xtask::missing;
-use xtask::runner::target_folder;
+use xtask::runner::{Runner, plainly};
 use xtask::serving::Serving;
 use xtask::toolchain::{ALL, Toolchain, cache};
 use xtask::workload::{self, Workload};
 
 /// What is asked of it: few students, so that it starts at once.
+#[derive(Debug)]
 struct Asked {
     name: &'static str,
     /// Behind the workload's own arguments.
-    more: &'static [&'static str],
+    args: &'static [&'static str],
+    /// GHC's flags.
+    rts: &'static [&'static str],
     /// OCaml's runtime's.
     runparam: Option<&'static str>,
     /// What an answer has.
@@ -34,6 +38,10 @@ fn toolchains(workload: &Workload) -> Vec<Toolchain> {
         missing(&format!("a compiler for {}, with {:?}: `scripts/setup test`", workload.name, workload.packages));
     }
     there
+}
+
+fn runner() -> Runner {
+    Runner::new(Path::new(env!("CARGO_BIN_EXE_rtscope"))).unwrap()
 }
 
 /// The body of one answer.
@@ -62,23 +70,24 @@ fn body(url: &str) -> Vec<u8> {
 }
 
 fn serves(asked: &Asked) {
-    let plain = workload::load(asked.name).unwrap();
-    let workload = Workload { runparam: asked.runparam.map(str::to_owned), ..plain };
-    let builds = target_folder().join("workloads");
-    std::fs::create_dir_all(&builds).unwrap();
+    let mut workload = workload::load(asked.name).unwrap();
+    workload.args.extend(asked.args.iter().map(|&word| word.to_owned()));
+    workload.rts.extend(asked.rts.iter().map(|&word| word.to_owned()));
+    workload.runparam = asked.runparam.map(str::to_owned);
+    let runner = runner();
     for toolchain in toolchains(&workload) {
-        let on = format!("{} {:?} on {}", asked.name, asked.more, workload.language.compiler(&toolchain).unwrap());
-        let serving = Serving::start(&workload, &toolchain, &builds, asked.more).unwrap();
+        let on = format!("{asked:?} on {}", workload.language.compiler(&toolchain).unwrap());
+        let serving = Serving::start(&runner, &workload, &toolchain, plainly).unwrap();
         let answer: Value = serde_json::from_slice(&body(&serving.url)).unwrap_or_else(|error| panic!("{on}: {error}"));
         assert!(asked.keys.iter().all(|key| !answer[key].is_null()), "{on}: {answer}");
         let load = Command::new(env!("CARGO_BIN_EXE_rtscope"))
-            .args(["load", &serving.url, "--rate", "100 for 2s", "--json"])
+            .args(["load", &serving.url, "--rate", "50 for 2s", "--timeout", "120s", "--json"])
             .output()
             .unwrap();
         let document: Value = serde_json::from_slice(&load.stdout)
             .unwrap_or_else(|error| panic!("{on}: {error}: {}", String::from_utf8_lossy(&load.stderr)));
         // Late requests are the machine's: no status is asked for.
-        assert_eq!(document["requests"]["fine"], 200, "{on}: {document}");
+        assert_eq!(document["requests"]["fine"], 100, "{on}: {document}");
         let ended = serving.end().unwrap();
         let said = String::from_utf8_lossy(&ended.stderr);
         assert!(ended.status.success(), "{on}: {}: {said}", ended.status);
@@ -90,40 +99,33 @@ const QUIZ: &[&str] = &["student", "answers", "score", "mastery", "questions"];
 
 #[test]
 fn live_the_quiz_serves_with_the_flags_of_the_article() {
-    for more in [
-        &["+RTS", "-N2", "-s", "-RTS", "--size", "2000"][..],
-        &["--size", "2000", "+RTS", "-N6", "-qg", "-A128m", "-s"],
-    ] {
-        serves(&Asked { name: "quiz", more, runparam: None, keys: QUIZ, figures: "Productivity" });
+    for rts in [&["-N2", "-s"][..], &["-N6", "-qg", "-A128m", "-s"]] {
+        let args = &["--size", "2000", "--slow-every", "20"];
+        serves(&Asked { name: "quiz", args, rts, runparam: None, keys: QUIZ, figures: "Productivity" });
     }
 }
 
 #[test]
 fn live_the_quiz_of_ocaml_serves_in_one_domain_and_in_more_than_there_are_cpus() {
-    for more in [&["--size", "2000", "--domains", "1"][..], &["--size", "2000", "--domains", "4", "--slow-every", "10"]]
-    {
-        serves(&Asked {
-            name: "quiz-domains",
-            more,
-            runparam: Some("v=0x400,s=32k"),
-            keys: QUIZ,
-            figures: "minor_collections: ",
-        });
+    let [one, four] = [&["--size", "2000", "--domains", "1"], &["--size", "2000", "--domains", "4"]];
+    for args in [one, four] {
+        let runparam = Some("v=0x400");
+        serves(&Asked { name: "quiz-domains", args, rts: &[], runparam, keys: QUIZ, figures: "minor_collections: " });
     }
 }
 
 #[test]
 fn live_the_queue_serves_through_few_places() {
-    let more = &["--queue", "2", "--workers", "2", "--rounds", "20", "+RTS", "-N4", "-s"];
-    serves(&Asked { name: "queue", more, runparam: None, keys: &["key", "signature"], figures: "Productivity" });
+    let args = &["--queue", "2", "--workers", "2", "--rounds", "20"];
+    let keys = &["key", "signature"];
+    serves(&Asked { name: "queue", args, rts: &["-N4", "-s"], runparam: None, keys, figures: "Productivity" });
 }
 
 #[test]
 fn live_what_does_not_listen_is_told() {
-    let workload = workload::load("quiz").unwrap();
+    let mut workload = workload::load("quiz").unwrap();
+    workload.args.extend(["--colour".to_owned(), "1".to_owned()]);
     let Some(toolchain) = toolchains(&workload).pop() else { return };
-    let builds = target_folder().join("workloads");
-    std::fs::create_dir_all(&builds).unwrap();
-    let told = Serving::start(&workload, &toolchain, &builds, &["--colour", "1"]).unwrap_err().to_string();
+    let told = Serving::start(&runner(), &workload, &toolchain, plainly).unwrap_err().to_string();
     assert!(told.contains("does not listen") && told.contains("--colour"), "{told}");
 }

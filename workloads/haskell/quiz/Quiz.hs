@@ -13,13 +13,20 @@ next :: Store -> Int -> Int -> Student -> (Student, [Question])
 next store searched turn before = (marked {seen = foldl' note recently quiz}, quiz)
   where
     now = quizzes before + 1
-    candidates = concatMap (topic store . mix . (turn +)) [1 .. searched]
-    answers = map (answered turn) (take 10 candidates)
+    places = map (topic store . mix . (turn +)) [1 .. searched]
+    answers = map (answered turn) (take 10 (concat places))
     marked = before {mastery = foldl' (mark turn) (mastery before) answers, quizzes = now, recent = answers}
     -- What was asked long ago may be asked again.
     recently = IntMap.filter (> now - 5) (seen before)
     note known q = IntMap.insert (number q) now known
-    quiz = take 10 (map snd (sortOn fst [(distance marked recently q, q) | q <- candidates]))
+    -- Topic by topic: little is alive at a time.
+    quiz = map snd (foldl' better [] places)
+    better found questions = forced (take 10 (sortOn fst (found ++ map weighed questions)))
+    weighed q = (distance marked recently q, q)
+
+-- | The list with all of its places known, so that nothing behind it stays alive.
+forced :: [a] -> [a]
+forced list = foldr seq list list
 
 -- | What the student said: made up.
 answered :: Int -> Question -> Answer

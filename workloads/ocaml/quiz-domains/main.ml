@@ -8,7 +8,7 @@ open Store
 let domains = ref 2
 let port = ref 0
 let size = ref 40000
-let searched = ref 32
+let searched = ref 64
 let slow_every = ref 250
 
 let answered turn question =
@@ -37,13 +37,17 @@ let rec take n = function
    nearest to what the student knows. *)
 let next store turn before =
   let now = before.quizzes + 1 in
-  let candidates = List.concat (List.init !searched (fun i -> topic store (mix (turn + i + 1)))) in
-  let recent = List.map (answered turn) (take 10 candidates) in
+  let places = List.init !searched (fun i -> topic store (mix (turn + i + 1))) in
+  let recent = List.map (answered turn) (take 10 (List.concat (take 1 places))) in
   let marked = { before with mastery = List.fold_left (mark turn) before.mastery recent; quizzes = now; recent } in
   (* What was asked long ago may be asked again. *)
   let recently = Numbers.filter (fun _ last -> last > now - 5) before.seen in
-  let weighed = List.map (fun question -> (distance marked recently question, question)) candidates in
-  let quiz = List.map snd (take 10 (List.sort (fun (a, _) (b, _) -> Float.compare a b) weighed)) in
+  let weighed question = (distance marked recently question, question) in
+  (* Topic by topic: little is alive at a time. *)
+  let better found questions =
+    take 10 (List.sort (fun (a, _) (b, _) -> Float.compare a b) (found @ List.map weighed questions))
+  in
+  let quiz = List.map snd (List.fold_left better [] places) in
   let seen = List.fold_left (fun seen question -> Numbers.add question.number now seen) recently quiz in
   let after = { marked with seen } in
   (after, (after, quiz))
