@@ -19,7 +19,7 @@ import Store
 
 main :: IO ()
 main = do
-  option <- options [("port", 0), ("size", 40000), ("work", 52), ("slow-every", 250)]
+  option <- options [("port", 0), ("size", 40000), ("work", 40), ("slow-every", 250)]
   store <- open (option "size")
   asked <- newIORef 0
   serve (option "port") (answer store (option "work") (option "slow-every") asked)

@@ -13,7 +13,7 @@ next :: Store -> Int -> Int -> Student -> (Student, [Question])
 next store searched turn before = (marked {seen = foldl' note recently quiz}, quiz)
   where
     now = quizzes before + 1
-    places = map (topic store . mix . (turn +)) [1 .. searched]
+    places = map (topic store . (turn +)) [1 .. searched]
     answers = map (answered turn) (take 10 (concat places))
     marked = before {mastery = foldl' (mark turn) (mastery before) answers, quizzes = now, recent = answers}
     -- What was asked long ago may be asked again.

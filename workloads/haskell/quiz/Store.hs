@@ -3,6 +3,7 @@
 module Store (Question (..), Student (..), Answer (..), Store, open, size, topics, topic, inTopic, student, mix) where
 
 import Control.Concurrent.STM
+import Control.Exception (evaluate)
 import Data.Bits (shiftR, xor)
 import Data.IntMap.Strict (IntMap)
 import qualified Data.IntMap.Strict as IntMap
@@ -31,14 +32,16 @@ data Store = Store {questions :: !(IntMap [Question]), students :: !(IntMap (TVa
 
 topics, perTopic :: Int
 topics = 40
-perTopic = 200
+perTopic = 300
 
 -- | A store of so many students, all there before anyone asks.
 open :: Int -> IO Store
 open count = do
   there <- mapM (\n -> (,) n <$> (newTVarIO $! makeStudent n)) [0 .. count - 1]
   let made t = map makeQuestion [t * perTopic .. (t + 1) * perTopic - 1]
-  return $! Store (IntMap.fromList [(t, made t) | t <- [0 .. topics - 1]]) (IntMap.fromDistinctAscList there)
+      asked = IntMap.fromList [(t, made t) | t <- [0 .. topics - 1]]
+  mapM_ (mapM_ (mapM_ evaluate . choices)) asked
+  return $! Store asked (IntMap.fromDistinctAscList there)
 
 makeQuestion :: Int -> Question
 makeQuestion n = Question n (share n) (sentence n 14) [sentence (n * 8 + i) 4 | i <- [1 .. 4]] (n `mod` 4)

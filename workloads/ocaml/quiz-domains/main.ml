@@ -8,7 +8,7 @@ open Store
 let domains = ref 2
 let port = ref 0
 let size = ref 40000
-let searched = ref 64
+let searched = ref 40
 let slow_every = ref 250
 
 let answered turn question =
@@ -37,7 +37,7 @@ let rec take n = function
    nearest to what the student knows. *)
 let next store turn before =
   let now = before.quizzes + 1 in
-  let places = List.init !searched (fun i -> topic store (mix (turn + i + 1))) in
+  let places = List.init !searched (fun i -> topic store (turn + i + 1)) in
   let recent = List.map (answered turn) (take 10 (List.concat (take 1 places))) in
   let marked = { before with mastery = List.fold_left (mark turn) before.mastery recent; quizzes = now; recent } in
   (* What was asked long ago may be asked again. *)

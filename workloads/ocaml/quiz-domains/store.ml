@@ -8,7 +8,7 @@ type student = { mastery : float Numbers.t; seen : int Numbers.t; quizzes : int;
 type t = { questions : question list array; shelves : (Mutex.t * (int, student) Hashtbl.t) array; size : int }
 
 let topics = 40
-let per_topic = 200
+let per_topic = 300
 
 let mix n =
   let m = (n + 1) * 0x2545F4914F6CDD1D in
