@@ -25,12 +25,15 @@ pub fn run(
     say: &mut dyn FnMut(&str),
 ) -> Result<()> {
     let all = match only {
-        [] => workload::all()?.into_iter().filter(|workload| workload.language == Language::Ocaml).collect(),
+        [] => workload::all()?
+            .into_iter()
+            .filter(|workload| workload.language == Language::Ocaml && workload.judged)
+            .collect(),
         names => names.iter().map(|name| workload::load(name)).collect::<Result<Vec<_>>>()?,
     };
     let mut arms = Vec::new();
     for workload in all.iter().filter(|workload| workload.host.is_none()) {
-        for toolchain in toolchains.iter().filter(|toolchain| workload.language.compiles_on(toolchain)) {
+        for toolchain in toolchains.iter().filter(|toolchain| workload.compiles_on(toolchain)) {
             let remedied = workload.remedy.as_ref().map(|change| workload.with(change));
             for workload in [Some(workload.clone()), remedied].into_iter().flatten() {
                 workload.build(toolchain, &runner.builds)?;

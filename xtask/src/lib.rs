@@ -17,6 +17,7 @@ pub mod raw_pauses;
 pub mod raw_ring;
 pub mod ring_corpus;
 pub mod runner;
+pub mod serving;
 pub mod starts;
 pub mod statistics;
 pub mod surroundings;

@@ -4,9 +4,9 @@
 
 use crate::guest;
 use crate::noise::{Noise, Reading};
-use crate::surroundings::{Neighbours, QuotaGroup};
+use crate::surroundings::{QuotaGroup, Surroundings};
 use crate::toolchain::Toolchain;
-use crate::workload::{NOTHING, SharedHost, Workload, repository};
+use crate::workload::{NOTHING, PORT, SharedHost, Workload, repository};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use std::ffi::OsString;
@@ -107,11 +107,7 @@ impl Runner {
     pub fn alone(&self, workload: &Workload, toolchain: &Toolchain) -> Result<Run> {
         ensure!(workload.host.is_none(), "{} runs in a guest", workload.name);
         let program = workload.build(toolchain, &self.builds)?;
-        self.surrounded(workload, toolchain, &program, |command| {
-            let mut alone = Command::new(&command[0]);
-            alone.args(&command[1..]);
-            alone
-        })
+        self.surrounded(workload, toolchain, &program, plainly)
     }
 
     /// Runs what `started` makes of the workload's command, in the workload's surroundings.
@@ -122,24 +118,36 @@ impl Runner {
         program: &Path,
         started: impl FnOnce(&[OsString]) -> Command,
     ) -> Result<Run> {
-        let group = workload.quota_cpus.map(QuotaGroup::new).transpose()?;
-        let cpus: Vec<usize> = (0..workload.cpus.unwrap_or(0)).collect();
-        let neighbours = Neighbours::start(&cpus, workload.neighbours_per_cpu, &self.scratch)?;
-        let mut command = started(&self.command(workload, toolchain, program, group.as_ref()));
+        ensure!(workload.server.is_none(), "{} is a server: it does not end by itself", workload.name);
+        let around = Surroundings::make(workload, &self.scratch)?;
+        let mut command = self.started(workload, toolchain, program, &around, started);
+        let expected = around.neighbours.pids();
+        let (before, start) = (Reading::now(&expected), Instant::now());
+        let done = command.output()?;
+        let seconds = start.elapsed().as_secs_f64();
+        let noise = Reading::now(&expected).since(&before);
+        let throttled_periods = around.end();
+        let said = String::from_utf8_lossy(&done.stderr);
+        ensure!(done.status.success(), "{} ended with {}: {said}", workload.name, done.status);
+        Ok(Run { seconds, throttled_periods, noise })
+    }
+
+    /// What `started` makes of the workload's command, ready to be started.
+    pub(crate) fn started(
+        &self,
+        workload: &Workload,
+        toolchain: &Toolchain,
+        program: &Path,
+        around: &Surroundings,
+        started: impl FnOnce(&[OsString]) -> Command,
+    ) -> Command {
+        let mut command = started(&self.command(workload, toolchain, program, around.group.as_ref()));
         if let Some(runparam) = &workload.runparam {
             // Not for the program alone: a recorder adds to it what it needs itself.
             command.env("OCAMLRUNPARAM", runparam);
         }
-        let expected = neighbours.pids();
-        let (before, start) = (Reading::now(&expected), Instant::now());
-        let done = command.current_dir(&self.scratch).stdin(Stdio::null()).output()?;
-        let seconds = start.elapsed().as_secs_f64();
-        let noise = Reading::now(&expected).since(&before);
-        drop(neighbours);
-        let throttled_periods = group.as_ref().and_then(QuotaGroup::throttled_periods);
-        let said = String::from_utf8_lossy(&done.stderr);
-        ensure!(done.status.success(), "{} ended with {}: {said}", workload.name, done.status);
-        Ok(Run { seconds, throttled_periods, noise })
+        command.current_dir(&self.scratch).stdin(Stdio::null());
+        command
     }
 
     fn run_in_guest(
@@ -200,9 +208,16 @@ impl Runner {
     }
 }
 
-/// The program's arguments and its runtime's.
+/// A command of these words and nothing else.
+pub fn plainly(words: &[OsString]) -> Command {
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]);
+    command
+}
+
+/// The program's arguments and its runtime's. A server takes a port that is free.
 fn arguments(workload: &Workload) -> Vec<OsString> {
-    let mut words: Vec<OsString> = workload.args.iter().map(OsString::from).collect();
+    let mut words: Vec<OsString> = workload.args.iter().map(|word| word.replace(PORT, "0").into()).collect();
     if !workload.rts.is_empty() {
         words.push("+RTS".into());
         words.extend(workload.rts.iter().map(OsString::from));

@@ -3,6 +3,7 @@
 //! the guard is dropped, and what a killed run left is swept by the next.
 
 use crate::toolchain::is_root;
+use crate::workload::Workload;
 use anyhow::{Context, Result, bail};
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -16,6 +17,31 @@ const PERIOD_US: u64 = 100_000;
 
 /// Name of a neighbour's process.
 pub const NEIGHBOUR: &str = "noisy-batch";
+
+/// All that a workload asks for to be around it.
+#[derive(Debug)]
+pub struct Surroundings {
+    /// Its control group, where it has a quota.
+    pub group: Option<QuotaGroup>,
+    /// Its neighbours, if any.
+    pub neighbours: Neighbours,
+}
+
+impl Surroundings {
+    /// Makes them; links go into `scratch`.
+    pub fn make(workload: &Workload, scratch: &Path) -> Result<Surroundings> {
+        let group = workload.quota_cpus.map(QuotaGroup::new).transpose()?;
+        let cpus: Vec<usize> = (0..workload.cpus.unwrap_or(0)).collect();
+        let neighbours = Neighbours::start(&cpus, workload.neighbours_per_cpu, scratch)?;
+        Ok(Surroundings { group, neighbours })
+    }
+
+    /// Ends them; gives the periods in which the quota ran out, where there was one.
+    pub fn end(self) -> Option<u64> {
+        drop(self.neighbours);
+        self.group.as_ref().and_then(QuotaGroup::throttled_periods)
+    }
+}
 
 /// A control group with a CPU quota.
 #[derive(Debug)]

@@ -257,6 +257,13 @@ impl Toolchain {
         Ok(())
     }
 
+    /// Whether its GHC has this package.
+    pub fn has_package(&self, name: &str) -> bool {
+        let mut asked = self.command(OsStr::new("ghc-pkg"), Path::new("/"), &[]);
+        let done = asked.args(["--simple-output", "list", name]).stderr(Stdio::null()).output();
+        done.is_ok_and(|done| done.status.success() && !done.stdout.trim_ascii().is_empty())
+    }
+
     fn ghc_version(&self) -> Result<String> {
         let done = self.command(OsStr::new("ghc"), Path::new("/"), &[]).arg("--numeric-version").output()?;
         ensure!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));

@@ -98,7 +98,7 @@ pub struct Workload {
     /// Spinning processes outside its group, pinned to each of its CPUs.
     #[serde(default)]
     pub neighbours_per_cpu: usize,
-    /// About how long it runs.
+    /// About how long it runs; a server: how long until it listens.
     pub seconds: f64,
     /// Id of the finding that has to be first, or [`NOTHING`].
     pub expect: String,
@@ -117,10 +117,26 @@ pub struct Workload {
     pub names: Option<String>,
     /// The finding's remedy as it is applied here.
     pub remedy: Option<Applied>,
-    /// Whether the truth suite runs it (the churner only measures).
+    /// Whether the truth suite runs it (the churner only measures, servers do not end).
     #[serde(default = "yes")]
     pub judged: bool,
+    /// GHC: packages that do not come with it; a toolchain may lack them.
+    #[serde(default)]
+    pub packages: Vec<String>,
+    /// It answers requests until it is told to end: `serving`.
+    pub server: Option<Server>,
 }
+
+/// How a server is asked.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Server {
+    /// What of the URL follows host and port: `/quiz`.
+    pub path: String,
+}
+
+/// What of a server's arguments the port stands for.
+pub const PORT: &str = "{port}";
 
 /// A host and the virtual machine on it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Deserialize)]
@@ -213,6 +229,12 @@ impl Workload {
             "{}: [host] leaves no place for cpus, quota_cpus, neighbours_per_cpu and environment: the guest would ignore them",
             self.name
         );
+        let port = self.args.iter().any(|word| word.contains(PORT));
+        ensure!(
+            self.server.is_some() == port && !(port && self.judged),
+            "{}: a server, and only a server, has {PORT} among its arguments, and it is not judged",
+            self.name
+        );
         let remedy = self.remedy.clone().unwrap_or_default();
         match self.language {
             Language::Haskell => {
@@ -220,6 +242,7 @@ impl Workload {
             }
             Language::Ocaml => {
                 ensure!(self.rts.is_empty() && remedy.rts.is_none(), "{}: OCaml has no rts", self.name);
+                ensure!(self.packages.is_empty(), "{}: packages are GHC's", self.name);
                 ensure!(self.host.is_none(), "{}: guests run programs of GHC only", self.name);
             }
         }
@@ -229,6 +252,11 @@ impl Workload {
     /// The folder of its program.
     pub fn program(&self) -> &str {
         self.program.as_deref().unwrap_or(&self.name)
+    }
+
+    /// Whether `toolchain` compiles it and has the packages that it takes.
+    pub fn compiles_on(&self, toolchain: &Toolchain) -> bool {
+        self.language.compiles_on(toolchain) && self.packages.iter().all(|package| toolchain.has_package(package))
     }
 
     /// Compiles it below `into` unless that is newer than its sources; gives the binary.
@@ -332,6 +360,7 @@ mod tests {
         assert!(Workload { runparam: Some("s=4k".into()), ..haskell.clone() }.check().is_err());
         assert!(Workload { program: Some("nowhere".into()), ..haskell.clone() }.check().is_err());
         let ocaml = load("idle-domain").unwrap();
+        assert!(Workload { packages: vec!["warp".into()], ..ocaml.clone() }.check().is_err());
         assert_eq!(ocaml.language, Language::Ocaml);
         assert!(Workload { rts: vec!["-N2".into()], ..ocaml.clone() }.check().is_err());
         let changed = Applied { rts: Some(Vec::new()), ..Applied::default() };

@@ -110,7 +110,7 @@ fn begin(runner: &Runner, options: &Options, say: &mut dyn FnMut(&str)) -> Resul
 fn compiled(all: Vec<Workload>, on: &[Toolchain], say: &mut dyn FnMut(&str)) -> Vec<String> {
     let judged = all.into_iter().filter(|workload| workload.judged);
     let (these, without): (Vec<_>, Vec<_>) =
-        judged.partition(|workload| on.iter().any(|toolchain| workload.language.compiles_on(toolchain)));
+        judged.partition(|workload| on.iter().any(|toolchain| workload.compiles_on(toolchain)));
     if !without.is_empty() {
         say(&format!("left out for want of a compiler: {} workloads", without.len()));
     }

@@ -1,0 +1,109 @@
+//! A workload that serves: started in its surroundings, asked at its address by whoever
+//! holds it, ended. Owns its processes; sends no request.
+
+use crate::runner::Runner;
+use crate::surroundings::Surroundings;
+use crate::toolchain::Toolchain;
+use crate::workload::Workload;
+use anyhow::{Context, Result, bail, ensure};
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// What a server prints before its address.
+const LISTENS: &str = "listening on ";
+/// From a signal to the end.
+const ENDS_WITHIN: Duration = Duration::from_secs(30);
+
+/// A server that listens. Dropped, it is killed.
+#[derive(Debug)]
+pub struct Serving {
+    child: Child,
+    // Open as long as the server: it may print.
+    printed: BufReader<ChildStdout>,
+    /// What is around it: there until the server has ended.
+    around: Surroundings,
+    /// Where to ask: `http://127.0.0.1:40123/quiz`.
+    pub url: String,
+}
+
+impl Serving {
+    /// Builds `workload`, starts what `started` makes of its command (`runner::plainly`, or a
+    /// recorder's) on a port that is free, and waits until it listens.
+    pub fn start(
+        runner: &Runner,
+        workload: &Workload,
+        toolchain: &Toolchain,
+        started: impl FnOnce(&[OsString]) -> Command,
+    ) -> Result<Serving> {
+        let server = workload.server.as_ref().with_context(|| format!("{} is no server", workload.name))?;
+        let program = workload.build(toolchain, &runner.builds)?;
+        let around = Surroundings::make(workload, &runner.scratch)?;
+        let mut command = runner.started(workload, toolchain, &program, &around, started);
+        // A group of its own: as from a terminal, an interrupt is for all that was started.
+        command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn()?;
+        let printed = BufReader::new(child.stdout.take().context("no standard output")?);
+        let mut serving = Serving { child, printed, around, url: String::new() };
+        let mut line = String::new();
+        serving.printed.read_line(&mut line)?;
+        let Some(address) = line.trim().strip_prefix(LISTENS) else {
+            // It may go on and print without end.
+            serving.signal(Signal::KILL);
+            bail!("{} does not listen: {line}{}", workload.name, serving.complaints()?);
+        };
+        serving.url = format!("{address}{}", server.path);
+        Ok(serving)
+    }
+
+    /// The process that was started: the server's own where nothing stands before it.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Interrupts it; gives its status and what it wrote to standard error, which is
+    /// where runtimes write figures.
+    pub fn end(mut self) -> Result<Output> {
+        self.signal(Signal::INT);
+        let asked = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait()? {
+                break status;
+            }
+            ensure!(asked.elapsed() < ENDS_WITHIN, "the server did not end in {ENDS_WITHIN:?} after SIGINT");
+            std::thread::sleep(Duration::from_millis(10));
+        };
+        let mut stdout = Vec::new();
+        self.printed.read_to_end(&mut stdout)?;
+        Ok(Output { status, stdout, stderr: self.complaints()?.into_bytes() })
+    }
+
+    /// Periods in which its quota ran out so far, where it has one.
+    pub fn throttled_periods(&self) -> Option<u64> {
+        self.around.group.as_ref()?.throttled_periods()
+    }
+
+    fn signal(&self, signal: Signal) {
+        // One that has gone needs none.
+        let _ = kill_process_group(Pid::from_child(&self.child), signal);
+    }
+
+    fn complaints(&mut self) -> Result<String> {
+        let mut said = Vec::new();
+        self.child.stderr.take().context("no standard error")?.read_to_end(&mut said)?;
+        Ok(String::from_utf8_lossy(&said).into_owned())
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        // The number of one that has been waited for may be another's.
+        if matches!(self.child.try_wait(), Ok(None)) {
+            self.signal(Signal::KILL);
+            let _ = self.child.wait();
+        }
+    }
+}
