@@ -217,7 +217,8 @@ impl Offer {
     /// There is nothing beside the default.
     pub fn space(&self) -> Result<Space, NoSpace> {
         let names = self.configurations.iter().map(|words| words.join(" ")).collect();
-        Space::new(names, self.default)
+        let space = Space::new(names, self.default)?;
+        Ok(space.where_absence_is(self.settings.iter().filter_map(|setting| setting.today.as_deref())))
     }
 
     /// What to start the program with before the first trial, to see whether its runtime takes

@@ -31,7 +31,8 @@ pub struct Setting {
 pub struct Level {
     /// The word; `None`: the setting is absent.
     pub word: Option<String>,
-    /// The logarithm of base two of its value, where it has one above 0.
+    /// The logarithm of base two of its value, where it has one above 0; of absence, of what it
+    /// stands for.
     pub value: Option<f64>,
 }
 
@@ -77,6 +78,16 @@ impl Space {
         let point = |words: &Vec<(&str, Level)>| settings.iter().map(|setting| setting.number(words)).collect();
         let points = words.iter().map(point).collect();
         Ok(Space { points, settings, names, default })
+    }
+
+    /// The same, where absence stands for a value: of `-A4m`, a configuration without `-A` is
+    /// like one with `-A2m`.
+    pub fn where_absence_is<'w>(mut self, words: impl IntoIterator<Item = &'w str>) -> Space {
+        for (name, today) in words.into_iter().map(level) {
+            let levels = self.settings.iter_mut().filter(|setting| setting.name == name).flat_map(|of| &mut of.levels);
+            levels.filter(|level| level.word.is_none()).for_each(|level| level.value = today.value);
+        }
+        self
     }
 
     /// How many configurations there are, with the default.
@@ -197,6 +208,15 @@ mod tests {
         assert_eq!((alike(2, 3), alike(4, 4)), (vec![1.0, 1.0, 0.0], vec![1.0; 3]));
         assert!(alike(0, 1)[0] > alike(0, 2)[0] && alike(0, 2)[0] > 0.0);
         assert_eq!(alike(0, 4), [0.0, 0.0, 1.0]);
+    }
+
+    #[test]
+    fn absence_is_like_what_it_stands_for() {
+        let space = space(&["", "-A2m", "-A64m -qg"]).where_absence_is(["-A4m", "-x1"]);
+        let alike = |one, other| space.alike(one, other).next().unwrap();
+        assert!(alike(0, 1) > alike(0, 2) && alike(0, 2) > 0.0);
+        assert_eq!(space.settings()[0].levels[0], Level { word: None, value: Some(22.0) });
+        assert_eq!(space.settings()[1].levels[0].value, None);
     }
 
     #[test]
