@@ -13,6 +13,8 @@ pub struct Ticks {
     pub busy: u64,
     /// Of these, taken by that host.
     pub stolen: u64,
+    /// Of these, for interrupts, where this kernel does not charge them to processes.
+    pub interrupts: u64,
     /// This process and those of its descendants that it (or its children) waited for.
     pub own: u64,
 }
@@ -58,6 +60,7 @@ impl Sub for Ticks {
             all: less(self.all, before.all),
             busy: less(self.busy, before.busy),
             stolen: less(self.stolen, before.stolen),
+            interrupts: less(self.interrupts, before.interrupts),
             own: less(self.own, before.own),
         }
     }
@@ -72,6 +75,7 @@ impl Add for Ticks {
             all: sum(self.all, more.all),
             busy: sum(self.busy, more.busy),
             stolen: sum(self.stolen, more.stolen),
+            interrupts: sum(self.interrupts, more.interrupts),
             own: sum(self.own, more.own),
         }
     }
@@ -89,7 +93,8 @@ fn columns_of(text: &str) -> Option<Ticks> {
     let sum = |columns: &[u64]| columns.iter().fold(0, |sum: u64, ticks| sum.saturating_add(*ticks));
     let (idle, all) = (sum(columns.get(3..5)?), sum(&columns));
     let stolen = columns.get(7).copied().unwrap_or(0);
-    Some(Ticks { all, busy: all.saturating_sub(idle), stolen, own: 0 })
+    let interrupts = sum(columns.get(5..7).unwrap_or_default());
+    Some(Ticks { all, busy: all.saturating_sub(idle), stolen, interrupts, own: 0 })
 }
 
 /// Ticks of the process and of the children that it waited for, from its `stat`.
@@ -107,13 +112,16 @@ mod tests {
     #[test]
     fn counters_are_read_and_what_is_own_is_not_others() {
         let before = parse("cpu  100 10 20 900 50 3 4 7 1 0\ncpu0 1 1 1 1 1 1 1 1\n", OWN).unwrap();
-        assert_eq!(before, Ticks { all: 1094, busy: 144, stolen: 7, own: 110 });
-        let after = Ticks { all: 1294, busy: 264, stolen: 17, own: 210 };
+        assert_eq!(before, Ticks { all: 1094, busy: 144, stolen: 7, interrupts: 7, own: 110 });
+        let after = Ticks { all: 1294, busy: 264, stolen: 17, interrupts: 9, own: 210 };
         assert_eq!((after - before).others(), Some(0.1));
         // More own time than busy time is a matter of rounding, no negative share.
         assert_eq!((Ticks { own: 900, ..after } - before).others(), Some(0.0));
         assert_eq!((before - after).others(), None);
-        assert_eq!((after - before) + (after - before), Ticks { all: 400, busy: 240, stolen: 20, own: 200 });
+        assert_eq!(
+            (after - before) + (after - before),
+            Ticks { all: 400, busy: 240, stolen: 20, interrupts: 4, own: 200 }
+        );
         assert_eq!((after - before).share(50), Some(0.25));
     }
 
@@ -125,7 +133,10 @@ mod tests {
         let text = "cpu  9 9 9 9 9 9 9 9\ncpu0 1 0 0 9 0 0 0 0\ncpu1 2 0 0 8 0 0 0 1\ncpu10 5 0 0 5 0 0 0 0\nintr 1\n";
         std::fs::write(tree.path().join("proc/stat"), text).unwrap();
         let host = Host::at(tree.path());
-        assert_eq!(Ticks::on(&host, &[1, 10]), Some(Ticks { all: 21, busy: 8, stolen: 1, own: 110 }));
+        assert_eq!(
+            Ticks::on(&host, &[1, 10]),
+            Some(Ticks { all: 21, busy: 8, stolen: 1, own: 110, ..Ticks::default() })
+        );
         assert_eq!(Ticks::on(&host, &[2]), None);
     }
 

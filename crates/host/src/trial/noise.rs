@@ -82,9 +82,10 @@ impl Meter {
         let passed = self.ticks.zip(Ticks::on(&self.host, &self.cpus)).map(|(before, now)| now - before);
         let elapsed_us = self.began.elapsed().as_micros() as f64;
         let waited = self.pressure_us.zip(pressure(&self.host)).map(|(before, now)| now.saturating_sub(before) as f64);
-        let more = own_ns / tick_ns();
+        // Interrupts during a trial are its own packets, mostly.
+        let more = |ticks: Ticks| ticks.interrupts.saturating_add(own_ns / tick_ns());
         Noise {
-            foreign: passed.and_then(|ticks| Ticks { own: ticks.own.saturating_add(more), ..ticks }.others()),
+            foreign: passed.and_then(|ticks| Ticks { own: ticks.own.saturating_add(more(ticks)), ..ticks }.others()),
             steal: passed.and_then(|ticks| ticks.share(ticks.stolen)),
             pressure: waited.filter(|_| elapsed_us > 0.0).map(|waited| (waited / elapsed_us).min(1.0)),
             ticks: passed.map_or(0, |ticks| ticks.all),

@@ -94,6 +94,37 @@ fn root_what_leaves_its_process_group_goes_too() {
     }
 }
 
+/// Where v2 groups without a memory counter can be made, as a tree that shows nothing else.
+fn a_v2_hierarchy() -> Option<tempfile::TempDir> {
+    let mounts = std::fs::read_to_string("/proc/self/mounts").ok()?;
+    let at = mounts.lines().find_map(|line| line.split(' ').nth(1).filter(|_| line.contains(" cgroup2 ")))?;
+    let given = std::fs::read_to_string(Path::new(at).join("cgroup.controllers")).ok()?;
+    if given.contains("memory") || !rustix::process::geteuid().is_root() {
+        return None;
+    }
+    let tree = tempfile::tempdir().unwrap();
+    for folder in ["proc/self", "sys/fs"] {
+        std::fs::create_dir_all(tree.path().join(folder)).unwrap();
+    }
+    std::os::unix::fs::symlink(at, tree.path().join("sys/fs/cgroup")).unwrap();
+    let mount = "30 25 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n";
+    std::fs::write(tree.path().join("proc/self/mountinfo"), mount).unwrap();
+    std::fs::write(tree.path().join("proc/self/cgroup"), "0::/\n").unwrap();
+    Some(tree)
+}
+
+#[test]
+fn root_a_v2_group_without_a_memory_counter_is_of_use() {
+    let Some(tree) = a_v2_hierarchy() else { return };
+    let script = "setsid sleep 1000 & echo $!; i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
+    let mut running = start(&Host::at(tree.path()), &shell(script)).unwrap();
+    assert!(running.wait(Instant::now() + LONG, None));
+    let done = running.end().unwrap();
+    assert!(done.how.starts_with("CPU time of its control group, which counts no memory"), "{}", done.how);
+    assert!(done.cpu_ns > 10_000_000 && done.memory_peak_bytes > 0, "{done:?}");
+    assert!(!runs(&done.output.stdout));
+}
+
 #[test]
 fn one_that_is_forgotten_is_gone() {
     let running = start(&Host::default(), &job(&["sleep", "1000"])).unwrap();

@@ -11,14 +11,12 @@ use std::str::FromStr;
 pub struct Minimize(pub &'static Figure);
 
 /// A figure that must not be above a value.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Limit {
     /// Which.
     pub figure: &'static Figure,
     /// In its unit.
     pub most: f64,
-    /// As given.
-    pub text: String,
 }
 
 /// All that is asked of a configuration.
@@ -63,7 +61,7 @@ impl FromStr for Limit {
         if !good || (figure.unit == Unit::Share && most >= 1.0) {
             return Err(format!("{text:?} is no limit that anything could keep to or break"));
         }
-        Ok(Limit { figure, most, text: text.trim().to_owned() })
+        Ok(Limit { figure, most })
     }
 }
 
@@ -107,13 +105,10 @@ impl Objective {
         for limit in &self.limits {
             let (figure, value) = (limit.figure, known(limit.figure, figures)?);
             if value > limit.most {
-                let (word, value, most) = (figure.word(), figure.shown(value), figure.shown(limit.most));
-                // Two values may be one to three digits.
-                let than = if value == most { &limit.text } else { &most };
-                return Ok(Some(match than == &most {
-                    true => format!("{word} {value} is above the limit of {most}"),
-                    false => format!("{word} {value} is just above the limit {than}"),
-                }));
+                let (shown, most) = (figure.shown(value), figure.shown(limit.most));
+                // Three digits may be the same of both.
+                let by = if shown == most { "just above" } else { "above" };
+                return Ok(Some(format!("{} {shown} is {by} the limit of {most}", figure.word())));
             }
         }
         Ok(None)
@@ -160,8 +155,8 @@ mod tests {
             ("rss=512MB", "1000s"),
             ("p99=20", "unit"),
             ("p99=-1ms", "no limit"),
-            ("p99=nans", "no number"),
-            ("p99=infs", "no number"),
+            ("p99=nans", "unit"),
+            ("p99=infs", "unit"),
             ("errors=-1", "no number"),
             ("errors=100%", "no limit"),
             ("productivity=50%", "known: time, wall"),
@@ -192,7 +187,7 @@ mod tests {
         let asked = objective("time", &["rss=512M"], false).unwrap();
         let broken = |bytes: f64| asked.broken(&figures(&[("rss_bytes", bytes)]));
         assert_eq!(broken(734_003_200.0), Ok(Some("rss 700 MiB is above the limit of 512 MiB".to_owned())));
-        assert_eq!(broken(536_870_913.0), Ok(Some("rss 512 MiB is just above the limit rss=512M".to_owned())));
+        assert_eq!(broken(536_870_913.0), Ok(Some("rss 512 MiB is just above the limit of 512 MiB".to_owned())));
         assert_eq!(broken(536_870_912.0), Ok(None));
         assert!(asked.broken(&Figures::new()).unwrap_err().contains("do not say rss"));
         assert_eq!(asked.measure(&figures(&[("time_ns", 7e8)])), Ok(7e8));
