@@ -49,10 +49,7 @@ impl Trials for Kept<'_> {
 /// The file cannot be written or is of another study, or the output cannot be printed.
 pub fn run(args: &TuneArgs, replay: &Replay<'_>, space: Space, path: &Path) -> Result<ExitCode, Trouble> {
     let description = description(args, replay);
-    let cannot = |error: StoreError| {
-        let next = "give another file with --store, or the options that it was begun with";
-        Trouble::new(format!("cannot keep the study in {}", path.display())).because(error).next(next)
-    };
+    let cannot = |error: StoreError| cannot(path, &error);
     let small = |error| Trouble::new("the budget is too small").because(error).next("give more with --trials");
     let study = Study::new(space, description.design, args.proposer.make());
     let study = match study.map_err(small) {
@@ -91,6 +88,16 @@ pub fn run(args: &TuneArgs, replay: &Replay<'_>, space: Space, path: &Path) -> R
     let json =
         serde_json::to_string(&shown).map_err(|error| Trouble::new("cannot write the document").because(error))?;
     print(&(json + "\n"))
+}
+
+fn cannot(path: &Path, error: &StoreError) -> Trouble {
+    let next = match error {
+        StoreError::Full => "free the disk and call it again: it goes on",
+        StoreError::InUse => "wait for it, or give another file with --store",
+        StoreError::Differs(_) => "give another file with --store, or the options that it was begun with",
+        _ => "give another file with --store",
+    };
+    Trouble::new(format!("cannot keep the study in {}", path.display())).because(error).next(next)
 }
 
 /// The table and how it is drawn from are the program.

@@ -17,6 +17,9 @@ const FINDINGS: usize = 6;
 /// Figures of a table need so much beside a configuration's words.
 const FIGURES: usize = 56;
 
+/// Those of candidates need less.
+const PAIRS: usize = 36;
+
 /// The whole text; ends with a line feed.
 pub fn draw(shown: &Shown, style: &Style) -> String {
     let found = &shown.document;
@@ -26,6 +29,7 @@ pub fn draw(shown: &Shown, style: &Style) -> String {
         lines(&mut out, &clean(sentence), style.width, |line| style.paint(tone, line).into_owned());
     }
     section(&mut out, style, "To paste", &paste(shown, style));
+    section(&mut out, style, "In fresh blocks, the default's measure over its own", &candidates(found, style));
     section(&mut out, style, "Why: what captures of both found", &findings(shown.findings.as_deref(), style));
     let pareto = format!("{} and memory, as shares of the default's", found.objective);
     section(&mut out, style, &pareto, &table(found, style));
@@ -70,7 +74,7 @@ fn recommendation(found: &Document) -> Vec<String> {
         _ => vec![format!("No recommendation: {}.", why(found))],
     };
     match (&found.over_plan, &found.plan, &found.recommended) {
-        (_, _, None) => (),
+        (_, None, _) | (_, _, None) => (),
         (gain, Some(plan), _) if gain.gain.is_some() => {
             out.extend(over(gain, "").map(|gain| format!("Against the plan, {}: {gain}.", plan.name)));
         }
@@ -114,6 +118,28 @@ fn paste(shown: &Shown, style: &Style) -> Vec<String> {
         out.extend(pieces.map(|piece| format!("{:wide$}  {}", "", clean(piece))));
     }
     out
+}
+
+/// What fresh blocks say of each; nothing where they are about one.
+fn candidates(found: &Document, style: &Style) -> Vec<String> {
+    let measured: Vec<_> = found.candidates.iter().filter_map(|one| Some((one, one.gain?))).collect();
+    if measured.len() < 2 {
+        return Vec::new();
+    }
+    let wide = style.width.saturating_sub(PAIRS).max(16);
+    let longest = measured.iter().map(|(one, _)| one.of.name.chars().count()).max().unwrap_or(0).min(wide);
+    let row = |(one, gain): &(&rtscope_tune::result::Candidate, Interval)| {
+        let pairs = units::counted(one.pairs as u64, "pair", "pairs");
+        let name = clean(&one.of.name);
+        format!(
+            "{:longest$}  {:.2} ({})  {}",
+            shorten(&name, longest),
+            gain.mean,
+            ends(gain),
+            style.paint(Tone::Faint, &pairs)
+        )
+    };
+    cut(measured.iter().map(row).collect(), ROWS)
 }
 
 /// Both captures' findings in two columns.
@@ -180,7 +206,7 @@ fn marks(found: &Document, point: &Point) -> Vec<&'static str> {
         (is(&found.plan), "plan"),
         (point.front, "front"),
         (point.front && !point.confirmed && !default, "explored"),
-        (point.confirmed && !default && !point.front, "confirmed"),
+        (point.confirmed && !default && !point.front, "fresh"),
     ]
     .into_iter()
     .filter(|(is, _)| *is)
@@ -307,6 +333,7 @@ pub(super) mod tests {
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         let row = text.lines().find(|line| line.contains("use, front")).unwrap();
         assert!(row.contains("-A16m -qg") && row.contains("0.67") && row.contains("3.00"), "{row}");
+        assert!(text.contains("-A4m                          1.20 (1.18"), "{text}");
         assert!(text.contains("33 trials of 60, 1 failed, seed 5"), "{text}");
     }
 
