@@ -191,6 +191,9 @@ mod tests {
         assert_eq!(due, [0, 250_000_000, 500_000_000, 750_000_000]);
         assert_eq!(moments(vec![Phase::constant(1000.0, 60 * SECOND)]).len(), 60_000);
         assert_eq!(moments(vec![Phase::constant(0.1, 30 * SECOND)]).len(), 3);
+        // The last of an hour is due as exactly as the first.
+        let hour = Profile::new(vec![Phase::constant(20_000.0, 3600 * SECOND)]).unwrap();
+        assert_eq!(hour.moments(71_999_998, 1).collect::<Vec<_>>(), [3_599_999_900_000, 3_599_999_950_000]);
     }
 
     #[test]

@@ -21,8 +21,8 @@ fn server() -> Option<&'static (Toolchain, PathBuf)> {
 }
 
 fn compiled() -> Option<(Toolchain, PathBuf)> {
-    let with = ALL.iter().filter_map(|spec| spec.installed(&cache()));
-    let Some(toolchain) = with.filter(|toolchain| toolchain.ocaml().is_some()).next_back() else {
+    let mut with = ALL.iter().filter_map(|spec| spec.installed(&cache()));
+    let Some(toolchain) = with.rfind(|toolchain| toolchain.ocaml().is_some()) else {
         missing("OCaml: `cargo xtask toolchains`");
         return None;
     };
