@@ -42,7 +42,7 @@ pub enum Command {
     Plan(PlanArgs),
     /// Start a program with the flags and CPUs of its plan
     Run(RunArgs),
-    /// Search for flags by trials: so far of a recorded table only
+    /// Find the flags that make a program faster, by trials
     Tune(TuneArgs),
     /// Send requests to a server on a schedule, and say how late its answers come
     Load(LoadArgs),

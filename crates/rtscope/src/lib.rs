@@ -26,3 +26,4 @@ pub mod style;
 pub mod trouble;
 pub mod tune;
 pub mod watch;
+pub mod words;

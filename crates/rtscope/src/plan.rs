@@ -21,7 +21,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Whether `tune -- PROG` is there, which finds what rules cannot. A plan says so until then.
-pub const HAS_TUNE: bool = false;
+pub const HAS_TUNE: bool = true;
 
 const STATUS: &str = "\
 Exit status:

@@ -126,10 +126,6 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Trouble> {
             return Ok(ExitCode::from(2));
         }
     };
-    let load = match &args.body {
-        Some(file) => with_body(load, file)?,
-        None => load,
-    };
     let document = sent(&load, args)?;
     let text = if args.json {
         let document = serde_json::to_string_pretty(&document);
@@ -163,13 +159,17 @@ fn write(out: &Path, text: &str, option: &str) -> Result<(), Trouble> {
 /// What the options ask for.
 ///
 /// # Errors
-/// They contradict themselves or are no URL, header, profile.
+/// They contradict themselves, are no URL, header or profile, or a body cannot be read.
 pub fn load(args: &LoadArgs) -> Result<Load, Trouble> {
     let wrong = |error: TargetError| Trouble::new(error.to_string());
     let protocol = if args.http2 { Protocol::Http2 } else { Protocol::Http1 };
     let mut target = Target::new(&args.url, protocol).and_then(|target| target.method(&args.method)).map_err(wrong)?;
     for header in &args.header {
         target = target.header(header).map_err(wrong)?;
+    }
+    if let Some(file) = &args.body {
+        let cannot = |error| Trouble::new(format!("cannot read {}", file.display())).because(error);
+        target = target.body(std::fs::read(file).map_err(cannot)?);
     }
     let connections = args.connections.unwrap_or(if args.http2 { args.threads } else { CONNECTIONS as u64 });
     if args.threads > connections {
@@ -187,12 +187,6 @@ pub fn load(args: &LoadArgs) -> Result<Load, Trouble> {
         limits: args.stop_when.iter().filter_map(|limit| limit.0.clone()).collect(),
         keep: KEEP,
     })
-}
-
-fn with_body(load: Load, file: &Path) -> Result<Load, Trouble> {
-    let body =
-        std::fs::read(file).map_err(|error| Trouble::new(format!("cannot read {}", file.display())).because(error))?;
-    Ok(Load { target: load.target.body(body), ..load })
 }
 
 fn sent(load: &Load, args: &LoadArgs) -> Result<Document, Trouble> {

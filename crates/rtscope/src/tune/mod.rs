@@ -1,79 +1,229 @@
-//! `rtscope tune`: which flags make a program faster, by trials. Owns the options and what is
-//! printed; `table` reads a recorded table. What is tried and what follows is
-//! `rtscope_tune::study`'s matter. `live` runs a trial of a real program, `measure` names its
-//! figures, `objective` says what they are to be.
+//! `rtscope tune`: which flags make a program faster, by trials. Owns the options and which
+//! study they ask for: `program` does one of a program, `blocks` some blocks of a fixed list,
+//! `replaying` those of a recorded table. What is tried next and what follows is
+//! `rtscope_tune::study`'s matter.
 
+mod blocks;
+mod captures;
+mod conduct;
+mod description;
 pub mod job;
+mod keeping;
 pub mod live;
 pub mod measure;
 pub mod objective;
 pub mod paste;
+mod program;
+mod progress;
 mod replayed;
+mod replaying;
 pub mod result;
 pub mod space;
 mod statistics;
+mod subject;
 mod table;
 
-use crate::style::{Style, clean};
+use crate::plan::GoalArg;
+use crate::record::duration;
 use crate::trouble::Trouble;
 use clap::{Args, ValueEnum};
-use rtscope_tune::study::Design;
+use rtscope_store::StoreError;
 use rtscope_tune::study::propose::{Believed, Proposer, Shuffled, Sobol, Tpe};
-use rtscope_tune::study::replay::{Draw, Replay, Summary, Table};
+use rtscope_tune::study::replay::Draw;
 use serde::Serialize;
+use std::ffi::OsString;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 const STATUS: &str = "\
-A TABLE has one JSON document a line, for each configuration once in each repeat:
+Examples:
+  rtscope tune -- ./mill 100
+  rtscope tune --minimize cpu --limit rss=512M -- ./mill 100
+  rtscope tune --load 'http://localhost:8080/ --rate 500 --for 20s --warm-up 5s' -- ./server
+  rtscope tune --try '-N2 -A64m' --try '-N1' --blocks 10 -- ./mill 100
+
+A study is kept in its folder; the same command goes on with one that was ended or killed.
+A TABLE of --replay has one JSON document a line, for each configuration once in each repeat:
   {\"cfg\": \"-N2 -A4m\", \"rep\": 0, \"x\": {\"total_wall_seconds\": 0.08}}
 
 Exit status:
-  0  done
-  1  failed: the table cannot be read or is not complete
-  2  wrong usage, or a budget too small for one comparison";
+  0  done: something is recommended, or there is no difference
+  1  failed: the program does not run, or files cannot be read or written
+  2  wrong usage, or a budget too small for one comparison
+  3  no answer: the study was ended before, the machine is too noisy";
 
 /// Options of `tune`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = STATUS)]
 pub struct TuneArgs {
-    /// Do studies of a recorded table instead of a program, and say how good their answers are
-    #[arg(long, value_name = "TABLE", required = true)]
-    pub replay: PathBuf,
-    /// Which figure of the table is to be small
-    #[arg(long, value_name = "NAME", default_value = "total_wall_seconds")]
-    pub metric: String,
+    /// What is to be small: time, cpu, rss, p99... [default: time, with --load p99]
+    #[arg(long, value_name = "FIGURE", help_heading = "What is sought")]
+    pub minimize: Option<String>,
+    /// What a configuration must not break: rss=512M, p99=20ms, errors=0, errors=1%
+    #[arg(long, value_name = "FIGURE=MOST", help_heading = "What is sought")]
+    pub limit: Vec<String>,
+    /// The program is a server: what it is sent, in the words of `rtscope load`
+    #[arg(long, value_name = "'URL OPTIONS'", help_heading = "What is sought")]
+    pub load: Option<String>,
+    /// What the plan is made for [default: throughput, with --load latency]
+    #[arg(long, value_enum, help_heading = "What is sought")]
+    pub goal: Option<GoalArg>,
+    /// Vary what the environment and the link give too
+    #[arg(long, help_heading = "What is sought")]
+    pub vary_given: bool,
+    /// Only show what would be tried and what not, and why
+    #[arg(long, requires = "command", help_heading = "What is sought")]
+    pub dry_run: bool,
     /// Trials that a study may take, all stages counted
     #[arg(long, value_name = "N", default_value_t = 75, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub trials: u32,
-    /// Studies
-    #[arg(long, value_name = "N", default_value_t = 400, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
-    pub studies: u64,
+    /// As many trials as fit into this time, and not more than --trials
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub within: Option<Duration>,
     /// Of every choice by chance
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// The configuration to beat (default: the one with the shortest name, of several the first in the alphabet)
-    #[arg(long, value_name = "CFG", allow_hyphen_values = true)]
-    pub default: Option<String>,
     /// What chooses the configurations that are tried
     #[arg(long, value_enum, default_value_t = ProposerArg::Believed)]
     pub proposer: ProposerArg,
-    /// How a trial is drawn from the table
-    #[arg(long, value_enum, default_value_t = DrawArg::Rows)]
-    pub draw: DrawArg,
-    /// Let every configuration be the default under another name: no study should find a difference
+    /// Let every configuration be what runs today under another name: no study should find a difference
     #[arg(long)]
     pub same: bool,
-    /// Do one study, keep its trials in FILE, go on with those that are there, and print its result
+    /// A trial of a batch program that takes longer has failed [default: 10m]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub timeout: Option<Duration>,
+    /// A server that takes no connections for so long has failed [default: 30s]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub ready: Option<Duration>,
+    /// Wait at most so long for a quiet machine before a trial
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
+    pub patience: Duration,
+    /// Folder that the study is kept in [default: PROG.tune here]
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+    /// Make no captures of what runs today and of what is recommended
+    #[arg(long)]
+    pub no_captures: bool,
+    /// Compare exactly these, each in every block, in the place of a search; '' is what runs today
+    #[arg(
+        long = "try",
+        value_name = "FLAGS",
+        allow_hyphen_values = true,
+        help_heading = "A fixed list, and many machines"
+    )]
+    pub tries: Vec<String>,
+    /// Blocks of a fixed list
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "A fixed list, and many machines")]
+    pub blocks: u32,
+    /// Run only this block of them, from 0
+    #[arg(
+        long,
+        value_name = "INDEX",
+        requires = "store",
+        requires = "tries",
+        help_heading = "A fixed list, and many machines"
+    )]
+    pub block: Option<u32>,
+    /// Print a job that runs a block on each machine; without --try of a list spread over the space
+    #[arg(
+        long,
+        value_enum,
+        value_name = "KIND",
+        requires = "command",
+        help_heading = "A fixed list, and many machines"
+    )]
+    pub export_job: Option<JobArg>,
+    /// Configurations of a job's list, with what runs today
+    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(2..=500), help_heading = "A fixed list, and many machines")]
+    pub configurations: u32,
+    /// Take the blocks in DIR together and print what follows
+    #[arg(long, value_name = "DIR", conflicts_with = "command", help_heading = "A fixed list, and many machines")]
+    pub merge: Option<PathBuf>,
+    /// Keep it in FILE; with --block and --replay
     #[arg(long, value_name = "FILE")]
     pub store: Option<PathBuf>,
+    /// Do studies of a recorded table instead of a program, and say how good their answers are
+    #[arg(long, value_name = "TABLE", conflicts_with_all = ["command", "merge"], help_heading = "Studies of a table")]
+    pub replay: Option<PathBuf>,
+    /// Which figure of the table is to be small
+    #[arg(long, value_name = "NAME", default_value = "total_wall_seconds", help_heading = "Studies of a table")]
+    pub metric: String,
+    /// Studies; one of them can be kept with --store
+    #[arg(long, value_name = "N", default_value_t = 400, value_parser = clap::value_parser!(u64).range(1..=1_000_000), help_heading = "Studies of a table")]
+    pub studies: u64,
+    /// The configuration to beat (default: the one with the shortest name, of several the first in the alphabet)
+    #[arg(long, value_name = "CFG", allow_hyphen_values = true, help_heading = "Studies of a table")]
+    pub default: Option<String>,
+    /// How a trial is drawn from the table
+    #[arg(long, value_enum, default_value_t = DrawArg::Rows, help_heading = "Studies of a table")]
+    pub draw: DrawArg,
     /// Wait so many milliseconds in each trial: for tests that end a study in the middle
     #[arg(long, value_name = "MS", default_value_t = 0, hide = true)]
     pub pace: u64,
     /// Print one JSON document instead of text
     #[arg(long)]
     pub json: bool,
+    /// Say nothing while trials run
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// The program and its arguments, behind `--`; {domains} in an argument is the number of an OCaml program's domains
+    #[arg(last = true, value_name = "PROG", required_unless_present_any = ["replay", "merge"])]
+    pub command: Vec<OsString>,
+}
+
+/// Kinds of jobs.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, ValueEnum)]
+pub enum JobArg {
+    /// An Indexed Job for Kubernetes
+    K8s,
+    /// An array script for Slurm
+    Slurm,
+}
+
+/// Does it.
+///
+/// # Errors
+/// What is asked for does not run, or files cannot be read or written.
+pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
+    if let Some(table) = &args.replay {
+        return replaying::run(args, table);
+    }
+    if let Some(folder) = &args.merge {
+        return blocks::merge(args, folder);
+    }
+    match args.export_job {
+        Some(kind) => blocks::export(args, kind),
+        None if !args.tries.is_empty() => blocks::run(args),
+        None => program::run(args),
+    }
+}
+
+/// Prints it.
+fn show(text: &str) -> Result<ExitCode, Trouble> {
+    match io::stdout().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Trouble::new("cannot print the results").because(error).next("free the disk or print elsewhere"))
+        }
+        _ => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// The exit status of wrong usage.
+fn wrong(trouble: &Trouble) -> Result<ExitCode, Trouble> {
+    eprintln!("{trouble}");
+    Ok(ExitCode::from(2))
+}
+
+fn cannot_keep(path: &Path, error: &StoreError) -> Trouble {
+    let next = match error {
+        StoreError::Full => "free the disk and call it again: it goes on",
+        StoreError::InUse => "wait for it, or give another place with --output or --store",
+        StoreError::Differs(_) => "give another place with --output or --store, or the options that it was begun with",
+        _ => "give another place with --output or --store",
+    };
+    Trouble::new(format!("cannot keep the study in {}", path.display())).because(error).next(next)
 }
 
 /// Ways to choose.
@@ -117,161 +267,4 @@ impl From<DrawArg> for Draw {
             DrawArg::Rests => Draw::Rests,
         }
     }
-}
-
-/// What is printed.
-#[derive(Serialize)]
-struct Document<'a> {
-    schema: &'static str,
-    metric: &'a str,
-    configurations: usize,
-    repeats: usize,
-    default: &'a str,
-    same: bool,
-    draw: Draw,
-    proposer: ProposerArg,
-    trials: u32,
-    studies: u64,
-    seed: u64,
-    #[serde(flatten)]
-    figures: Figures<'a>,
-}
-
-/// The summary with what its `trials` are called beside the budget's.
-#[derive(Serialize)]
-struct Figures<'a> {
-    regret: &'a rtscope_tune::study::replay::Regret,
-    coverage: Option<f64>,
-    over_claims: f64,
-    better: f64,
-    no_difference: f64,
-    refused: f64,
-    trials_taken: usize,
-}
-
-/// Does it.
-///
-/// # Errors
-/// The table cannot be read, or the output not be written.
-pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
-    let table = table::read(&args.replay, &args.metric)?;
-    let wrong = |trouble: Trouble| {
-        eprintln!("{trouble}");
-        Ok(ExitCode::from(2))
-    };
-    let Some(default) = default(&table, args) else {
-        return wrong(
-            Trouble::new(format!("{} is none of the table's", args.default.as_deref().unwrap_or_default()))
-                .next("give one of its configurations with --default"),
-        );
-    };
-    let replay = Replay { table: &table, default, draw: args.draw.into(), same: args.same };
-    let space = match replay.space() {
-        Ok(space) => space,
-        Err(no) => return Err(Trouble::new("the table cannot be searched").because(no)),
-    };
-    let design = Design::new(args.trials as usize, args.seed);
-    if let Some(store) = &args.store {
-        if args.studies != 1 {
-            return wrong(Trouble::new("only one study is kept in a file").next("add --studies 1"));
-        }
-        return replayed::run(args, &replay, space, store);
-    }
-    let summary = match replay.studies(&space, design, args.studies, &|| args.proposer.make()) {
-        Ok(summary) => summary,
-        Err(small) => {
-            return wrong(Trouble::new("the budget is too small").because(small).next("give more with --trials"));
-        }
-    };
-    let shown = if args.json {
-        let document = document(args, &table, default, &summary);
-        serde_json::to_string(&document).map_err(|error| Trouble::new("cannot write the document").because(error))?
-            + "\n"
-    } else {
-        text(args, &table, default, &summary, &Style::of_stdout())
-    };
-    print(&shown)
-}
-
-fn print(shown: &str) -> Result<ExitCode, Trouble> {
-    match io::stdout().lock().write_all(shown.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Trouble::new("cannot print the results").because(error).next("free the disk or print elsewhere"))
-        }
-        _ => Ok(ExitCode::SUCCESS),
-    }
-}
-
-fn default(table: &Table, args: &TuneArgs) -> Option<usize> {
-    match &args.default {
-        Some(name) => table.names().iter().position(|other| other == name),
-        None => Some(table.plainest()),
-    }
-}
-
-fn document<'a>(args: &'a TuneArgs, table: &'a Table, default: usize, summary: &'a Summary) -> Document<'a> {
-    Document {
-        schema: "rtscope/replay/1",
-        metric: &args.metric,
-        configurations: table.names().len(),
-        repeats: table.repeats(),
-        default: table.names().get(default).map_or("", String::as_str),
-        same: args.same,
-        draw: args.draw.into(),
-        proposer: args.proposer,
-        trials: args.trials,
-        studies: args.studies,
-        seed: args.seed,
-        figures: Figures {
-            regret: &summary.regret,
-            coverage: summary.coverage,
-            over_claims: summary.over_claims,
-            better: summary.better,
-            no_difference: summary.no_difference,
-            refused: summary.refused,
-            trials_taken: summary.trials,
-        },
-    }
-}
-
-fn text(args: &TuneArgs, table: &Table, default: usize, summary: &Summary, style: &Style) -> String {
-    let percent = |share: f64| format!("{:.1} %", share * 100.0);
-    let name = table.names().get(default).map_or("", String::as_str);
-    let mut rows = vec![
-        ("studies", format!("{} of at most {} trials, seed {}", args.studies, args.trials, args.seed)),
-        (
-            "table",
-            format!(
-                "{} configurations{}{} repeats{}the default is {}",
-                table.names().len(),
-                style.dot(),
-                table.repeats(),
-                style.dot(),
-                clean(name)
-            ),
-        ),
-        (
-            "regret",
-            format!("median {}, nine in ten below {}", percent(summary.regret.median), percent(summary.regret.p90)),
-        ),
-        (
-            "intervals",
-            summary.coverage.map_or("none".to_owned(), |coverage| format!("{} hold the truth", percent(coverage))),
-        ),
-        ("over-claims", percent(summary.over_claims)),
-        (
-            "answers",
-            format!(
-                "better {}, no difference {}, refused {}",
-                percent(summary.better),
-                percent(summary.no_difference),
-                percent(summary.refused)
-            ),
-        ),
-        ("trials taken", format!("{} in the median", summary.trials)),
-    ];
-    if args.same {
-        rows.push(("all the same", "each configuration was the default under another name".to_owned()));
-    }
-    rows.iter().map(|(what, value)| format!("{what:<14}{value}\n")).collect()
 }

@@ -1,8 +1,9 @@
 //! One study of a recorded table that is kept in a file and goes on from there. Owns which
 //! study that is; keeping is `rtscope_store`'s matter.
 
+use super::keeping::{Keeping, unix_ns};
 use super::result::{Shown, text};
-use super::{TuneArgs, print};
+use super::{TuneArgs, cannot_keep, show, wrong};
 use crate::style::Style;
 use crate::trouble::Trouble;
 use clap::ValueEnum;
@@ -17,29 +18,23 @@ use std::time::{Duration, SystemTime};
 /// Draws trials and keeps each before the next.
 struct Kept<'a> {
     trials: &'a mut dyn Trials,
-    store: &'a mut Store,
+    keeping: Keeping,
     pace: Duration,
-    started: SystemTime,
-    /// A trial that cannot be kept ends the study: what it would go on with is lost otherwise.
-    lost: Option<StoreError>,
+    started_unix_ns: u64,
 }
 
 impl Trials for Kept<'_> {
     fn run(&mut self, space: &Space, ask: &Ask) -> Outcome {
-        if self.lost.is_some() {
-            return Outcome::Stopped("a trial could not be kept".to_owned());
+        if let Some(stopped) = self.keeping.stopped() {
+            return stopped;
         }
-        self.started = SystemTime::now();
+        self.started_unix_ns = unix_ns(SystemTime::now());
         std::thread::sleep(self.pace);
         self.trials.run(space, ask)
     }
 
     fn keep(&mut self, taken: &Taken) {
-        let since = self.started.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let started_unix_ns = u64::try_from(since.as_nanos()).unwrap_or(u64::MAX);
-        if self.lost.is_none() {
-            self.lost = self.store.append(&Row { started_unix_ns, ..Row::new(taken.clone()) }).err();
-        }
+        self.keeping.row(&Row { started_unix_ns: self.started_unix_ns, ..Row::new(taken.clone()) });
     }
 }
 
@@ -49,17 +44,14 @@ impl Trials for Kept<'_> {
 /// The file cannot be written or is of another study, or the output cannot be printed.
 pub fn run(args: &TuneArgs, replay: &Replay<'_>, space: Space, path: &Path) -> Result<ExitCode, Trouble> {
     let description = description(args, replay);
-    let cannot = |error: StoreError| cannot(path, &error);
+    let cannot = |error: StoreError| cannot_keep(path, &error);
     let small = |error| Trouble::new("the budget is too small").because(error).next("give more with --trials");
     let study = Study::new(space, description.design, args.proposer.make());
     let study = match study.map_err(small) {
         Ok(study) => study,
-        Err(trouble) => {
-            eprintln!("{trouble}");
-            return Ok(ExitCode::from(2));
-        }
+        Err(trouble) => return wrong(&trouble),
     };
-    let mut store = Store::resume(path, &description).map_err(cannot)?;
+    let store = Store::resume(path, &description).map_err(cannot)?;
     let before = store.rows().map_err(cannot)?;
     let mut study = study.resume(&told(&before)).map_err(|error| {
         Trouble::new(format!("cannot go on with {}", path.display()))
@@ -69,35 +61,21 @@ pub fn run(args: &TuneArgs, replay: &Replay<'_>, space: Space, path: &Path) -> R
     let mut trials = replay.trials(args.seed, 0);
     let mut kept = Kept {
         trials: &mut trials,
-        store: &mut store,
+        keeping: Keeping::new(store),
         pace: Duration::from_millis(args.pace),
-        started: SystemTime::UNIX_EPOCH,
-        lost: None,
+        started_unix_ns: 0,
     };
     let answer = study::run(&mut study, &mut kept);
-    if let Some(error) = kept.lost {
-        return Err(cannot(error));
-    }
-    let rows = store.rows().map_err(cannot)?;
+    let rows = kept.keeping.end().map_err(cannot)?;
     let document = result::document(&description, &answer, &rows)
         .map_err(|error| Trouble::new("the table cannot be searched").because(error))?;
     let shown = Shown::new(document);
     if !args.json {
-        return print(&text::draw(&shown, &Style::of_stdout()));
+        return show(&text::draw(&shown, &Style::of_stdout()));
     }
     let json =
         serde_json::to_string(&shown).map_err(|error| Trouble::new("cannot write the document").because(error))?;
-    print(&(json + "\n"))
-}
-
-fn cannot(path: &Path, error: &StoreError) -> Trouble {
-    let next = match error {
-        StoreError::Full => "free the disk and call it again: it goes on",
-        StoreError::InUse => "wait for it, or give another file with --store",
-        StoreError::Differs(_) => "give another file with --store, or the options that it was begun with",
-        _ => "give another file with --store",
-    };
-    Trouble::new(format!("cannot keep the study in {}", path.display())).because(error).next(next)
+    show(&(json + "\n"))
 }
 
 /// The table and how it is drawn from are the program.
@@ -108,7 +86,7 @@ fn description(args: &TuneArgs, replay: &Replay<'_>) -> Description {
     argv.extend(args.same.then(|| "--same".to_owned()));
     Description {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        program: args.replay.display().to_string(),
+        program: args.replay.as_ref().map_or(String::new(), |table| table.display().to_string()),
         argv,
         names: replay.table.names().to_vec(),
         default: replay.default,

@@ -1,6 +1,7 @@
 //! A command line with a place for the number of workers. Owns how a template is cut
 //! into words and filled; refuses shells.
 
+use crate::words;
 use std::ffi::OsString;
 use std::path::Path;
 use std::str::FromStr;
@@ -46,7 +47,7 @@ impl FromStr for Series {
 
     fn from_str(text: &str) -> Result<Series, String> {
         let (name, template) = text.split_once('=').ok_or("it has no NAME= in front of its command")?;
-        let words = words(template)?;
+        let words = words::split(template)?;
         if name.is_empty() || words.is_empty() {
             return Err("a name or a command is missing".into());
         }
@@ -54,39 +55,9 @@ impl FromStr for Series {
     }
 }
 
-/// Cuts at spaces; single and double quotes keep what is between them.
-fn words(text: &str) -> Result<Vec<String>, String> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut quote = None;
-    for c in text.chars() {
-        match quote {
-            Some(end) if c == end => quote = None,
-            Some(_) => word.get_or_insert_default().push(c),
-            None if c == '\'' || c == '"' => {
-                quote = Some(c);
-                word.get_or_insert_default();
-            }
-            None if c.is_whitespace() => words.extend(word.take()),
-            None => word.get_or_insert_default().push(c),
-        }
-    }
-    if quote.is_some() {
-        return Err("a quote is not closed".into());
-    }
-    words.extend(word);
-    Ok(words)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn quotes_keep_words_together() {
-        assert_eq!(words("  a 'b c'd  \"e ' f\" '' ").unwrap(), ["a", "b cd", "e ' f", ""]);
-        assert!(words("a 'b").is_err() && words("").unwrap().is_empty());
-    }
 
     #[test]
     fn the_number_goes_into_every_place() {

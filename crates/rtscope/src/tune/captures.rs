@@ -1,0 +1,51 @@
+//! Why a configuration helps: a capture of what runs today and one of what is recommended, and
+//! the findings of both. Owns making them, as trials that do not count.
+
+use super::conduct::Ways;
+use super::live::{Live, Tried};
+use super::result::beside::{Pair, beside};
+use crate::input;
+use crate::pipeline::{self, Options};
+use crate::trouble::Trouble;
+use rtscope_host::trial::Job;
+use rtscope_model::Finding;
+use std::ffi::OsString;
+use std::path::Path;
+
+/// Findings of both side by side; the captures are made in `folder`.
+///
+/// # Errors
+/// A run or its capture failed, in words.
+pub fn compare(live: &mut Live<'_>, ways: &Ways, recommended: &str, folder: &Path) -> Result<Vec<Pair>, String> {
+    let mut of = |words: &str, name: &str| {
+        let capture = folder.join(name);
+        record(live, &ways.job(words), &capture)?;
+        findings(&capture).map_err(|trouble| trouble.to_string())
+    };
+    let default = of("", "default.rtscope")?;
+    Ok(beside(&default, &of(recommended, "recommended.rtscope")?))
+}
+
+/// The program under `rtscope record`, doing what a trial does.
+fn record(live: &mut Live<'_>, job: &Job, capture: &Path) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("no capture was made: {error}");
+    if capture.exists() {
+        std::fs::remove_dir_all(capture).map_err(failed)?;
+    }
+    let own = std::env::current_exe().map_err(failed)?;
+    let mut argv: Vec<OsString> = [own.into_os_string(), "record".into(), "--quiet".into(), "-o".into()].into();
+    argv.extend([capture.as_os_str().to_owned(), "--".into()]);
+    argv.extend(job.argv.iter().cloned());
+    match live.run(&Job { argv, ..job.clone() }, &mut |_, _| ()) {
+        Tried::Clean(_) => Ok(()),
+        Tried::Failed { why, .. } | Tried::Stopped(why) => Err(format!("no capture was made: {why}")),
+    }
+}
+
+fn findings(capture: &Path) -> Result<Vec<Finding>, Trouble> {
+    let input = input::open(capture, None)?;
+    let options =
+        Options { path: capture.display().to_string(), log: None, threads: 1, ocaml_version: None, requests: None };
+    let (results, _) = pipeline::analyse(&input, &options, &mut |_, _, _| ())?;
+    Ok(results.findings)
+}

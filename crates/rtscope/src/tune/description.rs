@@ -1,0 +1,35 @@
+//! What a study of a program is, as it is kept beside its trials. Owns which of that a study
+//! goes on with: the same program, options and machine.
+
+use super::TuneArgs;
+use super::space::Gathered;
+use super::subject::Subject;
+use crate::plan::text::about;
+use clap::ValueEnum;
+use rtscope_tune::study::{Description, Design, Kind};
+
+/// Of a study of `names`, of which number `default` is what runs today.
+pub fn of(args: &TuneArgs, gathered: &Gathered, subject: &Subject, names: Vec<String>, kind: Kind) -> Description {
+    let mut words = args.command.iter().map(|word| word.to_string_lossy().into_owned());
+    let program = words.next().unwrap_or_default();
+    let plan =
+        gathered.offer.plan.and_then(|plan| gathered.offer.configurations.get(plan)).map(|words| words.join(" "));
+    let mut argv: Vec<String> = words.collect();
+    // What a trial is changes what it measures.
+    argv.extend(args.load.iter().map(|load| format!("(load: {load})")));
+    argv.extend(args.same.then(|| "(all the same)".to_owned()));
+    Description {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        program,
+        argv,
+        default: names.iter().position(String::is_empty).unwrap_or_default(),
+        plan: plan.and_then(|plan| names.iter().position(|name| *name == plan)),
+        names,
+        design: Design::new(args.trials as usize, args.seed),
+        objective: subject.objective.minimize.0.word().to_owned(),
+        limits: args.limit.clone(),
+        proposer: args.proposer.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned()),
+        machine: about(&gathered.planned.resources),
+        kind,
+    }
+}

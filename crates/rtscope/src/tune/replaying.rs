@@ -1,0 +1,156 @@
+//! Studies of a recorded table, and how good their answers are: that is how the search itself
+//! is tested. Owns the figures that are printed; `table` reads the table, `replayed` does one
+//! study of it that is kept.
+
+use super::{ProposerArg, TuneArgs, replayed, show, table, wrong};
+use crate::style::{Style, clean};
+use crate::trouble::Trouble;
+use rtscope_tune::study::Design;
+use rtscope_tune::study::replay::{Draw, Replay, Summary, Table};
+use serde::Serialize;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// What is printed.
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    metric: &'a str,
+    configurations: usize,
+    repeats: usize,
+    default: &'a str,
+    same: bool,
+    draw: Draw,
+    proposer: ProposerArg,
+    trials: u32,
+    studies: u64,
+    seed: u64,
+    #[serde(flatten)]
+    figures: Figures<'a>,
+}
+
+/// The summary with what its `trials` are called beside the budget's.
+#[derive(Serialize)]
+struct Figures<'a> {
+    regret: &'a rtscope_tune::study::replay::Regret,
+    coverage: Option<f64>,
+    over_claims: f64,
+    better: f64,
+    no_difference: f64,
+    refused: f64,
+    trials_taken: usize,
+}
+
+/// Does it.
+///
+/// # Errors
+/// The table cannot be read, or the output not be written.
+pub fn run(args: &TuneArgs, path: &Path) -> Result<ExitCode, Trouble> {
+    let table = table::read(path, &args.metric)?;
+    let Some(default) = default(&table, args) else {
+        return wrong(
+            &Trouble::new(format!("{} is none of the table's", args.default.as_deref().unwrap_or_default()))
+                .next("give one of its configurations with --default"),
+        );
+    };
+    let replay = Replay { table: &table, default, draw: args.draw.into(), same: args.same };
+    let space = match replay.space() {
+        Ok(space) => space,
+        Err(no) => return Err(Trouble::new("the table cannot be searched").because(no)),
+    };
+    let design = Design::new(args.trials as usize, args.seed);
+    if let Some(store) = &args.store {
+        if args.studies != 1 {
+            return wrong(&Trouble::new("only one study is kept in a file").next("add --studies 1"));
+        }
+        return replayed::run(args, &replay, space, store);
+    }
+    let summary = match replay.studies(&space, design, args.studies, &|| args.proposer.make()) {
+        Ok(summary) => summary,
+        Err(small) => {
+            return wrong(&Trouble::new("the budget is too small").because(small).next("give more with --trials"));
+        }
+    };
+    let shown = if args.json {
+        let document = document(args, &table, default, &summary);
+        serde_json::to_string(&document).map_err(|error| Trouble::new("cannot write the document").because(error))?
+            + "\n"
+    } else {
+        text(args, &table, default, &summary, &Style::of_stdout())
+    };
+    show(&shown)
+}
+
+fn default(table: &Table, args: &TuneArgs) -> Option<usize> {
+    match &args.default {
+        Some(name) => table.names().iter().position(|other| other == name),
+        None => Some(table.plainest()),
+    }
+}
+
+fn document<'a>(args: &'a TuneArgs, table: &'a Table, default: usize, summary: &'a Summary) -> Document<'a> {
+    Document {
+        schema: "rtscope/replay/1",
+        metric: &args.metric,
+        configurations: table.names().len(),
+        repeats: table.repeats(),
+        default: table.names().get(default).map_or("", String::as_str),
+        same: args.same,
+        draw: args.draw.into(),
+        proposer: args.proposer,
+        trials: args.trials,
+        studies: args.studies,
+        seed: args.seed,
+        figures: Figures {
+            regret: &summary.regret,
+            coverage: summary.coverage,
+            over_claims: summary.over_claims,
+            better: summary.better,
+            no_difference: summary.no_difference,
+            refused: summary.refused,
+            trials_taken: summary.trials,
+        },
+    }
+}
+
+fn text(args: &TuneArgs, table: &Table, default: usize, summary: &Summary, style: &Style) -> String {
+    let percent = |share: f64| format!("{:.1} %", share * 100.0);
+    let name = table.names().get(default).map_or("", String::as_str);
+    let mut rows = vec![
+        ("studies", format!("{} of at most {} trials, seed {}", args.studies, args.trials, args.seed)),
+        (
+            "table",
+            format!(
+                "{} configurations{}{} repeats{}the default is {}",
+                table.names().len(),
+                style.dot(),
+                table.repeats(),
+                style.dot(),
+                clean(name)
+            ),
+        ),
+        (
+            "regret",
+            format!("median {}, nine in ten below {}", percent(summary.regret.median), percent(summary.regret.p90)),
+        ),
+        (
+            "intervals",
+            summary.coverage.map_or("none".to_owned(), |coverage| format!("{} hold the truth", percent(coverage))),
+        ),
+        ("over-claims", percent(summary.over_claims)),
+        (
+            "answers",
+            format!(
+                "better {}, no difference {}, refused {}",
+                percent(summary.better),
+                percent(summary.no_difference),
+                percent(summary.refused)
+            ),
+        ),
+        ("trials taken", format!("{} in the median", summary.trials)),
+    ];
+    if args.same {
+        rows.push(("all the same", "each configuration was the default under another name".to_owned()));
+    }
+    rows.iter().map(|(what, value)| format!("{what:<14}{value}\n")).collect()
+}

@@ -1,0 +1,83 @@
+//! What is asked of a study of a program: what is to be small, what must hold, what a trial
+//! does. Owns the reading of `--load`, which takes what `rtscope load` takes, and of what goes
+//! together.
+
+use super::TuneArgs;
+use super::live::{READY, TIMEOUT, Way};
+use super::objective::{Minimize, Objective};
+use crate::load::{self, LoadArgs};
+use crate::plan::GoalArg;
+use crate::trouble::Trouble;
+use crate::words;
+use clap::Parser;
+use rtscope_tune::plan::Goal;
+
+/// Requests below which 1 % of them says little: the interval of p99 spans 20 ranks each way.
+const REQUESTS_MIN: f64 = 10_000.0;
+
+/// What is asked.
+#[derive(Debug)]
+pub struct Subject {
+    /// What a trial does.
+    pub way: Way,
+    /// What it is to reach.
+    pub objective: Objective,
+    /// For the plan.
+    pub goal: Goal,
+    /// What the user should know before.
+    pub notes: Vec<String>,
+}
+
+#[derive(Parser)]
+#[command(name = "--load", no_binary_name = true, disable_help_flag = true)]
+struct Loaded {
+    #[command(flatten)]
+    args: LoadArgs,
+}
+
+impl Subject {
+    /// Of the options.
+    ///
+    /// # Errors
+    /// They make no sense, or not together.
+    pub fn of(args: &TuneArgs) -> Result<Subject, Trouble> {
+        let wrong = |because: String| Trouble::new("this cannot be tuned").because(because);
+        let server = args.load.is_some();
+        let usual = if server { "p99" } else { "time" };
+        let minimize: Minimize = args.minimize.as_deref().unwrap_or(usual).parse().map_err(wrong)?;
+        let limits = args.limit.iter().map(|limit| limit.parse()).collect::<Result<_, _>>().map_err(wrong)?;
+        let objective = Objective::new(minimize, limits, server).map_err(wrong)?;
+        let goal = args.goal.map_or(if server { Goal::Latency } else { Goal::Throughput }, GoalArg::into);
+        let mut notes = Vec::new();
+        let way = match &args.load {
+            None => Way::Batch { timeout: args.timeout.unwrap_or(TIMEOUT) },
+            Some(text) => {
+                let load = loaded(text)?;
+                let requests = load.profile.moments(0, 1).count() as f64;
+                if requests < REQUESTS_MIN && minimize.0.name.starts_with("p9") {
+                    notes.push(format!(
+                        "a trial has {requests} requests; from 10,000 on p99 says more: a longer --for or a higher --rate"
+                    ));
+                }
+                Way::Server { load: Box::new(load), ready: args.ready.unwrap_or(READY) }
+            }
+        };
+        Ok(Subject { way, objective, goal, notes })
+    }
+}
+
+/// The load of one trial.
+fn loaded(text: &str) -> Result<rtscope_load::Load, Trouble> {
+    let wrong = |because: String| {
+        Trouble::new("--load cannot be read")
+            .because(because)
+            .next("write what `rtscope load` takes, in quotes: --load 'http://localhost:8080/ --rate 500 --for 20s'")
+    };
+    let words = words::split(text).map_err(wrong)?;
+    let parsed = Loaded::try_parse_from(words).map_err(|error| wrong(error.render().to_string().trim().to_owned()))?;
+    let args = parsed.args;
+    if args.requests.is_some() || args.html.is_some() || args.svg.is_some() || args.json {
+        return Err(wrong("a trial writes no files of its load".to_owned()));
+    }
+    load::load(&args)
+}
