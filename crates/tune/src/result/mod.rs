@@ -251,8 +251,8 @@ fn counts(rows: &[Row], budget: usize) -> Counts {
     let mut counts = Counts { clean: 0, dirty: 0, failed: 0, budget };
     for row in rows {
         match (&row.taken.outcome, row.dirty) {
-            (Outcome::Stopped(_), _) => (),
             (_, true) => counts.dirty += 1,
+            (Outcome::Stopped(_), _) => (),
             (Outcome::Measured(_), false) => counts.clean += 1,
             (Outcome::Failed(_), false) => counts.failed += 1,
         }
