@@ -289,7 +289,11 @@ fn live_a_study_that_is_killed_goes_on_where_it_was() {
     let Some(found) = place.studied(&place.tune(&options, &program).output().unwrap()) else { return };
     let after = found.rows();
     assert_eq!(after[..before.len()], before[..]);
-    assert!(after.len() > before.len() && found.said.contains("trials of this study"), "{}", found.said);
+    assert!(
+        (found.is_cut() || after.len() > before.len()) && found.said.contains("trials of this study"),
+        "{}",
+        found.said
+    );
     assert!(found.is_cut() || found.answered(), "{}", found.document);
 }
 
@@ -306,12 +310,15 @@ fn live_an_interrupted_study_says_so_and_goes_on() {
     let said = rest.join().unwrap();
     assert!(running("271829").is_empty());
     let found = place.studied(&Output { stderr: said.into(), ..done }).unwrap();
-    assert_eq!((found.verdict(), &found.document["why"]), ("stopped", &"interrupted".into()));
+    assert_eq!((found.verdict(), found.status), ("stopped", Some(3)));
+    // Others may have been first.
+    let why = found.document["why"].as_str().unwrap();
+    assert!(why == "interrupted" || why.starts_with("the machine is never quiet"), "{why}");
     assert!(found.said.contains("study.sqlite: the same command goes on"), "{}", found.said);
     let before = found.rows();
     let Some(found) = place.studied(&place.tune(&options, &program).output().unwrap()) else { return };
     assert_eq!(found.rows()[..before.len()], before[..]);
-    assert!(found.rows().len() > before.len());
+    assert!(found.is_cut() || found.rows().len() > before.len());
 }
 
 #[test]

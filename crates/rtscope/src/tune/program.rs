@@ -81,8 +81,8 @@ pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
         }
     }
     write(&folder, &shown, &description, &rows)?;
-    if matches!(answer.verdict, Verdict::Stopped(_)) {
-        progress.say(&format!("what was tried is kept in {}: the same command goes on", path.display()));
+    if let Verdict::Stopped(why) = &answer.verdict {
+        progress.say(&format!("{why}; what was tried is kept in {}: the same command goes on", path.display()));
     }
     print(args, &shown)
 }
