@@ -71,7 +71,7 @@ pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
     let rows = store.rows().map_err(|error| cannot_keep(&path, &error))?;
     let study = Study::new(space, description.design, args.proposer.make());
     let study = study.map_err(|small| Trouble::new("the budget is too small").because(small))?;
-    let mut study = study.resume(&told(&rows)).map_err(|other| {
+    let mut study = study.beside(description.plan).resume(&told(&rows)).map_err(|other| {
         Trouble::new(format!("cannot go on with {}", path.display())).because(other).next("give another --output")
     })?;
     let keeping = Keeping::new(store);

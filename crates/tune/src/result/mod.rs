@@ -56,6 +56,9 @@ pub struct Document {
     pub recommended: Option<Named>,
     /// The default.
     pub default: Named,
+    /// Which limit the default does not keep to, where it does not; others are compared with it
+    /// all the same.
+    pub default_breaks: Option<String>,
     /// What rules say without a trial; null: nothing that could be tried.
     pub plan: Option<Named>,
     /// The best candidate against the default, recommended or not.
@@ -160,8 +163,14 @@ pub fn document(description: &Description, answer: &Answer, rows: &[Row]) -> Res
     let logs = Logs::new(rows);
     let named = |configuration: usize| Named { configuration, name: space.name(configuration).to_owned() };
     let (verdict, why) = verdict(&answer.verdict);
+    let of_default = |row: &&Row| !row.dirty && row.taken.ask.configuration == space.default();
+    let default_breaks = rows.iter().filter(of_default).find_map(|row| row.note.clone());
     let recommended = match (verdict, &answer.verdict) {
         (_, Verdict::Better(best)) => Some(*best),
+        // Candidates keep to the limits: one that did not has failed.
+        (Word::NoDifference, _) if default_breaks.is_some() => {
+            answer.candidates.first().filter(|best| best.gain.is_some()).map(|best| best.configuration)
+        }
         (Word::NoDifference, _) => Some(space.default()),
         _ => None,
     };
@@ -182,6 +191,7 @@ pub fn document(description: &Description, answer: &Answer, rows: &[Row]) -> Res
         why,
         recommended: recommended.map(named),
         default: named(space.default()),
+        default_breaks,
         plan: plan.map(named),
         over_default: over_default(answer),
         over_plan: over_plan(&space, answer, &logs, recommended, plan),
