@@ -39,6 +39,11 @@ impl Shown {
     }
 }
 
+/// A configuration's words; in a study of a program those of what runs today are none.
+fn named(words: &str) -> &str {
+    if words.is_empty() { "what runs today" } else { words }
+}
+
 /// Whether a gain is told as "times as fast"; else as what is left of the figure.
 fn is_time(found: &Document) -> bool {
     let objective = found.objective.as_str();

@@ -2,7 +2,7 @@
 //! does. Owns the words and the columns.
 
 use super::beside::{Pair, Said};
-use super::{Shown, is_time, told};
+use super::{Shown, is_time, named, told};
 use crate::report::units;
 use crate::style::{Style, Tone, clean, shorten, wrap};
 use rtscope_tune::result::{Document, Effect, Gain, Level, Point, Word};
@@ -106,7 +106,7 @@ fn why(found: &Document) -> String {
 /// What runs today has no words in a study of a program.
 fn called(found: &Document) -> String {
     match found.default.name.as_str() {
-        "" => "what runs today".to_owned(),
+        "" => named("").to_owned(),
         name => format!("the default, {name}"),
     }
 }
@@ -123,7 +123,7 @@ fn said(found: &Document, gain: &Interval, pairs: usize, what: &str) -> String {
 
 /// What figures of a gain are, above a table.
 fn ratio(found: &Document) -> String {
-    let default = if found.default.name.is_empty() { "what runs today" } else { "the default" };
+    let default = if found.default.name.is_empty() { named("") } else { "the default" };
     match is_time(found) {
         true => format!("how many times as fast as {default} ({})", sure(found)),
         false => format!("{} as a share of that of {default} ({})", found.objective, sure(found)),
@@ -207,13 +207,13 @@ fn table(found: &Document, style: &Style) -> Vec<String> {
         return Vec::new();
     }
     let wide = style.width.saturating_sub(FIGURES).max(16);
-    let longest = shown.iter().map(|point| point.name.chars().count()).max().unwrap_or(0).clamp(13, wide);
+    let longest = shown.iter().map(|point| named(&point.name).chars().count()).max().unwrap_or(0).clamp(13, wide);
     let head = format!("{:longest$}  {:>7}  {:>6}  {:>9}  {:>6}", "configuration", "measure", "memory", "", "trials");
     let mut out = vec![style.paint(Tone::Faint, &head).into_owned()];
     for point in shown.iter().take(ROWS) {
         out.push(format!(
             "{:longest$}  {:>7.2}  {:>6.2}  {:>9}  {:>6}  {}",
-            shorten(&clean(&point.name), longest),
+            shorten(&clean(named(&point.name)), longest),
             point.objective,
             point.memory,
             units::bytes(point.memory_bytes as u64),
