@@ -69,7 +69,7 @@ struct Run {
 impl<'a> Conductor<'a> {
     /// Before the first.
     pub fn new(live: Live<'a>, ways: Ways, objective: &'a Objective, keeping: Keeping, budget: usize) -> Self {
-        let (deadline, progress, run) = (None, Progress::default(), Run::default());
+        let (deadline, progress, run) = (None, Progress::new(true), Run::default());
         Conductor { live, ways, objective, keeping, deadline, budget, progress, run }
     }
 
