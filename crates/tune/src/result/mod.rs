@@ -7,12 +7,14 @@
 
 mod effects;
 mod logs;
+mod measured;
 mod pareto;
 #[cfg(test)]
 mod testing;
 
 pub use effects::{Effect, Level};
 pub use logs::MEMORY;
+pub use measured::Measured;
 pub use pareto::Point;
 
 use crate::study::design::FRESH_FROM;
@@ -73,6 +75,8 @@ pub struct Document {
     pub candidates: Vec<Candidate>,
     /// The default over itself: how steady the machine was; null where there were too few pairs.
     pub check: Option<Interval>,
+    /// Medians of what was measured in fresh blocks.
+    pub measured: Vec<Measured>,
     /// Time and memory, the best time first.
     pub pareto: Vec<Point>,
     /// What each flag does by itself.
@@ -199,6 +203,7 @@ pub fn document(description: &Description, answer: &Answer, rows: &[Row]) -> Res
         error: description.design.error,
         candidates: answer.candidates.iter().map(candidate).collect(),
         check: answer.check,
+        measured: measured::measured(&space, rows, description.design.seed),
         pareto: pareto::points(&space, &logs),
         effects: effects::effects(&space, &logs, description.design.error),
         failed: answer.failed.iter().map(|(one, why)| Failed { of: named(*one), why: why.clone() }).collect(),

@@ -5,6 +5,7 @@ use super::beside::{Pair, Said};
 use super::{Shown, is_time, named, told};
 use crate::report::units;
 use crate::style::{Style, Tone, clean, shorten, wrap};
+use crate::tune::measure::Figure;
 use rtscope_tune::result::{Document, Effect, Gain, Level, Point, Word};
 use rtscope_tune::study::interval::Interval;
 
@@ -30,6 +31,7 @@ pub fn draw(shown: &Shown, style: &Style) -> String {
     }
     section(&mut out, style, "To paste", &paste(shown, style));
     section(&mut out, style, &format!("Confirmed, {}", ratio(found)), &candidates(found, style));
+    section(&mut out, style, "Measured there, medians (95 %)", &measured(found, style));
     section(&mut out, style, "Why: what captures of both found", &findings(shown.findings.as_deref(), style));
     let pareto = format!("{} and memory, as shares of the default's", found.objective);
     section(&mut out, style, &pareto, &table(found, style));
@@ -172,6 +174,29 @@ fn candidates(found: &Document, style: &Style) -> Vec<String> {
         )
     };
     cut(measured.iter().map(row).collect(), ROWS)
+}
+
+/// Figures that are shown where there are such, the objective before them.
+const SHOWN: [&str; 7] = ["p99", "time", "cpu", "rss", "productivity", "gen0_per_second", "mean_pause"];
+
+/// A line for each figure of each configuration of fresh blocks.
+fn measured(found: &Document, style: &Style) -> Vec<String> {
+    let names =
+        std::iter::once(found.objective.as_str()).chain(SHOWN.into_iter().filter(|name| *name != found.objective));
+    let figures: Vec<&Figure> = names.filter_map(Figure::find).collect();
+    let known = |figure: &&&Figure| found.measured.iter().any(|one| one.figures.contains_key(figure.name));
+    let wide = figures.iter().map(|figure| figure.word().len()).max().unwrap_or(0);
+    let mut out = Vec::new();
+    for one in found.measured.iter().take(ROWS) {
+        let trials = units::counted(one.trials as u64, "trial", "trials");
+        out.push(format!("{}  {}", clean(named(&one.name)), style.paint(Tone::Faint, &trials)));
+        for figure in figures.iter().filter(known) {
+            let Some(median) = one.figures.get(figure.name) else { continue };
+            let ends = median.interval.map(|(low, high)| format!(" ({} to {})", figure.shown(low), figure.shown(high)));
+            out.push(format!("  {:wide$}  {}{}", figure.word(), figure.shown(median.median), ends.unwrap_or_default()));
+        }
+    }
+    out
 }
 
 /// Both captures' findings in two columns.
