@@ -7,6 +7,7 @@ use crate::report::units;
 use crate::style::{Style, Tone, clean, shorten, wrap};
 use crate::tune::measure::Figure;
 use rtscope_tune::result::{Document, Effect, Gain, Level, Point, Word};
+use rtscope_tune::study::Kind;
 use rtscope_tune::study::interval::Interval;
 
 /// Rows of a table.
@@ -33,7 +34,7 @@ pub fn draw(shown: &Shown, style: &Style) -> String {
     section(&mut out, style, &format!("Confirmed, {}", ratio(found)), &candidates(found, style));
     section(&mut out, style, "Measured there, medians (95 %)", &measured(found, style));
     section(&mut out, style, "Why: what captures of both found", &findings(shown.findings.as_deref(), style));
-    let pareto = format!("{} and memory, as shares of the default's", found.objective);
+    let pareto = format!("Of {} and memory, shares of the default's", found.objective);
     section(&mut out, style, &pareto, &table(found, style));
     let title = format!("What each flag does by itself, in {}", ratio(found));
     section(&mut out, style, &title, &effects(found, style));
@@ -308,7 +309,12 @@ fn cut(mut all: Vec<String>, most: usize) -> Vec<String> {
 fn facts(found: &Document, style: &Style) -> String {
     let counts = found.trials;
     let taken = counts.clean + counts.dirty + counts.failed;
-    let mut facts = vec![format!("{} of {}", units::counted(taken as u64, "trial", "trials"), counts.budget)];
+    let taken = units::counted(taken as u64, "trial", "trials");
+    // Only a search has a budget.
+    let mut facts = vec![match found.kind {
+        Kind::Search => format!("{taken} of {}", counts.budget),
+        _ => taken,
+    }];
     facts.extend((counts.dirty > 0).then(|| format!("{} disturbed and taken again", counts.dirty)));
     facts.extend((counts.failed > 0).then(|| format!("{} failed", counts.failed)));
     facts.push(format!("seed {}", found.seed));
