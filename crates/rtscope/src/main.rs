@@ -33,7 +33,7 @@ fn main() -> ExitCode {
     };
     done.unwrap_or_else(|trouble| {
         eprintln!("{trouble}");
-        ExitCode::from(1)
+        ExitCode::from(trouble.status())
     })
 }
 

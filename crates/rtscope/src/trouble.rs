@@ -10,12 +10,13 @@ pub struct Trouble {
     happened: String,
     why: Option<String>,
     next: Option<String>,
+    status: u8,
 }
 
 impl Trouble {
     /// Something happened: "cannot read mill.eventlog".
     pub fn new(happened: impl Into<String>) -> Trouble {
-        Trouble { happened: happened.into(), why: None, next: None }
+        Trouble { happened: happened.into(), why: None, next: None, status: 1 }
     }
 
     /// Why: "it does not start with an eventlog header".
@@ -28,6 +29,17 @@ impl Trouble {
     pub fn next(mut self, next: impl Into<String>) -> Trouble {
         self.next = Some(next.into());
         self
+    }
+
+    /// The exit status that says it, where that is not 1.
+    pub fn ends_with(mut self, status: u8) -> Trouble {
+        self.status = status;
+        self
+    }
+
+    /// The exit status that says it.
+    pub fn status(&self) -> u8 {
+        self.status
     }
 }
 
@@ -59,5 +71,6 @@ mod tests {
             "rtscope: cannot read \\u{1b}[31mmill.eventlog; it is empty; record one with `rtscope record -- PROG`"
         );
         assert_eq!(Trouble::new("no such file").to_string(), "rtscope: no such file");
+        assert_eq!((trouble.status(), trouble.ends_with(2).status()), (1, 2));
     }
 }

@@ -7,7 +7,7 @@
 
 mod ground;
 
-use ground::scratch;
+use ground::{at_home, scratch};
 use rtscope::style::Style;
 use rtscope::tune::space::{Gathered, dry_run, gather, json, text};
 use rtscope_host::probe::{Seen, Start, probe};
@@ -35,16 +35,6 @@ fn toolchain(name: &str) -> Option<Toolchain> {
         missing(&format!("{name}: `cargo xtask toolchains --only {name}`"));
     }
     found
-}
-
-/// An option for the linker: the program finds the tree's loader and libraries by itself.
-fn at_home(toolchain: &Toolchain) -> Option<String> {
-    let root = toolchain.root.as_ref()?;
-    let libraries = root.join("usr/lib").join(format!("{}-linux-gnu", std::env::consts::ARCH));
-    let loader = fs::read_dir(&libraries).unwrap().flatten().map(|entry| entry.path());
-    let mut loader =
-        loader.filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("ld-linux")));
-    Some(format!("-Wl,--dynamic-linker={},-rpath,{}", loader.next().unwrap().display(), libraries.display()))
 }
 
 fn command(program: &Path, words: &[&str]) -> Vec<OsString> {

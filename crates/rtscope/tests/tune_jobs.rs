@@ -42,7 +42,8 @@ fn typed<T: serde::de::DeserializeOwned + serde::Serialize>(text: &str) -> T {
 
 fn words_of(job: &Job, index: u32, folder: &str) -> Vec<String> {
     let store = format!("{folder}/shard-{index}.sqlite");
-    let fixed = ["tune".to_owned(), "--block".to_owned(), index.to_string(), "--of".to_owned(), job.blocks.to_string()];
+    let fixed =
+        ["tune".to_owned(), "--block".to_owned(), index.to_string(), "--blocks".to_owned(), job.blocks.to_string()];
     let mut words: Vec<String> = fixed.into();
     words.extend(job.options.iter().cloned());
     words.extend(["--store".to_owned(), store, "--".to_owned()]);

@@ -5,56 +5,71 @@
 use super::conduct::{Conductor, Ways};
 use super::job::{self, Given, Job};
 use super::keeping::Keeping;
+use super::program::{self, First};
 use super::progress::Progress;
 use super::result::Shown;
 use super::space::Gathered;
 use super::subject::Subject;
-use super::{JobArg, TuneArgs, cannot_keep, description, program, show, wrong};
+use super::{JobArg, NO_ANSWER, TuneArgs, WRONG, cannot_keep, description, show};
 use crate::trouble::Trouble;
 use clap::ValueEnum;
 use rtscope_host::signals::Signals;
 use rtscope_store::{MergeError, Store};
 use rtscope_tune::jobs;
+use rtscope_tune::study::design::FRESH_FROM;
 use rtscope_tune::study::{Ask, Description, Kind, Outcome, Taken, Trials};
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// Runs the blocks, or the one that is asked for.
 ///
 /// # Errors
 /// The program does not run, or files cannot be written.
 pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
-    let subject = match Subject::of(args) {
-        Ok(subject) => subject,
-        Err(trouble) => return wrong(&trouble),
-    };
+    let subject = Subject::of(args)?;
+    enough(args)?;
     if args.block.is_some_and(|block| block >= args.blocks) {
-        return wrong(&Trouble::new("there is no such block").because(format!("they are 0 to {}", args.blocks - 1)));
+        let there = format!("they are 0 to {}", args.blocks - 1);
+        return Err(Trouble::new("there is no such block").because(there).ends_with(WRONG));
     }
     let gathered = super::space::gather(&args.command, subject.goal, args.vary_given)?;
     let kind = match args.block {
         Some(index) => Kind::Block { index, of: args.blocks },
         None => Kind::Merged { of: args.blocks },
     };
-    let description = description::of(args, &gathered, &subject, listed(&args.tries), kind);
+    let mut description = description::of(args, &gathered, &subject, listed(&args.tries), kind);
+    // All blocks, each with what runs today twice.
+    description.design.trials = args.blocks as usize * (description.names.len() + 1);
     let space = description
         .space()
         .map_err(|none| Trouble::new("there is nothing to compare").because(none).next("give another with --try"))?;
-    let folder = program::folder(args, &gathered)?;
-    let path = args.store.clone().unwrap_or_else(|| folder.join("blocks.sqlite"));
+    let (folder, path) = places(args, &gathered)?;
     let signals = Signals::install().map_err(|error| Trouble::new("signals cannot be caught").because(error))?;
-    let mut live = program::live(args, &gathered, &subject, &folder, &signals);
-    let ways = Ways { frame: gathered.frame.clone(), same: args.same };
-    let mut progress = Progress::new(args.quiet);
-    program::warm_up(&mut live, &ways, &mut progress)?;
+    let mut first = First {
+        live: program::live(args, &gathered, &subject, &folder, &signals),
+        ways: Ways { frame: gathered.frame.clone(), same: args.same },
+        objective: &subject.objective,
+        progress: Progress::new(args.quiet),
+    };
+    let goes_on = path.exists();
+    if !goes_on {
+        first.run()?;
+    }
     let store = Store::resume(&path, &description).map_err(|error| cannot_keep(&path, &error))?;
     let rows = store.rows().map_err(|error| cannot_keep(&path, &error))?;
     let blocks = args.block.map_or(0..args.blocks, |block| block..block + 1);
     let asks: Vec<Ask> = blocks.flat_map(|block| jobs::block(&space, &description.design, block)).collect();
-    let mut trials = Conductor::new(live, ways, &subject.objective, Keeping::new(store), asks.len());
+    let left = jobs::left(&asks, &rows);
+    if goes_on && !left.is_empty() {
+        first.run()?;
+    }
+    let First { live, ways, objective, progress } = first;
+    let mut trials = Conductor::new(live, ways, objective, Keeping::new(store), asks.len());
     trials.progress = progress;
     let mut ended = None;
-    for ask in jobs::left(&asks, &rows) {
+    for ask in left {
         let outcome = trials.run(&space, &ask);
         if let Outcome::Stopped(why) = outcome {
             ended = Some(why);
@@ -62,18 +77,52 @@ pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
         }
         trials.keep(&Taken { ask, outcome });
     }
-    trials.progress.clear();
-    let rows = trials.keeping.end().map_err(|error| cannot_keep(&path, &error))?;
+    let Conductor { live, keeping, mut progress, .. } = trials;
+    progress.clear();
+    live.notes.iter().for_each(|note| progress.say(note));
+    let rows = keeping.end().map_err(|error| cannot_keep(&path, &error))?;
     if let Some(index) = args.block {
-        return match ended {
-            Some(why) => Err(Trouble::new(format!("block {index} is not whole")).because(why).next("run it again")),
-            None => show(&format!("block {index} of {} is in {}\n", args.blocks, path.display())),
+        // It is empty again.
+        let _ = fs::remove_dir(&folder);
+        let Some(why) = ended else {
+            return show(&format!("block {index} of {} is in {}\n", args.blocks, path.display()));
         };
+        let trouble = Trouble::new(format!("block {index} is not whole")).because(why);
+        return Err(trouble.next("the same command goes on").ends_with(NO_ANSWER));
+    }
+    if let Some(why) = &ended {
+        progress.say(&format!("{why}; what was tried is kept in {}: the same command goes on", path.display()));
     }
     let answer = jobs::answer(&space, &description.design, &rows);
     let shown = program::shown(&gathered, &description, &answer, &rows, args.same)?;
     program::write(&folder, &shown, &description, &rows)?;
     program::print(args, &shown)
+}
+
+/// Fewer blocks say nothing.
+fn enough(args: &TuneArgs) -> Result<(), Trouble> {
+    if args.blocks as usize >= FRESH_FROM {
+        return Ok(());
+    }
+    let few = format!("{} blocks are too few for one comparison, which takes {FRESH_FROM}", args.blocks);
+    Err(Trouble::new("the budget is too small").because(few).next("give more with --blocks").ends_with(WRONG))
+}
+
+/// A folder for what trials write, and the file of the study. A block has both where its store
+/// is: several of them may share a disk, and have nothing else to write to.
+fn places(args: &TuneArgs, gathered: &Gathered) -> Result<(PathBuf, PathBuf), Trouble> {
+    match (&args.store, args.block) {
+        (Some(store), Some(_)) => {
+            let mut beside = store.clone().into_os_string();
+            beside.push(".tune");
+            Ok((program::made(Path::new(&beside))?, store.clone()))
+        }
+        (store, _) => {
+            let folder = program::folder(args, gathered)?;
+            let path = store.clone().unwrap_or_else(|| folder.join("blocks.sqlite"));
+            Ok((folder, path))
+        }
+    }
 }
 
 /// What runs today, and the rest, once each.
@@ -93,10 +142,8 @@ fn listed(tries: &[String]) -> Vec<String> {
 /// # Errors
 /// The program does not run.
 pub fn export(args: &TuneArgs, kind: JobArg) -> Result<ExitCode, Trouble> {
-    let subject = match Subject::of(args) {
-        Ok(subject) => subject,
-        Err(trouble) => return wrong(&trouble),
-    };
+    let subject = Subject::of(args)?;
+    enough(args)?;
     let gathered = program::gathered(args, &subject)?;
     let list = if args.tries.is_empty() { spread(args, &gathered)? } else { listed(&args.tries) };
     let job = Job {
@@ -122,8 +169,16 @@ fn spread(args: &TuneArgs, gathered: &Gathered) -> Result<Vec<String>, Trouble> 
 
 /// Options with which every block is of the same study.
 fn options(args: &TuneArgs, list: &[String]) -> Vec<String> {
-    let mut options = vec!["--seed".to_owned(), args.seed.to_string(), "--trials".to_owned(), args.trials.to_string()];
+    let mut options = vec!["--seed".to_owned(), args.seed.to_string()];
+    options.extend(args.same.then(|| "--same".to_owned()));
+    options.extend(args.vary_given.then(|| "--vary-given".to_owned()));
     let mut add = |name: &str, value: String| options.extend([format!("{name}={value}")]);
+    let mut time = |name: &str, time: Option<Duration>| {
+        time.iter().for_each(|time| add(name, format!("{}s", time.as_secs_f64())));
+    };
+    time("--timeout", args.timeout);
+    time("--ready", args.ready);
+    time("--patience", Some(args.patience));
     args.minimize.iter().for_each(|value| add("--minimize", value.clone()));
     args.limit.iter().for_each(|value| add("--limit", value.clone()));
     args.load.iter().for_each(|value| add("--load", value.clone()));

@@ -95,15 +95,17 @@ impl Trials for Conductor<'_> {
         self.progress.begins(ask, self.budget, words);
         let job = self.ways.job(words);
         self.run = Run { started_unix_ns: unix_ns(SystemTime::now()), ..Run::default() };
-        let Conductor { live, keeping, run, progress, .. } = self;
+        let Conductor { live, keeping, run, progress, objective, .. } = self;
         let tried = live.run(&job, &mut |why, figures| {
             progress.say(&format!("a trial is run again: {why}"));
-            let taken = Taken { ask: *ask, outcome: Outcome::Stopped(why.to_owned()) };
+            let outcome = objective.measure(figures).map_or_else(Outcome::Stopped, Outcome::Measured);
+            let taken = Taken { ask: *ask, outcome };
             keeping.row(&Row {
                 figures: figures.clone(),
                 dirty: true,
                 attempt: run.attempt,
                 started_unix_ns: run.started_unix_ns,
+                note: Some(why.to_owned()),
                 ..Row::new(taken)
             });
             run.attempt += 1;

@@ -11,7 +11,7 @@ pub struct Job {
     /// In a few words: the program's file name.
     pub name: String,
     /// Options of `rtscope tune` that make every block the same study, as words; `--block`,
-    /// `--of` and `--store` are added.
+    /// `--blocks` and `--store` are added.
     pub options: Vec<String>,
     /// The program and its arguments.
     pub program: Vec<String>,
@@ -48,7 +48,7 @@ impl Job {
         let options = quoted(&self.options);
         let space = if options.is_empty() { "" } else { " " };
         format!(
-            "rtscope tune --block \"${index}\" --of {}{space}{options} --store {folder}/shard-\"${index}\".sqlite -- {}",
+            "rtscope tune --block \"${index}\" --blocks {}{space}{options} --store {folder}/shard-\"${index}\".sqlite -- {}",
             self.blocks,
             quoted(&self.program)
         )

@@ -4,12 +4,13 @@
 use super::conduct::{Conductor, Ways};
 use super::keeping::Keeping;
 use super::live::{Live, Tried};
+use super::objective::Objective;
 use super::paste::paste;
 use super::progress::Progress;
 use super::result::{Line, Shown, svg, text};
 use super::space::{self, Gathered};
 use super::subject::Subject;
-use super::{TuneArgs, cannot_keep, captures, description, show, wrong};
+use super::{NO_ANSWER, TuneArgs, WRONG, cannot_keep, captures, description, show};
 use crate::style::Style;
 use crate::trouble::Trouble;
 use rtscope_host::signals::Signals;
@@ -18,8 +19,7 @@ use rtscope_model::{Rtsopts, units};
 use rtscope_store::{Store, parquet};
 use rtscope_tune::plan::Runtime;
 use rtscope_tune::result::Word;
-use rtscope_tune::study::design::TooSmall;
-use rtscope_tune::study::{self, Answer, Description, Design, Kind, Row, Study, told};
+use rtscope_tune::study::{self, Answer, Description, Design, Kind, Next, Row, Space, Study, Verdict, told};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -36,10 +36,7 @@ const TRIALS: &str = "trials.parquet";
 /// # Errors
 /// The program does not run, or files cannot be written.
 pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
-    let subject = match Subject::of(args) {
-        Ok(subject) => subject,
-        Err(trouble) => return wrong(&trouble),
-    };
+    let subject = Subject::of(args)?;
     let gathered = gathered(args, &subject)?;
     if args.dry_run {
         return show(&if args.json { space::json(&gathered) } else { space::text(&gathered, &Style::of_stdout()) });
@@ -47,41 +44,28 @@ pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
     let space = gathered.offer.space().map_err(|none| nothing_to_try(&gathered, none))?;
     let names = (0..space.len()).map(|number| space.name(number).to_owned()).collect();
     let mut description = description::of(args, &gathered, &subject, names, Kind::Search);
+    enough(args, &description.design, None)?;
     let folder = folder(args, &gathered)?;
     let path = folder.join(STORE);
     let signals = Signals::install().map_err(|error| Trouble::new("signals cannot be caught").because(error))?;
-    let mut live = live(args, &gathered, &subject, &folder, &signals);
-    let ways = Ways { frame: gathered.frame.clone(), same: args.same };
-    let mut progress = Progress::new(args.quiet);
-    subject.notes.iter().for_each(|note| progress.say(note));
+    let mut first = First {
+        live: live(args, &gathered, &subject, &folder, &signals),
+        ways: Ways { frame: gathered.frame.clone(), same: args.same },
+        objective: &subject.objective,
+        progress: Progress::new(args.quiet),
+    };
+    subject.notes.iter().for_each(|note| first.progress.say(note));
     let began = Instant::now();
-    let once = warm_up(&mut live, &ways, &mut progress)?;
-    if let Some(within) = args.within {
-        description.design.trials = match rtscope_store::study::read(&path) {
-            // It goes on with the budget that it was begun with.
-            Ok((begun, _)) => begun.design.trials,
-            Err(_) => description.design.trials.min((within.as_secs_f64() / once.as_secs_f64()) as usize),
-        };
-    }
-    if let Err(small) = description.design.check() {
-        return wrong(&too_small(small, once));
-    }
-    progress.say(&plan_of(&description.design, once, &path));
-    let store = Store::resume(&path, &description).map_err(|error| cannot_keep(&path, &error))?;
-    let rows = store.rows().map_err(|error| cannot_keep(&path, &error))?;
-    let study = Study::new(space, description.design, args.proposer.make());
-    let study = study.map_err(|small| Trouble::new("the budget is too small").because(small))?;
-    let mut study = study.beside(description.plan).resume(&told(&rows)).map_err(|other| {
-        Trouble::new(format!("cannot go on with {}", path.display())).because(other).next("give another --output")
-    })?;
-    let keeping = Keeping::new(store);
-    let mut trials = Conductor::new(live, ways, &subject.objective, keeping, description.design.trials);
+    let (store, mut study) = begun(args, &path, space, &mut description, &mut first)?;
+    let First { live, ways, objective, progress } = first;
+    let mut trials = Conductor::new(live, ways, objective, Keeping::new(store), description.design.trials);
     trials.progress = progress;
     trials.deadline = args.within.map(|within| began + within);
     let answer = study::run(&mut study, &mut trials);
-    trials.progress.clear();
     let Conductor { mut live, ways, keeping, mut progress, .. } = trials;
+    progress.clear();
     let rows = keeping.end().map_err(|error| cannot_keep(&path, &error))?;
+    live.notes.iter().for_each(|note| progress.say(note));
     let mut shown = shown(&gathered, &description, &answer, &rows, args.same)?;
     if let Some(best) = shown.document.recommended.as_ref().filter(|best| !args.no_captures && !best.name.is_empty()) {
         progress.say("what runs today and what is recommended are recorded once each");
@@ -91,7 +75,92 @@ pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
         }
     }
     write(&folder, &shown, &description, &rows)?;
+    if matches!(answer.verdict, Verdict::Stopped(_)) {
+        progress.say(&format!("what was tried is kept in {}: the same command goes on", path.display()));
+    }
     print(args, &shown)
+}
+
+/// The study of `path`, to go on with, or a new one there, once the program is seen to run.
+/// `--within` becomes a number of trials here.
+fn begun(
+    args: &TuneArgs,
+    path: &Path,
+    space: Space,
+    description: &mut Description,
+    first: &mut First<'_>,
+) -> Result<(Store, Study), Trouble> {
+    let goes_on = path.exists();
+    if !goes_on {
+        let once = first.run()?;
+        if let Some(within) = args.within {
+            let fit = (within.as_secs_f64() / once.as_secs_f64().max(1e-3)) as usize;
+            description.design.trials = description.design.trials.min(fit);
+            enough(args, &description.design, Some(once))?;
+        }
+        first.progress.say(&plan_of(&description.design, once, path));
+    } else if let (Some(_), Ok((kept, _))) = (args.within, rtscope_store::study::read(path)) {
+        // It goes on with the budget that it was begun with.
+        description.design.trials = kept.design.trials;
+    }
+    let store = Store::resume(path, description).map_err(|error| cannot_keep(path, &error))?;
+    let rows = store.rows().map_err(|error| cannot_keep(path, &error))?;
+    let small = |small| Trouble::new("the budget is too small").because(small).ends_with(WRONG);
+    let study = Study::new(space, description.design, args.proposer.make()).map_err(small)?;
+    let mut study = study.beside(description.plan).resume(&told(&rows)).map_err(|other| {
+        Trouble::new(format!("cannot go on with {}", path.display())).because(other).next("give another --output")
+    })?;
+    // One that is over runs nothing.
+    if let (true, Next::Trial(next)) = (goes_on, study.ask()) {
+        first.progress.say(&format!("{} holds {} trials of this study", path.display(), next.number));
+        first.run()?;
+    }
+    Ok((store, study))
+}
+
+/// What runs today before anything is compared with it.
+pub struct First<'a> {
+    /// How a trial runs.
+    pub live: Live<'a>,
+    /// How a configuration is started.
+    pub ways: Ways,
+    /// What is asked of it.
+    pub objective: &'a Objective,
+    /// What is said.
+    pub progress: Progress,
+}
+
+impl First<'_> {
+    /// Runs it once as it is: its files are read from now on, and a program that does not run
+    /// at all, or does not say what is asked for, is told before anything else. How long that
+    /// took.
+    ///
+    /// # Errors
+    /// It does not run, or nobody could tell.
+    pub fn run(&mut self) -> Result<Duration, Trouble> {
+        let First { live, ways, objective, progress } = self;
+        progress.say("one run as it is, which does not count");
+        let mut began = Instant::now();
+        let tried = live.run(&ways.job(""), &mut |why, _| {
+            progress.say(&format!("it is run again: {why}"));
+            began = Instant::now();
+        });
+        let lasted = began.elapsed();
+        match tried {
+            Tried::Clean(figures) => {
+                let unknown = |why| Trouble::new("this cannot be tuned").because(why).ends_with(WRONG);
+                objective.measure(&figures).map_err(unknown)?;
+                if let Some(broken) = objective.broken(&figures).map_err(unknown)? {
+                    progress.say(&format!("as it is run today, {broken}"));
+                }
+                Ok(lasted)
+            }
+            Tried::Failed { why, .. } => Err(Trouble::new("the program fails as it is run today")
+                .because(why)
+                .next("see that it runs by itself, with the same arguments, and that --load fits it")),
+            Tried::Stopped(why) => Err(Trouble::new("there was no trial").because(why).ends_with(NO_ANSWER)),
+        }
+    }
 }
 
 /// The program, the machine and the plan looked at, and the runtime asked.
@@ -112,12 +181,15 @@ fn nothing_to_try(gathered: &Gathered, none: impl std::fmt::Display) -> Trouble 
 /// Where the study is kept.
 pub fn folder(args: &TuneArgs, gathered: &Gathered) -> Result<PathBuf, Trouble> {
     let named = || PathBuf::from(format!("{}.tune", gathered.planned.name()));
-    let folder = args.output.clone().unwrap_or_else(named);
-    let made = fs::create_dir_all(&folder).and_then(|()| folder.canonicalize());
-    made.map_err(|error| {
+    made(&args.output.clone().unwrap_or_else(named))
+}
+
+/// A folder, made if it is not there; its whole path.
+pub fn made(folder: &Path) -> Result<PathBuf, Trouble> {
+    fs::create_dir_all(folder).and_then(|()| folder.canonicalize()).map_err(|error| {
         Trouble::new(format!("cannot make the folder {}", folder.display()))
             .because(error)
-            .next("give another with --output")
+            .next("give another place with --output or --store")
     })
 }
 
@@ -136,32 +208,16 @@ pub fn live<'s>(
     live
 }
 
-/// Runs it once as it is: its files are read from now on, and a program that does not run at
-/// all is told before anything else. How long that took.
-pub fn warm_up(live: &mut Live<'_>, ways: &Ways, progress: &mut Progress) -> Result<Duration, Trouble> {
-    progress.say("one run as it is, which does not count");
-    let began = Instant::now();
-    let mut once = Duration::ZERO;
-    let tried = live.run(&ways.job(""), &mut |why, _| {
-        progress.say(&format!("a trial is run again: {why}"));
-        once = began.elapsed();
-    });
-    match tried {
-        Tried::Clean(_) => Ok(began.elapsed().saturating_sub(once)),
-        Tried::Failed { why, .. } => Err(Trouble::new("the program fails as it is run today")
-            .because(why)
-            .next("see that it runs by itself, with the same arguments, and that limits and --load fit it")),
-        Tried::Stopped(why) => Err(Trouble::new("there was no trial").because(why)),
-    }
-}
-
-fn too_small(small: TooSmall, once: Duration) -> Trouble {
-    let fewest = once.mul_f64(small.fewest as f64);
-    Trouble::new("the budget is too small").because(small).next(format!(
-        "give --trials {} or more; that takes about {}",
-        small.fewest,
-        shown_time(fewest)
-    ))
+/// Whether the budget is enough for one comparison; `once`: of `--within`, with trials so long.
+fn enough(args: &TuneArgs, design: &Design, once: Option<Duration>) -> Result<(), Trouble> {
+    design.check().map_err(|small| {
+        let trials = format!("give --trials {} or more", small.fewest);
+        let next = match once.filter(|_| args.trials as usize >= small.fewest) {
+            Some(once) => format!("give --within {} or more", shown_time(once.mul_f64(small.fewest as f64))),
+            None => trials,
+        };
+        Trouble::new("the budget is too small").because(small).next(next).ends_with(WRONG)
+    })
 }
 
 fn plan_of(design: &Design, once: Duration, path: &Path) -> String {
@@ -232,6 +288,6 @@ pub fn print(args: &TuneArgs, shown: &Shown) -> Result<ExitCode, Trouble> {
     Ok(match shown.document.verdict {
         Word::Better | Word::NoDifference => ExitCode::SUCCESS,
         Word::DefaultFails => ExitCode::FAILURE,
-        Word::TooNoisy | Word::Stopped => ExitCode::from(3),
+        Word::TooNoisy | Word::Stopped | Word::Impossible => ExitCode::from(NO_ANSWER),
     })
 }

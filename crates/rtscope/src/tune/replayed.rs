@@ -3,7 +3,7 @@
 
 use super::keeping::{Keeping, unix_ns};
 use super::result::{Shown, text};
-use super::{TuneArgs, cannot_keep, show, wrong};
+use super::{TuneArgs, WRONG, cannot_keep, show};
 use crate::style::Style;
 use crate::trouble::Trouble;
 use clap::ValueEnum;
@@ -45,12 +45,9 @@ impl Trials for Kept<'_> {
 pub fn run(args: &TuneArgs, replay: &Replay<'_>, space: Space, path: &Path) -> Result<ExitCode, Trouble> {
     let description = description(args, replay);
     let cannot = |error: StoreError| cannot_keep(path, &error);
-    let small = |error| Trouble::new("the budget is too small").because(error).next("give more with --trials");
-    let study = Study::new(space, description.design, args.proposer.make());
-    let study = match study.map_err(small) {
-        Ok(study) => study,
-        Err(trouble) => return wrong(&trouble),
-    };
+    let study = Study::new(space, description.design, args.proposer.make()).map_err(|error| {
+        Trouble::new("the budget is too small").because(error).next("give more with --trials").ends_with(WRONG)
+    })?;
     let store = Store::resume(path, &description).map_err(cannot)?;
     let before = store.rows().map_err(cannot)?;
     let mut study = study.resume(&told(&before)).map_err(|error| {

@@ -2,7 +2,7 @@
 //! is tested. Owns the figures that are printed; `table` reads the table, `replayed` does one
 //! study of it that is kept.
 
-use super::{ProposerArg, TuneArgs, replayed, show, table, wrong};
+use super::{ProposerArg, TuneArgs, WRONG, replayed, show, table};
 use crate::style::{Style, clean};
 use crate::trouble::Trouble;
 use rtscope_tune::study::Design;
@@ -48,10 +48,9 @@ struct Figures<'a> {
 pub fn run(args: &TuneArgs, path: &Path) -> Result<ExitCode, Trouble> {
     let table = table::read(path, &args.metric)?;
     let Some(default) = default(&table, args) else {
-        return wrong(
-            &Trouble::new(format!("{} is none of the table's", args.default.as_deref().unwrap_or_default()))
-                .next("give one of its configurations with --default"),
-        );
+        let name = args.default.as_deref().unwrap_or_default();
+        let trouble = Trouble::new(format!("{name} is none of the table's"));
+        return Err(trouble.next("give one of its configurations with --default").ends_with(WRONG));
     };
     let replay = Replay { table: &table, default, draw: args.draw.into(), same: args.same };
     let space = match replay.space() {
@@ -61,16 +60,13 @@ pub fn run(args: &TuneArgs, path: &Path) -> Result<ExitCode, Trouble> {
     let design = Design::new(args.trials as usize, args.seed);
     if let Some(store) = &args.store {
         if args.studies != 1 {
-            return wrong(&Trouble::new("only one study is kept in a file").next("add --studies 1"));
+            return Err(Trouble::new("only one study is kept in a file").next("add --studies 1").ends_with(WRONG));
         }
         return replayed::run(args, &replay, space, store);
     }
-    let summary = match replay.studies(&space, design, args.studies, &|| args.proposer.make()) {
-        Ok(summary) => summary,
-        Err(small) => {
-            return wrong(&Trouble::new("the budget is too small").because(small).next("give more with --trials"));
-        }
-    };
+    let summary = replay.studies(&space, design, args.studies, &|| args.proposer.make()).map_err(|small| {
+        Trouble::new("the budget is too small").because(small).next("give more with --trials").ends_with(WRONG)
+    })?;
     let shown = if args.json {
         let document = document(args, &table, default, &summary);
         serde_json::to_string(&document).map_err(|error| Trouble::new("cannot write the document").because(error))?

@@ -2,9 +2,9 @@
 //! does. Owns the reading of `--load`, which takes what `rtscope load` takes, and of what goes
 //! together.
 
-use super::TuneArgs;
 use super::live::{READY, TIMEOUT, Way};
 use super::objective::{Minimize, Objective};
+use super::{TuneArgs, WRONG};
 use crate::load::{self, LoadArgs};
 use crate::plan::GoalArg;
 use crate::trouble::Trouble;
@@ -41,7 +41,7 @@ impl Subject {
     /// # Errors
     /// They make no sense, or not together.
     pub fn of(args: &TuneArgs) -> Result<Subject, Trouble> {
-        let wrong = |because: String| Trouble::new("this cannot be tuned").because(because);
+        let wrong = |because: String| Trouble::new("this cannot be tuned").because(because).ends_with(WRONG);
         let server = args.load.is_some();
         let usual = if server { "p99" } else { "time" };
         let minimize: Minimize = args.minimize.as_deref().unwrap_or(usual).parse().map_err(wrong)?;
@@ -72,6 +72,7 @@ fn loaded(text: &str) -> Result<rtscope_load::Load, Trouble> {
         Trouble::new("--load cannot be read")
             .because(because)
             .next("write what `rtscope load` takes, in quotes: --load 'http://localhost:8080/ --rate 500 --for 20s'")
+            .ends_with(WRONG)
     };
     let words = words::split(text).map_err(wrong)?;
     let parsed = Loaded::try_parse_from(words).map_err(|error| wrong(error.render().to_string().trim().to_owned()))?;
@@ -79,5 +80,5 @@ fn loaded(text: &str) -> Result<rtscope_load::Load, Trouble> {
     if args.requests.is_some() || args.html.is_some() || args.svg.is_some() || args.json {
         return Err(wrong("a trial writes no files of its load".to_owned()));
     }
-    load::load(&args)
+    load::load(&args).map_err(|trouble| trouble.ends_with(WRONG))
 }

@@ -114,6 +114,16 @@ pub fn ground() -> Option<&'static Ground> {
     made.as_ref()
 }
 
+/// An option for the linker: the program finds the tree's loader and libraries by itself.
+pub fn at_home(toolchain: &Toolchain) -> Option<String> {
+    let root = toolchain.root.as_ref()?;
+    let libraries = root.join("usr/lib").join(format!("{}-linux-gnu", std::env::consts::ARCH));
+    let loader = fs::read_dir(&libraries).unwrap().flatten().map(|entry| entry.path());
+    let mut loader =
+        loader.filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("ld-linux")));
+    Some(format!("-Wl,--dynamic-linker={},-rpath,{}", loader.next().unwrap().display(), libraries.display()))
+}
+
 /// A folder that others may enter.
 pub fn scratch() -> tempfile::TempDir {
     use std::os::unix::fs::PermissionsExt;

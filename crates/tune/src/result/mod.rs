@@ -101,6 +101,9 @@ pub enum Word {
     DefaultFails,
     /// It ended too early.
     Stopped,
+    /// What runs today breaks a limit, and so does everything else, or it was never measured often
+    /// enough.
+    Impossible,
 }
 
 /// A configuration.
@@ -167,8 +170,7 @@ pub fn document(description: &Description, answer: &Answer, rows: &[Row]) -> Res
     let logs = Logs::new(rows);
     let named = |configuration: usize| Named { configuration, name: space.name(configuration).to_owned() };
     let (verdict, why) = verdict(&answer.verdict);
-    let of_default = |row: &&Row| !row.dirty && row.taken.ask.configuration == space.default();
-    let default_breaks = rows.iter().filter(of_default).find_map(|row| row.note.clone());
+    let default_breaks = default_breaks(&space, rows);
     let recommended = match (verdict, &answer.verdict) {
         (_, Verdict::Better(best)) => Some(*best),
         // Candidates keep to the limits: one that did not has failed.
@@ -177,6 +179,12 @@ pub fn document(description: &Description, answer: &Answer, rows: &[Row]) -> Res
         }
         (Word::NoDifference, _) => Some(space.default()),
         _ => None,
+    };
+    let (verdict, why) = match &default_breaks {
+        Some(broken) if verdict == Word::NoDifference && recommended.is_none() => {
+            (Word::Impossible, Some(format!("{broken}, and nothing that was tried is known to keep to the limits")))
+        }
+        _ => (verdict, why),
     };
     let plan = description.plan.filter(|plan| *plan < space.len());
     let candidate =
@@ -209,6 +217,14 @@ pub fn document(description: &Description, answer: &Answer, rows: &[Row]) -> Res
         failed: answer.failed.iter().map(|(one, why)| Failed { of: named(*one), why: why.clone() }).collect(),
         trials: counts(rows, description.design.trials),
     })
+}
+
+/// Which limit what runs today mostly breaks: then it is nothing to keep to.
+fn default_breaks(space: &Space, rows: &[Row]) -> Option<String> {
+    let clean = |row: &&Row| !row.dirty && row.taken.ask.configuration == space.default();
+    let own: Vec<&Row> = rows.iter().filter(clean).collect();
+    let broken: Vec<&String> = own.iter().filter_map(|row| row.note.as_ref()).collect();
+    broken.last().filter(|_| broken.len() * 2 > own.len()).map(|why| (*why).clone())
 }
 
 fn verdict(verdict: &Verdict) -> (Word, Option<String>) {
@@ -266,8 +282,8 @@ fn counts(rows: &[Row], budget: usize) -> Counts {
     let mut counts = Counts { clean: 0, dirty: 0, failed: 0, budget };
     for row in rows {
         match (&row.taken.outcome, row.dirty) {
-            (Outcome::Stopped(_), _) => (),
             (_, true) => counts.dirty += 1,
+            (Outcome::Stopped(_), _) => (),
             (Outcome::Measured(_), false) => counts.clean += 1,
             (Outcome::Failed(_), false) => counts.failed += 1,
         }

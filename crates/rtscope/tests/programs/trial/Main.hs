@@ -1,7 +1,7 @@
 {-# LANGUAGE ForeignFunctionInterface #-}
 
 -- | What trials are made of: `churn N`, `hold MIB`, `serve PORT STATUS REQUESTS`, which is
--- gone after so many requests.
+-- gone after so many requests, `picky FLAG N`, which churns unless `GHCRTS` has that flag.
 module Main (main) where
 
 import Control.Concurrent
@@ -26,6 +26,7 @@ main = do
   arguments <- getArgs
   case arguments of
     ["churn", n] -> print (work 7 (read n))
+    ["picky", flag, n] -> picky flag (read n)
     ["hold", mib] -> hold (read mib)
     ["serve", port, status, most] -> serve (read port) (read status) (read most)
     other -> hPutStrLn stderr ("what is " ++ show other) >> exitWith (ExitFailure 9)
@@ -36,6 +37,12 @@ work seed n = Map.foldl' (+) 0 (go Map.empty 0)
     go m i
       | i >= n = m
       | otherwise = go (Map.insert ((i * 7919 + seed) `mod` 20011) i m) (i + 1)
+
+picky :: String -> Int -> IO ()
+picky flag n = do
+  given <- lookupEnv "GHCRTS"
+  when (flag `elem` words (maybe "" id given)) (hPutStrLn stderr ("not with " ++ flag) >> exitWith (ExitFailure 3))
+  print (work 7 n)
 
 hold :: Int -> IO ()
 hold mib = do
