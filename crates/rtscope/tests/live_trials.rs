@@ -319,7 +319,7 @@ fn live_a_machine_that_is_never_quiet_says_so() {
     let Tried::Stopped(why) = undisturbed(&mut live, &job) else { panic!("it was tried") };
     assert!(why.starts_with("the machine is never quiet: in 0 s its CPUs were never idle for 100 ms"), "{why}");
     // Started all the same, it counts for nothing.
-    live.gate.quiet = Duration::ZERO;
+    live.gate = Gate { quiet: Duration::ZERO, patience: Duration::ZERO, ..live.gate };
     live.tries = 2;
     let mut dirty = Vec::new();
     let tried = live.run(&job, &mut |why, figures| dirty.push((why.to_owned(), figures["foreign"])));

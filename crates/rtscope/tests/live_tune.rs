@@ -15,7 +15,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
 use std::process::{Child, Output};
 use std::thread;
-use tuning::{Place, command, compile, free_port, place, rows, running, sleeper, trial, words};
+use tuning::{Place, command, compile, free_port, is_loud, place, rows, running, sleeper, trial, words};
 use xtask::missing;
 use xtask::surroundings::Neighbours;
 use xtask::toolchain::{ALL, cache};
@@ -27,11 +27,8 @@ const HEAP: [&str; 2] = ["--minimize", "heap"];
 fn ends(place: &Place, options: &[&str], program: &[OsString], status: i32, says: &str) -> Output {
     let done = place.tune(options, program).output().unwrap();
     let said = String::from_utf8_lossy(&done.stderr);
-    if done.status.code() == Some(3) && said.contains("the machine is never quiet") {
-        missing("a quiet machine");
-        return done;
-    }
-    assert!(done.status.code() == Some(status) && said.contains(says), "{options:?}: {:?}: {said}", done.status);
+    let as_said = done.status.code() == Some(status) && said.contains(says);
+    assert!(as_said || is_loud(&done), "{options:?}: {:?}: {said}", done.status);
     done
 }
 
@@ -41,9 +38,13 @@ fn live_a_batch_program_of_ghc_by_its_time() {
     let place = place();
     let options = ["--trials", "24", "--no-captures"];
     let Some(found) = place.study(&options, &command(program, &["churn", "100000"])) else { return };
-    assert!(found.trials("clean") >= 10 && found.document["objective"] == "time", "{}", found.document);
+    assert!(
+        found.is_cut() || found.trials("clean") >= 10 && found.document["objective"] == "time",
+        "{}",
+        found.document
+    );
     assert!(found.document["findings"].is_null() && found.said.contains("trial 1 of at most 24: "), "{}", found.said);
-    let row = found.rows().into_iter().find(|row| !row.dirty).unwrap();
+    let Some(row) = found.rows().into_iter().find(|row| !row.dirty) else { return };
     let has = |name: &str| row.figures.contains_key(name);
     assert!(["time_ns", "rss_bytes", "productivity", "max_pause_ns", "foreign"].into_iter().all(has), "{row:?}");
 }
@@ -124,7 +125,7 @@ fn live_domains_of_ocaml_are_varied_in_an_argument() {
     let batch = command(&program, &["{domains:4}", "40"]);
     let Some(found) = place.study(&["--trials", "24", "--no-captures"], &batch) else { return };
     assert_eq!(found.document["argv"], serde_json::json!(["{domains:4}", "40"]));
-    assert!(found.document["effects"].as_array().unwrap().iter().any(|of| of["setting"] == "domains"));
+    assert!(found.document["effects"].as_array().unwrap().iter().any(|of| of["setting"] == "domains="));
     assert!(found.trials("failed") == 0, "{}", found.document);
     ends(&place, &HEAP, &batch, 2, "trials do not say heap: only GHC's runtime does");
 }
@@ -257,7 +258,8 @@ fn says(child: &mut Child, part: &str) -> Option<thread::JoinHandle<String>> {
         }
     }
     child.wait().unwrap();
-    eprintln!("it never said {part:?}: {said}");
+    assert!(said.contains("the machine is never quiet"), "it never said {part:?}: {said}");
+    eprintln!("not run: {said}");
     None
 }
 
@@ -265,15 +267,16 @@ const NEXT_STAGE: &str = "many configurations once";
 
 #[test]
 fn live_a_study_that_is_killed_goes_on_where_it_was() {
+    let Some(program) = trial() else { return };
     let place = place();
-    // A time that nobody else sleeps.
-    let program = sleeper("0.2718");
-    let options = ["--trials", "24", "--json", "--no-captures", "-o", "study"];
+    // A number that nobody else has.
+    let program = command(program, &["churn", "271828"]);
+    let options = [&HEAP[..], &["--trials", "30", "--json", "--no-captures", "-o", "study"]].concat();
     let mut child = place.tune(&options, &program).spawn().unwrap();
     let Some(rest) = says(&mut child, NEXT_STAGE) else { return };
     child.kill().unwrap();
     child.wait().unwrap();
-    ground::wait_for("the program's end", || running("0.2718").is_empty());
+    ground::wait_for("the program's end", || running("271828").is_empty());
     rest.join().unwrap();
     let before = rows(&place.path("study/study.sqlite"));
     assert!(before.iter().filter(|row| !row.dirty).count() >= 10, "{before:?}");
@@ -284,20 +287,21 @@ fn live_a_study_that_is_killed_goes_on_where_it_was() {
     let after = found.rows();
     assert_eq!(after[..before.len()], before[..]);
     assert!(after.len() > before.len() && found.said.contains("trials of this study"), "{}", found.said);
-    assert!(!found.answered() || found.verdict() == "no_difference", "{}", found.document);
+    assert!(found.is_cut() || found.answered(), "{}", found.document);
 }
 
 #[test]
 fn live_an_interrupted_study_says_so_and_goes_on() {
+    let Some(program) = trial() else { return };
     let place = place();
-    let program = sleeper("0.2719");
-    let options = ["--trials", "24", "--json", "-o", "study"];
+    let program = command(program, &["churn", "271829"]);
+    let options = [&HEAP[..], &["--trials", "30", "--json", "--no-captures", "-o", "study"]].concat();
     let mut child = place.tune(&options, &program).spawn().unwrap();
     let Some(rest) = says(&mut child, NEXT_STAGE) else { return };
     kill("INT", child.id());
     let done = child.wait_with_output().unwrap();
     let said = rest.join().unwrap();
-    assert!(running("0.2719").is_empty());
+    assert!(running("271829").is_empty());
     let found = place.studied(&Output { stderr: said.into(), ..done }).unwrap();
     assert_eq!((found.verdict(), &found.document["why"]), ("stopped", &"interrupted".into()));
     assert!(found.said.contains("study.sqlite: the same command goes on"), "{}", found.said);
@@ -309,11 +313,12 @@ fn live_an_interrupted_study_says_so_and_goes_on() {
 
 #[test]
 fn live_a_machine_that_becomes_loud_ends_a_study_without_an_answer() {
+    let Some(program) = trial() else { return };
     let place = place();
     let folder = scratch();
     let cpus: Vec<usize> = (0..thread::available_parallelism().unwrap().get()).collect();
-    let program = sleeper("0.2");
-    let options = ["--trials", "24", "--json", "--patience", "1s", "-o", "study"];
+    let program = command(program, &["churn", "100000"]);
+    let options = [&HEAP[..], &["--trials", "30", "--json", "--patience", "1s", "-o", "study"]].concat();
     let mut child = place.tune(&options[..], &program).spawn().unwrap();
     let rest = says(&mut child, NEXT_STAGE);
     let neighbours = Neighbours::start(&cpus, 2, folder.path()).unwrap();
