@@ -72,11 +72,15 @@ fn live_what_is_recommended_is_recorded_and_can_be_pasted() {
     }
     // It says the same again, for people, and runs nothing for it.
     let before = found.rows();
-    let again = [&options[..], &["--no-captures", "-o", "study", "--quiet"]].concat();
+    let captures: &[&str] = if found.document["findings"].is_array() { &[] } else { &["--no-captures"] };
+    let made =
+        || fs::metadata(found.folder.join("default.rtscope/manifest.json")).and_then(|file| file.modified()).ok();
+    let captured = made();
+    let again = [&options[..], captures, &["-o", "study", "--quiet"]].concat();
     let done = ends(&place, &again, &command(program, &["churn", "100000"]), 0, "");
     let text = String::from_utf8(done.stdout).unwrap();
     assert!(text.starts_with(&format!("Use {name}: heap ")) && text.contains(lines[0]), "{text}");
-    assert!(done.stderr.is_empty() && found.rows() == before);
+    assert!(done.stderr.is_empty() && found.rows() == before && made() == captured);
 }
 
 #[test]

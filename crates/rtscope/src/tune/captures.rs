@@ -10,35 +10,52 @@ use crate::trouble::Trouble;
 use rtscope_host::trial::Job;
 use rtscope_model::Finding;
 use std::ffi::OsString;
+use std::io;
 use std::path::Path;
 
-/// Findings of both side by side; the captures are made in `folder`.
+/// Findings of both side by side; the captures are made in `folder`, or are there already of a
+/// study that was `over`.
 ///
 /// # Errors
 /// A run or its capture failed, in words.
-pub fn compare(live: &mut Live<'_>, ways: &Ways, recommended: &str, folder: &Path) -> Result<Vec<Pair>, String> {
+pub fn compare(
+    live: &mut Live<'_>,
+    ways: &Ways,
+    recommended: &str,
+    folder: &Path,
+    over: bool,
+) -> Result<Vec<Pair>, String> {
     let mut of = |words: &str, name: &str| {
         let capture = folder.join(name);
-        record(live, &ways.job(words), &capture)?;
+        if !(over && capture.exists()) {
+            record(live, &ways.job(words), &capture)?;
+        }
         findings(&capture).map_err(|trouble| trouble.to_string())
     };
     let default = of("", "default.rtscope")?;
     Ok(beside(&default, &of(recommended, "recommended.rtscope")?))
 }
 
-/// The program under `rtscope record`, doing what a trial does.
+/// The program under `rtscope record`, doing what a trial does. A capture that is there is whole.
 fn record(live: &mut Live<'_>, job: &Job, capture: &Path) -> Result<(), String> {
-    let failed = |error: std::io::Error| format!("no capture was made: {error}");
-    if capture.exists() {
-        std::fs::remove_dir_all(capture).map_err(failed)?;
-    }
+    let failed = |error: io::Error| format!("no capture was made: {error}");
+    let part = capture.with_extension("part");
+    gone(capture).and_then(|()| gone(&part)).map_err(failed)?;
     let own = std::env::current_exe().map_err(failed)?;
     let mut argv: Vec<OsString> = [own.into_os_string(), "record".into(), "--quiet".into(), "-o".into()].into();
-    argv.extend([capture.as_os_str().to_owned(), "--".into()]);
+    argv.extend([part.as_os_str().to_owned(), "--".into()]);
     argv.extend(job.argv.iter().cloned());
-    match live.run(&Job { argv, ..job.clone() }, &mut |_, _| ()) {
-        Tried::Clean(_) => Ok(()),
+    // It is made again, where others disturbed it.
+    match live.run(&Job { argv, ..job.clone() }, &mut |_, _| drop(gone(&part))) {
+        Tried::Clean(_) => std::fs::rename(&part, capture).map_err(failed),
         Tried::Failed { why, .. } | Tried::Stopped(why) => Err(format!("no capture was made: {why}")),
+    }
+}
+
+fn gone(folder: &Path) -> io::Result<()> {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
 }
 

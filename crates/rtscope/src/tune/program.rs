@@ -57,6 +57,7 @@ pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
     subject.notes.iter().for_each(|note| first.progress.say(note));
     let began = Instant::now();
     let (store, mut study) = begun(args, &path, space, &mut description, &mut first)?;
+    let over = matches!(study.ask(), Next::Done(_));
     let First { live, ways, objective, progress } = first;
     let mut trials = Conductor::new(live, ways, objective, Keeping::new(store), description.design.trials);
     trials.progress = progress;
@@ -68,8 +69,10 @@ pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
     live.notes.iter().for_each(|note| progress.say(note));
     let mut shown = shown(&gathered, &description, &answer, &rows, args.same)?;
     if let Some(best) = shown.document.recommended.as_ref().filter(|best| !args.no_captures && !best.name.is_empty()) {
-        progress.say("what runs today and what is recommended are recorded once each");
-        match captures::compare(&mut live, &ways, &best.name, &folder) {
+        if !over {
+            progress.say("what runs today and what is recommended are recorded once each");
+        }
+        match captures::compare(&mut live, &ways, &best.name, &folder, over) {
             Ok(pairs) => shown.findings = Some(pairs),
             Err(why) => progress.say(&why),
         }
