@@ -34,6 +34,6 @@ pub use ids::{Cpu, GreenThread, GroupId, LaneId, Pid, Tid};
 pub use loss::{Loss, LossKind};
 pub use names::{NameId, Names};
 pub use pause::{Cause, CausePiece, LanePause, Pause, PauseKind, PauseMode, PauseQuality, ReleaseBasis};
-pub use program::{OcamlRelease, Rtsopts, Version};
+pub use program::{OcamlRelease, Rtsopts, SchedPolicy, Version};
 pub use resources::Resources;
 pub use time::{ClockMap, ClockMethod, LogTime, Time};

@@ -1,8 +1,18 @@
-//! What a program is linked from and what its link allows, in words that reading a
-//! binary and planning share. Owns these words; refuses to find them out.
+//! What a program is linked from, what its link allows and how it may be started, in words that
+//! reading a binary, planning and starting share. Owns these words; refuses to find them out.
 
 /// A GHC version: 9, 0, 2.
 pub type Version = (u32, u32, u32);
+
+/// How the kernel is to schedule a program.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
+pub enum SchedPolicy {
+    /// As any process.
+    #[default]
+    Normal,
+    /// `SCHED_BATCH`: it pushes nobody off a CPU when it wakes.
+    Batch,
+}
 
 /// Value of GHC's `-rtsopts`.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]

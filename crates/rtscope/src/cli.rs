@@ -131,16 +131,3 @@ pub struct MachineArgs {
     #[arg(long, value_name = "OUT.svg")]
     pub svg: Option<PathBuf>,
 }
-
-#[cfg(test)]
-mod tests {
-    use super::Cli;
-    use clap::CommandFactory;
-
-    #[test]
-    fn plans_know_whether_there_is_a_command_to_measure_with() {
-        let command = Cli::command();
-        let tune = command.find_subcommand("tune").is_some_and(|tune| tune.get_positionals().next().is_some());
-        assert_eq!(rtscope::plan::HAS_TUNE, tune);
-    }
-}

@@ -13,6 +13,7 @@ pub mod doctor;
 pub mod export;
 pub mod heap;
 pub mod input;
+pub mod line;
 pub mod load;
 pub mod machine;
 pub mod pipeline;

@@ -20,9 +20,6 @@ use rtscope_tune::plan::{Goal, Plan};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Whether `tune -- PROG` is there, which finds what rules cannot. A plan says so until then.
-pub const HAS_TUNE: bool = true;
-
 const STATUS: &str = "\
 Exit status:
   0  done

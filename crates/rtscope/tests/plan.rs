@@ -180,7 +180,7 @@ fn a_plan_on_a_terminal_reads_from_top_to_bottom() {
     assert_eq!((status, error.as_str()), (Some(0), ""));
     let first = ["any program of GHC", "8 CPUs allowed, 4 cores, a quota of 2.5 CPUs, 16 GiB of memory; for latency"];
     assert!(out.lines().take(2).eq(first), "{out}");
-    for wanted in ["\nset       -N2\n", "\nnot       -qa\n", "\nlater     rtscope tune -- PROG\n", "no `tune` yet"] {
+    for wanted in ["\nset       -N2\n", "\nnot       -qa\n", "\nmeasure   rtscope tune -- PROG\n"] {
         assert!(out.contains(wanted), "{wanted:?} in {out}");
     }
     assert!(out.lines().all(|line| line.chars().count() <= 100), "{out}");

@@ -17,21 +17,12 @@ pub use noise::{Bounds, Gate, Noise, NotQuiet};
 pub use output::Ends;
 pub use running::{Ended, Running, start};
 
+use rtscope_model::SchedPolicy;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
 use std::ffi::OsString;
 use std::os::fd::BorrowedFd;
 use std::time::Instant;
-
-/// How the kernel is to schedule it.
-#[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
-pub enum Class {
-    /// As any process.
-    #[default]
-    Normal,
-    /// `SCHED_BATCH`: it pushes nobody off a CPU when it wakes.
-    Batch,
-}
 
 /// What to run. Its input is empty; of what it says the end is kept.
 #[derive(Clone, Eq, PartialEq, Debug, Default)]
@@ -43,7 +34,7 @@ pub struct Job {
     /// CPUs that it may use; `None`: those that this process may.
     pub cpus: Option<Vec<u32>>,
     /// How it is scheduled.
-    pub class: Class,
+    pub class: SchedPolicy,
 }
 
 /// What ended a sleep before its time.

@@ -4,10 +4,11 @@
 use super::group::Group;
 use super::noise::{Meter, Noise};
 use super::output::{Ends, Listener};
-use super::{Class, Job, sleep_until};
+use super::{Job, sleep_until};
 use crate::launch::Mask;
 use crate::procfs::Host;
 use crate::spawn::{Image, SpawnError, exec_error, find_program, is_binary};
+use rtscope_model::SchedPolicy;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use std::fs::File;
 use std::io::{self, Write};
@@ -124,7 +125,7 @@ fn begin(host: &Host, job: &Job, group: Result<Group, String>) -> Result<Running
 fn before_exec(job: &Job, group: Option<&Group>) -> io::Result<impl FnMut() -> io::Result<()> + Send + Sync + 'static> {
     let mut doors: Vec<File> = group.map_or(Ok(Vec::new()), Group::doors)?;
     let mask = job.cpus.as_deref().map(Mask::of);
-    let batch = job.class == Class::Batch;
+    let batch = job.class == SchedPolicy::Batch;
     let parent = rustix::process::getpid().as_raw_nonzero().get();
     let path = job.argv.first().and_then(|program| find_program(program)).filter(|path| is_binary(path));
     let set: Vec<(&str, &std::ffi::OsString)> = job.set.iter().map(|(name, value)| (name.as_str(), value)).collect();

@@ -35,7 +35,7 @@ fn it_is_run_as_asked_and_its_end_is_told() {
     let script =
         "grep Cpus_allowed_list /proc/self/status; echo $WORD; cut -d' ' -f41 /proc/self/stat; echo bad >&2; exit 3";
     let set = vec![("WORD".to_owned(), "of mine".into())];
-    let done = run(&Job { set, cpus: Some(vec![last]), class: Class::Batch, ..shell(script) });
+    let done = run(&Job { set, cpus: Some(vec![last]), class: SchedPolicy::Batch, ..shell(script) });
     assert_eq!(done.output.stdout, format!("Cpus_allowed_list:\t{last}\nof mine\n{}\n", libc::SCHED_BATCH));
     assert_eq!((done.output.stderr.as_str(), done.status.code(), done.stopped_by), ("bad\n", Some(3), None));
     assert!(done.wall_ns > 0 && done.memory_peak_bytes > 0 && !done.how.is_empty());

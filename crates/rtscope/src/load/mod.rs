@@ -4,6 +4,7 @@
 pub(crate) mod text;
 pub mod words;
 
+use crate::line::Line;
 use crate::record::duration;
 use crate::report::html;
 use crate::style::Style;
@@ -14,7 +15,7 @@ use rtscope_load::limit::Limit;
 use rtscope_load::target::{Protocol, Target, TargetError};
 use rtscope_load::{Load, LoadError};
 use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -197,10 +198,11 @@ fn sent(load: &Load, args: &LoadArgs) -> Result<Document, Trouble> {
     };
     let file = args.requests.as_deref().map(|path| File::create(path).map_err(|error| cannot(path, error)));
     let mut file = file.transpose()?.map(BufWriter::new);
-    let mut line = Live::new(args, load);
-    let done =
-        rtscope_load::run(load, file.as_mut().map(|file| file as &mut dyn Write), &mut |second| line.show(second));
-    line.clear();
+    let mut line = Line::new(args.quiet);
+    let warm_up_ns = u64::try_from(load.warm_up.as_nanos()).unwrap_or(u64::MAX);
+    let mut show = |second: &Second| line.put(&text::live(second, warm_up_ns));
+    let done = rtscope_load::run(load, file.as_mut().map(|file| file as &mut dyn Write), &mut show);
+    drop(line);
     done.map_err(|error| match error {
         LoadError::Target(TargetError::Nobody { address, source }) => {
             Trouble::new(format!("nobody takes connections at {address}"))
@@ -210,41 +212,4 @@ fn sent(load: &Load, args: &LoadArgs) -> Result<Document, Trouble> {
         LoadError::Keep(error) => cannot(args.requests.as_deref().unwrap_or(Path::new("")), error),
         error => Trouble::new(error.to_string()),
     })
-}
-
-/// The line on a terminal that says how it goes.
-struct Live {
-    shown: bool,
-    warm_up_ns: u64,
-    width: usize,
-}
-
-impl Live {
-    fn new(args: &LoadArgs, load: &Load) -> Live {
-        let shown = !args.quiet && io::stderr().is_terminal();
-        let warm_up_ns = u64::try_from(load.warm_up.as_nanos()).unwrap_or(u64::MAX);
-        Live { shown, warm_up_ns, width: Style::of_stdout().width - 1 }
-    }
-
-    fn show(&mut self, second: &Second) {
-        self.put(&text::live(second, self.warm_up_ns));
-    }
-
-    fn clear(&mut self) {
-        self.put("");
-        self.put_raw("\r");
-    }
-
-    /// In the place of what stood there.
-    fn put(&self, text: &str) {
-        let width = self.width;
-        self.put_raw(&format!("\r{text:<width$.width$}"));
-    }
-
-    fn put_raw(&self, text: &str) {
-        if self.shown {
-            // A terminal that has gone is no reason to stop.
-            let _ = io::stderr().lock().write_all(text.as_bytes());
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! A plan as one JSON document. Its keys keep their meaning.
 
-use super::{HAS_TUNE, Planned};
+use super::Planned;
 use serde::Serialize;
 
 #[derive(Serialize)]
@@ -10,8 +10,6 @@ struct Document<'p> {
     plan: &'p rtscope_tune::plan::Plan,
     about: &'p str,
     machine: Machine<'p>,
-    /// Whether the commands of `measure` exist in this version.
-    tune_available: bool,
 }
 
 /// The figures that the plan follows from; `rtscope machine --json` has them all.
@@ -46,7 +44,6 @@ pub fn render(planned: &Planned) -> String {
             memory_limit_path: resources.memory_limit_path.as_deref(),
             memory_limited: resources.memory_limited,
         },
-        tune_available: HAS_TUNE,
     };
     // Keys are text and no figure is infinite, so there is always a document.
     serde_json::to_string(&document).unwrap_or_default() + "\n"

@@ -1,7 +1,7 @@
 //! A plan on a terminal: what is set and why, what is not and why not, what to do next.
 //! Owns the layout; every sentence is the planner's.
 
-use super::{HAS_TUNE, Planned, env};
+use super::{Planned, env};
 use crate::style::{Style, Tone, clean, wrap};
 use rtscope_model::resources::Resources;
 use rtscope_model::units;
@@ -70,13 +70,7 @@ fn what_next(plan: &Plan, page: &mut Page<'_>) {
         page.command("or", &clean(&format!("{} {mask}{program}", variables.join(" "))));
     }
     if let Some(measure) = plan.measure.first() {
-        page.command(if HAS_TUNE { "measure" } else { "later" }, &clean(&measure.command));
-        if !HAS_TUNE {
-            page.paragraph(
-                "This version has no `tune` yet: until then record both and let `rtscope report --compare` judge.",
-                Some(Tone::Faint),
-            );
-        }
+        page.command("measure", &clean(&measure.command));
     }
 }
 

@@ -8,7 +8,7 @@ use super::live::{self, Live, Tried};
 use super::measure::Figures;
 use super::objective::Objective;
 use super::progress::Progress;
-use rtscope_host::trial::{Class, Job};
+use rtscope_host::trial::Job;
 use rtscope_tune::options::setup;
 use rtscope_tune::study::{Ask, Outcome, Row, Space, Taken, Trials};
 use std::time::{Instant, SystemTime};
@@ -30,10 +30,7 @@ impl Ways {
             argv: setup.argv,
             set: setup.set.into_iter().map(|(name, value)| (name, value.into())).collect(),
             cpus: setup.cpus,
-            class: match setup.class {
-                setup::Class::Inherited => Class::Normal,
-                setup::Class::Batch => Class::Batch,
-            },
+            class: setup.class,
         }
     }
 }
@@ -69,7 +66,7 @@ struct Run {
 impl<'a> Conductor<'a> {
     /// Before the first.
     pub fn new(live: Live<'a>, ways: Ways, objective: &'a Objective, keeping: Keeping, budget: usize) -> Self {
-        let (deadline, progress, run) = (None, Progress::default(), Run::default());
+        let (deadline, progress, run) = (None, Progress::new(true), Run::default());
         Conductor { live, ways, objective, keeping, deadline, budget, progress, run }
     }
 

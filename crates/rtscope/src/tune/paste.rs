@@ -6,8 +6,9 @@ use crate::plan::k8s;
 use crate::plan::program::as_text;
 use crate::style::clean;
 use rtscope_host::cpu_list;
+use rtscope_model::SchedPolicy;
 use rtscope_model::resources::Resources;
-use rtscope_tune::options::setup::{Class, Setup};
+use rtscope_tune::options::setup::Setup;
 use serde::Serialize;
 
 /// A configuration in the words of those who start programs.
@@ -28,7 +29,7 @@ pub fn paste(setup: &Setup, resources: &Resources) -> Paste {
     let variables: Vec<String> = setup.set.iter().map(|(name, value)| format!("{name}={}", quoted(value))).collect();
     let mut words = variables.clone();
     words.extend(setup.cpus.iter().map(|cpus| format!("taskset -c {}", cpu_list::show(cpus))));
-    words.extend((setup.class == Class::Batch).then(|| "chrt --batch 0".to_owned()));
+    words.extend((setup.class == SchedPolicy::Batch).then(|| "chrt --batch 0".to_owned()));
     words.extend(as_text(&setup.argv).iter().map(|word| quoted(word)));
     let pairs = setup.set.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     Paste {
@@ -49,7 +50,7 @@ mod tests {
             argv: ["./my mill", "100"].map(Into::into).into(),
             set: vec![("GHCRTS".into(), "-N2 -A64m".into())],
             cpus: Some(vec![0, 2]),
-            class: Class::Batch,
+            class: SchedPolicy::Batch,
             workers: 2,
             with_rtsopts: Some("-T -N2 -A64m".into()),
         };

@@ -62,13 +62,10 @@ pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
     let mut trials = Conductor::new(live, ways, objective, Keeping::new(store), description.design.trials);
     trials.progress = progress;
     trials.deadline = args.within.map(|within| began + within);
-    let mut answer = study::run(&mut study, &mut trials);
+    let answer = study::run(&mut study, &mut trials);
     let Conductor { mut live, ways, keeping, mut progress, .. } = trials;
     progress.clear();
     let rows = keeping.end().map_err(|error| cannot_keep(&path, &error))?;
-    if let (Verdict::NoDifference, Some(why)) = (&answer.verdict, broken(&rows, description.default)) {
-        answer.verdict = Verdict::DefaultFails(format!("{why}, and nothing that keeps to the limits is better"));
-    }
     live.notes.iter().for_each(|note| progress.say(note));
     let mut shown = shown(&gathered, &description, &answer, &rows, args.same)?;
     if let Some(best) = shown.document.recommended.as_ref().filter(|best| !args.no_captures && !best.name.is_empty()) {
@@ -113,7 +110,7 @@ fn begun(
     let rows = store.rows().map_err(|error| cannot_keep(path, &error))?;
     let small = |small| Trouble::new("the budget is too small").because(small).ends_with(WRONG);
     let study = Study::new(space, description.design, args.proposer.make()).map_err(small)?;
-    let mut study = study.resume(&told(&rows)).map_err(|other| {
+    let mut study = study.beside(description.plan).resume(&told(&rows)).map_err(|other| {
         Trouble::new(format!("cannot go on with {}", path.display())).because(other).next("give another --output")
     })?;
     // One that is over runs nothing.
@@ -167,15 +164,6 @@ impl First<'_> {
             Tried::Stopped(why) => Err(Trouble::new("there was no trial").because(why).ends_with(NO_ANSWER)),
         }
     }
-}
-
-/// Why what runs today breaks a limit, where it mostly does: then it is nothing to keep to.
-fn broken(rows: &[Row], default: usize) -> Option<String> {
-    let clean = |row: &&Row| !row.dirty && row.taken.ask.configuration == default;
-    let own: Vec<&Row> = rows.iter().filter(clean).collect();
-    let broken: Vec<&String> = own.iter().filter_map(|row| row.note.as_ref()).collect();
-    let last = broken.last().filter(|_| broken.len() * 2 > own.len())?;
-    Some((*last).clone())
 }
 
 /// The program, the machine and the plan looked at, and the runtime asked.
@@ -303,6 +291,6 @@ pub fn print(args: &TuneArgs, shown: &Shown) -> Result<ExitCode, Trouble> {
     Ok(match shown.document.verdict {
         Word::Better | Word::NoDifference => ExitCode::SUCCESS,
         Word::DefaultFails => ExitCode::FAILURE,
-        Word::TooNoisy | Word::Stopped => ExitCode::from(NO_ANSWER),
+        Word::TooNoisy | Word::Stopped | Word::Impossible => ExitCode::from(NO_ANSWER),
     })
 }

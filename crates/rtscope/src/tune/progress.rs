@@ -1,59 +1,48 @@
 //! What is said while trials run: on a terminal one line that changes, else a line for each
 //! stage. Owns these words.
 
+use crate::line::Line;
 use crate::style::clean;
 use rtscope_tune::study::{Ask, Stage};
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 
-/// The line.
-#[derive(Debug, Default)]
+/// Who says it.
+#[derive(Debug)]
 pub struct Progress {
     quiet: bool,
+    line: Line,
     stage: Option<Stage>,
-    shown: bool,
 }
 
 impl Progress {
     /// One that is silent if it is to be.
     pub fn new(quiet: bool) -> Progress {
-        Progress { quiet, ..Progress::default() }
+        Progress { quiet, line: Line::new(quiet), stage: None }
     }
 
     /// A trial of `all` begins.
     pub fn begins(&mut self, ask: &Ask, all: usize, words: &str) {
-        let words = if words.is_empty() { "as it is run today".to_owned() } else { clean(words).into_owned() };
-        let text = format!("trial {} of at most {all}, {}: {words}", ask.number + 1, stage(ask.stage));
-        if io::stderr().is_terminal() {
-            return self.rewrite(&text);
-        }
-        if self.stage.replace(ask.stage) != Some(ask.stage) {
-            self.say(&format!("trial {} of at most {all}: {}", ask.number + 1, stage(ask.stage)));
+        let trial = format!("trial {} of at most {all}, {}", ask.number + 1, stage(ask.stage));
+        if self.line.is_seen() {
+            let words = if words.is_empty() { "as it is run today".into() } else { clean(words) };
+            self.line.put(&format!("{trial}: {words}"));
+        } else if self.stage.replace(ask.stage) != Some(ask.stage) {
+            self.say(&trial);
         }
     }
 
     /// A line of its own.
     pub fn say(&mut self, text: &str) {
-        self.clear();
+        self.line.clear();
         if !self.quiet {
             // A closed standard error is no reason to fail.
             let _ = writeln!(io::stderr(), "rtscope: {text}");
         }
     }
 
-    fn rewrite(&mut self, text: &str) {
-        if !self.quiet {
-            self.shown = true;
-            let mut err = io::stderr().lock();
-            let _ = write!(err, "\r{text:<78.78}\r").and_then(|()| err.flush());
-        }
-    }
-
     /// Takes the line that changes away.
     pub fn clear(&mut self) {
-        if std::mem::take(&mut self.shown) {
-            let mut err = io::stderr().lock();
-            let _ = write!(err, "\r{:78}\r", "").and_then(|()| err.flush());
-        }
+        self.line.clear();
     }
 }
 

@@ -135,7 +135,7 @@ impl Studied {
         let expected = match self.verdict() {
             "better" | "no_difference" => 0,
             "default_fails" => 1,
-            "too_noisy" | "stopped" => 3,
+            "impossible" | "too_noisy" | "stopped" => 3,
             other => panic!("{other}"),
         };
         assert_eq!(*status, Some(expected), "{document} {said}");

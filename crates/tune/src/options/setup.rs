@@ -5,18 +5,9 @@ use super::start;
 use super::what::{Place, What, number};
 use crate::plan::workers::Room;
 use crate::plan::{Plan, Program, Runtime};
+use rtscope_model::SchedPolicy;
 use rtscope_model::resources::Resources;
 use std::ffi::OsString;
-
-/// A scheduling class.
-#[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
-pub enum Class {
-    /// As the process that starts it.
-    #[default]
-    Inherited,
-    /// `SCHED_BATCH`.
-    Batch,
-}
 
 /// What a process is started with.
 #[derive(Clone, Eq, PartialEq, Debug, Default)]
@@ -28,7 +19,7 @@ pub struct Setup {
     /// CPUs to confine it to, ascending; `None`: those that are allowed.
     pub cpus: Option<Vec<u32>>,
     /// Its class.
-    pub class: Class,
+    pub class: SchedPolicy,
     /// Workers or domains that it then has, as far as that is known; at least 1.
     pub workers: u32,
     /// GHC: what to put between the quotes of `-with-rtsopts="…"` in the place of variables;
@@ -77,7 +68,7 @@ impl Frame {
         let domains = count(What::Domains).or(self.domains);
         let mut setup = Setup {
             argv: self.argv(domains),
-            class: if value(What::Class) == Some("class=batch") { Class::Batch } else { Class::Inherited },
+            class: if value(What::Class) == Some("class=batch") { SchedPolicy::Batch } else { SchedPolicy::Normal },
             cpus: count(What::Cpus).map(|count| self.first_cpus(count)),
             workers: count(What::Workers).or(domains).or(count(What::MostDomains)).unwrap_or(self.workers).max(1),
             ..Setup::default()

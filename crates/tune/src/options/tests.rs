@@ -1,10 +1,11 @@
 //! What is offered of programs and machines made by hand.
 
-use super::setup::{Class, Frame, Setup};
+use super::setup::{Frame, Setup};
 use super::*;
 use crate::plan::testing::{limited, machine, mill, open};
 use crate::plan::{Ghc, Given, Goal, Ocaml, plan};
 use crate::study::space::MOST;
+use rtscope_model::SchedPolicy;
 use rtscope_model::{OcamlRelease, Rtsopts};
 use std::collections::BTreeSet;
 
@@ -182,7 +183,7 @@ fn ocaml_has_its_own_words() {
         argv: command(&["./churn", "-d", "2"]),
         set: vec![("OCAMLRUNPARAM".into(), "s=8M,o=200".into())],
         cpus: Some(vec![0]),
-        class: Class::Batch,
+        class: SchedPolicy::Batch,
         workers: 2,
         with_rtsopts: None,
     };

@@ -7,12 +7,14 @@
 
 mod effects;
 mod logs;
+mod measured;
 mod pareto;
 #[cfg(test)]
 mod testing;
 
 pub use effects::{Effect, Level};
 pub use logs::MEMORY;
+pub use measured::Measured;
 pub use pareto::Point;
 
 use crate::study::design::FRESH_FROM;
@@ -56,6 +58,9 @@ pub struct Document {
     pub recommended: Option<Named>,
     /// The default.
     pub default: Named,
+    /// Which limit the default does not keep to, where it does not; others are compared with it
+    /// all the same.
+    pub default_breaks: Option<String>,
     /// What rules say without a trial; null: nothing that could be tried.
     pub plan: Option<Named>,
     /// The best candidate against the default, recommended or not.
@@ -70,6 +75,8 @@ pub struct Document {
     pub candidates: Vec<Candidate>,
     /// The default over itself: how steady the machine was; null where there were too few pairs.
     pub check: Option<Interval>,
+    /// Medians of what was measured in fresh blocks.
+    pub measured: Vec<Measured>,
     /// Time and memory, the best time first.
     pub pareto: Vec<Point>,
     /// What each flag does by itself.
@@ -94,6 +101,9 @@ pub enum Word {
     DefaultFails,
     /// It ended too early.
     Stopped,
+    /// What runs today breaks a limit, and so does everything else, or it was never measured often
+    /// enough.
+    Impossible,
 }
 
 /// A configuration.
@@ -160,10 +170,21 @@ pub fn document(description: &Description, answer: &Answer, rows: &[Row]) -> Res
     let logs = Logs::new(rows);
     let named = |configuration: usize| Named { configuration, name: space.name(configuration).to_owned() };
     let (verdict, why) = verdict(&answer.verdict);
+    let default_breaks = default_breaks(&space, rows);
     let recommended = match (verdict, &answer.verdict) {
         (_, Verdict::Better(best)) => Some(*best),
+        // Candidates keep to the limits: one that did not has failed.
+        (Word::NoDifference, _) if default_breaks.is_some() => {
+            answer.candidates.first().filter(|best| best.gain.is_some()).map(|best| best.configuration)
+        }
         (Word::NoDifference, _) => Some(space.default()),
         _ => None,
+    };
+    let (verdict, why) = match &default_breaks {
+        Some(broken) if verdict == Word::NoDifference && recommended.is_none() => {
+            (Word::Impossible, Some(format!("{broken}, and nothing that was tried is known to keep to the limits")))
+        }
+        _ => (verdict, why),
     };
     let plan = description.plan.filter(|plan| *plan < space.len());
     let candidate =
@@ -182,6 +203,7 @@ pub fn document(description: &Description, answer: &Answer, rows: &[Row]) -> Res
         why,
         recommended: recommended.map(named),
         default: named(space.default()),
+        default_breaks,
         plan: plan.map(named),
         over_default: over_default(answer),
         over_plan: over_plan(&space, answer, &logs, recommended, plan),
@@ -189,11 +211,20 @@ pub fn document(description: &Description, answer: &Answer, rows: &[Row]) -> Res
         error: description.design.error,
         candidates: answer.candidates.iter().map(candidate).collect(),
         check: answer.check,
+        measured: measured::measured(&space, rows, description.design.seed),
         pareto: pareto::points(&space, &logs),
         effects: effects::effects(&space, &logs, description.design.error),
         failed: answer.failed.iter().map(|(one, why)| Failed { of: named(*one), why: why.clone() }).collect(),
         trials: counts(rows, description.design.trials),
     })
+}
+
+/// Which limit what runs today mostly breaks: then it is nothing to keep to.
+fn default_breaks(space: &Space, rows: &[Row]) -> Option<String> {
+    let clean = |row: &&Row| !row.dirty && row.taken.ask.configuration == space.default();
+    let own: Vec<&Row> = rows.iter().filter(clean).collect();
+    let broken: Vec<&String> = own.iter().filter_map(|row| row.note.as_ref()).collect();
+    broken.last().filter(|_| broken.len() * 2 > own.len()).map(|why| (*why).clone())
 }
 
 fn verdict(verdict: &Verdict) -> (Word, Option<String>) {

@@ -103,12 +103,16 @@ impl Belief {
     /// How much lower than `other`'s a configuration's logarithm may still be: the standard
     /// deviation of their difference.
     pub fn doubt(&self, configuration: usize, other: usize) -> f64 {
-        let at = |row: usize, column: usize| {
-            self.covariance.get(row).and_then(|row| row.get(column)).copied().unwrap_or(0.0)
+        self.sum(&[(configuration, 1.0), (other, -1.0)]).1
+    }
+
+    /// The mean and the standard deviation of a sum of logarithms, each with its weight.
+    pub fn sum(&self, weights: &[(usize, f64)]) -> (f64, f64) {
+        let of = |row: &Vec<f64>| -> f64 {
+            weights.iter().filter_map(|(other, weight)| Some(row.get(*other)? * weight)).sum()
         };
-        let variance =
-            at(configuration, configuration) + at(other, other) - at(configuration, other) - at(other, configuration);
-        variance.max(0.0).sqrt()
+        let one = |(number, weight): &(usize, f64)| self.covariance.get(*number).map_or(0.0, |row| of(row) * weight);
+        (of(&self.mean), weights.iter().map(one).sum::<f64>().max(0.0).sqrt())
     }
 }
 

@@ -163,6 +163,8 @@ pub struct Study {
     places: VecDeque<Place>,
     measured: Vec<(usize, f64)>,
     pending: Option<Ask>,
+    /// Stands beside the best.
+    plan: Option<usize>,
     /// By configuration: may be proposed; why it failed.
     open: Vec<bool>,
     failed: Vec<Option<String>>,
@@ -197,6 +199,7 @@ impl Study {
             places: VecDeque::new(),
             measured: Vec::new(),
             pending: None,
+            plan: None,
             failed: vec![None; space.len()],
             open,
             chosen: Vec::new(),
@@ -210,6 +213,14 @@ impl Study {
             design,
             proposer,
         })
+    }
+
+    /// The same study with a configuration that is tried in any case, and confirmed beside the
+    /// best where the budget has room for two: what rules say without a trial.
+    pub fn beside(mut self, plan: Option<usize>) -> Study {
+        self.plan = plan.filter(|plan| *plan < self.space.len() && *plan != self.space.default());
+        self.design.candidates += usize::from(self.plan.is_some());
+        self
     }
 
     /// The study as it was after `taken`. A [`Outcome::Stopped`] at the end is forgotten: it
@@ -310,7 +321,11 @@ impl Study {
             seed: self.design.seed,
         };
         let configuration = self.proposer.propose(&known)?;
-        // What is not open was tried: a proposer that repeats itself is not heard.
+        self.choose(configuration)
+    }
+
+    /// What is not open was tried: a proposer that repeats itself is not heard.
+    fn choose(&mut self, configuration: usize) -> Option<usize> {
         let open = self.open.get_mut(configuration).filter(|open| **open)?;
         *open = false;
         self.chosen.push(configuration);
@@ -382,7 +397,12 @@ impl Study {
         let open = self.open.iter().filter(|open| **open).count();
         let count = left.saturating_sub(1).min(open).min(BREADTH_BLOCK);
         if count > 0 {
-            return Some(vec![Place::Proposed; count]);
+            let mut places = vec![Place::Proposed; count];
+            if let Some(plan) = self.plan.filter(|plan| self.open.get(*plan) == Some(&true)) {
+                places.splice(..1, [Place::Of(plan)]);
+                self.choose(plan);
+            }
+            return Some(places);
         }
         self.stage = Stage::Halving;
         let survivors = design::survivors(self.shares.halving, self.shares.candidates, self.chosen.len());
@@ -399,10 +419,20 @@ impl Study {
             return Some(self.chosen.iter().map(|configuration| Place::Of(*configuration)).collect());
         }
         self.chosen.truncate(self.shares.candidates);
+        self.confirm_plan();
         self.stage = Stage::Fresh;
         self.looks = self.design.looks(self.left() / (self.chosen.len() + 1));
         self.fresh.clear();
         self.freshen()
+    }
+
+    /// The plan takes the last place among several candidates, if it has none.
+    fn confirm_plan(&mut self) {
+        let fine = |plan: &usize| self.failed.get(*plan).is_some_and(Option::is_none) && !self.chosen.contains(plan);
+        if let Some(plan) = self.plan.filter(fine).filter(|_| self.shares.candidates > 1) {
+            self.chosen.truncate(self.shares.candidates - 1);
+            self.chosen.push(plan);
+        }
     }
 
     fn freshen(&mut self) -> Option<Vec<Place>> {

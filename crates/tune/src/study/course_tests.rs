@@ -76,6 +76,32 @@ fn the_quickest_is_found_and_its_gain_is_of_fresh_blocks() {
 }
 
 #[test]
+fn the_plan_is_confirmed_beside_the_best() {
+    // The worst of all: nothing but the wish confirms it.
+    let mut program = Program::new(0.05, 0.03);
+    let answer = run(&mut study(18, 80, 4).beside(Some(1)), &mut program);
+    let plan = answer.candidates.iter().find(|candidate| candidate.configuration == 1).unwrap();
+    assert!(plan.pairs >= FRESH_FROM && plan.gain.unwrap().holds(0.05f64.exp()), "{answer:?}");
+    assert!(matches!(answer.verdict, Verdict::Better(best) if best >= 15), "{answer:?}");
+    assert_eq!(answer.candidates.len(), 4);
+    let breadth = program.kept.iter().find(|taken| taken.ask.configuration == 1).unwrap();
+    assert_eq!(breadth.ask.stage, Stage::Breadth);
+    // It may fail, be the default or nothing at all.
+    let mut program = Program { fails: vec![1], ..Program::new(0.05, 0.03) };
+    let answer = run(&mut study(18, 80, 4).beside(Some(1)), &mut program);
+    assert!(answer.candidates.iter().all(|candidate| candidate.configuration != 1) && answer.failed.len() == 1);
+    for none in [None, Some(0), Some(99)] {
+        let of = |study: &mut Study| run(study, &mut Program::new(0.05, 0.03));
+        assert_eq!(of(&mut study(18, 80, 4).beside(none)), of(&mut study(18, 80, 4)));
+    }
+    // With little room it is no candidate, or one beside the best.
+    for trials in 34..60 {
+        let answer = run(&mut study(18, trials, 4).beside(Some(1)), &mut Program::new(0.05, 0.001));
+        assert!(answer.candidates.first().is_some_and(|best| best.configuration > 1), "{trials}: {answer:?}");
+    }
+}
+
+#[test]
 fn a_program_that_flags_do_not_change_has_no_difference() {
     let none = (0..50).filter(|seed| {
         let answer = run(&mut study(18, 75, *seed), &mut Program::new(0.0, 0.05));

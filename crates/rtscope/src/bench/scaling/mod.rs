@@ -10,10 +10,11 @@ mod svg;
 mod template;
 mod text;
 
+use crate::line::Line;
 use crate::style::{Style, clean};
 use crate::trouble::Trouble;
 use clap::Args;
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::{fs, io};
@@ -77,7 +78,10 @@ pub fn run(args: &ScalingArgs) -> Result<ExitCode, Trouble> {
     workers.dedup();
     let plan = experiment::Plan { series, workers, repeats: args.repeats, seed: args.seed };
     let mut run = program::Programs { work: args.work };
+    let mut line = Line::new(false);
+    let mut progress = |done: usize, all: usize, what: &str| line.put(&format!("{done} of {all}: {}", clean(what)));
     let found = experiment::measure(&plan, &mut run, &mut progress)?;
+    drop(line);
     let document = serde_json::to_string(&found)
         .map_err(|error| Trouble::new("cannot put the results into JSON").because(error))?;
     if let Some(folder) = &args.output {
@@ -116,16 +120,6 @@ fn series(args: &ScalingArgs) -> Result<Vec<Series>, Trouble> {
         }
     }
     Ok(all)
-}
-
-/// One line that counts, on a terminal; nothing in a pipe.
-fn progress(done: usize, all: usize, what: &str) {
-    let mut err = io::stderr().lock();
-    if err.is_terminal() {
-        let text = if done == all { String::new() } else { format!("{done} of {all}: {}", clean(what)) };
-        let _ = write!(err, "\r{text:<78.78}\r");
-        let _ = err.flush();
-    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ pub mod text;
 
 use beside::Pair;
 use rtscope_tune::result::Document;
+use rtscope_tune::study::interval::Interval;
 use serde::Serialize;
 
 /// A study's document with what belongs beside it: also what `--json` prints.
@@ -38,8 +39,21 @@ impl Shown {
     }
 }
 
-/// How a gain in `objective` is called: "1.21 times as fast".
-fn times(objective: &str, gain: f64) -> String {
-    let time = objective == "wall" || objective == "time" || objective.ends_with("seconds");
-    if time { format!("{gain:.2} times as fast") } else { format!("{objective} {gain:.2} times as low") }
+/// A configuration's words; in a study of a program those of what runs today are none.
+fn named(words: &str) -> &str {
+    if words.is_empty() { "what runs today" } else { words }
+}
+
+/// Whether a gain is told as "times as fast"; else as what is left of the figure.
+fn is_time(found: &Document) -> bool {
+    let objective = found.objective.as_str();
+    objective == "wall" || objective == "time" || objective.ends_with("seconds")
+}
+
+/// A gain as it is told.
+fn told(found: &Document, gain: &Interval) -> Interval {
+    match is_time(found) {
+        true => *gain,
+        false => Interval { low: 1.0 / gain.high, mean: 1.0 / gain.mean, high: 1.0 / gain.low },
+    }
 }

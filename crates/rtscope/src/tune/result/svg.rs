@@ -189,7 +189,7 @@ fn points(svg: &mut Svg, shown: &Shown, scale: &Scale) {
         };
         let memory = units::bytes(point.memory_bytes as u64);
         let trials = units::counted(point.trials as u64, "trial", "trials");
-        svg.dot(x, y, class, &format!("{}: {:.2}, {memory}, {trials}", point.name, point.objective));
+        svg.dot(x, y, class, &format!("{}: {:.2}, {memory}, {trials}", super::named(&point.name), point.objective));
     };
     found.pareto.iter().filter(|point| !named(point)).for_each(|point| dot(svg, point));
     let list = PLOT[0] + PLOT[2] + 16.0;
@@ -202,7 +202,7 @@ fn points(svg: &mut Svg, shown: &Shown, scale: &Scale) {
             let at = PLOT[1] + 10.0 + index as f64 * APART;
             svg.text(list + 14.0, at, Anchor::End, "strong", &number);
             let role = role(point);
-            let name = shorten(&point.name, NAME_MAX - role.len());
+            let name = shorten(super::named(&point.name), NAME_MAX - role.len());
             svg.text(list + 22.0, at, Anchor::Start, if best(point) { "strong" } else { "" }, &format!("{name}{role}"));
         }
     }

@@ -2,10 +2,12 @@
 //! does. Owns the words and the columns.
 
 use super::beside::{Pair, Said};
-use super::{Shown, times};
+use super::{Shown, is_time, named, told};
 use crate::report::units;
 use crate::style::{Style, Tone, clean, shorten, wrap};
+use crate::tune::measure::Figure;
 use rtscope_tune::result::{Document, Effect, Gain, Level, Point, Word};
+use rtscope_tune::study::Kind;
 use rtscope_tune::study::interval::Interval;
 
 /// Rows of a table.
@@ -29,11 +31,13 @@ pub fn draw(shown: &Shown, style: &Style) -> String {
         lines(&mut out, &clean(sentence), style.width, |line| style.paint(tone, line).into_owned());
     }
     section(&mut out, style, "To paste", &paste(shown, style));
-    section(&mut out, style, "In fresh blocks, the default's measure over its own", &candidates(found, style));
+    section(&mut out, style, &format!("Confirmed, {}", ratio(found)), &candidates(found, style));
+    section(&mut out, style, "Measured there, medians (95 %)", &measured(found, style));
     section(&mut out, style, "Why: what captures of both found", &findings(shown.findings.as_deref(), style));
-    let pareto = format!("{} and memory, as shares of the default's", found.objective);
+    let pareto = format!("Of {} and memory, shares of the default's", found.objective);
     section(&mut out, style, &pareto, &table(found, style));
-    section(&mut out, style, &effects_title(found), &effects(&found.effects, style));
+    let title = format!("What each flag does by itself, in {}", ratio(found));
+    section(&mut out, style, &title, &effects(found, style));
     let failed = found.failed.iter().map(|failed| format!("{}: {}", failed.of.name, failed.why));
     section(&mut out, style, "Cannot be used", &cut(failed.map(|line| clean(&line).into_owned()).collect(), ROWS));
     out.push('\n');
@@ -54,21 +58,26 @@ fn section(out: &mut String, style: &Style, title: &str, body: &[String]) {
 
 /// What to do, then how sure that is.
 fn recommendation(found: &Document) -> Vec<String> {
-    let default = &found.default.name;
+    let default = called(found);
     let over = |gain: &Gain, what: &str| gain.gain.map(|ratio| said(found, &ratio, gain.pairs, what));
     let best = found.candidates.first().map_or("", |best| best.of.name.as_str());
     let mut out = match (found.verdict, &found.recommended) {
         (Word::Better, Some(best)) => {
-            let gain = over(&found.over_default, &format!(" as the default, {default}")).unwrap_or_default();
+            let gain = over(&found.over_default, &default).unwrap_or_default();
             vec![format!("Use {}: {gain}.", best.name)]
+        }
+        (Word::NoDifference, Some(best)) if found.default_breaks.is_some() => {
+            let breaks = found.default_breaks.as_deref().unwrap_or_default();
+            let gain = over(&found.over_default, &default).unwrap_or_else(|| "not measured often".to_owned());
+            let said = format!("Use {}: it keeps to the limits, and is {gain}.", best.name);
+            vec![said, format!("What runs today does not: {breaks}.")]
         }
         (Word::NoDifference, _) => {
             let zone = units::percent(found.zone);
             let mut out = vec![format!(
-                "No difference: keep the default ({default}). Nothing beats it by {zone}, as far as these \
-                 trials tell."
+                "No difference: keep {default}. Nothing beats it by {zone}, as far as these trials tell."
             )];
-            out.extend(over(&found.over_default, " as the default").map(|gain| format!("The best, {best}: {gain}.")));
+            out.extend(over(&found.over_default, &default).map(|gain| format!("The best, {best}: {gain}.")));
             out
         }
         _ => vec![format!("No recommendation: {}.", why(found))],
@@ -76,7 +85,7 @@ fn recommendation(found: &Document) -> Vec<String> {
     match (&found.over_plan, &found.plan, &found.recommended) {
         (_, None, _) | (_, _, None) => (),
         (gain, Some(plan), _) if gain.gain.is_some() => {
-            out.extend(over(gain, "").map(|gain| format!("Against the plan, {}: {gain}.", plan.name)));
+            out.extend(over(gain, &format!("the plan, {}", plan.name)).map(|gain| format!("It is {gain}.")));
         }
         (gain, _, _) => out.extend(gain.why.as_ref().map(|why| format!("Against the plan: {why}."))),
     }
@@ -92,10 +101,31 @@ fn why(found: &Document) -> String {
     }
 }
 
+/// What runs today has no words in a study of a program.
+fn called(found: &Document) -> String {
+    match found.default.name.as_str() {
+        "" => named("").to_owned(),
+        name => format!("the default, {name}"),
+    }
+}
+
 /// "1.21 times as fast as the default (95 %: 1.12 to 1.31, 14 pairs)".
 fn said(found: &Document, gain: &Interval, pairs: usize, what: &str) -> String {
-    let pairs = units::counted(pairs as u64, "pair", "pairs");
-    format!("{}{what} ({}: {}, {pairs})", times(&found.objective, gain.mean), sure(found), ends(gain))
+    let (gain, pairs) = (told(found, gain), units::counted(pairs as u64, "pair", "pairs"));
+    let measure = match is_time(found) {
+        true => format!("{:.2} times as fast as", gain.mean),
+        false => format!("at {:.2} of the {} of", gain.mean, found.objective),
+    };
+    format!("{measure} {what} ({}: {}, {pairs})", sure(found), ends(&gain))
+}
+
+/// What figures of a gain are, above a table.
+fn ratio(found: &Document) -> String {
+    let default = if found.default.name.is_empty() { named("") } else { "the default" };
+    match is_time(found) {
+        true => format!("how many times as fast as {default} ({})", sure(found)),
+        false => format!("{} as a share of that of {default} ({})", found.objective, sure(found)),
+    }
 }
 
 fn sure(found: &Document) -> String {
@@ -130,16 +160,39 @@ fn candidates(found: &Document, style: &Style) -> Vec<String> {
     let longest = measured.iter().map(|(one, _)| one.of.name.chars().count()).max().unwrap_or(0).min(wide);
     let row = |(one, gain): &(&rtscope_tune::result::Candidate, Interval)| {
         let pairs = units::counted(one.pairs as u64, "pair", "pairs");
-        let name = clean(&one.of.name);
+        let (name, gain) = (clean(&one.of.name), told(found, gain));
         format!(
             "{:longest$}  {:.2} ({})  {}",
             shorten(&name, longest),
             gain.mean,
-            ends(gain),
+            ends(&gain),
             style.paint(Tone::Faint, &pairs)
         )
     };
     cut(measured.iter().map(row).collect(), ROWS)
+}
+
+/// Figures that are shown where there are such, the objective before them.
+const SHOWN: [&str; 7] = ["p99", "time", "cpu", "rss", "productivity", "gen0_per_second", "mean_pause"];
+
+/// A line for each figure of each configuration of fresh blocks.
+fn measured(found: &Document, style: &Style) -> Vec<String> {
+    let names =
+        std::iter::once(found.objective.as_str()).chain(SHOWN.into_iter().filter(|name| *name != found.objective));
+    let figures: Vec<&Figure> = names.filter_map(Figure::find).collect();
+    let known = |figure: &&&Figure| found.measured.iter().any(|one| one.figures.contains_key(figure.name));
+    let wide = figures.iter().map(|figure| figure.word().len()).max().unwrap_or(0);
+    let mut out = Vec::new();
+    for one in found.measured.iter().take(ROWS) {
+        let trials = units::counted(one.trials as u64, "trial", "trials");
+        out.push(format!("{}  {}", clean(named(&one.name)), style.paint(Tone::Faint, &trials)));
+        for figure in figures.iter().filter(known) {
+            let Some(median) = one.figures.get(figure.name) else { continue };
+            let ends = median.interval.map(|(low, high)| format!(" ({} to {})", figure.shown(low), figure.shown(high)));
+            out.push(format!("  {:wide$}  {}{}", figure.word(), figure.shown(median.median), ends.unwrap_or_default()));
+        }
+    }
+    out
 }
 
 /// Both captures' findings in two columns.
@@ -175,13 +228,13 @@ fn table(found: &Document, style: &Style) -> Vec<String> {
         return Vec::new();
     }
     let wide = style.width.saturating_sub(FIGURES).max(16);
-    let longest = shown.iter().map(|point| point.name.chars().count()).max().unwrap_or(0).clamp(13, wide);
+    let longest = shown.iter().map(|point| named(&point.name).chars().count()).max().unwrap_or(0).clamp(13, wide);
     let head = format!("{:longest$}  {:>7}  {:>6}  {:>9}  {:>6}", "configuration", "measure", "memory", "", "trials");
     let mut out = vec![style.paint(Tone::Faint, &head).into_owned()];
     for point in shown.iter().take(ROWS) {
         out.push(format!(
             "{:longest$}  {:>7.2}  {:>6.2}  {:>9}  {:>6}  {}",
-            shorten(&clean(&point.name), longest),
+            shorten(&clean(named(&point.name)), longest),
             point.objective,
             point.memory,
             units::bytes(point.memory_bytes as u64),
@@ -214,43 +267,31 @@ fn marks(found: &Document, point: &Point) -> Vec<&'static str> {
     .collect()
 }
 
-fn effects_title(found: &Document) -> String {
-    format!("What each flag does by itself (explored in {} clean trials, each {})", found.trials.clean, sure(found))
-}
-
 /// What does most comes first.
-fn effects(effects: &[Effect], style: &Style) -> Vec<String> {
-    let size = |effect: &Effect| {
-        effect.levels.iter().filter_map(|level| level.gain).map(|gain| gain.mean.ln().abs()).fold(0.0, f64::max)
-    };
-    let mut sorted: Vec<&Effect> = effects.iter().collect();
+fn effects(found: &Document, style: &Style) -> Vec<String> {
+    let size = |effect: &Effect| known(effect).map(|(_, gain)| gain.mean.ln().abs()).fold(0.0, f64::max);
+    let mut sorted: Vec<&Effect> = found.effects.iter().filter(|effect| known(effect).next().is_some()).collect();
     sorted.sort_by(|one, other| size(other).total_cmp(&size(one)));
     let word = |level: &Level| level.word.as_ref().map_or("without".to_owned(), |word| clean(word).into_owned());
     let shown = || sorted.iter().take(SETTINGS);
-    let longest = shown().flat_map(|effect| &effect.levels).map(|level| word(level).chars().count()).max().unwrap_or(0);
-    let longest = longest.clamp(8, 30);
-    let name = shown().map(|effect| effect.setting.chars().count()).max().unwrap_or(0).clamp(4, 20);
+    let longest = shown().flat_map(|effect| known(effect)).map(|(level, _)| word(level).chars().count()).max();
+    let longest = longest.unwrap_or(0).clamp(8, 40);
     let mut out = Vec::new();
-    for effect in shown() {
-        for (index, level) in effect.levels.iter().enumerate() {
-            let setting = if index == 0 { clean(&effect.setting).into_owned() } else { String::new() };
-            let gain = match level.gain {
-                Some(gain) => format!("{:.2} ({})", gain.mean, ends(&gain)),
-                None if level.default => "the default's".to_owned(),
-                None => "cannot be told".to_owned(),
-            };
-            let trials = units::counted(level.trials as u64, "trial", "trials");
-            out.push(format!(
-                "{:name$}  {:longest$}  {gain:<22}  {}",
-                shorten(&setting, name),
-                shorten(&word(level), longest),
-                style.paint(Tone::Faint, &trials)
-            ));
-        }
+    for (level, gain) in shown().flat_map(|effect| known(effect)) {
+        let trials = units::counted(level.trials as u64, "trial", "trials");
+        let gain = told(found, &gain);
+        let gain = format!("{:.2} ({})", gain.mean, ends(&gain));
+        let trials = style.paint(Tone::Faint, &trials);
+        out.push(format!("{:longest$}  {gain:<22}  {trials}", shorten(&word(level), longest)));
     }
-    let more = effects.len().saturating_sub(SETTINGS);
+    let more = sorted.len().saturating_sub(SETTINGS);
     out.extend((more > 0).then(|| format!("and {} that do less", units::counted(more as u64, "setting", "settings"))));
     out
+}
+
+/// Levels of which something is known beside the default's.
+fn known(effect: &Effect) -> impl Iterator<Item = (&Level, Interval)> {
+    effect.levels.iter().filter_map(|level| Some((level, level.gain?)))
 }
 
 fn cut(mut all: Vec<String>, most: usize) -> Vec<String> {
@@ -263,7 +304,12 @@ fn cut(mut all: Vec<String>, most: usize) -> Vec<String> {
 fn facts(found: &Document, style: &Style) -> String {
     let counts = found.trials;
     let taken = counts.clean + counts.dirty + counts.failed;
-    let mut facts = vec![format!("{} of {}", units::counted(taken as u64, "trial", "trials"), counts.budget)];
+    let taken = units::counted(taken as u64, "trial", "trials");
+    // Only a search has a budget.
+    let mut facts = vec![match found.kind {
+        Kind::Search => format!("{taken} of {}", counts.budget),
+        _ => taken,
+    }];
     facts.extend((counts.dirty > 0).then(|| format!("{} disturbed and taken again", counts.dirty)));
     facts.extend((counts.failed > 0).then(|| format!("{} failed", counts.failed)));
     facts.push(format!("seed {}", found.seed));
@@ -326,7 +372,7 @@ pub(super) mod tests {
         let text = draw(&shown, &Style::plain(80));
         let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(text.starts_with("Use -A16m -qg: 1.50 times as fast as the default, -A1m (95 %: 1.4"), "{text}");
-        assert!(flat.contains("Against the plan, -A4m: 1.25 times as fast (95 %: 1.2"), "{text}");
+        assert!(flat.contains("It is 1.25 times as fast as the plan, -A4m (95 %: 1.2"), "{text}");
         assert!(text.contains("\n  environment  GHCRTS='-A16m -qg'\n  link with    -rtsopts\n"), "{text}");
         assert!(!text.contains('\x1b') && text.contains("40 %: lanes wait for each other"), "{text}");
         assert!(text.contains("gone\n") && text.contains("-A64m: it ends with 2"), "{text}");
@@ -340,7 +386,7 @@ pub(super) mod tests {
     #[test]
     fn no_difference_is_said_as_such() {
         let text = draw(&example(0.01), &Style::plain(80));
-        assert!(text.starts_with("No difference: keep the default (-A1m)."), "{text}");
+        assert!(text.starts_with("No difference: keep the default, -A1m."), "{text}");
         assert!(text.contains("by 5") && text.contains("The best, "), "{text}");
     }
 
@@ -357,10 +403,20 @@ pub(super) mod tests {
     }
 
     #[test]
+    fn a_default_that_breaks_a_limit_is_not_kept() {
+        let mut shown = example(0.01);
+        shown.document.default_breaks = Some("rss 700 MiB is above the limit of 512 MiB".to_owned());
+        shown.document.recommended = shown.document.candidates.first().map(|best| best.of.clone());
+        let flat = draw(&shown, &Style::plain(80)).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(flat.starts_with("Use ") && flat.contains(": it keeps to the limits, and is 1.0"), "{flat}");
+        assert!(flat.contains("What runs today does not: rss 700 MiB is above the limit of 512 MiB."), "{flat}");
+    }
+
+    #[test]
     fn other_objectives_are_low_and_not_fast() {
         let mut shown = example(0.5);
         shown.document.objective = "p99".to_owned();
         let text = draw(&shown, &Style::plain(80));
-        assert!(text.starts_with("Use -A16m -qg: p99 1.50 times as low as the default, -A1m (95 %"), "{text}");
+        assert!(text.starts_with("Use -A16m -qg: at 0.67 of the p99 of the default, -A1m (95 %: 0.6"), "{text}");
     }
 }
