@@ -50,10 +50,10 @@ A TABLE of --replay has one JSON document a line, for each configuration once in
 
 Exit status:
   0  done: something is recommended, or there is no difference
-  1  failed: the program does not run or breaks a limit as it runs today, or files cannot be
-     read or written
+  1  failed: the program does not run, or files cannot be read or written
   2  wrong usage, or a budget too small for one comparison
-  3  no answer: the study was ended before, or the machine is too noisy";
+  3  no answer: the study was ended before, the machine is too noisy or never quiet, or
+     nothing keeps to the limits";
 
 /// Options of `tune`.
 #[derive(Args, Clone, Debug)]

@@ -303,7 +303,7 @@ fn cut(mut all: Vec<String>, most: usize) -> Vec<String> {
 
 fn facts(found: &Document, style: &Style) -> String {
     let counts = found.trials;
-    let taken = counts.clean + counts.dirty + counts.failed;
+    let taken = counts.clean + counts.failed;
     let taken = units::counted(taken as u64, "trial", "trials");
     // Only a search has a budget.
     let mut facts = vec![match found.kind {
