@@ -4,6 +4,9 @@
 
 use std::fmt;
 
+/// The exit status of wrong usage.
+pub const WRONG: u8 = 2;
+
 /// A failure in words.
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub struct Trouble {

@@ -364,7 +364,7 @@ fn signalled(signal: &str) -> Option<String> {
     let said = lines.filter(|line| line.starts_with("tried ")).collect::<String>();
     child.wait().unwrap();
     ground::wait_for("the server's end", || !serves());
-    if signal == "-INT" {
+    if signal == "-TERM" {
         assert!(!groups_of(&pid), "its control group is left");
     }
     Some(said)
@@ -379,7 +379,8 @@ fn groups_of(pid: &str) -> bool {
 #[test]
 fn live_an_interrupt_ends_the_study_and_the_server() {
     let from = Instant::now();
-    let Some(said) = signalled("-INT") else { return };
+    // SIGINT may be ignored where tests run in the background.
+    let Some(said) = signalled("-TERM") else { return };
     assert_eq!(said, "tried Stopped(\"interrupted\")");
     assert!(from.elapsed() < LONG);
 }

@@ -8,7 +8,7 @@ use crate::line::Line;
 use crate::record::duration;
 use crate::report::html;
 use crate::style::Style;
-use crate::trouble::Trouble;
+use crate::trouble::{Trouble, WRONG};
 use clap::Args;
 use rtscope_load::document::{Document, Second};
 use rtscope_load::limit::Limit;
@@ -120,13 +120,7 @@ fn limit(text: &str) -> Result<StopWhen, String> {
 /// # Errors
 /// Nobody takes connections, or output cannot be written.
 pub fn run(args: &LoadArgs) -> Result<ExitCode, Trouble> {
-    let load = match load(args) {
-        Ok(load) => load,
-        Err(trouble) => {
-            eprintln!("{trouble}");
-            return Ok(ExitCode::from(2));
-        }
-    };
+    let load = load(args)?;
     let document = sent(&load, args)?;
     let text = if args.json {
         let document = serde_json::to_string_pretty(&document);
@@ -160,17 +154,22 @@ fn write(out: &Path, text: &str, option: &str) -> Result<(), Trouble> {
 /// What the options ask for.
 ///
 /// # Errors
-/// They contradict themselves, are no URL, header or profile, or a body cannot be read.
+/// They contradict themselves, are no URL, header or profile (wrong usage), or a body cannot
+/// be read.
 pub fn load(args: &LoadArgs) -> Result<Load, Trouble> {
+    let load = asked(args).map_err(|trouble| trouble.ends_with(WRONG))?;
+    let Some(file) = &args.body else { return Ok(load) };
+    let body = std::fs::read(file);
+    let body = body.map_err(|error| Trouble::new(format!("cannot read {}", file.display())).because(error))?;
+    Ok(Load { target: load.target.body(body), ..load })
+}
+
+fn asked(args: &LoadArgs) -> Result<Load, Trouble> {
     let wrong = |error: TargetError| Trouble::new(error.to_string());
     let protocol = if args.http2 { Protocol::Http2 } else { Protocol::Http1 };
     let mut target = Target::new(&args.url, protocol).and_then(|target| target.method(&args.method)).map_err(wrong)?;
     for header in &args.header {
         target = target.header(header).map_err(wrong)?;
-    }
-    if let Some(file) = &args.body {
-        let cannot = |error| Trouble::new(format!("cannot read {}", file.display())).because(error);
-        target = target.body(std::fs::read(file).map_err(cannot)?);
     }
     let connections = args.connections.unwrap_or(if args.http2 { args.threads } else { CONNECTIONS as u64 });
     if args.threads > connections {

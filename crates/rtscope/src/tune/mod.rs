@@ -25,7 +25,7 @@ mod table;
 
 use crate::plan::GoalArg;
 use crate::record::duration;
-use crate::trouble::Trouble;
+use crate::trouble::{Trouble, WRONG};
 use clap::{Args, ValueEnum};
 use rtscope_store::StoreError;
 use rtscope_tune::study::propose::{Believed, Proposer, Shuffled, Sobol, Tpe};
@@ -211,8 +211,7 @@ fn show(text: &str) -> Result<ExitCode, Trouble> {
     }
 }
 
-/// The exit statuses of wrong usage, and of no answer.
-const WRONG: u8 = 2;
+/// The exit status of no answer.
 const NO_ANSWER: u8 = 3;
 
 fn cannot_keep(path: &Path, error: &StoreError) -> Trouble {

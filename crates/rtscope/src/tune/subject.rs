@@ -80,5 +80,5 @@ fn loaded(text: &str) -> Result<rtscope_load::Load, Trouble> {
     if args.requests.is_some() || args.html.is_some() || args.svg.is_some() || args.json {
         return Err(wrong("a trial writes no files of its load".to_owned()));
     }
-    load::load(&args).map_err(|trouble| trouble.ends_with(WRONG))
+    load::load(&args)
 }

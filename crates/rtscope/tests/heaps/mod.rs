@@ -55,6 +55,7 @@ import Control.Concurrent
 import Control.Monad
 import Data.Array.IO
 import qualified Data.ByteString as BS
+import Foreign.StablePtr (newStablePtr)
 import System.Environment (getArgs)
 import System.IO
 import System.Mem (performMajorGC)
@@ -67,6 +68,7 @@ main = do
   done <- newEmptyMVar
   forM_ [1 .. threads :: Int] $ \thread -> forkIO $ do
     slots <- newArray (0, kept - 1) BS.empty :: IO (IOArray Int BS.ByteString)
+    _ <- newStablePtr slots -- alive until the process ends, the last collection too
     forM_ [0 .. kept - 1] (put thread slots kept)
     putMVar ready ()
     let go !turn | turn >= until' = return ()
