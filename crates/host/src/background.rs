@@ -1,5 +1,6 @@
 //! Threads that stand back: what the recorder does beside the program must not
-//! push the program off a CPU. Owns how such threads are scheduled.
+//! push the program off a CPU. And threads that go before: a clock that is late measures
+//! itself. Owns how such threads are scheduled.
 
 /// One or two ticks of the usual kernels.
 const SLACK_NS: u64 = 4_000_000;
@@ -36,4 +37,13 @@ pub fn step_forward() {
         libc::sched_setscheduler(0, libc::SCHED_OTHER | libc::SCHED_RESET_ON_FORK, &raw const parameters);
         libc::setpriority(libc::PRIO_PROCESS, 0, NICE);
     }
+}
+
+/// Makes the calling thread one that runs as soon as it wakes, whoever has the CPU
+/// (`SCHED_FIFO`, the lowest of its priorities, not passed on): for one that keeps to a
+/// schedule and needs little time for it. Where it is refused the thread stays what it was.
+pub fn go_before() {
+    let parameters = libc::sched_param { sched_priority: 1 };
+    // SAFETY: reads one struct on this stack; 0 is the calling thread.
+    let _ = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &raw const parameters) };
 }

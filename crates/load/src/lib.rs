@@ -106,28 +106,30 @@ pub fn run(
     keep: Option<&mut dyn Write>,
     each_second: &mut dyn FnMut(&Second),
 ) -> Result<Document, LoadError> {
-    perform(load, &Stop::default(), true, keep, each_second)
+    perform(load, (&Stop::default(), true), || (), keep, each_second)
 }
 
 /// Does it. Requests go to `keep`, in no order; `each_second` hears of every second as
 /// soon as it is over. Blocks until the last request has ended or the load is given up, by a
-/// limit or by `stop`, which is good for one load. No signal is touched.
+/// limit or by `stop`, which is good for one load. Each thread that sends calls `begin`
+/// first. No signal is touched.
 ///
 /// # Errors
 /// Nobody takes connections at the start, threads cannot run, or `keep` cannot be written.
 pub fn run_until(
     load: &Load,
     stop: &Stop,
+    begin: fn(),
     keep: Option<&mut dyn Write>,
     each_second: &mut dyn FnMut(&Second),
 ) -> Result<Document, LoadError> {
-    perform(load, stop, false, keep, each_second)
+    perform(load, (stop, false), begin, keep, each_second)
 }
 
 fn perform(
     load: &Load,
-    stop: &Stop,
-    takes_sigint: bool,
+    (stop, takes_sigint): (&Stop, bool),
+    begin: fn(),
     keep: Option<&mut dyn Write>,
     each_second: &mut dyn FnMut(&Second),
 ) -> Result<Document, LoadError> {
@@ -139,7 +141,7 @@ fn perform(
     let mut keeper = keeper.transpose().map_err(LoadError::Keep)?;
     let (said, heard) = channel();
     let stop = &stop.0;
-    let threads = spawn(&load, address, start, (stop, takes_sigint), &said);
+    let threads = spawn(&load, address, start, (stop, takes_sigint), begin, &said);
     // What is left are the workers' own ends: when the last of them has gone, so has all.
     drop(said);
     let mut gather = Gather::new(&load, threads.len());
@@ -162,6 +164,7 @@ fn spawn(
     address: SocketAddr,
     start: Time,
     (stop, takes_sigint): (&Arc<AtomicU8>, bool),
+    begin: fn(),
     said: &Sender<Said>,
 ) -> Vec<JoinHandle<io::Result<()>>> {
     let profile = Arc::new(load.profile.after_warm_up(load.warm_up));
@@ -177,7 +180,13 @@ fn spawn(
         takes_sigint: takes_sigint && number == 0,
         said: said.clone(),
     };
-    (0..of).map(worker).map(|worker| thread::spawn(move || worker.run())).collect()
+    let thread = |worker: Worker| {
+        thread::spawn(move || {
+            begin();
+            worker.run()
+        })
+    };
+    (0..of).map(worker).map(thread).collect()
 }
 
 /// Takes in what workers say until all have gone.

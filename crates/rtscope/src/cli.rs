@@ -96,6 +96,9 @@ pub struct ReportArgs {
     /// slowest of them waited for
     #[arg(long, value_name = "FILE", conflicts_with = "compare")]
     pub requests: Option<PathBuf>,
+    /// Also write a drawing of latency, requests per second and pauses over time
+    #[arg(long, value_name = "OUT.svg", requires = "requests")]
+    pub svg: Option<PathBuf>,
     /// Which log, where a capture holds several: the number in eventlog/N.eventlog or rings/N.ring
     #[arg(long, value_name = "N")]
     pub log: Option<usize>,

@@ -8,7 +8,7 @@ use clap::Parser;
 use cli::{Cli, Command, DoctorArgs, MachineArgs, ReportArgs};
 use rtscope::report::pauses_json::PauseLines;
 use rtscope::style::Style;
-use rtscope::trouble::Trouble;
+use rtscope::trouble::{Trouble, write_to};
 use rtscope::{
     bench, compare, doctor, export, heap, input, load, machine, pipeline, plan, record, report, run, runtime_log, tune,
 };
@@ -67,7 +67,10 @@ fn run_report(args: &ReportArgs) -> Result<ExitCode, Trouble> {
     });
     printed_all(printed)?;
     if let Some(out) = &args.html {
-        write_page(out, &report::html::page(&results, &names))?;
+        write_to(out, &report::html::page(&results, &names), "--html")?;
+    }
+    if let (Some(out), Some(svg)) = (&args.svg, report::html::requests_svg(&results)) {
+        write_to(out, &svg, "--svg")?;
     }
     Ok(ExitCode::from(report::exit_code(&results)))
 }
@@ -95,7 +98,7 @@ fn run_compare(args: &ReportArgs, after: &Path) -> Result<ExitCode, Trouble> {
     };
     printed_all(printed.and_then(|()| out.flush()))?;
     if let Some(out) = &args.html {
-        write_page(out, &report::html::comparison(&compared))?;
+        write_to(out, &report::html::comparison(&compared), "--html")?;
     }
     Ok(ExitCode::from(compared.exit_code()))
 }
@@ -132,9 +135,7 @@ fn run_machine(args: &MachineArgs) -> Result<ExitCode, Trouble> {
     };
     printed_all(printed.and_then(|()| out.flush()))?;
     if let Some(path) = &args.svg {
-        std::fs::write(path, machine::svg(&found)).map_err(|error| {
-            Trouble::new(format!("cannot write {}", path.display())).because(error).next("give another path with --svg")
-        })?;
+        write_to(path, &machine::svg(&found), "--svg")?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -157,10 +158,4 @@ fn printed_all(result: io::Result<()>) -> Result<(), Trouble> {
         }
         _ => Ok(()),
     }
-}
-
-fn write_page(path: &Path, page: &str) -> Result<(), Trouble> {
-    std::fs::write(path, page).map_err(|error| {
-        Trouble::new(format!("cannot write {}", path.display())).because(error).next("give another path with --html")
-    })
 }

@@ -3,6 +3,7 @@
 //! caller's.
 
 use std::fmt;
+use std::path::Path;
 
 /// The exit status of wrong usage.
 pub const WRONG: u8 = 2;
@@ -59,6 +60,17 @@ impl fmt::Display for Trouble {
 }
 
 impl std::error::Error for Trouble {}
+
+/// Writes a file that `option` asked for.
+///
+/// # Errors
+/// It cannot be written; says so with the option that takes another path.
+pub fn write_to(path: &Path, text: &str, option: &str) -> Result<(), Trouble> {
+    std::fs::write(path, text).map_err(|error| {
+        let next = format!("give another path with {option}");
+        Trouble::new(format!("cannot write {}", path.display())).because(error).next(next)
+    })
+}
 
 #[cfg(test)]
 mod tests {

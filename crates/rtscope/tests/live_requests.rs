@@ -124,6 +124,20 @@ fn live_the_slowest_requests_waited_for_the_pauses_of_a_large_heap() {
     let text = String::from_utf8(report(&capture, &kept, &[]).stdout).unwrap();
     assert!(text.contains("Of the 1 % slowest"), "{text}");
     println!("{text}");
+    // Drawn on one axis: what was asked, what was answered, what paused.
+    let drawing = folder.path().join("drawing.svg");
+    assert!(report(&capture, &kept, &["--svg", drawing.to_str().unwrap()]).status.success());
+    let svg = std::fs::read_to_string(&drawing).unwrap();
+    assert!(svg.starts_with("<svg xmlns") && svg.ends_with("</svg>"), "{svg}");
+    for title in [">latency from when a request was due", ">requests per second<", ">share of the time in pauses<"] {
+        assert_eq!(svg.matches(title).count(), 1, "{title}");
+    }
+    let dots = svg.matches("<circle").count() - svg.matches("<title></title>").count();
+    assert_eq!(dots, 10, "one for each of the slowest, besides the legend's");
+    assert!(svg.contains(">answered<") && !svg.contains(">failed<"), "none failed");
+    let refused = report(&capture, &kept, &["--svg", folder.path().to_str().unwrap()]);
+    assert_eq!(refused.status.code(), Some(1), "a folder is no file");
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("with --svg"));
 
     // The same requests beside a recording that was made later.
     let later = folder.path().join("later.rtscope");

@@ -106,11 +106,13 @@ fn live_an_array_script_runs_its_blocks() {
     let text = String::from_utf8(done.stdout).unwrap();
     let name = text.lines().find_map(|line| line.strip_prefix("#SBATCH --job-name=")).unwrap();
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
-    for index in ["1", "5"] {
+    let task = |index: &str| {
         let mut task = Command::new("sh");
         task.arg(&script).env("SLURM_ARRAY_TASK_ID", index).env("PATH", &path).env_remove("GHCRTS");
-        let done = task.current_dir(place.folder.path()).output().unwrap();
-        if !did(&done) {
+        did(&task.current_dir(place.folder.path()).output().unwrap())
+    };
+    for index in ["1", "5"] {
+        if !task(index) {
             return;
         }
         let store = place.path(name).join(format!("shard-{index}.sqlite"));
@@ -123,6 +125,18 @@ fn live_an_array_script_runs_its_blocks() {
     let text = String::from_utf8(done.stdout).unwrap();
     assert!(done.status.code() == Some(3) && text.starts_with("No recommendation: "), "{text}");
     assert_eq!(rows(&place.path(name).join("merged.sqlite")).iter().filter(|row| !row.dirty).count(), 8);
+    // All of them, with the program: what is recommended can be pasted.
+    if !["0", "2", "3", "4"].into_iter().all(task) {
+        return;
+    }
+    let mut merge = Command::new(env!("CARGO_BIN_EXE_rtscope"));
+    merge.args(["tune", "--json", "--merge"]).arg(place.path(name)).arg("--").args(&churn).env_remove("GHCRTS");
+    let done = merge.output().unwrap();
+    let document: Value = serde_json::from_slice(&done.stdout).unwrap();
+    if let Some(words) = document["recommended"]["name"].as_str().filter(|words| !words.is_empty()) {
+        let shell = document["paste"][0]["line"].as_str().unwrap();
+        assert!(shell.starts_with("GHCRTS=") && words.split(' ').all(|word| shell.contains(word)), "{shell}: {words}");
+    }
     // The same list for Kubernetes.
     let options = ["--export-job", "k8s", "--blocks", "6", "--configurations", "3", "--minimize", "heap"];
     let done = place.tune(&options, &churn).output().unwrap();

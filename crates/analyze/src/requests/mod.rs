@@ -37,7 +37,7 @@ const SLOWEST: usize = 100;
 /// Slow requests told one by one.
 const WORST_MAX: usize = 50;
 /// Slices of time that a drawing gets.
-const SLICES: u64 = 200;
+const SLICES: u64 = 120;
 /// Slow requests that a drawing gets.
 const DOTS_MAX: usize = 600;
 
@@ -149,21 +149,27 @@ pub struct Worst {
 /// What pictures are drawn from.
 #[derive(Clone, Debug, Default)]
 pub struct Drawing {
-    /// Requests by when they were due, in time order; none for slices without any.
+    /// The load's time from its first request to its last, in slices of one width.
     pub slices: Vec<Slice>,
     /// Slow requests, thinned: when due, latency, what they waited for.
     pub slow: Vec<(Time, u64, Option<What>)>,
 }
 
-/// Requests that became due in a slice of time.
+/// What requests did in a slice of time.
 #[derive(Copy, Clone, Debug)]
-#[allow(missing_docs)]
 pub struct Slice {
+    #[allow(missing_docs)]
     pub from: Time,
+    #[allow(missing_docs)]
     pub to: Time,
-    pub count: u64,
-    pub p50_ns: u64,
-    pub max_ns: u64,
+    /// Became due.
+    pub due: u64,
+    /// Were answered below 400, whenever they were due.
+    pub fine: u64,
+    /// Failed, whenever they were due.
+    pub failed: u64,
+    /// Of those that became due half took at most this.
+    pub p50_ns: Option<u64>,
 }
 
 /// A request as it is kept.
@@ -464,25 +470,30 @@ fn told(owed: &Owed, parts: &Parts, known: bool, kernel: bool) -> Worst {
     }
 }
 
-/// Those that count, by when they were due.
+/// Of those that count.
 fn slices(owed: &[Owed], (first, last): (Time, Time)) -> Vec<Slice> {
     let width = last.since(first).div_ceil(SLICES).max(1);
-    let counting: Vec<&Owed> = owed.iter().filter(|owed| owed.counts).collect();
-    let number = |owed: &Owed| owed.due.since(first) / width;
-    let same = |a: &&Owed, b: &&Owed| number(a) == number(b);
-    let slice = |some: &[&Owed]| {
-        let mut took: Vec<u64> = some.iter().map(|owed| owed.took_ns()).collect();
-        took.sort_unstable();
-        let from = first.plus(number(some.first()?) * width);
-        Some(Slice {
-            from,
-            to: from.plus(width),
-            count: took.len() as u64,
-            p50_ns: *took.get((took.len() - 1) / 2)?,
-            max_ns: *took.last()?,
-        })
+    let number = |at: Time| at.since(first) / width;
+    let slice = |number: u64| {
+        let from = first.plus(number * width);
+        Slice { from, to: from.plus(width), due: 0, fine: 0, failed: 0, p50_ns: None }
     };
-    counting.chunk_by(same).filter_map(slice).collect()
+    let mut slices: Vec<Slice> = (0..=number(last)).map(slice).collect();
+    let counting: Vec<&Owed> = owed.iter().filter(|owed| owed.counts).collect();
+    for some in counting.chunk_by(|a, b| number(a.due) == number(b.due)) {
+        let mut took: Vec<u64> = some.iter().map(|owed| owed.took_ns()).collect();
+        let middle = (took.len() - 1) / 2;
+        let slice = some.first().and_then(|owed| slices.get_mut(number(owed.due) as usize));
+        if let Some(slice) = slice {
+            (slice.due, slice.p50_ns) = (took.len() as u64, Some(*took.select_nth_unstable(middle).1));
+        }
+    }
+    for owed in counting {
+        if let Some(slice) = slices.get_mut(number(owed.done()) as usize) {
+            *(if owed.outcome.is_fine() { &mut slice.fine } else { &mut slice.failed }) += 1;
+        }
+    }
+    slices
 }
 
 #[cfg(test)]

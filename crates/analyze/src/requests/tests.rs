@@ -193,7 +193,8 @@ fn figures_are_of_what_was_recorded() {
     assert_eq!((told.slow.count, told.worst.len(), told.slow.from_ns, told.slow.above_ns), (2, 2, 5 * MS, 0));
     assert_eq!(counts(&told), [Some(0), Some(0), Some(0), Some(0), Some(2)], "none took longer than the median");
     assert_eq!(told.slow.parts[4].above_share, None);
-    assert!(told.drawing.slices.iter().map(|slice| slice.count).sum::<u64>() == 150);
+    let sum = |of: fn(&Slice) -> u64| told.drawing.slices.iter().map(of).sum::<u64>();
+    assert_eq!((sum(|slice| slice.due), sum(|slice| slice.fine), sum(|slice| slice.failed)), (150, 150, 0));
     let beside = |from: u64| Requests::new(String::new(), (Time(from), Time(from + 1)));
     assert!(beside(0).ready().is_none() && beside(0).span().is_none());
     let mut outside = beside(0);
@@ -228,6 +229,8 @@ fn the_very_slowest_are_told_in_order() {
     let told = joined(&requests, &[]);
     assert_eq!((told.slow.count, told.worst.len()), (200, WORST_MAX));
     assert!(told.worst.windows(2).all(|pair| pair[0].done.since(pair[0].due) >= pair[1].done.since(pair[1].due)));
+    let late = told.drawing.slices.iter().find(|slice| slice.failed > 0);
+    assert!(late.is_some_and(|slice| slice.from <= Time(10_005 * MS) && slice.to > Time(10_005 * MS)), "when it ended");
     let first = &told.worst[0];
     assert_eq!((first.sent, first.outcome, first.status), (None, "timeout", None));
     assert_eq!((told.worst[1].outcome, told.worst[1].status), ("answered", Some(200)));

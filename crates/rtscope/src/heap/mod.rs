@@ -10,7 +10,7 @@ pub(crate) mod svg;
 mod text;
 
 use crate::style::Style;
-use crate::trouble::Trouble;
+use crate::trouble::{Trouble, write_to};
 use clap::Args;
 use kept::At;
 use rtscope_decode::capture::{Capture, heaps};
@@ -77,8 +77,7 @@ pub struct HeapArgs {
 pub fn run(args: &HeapArgs) -> Result<ExitCode, Trouble> {
     let (heap, which) = look(&Host::default(), args)?;
     if let Some(file) = &args.svg {
-        std::fs::write(file, svg::svg(&heap))
-            .map_err(|error| Trouble::new(format!("cannot write {}", file.display())).because(error))?;
+        write_to(file, &svg::svg(&heap), "--svg")?;
     }
     if let Some(which) = which.filter(|_| !args.json) {
         println!("{which}");

@@ -8,7 +8,7 @@ use crate::line::Line;
 use crate::record::duration;
 use crate::report::html;
 use crate::style::Style;
-use crate::trouble::{Trouble, WRONG};
+use crate::trouble::{Trouble, WRONG, write_to};
 use clap::Args;
 use rtscope_load::document::{Document, Second};
 use rtscope_load::limit::Limit;
@@ -135,20 +135,12 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Trouble> {
         _ => {}
     }
     if let Some(out) = &args.html {
-        write(out, &html::load(&document), "--html")?;
+        write_to(out, &html::load(&document), "--html")?;
     }
     if let Some(out) = &args.svg {
-        write(out, &html::load_svg(&document), "--svg")?;
+        write_to(out, &html::load_svg(&document), "--svg")?;
     }
     Ok(ExitCode::from(if document.doubts.is_empty() { 0 } else { 3 }))
-}
-
-fn write(out: &Path, text: &str, option: &str) -> Result<(), Trouble> {
-    std::fs::write(out, text).map_err(|error| {
-        Trouble::new(format!("cannot write {}", out.display()))
-            .because(error)
-            .next(format!("give another path with {option}"))
-    })
 }
 
 /// What the options ask for.

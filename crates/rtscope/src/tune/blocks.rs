@@ -212,9 +212,19 @@ pub fn merge(args: &TuneArgs, folder: &Path) -> Result<ExitCode, Trouble> {
     let description: &Description = &merged.description;
     let space = description.space().map_err(|none| Trouble::new("there is nothing to compare").because(none))?;
     let answer = jobs::answer(&space, &description.design, &merged.rows);
-    let document = rtscope_tune::result::document(description, &answer, &merged.rows)
-        .map_err(|none| Trouble::new("there is nothing to compare").because(none))?;
-    let shown = Shown::new(document);
+    // What is pasted depends on the program and on how it was linked.
+    let shown = if args.command.is_empty() {
+        let document = rtscope_tune::result::document(description, &answer, &merged.rows)
+            .map_err(|none| Trouble::new("there is nothing to compare").because(none))?;
+        if document.recommended.as_ref().is_some_and(|best| !best.name.is_empty()) {
+            progress.say("give the program too for lines to paste: rtscope tune --merge DIR -- PROG");
+        }
+        Shown::new(document)
+    } else {
+        let subject = Subject::of(args)?;
+        let gathered = super::space::gather(&args.command, subject.goal, args.vary_given)?;
+        program::shown(&gathered, description, &answer, &merged.rows, args.same)?
+    };
     program::write(folder, &shown, description, &merged.rows)?;
     program::print(args, &shown)
 }

@@ -6,6 +6,7 @@ use super::measure::{self, Figures};
 use super::objective::Objective;
 use super::statistics;
 use crate::report::words::signal_name;
+use rtscope_host::background::go_before;
 use rtscope_host::procfs::Host;
 use rtscope_host::signals::Signals;
 use rtscope_host::trial::{self, Bounds, Ended, Gate, Job, NotQuiet, Running};
@@ -266,7 +267,7 @@ impl<'a> Live<'a> {
         let stop = Stop::default();
         let mut gone = false;
         let done = thread::scope(|scope| {
-            let loading = scope.spawn(|| rtscope_load::run_until(load, &stop, None, &mut |_| ()));
+            let loading = scope.spawn(|| rtscope_load::run_until(load, &stop, go_before, None, &mut |_| ()));
             while !loading.is_finished() {
                 gone = running.wait(Instant::now() + LOOK, self.wake());
                 if gone || self.interrupted() {

@@ -139,8 +139,8 @@ pub struct TuneArgs {
     /// Configurations of a job's list, with what runs today
     #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(2..=500), help_heading = "A fixed list, and many machines")]
     pub configurations: u32,
-    /// Take the blocks in DIR together and print what follows
-    #[arg(long, value_name = "DIR", conflicts_with = "command", help_heading = "A fixed list, and many machines")]
+    /// Take the blocks in DIR together and print what follows; with the program, lines to paste too
+    #[arg(long, value_name = "DIR", help_heading = "A fixed list, and many machines")]
     pub merge: Option<PathBuf>,
     /// Keep it in FILE; with --block and --replay
     #[arg(long, value_name = "FILE")]

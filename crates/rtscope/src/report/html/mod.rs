@@ -21,6 +21,7 @@ mod svg_load;
 mod svg_memory;
 mod svg_mirror;
 mod svg_mmu;
+mod svg_requests;
 mod svg_time;
 mod svg_waterfall;
 mod table;
@@ -31,6 +32,7 @@ pub use compare::comparison;
 pub use load::load;
 pub use page::page;
 pub use svg_load::document as load_svg;
+pub use svg_requests::document as requests_svg;
 
 /// Largest page, in bytes.
 pub const SIZE_MAX: usize = 1_000_000;

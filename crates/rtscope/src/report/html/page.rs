@@ -11,7 +11,7 @@ use rtscope_analyze::results::{Results, WorstPause};
 use rtscope_model::{Cause, Names, PauseQuality, Symbols};
 use std::fmt::Write as _;
 
-const STYLE: &str = include_str!("style.css");
+pub(super) const STYLE: &str = include_str!("style.css");
 
 /// The hash of `style.css`; a test computes it anew.
 const STYLE_HASH: &str = "sha256-F6NgVPzluADosSKfK4mb729C/CH8PDDrgyJTtG93b7o=";

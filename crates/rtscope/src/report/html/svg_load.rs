@@ -1,7 +1,7 @@
 //! A load over time: latency, rate and failures of each second, and the curve of its
 //! latencies. Refuses to say more than the document does.
 
-use super::svg::{Anchor, Decades, Svg, WIDTH, names_at_right, round_step, time_axis};
+use super::svg::{Anchor, Decades, Svg, WIDTH, names_at_right, time_axis, whole_scale};
 use crate::report::units;
 use rtscope_load::document::{Document, Second};
 
@@ -122,14 +122,8 @@ fn rates(svg: &mut Svg, points: &[Point], x: &dyn Fn(u64) -> f64, end: f64) {
     let [left, top, width, height] = RATE;
     svg.text(left, top - 12.0, Anchor::Start, "strong", "requests per second");
     let most = points.iter().flat_map(|point| point.rates).fold(1.0, f64::max);
-    let step = round_step(most, 4.0).max(1.0);
-    let ceiling = (most / step).ceil() * step;
+    let ceiling = whole_scale(svg, RATE, most);
     let y = |rate: f64| top + height * (1.0 - rate / ceiling);
-    for number in 0..=((ceiling / step).round() as u32) {
-        let rate = f64::from(number) * step;
-        svg.line([left, y(rate), left + width, y(rate)], "grid");
-        svg.text(left - 6.0, y(rate) + 4.0, Anchor::End, "tick", &units::count(rate.round() as u64));
-    }
     let ends = points.iter().skip(1).map(|point| x(point.from_ns)).chain(std::iter::once(end));
     for (point, to) in points.iter().zip(ends).filter(|(point, _)| point.rates[2] > 0.0) {
         let (from, failed) = (x(point.from_ns), point.rates[2]);

@@ -22,7 +22,7 @@ pub(super) fn draw(results: &Results) -> Option<String> {
     let mut svg = Svg::new(314.0, "pauses over time");
     let x = |at: rtscope_model::Time| LEFT + PLOT_WIDTH * (at.since(results.started) as f64 / span as f64).min(1.0);
     longest(&mut svg, &slices, &x);
-    shares(&mut svg, &slices, &x);
+    shares(&mut svg, LOWER, &slices, &x);
     time_axis(&mut svg, LOWER, span);
     Some(svg.finish())
 }
@@ -41,10 +41,14 @@ fn longest(svg: &mut Svg, slices: &[PauseSlice], x: &dyn Fn(rtscope_model::Time)
 }
 
 /// Share of each slice in each phase, stacked.
-fn shares(svg: &mut Svg, slices: &[PauseSlice], x: &dyn Fn(rtscope_model::Time) -> f64) {
-    let [left, top, width, height] = LOWER;
-    svg.text(left, top - 10.0, Anchor::Start, "strong", "share of the time spent");
-    let mut at = left + 170.0;
+pub(super) fn shares(
+    svg: &mut Svg,
+    [left, top, width, height]: [f64; 4],
+    slices: &[PauseSlice],
+    x: &dyn Fn(rtscope_model::Time) -> f64,
+) {
+    svg.text(left, top - 10.0, Anchor::Start, "strong", "share of the time in pauses");
+    let mut at = left + 200.0;
     for (class, name) in [("stop", "waiting to stop"), ("collect", "collecting"), ("release", "getting back")] {
         svg.rect([at, top - 19.0, 10.0, 10.0], class, "");
         svg.text(at + 15.0, top - 10.0, Anchor::Start, "tick", name);
@@ -72,7 +76,7 @@ fn shares(svg: &mut Svg, slices: &[PauseSlice], x: &dyn Fn(rtscope_model::Time) 
 
 /// Nanoseconds of stop, collect and release in each slice. Sums are of the
 /// pauses that began in a slice; what a slice cannot hold went on in the next.
-pub(super) fn carried(slices: &[PauseSlice]) -> Vec<[f64; 3]> {
+fn carried(slices: &[PauseSlice]) -> Vec<[f64; 3]> {
     let mut over = [0.0; 3];
     let parts = slices.iter().map(|slice| {
         let whole = slice.to.since(slice.from).max(1) as f64;
