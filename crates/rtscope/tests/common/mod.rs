@@ -7,6 +7,7 @@ mod drawing;
 mod heaps;
 mod looks;
 mod requests;
+mod stm;
 
 use rtscope_analyze::results::*;
 use rtscope_model::{
@@ -40,6 +41,8 @@ pub fn all() -> Vec<Fixture> {
         heaps::heaps(),
         heap_map(),
         requests::loaded(),
+        stm::contended(),
+        stm::attempts_alone(),
         kernel_only(),
         many_lanes(),
         hostile(),
@@ -294,6 +297,7 @@ pub fn throttled() -> Fixture {
         losses: vec![],
         code: None,
         user: Vec::new(),
+        transactions: None,
         requests: None,
         green_threads: None,
         forks: None,
@@ -668,6 +672,7 @@ pub fn hostile() -> Fixture {
     }
     results.user = vec![UserEvents { marks: 1, cut: 1, ..domains::user(evil) }];
     results.requests = Some(requests::hostile(evil));
+    results.transactions = Some(stm::hostile(evil));
     for sum in &mut results.causes {
         sum.who = Some(evil.into());
     }

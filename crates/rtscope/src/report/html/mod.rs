@@ -13,6 +13,7 @@ mod heap_map;
 mod load;
 mod page;
 mod requests;
+mod stm;
 pub(crate) mod svg;
 mod svg_bands;
 mod svg_bar;

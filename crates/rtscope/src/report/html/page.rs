@@ -3,7 +3,7 @@
 
 use super::escape::escape;
 use super::{
-    SIZE_MAX, data, heap_map, requests, svg_bands, svg_bar, svg_histogram, svg_memory, svg_mmu, svg_time,
+    SIZE_MAX, data, heap_map, requests, stm, svg_bands, svg_bar, svg_histogram, svg_memory, svg_mmu, svg_time,
     svg_waterfall, table, user, verdict,
 };
 use crate::report::{code, further, units, words};
@@ -40,6 +40,7 @@ pub fn page(results: &Results, names: &Names) -> String {
     let has_map = map.is_some();
     optional(&mut body, "heap-map", "Heap map", map);
     optional(&mut body, "rates", "Allocation and promotion over time", rates(results));
+    optional(&mut body, "transactions", "Transactions", stm::section(results));
     optional(&mut body, "worst", "The longest pauses, lane by lane", worst(results, names));
     optional(&mut body, "code", "Where the code was", table::code(results));
     optional(&mut body, "allocation", "Allocation", allocation(results));
