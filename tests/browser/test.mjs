@@ -37,6 +37,7 @@ const expected = {
   hostile: { sections: ["verdict", "requests", ...measured.slice(1), "user", "losses"], drawings: 16 },
   loaded: { sections: ["verdict", "requests", ...measured.slice(1), "losses"], drawings: 10 },
   load: { sections: ["verdict", "figures", "over-time", "curve"], drawings: 2, schema: "rtscope/load/1" },
+  stm_bench: { sections: ["verdict", "benchmark-1", "benchmark-2"], drawings: 2, schema: "rtscope/stm-bench/1" },
   foreign: { sections: [...measured.slice(0, -1), "code", "allocation", "losses"], drawings: 15 },
   heap_map: { sections: [...measured.slice(0, 6), "heap-map", ...measured.slice(6), "losses"], drawings: 9, drawn: 1 },
   compare: {
