@@ -4,6 +4,7 @@
 #![allow(dead_code, reason = "each test binary takes what it needs")]
 
 pub mod ring;
+pub mod stm;
 pub mod threads;
 
 use serde_json::Value;
@@ -53,15 +54,23 @@ impl Bench {
         assert!(done.status.success(), "{}: {}", program.as_ref().display(), String::from_utf8_lossy(&said));
     }
 
-    /// Builds the Haskell package with Cabal's own library and no network, and registers
-    /// it in a package database of the bench.
+    /// Builds rtscope-start.
     pub fn build_haskell(&self) {
-        let package = bindings().join("haskell");
+        self.build_package("haskell");
+    }
+
+    /// Builds a Haskell package, the one in this folder of the libraries, with Cabal's own
+    /// library and no network, and registers it in the package database of the bench.
+    pub fn build_package(&self, folder: &str) {
+        let package = bindings().join(folder);
         let option = |name: &str, value: &str| OsString::from(format!("--{name}={}", self.path(value).display()));
-        let (setup, build) = (self.path("setup"), option("builddir", "build"));
-        self.step(self.folder.path(), "ghc-pkg", &[OsStr::new("init"), self.path("db").as_os_str()]);
+        let (setup, build) = (self.path(&format!("{folder}-setup")), option("builddir", &format!("{folder}-build")));
+        if !self.path("db").exists() {
+            self.step(self.folder.path(), "ghc-pkg", &[OsStr::new("init"), self.path("db").as_os_str()]);
+        }
         let source = package.join("Setup.hs");
-        let words: [OsString; 3] = ["-v0".into(), "-outputdir".into(), self.path("setup-objects").into()];
+        let objects = self.path(&format!("{folder}-setup-objects"));
+        let words: [OsString; 3] = ["-v0".into(), "-outputdir".into(), objects.into()];
         let more: [OsString; 3] = ["-o".into(), setup.clone().into(), source.into()];
         self.step(self.folder.path(), "ghc", &[words, more].concat());
         let configure = ["configure".into(), "-v0".into(), build.clone(), option("package-db", "db")];
@@ -72,12 +81,21 @@ impl Bench {
         }
     }
 
-    /// Links `source` with the package; it need not import anything of it.
+    /// Links `source` with rtscope-start; it need not import anything of it.
     pub fn link_haskell(&self, source: &str, flags: &[&str], program: &str) {
+        self.link_packages(&["rtscope-start"], source, flags, program);
+    }
+
+    /// Links `source` with packages that were built here, or with none.
+    pub fn link_packages(&self, packages: &[&str], source: &str, flags: &[&str], program: &str) {
         let objects = self.path(&format!("{program}-objects"));
         let mut words: Vec<OsString> = ["-v0", "-package-db"].map(OsString::from).into();
-        words.extend([self.path("db").into(), "-package".into(), "rtscope-start".into(), "-outputdir".into()]);
-        words.extend([objects.into(), self.path(source).into(), "-o".into(), self.path(program).into()]);
+        words.push(self.path("db").into());
+        for package in packages {
+            words.extend(["-package".into(), package.into()]);
+        }
+        words.extend(["-outputdir".into(), objects.into(), self.path(source).into(), "-o".into()]);
+        words.push(self.path(program).into());
         words.extend(flags.iter().map(OsString::from));
         self.step(self.folder.path(), "ghc", &words);
     }
@@ -160,7 +178,8 @@ impl Bench {
         line.extend(self.line(words));
         let mut command = Command::new(&line[0]);
         command.args(&line[1..]).current_dir(self.folder.path()).stdin(Stdio::null());
-        for name in ["GHCRTS", "OCAMLRUNPARAM", "CAMLRUNPARAM", "RTSCOPE_GOAL", "RTSCOPE_PLAN", "RTSCOPE_ROOT"] {
+        let runtime = ["GHCRTS", "OCAMLRUNPARAM", "CAMLRUNPARAM"];
+        for name in runtime.iter().chain(&["RTSCOPE_GOAL", "RTSCOPE_PLAN", "RTSCOPE_ROOT", "RTSCOPE_STM"]) {
             command.env_remove(name);
         }
         command.envs(variables.iter().copied()).output().unwrap()
@@ -187,6 +206,11 @@ impl Bench {
         }
         self.path(&root).into_os_string().into_string().unwrap()
     }
+}
+
+/// A file of the libraries.
+pub fn path(name: &str) -> PathBuf {
+    bindings().join(name)
 }
 
 /// The folder of the libraries.
