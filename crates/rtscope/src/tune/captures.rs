@@ -6,12 +6,17 @@ use super::live::{Live, Tried};
 use super::result::beside::{Pair, beside};
 use crate::input;
 use crate::pipeline::{self, Options};
+use crate::report::words::has_runtime;
 use crate::trouble::Trouble;
+use rtscope_analyze::results::Results;
 use rtscope_host::trial::Job;
-use rtscope_model::Finding;
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
+
+/// Said where neither capture can tell why.
+const NO_LOG: &str = "why it helps is not known: the captures have no log of the runtime; up to GHC 9.2 a program \
+                      writes one only if it was linked with -eventlog";
 
 /// Findings of both side by side; the captures are made in `folder`, or are there already of a
 /// study that was `over`.
@@ -30,10 +35,16 @@ pub fn compare(
         if !(over && capture.exists()) {
             record(live, &ways.job(words), &capture)?;
         }
-        findings(&capture).map_err(|trouble| trouble.to_string())
+        analysed(&capture).map_err(|trouble| trouble.to_string())
     };
-    let default = of("", "default.rtscope")?;
-    Ok(beside(&default, &of(recommended, "recommended.rtscope")?))
+    let (default, recommended) = (of("", "default.rtscope")?, of(recommended, "recommended.rtscope")?);
+    let logged = has_runtime(&default) && has_runtime(&recommended);
+    seen(beside(&default.findings, &recommended.findings), logged)
+}
+
+/// Without a log "nothing found" would be said of what nobody saw.
+fn seen(pairs: Vec<Pair>, logged: bool) -> Result<Vec<Pair>, String> {
+    if pairs.is_empty() && !logged { Err(NO_LOG.to_owned()) } else { Ok(pairs) }
 }
 
 /// The program under `rtscope record`, doing what a trial does. A capture that is there is whole.
@@ -59,10 +70,21 @@ fn gone(folder: &Path) -> io::Result<()> {
     }
 }
 
-fn findings(capture: &Path) -> Result<Vec<Finding>, Trouble> {
+fn analysed(capture: &Path) -> Result<Results, Trouble> {
     let input = input::open(capture, None)?;
     let options =
         Options { path: capture.display().to_string(), log: None, threads: 1, ocaml_version: None, requests: None };
     let (results, _) = pipeline::analyse(&input, &options, &mut |_, _, _| ())?;
-    Ok(results.findings)
+    Ok(results)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_found_only_where_somebody_looked() {
+        assert_eq!(seen(Vec::new(), true).map(|pairs| pairs.len()), Ok(0));
+        assert!(seen(Vec::new(), false).is_err_and(|why| why.contains("-eventlog")));
+    }
 }
