@@ -3,7 +3,7 @@
 
 use rtscope_decode::capture::StmStream;
 use rtscope_decode::capture::stm::write_line;
-use rtscope_decode::stm::{Header, candidates};
+use rtscope_decode::stm::{Header, candidates, fill_commits, named};
 use rtscope_model::StmLine;
 use std::ops::Range;
 
@@ -23,8 +23,12 @@ fn block(bytes: &[u8]) {
         let end = (range.end as usize).min(bytes.len());
         bytes.get(range.start as usize..end).unwrap_or_default()
     };
-    let lanes = header.lanes(part(&ranges[0]));
+    assert!(header.named_range(u32::MAX).start <= header.named_range(u32::MAX).end);
+    assert!(named(bytes).count() <= bytes.len() / 32);
+    let mut lanes = header.lanes(part(&ranges[0]));
     assert!(lanes.iter().zip(header.lanes(part(&ranges[1]))).all(|(one, other)| *one == other));
+    fill_commits(lanes.iter_mut());
+    assert!(lanes.iter().all(|lane| lane.commits <= lane.attempts));
     assert!(header.names(part(&ranges[2])).len() <= header.names as usize);
     assert!(header.lanes(part(&ranges[3])).len() <= 1);
     // Any bytes where lanes and names are thought to be.

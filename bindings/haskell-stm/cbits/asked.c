@@ -3,14 +3,14 @@
 
 #include <string.h>
 
-/* Digits only, from 1 to the number of tokens; 0 for anything else. */
+/* Digits only, from 1 to the number of places; 0 for anything else. */
 static uint32_t limit_of(const char *text) {
   uint32_t limit = 0;
   if (*text == 0) return 0;
   for (; *text != 0; text++) {
     if (*text < '0' || *text > '9') return 0;
     limit = limit * 10 + (uint32_t)(*text - '0');
-    if (limit > RTSCOPE_STM_TOKENS) return 0;
+    if (limit > RTSCOPE_STM_PLACES) return 0;
   }
   return limit;
 }
@@ -18,10 +18,7 @@ static uint32_t limit_of(const char *text) {
 bool rtscope_stm_read_asked(const char *text, struct rtscope_stm_asked *asked) {
   *asked = (struct rtscope_stm_asked){.mode = RTSCOPE_STM_ADAPTIVE};
   if (text == NULL || *text == 0 || strcmp(text, "adaptive") == 0) return true;
-  if (strcmp(text, "off") == 0) {
-    asked->mode = RTSCOPE_STM_COUNT;
-    asked->off = true;
-  } else if (strcmp(text, "count") == 0) {
+  if (strcmp(text, "count") == 0) {
     asked->mode = RTSCOPE_STM_COUNT;
   } else if (strcmp(text, "backoff") == 0) {
     asked->mode = RTSCOPE_STM_BACKOFF;

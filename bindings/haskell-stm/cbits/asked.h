@@ -4,16 +4,15 @@
 
 #include "block.h"
 
-/* Tokens there are at most; a limit above them limits nobody that could be measured. */
-#define RTSCOPE_STM_TOKENS 64u
+/* Places there are at most; a limit above them limits nobody that could be measured. */
+#define RTSCOPE_STM_PLACES 64u
 
 struct rtscope_stm_asked {
   enum rtscope_stm_mode mode;
-  uint32_t limit; /* of RTSCOPE_STM_LIMIT, 1 to RTSCOPE_STM_TOKENS */
-  bool off;
+  uint32_t limit; /* of RTSCOPE_STM_LIMIT, 1 to RTSCOPE_STM_PLACES */
 };
 
-/* Reads `off`, `count`, `adaptive`, `backoff` or `limit=N`; no text is `adaptive`. False
+/* Reads `count`, `adaptive`, `backoff` or `limit=N`; no text is `adaptive`. False
  * for anything else, which counts as no text. */
 bool rtscope_stm_read_asked(const char *text, struct rtscope_stm_asked *asked);
 

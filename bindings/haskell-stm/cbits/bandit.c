@@ -9,7 +9,7 @@
 #define LOOK_NS (2 * MS)
 /* An epoch is long against a change of arms, which takes some microseconds to reach every
  * capability, and short against the 10 ms of the runtime's timer. */
-#define EPOCH_MIN_NS (2 * MS)
+#define EPOCH_MIN_NS (1 * MS)
 /* A rate from fewer commits than this is mostly chance; where so many take longer than
  * the longest epoch, transactions are not what the program waits for. */
 #define EPOCH_COMMITS 64
@@ -19,8 +19,8 @@
 #define DISTURBED 4
 #define DROPPED_MAX 4
 /* Rest between trials: doubled by each that changed nothing. A trial with the shortest
- * epochs takes 24 ms at most, half of that under the arm tried: where nothing ever pays,
- * that is 12 ms of each second. */
+ * epochs takes 12 ms at most, half of that under the arm tried: where nothing ever pays,
+ * that is 6 ms of each second. */
 #define REST_MIN_NS (32 * MS)
 #define REST_MAX_NS (1000 * MS)
 /* Without a conflict in so many attempts there is nothing to gain. */
@@ -109,6 +109,8 @@ static enum verdict verdict(const struct rtscope_bandit *bandit) {
   if (tried < CLEARLY_SLOWER * kept) return KEEP;
   if (bandit->pairs >= CLEAR_PAIRS && tried < SLOWER * kept) return KEEP;
   if (bandit->pairs == CLEAR_PAIRS && bandit->clear == CLEAR_PAIRS) return CHANGE;
+  /* What can no longer win enough of them has lost. */
+  if (bandit->tried.way != RTSCOPE_WAY_NONE && bandit->pairs - bandit->wins > PAIRS - WINS) return KEEP;
   if (bandit->pairs < PAIRS) return GO_ON;
   if (bandit->tried.way == RTSCOPE_WAY_NONE) return tried >= TIE * kept ? CHANGE : KEEP;
   return bandit->wins >= WINS && tried >= GAIN * kept ? CHANGE : KEEP;

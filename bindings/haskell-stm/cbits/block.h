@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Capabilities with a lane of their own are numbered below the last lane. */
+/* One for each capability; GHC 9.6 has no more of these, 9.0 can have. */
 #define RTSCOPE_STM_LANES 256u
 #define RTSCOPE_STM_NAMES 128u
 #define RTSCOPE_STM_NAME_BYTES 64u
@@ -21,22 +21,25 @@ enum rtscope_stm_mode {
 };
 
 enum rtscope_stm_flag {
-  /* The runtime's calls are led here: one came. */
+  /* The linker leads the runtime's calls here. */
   RTSCOPE_STM_LED = 1 << 0,
-  /* Capabilities could not be told apart: all counts are in the last lane. */
+  /* Capabilities cannot be told apart: all counts are in the last lane. */
   RTSCOPE_STM_NO_NUMBERS = 1 << 1,
-  /* RTSCOPE_STM=off: nothing is counted. */
-  RTSCOPE_STM_OFF = 1 << 2,
+  /* There are more capabilities than lanes: those that share one can miss counts. */
+  RTSCOPE_STM_CROWDED = 1 << 2,
   /* Some attempts of named transactions were counted without their name. */
   RTSCOPE_STM_NAMELESS = 1 << 3,
   /* RTSCOPE_STM says something that has no meaning: as if it were not set. */
   RTSCOPE_STM_NOT_UNDERSTOOD = 1 << 4,
 };
 
-/* Counts of one capability. The README says what leads to each. */
+/* Counts of one capability. The README says what leads to each. Commits are attempts less
+ * `restarts`, `conflicts`, `waits`, `wait_conflicts`, `invalid` and `exceptions`. */
 struct rtscope_stm_lane {
-  _Alignas(128) _Atomic uint64_t attempts;
-  _Atomic uint64_t commits;
+  /* The one count that every transaction adds to, and not atomic in C's sense, so that
+   * adding is one instruction. Only the holder of the capability writes it. */
+  _Alignas(128) uint64_t attempts;
+  _Atomic uint64_t restarts;
   _Atomic uint64_t conflicts;
   _Atomic uint64_t waits;
   _Atomic uint64_t wait_conflicts;
@@ -53,18 +56,20 @@ struct rtscope_stm_lane {
   _Atomic uint32_t arm;
   _Atomic uint32_t limit;
   /* Seldom written: a line of their own. */
-  _Alignas(128) _Atomic uint64_t restarts;
-  _Atomic uint64_t condemned;
+  _Alignas(128) _Atomic uint64_t condemned;
   _Atomic uint64_t interrupted;
 };
 
 struct rtscope_stm_name {
-  char name[RTSCOPE_STM_NAME_BYTES]; /* UTF-8, padded with zeros, the last is one */
+  char text[RTSCOPE_STM_NAME_BYTES]; /* UTF-8, padded with zeros, the last is one */
+};
+
+/* Counts of one name on one capability. */
+struct rtscope_stm_named {
   _Atomic uint64_t attempts;
   _Atomic uint64_t commits;
   _Atomic uint64_t waits;
   _Atomic uint64_t exceptions;
-  uint64_t reserved[4];
 };
 
 struct rtscope_stm {
@@ -79,30 +84,36 @@ struct rtscope_stm {
   _Atomic uint32_t names_used;
   _Atomic uint32_t mode;
   _Atomic uint32_t flags;
-  uint8_t reserved[16];
+  /* How far behind the block counts of names begin: an array for each lane of one entry for each name. */
+  _Atomic uint64_t named_offset;
+  uint8_t reserved[8];
   struct rtscope_stm_lane lanes[RTSCOPE_STM_LANES];
   struct rtscope_stm_name names[RTSCOPE_STM_NAMES];
 };
 
 _Static_assert(sizeof(struct rtscope_stm_lane) == 256, "a lane is 256 bytes");
-_Static_assert(sizeof(struct rtscope_stm_name) == 128, "a name is 128 bytes");
+_Static_assert(sizeof(struct rtscope_stm_named) == 32, "counts of a name are 32 bytes");
 
 extern struct rtscope_stm rtscope_stm;
-
-/* Adds to a count that only the holder of one capability writes. */
-static inline void rtscope_stm_add(_Atomic uint64_t *count, uint64_t more) {
-  uint64_t before = atomic_load_explicit(count, memory_order_relaxed);
-  atomic_store_explicit(count, before + more, memory_order_relaxed);
-}
-
-/* Adds to a count that several write. */
-static inline void rtscope_stm_add_shared(_Atomic uint64_t *count, uint64_t more) {
-  atomic_fetch_add_explicit(count, more, memory_order_relaxed);
-}
+/* Not in the block: these are zeros that no file has to hold. */
+extern struct rtscope_stm_named rtscope_stm_named[RTSCOPE_STM_LANES][RTSCOPE_STM_NAMES];
 
 static inline void rtscope_stm_flag(uint32_t flag) {
   if ((atomic_load_explicit(&rtscope_stm.flags, memory_order_relaxed) & flag) == 0)
     atomic_fetch_or_explicit(&rtscope_stm.flags, flag, memory_order_relaxed);
+}
+
+static inline uint64_t rtscope_stm_attempts(const struct rtscope_stm_lane *lane) {
+  return __atomic_load_n(&lane->attempts, __ATOMIC_RELAXED);
+}
+
+/* Attempts of a lane that ended otherwise than by a commit. */
+static inline uint64_t rtscope_stm_failed(const struct rtscope_stm_lane *lane) {
+  const _Atomic uint64_t *const ends[] = {&lane->restarts,       &lane->conflicts, &lane->waits,
+                                          &lane->wait_conflicts, &lane->invalid,   &lane->exceptions};
+  uint64_t sum = 0;
+  for (int i = 0; i < 6; i++) sum += atomic_load_explicit(ends[i], memory_order_relaxed);
+  return sum;
 }
 
 #endif

@@ -1,15 +1,17 @@
-/* Named transactions. Owns the table of names and, for each thread in an attempt of a
- * named one, a mark that says so; a commit, a wait or an exception takes it away and is
- * counted under the name. An attempt counts under its name only where a mark was found
- * room for, so that under each name, at rest,
+/* Named transactions. Owns the table of names and, for each thread in a named one, a mark
+ * that says which and how far its attempt is. An attempt counts under its name only where
+ * a mark was found room for, so that under each name, at rest,
  *   attempts - commits - waits - exceptions
  * are the attempts lost to conflicts, exactly. Refuses to allocate and to block. */
+#define _GNU_SOURCE
 #include "names.h"
+
+#include "count.h"
 
 #include <sched.h>
 #include <string.h>
 
-#define OTHER (RTSCOPE_STM_NAMES - 1)
+#define OTHER (RTSCOPE_STM_NAMES - 1) /* the name of those for which there is no room */
 
 /* Marks: a line of them for each of so many residues of thread numbers. Threads are
  * numbered one after the other, so that as many threads as there are lines share none. A
@@ -18,9 +20,11 @@
 #define LINES 128u
 #define MARKS 8u
 
-/* A mark: the thread's number above, then whether its exception is on its way, then its
- * name's number plus one; 0: free. */
-#define RAISED ((uint64_t)1 << 8)
+/* A mark: the thread's number above, then how far its attempt is, then its name's number
+ * plus one; 0: free. */
+#define ENDED ((uint64_t)1 << 8)  /* and was counted: the next begins, or an exception comes */
+#define RAISED ((uint64_t)1 << 9) /* by an exception */
+#define READY ((uint64_t)1 << 10) /* nothing is left but the commit, before which is no safe point */
 #define THREAD_SHIFT 16
 
 static struct {
@@ -42,7 +46,7 @@ static size_t cut(const char *text) {
 static uint32_t number_of(const char *text, size_t length) {
   uint32_t used = atomic_load_explicit(&rtscope_stm.names_used, memory_order_relaxed);
   for (uint32_t i = 0; i < used; i++) {
-    const char *name = rtscope_stm.names[i].name;
+    const char *name = rtscope_stm.names[i].text;
     if (memcmp(name, text, length) == 0 && name[length] == 0) return i;
   }
   if (used > OTHER) return OTHER;
@@ -50,7 +54,7 @@ static uint32_t number_of(const char *text, size_t length) {
     text = "other";
     length = strlen(text);
   }
-  memcpy(rtscope_stm.names[used].name, text, length);
+  memcpy(rtscope_stm.names[used].text, text, length);
   atomic_store_explicit(&rtscope_stm.names_used, used + 1, memory_order_release);
   return used;
 }
@@ -75,51 +79,88 @@ static _Atomic uint64_t *mark_of(uint64_t thread) {
   return NULL;
 }
 
-static void count_end(struct rtscope_stm_name *name, enum rtscope_end end) {
-  if (end == RTSCOPE_END_COMMIT) rtscope_stm_add_shared(&name->commits, 1);
-  if (end == RTSCOPE_END_WAIT) rtscope_stm_add_shared(&name->waits, 1);
-  if (end == RTSCOPE_END_RAISED || end == RTSCOPE_END_UNSEEN) rtscope_stm_add_shared(&name->exceptions, 1);
+static uint64_t look(const _Atomic uint64_t *mark) {
+  return atomic_load_explicit(mark, memory_order_relaxed);
+}
+
+static void set(_Atomic uint64_t *mark, uint64_t to) {
+  atomic_store_explicit(mark, to, memory_order_relaxed);
+}
+
+enum figure { ATTEMPTS, COMMITS, WAITS, EXCEPTIONS };
+
+/* Adds to a figure of the name of a mark. */
+static void count(const Capability *capability, uint64_t mark, enum figure figure) {
+  struct rtscope_stm_named *named = &rtscope_stm_named[rtscope_lane_of(capability)][(mark & 0xff) - 1];
+  _Atomic uint64_t *const figures[] = {&named->attempts, &named->commits, &named->waits, &named->exceptions};
+  rtscope_add(figures[figure], 1);
+}
+
+static _Atomic uint64_t *mark_on(const Capability *capability) {
+  uint64_t thread = thread_number(capability);
+  return thread == 0 ? NULL : mark_of(thread);
 }
 
 void rtscope_names_end(const Capability *capability, enum rtscope_end end) {
-  uint64_t thread = thread_number(capability);
-  _Atomic uint64_t *mark = thread == 0 ? NULL : mark_of(thread);
+  _Atomic uint64_t *mark = mark_on(capability);
   if (mark == NULL) return;
-  uint64_t was = atomic_load_explicit(mark, memory_order_relaxed);
-  /* One whose exception is on its way was counted when it was raised. */
-  if ((was & RAISED) == 0) count_end(&rtscope_stm.names[(was & 0xff) - 1], end);
-  atomic_store_explicit(mark, end == RTSCOPE_END_RAISED ? was | RAISED : 0, memory_order_relaxed);
+  uint64_t was = look(mark);
+  if (was & ENDED) return;
+  if (end == RTSCOPE_END_WAIT) count(capability, was, WAITS);
+  if (end == RTSCOPE_END_RAISED) count(capability, was, EXCEPTIONS);
+  set(mark, was | ENDED | (end == RTSCOPE_END_RAISED ? RAISED : 0));
 }
 
-/* Where transactions are not counted, nothing would take a mark away again. */
-static bool is_counting(void) {
-  uint32_t flags = atomic_load_explicit(&rtscope_stm.flags, memory_order_relaxed);
-  return (flags & (RTSCOPE_STM_LED | RTSCOPE_STM_OFF)) == RTSCOPE_STM_LED;
+/* A free mark becomes this one; false where there is none. */
+static bool place(uint64_t thread, uint64_t mark) {
+  _Atomic uint64_t *marks = lines[thread % LINES].marks;
+  for (uint32_t i = 0; i < MARKS; i++) {
+    uint64_t none = 0;
+    if (look(&marks[i]) != 0) continue;
+    if (atomic_compare_exchange_strong_explicit(&marks[i], &none, mark, memory_order_relaxed, memory_order_relaxed))
+      return true;
+  }
+  return false;
 }
 
 void rtscope_stm_mark(uint32_t name) {
-  if (!is_counting() || name >= RTSCOPE_STM_NAMES) return;
-  uint64_t thread = thread_number(rts_unsafeGetMyCapability());
-  if (thread == 0) return;
-  _Atomic uint64_t *marks = lines[thread % LINES].marks;
-  uint64_t mark = thread << THREAD_SHIFT | (name + 1);
-  for (uint32_t i = 0; i < MARKS; i++) {
-    uint64_t none = 0;
-    if (atomic_compare_exchange_strong_explicit(&marks[i], &none, mark, memory_order_relaxed, memory_order_relaxed)) {
-      rtscope_stm_add_shared(&rtscope_stm.names[name].attempts, 1);
-      return;
-    }
+  const Capability *capability = rts_unsafeGetMyCapability();
+  uint64_t thread = thread_number(capability);
+  if (!rtscope_stm_is_linked() || name >= RTSCOPE_STM_NAMES || thread == 0) return;
+  uint64_t now = thread << THREAD_SHIFT | (name + 1);
+  _Atomic uint64_t *mark = mark_of(thread);
+  if (mark != NULL) {
+    /* One of which no end was seen was given up in the middle, if not behind its commit. */
+    if ((look(mark) & ENDED) == 0) count(capability, look(mark), look(mark) & READY ? COMMITS : EXCEPTIONS);
+    set(mark, now);
+  } else if (!place(thread, now)) {
+    rtscope_stm_flag(RTSCOPE_STM_NAMELESS);
+    return;
   }
-  rtscope_stm_flag(RTSCOPE_STM_NAMELESS);
+  count(capability, now, ATTEMPTS);
+}
+
+void rtscope_stm_ready(void) {
+  _Atomic uint64_t *mark = mark_on(rts_unsafeGetMyCapability());
+  if (mark != NULL) set(mark, look(mark) | READY);
+}
+
+void rtscope_stm_done(void) {
+  const Capability *capability = rts_unsafeGetMyCapability();
+  _Atomic uint64_t *mark = mark_on(capability);
+  if (mark == NULL) return;
+  count(capability, look(mark), COMMITS);
+  set(mark, 0);
 }
 
 uint32_t rtscope_stm_thrown(void) {
-  uint64_t thread = thread_number(rts_unsafeGetMyCapability());
-  _Atomic uint64_t *mark = thread == 0 ? NULL : mark_of(thread);
-  if (mark == NULL) return 0;
-  uint64_t was = atomic_load_explicit(mark, memory_order_relaxed);
-  bool raised = (was & RAISED) != 0;
-  if (!raised) count_end(&rtscope_stm.names[(was & 0xff) - 1], RTSCOPE_END_UNSEEN);
-  atomic_store_explicit(mark, 0, memory_order_relaxed);
-  return raised;
+  const Capability *capability = rts_unsafeGetMyCapability();
+  _Atomic uint64_t *mark = mark_on(capability);
+  if (mark == NULL) return RTSCOPE_THROWN_ASIDE;
+  uint64_t was = look(mark);
+  bool ended = (was & ENDED) != 0, ready = (was & READY) != 0;
+  if (!ended) count(capability, was, ready ? COMMITS : EXCEPTIONS);
+  set(mark, 0);
+  if (was & RAISED) return RTSCOPE_THROWN_RAISED;
+  return ready && !ended ? RTSCOPE_THROWN_COMMITTED : RTSCOPE_THROWN_ASIDE;
 }

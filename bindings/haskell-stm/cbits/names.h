@@ -5,13 +5,11 @@
 #include "block.h"
 #include "runtime.h"
 
-/* How an attempt of a named transaction ended. */
+/* How an attempt of a named transaction ended, but by a commit. */
 enum rtscope_end {
-  RTSCOPE_END_COMMIT,
   RTSCOPE_END_WAIT,
   RTSCOPE_END_LOST,   /* a conflict: tried again */
   RTSCOPE_END_RAISED, /* by an exception of its own, which is on its way */
-  RTSCOPE_END_UNSEEN, /* its thread begins another: it was given up in between */
 };
 
 static inline bool rtscope_names_used(void) {
@@ -21,12 +19,23 @@ static inline bool rtscope_names_used(void) {
 /* The attempt of the thread on a capability has ended so. */
 void rtscope_names_end(const Capability *capability, enum rtscope_end end);
 
-/* For RtScope.STM. The number of a name, made where it is new. */
+/* For RtScope.STM; each is of the calling thread. */
+
+/* The number of a name, made where it is new. */
 uint32_t rtscope_stm_name(const char *text);
-/* The calling thread's attempt, which has just begun, has this name. */
+/* Its attempt, which has just begun, has this name. */
 void rtscope_stm_mark(uint32_t name);
-/* An exception comes out of the calling thread's named transaction: whether that raised it
- * itself. If not, it came from elsewhere while an attempt ran or waited. */
+/* Its attempt has nothing left to do but to commit. */
+void rtscope_stm_ready(void);
+/* Its named transaction has committed. */
+void rtscope_stm_done(void);
+
+enum rtscope_thrown {
+  RTSCOPE_THROWN_ASIDE = 0,     /* from elsewhere, while an attempt ran or waited */
+  RTSCOPE_THROWN_RAISED = 1,    /* by the transaction itself */
+  RTSCOPE_THROWN_COMMITTED = 2, /* from elsewhere, when the transaction had committed */
+};
+/* An exception comes out of its named transaction: an `enum rtscope_thrown`. */
 uint32_t rtscope_stm_thrown(void);
 
 #endif

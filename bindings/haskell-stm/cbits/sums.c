@@ -11,13 +11,17 @@ void rtscope_stm_sums(uint64_t sums[RTSCOPE_STM_SUMS]) {
   for (uint32_t i = 0; i < RTSCOPE_STM_SUMS; i++) sums[i] = 0;
   for (uint32_t i = 0; i < RTSCOPE_STM_LANES; i++) {
     const struct rtscope_stm_lane *lane = &rtscope_stm.lanes[i];
-    const _Atomic uint64_t *const counts[RTSCOPE_STM_SUMS] = {
-        &lane->attempts,   &lane->commits,    &lane->conflicts, &lane->waits,      &lane->wait_conflicts,
-        &lane->wakes,      &lane->idle_wakes, &lane->invalid,   &lane->exceptions, &lane->nested_conflicts,
-        &lane->backoffs,   &lane->backoff_ns, &lane->limited,   &lane->limited_ns, &lane->decisions,
-        &lane->restarts,   &lane->condemned,  &lane->interrupted,
+    const _Atomic uint64_t *const counts[RTSCOPE_STM_SUMS - 2] = {
+        &lane->restarts,  &lane->conflicts, &lane->waits,      &lane->wait_conflicts,   &lane->wakes,
+        &lane->idle_wakes, &lane->invalid,  &lane->exceptions, &lane->nested_conflicts, &lane->backoffs,
+        &lane->backoff_ns, &lane->limited,  &lane->limited_ns, &lane->decisions,        &lane->condemned,
+        &lane->interrupted,
     };
-    for (uint32_t k = 0; k < RTSCOPE_STM_SUMS; k++) sums[k] += load(counts[k]);
+    /* Ends before attempts: what ends in between then counts as a commit, not as less than none. */
+    uint64_t failed = rtscope_stm_failed(lane), attempts = rtscope_stm_attempts(lane);
+    sums[0] += attempts;
+    sums[1] += attempts - failed;
+    for (uint32_t k = 2; k < RTSCOPE_STM_SUMS; k++) sums[k] += load(counts[k - 2]);
   }
 }
 
@@ -26,17 +30,20 @@ uint32_t rtscope_stm_names_used(void) {
 }
 
 const char *rtscope_stm_name_figures(uint32_t name, uint64_t figures[4]) {
-  struct rtscope_stm_name *entry = &rtscope_stm.names[name < RTSCOPE_STM_NAMES ? name : RTSCOPE_STM_NAMES - 1];
-  figures[0] = load(&entry->attempts);
-  figures[1] = load(&entry->commits);
-  figures[2] = load(&entry->waits);
-  figures[3] = load(&entry->exceptions);
-  return entry->name;
+  if (name >= RTSCOPE_STM_NAMES) name = RTSCOPE_STM_NAMES - 1;
+  for (uint32_t k = 0; k < 4; k++) figures[k] = 0;
+  for (uint32_t i = 0; i < RTSCOPE_STM_LANES; i++) {
+    const struct rtscope_stm_named *named = &rtscope_stm_named[i][name];
+    figures[0] += load(&named->attempts);
+    figures[1] += load(&named->commits);
+    figures[2] += load(&named->waits);
+    figures[3] += load(&named->exceptions);
+  }
+  return rtscope_stm.names[name].text;
 }
 
 uint32_t rtscope_stm_state(void) {
-  if (!rtscope_stm_is_linked()) return 2;
-  return rtscope_stm_asked.off ? 1 : 0;
+  return rtscope_stm_is_linked() ? 0 : 1;
 }
 
 uint32_t rtscope_stm_way(void) {

@@ -10,7 +10,7 @@ use serde::Serialize;
 pub struct StmCounts {
     /// Begun: first tries and every try again.
     pub attempts: u64,
-    /// Took effect.
+    /// Took effect; of a program that runs on, those under way are among them.
     pub commits: u64,
     /// Came to its end and was thrown away: another transaction had changed what it read.
     pub conflicts: u64,
@@ -140,6 +140,16 @@ pub struct StmNamed {
 }
 
 impl StmNamed {
+    /// Both together.
+    pub fn plus(&self, other: &StmNamed) -> StmNamed {
+        StmNamed {
+            attempts: self.attempts.saturating_add(other.attempts),
+            commits: self.commits.saturating_add(other.commits),
+            waits: self.waits.saturating_add(other.waits),
+            exceptions: self.exceptions.saturating_add(other.exceptions),
+        }
+    }
+
     /// What was counted since `before`; 0 where a count fell.
     pub fn since(&self, before: &StmNamed) -> StmNamed {
         StmNamed {

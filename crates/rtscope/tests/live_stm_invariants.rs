@@ -46,7 +46,7 @@ fn exact(bench: &Bench, mode: &str, words: &[&str]) -> Value {
 
 fn counts_are_exact(ghc: &str) {
     let Some(bench) = suite(ghc) else { return };
-    for mode in MODES.iter().filter(|mode| **mode != "off") {
+    for mode in MODES {
         exact(&bench, mode, &["exact-threaded", "+RTS", "-N2"]);
     }
     exact(&bench, "adaptive", &["exact-threaded", "+RTS", "-N4", "-C0.001"]);
@@ -59,9 +59,6 @@ fn counts_are_exact(ghc: &str) {
             assert_eq!((&counts["backoffs"], &counts["limited"]), (&json!(0), &json!(0)), "{words:?} {mode}: {counts}");
         }
     }
-    let off = bench.figures(None, &[("RTSCOPE_STM", "off")], &["exact-threaded", "480", "+RTS", "-N2"]);
-    assert_eq!((&off["counts"]["attempts"], &off["shared"]), (&json!(0), &json!(WORKERS * 390)), "{off}");
-    assert_eq!(off["named"]["exact"], json!([0, 0]), "{off}");
     nothing_is_decided_on_one_cpu(&bench);
 }
 
@@ -166,7 +163,7 @@ fn says_what_it_cannot(ghc: &str) {
         .filter(|word| word.starts_with("-Wl,"))
         .map(|word| format!("-optl{word}"))
         .collect();
-    assert!(twice.len() >= 8, "{twice:?}");
+    assert!(twice.len() >= 7, "{twice:?}");
     let twice: Vec<&str> = twice.iter().map(String::as_str).collect();
     bench.link_packages(&["rtscope-start", "rtscope-stm"], "Asks.hs", &twice, "both");
     assert_eq!(text(&["both"]), counted);

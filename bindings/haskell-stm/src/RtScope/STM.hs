@@ -4,7 +4,7 @@
 -- Nothing has to be called: a program that depends on this package is counted, also where
 -- no module of it is imported. A variable of the environment changes what is done:
 --
--- [@RTSCOPE_STM@] @off@: nothing; @count@: transactions are counted; @adaptive@ (the
+-- [@RTSCOPE_STM@] @count@: transactions are counted; @adaptive@ (the
 -- default): they are scheduled, too, where that pays; @backoff@ and @limit=N@: one way of
 -- scheduling, always, for experiments
 --
@@ -29,7 +29,8 @@ module RtScope.STM
   ) where
 
 import Control.Exception (SomeException, catch, throwIO)
-import Control.Monad (forM)
+import Control.Monad (forM, when)
+import Data.IORef (newIORef, readIORef, writeIORef)
 import Data.Word (Word32, Word64)
 import Foreign.C.String (CString)
 import Foreign.Marshal.Array (allocaArray, peekArray)
@@ -49,6 +50,12 @@ foreign import ccall unsafe "rtscope_stm_name"
 
 foreign import ccall unsafe "rtscope_stm_mark"
   c_mark :: Word32 -> IO ()
+
+foreign import ccall unsafe "rtscope_stm_ready"
+  c_ready :: IO ()
+
+foreign import ccall unsafe "rtscope_stm_done"
+  c_done :: IO ()
 
 foreign import ccall unsafe "rtscope_stm_thrown"
   c_thrown :: IO Word32
@@ -86,21 +93,28 @@ utf8 = mkUTF8 IgnoreCodingFailure
 
 -- | 'atomically', counted under a name as well. It means the same in every other respect.
 atomicallyNamed :: Name -> STM a -> IO a
-atomicallyNamed (Name number) transaction = attempt >>= maybe again pure
+atomicallyNamed (Name number) transaction = do
+  result <- newIORef Nothing
+  committed <- (Just <$> atomically (named result)) `catch` ended result
+  case committed of
+    Just value -> c_done >> pure value
+    Nothing -> atomicallyNamed (Name number) transaction
   where
-    attempt = (Just <$> atomically (unsafeIOToSTM (c_mark number) >> transaction)) `catch` ended
-    again = atomicallyNamed (Name number) transaction
+    named result = do
+      unsafeIOToSTM (c_mark number)
+      value <- transaction
+      unsafeIOToSTM (writeIORef result (Just value) >> c_ready)
+      pure value
     -- An exception that the transaction raised goes on its way. One from another thread
     -- is thrown to this one once more, as it was: were it raised here, a value that is
     -- just being computed (this may run in 'unsafePerformIO') would be that exception
-    -- from now on. Who computes such a value later finds nothing committed, and begins
-    -- again.
-    ended :: SomeException -> IO (Maybe a)
-    ended exception = do
-      raised <- c_thrown
-      if raised /= 0
-        then throwIO exception
-        else myThreadId >>= \thread -> throwTo thread exception >> pure Nothing
+    -- from now on. Who computes such a value later goes on here: with the result where
+    -- the transaction had committed, else by beginning again.
+    ended result exception = do
+      thrown <- c_thrown
+      when (thrown == 1) (throwIO (exception :: SomeException))
+      myThreadId >>= \thread -> throwTo thread exception
+      if thrown == 2 then readIORef result else pure Nothing
 
 -- | What became of all attempts so far. At rest
 --
@@ -109,6 +123,7 @@ data Counts = Counts
   { attempts :: !Word64
   -- ^ Outermost transactions begun: first tries, and every try again.
   , commits :: !Word64
+  -- ^ Took effect; while transactions run, those that are under way are among them.
   , conflicts :: !Word64
   -- ^ Refused at their commit, because something they read had changed.
   , waits :: !Word64
@@ -154,20 +169,20 @@ counts = do
     Counts
       { attempts = at 0
       , commits = at 1
-      , conflicts = at 2
-      , waits = at 3
-      , waitConflicts = at 4
-      , wakes = at 5
-      , idleWakes = at 6
-      , invalid = at 7
-      , exceptions = at 8
-      , nestedConflicts = at 9
-      , backoffs = at 10
-      , backoffNs = at 11
-      , limited = at 12
-      , limitedNs = at 13
-      , decisions = at 14
-      , restarts = at 15
+      , restarts = at 2
+      , conflicts = at 3
+      , waits = at 4
+      , waitConflicts = at 5
+      , wakes = at 6
+      , idleWakes = at 7
+      , invalid = at 8
+      , exceptions = at 9
+      , nestedConflicts = at 10
+      , backoffs = at 11
+      , backoffNs = at 12
+      , limited = at 13
+      , limitedNs = at 14
+      , decisions = at 15
       , condemned = at 16
       , interrupted = at 17
       }
@@ -197,8 +212,6 @@ namedCounts = do
 data State
   = -- | They are.
     Counting
-  | -- | @RTSCOPE_STM=off@.
-    Off
   | -- | The linker did not lead the runtime's calls here: the program is linked with
     -- @-dynamic@, or runs in GHCi. It runs as without this package, and all counts are 0.
     NotLinked

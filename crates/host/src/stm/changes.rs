@@ -69,7 +69,7 @@ mod tests {
         let outcomes = Outcomes {
             led: true,
             mode: 1,
-            off: false,
+            crowded: false,
             lanes: vec![(0, lane(0)), (1, lane(5))],
             names: vec![("swap".into(), named)],
         };

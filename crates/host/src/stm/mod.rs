@@ -18,7 +18,7 @@ pub use watch::{Kept, Watcher};
 
 use crate::memory::Memory;
 use code::TOKENS;
-use rtscope_decode::stm::{HEADER_BYTES, Header};
+use rtscope_decode::stm::{HEADER_BYTES, Header, fill_commits, named};
 use rtscope_model::{StmCounts, StmNamed};
 use std::io;
 use std::ops::Range;
@@ -28,10 +28,9 @@ const CAPABILITIES_MAX: u32 = 4096;
 /// How often the runtime's count is read anew because it changed meanwhile.
 const TRIES_MAX: u32 = 64;
 
-/// What is said of a package that counts nothing.
-const OFF: &str = "RTSCOPE_STM=off switches the counts of the package rtscope-stm off";
-const NOT_CALLED: &str = "the package rtscope-stm is linked in, but the runtime has not called it so far: no transaction \
-                          was begun, or the program was linked without the package's options for the linker";
+/// What is said of a package that does not count, or not well.
+const NOT_LED: &str = "the package rtscope-stm is linked in, but without its options for the linker: the runtime does not call it";
+const CROWDED: &str = "there are more capabilities than the package rtscope-stm has lanes for, and those that share one miss counts";
 
 /// Why nothing can be counted.
 #[derive(Debug, thiserror::Error)]
@@ -81,12 +80,12 @@ pub struct Look {
 /// What the package counts.
 #[derive(Clone, Eq, PartialEq, Debug, Default)]
 pub struct Outcomes {
-    /// The runtime was seen to call it: else it counts nothing.
+    /// The runtime calls it: else it counts nothing.
     pub led: bool,
     /// What its scheduler may do.
     pub mode: u32,
-    /// It was told not to count.
-    pub off: bool,
+    /// There are more capabilities than lanes: its counts are not believed.
+    pub crowded: bool,
     /// By number of the capability; the last that there can be is of several.
     pub lanes: Vec<(u16, StmCounts)>,
     /// By number.
@@ -122,12 +121,12 @@ struct Runtime {
 
 impl<M: Memory> Counted<M> {
     /// Why what became of attempts is not counted, where `look` found that it is not: nothing that
-    /// counts it is there, it was not called yet, or it was told not to count.
+    /// counts it is there, nothing calls it, or it cannot count well.
     pub fn no_outcomes_because(&self, look: &Look) -> Option<&str> {
-        let off = look.outcomes.as_ref().is_some_and(|outcomes| outcomes.off);
+        let crowded = look.outcomes.as_ref().is_some_and(|outcomes| outcomes.crowded);
         match self.block {
-            Some(_) if off => Some(OFF),
-            Some(_) => Some(NOT_CALLED),
+            Some(_) if crowded => Some(CROWDED),
+            Some(_) => Some(NOT_LED),
             None => self.no_block.as_deref(),
         }
     }
@@ -162,9 +161,15 @@ impl<M: Memory> Counted<M> {
         if lanes.len() <= last as usize {
             lanes.extend(u16::try_from(last).ok().zip(header.lanes(&part(range)?).pop()));
         }
-        let names = header.names(&part(header.name_range())?);
-        let Header { led, off, mode, .. } = header;
-        Ok(Some(Outcomes { led, mode, off, lanes, names }))
+        fill_commits(lanes.iter_mut().map(|(_, lane)| lane));
+        let mut names: Vec<(String, StmNamed)> =
+            header.names(&part(header.name_range())?).into_iter().map(|text| (text, StmNamed::default())).collect();
+        for (lane, _) in lanes.iter().take_while(|_| header.names > 0) {
+            let counts = part(header.named_range(u32::from(*lane)))?;
+            names.iter_mut().zip(named(&counts)).for_each(|((_, sum), counts)| *sum = sum.plus(&counts));
+        }
+        let Header { led, crowded, mode, .. } = header;
+        Ok(Some(Outcomes { led: led && !crowded, mode, crowded, lanes, names }))
     }
 
     /// What the runtime gave less what capabilities have left, of a moment in which it gave
@@ -351,7 +356,7 @@ mod tests {
 
     #[test]
     fn a_block_is_read_as_far_as_there_are_capabilities() {
-        let lane = |attempts| StmCounts { attempts, ..StmCounts::default() };
+        let lane = |attempts| StmCounts { attempts, commits: attempts, ..StmCounts::default() };
         let named = StmNamed { attempts: 4, commits: 3, ..StmNamed::default() };
         let bytes =
             rtscope_decode::stm::builder::block(&[lane(10), lane(20), lane(0), lane(7)], &[("swap", named)], 1, 1);
