@@ -42,6 +42,10 @@ enum Job {
         /// GHC: without -threaded.
         #[arg(long)]
         plain: bool,
+        /// GHC: two of them, the second with rtscope-stm, the first with its code and without its
+        /// effect: all code lies at the same places, so that their times can be compared.
+        #[arg(long, conflicts_with = "plain")]
+        stm: bool,
     },
     /// Check what the compiler does not.
     Tidy,
@@ -115,11 +119,16 @@ fn run(arguments: Arguments) -> Result<bool> {
     let rtscope = arguments.rtscope;
     match arguments.job {
         Job::Toolchains { only, print } => toolchains(only.as_deref(), print),
-        Job::Build { program, on, plain } => {
+        Job::Build { program, on, plain, stm } => {
             let toolchain = on.as_deref().map_or_else(first_toolchain, installed)?;
-            let built = workload::find(&program)
-                .and_then(|language| workload::build(language, &program, !plain, &toolchain, &builds()?))?;
-            println!("{}", built.display());
+            let language = workload::find(&program)?;
+            let built = if stm {
+                let both = [false, true].map(|lead| workload::build_with_stm(&program, lead, &toolchain, &builds()?));
+                both.into_iter().collect::<Result<Vec<_>>>()?
+            } else {
+                vec![workload::build(language, &program, !plain, &toolchain, &builds()?)?]
+            };
+            built.iter().for_each(|built| println!("{}", built.display()));
             Ok(true)
         }
         Job::Tidy => {

@@ -3,6 +3,7 @@
 //! the build; running is `runner`'s.
 
 use crate::ocaml;
+use crate::package::Packages;
 use crate::toolchain::Toolchain;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
@@ -310,6 +311,27 @@ pub fn build(language: Language, program: &str, threaded: bool, toolchain: &Tool
             Language::Ocaml => ocaml::compile(toolchain, &[&own, &common], &output)?,
         }
     }
+    Ok(output)
+}
+
+/// Compiles a Haskell program with the package that counts and schedules its transactions;
+/// where `lead` is not set, with all of its code and without its effect. Gives the binary.
+///
+/// Where in a program the runtime's code lies changes how long transactions take, by a fifth
+/// of a linked list's time: whoever compares times compares these two.
+pub fn build_with_stm(program: &str, lead: bool, toolchain: &Toolchain, into: &Path) -> Result<PathBuf> {
+    let way = if lead { "stm" } else { "stm-not-led" };
+    let folder = into.join(toolchain.name).join(way);
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    let packages = Packages { toolchain, folder: &folder };
+    packages.build("haskell-stm", if lead { &[] } else { &["-lead"] })?;
+    let (own, common) = (Language::Haskell.folder().join(program), Language::Haskell.folder().join("common"));
+    let database = packages.database();
+    let flags = ["-threaded", "-package-db", &database.to_string_lossy(), "-package", "rtscope-stm"];
+    let output = folder.join(program);
+    toolchain.compile(&[&own, &common], &flags, &output)?;
     Ok(output)
 }
 

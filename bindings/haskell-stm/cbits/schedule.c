@@ -25,8 +25,9 @@
 /* The clock is read on each so many occasions: reading it takes about as long as a small
  * transaction. */
 #define LOOK_EVERY 16u
-/* Pauses between two readings of the clock while spinning. */
-#define PAUSES 4
+/* Pauses between two readings of the clock while spinning: a hyper-thread that reads it all
+ * the time takes the core from its sibling, which is the one that is to run. */
+#define PAUSES 32
 
 struct rtscope_in_force rtscope_in_force;
 

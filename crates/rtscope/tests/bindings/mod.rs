@@ -14,6 +14,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use xtask::missing;
+use xtask::package::Packages;
 use xtask::surroundings::QuotaGroup;
 use xtask::toolchain::{Spec, Toolchain, cache};
 
@@ -59,26 +60,10 @@ impl Bench {
         self.build_package("haskell");
     }
 
-    /// Builds a Haskell package, the one in this folder of the libraries, with Cabal's own
-    /// library and no network, and registers it in the package database of the bench.
-    pub fn build_package(&self, folder: &str) {
-        let package = bindings().join(folder);
-        let option = |name: &str, value: &str| OsString::from(format!("--{name}={}", self.path(value).display()));
-        let (setup, build) = (self.path(&format!("{folder}-setup")), option("builddir", &format!("{folder}-build")));
-        if !self.path("db").exists() {
-            self.step(self.folder.path(), "ghc-pkg", &[OsStr::new("init"), self.path("db").as_os_str()]);
-        }
-        let source = package.join("Setup.hs");
-        let objects = self.path(&format!("{folder}-setup-objects"));
-        let words: [OsString; 3] = ["-v0".into(), "-outputdir".into(), objects.into()];
-        let more: [OsString; 3] = ["-o".into(), setup.clone().into(), source.into()];
-        self.step(self.folder.path(), "ghc", &[words, more].concat());
-        let configure = ["configure".into(), "-v0".into(), build.clone(), option("package-db", "db")];
-        let strict = [option("prefix", "installed"), "--ghc-option=-Werror".into()];
-        self.step(&package, &setup, &[&configure[..], &strict[..]].concat());
-        for verb in ["build", "copy", "register"] {
-            self.step(&package, &setup, &[verb.into(), "-v0".into(), build.clone()]);
-        }
+    /// Builds a Haskell package, the one in this folder of the libraries, and registers it.
+    pub fn build_package(&self, package: &str) {
+        let packages = Packages { toolchain: &self.toolchain, folder: self.folder.path() };
+        packages.build(package, &[]).unwrap_or_else(|error| panic!("{error:#}"));
     }
 
     /// Links `source` with rtscope-start; it need not import anything of it.
