@@ -6,7 +6,7 @@ use super::conduct::{Conductor, Ways};
 use super::job::{self, Given, Job};
 use super::keeping::Keeping;
 use super::program::{self, First};
-use super::progress::Progress;
+use super::progress::{Extent, Progress};
 use super::result::Shown;
 use super::space::Gathered;
 use super::subject::Subject;
@@ -66,7 +66,8 @@ pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
         first.run()?;
     }
     let First { live, ways, objective, progress } = first;
-    let mut trials = Conductor::new(live, ways, objective, Keeping::new(store), asks.len());
+    let extent = Extent::Listed { first: asks.first().map_or(0, |ask| ask.number), all: asks.len() };
+    let mut trials = Conductor::new(live, ways, objective, Keeping::new(store), extent);
     trials.progress = progress;
     let mut ended = None;
     for ask in left {

@@ -6,7 +6,7 @@ use super::keeping::Keeping;
 use super::live::{Live, Tried};
 use super::objective::Objective;
 use super::paste::paste;
-use super::progress::Progress;
+use super::progress::{Extent, Progress};
 use super::result::{Line, Shown, svg, text};
 use super::space::{self, Gathered};
 use super::subject::Subject;
@@ -59,7 +59,8 @@ pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
     let (store, mut study) = begun(args, &path, space, &mut description, &mut first)?;
     let over = matches!(study.ask(), Next::Done(_));
     let First { live, ways, objective, progress } = first;
-    let mut trials = Conductor::new(live, ways, objective, Keeping::new(store), description.design.trials);
+    let extent = Extent::Search(description.design.trials);
+    let mut trials = Conductor::new(live, ways, objective, Keeping::new(store), extent);
     trials.progress = progress;
     trials.deadline = args.within.map(|within| began + within);
     let answer = study::run(&mut study, &mut trials);
