@@ -170,19 +170,6 @@ pub(crate) fn time_axis(svg: &mut Svg, [left, top, width, height]: [f64; 4], spa
     }
 }
 
-/// Hairlines for counts from 0 upwards, with their names; returns what the plot's top stands for.
-pub(crate) fn whole_scale(svg: &mut Svg, [left, top, width, height]: [f64; 4], most: f64) -> f64 {
-    let step = round_step(most, 4.0).max(1.0);
-    let ceiling = (most / step).ceil() * step;
-    for number in 0..=((ceiling / step).round() as u32) {
-        let count = f64::from(number) * step;
-        let y = top + height * (1.0 - count / ceiling);
-        svg.line([left, y, left + width, y], "grid");
-        svg.text(left - 6.0, y + 4.0, Anchor::End, "tick", &crate::report::units::count(count.round() as u64));
-    }
-    ceiling
-}
-
 /// Durations upwards, on a logarithmic scale of whole decades.
 pub(crate) struct Decades {
     plot: [f64; 4],

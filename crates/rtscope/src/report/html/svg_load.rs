@@ -1,7 +1,8 @@
 //! A load over time: latency, rate and failures of each second, and the curve of its
 //! latencies. Refuses to say more than the document does.
 
-use super::svg::{Anchor, Decades, Svg, WIDTH, names_at_right, time_axis, whole_scale};
+use super::svg::{Anchor, Decades, Svg, WIDTH, names_at_right, time_axis};
+use super::svg_rates::{self, Stretch};
 use crate::report::units;
 use rtscope_load::document::{Document, Second};
 
@@ -109,38 +110,16 @@ fn over_time(svg: &mut Svg, load: &Document) {
     }
     let [_, top, width, height] = LATENCY;
     names_at_right(svg, [LEFT + width + 8.0, top + height], names);
-    rates(svg, &points, &x, x(span));
+    let ends = points.iter().skip(1).map(|point| x(point.from_ns)).chain([x(span)]);
+    let stretches =
+        points.iter().zip(ends).map(|(point, to)| Stretch { x: [x(point.from_ns), to], rates: point.rates });
+    svg_rates::draw(svg, RATE, &stretches.collect::<Vec<_>>());
     if load.warm_up_ns > 0 {
         let at = x(load.warm_up_ns);
         svg.line([at, top, at, RATE[1] + RATE[3]], "mark");
         svg.text(at + 4.0, top + 10.0, Anchor::Start, "tick", "warm-up over");
     }
     time_axis(svg, RATE, span);
-}
-
-fn rates(svg: &mut Svg, points: &[Point], x: &dyn Fn(u64) -> f64, end: f64) {
-    let [left, top, width, height] = RATE;
-    svg.text(left, top - 12.0, Anchor::Start, "strong", "requests per second");
-    let most = points.iter().flat_map(|point| point.rates).fold(1.0, f64::max);
-    let ceiling = whole_scale(svg, RATE, most);
-    let y = |rate: f64| top + height * (1.0 - rate / ceiling);
-    let ends = points.iter().skip(1).map(|point| x(point.from_ns)).chain(std::iter::once(end));
-    for (point, to) in points.iter().zip(ends).filter(|(point, _)| point.rates[2] > 0.0) {
-        let (from, failed) = (x(point.from_ns), point.rates[2]);
-        let title = format!("{} failed per second", units::rate(failed));
-        svg.rect([from, y(failed), (to - from).max(0.7), top + height - y(failed)], "stop", &title);
-    }
-    let mut names = Vec::new();
-    for (index, (name, class)) in [("due", "m-heap"), ("answered", "m-blocks")].into_iter().enumerate() {
-        let rate = |point: &Point| point.rates.get(index).copied().unwrap_or(0.0);
-        let drawn: Vec<_> = points.iter().map(|point| (x(point.from_ns), y(rate(point)))).collect();
-        svg.steps(&drawn, end, class);
-        names.extend(drawn.last().map(|(_, y)| (*y, name.to_owned(), class.to_owned())));
-    }
-    if points.iter().any(|point| point.rates[2] > 0.0) {
-        names.push((top + height, "failed".to_owned(), "m-rss".to_owned()));
-    }
-    names_at_right(svg, [left + width + 8.0, top + height], names);
 }
 
 /// The curve of latencies: how many took at most how long, the last tenth, hundredth, …
