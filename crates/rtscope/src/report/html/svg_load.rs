@@ -1,7 +1,7 @@
 //! A load over time: latency, rate and failures of each second, and the curve of its
 //! latencies. Refuses to say more than the document does.
 
-use super::svg::{Anchor, Decades, Svg, WIDTH, names_at_right, time_axis};
+use super::svg::{Anchor, Decades, FILE_STYLE, Svg, WIDTH, names_at_right, time_axis};
 use super::svg_rates::{self, Stretch};
 use crate::report::units;
 use rtscope_load::document::{Document, Second};
@@ -20,23 +20,9 @@ const SHORT_NS: u64 = 500_000_000;
 const TIME_HEIGHT: f64 = 384.0;
 const CURVE_HEIGHT: f64 = 266.0;
 
-/// Colours are told twice: for programs that know no variables.
-const STYLE: &str = "\
-svg{--paper:#fff;--ink:#1d2327;--rule:#d9dee2;--faint:#5c6770;--s0:#0067a3;--s1:#c4500a;--s2:#00805e;--s3:#b0528a}\
-@media (prefers-color-scheme:dark){svg{--paper:#14181b;--ink:#e4e8ea;--rule:#333c42;--faint:#9aa6ad;--s0:#5bb4ea;\
---s1:#f08a4b;--s2:#35c08f;--s3:#e39ac4}}\
-.paper{fill:#fff;fill:var(--paper)}\
-text{font:11.5px system-ui,\"DejaVu Sans\",sans-serif;fill:#1d2327;fill:var(--ink)}.strong{font-weight:600}\
-.grid{stroke:#d9dee2;stroke:var(--rule)}.axis{stroke:#5c6770;stroke:var(--faint)}\
-.mark{stroke:#5c6770;stroke:var(--faint);stroke-dasharray:3 3}\
-.m-rss,.m-heap,.m-blocks,.m-live{fill:none;stroke-width:1.8}\
-.m-rss{stroke:#c4500a;stroke:var(--s1)}.m-heap{stroke:#0067a3;stroke:var(--s0);stroke-dasharray:7 3}\
-.m-blocks{stroke:#00805e;stroke:var(--s2)}.m-live{stroke:#b0528a;stroke:var(--s3);stroke-dasharray:2 2}\
-.stop{fill:#c4500a;fill:var(--s1)}.dot{fill:#c4500a;fill:var(--s1)}";
-
 /// Over time, as a file of its own; empty where no second was measured.
 pub fn document(load: &Document) -> String {
-    let mut svg = Svg::document(TIME_HEIGHT, "latency and rate of a load over time", STYLE);
+    let mut svg = Svg::document(TIME_HEIGHT, "latency and rate of a load over time", FILE_STYLE);
     over_time(&mut svg, load);
     svg.finish()
 }
@@ -110,16 +96,19 @@ fn over_time(svg: &mut Svg, load: &Document) {
     }
     let [_, top, width, height] = LATENCY;
     names_at_right(svg, [LEFT + width + 8.0, top + height], names);
+    time_axis(svg, RATE, span);
     let ends = points.iter().skip(1).map(|point| x(point.from_ns)).chain([x(span)]);
     let stretches =
         points.iter().zip(ends).map(|(point, to)| Stretch { x: [x(point.from_ns), to], rates: point.rates });
     svg_rates::draw(svg, RATE, &stretches.collect::<Vec<_>>());
     if load.warm_up_ns > 0 {
         let at = x(load.warm_up_ns);
-        svg.line([at, top, at, RATE[1] + RATE[3]], "mark");
+        // Not through the words between the plots.
+        for [_, top, _, height] in [LATENCY, RATE] {
+            svg.line([at, top, at, top + height], "mark");
+        }
         svg.text(at + 4.0, top + 10.0, Anchor::Start, "tick", "warm-up over");
     }
-    time_axis(svg, RATE, span);
 }
 
 /// The curve of latencies: how many took at most how long, the last tenth, hundredth, …

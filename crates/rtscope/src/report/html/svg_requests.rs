@@ -1,7 +1,7 @@
 //! A load beside the runtime that served it, on one time axis: latency, requests per
 //! second, and the share of the time that pauses took.
 
-use super::svg::{Anchor, Decades, Svg, WIDTH, names_at_right, text_width, time_axis};
+use super::svg::{Anchor, Decades, FILE_STYLE, Svg, WIDTH, names_at_right, text_width, time_axis};
 use super::svg_rates::{self, Stretch};
 use super::svg_time;
 use crate::report::{requests as words, units};
@@ -25,8 +25,7 @@ pub(super) fn draw(results: &Results) -> Option<String> {
 
 /// The same as a file of its own.
 pub fn document(results: &Results) -> Option<String> {
-    let style = [super::page::STYLE, ".paper{fill:var(--paper)}"].concat();
-    drawn(Svg::document(HEIGHT, LABEL, &style), results)
+    drawn(Svg::document(HEIGHT, LABEL, FILE_STYLE), results)
 }
 
 fn drawn(mut svg: Svg, results: &Results) -> Option<String> {
