@@ -59,9 +59,12 @@ fn live_blocks_of_several_machines_are_merged() {
         merge.args(["tune", "--json", "--merge"]).arg(place.path("shards")).output().unwrap()
     };
     for index in [4, 0] {
-        if !did(&block(&place, index, &program)) {
+        let done = block(&place, index, &program);
+        if !did(&done) {
             return;
         }
+        // Told once, and counted in this block.
+        assert!(said(&done).contains("trial 1 of 3, blocks of a fixed list\n"), "{}", said(&done));
     }
     let left: Vec<_> = fs::read_dir(place.path("shards")).unwrap().flatten().map(|entry| entry.file_name()).collect();
     assert_eq!(left.len(), 2, "{left:?}");

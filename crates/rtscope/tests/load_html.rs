@@ -1,6 +1,9 @@
 //! The page and the drawing of a load: self-contained, escaped, bounded, whatever the
 //! document holds. With `RTSCOPE_PAGES=DIR` the page is left there for the browser test.
 
+#[path = "common/classes.rs"]
+mod classes;
+
 use base64::Engine;
 use rtscope::report::html;
 use rtscope_load::document::Document;
@@ -117,4 +120,6 @@ fn the_drawing_is_a_file_of_its_own() {
     let drawing = html::load_svg(&load(40));
     assert!(drawing.starts_with("<svg xmlns=") && drawing.ends_with("</svg>"));
     assert!(drawing.contains("requests per second") && drawing.contains("warm-up over"));
+    assert!(["m-live", "m-rss", "mark", "stop"].iter().all(|class| classes::used(&drawing).contains(class)));
+    assert_eq!(classes::without_style(&drawing), [""; 0]);
 }

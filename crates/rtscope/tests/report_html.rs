@@ -5,6 +5,7 @@ mod common;
 
 use base64::Engine;
 use rtscope::report::html;
+use rtscope_analyze::requests::WHATS;
 use rtscope_analyze::results::{Column, Mmu, NurseryUse};
 use rtscope_model::Time;
 use sha2::{Digest, Sha256};
@@ -235,4 +236,20 @@ fn absurd_figures_are_shown_all_the_same() {
         let shown = rtscope::report::text::render(&fixture.results, &rtscope::style::Style::plain(80));
         assert!(shown.lines().count() < 60, "{shown}");
     }
+}
+
+#[test]
+fn the_drawing_of_requests_is_a_file_of_its_own() {
+    let mut fixture = common::by_name("loaded");
+    // The slowest have waited for everything in turn.
+    let whats = WHATS.into_iter().map(Some).chain([None]).cycle();
+    let slow = &mut fixture.results.requests.as_mut().expect("requests").drawing.slow;
+    slow.iter_mut().zip(whats).for_each(|(slow, what)| slow.2 = what);
+    let drawing = html::requests_svg(&fixture.results).expect("requests");
+    assert!(drawing.starts_with("<svg xmlns=") && unbalanced(&drawing).is_empty());
+    let used = common::classes::used(&drawing);
+    for class in ["collect", "stop", "release", "k-runnable", "unsplit", "m-rss"] {
+        assert!(used.contains(class), "{class}: {used:?}");
+    }
+    assert_eq!(common::classes::without_style(&drawing), [""; 0]);
 }

@@ -51,6 +51,30 @@ fn words_of(job: &Job, index: u32, folder: &str) -> Vec<String> {
     words
 }
 
+/// The comment on how the shards are taken together, as one pastes it.
+fn pasted(text: &str) -> &str {
+    let all: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("#   ")).collect();
+    assert_eq!(all.len(), 1, "{text}");
+    all[0]
+}
+
+#[test]
+fn blocks_are_taken_together_by_a_line_to_paste() {
+    let long: Vec<String> = (0..20).map(|number| format!("--option-{number}=it's $HOME `x` \"# \\")).collect();
+    let program = [vec!["./bin/churn".to_owned()], long, vec![String::new()]].concat();
+    let mut job = Job { program: program.clone(), ..job("churn", None) };
+    for (text, shards) in [(kubernetes(&job), "tune-churn-shards"), (slurm(&job), "tune-churn")] {
+        let folder = tempfile::tempdir().unwrap();
+        let words = started(Command::new("sh").args(["-c", pasted(&text)]), folder.path());
+        assert_eq!(words[..4], ["tune", "--merge", shards, "--"]);
+        assert_eq!(words[4..], program);
+    }
+    // Nothing leaves the comment, and what a line cannot hold is not changed.
+    job.program.push("a\ntouch b".to_owned());
+    assert_eq!(pasted(&slurm(&job)), "rtscope tune --merge tune-churn -- PROG");
+    assert_eq!(pasted(&kubernetes(&job)), "rtscope tune --merge tune-churn-shards -- PROG");
+}
+
 /// The words that a program called `rtscope` is started with.
 fn started(command: &mut Command, folder: &Path) -> Vec<String> {
     let program = folder.join("rtscope");

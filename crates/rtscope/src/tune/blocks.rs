@@ -6,8 +6,7 @@ use super::conduct::{Conductor, Ways};
 use super::job::{self, Given, Job};
 use super::keeping::Keeping;
 use super::program::{self, First};
-use super::progress::Progress;
-use super::result::Shown;
+use super::progress::{Extent, Progress};
 use super::space::Gathered;
 use super::subject::Subject;
 use super::{JobArg, NO_ANSWER, TuneArgs, WRONG, cannot_keep, description, show};
@@ -66,7 +65,8 @@ pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
         first.run()?;
     }
     let First { live, ways, objective, progress } = first;
-    let mut trials = Conductor::new(live, ways, objective, Keeping::new(store), asks.len());
+    let extent = Extent::Listed { first: asks.first().map_or(0, |ask| ask.number), all: asks.len() };
+    let mut trials = Conductor::new(live, ways, objective, Keeping::new(store), extent);
     trials.progress = progress;
     let mut ended = None;
     for ask in left {
@@ -94,7 +94,7 @@ pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
         progress.say(&format!("{why}; what was tried is kept in {}: the same command goes on", path.display()));
     }
     let answer = jobs::answer(&space, &description.design, &rows);
-    let shown = program::shown(&gathered, &description, &answer, &rows, args.same)?;
+    let shown = program::shown(Some(&gathered), &description, &answer, &rows, args.same)?;
     program::write(&folder, &shown, &description, &rows)?;
     program::print(args, &shown)
 }
@@ -213,18 +213,15 @@ pub fn merge(args: &TuneArgs, folder: &Path) -> Result<ExitCode, Trouble> {
     let space = description.space().map_err(|none| Trouble::new("there is nothing to compare").because(none))?;
     let answer = jobs::answer(&space, &description.design, &merged.rows);
     // What is pasted depends on the program and on how it was linked.
-    let shown = if args.command.is_empty() {
-        let document = rtscope_tune::result::document(description, &answer, &merged.rows)
-            .map_err(|none| Trouble::new("there is nothing to compare").because(none))?;
-        if document.recommended.as_ref().is_some_and(|best| !best.name.is_empty()) {
-            progress.say("give the program too for lines to paste: rtscope tune --merge DIR -- PROG");
-        }
-        Shown::new(document)
+    let gathered = if args.command.is_empty() {
+        None
     } else {
-        let subject = Subject::of(args)?;
-        let gathered = super::space::gather(&args.command, subject.goal, args.vary_given)?;
-        program::shown(&gathered, description, &answer, &merged.rows, args.same)?
+        Some(super::space::gather(&args.command, Subject::of(args)?.goal, args.vary_given)?)
     };
+    let shown = program::shown(gathered.as_ref(), description, &answer, &merged.rows, args.same)?;
+    if gathered.is_none() && shown.document.recommended.as_ref().is_some_and(|best| !best.name.is_empty()) {
+        progress.say("give the program too for lines to paste: rtscope tune --merge DIR -- PROG");
+    }
     program::write(folder, &shown, description, &merged.rows)?;
     program::print(args, &shown)
 }

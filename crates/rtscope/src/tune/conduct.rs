@@ -7,7 +7,7 @@ use super::keeping::{Keeping, unix_ns};
 use super::live::{self, Live, Tried};
 use super::measure::Figures;
 use super::objective::Objective;
-use super::progress::Progress;
+use super::progress::{Extent, Progress};
 use rtscope_host::trial::Job;
 use rtscope_tune::options::setup;
 use rtscope_tune::study::{Ask, Outcome, Row, Space, Taken, Trials};
@@ -47,8 +47,8 @@ pub struct Conductor<'a> {
     pub keeping: Keeping,
     /// No trial begins after it.
     pub deadline: Option<Instant>,
-    /// Trials at most, for the user's eyes.
-    pub budget: usize,
+    /// Which trials there are, for the user's eyes.
+    pub extent: Extent,
     /// What is said meanwhile.
     pub progress: Progress,
     run: Run,
@@ -65,9 +65,9 @@ struct Run {
 
 impl<'a> Conductor<'a> {
     /// Before the first.
-    pub fn new(live: Live<'a>, ways: Ways, objective: &'a Objective, keeping: Keeping, budget: usize) -> Self {
+    pub fn new(live: Live<'a>, ways: Ways, objective: &'a Objective, keeping: Keeping, extent: Extent) -> Self {
         let (deadline, progress, run) = (None, Progress::new(true), Run::default());
-        Conductor { live, ways, objective, keeping, deadline, budget, progress, run }
+        Conductor { live, ways, objective, keeping, deadline, extent, progress, run }
     }
 
     /// What a study hears of a trial. What runs today is measured even where it breaks a limit:
@@ -92,7 +92,7 @@ impl Trials for Conductor<'_> {
             return Outcome::Stopped("the time is over".to_owned());
         }
         let words = space.name(ask.configuration);
-        self.progress.begins(ask, self.budget, words);
+        self.progress.begins(ask, self.extent, words);
         let job = self.ways.job(words);
         self.run = Run { started_unix_ns: unix_ns(SystemTime::now()), ..Run::default() };
         let Conductor { live, keeping, run, progress, objective, .. } = self;

@@ -41,10 +41,17 @@ impl Given {
 const SHARDS: &str = "/shards";
 
 impl Job {
+    /// The comment that says how the shards in `folder`, a word of the shell, are taken together:
+    /// a line that can be pasted. Where a line cannot hold the program, the reader puts it there.
+    fn merge(&self, folder: &str) -> String {
+        let program = quoted(&self.program);
+        let program = if clean(&program) == program { program } else { "PROG".to_owned() };
+        format!("#\n#   rtscope tune --merge {folder} -- {program}\n#\n")
+    }
+
     /// The line that runs the block `index`, a shell variable, and keeps it in `folder`, a word
     /// of the shell.
     fn line(&self, index: &str, folder: &str) -> String {
-        let quoted = |words: &[String]| words.iter().map(|word| env::quoted(word)).collect::<Vec<_>>().join(" ");
         let options = quoted(&self.options);
         let space = if options.is_empty() { "" } else { " " };
         format!(
@@ -55,16 +62,21 @@ impl Job {
     }
 }
 
+/// Words of a shell's line.
+fn quoted(words: &[String]) -> String {
+    words.iter().map(|word| env::quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
 /// An Indexed Job for Kubernetes, with the claim of the volume that its shards lie on.
 pub fn kubernetes(job: &Job) -> String {
     let name = yaml::name(&format!("tune-{}", job.name));
     let shards = yaml::name(&format!("{}-shards", name.chars().take(56).collect::<String>()));
-    let mut out = yaml::comment(
+    let about = format!(
         "A study made by `rtscope tune --export-job k8s`. Each index is one block: all configurations and the default on \
-         one node, beside nothing else of this job. When it is done, copy the volume and run `rtscope tune --merge DIR`. A \
-         pod that was killed goes on where it was.",
-        0,
+         one node, beside nothing else of this job. A pod that was killed goes on where it was. When it is done, copy the \
+         volume to a folder {shards}, and then:"
     );
+    let mut out = yaml::comment(&about, 0) + &job.merge(&shards);
     out += &format!("apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata:\n  name: {}\n", yaml::string(&shards));
     out += "spec:\n  accessModes:\n    - ReadWriteMany # written by pods of several nodes\n";
     out += "  resources:\n    requests:\n      storage: 1Gi\n---\n";
@@ -104,11 +116,12 @@ pub fn slurm(job: &Job) -> String {
     out += &format!("#SBATCH --ntasks=1\n#SBATCH --output={name}-%a.log\n");
     let about = format!(
         "A study of {} made by `rtscope tune --export-job slurm`. Each index is one block: all configurations and the \
-         default on one node, beside nothing else. When it is done: rtscope tune --merge {name}. A task that was killed \
-         goes on where it was when the script is submitted again.",
+         default on one node, beside nothing else. A task that was killed goes on where it was when the script is \
+         submitted again. When it is done:",
         clean(&job.name)
     );
     out += &yaml::comment(&about, 0);
+    out += &job.merge(&name);
     out += &format!("set -eu\nmkdir -p {name}\nexec {}\n", job.line("SLURM_ARRAY_TASK_ID", &name));
     out
 }

@@ -6,7 +6,7 @@ use super::keeping::Keeping;
 use super::live::{Live, Tried};
 use super::objective::Objective;
 use super::paste::paste;
-use super::progress::Progress;
+use super::progress::{Extent, Progress};
 use super::result::{Line, Shown, svg, text};
 use super::space::{self, Gathered};
 use super::subject::Subject;
@@ -59,7 +59,8 @@ pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
     let (store, mut study) = begun(args, &path, space, &mut description, &mut first)?;
     let over = matches!(study.ask(), Next::Done(_));
     let First { live, ways, objective, progress } = first;
-    let mut trials = Conductor::new(live, ways, objective, Keeping::new(store), description.design.trials);
+    let extent = Extent::Search(description.design.trials);
+    let mut trials = Conductor::new(live, ways, objective, Keeping::new(store), extent);
     trials.progress = progress;
     trials.deadline = args.within.map(|within| began + within);
     let answer = study::run(&mut study, &mut trials);
@@ -67,7 +68,7 @@ pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
     progress.clear();
     let rows = keeping.end().map_err(|error| cannot_keep(&path, &error))?;
     live.notes.iter().for_each(|note| progress.say(note));
-    let mut shown = shown(&gathered, &description, &answer, &rows, args.same)?;
+    let mut shown = shown(Some(&gathered), &description, &answer, &rows, args.same)?;
     if let Some(best) = shown.document.recommended.as_ref().filter(|best| !args.no_captures && !best.name.is_empty()) {
         if !over {
             progress.say("what runs today and what is recommended are recorded once each");
@@ -237,9 +238,9 @@ fn shown_time(time: Duration) -> String {
     units::duration(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// What is printed, without captures.
+/// What is printed, without captures; without the program, no lines to paste.
 pub fn shown(
-    gathered: &Gathered,
+    gathered: Option<&Gathered>,
     description: &Description,
     answer: &Answer,
     rows: &[Row],
@@ -248,7 +249,8 @@ pub fn shown(
     let document = rtscope_tune::result::document(description, answer, rows)
         .map_err(|none| Trouble::new("there is nothing to compare").because(none))?;
     let mut shown = Shown::new(document);
-    if let Some(best) = shown.document.recommended.as_ref().filter(|best| !same && !best.name.is_empty()) {
+    let best = shown.document.recommended.as_ref().filter(|best| !same && !best.name.is_empty());
+    if let (Some(gathered), Some(best)) = (gathered, best) {
         shown.paste = lines(gathered, &best.name);
     }
     Ok(shown)

@@ -6,6 +6,20 @@ use crate::style::clean;
 use rtscope_tune::study::{Ask, Stage};
 use std::io::{self, Write};
 
+/// Which trials a run has.
+#[derive(Copy, Clone, Debug)]
+pub enum Extent {
+    /// Of a search: so many at most, those of earlier runs counted.
+    Search(usize),
+    /// Blocks of a fixed list: all of them.
+    Listed {
+        /// Number of the first in the whole study.
+        first: usize,
+        /// How many.
+        all: usize,
+    },
+}
+
 /// Who says it.
 #[derive(Debug)]
 pub struct Progress {
@@ -20,9 +34,9 @@ impl Progress {
         Progress { quiet, line: Line::new(quiet), stage: None }
     }
 
-    /// A trial of `all` begins.
-    pub fn begins(&mut self, ask: &Ask, all: usize, words: &str) {
-        let trial = format!("trial {} of at most {all}, {}", ask.number + 1, stage(ask.stage));
+    /// A trial begins, with the words of its configuration.
+    pub fn begins(&mut self, ask: &Ask, extent: Extent, words: &str) {
+        let trial = trial(ask, extent);
         if self.line.is_seen() {
             let words = if words.is_empty() { "as it is run today".into() } else { clean(words) };
             self.line.put(&format!("{trial}: {words}"));
@@ -46,11 +60,44 @@ impl Progress {
     }
 }
 
+/// Which trial it is, and what for.
+fn trial(ask: &Ask, extent: Extent) -> String {
+    match extent {
+        Extent::Search(most) => format!("trial {} of at most {most}, {}", ask.number + 1, stage(ask.stage)),
+        Extent::Listed { first, all } => {
+            format!("trial {} of {all}, blocks of a fixed list", ask.number.saturating_sub(first) + 1)
+        }
+    }
+}
+
 fn stage(stage: Stage) -> &'static str {
     match stage {
         Stage::Check => "what runs today beside itself",
         Stage::Breadth => "many configurations once",
         Stage::Halving => "the best beside each other",
         Stage::Fresh => "fresh blocks of the best",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rtscope_tune::jobs::block;
+    use rtscope_tune::study::{Design, Space};
+
+    #[test]
+    fn trials_of_a_search_count_to_its_budget() {
+        let ask = Ask { number: 12, stage: Stage::Fresh, block: 3, configuration: 0, again: false };
+        assert_eq!(trial(&ask, Extent::Search(24)), "trial 13 of at most 24, fresh blocks of the best");
+    }
+
+    #[test]
+    fn trials_of_one_block_count_from_its_first() {
+        let space = Space::new(vec![String::new(), "-N1".into(), "-N2".into()], 0).unwrap();
+        let asks = block(&space, &Design::new(40, 1), 5);
+        let extent = Extent::Listed { first: asks[0].number, all: asks.len() };
+        let told: Vec<String> = asks.iter().map(|ask| trial(ask, extent)).collect();
+        let wanted: Vec<String> = (1..=4).map(|trial| format!("trial {trial} of 4, blocks of a fixed list")).collect();
+        assert_eq!(told, wanted);
     }
 }

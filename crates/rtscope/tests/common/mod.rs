@@ -2,6 +2,7 @@
 //! a report has to tell. Deterministic, so that golden files hold.
 #![allow(dead_code)]
 
+pub mod classes;
 mod domains;
 mod drawing;
 mod heaps;

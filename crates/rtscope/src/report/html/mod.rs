@@ -23,6 +23,7 @@ mod svg_load;
 mod svg_memory;
 mod svg_mirror;
 mod svg_mmu;
+mod svg_rates;
 mod svg_requests;
 mod svg_time;
 mod svg_waterfall;

@@ -8,6 +8,10 @@ use std::fmt::Write as _;
 /// Width of every drawing in its own units; the page scales it.
 pub(crate) const WIDTH: f64 = 960.0;
 
+/// For drawings of the page that are files by themselves, with the page's colours. They are
+/// told twice: for programs that know no variables.
+pub(super) const FILE_STYLE: &str = include_str!("drawing.css");
+
 /// A drawing.
 pub(crate) struct Svg {
     out: String,
@@ -170,19 +174,6 @@ pub(crate) fn time_axis(svg: &mut Svg, [left, top, width, height]: [f64; 4], spa
     }
 }
 
-/// Hairlines for counts from 0 upwards, with their names; returns what the plot's top stands for.
-pub(crate) fn whole_scale(svg: &mut Svg, [left, top, width, height]: [f64; 4], most: f64) -> f64 {
-    let step = round_step(most, 4.0).max(1.0);
-    let ceiling = (most / step).ceil() * step;
-    for number in 0..=((ceiling / step).round() as u32) {
-        let count = f64::from(number) * step;
-        let y = top + height * (1.0 - count / ceiling);
-        svg.line([left, y, left + width, y], "grid");
-        svg.text(left - 6.0, y + 4.0, Anchor::End, "tick", &crate::report::units::count(count.round() as u64));
-    }
-    ceiling
-}
-
 /// Durations upwards, on a logarithmic scale of whole decades.
 pub(crate) struct Decades {
     plot: [f64; 4],
@@ -253,5 +244,30 @@ mod tests {
         svg.rect([0.0, 0.0, -1.0, 1.0], "stop", "<i>");
         let out = svg.finish();
         assert!(!out.contains("<b>") && !out.contains("<i>") && out.contains(r#"width="0.0""#), "{out}");
+    }
+
+    /// Variables of a style sheet, in daylight and in the dark: `--stop: #c4500a`.
+    fn colours(style: &str) -> [Vec<&str>; 2] {
+        let (light, dark) = style.split_once("prefers-color-scheme: dark").unwrap();
+        let dark = dark.split("\n}\n").next().unwrap();
+        [light, dark]
+            .map(|part| part.split([';', '{', '\n']).map(str::trim).filter(|one| one.starts_with("--")).collect())
+    }
+
+    #[test]
+    fn files_have_the_colours_of_the_page_and_tell_them_twice() {
+        let (file, page) = (colours(FILE_STYLE), colours(super::super::page::STYLE));
+        assert!(file.iter().all(|some| some.len() == 10), "{file:?}");
+        for (some, all) in file.iter().zip(&page) {
+            assert!(some.iter().all(|one| all.contains(one)), "{some:?} {all:?}");
+        }
+        let told: Vec<&str> = FILE_STYLE.split(['{', ';', '}']).map(str::trim).collect();
+        let twice = told.windows(2).filter_map(|pair| Some((pair[0], pair[1].split_once(": var(")?)));
+        let twice: Vec<_> = twice.map(|(before, (what, name))| (before, what, name.trim_end_matches(')'))).collect();
+        assert_eq!(twice.len(), FILE_STYLE.matches("var(").count());
+        for (before, what, name) in twice {
+            let plain = before.strip_prefix(&format!("{what}: ")).unwrap_or_else(|| panic!("{before} {what} {name}"));
+            assert!(file[0].contains(&format!("{name}: {plain}").as_str()), "{name} {plain}");
+        }
     }
 }

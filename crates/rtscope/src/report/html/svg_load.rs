@@ -1,7 +1,8 @@
 //! A load over time: latency, rate and failures of each second, and the curve of its
 //! latencies. Refuses to say more than the document does.
 
-use super::svg::{Anchor, Decades, Svg, WIDTH, names_at_right, time_axis, whole_scale};
+use super::svg::{Anchor, Decades, FILE_STYLE, Svg, WIDTH, names_at_right, time_axis};
+use super::svg_rates::{self, Stretch};
 use crate::report::units;
 use rtscope_load::document::{Document, Second};
 
@@ -19,23 +20,9 @@ const SHORT_NS: u64 = 500_000_000;
 const TIME_HEIGHT: f64 = 384.0;
 const CURVE_HEIGHT: f64 = 266.0;
 
-/// Colours are told twice: for programs that know no variables.
-const STYLE: &str = "\
-svg{--paper:#fff;--ink:#1d2327;--rule:#d9dee2;--faint:#5c6770;--s0:#0067a3;--s1:#c4500a;--s2:#00805e;--s3:#b0528a}\
-@media (prefers-color-scheme:dark){svg{--paper:#14181b;--ink:#e4e8ea;--rule:#333c42;--faint:#9aa6ad;--s0:#5bb4ea;\
---s1:#f08a4b;--s2:#35c08f;--s3:#e39ac4}}\
-.paper{fill:#fff;fill:var(--paper)}\
-text{font:11.5px system-ui,\"DejaVu Sans\",sans-serif;fill:#1d2327;fill:var(--ink)}.strong{font-weight:600}\
-.grid{stroke:#d9dee2;stroke:var(--rule)}.axis{stroke:#5c6770;stroke:var(--faint)}\
-.mark{stroke:#5c6770;stroke:var(--faint);stroke-dasharray:3 3}\
-.m-rss,.m-heap,.m-blocks,.m-live{fill:none;stroke-width:1.8}\
-.m-rss{stroke:#c4500a;stroke:var(--s1)}.m-heap{stroke:#0067a3;stroke:var(--s0);stroke-dasharray:7 3}\
-.m-blocks{stroke:#00805e;stroke:var(--s2)}.m-live{stroke:#b0528a;stroke:var(--s3);stroke-dasharray:2 2}\
-.stop{fill:#c4500a;fill:var(--s1)}.dot{fill:#c4500a;fill:var(--s1)}";
-
 /// Over time, as a file of its own; empty where no second was measured.
 pub fn document(load: &Document) -> String {
-    let mut svg = Svg::document(TIME_HEIGHT, "latency and rate of a load over time", STYLE);
+    let mut svg = Svg::document(TIME_HEIGHT, "latency and rate of a load over time", FILE_STYLE);
     over_time(&mut svg, load);
     svg.finish()
 }
@@ -109,38 +96,19 @@ fn over_time(svg: &mut Svg, load: &Document) {
     }
     let [_, top, width, height] = LATENCY;
     names_at_right(svg, [LEFT + width + 8.0, top + height], names);
-    rates(svg, &points, &x, x(span));
+    time_axis(svg, RATE, span);
+    let ends = points.iter().skip(1).map(|point| x(point.from_ns)).chain([x(span)]);
+    let stretches =
+        points.iter().zip(ends).map(|(point, to)| Stretch { x: [x(point.from_ns), to], rates: point.rates });
+    svg_rates::draw(svg, RATE, &stretches.collect::<Vec<_>>());
     if load.warm_up_ns > 0 {
         let at = x(load.warm_up_ns);
-        svg.line([at, top, at, RATE[1] + RATE[3]], "mark");
+        // Not through the words between the plots.
+        for [_, top, _, height] in [LATENCY, RATE] {
+            svg.line([at, top, at, top + height], "mark");
+        }
         svg.text(at + 4.0, top + 10.0, Anchor::Start, "tick", "warm-up over");
     }
-    time_axis(svg, RATE, span);
-}
-
-fn rates(svg: &mut Svg, points: &[Point], x: &dyn Fn(u64) -> f64, end: f64) {
-    let [left, top, width, height] = RATE;
-    svg.text(left, top - 12.0, Anchor::Start, "strong", "requests per second");
-    let most = points.iter().flat_map(|point| point.rates).fold(1.0, f64::max);
-    let ceiling = whole_scale(svg, RATE, most);
-    let y = |rate: f64| top + height * (1.0 - rate / ceiling);
-    let ends = points.iter().skip(1).map(|point| x(point.from_ns)).chain(std::iter::once(end));
-    for (point, to) in points.iter().zip(ends).filter(|(point, _)| point.rates[2] > 0.0) {
-        let (from, failed) = (x(point.from_ns), point.rates[2]);
-        let title = format!("{} failed per second", units::rate(failed));
-        svg.rect([from, y(failed), (to - from).max(0.7), top + height - y(failed)], "stop", &title);
-    }
-    let mut names = Vec::new();
-    for (index, (name, class)) in [("due", "m-heap"), ("answered", "m-blocks")].into_iter().enumerate() {
-        let rate = |point: &Point| point.rates.get(index).copied().unwrap_or(0.0);
-        let drawn: Vec<_> = points.iter().map(|point| (x(point.from_ns), y(rate(point)))).collect();
-        svg.steps(&drawn, end, class);
-        names.extend(drawn.last().map(|(_, y)| (*y, name.to_owned(), class.to_owned())));
-    }
-    if points.iter().any(|point| point.rates[2] > 0.0) {
-        names.push((top + height, "failed".to_owned(), "m-rss".to_owned()));
-    }
-    names_at_right(svg, [left + width + 8.0, top + height], names);
 }
 
 /// The curve of latencies: how many took at most how long, the last tenth, hundredth, …

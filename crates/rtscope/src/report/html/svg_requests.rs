@@ -1,7 +1,8 @@
 //! A load beside the runtime that served it, on one time axis: latency, requests per
 //! second, and the share of the time that pauses took.
 
-use super::svg::{Anchor, Decades, Svg, WIDTH, names_at_right, text_width, time_axis, whole_scale};
+use super::svg::{Anchor, Decades, FILE_STYLE, Svg, WIDTH, names_at_right, text_width, time_axis};
+use super::svg_rates::{self, Stretch};
 use super::svg_time;
 use crate::report::{requests as words, units};
 use rtscope_analyze::requests::{Joined, Slice, WHATS, What};
@@ -24,8 +25,7 @@ pub(super) fn draw(results: &Results) -> Option<String> {
 
 /// The same as a file of its own.
 pub fn document(results: &Results) -> Option<String> {
-    let style = [super::page::STYLE, ".paper{fill:var(--paper)}"].concat();
-    drawn(Svg::document(HEIGHT, LABEL, &style), results)
+    drawn(Svg::document(HEIGHT, LABEL, FILE_STYLE), results)
 }
 
 fn drawn(mut svg: Svg, results: &Results) -> Option<String> {
@@ -35,7 +35,7 @@ fn drawn(mut svg: Svg, results: &Results) -> Option<String> {
     let span = to.since(from).max(1);
     let x = |at: Time| LEFT + PLOT_WIDTH * (at.since(from) as f64 / span as f64).min(1.0);
     latency(&mut svg, joined, &x);
-    rates(&mut svg, slices, &x);
+    svg_rates::draw(&mut svg, RATE, &slices.iter().map(|slice| stretch(slice, &x)).collect::<Vec<_>>());
     let pauses = &results.drawing.over_time;
     let first = pauses.partition_point(|slice| slice.to <= from);
     let last = pauses.partition_point(|slice| slice.from < to);
@@ -94,24 +94,8 @@ fn legend(svg: &mut Svg, joined: &Joined) {
 }
 
 /// Requests that became due, and that were answered or failed, per second.
-fn rates(svg: &mut Svg, slices: &[Slice], x: &dyn Fn(Time) -> f64) {
-    let [left, top, width, height] = RATE;
-    svg.text(left, top - 12.0, Anchor::Start, "strong", "requests per second");
-    let rates = |slice: &Slice| {
-        let seconds = slice.to.since(slice.from).max(1) as f64 / 1e9;
-        [slice.due, slice.fine, slice.failed].map(|count| count as f64 / seconds)
-    };
-    let ceiling = whole_scale(svg, RATE, slices.iter().flat_map(rates).fold(1.0, f64::max));
-    let mut names = Vec::new();
-    for (index, (name, class)) in [("due", "m-heap"), ("answered", "m-blocks"), ("failed", "m-rss")].iter().enumerate()
-    {
-        let rate = |slice: &Slice| rates(slice).get(index).copied().unwrap_or(0.0);
-        let y = |slice: &Slice| top + height * (1.0 - rate(slice) / ceiling);
-        let drawn: Vec<_> = slices.iter().map(|slice| (x(slice.from), y(slice))).collect();
-        if *name != "failed" || slices.iter().any(|slice| slice.failed > 0) {
-            svg.steps(&drawn, left + width, class);
-            names.extend(drawn.last().map(|(_, y)| (*y, (*name).to_owned(), (*class).to_owned())));
-        }
-    }
-    names_at_right(svg, [left + width + 8.0, top + height], names);
+fn stretch(slice: &Slice, x: &dyn Fn(Time) -> f64) -> Stretch {
+    let seconds = slice.to.since(slice.from).max(1) as f64 / 1e9;
+    let rates = [slice.due, slice.fine, slice.failed].map(|count| count as f64 / seconds);
+    Stretch { x: [x(slice.from), x(slice.to)], rates }
 }

@@ -2,7 +2,7 @@
 //! One file that needs nothing else. Refuses to say more than the text does.
 
 use super::Shown;
-use crate::report::html::svg::{Anchor, Svg, WIDTH, round_step};
+use crate::report::html::svg::{Anchor, Svg, WIDTH, round_step, text_width};
 use crate::report::units;
 use crate::style::shorten;
 use rtscope_tune::result::Point;
@@ -11,8 +11,9 @@ const LEFT: f64 = 70.0;
 /// Room right of the plot for the names of points.
 const RIGHT: f64 = 270.0;
 const PLOT: [f64; 4] = [LEFT, 60.0, WIDTH - LEFT - RIGHT, 340.0];
-/// Longest name that is drawn.
+/// Longest name that is drawn, with what it is, and where it is bold, which is wider.
 const NAME_MAX: usize = 34;
+const BOLD_MAX: usize = 30;
 /// Names that have room.
 const NAMES: usize = 18;
 const APART: f64 = 18.0;
@@ -192,19 +193,49 @@ fn points(svg: &mut Svg, shown: &Shown, scale: &Scale) {
         svg.dot(x, y, class, &format!("{}: {:.2}, {memory}, {trials}", super::named(&point.name), point.objective));
     };
     found.pareto.iter().filter(|point| !named(point)).for_each(|point| dot(svg, point));
+    found.pareto.iter().filter(|point| named(point)).for_each(|point| dot(svg, point));
     let list = PLOT[0] + PLOT[2] + 16.0;
-    for (index, point) in found.pareto.iter().filter(|point| named(point)).enumerate() {
-        dot(svg, point);
-        if index < NAMES {
-            let (x, y) = scale.of(point);
-            let number = (index + 1).to_string();
-            svg.text(x + 6.0, y - 6.0, Anchor::Start, "strong", &number);
-            let at = PLOT[1] + 10.0 + index as f64 * APART;
-            svg.text(list + 14.0, at, Anchor::End, "strong", &number);
-            let role = role(point);
-            let name = shorten(super::named(&point.name), NAME_MAX - role.len());
-            svg.text(list + 22.0, at, Anchor::Start, if best(point) { "strong" } else { "" }, &format!("{name}{role}"));
-        }
+    let mut taken: Vec<Taken> = found.pareto.iter().map(|point| Taken::dot(scale.of(point))).collect();
+    for (index, point) in found.pareto.iter().filter(|point| named(point)).take(NAMES).enumerate() {
+        let number = (index + 1).to_string();
+        let place = Taken::number(scale.of(point), &number, &taken);
+        taken.push(place);
+        svg.text(place.at.0, place.at.1 + 4.0, Anchor::Middle, "strong", &number);
+        let at = PLOT[1] + 10.0 + index as f64 * APART;
+        svg.text(list + 14.0, at, Anchor::End, "strong", &number);
+        let role = role(point);
+        let (class, most) = if best(point) { ("strong", BOLD_MAX) } else { ("", NAME_MAX) };
+        let name = shorten(super::named(&point.name), most - role.len());
+        svg.text(list + 22.0, at, Anchor::Start, class, &format!("{name}{role}"));
+    }
+}
+
+/// What is taken of the plot: its middle, and half of its width and height.
+#[derive(Copy, Clone, Debug)]
+struct Taken {
+    at: (f64, f64),
+    half: (f64, f64),
+}
+
+impl Taken {
+    fn dot(at: (f64, f64)) -> Taken {
+        Taken { at, half: (4.0, 4.0) }
+    }
+
+    /// By the number of a point: right above it, or around it and farther away where it hides
+    /// nothing.
+    fn number((x, y): (f64, f64), number: &str, others: &[Taken]) -> Taken {
+        const AROUND: [(f64, f64); 4] = [(11.0, -10.0), (11.0, 10.0), (-11.0, -10.0), (-11.0, 10.0)];
+        let half = (text_width(number) / 2.0 + 0.5, 5.5);
+        let place = |far: f64, (right, down): (f64, f64)| Taken { at: (x + right * far, y + down * far), half };
+        let free = |place: &Taken| !others.iter().any(|other| place.hides(other));
+        let mut places = [1.0, 2.5, 4.0].into_iter().flat_map(|far| AROUND.map(|around| place(far, around)));
+        places.find(free).unwrap_or_else(|| place(1.0, AROUND[0]))
+    }
+
+    fn hides(&self, other: &Taken) -> bool {
+        (self.at.0 - other.at.0).abs() < self.half.0 + other.half.0
+            && (self.at.1 - other.at.1).abs() < self.half.1 + other.half.1
     }
 }
 
@@ -233,6 +264,20 @@ mod tests {
             assert!(!out.contains("NaN") && !out.contains("inf"), "{out}");
             assert_eq!(out.matches("<circle").count(), left);
         }
+    }
+
+    #[test]
+    fn numbers_hide_neither_dots_nor_each_other() {
+        let point = (300.0, 200.0);
+        let mut taken = vec![Taken::dot(point), Taken::dot((309.0, 191.0))];
+        for _ in 0..11 {
+            let number = Taken::number(point, "7", &taken);
+            assert!(!taken.iter().any(|other| number.hides(other)), "{number:?}: {taken:?}");
+            taken.push(number);
+        }
+        assert_eq!(Taken::number((700.0, 200.0), "7", &taken).at, (711.0, 190.0));
+        // Without room it stands where it would.
+        assert_eq!(Taken::number(point, "7", &taken).at, (311.0, 190.0));
     }
 
     #[test]

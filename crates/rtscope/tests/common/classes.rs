@@ -1,0 +1,17 @@
+//! Classes of drawings that are files by themselves.
+
+use std::collections::BTreeSet;
+
+/// Classes of shapes in `svg`.
+pub fn used(svg: &str) -> BTreeSet<&str> {
+    let values = svg.split(" class=\"").skip(1).filter_map(|rest| Some(rest.split_once('"')?.0));
+    values.flat_map(str::split_whitespace).collect()
+}
+
+/// Classes of shapes in `svg` that its own style says nothing of.
+pub fn without_style(svg: &str) -> Vec<&str> {
+    let style = svg.split_once("<style>").and_then(|(_, rest)| rest.split_once("</style>")).expect("a style").0;
+    let told =
+        |class: &&str| style.split([',', '{', ' ', '}', '\n']).any(|word| word.strip_prefix('.') == Some(*class));
+    used(svg).into_iter().filter(|class| !told(class)).collect()
+}
