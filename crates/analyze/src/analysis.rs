@@ -458,7 +458,7 @@ impl Analysis {
             triggers: &self.triggers,
             green: &self.green,
             transactions: transactions.as_ref(),
-            lane_cpu: self.lanes.ran_ns(tracks, end),
+            lane_cpu: if transactions.is_some() { self.lanes.ran_ns(tracks, end) } else { BTreeMap::new() },
             heaps: &self.context.heaps,
             quotas: self.counters.quota_totals().collect(),
         };

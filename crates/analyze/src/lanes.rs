@@ -195,7 +195,6 @@ impl LaneTimes {
         self.lanes.iter().map(one).collect()
     }
 
-    /// What the lane's threads ran and waited outside pauses.
     /// How long each lane's threads were on a CPU outside pauses, nanoseconds; none where that is
     /// not told.
     pub fn ran_ns(&self, tracks: Option<&Tracks>, end: Time) -> BTreeMap<u16, u64> {
@@ -204,6 +203,7 @@ impl LaneTimes {
         known.map(|(id, lane)| (id.0, self.outside(lane, told, end).0)).collect()
     }
 
+    /// What the lane's threads ran and waited outside pauses.
     fn outside(&self, lane: &OneLane, tracks: &Tracks, end: Time) -> (u64, u64) {
         lane.voted.iter().fold((0, 0), |sum, tid| {
             let all = tracks.totals_of(*tid, end).unwrap_or((0, 0));

@@ -243,6 +243,10 @@ impl Stm {
         let first = if self.is_before(time) { *counts } else { StmNamed::default() };
         if self.names.len() < NAMES_MAX || self.names.contains_key(&number) {
             let known = self.names.entry(number).or_insert_with(|| (name.to_owned(), first, *counts));
+            if counts.attempts < known.2.attempts {
+                // The number is another program's, whose name it has from now on.
+                (known.0, known.1) = (name.to_owned(), StmNamed::default());
+            }
             known.2 = *counts;
         }
     }

@@ -118,14 +118,19 @@ fn counts_that_begin_anew_are_another_program_s() {
         (10, source(true, true)),
         (100, StmSeen::Lane(0, lane(100, 100, 0))),
         (100, StmSeen::Attempts(100)),
+        (100, StmSeen::Name(0, "before".into(), StmNamed { attempts: 90, commits: 90, ..StmNamed::default() })),
         (200, StmSeen::Lane(0, lane(30, 20, 10))),
         (200, StmSeen::Attempts(30)),
+        (200, StmSeen::Name(0, "after".into(), StmNamed { attempts: 20, commits: 15, ..StmNamed::default() })),
         (300, StmSeen::Lane(0, lane(40, 25, 15))),
     ]);
     let found = stm.values(None).unwrap();
     let all = found.counts.unwrap();
     assert_eq!((all.attempts, all.commits, all.conflicts, found.runtime_attempts), (140, 125, 15, Some(130)));
     assert_eq!(stm.busy(), 140);
+    let names: Vec<_> =
+        found.names.iter().map(|named| (named.name.as_str(), named.counts.attempts, named.lost)).collect();
+    assert_eq!(names, [("after", 20, 5)]);
 }
 
 #[test]

@@ -4,9 +4,12 @@
 
 #![forbid(unsafe_code)]
 
-use serde_json::Value;
+mod bindings;
+
+use bindings::Bench;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -59,14 +62,8 @@ impl Built {
         command.args(words).output().unwrap()
     }
 
-    /// What the line of a run says.
     fn figures(&self, words: &[&str]) -> BTreeMap<String, u64> {
-        let done = self.run(words);
-        let said = String::from_utf8_lossy(&done.stdout).into_owned();
-        assert!(done.status.success(), "{words:?}: {}", String::from_utf8_lossy(&done.stderr));
-        let line = said.lines().last().and_then(|line| line.strip_prefix("stm ")).unwrap_or_else(|| panic!("{said}"));
-        let pairs = line.split(' ').map(|word| word.split_once('=').unwrap());
-        pairs.map(|(name, figure)| (name.to_owned(), figure.parse().unwrap())).collect()
+        figures(&self.run(words), words)
     }
 
     /// A program that starts this one in its tree, for whoever wants a path.
@@ -74,12 +71,26 @@ impl Built {
         let path = self.folder.path().join("stm-bench");
         let mut words = self.toolchain.enter(&[&self.builds]);
         words.push(self.program.clone().into());
-        let quoted = |word: &OsStr| format!("'{}'", word.to_string_lossy().replace('\'', r"'\''"));
-        let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
-        fs::write(&path, format!("#!/bin/sh\nexec {} \"$@\"\n", words.join(" "))).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        script(&path, &words);
         path
     }
+}
+
+/// What the line of a run says.
+fn figures(done: &Output, words: &[&str]) -> BTreeMap<String, u64> {
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert!(done.status.success(), "{words:?}: {}", String::from_utf8_lossy(&done.stderr));
+    let line = said.lines().last().and_then(|line| line.strip_prefix("stm ")).unwrap_or_else(|| panic!("{said}"));
+    let pairs = line.split(' ').map(|word| word.split_once('=').unwrap());
+    pairs.map(|(name, figure)| (name.to_owned(), figure.parse().unwrap())).collect()
+}
+
+/// Writes a program that is this command line with its own words behind it.
+fn script(path: &Path, words: &[OsString]) {
+    let quoted = |word: &OsString| format!("'{}'", word.to_string_lossy().replace('\'', r"'\''"));
+    let words: Vec<String> = words.iter().map(quoted).collect();
+    fs::write(path, format!("#!/bin/sh\nexec {} \"$@\"\n", words.join(" "))).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 /// Nothing is lost, whoever else is there, and every operation is counted once.
@@ -193,4 +204,88 @@ fn live_stm_bench_is_measured_on_9_6() {
 #[test]
 fn live_stm_bench_is_measured_on_9_10() {
     a_whole_document("ghc-9.10");
+}
+
+/// The program as it is (`plain`) and with the package (`linked`), each with a script beside it
+/// (`plain.sh`).
+fn linked_and_plain(ghc: &str) -> Option<Bench> {
+    let bench = Bench::of(ghc)?;
+    bench.build_package("haskell-stm");
+    for entry in fs::read_dir(Language::Haskell.folder().join("stm-bench")).unwrap().flatten() {
+        let name = entry.file_name().into_string().unwrap();
+        bench.write(&format!("source/{name}"), &fs::read_to_string(entry.path()).unwrap());
+    }
+    let flags = ["-O1", "-threaded", "-rtsopts", "-isource", "source/counts.c"];
+    for (packages, program) in [(&[][..], "plain"), (&["rtscope-stm"], "linked")] {
+        bench.link_packages(packages, "source/Main.hs", &flags, program);
+        script(&bench.path(&format!("{program}.sh")), &bench.line(&[program]));
+    }
+    Some(bench)
+}
+
+/// What the package counted is what the program counted: of its attempts each took effect, was
+/// lost or waited.
+fn both_count_the_same(bench: &Bench) {
+    for (name, operations) in [("si", "20001"), ("ll", "2001"), ("retry", "5001"), ("orelse", "5001")] {
+        for mode in ["count", "adaptive"] {
+            let words = ["linked", name, "8", operations, "--count", "+RTS", "-N2"];
+            let found = figures(&bench.run(None, &[("RTSCOPE_STM", mode)], &words), &words);
+            let count = |key: &str| *found.get(key).unwrap_or_else(|| panic!("no {key}, {words:?} {mode}: {found:?}"));
+            assert_eq!(count("commits"), count("transactions"), "{words:?} {mode}: {found:?}");
+            let ends = count("commits") + count("aborts") + count("blocks");
+            assert_eq!(ends, count("attempts"), "{words:?} {mode}: {found:?}");
+            // One that came to `retry` blocked, or was lost.
+            assert!(count("blocks") <= count("waits"), "{words:?} {mode}: {found:?}");
+        }
+    }
+}
+
+/// With the scheduler as one of its configurations: the linked program says aborts in every run.
+fn a_document_with_the_scheduler(ghc: &str) {
+    const RUNS: usize = 2;
+    let Some(bench) = linked_and_plain(ghc) else { return };
+    both_count_the_same(&bench);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rtscope"));
+    command.args(["bench", "stm", "--noisy", "--runs", &RUNS.to_string(), "--threads", "1,4", "--only", "si,retry"]);
+    command.args(["--counted", "0", "--capabilities", "2", "--operations", "2000,si=20000", "--json", "-q"]);
+    command.args(["--configurations", "default,scheduler,counting", "--program", "./plain.sh"]);
+    let done = command.args(["--scheduled", "./linked.sh"]).current_dir(bench.path("")).output().unwrap();
+    assert_eq!(done.status.code(), Some(0), "{}", String::from_utf8_lossy(&done.stderr));
+    let found: Value = serde_json::from_slice(&done.stdout).unwrap();
+    let ways: Vec<_> = found["configurations"].as_array().unwrap().iter().map(|one| &one["environment"]).collect();
+    assert_eq!(ways, [&json!([]), &json!([["RTSCOPE_STM", "adaptive"]]), &json!([["RTSCOPE_STM", "count"]])]);
+    for (benchmark, name) in found["benchmarks"].as_array().unwrap().iter().zip(["si", "retry"]) {
+        assert_eq!(benchmark["name"], name, "{benchmark}");
+        let points = benchmark["points"].as_array().unwrap();
+        let cells: Vec<_> = points.iter().map(|point| (&point["threads"], &point["configuration"])).collect();
+        let expected =
+            [1, 4].map(|threads| ["default", "scheduler", "counting"].map(|way| (json!(threads), json!(way))));
+        assert!(cells.into_iter().eq(expected.iter().flatten().map(|(threads, way)| (threads, way))), "{benchmark}");
+        for point in points {
+            assert_eq!(point["times"].as_array().unwrap().len(), RUNS, "{point}");
+            let counted = point["aborts_of_runs"].as_array().unwrap();
+            if point["configuration"] == "default" {
+                assert!(counted.is_empty() && point["of_default"].is_null(), "{point}");
+                continue;
+            }
+            assert!(counted.len() == RUNS && point["of_default"]["mean"].as_f64().unwrap() > 0.0, "{point}");
+            // One thread has nobody to conflict with.
+            assert!(point["threads"] != 1 || point["aborts"]["median"] == 0.0, "{point}");
+        }
+    }
+}
+
+#[test]
+fn live_stm_bench_is_scheduled_on_9_0() {
+    a_document_with_the_scheduler("ghc-9.0");
+}
+
+#[test]
+fn live_stm_bench_is_scheduled_on_9_6() {
+    a_document_with_the_scheduler("ghc-9.6");
+}
+
+#[test]
+fn live_stm_bench_is_scheduled_on_9_10() {
+    a_document_with_the_scheduler("ghc-9.10");
 }
