@@ -3,8 +3,8 @@
 //!
 //! Nothing measures how long a lost attempt took: a clock in each would cost more than most
 //! transactions. Cost: the CPU time that samples found in the runtime's work for transactions
-//! (reading and writing variables, checking, committing), times the share of attempts that were
-//! lost, spread over the capabilities that run transactions. Shares are taken capability by
+//! (reading and writing variables, checking, committing), times the share of attempts and of
+//! parts of attempts that were lost, spread over the capabilities that run transactions. Shares are taken capability by
 //! capability and weighed by its CPU time: a long transaction that loses to short ones is few
 //! attempts and much time. It is too little where a transaction computes much between its reads
 //! and writes, because the program's own code does not say whether it runs inside one; what it
@@ -74,7 +74,8 @@ impl Rule for StmContention {
 
     fn check(&self, facts: &Facts<'_>) -> Option<Verdict> {
         let found = facts.transactions?;
-        let counts = found.counts.filter(|counts| counts.lost() >= LOST_MIN)?;
+        let wasted = |counts: &StmCounts| counts.lost().saturating_add(repeated_parts(counts));
+        let counts = found.counts.filter(|counts| wasted(counts) >= LOST_MIN)?;
         let lost = lost(facts, found)?;
         if facts.share(lost.about_ns) < SHARE_MIN {
             return None;
@@ -121,7 +122,7 @@ fn lost(facts: &Facts<'_>, found: &Transactions) -> Option<Lost> {
     let weighed = |lane: &LaneTransactions| {
         // Where no kernel event tells they are taken to be as busy as each other.
         let weight = if told { cpu(lane) } else { 1 };
-        (weight as f64, weight as f64 * lane.lost_share.unwrap_or(0.0))
+        (weight as f64, weight as f64 * wasted_share(&lane.counts))
     };
     let sum = |one: (f64, f64), other: (f64, f64)| (one.0 + other.0, one.1 + other.1);
     let (all, lost) = found.lanes.iter().map(weighed).fold((0.0, 0.0), sum);
@@ -129,6 +130,18 @@ fn lost(facts: &Facts<'_>, found: &Transactions) -> Option<Lost> {
     let spread = lost / all.max(1.0) / found.lanes.len().max(1) as f64;
     let part = |ns: u64| ((ns as f64 * spread) as u64).min(facts.span_ns);
     Some(Lost { about_ns: part(sampled_ns), at_most_ns: part(sampled_ns.saturating_add(own_ns)), sampled_ns })
+}
+
+/// The share of work that was thrown away: attempts, and parts that were refused and repeated
+/// by themselves as `catchSTM` does, each as much as an attempt.
+fn wasted_share(counts: &StmCounts) -> f64 {
+    let parts = repeated_parts(counts);
+    counts.lost().saturating_add(parts) as f64 / counts.attempts.saturating_add(parts).max(1) as f64
+}
+
+/// A part that was refused ends its attempt (`orElse`), or is repeated by itself.
+fn repeated_parts(counts: &StmCounts) -> u64 {
+    counts.nested_conflicts.saturating_sub(counts.restarts)
 }
 
 /// The name of which more attempts were lost than of all others together.
@@ -157,6 +170,15 @@ fn seen(facts: &Facts<'_>, found: &Transactions, counts: &StmCounts, lost: &Lost
         duration(lost.at_most_ns)
     );
     let mut seen = vec![evidence(begun, looked), evidence(time, Some((facts.started, facts.end)))];
+    let parts = repeated_parts(counts);
+    if parts >= LOST_MIN {
+        let text = format!(
+            "Besides, parts within `catchSTM` were refused and repeated {} times: as long as what is around them is out of date, \
+             no repetition helps; it ends when the thread's time slice does.",
+            count(parts)
+        );
+        seen.push(evidence(text, None));
+    }
     let names = found.names.iter().filter(|named| named.lost >= NAME_LOST_MIN).take(NAMES_TOLD);
     let names: Vec<_> = names
         .map(|named| {

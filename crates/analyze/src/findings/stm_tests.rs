@@ -121,6 +121,17 @@ fn what_costs_little_is_no_finding() {
 }
 
 #[test]
+fn parts_that_are_repeated_are_lost_work_too() {
+    let repeating = StmCounts { nested_conflicts: 300_000, restarts: 50, ..lane(100_000, 50) };
+    let results = analyse(stm(&lanes(repeating, repeating)), 80, true);
+    let finding = found(&results).unwrap();
+    // 0.8 s of two CPUs; three of four attempts and parts, on two capabilities.
+    assert!(finding.cost_ns.abs_diff(600 * MS) < MS, "{}", finding.cost_ns);
+    let parts = finding.evidence.iter().find(|seen| seen.text.contains("`catchSTM`")).unwrap();
+    assert!(parts.text.contains("repeated 599,900 times"), "{}", parts.text);
+}
+
+#[test]
 fn what_it_cannot_see_is_said() {
     let of = |results: &Results| (checked(results).outcome, checked(results).why.clone().unwrap_or_default());
     let (outcome, why) = of(&analyse(None, 50, true));
