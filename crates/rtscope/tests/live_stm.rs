@@ -60,32 +60,35 @@ step nested shared began inside = do
     add = readTVar shared >>= \value -> writeTVar shared $! value + 1
 "#;
 
-/// What stands for the package: the block, and as much counting as these programs need.
+/// What stands for the package: the block, and as much counting as these programs need. Commits of
+/// a lane are the attempts that did not end otherwise; those of names are counted.
 const BLOCK: &str = r#"#include "Rts.h"
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-struct lane { uint64_t attempts, commits, conflicts, others[12]; uint32_t arm, limit; uint64_t rest[16]; };
-struct name { char text[64]; uint64_t attempts, commits, waits, exceptions, rest[4]; };
+struct lane { uint64_t attempts, restarts, conflicts, others[12]; uint32_t arm, limit; uint64_t rest[16]; };
+struct named { uint64_t attempts, commits, waits, exceptions; };
 struct block {
   char magic[8];
   uint32_t header_bytes, lane_bytes, lanes_max, lanes_offset;
   uint32_t names_max, name_bytes, names_offset, names_used, mode, flags;
-  char reserved[16];
+  uint64_t named_offset;
+  char reserved[8];
   struct lane lanes[256];
-  struct name names[128];
+  char names[1][64];
+  struct named named[256][1];
 };
 
 __attribute__((aligned(128))) struct block rtscope_stm = {
-  { 'R', 'T', 'S', 'C', 'S', 'T', 'M', 1 }, 64, 256, 256, 64, 128, 128, 64 + 256 * 256, 1, 0, 0, { 0 }, { { 0 } },
-  { { "add", 0, 0, 0, 0, { 0 } } }
+  { 'R', 'T', 'S', 'C', 'S', 'T', 'M', 1 }, 64, 256, 256, 64, 1, 64, offsetof(struct block, names), 1, 0, 1,
+  offsetof(struct block, named), { 0 }, { { 0 } }, { "add" }, { { { 0 } } }
 };
 
-static struct lane *lane(Capability *capability) {
+static uint32_t number(Capability *capability) {
   uint32_t number;
   memcpy(&number, (char *)capability + offsetof(CapabilityPublic, r) + sizeof(StgRegTable), sizeof number);
-  rtscope_stm.flags = 1;
-  return &rtscope_stm.lanes[number < 255 ? number : 255];
+  return number < 255 ? number : 255;
 }
 
 extern StgTRecHeader *__real_stmStartTransaction(Capability *, StgTRecHeader *);
@@ -93,20 +96,18 @@ extern StgBool __real_stmCommitTransaction(Capability *, StgTRecHeader *);
 
 StgTRecHeader *__wrap_stmStartTransaction(Capability *capability, StgTRecHeader *outer) {
   if (outer == (StgTRecHeader *)(void *)&stg_NO_TREC_closure) {
-    lane(capability)->attempts++;
-    __atomic_fetch_add(&rtscope_stm.names[0].attempts, 1, __ATOMIC_RELAXED);
+    rtscope_stm.lanes[number(capability)].attempts++;
+    rtscope_stm.named[number(capability)][0].attempts++;
   }
   return __real_stmStartTransaction(capability, outer);
 }
 
 StgBool __wrap_stmCommitTransaction(Capability *capability, StgTRecHeader *transaction) {
   StgBool committed = __real_stmCommitTransaction(capability, transaction);
-  if (committed) {
-    lane(capability)->commits++;
-    __atomic_fetch_add(&rtscope_stm.names[0].commits, 1, __ATOMIC_RELAXED);
-  } else {
-    lane(capability)->conflicts++;
-  }
+  if (committed)
+    rtscope_stm.named[number(capability)][0].commits++;
+  else
+    rtscope_stm.lanes[number(capability)].conflicts++;
   return committed;
 }
 "#;
