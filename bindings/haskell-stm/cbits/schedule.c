@@ -13,11 +13,11 @@
 
 #define US ((uint64_t)1000)
 
-/* After a conflict a capability keeps away for 5 to 10 us: long against a small
+/* After a conflict a capability keeps away for 10 to 20 us: long against a small
  * transaction, so that others run hundreds in their own caches meanwhile, and short against
  * all that other threads of this capability may wait for. */
-#define SPIN_NS (5 * US)
-#define SPIN_MORE_NS 5119u /* and up to this, by chance, so that two do not do it in step */
+#define SPIN_NS (10 * US)
+#define SPIN_MORE_NS 10239u /* and up to this, by chance, so that two do not do it in step */
 /* A place is kept for this long, or for two attempts where these take longer. */
 #define KEEP_NS (10 * US)
 /* No place is kept or waited for longer than this. */

@@ -300,7 +300,13 @@ impl LinkInfo {
             "IgnoreAll" => Rtsopts::IgnoreAll,
             _ => return None,
         };
-        let way = between(&text, "\"-lHSrts", "\"").map(way_of);
+        // Not a package whose name begins so, as those of this repository do.
+        let libraries = text.split("\"-lHSrts").skip(1).filter_map(|rest| rest.split('"').next());
+        let runtime = |rest: &&str| match rest.strip_prefix('-') {
+            Some(version) => version.starts_with(|first: char| first.is_ascii_digit()),
+            None => rest.is_empty() || rest.starts_with('_'),
+        };
+        let way = libraries.filter(runtime).map(way_of).next();
         let base = between(&text, "\"-lHSbase-", "\"").and_then(|version| {
             let mut parts = version.split(['.', '-']);
             Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
@@ -410,6 +416,17 @@ mod tests {
         assert_eq!(info.rtsopts, Rtsopts::Some);
         assert_eq!(info.way.as_deref(), Some("thr"));
         assert_eq!(info.version_from_base(), Some((9, 0, 0)));
+    }
+
+    #[test]
+    fn packages_that_are_called_like_the_runtime_are_not_it() {
+        let beside = |rts: &str| {
+            let others = format!("cope-stm-0.1.0-F3_l\",\"-lHSrts-like-1.0_p\",\"-lHSrts{rts}");
+            LinkInfo::parse(&note("Nothing,RtsOptsAll", &others)).unwrap().way
+        };
+        assert_eq!(beside("_thr").as_deref(), Some("thr"));
+        assert_eq!(beside("-1.0.2_thr_l-ghc9.6.6").as_deref(), Some("thr_l"));
+        assert_eq!(beside("").as_deref(), Some(""));
     }
 
     #[test]

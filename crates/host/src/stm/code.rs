@@ -29,13 +29,13 @@ pub(super) fn tokens_at(code: &[u8], address: u64, max_commits: u64, token_locke
     }
     let at = |opcode: &'static [u8]| Operands { code, address, opcode, next: 0 };
     let given = at(&[0xc7]).filter(|operand| u64::from(operand.immediate) == TOKENS && !operand.wide);
-    let mut given = given.filter_map(|operand| operand.offset);
+    // The distance to `max_commits`, with the addition of 1024 behind it, can read as such a place.
+    let mut given = given.filter_map(|operand| operand.offset).filter(|offset| OFFSETS.contains(offset));
     let offset = given.next()?;
     let only = given.all(|other| other == offset);
     let uses = |opcode| at(opcode).any(|operand| !operand.wide && operand.offset == Some(offset));
     let names = |opcode, symbol: u64| at(opcode).any(|operand| operand.wide && operand.target == Some(symbol));
     let known = only
-        && OFFSETS.contains(&offset)
         && offset.is_multiple_of(4)
         && uses(&[0x8b])
         && uses(&[0x89])
@@ -155,6 +155,17 @@ mod tests {
     fn the_offset_is_where_tokens_are_put_and_taken() {
         assert_eq!(found(&takes(0x560, 0x560, 1024, GIVEN, LOCKED)), Some(0x560));
         assert_eq!(found(&takes(0x570, 0x570, 1024, GIVEN, LOCKED)), Some(0x570));
+    }
+
+    /// As GHC 9.0 put it into one program: 0x882c7 from there to the variable.
+    #[test]
+    fn a_distance_that_reads_as_an_instruction_is_none() {
+        let load = |lock| takes(0x560, 0x560, 1024, GIVEN, lock).windows(4).position(|four| four == [0x48, 0x05, 0, 4]);
+        let end = ADDRESS + load(LOCKED).unwrap() as u64;
+        let variable = end + 0x8_82c7;
+        let code = takes(0x560, 0x560, 1024, variable, LOCKED);
+        assert!(code.windows(6).any(|six| six == [0xc7, 0x82, 0x08, 0, 0x48, 0x05]));
+        assert_eq!(tokens_at(&code, ADDRESS, variable, LOCKED), Some(0x560));
     }
 
     #[test]

@@ -29,8 +29,10 @@ const CAPABILITIES_MAX: u32 = 4096;
 const TRIES_MAX: u32 = 64;
 
 /// What is said of a package that does not count, or not well.
-const NOT_LED: &str = "the package rtscope-stm is linked in, but without its options for the linker: the runtime does not call it";
-const CROWDED: &str = "there are more capabilities than the package rtscope-stm has lanes for, and those that share one miss counts";
+const NOT_LED: &str =
+    "the package rtscope-stm is linked in, but without its options for the linker: the runtime does not call it";
+const CROWDED: &str =
+    "there are more capabilities than the package rtscope-stm has lanes for, and those that share one miss counts";
 
 /// Why nothing can be counted.
 #[derive(Debug, thiserror::Error)]
@@ -121,19 +123,16 @@ struct Runtime {
 
 impl<M: Memory> Counted<M> {
     /// Why what became of attempts is not counted, where `look` found that it is not: nothing that
-    /// counts it is there, nothing calls it, or it cannot count well.
-    pub fn no_outcomes_because(&self, look: &Look) -> Option<&str> {
+    /// counts it is there, nothing calls it, or it cannot count well. Where the runtime's own count
+    /// is not read either, why not.
+    pub fn no_outcomes_because(&self, look: &Look) -> Option<String> {
         let crowded = look.outcomes.as_ref().is_some_and(|outcomes| outcomes.crowded);
-        match self.block {
-            Some(_) if crowded => Some(CROWDED),
-            Some(_) => Some(NOT_LED),
-            None => self.no_block.as_deref(),
-        }
-    }
-
-    /// Why the runtime's own count is not read.
-    pub fn no_attempts_because(&self) -> Option<&str> {
-        self.no_runtime.as_deref()
+        let why = match self.block {
+            Some(_) if crowded => CROWDED,
+            Some(_) => NOT_LED,
+            None => self.no_block.as_deref()?,
+        };
+        Some(self.no_runtime.as_ref().map_or_else(|| why.to_owned(), |no_runtime| format!("{why}; {no_runtime}")))
     }
 
     /// Reads all counts. Each figure is one that was true during the look.

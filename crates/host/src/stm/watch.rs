@@ -199,7 +199,8 @@ impl Watcher {
 impl Counting {
     fn note(&mut self, pid: u32, whole: bool, redact: bool, out: &mut Vec<u8>) {
         let Some((time, look)) = &self.last else { return };
-        self.written.since(look, whole, self.at.no_outcomes_because(look), |seen| {
+        let why = self.at.no_outcomes_because(look);
+        self.written.since(look, whole, why.as_deref(), |seen| {
             let seen = match seen {
                 StmSeen::Name(number, _, counts) if redact => {
                     StmSeen::Name(number, format!("transaction {number}"), counts)

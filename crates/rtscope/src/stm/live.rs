@@ -188,7 +188,7 @@ impl Watched {
         look.attempts = self.attempts;
         let why = self.at.no_outcomes_because(&look);
         for ((stm, changes), whole) in [(&mut self.all, self.whole), (&mut self.recent, false)] {
-            changes.since(&look, whole, why, |seen| stm.push(now, &seen));
+            changes.since(&look, whole, why.as_deref(), |seen| stm.push(now, &seen));
             stm.push(now, &StmSeen::Last);
         }
         true

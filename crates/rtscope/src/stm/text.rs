@@ -38,7 +38,8 @@ pub(super) fn now(recent: &Transactions) -> String {
 fn title(screen: &mut Screen, document: &Document) {
     let looked = format!("{} looked at", units::duration(document.transactions.span_ns));
     screen.spread(Tone::Strong, &clean(&document.of), &looked);
-    if !words::any(&document.transactions) && document.transactions.from.is_some() {
-        screen.paragraph("", 0, None, "No transaction was begun.");
+    let counted = document.transactions.outcomes || document.transactions.runtime_attempts.is_some();
+    if counted && !words::any(&document.transactions) {
+        screen.paragraph("", 0, None, "No transaction was seen.");
     }
 }

@@ -9,18 +9,19 @@ use std::str::FromStr;
 /// What stands where the number of threads goes.
 pub const PLACE: &str = "{threads}";
 
-/// Name, what it is, and the words that the program of `workloads/haskell/stm-bench` knows it by.
-const KNOWN: [(&str, &str, &[&str]); 10] = [
-    ("si", "one shared integer that every thread raises", &["si"]),
-    ("ll", "a sorted linked list of 200 keys", &["ll"]),
-    ("ll-24", "a sorted linked list of 24 keys", &["ll", "--keys", "24"]),
-    ("hash", "a hash table", &["hash"]),
-    ("rbtree", "a red-black tree", &["rbtree"]),
-    ("queue", "a queue of two lists", &["queue"]),
-    ("bank", "transfers among accounts", &["bank"]),
-    ("readers", "long reading transactions beside short writing ones", &["readers"]),
-    ("retry", "givers and takers that wait for each other", &["retry"]),
-    ("orelse", "alternatives nested in each other", &["orelse"]),
+/// Name, what it is, the words that the program of `workloads/haskell/stm-bench` knows it by,
+/// and operations where the program's own number is not meant.
+const KNOWN: [(&str, &str, &[&str], Option<u64>); 10] = [
+    ("si", "one shared integer that every thread raises", &["si"], None),
+    ("ll", "a sorted linked list of 200 keys", &["ll"], None),
+    ("ll-24", "a sorted linked list of 24 keys", &["ll", "--keys", "24"], Some(1_000_000)),
+    ("hash", "a hash table", &["hash"], None),
+    ("rbtree", "a red-black tree", &["rbtree"], None),
+    ("queue", "a queue of two lists", &["queue"], None),
+    ("bank", "transfers among accounts", &["bank"], None),
+    ("readers", "long reading transactions beside short writing ones", &["readers"], None),
+    ("retry", "givers and takers that wait for each other", &["retry"], None),
+    ("orelse", "alternatives nested in each other", &["orelse"], None),
 ];
 
 /// One of them.
@@ -70,9 +71,9 @@ pub fn of(program: &str, only: &[String], operations: &[Operations]) -> Result<V
         return Err(format!("no benchmark is called {name}; there are {}", all.join(", ")));
     }
     let wanted = |name: &str| only.is_empty() || only.iter().any(|one| one == name);
-    let made = |(name, about, words): (&str, &'static str, &[&str])| {
-        let own = operations.iter().find(|some| some.of.as_deref() == Some(name));
-        let count = own.or_else(|| operations.iter().find(|some| some.of.is_none())).map(|some| some.count.to_string());
+    let made = |(name, about, words, usual): (&str, &'static str, &[&str], Option<u64>)| {
+        let asked = |of: Option<&str>| operations.iter().find(|some| some.of.as_deref() == of).map(|some| some.count);
+        let count = asked(Some(name)).or_else(|| asked(None)).or(usual).map(|count| count.to_string());
         let (called, options) = words.split_first()?;
         let command = [program, *called, PLACE].map(str::to_owned).into_iter().chain(count);
         let words = command.chain(options.iter().map(|word| (*word).to_owned())).collect();

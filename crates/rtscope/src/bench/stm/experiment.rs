@@ -254,10 +254,10 @@ mod tests {
         let [default, often, again] = &found[0].points[3..] else { panic!("three configurations with 4 threads") };
         assert_eq!((default.threads, default.configuration, default.of_default), (4, "default", None));
         // Four times as long as with one thread, and the runs of a block drift a little.
-        let of_fewest: Vec<_> = found[0].points.iter().map(|point| point.of_fewest.map(|ratio| ratio.mean)).collect();
+        let of_fewest: Vec<_> = found[0].points.iter().map(|point| point.of_fewest.map(|ratio| ratio.ratio)).collect();
         assert!(of_fewest[..3].iter().all(Option::is_none), "{of_fewest:?}");
         assert!(of_fewest[3..].iter().all(|ratio| (ratio.unwrap() - 4.0).abs() < 0.01), "{of_fewest:?}");
-        assert!((often.of_default.unwrap().mean - 2.0).abs() < 0.001 && often.time_ns.interval.is_some());
+        assert!((often.of_default.unwrap().ratio - 2.0).abs() < 0.001 && often.time_ns.interval.is_some());
         assert!((often.time_ns.median - 8000.0).abs() < 10.0, "{often:?}");
         assert_eq!((often.aborts_of_runs.as_slice(), again.aborts_of_runs.len()), (&[7.0, 7.0][..], 6));
         assert_eq!(again.aborts.unwrap().median, 9.0);

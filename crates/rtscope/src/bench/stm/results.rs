@@ -4,13 +4,10 @@
 
 use super::configurations::Configuration;
 use rtscope_tune::stats::{self, Median};
-use rtscope_tune::study::interval::{self, Interval};
 use serde::Serialize;
 
 /// `schema` of the document.
 pub const SCHEMA: &str = "rtscope/stm-bench/1";
-/// Intervals err in so many of all cases.
-const ERROR: f64 = 0.05;
 
 /// A whole experiment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -63,10 +60,10 @@ pub struct Point {
     pub time_ns: Median,
     /// Its time over that of the default in the same block; `None` of the default itself, and
     /// of fewer than two blocks.
-    pub of_default: Option<Interval>,
+    pub of_default: Option<Ratio>,
     /// Its time over that of the same configuration with the fewest threads in the same block;
     /// `None` of those, and of fewer than two blocks.
-    pub of_fewest: Option<Interval>,
+    pub of_fewest: Option<Ratio>,
     /// The median of its aborts; `None`: nobody counted.
     pub aborts: Option<Median>,
     /// Those of each run in which they were counted.
@@ -121,11 +118,23 @@ pub struct Runs {
     pub aborts: Vec<f64>,
 }
 
-/// The geometric mean of ratios to others, block by block, with Student's interval of their logarithms.
-fn ratio(own: &[Timed], others: &[Timed]) -> Option<Interval> {
+/// How much longer one takes than another, with its 95 % interval.
+#[derive(Copy, Clone, Debug, PartialEq, Serialize)]
+pub struct Ratio {
+    /// Lower end.
+    pub low: f64,
+    /// The estimate.
+    pub ratio: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// The centre of ratios to others, block by block, on a logarithmic scale.
+fn ratio(own: &[Timed], others: &[Timed]) -> Option<Ratio> {
     let beside = |run: &Timed| others.iter().find(|other| other.block == run.block).map(|other| run.ns / other.ns);
     let logs: Vec<f64> = own.iter().filter_map(beside).map(f64::ln).filter(|log| log.is_finite()).collect();
-    interval::of_mean(&logs, ERROR).map(Interval::exp)
+    let (low, ratio, high) = stats::centre(&logs)?;
+    Some(Ratio { low: low.exp(), ratio: ratio.exp(), high: high.exp() })
 }
 
 /// How a configuration stands beside the default, over all points.
@@ -140,9 +149,9 @@ pub struct Standing<'a> {
     /// Neither.
     pub same: usize,
     /// The lowest mean, with its benchmark and threads.
-    pub best: (&'a str, u32, Interval),
+    pub best: (&'a str, u32, Ratio),
     /// The highest upper end.
-    pub worst: (&'a str, u32, Interval),
+    pub worst: (&'a str, u32, Ratio),
 }
 
 impl Found {
@@ -158,16 +167,16 @@ impl Found {
 
     fn standing<'a>(&'a self, configuration: &'a str) -> Option<Standing<'a>> {
         let own = self.points().filter(|(_, point)| point.configuration == configuration);
-        let all: Vec<(&str, u32, Interval)> =
+        let all: Vec<(&str, u32, Ratio)> =
             own.filter_map(|(of, point)| Some((of.name.as_str(), point.threads, point.of_default?))).collect();
-        let count = |holds: fn(&Interval) -> bool| all.iter().filter(|(.., ratio)| holds(ratio)).count();
+        let count = |holds: fn(&Ratio) -> bool| all.iter().filter(|(.., ratio)| holds(ratio)).count();
         let (faster, slower) = (count(|ratio| ratio.high < 1.0), count(|ratio| ratio.low > 1.0));
         Some(Standing {
             configuration,
             faster,
             slower,
             same: all.len() - faster - slower,
-            best: *all.iter().min_by(|a, b| a.2.mean.total_cmp(&b.2.mean))?,
+            best: *all.iter().min_by(|a, b| a.2.ratio.total_cmp(&b.2.ratio))?,
             worst: *all.iter().max_by(|a, b| a.2.high.total_cmp(&b.2.high))?,
         })
     }
@@ -183,14 +192,15 @@ mod tests {
 
     #[test]
     fn ratios_are_of_the_same_block() {
-        let default = timed(&[(0, 100.0), (1, 1000.0), (3, 50.0)]);
+        let default = timed(&[(0, 100.0), (1, 1000.0), (3, 50.0), (4, 1.0), (5, 1.0), (6, 1.0), (7, 3.0)]);
         // A slow spell falls on both; block 2 has no default, block 3 nothing to compare.
-        let own = timed(&[(1, 2000.0), (0, 200.0), (2, 7.0)]);
+        let own = timed(&[(1, 2000.0), (0, 200.0), (2, 7.0), (4, 2.0), (5, 2.0), (6, 2.0), (7, 6.0)]);
         let found = ratio(&own, &default).unwrap();
-        assert!([found.low, found.mean, found.high].iter().all(|end| (end - 2.0).abs() < 1e-9), "{found:?}");
-        assert_eq!(ratio(&own[..1], &default), None, "one pair");
-        let spread = ratio(&timed(&[(0, 100.0), (1, 4000.0)]), &default).unwrap();
-        assert!((spread.mean - 2.0).abs() < 1e-9 && spread.low < 1.0 && spread.high > 4.0, "{spread:?}");
+        assert!([found.low, found.ratio, found.high].iter().all(|end| (end - 2.0).abs() < 1e-9), "{found:?}");
+        assert_eq!(ratio(&own[..6], &default), None, "five pairs");
+        let far = timed(&[(0, 100.0), (1, 4000.0), (4, 1.0), (5, 4.0), (6, 1.0), (7, 12.0)]);
+        let spread = ratio(&far, &default).unwrap();
+        assert!((spread.ratio - 2.0).abs() < 1e-9 && spread.low <= 1.0 && spread.high >= 4.0, "{spread:?}");
     }
 
     #[test]
@@ -202,7 +212,7 @@ mod tests {
         let (low, high) = point.time_ns.interval.unwrap();
         assert!(point.time_ns.median == 3.0 && low >= 1.0 && high <= 9.0 && low < high);
         assert_eq!((point.aborts.unwrap().median, point.aborts.unwrap().interval), (20.0, None));
-        assert_eq!((point.of_default.unwrap().mean, point.of_fewest, point.times), (1.0, None, times));
+        assert_eq!((point.of_default.unwrap().ratio, point.of_fewest, point.times), (1.0, None, times));
         assert_eq!(Point::of(4, "often", Runs::default(), Beside::default(), 1), None);
     }
 }

@@ -1,11 +1,10 @@
 //! An experiment as text: how configurations stand beside the default, then a table for each
 //! benchmark. Owns the columns and the words of what stood beside the measurement.
 
-use super::results::{Found, Measured, Point, Standing};
+use super::results::{Found, Measured, Point, Ratio, Standing};
 use crate::report::units;
 use crate::style::{Style, Tone, clean, shorten, wrap};
 use rtscope_tune::stats::{INTERVAL_FROM, Median};
-use rtscope_tune::study::interval::Interval;
 
 /// Longest name of a command that is shown.
 const NAME_MAX: usize = 24;
@@ -45,13 +44,13 @@ pub fn facts(found: &Found) -> Vec<String> {
 
 /// A configuration beside the default; the words of its cells.
 pub fn standing(standing: &Standing<'_>) -> Vec<String> {
-    let at = |(benchmark, threads, _): &(&str, u32, Interval)| format!("{} with {threads}", name(benchmark));
+    let at = |(benchmark, threads, _): &(&str, u32, Ratio)| format!("{} with {threads}", name(benchmark));
     vec![
         standing.configuration.to_owned(),
         standing.faster.to_string(),
         standing.slower.to_string(),
         standing.same.to_string(),
-        format!("{}, {}", ratio(standing.best.2.mean), at(&standing.best)),
+        format!("{}, {}", ratio(standing.best.2.ratio), at(&standing.best)),
         format!("{}, {}", ratio(standing.worst.2.high), at(&standing.worst)),
     ]
 }
@@ -75,7 +74,7 @@ fn row(point: &Point, last: Option<u32>) -> Vec<String> {
         point.configuration.to_owned(),
         time(point.time_ns.median),
         interval(&point.time_ns, time),
-        point.of_default.map_or_else(String::new, |found| ratio(found.mean)),
+        point.of_default.map_or_else(String::new, |found| ratio(found.ratio)),
         point.of_default.map_or_else(String::new, |found| format!("{} to {}", ratio(found.low), ratio(found.high))),
         point.aborts.map_or_else(|| "-".into(), |aborts| count(aborts.median)),
     ]
@@ -134,13 +133,11 @@ pub fn notes(found: &Found) -> Vec<String> {
         notes.push(format!("Configurations: {}.", each.collect::<Vec<_>>().join("; ")));
     }
     if (found.runs as usize) < INTERVAL_FROM {
-        notes.push(format!(
-            "An interval of times takes at least {INTERVAL_FROM} runs: give --runs {INTERVAL_FROM} or more."
-        ));
+        notes.push(format!("An interval takes at least {INTERVAL_FROM} runs: give --runs {INTERVAL_FROM} or more."));
     }
     if found.points().any(|(_, point)| point.of_default.is_some()) {
         notes.push(
-            "Of default: the geometric mean of ratios to the default in the same block; faster and slower are those whose \
+            "Of default: the centre (Hodges and Lehmann) of ratios to the default in the same block; faster and slower are those whose \
              whole interval is on one side of 1."
                 .into(),
         );
@@ -206,7 +203,7 @@ pub(super) mod tests {
         let text = draw(&example(7), &Style::plain(100));
         let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
         for expected in [
-            "often 0 6 0 2.000, si<1> with 1 2.000, si<1> with 32",
+            "few 0 6 0 3.000, si<1> with 1 3.000, ll\\u{1b}[31m with 32",
             "1 default 80.2 ms 80.1 ms to 80.4 ms 3,000,000",
             "often 160 ms 160 ms to 161 ms 2.000 2.000 to 2.000 3,000,000",
             "32 default 2.57 s 2.56 s to 2.57 s 3,000,000",

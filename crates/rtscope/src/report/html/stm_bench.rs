@@ -6,9 +6,8 @@ use super::escape::{escape, json_in_script};
 use super::page::{More, figure, section, shell_with};
 use super::table::table;
 use crate::bench::plot::LINES;
-use crate::bench::stm::results::{Found, Measured, Point};
+use crate::bench::stm::results::{Found, Measured, Point, Ratio};
 use crate::bench::stm::{svg, text};
-use rtscope_tune::study::interval::Interval;
 use std::fmt::Write as _;
 
 /// The lines of the plots.
@@ -63,9 +62,9 @@ fn measured(found: &Found, benchmark: &Measured) -> String {
     out
 }
 
-fn interval(ratio: Interval) -> String {
-    let [mean, low, high] = [ratio.mean, ratio.low, ratio.high].map(text::ratio);
-    format!("{mean} [{low}, {high}]")
+fn interval(ratio: Ratio) -> String {
+    let [middle, low, high] = [ratio.ratio, ratio.low, ratio.high].map(text::ratio);
+    format!("{middle} [{low}, {high}]")
 }
 
 /// A figure of each point: threads downwards, configurations across.
