@@ -25,6 +25,6 @@ if [ ! -d "$here/node_modules/playwright-core" ]; then
 fi
 pages=$(mktemp -d)
 trap 'rm -rf "$pages"' EXIT
-(cd "$here/../.." && RTSCOPE_PAGES=$pages cargo test --quiet -p rtscope --test report_html --test report_compare --test load_html -- pages_are_written)
+(cd "$here/../.." && RTSCOPE_PAGES=$pages cargo test --quiet -p rtscope --test report_html --test report_compare --test load_html --test bench_stm_html -- pages_are_written)
 cd "$here"
 node test.mjs "$pages" $shots

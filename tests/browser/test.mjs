@@ -23,6 +23,7 @@ if (shots) mkdirSync(shots, { recursive: true });
 // What each situation has to show; `drawings` counts figures.
 const measured = ["verdict", "figures", "distribution", "over-time", "utilisation", "memory", "worst", "allocation"];
 const everything = [...measured, "losses"];
+const withTransactions = [...measured.slice(0, 6), "transactions", ...measured.slice(6)];
 const expected = {
   empty: { sections: ["verdict", "figures", "losses"], drawings: 0 },
   kernel_only: { sections: ["verdict", "figures", "memory", "losses"], drawings: 1 },
@@ -30,13 +31,16 @@ const expected = {
   non_threaded: { sections: everything, drawings: 9 },
   profiled: { sections: everything, drawings: 9 },
   heaps: { sections: [...measured.slice(0, 6), "heap-map", ...measured.slice(6), "losses"], drawings: 9 },
+  contended: { sections: [...withTransactions, "losses"], drawings: 10 },
+  attempts_alone: { sections: [...withTransactions, "losses"], drawings: 10 },
   concurrent: { sections: [...measured, "concurrent", "sparks", "losses"], drawings: 9 },
   domains: {
     sections: [...measured.slice(0, 6), "rates", ...measured.slice(6), "user", "losses"], drawings: 10,
   },
-  hostile: { sections: ["verdict", "requests", ...measured.slice(1), "user", "losses"], drawings: 16 },
+  hostile: { sections: ["verdict", "requests", ...withTransactions.slice(1), "user", "losses"], drawings: 17 },
   loaded: { sections: ["verdict", "requests", ...measured.slice(1), "losses"], drawings: 10 },
   load: { sections: ["verdict", "figures", "over-time", "curve"], drawings: 2, schema: "rtscope/load/1" },
+  stm_bench: { sections: ["verdict", "benchmark-1", "benchmark-2"], drawings: 2, schema: "rtscope/stm-bench/1" },
   foreign: { sections: [...measured.slice(0, -1), "code", "allocation", "losses"], drawings: 15 },
   heap_map: { sections: [...measured.slice(0, 6), "heap-map", ...measured.slice(6), "losses"], drawings: 9, drawn: 1 },
   compare: {

@@ -12,6 +12,7 @@ pub mod fixtures;
 pub mod guest;
 pub mod noise;
 pub mod ocaml;
+pub mod package;
 pub mod raw_log;
 pub mod raw_pauses;
 pub mod raw_ring;

@@ -2,8 +2,9 @@
 //! Owns the command line; every job is a module of the library.
 #![forbid(unsafe_code)]
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::{Parser, Subcommand};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use xtask::runner::{Runner, target_folder};
@@ -30,6 +31,21 @@ enum Job {
         /// Install nothing, print what is there.
         #[arg(long)]
         print: bool,
+    },
+    /// Compile a program of workloads/ and print where it is.
+    Build {
+        /// Its folder below workloads/haskell or workloads/ocaml.
+        program: String,
+        /// With this toolchain (default: the first one that is there).
+        #[arg(long, value_name = "NAME")]
+        on: Option<String>,
+        /// GHC: without -threaded.
+        #[arg(long)]
+        plain: bool,
+        /// GHC: two of them, the second with rtscope-stm, the first with its code and without its
+        /// effect: all code lies at the same places, so that their times can be compared.
+        #[arg(long, conflicts_with = "plain")]
+        stm: bool,
     },
     /// Check what the compiler does not.
     Tidy,
@@ -103,6 +119,18 @@ fn run(arguments: Arguments) -> Result<bool> {
     let rtscope = arguments.rtscope;
     match arguments.job {
         Job::Toolchains { only, print } => toolchains(only.as_deref(), print),
+        Job::Build { program, on, plain, stm } => {
+            let toolchain = on.as_deref().map_or_else(first_toolchain, installed)?;
+            let language = workload::find(&program)?;
+            let built = if stm {
+                let both = [false, true].map(|lead| workload::build_with_stm(&program, lead, &toolchain, &builds()?));
+                both.into_iter().collect::<Result<Vec<_>>>()?
+            } else {
+                vec![workload::build(language, &program, !plain, &toolchain, &builds()?)?]
+            };
+            built.iter().for_each(|built| println!("{}", built.display()));
+            Ok(true)
+        }
         Job::Tidy => {
             let wrong = tidy::check(&workload::repository())?;
             wrong.iter().for_each(|line| println!("{line}"));
@@ -155,6 +183,18 @@ fn run(arguments: Arguments) -> Result<bool> {
             Ok(true)
         }
     }
+}
+
+fn installed(name: &str) -> Result<Toolchain> {
+    let there = Spec::find(name)?.installed(&cache());
+    there.with_context(|| format!("{name} is not installed: `cargo xtask toolchains --only {name}`"))
+}
+
+/// Where compiled programs are kept.
+fn builds() -> Result<PathBuf> {
+    let folder = target_folder().join("workloads");
+    fs::create_dir_all(&folder)?;
+    Ok(fs::canonicalize(folder)?)
 }
 
 fn first_toolchain() -> Result<Toolchain> {

@@ -3,6 +3,7 @@
 //! the build; running is `runner`'s.
 
 use crate::ocaml;
+use crate::package::Packages;
 use crate::toolchain::Toolchain;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
@@ -261,23 +262,7 @@ impl Workload {
 
     /// Compiles it below `into` unless that is newer than its sources; gives the binary.
     pub fn build(&self, toolchain: &Toolchain, into: &Path) -> Result<PathBuf> {
-        let way = match self.language {
-            Language::Haskell if self.threaded => "threaded",
-            Language::Haskell => "plain",
-            Language::Ocaml => "ocaml",
-        };
-        let (program, folder) = (self.program(), self.language.folder());
-        let output = into.join(toolchain.name).join(way).join(program);
-        let (own, common) = (folder.join(program), folder.join("common"));
-        let built = modified(&output);
-        if built.is_none() || built < newest(&own).max(newest(&common)) {
-            let flags: &[&str] = if self.threaded { &["-threaded"] } else { &[] };
-            match self.language {
-                Language::Haskell => toolchain.compile(&[&own, &common], flags, &output)?,
-                Language::Ocaml => ocaml::compile(toolchain, &[&own, &common], &output)?,
-            }
-        }
-        Ok(output)
+        build(self.language, self.program(), self.threaded, toolchain, into)
     }
 
     /// The same with a remedy applied: what `change` leaves open stays.
@@ -296,6 +281,58 @@ impl Workload {
             ..self.clone()
         }
     }
+}
+
+/// What the program of this name is written in; whether a claim is made about it or not.
+pub fn find(program: &str) -> Result<Language> {
+    let has = |language: &Language| language.folder().join(program).join(language.main()).exists();
+    Language::ALL
+        .into_iter()
+        .find(has)
+        .with_context(|| format!("no program {program}: no workloads/LANGUAGE/{program}"))
+}
+
+/// Compiles the program of a folder of `language` below `into`, unless that is newer than its
+/// sources; gives the binary. `threaded` is for GHC.
+pub fn build(language: Language, program: &str, threaded: bool, toolchain: &Toolchain, into: &Path) -> Result<PathBuf> {
+    let way = match language {
+        Language::Haskell if threaded => "threaded",
+        Language::Haskell => "plain",
+        Language::Ocaml => "ocaml",
+    };
+    let folder = language.folder();
+    let output = into.join(toolchain.name).join(way).join(program);
+    let (own, common) = (folder.join(program), folder.join("common"));
+    let built = modified(&output);
+    if built.is_none() || built < newest(&own).max(newest(&common)) {
+        let flags: &[&str] = if threaded { &["-threaded"] } else { &[] };
+        match language {
+            Language::Haskell => toolchain.compile(&[&own, &common], flags, &output)?,
+            Language::Ocaml => ocaml::compile(toolchain, &[&own, &common], &output)?,
+        }
+    }
+    Ok(output)
+}
+
+/// Compiles a Haskell program with the package that counts and schedules its transactions;
+/// where `lead` is not set, with all of its code and without its effect. Gives the binary.
+///
+/// Where in a program the runtime's code lies changes how long transactions take, by a fifth
+/// of a linked list's time: whoever compares times compares these two.
+pub fn build_with_stm(program: &str, lead: bool, toolchain: &Toolchain, into: &Path) -> Result<PathBuf> {
+    let way = if lead { "stm" } else { "stm-not-led" };
+    let folder = into.join(toolchain.name).join(way);
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    let packages = Packages { toolchain, folder: &folder };
+    packages.build("haskell-stm", if lead { &[] } else { &["-lead"] })?;
+    let (own, common) = (Language::Haskell.folder().join(program), Language::Haskell.folder().join("common"));
+    let database = packages.database();
+    let flags = ["-threaded", "-package-db", &database.to_string_lossy(), "-package", "rtscope-stm"];
+    let output = folder.join(program);
+    toolchain.compile(&[&own, &common], &flags, &output)?;
+    Ok(output)
 }
 
 fn modified(path: &Path) -> Option<SystemTime> {
@@ -367,6 +404,8 @@ mod tests {
         assert!(Workload { remedy: Some(changed), ..ocaml.clone() }.check().is_err());
         assert!(Workload { host: Some(SharedHost { cpus: 1, virtual_cpus: 2 }), ..ocaml }.check().is_err());
         assert!(load("common").is_err() && load("allocator").is_err(), "programs without a claim");
+        assert_eq!((find("allocator").ok(), find("stm-bench").ok()), (Some(Language::Ocaml), Some(Language::Haskell)));
+        assert!(find("common").is_err() && find("nowhere").is_err());
     }
 
     #[test]

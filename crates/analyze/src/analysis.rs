@@ -433,6 +433,7 @@ impl Analysis {
     ) -> Results {
         let tracks = used.then_some(&self.tracks);
         let code = self.code.values(&self.context.symbols);
+        let transactions = self.context.stm.as_ref().and_then(|stm| stm.values(Some(end)));
         let facts = Facts {
             context: &self.context,
             names,
@@ -456,6 +457,8 @@ impl Analysis {
             collections: &self.collections,
             triggers: &self.triggers,
             green: &self.green,
+            transactions: transactions.as_ref(),
+            lane_cpu: if transactions.is_some() { self.lanes.ran_ns(tracks, end) } else { BTreeMap::new() },
             heaps: &self.context.heaps,
             quotas: self.counters.quota_totals().collect(),
         };
@@ -510,6 +513,7 @@ impl Analysis {
             code,
             green_threads: self.green.values(span_ns),
             user: self.user.values(&tail.user_names),
+            transactions,
             requests: self.requests.map(|requests| requests.finish(used)),
             forks,
             tracer: self.disturbance.values(

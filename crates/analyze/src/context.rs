@@ -3,6 +3,7 @@
 
 use crate::requests::Join;
 use crate::results::{Program, Runtime, Source};
+use crate::stm::Stm;
 use rtscope_model::heap::Heap;
 use rtscope_model::manifest::{Group, Kernel, OwnCost};
 use rtscope_model::{ClockMap, Loss, LossKind, Names, Pid, Symbols, Tid, Time};
@@ -62,6 +63,8 @@ pub struct Context {
     pub heaps_left_out: u64,
     /// Requests of a load that are to be joined with it.
     pub requests: Option<Join>,
+    /// Counts of its transactions; `None`: nobody looked at them.
+    pub stm: Option<Stm>,
 }
 
 impl Default for Context {
@@ -91,6 +94,7 @@ impl Default for Context {
             heaps: Vec::new(),
             heaps_left_out: 0,
             requests: None,
+            stm: None,
         }
     }
 }

@@ -195,6 +195,14 @@ impl LaneTimes {
         self.lanes.iter().map(one).collect()
     }
 
+    /// How long each lane's threads were on a CPU outside pauses, nanoseconds; none where that is
+    /// not told.
+    pub fn ran_ns(&self, tracks: Option<&Tracks>, end: Time) -> BTreeMap<u16, u64> {
+        let Some(told) = tracks.filter(|tracks| self.threads_known(tracks, end)) else { return BTreeMap::new() };
+        let known = self.lanes.iter().filter(|(_, lane)| !lane.voted.is_empty());
+        known.map(|(id, lane)| (id.0, self.outside(lane, told, end).0)).collect()
+    }
+
     /// What the lane's threads ran and waited outside pauses.
     fn outside(&self, lane: &OneLane, tracks: &Tracks, end: Time) -> (u64, u64) {
         lane.voted.iter().fold((0, 0), |sum, tid| {

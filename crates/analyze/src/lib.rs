@@ -38,6 +38,7 @@ pub mod slices;
 pub mod sparks;
 pub mod spectrum;
 pub mod still;
+pub mod stm;
 pub mod thinned;
 pub mod tracer;
 pub mod triggers;

@@ -4,6 +4,7 @@
 
 use crate::heap_profile;
 use crate::requests::Joined;
+use crate::stm::Transactions;
 use rtscope_model::heap::Heap;
 use rtscope_model::{Cause, CausePiece, Finding, Loss, Pause, Symbols, Time};
 use serde::Serialize;
@@ -83,6 +84,8 @@ pub struct Results {
     pub green_threads: Option<GreenSummary>,
     /// What the program posted of itself, by name, longest spans first.
     pub user: Vec<UserEvents>,
+    /// Transactions (STM); null where nobody looked at their counts.
+    pub transactions: Option<Transactions>,
     /// Requests of a load; null where none were given.
     pub requests: Option<Joined>,
     /// Copies that the program made of its process; null without kernel events.

@@ -17,5 +17,6 @@ mod perf;
 pub mod requests;
 pub mod sched;
 pub mod source;
+pub mod stm;
 
 pub use source::ReadAt;

@@ -25,6 +25,8 @@ mod ocaml_ring;
 mod requests;
 #[path = "../../../fuzz/checks/sched.rs"]
 mod sched;
+#[path = "../../../fuzz/checks/stm.rs"]
+mod stm;
 
 use inputs::files;
 
@@ -50,6 +52,7 @@ fn the_fuzzers_checks_hold_for_seeds_and_crashes() {
         ("ghc_statistics", ghc_statistics::check as Check),
         ("heap_snapshot", heap_snapshot::check as Check),
         ("requests", requests::check as Check),
+        ("stm", stm::check as Check),
     ];
     for (target, check) in targets {
         for path in files(&format!("seeds/{target}")).into_iter().chain(files(&format!("crashes/{target}"))) {

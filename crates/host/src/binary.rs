@@ -44,8 +44,38 @@ pub struct RuntimeSymbols {
     pub n_capabilities: Option<u64>,
     /// What says where the heap is.
     pub heap: rtscope_heap::Statics,
+    /// What counts transactions.
+    pub stm: StmSymbols,
     /// Lowest address of the file's loadable segments.
     pub lowest_load: u64,
+}
+
+/// Addresses of what counts transactions.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
+pub struct StmSymbols {
+    /// The code of `stmStartTransaction`.
+    pub start: Option<u64>,
+    /// `max_commits`, 64 bits: attempts that capabilities were given.
+    pub max_commits: Option<u64>,
+    /// `token_locked`, a word: one is just being given more.
+    pub token_locked: Option<u64>,
+    /// Bytes of `capabilities`: a pointer to their array has 8, the array itself more.
+    pub capabilities_bytes: Option<u64>,
+    /// The block of counters of the package `rtscope-stm`.
+    pub block: Option<u64>,
+}
+
+impl StmSymbols {
+    /// The same, moved by where their module was loaded.
+    pub fn map(self, moved: impl Fn(u64) -> u64) -> StmSymbols {
+        StmSymbols {
+            start: self.start.map(&moved),
+            max_commits: self.max_commits.map(&moved),
+            token_locked: self.token_locked.map(&moved),
+            block: self.block.map(&moved),
+            ..self
+        }
+    }
 }
 
 impl RuntimeSymbols {
@@ -216,7 +246,14 @@ fn read_symbols<'data, R: object::ReadRef<'data>>(elf: &Elf<'data, R>, found: &m
             "oldest_gen" => &mut found.symbols.heap.oldest,
             "nurseries" => &mut found.symbols.heap.nurseries,
             "n_nurseries" => &mut found.symbols.heap.n_nurseries,
-            "capabilities" => &mut found.symbols.heap.capabilities,
+            "capabilities" => {
+                found.symbols.stm.capabilities_bytes.get_or_insert(symbol.size());
+                &mut found.symbols.heap.capabilities
+            }
+            "stmStartTransaction" => &mut found.symbols.stm.start,
+            "max_commits" => &mut found.symbols.stm.max_commits,
+            "token_locked" => &mut found.symbols.stm.token_locked,
+            "rtscope_stm" => &mut found.symbols.stm.block,
             "mblocks_allocated" => &mut found.symbols.heap.megablocks,
             "n_alloc_blocks" => &mut found.symbols.heap.blocks,
             "free_list_head" => &mut found.symbols.heap.given_back,
@@ -263,7 +300,13 @@ impl LinkInfo {
             "IgnoreAll" => Rtsopts::IgnoreAll,
             _ => return None,
         };
-        let way = between(&text, "\"-lHSrts", "\"").map(way_of);
+        // Not a package whose name begins so, as those of this repository do.
+        let libraries = text.split("\"-lHSrts").skip(1).filter_map(|rest| rest.split('"').next());
+        let runtime = |rest: &&str| match rest.strip_prefix('-') {
+            Some(version) => version.starts_with(|first: char| first.is_ascii_digit()),
+            None => rest.is_empty() || rest.starts_with('_'),
+        };
+        let way = libraries.filter(runtime).map(way_of).next();
         let base = between(&text, "\"-lHSbase-", "\"").and_then(|version| {
             let mut parts = version.split(['.', '-']);
             Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
@@ -373,6 +416,17 @@ mod tests {
         assert_eq!(info.rtsopts, Rtsopts::Some);
         assert_eq!(info.way.as_deref(), Some("thr"));
         assert_eq!(info.version_from_base(), Some((9, 0, 0)));
+    }
+
+    #[test]
+    fn packages_that_are_called_like_the_runtime_are_not_it() {
+        let beside = |rts: &str| {
+            let others = format!("cope-stm-0.1.0-F3_l\",\"-lHSrts-like-1.0_p\",\"-lHSrts{rts}");
+            LinkInfo::parse(&note("Nothing,RtsOptsAll", &others)).unwrap().way
+        };
+        assert_eq!(beside("_thr").as_deref(), Some("thr"));
+        assert_eq!(beside("-1.0.2_thr_l-ghc9.6.6").as_deref(), Some("thr_l"));
+        assert_eq!(beside("").as_deref(), Some(""));
     }
 
     #[test]

@@ -30,6 +30,7 @@ pub mod rings;
 pub mod sampler;
 pub mod signals;
 pub mod spawn;
+pub mod stm;
 pub mod stop;
 pub mod store;
 pub mod symbols;

@@ -1,5 +1,6 @@
 //! Counters that nobody logs by himself: resident memory, throttle counters of
-//! every covering group, threads' context switches and faults, steal, pressure.
+//! every covering group, threads' context switches and faults, steal, pressure;
+//! and counts of transactions, which `stm` reads.
 //! One thread, absolute deadlines, files kept open and read with pread; a late
 //! wake-up is written down, not made up for. The format of its lines is
 //! `decode::capture::samples`. Threads are looked at every 100 ms, or less
@@ -9,6 +10,7 @@
 use crate::cgroup::Level;
 use crate::clock;
 use crate::procfs::{self, Host, Stat};
+use crate::stm::{self, Watcher};
 use crate::store::is_disk_full;
 use rtscope_decode::capture::samples::write_line;
 use rtscope_model::{Cpu, GroupId, Sample, Tid, Time};
@@ -51,6 +53,8 @@ pub struct Config {
     pub path: PathBuf,
     /// Period of RSS and throttle counters.
     pub period_ns: u64,
+    /// How counts of transactions are kept; `None`: nobody looks at them.
+    pub transactions: Option<stm::Kept>,
 }
 
 /// What the two sides share.
@@ -165,6 +169,7 @@ struct State {
     no_limit_files: Vec<(GroupId, Reread)>,
     pressure_files: Vec<(u8, Reread)>,
     machine_stat: Option<Reread>,
+    transactions: Option<Watcher>,
     last_quota: HashMap<u16, [u64; 3]>,
     last_memory: HashMap<u16, u64>,
     last_stolen: HashMap<u16, (u64, u64)>,
@@ -187,6 +192,7 @@ impl State {
             .filter_map(|(id, name)| Some((id, Reread::open(config.host.path(format!("/proc/pressure/{name}")))?)))
             .collect();
         let machine_stat = Reread::open(config.host.path("/proc/stat"));
+        let transactions = config.transactions.clone().map(|kept| Watcher::new(config.host.clone(), kept));
         let mut state = State {
             output,
             shared,
@@ -201,6 +207,7 @@ impl State {
             no_limit_files: Vec::new(),
             pressure_files,
             machine_stat,
+            transactions,
             last_quota: HashMap::new(),
             last_memory: HashMap::new(),
             last_stolen: HashMap::new(),
@@ -247,6 +254,10 @@ impl State {
         let now = clock::monotonic();
         self.sample_rare(now);
         self.sample_slow(now);
+        if let Some(transactions) = &mut self.transactions {
+            transactions.look(now);
+            transactions.finish();
+        }
         self.write();
     }
 
@@ -262,6 +273,8 @@ impl State {
     fn sample(&mut self, now: Time) {
         self.sample_rss(now);
         self.sample_quota(now, true);
+        // The memory that they are read from is gone with the program: what was seen last is kept.
+        self.transactions.iter_mut().for_each(|transactions| transactions.look(now));
         if now >= self.next_slow {
             self.next_slow = now.plus(SLOW_PERIOD_NS);
             if now >= self.next_rare || self.shared.fresh_targets.swap(false, Ordering::Acquire) {
@@ -286,6 +299,10 @@ impl State {
 
     fn sample_slow(&mut self, now: Time) {
         self.sample_group_memory(now, true);
+        if let Some(transactions) = &mut self.transactions {
+            transactions.follow(now, self.processes.keys().copied());
+            transactions.note();
+        }
         if self.stealing {
             self.sample_stolen(now);
         }
@@ -300,10 +317,13 @@ impl State {
 
     /// Writes what was collected; on a full disk sampling ends, the rest goes on.
     fn write(&mut self) {
-        match self.output.write_all(&self.lines) {
-            Ok(()) => _ = self.shared.written.fetch_add(self.lines.len() as u64, Ordering::Relaxed),
-            Err(error) if is_disk_full(&error) => self.shared.disk_full.store(true, Ordering::Relaxed),
-            Err(_) => {}
+        let counts = self.transactions.as_mut().map_or(Ok(0), Watcher::write);
+        for written in [self.output.write_all(&self.lines).map(|()| self.lines.len() as u64), counts] {
+            match written {
+                Ok(bytes) => _ = self.shared.written.fetch_add(bytes, Ordering::Relaxed),
+                Err(error) if is_disk_full(&error) => self.shared.disk_full.store(true, Ordering::Relaxed),
+                Err(_) => {}
+            }
         }
         self.lines.clear();
     }
@@ -474,7 +494,7 @@ mod tests {
         let pid = std::process::id();
         let levels = crate::cgroup::of_process(&host, pid).levels;
         let path = folder.path().join("samples.jsonl");
-        let config = Config { host, pid, levels, path: path.clone(), period_ns: 2_000_000 };
+        let config = Config { host, pid, levels, path: path.clone(), period_ns: 2_000_000, transactions: None };
         let sampler = Sampler::start(config).unwrap();
         std::thread::sleep(std::time::Duration::from_millis(150));
         let (written, _) = sampler.finish();
@@ -504,8 +524,14 @@ mod tests {
         let pid = std::process::id();
         // Large beside what other tests take and give back meanwhile.
         let held = vec![1u8; 256 << 20];
-        let config =
-            Config { host: Host::default(), pid, levels: Vec::new(), path: path.clone(), period_ns: 2_000_000 };
+        let config = Config {
+            host: Host::default(),
+            pid,
+            levels: Vec::new(),
+            path: path.clone(),
+            period_ns: 2_000_000,
+            transactions: None,
+        };
         let sampler = Sampler::start(config).unwrap();
         let mut said = Vec::new();
         for _ in 0..15 {

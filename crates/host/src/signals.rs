@@ -96,6 +96,17 @@ fn catch(signal: i32) -> bool {
     }
 }
 
+/// Passes a signal on to a program that was started: those that the terminal does not send it by
+/// itself.
+pub fn pass_on(pid: u32, signal: i32) {
+    use rustix::process::{Pid, Signal, kill_process};
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let signal = matches!(signal, libc::SIGTERM | libc::SIGHUP).then(|| Signal::from_named_raw(signal)).flatten();
+    if let (Some(pid), Some(signal)) = (pid, signal) {
+        let _ = kill_process(pid, signal);
+    }
+}
+
 /// Sets a signal back to its default. Async-signal-safe: for use after fork.
 pub fn restore_default(signal: i32) {
     // SAFETY: signal(2) with SIG_DFL touches no memory of ours.

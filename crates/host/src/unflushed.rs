@@ -46,25 +46,48 @@ pub struct Located {
 /// a mapped `libHSrts` library. `None` where symbols are gone or it is no GHC
 /// program.
 pub fn locate(host: &Host, pid: u32) -> Option<Located> {
-    let maps = host.process_text(pid, "maps")?;
-    let executable = std::fs::read_link(host.process(pid, "exe")).ok()?;
-    let root = host.process(pid, "root");
-    let mut modules = vec![(executable, host.process(pid, "exe"))];
-    for line in maps.lines() {
-        let Some(path) = mapped_path(line).filter(|path| path.contains("/libHSrts")) else { continue };
-        let inside = root.join(path.trim_start_matches('/'));
-        if !modules.iter().any(|(known, _)| known == Path::new(path)) {
-            modules.push((path.into(), inside));
+    let mut symbols = Modules::of(host, pid)?.symbols();
+    let symbols = symbols.find_map(|(_, symbols)| {
+        symbols.filter(|symbols| symbols.has_buffers() || symbols.start_init_elapsed.is_some())
+    })?;
+    Some(Located { symbols })
+}
+
+/// The files in a live process that can hold the runtime or a part of rtscope: its
+/// executable first.
+pub(crate) struct Modules {
+    maps: String,
+    /// As mapped, and where to open it.
+    files: Vec<(PathBuf, PathBuf)>,
+}
+
+impl Modules {
+    pub(crate) fn of(host: &Host, pid: u32) -> Option<Modules> {
+        let maps = host.process_text(pid, "maps")?;
+        let executable = std::fs::read_link(host.process(pid, "exe")).ok()?;
+        let root = host.process(pid, "root");
+        let mut files = vec![(executable, host.process(pid, "exe"))];
+        for line in maps.lines() {
+            // `libHSrtscope-stm` begins so, too.
+            let Some(path) = mapped_path(line).filter(|path| path.contains("/libHSrts")) else { continue };
+            let inside = root.join(path.trim_start_matches('/'));
+            if !files.iter().any(|(known, _)| known == Path::new(path)) {
+                files.push((path.into(), inside));
+            }
         }
+        Some(Modules { maps, files })
     }
-    modules.into_iter().find_map(|(mapped, file)| {
-        let symbols = binary::inspect(&file).symbols;
-        if !symbols.has_buffers() && symbols.start_init_elapsed.is_none() {
-            return None;
-        }
-        let bias = load_start(&maps, &mapped)?.wrapping_sub(symbols.lowest_load);
-        Some(Located { symbols: biased(symbols, bias) })
-    })
+
+    /// What each file says, and its symbols as run-time addresses; `None` where it is not mapped.
+    pub(crate) fn symbols(self) -> impl Iterator<Item = (binary::Inspected, Option<RuntimeSymbols>)> {
+        self.files.into_iter().map(move |(mapped, file)| {
+            let inspected = binary::inspect(&file);
+            let lowest = inspected.symbols.lowest_load;
+            let bias = load_start(&self.maps, &mapped).map(|start| start.wrapping_sub(lowest));
+            let symbols = bias.map(|bias| biased(inspected.symbols, bias));
+            (inspected, symbols)
+        })
+    }
 }
 
 fn biased(symbols: RuntimeSymbols, bias: u64) -> RuntimeSymbols {
@@ -75,6 +98,7 @@ fn biased(symbols: RuntimeSymbols, bias: u64) -> RuntimeSymbols {
         start_init_elapsed: at(symbols.start_init_elapsed),
         n_capabilities: at(symbols.n_capabilities),
         heap: symbols.heap.map(|address| address.wrapping_add(bias)),
+        stm: symbols.stm.map(|address| address.wrapping_add(bias)),
         lowest_load: symbols.lowest_load.wrapping_add(bias),
     }
 }

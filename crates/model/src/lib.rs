@@ -20,6 +20,7 @@ pub mod pause;
 pub mod program;
 pub mod request;
 pub mod resources;
+pub mod stm;
 pub mod time;
 pub mod units;
 
@@ -36,4 +37,5 @@ pub use names::{NameId, Names};
 pub use pause::{Cause, CausePiece, LanePause, Pause, PauseKind, PauseMode, PauseQuality, ReleaseBasis};
 pub use program::{OcamlRelease, Rtsopts, SchedPolicy, Version};
 pub use resources::Resources;
+pub use stm::{STM_COUNTS, STM_SHARED_LANE, StmCounts, StmLine, StmNamed, StmSeen};
 pub use time::{ClockMap, ClockMethod, LogTime, Time};

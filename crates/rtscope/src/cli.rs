@@ -9,6 +9,7 @@ use rtscope::load::LoadArgs;
 use rtscope::plan::PlanArgs;
 use rtscope::record::RecordArgs;
 use rtscope::run::RunArgs;
+use rtscope::stm::StmArgs;
 use rtscope::tune::TuneArgs;
 use std::path::PathBuf;
 
@@ -34,6 +35,8 @@ pub enum Command {
     Export(ExportArgs),
     /// Say where the memory of a Haskell program is, or was when it was recorded
     Heap(HeapArgs),
+    /// Count the transactions (STM) of a Haskell program: how many, what became of them, by name
+    Stm(StmArgs),
     /// Say what this machine permits, what is missing, and the command that mends it
     Doctor(DoctorArgs),
     /// Say what this process may use: CPUs, cores, caches, quotas, memory, each with its file

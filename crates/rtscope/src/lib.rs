@@ -23,6 +23,7 @@ pub mod report;
 pub mod requests;
 pub mod run;
 pub mod runtime_log;
+pub mod stm;
 pub mod style;
 pub mod trouble;
 pub mod tune;

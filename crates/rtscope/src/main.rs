@@ -10,7 +10,8 @@ use rtscope::report::pauses_json::PauseLines;
 use rtscope::style::Style;
 use rtscope::trouble::{Trouble, write_to};
 use rtscope::{
-    bench, compare, doctor, export, heap, input, load, machine, pipeline, plan, record, report, run, runtime_log, tune,
+    bench, compare, doctor, export, heap, input, load, machine, pipeline, plan, record, report, run, runtime_log, stm,
+    tune,
 };
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
         Command::Report(args) => run_report(&args),
         Command::Export(args) => export::run(&args),
         Command::Heap(args) => heap::run(&args),
+        Command::Stm(args) => stm::run(&args),
         Command::Doctor(args) => run_doctor(&args),
         Command::Machine(args) => run_machine(&args),
         Command::Plan(args) => run_plan(&args),

@@ -6,6 +6,7 @@ use crate::heap::kept;
 use crate::input::Input;
 use crate::requests;
 use crate::runtime_log::{RuntimeEvents, RuntimeLog};
+use crate::stm;
 use crate::trouble::Trouble;
 use crate::watch::{Pauses, Watch};
 use rtscope_analyze::results::{BlamedPause, Program, Results, Source};
@@ -87,6 +88,9 @@ fn analyse_capture(capture: &Capture, options: &Options, watch: &mut dyn Watch) 
     let kept = kept::load(capture, context.program_pid.map(|pid| pid.0).filter(|_| chosen.is_some()));
     (context.heaps, context.heaps_left_out) = (kept.heaps, kept.left_out);
     context.losses.extend(kept.losses);
+    let transactions = stm::kept::load(capture, context.program_pid.filter(|_| chosen.is_some()), context.started);
+    context.stm = transactions.stm;
+    context.losses.extend(transactions.losses);
     let sched = open_sched(capture, &mut context.losses);
     let code = crate::code::open(capture, log.as_ref().and_then(RuntimeLog::eventlog), &mut context.losses);
     if let Some(code) = &code {
@@ -284,7 +288,7 @@ fn stream_bytes(capture: &Capture) -> u64 {
     let size = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
     let code = capture.manifest().code.iter().flat_map(|code| &code.streams);
     let kernel: u64 = capture.manifest().kernel.streams.iter().chain(code).map(|name| size(&capture.below(name))).sum();
-    kernel + size(&capture.below("samples.jsonl"))
+    kernel + size(&capture.below("samples.jsonl")) + size(&capture.below("stm.jsonl"))
 }
 
 /// The streams of one input, merged by time.

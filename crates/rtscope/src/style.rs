@@ -114,6 +114,12 @@ impl Style {
         Cow::Owned(format!("\x1b[{code}m{text}\x1b[0m"))
     }
 
+    /// What goes in front of a text that stands in the place of the one before it; `None`: this is
+    /// no terminal that can do that.
+    pub fn again(&self) -> Option<&'static str> {
+        self.colour.then_some("\x1b[H\x1b[J")
+    }
+
     /// The separator between short facts on one line.
     pub fn dot(&self) -> &'static str {
         if self.unicode { " · " } else { ", " }

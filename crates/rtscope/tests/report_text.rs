@@ -13,6 +13,8 @@ const SCREEN_LINES: usize = 40;
 const LOSS_LINES: usize = 8;
 /// Where the memory is, for who recorded that.
 const PLACES_LINES: usize = 18;
+/// What became of transactions, of a program that has any.
+const TRANSACTION_LINES: usize = 18;
 /// What stands below the first screen.
 const BELOW_LINES: usize = 18;
 
@@ -32,6 +34,8 @@ fn every_situation_reads_as_agreed() {
         check(&format!("{}.txt", fixture.name), &shown);
         let room = if fixture.results.losses.len() > 1 { LOSS_LINES } else { 0 };
         let (before, below) = shown.split_once("\nPause lengths").unwrap_or((&shown, ""));
+        let (before, transactions) = before.split_once("\nTransactions ").unwrap_or((before, ""));
+        assert!(transactions.lines().count() <= TRANSACTION_LINES, "{}: {transactions}", fixture.name);
         let (first, places) = before.split_once("\nWhere the memory is").unwrap_or((before, ""));
         assert!(places.lines().count() <= PLACES_LINES, "{}: {places}", fixture.name);
         // Absurdly long names may run over.

@@ -55,9 +55,58 @@ pub fn bootstrap(values: &[f64], seed: u64) -> Option<Median> {
     Some(Median { median, interval: at(0.025).zip(at(0.975)) })
 }
 
+/// The centre of differences that lie alike on both sides of it: lower end, the median of the means
+/// of all pairs of them, upper end (Hodges and Lehmann 1963; the ends are those that Wilcoxon's test
+/// does not refuse in 95 of 100 cases). Where one of thirty measurements is far off it is as good as where
+/// none is. `None` of fewer than [`INTERVAL_FROM`] values and where one is no number.
+pub fn centre(values: &[f64]) -> Option<(f64, f64, f64)> {
+    let count = values.len();
+    if count < INTERVAL_FROM {
+        return None;
+    }
+    let means = |(index, one): (usize, &f64)| {
+        let one = *one;
+        values.iter().skip(index).map(move |other| one + (other - one) / 2.0)
+    };
+    let mut means: Vec<f64> = values.iter().enumerate().flat_map(means).collect();
+    let middle = of(&mut means)?;
+    let count = count as f64;
+    let expected = count * (count + 1.0) / 4.0;
+    let deviation = (count * (count + 1.0) * (2.0 * count + 1.0) / 24.0).sqrt();
+    let beyond = (expected - 1.96 * deviation - 0.5).max(0.0) as usize;
+    Some((*means.get(beyond)?, middle, *means.get(means.len().checked_sub(1 + beyond)?)?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_that_is_far_off_does_not_move_the_centre() {
+        assert_eq!(centre(&[1.0; 5]), None);
+        assert_eq!(centre(&[f64::NAN; 9]), None);
+        // Of six all but the least and the greatest are inside in fewer than 95 of 100 cases.
+        assert_eq!(centre(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]), Some((1.0, 3.5, 6.0)));
+        let mut values: Vec<f64> = (0..30).map(f64::from).collect();
+        let (low, middle, high) = centre(&values).unwrap();
+        assert!((middle - 14.5).abs() < 1e-9 && low > 10.0 && high < 19.0, "{low} {high}");
+        assert!((low + high - 29.0).abs() < 1e-9);
+        values[29] = 1e9;
+        let (_, with, far) = centre(&values).unwrap();
+        assert!((with - 14.5).abs() <= 0.5 && far < 20.0, "{with} {far}");
+    }
+
+    #[test]
+    fn its_interval_holds_the_truth_as_often_as_it_says() {
+        let mut chance = Chance::new(7);
+        let mut normal = || (0..12).map(|_| chance.below(1 << 20) as f64 / f64::from(1 << 20)).sum::<f64>() - 6.0;
+        let held = (0..2_000).filter(|_| {
+            let values: Vec<f64> = (0..30).map(|_| normal()).collect();
+            centre(&values).is_some_and(|(low, _, high)| low <= 0.0 && 0.0 <= high)
+        });
+        let share = held.count() as f64 / 2_000.0;
+        assert!((0.935..=0.97).contains(&share), "{share}");
+    }
 
     #[test]
     fn medians() {

@@ -27,6 +27,7 @@ mod preempted;
 mod remembered_set;
 mod small_minor_heap;
 mod small_nursery;
+mod stm_contention;
 mod tracer_disturbance;
 mod unsafe_foreign_call;
 
@@ -42,6 +43,7 @@ use crate::memory::Lines;
 use crate::pauses::summary::Summary;
 use crate::results::{BlamedPause, Checked, Forks, Outcome};
 use crate::samples::{Counters, QuotaTotal};
+use crate::stm::Transactions;
 use crate::tracer::Disturbance;
 use crate::triggers::Triggers;
 pub(crate) use family::Family;
@@ -50,7 +52,7 @@ use rtscope_model::units::duration;
 use rtscope_model::{
     Cause, CodeKind, Confidence, Evidence, Finding, GroupId, NameId, Names, Remedy, Severity, SymbolId, Symbols, Time,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Cost below which nothing is reported, whatever its share: a person does not
 /// feel it, and a recording of a second would report a single scheduling slice.
@@ -106,6 +108,10 @@ pub(crate) struct Facts<'a> {
     pub triggers: &'a Triggers,
     /// Green threads, where the log has them.
     pub green: &'a GreenThreads,
+    /// Its transactions; `None`: nobody looked at their counts.
+    pub transactions: Option<&'a Transactions>,
+    /// CPU time of lanes outside pauses, by number; empty: not told.
+    pub lane_cpu: BTreeMap<u16, u64>,
     /// Looks at the heap, in time order.
     pub heaps: &'a [Heap],
     /// Counters of quotas over the whole recording.
@@ -215,6 +221,7 @@ const RULES: &[&dyn Rule] = &[
     &heap::COPY_RESERVE,
     &heap::NotTheHaskellHeap,
     &blackhole_or_lock::BlackholeOrLock,
+    &stm_contention::StmContention,
 ];
 
 /// The rules that can be true of the runtime that was recorded.

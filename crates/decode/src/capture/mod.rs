@@ -1,13 +1,15 @@
 //! Capture folders (see [`rtscope_model::manifest`] for the layout): opening
-//! one whatever moment its recorder died at. Owns the manifest, the samples, the
-//! snapshots of heaps and the blocks that were copied from memory; refuses to decode logs and kernel
-//! records, which it only names.
+//! one whatever moment its recorder died at. Owns the manifest, the samples, counts of
+//! transactions, the snapshots of heaps and the blocks that were copied from memory; refuses to
+//! decode logs and kernel records, which it only names.
 
 pub mod heaps;
 pub mod samples;
+pub mod stm;
 mod unflushed;
 
 pub use samples::SampleStream;
+pub use stm::StmStream;
 pub use unflushed::UnflushedBlock;
 
 use rtscope_model::heap::Heap;
@@ -117,6 +119,12 @@ impl Capture {
     pub fn samples(&self) -> Option<SampleStream<BufReader<File>>> {
         let file = File::open(self.path.join("samples.jsonl")).ok()?;
         Some(SampleStream::new(BufReader::with_capacity(1 << 16, file)))
+    }
+
+    /// Counts of transactions; `None` where nothing looked at them.
+    pub fn transactions(&self) -> Option<StmStream<BufReader<File>>> {
+        let file = File::open(self.path.join("stm.jsonl")).ok()?;
+        Some(StmStream::new(BufReader::with_capacity(1 << 16, file)))
     }
 
     /// Its snapshots of heaps, `heap/0.json`, in the order of their numbers.

@@ -14,13 +14,14 @@ use crate::machine;
 use crate::procfs::{self, Host};
 use crate::redact::Redactor;
 use crate::sampler::{self, Sampler};
-use crate::signals::Signals;
+use crate::signals::{self, Signals};
+use crate::stm;
 use crate::store::{Store, is_disk_full};
 use crate::symbols::{self, Files};
 use rtscope_model::manifest::{Exit, Kernel, Log, Manifest, OwnCost, Status};
 use rtscope_model::{GroupId, Loss, LossKind, Time};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::collections::HashMap;
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -223,6 +224,7 @@ impl<'a> Session<'a> {
             levels: self.groups.levels.clone(),
             path: self.store.below("samples.jsonl"),
             period_ns: self.manifest.sample_period_ns.max(1_000_000),
+            transactions: Some(stm::Kept { path: self.store.below("stm.jsonl"), redact: self.options.redact }),
         };
         match Sampler::start(config) {
             Ok(sampler) => self.sampler = Some(sampler),
@@ -430,7 +432,7 @@ impl<'a> Session<'a> {
             if matches!(signal, libc::SIGTERM | libc::SIGHUP) {
                 // What the signal would make it lose is still in its memory now.
                 self.look_after_logs();
-                forward(self.pid, signal);
+                signals::pass_on(self.pid, signal);
             }
         }
         false
@@ -664,17 +666,8 @@ fn wait_quietly(mut child: Child, pid: u32, signals: &Signals) -> Option<Exit> {
         let timeout = rustix::time::Timespec { tv_sec: 1, tv_nsec: 0 };
         let _ = poll(&mut fds, Some(&timeout));
         for signal in signals.take() {
-            if matches!(signal, libc::SIGTERM | libc::SIGHUP) {
-                forward(pid, signal);
-            }
+            signals::pass_on(pid, signal);
         }
-    }
-}
-
-fn forward(pid: u32, signal: i32) {
-    let pid = Pid::from_raw(pid as i32);
-    if let (Some(pid), Some(signal)) = (pid, Signal::from_named_raw(signal)) {
-        let _ = rustix::process::kill_process(pid, signal);
     }
 }
 

@@ -122,7 +122,7 @@ fn look(host: &Host, args: &HeapArgs) -> Result<(Heap, Option<String>), Trouble>
 }
 
 /// A process id, if it is written like one.
-fn process(of: &Path) -> Result<Option<u32>, Trouble> {
+pub(crate) fn process(of: &Path) -> Result<Option<u32>, Trouble> {
     let text = of.to_string_lossy();
     if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
         return Ok(None);

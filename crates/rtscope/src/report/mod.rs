@@ -11,6 +11,7 @@ pub mod html;
 pub mod json;
 pub mod pauses_json;
 pub mod requests;
+pub mod stm;
 pub mod text;
 pub use rtscope_model::units;
 pub mod words;

@@ -54,6 +54,9 @@ pub const TIMEOUT: Duration = Duration::from_secs(600);
 /// Until a server takes connections, where nobody says another time.
 pub const READY: Duration = Duration::from_secs(30);
 
+/// From what a program said on standard output to its figures; why there are none, in words.
+pub type Says = fn(&str) -> Result<Figures, String>;
+
 /// How trials are run.
 pub struct Live<'a> {
     /// What they do.
@@ -61,6 +64,9 @@ pub struct Live<'a> {
     /// The program is GHC's and takes any flag from `GHCRTS` (`-rtsopts=all`): its runtime's
     /// own figures are asked for.
     pub ghc: bool,
+    /// How to read figures that a batch program prints of itself. One that does not say them has
+    /// failed.
+    pub says: Option<Says>,
     /// When they may start.
     pub gate: Gate,
     /// What others may do meanwhile.
@@ -129,7 +135,7 @@ impl<'a> Live<'a> {
     /// With what is usual.
     pub fn new(way: Way, ghc: bool, scratch: PathBuf, signals: Option<&'a Signals>) -> Live<'a> {
         let (gate, grace, notes) = (Gate::default(), Duration::from_secs(5), BTreeSet::new());
-        Live { way, ghc, gate, bounds: Bounds::default(), tries: 5, grace, scratch, signals, notes }
+        Live { way, ghc, says: None, gate, bounds: Bounds::default(), tries: 5, grace, scratch, signals, notes }
     }
 
     /// Runs a trial, again where others disturb it: `dirty` hears of each such try. The calling
@@ -183,7 +189,7 @@ impl<'a> Live<'a> {
             Way::Batch { timeout } => self.to_its_end(running, timeout),
             Way::Server { load, ready } => self.under_load(running, &load, ready),
         };
-        let (ended, served) = match done {
+        let (ended, mut served) = match done {
             Ok(done) => done,
             Err(once) => return once,
         };
@@ -211,6 +217,11 @@ impl<'a> Live<'a> {
                 }
                 Err(_) => {}
             }
+        }
+        match self.says.map(|says| says(&ended.output.stdout)) {
+            Some(Ok(said)) => figures.extend(said),
+            Some(Err(why)) => _ = served.failed.get_or_insert(why),
+            None => {}
         }
         judged(&ended, served, figures, &self.bounds)
     }

@@ -4,6 +4,7 @@
 #![allow(dead_code, reason = "each test binary takes what it needs")]
 
 pub mod ring;
+pub mod stm;
 pub mod threads;
 
 use serde_json::Value;
@@ -13,6 +14,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use xtask::missing;
+use xtask::package::Packages;
 use xtask::surroundings::QuotaGroup;
 use xtask::toolchain::{Spec, Toolchain, cache};
 
@@ -53,31 +55,32 @@ impl Bench {
         assert!(done.status.success(), "{}: {}", program.as_ref().display(), String::from_utf8_lossy(&said));
     }
 
-    /// Builds the Haskell package with Cabal's own library and no network, and registers
-    /// it in a package database of the bench.
+    /// Builds rtscope-start.
     pub fn build_haskell(&self) {
-        let package = bindings().join("haskell");
-        let option = |name: &str, value: &str| OsString::from(format!("--{name}={}", self.path(value).display()));
-        let (setup, build) = (self.path("setup"), option("builddir", "build"));
-        self.step(self.folder.path(), "ghc-pkg", &[OsStr::new("init"), self.path("db").as_os_str()]);
-        let source = package.join("Setup.hs");
-        let words: [OsString; 3] = ["-v0".into(), "-outputdir".into(), self.path("setup-objects").into()];
-        let more: [OsString; 3] = ["-o".into(), setup.clone().into(), source.into()];
-        self.step(self.folder.path(), "ghc", &[words, more].concat());
-        let configure = ["configure".into(), "-v0".into(), build.clone(), option("package-db", "db")];
-        let strict = [option("prefix", "installed"), "--ghc-option=-Werror".into()];
-        self.step(&package, &setup, &[&configure[..], &strict[..]].concat());
-        for verb in ["build", "copy", "register"] {
-            self.step(&package, &setup, &[verb.into(), "-v0".into(), build.clone()]);
-        }
+        self.build_package("haskell");
     }
 
-    /// Links `source` with the package; it need not import anything of it.
+    /// Builds a Haskell package, the one in this folder of the libraries, and registers it.
+    pub fn build_package(&self, package: &str) {
+        let packages = Packages { toolchain: &self.toolchain, folder: self.folder.path() };
+        packages.build(package, &[]).unwrap_or_else(|error| panic!("{error:#}"));
+    }
+
+    /// Links `source` with rtscope-start; it need not import anything of it.
     pub fn link_haskell(&self, source: &str, flags: &[&str], program: &str) {
+        self.link_packages(&["rtscope-start"], source, flags, program);
+    }
+
+    /// Links `source` with packages that were built here, or with none.
+    pub fn link_packages(&self, packages: &[&str], source: &str, flags: &[&str], program: &str) {
         let objects = self.path(&format!("{program}-objects"));
         let mut words: Vec<OsString> = ["-v0", "-package-db"].map(OsString::from).into();
-        words.extend([self.path("db").into(), "-package".into(), "rtscope-start".into(), "-outputdir".into()]);
-        words.extend([objects.into(), self.path(source).into(), "-o".into(), self.path(program).into()]);
+        words.push(self.path("db").into());
+        for package in packages {
+            words.extend(["-package".into(), package.into()]);
+        }
+        words.extend(["-outputdir".into(), objects.into(), self.path(source).into(), "-o".into()]);
+        words.push(self.path(program).into());
         words.extend(flags.iter().map(OsString::from));
         self.step(self.folder.path(), "ghc", &words);
     }
@@ -160,7 +163,8 @@ impl Bench {
         line.extend(self.line(words));
         let mut command = Command::new(&line[0]);
         command.args(&line[1..]).current_dir(self.folder.path()).stdin(Stdio::null());
-        for name in ["GHCRTS", "OCAMLRUNPARAM", "CAMLRUNPARAM", "RTSCOPE_GOAL", "RTSCOPE_PLAN", "RTSCOPE_ROOT"] {
+        let runtime = ["GHCRTS", "OCAMLRUNPARAM", "CAMLRUNPARAM"];
+        for name in runtime.iter().chain(&["RTSCOPE_GOAL", "RTSCOPE_PLAN", "RTSCOPE_ROOT", "RTSCOPE_STM"]) {
             command.env_remove(name);
         }
         command.envs(variables.iter().copied()).output().unwrap()
@@ -187,6 +191,11 @@ impl Bench {
         }
         self.path(&root).into_os_string().into_string().unwrap()
     }
+}
+
+/// A file of the libraries.
+pub fn path(name: &str) -> PathBuf {
+    bindings().join(name)
 }
 
 /// The folder of the libraries.

@@ -8,6 +8,7 @@ mod drawing;
 mod heaps;
 mod looks;
 mod requests;
+mod stm;
 
 use rtscope_analyze::results::*;
 use rtscope_model::{
@@ -41,6 +42,8 @@ pub fn all() -> Vec<Fixture> {
         heaps::heaps(),
         heap_map(),
         requests::loaded(),
+        stm::contended(),
+        stm::attempts_alone(),
         kernel_only(),
         many_lanes(),
         hostile(),
@@ -295,6 +298,7 @@ pub fn throttled() -> Fixture {
         losses: vec![],
         code: None,
         user: Vec::new(),
+        transactions: None,
         requests: None,
         green_threads: None,
         forks: None,
@@ -669,6 +673,7 @@ pub fn hostile() -> Fixture {
     }
     results.user = vec![UserEvents { marks: 1, cut: 1, ..domains::user(evil) }];
     results.requests = Some(requests::hostile(evil));
+    results.transactions = Some(stm::hostile(evil));
     for sum in &mut results.causes {
         sum.who = Some(evil.into());
     }

@@ -2,8 +2,9 @@
 //! configuration once in each, in an order that follows from the seed. Owns that order
 //! and what becomes of the runs; asks [`Runs`] to run something.
 
+use super::super::template::Template;
+use super::PLACE;
 use super::results::{Line, Point, Run, SCHEMA, Scaling};
-use super::template::Series;
 use crate::trouble::Trouble;
 use rtscope_host::taken::Ticks;
 use rtscope_tune::{stats, trials};
@@ -12,7 +13,7 @@ use std::ffi::OsString;
 /// What is asked for.
 pub struct Plan {
     /// Lines of the plot.
-    pub series: Vec<Series>,
+    pub series: Vec<Template>,
     /// Numbers of workers, rising.
     pub workers: Vec<u32>,
     /// Blocks.
@@ -44,7 +45,7 @@ pub fn measure(
     runs: &mut dyn Runs,
     progress: &mut dyn FnMut(usize, usize, &str),
 ) -> Result<Scaling, Trouble> {
-    let configurations: Vec<(&Series, u32)> =
+    let configurations: Vec<(&Template, u32)> =
         plan.series.iter().flat_map(|series| plan.workers.iter().map(move |workers| (series, *workers))).collect();
     let mut found: Vec<Vec<Ran>> = vec![Vec::new(); configurations.len()];
     let all = configurations.len() * (plan.repeats as usize + 1);
@@ -53,7 +54,7 @@ pub fn measure(
         let Some((series, workers)) = configurations.get(number) else { return Ok(None) };
         progress(done, all, &format!("{} with {workers}", series.name));
         done += 1;
-        runs.run(&series.command(*workers)).map(Some)
+        runs.run(&series.filled(PLACE, *workers)).map(Some)
     };
     for number in 0..configurations.len() {
         // Its files are read and its pages are there from now on.
@@ -74,12 +75,12 @@ pub fn measure(
 fn results(plan: &Plan, found: &[Vec<Ran>]) -> Scaling {
     let width = plan.workers.len().max(1);
     let first = found.get(..width).unwrap_or(found);
-    let line = |(index, (series, rows)): (usize, (&Series, &[Vec<Ran>]))| {
+    let line = |(index, (series, rows)): (usize, (&Template, &[Vec<Ran>]))| {
         let points = plan.workers.iter().zip(rows.iter().zip(first));
         let points = points.filter_map(|(workers, (runs, first))| {
             point(*workers, runs, (index > 0).then_some(first.as_slice()), plan.seed)
         });
-        Line { name: series.name.clone(), template: series.template(), points: points.collect() }
+        Line { name: series.name.clone(), template: series.shown(), points: points.collect() }
     };
     Scaling {
         schema: SCHEMA,

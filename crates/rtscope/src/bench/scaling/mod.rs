@@ -1,24 +1,23 @@
 //! `rtscope bench scaling`: work per second against workers, one line for each way to
-//! run a program (processes, domains, …). Owns the options and where results go;
-//! `template` makes command lines, `experiment` runs them in their order, `program`
-//! runs one, `results` holds what came out, `text` and `svg` show it.
+//! run a program (processes, domains, …). Owns the options; `experiment` runs commands in
+//! their order, `program` runs one, `results` holds what came out, `text` and `svg` show it.
 
 mod experiment;
 mod program;
 mod results;
 mod svg;
-mod template;
 mod text;
 
+use super::template::Template;
 use crate::line::Line;
 use crate::style::{Style, clean};
 use crate::trouble::Trouble;
 use clap::Args;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::{fs, io};
-use template::Series;
+
+/// What stands where the number of workers goes.
+const PLACE: &str = "{workers}";
 
 const STATUS: &str = "\
 A TEMPLATE is a command in which {workers} stands for the number of workers. Its words are
@@ -40,7 +39,7 @@ Exit status:
 pub struct ScalingArgs {
     /// One line of the plot: a name and a command in which {workers} stands for a number
     #[arg(long, value_name = "NAME=TEMPLATE", required_unless_present = "template")]
-    pub series: Vec<Series>,
+    pub series: Vec<Template>,
     /// Numbers of workers
     #[arg(long, value_name = "N,N", value_delimiter = ',', default_values_t = [1, 2, 4], value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub workers: Vec<u32>,
@@ -86,32 +85,20 @@ pub fn run(args: &ScalingArgs) -> Result<ExitCode, Trouble> {
         .map_err(|error| Trouble::new("cannot put the results into JSON").because(error))?;
     if let Some(folder) = &args.output {
         let text = text::draw(&found, &Style::plain(100));
-        for (name, content) in
-            [("scaling.txt", &text), ("scaling.svg", &svg::draw(&found)), ("scaling.json", &document)]
-        {
-            let path = folder.join(name);
-            fs::create_dir_all(folder).and_then(|()| fs::write(&path, content)).map_err(|error| {
-                Trouble::new(format!("cannot write {}", path.display()))
-                    .because(error)
-                    .next("give another folder with --output")
-            })?;
-        }
+        let drawing = svg::draw(&found);
+        let files = [("scaling.txt", &text), ("scaling.svg", &drawing), ("scaling.json", &document)];
+        super::write(folder, &files.map(|(name, content)| (name.to_owned(), content.as_str())))?;
     }
-    let shown = if args.json { document + "\n" } else { text::draw(&found, &Style::of_stdout()) };
-    match io::stdout().lock().write_all(shown.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Trouble::new("cannot print the results").because(error).next("free the disk or print elsewhere"))
-        }
-        _ => Ok(ExitCode::SUCCESS),
-    }
+    super::print(&if args.json { document + "\n" } else { text::draw(&found, &Style::of_stdout()) })?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The lines of the plot: each with a name of its own and a place for the workers.
-fn series(args: &ScalingArgs) -> Result<Vec<Series>, Trouble> {
-    let single = (!args.template.is_empty()).then(|| Series::unnamed(&args.template));
-    let all: Vec<Series> = args.series.iter().cloned().chain(single).collect();
+fn series(args: &ScalingArgs) -> Result<Vec<Template>, Trouble> {
+    let single = (!args.template.is_empty()).then(|| Template::unnamed(&args.template));
+    let all: Vec<Template> = args.series.iter().cloned().chain(single).collect();
     for (index, series) in all.iter().enumerate() {
-        if !series.has_place() {
+        if !series.has(PLACE) {
             return Err(Trouble::new(format!("{} has no place for the number of workers", series.name))
                 .next("write {workers} where it goes"));
         }

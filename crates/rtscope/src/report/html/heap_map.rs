@@ -3,7 +3,7 @@
 //! without scripts the last one is drawn. The squares are `heap::picture`'s.
 
 use super::escape::{escape, json_in_script};
-use super::page::figure;
+use super::page::{More, figure};
 use super::svg::Svg;
 use crate::heap::layout::{Layout, Segment, shape};
 use crate::heap::picture::{BLOCK, Kind, MEGABLOCK, Picture, Square};
@@ -15,13 +15,13 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// What only pages with a map have.
-pub(super) const STYLE: &str = concat!(include_str!("../../heap/map.css"), include_str!("heap_map.css"));
-/// The hash of [`STYLE`], for the page's policy; a test computes it anew.
-pub(super) const STYLE_HASH: &str = "sha256-nThGwvbVaX255nKEsjeIIv3TmsJnYPS+m6dyuFESas4=";
 const SCRIPT: &str = include_str!("heap_map.js");
-/// The hash of the script.
-pub(super) const SCRIPT_HASH: &str = "sha256-wSDfGXQV27aJeoyxDLQQ4lVkFQ4Fdarfhlrthl4O7Wk=";
+/// What only pages with a map have.
+pub(super) const MORE: More = More {
+    style: concat!(include_str!("../../heap/map.css"), include_str!("heap_map.css")),
+    style_hash: "sha256-nThGwvbVaX255nKEsjeIIv3TmsJnYPS+m6dyuFESas4=",
+    script_hash: Some("sha256-wSDfGXQV27aJeoyxDLQQ4lVkFQ4Fdarfhlrthl4O7Wk="),
+};
 
 /// Snapshots in a page at most.
 const SHOTS_MAX: usize = 60;

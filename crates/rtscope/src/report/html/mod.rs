@@ -13,6 +13,8 @@ mod heap_map;
 mod load;
 mod page;
 mod requests;
+mod stm;
+mod stm_bench;
 pub(crate) mod svg;
 mod svg_bands;
 mod svg_bar;
@@ -32,6 +34,7 @@ mod verdict;
 pub use compare::comparison;
 pub use load::load;
 pub use page::page;
+pub use stm_bench::stm_bench;
 pub use svg_load::document as load_svg;
 pub use svg_requests::document as requests_svg;
 

@@ -3,7 +3,7 @@
 
 use super::escape::escape;
 use super::{
-    SIZE_MAX, data, heap_map, requests, svg_bands, svg_bar, svg_histogram, svg_memory, svg_mmu, svg_time,
+    SIZE_MAX, data, heap_map, requests, stm, svg_bands, svg_bar, svg_histogram, svg_memory, svg_mmu, svg_time,
     svg_waterfall, table, user, verdict,
 };
 use crate::report::{code, further, units, words};
@@ -37,9 +37,10 @@ pub fn page(results: &Results, names: &Names) -> String {
     optional(&mut body, "utilisation", "What any window left for the program", utilisation(results));
     optional(&mut body, "memory", "Memory", memory(results));
     let map = heap_map::section(&results.heaps, results.heaps_left_out, results.started);
-    let has_map = map.is_some();
+    let more = map.is_some().then_some(&heap_map::MORE);
     optional(&mut body, "heap-map", "Heap map", map);
     optional(&mut body, "rates", "Allocation and promotion over time", rates(results));
+    optional(&mut body, "transactions", "Transactions", stm::section(results));
     optional(&mut body, "worst", "The longest pauses, lane by lane", worst(results, names));
     optional(&mut body, "code", "Where the code was", table::code(results));
     optional(&mut body, "allocation", "Allocation", allocation(results));
@@ -47,31 +48,43 @@ pub fn page(results: &Results, names: &Names) -> String {
     optional(&mut body, "concurrent", "The concurrent collector", concurrent(results));
     optional(&mut body, "sparks", "Sparks", table::sparks(results));
     section(&mut body, "losses", "What was not seen", &losses(results));
-    let head = head(&results.source.path, has_map);
+    let head = head(&results.source.path, more);
     let room = SIZE_MAX.saturating_sub(head.len() + body.len() + 200);
     finish(&head, &body, &data::embedded(results, names, room))
 }
 
 /// A whole page around `body`, with `data` (JSON, made safe for a script element).
 pub(super) fn shell(title: &str, body: &str, data: &str) -> String {
-    finish(&head(title, false), body, data)
+    finish(&head(title, None), body, data)
 }
 
-/// What the browser may load: nothing but the style sheet, and where there is a map of the
-/// heap, what that has.
-fn policy(has_map: bool) -> String {
+/// The same with more style.
+pub(super) fn shell_with(title: &str, body: &str, data: &str, more: &More) -> String {
+    finish(&head(title, Some(more)), body, data)
+}
+
+/// What some pages have beside the style sheet of all. Hashes are for the policy; tests compute
+/// them anew.
+pub(super) struct More {
+    pub style: &'static str,
+    pub style_hash: &'static str,
+    pub script_hash: Option<&'static str>,
+}
+
+/// What the browser may load: nothing but the style sheet and what the page has besides.
+fn policy(more: Option<&More>) -> String {
     let (mut style, mut script) = (format!("'{STYLE_HASH}'"), String::new());
-    if has_map {
-        let _ = write!(style, " '{}'", heap_map::STYLE_HASH);
-        script = format!(" script-src '{}';", heap_map::SCRIPT_HASH);
+    if let Some(more) = more {
+        let _ = write!(style, " '{}'", more.style_hash);
+        script = more.script_hash.map_or_else(String::new, |hash| format!(" script-src '{hash}';"));
     }
     format!("default-src 'none'; style-src {style};{script} base-uri 'none'; form-action 'none'")
 }
 
-fn head(title: &str, has_map: bool) -> String {
+fn head(title: &str, more: Option<&More>) -> String {
     let title = escape(title);
-    let policy = policy(has_map);
-    let more = if has_map { format!("<style>{}</style>", heap_map::STYLE) } else { String::new() };
+    let policy = policy(more);
+    let more = more.map_or_else(String::new, |more| format!("<style>{}</style>", more.style));
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
          <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\

@@ -8,6 +8,7 @@ mod figures;
 mod places;
 mod requests;
 pub(crate) mod screen;
+pub(crate) mod stm;
 mod verdict;
 
 use super::{units, words};
@@ -24,6 +25,7 @@ pub fn render(results: &Results, style: &Style) -> String {
     figures::write(&mut screen, results);
     unseen(&mut screen, results);
     places::write(&mut screen, results);
+    stm::write(&mut screen, results.transactions.as_ref());
     below::write(&mut screen, results);
     screen.finish()
 }

@@ -1,0 +1,47 @@
+/* Where the counts of a capability go, and what else is kept of it. For this folder only. */
+#ifndef RTSCOPE_STM_COUNT_H
+#define RTSCOPE_STM_COUNT_H
+
+#include "asked.h"
+#include "block.h"
+#include "runtime.h"
+
+/* Read before main. */
+extern struct rtscope_stm_asked rtscope_stm_asked;
+
+/* What the scheduler keeps of a capability beside its lane, written by its holder only. */
+struct rtscope_place {
+  _Alignas(128) uint32_t looks; /* occasions since the clock was read */
+  uint32_t random;              /* state of its jitter, never 0 */
+  uint64_t until_ns;            /* when the place that it took last is free again */
+};
+
+extern struct rtscope_place rtscope_places[RTSCOPE_STM_LANES];
+
+#define RTSCOPE_LAST (RTSCOPE_STM_LANES - 1)
+
+/* The number of the lane in which a capability counts. */
+static inline uint32_t rtscope_lane_of(const Capability *capability) {
+  return RTSCOPE_NUMBERED ? rtscope_number_of(capability) % RTSCOPE_STM_LANES : RTSCOPE_LAST;
+}
+
+/* Adds to a count of a lane. Its only writer holds its capability, so that nothing has to
+ * be locked; where capabilities cannot be told apart, it has more. */
+static inline void rtscope_add(_Atomic uint64_t *count, uint64_t more) {
+  if (RTSCOPE_NUMBERED)
+    atomic_store_explicit(count, atomic_load_explicit(count, memory_order_relaxed) + more, memory_order_relaxed);
+  else
+    atomic_fetch_add_explicit(count, more, memory_order_relaxed);
+}
+
+static inline void rtscope_add_attempt(struct rtscope_stm_lane *lane) {
+  if (RTSCOPE_NUMBERED)
+    lane->attempts++;
+  else
+    __atomic_fetch_add(&lane->attempts, 1, __ATOMIC_RELAXED);
+}
+
+/* Whether the linker led the runtime's calls here. */
+bool rtscope_stm_is_linked(void);
+
+#endif

@@ -1,0 +1,87 @@
+-- | invariants PROGRAM SECONDS [gentle] [steady]: one of the programs under load, without
+-- exceptions from outside, with as many capabilities all the time; what it found
+-- broken, what each worker did and what was counted, as one JSON object. Ends with 1 where
+-- anything is broken.
+module Main (main) where
+
+import Bank
+import Control.Concurrent (rtsSupportsBoundThreads)
+import Control.Monad
+import Data.List (intercalate)
+import Data.Word (Word64)
+import Lazy
+import Load
+import Nest
+import Queue
+import RtScope.STM
+import SortedList
+import System.Environment (getArgs)
+import System.Exit
+
+programs :: [(String, Load -> IO (Outcome, [String]))]
+programs = [("bank", bank), ("list", sortedList), ("queue", queue), ("nest", nest), ("lazy", lazy)]
+
+main :: IO ()
+main = do
+  arguments <- getArgs
+  case arguments of
+    program : time : more
+      | Just run <- lookup program programs -> do
+          (outcome, broken) <- run (load (read time) more)
+          counted <- counts
+          named <- namedCounts
+          counting <- state
+          let wrong = broken ++ unbalanced counted named
+          putStrLn (json program counting outcome wrong counted named)
+          unless (null wrong) (exitWith (ExitFailure 1))
+    _ -> die "usage: invariants bank|list|queue|nest|lazy SECONDS [gentle] [steady]"
+  where
+    load time words' = Load time 12 ("gentle" `elem` words') (if "steady" `elem` words' || not rtsSupportsBoundThreads then [] else [1, 2, 4, 3])
+
+-- | At rest every attempt has had one end, and every wait too.
+unbalanced :: Counts -> [(String, NamedCounts)] -> [String]
+unbalanced c named =
+  ["attempts: " ++ show c | attempts c /= sum ends]
+    ++ ["waits: " ++ show c | waits c /= wakes c + interrupted c]
+    ++ ["condemned: " ++ show c | condemned c > conflicts c + exceptions c]
+    ++ [text ++ ": " ++ show one | (text, one) <- named, over one]
+  where
+    ends = map ($ c) [commits, conflicts, waits, waitConflicts, invalid, exceptions, restarts]
+    over one = namedCommits one + namedWaits one + namedExceptions one > namedAttempts one
+
+json :: String -> State -> Outcome -> [String] -> Counts -> [(String, NamedCounts)] -> String
+json program counting outcome wrong c named =
+  object
+    [ ("program", show program)
+    , ("state", show (show counting))
+    , ("broken", list (map show wrong))
+    , ("steps", list (map show (steps outcome)))
+    , ("nudges", show (nudges outcome))
+    , ("kills", show (kills outcome))
+    , ("counts", object (map (fmap (\field -> show (field c))) fields))
+    , ("named", object [(text, list (map show (figures one))) | (text, one) <- named])
+    ]
+  where
+    list items = "[" ++ intercalate "," items ++ "]"
+    object items = "{" ++ intercalate "," [show key ++ ":" ++ value | (key, value) <- items] ++ "}"
+    figures one = [namedAttempts one, namedCommits one, namedWaits one, namedExceptions one]
+
+fields :: [(String, Counts -> Word64)]
+fields =
+  [ ("attempts", attempts)
+  , ("commits", commits)
+  , ("conflicts", conflicts)
+  , ("waits", waits)
+  , ("wait_conflicts", waitConflicts)
+  , ("wakes", wakes)
+  , ("idle_wakes", idleWakes)
+  , ("invalid", invalid)
+  , ("exceptions", exceptions)
+  , ("nested_conflicts", nestedConflicts)
+  , ("restarts", restarts)
+  , ("condemned", condemned)
+  , ("interrupted", interrupted)
+  , ("backoffs", backoffs)
+  , ("limited", limited)
+  , ("decisions", decisions)
+  ]

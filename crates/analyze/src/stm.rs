@@ -1,0 +1,439 @@
+//! Transactions (STM): what looks at a program's counts come to, by lane, by name and over time.
+//! Owns what counts as lost: attempts whose work was thrown away because another transaction
+//! had changed what they read. A wait in `retry` is none, nor is an exception.
+//!
+//! Counts are cumulative; those of a program that was there before are taken from the first
+//! look on. A count that falls is another program's in the same process: it begins anew.
+
+use rtscope_model::{CodeKind, StmCounts, StmNamed, StmSeen, Symbol, Time};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Slices of time, at most; their first width, nanoseconds: looks are noted as often.
+const SLICES_MAX: usize = 512;
+const WIDTH_NS: u64 = 100_000_000;
+/// Names kept.
+const NAMES_MAX: usize = 4_096;
+
+/// What the transactions of a program came to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Transactions {
+    /// Commits and conflicts were counted: the package `rtscope-stm` is linked in. Else
+    /// attempts alone, if anything.
+    pub outcomes: bool,
+    /// Why not.
+    pub why: Option<String>,
+    /// Counted from the program's start on.
+    pub whole: bool,
+    /// First and last look; null: none came off.
+    pub from: Option<Time>,
+    #[allow(missing_docs)]
+    pub to: Option<Time>,
+    /// Between them, or since the recording began where that is the program's start, nanoseconds.
+    pub span_ns: u64,
+    /// From the last look until the program was gone, or to the end: what was done then is not in
+    /// the counts.
+    pub unseen_ns: Option<u64>,
+    /// Attempts as the runtime counts them, nested ones too; null: it does not tell.
+    pub runtime_attempts: Option<u64>,
+    /// Per second: attempts (the package's, else the runtime's) and commits.
+    pub attempts_per_second: Option<f64>,
+    #[allow(missing_docs)]
+    pub commits_per_second: Option<f64>,
+    /// Over all lanes; null where attempts alone were counted.
+    pub counts: Option<StmCounts>,
+    /// Attempts that were thrown away, and their share.
+    pub lost: Option<u64>,
+    #[allow(missing_docs)]
+    pub lost_share: Option<f64>,
+    /// Lane by lane, those that began a transaction.
+    pub lanes: Vec<LaneTransactions>,
+    /// By name, those first of which most attempts were thrown away.
+    pub names: Vec<NamedTransactions>,
+    /// What the package's scheduler may do: "counting", "adaptive", "back-off", "limit"; null:
+    /// unknown.
+    pub scheduler: Option<&'static str>,
+    /// Over time.
+    pub over_time: Vec<StmSlice>,
+}
+
+/// Transactions of one lane.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LaneTransactions {
+    /// Which.
+    pub lane: u16,
+    #[allow(missing_docs)]
+    #[serde(flatten)]
+    pub counts: StmCounts,
+    /// Share of its attempts that were thrown away.
+    pub lost_share: Option<f64>,
+    /// Share of all commits.
+    pub commit_share: Option<f64>,
+}
+
+/// Transactions of one name.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct NamedTransactions {
+    /// The name.
+    pub name: String,
+    #[allow(missing_docs)]
+    #[serde(flatten)]
+    pub counts: StmNamed,
+    /// Attempts that were thrown away or are still under way.
+    pub lost: u64,
+    /// Their share.
+    pub lost_share: Option<f64>,
+}
+
+/// What was counted in a part of the time.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
+pub struct StmSlice {
+    #[allow(missing_docs)]
+    pub from: Time,
+    #[allow(missing_docs)]
+    pub to: Time,
+    /// The package's, else the runtime's.
+    pub attempts: u64,
+    /// 0 where attempts alone were counted.
+    pub commits: u64,
+    /// See `commits`.
+    pub lost: u64,
+    /// See `commits`.
+    pub waits: u64,
+}
+
+impl StmSlice {
+    /// What has grown after `ns` of `whole`.
+    fn part(&self, ns: u64, whole: u64) -> StmSlice {
+        let part = |count: u64| {
+            let part = u128::from(count) * u128::from(ns.min(whole)) / u128::from(whole.max(1));
+            u64::try_from(part).unwrap_or(count)
+        };
+        let (attempts, commits, lost, waits) = (self.attempts, self.commits, self.lost, self.waits);
+        StmSlice { attempts: part(attempts), commits: part(commits), lost: part(lost), waits: part(waits), ..*self }
+    }
+
+    fn less(&self, other: &StmSlice) -> StmSlice {
+        StmSlice {
+            attempts: self.attempts.saturating_sub(other.attempts),
+            commits: self.commits.saturating_sub(other.commits),
+            lost: self.lost.saturating_sub(other.lost),
+            waits: self.waits.saturating_sub(other.waits),
+            ..*self
+        }
+    }
+
+    fn add(&mut self, other: &StmSlice) {
+        self.attempts = self.attempts.saturating_add(other.attempts);
+        self.commits = self.commits.saturating_add(other.commits);
+        self.lost = self.lost.saturating_add(other.lost);
+        self.waits = self.waits.saturating_add(other.waits);
+    }
+}
+
+/// A cumulative count: what was there at first, what now, and what was counted before it began
+/// anew.
+#[derive(Copy, Clone, Debug, Default)]
+struct Run<C> {
+    first: C,
+    now: C,
+    before: C,
+}
+
+impl Run<StmCounts> {
+    fn see(&mut self, now: StmCounts) -> StmCounts {
+        if now.attempts < self.now.attempts {
+            (self.before, self.first, self.now) = (self.total(), StmCounts::default(), StmCounts::default());
+        }
+        let grown = now.since(&self.now);
+        self.now = now;
+        grown
+    }
+
+    fn total(&self) -> StmCounts {
+        self.now.since(&self.first).plus(&self.before)
+    }
+}
+
+impl Run<u64> {
+    fn see(&mut self, now: u64) -> u64 {
+        if now < self.now {
+            (self.before, self.first, self.now) = (self.total(), 0, 0);
+        }
+        let grown = now.saturating_sub(self.now);
+        self.now = now;
+        grown
+    }
+
+    fn total(&self) -> u64 {
+        self.now.saturating_sub(self.first).saturating_add(self.before)
+    }
+}
+
+/// The fold over the looks at one process.
+#[derive(Clone, Debug, Default)]
+pub struct Stm {
+    source: Option<(bool, bool, Option<String>)>,
+    /// When counts begin, and the first and last look.
+    origin: Option<Time>,
+    from: Option<Time>,
+    to: Option<Time>,
+    /// The look before the last one.
+    before: Option<Time>,
+    /// The program had ended.
+    gone: Option<Time>,
+    mode: Option<u32>,
+    lanes: BTreeMap<u16, Run<StmCounts>>,
+    names: BTreeMap<u16, (String, StmNamed, StmNamed)>,
+    attempts: Option<Run<u64>>,
+    width_ns: u64,
+    slices: Vec<StmSlice>,
+}
+
+impl Stm {
+    /// A fold of a recording that began at `started`; `None`: at the first look.
+    pub fn new(started: Option<Time>) -> Stm {
+        Stm { origin: started, width_ns: WIDTH_NS, ..Stm::default() }
+    }
+
+    /// Takes what a look found; looks come in the order of time.
+    pub fn push(&mut self, time: Time, seen: &StmSeen) {
+        if !matches!(seen, StmSeen::Source { .. } | StmSeen::Gone) {
+            self.from.get_or_insert(time);
+            if self.to.is_some_and(|to| to < time) {
+                self.before = self.to;
+            }
+            self.to = self.to.max(Some(time));
+        }
+        match seen {
+            StmSeen::Source { whole, outcomes, why } => {
+                let whole = self.source.as_ref().map_or(*whole, |before| before.0);
+                self.source = Some((whole, *outcomes, why.clone()));
+            }
+            StmSeen::Mode(mode) => self.mode = Some(*mode),
+            StmSeen::Lane(lane, counts) => self.lane(time, *lane, counts),
+            StmSeen::Name(number, name, counts) => self.name(time, *number, name, counts),
+            StmSeen::Attempts(attempts) => self.attempts(time, *attempts),
+            StmSeen::Last => {}
+            StmSeen::Gone => self.gone = Some(time),
+        }
+    }
+
+    /// What was counted before the first look does not belong here.
+    fn is_before(&self, time: Time) -> bool {
+        let whole = self.source.as_ref().is_some_and(|source| source.0);
+        !whole && self.from == Some(time)
+    }
+
+    fn lane(&mut self, time: Time, lane: u16, counts: &StmCounts) {
+        let first = if self.is_before(time) { *counts } else { StmCounts::default() };
+        let run = self.lanes.entry(lane).or_insert(Run { first, now: first, before: StmCounts::default() });
+        let grown = run.see(*counts);
+        let slice = StmSlice {
+            attempts: grown.attempts,
+            commits: grown.commits,
+            lost: grown.lost(),
+            waits: grown.waits,
+            ..StmSlice::default()
+        };
+        self.over_time(time, &slice);
+    }
+
+    fn name(&mut self, time: Time, number: u16, name: &str, counts: &StmNamed) {
+        let first = if self.is_before(time) { *counts } else { StmNamed::default() };
+        if self.names.len() < NAMES_MAX || self.names.contains_key(&number) {
+            let known = self.names.entry(number).or_insert_with(|| (name.to_owned(), first, *counts));
+            if counts.attempts < known.2.attempts {
+                // The number is another program's, whose name it has from now on.
+                (known.0, known.1) = (name.to_owned(), StmNamed::default());
+            }
+            known.2 = *counts;
+        }
+    }
+
+    fn attempts(&mut self, time: Time, attempts: u64) {
+        let first = if self.is_before(time) { attempts } else { 0 };
+        let grown = self.attempts.get_or_insert(Run { first, now: first, before: 0 }).see(attempts);
+        // Where the package counts, its counts are what is drawn.
+        if !self.has_outcomes() {
+            self.over_time(time, &StmSlice { attempts: grown, ..StmSlice::default() });
+        }
+    }
+
+    fn has_outcomes(&self) -> bool {
+        self.source.as_ref().is_some_and(|source| source.1)
+    }
+
+    /// Since when what grew up to `time` can have grown: the look before, where that is not so long
+    /// ago that nothing can have changed in between.
+    fn since(&self, time: Time) -> Time {
+        let whole = self.source.as_ref().is_some_and(|source| source.0);
+        match self.before {
+            Some(before) if time.since(before) <= 3 * WIDTH_NS => before,
+            None if whole => self.origin.unwrap_or(time),
+            Some(_) | None => time.minus(WIDTH_NS),
+        }
+    }
+
+    /// Adds what was counted up to `time`, evenly over the time in which it was.
+    fn over_time(&mut self, time: Time, grown: &StmSlice) {
+        let origin = *self.origin.get_or_insert(time);
+        let from = self.since(time).max(origin).min(time.minus(1));
+        while time.since(origin) / self.width_ns.max(1) >= SLICES_MAX as u64 {
+            self.double();
+        }
+        let width = self.width_ns.max(1);
+        let last = (time.since(origin).saturating_sub(1) / width) as usize;
+        while self.slices.len() <= last {
+            let from = origin.plus(self.slices.len() as u64 * width);
+            self.slices.push(StmSlice { from, to: from.plus(width), ..StmSlice::default() });
+        }
+        let first = (from.since(origin) / width) as usize;
+        let mut added = StmSlice::default();
+        for slice in self.slices.iter_mut().skip(first.min(last)) {
+            let so_far = grown.part(slice.to.min(time).since(from), time.since(from));
+            slice.add(&so_far.less(&added));
+            added = so_far;
+        }
+    }
+
+    fn double(&mut self) {
+        self.width_ns = self.width_ns.saturating_mul(2).max(WIDTH_NS);
+        let join = |pair: &[StmSlice]| {
+            let mut joined = pair.first().copied().unwrap_or_default();
+            joined.to = joined.from.plus(self.width_ns);
+            pair.iter().skip(1).for_each(|second| joined.add(second));
+            joined
+        };
+        self.slices = self.slices.chunks(2).map(join).collect();
+    }
+
+    /// How many attempts were seen, whoever counted them: of several processes the busiest is
+    /// told.
+    pub fn busy(&self) -> u64 {
+        let package = self.lanes.values().fold(0, |sum: u64, run| sum.saturating_add(run.total().attempts));
+        package.max(self.attempts.as_ref().map_or(0, Run::<u64>::total))
+    }
+
+    /// The sums, of a recording that ended at `ended` where the program did not before; `None`
+    /// where nobody looked.
+    pub fn values(&self, ended: Option<Time>) -> Option<Transactions> {
+        let (whole, outcomes, why) = self.source.clone()?;
+        let begin = if whole { self.origin.or(self.from) } else { self.from };
+        let span_ns = self.to.zip(begin).map_or(0, |(to, begin)| to.since(begin));
+        let per_second = |count: u64| (span_ns > 0).then(|| count as f64 * 1e9 / span_ns as f64);
+        let totals: Vec<(u16, StmCounts)> = self.lanes.iter().map(|(lane, run)| (*lane, run.total())).collect();
+        let all = totals.iter().fold(StmCounts::default(), |sum, (_, counts)| sum.plus(counts));
+        let runtime_attempts = self.attempts.as_ref().map(Run::<u64>::total);
+        let attempts = if outcomes { Some(all.attempts) } else { runtime_attempts };
+        let lane = |(lane, counts): &(u16, StmCounts)| LaneTransactions {
+            lane: *lane,
+            counts: *counts,
+            lost_share: share(counts.lost(), counts.attempts),
+            commit_share: share(counts.commits, all.commits),
+        };
+        let begun = |(_, counts): &&(u16, StmCounts)| counts.attempts > 0;
+        Some(Transactions {
+            outcomes,
+            why,
+            whole,
+            from: self.from,
+            to: self.to,
+            span_ns,
+            unseen_ns: self.gone.or(ended).zip(self.to).map(|(ended, to)| ended.since(to)),
+            runtime_attempts,
+            attempts_per_second: attempts.and_then(per_second),
+            commits_per_second: outcomes.then(|| per_second(all.commits)).flatten(),
+            counts: outcomes.then_some(all),
+            lost: outcomes.then(|| all.lost()),
+            lost_share: if outcomes { share(all.lost(), all.attempts) } else { None },
+            lanes: totals.iter().filter(begun).map(lane).collect(),
+            names: self.named(),
+            scheduler: self.mode.filter(|_| outcomes).and_then(mode),
+            over_time: self.slices.clone(),
+        })
+    }
+
+    fn named(&self) -> Vec<NamedTransactions> {
+        let one = |(name, first, now): &(String, StmNamed, StmNamed)| {
+            let counts = now.since(first);
+            let lost = counts.lost();
+            NamedTransactions { name: name.clone(), counts, lost, lost_share: share(lost, counts.attempts) }
+        };
+        let mut names: Vec<_> = self.names.values().map(one).filter(|named| named.counts.attempts > 0).collect();
+        names.sort_by_key(|named| std::cmp::Reverse((named.lost, named.counts.attempts)));
+        names
+    }
+}
+
+fn share(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| (part as f64 / whole as f64).min(1.0))
+}
+
+fn mode(mode: u32) -> Option<&'static str> {
+    Some(match mode {
+        0 => "counting",
+        1 => "adaptive",
+        2 => "back-off",
+        3 => "limit",
+        _ => return None,
+    })
+}
+
+/// Parts of the runtime that only transactions use, beside `stm…`; the compiler takes most of
+/// the others into these.
+const RUNTIME_CODE: [&str; 22] = [
+    "validate_and_acquire_ownership",
+    "validate_trec_optimistic",
+    "check_read_only",
+    "revert_ownership",
+    "lock_tvar",
+    "cond_lock_tvar",
+    "unlock_tvar",
+    "get_entry_for",
+    "get_new_entry",
+    "merge_update_into",
+    "merge_read_into",
+    "entry_is_update",
+    "entry_is_read_only",
+    "start_new_trec",
+    "build_watch_queue_entries_for_trec",
+    "remove_watch_queue_entries_for_trec",
+    "unpark_waiters_on",
+    "unpark_tso",
+    "park_tso",
+    "alloc_stg_trec_header",
+    "alloc_stg_trec_chunk",
+    "free_stg_trec_header",
+];
+
+/// The same of what is called from compiled code.
+const CALLED_CODE: [&str; 9] = [
+    "stg_atomically",
+    "stg_retry",
+    "stg_catchRetry",
+    "stg_catch_retry",
+    "stg_catchSTM",
+    "stg_catch_stm",
+    "stg_newTVar",
+    "stg_readTVar",
+    "stg_writeTVar",
+];
+
+/// Whether a place in the code is the runtime's work for transactions, or the package's that
+/// counts them.
+pub fn is_runtime_work(symbol: &Symbol) -> bool {
+    let name = symbol.name.strip_prefix("__wrap_").unwrap_or(&symbol.name);
+    // A local function's name may have a suffix of the compiler's.
+    let plain = name.split('.').next().unwrap_or(name);
+    let of_stm = |name: &str| name.strip_prefix("stm").is_some_and(|rest| rest.starts_with(char::is_uppercase));
+    let ours = symbol.kind == CodeKind::Foreign && name.starts_with("rtscope_");
+    let own = matches!(symbol.kind, CodeKind::Runtime | CodeKind::Foreign)
+        && (of_stm(plain) || RUNTIME_CODE.contains(&plain));
+    let called = symbol.kind == CodeKind::Runtime && CALLED_CODE.iter().any(|begin| plain.starts_with(begin));
+    ours || own || called
+}
+
+#[cfg(test)]
+#[path = "stm_tests.rs"]
+mod tests;

@@ -1,0 +1,233 @@
+//! What is counted of a program's transactions (STM), as one look found it. Counts are
+//! cumulative since the program's start. Owns the words; where they are read from, and
+//! which of them a program has at all, is said with each look.
+
+use crate::time::Time;
+use serde::Serialize;
+
+/// What one lane has done: an attempt is an outermost transaction, each try of it.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Default, Serialize)]
+pub struct StmCounts {
+    /// Begun: first tries and every try again.
+    pub attempts: u64,
+    /// Took effect; of a program that runs on, those under way are among them.
+    pub commits: u64,
+    /// Came to its end and was thrown away: another transaction had changed what it read.
+    pub conflicts: u64,
+    /// Blocked in `retry`.
+    pub waits: u64,
+    /// Came to `retry` and was thrown away: what it read had changed.
+    pub wait_conflicts: u64,
+    /// Woken in `retry`, and run again.
+    pub wakes: u64,
+    /// Woken in `retry` in vain.
+    pub idle_wakes: u64,
+    /// Raised an exception after reading what did not fit together, and was thrown away instead.
+    pub invalid: u64,
+    /// Ended by an exception.
+    pub exceptions: u64,
+    /// Parts (of `orElse`, `catchSTM`) that were refused.
+    pub nested_conflicts: u64,
+    /// Times that the scheduler let one wait after a conflict.
+    pub backoffs: u64,
+    /// How long, nanoseconds.
+    pub backoff_ns: u64,
+    /// Times that the scheduler held one back because enough were running.
+    pub limited: u64,
+    /// How long, nanoseconds.
+    pub limited_ns: u64,
+    /// Times that the scheduler chose anew what to do.
+    pub decisions: u64,
+    /// Thrown away because a part of it was refused.
+    pub restarts: u64,
+    /// What the scheduler does now: 0 nothing, 1 waits after conflicts, 2 limits how many run.
+    pub arm: u32,
+    /// That limit.
+    pub limit: u32,
+}
+
+/// Counts in [`StmCounts`], without what the scheduler does now.
+pub const STM_COUNTS: usize = 16;
+
+/// Capabilities from this number on count together, and so do those that could not be told
+/// apart.
+pub const STM_SHARED_LANE: u16 = 255;
+
+impl StmCounts {
+    /// The counts, in the order of the fields.
+    pub fn counts(&self) -> [u64; STM_COUNTS] {
+        [
+            self.attempts,
+            self.commits,
+            self.conflicts,
+            self.waits,
+            self.wait_conflicts,
+            self.wakes,
+            self.idle_wakes,
+            self.invalid,
+            self.exceptions,
+            self.nested_conflicts,
+            self.backoffs,
+            self.backoff_ns,
+            self.limited,
+            self.limited_ns,
+            self.decisions,
+            self.restarts,
+        ]
+    }
+
+    /// The same from an array, with what the scheduler does now.
+    pub fn of(counts: [u64; STM_COUNTS], arm: u32, limit: u32) -> StmCounts {
+        let [attempts, commits, conflicts, waits, wait_conflicts, wakes, idle_wakes, invalid, exceptions, ..] = counts;
+        let [.., nested_conflicts, backoffs, backoff_ns, limited, limited_ns, decisions, restarts] = counts;
+        StmCounts {
+            attempts,
+            commits,
+            conflicts,
+            waits,
+            wait_conflicts,
+            wakes,
+            idle_wakes,
+            invalid,
+            exceptions,
+            nested_conflicts,
+            backoffs,
+            backoff_ns,
+            limited,
+            limited_ns,
+            decisions,
+            restarts,
+            arm,
+            limit,
+        }
+    }
+
+    fn each(&self, other: &StmCounts, what: impl Fn(u64, u64) -> u64) -> StmCounts {
+        let mut counts = self.counts();
+        for (mine, theirs) in counts.iter_mut().zip(other.counts()) {
+            *mine = what(*mine, theirs);
+        }
+        StmCounts::of(counts, self.arm, self.limit)
+    }
+
+    /// What was counted since `before`; 0 where a count fell.
+    pub fn since(&self, before: &StmCounts) -> StmCounts {
+        self.each(before, u64::saturating_sub)
+    }
+
+    /// Both together; what the scheduler does is this one's.
+    pub fn plus(&self, other: &StmCounts) -> StmCounts {
+        self.each(other, u64::saturating_add)
+    }
+
+    /// Attempts whose work was thrown away to be done again.
+    pub fn lost(&self) -> u64 {
+        [self.wait_conflicts, self.invalid, self.restarts].into_iter().fold(self.conflicts, u64::saturating_add)
+    }
+}
+
+/// What transactions of one name have done.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Default, Serialize)]
+pub struct StmNamed {
+    /// Begun: first tries and every try again.
+    pub attempts: u64,
+    /// Took effect.
+    pub commits: u64,
+    /// Blocked in `retry`.
+    pub waits: u64,
+    /// Ended by an exception.
+    pub exceptions: u64,
+}
+
+impl StmNamed {
+    /// Both together.
+    pub fn plus(&self, other: &StmNamed) -> StmNamed {
+        StmNamed {
+            attempts: self.attempts.saturating_add(other.attempts),
+            commits: self.commits.saturating_add(other.commits),
+            waits: self.waits.saturating_add(other.waits),
+            exceptions: self.exceptions.saturating_add(other.exceptions),
+        }
+    }
+
+    /// What was counted since `before`; 0 where a count fell.
+    pub fn since(&self, before: &StmNamed) -> StmNamed {
+        StmNamed {
+            attempts: self.attempts.saturating_sub(before.attempts),
+            commits: self.commits.saturating_sub(before.commits),
+            waits: self.waits.saturating_sub(before.waits),
+            exceptions: self.exceptions.saturating_sub(before.exceptions),
+        }
+    }
+
+    /// Attempts that neither took effect nor waited nor failed: their work was thrown away. One
+    /// that is under way counts too.
+    pub fn lost(&self) -> u64 {
+        let ended = self.commits.saturating_add(self.waits).saturating_add(self.exceptions);
+        self.attempts.saturating_sub(ended)
+    }
+}
+
+/// One thing that a look at a program found.
+#[derive(Clone, Eq, PartialEq, Debug)]
+pub enum StmSeen {
+    /// What can be read of it from now on.
+    Source {
+        /// It was there from the program's start on: counts begin at 0.
+        whole: bool,
+        /// Commits and conflicts are counted, not attempts alone.
+        outcomes: bool,
+        /// Why nothing can be read, or attempts alone; a sentence.
+        why: Option<String>,
+    },
+    /// What its scheduler may do: 0 nothing, 1 what it measures to be best, 2 and 3 always the
+    /// same.
+    Mode(u32),
+    /// Counts of one lane; the last that there can be ([`STM_SHARED_LANE`]) is of several.
+    Lane(u16, StmCounts),
+    /// Counts of the transactions of one name, which keeps its number.
+    Name(u16, String, StmNamed),
+    /// Attempts as the runtime itself counts them: nested ones too.
+    Attempts(u64),
+    /// The last look, which found nothing else than the one before.
+    Last,
+    /// The process was gone: it ended after the look before.
+    Gone,
+}
+
+/// What was found, when, in which process.
+#[derive(Clone, Eq, PartialEq, Debug)]
+pub struct StmLine {
+    /// When.
+    pub time: Time,
+    /// In which process.
+    pub pid: u32,
+    /// What.
+    pub seen: StmSeen,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_go_to_an_array_and_back() {
+        let numbers: [u64; STM_COUNTS] = std::array::from_fn(|index| index as u64 + 1);
+        let counts = StmCounts::of(numbers, 2, 7);
+        assert_eq!(counts.counts(), numbers);
+        assert_eq!((counts.attempts, counts.exceptions, counts.nested_conflicts, counts.decisions), (1, 9, 10, 15));
+        assert_eq!((counts.restarts, counts.lost()), (16, 3 + 5 + 8 + 16));
+        assert_eq!((counts.arm, counts.limit), (2, 7));
+    }
+
+    #[test]
+    fn differences_never_fall_below_nothing() {
+        let few = StmCounts { attempts: 5, commits: 9, ..StmCounts::default() };
+        let more = StmCounts { attempts: 7, commits: 4, arm: 1, ..StmCounts::default() };
+        assert_eq!(more.since(&few), StmCounts { attempts: 2, arm: 1, ..StmCounts::default() });
+        assert_eq!(more.plus(&few).commits, 13);
+        let named = StmNamed { attempts: 10, commits: 6, waits: 1, exceptions: 1 };
+        assert_eq!((named.lost(), named.since(&named)), (2, StmNamed::default()));
+        assert_eq!(StmNamed { attempts: 1, commits: 5, ..named }.lost(), 0);
+    }
+}

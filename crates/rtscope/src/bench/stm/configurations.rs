@@ -1,0 +1,161 @@
+//! The ways in which a program is run. Owns what the article's words mean for GHC: it has no
+//! switch that turns its scheduler off, so both ends of its timer are tried; and a limit of
+//! cores is one of capabilities.
+
+use clap::ValueEnum;
+use serde::Serialize;
+
+/// Longer than any run: threads keep their capability until they wait.
+const NEVER: &str = "-C3600";
+
+/// The ways.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, ValueEnum)]
+pub enum Way {
+    /// As GHC is: a thread that runs for 20 ms gives way to the next
+    Default,
+    /// Threads take turns as often as GHC can (-C0)
+    Often,
+    /// Threads take no turns (a very large -C)
+    Never,
+    /// On few cores, as GHC is
+    Few,
+    /// On few cores, turns as often as GHC can
+    FewOften,
+    /// On few cores, no turns
+    FewNever,
+    /// With the transaction scheduler
+    Scheduler,
+    /// Linked with the transaction scheduler, which only counts
+    Counting,
+    /// With a back-off after each conflict, always: what the transaction scheduler may choose
+    Backoff,
+    /// Once more as GHC is: what two runs of the same differ by
+    Again,
+}
+
+impl Way {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Way::Default => "default",
+            Way::Often => "often",
+            Way::Never => "never",
+            Way::Few => "few",
+            Way::FewOften => "few-often",
+            Way::FewNever => "few-never",
+            Way::Scheduler => "scheduler",
+            Way::Counting => "counting",
+            Way::Backoff => "backoff",
+            Way::Again => "again",
+        }
+    }
+
+    /// Whether it takes the program that is linked with the scheduler.
+    pub fn is_linked(self) -> bool {
+        matches!(self, Way::Scheduler | Way::Counting | Way::Backoff)
+    }
+
+    fn is_few(self) -> bool {
+        matches!(self, Way::Few | Way::FewOften | Way::FewNever)
+    }
+
+    /// Those of the article, and the scheduler where there is one.
+    pub fn usual(linked: bool) -> Vec<Way> {
+        let article = [Way::Default, Way::Often, Way::Never, Way::Few, Way::FewOften, Way::FewNever];
+        article.into_iter().chain(linked.then_some(Way::Scheduler)).collect()
+    }
+}
+
+/// A way with all that it takes.
+#[derive(Clone, Eq, PartialEq, Debug, Serialize)]
+pub struct Configuration {
+    /// What it is called.
+    pub name: &'static str,
+    /// Flags of GHC's runtime.
+    pub flags: Vec<String>,
+    /// Variables.
+    pub environment: Vec<(&'static str, &'static str)>,
+    /// It takes the program that is linked with the scheduler.
+    pub linked: bool,
+}
+
+impl Configuration {
+    /// Its flags and variables as they would be typed.
+    pub fn shown(&self) -> String {
+        let variables = self.environment.iter().map(|(name, value)| format!("{name}={value}"));
+        variables.chain(self.flags.iter().cloned()).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Capabilities of programs.
+#[derive(Copy, Clone, Debug)]
+pub struct Cores {
+    /// Where they are not limited.
+    pub all: u32,
+    /// Where they are.
+    pub few: u32,
+}
+
+/// The configurations, the default always the first. On a machine that has no more cores than
+/// few, what is limited is left out: it would be the same again.
+pub fn of(ways: &[Way], cores: Cores) -> Vec<Configuration> {
+    let mut wanted = vec![Way::Default];
+    for way in ways {
+        if !wanted.contains(way) && (cores.few < cores.all || !way.is_few()) {
+            wanted.push(*way);
+        }
+    }
+    let made = |way: Way| {
+        let capabilities = if way.is_few() { cores.few } else { cores.all };
+        let switching = match way {
+            Way::Often | Way::FewOften => Some("-C0"),
+            Way::Never | Way::FewNever => Some(NEVER),
+            _ => None,
+        };
+        let variable = match way {
+            Way::Scheduler => Some(("RTSCOPE_STM", "adaptive")),
+            Way::Counting => Some(("RTSCOPE_STM", "count")),
+            Way::Backoff => Some(("RTSCOPE_STM", "backoff")),
+            _ => None,
+        };
+        Configuration {
+            name: way.name(),
+            flags: std::iter::once(format!("-N{capabilities}")).chain(switching.map(str::to_owned)).collect(),
+            environment: variable.into_iter().collect(),
+            linked: way.is_linked(),
+        }
+    };
+    wanted.into_iter().map(made).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(ways: &[Way], all: u32, few: u32) -> Vec<String> {
+        let made = of(ways, Cores { all, few });
+        made.iter().map(|one| format!("{}: {}", one.name, one.shown())).collect()
+    }
+
+    #[test]
+    fn the_default_comes_first_and_none_comes_twice() {
+        assert_eq!(
+            shown(&[Way::FewNever, Way::Default, Way::Often, Way::Often], 10, 4),
+            ["default: -N10", "few-never: -N4 -C3600", "often: -N10 -C0"]
+        );
+        assert_eq!(shown(&Way::usual(true), 2, 1).len(), 7);
+        assert_eq!(shown(&[Way::Scheduler], 2, 1)[1], "scheduler: RTSCOPE_STM=adaptive -N2");
+    }
+
+    #[test]
+    fn a_limit_that_limits_nothing_is_left_out() {
+        assert_eq!(shown(&Way::usual(false), 1, 1), ["default: -N1", "often: -N1 -C0", "never: -N1 -C3600"]);
+    }
+
+    #[test]
+    fn names_are_those_of_the_command_line() {
+        for way in Way::value_variants() {
+            assert_eq!(way.to_possible_value().unwrap().get_name(), way.name());
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! What an experiment found: for each benchmark, number of threads and configuration the time,
+//! its ratio to the default and the aborts, each with its interval. Owns the arithmetic and the
+//! shape of the JSON document (`docs/guide/transactions-bench.md`).
+
+use super::configurations::Configuration;
+use rtscope_tune::stats::{self, Median};
+use serde::Serialize;
+
+/// `schema` of the document.
+pub const SCHEMA: &str = "rtscope/stm-bench/1";
+
+/// A whole experiment.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Found {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// Of the order and of the resampling.
+    pub seed: u64,
+    /// Runs that were asked for, of each point.
+    pub runs: u32,
+    /// CPUs that the programs may use; `None`: not known.
+    pub cpus: Option<usize>,
+    /// Capabilities of programs that are not limited.
+    pub capabilities: u32,
+    /// Why there is not all that was asked for; `None`: there is.
+    pub ended: Option<String>,
+    /// Runs count whatever others did meanwhile.
+    pub noisy: bool,
+    /// Runs that counted for nothing, because others had the CPUs, and were made again.
+    pub disturbed: u64,
+    /// Share of the CPUs that others had beside the runs that count, mean, 0 to 1.
+    pub foreign: Option<f64>,
+    /// The default first.
+    pub configurations: Vec<Configuration>,
+    /// In the order of the list.
+    pub benchmarks: Vec<Measured>,
+}
+
+/// A benchmark.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Measured {
+    /// What it is called.
+    pub name: String,
+    /// What it is; `None`: a command of the user's.
+    pub about: Option<&'static str>,
+    /// Its command, with a place for the number of threads.
+    pub command: String,
+    /// By number of threads, rising, and in each in the order of the configurations.
+    pub points: Vec<Point>,
+}
+
+/// A benchmark with a number of threads in a configuration.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Point {
+    /// So many threads.
+    pub threads: u32,
+    /// The configuration's name.
+    pub configuration: &'static str,
+    /// The median of its times, nanoseconds.
+    pub time_ns: Median,
+    /// Its time over that of the default in the same block; `None` of the default itself, and
+    /// of fewer than two blocks.
+    pub of_default: Option<Ratio>,
+    /// Its time over that of the same configuration with the fewest threads in the same block;
+    /// `None` of those, and of fewer than two blocks.
+    pub of_fewest: Option<Ratio>,
+    /// The median of its aborts; `None`: nobody counted.
+    pub aborts: Option<Median>,
+    /// Those of each run in which they were counted.
+    pub aborts_of_runs: Vec<f64>,
+    /// Each run that was timed, by block.
+    pub times: Vec<Timed>,
+}
+
+/// One run.
+#[derive(Copy, Clone, Debug, PartialEq, Serialize)]
+pub struct Timed {
+    /// In which block, from 0.
+    pub block: usize,
+    /// What the program says that it took.
+    pub ns: f64,
+}
+
+impl Point {
+    /// From its runs and those that it is compared with; `None` without runs. `seed` is of the
+    /// intervals of medians.
+    pub fn of(threads: u32, configuration: &'static str, own: Runs, beside: Beside<'_>, seed: u64) -> Option<Point> {
+        let times: Vec<f64> = own.times.iter().map(|run| run.ns).collect();
+        let ratio = |other: Option<&[Timed]>| other.and_then(|other| ratio(&own.times, other));
+        Some(Point {
+            threads,
+            configuration,
+            time_ns: stats::bootstrap(&times, seed)?,
+            of_default: ratio(beside.default),
+            of_fewest: ratio(beside.fewest),
+            aborts: stats::bootstrap(&own.aborts, seed),
+            aborts_of_runs: own.aborts,
+            times: own.times,
+        })
+    }
+}
+
+/// What a point is compared with, where there is something.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct Beside<'a> {
+    /// The default with as many threads.
+    pub default: Option<&'a [Timed]>,
+    /// The same configuration with the fewest.
+    pub fewest: Option<&'a [Timed]>,
+}
+
+/// What was measured of a point.
+#[derive(Clone, Debug, Default)]
+pub struct Runs {
+    /// Times.
+    pub times: Vec<Timed>,
+    /// Aborts of runs in which they were counted.
+    pub aborts: Vec<f64>,
+}
+
+/// How much longer one takes than another, with its 95 % interval.
+#[derive(Copy, Clone, Debug, PartialEq, Serialize)]
+pub struct Ratio {
+    /// Lower end.
+    pub low: f64,
+    /// The estimate.
+    pub ratio: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// The centre of ratios to others, block by block, on a logarithmic scale.
+fn ratio(own: &[Timed], others: &[Timed]) -> Option<Ratio> {
+    let beside = |run: &Timed| others.iter().find(|other| other.block == run.block).map(|other| run.ns / other.ns);
+    let logs: Vec<f64> = own.iter().filter_map(beside).map(f64::ln).filter(|log| log.is_finite()).collect();
+    let (low, ratio, high) = stats::centre(&logs)?;
+    Some(Ratio { low: low.exp(), ratio: ratio.exp(), high: high.exp() })
+}
+
+/// How a configuration stands beside the default, over all points.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standing<'a> {
+    /// Its name.
+    pub configuration: &'a str,
+    /// Points whose whole interval is below 1.
+    pub faster: usize,
+    /// Above 1.
+    pub slower: usize,
+    /// Neither.
+    pub same: usize,
+    /// The lowest mean, with its benchmark and threads.
+    pub best: (&'a str, u32, Ratio),
+    /// The highest upper end.
+    pub worst: (&'a str, u32, Ratio),
+}
+
+impl Found {
+    /// Every point with its benchmark.
+    pub fn points(&self) -> impl Iterator<Item = (&Measured, &Point)> {
+        self.benchmarks.iter().flat_map(|benchmark| benchmark.points.iter().map(move |point| (benchmark, point)))
+    }
+
+    /// Of each configuration that has a ratio anywhere.
+    pub fn standings(&self) -> Vec<Standing<'_>> {
+        self.configurations.iter().filter_map(|configuration| self.standing(configuration.name)).collect()
+    }
+
+    fn standing<'a>(&'a self, configuration: &'a str) -> Option<Standing<'a>> {
+        let own = self.points().filter(|(_, point)| point.configuration == configuration);
+        let all: Vec<(&str, u32, Ratio)> =
+            own.filter_map(|(of, point)| Some((of.name.as_str(), point.threads, point.of_default?))).collect();
+        let count = |holds: fn(&Ratio) -> bool| all.iter().filter(|(.., ratio)| holds(ratio)).count();
+        let (faster, slower) = (count(|ratio| ratio.high < 1.0), count(|ratio| ratio.low > 1.0));
+        Some(Standing {
+            configuration,
+            faster,
+            slower,
+            same: all.len() - faster - slower,
+            best: *all.iter().min_by(|a, b| a.2.ratio.total_cmp(&b.2.ratio))?,
+            worst: *all.iter().max_by(|a, b| a.2.high.total_cmp(&b.2.high))?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn timed(times: &[(usize, f64)]) -> Vec<Timed> {
+        times.iter().map(|(block, ns)| Timed { block: *block, ns: *ns }).collect()
+    }
+
+    #[test]
+    fn ratios_are_of_the_same_block() {
+        let default = timed(&[(0, 100.0), (1, 1000.0), (3, 50.0), (4, 1.0), (5, 1.0), (6, 1.0), (7, 3.0)]);
+        // A slow spell falls on both; block 2 has no default, block 3 nothing to compare.
+        let own = timed(&[(1, 2000.0), (0, 200.0), (2, 7.0), (4, 2.0), (5, 2.0), (6, 2.0), (7, 6.0)]);
+        let found = ratio(&own, &default).unwrap();
+        assert!([found.low, found.ratio, found.high].iter().all(|end| (end - 2.0).abs() < 1e-9), "{found:?}");
+        assert_eq!(ratio(&own[..6], &default), None, "five pairs");
+        let far = timed(&[(0, 100.0), (1, 4000.0), (4, 1.0), (5, 4.0), (6, 1.0), (7, 12.0)]);
+        let spread = ratio(&far, &default).unwrap();
+        assert!((spread.ratio - 2.0).abs() < 1e-9 && spread.low <= 1.0 && spread.high >= 4.0, "{spread:?}");
+    }
+
+    #[test]
+    fn a_point_has_medians_and_keeps_its_runs() {
+        let times = timed(&[(0, 4.0), (1, 2.0), (2, 3.0), (3, 9.0), (4, 1.0), (5, 5.0), (6, 3.0)]);
+        let own = Runs { times: times.clone(), aborts: vec![10.0, 30.0, 20.0] };
+        let beside = Beside { default: Some(&times), fewest: None };
+        let point = Point::of(4, "often", own, beside, 1).unwrap();
+        let (low, high) = point.time_ns.interval.unwrap();
+        assert!(point.time_ns.median == 3.0 && low >= 1.0 && high <= 9.0 && low < high);
+        assert_eq!((point.aborts.unwrap().median, point.aborts.unwrap().interval), (20.0, None));
+        assert_eq!((point.of_default.unwrap().ratio, point.of_fewest, point.times), (1.0, None, times));
+        assert_eq!(Point::of(4, "often", Runs::default(), Beside::default(), 1), None);
+    }
+}

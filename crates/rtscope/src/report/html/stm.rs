@@ -1,0 +1,113 @@
+//! Transactions (STM) on the page: what became of attempts, drawn over time, by lane and by name.
+
+use super::escape::escape;
+use super::page::figure;
+use super::svg::{Anchor, Svg, WIDTH, round_step, text_width, time_axis};
+use super::table::table;
+use crate::report::{stm as words, units};
+use rtscope_analyze::results::Results;
+use rtscope_analyze::stm::{StmSlice, Transactions};
+use rtscope_model::Time;
+use std::fmt::Write as _;
+
+const LEFT: f64 = 78.0;
+const PLOT: [f64; 4] = [LEFT, 26.0, WIDTH - LEFT - 20.0, 150.0];
+
+/// The section; `None` where the program began no transaction.
+pub(super) fn section(results: &Results) -> Option<String> {
+    let found = results.transactions.as_ref().filter(|found| words::any(found))?;
+    let mut out = format!("<p>{}</p>", escape(&words::figures(found)));
+    let told = [
+        words::lost(found),
+        words::others(found),
+        words::scheduler(found),
+        words::missing(found),
+        words::left_out(found),
+    ];
+    for text in told.into_iter().flatten() {
+        let _ = write!(out, "<p>{}</p>", escape(&text));
+    }
+    out.extend(draw(results, found).map(|svg| figure(&svg, "")));
+    let escaped = |row: Vec<String>| row.iter().map(|cell| escape(cell).into_owned()).collect::<Vec<_>>();
+    if found.outcomes && !found.lanes.is_empty() {
+        let rows: Vec<_> = found.lanes.iter().map(|lane| escaped(words::lane(lane))).collect();
+        out.push_str(&table(&heads("lane", &words::LANE_HEADS), &rows));
+    }
+    if !found.names.is_empty() {
+        let rows: Vec<_> = found.names.iter().map(|named| escaped(words::name(named))).collect();
+        out.push_str(&table(&heads("transaction", &words::NAME_HEADS), &rows));
+    }
+    Some(out)
+}
+
+fn heads<'h>(first: &'h str, others: &[&'h str]) -> Vec<&'h str> {
+    [first].into_iter().chain(others.iter().copied()).collect()
+}
+
+/// A part of the attempts, its colour and its name.
+type Part = (fn(&StmSlice) -> u64, &'static str, &'static str);
+
+/// What is stacked, from the bottom up.
+const OUTCOMES: [Part; 3] = [
+    (|slice| slice.commits, "collect", "took effect"),
+    (|slice| slice.lost, "stop", "run again"),
+    (|slice| slice.waits, "unsplit", "waited"),
+];
+/// Where what became of them was not counted.
+const ATTEMPTS: [Part; 1] = [(|slice| slice.attempts, "unsplit", "attempts")];
+
+/// Attempts a second in each slice, by what became of them.
+fn draw(results: &Results, found: &Transactions) -> Option<String> {
+    let parts = if found.outcomes { &OUTCOMES[..] } else { &ATTEMPTS };
+    let per_second = |slice: &StmSlice, count: u64| count as f64 * 1e9 / slice.to.since(slice.from).max(1) as f64;
+    let high = |slice: &StmSlice| parts.iter().map(|(of, ..)| per_second(slice, of(slice))).sum::<f64>();
+    let max = found.over_time.iter().map(high).fold(0.0, f64::max);
+    if max <= 0.0 {
+        return None;
+    }
+    let [left, top, width, height] = PLOT;
+    let span = results.span_ns.max(1);
+    let mut svg = Svg::new(top + height + 40.0, "transactions over time");
+    svg.text(left, 12.0, Anchor::Start, "strong", "attempts a second");
+    legend(&mut svg, parts);
+    grid(&mut svg, max);
+    let x = |at: Time| left + width * (at.since(results.started) as f64 / span as f64).min(1.0);
+    for slice in &found.over_time {
+        let (from, to) = (x(slice.from), x(slice.to));
+        let mut bottom = top + height;
+        for (of, class, name) in parts {
+            let count = of(slice);
+            let h = height * per_second(slice, count) / max;
+            if h >= 0.05 {
+                let title =
+                    format!("{} {name} ({} a second)", units::count(count), units::rate(per_second(slice, count)));
+                svg.rect([from, bottom - h, (to - from).max(0.7), h], class, &title);
+                bottom -= h;
+            }
+        }
+    }
+    time_axis(&mut svg, PLOT, span);
+    Some(svg.finish())
+}
+
+fn legend(svg: &mut Svg, parts: &[Part]) {
+    let mut at = LEFT + 150.0;
+    for (_, class, name) in parts.iter().filter(|_| parts.len() > 1) {
+        svg.rect([at, 3.0, 10.0, 10.0], class, "");
+        svg.text(at + 15.0, 12.0, Anchor::Start, "tick", name);
+        at += text_width(name) + 45.0;
+    }
+}
+
+fn grid(svg: &mut Svg, max: f64) {
+    let [left, top, width, height] = PLOT;
+    let step = round_step(max, 4.0);
+    let mut tick = 0.0;
+    while tick <= max * 1.0001 {
+        let y = top + height * (1.0 - tick / max);
+        svg.line([left, y, left + width, y], "grid");
+        let label = if tick == 0.0 { "0".to_owned() } else { units::rate(tick) };
+        svg.text(left - 6.0, y + 4.0, Anchor::End, "tick", &label);
+        tick += step;
+    }
+}

@@ -1,0 +1,84 @@
+//! The page of an experiment with transactions: how configurations stand beside the default,
+//! then for each benchmark both plots and their figures. Refuses to compute figures.
+
+use super::SIZE_MAX;
+use super::escape::{escape, json_in_script};
+use super::page::{More, figure, section, shell_with};
+use super::table::table;
+use crate::bench::plot::LINES;
+use crate::bench::stm::results::{Found, Measured, Point, Ratio};
+use crate::bench::stm::{svg, text};
+use std::fmt::Write as _;
+
+/// The lines of the plots.
+const MORE: More =
+    More { style: LINES, style_hash: "sha256-PgI+AXb79nzF+sZwkWFyd1souseSJKx6FbPfJ81JPgI=", script_hash: None };
+
+/// The page; `rtscope-data` holds the document of `bench stm --json`, where it fits.
+pub fn stm_bench(found: &Found) -> String {
+    let facts: Vec<String> = text::facts(found).iter().map(|fact| escape(fact).into_owned()).collect();
+    let mut body = format!("<header><h1>{}</h1><p>{}</p></header>\n", text::TITLE, facts.join(" &middot; "));
+    section(&mut body, "verdict", "Beside the default", &verdict(found));
+    for (index, benchmark) in found.benchmarks.iter().enumerate() {
+        let about = benchmark.about.map_or_else(String::new, |about| format!(": {about}"));
+        let title = escape(&format!("{}{about}", text::name(&benchmark.name))).into_owned();
+        section(&mut body, &format!("benchmark-{}", index + 1), &title, &measured(found, benchmark));
+    }
+    let data = json_in_script(&serde_json::to_string(found).unwrap_or_default());
+    let fits = body.len() + data.len() + SIZE_MAX / 20 <= SIZE_MAX;
+    shell_with(text::TITLE, &body, if fits { &data } else { "{}" }, &MORE)
+}
+
+fn verdict(found: &Found) -> String {
+    let cells = |row: Vec<String>| row.iter().map(|cell| escape(cell).into_owned()).collect();
+    let rows: Vec<Vec<String>> = found.standings().iter().map(text::standing).map(cells).collect();
+    let mut out = String::new();
+    if !rows.is_empty() {
+        out += &table(&["", "faster", "slower", "neither", "best", "slowest, upper end"], &rows);
+    }
+    out += "<ul>";
+    for note in text::notes(found) {
+        let _ = write!(out, "<li>{}</li>", escape(&note));
+    }
+    out + "</ul>"
+}
+
+fn measured(found: &Found, benchmark: &Measured) -> String {
+    let command = format!("<p><code>{}</code></p>", escape(&benchmark.command));
+    let mut out = format!("{command}{}", figure(&svg::in_page(found, benchmark), ""));
+    out += &across(found, benchmark, "time", |point| Some(text::time(point.time_ns.median)));
+    if benchmark.points.iter().any(|point| point.of_default.is_some()) {
+        out += &across(found, benchmark, "of the default", |point| point.of_default.map(interval));
+    }
+    if let Some(fewest) =
+        benchmark.points.first().filter(|_| benchmark.points.iter().any(|one| one.of_fewest.is_some()))
+    {
+        let of = format!("of {}", fewest.threads);
+        out += &across(found, benchmark, &of, |point| point.of_fewest.map(interval));
+    }
+    if benchmark.points.iter().any(|point| point.aborts.is_some()) {
+        out += &across(found, benchmark, "aborts", |point| Some(text::count(point.aborts?.median)));
+    }
+    out
+}
+
+fn interval(ratio: Ratio) -> String {
+    let [middle, low, high] = [ratio.ratio, ratio.low, ratio.high].map(text::ratio);
+    format!("{middle} [{low}, {high}]")
+}
+
+/// A figure of each point: threads downwards, configurations across.
+fn across(found: &Found, benchmark: &Measured, what: &str, cell: impl Fn(&Point) -> Option<String>) -> String {
+    let heads: Vec<&str> = found.configurations.iter().map(|configuration| configuration.name).collect();
+    let row = |points: &[Point]| {
+        let threads = points.first().map_or_else(String::new, |point| point.threads.to_string());
+        let of = |name: &&str| {
+            let point = points.iter().find(|point| point.configuration == *name);
+            point.and_then(&cell).unwrap_or_default()
+        };
+        std::iter::once(threads).chain(heads.iter().map(of)).collect::<Vec<_>>()
+    };
+    let rows: Vec<Vec<String>> = benchmark.points.chunk_by(|a, b| a.threads == b.threads).map(row).collect();
+    let first = format!("{what}, with threads");
+    table(&[&[first.as_str()][..], &heads].concat(), &rows)
+}

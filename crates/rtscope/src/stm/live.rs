@@ -1,0 +1,250 @@
+//! Looking at a program that runs: every few milliseconds, so that little of what it did before
+//! its end is missed; what is shown changes once a second. Owns the loop; the program is never
+//! stopped, its signals are passed on and its status is ours.
+
+use super::{Document, SCHEMA, StmArgs, text, trouble};
+use crate::line::Line;
+use crate::style::Style;
+use crate::trouble::Trouble;
+use rtscope_analyze::stm::{Stm, Transactions};
+use rtscope_host::clock;
+use rtscope_host::memory::LiveProcess;
+use rtscope_host::procfs::Host;
+use rtscope_host::signals::{self, Signals};
+use rtscope_host::spawn::{SpawnError, Start, find_program, hold};
+use rtscope_host::stm::{Changes, Counted, Refusal, find};
+use rtscope_model::{StmSeen, Time};
+use std::io::{self, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Child, ExitStatus};
+use std::time::Duration;
+
+/// Between two looks. A look takes some microseconds.
+const LOOK: Duration = Duration::from_millis(5);
+/// Between two things that are shown.
+const SHOW_NS: u64 = 1_000_000_000;
+/// How often a program that was started is tried, and how long in between: its libraries are
+/// mapped a moment after it has begun.
+const TRIES: u32 = 3;
+const TRY_AGAIN_NS: u64 = 20_000_000;
+
+/// Looks at process `pid` until it ends, or a signal or the time says so.
+pub(super) fn attached(host: &Host, pid: u32, args: &StmArgs) -> Result<Document, Trouble> {
+    let at = find(host, pid).map_err(|refusal| trouble(&refusal))?;
+    let caught = catch()?;
+    let mut watched = Watched::new(pid, at, false, clock::monotonic());
+    if !watched.look() {
+        return Err(trouble(&Refusal::Gone(pid)));
+    }
+    let mut shown = Shown::new(args.quiet, true);
+    let until = until(args);
+    while !is_over(until) && caught.take().is_empty() && watched.look() {
+        shown.show(&mut watched);
+        std::thread::sleep(LOOK);
+    }
+    Ok(watched.document())
+}
+
+/// Starts the program and looks at it to its end. Gives its status; no document where nothing
+/// could be seen, which has been said then.
+pub(super) fn started(host: &Host, args: &StmArgs) -> Result<(Option<Document>, u8), Trouble> {
+    let caught = catch()?;
+    let mut sight = Sight::new(clock::monotonic());
+    let mut child = spawn(args, &caught)?;
+    let pid = child.id();
+    let mut shown = Shown::new(args.quiet, false);
+    let until = until(args);
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break status,
+            Ok(None) => {}
+            Err(error) => return Err(Trouble::new("cannot wait for the program").because(error)),
+        }
+        caught.take().into_iter().for_each(|signal| signals::pass_on(pid, signal));
+        if !is_over(until) {
+            sight.look(host, pid);
+            sight.watched.iter_mut().for_each(|watched| shown.show(watched));
+        }
+        std::thread::sleep(LOOK);
+    };
+    drop(shown);
+    let looked_on = !is_over(until);
+    let document = sight.watched.map(|mut watched| {
+        if looked_on {
+            watched.has_ended();
+        }
+        watched.document()
+    });
+    if document.is_none() {
+        let ended = || Trouble::new("the program ended before anything of it could be seen");
+        eprintln!("{}", sight.refusal.as_ref().map_or_else(ended, trouble));
+    }
+    Ok((document, code(status)))
+}
+
+/// What is seen of a process that was started. A wrapper becomes the program after a while.
+struct Sight {
+    begun: Time,
+    watched: Option<Watched>,
+    /// The program that was tried last, how often, and why in vain.
+    exe: Option<PathBuf>,
+    tries: u32,
+    refusal: Option<Refusal>,
+    next: Time,
+}
+
+impl Sight {
+    fn new(begun: Time) -> Sight {
+        Sight { begun, watched: None, exe: None, tries: 0, refusal: None, next: begun }
+    }
+
+    fn look(&mut self, host: &Host, pid: u32) {
+        match &mut self.watched {
+            Some(watched) => _ = watched.look(),
+            None => self.find(host, pid),
+        }
+    }
+
+    fn find(&mut self, host: &Host, pid: u32) {
+        let now = clock::monotonic();
+        let Ok(exe) = std::fs::read_link(host.process(pid, "exe")) else { return };
+        if self.exe.as_ref() != Some(&exe) {
+            (self.exe, self.tries, self.next) = (Some(exe), 0, now);
+        }
+        if self.tries >= TRIES || now < self.next {
+            return;
+        }
+        (self.tries, self.next) = (self.tries + 1, now.plus(TRY_AGAIN_NS));
+        match find(host, pid) {
+            Ok(at) => {
+                let mut watched = Watched::new(pid, at, true, self.begun);
+                watched.look();
+                self.watched = Some(watched);
+            }
+            // A program that has just ended is no reason.
+            Err(Refusal::Gone(_)) => {}
+            Err(refusal) => self.refusal = Some(refusal),
+        }
+    }
+}
+
+fn catch() -> Result<Signals, Trouble> {
+    Signals::install().map_err(|error| Trouble::new("cannot wait for signals").because(error))
+}
+
+fn spawn(args: &StmArgs, caught: &Signals) -> Result<Child, Trouble> {
+    let argv = args.command.clone();
+    let path = argv.first().and_then(|program| find_program(program));
+    let start = Start { argv, path, set: Vec::new(), inherit: Vec::new(), default_signals: caught.installed() };
+    hold(start).and_then(rtscope_host::spawn::Held::release).map_err(|error| {
+        let status = if let SpawnError::Exec { status, .. } = &error { *status } else { 125 };
+        Trouble::new(error.to_string()).ends_with(status)
+    })
+}
+
+/// As a shell says it.
+fn code(status: ExitStatus) -> u8 {
+    let code = status.code().or(status.signal().map(|signal| 128 + signal)).unwrap_or(0);
+    u8::try_from(code & 0xff).unwrap_or(0)
+}
+
+fn until(args: &StmArgs) -> Option<Time> {
+    let ns = |limit: Duration| u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
+    args.limit.map(|limit| clock::monotonic().plus(ns(limit)))
+}
+
+fn is_over(until: Option<Time>) -> bool {
+    until.is_some_and(|until| clock::monotonic() >= until)
+}
+
+/// A process whose transactions are counted: all of it, and the last second.
+struct Watched {
+    pid: u32,
+    at: Counted<LiveProcess>,
+    whole: bool,
+    all: (Stm, Changes),
+    recent: (Stm, Changes),
+    /// Where attempts were not settled the last that were.
+    attempts: Option<u64>,
+    /// It has ended.
+    gone: bool,
+}
+
+impl Watched {
+    fn new(pid: u32, at: Counted<LiveProcess>, whole: bool, begun: Time) -> Watched {
+        let fold = || (Stm::new(Some(begun)), Changes::default());
+        Watched { pid, at, whole, all: fold(), recent: fold(), attempts: None, gone: false }
+    }
+
+    /// One look; false where the process is gone.
+    fn look(&mut self) -> bool {
+        let now = clock::monotonic();
+        let Ok(mut look) = self.at.look() else {
+            self.has_ended();
+            return false;
+        };
+        self.attempts = look.attempts.or(self.attempts);
+        look.attempts = self.attempts;
+        let why = self.at.no_outcomes_because(&look);
+        for ((stm, changes), whole) in [(&mut self.all, self.whole), (&mut self.recent, false)] {
+            changes.since(&look, whole, why.as_deref(), |seen| stm.push(now, &seen));
+            stm.push(now, &StmSeen::Last);
+        }
+        true
+    }
+
+    /// It is gone, from now on at the latest.
+    fn has_ended(&mut self) {
+        if !std::mem::replace(&mut self.gone, true) {
+            self.all.0.push(clock::monotonic(), &StmSeen::Gone);
+        }
+    }
+
+    /// What was counted since the last call.
+    fn take_recent(&mut self) -> Option<Transactions> {
+        let recent = self.recent.0.values(None);
+        self.recent = (Stm::new(Some(clock::monotonic())), Changes::default());
+        recent
+    }
+
+    fn document(&self) -> Document {
+        let transactions = self.all.0.values(None).unwrap_or_default();
+        Document { schema: SCHEMA, of: format!("process {}", self.pid), transactions }
+    }
+}
+
+/// What is shown while it goes on: a whole text on a terminal that is ours, else one line.
+struct Shown {
+    style: Option<Style>,
+    line: Line,
+    next: Time,
+}
+
+impl Shown {
+    fn new(quiet: bool, whole_screen: bool) -> Shown {
+        let style = Style::of_stdout();
+        let style = (whole_screen && !quiet && style.again().is_some()).then_some(style);
+        let next = clock::monotonic().plus(SHOW_NS);
+        Shown { line: Line::new(quiet || style.is_some()), style, next }
+    }
+
+    fn show(&mut self, watched: &mut Watched) {
+        let now = clock::monotonic();
+        if now < self.next || (self.style.is_none() && !self.line.is_seen()) {
+            return;
+        }
+        self.next = now.plus(SHOW_NS);
+        let Some(recent) = watched.take_recent() else { return };
+        match &self.style {
+            Some(style) => {
+                let again = style.again().unwrap_or_default();
+                let frame = text::frame(&watched.document(), &recent, style);
+                let mut out = io::stdout().lock();
+                // A terminal that has gone is no reason to stop.
+                let _ = out.write_all(format!("{again}{frame}").as_bytes()).and_then(|()| out.flush());
+            }
+            None => self.line.put(&format!("rtscope: {}", text::now(&recent))),
+        }
+    }
+}

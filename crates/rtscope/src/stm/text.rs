@@ -1,0 +1,45 @@
+//! A program's transactions for a terminal: the text at the end, and what stands there while they
+//! are looked at.
+
+use super::Document;
+use crate::report::text::screen::Screen;
+use crate::report::text::stm;
+use crate::report::{stm as words, units};
+use crate::style::{Style, Tone, clean};
+use rtscope_analyze::stm::Transactions;
+
+/// The text at the end.
+pub(super) fn text(document: &Document, style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    title(&mut screen, document);
+    stm::section(&mut screen, &document.transactions);
+    screen.finish()
+}
+
+/// What stands there while it goes on: the last moment, and all of it.
+pub(super) fn frame(document: &Document, recent: &Transactions, style: &Style) -> String {
+    let mut screen = Screen::new(style);
+    title(&mut screen, document);
+    screen.entry("Now", &now(recent));
+    stm::section(&mut screen, &document.transactions);
+    screen.finish()
+}
+
+/// "401,000 attempts a second, 252,000 take effect, 37 % are run again": one line.
+pub(super) fn now(recent: &Transactions) -> String {
+    let mut told = vec![format!("{} attempts a second", units::rate(recent.attempts_per_second.unwrap_or(0.0)))];
+    if let Some(commits) = recent.commits_per_second {
+        told.push(format!("{} take effect", units::rate(commits)));
+        told.push(format!("{} are run again", recent.lost_share.map_or("-".to_owned(), units::percent)));
+    }
+    told.join(", ")
+}
+
+fn title(screen: &mut Screen, document: &Document) {
+    let looked = format!("{} looked at", units::duration(document.transactions.span_ns));
+    screen.spread(Tone::Strong, &clean(&document.of), &looked);
+    let counted = document.transactions.outcomes || document.transactions.runtime_attempts.is_some();
+    if counted && !words::any(&document.transactions) {
+        screen.paragraph("", 0, None, "No transaction was seen.");
+    }
+}

@@ -1,0 +1,95 @@
+//! Live: the commits and conflicts that the package counts are those that the kernel sees: a
+//! return probe on the runtime's own `stmCommitTransaction`, in the same run. Owns the probe.
+
+#![forbid(unsafe_code)]
+
+mod bindings;
+
+use bindings::stm::suite;
+use object::{Object, ObjectSegment, ObjectSymbol};
+use serde_json::Value;
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+use xtask::missing;
+
+/// Of each of 8 workers; five of six commit.
+const OPERATIONS: &str = "6000";
+
+/// Runs the words behind its first four with a return probe set, in a mount namespace of its own;
+/// what the program says, then how often the answer was yes, and no, and what was not recorded.
+/// The probe and the instance are gone at the end, however that comes.
+const PROBED: &str = r#"
+    set -eu
+    name=$1 binary=$2 offset=$3 instance=/sys/kernel/tracing/instances/$1
+    shift 3
+    mount -t tracefs nodev /sys/kernel/tracing
+    cd /sys/kernel/tracing
+    clean() {
+        { echo 0 > "$instance/events/$name/enable"; rmdir "$instance"; echo "-:$name/commit" >> uprobe_events; } 2> /dev/null || true
+    }
+    trap clean EXIT INT TERM
+    mkdir "$instance"
+    echo 16384 > "$instance/buffer_size_kb"
+    echo "r:$name/commit $binary:$offset said=\$retval" >> uprobe_events
+    echo 1 > "$instance/events/$name/enable"
+    "$@"
+    echo 0 > "$instance/events/$name/enable"
+    grep -c 'said=0x1$' "$instance/trace" || true
+    grep -c 'said=0x0$' "$instance/trace" || true
+    awk '/^(overrun|dropped events): / { lost += $NF } END { print lost + 0 }' "$instance"/per_cpu/cpu*/stats
+"#;
+
+/// Where in the file the code of a symbol is.
+fn offset_in_file(program: &Path, name: &str) -> u64 {
+    let bytes = fs::read(program).unwrap();
+    let file = object::File::parse(&*bytes).unwrap();
+    let at = file.symbols().find(|symbol| symbol.name() == Ok(name)).unwrap().address();
+    let segment = file.segments().find(|one| (one.address()..one.address() + one.size()).contains(&at)).unwrap();
+    at - segment.address() + segment.file_range().0
+}
+
+fn probed(program: &Path, line: &[OsString]) -> Output {
+    let name = format!("rtscope_test_{}", std::process::id());
+    let offset = format!("{:#x}", offset_in_file(program, "stmCommitTransaction"));
+    let mut command = Command::new("unshare");
+    command.args(["-m", "sh", "-c", PROBED, "probed", &name]).arg(program).arg(offset).args(line);
+    command.output().unwrap()
+}
+
+fn counts_are_those_of_a_probe(ghc: &str) {
+    let Some(bench) = suite(ghc) else { return };
+    for mode in ["count", "adaptive"] {
+        let program = bench.path("exact-threaded");
+        let (path, mode) = (program.to_string_lossy(), format!("RTSCOPE_STM={mode}"));
+        let line = bench.line(&["/usr/bin/env", &mode, &path, OPERATIONS, "+RTS", "-N2"]);
+        let done = probed(&program, &line);
+        let error = String::from_utf8_lossy(&done.stderr).into_owned();
+        let said = String::from_utf8_lossy(&done.stdout).into_owned();
+        let mut lines = said.lines();
+        let (Some(shown), true) = (lines.next(), done.status.success()) else {
+            return missing(&format!("return probes of the kernel: {error}"));
+        };
+        let counts = &serde_json::from_str::<Value>(shown).unwrap()["counts"];
+        let probed: Vec<u64> = lines.map(|line| line.parse().unwrap()).collect();
+        let counted = ["commits", "conflicts"].map(|key| counts[key].as_u64().unwrap());
+        assert!(counted[0] >= 40_000, "{mode}: {shown}");
+        assert_eq!(probed, [counted[0], counted[1], 0], "{ghc} {mode}: {shown} {error}");
+    }
+}
+
+#[test]
+fn live_stm_counts_of_9_0_are_those_of_a_probe() {
+    counts_are_those_of_a_probe("ghc-9.0");
+}
+
+#[test]
+fn live_stm_counts_of_9_6_are_those_of_a_probe() {
+    counts_are_those_of_a_probe("ghc-9.6");
+}
+
+#[test]
+fn live_stm_counts_of_9_10_are_those_of_a_probe() {
+    counts_are_those_of_a_probe("ghc-9.10");
+}

@@ -1,0 +1,65 @@
+//! The Haskell packages of bindings/, built as their users would: with Cabal's own library, no
+//! network, and a package database of their own. Owns the steps; refuses to know what is in a
+//! package.
+
+use crate::toolchain::Toolchain;
+use crate::workload::repository;
+use anyhow::{Result, ensure};
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+/// A folder in which one toolchain builds packages and registers them.
+pub struct Packages<'t> {
+    /// What compiles.
+    pub toolchain: &'t Toolchain,
+    /// Absolute.
+    pub folder: &'t Path,
+}
+
+impl Packages<'_> {
+    /// The package database.
+    pub fn database(&self) -> PathBuf {
+        self.folder.join("db")
+    }
+
+    /// Builds the package in this folder of `bindings/` and registers it. `flags` are the
+    /// package's own: `-lead`.
+    ///
+    /// # Errors
+    /// A step fails; what it said.
+    pub fn build(&self, package: &str, flags: &[&str]) -> Result<()> {
+        let source = repository().join("bindings").join(package);
+        let option = |name: &str, value: PathBuf| OsString::from(format!("--{name}={}", value.display()));
+        let setup = self.folder.join(format!("{package}-setup"));
+        let build = option("builddir", self.folder.join(format!("{package}-build")));
+        fs::create_dir_all(self.folder)?;
+        if !self.database().exists() {
+            self.step(self.folder, "ghc-pkg", &[OsStr::new("init"), self.database().as_os_str()])?;
+        }
+        let objects = self.folder.join(format!("{package}-setup-objects"));
+        let words: [OsString; 3] = ["-v0".into(), "-outputdir".into(), objects.into()];
+        let more: [OsString; 3] = ["-o".into(), setup.clone().into(), source.join("Setup.hs").into()];
+        self.step(self.folder, "ghc", &[words, more].concat())?;
+        let mut configure = vec!["configure".into(), "-v0".into(), build.clone()];
+        configure.push(option("package-db", self.database()));
+        configure.push(option("prefix", self.folder.join("installed")));
+        configure.push("--ghc-option=-Werror".into());
+        configure.extend(flags.iter().map(|flag| OsString::from(format!("--flags={flag}"))));
+        self.step(&source, &setup, &configure)?;
+        for verb in ["build", "copy", "register"] {
+            self.step(&source, &setup, &[verb.into(), "-v0".into(), build.clone()])?;
+        }
+        Ok(())
+    }
+
+    fn step(&self, directory: &Path, program: impl AsRef<OsStr>, words: &[impl AsRef<OsStr>]) -> Result<()> {
+        let bindings = repository().join("bindings");
+        let mut command = self.toolchain.command(program.as_ref(), directory, &[self.folder, &bindings]);
+        let done = command.args(words).stdin(Stdio::null()).output()?;
+        let said = [done.stdout, done.stderr].concat();
+        ensure!(done.status.success(), "{}: {}", program.as_ref().display(), String::from_utf8_lossy(&said));
+        Ok(())
+    }
+}
