@@ -91,7 +91,7 @@ step tally named shared other others turn early number = case number `mod` 6 of
     when (now /= early) (counted tally Retries >> retry)
     writeTVar turn (not early)
   1 -> do
-    result <- try (atomically (counted tally Attempts >> add shared >> throwSTM (ErrorCall "exact")))
+    result <- try (atomically (counted tally Attempts >> add shared >> thrown))
     case result of
       Left (ErrorCall _) -> count tally Thrown
       Right () -> pure ()
@@ -111,6 +111,11 @@ step tally named shared other others turn early number = case number `mod` 6 of
     add shared
   _ -> plainly (add shared)
   where
+    -- Every other one from within two alternatives.
+    thrown :: STM ()
+    thrown
+      | number `mod` 12 == 1 = throwSTM (ErrorCall "exact")
+      | otherwise = (throwSTM (ErrorCall "exact") `orElse` retry) `orElse` retry
     plainly transaction = atomically (counted tally Attempts >> transaction) >> count tally Commits
     add variable = readTVar variable >>= \value -> writeTVar variable $! value + 1
     ignore :: SomeException -> STM ()

@@ -34,13 +34,13 @@ benchmarks :: [Benchmark]
 benchmarks =
   [ Benchmark "si" 10000000 1 shared
   , Benchmark "ll" 100000 200 (mixed 0 list)
-  , Benchmark "hash" 1000000 4000 (mixed 2 hash)
-  , Benchmark "rbtree" 300000 4000 (mixed 2 tree)
-  , Benchmark "queue" 1000000 1 queued
-  , Benchmark "bank" 1000000 64 transfers
-  , Benchmark "readers" 500000 256 audits
-  , Benchmark "retry" 50000 8 handed
-  , Benchmark "orelse" 300000 16 pots
+  , Benchmark "hash" 3000000 4000 (mixed 2 hash)
+  , Benchmark "rbtree" 1000000 4000 (mixed 2 tree)
+  , Benchmark "queue" 3000000 1 queued
+  , Benchmark "bank" 3000000 64 transfers
+  , Benchmark "readers" 1500000 256 audits
+  , Benchmark "retry" 100000 8 handed
+  , Benchmark "orelse" 1000000 16 pots
   ]
 
 -- | The most of anything that is asked for: what fits into any memory.
