@@ -6,7 +6,7 @@
 //! look on. A count that falls is another program's in the same process: it begins anew.
 
 use rtscope_model::{CodeKind, StmCounts, StmNamed, StmSeen, Symbol, Time};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Slices of time, at most; their first width, nanoseconds: looks are noted as often.
@@ -86,7 +86,7 @@ pub struct NamedTransactions {
 }
 
 /// What was counted in a part of the time.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StmSlice {
     #[allow(missing_docs)]
     pub from: Time,
@@ -133,7 +133,7 @@ impl StmSlice {
 
 /// A cumulative count: what was there at first, what now, and what was counted before it began
 /// anew.
-#[derive(Copy, Clone, Debug, Default)]
+#[derive(Copy, Clone, Debug, Default, Serialize, Deserialize)]
 struct Run<C> {
     first: C,
     now: C,
@@ -170,8 +170,8 @@ impl Run<u64> {
     }
 }
 
-/// The fold over the looks at one process.
-#[derive(Clone, Debug, Default)]
+/// The fold over the looks at one process. It can be written down as it is.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Stm {
     source: Option<(bool, bool, Option<String>)>,
     /// When counts begin, and the first and last look.
@@ -194,6 +194,14 @@ impl Stm {
     /// A fold of a recording that began at `started`; `None`: at the first look.
     pub fn new(started: Option<Time>) -> Stm {
         Stm { origin: started, width_ns: WIDTH_NS, ..Stm::default() }
+    }
+
+    /// Whether it can have been written by one: it holds no more than one does.
+    pub fn is_sound(&self) -> bool {
+        self.width_ns >= WIDTH_NS
+            && self.slices.len() <= SLICES_MAX
+            && self.names.len() <= NAMES_MAX
+            && self.slices.iter().all(|slice| slice.from <= slice.to)
     }
 
     /// Takes what a look found; looks come in the order of time.

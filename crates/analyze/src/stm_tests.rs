@@ -159,3 +159,23 @@ fn the_runtime_s_work_for_transactions_is_known_by_name() {
     assert!(!no.iter().any(|name| is(name, CodeKind::Runtime)));
     assert!(!is("stmCommitTransaction", CodeKind::Program) && !is("stg_readTVarzh", CodeKind::Foreign));
 }
+
+#[test]
+fn a_fold_is_written_down_and_goes_on() {
+    let stm =
+        fold(&[(10, source(true, true)), (100, StmSeen::Lane(0, lane(100, 90, 10))), (200, StmSeen::Attempts(120))]);
+    let text = serde_json::to_string(&stm).unwrap();
+    let read: Stm = serde_json::from_str(&text).unwrap();
+    assert!(read.is_sound() && read.values(None).unwrap().counts.is_some());
+    assert_eq!(read.values(None), stm.values(None));
+    for wrong in [
+        text.replace("\"width_ns\":100000000", "\"width_ns\":0"),
+        text.replace(
+            "\"slices\":[",
+            "\"slices\":[{\"from\":9,\"to\":1,\"attempts\":0,\"commits\":0,\"lost\":0,\"waits\":0},",
+        ),
+    ] {
+        assert_ne!(wrong, text);
+        assert!(!serde_json::from_str::<Stm>(&wrong).unwrap().is_sound(), "{wrong}");
+    }
+}

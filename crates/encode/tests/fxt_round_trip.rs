@@ -23,6 +23,7 @@ fn facts() -> Exported {
         every_green_event: true,
         kernel_missing: vec!["nothing of the host".into()],
         losses: vec![loss("rings/0.ring")],
+        transactions: Some("{\"a\": 1}".into()),
         manifest: None,
     }
 }

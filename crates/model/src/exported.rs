@@ -38,6 +38,9 @@ pub struct Exported {
     pub kernel_missing: Vec<String>,
     /// Losses known before the first event.
     pub losses: Vec<Loss>,
+    /// What was counted of transactions, as `rtscope-analyze` keeps it: a JSON document.
+    #[serde(default)]
+    pub transactions: Option<String>,
     /// Of the capture, where there is one.
     pub manifest: Option<Manifest>,
 }

@@ -3,10 +3,10 @@
 //! which of them a program has at all, is said with each look.
 
 use crate::time::Time;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What one lane has done: an attempt is an outermost transaction, each try of it.
-#[derive(Copy, Clone, Eq, PartialEq, Debug, Default, Serialize)]
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct StmCounts {
     /// Begun: first tries and every try again.
     pub attempts: u64,
@@ -127,7 +127,7 @@ impl StmCounts {
 }
 
 /// What transactions of one name have done.
-#[derive(Copy, Clone, Eq, PartialEq, Debug, Default, Serialize)]
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct StmNamed {
     /// Begun: first tries and every try again.
     pub attempts: u64,

@@ -202,6 +202,7 @@ fn facts(context: &Context, manifest: Option<&Manifest>) -> Exported {
         every_green_event: context.every_green_event,
         kernel_missing: context.kernel.as_ref().map_or(Vec::new(), |kernel| kernel.missing.clone()),
         losses: context.losses.clone(),
+        transactions: context.stm.as_ref().and_then(|stm| serde_json::to_string(stm).ok()),
         manifest: manifest.cloned(),
     }
 }

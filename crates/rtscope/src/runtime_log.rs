@@ -5,6 +5,7 @@
 use crate::pipeline;
 use crate::trouble::Trouble;
 use rtscope_analyze::results::{Runtime, TypeCount};
+use rtscope_analyze::stm::Stm;
 use rtscope_analyze::{Analysis, Context};
 use rtscope_decode::ReadAt;
 use rtscope_decode::capture::Capture;
@@ -275,6 +276,8 @@ fn of_trace(trace: &Fxt, context: &mut Context) {
     context.generations = facts.generations;
     context.nursery_bytes = facts.nursery_bytes;
     context.program_pid = facts.program_pid.map(Pid);
+    let transactions = facts.transactions.as_deref().and_then(|text| serde_json::from_str(text).ok());
+    context.stm = transactions.filter(Stm::is_sound);
     context.symbols = trace.symbols().clone();
     context.losses.extend(facts.losses.iter().cloned());
 }
