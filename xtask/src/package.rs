@@ -54,7 +54,11 @@ impl Packages<'_> {
         Ok(())
     }
 
-    fn step(&self, directory: &Path, program: impl AsRef<OsStr>, words: &[impl AsRef<OsStr>]) -> Result<()> {
+    /// Runs a build step in this directory.
+    ///
+    /// # Errors
+    /// It fails; what it said.
+    pub fn step(&self, directory: &Path, program: impl AsRef<OsStr>, words: &[impl AsRef<OsStr>]) -> Result<()> {
         let bindings = repository().join("bindings");
         let mut command = self.toolchain.command(program.as_ref(), directory, &[self.folder, &bindings]);
         let done = command.args(words).stdin(Stdio::null()).output()?;

@@ -36,7 +36,6 @@ StgBool __wrap_stmValidateNestOfTransactions(Capability *, StgTRecHeader *, StgW
 
 size_t rtscope_stm_header_excess;
 struct rtscope_stm_asked rtscope_stm_asked;
-struct rtscope_place rtscope_places[RTSCOPE_STM_LANES];
 
 /* What the last call on this OS thread told the runtime, if that was bad. */
 static _Thread_local enum { NOTHING, COUNTED, REFUSED_PART } just;
@@ -47,7 +46,6 @@ static _Thread_local bool raised_invalid;
 /* Before main, and before the runtime: nothing of it but constants may be used. */
 __attribute__((constructor)) static void prepare(void) {
   rtscope_stm_header_excess = rts_isProfiled() ? 2 * sizeof(StgWord) : 0;
-  for (uint32_t i = 0; i < RTSCOPE_STM_LANES; i++) rtscope_places[i].random = 0x9e3779b9u * (i + 1);
   if (!rtscope_stm_read_asked(secure_getenv("RTSCOPE_STM"), &rtscope_stm_asked))
     rtscope_stm_flag(RTSCOPE_STM_NOT_UNDERSTOOD);
   if (rtscope_stm_is_linked()) rtscope_stm_flag(RTSCOPE_STM_LED);

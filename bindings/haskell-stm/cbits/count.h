@@ -1,4 +1,4 @@
-/* Where the counts of a capability go, and what else is kept of it. For this folder only. */
+/* Where the counts of a capability go. For this folder only. */
 #ifndef RTSCOPE_STM_COUNT_H
 #define RTSCOPE_STM_COUNT_H
 
@@ -8,15 +8,6 @@
 
 /* Read before main. */
 extern struct rtscope_stm_asked rtscope_stm_asked;
-
-/* What the scheduler keeps of a capability beside its lane, written by its holder only. */
-struct rtscope_place {
-  _Alignas(128) uint32_t looks; /* occasions since the clock was read */
-  uint32_t random;              /* state of its jitter, never 0 */
-  uint64_t until_ns;            /* when the place that it took last is free again */
-};
-
-extern struct rtscope_place rtscope_places[RTSCOPE_STM_LANES];
 
 #define RTSCOPE_LAST (RTSCOPE_STM_LANES - 1)
 

@@ -71,14 +71,6 @@ static uint64_t thread_number(const Capability *capability) {
   return thread == NULL ? 0 : (uint64_t)rtscope_StgTSO_id(thread);
 }
 
-/* The mark of a thread, or NULL. Only the thread itself makes and takes it. */
-static _Atomic uint64_t *mark_of(uint64_t thread) {
-  _Atomic uint64_t *marks = lines[thread % LINES].marks;
-  for (uint32_t i = 0; i < MARKS; i++)
-    if (atomic_load_explicit(&marks[i], memory_order_relaxed) >> THREAD_SHIFT == thread) return &marks[i];
-  return NULL;
-}
-
 static uint64_t look(const _Atomic uint64_t *mark) {
   return atomic_load_explicit(mark, memory_order_relaxed);
 }
@@ -87,13 +79,17 @@ static void set(_Atomic uint64_t *mark, uint64_t to) {
   atomic_store_explicit(mark, to, memory_order_relaxed);
 }
 
-enum figure { ATTEMPTS, COMMITS, WAITS, EXCEPTIONS };
+/* The mark of a thread, or NULL. Only the thread itself makes and takes it. */
+static _Atomic uint64_t *mark_of(uint64_t thread) {
+  _Atomic uint64_t *marks = lines[thread % LINES].marks;
+  for (uint32_t i = 0; i < MARKS; i++)
+    if (look(&marks[i]) >> THREAD_SHIFT == thread) return &marks[i];
+  return NULL;
+}
 
-/* Adds to a figure of the name of a mark. */
-static void count(const Capability *capability, uint64_t mark, enum figure figure) {
-  struct rtscope_stm_named *named = &rtscope_stm_named[rtscope_lane_of(capability)][(mark & 0xff) - 1];
-  _Atomic uint64_t *const figures[] = {&named->attempts, &named->commits, &named->waits, &named->exceptions};
-  rtscope_add(figures[figure], 1);
+/* Counts of the name of a mark, on this capability. */
+static struct rtscope_stm_named *named(const Capability *capability, uint64_t mark) {
+  return &rtscope_stm_named[rtscope_lane_of(capability)][(mark & 0xff) - 1];
 }
 
 static _Atomic uint64_t *mark_on(const Capability *capability) {
@@ -101,13 +97,19 @@ static _Atomic uint64_t *mark_on(const Capability *capability) {
   return thread == 0 ? NULL : mark_of(thread);
 }
 
+/* An attempt without a counted end is over: behind its commit, or given up in the middle. */
+static void count_unseen(const Capability *capability, uint64_t mark) {
+  struct rtscope_stm_named *counts = named(capability, mark);
+  if ((mark & ENDED) == 0) rtscope_add(mark & READY ? &counts->commits : &counts->exceptions, 1);
+}
+
 void rtscope_names_end(const Capability *capability, enum rtscope_end end) {
   _Atomic uint64_t *mark = mark_on(capability);
   if (mark == NULL) return;
   uint64_t was = look(mark);
   if (was & ENDED) return;
-  if (end == RTSCOPE_END_WAIT) count(capability, was, WAITS);
-  if (end == RTSCOPE_END_RAISED) count(capability, was, EXCEPTIONS);
+  if (end == RTSCOPE_END_WAIT) rtscope_add(&named(capability, was)->waits, 1);
+  if (end == RTSCOPE_END_RAISED) rtscope_add(&named(capability, was)->exceptions, 1);
   set(mark, was | ENDED | (end == RTSCOPE_END_RAISED ? RAISED : 0));
 }
 
@@ -130,14 +132,13 @@ void rtscope_stm_mark(uint32_t name) {
   uint64_t now = thread << THREAD_SHIFT | (name + 1);
   _Atomic uint64_t *mark = mark_of(thread);
   if (mark != NULL) {
-    /* One of which no end was seen was given up in the middle, if not behind its commit. */
-    if ((look(mark) & ENDED) == 0) count(capability, look(mark), look(mark) & READY ? COMMITS : EXCEPTIONS);
+    count_unseen(capability, look(mark));
     set(mark, now);
   } else if (!place(thread, now)) {
     rtscope_stm_flag(RTSCOPE_STM_NAMELESS);
     return;
   }
-  count(capability, now, ATTEMPTS);
+  rtscope_add(&named(capability, now)->attempts, 1);
 }
 
 void rtscope_stm_ready(void) {
@@ -149,7 +150,7 @@ void rtscope_stm_done(void) {
   const Capability *capability = rts_unsafeGetMyCapability();
   _Atomic uint64_t *mark = mark_on(capability);
   if (mark == NULL) return;
-  count(capability, look(mark), COMMITS);
+  rtscope_add(&named(capability, look(mark))->commits, 1);
   set(mark, 0);
 }
 
@@ -158,9 +159,8 @@ uint32_t rtscope_stm_thrown(void) {
   _Atomic uint64_t *mark = mark_on(capability);
   if (mark == NULL) return RTSCOPE_THROWN_ASIDE;
   uint64_t was = look(mark);
-  bool ended = (was & ENDED) != 0, ready = (was & READY) != 0;
-  if (!ended) count(capability, was, ready ? COMMITS : EXCEPTIONS);
+  count_unseen(capability, was);
   set(mark, 0);
   if (was & RAISED) return RTSCOPE_THROWN_RAISED;
-  return ready && !ended ? RTSCOPE_THROWN_COMMITTED : RTSCOPE_THROWN_ASIDE;
+  return (was & (READY | ENDED)) == READY ? RTSCOPE_THROWN_COMMITTED : RTSCOPE_THROWN_ASIDE;
 }

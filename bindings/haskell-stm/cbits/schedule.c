@@ -1,6 +1,7 @@
-/* The transaction scheduler. Owns waiting after a conflict, and when the bandit is asked. Refuses to block: whoever waits here spins, for some microseconds at
- * most, no longer than the runtime leaves its capability alone, and then goes on whatever
- * the others do. No thread is parked, so that none can queue behind another.
+/* The transaction scheduler. Owns waiting after a conflict, and when the bandit is asked.
+ * Refuses to block: whoever waits here spins, for some microseconds at most, no longer than
+ * the runtime leaves its capability alone, and then goes on whatever the others do. No
+ * thread is parked, so that none can queue behind another.
  *
  * Nothing here is reached without a conflict. */
 #define _GNU_SOURCE
@@ -30,6 +31,13 @@
 #define PAUSES 32
 
 struct rtscope_in_force rtscope_in_force;
+
+/* What is kept of a capability, by its lane's number; its holder alone writes it. */
+static struct {
+  _Alignas(128) uint32_t looks; /* occasions since the clock was read */
+  uint32_t random;              /* state of its jitter, never 0 */
+  uint64_t until_ns;            /* when the place that it took last is free again */
+} own[RTSCOPE_STM_LANES];
 
 /* Places of those that conflicted: until when one is taken. */
 static struct {
@@ -82,6 +90,7 @@ static uint32_t read_allowed_cpus(void) {
 void rtscope_schedule_prepare(void) {
   enum rtscope_stm_mode mode = rtscope_stm_asked.mode;
   uint64_t due = UINT64_MAX;
+  for (uint32_t i = 0; i < RTSCOPE_STM_LANES; i++) own[i].random = 0x9e3779b9u * (i + 1);
   decision.allowed_cpus = read_allowed_cpus();
   if (mode == RTSCOPE_STM_ADAPTIVE) due = rtscope_bandit_start(&decision.bandit);
   if (mode == RTSCOPE_STM_LIMIT) due = 0;
@@ -174,18 +183,18 @@ static void decide_if_due(uint32_t lane, uint64_t now) {
 /* Looks whether a decision is due, not on every occasion; and says in the lane what is in
  * force. */
 static void look_sometimes(uint32_t lane) {
-  if (++rtscope_places[lane].looks % LOOK_EVERY != 0) return;
+  if (++own[lane].looks % LOOK_EVERY != 0) return;
   decide_if_due(lane, clock_ns());
   atomic_store_explicit(&rtscope_stm.lanes[lane].arm, load(&rtscope_in_force.way), memory_order_relaxed);
   atomic_store_explicit(&rtscope_stm.lanes[lane].limit, load(&rtscope_in_force.limit), memory_order_relaxed);
 }
 
 static uint32_t by_chance(uint32_t lane) {
-  uint32_t word = rtscope_places[lane].random;
+  uint32_t word = own[lane].random;
   word ^= word << 13;
   word ^= word >> 17;
   word ^= word << 5;
-  rtscope_places[lane].random = word;
+  own[lane].random = word;
   return word;
 }
 
@@ -218,7 +227,7 @@ static void keep_to_limit(uint32_t lane, const Capability *capability) {
   _Atomic uint64_t *until = &places[lane % limit % RTSCOPE_STM_PLACES].until_ns;
   uint64_t keep = atomic_load_explicit(&rtscope_in_force.keep_ns, memory_order_relaxed);
   uint64_t wait = keep * ((count + limit - 1) / limit);
-  uint64_t from = clock_ns(), now = from, *mine = &rtscope_places[lane].until_ns;
+  uint64_t from = clock_ns(), now = from, *mine = &own[lane].until_ns;
   if (wait > WAIT_MAX_NS) wait = WAIT_MAX_NS;
   if (now < *mine && atomic_load_explicit(until, memory_order_relaxed) == *mine) return;
   while (!take(until, now, keep) && now - from < wait && !rtscope_is_wanted(capability)) {

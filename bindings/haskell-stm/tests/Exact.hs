@@ -5,13 +5,13 @@ module Main (main) where
 import Control.Concurrent
 import Control.Exception (ErrorCall (..), SomeException, try)
 import Control.Monad
-import Data.List (intercalate)
 import Data.Word (Word64)
 import Foreign.Marshal.Array (mallocArray, peekArray, pokeArray)
 import Foreign.Ptr (Ptr)
 import Foreign.Storable (peekElemOff, pokeElemOff)
 import GHC.Conc
 import RtScope.STM
+import Shown
 import System.Environment (getArgs)
 
 workers :: Int
@@ -58,29 +58,9 @@ main = do
     object
       [ ("program", object [(key, show value) | (key, value) <- own])
       , ("counts", object [(key, show value) | (key, value) <- theirs])
-      , ("named", object [(text, "[" ++ show tried ++ "," ++ show committed ++ "]") | (text, tried, committed) <- named'])
+      , ("named", object [(text, list [show tried, show committed]) | (text, tried, committed) <- named'])
       , ("shared", show total)
       ]
-  where
-    object items = "{" ++ intercalate "," [show key ++ ":" ++ value | (key, value) <- items] ++ "}"
-
-fields :: [(String, Counts -> Word64)]
-fields =
-  [ ("attempts", attempts)
-  , ("commits", commits)
-  , ("conflicts", conflicts)
-  , ("waits", waits)
-  , ("wait_conflicts", waitConflicts)
-  , ("wakes", wakes)
-  , ("invalid", invalid)
-  , ("exceptions", exceptions)
-  , ("restarts", restarts)
-  , ("condemned", condemned)
-  , ("interrupted", interrupted)
-  , ("backoffs", backoffs)
-  , ("limited", limited)
-  , ("decisions", decisions)
-  ]
 
 -- | One operation, by its number.
 step :: Tally -> Name -> TVar Int -> TVar Int -> [TVar Int] -> TVar Bool -> Bool -> Int -> IO ()

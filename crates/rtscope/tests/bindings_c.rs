@@ -4,6 +4,9 @@
 
 #![forbid(unsafe_code)]
 
+mod sanitized;
+
+use sanitized::compiled;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,33 +14,24 @@ use std::process::Command;
 use std::sync::OnceLock;
 use xtask::missing;
 
-/// `show` and `fuzz`, or `None` where nothing compiles them (said by then).
-fn programs() -> Option<&'static Path> {
-    static MADE: OnceLock<Option<tempfile::TempDir>> = OnceLock::new();
+/// The program `show` or `fuzz`, or `None` where nothing compiles it (said by then).
+fn program(name: &str) -> Option<&'static Path> {
+    static MADE: OnceLock<[Option<PathBuf>; 2]> = OnceLock::new();
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bindings/c");
     let made = MADE.get_or_init(|| {
-        let folder = tempfile::tempdir().unwrap();
-        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bindings/c");
         let mut library: Vec<PathBuf> = fs::read_dir(&sources).unwrap().map(|entry| entry.unwrap().path()).collect();
         library.retain(|path| path.extension().is_some_and(|ending| ending == "c"));
         assert!(library.len() >= 5, "{library:?}");
-        for name in ["show", "fuzz"] {
-            let mut cc = Command::new("cc");
-            cc.args(["-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-Wpedantic", "-Wshadow", "-Wvla"]);
-            cc.args(["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-o"]).arg(folder.path().join(name));
-            cc.arg(sources.join("tests").join(name).with_extension("c")).args(&library);
-            let done = cc.output().ok()?;
-            assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-        }
-        Some(folder)
+        ["show", "fuzz"].map(|name| {
+            let main = sources.join("tests").join(name).with_extension("c");
+            compiled(name, &[&[main], &library[..]].concat())
+        })
     });
-    if made.is_none() {
-        missing("cc (package gcc)");
-    }
-    made.as_ref().map(|folder| folder.path())
+    made.iter().flatten().map(PathBuf::as_path).find(|path| path.ends_with(name))
 }
 
 fn run(program: &str, words: &[&str]) -> Option<String> {
-    let done = Command::new(programs()?.join(program)).args(words).output().unwrap();
+    let done = Command::new(self::program(program)?).args(words).output().unwrap();
     let said = String::from_utf8_lossy(&done.stderr);
     assert!(done.status.success(), "{program} {words:?}: {said}");
     Some(String::from_utf8(done.stdout).unwrap())
@@ -269,7 +263,7 @@ fn this_machine_is_read_live() {
     let cpus = std::thread::available_parallelism().unwrap().get() as u64;
     assert!(shown["cpus_allowed"].as_u64() >= Some(cpus), "{shown}");
     let mut pinned = Command::new("taskset");
-    pinned.args(["-c", "0"]).arg(programs().unwrap().join("show")).args(["-", "latency"]);
+    pinned.args(["-c", "0"]).arg(program("show").unwrap()).args(["-", "latency"]);
     let Ok(done) = pinned.output() else { return missing("taskset (package util-linux)") };
     let shown: Value = serde_json::from_slice(&done.stdout).unwrap();
     assert_eq!((&shown["cpus_allowed"], &shown["workers"]), (&json!(1), &json!(1)));

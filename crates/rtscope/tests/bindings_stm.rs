@@ -4,11 +4,13 @@
 
 #![forbid(unsafe_code)]
 
+mod sanitized;
+
+use sanitized::compiled;
 use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
-use xtask::missing;
 
 const NONE: u64 = 0;
 const BACKOFF: u64 = 1;
@@ -16,28 +18,15 @@ const LIMIT: u64 = 2;
 
 /// The simulator, or `None` where nothing compiles it (said by then).
 fn simulator() -> Option<&'static Path> {
-    static MADE: OnceLock<Option<tempfile::TempDir>> = OnceLock::new();
-    let made = MADE.get_or_init(|| {
-        let folder = tempfile::tempdir().unwrap();
-        let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bindings/haskell-stm");
-        let mut cc = Command::new("cc");
-        cc.args(["-std=c11", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-Wpedantic", "-Wshadow", "-Wvla"]);
-        cc.args(["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-o"])
-            .arg(folder.path().join("simulate"));
-        cc.args([package.join("tests/simulate.c"), package.join("cbits/bandit.c")]);
-        let done = cc.output().ok()?;
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-        Some(folder)
-    });
-    if made.is_none() {
-        missing("cc (package gcc)");
-    }
-    made.as_ref().map(|folder| folder.path())
+    static MADE: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bindings/haskell-stm");
+    let sources = ["tests/simulate.c", "cbits/bandit.c"].map(|file| package.join(file));
+    MADE.get_or_init(|| compiled("simulate", &sources)).as_deref()
 }
 
 /// What became of such a program; `None` where nothing simulates it.
 fn simulate(words: &str) -> Option<Value> {
-    let done = Command::new(simulator()?.join("simulate")).args(words.split(' ')).output().unwrap();
+    let done = Command::new(simulator()?).args(words.split(' ')).output().unwrap();
     assert!(done.status.success(), "{words}: {}", String::from_utf8_lossy(&done.stderr));
     Some(serde_json::from_slice(&done.stdout).unwrap())
 }

@@ -3,6 +3,7 @@
 //! Owns no assertion about a plan.
 #![allow(dead_code, reason = "each test binary takes what it needs")]
 
+pub mod probe;
 pub mod ring;
 pub mod stm;
 pub mod threads;
@@ -46,13 +47,13 @@ impl Bench {
         fs::write(path, text).unwrap();
     }
 
+    fn packages(&self) -> Packages<'_> {
+        Packages { toolchain: &self.toolchain, folder: self.folder.path() }
+    }
+
     /// Runs a build step; what it says is shown where it fails.
     fn step(&self, directory: &Path, program: impl AsRef<OsStr>, words: &[impl AsRef<OsStr>]) {
-        let folders = [self.folder.path(), &bindings()];
-        let mut command = self.toolchain.command(program.as_ref(), directory, &folders);
-        let done = command.args(words).stdin(Stdio::null()).output().unwrap();
-        let said = [done.stdout, done.stderr].concat();
-        assert!(done.status.success(), "{}: {}", program.as_ref().display(), String::from_utf8_lossy(&said));
+        self.packages().step(directory, program, words).unwrap_or_else(|error| panic!("{error:#}"));
     }
 
     /// Builds rtscope-start.
@@ -62,8 +63,7 @@ impl Bench {
 
     /// Builds a Haskell package, the one in this folder of the libraries, and registers it.
     pub fn build_package(&self, package: &str) {
-        let packages = Packages { toolchain: &self.toolchain, folder: self.folder.path() };
-        packages.build(package, &[]).unwrap_or_else(|error| panic!("{error:#}"));
+        self.packages().build(package, &[]).unwrap_or_else(|error| panic!("{error:#}"));
     }
 
     /// Links `source` with rtscope-start; it need not import anything of it.

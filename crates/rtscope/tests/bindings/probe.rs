@@ -1,11 +1,7 @@
-//! Live: the commits and conflicts that the package counts are those that the kernel sees: a
-//! return probe on the runtime's own `stmCommitTransaction`, in the same run. Owns the probe.
+//! The commits and conflicts that the kernel sees of a program: a return probe on the runtime's own
+//! `stmCommitTransaction`. Owns the probe, and that the package counts the same in the same run.
 
-#![forbid(unsafe_code)]
-
-mod bindings;
-
-use bindings::stm::suite;
+use super::Bench;
 use object::{Object, ObjectSegment, ObjectSymbol};
 use serde_json::Value;
 use std::ffi::OsString;
@@ -58,8 +54,8 @@ fn probed(program: &Path, line: &[OsString]) -> Output {
     command.output().unwrap()
 }
 
-fn counts_are_those_of_a_probe(ghc: &str) {
-    let Some(bench) = suite(ghc) else { return };
+/// Holds the suite's `exact-threaded` to it.
+pub fn counts_are_those_of_a_probe(bench: &Bench) {
     for mode in ["count", "adaptive"] {
         let program = bench.path("exact-threaded");
         let (path, mode) = (program.to_string_lossy(), format!("RTSCOPE_STM={mode}"));
@@ -75,21 +71,6 @@ fn counts_are_those_of_a_probe(ghc: &str) {
         let probed: Vec<u64> = lines.map(|line| line.parse().unwrap()).collect();
         let counted = ["commits", "conflicts"].map(|key| counts[key].as_u64().unwrap());
         assert!(counted[0] >= 40_000, "{mode}: {shown}");
-        assert_eq!(probed, [counted[0], counted[1], 0], "{ghc} {mode}: {shown} {error}");
+        assert_eq!(probed, [counted[0], counted[1], 0], "{mode}: {shown} {error}");
     }
-}
-
-#[test]
-fn live_stm_counts_of_9_0_are_those_of_a_probe() {
-    counts_are_those_of_a_probe("ghc-9.0");
-}
-
-#[test]
-fn live_stm_counts_of_9_6_are_those_of_a_probe() {
-    counts_are_those_of_a_probe("ghc-9.6");
-}
-
-#[test]
-fn live_stm_counts_of_9_10_are_those_of_a_probe() {
-    counts_are_those_of_a_probe("ghc-9.10");
 }
