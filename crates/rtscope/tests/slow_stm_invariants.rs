@@ -1,5 +1,6 @@
 //! Slow: the correctness suite of transactions, for an hour, or as many seconds as
-//! `RTSCOPE_STM_SECONDS` says. Prints each worker's share of what was done.
+//! `RTSCOPE_STM_SECONDS` says; an hour can be made of parts, each from the turn that
+//! `RTSCOPE_STM_TURN` says. Prints each worker's share of what was done.
 
 #![forbid(unsafe_code)]
 
@@ -15,7 +16,8 @@ const RUN_SECONDS: f64 = 20.0;
 
 #[test]
 fn slow_stm_invariants_hold_for_an_hour() {
-    let seconds = std::env::var("RTSCOPE_STM_SECONDS").map_or(HOUR_SECONDS, |text| text.parse().unwrap());
+    let asked = |name, otherwise| std::env::var(name).map_or(otherwise, |text| text.parse().unwrap());
+    let (seconds, first) = (asked("RTSCOPE_STM_SECONDS", HOUR_SECONDS), asked("RTSCOPE_STM_TURN", 0));
     let benches: Vec<_> =
         ["ghc-9.0", "ghc-9.6", "ghc-9.10"].iter().filter_map(|ghc| Some((ghc, suite(ghc)?))).collect();
     if benches.is_empty() {
@@ -24,7 +26,7 @@ fn slow_stm_invariants_hold_for_an_hour() {
     let end = Instant::now() + Duration::from_secs(seconds);
     // Scheduling as users have it comes every other time; a round has them all.
     let turns = MODES[1..].iter().flat_map(|mode| ["adaptive", mode]).enumerate().cycle();
-    for (turn, mode) in turns {
+    for (turn, mode) in turns.skip(usize::try_from(first).unwrap()) {
         for (ghc, bench) in &benches {
             for program in PROGRAMS {
                 let left = end.saturating_duration_since(Instant::now()).as_secs_f64();
@@ -32,7 +34,7 @@ fn slow_stm_invariants_hold_for_an_hour() {
                     return;
                 }
                 let build = if turn % 4 == 3 { "single" } else { "threaded" };
-                print!("{ghc} ");
+                print!("turn {turn} {ghc} ");
                 invariants_hold(bench, build, program, mode, RUN_SECONDS.min(left));
             }
         }

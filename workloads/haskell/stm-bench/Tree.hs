@@ -1,4 +1,8 @@
 {-# LANGUAGE LambdaCase #-}
+-- An attempt that has seen links of two different times can go round in a circle. The runtime
+-- ends it when its thread stops, so the thread must be able to: by default a loop that only
+-- reads has no place where it could.
+{-# OPTIONS_GHC -fno-omit-yields #-}
 
 -- | A red-black tree (Guibas and Sedgewick 1978), each link a 'TVar': an operation writes only
 -- links that change, so that those in other parts of the tree do not meet. A red node has black
