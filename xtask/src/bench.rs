@@ -76,6 +76,29 @@ pub fn reading(runner: &Runner, toolchain: &Toolchain, say: &mut dyn FnMut(&str)
     if rate < 1.2 {
         wrong.push(format!("report reads {rate:.2} GB/s, less than 1.2"));
     }
+    wrong.extend(exporting(runner, &log, bytes, say)?);
+    Ok(wrong)
+}
+
+/// Speed and memory of handing the same log over.
+fn exporting(runner: &Runner, log: &Path, bytes: u64, say: &mut dyn FnMut(&str)) -> Result<Vec<String>> {
+    let mut wrong = Vec::new();
+    for format in ["perfetto", "chrome", "fxt"] {
+        let out = runner.scratch.join(format!("churner.{format}"));
+        let words = ["export", "--to", format, "-o"].map(OsString::from);
+        let rtscope = std::iter::once(runner.rtscope.clone().into_os_string());
+        let words: Vec<OsString> = rtscope.chain(words).chain([out.clone().into(), log.into()]).collect();
+        let seconds = timed(&words)?;
+        let peak = peak_anonymous_kib(&words)?;
+        let written = fs::metadata(&out)?.len();
+        let line = speed(&format!("rtscope export --to {format}"), bytes, seconds);
+        say(&format!("{line}, {:.0} MB written, {:.1} MiB of memory", written as f64 / 1e6, peak as f64 / 1024.0));
+        let rate = bytes as f64 / 1e6 / seconds;
+        if format == "perfetto" && rate < 150.0 {
+            wrong.push(format!("export to Perfetto reads {rate:.0} MB/s, less than 150"));
+        }
+        fs::remove_file(&out)?;
+    }
     Ok(wrong)
 }
 

@@ -4,9 +4,20 @@
 //! to open files: events come one by one, bytes go to a writer.
 #![forbid(unsafe_code)]
 
+pub mod chrome;
+pub mod firefox;
 pub mod fxt;
+pub mod parquet;
+pub mod perfetto;
+#[cfg(test)]
+mod testing;
+pub mod timeline;
 
+pub use self::parquet::ParquetWriter;
+pub use chrome::ChromeWriter;
+pub use firefox::FirefoxWriter;
 pub use fxt::FxtWriter;
+pub use perfetto::PerfettoWriter;
 
 use rtscope_model::{CausePiece, Event, Loss, Names, Pause, Symbols};
 use std::io;
@@ -41,4 +52,29 @@ pub trait Export {
     /// # Errors
     /// What writing gives.
     fn finish(&mut self, losses: &[Loss]) -> io::Result<()>;
+}
+
+/// The word that reports have for a value of the model's.
+fn word<T: std::fmt::Debug + serde::Serialize>(value: &T) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => word,
+        _ => format!("{value:?}"),
+    }
+}
+
+/// What the runtime of a recording calls a lane.
+fn lane_word(facts: &rtscope_model::Exported) -> &'static str {
+    match facts.family.as_deref() {
+        Some("ghc") => "capability",
+        Some("ocaml") => "domain",
+        _ => "lane",
+    }
+}
+
+/// The process that the events are of, 1 where it is not known, and its name.
+fn program(facts: &rtscope_model::Exported) -> (u32, &str) {
+    let manifest = facts.manifest.as_ref();
+    let pid = facts.program_pid.or_else(|| manifest.map(|manifest| manifest.pid)).filter(|pid| *pid != 0);
+    let program = manifest.and_then(|manifest| manifest.command.first()).or(facts.args.first());
+    (pid.unwrap_or(1), program.and_then(|program| program.rsplit('/').next()).unwrap_or("program"))
 }

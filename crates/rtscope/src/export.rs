@@ -8,7 +8,8 @@ use crate::{input, pipeline, report, runtime_log};
 use clap::{Args, ValueEnum};
 use rtscope_analyze::Context;
 use rtscope_analyze::results::BlamedPause;
-use rtscope_encode::{Export, FxtWriter, Tables};
+use rtscope_encode::parquet::TABLES;
+use rtscope_encode::{ChromeWriter, Export, FirefoxWriter, FxtWriter, ParquetWriter, PerfettoWriter, Tables};
 use rtscope_model::exported::SCHEMA;
 use rtscope_model::manifest::Manifest;
 use rtscope_model::{Class, Classes, Event, Exported, Loss, Symbols, units};
@@ -33,7 +34,8 @@ pub struct ExportArgs {
     /// The format
     #[arg(long, value_name = "FORMAT")]
     pub to: Format,
-    /// Where to (default: FILE's name with the format's ending, here; `-`: standard output)
+    /// Where to (default: FILE's name with the format's ending, here; `-`: standard output);
+    /// for parquet a folder, new or empty
     #[arg(short, long, value_name = "OUT")]
     pub output: Option<PathBuf>,
     /// Which log, where a capture holds several: the number in eventlog/N.eventlog or rings/N.ring
@@ -47,26 +49,71 @@ pub struct ExportArgs {
 /// Formats of other tools.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, ValueEnum)]
 pub enum Format {
-    /// Fuchsia trace format: Perfetto (ui.perfetto.dev), eio-trace, rtscope itself
+    /// Perfetto's own (ui.perfetto.dev): lanes, pauses with their causes, CPUs, threads, values
+    Perfetto,
+    /// Chrome's trace events: chrome://tracing, speedscope, Perfetto
+    Chrome,
+    /// Profile for the Firefox Profiler (profiler.firefox.com), which speedscope reads too
+    Firefox,
+    /// A folder of Parquet tables for DuckDB, Arrow and others that ask by SQL
+    Parquet,
+    /// Fuchsia trace format: eio-trace, Perfetto, and rtscope itself, which reads all of it back
     Fxt,
 }
 
 impl Format {
     fn ending(self) -> &'static str {
         match self {
+            Format::Perfetto => "pftrace",
+            Format::Chrome => "trace.json",
+            Format::Firefox => "firefox.json",
+            Format::Parquet => "parquet",
             Format::Fxt => "fxt",
         }
     }
 
+    /// Whether a terminal can show it.
+    fn is_text(self) -> bool {
+        matches!(self, Format::Chrome | Format::Firefox)
+    }
+
+    /// Whether it is several files.
+    fn is_folder(self) -> bool {
+        self == Format::Parquet
+    }
+
     /// Begins an export of the recording that `facts` describe.
-    fn begin<'w>(self, out: Out<'w>, facts: &Exported, symbols: &Symbols) -> io::Result<Box<dyn Export + 'w>> {
+    fn begin<'w>(self, to: To<'w>, facts: &Exported, symbols: &Symbols) -> io::Result<Box<dyn Export + 'w>> {
+        let out = match to {
+            To::Stream(out) => out,
+            To::Folder(folder) => {
+                let mut open = |table: &str| File::create(table_path(folder, table)).map(BufWriter::new);
+                return Ok(Box::new(ParquetWriter::new(&mut open, facts)?));
+            }
+        };
         Ok(match self {
+            Format::Perfetto => Box::new(PerfettoWriter::new(out, facts)?),
+            Format::Chrome => Box::new(ChromeWriter::new(out, facts)?),
+            Format::Firefox => Box::new(FirefoxWriter::new(out, tempfile::tempfile()?, facts)),
             Format::Fxt => Box::new(FxtWriter::new(out, facts, symbols)?),
+            Format::Parquet => return Err(io::Error::other("tables are several files and need a folder")),
         })
     }
 }
 
 type Out<'w> = &'w mut dyn Write;
+
+/// Where an export goes.
+pub enum To<'w> {
+    /// One file or pipe.
+    Stream(Out<'w>),
+    /// A folder that exists, for the tables of [`Format::Parquet`].
+    Folder(&'w Path),
+}
+
+fn table_path(folder: &Path, table: &str) -> PathBuf {
+    folder.join(format!("{table}.parquet"))
+}
 
 /// Does it.
 ///
@@ -82,37 +129,91 @@ pub fn run(args: &ExportArgs) -> Result<ExitCode, Trouble> {
         ocaml_version,
         requests: None,
     };
-    let to_stdout = args.output.as_deref() == Some(Path::new("-"));
-    if to_stdout && io::stdout().is_terminal() {
+    let done = match args.output.as_deref() {
+        Some(path) if path == Path::new("-") => to_stdout(&input, &options, args.to)?,
+        _ => {
+            let path = args.output.clone().unwrap_or_else(|| default_output(&args.file, args.to));
+            refuse_itself(&args.file, &path)?;
+            let to = if args.to.is_folder() { to_folder } else { to_file };
+            to(&input, &options, args.to, &path)?
+        }
+    };
+    let Done { exit, bytes, place } = done;
+    let said = format!("{place}: {} events, {} pauses, {}", exit.events, exit.pauses, units::bytes(bytes));
+    eprintln!("rtscope: {}", crate::style::clean(&said));
+    Ok(ExitCode::from(exit.code))
+}
+
+/// An export that was written.
+struct Done {
+    exit: Exit,
+    bytes: u64,
+    place: String,
+}
+
+fn cannot(path: &Path, error: &io::Error) -> Trouble {
+    Trouble::new(format!("cannot write {}", path.display())).because(error).next("give another path with -o")
+}
+
+fn to_stdout(input: &input::Input, options: &pipeline::Options, format: Format) -> Result<Done, Trouble> {
+    if format.is_folder() {
+        return Err(Trouble::new("not written: tables are several files").next("name a folder with -o"));
+    }
+    if !format.is_text() && io::stdout().is_terminal() {
         return Err(Trouble::new("not written: standard output is a terminal and the format is binary")
             .next("name a file with -o, or lead it into one"));
     }
-    let path = args.output.clone().unwrap_or_else(|| default_output(&args.file, args.to));
-    let cannot = |error: &io::Error| {
-        Trouble::new(format!("cannot write {}", path.display())).because(error).next("give another path with -o")
-    };
-    let (exit, written) = if to_stdout {
-        let mut out = Counted { out: BufWriter::new(io::stdout().lock()), bytes: 0 };
-        (write(&input, &options, args.to, &mut out)?.map_err(|error| cannot(&error))?, out.bytes)
-    } else {
-        refuse_itself(&args.file, &path)?;
-        let file = File::create(&path).map_err(|error| cannot(&error))?;
-        let mut out = Counted { out: BufWriter::with_capacity(1 << 20, file), bytes: 0 };
-        match write(&input, &options, args.to, &mut out).and_then(|done| done.map_err(|error| cannot(&error))) {
-            Ok(exit) => (exit, out.bytes),
-            Err(trouble) => {
-                // Half an export is none. A device or a pipe stays.
-                if path.is_file() {
-                    let _ = std::fs::remove_file(&path);
-                }
-                return Err(trouble);
+    let mut out = Counted { out: BufWriter::new(io::stdout().lock()), bytes: 0 };
+    let written = write(input, options, format, To::Stream(&mut out))?;
+    let exit = written.map_err(|error| cannot(Path::new("-"), &error))?;
+    Ok(Done { exit, bytes: out.bytes, place: "standard output".to_owned() })
+}
+
+fn to_file(input: &input::Input, options: &pipeline::Options, format: Format, path: &Path) -> Result<Done, Trouble> {
+    let file = File::create(path).map_err(|error| cannot(path, &error))?;
+    let mut out = Counted { out: BufWriter::with_capacity(1 << 20, file), bytes: 0 };
+    let written = write(input, options, format, To::Stream(&mut out));
+    match written.and_then(|done| done.map_err(|error| cannot(path, &error))) {
+        Ok(exit) => Ok(Done { exit, bytes: out.bytes, place: path.display().to_string() }),
+        Err(trouble) => {
+            // Half an export is none. A device or a pipe stays.
+            if path.is_file() {
+                let _ = std::fs::remove_file(path);
             }
+            Err(trouble)
         }
-    };
-    let place = if to_stdout { "standard output".to_string() } else { path.display().to_string() };
-    let said = format!("{place}: {} events, {} pauses, {}", exit.events, exit.pauses, units::bytes(written));
-    eprintln!("rtscope: {}", crate::style::clean(&said));
-    Ok(ExitCode::from(exit.code))
+    }
+}
+
+/// Into a folder that is new or empty, so that nothing is mixed with what was there.
+fn to_folder(
+    input: &input::Input,
+    options: &pipeline::Options,
+    format: Format,
+    folder: &Path,
+) -> Result<Done, Trouble> {
+    let made = !folder.exists();
+    if made {
+        std::fs::create_dir(folder).map_err(|error| cannot(folder, &error))?;
+    } else if std::fs::read_dir(folder).map_err(|error| cannot(folder, &error))?.next().is_some() {
+        let trouble = Trouble::new(format!("cannot write {}", folder.display())).because("the folder is not empty");
+        return Err(trouble.next("give another path with -o, or empty it"));
+    }
+    let files = || TABLES.iter().map(|table| table_path(folder, table));
+    let written = write(input, options, format, To::Folder(folder));
+    match written.and_then(|done| done.map_err(|error| cannot(folder, &error))) {
+        Ok(exit) => {
+            let bytes = files().filter_map(|file| std::fs::metadata(file).ok()).map(|file| file.len()).sum();
+            Ok(Done { exit, bytes, place: folder.display().to_string() })
+        }
+        Err(trouble) => {
+            files().for_each(|file| _ = std::fs::remove_file(file));
+            if made {
+                let _ = std::fs::remove_dir(folder);
+            }
+            Err(trouble)
+        }
+    }
 }
 
 /// What came of an export.
@@ -125,17 +226,17 @@ pub struct Exit {
     pub code: u8,
 }
 
-/// Writes `input` in `format` to `out`.
+/// Writes `input` in `format` to where it goes.
 ///
 /// # Errors
-/// Outside: `input` cannot be analysed. Inside: `out` cannot be written.
+/// Outside: `input` cannot be analysed. Inside: it cannot be written there.
 pub fn write(
     input: &input::Input,
     options: &pipeline::Options,
     format: Format,
-    out: Out<'_>,
+    to: To<'_>,
 ) -> Result<io::Result<Exit>, Trouble> {
-    let mut exporting = Exporting { format, out: Some(out), sink: None, broken: Ok(()), events: 0, pauses: 0 };
+    let mut exporting = Exporting { format, to: Some(to), sink: None, broken: Ok(()), events: 0, pauses: 0 };
     let (results, _) = pipeline::watch(input, options, &mut exporting)?;
     let Exporting { broken, events, pauses, .. } = exporting;
     Ok(broken.map(|()| Exit { events, pauses, code: report::exit_code(&results) }))
@@ -144,7 +245,7 @@ pub fn write(
 /// Hands what it sees to an export. The first error ends writing.
 struct Exporting<'w> {
     format: Format,
-    out: Option<Out<'w>>,
+    to: Option<To<'w>>,
     sink: Option<Box<dyn Export + 'w>>,
     broken: io::Result<()>,
     events: u64,
@@ -166,8 +267,8 @@ impl Watch for Exporting<'_> {
     }
 
     fn start(&mut self, context: &Context, manifest: Option<&Manifest>) {
-        let Some(out) = self.out.take() else { return };
-        match self.format.begin(out, &facts(context, manifest), &context.symbols) {
+        let Some(to) = self.to.take() else { return };
+        match self.format.begin(to, &facts(context, manifest), &context.symbols) {
             Ok(sink) => self.sink = Some(sink),
             Err(error) => self.broken = Err(error),
         }
@@ -256,6 +357,7 @@ mod tests {
         assert_eq!(called("/data/run.rtscope"), "run.fxt");
         assert_eq!(called("a.b.eventlog"), "a.b.fxt");
         assert_eq!(called("-"), "trace.fxt");
+        assert_eq!(default_output(Path::new("x/run.rtscope"), Format::Perfetto), Path::new("run.pftrace"));
     }
 
     #[test]

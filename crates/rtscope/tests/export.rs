@@ -1,7 +1,7 @@
 //! `rtscope export --to fxt`: the figures of a report on a recording and of a report on
 //! its export are the same, to the last one; and what the command itself promises.
 
-use rtscope::export::{self, Format};
+use rtscope::export::{self, Format, To};
 use rtscope::input::{self, Input};
 use rtscope::pipeline::{self, Options};
 use rtscope::report;
@@ -33,7 +33,7 @@ fn report(input: &Input, path: &Path) -> (Value, Vec<String>) {
 
 fn exported(input: &Input, path: &Path, out: &Path) -> export::Exit {
     let mut bytes = Vec::new();
-    let exit = export::write(input, &options(path), Format::Fxt, &mut bytes).unwrap().unwrap();
+    let exit = export::write(input, &options(path), Format::Fxt, To::Stream(&mut bytes)).unwrap().unwrap();
     std::fs::write(out, bytes).unwrap();
     exit
 }
@@ -137,6 +137,49 @@ fn nothing_is_destroyed_and_nothing_half_written_is_left() {
     assert!(!folder.path().join("none.fxt").exists());
     let wrong = rtscope(folder.path()).args(["export", "--to", "json", "run.fxt"]).output().unwrap();
     assert_eq!(wrong.status.code(), Some(2));
+}
+
+/// What each format writes of a log, and that it is the same each time.
+#[test]
+fn every_format_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/ghc-9.6/parallel.eventlog");
+    let log = log.to_str().unwrap();
+    for (format, out) in [("perfetto", "a.pftrace"), ("chrome", "a.json"), ("firefox", "b.json"), ("fxt", "a.fxt")] {
+        let written = ["-o", out].map(str::to_owned);
+        let done = rtscope(folder.path()).args(["export", "--to", format, log]).args(written).output().unwrap();
+        assert!(matches!(done.status.code(), Some(0 | 3)), "{format}: {done:?}");
+        let piped = rtscope(folder.path()).args(["export", "--to", format, log, "-o", "-"]).output().unwrap();
+        let file = std::fs::read(folder.path().join(out)).unwrap();
+        assert!(file.len() > 10_000 && file == piped.stdout, "{format}");
+        if out.ends_with(".json") {
+            serde_json::from_slice::<Value>(&file).unwrap();
+        }
+    }
+}
+
+#[test]
+fn tables_go_into_a_folder_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::copy(eio_trace(), folder.path().join("run.fxt")).unwrap();
+    let export = |out: &str| {
+        let args = ["export", "--to", "parquet", "run.fxt", "-o", out];
+        let done = rtscope(folder.path()).args(args).output().unwrap();
+        (done.status.code(), String::from_utf8(done.stderr).unwrap())
+    };
+    assert!(matches!(export("tables").0, Some(0 | 3)));
+    let mut files: Vec<String> = std::fs::read_dir(folder.path().join("tables"))
+        .unwrap()
+        .map(|file| file.unwrap().file_name().into_string().unwrap())
+        .collect();
+    files.sort();
+    assert_eq!((files.len(), files[0].as_str()), (9, "causes.parquet"));
+    let again = export("tables");
+    assert!(again.0 == Some(1) && again.1.contains("not empty"), "{again:?}");
+    let piped = export("-");
+    assert!(piped.0 == Some(1) && piped.1.contains("-o"), "{piped:?}");
+    let nowhere = export("none/tables");
+    assert!(nowhere.0 == Some(1) && nowhere.1.contains("cannot write none/tables"), "{nowhere:?}");
 }
 
 #[test]

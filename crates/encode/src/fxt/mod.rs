@@ -7,7 +7,7 @@
 
 mod records;
 
-use crate::{Export, Tables};
+use crate::{Export, Tables, lane_word, program, word};
 use records::{EventHead, Records};
 use rtscope_decode::fxt::carried::{self, Carried, DERIVED};
 use rtscope_decode::fxt::shape::{CAUSES, MACHINE, PAUSES, Shape, Track, lane_id};
@@ -43,24 +43,16 @@ impl<W: Write> FxtWriter<W> {
         if symbols.all().len() > 1 {
             records.blob(SYMBOLS, &serde_json::to_vec(symbols.all())?)?;
         }
-        let manifest = facts.manifest.as_ref();
-        let pid = facts.program_pid.or_else(|| manifest.map(|manifest| manifest.pid)).filter(|pid| *pid != 0);
-        let process = u64::from(pid.unwrap_or(1));
-        let program = manifest.and_then(|manifest| manifest.command.first()).or(facts.args.first());
-        let name = program.and_then(|program| program.rsplit('/').next()).unwrap_or("program");
+        let (process, name) = program(facts);
+        let process = u64::from(process);
         records.kernel_object(OBJECT_PROCESS, process, name, None)?;
         for (id, name) in [(PAUSES, "pauses"), (CAUSES, "waited for"), (MACHINE, "machine")] {
             records.kernel_object(OBJECT_THREAD, id, name, Some(process))?;
         }
-        let lane_word = match facts.family.as_deref() {
-            Some("ghc") => "capability",
-            Some("ocaml") => "domain",
-            _ => "lane",
-        };
         Ok(FxtWriter {
             records,
             process,
-            lane_word,
+            lane_word: lane_word(facts),
             named_lanes: HashSet::new(),
             thread_names: HashMap::new(),
             forgot: false,
@@ -186,13 +178,5 @@ impl<W: Write> Export for FxtWriter<W> {
     fn finish(&mut self, losses: &[Loss]) -> io::Result<()> {
         self.records.blob(LOSSES, &serde_json::to_vec(losses)?)?;
         self.records.flush()
-    }
-}
-
-/// The word that reports have for a value of the model's.
-fn word<T: std::fmt::Debug + serde::Serialize>(value: &T) -> String {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::String(word)) => word,
-        _ => format!("{value:?}"),
     }
 }

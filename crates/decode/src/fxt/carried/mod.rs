@@ -9,7 +9,8 @@ mod samples;
 
 use super::record::{Args, EventKind, EventRecord, Record, SwitchRecord};
 use super::shape::{Shape, Track};
-use rtscope_model::{Body, Event, LaneId, NameId, Names, Sched};
+use rtscope_model::{Body, Event, LaneId, NameId, Names, Phase, Sched};
+use std::borrow::Cow;
 
 pub use kernel::SwitchShape;
 pub(super) use runtime::{of_collector, user};
@@ -68,6 +69,15 @@ pub fn naming(event: &Event) -> Option<(u32, NameId)> {
     }
 }
 
+/// The name under which a phase is written.
+pub fn phase_name(phase: Phase) -> Cow<'static, str> {
+    match (super::phases::name(phase), phase) {
+        (Some(name), _) => name.into(),
+        (None, Phase::Detail(number)) => format!("{}{number}", super::phases::UNNAMED).into(),
+        (None, _) => "".into(),
+    }
+}
+
 /// The event that an event record carries, if it is one that [`carry`] writes. `lane` is
 /// the lane of its timeline.
 pub(super) fn read(record: &EventRecord<'_>, lane: Option<LaneId>, names: &mut Names) -> Option<(LaneId, Body)> {
@@ -94,7 +104,7 @@ fn fitting<T: TryFrom<u64>>(args: &Args<'_>, name: &str) -> Option<T> {
     T::try_from(args.number(name)?).ok()
 }
 
-fn text(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
+fn text(bytes: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes)
 }
 

@@ -1,0 +1,383 @@
+//! A recording as a profile for the Firefox Profiler (profiler.firefox.com), in its
+//! processed format, version 48; with one lane once more as speedscope reads it.
+//!
+//! Owns threads, categories and counters. The format keeps each thread's columns one after
+//! the other, so rows go to a temporary file first, and are put together at the end: disk
+//! is needed twice, memory is bounded. As viewers read the whole file, what is longer than
+//! a bound is refused. Which state a lane is in is [`crate::timeline`]'s. What the format
+//! cannot express is listed in `docs/guide/exporting.md`.
+
+mod spool;
+mod thread;
+
+use crate::timeline::pause::{self, Edge, Fact, What};
+use crate::timeline::threads::Threads;
+use crate::timeline::{Closed, Line, Mark, Sink, State, Timeline, Track, Unit};
+use crate::{Export, Tables, lane_word, program};
+use rtscope_model::{Body, CausePiece, Event, Exported, Loss, Names, Pause, Sched, Symbols, Time};
+use spool::Spool;
+use std::collections::BTreeMap;
+use std::io::{self, Read, Seek, Write};
+use thread::{Millis, Ms, Thread, When, quoted};
+
+/// Largest size of what is gathered. Browsers refuse texts of about this length.
+pub const BYTES_MAX: u64 = 1 << 30;
+
+/// Categories and their colours: what is none of them, the roles of states in their order,
+/// pauses.
+const CATEGORIES: [(&str, &str); 12] = [
+    ("other", "grey"),
+    ("program", "green"),
+    ("outside", "lightblue"),
+    ("waiting-to-lead", "yellow"),
+    ("waiting-to-stop", "orange"),
+    ("collecting", "purple"),
+    ("waiting-for-others", "brown"),
+    ("slice", "magenta"),
+    ("asleep", "grey"),
+    ("concurrent", "blue"),
+    ("runtime", "grey"),
+    ("pause", "red"),
+];
+/// Lanes, lines and CPUs that are threads or counters of the profile.
+const TRACKS_MAX: usize = 4_096;
+
+/// What speedscope is given where there is no thread.
+const NO_ROWS: &[u8] = b"{\"name\":\"GeckoMain\",\"samples\":{\"data\":[]},\"stackTable\":{\"data\":[]},\
+    \"frameTable\":{\"data\":[]},\"stringTable\":[]}";
+
+/// Whose timeline a thread is.
+#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd)]
+enum Whose {
+    Pauses,
+    Of(Track),
+    Cpu(u16),
+}
+
+/// Writes a profile.
+pub struct FirefoxWriter<W, S> {
+    timeline: Timeline,
+    threads: Threads,
+    drawn: Drawn<W, S>,
+    running: BTreeMap<u16, bool>,
+    paused_until: Time,
+}
+
+impl<W: Write, S: Read + Write + Seek> FirefoxWriter<W, S> {
+    /// Begins a profile of the recording that `facts` describe; `temporary` is an empty
+    /// file that can be read back.
+    pub fn new(out: W, temporary: S, facts: &Exported) -> FirefoxWriter<W, S> {
+        let (pid, name) = program(facts);
+        let manifest = facts.manifest.as_ref();
+        let started = manifest.map(|manifest| manifest.started).filter(|started| started.0 != 0);
+        let unix_ns = started.and_then(|started| {
+            let offset = manifest.map_or(0, |manifest| manifest.realtime_offset_ns);
+            started.0.checked_add_signed(offset).filter(|_| offset != 0)
+        });
+        let drawn = Drawn {
+            out,
+            spool: Spool::new(temporary, BYTES_MAX),
+            threads: BTreeMap::new(),
+            lines: BTreeMap::new(),
+            name: name.to_owned(),
+            platform: manifest.map_or(String::new(), |manifest| manifest.machine.kernel.clone()),
+            version: facts.version.clone().unwrap_or_default(),
+            pid: pid.to_string(),
+            lane_word: lane_word(facts),
+            origin: started,
+            unix_ns,
+            has_main: false,
+            now: Time(0),
+        };
+        FirefoxWriter {
+            timeline: Timeline::new(facts),
+            threads: Threads::default(),
+            drawn,
+            running: BTreeMap::new(),
+            paused_until: Time(0),
+        }
+    }
+
+    /// Gives the writer back.
+    pub fn into_inner(self) -> W {
+        self.drawn.out
+    }
+
+    fn switch(&mut self, at: Time, cpu: u16, next: u32, tables: Tables<'_>) -> io::Result<()> {
+        if self.running.insert(cpu, next != 0) == Some(true) {
+            self.drawn.end(Whose::Cpu(cpu), at)?;
+        }
+        if next == 0 {
+            return Ok(());
+        }
+        let name = tables.kernel.get(self.threads.get(next).name);
+        let name = if name.is_empty() { format!("thread {next}") } else { name.to_owned() };
+        self.drawn.begin(Whose::Cpu(cpu), at, &name, 0)
+    }
+}
+
+impl<W: Write, S: Read + Write + Seek> Export for FirefoxWriter<W, S> {
+    fn event(&mut self, event: &Event, tables: Tables<'_>) -> io::Result<()> {
+        self.drawn.seen(event.time);
+        let Body::Sched(sched) = &event.body else { return self.timeline.push(event, tables, &mut self.drawn) };
+        self.threads.learn(event);
+        match *sched {
+            Sched::Switch { cpu, next, .. } => self.switch(event.time, cpu.0, next.0, tables),
+            Sched::SwitchIn { cpu, tid } => self.switch(event.time, cpu.0, tid.0, tables),
+            Sched::SwitchOut { cpu, .. } => self.switch(event.time, cpu.0, 0, tables),
+            _ => Ok(()),
+        }
+    }
+
+    fn pause(&mut self, pause: &Pause, causes: &[CausePiece], tables: Tables<'_>) -> io::Result<()> {
+        let parts = pause::parts(pause, causes, self.paused_until);
+        self.paused_until = self.paused_until.max(pause.released);
+        self.drawn.seen(pause.begin());
+        let category = CATEGORIES.len() - 1;
+        for edge in pause::edges(&parts) {
+            match edge {
+                Edge::Open(part) => self.drawn.begin(Whose::Pauses, part.from, &part.what.name(tables), category)?,
+                Edge::Close(part) => self.drawn.end(Whose::Pauses, part.to)?,
+            }
+        }
+        let mut facts = pause::facts(pause);
+        if let Some(cause) = causes.iter().max_by_key(|piece| piece.ns()) {
+            facts.push(("cause", Fact::Text(What::Cause(cause).name(tables))));
+        }
+        let (name, when) = (What::Whole(pause).name(tables), When::Between(pause.begin(), pause.released));
+        self.drawn.marker(Whose::Pauses, when, (&name, category), ("pause", &facts))
+    }
+
+    fn finish(&mut self, losses: &[Loss]) -> io::Result<()> {
+        let (names, symbols) = (Names::default(), Symbols::default());
+        let tables = Tables { kernel: &names, user: &names, symbols: &symbols };
+        self.timeline.finish(tables, &mut self.drawn)?;
+        for loss in losses {
+            let Some(from) = loss.from.or(loss.to) else { continue };
+            let facts = [("count", Fact::Number(loss.count)), ("note", Fact::Text(loss.note.clone()))];
+            let name = format!("lost: {}", crate::word(&loss.kind));
+            let when = When::Between(from, loss.to.unwrap_or(from).max(from));
+            self.drawn.marker(Whose::Pauses, when, (&name, 0), ("loss", &facts))?;
+        }
+        self.drawn.write()
+    }
+}
+
+/// A counter: its stream of times, of differences, how many, the value before.
+struct Counter {
+    name: String,
+    times: usize,
+    steps: usize,
+    count: u64,
+    before: i64,
+}
+
+/// The threads and counters.
+struct Drawn<W, S> {
+    out: W,
+    spool: Spool<S>,
+    threads: BTreeMap<Whose, Thread>,
+    lines: BTreeMap<Line, Counter>,
+    name: String,
+    platform: String,
+    version: String,
+    pid: String,
+    lane_word: &'static str,
+    origin: Option<Time>,
+    unix_ns: Option<u64>,
+    has_main: bool,
+    now: Time,
+}
+
+impl<W: Write, S: Read + Write + Seek> Drawn<W, S> {
+    fn seen(&mut self, at: Time) {
+        self.origin.get_or_insert(at);
+        self.now = self.now.max(at);
+    }
+
+    fn at(&self, time: Time) -> Ms {
+        Ms { time, origin: self.origin.unwrap_or_default() }
+    }
+
+    /// A thread, made if it is new; `None`: there are too many.
+    fn thread(&mut self, whose: Whose) -> Option<(&mut Thread, &mut Spool<S>)> {
+        if !self.threads.contains_key(&whose) {
+            if self.threads.len() >= TRACKS_MAX {
+                return None;
+            }
+            let lane = |lane: rtscope_model::LaneId| {
+                if lane.is_some() { format!("{} {lane}", self.lane_word) } else { "runtime".to_owned() }
+            };
+            let name = match whose {
+                Whose::Pauses => "pauses".to_owned(),
+                Whose::Of(Track::Lane(of)) => lane(of),
+                Whose::Of(Track::User(of)) => format!("program's own events, {}", lane(of)),
+                Whose::Of(Track::Concurrent) => "concurrent collector".to_owned(),
+                Whose::Cpu(cpu) => format!("CPU {cpu}"),
+            };
+            let main = !self.has_main && matches!(whose, Whose::Of(Track::Lane(of)) if of.is_some());
+            self.has_main |= main;
+            let pid = if let Whose::Cpu(_) = whose { "CPUs".to_owned() } else { self.pid.clone() };
+            let tid = self.threads.len() as u64 + 1;
+            let thread = Thread::new(&mut self.spool, name, pid, tid, main);
+            self.threads.insert(whose, thread);
+        }
+        Some((self.threads.get_mut(&whose)?, &mut self.spool))
+    }
+
+    fn begin(&mut self, whose: Whose, at: Time, name: &str, category: usize) -> io::Result<()> {
+        self.seen(at);
+        let at = self.at(at);
+        self.thread(whose).map_or(Ok(()), |(thread, spool)| thread.begin(spool, at, name, category))
+    }
+
+    fn end(&mut self, whose: Whose, at: Time) -> io::Result<()> {
+        self.seen(at);
+        let at = self.at(at);
+        self.thread(whose).map_or(Ok(()), |(thread, spool)| thread.end(spool, at))
+    }
+
+    fn marker(
+        &mut self,
+        whose: Whose,
+        when: When,
+        named: (&str, usize),
+        about: (&str, &[(&'static str, Fact)]),
+    ) -> io::Result<()> {
+        let origin = self.at(Time(0));
+        self.thread(whose).map_or(Ok(()), |(thread, spool)| thread.marker(spool, when, origin, named, about))
+    }
+
+    /// The file.
+    fn write(&mut self) -> io::Result<()> {
+        let end = self.at(self.now);
+        let threads = self.threads.values_mut();
+        for thread in threads {
+            thread.finish(&mut self.spool, end)?;
+        }
+        self.head()?;
+        let mut first = true;
+        for thread in self.threads.values() {
+            self.out.write_all(if std::mem::take(&mut first) { b"\n" } else { b",\n" })?;
+            thread.write(&mut self.spool, &mut self.out)?;
+        }
+        self.out.write_all(b"\n],\"counters\":[")?;
+        self.counters()?;
+        let span_ns = self.now.since(self.origin.unwrap_or_default());
+        let duration = Millis(i64::try_from(span_ns).unwrap_or(i64::MAX));
+        // From here on: what speedscope looks for. It shows one thread.
+        write!(
+            self.out,
+            "\n],\"systemHost\":{{\"name\":\"Firefox\"}},\"duration\":{duration},\"profile\":{{\"threads\":["
+        )?;
+        let shown = self.threads.values().find(|thread| thread.main).or(self.threads.values().next());
+        match shown {
+            Some(thread) => thread.write_rows(&mut self.spool, &mut self.out)?,
+            None => self.out.write_all(NO_ROWS)?,
+        }
+        self.out.write_all(b"]}}\n")?;
+        self.out.flush()
+    }
+
+    fn head(&mut self) -> io::Result<()> {
+        let start_ns = self.unix_ns.unwrap_or(0);
+        let start = Millis(i64::try_from(start_ns).unwrap_or(0));
+        let (name, platform, version) = (quoted(&self.name), quoted(&self.platform), quoted(&self.version));
+        write!(
+            self.out,
+            "{{\"meta\":{{\"version\":29,\"preprocessedProfileVersion\":48,\"interval\":1,\"startTime\":{start}"
+        )?;
+        write!(
+            self.out,
+            ",\"processType\":0,\"stackwalk\":0,\"debug\":false,\"product\":{name},\"importedFrom\":\"rtscope\""
+        )?;
+        write!(
+            self.out,
+            ",\"platform\":\"Linux\",\"oscpu\":{platform},\"misc\":{version},\"abi\":\"\",\"toolkit\":\"\""
+        )?;
+        write!(
+            self.out,
+            ",\"symbolicated\":true,\"usesOnlyOneStackType\":true,\"doesNotUseFrameImplementation\":true"
+        )?;
+        write!(self.out, ",\"sourceCodeIsNotOnSearchfox\":true,\"categories\":[")?;
+        let category =
+            |(name, colour)| format!("{{\"name\":\"{name}\",\"color\":\"{colour}\",\"subcategories\":[\"Other\"]}}");
+        write!(self.out, "{}", CATEGORIES.map(category).join(","))?;
+        write!(self.out, "],\"markerSchema\":[{}]}},\"libs\":[],\"threads\":[", SCHEMAS.map(schema).join(","))
+    }
+
+    fn counters(&mut self) -> io::Result<()> {
+        let Some(main) = self.threads.values().position(|thread| thread.main) else { return Ok(()) };
+        let mut first = true;
+        for counter in self.lines.values() {
+            self.out.write_all(if std::mem::take(&mut first) { b"\n" } else { b",\n" })?;
+            let (name, pid) = (quoted(&counter.name), quoted(&self.pid));
+            write!(self.out, "{{\"name\":{name},\"category\":\"Memory\",\"description\":{name},\"pid\":{pid}")?;
+            write!(self.out, ",\"mainThreadIndex\":{main},\"samples\":{{\"length\":{},\"time\":[", counter.count)?;
+            self.spool.copy(counter.times, &mut self.out)?;
+            self.out.write_all(b"],\"count\":[")?;
+            self.spool.copy(counter.steps, &mut self.out)?;
+            self.out.write_all(b"]}}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Kinds of markers: their type and the facts that they may have.
+const SCHEMAS: [(&str, &[&str]); 3] = [
+    ("pause", &["id", "leader", "straggler", "generation", "copied_bytes", "gc_threads", "quality", "cause"]),
+    ("loss", &["count", "note"]),
+    ("mark", &[]),
+];
+
+fn schema((name, fields): (&str, &[&str])) -> String {
+    let label = "\"tooltipLabel\":\"{marker.name}\",\"tableLabel\":\"{marker.name}\",\"chartLabel\":\"{marker.name}\"";
+    let field =
+        |key: &&str| format!("{{\"key\":\"{key}\",\"label\":\"{key}\",\"format\":\"string\",\"searchable\":true}}");
+    let fields: Vec<String> = fields.iter().map(field).collect();
+    let places = "\"marker-chart\",\"marker-table\",\"timeline-overview\"";
+    format!("{{\"name\":\"{name}\",{label},\"display\":[{places}],\"data\":[{}]}}", fields.join(","))
+}
+
+impl<W: Write, S: Read + Write + Seek> Sink for Drawn<W, S> {
+    fn open(&mut self, on: Track, at: Time, state: State, tables: Tables<'_>) -> io::Result<()> {
+        self.begin(Whose::Of(on), at, &state.name(tables.user), state.role_number() + 1)
+    }
+
+    fn close(&mut self, on: Track, closed: Closed, _: Tables<'_>) -> io::Result<()> {
+        self.end(Whose::Of(on), closed.to)
+    }
+
+    fn mark(&mut self, on: Track, at: Time, mark: Mark, tables: Tables<'_>) -> io::Result<()> {
+        self.seen(at);
+        self.marker(Whose::Of(on), When::At(at), (mark.name(tables), 0), ("mark", &[]))
+    }
+
+    /// Bytes only: the format's counters are drawn as memory.
+    fn value(&mut self, line: Line, at: Time, value: i64, tables: Tables<'_>) -> io::Result<()> {
+        if line.unit() != Unit::Bytes {
+            return Ok(());
+        }
+        self.seen(at);
+        if !self.lines.contains_key(&line) {
+            if self.lines.len() >= TRACKS_MAX {
+                return Ok(());
+            }
+            let name = line.name(tables);
+            let name = line.lane().map_or(name.clone(), |lane| format!("{name}, {} {lane}", self.lane_word));
+            let (times, steps) = (self.spool.stream(), self.spool.stream());
+            self.lines.insert(line, Counter { name, times, steps, count: 0, before: 0 });
+        }
+        let origin = self.origin.unwrap_or_default();
+        let Some(counter) = self.lines.get_mut(&line) else { return Ok(()) };
+        let comma = if counter.count == 0 { "" } else { "," };
+        let time = Millis(at.0.wrapping_sub(origin.0) as i64);
+        let step = value.saturating_sub(counter.before);
+        (counter.before, counter.count) = (value, counter.count + 1);
+        self.spool.push(counter.times, format!("{comma}{time}").as_bytes())?;
+        self.spool.push(counter.steps, format!("{comma}{step}").as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests;

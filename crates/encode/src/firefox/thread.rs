@@ -1,0 +1,368 @@
+//! One thread of the format: columns of samples and markers, and the tables that they
+//! refer to. Owns their layout (version 48 of the processed format) and their bounds.
+
+use super::spool::Spool;
+use crate::timeline::pause::Fact;
+use rtscope_model::Time;
+use std::collections::HashMap;
+use std::io::{self, Read, Seek, Write};
+
+/// Stacks and texts that are told apart in one thread; what comes later is its caller, or
+/// has no name.
+const KEPT_MAX: usize = 1 << 16;
+const NO_NAME: &str = "(others)";
+
+/// Streams of a thread, in the order of [`Thread::columns`].
+const STACK: usize = 0;
+const TIME: usize = 1;
+const WEIGHT: usize = 2;
+const NAME: usize = 3;
+const FROM: usize = 4;
+const TO: usize = 5;
+const PHASE: usize = 6;
+const CATEGORY: usize = 7;
+const DATA: usize = 8;
+/// The same samples in rows, for speedscope.
+const ROWS: usize = 9;
+const COLUMNS: usize = 10;
+
+/// Texts by number.
+#[derive(Default)]
+struct Texts {
+    all: Vec<String>,
+    known: HashMap<String, usize>,
+}
+
+impl Texts {
+    fn get(&mut self, text: &str) -> usize {
+        if let Some(number) = self.known.get(text) {
+            return *number;
+        }
+        let text = if self.all.len() >= KEPT_MAX { NO_NAME } else { text };
+        *self.known.entry(text.to_owned()).or_insert_with(|| {
+            self.all.push(text.to_owned());
+            self.all.len() - 1
+        })
+    }
+}
+
+/// A function: its text and its category.
+#[derive(Copy, Clone, Eq, PartialEq, Hash)]
+struct Function {
+    name: usize,
+    category: usize,
+}
+
+/// One thread.
+pub(super) struct Thread {
+    pub name: String,
+    pub pid: String,
+    pub tid: u64,
+    /// The one that stands for its process.
+    pub main: bool,
+    columns: [usize; COLUMNS],
+    /// Also in rows.
+    rows: bool,
+    texts: Texts,
+    functions: Vec<Function>,
+    of_function: HashMap<Function, usize>,
+    /// The stack around each, and its innermost function.
+    stacks: Vec<(Option<usize>, usize)>,
+    of_stack: HashMap<(Option<usize>, usize), usize>,
+    open: Vec<Option<usize>>,
+    last: Option<(Option<usize>, Time)>,
+    samples: u64,
+    markers: u64,
+}
+
+/// When a marker is.
+pub(super) enum When {
+    At(Time),
+    Between(Time, Time),
+}
+
+impl Thread {
+    pub fn new<S: Read + Write + Seek>(
+        spool: &mut Spool<S>,
+        name: String,
+        pid: String,
+        tid: u64,
+        main: bool,
+    ) -> Thread {
+        Thread {
+            name,
+            pid,
+            tid,
+            main,
+            columns: std::array::from_fn(|_| spool.stream()),
+            rows: main,
+            texts: Texts::default(),
+            functions: Vec::new(),
+            of_function: HashMap::new(),
+            stacks: Vec::new(),
+            of_stack: HashMap::new(),
+            open: Vec::new(),
+            last: None,
+            samples: 0,
+            markers: 0,
+        }
+    }
+
+    fn stack(&mut self, name: &str, category: usize) -> Option<usize> {
+        let around = self.open.last().copied().flatten();
+        let function = Function { name: self.texts.get(name), category };
+        let functions = &mut self.functions;
+        let function = *self.of_function.entry(function).or_insert_with(|| {
+            functions.push(function);
+            functions.len() - 1
+        });
+        if let Some(stack) = self.of_stack.get(&(around, function)) {
+            return Some(*stack);
+        }
+        if self.stacks.len() >= KEPT_MAX {
+            return around;
+        }
+        self.stacks.push((around, function));
+        self.of_stack.insert((around, function), self.stacks.len() - 1);
+        Some(self.stacks.len() - 1)
+    }
+
+    /// A span begins inside the others.
+    pub fn begin<S: Read + Write + Seek>(
+        &mut self,
+        spool: &mut Spool<S>,
+        at: Ms,
+        name: &str,
+        category: usize,
+    ) -> io::Result<()> {
+        let stack = self.stack(name, category);
+        self.open.push(stack);
+        self.change(spool, at)
+    }
+
+    /// The innermost ends.
+    pub fn end<S: Read + Write + Seek>(&mut self, spool: &mut Spool<S>, at: Ms) -> io::Result<()> {
+        self.open.pop();
+        self.change(spool, at)
+    }
+
+    /// The stack is another one from now on: the one before becomes a sample that weighs
+    /// what it lasted.
+    fn change<S: Read + Write + Seek>(&mut self, spool: &mut Spool<S>, at: Ms) -> io::Result<()> {
+        let stack = self.open.last().copied().flatten();
+        let Some((before, since)) = self.last.filter(|(_, since)| at.time > *since) else {
+            // Nothing lasted.
+            self.last = Some((stack, self.last.map_or(at.time, |(_, since)| since)));
+            return Ok(());
+        };
+        self.last = Some((stack, at.time));
+        let comma = if self.samples == 0 { "" } else { "," };
+        self.samples += 1;
+        let stack = before.map_or("null".to_owned(), |stack| stack.to_string());
+        let (time, weight) = (at.of(since), Millis(at.time.since(since) as i64));
+        self.put(spool, STACK, format_args!("{comma}{stack}"))?;
+        self.put(spool, TIME, format_args!("{comma}{time}"))?;
+        self.put(spool, WEIGHT, format_args!("{comma}{weight}"))?;
+        if self.rows {
+            self.put(spool, ROWS, format_args!("{comma}[{stack},{time}]"))?;
+        }
+        Ok(())
+    }
+
+    /// Ends the last sample at `at`.
+    pub fn finish<S: Read + Write + Seek>(&mut self, spool: &mut Spool<S>, at: Ms) -> io::Result<()> {
+        self.open.clear();
+        self.change(spool, at)?;
+        if self.rows && self.samples > 0 {
+            self.put(spool, ROWS, format_args!(",[null,{}]", at.of(at.time)))?;
+        }
+        Ok(())
+    }
+
+    /// Something with a name.
+    pub fn marker<S: Read + Write + Seek>(
+        &mut self,
+        spool: &mut Spool<S>,
+        when: When,
+        origin: Ms,
+        (name, category): (&str, usize),
+        (kind, facts): (&str, &[(&'static str, Fact)]),
+    ) -> io::Result<()> {
+        let comma = if self.markers == 0 { "" } else { "," };
+        self.markers += 1;
+        let name = self.texts.get(name);
+        let (from, to, phase) = match when {
+            When::At(at) => (origin.of(at), None, 0),
+            When::Between(from, to) => (origin.of(from), Some(origin.of(to)), 1),
+        };
+        let mut data = format!("{{\"type\":\"{kind}\"");
+        for (name, fact) in facts {
+            data.push_str(&match fact {
+                Fact::Number(number) => format!(",\"{name}\":{number}"),
+                Fact::Text(text) => format!(",\"{name}\":{}", quoted(text)),
+            });
+        }
+        self.put(spool, NAME, format_args!("{comma}{name}"))?;
+        self.put(spool, FROM, format_args!("{comma}{from}"))?;
+        match to {
+            Some(to) => self.put(spool, TO, format_args!("{comma}{to}"))?,
+            None => self.put(spool, TO, format_args!("{comma}null"))?,
+        }
+        self.put(spool, PHASE, format_args!("{comma}{phase}"))?;
+        self.put(spool, CATEGORY, format_args!("{comma}{category}"))?;
+        self.put(spool, DATA, format_args!("{comma}{data}}}"))
+    }
+
+    fn put<S: Read + Write + Seek>(
+        &self,
+        spool: &mut Spool<S>,
+        column: usize,
+        text: std::fmt::Arguments<'_>,
+    ) -> io::Result<()> {
+        let Some(stream) = self.columns.get(column) else { return Ok(()) };
+        spool.push(*stream, text.to_string().as_bytes())
+    }
+
+    /// The object of this thread.
+    pub fn write<S: Read + Write + Seek>(&self, spool: &mut Spool<S>, out: &mut impl Write) -> io::Result<()> {
+        let (name, pid, tid, main) = (quoted(&self.name), quoted(&self.pid), self.tid, self.main);
+        write!(
+            out,
+            "{{\"name\":{name},\"pid\":{pid},\"tid\":{tid},\"isMainThread\":{main},\"processType\":\"default\""
+        )?;
+        write!(out, ",\"processName\":{name},\"processStartupTime\":0,\"processShutdownTime\":null")?;
+        write!(
+            out,
+            ",\"registerTime\":0,\"unregisterTime\":null,\"pausedRanges\":[],\"samples\":{{\"length\":{}",
+            self.samples
+        )?;
+        write!(out, ",\"weightType\":\"tracing-ms\"")?;
+        for (key, column) in [("stack", STACK), ("time", TIME), ("weight", WEIGHT)] {
+            self.column(spool, key, column, out)?;
+        }
+        write!(out, "}},\"markers\":{{\"length\":{}", self.markers)?;
+        let markers = [
+            ("name", NAME),
+            ("startTime", FROM),
+            ("endTime", TO),
+            ("phase", PHASE),
+            ("category", CATEGORY),
+            ("data", DATA),
+        ];
+        for (key, column) in markers {
+            self.column(spool, key, column, out)?;
+        }
+        write!(out, "}}")?;
+        self.tables(out)
+    }
+
+    fn column<S: Read + Write + Seek>(
+        &self,
+        spool: &mut Spool<S>,
+        key: &str,
+        column: usize,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        write!(out, ",\"{key}\":[")?;
+        if let Some(stream) = self.columns.get(column) {
+            spool.copy(*stream, out)?;
+        }
+        out.write_all(b"]")
+    }
+
+    /// Stacks, functions (each of one frame) and texts.
+    fn tables(&self, out: &mut impl Write) -> io::Result<()> {
+        let (stacks, functions) = (&self.stacks, &self.functions);
+        let category = |function: usize| functions.get(function).map_or(0, |function| function.category);
+        write!(out, ",\"stackTable\":{{\"length\":{}", stacks.len())?;
+        list(out, "frame", stacks.iter().map(|stack| stack.1))?;
+        list(out, "prefix", stacks.iter().map(|stack| stack.0.map_or("null".to_owned(), |stack| stack.to_string())))?;
+        list(out, "category", stacks.iter().map(|stack| category(stack.1)))?;
+        list(out, "subcategory", stacks.iter().map(|_| 0))?;
+        write!(out, "}},\"frameTable\":{{\"length\":{}", functions.len())?;
+        let all = |value: &'static str| functions.iter().map(move |_| value);
+        list(out, "address", all("-1"))?;
+        list(out, "inlineDepth", all("0"))?;
+        list(out, "category", functions.iter().map(|function| function.category))?;
+        list(out, "subcategory", all("0"))?;
+        list(out, "func", 0..functions.len())?;
+        for key in ["nativeSymbol", "innerWindowID", "implementation", "line", "column"] {
+            list(out, key, all("null"))?;
+        }
+        write!(out, "}},\"funcTable\":{{\"length\":{}", functions.len())?;
+        list(out, "name", functions.iter().map(|function| function.name))?;
+        list(out, "isJS", all("false"))?;
+        list(out, "relevantForJS", all("false"))?;
+        list(out, "resource", all("-1"))?;
+        for key in ["fileName", "lineNumber", "columnNumber"] {
+            list(out, key, all("null"))?;
+        }
+        write!(out, "}},\"resourceTable\":{{\"length\":0,\"lib\":[],\"name\":[],\"host\":[],\"type\":[]}}")?;
+        write!(
+            out,
+            ",\"nativeSymbols\":{{\"length\":0,\"libIndex\":[],\"address\":[],\"name\":[],\"functionSize\":[]}}"
+        )?;
+        list(out, "stringArray", self.texts.all.iter().map(|text| quoted(text)))?;
+        out.write_all(b"}")
+    }
+
+    /// The thread as the format's older, row-wise kind has it, which speedscope reads.
+    pub fn write_rows<S: Read + Write + Seek>(&self, spool: &mut Spool<S>, out: &mut impl Write) -> io::Result<()> {
+        write!(out, "{{\"name\":\"GeckoMain\",\"samples\":{{\"data\":[")?;
+        if let Some(stream) = self.columns.get(ROWS) {
+            spool.copy(*stream, out)?;
+        }
+        out.write_all(b"]},\"stackTable\":{\"data\":[")?;
+        for (number, (prefix, function)) in self.stacks.iter().enumerate() {
+            let comma = if number == 0 { "" } else { "," };
+            let prefix = prefix.map_or("null".to_owned(), |prefix| prefix.to_string());
+            write!(out, "{comma}[{prefix},{function}]")?;
+        }
+        out.write_all(b"]},\"frameTable\":{\"data\":[")?;
+        for number in 0..self.functions.len() {
+            write!(out, "{}[{number}]", if number == 0 { "" } else { "," })?;
+        }
+        out.write_all(b"]}")?;
+        // Names have a file behind them there; one without it is left out.
+        let text = |function: &Function| self.texts.all.get(function.name).map_or("", |text| text);
+        let place = |function| quoted(&format!("{} ({})", text(function), self.name));
+        list(out, "stringTable", self.functions.iter().map(place))?;
+        out.write_all(b"}")
+    }
+}
+
+/// A moment, and where times begin.
+#[derive(Copy, Clone)]
+pub(super) struct Ms {
+    pub time: Time,
+    pub origin: Time,
+}
+
+impl Ms {
+    fn of(self, at: Time) -> Millis {
+        let after = at.0.wrapping_sub(self.origin.0) as i64;
+        Millis(after)
+    }
+}
+
+/// Nanoseconds that are shown as milliseconds, exactly.
+pub(super) struct Millis(pub i64);
+
+impl std::fmt::Display for Millis {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (sign, ns) = (if self.0 < 0 { "-" } else { "" }, self.0.unsigned_abs());
+        write!(f, "{sign}{}.{:06}", ns / 1_000_000, ns % 1_000_000)
+    }
+}
+
+fn list<T: std::fmt::Display>(out: &mut impl Write, key: &str, values: impl Iterator<Item = T>) -> io::Result<()> {
+    write!(out, ",\"{key}\":[")?;
+    for (number, value) in values.enumerate() {
+        write!(out, "{}{value}", if number == 0 { "" } else { "," })?;
+    }
+    out.write_all(b"]")
+}
+
+pub(super) fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}

@@ -1,0 +1,222 @@
+//! One Parquet file that is written row by row. Owns columns, row groups and their
+//! encodings; refuses to know what a table is about.
+//!
+//! Rows are gathered and written in groups, so memory is bounded. Nothing is compressed:
+//! times are kept as differences and words as numbers, which every reader can read and
+//! which leaves little to compress.
+
+use ::parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical};
+use ::parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int64Type};
+use ::parquet::errors::ParquetError;
+use ::parquet::file::metadata::KeyValue;
+use ::parquet::file::properties::WriterProperties;
+use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use ::parquet::schema::types::{ColumnPath, Type};
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+/// Rows of a group.
+pub(super) const GROUP: usize = 1 << 15;
+/// Words that are kept; what is forgotten is made again.
+const WORDS_MAX: usize = 1 << 16;
+
+/// What a column holds.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub(super) enum Kind {
+    /// Nanoseconds that mostly rise.
+    Time,
+    /// Any number.
+    Number,
+    /// A text, often the same.
+    Word,
+    /// True or false.
+    Flag,
+}
+
+/// Name, kind, whether it may be null.
+pub(super) type Shape = (&'static str, Kind, bool);
+
+struct Column {
+    shape: Shape,
+    numbers: Vec<i64>,
+    words: Vec<ByteArray>,
+    flags: Vec<bool>,
+    /// 1 where there is a value.
+    there: Vec<i16>,
+}
+
+/// A table.
+pub(super) struct Table<W: Write + Send> {
+    columns: Vec<Column>,
+    rows: usize,
+    file: Option<SerializedFileWriter<W>>,
+}
+
+/// The row that is being made: a value for each column, in their order.
+pub(super) struct Row<'t> {
+    columns: std::slice::IterMut<'t, Column>,
+}
+
+impl Row<'_> {
+    fn put(&mut self, there: bool, add: impl FnOnce(&mut Column)) {
+        if let Some(column) = self.columns.next() {
+            column.there.push(i16::from(there));
+            if there {
+                add(column);
+            }
+        }
+    }
+
+    /// A number.
+    pub fn number(&mut self, value: impl TryInto<i64>) -> &mut Self {
+        self.maybe(Some(value))
+    }
+
+    /// A number or null.
+    pub fn maybe(&mut self, value: Option<impl TryInto<i64>>) -> &mut Self {
+        let value = value.map(|value| value.try_into().unwrap_or(i64::MAX));
+        self.put(value.is_some(), |column| column.numbers.extend(value));
+        self
+    }
+
+    /// A text or null.
+    pub fn word(&mut self, value: Option<ByteArray>) -> &mut Self {
+        self.put(value.is_some(), |column| column.words.extend(value));
+        self
+    }
+
+    /// True or false.
+    pub fn flag(&mut self, value: bool) -> &mut Self {
+        self.put(true, |column| column.flags.push(value));
+        self
+    }
+}
+
+impl<W: Write + Send> Table<W> {
+    /// Begins a table of these columns; `metadata` goes into the file.
+    pub fn new(out: W, shapes: &[Shape], metadata: &[(&str, String)]) -> io::Result<Table<W>> {
+        let columns: Vec<Column> = shapes.iter().map(|shape| Column::new(*shape)).collect();
+        let fields = columns.iter().map(|column| Ok(Arc::new(column.field()?)));
+        let fields = fields.collect::<Result<_, ParquetError>>().map_err(failed)?;
+        let schema = Type::group_type_builder("row").with_fields(fields).build().map_err(failed)?;
+        let pairs = metadata.iter().map(|(key, value)| KeyValue::new((*key).to_owned(), value.clone()));
+        let mut properties = WriterProperties::builder()
+            .set_compression(Compression::UNCOMPRESSED)
+            .set_created_by(format!("rtscope {}", env!("CARGO_PKG_VERSION")))
+            .set_key_value_metadata(Some(pairs.collect()));
+        for (name, ..) in shapes.iter().filter(|(_, kind, _)| *kind == Kind::Time) {
+            let path = ColumnPath::from(*name);
+            properties = properties
+                .set_column_dictionary_enabled(path.clone(), false)
+                .set_column_encoding(path, Encoding::DELTA_BINARY_PACKED);
+        }
+        let file = SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties.build())).map_err(failed)?;
+        Ok(Table { columns, rows: 0, file: Some(file) })
+    }
+
+    /// Adds a row.
+    pub fn row(&mut self, fill: impl FnOnce(&mut Row<'_>)) -> io::Result<()> {
+        fill(&mut Row { columns: self.columns.iter_mut() });
+        self.rows += 1;
+        if self.rows >= GROUP { self.write() } else { Ok(()) }
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        let Some(file) = self.file.as_mut().filter(|_| self.rows > 0) else { return Ok(()) };
+        let mut group = file.next_row_group().map_err(failed)?;
+        self.columns.iter_mut().try_for_each(|column| column.write(&mut group)).map_err(failed)?;
+        group.close().map_err(failed)?;
+        self.rows = 0;
+        Ok(())
+    }
+
+    /// Writes the rest and the end of the file.
+    pub fn finish(&mut self) -> io::Result<()> {
+        self.write()?;
+        match self.file.take() {
+            Some(mut file) => file.finish().map(|_| ()).map_err(failed),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Column {
+    fn new(shape: Shape) -> Column {
+        Column { shape, numbers: Vec::new(), words: Vec::new(), flags: Vec::new(), there: Vec::new() }
+    }
+
+    fn field(&self) -> Result<Type, ParquetError> {
+        let (name, kind, nullable) = self.shape;
+        let (physical, logical) = match kind {
+            Kind::Time | Kind::Number => (Physical::INT64, None),
+            Kind::Word => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+            Kind::Flag => (Physical::BOOLEAN, None),
+        };
+        let repetition = if nullable { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+        Type::primitive_type_builder(name, physical).with_repetition(repetition).with_logical_type(logical).build()
+    }
+
+    fn write<W: Write + Send>(&mut self, group: &mut SerializedRowGroupWriter<'_, W>) -> Result<(), ParquetError> {
+        let (_, kind, nullable) = self.shape;
+        let there = nullable.then_some(self.there.as_slice());
+        match kind {
+            Kind::Time | Kind::Number => put::<Int64Type, W>(group, &self.numbers, there)?,
+            Kind::Word => put::<ByteArrayType, W>(group, &self.words, there)?,
+            Kind::Flag => put::<BoolType, W>(group, &self.flags, there)?,
+        }
+        self.numbers.clear();
+        self.words.clear();
+        self.flags.clear();
+        self.there.clear();
+        Ok(())
+    }
+}
+
+fn put<T: DataType, W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    values: &[T::T],
+    there: Option<&[i16]>,
+) -> Result<(), ParquetError> {
+    let missing = || ParquetError::General("the schema has fewer columns".to_owned());
+    let mut column = group.next_column()?.ok_or_else(missing)?;
+    column.typed::<T>().write_batch(values, there, None)?;
+    column.close()
+}
+
+/// The error of writing, as what it was where writing gave it.
+fn failed(error: ParquetError) -> io::Error {
+    match error {
+        ParquetError::External(inner) => match inner.downcast::<io::Error>() {
+            Ok(error) => *error,
+            Err(inner) => io::Error::other(inner.to_string()),
+        },
+        error => io::Error::other(error.to_string()),
+    }
+}
+
+/// Texts of cells; the same text is kept once.
+#[derive(Default)]
+pub(super) struct Words {
+    known: HashMap<Box<str>, ByteArray>,
+}
+
+impl Words {
+    /// The cell for `text`.
+    pub fn get(&mut self, text: &str) -> ByteArray {
+        if let Some(word) = self.known.get(text) {
+            return word.clone();
+        }
+        if self.known.len() >= WORDS_MAX {
+            self.known.clear();
+        }
+        let word = ByteArray::from(text);
+        self.known.insert(text.into(), word.clone());
+        word
+    }
+
+    /// The cell for `text`, null where that is empty.
+    pub fn some(&mut self, text: &str) -> Option<ByteArray> {
+        (!text.is_empty()).then(|| self.get(text))
+    }
+}

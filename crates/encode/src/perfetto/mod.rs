@@ -1,0 +1,507 @@
+//! A recording as a trace of Perfetto's own format: packets of protocol buffers, one at a
+//! time.
+//!
+//! Owns the tracks (`TrackDescriptor`), their spans, marks and lines (`TrackEvent`), and
+//! names, which are written once and then referred to. Scheduling is `sched`'s, samples of
+//! code are `code`'s, bytes are `wire`'s, which state a lane is in is [`crate::timeline`]'s. What the format cannot
+//! express is listed in `docs/guide/exporting.md`.
+
+mod code;
+mod field;
+mod sched;
+mod wire;
+
+use crate::timeline::pause::{self, Edge, Fact, What};
+use crate::timeline::state::{FIXED, ROLES};
+use crate::timeline::threads::Threads;
+use crate::timeline::{Closed, Line, Mark, Sink, State, Timeline, Track, Unit};
+use crate::{Export, Tables, lane_word, program};
+use field::{PACKET, annotation, clock, event, interned, packet, system, track, tree};
+use rtscope_model::{Body, CausePiece, CodeSample, Event, Exported, Found, Loss, Names, Pause, Symbols, Time};
+use std::collections::{HashMap, HashSet};
+use std::io::{self, Write};
+use wire::Wire;
+
+/// All packets are one sequence: they share their names.
+const SEQUENCE: u64 = 1;
+/// `SEQUENCE_FLAGS`: names begin here; this packet uses names from before.
+const CLEARED: u64 = 1;
+const USES_NAMES: u64 = 2;
+
+/// Numbers of tracks. The process's own comes first; those of lanes are small, as they
+/// stand in most packets.
+const PROCESS: u64 = 1;
+const PAUSES: u64 = 2;
+const CONCURRENT: u64 = 3;
+const LOSSES: u64 = 4;
+/// Two for each lane: its states, and what the program posts.
+const LANES: u64 = 16;
+const LINES: u64 = LANES + (2 << 16);
+/// Lines that are told apart; more than a hostile log can fill memory with.
+const LINES_MAX: usize = 1 << 16;
+/// Number of the annotation's name that all spans use.
+const THREAD: u64 = 1;
+/// Bytes that are gathered before they are written.
+const GATHERED: usize = 64 << 10;
+/// Categories are the roles of states, numbered from 1 on, and this one.
+const PAUSE_ROLE: u64 = ROLES.len() as u64 + 1;
+
+/// Writes a trace.
+pub struct PerfettoWriter<W> {
+    timeline: Timeline,
+    threads: Threads,
+    bundles: sched::Bundles,
+    places: code::Places,
+    drawn: Drawn<W>,
+    /// Until when pauses are drawn.
+    paused_until: Time,
+    arrows: u64,
+}
+
+impl<W: Write> PerfettoWriter<W> {
+    /// Begins a trace of the recording that `facts` describe.
+    ///
+    /// # Errors
+    /// What writing gives.
+    pub fn new(out: W, facts: &Exported) -> io::Result<PerfettoWriter<W>> {
+        let mut drawn = Drawn {
+            out,
+            wire: Wire::default(),
+            declared: Numbers::default(),
+            named: HashSet::new(),
+            lines: HashMap::new(),
+            lane_word: lane_word(facts),
+            program_pid: program(facts).0,
+        };
+        drawn.begin(facts)?;
+        Ok(PerfettoWriter {
+            timeline: Timeline::new(facts),
+            threads: Threads::default(),
+            bundles: sched::Bundles::default(),
+            places: code::Places::default(),
+            drawn,
+            paused_until: Time(0),
+            arrows: 0,
+        })
+    }
+
+    /// Gives the writer back.
+    pub fn into_inner(self) -> W {
+        self.drawn.out
+    }
+
+    /// A sample of where a thread's code was, if the timer took it.
+    fn found(&mut self, at: Time, found: &CodeSample, tables: Tables<'_>) -> io::Result<()> {
+        if found.what == Found::Waits {
+            return Ok(());
+        }
+        let known = self.threads.get(found.tid.0).pid;
+        let pid = if known == 0 { self.drawn.program_pid } else { known };
+        self.drawn.packet(|packet| {
+            packet.number(packet::TIMESTAMP, at.0);
+            packet.number(packet::SEQUENCE_FLAGS, USES_NAMES);
+            self.places.fill(packet, found, pid, tables.symbols);
+        });
+        self.drawn.write()
+    }
+
+    /// Arrows from the request of a pause to each arrival that it led to.
+    fn arrows(&mut self, pause: &Pause) -> io::Result<()> {
+        let (Some(leader), Some(requested)) = (pause.leader, pause.requested) else { return Ok(()) };
+        let arrivals = pause::arrivals(pause);
+        if arrivals.is_empty() {
+            return Ok(());
+        }
+        let first = self.arrows + 1;
+        self.arrows += arrivals.len() as u64;
+        let flows: Vec<u64> = (first..).take(arrivals.len()).collect();
+        self.drawn.moment(Track::Lane(leader), requested, "asks all to stop", |event| {
+            flows.iter().for_each(|flow| event.fixed(event::FLOW, *flow));
+        })?;
+        arrivals.into_iter().zip(flows).try_for_each(|((lane, at), flow)| {
+            self.drawn.moment(Track::Lane(lane), at, "has stopped", |event| event.fixed(event::FLOW_END, flow))
+        })
+    }
+}
+
+impl<W: Write> Export for PerfettoWriter<W> {
+    fn event(&mut self, event: &Event, tables: Tables<'_>) -> io::Result<()> {
+        let sched = match &event.body {
+            Body::Sched(sched) => sched,
+            Body::Code(found) => return self.found(event.time, found, tables),
+            _ => return self.timeline.push(event, tables, &mut self.drawn),
+        };
+        for (tid, thread) in self.threads.learn(event).into_iter().flatten() {
+            self.drawn.thread(tid, thread.pid, tables.kernel.get(thread.name))?;
+        }
+        self.bundles.push(event.time, sched, &self.threads, tables);
+        if self.bundles.is_due() {
+            self.bundles.write(&mut self.drawn.wire, false);
+            self.drawn.write()?;
+        }
+        Ok(())
+    }
+
+    fn pause(&mut self, pause: &Pause, causes: &[CausePiece], tables: Tables<'_>) -> io::Result<()> {
+        let parts = pause::parts(pause, causes, self.paused_until);
+        self.paused_until = self.paused_until.max(pause.released);
+        for edge in pause::edges(&parts) {
+            match edge {
+                Edge::Open(part) => self.drawn.part(part, tables)?,
+                Edge::Close(part) => {
+                    self.drawn.track_event(PAUSES, part.to, event::END, |_| {})?;
+                }
+            }
+        }
+        self.arrows(pause)
+    }
+
+    fn finish(&mut self, losses: &[Loss]) -> io::Result<()> {
+        let (names, symbols) = (Names::default(), Symbols::default());
+        let tables = Tables { kernel: &names, user: &names, symbols: &symbols };
+        self.timeline.finish(tables, &mut self.drawn)?;
+        self.bundles.write(&mut self.drawn.wire, true);
+        losses.iter().try_for_each(|loss| self.drawn.loss(loss))?;
+        self.drawn.flush()
+    }
+}
+
+/// The packets, and what has been said in them.
+struct Drawn<W> {
+    out: W,
+    wire: Wire,
+    declared: Numbers,
+    named: HashSet<u64>,
+    lines: HashMap<Line, u64>,
+    lane_word: &'static str,
+    program_pid: u32,
+}
+
+impl<W: Write> Drawn<W> {
+    /// Clocks, the machine, the process, and names that never change.
+    fn begin(&mut self, facts: &Exported) -> io::Result<()> {
+        let manifest = facts.manifest.as_ref();
+        if let Some(manifest) = manifest.filter(|_| facts.clock.is_monotonic()) {
+            self.packet(|packet| packet.message(packet::CLOCK_SNAPSHOT, |snapshot| clocks(snapshot, manifest)));
+        }
+        if let Some(machine) = manifest.map(|manifest| &manifest.machine).filter(|machine| !machine.kernel.is_empty()) {
+            self.packet(|packet| {
+                packet.message(packet::SYSTEM_INFO, |info| {
+                    info.message(system::UTSNAME, |names| {
+                        names.text(system::NAME, "Linux");
+                        names.text(system::RELEASE, &machine.kernel);
+                        names.text(system::MACHINE, &machine.architecture);
+                    });
+                });
+            });
+        }
+        self.packet(|packet| {
+            packet.number(packet::SEQUENCE_FLAGS, CLEARED);
+            packet.message(packet::INTERNED_DATA, |names| {
+                for (role, iid) in ROLES.iter().chain(&["pause"]).zip(1..) {
+                    names.message(interned::CATEGORIES, |name| pair(name, iid, role));
+                }
+                for state in State::ALL {
+                    let text = state.name(&Names::default()).into_owned();
+                    names.message(interned::EVENT_NAMES, |name| pair(name, state.number(), &text));
+                }
+                names.message(interned::ANNOTATION_NAMES, |name| pair(name, THREAD, "thread"));
+            });
+        });
+        let (pid, name) = program(facts);
+        let command = manifest.map_or(facts.args.as_slice(), |manifest| manifest.command.as_slice());
+        self.packet(|packet| {
+            packet.message(packet::TRACK_DESCRIPTOR, |descriptor| {
+                descriptor.number(track::UUID, PROCESS);
+                descriptor.message(track::PROCESS, |process| {
+                    process.number(track::PROCESS_PID, pid.into());
+                    command.iter().for_each(|word| process.text(track::PROCESS_COMMAND, word));
+                    process.text(track::PROCESS_NAME, name);
+                });
+                descriptor.number(track::CHILD_ORDER, track::EXPLICIT);
+            });
+        });
+        let losses = &facts.losses;
+        losses.iter().try_for_each(|loss| self.loss(loss))?;
+        self.write()
+    }
+
+    fn packet(&mut self, fill: impl FnOnce(&mut Wire)) {
+        self.wire.message(PACKET, |packet| {
+            packet.number(packet::SEQUENCE, SEQUENCE);
+            fill(packet);
+        });
+    }
+
+    /// Writes what is gathered, where that is worth it.
+    fn write(&mut self) -> io::Result<()> {
+        if self.wire.bytes().len() < GATHERED {
+            return Ok(());
+        }
+        self.out.write_all(self.wire.bytes())?;
+        self.wire.clear();
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.write_all(self.wire.bytes())?;
+        self.wire.clear();
+        self.out.flush()
+    }
+
+    /// One event on a track.
+    fn track_event(&mut self, uuid: u64, at: Time, kind: u64, fill: impl FnOnce(&mut Wire)) -> io::Result<()> {
+        self.wire.message(PACKET, |packet| {
+            packet.number(packet::TIMESTAMP, at.0);
+            packet.number(packet::SEQUENCE, SEQUENCE);
+            packet.message(packet::TRACK_EVENT, |event| {
+                event.number(event::TYPE, kind);
+                event.number(event::TRACK, uuid);
+                fill(event);
+            });
+            if kind == event::BEGIN || kind == event::INSTANT {
+                packet.number(packet::SEQUENCE_FLAGS, USES_NAMES);
+            }
+        });
+        self.write()
+    }
+
+    fn declare(&mut self, uuid: u64, parent: u64, name: &str, rank: u64, more: impl FnOnce(&mut Wire)) {
+        if self.declared.has(uuid) {
+            return;
+        }
+        self.declared.add(uuid);
+        self.packet(|packet| {
+            packet.message(packet::TRACK_DESCRIPTOR, |descriptor| {
+                descriptor.number(track::UUID, uuid);
+                descriptor.text(track::NAME, name);
+                descriptor.number(track::PARENT, parent);
+                descriptor.number(track::RANK, rank);
+                more(descriptor);
+            });
+        });
+    }
+
+    /// The number of a track, which is declared if it is new.
+    fn track(&mut self, of: Track) -> u64 {
+        let uuid = match of {
+            Track::Lane(lane) => LANES + 2 * u64::from(lane.0),
+            Track::User(lane) => LANES + 2 * u64::from(lane.0) + 1,
+            Track::Concurrent => CONCURRENT,
+        };
+        if self.declared.has(uuid) {
+            return uuid;
+        }
+        match of {
+            Track::Lane(lane) if lane.is_some() => {
+                let name = format!("{} {lane}", self.lane_word);
+                self.declare(uuid, PROCESS, &name, 10 + u64::from(lane.0), |_| {});
+            }
+            Track::Lane(_) => self.declare(uuid, PROCESS, "runtime", 8, |_| {}),
+            Track::User(lane) => {
+                let parent = self.track(Track::Lane(lane));
+                self.declare(uuid, parent, "program's own events", 0, |_| {});
+            }
+            Track::Concurrent => self.declare(uuid, PROCESS, "concurrent collector", 9, |_| {}),
+        }
+        uuid
+    }
+
+    /// The number of the name of `state`, which is written if it is new.
+    fn name(&mut self, state: State, user: &Names) -> u64 {
+        let iid = state.number();
+        if iid >= FIXED && self.named.insert(iid) {
+            let text = state.name(user).into_owned();
+            self.packet(|packet| {
+                packet.number(packet::SEQUENCE_FLAGS, USES_NAMES);
+                packet.message(packet::INTERNED_DATA, |names| {
+                    names.message(interned::EVENT_NAMES, |name| pair(name, iid, &text));
+                });
+            });
+        }
+        iid
+    }
+
+    /// An instant with a name of its own.
+    fn moment(&mut self, on: Track, at: Time, name: &str, fill: impl FnOnce(&mut Wire)) -> io::Result<()> {
+        let uuid = self.track(on);
+        self.track_event(uuid, at, event::INSTANT, |event| {
+            event.text(event::NAME, name);
+            fill(event);
+        })
+    }
+
+    fn part(&mut self, part: &pause::Part<'_>, tables: Tables<'_>) -> io::Result<()> {
+        self.declare(PAUSES, PROCESS, "pauses", 1, |_| {});
+        let facts = match part.what {
+            What::Whole(pause) => pause::facts(pause),
+            What::Cause(piece) => pause::facts_of_cause(piece, tables),
+            What::Stop | What::Collect | What::Release => Vec::new(),
+        };
+        let name = part.what.name(tables);
+        self.track_event(PAUSES, part.from, event::BEGIN, |event| {
+            event.text(event::NAME, &name);
+            event.number(event::CATEGORY, PAUSE_ROLE);
+            facts.iter().for_each(|(name, fact)| annotate(event, name, fact));
+        })
+    }
+
+    fn loss(&mut self, loss: &Loss) -> io::Result<()> {
+        let Some(from) = loss.from.or(loss.to) else { return Ok(()) };
+        self.declare(LOSSES, PROCESS, "losses", 2, |_| {});
+        let name = format!("lost: {}", crate::word(&loss.kind));
+        self.track_event(LOSSES, from, event::INSTANT, |event| {
+            event.text(event::NAME, &name);
+            annotate(event, "source", &Fact::Text(loss.source.clone()));
+            annotate(event, "count", &Fact::Number(loss.count));
+            if let Some(to) = loss.to {
+                annotate(event, "to_ns", &Fact::Number(to.0));
+            }
+            annotate(event, "note", &Fact::Text(loss.note.clone()));
+        })
+    }
+
+    /// Says whose a thread is and what it is called. Where the former is not known yet nothing
+    /// is said: switches have its name, and a reader would take no process for process 0.
+    fn thread(&mut self, tid: u32, pid: u32, name: &str) -> io::Result<()> {
+        // The main thread of the program has the process's own name.
+        let pid = if tid == self.program_pid { self.program_pid } else { pid };
+        if pid == 0 {
+            return Ok(());
+        }
+        self.packet(|packet| {
+            packet.message(packet::PROCESS_TREE, |processes| {
+                processes.message(tree::THREADS, |thread| {
+                    thread.number(tree::TID, tid.into());
+                    thread.number(tree::PID, pid.into());
+                    if !name.is_empty() {
+                        thread.text(tree::NAME, name);
+                    }
+                });
+            });
+        });
+        self.write()
+    }
+
+    /// The number of a line's track, which is declared if it is new; `None`: there are too many.
+    fn line(&mut self, line: Line, tables: Tables<'_>) -> Option<u64> {
+        if let Some(uuid) = self.lines.get(&line) {
+            return Some(*uuid);
+        }
+        if self.lines.len() >= LINES_MAX {
+            return None;
+        }
+        let uuid = LINES + self.lines.len() as u64;
+        self.lines.insert(line, uuid);
+        let parent = line.lane().map_or(PROCESS, |lane| self.track(Track::Lane(lane)));
+        self.declare(uuid, parent, &line.name(tables), 1 << 20, |descriptor| {
+            descriptor.message(track::COUNTER, |counter| match line.unit() {
+                Unit::Ns => counter.number(track::COUNTER_UNIT, 1),
+                Unit::Count => counter.number(track::COUNTER_UNIT, 2),
+                Unit::Bytes => counter.number(track::COUNTER_UNIT, 3),
+                Unit::Us => counter.text(track::COUNTER_UNIT_NAME, "us"),
+                Unit::Own => {}
+            });
+        });
+        Some(uuid)
+    }
+}
+
+impl<W: Write> Sink for Drawn<W> {
+    fn open(&mut self, on: Track, at: Time, state: State, tables: Tables<'_>) -> io::Result<()> {
+        let (uuid, name) = (self.track(on), self.name(state, tables.user));
+        self.track_event(uuid, at, event::BEGIN, |event| {
+            event.number(event::NAME_IID, name);
+            event.number(event::CATEGORY, role(state));
+            if let Some(green) = state.green() {
+                event.message(event::ANNOTATION, |fact| {
+                    fact.number(annotation::NAME_IID, THREAD);
+                    fact.number(annotation::UINT, green.0.into());
+                });
+            }
+        })
+    }
+
+    fn close(&mut self, on: Track, closed: Closed, _: Tables<'_>) -> io::Result<()> {
+        let uuid = self.track(on);
+        self.track_event(uuid, closed.to, event::END, |_| {})
+    }
+
+    fn mark(&mut self, on: Track, at: Time, mark: Mark, tables: Tables<'_>) -> io::Result<()> {
+        let Mark::User(name) = mark else {
+            return self.moment(on, at, mark.name(tables), |event| {
+                if let Mark::Forked(child) = mark {
+                    annotate(event, "child", &Fact::Number(child.into()));
+                }
+            });
+        };
+        let (uuid, name) = (self.track(on), self.name(State::User(name), tables.user));
+        self.track_event(uuid, at, event::INSTANT, |event| event.number(event::NAME_IID, name))
+    }
+
+    fn value(&mut self, line: Line, at: Time, value: i64, tables: Tables<'_>) -> io::Result<()> {
+        let Some(uuid) = self.line(line, tables) else { return Ok(()) };
+        self.track_event(uuid, at, event::COUNTER, |event| event.signed(event::VALUE, value))
+    }
+}
+
+/// Where the clocks stand: times are those of the monotonic one, which the format calls
+/// the one since boot; they differ by what the machine slept.
+fn clocks(snapshot: &mut Wire, manifest: &rtscope_model::manifest::Manifest) {
+    let at = manifest.started.0;
+    let realtime = at.checked_add_signed(manifest.realtime_offset_ns).filter(|_| manifest.realtime_offset_ns != 0);
+    let known = [(clock::BOOTTIME, Some(at)), (clock::MONOTONIC, Some(at)), (clock::REALTIME, realtime)];
+    for (id, at) in known {
+        let Some(at) = at else { continue };
+        snapshot.message(clock::CLOCKS, |one| {
+            one.number(clock::ID, id);
+            one.number(clock::TIMESTAMP, at);
+        });
+    }
+}
+
+fn pair(name: &mut Wire, iid: u64, text: &str) {
+    name.number(interned::IID, iid);
+    name.text(interned::NAME, text);
+}
+
+fn annotate(event: &mut Wire, name: &str, fact: &Fact) {
+    event.message(event::ANNOTATION, |annotated| {
+        annotated.text(annotation::NAME, name);
+        match fact {
+            Fact::Number(number) => annotated.number(annotation::UINT, *number),
+            Fact::Text(text) => annotated.text(annotation::STRING, text),
+        }
+    });
+}
+
+/// The number of a state's category.
+fn role(state: State) -> u64 {
+    state.role_number() as u64 + 1
+}
+
+/// A set of numbers that are not large: it is asked for every span.
+#[derive(Default)]
+struct Numbers {
+    bits: Vec<u64>,
+}
+
+impl Numbers {
+    fn has(&self, number: u64) -> bool {
+        let word = usize::try_from(number / 64).ok().and_then(|place| self.bits.get(place));
+        word.is_some_and(|word| word >> (number % 64) & 1 == 1)
+    }
+
+    fn add(&mut self, number: u64) {
+        let place = (number / 64) as usize;
+        if place >= self.bits.len() {
+            self.bits.resize(place + 1, 0);
+        }
+        if let Some(word) = self.bits.get_mut(place) {
+            *word |= 1 << (number % 64);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,158 @@
+//! What tests of several formats share: facts of a recording, events in short words, a
+//! sink that remembers.
+
+use crate::Tables;
+use crate::timeline::{Closed, Line, Mark, Sink, State, Track};
+use rtscope_model::exported::SCHEMA;
+use rtscope_model::*;
+use std::io;
+
+/// Of a recording of a runtime.
+pub fn facts(family: &str) -> Exported {
+    Exported {
+        schema: SCHEMA.into(),
+        family: Some(family.into()),
+        version: None,
+        way: None,
+        args: vec!["/bin/prog".into(), "x".into()],
+        threaded: Some(true),
+        generations: Some(2),
+        nursery_bytes: None,
+        program_pid: Some(70),
+        clock: ClockMap::MONOTONIC,
+        every_green_event: true,
+        kernel_missing: Vec::new(),
+        losses: Vec::new(),
+        transactions: None,
+        manifest: None,
+    }
+}
+
+/// An event of a runtime.
+pub fn rt(at: u64, lane: u16, body: Runtime) -> Event {
+    Event { time: Time(at), lane: LaneId(lane), body: Body::Runtime(body) }
+}
+
+/// An event of the kernel.
+pub fn kernel(at: u64, sched: Sched) -> Event {
+    Event { time: Time(at), lane: LaneId::NONE, body: Body::Sched(sched) }
+}
+
+/// A switch on a CPU; threads' names are `worker` (1) and `thief` (2).
+pub fn switch(cpu: u16, prev: u32, prev_state: OffState, next: u32, next_name: u32) -> Sched {
+    Sched::Switch {
+        cpu: Cpu(cpu),
+        prev: Tid(prev),
+        prev_pid: Pid(if prev == 0 { 0 } else { 70 }),
+        prev_state,
+        next: Tid(next),
+        next_name: NameId(next_name),
+    }
+}
+
+/// Calls `act` with names: of threads `worker` and `thief`, of the program `solve`.
+pub fn tables<T>(act: impl FnOnce(Tables<'_>) -> T) -> T {
+    let (mut kernel, mut user, symbols) = (Names::default(), Names::default(), Symbols::default());
+    kernel.intern("worker");
+    kernel.intern("thief \"7\"");
+    user.intern("solve");
+    act(Tables { kernel: &kernel, user: &user, symbols: &symbols })
+}
+
+/// A pause of two lanes: requested by 0, reached by 1.
+pub fn pause(id: u64, requested: u64, stopped: u64, collected: u64, released: u64) -> (Pause, Vec<CausePiece>) {
+    let lane = |lane: u16, arrived: Option<u64>| LanePause {
+        lane: LaneId(lane),
+        tid: None,
+        arrived: arrived.map(Time),
+        work_begin: Some(Time(stopped)),
+        work_end: Some(Time(collected)),
+        work_ns: collected - stopped,
+        left: Some(Time(released)),
+    };
+    let pause = Pause {
+        id,
+        kind: PauseKind::Minor,
+        mode: PauseMode::Parallel,
+        generation: Some(0),
+        leader: Some(LaneId(0)),
+        requested: Some(Time(requested)),
+        stopped: Time(stopped),
+        collected: Time(collected),
+        released: Time(released),
+        release_basis: ReleaseBasis::BackAtWork,
+        straggler: Some(LaneId(1)),
+        lanes: vec![lane(0, None), lane(1, Some(stopped))],
+        copied_bytes: Some(4_096),
+        gc_threads: Some(2),
+        quality: PauseQuality::Whole,
+    };
+    let cause = CausePiece {
+        cause: Cause::Preempted,
+        lane: Some(LaneId(1)),
+        tid: Some(Tid(12)),
+        who: Some(NameId(2)),
+        who_pid: Some(99),
+        code: None,
+        neighbour: false,
+        from: Time(requested),
+        to: Time(stopped),
+        confidence: Confidence::High,
+    };
+    (pause, vec![cause])
+}
+
+/// What came out of a timeline.
+#[derive(Default)]
+pub struct Drawing {
+    /// Spans in the order of their ends.
+    pub spans: Vec<(Track, Closed)>,
+    /// Marks.
+    pub marks: Vec<(Track, Time, Mark)>,
+    /// Values.
+    pub values: Vec<(Line, Time, i64)>,
+    open: Vec<(Track, Time, State)>,
+}
+
+impl Drawing {
+    /// Spans of a track in words: lane, depth in dots, name, from-to, own time.
+    pub fn of(&self, track: Track) -> Vec<String> {
+        let names = Names::default();
+        let spans = self.spans.iter().filter(|span| span.0 == track);
+        let lane = |track| match track {
+            Track::Lane(lane) | Track::User(lane) => lane.0.to_string(),
+            Track::Concurrent => "-".to_string(),
+        };
+        let words = |(track, closed): &(Track, Closed)| {
+            let (dots, name) = (".".repeat(closed.depth as usize), closed.state.name(&names));
+            let space = if dots.is_empty() { "" } else { " " };
+            let (from, to) = (closed.from, closed.to);
+            format!("{} {dots}{space}{name} {}-{} self {}", lane(*track), from.0, to.0, closed.self_ns)
+        };
+        spans.map(words).collect()
+    }
+}
+
+impl Sink for Drawing {
+    fn open(&mut self, track: Track, at: Time, state: State, _: Tables<'_>) -> io::Result<()> {
+        self.open.push((track, at, state));
+        Ok(())
+    }
+
+    fn close(&mut self, track: Track, closed: Closed, _: Tables<'_>) -> io::Result<()> {
+        let place = self.open.iter().rposition(|open| open.0 == track).unwrap();
+        assert_eq!(self.open.remove(place), (track, closed.from, closed.state));
+        self.spans.push((track, closed));
+        Ok(())
+    }
+
+    fn mark(&mut self, track: Track, at: Time, mark: Mark, _: Tables<'_>) -> io::Result<()> {
+        self.marks.push((track, at, mark));
+        Ok(())
+    }
+
+    fn value(&mut self, line: Line, at: Time, value: i64, _: Tables<'_>) -> io::Result<()> {
+        self.values.push((line, at, value));
+        Ok(())
+    }
+}

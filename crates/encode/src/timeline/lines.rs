@@ -1,0 +1,146 @@
+//! Values over time that formats draw as lines. Owns which figures are lines, what they
+//! are called and their units; refuses those that stand for one collection only.
+
+use crate::Tables;
+use rtscope_model::{Counter, Cpu, GroupId, LaneId, NameId, Sample};
+
+/// One line. Each value holds until the next.
+#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
+pub enum Line {
+    /// A figure of the runtime's: of the lane, or of the program where that is
+    /// [`LaneId::NONE`].
+    Runtime(Counter, LaneId),
+    /// Resident set of the program.
+    Rss,
+    /// Time for which a control group was throttled, summed over CPUs, since its start.
+    Throttled(GroupId),
+    /// Memory charged to a control group.
+    GroupMemory(GroupId),
+    /// Time that the host took from a CPU, since its start.
+    Stolen(Cpu),
+    /// Time in interrupts of a CPU, since its start.
+    Interrupts(Cpu),
+    /// Pressure stall total of a resource: 0 cpu, 1 memory, 2 io.
+    Pressure(u8),
+    /// A value that the program posts.
+    User(NameId),
+    /// A label of the runtime's heap profile; `None`: those that are not told apart.
+    Label(Option<NameId>),
+}
+
+/// What a line's values are.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum Unit {
+    /// Bytes.
+    Bytes,
+    /// Nanoseconds.
+    Ns,
+    /// Microseconds.
+    Us,
+    /// A number.
+    Count,
+    /// The program's own.
+    Own,
+}
+
+impl Unit {
+    /// The word for it in tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            Unit::Bytes => "bytes",
+            Unit::Ns => "ns",
+            Unit::Us => "us",
+            Unit::Count => "count",
+            Unit::Own => "own",
+        }
+    }
+}
+
+/// Lines of the runtime's figures: name, unit, whether each lane has its own.
+const FIGURES: [(Counter, &str, Unit, bool); 20] = [
+    (Counter::SlopBytes, "slop", Unit::Bytes, false),
+    (Counter::FragmentationBytes, "fragmentation", Unit::Bytes, false),
+    (Counter::AllocatedBytes, "allocated", Unit::Bytes, true),
+    (Counter::HeapBytes, "heap", Unit::Bytes, false),
+    (Counter::BlocksBytes, "blocks", Unit::Bytes, false),
+    (Counter::LiveBytes, "live", Unit::Bytes, false),
+    (Counter::CopiedBytes, "copied", Unit::Bytes, false),
+    (Counter::ReturnHeldMib, "held, MiB", Unit::Count, false),
+    (Counter::ReturnNeededMib, "needed, MiB", Unit::Count, false),
+    (Counter::ReturnedMib, "returned, MiB", Unit::Count, false),
+    (Counter::SparksCreated, "sparks created", Unit::Count, true),
+    (Counter::SparksDud, "sparks dud", Unit::Count, true),
+    (Counter::SparksOverflowed, "sparks overflowed", Unit::Count, true),
+    (Counter::SparksConverted, "sparks converted", Unit::Count, true),
+    (Counter::SparksCollected, "sparks collected", Unit::Count, true),
+    (Counter::SparksFizzled, "sparks fizzled", Unit::Count, true),
+    (Counter::SparksRemaining, "sparks remaining", Unit::Count, true),
+    (Counter::YoungBytes, "young heap when collected", Unit::Bytes, true),
+    (Counter::PromotedBytes, "promoted", Unit::Bytes, true),
+    (Counter::LargeBytes, "large blocks", Unit::Bytes, false),
+];
+
+fn figure(counter: Counter) -> Option<(&'static str, Unit, bool)> {
+    let found = FIGURES.iter().find(|(known, ..)| *known == counter)?;
+    Some((found.1, found.2, found.3))
+}
+
+impl Line {
+    /// The line of a figure that `lane` posted; `None`: it is none.
+    pub fn of(counter: Counter, lane: LaneId) -> Option<Line> {
+        let (.., own) = figure(counter)?;
+        Some(Line::Runtime(counter, if own { lane } else { LaneId::NONE }))
+    }
+
+    /// What it is called, without the lane or the program that it is of.
+    pub fn name(self, tables: Tables<'_>) -> String {
+        match self {
+            Line::Runtime(counter, _) => figure(counter).map_or("", |figure| figure.0).to_owned(),
+            Line::Rss => "resident set".to_owned(),
+            Line::Throttled(group) => format!("throttled, group {group}"),
+            Line::GroupMemory(group) => format!("memory, group {group}"),
+            Line::Stolen(cpu) => format!("stolen from CPU {cpu}"),
+            Line::Interrupts(cpu) => format!("interrupts of CPU {cpu}"),
+            Line::Pressure(0) => "pressure, cpu".to_owned(),
+            Line::Pressure(1) => "pressure, memory".to_owned(),
+            Line::Pressure(_) => "pressure, io".to_owned(),
+            Line::User(name) => tables.user.get(name).to_owned(),
+            Line::Label(Some(label)) => format!("heap profile: {}", tables.user.get(label)),
+            Line::Label(None) => "heap profile: the rest".to_owned(),
+        }
+    }
+
+    /// Its lane, where it is of one.
+    pub fn lane(self) -> Option<LaneId> {
+        match self {
+            Line::Runtime(_, lane) if lane.is_some() => Some(lane),
+            _ => None,
+        }
+    }
+
+    /// What its values are.
+    pub fn unit(self) -> Unit {
+        match self {
+            Line::Runtime(counter, _) => figure(counter).map_or(Unit::Own, |figure| figure.1),
+            Line::Rss | Line::GroupMemory(_) | Line::Label(_) => Unit::Bytes,
+            Line::Throttled(_) | Line::Stolen(_) | Line::Interrupts(_) => Unit::Ns,
+            Line::Pressure(_) => Unit::Us,
+            Line::User(_) => Unit::Own,
+        }
+    }
+}
+
+/// The values of a sample, at most two. Counters of single threads and the recorder's own
+/// lateness are no lines.
+pub fn of_sample(sample: &Sample) -> [Option<(Line, u64)>; 2] {
+    match *sample {
+        Sample::Rss { bytes } => [Some((Line::Rss, bytes)), None],
+        Sample::Quota { group, throttled_ns, .. } => [Some((Line::Throttled(group), throttled_ns)), None],
+        Sample::GroupMemory { group, bytes } => [Some((Line::GroupMemory(group), bytes)), None],
+        Sample::CpuStolen { cpu, steal_ns, irq_ns } => {
+            [Some((Line::Stolen(cpu), steal_ns)), Some((Line::Interrupts(cpu), irq_ns))]
+        }
+        Sample::Pressure { resource, total_us } => [Some((Line::Pressure(resource.min(2)), total_us)), None],
+        Sample::Thread { .. } | Sample::Late { .. } => [None, None],
+    }
+}

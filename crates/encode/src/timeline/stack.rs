@@ -1,0 +1,202 @@
+//! What is open on one track, innermost last. Owns that spans nest whatever is posted:
+//! an end closes what was opened inside, or opens it again; time never runs backwards.
+
+use super::State;
+use rtscope_model::Time;
+
+/// Spans that may be open inside each other; deeper ones are left out.
+const DEPTH_MAX: usize = 64;
+
+/// A span that has ended.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct Closed {
+    /// What.
+    pub state: State,
+    /// First moment.
+    pub from: Time,
+    /// Last moment.
+    pub to: Time,
+    /// Spans around it.
+    pub depth: u32,
+    /// Its length without the spans inside, nanoseconds.
+    pub self_ns: u64,
+}
+
+#[derive(Copy, Clone, Debug)]
+struct Frame {
+    state: State,
+    from: Time,
+    inner_ns: u64,
+}
+
+/// What happens to a track.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum Step {
+    /// A span begins.
+    Open(State, Time),
+    /// The innermost span ends.
+    Close(Closed),
+}
+
+/// The open spans of one track.
+#[derive(Default, Debug)]
+pub struct Stack {
+    frames: Vec<Frame>,
+    now: Time,
+    left_out: u64,
+}
+
+impl Stack {
+    /// Whether nothing is open.
+    pub fn is_empty(&self) -> bool {
+        self.frames.is_empty()
+    }
+
+    /// Spans that were too deep.
+    pub fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    /// The innermost state.
+    pub fn top(&self) -> Option<State> {
+        self.frames.last().map(|frame| frame.state)
+    }
+
+    /// Whether a state that fits is open.
+    pub fn has(&self, fits: impl Fn(State) -> bool) -> bool {
+        self.frames.iter().any(|frame| fits(frame.state))
+    }
+
+    /// Opens `state` inside what is open.
+    pub fn open(&mut self, at: Time, state: State, steps: &mut Vec<Step>) {
+        self.now = self.now.max(at);
+        if self.frames.len() >= DEPTH_MAX {
+            self.left_out += 1;
+            return;
+        }
+        self.frames.push(Frame { state, from: self.now, inner_ns: 0 });
+        steps.push(Step::Open(state, self.now));
+    }
+
+    /// Closes the innermost state that fits and all inside it; these are opened again
+    /// where they `go_on`. Nothing happens where none fits.
+    pub fn close(&mut self, at: Time, go_on: bool, fits: impl Fn(State) -> bool, steps: &mut Vec<Step>) -> bool {
+        let Some(place) = self.frames.iter().rposition(|frame| fits(frame.state)) else { return false };
+        self.now = self.now.max(at);
+        let inside = self.frames.len() - place - 1;
+        if inside == 0 {
+            self.pop(steps);
+            return true;
+        }
+        let again: Vec<State> = self.frames.iter().skip(place + 1).map(|frame| frame.state).collect();
+        (0..=inside).for_each(|_| self.pop(steps));
+        if go_on {
+            again.into_iter().for_each(|state| self.open(at, state, steps));
+        }
+        true
+    }
+
+    /// Closes everything.
+    pub fn close_all(&mut self, at: Time, steps: &mut Vec<Step>) {
+        self.now = self.now.max(at);
+        while !self.frames.is_empty() {
+            self.pop(steps);
+        }
+    }
+
+    fn pop(&mut self, steps: &mut Vec<Step>) {
+        let Some(frame) = self.frames.pop() else { return };
+        let whole_ns = self.now.since(frame.from);
+        if let Some(outer) = self.frames.last_mut() {
+            outer.inner_ns = outer.inner_ns.saturating_add(whole_ns);
+        }
+        steps.push(Step::Close(Closed {
+            state: frame.state,
+            from: frame.from,
+            to: self.now,
+            depth: self.frames.len() as u32,
+            self_ns: whole_ns.saturating_sub(frame.inner_ns),
+        }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const STATES: [State; 4] = [State::Leads, State::WaitingToStop, State::Slice, State::Asleep];
+
+    /// Holds the steps of one track to each other; gives the sum of all `self_ns`.
+    fn check(steps: &[Step]) -> u64 {
+        let mut open: Vec<(State, Time)> = Vec::new();
+        let (mut now, mut own_ns) = (Time(0), 0);
+        for step in steps {
+            match *step {
+                Step::Open(state, at) => {
+                    assert!(at >= now);
+                    now = at;
+                    open.push((state, at));
+                }
+                Step::Close(closed) => {
+                    assert_eq!(open.pop(), Some((closed.state, closed.from)));
+                    assert!(closed.to >= now && closed.depth as usize == open.len());
+                    now = closed.to;
+                    own_ns += closed.self_ns;
+                }
+            }
+        }
+        assert!(open.is_empty(), "{open:?}");
+        own_ns
+    }
+
+    #[test]
+    fn what_does_not_nest_is_cut_and_goes_on() {
+        let (mut stack, mut steps) = (Stack::default(), Vec::new());
+        stack.open(Time(10), State::Asleep, &mut steps);
+        stack.open(Time(20), State::Follows, &mut steps);
+        assert!(stack.close(Time(30), true, |state| state == State::Asleep, &mut steps));
+        assert!(!stack.close(Time(35), true, |state| state == State::Slice, &mut steps));
+        stack.close(Time(40), true, |state| state == State::Follows, &mut steps);
+        let closed = |state, from, to, depth, self_ns| {
+            Step::Close(Closed { state, from: Time(from), to: Time(to), depth, self_ns })
+        };
+        let expected = [
+            Step::Open(State::Asleep, Time(10)),
+            Step::Open(State::Follows, Time(20)),
+            closed(State::Follows, 20, 30, 1, 10),
+            closed(State::Asleep, 10, 30, 0, 10),
+            Step::Open(State::Follows, Time(30)),
+            closed(State::Follows, 30, 40, 0, 10),
+        ];
+        assert_eq!(steps, expected);
+        assert_eq!(check(&steps), 30);
+    }
+
+    #[test]
+    fn depth_is_bounded() {
+        let (mut stack, mut steps) = (Stack::default(), Vec::new());
+        (0..1_000).for_each(|at| stack.open(Time(at), State::Slice, &mut steps));
+        assert_eq!((steps.len(), stack.left_out()), (DEPTH_MAX, 1_000 - DEPTH_MAX as u64));
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_posted_nests(acts in prop::collection::vec((0..1_000u64, 0..4usize, 0..4u8), 0..200)) {
+            let (mut stack, mut steps) = (Stack::default(), Vec::new());
+            for (at, state, act) in acts {
+                let state = STATES[state];
+                match act {
+                    0 | 1 => stack.open(Time(at), state, &mut steps),
+                    act => _ = stack.close(Time(at), act == 2, |open| open == state, &mut steps),
+                }
+            }
+            stack.close_all(Time(1_000), &mut steps);
+            let outermost: u64 = steps.iter().map(|step| match step {
+                Step::Close(closed) if closed.depth == 0 => closed.to.since(closed.from),
+                _ => 0,
+            }).sum();
+            prop_assert_eq!(check(&steps), outermost);
+        }
+    }
+}

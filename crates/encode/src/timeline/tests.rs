@@ -1,0 +1,154 @@
+//! Events of both runtimes, whole and damaged, and the states that lanes are in.
+
+use super::*;
+use crate::testing::{Drawing, facts, rt, tables};
+use rtscope_model::{GreenThread, StopReason};
+
+fn drawn(family: &str, events: &[Event]) -> Drawing {
+    let mut drawing = Drawing::default();
+    let mut timeline = Timeline::new(&facts(family));
+    for event in events {
+        tables(|tables| timeline.push(event, tables, &mut drawing)).unwrap();
+    }
+    tables(|tables| timeline.finish(tables, &mut drawing)).unwrap();
+    drawing
+}
+
+fn begin(phase: Phase) -> Runtime {
+    Runtime::PhaseBegin(phase)
+}
+
+fn end(phase: Phase) -> Runtime {
+    Runtime::PhaseEnd(phase)
+}
+
+#[test]
+fn a_parallel_collection_of_ghc() {
+    let green = GreenThread(7);
+    let drawing = drawn(
+        "ghc",
+        &[
+            rt(10, 0, Runtime::ThreadRun(green)),
+            rt(90, 0, Runtime::ThreadStop(green, StopReason::Yielded)),
+            rt(100, 0, Runtime::StopRequested { parallel: true }),
+            rt(150, 1, Runtime::CollectBegin),
+            rt(160, 0, Runtime::CollectBegin),
+            rt(165, 1, Runtime::WorkBegin),
+            rt(166, 0, Runtime::WorkBegin),
+            rt(200, 1, Runtime::WorkIdle),
+            rt(210, 1, Runtime::WorkBegin),
+            rt(220, 1, Runtime::WorkEnd),
+            rt(250, 0, Runtime::WorkEnd),
+            rt(260, 0, Runtime::CollectEnd),
+            rt(270, 1, Runtime::CollectEnd),
+        ],
+    );
+    let expected = [
+        "0 program 10-90 self 80",
+        "0 . waiting to stop 100-160 self 60",
+        "0 . collecting 166-250 self 84",
+        "0 collection, leading 100-260 self 16",
+    ];
+    assert_eq!(drawing.of(Track::Lane(LaneId(0))), expected);
+    let expected = [
+        "1 . waiting to stop 150-160 self 10",
+        "1 . collecting 165-200 self 35",
+        "1 . collecting 210-220 self 10",
+        "1 collection 150-270 self 65",
+    ];
+    assert_eq!(drawing.of(Track::Lane(LaneId(1))), expected);
+}
+
+#[test]
+fn an_arrival_before_its_request_waits_for_the_leader_too() {
+    let drawing = drawn(
+        "ghc",
+        &[
+            rt(95, 1, Runtime::CollectBegin),
+            rt(100, 0, Runtime::StopRequested { parallel: true }),
+            rt(160, 0, Runtime::CollectBegin),
+            rt(260, 0, Runtime::CollectEnd),
+            rt(270, 1, Runtime::CollectEnd),
+        ],
+    );
+    assert_eq!(
+        drawing.of(Track::Lane(LaneId(1))),
+        ["1 . waiting to stop 95-160 self 65", "1 collection 95-270 self 110"]
+    );
+}
+
+#[test]
+fn a_section_of_ocaml_lies_in_the_program() {
+    let drawing = drawn(
+        "ocaml",
+        &[
+            rt(10, 0, begin(Phase::Wanted)),
+            rt(20, 0, begin(Phase::Lead)),
+            rt(30, 0, begin(Phase::Barrier)),
+            rt(40, 1, begin(Phase::Follow)),
+            rt(50, 0, end(Phase::Barrier)),
+            rt(51, 0, begin(Phase::Minor)),
+            rt(60, 0, end(Phase::Minor)),
+            rt(61, 0, begin(Phase::LeaveBarrier)),
+            rt(70, 0, end(Phase::LeaveBarrier)),
+            rt(80, 0, end(Phase::Lead)),
+            rt(81, 0, end(Phase::Wanted)),
+            rt(90, 1, end(Phase::Follow)),
+            rt(100, 0, Runtime::LaneDeleted),
+        ],
+    );
+    let expected = [
+        "0 ... waiting to stop 30-50 self 20",
+        "0 ... collecting, young heap 51-60 self 9",
+        "0 ... waiting for others 61-70 self 9",
+        "0 .. collection, leading 20-80 self 22",
+        "0 . waiting to lead 10-81 self 11",
+        "0 outside collections 10-100 self 19",
+    ];
+    assert_eq!(drawing.of(Track::Lane(LaneId(0))), expected);
+    assert_eq!(drawing.marks, [(Track::Lane(LaneId(0)), Time(100), Mark::Ended)]);
+    let expected = ["1 . collection 40-90 self 50", "1 outside collections 40-100 self 10"];
+    assert_eq!(drawing.of(Track::Lane(LaneId(1))), expected);
+}
+
+#[test]
+fn what_was_lost_leaves_nothing_open() {
+    let drawing = drawn(
+        "ghc",
+        &[
+            // The end of this collection is missing.
+            rt(100, 0, Runtime::StopRequested { parallel: true }),
+            rt(160, 0, Runtime::CollectBegin),
+            rt(500, 1, Runtime::StopRequested { parallel: true }),
+            rt(510, 0, Runtime::CollectEnd),
+            rt(520, 2, Runtime::WorkBegin),
+            rt(530, 1, Runtime::Gap),
+            rt(540, 1, Runtime::ThreadRun(GreenThread(1))),
+        ],
+    );
+    let expected = ["0 . waiting to stop 100-160 self 60", "0 collection, leading 100-500 self 340"];
+    assert_eq!(drawing.of(Track::Lane(LaneId(0))), expected);
+    let expected =
+        ["1 . waiting to stop 500-530 self 30", "1 collection, leading 500-530 self 0", "1 program 540-540 self 0"];
+    assert_eq!(drawing.of(Track::Lane(LaneId(1))), expected);
+    assert!(drawing.of(Track::Lane(LaneId(2))).is_empty());
+    assert_eq!(drawing.marks, [(Track::Lane(LaneId(1)), Time(530), Mark::Lost)]);
+}
+
+#[test]
+fn lines_are_of_a_lane_or_of_the_program() {
+    use rtscope_model::{Counter, Sample};
+    let sample = Event { time: Time(5), lane: LaneId::NONE, body: Body::Sample(Sample::Rss { bytes: 9 }) };
+    let events = [
+        rt(1, 1, Runtime::Count(Counter::AllocatedBytes, 3)),
+        rt(2, 1, Runtime::Count(Counter::HeapBytes, 4)),
+        rt(3, 1, Runtime::Count(Counter::Generation, 1)),
+        sample,
+    ];
+    let expected = [
+        (Line::Runtime(Counter::AllocatedBytes, LaneId(1)), Time(1), 3),
+        (Line::Runtime(Counter::HeapBytes, LaneId::NONE), Time(2), 4),
+        (Line::Rss, Time(5), 9),
+    ];
+    assert_eq!(drawn("ghc", &events).values, expected);
+}

@@ -1,0 +1,93 @@
+//! What the kernel's events tell of threads: their names and to which process they belong.
+//! Owns that directory, bounded; says what is new so that a format can write it down once.
+
+use rtscope_model::{Body, Event, NameId, Sched};
+use std::collections::HashMap;
+
+/// Threads that are remembered. What is forgotten is told again.
+const REMEMBERED: usize = 1 << 16;
+
+/// What is known of a thread; 0 and the empty name where it is not.
+#[derive(Copy, Clone, Eq, PartialEq, Default, Debug)]
+pub struct Thread {
+    /// Its process.
+    pub pid: u32,
+    /// Its name, of the kernel's table.
+    pub name: NameId,
+}
+
+/// The directory.
+#[derive(Default, Debug)]
+pub struct Threads {
+    known: HashMap<u32, Thread>,
+}
+
+impl Threads {
+    /// What is known of `tid`.
+    pub fn get(&self, tid: u32) -> Thread {
+        self.known.get(&tid).copied().unwrap_or_default()
+    }
+
+    /// Learns from an event; gives the threads about which something is new.
+    pub fn learn(&mut self, event: &Event) -> [Option<(u32, Thread)>; 2] {
+        let Body::Sched(sched) = event.body else { return [None; 2] };
+        match sched {
+            Sched::Switch { prev, prev_pid, next, next_name, .. } => {
+                [self.update(prev.0, prev_pid.0, NameId::default()), self.update(next.0, 0, next_name)]
+            }
+            Sched::Fork { child, child_pid, .. } => [self.update(child.0, child_pid.0, NameId::default()), None],
+            Sched::Named { tid, name } => [self.update(tid.0, 0, name), None],
+            _ => [None; 2],
+        }
+    }
+
+    /// Takes what is not 0.
+    fn update(&mut self, tid: u32, pid: u32, name: NameId) -> Option<(u32, Thread)> {
+        if tid == 0 || (pid == 0 && name == NameId::default()) {
+            return None;
+        }
+        if self.known.len() >= REMEMBERED && !self.known.contains_key(&tid) {
+            self.known.clear();
+        }
+        let thread = self.known.entry(tid).or_default();
+        let before = *thread;
+        if pid != 0 {
+            thread.pid = pid;
+        }
+        if name != NameId::default() {
+            thread.name = name;
+        }
+        (*thread != before).then_some((tid, *thread))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rtscope_model::{Cpu, LaneId, OffState, Pid, Tid, Time};
+
+    fn switch(prev: u32, prev_pid: u32, next: u32, name: u32) -> Event {
+        let (prev_state, cpu) = (OffState::Runnable, Cpu(0));
+        let sched = Sched::Switch {
+            cpu,
+            prev: Tid(prev),
+            prev_pid: Pid(prev_pid),
+            prev_state,
+            next: Tid(next),
+            next_name: NameId(name),
+        };
+        Event { time: Time(1), lane: LaneId::NONE, body: Body::Sched(sched) }
+    }
+
+    #[test]
+    fn what_is_new_is_told_once() {
+        let mut threads = Threads::default();
+        let named = Thread { pid: 0, name: NameId(5) };
+        let other = Thread { pid: 0, name: NameId(6) };
+        assert_eq!(threads.learn(&switch(0, 0, 7, 5)), [None, Some((7, named))]);
+        let known = Thread { pid: 70, name: NameId(5) };
+        assert_eq!(threads.learn(&switch(7, 70, 8, 6)), [Some((7, known)), Some((8, other))]);
+        assert_eq!(threads.learn(&switch(7, 70, 0, 0)), [None; 2]);
+        assert_eq!(threads.get(7), known);
+    }
+}
