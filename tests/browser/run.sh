@@ -1,6 +1,7 @@
 #!/bin/sh
 # The browser test with all of its set-up: chromium, the driver, the pages.
 #   tests/browser/run.sh [SHOTS]     pictures of every page into SHOTS
+# CARGO_TARGET_DIR, where it is set, has to be a full path.
 set -eu
 shots=${1:-}
 case $shots in "" | /*) ;; *) shots=$PWD/$shots ;; esac
@@ -20,11 +21,16 @@ if [ ! -x "$CHROMIUM" ]; then
   apt-get update -qq
   apt-get install -y -qq --no-install-recommends -o DPkg::Lock::Timeout=600 chromium fonts-dejavu-core
 fi
-if [ ! -d "$here/node_modules/playwright-core" ]; then
+if [ ! -d "$here/node_modules/playwright-core" ] || [ ! -d "$here/node_modules/axe-core" ]; then
   (cd "$here" && PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm ci --no-audit --no-fund --silent)
 fi
 pages=$(mktemp -d)
 trap 'rm -rf "$pages"' EXIT
 (cd "$here/../.." && RTSCOPE_PAGES=$pages cargo test --quiet -p rtscope --test report_html --test report_compare --test load_html --test bench_stm_html -- pages_are_written)
+(cd "$here/../.." && cargo build --quiet -p rtscope --bins --examples)
+built=${CARGO_TARGET_DIR:-$here/../../target}/debug
 cd "$here"
-node test.mjs "$pages" $shots
+status=0
+node test.mjs "$pages" $shots || status=1
+node view.mjs "$built" $shots || status=1
+exit $status

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What a room may use: nothing points back.
-const ARROWS: [(&str, &[&str]); 11] = [
+const ARROWS: [(&str, &[&str]); 12] = [
     ("model", &[]),
     ("decode", &["model"]),
     ("analyze", &["model"]),
@@ -17,8 +17,9 @@ const ARROWS: [(&str, &[&str]); 11] = [
     ("store", &["tune"]),
     ("load", &["model"]),
     ("encode", &["model", "decode"]),
+    ("levels", &["decode"]),
     ("host", &["model", "decode", "heap"]),
-    ("rtscope", &["model", "decode", "analyze", "heap", "tune", "store", "load", "encode", "host"]),
+    ("rtscope", &["model", "decode", "analyze", "heap", "tune", "store", "load", "encode", "levels", "host"]),
     ("xtask", &[]),
 ];
 
@@ -73,7 +74,7 @@ fn tracked(root: &Path) -> Result<Vec<PathBuf>> {
 fn sizes(path: &Path, text: &str) -> Option<String> {
     let golden = path.components().any(|part| part.as_os_str() == "golden");
     let ending = path.extension().unwrap_or_default().to_string_lossy();
-    let code = ["rs", "hs", "ml", "c", "ts", "sh"].contains(&&*ending);
+    let code = ["rs", "hs", "ml", "c", "ts", "js", "mjs", "css", "sh"].contains(&&*ending);
     let limit = match (golden, code) {
         (true, _) => MAX_GOLDEN_LINES,
         (_, true) => MAX_LINES,

@@ -11,6 +11,7 @@ use rtscope::record::RecordArgs;
 use rtscope::run::RunArgs;
 use rtscope::stm::StmArgs;
 use rtscope::tune::TuneArgs;
+use rtscope::view::ViewArgs;
 use std::path::PathBuf;
 
 /// See, explain and tune the runtime system under a parallel program of Haskell (GHC) or OCaml 5.
@@ -31,6 +32,8 @@ pub enum Command {
     Record(RecordArgs),
     /// Say in words why a recorded program stops and waits
     Report(ReportArgs),
+    /// Show a recording as a timeline in a browser
+    View(ViewArgs),
     /// Hand a recording over to other tools
     Export(ExportArgs),
     /// Say where the memory of a Haskell program is, or was when it was recorded

@@ -27,5 +27,6 @@ pub mod stm;
 pub mod style;
 pub mod trouble;
 pub mod tune;
+pub mod view;
 pub mod watch;
 pub mod words;

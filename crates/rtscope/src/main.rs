@@ -11,7 +11,7 @@ use rtscope::style::Style;
 use rtscope::trouble::{Trouble, write_to};
 use rtscope::{
     bench, compare, doctor, export, heap, input, load, machine, pipeline, plan, record, report, run, runtime_log, stm,
-    tune,
+    tune, view,
 };
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -22,6 +22,7 @@ fn main() -> ExitCode {
     let done = match cli.command {
         Command::Record(args) => return record::run(args),
         Command::Report(args) => run_report(&args),
+        Command::View(args) => view::run(&args),
         Command::Export(args) => export::run(&args),
         Command::Heap(args) => heap::run(&args),
         Command::Stm(args) => stm::run(&args),

@@ -1,0 +1,157 @@
+//! One track as it is written: each level is fed by what the level below comes to. Owns that ladder, and
+//! which levels are stored; refuses unsorted input, which the writer has mended.
+
+use crate::merge::{Bins, KINDS_MAX, Piece, RangeBins, Sink, fold};
+use crate::tree::{Out, Root, Store};
+use crate::{FIRST_MERGED, Item, LEVELS, Point, Range, Span, bin_shift};
+use std::io::{self, Write};
+
+/// A level of spans above the raw ones.
+struct Merged {
+    bins: Bins,
+    store: Store<Item>,
+}
+
+/// Spans of one track.
+pub struct SpanLadder {
+    raw: Store<Item>,
+    levels: Vec<Merged>,
+}
+
+/// Takes what a level comes to: stores it and feeds the next.
+struct Upwards<'a, W> {
+    store: &'a mut Store<Item>,
+    above: &'a mut [Merged],
+    out: &'a mut Out<W>,
+}
+
+impl<W: Write> Sink for Upwards<'_, W> {
+    type Error = io::Error;
+
+    fn group(&mut self, group: &[Piece]) -> io::Result<()> {
+        if group.len() as u64 <= KINDS_MAX {
+            group.iter().try_for_each(|piece| self.store.put(&piece.item, self.out))?;
+        } else {
+            fold(group).iter().try_for_each(|item| self.store.put(item, self.out))?;
+        }
+        // Kinds are told apart anew on each level.
+        group.iter().try_for_each(|piece| feed(self.above, *piece, self.out))
+    }
+
+    fn long(&mut self, piece: &Piece) -> io::Result<()> {
+        self.store.put(&piece.item, self.out)?;
+        feed(self.above, *piece, self.out)
+    }
+}
+
+fn feed<W: Write>(levels: &mut [Merged], piece: Piece, out: &mut Out<W>) -> io::Result<()> {
+    match levels.split_first_mut() {
+        Some((level, above)) => level.bins.push(piece, &mut Upwards { store: &mut level.store, above, out }),
+        None => Ok(()),
+    }
+}
+
+impl Default for SpanLadder {
+    fn default() -> Self {
+        let level = |level| Merged { bins: Bins::new(bin_shift(level)), store: Store::default() };
+        SpanLadder { raw: Store::default(), levels: (FIRST_MERGED..LEVELS).map(level).collect() }
+    }
+}
+
+impl SpanLadder {
+    /// Takes the next span; it begins where the last one ended, or later.
+    #[inline]
+    pub fn push<W: Write>(&mut self, span: &Span, out: &mut Out<W>) -> io::Result<()> {
+        let piece = Piece::of(span);
+        self.raw.put(&piece.item, out)?;
+        feed(&mut self.levels, piece, out)
+    }
+}
+
+/// Values of one track.
+pub struct ValueLadder {
+    levels: Vec<(RangeBins, Store<Range>)>,
+}
+
+impl Default for ValueLadder {
+    fn default() -> Self {
+        // On level 0 values of one moment are one.
+        let shift = |level| if level == 0 { 0 } else { bin_shift(level) };
+        ValueLadder { levels: (0..LEVELS).map(|level| (RangeBins::new(shift(level)), Store::default())).collect() }
+    }
+}
+
+impl ValueLadder {
+    /// Takes the next value; it is not before the last one.
+    pub fn push<W: Write>(&mut self, point: &Point, out: &mut Out<W>) -> io::Result<()> {
+        let mut range = Range::of(point);
+        for (bins, store) in &mut self.levels {
+            let Some(over) = bins.push(range) else { return Ok(()) };
+            store.put(&over, out)?;
+            range = over;
+        }
+        Ok(())
+    }
+
+    fn close<W: Write>(&mut self, out: &mut Out<W>) -> io::Result<()> {
+        let mut below: Vec<Range> = Vec::new();
+        for (bins, store) in &mut self.levels {
+            let mut over: Vec<Range> = below.drain(..).filter_map(|range| bins.push(range)).collect();
+            over.extend(bins.close());
+            over.iter().try_for_each(|range| store.put(range, out))?;
+            below = over;
+        }
+        Ok(())
+    }
+}
+
+/// What writing asks of both forms.
+pub trait Ladder {
+    /// Writes what is open; the tops of the indices of the first `levels` levels.
+    fn finish<W: Write>(&mut self, levels: u8, out: &mut Out<W>) -> io::Result<Vec<Option<Root>>>;
+
+    /// Writes blocks that are too large by now.
+    fn shrink<W: Write>(&mut self, out: &mut Out<W>) -> io::Result<()>;
+
+    /// Bytes that it holds.
+    fn memory_bytes(&self) -> usize;
+}
+
+impl Ladder for SpanLadder {
+    fn finish<W: Write>(&mut self, levels: u8, out: &mut Out<W>) -> io::Result<Vec<Option<Root>>> {
+        let mut rest = self.levels.as_mut_slice();
+        while let Some((level, above)) = rest.split_first_mut() {
+            level.bins.close(&mut Upwards { store: &mut level.store, above, out })?;
+            rest = above;
+        }
+        let between = (1..FIRST_MERGED).map(|_| None);
+        let merged = self.levels.iter_mut().map(|level| Some(&mut level.store));
+        let stores = std::iter::once(Some(&mut self.raw)).chain(between).chain(merged).take(usize::from(levels));
+        stores.map(|store| store.map_or(Ok(None), |store| store.finish(out))).collect()
+    }
+
+    fn shrink<W: Write>(&mut self, out: &mut Out<W>) -> io::Result<()> {
+        self.raw.shrink(out)?;
+        self.levels.iter_mut().try_for_each(|level| level.store.shrink(out))
+    }
+
+    fn memory_bytes(&self) -> usize {
+        let level = |level: &Merged| size_of::<Merged>() + level.bins.memory_bytes() + level.store.memory_bytes();
+        self.raw.memory_bytes() + self.levels.iter().map(level).sum::<usize>()
+    }
+}
+
+impl Ladder for ValueLadder {
+    fn finish<W: Write>(&mut self, levels: u8, out: &mut Out<W>) -> io::Result<Vec<Option<Root>>> {
+        self.close(out)?;
+        self.levels.iter_mut().take(usize::from(levels)).map(|(_, store)| store.finish(out)).collect()
+    }
+
+    fn shrink<W: Write>(&mut self, out: &mut Out<W>) -> io::Result<()> {
+        self.levels.iter_mut().try_for_each(|(_, store)| store.shrink(out))
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.levels.iter().map(|level| size_of_val(level) + level.1.memory_bytes()).sum()
+    }
+}

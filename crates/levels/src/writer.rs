@@ -1,0 +1,208 @@
+//! Writes levels of detail in one pass over spans and values. Owns the file's layout and what happens
+//! to input that is out of order; refuses to buffer more than some blocks of each track and level.
+
+use crate::bytes::put;
+use crate::ladder::{Ladder, SpanLadder, ValueLadder};
+use crate::reader::{MAGIC, META_MAX, TRACKS_MAX};
+use crate::tree::{self, Out, Root};
+use crate::{Point, Span, top_level};
+use std::io::{self, Write};
+
+/// What was written.
+#[derive(Copy, Clone, Eq, PartialEq, Default, Debug)]
+pub struct Counts {
+    /// Spans.
+    pub spans: u64,
+    /// Values.
+    pub points: u64,
+    /// Of both, those that began before the end of the one before, and were cut or moved.
+    pub clipped: u64,
+    /// Spans of which nothing was left, or that end before they begin; they are not there.
+    pub dropped: u64,
+}
+
+enum Lines {
+    Spans(SpanLadder),
+    Values(ValueLadder),
+}
+
+struct Track {
+    lines: Lines,
+    count: u64,
+    from: u64,
+    /// Nothing may begin before this moment any more.
+    end: u64,
+}
+
+/// Levels of detail that are being written.
+pub struct Writer<W> {
+    out: Out<W>,
+    tracks: Vec<Option<Box<Track>>>,
+    used: usize,
+    counts: Counts,
+}
+
+impl<W: Write> Writer<W> {
+    /// Begins; blocks of 256 bytes to 16 KiB go to `out` as they fill.
+    ///
+    /// # Errors
+    /// What writing gives.
+    pub fn new(out: W) -> io::Result<Self> {
+        let mut out = Out::new(out);
+        out.write(MAGIC)?;
+        Ok(Writer { out, tracks: Vec::new(), used: 0, counts: Counts::default() })
+    }
+
+    /// Takes the next span of `track`. Spans of one track come in the order of time and do not overlap: what
+    /// does is cut or left out, and counted.
+    ///
+    /// # Errors
+    /// What writing gives, a track with values, a number above 65,535.
+    #[inline]
+    pub fn spans(&mut self, track: u32, span: Span) -> io::Result<()> {
+        if !matches!(self.tracks.get(track as usize), Some(Some(_))) {
+            self.begin(track, Lines::Spans(SpanLadder::default()))?;
+        }
+        let Some(Some(track)) = self.tracks.get_mut(track as usize) else { return Err(other_form()) };
+        let Lines::Spans(ladder) = &mut track.lines else { return Err(other_form()) };
+        let from = span.from.max(track.end);
+        let to = if span.to == span.from { from.saturating_add(1) } else { span.to };
+        if to <= from {
+            self.counts.dropped += 1;
+            return Ok(());
+        }
+        self.counts.clipped += u64::from(from > span.from);
+        self.counts.spans += 1;
+        if track.count == 0 {
+            track.from = from;
+        }
+        (track.count, track.end) = (track.count + 1, to);
+        ladder.push(&Span { from, to, ..span }, &mut self.out)
+    }
+
+    /// Takes the next value of `track`. Values of one track come in the order of time: what does not is moved
+    /// to the moment of the last one, and counted.
+    ///
+    /// # Errors
+    /// What writing gives, a track with spans, a number above 65,535.
+    pub fn point(&mut self, track: u32, point: Point) -> io::Result<()> {
+        if !matches!(self.tracks.get(track as usize), Some(Some(_))) {
+            self.begin(track, Lines::Values(ValueLadder::default()))?;
+        }
+        let Some(Some(track)) = self.tracks.get_mut(track as usize) else { return Err(other_form()) };
+        let Lines::Values(ladder) = &mut track.lines else { return Err(other_form()) };
+        let at = point.at.max(track.end);
+        self.counts.clipped += u64::from(at > point.at);
+        self.counts.points += 1;
+        if track.count == 0 {
+            track.from = at;
+        }
+        (track.count, track.end) = (track.count + 1, at);
+        ladder.push(&Point { at, ..point }, &mut self.out)
+    }
+
+    /// What was taken so far.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Bytes that open blocks and bins hold.
+    pub fn memory_bytes(&self) -> usize {
+        let tracks = self.tracks.iter().flatten().map(|track| match &track.lines {
+            Lines::Spans(ladder) => ladder.memory_bytes(),
+            Lines::Values(ladder) => ladder.memory_bytes(),
+        });
+        tracks.sum::<usize>() + self.tracks.capacity() * size_of::<Option<Box<Track>>>()
+    }
+
+    /// Writes what is open, the index, and `meta`: what the caller wants to find with it, 64 MiB at the most.
+    ///
+    /// # Errors
+    /// What writing gives, a `meta` that is too long.
+    pub fn finish(mut self, meta: &[u8]) -> io::Result<W> {
+        if meta.len() as u64 > META_MAX {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "too much is to be written beside the levels"));
+        }
+        let end = self.tracks.iter().flatten().map(|track| match track.lines {
+            Lines::Spans(_) => track.end,
+            // A value takes its moment.
+            Lines::Values(_) => track.end.saturating_add(1),
+        });
+        let end = end.max().unwrap_or(0);
+        let levels = top_level(end) + 1;
+        let mut directory = Vec::new();
+        let Counts { spans, points, clipped, dropped } = self.counts;
+        for number in [end, spans, points, clipped, dropped, self.used as u64] {
+            put(&mut directory, number);
+        }
+        let mut before = 0;
+        for (id, track) in self.tracks.iter_mut().enumerate() {
+            let Some(track) = track else { continue };
+            put(&mut directory, id as u64 - before);
+            before = id as u64;
+            track.describe(&mut directory);
+            let roots = match &mut track.lines {
+                Lines::Spans(ladder) => ladder.finish(levels, &mut self.out)?,
+                Lines::Values(ladder) => ladder.finish(levels, &mut self.out)?,
+            };
+            roots.iter().for_each(|root| describe_root(root.as_ref(), &mut directory));
+        }
+        let places = [self.out.write(&directory)?, directory.len() as u64, self.out.write(meta)?, meta.len() as u64];
+        for place in places {
+            self.out.write(&place.to_le_bytes())?;
+        }
+        self.out.write(MAGIC)?;
+        let mut out = self.out.into_inner();
+        out.flush()?;
+        Ok(out)
+    }
+
+    #[cold]
+    fn begin(&mut self, track: u32, lines: Lines) -> io::Result<()> {
+        if track >= TRACKS_MAX {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "a track has too large a number"));
+        }
+        self.used += 1;
+        let limit = tree::limit(self.used);
+        if limit < self.out.limit {
+            self.out.limit = limit;
+            for track in self.tracks.iter_mut().flatten() {
+                match &mut track.lines {
+                    Lines::Spans(ladder) => ladder.shrink(&mut self.out)?,
+                    Lines::Values(ladder) => ladder.shrink(&mut self.out)?,
+                }
+            }
+        }
+        let index = track as usize;
+        if self.tracks.len() <= index {
+            self.tracks.resize_with(index + 1, || None);
+        }
+        if let Some(place) = self.tracks.get_mut(index) {
+            *place = Some(Box::new(Track { lines, count: 0, from: 0, end: 0 }));
+        }
+        Ok(())
+    }
+}
+
+impl Track {
+    fn describe(&self, directory: &mut Vec<u8>) {
+        directory.push(match self.lines {
+            Lines::Spans(_) => 0,
+            Lines::Values(_) => 1,
+        });
+        for number in [self.count, self.from, self.end - self.from] {
+            put(directory, number);
+        }
+    }
+}
+
+fn describe_root(root: Option<&Root>, directory: &mut Vec<u8>) {
+    let Some(Root { child, height }) = root else { return put(directory, 0) };
+    for number in [child.length, child.offset, u64::from(*height), child.from, child.to - child.from] {
+        put(directory, number);
+    }
+}
+
+fn other_form() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "a track holds spans or values, not both")
+}

@@ -1,0 +1,119 @@
+//! The files of the page, as they are in `web/`. Owns the table; refuses every name that is not in it, so
+//! that no name is ever a path.
+
+/// A file that is served.
+#[derive(Copy, Clone, Debug)]
+pub struct Asset {
+    /// Below the token.
+    pub name: &'static str,
+    /// Content type.
+    pub kind: &'static str,
+    /// The file.
+    pub text: &'static str,
+}
+
+const SCRIPT: &str = "text/javascript; charset=utf-8";
+
+macro_rules! scripts {
+    ($($name:literal),* $(,)?) => {
+        [$(Asset {
+            name: concat!("app/", $name, ".js"),
+            kind: SCRIPT,
+            text: include_str!(concat!("../../../../web/app/", $name, ".js")),
+        }),*]
+    };
+}
+
+static SCRIPTS: [Asset; 33] = scripts![
+    "api",
+    "bubble",
+    "dom",
+    "findings",
+    "frames",
+    "hit",
+    "input",
+    "inspector",
+    "keys",
+    "labels",
+    "layout",
+    "legend",
+    "levels",
+    "main",
+    "over",
+    "overview",
+    "panel",
+    "pauses",
+    "says",
+    "scene",
+    "search",
+    "selection",
+    "spans",
+    "state",
+    "tell",
+    "theme",
+    "tiles",
+    "time",
+    "units",
+    "url",
+    "values",
+    "view",
+    "waterfall",
+];
+
+static OTHERS: [Asset; 2] = [
+    Asset { name: "", kind: "text/html; charset=utf-8", text: include_str!("../../../../web/index.html") },
+    Asset { name: "app/app.css", kind: "text/css; charset=utf-8", text: include_str!("../../../../web/app/app.css") },
+];
+
+/// The file of that name, the page itself for the empty one.
+pub fn find(name: &str) -> Option<&'static Asset> {
+    all().find(|asset| asset.name == name)
+}
+
+/// All of them.
+pub fn all() -> impl Iterator<Item = &'static Asset> {
+    OTHERS.iter().chain(&SCRIPTS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_file_of_the_page_is_served_and_no_other() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../web/app");
+        let there: BTreeSet<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| format!("app/{}", entry.unwrap().file_name().to_string_lossy()))
+            .filter(|name| !name.ends_with(".d.ts"))
+            .collect();
+        let served: BTreeSet<String> =
+            all().map(|asset| asset.name.to_string()).filter(|name| !name.is_empty()).collect();
+        assert_eq!(served, there);
+    }
+
+    #[test]
+    fn modules_import_only_what_is_served() {
+        for asset in all() {
+            for line in asset.text.lines().filter(|line| line.starts_with("import ")) {
+                let name = line.rsplit("from ").next().unwrap_or("").trim_matches(['"', ';', ' ']);
+                let name = name.strip_prefix("./").unwrap_or_else(|| panic!("{}: {line}", asset.name));
+                assert!(find(&format!("app/{name}")).is_some(), "{}: {line}", asset.name);
+            }
+        }
+    }
+
+    #[test]
+    fn the_page_has_nothing_inline_and_names_no_other_place() {
+        let page = find("").unwrap().text;
+        for word in [" style=", " onclick=", " onload=", "javascript:", "<style", "<script>"] {
+            assert!(!page.contains(word), "{word}");
+        }
+        for asset in all() {
+            let places = asset.text.matches("://").count() - asset.text.matches("http://www.w3.org/2000/svg").count();
+            assert_eq!(places, 0, "{}", asset.name);
+            assert!(!asset.text.contains("innerHTML") && !asset.text.contains("eval("), "{}", asset.name);
+        }
+    }
+}

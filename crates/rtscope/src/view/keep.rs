@@ -1,0 +1,288 @@
+//! Where what a page is drawn from is kept, so that a recording is read once: in a capture's own folder
+//! `levels`, for a log in the user's cache, else in a folder that goes with the process. Owns these folders and
+//! the key that says what they were made from; a folder whose key differs in anything is made again. Refuses to
+//! know what is in the files beside it.
+
+use super::ViewArgs;
+use super::api::View;
+use super::pauses::{Book, BookWriter};
+use super::session::{SCHEMA, Session};
+use rtscope_levels::Reader;
+use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::UNIX_EPOCH;
+
+/// Grows when the same recording is drawn in another way.
+const DRAWN: u32 = 1;
+/// Files of a capture that its key tells of, at most; one with more is drawn each time.
+const FILES_MAX: usize = 10_000;
+/// Logs whose levels are kept in the cache.
+const LOGS_KEPT: usize = 16;
+
+const LEVELS: &str = "levels.bin";
+const LINES: &str = "pauses.jsonl";
+const INDEX: &str = "pauses.index";
+const REPORT: &str = "report.json";
+const KEY: &str = "key";
+
+/// A folder for one recording, and what it has to be made from.
+#[derive(Clone, Eq, PartialEq, Debug)]
+pub struct Keep {
+    folder: PathBuf,
+    key: String,
+}
+
+impl Keep {
+    /// Where what is made of this recording may be kept; `None`: nowhere. `var` is the environment.
+    pub fn of(args: &ViewArgs, var: &dyn Fn(&str) -> Option<PathBuf>) -> Option<Keep> {
+        let file = args.file.canonicalize().ok()?;
+        let capture = file.is_dir();
+        let mut key = format!("{} {SCHEMA} {DRAWN}\n", env!("CARGO_PKG_VERSION"));
+        key += &format!("{} {:?} {:?}\n", file.display(), args.log, args.ocaml_version);
+        if capture {
+            prints(&file, &file, &mut key, &mut 0)?;
+        } else {
+            key += &print(&file)?;
+        }
+        if let Some(requests) = &args.requests {
+            key += &format!("{} {}", requests.display(), print(requests)?);
+        }
+        if capture && writable(&file) {
+            return Some(Keep { folder: file.join("levels"), key });
+        }
+        let cache = var("XDG_CACHE_HOME").filter(|path| path.is_absolute());
+        let cache = cache.or_else(|| var("HOME").map(|home| home.join(".cache")))?;
+        let mut hasher = DefaultHasher::new();
+        file.hash(&mut hasher);
+        Some(Keep { folder: cache.join("rtscope/levels").join(format!("{:016x}", hasher.finish())), key })
+    }
+
+    /// What is kept, if it was made from just this and can be read.
+    pub fn load(&self) -> Option<View> {
+        let key = fs::read_to_string(self.folder.join(KEY)).ok()?;
+        (key == self.key).then(|| load(&self.folder).ok()).flatten()
+    }
+}
+
+/// Files that are being written.
+pub struct Making {
+    /// Where they go in the end.
+    to: Option<Keep>,
+    folder: tempfile::TempDir,
+}
+
+impl Making {
+    /// Begins in a folder beside the one of `keep`, else in one for temporary files.
+    ///
+    /// # Errors
+    /// There is no place to write to.
+    pub fn begin(keep: Option<Keep>) -> io::Result<Making> {
+        let beside = |keep: &Keep| {
+            let parent = keep.folder.parent()?;
+            fs::create_dir_all(parent).ok()?;
+            tempfile::Builder::new().prefix(".levels-").tempdir_in(parent).ok()
+        };
+        match keep.as_ref().and_then(beside) {
+            Some(folder) => Ok(Making { to: keep, folder }),
+            None => Ok(Making { to: None, folder: tempfile::tempdir()? }),
+        }
+    }
+
+    fn file(&self, name: &str) -> io::Result<File> {
+        File::options().read(true).write(true).create_new(true).open(self.folder.path().join(name))
+    }
+
+    /// Where levels of detail go.
+    ///
+    /// # Errors
+    /// They cannot be written there, or were asked for before.
+    pub fn levels(&self) -> io::Result<File> {
+        self.file(LEVELS)
+    }
+
+    /// Where pauses go.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn book(&self) -> io::Result<BookWriter> {
+        Ok(BookWriter::new(self.file(LINES)?, self.file(INDEX)?))
+    }
+
+    /// All is written; `report` is what `report --json` prints. What was kept before goes.
+    ///
+    /// # Errors
+    /// What was written cannot be read again.
+    pub fn finish(self, report: &[u8]) -> io::Result<View> {
+        fs::write(self.folder.path().join(REPORT), report)?;
+        let kept = self.to.and_then(|keep| {
+            fs::write(self.folder.path().join(KEY), &keep.key).ok()?;
+            if keep.folder.exists() {
+                fs::remove_dir_all(&keep.folder).ok()?;
+            }
+            fs::rename(self.folder.path(), &keep.folder).ok()?;
+            forget_old(&keep.folder);
+            Some(keep.folder)
+        });
+        match kept {
+            Some(folder) => load(&folder),
+            // Open files stay when their folder goes.
+            None => load(self.folder.path()),
+        }
+    }
+}
+
+fn load(folder: &Path) -> io::Result<View> {
+    let open = |name: &str| File::open(folder.join(name));
+    let file = open(LEVELS)?;
+    let length = file.metadata()?.len();
+    let levels = Reader::open(Arc::new(file), length).map_err(io::Error::other)?;
+    let session: Session = serde_json::from_slice(levels.meta())?;
+    let book = Book::open(open(LINES)?, open(INDEX)?)?;
+    Ok(View::new(session, fs::read(folder.join(REPORT))?, levels, book))
+}
+
+/// Size and time of change.
+fn print(file: &Path) -> Option<String> {
+    let metadata = fs::metadata(file).ok()?;
+    let changed = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    Some(format!("{} {}\n", metadata.len(), changed.as_nanos()))
+}
+
+/// Those of all files below `folder`, but for what is kept there.
+fn prints(root: &Path, folder: &Path, key: &mut String, count: &mut usize) -> Option<()> {
+    let mut entries: Vec<PathBuf> = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).collect();
+    entries.sort();
+    for entry in entries {
+        let name = entry.strip_prefix(root).ok()?;
+        let own = folder == root && (name == Path::new("levels") || name.to_string_lossy().starts_with(".levels-"));
+        *count += 1;
+        if own || *count > FILES_MAX {
+            continue;
+        }
+        if fs::symlink_metadata(&entry).ok()?.is_dir() {
+            prints(root, &entry, key, count)?;
+        } else {
+            *key += &format!("{} {}", name.display(), print(&entry).unwrap_or_default());
+        }
+    }
+    (*count <= FILES_MAX).then_some(())
+}
+
+fn writable(folder: &Path) -> bool {
+    tempfile::Builder::new().prefix(".levels-").tempdir_in(folder).is_ok()
+}
+
+/// Of levels of logs the newest stay. In a capture there is one folder, and nothing is done.
+fn forget_old(newest: &Path) {
+    let Some(cache) = newest.parent().filter(|parent| parent.ends_with("rtscope/levels")) else { return };
+    let Ok(entries) = fs::read_dir(cache) else { return };
+    let changed = |path: &PathBuf| fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
+    let mut folders: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(|path| path != newest).collect();
+    folders.sort_by_key(|path| std::cmp::Reverse(changed(path)));
+    for old in folders.iter().skip(LOGS_KEPT - 1) {
+        // Another process may have been faster.
+        let _ = fs::remove_dir_all(old);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rtscope_levels::{Span, Writer};
+    use std::io::Write;
+
+    fn args(file: &Path) -> ViewArgs {
+        ViewArgs { file: file.into(), port: 0, no_open: true, log: None, ocaml_version: None, requests: None }
+    }
+
+    fn keep(file: &Path, cache: &Path) -> Option<Keep> {
+        Keep::of(&args(file), &|name| (name == "XDG_CACHE_HOME").then(|| cache.to_path_buf()))
+    }
+
+    fn make(keep: Option<Keep>, title: &str) -> View {
+        let making = Making::begin(keep).unwrap();
+        let mut writer = Writer::new(making.levels().unwrap()).unwrap();
+        writer.spans(3, Span { from: 0, to: 9, kind: 1, detail: 0 }).unwrap();
+        let session = Session { title: title.into(), ..Session::default() };
+        writer.finish(&serde_json::to_vec(&session).unwrap()).unwrap().flush().unwrap();
+        making.book().unwrap().finish().unwrap();
+        making.finish(b"{}").unwrap()
+    }
+
+    #[test]
+    fn what_was_made_is_found_until_the_log_changes() {
+        let folder = tempfile::tempdir().unwrap();
+        let (log, cache) = (folder.path().join("a.eventlog"), folder.path().join("cache"));
+        fs::write(&log, "one").unwrap();
+        assert!(keep(&log, &cache).unwrap().load().is_none());
+        assert_eq!(make(keep(&log, &cache), "first").session().title, "first");
+        assert_eq!(keep(&log, &cache).unwrap().load().unwrap().session().title, "first");
+        let other = Keep::of(&ViewArgs { log: Some(2), ..args(&log) }, &|_| Some(cache.clone())).unwrap();
+        assert!(other.load().is_none(), "another log of it is another picture");
+        fs::write(&log, "longer").unwrap();
+        assert!(keep(&log, &cache).unwrap().load().is_none());
+        make(keep(&log, &cache), "second");
+        assert_eq!(keep(&log, &cache).unwrap().load().unwrap().session().title, "second");
+        assert_eq!(fs::read_dir(cache.join("rtscope/levels")).unwrap().count(), 1, "nothing half made is left");
+    }
+
+    #[test]
+    fn a_capture_keeps_its_own() {
+        let capture = tempfile::tempdir().unwrap();
+        fs::write(capture.path().join("manifest.json"), "{}").unwrap();
+        fs::create_dir(capture.path().join("eventlog")).unwrap();
+        fs::write(capture.path().join("eventlog/0.eventlog"), "log").unwrap();
+        let here = || keep(capture.path(), Path::new("/nowhere")).unwrap();
+        make(Some(here()), "kept");
+        assert!(capture.path().join("levels").join(LEVELS).is_file());
+        assert_eq!(here().load().unwrap().session().title, "kept");
+        // One that is being written is another with each look.
+        fs::write(capture.path().join("eventlog/0.eventlog"), "log and more").unwrap();
+        assert!(here().load().is_none());
+    }
+
+    #[test]
+    fn without_a_place_it_is_made_all_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("a.eventlog");
+        fs::write(&log, "one").unwrap();
+        assert_eq!(Keep::of(&args(&log), &|_| None), None);
+        assert_eq!(Keep::of(&args(Path::new("-")), &|_| Some("/tmp".into())), None);
+        assert_eq!(make(None, "loose").session().title, "loose");
+        let file_in_the_way = keep(&log, &log).unwrap();
+        assert_eq!(make(Some(file_in_the_way), "loose").session().title, "loose");
+    }
+
+    #[test]
+    fn damaged_files_are_made_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let (log, cache) = (folder.path().join("a.eventlog"), folder.path().join("cache"));
+        fs::write(&log, "one").unwrap();
+        let here = || keep(&log, &cache).unwrap();
+        for name in [LEVELS, REPORT, INDEX, KEY] {
+            make(Some(here()), "whole");
+            let path = here().folder.join(name);
+            if name == LEVELS {
+                fs::write(path, "damage").unwrap()
+            } else {
+                fs::remove_file(path).unwrap()
+            }
+            assert!(here().load().is_none(), "{name}");
+        }
+    }
+
+    #[test]
+    fn old_levels_of_logs_are_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = folder.path().join("cache");
+        for number in 0..LOGS_KEPT + 5 {
+            let log = folder.path().join(format!("{number}.eventlog"));
+            fs::write(&log, "log").unwrap();
+            make(keep(&log, &cache), "one");
+        }
+        assert_eq!(fs::read_dir(cache.join("rtscope/levels")).unwrap().count(), LOGS_KEPT);
+    }
+}

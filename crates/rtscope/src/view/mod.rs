@@ -1,0 +1,135 @@
+//! `rtscope view`: a recording as a timeline in a browser. Owns the options and what is said on the terminal;
+//! what a page may ask is `guard`'s, what it is answered `api`'s, how it looks is in `web/`.
+
+pub mod api;
+pub mod assets;
+pub mod guard;
+pub mod keep;
+pub mod pauses;
+pub mod server;
+pub mod session;
+pub mod sketch;
+pub mod sums;
+
+use crate::line::Line;
+use crate::trouble::Trouble;
+use crate::{input, pipeline, report, runtime_log};
+use api::View;
+use clap::Args;
+use keep::{Keep, Making};
+use server::Server;
+use sketch::Sketch;
+use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, Stdio};
+
+const STATUS: &str = "\
+Exit status:
+  0  ended by Ctrl-C
+  1  failed: FILE cannot be read, or the port is in use
+  2  wrong usage";
+
+/// What is shown, and where.
+#[derive(Args, Debug)]
+#[command(after_help = STATUS)]
+pub struct ViewArgs {
+    /// What `rtscope report` reads: a capture, a log of a runtime, a trace, or `-`
+    pub file: PathBuf,
+    /// Port on this machine's loopback address (default: any that is free)
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub port: u16,
+    /// Print the address and open no browser
+    #[arg(long)]
+    pub no_open: bool,
+    /// Which log, where a capture holds several: the number in eventlog/N.eventlog or rings/N.ring
+    #[arg(long, value_name = "N")]
+    pub log: Option<usize>,
+    /// Which OCaml wrote the rings, where neither capture nor events tell: 5.3, 5.4.1
+    #[arg(long, value_name = "VERSION")]
+    pub ocaml_version: Option<String>,
+    /// Requests of a load that ran meanwhile (`rtscope load --requests FILE`)
+    #[arg(long, value_name = "FILE")]
+    pub requests: Option<PathBuf>,
+}
+
+/// Shows it until it is told to end.
+///
+/// # Errors
+/// What cannot be read or served, in words.
+pub fn run(args: &ViewArgs) -> Result<ExitCode, Trouble> {
+    // A port that is taken is said before hours are read.
+    let server = Server::bind(args.port).map_err(|error| cannot_serve(args.port, &error))?;
+    let view = open(args, &|name| std::env::var_os(name).map(PathBuf::from))?;
+    let cannot = |error: io::Error| cannot_serve(args.port, &error);
+    let (url, ticket) = (server.url().map_err(cannot)?, server.ticket_url().map_err(cannot)?);
+    let mut out = io::stdout().lock();
+    // Whoever reads the address may have gone; the page is there all the same.
+    let _ = writeln!(out, "{url}").and_then(|()| out.flush());
+    drop(out);
+    eprintln!("rtscope: shown on this machine only, to whoever has this address; Ctrl-C ends it");
+    if !args.no_open && io::stdout().is_terminal() {
+        open_browser(&ticket);
+    }
+    server.run(view, async { drop(tokio::signal::ctrl_c().await) }).map_err(cannot)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What is kept of the recording, else what is made of it now. `var` is the environment.
+///
+/// # Errors
+/// It cannot be read, or what is made of it not be written.
+pub fn open(args: &ViewArgs, var: &dyn Fn(&str) -> Option<PathBuf>) -> Result<View, Trouble> {
+    let keep = Keep::of(args, var);
+    if let Some(view) = keep.as_ref().and_then(Keep::load) {
+        return Ok(view);
+    }
+    let mut line = Line::new(false);
+    line.put(&format!("rtscope: {} is read once", crate::style::clean(&args.file.display().to_string())));
+    make(args, keep)
+}
+
+fn make(args: &ViewArgs, keep: Option<Keep>) -> Result<View, Trouble> {
+    let ocaml_version = args.ocaml_version.as_deref().map(runtime_log::version).transpose()?;
+    let input = input::open(&args.file, ocaml_version)?;
+    let options = pipeline::Options {
+        path: args.file.display().to_string(),
+        log: args.log,
+        threads: std::thread::available_parallelism().map_or(1, usize::from).min(8),
+        ocaml_version,
+        requests: args.requests.clone(),
+    };
+    let cannot = |error: io::Error| {
+        Trouble::new("cannot keep what the page asks for")
+            .because(error)
+            .next("free the disk, or point TMPDIR elsewhere")
+    };
+    let making = Making::begin(keep).map_err(cannot)?;
+    let mut sketch = Sketch::new(making.levels().map_err(cannot)?, making.book().map_err(cannot)?).map_err(cannot)?;
+    let (results, _) = pipeline::watch(&input, &options, &mut sketch)?;
+    sketch.finish(&results).map_err(cannot)?;
+    let mut json = Vec::new();
+    report::json::write(&results, false, &mut json).map_err(cannot)?;
+    making.finish(&json).map_err(cannot)
+}
+
+fn cannot_serve(port: u16, error: &io::Error) -> Trouble {
+    if error.kind() == io::ErrorKind::AddrInUse {
+        return Trouble::new(format!("port {port} is in use"))
+            .next("give another with --port, or none: then any free one is taken");
+    }
+    Trouble::new("cannot serve the page").because(error).next("give another port with --port")
+}
+
+/// Where there is a desktop. Its browser gets an address that is good for once, because all users of the
+/// machine can read it from the command line.
+fn open_browser(url: &str) {
+    let desktop = ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some());
+    if !desktop {
+        return;
+    }
+    let started =
+        Command::new("xdg-open").arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    if let Ok(mut child) = started {
+        std::thread::spawn(move || child.wait());
+    }
+}

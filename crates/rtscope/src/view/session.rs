@@ -1,0 +1,344 @@
+//! What a page is told of a recording before it asks for any tile: its tracks, the words for
+//! kinds and causes, what was found, what is missing. Owns the form (`docs/formats/view.md`);
+//! refuses to compute any of it.
+
+use crate::report::words;
+use rtscope_analyze::results::Results;
+use rtscope_model::{Cause, ClockMap, ClockMethod, Finding, Loss, LossKind, Time, units};
+use serde::{Deserialize, Serialize};
+
+/// Schema of [`Session`].
+pub const SCHEMA: &str = "rtscope/view/1";
+
+/// A recording as a timeline. Times are nanoseconds since [`Session::from_ns`].
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Session {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// What it is called.
+    pub title: String,
+    /// Its start on the trace clock, nanoseconds.
+    pub from_ns: u64,
+    /// Its length, nanoseconds.
+    pub span_ns: u64,
+    /// Which clock that is and how exact, in words.
+    pub clock: String,
+    /// "GHC 9.0.2, threaded"; null where no runtime was seen.
+    pub runtime: Option<String>,
+    /// Kinds of spans.
+    pub kinds: Vec<Kind>,
+    /// Groups of tracks, from the top.
+    pub groups: Vec<Group>,
+    /// What spans are named with; the first is nothing.
+    pub details: Vec<String>,
+    /// What was found, most severe first.
+    pub findings: Vec<Found>,
+    /// What was lost and when.
+    pub gaps: Vec<Gap>,
+    /// What the recording does not show, one sentence each.
+    pub missing: Vec<String>,
+    /// Words for the causes of waits.
+    pub causes: Vec<CauseWords>,
+}
+
+/// A kind of span.
+#[derive(Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Kind {
+    /// Number in tiles.
+    pub id: u16,
+    /// What people call it.
+    pub name: String,
+    /// What it is drawn as.
+    pub role: String,
+}
+
+/// Tracks that belong together: a lane.
+#[derive(Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Group {
+    /// "capability 3".
+    pub name: String,
+    /// What else is known of it.
+    pub sub: Option<String>,
+    /// Its tracks, the most important first.
+    pub tracks: Vec<Track>,
+}
+
+/// A line of the timeline.
+#[derive(Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Track {
+    /// Number in questions.
+    pub id: u32,
+    /// What it shows.
+    pub name: String,
+    /// What it is made of.
+    pub form: Form,
+    /// Of values: "bytes", "bytes/s", "ns", "share", or a word.
+    pub unit: Option<String>,
+    /// Highest level.
+    pub top: u8,
+}
+
+/// What a track is made of.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Form {
+    /// Spans that fill it.
+    Spans,
+    /// Values.
+    Values,
+    /// Spans of which each is an event of its own.
+    Marks,
+}
+
+/// A finding and where it shows.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Found {
+    /// Stable name.
+    pub id: String,
+    /// "note", "warning", "severe".
+    pub severity: String,
+    /// The sentence.
+    pub claim: String,
+    /// Where its evidence begins; null: it is about all of it.
+    pub at_ns: Option<u64>,
+    /// Where it ends.
+    pub to_ns: Option<u64>,
+    /// The track that shows it best.
+    pub track: Option<u32>,
+}
+
+/// A time of which something was lost.
+#[derive(Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Gap {
+    /// Start.
+    pub from_ns: u64,
+    /// End.
+    pub to_ns: u64,
+    /// What was lost.
+    pub note: String,
+    /// Of which track; null: of all.
+    pub track: Option<u32>,
+}
+
+/// How a cause is told.
+#[derive(Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
+pub struct CauseWords {
+    /// As in `report --pauses`.
+    pub id: String,
+    /// Where nobody is named.
+    pub words: String,
+    /// Where `{who}` is.
+    pub with_who: String,
+}
+
+/// Kinds of spans that a timeline may have. What they are called can differ between runtimes; numbers
+/// and roles do not.
+#[derive(Copy, Clone, Eq, PartialEq, Hash, Debug)]
+#[repr(u16)]
+#[allow(missing_docs)]
+pub enum SpanKind {
+    Program = 1,
+    Idle = 2,
+    WaitingToStop = 3,
+    WaitingToLead = 4,
+    Collecting = 5,
+    CollectingMajor = 6,
+    WaitingForOthers = 7,
+    Slice = 8,
+    Release = 9,
+    Request = 10,
+    Running = 11,
+    WantsACpu = 12,
+    Queued = 13,
+    Throttled = 14,
+    Asleep = 15,
+    Blocked = 16,
+    Unknown = 17,
+    Mark = 18,
+}
+
+impl SpanKind {
+    /// All of them.
+    pub const ALL: [SpanKind; 18] = [
+        SpanKind::Program,
+        SpanKind::Idle,
+        SpanKind::WaitingToStop,
+        SpanKind::WaitingToLead,
+        SpanKind::Collecting,
+        SpanKind::CollectingMajor,
+        SpanKind::WaitingForOthers,
+        SpanKind::Slice,
+        SpanKind::Release,
+        SpanKind::Request,
+        SpanKind::Running,
+        SpanKind::WantsACpu,
+        SpanKind::Queued,
+        SpanKind::Throttled,
+        SpanKind::Asleep,
+        SpanKind::Blocked,
+        SpanKind::Unknown,
+        SpanKind::Mark,
+    ];
+
+    /// Its number in tiles.
+    pub fn id(self) -> u16 {
+        self as u16
+    }
+
+    /// How a session tells it.
+    pub fn described(self) -> Kind {
+        let (name, role) = match self {
+            SpanKind::Program => ("program", "program"),
+            SpanKind::Idle => ("idle", "idle"),
+            SpanKind::WaitingToStop => ("waiting to stop", "waiting-to-stop"),
+            SpanKind::WaitingToLead => ("waiting to lead", "waiting-to-lead"),
+            SpanKind::Collecting => ("collecting, minor", "collecting"),
+            SpanKind::CollectingMajor => ("collecting, major", "collecting-major"),
+            SpanKind::WaitingForOthers => ("waiting for others", "waiting-for-others"),
+            SpanKind::Slice => ("slice of the old heap", "slice"),
+            SpanKind::Release => ("getting back to work", "release"),
+            SpanKind::Request => ("asked to stop", "request"),
+            SpanKind::Running => ("on a CPU", "running"),
+            SpanKind::WantsACpu => ("wants a CPU that another has", "wants-a-cpu"),
+            SpanKind::Queued => ("queued behind the program's own threads", "queued"),
+            SpanKind::Throttled => ("throttled: the CPU quota was used up", "throttled"),
+            SpanKind::Asleep => ("asleep", "asleep"),
+            SpanKind::Blocked => ("blocked in the kernel", "blocked"),
+            SpanKind::Unknown => ("not known", "unknown"),
+            SpanKind::Mark => ("mark", "mark"),
+        };
+        Kind { id: self.id(), name: name.into(), role: role.into() }
+    }
+}
+
+impl Session {
+    /// What an analysis says; groups, kinds and details are for whoever draws tracks.
+    pub fn of_results(results: &Results, clock: ClockMap) -> Session {
+        let (start, end) = (results.started.0, results.started.0.saturating_add(results.span_ns));
+        let mut missing = words::limits(results);
+        if !words::has_runtime(results) {
+            missing.insert(0, "no runtime's log is here: there are no lanes and no pauses to show".into());
+        } else if missing.is_empty() && !results.kernel.used {
+            missing.push("what the machine did to the program: no kernel events are here".into());
+        }
+        missing.extend(words::losses(results));
+        Session {
+            schema: SCHEMA.into(),
+            title: title(results),
+            from_ns: start,
+            span_ns: results.span_ns,
+            clock: clock_words(clock),
+            runtime: words::runtime(&results.runtime),
+            findings: results.findings.iter().map(|finding| found(finding, start, end)).collect(),
+            gaps: results.losses.iter().filter_map(|loss| gap(loss, start, end)).collect(),
+            missing,
+            causes: Session::all_causes(),
+            ..Session::default()
+        }
+    }
+
+    /// Its tracks.
+    pub fn tracks(&self) -> impl Iterator<Item = &Track> {
+        self.groups.iter().flat_map(|group| &group.tracks)
+    }
+
+    /// How each cause is told.
+    pub fn all_causes() -> Vec<CauseWords> {
+        CAUSES
+            .iter()
+            .map(|cause| CauseWords {
+                id: serde_json::to_value(cause).ok().and_then(|id| id.as_str().map(String::from)).unwrap_or_default(),
+                words: words::cause(*cause, None),
+                with_who: words::cause(*cause, Some("{who}")),
+            })
+            .collect()
+    }
+}
+
+/// The file's own name: a page has its path nowhere else to show.
+fn title(results: &Results) -> String {
+    let path = results.source.path.trim_end_matches('/');
+    path.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(path).into()
+}
+
+fn clock_words(clock: ClockMap) -> String {
+    let name = match clock.method {
+        ClockMethod::RuntimeStatic | ClockMethod::Monotonic => "CLOCK_MONOTONIC",
+        ClockMethod::WallClockPair => "CLOCK_MONOTONIC, by the wall clock",
+        ClockMethod::LogOwn => return "the log's own".into(),
+    };
+    match clock.error_ns.filter(|error| *error > 0) {
+        Some(error) => format!("{name}, within {}", units::duration(error)),
+        None => name.into(),
+    }
+}
+
+/// Where its evidence lies: from the first moment that is told to the last.
+fn found(finding: &Finding, start: u64, end: u64) -> Found {
+    let since = |time: Time| time.0.clamp(start, end) - start;
+    let from = finding.evidence.iter().filter_map(|seen| seen.from).min();
+    let to = finding.evidence.iter().filter_map(|seen| seen.to.or(seen.from)).max();
+    Found {
+        id: finding.id.clone(),
+        severity: words::severity(finding.severity).into(),
+        claim: finding.claim.clone(),
+        at_ns: from.map(since),
+        to_ns: to.map(since),
+        track: None,
+    }
+}
+
+/// A loss of a runtime's events that says when. What the kernel dropped is no gap of the lanes.
+fn gap(loss: &Loss, start: u64, end: u64) -> Option<Gap> {
+    let events = matches!(
+        loss.kind,
+        LossKind::Damaged
+            | LossKind::Truncated
+            | LossKind::Unwritten
+            | LossKind::RingWords
+            | LossKind::Paused
+            | LossKind::DiskFull
+    );
+    let from = loss.from.filter(|_| events)?.0.clamp(start, end) - start;
+    let to = loss.to.map_or(end, |to| to.0).clamp(start, end) - start;
+    (to > from).then(|| Gap { from_ns: from, to_ns: to, note: words::loss(loss), track: None })
+}
+
+const CAUSES: [Cause; 15] = [
+    Cause::HostSteal,
+    Cause::Running,
+    Cause::LateSafepoint,
+    Cause::ForeignCall,
+    Cause::InKernel,
+    Cause::Throttled,
+    Cause::Preempted,
+    Cause::Oversubscribed,
+    Cause::IdleCpu,
+    Cause::NotScheduled,
+    Cause::WakeLatency,
+    Cause::Asleep,
+    Cause::BlockedInKernel,
+    Cause::HandedOver,
+    Cause::Unknown,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cause_has_its_words() {
+        let causes = Session::all_causes();
+        assert_eq!(causes.len(), CAUSES.len());
+        let preempted = causes.iter().find(|cause| cause.id == "preempted").expect("the cause");
+        assert_eq!(preempted.with_who, "preempted by {who}");
+        assert!(causes.iter().all(|cause| !cause.words.is_empty() && cause.with_who.contains("{who}")));
+    }
+
+    #[test]
+    fn kinds_have_numbers_of_their_own() {
+        let mut ids: Vec<u16> = SpanKind::ALL.iter().map(|kind| kind.id()).collect();
+        ids.dedup();
+        assert_eq!(ids, (1..=18).collect::<Vec<u16>>());
+    }
+}

@@ -1,0 +1,21 @@
+// What screen readers are told, and the line at the foot of the page that says the same.
+
+export class Says {
+  /**
+   * @param {HTMLElement} line an aria-live region
+   */
+  constructor(line) {
+    this.line = line;
+    /** @type {number | undefined} */
+    this.timer = undefined;
+  }
+
+  /**
+   * Says it once things are still: keys that repeat would be read one after the other.
+   * @param {string} text
+   */
+  say(text) {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => { this.line.textContent = text; }, 120);
+  }
+}
