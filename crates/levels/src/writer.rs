@@ -106,6 +106,21 @@ impl<W: Write> Writer<W> {
         self.counts
     }
 
+    /// The last level that what was taken so far needs, as [`crate::Reader::top`] will say.
+    pub fn top(&self) -> u8 {
+        top_level(self.end())
+    }
+
+    /// End of the last span, or behind the last value.
+    fn end(&self) -> u64 {
+        let end = self.tracks.iter().flatten().map(|track| match track.lines {
+            Lines::Spans(_) => track.end,
+            // A value takes its moment.
+            Lines::Values(_) => track.end.saturating_add(1),
+        });
+        end.max().unwrap_or(0)
+    }
+
     /// Bytes that open blocks and bins hold.
     pub fn memory_bytes(&self) -> usize {
         let tracks = self.tracks.iter().flatten().map(|track| match &track.lines {
@@ -123,12 +138,7 @@ impl<W: Write> Writer<W> {
         if meta.len() as u64 > META_MAX {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "too much is to be written beside the levels"));
         }
-        let end = self.tracks.iter().flatten().map(|track| match track.lines {
-            Lines::Spans(_) => track.end,
-            // A value takes its moment.
-            Lines::Values(_) => track.end.saturating_add(1),
-        });
-        let end = end.max().unwrap_or(0);
+        let end = self.end();
         let levels = top_level(end) + 1;
         let mut directory = Vec::new();
         let Counts { spans, points, clipped, dropped } = self.counts;

@@ -9,6 +9,7 @@ use crate::runtime_log::{RuntimeEvents, RuntimeLog};
 use crate::stm;
 use crate::trouble::Trouble;
 use crate::watch::{Pauses, Watch};
+use rtscope_analyze::edges::Edges;
 use rtscope_analyze::results::{BlamedPause, Program, Results, Source};
 use rtscope_analyze::{Analysis, Context, Tail};
 use rtscope_decode::ReadAt;
@@ -18,7 +19,7 @@ use rtscope_decode::ocaml_ring::Version;
 use rtscope_decode::sched::SchedStream;
 use rtscope_encode::Tables;
 use rtscope_model::manifest::{Log, Manifest, Tier};
-use rtscope_model::{Body, Event, Loss, LossKind, Names, Pid, Symbols, Tid, Time};
+use rtscope_model::{Body, Class, Event, Loss, LossKind, Names, Pid, Symbols, Tid, Time};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::BufReader;
@@ -126,6 +127,9 @@ fn run(
     let ended = context.ended;
     let symbols = context.symbols.clone();
     let mut last = None;
+    // Who looks on wants every green thread and the analysis does not.
+    let asked = !context.every_green_event && watch.classes().has(Class::Green);
+    let mut edges = asked.then(Edges::default);
     let mut analysis = Analysis::new(context);
     let none = Names::default();
     while let Some(event) = streams.next() {
@@ -136,7 +140,11 @@ fn run(
             last = last.max(Some(event.time));
         }
         watch.event(&event, tables);
-        analysis.push(&event, names, &mut |pause| watch.pause(pause, tables));
+        let on_pause = &mut |pause: &BlamedPause| watch.pause(pause, tables);
+        match &mut edges {
+            Some(edges) => edges.pass(&event, |event| analysis.push(event, names, on_pause)),
+            None => analysis.push(&event, names, on_pause),
+        }
     }
     let mut tail = Tail::default();
     source.bytes = other_bytes;

@@ -10,6 +10,7 @@ pub mod server;
 pub mod session;
 pub mod sketch;
 pub mod sums;
+pub mod tracks;
 
 use crate::line::Line;
 use crate::trouble::Trouble;

@@ -1,0 +1,96 @@
+//! The strings that spans' details point to. Owns the numbers; holds a bounded number of strings, and a
+//! detail that comes after that is none.
+
+use rtscope_model::NameId;
+use std::collections::HashMap;
+
+/// Strings, at most.
+const STRINGS_MAX: usize = 1 << 16;
+/// Bytes of one, at most.
+const BYTES_MAX: usize = 256;
+
+/// Which table a name is of.
+#[derive(Copy, Clone, Eq, PartialEq, Hash, Debug)]
+pub enum Table {
+    /// Names of threads.
+    Kernel,
+    /// Names of what the program posts.
+    User,
+}
+
+/// The strings.
+pub struct Details {
+    strings: Vec<String>,
+    numbers: HashMap<String, u32>,
+    /// What was looked up before.
+    known: HashMap<(Table, NameId), u32>,
+}
+
+impl Default for Details {
+    fn default() -> Self {
+        Details { strings: vec![String::new()], numbers: HashMap::new(), known: HashMap::new() }
+    }
+}
+
+impl Details {
+    /// The number of `text`, 0 for nothing.
+    pub fn of(&mut self, text: &str) -> u32 {
+        let end = (0..=text.len().min(BYTES_MAX)).rev().find(|end| text.is_char_boundary(*end));
+        let text = text.get(..end.unwrap_or(0)).unwrap_or_default();
+        if text.is_empty() {
+            return 0;
+        }
+        if let Some(number) = self.numbers.get(text) {
+            return *number;
+        }
+        if self.strings.len() >= STRINGS_MAX {
+            return 0;
+        }
+        let number = self.strings.len() as u32;
+        self.strings.push(text.into());
+        self.numbers.insert(text.into(), number);
+        number
+    }
+
+    /// The number of a name that `text` resolves.
+    pub fn name<'t>(&mut self, table: Table, name: NameId, text: impl FnOnce() -> &'t str) -> u32 {
+        if let Some(number) = self.known.get(&(table, name)) {
+            return *number;
+        }
+        let number = self.of(text());
+        if number != 0 && self.known.len() < STRINGS_MAX {
+            self.known.insert((table, name), number);
+        }
+        number
+    }
+
+    /// All of them; the first is nothing.
+    pub fn strings(self) -> Vec<String> {
+        self.strings
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_has_one_number_and_nothing_has_none() {
+        let mut details = Details::default();
+        assert_eq!([details.of(""), details.of("a"), details.of("b"), details.of("a")], [0, 1, 2, 1]);
+        assert_eq!(details.name(Table::User, NameId(7), || "b"), 2);
+        assert_eq!(details.name(Table::User, NameId(7), || unreachable!()), 2);
+        assert_eq!(details.name(Table::Kernel, NameId(7), || "c"), 3);
+        assert_eq!(details.strings(), ["", "a", "b", "c"]);
+    }
+
+    #[test]
+    fn strings_have_bounds() {
+        let mut details = Details::default();
+        assert!((0..STRINGS_MAX * 2).all(|number| (details.of(&number.to_string()) as usize) < STRINGS_MAX));
+        let long = "ä".repeat(BYTES_MAX);
+        let mut details = Details::default();
+        details.of(&long);
+        assert!(details.strings().iter().all(|text| text.len() <= BYTES_MAX));
+    }
+}

@@ -1,0 +1,180 @@
+//! In which groups tracks stand and what they are called. Owns the order, from the top: pauses, memory, each
+//! lane with the threads that served it, what is left.
+
+use super::sheet::{Key, Line};
+use super::{Tracks, kinds};
+use crate::view::session::{Form, Group, Kind, Track};
+use rtscope_analyze::results::Results;
+use rtscope_levels::Writer;
+use rtscope_model::{LaneId, Tid};
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+/// What a session says of its tracks.
+pub struct Parts {
+    /// Kinds that were drawn.
+    pub kinds: Vec<Kind>,
+    /// Groups of tracks, from the top.
+    pub groups: Vec<Group>,
+    /// What spans are named with; the first is nothing.
+    pub details: Vec<String>,
+    /// What tracks do not show, one sentence each.
+    pub missing: Vec<String>,
+}
+
+/// Puts what was drawn into groups.
+///
+/// # Errors
+/// The first error of writing.
+pub fn finish<W: Write + Send + 'static>(tracks: Tracks<W>, results: &Results) -> io::Result<(Writer<W>, Parts)> {
+    let missing = missing(&tracks);
+    let of = |(key, _)| lane_of(&tracks, results, key);
+    let lanes_of: BTreeMap<Tid, LaneId> = tracks.sheet.tracks().filter_map(of).collect();
+    let mut shelf = Shelf::default();
+    for (key, id) in tracks.sheet.tracks() {
+        shelf.put(&tracks, key, id, &lanes_of);
+    }
+    let mut groups = shelf.groups(results, &tracks);
+    let kinds = tracks.sheet.kinds().map(kinds::described).collect();
+    let Tracks { sheet, details, .. } = tracks;
+    let writer = sheet.into_pen().finish()?;
+    groups.iter_mut().flat_map(|group| &mut group.tracks).for_each(|track| track.top = writer.top());
+    Ok((writer, Parts { kinds, groups, details: details.strings(), missing }))
+}
+
+/// The lane that a thread served most, as pauses tell; else the only one that is said to have it.
+fn lane_of<W>(tracks: &Tracks<W>, results: &Results, key: Key) -> Option<(Tid, LaneId)> {
+    let Key::Thread(tid) = key else { return None };
+    let most = |lanes: &BTreeMap<LaneId, u64>| lanes.iter().max_by_key(|(_, count)| **count).map(|(lane, _)| *lane);
+    if let Some(lane) = tracks.served.get(&tid).and_then(most) {
+        return Some((tid, lane));
+    }
+    let mut has = results
+        .lanes
+        .iter()
+        .filter(|lane| lane.tids.contains(&tid.0) || lane.threads.iter().any(|thread| thread.tid == tid.0));
+    match (has.next(), has.next()) {
+        (Some(lane), None) => Some((tid, LaneId(lane.id))),
+        _ => None,
+    }
+}
+
+fn missing<W: Write + Send + 'static>(tracks: &Tracks<W>) -> Vec<String> {
+    let mut missing = Vec::new();
+    let ghc = tracks.family.as_deref() == Some("ghc");
+    if ghc && tracks.lanes.as_ref().is_some_and(|lanes| !lanes.runs_posted()) {
+        missing.push(
+            "the log has no runs of threads: that a lane has nothing to do cannot be told from the program (record with \
+             --detail full)"
+                .into(),
+        );
+    }
+    if tracks.family.as_deref() == Some("ocaml") {
+        missing.push("OCaml does not say when a domain waits in the system: that looks like the program".into());
+    }
+    if tracks.not_shown {
+        missing.push("the log's clock could not be joined to the kernel's: threads and samples are not shown".into());
+    }
+    if tracks.sheet.too_many() || tracks.threads.as_ref().is_some_and(|threads| threads.too_many()) {
+        missing.push("there are more threads or lanes than are shown".into());
+    }
+    missing
+}
+
+/// Tracks of one lane, by what they show.
+#[derive(Default)]
+struct OfLane {
+    own: Vec<Track>,
+    threads: Vec<Track>,
+}
+
+#[derive(Default)]
+struct Shelf {
+    above: Vec<Track>,
+    memory: Vec<Track>,
+    lanes: BTreeMap<LaneId, OfLane>,
+    others: Vec<Track>,
+}
+
+impl Shelf {
+    fn put<W>(&mut self, tracks: &Tracks<W>, key: Key, id: u32, lanes_of: &BTreeMap<Tid, LaneId>) {
+        let track =
+            |name: String, form, unit: Option<&str>| Track { id, name, form, unit: unit.map(Into::into), top: 0 };
+        let spans = |name: &str| track(name.into(), Form::Spans, None);
+        match key {
+            Key::Pauses => self.above.push(spans("pauses")),
+            Key::Causes => self.above.push(spans("what they waited for")),
+            Key::Concurrent => self.above.push(spans("concurrent collector")),
+            Key::Line(line) => {
+                let (name, unit) = line_name(tracks, line);
+                self.memory.push(track(name, Form::Values, Some(unit)));
+            }
+            Key::Lane(lane) => {
+                let track = spans("what it does");
+                self.lanes.entry(lane).or_default().own.push(track);
+            }
+            Key::OwnSpans(lane) => {
+                let track = spans("the program's own spans");
+                self.lanes.entry(lane).or_default().own.push(track);
+            }
+            Key::Marks(lane) => {
+                let track = track("marks".into(), Form::Marks, None);
+                self.lanes.entry(lane).or_default().own.push(track);
+            }
+            Key::Thread(tid) => {
+                let name = tracks.names.get(&tid).map_or("", |(_, name)| name.as_str());
+                let track = spans(format!("thread {tid} {name}").trim_end());
+                match lanes_of.get(&tid) {
+                    Some(lane) => self.lanes.entry(*lane).or_default().threads.push(track),
+                    None => self.others.push(track),
+                }
+            }
+            Key::OwnValue(name) => {
+                let called = tracks.own_values.get(&name).cloned().unwrap_or_default();
+                self.memory.push(track(called, Form::Values, None));
+            }
+        }
+    }
+
+    fn groups<W>(self, results: &Results, tracks: &Tracks<W>) -> Vec<Group> {
+        let group = |name: String, tracks: Vec<Track>| Group { name, sub: None, tracks };
+        let noun = match tracks.family.as_deref() {
+            Some("ghc") => "capability",
+            Some("ocaml") => "domain",
+            _ => "lane",
+        };
+        let known =
+            |lane: LaneId| results.lanes.iter().find(|known| known.id == lane.0).map(|known| known.name.clone());
+        let lanes = self.lanes.into_iter().map(|(lane, of)| {
+            let name = match lane.is_some() {
+                true => known(lane).unwrap_or_else(|| format!("{noun} {lane}")),
+                false => "the program".into(),
+            };
+            group(name, of.own.into_iter().chain(of.threads).collect())
+        });
+        let mut groups =
+            vec![group("Pauses".into(), self.above), group("Memory and other figures".into(), self.memory)];
+        groups.extend(lanes);
+        let others = if groups.len() > 2 { "Other threads" } else { "Threads" };
+        groups.push(group(others.into(), self.others));
+        groups.retain(|group| !group.tracks.is_empty());
+        groups
+    }
+}
+
+fn line_name<W>(tracks: &Tracks<W>, line: Line) -> (String, &'static str) {
+    let of_group = |group: rtscope_model::GroupId| {
+        tracks.groups.get(usize::from(group.0)).map_or_else(|| group.to_string(), |group| group.path.clone())
+    };
+    match line {
+        Line::Resident => ("resident".into(), "bytes"),
+        Line::Heap => ("heap held".into(), "bytes"),
+        Line::Blocks => ("blocks".into(), "bytes"),
+        Line::Live => ("live".into(), "bytes"),
+        Line::Large => ("large blocks".into(), "bytes"),
+        Line::Copied => ("copied by collections".into(), "bytes"),
+        Line::GroupMemory(group) => (format!("charged to {}", of_group(group)), "bytes"),
+        Line::Throttled(group) => (format!("throttled so far, {}", of_group(group)), "ns"),
+        Line::Stolen(cpu) => (format!("taken by the host so far, CPU {cpu}"), "ns"),
+    }
+}

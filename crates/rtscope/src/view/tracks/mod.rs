@@ -1,0 +1,322 @@
+//! A recording as tracks: looks on while it is analysed and writes what each lane, each kernel thread and
+//! each figure did into levels of detail.
+//!
+//! Owns which events become which track, and what tracks are called. The states themselves come from
+//! `rtscope_analyze::timeline`. Memory is bounded whatever the recording; where something is left out for that,
+//! it is said.
+
+mod details;
+mod kinds;
+mod layout;
+mod pen;
+mod sheet;
+
+pub use layout::Parts;
+
+use crate::view::session::SpanKind;
+use crate::watch::Watch;
+use details::{Details, Table};
+use pen::Pen;
+use rtscope_analyze::Context;
+use rtscope_analyze::blame::Holder;
+use rtscope_analyze::code::called;
+use rtscope_analyze::results::{BlamedPause, Results};
+use rtscope_analyze::timeline::{Composer, LaneStates, OwnSpans, Segment, ThreadState, ThreadStates};
+use rtscope_encode::Tables;
+use rtscope_levels::Writer;
+use rtscope_model::manifest::{Group, Manifest};
+use rtscope_model::{
+    Body, Class, Classes, Counter, Cpu, Event, LaneId, NameId, Names, PauseMode, Runtime, Sample, Sched, Tid, Time,
+    UserEvent,
+};
+use sheet::{Key, Line, Sheet};
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, Write};
+
+/// Threads whose names and lanes are remembered.
+const THREADS_MAX: usize = 1 << 14;
+/// Names of values of the program's that get a track.
+const OWN_VALUES_MAX: usize = 64;
+
+/// Writes tracks.
+pub struct Tracks<W> {
+    sheet: Sheet<W>,
+    details: Details,
+    lanes: Option<LaneStates>,
+    threads: Option<ThreadStates>,
+    own: OwnSpans,
+    concurrent: Composer<u16>,
+    own_values: BTreeMap<NameId, String>,
+    /// Names of threads as last seen.
+    names: HashMap<Tid, (NameId, String)>,
+    /// How often a thread served a lane in a pause.
+    served: HashMap<Tid, BTreeMap<LaneId, u64>>,
+    tid_map: HashMap<u32, Tid>,
+    groups: Vec<Group>,
+    family: Option<String>,
+    /// Kernel events and samples are on the same clock as the runtime's.
+    joined: bool,
+    /// There were some, and they are not.
+    not_shown: bool,
+    /// The first samples of what is told by differences.
+    stolen: BTreeMap<Cpu, u64>,
+}
+
+impl<W: Write + Send + 'static> Tracks<W> {
+    /// Tracks go into `writer`, which is new.
+    ///
+    /// # Errors
+    /// There is no thread to write them.
+    pub fn new(writer: Writer<W>) -> io::Result<Self> {
+        Ok(Tracks {
+            sheet: Sheet::new(Pen::new(writer)?),
+            details: Details::default(),
+            lanes: None,
+            threads: None,
+            own: OwnSpans::default(),
+            concurrent: Composer::default(),
+            own_values: BTreeMap::new(),
+            names: HashMap::new(),
+            served: HashMap::new(),
+            tid_map: HashMap::new(),
+            groups: Vec::new(),
+            family: None,
+            joined: false,
+            not_shown: false,
+            stolen: BTreeMap::new(),
+        })
+    }
+
+    /// Ends all tracks. Gives the writer, of which the caller makes the end, and what a session says of the
+    /// tracks. `results` and `names` are what the analysis came to.
+    ///
+    /// # Errors
+    /// The first error of writing.
+    pub fn finish(mut self, results: &Results, names: &Names) -> io::Result<(Writer<W>, Parts)> {
+        let end = results.started.plus(results.span_ns);
+        let (sheet, details) = (&mut self.sheet, &mut self.details);
+        if let Some(lanes) = &mut self.lanes {
+            lanes.finish(end, &mut |lane, line| sheet.lane(lane, line.from, line.to, kinds::of_lane(line.state)));
+        }
+        if let Some(threads) = &mut self.threads {
+            threads.finish(end, &mut |tid, line| draw_thread(sheet, details, names, tid, &line));
+        }
+        // Its name was looked up when it began.
+        self.own.finish(end, &mut |lane, line| {
+            let detail = details.name(Table::User, line.state, || "");
+            sheet.span(Key::OwnSpans(lane), line.from, line.to, kinds::OWN, detail);
+        });
+        self.concurrent.finish(end, &mut |line| sheet.span(Key::Concurrent, line.from, line.to, line.state, 0));
+        layout::finish(self, results)
+    }
+
+    fn runtime(&mut self, event: &Event, body: Runtime, tables: Tables<'_>) {
+        let Tracks { sheet, details, .. } = self;
+        if let Some(lanes) = &mut self.lanes {
+            lanes.push(event, &mut |lane, line| sheet.lane(lane, line.from, line.to, kinds::of_lane(line.state)));
+        }
+        match body {
+            Runtime::ThreadRun(_) | Runtime::ThreadStop(..) => return,
+            Runtime::Count(counter, value) => {
+                if let Some(line) = line_of(counter) {
+                    sheet.value(Key::Line(line), event.time, i64::try_from(value).unwrap_or(i64::MAX));
+                }
+                return;
+            }
+            Runtime::TaskCreated(tid) => {
+                let tid = self.tid_map.get(&tid.0).copied().unwrap_or(tid);
+                if let Some(threads) = &mut self.threads {
+                    threads.adopt(tid);
+                }
+                if event.lane.is_some() {
+                    self.serves(tid, event.lane);
+                }
+                return;
+            }
+            Runtime::ConcurrentMarkBegin => self.concurrent(event.time, Some(kinds::CONCURRENT_MARK)),
+            Runtime::ConcurrentSyncBegin => self.concurrent(event.time, Some(kinds::CONCURRENT_SYNC)),
+            Runtime::ConcurrentSweepBegin => self.concurrent(event.time, Some(kinds::CONCURRENT_SWEEP)),
+            Runtime::ConcurrentMarkEnd | Runtime::ConcurrentSyncEnd | Runtime::ConcurrentSweepEnd => {
+                self.concurrent(event.time, None);
+            }
+            Runtime::User(name, UserEvent::Mark) => {
+                let detail = details.name(Table::User, name, || tables.user.get(name));
+                sheet.mark(Key::Marks(event.lane), event.time, SpanKind::Mark.id(), detail);
+                return;
+            }
+            Runtime::User(name, UserEvent::Value(value)) => {
+                if self.own_values.len() < OWN_VALUES_MAX || self.own_values.contains_key(&name) {
+                    self.own_values.entry(name).or_insert_with(|| tables.user.get(name).to_owned());
+                    sheet.value(Key::OwnValue(name), event.time, value);
+                }
+                return;
+            }
+            _ => {}
+        }
+        let Tracks { sheet, details, .. } = self;
+        self.own.push(event, &mut |lane, line| {
+            let detail = details.name(Table::User, line.state, || tables.user.get(line.state));
+            sheet.span(Key::OwnSpans(lane), line.from, line.to, kinds::OWN, detail);
+        });
+        if let Runtime::User(name, UserEvent::Begin) = body {
+            details.name(Table::User, name, || tables.user.get(name));
+        }
+    }
+
+    fn concurrent(&mut self, time: Time, kind: Option<u16>) {
+        let sheet = &mut self.sheet;
+        self.concurrent.enter(time, kind);
+        self.concurrent.flush(time.plus(1), &mut |line| sheet.span(Key::Concurrent, line.from, line.to, line.state, 0));
+    }
+
+    fn kernel(&mut self, event: &Event, tables: Tables<'_>) {
+        let Tracks { sheet, details, .. } = self;
+        if let Some(threads) = &mut self.threads {
+            threads.push(event, &mut |tid, line| draw_thread(sheet, details, tables.kernel, tid, &line));
+        }
+        match event.body {
+            Body::Sched(Sched::Switch { next, next_name, .. }) => self.called(next, next_name, tables.kernel),
+            Body::Sched(Sched::Named { tid, name }) => self.called(tid, name, tables.kernel),
+            Body::Sample(sample) => self.sample(event.time, &sample),
+            _ => {}
+        }
+    }
+
+    fn sample(&mut self, time: Time, sample: &Sample) {
+        let bytes = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
+        let (line, value) = match *sample {
+            Sample::Rss { bytes: resident } => (Line::Resident, bytes(resident)),
+            Sample::GroupMemory { group, bytes: charged } => (Line::GroupMemory(group), bytes(charged)),
+            Sample::Quota { group, throttled_ns, .. } => (Line::Throttled(group), bytes(throttled_ns)),
+            Sample::CpuStolen { cpu, steal_ns, .. } => {
+                let first = *self.stolen.entry(cpu).or_insert(steal_ns);
+                let stolen = steal_ns.saturating_sub(first);
+                if stolen == 0 {
+                    return;
+                }
+                (Line::Stolen(cpu), bytes(stolen))
+            }
+            _ => return,
+        };
+        self.sheet.value(Key::Line(line), time, value);
+    }
+
+    /// A thread has a name.
+    fn called(&mut self, tid: Tid, name: NameId, names: &Names) {
+        if tid == Tid::IDLE || name == NameId::default() {
+            return;
+        }
+        let room = self.names.len() < THREADS_MAX;
+        match self.names.get_mut(&tid) {
+            Some(known) if known.0 == name => {}
+            Some(known) => *known = (name, names.get(name).to_owned()),
+            None if room && self.threads.as_ref().is_some_and(|threads| threads.is_own(tid)) => {
+                self.names.insert(tid, (name, names.get(name).to_owned()));
+            }
+            None => {}
+        }
+    }
+
+    fn serves(&mut self, tid: Tid, lane: LaneId) {
+        if self.served.len() < THREADS_MAX || self.served.contains_key(&tid) {
+            *self.served.entry(tid).or_default().entry(lane).or_default() += 1;
+        }
+    }
+}
+
+impl<W: Write + Send + 'static> Watch for Tracks<W> {
+    fn classes(&self) -> Classes {
+        Classes::NONE.with(Class::Green).with(Class::User)
+    }
+
+    fn start(&mut self, context: &Context, _manifest: Option<&Manifest>) {
+        let runtime = context.runtime.family.is_some();
+        // Without a log there is one clock, the kernel's.
+        self.joined = context.clock.is_monotonic() || !runtime;
+        if let Some(started) = context.started.filter(|_| self.joined) {
+            self.sheet.start(started);
+        }
+        self.lanes = runtime.then(|| LaneStates::new(context));
+        self.threads = self.joined.then(|| ThreadStates::new(context));
+        self.tid_map = context.tid_map.clone();
+        self.groups = context.groups.clone();
+        self.family = context.runtime.family.clone();
+    }
+
+    fn event(&mut self, event: &Event, tables: Tables<'_>) {
+        match event.body {
+            Body::Runtime(body) => {
+                self.sheet.start(event.time);
+                self.runtime(event, body, tables);
+            }
+            Body::Sched(_) | Body::Sample(_) if self.joined => {
+                if self.lanes.is_none() {
+                    self.sheet.start(event.time);
+                }
+                self.kernel(event, tables);
+            }
+            Body::Sched(_) | Body::Sample(_) => self.not_shown = true,
+            Body::Code(_) => {}
+        }
+    }
+
+    fn pause(&mut self, blamed: &BlamedPause, tables: Tables<'_>) {
+        let pause = &blamed.pause;
+        let sheet = &mut self.sheet;
+        if let (Some(requested), false) = (pause.requested, pause.mode == PauseMode::NonThreaded) {
+            let waiting = SpanKind::WaitingToStop.id();
+            sheet.span(Key::Pauses, requested, pause.stopped, waiting, 0);
+        }
+        sheet.span(Key::Pauses, pause.stopped, pause.collected, kinds::of_work(pause.kind), 0);
+        let release = SpanKind::Release.id();
+        sheet.span(Key::Pauses, pause.collected, pause.released, release, 0);
+        if let Some(bytes) = pause.copied_bytes {
+            let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+            sheet.value(Key::Line(Line::Copied), pause.collected, bytes);
+        }
+        for piece in &blamed.causes {
+            let who = piece.who.map(|name| self.details.name(Table::Kernel, name, || tables.kernel.get(name)));
+            let code = || piece.code.map_or(0, |code| self.details.of(called(tables.symbols.get(code))));
+            let detail = who.unwrap_or_else(code);
+            sheet.span(Key::Causes, piece.from, piece.to, kinds::of_cause(piece.cause), detail);
+        }
+        for part in &pause.lanes {
+            if let Some(tid) = part.tid {
+                self.serves(tid, part.lane);
+            }
+        }
+    }
+}
+
+/// Memory and other figures of the runtime's that make a line.
+fn line_of(counter: Counter) -> Option<Line> {
+    match counter {
+        Counter::HeapBytes => Some(Line::Heap),
+        Counter::BlocksBytes => Some(Line::Blocks),
+        Counter::LiveBytes => Some(Line::Live),
+        Counter::LargeBytes => Some(Line::Large),
+        _ => None,
+    }
+}
+
+/// A thread's state, with the CPU that it is on or with who has the one that it wants.
+fn draw_thread<W: Write + Send + 'static>(
+    sheet: &mut Sheet<W>,
+    details: &mut Details,
+    names: &Names,
+    tid: Tid,
+    line: &Segment<ThreadState>,
+) {
+    let mut of_name = |tid: Tid, name: NameId| match details.name(Table::Kernel, name, || names.get(name)) {
+        0 => details.of(&format!("thread {tid}")),
+        number => number,
+    };
+    let detail = match line.state {
+        ThreadState::Running(Some(cpu)) => details.of(&format!("CPU {cpu}")),
+        ThreadState::Behind(Holder::Foreign { tid, name }) => of_name(tid, name),
+        ThreadState::Behind(Holder::Quota { neighbour: Some((tid, name)) }) => of_name(tid, name),
+        ThreadState::Behind(Holder::Sibling { tid }) => details.of(&format!("thread {tid}")),
+        _ => 0,
+    };
+    sheet.span(Key::Thread(tid), line.from, line.to, kinds::of_thread(line.state), detail);
+}

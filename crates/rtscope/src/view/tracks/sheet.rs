@@ -1,0 +1,163 @@
+//! Where tracks are drawn: numbers for them, times since the session's start, which kinds there are. Owns
+//! that; refuses to know what is drawn.
+
+use super::pen::Pen;
+use rtscope_levels::{Point, Span};
+use rtscope_model::{Cpu, GroupId, LaneId, NameId, Tid, Time};
+use std::collections::BTreeMap;
+use std::io::Write;
+
+/// Tracks, at most: each takes some KiB while it is written.
+const TRACKS_MAX: u32 = 4_096;
+
+/// What a track shows.
+#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Debug)]
+pub enum Key {
+    /// Pauses.
+    Pauses,
+    /// What each pause waited for.
+    Causes,
+    /// What a concurrent collector does.
+    Concurrent,
+    /// A line of values.
+    Line(Line),
+    /// What a lane does.
+    Lane(LaneId),
+    /// The program's own spans there.
+    OwnSpans(LaneId),
+    /// Its marks there.
+    Marks(LaneId),
+    /// What a kernel thread does.
+    Thread(Tid),
+    /// Values that the program posts.
+    OwnValue(NameId),
+}
+
+/// Lines of values.
+#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Debug)]
+#[allow(missing_docs)]
+pub enum Line {
+    Resident,
+    Heap,
+    Blocks,
+    Live,
+    Large,
+    Copied,
+    GroupMemory(GroupId),
+    Throttled(GroupId),
+    Stolen(Cpu),
+}
+
+/// A sheet that is being drawn on.
+pub struct Sheet<W> {
+    pen: Pen<W>,
+    start: Option<Time>,
+    tracks: BTreeMap<Key, u32>,
+    /// Numbers of lanes' tracks, which are asked for most.
+    lanes: Vec<Option<u32>>,
+    /// A bit for each kind that was drawn.
+    kinds: u64,
+    too_many: bool,
+}
+
+impl<W: Write + Send + 'static> Sheet<W> {
+    /// Draws with `pen`, which is new.
+    pub fn new(pen: Pen<W>) -> Self {
+        Sheet { pen, start: None, tracks: BTreeMap::new(), lanes: Vec::new(), kinds: 0, too_many: false }
+    }
+
+    /// The session starts at `time`, unless it has begun.
+    pub fn start(&mut self, time: Time) {
+        self.start.get_or_insert(time);
+    }
+
+    /// The tracks that were drawn on.
+    pub fn tracks(&self) -> impl Iterator<Item = (Key, u32)> + '_ {
+        self.tracks.iter().map(|(key, id)| (*key, *id))
+    }
+
+    /// The kinds that were drawn.
+    pub fn kinds(&self) -> impl Iterator<Item = u16> + '_ {
+        (0..u64::BITS).filter(|kind| self.kinds & 1 << kind != 0).map(|kind| kind as u16)
+    }
+
+    /// Whether some tracks were too many.
+    pub fn too_many(&self) -> bool {
+        self.too_many
+    }
+
+    /// The pen, for its end.
+    pub fn into_pen(self) -> Pen<W> {
+        self.pen
+    }
+
+    /// What a lane does.
+    #[inline]
+    pub fn lane(&mut self, lane: LaneId, from: Time, to: Time, kind: u16) {
+        let id = match self.lanes.get(usize::from(lane.0)) {
+            Some(Some(id)) => *id,
+            _ => {
+                let Some(id) = self.id(Key::Lane(lane)) else { return };
+                let index = usize::from(lane.0);
+                if self.lanes.len() <= index {
+                    self.lanes.resize(index + 1, None);
+                }
+                self.lanes.get_mut(index).into_iter().for_each(|place| *place = Some(id));
+                id
+            }
+        };
+        self.put(id, from, to, kind, 0);
+    }
+
+    /// A span of a track; one that ends before the session starts is left out.
+    pub fn span(&mut self, key: Key, from: Time, to: Time, kind: u16, detail: u32) {
+        if to > self.start.unwrap_or(to)
+            && let Some(id) = self.id(key)
+        {
+            self.put(id, from, to, kind, detail);
+        }
+    }
+
+    /// A moment of a track.
+    pub fn mark(&mut self, key: Key, at: Time, kind: u16, detail: u32) {
+        if let (Some(start), Some(id)) = (self.start.filter(|start| at >= *start), self.id(key)) {
+            let at = at.since(start);
+            self.kinds |= bit(kind);
+            self.pen.span(id, Span { from: at, to: at, kind, detail });
+        }
+    }
+
+    /// A value of a track, which holds from `at` on.
+    pub fn value(&mut self, key: Key, at: Time, value: i64) {
+        if let (Some(start), Some(id)) = (self.start, self.id(key)) {
+            self.pen.point(id, Point { at: at.since(start), value });
+        }
+    }
+
+    #[inline]
+    fn put(&mut self, id: u32, from: Time, to: Time, kind: u16, detail: u32) {
+        let Some(start) = self.start else { return };
+        let (from, to) = (from.since(start), to.since(start));
+        if from < to {
+            self.kinds |= bit(kind);
+            self.pen.span(id, Span { from, to, kind, detail });
+        }
+    }
+
+    fn id(&mut self, key: Key) -> Option<u32> {
+        if let Some(id) = self.tracks.get(&key) {
+            return Some(*id);
+        }
+        let next = self.tracks.len() as u32;
+        if next >= TRACKS_MAX {
+            self.too_many = true;
+            return None;
+        }
+        self.tracks.insert(key, next);
+        Some(next)
+    }
+}
+
+fn bit(kind: u16) -> u64 {
+    1u64.checked_shl(u32::from(kind)).unwrap_or(0)
+}

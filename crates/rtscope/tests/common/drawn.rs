@@ -1,0 +1,68 @@
+//! A recording drawn into memory, and what tests ask of that.
+#![allow(dead_code, reason = "each test binary takes what it needs")]
+
+use rtscope::input;
+use rtscope::pipeline::{self, Options};
+use rtscope::view::tracks::{Parts, Tracks};
+use rtscope_analyze::results::{BlamedPause, Results};
+use rtscope_levels::{Item, Reader, Writer, tile_at};
+use rtscope_model::Pause;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// What came of drawing a recording.
+pub struct Drawn {
+    pub results: Results,
+    pub blamed: Vec<BlamedPause>,
+    pub parts: Parts,
+    pub reader: Reader,
+}
+
+fn options(path: &Path) -> Options {
+    Options { path: path.display().to_string(), log: None, threads: 2, ocaml_version: None, requests: None }
+}
+
+/// Draws a recording and analyses it once more by itself.
+pub fn drawn(path: &Path) -> Drawn {
+    let input = input::open(path, None).unwrap();
+    let mut tracks = Tracks::new(Writer::new(Vec::new()).unwrap()).unwrap();
+    let (results, names) = pipeline::watch(&input, &options(path), &mut tracks).unwrap();
+    let (writer, parts) = tracks.finish(&results, &names).unwrap();
+    let bytes = writer.finish(b"").unwrap();
+    let length = bytes.len() as u64;
+    let reader = Reader::open(Arc::new(bytes), length).unwrap();
+    let mut blamed = Vec::new();
+    pipeline::analyse(&input, &options(path), &mut |pause: &BlamedPause, _, _| blamed.push(pause.clone())).unwrap();
+    Drawn { results, blamed, parts, reader }
+}
+
+impl Drawn {
+    /// Its pauses, as the report has them.
+    pub fn pauses(&self) -> impl Iterator<Item = &Pause> {
+        self.blamed.iter().map(|blamed| &blamed.pause)
+    }
+
+    /// The spans of a track, each once.
+    pub fn spans(&self, track: u32) -> Vec<Item> {
+        let tiles = 0..=tile_at(0, self.reader.end_ns());
+        let items = tiles.flat_map(|tile| {
+            let items = self.reader.items(track, 0, tile).unwrap();
+            items.into_iter().filter(move |item| tile_at(0, item.from) == tile)
+        });
+        items.collect()
+    }
+
+    /// The number of a track.
+    pub fn track(&self, group: &str, track: &str) -> Option<u32> {
+        let group = self.parts.groups.iter().find(|known| known.name == group)?;
+        group.tracks.iter().find(|known| known.name == track).map(|known| known.id)
+    }
+}
+
+/// How long each kind is.
+pub fn sums(spans: &[Item]) -> BTreeMap<u16, u64> {
+    let mut sums = BTreeMap::new();
+    spans.iter().for_each(|span| *sums.entry(span.kind).or_default() += span.covered_ns);
+    sums
+}
