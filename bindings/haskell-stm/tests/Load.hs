@@ -20,7 +20,7 @@ import Data.IORef
 import Data.Word (Word64)
 import Foreign.C.Types (CInt (..), CUInt (..))
 import GHC.Clock (getMonotonicTime)
-import System.Mem (performMajorGC)
+import System.Mem (performMajorGC, performMinorGC)
 
 data Load = Load
   { seconds :: Double
@@ -71,6 +71,7 @@ underLoad load step = do
   gate <- newMVar ()
   slots <- replicateM (threads load) (Slot <$> newIORef Nothing <*> newIORef 0 <*> newIORef False <*> newEmptyMVar)
   forM_ (zip [0 ..] slots) $ \(worker, slot) -> forkIO (supervise stop (\chance -> readMVar gate >> step worker chance) worker slot)
+  when rtsSupportsBoundThreads (void (forkOS (forever prod)))
   start <- getMonotonicTime
   (nudged, killed) <- torment load gate slots start
   writeIORef stop True
@@ -161,12 +162,18 @@ release slot = do
     rest 1000
     release slot
 
--- | Sleeps for so many microseconds in a foreign call. The runtime of 9.10 can leave its only
--- capability free with threads to run when others are switched off, with no word of this
--- package in the program: who comes back from a call makes it run them.
+-- | Sleeps for so many microseconds in a foreign call: who comes back from one makes a
+-- capability run that the runtime forgot (see `prod`).
 rest :: Int -> IO ()
 rest microseconds
   | rtsSupportsBoundThreads = void (usleep (fromIntegral microseconds))
   | otherwise = threadDelay microseconds
+
+-- | Makes the runtime look at all its capabilities. When others are switched off, 9.0 and 9.10
+-- can leave the only one free with threads to run, with no word of this package in the program
+-- (read from the memory of such a one), and whoever could end that may be one of them. A thread
+-- that sleeps in a foreign call is not.
+prod :: IO ()
+prod = rest 20000 >> performMinorGC
 
 foreign import ccall safe "usleep" usleep :: CUInt -> IO CInt
