@@ -2,6 +2,7 @@
 //! kinds and causes, what was found, what is missing. Owns the form (`docs/formats/view.md`);
 //! refuses to compute any of it.
 
+use super::tracks::Parts;
 use crate::report::words;
 use rtscope_analyze::results::Results;
 use rtscope_model::{Cause, ClockMap, ClockMethod, Finding, Loss, LossKind, Time, units};
@@ -235,6 +236,12 @@ impl Session {
             causes: Session::all_causes(),
             ..Session::default()
         }
+    }
+
+    /// With what was drawn of it.
+    pub fn with(mut self, parts: Parts) -> Session {
+        self.missing.extend(parts.missing);
+        Session { kinds: parts.kinds, groups: parts.groups, details: parts.details, ..self }
     }
 
     /// Its tracks.
