@@ -220,7 +220,11 @@ impl Session {
         if !words::has_runtime(results) {
             missing.insert(0, "no runtime's log is here: there are no lanes and no pauses to show".into());
         } else if missing.is_empty() && !results.kernel.used {
-            missing.push("what the machine did to the program: no kernel events are here".into());
+            missing.push(
+                "what the machine did to the program: no kernel events are here (`rtscope record -- PROGRAM`, as root, has \
+                 them)"
+                    .into(),
+            );
         }
         missing.extend(words::losses(results));
         Session {
