@@ -49,9 +49,14 @@ export function names(context, scene, rows, look) {
         if (end - begin < least || data.words[index * 8 + 4] !== 1 || Math.max(begin, from) < pieceFrom || Math.max(begin, from) >= pieceTo) continue;
         const x = Math.max(scene.x(begin), 0), space = Math.min(scene.x(end), scene.width) - x - 8;
         if (space < 18) continue;
-        const kind = data.halves[index * 16 + 10];
+        const /** @type {number} */ kind = data.halves[index * 16 + 10], /** @type {number} */ slot = look.palette.slots[kind];
         const text = shortened(nameOf(scene.state, kind, data.words[index * 8 + 6]), Math.floor(space / wide));
         if (!text) continue;
+        if (look.palette.patterns[slot] !== 0) {
+          // On stripes a name cannot be read.
+          context.fillStyle = look.css[look.names[slot]];
+          context.fillRect(x + 2, y - size, context.measureText(text).width + 4, size + 2.5);
+        }
         context.fillStyle = look.onto.get(kind) ?? look.css.ink;
         context.fillText(text, x + 4, y);
         left -= 1;

@@ -53,6 +53,7 @@ export function roleOf(role) {
  * @property {Palette} palette
  * @property {Record<string, string>} css colours by name
  * @property {Record<string, number>} pixel the same as pixels
+ * @property {string[]} names of colours, by slot
  * @property {Map<number, string>} onto colour of text on a kind
  * @property {boolean} dark
  */
@@ -106,7 +107,7 @@ export function lookOf(kinds, read) {
     palette.slots[id & 0xffff] = slotOf(role);
     onto.set(id, pixelOf(css[roleOf(role)]).light > 0.3 ? css["on-pale"] : css["on-dark"]);
   }
-  return { palette, css, pixel, onto, dark: pixelOf(css.paper).light < 0.2 };
+  return { palette, css, pixel, names: ROLES.map(([role]) => role), onto, dark: pixelOf(css.paper).light < 0.2 };
 }
 
 /**

@@ -51,6 +51,18 @@ enum Job {
     Tidy,
     /// Record a workload and print its report.
     Demo,
+    /// Record workloads in the surroundings that they ask for: WORKLOAD.rtscope in a folder.
+    Record {
+        /// Their folders below workloads/haskell or workloads/ocaml.
+        #[arg(required = true, value_name = "WORKLOAD")]
+        workloads: Vec<String>,
+        /// With this toolchain (default: the first one that compiles them).
+        #[arg(long, value_name = "NAME")]
+        on: Option<String>,
+        /// Where recordings go; one of the same name is replaced.
+        #[arg(long, short)]
+        out: PathBuf,
+    },
     /// Run the workloads with known truth and count hits, misses, false alarms.
     Truth(truth::command::Options),
     /// Measure reading speed, memory and the recorder's overhead.
@@ -141,6 +153,7 @@ fn run(arguments: Arguments) -> Result<bool> {
             Ok(wrong.is_empty())
         }
         Job::Demo => demo::run(&Runner::new(&rtscope)?, &mut say).map(|()| true),
+        Job::Record { workloads, on, out } => record(&rtscope, &workloads, on.as_deref(), &out).map(|()| true),
         Job::Truth(options) => truth::command::run(&rtscope, &options, &mut say),
         Job::Starts { pairs } => {
             starts::run(&Runner::new(&rtscope)?, &first_toolchain()?, pairs, &mut say).map(|()| true)
@@ -183,6 +196,29 @@ fn run(arguments: Arguments) -> Result<bool> {
             Ok(true)
         }
     }
+}
+
+fn record(rtscope: &Path, workloads: &[String], on: Option<&str>, out: &Path) -> Result<()> {
+    let runner = Runner::new(rtscope)?;
+    fs::create_dir_all(out)?;
+    for name in workloads {
+        let workload = workload::load(name)?;
+        let mut there = ALL.iter().filter_map(|spec| spec.installed(&cache()));
+        let toolchain = match on {
+            Some(on) => installed(on)?,
+            None => there
+                .find(|toolchain| workload.compiles_on(toolchain))
+                .with_context(|| format!("no compiler for {name} is installed: `cargo xtask toolchains`"))?,
+        };
+        let outcome = runner.run(&workload, &toolchain)?;
+        let capture = out.join(format!("{name}.rtscope"));
+        if capture.exists() {
+            fs::remove_dir_all(&capture)?;
+        }
+        fs::rename(&outcome.capture, &capture)?;
+        println!("{}: {}", capture.display(), outcome.findings().join(", "));
+    }
+    Ok(())
 }
 
 fn installed(name: &str) -> Result<Toolchain> {

@@ -295,6 +295,7 @@ fn what_the_page_is_told_agrees_with_the_report() {
 fn tiles_are_records_of_fixed_size_and_sum_up_to_the_session() {
     let session = get("session.json").json();
     let span = session["span_ns"].as_u64().expect("a length");
+    let mut lanes = 0;
     for group in session["groups"].as_array().expect("groups") {
         for track in group["tracks"].as_array().expect("tracks") {
             let (id, top) = (track["id"].as_u64().expect("a number"), track["top"].as_u64().expect("a level"));
@@ -311,22 +312,29 @@ fn tiles_are_records_of_fixed_size_and_sum_up_to_the_session() {
             let summary = get(&format!("summary?from=0&to={span}&tracks={id}")).json();
             let kinds = summary["tracks"][0]["kinds"].as_array().expect("kinds");
             let sum: u64 = kinds.iter().filter_map(|kind| kind["ns"].as_u64()).sum();
-            assert_eq!(sum, span, "a lane is told of at every moment");
+            // It is made a little behind the first event of the log and ends a little before the last.
+            assert!(sum <= span && span - sum < 20_000, "a lane is told of at every moment: {sum} of {span}");
+            lanes += 1;
         }
     }
+    assert_eq!(lanes, 2);
 }
 
 #[test]
 fn questions_that_make_no_sense_are_refused_in_words() {
+    let session = get("session.json").json();
+    let tracks = session["groups"].as_array().expect("groups").iter().flat_map(|group| group["tracks"].as_array());
+    let spans = tracks.flatten().find(|track| track["form"] == "spans").expect("spans")["id"].clone();
+    let of_spans = |path: &str| path.replace("track=S", &format!("track={spans}"));
     for path in [
         "tile",
-        "tile?track=0&level=0",
+        "tile?track=S&level=0",
         "tile?track=9999&level=0&tile=0",
-        "tile?track=0&level=99&tile=0",
-        "tile?track=0&level=-1&tile=0",
-        "tile?track=0&level=0&tile=1e3",
-        "tile?track=0&level=0&tile=99999999999999999999999",
-        "values?track=0&level=0&tile=0",
+        "tile?track=S&level=99&tile=0",
+        "tile?track=S&level=-1&tile=0",
+        "tile?track=S&level=0&tile=1e3",
+        "tile?track=S&level=0&tile=99999999999999999999999",
+        "values?track=S&level=0&tile=0",
         "tiles?level=0&want=0",
         "tiles?level=0&want=a.b",
         "pauses?from=0",
@@ -336,14 +344,18 @@ fn questions_that_make_no_sense_are_refused_in_words() {
         "summary?from=0&to=5&tracks=1",
         "pause?id=",
     ] {
-        let answer = get(path);
+        let answer = get(&of_spans(path));
         assert_eq!(answer.status, 400, "{path}: {}", String::from_utf8_lossy(&answer.body));
         assert!(answer.body.len() > 8 && answer.body.ends_with(b"\n"), "{path}");
     }
     let many = (0..100).map(|tile| format!("0.{tile}")).collect::<Vec<_>>().join(",");
     assert_eq!(get(&format!("tiles?level=0&want={many}")).status, 400);
     assert_eq!(get("pause?id=123456789").status, 404);
-    assert_eq!(get("tile?track=0&level=0&tile=18446744073709551615").status, 200, "behind the end there is nothing");
+    assert_eq!(
+        get(&of_spans("tile?track=S&level=0&tile=18446744073709551615")).status,
+        200,
+        "behind the end there is nothing"
+    );
     assert!(get("pauses?from=5&to=5").body.is_empty());
 }
 

@@ -86,6 +86,8 @@ pub struct LaneStates {
     /// No pause is open: runs and stops can wait until one begins.
     quiet: bool,
     runs_posted: bool,
+    /// The first event of any lane.
+    first: Option<Time>,
     finished: Vec<Recognised>,
 }
 
@@ -98,6 +100,7 @@ impl LaneStates {
             leadership: (context.runtime.family.as_deref() == Some("ocaml")).then(Leadership::default),
             quiet: true,
             runs_posted: false,
+            first: None,
             finished: Vec::new(),
         }
     }
@@ -151,6 +154,7 @@ impl LaneStates {
         if self.lanes.len() <= index {
             self.lanes.resize_with(index + 1, || None);
         }
+        let first = *self.first.get_or_insert(event.time);
         let Some(lane) = self.lanes.get_mut(index) else { return };
         let new = lane.is_none();
         let lane = lane.get_or_insert_default();
@@ -169,9 +173,8 @@ impl LaneStates {
             }
             Runtime::LaneDeleted | Runtime::LaneDisabled => lane.off = true,
             Runtime::Gap => {
-                if !new {
-                    lane.line.enter(lane.last, Some(LaneState::Gap));
-                }
+                // One that was not seen before was there all the same: what it did is what was lost.
+                lane.line.enter(if new { first } else { lane.last }, Some(LaneState::Gap));
                 *lane.as_mut() = Lane { line: std::mem::take(&mut lane.line), unknown: true, ..Lane::default() };
             }
             _ if !new => {
@@ -270,7 +273,11 @@ fn pieces(pause: &Pause, part: &LanePause, mut piece: impl FnMut(Time, Time, Lan
         piece(requested, arrived.min(stopped), if last { LaneState::WaitingToStop } else { LaneState::Asked });
     }
     if let Some(still) = still {
-        piece(still, stopped, LaneState::WaitingForOthers);
+        // Behind the last of the others everything waits for whoever asked: it may have lost its CPU.
+        let in_time = if leads { others_arrived(pause, part.lane).unwrap_or(stopped) } else { stopped };
+        let in_time = in_time.clamp(still, stopped.max(still));
+        piece(still, in_time, LaneState::WaitingForOthers);
+        piece(in_time, stopped, LaneState::WaitingToStop);
     }
     let left = part.left.unwrap_or(collected).max(stopped);
     let work = match (part.work_begin, part.work_end) {
@@ -285,6 +292,13 @@ fn pieces(pause: &Pause, part: &LanePause, mut piece: impl FnMut(Time, Time, Lan
     let end = end.max(begin);
     piece(end, collected.min(left), LaneState::WaitingForOthers);
     piece(collected.max(end), left, LaneState::Release);
+}
+
+/// When the last lane but `leader` had stopped, where all of them say so.
+fn others_arrived(pause: &Pause, leader: LaneId) -> Option<Time> {
+    let mut others = pause.lanes.iter().filter(|part| part.lane != leader).peekable();
+    others.peek()?;
+    others.try_fold(Time(0), |last, part| Some(last.max(part.arrived?)))
 }
 
 fn kind(kind: PauseKind) -> Collected {

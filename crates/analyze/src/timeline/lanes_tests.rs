@@ -38,7 +38,8 @@ fn a_collection_of_two_lanes() {
     let script = script.parallel(100, 120, 150, 200).run(210, 1, 2).stop(300, 1, 2, StopReason::Finished);
     let [leader, follower] = lines("ghc", script.run(205, 0, 1), 400);
     assert_eq!(leader.first(), Some(&(0, 100, Program)));
-    assert!(leader.contains(&(100, 151, WaitingForOthers)), "{leader:?}");
+    assert!(leader.contains(&(100, 120, WaitingForOthers)), "{leader:?}");
+    assert!(leader.contains(&(120, 150, WaitingToStop)), "the leader is the last to stand still: {leader:?}");
     assert!(leader.contains(&(151, 199, MINOR)), "{leader:?}");
     assert_eq!(leader.last().map(|last| (last.1, last.2)), Some((400, Program)));
     assert!(
@@ -105,4 +106,12 @@ fn lost_events_are_a_gap_and_a_lane_that_ends_leaves_nothing() {
     let script = created().run(0, 0, 1).rt(100, 0, Runtime::Gap).run(150, 0, 1).rt(200, 0, Runtime::LaneDeleted);
     let [first, _] = lines("ghc", script, 400);
     assert_eq!(first, [(0, 150, Gap), (150, 200, Program)]);
+}
+
+#[test]
+fn a_lane_whose_beginning_is_lost_begins_with_a_gap() {
+    let script = Script::default().rt(10, 0, Runtime::LaneCreated).rt(40, 1, Runtime::Gap);
+    let [whole, lost] = lines("ocaml", script, 100);
+    assert_eq!(whole, [(10, 100, Program)]);
+    assert_eq!(lost, [(10, 40, Gap), (40, 100, Program)]);
 }

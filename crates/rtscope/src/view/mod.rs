@@ -3,12 +3,12 @@
 
 pub mod api;
 pub mod assets;
+pub mod drawing;
 pub mod guard;
 pub mod keep;
 pub mod pauses;
 pub mod server;
 pub mod session;
-pub mod sketch;
 pub mod sums;
 pub mod tracks;
 
@@ -17,9 +17,9 @@ use crate::trouble::Trouble;
 use crate::{input, pipeline, report, runtime_log};
 use api::View;
 use clap::Args;
+use drawing::Drawing;
 use keep::{Keep, Making};
 use server::Server;
-use sketch::Sketch;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
@@ -105,9 +105,9 @@ fn make(args: &ViewArgs, keep: Option<Keep>) -> Result<View, Trouble> {
             .next("free the disk, or point TMPDIR elsewhere")
     };
     let making = Making::begin(keep).map_err(cannot)?;
-    let mut sketch = Sketch::new(making.levels().map_err(cannot)?, making.book().map_err(cannot)?).map_err(cannot)?;
-    let (results, _) = pipeline::watch(&input, &options, &mut sketch)?;
-    sketch.finish(&results).map_err(cannot)?;
+    let mut drawing = Drawing::new(making.levels().map_err(cannot)?, making.book().map_err(cannot)?).map_err(cannot)?;
+    let (results, names) = pipeline::watch(&input, &options, &mut drawing)?;
+    drawing.finish(&results, &names).map_err(cannot)?;
     let mut json = Vec::new();
     report::json::write(&results, false, &mut json).map_err(cannot)?;
     making.finish(&json).map_err(cannot)

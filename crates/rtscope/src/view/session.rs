@@ -2,6 +2,7 @@
 //! kinds and causes, what was found, what is missing. Owns the form (`docs/formats/view.md`);
 //! refuses to compute any of it.
 
+use super::tracks::Parts;
 use crate::report::words;
 use rtscope_analyze::results::Results;
 use rtscope_model::{Cause, ClockMap, ClockMethod, Finding, Loss, LossKind, Time, units};
@@ -219,7 +220,11 @@ impl Session {
         if !words::has_runtime(results) {
             missing.insert(0, "no runtime's log is here: there are no lanes and no pauses to show".into());
         } else if missing.is_empty() && !results.kernel.used {
-            missing.push("what the machine did to the program: no kernel events are here".into());
+            missing.push(
+                "what the machine did to the program: no kernel events are here (`rtscope record -- PROGRAM`, as root, has \
+                 them)"
+                    .into(),
+            );
         }
         missing.extend(words::losses(results));
         Session {
@@ -235,6 +240,12 @@ impl Session {
             causes: Session::all_causes(),
             ..Session::default()
         }
+    }
+
+    /// With what was drawn of it.
+    pub fn with(mut self, parts: Parts) -> Session {
+        self.missing.extend(parts.missing);
+        Session { kinds: parts.kinds, groups: parts.groups, details: parts.details, ..self }
     }
 
     /// Its tracks.

@@ -1,5 +1,5 @@
-//! In which groups tracks stand and what they are called. Owns the order, from the top: pauses, memory, each
-//! lane with the threads that served it, what is left.
+//! In which groups tracks stand and what they are called. Owns the order, from the top: pauses, memory, figures
+//! of the program's own, each lane with the threads that served it, what is left: other threads, the machine.
 
 use super::sheet::{Key, Line};
 use super::{Tracks, kinds};
@@ -85,15 +85,18 @@ fn missing<W: Write + Send + 'static>(tracks: &Tracks<W>) -> Vec<String> {
 #[derive(Default)]
 struct OfLane {
     own: Vec<Track>,
-    threads: Vec<Track>,
+    /// With how often each served a lane.
+    threads: Vec<(u64, Track)>,
 }
 
 #[derive(Default)]
 struct Shelf {
     above: Vec<Track>,
     memory: Vec<Track>,
+    own_values: Vec<Track>,
     lanes: BTreeMap<LaneId, OfLane>,
     others: Vec<Track>,
+    machine: Vec<Track>,
 }
 
 impl Shelf {
@@ -107,7 +110,9 @@ impl Shelf {
             Key::Concurrent => self.above.push(spans("concurrent collector")),
             Key::Line(line) => {
                 let (name, unit) = line_name(tracks, line);
-                self.memory.push(track(name, Form::Values, Some(unit)));
+                let machine = matches!(line, Line::GroupMemory(_) | Line::Throttled(_) | Line::Stolen(_));
+                let place = if machine { &mut self.machine } else { &mut self.memory };
+                place.push(track(name, Form::Values, Some(unit)));
             }
             Key::Lane(lane) => {
                 let track = spans("what it does");
@@ -125,13 +130,16 @@ impl Shelf {
                 let name = tracks.names.get(&tid).map_or("", |(_, name)| name.as_str());
                 let track = spans(format!("thread {tid} {name}").trim_end());
                 match lanes_of.get(&tid) {
-                    Some(lane) => self.lanes.entry(*lane).or_default().threads.push(track),
+                    Some(lane) => {
+                        let often = tracks.served.get(&tid).map_or(0, |lanes| lanes.values().sum());
+                        self.lanes.entry(*lane).or_default().threads.push((often, track));
+                    }
                     None => self.others.push(track),
                 }
             }
             Key::OwnValue(name) => {
                 let called = tracks.own_values.get(&name).cloned().unwrap_or_default();
-                self.memory.push(track(called, Form::Values, None));
+                self.own_values.push(track(called, Form::Values, None));
             }
         }
     }
@@ -145,18 +153,26 @@ impl Shelf {
         };
         let known =
             |lane: LaneId| results.lanes.iter().find(|known| known.id == lane.0).map(|known| known.name.clone());
-        let lanes = self.lanes.into_iter().map(|(lane, of)| {
+        let lanes = self.lanes.into_iter().map(|(lane, mut of)| {
             let name = match lane.is_some() {
                 true => known(lane).unwrap_or_else(|| format!("{noun} {lane}")),
                 false => "the program".into(),
             };
-            group(name, of.own.into_iter().chain(of.threads).collect())
+            // The one that serves it most stands next to it.
+            of.threads.sort_by_key(|(often, _)| std::cmp::Reverse(*often));
+            group(name, of.own.into_iter().chain(of.threads.into_iter().map(|(_, track)| track)).collect())
         });
-        let mut groups =
-            vec![group("Pauses".into(), self.above), group("Memory and other figures".into(), self.memory)];
+        let mut groups = vec![
+            group("Pauses".into(), self.above),
+            group("Memory".into(), self.memory),
+            group("Own values".into(), self.own_values),
+        ];
         groups.extend(lanes);
-        let others = if groups.len() > 2 { "Other threads" } else { "Threads" };
-        groups.push(group(others.into(), self.others));
+        let others = if groups.len() > 3 { "Other threads" } else { "Threads" };
+        // Its first row has the group's name, so its own stands beside that.
+        let sub = self.others.first().map(|track| track.name.trim_start_matches("thread ").to_owned());
+        groups.push(Group { sub, ..group(others.into(), self.others) });
+        groups.push(group("Machine".into(), self.machine));
         groups.retain(|group| !group.tracks.is_empty());
         groups
     }

@@ -26,7 +26,7 @@ use rtscope_encode::Tables;
 use rtscope_levels::Writer;
 use rtscope_model::manifest::{Group, Manifest};
 use rtscope_model::{
-    Body, Class, Classes, Counter, Cpu, Event, LaneId, NameId, Names, PauseMode, Runtime, Sample, Sched, Tid, Time,
+    Body, Class, Classes, Counter, Event, LaneId, NameId, Names, PauseMode, Runtime, Sample, Sched, Tid, Time,
     UserEvent,
 };
 use sheet::{Key, Line, Sheet};
@@ -58,8 +58,8 @@ pub struct Tracks<W> {
     joined: bool,
     /// There were some, and they are not.
     not_shown: bool,
-    /// The first samples of what is told by differences.
-    stolen: BTreeMap<Cpu, u64>,
+    /// Of what is told by differences: the first sample, and when the last one was.
+    counted: BTreeMap<Line, (i64, Time)>,
 }
 
 impl<W: Write + Send + 'static> Tracks<W> {
@@ -83,7 +83,7 @@ impl<W: Write + Send + 'static> Tracks<W> {
             family: None,
             joined: false,
             not_shown: false,
-            stolen: BTreeMap::new(),
+            counted: BTreeMap::new(),
         })
     }
 
@@ -188,17 +188,26 @@ impl<W: Write + Send + 'static> Tracks<W> {
             Sample::Rss { bytes: resident } => (Line::Resident, bytes(resident)),
             Sample::GroupMemory { group, bytes: charged } => (Line::GroupMemory(group), bytes(charged)),
             Sample::Quota { group, throttled_ns, .. } => (Line::Throttled(group), bytes(throttled_ns)),
-            Sample::CpuStolen { cpu, steal_ns, .. } => {
-                let first = *self.stolen.entry(cpu).or_insert(steal_ns);
-                let stolen = steal_ns.saturating_sub(first);
-                if stolen == 0 {
-                    return;
-                }
-                (Line::Stolen(cpu), bytes(stolen))
-            }
+            Sample::CpuStolen { cpu, steal_ns, .. } => (Line::Stolen(cpu), bytes(steal_ns)),
             _ => return,
         };
-        self.sheet.value(Key::Line(line), time, value);
+        match line {
+            // Counters that were there before the recording; one that never moves is not worth a line.
+            Line::Throttled(_) | Line::Stolen(_) => {
+                let (first, before) = self.counted.entry(line).or_insert((value, time));
+                if value > *first {
+                    let since = std::mem::replace(before, time);
+                    let from = value.saturating_sub(*first);
+                    if self.sheet.is_new(Key::Line(line)) {
+                        self.sheet.value(Key::Line(line), since, 0);
+                    }
+                    self.sheet.value(Key::Line(line), time, from);
+                } else {
+                    *before = time;
+                }
+            }
+            _ => self.sheet.value(Key::Line(line), time, value),
+        }
     }
 
     /// A thread has a name.

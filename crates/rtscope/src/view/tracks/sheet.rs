@@ -71,6 +71,11 @@ impl<W: Write + Send + 'static> Sheet<W> {
         self.start.get_or_insert(time);
     }
 
+    /// Whether nothing was drawn on this track yet.
+    pub fn is_new(&self, key: Key) -> bool {
+        !self.tracks.contains_key(&key)
+    }
+
     /// The tracks that were drawn on.
     pub fn tracks(&self) -> impl Iterator<Item = (Key, u32)> + '_ {
         self.tracks.iter().map(|(key, id)| (*key, *id))
