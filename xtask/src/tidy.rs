@@ -16,7 +16,7 @@ const ARROWS: [(&str, &[&str]); 12] = [
     ("tune", &["model"]),
     ("store", &["tune"]),
     ("load", &["model"]),
-    ("encode", &["model", "decode"]),
+    ("encode", &["model", "decode", "analyze"]),
     ("levels", &["decode"]),
     ("host", &["model", "decode", "heap"]),
     ("rtscope", &["model", "decode", "analyze", "heap", "tune", "store", "load", "encode", "levels", "host"]),

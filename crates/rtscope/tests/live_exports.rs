@@ -80,7 +80,7 @@ fn trace_has_the_pauses(trace: &Value, pauses: &[Value], name: &str) {
     let drawn: u64 = spans.iter().filter(|(name, _)| name.ends_with(" pause")).filter_map(|(_, n)| n.as_u64()).sum();
     assert_eq!(drawn, pauses.len() as u64, "{name}");
     if !overlap(pauses) {
-        let drawn = |span: &str| trace["lengths_ns"][span].as_u64().unwrap_or(0);
+        let drawn = |span: &str| trace["pauses_ns"][span].as_u64().unwrap_or(0);
         assert_eq!(drawn("time to stop"), sum_ns(pauses, "requested_ns", "stopped_ns"), "{name}");
         assert_eq!(drawn("collect"), sum_ns(pauses, "stopped_ns", "collected_ns"), "{name}");
         assert_eq!(drawn("release"), sum_ns(pauses, "collected_ns", "released_ns"), "{name}");

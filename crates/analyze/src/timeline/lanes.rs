@@ -6,10 +6,11 @@
 //! events were lost there is a gap. Refuses kernel threads and causes.
 
 use super::compose::{Composer, Segment};
+use super::works::Works;
 use crate::context::Context;
 use crate::leadership::Leadership;
 use crate::pauses::{Recognise, Recognised, recogniser};
-use rtscope_model::{Body, Event, LaneId, LanePause, Pause, PauseKind, PauseMode, Phase, Runtime, Time};
+use rtscope_model::{Body, Event, GreenThread, LaneId, LanePause, Pause, PauseKind, PauseMode, Phase, Runtime, Time};
 
 /// What was collected.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
@@ -47,11 +48,39 @@ pub enum LaneState {
     Gap,
 }
 
+/// A lane's part in a collection: from when it stands still until it is back.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct Part {
+    /// It asked for the collection.
+    pub leads: bool,
+    /// When all lanes had stopped.
+    pub stopped: Time,
+}
+
+/// What a lane does, and as part of what.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct Doing {
+    /// The state.
+    pub state: LaneState,
+    /// The green thread that the program's state is about, where runs are posted.
+    pub green: Option<GreenThread>,
+    /// The collection that the lane stands still for.
+    pub part: Option<Part>,
+}
+
+impl Doing {
+    /// Outside collections.
+    fn outside(state: LaneState) -> Doing {
+        Doing { state, green: None, part: None }
+    }
+}
+
 #[derive(Default)]
 struct Lane {
-    line: Composer<LaneState>,
+    line: Composer<Doing>,
+    works: Works,
     off: bool,
-    runs: bool,
+    green: Option<GreenThread>,
     wants: bool,
     slice: bool,
     waits: bool,
@@ -64,16 +93,25 @@ struct Lane {
 }
 
 impl Lane {
-    fn state(&self, runs_posted: bool) -> Option<LaneState> {
-        match self {
-            Lane { off: true, .. } => None,
-            Lane { wants: true, .. } => Some(LaneState::WaitingToLead),
-            Lane { slice: true, .. } => Some(LaneState::Slice),
-            Lane { waits: true, .. } => Some(LaneState::Idle),
-            Lane { unknown: true, .. } if runs_posted => Some(LaneState::Gap),
-            Lane { runs, .. } if *runs || !runs_posted => Some(LaneState::Program),
-            _ => Some(LaneState::Idle),
-        }
+    fn doing(&self, runs_posted: bool) -> Option<Doing> {
+        let state = match self {
+            Lane { off: true, .. } => return None,
+            Lane { wants: true, .. } => LaneState::WaitingToLead,
+            Lane { slice: true, .. } => LaneState::Slice,
+            Lane { waits: true, .. } => LaneState::Idle,
+            Lane { unknown: true, .. } if runs_posted => LaneState::Gap,
+            Lane { green: Some(_), .. } => {
+                return Some(Doing { green: self.green, ..Doing::outside(LaneState::Program) });
+            }
+            _ if runs_posted => LaneState::Idle,
+            _ => LaneState::Program,
+        };
+        Some(Doing::outside(state))
+    }
+
+    /// Nothing is known of it any more but what it did.
+    fn forget(&mut self) {
+        *self = Lane { line: std::mem::take(&mut self.line), ..Lane::default() };
     }
 }
 
@@ -88,6 +126,8 @@ pub struct LaneStates {
     runs_posted: bool,
     /// The first event of any lane.
     first: Option<Time>,
+    /// What a lane does between the request and its stop is told as waiting for it.
+    asked: bool,
     finished: Vec<Recognised>,
 }
 
@@ -101,8 +141,14 @@ impl LaneStates {
             quiet: true,
             runs_posted: false,
             first: None,
+            asked: true,
             finished: Vec::new(),
         }
+    }
+
+    /// A lane that was asked to stop and has not yet goes on with what it does.
+    pub fn without_asked(self) -> Self {
+        LaneStates { asked: false, ..self }
     }
 
     /// Whether runs of green threads were seen, so that idle lanes are told.
@@ -111,7 +157,7 @@ impl LaneStates {
     }
 
     /// Takes the next event; what is known now is handed to `out`.
-    pub fn push(&mut self, event: &Event, out: &mut impl FnMut(LaneId, Segment<LaneState>)) {
+    pub fn push(&mut self, event: &Event, out: &mut impl FnMut(LaneId, Segment<Doing>)) {
         let Body::Runtime(body) = event.body else { return };
         if event.lane.is_some() {
             self.base(event, body);
@@ -122,7 +168,7 @@ impl LaneStates {
             && leadership.inferred()
             && let Some(lane) = find(&mut self.lanes, wait.lane)
         {
-            lane.line.lay(wait.from, wait.to, LaneState::WaitingToLead);
+            lane.line.lay(wait.from, wait.to, Doing::outside(LaneState::WaitingToLead));
         }
         let until = if self.quiet { event.time } else { self.recogniser.oldest().unwrap_or(event.time) };
         let until = until.min(event.time);
@@ -139,7 +185,7 @@ impl LaneStates {
     }
 
     /// The stream is over at `end`.
-    pub fn finish(&mut self, end: Time, out: &mut impl FnMut(LaneId, Segment<LaneState>)) {
+    pub fn finish(&mut self, end: Time, out: &mut impl FnMut(LaneId, Segment<Doing>)) {
         self.tell();
         self.recogniser.finish(end, &mut self.finished);
         self.lay();
@@ -158,24 +204,25 @@ impl LaneStates {
         let Some(lane) = self.lanes.get_mut(index) else { return };
         let new = lane.is_none();
         let lane = lane.get_or_insert_default();
+        lane.works.push(body, event.time);
         match body {
-            Runtime::ThreadRun(_) => {
-                (lane.runs, lane.unknown) = (true, false);
+            Runtime::ThreadRun(green) => {
+                (lane.green, lane.unknown) = (Some(green), false);
                 if !std::mem::replace(&mut self.runs_posted, true) {
                     return self.runs_are_posted(event);
                 }
             }
-            Runtime::ThreadStop(..) => (lane.runs, lane.unknown) = (false, false),
+            Runtime::ThreadStop(..) => (lane.green, lane.unknown) = (None, false),
             Runtime::PhaseBegin(phase) => phase_changes(lane, phase, true),
             Runtime::PhaseEnd(phase) => phase_changes(lane, phase, false),
-            Runtime::LaneCreated | Runtime::LaneEnabled => {
-                *lane.as_mut() = Lane { line: std::mem::take(&mut lane.line), ..Lane::default() };
-            }
+            Runtime::LaneCreated | Runtime::LaneEnabled => lane.forget(),
             Runtime::LaneDeleted | Runtime::LaneDisabled => lane.off = true,
             Runtime::Gap => {
                 // One that was not seen before was there all the same: what it did is what was lost.
-                lane.line.enter(if new { first } else { lane.last }, Some(LaneState::Gap));
-                *lane.as_mut() = Lane { line: std::mem::take(&mut lane.line), unknown: true, ..Lane::default() };
+                let from = if new { first } else { lane.last };
+                lane.line.enter(from, Some(Doing::outside(LaneState::Gap)));
+                lane.forget();
+                lane.unknown = true;
             }
             _ if !new => {
                 lane.last = event.time;
@@ -184,8 +231,8 @@ impl LaneStates {
             _ => {}
         }
         lane.last = event.time;
-        let state = lane.state(self.runs_posted);
-        lane.line.enter(event.time, state);
+        let doing = lane.doing(self.runs_posted);
+        lane.line.enter(event.time, doing);
     }
 
     /// The first run of all: from now on lanes are known to be idle where none runs.
@@ -194,8 +241,8 @@ impl LaneStates {
             if id == event.lane {
                 lane.last = event.time;
             }
-            let state = lane.state(true);
-            lane.line.enter(event.time, state);
+            let doing = lane.doing(true);
+            lane.line.enter(event.time, doing);
         }
     }
 
@@ -238,8 +285,15 @@ impl LaneStates {
     fn lay(&mut self) {
         for Recognised { pause, .. } in self.finished.drain(..) {
             for part in &pause.lanes {
-                if let Some(lane) = find(&mut self.lanes, part.lane) {
-                    pieces(&pause, part, |from, to, state| lane.line.lay(from, to, state));
+                if let Some(Lane { line, works, .. }) = find(&mut self.lanes, part.lane) {
+                    if self.asked {
+                        asked(&pause, part, |from, to, state| line.lay(from, to, Doing::outside(state)));
+                    }
+                    let leads = pause.leader == Some(part.lane);
+                    let within = Some(Part { leads, stopped: pause.stopped });
+                    let lay = |from, to, state| line.lay(from, to, Doing { state, green: None, part: within });
+                    pieces(&pause, part, works, lay);
+                    works.forget(pause.collected);
                 }
             }
         }
@@ -263,16 +317,24 @@ fn phase_changes(lane: &mut Lane, phase: Phase, begins: bool) {
     }
 }
 
+/// When a lane stood still for a pause, if that is known.
+fn stands_still(pause: &Pause, part: &LanePause) -> Option<Time> {
+    if pause.leader == Some(part.lane) { pause.requested } else { part.arrived }
+}
+
+/// From the request until a lane stood still.
+fn asked(pause: &Pause, part: &LanePause, mut piece: impl FnMut(Time, Time, LaneState)) {
+    if let (Some(requested), Some(still)) = (pause.requested, stands_still(pause, part)) {
+        let last = pause.straggler == Some(part.lane);
+        piece(requested, still.min(pause.stopped), if last { LaneState::WaitingToStop } else { LaneState::Asked });
+    }
+}
+
 /// One lane's part of a pause, in order.
-fn pieces(pause: &Pause, part: &LanePause, mut piece: impl FnMut(Time, Time, LaneState)) {
+fn pieces(pause: &Pause, part: &LanePause, works: &Works, mut piece: impl FnMut(Time, Time, LaneState)) {
     let (stopped, collected) = (pause.stopped, pause.collected);
     let leads = pause.leader == Some(part.lane);
-    let still = if leads { pause.requested } else { part.arrived };
-    if let (Some(requested), Some(arrived)) = (pause.requested, still) {
-        let last = pause.straggler == Some(part.lane);
-        piece(requested, arrived.min(stopped), if last { LaneState::WaitingToStop } else { LaneState::Asked });
-    }
-    if let Some(still) = still {
+    if let Some(still) = stands_still(pause, part) {
         // Behind the last of the others everything waits for whoever asked: it may have lost its CPU.
         let in_time = if leads { others_arrived(pause, part.lane).unwrap_or(stopped) } else { stopped };
         let in_time = in_time.clamp(still, stopped.max(still));
@@ -285,11 +347,20 @@ fn pieces(pause: &Pause, part: &LanePause, mut piece: impl FnMut(Time, Time, Lan
         // Where lanes do not share it, whoever asked does it.
         (None, _) => (leads && pause.mode != PauseMode::Parallel).then_some((stopped, collected)),
     };
-    let (begin, end) = work.unwrap_or((left, left));
+    let done = collected.min(left);
+    let (begin, end) = work.unwrap_or((done, done));
     let begin = begin.clamp(stopped, left.max(stopped));
-    piece(stopped, begin, LaneState::WaitingForOthers);
-    piece(begin, end.max(begin), LaneState::Collecting(kind(pause.kind)));
     let end = end.max(begin);
+    piece(stopped, begin, LaneState::WaitingForOthers);
+    let mut now = begin;
+    for (from, to) in works.between(begin, end) {
+        piece(now, from, LaneState::WaitingForOthers);
+        piece(from, to, LaneState::Collecting(kind(pause.kind)));
+        now = to;
+    }
+    // Where it is not known when it worked, all of it counts.
+    let rest = if now == begin { LaneState::Collecting(kind(pause.kind)) } else { LaneState::WaitingForOthers };
+    piece(now, end, rest);
     piece(end, collected.min(left), LaneState::WaitingForOthers);
     piece(collected.max(end), left, LaneState::Release);
 }

@@ -13,9 +13,14 @@ fn context(family: &str) -> Context {
 /// The line of each of two lanes, in short words.
 fn lines(family: &str, script: Script, end: u64) -> [Vec<(u64, u64, LaneState)>; 2] {
     let mut states = LaneStates::new(&context(family));
-    let mut lines = [Vec::new(), Vec::new()];
-    let mut out = |lane: LaneId, segment: Segment<LaneState>| {
-        lines[usize::from(lane.0)].push((segment.from.0, segment.to.0, segment.state));
+    let mut lines: [Vec<(u64, u64, LaneState)>; 2] = [Vec::new(), Vec::new()];
+    let mut out = |lane: LaneId, segment: Segment<Doing>| {
+        let (from, to, state) = (segment.from.0, segment.to.0, segment.state.state);
+        match lines[usize::from(lane.0)].last_mut() {
+            // Of another green thread, or of another part of the pause.
+            Some(last) if last.1 == from && last.2 == state => last.1 = to,
+            _ => lines[usize::from(lane.0)].push((from, to, state)),
+        }
     };
     script.events().iter().for_each(|event| states.push(event, &mut out));
     states.finish(Time(end), &mut out);
@@ -114,4 +119,43 @@ fn a_lane_whose_beginning_is_lost_begins_with_a_gap() {
     let [whole, lost] = lines("ocaml", script, 100);
     assert_eq!(whole, [(10, 100, Program)]);
     assert_eq!(lost, [(10, 40, Gap), (40, 100, Program)]);
+}
+
+#[test]
+fn who_waits_for_more_work_stands_still_meanwhile() {
+    let script = created().request(100, 0, true).begin(120, 1).begin(150, 0).rt(155, 0, Runtime::WorkBegin);
+    let script = script.rt(160, 0, Runtime::WorkIdle).work(170, 190, 0).work(151, 199, 1);
+    let [leader, follower] = lines("ghc", script.end(200, 0).figures(201, 0, 0, 1000).end(202, 1), 400);
+    let expected = [
+        (100, 155, WaitingForOthers),
+        (155, 160, MINOR),
+        (160, 170, WaitingForOthers),
+        (170, 190, MINOR),
+        (190, 200, WaitingForOthers),
+    ];
+    assert_eq!(leader.iter().filter(|piece| piece.0 >= 100 && piece.1 <= 200).copied().collect::<Vec<_>>(), expected);
+    assert!(follower.contains(&(151, 199, MINOR)), "{follower:?}");
+}
+
+#[test]
+fn parts_of_a_collection_hang_together_and_runs_have_their_thread() {
+    let mut states = LaneStates::new(&context("ghc")).without_asked();
+    let mut out = Vec::new();
+    let mut take = |lane: LaneId, segment: Segment<Doing>| {
+        if lane == LaneId(1) {
+            out.push((segment.from.0, segment.to.0, segment.state));
+        }
+    };
+    let script = created().run(50, 0, 1).run(0, 1, 2).stop(119, 1, 2, StopReason::Yielded);
+    let script = script.parallel(100, 120, 150, 200).run(210, 1, 2).stop(300, 1, 2, StopReason::Finished);
+    script.events().iter().for_each(|event| states.push(event, &mut take));
+    states.finish(Time(400), &mut take);
+    // It runs on until it has stopped: nothing is said of the request.
+    let run = Doing { green: Some(GreenThread(2)), ..Doing::outside(Program) };
+    assert_eq!(out.first(), Some(&(0, 119, run)));
+    let within = Some(Part { leads: false, stopped: Time(150) });
+    let parts: Vec<_> = out.iter().filter(|piece| piece.2.part == within).collect();
+    assert_eq!((parts.first().map(|piece| piece.0), parts.last().map(|piece| piece.1)), (Some(120), Some(210)));
+    assert!(parts.windows(2).all(|pair| pair[0].1 == pair[1].0), "{parts:?}");
+    assert!(out.contains(&(210, 300, run)), "{out:?}");
 }

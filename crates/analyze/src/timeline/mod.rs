@@ -9,8 +9,9 @@ pub mod compose;
 pub mod lanes;
 pub mod own;
 pub mod threads;
+mod works;
 
 pub use compose::{Composer, Segment};
-pub use lanes::{Collected, LaneState, LaneStates};
+pub use lanes::{Collected, Doing, LaneState, LaneStates, Part};
 pub use own::OwnSpans;
 pub use threads::{ThreadState, ThreadStates};

@@ -25,7 +25,7 @@ pub const BYTES_MAX: u64 = 1 << 30;
 
 /// Categories and their colours: what is none of them, the roles of states in their order,
 /// pauses.
-const CATEGORIES: [(&str, &str); 12] = [
+const CATEGORIES: [(&str, &str); 13] = [
     ("other", "grey"),
     ("program", "green"),
     ("outside", "lightblue"),
@@ -37,6 +37,7 @@ const CATEGORIES: [(&str, &str); 12] = [
     ("asleep", "grey"),
     ("concurrent", "blue"),
     ("runtime", "grey"),
+    ("release", "lightred"),
     ("pause", "red"),
 ];
 /// Lanes, lines and CPUs that are threads or counters of the profile.

@@ -1,11 +1,13 @@
 //! A recording as tracks: for each lane the states that it was in, nested; marks; lines of
 //! values. What every format that draws has in common.
 //!
-//! Owns the recognition of lanes' states from a runtime's events, of GHC and of OCaml
-//! alike, and that they nest whatever was lost. Refuses to know formats, to judge pauses
+//! Owns that spans nest whatever was lost. A runtime that posts phases (OCaml) is drawn as it
+//! posts them; of one that posts single events (GHC) it is `rtscope-analyze` that recognises
+//! what lanes do, see [`lanes`]. Refuses to know formats, to recognise or judge pauses
 //! (they come with their causes from elsewhere, see [`pause`]), and to hold more than what
-//! is open.
+//! is open or may belong to a pause that is not over.
 
+mod lanes;
 pub mod lines;
 pub mod pause;
 pub mod stack;
@@ -17,6 +19,9 @@ pub use stack::Closed;
 pub use state::{State, Work};
 
 use crate::Tables;
+use lanes::{Part, nest};
+use rtscope_analyze::Context;
+use rtscope_analyze::timeline::{Doing, LaneStates, Segment};
 use rtscope_model::{Body, Event, Exported, HeapProfile, LaneId, NameId, Phase, Runtime, Time, UserEvent};
 use stack::{Stack, Step};
 use std::collections::BTreeMap;
@@ -96,29 +101,34 @@ pub trait Sink {
 
 /// Turns events into tracks.
 pub struct Timeline {
-    ocaml: bool,
-    /// A log of one lane that never waits for others.
-    alone: bool,
+    /// What lanes do; `None`: the runtime posts phases.
+    lanes: Option<LaneStates>,
     every_green_event: bool,
-    tracks: BTreeMap<Track, Stack>,
-    /// The lane that asked all to stop, until its collection ends.
-    leader: Option<LaneId>,
-    /// Lanes that have stopped and wait until all have.
-    waiting: Vec<LaneId>,
+    tracks: BTreeMap<Track, Drawn>,
+    /// What became known of lanes with the last event.
+    told: Vec<(LaneId, Segment<Doing>)>,
     steps: Vec<Step>,
     now: Time,
+}
+
+/// What is open on a track.
+#[derive(Default)]
+struct Drawn {
+    stack: Stack,
+    part: Option<Part>,
 }
 
 impl Timeline {
     /// Of the recording that `facts` describe.
     pub fn new(facts: &Exported) -> Timeline {
+        let mut context = Context { threaded: facts.threaded, generations: facts.generations, ..Context::default() };
+        context.runtime.family = facts.family.clone();
+        let phases = facts.family.as_deref() == Some("ocaml");
         Timeline {
-            ocaml: facts.family.as_deref() == Some("ocaml"),
-            alone: facts.threaded == Some(false),
+            lanes: (!phases).then(|| LaneStates::new(&context).without_asked()),
             every_green_event: facts.every_green_event,
             tracks: BTreeMap::new(),
-            leader: None,
-            waiting: Vec::new(),
+            told: Vec::new(),
             steps: Vec::new(),
             now: Time(0),
         }
@@ -131,7 +141,13 @@ impl Timeline {
     pub fn push(&mut self, event: &Event, tables: Tables<'_>, sink: &mut impl Sink) -> io::Result<()> {
         self.now = self.now.max(event.time);
         match event.body {
-            Body::Runtime(body) => self.runtime(event.lane, event.time, body, tables, sink),
+            Body::Runtime(body) => {
+                if let Some(lanes) = &mut self.lanes {
+                    lanes.push(event, &mut |lane, piece| self.told.push((lane, piece)));
+                    self.draw(tables, sink)?;
+                }
+                self.runtime(event.lane, event.time, body, tables, sink)
+            }
             Body::Sample(sample) => lines::of_sample(&sample)
                 .into_iter()
                 .flatten()
@@ -145,11 +161,30 @@ impl Timeline {
     /// # Errors
     /// What `sink` gives.
     pub fn finish(&mut self, tables: Tables<'_>, sink: &mut impl Sink) -> io::Result<()> {
-        let tracks: Vec<Track> = self.tracks.keys().copied().collect();
         let now = self.now;
-        tracks
-            .into_iter()
-            .try_for_each(|track| self.act(track, tables, sink, |stack, steps| stack.close_all(now, steps)))
+        if let Some(lanes) = &mut self.lanes {
+            lanes.finish(now, &mut |lane, piece| self.told.push((lane, piece)));
+            self.draw(tables, sink)?;
+        }
+        let tracks: Vec<Track> = self.tracks.keys().copied().collect();
+        tracks.into_iter().try_for_each(|track| {
+            self.change(track, tables, sink, |drawn, steps| {
+                let end = drawn.part.map_or(now, |part| part.until);
+                drawn.stack.close_all(end, steps);
+            })
+        })
+    }
+
+    /// Draws what became known of lanes.
+    fn draw(&mut self, tables: Tables<'_>, sink: &mut impl Sink) -> io::Result<()> {
+        let (every, mut told) = (self.every_green_event, std::mem::take(&mut self.told));
+        for (lane, piece) in told.drain(..) {
+            self.change(Track::Lane(lane), tables, sink, |Drawn { stack, part }, steps| {
+                nest(stack, part, &piece, every, steps);
+            })?;
+        }
+        self.told = told;
+        Ok(())
     }
 
     /// Changes what is open on a track and tells `sink`.
@@ -159,6 +194,16 @@ impl Timeline {
         tables: Tables<'_>,
         sink: &mut impl Sink,
         change: impl FnOnce(&mut Stack, &mut Vec<Step>),
+    ) -> io::Result<()> {
+        self.change(track, tables, sink, |drawn, steps| change(&mut drawn.stack, steps))
+    }
+
+    fn change(
+        &mut self,
+        track: Track,
+        tables: Tables<'_>,
+        sink: &mut impl Sink,
+        change: impl FnOnce(&mut Drawn, &mut Vec<Step>),
     ) -> io::Result<()> {
         self.steps.clear();
         change(self.tracks.entry(track).or_default(), &mut self.steps);
@@ -201,23 +246,6 @@ impl Timeline {
             _ => {}
         }
         match body {
-            Runtime::StopRequested { .. } => self.requested(lane, time, tables, sink),
-            Runtime::CollectBegin => self.collection_begins(lane, time, tables, sink),
-            Runtime::CollectEnd => self.collection_ends(lane, time, tables, sink),
-            Runtime::WorkBegin => self.act(track, tables, sink, |stack, steps| works(stack, time, steps)),
-            Runtime::WorkIdle | Runtime::WorkEnd => self.act(track, tables, sink, |stack, steps| {
-                stack.close(time, true, |state| matches!(state, State::Collecting(_)), steps);
-            }),
-            Runtime::ThreadRun(green) => {
-                let state = if self.every_green_event { State::Program(green) } else { State::Outside };
-                self.act(track, tables, sink, |stack, steps| {
-                    stack.close_all(time, steps);
-                    stack.open(time, state, steps);
-                })
-            }
-            Runtime::ThreadStop(..) => self.act(track, tables, sink, |stack, steps| {
-                stack.close(time, false, |state| matches!(state, State::Program(_) | State::Outside), steps);
-            }),
             Runtime::PhaseBegin(phase) => self.phase_begins(lane, time, phase, tables, sink),
             Runtime::PhaseEnd(phase) => self.phase_ends(lane, time, phase, tables, sink),
             Runtime::ConcurrentMarkBegin => self.concurrent(State::Marking, true, time, tables, sink),
@@ -239,80 +267,22 @@ impl Timeline {
         tables: Tables<'_>,
         sink: &mut impl Sink,
     ) -> io::Result<()> {
-        if let Track::Lane(lane) = track {
-            self.waiting.retain(|waiting| *waiting != lane);
-            self.leader = self.leader.filter(|leader| *leader != lane);
+        if self.lanes.is_none() {
+            self.act(track, tables, sink, |stack, steps| stack.close_all(time, steps))?;
         }
-        self.act(track, tables, sink, |stack, steps| stack.close_all(time, steps))?;
         sink.mark(track, time, mark, tables)
     }
 
-    /// The lane asks all others to stop, and waits.
-    fn requested(&mut self, lane: LaneId, time: Time, tables: Tables<'_>, sink: &mut impl Sink) -> io::Result<()> {
-        if let Some(leader) = self.leader.replace(lane).filter(|leader| *leader != lane) {
-            // Its collection's end was lost.
-            self.act(Track::Lane(leader), tables, sink, |stack, steps| {
-                stack.close(time, false, |state| state == State::Leads, steps);
-            })?;
-        }
-        self.wait(lane, State::Leads, time, tables, sink)
-    }
-
-    fn wait(
+    /// Changes a lane of a runtime that posts phases. Of another one they would disturb what is
+    /// recognised.
+    fn phase(
         &mut self,
         lane: LaneId,
-        part: State,
-        time: Time,
         tables: Tables<'_>,
         sink: &mut impl Sink,
+        change: impl FnOnce(&mut Stack, &mut Vec<Step>),
     ) -> io::Result<()> {
-        if !self.waiting.contains(&lane) {
-            self.waiting.push(lane);
-        }
-        self.act(Track::Lane(lane), tables, sink, |stack, steps| {
-            stack.close_all(time, steps);
-            stack.open(time, part, steps);
-            stack.open(time, State::WaitingToStop, steps);
-        })
-    }
-
-    /// On a follower: it has stopped. On the leader: all have.
-    fn collection_begins(
-        &mut self,
-        lane: LaneId,
-        time: Time,
-        tables: Tables<'_>,
-        sink: &mut impl Sink,
-    ) -> io::Result<()> {
-        if self.leader == Some(lane) {
-            for waiting in std::mem::take(&mut self.waiting) {
-                self.act(Track::Lane(waiting), tables, sink, |stack, steps| {
-                    stack.close(time, true, |state| state == State::WaitingToStop, steps);
-                })?;
-            }
-            return Ok(());
-        }
-        if !self.alone {
-            return self.wait(lane, State::Follows, time, tables, sink);
-        }
-        self.act(Track::Lane(lane), tables, sink, |stack, steps| {
-            stack.close_all(time, steps);
-            stack.open(time, State::Leads, steps);
-        })
-    }
-
-    fn collection_ends(
-        &mut self,
-        lane: LaneId,
-        time: Time,
-        tables: Tables<'_>,
-        sink: &mut impl Sink,
-    ) -> io::Result<()> {
-        self.leader = self.leader.filter(|leader| *leader != lane);
-        self.waiting.retain(|waiting| *waiting != lane);
-        self.act(Track::Lane(lane), tables, sink, |stack, steps| {
-            stack.close(time, false, |state| matches!(state, State::Leads | State::Follows), steps);
-        })
+        if self.lanes.is_some() { Ok(()) } else { self.act(Track::Lane(lane), tables, sink, change) }
     }
 
     fn phase_begins(
@@ -323,9 +293,8 @@ impl Timeline {
         tables: Tables<'_>,
         sink: &mut impl Sink,
     ) -> io::Result<()> {
-        let base = self.ocaml && lane.is_some();
-        self.act(Track::Lane(lane), tables, sink, |stack, steps| {
-            if base && stack.is_empty() {
+        self.phase(lane, tables, sink, |stack, steps| {
+            if lane.is_some() && stack.is_empty() {
                 stack.open(time, State::Outside, steps);
             }
             stack.open(time, of_phase(phase), steps);
@@ -343,9 +312,8 @@ impl Timeline {
         let state = of_phase(phase);
         // A section is over whatever was inside.
         let go_on = !matches!(state, State::Leads | State::Follows);
-        let base = self.ocaml && lane.is_some();
-        self.act(Track::Lane(lane), tables, sink, |stack, steps| {
-            if base && stack.is_empty() {
+        self.phase(lane, tables, sink, |stack, steps| {
+            if lane.is_some() && stack.is_empty() {
                 stack.open(time, State::Outside, steps);
             }
             stack.close(time, go_on, |open| open == state, steps);
@@ -390,16 +358,6 @@ impl Timeline {
                 stack.close(time, true, |open| open == State::User(name), steps);
             }),
         }
-    }
-}
-
-/// Collector work begins, unless the collection around it was lost.
-fn works(stack: &mut Stack, time: Time, steps: &mut Vec<Step>) {
-    if stack.top() == Some(State::WaitingToStop) {
-        stack.close(time, true, |state| state == State::WaitingToStop, steps);
-    }
-    if matches!(stack.top(), Some(State::Leads | State::Follows)) {
-        stack.open(time, State::Collecting(Work::Any), steps);
     }
 }
 

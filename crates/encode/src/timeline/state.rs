@@ -25,6 +25,8 @@ pub enum State {
     Collecting(Work),
     /// It has collected and waits for the others to have.
     WaitingForOthers,
+    /// The work is done and it is not back yet.
+    Release,
     /// It works on the old heap while others run the program.
     Slice,
     /// Its thread waits on a condition.
@@ -61,7 +63,7 @@ const NAMES: u64 = 1 << 20;
 
 impl State {
     /// Every state whose name is always the same.
-    pub const ALL: [State; 19] = [
+    pub const ALL: [State; 20] = [
         State::Program(GreenThread(0)),
         State::Outside,
         State::WantsToLead,
@@ -73,6 +75,7 @@ impl State {
         State::Collecting(Work::CycleEnd),
         State::Collecting(Work::Compaction),
         State::WaitingForOthers,
+        State::Release,
         State::Slice,
         State::Asleep,
         State::Marking,
@@ -105,6 +108,7 @@ impl State {
             State::Phase(Phase::Interrupt) => 17,
             State::Phase(Phase::Explicit) => 18,
             State::Phase(Phase::Finalise) => 19,
+            State::Release => 20,
             State::Phase(Phase::Detail(number)) => PHASES + 1 + u64::from(number),
             State::Phase(_) => PHASES,
             State::User(name) => NAMES + u64::from(name.0),
@@ -125,6 +129,7 @@ impl State {
             State::Collecting(Work::CycleEnd) => "collecting, end of cycle",
             State::Collecting(Work::Compaction) => "compacting",
             State::WaitingForOthers => "waiting for others",
+            State::Release => "release",
             State::Slice => "major slice",
             State::Asleep => "asleep",
             State::Marking => "concurrent mark",
@@ -164,12 +169,13 @@ impl State {
             State::Asleep => 7,
             State::Marking | State::MarkSync | State::Sweeping => 8,
             State::Phase(_) => 9,
+            State::Release => 10,
         }
     }
 }
 
 /// What a lane's time counts as.
-pub const ROLES: [&str; 10] = [
+pub const ROLES: [&str; 11] = [
     "program",
     "outside",
     "waiting-to-lead",
@@ -180,6 +186,7 @@ pub const ROLES: [&str; 10] = [
     "asleep",
     "concurrent",
     "runtime",
+    "release",
 ];
 
 #[cfg(test)]

@@ -86,7 +86,8 @@ for at, _, event, name in events:
     elif event.type == event.TYPE_SLICE_END:
         begun = stack.pop()
         spans[begun[0]] = spans.get(begun[0], 0) + 1
-        lengths[begun[0]] = lengths.get(begun[0], 0) + at - begun[1]
+        if label == "pauses":
+            lengths[begun[0]] = lengths.get(begun[0], 0) + at - begun[1]
     elif event.type == event.TYPE_COUNTER:
         assert tracks[event.track_uuid].HasField("counter"), event
         values[label] = values.get(label, 0) + 1
@@ -115,7 +116,7 @@ print(json.dumps({
     "tracks": sorted(track.name for track in tracks.values() if not track.HasField("counter")),
     "deepest": deepest,
     "spans": spans,
-    "lengths_ns": lengths,
+    "pauses_ns": lengths,
     "values": values,
     "marks": marks,
     "flows": len(flows_to),

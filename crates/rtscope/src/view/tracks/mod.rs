@@ -96,7 +96,7 @@ impl<W: Write + Send + 'static> Tracks<W> {
         let end = results.started.plus(results.span_ns);
         let (sheet, details) = (&mut self.sheet, &mut self.details);
         if let Some(lanes) = &mut self.lanes {
-            lanes.finish(end, &mut |lane, line| sheet.lane(lane, line.from, line.to, kinds::of_lane(line.state)));
+            lanes.finish(end, &mut |lane, line| sheet.lane(lane, line.from, line.to, kinds::of_lane(line.state.state)));
         }
         if let Some(threads) = &mut self.threads {
             threads.finish(end, &mut |tid, line| draw_thread(sheet, details, names, tid, &line));
@@ -113,7 +113,7 @@ impl<W: Write + Send + 'static> Tracks<W> {
     fn runtime(&mut self, event: &Event, body: Runtime, tables: Tables<'_>) {
         let Tracks { sheet, details, .. } = self;
         if let Some(lanes) = &mut self.lanes {
-            lanes.push(event, &mut |lane, line| sheet.lane(lane, line.from, line.to, kinds::of_lane(line.state)));
+            lanes.push(event, &mut |lane, line| sheet.lane(lane, line.from, line.to, kinds::of_lane(line.state.state)));
         }
         match body {
             Runtime::ThreadRun(_) | Runtime::ThreadStop(..) => return,
