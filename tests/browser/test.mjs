@@ -1,9 +1,10 @@
 // Opens the page of every situation in Debian's chromium, in both colour
 // schemes: nothing on the console, nothing requested, every section and drawing
-// there and of some size, text readable on its background.
+// there and of some size, text readable on its background, no serious finding of axe-core.
 //
 //   node test.mjs FOLDER [SHOTS]    pages in FOLDER, pictures into SHOTS
-import { readdirSync, mkdirSync, statSync } from "node:fs";
+import { readFileSync, readdirSync, mkdirSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
@@ -19,6 +20,7 @@ if (pages.length === 0) {
   process.exit(1);
 }
 if (shots) mkdirSync(shots, { recursive: true });
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 // What each situation has to show; `drawings` counts figures.
 const measured = ["verdict", "figures", "distribution", "over-time", "utilisation", "memory", "worst", "allocation"];
@@ -44,7 +46,7 @@ const expected = {
   foreign: { sections: [...measured.slice(0, -1), "code", "allocation", "losses"], drawings: 15 },
   heap_map: { sections: [...measured.slice(0, 6), "heap-map", ...measured.slice(6), "losses"], drawings: 9, drawn: 1 },
   compare: {
-    sections: ["verdict", "clock", "distribution", "figures", "findings", "losses"], drawings: 3,
+    sections: ["verdict", "clock", "distribution", "figures", "over-time", "utilisation", "lanes", "worst", "findings", "losses"], drawings: 13,
     schema: "rtscope/compare/1",
   },
 };
@@ -102,6 +104,14 @@ async function check(name, colorScheme, javaScriptEnabled) {
     if (overflow > 0) fail(`the page is ${overflow} px wider than a window of ${width} px`);
   }
   for (const problem of await page.evaluate(unreadable)) fail(problem);
+  if (javaScriptEnabled) {
+    // From outside the page, whose policy lets no script in.
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+    for (const { id, impact, nodes } of violations) {
+      if (impact === "serious" || impact === "critical") fail(`axe: ${id} (${impact}): ${nodes.slice(0, 3).map((node) => node.html.slice(0, 120)).join(" | ")}`);
+    }
+  }
   const data = await page.locator("#rtscope-data").evaluate((one) => JSON.parse(one.textContent));
   if (data.schema !== schema) fail(`embedded data of schema ${data.schema}`);
   if (name === "heap_map" && javaScriptEnabled) await checkMap(page, fail);

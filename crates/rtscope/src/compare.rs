@@ -10,6 +10,7 @@ use rtscope_analyze::compare::condition::{Asks, Condition, Holds, Values, beyond
 use rtscope_analyze::compare::sample::Samples;
 use rtscope_analyze::compare::{Comparison, Side, compare};
 use rtscope_analyze::results::{Outcome, Results};
+use rtscope_model::Names;
 use rtscope_model::manifest::Manifest;
 use serde::Serialize;
 use serde_json::Value;
@@ -23,13 +24,15 @@ pub struct Analysed {
     pub results: Results,
     /// Its pauses.
     pub samples: Samples,
+    /// Names that causes of its longest pauses refer to.
+    pub names: Names,
     manifest: Option<Manifest>,
 }
 
 impl Analysed {
     /// A run made by hand, or read elsewhere.
     pub fn new(results: Results, samples: Samples, manifest: Option<Manifest>) -> Analysed {
-        Analysed { results, samples, manifest }
+        Analysed { results, samples, names: Names::default(), manifest }
     }
 
     fn side(&self) -> Side<'_> {
@@ -41,12 +44,12 @@ impl Analysed {
 pub fn analyse(path: &std::path::Path, options: &pipeline::Options) -> Result<Analysed, Trouble> {
     let input = input::open(path, options.ocaml_version)?;
     let mut samples = Samples::default();
-    let (results, _) = pipeline::analyse(&input, options, &mut |pause, _, _| samples.add(pause))?;
+    let (results, names) = pipeline::analyse(&input, options, &mut |pause, _, _| samples.add(pause))?;
     let manifest = match input {
         Input::Capture(capture) => Some(capture.manifest().clone()),
         Input::Log(log) => log.manifest().cloned(),
     };
-    Ok(Analysed { results, samples, manifest })
+    Ok(Analysed { results, samples, names, manifest })
 }
 
 /// What became of a condition.

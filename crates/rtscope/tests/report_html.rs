@@ -80,7 +80,8 @@ fn no_string_of_the_program_becomes_markup() {
 
 #[test]
 fn nothing_is_loaded_from_anywhere() {
-    let page = page("throttled");
+    // Patterns of the page itself are called by their names.
+    let page = page("throttled").replace("url(\"#", "");
     for word in ["http://", "https://", "src=", "href=", "url(", "@import", " style=", " on"] {
         let hits: Vec<_> = page.match_indices(word).filter(|(at, _)| word != " on" || is_handler(&page, *at)).collect();
         assert!(hits.is_empty(), "{word} in the page at {hits:?}");

@@ -6,6 +6,7 @@
 //! draw, `data` embeds the same figures as JSON, from which a browser bundle
 //! can draw instead. Refuses to compute figures.
 
+mod beside;
 mod compare;
 mod data;
 pub(crate) mod escape;
