@@ -23,34 +23,34 @@ if (shots) mkdirSync(shots, { recursive: true });
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 // What each situation has to show; `drawings` counts figures.
-const measured = ["verdict", "figures", "distribution", "over-time", "utilisation", "memory", "worst", "allocation"];
+const measured = ["verdict", "figures", "distribution", "over-time", "lanes", "utilisation", "memory", "worst", "allocation"];
 const everything = [...measured, "losses"];
-const withTransactions = [...measured.slice(0, 6), "transactions", ...measured.slice(6)];
+const withTransactions = [...measured.slice(0, 7), "transactions", ...measured.slice(7)];
 const expected = {
   empty: { sections: ["verdict", "figures", "losses"], drawings: 0 },
   kernel_only: { sections: ["verdict", "figures", "memory", "losses"], drawings: 1 },
-  healthy: { sections: everything, drawings: 9 },
-  non_threaded: { sections: everything, drawings: 9 },
-  profiled: { sections: everything, drawings: 9 },
-  heaps: { sections: [...measured.slice(0, 6), "heap-map", ...measured.slice(6), "losses"], drawings: 9 },
-  contended: { sections: [...withTransactions, "losses"], drawings: 10 },
-  attempts_alone: { sections: [...withTransactions, "losses"], drawings: 10 },
-  concurrent: { sections: [...measured, "concurrent", "sparks", "losses"], drawings: 9 },
+  healthy: { sections: everything, drawings: 10 },
+  non_threaded: { sections: everything, drawings: 10 },
+  profiled: { sections: everything, drawings: 10 },
+  heaps: { sections: [...measured.slice(0, 7), "heap-map", ...measured.slice(7), "losses"], drawings: 10 },
+  contended: { sections: [...withTransactions, "losses"], drawings: 11 },
+  attempts_alone: { sections: [...withTransactions, "losses"], drawings: 11 },
+  concurrent: { sections: [...measured, "concurrent", "sparks", "losses"], drawings: 10 },
   domains: {
-    sections: [...measured.slice(0, 6), "rates", ...measured.slice(6), "user", "losses"], drawings: 10,
+    sections: [...measured.slice(0, 7), "rates", ...measured.slice(7), "user", "losses"], drawings: 11,
   },
-  hostile: { sections: ["verdict", "requests", ...withTransactions.slice(1), "user", "losses"], drawings: 17 },
-  loaded: { sections: ["verdict", "requests", ...measured.slice(1), "losses"], drawings: 10 },
+  hostile: { sections: ["verdict", "requests", ...withTransactions.slice(1), "user", "losses"], drawings: 18 },
+  loaded: { sections: ["verdict", "requests", ...measured.slice(1), "losses"], drawings: 11 },
   load: { sections: ["verdict", "figures", "over-time", "curve"], drawings: 2, schema: "rtscope/load/1" },
   stm_bench: { sections: ["verdict", "benchmark-1", "benchmark-2"], drawings: 2, schema: "rtscope/stm-bench/1" },
-  foreign: { sections: [...measured.slice(0, -1), "code", "allocation", "losses"], drawings: 15 },
-  heap_map: { sections: [...measured.slice(0, 6), "heap-map", ...measured.slice(6), "losses"], drawings: 9, drawn: 1 },
+  foreign: { sections: [...measured.slice(0, -1), "code", "allocation", "losses"], drawings: 16 },
+  heap_map: { sections: [...measured.slice(0, 7), "heap-map", ...measured.slice(7), "losses"], drawings: 10, drawn: 1 },
   compare: {
-    sections: ["verdict", "clock", "distribution", "figures", "over-time", "utilisation", "lanes", "worst", "findings", "losses"], drawings: 13,
+    sections: ["verdict", "clock", "distribution", "figures", "over-time", "utilisation", "lanes", "worst", "findings", "losses"], drawings: 15,
     schema: "rtscope/compare/1",
   },
 };
-const usual = { sections: everything, drawings: 15 };
+const usual = { sections: everything, drawings: 16 };
 
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",

@@ -40,11 +40,12 @@ impl Analysed {
     }
 }
 
-/// Reads and analyses one FILE.
-pub fn analyse(path: &std::path::Path, options: &pipeline::Options) -> Result<Analysed, Trouble> {
+/// Reads and analyses one FILE; `for_page` also what only a page draws.
+pub fn analyse(path: &std::path::Path, options: &pipeline::Options, for_page: bool) -> Result<Analysed, Trouble> {
     let input = input::open(path, options.ocaml_version)?;
     let mut samples = Samples::default();
-    let (results, names) = pipeline::analyse(&input, options, &mut |pause, _, _| samples.add(pause))?;
+    let analyse = if for_page { pipeline::analyse_for_page } else { pipeline::analyse };
+    let (results, names) = analyse(&input, options, &mut |pause, _, _| samples.add(pause))?;
     let manifest = match input {
         Input::Capture(capture) => Some(capture.manifest().clone()),
         Input::Log(log) => log.manifest().cloned(),

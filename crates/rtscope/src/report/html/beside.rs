@@ -3,7 +3,7 @@
 //! compute figures and to judge differences.
 
 use super::escape::escape;
-use super::page::{figure, legend, pause, section};
+use super::page::{figure, lanes_over_time, legend, pause, section};
 use super::{svg_memory, svg_mmu, svg_time, svg_waterfall, table};
 use crate::compare::{Analysed, Compared};
 use crate::report::units;
@@ -36,7 +36,8 @@ pub(super) fn over_time(body: &mut String, compared: &Compared) {
 pub(super) fn lanes(body: &mut String, compared: &Compared) {
     let all = [&compared.a, &compared.b];
     let tables = all.map(|one| {
-        let parts = [table::causes(&one.results), table::lanes(&one.results)];
+        let drawn = lanes_over_time(&one.results, &[&compared.a.results, &compared.b.results]);
+        let parts = [drawn, table::causes(&one.results), table::lanes(&one.results)];
         parts.iter().any(Option::is_some).then(|| parts.into_iter().flatten().collect::<String>())
     });
     both(body, "lanes", "Lanes, and why they were waited for", tables, "No lane was seen.");

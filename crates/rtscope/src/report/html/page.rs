@@ -2,9 +2,10 @@
 //! a policy that forbids everything else.
 
 use super::escape::escape;
+use super::plots::Plot;
 use super::{
-    SIZE_MAX, data, heap_map, requests, stm, svg_bands, svg_bar, svg_histogram, svg_memory, svg_mmu, svg_time,
-    svg_waterfall, table, user, verdict,
+    SIZE_MAX, data, heap_map, plots, requests, stm, svg_bands, svg_bar, svg_histogram, svg_lanes, svg_memory, svg_mmu,
+    svg_time, svg_waterfall, table, user, verdict,
 };
 use crate::report::{code, further, units, words};
 use rtscope_analyze::results::{Results, WorstPause};
@@ -15,7 +16,7 @@ use std::fmt::Write as _;
 pub(super) const STYLE: &str = concat!(include_str!("../../../../../web/app/palette.css"), include_str!("style.css"));
 
 /// The hash of both; a test computes it anew.
-const STYLE_HASH: &str = "sha256-E2NTkinKLLBTubCEu8vwifcJlRAsV4KbrJMSiZo2P3U=";
+const STYLE_HASH: &str = "sha256-eX+oOy4Nfnsh5b2sb+slfHJSQltPgjQ/WD7J13pN6+s=";
 
 /// Pauses drawn lane by lane.
 pub(super) const WORST_MAX: usize = 10;
@@ -27,6 +28,11 @@ const CAUSES_MAX: usize = 6;
 /// The page, below [`SIZE_MAX`] bytes. `names` resolves who took CPUs in
 /// [`rtscope_analyze::results::Drawing::worst`].
 pub fn page(results: &Results, names: &Names) -> String {
+    page_with(results, names, &[])
+}
+
+/// The same with drawings of other commands.
+pub fn page_with(results: &Results, names: &Names, plots: &[Plot]) -> String {
     let mut body = String::with_capacity(1 << 17);
     let mut absent = Vec::new();
     body.push_str(&header(results));
@@ -37,6 +43,7 @@ pub fn page(results: &Results, names: &Names) -> String {
     wanted(&mut body, &mut absent, "distribution", "How long pauses were", histogram);
     let over_time = svg_time::draw(results, &[results]).map(|svg| figure(&svg, ""));
     wanted(&mut body, &mut absent, "over-time", "Pauses over time", over_time);
+    optional(&mut body, "lanes", "What lanes did", lanes_over_time(results, &[results]));
     wanted(&mut body, &mut absent, "utilisation", "What any window left for the program", utilisation(results));
     wanted(&mut body, &mut absent, "memory", "Memory", memory(results));
     let map = heap_map::section(&results.heaps, results.heaps_left_out, results.started);
@@ -50,20 +57,21 @@ pub fn page(results: &Results, names: &Names) -> String {
     optional(&mut body, "user", "What the program said of itself", user::section(results));
     optional(&mut body, "concurrent", "The concurrent collector", concurrent(results));
     optional(&mut body, "sparks", "Sparks", table::sparks(results));
+    optional(&mut body, "plots", "Beside this recording", plots::section(plots));
     section(&mut body, "losses", "What was not seen", &losses(results, &absent));
-    let head = head(&results.source.path, more);
+    let head = head(&results.source.path, more, !plots.is_empty());
     let room = SIZE_MAX.saturating_sub(head.len() + body.len() + 200);
     finish(&head, &body, &data::embedded(results, names, room))
 }
 
 /// A whole page around `body`, with `data` (JSON, made safe for a script element).
 pub(super) fn shell(title: &str, body: &str, data: &str) -> String {
-    finish(&head(title, None), body, data)
+    finish(&head(title, None, false), body, data)
 }
 
 /// The same with more style.
 pub(super) fn shell_with(title: &str, body: &str, data: &str, more: &More) -> String {
-    finish(&head(title, Some(more)), body, data)
+    finish(&head(title, Some(more), false), body, data)
 }
 
 /// What some pages have beside the style sheet of all. Hashes are for the policy; tests compute
@@ -74,19 +82,21 @@ pub(super) struct More {
     pub script_hash: Option<&'static str>,
 }
 
-/// What the browser may load: nothing but the style sheet and what the page has besides.
-fn policy(more: Option<&More>) -> String {
+/// What the browser may load: nothing but the style sheet and what the page has besides; `pictures` stand
+/// in the page itself.
+fn policy(more: Option<&More>, pictures: bool) -> String {
     let (mut style, mut script) = (format!("'{STYLE_HASH}'"), String::new());
     if let Some(more) = more {
         let _ = write!(style, " '{}'", more.style_hash);
         script = more.script_hash.map_or_else(String::new, |hash| format!(" script-src '{hash}';"));
     }
-    format!("default-src 'none'; style-src {style};{script} base-uri 'none'; form-action 'none'")
+    let pictures = if pictures { " img-src data:;" } else { "" };
+    format!("default-src 'none'; style-src {style};{script}{pictures} base-uri 'none'; form-action 'none'")
 }
 
-fn head(title: &str, more: Option<&More>) -> String {
+fn head(title: &str, more: Option<&More>, pictures: bool) -> String {
     let title = escape(title);
-    let policy = policy(more);
+    let policy = policy(more, pictures);
     let more = more.map_or_else(String::new, |more| format!("<style>{}</style>", more.style));
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
@@ -185,6 +195,12 @@ fn figures(results: &Results) -> String {
     out.extend(table::lanes(results));
     out.extend(table::generations(results));
     out
+}
+
+/// What lanes did over the run.
+pub(super) fn lanes_over_time(results: &Results, all: &[&Results]) -> Option<String> {
+    let drawn = figure(&svg_lanes::draw(results, all)?, "");
+    Some(results.drawing.lanes.as_ref().map(svg_lanes::caption).unwrap_or_default() + &drawn)
 }
 
 fn utilisation(results: &Results) -> Option<String> {

@@ -112,6 +112,13 @@ impl Svg {
         let _ = write!(self.out, r#"Z"><title>{}</title></path>"#, escape(title));
     }
 
+    /// A filled path; nothing where it is empty.
+    pub(crate) fn shape(&mut self, d: &str, class: &str, title: &str) {
+        if !d.is_empty() {
+            let _ = write!(self.out, r#"<path class="{class}" d="{d}"><title>{}</title></path>"#, escape(title));
+        }
+    }
+
     /// A path as a band: `[down, width]`, how far below it and how wide. Nothing where it is empty.
     pub(crate) fn band(&mut self, d: &str, class: &str, [down, width]: [f64; 2]) {
         if !d.is_empty() {
