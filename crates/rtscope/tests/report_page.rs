@@ -58,8 +58,7 @@ fn page(log: &[u8]) -> (String, Results) {
     let path = folder.path().join("made.eventlog");
     std::fs::write(&path, log).expect("the log");
     let input = input::open(&path, None).expect("it is a log");
-    let options =
-        Options { path: "made.eventlog".into(), log: None, threads: 2, ocaml_version: None, requests: None };
+    let options = Options { path: "made.eventlog".into(), log: None, threads: 2, ocaml_version: None, requests: None };
     let (results, names) = analyse_for_page(&input, &options, &mut |_, _, _| {}).expect("a report");
     let page = html::page(&results, &names);
     assert!(page.len() < html::SIZE_MAX, "{} bytes", page.len());
@@ -76,7 +75,8 @@ fn without_a_pause_it_says_so_and_shows_the_lanes() {
     let (page, results) = page(&log(2, 0, 3_000 * MS));
     assert_eq!(results.pauses.count, 0);
     assert!(has(&page, "lanes") && has(&page, "figures") && !has(&page, "worst") && !has(&page, "distribution"));
-    let told = "no pause was seen, so this page has no \u{201c}How long pauses were\u{201d}, \u{201c}Pauses over time\u{201d}";
+    let told =
+        "no pause was seen, so this page has no \u{201c}How long pauses were\u{201d}, \u{201c}Pauses over time\u{201d}";
     assert!(page.contains(told), "{page}");
     assert!(page.contains("nothing told how much memory the program held"));
 }

@@ -27,7 +27,7 @@ impl Plot {
     /// It is no SVG.
     pub fn new(svg: String, name: &str) -> Result<Plot, Trouble> {
         let Some(at) = svg.find("<svg").filter(|at| *at < 1000 && svg.contains("</svg>")) else {
-            let made = "give a file that `--svg` of rtscope tune, bench, load, heap or machine wrote";
+            let made = "give a drawing that rtscope tune, bench, load, heap or machine wrote";
             return Err(Trouble::new(format!("cannot put {name} on the page"))
                 .because("it is no SVG drawing")
                 .next(made));

@@ -50,7 +50,8 @@ pub(super) const PATTERNS: &str = concat!(
 /// The drawing of one pause; `span_ns` is what its width stands for.
 pub(super) fn draw(results: &Results, names: &Names, worst: &WorstPause, span_ns: u64) -> String {
     let pause = &worst.blamed.pause;
-    let rows: Vec<Row<'_>> = chosen(pause).into_iter().map(|part| Row::of(results, names, worst, part)).collect();
+    let rows: Vec<Row<'_>> =
+        chosen(pause).into_iter().map(|part| Row::of(results, names, worst, part, span_ns)).collect();
     let plot_height = PHASES[1] + 12.0 + rows.iter().map(Row::height).sum::<f64>();
     let mut svg = Svg::new(plot_height + 34.0, &sentence(results, names, worst));
     let scale = Scale { from: pause.begin(), span: span_ns.max(1) };
@@ -86,28 +87,65 @@ struct Row<'w> {
     states: Option<&'w LaneStates>,
 }
 
-/// Pieces of a wait with one cause.
+/// Pieces of a wait that are drawn as one.
 struct Why {
+    /// Of the longest piece.
     role: &'static str,
     words: String,
+    longest_ns: u64,
+    /// Others have other causes.
+    others: bool,
     from: Time,
     to: Time,
 }
 
-impl<'w> Row<'w> {
-    fn of(results: &Results, names: &Names, worst: &'w WorstPause, part: &'w LanePause) -> Row<'w> {
-        let begin = worst.blamed.pause.begin();
-        let mut why: Vec<Why> = Vec::new();
-        for piece in worst.blamed.causes.iter().filter(|piece| piece.lane == Some(part.lane) && piece.ns() > 0) {
-            let (words, from) = (cause(results, names, piece), piece.from.max(begin));
-            match why.last_mut() {
-                Some(last) if last.words == words && last.to == from => last.to = piece.to,
-                _ => why.push(Why { role: role(piece.cause), words, from, to: piece.to }),
-            }
-            if why.len() == SPANS_MAX {
-                break;
+impl Why {
+    /// Takes the next piece in.
+    fn join(&mut self, next: Why) {
+        self.others |= self.words != next.words;
+        if next.longest_ns > self.longest_ns {
+            (self.role, self.words, self.longest_ns) = (next.role, next.words, next.longest_ns);
+        }
+        self.to = next.to;
+    }
+
+    fn told(&self) -> String {
+        if self.others { format!("{}, and others", self.words) } else { self.words.clone() }
+    }
+}
+
+/// Pieces that touch joined: those of one cause, and those too short to be seen, until they are few enough.
+fn thinned(mut pieces: Vec<Why>, span_ns: u64) -> Vec<Why> {
+    let mut visible = span_ns / 1200;
+    loop {
+        let mut out: Vec<Why> = Vec::new();
+        for piece in pieces {
+            match out.last_mut().filter(|last| piece.from.since(last.to) <= visible) {
+                Some(last) if last.words == piece.words || last.to.since(last.from) < visible => last.join(piece),
+                _ => out.push(piece),
             }
         }
+        if out.len() <= SPANS_MAX || visible > span_ns {
+            out.truncate(SPANS_MAX);
+            return out;
+        }
+        (pieces, visible) = (out, visible.saturating_mul(2).max(1));
+    }
+}
+
+impl<'w> Row<'w> {
+    fn of(results: &Results, names: &Names, worst: &'w WorstPause, part: &'w LanePause, span_ns: u64) -> Row<'w> {
+        let begin = worst.blamed.pause.begin();
+        let own = worst.blamed.causes.iter().filter(|piece| piece.lane == Some(part.lane) && piece.ns() > 0);
+        let pieces = own.map(|piece| Why {
+            role: role(piece.cause),
+            words: cause(results, names, piece),
+            longest_ns: piece.ns(),
+            others: false,
+            from: piece.from.max(begin),
+            to: piece.to,
+        });
+        let why = thinned(pieces.collect(), span_ns);
         Row { part, why, states: worst.states.iter().find(|states| states.lane == part.lane.0) }
     }
 
@@ -281,13 +319,18 @@ fn lane(svg: &mut Svg, scale: &Scale, worst: &WorstPause, part: &LanePause, top:
 
 /// What a lane was waited for.
 fn causes(svg: &mut Svg, scale: &Scale, pieces: &[Why], top: f64) {
-    for Why { role, words, from, to } in pieces {
-        let frame = scale.frame(*from, *to, top, STRIP_HEIGHT);
-        svg.rect(frame, &format!("fill-{role}"), &format!("{words}: {}", units::duration(to.since(*from))));
+    for why in pieces {
+        let (role, words) = (why.role, why.told());
+        let frame = scale.frame(why.from, why.to, top, STRIP_HEIGHT);
+        svg.rect(frame, &format!("fill-{role}"), &format!("{words}: {}", units::duration(why.to.since(why.from))));
         let room = ((frame[2] - 8.0) / 6.6).max(0.0) as usize;
         if room >= 8 {
             let at = [frame[0], frame[1] - 0.8, frame[2], frame[3]];
-            svg.text_inside(at, &format!("small on-{role}"), &crate::style::shorten(&crate::style::clean(words), room));
+            svg.text_inside(
+                at,
+                &format!("small on-{role}"),
+                &crate::style::shorten(&crate::style::clean(&words), room),
+            );
         }
     }
 }
@@ -321,16 +364,21 @@ fn strip(svg: &mut Svg, scale: &Scale, states: &LaneStates, [top, height]: [f64;
 /// Spans too short to be seen go into their left neighbour, so that a thread
 /// that switches often does not fill the page.
 fn joined(spans: &[StateSpan], scale: &Scale) -> Vec<StateSpan> {
-    let visible = scale.span / 1200;
-    let mut out: Vec<StateSpan> = Vec::new();
-    for span in spans {
-        match out.last_mut() {
-            Some(last) if span.to.since(span.from) < visible || same(span, last) => last.to = span.to,
-            _ => out.push(span.clone()),
+    let mut visible = scale.span / 1200;
+    loop {
+        let mut out: Vec<StateSpan> = Vec::new();
+        for span in spans {
+            match out.last_mut() {
+                Some(last) if span.to.since(span.from) < visible || same(span, last) => last.to = span.to,
+                _ => out.push(span.clone()),
+            }
         }
+        if out.len() <= SPANS_MAX || visible > scale.span {
+            out.truncate(SPANS_MAX);
+            return out;
+        }
+        visible = visible.saturating_mul(2).max(1);
     }
-    out.truncate(SPANS_MAX);
-    out
 }
 
 /// Same state, same taker: one span.
@@ -342,6 +390,25 @@ fn same(span: &StateSpan, last: &StateSpan) -> bool {
 mod tests {
     use super::*;
     use crate::view::session::Session;
+
+    #[test]
+    fn thousands_of_pieces_are_drawn_to_the_end() {
+        let why = |n: u64| Why {
+            role: "wants-a-cpu",
+            words: format!("preempted by {}", n % 7),
+            longest_ns: 10 + n % 3,
+            others: false,
+            from: Time(n * 1_000),
+            to: Time((n + 1) * 1_000),
+        };
+        let drawn = thinned((0..50_000).map(why).collect(), 50_000_000);
+        assert!(drawn.len() <= SPANS_MAX && drawn.len() > SPANS_MAX / 4, "{}", drawn.len());
+        assert_eq!((drawn.first().unwrap().from, drawn.last().unwrap().to), (Time(0), Time(50_000_000)));
+        assert!(drawn.windows(2).all(|pair| pair[0].to == pair[1].from));
+        assert!(drawn.iter().all(|one| one.others && one.told().ends_with(", and others")));
+        let few = thinned(vec![why(0), why(1), why(9)], 10_000);
+        assert_eq!(few.iter().map(|one| one.others).collect::<Vec<_>>(), [false, false, false]);
+    }
 
     const VIEWER: [&str; 2] =
         [include_str!("../../../../../web/app/waterfall.js"), include_str!("../../../../../web/app/tell.js")];
