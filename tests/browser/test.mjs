@@ -1,9 +1,10 @@
 // Opens the page of every situation in Debian's chromium, in both colour
 // schemes: nothing on the console, nothing requested, every section and drawing
-// there and of some size, text readable on its background.
+// there and of some size, text readable on its background, no serious finding of axe-core.
 //
 //   node test.mjs FOLDER [SHOTS]    pages in FOLDER, pictures into SHOTS
-import { readdirSync, mkdirSync, statSync } from "node:fs";
+import { readFileSync, readdirSync, mkdirSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
@@ -19,36 +20,37 @@ if (pages.length === 0) {
   process.exit(1);
 }
 if (shots) mkdirSync(shots, { recursive: true });
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 // What each situation has to show; `drawings` counts figures.
-const measured = ["verdict", "figures", "distribution", "over-time", "utilisation", "memory", "worst", "allocation"];
+const measured = ["verdict", "figures", "distribution", "over-time", "lanes", "utilisation", "memory", "worst", "allocation"];
 const everything = [...measured, "losses"];
-const withTransactions = [...measured.slice(0, 6), "transactions", ...measured.slice(6)];
+const withTransactions = [...measured.slice(0, 7), "transactions", ...measured.slice(7)];
 const expected = {
   empty: { sections: ["verdict", "figures", "losses"], drawings: 0 },
   kernel_only: { sections: ["verdict", "figures", "memory", "losses"], drawings: 1 },
-  healthy: { sections: everything, drawings: 9 },
-  non_threaded: { sections: everything, drawings: 9 },
-  profiled: { sections: everything, drawings: 9 },
-  heaps: { sections: [...measured.slice(0, 6), "heap-map", ...measured.slice(6), "losses"], drawings: 9 },
-  contended: { sections: [...withTransactions, "losses"], drawings: 10 },
-  attempts_alone: { sections: [...withTransactions, "losses"], drawings: 10 },
-  concurrent: { sections: [...measured, "concurrent", "sparks", "losses"], drawings: 9 },
+  healthy: { sections: everything, drawings: 10 },
+  non_threaded: { sections: everything, drawings: 10 },
+  profiled: { sections: everything, drawings: 10 },
+  heaps: { sections: [...measured.slice(0, 7), "heap-map", ...measured.slice(7), "losses"], drawings: 10 },
+  contended: { sections: [...withTransactions, "losses"], drawings: 11 },
+  attempts_alone: { sections: [...withTransactions, "losses"], drawings: 11 },
+  concurrent: { sections: [...measured, "concurrent", "sparks", "losses"], drawings: 10 },
   domains: {
-    sections: [...measured.slice(0, 6), "rates", ...measured.slice(6), "user", "losses"], drawings: 10,
+    sections: [...measured.slice(0, 7), "rates", ...measured.slice(7), "user", "losses"], drawings: 11,
   },
-  hostile: { sections: ["verdict", "requests", ...withTransactions.slice(1), "user", "losses"], drawings: 17 },
-  loaded: { sections: ["verdict", "requests", ...measured.slice(1), "losses"], drawings: 10 },
+  hostile: { sections: ["verdict", "requests", ...withTransactions.slice(1), "user", "losses"], drawings: 18 },
+  loaded: { sections: ["verdict", "requests", ...measured.slice(1), "losses"], drawings: 11 },
   load: { sections: ["verdict", "figures", "over-time", "curve"], drawings: 2, schema: "rtscope/load/1" },
   stm_bench: { sections: ["verdict", "benchmark-1", "benchmark-2"], drawings: 2, schema: "rtscope/stm-bench/1" },
-  foreign: { sections: [...measured.slice(0, -1), "code", "allocation", "losses"], drawings: 15 },
-  heap_map: { sections: [...measured.slice(0, 6), "heap-map", ...measured.slice(6), "losses"], drawings: 9, drawn: 1 },
+  foreign: { sections: [...measured.slice(0, -1), "code", "allocation", "losses"], drawings: 16 },
+  heap_map: { sections: [...measured.slice(0, 7), "heap-map", ...measured.slice(7), "losses"], drawings: 10, drawn: 1 },
   compare: {
-    sections: ["verdict", "clock", "distribution", "figures", "findings", "losses"], drawings: 3,
+    sections: ["verdict", "clock", "distribution", "figures", "over-time", "utilisation", "lanes", "worst", "findings", "losses"], drawings: 15,
     schema: "rtscope/compare/1",
   },
 };
-const usual = { sections: everything, drawings: 15 };
+const usual = { sections: everything, drawings: 16 };
 
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
@@ -102,6 +104,14 @@ async function check(name, colorScheme, javaScriptEnabled) {
     if (overflow > 0) fail(`the page is ${overflow} px wider than a window of ${width} px`);
   }
   for (const problem of await page.evaluate(unreadable)) fail(problem);
+  if (javaScriptEnabled) {
+    // From outside the page, whose policy lets no script in.
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+    for (const { id, impact, nodes } of violations) {
+      if (impact === "serious" || impact === "critical") fail(`axe: ${id} (${impact}): ${nodes.slice(0, 3).map((node) => node.html.slice(0, 120)).join(" | ")}`);
+    }
+  }
   const data = await page.locator("#rtscope-data").evaluate((one) => JSON.parse(one.textContent));
   if (data.schema !== schema) fail(`embedded data of schema ${data.schema}`);
   if (name === "heap_map" && javaScriptEnabled) await checkMap(page, fail);

@@ -1,5 +1,5 @@
 // How things look: what each role of a kind is coloured and patterned like, light or dark. The
-// colours themselves are in app.css; here they become pixels. Okabe and Ito's, as in the reports:
+// colours themselves are in palette.css; here they become pixels. Okabe and Ito's, as in the reports:
 // told apart without red and green, and patterns tell what matters without any colour.
 
 /** @typedef {import("./spans.js").Palette} Palette */
@@ -7,7 +7,7 @@
 
 /**
  * Roles from the bottom of the stack: name, pattern (see Palette), and whether it is seen however
- * short. Variables of app.css are called like the role.
+ * short. Variables of palette.css are called like the role.
  * @type {[string, number, boolean][]}
  */
 const ROLES = [

@@ -527,6 +527,7 @@ impl Analysis {
                 worst: self.worst.pauses(),
                 memory: memory_lines,
                 symbols: self.context.symbols,
+                lanes: None,
             },
         }
     }

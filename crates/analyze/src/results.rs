@@ -684,6 +684,8 @@ pub struct Drawing {
     pub memory: Vec<MemoryLine>,
     /// What the code of causes in `worst` is called.
     pub symbols: Symbols,
+    /// What lanes did over the run, where somebody looked on for it.
+    pub lanes: Option<crate::timeline::LanesOverTime>,
 }
 
 /// Pauses of one slice of time.

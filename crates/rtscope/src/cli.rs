@@ -98,6 +98,10 @@ pub struct ReportArgs {
     /// Also write a page for a browser; it needs no network
     #[arg(long, value_name = "OUT.html")]
     pub html: Option<PathBuf>,
+    /// Also put this drawing on the page: one that rtscope tune, bench, load, heap or machine wrote; may be
+    /// given again
+    #[arg(long, value_name = "FILE.svg", requires = "html", conflicts_with = "compare")]
+    pub plot: Vec<PathBuf>,
     /// Requests of a load that ran meanwhile (`rtscope load --requests FILE`): says what the
     /// slowest of them waited for
     #[arg(long, value_name = "FILE", conflicts_with = "compare")]

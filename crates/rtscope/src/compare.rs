@@ -10,6 +10,7 @@ use rtscope_analyze::compare::condition::{Asks, Condition, Holds, Values, beyond
 use rtscope_analyze::compare::sample::Samples;
 use rtscope_analyze::compare::{Comparison, Side, compare};
 use rtscope_analyze::results::{Outcome, Results};
+use rtscope_model::Names;
 use rtscope_model::manifest::Manifest;
 use serde::Serialize;
 use serde_json::Value;
@@ -23,13 +24,15 @@ pub struct Analysed {
     pub results: Results,
     /// Its pauses.
     pub samples: Samples,
+    /// Names that causes of its longest pauses refer to.
+    pub names: Names,
     manifest: Option<Manifest>,
 }
 
 impl Analysed {
     /// A run made by hand, or read elsewhere.
     pub fn new(results: Results, samples: Samples, manifest: Option<Manifest>) -> Analysed {
-        Analysed { results, samples, manifest }
+        Analysed { results, samples, names: Names::default(), manifest }
     }
 
     fn side(&self) -> Side<'_> {
@@ -37,16 +40,17 @@ impl Analysed {
     }
 }
 
-/// Reads and analyses one FILE.
-pub fn analyse(path: &std::path::Path, options: &pipeline::Options) -> Result<Analysed, Trouble> {
+/// Reads and analyses one FILE; `for_page` also what only a page draws.
+pub fn analyse(path: &std::path::Path, options: &pipeline::Options, for_page: bool) -> Result<Analysed, Trouble> {
     let input = input::open(path, options.ocaml_version)?;
     let mut samples = Samples::default();
-    let (results, _) = pipeline::analyse(&input, options, &mut |pause, _, _| samples.add(pause))?;
+    let analyse = if for_page { pipeline::analyse_for_page } else { pipeline::analyse };
+    let (results, names) = analyse(&input, options, &mut |pause, _, _| samples.add(pause))?;
     let manifest = match input {
         Input::Capture(capture) => Some(capture.manifest().clone()),
         Input::Log(log) => log.manifest().cloned(),
     };
-    Ok(Analysed { results, samples, manifest })
+    Ok(Analysed { results, samples, names, manifest })
 }
 
 /// What became of a condition.

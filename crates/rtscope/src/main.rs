@@ -56,21 +56,24 @@ fn run_report(args: &ReportArgs) -> Result<ExitCode, Trouble> {
         return run_compare(args, after);
     }
     let options = options(args, &args.file)?;
+    let plots = report::html::read_plots(&args.plot)?;
     let input = input::open(&args.file, options.ocaml_version)?;
     let mut lines = args.pauses.then(|| PauseLines::new(BufWriter::new(io::stdout().lock())));
     let mut broken = Ok(());
-    let (results, names) = pipeline::analyse(&input, &options, &mut |pause, names, symbols| {
+    let mut on_pause = |pause: &_, names: &_, symbols: &_| {
         if let (Some(lines), Ok(())) = (&mut lines, &broken) {
             broken = lines.write(pause, names, symbols);
         }
-    })?;
+    };
+    let analyse = if args.html.is_some() { pipeline::analyse_for_page } else { pipeline::analyse };
+    let (results, names) = analyse(&input, &options, &mut on_pause)?;
     let printed = broken.and_then(|()| match lines {
         Some(lines) => lines.finish().map(drop),
         None => print_results(&results, args.json),
     });
     printed_all(printed)?;
     if let Some(out) = &args.html {
-        write_to(out, &report::html::page(&results, &names), "--html")?;
+        write_to(out, &report::html::page_with(&results, &names, &plots), "--html")?;
     }
     if let (Some(out), Some(svg)) = (&args.svg, report::html::requests_svg(&results)) {
         write_to(out, &svg, "--svg")?;
@@ -87,8 +90,9 @@ fn run_compare(args: &ReportArgs, after: &Path) -> Result<ExitCode, Trouble> {
         Ok(conditions) => conditions,
         Err(trouble) => return wrong(trouble),
     };
-    let a = compare::analyse(&args.file, &options(args, &args.file)?)?;
-    let b = compare::analyse(after, &options(args, after)?)?;
+    let for_page = args.html.is_some();
+    let a = compare::analyse(&args.file, &options(args, &args.file)?, for_page)?;
+    let b = compare::analyse(after, &options(args, after)?, for_page)?;
     let compared = match compare::Compared::new(a, b, &conditions) {
         Ok(compared) => compared,
         Err(trouble) => return wrong(trouble),

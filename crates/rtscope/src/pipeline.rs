@@ -8,7 +8,7 @@ use crate::requests;
 use crate::runtime_log::{RuntimeEvents, RuntimeLog};
 use crate::stm;
 use crate::trouble::Trouble;
-use crate::watch::{Pauses, Watch};
+use crate::watch::{Page, Pauses, Watch};
 use rtscope_analyze::edges::Edges;
 use rtscope_analyze::results::{BlamedPause, Program, Results, Source};
 use rtscope_analyze::{Analysis, Context, Tail};
@@ -46,6 +46,14 @@ pub type OnPause<'a> = &'a mut dyn FnMut(&BlamedPause, &Names, &Symbols);
 /// Runs the analysis over `input`.
 pub fn analyse(input: &Input, options: &Options, on_pause: OnPause<'_>) -> Result<(Results, Names), Trouble> {
     watch(input, options, &mut Pauses(on_pause))
+}
+
+/// The same for a page, which also draws what lanes did.
+pub fn analyse_for_page(input: &Input, options: &Options, on_pause: OnPause<'_>) -> Result<(Results, Names), Trouble> {
+    let mut page = Page::new(on_pause);
+    let (mut results, names) = watch(input, options, &mut page)?;
+    results.drawing.lanes = page.lanes();
+    Ok((results, names))
 }
 
 /// The same, with somebody who looks on.

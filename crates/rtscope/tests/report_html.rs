@@ -7,7 +7,8 @@ use base64::Engine;
 use rtscope::report::html;
 use rtscope_analyze::requests::WHATS;
 use rtscope_analyze::results::{Column, Mmu, NurseryUse};
-use rtscope_model::Time;
+use rtscope_analyze::timeline::LanesOverTime;
+use rtscope_model::{LaneId, Time};
 use sha2::{Digest, Sha256};
 use std::path::PathBuf;
 
@@ -30,7 +31,7 @@ fn pages_are_written_for_the_browser_test() {
 
 /// Names of the tags in `html` that do not nest; the empty list is well-formed.
 fn unbalanced(html: &str) -> Vec<String> {
-    const VOID: [&str; 3] = ["meta", "!DOCTYPE", "br"];
+    const VOID: [&str; 4] = ["meta", "!DOCTYPE", "br", "img"];
     let mut open: Vec<&str> = Vec::new();
     let mut wrong = Vec::new();
     let mut rest = html;
@@ -69,6 +70,48 @@ fn tags_nest_in_every_situation() {
 }
 
 #[test]
+fn what_lanes_did_fills_columns_and_stays_in_its_strip() {
+    let mut fixture = common::throttled();
+    let column_ns = fixture.results.span_ns / 4;
+    let full = [column_ns / 4, 0, column_ns / 2, 0, column_ns / 4, 0, 0, 0];
+    let lanes = vec![(LaneId(0), vec![full; 4])];
+    fixture.results.drawing.lanes = Some(LanesOverTime { from: common::START, column_ns, lanes, left_out: 3 });
+    let page = html::page(&fixture.results, &fixture.names);
+    let section = between(&page, "<section id=\"lanes\">", "</section>");
+    for (class, words, box_) in [
+        ("program", "program", "V25.5H"),
+        ("collecting", "collecting", "V12.5H"),
+        ("waiting-to-stop", "asked to stop", "V6.0H"),
+    ] {
+        let shape = between(section, &format!("<path class=\"fill-{class}\" d=\""), "</path>");
+        assert!(
+            shape.contains(&format!("<title>{words}</title>")) && shape.matches(box_).count() == 4,
+            "{words}: {shape}"
+        );
+        assert!(section.contains(&format!("class=\"fill-{class}\"/></svg> {words}</span>")), "{words} in the legend");
+    }
+    assert!(!section.contains("getting back"), "what was not there has neither a shape nor a colour");
+    assert!(section.contains("3 more lanes are not drawn"));
+}
+
+#[test]
+fn drawings_that_are_given_stand_in_the_page() {
+    let fixture = common::throttled();
+    let folder = tempfile::tempdir().expect("a folder");
+    let (one, large) = (folder.path().join("one.svg"), folder.path().join("large.svg"));
+    std::fs::write(&one, "<svg aria-label=\"time and memory\"><script>alert(1)</script></svg>").expect("a drawing");
+    std::fs::write(&large, format!("<svg>{}</svg>", " ".repeat(html::PLOTS_MAX))).expect("a drawing");
+    let page = html::page_with(&fixture.results, &fixture.names, &html::read_plots(&[&one]).expect("a plot"));
+    assert!(unbalanced(&page).is_empty());
+    assert!(page.contains("<img alt=\"time and memory\" src=\"data:image/svg+xml;base64,"));
+    assert!(between(&page, "Content-Security-Policy\" content=\"", "\">").contains(" img-src data:;"));
+    assert_eq!(page.matches("<script").count(), 1, "only the data");
+    let refused = |path: &PathBuf| html::read_plots(&[path]).err().expect("refused").to_string();
+    assert!(refused(&large).contains("more than 256 KiB"), "{}", refused(&large));
+    assert!(refused(&folder.path().join("none.svg")).contains("No such file"));
+}
+
+#[test]
 fn no_string_of_the_program_becomes_markup() {
     let page = page("hostile");
     assert_eq!(page.matches("<script").count(), 1, "only the data");
@@ -80,7 +123,8 @@ fn no_string_of_the_program_becomes_markup() {
 
 #[test]
 fn nothing_is_loaded_from_anywhere() {
-    let page = page("throttled");
+    // Patterns of the page itself are called by their names.
+    let page = page("throttled").replace("url(\"#", "");
     for word in ["http://", "https://", "src=", "href=", "url(", "@import", " style=", " on"] {
         let hits: Vec<_> = page.match_indices(word).filter(|(at, _)| word != " on" || is_handler(&page, *at)).collect();
         assert!(hits.is_empty(), "{word} in the page at {hits:?}");

@@ -6,6 +6,7 @@ use rtscope_analyze::heap_profile::{Band, Found as HeapProfile};
 use rtscope_analyze::results::{
     BlockedSum, CauseSum, Distribution, Lane, Level, Memory, Outcome, Pauses, Results, Runtime, Straggler, ThreadState,
 };
+use rtscope_model::pause::PauseKind;
 use rtscope_model::{Cause, Confidence, Loss, LossKind, Severity, Time};
 use std::fmt::Write as _;
 
@@ -48,6 +49,18 @@ pub fn state(state: ThreadState) -> &'static str {
         ThreadState::Sleeping => "asleep",
         ThreadState::Blocked => "blocked in the kernel",
         ThreadState::Unknown => "not known",
+    }
+}
+
+/// A pause's kind.
+pub fn pause_kind(kind: PauseKind) -> &'static str {
+    match kind {
+        PauseKind::Minor => "minor collection",
+        PauseKind::Major => "major collection",
+        PauseKind::ConcurrentSync => "stop at the end of a concurrent mark",
+        PauseKind::Compaction => "compaction",
+        PauseKind::Layout => "new layout of heaps",
+        PauseKind::Unknown => "collection",
     }
 }
 

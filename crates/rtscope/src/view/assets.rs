@@ -13,6 +13,7 @@ pub struct Asset {
 }
 
 const SCRIPT: &str = "text/javascript; charset=utf-8";
+const STYLE: &str = "text/css; charset=utf-8";
 
 macro_rules! scripts {
     ($($name:literal),* $(,)?) => {
@@ -60,9 +61,10 @@ static SCRIPTS: [Asset; 33] = scripts![
     "waterfall",
 ];
 
-static OTHERS: [Asset; 2] = [
+static OTHERS: [Asset; 3] = [
     Asset { name: "", kind: "text/html; charset=utf-8", text: include_str!("../../../../web/index.html") },
-    Asset { name: "app/app.css", kind: "text/css; charset=utf-8", text: include_str!("../../../../web/app/app.css") },
+    Asset { name: "app/palette.css", kind: STYLE, text: include_str!("../../../../web/app/palette.css") },
+    Asset { name: "app/app.css", kind: STYLE, text: include_str!("../../../../web/app/app.css") },
 ];
 
 /// The file of that name, the page itself for the empty one.

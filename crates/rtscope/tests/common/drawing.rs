@@ -3,6 +3,7 @@
 use super::{MS, START};
 use rtscope_analyze::heap_profile;
 use rtscope_analyze::results::*;
+use rtscope_analyze::timeline::LanesOverTime;
 use rtscope_model::{
     Cause, CausePiece, Confidence, LaneId, LanePause, Names, Pause, PauseKind, PauseMode, PauseQuality, ReleaseBasis,
     Tid, Time,
@@ -41,6 +42,7 @@ fn of_lanes(names: &mut Names, lanes: u16, span_ns: u64, main: Cause, who: Optio
         worst,
         memory: memory(&mut noise, span_ns),
         symbols: Default::default(),
+        lanes: Some(lanes_over_time(&mut noise, lanes, span_ns)),
     }
 }
 
@@ -61,6 +63,17 @@ fn over_time(noise: &mut Noise, span_ns: u64, stop_max: u64) -> Vec<PauseSlice> 
             }
         })
         .collect()
+}
+
+/// Mostly the program, with pauses here and there.
+fn lanes_over_time(noise: &mut Noise, lanes: u16, span_ns: u64) -> LanesOverTime {
+    let column_ns = span_ns / 120;
+    let mut column = |_| {
+        let (stop, collect) = (noise.below(column_ns / 2), noise.below(column_ns / 4));
+        [column_ns - stop - collect, 0, collect, stop / 2, stop - stop / 2, 0, 0, 0]
+    };
+    let all = (0..lanes.min(16)).map(|lane| (LaneId(lane), (0..120).map(&mut column).collect()));
+    LanesOverTime { from: START, column_ns, lanes: all.collect(), left_out: u64::from(lanes.saturating_sub(16)) }
 }
 
 fn memory(noise: &mut Noise, span_ns: u64) -> Vec<MemoryLine> {

@@ -1,10 +1,11 @@
 //! The page of a comparison: the answer, what differs between the recordings, both
 //! bars, both distributions on one axis, every figure with its interval, findings
-//! that came and went. Refuses to compute figures.
+//! that came and went, what there was over time and in lanes side by side. Refuses to
+//! compute figures.
 
 use super::escape::{escape, json_in_script};
 use super::page::{figure, section, shell};
-use super::{svg_bar, svg_mirror, table};
+use super::{beside, svg_bar, svg_mirror, table};
 use crate::compare::Compared;
 use crate::report::{compare as words, units, words as report_words};
 use rtscope_analyze::compare::Verdict;
@@ -26,6 +27,8 @@ pub fn comparison(compared: &Compared) -> String {
         section(&mut body, "distribution", "How long pauses were", &figure(&svg, "A upwards, B downwards"));
     }
     section(&mut body, "figures", "Figures", &figures(compared));
+    beside::over_time(&mut body, compared);
+    beside::lanes(&mut body, compared);
     let findings: Vec<String> = compared.comparison.findings.iter().map(words::finding).collect();
     section(&mut body, "findings", "Findings", &list(findings, "None in either."));
     let mut unseen = words::limits(&compared.comparison);

@@ -6,12 +6,14 @@
 //! draw, `data` embeds the same figures as JSON, from which a browser bundle
 //! can draw instead. Refuses to compute figures.
 
+mod beside;
 mod compare;
 mod data;
 pub(crate) mod escape;
 mod heap_map;
 mod load;
 mod page;
+mod plots;
 mod requests;
 mod stm;
 mod stm_bench;
@@ -19,6 +21,7 @@ pub(crate) mod svg;
 mod svg_bands;
 mod svg_bar;
 mod svg_histogram;
+mod svg_lanes;
 mod svg_load;
 mod svg_memory;
 mod svg_mirror;
@@ -33,7 +36,8 @@ mod verdict;
 
 pub use compare::comparison;
 pub use load::load;
-pub use page::page;
+pub use page::{page, page_with};
+pub use plots::{PLOTS_MAX, Plot, read as read_plots};
 pub use stm_bench::stm_bench;
 pub use svg_load::document as load_svg;
 pub use svg_requests::document as requests_svg;

@@ -2,19 +2,21 @@
 //! a policy that forbids everything else.
 
 use super::escape::escape;
+use super::plots::Plot;
 use super::{
-    SIZE_MAX, data, heap_map, requests, stm, svg_bands, svg_bar, svg_histogram, svg_memory, svg_mmu, svg_time,
-    svg_waterfall, table, user, verdict,
+    SIZE_MAX, data, heap_map, plots, requests, stm, svg_bands, svg_bar, svg_histogram, svg_lanes, svg_memory, svg_mmu,
+    svg_time, svg_waterfall, table, user, verdict,
 };
 use crate::report::{code, further, units, words};
 use rtscope_analyze::results::{Results, WorstPause};
 use rtscope_model::{Cause, Names, PauseQuality, Symbols};
 use std::fmt::Write as _;
 
-pub(super) const STYLE: &str = include_str!("style.css");
+/// The colours of the viewer, and the look of a page.
+pub(super) const STYLE: &str = concat!(include_str!("../../../../../web/app/palette.css"), include_str!("style.css"));
 
-/// The hash of `style.css`; a test computes it anew.
-const STYLE_HASH: &str = "sha256-F6NgVPzluADosSKfK4mb729C/CH8PDDrgyJTtG93b7o=";
+/// The hash of both; a test computes it anew.
+const STYLE_HASH: &str = "sha256-Zvbo5EObLlnn3azLasUNDJuVv9jLZRU3ej22vuRHRag=";
 
 /// Pauses drawn lane by lane.
 pub(super) const WORST_MAX: usize = 10;
@@ -26,41 +28,50 @@ const CAUSES_MAX: usize = 6;
 /// The page, below [`SIZE_MAX`] bytes. `names` resolves who took CPUs in
 /// [`rtscope_analyze::results::Drawing::worst`].
 pub fn page(results: &Results, names: &Names) -> String {
+    page_with(results, names, &[])
+}
+
+/// The same with drawings of other commands.
+pub fn page_with(results: &Results, names: &Names, plots: &[Plot]) -> String {
     let mut body = String::with_capacity(1 << 17);
+    let mut absent = Vec::new();
     body.push_str(&header(results));
     section(&mut body, "verdict", "Verdict", &verdict::verdict(results));
     optional(&mut body, "requests", "What the slowest requests waited for", requests::section(results));
     section(&mut body, "figures", "Where the time went", &figures(results));
     let histogram = svg_histogram::draw(results).map(|svg| figure(&svg, ""));
-    optional(&mut body, "distribution", "How long pauses were", histogram);
-    optional(&mut body, "over-time", "Pauses over time", svg_time::draw(results).map(|svg| figure(&svg, "")));
-    optional(&mut body, "utilisation", "What any window left for the program", utilisation(results));
-    optional(&mut body, "memory", "Memory", memory(results));
+    wanted(&mut body, &mut absent, "distribution", "How long pauses were", histogram);
+    let over_time = svg_time::draw(results, &[results]).map(|svg| figure(&svg, ""));
+    wanted(&mut body, &mut absent, "over-time", "Pauses over time", over_time);
+    optional(&mut body, "lanes", "What lanes did", lanes_over_time(results, &[results]));
+    wanted(&mut body, &mut absent, "utilisation", "What any window left for the program", utilisation(results));
+    wanted(&mut body, &mut absent, "memory", "Memory", memory(results));
     let map = heap_map::section(&results.heaps, results.heaps_left_out, results.started);
     let more = map.is_some().then_some(&heap_map::MORE);
     optional(&mut body, "heap-map", "Heap map", map);
     optional(&mut body, "rates", "Allocation and promotion over time", rates(results));
     optional(&mut body, "transactions", "Transactions", stm::section(results));
-    optional(&mut body, "worst", "The longest pauses, lane by lane", worst(results, names));
+    wanted(&mut body, &mut absent, "worst", "The longest pauses, lane by lane", worst(results, names));
     optional(&mut body, "code", "Where the code was", table::code(results));
     optional(&mut body, "allocation", "Allocation", allocation(results));
     optional(&mut body, "user", "What the program said of itself", user::section(results));
     optional(&mut body, "concurrent", "The concurrent collector", concurrent(results));
     optional(&mut body, "sparks", "Sparks", table::sparks(results));
-    section(&mut body, "losses", "What was not seen", &losses(results));
-    let head = head(&results.source.path, more);
+    optional(&mut body, "plots", "Beside this recording", plots::section(plots));
+    section(&mut body, "losses", "What was not seen", &losses(results, &absent));
+    let head = head(&results.source.path, more, !plots.is_empty());
     let room = SIZE_MAX.saturating_sub(head.len() + body.len() + 200);
     finish(&head, &body, &data::embedded(results, names, room))
 }
 
 /// A whole page around `body`, with `data` (JSON, made safe for a script element).
 pub(super) fn shell(title: &str, body: &str, data: &str) -> String {
-    finish(&head(title, None), body, data)
+    finish(&head(title, None, false), body, data)
 }
 
 /// The same with more style.
 pub(super) fn shell_with(title: &str, body: &str, data: &str, more: &More) -> String {
-    finish(&head(title, Some(more)), body, data)
+    finish(&head(title, Some(more), false), body, data)
 }
 
 /// What some pages have beside the style sheet of all. Hashes are for the policy; tests compute
@@ -71,19 +82,21 @@ pub(super) struct More {
     pub script_hash: Option<&'static str>,
 }
 
-/// What the browser may load: nothing but the style sheet and what the page has besides.
-fn policy(more: Option<&More>) -> String {
+/// What the browser may load: nothing but the style sheet and what the page has besides; `pictures` stand
+/// in the page itself.
+fn policy(more: Option<&More>, pictures: bool) -> String {
     let (mut style, mut script) = (format!("'{STYLE_HASH}'"), String::new());
     if let Some(more) = more {
         let _ = write!(style, " '{}'", more.style_hash);
         script = more.script_hash.map_or_else(String::new, |hash| format!(" script-src '{hash}';"));
     }
-    format!("default-src 'none'; style-src {style};{script} base-uri 'none'; form-action 'none'")
+    let pictures = if pictures { " img-src data:;" } else { "" };
+    format!("default-src 'none'; style-src {style};{script}{pictures} base-uri 'none'; form-action 'none'")
 }
 
-fn head(title: &str, more: Option<&More>) -> String {
+fn head(title: &str, more: Option<&More>, pictures: bool) -> String {
     let title = escape(title);
-    let policy = policy(more);
+    let policy = policy(more, pictures);
     let more = more.map_or_else(String::new, |more| format!("<style>{}</style>", more.style));
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
@@ -109,6 +122,35 @@ fn optional(body: &mut String, id: &str, title: &str, content: Option<String>) {
     if let Some(content) = content {
         section(body, id, title, &content);
     }
+}
+
+/// The same for what a recording usually has: what is left out is told at the end.
+fn wanted(body: &mut String, absent: &mut Vec<&'static str>, id: &str, title: &'static str, content: Option<String>) {
+    if content.is_none() {
+        absent.push(title);
+    }
+    optional(body, id, title, content);
+}
+
+/// What the page has no section of, and why: "Memory is not on this page: ...".
+fn not_shown(results: &Results, absent: &[&str]) -> Vec<String> {
+    let (memory, pauses): (Vec<&str>, Vec<&str>) = absent.iter().partition(|title| **title == "Memory");
+    let mut items = Vec::new();
+    if !pauses.is_empty() {
+        let why = if !words::has_runtime(results) {
+            "no log of a runtime was recorded"
+        } else if results.pauses.count == 0 {
+            "no pause was seen"
+        } else {
+            "too little was seen of the pauses"
+        };
+        let titles = pauses.join("\u{201d}, \u{201c}");
+        items.push(format!("{why}, so this page has no \u{201c}{titles}\u{201d}"));
+    }
+    if !memory.is_empty() {
+        items.push("nothing told how much memory the program held".into());
+    }
+    items
 }
 
 pub(super) fn figure(svg: &str, caption: &str) -> String {
@@ -155,9 +197,15 @@ fn figures(results: &Results) -> String {
     out
 }
 
+/// What lanes did over the run.
+pub(super) fn lanes_over_time(results: &Results, all: &[&Results]) -> Option<String> {
+    let drawn = figure(&svg_lanes::draw(results, all)?, "");
+    Some(results.drawing.lanes.as_ref().map(svg_lanes::caption).unwrap_or_default() + &drawn)
+}
+
 fn utilisation(results: &Results) -> Option<String> {
     let table = table::mmu(results)?;
-    Some(svg_mmu::draw(results).map(|svg| figure(&svg, "")).unwrap_or_default() + &table)
+    Some(svg_mmu::draw(results, &[results]).map(|svg| figure(&svg, "")).unwrap_or_default() + &table)
 }
 
 fn allocation(results: &Results) -> Option<String> {
@@ -175,7 +223,7 @@ fn concurrent(results: &Results) -> Option<String> {
 
 fn memory(results: &Results) -> Option<String> {
     let parts = [
-        svg_memory::draw(results).map(|svg| figure(&svg, "")),
+        svg_memory::draw(results, &[results]).map(|svg| figure(&svg, "")),
         svg_bands::legend(results),
         table::memory(results),
         table::heap_profile(results),
@@ -189,12 +237,14 @@ fn rates(results: &Results) -> Option<String> {
     Some(drawn + &promoted.unwrap_or_default())
 }
 
-const LEGEND: [(&str, &str); 9] = [
-    ("stop", "waited for"),
-    ("stop-early", "stopping"),
-    ("collect", "collecting"),
-    ("release", "getting back"),
-    ("k-running", "thread on a CPU"),
+const LEGEND: [(&str, &str); 11] = [
+    ("fill-waiting-to-stop", "waited for"),
+    ("fill-request", "stopping"),
+    ("fill-collecting", "collecting"),
+    ("fill-release", "getting back"),
+    ("fill-throttled", "throttled"),
+    ("fill-queued", "queued behind its own threads"),
+    ("k-running", "on a CPU"),
     ("k-runnable", "waiting for a CPU"),
     ("k-sleeping", "asleep"),
     ("k-blocked", "blocked in the kernel"),
@@ -206,7 +256,17 @@ fn worst(results: &Results, names: &Names) -> Option<String> {
     if worst.is_empty() {
         return None;
     }
-    let mut out = String::from("<p class=\"legend\">");
+    let mut out = legend();
+    for (index, worst) in worst.iter().take(WORST_MAX).enumerate() {
+        let span_ns = svg_waterfall::length_ns(worst);
+        out.push_str(&pause(results, names, (index + 1, worst), span_ns, "h3"));
+    }
+    Some(out)
+}
+
+/// What the colours of pauses mean, and the patterns among them.
+pub(super) fn legend() -> String {
+    let mut out = format!("{}<p class=\"legend\">", svg_waterfall::PATTERNS);
     for (class, words) in LEGEND {
         let _ = write!(
             out,
@@ -215,13 +275,22 @@ fn worst(results: &Results, names: &Names) -> Option<String> {
         );
     }
     out.push_str("</p>");
-    for (index, worst) in worst.iter().take(WORST_MAX).enumerate() {
-        let heading = heading(results, index + 1, worst);
-        let caption = caption(worst, names, &results.drawing.symbols);
-        let drawn = figure(&svg_waterfall::draw(results, worst), &caption);
-        let _ = write!(out, "<article class=\"pause\"><h3>{heading}</h3>{drawn}</article>");
-    }
-    Some(out)
+    out
+}
+
+/// One of the longest pauses, its place among them first: what it was, its drawing, why. The drawing's
+/// width stands for `span_ns`; the heading has the tag `head`.
+pub(super) fn pause(
+    results: &Results,
+    names: &Names,
+    (rank, worst): (usize, &WorstPause),
+    span_ns: u64,
+    head: &str,
+) -> String {
+    let heading = heading(results, rank, worst);
+    let caption = caption(worst, names, &results.drawing.symbols);
+    let drawn = figure(&svg_waterfall::draw(results, names, worst, span_ns), &caption);
+    format!("<article class=\"pause waterfall\"><{head}>{heading}</{head}>{drawn}</article>")
 }
 
 /// "1. 89.2 ms at 1.20 s: generation 0, waited for capability 1".
@@ -279,8 +348,9 @@ fn caption(worst: &WorstPause, names: &Names, symbols: &Symbols) -> String {
     if told.is_empty() { lanes } else { format!("Waited for: {}.{lanes}", told.join("; ")) }
 }
 
-fn losses(results: &Results) -> String {
-    let mut items = words::losses(results);
+fn losses(results: &Results, absent: &[&str]) -> String {
+    let mut items = not_shown(results, absent);
+    items.extend(words::losses(results));
     if items.len() > LOSSES_MAX {
         let more = items.split_off(LOSSES_MAX).len();
         items.push(format!("and {} more", units::count(more as u64)));

@@ -112,6 +112,13 @@ impl Svg {
         let _ = write!(self.out, r#"Z"><title>{}</title></path>"#, escape(title));
     }
 
+    /// A filled path; nothing where it is empty.
+    pub(crate) fn shape(&mut self, d: &str, class: &str, title: &str) {
+        if !d.is_empty() {
+            let _ = write!(self.out, r#"<path class="{class}" d="{d}"><title>{}</title></path>"#, escape(title));
+        }
+    }
+
     /// A path as a band: `[down, width]`, how far below it and how wide. Nothing where it is empty.
     pub(crate) fn band(&mut self, d: &str, class: &str, [down, width]: [f64; 2]) {
         if !d.is_empty() {
@@ -246,20 +253,24 @@ mod tests {
         assert!(!out.contains("<b>") && !out.contains("<i>") && out.contains(r#"width="0.0""#), "{out}");
     }
 
-    /// Variables of a style sheet, in daylight and in the dark: `--stop: #c4500a`.
-    fn colours(style: &str) -> [Vec<&str>; 2] {
+    /// Variables of the file, in daylight and in the dark: `--waiting-to-stop: #c4500a`.
+    fn colours(style: &str) -> [Vec<(&str, &str)>; 2] {
         let (light, dark) = style.split_once("prefers-color-scheme: dark").unwrap();
         let dark = dark.split("\n}\n").next().unwrap();
-        [light, dark]
-            .map(|part| part.split([';', '{', '\n']).map(str::trim).filter(|one| one.starts_with("--")).collect())
+        [light, dark].map(|part| {
+            let each = part.split([';', '{', '\n']).map(str::trim).filter(|one| one.starts_with("--"));
+            each.filter_map(|one| one.split_once(": ")).collect()
+        })
     }
 
     #[test]
     fn files_have_the_colours_of_the_page_and_tell_them_twice() {
-        let (file, page) = (colours(FILE_STYLE), colours(super::super::page::STYLE));
-        assert!(file.iter().all(|some| some.len() == 10), "{file:?}");
-        for (some, all) in file.iter().zip(&page) {
-            assert!(some.iter().all(|one| all.contains(one)), "{some:?} {all:?}");
+        let [light, dark] = colours(FILE_STYLE);
+        assert_eq!((light.len(), dark.len()), (10, 10), "{light:?} {dark:?}");
+        for ((name, day), (again, night)) in light.iter().zip(&dark) {
+            assert_eq!(name, again);
+            let told = format!("{name}: light-dark({day}, {night});");
+            assert!(super::super::page::STYLE.contains(&told), "the page has another colour than {told}");
         }
         let told: Vec<&str> = FILE_STYLE.split(['{', ';', '}']).map(str::trim).collect();
         let twice = told.windows(2).filter_map(|pair| Some((pair[0], pair[1].split_once(": var(")?)));
@@ -267,7 +278,7 @@ mod tests {
         assert_eq!(twice.len(), FILE_STYLE.matches("var(").count());
         for (before, what, name) in twice {
             let plain = before.strip_prefix(&format!("{what}: ")).unwrap_or_else(|| panic!("{before} {what} {name}"));
-            assert!(file[0].contains(&format!("{name}: {plain}").as_str()), "{name} {plain}");
+            assert!(light.contains(&(name, plain)), "{name} {plain}");
         }
     }
 }

@@ -5,6 +5,7 @@
 use super::heap_map;
 use super::svg::{Anchor, Svg, WIDTH, names_at_right, time_axis};
 use super::svg_bands::Bands;
+use super::svg_time::longest_span;
 use crate::report::units;
 use rtscope_analyze::results::{CounterLine, MemoryLine, Results};
 use rtscope_model::Time;
@@ -35,8 +36,8 @@ struct Line {
     points: Vec<(Time, Option<u64>)>,
 }
 
-/// The drawing of memory; `None` without points.
-pub(super) fn draw(results: &Results) -> Option<String> {
+/// The drawing of memory, on the scales of `all`; `None` without points.
+pub(super) fn draw(results: &Results, all: &[&Results]) -> Option<String> {
     let named = |memory: &MemoryLine| {
         let (name, class) = line(memory.name);
         let last = memory.points.last().map_or(0, |(_, bytes)| *bytes);
@@ -44,7 +45,13 @@ pub(super) fn draw(results: &Results) -> Option<String> {
         Line { name: format!("{name} {}", units::bytes(last)), class, points }
     };
     let lines: Vec<_> = results.drawing.memory.iter().map(named).collect();
-    plot(results, "memory over time", &lines, (&Bands::of(results), &heap_map::marks(&results.heaps)), units::bytes)
+    let drawn = |one: &&Results| one.drawing.memory.iter().flat_map(|line| &line.points).map(|(_, bytes)| *bytes).max();
+    let scale = Scale {
+        max: all.iter().filter_map(drawn).chain(all.iter().filter_map(|one| Bands::of(one).max())).max(),
+        span_ns: longest_span(all),
+    };
+    let behind = (&Bands::of(results), &heap_map::marks(&results.heaps)[..]);
+    plot(results, "memory over time", &lines, behind, scale, units::bytes)
 }
 
 /// The drawing of rates; `None` without points.
@@ -59,7 +66,15 @@ pub(super) fn draw_rates(results: &Results) -> Option<String> {
     };
     let lines: Vec<_> = results.counters.iter().filter_map(named).collect();
     let title = "allocation and promotion over time";
-    plot(results, title, &lines, (&Bands::default(), &[]), |bytes| units::bytes_per_second(bytes as f64))
+    let max = lines.iter().flat_map(|line| line.points.iter().filter_map(|(_, bytes)| *bytes)).max();
+    let scale = Scale { max, span_ns: results.span_ns.max(1) };
+    plot(results, title, &lines, (&Bands::default(), &[]), scale, |bytes| units::bytes_per_second(bytes as f64))
+}
+
+/// What both axes cover.
+struct Scale {
+    max: Option<u64>,
+    span_ns: u64,
 }
 
 /// Under the lines lie bands; `marks` are moments, and what to say of them.
@@ -68,16 +83,19 @@ fn plot(
     title: &str,
     lines: &[Line],
     (bands, marks): (&Bands, &[(Time, String)]),
+    scale: Scale,
     label: impl Fn(u64) -> String,
 ) -> Option<String> {
-    let highest = lines.iter().flat_map(|line| line.points.iter().filter_map(|(_, bytes)| *bytes)).max();
-    let max = highest.max(bands.max())?.max(1);
+    if bands.max().is_none() && lines.iter().all(|line| line.points.iter().all(|(_, bytes)| bytes.is_none())) {
+        return None;
+    }
+    let max = scale.max?.max(1);
     let [left, top, width, height] = PLOT;
     let mut svg = Svg::new(top + height + 26.0, title);
     let step = byte_step(max);
     let ceiling = max.div_ceil(step).saturating_mul(step).max(1);
     let y = |bytes: u64| top + height * (1.0 - bytes as f64 / ceiling as f64);
-    let span = results.span_ns.max(1);
+    let span = scale.span_ns;
     let x = |at: Time| left + width * (at.since(results.started) as f64 / span as f64).min(1.0);
 
     bands.draw(&mut svg, x, y, left + width);

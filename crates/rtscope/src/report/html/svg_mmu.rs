@@ -7,12 +7,13 @@ use rtscope_analyze::results::{Mmu, Results};
 
 const PLOT: [f64; 4] = [56.0, 24.0, WIDTH - 86.0, 150.0];
 
-/// The curve; `None` without pauses or with fewer than two windows.
-pub(super) fn draw(results: &Results) -> Option<String> {
+/// The curve, on the scale of `all`; `None` without pauses or with fewer than two windows.
+pub(super) fn draw(results: &Results, all: &[&Results]) -> Option<String> {
     let curve = &results.mmu;
     let log = |mmu: &Mmu| (mmu.window_ns.max(1) as f64).log10();
-    let (from, to) = (log(curve.first()?), log(curve.last()?));
-    if results.pauses.count == 0 || to <= from {
+    let windows = || all.iter().flat_map(|one| one.mmu.iter().map(log));
+    let (from, to) = (windows().fold(f64::INFINITY, f64::min), windows().fold(0.0, f64::max));
+    if results.pauses.count == 0 || curve.len() < 2 || to <= from {
         return None;
     }
     let [left, top, width, height] = PLOT;

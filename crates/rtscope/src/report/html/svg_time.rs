@@ -12,24 +12,29 @@ const LOWER: [f64; 4] = [LEFT, 164.0, PLOT_WIDTH, 110.0];
 /// Slices drawn at most.
 const SLICES_MAX: usize = 300;
 
-/// The drawing; `None` without slices.
-pub(super) fn draw(results: &Results) -> Option<String> {
+/// The drawing, on the scales of `all`; `None` without slices.
+pub(super) fn draw(results: &Results, all: &[&Results]) -> Option<String> {
     let slices = thinned(&results.drawing.over_time);
-    let span = results.span_ns.max(1);
+    let span = longest_span(all);
     if slices.iter().all(|slice| slice.count == 0) {
         return None;
     }
     let mut svg = Svg::new(314.0, "pauses over time");
     let x = |at: rtscope_model::Time| LEFT + PLOT_WIDTH * (at.since(results.started) as f64 / span as f64).min(1.0);
-    longest(&mut svg, &slices, &x);
+    let lengths = all.iter().flat_map(|one| one.drawing.over_time.iter().map(|slice| slice.max_ns));
+    longest(&mut svg, &slices, &Decades::of(UPPER, lengths), &x);
     shares(&mut svg, LOWER, &slices, &x);
     time_axis(&mut svg, LOWER, span);
     Some(svg.finish())
 }
 
+/// What a time axis for all of them covers, nanoseconds.
+pub(super) fn longest_span(all: &[&Results]) -> u64 {
+    all.iter().map(|one| one.span_ns).max().unwrap_or(0).max(1)
+}
+
 /// Longest pause of each slice, on a logarithmic scale.
-fn longest(svg: &mut Svg, slices: &[PauseSlice], x: &dyn Fn(rtscope_model::Time) -> f64) {
-    let scale = Decades::of(UPPER, slices.iter().map(|slice| slice.max_ns));
+fn longest(svg: &mut Svg, slices: &[PauseSlice], scale: &Decades, x: &dyn Fn(rtscope_model::Time) -> f64) {
     svg.text(UPPER[0], 12.0, Anchor::Start, "strong", "longest pause (logarithmic)");
     scale.grid(svg);
     for slice in slices.iter().filter(|slice| slice.max_ns > 0) {

@@ -1,40 +1,199 @@
-//! One pause, lane by lane: request, arrival, work, release; under each lane
-//! what the kernel did with its thread, and who had the CPU instead.
+//! One pause, lane by lane: request, arrival, work, release; under a lane that was waited for, why; under
+//! each lane what the kernel did with its thread, and who had the CPU instead. Parts, words and colours are
+//! those of the viewer (`web/app/waterfall.js`, `web/app/palette.css`); a test holds the two together.
 
 use super::svg::{Anchor, Svg, WIDTH, round_step, tick_label};
 use crate::report::{units, words};
+use rtscope_analyze::code::called;
 use rtscope_analyze::results::{LaneStates, Results, StateSpan, ThreadState, WorstPause};
-use rtscope_model::{LaneId, LanePause, Pause, Time};
+use rtscope_model::{Cause, CausePiece, LaneId, LanePause, Names, Pause, Time};
 
 const LEFT: f64 = 150.0;
 const PLOT_WIDTH: f64 = WIDTH - LEFT - 10.0;
 const PHASES: [f64; 2] = [4.0, 18.0];
 const LANE_HEIGHT: f64 = 16.0;
 const STRIP_HEIGHT: f64 = 11.0;
-const ROW: f64 = 40.0;
+/// States of a lane that has causes above them: without words.
+const STRIP_LOW: f64 = 5.0;
+/// A lane with one strip, and with two.
+const ROWS: [f64; 2] = [40.0, 46.0];
 /// Lanes drawn of one pause.
 pub(super) const LANES_MAX: usize = 8;
-/// Thread states drawn under one lane.
+/// Thread states, and causes, drawn under one lane.
 const SPANS_MAX: usize = 150;
 
-/// The drawing of one pause.
-pub(super) fn draw(results: &Results, worst: &WorstPause) -> String {
-    let pause = &worst.blamed.pause;
-    let lanes = chosen(pause);
-    let plot_height = PHASES[1] + 12.0 + lanes.len() as f64 * ROW;
-    let mut svg = Svg::new(plot_height + 34.0, &format!("pause {} lane by lane", pause.id));
-    let scale = Scale { from: pause.begin(), span: pause.released.since(pause.begin()).max(1) };
-    axis(&mut svg, &scale, plot_height);
-    phases(&mut svg, &scale, pause);
-    for (row, part) in lanes.iter().enumerate() {
-        let top = PHASES[0] + PHASES[1] + 14.0 + row as f64 * ROW;
-        label(&mut svg, results, pause, part, top);
-        lane(&mut svg, &scale, worst, part, top);
-        if let Some(states) = worst.states.iter().find(|states| states.lane == part.lane.0) {
-            strip(&mut svg, &scale, states, top + LANE_HEIGHT + 1.0);
+/// What a cause is coloured as; the viewer has the same table.
+fn role(cause: Cause) -> &'static str {
+    match cause {
+        Cause::HostSteal | Cause::Preempted | Cause::NotScheduled | Cause::IdleCpu | Cause::WakeLatency => {
+            "wants-a-cpu"
         }
+        Cause::Throttled => "throttled",
+        Cause::Oversubscribed => "queued",
+        Cause::Asleep | Cause::HandedOver => "asleep",
+        Cause::BlockedInKernel => "blocked",
+        Cause::Running | Cause::LateSafepoint | Cause::ForeignCall | Cause::InKernel => "running",
+        Cause::Unknown => "unknown",
+    }
+}
+
+/// Stripes for what must not be told by colour alone: once on a page, before the first drawing.
+pub(super) const PATTERNS: &str = concat!(
+    r#"<svg class="patterns" width="0" height="0" aria-hidden="true"><defs>"#,
+    r#"<pattern id="p-throttled" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">"#,
+    r#"<rect width="6" height="6" class="plain-throttled"/><rect width="2" height="6" class="second-throttled"/></pattern>"#,
+    r#"<pattern id="p-queued" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(-45)">"#,
+    r#"<rect width="6" height="6" class="plain-queued"/><rect width="2" height="6" class="second-queued"/></pattern>"#,
+    "</defs></svg>"
+);
+
+/// The drawing of one pause; `span_ns` is what its width stands for.
+pub(super) fn draw(results: &Results, names: &Names, worst: &WorstPause, span_ns: u64) -> String {
+    let pause = &worst.blamed.pause;
+    let rows: Vec<Row<'_>> =
+        chosen(pause).into_iter().map(|part| Row::of(results, names, worst, part, span_ns)).collect();
+    let plot_height = PHASES[1] + 12.0 + rows.iter().map(Row::height).sum::<f64>();
+    let mut svg = Svg::new(plot_height + 34.0, &sentence(results, names, worst));
+    let scale = Scale { from: pause.begin(), span: span_ns.max(1) };
+    axis(&mut svg, &scale, plot_height);
+    phases(&mut svg, &scale, pause, plot_height);
+    let mut top = PHASES[0] + PHASES[1] + 14.0;
+    for row in &rows {
+        label(&mut svg, results, pause, row.part, top);
+        lane(&mut svg, &scale, worst, row.part, top);
+        let mut below = top + LANE_HEIGHT + 1.0;
+        if !row.why.is_empty() {
+            causes(&mut svg, &scale, &row.why, below);
+            below += STRIP_HEIGHT + 1.0;
+        }
+        if let Some(states) = row.states {
+            let height = if row.why.is_empty() { STRIP_HEIGHT } else { STRIP_LOW };
+            strip(&mut svg, &scale, states, [below, height]);
+        }
+        top += row.height();
     }
     svg.finish()
+}
+
+/// How long a pause was, from its first moment to its last.
+pub(super) fn length_ns(worst: &WorstPause) -> u64 {
+    worst.blamed.pause.released.since(worst.blamed.pause.begin())
+}
+
+/// A lane of the drawing.
+struct Row<'w> {
+    part: &'w LanePause,
+    why: Vec<Why>,
+    states: Option<&'w LaneStates>,
+}
+
+/// Pieces of a wait that are drawn as one.
+struct Why {
+    /// Of the longest piece.
+    role: &'static str,
+    words: String,
+    longest_ns: u64,
+    /// Others have other causes.
+    others: bool,
+    from: Time,
+    to: Time,
+}
+
+impl Why {
+    /// Takes the next piece in.
+    fn join(&mut self, next: Why) {
+        self.others |= self.words != next.words;
+        if next.longest_ns > self.longest_ns {
+            (self.role, self.words, self.longest_ns) = (next.role, next.words, next.longest_ns);
+        }
+        self.to = next.to;
+    }
+
+    fn told(&self) -> String {
+        if self.others { format!("{}, and others", self.words) } else { self.words.clone() }
+    }
+}
+
+/// Pieces that touch joined: those of one cause, and those too short to be seen, until they are few enough.
+fn thinned(mut pieces: Vec<Why>, span_ns: u64) -> Vec<Why> {
+    let mut visible = span_ns / 1200;
+    loop {
+        let mut out: Vec<Why> = Vec::new();
+        for piece in pieces {
+            match out.last_mut().filter(|last| piece.from.since(last.to) <= visible) {
+                Some(last) if last.words == piece.words || last.to.since(last.from) < visible => last.join(piece),
+                _ => out.push(piece),
+            }
+        }
+        if out.len() <= SPANS_MAX || visible > span_ns {
+            out.truncate(SPANS_MAX);
+            return out;
+        }
+        (pieces, visible) = (out, visible.saturating_mul(2).max(1));
+    }
+}
+
+impl<'w> Row<'w> {
+    fn of(results: &Results, names: &Names, worst: &'w WorstPause, part: &'w LanePause, span_ns: u64) -> Row<'w> {
+        let begin = worst.blamed.pause.begin();
+        let own = worst.blamed.causes.iter().filter(|piece| piece.lane == Some(part.lane) && piece.ns() > 0);
+        let pieces = own.map(|piece| Why {
+            role: role(piece.cause),
+            words: cause(results, names, piece),
+            longest_ns: piece.ns(),
+            others: false,
+            from: piece.from.max(begin),
+            to: piece.to,
+        });
+        let why = thinned(pieces.collect(), span_ns);
+        Row { part, why, states: worst.states.iter().find(|states| states.lane == part.lane.0) }
+    }
+
+    fn height(&self) -> f64 {
+        if self.why.is_empty() || self.states.is_none() { ROWS[0] } else { ROWS[1] }
+    }
+}
+
+/// Why something was waited for, and where its code was.
+fn cause(results: &Results, names: &Names, piece: &CausePiece) -> String {
+    let who = piece.who.map(|who| names.get(who)).filter(|who| !who.is_empty());
+    let words = words::cause(piece.cause, who);
+    match piece.code {
+        Some(code) => format!("{words}: {}", called(results.drawing.symbols.get(code))),
+        None => words,
+    }
+}
+
+/// The drawing in a sentence, for those who do not see it.
+fn sentence(results: &Results, names: &Names, worst: &WorstPause) -> String {
+    let pause = &worst.blamed.pause;
+    let ns = |from: Time, to: Time| units::duration(to.since(from));
+    let kind = words::pause_kind(pause.kind);
+    let mut parts = vec![format!("Pause {}, a {kind} of {}", pause.id, units::duration(length_ns(worst)))];
+    if let Some(requested) = pause.requested {
+        parts.push(format!("{} until the last lane had stopped", ns(requested, pause.stopped)));
+    }
+    parts.push(format!("{} collecting", ns(pause.stopped, pause.collected)));
+    parts.push(format!("{} until the last lane ran again", ns(pause.collected, pause.released)));
+    parts.extend(pause.straggler.map(|lane| format!("lane {lane} stopped last")));
+    parts.extend(
+        main_cause(&worst.blamed.causes)
+            .map(|(piece, sum_ns)| format!("because {} ({})", cause(results, names, piece), units::duration(sum_ns))),
+    );
+    format!("{}.", parts.join("; "))
+}
+
+/// The cause that took most of the waiting, and how long that was.
+fn main_cause(pieces: &[CausePiece]) -> Option<(&CausePiece, u64)> {
+    let mut sums: Vec<(&CausePiece, u64)> = Vec::new();
+    for piece in pieces {
+        match sums.iter_mut().find(|(first, _)| (first.cause, first.who) == (piece.cause, piece.who)) {
+            Some((_, sum)) => *sum = sum.saturating_add(piece.ns()),
+            None => sums.push((piece, piece.ns())),
+        }
+    }
+    sums.sort_by_key(|(_, sum)| std::cmp::Reverse(*sum));
+    sums.first().copied()
 }
 
 struct Scale {
@@ -85,25 +244,24 @@ fn axis(svg: &mut Svg, scale: &Scale, height: f64) {
 }
 
 /// The whole pause in its three phases, on top.
-fn phases(svg: &mut Svg, scale: &Scale, pause: &Pause) {
+fn phases(svg: &mut Svg, scale: &Scale, pause: &Pause, bottom: f64) {
     let [top, height] = PHASES;
     svg.text(LEFT - 8.0, top + 13.0, Anchor::End, "strong", "pause");
     let parts = [
-        ("stop", "stop", pause.begin(), pause.stopped),
-        ("collect", "collect", pause.stopped, pause.collected),
-        ("release", "release", pause.collected, pause.released),
+        (["fill-waiting-to-stop", "on-waiting-to-stop"], "stop", pause.begin(), pause.stopped),
+        (["fill-collecting", "on-collecting"], "collect", pause.stopped, pause.collected),
+        (["fill-release", "on-release"], "release", pause.collected, pause.released),
     ];
-    for (class, name, from, to) in parts {
+    for ([fill, on], name, from, to) in parts {
         if to <= from {
             continue;
         }
         let text = format!("{name} {}", units::duration(to.since(from)));
         let frame = scale.frame(from, to, top, height);
-        svg.rect(frame, class, &text);
-        svg.text_inside(frame, "on-dark", &text);
+        svg.rect(frame, fill, &text);
+        svg.text_inside(frame, on, &text);
     }
     for at in [pause.stopped, pause.collected] {
-        let bottom = top + height + 10.0 + ROW * pause.lanes.len().min(LANES_MAX) as f64;
         svg.line([scale.x(at), top + height, scale.x(at), bottom], "mark");
     }
 }
@@ -113,9 +271,9 @@ fn label(svg: &mut Svg, results: &Results, pause: &Pause, part: &LanePause, top:
     svg.text(LEFT - 8.0, top + 12.0, Anchor::End, "tick", &crate::style::shorten(&crate::style::clean(&name), 20));
     let mut notes = Vec::new();
     if Some(part.lane) == pause.straggler {
-        notes.push("stopped last".to_string());
+        notes.push("last".to_string());
     } else if Some(part.lane) == pause.leader {
-        notes.push("asked".to_string());
+        notes.push("led".to_string());
     }
     if let Some(tid) = part.tid {
         notes.push(format!("tid {tid}"));
@@ -136,27 +294,49 @@ fn lane(svg: &mut Svg, scale: &Scale, worst: &WorstPause, part: &LanePause, top:
     if let Some(arrived) = part.arrived {
         let frame = scale.frame(pause.begin(), arrived, top, LANE_HEIGHT);
         let text = format!("stopped after {}", units::duration(arrived.since(pause.begin())));
-        svg.rect(frame, if straggler { "stop" } else { "stop-early" }, &text);
+        svg.rect(frame, if straggler { "fill-waiting-to-stop" } else { "fill-request" }, &text);
         if straggler {
-            svg.text_inside(frame, "on-dark", &format!("the others wait: {text}"));
+            svg.text_inside(frame, "on-waiting-to-stop", &format!("the others wait: {text}"));
         }
         let wait = scale.frame(arrived, pause.stopped, top + LANE_HEIGHT / 2.0 - 1.0, 2.0);
         if pause.stopped > arrived {
-            svg.rect(wait, "wait", &format!("waits {} for the others", units::duration(pause.stopped.since(arrived))));
+            svg.rect(
+                wait,
+                "fill-wait",
+                &format!("waits {} for the others", units::duration(pause.stopped.since(arrived))),
+            );
         }
     }
     if let (Some(begin), Some(end)) = (part.work_begin, part.work_end) {
         let frame = scale.frame(begin, end, top, LANE_HEIGHT);
-        svg.rect(frame, "collect", &format!("collects {}", units::duration(part.work_ns)));
+        svg.rect(frame, "fill-collecting", &format!("collects {}", units::duration(part.work_ns)));
     }
     if let Some(left) = part.left.filter(|left| *left > pause.collected) {
         let frame = scale.frame(pause.collected, left, top, LANE_HEIGHT);
-        svg.rect(frame, "release", &format!("back after {}", units::duration(left.since(pause.collected))));
+        svg.rect(frame, "fill-release", &format!("back after {}", units::duration(left.since(pause.collected))));
+    }
+}
+
+/// What a lane was waited for.
+fn causes(svg: &mut Svg, scale: &Scale, pieces: &[Why], top: f64) {
+    for why in pieces {
+        let (role, words) = (why.role, why.told());
+        let frame = scale.frame(why.from, why.to, top, STRIP_HEIGHT);
+        svg.rect(frame, &format!("fill-{role}"), &format!("{words}: {}", units::duration(why.to.since(why.from))));
+        let room = ((frame[2] - 8.0) / 6.6).max(0.0) as usize;
+        if room >= 8 {
+            let at = [frame[0], frame[1] - 0.8, frame[2], frame[3]];
+            svg.text_inside(
+                at,
+                &format!("small on-{role}"),
+                &crate::style::shorten(&crate::style::clean(&words), room),
+            );
+        }
     }
 }
 
 /// The kernel's states of the lane's thread.
-fn strip(svg: &mut Svg, scale: &Scale, states: &LaneStates, top: f64) {
+fn strip(svg: &mut Svg, scale: &Scale, states: &LaneStates, [top, height]: [f64; 2]) {
     for span in joined(&states.spans, scale) {
         let class = match span.state {
             ThreadState::Running => "k-running",
@@ -167,8 +347,11 @@ fn strip(svg: &mut Svg, scale: &Scale, states: &LaneStates, top: f64) {
         };
         let who = span.who.as_deref().map(|who| format!(", {who} has it")).unwrap_or_default();
         let words = format!("{}{who}", words::state(span.state));
-        let frame = scale.frame(span.from, span.to, top, STRIP_HEIGHT);
+        let frame = scale.frame(span.from, span.to, top, height);
         svg.rect(frame, class, &format!("{words}: {}", units::duration(span.to.since(span.from))));
+        if height < STRIP_HEIGHT {
+            continue;
+        }
         let dark = matches!(span.state, ThreadState::Running | ThreadState::Runnable | ThreadState::Blocked);
         svg.text_inside(
             [frame[0], frame[1] - 0.8, frame[2], frame[3]],
@@ -181,19 +364,85 @@ fn strip(svg: &mut Svg, scale: &Scale, states: &LaneStates, top: f64) {
 /// Spans too short to be seen go into their left neighbour, so that a thread
 /// that switches often does not fill the page.
 fn joined(spans: &[StateSpan], scale: &Scale) -> Vec<StateSpan> {
-    let visible = scale.span / 1200;
-    let mut out: Vec<StateSpan> = Vec::new();
-    for span in spans {
-        match out.last_mut() {
-            Some(last) if span.to.since(span.from) < visible || same(span, last) => last.to = span.to,
-            _ => out.push(span.clone()),
+    let mut visible = scale.span / 1200;
+    loop {
+        let mut out: Vec<StateSpan> = Vec::new();
+        for span in spans {
+            match out.last_mut() {
+                Some(last) if span.to.since(span.from) < visible || same(span, last) => last.to = span.to,
+                _ => out.push(span.clone()),
+            }
         }
+        if out.len() <= SPANS_MAX || visible > scale.span {
+            out.truncate(SPANS_MAX);
+            return out;
+        }
+        visible = visible.saturating_mul(2).max(1);
     }
-    out.truncate(SPANS_MAX);
-    out
 }
 
 /// Same state, same taker: one span.
 fn same(span: &StateSpan, last: &StateSpan) -> bool {
     span.state == last.state && span.who == last.who
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::session::Session;
+
+    #[test]
+    fn thousands_of_pieces_are_drawn_to_the_end() {
+        let why = |n: u64| Why {
+            role: "wants-a-cpu",
+            words: format!("preempted by {}", n % 7),
+            longest_ns: 10 + n % 3,
+            others: false,
+            from: Time(n * 1_000),
+            to: Time((n + 1) * 1_000),
+        };
+        let drawn = thinned((0..50_000).map(why).collect(), 50_000_000);
+        assert!(drawn.len() <= SPANS_MAX && drawn.len() > SPANS_MAX / 4, "{}", drawn.len());
+        assert_eq!((drawn.first().unwrap().from, drawn.last().unwrap().to), (Time(0), Time(50_000_000)));
+        assert!(drawn.windows(2).all(|pair| pair[0].to == pair[1].from));
+        assert!(drawn.iter().all(|one| one.others && one.told().ends_with(", and others")));
+        let few = thinned(vec![why(0), why(1), why(9)], 10_000);
+        assert_eq!(few.iter().map(|one| one.others).collect::<Vec<_>>(), [false, false, false]);
+    }
+
+    const VIEWER: [&str; 2] =
+        [include_str!("../../../../../web/app/waterfall.js"), include_str!("../../../../../web/app/tell.js")];
+
+    #[test]
+    fn causes_have_the_colours_of_the_viewer() {
+        let mut seen = 0;
+        for known in Session::all_causes() {
+            let cause: Cause = serde_json::from_value(known.id.as_str().into()).unwrap();
+            let told = format!("\"{}\": \"{}\"", known.id, role(cause));
+            assert!(VIEWER[0].contains(&told), "waterfall.js has no {told}");
+            seen += 1;
+        }
+        assert!(seen > 10);
+    }
+
+    #[test]
+    fn parts_have_the_words_and_colours_of_the_viewer() {
+        let mut own = include_str!("svg_waterfall.rs").split("#[cfg(test)]");
+        let own = own.next().unwrap();
+        for words in
+            ["stopped after ", "for the others", "collects ", "back after ", " collecting", "stopped last", "because "]
+        {
+            assert!(own.contains(words) && VIEWER[0].contains(words), "{words}");
+        }
+        for name in ["\"last\"", "\"led\"", "until the last lane had stopped", "until the last lane ran again"] {
+            assert!(own.contains(name) && VIEWER[0].contains(name), "{name}");
+        }
+        for role in ["waiting-to-stop", "request", "wait", "collecting", "release"] {
+            assert!(own.contains(&format!("\"fill-{role}\"")) && VIEWER[0].contains(&format!("\"{role}\"")), "{role}");
+        }
+        for kind in ["minor", "major", "concurrent-sync", "compaction", "layout", "unknown"] {
+            let words = words::pause_kind(serde_json::from_value(kind.into()).unwrap());
+            assert!(VIEWER[1].contains(&format!("\"{words}\"")), "tell.js has no {words}");
+        }
+    }
 }

@@ -1,0 +1,206 @@
+//! What each lane did over the whole run, in a few hundred columns.
+//!
+//! Owns how states are summed: columns of one width for all lanes, which doubles as the run goes on, so that
+//! memory does not depend on its length. Keeps [`LANES_MAX`] lanes and counts the others. Refuses to decide states.
+
+use super::compose::Segment;
+use super::lanes::{Doing, LaneState, LaneStates};
+use crate::context::Context;
+use rtscope_model::{Event, LaneId, Time};
+
+/// Lanes that are kept: those with the lowest numbers.
+pub const LANES_MAX: u16 = 16;
+/// Columns at most.
+pub const COLUMNS_MAX: usize = 240;
+/// The width to begin with.
+const WIDTH_NS: u64 = 1 << 16;
+
+/// What is told apart over a whole run, in the order in which it is stacked.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum Share {
+    /// The program; where runs of green threads are not posted, also nothing.
+    Program,
+    /// Work on the old heap beside the others.
+    Slice,
+    /// It collects.
+    Collecting,
+    /// It stands still: others have not stopped, collect, or lead.
+    Waiting,
+    /// It was asked to stop and has not yet.
+    Stopping,
+    /// The work is done and it is not back yet.
+    Release,
+    /// Nothing to run.
+    Idle,
+    /// Its events were lost.
+    Gap,
+}
+
+/// All of them, in their order.
+pub const SHARES: [Share; 8] = [
+    Share::Program,
+    Share::Slice,
+    Share::Collecting,
+    Share::Waiting,
+    Share::Stopping,
+    Share::Release,
+    Share::Idle,
+    Share::Gap,
+];
+
+impl Share {
+    fn of(state: LaneState) -> Share {
+        match state {
+            LaneState::Program => Share::Program,
+            LaneState::Idle => Share::Idle,
+            LaneState::Asked | LaneState::WaitingToStop => Share::Stopping,
+            LaneState::WaitingToLead | LaneState::WaitingForOthers => Share::Waiting,
+            LaneState::Collecting(_) => Share::Collecting,
+            LaneState::Release => Share::Release,
+            LaneState::Slice => Share::Slice,
+            LaneState::Gap => Share::Gap,
+        }
+    }
+}
+
+/// Nanoseconds of each of [`SHARES`] in one column.
+pub type Column = [u64; SHARES.len()];
+
+/// The lanes of a run.
+#[derive(Clone, Debug, Default)]
+pub struct LanesOverTime {
+    /// Where the first column begins.
+    pub from: Time,
+    /// Width of a column, nanoseconds.
+    pub column_ns: u64,
+    /// Lanes by number, each with its columns; what is not there lies before its begin or behind its end.
+    pub lanes: Vec<(LaneId, Vec<Column>)>,
+    /// Lanes that are not kept.
+    pub left_out: u64,
+}
+
+impl LanesOverTime {
+    /// Adds that `lane` was in `state`.
+    fn add(&mut self, lane: LaneId, segment: Segment<Doing>) {
+        if lane.0 >= LANES_MAX {
+            self.left_out = self.left_out.max(u64::from(lane.0 - LANES_MAX) + 1);
+            return;
+        }
+        if self.column_ns == 0 {
+            (self.from, self.column_ns) = (segment.from, WIDTH_NS);
+        }
+        let (from, to) = (segment.from.since(self.from), segment.to.since(self.from));
+        while to.div_ceil(self.column_ns) > COLUMNS_MAX as u64 {
+            self.widen();
+        }
+        let place = match self.lanes.iter().position(|(known, _)| *known == lane) {
+            Some(place) => place,
+            None => {
+                let place = self.lanes.partition_point(|(known, _)| known.0 < lane.0);
+                self.lanes.insert(place, (lane, Vec::new()));
+                place
+            }
+        };
+        let Some((_, columns)) = self.lanes.get_mut(place) else { return };
+        let what = SHARES.iter().position(|one| *one == Share::of(segment.state.state)).unwrap_or(0);
+        let mut at = from;
+        while at < to {
+            let column = at / self.column_ns;
+            let end = (column + 1).saturating_mul(self.column_ns).min(to);
+            let column = usize::try_from(column).unwrap_or(COLUMNS_MAX);
+            if columns.len() <= column {
+                columns.resize(column + 1, Column::default());
+            }
+            if let Some(ns) = columns.get_mut(column).and_then(|column| column.get_mut(what)) {
+                *ns += end - at;
+            }
+            at = end;
+        }
+    }
+
+    /// Two columns become one.
+    fn widen(&mut self) {
+        self.column_ns = self.column_ns.saturating_mul(2);
+        for (_, columns) in &mut self.lanes {
+            let joined = columns.chunks(2).map(|pair| {
+                let mut sum = Column::default();
+                for column in pair {
+                    sum.iter_mut().zip(column).for_each(|(sum, ns)| *sum = sum.saturating_add(*ns));
+                }
+                sum
+            });
+            *columns = joined.collect();
+        }
+    }
+}
+
+/// The fold.
+pub struct LaneShares {
+    states: LaneStates,
+    found: LanesOverTime,
+    last: Time,
+}
+
+impl LaneShares {
+    /// For the recording that `context` describes.
+    pub fn new(context: &Context) -> Self {
+        LaneShares { states: LaneStates::new(context), found: LanesOverTime::default(), last: Time(0) }
+    }
+
+    /// Takes the next event.
+    pub fn push(&mut self, event: &Event) {
+        if matches!(event.body, rtscope_model::Body::Runtime(_)) {
+            self.last = self.last.max(event.time);
+        }
+        let found = &mut self.found;
+        self.states.push(event, &mut |lane, segment| found.add(lane, segment));
+    }
+
+    /// The lanes, when the stream is over.
+    pub fn finish(mut self) -> LanesOverTime {
+        let found = &mut self.found;
+        self.states.finish(self.last, &mut |lane, segment| found.add(lane, segment));
+        self.found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn segment(from: u64, to: u64, state: LaneState) -> Segment<Doing> {
+        let state = Doing { state, green: None, part: None };
+        Segment { from: Time(from), to: Time(to), state }
+    }
+
+    #[test]
+    fn columns_double_and_nothing_is_lost() {
+        let mut found = LanesOverTime::default();
+        let states = [LaneState::Program, LaneState::WaitingToStop, LaneState::WaitingForOthers, LaneState::Release];
+        let mut at = 1_000;
+        for (index, length) in (0..20_000u64).map(|n| (n as usize, 1 + n * 7_919 % 40_000)) {
+            found.add(LaneId((index % 3) as u16), segment(at, at + length, states[index % 4]));
+            at += length;
+        }
+        let sum: u64 = found.lanes.iter().flat_map(|(_, columns)| columns.iter().flatten()).sum();
+        assert_eq!(sum, at - 1_000);
+        assert_eq!(found.lanes.iter().map(|(lane, _)| lane.0).collect::<Vec<_>>(), [0, 1, 2]);
+        assert!(found.lanes.iter().all(|(_, columns)| columns.len() <= COLUMNS_MAX));
+        assert!(found.column_ns * COLUMNS_MAX as u64 >= at - 1_000 && found.column_ns < 4 * at / COLUMNS_MAX as u64);
+        for (_, columns) in &found.lanes {
+            assert!(columns.iter().all(|column| column.iter().sum::<u64>() <= found.column_ns));
+        }
+    }
+
+    #[test]
+    fn three_days_and_many_lanes_are_few_columns() {
+        let mut found = LanesOverTime::default();
+        for lane in 0..512 {
+            found.add(LaneId(lane), segment(5, 3 * 86_400 * 1_000_000_000, LaneState::Idle));
+        }
+        assert_eq!((found.lanes.len(), found.left_out), (16, 496));
+        assert!(found.lanes.iter().all(|(_, columns)| columns.len() <= COLUMNS_MAX));
+        found.add(LaneId(0), segment(7, u64::MAX, LaneState::Gap));
+        assert!(found.lanes.iter().all(|(_, columns)| columns.len() <= COLUMNS_MAX));
+    }
+}

@@ -1,0 +1,107 @@
+//! Drawings of other commands on a page: of a tuning, of an experiment, of a machine. Owns what is taken for
+//! one and how it stands there: as a picture, in which no script runs and which loads nothing. Refuses to
+//! read what it shows, except for its name.
+
+use super::escape::escape;
+use super::page::figure;
+use crate::trouble::Trouble;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// Bytes of all drawings of a page at most.
+pub const PLOTS_MAX: usize = 256 << 10;
+
+/// A drawing.
+pub struct Plot {
+    svg: String,
+    name: String,
+}
+
+impl Plot {
+    /// A drawing of `svg`, called `name` where it does not say what it shows.
+    ///
+    /// # Errors
+    /// It is no SVG.
+    pub fn new(svg: String, name: &str) -> Result<Plot, Trouble> {
+        let Some(at) = svg.find("<svg").filter(|at| *at < 1000 && svg.contains("</svg>")) else {
+            let made = "give a drawing that rtscope tune, bench, load, heap or machine wrote";
+            return Err(Trouble::new(format!("cannot put {name} on the page"))
+                .because("it is no SVG drawing")
+                .next(made));
+        };
+        let begin = svg.get(at..).unwrap_or_default().split('>').next().unwrap_or_default();
+        let label = begin.split_once("aria-label=\"").and_then(|(_, rest)| rest.split_once('"'));
+        let name = label.map_or_else(|| name.to_owned(), |(label, _)| unescaped(label));
+        Ok(Plot { svg, name })
+    }
+
+    /// What it shows.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// Reads drawings.
+///
+/// # Errors
+/// A file cannot be read, is no SVG, or together they are more than [`PLOTS_MAX`].
+pub fn read(paths: &[impl AsRef<Path>]) -> Result<Vec<Plot>, Trouble> {
+    let mut room = PLOTS_MAX as u64;
+    let mut plots = Vec::new();
+    for path in paths {
+        let path = path.as_ref();
+        let name = path.display().to_string();
+        let trouble = || Trouble::new(format!("cannot put {name} on the page"));
+        let mut svg = String::new();
+        let file = File::open(path).map_err(|error| trouble().because(error))?;
+        file.take(room + 1).read_to_string(&mut svg).map_err(|error| trouble().because(error))?;
+        room = room.checked_sub(svg.len() as u64).ok_or_else(|| {
+            trouble()
+                .because("drawings of more than 256 KiB would make it too large to mail")
+                .next("give fewer with --plot")
+        })?;
+        plots.push(Plot::new(svg, &name)?);
+    }
+    Ok(plots)
+}
+
+/// The section; `None` without drawings.
+pub(super) fn section(plots: &[Plot]) -> Option<String> {
+    let drawn = |plot: &Plot| {
+        let name = escape(&plot.name);
+        figure(&format!("<img alt=\"{name}\" src=\"data:image/svg+xml;base64,{}\">", STANDARD.encode(&plot.svg)), &name)
+    };
+    (!plots.is_empty()).then(|| plots.iter().map(drawn).collect())
+}
+
+fn unescaped(text: &str) -> String {
+    let entities = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")];
+    entities.iter().fold(text.to_owned(), |text, (entity, sign)| text.replace(entity, sign))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_drawing_is_a_picture_and_says_what_it_shows() {
+        let svg = "<svg aria-label=\"time &amp; memory\"><script>alert(1)</script></svg>";
+        let plot = Plot::new(svg.into(), "x.svg").unwrap();
+        assert_eq!(plot.name(), "time & memory");
+        let section = section(&[plot]).unwrap();
+        assert!(section.contains("alt=\"time &amp; memory\"") && !section.contains("<script"), "{section}");
+        assert_eq!(Plot::new("<svg></svg>".into(), "<x>.svg").unwrap().name(), "<x>.svg");
+        assert!(super::section(&[]).is_none());
+    }
+
+    #[test]
+    fn what_is_no_drawing_is_refused() {
+        for text in ["", "{}", "<html></html>", "<svg"] {
+            let refused = Plot::new(text.into(), "x").err().unwrap().to_string();
+            assert!(refused.contains("it is no SVG drawing"), "{refused}");
+        }
+    }
+}

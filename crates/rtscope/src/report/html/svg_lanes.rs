@@ -1,0 +1,98 @@
+//! What each lane did over the run: one strip for each, in every column of which the states are stacked by
+//! their share of it. The colours are the viewer's.
+
+use super::svg::{Anchor, Svg, WIDTH, time_axis};
+use super::svg_time::longest_span;
+use super::svg_waterfall::lane_name;
+use crate::report::units;
+use rtscope_analyze::results::Results;
+use rtscope_analyze::timeline::shares::Column;
+use rtscope_analyze::timeline::{SHARES, Share, LanesOverTime};
+use std::fmt::Write as _;
+
+const LEFT: f64 = 110.0;
+const PLOT_WIDTH: f64 = WIDTH - LEFT - 20.0;
+const TOP: f64 = 6.0;
+const STRIP: f64 = 26.0;
+const ROW: f64 = 32.0;
+
+/// What a state is coloured as, and called.
+fn look(doing: Share) -> (&'static str, &'static str) {
+    match doing {
+        Share::Program => ("fill-program", "program"),
+        Share::Slice => ("fill-slice", "slice of a collection"),
+        Share::Collecting => ("fill-collecting", "collecting"),
+        Share::Waiting => ("fill-waiting-for-others", "waiting for others"),
+        Share::Stopping => ("fill-waiting-to-stop", "asked to stop"),
+        Share::Release => ("fill-release", "getting back"),
+        Share::Idle => ("fill-idle", "nothing to run"),
+        Share::Gap => ("fill-gap", "not known"),
+    }
+}
+
+/// The drawing, its time axis as long as the longest of `all`; `None` where nobody looked.
+pub(super) fn draw(results: &Results, all: &[&Results]) -> Option<String> {
+    let found = results.drawing.lanes.as_ref().filter(|found| found.column_ns > 0 && !found.lanes.is_empty())?;
+    let height = ROW * found.lanes.len() as f64;
+    let mut svg = Svg::new(TOP + height + 26.0, "what each lane did over time");
+    let span_ns = longest_span(all);
+    time_axis(&mut svg, [LEFT, TOP, PLOT_WIDTH, height], span_ns);
+    let begin = found.from.since(results.started);
+    let x = |column: usize| {
+        let at = begin.saturating_add((column as u64).saturating_mul(found.column_ns)).min(results.span_ns);
+        LEFT + PLOT_WIDTH * (at as f64 / span_ns as f64).min(1.0)
+    };
+    for (row, (lane, columns)) in found.lanes.iter().enumerate() {
+        let top = TOP + ROW * row as f64;
+        let name = lane_name(results, *lane);
+        let name = crate::style::clean(&name).into_owned();
+        svg.text(LEFT - 8.0, top + 17.0, Anchor::End, "tick", &crate::style::shorten(&name, 15));
+        for (index, doing) in SHARES.into_iter().enumerate() {
+            let (class, words) = look(doing);
+            // Without a figure: the table of lanes has those of the report.
+            svg.shape(&outline(columns, index, top, found.column_ns, &x), class, words);
+        }
+    }
+    Some(svg.finish())
+}
+
+/// The boxes of one state, as a path.
+fn outline(columns: &[Column], index: usize, top: f64, column_ns: u64, x: &dyn Fn(usize) -> f64) -> String {
+    let mut d = String::new();
+    for (at, column) in columns.iter().enumerate() {
+        let height = |ns: u64| STRIP * (ns as f64 / column_ns as f64).min(1.0);
+        let below: u64 = column.iter().take(index).sum();
+        let own = height(column.get(index).copied().unwrap_or(0));
+        // What is seen must be half a pixel high: the rest is left to the text.
+        if own < 0.25 {
+            continue;
+        }
+        let (left, right, bottom) = (x(at), x(at + 1), top + STRIP - height(below));
+        if right > left {
+            let _ = write!(d, "M{left:.1} {bottom:.1}V{:.1}H{right:.1}V{bottom:.1}z", (bottom - own).max(top));
+        }
+    }
+    d
+}
+
+/// What the colours mean, and which lanes are not drawn.
+pub(super) fn caption(found: &LanesOverTime) -> String {
+    let used = |index: usize| {
+        found.lanes.iter().any(|(_, columns)| columns.iter().any(|column| column.get(index).is_some_and(|ns| *ns > 0)))
+    };
+    let mut out = String::from("<p class=\"legend\">");
+    for (_, doing) in SHARES.into_iter().enumerate().filter(|(index, _)| used(*index)) {
+        let (class, words) = look(doing);
+        let _ = write!(
+            out,
+            "<span><svg class=\"swatch\" viewBox=\"0 0 10 10\" aria-hidden=\"true\"><rect width=\"10\" height=\"10\" \
+             class=\"{class}\"/></svg> {words}</span> "
+        );
+    }
+    out.push_str("</p>");
+    if found.left_out > 0 {
+        let more = units::counted(found.left_out, "more lane is", "more lanes are");
+        let _ = write!(out, "<p class=\"faint\">{more} not drawn.</p>");
+    }
+    out
+}
