@@ -22,7 +22,9 @@ const url = await new Promise((resolve, reject) => {
 // A server that makes its recording behind the address answers when that is done.
 while (!(await fetch(`${url}session.json`).catch(() => null))?.ok) await new Promise((resolve) => setTimeout(resolve, 500));
 
-/** What a process and all below it have used: bytes of memory (shared ones in parts), of the page's alone, CPU time in ms. */
+/**
+ * What a process and all below it have used: bytes of memory (shared ones in parts), of the page's alone, CPU time of both in
+ * ms, which does not depend much on who else is at work. */
 function used(pid) {
   const parents = new Map(readdirSync("/proc").filter((name) => /^\d+$/.test(name)).flatMap((name) => {
     try {
@@ -33,19 +35,21 @@ function used(pid) {
     }
   }));
   const of = (/** @type {number} */ one) => [one, ...[...parents].filter(([, parent]) => parent === one).flatMap(([child]) => of(child))];
-  let all = 0, page = 0, cpu = 0;
+  let all = 0, page = 0, cpu = 0, pageCpu = 0;
   for (const one of of(pid)) {
     try {
       const bytes = Number(readFileSync(`/proc/${one}/smaps_rollup`, "utf8").match(/^Pss:\s+(\d+)/m)[1]) * 1024;
       all += bytes;
       const [user, system] = readFileSync(`/proc/${one}/stat`, "utf8").split(") ")[1].split(" ").slice(11, 13).map(Number);
       cpu += (user + system) * 10;
-      if (readFileSync(`/proc/${one}/cmdline`, "utf8").includes("--type=renderer")) page = Math.max(page, bytes);
+      if (readFileSync(`/proc/${one}/cmdline`, "utf8").includes("--type=renderer") && bytes > page) {
+        [page, pageCpu] = [bytes, (user + system) * 10];
+      }
     } catch {
       // It has ended.
     }
   }
-  return { all, page, cpu };
+  return { all, page, cpu, pageCpu };
 }
 
 const median = (/** @type {number[]} */ list) => [...list].sort((a, b) => a - b)[Math.floor((list.length - 1) / 2)];
@@ -69,25 +73,26 @@ for (let repeat = 0; repeat < Number(repeats); repeat++) {
   await page.goto(url);
   await page.waitForSelector("html[data-ready]", { timeout: 60_000 });
   const first = await page.evaluate(() => performance.getEntriesByName("rtscope-first-picture")[0].startTime);
+  const firstCpu = used(pid ?? -1).pageCpu;
   await page.waitForTimeout(1000);
   await page.locator("#stage").focus();
   await page.evaluate(() => globalThis.rtscopeFrames.forget());
-  const start = used(pid ?? -1).cpu;
-  let most = { all: 0, page: 0 }, cpu = 0;
+  const start = used(pid ?? -1);
+  let most = { all: 0, page: 0 }, last = start;
   for (const key of ["w", "d", "w", "d", "a", "w", "d", "s", "a", "s"]) {
     await page.keyboard.down(key);
     await page.waitForTimeout(900);
     await page.keyboard.up(key);
     const now = used(pid ?? -1);
-    cpu = now.cpu - start;
+    last = now;
     most = { all: Math.max(most.all, now.all), page: Math.max(most.page, now.page) };
   }
   const { frames, between, drawing } = await page.evaluate(() => globalThis.rtscopeFrames.read());
   const drawn = await page.evaluate(() => globalThis.rtscopeFrames.drawing.length);
   await browser.close();
   const row = {
-    first, frames, fps: 1000 / between.middle, between: between.middle, between95: between.p95,
-    cpuPerFrame: cpu / Math.max(1, drawn), drawing: drawing.middle, drawing95: drawing.p95, page: most.page / 1e6, browser: most.all / 1e6,
+    first, firstCpu, frames, fps: 1000 / between.middle, between: between.middle, between95: between.p95,
+    pageCpu: (last.pageCpu - start.pageCpu) / Math.max(1, drawn), browserCpu: (last.cpu - start.cpu) / Math.max(1, drawn), drawing: drawing.middle, drawing95: drawing.p95, page: most.page / 1e6, browser: most.all / 1e6,
   };
   rows.push(row);
   console.log(Object.entries(row).map(([name, value]) => `${name} ${value.toFixed(1)}`).join("  "));
