@@ -317,6 +317,36 @@ await step("a real log", async () => {
   if (!count.includes(units.duration(report.pauses.total_ns))) fail(`${count} is not ${report.pauses.total_ns} ns`);
   const rows = await page.locator("#pauses tbody tr").count();
   if (rows !== Math.min(50, report.pauses.count)) fail(`${rows} pauses are listed`);
+
+  // What is told of findings, of each pause and of the whole is what the report has.
+  const session = await (await fetch(`${url}session.json`)).json();
+  const findings = await page.locator("#findings").textContent();
+  for (const { claim } of report.findings) if (!findings.includes(claim)) fail(`not told: ${claim}`);
+  const lines = await (await fetch(`${url}pauses?from=0&to=${session.span_ns + 1}&limit=50`)).text();
+  for (const pause of lines.trim().split("\n").map((line) => JSON.parse(line))) {
+    const row = await page.locator(`#pauses tr[data-pause="${pause.id}"] .figure`).allTextContents();
+    const wanted = [pause.released_ns - pause.requested_ns, pause.stopped_ns - pause.requested_ns].map(units.duration);
+    if (row.join() !== wanted.join()) fail(`pause ${pause.id} is told as ${row}, not ${wanted}`);
+  }
+  await page.locator("#stage").focus();
+  await page.keyboard.press("t");
+  await page.waitForSelector("#selection table");
+  const panel = await page.locator("#selection").textContent();
+  const { count: pauses, total_ns: total, pause_ns: lengths } = report.pauses;
+  for (const figure of [units.counted(pauses, "pause", "pauses"), units.duration(total), units.duration(lengths.max)]) {
+    if (!panel.includes(figure)) fail(`${figure} is not told of the whole`);
+  }
+  const lanes = session.groups.filter((group) => report.lanes.some((lane) => lane.name === group.name));
+  if (lanes.length !== report.lanes.length) fail(`${lanes.length} of ${report.lanes.length} lanes have a group`);
+  for (const lane of lanes) {
+    const tracks = lane.tracks.filter((track) => track.form === "spans").map((track) => track.id);
+    const summary = await (await fetch(`${url}summary?from=0&to=${session.span_ns}&tracks=${tracks}`)).json();
+    const table = await page.locator("#selection table", { hasText: lane.name }).first().textContent();
+    for (const { ns } of summary.tracks.flatMap((track) => track.kinds)) {
+      if (!table.includes(units.duration(ns))) fail(`${units.duration(ns)} of ${lane.name} is not told`);
+    }
+  }
+  await accessible(page, fail);
   await close();
   await end();
 });

@@ -90,14 +90,16 @@ export class Selection {
    * @param {number} length
    */
   #table(group, tracks, length) {
-    const rows = tracks.flatMap((track) => [...track.kinds].sort((a, b) => b.ns - a.ns).map(({ kind, ns, count: times }, index) => {
+    const several = tracks.filter((track) => track.kinds.length > 0).length > 1;
+    const rows = tracks.flatMap((track) => [...(several && track.kinds.length > 0 ? [el("tr", { class: "first" },
+      el("th", { scope: "rowgroup", colspan: 4, class: "words" }, clean(this.state.trackOf(track.id)?.track.name ?? "")))] : []), ...[...track.kinds].sort((a, b) => b.ns - a.ns).map(({ kind, ns, count: times }, index) => {
       const known = this.state.kind(kind), bar = el("span", { class: `bar bg-${roleOf(known.role)}` });
       bar.style.width = `${Math.min(100, (ns / length) * 100)}%`;
-      return el("tr", { class: index === 0 ? "first" : "" },
+      return el("tr", { class: index === 0 && !several ? "first" : "" },
         el("td", { class: "words" }, el("span", { class: `swatch bg-${roleOf(known.role)}`, "aria-hidden": "true" }), clean(known.name)),
         el("td", { class: "figure" }, duration(ns)), el("td", { class: "figure" }, percent(ns / length), el("span", { class: "track-of-bar", "aria-hidden": "true" }, bar)),
         el("td", { class: "figure" }, count(times)));
-    }));
+    })]);
     return el("table", {}, el("caption", {}, clean(group.name)),
       el("thead", {}, el("tr", {}, ...["spent on", "in all", "share", "times"].map((text) => el("th", { scope: "col" }, text)))), el("tbody", {}, ...rows));
   }
