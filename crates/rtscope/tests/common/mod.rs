@@ -625,6 +625,7 @@ pub fn kernel_only() -> Fixture {
     }];
     results.drawing.over_time.clear();
     results.drawing.worst.clear();
+    results.drawing.lanes = None;
     results.drawing.memory.retain(|line| line.name == "rss");
     fixture
 }

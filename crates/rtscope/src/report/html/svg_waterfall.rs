@@ -100,9 +100,14 @@ struct Why {
 }
 
 impl Why {
+    /// Whether both have one cause and the same.
+    fn same(&self, next: &Why) -> bool {
+        self.words == next.words && !self.others && !next.others
+    }
+
     /// Takes the next piece in.
     fn join(&mut self, next: Why) {
-        self.others |= self.words != next.words;
+        self.others |= next.others || self.words != next.words;
         if next.longest_ns > self.longest_ns {
             (self.role, self.words, self.longest_ns) = (next.role, next.words, next.longest_ns);
         }
@@ -121,7 +126,7 @@ fn thinned(mut pieces: Vec<Why>, span_ns: u64) -> Vec<Why> {
         let mut out: Vec<Why> = Vec::new();
         for piece in pieces {
             match out.last_mut().filter(|last| piece.from.since(last.to) <= visible) {
-                Some(last) if last.words == piece.words || last.to.since(last.from) < visible => last.join(piece),
+                Some(last) if last.same(&piece) || last.to.since(last.from) < visible => last.join(piece),
                 _ => out.push(piece),
             }
         }
