@@ -20,6 +20,7 @@ pub use fxt::FxtWriter;
 pub use perfetto::PerfettoWriter;
 
 use rtscope_model::{CausePiece, Event, Loss, Names, Pause, Symbols};
+use std::fmt::Write as _;
 use std::io;
 
 /// What events and causes refer to.
@@ -56,9 +57,16 @@ pub trait Export {
 
 /// The word that reports have for a value of the model's.
 fn word<T: std::fmt::Debug + serde::Serialize>(value: &T) -> String {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::String(word)) => word,
-        _ => format!("{value:?}"),
+    struct Word<'a, T>(&'a T);
+    impl<T: serde::Serialize> std::fmt::Display for Word<'_, T> {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            self.0.serialize(f)
+        }
+    }
+    let mut word = String::new();
+    match write!(word, "{}", Word(value)) {
+        Ok(()) => word,
+        Err(_) => format!("{value:?}"),
     }
 }
 

@@ -2,17 +2,17 @@
 //! output goes and the words; what a format looks like is `rtscope-encode`'s, one module
 //! for each.
 
+mod aside;
+
 use crate::trouble::Trouble;
-use crate::watch::Watch;
 use crate::{input, pipeline, report, runtime_log};
 use clap::{Args, ValueEnum};
 use rtscope_analyze::Context;
-use rtscope_analyze::results::BlamedPause;
 use rtscope_encode::parquet::TABLES;
-use rtscope_encode::{ChromeWriter, Export, FirefoxWriter, FxtWriter, ParquetWriter, PerfettoWriter, Tables};
+use rtscope_encode::{ChromeWriter, Export, FirefoxWriter, FxtWriter, ParquetWriter, PerfettoWriter};
 use rtscope_model::exported::SCHEMA;
 use rtscope_model::manifest::Manifest;
-use rtscope_model::{Class, Classes, Event, Exported, Loss, Symbols, units};
+use rtscope_model::{Exported, Symbols, units};
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -101,7 +101,7 @@ impl Format {
     }
 }
 
-type Out<'w> = &'w mut dyn Write;
+type Out<'w> = &'w mut (dyn Write + Send);
 
 /// Where an export goes.
 pub enum To<'w> {
@@ -163,7 +163,7 @@ fn to_stdout(input: &input::Input, options: &pipeline::Options, format: Format) 
         return Err(Trouble::new("not written: standard output is a terminal and the format is binary")
             .next("name a file with -o, or lead it into one"));
     }
-    let mut out = Counted { out: BufWriter::new(io::stdout().lock()), bytes: 0 };
+    let mut out = Counted { out: BufWriter::new(io::stdout()), bytes: 0 };
     let written = write(input, options, format, To::Stream(&mut out))?;
     let exit = written.map_err(|error| cannot(Path::new("-"), &error))?;
     Ok(Done { exit, bytes: out.bytes, place: "standard output".to_owned() })
@@ -236,55 +236,22 @@ pub fn write(
     format: Format,
     to: To<'_>,
 ) -> Result<io::Result<Exit>, Trouble> {
-    let mut exporting = Exporting { format, to: Some(to), sink: None, broken: Ok(()), events: 0, pauses: 0 };
-    let (results, _) = pipeline::watch(input, options, &mut exporting)?;
-    let Exporting { broken, events, pauses, .. } = exporting;
-    Ok(broken.map(|()| Exit { events, pauses, code: report::exit_code(&results) }))
-}
-
-/// Hands what it sees to an export. The first error ends writing.
-struct Exporting<'w> {
-    format: Format,
-    to: Option<To<'w>>,
-    sink: Option<Box<dyn Export + 'w>>,
-    broken: io::Result<()>,
-    events: u64,
-    pauses: u64,
-}
-
-impl<'w> Exporting<'w> {
-    fn with(&mut self, act: impl FnOnce(&mut (dyn Export + 'w)) -> io::Result<()>) -> bool {
-        if let (Ok(()), Some(sink)) = (&self.broken, &mut self.sink) {
-            self.broken = act(sink.as_mut());
-        }
-        self.broken.is_ok()
-    }
-}
-
-impl Watch for Exporting<'_> {
-    fn classes(&self) -> Classes {
-        Classes::NONE.with(Class::Details).with(Class::User)
-    }
-
-    fn start(&mut self, context: &Context, manifest: Option<&Manifest>) {
-        let Some(to) = self.to.take() else { return };
-        match self.format.begin(to, &facts(context, manifest), &context.symbols) {
-            Ok(sink) => self.sink = Some(sink),
-            Err(error) => self.broken = Err(error),
-        }
-    }
-
-    fn event(&mut self, event: &Event, tables: Tables<'_>) {
-        self.events += u64::from(self.with(|sink| sink.event(event, tables)));
-    }
-
-    fn pause(&mut self, pause: &BlamedPause, tables: Tables<'_>) {
-        self.pauses += u64::from(self.with(|sink| sink.pause(&pause.pause, &pause.causes, tables)));
-    }
-
-    fn end(&mut self, losses: &[Loss]) {
-        self.with(|sink| sink.finish(losses));
-    }
+    let (mut hand, taken) = aside::pair();
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("export".into());
+        let writer = match thread.spawn_scoped(scope, move || aside::write(format, to, &taken)) {
+            Ok(writer) => writer,
+            Err(error) => return Ok(Err(error)),
+        };
+        let watched = pipeline::watch(input, options, &mut hand);
+        let (events, pauses) = (hand.events, hand.pauses);
+        // Where it was not brought to an end it goes home now.
+        drop(hand);
+        let failed = || Err(io::Error::other("the thread that writes the export failed"));
+        let written = writer.join().unwrap_or_else(|_| failed());
+        let (results, _) = watched?;
+        Ok(written.map(|()| Exit { events, pauses, code: report::exit_code(&results) }))
+    })
 }
 
 /// What an export says of the recording besides its events.

@@ -11,7 +11,7 @@ mod field;
 mod sched;
 mod wire;
 
-use crate::timeline::pause::{self, Edge, Fact, What};
+use crate::timeline::pause::{self, Edge, Fact, Key, What};
 use crate::timeline::state::{FIXED, ROLES};
 use crate::timeline::threads::Threads;
 use crate::timeline::{Closed, Line, Mark, Sink, State, Timeline, Track, Unit};
@@ -39,8 +39,31 @@ const LANES: u64 = 16;
 const LINES: u64 = LANES + (2 << 16);
 /// Lines that are told apart; more than a hostile log can fill memory with.
 const LINES_MAX: usize = 1 << 16;
-/// Number of the annotation's name that all spans use.
+/// Names of annotations, numbered from 1 on.
+const FACTS: [&str; 16] = [
+    "thread",
+    "id",
+    "leader",
+    "straggler",
+    "generation",
+    "copied_bytes",
+    "gc_threads",
+    "quality",
+    "lane",
+    "tid",
+    "who_pid",
+    "code",
+    "confidence",
+    "source",
+    "count",
+    "note",
+];
+/// The number of `thread`, which all spans of the program use.
 const THREAD: u64 = 1;
+/// Numbers of names of pauses' parts: above those of phases, below those of the program's own.
+const PARTS: u64 = 1 << 17;
+/// Names of parts that have a number; later ones are written each time.
+const PARTS_MAX: usize = 1 << 16;
 /// Bytes that are gathered before they are written.
 const GATHERED: usize = 64 << 10;
 /// Categories are the roles of states, numbered from 1 on, and this one.
@@ -69,6 +92,7 @@ impl<W: Write> PerfettoWriter<W> {
             wire: Wire::default(),
             declared: Numbers::default(),
             named: HashSet::new(),
+            parts: HashMap::new(),
             lines: HashMap::new(),
             lane_word: lane_word(facts),
             program_pid: program(facts).0,
@@ -172,6 +196,7 @@ struct Drawn<W> {
     wire: Wire,
     declared: Numbers,
     named: HashSet<u64>,
+    parts: HashMap<Key, u64>,
     lines: HashMap<Line, u64>,
     lane_word: &'static str,
     program_pid: u32,
@@ -181,7 +206,8 @@ impl<W: Write> Drawn<W> {
     /// Clocks, the machine, the process, and names that never change.
     fn begin(&mut self, facts: &Exported) -> io::Result<()> {
         let manifest = facts.manifest.as_ref();
-        if let Some(manifest) = manifest.filter(|_| facts.clock.is_monotonic()) {
+        // Without a log there is one clock, the kernel's.
+        if let Some(manifest) = manifest.filter(|_| facts.clock.is_monotonic() || facts.family.is_none()) {
             self.packet(|packet| packet.message(packet::CLOCK_SNAPSHOT, |snapshot| clocks(snapshot, manifest)));
         }
         if let Some(machine) = manifest.map(|manifest| &manifest.machine).filter(|machine| !machine.kernel.is_empty()) {
@@ -205,7 +231,9 @@ impl<W: Write> Drawn<W> {
                     let text = state.name(&Names::default()).into_owned();
                     names.message(interned::EVENT_NAMES, |name| pair(name, state.number(), &text));
                 }
-                names.message(interned::ANNOTATION_NAMES, |name| pair(name, THREAD, "thread"));
+                for (fact, iid) in FACTS.iter().zip(1..) {
+                    names.message(interned::ANNOTATION_NAMES, |name| pair(name, iid, fact));
+                }
             });
         });
         let (pid, name) = program(facts);
@@ -311,13 +339,7 @@ impl<W: Write> Drawn<W> {
     fn name(&mut self, state: State, user: &Names) -> u64 {
         let iid = state.number();
         if iid >= FIXED && self.named.insert(iid) {
-            let text = state.name(user).into_owned();
-            self.packet(|packet| {
-                packet.number(packet::SEQUENCE_FLAGS, USES_NAMES);
-                packet.message(packet::INTERNED_DATA, |names| {
-                    names.message(interned::EVENT_NAMES, |name| pair(name, iid, &text));
-                });
-            });
+            self.intern(iid, &state.name(user));
         }
         iid
     }
@@ -338,12 +360,39 @@ impl<W: Write> Drawn<W> {
             What::Cause(piece) => pause::facts_of_cause(piece, tables),
             What::Stop | What::Collect | What::Release => Vec::new(),
         };
-        let name = part.what.name(tables);
+        let name = self.part_name(&part.what, tables);
         self.track_event(PAUSES, part.from, event::BEGIN, |event| {
-            event.text(event::NAME, &name);
+            match name {
+                Some(iid) => event.number(event::NAME_IID, iid),
+                None => event.text(event::NAME, part.what.name(tables)),
+            }
             event.number(event::CATEGORY, PAUSE_ROLE);
             facts.iter().for_each(|(name, fact)| annotate(event, name, fact));
         })
+    }
+
+    /// The number of a part's name, which is written if it is new; `None`: there are too many.
+    fn part_name(&mut self, what: &What<'_>, tables: Tables<'_>) -> Option<u64> {
+        let key = what.key();
+        if let Some(iid) = self.parts.get(&key) {
+            return Some(*iid);
+        }
+        if self.parts.len() >= PARTS_MAX {
+            return None;
+        }
+        let iid = PARTS + self.parts.len() as u64;
+        self.parts.insert(key, iid);
+        self.intern(iid, &what.name(tables));
+        Some(iid)
+    }
+
+    fn intern(&mut self, iid: u64, text: &str) {
+        self.packet(|packet| {
+            packet.number(packet::SEQUENCE_FLAGS, USES_NAMES);
+            packet.message(packet::INTERNED_DATA, |names| {
+                names.message(interned::EVENT_NAMES, |name| pair(name, iid, text));
+            });
+        });
     }
 
     fn loss(&mut self, loss: &Loss) -> io::Result<()> {
@@ -467,7 +516,10 @@ fn pair(name: &mut Wire, iid: u64, text: &str) {
 
 fn annotate(event: &mut Wire, name: &str, fact: &Fact) {
     event.message(event::ANNOTATION, |annotated| {
-        annotated.text(annotation::NAME, name);
+        match FACTS.iter().position(|known| *known == name) {
+            Some(place) => annotated.number(annotation::NAME_IID, place as u64 + 1),
+            None => annotated.text(annotation::NAME, name),
+        }
         match fact {
             Fact::Number(number) => annotated.number(annotation::UINT, *number),
             Fact::Text(text) => annotated.text(annotation::STRING, text),

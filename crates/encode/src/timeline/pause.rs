@@ -2,7 +2,7 @@
 //! waits inside. Owns that layout, and that spans of pauses never overlap.
 
 use crate::{Tables, word};
-use rtscope_model::{CausePiece, LaneId, Pause, PauseQuality, Time};
+use rtscope_model::{Cause, CausePiece, LaneId, NameId, Pause, PauseKind, PauseQuality, Time};
 
 /// A part of a pause; parts come outermost first and in order.
 #[derive(Clone, Debug)]
@@ -32,7 +32,29 @@ pub enum What<'a> {
     Cause(&'a CausePiece),
 }
 
+/// What the name of a part goes by: equal keys have equal names.
+#[derive(Copy, Clone, Eq, PartialEq, Hash, Debug)]
+pub enum Key {
+    /// A pause of a kind.
+    Whole(PauseKind),
+    /// One of the three parts that all pauses have.
+    Part(u8),
+    /// A cause and who took the CPU.
+    Cause(Cause, Option<NameId>),
+}
+
 impl What<'_> {
+    /// What its name goes by.
+    pub fn key(&self) -> Key {
+        match self {
+            What::Whole(pause) => Key::Whole(pause.kind),
+            What::Stop => Key::Part(0),
+            What::Collect => Key::Part(1),
+            What::Release => Key::Part(2),
+            What::Cause(piece) => Key::Cause(piece.cause, piece.who),
+        }
+    }
+
     /// What it is called; a cause by itself and by who took the CPU.
     pub fn name(&self, tables: Tables<'_>) -> String {
         match self {

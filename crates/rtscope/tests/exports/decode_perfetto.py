@@ -23,7 +23,7 @@ with open(sys.argv[1], "rb") as file:
     trace.ParseFromString(file.read())
 assert not unknown(trace), "there are fields that the descriptors do not know"
 
-names, categories, tracks, threads = {}, {}, {}, {}
+names, categories, tracks, threads, facts = {}, {}, {}, {}, {}
 functions, mappings, frames, stacks = {}, set(), {}, {}
 events, switches, wakings, samples = [], [], [], {}
 process = None
@@ -31,6 +31,7 @@ for packet in trace.packet:
     assert packet.trusted_packet_sequence_id, packet
     for name in packet.interned_data.event_names:
         names[name.iid] = name.name
+    facts.update((name.iid, name.name) for name in packet.interned_data.debug_annotation_names)
     for category in packet.interned_data.event_categories:
         categories[category.iid] = category.name
     functions.update((name.iid, name.str.decode()) for name in packet.interned_data.function_names)
@@ -61,6 +62,7 @@ for packet in trace.packet:
         assert packet.sequence_flags & 2 or not (event.name_iid or event.category_iids), packet
         name = names[event.name_iid] if event.name_iid else event.name
         [categories[iid] for iid in event.category_iids]
+        assert all(fact.name or facts[fact.name_iid] for fact in event.debug_annotations), event
         events.append((packet.timestamp, len(events), event, name))
     if packet.HasField("ftrace_events"):
         before = 0

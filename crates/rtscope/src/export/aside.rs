@@ -1,0 +1,185 @@
+//! Writes an export on a thread of its own, so that a recording is analysed and written at a time. Owns the
+//! handing over in batches, of which a few are on their way at most, and copies of the names that events
+//! refer to; refuses to know formats.
+
+use super::{Format, To, facts};
+use crate::watch::Watch;
+use rtscope_analyze::Context;
+use rtscope_analyze::results::BlamedPause;
+use rtscope_encode::Tables;
+use rtscope_model::manifest::Manifest;
+use rtscope_model::{CausePiece, Class, Classes, Event, Exported, Loss, NameId, Names, Pause, Symbols};
+use std::io;
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+
+/// Events and pauses in a batch.
+const BATCH: usize = 4_096;
+/// Batches on their way.
+const BATCHES: usize = 8;
+
+enum Item {
+    Event(Event),
+    Pause(Box<(Pause, Vec<CausePiece>)>),
+}
+
+#[derive(Default)]
+struct Batch {
+    items: Vec<Item>,
+    /// Names that were not known before, in the order of their numbers.
+    kernel: Vec<String>,
+    user: Vec<String>,
+}
+
+enum Message {
+    Start(Box<(Exported, Symbols)>),
+    Batch(Batch),
+    End(Vec<Loss>),
+}
+
+/// Hands what it sees to the thread that writes.
+pub struct Hand {
+    /// `None`: nobody takes anything any more.
+    full: Option<SyncSender<Message>>,
+    empty: Receiver<Batch>,
+    batch: Batch,
+    kernel_known: u32,
+    user_known: u32,
+    /// Events handed over.
+    pub events: u64,
+    /// Pauses handed over.
+    pub pauses: u64,
+}
+
+/// Where the thread takes from.
+pub struct Taken {
+    messages: Receiver<Message>,
+    back: Sender<Batch>,
+}
+
+/// Both ends.
+pub fn pair() -> (Hand, Taken) {
+    let (full, messages) = sync_channel(BATCHES);
+    let (back, empty) = channel();
+    let batch = Batch::default();
+    // Number 0 is the empty name everywhere.
+    let hand = Hand { full: Some(full), empty, batch, kernel_known: 1, user_known: 1, events: 0, pauses: 0 };
+    (hand, Taken { messages, back })
+}
+
+/// Writes what is handed over until it ends. An onlooker of an analysis that failed just goes away: then
+/// nothing is brought to an end.
+///
+/// # Errors
+/// The first error of writing.
+pub fn write(format: Format, to: To<'_>, from: &Taken) -> io::Result<()> {
+    let Ok(Message::Start(start)) = from.messages.recv() else { return Ok(()) };
+    let (facts, symbols) = *start;
+    let mut export = format.begin(to, &facts, &symbols)?;
+    let (mut kernel, mut user) = (Names::default(), Names::default());
+    while let Ok(message) = from.messages.recv() {
+        let mut batch = match message {
+            Message::Batch(batch) => batch,
+            Message::End(losses) => return export.finish(&losses),
+            Message::Start(_) => continue,
+        };
+        batch.kernel.drain(..).for_each(|name| _ = kernel.intern(&name));
+        batch.user.drain(..).for_each(|name| _ = user.intern(&name));
+        let tables = Tables { kernel: &kernel, user: &user, symbols: &symbols };
+        for item in batch.items.drain(..) {
+            match item {
+                Item::Event(event) => export.event(&event, tables)?,
+                Item::Pause(pause) => export.pause(&pause.0, &pause.1, tables)?,
+            }
+        }
+        // Nobody may be there to take it any more.
+        let _ = from.back.send(batch);
+    }
+    Ok(())
+}
+
+impl Hand {
+    #[inline]
+    fn put(&mut self, item: Item, tables: Tables<'_>) {
+        news(tables.kernel, &mut self.kernel_known, &mut self.batch.kernel);
+        news(tables.user, &mut self.user_known, &mut self.batch.user);
+        self.batch.items.push(item);
+        if self.batch.items.len() >= BATCH {
+            self.hand_over();
+        }
+    }
+
+    #[cold]
+    fn hand_over(&mut self) {
+        let next = self.empty.try_recv().unwrap_or_default();
+        let batch = std::mem::replace(&mut self.batch, next);
+        self.send(Message::Batch(batch));
+    }
+
+    fn send(&mut self, message: Message) {
+        // Whoever cannot write any more says so at the end.
+        if self.full.as_ref().is_some_and(|full| full.send(message).is_err()) {
+            self.full = None;
+        }
+    }
+}
+
+/// Names of `names` from number `known` on. None of them is empty.
+#[inline]
+fn news(names: &Names, known: &mut u32, out: &mut Vec<String>) {
+    loop {
+        let name = names.get(NameId(*known));
+        if name.is_empty() {
+            return;
+        }
+        out.push(name.to_owned());
+        *known += 1;
+    }
+}
+
+impl Watch for Hand {
+    fn classes(&self) -> Classes {
+        Classes::NONE.with(Class::Details).with(Class::User)
+    }
+
+    fn start(&mut self, context: &Context, manifest: Option<&Manifest>) {
+        let start = (facts(context, manifest), context.symbols.clone());
+        self.send(Message::Start(Box::new(start)));
+    }
+
+    fn event(&mut self, event: &Event, tables: Tables<'_>) {
+        if self.full.is_some() {
+            self.events += 1;
+            self.put(Item::Event(*event), tables);
+        }
+    }
+
+    fn pause(&mut self, pause: &BlamedPause, tables: Tables<'_>) {
+        if self.full.is_some() {
+            self.pauses += 1;
+            self.put(Item::Pause(Box::new((pause.pause.clone(), pause.causes.clone()))), tables);
+        }
+    }
+
+    fn end(&mut self, losses: &[Loss]) {
+        self.hand_over();
+        self.send(Message::End(losses.to_vec()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_keep_their_numbers() {
+        let (mut names, mut copy) = (Names::default(), Names::default());
+        let (mut known, mut told) = (1, Vec::new());
+        for text in ["a", "b", "", "c"] {
+            let id = names.intern(text);
+            news(&names, &mut known, &mut told);
+            told.drain(..).for_each(|name| _ = copy.intern(&name));
+            assert_eq!(copy.get(id), text);
+        }
+        assert_eq!(known, 4);
+    }
+}
