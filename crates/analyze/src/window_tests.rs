@@ -119,13 +119,15 @@ fn what_was_before_the_window_is_not_in_it() {
     // Two seconds of long waits, then two of short ones.
     let waits = (0..40).map(|number| if number < 20 { 40 } else { 2 });
     let (_, figures) = both(held(waits), 2, 4 * SECOND);
-    assert_eq!((figures.span_ns, figures.pauses.count), (2 * SECOND, 20));
-    assert!(figures.pauses.time_to_stop_ns.max < Some(3 * MS));
+    // And the last one before, which ended 29 ms before the edge: its cause was known later.
+    assert_eq!((figures.span_ns, figures.pauses.count), (2 * SECOND, 21));
+    assert_eq!(figures.pauses.time_to_stop_ns.p50.map(|ns| ns / MS), Some(2));
     let worst = figures.worst.unwrap();
-    assert_eq!((worst.cause, worst.sum_ns), (Cause::Preempted, 20 * 2 * MS));
+    assert_eq!((worst.cause, worst.sum_ns), (Cause::Preempted, (20 * 2 + 40) * MS));
+    // What the kernel tells by itself is of exactly that time.
     let kept = figures.kept.unwrap();
     assert!((kept.others - 20.0 * 3.0 / 2_000.0).abs() < 1e-6, "{kept:?}");
-    assert_eq!(figures.lanes.iter().map(|lane| lane.straggler).sum::<u64>(), 20);
+    assert_eq!(figures.lanes.iter().map(|lane| lane.straggler).sum::<u64>(), 21);
     assert!(figures.productivity_wall > Some(0.9), "{:?}", figures.productivity_wall);
 }
 
