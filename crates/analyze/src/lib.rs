@@ -46,6 +46,7 @@ pub mod tracer;
 pub mod triggers;
 pub mod union;
 pub mod user;
+pub mod window;
 
 #[cfg(test)]
 mod testing;

@@ -1,0 +1,433 @@
+//! The last seconds of a stream that goes on: pauses per second, time to stop, productivity,
+//! what was waited for, memory, throttling.
+//!
+//! Owns putting seconds together, each of which is closed when it is over; what is in them
+//! comes from the analysis (pauses with their causes, [`Standing`]) and from samples.
+//! Refuses to recognise or blame anything. Bounded: [`SECONDS_MAX`] seconds, each with a
+//! bounded number of causes.
+
+use crate::dist::Dist;
+use crate::lanes::Spent;
+use crate::results::{BlamedPause, Distribution, Lane};
+use crate::union::Union;
+use rtscope_model::{Body, Cause, Counter, Event, GroupId, NameId, Names, PauseQuality, Runtime, Sample, Tid, Time};
+use serde::Serialize;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+/// Seconds that a window has at most.
+pub const SECONDS_MAX: usize = 600;
+/// Cause and name pairs that one second tells apart.
+const CAUSES_MAX: usize = 256;
+/// Threads whose counters are remembered.
+const THREADS_MAX: usize = 8_192;
+const SECOND_NS: f64 = 1e9;
+
+/// Sums from the start of an analysis to a moment.
+#[derive(Clone, Debug, Default)]
+pub struct Standing {
+    /// The moment.
+    pub at: Time,
+    /// What threads did; `None` where kernel events do not tell.
+    pub spent: Option<Spent>,
+    /// Collection as the runtime counts it, nanoseconds.
+    pub collect_ns: u64,
+    /// Lanes that live.
+    pub lanes: Vec<Lane>,
+    /// What kept the program off its CPUs; `None` where kernel events do not tell.
+    pub held: Option<HeldSums>,
+}
+
+/// Wall-clock time in which a thread of the program wanted a CPU and did not get it, by what
+/// held it; nanoseconds.
+#[derive(Clone, Debug, Default)]
+pub struct HeldSums {
+    /// A quota.
+    pub quota_ns: u64,
+    /// Other processes.
+    pub foreign_ns: u64,
+    /// The program's own threads.
+    pub sibling_ns: u64,
+    /// Other processes by name.
+    pub by_name: BTreeMap<NameId, u64>,
+}
+
+/// Counters of a quota.
+type Quota = [u64; 3];
+
+/// What came in one second.
+#[derive(Default)]
+struct Second {
+    count: u64,
+    partial: u64,
+    stop: Dist,
+    collect: Dist,
+    whole: Dist,
+    union: Union,
+    causes: BTreeMap<(Cause, Option<NameId>), (u64, u64)>,
+    stragglers: BTreeMap<u16, u64>,
+    waited_ns: u64,
+    cpu_ns: u64,
+    cpu_wait_ns: u64,
+    quotas: BTreeMap<GroupId, Quota>,
+}
+
+impl Second {
+    fn new() -> Second {
+        let coarse = Dist::of_two_digits;
+        Second { stop: coarse(), collect: coarse(), whole: coarse(), ..Second::default() }
+    }
+
+    fn merge(&mut self, other: &Second) {
+        self.count += other.count;
+        self.partial += other.partial;
+        self.stop.merge(&other.stop);
+        self.collect.merge(&other.collect);
+        self.whole.merge(&other.whole);
+        self.waited_ns += other.waited_ns;
+        self.cpu_ns += other.cpu_ns;
+        self.cpu_wait_ns += other.cpu_wait_ns;
+        for (key, (ns, longest)) in &other.causes {
+            let sum = self.causes.entry(*key).or_default();
+            *sum = (sum.0 + ns, sum.1.max(*longest));
+        }
+        for (lane, count) in &other.stragglers {
+            *self.stragglers.entry(*lane).or_default() += count;
+        }
+        for (group, more) in &other.quotas {
+            let sums = self.quotas.entry(*group).or_default();
+            sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+        }
+    }
+}
+
+/// The fold.
+pub struct Window {
+    seconds_max: usize,
+    /// Those that are over, each with the sums at its end.
+    seconds: VecDeque<(Second, Standing, u64)>,
+    now: Second,
+    start: Standing,
+    quotas: HashMap<GroupId, Quota>,
+    threads: HashMap<Tid, (u64, u64)>,
+    memory: Levels,
+}
+
+/// Memory as it was seen last, bytes; `None`: not seen.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Levels {
+    /// Resident set.
+    pub rss_bytes: Option<u64>,
+    /// Heap as the runtime holds it from the system.
+    pub heap_bytes: Option<u64>,
+    /// Live data after the last collection that counted it.
+    pub live_bytes: Option<u64>,
+    /// Since when that figure holds.
+    #[serde(skip)]
+    pub live_at: Option<Time>,
+}
+
+/// Pauses of a window.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Pauses {
+    /// How many.
+    pub count: u64,
+    /// Of these, touched by a loss: not in the distributions.
+    pub partial: u64,
+    /// Per second.
+    pub per_second: f64,
+    /// Wall-clock time in pauses, ns.
+    pub total_ns: u64,
+    /// Request to last lane stopped.
+    pub time_to_stop_ns: Distribution,
+    /// All stopped to work done.
+    pub collect_ns: Distribution,
+    /// Whole pauses.
+    pub pause_ns: Distribution,
+}
+
+/// What was waited for most in pauses.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Worst {
+    /// Why.
+    pub cause: Cause,
+    /// Who took the CPU, where known.
+    pub who: Option<String>,
+    /// Summed over the window, ns.
+    pub sum_ns: u64,
+    /// Its share of all that was waited for in pauses.
+    pub share: f64,
+    /// The longest piece, ns.
+    pub longest_ns: u64,
+}
+
+/// Shares of wall time in which the program was kept off a CPU that it wanted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Kept {
+    /// By a quota.
+    pub quota: f64,
+    /// By other processes.
+    pub others: f64,
+    /// Whose name took most of that.
+    pub who: Option<String>,
+    /// By its own threads.
+    pub own: f64,
+}
+
+/// How far a quota was used up.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Throttled {
+    /// Which group: an index into the context's list.
+    pub group: u16,
+    /// Enforcement periods with work.
+    pub periods: u64,
+    /// Of these, periods in which the quota ran out.
+    pub throttled: u64,
+    /// Time throttled, summed over CPUs, ns.
+    pub throttled_ns: u64,
+}
+
+/// Shares of a lane's time in the window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LaneShares {
+    /// Number.
+    pub id: u16,
+    /// "capability 0".
+    pub name: String,
+    /// The program's own code, on a CPU; `None`: not known which threads serve it.
+    pub program: Option<f64>,
+    /// Its own collection work.
+    pub collect: Option<f64>,
+    /// Waited: to lead, for others to stop, to go on.
+    pub wait: Option<f64>,
+    /// Nothing to do.
+    pub idle: Option<f64>,
+    /// Pauses in which it stopped last.
+    pub straggler: u64,
+}
+
+/// The figures of a window.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Figures {
+    /// Its end, ns of the trace clock.
+    #[serde(rename = "at_ns")]
+    pub at: Time,
+    /// How long it is, ns.
+    pub span_ns: u64,
+    /// Pauses.
+    pub pauses: Pauses,
+    /// The share of the time that lanes were not idle in which the program ran.
+    pub productivity_wall: Option<f64>,
+    /// The share of the time that was no collection, as the runtime counts it; `None` without
+    /// a log.
+    pub productivity_runtime: Option<f64>,
+    /// CPUs that were used, and those that were wanted and not had, by the kernel's counters.
+    pub cpus_used: Option<f64>,
+    /// See there.
+    pub cpus_missed: Option<f64>,
+    /// Lanes.
+    pub lanes: Vec<LaneShares>,
+    /// The worst cause; `None` where nothing was waited for in pauses.
+    pub worst: Option<Worst>,
+    /// What kept it off a CPU; `None`: kernel events do not tell.
+    pub kept: Option<Kept>,
+    /// The quota that ran out most; `None`: no group that covers it has one.
+    pub throttled: Option<Throttled>,
+    /// Memory.
+    pub memory: Levels,
+}
+
+impl Window {
+    /// A window of so many seconds at most, from `start` on.
+    pub fn new(seconds: usize, start: Standing) -> Window {
+        Window {
+            seconds_max: seconds.clamp(1, SECONDS_MAX),
+            seconds: VecDeque::new(),
+            now: Second::new(),
+            start,
+            quotas: HashMap::new(),
+            threads: HashMap::new(),
+            memory: Levels::default(),
+        }
+    }
+
+    /// It begins here: for a stream of which that is known only when it comes.
+    pub fn begin(&mut self, at: Time) {
+        self.start.at = at;
+    }
+
+    /// A pause that is over and blamed.
+    pub fn pause(&mut self, blamed: &BlamedPause) {
+        let (pause, now) = (&blamed.pause, &mut self.now);
+        now.count += 1;
+        now.union.add(pause.begin(), pause.released);
+        if pause.quality == PauseQuality::Partial {
+            now.partial += 1;
+            return;
+        }
+        pause.time_to_stop_ns().into_iter().for_each(|ns| now.stop.add(ns));
+        now.collect.add(pause.collect_ns());
+        now.whole.add(pause.released.since(pause.begin()));
+        if let (Some(last), Some(_)) = (pause.straggler, pause.requested) {
+            *now.stragglers.entry(last.0).or_default() += 1;
+        }
+        for piece in &blamed.causes {
+            now.waited_ns += piece.ns();
+            let full = now.causes.len() >= CAUSES_MAX && !now.causes.contains_key(&(piece.cause, piece.who));
+            let key = (piece.cause, piece.who.filter(|_| !full));
+            let sum = now.causes.entry(key).or_default();
+            *sum = (sum.0 + piece.ns(), sum.1.max(piece.ns()));
+        }
+    }
+
+    /// An event: samples, and figures of memory.
+    pub fn event(&mut self, event: &Event) {
+        match event.body {
+            Body::Sample(Sample::Rss { bytes }) => self.memory.rss_bytes = Some(bytes),
+            Body::Sample(Sample::Quota { group, periods, throttled, throttled_ns }) => {
+                self.quota(group, [periods, throttled, throttled_ns]);
+            }
+            Body::Sample(Sample::Thread { tid, cpu_ns, wait_ns, .. }) => self.thread(tid, cpu_ns, wait_ns),
+            Body::Runtime(Runtime::Count(Counter::HeapBytes, bytes)) => self.memory.heap_bytes = Some(bytes),
+            Body::Runtime(Runtime::Count(Counter::LiveBytes, bytes)) => {
+                (self.memory.live_bytes, self.memory.live_at) = (Some(bytes), Some(event.time));
+            }
+            _ => {}
+        }
+    }
+
+    fn quota(&mut self, group: GroupId, figures: Quota) {
+        let Some(before) = self.quotas.insert(group, figures) else { return };
+        let sums = self.now.quotas.entry(group).or_default();
+        for ((sum, now), before) in sums.iter_mut().zip(figures).zip(before) {
+            *sum += now.saturating_sub(before);
+        }
+    }
+
+    /// A thread that is new to us may have run long before: it counts from its second sample on.
+    fn thread(&mut self, tid: Tid, cpu_ns: u64, wait_ns: u64) {
+        if self.threads.len() >= THREADS_MAX && !self.threads.contains_key(&tid) {
+            self.threads.clear();
+        }
+        let Some((cpu, wait)) = self.threads.insert(tid, (cpu_ns, wait_ns)) else { return };
+        self.now.cpu_ns += cpu_ns.saturating_sub(cpu);
+        self.now.cpu_wait_ns += wait_ns.saturating_sub(wait);
+    }
+
+    /// A second is over; the sums at its end.
+    pub fn close(&mut self, standing: Standing) {
+        let before = self.seconds.back().map_or(self.start.at, |(_, standing, _)| standing.at);
+        let ns = standing.at.since(before);
+        if ns == 0 {
+            return;
+        }
+        let second = std::mem::replace(&mut self.now, Second::new());
+        self.seconds.push_back((second, standing, ns));
+        while self.seconds.len() > self.seconds_max {
+            if let Some((_, standing, _)) = self.seconds.pop_front() {
+                self.start = standing;
+            }
+        }
+    }
+
+    /// The figures of the seconds that are over.
+    pub fn figures(&self, names: &Names) -> Figures {
+        let none = Standing::default();
+        let mut sum = Second::new();
+        self.seconds.iter().for_each(|(second, _, _)| sum.merge(second));
+        let end = self.seconds.back().map_or(&none, |(_, standing, _)| standing);
+        let span_ns: u64 = self.seconds.iter().map(|(_, _, ns)| *ns).sum();
+        let rate = |count: f64| if span_ns > 0 { count / (span_ns as f64 / SECOND_NS) } else { 0.0 };
+        let share = |ns: u64| if span_ns > 0 { ns as f64 / span_ns as f64 } else { 0.0 };
+        let spent = end.spent.map(|spent| spent.since(self.start.spent.unwrap_or_default()));
+        let collect = share(end.collect_ns.saturating_sub(self.start.collect_ns));
+        let total_ns = self.seconds.iter().map(|(second, _, _)| second.union.ns()).sum();
+        let threads = !self.threads.is_empty();
+        Figures {
+            at: end.at,
+            span_ns,
+            pauses: Pauses {
+                count: sum.count,
+                partial: sum.partial,
+                per_second: rate(sum.count as f64),
+                total_ns,
+                time_to_stop_ns: sum.stop.values(),
+                collect_ns: sum.collect.values(),
+                pause_ns: sum.whole.values(),
+            },
+            productivity_wall: spent.and_then(Spent::productivity),
+            productivity_runtime: (!end.lanes.is_empty()).then(|| (1.0 - collect).max(0.0)),
+            cpus_used: threads.then(|| share(sum.cpu_ns)),
+            cpus_missed: threads.then(|| share(sum.cpu_wait_ns)),
+            lanes: end.lanes.iter().map(|lane| self.lane(lane, &sum, span_ns)).collect(),
+            worst: worst(&sum, names),
+            kept: end.held.as_ref().map(|held| kept(held, self.start.held.as_ref(), names, share)),
+            throttled: self.throttled(&sum),
+            memory: self.memory,
+        }
+    }
+
+    fn lane(&self, lane: &Lane, sum: &Second, span_ns: u64) -> LaneShares {
+        let before = self.start.lanes.iter().find(|before| before.id == lane.id);
+        let share = |of: fn(&Lane) -> Option<u64>| {
+            let ns = of(lane)?.saturating_sub(before.and_then(of).unwrap_or(0));
+            (span_ns > 0).then(|| (ns as f64 / span_ns as f64).min(1.0))
+        };
+        let waits = [
+            share(|lane| lane.stop_wait_ns),
+            share(|lane| lane.release_wait_ns),
+            share(|lane| lane.leadership_wait_ns),
+        ];
+        let wait = waits.iter().any(Option::is_some).then(|| waits.iter().flatten().sum());
+        let program = share(|lane| lane.mutator_ns);
+        let collect = share(|lane| lane.collect_ns);
+        LaneShares {
+            id: lane.id,
+            name: lane.name.clone(),
+            program,
+            collect,
+            wait,
+            idle: share(|lane| lane.idle_ns),
+            straggler: sum.stragglers.get(&lane.id).copied().unwrap_or(0),
+        }
+    }
+
+    fn throttled(&self, sum: &Second) -> Option<Throttled> {
+        let of = |(group, [periods, throttled, throttled_ns]): (&GroupId, &Quota)| Throttled {
+            group: group.0,
+            periods: *periods,
+            throttled: *throttled,
+            throttled_ns: *throttled_ns,
+        };
+        let most = sum.quotas.iter().map(of).max_by_key(|one| (one.throttled_ns, one.periods));
+        let known = self.quotas.keys().min().map(|group| (group, &[0; 3])).map(of);
+        most.or(known)
+    }
+}
+
+fn worst(sum: &Second, names: &Names) -> Option<Worst> {
+    let ((cause, who), (sum_ns, longest_ns)) = sum.causes.iter().max_by_key(|(_, (ns, _))| *ns)?;
+    (*sum_ns > 0).then(|| Worst {
+        cause: *cause,
+        who: who.map(|who| names.get(who).to_owned()),
+        sum_ns: *sum_ns,
+        share: *sum_ns as f64 / sum.waited_ns.max(1) as f64,
+        longest_ns: *longest_ns,
+    })
+}
+
+fn kept(held: &HeldSums, before: Option<&HeldSums>, names: &Names, share: impl Fn(u64) -> f64) -> Kept {
+    let none = HeldSums::default();
+    let before = before.unwrap_or(&none);
+    let name = |(name, ns): (&NameId, &u64)| (ns.saturating_sub(before.by_name.get(name).copied().unwrap_or(0)), *name);
+    let most = held.by_name.iter().map(name).max().filter(|(ns, _)| *ns > 0);
+    Kept {
+        quota: share(held.quota_ns.saturating_sub(before.quota_ns)),
+        others: share(held.foreign_ns.saturating_sub(before.foreign_ns)),
+        who: most.map(|(_, name)| names.get(name).to_owned()),
+        own: share(held.sibling_ns.saturating_sub(before.sibling_ns)),
+    }
+}
+
+#[cfg(test)]
+#[path = "window_tests.rs"]
+mod tests;

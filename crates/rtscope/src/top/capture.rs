@@ -1,0 +1,115 @@
+//! A recording: one that is over is gone through once, and its last seconds are shown.
+//! One that is being written is followed (see [`super::growing`]). Owns telling them apart.
+
+use super::TopArgs;
+use super::growing::Recording;
+use super::live::{self, Known, Screen};
+use super::view::Shown;
+use crate::input::{self, Input};
+use crate::pipeline;
+use crate::trouble::Trouble;
+use crate::watch::Watch;
+use rtscope_analyze::Context;
+use rtscope_decode::capture::Capture;
+use rtscope_encode::Tables;
+use rtscope_host::clock;
+use rtscope_model::manifest::{Manifest, Status};
+use rtscope_model::{Event, Names, Time};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// A recorder writes its manifest every two seconds: what is older was left by one that was
+/// killed.
+const ALIVE: Duration = Duration::from_secs(10);
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// Shows it.
+pub(super) fn show(of: &Path, seconds: usize, args: &TopArgs) -> Result<ExitCode, Trouble> {
+    let input = input::open(of, None)?;
+    let name = of.display().to_string();
+    if let Input::Capture(capture) = &input
+        && is_written(capture)
+    {
+        let recording = Recording::open(of, clock::monotonic())?;
+        return live::follow(Box::new(recording), name, seconds, args);
+    }
+    let options = pipeline::Options {
+        path: name.clone(),
+        log: None,
+        threads: std::thread::available_parallelism().map_or(1, usize::from).min(8),
+        ocaml_version: None,
+        requests: None,
+    };
+    let mut replay = Replay { of: name, seconds, known: None, end: Time(0), next: None, notes: Vec::new() };
+    let (_, names) = pipeline::watch(&input, &options, &mut replay)?;
+    replay.print(&names, args)
+}
+
+/// Whether a recorder still writes it.
+pub(super) fn is_written(capture: &Capture) -> bool {
+    let written = std::fs::metadata(capture.below("manifest.json")).and_then(|file| file.modified());
+    let fresh = written.is_ok_and(|at| at.elapsed().is_ok_and(|ago| ago < ALIVE));
+    capture.manifest().status == Status::Recording && fresh
+}
+
+/// Goes through a recording as if it came now.
+struct Replay {
+    of: String,
+    seconds: usize,
+    known: Option<Known>,
+    /// The last moment, and when the next second is over: not before the first event of a log
+    /// on its own.
+    end: Time,
+    next: Option<Time>,
+    notes: Vec<String>,
+}
+
+impl Watch for Replay {
+    fn start(&mut self, context: &Context, manifest: Option<&Manifest>) {
+        let context = Context { requests: None, heaps: Vec::new(), ..context.clone() };
+        self.notes.extend(context.kernel.iter().flat_map(|kernel| kernel.missing.iter().cloned()));
+        if manifest.is_some_and(|manifest| manifest.status == Status::Recording) {
+            self.notes.push("Its recorder was killed: it ends where that happened.".to_owned());
+        }
+        if context.runtime.family.is_none() {
+            self.notes.push("No pauses: it holds no log of a runtime.".to_owned());
+        }
+        let (from, log) = (context.started, context.runtime.family.is_some());
+        self.next = from.map(|from| from.plus(SECOND_NS));
+        self.end = context.ended.or(from).unwrap_or_default();
+        self.known = Some(Known::new(context, self.of.clone(), log, self.seconds, from.unwrap_or_default()));
+    }
+
+    fn event(&mut self, event: &Event, tables: Tables<'_>) {
+        let Some(known) = &mut self.known else { return };
+        let mut next = self.next.unwrap_or_else(|| {
+            known.begin(event.time);
+            event.time.plus(SECOND_NS)
+        });
+        while event.time >= next {
+            // Of a long silence one close is enough.
+            next = next.plus(event.time.since(next) / SECOND_NS * SECOND_NS);
+            known.close(next);
+            next = next.plus(SECOND_NS);
+        }
+        self.next = Some(next);
+        self.end = self.end.max(event.time);
+        known.push(event, tables.kernel);
+    }
+}
+
+impl Replay {
+    fn print(mut self, names: &Names, args: &TopArgs) -> Result<ExitCode, Trouble> {
+        let Some(mut known) = self.known.take() else { return Ok(ExitCode::SUCCESS) };
+        known.finish(self.end, names);
+        let shown = Shown {
+            figures: known.figures(names),
+            notes: self.notes,
+            over: Some("recorded: this is its end".to_owned()),
+            ..Shown::default()
+        };
+        Screen::of_one(args).show(known.view(), &shown);
+        Ok(ExitCode::SUCCESS)
+    }
+}
