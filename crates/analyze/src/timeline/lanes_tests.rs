@@ -127,7 +127,9 @@ fn who_waits_for_more_work_stands_still_meanwhile() {
     let script = script.rt(160, 0, Runtime::WorkIdle).work(170, 190, 0).work(151, 199, 1);
     let [leader, follower] = lines("ghc", script.end(200, 0).figures(201, 0, 0, 1000).end(202, 1), 400);
     let expected = [
-        (100, 155, WaitingForOthers),
+        (100, 120, WaitingForOthers),
+        (120, 150, WaitingToStop),
+        (150, 155, WaitingForOthers),
         (155, 160, MINOR),
         (160, 170, WaitingForOthers),
         (170, 190, MINOR),
