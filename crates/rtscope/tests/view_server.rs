@@ -361,6 +361,7 @@ fn questions_that_make_no_sense_are_refused_in_words() {
 
 #[test]
 fn every_kind_of_log_makes_a_session() {
+    let mut found = 0;
     for file in [
         "ghc-9.0/sequential.eventlog",
         "ghc-9.10/all-classes.eventlog",
@@ -373,5 +374,10 @@ fn every_kind_of_log_makes_a_session() {
         let session = view.session();
         assert!(session.span_ns > 0 && !session.groups.is_empty() && session.runtime.is_some(), "{file}");
         assert!(!session.missing.is_empty(), "{file}: a log on its own has no kernel side");
+        for finding in &session.findings {
+            assert!(session.tracks().any(|track| Some(track.id) == finding.track), "{file}: no row shows {finding:?}");
+            found += 1;
+        }
     }
+    assert!(found > 0);
 }

@@ -41,7 +41,7 @@ impl Drawing {
     pub fn finish(self, results: &Results, names: &Names) -> io::Result<()> {
         self.broken?;
         let (writer, parts) = self.tracks.finish(results, names)?;
-        let session = Session::of_results(results, self.clock).with(parts);
+        let session = Session::of_results(results, self.clock).with(results, parts);
         writer.finish(&serde_json::to_vec(&session)?)?.flush()?;
         self.book.finish().map(drop)
     }

@@ -242,8 +242,11 @@ impl Session {
         }
     }
 
-    /// With what was drawn of it.
-    pub fn with(mut self, parts: Parts) -> Session {
+    /// With what was drawn of it; `results` are those that it is of.
+    pub fn with(mut self, results: &Results, parts: Parts) -> Session {
+        for (found, finding) in self.findings.iter_mut().zip(&results.findings) {
+            found.track = parts.shows(finding);
+        }
         self.missing.extend(parts.missing);
         Session { kinds: parts.kinds, groups: parts.groups, details: parts.details, ..self }
     }

@@ -6,9 +6,14 @@ use super::{Tracks, kinds};
 use crate::view::session::{Form, Group, Kind, Track};
 use rtscope_analyze::results::Results;
 use rtscope_levels::Writer;
-use rtscope_model::{LaneId, Tid};
+use rtscope_model::{Finding, LaneId, Tid};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
+
+/// What groups and tracks are called that findings point to.
+const PAUSES: &str = "Pauses";
+const MEMORY: &str = "Memory";
+const WAITED_FOR: &str = "what they waited for";
 
 /// What a session says of its tracks.
 pub struct Parts {
@@ -20,6 +25,15 @@ pub struct Parts {
     pub details: Vec<String>,
     /// What tracks do not show, one sentence each.
     pub missing: Vec<String>,
+}
+
+impl Parts {
+    /// The track that shows best what a finding is about: lines of memory, else causes of waits, else pauses.
+    pub fn shows(&self, finding: &Finding) -> Option<u32> {
+        let name = if finding.cost_bytes.is_some() { MEMORY } else { PAUSES };
+        let tracks = &self.groups.iter().find(|group| group.name == name)?.tracks;
+        tracks.iter().find(|track| track.name == WAITED_FOR).or(tracks.first()).map(|track| track.id)
+    }
 }
 
 /// Puts what was drawn into groups.
@@ -106,7 +120,7 @@ impl Shelf {
         let spans = |name: &str| track(name.into(), Form::Spans, None);
         match key {
             Key::Pauses => self.above.push(spans("pauses")),
-            Key::Causes => self.above.push(spans("what they waited for")),
+            Key::Causes => self.above.push(spans(WAITED_FOR)),
             Key::Concurrent => self.above.push(spans("concurrent collector")),
             Key::Line(line) => {
                 let (name, unit) = line_name(tracks, line);
@@ -163,8 +177,8 @@ impl Shelf {
             group(name, of.own.into_iter().chain(of.threads.into_iter().map(|(_, track)| track)).collect())
         });
         let mut groups = vec![
-            group("Pauses".into(), self.above),
-            group("Memory".into(), self.memory),
+            group(PAUSES.into(), self.above),
+            group(MEMORY.into(), self.memory),
             group("Own values".into(), self.own_values),
         ];
         groups.extend(lanes);
