@@ -68,7 +68,7 @@ pub(super) fn draw(results: &Results, names: &Names, worst: &WorstPause, span_ns
         }
         if let Some(states) = row.states {
             let height = if row.why.is_empty() { STRIP_HEIGHT } else { STRIP_LOW };
-            strip(&mut svg, &scale, states, [below, height]);
+            strip(&mut svg, &scale, states, pause.released, [below, height]);
         }
         top += row.height();
     }
@@ -340,9 +340,13 @@ fn causes(svg: &mut Svg, scale: &Scale, pieces: &[Why], top: f64) {
     }
 }
 
-/// The kernel's states of the lane's thread.
-fn strip(svg: &mut Svg, scale: &Scale, states: &LaneStates, [top, height]: [f64; 2]) {
-    for span in joined(&states.spans, scale) {
+/// The kernel's states of the lane's thread until the end; what was not kept of them is not known.
+fn strip(svg: &mut Svg, scale: &Scale, states: &LaneStates, end: Time, [top, height]: [f64; 2]) {
+    let mut spans = joined(&states.spans, scale);
+    if let Some(from) = spans.last().map(|last| last.to).filter(|to| *to < end) {
+        spans.push(StateSpan { from, to: end, state: ThreadState::Unknown, who: None });
+    }
+    for span in spans {
         let class = match span.state {
             ThreadState::Running => "k-running",
             ThreadState::Runnable => "k-runnable",
