@@ -435,9 +435,11 @@ impl Analysis {
         let other_ns = spent_ns(&lanes, &self.leadership);
         let spent = tracks.map(|tracks| self.lanes.spent(tracks, at, other_ns));
         let by_name = self.held.by_name.iter().map(|(name, (part, _))| (*name, part.ns())).collect();
-        let all = self.context.kernel.as_ref().is_some_and(|kernel| {
-            matches!(kernel.tier, Tier::Tracepoints | Tier::CpuWideSwitches)
-        });
+        let all = self
+            .context
+            .kernel
+            .as_ref()
+            .is_some_and(|kernel| matches!(kernel.tier, Tier::Tracepoints | Tier::CpuWideSwitches));
         let held = tracks.filter(|_| all).map(|_| HeldSums {
             quota_ns: self.held.quota.ns(),
             foreign_ns: self.held.foreign.ns(),

@@ -90,7 +90,8 @@ fn throttled() -> (View, Shown) {
 
 /// No runtime that is known, counters only.
 fn unknown() -> (View, Shown) {
-    let view = View { of: "process 7".into(), command: "sleep 1000".into(), kernel: Some(Tier::Polling), ..View::default() };
+    let view =
+        View { of: "process 7".into(), command: "sleep 1000".into(), kernel: Some(Tier::Polling), ..View::default() };
     let figures = Figures {
         span_ns: 10 * SECOND,
         cpus_used: Some(0.0),

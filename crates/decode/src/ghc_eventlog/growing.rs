@@ -104,7 +104,8 @@ impl Growing {
         let table = FrameTable::new(&header, |_| 0);
         let at = header.data_offset();
         let (head, name) = (Arc::new(head), name.into());
-        let mut growing = Growing { info, head, table, name, at, lanes: BTreeMap::new(), ready: Vec::new(), losses: Vec::new() };
+        let mut growing =
+            Growing { info, head, table, name, at, lanes: BTreeMap::new(), ready: Vec::new(), losses: Vec::new() };
         growing.skip_to_end(log).map_err(error)?;
         Ok(growing)
     }
@@ -315,12 +316,7 @@ impl Growing {
 impl Lane {
     /// Takes whole records that are settled, behind a marker of their own; `losses` hears what
     /// is missing before them.
-    fn take(
-        &mut self,
-        cap: u16,
-        table: &FrameTable,
-        losses: &mut Vec<(u16, u64, u64)>,
-    ) -> Option<UnflushedBlock> {
+    fn take(&mut self, cap: u16, table: &FrameTable, losses: &mut Vec<(u16, u64, u64)>) -> Option<UnflushedBlock> {
         if self.given == 0 {
             // The block's own marker.
             let head = self.bytes.get(..MARKER).filter(|_| self.settled >= MARKER)?;

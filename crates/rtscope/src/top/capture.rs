@@ -41,7 +41,8 @@ pub(super) fn show(of: &Path, seconds: usize, args: &TopArgs) -> Result<ExitCode
         ocaml_version: None,
         requests: None,
     };
-    let mut replay = Replay { of: name, seconds, known: None, from: Time(0), end: Time(0), next: None, notes: Vec::new() };
+    let mut replay =
+        Replay { of: name, seconds, known: None, from: Time(0), end: Time(0), next: None, notes: Vec::new() };
     let (_, names) = pipeline::watch(&input, &options, &mut replay)?;
     replay.print(&names, args)
 }

@@ -269,5 +269,8 @@ fn a_block_that_was_written_out_between_two_looks_is_given_as_far_as_its_file_go
     seen.extend(program.look(&mut growing));
     assert_eq!(seen.len(), 49);
     let losses = growing.take_losses(ClockMap::LOG_OWN);
-    assert_eq!(losses.iter().map(|loss| (loss.from, loss.to.map(|to| to.0))).collect::<Vec<_>>(), [(last, Some(program.now))]);
+    assert_eq!(
+        losses.iter().map(|loss| (loss.from, loss.to.map(|to| to.0))).collect::<Vec<_>>(),
+        [(last, Some(program.now))]
+    );
 }
