@@ -112,6 +112,8 @@ pub struct Analysis {
     last_lane: BTreeMap<Tid, LaneId>,
     sanity: Sanity,
     now: Time,
+    /// The moment of the last [`Analysis::standing`].
+    stood: Time,
     /// First and last event of the runtime.
     runtime_span: Option<(Time, Time)>,
     pauses_until: Time,
@@ -168,6 +170,7 @@ impl Analysis {
             last_lane: BTreeMap::new(),
             sanity: Sanity::default(),
             now: Time::default(),
+            stood: Time::default(),
             runtime_span: None,
             pauses_until: Time::default(),
             since_prune: 0,
@@ -427,11 +430,17 @@ impl Analysis {
         let beside = |lane| beside(&self.threads, &self.leadership, &self.slices, lane);
         let mut lanes = self.lanes.lanes(tracks, at, span_ns, self.summary.stopped_ns(), family, beside);
         // A program that makes domains all the time leaves those that have ended behind.
-        lanes.retain(|lane| self.lanes.is_alive(LaneId(lane.id)));
+        let before = std::mem::replace(&mut self.stood, at);
+        lanes.retain(|lane| self.lanes.lives_at(LaneId(lane.id), before));
         let other_ns = spent_ns(&lanes, &self.leadership);
         let spent = tracks.map(|tracks| self.lanes.spent(tracks, at, other_ns));
         let by_name = self.held.by_name.iter().map(|(name, (part, _))| (*name, part.ns())).collect();
-        let held = tracks.map(|_| HeldSums {
+        let all = self
+            .context
+            .kernel
+            .as_ref()
+            .is_some_and(|kernel| matches!(kernel.tier, Tier::Tracepoints | Tier::CpuWideSwitches));
+        let held = tracks.filter(|_| all).map(|_| HeldSums {
             quota_ns: self.held.quota.ns(),
             foreign_ns: self.held.foreign.ns(),
             sibling_ns: self.held.sibling.ns(),

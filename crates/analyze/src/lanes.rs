@@ -28,6 +28,8 @@ struct OneLane {
     /// Since when it is there, and time of lives that are over, nanoseconds.
     alive: Option<Time>,
     lived_ns: u64,
+    /// The end of the last of these.
+    ended: Option<Time>,
 }
 
 impl OneLane {
@@ -103,16 +105,17 @@ impl LaneTimes {
         self.lanes.entry(lane).or_default().alive.get_or_insert(at);
     }
 
-    /// Whether it was not seen to end.
-    pub fn is_alive(&self, lane: LaneId) -> bool {
-        self.lanes.get(&lane).is_some_and(|lane| lane.alive.is_some() || lane.lived_ns == 0)
+    /// Whether it was not seen to end before `since`.
+    pub fn lives_at(&self, lane: LaneId, since: Time) -> bool {
+        let lane = self.lanes.get(&lane);
+        lane.is_some_and(|lane| lane.alive.is_some() || lane.ended.is_none_or(|ended| ended >= since))
     }
 
     /// It ends.
     pub fn ended(&mut self, lane: LaneId, at: Time) {
         let lane = self.lanes.entry(lane).or_default();
         lane.lived_ns = lane.life_ns(at);
-        lane.alive = None;
+        (lane.alive, lane.ended) = (None, Some(at));
     }
 
     /// The runtime says that `tid` may serve `lane`.

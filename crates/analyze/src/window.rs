@@ -31,7 +31,7 @@ pub struct Standing {
     pub spent: Option<Spent>,
     /// Collection as the runtime counts it, nanoseconds.
     pub collect_ns: u64,
-    /// Lanes that live.
+    /// Lanes that live, or did a while before.
     pub lanes: Vec<Lane>,
     /// What kept the program off its CPUs; `None` where kernel events do not tell.
     pub held: Option<HeldSums>,
@@ -215,7 +215,8 @@ pub struct Figures {
     pub span_ns: u64,
     /// Pauses.
     pub pauses: Pauses,
-    /// The share of the time that lanes were not idle in which the program ran.
+    /// The share of the time that lanes were not idle in which the program ran; `None` without a
+    /// log, or where kernel events do not tell.
     pub productivity_wall: Option<f64>,
     /// The share of the time that was no collection, as the runtime counts it; `None` without
     /// a log.
@@ -295,7 +296,11 @@ impl Window {
         }
     }
 
+    /// A group without a quota has no periods.
     fn quota(&mut self, group: GroupId, figures: Quota) {
+        if figures == Quota::default() {
+            return;
+        }
         let Some(before) = self.quotas.insert(group, figures) else { return };
         let sums = self.now.quotas.entry(group).or_default();
         for ((sum, now), before) in sums.iter_mut().zip(figures).zip(before) {
@@ -340,8 +345,9 @@ impl Window {
         let share = |ns: u64| if span_ns > 0 { ns as f64 / span_ns as f64 } else { 0.0 };
         let spent = end.spent.map(|spent| spent.since(self.start.spent.unwrap_or_default()));
         let collect = share(end.collect_ns.saturating_sub(self.start.collect_ns));
-        let total_ns = self.seconds.iter().map(|(second, _, _)| second.union.ns()).sum();
-        let threads = !self.threads.is_empty();
+        // Those of just before the window, known in it, may be more than those of its end.
+        let total_ns = self.seconds.iter().map(|(second, _, _)| second.union.ns()).sum::<u64>().min(span_ns);
+        let (threads, lanes) = (!self.threads.is_empty(), !end.lanes.is_empty());
         Figures {
             at: end.at,
             span_ns,
@@ -354,8 +360,8 @@ impl Window {
                 collect_ns: sum.collect.values(),
                 pause_ns: sum.whole.values(),
             },
-            productivity_wall: spent.and_then(Spent::productivity),
-            productivity_runtime: (!end.lanes.is_empty()).then(|| (1.0 - collect).max(0.0)),
+            productivity_wall: spent.filter(|_| lanes).and_then(Spent::productivity),
+            productivity_runtime: lanes.then(|| (1.0 - collect).max(0.0)),
             cpus_used: threads.then(|| share(sum.cpu_ns)),
             cpus_missed: threads.then(|| share(sum.cpu_wait_ns)),
             lanes: end.lanes.iter().map(|lane| self.lane(lane, &sum, span_ns)).collect(),

@@ -178,6 +178,30 @@ fn counters_count_from_their_second_sample_on() {
     }
     let still = window.figures(&Names::default()).throttled.unwrap();
     assert_eq!((still.group, still.throttled), (0, 0));
+    // Without a quota there are no periods.
+    let mut window = Window::new(5, Standing::default());
+    (0..3).for_each(|_| window.event(&quota(0, 0, 0)));
+    window.close(Standing { at: Time(SECOND), ..Standing::default() });
+    assert_eq!(window.figures(&Names::default()).throttled, None);
+}
+
+#[test]
+fn a_lane_is_shown_until_the_second_in_which_it_ended_is_over() {
+    let mut analysis = Analysis::new(context(SECOND));
+    let script = held([1, 1].into_iter()).rt(500 * MS, 1, Runtime::LaneDeleted);
+    script.events().iter().for_each(|event| analysis.push(event, &names(), &mut |_| {}));
+    let mut lanes = |seconds: u64| analysis.standing(Time(seconds * SECOND)).lanes.iter().map(|lane| lane.id).collect();
+    let (first, second): (Vec<u16>, Vec<u16>) = (lanes(1), lanes(2));
+    assert_eq!((first, second), (vec![0, 1], vec![0]));
+}
+
+#[test]
+fn who_had_the_cpus_is_not_said_where_only_the_own_threads_are_seen() {
+    let kernel = Some(Kernel { tier: Tier::OwnSwitches, ..Kernel::default() });
+    let mut analysis = Analysis::new(Context { kernel, ..context(SECOND) });
+    held([40].into_iter()).events().iter().for_each(|event| analysis.push(event, &names(), &mut |_| {}));
+    let standing = analysis.standing(Time(SECOND));
+    assert!(standing.held.is_none() && standing.spent.is_some());
 }
 
 #[test]

@@ -124,10 +124,20 @@ pub fn clock_origin(memory: &impl Memory, located: &Located) -> Option<u64> {
     (origin <= crate::clock::monotonic().0).then_some(origin)
 }
 
-/// Whether the runtime has event buffers: it logs, wherever to.
-pub fn is_logging(memory: &impl Memory, located: &Located) -> bool {
-    let array = located.symbols.cap_event_buf.and_then(|at| memory.read_u64(at).ok());
-    array.is_some_and(|array| array != 0)
+/// Whether the runtime logs, wherever to: it has buffers in any case, and begins a block in them
+/// once it does.
+pub fn is_logging<M: Memory>(memory: M, located: Located) -> bool {
+    struct Nowhere;
+    impl Take for Nowhere {
+        fn had(&self, _: Block) -> u64 {
+            0
+        }
+
+        fn take(&mut self, _: Block, _: u64, _: &[u8]) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    Buffers::new(memory, located).copy(&mut Nowhere).is_ok_and(|bytes| bytes > 0)
 }
 
 /// One event buffer's state.
@@ -383,9 +393,11 @@ mod tests {
     fn only_what_is_new_is_appended_and_blocks_alternate_between_two_slots() {
         let (fake, folder) = (Fake::default(), tempfile::tempdir().unwrap());
         let mut copier = Copier::new(&fake, located(), folder.path(), 7);
-        assert!(!is_logging(&&fake, &located()));
+        assert!(!is_logging(&fake, located()));
+        fake.buffer(100, 7, b"");
+        assert!(!is_logging(&fake, located()), "no block was begun");
         fake.buffer(100, 0, b"one");
-        assert!(is_logging(&&fake, &located()));
+        assert!(is_logging(&fake, located()));
         assert_eq!(copier.copy().unwrap(), 27);
         assert_eq!(copier.copy().unwrap(), 0);
         fake.buffer(100, 0, b"one two");

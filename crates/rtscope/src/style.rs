@@ -9,6 +9,8 @@ use std::fmt::Write as _;
 /// Narrowest and widest text that is laid out; wider terminals keep a margin.
 const WIDTHS: std::ops::RangeInclusive<usize> = 60..=110;
 
+/// A screen that changes is cut by the terminal, so it may be as narrow as that is.
+const WIDTH_OF_A_SCREEN: usize = 32;
 /// Width where nobody says how wide the output is.
 const WIDTH_OF_A_PIPE: usize = 100;
 
@@ -85,6 +87,13 @@ impl Style {
         use std::io::IsTerminal;
         let columns = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
         Style::new(std::io::stdout().is_terminal(), columns, &|name| std::env::var(name).ok())
+    }
+
+    /// The style of a screen that takes the whole terminal, which may be narrower.
+    pub fn of_screen() -> Style {
+        let style = Style::of_stdout();
+        let columns = terminal_size::terminal_size().map_or(style.width, |(width, _)| usize::from(width.0));
+        Style { width: columns.clamp(WIDTH_OF_A_SCREEN, style.width.max(WIDTH_OF_A_SCREEN)), ..style }
     }
 
     /// The style for an output that is a terminal or not, `columns` wide, in

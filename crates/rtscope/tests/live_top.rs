@@ -279,7 +279,7 @@ fn live_a_capture_is_followed_and_shown_at_its_end() {
     agrees(&shown, &capture);
     let text = top(&capture, &[]).output().unwrap();
     let text = String::from_utf8(text.stdout).unwrap();
-    assert!(text.contains("recorded: this is its end") && text.contains("time to stop"), "{text}");
+    assert!(text.contains("these are its last seconds") && text.contains("time to stop"), "{text}");
     assert!(!text.contains('\x1b'), "{text}");
 }
 

@@ -37,7 +37,7 @@ fn throttled() -> (View, Shown) {
         of: "process 4242".into(),
         command: "./mill --port 8080 +RTS -N2 -l".into(),
         runtime: Some("GHC 9.6.6 (threaded)".into()),
-        kernel: Tier::Tracepoints,
+        kernel: Some(Tier::Tracepoints),
         cpus_available: Some(0.5),
         quotas: vec![Some(0.5), None],
         log: true,
@@ -78,7 +78,7 @@ fn throttled() -> (View, Shown) {
             live_at: Some(Time(88 * SECOND)),
         },
     };
-    let mut shown = Shown { figures, seconds: 73.0, own_cpu: Some(0.012), ..Shown::default() };
+    let mut shown = Shown { figures, seconds: 73.0, keys: true, own_cpu: Some(0.012), ..Shown::default() };
     let loss =
         |kind| Loss { source: "sched/cpu0.perf".into(), kind, count: 1, from: None, to: None, note: String::new() };
     [LossKind::Unwritten, LossKind::KernelRecords, LossKind::KernelRecords, LossKind::OutOfOrder]
@@ -90,7 +90,8 @@ fn throttled() -> (View, Shown) {
 
 /// No runtime that is known, counters only.
 fn unknown() -> (View, Shown) {
-    let view = View { of: "process 7".into(), command: "sleep 1000".into(), kernel: Tier::Polling, ..View::default() };
+    let view =
+        View { of: "process 7".into(), command: "sleep 1000".into(), kernel: Some(Tier::Polling), ..View::default() };
     let figures = Figures {
         span_ns: 10 * SECOND,
         cpus_used: Some(0.0),
@@ -108,7 +109,7 @@ fn ended() -> (View, Shown) {
         of: "process 99".into(),
         command: "./solver".into(),
         runtime: Some("OCaml 5.4".into()),
-        kernel: Tier::OwnSwitches,
+        kernel: Some(Tier::OwnSwitches),
         cpus_available: Some(2.0),
         log: true,
         ..View::default()
@@ -152,7 +153,7 @@ fn every_situation_is_drawn_as_agreed() {
 
 #[test]
 fn a_narrow_terminal_is_not_overrun() {
-    for width in [60, 72, 80, 110] {
+    for width in [32, 40, 60, 72, 80, 110] {
         for (view, shown) in [throttled(), unknown(), ended()] {
             for line in frame(&view, &shown, &Style::plain(width)) {
                 assert!(line.trim_end().chars().count() <= width, "{width}: {line}");

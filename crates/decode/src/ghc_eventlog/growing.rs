@@ -8,7 +8,7 @@
 use super::error::EventlogError;
 use super::eventlog::{Eventlog, UnflushedBlock, read_header};
 use super::frame::{FrameTable, NoFrame};
-use super::index::{GLOBAL, MARKER, Marker, read_full};
+use super::index::{MARKER, Marker, read_full};
 use super::info::Info;
 use super::tags;
 use crate::source::ReadAt;
@@ -80,6 +80,8 @@ pub struct Growing {
     /// Where the next block of the file starts.
     at: u64,
     lanes: BTreeMap<u16, Lane>,
+    /// Whole records of blocks, not given out yet.
+    ready: Vec<UnflushedBlock>,
     losses: Vec<(u16, u64, u64)>,
 }
 
@@ -102,7 +104,8 @@ impl Growing {
         let table = FrameTable::new(&header, |_| 0);
         let at = header.data_offset();
         let (head, name) = (Arc::new(head), name.into());
-        let mut growing = Growing { info, head, table, name, at, lanes: BTreeMap::new(), losses: Vec::new() };
+        let mut growing =
+            Growing { info, head, table, name, at, lanes: BTreeMap::new(), ready: Vec::new(), losses: Vec::new() };
         growing.skip_to_end(log).map_err(error)?;
         Ok(growing)
     }
@@ -246,7 +249,8 @@ impl Growing {
             return;
         }
         if piece.opened != lane.opened {
-            // What the block before had beyond this was not seen.
+            // What the block before had beyond its whole records was not seen.
+            self.ready.extend(lane.take(piece.cap, &self.table, &mut self.losses));
             lane.gap |= lane.opened != 0 && !(lane.whole && lane.bytes.is_empty());
             lane.bytes.clear();
             (lane.opened, lane.given, lane.settled, lane.whole) = (piece.opened, 0, 0, false);
@@ -271,16 +275,9 @@ impl Growing {
     /// The events of `classes` in what is whole of what was taken in, in time order, on the
     /// trace clock. They are given out once.
     pub fn events(&mut self, classes: Classes, clock: ClockMap) -> Vec<Event> {
-        let mut blocks = Vec::new();
+        let mut blocks = std::mem::take(&mut self.ready);
         for (cap, lane) in &mut self.lanes {
-            let gap = lane.gap;
-            let Some((bytes, first, last)) = lane.take(*cap, &self.table) else { continue };
-            if gap && lane.last != 0 {
-                self.losses.push((*cap, lane.last, first));
-            }
-            lane.gap &= !gap;
-            lane.last = lane.last.max(last);
-            blocks.push(UnflushedBlock { cap: *cap, time: lane.opened, bytes: Arc::new(bytes) });
+            blocks.extend(lane.take(*cap, &self.table, &mut self.losses));
         }
         if blocks.is_empty() {
             return Vec::new();
@@ -310,11 +307,6 @@ impl Growing {
         std::mem::take(&mut self.losses).into_iter().map(loss).collect()
     }
 
-    /// Capabilities of which a block was seen.
-    pub fn caps(&self) -> impl Iterator<Item = u16> + '_ {
-        self.lanes.keys().copied().filter(|cap| *cap != GLOBAL)
-    }
-
     /// What the log says about the program, as far as its beginning was seen.
     pub fn info(&self) -> &Info {
         &self.info
@@ -322,9 +314,9 @@ impl Growing {
 }
 
 impl Lane {
-    /// Takes whole records that are settled, behind a marker of their own, and the stamps of
-    /// the first and the last of them.
-    fn take(&mut self, cap: u16, table: &FrameTable) -> Option<(Vec<u8>, u64, u64)> {
+    /// Takes whole records that are settled, behind a marker of their own; `losses` hears what
+    /// is missing before them.
+    fn take(&mut self, cap: u16, table: &FrameTable, losses: &mut Vec<(u16, u64, u64)>) -> Option<UnflushedBlock> {
         if self.given == 0 {
             // The block's own marker.
             let head = self.bytes.get(..MARKER).filter(|_| self.settled >= MARKER)?;
@@ -355,7 +347,15 @@ impl Lane {
             // Nothing can be framed from here on: the next block will do.
             self.drop_front(self.bytes.len());
         }
-        Some((bytes, first?, last))
+        if std::mem::take(&mut self.gap) {
+            match first {
+                Some(first) if self.last != 0 => losses.push((cap, self.last, first)),
+                Some(_) => {}
+                None => self.gap = true,
+            }
+        }
+        self.last = self.last.max(last);
+        first.map(|_| UnflushedBlock { cap, time: self.opened, bytes: Arc::new(bytes) })
     }
 
     fn drop_front(&mut self, count: usize) {

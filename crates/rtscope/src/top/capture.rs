@@ -41,7 +41,8 @@ pub(super) fn show(of: &Path, seconds: usize, args: &TopArgs) -> Result<ExitCode
         ocaml_version: None,
         requests: None,
     };
-    let mut replay = Replay { of: name, seconds, known: None, end: Time(0), next: None, notes: Vec::new() };
+    let mut replay =
+        Replay { of: name, seconds, known: None, from: Time(0), end: Time(0), next: None, notes: Vec::new() };
     let (_, names) = pipeline::watch(&input, &options, &mut replay)?;
     replay.print(&names, args)
 }
@@ -58,6 +59,7 @@ struct Replay {
     of: String,
     seconds: usize,
     known: Option<Known>,
+    from: Time,
     /// The last moment, and when the next second is over: not before the first event of a log
     /// on its own.
     end: Time,
@@ -76,6 +78,7 @@ impl Watch for Replay {
             self.notes.push("No pauses: it holds no log of a runtime.".to_owned());
         }
         let (from, log) = (context.started, context.runtime.family.is_some());
+        self.from = from.unwrap_or_default();
         self.next = from.map(|from| from.plus(SECOND_NS));
         self.end = context.ended.or(from).unwrap_or_default();
         self.known = Some(Known::new(context, self.of.clone(), log, self.seconds, from.unwrap_or_default()));
@@ -85,6 +88,7 @@ impl Watch for Replay {
         let Some(known) = &mut self.known else { return };
         let mut next = self.next.unwrap_or_else(|| {
             known.begin(event.time);
+            self.from = event.time;
             event.time.plus(SECOND_NS)
         });
         while event.time >= next {
@@ -106,7 +110,8 @@ impl Replay {
         let shown = Shown {
             figures: known.figures(names),
             notes: self.notes,
-            over: Some("recorded: this is its end".to_owned()),
+            over: Some("it was recorded before, and these are its last seconds".to_owned()),
+            seconds: self.end.since(self.from) as f64 / 1e9,
             ..Shown::default()
         };
         Screen::of_one(args).show(known.view(), &shown);

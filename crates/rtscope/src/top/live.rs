@@ -78,7 +78,7 @@ impl Known {
 /// Where it is shown.
 pub(super) enum Screen {
     /// A terminal that is ours while this lives.
-    Whole(Style, Option<Keyboard>),
+    Whole(Option<Keyboard>),
     /// A line a second.
     Lines,
     /// A document a second.
@@ -96,7 +96,7 @@ impl Screen {
         if args.plain || dumb || !io::stdout().is_terminal() {
             return Screen::Lines;
         }
-        let screen = Screen::Whole(Style::of_stdout(), Keyboard::of_stdin());
+        let screen = Screen::Whole(Keyboard::of_stdin());
         write(crate::style::SCREEN_OPEN);
         screen
     }
@@ -115,7 +115,7 @@ impl Screen {
         match self {
             Screen::Whole(..) => {
                 // It may have another size by now.
-                let (style, rows) = (Style::of_stdout(), view::rows());
+                let (style, rows) = (Style::of_screen(), view::rows());
                 write(&crate::style::screen(&view::frame(view, shown, &style), rows))
             }
             Screen::Lines => write(&(view::line(view, shown) + "\n")),
@@ -129,17 +129,17 @@ impl Screen {
 
     fn keyboard(&self) -> Option<&Keyboard> {
         match self {
-            Screen::Whole(_, keyboard) => keyboard.as_ref(),
+            Screen::Whole(keyboard) => keyboard.as_ref(),
             Screen::Lines | Screen::Json | Screen::Once => None,
         }
     }
 
     /// Ends it: on a terminal what was shown last stays below what was there before.
     pub(super) fn close(self, view: &View, shown: &Shown) {
-        let Screen::Whole(style, keyboard) = self else { return };
+        let Screen::Whole(keyboard) = self else { return };
         write(crate::style::SCREEN_CLOSE);
         drop(keyboard);
-        write(&(view::frame(view, shown, &style).join("\n") + "\n"));
+        write(&(view::frame(view, shown, &Style::of_screen()).join("\n") + "\n"));
     }
 }
 
@@ -156,8 +156,11 @@ pub(super) fn follow(source: Box<dyn Source>, of: String, seconds: usize, args: 
     let ns = |limit: Duration| u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
     let until = args.limit.map(|limit| followed.begun.plus(ns(limit)));
     let screen = Screen::open(args);
-    if let Screen::Whole(..) = screen {
-        screen.show(followed.known.view(), &followed.shown);
+    match screen {
+        Screen::Whole(..) => _ = screen.show(followed.known.view(), &followed.shown),
+        // Nobody may be listening.
+        Screen::Lines => followed.shown.notes.iter().for_each(|note| _ = writeln!(io::stderr(), "rtscope: {note}")),
+        Screen::Json | Screen::Once => {}
     }
     loop {
         let longest = Duration::from_nanos(followed.due().since(clock::monotonic()));
@@ -205,7 +208,7 @@ impl Followed {
         let now = clock::monotonic();
         let looked = source.look(now, waiting.room());
         let known = Known::new(source.context(), of, source.has_log(), seconds, since);
-        let shown = Shown { notes: source.notes(), ..Shown::default() };
+        let shown = Shown { notes: source.notes(), keys: true, ..Shown::default() };
         Followed {
             source,
             waiting,
@@ -238,9 +241,10 @@ impl Followed {
                 self.shown.lost(&loss);
                 self.known.lose(loss);
             }
-            self.until = if last { now } else { looked.until.max(self.until) };
-            let complete = if last { Time(u64::MAX) } else { self.until };
-            for event in self.waiting.take(complete) {
+            // What has ended did so when its last event came.
+            let until = if over.is_some() { self.waiting.latest() } else { looked.until };
+            self.until = self.until.max(until);
+            for event in self.waiting.take(if over.is_some() { Time(u64::MAX) } else { self.until }) {
                 self.known.push(&event, self.source.names());
             }
         }
@@ -258,6 +262,7 @@ impl Followed {
         self.shown = Shown {
             figures: self.known.figures(self.source.names()),
             notes: self.source.notes(),
+            keys: !last,
             over,
             seconds: now.since(self.begun) as f64 / 1e9,
             own_cpu: Some(own_cpu),

@@ -14,7 +14,7 @@ use rtscope_host::memory::LiveProcess;
 use rtscope_host::procfs::Host;
 use rtscope_host::unflushed::{self, Block, Buffers, Take};
 use rtscope_host::{clock, kernel, machine, rings, sampler};
-use rtscope_model::manifest::Tier;
+use rtscope_model::manifest::{Kernel, Tier};
 use rtscope_model::{ClockMap, ClockMethod, Event, Loss, LossKind, Names, Pid, Tid, Time};
 use std::fs::File;
 use std::io;
@@ -178,7 +178,7 @@ impl Source for Running {
             groups: self.groups.manifest(),
             cpus_allowed: self.cpus.0.clone(),
             cpus_online: self.cpus.1,
-            kernel: self.kernel.as_ref().map(|kernel| kernel.kernel().clone()),
+            kernel: Some(self.kernel.as_ref().map_or_else(Kernel::default, |kernel| kernel.kernel().clone())),
             started: Some(self.started),
             sample_period_ns: Some(if self.groups.quota_cpus().is_some() { QUOTA_NS } else { LOOK_NS }),
             // Without a log, what threads do is told all the same.
@@ -288,9 +288,14 @@ fn find_log(host: &Host, process: &Process, inspected: &Inspected, now: Time, no
                 Err(why) => notes.push(why),
             }
         }
-        (None, Some(located)) if unflushed::is_logging(&LiveProcess { pid }, &located) => notes.push(
+        (None, Some(located)) if unflushed::is_logging(LiveProcess { pid }, located) => notes.push(
             "No pauses: it logs, but not into a file (a pipe or a socket), and only a file says how its events are laid out; \
              start it with `+RTS -l -olFILE`."
+                .to_owned(),
+        ),
+        (None, _) if inspected.binary.can_log == Some(false) => notes.push(
+            "No pauses: it cannot write an eventlog, as GHC 9.2 or older linked it without `-eventlog`; link it with that, \
+             or with GHC 9.4 or later, and start it with `+RTS -l`."
                 .to_owned(),
         ),
         (None, _) if inspected.is_ghc() => notes.push(

@@ -228,6 +228,11 @@ impl Waiting {
         &mut self.events
     }
 
+    /// The time of the last event that waits.
+    pub(super) fn latest(&self) -> Time {
+        self.events.iter().map(|event| event.time).max().unwrap_or_default()
+    }
+
     /// What is complete, in the order of time; at equal times in the order in which it came.
     pub(super) fn take(&mut self, until: Time) -> impl Iterator<Item = Event> + '_ {
         let since = self.since;

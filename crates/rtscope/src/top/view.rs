@@ -29,8 +29,8 @@ pub struct View {
     pub command: String,
     /// "GHC 9.6.6 (thr)", `null` where it is no such program.
     pub runtime: Option<String>,
-    /// How the kernel is looked at.
-    pub kernel: Tier,
+    /// How the kernel is looked at; `null`: a log on its own.
+    pub kernel: Option<Tier>,
     /// CPUs that it may use, by mask and quota.
     pub cpus_available: Option<f64>,
     /// Quotas of the groups that cover it, by their place.
@@ -48,7 +48,7 @@ impl View {
             of,
             command: context.program.as_ref().map(|program| program.command.join(" ")).unwrap_or_default(),
             runtime: words::runtime(&context.runtime),
-            kernel: context.kernel.as_ref().map_or(Tier::Polling, |kernel| kernel.tier),
+            kernel: context.kernel.as_ref().map(|kernel| kernel.tier),
             cpus_available: context.cpus_available(),
             quotas: context.groups.iter().map(|group| group.quota_cpus).collect(),
             log,
@@ -65,6 +65,8 @@ pub struct Shown {
     pub notes: Vec<String>,
     /// Why it does not go on.
     pub over: Option<String>,
+    /// Something new is shown in a second, and a key ends that.
+    pub keys: bool,
     /// Since the start.
     pub seconds: f64,
     /// CPUs that looking takes; `None`: not measured.
@@ -138,10 +140,10 @@ pub fn frame(view: &View, shown: &Shown, style: &Style) -> Vec<String> {
     lines.extend(lanes(&shown.figures.lanes, style));
     let mut notes: Vec<String> = shown.notes.iter().map(|note| clean(note).into_owned()).collect();
     if shown.lost.0 > 0 {
-        notes.push(format!("Parts of the log were lost {} times: pauses there are left out.", shown.lost.0));
+        notes.push(format!("Parts of the log were lost {}: pauses there are left out.", times(shown.lost.0)));
     }
     if shown.lost.1 > 0 {
-        notes.push(format!("Records of the kernel were lost {} times: causes there are unknown.", shown.lost.1));
+        notes.push(format!("Records of the kernel were lost {}: causes there are unknown.", times(shown.lost.1)));
     }
     if !notes.is_empty() {
         lines.push(String::new());
@@ -152,24 +154,27 @@ pub fn frame(view: &View, shown: &Shown, style: &Style) -> Vec<String> {
     lines
 }
 
+fn times(count: u64) -> String {
+    if count == 1 { "once".into() } else { format!("{count} times") }
+}
+
 fn head(view: &View, shown: &Shown, style: &Style) -> Vec<String> {
     let span = (shown.figures.span_ns > 0).then(|| format!("last {}", duration(shown.figures.span_ns)));
-    let keys = shown.over.is_none().then(|| "q ends".to_owned());
+    let keys = shown.keys.then(|| "q ends".to_owned());
     let right = span.into_iter().chain(keys).collect::<Vec<_>>().join(style.dot());
     let command = clean(&view.command);
     let left = format!("{}  {command}", clean(&view.of));
     let room = style.width.saturating_sub(right.chars().count() + 2);
-    let left = shorten(&left, room.max(20)).into_owned();
+    let left = shorten(&left, room).into_owned();
     let gap = style.width.saturating_sub(left.chars().count() + right.chars().count()).max(1);
     let mut facts: Vec<String> = view.runtime.iter().map(|runtime| clean(runtime).into_owned()).collect();
     facts.extend(view.cpus_available.map(|cpus| format!("{} to use", units::of_cpus(cpus))));
-    facts.push(kernel_words(view.kernel).to_owned());
+    facts.extend(view.kernel.map(|tier| kernel_words(tier).to_owned()));
     facts.extend(shown.own_cpu.map(|own| format!("rtscope takes {} of a CPU", percent(own))));
-    let facts = shorten(&facts.join(style.dot()), style.width).into_owned();
-    let mut lines = vec![
-        format!("{}{}{}", style.paint(Tone::Strong, &left), " ".repeat(gap), style.paint(Tone::Faint, &right)),
-        style.paint(Tone::Faint, &facts).into_owned(),
-    ];
+    let mut lines =
+        vec![format!("{}{}{}", style.paint(Tone::Strong, &left), " ".repeat(gap), style.paint(Tone::Faint, &right))];
+    let facts = wrap(&facts.join(style.dot()), style.width);
+    lines.extend(facts.iter().map(|line| style.paint(Tone::Faint, line).into_owned()));
     let over = shown.over.iter().flat_map(|over| wrap(&format!("This is over: {}.", clean(over)), style.width));
     lines.extend(over.map(|line| style.paint(Tone::Warn, &line).into_owned()));
     lines
@@ -269,7 +274,7 @@ fn memory(figures: &Figures) -> Option<String> {
         let age = memory.live_at.map_or(0, |at| figures.at.since(at));
         let age = if age >= OLD_NS { format!(" {} ago", duration(age)) } else { String::new() };
         let ratio = memory.rss_bytes.filter(|_| live > 0).map(|rss| rss as f64 / live as f64);
-        let ratio = ratio.map_or(String::new(), |ratio| format!(" (RSS is {ratio:.1} times that)"));
+        let ratio = ratio.map_or(String::new(), |ratio| format!(" (RSS is {} times that)", rate(ratio)));
         parts.push(format!("live {}{age}{ratio}", units::bytes(live)));
     }
     (!parts.is_empty()).then(|| parts.join(", "))
@@ -324,19 +329,21 @@ fn lanes(lanes: &[LaneShares], style: &Style) -> Vec<String> {
     }
     let name = lanes.iter().map(|lane| lane.name.chars().count()).max().unwrap_or(0).max(LABEL - 2) + 2;
     // What has no room is left out from the right.
+    let columns = (style.width.saturating_sub(name) / COLUMN).min(4);
     let room = style.width.saturating_sub(name + 4 * COLUMN);
     let last = if room >= LAST { LAST } else { 0 };
     let bar = room.saturating_sub(last + 2).min(40);
     let head = |text: &str| format!("{text:>COLUMN$}");
-    let mut title = format!("{:<name$}{}", "", ["program", "collect", "waits", "idle"].map(head).concat());
+    let titles = ["program", "collect", "waits", "idle"].map(head);
+    let mut title = format!("{:<name$}{}", "", titles.get(..columns).unwrap_or_default().concat());
     if last > 0 {
         title += &format!("{:>LAST$}", "stopped last");
     }
     let mut out = vec![String::new(), style.paint(Tone::Faint, &title).into_owned()];
     let cell = |share: Option<f64>| format!("{:>COLUMN$}", share.map_or_else(|| "-".into(), percent));
     for lane in lanes.iter().take(LANES_MAX) {
-        let mut row =
-            format!("{:<name$}{}", lane.name, [lane.program, lane.collect, lane.wait, lane.idle].map(cell).concat());
+        let shares = [lane.program, lane.collect, lane.wait, lane.idle].map(cell);
+        let mut row = format!("{:<name$}{}", lane.name, shares.get(..columns).unwrap_or_default().concat());
         if last > 0 {
             row += &format!("{:>LAST$}  {}", lane.straggler, bar_of(lane, bar, style));
         }
