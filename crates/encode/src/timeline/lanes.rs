@@ -13,12 +13,17 @@ pub struct Part {
     pub of: timeline::Part,
     /// As far as its pieces are known.
     pub until: Time,
+    /// Since when it stands still and not all others do: drawn as one span, whoever is waited for.
+    pub still: Option<Time>,
 }
 
 /// Draws the next piece of a lane's line. Of a program's run the thread is told where `every` run is known.
 pub fn nest(stack: &mut Stack, part: &mut Option<Part>, piece: &Segment<Doing>, every: bool, steps: &mut Vec<Step>) {
     let Segment { from, to, state: Doing { state, green, part: within } } = *piece;
     if let Some(over) = part.take_if(|part| Some(part.of) != within || part.until != from) {
+        if let Some(still) = over.still {
+            span(stack, still, over.until, State::WaitingToStop, steps);
+        }
         stack.close_all(over.until, steps);
     }
     let Some(of) = within else {
@@ -30,12 +35,24 @@ pub fn nest(stack: &mut Stack, part: &mut Option<Part>, piece: &Segment<Doing>, 
         }
         return;
     };
-    if part.is_none() {
+    let drawn = part.get_or_insert_with(|| {
         stack.open(from, if of.leads { State::Leads } else { State::Follows }, steps);
+        Part { of, until: to, still: None }
+    });
+    drawn.until = to;
+    if matches!(state, LaneState::WaitingForOthers | LaneState::WaitingToStop) && from < of.stopped {
+        let still = *drawn.still.get_or_insert(from);
+        if to < of.stopped {
+            return;
+        }
+        span(stack, still, of.stopped, State::WaitingToStop, steps);
+        drawn.still = None;
+        return;
     }
-    *part = Some(Part { of, until: to });
+    if let Some(still) = drawn.still.take() {
+        span(stack, still, from, State::WaitingToStop, steps);
+    }
     match state {
-        LaneState::WaitingForOthers => span(stack, from, to.min(of.stopped), State::WaitingToStop, steps),
         LaneState::Collecting(_) => span(stack, from, to, State::Collecting(Work::Any), steps),
         LaneState::Release => span(stack, from, to, State::Release, steps),
         _ => {}
