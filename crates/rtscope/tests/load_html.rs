@@ -84,8 +84,10 @@ fn the_page_shows_all_of_it_and_loads_nothing() {
     let style = page.split("<style>").nth(1).and_then(|rest| rest.split("</style>").next()).unwrap();
     let hash = base64::engine::general_purpose::STANDARD.encode(Sha256::digest(style));
     assert!(page.contains(&format!("default-src 'none'; style-src 'sha256-{hash}'; base-uri")));
+    // Patterns of the page itself are called by their names.
+    let loads = page.replace("url(\"#", "");
     for word in ["src=\"", "href=", "url(", "@import", " style="] {
-        assert!(!page.contains(word), "{word}");
+        assert!(!loads.contains(word), "{word}");
     }
     let shown = page.split("<script").next().unwrap();
     assert!(shown.contains("given up") && shown.contains("12 with 503") && shown.contains("p99.9"));

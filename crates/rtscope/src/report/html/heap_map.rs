@@ -5,6 +5,7 @@
 use super::escape::{escape, json_in_script};
 use super::page::{More, figure};
 use super::svg::Svg;
+use super::table::BEGIN;
 use crate::heap::layout::{Layout, Segment, shape};
 use crate::heap::picture::{BLOCK, Kind, MEGABLOCK, Picture, Square};
 use crate::heap::svg::{in_page, swatch};
@@ -363,7 +364,7 @@ fn figures(heads: [&str; 3], rows: &[(&'static str, String)], of: &BTreeMap<&str
     if rows.is_empty() {
         return String::new();
     }
-    let mut out = String::from("<div class=\"scroll\"><table><thead><tr>");
+    let mut out = String::from(BEGIN);
     for head in heads {
         let _ = write!(out, "<th scope=\"col\">{head}</th>");
     }

@@ -11,9 +11,13 @@ use std::fmt::Write as _;
 /// Rows of any table at most; the rest is counted.
 const ROWS_MAX: usize = 64;
 
+/// How a table begins. Whoever has no mouse scrolls a wide one with the arrow keys.
+pub(super) const BEGIN: &str =
+    "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table><thead><tr>";
+
 /// A table; cells are HTML already. The first column is text, the others figures.
 pub(super) fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
-    let mut out = String::from("<div class=\"scroll\"><table><thead><tr>");
+    let mut out = String::from(BEGIN);
     for head in heads {
         let _ = write!(out, "<th scope=\"col\">{head}</th>");
     }
