@@ -343,10 +343,6 @@ impl Lane {
         bytes.extend(cap.to_be_bytes());
         bytes.extend_from_slice(self.bytes.get(..at).unwrap_or_default());
         self.drop_front(at);
-        if stop != NoFrame::Cut {
-            // Nothing can be framed from here on: the next block will do.
-            self.drop_front(self.bytes.len());
-        }
         if std::mem::take(&mut self.gap) {
             match first {
                 Some(first) if self.last != 0 => losses.push((cap, self.last, first)),
@@ -355,6 +351,11 @@ impl Lane {
             }
         }
         self.last = self.last.max(last);
+        if stop != NoFrame::Cut && !self.bytes.is_empty() {
+            // Nothing can be framed from here on: the next block will do.
+            self.drop_front(self.bytes.len());
+            self.gap = true;
+        }
         first.map(|_| UnflushedBlock { cap, time: self.opened, bytes: Arc::new(bytes) })
     }
 

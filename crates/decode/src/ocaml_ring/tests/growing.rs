@@ -70,7 +70,7 @@ fn a_name_of_the_first_portion_is_known_in_the_last() {
 fn words_that_were_overwritten_between_two_portions_are_a_gap() {
     let rings = program();
     let words = rings.words(0);
-    let first = rings.captured_as(&[(0, 0..5)]);
+    let first = rings.captured_as(&[(0, 0..3)]);
     let mut stream = open(&first, Some(V)).expect("opens").stream(Classes::ALL);
     assert!(!short(&stream.by_ref().collect::<Vec<_>>()).is_empty());
     stream.go_on(Arc::new(rings.captured_as(&[(0, words - 3..words)]))).expect("goes on");
@@ -79,7 +79,7 @@ fn words_that_were_overwritten_between_two_portions_are_a_gap() {
     let losses = stream.take_losses();
     assert_eq!(
         losses.iter().map(|loss| (loss.kind, loss.count)).collect::<Vec<_>>(),
-        [(LossKind::RingWords, words - 8)]
+        [(LossKind::RingWords, words - 6)]
     );
     assert!(stream.take_losses().is_empty());
     // Rings of another program are none of these.
