@@ -93,20 +93,19 @@ struct Lane {
 }
 
 impl Lane {
-    fn doing(&self, runs_posted: bool) -> Option<Doing> {
+    fn doing(&self, runs_posted: bool, nested: bool) -> Option<Doing> {
         let state = match self {
             Lane { off: true, .. } => return None,
             Lane { wants: true, .. } => LaneState::WaitingToLead,
             Lane { slice: true, .. } => LaneState::Slice,
             Lane { waits: true, .. } => LaneState::Idle,
             Lane { unknown: true, .. } if runs_posted => LaneState::Gap,
-            Lane { green: Some(_), .. } => {
-                return Some(Doing { green: self.green, ..Doing::outside(LaneState::Program) });
-            }
+            Lane { green: Some(_), .. } => LaneState::Program,
             _ if runs_posted => LaneState::Idle,
             _ => LaneState::Program,
         };
-        Some(Doing::outside(state))
+        let green = self.green.filter(|_| nested && state == LaneState::Program);
+        Some(Doing { green, ..Doing::outside(state) })
     }
 
     /// Nothing is known of it any more but what it did.
@@ -126,8 +125,8 @@ pub struct LaneStates {
     runs_posted: bool,
     /// The first event of any lane.
     first: Option<Time>,
-    /// What a lane does between the request and its stop is told as waiting for it.
-    asked: bool,
+    /// Told for spans that nest.
+    nested: bool,
     finished: Vec<Recognised>,
 }
 
@@ -141,14 +140,16 @@ impl LaneStates {
             quiet: true,
             runs_posted: false,
             first: None,
-            asked: true,
+            nested: false,
             finished: Vec::new(),
         }
     }
 
-    /// A lane that was asked to stop and has not yet goes on with what it does.
-    pub fn without_asked(self) -> Self {
-        LaneStates { asked: false, ..self }
+    /// Tells what spans that nest need: the thread of a run, the collection that a piece belongs to, and when
+    /// a lane rested from its work; a lane that was asked to stop goes on with what it does. Otherwise work
+    /// lasts from its begin to its end, as in a report, and pieces that look alike are one.
+    pub fn nested(self) -> Self {
+        LaneStates { nested: true, ..self }
     }
 
     /// Whether runs of green threads were seen, so that idle lanes are told.
@@ -204,7 +205,9 @@ impl LaneStates {
         let Some(lane) = self.lanes.get_mut(index) else { return };
         let new = lane.is_none();
         let lane = lane.get_or_insert_default();
-        lane.works.push(body, event.time);
+        if self.nested {
+            lane.works.push(body, event.time);
+        }
         match body {
             Runtime::ThreadRun(green) => {
                 (lane.green, lane.unknown) = (Some(green), false);
@@ -231,7 +234,7 @@ impl LaneStates {
             _ => {}
         }
         lane.last = event.time;
-        let doing = lane.doing(self.runs_posted);
+        let doing = lane.doing(self.runs_posted, self.nested);
         lane.line.enter(event.time, doing);
     }
 
@@ -241,7 +244,7 @@ impl LaneStates {
             if id == event.lane {
                 lane.last = event.time;
             }
-            let doing = lane.doing(true);
+            let doing = lane.doing(true, self.nested);
             lane.line.enter(event.time, doing);
         }
     }
@@ -286,11 +289,11 @@ impl LaneStates {
         for Recognised { pause, .. } in self.finished.drain(..) {
             for part in &pause.lanes {
                 if let Some(Lane { line, works, .. }) = find(&mut self.lanes, part.lane) {
-                    if self.asked {
+                    if !self.nested {
                         asked(&pause, part, |from, to, state| line.lay(from, to, Doing::outside(state)));
                     }
                     let leads = pause.leader == Some(part.lane);
-                    let within = Some(Part { leads, stopped: pause.stopped });
+                    let within = self.nested.then_some(Part { leads, stopped: pause.stopped });
                     let lay = |from, to, state| line.lay(from, to, Doing { state, green: None, part: within });
                     pieces(&pause, part, works, lay);
                     works.forget(pause.collected);

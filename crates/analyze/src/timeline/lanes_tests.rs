@@ -12,15 +12,17 @@ fn context(family: &str) -> Context {
 
 /// The line of each of two lanes, in short words.
 fn lines(family: &str, script: Script, end: u64) -> [Vec<(u64, u64, LaneState)>; 2] {
-    let mut states = LaneStates::new(&context(family));
+    let lines = told(LaneStates::new(&context(family)), script, end);
+    for line in &lines {
+        assert!(line.windows(2).all(|pair| (pair[0].1, pair[0].2) != (pair[1].0, pair[1].2)), "{line:?}");
+    }
+    lines
+}
+
+fn told(mut states: LaneStates, script: Script, end: u64) -> [Vec<(u64, u64, LaneState)>; 2] {
     let mut lines: [Vec<(u64, u64, LaneState)>; 2] = [Vec::new(), Vec::new()];
     let mut out = |lane: LaneId, segment: Segment<Doing>| {
-        let (from, to, state) = (segment.from.0, segment.to.0, segment.state.state);
-        match lines[usize::from(lane.0)].last_mut() {
-            // Of another green thread, or of another part of the pause.
-            Some(last) if last.1 == from && last.2 == state => last.1 = to,
-            _ => lines[usize::from(lane.0)].push((from, to, state)),
-        }
+        lines[usize::from(lane.0)].push((segment.from.0, segment.to.0, segment.state.state));
     };
     script.events().iter().for_each(|event| states.push(event, &mut out));
     states.finish(Time(end), &mut out);
@@ -125,7 +127,8 @@ fn a_lane_whose_beginning_is_lost_begins_with_a_gap() {
 fn who_waits_for_more_work_stands_still_meanwhile() {
     let script = created().request(100, 0, true).begin(120, 1).begin(150, 0).rt(155, 0, Runtime::WorkBegin);
     let script = script.rt(160, 0, Runtime::WorkIdle).work(170, 190, 0).work(151, 199, 1);
-    let [leader, follower] = lines("ghc", script.end(200, 0).figures(201, 0, 0, 1000).end(202, 1), 400);
+    let script = script.end(200, 0).figures(201, 0, 0, 1000).end(202, 1);
+    let [leader, follower] = told(LaneStates::new(&context("ghc")).nested(), script, 400);
     let expected = [
         (100, 120, WaitingForOthers),
         (120, 150, WaitingToStop),
@@ -141,7 +144,7 @@ fn who_waits_for_more_work_stands_still_meanwhile() {
 
 #[test]
 fn parts_of_a_collection_hang_together_and_runs_have_their_thread() {
-    let mut states = LaneStates::new(&context("ghc")).without_asked();
+    let mut states = LaneStates::new(&context("ghc")).nested();
     let mut out = Vec::new();
     let mut take = |lane: LaneId, segment: Segment<Doing>| {
         if lane == LaneId(1) {

@@ -125,7 +125,7 @@ impl Timeline {
         context.runtime.family = facts.family.clone();
         let phases = facts.family.as_deref() == Some("ocaml");
         Timeline {
-            lanes: (!phases).then(|| LaneStates::new(&context).without_asked()),
+            lanes: (!phases).then(|| LaneStates::new(&context).nested()),
             every_green_event: facts.every_green_event,
             tracks: BTreeMap::new(),
             told: Vec::new(),

@@ -7,7 +7,7 @@ use super::svg_waterfall::lane_name;
 use crate::report::units;
 use rtscope_analyze::results::Results;
 use rtscope_analyze::timeline::shares::Column;
-use rtscope_analyze::timeline::{SHARES, Share, LanesOverTime};
+use rtscope_analyze::timeline::{LanesOverTime, SHARES, Share};
 use std::fmt::Write as _;
 
 const LEFT: f64 = 110.0;
