@@ -71,7 +71,8 @@ fn haskell(name: &str, folder: &Path, flags: &[&str]) -> Option<Vec<OsString>> {
     fs::write(source.join("Main.hs"), PROGRAM).unwrap();
     let program = folder.join("filler");
     toolchain.compile(&[&source], &[&["-O", "-threaded", "-rtsopts"], flags].concat(), &program).unwrap();
-    let mut words = toolchain.enter(&[folder]);
+    // Commands begin in the folder of the tests.
+    let mut words = toolchain.enter(&[folder, Path::new(env!("CARGO_MANIFEST_DIR"))]);
     words.push(program.into());
     Some(words)
 }
