@@ -41,23 +41,6 @@ impl Dist {
         }
     }
 
-    /// Adds what another one holds.
-    pub fn merge(&mut self, other: &Dist) {
-        let Some(more) = &other.histogram else { return };
-        self.count += other.count;
-        self.sum = self.sum.saturating_add(other.sum);
-        self.min = [self.min, other.min].into_iter().flatten().min();
-        self.max = self.max.max(other.max);
-        if self.histogram.is_none() {
-            self.histogram = Histogram::new(if self.coarse { 2 } else { 3 }).ok();
-        }
-        if let Some(histogram) = &mut self.histogram {
-            histogram.auto(true);
-            // Cannot fail: values are bounded and the histogram grows.
-            let _ = histogram.add(more);
-        }
-    }
-
     /// Exact sum, nanoseconds.
     pub fn sum_ns(&self) -> u64 {
         self.sum

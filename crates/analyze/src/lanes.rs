@@ -28,8 +28,6 @@ struct OneLane {
     /// Since when it is there, and time of lives that are over, nanoseconds.
     alive: Option<Time>,
     lived_ns: u64,
-    /// The end of the last of these.
-    ended: Option<Time>,
 }
 
 impl OneLane {
@@ -53,38 +51,6 @@ pub struct Beside {
     pub threads: Vec<LaneThread>,
 }
 
-/// What the program's threads did outside pauses, and lanes in them, summed; nanoseconds.
-#[derive(Copy, Clone, Debug, Default, Eq, PartialEq)]
-pub struct Spent {
-    /// On a CPU.
-    pub ran_ns: u64,
-    /// Of this, for other things than the program.
-    pub other_ns: u64,
-    /// Wanted a CPU.
-    pub waited_ns: u64,
-    /// Lane time from standing still to work done.
-    pub stopped_ns: u64,
-}
-
-impl Spent {
-    /// The share of all of it that is the program's own; `None` where there is nothing.
-    pub fn productivity(self) -> Option<f64> {
-        let ran = self.ran_ns as f64;
-        let all = ran + self.waited_ns as f64 + self.stopped_ns as f64;
-        (all > 0.0).then(|| (ran - self.other_ns as f64).max(0.0) / all)
-    }
-
-    /// What came since an earlier moment.
-    pub fn since(self, before: Spent) -> Spent {
-        Spent {
-            ran_ns: self.ran_ns.saturating_sub(before.ran_ns),
-            other_ns: self.other_ns.saturating_sub(before.other_ns),
-            waited_ns: self.waited_ns.saturating_sub(before.waited_ns),
-            stopped_ns: self.stopped_ns.saturating_sub(before.stopped_ns),
-        }
-    }
-}
-
 /// The fold.
 #[derive(Default)]
 pub struct LaneTimes {
@@ -105,17 +71,11 @@ impl LaneTimes {
         self.lanes.entry(lane).or_default().alive.get_or_insert(at);
     }
 
-    /// Whether it was not seen to end before `since`.
-    pub fn lives_at(&self, lane: LaneId, since: Time) -> bool {
-        let lane = self.lanes.get(&lane);
-        lane.is_some_and(|lane| lane.alive.is_some() || lane.ended.is_none_or(|ended| ended >= since))
-    }
-
     /// It ends.
     pub fn ended(&mut self, lane: LaneId, at: Time) {
         let lane = self.lanes.entry(lane).or_default();
         lane.lived_ns = lane.life_ns(at);
-        (lane.alive, lane.ended) = (None, Some(at));
+        lane.alive = None;
     }
 
     /// The runtime says that `tid` may serve `lane`.
@@ -161,15 +121,6 @@ impl LaneTimes {
         sums.1 += waited_ns;
     }
 
-    /// What the program's threads did until `end`; `other_ns` is what they spent on a CPU
-    /// outside pauses for other things than the program.
-    pub fn spent(&self, tracks: &Tracks, end: Time, other_ns: u64) -> Spent {
-        let (ran, waited) = tracks.totals(end);
-        let inside = self.in_pauses.values().fold((0, 0), |sum: (u64, u64), one| (sum.0 + one.0, sum.1 + one.1));
-        let (ran_ns, waited_ns) = (ran.saturating_sub(inside.0), waited.saturating_sub(inside.1));
-        Spent { ran_ns, other_ns, waited_ns, stopped_ns: self.stopped_ns }
-    }
-
     /// Productivity. `tracks` where kernel events were used; `spent_ns` is what threads spent
     /// on a CPU outside pauses for other things than the program.
     pub fn productivity(
@@ -180,7 +131,14 @@ impl LaneTimes {
         span_ns: u64,
         spent_ns: u64,
     ) -> Productivity {
-        let wall = tracks.and_then(|tracks| self.spent(tracks, end, spent_ns).productivity());
+        let wall = tracks.and_then(|tracks| {
+            let (ran, waited) = tracks.totals(end);
+            let inside = self.in_pauses.values().fold((0, 0), |sum: (u64, u64), one| (sum.0 + one.0, sum.1 + one.1));
+            let ran = ran.saturating_sub(inside.0) as f64;
+            let all = ran + waited.saturating_sub(inside.1) as f64 + self.stopped_ns as f64;
+            let ran = (ran - spent_ns as f64).max(0.0);
+            (all > 0.0).then(|| ran / all)
+        });
         let runtime_view = (span_ns > 0).then(|| (1.0 - collect_sum_ns as f64 / span_ns as f64).max(0.0));
         Productivity { wall, runtime_view }
     }

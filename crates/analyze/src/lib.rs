@@ -46,7 +46,6 @@ pub mod tracer;
 pub mod triggers;
 pub mod union;
 pub mod user;
-pub mod window;
 
 #[cfg(test)]
 mod testing;

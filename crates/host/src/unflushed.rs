@@ -124,22 +124,6 @@ pub fn clock_origin(memory: &impl Memory, located: &Located) -> Option<u64> {
     (origin <= crate::clock::monotonic().0).then_some(origin)
 }
 
-/// Whether the runtime logs, wherever to: it has buffers in any case, and begins a block in them
-/// once it does.
-pub fn is_logging<M: Memory>(memory: M, located: Located) -> bool {
-    struct Nowhere;
-    impl Take for Nowhere {
-        fn had(&self, _: Block) -> u64 {
-            0
-        }
-
-        fn take(&mut self, _: Block, _: u64, _: &[u8]) -> io::Result<()> {
-            Ok(())
-        }
-    }
-    Buffers::new(memory, located).copy(&mut Nowhere).is_ok_and(|bytes| bytes > 0)
-}
-
 /// One event buffer's state.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 struct Entry {
@@ -161,40 +145,25 @@ impl Entry {
     }
 }
 
-/// A block that a buffer holds: another one lies elsewhere or was opened at another time.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub struct Block {
-    /// Capability; 65535 for the global buffer.
-    pub capability: u16,
-    /// Where it lies in memory.
-    pub begin: u64,
-    /// The time of its marker, on the log's clock.
-    pub opened: u64,
-}
-
-/// Who takes what is copied.
-pub trait Take {
-    /// How many bytes of this block it has.
-    fn had(&self, block: Block) -> u64;
-
-    /// Takes bytes of a block, the first of which belongs at `from`: some that it has are
-    /// among them, and may have changed. Errors: it cannot keep them.
-    fn take(&mut self, block: Block, from: u64, bytes: &[u8]) -> io::Result<()>;
-}
-
-/// The buffers of one process.
+/// What is known of the block that a slot file holds.
 #[derive(Debug)]
-pub struct Buffers<M> {
-    memory: M,
-    located: Located,
-    scratch: Vec<u8>,
+struct Slot {
+    begin: u64,
+    opened: u64,
+    number: u8,
+    copied: u64,
+    file: File,
 }
 
 /// Copies one process's buffers into slot files.
 #[derive(Debug)]
 pub struct Copier<M> {
-    buffers: Buffers<M>,
-    slots: Slots,
+    memory: M,
+    located: Located,
+    folder: PathBuf,
+    pid: u32,
+    slots: HashMap<u16, Slot>,
+    scratch: Vec<u8>,
 }
 
 /// A copier for a live process; `None` where its buffers cannot be found.
@@ -206,34 +175,21 @@ pub fn copier(host: &Host, pid: u32, folder: &Path) -> Option<Copier<LiveProcess
 impl<M: Memory> Copier<M> {
     /// A copier over `memory`, writing slot files of process `pid` below `folder`.
     pub fn new(memory: M, located: Located, folder: &Path, pid: u32) -> Self {
-        let slots = Slots { folder: folder.to_owned(), pid, slots: HashMap::new() };
-        Copier { buffers: Buffers::new(memory, located), slots }
+        let (folder, slots, scratch) = (folder.to_owned(), HashMap::new(), Vec::new());
+        Copier { memory, located, folder, pid, slots, scratch }
     }
 
     /// Copies what is new in every buffer; returns the bytes written. A buffer
     /// that cannot be read (flushed meanwhile, process gone) is left for the
     /// next time. Errors: the slot file cannot be written.
     pub fn copy(&mut self) -> io::Result<u64> {
-        self.buffers.copy(&mut self.slots)
-    }
-}
-
-impl<M: Memory> Buffers<M> {
-    /// The buffers at `located` in `memory`.
-    pub fn new(memory: M, located: Located) -> Self {
-        Buffers { memory, located, scratch: Vec::new() }
-    }
-
-    /// Hands what is new in every buffer to `taker`; returns how many bytes are new. A
-    /// buffer that cannot be read is left for the next time. Errors: those of `taker`.
-    pub fn copy(&mut self, taker: &mut dyn Take) -> io::Result<u64> {
-        let mut new = 0;
+        let mut written = 0;
         if let Some(address) = self.located.symbols.event_buf {
-            new += self.copy_buffer(address, GLOBAL_CAPABILITY, taker)?;
+            written += self.copy_buffer(address, GLOBAL_CAPABILITY)?;
         }
         let array = self.located.symbols.cap_event_buf.and_then(|at| self.memory.read_u64(at).ok()).unwrap_or(0);
         if array == 0 {
-            return Ok(new);
+            return Ok(written);
         }
         let count = self.located.symbols.n_capabilities.and_then(|at| self.memory.read_u32(at).ok());
         let count = count.unwrap_or(CAPABILITIES_MAX).min(CAPABILITIES_MAX) as u16;
@@ -242,9 +198,9 @@ impl<M: Memory> Buffers<M> {
             if self.entry(address, capability).is_none() {
                 break;
             }
-            new += self.copy_buffer(address, capability, taker)?;
+            written += self.copy_buffer(address, capability)?;
         }
-        Ok(new)
+        Ok(written)
     }
 
     fn entry(&self, address: u64, capability: u16) -> Option<Entry> {
@@ -264,15 +220,15 @@ impl<M: Memory> Buffers<M> {
         (tag == [0, 18] && size == [0; 4]).then(|| u64::from_be_bytes(time.try_into().unwrap_or_default()))
     }
 
-    fn copy_buffer(&mut self, address: u64, capability: u16, taker: &mut dyn Take) -> io::Result<u64> {
+    fn copy_buffer(&mut self, address: u64, capability: u16) -> io::Result<u64> {
         let Some(entry) = self.entry(address, capability).filter(|entry| entry.used >= MARKER_BYTES) else {
             return Ok(0);
         };
         let Some(opened) = self.open_marker(entry.begin) else { return Ok(0) };
-        let block = Block { capability, begin: entry.begin, opened };
-        let had = taker.had(block);
-        let Some(new) = entry.used.checked_sub(had) else { return Ok(0) };
-        let from = had.saturating_sub(UNSETTLED_BYTES);
+        let same = self.slots.get(&capability).filter(|slot| (slot.begin, slot.opened) == (entry.begin, opened));
+        let (fresh, copied) = (same.is_none(), same.map_or(0, |slot| slot.copied));
+        let Some(new) = entry.used.checked_sub(copied) else { return Ok(0) };
+        let from = copied.saturating_sub(UNSETTLED_BYTES);
         self.scratch.resize((entry.used - from) as usize, 0);
         if self.memory.read(entry.begin.wrapping_add(from), &mut self.scratch).is_err() {
             return Ok(0);
@@ -283,52 +239,21 @@ impl<M: Memory> Buffers<M> {
         if !unchanged || self.open_marker(entry.begin) != Some(opened) {
             return Ok(0);
         }
-        taker.take(block, from, &self.scratch)?;
+        if fresh {
+            self.open_slot(capability, entry.begin, opened)?;
+        }
+        if let Some(slot) = self.slots.get_mut(&capability) {
+            slot.file.write_all_at(&self.scratch, from)?;
+            slot.copied = entry.used;
+        }
         Ok(new)
     }
-}
 
-/// What is known of the block that a slot file holds.
-#[derive(Debug)]
-struct Slot {
-    block: Block,
-    number: u8,
-    copied: u64,
-    file: File,
-}
-
-/// The slot files of one process.
-#[derive(Debug)]
-struct Slots {
-    folder: PathBuf,
-    pid: u32,
-    slots: HashMap<u16, Slot>,
-}
-
-impl Slots {
-    fn open(&mut self, block: Block) -> io::Result<()> {
-        let capability = block.capability;
+    fn open_slot(&mut self, capability: u16, begin: u64, opened: u64) -> io::Result<()> {
         let number = self.slots.get(&capability).map_or(0, |slot| 1 - slot.number.min(1));
         let name = if capability == GLOBAL_CAPABILITY { "g".to_owned() } else { capability.to_string() };
         let file = File::create(self.folder.join(format!("{}-{name}.{number}", self.pid)))?;
-        self.slots.insert(capability, Slot { block, number, copied: 0, file });
-        Ok(())
-    }
-}
-
-impl Take for Slots {
-    fn had(&self, block: Block) -> u64 {
-        self.slots.get(&block.capability).filter(|slot| slot.block == block).map_or(0, |slot| slot.copied)
-    }
-
-    fn take(&mut self, block: Block, from: u64, bytes: &[u8]) -> io::Result<()> {
-        if self.slots.get(&block.capability).is_none_or(|slot| slot.block != block) {
-            self.open(block)?;
-        }
-        if let Some(slot) = self.slots.get_mut(&block.capability) {
-            slot.file.write_all_at(bytes, from)?;
-            slot.copied = from + bytes.len() as u64;
-        }
+        self.slots.insert(capability, Slot { begin, opened, number, copied: 0, file });
         Ok(())
     }
 }
@@ -393,11 +318,7 @@ mod tests {
     fn only_what_is_new_is_appended_and_blocks_alternate_between_two_slots() {
         let (fake, folder) = (Fake::default(), tempfile::tempdir().unwrap());
         let mut copier = Copier::new(&fake, located(), folder.path(), 7);
-        assert!(!is_logging(&fake, located()));
-        fake.buffer(100, 7, b"");
-        assert!(!is_logging(&fake, located()), "no block was begun");
         fake.buffer(100, 0, b"one");
-        assert!(is_logging(&fake, located()));
         assert_eq!(copier.copy().unwrap(), 27);
         assert_eq!(copier.copy().unwrap(), 0);
         fake.buffer(100, 0, b"one two");

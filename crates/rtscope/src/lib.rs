@@ -25,7 +25,6 @@ pub mod run;
 pub mod runtime_log;
 pub mod stm;
 pub mod style;
-pub mod top;
 pub mod trouble;
 pub mod tune;
 pub mod view;

@@ -11,7 +11,7 @@ use rtscope::style::Style;
 use rtscope::trouble::{Trouble, write_to};
 use rtscope::{
     bench, compare, doctor, export, heap, input, load, machine, pipeline, plan, record, report, run, runtime_log, stm,
-    top, tune, view,
+    tune, view,
 };
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -26,7 +26,6 @@ fn main() -> ExitCode {
         Command::Export(args) => export::run(&args),
         Command::Heap(args) => heap::run(&args),
         Command::Stm(args) => stm::run(&args),
-        Command::Top(args) => top::run(&args),
         Command::Doctor(args) => run_doctor(&args),
         Command::Machine(args) => run_machine(&args),
         Command::Plan(args) => run_plan(&args),

@@ -244,7 +244,7 @@ fn program(manifest: &Manifest) -> Program {
 
 /// The log that the report is about: the one asked for, else the program's
 /// own, else the largest.
-pub(crate) fn choose_log(capture: &Capture, number: Option<usize>) -> Result<Option<&Log>, Trouble> {
+fn choose_log(capture: &Capture, number: Option<usize>) -> Result<Option<&Log>, Trouble> {
     let logs = &capture.manifest().logs;
     if let Some(number) = number {
         let endings = ["eventlog", "ring"].map(|kind| format!("{number}.{kind}"));
@@ -284,18 +284,15 @@ fn open_sched(capture: &Capture, losses: &mut Vec<Loss>) -> Option<SchedStream> 
             Ok::<_, String>(Arc::new(file) as Arc<dyn ReadAt>)
         };
         let sources = kernel.streams.iter().map(open_one).collect::<Result<Vec<_>, _>>()?;
-        let formats = formats(capture);
+        let format = |point: &rtscope_model::manifest::Tracepoint| {
+            let text = std::fs::read_to_string(capture.below(&point.format)).unwrap_or_default();
+            (point.name.clone(), text)
+        };
+        let formats: HashMap<String, String> = kernel.tracepoints.iter().map(format).collect();
         let threads = std::fs::read(capture.below("sched/threads.json")).ok();
         SchedStream::open(kernel, sources, &formats, threads.as_deref()).map_err(|error| error.to_string())
     };
     open().map_err(|error| losses.push(missing("sched", error))).ok()
-}
-
-/// Texts of the formats of a capture's tracepoints, by name.
-pub(crate) fn formats(capture: &Capture) -> HashMap<String, String> {
-    let points = capture.manifest().kernel.tracepoints.iter();
-    let text = |format: &str| std::fs::read_to_string(capture.below(format)).unwrap_or_default();
-    points.map(|point| (point.name.clone(), text(&point.format))).collect()
 }
 
 pub(crate) fn missing(source: &str, note: String) -> Loss {

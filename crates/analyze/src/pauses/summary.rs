@@ -183,11 +183,6 @@ impl Summary {
         self.collect_sum_ns
     }
 
-    /// Wall-clock time in pauses so far, nanoseconds.
-    pub fn stopped_ns(&self) -> u64 {
-        self.union.ns()
-    }
-
     /// Sum of times to stop over all pauses, nanoseconds.
     pub fn stop_sum_ns(&self) -> u64 {
         self.stop.sum_ns()

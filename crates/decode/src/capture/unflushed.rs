@@ -6,7 +6,7 @@
 use rtscope_model::LogTime;
 use std::fs;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const MARKER_BYTES: usize = 24;
 const BLOCK_MAX: u64 = 16 << 20;
@@ -38,16 +38,6 @@ pub(super) fn pids(folder: &Path) -> Vec<u32> {
     pids.sort_unstable();
     pids.dedup();
     pids
-}
-
-/// The files of one process's blocks: its capabilities, and where they are.
-pub(super) fn files(folder: &Path, pid: u32) -> Vec<(u16, PathBuf)> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    let file = |entry: fs::DirEntry| {
-        let (of, capability) = parse_name(entry.file_name().to_str()?)?;
-        (of == pid).then(|| (capability, entry.path()))
-    };
-    entries.flatten().filter_map(file).collect()
 }
 
 /// The blocks of one process by capability and time. Files that hold no whole

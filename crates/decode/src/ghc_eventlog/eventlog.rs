@@ -245,7 +245,7 @@ impl Eventlog {
     }
 }
 
-pub(super) fn read_header(source: &dyn ReadAt) -> Result<Header, EventlogError> {
+fn read_header(source: &dyn ReadAt) -> Result<Header, EventlogError> {
     let io_error = |position| move |source| EventlogError::Io { position, source };
     let size = source.size().map_err(io_error(0))?;
     let mut want = HEADER_FIRST;

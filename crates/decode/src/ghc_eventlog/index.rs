@@ -77,7 +77,7 @@ impl Marker {
     }
 
     /// Closed, and nothing in it contradicts itself.
-    pub(super) fn is_closed(&self) -> bool {
+    fn is_closed(&self) -> bool {
         self.size as usize >= MARKER && self.end_time >= self.time && self.end_time != 0 && self.has_cap()
     }
 

@@ -594,7 +594,7 @@ impl State {
 }
 
 /// When a ring of so many words has to be looked at again, from what came in `elapsed`.
-pub(super) fn period_for(ring: u64, words: u64, elapsed: u64) -> u64 {
+fn period_for(ring: u64, words: u64, elapsed: u64) -> u64 {
     let by_rate = (u128::from(elapsed) * u128::from(ring / FILL_SHARE) / u128::from(words.max(1))).try_into();
     by_rate.unwrap_or(u64::MAX).min(ring.saturating_mul(WORD_NS))
 }
@@ -609,7 +609,7 @@ fn has_ended(process: &OwnedFd) -> bool {
     matches!(poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&zero)), Ok(1..))
 }
 
-pub(super) fn ready(file: &File) -> Option<Judged> {
+fn ready(file: &File) -> Option<Judged> {
     let length = file.metadata().ok()?.len();
     if length < METADATA as u64 {
         return Some(Judged::NotYet);

@@ -2,7 +2,6 @@
 
 mod damage;
 mod events;
-mod growing;
 mod heap_profile;
 mod random;
 mod records;

@@ -3,7 +3,6 @@
 mod corpus;
 mod damage;
 mod events;
-mod growing;
 mod loss;
 mod random;
 mod versions;
