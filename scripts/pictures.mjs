@@ -2,9 +2,10 @@
 // moment at which its cause is seen best. scripts/pictures makes the recordings first.
 //
 //   node pictures.mjs RTSCOPE RECORDINGS OUT
-import { spawn } from "node:child_process";
-import { statSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const { chromium } = createRequire(new URL("../tests/browser/", import.meta.url))("playwright-core");
@@ -45,6 +46,15 @@ async function clearest(url, { cause, who }) {
 }
 
 let wrong = 0;
+
+async function shoot(what, name) {
+  const path = join(out, name);
+  await what.screenshot({ path });
+  const { size } = statSync(path);
+  console.log(`${path}: ${size} bytes`);
+  if (size > BYTES_MAX) [wrong] = [1, console.error(`${path} is too large`)];
+}
+
 for (const [name, picture] of Object.entries(pictures)) {
   const child = spawn(rtscope, ["view", "--no-open", join(recordings, `${picture.workload}.rtscope`)], { stdio: ["ignore", "pipe", "inherit"] });
   const url = await new Promise((resolve, reject) => {
@@ -69,13 +79,18 @@ for (const [name, picture] of Object.entries(pictures)) {
   });
   await page.setViewportSize({ width: 1180, height: Math.ceil(bottom) + 12 });
   await page.waitForTimeout(1500);
-  const path = join(out, `view-${name}.png`);
-  await page.screenshot({ path });
-  const { size } = statSync(path);
-  console.log(`${path}: ${size} bytes`);
-  if (size > BYTES_MAX) [wrong] = [1, console.error(`${path} is too large`)];
+  await shoot(page, `view-${name}.png`);
   await page.close();
   child.kill("SIGINT");
 }
+
+// The longest pause as the report's page draws it.
+const folder = mkdtempSync(join(tmpdir(), "rtscope-pictures-"));
+const file = join(folder, "page.html");
+execFileSync(rtscope, ["report", join(recordings, "neighbour.rtscope"), "--html", file], { stdio: ["ignore", "ignore", "inherit"] });
+const page = await browser.newPage({ viewport: { width: 1180, height: 900 }, colorScheme: "light" });
+await page.goto(`file://${file}`);
+await shoot(page.locator("#worst article svg").first(), "page-pause.png");
+rmSync(folder, { recursive: true });
 await browser.close();
 process.exit(wrong);

@@ -1,7 +1,7 @@
-//! Any bytes as an eventlog, read to the end with every class; and once more
-//! with its second half as an unflushed buffer.
+//! Any bytes as an eventlog, read to the end with every class; once more with its second half as
+//! an unflushed buffer; and as a file that grows, with pieces of itself as buffers in memory.
 
-use rtscope_decode::ghc_eventlog::{Eventlog, UnflushedBlock};
+use rtscope_decode::ghc_eventlog::{Eventlog, Growing, Piece, UnflushedBlock};
 use rtscope_model::{Class, Classes, ClockMap};
 use std::sync::Arc;
 
@@ -33,4 +33,30 @@ pub fn check(bytes: &[u8]) {
     {
         drain(&log, edges, bytes.len());
     }
+    grow(bytes, edges);
+}
+
+/// The log opens with its first half, from its end on or from its start, the rest is added; buffers
+/// are cut out of it.
+fn grow(bytes: &[u8], classes: Classes) {
+    let (first, second) = bytes.split_at(bytes.len() / 2);
+    let open = if bytes.len().is_multiple_of(2) { Growing::open } else { Growing::from_start };
+    let Ok(mut growing) = open(Arc::new(first.to_vec()), "log") else { return };
+    let mut events = 0;
+    for (number, chunk) in (0u64..).zip(second.chunks(50)) {
+        let number_of = |at: usize| u64::from(chunk.get(at).copied().unwrap_or(0));
+        let piece =
+            Piece { cap: (number_of(0) % 3) as u16, opened: number_of(1) % 4, from: number_of(2), bytes: chunk };
+        growing.add(piece);
+        let _ = growing.read_copy((number % 3) as u16, &chunk.to_vec());
+        if number % 8 == 0 {
+            assert!(growing.read(&bytes.to_vec(), 100).is_ok());
+            events += growing.events(classes, ClockMap::LOG_OWN).len();
+        }
+    }
+    while growing.read(&bytes.to_vec(), 1 << 10).is_ok_and(|more| more) {}
+    events += growing.events(classes, ClockMap::LOG_OWN).len();
+    // The file and the pieces are as many bytes as there are, each at the most.
+    assert!(events <= (3 * bytes.len() / RECORD_MIN + 1) * EVENTS_MAX, "{events} events of {} bytes", bytes.len());
+    assert!(growing.take_losses(ClockMap::LOG_OWN).len() <= bytes.len());
 }

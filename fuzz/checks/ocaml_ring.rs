@@ -36,9 +36,27 @@ pub fn check(bytes: &[u8]) {
                 assert_eq!(told.by == ToldBy::Caller, version.is_some());
                 drain(&rings, Classes::ALL, bytes.len());
                 drain(&rings, pauses, bytes.len());
+                go_on(&rings, bytes);
             }
             Err(RingError::NotARing) => assert!(!Rings::recognise(bytes.get(..64).unwrap_or(bytes))),
             Err(error) => assert!(!error.to_string().is_empty()),
         }
+    }
+}
+
+/// The same bytes again behind themselves: rings that do not run backwards.
+fn go_on(rings: &Rings, bytes: &[u8]) {
+    let mut stream = rings.stream(Classes::ALL);
+    let first = stream.by_ref().count();
+    if stream.go_on(Arc::new(bytes.to_vec())).is_ok() {
+        let mut last = Time(0);
+        let mut again = 0;
+        for event in stream.by_ref() {
+            assert!(event.time >= last);
+            last = event.time;
+            again += 1;
+        }
+        assert!(again <= first + 4 * (bytes.len() / 16 + 1), "{again} behind {first}");
+        assert!(stream.take_losses().len() < 1000);
     }
 }

@@ -44,4 +44,8 @@ pub fn check(data: &[u8]) {
         last = event.time;
     }
     assert!(stream.losses().len() <= 3 * 512);
+    // The same once more behind it: older than what was given, so hardly anything comes.
+    stream.go_on([source(second), source(first)]);
+    stream.by_ref().for_each(drop);
+    assert!(stream.take_losses().len() <= 3 * 512 && stream.losses().is_empty());
 }

@@ -3,7 +3,7 @@
 // those of the server, no serious finding of axe-core; how long the first picture took and how fast
 // frames come is measured in the page.
 //
-//   node view.mjs BUILT [SHOTS]    programs in BUILT (target/debug), pictures into SHOTS
+//   node view.mjs BUILT [SHOTS]    programs in BUILT (target/tests), pictures into SHOTS
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -111,7 +111,7 @@ function causes(session, pause) {
   }
   const all = [...sums.values()].sort((a, b) => b.ns - a.ns), total = all.reduce((sum, { ns }) => sum + ns, 0);
   const rows = all.slice(0, 30).map(({ words, lanes: of, ns, cause }) => el("tr", {},
-    el("td", { class: "words" }, el("span", { class: `swatch bg-${waterfall.CAUSE_ROLES[cause] ?? "unknown"}`, "aria-hidden": "true" }), words),
+    el("td", { class: "words" }, el("span", { class: `swatch bg-${tell.causeRole(session, cause)}`, "aria-hidden": "true" }), words),
     el("td", {}, [...of].slice(0, 4).join(", ")), el("td", { class: "figure" }, duration(ns)), el("td", { class: "figure" }, percent(ns / total))));
   return el("table", {}, el("caption", {}, "What was waited for"),
     el("thead", {}, el("tr", {}, ...["why", "lane", "in all", "of waits"].map((text) => el("th", { scope: "col" }, text)))), el("tbody", {}, ...rows));

@@ -81,6 +81,15 @@ export function cause(session, piece) {
 }
 
 /**
+ * What a cause is drawn as.
+ * @param {import("./types").Session} session
+ * @param {string} id
+ */
+export function causeRole(session, id) {
+  return session.causes.find((known) => known.id === id)?.role ?? "unknown";
+}
+
+/**
  * The cause that took most of a pause's waiting, and how long that was.
  * @param {import("./types").Pause} pause
  */

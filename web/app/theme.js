@@ -33,9 +33,6 @@ const ROLES = [
   ["gap", 4, true],
 ];
 
-/** Other names that servers may give. @type {Record<string, string>} */
-const SAME = { "pause-request": "request", "stop": "waiting-to-stop", "pause-stop": "waiting-to-stop", "work": "collecting", "pause-work": "collecting", "pause-release": "release", "collecting-minor": "collecting" };
-
 /** Lines of plots, in this order. */
 export const SERIES = ["line-1", "line-2", "line-3", "line-4", "line-5", "line-6"];
 
@@ -44,8 +41,7 @@ export const SERIES = ["line-1", "line-2", "line-3", "line-4", "line-5", "line-6
  * @param {string} role
  */
 export function roleOf(role) {
-  const name = SAME[role] ?? role;
-  return ROLES.some(([known]) => known === name) ? name : "other";
+  return ROLES.some(([known]) => known === role) ? role : "other";
 }
 
 /**

@@ -48,6 +48,8 @@ export interface CauseWords {
   words: string;
   /** The same where somebody is named, who stands for `{who}`. */
   with_who: string;
+  /** What it is drawn as. */
+  role: string;
 }
 
 export interface Session {

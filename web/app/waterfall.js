@@ -15,14 +15,6 @@ export const LANES_MAX = 16;
 
 const LEFT = 92, ROW = 20, BAR = 13, STRIP = 11, TOP = 30;
 
-/** What a cause is coloured as. @type {Record<string, string>} */
-export const CAUSE_ROLES = {
-  "host-steal": "wants-a-cpu", "throttled": "throttled", "preempted": "wants-a-cpu", "not-scheduled": "wants-a-cpu",
-  "oversubscribed": "queued", "idle-cpu": "wants-a-cpu", "wake-latency": "wants-a-cpu", "asleep": "asleep", "blocked-in-kernel": "blocked",
-  "running": "running", "late-safepoint": "running", "foreign-call": "running", "in-kernel": "running",
-  "handed-over": "asleep", "unknown": "unknown",
-};
-
 /**
  * The lanes that are drawn: the straggler, the leader, who left last, then by arrival; in their order.
  * @param {Pause} pause
@@ -65,12 +57,12 @@ export function draw(session, pause, width) {
     drawing.append(svg("text", { x: 0, y: top + 11, class: lane.lane === pause.straggler ? "strong" : "" }, `lane ${lane.lane}`),
       svg("text", { x: LEFT - 8, y: top + 11, class: "quiet end" }, name));
     for (const piece of causes) {
-      const text = tell.cause(session, piece), from = Math.max(piece.from_ns, begin);
-      drawing.append(bar(from, piece.to_ns, top + BAR + 1, STRIP, CAUSE_ROLES[piece.cause] ?? "unknown", `${text}: ${duration(piece.to_ns - piece.from_ns)}`));
+      const text = tell.cause(session, piece), role = tell.causeRole(session, piece.cause), from = Math.max(piece.from_ns, begin);
+      drawing.append(bar(from, piece.to_ns, top + BAR + 1, STRIP, role, `${text}: ${duration(piece.to_ns - piece.from_ns)}`));
       const space = x(piece.to_ns) - x(from) - 6;
       if (space > 40) {
         const fits = Math.floor(space / 5);
-        drawing.append(svg("text", { x: x(from) + 3, y: top + BAR + STRIP - 1, class: `inside on-${CAUSE_ROLES[piece.cause] ?? "unknown"}` }, text.length > fits ? `${text.slice(0, fits - 1)}…` : text));
+        drawing.append(svg("text", { x: x(from) + 3, y: top + BAR + STRIP - 1, class: `inside on-${role}` }, text.length > fits ? `${text.slice(0, fits - 1)}…` : text));
       }
     }
   });

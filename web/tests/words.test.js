@@ -7,7 +7,7 @@ import * as hit from "../app/hit.js";
 import { hits } from "../app/search.js";
 import { State } from "../app/state.js";
 import * as tell from "../app/tell.js";
-import { CAUSE_ROLES, chosenLanes, LANES_MAX, words } from "../app/waterfall.js";
+import { chosenLanes, LANES_MAX, words } from "../app/waterfall.js";
 import { tileOf } from "./records.js";
 
 const track = (id, name, form = "spans") => ({ id, name, form, unit: null, top: 3 });
@@ -20,7 +20,7 @@ const session = {
   ],
   details: ["", "rustc"], gaps: [], missing: [],
   findings: [{ id: "cpu-throttled", severity: "severe", claim: "The quota ran out.", at_ns: 5, to_ns: 9, track: null }],
-  causes: [{ id: "preempted", words: "preempted by another process", with_who: "preempted by {who}" }, { id: "running", words: "on a CPU", with_who: "on a CPU ({who} was there)" }],
+  causes: [{ id: "preempted", words: "preempted by another process", with_who: "preempted by {who}", role: "wants-a-cpu" }, { id: "running", words: "on a CPU", with_who: "on a CPU ({who} was there)", role: "running" }],
 };
 
 test("a search finds times, pauses, lanes, findings, kinds and names", () => {
@@ -65,10 +65,8 @@ test("of many lanes those that tell the story are drawn, in their order", () => 
   assert.deepEqual(chosen, [...chosen].sort((a, b) => a - b));
 });
 
-test("every cause of the report has a colour", () => {
-  for (const id of ["host-steal", "running", "late-safepoint", "foreign-call", "in-kernel", "throttled", "preempted", "oversubscribed", "idle-cpu", "not-scheduled", "wake-latency", "asleep", "blocked-in-kernel", "handed-over", "unknown"]) {
-    assert.ok(CAUSE_ROLES[id], id);
-  }
+test("a cause is drawn as the session says", () => {
+  assert.deepEqual(["preempted", "running", "of a later version"].map((id) => tell.causeRole(session, id)), ["wants-a-cpu", "running", "unknown"]);
 });
 
 /** As much of a scene as a search for spans takes. */

@@ -8,6 +8,7 @@ use crate::runner::target_folder;
 use crate::toolchain::Toolchain;
 use crate::workload::{self, repository};
 use anyhow::{Context, Result, ensure};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
@@ -172,21 +173,29 @@ fn scrubbed(mut log: Vec<u8>, builds: &Path, scratch: &Path) -> Vec<u8> {
     log
 }
 
-/// Every log of the corpus with its expectation, by name `ghc-9.6/parallel`.
+/// Every file of the corpus with one of these endings: logs are `eventlog`, OCaml's rings `events`.
+pub fn logs(endings: &[&str]) -> Result<Vec<PathBuf>> {
+    let folders = fs::read_dir(repository().join("corpus"))?.flatten();
+    let files = folders.flat_map(|folder| fs::read_dir(folder.path())).flatten().flatten().map(|entry| entry.path());
+    let wanted = |path: &PathBuf| path.extension().is_some_and(|ending| endings.iter().any(|one| ending == *one));
+    let mut logs: Vec<PathBuf> = files.filter(wanted).collect();
+    logs.sort();
+    Ok(logs)
+}
+
+/// The same with what is expected of each, by name `ghc-9.6/parallel`.
+pub fn expected<E: DeserializeOwned>(ending: &str) -> Result<Vec<(String, PathBuf, E)>> {
+    let one = |log: PathBuf| {
+        let text = fs::read_to_string(log.with_extension("json")).with_context(|| log.display().to_string())?;
+        let name = log.strip_prefix(repository().join("corpus"))?.with_extension("").display().to_string();
+        Ok((name, log, serde_json::from_str(&text)?))
+    };
+    logs(&[ending])?.into_iter().map(one).collect()
+}
+
+/// Every log of the corpus with its expectation.
 pub fn all() -> Result<Vec<(String, PathBuf, Expectation)>> {
-    let mut found = Vec::new();
-    for versions in fs::read_dir(repository().join("corpus"))?.flatten() {
-        for entry in fs::read_dir(versions.path()).into_iter().flatten().flatten() {
-            let log = entry.path();
-            if log.extension().is_some_and(|ending| ending == "eventlog") {
-                let text = fs::read_to_string(log.with_extension("json")).with_context(|| log.display().to_string())?;
-                let name = log.strip_prefix(repository().join("corpus"))?.with_extension("").display().to_string();
-                found.push((name, log, serde_json::from_str(&text)?));
-            }
-        }
-    }
-    found.sort_by(|a, b| a.0.cmp(&b.0));
-    Ok(found)
+    expected("eventlog")
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! `corpus/ocaml-*`: small rings of real programs of each version of OCaml, each with what
 //! is in it. Owns making them (`xtask corpus`); what they hold is computed by `raw_ring`.
 
+use crate::corpus::expected;
 use crate::raw_ring::Expectation;
 use crate::runner::target_folder;
 use crate::toolchain::{Spec, Toolchain};
@@ -74,19 +75,7 @@ fn trimmed(ring: &[u8]) -> Result<Vec<u8>> {
 
 /// Every ring of the corpus with its expectation, by name `ocaml-5.3/whole`.
 pub fn all() -> Result<Vec<(String, PathBuf, Expectation)>> {
-    let mut found = Vec::new();
-    for folder in fs::read_dir(repository().join("corpus"))?.flatten().map(|entry| entry.path()) {
-        for ring in fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
-            if ring.extension().is_some_and(|ending| ending == "events") {
-                let text =
-                    fs::read_to_string(ring.with_extension("json")).with_context(|| ring.display().to_string())?;
-                let name = ring.strip_prefix(repository().join("corpus"))?.with_extension("").display().to_string();
-                found.push((name, ring, serde_json::from_str(&text)?));
-            }
-        }
-    }
-    found.sort_by(|a, b| a.0.cmp(&b.0));
-    Ok(found)
+    expected("events")
 }
 
 #[cfg(test)]

@@ -8,15 +8,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What a room may use: nothing points back.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 13] = [
     ("model", &[]),
     ("decode", &["model"]),
     ("analyze", &["model"]),
     ("heap", &["model"]),
     ("tune", &["model"]),
-    ("store", &["tune"]),
+    ("store", &["tune", "table"]),
+    ("table", &[]),
     ("load", &["model"]),
-    ("encode", &["model", "decode", "analyze"]),
+    ("encode", &["model", "decode", "analyze", "table"]),
     ("levels", &["decode"]),
     ("host", &["model", "decode", "heap"]),
     ("rtscope", &["model", "decode", "analyze", "heap", "tune", "store", "load", "encode", "levels", "host"]),

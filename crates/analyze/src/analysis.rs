@@ -37,6 +37,7 @@ use crate::still::Still;
 use crate::tracer::Disturbance;
 use crate::triggers::Triggers;
 use crate::user::User;
+use crate::window::{HeldSums, Standing};
 use rtscope_model::manifest::Tier;
 use rtscope_model::{
     Body, Class, Classes, ClockMethod, Event, LaneId, Loss, Names, PauseQuality, Runtime, Sched, Tid, Time,
@@ -52,6 +53,10 @@ const PRUNE_EVERY: u32 = 4_096;
 /// History kept before the oldest question, nanoseconds: a wait begins before
 /// the request that asks about it.
 const SLACK_NS: u64 = 200_000_000;
+/// How long, and how many at most, losses are remembered that came while the stream goes
+/// on, nanoseconds.
+const LOSSES_KEPT_NS: u64 = 60_000_000_000;
+const LOSSES_MAX: usize = 1_024;
 /// Threads whose last lane is remembered.
 const LAST_LANES_MAX: usize = 4_096;
 
@@ -107,6 +112,8 @@ pub struct Analysis {
     last_lane: BTreeMap<Tid, LaneId>,
     sanity: Sanity,
     now: Time,
+    /// The moment of the last [`Analysis::standing`].
+    stood: Time,
     /// First and last event of the runtime.
     runtime_span: Option<(Time, Time)>,
     pauses_until: Time,
@@ -163,6 +170,7 @@ impl Analysis {
             last_lane: BTreeMap::new(),
             sanity: Sanity::default(),
             now: Time::default(),
+            stood: Time::default(),
             runtime_span: None,
             pauses_until: Time::default(),
             since_prune: 0,
@@ -273,7 +281,10 @@ impl Analysis {
         self.phases.push(event);
         self.sparks.push(event);
         self.recogniser.push(event, &mut self.finished);
-        self.pending.extend(self.finished.drain(..));
+        // Of most events nothing comes.
+        if !self.finished.is_empty() {
+            self.pending.extend(self.finished.drain(..));
+        }
     }
 
     fn kernel_usable(&self) -> bool {
@@ -394,6 +405,49 @@ impl Analysis {
         });
     }
 
+    /// Something was lost while the stream goes on: pauses that it touches are partial.
+    pub fn lose(&mut self, loss: Loss) {
+        let before = self.now.minus(LOSSES_KEPT_NS);
+        self.context.losses.retain(|known| known.to.is_none_or(|to| to >= before));
+        if self.context.losses.len() < LOSSES_MAX {
+            self.context.losses.push(loss);
+        }
+    }
+
+    /// Nothing comes behind what was taken in: pauses that wait for kernel events and counters
+    /// are judged by what there is.
+    pub fn resolve_all(&mut self, names: &Names, on_pause: &mut dyn FnMut(&BlamedPause)) {
+        while let Some(recognised) = self.pending.pop_front() {
+            self.resolve_one(recognised, names, on_pause);
+        }
+    }
+
+    /// Sums from the start to `at`, a moment up to which events were taken in. Two of them
+    /// make a window.
+    pub fn standing(&mut self, at: Time) -> Standing {
+        self.settle(self.ready(self.now));
+        let used = self.kernel_usable();
+        let tracks = used.then_some(&self.tracks);
+        let family = self.context.runtime.family.as_deref();
+        let span_ns = at.since(self.context.started.unwrap_or(at));
+        let beside = |lane| beside(&self.threads, &self.leadership, &self.slices, lane);
+        let mut lanes = self.lanes.lanes(tracks, at, span_ns, self.summary.sums.stopped_ns(), family, beside);
+        // A program that makes domains all the time leaves those that have ended behind.
+        let before = std::mem::replace(&mut self.stood, at);
+        lanes.retain(|lane| self.lanes.lives_at(LaneId(lane.id), before));
+        let other_ns = spent_ns(&lanes, &self.leadership);
+        let spent = tracks.map(|tracks| self.lanes.spent(tracks, at, other_ns));
+        let by_name = self.held.by_name.iter().map(|(name, (part, _))| (*name, part.ns())).collect();
+        let all = self.context.kernel.as_ref().is_some_and(|kernel| kernel.system_wide);
+        let held = tracks.filter(|_| all).map(|_| HeldSums {
+            quota_ns: self.held.quota.ns(),
+            foreign_ns: self.held.foreign.ns(),
+            sibling_ns: self.held.sibling.ns(),
+            by_name,
+        });
+        Standing { at, spent, collect_ns: self.summary.sums.collect_sum_ns(), lanes, held, stm: None }
+    }
+
     /// The stream is over: what is left is resolved, and the results are put
     /// together.
     pub fn finish(mut self, names: &Names, tail: Tail, on_pause: &mut dyn FnMut(&BlamedPause)) -> Results {
@@ -402,13 +456,11 @@ impl Analysis {
         let end = self.context.ended.unwrap_or(last).max(last).max(started);
         let dropped = self.recogniser.finish(last, &mut self.finished);
         self.pending.extend(self.finished.drain(..));
-        while let Some(recognised) = self.pending.pop_front() {
-            self.resolve_one(recognised, names, on_pause);
-        }
+        self.resolve_all(names, on_pause);
         self.settle(Time(u64::MAX));
         let used = self.kernel_usable();
         if self.tracks.seen() && self.context.clock.is_monotonic() && !used {
-            self.summary.void_causes();
+            self.summary.sums.void_causes();
         }
         let mut losses = std::mem::take(&mut self.context.losses);
         losses.extend(tail.losses.iter().cloned());
@@ -444,7 +496,7 @@ impl Analysis {
             family: Family::of(&self.context),
             leadership: &self.leadership,
             answers: &self.answers,
-            summary: &self.summary,
+            sums: &self.summary.sums,
             held: tracks.map(|_| &self.held),
             recorder: self.held.recorder(names, |tid| self.tracks.pid(tid)),
             names_next: self.tracks.names_next(),
@@ -467,9 +519,9 @@ impl Analysis {
         let others_held_ns = findings::others_held_ns(&facts);
         let forks = findings::forks(&facts);
         let checked = findings::checked(&facts, &findings);
-        let causes = self.summary.causes(names, &self.context.symbols);
-        let stragglers = self.summary.stragglers();
-        let collect_sum_ns = self.summary.collect_sum_ns();
+        let causes = self.summary.sums.causes(names, &self.context.symbols);
+        let stragglers = self.summary.sums.stragglers();
+        let collect_sum_ns = self.summary.sums.collect_sum_ns();
         let spectrum = self.summary.spectrum();
         let (pauses, mmu) = self.summary.finish(span_ns, end);
         let posts_writes = Family::of(&self.context) == Family::Ghc;

@@ -31,14 +31,32 @@ impl Dist {
         self.sum = self.sum.saturating_add(ns);
         self.min = Some(self.min.map_or(ns, |min| min.min(ns)));
         self.max = Some(self.max.map_or(ns, |max| max.max(ns)));
-        if self.histogram.is_none() {
-            self.histogram = Histogram::new(if self.coarse { 2 } else { 3 }).ok();
-        }
-        if let Some(histogram) = &mut self.histogram {
-            histogram.auto(true);
+        if let Some(histogram) = self.histogram() {
             // Cannot fail: the value is bounded and the histogram grows.
             let _ = histogram.record(ns.min(HIGHEST_NS));
         }
+    }
+
+    /// Adds what another one holds.
+    pub fn merge(&mut self, other: &Dist) {
+        let Some(more) = &other.histogram else { return };
+        self.count += other.count;
+        self.sum = self.sum.saturating_add(other.sum);
+        self.min = [self.min, other.min].into_iter().flatten().min();
+        self.max = self.max.max(other.max);
+        if let Some(histogram) = self.histogram() {
+            // Cannot fail: values are bounded and the histogram grows.
+            let _ = histogram.add(more);
+        }
+    }
+
+    /// That of what comes, which grows by itself.
+    fn histogram(&mut self) -> Option<&mut Histogram<u64>> {
+        if self.histogram.is_none() {
+            self.histogram = Histogram::new(if self.coarse { 2 } else { 3 }).ok();
+            self.histogram.iter_mut().for_each(|histogram| histogram.auto(true));
+        }
+        self.histogram.as_mut()
     }
 
     /// Exact sum, nanoseconds.

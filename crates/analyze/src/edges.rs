@@ -57,19 +57,7 @@ impl Edges {
 
 /// Posted in a collection, or a figure of the heap.
 fn collects(body: Runtime) -> bool {
-    let sparks = matches!(
-        body,
-        Runtime::Count(
-            Counter::SparksCreated
-                | Counter::SparksDud
-                | Counter::SparksOverflowed
-                | Counter::SparksConverted
-                | Counter::SparksCollected
-                | Counter::SparksFizzled
-                | Counter::SparksRemaining,
-            _
-        )
-    );
+    let sparks = matches!(body, Runtime::Count(counter, _) if counter.is_spark());
     !sparks
         && matches!(
             body,

@@ -4,6 +4,7 @@
 //! threads that served it served no other lane and these threads are nearly all
 //! of what the program ran; else they are null.
 
+use crate::findings::lane_word;
 use crate::results::{Lane, LaneThread, Productivity};
 use crate::sched::Tracks;
 use crate::still::Still;
@@ -28,6 +29,8 @@ struct OneLane {
     /// Since when it is there, and time of lives that are over, nanoseconds.
     alive: Option<Time>,
     lived_ns: u64,
+    /// The end of the last of these.
+    ended: Option<Time>,
 }
 
 impl OneLane {
@@ -51,6 +54,38 @@ pub struct Beside {
     pub threads: Vec<LaneThread>,
 }
 
+/// What the program's threads did outside pauses, and lanes in them, summed; nanoseconds.
+#[derive(Copy, Clone, Debug, Default, Eq, PartialEq)]
+pub struct Spent {
+    /// On a CPU.
+    pub ran_ns: u64,
+    /// Of this, for other things than the program.
+    pub other_ns: u64,
+    /// Wanted a CPU.
+    pub waited_ns: u64,
+    /// Lane time from standing still to work done.
+    pub stopped_ns: u64,
+}
+
+impl Spent {
+    /// The share of all of it that is the program's own; `None` where there is nothing.
+    pub fn productivity(self) -> Option<f64> {
+        let ran = self.ran_ns as f64;
+        let all = ran + self.waited_ns as f64 + self.stopped_ns as f64;
+        (all > 0.0).then(|| (ran - self.other_ns as f64).max(0.0) / all)
+    }
+
+    /// What came since an earlier moment.
+    pub fn since(self, before: Spent) -> Spent {
+        Spent {
+            ran_ns: self.ran_ns.saturating_sub(before.ran_ns),
+            other_ns: self.other_ns.saturating_sub(before.other_ns),
+            waited_ns: self.waited_ns.saturating_sub(before.waited_ns),
+            stopped_ns: self.stopped_ns.saturating_sub(before.stopped_ns),
+        }
+    }
+}
+
 /// The fold.
 #[derive(Default)]
 pub struct LaneTimes {
@@ -71,11 +106,17 @@ impl LaneTimes {
         self.lanes.entry(lane).or_default().alive.get_or_insert(at);
     }
 
+    /// Whether it was not seen to end before `since`.
+    pub fn lives_at(&self, lane: LaneId, since: Time) -> bool {
+        let lane = self.lanes.get(&lane);
+        lane.is_some_and(|lane| lane.alive.is_some() || lane.ended.is_none_or(|ended| ended >= since))
+    }
+
     /// It ends.
     pub fn ended(&mut self, lane: LaneId, at: Time) {
         let lane = self.lanes.entry(lane).or_default();
         lane.lived_ns = lane.life_ns(at);
-        lane.alive = None;
+        (lane.alive, lane.ended) = (None, Some(at));
     }
 
     /// The runtime says that `tid` may serve `lane`.
@@ -121,6 +162,15 @@ impl LaneTimes {
         sums.1 += waited_ns;
     }
 
+    /// What the program's threads did until `end`; `other_ns` is what they spent on a CPU
+    /// outside pauses for other things than the program.
+    pub fn spent(&self, tracks: &Tracks, end: Time, other_ns: u64) -> Spent {
+        let (ran, waited) = tracks.totals(end);
+        let inside = self.in_pauses.values().fold((0, 0), |sum: (u64, u64), one| (sum.0 + one.0, sum.1 + one.1));
+        let (ran_ns, waited_ns) = (ran.saturating_sub(inside.0), waited.saturating_sub(inside.1));
+        Spent { ran_ns, other_ns, waited_ns, stopped_ns: self.stopped_ns }
+    }
+
     /// Productivity. `tracks` where kernel events were used; `spent_ns` is what threads spent
     /// on a CPU outside pauses for other things than the program.
     pub fn productivity(
@@ -131,14 +181,7 @@ impl LaneTimes {
         span_ns: u64,
         spent_ns: u64,
     ) -> Productivity {
-        let wall = tracks.and_then(|tracks| {
-            let (ran, waited) = tracks.totals(end);
-            let inside = self.in_pauses.values().fold((0, 0), |sum: (u64, u64), one| (sum.0 + one.0, sum.1 + one.1));
-            let ran = ran.saturating_sub(inside.0) as f64;
-            let all = ran + waited.saturating_sub(inside.1) as f64 + self.stopped_ns as f64;
-            let ran = (ran - spent_ns as f64).max(0.0);
-            (all > 0.0).then(|| ran / all)
-        });
+        let wall = tracks.and_then(|tracks| self.spent(tracks, end, spent_ns).productivity());
         let runtime_view = (span_ns > 0).then(|| (1.0 - collect_sum_ns as f64 / span_ns as f64).max(0.0));
         Productivity { wall, runtime_view }
     }
@@ -154,11 +197,7 @@ impl LaneTimes {
         beside: impl Fn(LaneId) -> Option<Beside>,
     ) -> Vec<Lane> {
         let told = tracks.filter(|tracks| self.threads_known(tracks, end));
-        let noun = match family {
-            Some("ghc") => "capability",
-            Some("ocaml") => "domain",
-            _ => "lane",
-        };
+        let noun = lane_word(family);
         let one = |(id, lane): (&LaneId, &OneLane)| {
             let own = told.filter(|_| !lane.voted.is_empty()).map(|tracks| self.outside(lane, tracks, end));
             let beside = beside(*id);

@@ -31,6 +31,7 @@ pub mod ledger;
 pub mod memory;
 pub mod mmu;
 pub mod pauses;
+pub mod per_lane;
 pub mod requests;
 pub mod results;
 pub mod samples;
@@ -46,6 +47,7 @@ pub mod tracer;
 pub mod triggers;
 pub mod union;
 pub mod user;
+pub mod window;
 
 #[cfg(test)]
 mod testing;

@@ -57,6 +57,45 @@ pub struct Transactions {
     pub over_time: Vec<StmSlice>,
 }
 
+/// Sums over all lanes up to a moment.
+#[derive(Copy, Clone, Debug, Default, PartialEq)]
+pub struct StmTotals {
+    /// Since when it is counted.
+    pub from: Time,
+    /// The package's, else the runtime's.
+    pub attempts: u64,
+    /// Commits, and attempts that were thrown away; `None`: attempts alone were counted.
+    pub outcomes: Option<(u64, u64)>,
+}
+
+/// What transactions came to in a part of the time.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
+pub struct StmRates {
+    /// Attempts a second.
+    pub attempts_per_second: f64,
+    /// Commits a second; null where attempts alone were counted.
+    pub commits_per_second: Option<f64>,
+    /// The share of attempts that were thrown away.
+    pub lost_share: Option<f64>,
+}
+
+impl StmTotals {
+    /// What was counted at `to` since `from`, when it was `before`.
+    pub fn rates(&self, before: &StmTotals, from: Time, to: Time) -> StmRates {
+        let span_ns = to.since(from.max(self.from));
+        let grown = |now: u64, before: u64| now.saturating_sub(before);
+        let per_second = |count: u64| if span_ns > 0 { count as f64 * 1e9 / span_ns as f64 } else { 0.0 };
+        let attempts = grown(self.attempts, before.attempts);
+        let (commits, lost) = before.outcomes.unwrap_or_default();
+        let outcomes = self.outcomes.map(|now| (grown(now.0, commits), grown(now.1, lost)));
+        StmRates {
+            attempts_per_second: per_second(attempts),
+            commits_per_second: outcomes.map(|(commits, _)| per_second(commits)),
+            lost_share: outcomes.and_then(|(_, lost)| share(lost, attempts)),
+        }
+    }
+}
+
 /// Transactions of one lane.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LaneTransactions {
@@ -229,8 +268,12 @@ impl Stm {
 
     /// What was counted before the first look does not belong here.
     fn is_before(&self, time: Time) -> bool {
-        let whole = self.source.as_ref().is_some_and(|source| source.0);
-        !whole && self.from == Some(time)
+        !self.is_whole() && self.from == Some(time)
+    }
+
+    /// Whether it is counted from the program's start on.
+    fn is_whole(&self) -> bool {
+        self.source.as_ref().is_some_and(|source| source.0)
     }
 
     fn lane(&mut self, time: Time, lane: u16, counts: &StmCounts) {
@@ -275,10 +318,9 @@ impl Stm {
     /// Since when what grew up to `time` can have grown: the look before, where that is not so long
     /// ago that nothing can have changed in between.
     fn since(&self, time: Time) -> Time {
-        let whole = self.source.as_ref().is_some_and(|source| source.0);
         match self.before {
             Some(before) if time.since(before) <= 3 * WIDTH_NS => before,
-            None if whole => self.origin.unwrap_or(time),
+            None if self.is_whole() => self.origin.unwrap_or(time),
             Some(_) | None => time.minus(WIDTH_NS),
         }
     }
@@ -323,15 +365,34 @@ impl Stm {
         package.max(self.attempts.as_ref().map_or(0, Run::<u64>::total))
     }
 
+    /// When what is counted began.
+    fn begin(&self) -> Option<Time> {
+        self.origin.filter(|_| self.is_whole()).or(self.from)
+    }
+
+    /// Over all lanes.
+    fn all(&self) -> StmCounts {
+        self.lanes.values().fold(StmCounts::default(), |sum, run| sum.plus(&run.total()))
+    }
+
+    /// Sums so far; `None` where nothing was counted.
+    pub fn totals(&self) -> Option<StmTotals> {
+        let (from, all) = (self.begin()?, self.all());
+        let totals = match self.has_outcomes() {
+            true => StmTotals { from, attempts: all.attempts, outcomes: Some((all.commits, all.lost())) },
+            false => StmTotals { from, attempts: self.attempts.as_ref().map(Run::<u64>::total)?, outcomes: None },
+        };
+        (totals.attempts > 0).then_some(totals)
+    }
+
     /// The sums, of a recording that ended at `ended` where the program did not before; `None`
     /// where nobody looked.
     pub fn values(&self, ended: Option<Time>) -> Option<Transactions> {
         let (whole, outcomes, why) = self.source.clone()?;
-        let begin = if whole { self.origin.or(self.from) } else { self.from };
-        let span_ns = self.to.zip(begin).map_or(0, |(to, begin)| to.since(begin));
+        let span_ns = self.to.zip(self.begin()).map_or(0, |(to, begin)| to.since(begin));
         let per_second = |count: u64| (span_ns > 0).then(|| count as f64 * 1e9 / span_ns as f64);
         let totals: Vec<(u16, StmCounts)> = self.lanes.iter().map(|(lane, run)| (*lane, run.total())).collect();
-        let all = totals.iter().fold(StmCounts::default(), |sum, (_, counts)| sum.plus(counts));
+        let all = self.all();
         let runtime_attempts = self.attempts.as_ref().map(Run::<u64>::total);
         let attempts = if outcomes { Some(all.attempts) } else { runtime_attempts };
         let lane = |(lane, counts): &(u16, StmCounts)| LaneTransactions {

@@ -19,4 +19,5 @@ pub mod sched;
 pub mod source;
 pub mod stm;
 
+pub use perf::record::whole as whole_perf_records;
 pub use source::ReadAt;

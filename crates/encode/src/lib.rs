@@ -70,15 +70,6 @@ fn word<T: std::fmt::Debug + serde::Serialize>(value: &T) -> String {
     }
 }
 
-/// What the runtime of a recording calls a lane.
-fn lane_word(facts: &rtscope_model::Exported) -> &'static str {
-    match facts.family.as_deref() {
-        Some("ghc") => "capability",
-        Some("ocaml") => "domain",
-        _ => "lane",
-    }
-}
-
 /// The process that the events are of, 1 where it is not known, and its name.
 fn program(facts: &rtscope_model::Exported) -> (u32, &str) {
     let manifest = facts.manifest.as_ref();

@@ -109,8 +109,15 @@ impl Survey {
         let is_collecting = self.after.generations.iter().any(|generation| generation.old_blocks > 0);
         is_collecting
             || self.in_collection()
+            || self.is_short()
             || self.missed_blocks().is_some_and(|missed| is_far(missed.unsigned_abs(), 0))
             || moved.is_some_and(|moved| is_far(seen, moved))
+    }
+
+    /// Whether it got megablocks after its mappings were read: what lies in them was missed.
+    fn is_short(&self) -> bool {
+        let found = self.megablocks.iter().filter(|megablock| !megablock.is_returned()).count() as u64;
+        !self.still && self.after.megablocks.is_some_and(|all| all > found)
     }
 
     /// Whether a collection of any generation may have come since, if the runtime now says `now`.
@@ -398,5 +405,16 @@ mod tests {
         assert!(taken(252, 0, 0).is_off() && taken(400, 251, 0).is_off());
         // What is marked where it lies is not copied; what is no answer is none.
         assert_eq!([1, 2].map(|marks| taken(252, 251, marks).copied_bytes()), [0, 251 * BLOCK]);
+    }
+
+    #[test]
+    fn megablocks_that_were_not_there_before_are_missed() {
+        let image = Image::default().put(AT, Laid::at(AT).free(252).descriptors());
+        let mut survey = Survey::take(&image, &space(1), &Statics::default(), false).unwrap();
+        assert!(!survey.is_off());
+        survey.after.megablocks = Some(1);
+        assert!(!survey.is_off());
+        survey.after.megablocks = Some(2);
+        assert!(survey.is_off());
     }
 }

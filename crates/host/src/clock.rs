@@ -17,6 +17,12 @@ pub fn monotonic() -> Time {
     Time(nanoseconds(ClockId::Monotonic).max(0) as u64)
 }
 
+/// Since the machine was started, in nanoseconds, with what it slept: what the kernel stamps the
+/// start of a process with.
+pub fn since_boot_ns() -> u64 {
+    nanoseconds(ClockId::Boottime).max(0) as u64
+}
+
 /// CPU time that this process has used, in nanoseconds.
 pub fn own_cpu_ns() -> u64 {
     nanoseconds(ClockId::ProcessCPUTime).max(0) as u64

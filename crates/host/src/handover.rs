@@ -165,7 +165,7 @@ impl Handover {
 
     /// Ends the handover: the link, the private folder and files that nobody
     /// opened go away. Programs that still run keep what they have open.
-    pub fn finish(self) {
+    pub fn finish(&self) {
         let _ = fs::remove_file(self.folder.join(LINK));
         for number in 0..=self.head {
             let path = self.folder.join(format!("{number}.eventlog"));

@@ -49,11 +49,12 @@ pub struct Config {
     pub pid: u32,
     /// Groups that cover it, in the order of the manifest.
     pub levels: Vec<Level>,
-    /// `samples.jsonl`.
+    /// `samples.jsonl`; not for who takes the lines by hand.
     pub path: PathBuf,
     /// Period of RSS and throttle counters.
     pub period_ns: u64,
-    /// How counts of transactions are kept; `None`: nobody looks at them.
+    /// How counts of transactions are kept (who takes the lines by hand needs no path); `None`:
+    /// nobody looks at them.
     pub transactions: Option<stm::Kept>,
 }
 
@@ -81,7 +82,7 @@ impl Sampler {
     pub fn start(config: Config) -> io::Result<Sampler> {
         let shared = Arc::new(Shared { targets: Mutex::new(vec![config.pid]), ..Shared::default() });
         let output = File::create(&config.path)?;
-        let mut state = State::new(config, output, Arc::clone(&shared));
+        let mut state = State::new(config, Some(output), Arc::clone(&shared));
         let thread = std::thread::Builder::new().name("sampler".into()).spawn(move || state.run())?;
         Ok(Sampler { shared, thread })
     }
@@ -120,6 +121,36 @@ impl Sampler {
     }
 }
 
+/// A sampler without a thread and a file: whoever has it says when to look, and takes the
+/// lines. Threads and what is background are looked at as often as otherwise, at the most.
+#[derive(Debug)]
+pub struct ByHand {
+    state: State,
+}
+
+impl ByHand {
+    /// One that has not looked yet.
+    pub fn new(config: Config) -> ByHand {
+        let shared = Arc::new(Shared { targets: Mutex::new(vec![config.pid]), ..Shared::default() });
+        ByHand { state: State::new(config, None, shared) }
+    }
+
+    /// Looks at what is due.
+    pub fn look(&mut self) {
+        self.state.sample(clock::monotonic());
+    }
+
+    /// The lines since the last call, of the form of `samples.jsonl`.
+    pub fn take(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.state.lines)
+    }
+
+    /// The same of counts of transactions, of the form of `stm.jsonl`.
+    pub fn take_transactions(&mut self) -> Vec<u8> {
+        self.state.transactions.as_mut().map_or(Vec::new(), Watcher::take)
+    }
+}
+
 /// A small file that is read again and again.
 #[derive(Debug)]
 struct Reread {
@@ -153,7 +184,8 @@ struct Process {
 #[derive(Debug)]
 struct State {
     config: Config,
-    output: File,
+    /// Where lines go; without it they are taken.
+    output: Option<File>,
     shared: Arc<Shared>,
     lines: Vec<u8>,
     buffer: Vec<u8>,
@@ -185,7 +217,7 @@ struct State {
 }
 
 impl State {
-    fn new(config: Config, output: File, shared: Arc<Shared>) -> State {
+    fn new(config: Config, output: Option<File>, shared: Arc<Shared>) -> State {
         let pressure = [(0, "cpu"), (1, "memory"), (2, "io")];
         let pressure_files = pressure
             .into_iter()
@@ -317,8 +349,9 @@ impl State {
 
     /// Writes what was collected; on a full disk sampling ends, the rest goes on.
     fn write(&mut self) {
+        let Some(output) = &mut self.output else { return };
         let counts = self.transactions.as_mut().map_or(Ok(0), Watcher::write);
-        for written in [self.output.write_all(&self.lines).map(|()| self.lines.len() as u64), counts] {
+        for written in [output.write_all(&self.lines).map(|()| self.lines.len() as u64), counts] {
             match written {
                 Ok(bytes) => _ = self.shared.written.fetch_add(bytes, Ordering::Relaxed),
                 Err(error) if is_disk_full(&error) => self.shared.disk_full.store(true, Ordering::Relaxed),

@@ -51,10 +51,7 @@ impl Signals {
 
     /// Whether one came that was not taken yet.
     pub fn came(&self) -> bool {
-        use rustix::event::{PollFd, PollFlags, poll};
-        let mut fds = [PollFd::new(&self.read, PollFlags::IN)];
-        let now = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
-        matches!(poll(&mut fds, Some(&now)), Ok(1..))
+        crate::ready::is_ready(&self.read)
     }
 
     /// Signals that came since the last call.

@@ -124,6 +124,25 @@ pub fn clock_origin(memory: &impl Memory, located: &Located) -> Option<u64> {
     (origin <= crate::clock::monotonic().0).then_some(origin)
 }
 
+/// Whether the runtime logs, wherever to. It has buffers in any case, and from 9.4 on begins a
+/// block in each; only once it logs anything stands behind the block's marker.
+pub fn is_logging<M: Memory>(memory: M, located: Located) -> bool {
+    #[derive(Default)]
+    struct Events(bool);
+    impl Take for Events {
+        fn had(&self, _: Block) -> u64 {
+            0
+        }
+
+        fn take(&mut self, _: Block, _: u64, bytes: &[u8]) -> io::Result<()> {
+            self.0 |= bytes.len() as u64 > MARKER_BYTES;
+            Ok(())
+        }
+    }
+    let mut events = Events::default();
+    Buffers::new(memory, located).copy(&mut events).is_ok() && events.0
+}
+
 /// One event buffer's state.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 struct Entry {
@@ -145,25 +164,40 @@ impl Entry {
     }
 }
 
-/// What is known of the block that a slot file holds.
+/// A block that a buffer holds: another one lies elsewhere or was opened at another time.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct Block {
+    /// Capability; 65535 for the global buffer.
+    pub capability: u16,
+    /// Where it lies in memory.
+    pub begin: u64,
+    /// The time of its marker, on the log's clock.
+    pub opened: u64,
+}
+
+/// Who takes what is copied.
+pub trait Take {
+    /// How many bytes of this block it has.
+    fn had(&self, block: Block) -> u64;
+
+    /// Takes bytes of a block, the first of which belongs at `from`: some that it has are
+    /// among them, and may have changed. Errors: it cannot keep them.
+    fn take(&mut self, block: Block, from: u64, bytes: &[u8]) -> io::Result<()>;
+}
+
+/// The buffers of one process.
 #[derive(Debug)]
-struct Slot {
-    begin: u64,
-    opened: u64,
-    number: u8,
-    copied: u64,
-    file: File,
+pub struct Buffers<M> {
+    memory: M,
+    located: Located,
+    scratch: Vec<u8>,
 }
 
 /// Copies one process's buffers into slot files.
 #[derive(Debug)]
 pub struct Copier<M> {
-    memory: M,
-    located: Located,
-    folder: PathBuf,
-    pid: u32,
-    slots: HashMap<u16, Slot>,
-    scratch: Vec<u8>,
+    buffers: Buffers<M>,
+    slots: Slots,
 }
 
 /// A copier for a live process; `None` where its buffers cannot be found.
@@ -175,21 +209,34 @@ pub fn copier(host: &Host, pid: u32, folder: &Path) -> Option<Copier<LiveProcess
 impl<M: Memory> Copier<M> {
     /// A copier over `memory`, writing slot files of process `pid` below `folder`.
     pub fn new(memory: M, located: Located, folder: &Path, pid: u32) -> Self {
-        let (folder, slots, scratch) = (folder.to_owned(), HashMap::new(), Vec::new());
-        Copier { memory, located, folder, pid, slots, scratch }
+        let slots = Slots { folder: folder.to_owned(), pid, slots: HashMap::new() };
+        Copier { buffers: Buffers::new(memory, located), slots }
     }
 
     /// Copies what is new in every buffer; returns the bytes written. A buffer
     /// that cannot be read (flushed meanwhile, process gone) is left for the
     /// next time. Errors: the slot file cannot be written.
     pub fn copy(&mut self) -> io::Result<u64> {
-        let mut written = 0;
+        self.buffers.copy(&mut self.slots)
+    }
+}
+
+impl<M: Memory> Buffers<M> {
+    /// The buffers at `located` in `memory`.
+    pub fn new(memory: M, located: Located) -> Self {
+        Buffers { memory, located, scratch: Vec::new() }
+    }
+
+    /// Hands what is new in every buffer to `taker`; returns how many bytes are new. A
+    /// buffer that cannot be read is left for the next time. Errors: those of `taker`.
+    pub fn copy(&mut self, taker: &mut dyn Take) -> io::Result<u64> {
+        let mut new = 0;
         if let Some(address) = self.located.symbols.event_buf {
-            written += self.copy_buffer(address, GLOBAL_CAPABILITY)?;
+            new += self.copy_buffer(address, GLOBAL_CAPABILITY, taker)?;
         }
         let array = self.located.symbols.cap_event_buf.and_then(|at| self.memory.read_u64(at).ok()).unwrap_or(0);
         if array == 0 {
-            return Ok(written);
+            return Ok(new);
         }
         let count = self.located.symbols.n_capabilities.and_then(|at| self.memory.read_u32(at).ok());
         let count = count.unwrap_or(CAPABILITIES_MAX).min(CAPABILITIES_MAX) as u16;
@@ -198,9 +245,9 @@ impl<M: Memory> Copier<M> {
             if self.entry(address, capability).is_none() {
                 break;
             }
-            written += self.copy_buffer(address, capability)?;
+            new += self.copy_buffer(address, capability, taker)?;
         }
-        Ok(written)
+        Ok(new)
     }
 
     fn entry(&self, address: u64, capability: u16) -> Option<Entry> {
@@ -220,15 +267,15 @@ impl<M: Memory> Copier<M> {
         (tag == [0, 18] && size == [0; 4]).then(|| u64::from_be_bytes(time.try_into().unwrap_or_default()))
     }
 
-    fn copy_buffer(&mut self, address: u64, capability: u16) -> io::Result<u64> {
+    fn copy_buffer(&mut self, address: u64, capability: u16, taker: &mut dyn Take) -> io::Result<u64> {
         let Some(entry) = self.entry(address, capability).filter(|entry| entry.used >= MARKER_BYTES) else {
             return Ok(0);
         };
         let Some(opened) = self.open_marker(entry.begin) else { return Ok(0) };
-        let same = self.slots.get(&capability).filter(|slot| (slot.begin, slot.opened) == (entry.begin, opened));
-        let (fresh, copied) = (same.is_none(), same.map_or(0, |slot| slot.copied));
-        let Some(new) = entry.used.checked_sub(copied) else { return Ok(0) };
-        let from = copied.saturating_sub(UNSETTLED_BYTES);
+        let block = Block { capability, begin: entry.begin, opened };
+        let had = taker.had(block);
+        let Some(new) = entry.used.checked_sub(had) else { return Ok(0) };
+        let from = had.saturating_sub(UNSETTLED_BYTES);
         self.scratch.resize((entry.used - from) as usize, 0);
         if self.memory.read(entry.begin.wrapping_add(from), &mut self.scratch).is_err() {
             return Ok(0);
@@ -239,21 +286,52 @@ impl<M: Memory> Copier<M> {
         if !unchanged || self.open_marker(entry.begin) != Some(opened) {
             return Ok(0);
         }
-        if fresh {
-            self.open_slot(capability, entry.begin, opened)?;
-        }
-        if let Some(slot) = self.slots.get_mut(&capability) {
-            slot.file.write_all_at(&self.scratch, from)?;
-            slot.copied = entry.used;
-        }
+        taker.take(block, from, &self.scratch)?;
         Ok(new)
     }
+}
 
-    fn open_slot(&mut self, capability: u16, begin: u64, opened: u64) -> io::Result<()> {
+/// What is known of the block that a slot file holds.
+#[derive(Debug)]
+struct Slot {
+    block: Block,
+    number: u8,
+    copied: u64,
+    file: File,
+}
+
+/// The slot files of one process.
+#[derive(Debug)]
+struct Slots {
+    folder: PathBuf,
+    pid: u32,
+    slots: HashMap<u16, Slot>,
+}
+
+impl Slots {
+    fn open(&mut self, block: Block) -> io::Result<()> {
+        let capability = block.capability;
         let number = self.slots.get(&capability).map_or(0, |slot| 1 - slot.number.min(1));
         let name = if capability == GLOBAL_CAPABILITY { "g".to_owned() } else { capability.to_string() };
         let file = File::create(self.folder.join(format!("{}-{name}.{number}", self.pid)))?;
-        self.slots.insert(capability, Slot { begin, opened, number, copied: 0, file });
+        self.slots.insert(capability, Slot { block, number, copied: 0, file });
+        Ok(())
+    }
+}
+
+impl Take for Slots {
+    fn had(&self, block: Block) -> u64 {
+        self.slots.get(&block.capability).filter(|slot| slot.block == block).map_or(0, |slot| slot.copied)
+    }
+
+    fn take(&mut self, block: Block, from: u64, bytes: &[u8]) -> io::Result<()> {
+        if self.slots.get(&block.capability).is_none_or(|slot| slot.block != block) {
+            self.open(block)?;
+        }
+        if let Some(slot) = self.slots.get_mut(&block.capability) {
+            slot.file.write_all_at(bytes, from)?;
+            slot.copied = from + bytes.len() as u64;
+        }
         Ok(())
     }
 }
@@ -318,7 +396,13 @@ mod tests {
     fn only_what_is_new_is_appended_and_blocks_alternate_between_two_slots() {
         let (fake, folder) = (Fake::default(), tempfile::tempdir().unwrap());
         let mut copier = Copier::new(&fake, located(), folder.path(), 7);
+        assert!(!is_logging(&fake, located()));
+        fake.buffer(100, 7, b"");
+        assert!(!is_logging(&fake, located()), "no block was begun");
+        fake.buffer(100, 0, b"");
+        assert!(!is_logging(&fake, located()), "GHC 9.6 begins one whether it logs or not");
         fake.buffer(100, 0, b"one");
+        assert!(is_logging(&fake, located()));
         assert_eq!(copier.copy().unwrap(), 27);
         assert_eq!(copier.copy().unwrap(), 0);
         fake.buffer(100, 0, b"one two");

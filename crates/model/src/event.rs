@@ -254,6 +254,22 @@ pub enum Counter {
     LargeBytes,
 }
 
+impl Counter {
+    /// Whether it counts sparks.
+    pub fn is_spark(self) -> bool {
+        matches!(
+            self,
+            Counter::SparksCreated
+                | Counter::SparksDud
+                | Counter::SparksOverflowed
+                | Counter::SparksConverted
+                | Counter::SparksCollected
+                | Counter::SparksFizzled
+                | Counter::SparksRemaining
+        )
+    }
+}
+
 /// State in which a thread left its CPU.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
 pub enum OffState {

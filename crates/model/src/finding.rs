@@ -28,6 +28,17 @@ pub enum Confidence {
     High,
 }
 
+impl Confidence {
+    /// Its word, in JSON as well.
+    pub fn word(self) -> &'static str {
+        match self {
+            Confidence::Low => "low",
+            Confidence::Medium => "medium",
+            Confidence::High => "high",
+        }
+    }
+}
+
 /// One thing that was seen.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Evidence {

@@ -179,6 +179,27 @@ pub enum Cause {
     Unknown,
 }
 
+impl Cause {
+    /// All of them. Numbers of kinds count in this order; new ones go before the last.
+    pub const ALL: [Cause; 15] = [
+        Cause::HostSteal,
+        Cause::Running,
+        Cause::LateSafepoint,
+        Cause::ForeignCall,
+        Cause::InKernel,
+        Cause::Throttled,
+        Cause::Preempted,
+        Cause::Oversubscribed,
+        Cause::IdleCpu,
+        Cause::NotScheduled,
+        Cause::WakeLatency,
+        Cause::Asleep,
+        Cause::BlockedInKernel,
+        Cause::HandedOver,
+        Cause::Unknown,
+    ];
+}
+
 /// One piece of one wait, with its cause.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct CausePiece {

@@ -5,10 +5,11 @@
 //!
 //! What it makes is a function of the situation alone.
 
+use rtscope::kinds::SpanKind;
 use rtscope::view::api::View;
 use rtscope::view::pauses::BookWriter;
 use rtscope::view::server::Server;
-use rtscope::view::session::{Form, Found, Gap, Group, SCHEMA, Session, SpanKind, Track};
+use rtscope::view::session::{Form, Found, Gap, Group, SCHEMA, Session, Track};
 use rtscope_analyze::results::BlamedPause;
 use rtscope_levels::{Point, Reader, Span, Writer};
 use rtscope_model::{

@@ -10,6 +10,7 @@ use rtscope::plan::PlanArgs;
 use rtscope::record::RecordArgs;
 use rtscope::run::RunArgs;
 use rtscope::stm::StmArgs;
+use rtscope::top::TopArgs;
 use rtscope::tune::TuneArgs;
 use rtscope::view::ViewArgs;
 use std::path::PathBuf;
@@ -40,6 +41,8 @@ pub enum Command {
     Heap(HeapArgs),
     /// Count the transactions (STM) of a Haskell program: how many, what became of them, by name
     Stm(StmArgs),
+    /// Show a program while it runs: pauses, time to stop, productivity, memory, throttling
+    Top(TopArgs),
     /// Say what this machine permits, what is missing, and the command that mends it
     Doctor(DoctorArgs),
     /// Say what this process may use: CPUs, cores, caches, quotas, memory, each with its file

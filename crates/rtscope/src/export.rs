@@ -72,6 +72,17 @@ impl Format {
         }
     }
 
+    /// Where it is looked at.
+    fn opens(self) -> &'static str {
+        match self {
+            Format::Perfetto => "open it in https://ui.perfetto.dev",
+            Format::Chrome => "open it in chrome://tracing or https://www.speedscope.app",
+            Format::Firefox => "load it into https://profiler.firefox.com",
+            Format::Parquet => "each table is a file for DuckDB, Arrow, Polars",
+            Format::Fxt => "open it in https://ui.perfetto.dev or eio-trace; `rtscope report` reads it, too",
+        }
+    }
+
     /// Whether a terminal can show it.
     fn is_text(self) -> bool {
         matches!(self, Format::Chrome | Format::Firefox)
@@ -122,13 +133,7 @@ fn table_path(folder: &Path, table: &str) -> PathBuf {
 pub fn run(args: &ExportArgs) -> Result<ExitCode, Trouble> {
     let ocaml_version = args.ocaml_version.as_deref().map(runtime_log::version).transpose()?;
     let input = input::open(&args.file, ocaml_version)?;
-    let options = pipeline::Options {
-        path: args.file.display().to_string(),
-        log: args.log,
-        threads: std::thread::available_parallelism().map_or(1, usize::from).min(8),
-        ocaml_version,
-        requests: None,
-    };
+    let options = pipeline::Options { log: args.log, ocaml_version, ..pipeline::Options::new(&args.file) };
     let done = match args.output.as_deref() {
         Some(path) if path == Path::new("-") => to_stdout(&input, &options, args.to)?,
         _ => {
@@ -139,7 +144,9 @@ pub fn run(args: &ExportArgs) -> Result<ExitCode, Trouble> {
         }
     };
     let Done { exit, bytes, place } = done;
-    let said = format!("{place}: {} events, {} pauses, {}", exit.events, exit.pauses, units::bytes(bytes));
+    let events = units::counted(exit.events, "event", "events");
+    let pauses = units::counted(exit.pauses, "pause", "pauses");
+    let said = format!("{place}: {events}, {pauses}, {}; {}", units::bytes(bytes), args.to.opens());
     eprintln!("rtscope: {}", crate::style::clean(&said));
     Ok(ExitCode::from(exit.code))
 }

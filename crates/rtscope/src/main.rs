@@ -11,7 +11,7 @@ use rtscope::style::Style;
 use rtscope::trouble::{Trouble, write_to};
 use rtscope::{
     bench, compare, doctor, export, heap, input, load, machine, pipeline, plan, record, report, run, runtime_log, stm,
-    tune, view,
+    top, tune, view,
 };
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -26,6 +26,7 @@ fn main() -> ExitCode {
         Command::Export(args) => export::run(&args),
         Command::Heap(args) => heap::run(&args),
         Command::Stm(args) => stm::run(&args),
+        Command::Top(args) => top::run(&args),
         Command::Doctor(args) => run_doctor(&args),
         Command::Machine(args) => run_machine(&args),
         Command::Plan(args) => run_plan(&args),
@@ -41,13 +42,13 @@ fn main() -> ExitCode {
 }
 
 fn options(args: &ReportArgs, file: &Path) -> Result<pipeline::Options, Trouble> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let usual = pipeline::Options::new(file);
     Ok(pipeline::Options {
-        path: file.display().to_string(),
         log: args.log,
-        threads: args.threads.unwrap_or(cores.min(8)).max(1),
+        threads: args.threads.unwrap_or(usual.threads).max(1),
         ocaml_version: args.ocaml_version.as_deref().map(runtime_log::version).transpose()?,
         requests: args.requests.clone(),
+        ..usual
     })
 }
 

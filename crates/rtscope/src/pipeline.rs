@@ -40,6 +40,19 @@ pub struct Options {
     pub requests: Option<PathBuf>,
 }
 
+impl Options {
+    /// Of the recording at `path`, with as many threads as help decoding.
+    pub fn new(path: &Path) -> Options {
+        Options {
+            path: path.display().to_string(),
+            log: None,
+            threads: std::thread::available_parallelism().map_or(1, usize::from).min(8),
+            ocaml_version: None,
+            requests: None,
+        }
+    }
+}
+
 /// Called for each pause, in order, with the names and the symbols that its causes refer to.
 pub type OnPause<'a> = &'a mut dyn FnMut(&BlamedPause, &Names, &Symbols);
 
@@ -140,19 +153,20 @@ fn run(
     let mut edges = asked.then(Edges::default);
     let mut analysis = Analysis::new(context);
     let none = Names::default();
-    while let Some(event) = streams.next() {
+    while let Some(event) = streams.front() {
         let (kernel, user) = streams.names();
         let (names, user) = (kernel.unwrap_or(&none), user.unwrap_or(&none));
         let tables = Tables { kernel: names, user, symbols: &symbols };
         if matches!(event.body, Body::Runtime(_)) {
             last = last.max(Some(event.time));
         }
-        watch.event(&event, tables);
+        watch.event(event, tables);
         let on_pause = &mut |pause: &BlamedPause| watch.pause(pause, tables);
         match &mut edges {
-            Some(edges) => edges.pass(&event, |event| analysis.push(event, names, on_pause)),
-            None => analysis.push(&event, names, on_pause),
+            Some(edges) => edges.pass(event, |event| analysis.push(event, names, on_pause)),
+            None => analysis.push(event, names, on_pause),
         }
+        streams.advance();
     }
     let mut tail = Tail::default();
     source.bytes = other_bytes;
@@ -244,7 +258,7 @@ fn program(manifest: &Manifest) -> Program {
 
 /// The log that the report is about: the one asked for, else the program's
 /// own, else the largest.
-fn choose_log(capture: &Capture, number: Option<usize>) -> Result<Option<&Log>, Trouble> {
+pub(crate) fn choose_log(capture: &Capture, number: Option<usize>) -> Result<Option<&Log>, Trouble> {
     let logs = &capture.manifest().logs;
     if let Some(number) = number {
         let endings = ["eventlog", "ring"].map(|kind| format!("{number}.{kind}"));
@@ -284,15 +298,18 @@ fn open_sched(capture: &Capture, losses: &mut Vec<Loss>) -> Option<SchedStream> 
             Ok::<_, String>(Arc::new(file) as Arc<dyn ReadAt>)
         };
         let sources = kernel.streams.iter().map(open_one).collect::<Result<Vec<_>, _>>()?;
-        let format = |point: &rtscope_model::manifest::Tracepoint| {
-            let text = std::fs::read_to_string(capture.below(&point.format)).unwrap_or_default();
-            (point.name.clone(), text)
-        };
-        let formats: HashMap<String, String> = kernel.tracepoints.iter().map(format).collect();
+        let formats = formats(capture);
         let threads = std::fs::read(capture.below("sched/threads.json")).ok();
         SchedStream::open(kernel, sources, &formats, threads.as_deref()).map_err(|error| error.to_string())
     };
     open().map_err(|error| losses.push(missing("sched", error))).ok()
+}
+
+/// Texts of the formats of a capture's tracepoints, by name.
+pub(crate) fn formats(capture: &Capture) -> HashMap<String, String> {
+    let points = capture.manifest().kernel.tracepoints.iter();
+    let text = |format: &str| std::fs::read_to_string(capture.below(format)).unwrap_or_default();
+    points.map(|point| (point.name.clone(), text(&point.format))).collect()
 }
 
 pub(crate) fn missing(source: &str, note: String) -> Loss {
@@ -315,6 +332,9 @@ struct Streams {
     samples: Option<SampleStream<BufReader<File>>>,
     /// The next event of each.
     heads: [Option<Event>; 4],
+    /// Which comes next, and when and which the one behind it.
+    first: usize,
+    second: (Time, usize),
 }
 
 impl Streams {
@@ -324,8 +344,9 @@ impl Streams {
         code: Option<CodeStream>,
         samples: Option<SampleStream<BufReader<File>>>,
     ) -> Streams {
-        let mut streams = Streams { log, sched, code, samples, heads: [None; 4] };
+        let mut streams = Streams { log, sched, code, samples, heads: [None; 4], first: 0, second: NEVER };
         (0..4).for_each(|index| streams.heads[index] = streams.pull(index));
+        streams.choose();
         streams
     }
 
@@ -347,15 +368,36 @@ impl Streams {
         (kernel.or_else(|| log?.kernel_names()), log.and_then(RuntimeEvents::user_names))
     }
 
-    fn next(&mut self) -> Option<Event> {
-        let first = (0..4)
-            .filter(|index| self.heads[*index].is_some())
-            .min_by_key(|index| self.heads[*index].map(|event| event.time))?;
-        let event = self.heads[first];
-        self.heads[first] = self.pull(first);
-        event
+    /// The next event. It stays where it is: a copy of what was just written costs more than most folds.
+    #[inline]
+    fn front(&self) -> Option<&Event> {
+        self.heads.get(self.first)?.as_ref()
+    }
+
+    /// Goes on to the one behind it.
+    #[inline]
+    fn advance(&mut self) {
+        self.heads[self.first] = self.pull(self.first);
+        if self.when(self.first) > self.second {
+            self.choose();
+        }
+    }
+
+    /// When a stream's next event comes.
+    fn when(&self, index: usize) -> (Time, usize) {
+        self.heads[index].map_or(NEVER, |event| (event.time, index))
+    }
+
+    fn choose(&mut self) {
+        let mut order: [(Time, usize); 4] = std::array::from_fn(|index| self.when(index));
+        order.sort_unstable();
+        self.first = order[0].1;
+        self.second = order[1];
     }
 }
+
+/// Of a stream that is over; its number stands for none.
+const NEVER: (Time, usize) = (Time(u64::MAX), usize::MAX);
 
 #[cfg(test)]
 mod tests {

@@ -102,7 +102,7 @@ pub fn run(args: RecordArgs) -> ExitCode {
 }
 
 /// A tier by the name that manifests give it.
-fn tier(name: &str) -> Result<Tier, String> {
+pub(crate) fn tier(name: &str) -> Result<Tier, String> {
     let tiers = [Tier::Tracepoints, Tier::CpuWideSwitches, Tier::OwnSwitches, Tier::Polling];
     let names = tiers.map(kernel::tier_name);
     let at = names.iter().position(|known| *known == name);

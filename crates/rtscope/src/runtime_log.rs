@@ -10,7 +10,7 @@ use rtscope_analyze::{Analysis, Context};
 use rtscope_decode::ReadAt;
 use rtscope_decode::capture::Capture;
 use rtscope_decode::fxt::{Fxt, FxtStream};
-use rtscope_decode::ghc_eventlog::{Eventlog, EventlogError, Stream, Tally, UnflushedBlock, tags};
+use rtscope_decode::ghc_eventlog::{Eventlog, EventlogError, Info, Stream, Tally, UnflushedBlock, tags};
 use rtscope_decode::ocaml_ring::{RingError, RingStream, Rings, Version};
 use rtscope_model::manifest::{Log, Manifest};
 use rtscope_model::{Classes, ClockMap, ClockMethod, Event, Loss, Names, Pid};
@@ -58,28 +58,8 @@ impl RuntimeLog {
     /// What the log says of the program as a whole.
     pub fn describe(&self, context: &mut Context) {
         match self {
-            RuntimeLog::Eventlog(log) => {
-                let info = log.info();
-                context.runtime = Runtime {
-                    family: Some("ghc".into()),
-                    version: info.version.clone(),
-                    way: info.way.clone(),
-                    args: info.args.clone(),
-                };
-                context.threaded = info.way.as_ref().map(|way| way.split('_').any(|part| part == "thr"));
-                context.generations = info.heap.as_ref().map(|heap| heap.generations);
-                context.nursery_bytes = info.heap.as_ref().map(|heap| heap.nursery_bytes);
-            }
-            RuntimeLog::Rings(rings) => {
-                context.runtime = Runtime {
-                    family: Some("ocaml".into()),
-                    version: Some(rings.version().to_string()),
-                    way: None,
-                    args: Vec::new(),
-                };
-                context.threaded = Some(true);
-                context.generations = Some(2);
-            }
+            RuntimeLog::Eventlog(log) => describe_ghc(log.info(), context),
+            RuntimeLog::Rings(rings) => describe_ocaml(Some(rings.version().to_string()), context),
             RuntimeLog::Trace(trace) => of_trace(trace, context),
         }
     }
@@ -87,22 +67,10 @@ impl RuntimeLog {
     /// The clock of a capture's log: as the recorder read it from the process, else by the
     /// log's own pairing with the real-time clock.
     pub fn clock_in(&self, manifest: &Manifest, entry: &Log) -> ClockMap {
-        let log = match self {
-            RuntimeLog::Rings(_) | RuntimeLog::Trace(_) => return self.clock(),
-            RuntimeLog::Eventlog(_) if entry.clock.is_monotonic() => return entry.clock,
-            RuntimeLog::Eventlog(log) => log,
-        };
-        let (Some(pair), true) = (log.info().wall_clock, manifest.realtime_offset_ns != 0) else {
-            return ClockMap::LOG_OWN;
-        };
-        let origin = i128::from(pair.realtime_ns) - i128::from(pair.log.0) - i128::from(manifest.realtime_offset_ns);
-        // The runtime takes the wall clock in microseconds.
-        let error_ns = 1_000 + manifest.realtime_error_ns.unwrap_or(1_000);
-        i64::try_from(origin).map_or(ClockMap::LOG_OWN, |offset_ns| ClockMap {
-            offset_ns,
-            error_ns: Some(error_ns),
-            method: ClockMethod::WallClockPair,
-        })
+        match self {
+            RuntimeLog::Rings(_) | RuntimeLog::Trace(_) => self.clock(),
+            RuntimeLog::Eventlog(log) => clock_of(log.info(), manifest, entry),
+        }
     }
 
     /// The clock of a log on its own.
@@ -245,6 +213,44 @@ impl RuntimeEvents {
             _ => None,
         }
     }
+}
+
+/// The clock of an eventlog in a capture.
+pub(crate) fn clock_of(info: &Info, manifest: &Manifest, entry: &Log) -> ClockMap {
+    if entry.clock.is_monotonic() {
+        return entry.clock;
+    }
+    let (Some(pair), true) = (info.wall_clock, manifest.realtime_offset_ns != 0) else {
+        return ClockMap::LOG_OWN;
+    };
+    let origin = i128::from(pair.realtime_ns) - i128::from(pair.log.0) - i128::from(manifest.realtime_offset_ns);
+    // The runtime takes the wall clock in microseconds.
+    let error_ns = 1_000 + manifest.realtime_error_ns.unwrap_or(1_000);
+    i64::try_from(origin).map_or(ClockMap::LOG_OWN, |offset_ns| ClockMap {
+        offset_ns,
+        error_ns: Some(error_ns),
+        method: ClockMethod::WallClockPair,
+    })
+}
+
+/// What an eventlog says of its program.
+pub(crate) fn describe_ghc(info: &Info, context: &mut Context) {
+    context.runtime = Runtime {
+        family: Some("ghc".into()),
+        version: info.version.clone(),
+        way: info.way.clone(),
+        args: info.args.clone(),
+    };
+    context.threaded = info.way.as_ref().map(|way| way.split('_').any(|part| part == "thr"));
+    context.generations = info.heap.as_ref().map(|heap| heap.generations);
+    context.nursery_bytes = info.heap.as_ref().map(|heap| heap.nursery_bytes);
+}
+
+/// What is known of a program that writes rings.
+pub(crate) fn describe_ocaml(version: Option<String>, context: &mut Context) {
+    context.runtime = Runtime { family: Some("ocaml".into()), version, way: None, args: Vec::new() };
+    context.threaded = Some(true);
+    context.generations = Some(2);
 }
 
 /// What a trace says: what its recording said, where rtscope made it, else that OCaml's

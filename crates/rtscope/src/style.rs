@@ -9,8 +9,34 @@ use std::fmt::Write as _;
 /// Narrowest and widest text that is laid out; wider terminals keep a margin.
 const WIDTHS: std::ops::RangeInclusive<usize> = 60..=110;
 
+/// A screen that changes is cut by the terminal, so it may be as narrow as that is.
+const WIDTH_OF_A_SCREEN: usize = 32;
 /// Width where nobody says how wide the output is.
 const WIDTH_OF_A_PIPE: usize = 100;
+
+/// Takes the whole terminal, which then cuts lines that are too long for it; and gives it back
+/// as it was.
+pub const SCREEN_OPEN: &str = "\x1b[?1049h\x1b[?25l\x1b[?7l";
+/// See there.
+pub const SCREEN_CLOSE: &str = "\x1b[?7h\x1b[?25h\x1b[?1049l";
+
+/// Lines in the place of what a whole terminal of so many rows showed before: without a
+/// flicker, and never so many that it scrolls.
+pub fn screen(lines: &[String], rows: usize) -> String {
+    let mut out = String::from("\x1b[H");
+    let kept = if lines.len() > rows { rows.saturating_sub(1) } else { lines.len() };
+    for (number, line) in lines.iter().take(kept).enumerate() {
+        out += if number > 0 { "\r\n" } else { "" };
+        out += line;
+        out += "\x1b[K";
+    }
+    if kept < lines.len() {
+        out += if kept > 0 { "\r\n..." } else { "..." };
+        out += "\x1b[K";
+    }
+    out += "\x1b[J";
+    out
+}
 
 /// What the output can show.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
@@ -38,6 +64,8 @@ pub enum Tone {
     Warn,
     /// Collecting; notes.
     Calm,
+    /// Nothing of these.
+    Plain,
 }
 
 /// The ground that letters of a map stand on.
@@ -59,6 +87,13 @@ impl Style {
         use std::io::IsTerminal;
         let columns = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
         Style::new(std::io::stdout().is_terminal(), columns, &|name| std::env::var(name).ok())
+    }
+
+    /// The style of a screen that takes the whole terminal, which may be narrower.
+    pub fn of_screen() -> Style {
+        let style = Style::of_stdout();
+        let columns = terminal_size::terminal_size().map_or(style.width, |(width, _)| usize::from(width.0));
+        Style { width: columns.clamp(WIDTH_OF_A_SCREEN, style.width.max(WIDTH_OF_A_SCREEN)), ..style }
     }
 
     /// The style for an output that is a terminal or not, `columns` wide, in
@@ -93,6 +128,7 @@ impl Style {
             Tone::Bad => "1;31",
             Tone::Warn => "33",
             Tone::Calm => "34",
+            Tone::Plain => return Cow::Borrowed(text),
         };
         Cow::Owned(format!("\x1b[{code}m{text}\x1b[0m"))
     }

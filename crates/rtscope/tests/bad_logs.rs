@@ -5,13 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 fn corpus() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus");
-    let mut logs = Vec::new();
-    for folder in std::fs::read_dir(&root).unwrap().flatten().filter(|entry| entry.path().is_dir()) {
-        let files = std::fs::read_dir(folder.path()).unwrap().flatten().map(|entry| entry.path());
-        logs.extend(files.filter(|path| path.extension().is_some_and(|ending| ending == "eventlog")));
-    }
-    logs.sort();
+    let logs = xtask::corpus::logs(&["eventlog"]).unwrap();
     assert!(logs.len() >= 6, "the corpus is missing: {logs:?}");
     logs
 }

@@ -1,8 +1,9 @@
 //! `rtscope doctor` as it is shown. `RTSCOPE_BLESS=1` writes the golden file anew.
 
+mod blessed;
+
 use rtscope::doctor::{Row, State, exit_code, json, text};
 use rtscope::style::Style;
-use std::path::PathBuf;
 
 fn rows() -> Vec<Row<'static>> {
     vec![
@@ -34,11 +35,7 @@ fn rows() -> Vec<Row<'static>> {
 #[test]
 fn checks_read_as_agreed() {
     let shown = text(&rows(), &Style::plain(80));
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/doctor.txt");
-    if std::env::var_os("RTSCOPE_BLESS").is_some() {
-        std::fs::write(&path, &shown).expect("writing the golden file");
-    }
-    assert_eq!(shown, std::fs::read_to_string(path).expect("the golden file"));
+    blessed::check("doctor.txt", &shown);
     assert!(!shown.contains('\x1b'));
 }
 

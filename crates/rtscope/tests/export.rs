@@ -11,9 +11,10 @@ use rtscope_model::{Names, Symbols};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use xtask::corpus;
 
 fn options(path: &Path) -> Options {
-    Options { path: path.display().to_string(), log: None, threads: 2, ocaml_version: None, requests: None }
+    Options { threads: 2, ..Options::new(path) }
 }
 
 /// The report as JSON, without what it says of the file, and the lines of its pauses.
@@ -38,20 +39,11 @@ fn exported(input: &Input, path: &Path, out: &Path) -> export::Exit {
     exit
 }
 
-/// The logs of the corpus: GHC's, and OCaml's rings, of which some lack their beginning.
-fn logs() -> Vec<PathBuf> {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus");
-    let folders = std::fs::read_dir(corpus).unwrap().flatten().filter_map(|entry| std::fs::read_dir(entry.path()).ok());
-    let log = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "eventlog" || ending == "events");
-    let mut logs: Vec<PathBuf> = folders.flatten().flatten().map(|entry| entry.path()).filter(log).collect();
-    logs.sort();
-    logs
-}
-
 #[test]
 fn a_report_on_an_export_is_the_report_on_the_log() {
     let folder = tempfile::tempdir().unwrap();
-    let all = logs();
+    // GHC's logs, and OCaml's rings, of which some lack their beginning.
+    let all = corpus::logs(&["eventlog", "events"]).unwrap();
     assert!(all.len() >= 19, "{} logs", all.len());
     for log in all {
         let name = log.display();

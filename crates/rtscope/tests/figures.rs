@@ -19,8 +19,7 @@ const CONC_SWEEP: [u16; 2] = [204, 205];
 
 fn report(log: &Path) -> (Results, Vec<BlamedPause>) {
     let mut pauses = Vec::new();
-    let options =
-        Options { path: log.display().to_string(), log: None, threads: 2, ocaml_version: None, requests: None };
+    let options = Options { threads: 2, ..Options::new(log) };
     let input = input::open(log, None).unwrap();
     let (results, _) = analyse(&input, &options, &mut |pause, _, _| pauses.push(pause.clone())).unwrap();
     (results, pauses)

@@ -45,9 +45,7 @@ fn a_capture_gives_the_same_report_through_a_trace() {
     let Some(ground) = ground() else { return };
     let folder = scratch();
     let capture = folder.path().join("c.rtscope");
-    let words = [ground.program.as_os_str(), OsStr::new("seconds"), OsStr::new("1"), OsStr::new("+RTS")];
-    let more = ["-N3", "-A1m"].map(OsStr::new);
-    let output = record(&capture, &["--detail", "full"], &[&words[..], &more].concat());
+    let output = record(&capture, &["--detail", "full"], &ground.a_second());
     assert!(output.status.success(), "{}", said(&output));
     let report = goes_through_a_trace(&capture);
     assert!(report["program"]["command"].is_array(), "{report}");

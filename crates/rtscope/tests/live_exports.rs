@@ -9,7 +9,6 @@ mod ground;
 
 use ground::{ground, record, reported, said, scratch};
 use serde_json::Value;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use xtask::missing;
@@ -119,9 +118,7 @@ fn a_capture_has_the_kernels_scheduling_in_perfetto() {
     let (Some(tools), Some(ground)) = (tools("python"), ground()) else { return };
     let folder = scratch();
     let (capture, out) = (folder.path().join("c.rtscope"), folder.path().join("t.pftrace"));
-    let words = [ground.program.as_os_str(), OsStr::new("seconds"), OsStr::new("1"), OsStr::new("+RTS")];
-    let more = ["-N3", "-A1m"].map(OsStr::new);
-    let output = record(&capture, &["--detail", "full"], &[&words[..], &more].concat());
+    let output = record(&capture, &["--detail", "full"], &ground.a_second());
     assert!(output.status.success(), "{}", said(&output));
     export("perfetto", &capture, &out);
     let trace = python(&tools, "decode_perfetto.py", &[&out]);

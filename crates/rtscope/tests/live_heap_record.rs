@@ -5,7 +5,6 @@
 #![forbid(unsafe_code)]
 
 mod ground;
-#[allow(dead_code, reason = "only its programs are needed, not its reader of streams")]
 mod rings;
 
 use ground::{kill, recorder, reported, scratch, wait_for};

@@ -9,9 +9,9 @@ mod ground;
 use ground::{recorder, reported, scratch, wait_for};
 use serde_json::Value;
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 use xtask::missing;
 use xtask::toolchain::{Spec, cache};
 
@@ -295,6 +295,58 @@ fn a_capture_keeps_what_was_counted_and_says_what_it_missed() {
     let said = String::from_utf8_lossy(&text.stdout).into_owned();
     assert!(text.status.success() && said.contains("took effect") && said.contains("By name"), "{said}");
     assert!(said.contains("after the last look"), "{said}");
+    // And of `rtscope top`.
+    let top = Command::new(env!("CARGO_BIN_EXE_rtscope")).args(["top", "--json"]).arg(&capture).output().unwrap();
+    assert_shares(&serde_json::from_slice(&top.stdout).unwrap(), numbers[0], numbers[2]);
+}
+
+/// The program, which waits to be told to begin, by itself.
+fn waiting(words: &[OsString]) -> (Child, ChildStdin, Lines<BufReader<ChildStdout>>) {
+    let mut child = Command::new(&words[0])
+        .args(&words[1..])
+        .args(["3", "50000", "False", "+RTS", "-N2"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let input = child.stdin.take().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert_eq!(output.next().unwrap().unwrap(), "ready");
+    (child, input, output)
+}
+
+/// All that was begun and took effect is in what `rtscope top` shows of a window.
+fn assert_shares(shown: &Value, began: u64, commits: u64) {
+    let rate = |key: &str| shown["transactions"][key].as_f64().unwrap_or_else(|| panic!("{key} in {shown:#}"));
+    assert!(rate("attempts_per_second") > 0.0);
+    let (ratio, exact) = (rate("commits_per_second") / rate("attempts_per_second"), commits as f64 / began as f64);
+    assert!((ratio - exact).abs() < 1e-9 && (rate("lost_share") - (1.0 - exact)).abs() < 1e-9, "{exact} in {shown:#}");
+}
+
+#[test]
+fn top_shows_transactions_of_a_process() {
+    let folder = scratch();
+    let flags = ["-threaded", "-rtsopts", WRAPPED[0], WRAPPED[1]];
+    let Some(words) = program("ghc-9.0", folder.path(), &flags) else { return };
+    let (mut child, mut input, mut output) = waiting(&words);
+    let mut top = Command::new(env!("CARGO_BIN_EXE_rtscope"))
+        .args(["top", "--json", "--over", "60s", &child.id().to_string()])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut shown = BufReader::new(top.stdout.take().unwrap()).lines();
+    // What counts is looked for on a thread of its own.
+    let first = shown.nth(1).unwrap().unwrap();
+    assert!(serde_json::from_str::<Value>(&first).unwrap()["transactions"].is_null(), "{first}");
+    input.write_all(b"begin\n").unwrap();
+    let counts = output.next().unwrap().unwrap();
+    let numbers: Vec<u64> = counts.split_whitespace().map(|word| word.parse().unwrap()).collect();
+    let last = shown.nth(2).unwrap().unwrap();
+    assert_shares(&serde_json::from_str(&last).unwrap(), numbers[0], numbers[2]);
+    input.write_all(b"end\n").unwrap();
+    drop(input);
+    shown.for_each(drop);
+    assert!(child.wait().unwrap().success() && top.wait().unwrap().success());
 }
 
 #[test]
@@ -330,18 +382,8 @@ fn what_cannot_be_counted_is_said_and_the_program_s_status_kept() {
 fn a_process_is_looked_at_from_the_first_look_on() {
     let folder = scratch();
     let Some(words) = program("ghc-9.0", folder.path(), &["-threaded", "-rtsopts"]) else { return };
-    let run = |input: &mut std::process::ChildStdin| input.write_all(b"begin\n").unwrap();
-    let mut child = Command::new(&words[0])
-        .args(&words[1..])
-        .args(["3", "50000", "False", "+RTS", "-N2"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut input = child.stdin.take().unwrap();
-    let mut output = BufReader::new(child.stdout.take().unwrap());
-    let mut line = String::new();
-    output.read_line(&mut line).unwrap();
+    let run = |input: &mut ChildStdin| input.write_all(b"begin\n").unwrap();
+    let (mut child, mut input, mut output) = waiting(&words);
     let out = folder.path().join("attached.json");
     let mut stm = Command::new(env!("CARGO_BIN_EXE_rtscope"))
         .args(["stm", "--json", "-o"])
@@ -359,8 +401,7 @@ fn a_process_is_looked_at_from_the_first_look_on() {
     });
     std::thread::sleep(std::time::Duration::from_millis(300));
     run(&mut input);
-    line.clear();
-    output.read_line(&mut line).unwrap();
+    let line = output.next().unwrap().unwrap();
     std::thread::sleep(std::time::Duration::from_millis(300));
     input.write_all(b"end\n").unwrap();
     drop(input);

@@ -9,8 +9,7 @@ mod ground;
 
 use common::{Drawn, drawn, sums};
 use ground::{ground, record, said, scratch};
-use rtscope::view::session::SpanKind;
-use std::ffi::OsStr;
+use rtscope::kinds::SpanKind;
 use std::path::Path;
 use std::process::Command;
 use xtask::missing;
@@ -30,9 +29,7 @@ fn threads_stand_under_the_lanes_that_they_serve() {
     let Some(ground) = ground() else { return };
     let folder = scratch();
     let capture = folder.path().join("c.rtscope");
-    let words = [ground.program.as_os_str(), OsStr::new("seconds"), OsStr::new("1"), OsStr::new("+RTS")];
-    let more = ["-N3", "-A1m"].map(OsStr::new);
-    let output = record(&capture, &["--detail", "full"], &[&words[..], &more].concat());
+    let output = record(&capture, &["--detail", "full"], &ground.a_second());
     assert!(output.status.success(), "{}", said(&output));
     let of_capture = drawn(&capture);
     if !of_capture.results.kernel.used {

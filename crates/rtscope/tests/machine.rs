@@ -1,12 +1,12 @@
 //! `rtscope machine` as it is shown, on trees that the tests make. `RTSCOPE_BLESS=1`
 //! writes the golden files anew. Refuses to test the rules: they are the host's.
 
+mod blessed;
 #[path = "../../host/tests/tree/mod.rs"]
 mod tree;
 
 use rtscope::machine::{inspect, json, svg, text};
 use rtscope::style::Style;
-use std::path::PathBuf;
 use std::process::{Command, Output};
 use tree::{Tree, V2, list};
 
@@ -49,14 +49,6 @@ fn large() -> Tree {
     tree
 }
 
-fn golden(name: &str, shown: &str) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
-    if std::env::var_os("RTSCOPE_BLESS").is_some() {
-        std::fs::write(&path, shown).expect("writing the golden file");
-    }
-    assert_eq!(shown, std::fs::read_to_string(path).expect("the golden file"));
-}
-
 fn program(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_rtscope"));
     command.arg("machine").args(arguments).env("LANG", "C.UTF-8").output().expect("running rtscope")
@@ -65,7 +57,7 @@ fn program(arguments: &[&str]) -> Output {
 #[test]
 fn text_reads_as_agreed() {
     let found = inspect(pod().root(), None).unwrap();
-    golden("machine.txt", &text(&found, &Style::plain(80)));
+    blessed::check("machine.txt", &text(&found, &Style::plain(80)));
     let unicode = Style { unicode: true, ..Style::plain(80) };
     assert!(text(&found, &unicode).contains("│ 0  4    │ │ 1 (5)   │"));
 }
@@ -75,7 +67,7 @@ fn json_is_one_document_with_its_schema_first() {
     let mut out = Vec::new();
     json(&inspect(pod().root(), None).unwrap(), &mut out).unwrap();
     let value: serde_json::Value = serde_json::from_slice(&out).unwrap();
-    golden("machine.json", &format!("{}\n", serde_json::to_string_pretty(&shortened(value.clone())).unwrap()));
+    blessed::check("machine.json", &format!("{}\n", serde_json::to_string_pretty(&shortened(value.clone())).unwrap()));
     assert_eq!(value.as_object().unwrap().keys().next().unwrap(), "schema");
     assert_eq!(value["schema"], "rtscope/machine/1");
     assert_eq!((&value["cores"], &value["quota_cpus"]), (&2.into(), &2.5.into()));

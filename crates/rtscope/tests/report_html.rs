@@ -81,7 +81,7 @@ fn what_lanes_did_fills_columns_and_stays_in_its_strip() {
     for (class, words, box_) in [
         ("program", "program", "V25.5H"),
         ("collecting", "collecting", "V12.5H"),
-        ("waiting-to-stop", "asked to stop", "V6.0H"),
+        ("request", "asked to stop", "V6.0H"),
     ] {
         let shape = between(section, &format!("<path class=\"fill-{class}\" d=\""), "</path>");
         assert!(

@@ -58,7 +58,7 @@ fn page(log: &[u8]) -> (String, Results) {
     let path = folder.path().join("made.eventlog");
     std::fs::write(&path, log).expect("the log");
     let input = input::open(&path, None).expect("it is a log");
-    let options = Options { path: "made.eventlog".into(), log: None, threads: 2, ocaml_version: None, requests: None };
+    let options = Options { threads: 2, ..Options::new("made.eventlog".as_ref()) };
     let (results, names) = analyse_for_page(&input, &options, &mut |_, _, _| {}).expect("a report");
     let page = html::page(&results, &names);
     assert!(page.len() < html::SIZE_MAX, "{} bytes", page.len());

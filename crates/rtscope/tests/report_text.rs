@@ -1,11 +1,12 @@
 //! The text report against golden files: every situation, fixed width, no
 //! colour. `RTSCOPE_BLESS=1 cargo test -p rtscope` writes them anew.
 
+mod blessed;
 mod common;
 
-use rtscope::report::{exit_code, text};
+use rtscope::report::{exit_code, text, words};
 use rtscope::style::Style;
-use std::path::PathBuf;
+use rtscope_model::{Loss, LossKind, Time};
 
 /// Lines that fit on the screen of a tired engineer, with the prompt.
 const SCREEN_LINES: usize = 40;
@@ -18,20 +19,11 @@ const TRANSACTION_LINES: usize = 18;
 /// What stands below the first screen.
 const BELOW_LINES: usize = 18;
 
-fn check(name: &str, shown: &str) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
-    if std::env::var_os("RTSCOPE_BLESS").is_some() {
-        std::fs::write(&path, shown).expect("writing the golden file");
-    }
-    let golden = std::fs::read_to_string(&path).expect("the golden file");
-    assert!(golden == shown, "{name} differs; RTSCOPE_BLESS=1 accepts:\n{shown}");
-}
-
 #[test]
 fn every_situation_reads_as_agreed() {
     for fixture in common::all() {
         let shown = text::render(&fixture.results, &Style::plain(100));
-        check(&format!("{}.txt", fixture.name), &shown);
+        blessed::check(&format!("{}.txt", fixture.name), &shown);
         let room = if fixture.results.losses.len() > 1 { LOSS_LINES } else { 0 };
         let (before, below) = shown.split_once("\nPause lengths").unwrap_or((&shown, ""));
         let (before, transactions) = before.split_once("\nTransactions ").unwrap_or((before, ""));
@@ -49,7 +41,7 @@ fn every_situation_reads_as_agreed() {
 fn a_narrow_terminal_and_bars_of_blocks() {
     let results = common::throttled().results;
     let shown = text::render(&results, &Style { unicode: true, ..Style::plain(80) });
-    check("throttled-80-utf8.txt", &shown);
+    blessed::check("throttled-80-utf8.txt", &shown);
     for line in shown.lines() {
         assert!(line.chars().count() <= 80, "{line}");
     }
@@ -90,6 +82,29 @@ fn losses_that_change_the_answer_change_the_exit_code() {
     assert_eq!(code("cut"), 3);
     assert_eq!(code("many_lanes"), 3);
     assert_eq!(code("kernel_only"), 3, "no pause could be seen");
+}
+
+#[test]
+fn times_without_the_recorder_are_told_once_with_the_longest() {
+    let mut results = common::by_name("healthy").results;
+    let late = |from: u64, ms: u64| Loss {
+        source: "samples".into(),
+        kind: LossKind::RecorderLate,
+        count: 1,
+        from: Some(Time(from)),
+        to: Some(Time(from + ms * 1_000_000)),
+        note: format!("the sampler did not get to run for {ms} ms: no samples in between"),
+    };
+    let missing = Loss { from: None, to: None, note: "no such file".into(), ..late(0, 0) };
+    results.losses = vec![late(1_000, 30), late(2_000, 310), missing, late(3_000, 45)];
+    let told = words::losses(&results);
+    assert_eq!(
+        told,
+        [
+            "samples: the sampler did not get to run for 310 ms: no samples in between (the longest of 3 times, 385 ms in all)",
+            "samples: no such file",
+        ]
+    );
 }
 
 #[test]

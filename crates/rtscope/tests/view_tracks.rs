@@ -7,23 +7,21 @@
 mod common;
 
 use common::{drawn, sums};
-use rtscope::view::session::{Form, SpanKind};
+use rtscope::kinds::SpanKind;
+use rtscope::view::session::Form;
 use rtscope_analyze::Analysis;
 use rtscope_analyze::edges::Edges;
 use rtscope_decode::ghc_eventlog::Eventlog;
 use rtscope_levels::Counts;
 use rtscope_model::{Classes, ClockMap, Event, Pause, PauseKind};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
+use xtask::corpus;
 
-/// Logs of the corpus.
+/// Logs of the corpus: GHC's, and OCaml's rings.
 fn logs() -> Vec<PathBuf> {
-    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus");
-    let folders = std::fs::read_dir(corpus).unwrap().flatten().filter_map(|entry| std::fs::read_dir(entry.path()).ok());
-    let log = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "eventlog" || ending == "events");
-    let mut logs: Vec<PathBuf> = folders.flatten().flatten().map(|entry| entry.path()).filter(log).collect();
-    logs.sort();
+    let logs = corpus::logs(&["eventlog", "events"]).unwrap();
     assert!(logs.len() >= 19, "{} logs", logs.len());
     logs
 }
@@ -60,7 +58,8 @@ fn tracks_are_what_the_session_says() {
 
 #[test]
 fn pauses_and_collections_are_as_long_as_the_report_says() {
-    let collecting = [SpanKind::Collecting.id(), SpanKind::CollectingMajor.id(), 20, 24];
+    let collecting = [SpanKind::Collecting, SpanKind::CollectingMajor, SpanKind::OtherWork, SpanKind::ConcurrentSync]
+        .map(SpanKind::id);
     let of = |sums: &BTreeMap<u16, u64>| collecting.iter().filter_map(|kind| sums.get(kind)).sum::<u64>();
     for log in logs() {
         let name = log.display();
@@ -96,7 +95,7 @@ fn pauses_and_collections_are_as_long_as_the_report_says() {
 
 #[test]
 fn a_capability_is_always_something() {
-    for log in logs().into_iter().filter(|log| log.extension().is_some_and(|ending| ending == "eventlog")) {
+    for log in corpus::logs(&["eventlog"]).unwrap() {
         let name = log.display();
         let drawn = drawn(&log);
         for lane in &drawn.results.lanes {
@@ -109,7 +108,7 @@ fn a_capability_is_always_something() {
 
 #[test]
 fn what_is_left_of_runs_and_stops_is_what_the_decoder_leaves() {
-    for log in logs().into_iter().filter(|log| log.extension().is_some_and(|ending| ending == "eventlog")) {
+    for log in corpus::logs(&["eventlog"]).unwrap() {
         let eventlog = Eventlog::open(Arc::new(std::fs::read(&log).unwrap()), Vec::new()).unwrap();
         let events = |classes: Classes| eventlog.stream(classes, ClockMap::LOG_OWN, 1);
         let told = |events: &mut Vec<Event>| {

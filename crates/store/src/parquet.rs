@@ -3,18 +3,10 @@
 //! read that.
 
 use crate::rows::stage_word;
-use ::parquet::basic::{Compression, LogicalType, Repetition, TimeUnit, Type as Physical};
-use ::parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
-use ::parquet::errors::ParquetError;
-use ::parquet::file::metadata::KeyValue;
-use ::parquet::file::properties::WriterProperties;
-use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use ::parquet::schema::types::Type;
+use rtscope_table::{FULL, Kind, NULL, Shape, Table, Words};
 use rtscope_tune::study::{Description, Outcome, Row};
 use std::collections::BTreeSet;
-use std::io::Write;
-use std::sync::Arc;
-use thiserror::Error;
+use std::io::{self, Write};
 
 /// Name and version of the schema, in the file's metadata as `rtscope.schema`.
 pub const SCHEMA: &str = "rtscope/trials/1";
@@ -22,92 +14,49 @@ pub const SCHEMA: &str = "rtscope/trials/1";
 /// Before the name of a figure in its column's name, so that it is no other column's.
 pub const FIGURE: &str = "figure_";
 
-/// Why there is no table.
-#[derive(Debug, Error)]
-#[error("{0}")]
-pub struct NotWritten(String);
-
-impl From<ParquetError> for NotWritten {
-    fn from(error: ParquetError) -> NotWritten {
-        match error {
-            ParquetError::External(inner) => NotWritten(inner.to_string()),
-            other => NotWritten(other.to_string()),
-        }
-    }
-}
-
-/// A column: its name, what it is, what it has in each row.
-struct Column {
-    name: String,
-    logical: Option<LogicalType>,
-    values: Values,
-}
-
-/// By row; absence only where the column may be empty.
-enum Values {
-    Flag(Vec<bool>),
-    Count(Vec<i64>),
-    Word(Vec<ByteArray>),
-    MaybeWord(Vec<Option<ByteArray>>),
-    MaybeNumber(Vec<Option<f64>>),
-}
+const COLUMNS: [Shape<'_>; 13] = [
+    ("number", Kind::Number, FULL),
+    ("attempt", Kind::Number, FULL),
+    ("stage", Kind::Word, FULL),
+    ("block", Kind::Number, FULL),
+    ("configuration", Kind::Number, FULL),
+    ("name", Kind::Word, FULL),
+    ("again", Kind::Flag, FULL),
+    ("outcome", Kind::Word, FULL),
+    ("value", Kind::Real, NULL),
+    ("why", Kind::Word, NULL),
+    ("dirty", Kind::Flag, FULL),
+    ("started", Kind::Stamp, FULL),
+    ("note", Kind::Word, NULL),
+];
 
 /// Writes the table.
 ///
 /// # Errors
 /// `to` cannot be written.
-pub fn write(rows: &[Row], description: &Description, to: impl Write + Send) -> Result<(), NotWritten> {
-    let columns = columns(rows, description);
-    let fields = columns.iter().map(|column| Ok(Arc::new(column.field()?))).collect::<Result<_, ParquetError>>()?;
-    let schema = Type::group_type_builder("trial").with_fields(fields).build()?;
-    let about = serde_json::to_string(description).map_err(|error| NotWritten(error.to_string()))?;
-    let metadata = [("rtscope.schema", SCHEMA.to_owned()), ("rtscope.study", about)];
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::UNCOMPRESSED)
-        .set_created_by(format!("rtscope {}", env!("CARGO_PKG_VERSION")))
-        .set_key_value_metadata(Some(metadata.map(|(key, value)| KeyValue::new(key.to_owned(), value)).into()))
-        .build();
-    let mut file = SerializedFileWriter::new(to, Arc::new(schema), Arc::new(properties))?;
-    let mut group = file.next_row_group()?;
-    columns.iter().try_for_each(|column| column.write(&mut group))?;
-    group.close()?;
-    file.close()?;
-    Ok(())
-}
-
-fn columns(rows: &[Row], description: &Description) -> Vec<Column> {
-    let counts = |of: &dyn Fn(&Row) -> u64| {
-        Values::Count(rows.iter().map(|row| i64::try_from(of(row)).unwrap_or(i64::MAX)).collect())
-    };
-    let flags = |of: fn(&Row) -> bool| Values::Flag(rows.iter().map(of).collect());
-    let words = |of: &dyn Fn(&Row) -> String| Values::Word(rows.iter().map(|row| word(&of(row))).collect());
-    let texts = |of: fn(&Row) -> Option<&String>| {
-        Values::MaybeWord(rows.iter().map(|row| of(row).map(|text| word(text))).collect())
-    };
-    let numbers = |of: &dyn Fn(&Row) -> Option<f64>| Values::MaybeNumber(rows.iter().map(of).collect());
-    let named = |row: &Row| description.names.get(row.taken.ask.configuration).cloned().unwrap_or_default();
-    let started = LogicalType::timestamp(true, TimeUnit::NANOS);
-    let plain = |name: &str, values| Column { name: name.to_owned(), logical: None, values };
-    let text = |name: &str, values| Column { name: name.to_owned(), logical: Some(LogicalType::String), values };
-    let mut columns = vec![
-        plain("number", counts(&|row| row.taken.ask.number as u64)),
-        plain("attempt", counts(&|row| u64::from(row.attempt))),
-        text("stage", words(&|row| stage_word(row.taken.ask.stage).to_owned())),
-        plain("block", counts(&|row| row.taken.ask.block as u64)),
-        plain("configuration", counts(&|row| row.taken.ask.configuration as u64)),
-        text("name", words(&named)),
-        plain("again", flags(|row| row.taken.ask.again)),
-        text("outcome", words(&|row| outcome(row).0.to_owned())),
-        plain("value", numbers(&|row| outcome(row).1)),
-        text("why", texts(|row| outcome(row).2)),
-        plain("dirty", flags(|row| row.dirty)),
-        Column { name: "started".to_owned(), logical: Some(started), values: counts(&|row| row.started_unix_ns) },
-        text("note", texts(|row| row.note.as_ref())),
-    ];
+pub fn write(rows: &[Row], description: &Description, to: impl Write + Send) -> io::Result<()> {
+    let about = [("rtscope.schema", SCHEMA.to_owned()), ("rtscope.study", serde_json::to_string(description)?)];
     let figures: BTreeSet<&String> = rows.iter().flat_map(|row| row.figures.keys()).collect();
-    let figure = |name: &String| plain(&format!("{FIGURE}{name}"), numbers(&|row| row.figures.get(name).copied()));
-    columns.extend(figures.into_iter().map(figure));
-    columns
+    let names: Vec<String> = figures.iter().map(|name| format!("{FIGURE}{name}")).collect();
+    let of_figures = names.iter().map(|name| (name.as_str(), Kind::Real, NULL));
+    let columns: Vec<Shape<'_>> = COLUMNS.into_iter().chain(of_figures).collect();
+    let mut table = Table::new(to, "trial", &columns, &about)?;
+    let mut words = Words::default();
+    for row in rows {
+        let ask = &row.taken.ask;
+        let (came_to, value, why) = outcome(row);
+        let name = description.names.get(ask.configuration).map_or("", String::as_str);
+        table.row(|cells| {
+            cells.number(ask.number).number(row.attempt).word(Some(words.get(stage_word(ask.stage))));
+            cells.number(ask.block).number(ask.configuration).word(Some(words.get(name))).flag(ask.again);
+            cells.word(Some(words.get(came_to))).real(value).word(why.map(|why| words.get(why))).flag(row.dirty);
+            cells.number(row.started_unix_ns).word(row.note.as_ref().map(|note| words.get(note)));
+            figures.iter().for_each(|name| {
+                cells.real(row.figures.get(*name).copied());
+            });
+        })?;
+    }
+    table.finish()
 }
 
 fn outcome(row: &Row) -> (&'static str, Option<f64>, Option<&String>) {
@@ -116,56 +65,6 @@ fn outcome(row: &Row) -> (&'static str, Option<f64>, Option<&String>) {
         Outcome::Failed(why) => ("failed", None, Some(why)),
         Outcome::Stopped(why) => ("stopped", None, Some(why)),
     }
-}
-
-fn word(text: &str) -> ByteArray {
-    ByteArray::from(text)
-}
-
-impl Column {
-    fn field(&self) -> Result<Type, ParquetError> {
-        let (physical, repetition) = match &self.values {
-            Values::Flag(_) => (Physical::BOOLEAN, Repetition::REQUIRED),
-            Values::Count(_) => (Physical::INT64, Repetition::REQUIRED),
-            Values::Word(_) => (Physical::BYTE_ARRAY, Repetition::REQUIRED),
-            Values::MaybeWord(_) => (Physical::BYTE_ARRAY, Repetition::OPTIONAL),
-            Values::MaybeNumber(_) => (Physical::DOUBLE, Repetition::OPTIONAL),
-        };
-        Type::primitive_type_builder(&self.name, physical)
-            .with_repetition(repetition)
-            .with_logical_type(self.logical.clone())
-            .build()
-    }
-
-    fn write<W: Write + Send>(&self, group: &mut SerializedRowGroupWriter<'_, W>) -> Result<(), ParquetError> {
-        match &self.values {
-            Values::Flag(values) => put::<BoolType, W>(group, values, None),
-            Values::Count(values) => put::<Int64Type, W>(group, values, None),
-            Values::Word(values) => put::<ByteArrayType, W>(group, values, None),
-            Values::MaybeWord(values) => {
-                put::<ByteArrayType, W>(group, &values.iter().flatten().cloned().collect::<Vec<_>>(), there(values))
-            }
-            Values::MaybeNumber(values) => {
-                put::<DoubleType, W>(group, &values.iter().flatten().copied().collect::<Vec<_>>(), there(values))
-            }
-        }
-    }
-}
-
-/// 1 where there is a value.
-fn there<T>(values: &[Option<T>]) -> Option<Vec<i16>> {
-    Some(values.iter().map(|value| i16::from(value.is_some())).collect())
-}
-
-fn put<T: DataType, W: Write + Send>(
-    group: &mut SerializedRowGroupWriter<'_, W>,
-    values: &[T::T],
-    there: Option<Vec<i16>>,
-) -> Result<(), ParquetError> {
-    let missing = || ParquetError::General("the schema has fewer columns".to_owned());
-    let mut column = group.next_column()?.ok_or_else(missing)?;
-    column.typed::<T>().write_batch(values, there.as_deref(), None)?;
-    column.close()
 }
 
 #[cfg(test)]
@@ -233,16 +132,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_written_is_said() {
-        struct Full;
-        impl Write for Full {
-            fn write(&mut self, _: &[u8]) -> std::io::Result<usize> {
-                Err(std::io::ErrorKind::StorageFull.into())
-            }
-            fn flush(&mut self) -> std::io::Result<()> {
-                Ok(())
-            }
-        }
-        let error = write(&[row(0)], &description(), Full).unwrap_err();
-        assert_eq!(error.to_string(), "no storage space");
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let error = write(&[row(0)], &description(), full).unwrap_err();
+        assert_eq!(error.to_string(), "No space left on device (os error 28)");
     }
 }

@@ -76,7 +76,7 @@ impl Rule for CpuThrottled {
             duration(facts.span_ns),
             percent(facts.share(verdict.cost_ns()))
         );
-        let (stop, collect) = (facts.summary.stop_sum_ns(), facts.summary.collect_sum_ns());
+        let (stop, collect) = (facts.sums.stop_sum_ns(), facts.sums.collect_sum_ns());
         if collect > 0 && stop > collect {
             let times = stop as f64 / collect as f64;
             claim += &format!(

@@ -19,6 +19,15 @@ pub(crate) const GHC: &[Family] = &[Family::Ghc];
 /// What only OCaml's has.
 pub(crate) const OCAML: &[Family] = &[Family::Ocaml];
 
+/// What the runtime called `family` ("ghc", "ocaml") stops; of another it is "lane".
+pub fn lane_word(family: Option<&str>) -> &'static str {
+    match family {
+        Some("ghc") => Family::Ghc.lane(),
+        Some("ocaml") => Family::Ocaml.lane(),
+        _ => "lane",
+    }
+}
+
 impl Family {
     /// The runtime of a recording.
     pub fn of(context: &Context) -> Family {

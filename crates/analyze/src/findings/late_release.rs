@@ -46,7 +46,7 @@ impl Rule for LateRelease {
             format!(
                 "In {} of {} collections the last domain to leave was off the CPU while others waited to lead, {} on average.",
                 late.count,
-                facts.summary.count(),
+                facts.sums.count(),
                 duration(late.ns / late.count.max(1))
             ),
             late.longest,

@@ -32,7 +32,7 @@ impl Rule for LongMajorGc {
 
     fn blind(&self, facts: &Facts<'_>) -> Option<String> {
         let major = &facts.collections.major;
-        (facts.summary.count() > 0 && major.count == 0 && facts.context.generations.is_none())
+        (facts.sums.count() > 0 && major.count == 0 && facts.context.generations.is_none())
             .then(|| "the log has no events of the heap (class g): what is a major collection is not known.".to_owned())
     }
 

@@ -40,13 +40,14 @@ use crate::green::GreenThreads;
 use crate::held::Held;
 use crate::leadership::Leadership;
 use crate::memory::Lines;
-use crate::pauses::summary::Summary;
+use crate::pauses::sums::Sums;
 use crate::results::{BlamedPause, Checked, Forks, Outcome};
 use crate::samples::{Counters, QuotaTotal};
 use crate::stm::Transactions;
 use crate::tracer::Disturbance;
 use crate::triggers::Triggers;
 pub(crate) use family::Family;
+pub use family::lane_word;
 use rtscope_model::heap::Heap;
 use rtscope_model::units::duration;
 use rtscope_model::{
@@ -83,7 +84,7 @@ pub(crate) struct Facts<'a> {
     pub leadership: &'a Leadership,
     /// What single lanes cost collections.
     pub answers: &'a Answers,
-    pub summary: &'a Summary,
+    pub sums: &'a Sums,
     /// What held the program off its CPUs; `None` without usable kernel events.
     pub held: Option<&'a Held>,
     /// Names of the recorder's own threads: what they take is the tracer's cost.
@@ -125,7 +126,7 @@ impl Facts<'_> {
 
     /// Pause time waited for because of `cause`.
     fn paused_ns(&self, cause: Cause) -> u64 {
-        self.summary.cause_total(cause).map_or(0, |total| total.ns)
+        self.sums.cause_total(cause).map_or(0, |total| total.ns)
     }
 }
 
@@ -388,7 +389,7 @@ fn evidence(text: String, range: Option<(Time, Time)>) -> Evidence {
 
 /// The evidence of one cause's longest piece in a pause.
 fn longest(facts: &Facts<'_>, cause: Cause, what: &str) -> Option<Evidence> {
-    let total = facts.summary.cause_total(cause)?;
+    let total = facts.sums.cause_total(cause)?;
     let piece = total.longest;
     let lane = piece.lane.map_or(String::new(), |lane| format!(" for lane {lane}"));
     let text = format!(

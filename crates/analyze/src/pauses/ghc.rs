@@ -18,11 +18,11 @@
 
 use super::work::Work;
 use super::{LaneMarks, Recognise, Recognised};
+use crate::per_lane::PerLane;
 use rtscope_model::{
     Body, Counter, Event, GreenThread, LaneId, LanePause, Loss, LossKind, Pause, PauseKind, PauseMode, PauseQuality,
     ReleaseBasis, Runtime, StopReason, Time,
 };
-use std::collections::BTreeMap;
 
 /// What the recogniser knows of a lane between pauses.
 #[derive(Default)]
@@ -54,7 +54,7 @@ struct Open {
     collected: Option<Time>,
     /// The next request: nothing of this pause lies behind it.
     cap: Option<Time>,
-    parts: BTreeMap<LaneId, Part>,
+    parts: PerLane<Part>,
     generation: Option<u16>,
     copied_bytes: Option<u64>,
     gc_threads: Option<u32>,
@@ -62,7 +62,7 @@ struct Open {
 }
 
 impl Open {
-    fn new(mode: PauseMode, leader: Option<LaneId>, requested: Option<Time>) -> Self {
+    fn new(mode: PauseMode, leader: Option<LaneId>, requested: Option<Time>, parts: PerLane<Part>) -> Self {
         Open {
             id: None,
             mode,
@@ -71,7 +71,7 @@ impl Open {
             stopped: None,
             collected: None,
             cap: None,
-            parts: BTreeMap::new(),
+            parts,
             generation: None,
             copied_bytes: None,
             gc_threads: None,
@@ -85,7 +85,7 @@ impl Open {
 
     /// A lane that began and has not ended.
     fn inside(&self, lane: LaneId) -> bool {
-        self.parts.get(&lane).is_some_and(|part| part.begun.is_some() && part.ended.is_none())
+        self.parts.get(lane).is_some_and(|part| part.begun.is_some() && part.ended.is_none())
     }
 
     fn all_left(&self) -> bool {
@@ -102,13 +102,15 @@ impl Open {
 pub struct Recogniser {
     threaded: Option<bool>,
     generations: Option<u16>,
-    lanes: BTreeMap<LaneId, Lane>,
+    lanes: PerLane<Lane>,
     /// Arrivals that no request explains yet, in the order in which they came.
     early: Vec<(LaneId, Time)>,
     /// Asked for or collecting.
     open: Option<Open>,
     /// Collected; some lanes may not be back.
     closing: Option<Open>,
+    /// Room of the last pause's parts, empty.
+    spare: PerLane<Part>,
     /// A concurrent collector's stop.
     sync: Option<(u64, Time)>,
     next_id: u64,
@@ -124,10 +126,11 @@ impl Recogniser {
         Recogniser {
             threaded,
             generations,
-            lanes: BTreeMap::new(),
+            lanes: PerLane::default(),
             early: Vec::new(),
             open: None,
             closing: None,
+            spare: PerLane::default(),
             sync: None,
             next_id: 0,
             dropped: 0,
@@ -139,11 +142,17 @@ impl Recogniser {
 
 impl Recognise for Recogniser {
     fn oldest(&self) -> Option<Time> {
-        let open = self.open.as_ref().and_then(Open::begin);
-        let closing = self.closing.as_ref().and_then(Open::begin);
-        let sync = self.sync.map(|(_, from)| from);
-        let early = self.early.first().map(|(_, at)| *at);
-        [open, closing, sync, early].into_iter().flatten().min()
+        let mut oldest = Time(u64::MAX);
+        for open in [&self.open, &self.closing].into_iter().flatten() {
+            oldest = oldest.min(open.begin().unwrap_or(oldest));
+        }
+        if let Some((_, from)) = self.sync {
+            oldest = oldest.min(from);
+        }
+        if let Some((_, at)) = self.early.first() {
+            oldest = oldest.min(*at);
+        }
+        (oldest != Time(u64::MAX)).then_some(oldest)
     }
 
     fn lanes_on(&self) -> usize {
@@ -158,7 +167,7 @@ impl Recognise for Recogniser {
         let Body::Runtime(body) = event.body else { return };
         let (lane, time) = (event.lane, event.time);
         if lane.is_some() {
-            self.lanes.entry(lane).or_default();
+            self.lanes.of(lane);
         }
         match body {
             Runtime::StopRequested { parallel } => self.requested(lane, time, parallel, out),
@@ -169,15 +178,15 @@ impl Recognise for Recogniser {
             Runtime::ThreadRun(green) => self.ran(lane, time, green),
             Runtime::ThreadStop(green, reason) => {
                 let goes_on = reason == StopReason::Yielded;
-                self.lanes.entry(lane).or_default().green = Some((green, Some(time), goes_on));
+                self.lanes.of(lane).green = Some((green, Some(time), goes_on));
             }
             Runtime::ThreadMoved(green) => self.moved(lane, green),
             Runtime::LaneDeleted => {
                 self.before_end.get_or_insert(self.lanes.values().filter(|lane| !lane.off).count());
-                self.lanes.entry(lane).or_default().off = true;
+                self.lanes.of(lane).off = true;
             }
-            Runtime::LaneDisabled => self.lanes.entry(lane).or_default().off = true,
-            Runtime::LaneCreated | Runtime::LaneEnabled => self.lanes.entry(lane).or_default().off = false,
+            Runtime::LaneDisabled => self.lanes.of(lane).off = true,
+            Runtime::LaneCreated | Runtime::LaneEnabled => self.lanes.of(lane).off = false,
             // Posted twice by GHC 9: the first of each counts.
             Runtime::ConcurrentSyncBegin if self.sync.is_none() => {
                 let id = self.new_id();
@@ -190,7 +199,7 @@ impl Recognise for Recogniser {
             }
             _ => {}
         }
-        if self.closing.as_ref().is_some_and(Open::all_left) {
+        if may_be_last(body) && self.closing.as_ref().is_some_and(Open::all_left) {
             self.close(out);
         }
     }
@@ -248,17 +257,17 @@ impl Recogniser {
         if let Some(closing) = &mut self.closing {
             closing.cap = Some(time);
             // Lanes without a run until now were not back: capped here.
-            for part in closing.parts.values_mut() {
+            closing.parts.change(|_, part| {
                 if part.busy.is_some() && part.ran.is_none() {
                     part.ran = Some(time);
                 }
-            }
+            });
         }
         let mode = if parallel { PauseMode::Parallel } else { PauseMode::Sequential };
-        let mut open = Open::new(mode, Some(lane), Some(time));
-        open.parts.entry(lane).or_default().work.mark(time);
+        let mut open = Open::new(mode, Some(lane), Some(time), std::mem::take(&mut self.spare));
+        open.parts.of(lane).work.mark(time);
         for (lane, arrived) in self.early.drain(..) {
-            let part = open.parts.entry(lane).or_default();
+            let part = open.parts.of(lane);
             part.begun = Some(arrived);
             part.work.mark(arrived);
         }
@@ -270,7 +279,7 @@ impl Recogniser {
         if self.early.is_empty() || self.open.is_some() {
             return;
         }
-        let mut open = Open::new(PauseMode::Parallel, None, None);
+        let mut open = Open::new(PauseMode::Parallel, None, None, std::mem::take(&mut self.spare));
         open.doubtful = true;
         self.open = Some(open);
         for (lane, time) in std::mem::take(&mut self.early) {
@@ -300,12 +309,12 @@ impl Recogniser {
             }
         }
         if self.open.is_none() {
-            self.open = Some(Open::new(PauseMode::NonThreaded, Some(lane), None));
+            self.open = Some(Open::new(PauseMode::NonThreaded, Some(lane), None, std::mem::take(&mut self.spare)));
         }
         let Some(open) = &mut self.open else { return };
         let leads = open.leader == Some(lane);
         let lost_request = open.leader.is_none();
-        let part = open.parts.entry(lane).or_default();
+        let part = open.parts.of(lane);
         // Twice on one lane, or a second lane where only one can be.
         if part.begun.is_some() || (open.mode == PauseMode::NonThreaded && !leads) {
             open.doubtful = true;
@@ -330,7 +339,7 @@ impl Recogniser {
         if let Some(closing) = &mut self.closing
             && closing.inside(lane)
             && !self.open.as_ref().is_some_and(|open| open.inside(lane))
-            && let Some(part) = closing.parts.get_mut(&lane)
+            && let Some(part) = closing.parts.get_mut(lane)
         {
             part.work.pause(time);
             part.ended = Some(time);
@@ -341,7 +350,7 @@ impl Recogniser {
             self.request_lost(out);
         }
         let Some(open) = &mut self.open else { return };
-        let Some(part) = open.parts.get_mut(&lane) else { return };
+        let Some(part) = open.parts.get_mut(lane) else { return };
         if part.begun.is_none() {
             return;
         }
@@ -361,11 +370,11 @@ impl Recogniser {
         let Some(mut open) = self.open.take() else { return };
         self.close(out);
         open.collected = Some(time);
-        for (id, lane) in &self.lanes {
+        for (id, lane) in self.lanes.iter() {
             if lane.off {
                 continue;
             }
-            let part = open.parts.entry(*id).or_default();
+            let part = open.parts.of(id);
             if let Some((green, stopped, goes_on)) = lane.green {
                 part.busy = (goes_on || stopped.is_none()).then_some(green);
                 part.stopped_green = stopped;
@@ -379,7 +388,7 @@ impl Recogniser {
             self.request_lost(out);
         }
         let Some(open) = &mut self.open else { return };
-        let Some(part) = open.parts.get_mut(&lane) else { return };
+        let Some(part) = open.parts.get_mut(lane) else { return };
         part.work.mark(time);
         if body == Runtime::WorkBegin {
             part.work.start(time);
@@ -399,7 +408,7 @@ impl Recogniser {
                 pause.generation = Some(value.min(u64::from(u16::MAX)) as u16);
                 if pause.leader.is_none() {
                     pause.leader = Some(lane);
-                    pause.stopped = pause.parts.get(&lane).and_then(|part| part.begun).or(pause.stopped);
+                    pause.stopped = pause.parts.get(lane).and_then(|part| part.begun).or(pause.stopped);
                 }
             }
             Counter::CopiedBytes => pause.copied_bytes = Some(value),
@@ -411,7 +420,7 @@ impl Recogniser {
 
     /// A thread was sent to another lane: its own has nothing to go back to.
     fn moved(&mut self, lane: LaneId, green: GreenThread) {
-        let part = self.closing.as_mut().and_then(|closing| closing.parts.get_mut(&lane));
+        let part = self.closing.as_mut().and_then(|closing| closing.parts.get_mut(lane));
         if let Some(part) = part.filter(|part| part.busy == Some(green) && part.ran.is_none()) {
             part.busy = None;
         }
@@ -419,25 +428,25 @@ impl Recogniser {
 
     fn ran(&mut self, lane: LaneId, time: Time, green: GreenThread) {
         if let Some(closing) = &mut self.closing {
-            for (id, part) in &mut closing.parts {
-                if *id == lane {
+            closing.parts.change(|id, part| {
+                if id == lane {
                     part.ran.get_or_insert(time);
                 } else if part.busy == Some(green) && part.ran.is_none() {
                     // Its thread moved to another lane: nothing to go back to.
                     part.busy = None;
                 }
-            }
+            });
         }
-        self.lanes.entry(lane).or_default().green = Some((green, None, true));
+        self.lanes.of(lane).green = Some((green, None, true));
     }
 
     /// Hands over the closing pause.
     fn close(&mut self, out: &mut Vec<Recognised>) {
-        let Some(open) = self.closing.take() else { return };
+        let Some(mut open) = self.closing.take() else { return };
         let (Some(stopped), Some(collected)) = (open.stopped, open.collected) else { return };
         let id = open.id.unwrap_or(self.next_id);
         let pause = self.pause(&open, id, stopped, collected);
-        let marks = open.parts.into_iter().map(|(lane, part)| LaneMarks {
+        let marks = open.parts.drain().map(|(lane, part)| LaneMarks {
             lane,
             collection: part.work.marks,
             stopped_green: part.stopped_green,
@@ -445,6 +454,7 @@ impl Recogniser {
             waited: false,
         });
         out.push(Recognised { pause, marks: marks.collect() });
+        self.spare = open.parts;
     }
 
     fn pause(&self, open: &Open, id: u64, stopped: Time, collected: Time) -> Pause {
@@ -453,7 +463,7 @@ impl Recogniser {
         let mut released = (collected, ReleaseBasis::LowerBound);
         let mut lanes = Vec::with_capacity(open.parts.len());
         let mut unfinished = false;
-        for (lane, part) in &open.parts {
+        for (lane, part) in open.parts.iter() {
             let back = part.busy.and(part.ran);
             let left = back.or(part.ended).map(|left| left.min(cap));
             unfinished |= part.begun.is_some() && part.ended.is_none();
@@ -464,9 +474,9 @@ impl Recogniser {
                 }
             }
             lanes.push(LanePause {
-                lane: *lane,
+                lane,
                 tid: None,
-                arrived: part.begun.filter(|_| open.leader != Some(*lane)),
+                arrived: part.begun.filter(|_| open.leader != Some(lane)),
                 work_begin: part.work.begin,
                 work_end: part.work.end,
                 work_ns: part.work.ns,
@@ -501,10 +511,23 @@ impl Recogniser {
     }
 }
 
+/// Whether an event can be the one that a pause ends with.
+fn may_be_last(body: Runtime) -> bool {
+    use Counter::{GcThreads, Generation};
+    matches!(
+        body,
+        Runtime::StopRequested { .. }
+            | Runtime::CollectEnd
+            | Runtime::ThreadRun(_)
+            | Runtime::ThreadMoved(_)
+            | Runtime::Count(Generation | GcThreads, _)
+    )
+}
+
 /// The follower that arrived last.
 fn straggler(open: &Open) -> Option<LaneId> {
-    let followers = open.parts.iter().filter(|(lane, _)| open.leader != Some(**lane));
-    followers.filter_map(|(lane, part)| Some((part.begun?, *lane))).max().map(|(_, lane)| lane)
+    let followers = open.parts.iter().filter(|(lane, _)| open.leader != Some(*lane));
+    followers.filter_map(|(lane, part)| Some((part.begun?, lane))).max().map(|(_, lane)| lane)
 }
 
 /// The stop of a concurrent collector. GHC posts only its two ends: when the

@@ -5,6 +5,7 @@
 pub mod ghc;
 pub mod ocaml;
 pub mod summary;
+pub mod sums;
 mod work;
 
 use crate::context::Context;

@@ -39,7 +39,7 @@ impl<S> Default for Composer<S> {
 impl<S: Copy + PartialEq> Composer<S> {
     /// The base is `state` from now on; `None`: nothing is there.
     pub fn enter(&mut self, time: Time, state: Option<S>) {
-        if self.open.map(|(_, open)| open) == state {
+        if self.open.as_ref().map(|(_, open)| open) == state.as_ref() {
             return;
         }
         let mut since = time;

@@ -120,8 +120,8 @@ pub struct LaneStates {
     recogniser: Box<dyn Recognise>,
     /// Waits to lead that a runtime does not post.
     leadership: Option<Leadership>,
-    /// No pause is open: runs and stops can wait until one begins.
-    quiet: bool,
+    /// Since when a pause is open; runs and stops can wait until one is.
+    open_since: Option<Time>,
     runs_posted: bool,
     /// The first event of any lane.
     first: Option<Time>,
@@ -137,7 +137,7 @@ impl LaneStates {
             lanes: Vec::new(),
             recogniser: recogniser(context),
             leadership: (context.runtime.family.as_deref() == Some("ocaml")).then(Leadership::default),
-            quiet: true,
+            open_since: None,
             runs_posted: false,
             first: None,
             nested: false,
@@ -171,8 +171,7 @@ impl LaneStates {
         {
             lane.line.lay(wait.from, wait.to, Doing::outside(LaneState::WaitingToLead));
         }
-        let until = if self.quiet { event.time } else { self.recogniser.oldest().unwrap_or(event.time) };
-        let until = until.min(event.time);
+        let until = self.open_since.map_or(event.time, |since| since.min(event.time));
         if self.finished.is_empty() {
             if let Some(lane) = find(&mut self.lanes, event.lane) {
                 lane.line.flush(until, &mut |segment| out(event.lane, segment));
@@ -252,7 +251,7 @@ impl LaneStates {
     /// Lets the recogniser see what it needs: of runs and stops outside collections that is the last of
     /// each lane, and these are most of a log.
     fn recognise(&mut self, event: &Event, body: Runtime) {
-        if self.quiet {
+        if self.open_since.is_none() {
             match body {
                 Runtime::ThreadRun(_) | Runtime::ThreadStop(..) => {
                     if let Some(lane) = find(&mut self.lanes, event.lane) {
@@ -272,7 +271,7 @@ impl LaneStates {
             }
         }
         self.recogniser.push(event, &mut self.finished);
-        self.quiet = self.recogniser.oldest().is_none();
+        self.open_since = self.recogniser.oldest();
     }
 
     /// Hands over the runs and stops that were held back.

@@ -115,6 +115,11 @@ impl Capture {
         unflushed::blocks(&self.path.join("unflushed"), pid)
     }
 
+    /// The files of these blocks, by capability: they change while the recorder runs.
+    pub fn unflushed_files(&self, pid: u32) -> Vec<(u16, PathBuf)> {
+        unflushed::files(&self.path.join("unflushed"), pid)
+    }
+
     /// The recorder's samples; `None` where there are none.
     pub fn samples(&self) -> Option<SampleStream<BufReader<File>>> {
         let file = File::open(self.path.join("samples.jsonl")).ok()?;

@@ -6,7 +6,7 @@
 use rtscope_model::LogTime;
 use std::fs;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const MARKER_BYTES: usize = 24;
 const BLOCK_MAX: u64 = 16 << 20;
@@ -40,17 +40,21 @@ pub(super) fn pids(folder: &Path) -> Vec<u32> {
     pids
 }
 
+/// The files of one process's blocks: its capabilities, and where they are.
+pub(super) fn files(folder: &Path, pid: u32) -> Vec<(u16, PathBuf)> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let file = |entry: fs::DirEntry| {
+        let (of, capability) = parse_name(entry.file_name().to_str()?)?;
+        (of == pid).then(|| (capability, entry.path()))
+    };
+    entries.flatten().filter_map(file).collect()
+}
+
 /// The blocks of one process by capability and time. Files that hold no whole
 /// open marker are left out: the recorder was killed while it made them.
 pub(super) fn blocks(folder: &Path, pid: u32) -> Vec<UnflushedBlock> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    let mut blocks: Vec<UnflushedBlock> = entries
-        .flatten()
-        .filter_map(|entry| {
-            let (of, capability) = parse_name(entry.file_name().to_str()?)?;
-            if of == pid { block(&entry.path(), capability) } else { None }
-        })
-        .collect();
+    let files = files(folder, pid).into_iter();
+    let mut blocks: Vec<UnflushedBlock> = files.filter_map(|(capability, path)| block(&path, capability)).collect();
     blocks.sort_by_key(|block| (block.capability, block.opened));
     blocks
 }

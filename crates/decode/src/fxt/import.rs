@@ -238,13 +238,7 @@ pub(super) fn is_phase(record: &EventRecord<'_>) -> Option<bool> {
 fn class(body: &Runtime) -> Class {
     match body {
         Runtime::Count(counter, _) => match counter {
-            Counter::SparksCreated
-            | Counter::SparksDud
-            | Counter::SparksOverflowed
-            | Counter::SparksConverted
-            | Counter::SparksCollected
-            | Counter::SparksFizzled
-            | Counter::SparksRemaining => Class::Sparks,
+            counter if counter.is_spark() => Class::Sparks,
             Counter::Generation
             | Counter::CopiedBytes
             | Counter::SlopBytes

@@ -111,7 +111,7 @@ impl Eventlog {
         let Some(source) = self.sources.first().cloned() else { return Ok(0) };
         let position = self.chain.resume;
         self.blocks = Arc::default();
-        self.chain.extend(source.as_ref()).map_err(|source| EventlogError::Io { position, source })?;
+        self.chain.extend(source.as_ref(), &self.header).map_err(|source| EventlogError::Io { position, source })?;
         self.sources.truncate(1);
         self.combine();
         let mut labels = Labels::default();
@@ -245,7 +245,7 @@ impl Eventlog {
     }
 }
 
-fn read_header(source: &dyn ReadAt) -> Result<Header, EventlogError> {
+pub(super) fn read_header(source: &dyn ReadAt) -> Result<Header, EventlogError> {
     let io_error = |position| move |source| EventlogError::Io { position, source };
     let size = source.size().map_err(io_error(0))?;
     let mut want = HEADER_FIRST;

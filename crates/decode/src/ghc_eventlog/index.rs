@@ -3,8 +3,11 @@
 //! again behind damage. Refuses to look inside blocks, except for a marker that
 //! should not be there.
 
+use super::frame::{FrameTable, NoFrame};
+use super::header::Header;
 use crate::source::ReadAt;
 use rtscope_model::LossKind;
+use std::cell::OnceCell;
 use std::io;
 use std::sync::Arc;
 
@@ -16,6 +19,16 @@ pub(super) const GLOBAL: u16 = u16::MAX;
 const BLOCK_MAX: u64 = 16 << 20;
 /// Capability numbers above this are not believed while searching for a marker.
 const CAP_MAX: u16 = 1024;
+/// Records behind a marker that have to be some before it is believed, and bytes that are read for them.
+const RECORDS: usize = 8;
+const RECORDS_BYTES: u64 = 64 << 10;
+/// A stamp may lie this much before its buffer was opened (stamps taken before
+/// a buffer was written and posted after it) …
+pub(super) const EARLY_NS: u64 = 10_000_000_000;
+/// … and this much behind the moment it was closed.
+pub(super) const LATE_NS: u64 = 1_000_000_000;
+/// No buffer is open for longer.
+const YEAR_NS: u64 = 32_000_000_000_000_000;
 
 /// One block.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
@@ -77,7 +90,7 @@ impl Marker {
     }
 
     /// Closed, and nothing in it contradicts itself.
-    fn is_closed(&self) -> bool {
+    pub(super) fn is_closed(&self) -> bool {
         self.size as usize >= MARKER && self.end_time >= self.time && self.end_time != 0 && self.has_cap()
     }
 
@@ -120,6 +133,9 @@ pub(super) struct Walk<'a> {
     source: &'a dyn ReadAt,
     size: u64,
     chain: &'a mut Chain,
+    header: &'a Header,
+    /// Made where a marker is searched for.
+    table: OnceCell<FrameTable>,
 }
 
 impl Chain {
@@ -128,13 +144,13 @@ impl Chain {
         Chain { resume: data, ..Chain::default() }
     }
 
-    /// Extends the index with what lies in `source` from `self.resume` on.
-    pub(super) fn extend(&mut self, source: &dyn ReadAt) -> io::Result<()> {
+    /// Extends the index with what lies in `source` from `self.resume` on; `header` is the log's.
+    pub(super) fn extend(&mut self, source: &dyn ReadAt, header: &Header) -> io::Result<()> {
         let size = source.size()?;
         let (blocks, losses) = self.settled;
         Arc::make_mut(&mut self.blocks).truncate(blocks);
         self.losses.truncate(losses);
-        Walk { source, size, chain: self }.run()
+        Walk { source, size, chain: self, header, table: OnceCell::new() }.run()
     }
 }
 
@@ -241,7 +257,7 @@ impl Walk<'_> {
         Ok(cut_marker || head.starts_with(&[0xff, 0xff]) || sane(head).is_some())
     }
 
-    /// The next sane marker in `[from, to)` that a sane one, or the end, follows.
+    /// The next sane marker in `[from, to)` that a sane one, or the end, follows, with records behind it.
     fn search(&self, from: u64, to: u64) -> io::Result<Option<u64>> {
         let mut window = vec![0; 64 << 10];
         let mut at = from;
@@ -255,6 +271,7 @@ impl Walk<'_> {
                 }
                 if let Some(marker) = bytes.get(found..).and_then(sane)
                     && (marker.size == 0 || self.chains(position, marker)?)
+                    && self.holds_records(position, marker)?
                 {
                     return Ok(Some(position));
                 }
@@ -270,6 +287,30 @@ impl Walk<'_> {
     fn chains(&self, at: u64, marker: Marker) -> io::Result<bool> {
         let end = at + u64::from(marker.size);
         Ok(end > self.size || self.may_follow(end)?)
+    }
+
+    /// Whether records stand behind a marker, of its time: bytes of events can look like a marker, and
+    /// megabytes of them are searched where a log ends inside a block.
+    fn holds_records(&self, at: u64, marker: Marker) -> io::Result<bool> {
+        let inside = if marker.size == 0 { u64::MAX } else { u64::from(marker.size) - MARKER as u64 };
+        if inside == 0 {
+            return Ok(true);
+        }
+        let mut bytes = vec![0; RECORDS_BYTES.min(inside) as usize];
+        let count = read_full(self.source, &mut bytes, at + MARKER as u64)?;
+        bytes.truncate(count);
+        let last = if marker.size == 0 { marker.time.saturating_add(YEAR_NS) } else { marker.end_time };
+        let times = marker.time.saturating_sub(EARLY_NS)..=last.saturating_add(LATE_NS);
+        let table = self.table.get_or_init(|| FrameTable::new(self.header, |_| 0));
+        let mut next = 0;
+        for number in 0..RECORDS {
+            match table.frame(&bytes, next, count as u64 == inside) {
+                Ok(frame) if times.contains(&frame.time) => next = frame.next,
+                Err(NoFrame::Cut | NoFrame::End) => return Ok(number > 0),
+                Ok(_) | Err(NoFrame::Undeclared(_)) => return Ok(false),
+            }
+        }
+        Ok(true)
     }
 
     fn add(&mut self, offset: u64, end: u64, how: BlockEnd, marker: Marker) -> u64 {

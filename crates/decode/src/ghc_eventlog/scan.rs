@@ -8,7 +8,7 @@
 use super::frame::{FrameTable, IPE_MAX, NoFrame, RECORD_HEAD};
 use super::heap_profile::Labels;
 use super::import::{self, action};
-use super::index::{Block, BlockEnd, MARKER, RawLoss, read_full};
+use super::index::{Block, BlockEnd, EARLY_NS, LATE_NS, MARKER, RawLoss, read_full};
 use super::record::Record;
 use crate::source::ReadAt;
 use rtscope_model::event::Runtime;
@@ -21,11 +21,6 @@ pub(super) const REORDER: usize = 32;
 const SETTLED_BYTES: u64 = 4096;
 /// Bytes read at once.
 const WINDOW: usize = 128 << 10;
-/// A stamp may lie this much before its buffer was opened (stamps taken before
-/// a buffer was written and posted after it) …
-const EARLY_NS: u64 = 10_000_000_000;
-/// … and this much behind the moment it was closed.
-const LATE_NS: u64 = 1_000_000_000;
 
 /// One event on the log's clock, before its lane has settled it.
 #[derive(Copy, Clone, Debug, PartialEq)]

@@ -2,7 +2,10 @@
 //! frames and their kinds (`docs/formats/ring-stream.md`). Owns these numbers for who
 //! writes a stream and for who reads it.
 
+use super::layout::words_at;
+use crate::source::ReadAt;
 use rtscope_model::Time;
+use std::io;
 
 /// The first word of a stream.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"RTSRING1");
@@ -35,4 +38,22 @@ pub fn head(rings: u64, words: u64, named: bool, pid: u32) -> [u64; HEAD_WORDS] 
 /// position of the first of them, or a user event's id.
 pub fn frame(kind: u64, slot: u64, number: u64, follow: u64, now: Time) -> [u64; FRAME_WORDS] {
     [kind | slot << 16, number, follow, now.0]
+}
+
+/// Where the whole frames of a stream that grows end, from the frame at `at` on; not far
+/// beyond `most` bytes from there. `each` hears of every frame: its kind, its start and its end.
+///
+/// # Errors
+/// The stream cannot be read.
+pub fn whole_frames(stream: &dyn ReadAt, at: u64, most: u64, each: &mut dyn FnMut(u64, u64, u64)) -> io::Result<u64> {
+    let size = stream.size()?;
+    let mut end = at;
+    while end < size && end - at < most {
+        let Some([what, _, count, _]) = words_at(stream, end)? else { break };
+        let next = count.checked_mul(8).and_then(|bytes| bytes.checked_add(end + 8 * FRAME_WORDS as u64));
+        let Some(next) = next.filter(|next| *next <= size) else { break };
+        each(what & 0xff, end, next);
+        end = next;
+    }
+    Ok(end)
 }

@@ -107,7 +107,7 @@ impl Pass {
         let slots: Vec<Slot> = match &self.layout.container {
             Container::Captured(frames) => {
                 frames.losses.iter().for_each(|loss| self.losses.push(*loss));
-                let slot = |(slot, frames): (&u16, &Arc<[u64]>)| Slot::new(*slot, Run::frames(Arc::clone(frames)), 0);
+                let slot = |(slot, frames): (&u16, &Arc<[u64]>)| Slot::of_frames(*slot, Arc::clone(frames));
                 frames.of.iter().map(slot).collect()
             }
             Container::File { .. } => (0..self.layout.rings).filter_map(|slot| self.file_slot(slot)).collect(),
@@ -227,6 +227,16 @@ impl Slot {
     fn new(number: u16, run: Run, lost: u64) -> Slot {
         let missing = Missing { any: lost > 0, overwritten: lost, ..Missing::default() };
         Slot { number, head: None, first: 0, last: 0, read: 0, words: Vec::new(), at: 0, run, missing }
+    }
+
+    /// The reader of a ring that has only frames.
+    pub(super) fn of_frames(number: u16, frames: Arc<[u64]>) -> Slot {
+        Slot::new(number, Run::frames(frames), 0)
+    }
+
+    /// Goes on with frames that were taken since, of another container.
+    pub(super) fn go_on(&mut self, frames: Arc<[u64]>) {
+        (self.run.frames, self.run.next) = (frames, 0);
     }
 
     /// Takes the event that comes next and looks for the one behind it.

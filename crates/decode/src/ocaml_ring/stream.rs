@@ -2,16 +2,19 @@
 //! importer, counts. Refuses to sort: stamps of one ring do not decrease, and one that
 //! does is damage.
 
+use super::error::RingError;
 use super::import::{Importer, More};
-use super::layout::Container;
+use super::layout::{Container, Layout};
 use super::slot::{Pass, Raw, Slot, TYPES, What};
 use super::tables::{self, COUNTERS, LIFECYCLE, USER_TYPES, kind, lifecycle};
 use super::tally::{LaneTally, RawLoss, Tally, TypeCount};
 use super::version::Version;
+use crate::source::ReadAt;
 use rtscope_model::{Body, Event, LaneId, Loss, LossKind, Names, Pid, Runtime, Time};
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::sync::Arc;
 
 const PAUSED: &str = "the program switched its events off for a while (Runtime_events.pause)";
 const UNKNOWN: &str =
@@ -42,6 +45,46 @@ impl RingStream {
         }
         let (more, ready) = (VecDeque::new(), VecDeque::new());
         RingStream { pass, slots, heap, importer, version, name, more, ready, latest: 0 }
+    }
+
+    /// Goes on where the events are exhausted, with frames that were taken since: a captured
+    /// stream like the first one, its head included.
+    ///
+    /// # Errors
+    /// It is none, or of other rings.
+    pub fn go_on(&mut self, source: Arc<dyn ReadAt>) -> Result<(), RingError> {
+        let mut layout = Layout::read(source.as_ref())?;
+        let Container::Captured(frames) = &mut layout.container else { return Err(RingError::NotARing) };
+        if (layout.rings, layout.words) != (self.pass.layout.rings, self.pass.layout.words) {
+            return Err(RingError::NotARing);
+        }
+        if let Container::Captured(before) = &self.pass.layout.container {
+            let frames = Arc::make_mut(frames);
+            let known = before.names.iter().filter(|(id, _)| !frames.names.contains_key(id));
+            let known: Vec<_> = known.map(|(id, name)| (*id, name.clone())).collect();
+            frames.names.extend(known);
+        }
+        let frames = Arc::clone(frames);
+        frames.losses.iter().for_each(|loss| self.pass.losses.push(*loss));
+        (self.pass.source, self.pass.layout) = (source, layout);
+        for (number, of) in &frames.of {
+            match self.slots.iter_mut().find(|slot| slot.number == *number) {
+                Some(slot) => slot.go_on(Arc::clone(of)),
+                None => self.slots.push(Slot::of_frames(*number, Arc::clone(of))),
+            }
+        }
+        for (index, slot) in (0..).zip(&mut self.slots) {
+            if slot.head.is_none() {
+                slot.head = slot.advance(&mut self.pass);
+                self.heap.extend(slot.head.map(|raw| Reverse((raw.time, index))));
+            }
+        }
+        Ok(())
+    }
+
+    /// What was not seen since the last call.
+    pub fn take_losses(&mut self) -> Vec<Loss> {
+        self.pass.losses.take().named(&self.name)
     }
 
     /// Names of user events; complete for every event that was given.

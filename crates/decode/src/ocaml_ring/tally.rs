@@ -116,6 +116,11 @@ impl Losses {
         }
     }
 
+    /// Takes what was lost since the last call.
+    pub(super) fn take(&mut self) -> Losses {
+        std::mem::take(self)
+    }
+
     pub(super) fn named(&self, source: &str) -> Vec<Loss> {
         let loss = |raw: &RawLoss| Loss {
             source: source.to_owned(),

@@ -33,6 +33,11 @@ impl Losses {
         self.kept.push(Loss { source: self.source.clone(), kind, count, from, to, note: note.to_owned() });
     }
 
+    /// All of them, which are forgotten.
+    pub fn take(&mut self) -> Vec<Loss> {
+        std::mem::take(&mut self.kept)
+    }
+
     /// All of them.
     pub fn all(&self) -> &[Loss] {
         &self.kept

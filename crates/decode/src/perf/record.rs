@@ -67,6 +67,23 @@ impl Layout {
 /// Bytes of pid, tid, time, cpu and padding.
 const STAMP: usize = 24;
 
+/// How many of `bytes`, which begin with a record, are whole records. Behind what is none
+/// nothing is known: then it is all of them, and their reader finds its way.
+pub fn whole(bytes: &[u8]) -> usize {
+    let mut at = 0;
+    loop {
+        let rest = bytes.get(at..).unwrap_or_default();
+        let Some(size) = rest.get(6..HEADER).and_then(|size| size.try_into().ok()).map(u16::from_ne_bytes) else {
+            return at;
+        };
+        match usize::from(size) {
+            size if size < HEADER => return bytes.len(),
+            size if size > rest.len() => return at,
+            size => at += size,
+        }
+    }
+}
+
 /// When, where and in whose context a record was made.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct Stamp {

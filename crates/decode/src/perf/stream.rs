@@ -117,6 +117,17 @@ impl<T> CpuStream<T> {
         }
     }
 
+    /// Goes on with whole records that were added behind those read so far, of which
+    /// nothing is left.
+    pub fn go_on(&mut self, more: Arc<dyn ReadAt>) {
+        (self.source, self.offset, self.ended) = (more, 0, false);
+    }
+
+    /// What it did not hold since the last call.
+    pub fn take_losses(&mut self) -> Vec<Loss> {
+        self.losses.take()
+    }
+
     /// What it did not hold, as far as it has been read.
     pub fn losses(&self) -> &[Loss] {
         self.losses.all()

@@ -144,6 +144,21 @@ impl SchedStream {
         Ok(stream)
     }
 
+    /// Goes on where the events are exhausted, with whole records that were added to each
+    /// stream since (`more`, in the order of the streams).
+    pub fn go_on(&mut self, more: impl IntoIterator<Item = Arc<dyn ReadAt>>) {
+        self.cpus.iter_mut().zip(more).for_each(|(cpu, more)| cpu.go_on(more));
+        (0..self.cpus.len()).for_each(|index| self.pull(index));
+        self.name_threads();
+    }
+
+    /// What the streams did not hold since the last call.
+    pub fn take_losses(&mut self) -> Vec<Loss> {
+        let mut losses = self.state.take_losses();
+        losses.extend(self.cpus.iter_mut().flat_map(CpuStream::take_losses));
+        losses
+    }
+
     /// The names that events refer to; grows while events are read.
     pub fn names(&self) -> &Names {
         self.names.names()

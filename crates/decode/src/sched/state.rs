@@ -45,6 +45,11 @@ impl State {
         self.losses.all()
     }
 
+    /// The same since the last call.
+    pub fn take_losses(&mut self) -> Vec<Loss> {
+        self.losses.take()
+    }
+
     /// Fills in what `item`'s own record did not know. The second event is for a
     /// new thread, which takes its maker's name. `None`: nothing new.
     pub fn apply(&mut self, time: Time, item: Item) -> Option<(Sched, Option<Sched>)> {

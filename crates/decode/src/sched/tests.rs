@@ -373,3 +373,58 @@ fn what_does_not_fit_is_refused_with_a_reason() {
     let no_field = SchedError::NoField { tracepoint: "sched_waking".into(), field: "pid".into() };
     assert_eq!(refuse(good, broken, None), Some(no_field));
 }
+
+#[test]
+fn records_that_come_in_portions_are_those_of_one_stream() {
+    let zero = || {
+        let begin = Builder::cpu(0).comm(1, 5, 5, "prog").fork(2, 5, 6, 5);
+        (0..40).fold(begin, |builder, round| {
+            let at = 10 + 10 * round;
+            builder.switch(at, (5, 6), 1, (0, "swapper/0")).switch(at + 5, (0, 0), 0, (6, "prog"))
+        })
+    };
+    let one = || (0..40).fold(Builder::cpu(1), |builder, round| builder.waking(11 + 10 * round, 9, 6, 0));
+    let expected = read(&mut open(Tier::Tracepoints, vec![zero().bytes, one().bytes], None));
+    for most in [1, 200, 1_000] {
+        let mut stream = open(Tier::Tracepoints, vec![Vec::new(), Vec::new()], None);
+        let mut rest = [zero().bytes, one().bytes];
+        let mut seen = Vec::new();
+        while rest.iter().any(|rest| !rest.is_empty()) {
+            let more = rest.iter_mut().map(|rest| {
+                // At least one record, cut between two.
+                let mut count = crate::perf::record::whole(&rest[..rest.len().min(most)]);
+                if count == 0 {
+                    count = crate::perf::record::whole(&rest[..rest.len().min(400)]).min(rest.len());
+                }
+                Arc::new(rest.drain(..count).collect::<Vec<u8>>()) as Arc<dyn ReadAt>
+            });
+            let more: Vec<_> = more.collect();
+            stream.go_on(more);
+            seen.extend(read(&mut stream));
+        }
+        let sorted = |mut events: Vec<(u64, Sched)>| {
+            events.sort_by_key(|event| format!("{event:?}"));
+            events
+        };
+        assert_eq!(sorted(seen), sorted(expected.clone()), "{most}");
+        assert!(stream.take_losses().is_empty());
+    }
+}
+
+#[test]
+fn whole_records_end_where_the_next_one_is_cut() {
+    let bytes = Builder::cpu(0).waking(30, 9, 6, 0).migrate(35, 7, 1).bytes;
+    let first = Builder::cpu(0).waking(30, 9, 6, 0).bytes.len();
+    for cut in 0..bytes.len() {
+        let expected = if cut >= first { first } else { 0 };
+        assert_eq!(crate::perf::record::whole(&bytes[..cut]), expected);
+    }
+    assert_eq!(crate::perf::record::whole(&bytes), bytes.len());
+    // Nothing that is no record keeps its reader from it for ever.
+    assert_eq!(crate::perf::record::whole(&[0; 50]), 50);
+    let mut stream = open(Tier::Tracepoints, vec![Vec::new()], None);
+    stream.go_on([Arc::new([vec![0; 50], bytes.clone()].concat()) as Arc<dyn ReadAt>]);
+    assert_eq!(read(&mut stream).len(), 2);
+    assert_eq!(stream.take_losses().len(), 1);
+    assert!(stream.take_losses().is_empty());
+}

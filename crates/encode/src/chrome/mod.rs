@@ -6,10 +6,11 @@
 //! `docs/guide/exporting.md`.
 
 use crate::timeline::pause::{self, Edge, Fact, What};
-use crate::timeline::threads::Threads;
+use crate::timeline::threads::{Threads, switched};
 use crate::timeline::{Closed, Line, Mark, Sink, State, Timeline, Track, Unit};
-use crate::{Export, Tables, lane_word, program};
-use rtscope_model::{Body, CausePiece, Event, Exported, Loss, Names, Pause, Sched, Symbols, Time};
+use crate::{Export, Tables, program};
+use rtscope_analyze::findings::lane_word;
+use rtscope_model::{Body, CausePiece, Event, Exported, Loss, Names, Pause, Symbols, Time};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, Write};
 
@@ -49,7 +50,7 @@ impl<W: Write> ChromeWriter<W> {
             json: Vec::new(),
             first: true,
             pid,
-            lane_word: lane_word(facts),
+            lane_word: lane_word(facts.family.as_deref()),
             declared: HashSet::new(),
             names: HashMap::new(),
         };
@@ -80,8 +81,7 @@ impl<W: Write> ChromeWriter<W> {
             }
             self.drawn.metadata(CPUS, Some(cpu.into()), "thread_name", &format!("CPU {cpu}"))?;
         }
-        let name = tables.kernel.get(self.threads.get(next).name);
-        let name = if name.is_empty() { quoted(&format!("thread {next}")) } else { quoted(name) };
+        let name = quoted(&self.threads.name(next, tables.kernel));
         let place = (CPUS, u64::from(cpu));
         // A name changes while a thread runs, and an end has to have its beginning's.
         if let Some((before, name)) = self.running.insert(cpu, (next, name.clone())).filter(|run| run.0 != 0) {
@@ -109,12 +109,7 @@ impl<W: Write> Export for ChromeWriter<W> {
         self.now = self.now.max(event.time);
         let Body::Sched(sched) = &event.body else { return self.timeline.push(event, tables, &mut self.drawn) };
         self.threads.learn(event);
-        match *sched {
-            Sched::Switch { cpu, next, .. } => self.switch(event.time, cpu.0, next.0, tables),
-            Sched::SwitchIn { cpu, tid } => self.switch(event.time, cpu.0, tid.0, tables),
-            Sched::SwitchOut { cpu, .. } => self.switch(event.time, cpu.0, 0, tables),
-            _ => Ok(()),
-        }
+        switched(sched).map_or(Ok(()), |(cpu, next)| self.switch(event.time, cpu, next, tables))
     }
 
     fn pause(&mut self, pause: &Pause, causes: &[CausePiece], tables: Tables<'_>) -> io::Result<()> {
@@ -208,18 +203,12 @@ impl<W: Write> Drawn<W> {
     /// The `tid` of a track, which is declared if it is new.
     fn track(&mut self, of: Track) -> io::Result<u64> {
         let word = self.lane_word;
-        let (tid, lane) = match of {
-            Track::Lane(lane) => (LANES + u64::from(lane.0), lane),
-            Track::User(lane) => (USERS + u64::from(lane.0), lane),
-            Track::Concurrent => {
-                return self.declare(CONCURRENT, || "concurrent collector".to_owned()).map(|()| CONCURRENT);
-            }
+        let tid = match of {
+            Track::Lane(lane) => LANES + u64::from(lane.0),
+            Track::User(lane) => USERS + u64::from(lane.0),
+            Track::Concurrent => CONCURRENT,
         };
-        let of_lane = move || if lane.is_some() { format!("{word} {lane}") } else { "runtime".to_owned() };
-        match of {
-            Track::User(_) => self.declare(tid, || format!("program's own events, {}", of_lane()))?,
-            _ => self.declare(tid, of_lane)?,
-        }
+        self.declare(tid, || of.name(word))?;
         Ok(tid)
     }
 
@@ -271,9 +260,9 @@ impl<W: Write> Drawn<W> {
     fn loss(&mut self, loss: &Loss) -> io::Result<()> {
         let Some(from) = loss.from.or(loss.to) else { return Ok(()) };
         let pid = self.pid;
-        let mut facts = vec![("source", Fact::Text(loss.source.clone())), ("count", Fact::Number(loss.count))];
+        let mut facts = vec![("source", Fact::Text(loss.source.as_str().into())), ("count", Fact::Number(loss.count))];
         facts.extend(loss.to.map(|to| ("to_ns", Fact::Number(to.0))));
-        facts.push(("note", Fact::Text(loss.note.clone())));
+        facts.push(("note", Fact::Text(loss.note.as_str().into())));
         let (name, args) = (quoted(&format!("lost: {}", crate::word(&loss.kind))), arguments(&facts));
         self.object("i", |json| {
             write!(json, ",\"pid\":{pid},\"tid\":{PAUSES},\"s\":\"p\",\"name\":{name},\"args\":{args}")?;
@@ -305,11 +294,7 @@ impl<W: Write> Sink for Drawn<W> {
 
     fn value(&mut self, line: Line, at: Time, value: i64, tables: Tables<'_>) -> io::Result<()> {
         let pid = self.pid;
-        let name = line.name(tables);
-        let name = match line.lane() {
-            Some(lane) => quoted(&format!("{name}, {} {lane}", self.lane_word)),
-            None => quoted(&name),
-        };
+        let name = quoted(&line.full_name(tables, self.lane_word));
         let unit = if line.unit() == Unit::Own { "value" } else { line.unit().word() };
         self.object("C", |json| {
             write!(json, ",\"pid\":{pid},\"name\":{name},\"args\":{{\"{unit}\":{value}}}")?;
@@ -327,11 +312,11 @@ fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-fn arguments(facts: &[(&'static str, Fact)]) -> String {
+fn arguments(facts: &[(&'static str, Fact<'_>)]) -> String {
     if facts.is_empty() {
         return String::new();
     }
-    let value = |fact: &Fact| match fact {
+    let value = |fact: &Fact<'_>| match fact {
         Fact::Number(number) => number.to_string(),
         Fact::Text(text) => quoted(text),
     };

@@ -11,10 +11,11 @@ mod spool;
 mod thread;
 
 use crate::timeline::pause::{self, Edge, Fact, What};
-use crate::timeline::threads::Threads;
+use crate::timeline::threads::{Threads, switched};
 use crate::timeline::{Closed, Line, Mark, Sink, State, Timeline, Track, Unit};
-use crate::{Export, Tables, lane_word, program};
-use rtscope_model::{Body, CausePiece, Event, Exported, Loss, Names, Pause, Sched, Symbols, Time};
+use crate::{Export, Tables, program};
+use rtscope_analyze::findings::lane_word;
+use rtscope_model::{Body, CausePiece, Event, Exported, Loss, Names, Pause, Symbols, Time};
 use spool::Spool;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Seek, Write};
@@ -84,7 +85,7 @@ impl<W: Write, S: Read + Write + Seek> FirefoxWriter<W, S> {
             platform: manifest.map_or(String::new(), |manifest| manifest.machine.kernel.clone()),
             version: facts.version.clone().unwrap_or_default(),
             pid: pid.to_string(),
-            lane_word: lane_word(facts),
+            lane_word: lane_word(facts.family.as_deref()),
             origin: started,
             unix_ns,
             has_main: false,
@@ -111,9 +112,7 @@ impl<W: Write, S: Read + Write + Seek> FirefoxWriter<W, S> {
         if next == 0 {
             return Ok(());
         }
-        let name = tables.kernel.get(self.threads.get(next).name);
-        let name = if name.is_empty() { format!("thread {next}") } else { name.to_owned() };
-        self.drawn.begin(Whose::Cpu(cpu), at, &name, 0)
+        self.drawn.begin(Whose::Cpu(cpu), at, &self.threads.name(next, tables.kernel), 0)
     }
 }
 
@@ -122,12 +121,7 @@ impl<W: Write, S: Read + Write + Seek> Export for FirefoxWriter<W, S> {
         self.drawn.seen(event.time);
         let Body::Sched(sched) = &event.body else { return self.timeline.push(event, tables, &mut self.drawn) };
         self.threads.learn(event);
-        match *sched {
-            Sched::Switch { cpu, next, .. } => self.switch(event.time, cpu.0, next.0, tables),
-            Sched::SwitchIn { cpu, tid } => self.switch(event.time, cpu.0, tid.0, tables),
-            Sched::SwitchOut { cpu, .. } => self.switch(event.time, cpu.0, 0, tables),
-            _ => Ok(()),
-        }
+        switched(sched).map_or(Ok(()), |(cpu, next)| self.switch(event.time, cpu, next, tables))
     }
 
     fn pause(&mut self, pause: &Pause, causes: &[CausePiece], tables: Tables<'_>) -> io::Result<()> {
@@ -143,7 +137,7 @@ impl<W: Write, S: Read + Write + Seek> Export for FirefoxWriter<W, S> {
         }
         let mut facts = pause::facts(pause);
         if let Some(cause) = causes.iter().max_by_key(|piece| piece.ns()) {
-            facts.push(("cause", Fact::Text(What::Cause(cause).name(tables))));
+            facts.push(("cause", Fact::Text(What::Cause(cause).name(tables).into())));
         }
         let (name, when) = (What::Whole(pause).name(tables), When::Between(pause.begin(), pause.released));
         self.drawn.marker(Whose::Pauses, when, (&name, category), ("pause", &facts))
@@ -155,7 +149,7 @@ impl<W: Write, S: Read + Write + Seek> Export for FirefoxWriter<W, S> {
         self.timeline.finish(tables, &mut self.drawn)?;
         for loss in losses {
             let Some(from) = loss.from.or(loss.to) else { continue };
-            let facts = [("count", Fact::Number(loss.count)), ("note", Fact::Text(loss.note.clone()))];
+            let facts = [("count", Fact::Number(loss.count)), ("note", Fact::Text(loss.note.as_str().into()))];
             let name = format!("lost: {}", crate::word(&loss.kind));
             let when = When::Between(from, loss.to.unwrap_or(from).max(from));
             self.drawn.marker(Whose::Pauses, when, (&name, 0), ("loss", &facts))?;
@@ -206,14 +200,9 @@ impl<W: Write, S: Read + Write + Seek> Drawn<W, S> {
             if self.threads.len() >= TRACKS_MAX {
                 return None;
             }
-            let lane = |lane: rtscope_model::LaneId| {
-                if lane.is_some() { format!("{} {lane}", self.lane_word) } else { "runtime".to_owned() }
-            };
             let name = match whose {
                 Whose::Pauses => "pauses".to_owned(),
-                Whose::Of(Track::Lane(of)) => lane(of),
-                Whose::Of(Track::User(of)) => format!("program's own events, {}", lane(of)),
-                Whose::Of(Track::Concurrent) => "concurrent collector".to_owned(),
+                Whose::Of(track) => track.name(self.lane_word),
                 Whose::Cpu(cpu) => format!("CPU {cpu}"),
             };
             let main = !self.has_main && matches!(whose, Whose::Of(Track::Lane(of)) if of.is_some());
@@ -243,7 +232,7 @@ impl<W: Write, S: Read + Write + Seek> Drawn<W, S> {
         whose: Whose,
         when: When,
         named: (&str, usize),
-        about: (&str, &[(&'static str, Fact)]),
+        about: (&str, &[(&'static str, Fact<'_>)]),
     ) -> io::Result<()> {
         let origin = self.at(Time(0));
         self.thread(whose).map_or(Ok(()), |(thread, spool)| thread.marker(spool, when, origin, named, about))
@@ -364,8 +353,7 @@ impl<W: Write, S: Read + Write + Seek> Sink for Drawn<W, S> {
             if self.lines.len() >= TRACKS_MAX {
                 return Ok(());
             }
-            let name = line.name(tables);
-            let name = line.lane().map_or(name.clone(), |lane| format!("{name}, {} {lane}", self.lane_word));
+            let name = line.full_name(tables, self.lane_word);
             let (times, steps) = (self.spool.stream(), self.spool.stream());
             self.lines.insert(line, Counter { name, times, steps, count: 0, before: 0 });
         }

@@ -186,7 +186,7 @@ impl Thread {
         when: When,
         origin: Ms,
         (name, category): (&str, usize),
-        (kind, facts): (&str, &[(&'static str, Fact)]),
+        (kind, facts): (&str, &[(&'static str, Fact<'_>)]),
     ) -> io::Result<()> {
         let comma = if self.markers == 0 { "" } else { "," };
         self.markers += 1;

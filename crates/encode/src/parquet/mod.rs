@@ -4,16 +4,14 @@
 //! questions that they answer. Which state a lane is in is [`crate::timeline`]'s. Opens no
 //! files: whoever begins it says where each table goes.
 
-mod table;
-
 use crate::timeline::threads::Threads;
 use crate::timeline::{Closed, Line, Mark, Sink, State, Timeline, Track};
-use crate::{Export, Tables, lane_word, word};
-use ::parquet::data_type::ByteArray;
+use crate::{Export, Tables, word};
+use rtscope_analyze::findings::lane_word;
 use rtscope_model::{Body, CausePiece, Event, Exported, LaneId, Loss, Names, OffState, Pause, Sched, Symbols, Time};
+use rtscope_table::{FULL, Kind, NULL, Shape, Table, Word, Words};
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
-use table::{Kind, Shape, Table, Words};
 
 /// Name and version of the schema, in each file's metadata as `rtscope.schema`.
 pub const SCHEMA: &str = "rtscope/tables/1";
@@ -25,10 +23,7 @@ pub const TABLES: [&str; 9] =
 /// User spans whose names are remembered until they end.
 const NAMES_MAX: usize = 1 << 16;
 
-const NULL: bool = true;
-const FULL: bool = false;
-
-const PAUSES: [Shape; 17] = [
+const PAUSES: [Shape<'_>; 17] = [
     ("id", Kind::Number, FULL),
     ("kind", Kind::Word, FULL),
     ("mode", Kind::Word, FULL),
@@ -47,7 +42,7 @@ const PAUSES: [Shape; 17] = [
     ("gc_threads", Kind::Number, NULL),
     ("quality", Kind::Word, FULL),
 ];
-const PAUSE_LANES: [Shape; 8] = [
+const PAUSE_LANES: [Shape<'_>; 8] = [
     ("pause", Kind::Number, FULL),
     ("lane", Kind::Number, FULL),
     ("tid", Kind::Number, NULL),
@@ -57,7 +52,7 @@ const PAUSE_LANES: [Shape; 8] = [
     ("work_ns", Kind::Number, FULL),
     ("left_ns", Kind::Time, NULL),
 ];
-const CAUSES: [Shape; 13] = [
+const CAUSES: [Shape<'_>; 13] = [
     ("pause", Kind::Number, FULL),
     ("part", Kind::Word, FULL),
     ("cause", Kind::Word, FULL),
@@ -72,7 +67,7 @@ const CAUSES: [Shape; 13] = [
     ("ns", Kind::Number, FULL),
     ("confidence", Kind::Word, FULL),
 ];
-const STATES: [Shape; 9] = [
+const STATES: [Shape<'_>; 9] = [
     ("track", Kind::Word, FULL),
     ("lane", Kind::Number, NULL),
     ("state", Kind::Word, FULL),
@@ -83,7 +78,7 @@ const STATES: [Shape; 9] = [
     ("self_ns", Kind::Number, FULL),
     ("depth", Kind::Number, FULL),
 ];
-const RUNS: [Shape; 7] = [
+const RUNS: [Shape<'_>; 7] = [
     ("cpu", Kind::Number, FULL),
     ("tid", Kind::Number, FULL),
     ("pid", Kind::Number, NULL),
@@ -92,26 +87,26 @@ const RUNS: [Shape; 7] = [
     ("to_ns", Kind::Time, FULL),
     ("left", Kind::Word, NULL),
 ];
-const WAKEUPS: [Shape; 4] = [
+const WAKEUPS: [Shape<'_>; 4] = [
     ("at_ns", Kind::Time, FULL),
     ("waker_tid", Kind::Number, FULL),
     ("tid", Kind::Number, FULL),
     ("cpu", Kind::Number, FULL),
 ];
-const VALUES: [Shape; 5] = [
+const VALUES: [Shape<'_>; 5] = [
     ("name", Kind::Word, FULL),
     ("unit", Kind::Word, FULL),
     ("lane", Kind::Number, NULL),
     ("at_ns", Kind::Time, FULL),
     ("value", Kind::Number, FULL),
 ];
-const MARKS: [Shape; 4] = [
+const MARKS: [Shape<'_>; 4] = [
     ("track", Kind::Word, FULL),
     ("lane", Kind::Number, NULL),
     ("at_ns", Kind::Time, FULL),
     ("name", Kind::Word, FULL),
 ];
-const LOSSES: [Shape; 6] = [
+const LOSSES: [Shape<'_>; 6] = [
     ("source", Kind::Word, FULL),
     ("kind", Kind::Word, FULL),
     ("count", Kind::Number, FULL),
@@ -139,13 +134,13 @@ impl<W: Write + Send> ParquetWriter<W> {
     pub fn new(open: &mut dyn FnMut(&str) -> io::Result<W>, facts: &Exported) -> io::Result<ParquetWriter<W>> {
         let about = [
             ("rtscope.schema", SCHEMA.to_owned()),
-            ("rtscope.lane", lane_word(facts).to_owned()),
+            ("rtscope.lane", lane_word(facts.family.as_deref()).to_owned()),
             ("rtscope.facts", serde_json::to_string(facts)?),
         ];
         // What is known of the recording stands in one of them.
         let some = about.get(..2).unwrap_or_default();
-        let mut table = |name: &str, shapes: &[Shape]| {
-            Table::new(open(name)?, shapes, if name == "pauses" { about.as_slice() } else { some })
+        let mut table = |name: &str, shapes: &[Shape<'_>]| {
+            Table::new(open(name)?, "row", shapes, if name == "pauses" { about.as_slice() } else { some })
         };
         let mut drawn = Drawn {
             pauses: table("pauses", &PAUSES)?,
@@ -240,7 +235,7 @@ struct Drawn<W: Write + Send> {
     losses: Table<W>,
     words: Words,
     /// Names of the program's own spans, by their states' numbers.
-    open: HashMap<u64, ByteArray>,
+    open: HashMap<u64, Word>,
 }
 
 impl<W: Write + Send> Drawn<W> {

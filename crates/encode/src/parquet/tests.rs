@@ -4,7 +4,9 @@ use super::*;
 use crate::testing::{facts, kernel, pause, rt, switch, tables};
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use rtscope_model::{Counter, Cpu, NameId, Runtime, Tid, UserEvent};
+use rtscope_table::GROUP;
 use std::cell::RefCell;
+use std::fs::File;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
@@ -86,7 +88,7 @@ fn each_thing_is_a_row_of_its_table() {
 #[test]
 fn many_rows_come_in_groups() {
     let (mut writer, files) = begun("ocaml");
-    let count = table::GROUP as u64 * 2 + 5;
+    let count = GROUP as u64 * 2 + 5;
     tables(|tables| {
         for at in 0..count {
             writer.event(&rt(at, 0, Runtime::Count(Counter::AllocatedBytes, at)), tables).unwrap();
@@ -94,21 +96,13 @@ fn many_rows_come_in_groups() {
     });
     writer.finish(&[]).unwrap();
     let (rows, groups) = rows(&files, "values");
-    assert_eq!((rows.len() as u64, groups), (count, vec![table::GROUP as i64, table::GROUP as i64, 5]));
+    assert_eq!((rows.len() as u64, groups), (count, vec![GROUP as i64, GROUP as i64, 5]));
     assert!(rows.last().unwrap().ends_with(&format!("value: {}}}", count - 1)), "{:?}", rows.last());
 }
 
 #[test]
 fn what_cannot_be_written_is_said() {
-    struct Full;
-    impl Write for Full {
-        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
-            Err(io::ErrorKind::StorageFull.into())
-        }
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-    let written = ParquetWriter::new(&mut |_| Ok(Full), &facts("ghc")).and_then(|mut writer| writer.finish(&[]));
-    assert_eq!(written.unwrap_err().to_string(), "no storage space");
+    let written = ParquetWriter::new(&mut |_| File::options().write(true).open("/dev/full"), &facts("ghc"))
+        .and_then(|mut writer| writer.finish(&[]));
+    assert_eq!(written.unwrap_err().to_string(), "No space left on device (os error 28)");
 }

@@ -15,8 +15,9 @@ use crate::timeline::pause::{self, Edge, Fact, Key, What};
 use crate::timeline::state::{FIXED, ROLES};
 use crate::timeline::threads::Threads;
 use crate::timeline::{Closed, Line, Mark, Sink, State, Timeline, Track, Unit};
-use crate::{Export, Tables, lane_word, program};
+use crate::{Export, Tables, program};
 use field::{PACKET, annotation, clock, event, interned, packet, system, track, tree};
+use rtscope_analyze::findings::lane_word;
 use rtscope_model::{Body, CausePiece, CodeSample, Event, Exported, Found, Loss, Names, Pause, Symbols, Time};
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
@@ -94,7 +95,7 @@ impl<W: Write> PerfettoWriter<W> {
             named: HashSet::new(),
             parts: HashMap::new(),
             lines: HashMap::new(),
-            lane_word: lane_word(facts),
+            lane_word: lane_word(facts.family.as_deref()),
             program_pid: program(facts).0,
         };
         drawn.begin(facts)?;
@@ -138,9 +139,9 @@ impl<W: Write> PerfettoWriter<W> {
         }
         let first = self.arrows + 1;
         self.arrows += arrivals.len() as u64;
-        let flows: Vec<u64> = (first..).take(arrivals.len()).collect();
+        let flows = first..=self.arrows;
         self.drawn.moment(Track::Lane(leader), requested, "asks all to stop", |event| {
-            flows.iter().for_each(|flow| event.fixed(event::FLOW, *flow));
+            flows.clone().for_each(|flow| event.fixed(event::FLOW, flow));
         })?;
         arrivals.into_iter().zip(flows).try_for_each(|((lane, at), flow)| {
             self.drawn.moment(Track::Lane(lane), at, "has stopped", |event| event.fixed(event::FLOW_END, flow))
@@ -401,12 +402,12 @@ impl<W: Write> Drawn<W> {
         let name = format!("lost: {}", crate::word(&loss.kind));
         self.track_event(LOSSES, from, event::INSTANT, |event| {
             event.text(event::NAME, &name);
-            annotate(event, "source", &Fact::Text(loss.source.clone()));
+            annotate(event, "source", &Fact::Text(loss.source.as_str().into()));
             annotate(event, "count", &Fact::Number(loss.count));
             if let Some(to) = loss.to {
                 annotate(event, "to_ns", &Fact::Number(to.0));
             }
-            annotate(event, "note", &Fact::Text(loss.note.clone()));
+            annotate(event, "note", &Fact::Text(loss.note.as_str().into()));
         })
     }
 
@@ -514,7 +515,7 @@ fn pair(name: &mut Wire, iid: u64, text: &str) {
     name.text(interned::NAME, text);
 }
 
-fn annotate(event: &mut Wire, name: &str, fact: &Fact) {
+fn annotate(event: &mut Wire, name: &str, fact: &Fact<'_>) {
     event.message(event::ANNOTATION, |annotated| {
         match FACTS.iter().position(|known| *known == name) {
             Some(place) => annotated.number(annotation::NAME_IID, place as u64 + 1),
@@ -522,7 +523,7 @@ fn annotate(event: &mut Wire, name: &str, fact: &Fact) {
         }
         match fact {
             Fact::Number(number) => annotated.number(annotation::UINT, *number),
-            Fact::Text(text) => annotated.text(annotation::STRING, text),
+            Fact::Text(text) => annotated.text(annotation::STRING, text.as_bytes()),
         }
     });
 }

@@ -25,6 +25,7 @@ impl Wire {
         self.bytes.clear();
     }
 
+    #[inline]
     fn varint(&mut self, mut value: u64) {
         while value >= 0x80 {
             self.bytes.push(value as u8 | 0x80);
@@ -33,12 +34,17 @@ impl Wire {
         self.bytes.push(value as u8);
     }
 
+    #[inline]
     fn tag(&mut self, field: u32, kind: u64) {
         self.varint(u64::from(field) << 3 | kind);
     }
 
     /// An unsigned field.
+    #[inline]
     pub fn number(&mut self, field: u32, value: u64) {
+        if field < 16 && value < 0x80 {
+            return self.bytes.extend_from_slice(&[(field << 3) as u8, value as u8]);
+        }
         self.tag(field, VARINT);
         self.varint(value);
     }

@@ -110,6 +110,15 @@ impl Line {
         }
     }
 
+    /// The same with its lane, of which `lane_word` is the runtime's word.
+    pub fn full_name(self, tables: Tables<'_>, lane_word: &str) -> String {
+        let name = self.name(tables);
+        match self.lane() {
+            Some(lane) => format!("{name}, {lane_word} {lane}"),
+            None => name,
+        }
+    }
+
     /// Its lane, where it is of one.
     pub fn lane(self) -> Option<LaneId> {
         match self {

@@ -21,10 +21,10 @@ pub use state::{State, Work};
 use crate::Tables;
 use lanes::{Part, nest};
 use rtscope_analyze::Context;
+use rtscope_analyze::per_lane::PerLane;
 use rtscope_analyze::timeline::{Doing, LaneStates, Segment};
 use rtscope_model::{Body, Event, Exported, HeapProfile, LaneId, NameId, Phase, Runtime, Time, UserEvent};
 use stack::{Stack, Step};
-use std::collections::BTreeMap;
 use std::io;
 
 /// Where something is drawn.
@@ -36,6 +36,18 @@ pub enum Track {
     User(LaneId),
     /// The concurrent collector.
     Concurrent,
+}
+
+impl Track {
+    /// What it is called where tracks do not lie in each other; `lane_word` is the runtime's word for a lane.
+    pub fn name(self, lane_word: &str) -> String {
+        match self {
+            Track::Lane(LaneId::NONE) => "runtime".to_owned(),
+            Track::Lane(lane) => format!("{lane_word} {lane}"),
+            Track::User(lane) => format!("program's own events, {}", Track::Lane(lane).name(lane_word)),
+            Track::Concurrent => "concurrent collector".to_owned(),
+        }
+    }
 }
 
 /// A moment worth a mark.
@@ -104,7 +116,7 @@ pub struct Timeline {
     /// What lanes do; `None`: the runtime posts phases.
     lanes: Option<LaneStates>,
     every_green_event: bool,
-    tracks: BTreeMap<Track, Drawn>,
+    open: Open,
     /// What became known of lanes with the last event.
     told: Vec<(LaneId, Segment<Doing>)>,
     steps: Vec<Step>,
@@ -118,6 +130,30 @@ struct Drawn {
     part: Option<Part>,
 }
 
+/// What is open on all tracks.
+#[derive(Default)]
+struct Open {
+    lanes: PerLane<Drawn>,
+    user: PerLane<Drawn>,
+    concurrent: Option<Drawn>,
+}
+
+impl Open {
+    fn on(&mut self, track: Track) -> &mut Drawn {
+        match track {
+            Track::Lane(lane) => self.lanes.of(lane),
+            Track::User(lane) => self.user.of(lane),
+            Track::Concurrent => self.concurrent.get_or_insert_default(),
+        }
+    }
+
+    fn tracks(&self) -> Vec<Track> {
+        let lanes = self.lanes.iter().map(|(lane, _)| Track::Lane(lane));
+        let user = self.user.iter().map(|(lane, _)| Track::User(lane));
+        lanes.chain(user).chain(self.concurrent.as_ref().map(|_| Track::Concurrent)).collect()
+    }
+}
+
 impl Timeline {
     /// Of the recording that `facts` describe.
     pub fn new(facts: &Exported) -> Timeline {
@@ -127,7 +163,7 @@ impl Timeline {
         Timeline {
             lanes: (!phases).then(|| LaneStates::new(&context).nested()),
             every_green_event: facts.every_green_event,
-            tracks: BTreeMap::new(),
+            open: Open::default(),
             told: Vec::new(),
             steps: Vec::new(),
             now: Time(0),
@@ -166,8 +202,7 @@ impl Timeline {
             lanes.finish(now, &mut |lane, piece| self.told.push((lane, piece)));
             self.draw(tables, sink)?;
         }
-        let tracks: Vec<Track> = self.tracks.keys().copied().collect();
-        tracks.into_iter().try_for_each(|track| {
+        self.open.tracks().into_iter().try_for_each(|track| {
             self.change(track, tables, sink, |drawn, steps| {
                 let end = drawn.part.map_or(now, |part| part.until);
                 drawn.stack.close_all(end, steps);
@@ -177,6 +212,9 @@ impl Timeline {
 
     /// Draws what became known of lanes.
     fn draw(&mut self, tables: Tables<'_>, sink: &mut impl Sink) -> io::Result<()> {
+        if self.told.is_empty() {
+            return Ok(());
+        }
         let (every, mut told) = (self.every_green_event, std::mem::take(&mut self.told));
         for (lane, piece) in told.drain(..) {
             self.change(Track::Lane(lane), tables, sink, |Drawn { stack, part }, steps| {
@@ -188,16 +226,6 @@ impl Timeline {
     }
 
     /// Changes what is open on a track and tells `sink`.
-    fn act(
-        &mut self,
-        track: Track,
-        tables: Tables<'_>,
-        sink: &mut impl Sink,
-        change: impl FnOnce(&mut Stack, &mut Vec<Step>),
-    ) -> io::Result<()> {
-        self.change(track, tables, sink, |drawn, steps| change(&mut drawn.stack, steps))
-    }
-
     fn change(
         &mut self,
         track: Track,
@@ -206,7 +234,7 @@ impl Timeline {
         change: impl FnOnce(&mut Drawn, &mut Vec<Step>),
     ) -> io::Result<()> {
         self.steps.clear();
-        change(self.tracks.entry(track).or_default(), &mut self.steps);
+        change(self.open.on(track), &mut self.steps);
         for step in &self.steps {
             match *step {
                 Step::Open(state, at) => sink.open(track, at, state, tables)?,
@@ -268,7 +296,7 @@ impl Timeline {
         sink: &mut impl Sink,
     ) -> io::Result<()> {
         if self.lanes.is_none() {
-            self.act(track, tables, sink, |stack, steps| stack.close_all(time, steps))?;
+            self.change(track, tables, sink, |drawn, steps| drawn.stack.close_all(time, steps))?;
         }
         sink.mark(track, time, mark, tables)
     }
@@ -280,9 +308,9 @@ impl Timeline {
         lane: LaneId,
         tables: Tables<'_>,
         sink: &mut impl Sink,
-        change: impl FnOnce(&mut Stack, &mut Vec<Step>),
+        change: impl FnOnce(&mut Drawn, &mut Vec<Step>),
     ) -> io::Result<()> {
-        if self.lanes.is_some() { Ok(()) } else { self.act(Track::Lane(lane), tables, sink, change) }
+        if self.lanes.is_some() { Ok(()) } else { self.change(Track::Lane(lane), tables, sink, change) }
     }
 
     fn phase_begins(
@@ -293,7 +321,7 @@ impl Timeline {
         tables: Tables<'_>,
         sink: &mut impl Sink,
     ) -> io::Result<()> {
-        self.phase(lane, tables, sink, |stack, steps| {
+        self.phase(lane, tables, sink, |Drawn { stack, .. }, steps| {
             if lane.is_some() && stack.is_empty() {
                 stack.open(time, State::Outside, steps);
             }
@@ -312,7 +340,7 @@ impl Timeline {
         let state = of_phase(phase);
         // A section is over whatever was inside.
         let go_on = !matches!(state, State::Leads | State::Follows);
-        self.phase(lane, tables, sink, |stack, steps| {
+        self.phase(lane, tables, sink, |Drawn { stack, .. }, steps| {
             if lane.is_some() && stack.is_empty() {
                 stack.open(time, State::Outside, steps);
             }
@@ -328,7 +356,7 @@ impl Timeline {
         tables: Tables<'_>,
         sink: &mut impl Sink,
     ) -> io::Result<()> {
-        self.act(Track::Concurrent, tables, sink, |stack, steps| {
+        self.change(Track::Concurrent, tables, sink, |Drawn { stack, .. }, steps| {
             if !begins {
                 stack.close(time, true, |open| open == state, steps);
             } else if !stack.has(|open| open == state) {
@@ -352,10 +380,10 @@ impl Timeline {
             UserEvent::Mark => sink.mark(track, time, Mark::User(name), tables),
             UserEvent::Value(value) => sink.value(Line::User(name), time, value, tables),
             UserEvent::Begin => {
-                self.act(track, tables, sink, |stack, steps| stack.open(time, State::User(name), steps))
+                self.change(track, tables, sink, |drawn, steps| drawn.stack.open(time, State::User(name), steps))
             }
-            UserEvent::End => self.act(track, tables, sink, |stack, steps| {
-                stack.close(time, true, |open| open == State::User(name), steps);
+            UserEvent::End => self.change(track, tables, sink, |drawn, steps| {
+                drawn.stack.close(time, true, |open| open == State::User(name), steps);
             }),
         }
     }

@@ -3,6 +3,7 @@
 
 use crate::{Tables, word};
 use rtscope_model::{Cause, CausePiece, LaneId, NameId, Pause, PauseKind, PauseQuality, Time};
+use std::borrow::Cow;
 
 /// A part of a pause; parts come outermost first and in order.
 #[derive(Clone, Debug)]
@@ -76,7 +77,8 @@ pub fn parts<'a>(pause: &'a Pause, causes: &'a [CausePiece], after: Time) -> Vec
     let end = pause.released.max(after);
     let clip = |at: Time| at.max(after).min(end);
     let begin = clip(pause.begin());
-    let mut parts = vec![Part { depth: 0, from: begin, to: end, what: What::Whole(pause) }];
+    let mut parts = Vec::with_capacity(4 + causes.len());
+    parts.push(Part { depth: 0, from: begin, to: end, what: What::Whole(pause) });
     let stopped = clip(pause.stopped).max(begin);
     let collected = clip(pause.collected).max(stopped);
     let phases = [(begin, stopped, What::Stop), (stopped, collected, What::Collect), (collected, end, What::Release)];
@@ -110,7 +112,7 @@ pub enum Edge<'p, 'a> {
 /// The edges of [`parts`].
 pub fn edges<'p, 'a>(parts: &'p [Part<'a>]) -> Vec<Edge<'p, 'a>> {
     let mut edges = Vec::with_capacity(parts.len() * 2);
-    let mut open: Vec<&Part<'a>> = Vec::new();
+    let mut open: Vec<&Part<'a>> = Vec::with_capacity(3);
     for part in parts {
         while let Some(inner) = open.pop_if(|inner| inner.depth >= part.depth) {
             edges.push(Edge::Close(inner));
@@ -130,37 +132,38 @@ pub fn arrivals(pause: &Pause) -> Vec<(LaneId, Time)> {
 }
 
 /// What is told of a pause beside its times: name and value.
-pub fn facts(pause: &Pause) -> Vec<(&'static str, Fact)> {
-    let mut facts = vec![("id", Fact::Number(pause.id))];
+pub fn facts(pause: &Pause) -> Vec<(&'static str, Fact<'_>)> {
+    let mut facts = Vec::with_capacity(8);
+    facts.push(("id", Fact::Number(pause.id)));
     facts.extend(pause.leader.map(|lane| ("leader", Fact::Number(lane.0.into()))));
     facts.extend(pause.straggler.map(|lane| ("straggler", Fact::Number(lane.0.into()))));
     facts.extend(pause.generation.map(|generation| ("generation", Fact::Number(generation.into()))));
     facts.extend(pause.copied_bytes.map(|bytes| ("copied_bytes", Fact::Number(bytes))));
     facts.extend(pause.gc_threads.map(|threads| ("gc_threads", Fact::Number(threads.into()))));
     if pause.quality == PauseQuality::Partial {
-        facts.push(("quality", Fact::Text("partial".to_owned())));
+        facts.push(("quality", Fact::Text("partial".into())));
     }
     facts
 }
 
 /// What is told of a cause beside its name.
-pub fn facts_of_cause(piece: &CausePiece, tables: Tables<'_>) -> Vec<(&'static str, Fact)> {
-    let mut facts = Vec::new();
+pub fn facts_of_cause<'a>(piece: &CausePiece, tables: Tables<'a>) -> Vec<(&'static str, Fact<'a>)> {
+    let mut facts = Vec::with_capacity(5);
     facts.extend(piece.lane.map(|lane| ("lane", Fact::Number(lane.0.into()))));
     facts.extend(piece.tid.map(|tid| ("tid", Fact::Number(tid.0.into()))));
     facts.extend(piece.who_pid.map(|pid| ("who_pid", Fact::Number(pid.into()))));
-    facts.extend(piece.code.map(|code| ("code", Fact::Text(tables.symbols.get(code).name.clone()))));
-    facts.push(("confidence", Fact::Text(word(&piece.confidence))));
+    facts.extend(piece.code.map(|code| ("code", Fact::Text(tables.symbols.get(code).name.as_str().into()))));
+    facts.push(("confidence", Fact::Text(piece.confidence.word().into())));
     facts
 }
 
 /// A value of a fact.
 #[derive(Clone, Eq, PartialEq, Debug)]
-pub enum Fact {
+pub enum Fact<'a> {
     /// A number.
     Number(u64),
     /// A text.
-    Text(String),
+    Text(Cow<'a, str>),
 }
 
 #[cfg(test)]

@@ -1,11 +1,22 @@
 //! What the kernel's events tell of threads: their names and to which process they belong.
 //! Owns that directory, bounded; says what is new so that a format can write it down once.
 
-use rtscope_model::{Body, Event, NameId, Sched};
+use rtscope_model::{Body, Event, NameId, Names, Sched};
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Threads that are remembered. What is forgotten is told again.
 const REMEMBERED: usize = 1 << 16;
+
+/// The CPU that goes to another thread, and that thread; 0 is nobody.
+pub fn switched(sched: &Sched) -> Option<(u16, u32)> {
+    match *sched {
+        Sched::Switch { cpu, next, .. } => Some((cpu.0, next.0)),
+        Sched::SwitchIn { cpu, tid } => Some((cpu.0, tid.0)),
+        Sched::SwitchOut { cpu, .. } => Some((cpu.0, 0)),
+        _ => None,
+    }
+}
 
 /// What is known of a thread; 0 and the empty name where it is not.
 #[derive(Copy, Clone, Eq, PartialEq, Default, Debug)]
@@ -26,6 +37,14 @@ impl Threads {
     /// What is known of `tid`.
     pub fn get(&self, tid: u32) -> Thread {
         self.known.get(&tid).copied().unwrap_or_default()
+    }
+
+    /// What `tid` is called in the kernel's table, its number where that is not known.
+    pub fn name<'n>(&self, tid: u32, kernel: &'n Names) -> Cow<'n, str> {
+        match kernel.get(self.get(tid).name) {
+            "" => format!("thread {tid}").into(),
+            name => name.into(),
+        }
     }
 
     /// Learns from an event; gives the threads about which something is new.

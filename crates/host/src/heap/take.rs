@@ -67,7 +67,6 @@ pub fn take(host: &Host, pid: u32, ask: &Ask) -> Result<Heap, Failed> {
             return Ok(looked.document(&target, &hold));
         }
         std::thread::sleep(COLLECTION_EVERY + Duration::from_nanos(looked.survey.used_bytes() / 20));
-        target.look_again(host).map_err(|source| target.failed(source))?;
     }
 }
 
@@ -143,9 +142,8 @@ impl Looked {
         let mut tries = 0;
         loop {
             tries += 1;
-            if tries > 1 {
-                target.look_again(host)?;
-            }
+            // What it was found by takes a while to read, in which a heap that grows gets more megablocks.
+            target.look_again(host)?;
             let (survey, read) = blocks(host, target, hold)?;
             // What is resident goes with the blocks, not with what they are when objects are read.
             let (residency, resident_bytes) = target.residency(host)?;

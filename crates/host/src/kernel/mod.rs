@@ -6,6 +6,7 @@
 //! `rtscope_decode::sched`. Nothing here can make a recording fail; what cannot
 //! be had is said in [`rtscope_model::manifest::Kernel::missing`].
 
+mod by_hand;
 pub(crate) mod code;
 mod drain;
 mod mapped;
@@ -18,6 +19,7 @@ pub(crate) mod tracefs;
 pub(crate) mod words;
 
 use crate::redact::Redactor;
+pub use by_hand::ByHand;
 pub use code::CodeRecorder;
 use rtscope_model::Pid;
 use rtscope_model::manifest::{Kernel, Tier, Tracepoint};

@@ -6,6 +6,7 @@ use super::source::{Around, Launch, RuntimeLogs, Told};
 use crate::binary::{self, Inspected};
 use crate::clock;
 use crate::handover::{Handover, Route};
+use crate::minder::Minder;
 use crate::options::{self, Request};
 use crate::procfs::Host;
 use rtscope_model::manifest::{Binary, Log};
@@ -18,7 +19,7 @@ use std::path::{Path, PathBuf};
 /// GHC's side of a recording.
 #[derive(Debug, Default)]
 pub(super) struct Eventlogs {
-    handover: Option<Handover>,
+    minder: Option<Minder>,
     logs: Vec<LiveLog>,
     classes: String,
     written_bytes: u64,
@@ -59,7 +60,8 @@ impl Eventlogs {
         let user_log = plan.user_log.map(|path| command.directory.join(path));
         let logs = user_log.map(|path| LiveLog::new(path.display().to_string(), path, &plan.classes));
         let logs = logs.into_iter().collect();
-        Ok(Some(Eventlogs { handover: Some(handover), logs, classes: plan.classes, ..Eventlogs::default() }))
+        let minder = Some(Minder::start(handover)?);
+        Ok(Some(Eventlogs { minder, logs, classes: plan.classes, ..Eventlogs::default() }))
     }
 
     /// Logs that a process has open by itself, if there are some.
@@ -89,21 +91,21 @@ impl RuntimeLogs for Eventlogs {
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        self.handover.as_ref().map(Handover::descriptor)
+        self.minder.as_ref().map(Minder::descriptor)
     }
 
     fn before_exec(&mut self, _around: &Around<'_>, _told: &mut Told) {}
 
     fn take_opened(&mut self, _around: &Around<'_>, told: &mut Told) -> bool {
-        let Some(handover) = &mut self.handover else { return false };
-        let opened = handover.take_opened().unwrap_or_else(|error| {
+        let Some(minder) = &self.minder else { return false };
+        let (opened, failed) = minder.take_opened();
+        if let Some(error) = failed {
             let text = format!("a fresh log file could not be made ({error}): further programs would share one");
             if self.failure.as_ref() != Some(&text) {
                 told.notes.push(text.clone());
                 self.failure = Some(text);
             }
-            Vec::new()
-        });
+        }
         for open in &opened {
             told.losses.extend(open.mixed.then(|| mixed_loss(&open.name)));
             self.logs.push(LiveLog::new(open.name.clone(), open.path.clone(), &self.classes));
@@ -176,7 +178,7 @@ impl RuntimeLogs for Eventlogs {
     }
 
     fn finish(&mut self, _host: &Host) {
-        self.handover.take().into_iter().for_each(Handover::finish);
+        self.minder.take().into_iter().for_each(Minder::finish);
     }
 }
 

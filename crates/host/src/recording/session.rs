@@ -12,6 +12,7 @@ use crate::clock;
 use crate::kernel::{self, CodeRecorder, KernelRecorder, code};
 use crate::machine;
 use crate::procfs::{self, Host};
+use crate::ready::is_ready;
 use crate::redact::Redactor;
 use crate::sampler::{self, Sampler};
 use crate::signals::{self, Signals};
@@ -396,9 +397,7 @@ impl<'a> Session<'a> {
 
     fn program_ended(&self, child: &mut Option<Child>, pidfd: Option<&OwnedFd>) -> bool {
         if let Some(pidfd) = pidfd {
-            let mut fds = [PollFd::new(pidfd, PollFlags::IN)];
-            let zero = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
-            return matches!(poll(&mut fds, Some(&zero)), Ok(1..));
+            return is_ready(pidfd);
         }
         match child {
             Some(child) => !matches!(child.try_wait(), Ok(None)),

@@ -14,6 +14,7 @@ use super::stream::Stream;
 use crate::background;
 use crate::clock;
 use crate::procfs::Host;
+use crate::ready::is_ready;
 use crate::store::is_disk_full;
 use rtscope_model::{Loss, LossKind, Time};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
@@ -538,7 +539,7 @@ impl State {
     /// What became of a ring. That its process runs another program takes a closer look.
     fn fate(&self, live: &Live, closer: bool) -> Fate {
         // In this order: a process removes its file before it ends.
-        let gone = live.process.as_ref().is_some_and(has_ended);
+        let gone = live.process.as_ref().is_some_and(is_ready);
         let Ok(found) = live.ring.file().metadata() else { return Fate::Left };
         if found.nlink() == 0 {
             return Fate::Ended;
@@ -594,7 +595,7 @@ impl State {
 }
 
 /// When a ring of so many words has to be looked at again, from what came in `elapsed`.
-fn period_for(ring: u64, words: u64, elapsed: u64) -> u64 {
+pub(super) fn period_for(ring: u64, words: u64, elapsed: u64) -> u64 {
     let by_rate = (u128::from(elapsed) * u128::from(ring / FILL_SHARE) / u128::from(words.max(1))).try_into();
     by_rate.unwrap_or(u64::MAX).min(ring.saturating_mul(WORD_NS))
 }
@@ -604,12 +605,7 @@ fn fills_soon(ring: u64, words: u64, elapsed: u64) -> bool {
     u128::from(words) * u128::from(FILL_SOON_NS) > u128::from(ring) * u128::from(elapsed)
 }
 
-fn has_ended(process: &OwnedFd) -> bool {
-    let zero = rustix::time::Timespec { tv_sec: 0, tv_nsec: 0 };
-    matches!(poll(&mut [PollFd::new(process, PollFlags::IN)], Some(&zero)), Ok(1..))
-}
-
-fn ready(file: &File) -> Option<Judged> {
+pub(super) fn ready(file: &File) -> Option<Judged> {
     let length = file.metadata().ok()?.len();
     if length < METADATA as u64 {
         return Some(Judged::NotYet);

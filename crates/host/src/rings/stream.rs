@@ -4,7 +4,7 @@
 use super::layout::{Layout, NAME};
 use super::pen::{Job, Pen};
 use rtscope_decode::ocaml_ring::Packer;
-use rtscope_decode::ocaml_ring::captured::{self, FRAME_WORDS, frame, kind};
+use rtscope_decode::ocaml_ring::captured::{self, FRAME_WORDS, HEAD_WORDS, frame, kind};
 use rtscope_model::Time;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -21,7 +21,9 @@ const WAIT_NS: u64 = 250_000_000;
 #[derive(Debug)]
 pub struct Stream {
     name: String,
-    file: Arc<File>,
+    /// Without one, its frames are taken.
+    file: Option<Arc<File>>,
+    head: [u64; HEAD_WORDS],
     buffer: Vec<u8>,
     /// Bytes handed to the pen.
     size: u64,
@@ -33,10 +35,25 @@ impl Stream {
     /// Makes the file `name` of a capture, which must not be there yet.
     pub fn create(capture: &Path, name: String, layout: &Layout, pid: u32, now: Time) -> io::Result<Stream> {
         let file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(capture.join(&name))?;
-        let packer = Packer::default();
-        let mut stream = Stream { name, file: Arc::new(file), buffer: Vec::new(), size: 0, flushed: now, packer };
-        stream.push(&captured::head(layout.rings, layout.words, layout.names.is_some(), pid));
-        Ok(stream)
+        let stream = Stream::in_memory(layout, pid, now);
+        Ok(Stream { name, file: Some(Arc::new(file)), ..stream })
+    }
+
+    /// One that goes nowhere: its frames are taken.
+    pub fn in_memory(layout: &Layout, pid: u32, now: Time) -> Stream {
+        let head = captured::head(layout.rings, layout.words, layout.names.is_some(), pid);
+        let (name, file, packer) = (String::new(), None, Packer::default());
+        let mut stream = Stream { name, file, head, buffer: Vec::new(), size: 0, flushed: now, packer };
+        stream.push(&head);
+        stream
+    }
+
+    /// The frames since the last call, behind a head.
+    pub fn take(&mut self) -> Vec<u8> {
+        let taken = std::mem::take(&mut self.buffer);
+        let head = self.head;
+        self.push(&head);
+        taken
     }
 
     fn push(&mut self, words: &[u64]) {
@@ -113,9 +130,10 @@ impl Stream {
         if !due || self.buffer.is_empty() {
             return;
         }
+        let Some(file) = self.file.clone() else { return };
         let bytes = std::mem::replace(&mut self.buffer, pen.buffer());
         let count = bytes.len() as u64;
-        pen.write(Job { file: Arc::clone(&self.file), name: self.name.clone(), size: self.size, bytes });
+        pen.write(Job { file, name: self.name.clone(), size: self.size, bytes });
         self.size += count;
         self.flushed = now;
     }

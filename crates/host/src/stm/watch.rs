@@ -182,12 +182,17 @@ impl Watcher {
         }
     }
 
+    /// What was noted since the last call.
+    pub fn take(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.lines)
+    }
+
     /// Writes what was noted; gives its bytes. Errors: the disk.
     pub fn write(&mut self) -> io::Result<u64> {
-        if self.lines.is_empty() {
+        let lines = self.take();
+        if lines.is_empty() {
             return Ok(0);
         }
-        let lines = std::mem::take(&mut self.lines);
         if self.output.is_none() {
             self.output = Some(File::create(&self.kept.path)?);
         }

@@ -117,7 +117,12 @@ struct Function {
 struct Text {
     from: u64,
     to: u64,
+    /// The linker's stubs that lead to functions of libraries: most have no names of their own.
+    stubs: bool,
 }
+
+/// What the linker's stubs are called.
+const STUBS: &str = "stub that leads to a library (.plt)";
 
 /// All functions of a file, by address.
 struct Functions {
@@ -134,7 +139,11 @@ impl Functions {
         let texts: Vec<Text> = elf
             .sections()
             .filter(|section| code(section.flags()))
-            .map(|section| Text { from: section.address(), to: section.address().saturating_add(section.size()) })
+            .map(|section| Text {
+                from: section.address(),
+                to: section.address().saturating_add(section.size()),
+                stubs: section.name().is_ok_and(|name| name.starts_with(".plt")),
+            })
             .collect();
         let stripped = elf.symbols().next().is_none();
         let mut list: Vec<Function> = elf
@@ -172,6 +181,23 @@ impl Functions {
     /// The name of the function around `address`, for all of it.
     fn name(&self, address: u64, offset: u64, at: u64, content: Content) -> Option<Named> {
         let text = self.texts.iter().find(|text| (text.from..text.to).contains(&address))?;
+        let of_stubs = || {
+            let kind = if content == Content::Runtime { CodeKind::Runtime } else { CodeKind::Foreign };
+            text.stubs.then(|| (STUBS.to_owned(), kind, text.from, text.to))
+        };
+        let (name, kind, from, to) = self.function_at(address, *text, content).or_else(of_stubs)?;
+        Some(Named {
+            from: offset.checked_sub(address - from)?,
+            to: offset.checked_add(to - address)?,
+            at: at.wrapping_sub(address - from),
+            name,
+            kind,
+            source: None,
+        })
+    }
+
+    /// The function around `address` in `text`: its name, whose it is, where it begins and ends.
+    fn function_at(&self, address: u64, text: Text, content: Content) -> Option<(String, CodeKind, u64, u64)> {
         let behind = self.list.partition_point(|function| function.address <= address);
         let before = behind.checked_sub(1).filter(|index| self.address(*index) >= Some(text.from));
         let next = Some(behind).filter(|index| self.address(*index).is_some_and(|next| next < text.to));
@@ -190,14 +216,7 @@ impl Functions {
             Content::Runtime => CodeKind::Runtime,
             Content::Library => CodeKind::Foreign,
         };
-        Some(Named {
-            from: offset.checked_sub(address - from)?,
-            to: offset.checked_add(to - address)?,
-            at: at.wrapping_sub(address - from),
-            name: self.own().readable(&function.name),
-            kind,
-            source: None,
-        })
+        Some((self.own().readable(&function.name), kind, from, to))
     }
 
     /// By whose rules names are read.
@@ -262,7 +281,10 @@ mod tests {
         };
         Functions {
             list: list.iter().map(function).collect(),
-            texts: vec![Text { from: 0x1000, to: 0x2000 }],
+            texts: vec![
+                Text { from: 0x1000, to: 0x2000, stubs: false },
+                Text { from: 0x4000, to: 0x4100, stubs: true },
+            ],
             stripped: false,
             language: Some(Language::Ghc),
         }
@@ -302,6 +324,12 @@ mod tests {
         assert!(at(&functions, 0x1110).is_some());
         assert_eq!(at(&functions, 0x1160), None);
         assert_eq!(at(&functions, 0x1260), None);
+    }
+
+    #[test]
+    fn stubs_that_lead_to_libraries_are_called_that() {
+        let functions = functions(&[(0x1100, 0x50, "c_busy")]);
+        assert_eq!(at(&functions, 0x4010), Some((STUBS.to_owned(), CodeKind::Foreign, 0x3000, 0x3100)));
     }
 
     #[inline(never)]

@@ -17,14 +17,19 @@ const BATCH: usize = 4_096;
 /// Batches on their way.
 const BATCHES: usize = 8;
 
+/// A pause and its causes.
+type Blamed = Box<(Pause, Vec<CausePiece>)>;
+
 enum Item {
     Event(Event),
-    Pause(Box<(Pause, Vec<CausePiece>)>),
+    Pause(Blamed),
 }
 
 #[derive(Default)]
 struct Batch {
     items: Vec<Item>,
+    /// Written ones, to be filled again: most of a recording can be pauses.
+    spare: Vec<Blamed>,
     /// Names that were not known before, in the order of their numbers.
     kernel: Vec<String>,
     user: Vec<String>,
@@ -88,7 +93,10 @@ pub fn write(format: Format, to: To<'_>, from: &Taken) -> io::Result<()> {
         for item in batch.items.drain(..) {
             match item {
                 Item::Event(event) => export.event(&event, tables)?,
-                Item::Pause(pause) => export.pause(&pause.0, &pause.1, tables)?,
+                Item::Pause(pause) => {
+                    export.pause(&pause.0, &pause.1, tables)?;
+                    batch.spare.push(pause);
+                }
             }
         }
         // Nobody may be there to take it any more.
@@ -156,7 +164,8 @@ impl Watch for Hand {
     fn pause(&mut self, pause: &BlamedPause, tables: Tables<'_>) {
         if self.full.is_some() {
             self.pauses += 1;
-            self.put(Item::Pause(Box::new((pause.pause.clone(), pause.causes.clone()))), tables);
+            let item = Item::Pause(copy(pause, self.batch.spare.pop()));
+            self.put(item, tables);
         }
     }
 
@@ -164,6 +173,18 @@ impl Watch for Hand {
         self.hand_over();
         self.send(Message::End(losses.to_vec()));
     }
+}
+
+fn copy(of: &BlamedPause, spare: Option<Blamed>) -> Blamed {
+    let Some(mut spare) = spare else { return Box::new((of.pause.clone(), of.causes.clone())) };
+    let (pause, causes) = &mut *spare;
+    let mut lanes = std::mem::take(&mut pause.lanes);
+    lanes.clear();
+    lanes.extend_from_slice(&of.pause.lanes);
+    *pause = Pause { lanes, ..of.pause };
+    causes.clear();
+    causes.extend_from_slice(&of.causes);
+    spare
 }
 
 #[cfg(test)]

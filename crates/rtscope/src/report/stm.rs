@@ -2,7 +2,7 @@
 //! the figures are the fold's.
 
 use super::units::{count, counted, duration, percent, rate};
-use rtscope_analyze::stm::{LaneTransactions, NamedTransactions, Transactions};
+use rtscope_analyze::stm::{LaneTransactions, NamedTransactions, StmRates, Transactions};
 use rtscope_model::{STM_SHARED_LANE, StmCounts};
 
 /// What to do to see commits and conflicts.
@@ -32,6 +32,16 @@ pub fn figures(found: &Transactions) -> String {
         ),
         (None, None) => "Nothing was counted.".to_owned(),
     }
+}
+
+/// "401,000 attempts a second, 252,000 take effect, 37 % are run again".
+pub fn rates(found: &StmRates) -> String {
+    let mut told = vec![format!("{} attempts a second", rate(found.attempts_per_second))];
+    if let Some(commits) = found.commits_per_second {
+        told.push(format!("{} take effect", rate(commits)));
+        told.push(format!("{} are run again", found.lost_share.map_or("-".to_owned(), percent)));
+    }
+    told.join(", ")
 }
 
 /// What was thrown away; `None` where that was not counted.

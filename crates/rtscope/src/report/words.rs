@@ -7,7 +7,7 @@ use rtscope_analyze::results::{
     BlockedSum, CauseSum, Distribution, Lane, Level, Memory, Outcome, Pauses, Results, Runtime, Straggler, ThreadState,
 };
 use rtscope_model::pause::PauseKind;
-use rtscope_model::{Cause, Confidence, Loss, LossKind, Severity, Time};
+use rtscope_model::{Cause, Loss, LossKind, Severity, Time};
 use std::fmt::Write as _;
 
 /// Why something was waited for, as a phrase; `who` took the CPU.
@@ -70,15 +70,6 @@ pub fn severity(severity: Severity) -> &'static str {
         Severity::Note => "note",
         Severity::Warning => "warning",
         Severity::Severe => "severe",
-    }
-}
-
-/// How sure a statement is.
-pub fn confidence(confidence: Confidence) -> &'static str {
-    match confidence {
-        Confidence::Low => "low",
-        Confidence::Medium => "medium",
-        Confidence::High => "high",
     }
 }
 
@@ -209,31 +200,62 @@ pub fn is_unwritten(results: &Results, source: &str) -> bool {
     results.losses.iter().any(|loss| loss.kind == LossKind::Unwritten && loss.source == source)
 }
 
+/// Losses of one kind from one source that are told together.
+struct Alike {
+    /// The first of them; of times at which the recorder was late the longest.
+    loss: Loss,
+    times: u64,
+    /// Their lengths.
+    ns: u64,
+}
+
+impl Alike {
+    fn takes(&self, loss: &Loss) -> bool {
+        let late = loss.kind == LossKind::RecorderLate && self.ns > 0 && length_ns(loss) > 0;
+        self.loss.kind == loss.kind && self.loss.source == loss.source && (late || self.loss.note == loss.note)
+    }
+
+    fn take(&mut self, other: &Loss) {
+        let count = self.loss.count.saturating_add(other.count);
+        if other.note != self.loss.note && length_ns(other) > length_ns(&self.loss) {
+            self.loss = other.clone();
+        }
+        self.loss.count = count;
+        self.times += 1;
+        self.ns = self.ns.saturating_add(length_ns(other));
+    }
+
+    fn told(&self) -> String {
+        match (self.times, self.loss.kind) {
+            (1, _) => loss(&self.loss),
+            (times, LossKind::RecorderLate) if self.ns > 0 => {
+                format!("{} (the longest of {times} times, {} in all)", loss(&self.loss), units::duration(self.ns))
+            }
+            (times, _) => format!("{} ({times} places)", loss(&self.loss)),
+        }
+    }
+}
+
+fn length_ns(loss: &Loss) -> u64 {
+    loss.from.zip(loss.to).map_or(0, |(from, to)| to.since(from))
+}
+
 /// Everything that was lost, one sentence each. Losses of one kind with one note
-/// are told once: a switch that the kernel left out is one of many.
+/// are told once: a switch that the kernel left out is one of many, and so is a time
+/// at which the recorder had no CPU.
 pub fn losses(results: &Results) -> Vec<String> {
-    let mut merged: Vec<(Loss, u64)> = Vec::new();
+    let mut merged: Vec<Alike> = Vec::new();
     for loss in &results.losses {
         // A log whose last buffers came from memory has no end either; once is enough.
         if loss.kind == LossKind::Truncated && loss.count == 0 && is_unwritten(results, &loss.source) {
             continue;
         }
-        let same = |(other, _): &&mut (Loss, u64)| {
-            other.kind == loss.kind && other.source == loss.source && other.note == loss.note
-        };
-        match merged.iter_mut().find(same) {
-            Some((one, times)) => {
-                one.count = one.count.saturating_add(loss.count);
-                *times += 1;
-            }
-            None => merged.push((loss.clone(), 1)),
+        match merged.iter_mut().find(|alike| alike.takes(loss)) {
+            Some(alike) => alike.take(loss),
+            None => merged.push(Alike { loss: loss.clone(), times: 1, ns: length_ns(loss) }),
         }
     }
-    let told = |(one, times): &(Loss, u64)| match times {
-        1 => loss(one),
-        times => format!("{} ({times} places)", loss(one)),
-    };
-    let mut told: Vec<_> = merged.iter().map(told).collect();
+    let mut told: Vec<_> = merged.iter().map(Alike::told).collect();
     if results.pauses.partial > 0 {
         let partial = units::counted(results.pauses.partial, "pause was", "pauses were");
         told.push(format!("{partial} not seen whole: counted, but not in the figures above"));

@@ -3,7 +3,7 @@
 
 use rtscope_analyze::stm::Stm;
 use rtscope_decode::capture::Capture;
-use rtscope_model::{Loss, Pid, Time};
+use rtscope_model::{Loss, Pid, StmLine, Time};
 use std::collections::BTreeMap;
 
 /// Processes that are kept apart.
@@ -18,14 +18,36 @@ pub(crate) struct Kept {
     pub losses: Vec<Loss>,
 }
 
+/// The counts of each process.
+#[derive(Debug, Default)]
+pub(crate) struct Processes {
+    started: Option<Time>,
+    folds: BTreeMap<u32, Stm>,
+}
+
+impl Processes {
+    /// Of a recording that began at `started`; `None`: at the first look.
+    pub(crate) fn new(started: Option<Time>) -> Processes {
+        Processes { started, ..Processes::default() }
+    }
+
+    /// Takes what a look found; looks come in the order of time.
+    pub(crate) fn push(&mut self, line: &StmLine) {
+        if self.folds.len() < PROCESSES_MAX || self.folds.contains_key(&line.pid) {
+            self.folds.entry(line.pid).or_insert_with(|| Stm::new(self.started)).push(line.time, &line.seen);
+        }
+    }
+
+    /// Those of the process that did most.
+    pub(crate) fn busiest(&self) -> Option<&Stm> {
+        self.folds.values().max_by_key(|stm| stm.busy())
+    }
+}
+
 /// The counts of process `pid`; of the one that did most, where none is given.
 pub(crate) fn load(capture: &Capture, pid: Option<Pid>, started: Option<Time>) -> Kept {
     let Some(mut lines) = capture.transactions() else { return Kept::default() };
-    let mut processes: BTreeMap<u32, Stm> = BTreeMap::new();
-    for line in lines.by_ref().filter(|line| pid.is_none_or(|pid| pid.0 == line.pid)) {
-        if processes.len() < PROCESSES_MAX || processes.contains_key(&line.pid) {
-            processes.entry(line.pid).or_insert_with(|| Stm::new(started)).push(line.time, &line.seen);
-        }
-    }
-    Kept { stm: processes.into_values().max_by_key(Stm::busy), losses: lines.losses() }
+    let mut processes = Processes::new(started);
+    lines.by_ref().filter(|line| pid.is_none_or(|pid| pid.0 == line.pid)).for_each(|line| processes.push(&line));
+    Kept { stm: processes.busiest().cloned(), losses: lines.losses() }
 }

@@ -6,7 +6,7 @@ use crate::report::text::screen::Screen;
 use crate::report::text::stm;
 use crate::report::{stm as words, units};
 use crate::style::{Style, Tone, clean};
-use rtscope_analyze::stm::Transactions;
+use rtscope_analyze::stm::{StmRates, Transactions};
 
 /// The text at the end.
 pub(super) fn text(document: &Document, style: &Style) -> String {
@@ -25,14 +25,13 @@ pub(super) fn frame(document: &Document, recent: &Transactions, style: &Style) -
     screen.finish()
 }
 
-/// "401,000 attempts a second, 252,000 take effect, 37 % are run again": one line.
+/// What the last moment came to, in one line.
 pub(super) fn now(recent: &Transactions) -> String {
-    let mut told = vec![format!("{} attempts a second", units::rate(recent.attempts_per_second.unwrap_or(0.0)))];
-    if let Some(commits) = recent.commits_per_second {
-        told.push(format!("{} take effect", units::rate(commits)));
-        told.push(format!("{} are run again", recent.lost_share.map_or("-".to_owned(), units::percent)));
-    }
-    told.join(", ")
+    words::rates(&StmRates {
+        attempts_per_second: recent.attempts_per_second.unwrap_or(0.0),
+        commits_per_second: recent.commits_per_second,
+        lost_share: recent.lost_share,
+    })
 }
 
 fn title(screen: &mut Screen, document: &Document) {

@@ -72,8 +72,7 @@ fn gone(folder: &Path) -> io::Result<()> {
 
 fn analysed(capture: &Path) -> Result<Results, Trouble> {
     let input = input::open(capture, None)?;
-    let options =
-        Options { path: capture.display().to_string(), log: None, threads: 1, ocaml_version: None, requests: None };
+    let options = Options { threads: 1, ..Options::new(capture) };
     let (results, _) = pipeline::analyse(&input, &options, &mut |_, _, _| ())?;
     Ok(results)
 }

@@ -92,13 +92,8 @@ pub fn open(args: &ViewArgs, var: &dyn Fn(&str) -> Option<PathBuf>) -> Result<Vi
 fn make(args: &ViewArgs, keep: Option<Keep>) -> Result<View, Trouble> {
     let ocaml_version = args.ocaml_version.as_deref().map(runtime_log::version).transpose()?;
     let input = input::open(&args.file, ocaml_version)?;
-    let options = pipeline::Options {
-        path: args.file.display().to_string(),
-        log: args.log,
-        threads: std::thread::available_parallelism().map_or(1, usize::from).min(8),
-        ocaml_version,
-        requests: args.requests.clone(),
-    };
+    let requests = args.requests.clone();
+    let options = pipeline::Options { log: args.log, ocaml_version, requests, ..pipeline::Options::new(&args.file) };
     let cannot = |error: io::Error| {
         Trouble::new("cannot keep what the page asks for")
             .because(error)

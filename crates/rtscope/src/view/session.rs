@@ -3,6 +3,7 @@
 //! refuses to compute any of it.
 
 use super::tracks::Parts;
+use crate::kinds::{self, Kind};
 use crate::report::words;
 use rtscope_analyze::results::Results;
 use rtscope_model::{Cause, ClockMap, ClockMethod, Finding, Loss, LossKind, Time, units};
@@ -40,17 +41,6 @@ pub struct Session {
     pub missing: Vec<String>,
     /// Words for the causes of waits.
     pub causes: Vec<CauseWords>,
-}
-
-/// A kind of span.
-#[derive(Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Kind {
-    /// Number in tiles.
-    pub id: u16,
-    /// What people call it.
-    pub name: String,
-    /// What it is drawn as.
-    pub role: String,
 }
 
 /// Tracks that belong together: a lane.
@@ -130,86 +120,8 @@ pub struct CauseWords {
     pub words: String,
     /// Where `{who}` is.
     pub with_who: String,
-}
-
-/// Kinds of spans that a timeline may have. What they are called can differ between runtimes; numbers
-/// and roles do not.
-#[derive(Copy, Clone, Eq, PartialEq, Hash, Debug)]
-#[repr(u16)]
-#[allow(missing_docs)]
-pub enum SpanKind {
-    Program = 1,
-    Idle = 2,
-    WaitingToStop = 3,
-    WaitingToLead = 4,
-    Collecting = 5,
-    CollectingMajor = 6,
-    WaitingForOthers = 7,
-    Slice = 8,
-    Release = 9,
-    Request = 10,
-    Running = 11,
-    WantsACpu = 12,
-    Queued = 13,
-    Throttled = 14,
-    Asleep = 15,
-    Blocked = 16,
-    Unknown = 17,
-    Mark = 18,
-}
-
-impl SpanKind {
-    /// All of them.
-    pub const ALL: [SpanKind; 18] = [
-        SpanKind::Program,
-        SpanKind::Idle,
-        SpanKind::WaitingToStop,
-        SpanKind::WaitingToLead,
-        SpanKind::Collecting,
-        SpanKind::CollectingMajor,
-        SpanKind::WaitingForOthers,
-        SpanKind::Slice,
-        SpanKind::Release,
-        SpanKind::Request,
-        SpanKind::Running,
-        SpanKind::WantsACpu,
-        SpanKind::Queued,
-        SpanKind::Throttled,
-        SpanKind::Asleep,
-        SpanKind::Blocked,
-        SpanKind::Unknown,
-        SpanKind::Mark,
-    ];
-
-    /// Its number in tiles.
-    pub fn id(self) -> u16 {
-        self as u16
-    }
-
-    /// How a session tells it.
-    pub fn described(self) -> Kind {
-        let (name, role) = match self {
-            SpanKind::Program => ("program", "program"),
-            SpanKind::Idle => ("idle", "idle"),
-            SpanKind::WaitingToStop => ("waiting to stop", "waiting-to-stop"),
-            SpanKind::WaitingToLead => ("waiting to lead", "waiting-to-lead"),
-            SpanKind::Collecting => ("collecting, minor", "collecting"),
-            SpanKind::CollectingMajor => ("collecting, major", "collecting-major"),
-            SpanKind::WaitingForOthers => ("waiting for others", "waiting-for-others"),
-            SpanKind::Slice => ("slice of the old heap", "slice"),
-            SpanKind::Release => ("getting back to work", "release"),
-            SpanKind::Request => ("asked to stop", "request"),
-            SpanKind::Running => ("on a CPU", "running"),
-            SpanKind::WantsACpu => ("wants a CPU that another has", "wants-a-cpu"),
-            SpanKind::Queued => ("queued behind the program's own threads", "queued"),
-            SpanKind::Throttled => ("throttled: the CPU quota was used up", "throttled"),
-            SpanKind::Asleep => ("asleep", "asleep"),
-            SpanKind::Blocked => ("blocked in the kernel", "blocked"),
-            SpanKind::Unknown => ("not known", "unknown"),
-            SpanKind::Mark => ("mark", "mark"),
-        };
-        Kind { id: self.id(), name: name.into(), role: role.into() }
-    }
+    /// What it is drawn as.
+    pub role: String,
 }
 
 impl Session {
@@ -258,14 +170,14 @@ impl Session {
 
     /// How each cause is told.
     pub fn all_causes() -> Vec<CauseWords> {
-        CAUSES
-            .iter()
-            .map(|cause| CauseWords {
-                id: serde_json::to_value(cause).ok().and_then(|id| id.as_str().map(String::from)).unwrap_or_default(),
-                words: words::cause(*cause, None),
-                with_who: words::cause(*cause, Some("{who}")),
-            })
-            .collect()
+        let id = |cause: Cause| serde_json::to_value(cause).ok().and_then(|id| id.as_str().map(String::from));
+        let told = |cause: Cause| CauseWords {
+            id: id(cause).unwrap_or_default(),
+            words: words::cause(cause, None),
+            with_who: words::cause(cause, Some("{who}")),
+            role: kinds::role(cause).into(),
+        };
+        Cause::ALL.map(told).into()
     }
 }
 
@@ -318,24 +230,6 @@ fn gap(loss: &Loss, start: u64, end: u64) -> Option<Gap> {
     (to > from).then(|| Gap { from_ns: from, to_ns: to, note: words::loss(loss), track: None })
 }
 
-const CAUSES: [Cause; 15] = [
-    Cause::HostSteal,
-    Cause::Running,
-    Cause::LateSafepoint,
-    Cause::ForeignCall,
-    Cause::InKernel,
-    Cause::Throttled,
-    Cause::Preempted,
-    Cause::Oversubscribed,
-    Cause::IdleCpu,
-    Cause::NotScheduled,
-    Cause::WakeLatency,
-    Cause::Asleep,
-    Cause::BlockedInKernel,
-    Cause::HandedOver,
-    Cause::Unknown,
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -343,16 +237,9 @@ mod tests {
     #[test]
     fn every_cause_has_its_words() {
         let causes = Session::all_causes();
-        assert_eq!(causes.len(), CAUSES.len());
+        assert_eq!(causes.len(), Cause::ALL.len());
         let preempted = causes.iter().find(|cause| cause.id == "preempted").expect("the cause");
         assert_eq!(preempted.with_who, "preempted by {who}");
         assert!(causes.iter().all(|cause| !cause.words.is_empty() && cause.with_who.contains("{who}")));
-    }
-
-    #[test]
-    fn kinds_have_numbers_of_their_own() {
-        let mut ids: Vec<u16> = SpanKind::ALL.iter().map(|kind| kind.id()).collect();
-        ids.dedup();
-        assert_eq!(ids, (1..=18).collect::<Vec<u16>>());
     }
 }

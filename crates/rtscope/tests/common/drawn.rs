@@ -20,7 +20,7 @@ pub struct Drawn {
 }
 
 fn options(path: &Path) -> Options {
-    Options { path: path.display().to_string(), log: None, threads: 2, ocaml_version: None, requests: None }
+    Options { threads: 2, ..Options::new(path) }
 }
 
 /// Draws a recording and analyses it once more by itself.

@@ -95,6 +95,14 @@ pub struct Ground {
     pub program: PathBuf,
 }
 
+impl Ground {
+    /// A command: the program collects for a second, on three lanes.
+    pub fn a_second(&self) -> [&OsStr; 6] {
+        let [seconds, one, rts, lanes, area] = ["seconds", "1", "+RTS", "-N3", "-A1m"].map(OsStr::new);
+        [self.program.as_os_str(), seconds, one, rts, lanes, area]
+    }
+}
+
 /// The program, or `None` where there is no GHC (said by then).
 pub fn ground() -> Option<&'static Ground> {
     static GROUND: OnceLock<Option<Ground>> = OnceLock::new();

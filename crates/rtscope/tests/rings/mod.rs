@@ -1,6 +1,7 @@
 //! What tests of OCaml recordings share: programs compiled by each OCaml that rtscope is
 //! tested with and run in its own tree, and a reader of `rings/N.ring` that knows the
 //! format's page and nothing else.
+#![allow(dead_code, reason = "each test binary takes what it needs")]
 
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! Every kind of damage: used up to it, gone on behind it, and said.
 
-use super::super::builder::LogBuilder;
+use super::super::builder::{Field, LogBuilder};
 use super::super::tags::*;
 use super::super::{Eventlog, EventlogError, spool};
 use super::{REPORT, Shrinking, brief, classes, kinds, open, pass, read, small};
@@ -56,6 +56,43 @@ fn a_cut_says_how_much_is_missing_and_since_when() {
     // 3 of the 20 bytes of the last stop are left: the run before it was the last event.
     assert_eq!((loss.kind, loss.count), (LossKind::Truncated, 17));
     assert_eq!((loss.from.map(|time| time.0), loss.to.map(|time| time.0)), (Some(280), Some(400)));
+}
+
+/// What looks like the marker of a block of years later that goes on behind the log's end, or of one that
+/// was never closed.
+fn like_a_marker(size: u32) -> Vec<u8> {
+    let time = 1_u64 << 49;
+    let end = if size == 0 { 0 } else { 3_u64 << 50 };
+    let mut bytes = BLOCK_MARKER.to_be_bytes().to_vec();
+    bytes.extend(time.to_be_bytes());
+    bytes.extend(size.to_be_bytes());
+    bytes.extend(end.to_be_bytes());
+    bytes.extend(3_u16.to_be_bytes());
+    bytes
+}
+
+#[test]
+fn bytes_of_events_that_look_like_a_marker_end_no_block_that_is_cut() {
+    for size in [5_000_000, 0] {
+        let mut text = like_a_marker(size);
+        // As if an event followed, of a tag that is declared.
+        text.extend(GC_START.to_be_bytes());
+        text.extend([7; 30]);
+        let bytes = LogBuilder::new()
+            .block(0, 0, 100, |block| {
+                block.mark(10, GC_START).mark(20, GC_END);
+            })
+            .block(1, 0, 100, |block| {
+                block.mark(30, GC_START).event(40, USER_MSG, &[Field::Bytes(&text)]).mark(50, GC_END);
+                (0..20).for_each(|_| _ = block.mark(60, GC_START).mark(61, GC_END));
+            });
+        let mut bytes = bytes.cut();
+        bytes.truncate(bytes.len() - 100);
+        let (seen, tally) = times(bytes);
+        assert_eq!(seen.iter().max(), Some(&61), "{seen:?}");
+        assert!(seen.contains(&30) && seen.contains(&50), "{seen:?}");
+        assert_eq!(kinds(&tally), [LossKind::Truncated], "{:?}", tally.losses);
+    }
 }
 
 #[test]

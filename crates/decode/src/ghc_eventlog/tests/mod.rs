@@ -2,6 +2,7 @@
 
 mod damage;
 mod events;
+mod growing;
 mod heap_profile;
 mod random;
 mod records;

@@ -3,6 +3,7 @@
 mod corpus;
 mod damage;
 mod events;
+mod growing;
 mod loss;
 mod random;
 mod versions;

@@ -7,6 +7,7 @@ use super::{
     SIZE_MAX, data, heap_map, plots, requests, stm, svg_bands, svg_bar, svg_histogram, svg_lanes, svg_memory, svg_mmu,
     svg_time, svg_waterfall, table, user, verdict,
 };
+use crate::kinds::SpanKind;
 use crate::report::{code, further, units, words};
 use rtscope_analyze::results::{Results, WorstPause};
 use rtscope_model::{Cause, Names, PauseQuality, Symbols};
@@ -237,13 +238,17 @@ fn rates(results: &Results) -> Option<String> {
     Some(drawn + &promoted.unwrap_or_default())
 }
 
-const LEGEND: [(&str, &str); 11] = [
-    ("fill-waiting-to-stop", "waited for"),
-    ("fill-request", "stopping"),
-    ("fill-collecting", "collecting"),
-    ("fill-release", "getting back"),
-    ("fill-throttled", "throttled"),
-    ("fill-queued", "queued behind its own threads"),
+/// What a waterfall has of the viewer's kinds.
+const KINDS: [SpanKind; 6] = [
+    SpanKind::WaitingToStop,
+    SpanKind::Request,
+    SpanKind::Collecting,
+    SpanKind::Release,
+    SpanKind::Throttled,
+    SpanKind::Queued,
+];
+/// What the kernel did with a thread.
+const KERNEL: [(&str, &str); 5] = [
     ("k-running", "on a CPU"),
     ("k-runnable", "waiting for a CPU"),
     ("k-sleeping", "asleep"),
@@ -267,13 +272,8 @@ fn worst(results: &Results, names: &Names) -> Option<String> {
 /// What the colours of pauses mean, and the patterns among them.
 pub(super) fn legend() -> String {
     let mut out = format!("{}<p class=\"legend\">", svg_waterfall::PATTERNS);
-    for (class, words) in LEGEND {
-        let _ = write!(
-            out,
-            "<span><svg class=\"swatch\" viewBox=\"0 0 10 10\" aria-hidden=\"true\"><rect width=\"10\" height=\"10\" \
-             class=\"{class}\"/></svg> {words}</span> "
-        );
-    }
+    out.extend(KINDS.map(|kind| table::entry(&table::fill(kind), kind.words())));
+    out.extend(KERNEL.map(|(class, words)| table::entry(class, words)));
     out.push_str("</p>");
     out
 }

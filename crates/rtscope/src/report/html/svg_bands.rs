@@ -4,6 +4,7 @@
 
 use super::escape::escape;
 use super::svg::Svg;
+use super::table::swatch;
 use crate::report::{units, words};
 use rtscope_analyze::heap_profile::Found;
 use rtscope_analyze::results::Results;
@@ -83,13 +84,7 @@ pub(super) fn legend(results: &Results) -> Option<String> {
     let mut out = format!("<p class=\"legend\">Heap by {}: ", escape(profile.breakdown));
     for (index, row) in words::heap_profile(profile, SHOWN).iter().enumerate().rev() {
         let label = crate::style::shorten(&row.label, LABEL_MAX);
-        let _ = write!(
-            out,
-            "<span class=\"long\"><svg class=\"swatch\" viewBox=\"0 0 10 10\" aria-hidden=\"true\"><rect width=\"10\" height=\"10\" \
-             class=\"{}\"/></svg> {}</span> ",
-            class(index, row),
-            escape(&label)
-        );
+        let _ = write!(out, "<span class=\"long\">{}{}</span> ", swatch(&class(index, row)), escape(&label));
     }
     out.push_str("</p>");
     Some(out)

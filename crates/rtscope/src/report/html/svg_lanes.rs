@@ -1,9 +1,11 @@
 //! What each lane did over the run: one strip for each, in every column of which the states are stacked by
-//! their share of it. The colours are the viewer's.
+//! their share of it. Words and colours are the viewer's.
 
 use super::svg::{Anchor, Svg, WIDTH, time_axis};
 use super::svg_time::longest_span;
 use super::svg_waterfall::lane_name;
+use super::table::{entry, fill};
+use crate::kinds::SpanKind;
 use crate::report::units;
 use rtscope_analyze::results::Results;
 use rtscope_analyze::timeline::shares::Column;
@@ -16,17 +18,17 @@ const TOP: f64 = 6.0;
 const STRIP: f64 = 26.0;
 const ROW: f64 = 32.0;
 
-/// What a state is coloured as, and called.
-fn look(doing: Share) -> (&'static str, &'static str) {
+/// What a state is drawn as.
+fn kind(doing: Share) -> SpanKind {
     match doing {
-        Share::Program => ("fill-program", "program"),
-        Share::Slice => ("fill-slice", "slice of a collection"),
-        Share::Collecting => ("fill-collecting", "collecting"),
-        Share::Waiting => ("fill-waiting-for-others", "waiting for others"),
-        Share::Stopping => ("fill-waiting-to-stop", "asked to stop"),
-        Share::Release => ("fill-release", "getting back"),
-        Share::Idle => ("fill-idle", "nothing to run"),
-        Share::Gap => ("fill-gap", "not known"),
+        Share::Program => SpanKind::Program,
+        Share::Slice => SpanKind::Slice,
+        Share::Collecting => SpanKind::Collecting,
+        Share::Waiting => SpanKind::WaitingForOthers,
+        Share::Stopping => SpanKind::Request,
+        Share::Release => SpanKind::Release,
+        Share::Idle => SpanKind::Idle,
+        Share::Gap => SpanKind::Gap,
     }
 }
 
@@ -48,9 +50,9 @@ pub(super) fn draw(results: &Results, all: &[&Results]) -> Option<String> {
         let name = crate::style::clean(&name).into_owned();
         svg.text(LEFT - 8.0, top + 17.0, Anchor::End, "tick", &crate::style::shorten(&name, 15));
         for (index, doing) in SHARES.into_iter().enumerate() {
-            let (class, words) = look(doing);
+            let kind = kind(doing);
             // Without a figure: the table of lanes has those of the report.
-            svg.shape(&outline(columns, index, top, found.column_ns, &x), class, words);
+            svg.shape(&outline(columns, index, top, found.column_ns, &x), &fill(kind), kind.words());
         }
     }
     Some(svg.finish())
@@ -82,12 +84,7 @@ pub(super) fn caption(found: &LanesOverTime) -> String {
     };
     let mut out = String::from("<p class=\"legend\">");
     for (_, doing) in SHARES.into_iter().enumerate().filter(|(index, _)| used(*index)) {
-        let (class, words) = look(doing);
-        let _ = write!(
-            out,
-            "<span><svg class=\"swatch\" viewBox=\"0 0 10 10\" aria-hidden=\"true\"><rect width=\"10\" height=\"10\" \
-             class=\"{class}\"/></svg> {words}</span> "
-        );
+        out.push_str(&entry(&fill(kind(doing)), kind(doing).words()));
     }
     out.push_str("</p>");
     if found.left_out > 0 {

@@ -2,6 +2,7 @@
 //! each slice that went into stopping, collecting and releasing.
 
 use super::svg::{Anchor, Decades, Svg, WIDTH, time_axis};
+use crate::kinds::SpanKind;
 use crate::report::units;
 use rtscope_analyze::results::{PauseSlice, Results};
 
@@ -54,9 +55,10 @@ pub(super) fn shares(
 ) {
     svg.text(left, top - 10.0, Anchor::Start, "strong", "share of the time in pauses");
     let mut at = left + 200.0;
-    for (class, name) in [("stop", "waiting to stop"), ("collect", "collecting"), ("release", "getting back")] {
+    let kinds = [("stop", SpanKind::WaitingToStop), ("collect", SpanKind::Collecting), ("release", SpanKind::Release)];
+    for (class, kind) in kinds {
         svg.rect([at, top - 19.0, 10.0, 10.0], class, "");
-        svg.text(at + 15.0, top - 10.0, Anchor::Start, "tick", name);
+        svg.text(at + 15.0, top - 10.0, Anchor::Start, "tick", kind.words());
         at += 120.0;
     }
     for percent in [0u8, 50, 100] {

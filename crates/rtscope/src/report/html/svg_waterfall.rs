@@ -3,10 +3,11 @@
 //! those of the viewer (`web/app/waterfall.js`, `web/app/palette.css`); a test holds the two together.
 
 use super::svg::{Anchor, Svg, WIDTH, round_step, tick_label};
+use crate::kinds::role;
 use crate::report::{units, words};
 use rtscope_analyze::code::called;
 use rtscope_analyze::results::{LaneStates, Results, StateSpan, ThreadState, WorstPause};
-use rtscope_model::{Cause, CausePiece, LaneId, LanePause, Names, Pause, Time};
+use rtscope_model::{CausePiece, LaneId, LanePause, Names, Pause, Time};
 
 const LEFT: f64 = 150.0;
 const PLOT_WIDTH: f64 = WIDTH - LEFT - 10.0;
@@ -21,21 +22,6 @@ const ROWS: [f64; 2] = [40.0, 46.0];
 pub(super) const LANES_MAX: usize = 8;
 /// Thread states, and causes, drawn under one lane.
 const SPANS_MAX: usize = 150;
-
-/// What a cause is coloured as; the viewer has the same table.
-fn role(cause: Cause) -> &'static str {
-    match cause {
-        Cause::HostSteal | Cause::Preempted | Cause::NotScheduled | Cause::IdleCpu | Cause::WakeLatency => {
-            "wants-a-cpu"
-        }
-        Cause::Throttled => "throttled",
-        Cause::Oversubscribed => "queued",
-        Cause::Asleep | Cause::HandedOver => "asleep",
-        Cause::BlockedInKernel => "blocked",
-        Cause::Running | Cause::LateSafepoint | Cause::ForeignCall | Cause::InKernel => "running",
-        Cause::Unknown => "unknown",
-    }
-}
 
 /// Stripes for what must not be told by colour alone: once on a page, before the first drawing.
 pub(super) const PATTERNS: &str = concat!(
@@ -398,7 +384,6 @@ fn same(span: &StateSpan, last: &StateSpan) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::session::Session;
 
     #[test]
     fn thousands_of_pieces_are_drawn_to_the_end() {
@@ -421,18 +406,6 @@ mod tests {
 
     const VIEWER: [&str; 2] =
         [include_str!("../../../../../web/app/waterfall.js"), include_str!("../../../../../web/app/tell.js")];
-
-    #[test]
-    fn causes_have_the_colours_of_the_viewer() {
-        let mut seen = 0;
-        for known in Session::all_causes() {
-            let cause: Cause = serde_json::from_value(known.id.as_str().into()).unwrap();
-            let told = format!("\"{}\": \"{}\"", known.id, role(cause));
-            assert!(VIEWER[0].contains(&told), "waterfall.js has no {told}");
-            seen += 1;
-        }
-        assert!(seen > 10);
-    }
 
     #[test]
     fn parts_have_the_words_and_colours_of_the_viewer() {

@@ -2,6 +2,7 @@
 
 use super::escape::escape;
 use super::svg_bar::class;
+use crate::kinds::SpanKind;
 use crate::report::code;
 use crate::report::words::{self, Part};
 use crate::report::{further, units, words::wall_clock};
@@ -52,10 +53,20 @@ fn percent_of(part: u64, whole: u64) -> String {
 
 /// A small square in the colour of `class`, drawn so that it needs no script
 /// and no style attribute.
-fn swatch(class: &str) -> String {
+pub(super) fn swatch(class: &str) -> String {
     format!(
         "<svg class=\"swatch\" viewBox=\"0 0 10 10\" aria-hidden=\"true\"><rect width=\"10\" height=\"10\" class=\"{class}\"/></svg> "
     )
+}
+
+/// The class of what is drawn as `kind`.
+pub(super) fn fill(kind: SpanKind) -> String {
+    format!("fill-{}", kind.look().1)
+}
+
+/// One of a legend; `words` are no recording's.
+pub(super) fn entry(class: &str, words: &str) -> String {
+    format!("<span>{}{words}</span> ", swatch(class))
 }
 
 /// A bar for `share`, for table cells.

@@ -35,7 +35,7 @@ fn article(results: &Results, finding: &Finding) -> String {
          &middot; {severity} &middot; confidence {} &middot; <code>{}</code></p>",
         escape(&finding.claim),
         escape(&units::percent(finding.share)),
-        words::confidence(finding.confidence),
+        finding.confidence.word(),
         escape(&finding.id),
     );
     if !finding.evidence.is_empty() {

@@ -70,7 +70,7 @@ fn in_full(screen: &mut Screen, finding: &Finding) {
     screen.paragraph(&head, 3, Some(tone), &finding.claim);
     let mut facts = vec![
         words::severity(finding.severity).to_string(),
-        format!("confidence {}", words::confidence(finding.confidence)),
+        format!("confidence {}", finding.confidence.word()),
         finding.id.clone(),
     ];
     if !tells_its_cost(finding) {

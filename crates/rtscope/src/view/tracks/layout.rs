@@ -1,9 +1,11 @@
 //! In which groups tracks stand and what they are called. Owns the order, from the top: pauses, memory, figures
 //! of the program's own, each lane with the threads that served it, what is left: other threads, the machine.
 
+use super::Tracks;
 use super::sheet::{Key, Line};
-use super::{Tracks, kinds};
-use crate::view::session::{Form, Group, Kind, Track};
+use crate::kinds::Kind;
+use crate::view::session::{Form, Group, Track};
+use rtscope_analyze::findings::lane_word;
 use rtscope_analyze::results::Results;
 use rtscope_levels::Writer;
 use rtscope_model::{Finding, LaneId, Tid};
@@ -49,7 +51,7 @@ pub fn finish<W: Write + Send + 'static>(tracks: Tracks<W>, results: &Results) -
         shelf.put(&tracks, key, id, &lanes_of);
     }
     let mut groups = shelf.groups(results, &tracks);
-    let kinds = tracks.sheet.kinds().map(kinds::described).collect();
+    let kinds = tracks.sheet.kinds().map(crate::kinds::described).collect();
     let Tracks { sheet, details, .. } = tracks;
     let writer = sheet.into_pen().finish()?;
     groups.iter_mut().flat_map(|group| &mut group.tracks).for_each(|track| track.top = writer.top());
@@ -160,11 +162,7 @@ impl Shelf {
 
     fn groups<W>(self, results: &Results, tracks: &Tracks<W>) -> Vec<Group> {
         let group = |name: String, tracks: Vec<Track>| Group { name, sub: None, tracks };
-        let noun = match tracks.family.as_deref() {
-            Some("ghc") => "capability",
-            Some("ocaml") => "domain",
-            _ => "lane",
-        };
+        let noun = lane_word(tracks.family.as_deref());
         let known =
             |lane: LaneId| results.lanes.iter().find(|known| known.id == lane.0).map(|known| known.name.clone());
         let lanes = self.lanes.into_iter().map(|(lane, mut of)| {

@@ -13,7 +13,7 @@ mod sheet;
 
 pub use layout::Parts;
 
-use crate::view::session::SpanKind;
+use crate::kinds::{SpanKind, of_cause};
 use crate::watch::Watch;
 use details::{Details, Table};
 use pen::Pen;
@@ -104,7 +104,7 @@ impl<W: Write + Send + 'static> Tracks<W> {
         // Its name was looked up when it began.
         self.own.finish(end, &mut |lane, line| {
             let detail = details.name(Table::User, line.state, || "");
-            sheet.span(Key::OwnSpans(lane), line.from, line.to, kinds::OWN, detail);
+            sheet.span(Key::OwnSpans(lane), line.from, line.to, SpanKind::Own.id(), detail);
         });
         self.concurrent.finish(end, &mut |line| sheet.span(Key::Concurrent, line.from, line.to, line.state, 0));
         layout::finish(self, results)
@@ -133,9 +133,9 @@ impl<W: Write + Send + 'static> Tracks<W> {
                 }
                 return;
             }
-            Runtime::ConcurrentMarkBegin => self.concurrent(event.time, Some(kinds::CONCURRENT_MARK)),
-            Runtime::ConcurrentSyncBegin => self.concurrent(event.time, Some(kinds::CONCURRENT_SYNC)),
-            Runtime::ConcurrentSweepBegin => self.concurrent(event.time, Some(kinds::CONCURRENT_SWEEP)),
+            Runtime::ConcurrentMarkBegin => self.concurrent(event.time, Some(SpanKind::ConcurrentMark.id())),
+            Runtime::ConcurrentSyncBegin => self.concurrent(event.time, Some(SpanKind::ConcurrentSync.id())),
+            Runtime::ConcurrentSweepBegin => self.concurrent(event.time, Some(SpanKind::ConcurrentSweep.id())),
             Runtime::ConcurrentMarkEnd | Runtime::ConcurrentSyncEnd | Runtime::ConcurrentSweepEnd => {
                 self.concurrent(event.time, None);
             }
@@ -156,7 +156,7 @@ impl<W: Write + Send + 'static> Tracks<W> {
         let Tracks { sheet, details, .. } = self;
         self.own.push(event, &mut |lane, line| {
             let detail = details.name(Table::User, line.state, || tables.user.get(line.state));
-            sheet.span(Key::OwnSpans(lane), line.from, line.to, kinds::OWN, detail);
+            sheet.span(Key::OwnSpans(lane), line.from, line.to, SpanKind::Own.id(), detail);
         });
         if let Runtime::User(name, UserEvent::Begin) = body {
             details.name(Table::User, name, || tables.user.get(name));
@@ -287,7 +287,7 @@ impl<W: Write + Send + 'static> Watch for Tracks<W> {
             let who = piece.who.map(|name| self.details.name(Table::Kernel, name, || tables.kernel.get(name)));
             let code = || piece.code.map_or(0, |code| self.details.of(called(tables.symbols.get(code))));
             let detail = who.unwrap_or_else(code);
-            sheet.span(Key::Causes, piece.from, piece.to, kinds::of_cause(piece.cause), detail);
+            sheet.span(Key::Causes, piece.from, piece.to, of_cause(piece.cause), detail);
         }
         for part in &pause.lanes {
             if let Some(tid) = part.tid {

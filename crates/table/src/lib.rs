@@ -1,33 +1,38 @@
 //! One Parquet file that is written row by row. Owns columns, row groups and their
-//! encodings; refuses to know what a table is about.
+//! encodings; refuses to know what a table is about, and opens no files.
 //!
 //! Rows are gathered and written in groups, so memory is bounded. Nothing is compressed:
 //! times are kept as differences and words as numbers, which every reader can read and
 //! which leaves little to compress.
+#![forbid(unsafe_code)]
 
-use ::parquet::basic::{Compression, Encoding, LogicalType, Repetition, Type as Physical};
-use ::parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, Int64Type};
-use ::parquet::errors::ParquetError;
-use ::parquet::file::metadata::KeyValue;
-use ::parquet::file::properties::WriterProperties;
-use ::parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use ::parquet::schema::types::{ColumnPath, Type};
+use parquet::basic::{Compression, Encoding, LogicalType, Repetition, TimeUnit, Type as Physical};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::{ColumnPath, Type};
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 
 /// Rows of a group.
-pub(super) const GROUP: usize = 1 << 15;
+pub const GROUP: usize = 1 << 15;
 /// Words that are kept; what is forgotten is made again.
 const WORDS_MAX: usize = 1 << 16;
 
 /// What a column holds.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub(super) enum Kind {
+pub enum Kind {
     /// Nanoseconds that mostly rise.
     Time,
-    /// Any number.
+    /// Any whole number.
     Number,
+    /// Any real number.
+    Real,
+    /// A moment, in nanoseconds since 1970.
+    Stamp,
     /// A text, often the same.
     Word,
     /// True or false.
@@ -35,11 +40,22 @@ pub(super) enum Kind {
 }
 
 /// Name, kind, whether it may be null.
-pub(super) type Shape = (&'static str, Kind, bool);
+pub type Shape<'a> = (&'a str, Kind, bool);
+
+/// For columns that may be null.
+pub const NULL: bool = true;
+/// For columns that have a value in each row.
+pub const FULL: bool = false;
+
+/// A text of a cell, made by [`Words`].
+#[derive(Clone, Debug)]
+pub struct Word(ByteArray);
 
 struct Column {
-    shape: Shape,
+    kind: Kind,
+    nullable: bool,
     numbers: Vec<i64>,
+    reals: Vec<f64>,
     words: Vec<ByteArray>,
     flags: Vec<bool>,
     /// 1 where there is a value.
@@ -47,14 +63,14 @@ struct Column {
 }
 
 /// A table.
-pub(super) struct Table<W: Write + Send> {
+pub struct Table<W: Write + Send> {
     columns: Vec<Column>,
     rows: usize,
     file: Option<SerializedFileWriter<W>>,
 }
 
 /// The row that is being made: a value for each column, in their order.
-pub(super) struct Row<'t> {
+pub struct Row<'t> {
     columns: std::slice::IterMut<'t, Column>,
 }
 
@@ -68,21 +84,27 @@ impl Row<'_> {
         }
     }
 
-    /// A number.
+    /// A whole number, or a moment.
     pub fn number(&mut self, value: impl TryInto<i64>) -> &mut Self {
         self.maybe(Some(value))
     }
 
-    /// A number or null.
+    /// A whole number or null.
     pub fn maybe(&mut self, value: Option<impl TryInto<i64>>) -> &mut Self {
         let value = value.map(|value| value.try_into().unwrap_or(i64::MAX));
         self.put(value.is_some(), |column| column.numbers.extend(value));
         self
     }
 
+    /// A real number or null.
+    pub fn real(&mut self, value: Option<f64>) -> &mut Self {
+        self.put(value.is_some(), |column| column.reals.extend(value));
+        self
+    }
+
     /// A text or null.
-    pub fn word(&mut self, value: Option<ByteArray>) -> &mut Self {
-        self.put(value.is_some(), |column| column.words.extend(value));
+    pub fn word(&mut self, value: Option<Word>) -> &mut Self {
+        self.put(value.is_some(), |column| column.words.extend(value.map(|word| word.0)));
         self
     }
 
@@ -94,12 +116,15 @@ impl Row<'_> {
 }
 
 impl<W: Write + Send> Table<W> {
-    /// Begins a table of these columns; `metadata` goes into the file.
-    pub fn new(out: W, shapes: &[Shape], metadata: &[(&str, String)]) -> io::Result<Table<W>> {
-        let columns: Vec<Column> = shapes.iter().map(|shape| Column::new(*shape)).collect();
-        let fields = columns.iter().map(|column| Ok(Arc::new(column.field()?)));
+    /// Begins a table of these columns, whose rows are called `row`; `metadata` goes into the file.
+    ///
+    /// # Errors
+    /// What writing gives.
+    pub fn new(out: W, row: &str, shapes: &[Shape<'_>], metadata: &[(&str, String)]) -> io::Result<Table<W>> {
+        let columns = shapes.iter().map(Column::new).collect();
+        let fields = shapes.iter().map(|shape| Ok(Arc::new(field(shape)?)));
         let fields = fields.collect::<Result<_, ParquetError>>().map_err(failed)?;
-        let schema = Type::group_type_builder("row").with_fields(fields).build().map_err(failed)?;
+        let schema = Type::group_type_builder(row).with_fields(fields).build().map_err(failed)?;
         let pairs = metadata.iter().map(|(key, value)| KeyValue::new((*key).to_owned(), value.clone()));
         let mut properties = WriterProperties::builder()
             .set_compression(Compression::UNCOMPRESSED)
@@ -116,6 +141,9 @@ impl<W: Write + Send> Table<W> {
     }
 
     /// Adds a row.
+    ///
+    /// # Errors
+    /// What writing gives.
     pub fn row(&mut self, fill: impl FnOnce(&mut Row<'_>)) -> io::Result<()> {
         fill(&mut Row { columns: self.columns.iter_mut() });
         self.rows += 1;
@@ -132,6 +160,9 @@ impl<W: Write + Send> Table<W> {
     }
 
     /// Writes the rest and the end of the file.
+    ///
+    /// # Errors
+    /// What writing gives.
     pub fn finish(&mut self) -> io::Result<()> {
         self.write()?;
         match self.file.take() {
@@ -141,31 +172,34 @@ impl<W: Write + Send> Table<W> {
     }
 }
 
-impl Column {
-    fn new(shape: Shape) -> Column {
-        Column { shape, numbers: Vec::new(), words: Vec::new(), flags: Vec::new(), there: Vec::new() }
-    }
+fn field((name, kind, nullable): &Shape<'_>) -> Result<Type, ParquetError> {
+    let (physical, logical) = match kind {
+        Kind::Time | Kind::Number => (Physical::INT64, None),
+        Kind::Stamp => (Physical::INT64, Some(LogicalType::timestamp(true, TimeUnit::NANOS))),
+        Kind::Real => (Physical::DOUBLE, None),
+        Kind::Word => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        Kind::Flag => (Physical::BOOLEAN, None),
+    };
+    let repetition = if *nullable { Repetition::OPTIONAL } else { Repetition::REQUIRED };
+    Type::primitive_type_builder(name, physical).with_repetition(repetition).with_logical_type(logical).build()
+}
 
-    fn field(&self) -> Result<Type, ParquetError> {
-        let (name, kind, nullable) = self.shape;
-        let (physical, logical) = match kind {
-            Kind::Time | Kind::Number => (Physical::INT64, None),
-            Kind::Word => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
-            Kind::Flag => (Physical::BOOLEAN, None),
-        };
-        let repetition = if nullable { Repetition::OPTIONAL } else { Repetition::REQUIRED };
-        Type::primitive_type_builder(name, physical).with_repetition(repetition).with_logical_type(logical).build()
+impl Column {
+    fn new(&(_, kind, nullable): &Shape<'_>) -> Column {
+        let (numbers, reals, words, flags, there) = Default::default();
+        Column { kind, nullable, numbers, reals, words, flags, there }
     }
 
     fn write<W: Write + Send>(&mut self, group: &mut SerializedRowGroupWriter<'_, W>) -> Result<(), ParquetError> {
-        let (_, kind, nullable) = self.shape;
-        let there = nullable.then_some(self.there.as_slice());
-        match kind {
-            Kind::Time | Kind::Number => put::<Int64Type, W>(group, &self.numbers, there)?,
+        let there = self.nullable.then_some(self.there.as_slice());
+        match self.kind {
+            Kind::Time | Kind::Number | Kind::Stamp => put::<Int64Type, W>(group, &self.numbers, there)?,
+            Kind::Real => put::<DoubleType, W>(group, &self.reals, there)?,
             Kind::Word => put::<ByteArrayType, W>(group, &self.words, there)?,
             Kind::Flag => put::<BoolType, W>(group, &self.flags, there)?,
         }
         self.numbers.clear();
+        self.reals.clear();
         self.words.clear();
         self.flags.clear();
         self.there.clear();
@@ -197,26 +231,26 @@ fn failed(error: ParquetError) -> io::Error {
 
 /// Texts of cells; the same text is kept once.
 #[derive(Default)]
-pub(super) struct Words {
-    known: HashMap<Box<str>, ByteArray>,
+pub struct Words {
+    known: HashMap<Box<str>, Word>,
 }
 
 impl Words {
     /// The cell for `text`.
-    pub fn get(&mut self, text: &str) -> ByteArray {
+    pub fn get(&mut self, text: &str) -> Word {
         if let Some(word) = self.known.get(text) {
             return word.clone();
         }
         if self.known.len() >= WORDS_MAX {
             self.known.clear();
         }
-        let word = ByteArray::from(text);
+        let word = Word(ByteArray::from(text));
         self.known.insert(text.into(), word.clone());
         word
     }
 
     /// The cell for `text`, null where that is empty.
-    pub fn some(&mut self, text: &str) -> Option<ByteArray> {
+    pub fn some(&mut self, text: &str) -> Option<Word> {
         (!text.is_empty()).then(|| self.get(text))
     }
 }

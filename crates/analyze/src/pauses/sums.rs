@@ -1,0 +1,296 @@
+//! Sums over pauses that can be put together: those of a second, of a window, of a whole
+//! recording. Partial pauses are counted and lie in the union; they stay out of distributions,
+//! generations, stragglers and causes. Bounded: see the constants.
+
+use crate::code::called;
+use crate::dist::Dist;
+use crate::results::{BlamedPause, CauseSum, Generation, Pauses, Straggler};
+use crate::union::Union;
+use rtscope_model::{Cause, CausePiece, Confidence, NameId, Names, PauseQuality, SymbolId, Symbols, Time};
+use std::collections::BTreeMap;
+
+/// Generations told apart; more is not a GHC heap.
+const GENERATIONS_MAX: usize = 32;
+/// Cause and name pairs told apart, and where there are many sums.
+const CAUSES_MAX: usize = 1_024;
+const CAUSES_MAX_COARSE: usize = 256;
+/// Places in the code told apart for one cause.
+const CODES_MAX: usize = 256;
+
+/// A cause, and who took the CPU.
+type Key = (Cause, Option<NameId>);
+
+/// One cause summed up, with its longest piece.
+#[derive(Clone, Debug)]
+pub struct CauseTotal {
+    /// Nanoseconds.
+    pub ns: u64,
+    /// Pieces.
+    pub count: u64,
+    /// The longest.
+    pub longest: CausePiece,
+    /// Lowest confidence among pieces that make up the sum.
+    pub confidence: Confidence,
+    /// Where the code was, nanoseconds of the pieces of which that is known.
+    pub codes: BTreeMap<SymbolId, u64>,
+}
+
+impl CauseTotal {
+    fn of(piece: &CausePiece) -> CauseTotal {
+        let codes = piece.code.map(|code| (code, piece.ns())).into_iter().collect();
+        CauseTotal { ns: piece.ns(), count: 1, longest: *piece, confidence: piece.confidence, codes }
+    }
+
+    /// Adds what another one holds; of two pieces as long the first one stays.
+    fn merge(&mut self, other: &CauseTotal) {
+        self.ns += other.ns;
+        self.count += other.count;
+        self.confidence = self.confidence.min(other.confidence);
+        if self.longest.ns() < other.longest.ns() {
+            self.longest = other.longest;
+        }
+        self.add_codes(&other.codes);
+    }
+
+    /// The place that the code was in most.
+    pub fn code(&self) -> Option<SymbolId> {
+        self.codes.iter().max_by_key(|(id, ns)| (**ns, std::cmp::Reverse(**id))).map(|(id, _)| *id)
+    }
+
+    fn add_codes(&mut self, codes: &BTreeMap<SymbolId, u64>) {
+        for (code, ns) in codes {
+            if self.codes.len() < CODES_MAX || self.codes.contains_key(code) {
+                *self.codes.entry(*code).or_default() += ns;
+            }
+        }
+    }
+}
+
+#[derive(Default)]
+struct OneGeneration {
+    count: u64,
+    collect: Dist,
+    copied_bytes: u64,
+}
+
+impl OneGeneration {
+    fn merge(&mut self, other: &OneGeneration) {
+        self.count += other.count;
+        self.collect.merge(&other.collect);
+        self.copied_bytes = self.copied_bytes.saturating_add(other.copied_bytes);
+    }
+}
+
+/// The sums.
+#[derive(Default)]
+pub struct Sums {
+    coarse: bool,
+    count: u64,
+    partial: u64,
+    stop: Dist,
+    collect: Dist,
+    release: Dist,
+    whole: Dist,
+    generations: BTreeMap<u16, OneGeneration>,
+    union: Union,
+    /// Lanes that were last: how often, and how long was waited for them.
+    stragglers: BTreeMap<u16, (u64, u64)>,
+    causes: BTreeMap<Key, CauseTotal>,
+    waited_ns: u64,
+    collect_sum_ns: u64,
+}
+
+impl Sums {
+    /// Sums of which there are many: quantiles to two digits, fewer causes.
+    pub fn coarse() -> Sums {
+        let dist = Dist::of_two_digits;
+        Sums { coarse: true, stop: dist(), collect: dist(), release: dist(), whole: dist(), ..Sums::default() }
+    }
+
+    /// Adds one pause; gives a span of the union that has become final.
+    pub fn add(&mut self, blamed: &BlamedPause) -> Option<(Time, Time)> {
+        let pause = &blamed.pause;
+        self.count += 1;
+        self.collect_sum_ns += pause.collect_ns();
+        let last = self.union.add(pause.begin(), pause.released);
+        if pause.quality == PauseQuality::Partial {
+            self.partial += 1;
+            return last;
+        }
+        if let Some(ns) = pause.time_to_stop_ns() {
+            self.stop.add(ns);
+        }
+        self.collect.add(pause.collect_ns());
+        self.release.add(pause.release_ns());
+        self.whole.add(pause.released.since(pause.begin()));
+        if let Some(generation) = pause.generation.and_then(|number| self.generation(number)) {
+            generation.count += 1;
+            generation.collect.add(pause.collect_ns());
+            generation.copied_bytes = generation.copied_bytes.saturating_add(pause.copied_bytes.unwrap_or(0));
+        }
+        self.waited_for(blamed);
+        for piece in &blamed.causes {
+            self.waited_ns += piece.ns();
+            self.cause((piece.cause, piece.who), &CauseTotal::of(piece));
+        }
+        last
+    }
+
+    /// Adds what others hold. Their unions are not put together: see [`Sums::stopped_ns`].
+    pub fn merge(&mut self, other: &Sums) {
+        self.count += other.count;
+        self.partial += other.partial;
+        self.collect_sum_ns += other.collect_sum_ns;
+        self.stop.merge(&other.stop);
+        self.collect.merge(&other.collect);
+        self.release.merge(&other.release);
+        self.whole.merge(&other.whole);
+        for (number, more) in &other.generations {
+            let _ = self.generation(*number).map(|generation| generation.merge(more));
+        }
+        for (lane, (count, ns)) in &other.stragglers {
+            let sum = self.stragglers.entry(*lane).or_default();
+            *sum = (sum.0 + count, sum.1 + ns);
+        }
+        self.waited_ns += other.waited_ns;
+        other.causes.iter().for_each(|(key, more)| self.cause(*key, more));
+    }
+
+    fn generation(&mut self, number: u16) -> Option<&mut OneGeneration> {
+        let known = self.generations.len() < GENERATIONS_MAX || self.generations.contains_key(&number);
+        let coarse = self.coarse;
+        let new = || OneGeneration {
+            collect: if coarse { Dist::of_two_digits() } else { Dist::default() },
+            ..OneGeneration::default()
+        };
+        known.then(|| self.generations.entry(number).or_insert_with(new))
+    }
+
+    /// Who was last of those that were asked, and for whom the world waited until
+    /// it had stopped: behind the last of them it may be the one that had asked.
+    fn waited_for(&mut self, blamed: &BlamedPause) {
+        let pause = &blamed.pause;
+        // Where nobody's arrival is known the wait lies on the leader only for want of another.
+        let (Some(last), Some(_)) = (pause.straggler, pause.requested) else { return };
+        self.stragglers.entry(last.0).or_default().0 += 1;
+        for piece in blamed.causes.iter().filter(|piece| piece.to <= pause.stopped) {
+            if let Some(lane) = piece.lane {
+                self.stragglers.entry(lane.0).or_default().1 += piece.ns();
+            }
+        }
+    }
+
+    fn cause(&mut self, mut key: Key, more: &CauseTotal) {
+        let most = if self.coarse { CAUSES_MAX_COARSE } else { CAUSES_MAX };
+        if self.causes.len() >= most && !self.causes.contains_key(&key) {
+            key.1 = None;
+        }
+        match self.causes.get_mut(&key) {
+            Some(total) => total.merge(more),
+            None => _ = self.causes.insert(key, more.clone()),
+        }
+    }
+
+    /// The kernel's causes turned out not to hold: all become unknown.
+    pub fn void_causes(&mut self) {
+        for (_, mut total) in std::mem::take(&mut self.causes) {
+            (total.longest.cause, total.longest.who, total.longest.code) = (Cause::Unknown, None, None);
+            (total.longest.confidence, total.confidence) = (Confidence::Low, Confidence::Low);
+            total.codes.clear();
+            self.cause((Cause::Unknown, None), &total);
+        }
+    }
+
+    /// Sum over one cause, all names.
+    pub fn cause_total(&self, cause: Cause) -> Option<CauseTotal> {
+        let of = self.causes.iter().filter(|(key, _)| key.0 == cause).map(|(_, total)| total);
+        of.cloned().reduce(|mut sum, next| {
+            sum.merge(&next);
+            sum
+        })
+    }
+
+    /// The cause and name that was waited for most, with its sum.
+    pub fn worst_cause(&self) -> Option<(Key, &CauseTotal)> {
+        self.causes.iter().map(|(key, total)| (*key, total)).max_by_key(|(_, total)| total.ns)
+    }
+
+    /// Sum of collect phases over all pauses, nanoseconds.
+    pub fn collect_sum_ns(&self) -> u64 {
+        self.collect_sum_ns
+    }
+
+    /// Wall-clock time in the pauses that were added one by one, nanoseconds.
+    pub fn stopped_ns(&self) -> u64 {
+        self.union.ns()
+    }
+
+    /// Makes the oldest span of the union final.
+    pub fn finalise(&mut self) -> Option<(Time, Time)> {
+        self.union.finalise()
+    }
+
+    /// Sum of times to stop over all pauses, nanoseconds.
+    pub fn stop_sum_ns(&self) -> u64 {
+        self.stop.sum_ns()
+    }
+
+    /// Pauses so far.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// Its part of all that was waited for.
+    pub fn share(&self, total: &CauseTotal) -> f64 {
+        if self.waited_ns > 0 { total.ns as f64 / self.waited_ns as f64 } else { 0.0 }
+    }
+
+    /// Causes, most costly first.
+    pub fn causes(&self, names: &Names, symbols: &Symbols) -> Vec<CauseSum> {
+        let sum = |((cause, who), total): (&Key, &CauseTotal)| CauseSum {
+            cause: *cause,
+            who: who.map(|who| names.get(who).to_owned()),
+            code: total.code().map(|code| called(symbols.get(code)).to_owned()),
+            sum_ns: total.ns,
+            share: self.share(total),
+        };
+        let mut causes: Vec<CauseSum> = self.causes.iter().map(sum).collect();
+        causes.sort_by_key(|cause| std::cmp::Reverse(cause.sum_ns));
+        causes
+    }
+
+    /// Pauses in which a lane stopped last.
+    pub fn was_last(&self, lane: u16) -> u64 {
+        self.stragglers.get(&lane).map_or(0, |(count, _)| *count)
+    }
+
+    /// Stragglers, worst first.
+    pub fn stragglers(&self) -> Vec<Straggler> {
+        let one =
+            |(lane, (count, sum_ns)): (&u16, &(u64, u64))| Straggler { lane: *lane, count: *count, sum_ns: *sum_ns };
+        let mut stragglers: Vec<Straggler> = self.stragglers.iter().map(one).collect();
+        stragglers.sort_by_key(|straggler| std::cmp::Reverse(straggler.sum_ns));
+        stragglers
+    }
+
+    /// As a report has them, of a span of which `total_ns` were pauses.
+    pub fn pauses(&self, span_ns: u64, total_ns: u64) -> Pauses {
+        let by_generation = self.generations.iter().map(|(number, generation)| Generation {
+            generation: *number,
+            count: generation.count,
+            collect_ns: generation.collect.values(),
+            copied_bytes: generation.copied_bytes,
+        });
+        Pauses {
+            count: self.count,
+            partial: self.partial,
+            per_second: if span_ns > 0 { self.count as f64 / (span_ns as f64 / 1e9) } else { 0.0 },
+            total_ns,
+            time_to_stop_ns: self.stop.values(),
+            collect_ns: self.collect.values(),
+            release_ns: self.release.values(),
+            pause_ns: self.whole.values(),
+            by_generation: by_generation.collect(),
+        }
+    }
+}

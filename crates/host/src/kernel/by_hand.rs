@@ -1,0 +1,63 @@
+//! The kernel's records without a thread and without files: whoever has it says when the
+//! rings are emptied, and takes their bytes. Owns the same tiers as a recording; refuses to
+//! wait.
+
+use super::tiers::{self, CpuRing};
+use super::{Options, Target, describe, threads};
+use rtscope_model::manifest::{Kernel, Tier};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// What the kernel records of a program's threads, as long as the value lives.
+#[derive(Debug)]
+pub struct ByHand {
+    kernel: Kernel,
+    rings: Vec<CpuRing>,
+    formats: HashMap<String, String>,
+    threads: Vec<u8>,
+}
+
+impl ByHand {
+    /// Starts in the richest tier that is permitted, at most `tier`. Never fails: at worst
+    /// it is [`Tier::Polling`], and says what is missing.
+    pub fn start(target: Target, tier: Option<Tier>) -> ByHand {
+        let root = Path::new("/");
+        let (directory, force_tier, redactor) = (PathBuf::new(), tier, None);
+        let opened = tiers::open(root, &Options { directory, target, force_tier, ring_bytes: None, redactor });
+        let mut kernel = describe(&opened);
+        let formats = opened.tracepoints.iter().map(|point| (point.name.clone(), point.format.clone())).collect();
+        let mut rings = opened.rings;
+        let events = rings.iter().flat_map(|ring| &ring.events);
+        if let Err(error) = events.into_iter().try_for_each(super::perf::Event::enable) {
+            rings.clear();
+            let missing = vec![format!("The kernel's events could not be switched on ({error}).")];
+            kernel = Kernel { missing, ..Kernel::default() };
+        }
+        // Last, so that no thread can be made between the list and the events.
+        let threads = serde_json::to_vec(&threads::list(root)).unwrap_or_default();
+        ByHand { kernel, rings, formats, threads }
+    }
+
+    /// As in a manifest; its streams are the rings, in their order.
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    /// Texts of the formats of tracepoints, by name.
+    pub fn formats(&self) -> &HashMap<String, String> {
+        &self.formats
+    }
+
+    /// All threads when it started, as in `sched/threads.json`.
+    pub fn threads(&self) -> &[u8] {
+        &self.threads
+    }
+
+    /// Appends what each ring holds to the buffer of the same place in `into`, whole records.
+    pub fn take(&mut self, into: &mut Vec<Vec<u8>>) {
+        into.resize_with(self.rings.len(), Vec::new);
+        for (ring, into) in self.rings.iter_mut().zip(into) {
+            ring.ring.drain(into);
+        }
+    }
+}

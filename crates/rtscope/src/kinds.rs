@@ -1,0 +1,200 @@
+//! Kinds of what is drawn of a recording, on a timeline or in a waterfall: their numbers, what people call them, and
+//! their roles, which are colours and patterns of `web/app/palette.css`. Causes of waits are kinds too. Refuses to
+//! know what is drawn where.
+
+use crate::report::words;
+use rtscope_model::Cause;
+use serde::{Deserialize, Serialize};
+
+/// Causes of waits, from here on in the order of [`Cause::ALL`].
+const FIRST_CAUSE: u16 = 32;
+
+/// A kind of span.
+#[derive(Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Kind {
+    /// Number in tiles.
+    pub id: u16,
+    /// What people call it.
+    pub name: String,
+    /// What it is drawn as.
+    pub role: String,
+}
+
+/// Kinds of spans that a timeline may have. What they are called can differ between runtimes; numbers
+/// and roles do not.
+#[derive(Copy, Clone, Eq, PartialEq, Hash, Debug)]
+#[repr(u16)]
+#[allow(missing_docs)]
+pub enum SpanKind {
+    Program = 1,
+    Idle = 2,
+    WaitingToStop = 3,
+    WaitingToLead = 4,
+    Collecting = 5,
+    CollectingMajor = 6,
+    WaitingForOthers = 7,
+    Slice = 8,
+    Release = 9,
+    Request = 10,
+    Running = 11,
+    WantsACpu = 12,
+    Queued = 13,
+    Throttled = 14,
+    Asleep = 15,
+    Blocked = 16,
+    Unknown = 17,
+    Mark = 18,
+    Gap = 19,
+    OtherWork = 20,
+    IdleCpu = 21,
+    NotScheduled = 22,
+    ConcurrentMark = 23,
+    ConcurrentSync = 24,
+    ConcurrentSweep = 25,
+    Own = 26,
+}
+
+impl SpanKind {
+    /// All of them.
+    pub const ALL: [SpanKind; 26] = [
+        SpanKind::Program,
+        SpanKind::Idle,
+        SpanKind::WaitingToStop,
+        SpanKind::WaitingToLead,
+        SpanKind::Collecting,
+        SpanKind::CollectingMajor,
+        SpanKind::WaitingForOthers,
+        SpanKind::Slice,
+        SpanKind::Release,
+        SpanKind::Request,
+        SpanKind::Running,
+        SpanKind::WantsACpu,
+        SpanKind::Queued,
+        SpanKind::Throttled,
+        SpanKind::Asleep,
+        SpanKind::Blocked,
+        SpanKind::Unknown,
+        SpanKind::Mark,
+        SpanKind::Gap,
+        SpanKind::OtherWork,
+        SpanKind::IdleCpu,
+        SpanKind::NotScheduled,
+        SpanKind::ConcurrentMark,
+        SpanKind::ConcurrentSync,
+        SpanKind::ConcurrentSweep,
+        SpanKind::Own,
+    ];
+
+    /// Its number in tiles.
+    pub fn id(self) -> u16 {
+        self as u16
+    }
+
+    /// What people call it, and what it is drawn as.
+    pub fn look(self) -> (&'static str, &'static str) {
+        match self {
+            SpanKind::Program => ("program", "program"),
+            SpanKind::Idle => ("idle", "idle"),
+            SpanKind::WaitingToStop => ("waiting to stop", "waiting-to-stop"),
+            SpanKind::WaitingToLead => ("waiting to lead", "waiting-to-lead"),
+            SpanKind::Collecting => ("collecting, minor", "collecting"),
+            SpanKind::CollectingMajor => ("collecting, major", "collecting-major"),
+            SpanKind::WaitingForOthers => ("waiting for others", "waiting-for-others"),
+            SpanKind::Slice => ("slice of the old heap", "slice"),
+            SpanKind::Release => ("getting back to work", "release"),
+            SpanKind::Request => ("asked to stop", "request"),
+            SpanKind::Running => ("on a CPU", "running"),
+            SpanKind::WantsACpu => ("wants a CPU that another has", "wants-a-cpu"),
+            SpanKind::Queued => ("queued behind the program's own threads", "queued"),
+            SpanKind::Throttled => ("throttled: the CPU quota was used up", "throttled"),
+            SpanKind::Asleep => ("asleep", "asleep"),
+            SpanKind::Blocked => ("blocked in the kernel", "blocked"),
+            SpanKind::Unknown => ("not known", "unknown"),
+            SpanKind::Mark => ("mark", "mark"),
+            SpanKind::Gap => ("events were lost", "gap"),
+            SpanKind::OtherWork => ("collecting (its kind is not told, or the heap is laid out anew)", "collecting"),
+            SpanKind::IdleCpu => ("could run, while its CPU stands idle", "wants-a-cpu"),
+            SpanKind::NotScheduled => ("wants a CPU; who has it is not known", "wants-a-cpu"),
+            SpanKind::ConcurrentMark => ("concurrent mark", "slice"),
+            SpanKind::ConcurrentSync => ("stop at the end of a concurrent mark", "collecting"),
+            SpanKind::ConcurrentSweep => ("concurrent sweep", "slice"),
+            SpanKind::Own => ("the program's own", "mark"),
+        }
+    }
+
+    /// What it is called where collections are drawn alike, whatever they collect.
+    pub fn words(self) -> &'static str {
+        if self == SpanKind::Collecting { "collecting" } else { self.look().0 }
+    }
+
+    /// How a session tells it.
+    pub fn described(self) -> Kind {
+        let (name, role) = self.look();
+        Kind { id: self.id(), name: name.into(), role: role.into() }
+    }
+}
+
+/// The number of the kind that a cause is.
+pub fn of_cause(cause: Cause) -> u16 {
+    let index = Cause::ALL.iter().position(|known| *known == cause).unwrap_or(Cause::ALL.len() - 1);
+    FIRST_CAUSE + index as u16
+}
+
+/// How a session tells a kind.
+pub fn described(id: u16) -> Kind {
+    if let Some(known) = SpanKind::ALL.iter().find(|kind| kind.id() == id) {
+        return known.described();
+    }
+    let cause = id.checked_sub(FIRST_CAUSE).and_then(|index| Cause::ALL.get(usize::from(index)));
+    match cause {
+        Some(cause) => Kind { id, name: words::cause(*cause, None), role: role(*cause).into() },
+        None => Kind { id, ..SpanKind::Unknown.described() },
+    }
+}
+
+/// A cause is drawn as the state of the thread that was waited for.
+pub fn role(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Running | Cause::LateSafepoint | Cause::ForeignCall | Cause::InKernel => "running",
+        Cause::Throttled => "throttled",
+        Cause::HostSteal | Cause::Preempted | Cause::IdleCpu | Cause::NotScheduled | Cause::WakeLatency => {
+            "wants-a-cpu"
+        }
+        Cause::Oversubscribed => "queued",
+        Cause::Asleep | Cause::HandedOver => "asleep",
+        Cause::BlockedInKernel => "blocked",
+        Cause::Unknown => "unknown",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PALETTE: &str = include_str!("../../../web/app/palette.css");
+
+    #[test]
+    fn numbers_are_told_apart_and_described() {
+        let mut ids: Vec<u16> = SpanKind::ALL.iter().map(|kind| kind.id()).collect();
+        assert_eq!(ids, (1..=26).collect::<Vec<u16>>());
+        ids.extend(Cause::ALL.map(of_cause));
+        let all = ids.len();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), all);
+        let unknown = described(9_999);
+        assert_eq!((unknown.name.as_str(), unknown.role.as_str()), ("not known", "unknown"));
+        for id in ids.into_iter().filter(|id| *id != SpanKind::Unknown.id() && *id != of_cause(Cause::Unknown)) {
+            let kind = described(id);
+            assert!(kind.id == id && kind.role != "unknown" && !kind.name.is_empty(), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn every_role_has_its_colour() {
+        let roles = SpanKind::ALL.iter().map(|kind| kind.look().1).chain(Cause::ALL.map(role));
+        for role in roles {
+            assert!(PALETTE.contains(&format!("--{role}:")), "palette.css has no {role}");
+        }
+    }
+}

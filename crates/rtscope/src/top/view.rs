@@ -1,0 +1,400 @@
+//! From figures to lines: the screen, the line of text, the document. Owns layout and words;
+//! a pure function of what it is given.
+
+use crate::report::{stm, words};
+use crate::style::{Style, Tone, clean, shorten, wrap};
+use rtscope_analyze::Context;
+use rtscope_analyze::window::{Figures, Kept, LaneShares, Throttled};
+use rtscope_model::manifest::Tier;
+use rtscope_model::units::{self, duration, duration_or_dash, percent};
+use rtscope_model::{Loss, LossKind};
+use serde::Serialize;
+
+/// Lanes that are shown one by one.
+const LANES_MAX: usize = 64;
+/// Width of the names of rows.
+const LABEL: usize = 14;
+/// Widths of columns of lanes.
+const COLUMN: usize = 9;
+const LAST: usize = 14;
+/// Live data of a collection before this is old, ns.
+const OLD_NS: u64 = 5_000_000_000;
+
+/// What does not change: the head of the screen.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct View {
+    /// `process 4242`, the path of a capture.
+    pub of: String,
+    /// Its command line.
+    pub command: String,
+    /// "GHC 9.6.6 (thr)", `null` where it is no such program.
+    pub runtime: Option<String>,
+    /// How the kernel is looked at; `null`: a log on its own.
+    pub kernel: Option<Tier>,
+    /// CPUs that it may use, by mask and quota.
+    pub cpus_available: Option<f64>,
+    /// Quotas of the groups that cover it, by their place.
+    #[serde(skip)]
+    pub quotas: Vec<Option<f64>>,
+    /// Whether a log is read.
+    #[serde(skip)]
+    pub log: bool,
+}
+
+impl View {
+    /// Of what is known from the start.
+    pub fn of(context: &Context, of: String, log: bool) -> View {
+        View {
+            of,
+            command: context.program.as_ref().map(|program| program.command.join(" ")).unwrap_or_default(),
+            runtime: words::runtime(&context.runtime),
+            kernel: context.kernel.as_ref().map(|kernel| kernel.tier),
+            cpus_available: context.cpus_available(),
+            quotas: context.groups.iter().map(|group| group.quota_cpus).collect(),
+            log,
+        }
+    }
+}
+
+/// What changes.
+#[derive(Clone, Debug, Default)]
+pub struct Shown {
+    /// Figures of the window.
+    pub figures: Figures,
+    /// What cannot be shown, a sentence each.
+    pub notes: Vec<String>,
+    /// Why it does not go on.
+    pub over: Option<String>,
+    /// Something new is shown in a second, and a key ends that.
+    pub keys: bool,
+    /// Since the start.
+    pub seconds: f64,
+    /// CPUs that looking takes; `None`: not measured.
+    pub own_cpu: Option<f64>,
+    /// Events of the log, and records of the kernel, that were lost: how many times.
+    pub lost: (u64, u64),
+}
+
+impl Shown {
+    /// Something was lost.
+    pub fn lost(&mut self, loss: &Loss) {
+        match loss.kind {
+            // Of streams: a switch that the kernel does not tell of is found in what comes behind it.
+            LossKind::KernelRecords => self.lost.1 += u64::from(loss.source.contains('/')),
+            LossKind::OutOfOrder => {}
+            _ => self.lost.0 += 1,
+        }
+    }
+}
+
+/// What `--json` prints for a second.
+#[derive(Serialize)]
+pub(super) struct Document<'a> {
+    schema: &'static str,
+    #[serde(flatten)]
+    view: &'a View,
+    /// Since the start.
+    seconds: f64,
+    #[serde(flatten)]
+    figures: &'a Figures,
+    own_cpus: Option<f64>,
+    log_gaps: u64,
+    kernel_gaps: u64,
+    notes: &'a [String],
+    /// Why it does not go on; null while it does.
+    over: Option<&'a str>,
+}
+
+pub(super) fn document<'a>(schema: &'static str, view: &'a View, shown: &'a Shown) -> Document<'a> {
+    Document {
+        schema,
+        view,
+        seconds: shown.seconds,
+        figures: &shown.figures,
+        own_cpus: shown.own_cpu,
+        log_gaps: shown.lost.0,
+        kernel_gaps: shown.lost.1,
+        notes: &shown.notes,
+        over: shown.over.as_deref(),
+    }
+}
+
+/// Rows of the terminal.
+pub(super) fn rows() -> usize {
+    terminal_size::terminal_size().map_or(24, |(_, height)| usize::from(height.0))
+}
+
+/// The lines of a screen, `style.width` wide at most.
+pub fn frame(view: &View, shown: &Shown, style: &Style) -> Vec<String> {
+    let mut lines = head(view, shown, style);
+    lines.push(String::new());
+    let rows = rows_of(view, shown);
+    for (label, text, tone) in &rows {
+        let mut first = true;
+        for part in wrap(text, style.width.saturating_sub(LABEL)) {
+            let label = if std::mem::take(&mut first) { *label } else { "" };
+            let painted = style.paint(*tone, &part).into_owned();
+            lines.push(format!("{}{painted}", style.paint(Tone::Faint, &format!("{label:<LABEL$}"))));
+        }
+    }
+    lines.extend(lanes(&shown.figures.lanes, style));
+    let mut notes: Vec<String> = shown.notes.iter().map(|note| clean(note).into_owned()).collect();
+    if shown.lost.0 > 0 {
+        notes.push(format!("Parts of the log were lost {}: pauses there are left out.", times(shown.lost.0)));
+    }
+    if shown.lost.1 > 0 {
+        notes.push(format!("Records of the kernel were lost {}: causes there are unknown.", times(shown.lost.1)));
+    }
+    if !notes.is_empty() {
+        lines.push(String::new());
+    }
+    for note in notes {
+        lines.extend(wrap(&note, style.width).into_iter().map(|line| style.paint(Tone::Faint, &line).into_owned()));
+    }
+    lines
+}
+
+fn times(count: u64) -> String {
+    if count == 1 { "once".into() } else { format!("{count} times") }
+}
+
+fn head(view: &View, shown: &Shown, style: &Style) -> Vec<String> {
+    let span = (shown.figures.span_ns > 0).then(|| format!("last {}", duration(shown.figures.span_ns)));
+    let keys = shown.keys.then(|| "q ends".to_owned());
+    let right = span.into_iter().chain(keys).collect::<Vec<_>>().join(style.dot());
+    let command = clean(&view.command);
+    let left = format!("{}  {command}", clean(&view.of));
+    let room = style.width.saturating_sub(right.chars().count() + 2);
+    let left = shorten(&left, room).into_owned();
+    let gap = style.width.saturating_sub(left.chars().count() + right.chars().count()).max(1);
+    let mut facts: Vec<String> = view.runtime.iter().map(|runtime| clean(runtime).into_owned()).collect();
+    facts.extend(view.cpus_available.map(|cpus| format!("{} to use", units::of_cpus(cpus))));
+    facts.extend(view.kernel.map(|tier| kernel_words(tier).to_owned()));
+    facts.extend(shown.own_cpu.map(|own| format!("rtscope takes {} of a CPU", percent(own))));
+    let mut lines =
+        vec![format!("{}{}{}", style.paint(Tone::Strong, &left), " ".repeat(gap), style.paint(Tone::Faint, &right))];
+    let facts = wrap(&facts.join(style.dot()), style.width);
+    lines.extend(facts.iter().map(|line| style.paint(Tone::Faint, line).into_owned()));
+    let over = shown.over.iter().flat_map(|over| wrap(&format!("This is over: {}.", clean(over)), style.width));
+    lines.extend(over.map(|line| style.paint(Tone::Warn, &line).into_owned()));
+    lines
+}
+
+fn kernel_words(tier: Tier) -> &'static str {
+    match tier {
+        Tier::Tracepoints => "kernel: switches and wake-ups",
+        Tier::CpuWideSwitches => "kernel: switches",
+        Tier::OwnSwitches => "kernel: switches of its own threads",
+        Tier::Polling => "kernel: counters only",
+    }
+}
+
+type Row = (&'static str, String, Tone);
+
+fn rows_of(view: &View, shown: &Shown) -> Vec<Row> {
+    let figures = &shown.figures;
+    let mut rows: Vec<Row> = Vec::new();
+    if figures.span_ns == 0 {
+        return rows;
+    }
+    if view.log {
+        let pauses = &figures.pauses;
+        rows.push(("pauses", pauses_words(figures), Tone::Plain));
+        if pauses.time_to_stop_ns.count > 0 {
+            let stop = &pauses.time_to_stop_ns;
+            let text = format!(
+                "p50 {}, p99 {}, longest {}",
+                duration_or_dash(stop.p50),
+                duration_or_dash(stop.p99),
+                duration_or_dash(stop.max)
+            );
+            rows.push(("time to stop", text, Tone::Plain));
+        } else if pauses.count > 0 {
+            rows.push(("time to stop", "unknown: this runtime posts no request".into(), Tone::Plain));
+        }
+        rows.extend(productivity(figures).map(|text| ("productivity", text, Tone::Plain)));
+    }
+    rows.extend(figures.transactions.as_ref().map(|rates| ("transactions", stm::rates(rates), Tone::Plain)));
+    if let Some(used) = figures.cpus_used {
+        let missed = figures.cpus_missed.unwrap_or(0.0);
+        rows.push(("CPUs", format!("{used:.2} used, {missed:.2} wanted and not had"), Tone::Plain));
+    }
+    rows.extend(memory(figures).map(|text| ("memory", text, Tone::Plain)));
+    rows.extend(figures.throttled.as_ref().map(|one| {
+        let tone = if one.throttled > 0 { Tone::Bad } else { Tone::Plain };
+        ("throttled", throttled(view, one), tone)
+    }));
+    if let Some(kept) = &figures.kept {
+        rows.push(("kept off", kept_words(kept), Tone::Plain));
+    }
+    if view.log {
+        let text = worst(figures);
+        rows.push(("worst cause", text, if figures.worst.is_some() { Tone::Warn } else { Tone::Plain }));
+    }
+    rows
+}
+
+fn pauses_words(figures: &Figures) -> String {
+    let pauses = &figures.pauses;
+    if pauses.count == 0 {
+        return "none".into();
+    }
+    let mut text = format!(
+        "{} per second, {} of the time, p50 {}, p99 {}, longest {}",
+        rate(pauses.per_second),
+        units::percent_of(pauses.total_ns, figures.span_ns),
+        duration_or_dash(pauses.pause_ns.p50),
+        duration_or_dash(pauses.pause_ns.p99),
+        duration_or_dash(pauses.pause_ns.max)
+    );
+    if pauses.partial > 0 {
+        text += &format!(" ({} seen in part)", pauses.partial);
+    }
+    text
+}
+
+/// Three digits at most, fewer where they say nothing.
+fn rate(per_second: f64) -> String {
+    match per_second {
+        rate if rate >= 99.95 => format!("{rate:.0}"),
+        rate if rate >= 9.95 => format!("{rate:.1}"),
+        rate => format!("{rate:.2}"),
+    }
+}
+
+fn productivity(figures: &Figures) -> Option<String> {
+    let wall = figures.productivity_wall.map(|wall| format!("{} of busy lane time", percent(wall)));
+    let runtime = figures.productivity_runtime.map(|view| format!("{} as the runtime counts it", percent(view)));
+    let parts: Vec<String> = wall.into_iter().chain(runtime).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+fn memory(figures: &Figures) -> Option<String> {
+    let memory = &figures.memory;
+    let mut parts: Vec<String> = Vec::new();
+    parts.extend(memory.rss_bytes.map(|rss| format!("RSS {}", units::bytes(rss))));
+    parts.extend(memory.heap_bytes.map(|heap| format!("heap {}", units::bytes(heap))));
+    if let Some(live) = memory.live_bytes {
+        let age = memory.live_at.map_or(0, |at| figures.at.since(at));
+        let age = if age >= OLD_NS { format!(" {} ago", duration(age)) } else { String::new() };
+        let ratio = memory.rss_bytes.filter(|_| live > 0).map(|rss| rss as f64 / live as f64);
+        let ratio = ratio.map_or(String::new(), |ratio| format!(" (RSS is {} times that)", rate(ratio)));
+        parts.push(format!("live {}{age}{ratio}", units::bytes(live)));
+    }
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+fn throttled(view: &View, one: &Throttled) -> String {
+    let quota = view.quotas.get(usize::from(one.group)).copied().flatten();
+    let quota = quota.map_or_else(|| "a quota".to_owned(), |cpus| format!("a quota of {}", units::of_cpus(cpus)));
+    match one.throttled {
+        0 => format!("never ({quota})"),
+        count => format!(
+            "in {count} of {} periods, {} over all CPUs ({quota})",
+            one.periods.max(count),
+            duration(one.throttled_ns)
+        ),
+    }
+}
+
+fn kept_words(kept: &Kept) -> String {
+    let who = kept.who.as_ref().map_or(String::new(), |who| format!(" (mostly {})", clean(who)));
+    let mut parts = Vec::new();
+    for (share, by) in [
+        (kept.quota, "by a quota".to_owned()),
+        (kept.others, format!("by other processes{who}")),
+        (kept.own, "by its own threads".to_owned()),
+    ] {
+        if share >= 0.0005 {
+            parts.push(format!("{} of the time {by}", percent(share)));
+        }
+    }
+    if parts.is_empty() { "never: it had the CPUs that it wanted".into() } else { parts.join(", ") }
+}
+
+fn worst(figures: &Figures) -> String {
+    match &figures.worst {
+        Some(worst) => format!(
+            "{}: {} of what pauses waited for ({}), longest {}",
+            clean(&words::cause(worst.cause, worst.who.as_deref())),
+            percent(worst.share),
+            duration(worst.sum_ns),
+            duration(worst.longest_ns)
+        ),
+        None if figures.pauses.count == 0 => "no pause".into(),
+        None => "nothing was waited for".into(),
+    }
+}
+
+/// A bar for each lane: how its time went.
+fn lanes(lanes: &[LaneShares], style: &Style) -> Vec<String> {
+    if lanes.is_empty() {
+        return Vec::new();
+    }
+    let name = lanes.iter().map(|lane| lane.name.chars().count()).max().unwrap_or(0).max(LABEL - 2) + 2;
+    // What has no room is left out from the right.
+    let columns = (style.width.saturating_sub(name) / COLUMN).min(4);
+    let room = style.width.saturating_sub(name + 4 * COLUMN);
+    let last = if room >= LAST { LAST } else { 0 };
+    let bar = room.saturating_sub(last + 2).min(40);
+    let head = |text: &str| format!("{text:>COLUMN$}");
+    let titles = ["program", "collect", "waits", "idle"].map(head);
+    let mut title = format!("{:<name$}{}", "", titles.get(..columns).unwrap_or_default().concat());
+    if last > 0 {
+        title += &format!("{:>LAST$}", "stopped last");
+    }
+    let mut out = vec![String::new(), style.paint(Tone::Faint, &title).into_owned()];
+    let cell = |share: Option<f64>| format!("{:>COLUMN$}", share.map_or_else(|| "-".into(), percent));
+    for lane in lanes.iter().take(LANES_MAX) {
+        let shares = [lane.program, lane.collect, lane.wait, lane.idle].map(cell);
+        let mut row = format!("{:<name$}{}", lane.name, shares.get(..columns).unwrap_or_default().concat());
+        if last > 0 {
+            row += &format!("{:>LAST$}  {}", lane.straggler, bar_of(lane, bar, style));
+        }
+        out.push(row.trim_end().to_owned());
+    }
+    if lanes.len() > LANES_MAX {
+        out.push(format!("and {} more", lanes.len() - LANES_MAX));
+    }
+    out
+}
+
+fn bar_of(lane: &LaneShares, width: usize, style: &Style) -> String {
+    let parts = [(lane.program, '#', Tone::Good), (lane.collect, 'c', Tone::Calm), (lane.wait, 'w', Tone::Warn)];
+    let mut left = width;
+    let mut out = String::new();
+    for (share, letter, tone) in parts {
+        let cells = ((share.unwrap_or(0.0) * width as f64).round() as usize).min(left);
+        left -= cells;
+        out += &style.paint(tone, &letter.to_string().repeat(cells));
+    }
+    out
+}
+
+/// The figures of a second in one line.
+pub fn line(view: &View, shown: &Shown) -> String {
+    let figures = &shown.figures;
+    let mut parts = vec![format!("{:.0} s", shown.seconds)];
+    if figures.span_ns == 0 {
+        parts.push("no figures yet".into());
+    } else if view.log {
+        let pauses = &figures.pauses;
+        parts.push(format!("{} pauses/s", rate(pauses.per_second)));
+        parts.push(format!("time to stop p99 {}", duration_or_dash(pauses.time_to_stop_ns.p99)));
+        let share = figures.productivity_wall.or(figures.productivity_runtime);
+        parts.push(format!("productivity {}", share.map_or_else(|| "-".into(), percent)));
+    }
+    parts.extend(figures.cpus_used.map(|used| format!("{used:.2} CPUs")));
+    parts.extend(figures.memory.rss_bytes.map(|rss| format!("RSS {}", units::bytes(rss))));
+    parts.extend(figures.memory.live_bytes.map(|live| format!("live {}", units::bytes(live))));
+    let attempts =
+        figures.transactions.map(|rates| format!("{} transactions/s", units::rate(rates.attempts_per_second)));
+    parts.extend(attempts);
+    let throttled = figures.throttled.as_ref().filter(|one| one.throttled > 0);
+    parts.extend(throttled.map(|one| format!("throttled {}", duration(one.throttled_ns))));
+    parts.extend(figures.worst.as_ref().map(|worst| words::cause(worst.cause, worst.who.as_deref())));
+    parts.extend((shown.lost.0 > 0).then(|| format!("log lost in part {}", times(shown.lost.0))));
+    parts.extend((shown.lost.1 > 0).then(|| format!("kernel records lost {}", times(shown.lost.1))));
+    parts.extend(shown.over.clone());
+    clean(&parts.join(", ")).into_owned()
+}
