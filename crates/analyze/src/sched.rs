@@ -2,15 +2,18 @@
 //! as far back as open pauses can still ask.
 //!
 //! Owns thread states, membership of the program, and what ran on a CPU.
-//! Refuses to judge: causes are `blame`'s. History is bounded per thread and
-//! per CPU; what fell out of it is `Unknown`, and counted.
+//! Refuses to judge: causes are `blame`'s. History is bounded; what fell out of
+//! it is `Unknown`, and counted.
 
 use crate::results::ThreadState;
 use rtscope_model::{Cpu, NameId, OffState, Pid, Sched, Tid, Time};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
-/// Spans kept per thread and per CPU, at most.
-const HISTORY_MAX: usize = 16_384;
+/// Spans kept of each thread and CPU in any case.
+const HISTORY_LEAST: usize = 16_384;
+/// Spans kept of all together: two threads that yield to each other take 40,000 each in the time that counters are
+/// waited for.
+const HISTORY_MAX: usize = 1 << 20;
 /// Process ids remembered for threads of others.
 const PIDS_MAX: usize = 65_536;
 
@@ -122,7 +125,7 @@ pub struct Tracks {
     /// Events name what ran instead.
     names_next: bool,
     seen: bool,
-    forgotten: u64,
+    room: Room,
     unreported: u64,
     /// When a thread of the program last came back to an idle CPU without
     /// having been woken: the end of a throttling.
@@ -160,7 +163,7 @@ impl Tracks {
 
     /// Spans dropped because a history was full.
     pub fn forgotten(&self) -> u64 {
-        self.forgotten
+        self.room.forgotten
     }
 
     /// The program's threads.
@@ -193,7 +196,7 @@ impl Tracks {
                     self.resumed = Some(time);
                 }
                 let runs = self.cpus.entry(cpu).or_default();
-                push_bounded(runs, (time, next, next_name), &mut self.forgotten);
+                self.room.push(runs, (time, next, next_name));
                 let waited = self.own.contains(&next).then(|| self.run(next, time, cpu)).flatten();
                 waited.or(unreported)
             }
@@ -275,7 +278,7 @@ impl Tracks {
         let span = *track.spans.back().filter(|span| span.state.waits())?;
         let came = if span.from > since { Some(span.from) } else { resumed };
         let runs = self.cpus.entry(cpu).or_default();
-        push_bounded(runs, (came.unwrap_or(since), prev, NameId::default()), &mut self.forgotten);
+        self.room.push(runs, (came.unwrap_or(since), prev, NameId::default()));
         match came {
             Some(at) => self.run(prev, at, cpu),
             None => {
@@ -317,7 +320,7 @@ impl Tracks {
                 _ => {}
             }
         }
-        push_bounded(&mut track.spans, Span { from, state, cpu }, &mut self.forgotten);
+        self.room.push(&mut track.spans, Span { from, state, cpu });
     }
 
     /// State of `tid` now.
@@ -465,8 +468,10 @@ impl Tracks {
 
     /// The last wake-up of `tid` in `[from, to]`: when, and by whom.
     pub fn last_waking(&self, tid: Tid, from: Time, to: Time) -> Option<(Time, Tid)> {
-        let track = self.threads.get(&tid)?;
-        track.spans.iter().rev().filter(|span| span.from >= from && span.from <= to).find_map(|span| match span.state {
+        let spans = &self.threads.get(&tid)?.spans;
+        let behind = spans.partition_point(|span| span.from <= to);
+        let mut back = spans.range(..behind).rev().take_while(|span| span.from >= from);
+        back.find_map(|span| match span.state {
             State::Woken { by } => Some((span.from, by)),
             _ => None,
         })
@@ -522,15 +527,29 @@ impl Tracks {
                 runs.pop_front();
             }
         }
+        let spans = self.threads.values().map(|track| track.spans.len());
+        self.room.kept = spans.chain(self.cpus.values().map(VecDeque::len)).sum();
     }
 }
 
-fn push_bounded<T>(queue: &mut VecDeque<T>, value: T, forgotten: &mut u64) {
-    if queue.len() >= HISTORY_MAX {
-        queue.pop_front();
-        *forgotten += 1;
+/// How much history there is, and how much there was no room for.
+#[derive(Default)]
+struct Room {
+    /// Never less than there is.
+    kept: usize,
+    forgotten: u64,
+}
+
+impl Room {
+    fn push<T>(&mut self, queue: &mut VecDeque<T>, value: T) {
+        if queue.len() >= HISTORY_LEAST && self.kept >= HISTORY_MAX {
+            queue.pop_front();
+            self.forgotten += 1;
+        } else {
+            self.kept += 1;
+        }
+        queue.push_back(value);
     }
-    queue.push_back(value);
 }
 
 fn off(state: OffState) -> State {

@@ -98,15 +98,30 @@ fn the_cheap_tier_knows_no_taker() {
 #[test]
 fn history_is_bounded_and_pruned_and_what_was_dropped_is_unknown() {
     let mut kernel = Kernel::new(&[11]);
-    for at in 0..(HISTORY_MAX as u64 * 2) {
+    for at in 0..HISTORY_MAX as u64 {
         kernel.on(at * 10, 0, 11).off(at * 10 + 5, 0, 11);
     }
     assert!(kernel.tracks.forgotten() > 0);
     assert_eq!(kernel.tracks.stretches(Tid(11), Time(0), Time(5)).first().map(|s| s.state), Some(State::Unknown));
-    let now = HISTORY_MAX as u64 * 20;
+    let now = HISTORY_MAX as u64 * 10;
     kernel.tracks.prune(Time(now - 100));
     assert!(kernel.tracks.threads.values().all(|track| track.spans.len() < 25));
-    assert_eq!(kernel.tracks.totals(Time(now)).0, HISTORY_MAX as u64 * 2 * 5, "sums survive");
+    assert_eq!(kernel.tracks.totals(Time(now)).0, HISTORY_MAX as u64 * 5, "sums survive");
+}
+
+/// As two capabilities do that spin for each other on one CPU, in 400 ms.
+#[test]
+fn threads_that_yield_to_each_other_are_remembered() {
+    let mut kernel = Kernel::new(&[11, 12]);
+    for at in 0..2 * HISTORY_LEAST as u64 {
+        kernel
+            .event(at * 10, switch(0, 11, OffState::Runnable, 12))
+            .event(at * 10 + 5, switch(0, 12, OffState::Runnable, 11));
+    }
+    assert_eq!(kernel.tracks.forgotten(), 0);
+    let states: Vec<_> =
+        kernel.tracks.stretches(Tid(11), Time(10), Time(20)).iter().map(|s| (s.from.0, s.state)).collect();
+    assert_eq!(states, [(10, State::Runnable), (15, State::Running)]);
 }
 
 #[test]
