@@ -46,7 +46,7 @@ async function serve(command, args) {
 const made = (situation) => serve(join(built, "examples/made_view"), [situation]);
 
 /** A page on `url`; what must never happen is noted. */
-async function visit(url, name, { colorScheme = "light", fragment = "", viewport = { width: 1440, height: 860 } } = {}) {
+async function visit(url, name, { colorScheme = "light", fragment = "", viewport = { width: 1440, height: 860 }, before = async () => {} } = {}) {
   const fail = (what) => failures.push(`${name}: ${what}`);
   const context = await browser.newContext({ colorScheme, viewport });
   const page = await context.newPage();
@@ -57,6 +57,7 @@ async function visit(url, name, { colorScheme = "light", fragment = "", viewport
     if (!request.url().startsWith(url) && !request.url().startsWith("data:")) fail(`request: ${request.url()}`);
   });
   page.on("response", (response) => { if (response.status() >= 400) fail(`${response.status()} for ${response.url()}`); });
+  await before(page);
   await page.goto(url + fragment, { waitUntil: "load" });
   await page.waitForSelector("html[data-ready]", { timeout: 15_000 }).catch(() => fail("nothing was drawn"));
   return { page, fail, close: () => context.close() };
@@ -133,6 +134,26 @@ for (const [situation, { missing, pauses = true }] of Object.entries(situations)
     await end();
   });
 }
+
+await step("a line whose scale comes last", async () => {
+  const { url, end } = await made("oversubscribed");
+  const { groups } = await (await fetch(`${url}session.json`)).json();
+  const tops = new Set(groups.flatMap(({ tracks }) => tracks).filter(({ form }) => form === "values").map(({ top }) => top));
+  if (tops.size === 0) throw new Error("there are no lines");
+  let late = 0;
+  const before = (page) => page.route(/\/lines\?/, async (route) => {
+    if (tops.has(Number(new URL(route.request().url()).searchParams.get("level")))) {
+      late += 1;
+      await new Promise((resolve) => setTimeout(resolve, 1500));
+    }
+    await route.continue();
+  });
+  const { page, fail, close } = await visit(url, "a late scale", { before });
+  if (late === 0) fail("no scale was late");
+  if (await colours(page, "#below") < 5) fail("hardly anything is drawn");
+  await close();
+  await end();
+});
 
 await step("accessibility, with every panel open", async () => {
   const { url, end } = await made("throttled");

@@ -146,7 +146,10 @@ export class Scene {
   #values(row, box, look) {
     const { from } = this.state.view, width = this.image.width;
     this.#blank(box, 0, width, look.pixel.ground);
-    const most = this.most(row), thick = Math.max(1, Math.round(1.6 * this.ratio));
+    const most = this.most(row);
+    // Without a scale nothing can be drawn.
+    if (most === null) return;
+    const thick = Math.max(1, Math.round(1.6 * this.ratio));
     // The first line is the one on top.
     for (const [back, track] of [...row.tracks].reverse().entries()) {
       const index = row.tracks.length - 1 - back;
@@ -164,24 +167,27 @@ export class Scene {
   }
 
   /**
-   * What is at the top of a row's plot: the same for the whole session, so that heights compare.
+   * What is at the top of a row's plot: the same for the whole session, so that heights compare; null: not known yet.
    * @param {Row} row
    */
   most(row) {
-    return values.roundTop(this.#greatest(row), row.tracks[0].unit);
+    const greatest = this.#greatest(row);
+    return greatest === null ? null : values.roundTop(greatest, row.tracks[0].unit);
   }
 
   /**
-   * The same in words; empty: not known yet.
+   * The same in words; empty where there is none.
    * @param {Row} row
    */
   mostWords(row) {
-    return this.#greatest(row) > 0 ? quantity(this.most(row), row.tracks[0].unit) : "";
+    const most = this.most(row);
+    return most !== null && this.#greatest(row) ? quantity(most, row.tracks[0].unit) : "";
   }
 
   /** @param {Row} row */
   #greatest(row) {
-    let most = 0;
+    /** @type {number | null} */
+    let most = null;
     for (const track of row.tracks) {
       let own = this.tops.get(track.id);
       if (own === undefined) {
@@ -196,7 +202,7 @@ export class Scene {
         }
         this.tops.set(track.id, own);
       }
-      most = Math.max(most, own);
+      most = Math.max(most ?? 0, own);
     }
     return most;
   }

@@ -95,7 +95,8 @@ export function paint(pixels, stride, width, top, height, columns, most, { colou
     const low = columns.low[column], high = columns.high[column];
     if (Number.isNaN(low)) continue;
     const upper = Math.max(top, Math.round(bottom - thick - Math.max(0, high) * scale));
-    const lower = Math.min(bottom, Math.round(bottom - Math.max(0, low) * scale));
+    // A value beyond `most` ends at the top.
+    const lower = Math.min(bottom, Math.max(top, Math.round(bottom - Math.max(0, low) * scale)));
     if (under !== null) for (let line = lower; line < bottom; line++) pixels[line * stride + column] = under;
     if (column % 12 >= dash && lower - upper <= thick) continue;
     for (let line = upper; line < Math.max(lower, upper + thick) && line < bottom; line++) pixels[line * stride + column] = colour;

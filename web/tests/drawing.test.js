@@ -105,6 +105,15 @@ test("nothing is drawn before the first value", () => {
   assert.deepEqual([0, 1, 2, 3].map(drawn), [0, 0, 9, 1]);
 });
 
+test("a value beyond the top of a plot ends there", () => {
+  // As it comes when a session grows. What lies above the plot is another row's.
+  const columns = values.columnsOf(2), pixels = new Uint32Array(2 * 10);
+  values.accumulate(columns, 2, tileOfValues([[0, 150, 2000, 2000, 2000]]), 0, 100, 0, 200);
+  values.paint(pixels, 2, 2, 3, 5, columns, 1, { colour: 5, under: 7, thick: 1, dash: 12 });
+  const line = [...Array(10).keys()].map((row) => pixels[row * 2]);
+  assert.deepEqual(line, [0, 0, 0, 5, 7, 7, 7, 7, 0, 0]);
+});
+
 test("the top of a plot is round and not below the values", () => {
   for (const value of [1, 3, 17, 1234, 7.7e9]) {
     for (const unit of [null, "bytes", "ns"]) {
