@@ -159,6 +159,7 @@ pub fn loss_of_log(loss: &Loss, from: Time, to: Time) -> bool {
         LossKind::KernelRecords
         | LossKind::UnknownRecord
         | LossKind::RecorderLate
+        | LossKind::Unfinished
         | LossKind::DiskFull
         | LossKind::SourceMissing => false,
     }

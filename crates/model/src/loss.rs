@@ -28,6 +28,8 @@ pub enum LossKind {
     Paused,
     /// Several processes wrote into one log.
     MixedProcesses,
+    /// Stops of the world that were asked for and not seen to take place. Count: how many.
+    Unfinished,
     /// A sample or drain of the recorder came too late.
     RecorderLate,
     /// The disk was full: recording stopped while the program ran on.

@@ -223,14 +223,11 @@ impl Recognise for Recogniser {
         let (from, to) = self.dropped_span?;
         Some(Loss {
             source: "eventlog".into(),
-            kind: LossKind::Truncated,
+            kind: LossKind::Unfinished,
             count: self.dropped,
             from: Some(from),
             to: Some(to),
-            note: format!(
-                "{} collections were asked for and never began in the log; they are not counted.",
-                self.dropped
-            ),
+            note: String::new(),
         })
     }
 }

@@ -72,6 +72,12 @@ impl Section {
         self.parts.values().all(|part| part.ended.is_some())
     }
 
+    /// More was seen of it than that it was asked for.
+    fn took_place(&self) -> bool {
+        let took_part = |(lane, part): (&LaneId, &Part)| self.leader != Some(*lane) && part.arrived.is_some();
+        self.parts.iter().any(took_part) || self.parts.values().any(|part| part.work.begin.is_some())
+    }
+
     /// The section does more than was known of it.
     fn does(&mut self, kind: PauseKind) {
         let rank = |kind| match kind {
@@ -164,9 +170,7 @@ impl Recognise for Recogniser {
             // takes the rings down.
         }
         let (from, to) = self.dropped_span?;
-        let note =
-            format!("{} sections were asked for and were not seen to be done; they are not counted.", self.dropped);
-        let (source, kind) = ("rings".into(), LossKind::Truncated);
+        let (source, kind, note) = ("rings".into(), LossKind::Unfinished, String::new());
         Some(Loss { source, kind, count: self.dropped, from: Some(from), to: Some(to), note })
     }
 }
@@ -264,7 +268,7 @@ impl Recogniser {
         self.close(out);
         if let Some(mut open) = self.open.take() {
             open.cap = Some(time);
-            if open.parts.values().any(|part| part.work.begin.is_some()) {
+            if open.took_place() {
                 self.closing = Some(open);
             } else {
                 self.drop_open(&open, time);

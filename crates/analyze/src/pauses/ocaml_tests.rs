@@ -54,6 +54,39 @@ fn a_section_is_split_into_stop_work_and_release() {
 }
 
 #[test]
+fn a_section_without_collections_took_place_whoever_has_not_said_yet_that_it_has_left() {
+    // Lane 1 loses its CPU before it can say so; the next request comes before it does.
+    let script = Script::default()
+        .rt(1_000, 0, begin(Phase::Lead))
+        .rt(1_010, 0, begin(Phase::Barrier))
+        .rt(1_050, 1, begin(Phase::Follow))
+        .rt(1_060, 0, end(Phase::Barrier))
+        .rt(1_100, 0, end(Phase::Lead))
+        .rt(5_000, 0, begin(Phase::Lead))
+        .rt(5_010, 1, end(Phase::Follow))
+        .rt(5_020, 0, end(Phase::Lead));
+    let (out, loss) = recognised(script);
+    let [first, _] = &out[..] else { panic!("{out:?}") };
+    let pause = &first.pause;
+    assert_eq!((pause.kind, pause.quality), (PauseKind::Unknown, PauseQuality::Whole));
+    assert_eq!((pause.stopped, pause.released), (Time(1_050), Time(5_000)));
+    assert_eq!(loss, None);
+}
+
+#[test]
+fn a_request_that_nobody_answers_is_counted_and_nothing_else() {
+    let script = Script::default().rt(1_000, 0, begin(Phase::Lead)).rt(1_500, 0, begin(Phase::Lead)).rt(
+        1_600,
+        0,
+        end(Phase::Lead),
+    );
+    let (out, loss) = recognised(script);
+    let loss = loss.expect("one");
+    assert_eq!((out.len(), loss.kind, loss.count), (1, LossKind::Unfinished, 1));
+    assert_eq!((loss.from, loss.to), (Some(Time(1_000)), Some(Time(1_500))));
+}
+
+#[test]
 fn the_work_is_done_when_the_first_is_through_the_barrier_behind_it() {
     // Lane 1 was the last to collect and lost its CPU before it could say so.
     let script = Script::default()

@@ -25,8 +25,8 @@ const JUMP: u64 = 1_000_000_000;
 /// Entries of tables over type (3 bits) and id (6 bits).
 pub(super) const TYPES: usize = 1 << 9;
 
-const OVERWRITTEN: &str = "the ring was full: the program overwrote these words before they were copied; record with \
-                           larger rings (OCAMLRUNPARAM=e=N)";
+const OVERWRITTEN: &str = "the ring was full: the program overwrote these words before they were copied; fewer rings can \
+                           be larger: record with OCAMLRUNPARAM=d=16,e=22 where at most 16 domains live at a time";
 const HISTORY: &str = "older than what the ring held when it was first read";
 const DAMAGED: &str = "words that are no events: the file is damaged, or a program was still writing it";
 const CUT: &str = "the file ends where the ring's words go on";

@@ -33,7 +33,8 @@ pub fn exit_code(results: &Results) -> u8 {
             // that was never there leaves its keys null, which is an answer.
             LossKind::RecorderLate | LossKind::SourceMissing => false,
             LossKind::KernelRecords => loss.count > 0 && causes_unknown(results),
-            LossKind::Unwritten => loss.count as f64 > results.span_ns as f64 * SHARE_THAT_MATTERS,
+            LossKind::Unwritten => matters(loss.count, results.span_ns),
+            LossKind::Unfinished => matters(loss.count, results.pauses.count),
             LossKind::UnknownRecord | LossKind::OutOfOrder | LossKind::RingWords => loss.count > 0,
             // A program that was killed leaves no end mark; what that cost is known.
             LossKind::Truncated => loss.count > 0 || !words::is_unwritten(results, &loss.source),
@@ -43,11 +44,14 @@ pub fn exit_code(results: &Results) -> u8 {
     if lost || !words::has_runtime(results) { 3 } else { 0 }
 }
 
+fn matters(part: u64, whole: u64) -> bool {
+    part as f64 > whole as f64 * SHARE_THAT_MATTERS
+}
+
 /// One pause of a thousand that was not seen whole changes no figure.
 fn too_many_partial(results: &Results) -> bool {
     let pauses = &results.pauses;
     let unsplit = words::wall_clock(results).into_iter().find(|(part, _)| *part == words::Part::Unsplit);
-    let matters = |part: u64, whole: u64| part as f64 > whole as f64 * SHARE_THAT_MATTERS;
     pauses.partial > 0
         && (matters(pauses.partial, pauses.count) || unsplit.is_some_and(|(_, ns)| matters(ns, results.span_ns)))
 }

@@ -176,11 +176,16 @@ pub fn loss(loss: &Loss) -> String {
         }
         LossKind::RingWords => units::counted(n, "word of events overwritten", "words of events overwritten"),
         LossKind::Paused => "the program switched its events off for a while".into(),
+        LossKind::Unfinished => {
+            let stops = units::counted(n, "collection was", "collections were");
+            format!("{stops} asked for and not seen to take place; not counted")
+        }
         LossKind::MixedProcesses => "several processes wrote into one log".into(),
         // The note says how many and how late.
         LossKind::RecorderLate if !loss.note.is_empty() => return format!("{}: {}", loss.source, loss.note),
         LossKind::RecorderLate => units::counted(n, "sample was late", "samples were late"),
         LossKind::DiskFull => "the disk was full, recording stopped early".into(),
+        LossKind::SourceMissing if loss.from.is_some() => "recorded in part".into(),
         LossKind::SourceMissing => "could not be recorded".into(),
     };
     let colon = if loss.note.is_empty() { "" } else { ": " };
