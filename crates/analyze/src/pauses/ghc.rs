@@ -16,11 +16,12 @@
 //! slice where the leader loses its CPU in between): it is kept for the request
 //! that follows. Refuses to know threads and causes.
 
+use super::unfinished::Unfinished;
 use super::work::Work;
 use super::{LaneMarks, Recognise, Recognised};
 use crate::per_lane::PerLane;
 use rtscope_model::{
-    Body, Counter, Event, GreenThread, LaneId, LanePause, Loss, LossKind, Pause, PauseKind, PauseMode, PauseQuality,
+    Body, Counter, Event, GreenThread, LaneId, LanePause, Loss, Pause, PauseKind, PauseMode, PauseQuality,
     ReleaseBasis, Runtime, StopReason, Time,
 };
 
@@ -114,8 +115,7 @@ pub struct Recogniser {
     /// A concurrent collector's stop.
     sync: Option<(u64, Time)>,
     next_id: u64,
-    dropped: u64,
-    dropped_span: Option<(Time, Time)>,
+    unfinished: Unfinished,
     /// Lanes that were on when the program's end took down the first.
     before_end: Option<usize>,
 }
@@ -133,8 +133,7 @@ impl Recogniser {
             spare: PerLane::default(),
             sync: None,
             next_id: 0,
-            dropped: 0,
-            dropped_span: None,
+            unfinished: Unfinished::default(),
             before_end: None,
         }
     }
@@ -217,18 +216,10 @@ impl Recognise for Recogniser {
                 self.closing = Some(open);
                 self.close(out);
             } else {
-                self.drop_open(&open, end);
+                self.unfinished.add(open.begin().unwrap_or(end), end);
             }
         }
-        let (from, to) = self.dropped_span?;
-        Some(Loss {
-            source: "eventlog".into(),
-            kind: LossKind::Unfinished,
-            count: self.dropped,
-            from: Some(from),
-            to: Some(to),
-            note: String::new(),
-        })
+        self.unfinished.loss("eventlog")
     }
 }
 
@@ -236,13 +227,6 @@ impl Recogniser {
     fn new_id(&mut self) -> u64 {
         self.next_id += 1;
         self.next_id - 1
-    }
-
-    fn drop_open(&mut self, open: &Open, until: Time) {
-        self.dropped += 1;
-        let from = open.begin().unwrap_or(until);
-        let span = self.dropped_span.get_or_insert((from, until));
-        span.1 = span.1.max(until);
     }
 
     fn requested(&mut self, lane: LaneId, time: Time, parallel: bool, out: &mut Vec<Recognised>) {
@@ -286,7 +270,7 @@ impl Recogniser {
 
     fn abandon(&mut self, mut open: Open, time: Time, out: &mut Vec<Recognised>) {
         if open.stopped.is_none() {
-            self.drop_open(&open, time);
+            self.unfinished.add(open.begin().unwrap_or(time), time);
             return;
         }
         self.close(out);

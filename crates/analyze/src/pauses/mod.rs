@@ -6,6 +6,7 @@ pub mod ghc;
 pub mod ocaml;
 pub mod summary;
 pub mod sums;
+mod unfinished;
 mod work;
 
 use crate::context::Context;

@@ -18,11 +18,12 @@
 //! that was seen whole. Refuses to know threads, causes, and what a lane waited for
 //! before it could lead.
 
+use super::unfinished::Unfinished;
 use super::work::Work;
 use super::{LaneMarks, Recognise, Recognised};
 use rtscope_model::{
-    Body, Counter, Event, LaneId, LanePause, Loss, LossKind, Pause, PauseKind, PauseMode, PauseQuality, Phase,
-    ReleaseBasis, Runtime, Time,
+    Body, Counter, Event, LaneId, LanePause, Loss, Pause, PauseKind, PauseMode, PauseQuality, Phase, ReleaseBasis,
+    Runtime, Time,
 };
 use std::collections::BTreeMap;
 
@@ -104,8 +105,7 @@ pub struct Recogniser {
     /// The one before: some lane has not said yet that it has left.
     closing: Option<Section>,
     next_id: u64,
-    dropped: u64,
-    dropped_span: Option<(Time, Time)>,
+    unfinished: Unfinished,
 }
 
 impl Recognise for Recogniser {
@@ -169,9 +169,7 @@ impl Recognise for Recogniser {
             // Of one that was only asked for nothing is missing: the runtime's last section
             // takes the rings down.
         }
-        let (from, to) = self.dropped_span?;
-        let (source, kind, note) = ("rings".into(), LossKind::Unfinished, String::new());
-        Some(Loss { source, kind, count: self.dropped, from: Some(from), to: Some(to), note })
+        self.unfinished.loss("rings")
     }
 }
 
@@ -271,7 +269,7 @@ impl Recogniser {
             if open.took_place() {
                 self.closing = Some(open);
             } else {
-                self.drop_open(&open, time);
+                self.unfinished.add(open.begin().unwrap_or(time), time);
             }
         }
         let mut section = self.new_section(Some(lane), Some(time));
@@ -311,13 +309,6 @@ impl Recogniser {
         }
         self.leaves(lane, time);
         self.lanes.entry(lane).or_default().waits = false;
-    }
-
-    fn drop_open(&mut self, open: &Section, until: Time) {
-        self.dropped += 1;
-        let from = open.begin().unwrap_or(until);
-        let span = self.dropped_span.get_or_insert((from, until));
-        span.1 = span.1.max(until);
     }
 
     /// Hands over the closing section.

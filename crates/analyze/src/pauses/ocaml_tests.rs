@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::testing::Script;
+use rtscope_model::LossKind;
 
 fn recognised(script: Script) -> (Vec<Recognised>, Option<Loss>) {
     let (mut recogniser, mut out) = (Recogniser::default(), Vec::new());

@@ -1,0 +1,27 @@
+//! Stops of the world that were asked for and not seen to take place. Owns how many and when; refuses to say which
+//! these are.
+
+use rtscope_model::{Loss, LossKind, Time};
+
+/// The count.
+#[derive(Default)]
+pub(super) struct Unfinished {
+    count: u64,
+    span: Option<(Time, Time)>,
+}
+
+impl Unfinished {
+    /// One more, of which nothing is expected behind `until`.
+    pub fn add(&mut self, from: Time, until: Time) {
+        self.count += 1;
+        let span = self.span.get_or_insert((from, until));
+        span.1 = span.1.max(until);
+    }
+
+    /// What that is of the source `of`; `None`: there was none.
+    pub fn loss(&self, of: &str) -> Option<Loss> {
+        let (from, to) = self.span?;
+        let kind = LossKind::Unfinished;
+        Some(Loss { source: of.into(), kind, count: self.count, from: Some(from), to: Some(to), note: String::new() })
+    }
+}
