@@ -2,29 +2,14 @@
 
 use super::*;
 use crate::results::Outcome;
-use crate::testing::{Places, Script, switch};
-use rtscope_model::manifest::{Group, Kernel};
+use crate::testing::{self, Places, Script, switch};
+use rtscope_model::manifest::Group;
 use rtscope_model::{Cause, ClockMap, Counter, Cpu, LossKind, OffState, Pid, Sample, Sched};
 
 pub(super) const MS: u64 = 1_000_000;
 
-pub(super) fn joined() -> ClockMap {
-    ClockMap { offset_ns: 0, error_ns: Some(500), method: ClockMethod::RuntimeStatic }
-}
-
 pub(super) fn context(cpus: u16) -> Context {
-    Context {
-        program_pid: Some(Pid(10)),
-        program_tids: vec![Tid(11), Tid(12)],
-        runtime: crate::results::Runtime { family: Some("ghc".into()), ..Default::default() },
-        threaded: Some(true),
-        cpus_allowed: (0..cpus).collect(),
-        generations: Some(2),
-        nursery_bytes: Some(16 << 20),
-        clock: joined(),
-        kernel: Some(Kernel { tier: Tier::Tracepoints, ..Kernel::default() }),
-        ..Context::default()
-    }
+    Context { cpus_allowed: (0..cpus).collect(), nursery_bytes: Some(16 << 20), ..testing::context() }
 }
 
 fn quota(context: Context) -> Context {

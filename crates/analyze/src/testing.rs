@@ -1,9 +1,11 @@
 //! Builders for tests: a kernel and a runtime that speak in short words.
 
+use crate::Context;
 use crate::sched::Tracks;
+use rtscope_model::manifest::{self, Tier};
 use rtscope_model::{
-    Body, CodeKind, CodeSample, Counter, Cpu, Event, Found, GreenThread, GroupId, LaneId, NameId, OffState, Pid,
-    Runtime, Sample, Sched, StopReason, Symbol, SymbolId, Symbols, Tid, Time,
+    Body, ClockMap, ClockMethod, CodeKind, CodeSample, Counter, Cpu, Event, Found, GreenThread, GroupId, LaneId,
+    NameId, OffState, Pid, Runtime, Sample, Sched, StopReason, Symbol, SymbolId, Symbols, Tid, Time,
 };
 
 /// A kernel whose events go straight into [`Tracks`].
@@ -32,6 +34,21 @@ impl Kernel {
 
     pub fn event(&mut self, at: u64, event: Sched) -> &mut Self {
         self.push(at, event)
+    }
+}
+
+/// A threaded GHC program of two threads on two CPUs, with a kernel's view.
+pub fn context() -> Context {
+    Context {
+        program_pid: Some(Pid(10)),
+        program_tids: vec![Tid(11), Tid(12)],
+        runtime: crate::results::Runtime { family: Some("ghc".into()), ..Default::default() },
+        threaded: Some(true),
+        cpus_allowed: vec![0, 1],
+        generations: Some(2),
+        clock: ClockMap { offset_ns: 0, error_ns: Some(500), method: ClockMethod::RuntimeStatic },
+        kernel: Some(manifest::Kernel { tier: Tier::Tracepoints, ..manifest::Kernel::default() }),
+        ..Context::default()
     }
 }
 

@@ -3,28 +3,17 @@
 
 use super::*;
 use crate::results::Results;
-use crate::testing::{Script, switch};
+use crate::testing::{self, Script, switch};
 use crate::{Analysis, Context, Tail};
 use rtscope_model::manifest::{Kernel, Tier};
-use rtscope_model::{Cause, ClockMap, ClockMethod, LaneId, Loss, LossKind, OffState, Pid};
+use rtscope_model::{Cause, LaneId, Loss, LossKind, OffState};
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1_000 * MS;
 
 fn context(end: u64) -> Context {
-    Context {
-        program_pid: Some(Pid(10)),
-        program_tids: vec![Tid(11), Tid(12)],
-        runtime: crate::results::Runtime { family: Some("ghc".into()), ..Default::default() },
-        threaded: Some(true),
-        cpus_allowed: vec![0, 1],
-        generations: Some(2),
-        clock: ClockMap { offset_ns: 0, error_ns: Some(500), method: ClockMethod::RuntimeStatic },
-        kernel: Some(Kernel { tier: Tier::Tracepoints, system_wide: true, ..Kernel::default() }),
-        started: Some(Time(0)),
-        ended: Some(Time(end)),
-        ..Context::default()
-    }
+    let kernel = Kernel { tier: Tier::Tracepoints, system_wide: true, ..Kernel::default() };
+    Context { kernel: Some(kernel), started: Some(Time(0)), ended: Some(Time(end)), ..testing::context() }
 }
 
 fn names() -> Names {

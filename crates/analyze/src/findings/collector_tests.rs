@@ -5,29 +5,17 @@ use super::explain;
 use crate::analysis::Analysis;
 use crate::context::{Context, Tail};
 use crate::results::{BlamedPause, Outcome, Results};
-use crate::testing::{Script, switch};
-use rtscope_model::manifest::{Group, Kernel, Tier};
-use rtscope_model::{ClockMap, ClockMethod, Confidence, Counter, Finding, Names, OffState, Pid, Runtime, Tid, Time};
+use crate::testing::{self, Script, switch};
+use rtscope_model::manifest::Group;
+use rtscope_model::{ClockMap, Confidence, Counter, Finding, Names, OffState, Runtime, Time};
 
 const US: u64 = 1_000;
 const MS: u64 = 1_000_000;
 const KIB: u64 = 1 << 10;
 
 fn context() -> Context {
-    Context {
-        program_pid: Some(Pid(10)),
-        program_tids: vec![Tid(11), Tid(12)],
-        runtime: crate::results::Runtime { family: Some("ghc".into()), ..Default::default() },
-        threaded: Some(true),
-        cpus_allowed: vec![0, 1],
-        generations: Some(2),
-        nursery_bytes: Some(256 * KIB),
-        started: Some(Time(0)),
-        ended: Some(Time(1_000 * MS)),
-        clock: ClockMap { offset_ns: 0, error_ns: Some(500), method: ClockMethod::RuntimeStatic },
-        kernel: Some(Kernel { tier: Tier::Tracepoints, ..Kernel::default() }),
-        ..Context::default()
-    }
+    let (started, ended) = (Some(Time(0)), Some(Time(1_000 * MS)));
+    Context { nursery_bytes: Some(256 * KIB), started, ended, ..testing::context() }
 }
 
 /// A collection of two lanes; stopping takes 5 us, going on 2 us.

@@ -4,11 +4,10 @@ use crate::analysis::Analysis;
 use crate::context::{Context, Tail};
 use crate::results::{Checked, Outcome, Results};
 use crate::stm::Stm;
-use crate::testing::{Script, switch};
-use rtscope_model::manifest::{Kernel, Tier};
+use crate::testing::{self, Script, switch};
 use rtscope_model::{
-    ClockMap, ClockMethod, CodeKind, Confidence, Finding, Names, OffState, Pid, Severity, StmCounts, StmNamed, StmSeen,
-    Symbol, Symbols, Tid, Time, Trend,
+    CodeKind, Confidence, Finding, Names, OffState, Severity, StmCounts, StmNamed, StmSeen, Symbol, Symbols, Time,
+    Trend,
 };
 
 const MS: u64 = 1_000_000;
@@ -21,18 +20,8 @@ fn analyse(stm: Option<Stm>, in_runtime: u64, sampled: bool) -> Results {
         |name: &str, kind| symbols.add(Symbol { name: name.into(), module: "prog".into(), kind, source: None });
     let commit = add("stmCommitTransaction", CodeKind::Runtime);
     let own = add("Main.loop", CodeKind::Program);
-    let context = Context {
-        program_pid: Some(Pid(10)),
-        program_tids: vec![Tid(11), Tid(12)],
-        runtime: crate::results::Runtime { family: Some("ghc".into()), ..Default::default() },
-        started: Some(Time(0)),
-        ended: Some(Time(1_000 * MS)),
-        clock: ClockMap { offset_ns: 0, error_ns: Some(500), method: ClockMethod::RuntimeStatic },
-        kernel: Some(Kernel { tier: Tier::Tracepoints, ..Kernel::default() }),
-        symbols,
-        stm,
-        ..Context::default()
-    };
+    let (started, ended) = (Some(Time(0)), Some(Time(1_000 * MS)));
+    let context = Context { started, ended, symbols, stm, ..testing::context() };
     let script = Script::default()
         .k(0, switch(0, 0, OffState::Runnable, 11))
         .k(0, switch(1, 0, OffState::Runnable, 12))
