@@ -1,0 +1,326 @@
+//! Work on hostile bytes in a child process that can do nothing else: no capability, no file
+//! but those it is given, no system call beyond memory, reading and its one answer, so much
+//! memory, so much time. Owns the child from its fork to its end; its death is a value here,
+//! never the end of the recorder. Refuses to know what the work is.
+//!
+//! The child is a fork, so that the work is a closure over what is open already. glibc keeps
+//! its allocator usable in the fork of a process with threads; nothing else of the other
+//! threads is touched.
+
+mod filter;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
+
+/// What the child may use.
+#[derive(Copy, Clone, Debug)]
+pub struct Limits {
+    /// Memory beyond what the recorder has at the fork, bytes.
+    pub memory_bytes: u64,
+    /// How long it may take, by the clock on the wall.
+    pub deadline: Duration,
+}
+
+/// What came of the work.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Done<T> {
+    /// Its result.
+    pub value: T,
+    /// CPU time of the child, nanoseconds.
+    pub cpu_ns: u64,
+}
+
+/// Why there is no result.
+#[derive(Debug, thiserror::Error)]
+pub enum Died {
+    /// No process or pipe to be had.
+    #[error("no sandbox could be made: {0}")]
+    NotStarted(io::Error),
+    /// It was ended at its deadline.
+    #[error("reading it took more than {} s", .0.as_secs())]
+    Late(Duration),
+    /// It needed more than it may have.
+    #[error("reading it takes more than {} MiB of memory", .0 >> 20)]
+    Memory(u64),
+    /// It ended by a signal.
+    #[error("reading it ended by signal {0}")]
+    Signal(i32),
+    /// It ended without an answer that can be read.
+    #[error("reading it failed (status {0})")]
+    Failed(i32),
+}
+
+impl From<Died> for io::Error {
+    fn from(died: Died) -> io::Error {
+        io::Error::other(died)
+    }
+}
+
+/// Answers are no longer than this.
+const ANSWER_BYTES_MAX: u64 = 256 << 20;
+/// Exit statuses of the child.
+const PANICKED: i32 = 3;
+const UNSENT: i32 = 4;
+const NOT_CLOSED: i32 = 5;
+
+/// Runs `work` in a child of its own that keeps the descriptors `keep` and no others.
+///
+/// # Errors
+/// [`Died`].
+pub fn run<T: Serialize + DeserializeOwned>(
+    limits: &Limits,
+    keep: &[BorrowedFd<'_>],
+    work: impl FnOnce() -> T,
+) -> Result<Done<T>, Died> {
+    let (answer, mut pen) = io::pipe().map_err(Died::NotStarted)?;
+    let plan = Plan::new(limits, keep, pen.as_raw_fd()).map_err(Died::NotStarted)?;
+    // SAFETY: the child runs `work` and ends by _exit below, in this very call; it shares no
+    // memory with the recorder, and takes no lock that another thread may have held, but the
+    // allocator's, which glibc makes usable in the child.
+    let pid = unsafe { libc::fork() };
+    if pid == 0 {
+        let status = plan.enter().map_or_else(|status| status, |()| answer_with(work, &mut pen));
+        // SAFETY: ends the child without running anything of the recorder's.
+        unsafe { libc::_exit(status) }
+    }
+    if pid < 0 {
+        return Err(Died::NotStarted(io::Error::last_os_error()));
+    }
+    drop(pen);
+    let child = Child(pid);
+    let bytes = read_until(File::from(OwnedFd::from(answer)), Instant::now() + limits.deadline);
+    if bytes.is_none() {
+        child.kill();
+    }
+    let (status, cpu_ns) = child.wait();
+    match (bytes, libc::WIFSIGNALED(status)) {
+        (None, _) => Err(Died::Late(limits.deadline)),
+        // An allocation that fails aborts.
+        (Some(_), true) if libc::WTERMSIG(status) == libc::SIGABRT => Err(Died::Memory(limits.memory_bytes)),
+        (Some(_), true) => Err(Died::Signal(libc::WTERMSIG(status))),
+        (Some(bytes), false) => match (libc::WEXITSTATUS(status), serde_json::from_slice(&bytes)) {
+            (0, Ok(value)) => Ok(Done { value, cpu_ns }),
+            (status, _) => Err(Died::Failed(status)),
+        },
+    }
+}
+
+fn answer_with<T: Serialize>(work: impl FnOnce() -> T, pen: &mut io::PipeWriter) -> i32 {
+    // What panics has said so to a standard error that is closed.
+    let Ok(value) = catch_unwind(AssertUnwindSafe(work)) else { return PANICKED };
+    let mut pen = io::BufWriter::with_capacity(64 << 10, pen);
+    let sent = serde_json::to_writer(&mut pen, &value).map_err(io::Error::from).and_then(|()| pen.flush());
+    // The value is left to the end of the process.
+    std::mem::forget(value);
+    if sent.is_ok() { 0 } else { UNSENT }
+}
+
+/// What the child does before the work, prepared while memory may still be taken.
+struct Plan {
+    filters: filter::Filters,
+    /// Descriptors to keep, ascending.
+    keep: Vec<RawFd>,
+    data_bytes: u64,
+    cpu_seconds: u64,
+    parent: libc::pid_t,
+}
+
+impl Plan {
+    fn new(limits: &Limits, keep: &[BorrowedFd<'_>], pen: RawFd) -> io::Result<Plan> {
+        let mut keep: Vec<RawFd> = keep.iter().map(AsRawFd::as_raw_fd).chain([pen]).collect();
+        keep.sort_unstable();
+        keep.dedup();
+        let filters = filter::Filters::new(pen)?;
+        let data_bytes = own_data_bytes()?.saturating_add(limits.memory_bytes);
+        // SAFETY: getpid(2) takes and touches nothing.
+        let parent = unsafe { libc::getpid() };
+        Ok(Plan { filters, keep, data_bytes, cpu_seconds: limits.deadline.as_secs() + 1, parent })
+    }
+
+    /// Gives everything up. Errors: the status to end with.
+    fn enter(&self) -> Result<(), i32> {
+        // SAFETY: plain system calls about the calling process, which is the child: its
+        // parent's death ends it, signals that a terminal sends to all are the recorder's.
+        unsafe {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            if libc::getppid() != self.parent {
+                return Err(NOT_CLOSED);
+            }
+            for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
+                libc::signal(signal, libc::SIG_IGN);
+            }
+        }
+        self.close_others()?;
+        self.limit();
+        crate::privileges::give_up_own();
+        self.filters.apply().map_err(|_| NOT_CLOSED)
+    }
+
+    fn close_others(&self) -> Result<(), i32> {
+        let mut from = 0;
+        for kept in self.keep.iter().chain([&RawFd::MAX]) {
+            if from < *kept {
+                close_range(from, *kept - 1)?;
+            }
+            from = kept.saturating_add(1);
+        }
+        Ok(())
+    }
+
+    fn limit(&self) {
+        let limit = |what, most: u64| {
+            let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
+            // SAFETY: reads one struct on this stack. Lowering a limit is always permitted.
+            unsafe { libc::setrlimit(what, &raw const limit) };
+        };
+        limit(libc::RLIMIT_DATA, self.data_bytes);
+        limit(libc::RLIMIT_CPU, self.cpu_seconds);
+        limit(libc::RLIMIT_CORE, 0);
+        limit(libc::RLIMIT_FSIZE, 0);
+        limit(libc::RLIMIT_NOFILE, 0);
+    }
+}
+
+fn close_range(first: RawFd, last: RawFd) -> Result<(), i32> {
+    // SAFETY: closes descriptors of the child only. Values that own them are never used again:
+    // the child keeps those of `keep` and ends without dropping others.
+    let closed = unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
+    if closed == 0 {
+        return Ok(());
+    }
+    // Linux before 5.9: one by one, as far as numbers were given out.
+    let open = std::fs::read_dir("/proc/self/fd").map_err(|_| NOT_CLOSED)?;
+    let numbers: Vec<RawFd> = open.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    for number in numbers.into_iter().filter(|number| (first..=last).contains(number)) {
+        // SAFETY: as above.
+        unsafe { libc::close(number) };
+    }
+    Ok(())
+}
+
+/// Private memory that the recorder may write to now, bytes: what `RLIMIT_DATA` counts.
+fn own_data_bytes() -> io::Result<u64> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let kib = crate::procfs::number(&status, "VmData").ok_or(io::ErrorKind::InvalidData)?;
+    Ok(kib.saturating_mul(1024))
+}
+
+/// Reads to the end; `None` where that does not come in time.
+fn read_until(mut answer: File, until: Instant) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut piece = vec![0; 64 << 10];
+    loop {
+        let left = until.checked_duration_since(Instant::now())?;
+        let timeout = Timespec::try_from(left.max(Duration::from_millis(1))).ok()?;
+        match poll(&mut [PollFd::new(&answer, PollFlags::IN)], Some(&timeout)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => continue,
+            Ok(_) => {}
+            Err(_) => return None,
+        }
+        match answer.read(&mut piece) {
+            Ok(0) => return Some(bytes),
+            Ok(count) if (bytes.len() + count) as u64 <= ANSWER_BYTES_MAX => {
+                bytes.extend_from_slice(piece.get(..count).unwrap_or_default());
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            _ => return None,
+        }
+    }
+}
+
+struct Child(libc::pid_t);
+
+impl Child {
+    fn kill(&self) {
+        // SAFETY: a child that has not been waited for keeps its number.
+        unsafe { libc::kill(self.0, libc::SIGKILL) };
+    }
+
+    /// Its status, and CPU time in nanoseconds.
+    fn wait(self) -> (libc::c_int, u64) {
+        let mut status = 0;
+        // SAFETY: plain data, for which zeros are valid.
+        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+        // SAFETY: writes one number and one struct on this stack.
+        while unsafe { libc::wait4(self.0, &raw mut status, 0, &raw mut usage) } < 0 {
+            if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+                return (libc::W_EXITCODE(UNSENT, 0), 0);
+            }
+        }
+        let ns = |time: libc::timeval| (time.tv_sec as u64) * 1_000_000_000 + (time.tv_usec as u64) * 1_000;
+        (status, ns(usage.ru_utime) + ns(usage.ru_stime))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::FileExt;
+
+    const LIMITS: Limits = Limits { memory_bytes: 64 << 20, deadline: Duration::from_secs(5) };
+
+    #[test]
+    fn what_is_worked_out_comes_back_with_its_cost() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"hostile bytes").unwrap();
+        let read = || {
+            let mut bytes = [0; 7];
+            file.read_exact_at(&mut bytes, 0).unwrap();
+            let sum = (0..5_000_000_u64).fold(0, |sum, number| std::hint::black_box(sum ^ number));
+            (String::from_utf8(bytes.to_vec()).unwrap(), sum)
+        };
+        let done = run(&LIMITS, &[file.as_fd()], read).unwrap();
+        assert_eq!(done.value.0, "hostile");
+        assert!(done.cpu_ns > 0);
+        // Threads of the work.
+        let two = || std::thread::scope(|scope| [1, 2].map(|n| scope.spawn(move || n * 2)).map(|t| t.join().unwrap()));
+        assert_eq!(run(&LIMITS, &[], two).unwrap().value, [2, 4]);
+        // An answer longer than a pipe holds.
+        assert_eq!(run(&LIMITS, &[], || vec![7_u8; 3 << 20]).unwrap().value.len(), 3 << 20);
+    }
+
+    #[test]
+    fn nothing_else_can_be_opened_run_or_reached() {
+        let file = tempfile::tempfile().unwrap();
+        let worked = |attempt: &dyn Fn() -> bool| run(&LIMITS, &[file.as_fd()], attempt).unwrap().value;
+        assert!(!worked(&|| File::open("/dev/null").is_ok()));
+        assert!(!worked(&|| std::process::Command::new("true").status().is_ok()));
+        assert!(!worked(&|| std::net::TcpListener::bind("127.0.0.1:0").is_ok()));
+        assert!(!worked(&|| (&file).write_all(b"x").is_ok()));
+        // SAFETY: signal 0 to the parent changes nothing.
+        assert!(!worked(&|| unsafe { libc::kill(libc::getppid(), 0) } == 0));
+        assert!(!worked(&|| rustix::thread::capabilities(None).is_ok()));
+        // A descriptor that was not handed over is closed.
+        assert!(run(&LIMITS, &[], || file.metadata().is_err()).unwrap().value);
+    }
+
+    #[test]
+    fn its_death_is_a_value() {
+        let much = || vec![1_u8; 200 << 20].iter().map(|byte| u64::from(*byte)).sum::<u64>();
+        assert!(matches!(run(&LIMITS, &[], much), Err(Died::Memory(bytes)) if bytes == 64 << 20));
+        let panics = || -> u8 { panic!("on purpose") };
+        assert!(matches!(run(&LIMITS, &[], panics), Err(Died::Failed(PANICKED))));
+        let short = Limits { deadline: Duration::from_millis(200), ..LIMITS };
+        let started = Instant::now();
+        let late = run(
+            &short,
+            &[],
+            || loop {
+                std::hint::spin_loop()
+            } as u8,
+        );
+        assert!(matches!(late, Err(Died::Late(_))), "{late:?}");
+        assert!(started.elapsed() < Duration::from_secs(2));
+        // A read that waits for ever.
+        let (waits, _pen) = io::pipe().unwrap();
+        let blocked = run(&short, &[waits.as_fd()], || (&waits).read(&mut [0]).unwrap_or(0));
+        assert!(matches!(blocked, Err(Died::Late(_))), "{blocked:?}");
+    }
+}
