@@ -24,6 +24,33 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("xtask", &[]),
 ];
 
+/// Where `crates/host` opens files, and why that is not the target module's: all else that it
+/// opens may be named by another user's program.
+const OPENS: [(&str, &str); 22] = [
+    ("target/", "the one way to open what a process names"),
+    ("folder.rs", "the capture's own files, by their folder"),
+    ("store.rs", "the capture's own files"),
+    ("procfs.rs", "the kernel's files in /proc and /sys"),
+    ("cgroup/", "the kernel's files in its control groups"),
+    ("doctor.rs", "the machine's own /proc and /sys"),
+    ("doctor/", "the machine's own /proc and /sys"),
+    ("kernel/", "the machine's own /proc, /sys and tracefs, and streams of the capture"),
+    ("sampler.rs", "the kernel's files in /proc and control groups, kept open"),
+    ("symbols/kernel.rs", "the machine's own /proc"),
+    ("symbols/vdso.rs", "the recorder's own memory"),
+    ("trial/", "control groups of its own, output of its own programs"),
+    ("probe.rs", "a program of the user's own"),
+    ("spawn.rs", "the program that the user starts"),
+    ("launch.rs", "the program that the user starts"),
+    ("binary/link.rs", "the program that the user names"),
+    ("handover.rs", "folders of its own"),
+    ("rings/place.rs", "a folder of its own"),
+    ("rings/stream.rs", "streams of the capture"),
+    ("rings/reader.rs", "room for rings in a folder of its own"),
+    ("recording/logs.rs", "copies in the capture"),
+    ("privileges/", "descriptors that were checked already"),
+];
+
 const MAX_LINES: usize = 800;
 const MAX_GOLDEN_LINES: usize = 200;
 const MAX_BYTES: u64 = 256 * 1024;
@@ -101,6 +128,9 @@ fn source(path: &Path, text: &str) -> Vec<String> {
     if uses_unsafe && !host {
         wrong.push(format!("{} has unsafe code; only crates/host may", path.display()));
     }
+    if let Some(line) = opens(path, text) {
+        wrong.push(format!("{}:{line} opens a file by itself: crates/host/src/target opens it safely", path.display()));
+    }
     if text.lines().any(|line| line.trim_start().starts_with("#[ignore")) {
         wrong.push(format!("{} has a test that never runs: give its file a tier instead", path.display()));
     }
@@ -111,6 +141,30 @@ fn source(path: &Path, text: &str) -> Vec<String> {
         wrong.push(format!("{} lacks #![forbid(unsafe_code)]", path.display()));
     }
     wrong
+}
+
+/// The first line outside tests that opens a file where only the target module should.
+fn opens(path: &Path, text: &str) -> Option<usize> {
+    let inside = path.strip_prefix("crates/host/src").ok()?.to_str()?;
+    let test = inside.ends_with("tests.rs");
+    if test || OPENS.iter().any(|(place, _)| inside == *place || (place.ends_with('/') && inside.starts_with(place))) {
+        return None;
+    }
+    const WAYS: [&str; 7] = [
+        " File::open(",
+        "(File::open(",
+        "fs::File::open(",
+        "OpenOptions",
+        "fs::read(",
+        "fs::read_to_string(",
+        "fs::copy(",
+    ];
+    let code = text.lines().take_while(|line| !line.starts_with("#[cfg(test)]"));
+    let opens = |line: &str| {
+        let code = line.split("//").next().unwrap_or_default();
+        WAYS.iter().any(|way| code.contains(way))
+    };
+    code.enumerate().find(|(_, line)| opens(line)).map(|(index, _)| index + 1)
 }
 
 /// Ordinary and build dependencies only: tests may use anything.
@@ -168,6 +222,20 @@ mod tests {
         assert_eq!(source(Path::new("crates/decode/src/a.rs"), code).len(), 1);
         assert_eq!(source(Path::new("crates/host/src/a.rs"), "fn f() {}").len(), 1);
         assert_eq!(source(Path::new("crates/model/src/lib.rs"), "//! Owns.\n").len(), 1);
+    }
+
+    #[test]
+    fn in_host_the_target_module_opens_files() {
+        let found = |path: &str, text: &str| opens(Path::new(path), text);
+        for line in
+            ["let file = File::open(path)?;", "fs::read(path)", "x(File::open(a))", "std::fs::read_to_string(p)"]
+        {
+            assert_eq!(found("crates/host/src/rings/found.rs", &format!("//! x\n{line}")), Some(2), "{line}");
+            assert_eq!(found("crates/host/src/target/open.rs", line), None);
+            assert_eq!(found("crates/rtscope/src/a.rs", line), None);
+        }
+        assert_eq!(found("crates/host/src/a.rs", "#[cfg(test)]\nmod tests { fn f() { fs::read(a) } }"), None);
+        assert_eq!(found("crates/host/src/a.rs", "CoreFile::open(path)\n// fs::read(path)\nfs::read_link(path)"), None);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 pub mod link;
 pub mod ocaml;
 
+use crate::target::{Refused, open_own};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Architecture, Object, ObjectSection, ObjectSymbol, ReadCache, ReadRef};
 use rtscope_model::manifest::Binary;
@@ -106,9 +107,19 @@ impl Inspected {
 /// Reads what the file at `path` says; a file that cannot be read or is no ELF
 /// file gives an otherwise empty answer with the reason in `binary.note`.
 pub fn inspect(path: &Path) -> Inspected {
-    let mut found = match File::open(path) {
-        Err(error) => noted(format!("{} cannot be read ({error}), so what it accepts is unknown", path.display())),
-        Ok(file) => inspect_open(file, path),
+    inspect_opened(open_own(path, true), path, |runtime| open_own(runtime, true).ok())
+}
+
+/// What a file says that was opened already, or was not, and that words call `path`. `runtime`
+/// opens the runtime that a program of OCaml's bytecode names.
+pub fn inspect_opened(
+    file: Result<File, Refused>,
+    path: &Path,
+    runtime: impl FnOnce(&Path) -> Option<File>,
+) -> Inspected {
+    let mut found = match file {
+        Err(why) => noted(format!("{} cannot be read ({why}), so what it accepts is unknown", path.display())),
+        Ok(file) => inspect_open(file, path, runtime),
     };
     found.binary.path = path.display().to_string();
     found
@@ -118,9 +129,9 @@ fn noted(note: String) -> Inspected {
     Inspected { binary: Binary { note: Some(note), ..Binary::default() }, ..Inspected::default() }
 }
 
-fn inspect_open(file: File, path: &Path) -> Inspected {
-    if let Some(runtime) = ocaml::bytecode_runtime(&file) {
-        return bytecode(&runtime);
+fn inspect_open(file: File, path: &Path, runtime: impl FnOnce(&Path) -> Option<File>) -> Inspected {
+    if let Some(named) = ocaml::bytecode_runtime(&file) {
+        return bytecode(runtime(&named));
     }
     let cache = ReadCache::new(file);
     match object::read::elf::ElfFile64::<object::Endianness, _>::parse(InChunks(&cache)) {
@@ -133,8 +144,8 @@ fn inspect_open(file: File, path: &Path) -> Inspected {
 }
 
 /// A program for OCaml's bytecode runtime, which is what runs.
-fn bytecode(runtime: &Path) -> Inspected {
-    let version = ocaml::version_of_file(runtime);
+fn bytecode(runtime: Option<File>) -> Inspected {
+    let version = runtime.and_then(ocaml::version_of_file);
     let binary = Binary { family: Some("ocaml".to_owned()), version, ..Binary::default() };
     Inspected { binary, ..Inspected::default() }
 }

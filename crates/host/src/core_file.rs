@@ -4,6 +4,7 @@
 //! an error where it is read, never zeros.
 
 use crate::mappings::Mapping;
+use crate::target::open_own;
 use object::elf::{ET_CORE, PT_LOAD, PT_NOTE};
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 use object::{Endianness, ReadCache};
@@ -51,7 +52,7 @@ impl CoreFile {
     /// # Errors
     /// It cannot be read, or is no core file of a 64-bit process.
     pub fn open(path: &Path) -> io::Result<CoreFile> {
-        let file = File::open(path)?;
+        let file = open_own(path, true)?;
         let length = file.metadata()?.len();
         let cache = ReadCache::new(&file);
         let bad = |why: &str| io::Error::new(io::ErrorKind::InvalidData, why.to_owned());
@@ -87,6 +88,9 @@ impl CoreFile {
             mappings.push(Mapping {
                 range: address..address.saturating_add(header.p_memsz(endian)),
                 writable: header.p_flags(endian) & object::elf::PF_W != 0,
+                executable: header.p_flags(endian) & object::elf::PF_X != 0,
+                device: (0, 0),
+                inode: 0,
                 offset: named.map_or(0, |mapped| mapped.offset + (address - mapped.from)),
                 name: named.map_or(String::new(), |mapped| mapped.path.clone()),
                 rss_bytes: None,
@@ -102,7 +106,7 @@ impl CoreFile {
         let left_out = |mapping: &&Mapping| !mapping.writable && mapping.name.starts_with('/');
         let open = |mapping: &Mapping| {
             let path = if mapping.name == program { executable } else { Path::new(&mapping.name) };
-            Some((mapping.clone(), File::open(path).ok()?))
+            Some((mapping.clone(), open_own(path, true).ok()?))
         };
         self.files = self.mappings.iter().filter(left_out).filter_map(open).collect();
     }

@@ -40,6 +40,7 @@ pub mod stop;
 pub mod store;
 pub mod symbols;
 pub mod taken;
+pub mod target;
 pub mod terminal;
 pub mod trial;
 pub mod unflushed;

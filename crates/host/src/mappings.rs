@@ -1,5 +1,6 @@
 //! What a process has mapped (`/proc/PID/maps` and `smaps`). Owns the form of their lines.
 
+use crate::target::What;
 use std::ops::Range;
 
 /// One line.
@@ -9,8 +10,14 @@ pub struct Mapping {
     pub range: Range<u64>,
     /// Whether the process may read and write there.
     pub writable: bool,
+    /// Whether it may run what is there.
+    pub executable: bool,
     /// Where in the file it begins.
     pub offset: u64,
+    /// The file's, as the mapping shows it; (0, 0): of none, or not known.
+    pub device: (u32, u32),
+    /// The file's; 0: of none, or not known.
+    pub inode: u64,
     /// The file or the kernel's word for it, `[stack]`; empty: anonymous.
     pub name: String,
     /// Bytes of it in memory; `None` where only `maps` was read.
@@ -22,16 +29,27 @@ impl Mapping {
         let mut words = line.split_ascii_whitespace();
         let (from, to) = words.next()?.split_once('-')?;
         let range = u64::from_str_radix(from, 16).ok()?..u64::from_str_radix(to, 16).ok()?;
-        let writable = words.next()?.starts_with("rw");
+        let permissions = words.next()?;
+        let (writable, executable) = (permissions.starts_with("rw"), permissions.as_bytes().get(2) == Some(&b'x'));
         let offset = u64::from_str_radix(words.next()?, 16).ok()?;
-        // Device and inode; a name may hold spaces.
+        let (major, minor) = words.next()?.split_once(':')?;
+        let device = (u32::from_str_radix(major, 16).ok()?, u32::from_str_radix(minor, 16).ok()?);
+        let inode = words.next()?.parse().ok()?;
+        // A name may hold spaces.
         let name = line.splitn(6, ' ').nth(5).unwrap_or("").trim_start().to_owned();
-        Some(Mapping { range, writable, offset, name, rss_bytes: None })
+        Some(Mapping { range, writable, executable, offset, device, inode, name, rss_bytes: None })
     }
 
     /// Bytes of addresses.
     pub fn bytes(&self) -> u64 {
         self.range.end.saturating_sub(self.range.start)
+    }
+
+    /// The file that is mapped, if it is one.
+    pub fn file(&self) -> Option<What<'_>> {
+        let Mapping { device, inode, .. } = *self;
+        let of_file = self.name.starts_with('/') && inode != 0;
+        of_file.then(|| What::Mapped { range: self.range.clone(), device, inode, path: &self.name })
     }
 
     /// Whether nothing but memory is behind it.
@@ -84,7 +102,8 @@ VmFlags: rd wr mr
         assert_eq!((all[0].rss_bytes, all[0].bytes()), (Some(2048 << 10), 4 << 20));
         assert_eq!((all[1].writable, all[1].rss_bytes), (false, None));
         assert_eq!((all[2].name.as_str(), all[2].is_anonymous()), ("/opt/a program (deleted)", false));
-        assert_eq!(all[2].offset, 0x1000);
+        assert_eq!((all[2].offset, all[2].device, all[2].inode), (0x1000, (0xfe, 0), 12));
+        assert!(all[2].executable && all[2].file().is_some() && all[3].file().is_none());
         assert_eq!(all[3].name, "[stack]");
     }
 

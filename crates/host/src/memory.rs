@@ -1,15 +1,17 @@
 //! Reading another process's memory without stopping it. Owns the one system
 //! call for it; refuses to interpret what it reads.
 
+use crate::target::Process;
 pub use rtscope_heap::Memory;
 use std::io;
 use std::ops::Range;
 
-/// A live process.
-#[derive(Copy, Clone, Debug)]
+/// A live process. What is read is its own: its number is asked for afterwards, and where that
+/// means it no more, reading has failed.
+#[derive(Clone, Debug)]
 pub struct LiveProcess {
-    /// Its id.
-    pub pid: u32,
+    /// Which.
+    pub process: Process,
 }
 
 impl Memory for LiveProcess {
@@ -53,7 +55,7 @@ impl LiveProcess {
     /// # Safety
     /// `local` has to cover memory that may be written, and that nothing else uses meanwhile.
     unsafe fn copy(&self, local: libc::iovec, remote: &[libc::iovec]) -> io::Result<()> {
-        let pid = libc::pid_t::try_from(self.pid).map_err(|_| io::ErrorKind::InvalidInput)?;
+        let pid = libc::pid_t::try_from(self.process.pid()).map_err(|_| io::ErrorKind::InvalidInput)?;
         // SAFETY: the caller answers for `local`; both vectors live until the call is over. The
         // remote addresses are never dereferenced here: the kernel checks them against the other
         // process's mappings and fails with EFAULT.
@@ -62,7 +64,7 @@ impl LiveProcess {
         };
         match usize::try_from(got) {
             Err(_) => Err(io::Error::last_os_error()),
-            Ok(got) if got == local.iov_len => Ok(()),
+            Ok(got) if got == local.iov_len => self.process.check(),
             Ok(_) => Err(io::ErrorKind::UnexpectedEof.into()),
         }
     }
@@ -71,11 +73,13 @@ impl LiveProcess {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::procfs::Host;
 
     #[test]
     fn own_memory_is_read_and_a_bad_address_is_an_error() {
         let value = 0x0123_4567_89ab_cdef_u64;
-        let memory = LiveProcess { pid: std::process::id() };
+        let process = Process::open(&Host::default(), std::process::id()).unwrap();
+        let memory = LiveProcess { process };
         let address = std::ptr::from_ref(&value) as u64;
         assert_eq!(memory.read_u64(address).unwrap(), value);
         assert!(memory.read_u64(8).is_err());

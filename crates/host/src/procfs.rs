@@ -11,7 +11,10 @@ use std::path::{Path, PathBuf};
 
 /// Bytes read of one file: more than any that is read whole has, and a bound for a
 /// tree that somebody made.
-const TEXT_BYTES_MAX: u64 = 64 << 20;
+pub(crate) const TEXT_BYTES_MAX: u64 = 64 << 20;
+
+/// Bytes of a command line: what the kernel takes as a rule.
+const COMMAND_BYTES_MAX: u64 = 2 << 20;
 
 /// The machine's file system as seen from `root`.
 #[derive(Clone, Debug)]
@@ -62,7 +65,7 @@ impl Host {
 
     /// The path below the root, or why it must not be read: a link in a tree can
     /// lead out of it, to the machine that it is read on.
-    fn inside(&self, absolute: &Path) -> io::Result<PathBuf> {
+    pub(crate) fn inside(&self, absolute: &Path) -> io::Result<PathBuf> {
         let path = self.path(absolute);
         if !self.is_live() && !fs::canonicalize(&path)?.starts_with(fs::canonicalize(&self.root)?) {
             return Err(io::Error::other("it leads out of the tree"));
@@ -176,7 +179,9 @@ impl Host {
 
     /// Command line, one entry per argument.
     pub fn command(&self, pid: u32) -> Option<Vec<String>> {
-        let bytes = fs::read(self.process(pid, "cmdline")).ok()?;
+        let mut bytes = Vec::new();
+        // A process may say that its arguments lie anywhere, and are as long as it likes.
+        fs::File::open(self.process(pid, "cmdline")).ok()?.take(COMMAND_BYTES_MAX).read_to_end(&mut bytes).ok()?;
         let text = bytes.strip_suffix(&[0]).unwrap_or(&bytes);
         if text.is_empty() {
             return Some(Vec::new());
@@ -184,23 +189,24 @@ impl Host {
         Some(text.split(|byte| *byte == 0).map(|part| String::from_utf8_lossy(part).into_owned()).collect())
     }
 
-    /// Processes that have `file` open for writing. Told by device and inode: in
-    /// another root or mount namespace the same file has another path.
-    pub fn writers_of(&self, file: &Path, among: &[u32]) -> Vec<u32> {
-        let Some(wanted) = identity(file) else { return Vec::new() };
-        among.iter().copied().filter(|pid| self.writes(*pid, file, wanted)).collect()
+    /// Processes that have a file open for writing, and the descriptor. Told by device and inode:
+    /// in another root or mount namespace the same file has another path. `path` is any of its.
+    pub fn writers_of(&self, path: &Path, file: (u64, u64), among: &[u32]) -> Vec<(u32, u32)> {
+        among.iter().filter_map(|pid| Some((*pid, self.writes(*pid, path, file)?))).collect()
     }
 
-    fn writes(&self, pid: u32, file: &Path, wanted: (u64, u64)) -> bool {
+    fn writes(&self, pid: u32, path: &Path, wanted: (u64, u64)) -> Option<u32> {
         // The name stays whatever the path to it is; looking at nothing else keeps
         // the recorder from waiting for a file on a dead server.
-        self.open_files(pid).iter().filter(|(_, path)| path.file_name() == file.file_name()).any(|(fd, _)| {
-            identity(&self.process(pid, &format!("fd/{fd}"))) == Some(wanted) && self.fd_writes(pid, *fd)
+        let named = self.open_files(pid).into_iter().filter(|(_, at)| at.file_name() == path.file_name());
+        named.map(|(fd, _)| fd).find(|fd| {
+            let found = fs::metadata(self.process(pid, &format!("fd/{fd}")));
+            found.is_ok_and(|found| identity(&found) == wanted) && self.fd_writes(pid, *fd)
         })
     }
 
     /// Open descriptors of a process with the paths they lead to.
-    pub fn open_files(&self, pid: u32) -> Vec<(u32, PathBuf)> {
+    fn open_files(&self, pid: u32) -> Vec<(u32, PathBuf)> {
         let folder = self.process(pid, "fd");
         numeric_entries(&folder)
             .into_iter()
@@ -209,7 +215,7 @@ impl Host {
     }
 
     /// Whether a descriptor is open for writing.
-    pub fn fd_writes(&self, pid: u32, fd: u32) -> bool {
+    fn fd_writes(&self, pid: u32, fd: u32) -> bool {
         let Some(text) = self.text(format!("/proc/{pid}/fdinfo/{fd}")) else { return false };
         let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));
         let flags = flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
@@ -217,9 +223,9 @@ impl Host {
     }
 }
 
-/// Device and inode of what a path leads to.
-fn identity(path: &Path) -> Option<(u64, u64)> {
-    fs::metadata(path).ok().map(|file| (file.dev(), file.ino()))
+/// Device and inode.
+pub(crate) fn identity(file: &fs::Metadata) -> (u64, u64) {
+    (file.dev(), file.ino())
 }
 
 fn numeric_entries(folder: &Path) -> Vec<u32> {
@@ -322,11 +328,14 @@ mod tests {
         let elsewhere = folder.path().join("elsewhere");
         std::os::unix::fs::symlink(folder.path(), &elsewhere).unwrap();
         let (host, own) = (Host::default(), [std::process::id()]);
-        assert_eq!(host.writers_of(&elsewhere.join("0.eventlog"), &own), own);
+        let writers = |path: &Path| {
+            let found = host.writers_of(path, identity(&fs::metadata(path).unwrap()), &own);
+            found.into_iter().map(|(pid, _)| pid).collect::<Vec<_>>()
+        };
+        assert_eq!(writers(&elsewhere.join("0.eventlog")), own);
         drop(open);
         let _reader = fs::File::open(&file).unwrap();
-        assert!(host.writers_of(&file, &own).is_empty());
-        assert!(host.writers_of(&folder.path().join("none"), &own).is_empty());
+        assert!(writers(&file).is_empty());
     }
 
     #[test]

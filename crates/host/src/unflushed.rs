@@ -16,9 +16,10 @@
 //! Two slot files per buffer alternate between blocks, so that a kill at any
 //! moment leaves at least the previous block, and disk use is bounded.
 
-use crate::binary::{self, RuntimeSymbols};
-use crate::memory::{LiveProcess, Memory};
-use crate::procfs::Host;
+use crate::binary::{self, Inspected, RuntimeSymbols};
+use crate::mappings::{self, Mapping};
+use crate::memory::Memory;
+use crate::target::{Process, What, open_target};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
@@ -45,8 +46,8 @@ pub struct Located {
 /// Finds the runtime's variables in a live process: in its executable, else in
 /// a mapped `libHSrts` library. `None` where symbols are gone or it is no GHC
 /// program.
-pub fn locate(host: &Host, pid: u32) -> Option<Located> {
-    let mut symbols = Modules::of(host, pid)?.symbols();
+pub fn locate(process: &Process) -> Option<Located> {
+    let mut symbols = Modules::of(process)?.symbols();
     let symbols = symbols.find_map(|(_, symbols)| {
         symbols.filter(|symbols| symbols.has_buffers() || symbols.start_init_elapsed.is_some())
     })?;
@@ -56,38 +57,51 @@ pub fn locate(host: &Host, pid: u32) -> Option<Located> {
 /// The files in a live process that can hold the runtime or a part of rtscope: its
 /// executable first.
 pub(crate) struct Modules {
-    maps: String,
-    /// As mapped, and where to open it.
-    files: Vec<(PathBuf, PathBuf)>,
+    process: Process,
+    executable: PathBuf,
+    mappings: Vec<Mapping>,
 }
 
 impl Modules {
-    pub(crate) fn of(host: &Host, pid: u32) -> Option<Modules> {
-        let maps = host.process_text(pid, "maps")?;
-        let executable = std::fs::read_link(host.process(pid, "exe")).ok()?;
-        let root = host.process(pid, "root");
-        let mut files = vec![(executable, host.process(pid, "exe"))];
-        for line in maps.lines() {
-            // `libHSrtscope-stm` begins so, too.
-            let Some(path) = mapped_path(line).filter(|path| path.contains("/libHSrts")) else { continue };
-            let inside = root.join(path.trim_start_matches('/'));
-            if !files.iter().any(|(known, _)| known == Path::new(path)) {
-                files.push((path.into(), inside));
-            }
-        }
-        Some(Modules { maps, files })
+    pub(crate) fn of(process: &Process) -> Option<Modules> {
+        let mappings = mappings::parse(&process.text("maps").ok()?);
+        let executable = process.link("exe").ok()?;
+        Some(Modules { process: process.clone(), executable, mappings })
     }
 
     /// What each file says, and its symbols as run-time addresses; `None` where it is not mapped.
-    pub(crate) fn symbols(self) -> impl Iterator<Item = (binary::Inspected, Option<RuntimeSymbols>)> {
-        self.files.into_iter().map(move |(mapped, file)| {
-            let inspected = binary::inspect(&file);
-            let lowest = inspected.symbols.lowest_load;
-            let bias = load_start(&self.maps, &mapped).map(|start| start.wrapping_sub(lowest));
+    pub(crate) fn symbols(self) -> impl Iterator<Item = (Inspected, Option<RuntimeSymbols>)> {
+        // `maps` was read as text, so what is no text was replaced there, too.
+        let executable = self.executable.to_string_lossy().into_owned();
+        let mut names = vec![executable];
+        // `libHSrtscope-stm` begins so, too.
+        for mapping in self.mappings.iter().filter(|mapping| mapping.name.contains("/libHSrts")) {
+            if !names.contains(&mapping.name) {
+                names.push(mapping.name.clone());
+            }
+        }
+        names.into_iter().enumerate().map(move |(index, name)| {
+            let first = lowest(&self.mappings, &name);
+            let inspected = match first.and_then(Mapping::file) {
+                _ if index == 0 => self.process.inspect(),
+                Some(file) => inspect_library(&self.process, file, &name),
+                None => Inspected::default(),
+            };
+            let bias = first.map(|first| first.range.start.wrapping_sub(inspected.symbols.lowest_load));
             let symbols = bias.map(|bias| biased(inspected.symbols, bias));
             (inspected, symbols)
         })
     }
+}
+
+/// The lowest mapping of a file.
+fn lowest<'m>(mappings: &'m [Mapping], name: &str) -> Option<&'m Mapping> {
+    mappings.iter().filter(|mapping| mapping.name == name).min_by_key(|mapping| mapping.range.start)
+}
+
+/// What a library says: it names no other file.
+fn inspect_library(process: &Process, file: What<'_>, name: &str) -> Inspected {
+    binary::inspect_opened(open_target(process, file), Path::new(name), |_| None)
 }
 
 fn biased(symbols: RuntimeSymbols, bias: u64) -> RuntimeSymbols {
@@ -101,19 +115,6 @@ fn biased(symbols: RuntimeSymbols, bias: u64) -> RuntimeSymbols {
         stm: symbols.stm.map(|address| address.wrapping_add(bias)),
         lowest_load: symbols.lowest_load.wrapping_add(bias),
     }
-}
-
-/// Lowest mapped address of a file.
-fn load_start(maps: &str, file: &Path) -> Option<u64> {
-    // `maps` was read as text, so what is no text was replaced there, too.
-    let name = file.to_string_lossy();
-    let lines = maps.lines().filter(|line| mapped_path(line).is_some_and(|path| path == name));
-    lines.filter_map(|line| u64::from_str_radix(line.split('-').next()?, 16).ok()).min()
-}
-
-/// The path column of a line of `maps`, which may hold spaces.
-fn mapped_path(line: &str) -> Option<&str> {
-    line.find('/').and_then(|at| line.get(at..))
 }
 
 /// Reads the origin of the log's clock, in nanoseconds of `CLOCK_MONOTONIC`.
@@ -198,12 +199,6 @@ pub struct Buffers<M> {
 pub struct Copier<M> {
     buffers: Buffers<M>,
     slots: Slots,
-}
-
-/// A copier for a live process; `None` where its buffers cannot be found.
-pub fn copier(host: &Host, pid: u32, folder: &Path) -> Option<Copier<LiveProcess>> {
-    let located = locate(host, pid).filter(|located| located.symbols.has_buffers())?;
-    Some(Copier::new(LiveProcess { pid }, located, folder, pid))
 }
 
 impl<M: Memory> Copier<M> {
@@ -477,7 +472,8 @@ mod tests {
     fn the_load_bias_is_the_lowest_mapping_of_the_file() {
         let maps = "55d0000-55e0000 r--p 00000000 08:01 12 /a b/prog\n55e0000-55f0000 r-xp 00010000 08:01 12 /a b/prog\n\
                     7f00-7f10 r--p 0 08:01 13 /lib/libc.so\n";
-        assert_eq!(load_start(maps, Path::new("/a b/prog")), Some(0x55d_0000));
-        assert_eq!(load_start(maps, Path::new("/nothing")), None);
+        let mappings = mappings::parse(maps);
+        assert_eq!(lowest(&mappings, "/a b/prog").unwrap().range.start, 0x55d_0000);
+        assert_eq!(lowest(&mappings, "/nothing"), None);
     }
 }

@@ -4,6 +4,7 @@
 //! more than a small one. Refuses to run it, and to judge what was found.
 
 use super::{LINK_INFO, LinkInfo, SECTION_MAX, ghc_version};
+use crate::target::Refused;
 use memchr::memmem;
 use object::elf::{self, FileHeader64};
 use object::read::elf::{FileHeader, SectionHeader, SectionTable};
@@ -51,10 +52,16 @@ pub struct GhcOptions {
 
 /// Reads what the file at `path` says.
 pub fn read(path: &Path) -> Link {
-    let file = match File::open(path) {
+    // The user's own program, and where it is started there may be no /proc.
+    read_opened(File::open(path).map_err(Refused::from), path)
+}
+
+/// What a file says that was opened already, or was not, and that words call `path`.
+pub fn read_opened(file: Result<File, Refused>, path: &Path) -> Link {
+    let file = match file {
         Ok(file) => file,
-        Err(error) => {
-            return Link::Unknown(format!("{} cannot be read ({error}): what it accepts is unknown.", path.display()));
+        Err(why) => {
+            return Link::Unknown(format!("{} cannot be read ({why}): what it accepts is unknown.", path.display()));
         }
     };
     // Opening a folder works, reading one does not: the kernel's words say it best.

@@ -162,8 +162,8 @@ pub(super) fn bytecode_runtime(mut file: &File) -> Option<PathBuf> {
 }
 
 /// The version that a runtime's file names.
-pub(super) fn version_of_file(path: &Path) -> Option<String> {
-    let cache = ReadCache::new(File::open(path).ok()?);
+pub(super) fn version_of_file(file: File) -> Option<String> {
+    let cache = ReadCache::new(file);
     let elf = object::read::elf::ElfFile64::<object::Endianness, _>::parse(InChunks(&cache)).ok()?;
     version(&elf)
 }

@@ -11,6 +11,7 @@ use crate::mappings::{self, Mapping};
 use crate::memory::{LiveProcess, Memory};
 use crate::procfs::Host;
 use crate::symbols::elf;
+use crate::target::{Process, Refused, What, open_own, open_target};
 use rtscope_heap::closure;
 use rtscope_heap::descriptor::{BLOCK, MEGABLOCK};
 use rtscope_heap::ledger::Residency;
@@ -113,9 +114,39 @@ pub struct Target {
     pub mappings: Vec<Mapping>,
     /// The reserved addresses.
     reserved: Range<u64>,
-    /// Folder that its files' names begin at, and the program's own file.
-    root: PathBuf,
-    executable: PathBuf,
+    files: Files,
+}
+
+/// The files of a program.
+#[derive(Debug)]
+struct Files {
+    /// The program's own, as mappings call it.
+    program: String,
+    inspected: Inspected,
+    place: Place,
+}
+
+/// Where they are.
+#[derive(Debug)]
+enum Place {
+    Process(Process),
+    /// Where mappings say, but for the program's own, which is here.
+    Core(PathBuf),
+}
+
+impl Files {
+    /// Opens the one that is mapped there.
+    fn open(&self, mapping: &Mapping) -> Result<File, Refused> {
+        let own = mapping.name == self.program;
+        match &self.place {
+            Place::Core(executable) if own => open_own(executable, true),
+            Place::Core(_) => open_own(Path::new(&mapping.name), true),
+            Place::Process(process) if own => open_target(process, What::Executable),
+            Place::Process(process) => {
+                mapping.file().map_or(Err(Refused::NotOrdinary), |file| open_target(process, file))
+            }
+        }
+    }
 }
 
 impl Target {
@@ -124,17 +155,15 @@ impl Target {
     /// # Errors
     /// [`Refusal`].
     pub fn find(host: &Host, pid: u32) -> Result<Target, Refusal> {
-        let text = std::fs::read_to_string(host.process(pid, "maps")).map_err(|source| refusal(pid, source))?;
-        let executable = host.process(pid, "exe");
-        let program = std::fs::read_link(&executable).map_err(|source| refusal(pid, source))?;
-        let files = (host.process(pid, "root"), executable);
-        let source = Source::Live(LiveProcess { pid });
-        Target::of(format!("process {pid}"), source, mappings::parse(&text), &program.to_string_lossy(), files).map_err(
-            |refused| match refused {
-                Refusal::Io { source, .. } => refusal(pid, source),
-                other => other,
-            },
-        )
+        let process = Process::open(host, pid).map_err(|source| refusal(pid, source))?;
+        let text = process.text("maps").map_err(|source| refusal(pid, source))?;
+        let program = process.link("exe").map_err(|source| refusal(pid, source))?.to_string_lossy().into_owned();
+        let source = Source::Live(LiveProcess { process: process.clone() });
+        let files = Files { program, inspected: process.inspect(), place: Place::Process(process) };
+        Target::of(format!("process {pid}"), source, mappings::parse(&text), files).map_err(|refused| match refused {
+            Refusal::Io { source, .. } => refusal(pid, source),
+            other => other,
+        })
     }
 
     /// Finds the heap in a core file; the program and its libraries have to be where they
@@ -152,19 +181,13 @@ impl Target {
             .map_or(String::new(), |first| first.name.clone());
         let executable = executable.map_or_else(|| PathBuf::from(&program), Path::to_path_buf);
         core.open_files(&program, &executable);
-        Target::of(of, Source::Core(core), mappings, &program, (PathBuf::from("/"), executable))
+        let files = Files { program, inspected: binary::inspect(&executable), place: Place::Core(executable) };
+        Target::of(of, Source::Core(core), mappings, files)
     }
 
-    fn of(
-        of: String,
-        memory: Source,
-        mappings: Vec<Mapping>,
-        program: &str,
-        (root, executable): (PathBuf, PathBuf),
-    ) -> Result<Target, Refusal> {
-        let inspected = binary::inspect(&executable);
-        let statics = statics(&mappings, program, &inspected, &root);
-        is_known(&of, program, &inspected, &statics)?;
+    fn of(of: String, memory: Source, mappings: Vec<Mapping>, files: Files) -> Result<Target, Refusal> {
+        let statics = statics(&mappings, &files);
+        is_known(&of, &files.program, &files.inspected, &statics)?;
         let reserved = match reserved(&memory, &statics, &mappings) {
             Ok(Some(reserved)) => reserved,
             Ok(None) => return Err(Refusal::NoHeap(of)),
@@ -174,7 +197,7 @@ impl Target {
         if space.committed.is_empty() {
             return Err(Refusal::NoHeap(of));
         }
-        Ok(Target { of, version: inspected.ghc, memory, space, statics, mappings, reserved, root, executable })
+        Ok(Target { of, version: files.inspected.ghc, memory, space, statics, mappings, reserved, files })
     }
 
     /// Whether it is a process that runs.
@@ -193,16 +216,16 @@ impl Target {
     fn failed(&self, source: io::Error) -> Refusal {
         match &self.memory {
             // While a process ends, its files in /proc are there and empty.
-            Source::Live(process) if self.is_there().is_err() => Refusal::Gone(process.pid),
-            Source::Live(process) => refusal(process.pid, source),
+            Source::Live(memory) if self.is_there().is_err() => Refusal::Gone(memory.process.pid()),
+            Source::Live(memory) => refusal(memory.process.pid(), source),
             Source::Core(_) => Refusal::Core { path: self.of.clone(), source },
         }
     }
 
     /// Finds its mappings and its heap again: it runs on.
-    fn look_again(&mut self, host: &Host) -> io::Result<()> {
-        if let Source::Live(process) = &self.memory {
-            self.mappings = mappings::parse(&std::fs::read_to_string(host.process(process.pid, "maps"))?);
+    fn look_again(&mut self) -> io::Result<()> {
+        if let Source::Live(memory) = &self.memory {
+            self.mappings = mappings::parse(&memory.process.text("maps")?);
             self.space = space(&self.mappings, &self.reserved);
         }
         Ok(())
@@ -210,9 +233,9 @@ impl Target {
 
     /// Finds out what of its mappings is in memory: the system walks all page tables for it.
     /// `heap_bytes` of the heap were, if that was found out while the process stood still.
-    fn measure(&mut self, host: &Host, heap_bytes: Option<u64>) -> io::Result<()> {
-        let Source::Live(process) = &self.memory else { return Ok(()) };
-        self.mappings = mappings::parse(&std::fs::read_to_string(host.process(process.pid, "smaps"))?);
+    fn measure(&mut self, heap_bytes: Option<u64>) -> io::Result<()> {
+        let Source::Live(memory) = &self.memory else { return Ok(()) };
+        self.mappings = mappings::parse(&memory.process.text("smaps")?);
         if let Some(mut left) = heap_bytes {
             for mapping in self.mappings.iter_mut().filter(|mapping| self.reserved.contains(&mapping.range.start)) {
                 mapping.rss_bytes = Some(std::mem::take(&mut left));
@@ -241,11 +264,11 @@ impl Target {
 
     /// What it has beside its heap that is read: tables and code, and its data as far as it was
     /// written to. What was not is as in the file, which knows no address of the heap.
-    fn beside(&self, host: &Host, threads: usize) -> io::Result<Beside> {
-        let code = self.files().map(|mapping| mapping.range.clone()).collect();
+    fn beside(&self, threads: usize) -> io::Result<Beside> {
+        let code = self.of_files().map(|mapping| mapping.range.clone()).collect();
         let own = self.data();
-        let Source::Live(process) = &self.memory else { return Ok(Beside { threads, code, data: own.collect() }) };
-        let pages = Pages::open(host, process.pid)?;
+        let Source::Live(memory) = &self.memory else { return Ok(Beside { threads, code, data: own.collect() }) };
+        let pages = Pages::open(&memory.process)?;
         let mut data: Vec<Range<u64>> = Vec::new();
         for range in own {
             pages.each(&range, |page, entry| {
@@ -272,27 +295,26 @@ impl Target {
         })
     }
 
-    fn files(&self) -> impl Iterator<Item = &Mapping> {
+    fn of_files(&self) -> impl Iterator<Item = &Mapping> {
         self.mappings.iter().filter(|mapping| mapping.name.starts_with('/'))
     }
 
     /// Names of places in its code, as far as its files have any.
     pub fn names(&self, addresses: &BTreeSet<u64>) -> HashMap<u64, String> {
-        let mut asked: BTreeMap<&str, Vec<(u64, u64)>> = BTreeMap::new();
+        let mut asked: BTreeMap<&str, (&Mapping, Vec<(u64, u64)>)> = BTreeMap::new();
         let mut data = BTreeSet::new();
-        for mapping in self.files() {
+        for mapping in self.of_files() {
             let here = addresses.range(mapping.range.clone());
             let place = |at: &u64| (at - mapping.range.start + mapping.offset, *at);
             data.extend(here.clone().filter(|_| mapping.writable).copied());
-            asked.entry(&mapping.name).or_default().extend(here.map(place));
+            asked.entry(&mapping.name).or_insert_with(|| (mapping, Vec::new())).1.extend(here.map(place));
         }
         let mut names = HashMap::new();
-        for (path, mut asked) in asked.into_iter().filter(|(_, asked)| !asked.is_empty()) {
+        for (path, (mapping, mut asked)) in asked.into_iter().filter(|(_, (_, asked))| !asked.is_empty()) {
             asked.sort_unstable();
             let module = path.rsplit('/').next().unwrap_or(path);
-            // The program itself may be gone from where it was.
-            let file = File::open(below(&self.root, path)).or_else(|_| File::open(&self.executable));
-            let found = file.ok().and_then(|file| elf::look_up(file, module, &asked).ok()).unwrap_or_default();
+            let file = self.files.open(mapping).ok();
+            let found = file.and_then(|file| elf::look_up(file, module, &asked).ok()).unwrap_or_default();
             for (offset, at) in asked {
                 let named = found.names.iter().find(|named| (named.from..named.to).contains(&offset));
                 let place = format!("{module}+{offset:#x}");
@@ -311,9 +333,9 @@ impl Target {
 
     /// Which blocks of the heap are in memory, and how many bytes these are; of a core file, all
     /// that it has.
-    fn residency(&self, host: &Host) -> io::Result<(Residency, u64)> {
-        let Source::Live(process) = &self.memory else { return Ok((Residency::default(), 0)) };
-        let pages = Pages::open(host, process.pid)?;
+    fn residency(&self) -> io::Result<(Residency, u64)> {
+        let Source::Live(memory) = &self.memory else { return Ok((Residency::default(), 0)) };
+        let pages = Pages::open(&memory.process)?;
         let (mut residency, mut bytes) = (Residency::default(), 0);
         for range in &self.space.committed {
             pages.each(range, |page, entry| {
@@ -344,8 +366,8 @@ impl Pages {
     /// Pages that are asked for at once.
     const AT_ONCE: usize = 1 << 13;
 
-    fn open(host: &Host, pid: u32) -> io::Result<Pages> {
-        Ok(Pages { file: File::open(host.process(pid, "pagemap"))?, page_bytes: rustix::param::page_size() as u64 })
+    fn open(process: &Process) -> io::Result<Pages> {
+        Ok(Pages { file: process.open_file("pagemap")?, page_bytes: rustix::param::page_size() as u64 })
     }
 
     /// Gives `each` the pages of `range` and what is said of them.
@@ -380,22 +402,19 @@ fn is_known(of: &str, program: &str, inspected: &Inspected, statics: &Statics) -
     Ok(())
 }
 
-fn below(root: &Path, path: &str) -> PathBuf {
-    root.join(path.trim_start_matches('/'))
-}
-
 /// The runtime's variables: of the program itself, or of the runtime's library.
-fn statics(mappings: &[Mapping], program: &str, inspected: &Inspected, root: &Path) -> Statics {
+fn statics(mappings: &[Mapping], files: &Files) -> Statics {
     let moved = |symbols: &RuntimeSymbols, name: &str| {
         let loaded = mappings.iter().filter(|mapping| mapping.name == name).map(|mapping| mapping.range.start).min()?;
         let bias = loaded.wrapping_sub(symbols.lowest_load);
         symbols.heap.generations.is_some().then(|| symbols.heap.map(|address| address.wrapping_add(bias)))
     };
     let library = || {
-        let name = &mappings.iter().find(|mapping| mapping.name.contains("/libHSrts"))?.name;
-        moved(&binary::inspect(&below(root, name)).symbols, name)
+        let mapping = mappings.iter().find(|mapping| mapping.name.contains("/libHSrts"))?;
+        let inspected = binary::inspect_opened(files.open(mapping), Path::new(&mapping.name), |_| None);
+        moved(&inspected.symbols, &mapping.name)
     };
-    moved(&inspected.symbols, program).or_else(library).unwrap_or_default()
+    moved(&files.inspected.symbols, &files.program).or_else(library).unwrap_or_default()
 }
 
 fn refusal(pid: u32, source: io::Error) -> Refusal {

@@ -2,9 +2,10 @@
 //! what is read in which order, that it is read again where a collection came between, and
 //! for how long the process is stopped if it is. Refuses to interpret a block.
 
-use super::{Refusal, Target};
+use super::{Refusal, Source, Target};
 use crate::clock;
 use crate::mappings::Mapping;
+use crate::memory::LiveProcess;
 use crate::procfs::Host;
 use crate::stop::{Held, Stop};
 use rtscope_heap::document::Read;
@@ -54,12 +55,19 @@ pub enum Failed {
 /// [`Failed`].
 pub fn take(host: &Host, pid: u32, ask: &Ask) -> Result<Heap, Failed> {
     let mut target = Target::find(host, pid)?;
-    let begin = |most| Hold::begin(host, pid, most).map_err(|source| Failed::NotStopped { pid, source });
+    let Source::Live(LiveProcess { process }) = &target.memory else { return Err(Refusal::Gone(pid).into()) };
+    let process = process.clone();
+    let begin = |most| {
+        let held = Hold::begin(host, pid, most);
+        // Stopped by its number: what stands still now must be it.
+        let held = held.and_then(|held| process.check().map(|()| held));
+        held.map_err(|source| Failed::NotStopped { pid, source })
+    };
     let mut tries = 0;
     loop {
         tries += 1;
         let mut hold = ask.stop.map(begin).transpose()?.unwrap_or(Hold::Runs);
-        let looked = Looked::at(host, &mut target, ask.objects, &mut hold);
+        let looked = Looked::at(&mut target, ask.objects, &mut hold);
         hold.end();
         let looked = looked.map_err(|source| target.failed(source))?;
         // It was stopped while it collected: that has to be over first.
@@ -74,8 +82,8 @@ pub fn take(host: &Host, pid: u32, ask: &Ask) -> Result<Heap, Failed> {
 ///
 /// # Errors
 /// It cannot be read.
-pub fn of_core(host: &Host, mut target: Target, objects: Option<usize>) -> Result<Heap, Refusal> {
-    let looked = Looked::at(host, &mut target, objects, &mut Hold::Core).map_err(|source| target.failed(source))?;
+pub fn of_core(mut target: Target, objects: Option<usize>) -> Result<Heap, Refusal> {
+    let looked = Looked::at(&mut target, objects, &mut Hold::Core).map_err(|source| target.failed(source))?;
     Ok(looked.document(&target, &Hold::Core))
 }
 
@@ -138,15 +146,15 @@ struct Looked {
 impl Looked {
     /// Reads blocks, then objects: both again where a collection of the oldest generation came
     /// meanwhile.
-    fn at(host: &Host, target: &mut Target, objects: Option<usize>, hold: &mut Hold) -> io::Result<Looked> {
+    fn at(target: &mut Target, objects: Option<usize>, hold: &mut Hold) -> io::Result<Looked> {
         let mut tries = 0;
         loop {
             tries += 1;
             // What it was found by takes a while to read, in which a heap that grows gets more megablocks.
-            target.look_again(host)?;
-            let (survey, read) = blocks(host, target, hold)?;
+            target.look_again()?;
+            let (survey, read) = blocks(target, hold)?;
             // What is resident goes with the blocks, not with what they are when objects are read.
-            let (residency, resident_bytes) = target.residency(host)?;
+            let (residency, resident_bytes) = target.residency()?;
             let stopped = hold.is_still().then_some(resident_bytes);
             let mut looked = Looked {
                 survey,
@@ -157,7 +165,7 @@ impl Looked {
                 scanned: Duration::ZERO,
             };
             hold.go_on_for(if objects.is_some() { looked.survey.used_bytes() } else { u64::MAX });
-            target.measure(host, stopped)?;
+            target.measure(stopped)?;
             let now = Runtime::read(&target.memory, &target.statics)?;
             if !looked.still.0 && tries < TRIES_MAX && !now.is_as_whole_as(&looked.survey.after) {
                 continue;
@@ -166,7 +174,7 @@ impl Looked {
                 return Ok(looked);
             };
             let started = Instant::now();
-            let scan = Scan::of(&target.memory, &looked.survey, &target.statics, &target.beside(host, threads)?);
+            let scan = Scan::of(&target.memory, &looked.survey, &target.statics, &target.beside(threads)?);
             looked.scanned = started.elapsed();
             looked.still.1 = hold.is_still();
             target.is_there()?;
@@ -217,7 +225,7 @@ impl Looked {
 /// The blocks, and how long reading them took. Inside a collection of the old generation it
 /// is not told what they hold: they are read again until it is over and they add up, unless they
 /// stand still.
-fn blocks(host: &Host, target: &mut Target, hold: &Hold) -> io::Result<(Survey, Duration)> {
+fn blocks(target: &mut Target, hold: &Hold) -> io::Result<(Survey, Duration)> {
     let first = Instant::now();
     loop {
         let started = Instant::now();
@@ -227,7 +235,7 @@ fn blocks(host: &Host, target: &mut Target, hold: &Hold) -> io::Result<(Survey, 
             return Ok((survey, read));
         }
         std::thread::sleep(COLLECTION_EVERY);
-        target.look_again(host)?;
+        target.look_again()?;
     }
 }
 

@@ -3,18 +3,19 @@
 
 use super::logs::LiveLog;
 use super::source::{Around, Launch, RuntimeLogs, Told};
-use crate::binary::{self, Inspected};
+use crate::binary::Inspected;
 use crate::clock;
 use crate::handover::{Handover, Route};
 use crate::minder::Minder;
 use crate::options::{self, Request};
 use crate::procfs::Host;
+use crate::target::Process;
 use rtscope_model::manifest::{Binary, Log};
 use rtscope_model::{Loss, LossKind, Time};
-use std::fs;
+use rustix::fs::OFlags;
 use std::io;
 use std::os::fd::BorrowedFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// GHC's side of a recording.
 #[derive(Debug, Default)]
@@ -58,23 +59,31 @@ impl Eventlogs {
         launch.set.extend(plan.ghcrts.map(|value| ("GHCRTS", value.into())));
         launch.inherit.extend(handover.inherited());
         let user_log = plan.user_log.map(|path| command.directory.join(path));
-        let logs = user_log.map(|path| LiveLog::new(path.display().to_string(), path, &plan.classes));
+        let logs = user_log.map(|path| LiveLog::elsewhere(path, &plan.classes));
         let logs = logs.into_iter().collect();
         let minder = Some(Minder::start(handover)?);
         Ok(Some(Eventlogs { minder, logs, classes: plan.classes, ..Eventlogs::default() }))
     }
 
     /// Logs that a process has open by itself, if there are some.
-    pub(super) fn of_process(host: &Host, pid: u32) -> Option<Eventlogs> {
-        let logs = host.open_files(pid).into_iter().filter(|(fd, path)| {
-            path.extension().is_some_and(|ending| ending == "eventlog") && host.fd_writes(pid, *fd)
-        });
-        let logs: Vec<_> = logs.map(|(_, path)| LiveLog::new(path.display().to_string(), path, "")).collect();
+    pub(super) fn of_process(process: &Process, told: &mut Told) -> Option<Eventlogs> {
+        let writes = |fd| process.flags(fd).is_some_and(|flags| flags.intersects(OFlags::WRONLY | OFlags::RDWR));
+        let mut logs = Vec::new();
+        for (fd, path) in process.descriptors() {
+            if path.extension().is_none_or(|ending| ending != "eventlog") || !writes(fd) {
+                continue;
+            }
+            let named = path.display().to_string();
+            match LiveLog::of_descriptor(process, fd, path) {
+                Ok(log) => logs.push(log),
+                Err(why) => told.notes.push(format!("the log {named} is not recorded: {why}")),
+            }
+        }
         (!logs.is_empty()).then(|| Eventlogs { logs, ..Eventlogs::default() })
     }
 
     fn bring_home(log: &mut LiveLog, capture: &Path, told: &mut Told) {
-        if log.path.starts_with(capture) {
+        if !log.outside || log.path.starts_with(capture) {
             return;
         }
         let disk = rustix::fs::statvfs(capture).ok();
@@ -123,7 +132,7 @@ impl RuntimeLogs for Eventlogs {
         let pids: Vec<u32> = self.logs.iter().map(|log| log.log.pid).collect();
         for (index, log) in self.logs.iter_mut().enumerate().filter(|(_, log)| log.log.pid != 0) {
             let replaced = pids.iter().skip(index + 1).any(|later| *later == log.log.pid);
-            if replaced || !around.host.runs(log.log.pid) {
+            if replaced || !log.runs() {
                 log.end_at(clock::monotonic());
             }
         }
@@ -158,9 +167,8 @@ impl RuntimeLogs for Eventlogs {
 
     fn program(&self, host: &Host) -> Option<Binary> {
         let pid = self.logs.iter().map(|log| log.log.pid).find(|pid| *pid != 0)?;
-        let path: PathBuf = fs::read_link(host.process(pid, "exe")).ok()?;
-        let found = binary::inspect(&host.process(pid, "exe"));
-        found.is_ghc().then(|| Binary { path: path.display().to_string(), ..found.binary })
+        let found = Process::open(host, pid).ok()?.inspect();
+        found.is_ghc().then_some(found.binary)
     }
 
     fn written_bytes(&self) -> u64 {
@@ -169,8 +177,7 @@ impl RuntimeLogs for Eventlogs {
 
     fn end(&mut self, around: &Around<'_>, ended: Time, told: &mut Told) {
         for log in &mut self.logs {
-            let runs = log.log.pid != 0 && around.host.runs(log.log.pid);
-            if !runs && log.path.exists() {
+            if !log.runs() {
                 told.losses.extend(log.loss_at_end(ended));
             }
             Eventlogs::bring_home(log, around.capture, told);

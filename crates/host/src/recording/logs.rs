@@ -1,15 +1,18 @@
 //! The runtime logs of a recording: which process writes which, the offset of
 //! its clock, and its unwritten buffers.
 
+use crate::live::EVENTLOG;
 use crate::memory::LiveProcess;
-use crate::procfs::Host;
+use crate::procfs::{Host, identity};
 use crate::store::is_disk_full;
+use crate::target::{Process, What, open_own, open_target};
 use crate::unflushed::{self, Copier, Located};
 use rtscope_model::manifest::Log;
 use rtscope_model::{ClockMap, ClockMethod, Loss, LossKind, Time};
-use std::fs::File;
-use std::io;
-use std::os::unix::fs::FileExt;
+use rustix::fs::OFlags;
+use std::fs::{File, Metadata};
+use std::io::{self, Read};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 /// The origin is the runtime's own; what is left is its two clock reads.
@@ -23,8 +26,15 @@ const WIDE_LOOKS_MAX: u8 = 5;
 pub struct LiveLog {
     /// For the manifest.
     pub log: Log,
-    /// Where it really lies.
+    /// Where it lies, as its program names it.
     pub path: PathBuf,
+    /// Where its program wants it, outside the capture.
+    pub outside: bool,
+    /// There, the file that its program has open, held since it was found: what has the name later
+    /// may be any other.
+    file: Option<File>,
+    /// Its program, until that has ended.
+    process: Option<Process>,
     located: Option<Located>,
     copier: Option<Copier<LiveProcess>>,
     /// When its buffers were last copied whole.
@@ -38,37 +48,81 @@ impl LiveLog {
     /// A log that was just opened by somebody.
     pub fn new(name: String, path: PathBuf, classes: &str) -> LiveLog {
         let log = Log { path: name, pid: 0, clock: ClockMap::LOG_OWN, classes: classes.to_owned(), version: None };
-        LiveLog { log, path, located: None, copier: None, copied: None, over: None, wide_looks: 0 }
+        let (file, process, located, copier) = (None, None, None, None);
+        LiveLog { log, path, outside: false, file, process, located, copier, copied: None, over: None, wide_looks: 0 }
+    }
+
+    /// One that its program is to open outside the capture.
+    pub fn elsewhere(path: PathBuf, classes: &str) -> LiveLog {
+        LiveLog { outside: true, ..LiveLog::new(path.display().to_string(), path, classes) }
+    }
+
+    /// The log that a process has open under a descriptor.
+    ///
+    /// # Errors
+    /// It is no file that this process may read: who can only write to a file shall not learn
+    /// from a capture what is in it.
+    pub fn of_descriptor(process: &Process, fd: u32, path: PathBuf) -> io::Result<LiveLog> {
+        let file = its_own(process, fd)?;
+        Ok(LiveLog { file: Some(file), ..LiveLog::elsewhere(path, "") })
     }
 
     /// Finds out who writes it, and the offset of its clock, as far as not yet
     /// known. Looks among `likely` first, then (`everywhere`) at all processes.
     pub fn identify(&mut self, host: &Host, likely: &[u32], everywhere: bool, unflushed: &Path) {
-        if self.log.pid == 0 {
-            let mut writers = host.writers_of(&self.path, likely);
-            if writers.is_empty() && everywhere && self.wide_looks < WIDE_LOOKS_MAX {
-                self.wide_looks += 1;
-                writers = host.writers_of(&self.path, &host.pids());
-            }
-            // Children inherit the open file: the oldest one is the writer.
-            let oldest = writers.into_iter().min_by_key(|pid| host.stat(*pid).map(|stat| (stat.start_ticks, *pid)));
-            let Some(pid) = oldest else { return };
-            self.log.pid = pid;
-            self.located = unflushed::locate(host, pid);
-            let with_buffers = self.located.filter(|located| located.symbols.has_buffers());
-            self.copier = with_buffers.map(|located| Copier::new(LiveProcess { pid }, located, unflushed, pid));
+        if self.log.pid == 0 && !self.find_writer(host, likely, everywhere, unflushed) {
+            return;
         }
         if self.log.clock.is_monotonic() {
             return;
         }
-        let memory = LiveProcess { pid: self.log.pid };
-        let origin = self.located.as_ref().and_then(|located| unflushed::clock_origin(&memory, located));
+        let memory = self.process.clone().map(|process| LiveProcess { process });
+        let origin = self.located.zip(memory).and_then(|(located, memory)| unflushed::clock_origin(&memory, &located));
         if let Some(origin) = origin {
             self.log.clock = ClockMap {
                 offset_ns: i64::try_from(origin).unwrap_or(i64::MAX),
                 error_ns: Some(ORIGIN_ERROR_NS),
                 method: ClockMethod::RuntimeStatic,
             };
+        }
+    }
+
+    /// Whether its writer was found.
+    fn find_writer(&mut self, host: &Host, likely: &[u32], everywhere: bool, unflushed: &Path) -> bool {
+        let found = self.file.as_ref().map_or_else(|| std::fs::metadata(&self.path), File::metadata);
+        let Ok(wanted) = found.map(|found| identity(&found)) else { return false };
+        let mut writers = host.writers_of(&self.path, wanted, likely);
+        if writers.is_empty() && everywhere && self.wide_looks < WIDE_LOOKS_MAX {
+            self.wide_looks += 1;
+            writers = host.writers_of(&self.path, wanted, &host.pids());
+        }
+        // Children inherit the open file: the oldest one is the writer.
+        let oldest = writers.into_iter().min_by_key(|(pid, _)| host.stat(*pid).map(|stat| (stat.start_ticks, *pid)));
+        let Some((pid, fd)) = oldest else { return false };
+        self.log.pid = pid;
+        let Ok(process) = Process::open(host, pid) else { return true };
+        if self.outside && self.file.is_none() {
+            let same = |file: &File| file.metadata().is_ok_and(|found| identity(&found) == wanted);
+            self.file = its_own(&process, fd).ok().filter(same);
+        }
+        self.located = unflushed::locate(&process);
+        let with_buffers = self.located.filter(|located| located.symbols.has_buffers());
+        let memory = LiveProcess { process: process.clone() };
+        self.copier = with_buffers.map(|located| Copier::new(memory, located, unflushed, pid));
+        self.process = Some(process);
+        true
+    }
+
+    /// Whether its program is known and runs.
+    pub fn runs(&self) -> bool {
+        self.process.as_ref().is_some_and(|process| process.check().is_ok())
+    }
+
+    /// The file: the one that was found open, else what has its name, if that is an ordinary file.
+    fn open(&self) -> io::Result<File> {
+        match &self.file {
+            Some(file) => file.try_clone(),
+            None => Ok(open_own(&self.path, false)?),
         }
     }
 
@@ -90,12 +144,13 @@ impl LiveLog {
     /// Notes that its program writes it no more.
     pub fn end_at(&mut self, now: Time) {
         self.over.get_or_insert(now);
-        self.copier = None;
+        (self.copier, self.process) = (None, None);
     }
 
     /// What was lost of it when its program had not closed it at the end.
     pub fn loss_at_end(&self, ended: Time) -> Option<Loss> {
-        if is_closed(&self.path) {
+        let file = self.open().ok()?;
+        if is_closed(&file) {
             return None;
         }
         let ended = self.over.unwrap_or(ended);
@@ -109,7 +164,7 @@ impl LiveLog {
                 ),
             ),
             (None, located) => {
-                let silent_ns = since_last_write(&self.path);
+                let silent_ns = file.metadata().ok().as_ref().and_then(since_last_write);
                 let why = match located {
                     Some(_) => "before they could be copied once",
                     None => {
@@ -137,7 +192,16 @@ impl LiveLog {
     /// Brings a log that lies elsewhere into the capture; on failure it stays
     /// referenced where it is.
     pub fn bring_home(&mut self, capture: &Path, free_bytes: u64) -> io::Result<()> {
-        let size = std::fs::metadata(&self.path)?.len();
+        let file = self.open()?;
+        if self.file.is_none() && file.metadata()?.uid() != rustix::process::geteuid().as_raw() {
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to another user"));
+        }
+        let mut head = [0; EVENTLOG.len()];
+        if file.read_exact_at(&mut head, 0).is_err() || head != *EVENTLOG {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "it does not begin as an eventlog does"));
+        }
+        // It may grow meanwhile.
+        let size = file.metadata()?.len();
         if size > free_bytes / 2 {
             return Err(io::ErrorKind::StorageFull.into());
         }
@@ -148,7 +212,8 @@ impl LiveLog {
             name = format!("eventlog/{number}.eventlog");
         }
         let copy = capture.join(&name);
-        if let Err(error) = std::fs::copy(&self.path, &copy) {
+        let copied = File::create_new(&copy).and_then(|mut copy| io::copy(&mut file.take(size), &mut copy));
+        if let Err(error) = copied {
             let _ = std::fs::remove_file(&copy);
             return Err(error);
         }
@@ -157,16 +222,24 @@ impl LiveLog {
     }
 }
 
+/// A file that a process has open and has the right to read, as far as descriptor and owner tell.
+fn its_own(process: &Process, fd: u32) -> io::Result<File> {
+    let file = open_target(process, What::Descriptor(fd))?;
+    let reads = process.flags(fd).is_some_and(|flags| flags.contains(OFlags::RDWR));
+    if reads || process.user() == Some(file.metadata()?.uid()) {
+        return Ok(file);
+    }
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, "its program can write to it and must not read it"))
+}
+
 /// Nanoseconds since the file was last written to.
-fn since_last_write(path: &Path) -> Option<u64> {
-    let written = std::fs::metadata(path).and_then(|file| file.modified()).ok()?;
-    u64::try_from(written.elapsed().ok()?.as_nanos()).ok()
+fn since_last_write(file: &Metadata) -> Option<u64> {
+    u64::try_from(file.modified().ok()?.elapsed().ok()?.as_nanos()).ok()
 }
 
 /// Whether a log ends as the runtime ends one.
-fn is_closed(path: &Path) -> bool {
+fn is_closed(file: &File) -> bool {
     let end = || -> io::Result<bool> {
-        let file = File::open(path)?;
         let size = file.metadata()?.len();
         let mut mark = [0; 2];
         file.read_exact_at(&mut mark, size.saturating_sub(2))?;
@@ -203,7 +276,7 @@ mod tests {
         let path = folder.path().join("x");
         for (bytes, closed) in [(&b""[..], false), (b"\xff", false), (b"abc\xff\xff", true), (b"abc", false)] {
             std::fs::write(&path, bytes).unwrap();
-            assert_eq!(is_closed(&path), closed);
+            assert_eq!(is_closed(&File::open(&path).unwrap()), closed);
             let log = LiveLog::new("eventlog/0.eventlog".into(), path.clone(), "-l-ag");
             assert_eq!(log.loss_at_end(Time(5)).is_none(), closed);
         }
@@ -218,5 +291,31 @@ mod tests {
         log.identify(&Host::default(), &[], true, folder.path());
         assert_eq!(log.log.pid, std::process::id());
         assert_eq!(log.log.clock, ClockMap::LOG_OWN);
+    }
+
+    #[test]
+    fn what_is_copied_is_the_file_that_was_open_and_only_an_eventlog() {
+        let (folder, capture) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        std::fs::create_dir(capture.path().join("eventlog")).unwrap();
+        let path = folder.path().join("x.eventlog");
+        let own = Process::open(&Host::default(), std::process::id()).unwrap();
+        let find = |path: &Path| {
+            let (fd, path) = own.descriptors().into_iter().find(|(_, at)| at == path).unwrap();
+            LiveLog::of_descriptor(&own, fd, path).unwrap()
+        };
+        let file = File::create(&path).unwrap();
+        let mut log = find(&path);
+        file.write_all_at(b"hdrb and more", 0).unwrap();
+        std::fs::rename(&path, folder.path().join("y")).unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", &path).unwrap();
+        log.bring_home(capture.path(), 1 << 20).unwrap();
+        assert_eq!(log.log.path, "eventlog/0.eventlog");
+        assert_eq!(std::fs::read(capture.path().join(&log.log.path)).unwrap(), b"hdrb and more");
+        file.write_all_at(b"root:x:0:0", 0).unwrap();
+        let other = LiveLog::new("x".into(), path.clone(), "").bring_home(capture.path(), 1 << 20);
+        assert!(other.is_err(), "a link under the name leads nowhere");
+        let refused = find(&folder.path().join("y")).bring_home(capture.path(), 1 << 20).unwrap_err();
+        assert!(refused.to_string().contains("begin"), "{refused}");
+        assert_eq!(std::fs::read_dir(capture.path().join("eventlog")).unwrap().count(), 1);
     }
 }

@@ -7,13 +7,14 @@ use crate::handover::Route;
 use crate::procfs::Host;
 use crate::rings::parameters::{self, DIRECTORY, PRESERVE, START};
 use crate::rings::{Config, Copied, Mapped, Place, Reader, mapped_by};
+use crate::target::Refused;
 use rtscope_model::manifest::{Binary, Log};
 use rtscope_model::{ClockMap, Time};
 use std::collections::HashMap;
 use std::env;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -103,24 +104,30 @@ impl Rings {
     /// Begins to copy the rings of a process that runs already.
     pub(super) fn attach(&mut self, around: &Around<'_>, told: &mut Told) {
         for mapped in &self.mapped {
-            if mapped.open(around.host).is_none() {
+            if mapped.open().is_none() {
                 told.notes.push(format!(
                     "the process writes runtime events to {}, which cannot be opened: record as its user or as root",
                     mapped.path.display()
                 ));
             }
         }
-        let folder = self.mapped.first().and_then(|mapped| {
-            let folder = mapped.path.parent()?.strip_prefix("/").ok()?;
-            Some((around.host.process(mapped.pid, "root").join(folder), false))
-        });
-        self.start_reader(around, folder.filter(|(folder, _)| folder.is_dir()), told);
+        // As its process has it: by its path it could be another one in another root.
+        let folder = self.mapped.first().and_then(Mapped::folder);
+        let named = |folder: &OwnedFd| PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
+        let watched = folder.as_ref().map(|folder| (named(folder), false));
+        self.start_reader(around, watched, folder, told);
     }
 
-    fn start_reader(&mut self, around: &Around<'_>, watched: Option<(PathBuf, bool)>, told: &mut Told) {
+    fn start_reader(
+        &mut self,
+        around: &Around<'_>,
+        watched: Option<(PathBuf, bool)>,
+        folder: Option<OwnedFd>,
+        told: &mut Told,
+    ) {
         let mapped = std::mem::take(&mut self.mapped);
         let (host, capture) = (around.host.clone(), around.capture.to_owned());
-        let config = Config { host, pid: around.pid, capture, watched, mapped };
+        let config = Config { host, pid: around.pid, capture, watched, folder, mapped };
         match Reader::start(config) {
             Ok(reader) => self.reader = Some(reader),
             Err(error) => told.notes.push(format!("the rings of OCaml programs are not copied: {error}")),
@@ -143,7 +150,8 @@ impl Rings {
         }
         let path = PathBuf::from(format!("/proc/self/fd/{}", program.as_fd().as_raw_fd()));
         let named = std::fs::read_link(&path).unwrap_or_default();
-        let found = Binary { path: named.display().to_string(), ..binary::inspect(&path).binary };
+        let opened = program.try_clone().map_err(Refused::from);
+        let found = binary::inspect_opened(opened, &named, |_| None).binary;
         let version = found.version.clone();
         self.versions.insert(key, version.clone());
         self.program.get_or_insert(found);
@@ -246,7 +254,7 @@ impl RuntimeLogs for Rings {
                 .push(format!("no room could be reserved for the rings ({error}): a full disk would kill the program"));
         }
         let watched = (place.folder().to_owned(), place.is_own());
-        self.start_reader(around, Some(watched), told);
+        self.start_reader(around, Some(watched), None, told);
     }
 
     fn take_opened(&mut self, _around: &Around<'_>, _told: &mut Told) -> bool {

@@ -19,6 +19,7 @@ use crate::signals::{self, Signals};
 use crate::stm;
 use crate::store::{Store, is_disk_full};
 use crate::symbols::{self, Files};
+use crate::target::Process;
 use rtscope_model::manifest::{Exit, Kernel, Log, Manifest, OwnCost, Status};
 use rtscope_model::{GroupId, Loss, LossKind, Time};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -72,6 +73,8 @@ pub(super) struct Session<'a> {
     /// Of snapshots, when they have ended.
     heap_cost: snapshots::Cost,
     redactor: Option<Redactor>,
+    /// The process that was attached to, from the first look on.
+    held: Option<Process>,
     say: &'a mut dyn FnMut(&str),
 }
 
@@ -127,10 +130,16 @@ impl<'a> Session<'a> {
             written_bytes: 0,
             heap_cost: snapshots::Cost::default(),
             redactor,
+            held: None,
             say,
         };
         session.check_space();
         session
+    }
+
+    /// It is this process that is recorded, and no other that gets its number.
+    pub(super) fn hold(&mut self, process: Process) {
+        self.held = Some(process);
     }
 
     fn note(&mut self, text: String) {
@@ -162,9 +171,9 @@ impl<'a> Session<'a> {
     }
 
     /// Logs that an attached process writes by itself.
-    pub(super) fn find_attached_logs(&mut self) {
+    pub(super) fn find_attached_logs(&mut self, process: &Process) {
         let mut told = Told::default();
-        if let Some(eventlogs) = Eventlogs::of_process(&self.host, self.pid) {
+        if let Some(eventlogs) = Eventlogs::of_process(process, &mut told) {
             self.sources.push(Box::new(eventlogs));
         }
         if let Some(mut rings) = Rings::of_process(&self.host, self.pid) {
@@ -340,7 +349,10 @@ impl<'a> Session<'a> {
     }
 
     pub(super) fn follow(mut self, mut child: Option<Child>, signals: &Signals) -> Outcome {
-        let pidfd = Pid::from_raw(self.pid as i32).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+        let pidfd = match &self.held {
+            Some(held) => held.descriptor().and_then(|held| held.try_clone_to_owned().ok()),
+            None => Pid::from_raw(self.pid as i32).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()),
+        };
         let limit = self.options.limit.map(|limit| self.manifest.started.plus(nanoseconds(limit)));
         let flush_ns = nanoseconds(self.options.flush_period).max(10_000_000);
         let mut next_flush = clock::monotonic().plus(flush_ns);
@@ -401,6 +413,7 @@ impl<'a> Session<'a> {
         }
         match child {
             Some(child) => !matches!(child.try_wait(), Ok(None)),
+            None if self.held.as_ref().is_some_and(|held| held.check().is_err()) => true,
             None => !self.host.runs(self.pid),
         }
     }

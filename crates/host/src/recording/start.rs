@@ -14,9 +14,9 @@ use crate::procfs::Host;
 use crate::signals::Signals;
 use crate::spawn::{self, Start, find_program};
 use crate::store::Store;
+use crate::target::Process;
 use rtscope_model::Pid;
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Environment names that go into the manifest.
@@ -94,24 +94,19 @@ fn record_process(
     say: &mut dyn FnMut(&str),
 ) -> Result<Outcome, RecordError> {
     let host = Host::default();
-    if !host.runs(pid) {
-        return Err(RecordError::NoProcess(pid));
-    }
+    let process = Process::open(&host, pid).map_err(|_| RecordError::NoProcess(pid))?;
     let command = host.command(pid).unwrap_or_default();
     let name = command.first().map_or("program", String::as_str);
     let store = Store::create(&output_path(&options, name))?;
-    let mut inspected = binary::inspect(&host.process(pid, "exe"));
-    if let Ok(path) = fs::read_link(host.process(pid, "exe")) {
-        inspected.binary.path = path.display().to_string();
-    }
-    let mut session = Session::begin(options, host, store, pid, inspected, say);
+    let mut session = Session::begin(options, host, store, pid, process.inspect(), say);
     session.manifest.command = command;
-    let variables = session.host.process_text(pid, "environ").unwrap_or_default();
+    let variables = process.text("environ").unwrap_or_default();
     session.manifest.environment = environment(|name| {
         variables.split('\0').find_map(|entry| entry.strip_prefix(name)?.strip_prefix('=').map(str::to_owned))
     });
-    session.find_attached_logs();
+    session.find_attached_logs(&process);
     session.start_sources(kernel::Target::Attached(Pid(pid)));
+    session.hold(process);
     Ok(session.follow(None, signals))
 }
 

@@ -46,7 +46,7 @@ impl ByHand {
     pub fn of(host: &Host, pid: u32, now: Time) -> Result<ByHand, NoRings> {
         let mapped = mapped_by(host, pid).into_iter().next().ok_or(NoRings::Off)?;
         let path = mapped.path.display().to_string();
-        let Some(file) = mapped.open(host) else { return Err(NoRings::NotPermitted(path)) };
+        let Some(file) = mapped.open() else { return Err(NoRings::NotPermitted(path)) };
         let Some(Judged::Ready(layout)) = ready(&file) else { return Err(NoRings::Foreign(path)) };
         let stream = Stream::in_memory(&layout, pid, now);
         Ok(ByHand { ring: Ring::new(file, layout), stream, last: None, names: Time(0), due_ns: 0 })

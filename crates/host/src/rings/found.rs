@@ -1,8 +1,11 @@
 //! Which processes have a ring mapped. The file stays mapped as long as its process
 //! lives, whatever its name is in whatever namespace.
 
+use crate::mappings::{self, Mapping};
 use crate::procfs::Host;
-use std::fs::{self, File};
+use crate::target::{Process, open_target};
+use std::fs::File;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -10,49 +13,51 @@ use std::path::{Path, PathBuf};
 pub const ENDING: &str = ".events";
 
 /// A ring file that a process has mapped.
-#[derive(Clone, Eq, PartialEq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Mapped {
-    /// The process, as the recorder sees it.
-    pub pid: u32,
-    /// The file, as the process's own root names it.
+    /// The process.
+    pub process: Process,
+    /// The file, as mappings show it.
     pub path: PathBuf,
     /// Its inode.
     pub inode: u64,
-    /// Where it is mapped, as `/proc/PID/map_files` names it.
-    range: String,
+    mapping: Mapping,
 }
 
 impl Mapped {
     /// Opens the file, also one that was unlinked or lies in another root. `None` where
     /// that is not permitted.
-    pub fn open(&self, host: &Host) -> Option<File> {
-        let exact = host.process(self.pid, "map_files").join(&self.range);
-        let named = host.process(self.pid, "root").join(self.path.strip_prefix("/").unwrap_or(&self.path));
-        let same = |file: &File| file.metadata().is_ok_and(|found| found.ino() == self.inode);
-        [exact, named].iter().find_map(|path| File::open(path).ok().filter(same))
+    pub fn open(&self) -> Option<File> {
+        open_target(&self.process, self.mapping.file()?).ok()
+    }
+
+    /// The folder that it lies in, held.
+    pub fn folder(&self) -> Option<OwnedFd> {
+        self.process.root().ok()?.folder(self.path.parent()?).ok()
     }
 }
 
 /// The ring files that a process has mapped: shared, to be written, and called so.
 pub fn mapped_by(host: &Host, pid: u32) -> Vec<Mapped> {
-    let Ok(maps) = fs::read(host.process(pid, "maps")) else { return Vec::new() };
-    let text = String::from_utf8_lossy(&maps);
-    let mut found: Vec<Mapped> = text.lines().filter_map(|line| mapping(pid, line)).collect();
+    let Ok(process) = Process::open(host, pid) else { return Vec::new() };
+    let text = process.text("maps").unwrap_or_default();
+    let mut found: Vec<Mapped> = text
+        .lines()
+        .filter_map(ring)
+        .map(|(path, mapping)| Mapped { process: process.clone(), path, inode: mapping.inode, mapping })
+        .collect();
     found.dedup_by_key(|mapped| mapped.inode);
     found
 }
 
 /// `7f0000000000-7f0010107000 rw-s 00000000 fe:00 1234   /tmp/42.events (deleted)`
-fn mapping(pid: u32, line: &str) -> Option<Mapped> {
-    let mut fields = line.splitn(6, ' ');
-    let range = fields.next()?;
-    if fields.next()? != "rw-s" || fields.next()?.chars().any(|digit| digit != '0') {
+fn ring(line: &str) -> Option<(PathBuf, Mapping)> {
+    if line.split(' ').nth(1)? != "rw-s" {
         return None;
     }
-    let inode = fields.nth(1)?.parse().ok()?;
-    let path = fields.next()?.trim_start();
-    let path = Path::new(path.strip_suffix(" (deleted)").unwrap_or(path));
-    is_ring_name(path.file_name()?.to_str()?).then(|| Mapped { pid, path: path.into(), inode, range: range.to_owned() })
+    let mapping = mappings::parse(line).pop().filter(|mapping| mapping.offset == 0)?;
+    let path = Path::new(mapping.name.strip_suffix(" (deleted)").unwrap_or(&mapping.name)).to_owned();
+    is_ring_name(path.file_name()?.to_str()?).then_some((path, mapping))
 }
 
 /// `42.events`: the number in it.
@@ -83,11 +88,10 @@ mod tests {
     #[test]
     fn a_ring_is_known_by_how_it_is_mapped_and_called() {
         let line = "7f0000000000-7f0010107000 rw-s 00000000 fe:00 1234                     /tmp/a b/42.events";
-        let mapped = mapping(7, line).unwrap();
-        assert_eq!((mapped.path.to_str(), mapped.inode), (Some("/tmp/a b/42.events"), 1234));
-        assert_eq!(mapped.range, "7f0000000000-7f0010107000");
-        let gone = mapping(7, &format!("{line} (deleted)")).unwrap();
-        assert_eq!(gone.path, mapped.path);
+        let (path, mapping) = ring(line).unwrap();
+        assert_eq!((path.to_str(), mapping.inode), (Some("/tmp/a b/42.events"), 1234));
+        assert_eq!(mapping.range, 0x7f00_0000_0000..0x7f00_1010_7000);
+        assert_eq!(ring(&format!("{line} (deleted)")).unwrap().0, path);
         for other in [
             line.replace("rw-s", "r--s"),
             line.replace("rw-s", "rw-p"),
@@ -97,7 +101,7 @@ mod tests {
             "7f0000000000-7f0010107000 rw-s 00000000 00:01 1 ".to_owned(),
             String::new(),
         ] {
-            assert_eq!(mapping(7, &other), None, "{other}");
+            assert_eq!(ring(&other), None, "{other}");
         }
     }
 }

@@ -7,6 +7,7 @@ use super::found::{ENDING, mapped_by, number};
 use crate::cgroup;
 use crate::handover::Route;
 use crate::procfs::{self, Host};
+use crate::target::open_own;
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -150,7 +151,8 @@ impl Place {
 /// Whether a reserved file is as it was made.
 fn is_unused(path: &Path) -> bool {
     let mut version = [0; 8];
-    let read = File::open(path).and_then(|file| std::os::unix::fs::FileExt::read_exact_at(&file, &mut version, 0));
+    let file = open_own(path, false).map_err(std::io::Error::from);
+    let read = file.and_then(|file| std::os::unix::fs::FileExt::read_exact_at(&file, &mut version, 0));
     read.is_ok() && version == [0; 8]
 }
 

@@ -16,6 +16,7 @@ use crate::clock;
 use crate::procfs::Host;
 use crate::ready::is_ready;
 use crate::store::is_disk_full;
+use crate::target::{Process, What, open_own, open_target};
 use rtscope_model::{Loss, LossKind, Time};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::fs::inotify;
@@ -70,6 +71,8 @@ pub struct Config {
     /// Folder in which programs make their files, if one is watched, and whether it is
     /// the recorder's own.
     pub watched: Option<(PathBuf, bool)>,
+    /// The folder of another process's root that `watched` leads to through its descriptor.
+    pub folder: Option<OwnedFd>,
     /// Rings that a process has already.
     pub mapped: Vec<Mapped>,
 }
@@ -228,6 +231,8 @@ struct State {
     pid: u32,
     capture: PathBuf,
     watched: Option<(PathBuf, bool)>,
+    /// Held for `watched`.
+    _folder: Option<OwnedFd>,
     watch: Option<OwnedFd>,
     shared: Arc<Shared>,
     pen: Option<Pen>,
@@ -261,6 +266,7 @@ impl State {
             pid: config.pid,
             capture: config.capture,
             watched: config.watched,
+            _folder: config.folder,
             watch,
             shared,
             pen: Some(pen),
@@ -275,9 +281,9 @@ impl State {
             in_front: false,
         };
         for mapped in config.mapped {
-            let Some(file) = mapped.open(&state.host) else { continue };
+            let Some(file) = mapped.open() else { continue };
             let name = mapped.path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-            let writer = Some(state.writer(mapped.pid));
+            let writer = Some(state.writer(mapped.process.pid()));
             state.coming.push(Coming { name, file, since: now, writer });
         }
         Ok(state)
@@ -371,7 +377,7 @@ impl State {
         if self.coming.iter().any(|coming| coming.name == name && (inode.is_none() || same(&coming.file))) {
             return false;
         }
-        match File::open(&path) {
+        match open_own(&path, false) {
             Ok(file) => self.coming.push(Coming { name, file, since: now, writer }),
             Err(_) if created => _ = self.missed.insert(name),
             // It went, as files of ended processes do.
@@ -381,7 +387,8 @@ impl State {
     }
 
     fn writer(&self, pid: u32) -> Writer {
-        Writer { pid, program: File::open(self.host.process(pid, "exe")).ok() }
+        let process = Process::open(&self.host, pid).ok();
+        Writer { pid, program: process.and_then(|process| open_target(&process, What::Executable).ok()) }
     }
 
     /// Whether the program started process `pid`, or one of those that it started did.

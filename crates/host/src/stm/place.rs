@@ -6,6 +6,7 @@ use crate::binary::{Inspected, RuntimeSymbols};
 use crate::mappings;
 use crate::memory::{LiveProcess, Memory};
 use crate::procfs::Host;
+use crate::target::Process;
 use crate::unflushed::Modules;
 use rtscope_decode::stm::{HEADER_BYTES, Header, candidates};
 use std::io;
@@ -23,8 +24,9 @@ const CODE_BYTES: usize = 512;
 /// # Errors
 /// [`Refusal`].
 pub fn find(host: &Host, pid: u32) -> Result<Counted<LiveProcess>, Refusal> {
-    let exe = std::fs::read_link(host.process(pid, "exe")).map_err(|source| refusal(pid, source))?;
-    let modules = Modules::of(host, pid).ok_or(Refusal::Gone(pid))?;
+    let process = Process::open(host, pid).map_err(|source| refusal(pid, source))?;
+    let exe = process.link("exe").map_err(|source| refusal(pid, source))?;
+    let modules = Modules::of(&process).ok_or(Refusal::Gone(pid))?;
     let files: Vec<(Inspected, Option<RuntimeSymbols>)> = modules.symbols().collect();
     let inspected = files.first().map(|first| first.0.clone()).unwrap_or_default();
     let symbols: Vec<RuntimeSymbols> = files.iter().filter_map(|file| file.1).collect();
@@ -33,17 +35,17 @@ pub fn find(host: &Host, pid: u32) -> Result<Counted<LiveProcess>, Refusal> {
     if !inspected.is_ghc() && !runtime_file && named.is_none() && inspected.binary.symbols {
         return Err(Refusal::NotGhc { pid, program: exe.to_string_lossy().into_owned() });
     }
-    let memory = LiveProcess { pid };
+    let memory = LiveProcess { process };
     let runtime = runtime(&memory, &inspected, &symbols);
     let block = match named {
         Some(at) => whole(&memory, at).map(|_| at),
         // What has its symbols and none of this name is not linked with it.
         None if inspected.binary.symbols => Err(NOT_LINKED.to_owned()),
-        None => search(&memory, &data(host, pid, &exe.to_string_lossy())),
+        None => search(&memory, &data(&memory.process, &exe.to_string_lossy())),
     };
     if let (Err(no_block), Err(no_runtime)) = (&block, &runtime) {
         // A process that is just ending, or somebody else's, says nothing of the program.
-        if let Err(source) = memory_is_readable(host, &memory) {
+        if let Err(source) = memory_is_readable(&memory) {
             return Err(refusal(pid, source));
         }
         if !inspected.is_ghc() && !runtime_file {
@@ -141,8 +143,8 @@ fn search(memory: &impl Memory, data: &[Range<u64>]) -> Result<u64, String> {
 
 /// Data that the program's own files, or the package as a library, can write to; what begins as
 /// zeros lies right behind the rest.
-fn data(host: &Host, pid: u32, exe: &str) -> Vec<Range<u64>> {
-    let maps = host.process_text(pid, "maps").unwrap_or_default();
+fn data(process: &Process, exe: &str) -> Vec<Range<u64>> {
+    let maps = process.text("maps").unwrap_or_default();
     let mut ranges: Vec<Range<u64>> = Vec::new();
     let mut behind = None;
     for mapping in mappings::parse(&maps) {
@@ -157,8 +159,8 @@ fn data(host: &Host, pid: u32, exe: &str) -> Vec<Range<u64>> {
 }
 
 /// Whether anything of the process can be read at all.
-fn memory_is_readable(host: &Host, memory: &LiveProcess) -> io::Result<()> {
-    let maps = std::fs::read_to_string(host.process(memory.pid, "maps"))?;
+fn memory_is_readable(memory: &LiveProcess) -> io::Result<()> {
+    let maps = memory.process.text("maps")?;
     let first = mappings::parse(&maps).into_iter().find(|mapping| mapping.writable);
     // While a process ends its files in /proc are there and empty.
     let first = first.ok_or(io::ErrorKind::NotFound)?;

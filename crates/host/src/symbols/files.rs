@@ -2,15 +2,19 @@
 //! end of a recording its root, its mounts and the files themselves may be gone.
 //! Owns finding the very file that was mapped; refuses another one under its name.
 
+use crate::mappings::{self, Mapping};
 use crate::procfs::Host;
+use crate::target::{Process, Refused, Root, open_target};
 use rtscope_decode::code::Module;
 use rtscope_model::Time;
 use std::collections::BTreeSet;
-use std::fs::{self, File, Metadata};
+use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+/// Roots that files are looked for in.
+const ROOTS_MAX: usize = 16;
 /// Descriptors that are spent on this.
 const HELD_MAX: usize = 128;
 /// A clock tick of file times and the error of the real-time clock's offset.
@@ -21,7 +25,7 @@ const SLACK_NS: i64 = 20_000_000;
 pub struct Files {
     host: Host,
     held: Vec<Held>,
-    roots: Vec<PathBuf>,
+    roots: Vec<Root>,
     /// Processes by what they ran when they were looked at.
     looked_at: BTreeSet<(u32, PathBuf)>,
 }
@@ -29,6 +33,7 @@ pub struct Files {
 #[derive(Debug)]
 struct Held {
     path: String,
+    device: (u32, u32),
     inode: u64,
     file: File,
 }
@@ -36,44 +41,48 @@ struct Held {
 impl Files {
     /// None yet.
     pub fn new(host: Host) -> Files {
-        let root = host.path("/");
-        Files { host, held: Vec::new(), roots: vec![root], looked_at: BTreeSet::new() }
+        let roots = Root::of_host(&host).into_iter().collect();
+        Files { host, held: Vec::new(), roots, looked_at: BTreeSet::new() }
     }
 
     /// Opens what process `pid` has mapped to execute, once per program that it runs.
     pub fn look_at(&mut self, pid: u32) {
-        let Ok(program) = fs::read_link(self.host.process(pid, "exe")) else { return };
+        let Ok(process) = Process::open(&self.host, pid) else { return };
+        let Ok(program) = process.link("exe") else { return };
         if self.held.len() >= HELD_MAX || !self.looked_at.insert((pid, program)) {
             return;
         }
-        if let Ok(root) = fs::read_link(self.host.process(pid, "root"))
-            && !self.roots.contains(&root)
+        if let Ok(root) = process.root()
+            && self.roots.len() < ROOTS_MAX
+            && !self.roots.iter().any(|known| known.is(root))
         {
-            self.roots.push(root);
+            self.roots.push(root.clone());
         }
-        let maps = self.host.process_text(pid, "maps").unwrap_or_default();
-        for (path, inode) in maps.lines().filter_map(executable) {
-            if self.held.len() < HELD_MAX && !self.held.iter().any(|held| held.inode == inode && held.path == path) {
-                self.hold(pid, path, inode);
+        let maps = process.text("maps").unwrap_or_default();
+        for mapping in mappings::parse(&maps).into_iter().filter(|mapping| mapping.executable) {
+            let known = |held: &Held| (held.device, held.inode) == (mapping.device, mapping.inode);
+            if self.held.len() < HELD_MAX && !self.held.iter().any(known) {
+                self.hold(&process, &mapping);
             }
         }
     }
 
-    fn hold(&mut self, pid: u32, path: &str, inode: u64) {
-        let below = |root: &Path| root.join(path.trim_start_matches('/'));
-        let file = File::open(below(&self.host.process(pid, "root")));
-        if let Ok(file) = file
-            && file.metadata().is_ok_and(|metadata| metadata.ino() == inode)
-        {
-            self.held.push(Held { path: path.to_owned(), inode, file });
-        }
+    fn hold(&mut self, process: &Process, mapping: &Mapping) {
+        let file = mapping.file().and_then(|file| open_target(process, file).ok());
+        let path = mapping.name.trim_end_matches(" (deleted)").to_owned();
+        self.held.extend(file.map(|file| Held { path, device: mapping.device, inode: mapping.inode, file }));
     }
 
     /// The file of `module`, which was mapped at the moment `mapped` of the
     /// real-time clock. The error is what has become of it.
     pub fn open(&self, module: &Module, mapped: Option<i64>) -> Result<File, String> {
         let path = module.path.trim_end_matches(" (deleted)");
-        if let Some(held) = self.held.iter().find(|held| held.inode == module.inode && held.path == path) {
+        // What the kernel and `maps` call a file in another root differs.
+        let same = |held: &&Held| match module.device {
+            (0, 0) => held.path == path && held.inode == module.inode,
+            device => (held.device, held.inode) == (device, module.inode),
+        };
+        if let Some(held) = self.held.iter().find(same) {
             let changed = held.file.metadata().is_ok_and(|file| since(mapped, modified_ns(&file)));
             return match changed {
                 true => Err("was changed after the program had loaded it".to_owned()),
@@ -82,32 +91,20 @@ impl Files {
         }
         let mut why = "is not there any more".to_owned();
         for root in &self.roots {
-            match File::open(root.join(path.trim_start_matches('/'))) {
+            match root.open(Path::new(path), Some((module.device, module.inode))) {
                 Ok(file) => match file.metadata() {
-                    Ok(metadata) if metadata.ino() != module.inode => {
-                        why = "is another file than the one that the program had loaded".to_owned();
-                    }
                     Ok(metadata) if since(mapped, changed_ns(&metadata)) => {
                         why = "was changed after the program had loaded it".to_owned();
                     }
                     _ => return Ok(file),
                 },
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => why = format!("cannot be read ({error})"),
+                Err(Refused::Another) => why = "is another file than the one that the program had loaded".to_owned(),
+                Err(Refused::System(error)) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(refused) => why = format!("cannot be read ({refused})"),
             }
         }
         Err(why)
     }
-}
-
-/// Path and inode of an executable mapping of a file.
-fn executable(line: &str) -> Option<(&str, u64)> {
-    let mut fields = line.splitn(6, ' ');
-    let permissions = fields.nth(1)?;
-    let inode: u64 = fields.nth(2)?.parse().ok()?;
-    let path = fields.next()?.trim_start();
-    let whole = permissions.as_bytes().get(2) == Some(&b'x') && path.starts_with('/') && inode != 0;
-    whole.then_some((path, inode))
 }
 
 fn since(mapped: Option<i64>, changed: i64) -> bool {
@@ -133,6 +130,7 @@ pub fn on_the_wall(time: Time, realtime_offset_ns: i64) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn module(path: &Path, inode: u64) -> Module {
         Module { path: path.display().to_string(), device: (0, 0), inode }

@@ -15,13 +15,13 @@ mod vdso;
 
 pub use files::Files;
 
+use crate::target::open_below;
 use elf::Asked;
 use rtscope_decode::ReadAt;
 use rtscope_decode::code::{Module, ModuleNames, Names, Origin, Place, Samples};
 use rtscope_model::manifest::Code;
 use rtscope_model::{Time, units};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -142,7 +142,7 @@ struct Seen {
 impl Seen {
     fn read(folder: &Path, code: &Code) -> Result<Seen, String> {
         let open = |name: &String| {
-            let file = File::open(folder.join(name)).map_err(|error| format!("{name}: {error}"))?;
+            let file = open_below(folder, Path::new(name)).map_err(|error| format!("{name}: {error}"))?;
             Ok::<_, String>(Arc::new(file) as Arc<dyn ReadAt>)
         };
         let sources = code.streams.iter().map(open).collect::<Result<Vec<_>, _>>()?;

@@ -108,7 +108,7 @@ fn look(host: &Host, args: &HeapArgs) -> Result<(Heap, Option<String>), Trouble>
     let Some(of) = &args.of else {
         let core = args.core.as_deref().unwrap_or(Path::new("core"));
         let target = Target::in_core(core, args.program.as_deref()).map_err(|refusal| trouble(&refusal))?;
-        return Ok((heap::of_core(host, target, objects(args)).map_err(|refusal| trouble(&refusal))?, None));
+        return Ok((heap::of_core(target, objects(args)).map_err(|refusal| trouble(&refusal))?, None));
     };
     match process(of)? {
         Some(_) if args.at.is_some() => {

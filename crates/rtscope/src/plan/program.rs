@@ -6,6 +6,7 @@ use super::{PlanArgs, RuntimeArg};
 use crate::trouble::Trouble;
 use rtscope_host::binary::link::{self, GhcLink, Link};
 use rtscope_host::procfs::Host;
+use rtscope_host::target::{Process, Refused, What, open_target};
 use rtscope_host::{launch, options, spawn};
 use rtscope_model::OcamlRelease;
 use rtscope_tune::plan::{Ghc, Given, Ocaml, Program, Runtime};
@@ -57,7 +58,8 @@ pub fn of_file(path: &Path, name: &str, given: Given, live: bool) -> Found {
 
 fn of_process(host: &Host, pid: u32) -> Found {
     let exe = host.process(pid, "exe");
-    let environment = host.process_text(pid, "environ").unwrap_or_default();
+    let process = Process::open(host, pid);
+    let environment = process.as_ref().ok().and_then(|process| process.text("environ").ok()).unwrap_or_default();
     let variable = |name: &str| {
         environment.split('\0').find_map(|entry| entry.strip_prefix(name)?.strip_prefix('=').map(str::to_owned))
     };
@@ -66,9 +68,11 @@ fn of_process(host: &Host, pid: u32) -> Found {
         |_| command.first().cloned().unwrap_or_else(|| format!("process {pid}")),
         |path| path.display().to_string(),
     );
-    let (runtime, about) = match link::read(&exe) {
+    let opened = process.map_err(Refused::from).and_then(|process| open_target(&process, What::Executable));
+    let unreadable = opened.is_err();
+    let (runtime, about) = match link::read_opened(opened, &exe) {
         // Not the path that was read, which says nothing.
-        Link::Unknown(_) if !exe.exists() => {
+        Link::Unknown(_) if unreadable => {
             let why = format!("The program of process {pid} cannot be read (root may): what it accepts is unknown.");
             (Runtime::Unknown(why), "not known".to_owned())
         }

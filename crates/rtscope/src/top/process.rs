@@ -274,15 +274,15 @@ fn find_log(host: &Host, process: &Process, inspected: &Inspected, now: Time, no
             return (Bytes::None, Log::None);
         }
     }
-    match (process.eventlog(), unflushed::locate(host, pid)) {
+    match (process.eventlog(), unflushed::locate(process.held())) {
         (Some((file, path)), located) => {
             let file = Arc::new(file);
-            match ghc(pid, Arc::clone(&file), &path.display().to_string(), located) {
+            match ghc(process, Arc::clone(&file), &path.display().to_string(), located) {
                 Ok((buffers, log)) => return (Bytes::Ghc { file, buffers }, log),
                 Err(why) => notes.push(why),
             }
         }
-        (None, Some(located)) if unflushed::is_logging(LiveProcess { pid }, located) => notes.push(
+        (None, Some(located)) if unflushed::is_logging(memory(process), located) => notes.push(
             "No pauses: it logs, but not into a file (a pipe or a socket), and only a file says how its events are laid out; \
              start it with `+RTS -l -olFILE`."
                 .to_owned(),
@@ -307,8 +307,12 @@ fn find_log(host: &Host, process: &Process, inspected: &Inspected, now: Time, no
     (Bytes::None, Log::None)
 }
 
+fn memory(process: &Process) -> LiveProcess {
+    LiveProcess { process: process.held().clone() }
+}
+
 fn ghc(
-    pid: u32,
+    process: &Process,
     file: Arc<File>,
     path: &str,
     located: Option<unflushed::Located>,
@@ -318,7 +322,7 @@ fn ghc(
          that was not stripped."
             .to_owned()
     })?;
-    let memory = LiveProcess { pid };
+    let memory = memory(process);
     let clock = match unflushed::clock_origin(&memory, &located) {
         Some(origin) => ClockMap {
             offset_ns: i64::try_from(origin).unwrap_or(i64::MAX),

@@ -1,0 +1,214 @@
+//! The process that is looked at, held from the first look to the last: whatever is read of it
+//! is read through descriptors of its own, so that another process that gets its number later is
+//! never taken for it. Owns every opening of something below `/proc/PID`. Refuses a process that
+//! has ended.
+
+mod open;
+
+pub use open::{Refused, What, open_below, open_own, open_target};
+
+use crate::binary::{self, Inspected};
+use crate::procfs::{Host, Stat, TEXT_BYTES_MAX};
+use crate::ready::is_ready;
+use rustix::fs::{Access, AtFlags, Dir, Mode, OFlags};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+/// A process that is held. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Process(Arc<Held>);
+
+#[derive(Debug)]
+struct Held {
+    host: Host,
+    pid: u32,
+    /// `/proc/PID`: leads nowhere as soon as the process is gone.
+    folder: OwnedFd,
+    /// Readable when it has ended; none before Linux 5.3, of a thread, and in a tree.
+    pidfd: Option<OwnedFd>,
+    start_ticks: u64,
+    root: OnceLock<Root>,
+}
+
+/// A root folder that paths are resolved in, never outside.
+#[derive(Clone, Debug)]
+pub struct Root {
+    folder: Arc<OwnedFd>,
+    /// Device and inode of the folder, and the mount namespace that it is seen in.
+    id: (u64, u64, Option<PathBuf>),
+}
+
+impl Process {
+    /// Holds process `pid`.
+    ///
+    /// # Errors
+    /// There is none, it has ended already, or `/proc` hides it.
+    pub fn open(host: &Host, pid: u32) -> io::Result<Process> {
+        // In this order: who has not ended when its folder is open had the number all along.
+        let number = i32::try_from(pid).ok().and_then(Pid::from_raw).filter(|_| host.is_live());
+        let pidfd = number.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = rustix::fs::open(host.path(format!("/proc/{pid}")), flags, Mode::empty())?;
+        let stat = read_text(open_in(&folder, "stat")?)?;
+        let gone = || io::Error::from_raw_os_error(libc::ESRCH);
+        let stat = Stat::parse(&stat).filter(|stat| !matches!(stat.state, 'Z' | 'X')).ok_or_else(gone)?;
+        let held =
+            Held { host: host.clone(), pid, folder, pidfd, start_ticks: stat.start_ticks, root: OnceLock::new() };
+        let process = Process(Arc::new(held));
+        process.check().map(|()| process)
+    }
+
+    /// Its number.
+    pub fn pid(&self) -> u32 {
+        self.0.pid
+    }
+
+    /// When it was started, in clock ticks since boot.
+    pub fn start_ticks(&self) -> u64 {
+        self.0.start_ticks
+    }
+
+    /// Readable when it has ended; none on kernels before 5.3.
+    pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.0.pidfd.as_ref().map(AsFd::as_fd)
+    }
+
+    /// That its number means this process still: what was asked by number before this call was
+    /// answered by it.
+    ///
+    /// # Errors
+    /// `ESRCH`: it has ended.
+    pub fn check(&self) -> io::Result<()> {
+        let ended = match &self.0.pidfd {
+            Some(pidfd) => is_ready(pidfd),
+            None => rustix::fs::accessat(&self.0.folder, "stat", Access::EXISTS, AtFlags::empty()).is_err(),
+        };
+        if ended { Err(io::Error::from_raw_os_error(libc::ESRCH)) } else { Ok(()) }
+    }
+
+    /// Opens `/proc/PID/NAME`, a file of the kernel's.
+    ///
+    /// # Errors
+    /// Not permitted, or it has ended.
+    pub fn open_file(&self, name: &str) -> io::Result<File> {
+        open_in(&self.0.folder, name).map(File::from)
+    }
+
+    /// Text of `/proc/PID/NAME`, as much of it as is ever read.
+    ///
+    /// # Errors
+    /// As [`Process::open_file`].
+    pub fn text(&self, name: &str) -> io::Result<String> {
+        read_text(open_in(&self.0.folder, name)?)
+    }
+
+    /// Where the link `/proc/PID/NAME` says that it leads.
+    ///
+    /// # Errors
+    /// Not permitted, or it has ended.
+    pub fn link(&self, name: &str) -> io::Result<PathBuf> {
+        let path = rustix::fs::readlinkat(&self.0.folder, name, Vec::new())?;
+        Ok(OsString::from_vec(path.into_bytes()).into())
+    }
+
+    /// What the link `/proc/PID/NAME` leads to, found and not opened.
+    fn behind(&self, name: &str) -> io::Result<OwnedFd> {
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        if self.0.host.is_live() {
+            return Ok(rustix::fs::openat(&self.0.folder, name, flags, Mode::empty())?);
+        }
+        // In a tree it is a link as any other, which may lead out of the tree.
+        let path = self.0.host.inside(Path::new(&format!("/proc/{}/{name}", self.0.pid)))?;
+        Ok(rustix::fs::open(path, flags, Mode::empty())?)
+    }
+
+    /// Its root folder.
+    ///
+    /// # Errors
+    /// Not permitted, or it has ended.
+    pub fn root(&self) -> io::Result<&Root> {
+        if let Some(root) = self.0.root.get() {
+            return Ok(root);
+        }
+        let root = Root::new(self.behind("root")?, self.link("ns/mnt").ok())?;
+        Ok(self.0.root.get_or_init(|| root))
+    }
+
+    /// Its open descriptors with the paths they lead to.
+    pub fn descriptors(&self) -> Vec<(u32, PathBuf)> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = rustix::fs::openat(&self.0.folder, "fd", flags, Mode::empty());
+        let Some(folder) = folder.ok().and_then(|folder| Dir::new(folder).ok()) else { return Vec::new() };
+        let number = |entry: rustix::fs::DirEntry| entry.file_name().to_str().ok()?.parse::<u32>().ok();
+        let numbers = folder.flatten().filter_map(number);
+        numbers.filter_map(|fd| Some((fd, self.link(&format!("fd/{fd}")).ok()?))).collect()
+    }
+
+    /// How a descriptor was opened: the flags of `open`.
+    pub fn flags(&self, fd: u32) -> Option<OFlags> {
+        let text = self.text(&format!("fdinfo/{fd}")).ok()?;
+        let flags = text.lines().find_map(|line| line.strip_prefix("flags:"))?;
+        Some(OFlags::from_bits_retain(u32::from_str_radix(flags.trim(), 8).ok()?))
+    }
+
+    /// The user whose rights it uses.
+    pub fn user(&self) -> Option<u32> {
+        let status = self.text("status").ok()?;
+        crate::procfs::field(&status, "Uid")?.split_ascii_whitespace().nth(1)?.parse().ok()
+    }
+
+    /// What the file of its program says.
+    pub fn inspect(&self) -> Inspected {
+        let shown = self.0.host.process(self.0.pid, "exe");
+        let runtime = |path: &Path| open_target(self, What::Named(path)).ok();
+        let mut found = binary::inspect_opened(open_target(self, What::Executable), &shown, runtime);
+        if let Ok(path) = self.link("exe") {
+            found.binary.path = path.display().to_string();
+        }
+        found
+    }
+}
+
+impl Root {
+    fn new(folder: OwnedFd, namespace: Option<PathBuf>) -> io::Result<Root> {
+        let found = rustix::fs::fstat(&folder)?;
+        Ok(Root { folder: Arc::new(folder), id: (found.st_dev, found.st_ino, namespace) })
+    }
+
+    /// The root of the machine, or of a tree.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    pub fn of_host(host: &Host) -> io::Result<Root> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = rustix::fs::open(host.path("/"), flags, Mode::empty())?;
+        Root::new(folder, std::fs::read_link("/proc/self/ns/mnt").ok())
+    }
+
+    /// Whether paths lead to the same files in both.
+    pub fn is(&self, other: &Root) -> bool {
+        self.id == other.id
+    }
+}
+
+/// A file of the kernel's in a folder of `/proc`.
+fn open_in(folder: &OwnedFd, name: &str) -> io::Result<OwnedFd> {
+    // A tree may hold anything under that name.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    Ok(rustix::fs::openat(folder, name, flags, Mode::empty())?)
+}
+
+fn read_text(file: OwnedFd) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    File::from(file).take(TEXT_BYTES_MAX).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+}
+
+#[cfg(test)]
+mod tests;
