@@ -3,11 +3,13 @@
 //! one file; a file that is gone is `None`, never an error, because processes
 //! end while they are looked at.
 
+use crate::privileges::Opener;
 use std::fmt;
 use std::fs;
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Bytes read of one file: more than any that is read whole has, and a bound for a
 /// tree that somebody made.
@@ -20,6 +22,8 @@ const COMMAND_BYTES_MAX: u64 = 2 << 20;
 #[derive(Clone, Debug)]
 pub struct Host {
     root: PathBuf,
+    /// What is refused here is asked of it.
+    opener: Option<Arc<Opener>>,
 }
 
 /// A process as `/proc` calls it.
@@ -49,7 +53,17 @@ impl Default for Host {
 impl Host {
     /// A machine whose `/proc` and `/sys` lie below `root`.
     pub fn at(root: impl Into<PathBuf>) -> Self {
-        Host { root: root.into() }
+        Host { root: root.into(), opener: None }
+    }
+
+    /// This machine, on which `opener` opens what the recorder itself may not (any more).
+    pub fn with(opener: Opener) -> Host {
+        Host { opener: Some(Arc::new(opener)), ..Host::default() }
+    }
+
+    /// Who is asked for what is refused here.
+    pub(crate) fn opener(&self) -> Option<&Opener> {
+        self.opener.as_deref()
     }
 
     /// An absolute path of the machine, below the root.

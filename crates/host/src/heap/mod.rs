@@ -158,7 +158,7 @@ impl Target {
         let process = Process::open(host, pid).map_err(|source| refusal(pid, source))?;
         let text = process.text("maps").map_err(|source| refusal(pid, source))?;
         let program = process.link("exe").map_err(|source| refusal(pid, source))?.to_string_lossy().into_owned();
-        let source = Source::Live(LiveProcess { process: process.clone() });
+        let source = Source::Live(LiveProcess::from(process.clone()));
         let files = Files { program, inspected: process.inspect(), place: Place::Process(process) };
         Target::of(format!("process {pid}"), source, mappings::parse(&text), files).map_err(|refused| match refused {
             Refusal::Io { source, .. } => refusal(pid, source),

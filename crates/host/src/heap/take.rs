@@ -55,7 +55,7 @@ pub enum Failed {
 /// [`Failed`].
 pub fn take(host: &Host, pid: u32, ask: &Ask) -> Result<Heap, Failed> {
     let mut target = Target::find(host, pid)?;
-    let Source::Live(LiveProcess { process }) = &target.memory else { return Err(Refusal::Gone(pid).into()) };
+    let Source::Live(LiveProcess { process, .. }) = &target.memory else { return Err(Refusal::Gone(pid).into()) };
     let process = process.clone();
     let begin = |most| {
         let held = Hold::begin(host, pid, most);

@@ -5,6 +5,10 @@
 //! Capabilities belong to threads, so each has to give up its own: a signal brings every one
 //! of them to it, as the C library does for user ids.
 
+pub mod opener;
+
+pub use opener::Opener;
+
 use rustix::io::Errno;
 use rustix::process::Resource;
 use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
@@ -35,16 +39,18 @@ pub fn any() -> bool {
 }
 
 /// Every thread of this process gives up all capabilities but those of `keep`, for good: no
-/// program that it starts gets them back.
+/// program that it starts gets them back. What may change how threads are scheduled stays
+/// where the limits for that cannot be raised instead (root without `CAP_SYS_RESOURCE`).
 ///
 /// # Errors
 /// A thread kept more: what the recorder does then must not be done.
 pub fn give_up(keep: CapabilitySet) -> io::Result<()> {
     let _one = GIVING_UP.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    // Threads that go before others still may.
+    // Threads that copy what is overwritten go before others still.
     let mine = |limit| rustix::process::Rlimit { current: Some(limit), maximum: Some(limit) };
-    let _ = rustix::process::setrlimit(Resource::Nice, mine(NICE_LIMIT));
-    let _ = rustix::process::setrlimit(Resource::Rtprio, mine(REALTIME_LIMIT));
+    let limits = [(Resource::Nice, NICE_LIMIT), (Resource::Rtprio, REALTIME_LIMIT)];
+    let may = limits.map(|(what, limit)| rustix::process::setrlimit(what, mine(limit)).is_ok());
+    let keep = if may == [true; 2] { keep } else { keep | CapabilitySet::SYS_NICE };
     KEEP.store(keep.bits(), Ordering::SeqCst);
     let signal = libc::SIGRTMAX() - 1;
     let handler = Handler::install(signal)?;

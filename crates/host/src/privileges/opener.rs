@@ -55,12 +55,7 @@ pub(crate) enum Ask {
     /// What it names.
     Executable,
     /// See [`What::Mapped`].
-    Mapped {
-        range: Range<u64>,
-        device: (u32, u32),
-        inode: u64,
-        path: String,
-    },
+    Mapped { range: Range<u64>, device: (u32, u32), inode: u64, path: String },
     /// See [`What::Descriptor`].
     Descriptor(u32),
     /// See [`What::Named`].
@@ -324,7 +319,7 @@ impl Server {
             }
             Ask::Descriptor(number) => target(What::Descriptor(*number))?,
             Ask::Named(path) => target(What::Named(path))?,
-            Ask::Folder(path) => (Answer::Opened, Some(process.root()?.folder(path)?)),
+            Ask::Folder(path) => (Answer::Opened, Some(process.folder(path)?)),
             Ask::Signal(signal) => {
                 process.signal(*signal)?;
                 (Answer::Done, None)
@@ -339,8 +334,22 @@ fn is_plain(name: &str) -> bool {
     let below = path.components().all(|part| matches!(part, std::path::Component::Normal(_)));
     let first = name.split('/').next().unwrap_or_default();
     const FILES: [&str; 16] = [
-        "maps", "smaps", "smaps_rollup", "pagemap", "mem", "environ", "cmdline", "exe", "cwd", "root", "ns", "fd",
-        "fdinfo", "task", "stat", "status",
+        "maps",
+        "smaps",
+        "smaps_rollup",
+        "pagemap",
+        "mem",
+        "environ",
+        "cmdline",
+        "exe",
+        "cwd",
+        "root",
+        "ns",
+        "fd",
+        "fdinfo",
+        "task",
+        "stat",
+        "status",
     ];
     below && FILES.contains(&first)
 }

@@ -76,7 +76,7 @@ impl LiveLog {
         if self.log.clock.is_monotonic() {
             return;
         }
-        let memory = self.process.clone().map(|process| LiveProcess { process });
+        let memory = self.process.clone().map(LiveProcess::from);
         let origin = self.located.zip(memory).and_then(|(located, memory)| unflushed::clock_origin(&memory, &located));
         if let Some(origin) = origin {
             self.log.clock = ClockMap {
@@ -107,7 +107,7 @@ impl LiveLog {
         }
         self.located = unflushed::locate(&process);
         let with_buffers = self.located.filter(|located| located.symbols.has_buffers());
-        let memory = LiveProcess { process: process.clone() };
+        let memory = LiveProcess::from(process.clone());
         self.copier = with_buffers.map(|located| Copier::new(memory, located, unflushed, pid));
         self.process = Some(process);
         true

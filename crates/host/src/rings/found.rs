@@ -33,7 +33,7 @@ impl Mapped {
 
     /// The folder that it lies in, held.
     pub fn folder(&self) -> Option<OwnedFd> {
-        self.process.root().ok()?.folder(self.path.parent()?).ok()
+        self.process.folder(self.path.parent()?).ok()
     }
 }
 

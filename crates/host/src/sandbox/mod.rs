@@ -156,21 +156,10 @@ impl Plan {
                 libc::signal(signal, libc::SIG_IGN);
             }
         }
-        self.close_others()?;
+        close_others(&self.keep).map_err(|_| NOT_CLOSED)?;
         self.limit();
         crate::privileges::give_up_own();
         self.filters.apply().map_err(|_| NOT_CLOSED)
-    }
-
-    fn close_others(&self) -> Result<(), i32> {
-        let mut from = 0;
-        for kept in self.keep.iter().chain([&RawFd::MAX]) {
-            if from < *kept {
-                close_range(from, *kept - 1)?;
-            }
-            from = kept.saturating_add(1);
-        }
-        Ok(())
     }
 
     fn limit(&self) {
@@ -187,15 +176,26 @@ impl Plan {
     }
 }
 
-fn close_range(first: RawFd, last: RawFd) -> Result<(), i32> {
-    // SAFETY: closes descriptors of the child only. Values that own them are never used again:
-    // the child keeps those of `keep` and ends without dropping others.
-    let closed = unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) };
-    if closed == 0 {
+/// Closes all descriptors but those of `keep`, which are in order: for a child of a fork that
+/// never uses the others again.
+pub(crate) fn close_others(keep: &[RawFd]) -> io::Result<()> {
+    let mut from = 0;
+    for kept in keep.iter().chain([&RawFd::MAX]) {
+        if from < *kept {
+            close_range(from, *kept - 1)?;
+        }
+        from = kept.saturating_add(1);
+    }
+    Ok(())
+}
+
+fn close_range(first: RawFd, last: RawFd) -> io::Result<()> {
+    // SAFETY: closes descriptors of the child only, which never uses them.
+    if unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) } == 0 {
         return Ok(());
     }
     // Linux before 5.9: one by one, as far as numbers were given out.
-    let open = std::fs::read_dir("/proc/self/fd").map_err(|_| NOT_CLOSED)?;
+    let open = std::fs::read_dir("/proc/self/fd")?;
     let numbers: Vec<RawFd> = open.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
     for number in numbers.into_iter().filter(|number| (first..=last).contains(number)) {
         // SAFETY: as above.

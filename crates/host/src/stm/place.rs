@@ -35,7 +35,7 @@ pub fn find(host: &Host, pid: u32) -> Result<Counted<LiveProcess>, Refusal> {
     if !inspected.is_ghc() && !runtime_file && named.is_none() && inspected.binary.symbols {
         return Err(Refusal::NotGhc { pid, program: exe.to_string_lossy().into_owned() });
     }
-    let memory = LiveProcess { process };
+    let memory = LiveProcess::from(process);
     let runtime = runtime(&memory, &inspected, &symbols);
     let block = match named {
         Some(at) => whole(&memory, at).map(|_| at),

@@ -8,10 +8,13 @@ mod open;
 pub use open::{Refused, What, open_below, open_own, open_target};
 
 use crate::binary::{self, Inspected};
+use crate::privileges::Opener;
+use crate::privileges::opener::Ask;
 use crate::procfs::{Host, Stat, TEXT_BYTES_MAX};
 use crate::ready::is_ready;
 use rustix::fs::{Access, AtFlags, Dir, Mode, OFlags};
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
@@ -97,7 +100,16 @@ impl Process {
     /// # Errors
     /// Not permitted, or it has ended.
     pub fn open_file(&self, name: &str) -> io::Result<File> {
-        open_in(&self.0.folder, name).map(File::from)
+        let opened = open_in(&self.0.folder, name).map(File::from);
+        self.or_ask(opened, |opener| Ok(opener.open(self, Ask::File(name.to_owned()))?))
+    }
+
+    /// What was refused here, of the one who may open it.
+    fn or_ask<T>(&self, own: io::Result<T>, ask: impl FnOnce(&Opener) -> io::Result<T>) -> io::Result<T> {
+        match (own, self.opener()) {
+            (Err(error), Some(opener)) if error.kind() == io::ErrorKind::PermissionDenied => ask(opener),
+            (own, _) => own,
+        }
     }
 
     /// Text of `/proc/PID/NAME`, as much of it as is ever read.
@@ -105,7 +117,7 @@ impl Process {
     /// # Errors
     /// As [`Process::open_file`].
     pub fn text(&self, name: &str) -> io::Result<String> {
-        read_text(open_in(&self.0.folder, name)?)
+        read_text(self.open_file(name)?)
     }
 
     /// Where the link `/proc/PID/NAME` says that it leads.
@@ -113,8 +125,9 @@ impl Process {
     /// # Errors
     /// Not permitted, or it has ended.
     pub fn link(&self, name: &str) -> io::Result<PathBuf> {
-        let path = rustix::fs::readlinkat(&self.0.folder, name, Vec::new())?;
-        Ok(OsString::from_vec(path.into_bytes()).into())
+        let path = rustix::fs::readlinkat(&self.0.folder, name, Vec::new());
+        let path = path.map(|path| OsString::from_vec(path.into_bytes()).into()).map_err(io::Error::from);
+        self.or_ask(path, |opener| opener.link(self, name))
     }
 
     /// What the link `/proc/PID/NAME` leads to, found and not opened.
@@ -136,14 +149,33 @@ impl Process {
         if let Some(root) = self.0.root.get() {
             return Ok(root);
         }
-        let root = Root::new(self.behind("root")?, self.link("ns/mnt").ok())?;
+        let found = self.behind("root");
+        let found = self.or_ask(found, |opener| Ok(opener.open(self, Ask::Folder("/".into()))?.into()))?;
+        let root = Root::new(found, self.link("ns/mnt").ok())?;
         Ok(self.0.root.get_or_init(|| root))
+    }
+
+    /// The folder called `path` in its root, held and not opened.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn folder(&self, path: &Path) -> io::Result<OwnedFd> {
+        let found = self.root()?.folder(path);
+        self.or_ask(found, |opener| Ok(opener.open(self, Ask::Folder(path.to_owned()))?.into()))
+    }
+
+    /// Who opens what is refused here.
+    fn opener(&self) -> Option<&Opener> {
+        self.0.host.opener()
     }
 
     /// Its open descriptors with the paths they lead to.
     pub fn descriptors(&self) -> Vec<(u32, PathBuf)> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = rustix::fs::openat(&self.0.folder, "fd", flags, Mode::empty());
+        if let (Err(Errno::ACCESS | Errno::PERM), Some(opener)) = (&folder, self.opener()) {
+            return opener.descriptors(self).unwrap_or_default();
+        }
         let Some(folder) = folder.ok().and_then(|folder| Dir::new(folder).ok()) else { return Vec::new() };
         let number = |entry: rustix::fs::DirEntry| entry.file_name().to_str().ok()?.parse::<u32>().ok();
         let numbers = folder.flatten().filter_map(number);
@@ -155,6 +187,25 @@ impl Process {
         let text = self.text(&format!("fdinfo/{fd}")).ok()?;
         let flags = text.lines().find_map(|line| line.strip_prefix("flags:"))?;
         Some(OFlags::from_bits_retain(u32::from_str_radix(flags.trim(), 8).ok()?))
+    }
+
+    /// Sends it a signal.
+    ///
+    /// # Errors
+    /// Not permitted, or it has ended.
+    pub fn signal(&self, number: i32) -> io::Result<()> {
+        let pidfd = self.0.pidfd.as_ref().ok_or(io::ErrorKind::Unsupported)?;
+        let signal = Signal::from_named_raw(number).ok_or(io::ErrorKind::InvalidInput)?;
+        let sent = rustix::process::pidfd_send_signal(pidfd, signal).map_err(io::Error::from);
+        self.or_ask(sent, |opener| opener.tell(self, Ask::Signal(number)))
+    }
+
+    /// Has the opener, if there is one, open things of this process and of what it starts.
+    ///
+    /// # Errors
+    /// It has ended.
+    pub fn follow(&self) -> io::Result<()> {
+        self.opener().map_or(Ok(()), |opener| opener.tell(self, Ask::Follow))
     }
 
     /// The user whose rights it uses.
@@ -204,9 +255,9 @@ fn open_in(folder: &OwnedFd, name: &str) -> io::Result<OwnedFd> {
     Ok(rustix::fs::openat(folder, name, flags, Mode::empty())?)
 }
 
-fn read_text(file: OwnedFd) -> io::Result<String> {
+fn read_text(file: impl Into<File>) -> io::Result<String> {
     let mut bytes = Vec::new();
-    File::from(file).take(TEXT_BYTES_MAX).read_to_end(&mut bytes)?;
+    file.into().take(TEXT_BYTES_MAX).read_to_end(&mut bytes)?;
     Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }
 

@@ -4,6 +4,7 @@
 //! and any path out of the process's own root.
 
 use super::{Process, Root};
+use crate::privileges::opener::Ask;
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
 use std::fs::File;
 use std::io;
@@ -92,6 +93,29 @@ impl From<Refused> for io::Error {
 /// # Errors
 /// [`Refused`]: nothing was opened then.
 pub fn open_target(process: &Process, what: What<'_>) -> Result<File, Refused> {
+    match (open_directly(process, what.clone()), process.opener()) {
+        (Err(refused), Some(opener)) if is_forbidden(&refused) => opener.open(process, what.into()),
+        (opened, _) => opened,
+    }
+}
+
+/// Whether the recorder itself may not do it.
+fn is_forbidden(refused: &Refused) -> bool {
+    matches!(refused, Refused::System(error) if error.kind() == io::ErrorKind::PermissionDenied)
+}
+
+impl From<What<'_>> for Ask {
+    fn from(what: What<'_>) -> Ask {
+        match what {
+            What::Executable => Ask::Executable,
+            What::Mapped { range, device, inode, path } => Ask::Mapped { range, device, inode, path: path.to_owned() },
+            What::Descriptor(number) => Ask::Descriptor(number),
+            What::Named(path) => Ask::Named(path.to_owned()),
+        }
+    }
+}
+
+fn open_directly(process: &Process, what: What<'_>) -> Result<File, Refused> {
     match what {
         What::Executable => checked(process.behind("exe")?, None),
         What::Descriptor(fd) => checked(process.behind(&format!("fd/{fd}"))?, None),
@@ -150,7 +174,8 @@ pub fn open_own(path: &Path, follow: bool) -> Result<File, Refused> {
 pub fn open_below(folder: &Path, name: &Path) -> Result<File, Refused> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let folder = rustix::fs::open(folder, flags, Mode::empty()).map_err(io::Error::from)?;
-    checked(find(&folder, name, OFlags::empty(), ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS)?, None)
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    checked(find(&folder, name, OFlags::empty(), resolve).map_err(io::Error::from)?, None)
 }
 
 /// What a path leads to, found and not opened.

@@ -308,7 +308,7 @@ fn find_log(host: &Host, process: &Process, inspected: &Inspected, now: Time, no
 }
 
 fn memory(process: &Process) -> LiveProcess {
-    LiveProcess { process: process.held().clone() }
+    process.held().clone().into()
 }
 
 fn ghc(
