@@ -3,15 +3,18 @@
 //! linker step leaves (options of the link), `.comment` (compiler version), the
 //! symbol table. What is not there is "unknown" with a sentence, never a guess.
 
+mod bounded;
 pub mod link;
 pub mod ocaml;
 
+pub(crate) use bounded::Bounded;
+
 use object::read::elf::{FileHeader, ProgramHeader};
-use object::{Architecture, Object, ObjectSection, ObjectSymbol, ReadCache, ReadRef};
+use object::{Architecture, Object, ObjectSection, ObjectSymbol};
 use rtscope_model::manifest::Binary;
 use rtscope_model::{Rtsopts, Version};
 use std::fs::File;
-use std::ops::Range;
+use std::io::Cursor;
 use std::path::Path;
 
 const LINK_INFO: &str = ".debug-ghc-link-info";
@@ -119,11 +122,20 @@ fn noted(note: String) -> Inspected {
 }
 
 fn inspect_open(file: File, path: &Path) -> Inspected {
-    if let Some(runtime) = ocaml::bytecode_runtime(&file) {
-        return bytecode(&runtime);
+    match ocaml::bytecode_runtime(&file) {
+        Some(runtime) => bytecode(&runtime),
+        None => parse(&Bounded::new(file), path),
     }
-    let cache = ReadCache::new(file);
-    match object::read::elf::ElfFile64::<object::Endianness, _>::parse(InChunks(&cache)) {
+}
+
+/// Reads what an image in memory says.
+pub fn inspect_image(image: &[u8], path: &Path) -> Inspected {
+    parse(&Bounded::new(Cursor::new(image)), path)
+}
+
+/// Reads what the bytes of the file called `path` say.
+fn parse<'data, R: object::ReadRef<'data>>(data: R, path: &Path) -> Inspected {
+    match object::read::elf::ElfFile64::<object::Endianness, R>::parse(data) {
         Ok(elf) => read_elf(&elf, path),
         Err(_) => noted(format!(
             "{} is not a 64-bit ELF program (a script or wrapper?): what the programs it starts accept is unknown",
@@ -137,35 +149,6 @@ fn bytecode(runtime: &Path) -> Inspected {
     let version = ocaml::version_of_file(runtime);
     let binary = Binary { family: Some("ocaml".to_owned()), version, ..Binary::default() };
     Inspected { binary, ..Inspected::default() }
-}
-
-/// A file of which strings are read a chunk at a time: a system call for each of
-/// fifty thousand symbol names would cost the program a part of its start.
-#[derive(Copy, Clone)]
-pub(crate) struct InChunks<'data>(pub(crate) &'data ReadCache<File>);
-
-const CHUNK: u64 = 1 << 20;
-
-impl<'data> ReadRef<'data> for InChunks<'data> {
-    fn len(self) -> Result<u64, ()> {
-        self.0.len()
-    }
-
-    fn read_bytes_at(self, offset: u64, size: u64) -> Result<&'data [u8], ()> {
-        self.0.read_bytes_at(offset, size)
-    }
-
-    fn read_bytes_at_until(self, range: Range<u64>, delimiter: u8) -> Result<&'data [u8], ()> {
-        let start = range.start - range.start % CHUNK;
-        let size = CHUNK.min(self.0.len()?.saturating_sub(start));
-        let chunk = self.0.read_bytes_at(start, size)?;
-        let rest = usize::try_from(range.start - start).ok().and_then(|from| chunk.get(from..)).ok_or(())?;
-        match rest.iter().position(|byte| *byte == delimiter) {
-            Some(length) if range.start + (length as u64) < range.end => rest.get(..length).ok_or(()),
-            // The string goes on in the next chunk, or has no end.
-            _ => self.0.read_bytes_at_until(range, delimiter),
-        }
-    }
 }
 
 type Elf<'data, R> = object::read::elf::ElfFile64<'data, object::Endianness, R>;
@@ -232,10 +215,10 @@ fn read_symbols<'data, R: object::ReadRef<'data>>(elf: &Elf<'data, R>, found: &m
     // Dynamic symbols survive `strip`, so they do not count as a symbol table.
     found.binary.symbols = elf.symbols().next().is_some();
     for symbol in elf.symbols().chain(elf.dynamic_symbols()) {
-        let Ok(name) = symbol.name() else { continue };
         if !symbol.is_definition() {
             continue;
         }
+        let Ok(name) = symbol.name() else { continue };
         let place = match base_name(name) {
             "capEventBuf" => &mut found.symbols.cap_event_buf,
             "eventBuf" => &mut found.symbols.event_buf,

@@ -43,7 +43,7 @@ pub fn mapped_by(host: &Host, pid: u32) -> Vec<Mapped> {
 }
 
 /// `7f0000000000-7f0010107000 rw-s 00000000 fe:00 1234   /tmp/42.events (deleted)`
-fn mapping(pid: u32, line: &str) -> Option<Mapped> {
+pub(super) fn mapping(pid: u32, line: &str) -> Option<Mapped> {
     let mut fields = line.splitn(6, ' ');
     let range = fields.next()?;
     if fields.next()? != "rw-s" || fields.next()?.chars().any(|digit| digit != '0') {

@@ -101,7 +101,7 @@ impl Files {
 }
 
 /// Path and inode of an executable mapping of a file.
-fn executable(line: &str) -> Option<(&str, u64)> {
+pub(super) fn executable(line: &str) -> Option<(&str, u64)> {
     let mut fields = line.splitn(6, ' ');
     let permissions = fields.nth(1)?;
     let inode: u64 = fields.nth(2)?.parse().ok()?;

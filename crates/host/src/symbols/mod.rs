@@ -73,6 +73,11 @@ pub fn names(folder: &Path, code: &Code, files: &Files, realtime_offset_ns: i64)
     Ok(names)
 }
 
+/// Whether a line of `maps` is of a file's code.
+pub(crate) fn is_executable(line: &str) -> bool {
+    files::executable(line).is_some()
+}
+
 /// Whether this kernel is the one that was recorded: the real-time clock was set off
 /// against the monotonic one when it started.
 fn same_boot(realtime_offset_ns: i64) -> bool {
