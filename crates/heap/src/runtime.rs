@@ -16,7 +16,7 @@ const GENERATION: usize = 136;
 const FROM_MARK: u64 = 88;
 
 /// Addresses of the runtime's variables in the process.
-#[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Default, serde::Serialize, serde::Deserialize)]
 pub struct Statics {
     /// `generations`: a pointer to their array.
     pub generations: Option<u64>,

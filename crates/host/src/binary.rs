@@ -3,24 +3,34 @@
 //! linker step leaves (options of the link), `.comment` (compiler version), the
 //! symbol table. What is not there is "unknown" with a sentence, never a guess.
 
+mod bounded;
 pub mod link;
 pub mod ocaml;
 
+pub(crate) use bounded::Bounded;
+
+use crate::sandbox::{self, Limits};
 use crate::target::{Refused, open_own};
 use object::read::elf::{FileHeader, ProgramHeader};
-use object::{Architecture, Object, ObjectSection, ObjectSymbol, ReadCache, ReadRef};
+use object::{Architecture, Object, ObjectSection, ObjectSymbol};
 use rtscope_model::manifest::Binary;
 use rtscope_model::{Rtsopts, Version};
+use serde::{Deserialize, Serialize};
 use std::fs::File;
-use std::ops::Range;
+use std::io::Cursor;
+use std::os::fd::AsRawFd;
 use std::path::Path;
+use std::time::Duration;
 
 const LINK_INFO: &str = ".debug-ghc-link-info";
 /// Larger sections of these names are not GHC's.
 const SECTION_MAX: u64 = 4 << 20;
 
+/// For reading one file.
+const LIMITS: Limits = Limits { memory_bytes: 192 << 20, deadline: Duration::from_secs(4) };
+
 /// Everything that was read from one ELF file.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Inspected {
     /// For the manifest.
     pub binary: Binary,
@@ -33,7 +43,7 @@ pub struct Inspected {
 }
 
 /// Link-time addresses of the runtime's variables.
-#[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct RuntimeSymbols {
     /// Pointer to the array of event buffers, one per capability.
     pub cap_event_buf: Option<u64>,
@@ -52,7 +62,7 @@ pub struct RuntimeSymbols {
 }
 
 /// Addresses of what counts transactions.
-#[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct StmSymbols {
     /// The code of `stmStartTransaction`.
     pub start: Option<u64>,
@@ -130,11 +140,28 @@ fn noted(note: String) -> Inspected {
 }
 
 fn inspect_open(file: File, path: &Path, runtime: impl FnOnce(&Path) -> Option<File>) -> Inspected {
-    if let Some(named) = ocaml::bytecode_runtime(&file) {
-        return bytecode(runtime(&named));
+    match ocaml::bytecode_runtime(&file) {
+        Some(named) => bytecode(runtime(&named)),
+        None => {
+            // Whose file it is decides what is in it.
+            let keep = [file.as_raw_fd()];
+            let read = sandbox::run(&LIMITS, &keep, || parse(&Bounded::new(file), path));
+            read.map_or_else(
+                |died| noted(format!("what {} accepts is unknown: {died}", path.display())),
+                |done| done.value,
+            )
+        }
     }
-    let cache = ReadCache::new(file);
-    match object::read::elf::ElfFile64::<object::Endianness, _>::parse(InChunks(&cache)) {
+}
+
+/// Reads what an image in memory says.
+pub fn inspect_image(image: &[u8], path: &Path) -> Inspected {
+    parse(&Bounded::new(Cursor::new(image)), path)
+}
+
+/// Reads what the bytes of the file called `path` say.
+fn parse<'data, R: object::ReadRef<'data>>(data: R, path: &Path) -> Inspected {
+    match object::read::elf::ElfFile64::<object::Endianness, R>::parse(data) {
         Ok(elf) => read_elf(&elf, path),
         Err(_) => noted(format!(
             "{} is not a 64-bit ELF program (a script or wrapper?): what the programs it starts accept is unknown",
@@ -148,35 +175,6 @@ fn bytecode(runtime: Option<File>) -> Inspected {
     let version = runtime.and_then(ocaml::version_of_file);
     let binary = Binary { family: Some("ocaml".to_owned()), version, ..Binary::default() };
     Inspected { binary, ..Inspected::default() }
-}
-
-/// A file of which strings are read a chunk at a time: a system call for each of
-/// fifty thousand symbol names would cost the program a part of its start.
-#[derive(Copy, Clone)]
-pub(crate) struct InChunks<'data>(pub(crate) &'data ReadCache<File>);
-
-const CHUNK: u64 = 1 << 20;
-
-impl<'data> ReadRef<'data> for InChunks<'data> {
-    fn len(self) -> Result<u64, ()> {
-        self.0.len()
-    }
-
-    fn read_bytes_at(self, offset: u64, size: u64) -> Result<&'data [u8], ()> {
-        self.0.read_bytes_at(offset, size)
-    }
-
-    fn read_bytes_at_until(self, range: Range<u64>, delimiter: u8) -> Result<&'data [u8], ()> {
-        let start = range.start - range.start % CHUNK;
-        let size = CHUNK.min(self.0.len()?.saturating_sub(start));
-        let chunk = self.0.read_bytes_at(start, size)?;
-        let rest = usize::try_from(range.start - start).ok().and_then(|from| chunk.get(from..)).ok_or(())?;
-        match rest.iter().position(|byte| *byte == delimiter) {
-            Some(length) if range.start + (length as u64) < range.end => rest.get(..length).ok_or(()),
-            // The string goes on in the next chunk, or has no end.
-            _ => self.0.read_bytes_at_until(range, delimiter),
-        }
-    }
 }
 
 type Elf<'data, R> = object::read::elf::ElfFile64<'data, object::Endianness, R>;
@@ -243,10 +241,10 @@ fn read_symbols<'data, R: object::ReadRef<'data>>(elf: &Elf<'data, R>, found: &m
     // Dynamic symbols survive `strip`, so they do not count as a symbol table.
     found.binary.symbols = elf.symbols().next().is_some();
     for symbol in elf.symbols().chain(elf.dynamic_symbols()) {
-        let Ok(name) = symbol.name() else { continue };
         if !symbol.is_definition() {
             continue;
         }
+        let Ok(name) = symbol.name() else { continue };
         let place = match base_name(name) {
             "capEventBuf" => &mut found.symbols.cap_event_buf,
             "eventBuf" => &mut found.symbols.event_buf,

@@ -7,6 +7,7 @@
 
 pub mod background;
 pub mod binary;
+pub mod by_bytes;
 pub mod cgroup;
 pub mod clock;
 pub mod core_file;

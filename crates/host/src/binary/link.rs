@@ -3,15 +3,15 @@
 //! Symbol tables stay unread, so that a program of a hundred megabytes costs no
 //! more than a small one. Refuses to run it, and to judge what was found.
 
-use super::{LINK_INFO, LinkInfo, SECTION_MAX, ghc_version};
+use super::{Bounded, LINK_INFO, LinkInfo, SECTION_MAX, ghc_version};
 use crate::target::Refused;
 use memchr::memmem;
 use object::elf::{self, FileHeader64};
 use object::read::elf::{FileHeader, SectionHeader, SectionTable};
-use object::{Endianness, ReadCache};
+use object::{Endianness, ReadRef};
 use rtscope_model::{OcamlRelease, Rtsopts, Version};
 use std::fs::File;
-use std::io::Read;
+use std::io::{Cursor, Read};
 use std::path::Path;
 
 /// Larger tables of names are not searched.
@@ -68,8 +68,15 @@ pub fn read_opened(file: Result<File, Refused>, path: &Path) -> Link {
     if let Some(sentence) = no_program(&file, path) {
         return Link::Unknown(sentence);
     }
-    let cache = ReadCache::new(file);
-    let data = &cache;
+    parse(&Bounded::new(file), path)
+}
+
+/// Reads what an image in memory says.
+pub fn read_image(image: &[u8], path: &Path) -> Link {
+    parse(&Bounded::new(Cursor::new(image)), path)
+}
+
+fn parse<'d, R: ReadRef<'d>>(data: R, path: &Path) -> Link {
     let Ok(header) = FileHeader64::<Endianness>::parse(data) else {
         return Link::Unknown(format!("{} is not a 64-bit ELF program: what it accepts is unknown.", path.display()));
     };
@@ -119,13 +126,13 @@ fn native() -> Option<u16> {
     })
 }
 
-struct Sections<'d> {
+struct Sections<'d, R: ReadRef<'d>> {
     endian: Endianness,
-    data: &'d ReadCache<File>,
-    sections: SectionTable<'d, FileHeader64<Endianness>, &'d ReadCache<File>>,
+    data: R,
+    sections: SectionTable<'d, FileHeader64<Endianness>, R>,
 }
 
-impl<'d> Sections<'d> {
+impl<'d, R: ReadRef<'d>> Sections<'d, R> {
     fn bytes(&self, name: &str, most: u64) -> Option<&'d [u8]> {
         let (_, section) = self.sections.section_by_name(self.endian, name.as_bytes())?;
         if section.sh_size(self.endian) > most {
@@ -135,7 +142,7 @@ impl<'d> Sections<'d> {
     }
 }
 
-fn of_sections(sections: &Sections<'_>, path: &Path) -> Link {
+fn of_sections<'d, R: ReadRef<'d>>(sections: &Sections<'d, R>, path: &Path) -> Link {
     let info = sections.bytes(LINK_INFO, SECTION_MAX).and_then(LinkInfo::parse);
     let version = sections.bytes(".comment", SECTION_MAX).and_then(ghc_version);
     let names = sections.bytes(".dynstr", NAMES_MAX).unwrap_or_default();

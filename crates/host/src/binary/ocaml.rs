@@ -6,9 +6,10 @@
 //! runtime holds the text of its `-version`. A string that merely looks like a version
 //! is none, and where two releases show the answer is that it is not known.
 
-use super::{Elf, InChunks};
+use super::{Bounded, Elf};
 use memchr::memmem;
-use object::{Object, ObjectSection, ReadCache, ReadRef};
+use object::{Object, ObjectSection, ReadRef};
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::FileExt;
@@ -22,6 +23,8 @@ const STRING: u64 = 3 << 8 | 252;
 const STRING_WORDS_MAX: u64 = 8;
 /// How a bytecode runtime says its version.
 const SAYS: &[u8] = b"The OCaml runtime, version ";
+/// No version is longer.
+const VERSION_MAX: usize = 64;
 /// Larger sections are not searched.
 const DATA_MAX: u64 = 256 << 20;
 /// Bytecode ends so, and three digits.
@@ -47,6 +50,7 @@ pub(super) fn version<'data, R: ReadRef<'data>>(elf: &Elf<'data, R>) -> Option<S
 /// What the text of a bytecode runtime's `-version` says.
 fn said(bytes: &[u8]) -> Vec<String> {
     let texts = memmem::find_iter(bytes, SAYS).filter_map(|at| bytes.get(at + SAYS.len()..));
+    let texts = texts.map(|text| text.get(..VERSION_MAX).unwrap_or(text));
     let texts = texts.filter_map(|text| text.split(|byte| !byte.is_ascii_graphic()).next());
     texts
         .filter_map(|text| std::str::from_utf8(text).ok().filter(|text| numbers(text).is_some()))
@@ -58,16 +62,15 @@ fn said(bytes: &[u8]) -> Vec<String> {
 /// those count of which the string follows the record at once, as in `Sys`.
 fn linked(data: &[u8], little: bool) -> Vec<String> {
     let words = Words { data, little };
-    let mut found: Vec<(String, bool)> = Vec::new();
+    let mut beside: BTreeSet<String> = BTreeSet::new();
+    let mut alone: BTreeSet<Numbers> = BTreeSet::new();
     for (at, numbers) in words.records() {
-        let beside = words.string(at + 5).filter(|text| self::numbers(text) == Some(numbers));
-        match beside {
-            Some(text) => found.push((text.to_owned(), true)),
-            None => found.extend(words.strings_of(numbers).map(|text| (text, false))),
+        match words.string(at + 5).filter(|text| self::numbers(text) == Some(numbers)) {
+            Some(text) => drop(beside.insert(text.to_owned())),
+            None => drop(alone.insert(numbers)),
         }
     }
-    let beside = found.iter().any(|(_, beside)| *beside);
-    found.into_iter().filter(|(_, is_beside)| *is_beside || !beside).map(|(text, _)| text).collect()
+    if beside.is_empty() { words.strings_of(&alone) } else { beside }.into_iter().collect()
 }
 
 struct Words<'d> {
@@ -91,8 +94,8 @@ impl<'d> Words<'d> {
     /// Places of blocks that can be `ocaml_release`, with what they say.
     fn records(&self) -> impl Iterator<Item = (usize, Numbers)> + '_ {
         let needle = self.bytes_of(RECORD);
-        let places = memmem::find_iter(self.data, &needle).filter(|at| at % 8 == 0).map(|at| at / 8);
-        let places = places.collect::<Vec<_>>().into_iter();
+        let data = self.data;
+        let places = (0..data.len() / 8).filter(move |at| data.get(8 * at..8 * at + 8) == Some(&needle[..]));
         places.filter_map(|at| {
             let number = |index| self.get(at + index).and_then(untagged);
             let numbers = (number(1)?, number(2)?, number(3)?);
@@ -114,14 +117,14 @@ impl<'d> Words<'d> {
         std::str::from_utf8(text).ok()
     }
 
-    /// Strings that begin with these numbers, written as a version.
-    fn strings_of(&self, numbers: Numbers) -> impl Iterator<Item = String> + '_ {
-        let needle = format!("{}.{}.{}", numbers.0, numbers.1, numbers.2).into_bytes();
-        let places = memmem::find_iter(self.data, &needle).filter(|at| at % 8 == 0 && *at > 0).collect::<Vec<_>>();
-        places.into_iter().filter_map(move |at| {
-            let text = self.string(at / 8 - 1)?;
-            (self::numbers(text) == Some(numbers)).then(|| text.to_owned())
-        })
+    /// Strings that are a version of one of these numbers.
+    fn strings_of(&self, wanted: &BTreeSet<Numbers>) -> BTreeSet<String> {
+        if wanted.is_empty() {
+            return BTreeSet::new();
+        }
+        let texts = (0..self.data.len() / 8).filter_map(|at| self.string(at));
+        let is_wanted = |text: &&str| self::numbers(text).is_some_and(|numbers| wanted.contains(&numbers));
+        texts.filter(is_wanted).map(str::to_owned).collect()
     }
 }
 
@@ -149,22 +152,26 @@ pub(super) fn bytecode_runtime(mut file: &File) -> Option<PathBuf> {
     file.read_exact_at(&mut end, size.checked_sub(12)?).ok()?;
     let mut head = [0; 1024];
     let count = file.read(&mut head).ok()?;
-    if !end.starts_with(BYTECODE) || !head.starts_with(b"#!") {
+    let runtime = runtime_named(head.get(..count)?, &end)?;
+    if runtime.is_absolute() { Some(runtime.to_owned()) } else { crate::spawn::find_program(runtime.as_os_str()) }
+}
+
+/// The runtime that a program names which begins and ends so.
+pub(crate) fn runtime_named<'t>(text: &'t [u8], end: &[u8]) -> Option<&'t Path> {
+    if !end.starts_with(BYTECODE) || !text.starts_with(b"#!") {
         return None;
     }
-    let text = head.get(..count)?;
     let words = text.split(|byte| byte.is_ascii_whitespace() || matches!(byte, b'\'' | b'"' | b'!' | 0));
     let named = words.filter_map(|word| std::str::from_utf8(word).ok()).map(Path::new);
     let mut runtimes =
         named.filter(|path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"ocamlrun")));
-    let runtime = runtimes.next()?;
-    if runtime.is_absolute() { Some(runtime.to_owned()) } else { crate::spawn::find_program(runtime.as_os_str()) }
+    runtimes.next()
 }
 
 /// The version that a runtime's file names.
 pub(super) fn version_of_file(file: File) -> Option<String> {
-    let cache = ReadCache::new(file);
-    let elf = object::read::elf::ElfFile64::<object::Endianness, _>::parse(InChunks(&cache)).ok()?;
+    let data = Bounded::new(file);
+    let elf = object::read::elf::ElfFile64::<object::Endianness, _>::parse(&data).ok()?;
     version(&elf)
 }
 

@@ -141,6 +141,16 @@ pub(crate) fn own_folder(host: &Host, controller: &str) -> Option<(u8, PathBuf)>
     }
 }
 
+/// The mount and group that texts of `mountinfo` and `cgroup` name for a controller, on a machine
+/// that has nothing else.
+pub(crate) fn named(mounts: &str, memberships: &str, controller: &str) -> Option<String> {
+    let mounts = mounts::parse(mounts, "mountinfo", Path::new("/"));
+    match mounts::hierarchy(&Host::at("/nonexistent"), memberships, &mounts, controller, None) {
+        Hierarchy::Shown(seen) => Some(format!("{} {}", seen.mount.point.display(), seen.group)),
+        Hierarchy::NotMounted(_) | Hierarchy::None => None,
+    }
+}
+
 /// The mounts through which groups can be read: the reader's own and the program's.
 fn mounts_for(host: &Host, who: Process) -> Vec<mounts::Mount> {
     let mut found = mounts::table(host, "/proc/self/mountinfo", Path::new("/"));

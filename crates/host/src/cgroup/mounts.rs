@@ -194,7 +194,11 @@ impl Mount {
 /// The control group mounts in a table such as `/proc/self/mountinfo`, below what
 /// is `root` to its process.
 pub(super) fn table(host: &Host, path: &str, root: &Path) -> Vec<Mount> {
-    let text = host.text(path).unwrap_or_default();
+    parse(&host.text(path).unwrap_or_default(), path, root)
+}
+
+/// The control group mounts that the text of a table says.
+pub(super) fn parse(text: &str, path: &str, root: &Path) -> Vec<Mount> {
     text.lines().filter_map(|line| Mount::parse(line, path, root)).collect()
 }
 

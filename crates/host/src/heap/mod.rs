@@ -425,10 +425,20 @@ fn refusal(pid: u32, source: io::Error) -> Refusal {
     }
 }
 
+/// What was reserved, and of it what is the heap's; `None` where nothing was.
+pub(crate) fn found(
+    memory: &impl Memory,
+    statics: &Statics,
+    mappings: &[Mapping],
+) -> io::Result<Option<(Range<u64>, Space)>> {
+    let found = reserved(memory, statics, mappings)?;
+    Ok(found.map(|reserved| (reserved.clone(), space(mappings, &reserved))))
+}
+
 /// The addresses that the runtime reserved; `None` where it reserved none.
 fn reserved(memory: &impl Memory, statics: &Statics, mappings: &[Mapping]) -> io::Result<Option<Range<u64>>> {
     if let Some(space) = statics.address_space {
-        let (begin, end) = (memory.read_u64(space)?, memory.read_u64(space + 8)?);
+        let (begin, end) = (memory.read_u64(space)?, memory.read_u64(space.saturating_add(8))?);
         return Ok((begin != 0 && begin < end).then_some(begin..end));
     }
     // Without symbols: what hangs together from where reservations usually start.
@@ -448,7 +458,9 @@ fn reserved(memory: &impl Memory, statics: &Statics, mappings: &[Mapping]) -> io
 fn space(mappings: &[Mapping], reserved: &Range<u64>) -> Space {
     let mut committed: Vec<Range<u64>> = Vec::new();
     for mapping in mappings.iter().filter(|mapping| mapping.writable && mapping.is_anonymous()) {
-        let begin = mapping.range.start.max(reserved.start).next_multiple_of(MEGABLOCK);
+        // What begins in the last megablock of all addresses has no whole one.
+        let first = mapping.range.start.max(reserved.start).checked_next_multiple_of(MEGABLOCK);
+        let begin = first.unwrap_or(u64::MAX);
         let end = mapping.range.end.min(reserved.end) & !(MEGABLOCK - 1);
         match committed.last_mut() {
             _ if begin >= end => {}

@@ -51,7 +51,7 @@ pub fn mapped_by(host: &Host, pid: u32) -> Vec<Mapped> {
 }
 
 /// `7f0000000000-7f0010107000 rw-s 00000000 fe:00 1234   /tmp/42.events (deleted)`
-fn ring(line: &str) -> Option<(PathBuf, Mapping)> {
+pub(super) fn ring(line: &str) -> Option<(PathBuf, Mapping)> {
     if line.split(' ').nth(1)? != "rw-s" {
         return None;
     }

@@ -21,3 +21,28 @@ pub use by_hand::{ByHand, NoRings};
 pub use found::{Mapped, mapped_by};
 pub use place::Place;
 pub use reader::{Config, Copied, Reader};
+
+/// Where the last ring of a file is.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct Placed {
+    /// Offset behind its header.
+    pub header_end: u64,
+    /// Offset behind its words.
+    pub words_end: u64,
+}
+
+/// Where the last ring of a file that is ready lies.
+pub(crate) fn placed(metadata: &[u8; layout::METADATA], length: u64) -> Option<Placed> {
+    let layout::Judged::Ready(found) = layout::Layout::of(metadata, length) else { return None };
+    let last = found.rings.checked_sub(1)?;
+    let (from, words) = found.place(last, u64::MAX);
+    Some(Placed {
+        header_end: found.header(last).checked_add(found.header_bytes)?,
+        words_end: from.checked_add(words.checked_mul(layout::WORD)?)?,
+    })
+}
+
+/// Whether a line of `maps` is of a ring.
+pub(crate) fn is_mapped(line: &str) -> bool {
+    found::ring(line).is_some()
+}

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
@@ -69,13 +69,14 @@ const PANICKED: i32 = 3;
 const UNSENT: i32 = 4;
 const NOT_CLOSED: i32 = 5;
 
-/// Runs `work` in a child of its own that keeps the descriptors `keep` and no others.
+/// Runs `work` in a child of its own that keeps the descriptors `keep`, which `work` reads, and
+/// no others.
 ///
 /// # Errors
 /// [`Died`].
 pub fn run<T: Serialize + DeserializeOwned>(
     limits: &Limits,
-    keep: &[BorrowedFd<'_>],
+    keep: &[RawFd],
     work: impl FnOnce() -> T,
 ) -> Result<Done<T>, Died> {
     let (answer, mut pen) = io::pipe().map_err(Died::NotStarted)?;
@@ -132,8 +133,8 @@ struct Plan {
 }
 
 impl Plan {
-    fn new(limits: &Limits, keep: &[BorrowedFd<'_>], pen: RawFd) -> io::Result<Plan> {
-        let mut keep: Vec<RawFd> = keep.iter().map(AsRawFd::as_raw_fd).chain([pen]).collect();
+    fn new(limits: &Limits, keep: &[RawFd], pen: RawFd) -> io::Result<Plan> {
+        let mut keep: Vec<RawFd> = keep.iter().copied().chain([pen]).collect();
         keep.sort_unstable();
         keep.dedup();
         let filters = filter::Filters::new(pen)?;
@@ -261,7 +262,6 @@ impl Child {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::fd::AsFd;
     use std::os::unix::fs::FileExt;
 
     const LIMITS: Limits = Limits { memory_bytes: 64 << 20, deadline: Duration::from_secs(5) };
@@ -276,7 +276,7 @@ mod tests {
             let sum = (0..5_000_000_u64).fold(0, |sum, number| std::hint::black_box(sum ^ number));
             (String::from_utf8(bytes.to_vec()).unwrap(), sum)
         };
-        let done = run(&LIMITS, &[file.as_fd()], read).unwrap();
+        let done = run(&LIMITS, &[file.as_raw_fd()], read).unwrap();
         assert_eq!(done.value.0, "hostile");
         assert!(done.cpu_ns > 0);
         // Threads of the work.
@@ -289,7 +289,7 @@ mod tests {
     #[test]
     fn nothing_else_can_be_opened_run_or_reached() {
         let file = tempfile::tempfile().unwrap();
-        let worked = |attempt: &dyn Fn() -> bool| run(&LIMITS, &[file.as_fd()], attempt).unwrap().value;
+        let worked = |attempt: &dyn Fn() -> bool| run(&LIMITS, &[file.as_raw_fd()], attempt).unwrap().value;
         assert!(!worked(&|| File::open("/dev/null").is_ok()));
         assert!(!worked(&|| std::process::Command::new("true").status().is_ok()));
         assert!(!worked(&|| std::net::TcpListener::bind("127.0.0.1:0").is_ok()));
@@ -320,7 +320,7 @@ mod tests {
         assert!(started.elapsed() < Duration::from_secs(2));
         // A read that waits for ever.
         let (waits, _pen) = io::pipe().unwrap();
-        let blocked = run(&short, &[waits.as_fd()], || (&waits).read(&mut [0]).unwrap_or(0));
+        let blocked = run(&short, &[waits.as_raw_fd()], || (&waits).read(&mut [0]).unwrap_or(0));
         assert!(matches!(blocked, Err(Died::Late(_))), "{blocked:?}");
     }
 }

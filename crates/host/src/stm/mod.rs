@@ -14,6 +14,7 @@ mod watch;
 
 pub use changes::Changes;
 pub use place::find;
+pub(crate) use place::look;
 pub use watch::{Kept, Watcher};
 
 use crate::memory::Memory;

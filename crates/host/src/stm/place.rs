@@ -59,6 +59,14 @@ pub fn find(host: &Host, pid: u32) -> Result<Counted<LiveProcess>, Refusal> {
     Ok(Counted { memory, block: block.ok(), runtime: runtime.ok(), n_capabilities, no_block, no_runtime })
 }
 
+/// Looks for all that counts, at `symbols` and in `data`, whatever is missing.
+pub(crate) fn look<M: Memory>(memory: M, symbols: &RuntimeSymbols, data: &[Range<u64>]) -> io::Result<super::Look> {
+    let runtime = runtime(&memory, &Inspected::default(), std::slice::from_ref(symbols)).ok();
+    let block = symbols.stm.block.or_else(|| search(&memory, data).ok());
+    let n_capabilities = symbols.n_capabilities;
+    Counted { memory, block, runtime, n_capabilities, no_block: None, no_runtime: None }.look()
+}
+
 const NOT_LINKED: &str = "the package rtscope-stm is not linked in";
 
 /// The runtime's own count, or why it cannot be read.

@@ -2,15 +2,21 @@
 //! symbol tables and the sections; refuses to name what lies in no function.
 
 use super::language::{Language, Owner};
-use crate::binary::InChunks;
+use crate::binary::Bounded;
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
-use object::{Endianness, Object, ObjectSection, ObjectSymbol, ReadCache, ReadRef, SectionFlags, SymbolKind, elf};
+use object::{Endianness, Object, ObjectSection, ObjectSymbol, ReadRef, SectionFlags, SymbolKind, elf};
 use rtscope_decode::code::Named;
 use rtscope_model::CodeKind;
+use serde::{Deserialize, Serialize};
 use std::fs::File;
+use std::io::Cursor;
+use std::ops::Range;
+
+/// No file that is known has as many functions.
+const FUNCTIONS_MAX: usize = 1 << 21;
 
 /// What one file says of some of its places.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Found {
     /// Names of the places that have one, by offset in the file, disjoint.
     pub names: Vec<Named>,
@@ -45,13 +51,12 @@ pub type Asked = (u64, u64);
 /// Looks up `asked`, sorted by offset, in the file called `name`. The error says
 /// why nothing in it can have a name.
 pub fn look_up(file: File, name: &str, asked: &[Asked]) -> Result<Found, String> {
-    let cache = ReadCache::new(file);
-    look_up_in(InChunks(&cache), name, asked)
+    look_up_in(&Bounded::new(file), name, asked)
 }
 
 /// As [`look_up`], in an image in memory.
 pub fn look_up_image(image: &[u8], name: &str, asked: &[Asked]) -> Result<Found, String> {
-    look_up_in(image, name, asked)
+    look_up_in(&Bounded::new(Cursor::new(image)), name, asked)
 }
 
 /// A place in a file that could not be asked.
@@ -61,7 +66,8 @@ pub fn nameless(name: &str, (offset, at): Asked) -> Named {
 
 fn look_up_in<'data, R: ReadRef<'data>>(data: R, name: &str, asked: &[Asked]) -> Result<Found, String> {
     let elf = ElfFile64::<Endianness, R>::parse(data).map_err(|_| "is no 64-bit ELF file".to_owned())?;
-    let functions = Functions::read(&elf);
+    let functions = Functions::read(&elf)?;
+    let loads = Loads::of(&elf);
     let content = match functions.language.is_some() || name.starts_with("libHS") || !name.contains(".so") {
         true if RUNTIMES.iter().any(|runtime| name.starts_with(runtime)) => Content::Runtime,
         true => Content::Program,
@@ -74,7 +80,7 @@ fn look_up_in<'data, R: ReadRef<'data>>(data: R, name: &str, asked: &[Asked]) ->
         if found.names.last().is_some_and(|last: &Named| *offset < last.to) {
             continue;
         }
-        let named = address_of(&elf, *offset).and_then(|address| functions.name(address, *offset, *at, content));
+        let named = loads.address(*offset).and_then(|address| functions.name(address, *offset, *at, content));
         found.unnamed += usize::from(named.is_none());
         found.names.push(named.unwrap_or_else(|| unnamed(name, *offset, *at, content)));
     }
@@ -92,23 +98,41 @@ fn unnamed(module: &str, offset: u64, at: u64, content: Content) -> Named {
     Named { from: offset, to: offset.saturating_add(1), at, name: format!("{module}+{offset:#x}"), kind, source: None }
 }
 
-/// The link-time address of an offset in the file.
-fn address_of<'data, R: ReadRef<'data>>(elf: &ElfFile64<'data, Endianness, R>, offset: u64) -> Option<u64> {
-    let endian = elf.endian();
-    let headers = elf.elf_header().program_headers(endian, elf.data()).ok()?;
-    headers.iter().filter(|header| header.p_type(endian) == elf::PT_LOAD).find_map(|header| {
-        let into = offset.checked_sub(header.p_offset(endian))?;
-        (into < header.p_filesz(endian)).then(|| header.p_vaddr(endian).wrapping_add(into))
-    })
+/// What of a file is loaded: the offsets of each segment, in order, and its link-time address.
+struct Loads(Vec<(Range<u64>, u64)>);
+
+impl Loads {
+    fn of<'data, R: ReadRef<'data>>(elf: &ElfFile64<'data, Endianness, R>) -> Loads {
+        let endian = elf.endian();
+        let headers = elf.elf_header().program_headers(endian, elf.data()).unwrap_or_default();
+        let loads = headers.iter().filter(|header| header.p_type(endian) == elf::PT_LOAD).map(|header| {
+            let from = header.p_offset(endian);
+            (from..from.saturating_add(header.p_filesz(endian)), header.p_vaddr(endian))
+        });
+        let mut loads: Vec<_> = loads.filter(|(offsets, _)| !offsets.is_empty()).collect();
+        loads.sort_by_key(|(offsets, _)| offsets.start);
+        Loads(loads)
+    }
+
+    /// The link-time address of an offset in the file.
+    fn address(&self, offset: u64) -> Option<u64> {
+        let (offsets, address) = before(&self.0, |(offsets, _)| offsets.start <= offset)?;
+        offsets.contains(&offset).then(|| address.wrapping_add(offset - offsets.start))
+    }
+}
+
+/// The last of those that come first in `sorted`.
+fn before<T>(sorted: &[T], comes: impl Fn(&T) -> bool) -> Option<&T> {
+    sorted.get(sorted.partition_point(comes).checked_sub(1)?)
 }
 
 /// One function.
 #[derive(Clone, Debug)]
-struct Function {
+struct Function<'data> {
     address: u64,
     size: u64,
+    name: &'data str,
     global: bool,
-    name: String,
     owner: Owner,
 }
 
@@ -125,47 +149,39 @@ struct Text {
 const STUBS: &str = "stub that leads to a library (.plt)";
 
 /// All functions of a file, by address.
-struct Functions {
-    list: Vec<Function>,
+struct Functions<'data> {
+    list: Vec<Function<'data>>,
+    /// Places in the list of those that others can call.
+    globals: Vec<usize>,
+    /// By address.
     texts: Vec<Text>,
     stripped: bool,
     language: Option<Language>,
 }
 
-impl Functions {
-    fn read<'data, R: ReadRef<'data>>(elf: &ElfFile64<'data, Endianness, R>) -> Functions {
-        let code =
-            |flags| matches!(flags, SectionFlags::Elf { sh_flags } if sh_flags & u64::from(elf::SHF_EXECINSTR) != 0);
-        let texts: Vec<Text> = elf
-            .sections()
-            .filter(|section| code(section.flags()))
-            .map(|section| Text {
-                from: section.address(),
-                to: section.address().saturating_add(section.size()),
-                stubs: section.name().is_ok_and(|name| name.starts_with(".plt")),
-            })
-            .collect();
+impl<'data> Functions<'data> {
+    fn read<R: ReadRef<'data>>(elf: &ElfFile64<'data, Endianness, R>) -> Result<Functions<'data>, String> {
+        let texts = texts(elf);
         let stripped = elf.symbols().next().is_none();
-        let mut list: Vec<Function> = elf
+        let mut list: Vec<Function<'data>> = elf
             .symbols()
             .chain(elf.dynamic_symbols().filter(|_| stripped))
             .filter(|symbol| symbol.is_definition() || matches!(symbol.kind(), SymbolKind::Unknown | SymbolKind::Label))
-            .filter(|symbol| texts.iter().any(|text| (text.from..text.to).contains(&symbol.address())))
+            .filter(|symbol| text_of(&texts, symbol.address()).is_some())
             .filter_map(|symbol| {
                 let name = symbol.name().ok().filter(|name| is_function(name))?;
-                Some(Function {
-                    address: symbol.address(),
-                    size: symbol.size(),
-                    global: symbol.is_global(),
-                    name: name.to_owned(),
-                    owner: Owner::Other,
-                })
+                let (address, size, global) = (symbol.address(), symbol.size(), symbol.is_global());
+                Some(Function { address, size, name, global, owner: Owner::Other })
             })
+            .take(FUNCTIONS_MAX + 1)
             .collect();
-        let language = Language::of(list.iter().map(|function| function.name.as_str()));
+        if list.len() > FUNCTIONS_MAX {
+            return Err(format!("has more than {FUNCTIONS_MAX} functions"));
+        }
+        let language = Language::of(list.iter().map(|function| function.name));
         let own = language.unwrap_or(Language::Ghc);
-        list.retain(|function| !own.is_label(&function.name));
-        list.iter_mut().for_each(|function| function.owner = own.owner(&function.name));
+        list.retain(|function| !own.is_label(function.name));
+        list.iter_mut().for_each(|function| function.owner = own.owner(function.name));
         // Of several names for one address the best one comes last.
         list.sort_by(|a, b| a.address.cmp(&b.address).then_with(|| preference(a).cmp(&preference(b))));
         list.dedup_by(|later, earlier| {
@@ -175,17 +191,22 @@ impl Functions {
             }
             same
         });
-        Functions { list, texts, stripped, language }
+        Ok(Functions::of(list, texts, stripped, language))
+    }
+
+    fn of(list: Vec<Function<'data>>, texts: Vec<Text>, stripped: bool, language: Option<Language>) -> Self {
+        let globals = list.iter().enumerate().filter(|(_, function)| function.global).map(|(index, _)| index).collect();
+        Functions { list, globals, texts, stripped, language }
     }
 
     /// The name of the function around `address`, for all of it.
     fn name(&self, address: u64, offset: u64, at: u64, content: Content) -> Option<Named> {
-        let text = self.texts.iter().find(|text| (text.from..text.to).contains(&address))?;
+        let text = text_of(&self.texts, address)?;
         let of_stubs = || {
             let kind = if content == Content::Runtime { CodeKind::Runtime } else { CodeKind::Foreign };
             text.stubs.then(|| (STUBS.to_owned(), kind, text.from, text.to))
         };
-        let (name, kind, from, to) = self.function_at(address, *text, content).or_else(of_stubs)?;
+        let (name, kind, from, to) = self.function_at(address, text, content).or_else(of_stubs)?;
         Some(Named {
             from: offset.checked_sub(address - from)?,
             to: offset.checked_add(to - address)?,
@@ -216,7 +237,7 @@ impl Functions {
             Content::Runtime => CodeKind::Runtime,
             Content::Library => CodeKind::Foreign,
         };
-        Some((self.own().readable(&function.name), kind, from, to))
+        Some((self.own().readable(function.name), kind, from, to))
     }
 
     /// By whose rules names are read.
@@ -232,7 +253,7 @@ impl Functions {
     /// GHC drops the names of local functions, and puts their code in front of the
     /// function that they are local to. What is left over goes to the one before.
     fn owner_of_gap(&self, before: Option<usize>, next: Option<usize>) -> Option<usize> {
-        let module = |index: Option<usize>| self.own().module(&self.list.get(index?)?.name);
+        let module = |index: Option<usize>| self.own().module(self.list.get(index?)?.name);
         let of_next = module(next).is_some() && module(before).is_none_or(|before| Some(before) == module(next));
         if self.stripped {
             return None;
@@ -247,10 +268,30 @@ impl Functions {
 
     /// The owners of the nearest functions on both sides that others can call.
     fn neighbours(&self, index: usize) -> impl Iterator<Item = Owner> {
-        let before = self.list.iter().take(index).rev().find(|function| function.global);
-        let behind = self.list.iter().skip(index + 1).find(|function| function.global);
-        [before, behind].into_iter().flatten().map(|function| function.owner)
+        let behind = self.globals.partition_point(|global| *global <= index);
+        let before = self.globals.partition_point(|global| *global < index).checked_sub(1);
+        let places = [before, Some(behind)].into_iter().flatten();
+        places.filter_map(|place| Some(self.list.get(*self.globals.get(place)?)?.owner))
     }
+}
+
+/// The sections with code, by address.
+fn texts<'data, R: ReadRef<'data>>(elf: &ElfFile64<'data, Endianness, R>) -> Vec<Text> {
+    let code = |flags| matches!(flags, SectionFlags::Elf { sh_flags } if sh_flags & u64::from(elf::SHF_EXECINSTR) != 0);
+    let sections = elf.sections().filter(|section| section.size() > 0 && code(section.flags()));
+    let text = sections.map(|section| Text {
+        from: section.address(),
+        to: section.address().saturating_add(section.size()),
+        stubs: section.name().is_ok_and(|name| name.starts_with(".plt")),
+    });
+    let mut texts: Vec<Text> = text.collect();
+    texts.sort_by_key(|text| text.from);
+    texts
+}
+
+/// The one in which `address` lies; where several overlap, as no linker lays them, the last.
+fn text_of(texts: &[Text], address: u64) -> Option<Text> {
+    before(texts, |text| text.from <= address).filter(|text| address < text.to).copied()
 }
 
 fn is_function(name: &str) -> bool {
@@ -259,7 +300,7 @@ fn is_function(name: &str) -> bool {
 
 /// Among names of one address: what is longest known to people. The program's own, else
 /// global, with few underscores, short.
-fn preference(function: &Function) -> (bool, bool, std::cmp::Reverse<usize>, std::cmp::Reverse<usize>) {
+fn preference(function: &Function<'_>) -> (bool, bool, std::cmp::Reverse<usize>, std::cmp::Reverse<usize>) {
     let underscores = function.name.len() - function.name.trim_start_matches('_').len();
     let own =
         function.owner == Owner::Program && (function.name.ends_with("_info") || function.name.starts_with("caml"));
@@ -271,26 +312,20 @@ mod tests {
     use super::*;
 
     /// Functions of a text section from 0x1000 to 0x2000.
-    fn functions(list: &[(u64, u64, &str)]) -> Functions {
-        let function = |(address, size, name): &(u64, u64, &str)| Function {
+    fn functions<'n>(list: &[(u64, u64, &'n str)]) -> Functions<'n> {
+        let function = |(address, size, name): &(u64, u64, &'n str)| Function {
             address: *address,
             size: *size,
+            name,
             global: true,
-            name: (*name).to_owned(),
             owner: Language::Ghc.owner(name),
         };
-        Functions {
-            list: list.iter().map(function).collect(),
-            texts: vec![
-                Text { from: 0x1000, to: 0x2000, stubs: false },
-                Text { from: 0x4000, to: 0x4100, stubs: true },
-            ],
-            stripped: false,
-            language: Some(Language::Ghc),
-        }
+        let texts =
+            vec![Text { from: 0x1000, to: 0x2000, stubs: false }, Text { from: 0x4000, to: 0x4100, stubs: true }];
+        Functions::of(list.iter().map(function).collect(), texts, false, Some(Language::Ghc))
     }
 
-    fn at(functions: &Functions, address: u64) -> Option<(String, CodeKind, u64, u64)> {
+    fn at(functions: &Functions<'_>, address: u64) -> Option<(String, CodeKind, u64, u64)> {
         let named = functions.name(address, address - 0x1000, address + 0x5000, Content::Program)?;
         assert_eq!(named.at, named.from + 0x6000);
         Some((named.name, named.kind, named.from, named.to))

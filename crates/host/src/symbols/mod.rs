@@ -15,6 +15,7 @@ mod vdso;
 
 pub use files::Files;
 
+use crate::sandbox::{self, Limits};
 use crate::target::open_below;
 use elf::Asked;
 use rtscope_decode::ReadAt;
@@ -22,12 +23,17 @@ use rtscope_decode::code::{Module, ModuleNames, Names, Origin, Place, Samples};
 use rtscope_model::manifest::Code;
 use rtscope_model::{Time, units};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fs::File;
+use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Distinct places and call chains that are named; more than this is no program.
 const PLACES_MAX: usize = 1 << 20;
 const CHAINS_MAX: usize = 1 << 16;
+/// For reading one file.
+const LIMITS: Limits = Limits { memory_bytes: 192 << 20, deadline: Duration::from_secs(4) };
 /// What setting the clock may change within one boot.
 const BOOT_SLACK_NS: u64 = 60_000_000_000;
 const ANOTHER_BOOT: &str = "the machine was started anew since the recording, or this is another one";
@@ -96,7 +102,7 @@ fn of_file(module: &Module, mapped: Option<i64>, files: &Files, asked: &[Asked])
         names.size = Some(metadata.len());
         names.modified_ns = Some(files::modified_ns(&metadata));
     }
-    match elf::look_up(file, module.name(), asked) {
+    match look_up(file, module.name(), asked) {
         Ok(found) => {
             // Nobody keeps the tables of the system's libraries, and whose they are is known.
             if found.unnamed > 0 && found.stripped && !found.told {
@@ -107,6 +113,13 @@ fn of_file(module: &Module, mapped: Option<i64>, files: &Files, asked: &[Asked])
         }
         Err(why) => without(names, module, asked, why),
     }
+}
+
+/// As [`elf::look_up`], in a process of its own: whose file it is decides what is in it.
+pub(crate) fn look_up(file: File, name: &str, asked: &[Asked]) -> Result<elf::Found, String> {
+    let keep = [file.as_raw_fd()];
+    let found = sandbox::run(&LIMITS, &keep, || elf::look_up(file, name, asked));
+    found.map_err(|died| format!("gives none: {died}"))?.value
 }
 
 /// Names that are only addresses, and why.
