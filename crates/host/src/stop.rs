@@ -25,7 +25,7 @@ pub struct Stop {
 }
 
 /// How it went.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+#[derive(Copy, Clone, Eq, PartialEq, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Held {
     /// From the first thread that was asked to stop to the last that was let go.
     pub stopped: Duration,

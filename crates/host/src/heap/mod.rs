@@ -9,7 +9,6 @@ use crate::binary::{self, Inspected, RuntimeSymbols};
 use crate::core_file::CoreFile;
 use crate::mappings::{self, Mapping};
 use crate::memory::{LiveProcess, Memory};
-use crate::procfs::Host;
 use crate::symbols::elf;
 use crate::target::{Process, Refused, What, open_own, open_target};
 use rtscope_heap::closure;
@@ -17,6 +16,7 @@ use rtscope_heap::descriptor::{BLOCK, MEGABLOCK};
 use rtscope_heap::ledger::Residency;
 use rtscope_heap::{Beside, Space, Statics};
 use rtscope_model::{Version, units};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
 use std::io;
@@ -31,7 +31,7 @@ const OLDEST: (u32, u32) = (8, 10);
 const NEWEST: (u32, u32) = (9, 14);
 
 /// Why a heap cannot be read. `of` says of what: `process 12`, `core.12`.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, Serialize, Deserialize)]
 pub enum Refusal {
     /// There is no such process.
     #[error("there is no process {0} (any more)")]
@@ -67,6 +67,7 @@ pub enum Refusal {
         /// Its name.
         path: String,
         /// What failed.
+        #[serde(with = "crate::sandbox::error")]
         source: io::Error,
     },
     /// Reading failed otherwise.
@@ -75,6 +76,7 @@ pub enum Refusal {
         /// Of what.
         of: String,
         /// What failed.
+        #[serde(with = "crate::sandbox::error")]
         source: io::Error,
     },
 }
@@ -150,16 +152,16 @@ impl Files {
 }
 
 impl Target {
-    /// Finds the heap of process `pid`.
+    /// Finds the heap of a process.
     ///
     /// # Errors
     /// [`Refusal`].
-    pub fn find(host: &Host, pid: u32) -> Result<Target, Refusal> {
-        let process = Process::open(host, pid).map_err(|source| refusal(pid, source))?;
+    fn find(process: &Process) -> Result<Target, Refusal> {
+        let pid = process.pid();
         let text = process.text("maps").map_err(|source| refusal(pid, source))?;
         let program = process.link("exe").map_err(|source| refusal(pid, source))?.to_string_lossy().into_owned();
-        let source = Source::Live(LiveProcess::from(process.clone()));
-        let files = Files { program, inspected: process.inspect(), place: Place::Process(process) };
+        let source = Source::Live(process.clone().into());
+        let files = Files { program, inspected: process.inspect(), place: Place::Process(process.clone()) };
         Target::of(format!("process {pid}"), source, mappings::parse(&text), files).map_err(|refused| match refused {
             Refusal::Io { source, .. } => refusal(pid, source),
             other => other,
@@ -171,7 +173,7 @@ impl Target {
     ///
     /// # Errors
     /// [`Refusal`].
-    pub fn in_core(path: &Path, executable: Option<&Path>) -> Result<Target, Refusal> {
+    fn in_core(path: &Path, executable: Option<&Path>) -> Result<Target, Refusal> {
         let of = path.display().to_string();
         let mut core = CoreFile::open(path).map_err(|source| Refusal::Core { path: of.clone(), source })?;
         let mappings = core.mappings().to_vec();

@@ -2,18 +2,22 @@
 //! what is read in which order, that it is read again where a collection came between, and
 //! for how long the process is stopped if it is. Refuses to interpret a block.
 
-use super::{Refusal, Source, Target};
+use super::{Refusal, Target, refusal};
 use crate::clock;
 use crate::mappings::Mapping;
-use crate::memory::LiveProcess;
+use crate::privileges::opener;
 use crate::procfs::Host;
-use crate::stop::{Held, Stop};
+use crate::sandbox::{self, Died, Done, Limits};
+use crate::stop::Held;
+use crate::target::Process;
 use rtscope_heap::document::Read;
 use rtscope_heap::ledger::Residency;
 use rtscope_heap::{Runtime, Scan, Survey};
 use rtscope_model::heap::{Heap, Line, Part};
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::io;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Tries to read objects without a collection in between.
@@ -34,7 +38,7 @@ pub struct Ask {
 }
 
 /// Why there is no document.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, Serialize, Deserialize)]
 pub enum Failed {
     /// The heap cannot be read.
     #[error(transparent)]
@@ -45,23 +49,66 @@ pub enum Failed {
         /// The process.
         pid: u32,
         /// What failed.
+        #[serde(with = "sandbox::error")]
         source: io::Error,
     },
 }
 
-/// The heap of process `pid` now.
+/// Least time and memory for a look, and what a heap of so many bytes adds.
+const LOOK_MIN: Duration = Duration::from_millis(4500);
+const LOOK_BYTES_PER_S: u64 = 16 << 20;
+const LOOK_MEMORY_MIN: u64 = 192 << 20;
+const LOOK_MEMORY_SHARE: u64 = 4;
+
+/// The heap of process `pid` now, and the CPU time that the look took in nanoseconds. It is
+/// read in a sandbox: a hostile program has what it likes in its memory.
 ///
 /// # Errors
 /// [`Failed`].
-pub fn take(host: &Host, pid: u32, ask: &Ask) -> Result<Heap, Failed> {
-    let mut target = Target::find(host, pid)?;
-    let Source::Live(LiveProcess { process, .. }) = &target.memory else { return Err(Refusal::Gone(pid).into()) };
-    let process = process.clone();
+pub fn take(host: &Host, pid: u32, ask: &Ask) -> Result<(Heap, u64), Failed> {
+    let process = Process::open(host, pid).map_err(|source| refusal(pid, source))?;
+    let statm = process.text("statm").unwrap_or_default();
+    let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0);
+    let limits = limits(pages.saturating_mul(rustix::param::page_size() as u64), ask.stop);
+    let done = opener::in_sandbox(&limits, Some(&process), || take_here(&process, ask));
+    sent(done, || format!("process {pid}"))
+}
+
+/// The heap in a core file; see [`Target::in_core`].
+///
+/// # Errors
+/// It cannot be read.
+pub fn of_core(path: &Path, executable: Option<&Path>, objects: Option<usize>) -> Result<Heap, Failed> {
+    let bytes = std::fs::metadata(path).map_or(0, |file| file.len());
+    let done = opener::in_sandbox(&limits(bytes, None), None, || {
+        let mut target = Target::in_core(path, executable)?;
+        let looked = Looked::at(&mut target, objects, &mut Hold::Core).map_err(|source| target.failed(source))?;
+        Ok(looked.document(&target, &Hold::Core))
+    });
+    sent(done, || path.display().to_string()).map(|(heap, _)| heap)
+}
+
+fn limits(bytes: u64, stop: Option<Duration>) -> Limits {
+    let deadline = LOOK_MIN + Duration::from_secs(bytes / LOOK_BYTES_PER_S) + stop.unwrap_or_default();
+    Limits { memory_bytes: LOOK_MEMORY_MIN.saturating_add(bytes / LOOK_MEMORY_SHARE), deadline }
+}
+
+/// What came out of the sandbox.
+fn sent(
+    done: Result<Done<Result<Heap, Failed>>, Died>,
+    of: impl FnOnce() -> String,
+) -> Result<(Heap, u64), Failed> {
+    match done {
+        Ok(Done { value, cpu_ns }) => value.map(|heap| (heap, cpu_ns)),
+        Err(died) => Err(Refusal::Io { of: of(), source: died.into() }.into()),
+    }
+}
+
+fn take_here(process: &Process, ask: &Ask) -> Result<Heap, Failed> {
+    let mut target = Target::find(process)?;
     let begin = |most| {
-        let held = Hold::begin(host, pid, most);
-        // Stopped by its number: what stands still now must be it.
-        let held = held.and_then(|held| process.check().map(|()| held));
-        held.map_err(|source| Failed::NotStopped { pid, source })
+        let held = Hold::begin(process, most);
+        held.map_err(|source| Failed::NotStopped { pid: process.pid(), source })
     };
     let mut tries = 0;
     loop {
@@ -78,31 +125,25 @@ pub fn take(host: &Host, pid: u32, ask: &Ask) -> Result<Heap, Failed> {
     }
 }
 
-/// The heap in a core file.
-///
-/// # Errors
-/// It cannot be read.
-pub fn of_core(mut target: Target, objects: Option<usize>) -> Result<Heap, Refusal> {
-    let looked = Looked::at(&mut target, objects, &mut Hold::Core).map_err(|source| target.failed(source))?;
-    Ok(looked.document(&target, &Hold::Core))
-}
-
 /// Whether what is read stands still.
-enum Hold {
+enum Hold<'a> {
     /// It is a core file.
     Core,
     /// It runs on.
     Runs,
     /// It is stopped, until then at most.
-    Stopped(Stop, Instant),
+    Stopped(&'a Process, Instant),
     /// It was let go.
     Ended(Held),
 }
 
-impl Hold {
-    fn begin(host: &Host, pid: u32, most: Duration) -> io::Result<Hold> {
+impl Hold<'_> {
+    /// The recorder stops it: whoever reads may not.
+    fn begin(process: &Process, most: Duration) -> io::Result<Hold<'_>> {
         let until = Instant::now() + most;
-        Ok(Hold::Stopped(Stop::begin(host, pid, most)?, until))
+        let opener = process.opener().ok_or(io::ErrorKind::PermissionDenied)?;
+        opener.tell(process, opener::Ask::Stop(most))?;
+        Ok(Hold::Stopped(process, until))
     }
 
     /// Whether nothing has changed until now.
@@ -125,9 +166,11 @@ impl Hold {
     }
 
     fn end(&mut self) {
-        *self = match std::mem::replace(self, Hold::Runs) {
-            Hold::Stopped(stop, _) => Hold::Ended(stop.end()),
-            other => other,
+        let Hold::Stopped(process, _) = self else { return };
+        let held = process.opener().map(|opener| opener.let_go(process));
+        *self = match held {
+            Some(Ok(held)) => Hold::Ended(held),
+            _ => Hold::Runs,
         };
     }
 }
@@ -146,7 +189,7 @@ struct Looked {
 impl Looked {
     /// Reads blocks, then objects: both again where a collection of the oldest generation came
     /// meanwhile.
-    fn at(target: &mut Target, objects: Option<usize>, hold: &mut Hold) -> io::Result<Looked> {
+    fn at(target: &mut Target, objects: Option<usize>, hold: &mut Hold<'_>) -> io::Result<Looked> {
         let mut tries = 0;
         loop {
             tries += 1;
@@ -188,7 +231,7 @@ impl Looked {
         }
     }
 
-    fn document(self, target: &Target, hold: &Hold) -> Heap {
+    fn document(self, target: &Target, hold: &Hold<'_>) -> Heap {
         let scan = self.scan.iter().map(|(scan, _)| scan);
         let entries = scan.clone().flat_map(|scan| scan.census.iter().map(|entry| entry.info_address));
         let holders = scan.flat_map(|scan| scan.pinned.holders.iter().map(|holder| holder.info_address));
@@ -225,7 +268,7 @@ impl Looked {
 /// The blocks, and how long reading them took. Inside a collection of the old generation it
 /// is not told what they hold: they are read again until it is over and they add up, unless they
 /// stand still.
-fn blocks(target: &mut Target, hold: &Hold) -> io::Result<(Survey, Duration)> {
+fn blocks(target: &mut Target, hold: &Hold<'_>) -> io::Result<(Survey, Duration)> {
     let first = Instant::now();
     loop {
         let started = Instant::now();

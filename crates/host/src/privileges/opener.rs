@@ -5,31 +5,27 @@
 //! else's files, every write, and to outlive the recorder.
 
 use crate::procfs::Host;
-use crate::target::{Process, Refused, What, open_target};
-use rustix::net::{
-    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
-    SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
-};
+use crate::sandbox::{self, Limits, messages};
+use crate::stop::{self, Stop};
+use crate::target::{Process, Refused, What, open_own, open_target};
 use rustix::thread::CapabilitySet;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, IoSlice, IoSliceMut};
-use std::mem::MaybeUninit;
+use std::io;
 use std::ops::Range;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-/// A question or an answer is no longer.
-const MESSAGE_MAX: usize = 128 << 10;
 /// A file on a server that does not answer may hold the opener up so long.
 const ANSWER_MAX: Duration = Duration::from_secs(4);
 /// Parents that are asked for on the way up to the program.
 const GENERATIONS_MAX: usize = 64;
 /// Links of a process that are given at once.
-const LINKS_MAX: usize = 4096;
+const LINKS_MAX: usize = 1000;
 
 /// What it keeps: reading processes of other users, their `map_files`, their files; the
 /// kernel's events; passing SIGTERM on to the program.
@@ -64,12 +60,19 @@ pub(crate) enum Ask {
     Folder(PathBuf),
     /// Send it a signal.
     Signal(i32),
+    /// Stop all of its threads, for at most so long.
+    Stop(Duration),
+    /// Let it go.
+    LetGo,
+    /// A file by a name of the recorder's own, as a core file has them.
+    Own(PathBuf),
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Question {
-    pid: u32,
-    start_ticks: u64,
+    number: u64,
+    /// Process and when it was started; none: no process is asked about.
+    of: Option<(u32, u64)>,
     ask: Ask,
 }
 
@@ -79,6 +82,7 @@ enum Answer {
     Opened,
     Link(PathBuf),
     Links(Vec<(u32, PathBuf)>),
+    Held(stop::Held),
     Done,
     /// The system's error.
     Errno(i32),
@@ -88,21 +92,56 @@ enum Answer {
     Another,
 }
 
-/// The recorder's end.
+/// The end at which questions are asked.
 #[derive(Debug)]
 pub struct Opener {
-    socket: Mutex<OwnedFd>,
-    pid: libc::pid_t,
+    line: Mutex<Line>,
+    /// Who answers, where that is a child of this process.
+    pid: Option<libc::pid_t>,
+}
+
+#[derive(Debug)]
+struct Line {
+    socket: Socket,
+    /// Questions so far.
+    number: u64,
+    /// An answer has not come in time: nothing more is asked until it does.
+    stuck: bool,
+}
+
+#[derive(Debug)]
+enum Socket {
+    Own(OwnedFd),
+    Inside(BorrowedFd<'static>),
+}
+
+impl Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Socket::Own(socket) => socket.as_fd(),
+            Socket::Inside(socket) => *socket,
+        }
+    }
+}
+
+/// In a sandbox whose questions are answered: who is asked.
+pub(crate) fn inside() -> Option<&'static Opener> {
+    static INSIDE: OnceLock<Opener> = OnceLock::new();
+    let socket = sandbox::questions()?;
+    Some(INSIDE.get_or_init(|| Opener::new(Socket::Inside(socket), None)))
 }
 
 impl Opener {
+    fn new(socket: Socket, pid: Option<libc::pid_t>) -> Opener {
+        Opener { line: Mutex::new(Line { socket, number: 0, stuck: false }), pid }
+    }
+
     /// Forks it. Call this before there are other threads and before anything is looked at.
     ///
     /// # Errors
     /// No process or socket to be had.
     pub fn start() -> io::Result<Opener> {
-        let (type_, flags) = (SocketType::SEQPACKET, SocketFlags::CLOEXEC);
-        let (own, its) = socketpair(AddressFamily::UNIX, type_, flags, None)?;
+        let (own, its) = messages::pair()?;
         let timeout = Some(ANSWER_MAX);
         rustix::net::sockopt::set_socket_timeout(&own, rustix::net::sockopt::Timeout::Recv, timeout)?;
         // SAFETY: getpid(2) takes and touches nothing.
@@ -118,35 +157,51 @@ impl Opener {
         if pid < 0 {
             return Err(io::Error::last_os_error());
         }
-        Ok(Opener { socket: Mutex::new(own), pid })
+        Ok(Opener::new(Socket::Own(own), Some(pid)))
     }
 
-    fn ask(&self, process: &Process, ask: Ask) -> io::Result<(Answer, Option<OwnedFd>)> {
-        let question = Question { pid: process.pid(), start_ticks: process.start_ticks(), ask };
-        let bytes = serde_json::to_vec(&question)?;
-        let mut buffer = vec![0; MESSAGE_MAX];
-        let socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
-        rustix::net::send(&*socket, &bytes, SendFlags::NOSIGNAL)?;
-        let (count, descriptor) = receive(socket.as_fd(), &mut buffer)?;
-        drop(socket);
-        let answer = serde_json::from_slice(buffer.get(..count).unwrap_or_default())?;
-        Ok((answer, descriptor))
+    fn ask(&self, process: Option<&Process>, ask: Ask) -> io::Result<(Answer, Option<OwnedFd>)> {
+        let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
+        if line.stuck && !crate::ready::is_ready(&line.socket.as_fd()) {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        line.number += 1;
+        let of = process.map(|process| (process.pid(), process.start_ticks()));
+        let bytes = serde_json::to_vec(&Question { number: line.number, of, ask })?;
+        messages::send(line.socket.as_fd(), &bytes, None)?;
+        loop {
+            let received = messages::receive(line.socket.as_fd());
+            line.stuck = matches!(&received, Err(error) if error.kind() == io::ErrorKind::WouldBlock);
+            let (bytes, descriptor) = received?;
+            let (number, answer): (u64, Answer) = serde_json::from_slice(&bytes)?;
+            // What came too late for an earlier question is dropped.
+            if number == line.number {
+                return Ok((answer, descriptor));
+            }
+        }
+    }
+
+    /// Opens a file by a name that the recorder has itself.
+    pub(crate) fn open_own(&self, path: &Path) -> Result<File, Refused> {
+        opened(self.ask(None, Ask::Own(path.to_owned()))?)
+    }
+
+    /// Lets a process that was stopped go: how that went.
+    pub(crate) fn let_go(&self, process: &Process) -> io::Result<stop::Held> {
+        match self.ask(Some(process), Ask::LetGo)?.0 {
+            Answer::Held(held) => Ok(held),
+            answer => Err(unexpected(&answer)),
+        }
     }
 
     /// Opens what a process names.
     pub(crate) fn open(&self, process: &Process, ask: Ask) -> Result<File, Refused> {
-        match self.ask(process, ask)? {
-            (Answer::Opened, Some(descriptor)) => Ok(descriptor.into()),
-            (Answer::NotOrdinary, _) => Err(Refused::NotOrdinary),
-            (Answer::MadeUp, _) => Err(Refused::MadeUp),
-            (Answer::Another, _) => Err(Refused::Another),
-            (answer, _) => Err(Refused::System(unexpected(&answer))),
-        }
+        opened(self.ask(Some(process), ask)?)
     }
 
     /// Where a link in `/proc/PID` leads.
     pub(crate) fn link(&self, process: &Process, name: &str) -> io::Result<PathBuf> {
-        match self.ask(process, Ask::Link(name.to_owned()))?.0 {
+        match self.ask(Some(process), Ask::Link(name.to_owned()))?.0 {
             Answer::Link(path) => Ok(path),
             answer => Err(unexpected(&answer)),
         }
@@ -154,7 +209,7 @@ impl Opener {
 
     /// Descriptors of a process, and where they lead.
     pub(crate) fn descriptors(&self, process: &Process) -> io::Result<Vec<(u32, PathBuf)>> {
-        match self.ask(process, Ask::Descriptors)?.0 {
+        match self.ask(Some(process), Ask::Descriptors)?.0 {
             Answer::Links(links) => Ok(links),
             answer => Err(unexpected(&answer)),
         }
@@ -162,7 +217,7 @@ impl Opener {
 
     /// Has it follow a process, or send it a signal.
     pub(crate) fn tell(&self, process: &Process, ask: Ask) -> io::Result<()> {
-        match self.ask(process, ask)?.0 {
+        match self.ask(Some(process), ask)?.0 {
             Answer::Done => Ok(()),
             answer => Err(unexpected(&answer)),
         }
@@ -171,12 +226,23 @@ impl Opener {
 
 impl Drop for Opener {
     fn drop(&mut self) {
+        let Some(pid) = self.pid else { return };
         // It ends when its socket is closed, unless a file holds it up.
         // SAFETY: a child that has not been waited for keeps its number.
         unsafe {
-            libc::kill(self.pid, libc::SIGKILL);
-            libc::waitpid(self.pid, std::ptr::null_mut(), 0);
+            libc::kill(pid, libc::SIGKILL);
+            libc::waitpid(pid, std::ptr::null_mut(), 0);
         }
+    }
+}
+
+fn opened((answer, descriptor): (Answer, Option<OwnedFd>)) -> Result<File, Refused> {
+    match (answer, descriptor) {
+        (Answer::Opened, Some(descriptor)) => Ok(descriptor.into()),
+        (Answer::NotOrdinary, _) => Err(Refused::NotOrdinary),
+        (Answer::MadeUp, _) => Err(Refused::MadeUp),
+        (Answer::Another, _) => Err(Refused::Another),
+        (answer, _) => Err(Refused::System(unexpected(&answer))),
     }
 }
 
@@ -187,18 +253,21 @@ fn unexpected(answer: &Answer) -> io::Error {
     }
 }
 
-fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<(usize, Option<OwnedFd>)> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-    let received = recvmsg(socket, &mut [IoSliceMut::new(buffer)], &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;
-    let descriptor = ancillary.drain().find_map(|message| match message {
-        RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
-        _ => None,
-    });
-    if received.bytes == 0 {
-        return Err(io::ErrorKind::UnexpectedEof.into());
-    }
-    Ok((received.bytes, descriptor))
+/// Runs `work` in a sandbox that may ask for what `process` names, and have it stopped; without a
+/// process, for files by their names. Descriptors of `keep` are kept.
+///
+/// # Errors
+/// [`sandbox::Died`].
+pub(crate) fn in_sandbox<T: Serialize + DeserializeOwned>(
+    limits: &Limits,
+    process: Option<&Process>,
+    work: impl FnOnce() -> T,
+) -> Result<sandbox::Done<T>, sandbox::Died> {
+    let keep: Vec<RawFd> = process.map_or(Vec::new(), Process::held_descriptors);
+    let known = process.map(|process| (process.pid(), process.clone())).into_iter().collect();
+    let mut server = Server { host: Host::default(), whom: Whom::One, known, stop: None };
+    let mut serve = |question: &[u8]| server.answer(question);
+    sandbox::run_served(limits, &keep, &mut serve, work)
 }
 
 /// The child: answers until the recorder is gone.
@@ -208,52 +277,47 @@ fn serve(socket: &OwnedFd, recorder: u32) -> io::Result<()> {
         // SAFETY: sets how signals of this process are handled, to nothing.
         unsafe { libc::signal(signal, libc::SIG_IGN) };
     }
-    crate::sandbox::close_others(&[socket.as_raw_fd()])?;
+    sandbox::close_others(&[socket.as_raw_fd()])?;
     super::give_up(kept())?;
-    let mut server = Server { host: Host::default(), recorder, known: HashMap::new() };
-    let mut buffer = vec![0; MESSAGE_MAX];
+    let whom = Whom::Family { recorder };
+    let mut server = Server { host: Host::default(), whom, known: HashMap::new(), stop: None };
     loop {
-        let count = match rustix::net::recv(socket, buffer.as_mut_slice(), RecvFlags::empty()) {
-            Ok((_, 0)) => return Ok(()),
-            Ok((_, count)) => count,
-            Err(rustix::io::Errno::INTR) => continue,
-            Err(error) => return Err(error.into()),
-        };
-        let (answer, descriptor) = match serde_json::from_slice(buffer.get(..count).unwrap_or_default()) {
-            Ok(question) => server.answer(&question),
-            Err(_) => (Answer::Errno(libc::EINVAL), None),
-        };
-        send(socket, &answer, descriptor.as_ref().map(AsFd::as_fd))?;
+        let (question, _) = messages::receive(socket.as_fd())?;
+        let (answer, descriptor) = server.answer(&question);
+        messages::send(socket.as_fd(), &answer, descriptor.as_ref().map(AsFd::as_fd))?;
     }
 }
 
-fn send(socket: &OwnedFd, answer: &Answer, descriptor: Option<BorrowedFd<'_>>) -> io::Result<()> {
-    let mut bytes = serde_json::to_vec(answer)?;
-    if bytes.len() > MESSAGE_MAX {
-        bytes = serde_json::to_vec(&Answer::Errno(libc::E2BIG))?;
-    }
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-    let mut ancillary = SendAncillaryBuffer::new(&mut space);
-    let descriptors: Vec<BorrowedFd<'_>> = descriptor.into_iter().collect();
-    if !descriptors.is_empty() {
-        ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
-    }
-    sendmsg(socket, &[IoSlice::new(&bytes)], &mut ancillary, SendFlags::NOSIGNAL)?;
-    Ok(())
+/// Whose things are opened.
+enum Whom {
+    /// Of processes that were named, of what they started, and of what the recorder started.
+    Family { recorder: u32 },
+    /// Of the one process that is known, which may be stopped; of none, files by their names.
+    One,
 }
 
-/// Whom it opens something of.
+/// Who answers.
 struct Server {
     host: Host,
-    recorder: u32,
-    /// By number: the family as far as it was asked for.
+    whom: Whom,
+    /// By number: those that were asked about and may be.
     known: HashMap<u32, Process>,
+    stop: Option<Stop>,
 }
 
 impl Server {
-    fn answer(&mut self, question: &Question) -> (Answer, Option<OwnedFd>) {
-        let found = self.process(question).and_then(|process| self.open(&process, &question.ask));
-        found.unwrap_or_else(|refused| {
+    fn answer(&mut self, question: &[u8]) -> (Vec<u8>, Option<OwnedFd>) {
+        let Ok(Question { number, of, ask }) = serde_json::from_slice(question) else {
+            return (Vec::new(), None);
+        };
+        let found = match (of, &ask) {
+            (None, Ask::Own(path)) if matches!(self.whom, Whom::One) && self.known.is_empty() => {
+                open_own(path, true).map(|file| (Answer::Opened, Some(file.into())))
+            }
+            (None, _) => Err(forbidden()),
+            (Some(of), ask) => self.process(of, ask).and_then(|process| self.open(&process, ask)),
+        };
+        let (answer, descriptor) = found.unwrap_or_else(|refused| {
             let answer = match refused {
                 Refused::NotOrdinary => Answer::NotOrdinary,
                 Refused::MadeUp => Answer::MadeUp,
@@ -261,36 +325,38 @@ impl Server {
                 Refused::System(error) => Answer::Errno(error.raw_os_error().unwrap_or(libc::EIO)),
             };
             (answer, None)
-        })
+        });
+        let bytes = serde_json::to_vec(&(number, answer)).ok().filter(|bytes| bytes.len() <= messages::MESSAGE_MAX);
+        let too_long = || serde_json::to_vec(&(number, Answer::Errno(libc::E2BIG))).unwrap_or_default();
+        (bytes.unwrap_or_else(too_long), descriptor)
     }
 
     /// The process that is asked about, if it is the recorder's business.
-    fn process(&mut self, question: &Question) -> Result<Process, Refused> {
-        let refuse = |errno| Refused::System(io::Error::from_raw_os_error(errno));
-        if let Some(known) = self.known.get(&question.pid).filter(|known| known.check().is_ok()) {
-            let same = known.start_ticks() == question.start_ticks;
-            return if same { Ok(known.clone()) } else { Err(refuse(libc::ESRCH)) };
+    fn process(&mut self, (pid, start_ticks): (u32, u64), ask: &Ask) -> Result<Process, Refused> {
+        let gone = || Refused::System(io::Error::from_raw_os_error(libc::ESRCH));
+        if let Some(known) = self.known.get(&pid).filter(|known| known.check().is_ok()) {
+            return if known.start_ticks() == start_ticks { Ok(known.clone()) } else { Err(gone()) };
         }
+        let Whom::Family { recorder } = self.whom else { return Err(forbidden()) };
         self.known.retain(|_, process| process.check().is_ok());
-        let process = Process::open(&self.host, question.pid)?;
-        if process.start_ticks() != question.start_ticks {
-            return Err(refuse(libc::ESRCH));
+        let process = Process::open(&self.host, pid)?;
+        if process.start_ticks() != start_ticks {
+            return Err(gone());
         }
-        let follow = matches!(question.ask, Ask::Follow);
-        if !follow && !self.is_family(question.pid) {
-            return Err(refuse(libc::EPERM));
+        if !matches!(ask, Ask::Follow) && !self.is_family(pid, recorder) {
+            return Err(forbidden());
         }
-        self.known.insert(question.pid, process.clone());
+        self.known.insert(pid, process.clone());
         Ok(process)
     }
 
     /// Whether a process descends from one that is followed, or from the recorder.
-    fn is_family(&self, pid: u32) -> bool {
+    fn is_family(&self, pid: u32, recorder: u32) -> bool {
         let mut next = pid;
         for _ in 0..GENERATIONS_MAX {
             let Some(stat) = self.host.stat(next) else { return false };
             next = stat.parent;
-            if next == self.recorder || self.known.get(&next).is_some_and(|process| process.check().is_ok()) {
+            if next == recorder || self.known.get(&next).is_some_and(|process| process.check().is_ok()) {
                 return true;
             }
             if next <= 1 {
@@ -300,14 +366,13 @@ impl Server {
         false
     }
 
-    fn open(&self, process: &Process, ask: &Ask) -> Result<(Answer, Option<OwnedFd>), Refused> {
+    fn open(&mut self, process: &Process, ask: &Ask) -> Result<(Answer, Option<OwnedFd>), Refused> {
         let opened = |file: File| (Answer::Opened, Some(file.into()));
         let target = |what| open_target(process, what).map(opened);
         Ok(match ask {
             Ask::Follow => (Answer::Done, None),
             Ask::File(name) if is_plain(name) => opened(process.open_file(name)?),
             Ask::Link(name) if is_plain(name) => (Answer::Link(process.link(name)?), None),
-            Ask::File(_) | Ask::Link(_) => return Err(io::Error::from_raw_os_error(libc::EPERM).into()),
             Ask::Descriptors => {
                 let mut links = process.descriptors();
                 links.truncate(LINKS_MAX);
@@ -320,12 +385,28 @@ impl Server {
             Ask::Descriptor(number) => target(What::Descriptor(*number))?,
             Ask::Named(path) => target(What::Named(path))?,
             Ask::Folder(path) => (Answer::Opened, Some(process.folder(path)?)),
-            Ask::Signal(signal) => {
+            Ask::Signal(signal) if matches!(self.whom, Whom::Family { .. }) => {
                 process.signal(*signal)?;
                 (Answer::Done, None)
             }
+            Ask::Stop(most) if matches!(self.whom, Whom::One) => {
+                let stop = Stop::begin(&self.host, process.pid(), *most)?;
+                // Stopped by its number: what stands still now must be it.
+                process.check()?;
+                self.stop = Some(stop);
+                (Answer::Done, None)
+            }
+            Ask::LetGo => {
+                let held = self.stop.take().ok_or_else(forbidden)?.end();
+                (Answer::Held(held), None)
+            }
+            _ => return Err(forbidden()),
         })
     }
+}
+
+fn forbidden() -> Refused {
+    Refused::System(io::Error::from_raw_os_error(libc::EPERM))
 }
 
 /// Whether a name leads to a file of the kernel's in `/proc/PID` itself, for reading.

@@ -292,8 +292,12 @@ impl Taker {
     fn look_at(&mut self, pid: u32) {
         let before = clock::thread_cpu_ns();
         let ask = Ask { stop: None, objects: Some(1) };
-        let taken = heap::take(&self.host, pid, &ask).map(|heap| self.keep(heap));
-        let cpu_ns = clock::thread_cpu_ns().saturating_sub(before);
+        let mut child_ns = 0;
+        let taken = heap::take(&self.host, pid, &ask).map(|(heap, cpu_ns)| {
+            child_ns = cpu_ns;
+            self.keep(heap)
+        });
+        let cpu_ns = clock::thread_cpu_ns().saturating_sub(before).saturating_add(child_ns);
         self.shared.cpu_ns.fetch_add(cpu_ns, Ordering::Relaxed);
         let now = clock::monotonic();
         self.rests_until = now.plus(cpu_ns.saturating_mul(REST));

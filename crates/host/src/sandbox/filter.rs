@@ -11,7 +11,7 @@ use std::io;
 use std::os::fd::RawFd;
 
 /// Memory, time, threads of its own, and reading what is open.
-const PLAIN: [libc::c_long; 32] = [
+const PLAIN: [libc::c_long; 33] = [
     libc::SYS_read,
     libc::SYS_pread64,
     libc::SYS_readv,
@@ -24,6 +24,7 @@ const PLAIN: [libc::c_long; 32] = [
     libc::SYS_madvise,
     libc::SYS_brk,
     libc::SYS_futex,
+    libc::SYS_ppoll,
     libc::SYS_clock_gettime,
     libc::SYS_clock_nanosleep,
     libc::SYS_nanosleep,
@@ -50,14 +51,20 @@ const PLAIN: [libc::c_long; 32] = [
 pub struct Filters(Vec<BpfProgram>);
 
 impl Filters {
-    /// Filters for a child that answers through `pen`. Errors: a list that cannot be compiled.
-    pub fn new(pen: RawFd) -> io::Result<Filters> {
+    /// Filters for a child that answers through `pen` and asks through `socket`, if that is one.
+    /// Errors: a list that cannot be compiled.
+    pub fn new(pen: RawFd, socket: RawFd) -> io::Result<Filters> {
         let Ok(arch) = TargetArch::try_from(std::env::consts::ARCH) else { return Ok(Filters(Vec::new())) };
         let mut rules: BTreeMap<i64, Vec<SeccompRule>> = PLAIN.iter().map(|call| (*call, Vec::new())).collect();
         let without = |call, argument, flags: u64| one(call, argument, Is::MaskedEq(flags), 0);
         let code = libc::PROT_EXEC as u64;
+        let on = |call, descriptor: RawFd| one(call, 0, Is::Eq, u64::try_from(descriptor).unwrap_or(u64::MAX));
+        #[cfg(target_arch = "x86_64")]
+        rules.insert(libc::SYS_poll, Vec::new());
         rules.extend([
-            one(libc::SYS_write, 0, Is::Eq, u64::try_from(pen).unwrap_or(u64::MAX))?,
+            on(libc::SYS_write, pen)?,
+            on(libc::SYS_sendmsg, socket)?,
+            on(libc::SYS_recvmsg, socket)?,
             without(libc::SYS_mmap, 2, code)?,
             without(libc::SYS_mprotect, 2, code)?,
             one(libc::SYS_prctl, 0, Is::Eq, libc::PR_SET_NAME as u64)?,

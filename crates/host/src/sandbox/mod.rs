@@ -7,14 +7,17 @@
 //! its allocator usable in the fork of a process with threads; nothing else of the other
 //! threads is touched.
 
+pub(crate) mod error;
 mod filter;
+pub(crate) mod messages;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
@@ -64,13 +67,30 @@ impl From<Died> for io::Error {
 
 /// Answers are no longer than this.
 const ANSWER_BYTES_MAX: u64 = 256 << 20;
+/// Descriptors that it may be given.
+const FILES_MAX: u64 = 1024;
 /// Exit statuses of the child.
 const PANICKED: i32 = 3;
 const UNSENT: i32 = 4;
 const NOT_CLOSED: i32 = 5;
 
+/// What the child asks for while it works, answered by the recorder: bytes, and a descriptor.
+pub(crate) type Serve<'a> = &'a mut dyn FnMut(&[u8]) -> (Vec<u8>, Option<OwnedFd>);
+
+/// The child's end of its questions: none in the recorder itself.
+static QUESTIONS: AtomicI32 = AtomicI32::new(-1);
+/// Whether this process is such a child.
+static INSIDE: AtomicBool = AtomicBool::new(false);
+
+/// In a child whose questions are answered: where they go.
+pub(crate) fn questions() -> Option<BorrowedFd<'static>> {
+    let socket = QUESTIONS.load(Ordering::Relaxed);
+    // SAFETY: set once in the child, for a descriptor that stays open as long as the child lives.
+    (socket >= 0).then(|| unsafe { BorrowedFd::borrow_raw(socket) })
+}
+
 /// Runs `work` in a child of its own that keeps the descriptors `keep`, which `work` reads, and
-/// no others.
+/// no others. Inside of such a child it just runs.
 ///
 /// # Errors
 /// [`Died`].
@@ -79,8 +99,36 @@ pub fn run<T: Serialize + DeserializeOwned>(
     keep: &[RawFd],
     work: impl FnOnce() -> T,
 ) -> Result<Done<T>, Died> {
+    if INSIDE.load(Ordering::Relaxed) {
+        return Ok(Done { value: work(), cpu_ns: 0 });
+    }
+    start(limits, keep, None, work)
+}
+
+/// As [`run`]; what the child asks for is answered by `serve`.
+///
+/// # Errors
+/// [`Died`].
+pub(crate) fn run_served<T: Serialize + DeserializeOwned>(
+    limits: &Limits,
+    keep: &[RawFd],
+    serve: Serve<'_>,
+    work: impl FnOnce() -> T,
+) -> Result<Done<T>, Died> {
+    let (own, its) = messages::pair().map_err(Died::NotStarted)?;
+    let keep = [keep, &[its.as_raw_fd()]].concat();
+    start(limits, &keep, Some((own, its, serve)), work)
+}
+
+fn start<T: Serialize + DeserializeOwned>(
+    limits: &Limits,
+    keep: &[RawFd],
+    served: Option<(OwnedFd, OwnedFd, Serve<'_>)>,
+    work: impl FnOnce() -> T,
+) -> Result<Done<T>, Died> {
     let (answer, mut pen) = io::pipe().map_err(Died::NotStarted)?;
-    let plan = Plan::new(limits, keep, pen.as_raw_fd()).map_err(Died::NotStarted)?;
+    let socket = served.as_ref().map_or(-1, |(_, its, _)| its.as_raw_fd());
+    let plan = Plan::new(limits, keep, (pen.as_raw_fd(), socket)).map_err(Died::NotStarted)?;
     // SAFETY: the child runs `work` and ends by _exit below, in this very call; it shares no
     // memory with the recorder, and takes no lock that another thread may have held, but the
     // allocator's, which glibc makes usable in the child.
@@ -95,7 +143,8 @@ pub fn run<T: Serialize + DeserializeOwned>(
     }
     drop(pen);
     let child = Child(pid);
-    let bytes = read_until(File::from(OwnedFd::from(answer)), Instant::now() + limits.deadline);
+    let served = served.map(|(own, _, serve)| (own, serve));
+    let bytes = read_until(File::from(OwnedFd::from(answer)), served, Instant::now() + limits.deadline);
     if bytes.is_none() {
         child.kill();
     }
@@ -127,21 +176,23 @@ struct Plan {
     filters: filter::Filters,
     /// Descriptors to keep, ascending.
     keep: Vec<RawFd>,
+    /// Where its questions go, or -1.
+    socket: RawFd,
     data_bytes: u64,
     cpu_seconds: u64,
     parent: libc::pid_t,
 }
 
 impl Plan {
-    fn new(limits: &Limits, keep: &[RawFd], pen: RawFd) -> io::Result<Plan> {
+    fn new(limits: &Limits, keep: &[RawFd], (pen, socket): (RawFd, RawFd)) -> io::Result<Plan> {
         let mut keep: Vec<RawFd> = keep.iter().copied().chain([pen]).collect();
         keep.sort_unstable();
         keep.dedup();
-        let filters = filter::Filters::new(pen)?;
+        let filters = filter::Filters::new(pen, socket)?;
         let data_bytes = own_data_bytes()?.saturating_add(limits.memory_bytes);
         // SAFETY: getpid(2) takes and touches nothing.
         let parent = unsafe { libc::getpid() };
-        Ok(Plan { filters, keep, data_bytes, cpu_seconds: limits.deadline.as_secs() + 1, parent })
+        Ok(Plan { filters, keep, socket, data_bytes, cpu_seconds: limits.deadline.as_secs() + 1, parent })
     }
 
     /// Gives everything up. Errors: the status to end with.
@@ -157,6 +208,8 @@ impl Plan {
                 libc::signal(signal, libc::SIG_IGN);
             }
         }
+        INSIDE.store(true, Ordering::Relaxed);
+        QUESTIONS.store(self.socket, Ordering::Relaxed);
         close_others(&self.keep).map_err(|_| NOT_CLOSED)?;
         self.limit();
         crate::privileges::give_up_own();
@@ -173,7 +226,7 @@ impl Plan {
         limit(libc::RLIMIT_CPU, self.cpu_seconds);
         limit(libc::RLIMIT_CORE, 0);
         limit(libc::RLIMIT_FSIZE, 0);
-        limit(libc::RLIMIT_NOFILE, 0);
+        limit(libc::RLIMIT_NOFILE, FILES_MAX);
     }
 }
 
@@ -212,17 +265,36 @@ fn own_data_bytes() -> io::Result<u64> {
     Ok(kib.saturating_mul(1024))
 }
 
-/// Reads to the end; `None` where that does not come in time.
-fn read_until(mut answer: File, until: Instant) -> Option<Vec<u8>> {
+/// Reads to the end, and answers meanwhile; `None` where the end does not come in time.
+fn read_until(mut answer: File, mut served: Option<(OwnedFd, Serve<'_>)>, until: Instant) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut piece = vec![0; 64 << 10];
     loop {
         let left = until.checked_duration_since(Instant::now())?;
         let timeout = Timespec::try_from(left.max(Duration::from_millis(1))).ok()?;
-        match poll(&mut [PollFd::new(&answer, PollFlags::IN)], Some(&timeout)) {
+        let socket = served.as_ref().map(|(socket, _)| PollFd::new(socket, PollFlags::IN));
+        let mut fds: Vec<PollFd<'_>> = [PollFd::new(&answer, PollFlags::IN)].into_iter().chain(socket).collect();
+        match poll(&mut fds, Some(&timeout)) {
             Ok(0) | Err(rustix::io::Errno::INTR) => continue,
             Ok(_) => {}
             Err(_) => return None,
+        }
+        let is_asked = fds.get(1).is_some_and(|fd| fd.revents().contains(PollFlags::IN));
+        let is_answered = fds.first().is_some_and(|fd| !fd.revents().is_empty());
+        drop(fds);
+        if let Some((socket, serve)) = served.as_mut().filter(|_| is_asked) {
+            let question = messages::receive(socket.as_fd());
+            // A child that is gone asks nothing more.
+            let sent = question.and_then(|(question, _)| {
+                let (bytes, descriptor) = serve(&question);
+                messages::send(socket.as_fd(), &bytes, descriptor.as_ref().map(AsFd::as_fd))
+            });
+            if sent.is_err() {
+                served = None;
+            }
+        }
+        if !is_answered {
+            continue;
         }
         match answer.read(&mut piece) {
             Ok(0) => return Some(bytes),
@@ -297,8 +369,33 @@ mod tests {
         // SAFETY: signal 0 to the parent changes nothing.
         assert!(!worked(&|| unsafe { libc::kill(libc::getppid(), 0) } == 0));
         assert!(!worked(&|| rustix::thread::capabilities(None).is_ok()));
+        // Inside of it there is no other one.
+        let nested = || run(&LIMITS, &[], std::process::id).is_ok_and(|done| done.value == std::process::id());
+        assert!(run(&LIMITS, &[], nested).unwrap().value);
         // A descriptor that was not handed over is closed.
         assert!(run(&LIMITS, &[], || file.metadata().is_err()).unwrap().value);
+    }
+
+    #[test]
+    fn what_it_asks_for_is_given_to_it() {
+        let mut asked = Vec::new();
+        let mut serve = |question: &[u8]| {
+            asked.push(question.to_vec());
+            let mut file = tempfile::tempfile().unwrap();
+            file.write_all(b"given").unwrap();
+            (b"here".to_vec(), Some(OwnedFd::from(file)))
+        };
+        let work = || {
+            let socket = questions().unwrap();
+            messages::send(socket, b"please", None).unwrap();
+            let (words, file) = messages::receive(socket).unwrap();
+            let mut bytes = [0; 5];
+            File::from(file.unwrap()).read_exact_at(&mut bytes, 0).unwrap();
+            (words, bytes)
+        };
+        assert_eq!(run_served(&LIMITS, &[], &mut serve, work).unwrap().value, (b"here".to_vec(), *b"given"));
+        assert_eq!(asked, [b"please"]);
+        assert!(questions().is_none());
     }
 
     #[test]

@@ -9,7 +9,7 @@ pub use open::{Refused, What, open_below, open_own, open_target};
 
 use crate::binary::{self, Inspected};
 use crate::privileges::Opener;
-use crate::privileges::opener::Ask;
+use crate::privileges::opener::{self, Ask};
 use crate::procfs::{Host, Stat, TEXT_BYTES_MAX};
 use crate::ready::is_ready;
 use rustix::fs::{Access, AtFlags, Dir, Mode, OFlags};
@@ -18,7 +18,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -165,8 +165,14 @@ impl Process {
     }
 
     /// Who opens what is refused here.
-    fn opener(&self) -> Option<&Opener> {
-        self.0.host.opener()
+    pub(crate) fn opener(&self) -> Option<&Opener> {
+        opener::inside().or(self.0.host.opener())
+    }
+
+    /// What it is held by, for a child that goes on with it.
+    pub(crate) fn held_descriptors(&self) -> Vec<RawFd> {
+        let pidfd = self.0.pidfd.as_ref().map(AsRawFd::as_raw_fd);
+        [self.0.folder.as_raw_fd()].into_iter().chain(pidfd).collect()
     }
 
     /// Its open descriptors with the paths they lead to.

@@ -4,7 +4,7 @@
 //! and any path out of the process's own root.
 
 use super::{Process, Root};
-use crate::privileges::opener::Ask;
+use crate::privileges::opener::{self, Ask};
 use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
 use std::fs::File;
 use std::io;
@@ -162,6 +162,9 @@ fn names(process: &Process, path: &str) -> Vec<PathBuf> {
 /// # Errors
 /// [`Refused`].
 pub fn open_own(path: &Path, follow: bool) -> Result<File, Refused> {
+    if let Some(opener) = opener::inside() {
+        return opener.open_own(path);
+    }
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let flags = if follow { flags } else { flags | OFlags::NOFOLLOW };
     checked(rustix::fs::open(path, flags, Mode::empty()).map_err(io::Error::from)?, None)

@@ -1,0 +1,21 @@
+//! Errors of the system in what a sandbox answers: the number where there is one, else the words.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::io;
+
+#[derive(Serialize, Deserialize)]
+struct Sent {
+    number: Option<i32>,
+    words: String,
+}
+
+/// For `#[serde(with)]`.
+pub fn serialize<S: Serializer>(error: &io::Error, serializer: S) -> Result<S::Ok, S::Error> {
+    Sent { number: error.raw_os_error(), words: error.to_string() }.serialize(serializer)
+}
+
+/// For `#[serde(with)]`.
+pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<io::Error, D::Error> {
+    let Sent { number, words } = Sent::deserialize(deserializer)?;
+    Ok(number.map_or_else(|| io::Error::other(words), io::Error::from_raw_os_error))
+}
