@@ -14,7 +14,7 @@ use crate::trouble::{Trouble, write_to};
 use clap::Args;
 use kept::At;
 use rtscope_decode::capture::{Capture, heaps};
-use rtscope_host::heap::{self, Ask, Failed, Refusal, Target};
+use rtscope_host::heap::{self, Ask, Failed, Refusal};
 use rtscope_host::procfs::Host;
 use rtscope_model::heap::Heap;
 use rtscope_model::units;
@@ -107,8 +107,8 @@ fn is_sure(heap: &Heap) -> bool {
 fn look(host: &Host, args: &HeapArgs) -> Result<(Heap, Option<String>), Trouble> {
     let Some(of) = &args.of else {
         let core = args.core.as_deref().unwrap_or(Path::new("core"));
-        let target = Target::in_core(core, args.program.as_deref()).map_err(|refusal| trouble(&refusal))?;
-        return Ok((heap::of_core(target, objects(args)).map_err(|refusal| trouble(&refusal))?, None));
+        let heap = heap::of_core(core, args.program.as_deref(), objects(args)).map_err(failed)?;
+        return Ok((heap, None));
     };
     match process(of)? {
         Some(_) if args.at.is_some() => {
@@ -158,10 +158,7 @@ fn objects(args: &HeapArgs) -> Option<usize> {
 
 fn of_process(host: &Host, pid: u32, args: &HeapArgs) -> Result<Heap, Trouble> {
     let ask = Ask { stop: args.stop.then_some(args.max_stop), objects: objects(args) };
-    let heap = heap::take(host, pid, &ask).map_err(|failed| match failed {
-        Failed::Refused(refusal) => trouble(&refusal),
-        Failed::NotStopped { pid, source } => not_stopped(pid, source),
-    })?;
+    let (heap, _) = heap::take(host, pid, &ask).map_err(failed)?;
     if args.stop {
         eprintln!(
             "rtscope: process {pid} was stopped for {}; a call like epoll_wait that it was blocked in has returned EINTR",
@@ -169,6 +166,13 @@ fn of_process(host: &Host, pid: u32, args: &HeapArgs) -> Result<Heap, Trouble> {
         );
     }
     Ok(heap)
+}
+
+fn failed(failed: Failed) -> Trouble {
+    match failed {
+        Failed::Refused(refusal) => trouble(&refusal),
+        Failed::NotStopped { pid, source } => not_stopped(pid, source),
+    }
 }
 
 fn not_stopped(pid: u32, source: io::Error) -> Trouble {
