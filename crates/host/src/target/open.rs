@@ -177,8 +177,8 @@ pub fn open_own(path: &Path, follow: bool) -> Result<File, Refused> {
 pub fn open_below(folder: &Path, name: &Path) -> Result<File, Refused> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let folder = rustix::fs::open(folder, flags, Mode::empty()).map_err(io::Error::from)?;
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-    checked(find(&folder, name, OFlags::empty(), resolve).map_err(io::Error::from)?, None)
+    let found = find(&folder, name, OFlags::empty(), ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS);
+    checked(found.map_err(io::Error::from)?, None)
 }
 
 /// What a path leads to, found and not opened.
