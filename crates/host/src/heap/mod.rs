@@ -2,6 +2,7 @@
 //! knows how it is laid out. Owns what is refused and why. Refuses to interpret a block.
 
 mod take;
+mod touched;
 
 pub use take::{Ask, Failed, of_core, take};
 
@@ -111,6 +112,8 @@ pub struct Target {
     pub statics: Statics,
     /// All of its mappings.
     pub mappings: Vec<Mapping>,
+    /// Of that, what holds zeros.
+    untouched: touched::Untouched,
     /// The reserved addresses.
     reserved: Range<u64>,
     /// Folder that its files' names begin at, and the program's own file.
@@ -129,12 +132,14 @@ impl Target {
         let program = std::fs::read_link(&executable).map_err(|source| refusal(pid, source))?;
         let files = (host.process(pid, "root"), executable);
         let source = Source::Live(LiveProcess { pid });
-        Target::of(format!("process {pid}"), source, mappings::parse(&text), &program.to_string_lossy(), files).map_err(
-            |refused| match refused {
-                Refusal::Io { source, .. } => refusal(pid, source),
-                other => other,
-            },
-        )
+        let found =
+            Target::of(format!("process {pid}"), source, mappings::parse(&text), &program.to_string_lossy(), files);
+        let mut target = found.map_err(|refused| match refused {
+            Refusal::Io { source, .. } => refusal(pid, source),
+            other => other,
+        })?;
+        target.bound(host).map_err(|source| refusal(pid, source))?;
+        Ok(target)
     }
 
     /// Finds the heap in a core file; the program and its libraries have to be where they
@@ -152,7 +157,9 @@ impl Target {
             .map_or(String::new(), |first| first.name.clone());
         let executable = executable.map_or_else(|| PathBuf::from(&program), Path::to_path_buf);
         core.open_files(&program, &executable);
-        Target::of(of, Source::Core(core), mappings, &program, (PathBuf::from("/"), executable))
+        let mut target = Target::of(of, Source::Core(core), mappings, &program, (PathBuf::from("/"), executable))?;
+        target.bound(&Host::default()).map_err(|source| target.failed(source))?;
+        Ok(target)
     }
 
     fn of(
@@ -174,7 +181,19 @@ impl Target {
         if space.committed.is_empty() {
             return Err(Refusal::NoHeap(of));
         }
-        Ok(Target { of, version: inspected.ghc, memory, space, statics, mappings, reserved, root, executable })
+        let untouched = touched::Untouched::default();
+        Ok(Target {
+            of,
+            version: inspected.ghc,
+            memory,
+            space,
+            untouched,
+            statics,
+            mappings,
+            reserved,
+            root,
+            executable,
+        })
     }
 
     /// Whether it is a process that runs.
@@ -204,6 +223,7 @@ impl Target {
         if let Source::Live(process) = &self.memory {
             self.mappings = mappings::parse(&std::fs::read_to_string(host.process(process.pid, "maps"))?);
             self.space = space(&self.mappings, &self.reserved);
+            self.bound(host)?;
         }
         Ok(())
     }
@@ -441,7 +461,7 @@ fn space(mappings: &[Mapping], reserved: &Range<u64>) -> Space {
     for mapping in mappings.iter().filter(|mapping| mapping.writable && mapping.is_anonymous()) {
         // What begins in the last megablock of all addresses has no whole one.
         let first = mapping.range.start.max(reserved.start).checked_next_multiple_of(MEGABLOCK);
-        let begin = first.unwrap_or(u64::MAX);
+        let begin = first.unwrap_or(u64::MAX).max(committed.last().map_or(0, |last| last.end));
         let end = mapping.range.end.min(reserved.end) & !(MEGABLOCK - 1);
         match committed.last_mut() {
             _ if begin >= end => {}
