@@ -161,7 +161,7 @@ fn heap(image: &Image<'_>, statics: &Statics, mappings: &[Mapping]) {
     let code = mappings.iter().filter(|mapping| !mapping.name.is_empty()).map(|mapping| mapping.range.clone());
     let data = std::iter::once(0..image.0.len() as u64 / 8 * 8).collect();
     let beside = Beside { threads: 1, code: code.collect(), data };
-    let scan = Scan::of(image, &survey, statics, &beside);
+    let scan = Scan::of(&image, &survey, statics, &beside);
     let met: u64 = scan.census.iter().map(|entry| entry.bytes).sum();
     assert!(met + scan.skipped_bytes <= scan.read_bytes);
     assert!(scan.pinned.live_objects <= scan.pinned.objects);

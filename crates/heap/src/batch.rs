@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Bytes of a batch: they stay in a processor's cache while they are looked at.
 const BYTES: u64 = 256 << 10;
+/// Bytes of a group that are read at once: objects that are moved lie in smaller ones.
+const GROUP_MAX: u64 = 1 << 20;
 /// Pieces of one, less than the system takes at once.
 const PIECES: usize = 512;
 
@@ -68,7 +70,9 @@ impl<'m, M: Memory> Reader<'m, M> {
     /// Gives `each` the used words of each group of the batch; `None`: they cannot be read
     /// any more.
     pub fn batch(&mut self, groups: &Groups, batch: &Batch, mut each: impl FnMut(usize, &Group, Option<&[u64]>)) {
-        let wanted = || batch.clone().filter_map(|number| Some((number, groups.get(number)?)));
+        let all = || batch.clone().filter_map(|number| Some((number, groups.get(number)?)));
+        let wanted = || all().filter(|(_, group)| group.used_bytes() <= GROUP_MAX);
+        all().filter(|(_, group)| group.used_bytes() > GROUP_MAX).for_each(|(number, group)| each(number, group, None));
         self.pieces.clear();
         for (_, group) in wanted().filter(|(_, group)| group.start < words_end(group)) {
             match self.pieces.last_mut().filter(|last| last.end.next_multiple_of(BLOCK) == group.start) {

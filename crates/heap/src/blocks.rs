@@ -52,6 +52,7 @@ impl Groups {
     /// Those that were found otherwise.
     pub fn made(mut groups: Vec<Group>) -> Groups {
         groups.sort_by_key(|group| group.start);
+        groups.dedup_by_key(|group| group.start);
         Groups { groups }
     }
 

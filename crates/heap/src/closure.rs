@@ -207,7 +207,7 @@ pub fn constructor_name(memory: &impl Memory, info_address: u64) -> Option<Strin
     // Piece by piece: what lies behind it may be the end of what is mapped.
     while name.len() < NAME_MAX {
         let mut piece = [0; 8];
-        memory.read(at + name.len() as u64, &mut piece).ok()?;
+        memory.read(at.checked_add(name.len() as u64)?, &mut piece).ok()?;
         let end = piece.iter().position(|byte| *byte == 0);
         name.extend_from_slice(piece.get(..end.unwrap_or(piece.len()))?);
         if end.is_some() {

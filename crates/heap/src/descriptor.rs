@@ -105,7 +105,7 @@ pub fn at(descriptors: &[u8], index: usize) -> Option<Descriptor> {
 /// Address of the block that the descriptor at `address` is of.
 pub fn block_of(address: u64) -> u64 {
     let megablock = address & !(MEGABLOCK - 1);
-    megablock + (address - megablock) / SIZE as u64 * BLOCK
+    megablock.saturating_add((address - megablock) / SIZE as u64 * BLOCK)
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use crate::descriptor::{BLOCK, BLOCKS, Descriptor, FIRST, Flags};
 use std::fmt;
+use std::ops::Range;
 
 /// What a block holds.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
@@ -109,8 +110,8 @@ impl Cell {
         Cell { kind, generation: 0, used: 0 }
     }
 
-    /// The cells of a group, block by block.
-    pub fn of_group(head: &Descriptor, kind: Kind) -> impl Iterator<Item = Cell> {
+    /// The cells of these blocks of a group.
+    pub fn of_group(head: &Descriptor, kind: Kind, blocks: Range<u64>) -> impl Iterator<Item = Cell> {
         let generation = if kind.has_generation() { head.generation.min(255) as u8 } else { 0 };
         let used = match kind {
             // How far a segment is used stands in itself: all of it may be.
@@ -118,7 +119,7 @@ impl Cell {
             _ if kind.is_used() => head.used_bytes().unwrap_or(0),
             _ => 0,
         };
-        (0..u64::from(head.blocks)).map(move |block| {
+        blocks.map(move |block| {
             let inside = used.saturating_sub(block * BLOCK).min(BLOCK) as u16;
             Cell { kind, generation, used: inside | if block == 0 { HEAD } else { 0 } }
         })

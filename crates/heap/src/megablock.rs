@@ -84,7 +84,8 @@ impl Megablock {
 
     /// `count` blocks of a group, `before` of which lie before this megablock.
     fn group(&mut self, head: &Descriptor, before: u32, count: usize) {
-        self.cells.extend(Cell::of_group(head, Kind::of(head)).skip(before as usize).take(count));
+        let before = u64::from(before);
+        self.cells.extend(Cell::of_group(head, Kind::of(head), before..before + count as u64));
     }
 
     /// Its blocks, each with its address.

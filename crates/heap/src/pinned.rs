@@ -9,7 +9,7 @@
 use crate::bits::Bits;
 use crate::blocks::{Group, Groups};
 use crate::closure::Type;
-use crate::descriptor::BLOCK;
+use crate::descriptor::{BLOCK, BLOCKS, MEGABLOCK};
 use crate::held::Held;
 use crate::memory::Memory;
 use crate::slices::is_large;
@@ -87,16 +87,13 @@ pub struct Search {
     /// Which words begin an object, and which of those are alive.
     begin: Bits,
     alive: Bits,
-    /// Number of the group of each block, one more; from the first group's address on.
-    places: Vec<u32>,
-    first: u64,
+    places: Places,
 }
 
 impl Search {
     /// A search in `groups`, of which it is not known yet where objects begin.
     pub fn over(groups: Groups) -> Search {
-        let first = groups.iter().next().map_or(0, |group| group.start);
-        Search { begin: Bits::of(&groups), alive: Bits::of(&groups), places: places(&groups, first), first, groups }
+        Search { begin: Bits::of(&groups), alive: Bits::of(&groups), places: Places::of(&groups), groups }
     }
 
     /// What is searched.
@@ -123,9 +120,7 @@ impl Search {
     /// the number of its group and its bytes.
     #[inline]
     pub fn word(&self, word: u64) -> Option<(u32, u64)> {
-        let block = word.wrapping_sub(self.first) / BLOCK;
-        let place = self.places.get(usize::try_from(block).ok()?)?;
-        self.pointer(word, place.checked_sub(1)?)
+        self.pointer(word, self.places.group(word)?)
     }
 
     fn pointer(&self, address: u64, number: u32) -> Option<(u32, u64)> {
@@ -250,16 +245,50 @@ fn beginnings<M: Memory>(words: &[u64], address: u64, tables: &mut Tables<'_, M>
     }
 }
 
-/// The group of each block from `first` on, one more than its number; 0: of none.
-fn places(groups: &Groups, first: u64) -> Vec<u32> {
-    let end = groups.iter().last().map_or(first, |group| group.free);
-    let mut places = vec![0; usize::try_from((end - first).div_ceil(BLOCK)).unwrap_or(0)];
-    for (number, group) in (1..).zip(groups.iter()) {
-        let from = ((group.start - first) / BLOCK) as usize;
-        let count = group.used_bytes().div_ceil(BLOCK) as usize;
-        places.iter_mut().skip(from).take(count).for_each(|place| *place = number);
+/// The group of each block. A heap may have holes of any size, so that megablocks which have
+/// none take no room for their blocks.
+struct Places {
+    /// Address of the first megablock.
+    first: u64,
+    /// By megablock, where its blocks begin in `groups`, one more; 0: it has none.
+    megablocks: Vec<u32>,
+    /// Number of the group of each block, one more; 0: of none.
+    groups: Vec<[u32; BLOCKS]>,
+}
+
+impl Places {
+    fn of(groups: &Groups) -> Places {
+        let first = groups.iter().next().map_or(0, |group| group.start & !(MEGABLOCK - 1));
+        let end = groups.iter().map(|group| group.free).max().unwrap_or(first);
+        let count = usize::try_from((end - first).div_ceil(MEGABLOCK)).unwrap_or(0);
+        let mut places = Places { first, megablocks: vec![0; count], groups: Vec::new() };
+        for (number, group) in (1..).zip(groups.iter()) {
+            let blocks = (group.start - first) / BLOCK..(group.free - first).div_ceil(BLOCK);
+            blocks.for_each(|block| places.put(block as usize, number));
+        }
+        places
     }
-    places
+
+    fn put(&mut self, block: usize, number: u32) {
+        let Some(place) = self.megablocks.get_mut(block / BLOCKS) else { return };
+        if *place == 0 {
+            self.groups.push([0; BLOCKS]);
+            *place = self.groups.len() as u32;
+        }
+        let groups = self.groups.get_mut(*place as usize - 1);
+        if let Some(group) = groups.and_then(|groups| groups.get_mut(block % BLOCKS)) {
+            *group = number;
+        }
+    }
+
+    /// Number of the group that `address` may lie in.
+    #[inline]
+    fn group(&self, address: u64) -> Option<u32> {
+        let from = address.wrapping_sub(self.first);
+        let place = self.megablocks.get(usize::try_from(from / MEGABLOCK).ok()?)?;
+        let groups = self.groups.get(place.checked_sub(1)? as usize)?;
+        groups.get((from % MEGABLOCK / BLOCK) as usize)?.checked_sub(1)
+    }
 }
 
 #[cfg(test)]

@@ -43,10 +43,10 @@ pub struct Statics {
 }
 
 /// More ranges than a list of them has.
-const RANGES_MAX: usize = 1 << 20;
+const RANGES_MAX: usize = 1 << 16;
 
 /// Ranges of megablocks that the runtime has given back. The system may take its time: until
-/// then they are mapped and hold what they held.
+/// then they are mapped and hold what they held. In order, apart from each other.
 ///
 /// # Errors
 /// The list cannot be read.
@@ -56,14 +56,23 @@ pub fn given_back(memory: &impl Memory, statics: &Statics) -> io::Result<Vec<Ran
         let behind = memory.read_u64(watermark)?;
         ranges.extend((behind != 0).then_some(behind..u64::MAX));
     }
-    let Some(head) = statics.given_back else { return Ok(ranges) };
-    let mut at = memory.read_u64(head)?;
+    let head = statics.given_back.map(|head| memory.read_u64(head)).transpose()?;
+    let mut at = head.unwrap_or(0);
     while at != 0 && ranges.len() < RANGES_MAX {
         // Each one says: the one before, the one behind, its address, its size.
-        let (next, address, size) = (memory.read_u64(at + 8)?, memory.read_u64(at + 16)?, memory.read_u64(at + 24)?);
+        let word = |place: u64| memory.read_u64(at.saturating_add(place));
+        let (next, address, size) = (word(8)?, word(16)?, word(24)?);
         ranges.push(address..address.saturating_add(size));
         at = next;
     }
+    ranges.sort_unstable_by_key(|range: &Range<u64>| range.start);
+    ranges.dedup_by(|later, earlier| {
+        let touches = later.start <= earlier.end;
+        if touches {
+            earlier.end = earlier.end.max(later.end);
+        }
+        touches
+    });
     Ok(ranges)
 }
 
@@ -165,7 +174,7 @@ fn generations(memory: &impl Memory, statics: &Statics) -> io::Result<Vec<Genera
     }
     // Their size differs between versions and ways.
     let size = if number == 0 { 0 } else { (last - first) / u64::from(number) };
-    (0..=number).map(|index| generation(memory, first + u64::from(index) * size, index, size)).collect()
+    (0..=number).map(|index| generation(memory, first.saturating_add(u64::from(index) * size), index, size)).collect()
 }
 
 fn generation(memory: &impl Memory, address: u64, number: u32, size: u64) -> io::Result<Generation> {
@@ -192,14 +201,14 @@ fn generation(memory: &impl Memory, address: u64, number: u32, size: u64) -> io:
 /// What `mark` says. What comes before it differs between ways, what comes behind does not.
 fn marks(memory: &impl Memory, address: u64, size: u64) -> io::Result<Option<bool>> {
     let Some(at) = size.checked_sub(FROM_MARK).filter(|at| *at >= GENERATION as u64) else { return Ok(None) };
-    let said = memory.read_u32(address + at)?;
+    let said = memory.read_u32(address.saturating_add(at))?;
     Ok((said <= 1).then_some(said == 1))
 }
 
 /// What `n_old_blocks` says, the second word behind.
 fn old_blocks(memory: &impl Memory, address: u64, size: u64) -> io::Result<u64> {
     let at = size.checked_sub(FROM_MARK).filter(|at| *at >= GENERATION as u64);
-    at.map_or(Ok(0), |at| memory.read_u64(address + at + 16))
+    at.map_or(Ok(0), |at| memory.read_u64(address.saturating_add(at + 16)))
 }
 
 fn contradiction() -> io::Error {
@@ -212,7 +221,9 @@ fn nurseries(memory: &impl Memory, statics: &Statics) -> io::Result<Option<u64>>
     if first == 0 || count > NURSERIES_MAX {
         return Ok(None);
     }
-    let blocks = |index: u32| memory.read_u64(first + 16 * u64::from(index) + 8);
-    let sum = (0..count).try_fold(0_u64, |sum, index| Ok::<u64, io::Error>(sum.saturating_add(blocks(index)?)))?;
-    Ok(Some(sum))
+    let mut words = vec![0; 2 * count as usize];
+    let range = first..first.saturating_add(16 * u64::from(count));
+    memory.read_words(std::slice::from_ref(&range), &mut words)?;
+    // Each one says: its first block, how many.
+    Ok(Some(words.iter().skip(1).step_by(2).fold(0, |sum: u64, blocks| sum.saturating_add(*blocks))))
 }

@@ -246,6 +246,11 @@ impl<M: Memory> Look<'_, M> {
         Ok(seen)
     }
 
+    fn is_given_back(&self, address: u64) -> bool {
+        let behind = self.given_back.partition_point(|range| range.end <= address);
+        self.given_back.get(behind).is_some_and(|range| range.contains(&address))
+    }
+
     fn once(&self, addresses: &[u64], mut rest: Option<Rest>) -> (Vec<Megablock>, Option<Rest>) {
         let mut bytes = vec![0; DESCRIPTORS];
         let mut all: Vec<Megablock> = Vec::with_capacity(addresses.len());
@@ -253,9 +258,7 @@ impl<M: Memory> Look<'_, M> {
             let goes_on = all.last().is_none_or(|last| last.end() == *address);
             let (megablock, more) = match rest.take().filter(|_| goes_on) {
                 Some(rest) => Megablock::go_on(*address, rest),
-                None if self.given_back.iter().any(|range| range.contains(address)) => {
-                    (Megablock::returned(*address), None)
-                }
+                None if self.is_given_back(*address) => (Megablock::returned(*address), None),
                 None => match self.memory.read(*address, &mut bytes) {
                     Ok(()) => Megablock::read(*address, &bytes),
                     Err(_) => (Megablock::returned(*address), None),

@@ -27,14 +27,14 @@ const NURSERY: u64 = 16;
 pub fn nurseries(memory: &impl Memory, statics: &Statics) -> io::Result<Vec<Group>> {
     let (Some(nurseries), Some(count)) = (statics.nurseries, statics.n_nurseries) else { return Ok(Vec::new()) };
     let (first, count) = (memory.read_u64(nurseries)?, u64::from(memory.read_u32(count)?.min(CAPABILITIES_MAX)));
-    let filled = filling(memory, statics, &(first..first + NURSERY * count))?;
+    let filled = filling(memory, statics, &(first..first.saturating_add(NURSERY * count)))?;
     // Nurseries are handed out in their order.
     let Some(last) = filled.keys().next_back() else { return Ok(Vec::new()) };
     let mut chain = Chain { memory, megablock: 0, descriptors: vec![0; DESCRIPTORS], left: CHAIN_MAX };
     let mut groups = Vec::new();
     for number in 0..=*last {
-        let at = first + NURSERY * number;
-        let (blocks, count) = (memory.read_u64(at)?, memory.read_u64(at + 8)?);
+        let at = first.saturating_add(NURSERY * number);
+        let (blocks, count) = (memory.read_u64(at)?, memory.read_u64(at.saturating_add(8))?);
         chain.follow(blocks, count, filled.get(&number).copied(), &mut groups)?;
     }
     Ok(groups)
@@ -98,7 +98,8 @@ impl<M: Memory> Chain<'_, M> {
             }
             self.left -= 1;
             let Some(found) = self.descriptor(at)? else { break };
-            if found.used_bytes().is_some_and(|used| used > 0) {
+            // Nurseries are made of single blocks.
+            if found.used_bytes().is_some_and(|used| (1..=BLOCK).contains(&used)) {
                 groups.push(Group { start: found.start, free: found.free, kind: Kind::Nursery, generation: 0 });
             }
             if last == Some(at) {

@@ -11,16 +11,20 @@ use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 use object::{Endianness, ReadRef};
 use rtscope_decode::ReadAt;
 use rtscope_heap::Memory;
+use rustix::fs::SeekFrom;
 use std::collections::HashMap;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Cursor};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 /// The note that lists mapped files.
 const NT_FILE: u32 = 0x4649_4c45;
 
+/// Segments of one megablock that are looked at.
+const SEGMENTS_MAX: usize = 256;
 /// Notes that are read: the system writes one part of them.
 const NOTES_MAX: usize = 8;
 /// Bytes that names of mapped files may take, for notes and again for segments.
@@ -33,6 +37,8 @@ const PATH_MAX: usize = 4096;
 /// See the module.
 pub struct CoreFile {
     file: Arc<dyn ReadAt>,
+    /// The same, where it is one: it tells where it has data.
+    on_disk: Option<File>,
     held: Held,
     /// What was mapped of files and not written to, with those that are still there, by address.
     files: Vec<(Mapping, Arc<File>)>,
@@ -62,6 +68,13 @@ struct Segment {
     offset: u64,
 }
 
+impl Segment {
+    /// Behind what the file has of it.
+    fn end(&self) -> u64 {
+        self.address.saturating_add(self.bytes)
+    }
+}
+
 /// A file that was mapped.
 struct Mapped {
     from: u64,
@@ -79,7 +92,8 @@ impl CoreFile {
         let file = open_own(path, true)?;
         let length = file.metadata()?.len();
         let held = Held::read(&Bounded::new(file.try_clone()?), length)?;
-        Ok(CoreFile { file: Arc::new(file), held, files: Vec::new() })
+        let on_disk = Some(file.try_clone()?);
+        Ok(CoreFile { file: Arc::new(file), on_disk, held, files: Vec::new() })
     }
 
     /// One in memory.
@@ -88,7 +102,7 @@ impl CoreFile {
     /// As [`CoreFile::open`].
     pub fn of_bytes(bytes: Vec<u8>) -> io::Result<CoreFile> {
         let held = Held::read(&Bounded::new(Cursor::new(&bytes)), bytes.len() as u64)?;
-        Ok(CoreFile { file: Arc::new(bytes), held, files: Vec::new() })
+        Ok(CoreFile { file: Arc::new(bytes), on_disk: None, held, files: Vec::new() })
     }
 
     /// Opens the files that were mapped; the `program` is where `executable` says.
@@ -112,6 +126,25 @@ impl CoreFile {
     /// Bytes that are cut off its end.
     pub fn missing_bytes(&self) -> u64 {
         self.held.missing_bytes
+    }
+
+    /// Whether it has anything of `range`: what was never written the system leaves out of the file,
+    /// or leaves a hole in it, which costs nothing and reads as zeros.
+    pub(crate) fn has_data(&self, range: &Range<u64>) -> bool {
+        let first = self.held.segments.partition_point(|segment| segment.end() <= range.start);
+        let within = self.held.segments.iter().skip(first).take_while(|segment| segment.address < range.end);
+        let has = |segment: &Segment| {
+            let from = segment.offset.saturating_add(range.start.saturating_sub(segment.address));
+            let to = segment.offset.saturating_add(segment.end().min(range.end).saturating_sub(segment.address));
+            let data = self.on_disk.as_ref().map(|file| rustix::fs::seek(file, SeekFrom::Data(from)));
+            from < to
+                && match data {
+                    Some(Ok(data)) => data < to,
+                    Some(Err(rustix::io::Errno::NXIO)) => false,
+                    _ => true,
+                }
+        };
+        within.take(SEGMENTS_MAX).any(has)
     }
 
     /// Fills the first of `buffer` from `address`; gives how many bytes. A mapping may be cut

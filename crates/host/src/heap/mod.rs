@@ -2,6 +2,7 @@
 //! knows how it is laid out. Owns what is refused and why. Refuses to interpret a block.
 
 mod take;
+mod touched;
 
 pub use take::{Ask, Failed, of_core, take};
 
@@ -114,6 +115,8 @@ pub struct Target {
     pub statics: Statics,
     /// All of its mappings.
     pub mappings: Vec<Mapping>,
+    /// Of that, what holds zeros.
+    untouched: touched::Untouched,
     /// The reserved addresses.
     reserved: Range<u64>,
     files: Files,
@@ -162,10 +165,13 @@ impl Target {
         let program = process.link("exe").map_err(|source| refusal(pid, source))?.to_string_lossy().into_owned();
         let source = Source::Live(process.clone().into());
         let files = Files { program, inspected: process.inspect(), place: Place::Process(process.clone()) };
-        Target::of(format!("process {pid}"), source, mappings::parse(&text), files).map_err(|refused| match refused {
+        let found = Target::of(format!("process {pid}"), source, mappings::parse(&text), files);
+        let mut target = found.map_err(|refused| match refused {
             Refusal::Io { source, .. } => refusal(pid, source),
             other => other,
-        })
+        })?;
+        target.bound().map_err(|source| refusal(pid, source))?;
+        Ok(target)
     }
 
     /// Finds the heap in a core file; the program and its libraries have to be where they
@@ -184,7 +190,9 @@ impl Target {
         let executable = executable.map_or_else(|| PathBuf::from(&program), Path::to_path_buf);
         core.open_files(&program, &executable);
         let files = Files { program, inspected: binary::inspect(&executable), place: Place::Core(executable) };
-        Target::of(of, Source::Core(core), mappings, files)
+        let mut target = Target::of(of, Source::Core(core), mappings, files)?;
+        target.bound().map_err(|source| target.failed(source))?;
+        Ok(target)
     }
 
     fn of(of: String, memory: Source, mappings: Vec<Mapping>, files: Files) -> Result<Target, Refusal> {
@@ -199,7 +207,8 @@ impl Target {
         if space.committed.is_empty() {
             return Err(Refusal::NoHeap(of));
         }
-        Ok(Target { of, version: files.inspected.ghc, memory, space, statics, mappings, reserved, files })
+        let (version, untouched) = (files.inspected.ghc, touched::Untouched::default());
+        Ok(Target { of, version, memory, space, untouched, statics, mappings, reserved, files })
     }
 
     /// Whether it is a process that runs.
@@ -229,6 +238,7 @@ impl Target {
         if let Source::Live(memory) = &self.memory {
             self.mappings = mappings::parse(&memory.process.text("maps")?);
             self.space = space(&self.mappings, &self.reserved);
+            self.bound()?;
         }
         Ok(())
     }
@@ -462,7 +472,7 @@ fn space(mappings: &[Mapping], reserved: &Range<u64>) -> Space {
     for mapping in mappings.iter().filter(|mapping| mapping.writable && mapping.is_anonymous()) {
         // What begins in the last megablock of all addresses has no whole one.
         let first = mapping.range.start.max(reserved.start).checked_next_multiple_of(MEGABLOCK);
-        let begin = first.unwrap_or(u64::MAX);
+        let begin = first.unwrap_or(u64::MAX).max(committed.last().map_or(0, |last| last.end));
         let end = mapping.range.end.min(reserved.end) & !(MEGABLOCK - 1);
         match committed.last_mut() {
             _ if begin >= end => {}

@@ -217,7 +217,7 @@ impl Looked {
                 return Ok(looked);
             };
             let started = Instant::now();
-            let scan = Scan::of(&target.memory, &looked.survey, &target.statics, &target.beside(threads)?);
+            let scan = Scan::of(&target.view(), &looked.survey, &target.statics, &target.beside(threads)?);
             looked.scanned = started.elapsed();
             looked.still.1 = hold.is_still();
             target.is_there()?;
@@ -272,7 +272,7 @@ fn blocks(target: &mut Target, hold: &Hold<'_>) -> io::Result<(Survey, Duration)
     let first = Instant::now();
     loop {
         let started = Instant::now();
-        let survey = Survey::take(&target.memory, &target.space, &target.statics, hold.is_still())?;
+        let survey = Survey::take(&target.view(), &target.space, &target.statics, hold.is_still())?;
         let read = started.elapsed();
         if hold.is_still() || !survey.is_off() || first.elapsed() >= COLLECTION_MAX {
             return Ok((survey, read));

@@ -11,11 +11,12 @@ use std::io;
 use std::os::fd::RawFd;
 
 /// Memory, time, threads of its own, and reading what is open.
-const PLAIN: [libc::c_long; 33] = [
+const PLAIN: [libc::c_long; 34] = [
     libc::SYS_read,
     libc::SYS_pread64,
     libc::SYS_readv,
     libc::SYS_lseek,
+    libc::SYS_fcntl,
     libc::SYS_fstat,
     libc::SYS_statx,
     libc::SYS_close,
