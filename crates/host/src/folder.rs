@@ -133,34 +133,41 @@ impl Folder {
     }
 
     /// Removes an empty folder.
-    pub fn remove_folder(&self, name: &str) -> io::Result<()> {
-        Ok(sys::unlinkat(&self.held, component(name)?, AtFlags::REMOVEDIR)?)
+    pub fn remove_folder(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
+        Ok(sys::unlinkat(&self.held, component(&name)?, AtFlags::REMOVEDIR)?)
     }
 
     /// Removes everything in it, at most `depth` folders deep.
     pub fn clear(&self, depth: u32) {
         for name in self.names().unwrap_or_default() {
             let Err(error) = sys::unlinkat(&self.held, &*name, AtFlags::empty()) else { continue };
-            if let (Errno::ISDIR | Errno::PERM, Some(depth), Some(name)) = (error, depth.checked_sub(1), name.to_str())
-            {
-                self.folder(name).iter().for_each(|folder| folder.clear(depth));
+            if let (Errno::ISDIR | Errno::PERM, Some(depth)) = (error, depth.checked_sub(1)) {
+                self.folder(&name).iter().for_each(|folder| folder.clear(depth));
                 let _ = self.remove_folder(name);
             }
         }
     }
 
     /// The folder `name` in it, which is no link.
-    pub fn folder(&self, name: &str) -> io::Result<Folder> {
-        let name = component(name)?;
+    pub fn folder(&self, name: impl AsRef<OsStr>) -> io::Result<Folder> {
+        let name = component(&name)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let held = sys::openat(&self.held, name, flags, Mode::empty())?;
         Ok(Folder { held: Arc::new(held), path: self.path.join(name) })
     }
 
+    /// The folder that it lies in.
+    pub fn parent(&self) -> io::Result<Folder> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let held = sys::openat(&self.held, "..", flags, Mode::empty())?;
+        let path = self.path.parent().unwrap_or(&self.path).to_owned();
+        Ok(Folder { held: Arc::new(held), path })
+    }
+
     /// Makes the folder `name` with this mode whatever the umask. Errors: something of that name is
     /// there, or what is there a moment later is another folder than was made.
-    pub fn make_folder(&self, name: &str, mode: u32) -> io::Result<Folder> {
-        sys::mkdirat(&self.held, component(name)?, Mode::RWXU)?;
+    pub fn make_folder(&self, name: impl AsRef<OsStr>, mode: u32) -> io::Result<Folder> {
+        sys::mkdirat(&self.held, component(&name)?, Mode::RWXU)?;
         let made = self.folder(name)?;
         let found = made.metadata()?;
         let private = sys::Mode::from_raw_mode(found.st_mode) & (Mode::RWXG | Mode::RWXO) == Mode::empty();
@@ -206,14 +213,13 @@ impl Folder {
     /// so that what is looked at is what leads here. A group's right to write counts unless the group is
     /// this process's own, as a user's private group is.
     pub fn stays_in_place(&self) -> bool {
-        let up = |at: &OwnedFd| {
-            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let parent = sys::openat(at, "..", flags, Mode::empty())?;
-            let found = sys::fstat(&parent)?;
-            Ok::<_, Errno>((parent, found))
+        let up = |at: &Folder| {
+            let parent = at.parent()?;
+            let found = parent.metadata()?;
+            Ok::<_, io::Error>((parent, found))
         };
         let Ok(mut below) = self.metadata() else { return false };
-        let mut at = Arc::clone(&self.held);
+        let mut at = self.clone();
         for _ in 0..ANCESTORS_MAX {
             let Ok((parent, found)) = up(&at) else { return false };
             if (found.st_dev, found.st_ino) == (below.st_dev, below.st_ino) {
@@ -222,7 +228,7 @@ impl Folder {
             if !is_trusted(&found) {
                 return false;
             }
-            (at, below) = (Arc::new(parent), found);
+            (at, below) = (parent, found);
         }
         false
     }
@@ -254,7 +260,8 @@ pub(crate) fn reopen(file: impl AsFd, access: OFlags) -> io::Result<File> {
 }
 
 /// A name that cannot lead out of its folder.
-fn component(name: &str) -> io::Result<&str> {
+fn component(name: &(impl AsRef<OsStr> + ?Sized)) -> io::Result<&OsStr> {
+    let name = name.as_ref();
     let mut parts = Path::new(name).components();
     match (parts.next(), parts.next()) {
         (Some(Component::Normal(part)), None) if part == name => Ok(name),

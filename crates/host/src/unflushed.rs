@@ -17,6 +17,7 @@
 //! moment leaves at least the previous block, and disk use is bounded.
 
 use crate::binary::{self, RuntimeSymbols};
+use crate::folder::Folder;
 use crate::memory::{LiveProcess, Memory};
 use crate::procfs::Host;
 use std::collections::HashMap;
@@ -201,15 +202,15 @@ pub struct Copier<M> {
 }
 
 /// A copier for a live process; `None` where its buffers cannot be found.
-pub fn copier(host: &Host, pid: u32, folder: &Path) -> Option<Copier<LiveProcess>> {
+pub fn copier(host: &Host, pid: u32, folder: &Folder) -> Option<Copier<LiveProcess>> {
     let located = locate(host, pid).filter(|located| located.symbols.has_buffers())?;
     Some(Copier::new(LiveProcess { pid }, located, folder, pid))
 }
 
 impl<M: Memory> Copier<M> {
-    /// A copier over `memory`, writing slot files of process `pid` below `folder`.
-    pub fn new(memory: M, located: Located, folder: &Path, pid: u32) -> Self {
-        let slots = Slots { folder: folder.to_owned(), pid, slots: HashMap::new() };
+    /// A copier over `memory`, writing slot files of process `pid` in `folder`.
+    pub fn new(memory: M, located: Located, folder: &Folder, pid: u32) -> Self {
+        let slots = Slots { folder: folder.clone(), pid, slots: HashMap::new() };
         Copier { buffers: Buffers::new(memory, located), slots }
     }
 
@@ -303,7 +304,7 @@ struct Slot {
 /// The slot files of one process.
 #[derive(Debug)]
 struct Slots {
-    folder: PathBuf,
+    folder: Folder,
     pid: u32,
     slots: HashMap<u16, Slot>,
 }
@@ -313,7 +314,7 @@ impl Slots {
         let capability = block.capability;
         let number = self.slots.get(&capability).map_or(0, |slot| 1 - slot.number.min(1));
         let name = if capability == GLOBAL_CAPABILITY { "g".to_owned() } else { capability.to_string() };
-        let file = File::create(self.folder.join(format!("{}-{name}.{number}", self.pid)))?;
+        let file = self.folder.create_anew(&format!("{}-{name}.{number}", self.pid))?;
         self.slots.insert(capability, Slot { block, number, copied: 0, file });
         Ok(())
     }
@@ -395,7 +396,7 @@ mod tests {
     #[test]
     fn only_what_is_new_is_appended_and_blocks_alternate_between_two_slots() {
         let (fake, folder) = (Fake::default(), tempfile::tempdir().unwrap());
-        let mut copier = Copier::new(&fake, located(), folder.path(), 7);
+        let mut copier = Copier::new(&fake, located(), &Folder::open(folder.path()).unwrap(), 7);
         assert!(!is_logging(&fake, located()));
         fake.buffer(100, 7, b"");
         assert!(!is_logging(&fake, located()), "no block was begun");
@@ -420,7 +421,7 @@ mod tests {
     #[test]
     fn a_byte_that_was_not_written_yet_is_mended_by_the_next_copy() {
         let (fake, folder) = (Fake::default(), tempfile::tempdir().unwrap());
-        let mut copier = Copier::new(&fake, located(), folder.path(), 7);
+        let mut copier = Copier::new(&fake, located(), &Folder::open(folder.path()).unwrap(), 7);
         let written = || fs::read(folder.path().join("7-0.0")).unwrap();
         fake.buffer(100, 0, b"event of lon\xaa");
         copier.copy().unwrap();
@@ -438,7 +439,7 @@ mod tests {
     #[test]
     fn a_block_that_is_being_written_out_or_nonsense_is_not_copied() {
         let (fake, folder) = (Fake::default(), tempfile::tempdir().unwrap());
-        let mut copier = Copier::new(&fake, located(), folder.path(), 7);
+        let mut copier = Copier::new(&fake, located(), &Folder::open(folder.path()).unwrap(), 7);
         assert_eq!(copier.copy().unwrap(), 0);
         fake.buffer(100, 27, b"one");
         assert_eq!(copier.copy().unwrap(), 0);
@@ -467,7 +468,7 @@ mod tests {
     fn a_flush_between_the_two_looks_voids_the_copy() {
         let (racing, folder) = (Racing(Fake::default(), RefCell::new(0)), tempfile::tempdir().unwrap());
         racing.0.buffer(100, 0, b"first");
-        let mut copier = Copier::new(&racing, located(), folder.path(), 7);
+        let mut copier = Copier::new(&racing, located(), &Folder::open(folder.path()).unwrap(), 7);
         assert_eq!(copier.copy().unwrap(), 0);
         assert_eq!(copier.copy().unwrap(), 29);
         assert!(fs::read(folder.path().join("7-0.0")).unwrap().ends_with(b"other"));

@@ -1,6 +1,7 @@
 //! The runtime logs of a recording: which process writes which, the offset of
 //! its clock, and its unwritten buffers.
 
+use crate::folder::Folder;
 use crate::memory::LiveProcess;
 use crate::procfs::Host;
 use crate::store::is_disk_full;
@@ -43,7 +44,7 @@ impl LiveLog {
 
     /// Finds out who writes it, and the offset of its clock, as far as not yet
     /// known. Looks among `likely` first, then (`everywhere`) at all processes.
-    pub fn identify(&mut self, host: &Host, likely: &[u32], everywhere: bool, unflushed: &Path) {
+    pub fn identify(&mut self, host: &Host, likely: &[u32], everywhere: bool, unflushed: Option<&Folder>) {
         if self.log.pid == 0 {
             let mut writers = host.writers_of(&self.path, likely);
             if writers.is_empty() && everywhere && self.wide_looks < WIDE_LOOKS_MAX {
@@ -56,7 +57,8 @@ impl LiveLog {
             self.log.pid = pid;
             self.located = unflushed::locate(host, pid);
             let with_buffers = self.located.filter(|located| located.symbols.has_buffers());
-            self.copier = with_buffers.map(|located| Copier::new(LiveProcess { pid }, located, unflushed, pid));
+            let with_buffers = with_buffers.zip(unflushed);
+            self.copier = with_buffers.map(|(located, folder)| Copier::new(LiveProcess { pid }, located, folder, pid));
         }
         if self.log.clock.is_monotonic() {
             return;
@@ -136,23 +138,26 @@ impl LiveLog {
 
     /// Brings a log that lies elsewhere into the capture; on failure it stays
     /// referenced where it is.
-    pub fn bring_home(&mut self, capture: &Path, free_bytes: u64) -> io::Result<()> {
+    pub fn bring_home(&mut self, capture: &Folder, free_bytes: u64) -> io::Result<()> {
         let size = std::fs::metadata(&self.path)?.len();
         if size > free_bytes / 2 {
             return Err(io::ErrorKind::StorageFull.into());
         }
+        let folder = capture.folder("eventlog")?;
+        let mut source = File::open(&self.path)?;
         let mut number = 0;
-        let mut name = format!("eventlog/{number}.eventlog");
-        while capture.join(&name).exists() {
-            number += 1;
-            name = format!("eventlog/{number}.eventlog");
-        }
-        let copy = capture.join(&name);
-        if let Err(error) = std::fs::copy(&self.path, &copy) {
-            let _ = std::fs::remove_file(&copy);
+        let (name, mut copy) = loop {
+            let name = format!("{number}.eventlog");
+            match folder.create(&name) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+                made => break (name, made?),
+            }
+        };
+        if let Err(error) = io::copy(&mut source, &mut copy) {
+            let _ = folder.remove(&name);
             return Err(error);
         }
-        self.log.path = name;
+        self.log.path = format!("eventlog/{name}");
         Ok(())
     }
 }
@@ -215,7 +220,7 @@ mod tests {
         let path = folder.path().join("0.eventlog");
         let _open = File::create(&path).unwrap();
         let mut log = LiveLog::new("eventlog/0.eventlog".into(), path, "-l-ag");
-        log.identify(&Host::default(), &[], true, folder.path());
+        log.identify(&Host::default(), &[], true, None);
         assert_eq!(log.log.pid, std::process::id());
         assert_eq!(log.log.clock, ClockMap::LOG_OWN);
     }

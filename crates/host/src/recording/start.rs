@@ -57,7 +57,7 @@ fn record_command(
     // Decisions are made on text; what is not text reaches the program as it is.
     let words: Vec<String> = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let name = words.first().map_or("program", String::as_str);
-    let store = Store::create(&output_path(&options, name))?;
+    let store = Store::create(&output_path(&options, name), options.force)?;
     let inspected = inspect_command(argv, &words);
     let path = argv.first().and_then(|first| find_program(first));
     let (sources, launch) = prepare_logs(&options, &words, &inspected, path.as_deref(), &store)?;
@@ -99,7 +99,7 @@ fn record_process(
     }
     let command = host.command(pid).unwrap_or_default();
     let name = command.first().map_or("program", String::as_str);
-    let store = Store::create(&output_path(&options, name))?;
+    let store = Store::create(&output_path(&options, name), options.force)?;
     let mut inspected = binary::inspect(&host.process(pid, "exe"));
     if let Ok(path) = fs::read_link(host.process(pid, "exe")) {
         inspected.binary.path = path.display().to_string();
@@ -162,7 +162,7 @@ fn prepare_logs(
         launch.notes.push("the runtime's log was not switched on (--no-eventlog)".to_owned());
         return Ok((sources, launch));
     }
-    let route = handover::route(argv);
+    let route = handover::route(argv, store.folder());
     if let Route::None(note) = &route {
         launch.notes.push(note.clone());
         return Ok((sources, launch));
@@ -179,13 +179,13 @@ fn prepare_logs(
     if !inspected.is_ocaml() {
         let (detail, route, directory) = (options.detail, &route, directory.as_path());
         let command = eventlogs::Command { inspected, wrapper, detail, route, directory };
-        let made = Eventlogs::prepare(store.path(), &command, &mut launch);
+        let made = Eventlogs::prepare(store.folder(), &command, &mut launch);
         sources.extend(made.map_err(own("the folder for the eventlog"))?.map(boxed));
     }
     if !inspected.is_ghc() {
         let (route, size) = (&route, options.ring_size);
         let command = rings::Command { inspected, wrapper, path, route, size };
-        let made = Rings::prepare(store.path(), &command, &mut launch);
+        let made = Rings::prepare(store.folder(), &command, &mut launch);
         sources.extend(made.map_err(own("the folder for rings"))?.map(boxed));
     }
     Ok((sources, launch))
