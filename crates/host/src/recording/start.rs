@@ -174,6 +174,14 @@ fn prepare_logs(
         }
     };
     let wrapper = path.is_none_or(|path| binary::inspect(path).binary.family.is_none());
+    if wrapper && route == Route::Descriptor {
+        launch.notes.push(format!(
+            "other users could move the capture in {}, so programs are handed their logs by an inherited descriptor: one \
+             that is started without it (Python's subprocess closes all) would end at once; then record to a folder of \
+             your own with -o",
+            store.path().parent().unwrap_or(Path::new("/")).display()
+        ));
+    }
     let directory = std::env::current_dir().unwrap_or_default();
     // Of what a wrapper starts nothing may be known: then it is prepared for either.
     if !inspected.is_ocaml() {

@@ -16,7 +16,7 @@
 
 use super::found::{ENDING, mapped_by, number};
 use crate::cgroup;
-use crate::folder::{Folder, is_regular, own_user, reopen};
+use crate::folder::{Folder, is_regular, reopen};
 use crate::handover::Route;
 use crate::procfs::{self, Host};
 use rustix::fs::{FallocateFlags, OFlags, fallocate};
@@ -233,7 +233,7 @@ fn reserve(file: &File, length: u64) -> io::Result<()> {
 /// the process did not make is left alone. False: none was taken.
 pub fn take_room(host: &Host, folder: &Folder, ring: &File, length: u64, pid: u32) -> bool {
     let (Ok(found), Ok(around)) = (rustix::fs::fstat(ring), folder.metadata()) else { return false };
-    let owner = [Some(own_user()), user_of(host, pid)].contains(&Some(found.st_uid));
+    let owner = user_of(host, pid) == Some(found.st_uid);
     // A second name is how a file of somebody else's gets here.
     if !is_regular(&found) || !owner || found.st_nlink != 1 || found.st_dev != around.st_dev {
         return false;
