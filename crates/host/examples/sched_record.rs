@@ -3,6 +3,7 @@
 //! tracepoints, cpu-wide-switches, own-switches, polling. Used by the live tests
 //! (as another user, and to be killed) and to measure what recording costs.
 
+use rtscope_host::folder::Folder;
 use rtscope_host::kernel::{KernelRecorder, Options, Target};
 use rtscope_model::Pid;
 use std::io::Write;
@@ -32,14 +33,9 @@ fn run() -> Result<u8, Box<dyn std::error::Error>> {
         .args(arguments)
         .stdin(Stdio::piped())
         .spawn()?;
-    let options = Options {
-        directory: directory.clone(),
-        target: Target::Spawned(Pid(child.id())),
-        force_tier: Some(tier),
-        ring_bytes: None,
-        redactor: None,
-    };
-    let recorder = KernelRecorder::start(options);
+    let options =
+        Options { target: Target::Spawned(Pid(child.id())), force_tier: Some(tier), ring_bytes: None, redactor: None };
+    let recorder = KernelRecorder::start(&Folder::open(&directory)?, options);
     std::fs::write(directory.join("kernel.json"), serde_json::to_vec(&recorder.status())?)?;
     child.stdin.take().ok_or("no pipe")?.write_all(b"go\n")?;
     let status = child.wait()?;

@@ -8,16 +8,17 @@
 //! `GHCRTS` is split at spaces, so a capture whose path holds anything unusual
 //! is reached through a private folder under the temporary directory. Commands
 //! that change root or user before they start the program get an inherited
-//! folder descriptor instead of a path.
+//! folder descriptor instead of a path; so does every program where another user
+//! could put a folder of his own in the place of the capture, in which the program
+//! would then open what that user likes.
 
+use crate::folder::Folder;
 use rustix::fs::{AtFlags, FileType, Mode, inotify};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 const LINK: &str = "log";
@@ -32,17 +33,26 @@ const CHANGES_USER: [&str; 7] = ["setpriv", "gosu", "su-exec", "su", "runuser", 
 pub enum Route {
     /// By a path.
     Path,
-    /// By an inherited descriptor of the folder: root or user change first.
+    /// By an inherited descriptor of the folder: the capture's path can be made to lead elsewhere.
     Descriptor,
+    /// By an inherited descriptor of the folder, which other users may use: root or user change first.
+    Shared,
     /// Not at all, for this reason.
     None(String),
 }
 
-/// Which route a command needs.
-pub fn route(argv: &[String]) -> Route {
+/// Which route a command needs to a capture.
+pub fn route(argv: &[String], capture: &Folder) -> Route {
+    match route_of_command(argv) {
+        Route::Path if !capture.stays_in_place() => Route::Descriptor,
+        route => route,
+    }
+}
+
+fn route_of_command(argv: &[String]) -> Route {
     let name = argv.first().map(Path::new).and_then(Path::file_name).and_then(OsStr::to_str).unwrap_or("");
     if CHANGES_USER.contains(&name) && rustix::process::geteuid().is_root() {
-        return Route::Descriptor;
+        return Route::Shared;
     }
     if name != "chroot" {
         return Route::Path;
@@ -50,7 +60,7 @@ pub fn route(argv: &[String]) -> Route {
     let Some(root) = argv.iter().skip(1).find(|argument| !argument.starts_with("--")) else { return Route::Path };
     let proc = Path::new(root).join("proc");
     match rustix::fs::statfs(&proc) {
-        Ok(found) if found.f_type == rustix::fs::PROC_SUPER_MAGIC => Route::Descriptor,
+        Ok(found) if found.f_type == rustix::fs::PROC_SUPER_MAGIC => Route::Shared,
         _ => Route::None(format!(
             "the program runs in another root without /proc, so it cannot reach the capture and no eventlog is \
              recorded; mount it with `mount --bind /proc {}`",
@@ -73,9 +83,9 @@ pub struct Opened {
 /// The folder of logs while the program runs.
 #[derive(Debug)]
 pub struct Handover {
-    folder: PathBuf,
+    folder: Folder,
     path: String,
-    private: Option<PathBuf>,
+    private: Option<(Folder, String)>,
     descriptor: Option<OwnedFd>,
     watch: OwnedFd,
     file_mode: Mode,
@@ -86,14 +96,14 @@ pub struct Handover {
 impl Handover {
     /// Prepares `eventlog/` of a capture for a route. Errors: the folder cannot
     /// be written, or inotify is used up.
-    pub fn prepare(capture: &Path, route: &Route) -> io::Result<Handover> {
-        let folder = capture.join("eventlog");
+    pub fn prepare(capture: &Folder, route: &Route) -> io::Result<Handover> {
+        let folder = capture.folder("eventlog")?;
         let watch = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK)?;
-        let by_descriptor = *route == Route::Descriptor;
+        let by_descriptor = matches!(route, Route::Descriptor | Route::Shared);
         // Another user must be able to go through the folder and write the file;
         // the capture around it stays closed to everybody else.
-        let (folder_mode, file_mode) = if by_descriptor { (0o711, 0o666) } else { (0o700, 0o600) };
-        fs::set_permissions(&folder, fs::Permissions::from_mode(folder_mode))?;
+        let (folder_mode, file_mode) = if *route == Route::Shared { (0o711, 0o666) } else { (0o700, 0o600) };
+        folder.set_mode(folder_mode)?;
         let mut handover = Handover {
             path: String::new(),
             private: None,
@@ -110,7 +120,7 @@ impl Handover {
             let high = inheritable(&handover.folder)?;
             handover.path = format!("/proc/self/fd/{}/{LINK}", high.as_raw_fd());
             handover.descriptor = Some(high);
-        } else if let Some(plain) = plain_path(&handover.folder.join(LINK)) {
+        } else if let Some(plain) = plain_path(&handover.folder.path().join(LINK)) {
             handover.path = plain;
         } else {
             handover.go_through_private_folder()?;
@@ -118,7 +128,7 @@ impl Handover {
         // Equal events in a row are merged by the kernel; the truncation that comes
         // with each program's open (MODIFY) keeps two opens apart.
         let watched = inotify::WatchFlags::OPEN | inotify::WatchFlags::MODIFY;
-        inotify::add_watch(&handover.watch, &handover.folder, watched)?;
+        inotify::add_watch(&handover.watch, handover.folder.own_path(), watched)?;
         Ok(handover)
     }
 
@@ -157,7 +167,7 @@ impl Handover {
                 continue;
             }
             let name = format!("{number}.eventlog");
-            let path = self.folder.join(&name);
+            let path = self.folder.path().join(&name);
             found.push(Opened { name: format!("eventlog/{name}"), path, mixed: count > 1 });
         }
         Ok(found)
@@ -166,17 +176,17 @@ impl Handover {
     /// Ends the handover: the link, the private folder and files that nobody
     /// opened go away. Programs that still run keep what they have open.
     pub fn finish(&self) {
-        let _ = fs::remove_file(self.folder.join(LINK));
+        let _ = self.folder.remove(LINK);
         for number in 0..=self.head {
-            let path = self.folder.join(format!("{number}.eventlog"));
-            let empty = fs::metadata(&path).is_ok_and(|file| file.len() == 0);
+            let name = format!("{number}.eventlog");
+            let empty = self.folder.look_at(&name).is_ok_and(|file| file.st_size == 0);
             if empty && !self.opened.contains(&number) {
-                let _ = fs::remove_file(path);
+                let _ = self.folder.remove(&name);
             }
         }
-        if let Some(private) = &self.private {
-            let _ = fs::remove_file(private.join("d"));
-            let _ = fs::remove_dir(private);
+        if let Some((parent, name)) = &self.private {
+            let _ = parent.folder(name).and_then(|private| private.remove("d"));
+            let _ = parent.remove_folder(name);
         }
     }
 
@@ -197,18 +207,19 @@ impl Handover {
 
     /// Makes an empty regular file without opening it (an open would be seen).
     fn make_file(&self, number: u32) -> io::Result<()> {
-        let path = self.folder.join(format!("{number}.eventlog"));
-        rustix::fs::mknodat(rustix::fs::CWD, &path, FileType::RegularFile, self.file_mode, 0)?;
-        rustix::fs::chmodat(rustix::fs::CWD, &path, self.file_mode, AtFlags::empty())?;
+        let name = format!("{number}.eventlog");
+        rustix::fs::mknodat(self.folder.descriptor(), &name, FileType::RegularFile, self.file_mode, 0)?;
+        // Nobody else can put another file under this name: the folder is this user's to write to.
+        rustix::fs::chmodat(self.folder.descriptor(), &name, self.file_mode, AtFlags::empty())?;
         Ok(())
     }
 
     /// Points the link to a file of the same folder: a relative link holds in
     /// every root.
     fn point_link(&self, number: u32) -> io::Result<()> {
-        let fresh = self.folder.join("log.new");
-        symlink(format!("{number}.eventlog"), &fresh)?;
-        fs::rename(fresh, self.folder.join(LINK))
+        let fresh = "log.new";
+        rustix::fs::symlinkat(format!("{number}.eventlog"), self.folder.descriptor(), fresh)?;
+        self.folder.rename(fresh, LINK)
     }
 
     fn go_through_private_folder(&mut self) -> io::Result<()> {
@@ -216,29 +227,36 @@ impl Handover {
         let mut last = io::Error::new(io::ErrorKind::NotFound, "no temporary directory has a path without spaces");
         for parent in candidates.iter().filter(|parent| plain_path(parent).is_some()) {
             let stamp = crate::clock::monotonic().0;
-            let private = parent.join(format!("rtscope-{}-{stamp:x}", std::process::id()));
-            match fs::DirBuilder::new()
-                .mode(0o700)
-                .create(&private)
-                .and_then(|()| symlink(&self.folder, private.join("d")))
-            {
-                Ok(()) => {
-                    self.path = format!("{}/d/{LINK}", private.display());
-                    self.private = Some(private);
-                    return Ok(());
-                }
+            let name = format!("rtscope-{}-{stamp:x}", std::process::id());
+            match Folder::reach(parent).and_then(|parent| self.private_in(parent, name)) {
+                Ok(()) => return Ok(()),
                 Err(error) => last = error,
             }
         }
         Err(last)
     }
+
+    fn private_in(&mut self, parent: Folder, name: String) -> io::Result<()> {
+        let private = parent.make_folder(&name, 0o700)?;
+        let path = plain_path(private.path()).filter(|_| private.stays_in_place());
+        let linked = match &path {
+            Some(_) => rustix::fs::symlinkat(self.folder.path(), private.descriptor(), "d").map_err(io::Error::from),
+            None => Err(io::Error::new(io::ErrorKind::PermissionDenied, "no temporary directory is safe")),
+        };
+        if let Err(error) = linked {
+            let _ = parent.remove_folder(&name);
+            return Err(error);
+        }
+        self.path = format!("{}/d/{LINK}", path.unwrap_or_default());
+        self.private = Some((parent, name));
+        Ok(())
+    }
 }
 
 /// A descriptor of a folder with a number that a program is not likely to use.
-pub fn inheritable(folder: &Path) -> io::Result<OwnedFd> {
-    let opened = fs::File::open(folder)?;
-    let high = rustix::io::fcntl_dupfd_cloexec(&opened, INHERITED_MIN);
-    Ok(high.or_else(|_| rustix::io::fcntl_dupfd_cloexec(&opened, 20))?)
+pub fn inheritable(folder: &Folder) -> io::Result<OwnedFd> {
+    let high = rustix::io::fcntl_dupfd_cloexec(folder.descriptor(), INHERITED_MIN);
+    Ok(high.or_else(|_| rustix::io::fcntl_dupfd_cloexec(folder.descriptor(), 20))?)
 }
 
 /// The path as text, if `GHCRTS` can carry it.
@@ -252,6 +270,7 @@ fn plain_path(path: &Path) -> Option<String> {
 mod tests {
     use super::*;
     use crate::store::Store;
+    use std::fs;
 
     fn open_as_a_program_does(path: &str) -> fs::File {
         fs::OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path).unwrap()
@@ -260,8 +279,8 @@ mod tests {
     #[test]
     fn every_open_gets_a_file_of_its_own() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::create(&folder.path().join("with space.rtscope")).unwrap();
-        let mut handover = Handover::prepare(store.path(), &Route::Path).unwrap();
+        let store = Store::create(&folder.path().join("with space.rtscope"), false).unwrap();
+        let mut handover = Handover::prepare(store.folder(), &Route::Path).unwrap();
         assert!(!handover.log_path().contains(' '));
         assert_eq!(handover.take_opened().unwrap(), []);
         let path = handover.log_path().to_owned();
@@ -272,12 +291,12 @@ mod tests {
         let _second = open_as_a_program_does(&path);
         assert_eq!(handover.take_opened().unwrap()[0].name, "eventlog/1.eventlog");
         // A reader of a file that the link has left is no second writer.
-        drop(fs::File::open(store.below("eventlog/0.eventlog")).unwrap());
+        drop(fs::File::open(store.path().join("eventlog/0.eventlog")).unwrap());
         assert_eq!(handover.take_opened().unwrap(), []);
         handover.finish();
         assert!(!Path::new(&path).exists());
         let mut left: Vec<_> =
-            fs::read_dir(store.below("eventlog")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+            fs::read_dir(store.path().join("eventlog")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         left.sort();
         assert_eq!(left, ["0.eventlog", "1.eventlog"]);
     }
@@ -285,8 +304,8 @@ mod tests {
     #[test]
     fn two_opens_before_the_link_moves_are_reported() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::create(&folder.path().join("c")).unwrap();
-        let mut handover = Handover::prepare(store.path(), &Route::Path).unwrap();
+        let store = Store::create(&folder.path().join("c"), false).unwrap();
+        let mut handover = Handover::prepare(store.folder(), &Route::Path).unwrap();
         let path = handover.log_path().to_owned();
         let _open = (open_as_a_program_does(&path), open_as_a_program_does(&path));
         let opened = handover.take_opened().unwrap();
@@ -297,19 +316,28 @@ mod tests {
     #[test]
     fn a_descriptor_leads_to_the_same_files() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::create(&folder.path().join("c")).unwrap();
-        let mut handover = Handover::prepare(store.path(), &Route::Descriptor).unwrap();
-        assert!(handover.inherited().unwrap() >= 20);
-        let _open = open_as_a_program_does(handover.log_path());
-        assert_eq!(handover.take_opened().unwrap().len(), 1);
-        handover.finish();
+        let store = Store::create(&folder.path().join("c"), false).unwrap();
+        for route in [Route::Descriptor, Route::Shared] {
+            let mut handover = Handover::prepare(store.folder(), &route).unwrap();
+            assert!(handover.inherited().unwrap() >= 20);
+            let _open = open_as_a_program_does(handover.log_path());
+            assert_eq!(handover.take_opened().unwrap().len(), 1);
+            handover.finish();
+            store.folder().folder("eventlog").unwrap().clear(0);
+        }
     }
 
     #[test]
     fn commands_that_change_root_or_user_need_a_descriptor() {
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        assert_eq!(route(&words("./prog 1")), Route::Path);
-        assert_eq!(route(&words("/usr/sbin/chroot --userspec=1 / prog")), Route::Descriptor);
-        assert!(matches!(route(&words("chroot /nowhere prog")), Route::None(note) if note.contains("mount --bind")));
+        let folder = tempfile::tempdir().unwrap();
+        let shared = Folder::open(folder.path()).unwrap().make_folder("shared", 0o755).unwrap();
+        let capture = shared.make_folder("c", 0o700).unwrap();
+        assert_eq!(route(&words("./prog 1"), &capture), Route::Path);
+        assert_eq!(route(&words("/usr/sbin/chroot --userspec=1 / prog"), &capture), Route::Shared);
+        let nowhere = route(&words("chroot /nowhere prog"), &capture);
+        assert!(matches!(nowhere, Route::None(note) if note.contains("mount --bind")));
+        shared.set_mode(0o777).unwrap();
+        assert_eq!(route(&words("./prog 1"), &capture), Route::Descriptor);
     }
 }

@@ -13,6 +13,7 @@ pub mod clock;
 pub mod core_file;
 pub mod cpu_list;
 pub mod doctor;
+pub mod folder;
 pub mod handover;
 pub mod heap;
 pub mod kernel;

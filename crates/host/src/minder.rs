@@ -118,7 +118,8 @@ mod tests {
     fn opens_a_moment_apart_get_files_of_their_own() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("eventlog")).unwrap();
-        let handover = Handover::prepare(folder.path(), &Route::Path).unwrap();
+        let capture = crate::folder::Folder::open(folder.path()).unwrap();
+        let handover = Handover::prepare(&capture, &Route::Path).unwrap();
         let path = handover.log_path().to_owned();
         let minder = Minder::start(handover).unwrap();
         let open = || OpenOptions::new().write(true).truncate(true).open(&path).unwrap();

@@ -42,6 +42,8 @@ pub struct Options {
     pub target: Target,
     /// Capture folder; `None`: `PROG-DATE-TIME.rtscope` in the working directory.
     pub output: Option<PathBuf>,
+    /// Take a folder that others may write to, if it is empty and this user's.
+    pub force: bool,
     /// How much the runtime logs.
     pub detail: Detail,
     /// Whether to switch the runtime's log on.

@@ -9,6 +9,7 @@
 
 use crate::cgroup::Level;
 use crate::clock;
+use crate::folder::Folder;
 use crate::procfs::{self, Host, Stat};
 use crate::stm::{self, Watcher};
 use crate::store::is_disk_full;
@@ -23,6 +24,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+const SAMPLES: &str = "samples.jsonl";
 /// Period of threads, limited memory and of steal while there is some.
 const SLOW_PERIOD_NS: u64 = 100_000_000;
 /// Period of what is background to a pause, not its cause (pressure, groups
@@ -49,11 +51,9 @@ pub struct Config {
     pub pid: u32,
     /// Groups that cover it, in the order of the manifest.
     pub levels: Vec<Level>,
-    /// `samples.jsonl`; not for who takes the lines by hand.
-    pub path: PathBuf,
     /// Period of RSS and throttle counters.
     pub period_ns: u64,
-    /// How counts of transactions are kept (who takes the lines by hand needs no path); `None`:
+    /// How counts of transactions are kept (who takes the lines by hand needs no folder); `None`:
     /// nobody looks at them.
     pub transactions: Option<stm::Kept>,
 }
@@ -78,10 +78,10 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Starts it. Errors: the file cannot be made, no thread to be had.
-    pub fn start(config: Config) -> io::Result<Sampler> {
+    /// Starts it; `samples.jsonl` goes into `capture`. Errors: the file cannot be made, no thread to be had.
+    pub fn start(capture: &Folder, config: Config) -> io::Result<Sampler> {
         let shared = Arc::new(Shared { targets: Mutex::new(vec![config.pid]), ..Shared::default() });
-        let output = File::create(&config.path)?;
+        let output = capture.create(SAMPLES)?;
         let mut state = State::new(config, Some(output), Arc::clone(&shared));
         let thread = std::thread::Builder::new().name("sampler".into()).spawn(move || state.run())?;
         Ok(Sampler { shared, thread })
@@ -527,8 +527,9 @@ mod tests {
         let pid = std::process::id();
         let levels = crate::cgroup::of_process(&host, pid).levels;
         let path = folder.path().join("samples.jsonl");
-        let config = Config { host, pid, levels, path: path.clone(), period_ns: 2_000_000, transactions: None };
-        let sampler = Sampler::start(config).unwrap();
+        let config = Config { host, pid, levels, period_ns: 2_000_000, transactions: None };
+        let capture = Folder::open(folder.path()).unwrap();
+        let sampler = Sampler::start(&capture, config).unwrap();
         std::thread::sleep(std::time::Duration::from_millis(150));
         let (written, _) = sampler.finish();
         let bytes = std::fs::read(path).unwrap();
@@ -557,15 +558,9 @@ mod tests {
         let pid = std::process::id();
         // Large beside what other tests take and give back meanwhile.
         let held = vec![1u8; 256 << 20];
-        let config = Config {
-            host: Host::default(),
-            pid,
-            levels: Vec::new(),
-            path: path.clone(),
-            period_ns: 2_000_000,
-            transactions: None,
-        };
-        let sampler = Sampler::start(config).unwrap();
+        let config =
+            Config { host: Host::default(), pid, levels: Vec::new(), period_ns: 2_000_000, transactions: None };
+        let sampler = Sampler::start(&Folder::open(folder.path()).unwrap(), config).unwrap();
         let mut said = Vec::new();
         for _ in 0..15 {
             std::thread::sleep(std::time::Duration::from_millis(10));

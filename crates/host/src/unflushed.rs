@@ -17,6 +17,7 @@
 //! moment leaves at least the previous block, and disk use is bounded.
 
 use crate::binary::{self, Inspected, RuntimeSymbols};
+use crate::folder::Folder;
 use crate::mappings::{self, Mapping};
 use crate::memory::Memory;
 use crate::target::{Process, What, open_target};
@@ -202,9 +203,9 @@ pub struct Copier<M> {
 }
 
 impl<M: Memory> Copier<M> {
-    /// A copier over `memory`, writing slot files of process `pid` below `folder`.
-    pub fn new(memory: M, located: Located, folder: &Path, pid: u32) -> Self {
-        let slots = Slots { folder: folder.to_owned(), pid, slots: HashMap::new() };
+    /// A copier over `memory`, writing slot files of process `pid` in `folder`.
+    pub fn new(memory: M, located: Located, folder: &Folder, pid: u32) -> Self {
+        let slots = Slots { folder: folder.clone(), pid, slots: HashMap::new() };
         Copier { buffers: Buffers::new(memory, located), slots }
     }
 
@@ -298,7 +299,7 @@ struct Slot {
 /// The slot files of one process.
 #[derive(Debug)]
 struct Slots {
-    folder: PathBuf,
+    folder: Folder,
     pid: u32,
     slots: HashMap<u16, Slot>,
 }
@@ -308,7 +309,7 @@ impl Slots {
         let capability = block.capability;
         let number = self.slots.get(&capability).map_or(0, |slot| 1 - slot.number.min(1));
         let name = if capability == GLOBAL_CAPABILITY { "g".to_owned() } else { capability.to_string() };
-        let file = File::create(self.folder.join(format!("{}-{name}.{number}", self.pid)))?;
+        let file = self.folder.create_anew(&format!("{}-{name}.{number}", self.pid))?;
         self.slots.insert(capability, Slot { block, number, copied: 0, file });
         Ok(())
     }
@@ -390,7 +391,7 @@ mod tests {
     #[test]
     fn only_what_is_new_is_appended_and_blocks_alternate_between_two_slots() {
         let (fake, folder) = (Fake::default(), tempfile::tempdir().unwrap());
-        let mut copier = Copier::new(&fake, located(), folder.path(), 7);
+        let mut copier = Copier::new(&fake, located(), &Folder::open(folder.path()).unwrap(), 7);
         assert!(!is_logging(&fake, located()));
         fake.buffer(100, 7, b"");
         assert!(!is_logging(&fake, located()), "no block was begun");
@@ -415,7 +416,7 @@ mod tests {
     #[test]
     fn a_byte_that_was_not_written_yet_is_mended_by_the_next_copy() {
         let (fake, folder) = (Fake::default(), tempfile::tempdir().unwrap());
-        let mut copier = Copier::new(&fake, located(), folder.path(), 7);
+        let mut copier = Copier::new(&fake, located(), &Folder::open(folder.path()).unwrap(), 7);
         let written = || fs::read(folder.path().join("7-0.0")).unwrap();
         fake.buffer(100, 0, b"event of lon\xaa");
         copier.copy().unwrap();
@@ -433,7 +434,7 @@ mod tests {
     #[test]
     fn a_block_that_is_being_written_out_or_nonsense_is_not_copied() {
         let (fake, folder) = (Fake::default(), tempfile::tempdir().unwrap());
-        let mut copier = Copier::new(&fake, located(), folder.path(), 7);
+        let mut copier = Copier::new(&fake, located(), &Folder::open(folder.path()).unwrap(), 7);
         assert_eq!(copier.copy().unwrap(), 0);
         fake.buffer(100, 27, b"one");
         assert_eq!(copier.copy().unwrap(), 0);
@@ -462,7 +463,7 @@ mod tests {
     fn a_flush_between_the_two_looks_voids_the_copy() {
         let (racing, folder) = (Racing(Fake::default(), RefCell::new(0)), tempfile::tempdir().unwrap());
         racing.0.buffer(100, 0, b"first");
-        let mut copier = Copier::new(&racing, located(), folder.path(), 7);
+        let mut copier = Copier::new(&racing, located(), &Folder::open(folder.path()).unwrap(), 7);
         assert_eq!(copier.copy().unwrap(), 0);
         assert_eq!(copier.copy().unwrap(), 29);
         assert!(fs::read(folder.path().join("7-0.0")).unwrap().ends_with(b"other"));

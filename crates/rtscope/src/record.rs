@@ -23,6 +23,10 @@ pub struct RecordArgs {
     /// Folder for the capture (default: PROGRAM-DATE-TIME.rtscope here).
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
+    /// Take a folder for the capture that other users can write to, and make it private; it must be empty and one's
+    /// own.
+    #[arg(long)]
+    pub force: bool,
     /// How much the runtime logs: `cheap` is collections and heap figures, `full` also every thread switch.
     #[arg(long, value_enum, default_value_t = DetailArg::Cheap)]
     pub detail: DetailArg,
@@ -113,6 +117,7 @@ fn options(args: RecordArgs) -> Options {
     Options {
         target: args.pid.map_or(Target::Command(args.command), Target::Attach),
         output: args.output,
+        force: args.force,
         detail: match args.detail {
             DetailArg::Cheap => Detail::Cheap,
             DetailArg::Full => Detail::Full,

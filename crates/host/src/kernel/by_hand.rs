@@ -6,7 +6,7 @@ use super::tiers::{self, CpuRing};
 use super::{Options, Target, describe, threads};
 use rtscope_model::manifest::{Kernel, Tier};
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What the kernel records of a program's threads, as long as the value lives.
 #[derive(Debug)]
@@ -22,8 +22,7 @@ impl ByHand {
     /// it is [`Tier::Polling`], and says what is missing.
     pub fn start(target: Target, tier: Option<Tier>) -> ByHand {
         let root = Path::new("/");
-        let (directory, force_tier, redactor) = (PathBuf::new(), tier, None);
-        let opened = tiers::open(root, &Options { directory, target, force_tier, ring_bytes: None, redactor });
+        let opened = tiers::open(root, &Options { target, force_tier: tier, ring_bytes: None, redactor: None });
         let mut kernel = describe(&opened);
         let formats = opened.tracepoints.iter().map(|point| (point.name.clone(), point.format.clone())).collect();
         let mut rings = opened.rings;

@@ -12,10 +12,11 @@ use super::perf::{self, What};
 use super::streams::{Kind, Streams};
 use super::tiers::{self, CpuRing};
 use super::{Target, mapped, tracefs, words};
+use crate::folder::Folder;
 use rtscope_model::manifest::{Code, CodeEvent, CodeSource};
 use std::ffi::CStr;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// With privilege: room for half a second of the busiest waits that were measured.
 const RING_BYTES_WIDE: usize = 1 << 20;
@@ -31,8 +32,6 @@ const INTERRUPTIBLE: &CStr = c"prev_state & 253";
 /// How to sample.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The capture's `code/` folder; has to exist.
-    pub directory: PathBuf,
     /// The program.
     pub target: Target,
     /// Nanoseconds of a thread's CPU time between two samples.
@@ -49,13 +48,13 @@ pub struct CodeRecorder {
 const STREAMS: Kind = Kind { folder: "code", source: "code", thread: "rtscope-code" };
 
 impl CodeRecorder {
-    /// Starts sampling, with as much of the kernel as is permitted. The error is a
-    /// sentence with the command that mends it.
-    pub fn start(options: &Options) -> Result<CodeRecorder, String> {
+    /// Starts sampling into the capture's `code/`, with as much of the kernel as is
+    /// permitted. The error is a sentence with the command that mends it.
+    pub fn start(folder: &Folder, options: &Options) -> Result<CodeRecorder, String> {
         let root = Path::new("/");
         let opened = open(root, options.target, options.period_ns).map_err(|error| refused(&error))?;
         let code = opened.describe(options.period_ns);
-        let streams = begin(root, opened, options).map_err(|error| {
+        let streams = begin(root, opened, folder, options).map_err(|error| {
             format!("where the program's code was is not recorded ({error}); record to another folder")
         })?;
         Ok(CodeRecorder { code, streams })
@@ -79,9 +78,9 @@ impl CodeRecorder {
     }
 }
 
-fn begin(root: &Path, opened: Opened, options: &Options) -> io::Result<Streams> {
+fn begin(root: &Path, opened: Opened, folder: &Folder, options: &Options) -> io::Result<Streams> {
     let before = crate::clock::monotonic();
-    Streams::start(STREAMS, opened.rings, &options.directory, |lanes| {
+    Streams::start(STREAMS, opened.rings, folder, |lanes| {
         let (Target::Attached(pid), Some(first)) = (options.target, lanes.first_mut()) else { return Ok(()) };
         let records = mapped::records(root, pid, before, first.cpu());
         first.append(&records)

@@ -4,13 +4,12 @@
 
 use super::perf::{Event, What};
 use super::tiers::CpuRing;
+use crate::folder::Folder;
 use rtscope_model::{Loss, LossKind, Time};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -66,9 +65,8 @@ pub struct Lane {
 impl Lane {
     /// Creates the stream `name` (`sched/cpu0.perf`) as a file in `folder`, which is
     /// the capture's folder of that name.
-    pub fn create(ring: CpuRing, folder: &Path, name: &str) -> io::Result<Lane> {
-        let path = folder.join(name.rsplit('/').next().unwrap_or(name));
-        let file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(path)?;
+    pub fn create(ring: CpuRing, folder: &Folder, name: &str) -> io::Result<Lane> {
+        let file = folder.create_to_append(name.rsplit('/').next().unwrap_or(name))?;
         let stream = Stream { name: name.to_owned(), file, whole: 0 };
         let mut lane = Lane { ring, stream, wakes: true, sleeps: Vec::new() };
         lane.sleeps = lane.interruptible().filter_map(|event| event.id().ok()).collect();
@@ -396,7 +394,7 @@ mod tests {
 
     #[test]
     fn a_full_disk_keeps_whole_records_only() {
-        let Ok(file) = OpenOptions::new().write(true).open("/dev/full") else {
+        let Ok(file) = std::fs::OpenOptions::new().write(true).open("/dev/full") else {
             eprintln!("not run: this machine has no /dev/full");
             return;
         };

@@ -18,14 +18,14 @@ pub(crate) mod tiers;
 pub(crate) mod tracefs;
 pub(crate) mod words;
 
+use crate::folder::Folder;
 use crate::redact::Redactor;
 pub use by_hand::ByHand;
 pub use code::CodeRecorder;
 use rtscope_model::Pid;
 use rtscope_model::manifest::{Kernel, Tier, Tracepoint};
-use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use streams::{Kind, Streams};
 use tiers::Opened;
 pub use words::name as tier_name;
@@ -42,8 +42,6 @@ pub enum Target {
 /// How to record.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The capture's `sched/` folder; has to exist.
-    pub directory: PathBuf,
     /// The program.
     pub target: Target,
     /// The richest tier to try; `None`: all.
@@ -65,13 +63,13 @@ pub struct KernelRecorder {
 const STREAMS: Kind = Kind { folder: "sched", source: "kernel", thread: "rtscope-kernel" };
 
 impl KernelRecorder {
-    /// Starts recording. Never fails: it falls to the next tier, at the end to
-    /// [`Tier::Polling`], and says what is missing and how to get it.
-    pub fn start(options: Options) -> KernelRecorder {
+    /// Starts recording into the capture's `sched/`. Never fails: it falls to the next
+    /// tier, at the end to [`Tier::Polling`], and says what is missing and how to get it.
+    pub fn start(folder: &Folder, options: Options) -> KernelRecorder {
         let root = Path::new("/");
         let opened = tiers::open(root, &options);
         let kernel = describe(&opened);
-        let mut recorder = match begin(opened, &options.directory) {
+        let mut recorder = match begin(opened, folder) {
             Ok(streams) => KernelRecorder { kernel, streams },
             Err(error) => {
                 let missing = format!("Kernel records could not be written ({error}). Record to another folder.");
@@ -80,7 +78,7 @@ impl KernelRecorder {
             }
         };
         // Last, so that no thread can be made between the list and the events.
-        if let Err(error) = write_threads(root, &options) {
+        if let Err(error) = write_threads(root, folder, &options) {
             recorder.kernel.missing.push(format!("Names of threads could not be written ({error})."));
         }
         recorder
@@ -111,11 +109,11 @@ impl KernelRecorder {
     }
 }
 
-fn begin(opened: Opened, directory: &Path) -> io::Result<Streams> {
+fn begin(opened: Opened, folder: &Folder) -> io::Result<Streams> {
     for point in &opened.tracepoints {
-        fs::write(directory.join(format!("{}.format", point.name)), &point.format)?;
+        folder.write(&format!("{}.format", point.name), point.format.as_bytes())?;
     }
-    Streams::start(STREAMS, opened.rings, directory, |_| Ok(()))
+    Streams::start(STREAMS, opened.rings, folder, |_| Ok(()))
 }
 
 fn describe(opened: &Opened) -> Kernel {
@@ -136,10 +134,10 @@ fn describe(opened: &Opened) -> Kernel {
     }
 }
 
-fn write_threads(root: &Path, options: &Options) -> io::Result<()> {
+fn write_threads(root: &Path, folder: &Folder, options: &Options) -> io::Result<()> {
     let mut threads = threads::list(root);
     if let Some(redactor) = &options.redactor {
         threads.iter_mut().for_each(|thread| thread.comm = redactor.hide(&thread.comm));
     }
-    fs::write(options.directory.join("threads.json"), serde_json::to_vec(&threads)?)
+    folder.write("threads.json", &serde_json::to_vec(&threads)?)
 }

@@ -4,9 +4,9 @@
 
 use super::drain::{Counters, Drain, Lane, Running};
 use super::tiers::CpuRing;
+use crate::folder::Folder;
 use rtscope_model::Loss;
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -36,18 +36,18 @@ pub struct Streams {
 }
 
 impl Streams {
-    /// Makes the files in `directory` (the capture's folder of that kind), switches
+    /// Makes the files in `folder` (the capture's folder of that kind), switches
     /// the events on, lets `begin` write what is to stand first, and starts the
     /// thread.
     pub fn start(
         kind: Kind,
         rings: Vec<CpuRing>,
-        directory: &Path,
+        folder: &Folder,
         begin: impl FnOnce(&mut [Lane]) -> io::Result<()>,
     ) -> io::Result<Streams> {
         let create = |ring: CpuRing| {
             let path = kind.path(ring.cpu);
-            Lane::create(ring, directory, &path)
+            Lane::create(ring, folder, &path)
         };
         let mut lanes = rings.into_iter().map(create).collect::<io::Result<Vec<_>>>()?;
         let mut streams = Streams::default();

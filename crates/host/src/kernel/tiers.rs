@@ -109,7 +109,6 @@ fn open_tier(root: &Path, tier: Tier, cpus: &[u16], options: &Options) -> io::Re
 /// missing.
 pub fn probe(root: &Path, tier: Tier) -> io::Result<()> {
     let options = Options {
-        directory: std::path::PathBuf::new(),
         target: Target::Spawned(Pid(std::process::id())),
         redactor: None,
         force_tier: Some(tier),

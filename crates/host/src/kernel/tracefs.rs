@@ -1,11 +1,12 @@
 //! Where the kernel describes its tracepoints. Owns finding (or, for root,
-//! mounting for a moment) tracefs and reading ids and formats from it; refuses
+//! mounting for a moment, nowhere) tracefs and reading ids and formats from it; refuses
 //! to interpret a format.
 
-use std::ffi::CString;
-use std::fs;
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::ffi::OsStrExt;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 /// Where tracefs is mounted, below the root.
@@ -23,13 +24,13 @@ pub struct Description {
 }
 
 /// Reads the descriptions of `names`, tracepoints of the `sched` system, from
-/// the tracefs below `root`; mounts one privately if there is none and the
+/// the tracefs below `root`; mounts one without a name if there is none and the
 /// caller may. Names that this kernel does not have are left out.
 pub fn describe(root: &Path, names: &[&str]) -> io::Result<Vec<Description>> {
     let mut refusal = io::Error::new(io::ErrorKind::NotFound, "tracefs is not mounted");
     for place in PLACES {
-        let events = root.join(place).join("events/sched");
-        match read_all(&events, names) {
+        // What is not mounted, or cannot be read, is told here from a tracepoint that this kernel lacks.
+        match open_folder(CWD, root.join(place).join("events/sched")).and_then(|events| read_all(&events, names)) {
             Ok(found) => return Ok(found),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => refusal = error,
@@ -38,11 +39,11 @@ pub fn describe(root: &Path, names: &[&str]) -> io::Result<Vec<Description>> {
     if root != Path::new("/") {
         return Err(refusal);
     }
-    match Mounted::new() {
+    match mount() {
         Err(_) if refusal.kind() == io::ErrorKind::PermissionDenied => {
             Err(io::Error::new(refusal.kind(), format!("tracefs cannot be read: {refusal}")))
         }
-        Ok(mounted) => read_all(&mounted.path.join("events/sched"), names),
+        Ok(mounted) => read_all(&open_folder(&mounted, "events/sched")?, names),
         Err(_) => Err(refusal),
     }
 }
@@ -61,13 +62,10 @@ pub fn readable_place(root: &Path) -> io::Result<PathBuf> {
     Err(refusal)
 }
 
-fn read_all(events: &Path, names: &[&str]) -> io::Result<Vec<Description>> {
-    // An unreadable or unmounted tracefs must be told from a tracepoint that
-    // this kernel lacks.
-    fs::read_dir(events)?;
+fn read_all(events: &OwnedFd, names: &[&str]) -> io::Result<Vec<Description>> {
     let mut found = Vec::new();
     for name in names {
-        match read_one(&events.join(name), name) {
+        match read_one(events, name) {
             Ok(description) => found.push(description),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
@@ -76,39 +74,49 @@ fn read_all(events: &Path, names: &[&str]) -> io::Result<Vec<Description>> {
     Ok(found)
 }
 
-fn read_one(folder: &Path, name: &str) -> io::Result<Description> {
-    let id = fs::read_to_string(folder.join("id"))?;
+fn read_one(events: &OwnedFd, name: &str) -> io::Result<Description> {
+    let read = |file: &str| {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        io::read_to_string(File::from(openat(events, format!("{name}/{file}"), flags, Mode::empty())?))
+    };
+    let id = read("id")?;
     let id = id.trim().parse().map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "not a tracepoint id"))?;
-    Ok(Description { name: name.to_owned(), id, format: fs::read_to_string(folder.join("format"))? })
+    Ok(Description { name: name.to_owned(), id, format: read("format")? })
 }
 
-/// A tracefs mounted by us; unmounted with the value.
-struct Mounted {
-    path: PathBuf,
+fn open_folder(at: impl AsFd, path: impl rustix::path::Arg) -> io::Result<OwnedFd> {
+    Ok(openat(at, path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?)
 }
 
-impl Mounted {
-    fn new() -> io::Result<Mounted> {
-        let path = std::env::temp_dir().join(format!("rtscope-tracefs-{}", std::process::id()));
-        fs::create_dir(&path)?;
-        let mounted = Mounted { path };
-        let target = CString::new(mounted.path.as_os_str().as_bytes())?;
-        let flags = libc::MS_RDONLY | libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
-        // SAFETY: all strings are NUL-terminated and live across the call; the
-        // data pointer may be null for tracefs.
-        let outcome =
-            unsafe { libc::mount(c"nodev".as_ptr(), target.as_ptr(), c"tracefs".as_ptr(), flags, std::ptr::null()) };
-        if outcome == 0 { Ok(mounted) } else { Err(io::Error::last_os_error()) }
-    }
+/// A tracefs that is mounted nowhere: there is a descriptor of it and no name, and it
+/// ends with the descriptor, however the recorder ends. Errors: a kernel before 5.2, or
+/// not permitted.
+fn mount() -> io::Result<OwnedFd> {
+    let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    fsconfig_create(&context)?;
+    let attributes = MountAttrFlags::MOUNT_ATTR_RDONLY
+        | MountAttrFlags::MOUNT_ATTR_NOSUID
+        | MountAttrFlags::MOUNT_ATTR_NODEV
+        | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+    Ok(fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)?)
 }
 
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        if let Ok(target) = CString::new(self.path.as_os_str().as_bytes()) {
-            // SAFETY: a NUL-terminated string that lives across the call. Where
-            // the mount had failed this refuses, which is harmless.
-            unsafe { libc::umount2(target.as_ptr(), libc::MNT_DETACH) };
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn root_a_tracefs_of_its_own_leaves_no_mount() {
+        if !rustix::process::geteuid().is_root() {
+            return eprintln!("not run: needs root, to mount tracefs");
         }
-        let _ = fs::remove_dir(&self.path);
+        let mounts = || fs::read_to_string("/proc/self/mounts").unwrap();
+        let before = mounts();
+        let mounted = mount().unwrap();
+        let found = read_all(&open_folder(&mounted, "events/sched").unwrap(), &["sched_switch", "no_such"]).unwrap();
+        assert_eq!((found.len(), found[0].name.as_str()), (1, "sched_switch"));
+        assert!(found[0].id > 0 && found[0].format.contains("prev_comm"));
+        // Now as at any moment at which the recorder may be killed.
+        assert_eq!(mounts(), before);
     }
 }

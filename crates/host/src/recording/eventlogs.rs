@@ -5,6 +5,7 @@ use super::logs::LiveLog;
 use super::source::{Around, Launch, RuntimeLogs, Told};
 use crate::binary::Inspected;
 use crate::clock;
+use crate::folder::Folder;
 use crate::handover::{Handover, Route};
 use crate::minder::Minder;
 use crate::options::{self, Request};
@@ -23,6 +24,7 @@ pub(super) struct Eventlogs {
     minder: Option<Minder>,
     logs: Vec<LiveLog>,
     classes: String,
+    unflushed: Option<Folder>,
     written_bytes: u64,
     failure: Option<String>,
 }
@@ -39,7 +41,11 @@ pub(super) struct Command<'a> {
 
 impl Eventlogs {
     /// Makes a command log into a capture; `None`: it cannot. Errors: the folder for it.
-    pub(super) fn prepare(capture: &Path, command: &Command<'_>, launch: &mut Launch) -> io::Result<Option<Eventlogs>> {
+    pub(super) fn prepare(
+        capture: &Folder,
+        command: &Command<'_>,
+        launch: &mut Launch,
+    ) -> io::Result<Option<Eventlogs>> {
         let handover = Handover::prepare(capture, command.route)?;
         let plan = options::plan(&Request {
             argv: &launch.argv,
@@ -82,13 +88,11 @@ impl Eventlogs {
         (!logs.is_empty()).then(|| Eventlogs { logs, ..Eventlogs::default() })
     }
 
-    fn bring_home(log: &mut LiveLog, capture: &Path, told: &mut Told) {
-        if !log.outside || log.path.starts_with(capture) {
+    fn bring_home(log: &mut LiveLog, capture: &Folder, told: &mut Told) {
+        if !log.outside || log.path.starts_with(capture.path()) {
             return;
         }
-        let disk = rustix::fs::statvfs(capture).ok();
-        let free = disk.map_or(0, |disk| disk.f_bavail.saturating_mul(disk.f_frsize));
-        if let Err(error) = log.bring_home(capture, free) {
+        if let Err(error) = log.bring_home(capture, capture.free_bytes().unwrap_or(0)) {
             told.notes.push(format!("the log {} was not copied into the capture: {error}", log.path.display()));
         }
     }
@@ -123,9 +127,11 @@ impl RuntimeLogs for Eventlogs {
     }
 
     fn identify(&mut self, around: &Around<'_>, everywhere: bool) {
-        let unflushed = around.capture.join("unflushed");
+        if self.unflushed.is_none() {
+            self.unflushed = around.capture.folder("unflushed").ok();
+        }
         for log in &mut self.logs {
-            log.identify(around.host, around.family, everywhere, &unflushed);
+            log.identify(around.host, around.family, everywhere, self.unflushed.as_ref());
         }
         // One process, two logs (it execed, or started its log again): the buffers
         // belong to the later one.

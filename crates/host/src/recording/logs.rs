@@ -1,6 +1,7 @@
 //! The runtime logs of a recording: which process writes which, the offset of
 //! its clock, and its unwritten buffers.
 
+use crate::folder::Folder;
 use crate::live::EVENTLOG;
 use crate::memory::LiveProcess;
 use crate::procfs::{Host, identity};
@@ -13,7 +14,7 @@ use rustix::fs::OFlags;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The origin is the runtime's own; what is left is its two clock reads.
 const ORIGIN_ERROR_NS: u64 = 1_000;
@@ -69,7 +70,7 @@ impl LiveLog {
 
     /// Finds out who writes it, and the offset of its clock, as far as not yet
     /// known. Looks among `likely` first, then (`everywhere`) at all processes.
-    pub fn identify(&mut self, host: &Host, likely: &[u32], everywhere: bool, unflushed: &Path) {
+    pub fn identify(&mut self, host: &Host, likely: &[u32], everywhere: bool, unflushed: Option<&Folder>) {
         if self.log.pid == 0 && !self.find_writer(host, likely, everywhere, unflushed) {
             return;
         }
@@ -88,7 +89,7 @@ impl LiveLog {
     }
 
     /// Whether its writer was found.
-    fn find_writer(&mut self, host: &Host, likely: &[u32], everywhere: bool, unflushed: &Path) -> bool {
+    fn find_writer(&mut self, host: &Host, likely: &[u32], everywhere: bool, unflushed: Option<&Folder>) -> bool {
         let found = self.file.as_ref().map_or_else(|| std::fs::metadata(&self.path), File::metadata);
         let Ok(wanted) = found.map(|found| identity(&found)) else { return false };
         let mut writers = host.writers_of(&self.path, wanted, likely);
@@ -108,7 +109,8 @@ impl LiveLog {
         self.located = unflushed::locate(&process);
         let with_buffers = self.located.filter(|located| located.symbols.has_buffers());
         let memory = LiveProcess::from(process.clone());
-        self.copier = with_buffers.map(|located| Copier::new(memory, located, unflushed, pid));
+        let with_buffers = with_buffers.zip(unflushed);
+        self.copier = with_buffers.map(|(located, folder)| Copier::new(memory, located, folder, pid));
         self.process = Some(process);
         true
     }
@@ -191,7 +193,7 @@ impl LiveLog {
 
     /// Brings a log that lies elsewhere into the capture; on failure it stays
     /// referenced where it is.
-    pub fn bring_home(&mut self, capture: &Path, free_bytes: u64) -> io::Result<()> {
+    pub fn bring_home(&mut self, capture: &Folder, free_bytes: u64) -> io::Result<()> {
         let file = self.open()?;
         if self.file.is_none() && file.metadata()?.uid() != rustix::process::geteuid().as_raw() {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to another user"));
@@ -205,19 +207,20 @@ impl LiveLog {
         if size > free_bytes / 2 {
             return Err(io::ErrorKind::StorageFull.into());
         }
+        let folder = capture.folder("eventlog")?;
         let mut number = 0;
-        let mut name = format!("eventlog/{number}.eventlog");
-        while capture.join(&name).exists() {
-            number += 1;
-            name = format!("eventlog/{number}.eventlog");
-        }
-        let copy = capture.join(&name);
-        let copied = File::create_new(&copy).and_then(|mut copy| io::copy(&mut file.take(size), &mut copy));
-        if let Err(error) = copied {
-            let _ = std::fs::remove_file(&copy);
+        let (name, mut copy) = loop {
+            let name = format!("{number}.eventlog");
+            match folder.create(&name) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+                made => break (name, made?),
+            }
+        };
+        if let Err(error) = io::copy(&mut file.take(size), &mut copy) {
+            let _ = folder.remove(&name);
             return Err(error);
         }
-        self.log.path = name;
+        self.log.path = format!("eventlog/{name}");
         Ok(())
     }
 }
@@ -288,7 +291,7 @@ mod tests {
         let path = folder.path().join("0.eventlog");
         let _open = File::create(&path).unwrap();
         let mut log = LiveLog::new("eventlog/0.eventlog".into(), path, "-l-ag");
-        log.identify(&Host::default(), &[], true, folder.path());
+        log.identify(&Host::default(), &[], true, None);
         assert_eq!(log.log.pid, std::process::id());
         assert_eq!(log.log.clock, ClockMap::LOG_OWN);
     }

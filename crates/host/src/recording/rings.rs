@@ -3,6 +3,7 @@
 
 use super::source::{Around, Launch, RuntimeLogs, Told};
 use crate::binary::{self, Inspected, ocaml};
+use crate::folder::Folder;
 use crate::handover::Route;
 use crate::procfs::Host;
 use crate::rings::parameters::{self, DIRECTORY, PRESERVE, START};
@@ -14,7 +15,7 @@ use std::collections::HashMap;
 use std::env;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -46,30 +47,28 @@ pub(super) struct Command<'a> {
 impl Rings {
     /// Makes a command write its rings where they can be copied into a capture; `None`:
     /// it cannot, and `launch` says why. Errors: the folder for it.
-    pub(super) fn prepare(capture: &Path, command: &Command<'_>, launch: &mut Launch) -> io::Result<Option<Rings>> {
+    pub(super) fn prepare(capture: &Folder, command: &Command<'_>, launch: &mut Launch) -> io::Result<Option<Rings>> {
         if let Some(why) = refusal(command) {
             launch.notes.push(why);
             return Ok(None);
         }
         let user = User::of_environment();
         let mut place = match user.folder(&mut launch.notes) {
-            Some(folder) => Place::of_user(folder),
+            Some(folder) => match Place::of_user(&folder) {
+                Ok(place) if place.is_writable() => place,
+                _ => {
+                    launch.notes.push(unwritable(&folder));
+                    return Ok(None);
+                }
+            },
             None => Place::prepare(capture, command.route)?,
         };
-        if !place.is_writable() {
-            launch.notes.push(format!(
-                "{DIRECTORY}={} cannot be written to: an OCaml program would end at once, so its rings were not switched \
-                 on",
-                place.folder().display()
-            ));
-            return Ok(None);
-        }
         let release = command.inspected.binary.version.as_deref().and_then(ocaml::release);
         let Some(choice) = reserve(&mut place, &user, release, command.size) else {
             launch.notes.push(format!(
                 "there is no room for the rings of an OCaml program in {} (a full disk would kill it): they were not \
                  switched on; record to a larger disk with -o",
-                place.folder().display()
+                place.folder().path().display()
             ));
             place.finish(&Host::default());
             return Ok(None);
@@ -112,23 +111,16 @@ impl Rings {
             }
         }
         // As its process has it: by its path it could be another one in another root.
-        let folder = self.mapped.first().and_then(Mapped::folder);
-        let named = |folder: &OwnedFd| PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
-        let watched = folder.as_ref().map(|folder| (named(folder), false));
-        self.start_reader(around, watched, folder, told);
+        let folder = self.mapped.first().and_then(|mapped| Some((mapped.folder()?, false)));
+        self.start_reader(around, folder, told);
     }
 
-    fn start_reader(
-        &mut self,
-        around: &Around<'_>,
-        watched: Option<(PathBuf, bool)>,
-        folder: Option<OwnedFd>,
-        told: &mut Told,
-    ) {
+    fn start_reader(&mut self, around: &Around<'_>, watched: Option<(Folder, bool)>, told: &mut Told) {
         let mapped = std::mem::take(&mut self.mapped);
-        let (host, capture) = (around.host.clone(), around.capture.to_owned());
-        let config = Config { host, pid: around.pid, capture, watched, folder, mapped };
-        match Reader::start(config) {
+        let (host, pid) = (around.host.clone(), around.pid);
+        let reader = around.capture.folder("rings");
+        let reader = reader.and_then(|folder| Reader::start(Config { host, pid, folder, watched, mapped }));
+        match reader {
             Ok(reader) => self.reader = Some(reader),
             Err(error) => told.notes.push(format!("the rings of OCaml programs are not copied: {error}")),
         }
@@ -157,6 +149,13 @@ impl Rings {
         self.program.get_or_insert(found);
         version
     }
+}
+
+fn unwritable(folder: &Path) -> String {
+    format!(
+        "{DIRECTORY}={} cannot be written to: an OCaml program would end at once, so its rings were not switched on",
+        folder.display()
+    )
 }
 
 /// What the user has set.
@@ -253,8 +252,8 @@ impl RuntimeLogs for Rings {
             told.notes
                 .push(format!("no room could be reserved for the rings ({error}): a full disk would kill the program"));
         }
-        let watched = (place.folder().to_owned(), place.is_own());
-        self.start_reader(around, Some(watched), None, told);
+        let watched = (place.folder().clone(), place.is_own());
+        self.start_reader(around, Some(watched), told);
     }
 
     fn take_opened(&mut self, _around: &Around<'_>, _told: &mut Told) -> bool {

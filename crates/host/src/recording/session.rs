@@ -26,6 +26,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::collections::HashMap;
 use std::fs;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Child;
@@ -46,7 +47,8 @@ const RESERVE_BYTES: usize = 256 << 10;
 const RESERVE: &str = ".reserve";
 /// How long after a program has started its files are opened.
 const LOOK_AFTER_NS: u64 = 5_000_000;
-const SYMBOLS: &str = "code/symbols.json";
+const CODE: &str = "code";
+const SYMBOLS: &str = "symbols.json";
 
 /// A recording under way.
 pub(super) struct Session<'a> {
@@ -148,7 +150,7 @@ impl<'a> Session<'a> {
     }
 
     fn check_space(&mut self) {
-        let _ = fs::write(self.store.below(RESERVE), vec![0; RESERVE_BYTES]);
+        let _ = self.store.folder().write(RESERVE, &vec![0; RESERVE_BYTES]);
         if let Some(free) = self.store.free_bytes().filter(|free| *free < FREE_BYTES_LOW) {
             let text = format!(
                 "only {} MiB are free where the capture is written: a full disk ends the recording and the program's own \
@@ -195,7 +197,7 @@ impl<'a> Session<'a> {
     }
 
     fn around(&self) -> Around<'_> {
-        Around { host: &self.host, capture: self.store.path(), pid: self.pid, family: &self.family }
+        Around { host: &self.host, capture: self.store.folder(), pid: self.pid, family: &self.family }
     }
 
     fn tell(&mut self, told: Told) {
@@ -232,11 +234,10 @@ impl<'a> Session<'a> {
             host: self.host.clone(),
             pid: self.pid,
             levels: self.groups.levels.clone(),
-            path: self.store.below("samples.jsonl"),
             period_ns: self.manifest.sample_period_ns.max(1_000_000),
-            transactions: Some(stm::Kept { path: self.store.below("stm.jsonl"), redact: self.options.redact }),
+            transactions: Some(stm::Kept { capture: Some(self.store.folder().clone()), redact: self.options.redact }),
         };
-        match Sampler::start(config) {
+        match Sampler::start(self.store.folder(), config) {
             Ok(sampler) => self.sampler = Some(sampler),
             Err(error) => self.note(format!("memory and counters are not sampled: {error}")),
         }
@@ -254,7 +255,9 @@ impl<'a> Session<'a> {
                 "heap snapshots are of GHC programs only: for OCaml the counters in its rings say where the memory is";
             return self.note(note.to_owned());
         }
-        match Snapshots::start(self.host.clone(), self.pid, when, self.store.below("heap")) {
+        let started = self.store.folder().folder("heap");
+        let started = started.and_then(|heap| Snapshots::start(self.host.clone(), self.pid, when, heap));
+        match started {
             Ok(snapshots) => self.snapshots = Some(snapshots),
             Err(error) => self.note(format!("heap snapshots are not taken: {error}")),
         }
@@ -278,15 +281,16 @@ impl<'a> Session<'a> {
             self.manifest.kernel = Kernel { missing, ..Kernel::default() };
             return;
         };
-        let kernel = KernelRecorder::start(kernel::Options {
-            directory: self.store.below("sched"),
-            target,
-            force_tier: Some(tier),
-            ring_bytes: None,
-            redactor: self.redactor.clone(),
-        });
-        self.manifest.kernel = kernel.status();
-        self.kernel = Some(kernel);
+        let redactor = self.redactor.clone();
+        let options = kernel::Options { target, force_tier: Some(tier), ring_bytes: None, redactor };
+        match self.store.folder().folder("sched") {
+            Ok(folder) => {
+                let kernel = KernelRecorder::start(&folder, options);
+                self.manifest.kernel = kernel.status();
+                self.kernel = Some(kernel);
+            }
+            Err(error) => self.note(format!("kernel scheduling is not recorded: {error}")),
+        }
     }
 
     fn start_code(&mut self, target: kernel::Target) {
@@ -294,8 +298,8 @@ impl<'a> Session<'a> {
             self.manifest.notes.push("where the program's code was is not recorded (--sample-code 0)".to_owned());
             return;
         };
-        let directory = self.store.below("code");
-        match CodeRecorder::start(&code::Options { directory, target, period_ns }) {
+        let folder = self.store.folder().folder(CODE).map_err(|error| error.to_string());
+        match folder.and_then(|folder| CodeRecorder::start(&folder, &code::Options { target, period_ns })) {
             Ok(code) => {
                 self.manifest.code = Some(code.status());
                 self.code = Some(code);
@@ -315,23 +319,26 @@ impl<'a> Session<'a> {
         self.manifest.losses.extend(recorder.streams().losses());
         let mut status = recorder.status();
         let offset = self.manifest.realtime_offset_ns;
-        let named = symbols::names(self.store.path(), &status, &self.files, offset).and_then(|names| {
+        let named = symbols::names(&self.store.folder().own_path(), &status, &self.files, offset).and_then(|names| {
             let text = serde_json::to_vec(&names).map_err(|error| error.to_string())?;
-            fs::write(self.store.below(SYMBOLS), &text).map_err(|error| error.to_string())?;
+            self.keep_symbols(&text).map_err(|error| error.to_string())?;
             Ok((names.missing, text.len() as u64))
         });
         match named {
             Ok((missing, bytes)) => {
-                status.symbols = Some(SYMBOLS.to_owned());
+                status.symbols = Some(format!("{CODE}/{SYMBOLS}"));
                 status.missing.extend(missing);
                 self.written_bytes += bytes;
             }
             Err(why) => {
-                let _ = fs::remove_file(self.store.below(SYMBOLS));
                 status.missing.push(format!("Names of the program's code could not be written ({why})."));
             }
         }
         self.manifest.code = Some(status);
+    }
+
+    fn keep_symbols(&self, text: &[u8]) -> io::Result<()> {
+        self.store.folder().folder(CODE)?.replace(SYMBOLS, text, false)
     }
 
     /// The program did not start: nothing of the capture is worth keeping.
@@ -583,7 +590,7 @@ impl<'a> Session<'a> {
             self.note("the recording ended before the program".to_owned());
         }
         self.manifest.status = Status::Complete;
-        let _ = fs::remove_file(self.store.below(RESERVE));
+        let _ = self.store.folder().remove(RESERVE);
         self.write_manifest(true);
         self.store.remove_empty_folders();
         // A program that outlives the recording is still waited for: its status is ours.

@@ -5,15 +5,14 @@
 //! process that runs.
 
 use crate::clock;
+use crate::folder::Folder;
 use crate::heap::{self, Ask, Failed, Refusal};
 use crate::procfs::Host;
 use crate::store::is_disk_full;
 use rtscope_model::heap::Heap;
 use rtscope_model::{Time, units};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -105,7 +104,7 @@ pub(super) struct Snapshots {
 
 impl Snapshots {
     /// Starts it for the process `pid`, writing into `folder`. Errors: no thread to be had.
-    pub(super) fn start(host: Host, pid: u32, when: When, folder: PathBuf) -> io::Result<Snapshots> {
+    pub(super) fn start(host: Host, pid: u32, when: When, folder: Folder) -> io::Result<Snapshots> {
         let shared = Arc::new(Shared { targets: Mutex::new(vec![pid]), ..Shared::default() });
         let mut taker = Taker::new(host, when, folder, Arc::clone(&shared));
         let thread = std::thread::Builder::new().name("snapshots".into()).spawn(move || taker.run())?;
@@ -182,7 +181,7 @@ fn levels(limit: u64, before: u32, rss: u64) -> u32 {
 struct Taker {
     host: Host,
     when: When,
-    folder: PathBuf,
+    folder: Folder,
     shared: Arc<Shared>,
     page_bytes: u64,
     processes: BTreeMap<u32, Watched>,
@@ -197,7 +196,7 @@ struct Taker {
 }
 
 impl Taker {
-    fn new(host: Host, when: When, folder: PathBuf, shared: Arc<Shared>) -> Taker {
+    fn new(host: Host, when: When, folder: Folder, shared: Arc<Shared>) -> Taker {
         Taker {
             host,
             when,
@@ -344,15 +343,10 @@ impl Taker {
         heap.shorten(ENTRIES_MAX);
         let text = serde_json::to_vec(&heap)?;
         let number = self.shared.taken.load(Ordering::Relaxed);
-        let (fresh, whole) = [".json.new", ".json"].map(|end| self.folder.join(format!("{number}{end}"))).into();
-        let written = fs::write(&fresh, &text).and_then(|()| fs::rename(&fresh, whole));
-        if written.is_err() {
-            let _ = fs::remove_file(&fresh);
-        } else {
-            self.shared.taken.fetch_add(1, Ordering::Relaxed);
-            self.shared.written.fetch_add(text.len() as u64, Ordering::Relaxed);
-        }
-        written
+        self.folder.replace(&format!("{number}.json"), &text, false)?;
+        self.shared.taken.fetch_add(1, Ordering::Relaxed);
+        self.shared.written.fetch_add(text.len() as u64, Ordering::Relaxed);
+        Ok(())
     }
 }
 
@@ -364,6 +358,7 @@ fn nanoseconds(duration: Duration) -> u64 {
 mod tests {
     use super::*;
     use rtscope_model::heap::{Entry, OTHERS};
+    use std::fs;
     use std::path::Path;
 
     const MIB: u64 = 1 << 20;
@@ -389,7 +384,7 @@ mod tests {
 
     fn taker(when: When, folder: &Path) -> Taker {
         let shared = Arc::new(Shared { targets: Mutex::new(vec![std::process::id()]), ..Shared::default() });
-        Taker::new(Host::default(), when, folder.into(), shared)
+        Taker::new(Host::default(), when, Folder::open(folder).unwrap(), shared)
     }
 
     #[test]
@@ -413,7 +408,8 @@ mod tests {
     fn a_process_that_is_no_ghc_program_is_told_once_at_the_end() {
         let folder = tempfile::tempdir().unwrap();
         let when = When { every: Some(Duration::from_millis(1)), rss_over: vec![MIB] };
-        let snapshots = Snapshots::start(Host::default(), std::process::id(), when, folder.path().into()).unwrap();
+        let snapshots =
+            Snapshots::start(Host::default(), std::process::id(), when, Folder::open(folder.path()).unwrap()).unwrap();
         while snapshots.cost().cpu_ns == 0 {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -427,7 +423,8 @@ mod tests {
     fn a_limit_that_was_never_met_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let when = When { rss_over: vec![u64::MAX, 1 << 60], ..When::default() };
-        let snapshots = Snapshots::start(Host::default(), std::process::id(), when, folder.path().into()).unwrap();
+        let snapshots =
+            Snapshots::start(Host::default(), std::process::id(), when, Folder::open(folder.path()).unwrap()).unwrap();
         let (_, notes) = snapshots.finish();
         assert!(notes[0].contains("never seen over 1024 PiB"), "{notes:?}");
     }

@@ -2,6 +2,7 @@
 //! while it goes on, by processes that have to be found out, and that each ends in the
 //! manifest. Each runtime is a module that says the rest.
 
+use crate::folder::Folder;
 use crate::procfs::Host;
 use rtscope_model::manifest::{Binary, Log};
 use rtscope_model::{Loss, Time};
@@ -9,7 +10,6 @@ use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::os::fd::{BorrowedFd, RawFd};
-use std::path::Path;
 
 /// How the program is to be started so that its runtime logs.
 #[derive(Clone, Debug, Default)]
@@ -31,7 +31,7 @@ pub(super) struct Launch {
 pub(super) struct Around<'a> {
     pub host: &'a Host,
     /// The capture.
-    pub capture: &'a Path,
+    pub capture: &'a Folder,
     /// The program.
     pub pid: u32,
     /// The program and what it started.

@@ -57,7 +57,7 @@ fn record_command(
     // Decisions are made on text; what is not text reaches the program as it is.
     let words: Vec<String> = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let name = words.first().map_or("program", String::as_str);
-    let store = Store::create(&output_path(&options, name))?;
+    let store = Store::create(&output_path(&options, name), options.force)?;
     let inspected = inspect_command(argv, &words);
     let path = argv.first().and_then(|first| find_program(first));
     let (sources, launch) = prepare_logs(&options, &words, &inspected, path.as_deref(), &store)?;
@@ -97,7 +97,7 @@ fn record_process(
     let process = Process::open(&host, pid).map_err(|_| RecordError::NoProcess(pid))?;
     let command = host.command(pid).unwrap_or_default();
     let name = command.first().map_or("program", String::as_str);
-    let store = Store::create(&output_path(&options, name))?;
+    let store = Store::create(&output_path(&options, name), options.force)?;
     let mut session = Session::begin(options, host, store, pid, process.inspect(), say);
     session.manifest.command = command;
     let variables = process.text("environ").unwrap_or_default();
@@ -157,7 +157,7 @@ fn prepare_logs(
         launch.notes.push("the runtime's log was not switched on (--no-eventlog)".to_owned());
         return Ok((sources, launch));
     }
-    let route = handover::route(argv);
+    let route = handover::route(argv, store.folder());
     if let Route::None(note) = &route {
         launch.notes.push(note.clone());
         return Ok((sources, launch));
@@ -169,18 +169,26 @@ fn prepare_logs(
         }
     };
     let wrapper = path.is_none_or(|path| binary::inspect(path).binary.family.is_none());
+    if wrapper && route == Route::Descriptor {
+        launch.notes.push(format!(
+            "other users could move the capture in {}, so programs are handed their logs by an inherited descriptor: one \
+             that is started without it (Python's subprocess closes all) would end at once; then record to a folder of \
+             your own with -o",
+            store.path().parent().unwrap_or(Path::new("/")).display()
+        ));
+    }
     let directory = std::env::current_dir().unwrap_or_default();
     // Of what a wrapper starts nothing may be known: then it is prepared for either.
     if !inspected.is_ocaml() {
         let (detail, route, directory) = (options.detail, &route, directory.as_path());
         let command = eventlogs::Command { inspected, wrapper, detail, route, directory };
-        let made = Eventlogs::prepare(store.path(), &command, &mut launch);
+        let made = Eventlogs::prepare(store.folder(), &command, &mut launch);
         sources.extend(made.map_err(own("the folder for the eventlog"))?.map(boxed));
     }
     if !inspected.is_ghc() {
         let (route, size) = (&route, options.ring_size);
         let command = rings::Command { inspected, wrapper, path, route, size };
-        let made = Rings::prepare(store.path(), &command, &mut launch);
+        let made = Rings::prepare(store.folder(), &command, &mut launch);
         sources.extend(made.map_err(own("the folder for rings"))?.map(boxed));
     }
     Ok((sources, launch))

@@ -303,7 +303,8 @@ mod tests {
         let event = [2_u64 << 54 | 2 << 49 | 11 << 36, 5];
         bytes.extend(event.iter().cycle().take(words as usize).flat_map(|word| word.to_ne_bytes()));
         std::fs::write(&path, bytes).unwrap();
-        let stream = Stream::create(folder.path(), "0.ring".into(), &layout, 7, Time(1)).unwrap();
+        let rings = crate::folder::Folder::open(folder.path()).unwrap();
+        let stream = Stream::create(&rings, "0.ring", &layout, 7, Time(1)).unwrap();
         (folder, Ring::new(File::open(path).unwrap(), layout), stream)
     }
 

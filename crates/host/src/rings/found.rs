@@ -1,11 +1,11 @@
 //! Which processes have a ring mapped. The file stays mapped as long as its process
 //! lives, whatever its name is in whatever namespace.
 
+use crate::folder::Folder;
 use crate::mappings::{self, Mapping};
 use crate::procfs::Host;
 use crate::target::{Process, open_target};
 use std::fs::File;
-use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -32,8 +32,9 @@ impl Mapped {
     }
 
     /// The folder that it lies in, held.
-    pub fn folder(&self) -> Option<OwnedFd> {
-        self.process.folder(self.path.parent()?).ok()
+    pub fn folder(&self) -> Option<Folder> {
+        let path = self.path.parent()?;
+        Some(Folder::held(self.process.folder(path).ok()?, path.to_owned()))
     }
 }
 

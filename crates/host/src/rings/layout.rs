@@ -90,8 +90,8 @@ impl Layout {
         }
     }
 
-    /// The first byte behind everything.
-    fn end(&self) -> Option<u64> {
+    /// The first byte after everything.
+    pub fn end(&self) -> Option<u64> {
         let headers = self.rings.checked_mul(self.header_bytes)?.checked_add(self.headers)?;
         let data = self.rings.checked_mul(self.words)?.checked_mul(WORD)?.checked_add(self.data)?;
         let names = self.names.map_or(Some(0), |names| names.checked_add(NAMES * NAME))?;

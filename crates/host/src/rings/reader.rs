@@ -13,21 +13,21 @@ use super::place;
 use super::stream::Stream;
 use crate::background;
 use crate::clock;
+use crate::folder::{Folder, own_user};
 use crate::procfs::Host;
 use crate::ready::is_ready;
 use crate::store::is_disk_full;
-use crate::target::{Process, What, open_own, open_target};
+use crate::target::{Process, What, open_target};
 use rtscope_model::{Loss, LossKind, Time};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::fs::inotify;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -56,6 +56,9 @@ const READY_MAX_NS: u64 = 10_000_000_000;
 const ANCESTORS_MAX: u32 = 64;
 /// In a folder of the user's a file of an earlier process is written anew so soon.
 const STALE_NS: u64 = 2_000_000;
+/// Room is reserved for so many of the largest rings at a time: whoever may make files could else have
+/// the whole disk reserved.
+const RINGS_RESERVED_MAX: u64 = 4;
 /// Looks at all processes for the writer of a ring.
 const WIDE_LOOKS_MAX: u8 = 3;
 
@@ -66,13 +69,11 @@ pub struct Config {
     pub host: Host,
     /// The program that is recorded.
     pub pid: u32,
-    /// The capture, with a folder `rings`.
-    pub capture: PathBuf,
+    /// The capture's folder `rings`.
+    pub folder: Folder,
     /// Folder in which programs make their files, if one is watched, and whether it is
     /// the recorder's own.
-    pub watched: Option<(PathBuf, bool)>,
-    /// The folder of another process's root that `watched` leads to through its descriptor.
-    pub folder: Option<OwnedFd>,
+    pub watched: Option<(Folder, bool)>,
     /// Rings that a process has already.
     pub mapped: Vec<Mapped>,
 }
@@ -210,6 +211,8 @@ struct Live {
     ring: Ring,
     stream: Stream,
     pid: u32,
+    /// Bytes that were reserved for it.
+    room: u64,
     /// Readable when the process has ended.
     process: Option<OwnedFd>,
     /// The process when the file was last opened: of another program, perhaps.
@@ -229,10 +232,8 @@ enum Fate {
 struct State {
     host: Host,
     pid: u32,
-    capture: PathBuf,
-    watched: Option<(PathBuf, bool)>,
-    /// Held for `watched`.
-    _folder: Option<OwnedFd>,
+    folder: Folder,
+    watched: Option<(Folder, bool)>,
     watch: Option<OwnedFd>,
     shared: Arc<Shared>,
     pen: Option<Pen>,
@@ -255,7 +256,7 @@ impl State {
             Some((folder, _)) => {
                 let watch = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK)?;
                 let what = inotify::WatchFlags::CREATE | inotify::WatchFlags::OPEN | inotify::WatchFlags::DELETE;
-                inotify::add_watch(&watch, folder, what)?;
+                inotify::add_watch(&watch, folder.own_path(), what)?;
                 Some(watch)
             }
             None => None,
@@ -264,9 +265,8 @@ impl State {
         let mut state = State {
             host: config.host,
             pid: config.pid,
-            capture: config.capture,
+            folder: config.folder,
             watched: config.watched,
-            _folder: config.folder,
             watch,
             shared,
             pen: Some(pen),
@@ -350,8 +350,8 @@ impl State {
             }
         }
         if lost && let Some((folder, _)) = &self.watched {
-            let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-            names.extend(entries.filter_map(|entry| Some((entry.file_name().into_string().ok()?, false))));
+            let found = folder.names().unwrap_or_default().into_iter();
+            names.extend(found.filter_map(|name| Some((name.into_string().ok()?, false))));
         }
         let mut again = false;
         for (name, created) in names {
@@ -364,8 +364,7 @@ impl State {
     fn expect(&mut self, name: String, created: bool, now: Time) -> bool {
         let Some((folder, _)) = &self.watched else { return false };
         let Some(number) = found::number(&name) else { return false };
-        let path = folder.join(&name);
-        let inode = fs::symlink_metadata(&path).map(|file| file.ino()).ok();
+        let inode = folder.look_at(&name).map(|file| file.st_ino).ok();
         let same = |file: &File| file.metadata().is_ok_and(|found| Some(found.ino()) == inode);
         // Told now: the process may be gone when its ring is ready.
         let writer = (number == self.pid || self.is_below(number)).then(|| self.writer(number));
@@ -377,7 +376,7 @@ impl State {
         if self.coming.iter().any(|coming| coming.name == name && (inode.is_none() || same(&coming.file))) {
             return false;
         }
-        match open_own(&path, false) {
+        match folder.read(&name) {
             Ok(file) => self.coming.push(Coming { name, file, since: now, writer }),
             Err(_) if created => _ = self.missed.insert(name),
             // It went, as files of ended processes do.
@@ -434,15 +433,19 @@ impl State {
         if writer.pid == 0 && !own {
             return;
         }
-        self.reserve(&ring, &name);
-        let stream_name = format!("rings/{}.ring", self.streams);
+        if own && !self.made(ring.file(), writer.pid) {
+            return self.tell_foreign(writer.pid);
+        }
+        let room = self.reserve(&ring, writer.pid);
+        let file_name = format!("{}.ring", self.streams);
+        let stream_name = format!("rings/{file_name}");
         let number = found::number(&name).unwrap_or(0);
-        match Stream::create(&self.capture, stream_name.clone(), ring.layout(), number, now) {
+        match Stream::create(&self.folder, &file_name, ring.layout(), number, now) {
             Ok(stream) => {
                 self.streams += 1;
                 let Writer { pid, program } = writer;
                 let process = Pid::from_raw(pid as i32).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
-                self.live.push(Live { name, ring, stream, pid, process, opened_by: None });
+                self.live.push(Live { name, ring, stream, pid, process, room, opened_by: None });
                 locked(&self.shared.fresh).push(Copied { name: stream_name, pid, program });
                 let _ = rustix::io::write(&self.shared.news, &1_u64.to_ne_bytes());
                 self.period_ns = PERIOD_MIN_NS;
@@ -460,16 +463,29 @@ impl State {
         self.writer(pid)
     }
 
-    /// Room on the disk for a file that its runtime has made by itself.
-    fn reserve(&self, ring: &Ring, name: &str) {
-        let Some((folder, true)) = &self.watched else { return };
-        let Ok(found) = ring.file().metadata() else { return };
-        if found.blocks().saturating_mul(512) >= found.len() || found.len() > place::room(folder) {
-            return;
+    /// Whether a file can be what process `pid` made: it is its user's, or the recorder's
+    /// own. Of a process that is gone that is not known, and nothing of its is written to.
+    fn made(&self, file: &File, pid: u32) -> bool {
+        let Ok(found) = file.metadata() else { return false };
+        found.uid() == own_user() || place::user_of(&self.host, pid).is_none_or(|user| user == found.uid())
+    }
+
+    fn tell_foreign(&self, pid: u32) {
+        let note = format!("a file of another user lies where process {pid} would write its rings: it was not copied");
+        let (kind, source) = (LossKind::SourceMissing, "rings".to_owned());
+        locked(&self.shared.losses).push(Loss { source, kind, count: 1, from: None, to: None, note });
+    }
+
+    /// Room on the disk for a file that its runtime has made by itself; gives the bytes.
+    fn reserve(&self, ring: &Ring, pid: u32) -> u64 {
+        let Some((folder, true)) = &self.watched else { return 0 };
+        let (Ok(found), Some(length)) = (ring.file().metadata(), ring.layout().end()) else { return 0 };
+        let (room, held) = (place::room(folder), self.live.iter().map(|live| live.room).sum::<u64>());
+        let has_room = found.blocks().saturating_mul(512) >= length;
+        if has_room || length > room || held.saturating_add(length) > room.saturating_mul(RINGS_RESERVED_MAX) {
+            return 0;
         }
-        if let Ok(file) = fs::OpenOptions::new().write(true).open(folder.join(name)) {
-            let _ = place::reserve(&file, found.len());
-        }
+        if place::take_room(&self.host, folder, ring.file(), length, pid) { length } else { 0 }
     }
 
     fn round(&mut self, now: Time) {
@@ -566,11 +582,7 @@ impl State {
         }
         self.flush(&mut live, now, true);
         if let (Fate::Left, Some((folder, true))) = (fate, &self.watched) {
-            let path = folder.join(&live.name);
-            let same = fs::metadata(&path).and_then(|named| Ok(named.ino() == live.ring.file().metadata()?.ino()));
-            if same.unwrap_or(false) {
-                let _ = fs::remove_file(path);
-            }
+            place::remove_if_same(folder, &live.name, live.ring.file());
         }
     }
 

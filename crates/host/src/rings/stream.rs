@@ -3,13 +3,12 @@
 
 use super::layout::{Layout, NAME};
 use super::pen::{Job, Pen};
+use crate::folder::Folder;
 use rtscope_decode::ocaml_ring::Packer;
 use rtscope_decode::ocaml_ring::captured::{self, FRAME_WORDS, HEAD_WORDS, frame, kind};
 use rtscope_model::Time;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
 use std::sync::Arc;
 
 /// So much waits to be written; a write costs as much as a wake-up.
@@ -32,11 +31,11 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Makes the file `name` of a capture, which must not be there yet.
-    pub fn create(capture: &Path, name: String, layout: &Layout, pid: u32, now: Time) -> io::Result<Stream> {
-        let file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(capture.join(&name))?;
+    /// Makes the file `rings/NAME` of a capture, whose folder `rings` is given.
+    pub fn create(rings: &Folder, name: &str, layout: &Layout, pid: u32, now: Time) -> io::Result<Stream> {
+        let file = rings.create_to_append(name)?;
         let stream = Stream::in_memory(layout, pid, now);
-        Ok(Stream { name, file: Some(Arc::new(file)), ..stream })
+        Ok(Stream { name: format!("rings/{name}"), file: Some(Arc::new(file)), ..stream })
     }
 
     /// One that goes nowhere: its frames are taken.
@@ -149,7 +148,8 @@ mod tests {
         let path = folder.path().join("0.ring");
         let pen = Pen::start(|name, error| panic!("{name}: {error}")).unwrap();
         let layout = Layout { rings: 4, words: 8, headers: 64, header_bytes: 80, data: 384, names: Some(640) };
-        let mut stream = Stream::create(folder.path(), "0.ring".into(), &layout, 77, Time(5)).unwrap();
+        let rings = Folder::open(folder.path()).unwrap();
+        let mut stream = Stream::create(&rings, "0.ring", &layout, 77, Time(5)).unwrap();
         let bytes = |words: [u64; 3]| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>();
         let begin = 2_u64 << 54 | 2 << 49 | 11 << 36;
         assert_eq!(stream.words(2, 101, &bytes([begin, 5, begin]), Time(9)), 16);
@@ -177,6 +177,6 @@ mod tests {
         assert_eq!(read[15..22], [1 | 3 << 16, 100, 3, 9, 0, 2, 3]);
         assert_eq!(read[22..26], [2, 7, 16, 10]);
         assert_eq!(read[42..], [3, 0, 0, 11]);
-        assert!(Stream::create(folder.path(), "0.ring".into(), &layout, 77, Time(5)).is_err());
+        assert!(Stream::create(&rings, "0.ring", &layout, 77, Time(5)).is_err());
     }
 }

@@ -7,6 +7,7 @@
 
 use super::place::find;
 use super::{Changes, Counted, Look, Refusal};
+use crate::folder::Folder;
 use crate::memory::LiveProcess;
 use crate::procfs::Host;
 use rtscope_decode::capture::stm::write_line;
@@ -17,6 +18,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::thread::JoinHandle;
 
+const COUNTS: &str = "stm.jsonl";
 /// Processes that are looked at.
 const PROCESSES_MAX: usize = 16;
 /// How often a program is tried: its libraries are mapped a moment after it has begun.
@@ -27,8 +29,8 @@ type Found = Result<Counted<LiveProcess>, Refusal>;
 /// How what is found is kept.
 #[derive(Clone, Debug)]
 pub struct Kept {
-    /// `stm.jsonl`; made when there is something to write.
-    pub path: PathBuf,
+    /// The capture in which `stm.jsonl` is made when there is something to write.
+    pub capture: Option<Folder>,
     /// Names of transactions are left out.
     pub redact: bool,
 }
@@ -193,8 +195,8 @@ impl Watcher {
         if lines.is_empty() {
             return Ok(0);
         }
-        if self.output.is_none() {
-            self.output = Some(File::create(&self.kept.path)?);
+        if let (None, Some(capture)) = (&self.output, &self.kept.capture) {
+            self.output = Some(capture.create(COUNTS)?);
         }
         self.output.as_mut().map_or(Ok(()), |output| output.write_all(&lines))?;
         Ok(lines.len() as u64)
@@ -224,8 +226,8 @@ mod tests {
     #[test]
     fn of_a_program_without_transactions_nothing_is_written() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("stm.jsonl");
-        let mut watcher = Watcher::new(Host::default(), Kept { path: path.clone(), redact: false });
+        let capture = Folder::open(folder.path()).unwrap();
+        let mut watcher = Watcher::new(Host::default(), Kept { capture: Some(capture), redact: false });
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let own = child.id();
         for _ in 0..200 {
@@ -244,6 +246,6 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(written.unwrap(), 0);
-        assert!(!path.exists());
+        assert!(!folder.path().join(COUNTS).exists());
     }
 }

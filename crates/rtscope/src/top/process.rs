@@ -87,9 +87,8 @@ impl Running {
             host: host.clone(),
             pid,
             levels: groups.levels.clone(),
-            path: std::path::PathBuf::new(),
             period_ns: if quota { QUOTA_NS } else { LOOK_NS },
-            transactions: Some(stm::Kept { path: std::path::PathBuf::new(), redact: false }),
+            transactions: Some(stm::Kept { capture: None, redact: false }),
         });
         Ok(Running {
             command: host.command(pid).unwrap_or_default(),
