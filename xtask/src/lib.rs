@@ -21,6 +21,7 @@ pub mod runner;
 pub mod serving;
 pub mod starts;
 pub mod statistics;
+pub mod stm_suite;
 pub mod surroundings;
 pub mod tidy;
 pub mod toolchain;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use xtask::runner::{Runner, target_folder};
 use xtask::toolchain::{ALL, Spec, Toolchain, cache};
-use xtask::{bench, corpus, demo, effects, guest, ring_corpus, starts, tidy, truth, verify, workload};
+use xtask::{bench, corpus, demo, effects, guest, ring_corpus, starts, stm_suite, tidy, truth, verify, workload};
 
 #[derive(Parser)]
 #[command(about = "Toolchains, corpus, tidy checks, truth suite, benchmarks.")]
@@ -86,6 +86,8 @@ enum Job {
         #[arg(long, default_value_t = 5)]
         repeats: usize,
     },
+    /// Run the transaction scheduler's suite in short runs, thousands of them, and keep what a fault leaves.
+    StmSuite(stm_suite::Options),
     /// Compare `report --pauses` of a log with an independent computation.
     VerifyPauses {
         /// Eventlogs.
@@ -158,6 +160,7 @@ fn run(arguments: Arguments) -> Result<bool> {
         Job::Starts { pairs } => {
             starts::run(&Runner::new(&rtscope)?, &first_toolchain()?, pairs, &mut say).map(|()| true)
         }
+        Job::StmSuite(options) => stm_suite::run(&options, &|line| println!("{line}")),
         Job::Bench { pairs } => {
             let (runner, toolchain) = (Runner::new(&rtscope)?, first_toolchain()?);
             let wrong = bench::reading(&runner, &toolchain, &mut say)?;
