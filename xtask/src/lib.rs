@@ -7,6 +7,7 @@ pub mod apt;
 pub mod bench;
 pub mod corpus;
 pub mod demo;
+pub mod dependencies;
 pub mod effects;
 pub mod fixtures;
 pub mod guest;
