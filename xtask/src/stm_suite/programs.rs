@@ -156,8 +156,8 @@ impl<'t> Programs<'t> {
 /// `timeout` ends by the signal that ended the program.
 fn ended(status: ExitStatus, over: bool, whole: bool) -> String {
     match (status.code(), status.signal()) {
-        _ if over => "hang".into(),
         (Some(0), _) if whole => "ok".into(),
+        _ if over => "hang".into(),
         (Some(0 | 1), _) => "broken".into(),
         (Some(code), _) => format!("exit {code}"),
         (None, _) => "signal".into(),
@@ -177,5 +177,7 @@ mod tests {
         assert_eq!(ended(exit(251), false, false), "exit 251");
         assert_eq!(ended(ExitStatus::from_raw(11), false, false), "signal");
         assert_eq!(ended(ExitStatus::from_raw(6), true, false), "hang");
+        // The machine stood still, not the program.
+        assert_eq!(ended(exit(0), true, true), "ok");
     }
 }
