@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use xtask::runner::{Runner, target_folder};
 use xtask::toolchain::{ALL, Spec, Toolchain, cache};
-use xtask::{bench, corpus, demo, effects, guest, ring_corpus, starts, tidy, truth, verify, workload};
+use xtask::{
+    bench, corpus, demo, dependencies, effects, guest, ring_corpus, starts, stm_suite, tidy, truth, verify, workload,
+};
 
 #[derive(Parser)]
 #[command(about = "Toolchains, corpus, tidy checks, truth suite, benchmarks.")]
@@ -49,6 +51,12 @@ enum Job {
     },
     /// Check what the compiler does not.
     Tidy,
+    /// Write the bill of materials of rtscope: CycloneDX, JSON.
+    Sbom {
+        /// To this file.
+        #[arg(long, short)]
+        out: PathBuf,
+    },
     /// Record a workload and print its report.
     Demo,
     /// Record workloads in the surroundings that they ask for: WORKLOAD.rtscope in a folder.
@@ -86,6 +94,8 @@ enum Job {
         #[arg(long, default_value_t = 5)]
         repeats: usize,
     },
+    /// Run the transaction scheduler's suite in short runs, thousands of them, and keep what a fault leaves.
+    StmSuite(stm_suite::Options),
     /// Compare `report --pauses` of a log with an independent computation.
     VerifyPauses {
         /// Eventlogs.
@@ -152,12 +162,19 @@ fn run(arguments: Arguments) -> Result<bool> {
             );
             Ok(wrong.is_empty())
         }
+        Job::Sbom { out } => {
+            let bom = dependencies::sbom::document(&workload::repository())?;
+            fs::write(&out, serde_json::to_string_pretty(&bom)? + "\n")?;
+            println!("{}: {} components", out.display(), bom["components"].as_array().map_or(0, Vec::len));
+            Ok(true)
+        }
         Job::Demo => demo::run(&Runner::new(&rtscope)?, &mut say).map(|()| true),
         Job::Record { workloads, on, out } => record(&rtscope, &workloads, on.as_deref(), &out).map(|()| true),
         Job::Truth(options) => truth::command::run(&rtscope, &options, &mut say),
         Job::Starts { pairs } => {
             starts::run(&Runner::new(&rtscope)?, &first_toolchain()?, pairs, &mut say).map(|()| true)
         }
+        Job::StmSuite(options) => stm_suite::run(&options, &|line| println!("{line}")),
         Job::Bench { pairs } => {
             let (runner, toolchain) = (Runner::new(&rtscope)?, first_toolchain()?);
             let wrong = bench::reading(&runner, &toolchain, &mut say)?;

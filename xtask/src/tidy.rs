@@ -1,7 +1,8 @@
 //! `xtask tidy`: what the compiler and clippy do not check. Arrows between rooms,
-//! names in ARCHITECTURE.md, sizes of files, where `unsafe` is, that every module
+//! names in ARCHITECTURE.md, licences, sizes of files, where `unsafe` is, that every module
 //! says what it owns. Reads the tracked files; refuses to mend anything.
 
+use crate::dependencies;
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -82,6 +83,7 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
             .filter(|name| !root.join(name).exists())
             .map(|name| format!("ARCHITECTURE.md names {name}, which does not exist")),
     );
+    wrong.extend(dependencies::check(root)?);
     Ok(wrong)
 }
 

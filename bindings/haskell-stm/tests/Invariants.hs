@@ -1,12 +1,14 @@
--- | invariants PROGRAM SECONDS [gentle] [steady]: one of the programs under load, without
--- exceptions from outside, with as many capabilities all the time; what it found
--- broken, what each worker did and what was counted, as one JSON object. Ends with 1 where
--- anything is broken.
+-- | invariants PROGRAM SECONDS [gentle] [steady] [seed=N]: one of the programs under load, without
+-- exceptions from outside, with as many capabilities all the time, with other chances; what it
+-- found broken, what each worker did, what was counted and how much CPU it took, as one JSON
+-- object. Ends with 1 where anything is broken.
 module Main (main) where
 
 import Bank
 import Control.Concurrent (rtsSupportsBoundThreads)
 import Control.Monad
+import Data.List (stripPrefix)
+import Data.Maybe (listToMaybe, mapMaybe)
 import Lazy
 import Load
 import Nest
@@ -14,6 +16,7 @@ import Queue
 import RtScope.STM
 import Shown
 import SortedList
+import System.CPUTime (getCPUTime)
 import System.Environment (getArgs)
 import System.Exit
 
@@ -31,11 +34,13 @@ main = do
           named <- namedCounts
           counting <- state
           let wrong = broken ++ unbalanced counted named
-          putStrLn (json program counting outcome wrong counted named)
+          cpu <- getCPUTime
+          putStrLn (json program counting outcome wrong counted named cpu)
           unless (null wrong) (exitWith (ExitFailure 1))
-    _ -> die "usage: invariants bank|list|queue|nest|lazy SECONDS [gentle] [steady]"
+    _ -> die "usage: invariants bank|list|queue|nest|lazy SECONDS [gentle] [steady] [seed=N]"
   where
-    load time words' = Load time 12 ("gentle" `elem` words') (if "steady" `elem` words' || not rtsSupportsBoundThreads then [] else [1, 2, 4, 3])
+    load time words' = Load time 12 ("gentle" `elem` words') (if "steady" `elem` words' || not rtsSupportsBoundThreads then [] else [1, 2, 4, 3]) (from words')
+    from = maybe 0 read . listToMaybe . mapMaybe (stripPrefix "seed=")
 
 -- | At rest no attempt has had more than one end (commits are what is left of them), and every
 -- wait had one.
@@ -49,8 +54,8 @@ unbalanced c named =
     ends = map ($ c) [conflicts, waits, waitConflicts, invalid, exceptions, restarts]
     over one = namedCommits one + namedWaits one + namedExceptions one > namedAttempts one
 
-json :: String -> State -> Outcome -> [String] -> Counts -> [(String, NamedCounts)] -> String
-json program counting outcome wrong c named =
+json :: String -> State -> Outcome -> [String] -> Counts -> [(String, NamedCounts)] -> Integer -> String
+json program counting outcome wrong c named cpu =
   object
     [ ("program", show program)
     , ("state", show (show counting))
@@ -58,6 +63,7 @@ json program counting outcome wrong c named =
     , ("steps", list (map show (steps outcome)))
     , ("nudges", show (nudges outcome))
     , ("kills", show (kills outcome))
+    , ("cpu_ms", show (cpu `div` 1000000000))
     , ("counts", object (map (fmap (\field -> show (field c))) fields))
     , ("named", object [(text, list (map show (figures one))) | (text, one) <- named])
     ]

@@ -29,6 +29,8 @@ data Load = Load
   -- ^ No exceptions from outside.
   , capabilities :: [Int]
   -- ^ Numbers to change between, while it runs.
+  , seed :: Chance
+  -- ^ Another one does other steps in another order.
   }
 
 -- | Steps that each worker finished, and what was thrown at them.
@@ -70,7 +72,7 @@ underLoad load step = do
   stop <- newIORef False
   gate <- newMVar ()
   slots <- replicateM (threads load) (Slot <$> newIORef Nothing <*> newIORef 0 <*> newIORef False <*> newEmptyMVar)
-  forM_ (zip [0 ..] slots) $ \(worker, slot) -> forkIO (supervise stop (\chance -> readMVar gate >> step worker chance) worker slot)
+  forM_ (zip [0 ..] slots) $ \(worker, slot) -> forkIO (supervise stop (\chance -> readMVar gate >> step worker chance) (seed load) worker slot)
   when rtsSupportsBoundThreads (void (forkOS (forever prod)))
   start <- getMonotonicTime
   (nudged, killed) <- torment load gate slots start
@@ -81,8 +83,8 @@ underLoad load step = do
 
 -- | Keeps one worker alive until time is over. Every fourth is bound to a thread of the
 -- operating system.
-supervise :: IORef Bool -> (Chance -> IO ()) -> Int -> Slot -> IO ()
-supervise stop step worker slot = go (fromIntegral worker + 1)
+supervise :: IORef Bool -> (Chance -> IO ()) -> Chance -> Int -> Slot -> IO ()
+supervise stop step from worker slot = go (from * 1009 + fromIntegral worker + 1)
   where
     fork :: ((forall a. IO a -> IO a) -> IO ()) -> IO ThreadId
     fork body
@@ -125,7 +127,7 @@ supervise stop step worker slot = go (fromIntegral worker + 1)
 
 -- | Until time is over: exceptions, kills, other numbers of capabilities, collections.
 torment :: Load -> MVar () -> [Slot] -> Double -> IO (Int, Int)
-torment load gate slots start = go 1 (next 0x1234567) 0 0
+torment load gate slots start = go 1 (next (0x1234567 + seed load)) 0 0
   where
     numbers = capabilities load
     go :: Int -> Chance -> Int -> Int -> IO (Int, Int)

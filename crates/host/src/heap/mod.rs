@@ -531,8 +531,10 @@ mod tests {
 
     #[test]
     fn a_process_that_is_no_ghc_program_is_refused() {
-        let refused = Target::find(&Host::default(), std::process::id()).unwrap_err();
-        assert!(matches!(refused, Refusal::NotGhc { .. }), "{refused}");
-        assert!(matches!(Target::find(&Host::default(), 1 << 30), Err(Refusal::Gone(_))));
+        let host = crate::procfs::Host::default();
+        let ask = Ask { stop: None, objects: None };
+        let refused = take(&host, std::process::id(), &ask).unwrap_err();
+        assert!(matches!(refused, Failed::Refused(Refusal::NotGhc { .. })), "{refused}");
+        assert!(matches!(take(&host, 1 << 30, &ask), Err(Failed::Refused(Refusal::Gone(_)))));
     }
 }

@@ -272,6 +272,7 @@ pub fn ends_copying(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     #[test]
     fn a_log_is_closed_by_its_last_two_bytes() {
@@ -300,6 +301,7 @@ mod tests {
     fn what_is_copied_is_the_file_that_was_open_and_only_an_eventlog() {
         let (folder, capture) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         std::fs::create_dir(capture.path().join("eventlog")).unwrap();
+        let home = Folder::open(capture.path()).unwrap();
         let path = folder.path().join("x.eventlog");
         let own = Process::open(&Host::default(), std::process::id()).unwrap();
         let find = |path: &Path| {
@@ -311,13 +313,13 @@ mod tests {
         file.write_all_at(b"hdrb and more", 0).unwrap();
         std::fs::rename(&path, folder.path().join("y")).unwrap();
         std::os::unix::fs::symlink("/etc/passwd", &path).unwrap();
-        log.bring_home(capture.path(), 1 << 20).unwrap();
+        log.bring_home(&home, 1 << 20).unwrap();
         assert_eq!(log.log.path, "eventlog/0.eventlog");
         assert_eq!(std::fs::read(capture.path().join(&log.log.path)).unwrap(), b"hdrb and more");
         file.write_all_at(b"root:x:0:0", 0).unwrap();
-        let other = LiveLog::new("x".into(), path.clone(), "").bring_home(capture.path(), 1 << 20);
+        let other = LiveLog::new("x".into(), path.clone(), "").bring_home(&home, 1 << 20);
         assert!(other.is_err(), "a link under the name leads nowhere");
-        let refused = find(&folder.path().join("y")).bring_home(capture.path(), 1 << 20).unwrap_err();
+        let refused = find(&folder.path().join("y")).bring_home(&home, 1 << 20).unwrap_err();
         assert!(refused.to_string().contains("begin"), "{refused}");
         assert_eq!(std::fs::read_dir(capture.path().join("eventlog")).unwrap().count(), 1);
     }

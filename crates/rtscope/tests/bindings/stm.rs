@@ -4,12 +4,7 @@
 
 use super::{Bench, bindings};
 use serde_json::Value;
-
-/// Programs of the suite, each with invariants of its own.
-pub const PROGRAMS: [&str; 5] = ["bank", "list", "queue", "nest", "lazy"];
-
-/// What `RTSCOPE_STM` may say.
-pub const MODES: [&str; 5] = ["adaptive", "count", "backoff", "limit=1", "limit=2"];
+pub use xtask::stm_suite::{MODES, PROGRAMS};
 
 /// Seconds beside those that a run takes by itself, until it counts as hanging.
 const PATIENCE_SECONDS: u64 = 120;
