@@ -80,7 +80,7 @@ pub fn run(args: &HeapArgs) -> Result<ExitCode, Trouble> {
         write_to(file, &svg::svg(&heap), "--svg")?;
     }
     if let Some(which) = which.filter(|_| !args.json) {
-        println!("{which}");
+        println!("{}", crate::style::clean(&which));
     }
     let style = Style::of_stdout();
     let text = match () {
