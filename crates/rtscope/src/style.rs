@@ -4,7 +4,10 @@
 //! cannot move the cursor.
 
 pub use rtscope_model::text::clean;
+use rtscope_model::text::clean_json;
+use serde::Serialize;
 use std::borrow::Cow;
+use std::io::{self, Write};
 
 /// Narrowest and widest text that is laid out; wider terminals keep a margin.
 const WIDTHS: std::ops::RangeInclusive<usize> = 60..=110;
@@ -47,6 +50,40 @@ pub struct Style {
     pub colour: bool,
     /// More than ASCII can be shown.
     pub unicode: bool,
+}
+
+/// An output for JSON, each write of which holds whole characters: what a terminal would obey is escaped.
+#[derive(Debug)]
+pub struct Json<W>(pub W);
+
+impl<W: Write> Write for Json<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => self.0.write_all(clean_json(text).as_bytes())?,
+            Err(_) => self.0.write_all(bytes)?,
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// A document for a terminal, on one line.
+///
+/// # Errors
+/// It cannot be JSON.
+pub fn json(document: &impl Serialize) -> serde_json::Result<String> {
+    serde_json::to_string(document).map(|text| clean_json(&text).into_owned())
+}
+
+/// A document for a terminal, indented.
+///
+/// # Errors
+/// It cannot be JSON.
+pub fn json_pretty(document: &impl Serialize) -> serde_json::Result<String> {
+    serde_json::to_string_pretty(document).map(|text| clean_json(&text).into_owned())
 }
 
 /// What a piece of text means; [`Style::paint`] chooses the colour.

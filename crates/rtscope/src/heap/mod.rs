@@ -9,7 +9,7 @@ pub(crate) mod picture;
 pub(crate) mod svg;
 mod text;
 
-use crate::style::Style;
+use crate::style::{Style, clean};
 use crate::trouble::{Trouble, write_to};
 use clap::Args;
 use kept::At;
@@ -80,12 +80,12 @@ pub fn run(args: &HeapArgs) -> Result<ExitCode, Trouble> {
         write_to(file, &svg::svg(&heap), "--svg")?;
     }
     if let Some(which) = which.filter(|_| !args.json) {
-        println!("{}", crate::style::clean(&which));
+        println!("{}", clean(&which));
     }
     let style = Style::of_stdout();
     let text = match () {
         () if args.json => {
-            let document = serde_json::to_string_pretty(&heap);
+            let document = crate::style::json_pretty(&heap);
             document.map_err(|error| Trouble::new("cannot write the document").because(error))? + "\n"
         }
         () => args.map.map_or_else(|| text::text(&heap, &style), |size| map::text(&heap, size, &style)),
