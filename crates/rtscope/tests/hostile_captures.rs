@@ -202,13 +202,14 @@ fn capture(path: &Path, manifest: &Manifest, text: &str) {
     }
     let log = concat!(env!("CARGO_MANIFEST_DIR"), "/../../corpus/ghc-9.6/non-threaded.eventlog");
     let log = fs::read(log).unwrap();
-    let heap = format!("{{\"schema\":\"rtscope/heap/1\",\"time\":9,\"of\":\"process {PID}\",\"doubts\":[\"{text}\"]}}");
-    let symbols = format!("{{\"schema\":\"rtscope/symbols/1\",\"missing\":[\"{text}\"]}}");
+    let quoted = serde_json::to_string(text).unwrap();
+    let heap = format!("{{\"schema\":\"rtscope/heap/1\",\"time\":9,\"of\":\"process {PID}\",\"doubts\":[{quoted}]}}");
+    let symbols = format!("{{\"schema\":\"rtscope/symbols/1\",\"missing\":[{quoted}]}}");
     for (name, bytes) in FILES.iter().zip([
         &serde_json::to_vec(manifest).unwrap()[..],
         &log,
         text.as_bytes(),
-        format!("[[1,1,\"{text}\"]]").as_bytes(),
+        format!("[[1,1,{quoted}]]").as_bytes(),
         format!("name: {text}\nID: 1\nformat:\n").as_bytes(),
         text.as_bytes(),
         symbols.as_bytes(),
@@ -251,6 +252,36 @@ fn an_honest_capture_is_read() {
         let output = Command::new(env!("CARGO_BIN_EXE_rtscope")).args(words).current_dir(ground.folder.path()).output();
         let said = String::from_utf8_lossy(&output.unwrap().stdout).into_owned();
         assert!(said.contains(if words[0] == "heap" { "harmless" } else { "own" }), "{said}");
+    }
+}
+
+#[test]
+fn text_of_a_capture_cannot_act() {
+    // A title, a colour by one character, and text that runs backwards.
+    let evil = "\x1b]0;title\x07\u{9b}31m\u{202e}x\u{7f}";
+    let ground = Ground::new();
+    let mut manifest = manifest(Status::Complete, evil);
+    manifest.notes = vec![evil.into()];
+    manifest.kernel.missing = vec![evil.into()];
+    manifest.logs.push(Log { path: format!("../{evil}"), pid: 7, ..manifest.logs[0].clone() });
+    capture(&ground.at("capture"), &manifest, evil);
+    for words in [
+        &["report", "capture"][..],
+        &["report", "capture", "--log", "9"],
+        &["report", "--json", "capture"],
+        &["report", "--json", "capture", "--compare", "capture"],
+        &["report", "capture", "--compare", "capture"],
+        &["heap", "capture"],
+        &["heap", "--json", "capture"],
+        &["top", "--plain", "capture"],
+        &["top", "--json", "capture"],
+        &["stm", "capture"],
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_rtscope")).args(words).current_dir(ground.folder.path()).output();
+        let output = output.unwrap();
+        let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        let acts = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
+        assert!(!said.is_empty() && !said.contains(acts), "{words:?}: {said:?}");
     }
 }
 
