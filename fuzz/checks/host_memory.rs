@@ -69,7 +69,16 @@ impl Head<'_> {
         let flags = self.byte();
         let end = if flags & 4 == 0 { from.saturating_add(bytes) } else { self.word().max(from) };
         let name = if flags & 2 == 0 { String::new() } else { "/program".to_owned() };
-        Mapping { range: from..end, writable: flags & 1 == 0, offset: 0, name, rss_bytes: None }
+        Mapping {
+            range: from..end,
+            writable: flags & 1 == 0,
+            executable: false,
+            device: (0, 0),
+            inode: 0,
+            offset: 0,
+            name,
+            rss_bytes: None,
+        }
     }
 }
 

@@ -21,6 +21,7 @@ pub mod program;
 pub mod request;
 pub mod resources;
 pub mod stm;
+pub mod text;
 pub mod time;
 pub mod units;
 

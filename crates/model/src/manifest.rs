@@ -132,7 +132,7 @@ pub struct Binary {
 /// One log of a runtime.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Log {
-    /// Path: below the capture, or absolute where the user directed it elsewhere.
+    /// Path: below the capture, or absolute where the log stayed elsewhere; such a one is not read with it.
     pub path: String,
     /// The process that writes it, as the recorder sees it (0: unknown).
     pub pid: u32,

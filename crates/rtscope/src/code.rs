@@ -2,8 +2,7 @@
 //! wrote, else those that the files still give. Owns that choice; refuses to fail:
 //! what cannot be opened is a loss.
 
-use crate::pipeline::missing;
-use rtscope_decode::ReadAt;
+use crate::pipeline::{missing, streams};
 use rtscope_decode::capture::Capture;
 use rtscope_decode::code::{CodeStream, Names};
 use rtscope_decode::ghc_eventlog::Eventlog;
@@ -11,8 +10,9 @@ use rtscope_host::procfs::Host;
 use rtscope_host::symbols::{self, Files};
 use rtscope_model::Loss;
 use rtscope_model::manifest::Code;
-use std::fs::{self, File};
-use std::sync::Arc;
+
+/// Larger lists of names are not ours.
+const NAMES_MAX: u64 = 64 << 20;
 
 /// The stream; `None` where nothing was sampled or nothing can be read.
 /// `log` may have names of its own for the program's code.
@@ -24,12 +24,7 @@ pub fn open(capture: &Capture, log: Option<&Eventlog>, losses: &mut Vec<Loss>) -
     });
     let ipe = log.map_or(Vec::new(), |log| log.ipe(&names.ranges()));
     let open = || -> Result<CodeStream, String> {
-        let open_one = |name: &String| {
-            let path = capture.below(name);
-            let file = File::open(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-            Ok::<_, String>(Arc::new(file) as Arc<dyn ReadAt>)
-        };
-        let sources = code.streams.iter().map(open_one).collect::<Result<Vec<_>, _>>()?;
+        let sources = streams(capture, &code.streams)?;
         CodeStream::open(code, sources, &names, &ipe).map_err(|error| error.to_string())
     };
     open().map_err(|error| losses.push(missing("code", error))).ok()
@@ -38,7 +33,7 @@ pub fn open(capture: &Capture, log: Option<&Eventlog>, losses: &mut Vec<Loss>) -
 /// The recorder's names; those of the files where it was killed before it wrote them.
 fn names(capture: &Capture, code: &Code) -> Result<Names, String> {
     let written = code.symbols.as_ref().map(|name| {
-        let bytes = fs::read(capture.below(name)).map_err(|error| format!("{name}: {error}"))?;
+        let bytes = capture.folder().read(name, NAMES_MAX).map_err(|error| format!("{name}: {error}"))?;
         Names::parse(&bytes).map_err(|error| error.to_string())
     });
     match written {
@@ -46,7 +41,8 @@ fn names(capture: &Capture, code: &Code) -> Result<Names, String> {
         damaged => {
             let files = Files::new(Host::default());
             let offset = capture.manifest().realtime_offset_ns;
-            let found = symbols::names(capture.path(), code, &files, offset);
+            let sources = streams(capture, &code.streams);
+            let found = sources.and_then(|sources| symbols::names_in(sources, code, &files, offset));
             found.map_err(|why| damaged.and_then(Result::err).unwrap_or(why))
         }
     }

@@ -55,7 +55,8 @@ fn spooled(path: &Path, from: impl Read, version: Option<Version>) -> Result<Inp
     let (copied, end) = ghc_eventlog::spool(from, &file);
     if let Err(error) = end {
         // What came until then is a log that is cut, and is reported as one.
-        eprintln!("rtscope: {}: the stream broke after {copied} bytes: {error}", path.display());
+        let said = format!("{}: the stream broke after {copied} bytes: {error}", path.display());
+        eprintln!("rtscope: {}", crate::style::clean(&said));
     }
     file.rewind().map_err(|error| cannot(&error))?;
     log(path, file, version)

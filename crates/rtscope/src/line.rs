@@ -1,7 +1,7 @@
 //! One line on a terminal that changes while something goes on. Owns where it is shown: on a
 //! standard error that is a terminal, and nowhere else.
 
-use crate::style::Style;
+use crate::style::{Style, clean};
 use std::io::{self, IsTerminal, Write};
 
 /// The line. What is shown goes when it is dropped.
@@ -28,7 +28,7 @@ impl Line {
     pub fn put(&mut self, text: &str) {
         if self.terminal {
             self.shown = true;
-            self.write(text);
+            self.write(&clean(text));
         }
     }
 

@@ -7,7 +7,7 @@ mod cli;
 use clap::Parser;
 use cli::{Cli, Command, DoctorArgs, MachineArgs, ReportArgs};
 use rtscope::report::pauses_json::PauseLines;
-use rtscope::style::Style;
+use rtscope::style::{Json, Style};
 use rtscope::trouble::{Trouble, write_to};
 use rtscope::{
     bench, compare, doctor, export, heap, input, load, machine, pipeline, plan, record, report, run, runtime_log, stm,
@@ -59,7 +59,7 @@ fn run_report(args: &ReportArgs) -> Result<ExitCode, Trouble> {
     let options = options(args, &args.file)?;
     let plots = report::html::read_plots(&args.plot)?;
     let input = input::open(&args.file, options.ocaml_version)?;
-    let mut lines = args.pauses.then(|| PauseLines::new(BufWriter::new(io::stdout().lock())));
+    let mut lines = args.pauses.then(|| PauseLines::new(BufWriter::new(Json(io::stdout().lock()))));
     let mut broken = Ok(());
     let mut on_pause = |pause: &_, names: &_, symbols: &_| {
         if let (Some(lines), Ok(())) = (&mut lines, &broken) {
@@ -98,9 +98,9 @@ fn run_compare(args: &ReportArgs, after: &Path) -> Result<ExitCode, Trouble> {
         Ok(compared) => compared,
         Err(trouble) => return wrong(trouble),
     };
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = io::stdout().lock();
     let printed = if args.json {
-        report::compare::write_json(&compared, &mut out)
+        report::compare::write_json(&compared, &mut Json(&mut out))
     } else {
         out.write_all(report::text::compare::render(&compared, &Style::of_stdout()).as_bytes())
     };
@@ -112,12 +112,13 @@ fn run_compare(args: &ReportArgs, after: &Path) -> Result<ExitCode, Trouble> {
 }
 
 fn print_results(results: &rtscope_analyze::results::Results, json: bool) -> io::Result<()> {
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = io::stdout().lock();
     if json {
+        let mut out = BufWriter::new(Json(out));
         report::json::write(results, false, &mut out)?;
-    } else {
-        out.write_all(report::text::render(results, &Style::of_stdout()).as_bytes())?;
+        return out.flush();
     }
+    out.write_all(report::text::render(results, &Style::of_stdout()).as_bytes())?;
     out.flush()
 }
 
@@ -126,7 +127,7 @@ fn run_doctor(args: &DoctorArgs) -> Result<ExitCode, Trouble> {
     let rows: Vec<doctor::Row<'_>> = checks.iter().map(doctor::Row::from).collect();
     let mut out = io::stdout().lock();
     printed_all(if args.json {
-        doctor::json(&rows, false, &mut out)
+        doctor::json(&rows, false, &mut Json(out))
     } else {
         out.write_all(doctor::text(&rows, &Style::of_stdout()).as_bytes())
     })?;
@@ -135,13 +136,13 @@ fn run_doctor(args: &DoctorArgs) -> Result<ExitCode, Trouble> {
 
 fn run_machine(args: &MachineArgs) -> Result<ExitCode, Trouble> {
     let found = machine::inspect(&args.root, args.pid)?;
-    let mut out = BufWriter::new(io::stdout().lock());
-    let printed = if args.json {
-        machine::json(&found, &mut out)
+    let mut out = io::stdout().lock();
+    printed_all(if args.json {
+        let mut out = BufWriter::new(Json(out));
+        machine::json(&found, &mut out).and_then(|()| out.flush())
     } else {
         out.write_all(machine::text(&found, &Style::of_stdout()).as_bytes())
-    };
-    printed_all(printed.and_then(|()| out.flush()))?;
+    })?;
     if let Some(path) = &args.svg {
         write_to(path, &machine::svg(&found), "--svg")?;
     }

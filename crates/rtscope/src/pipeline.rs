@@ -26,6 +26,14 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// A recorder writes one for each CPU, and the kernel knows no more CPUs than that.
+const STREAMS_MAX: usize = 1 << 13;
+/// A recorder uses a handful of tracepoints, each described on less than a page.
+const TRACEPOINTS_MAX: usize = 64;
+const FORMAT_MAX: u64 = 64 << 10;
+/// Larger lists of threads are not ours: a machine has four million at most, a program thousands.
+const THREADS_MAX: u64 = 16 << 20;
+
 /// What the caller wants of a run.
 pub struct Options {
     /// Path as given, for the report.
@@ -272,7 +280,7 @@ pub(crate) fn choose_log(capture: &Capture, number: Option<usize>) -> Result<Opt
             }
         });
     }
-    let size = |log: &&Log| std::fs::metadata(capture.log_path(log)).map_or(0, |file| file.len());
+    let size = |log: &&Log| capture.folder().size(&log.path);
     Ok(logs
         .iter()
         .find(|log| log.pid != 0 && log.pid == capture.manifest().pid)
@@ -292,24 +300,33 @@ fn open_sched(capture: &Capture, losses: &mut Vec<Loss>) -> Option<SchedStream> 
         return None;
     }
     let open = || -> Result<SchedStream, String> {
-        let open_one = |name: &String| {
-            let path = capture.below(name);
-            let file = File::open(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-            Ok::<_, String>(Arc::new(file) as Arc<dyn ReadAt>)
-        };
-        let sources = kernel.streams.iter().map(open_one).collect::<Result<Vec<_>, _>>()?;
+        let sources = streams(capture, &kernel.streams)?;
         let formats = formats(capture);
-        let threads = std::fs::read(capture.below("sched/threads.json")).ok();
+        let threads = threads(capture);
         SchedStream::open(kernel, sources, &formats, threads.as_deref()).map_err(|error| error.to_string())
     };
     open().map_err(|error| losses.push(missing("sched", error))).ok()
 }
 
+/// Opens the kernel's streams that a manifest names.
+pub(crate) fn streams(capture: &Capture, names: &[String]) -> Result<Vec<Arc<dyn ReadAt>>, String> {
+    let open = |name: &String| {
+        let file = capture.folder().file(name).map_err(|error| format!("{name}: {error}"))?;
+        Ok(Arc::new(file) as Arc<dyn ReadAt>)
+    };
+    names.iter().take(STREAMS_MAX).map(open).collect()
+}
+
 /// Texts of the formats of a capture's tracepoints, by name.
 pub(crate) fn formats(capture: &Capture) -> HashMap<String, String> {
-    let points = capture.manifest().kernel.tracepoints.iter();
-    let text = |format: &str| std::fs::read_to_string(capture.below(format)).unwrap_or_default();
-    points.map(|point| (point.name.clone(), text(&point.format))).collect()
+    let points = capture.manifest().kernel.tracepoints.iter().take(TRACEPOINTS_MAX);
+    let text = |format: &str| capture.folder().read(format, FORMAT_MAX).unwrap_or_default();
+    points.map(|point| (point.name.clone(), String::from_utf8_lossy(&text(&point.format)).into_owned())).collect()
+}
+
+/// What the recorder wrote of threads that were there before it.
+pub(crate) fn threads(capture: &Capture) -> Option<Vec<u8>> {
+    capture.folder().read("sched/threads.json", THREADS_MAX).ok()
 }
 
 pub(crate) fn missing(source: &str, note: String) -> Loss {
@@ -318,10 +335,10 @@ pub(crate) fn missing(source: &str, note: String) -> Loss {
 
 /// Bytes of the capture's streams other than logs.
 fn stream_bytes(capture: &Capture) -> u64 {
-    let size = |path: &Path| std::fs::metadata(path).map_or(0, |file| file.len());
+    let size = |name: &str| capture.folder().size(name);
     let code = capture.manifest().code.iter().flat_map(|code| &code.streams);
-    let kernel: u64 = capture.manifest().kernel.streams.iter().chain(code).map(|name| size(&capture.below(name))).sum();
-    kernel + size(&capture.below("samples.jsonl")) + size(&capture.below("stm.jsonl"))
+    let kernel: u64 = capture.manifest().kernel.streams.iter().chain(code).map(|name| size(name)).sum();
+    kernel + size("samples.jsonl") + size("stm.jsonl")
 }
 
 /// The streams of one input, merged by time.

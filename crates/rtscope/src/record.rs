@@ -1,6 +1,7 @@
 //! The command `record`: its options, its messages, its exit status. What a
 //! recording does is `rtscope_host::recording`'s matter.
 
+use crate::style::clean;
 use clap::{Args, ValueEnum};
 use rtscope_host::kernel;
 use rtscope_host::options::Detail;
@@ -90,7 +91,7 @@ pub fn run(args: RecordArgs) -> ExitCode {
     let quiet = args.quiet;
     let mut say = |text: &str| {
         if !quiet {
-            eprintln!("rtscope: {text}");
+            eprintln!("rtscope: {}", clean(text));
         }
     };
     match recording::record(options(args), &mut say) {
@@ -99,7 +100,7 @@ pub fn run(args: RecordArgs) -> ExitCode {
             ExitCode::from(outcome.status())
         }
         Err(error) => {
-            eprintln!("rtscope: {error}");
+            eprintln!("rtscope: {}", clean(&error.to_string()));
             ExitCode::from(error.status())
         }
     }

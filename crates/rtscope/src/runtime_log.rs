@@ -39,7 +39,7 @@ impl RuntimeLog {
 
     /// Opens a log of a capture, with what its program had not written.
     pub fn of_capture(capture: &Capture, entry: &Log, version: Option<Version>) -> Result<RuntimeLog, String> {
-        let file = File::open(capture.log_path(entry)).map_err(|error| error.to_string())?;
+        let file = capture.folder().file(&entry.path).map_err(|error| error.to_string())?;
         if is_rings(&file) {
             let known = || entry.version.as_deref().and_then(|text| Version::parse(text).ok());
             let version = version.or_else(known);

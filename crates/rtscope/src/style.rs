@@ -1,10 +1,13 @@
 //! What the terminal can show: width, colour, characters; and text laid out for
-//! it. Owns escape codes (no other module writes one) and the cleaning of
-//! strings that come from outside, so that a program's arguments cannot move
-//! the cursor.
+//! it. Owns escape codes (no other module writes one); strings that come from
+//! outside are cleaned by the model's `text`, so that a program's arguments
+//! cannot move the cursor.
 
+pub use rtscope_model::text::clean;
+use rtscope_model::text::clean_json;
+use serde::Serialize;
 use std::borrow::Cow;
-use std::fmt::Write as _;
+use std::io::{self, Write};
 
 /// Narrowest and widest text that is laid out; wider terminals keep a margin.
 const WIDTHS: std::ops::RangeInclusive<usize> = 60..=110;
@@ -47,6 +50,40 @@ pub struct Style {
     pub colour: bool,
     /// More than ASCII can be shown.
     pub unicode: bool,
+}
+
+/// An output for JSON, each write of which holds whole characters: what a terminal would obey is escaped.
+#[derive(Debug)]
+pub struct Json<W>(pub W);
+
+impl<W: Write> Write for Json<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => self.0.write_all(clean_json(text).as_bytes())?,
+            Err(_) => self.0.write_all(bytes)?,
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+/// A document for a terminal, on one line.
+///
+/// # Errors
+/// It cannot be JSON.
+pub fn json(document: &impl Serialize) -> serde_json::Result<String> {
+    serde_json::to_string(document).map(|text| clean_json(&text).into_owned())
+}
+
+/// A document for a terminal, indented.
+///
+/// # Errors
+/// It cannot be JSON.
+pub fn json_pretty(document: &impl Serialize) -> serde_json::Result<String> {
+    serde_json::to_string_pretty(document).map(|text| clean_json(&text).into_owned())
 }
 
 /// What a piece of text means; [`Style::paint`] chooses the colour.
@@ -162,30 +199,6 @@ impl Style {
     }
 }
 
-/// `text` without characters that act instead of showing: control characters,
-/// and the marks that reorder or hide text, are spelled out.
-pub fn clean(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(acts) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        match c {
-            '\n' | '\t' => out.push(' '),
-            c if acts(c) => {
-                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    Cow::Owned(out)
-}
-
-fn acts(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
-}
-
 /// `text` cut to `width` characters, with three dots where something is missing.
 pub fn shorten(text: &str, width: usize) -> Cow<'_, str> {
     if text.chars().count() <= width {
@@ -290,14 +303,6 @@ mod tests {
         assert_eq!(Style::plain(80).paint(Tone::Bad, "x"), "x");
         let on = Style { colour: true, ..Style::plain(80) };
         assert_eq!(on.paint(Tone::Bad, "x"), "\x1b[1;31mx\x1b[0m");
-    }
-
-    #[test]
-    fn hostile_text_cannot_act() {
-        assert_eq!(clean("a\x1b]0;x\x07b"), "a\\u{1b}]0;x\\u{7}b");
-        assert_eq!(clean("a\u{202e}b"), "a\\u{202e}b");
-        assert_eq!(clean("plain"), "plain");
-        assert_eq!(clean("two\nlines"), "two lines");
     }
 
     #[test]

@@ -241,7 +241,7 @@ fn a_capture_holds_log_clock_and_samples() {
     assert_eq!(manifest.logs.len(), 1);
     assert_eq!(manifest.binary.family.as_deref(), Some("ghc"));
     assert!(!manifest.losses.iter().any(|loss| loss.kind == LossKind::Unwritten), "{:?}", manifest.losses);
-    let log = fs::read(capture.log_path(&manifest.logs[0])).unwrap();
+    let log = fs::read(capture.path().join(&manifest.logs[0].path)).unwrap();
     assert!(log.ends_with(&[0xff, 0xff]));
     assert_blocks_are_in(&log, &capture.unflushed(manifest.logs[0].pid));
     let clock = manifest.logs[0].clock;
@@ -273,7 +273,7 @@ fn a_terminated_program_keeps_all_but_its_last_second() {
     kill("-TERM", logging_pid(&path).unwrap());
     assert_eq!(recorder.wait().unwrap().code(), Some(143));
     let capture = Capture::open(&path).unwrap();
-    let log = fs::read(capture.log_path(&capture.manifest().logs[0])).unwrap();
+    let log = fs::read(capture.path().join(&capture.manifest().logs[0].path)).unwrap();
     let blocks = capture.unflushed(capture.manifest().logs[0].pid);
     for capability in [0, 1] {
         let of_it = blocks.iter().filter(|block| block.capability == capability);
@@ -323,10 +323,10 @@ fn check_after_kill(path: &Path, out: &Path, micros: u64) {
     wait_for("the program's end", || fs::read(out).is_ok_and(|text| text == b"done\n"));
     let capture = Capture::open(path).unwrap();
     for log in &capture.manifest().logs {
-        let bytes = fs::read(capture.log_path(log)).unwrap();
+        let bytes = fs::read(capture.path().join(&log.path)).unwrap();
         if bytes.len() > 3000 && log.pid != 0 {
-            wait_for("the log's end", || fs::read(capture.log_path(log)).unwrap().ends_with(&[0xff, 0xff]));
-            let bytes = fs::read(capture.log_path(log)).unwrap();
+            wait_for("the log's end", || fs::read(capture.path().join(&log.path)).unwrap().ends_with(&[0xff, 0xff]));
+            let bytes = fs::read(capture.path().join(&log.path)).unwrap();
             let blocks = capture.unflushed(log.pid);
             if !blocks.is_empty() {
                 assert_blocks_are_in(&bytes, &blocks);
@@ -380,7 +380,7 @@ fn assert_two_logs(path: &Path) {
     assert_eq!(logs.len(), 2);
     assert!(logs[0].pid != 0 && logs[1].pid != 0 && logs[0].pid != logs[1].pid);
     for log in logs {
-        let bytes = fs::read(capture.log_path(log)).unwrap();
+        let bytes = fs::read(capture.path().join(&log.path)).unwrap();
         assert!(bytes.starts_with(b"hdrb") && bytes.ends_with(&[0xff, 0xff]));
         assert_eq!(log.clock.method, ClockMethod::RuntimeStatic);
     }
@@ -404,7 +404,7 @@ fn options_of_the_users_own_are_merged() {
     assert_eq!(log.classes, "-l-agu");
     let own = fs::read(&mine).unwrap();
     assert!(own.ends_with(&[0xff, 0xff]));
-    assert_eq!(fs::read(capture.log_path(log)).unwrap(), own);
+    assert_eq!(fs::read(capture.path().join(&log.path)).unwrap(), own);
     assert!(log.path.starts_with("eventlog/"), "{}", log.path);
     assert_eq!(log.clock.method, ClockMethod::RuntimeStatic);
     assert!(sizes_of(&own).contains_key(&9));
@@ -588,7 +588,7 @@ fn record_in_root(root: &Path, inside: &str) {
     let manifest = capture.manifest();
     assert_eq!(manifest.logs.len(), 1);
     assert_eq!(manifest.binary.can_log, Some(true));
-    let log = fs::read(capture.log_path(&manifest.logs[0])).unwrap();
+    let log = fs::read(capture.path().join(&manifest.logs[0].path)).unwrap();
     assert!(log.ends_with(&[0xff, 0xff]));
     assert_blocks_are_in(&log, &capture.unflushed(manifest.logs[0].pid));
     let apart = manifest.logs[0].clock.offset_ns - wall_clock_offset(&log, manifest);

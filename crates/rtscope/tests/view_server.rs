@@ -12,7 +12,6 @@ use std::time::{Duration, Instant};
 struct Served {
     address: SocketAddr,
     token: String,
-    ticket: String,
 }
 
 fn args(file: &str, port: u16) -> ViewArgs {
@@ -25,11 +24,11 @@ fn served() -> &'static Served {
     SERVED.get_or_init(|| {
         let server = Server::bind(0).expect("a free port");
         let part = |url: String| url.split('/').nth(3).expect("a token").to_string();
-        let (url, ticket) = (server.url().expect("an address"), part(server.ticket_url().expect("an address")));
+        let url = server.url().expect("an address");
         let address = url.split('/').nth(2).and_then(|host| host.parse().ok()).expect("an address");
         let view = open(&args("ghc-9.6/parallel.eventlog", 0), &|_| None).expect("the log is read");
         std::thread::spawn(move || server.run(view, std::future::pending()));
-        Served { address, token: part(url), ticket }
+        Served { address, token: part(url) }
     })
 }
 
@@ -216,11 +215,11 @@ fn only_reading_is_possible() {
 }
 
 #[test]
-fn a_ticket_leads_to_the_page_once() {
-    let path = format!("/{}/", served().ticket);
-    let first = request("GET", &path, &host());
-    assert_eq!((first.status, first.header("location")), (303, Some(&*format!("/{}/", served().token))));
-    assert_eq!(request("GET", &path, &host()).status, 404);
+fn a_file_may_lead_to_the_page() {
+    let fetch = "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\n";
+    let led = |path: &str| request("GET", path, &format!("{}{fetch}", host())).status;
+    assert_eq!(led(&format!("/{}/", served().token)), 200);
+    assert_eq!(led(&format!("/{}/session.json", served().token)), 403);
 }
 
 #[test]
@@ -258,6 +257,19 @@ fn slow_clients_hold_nobody_up_and_are_let_go() {
     let _ = one.read_to_end(&mut rest);
     assert!(began.elapsed() < Duration::from_secs(25), "{:?}", began.elapsed());
     assert!(!String::from_utf8_lossy(&rest).contains(" 200 "));
+}
+
+#[test]
+fn idle_connections_are_let_go() {
+    let began = Instant::now();
+    let connect = || TcpStream::connect(served().address).expect("the server takes connections");
+    let (silent, mut kept) = (connect(), connect());
+    kept.write_all(format!("GET /{}/ HTTP/1.1\r\n{}\r\n", served().token, host()).as_bytes()).expect("a request");
+    for mut stream in [silent, kept] {
+        stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a timeout");
+        let ended = stream.read_to_end(&mut Vec::new());
+        assert!(ended.is_ok() && began.elapsed() < Duration::from_secs(25), "{ended:?} after {:?}", began.elapsed());
+    }
 }
 
 #[test]

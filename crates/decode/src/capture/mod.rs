@@ -1,13 +1,15 @@
 //! Capture folders (see [`rtscope_model::manifest`] for the layout): opening
 //! one whatever moment its recorder died at. Owns the manifest, the samples, counts of
 //! transactions, the snapshots of heaps and the blocks that were copied from memory; refuses to
-//! decode logs and kernel records, which it only names.
+//! decode logs and kernel records, which it only opens, and to leave its folder.
 
+mod folder;
 pub mod heaps;
 pub mod samples;
 pub mod stm;
 mod unflushed;
 
+pub use folder::{Folder, Refused};
 pub use samples::SampleStream;
 pub use stm::StmStream;
 pub use unflushed::UnflushedBlock;
@@ -15,12 +17,13 @@ pub use unflushed::UnflushedBlock;
 use rtscope_model::heap::Heap;
 use rtscope_model::manifest::{self, Binary, Kernel, Log, Machine, Manifest, OwnCost, Status};
 use rtscope_model::{ClockMap, Loss, LossKind, Time};
-use std::fs::{self, File};
+use serde::Deserialize;
+use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-/// Larger manifests are not ours.
-const MANIFEST_MAX: u64 = 64 << 20;
+/// Larger manifests are not ours; in memory one is up to eight times as large.
+const MANIFEST_MAX: u64 = 16 << 20;
 
 /// Why a folder cannot be opened as a capture.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +55,7 @@ pub enum CaptureError {
 #[derive(Clone, Debug)]
 pub struct Capture {
     path: PathBuf,
+    folder: Folder,
     manifest: Manifest,
     losses: Vec<Loss>,
 }
@@ -61,31 +65,31 @@ impl Capture {
     /// the files that are there, with a loss that says so.
     pub fn open(path: &Path) -> Result<Capture, CaptureError> {
         let unreadable = |error| CaptureError::Unreadable { path: path.to_owned(), error };
-        fs::read_dir(path).map_err(unreadable)?;
+        let folder = Folder::open(path).map_err(unreadable)?;
         let mut losses = Vec::new();
-        let manifest = match read_manifest(path)? {
+        let manifest = match read_manifest(path, &folder)? {
             Some(manifest) => manifest,
-            None if !has_streams(path) => return Err(CaptureError::NotACapture(path.to_owned())),
+            None if !has_streams(&folder) => return Err(CaptureError::NotACapture(path.to_owned())),
             None => {
                 losses.push(manifest_loss());
                 empty_manifest()
             }
         };
-        let mut capture = Capture { path: path.to_owned(), losses, manifest };
+        let mut capture = Capture { path: path.to_owned(), folder, losses, manifest };
         if capture.manifest.status == Status::Recording {
             capture.complete_from_files();
         }
         Ok(capture)
     }
 
-    /// Whether `path` looks like a capture at all.
-    pub fn is_one(path: &Path) -> bool {
-        path.is_dir() && (path.join("manifest.json").is_file() || has_streams(path))
-    }
-
-    /// The folder.
+    /// The folder, in words: what is in it is opened through [`Capture::folder`].
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The folder as it was opened.
+    pub fn folder(&self) -> &Folder {
+        &self.folder
     }
 
     /// The manifest, completed from the files where the recorder did not end.
@@ -99,42 +103,32 @@ impl Capture {
         self.manifest.losses.iter().chain(&self.losses).cloned().collect()
     }
 
-    /// Path of a log: absolute ones stay, others lie below the capture.
-    pub fn log_path(&self, log: &Log) -> PathBuf {
-        self.path.join(&log.path)
-    }
-
-    /// A file below the capture, such as a kernel stream.
-    pub fn below(&self, name: &str) -> PathBuf {
-        self.path.join(name)
-    }
-
     /// Blocks that process `pid` had not written when they were copied, by
     /// capability and time. Belongs to that process's last log.
     pub fn unflushed(&self, pid: u32) -> Vec<UnflushedBlock> {
-        unflushed::blocks(&self.path.join("unflushed"), pid)
+        unflushed::blocks(&self.folder, pid)
     }
 
-    /// The files of these blocks, by capability: they change while the recorder runs.
-    pub fn unflushed_files(&self, pid: u32) -> Vec<(u16, PathBuf)> {
-        unflushed::files(&self.path.join("unflushed"), pid)
+    /// The names of these blocks' files, by capability: they change while the recorder runs.
+    pub fn unflushed_files(&self, pid: u32) -> Vec<(u16, String)> {
+        unflushed::files(&self.folder, pid)
     }
 
     /// The recorder's samples; `None` where there are none.
     pub fn samples(&self) -> Option<SampleStream<BufReader<File>>> {
-        let file = File::open(self.path.join("samples.jsonl")).ok()?;
+        let file = self.folder.file("samples.jsonl").ok()?;
         Some(SampleStream::new(BufReader::with_capacity(1 << 16, file)))
     }
 
     /// Counts of transactions; `None` where nothing looked at them.
     pub fn transactions(&self) -> Option<StmStream<BufReader<File>>> {
-        let file = File::open(self.path.join("stm.jsonl")).ok()?;
+        let file = self.folder.file("stm.jsonl").ok()?;
         Some(StmStream::new(BufReader::with_capacity(1 << 16, file)))
     }
 
     /// Its snapshots of heaps, `heap/0.json`, in the order of their numbers.
     pub fn heap_names(&self) -> Vec<String> {
-        stream_names(&self.path, "heap", ".json")
+        stream_names(&self.folder, "heap", ".json")
     }
 
     /// One of these.
@@ -142,18 +136,15 @@ impl Capture {
     /// # Errors
     /// It cannot be read, or is none: a loss that says why.
     pub fn heap(&self, name: &str) -> Result<Heap, Loss> {
-        let mut bytes = Vec::new();
-        // One more than is taken, which is then refused.
-        let read =
-            File::open(self.path.join(name)).and_then(|file| file.take(heaps::BYTES_MAX + 1).read_to_end(&mut bytes));
-        read.map_err(|error| heaps::loss(name, &format!("cannot be read ({error})")))?;
+        let bytes = self.folder.read(name, heaps::BYTES_MAX);
+        let bytes = bytes.map_err(|error| heaps::loss(name, &format!("cannot be read ({error})")))?;
         heaps::parse(name, &bytes)
     }
 
     /// Adds streams that a killed recorder had no time to list.
     fn complete_from_files(&mut self) {
-        let pids = unflushed::pids(&self.path.join("unflushed"));
-        for name in stream_names(&self.path, "eventlog", ".eventlog") {
+        let pids = unflushed::pids(&self.folder);
+        for name in stream_names(&self.folder, "eventlog", ".eventlog") {
             if self.manifest.logs.iter().any(|log| log.path == name) {
                 continue;
             }
@@ -169,7 +160,7 @@ impl Capture {
             });
         }
         self.complete_rings();
-        for name in stream_names(&self.path, "sched", ".perf") {
+        for name in stream_names(&self.folder, "sched", ".perf") {
             if !self.manifest.kernel.streams.contains(&name) {
                 self.manifest.kernel.streams.push(name);
             }
@@ -180,14 +171,14 @@ impl Capture {
 impl Capture {
     /// Adds streams of rings, and says where a file of rings was left behind.
     fn complete_rings(&mut self) {
-        for name in stream_names(&self.path, "rings", ".ring") {
+        for name in stream_names(&self.folder, "rings", ".ring") {
             if self.manifest.logs.iter().all(|log| log.path != name) {
-                let pid = ring_pid(&self.path.join(&name)).unwrap_or(0);
+                let pid = ring_pid(&self.folder, &name).unwrap_or(0);
                 let (classes, version) = (String::new(), None);
                 self.manifest.logs.push(Log { path: name, pid, clock: ClockMap::MONOTONIC, classes, version });
             }
         }
-        for name in stream_names(&self.path, "rings/live", ".events") {
+        for name in stream_names(&self.folder, "rings/live", ".events") {
             self.manifest.notes.push(format!(
                 "the recorder was killed and the ring file {name} is still there: it may hold what came later"
             ));
@@ -196,52 +187,47 @@ impl Capture {
 }
 
 /// The process that a stream of rings is of, as it calls itself.
-fn ring_pid(path: &Path) -> Option<u32> {
+fn ring_pid(folder: &Folder, name: &str) -> Option<u32> {
     let mut head = [0; 40];
-    File::open(path).ok()?.read_exact(&mut head).ok()?;
+    folder.file(name).ok()?.read_exact(&mut head).ok()?;
     u32::try_from(u64::from_le_bytes(head.last_chunk::<8>().copied()?)).ok()
 }
 
 /// Parses `manifest.json`, or the copy that was about to replace it.
-fn read_manifest(path: &Path) -> Result<Option<Manifest>, CaptureError> {
+fn read_manifest(path: &Path, folder: &Folder) -> Result<Option<Manifest>, CaptureError> {
+    #[derive(Deserialize)]
+    struct Named {
+        #[serde(default)]
+        schema: String,
+    }
     for name in ["manifest.json", "manifest.json.new"] {
-        let file = path.join(name);
-        if fs::metadata(&file).map_or(true, |file| file.len() > MANIFEST_MAX) {
-            continue;
-        }
-        let Ok(bytes) = fs::read(&file) else { continue };
-        let Ok(value) = serde_json::from_slice::<serde_json::Value>(&bytes) else { continue };
-        let schema = value.get("schema").and_then(|schema| schema.as_str()).unwrap_or("").to_owned();
+        let Ok(bytes) = folder.read(name, MANIFEST_MAX) else { continue };
+        let Ok(Named { schema }) = serde_json::from_slice(&bytes) else { continue };
         if schema.starts_with("rtscope/capture/") && schema != manifest::SCHEMA {
             return Err(CaptureError::UnknownSchema { path: path.to_owned(), schema });
         }
-        if let Ok(manifest) = serde_json::from_value(value) {
+        if let Ok(manifest) = serde_json::from_slice(&bytes) {
             return Ok(Some(manifest));
         }
     }
     Ok(None)
 }
 
-fn has_streams(path: &Path) -> bool {
-    path.join("samples.jsonl").is_file()
-        || !stream_names(path, "eventlog", ".eventlog").is_empty()
-        || !stream_names(path, "rings", ".ring").is_empty()
-        || !stream_names(path, "sched", ".perf").is_empty()
+fn has_streams(folder: &Folder) -> bool {
+    folder.metadata("samples.jsonl").is_ok()
+        || !stream_names(folder, "eventlog", ".eventlog").is_empty()
+        || !stream_names(folder, "rings", ".ring").is_empty()
+        || !stream_names(folder, "sched", ".perf").is_empty()
 }
 
-/// Files of `folder` with this ending that hold something, in the order of
-/// their numbers, as `folder/name`.
-fn stream_names(path: &Path, folder: &str, ending: &str) -> Vec<String> {
-    let Ok(entries) = fs::read_dir(path.join(folder)) else { return Vec::new() };
-    let mut names: Vec<(u64, String)> = entries
-        .flatten()
-        .filter_map(|entry| {
-            let name = entry.file_name().into_string().ok()?;
-            let number = name.strip_suffix(ending)?.trim_start_matches(|letter: char| !letter.is_ascii_digit());
-            let file = entry.metadata().ok()?;
-            (file.is_file() && file.len() > 0).then(|| (number.parse().unwrap_or(u64::MAX), format!("{folder}/{name}")))
-        })
-        .collect();
+/// Files of `within` with this ending that hold something, in the order of
+/// their numbers, as `within/name`.
+fn stream_names(folder: &Folder, within: &str, ending: &str) -> Vec<String> {
+    let numbered = |(name, size): (String, u64)| {
+        let number = name.strip_suffix(ending)?.trim_start_matches(|letter: char| !letter.is_ascii_digit());
+        (size > 0).then(|| (number.parse().unwrap_or(u64::MAX), format!("{within}/{name}")))
+    };
+    let mut names: Vec<(u64, String)> = folder.files(within).into_iter().filter_map(numbered).collect();
     names.sort();
     names.into_iter().map(|(_, name)| name).collect()
 }
@@ -289,6 +275,7 @@ pub fn empty_manifest() -> Manifest {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn write(folder: &Path, name: &str, bytes: &[u8]) {
         let path = folder.join(name);
@@ -380,6 +367,5 @@ mod tests {
         assert!(matches!(Capture::open(&folder.path().join("no")), Err(CaptureError::Unreadable { .. })));
         write(folder.path(), "manifest.json", b"{\"schema\":\"rtscope/capture/9\"}");
         assert!(matches!(Capture::open(folder.path()), Err(CaptureError::UnknownSchema { .. })));
-        assert!(Capture::is_one(folder.path()));
     }
 }

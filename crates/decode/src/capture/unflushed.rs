@@ -3,10 +3,12 @@
 //! are `ghc_eventlog`'s. A block here may also be in the log (the program
 //! wrote it later): same capability and same open time; the log's copy wins.
 
+use super::Folder;
 use rtscope_model::LogTime;
-use std::fs;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+
+/// Where they are.
+const WITHIN: &str = "unflushed";
 
 const MARKER_BYTES: usize = 24;
 const BLOCK_MAX: u64 = 16 << 20;
@@ -30,38 +32,37 @@ pub(super) fn parse_name(name: &str) -> Option<(u32, u16)> {
     matches!(slot, "0" | "1").then_some((pid.parse().ok()?, capability))
 }
 
-/// Processes that have blocks below `folder`, in rising order.
-pub(super) fn pids(folder: &Path) -> Vec<u32> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    let mut pids: Vec<u32> =
-        entries.flatten().filter_map(|entry| Some(parse_name(entry.file_name().to_str()?)?.0)).collect();
+/// Processes that have blocks in a capture, in rising order.
+pub(super) fn pids(folder: &Folder) -> Vec<u32> {
+    let names = folder.files(WITHIN).into_iter();
+    let mut pids: Vec<u32> = names.filter_map(|(name, _)| Some(parse_name(&name)?.0)).collect();
     pids.sort_unstable();
     pids.dedup();
     pids
 }
 
-/// The files of one process's blocks: its capabilities, and where they are.
-pub(super) fn files(folder: &Path, pid: u32) -> Vec<(u16, PathBuf)> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    let file = |entry: fs::DirEntry| {
-        let (of, capability) = parse_name(entry.file_name().to_str()?)?;
-        (of == pid).then(|| (capability, entry.path()))
+/// The files of one process's blocks: its capabilities, and what they are called.
+pub(super) fn files(folder: &Folder, pid: u32) -> Vec<(u16, String)> {
+    let file = |(name, _): (String, u64)| {
+        let (of, capability) = parse_name(&name)?;
+        (of == pid).then(|| (capability, format!("{WITHIN}/{name}")))
     };
-    entries.flatten().filter_map(file).collect()
+    folder.files(WITHIN).into_iter().filter_map(file).collect()
 }
 
 /// The blocks of one process by capability and time. Files that hold no whole
 /// open marker are left out: the recorder was killed while it made them.
-pub(super) fn blocks(folder: &Path, pid: u32) -> Vec<UnflushedBlock> {
+pub(super) fn blocks(folder: &Folder, pid: u32) -> Vec<UnflushedBlock> {
     let files = files(folder, pid).into_iter();
-    let mut blocks: Vec<UnflushedBlock> = files.filter_map(|(capability, path)| block(&path, capability)).collect();
+    let mut blocks: Vec<UnflushedBlock> =
+        files.filter_map(|(capability, name)| block(folder, &name, capability)).collect();
     blocks.sort_by_key(|block| (block.capability, block.opened));
     blocks
 }
 
-fn block(path: &Path, capability: u16) -> Option<UnflushedBlock> {
+fn block(folder: &Folder, name: &str, capability: u16) -> Option<UnflushedBlock> {
     let mut bytes = Vec::new();
-    fs::File::open(path).ok()?.take(BLOCK_MAX).read_to_end(&mut bytes).ok()?;
+    folder.file(name).ok()?.take(BLOCK_MAX).read_to_end(&mut bytes).ok()?;
     let marker = bytes.get(..MARKER_BYTES)?;
     let opened = u64::from_be_bytes(marker.get(2..10)?.try_into().ok()?);
     (marker.get(..2)? == [0, 18]).then_some(UnflushedBlock { capability, opened: LogTime(opened), bytes })
@@ -78,6 +79,7 @@ mod tests {
     #[test]
     fn blocks_come_by_capability_and_time_and_broken_files_are_left_out() {
         let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join(WITHIN)).unwrap();
         for (name, content) in [
             ("7-0.0", bytes(200, b"b")),
             ("7-0.1", bytes(100, b"a")),
@@ -88,12 +90,13 @@ mod tests {
             ("x-0.0", bytes(1, b"")),
             ("7-0.2", bytes(1, b"")),
         ] {
-            fs::write(folder.path().join(name), content).unwrap();
+            std::fs::write(folder.path().join(WITHIN).join(name), content).unwrap();
         }
-        let found = blocks(folder.path(), 7);
+        let folder = Folder::open(folder.path()).unwrap();
+        let found = blocks(&folder, 7);
         let keys: Vec<_> = found.iter().map(|block| (block.capability, block.opened.0)).collect();
         assert_eq!(keys, [(0, 100), (0, 200), (u16::MAX, 50)]);
         assert!(found[0].bytes.ends_with(b"a"));
-        assert_eq!(pids(folder.path()), [7, 8]);
+        assert_eq!(pids(&folder), [7, 8]);
     }
 }

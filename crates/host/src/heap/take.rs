@@ -94,10 +94,7 @@ fn limits(bytes: u64, stop: Option<Duration>) -> Limits {
 }
 
 /// What came out of the sandbox.
-fn sent(
-    done: Result<Done<Result<Heap, Failed>>, Died>,
-    of: impl FnOnce() -> String,
-) -> Result<(Heap, u64), Failed> {
+fn sent(done: Result<Done<Result<Heap, Failed>>, Died>, of: impl FnOnce() -> String) -> Result<(Heap, u64), Failed> {
     match done {
         Ok(Done { value, cpu_ns }) => value.map(|heap| (heap, cpu_ns)),
         Err(died) => Err(Refusal::Io { of: of(), source: died.into() }.into()),

@@ -15,7 +15,7 @@ use crate::signals::Signals;
 use crate::spawn::{self, Start, find_program};
 use crate::store::Store;
 use crate::target::Process;
-use rtscope_model::Pid;
+use rtscope_model::{Pid, text};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -115,8 +115,9 @@ fn output_path(options: &Options, program: &str) -> PathBuf {
     if let Some(path) = &options.output {
         return path.clone();
     }
+    // A program calls itself what it likes.
     let name = Path::new(program).file_name().map_or("program".into(), |name| name.to_string_lossy());
-    let stem = format!("{name}-{}", clock::local_stamp());
+    let stem = format!("{}-{}", text::name(&name), clock::local_stamp());
     let path = PathBuf::from(format!("{stem}.rtscope"));
     // A second recording in the same second.
     if path.exists() { PathBuf::from(format!("{stem}-{}.rtscope", std::process::id())) } else { path }

@@ -16,7 +16,6 @@ mod vdso;
 pub use files::Files;
 
 use crate::sandbox::{self, Limits};
-use crate::target::open_below;
 use elf::Asked;
 use rtscope_decode::ReadAt;
 use rtscope_decode::code::{Module, ModuleNames, Names, Origin, Place, Samples};
@@ -41,7 +40,24 @@ const ANOTHER_BOOT: &str = "the machine was started anew since the recording, or
 /// Names for the samples of the capture in `folder`. `realtime_offset_ns` is the
 /// manifest's; `files` knows what was open while the program ran.
 pub fn names(folder: &Path, code: &Code, files: &Files, realtime_offset_ns: i64) -> Result<Names, String> {
-    let seen = Seen::read(folder, code)?;
+    let open = |name: &String| {
+        let file = File::open(folder.join(name)).map_err(|error| format!("{name}: {error}"))?;
+        Ok::<_, String>(Arc::new(file) as Arc<dyn ReadAt>)
+    };
+    names_in(code.streams.iter().map(open).collect::<Result<_, _>>()?, code, files, realtime_offset_ns)
+}
+
+/// As [`names`], of streams that are open.
+///
+/// # Errors
+/// The same.
+pub fn names_in(
+    streams: Vec<Arc<dyn ReadAt>>,
+    code: &Code,
+    files: &Files,
+    realtime_offset_ns: i64,
+) -> Result<Names, String> {
+    let seen = Seen::read(streams, code)?;
     let mut names = Names::default();
     let same_boot = same_boot(realtime_offset_ns);
     let found = match same_boot {
@@ -153,13 +169,8 @@ struct Seen {
 }
 
 impl Seen {
-    fn read(folder: &Path, code: &Code) -> Result<Seen, String> {
-        let open = |name: &String| {
-            let file = open_below(folder, Path::new(name)).map_err(|error| format!("{name}: {error}"))?;
-            Ok::<_, String>(Arc::new(file) as Arc<dyn ReadAt>)
-        };
-        let sources = code.streams.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-        let mut samples = Samples::open(code, sources).map_err(|error| error.to_string())?;
+    fn read(streams: Vec<Arc<dyn ReadAt>>, code: &Code) -> Result<Seen, String> {
+        let mut samples = Samples::open(code, streams).map_err(|error| error.to_string())?;
         let mut seen = Seen::default();
         let mut count = 0;
         while let Some(sample) = samples.next() {

@@ -5,7 +5,7 @@
 
 mod open;
 
-pub use open::{Refused, What, open_below, open_own, open_target};
+pub use open::{Refused, What, open_own, open_target};
 
 use crate::binary::{self, Inspected};
 use crate::privileges::Opener;

@@ -170,17 +170,6 @@ pub fn open_own(path: &Path, follow: bool) -> Result<File, Refused> {
     checked(rustix::fs::open(path, flags, Mode::empty()).map_err(io::Error::from)?, None)
 }
 
-/// Opens a file of a capture: below its folder and by no link.
-///
-/// # Errors
-/// [`Refused`].
-pub fn open_below(folder: &Path, name: &Path) -> Result<File, Refused> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let folder = rustix::fs::open(folder, flags, Mode::empty()).map_err(io::Error::from)?;
-    let found = find(&folder, name, OFlags::empty(), ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS);
-    checked(found.map_err(io::Error::from)?, None)
-}
-
 /// What a path leads to, found and not opened.
 fn find(folder: &OwnedFd, path: &Path, more: OFlags, resolve: ResolveFlags) -> rustix::io::Result<OwnedFd> {
     let (flags, resolve) = (OFlags::PATH | OFlags::CLOEXEC | more, resolve | ResolveFlags::NO_MAGICLINKS);

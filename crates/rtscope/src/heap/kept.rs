@@ -26,7 +26,7 @@ pub(crate) struct Kept {
 /// The snapshots of a capture, those of process `pid` only if one is given.
 pub(crate) fn load(capture: &Capture, pid: Option<u32>) -> Kept {
     let sized = |name: String| {
-        let size = std::fs::metadata(capture.below(&name)).map_or(0, |file| file.len());
+        let size = capture.folder().size(&name);
         (name, size)
     };
     let names: Vec<_> = capture.heap_names().into_iter().map(sized).collect();

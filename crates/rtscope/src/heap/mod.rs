@@ -9,7 +9,7 @@ pub(crate) mod picture;
 pub(crate) mod svg;
 mod text;
 
-use crate::style::Style;
+use crate::style::{Style, clean};
 use crate::trouble::{Trouble, write_to};
 use clap::Args;
 use kept::At;
@@ -76,16 +76,18 @@ pub struct HeapArgs {
 /// The process cannot be read, or the output not be written.
 pub fn run(args: &HeapArgs) -> Result<ExitCode, Trouble> {
     let (heap, which) = look(&Host::default(), args)?;
+    // Names are the program's, of a process as of a capture.
+    let heap = kept::cleaned(heap);
     if let Some(file) = &args.svg {
         write_to(file, &svg::svg(&heap), "--svg")?;
     }
     if let Some(which) = which.filter(|_| !args.json) {
-        println!("{which}");
+        println!("{}", clean(&which));
     }
     let style = Style::of_stdout();
     let text = match () {
         () if args.json => {
-            let document = serde_json::to_string_pretty(&heap);
+            let document = crate::style::json_pretty(&heap);
             document.map_err(|error| Trouble::new("cannot write the document").because(error))? + "\n"
         }
         () => args.map.map_or_else(|| text::text(&heap, &style), |size| map::text(&heap, size, &style)),
@@ -139,7 +141,7 @@ fn kept_in(of: &Path, at: Option<At>) -> Result<(Heap, Option<String>), Trouble>
     })?;
     if kind.is_dir() {
         let capture = Capture::open(of).map_err(|error| cannot(&error))?;
-        return kept::choose(&capture, at.unwrap_or_default()).map(|(heap, which)| (kept::cleaned(heap), Some(which)));
+        return kept::choose(&capture, at.unwrap_or_default()).map(|(heap, which)| (heap, Some(which)));
     }
     if at.is_some() {
         return Err(Trouble::new("--at says which snapshot of a capture, and a file is one").next("leave it out"));
@@ -148,7 +150,7 @@ fn kept_in(of: &Path, at: Option<At>) -> Result<(Heap, Option<String>), Trouble>
     let read = File::open(of).and_then(|file| file.take(heaps::BYTES_MAX + 1).read_to_end(&mut bytes));
     read.map_err(|error| cannot(&error))?;
     let heap = heaps::parse(&of.display().to_string(), &bytes).map_err(|loss| Trouble::new(loss.note))?;
-    Ok((kept::cleaned(heap), None))
+    Ok((heap, None))
 }
 
 /// Threads that read the objects, where they are wanted.

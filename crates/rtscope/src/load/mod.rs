@@ -123,7 +123,7 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Trouble> {
     let load = load(args)?;
     let document = sent(&load, args)?;
     let text = if args.json {
-        let document = serde_json::to_string_pretty(&document);
+        let document = crate::style::json_pretty(&document);
         document.map_err(|error| Trouble::new("cannot write the document").because(error))? + "\n"
     } else {
         text::text(&document, &Style::of_stdout())

@@ -46,5 +46,5 @@ pub fn render(planned: &Planned) -> String {
         },
     };
     // Keys are text and no figure is infinite, so there is always a document.
-    serde_json::to_string(&document).unwrap_or_default() + "\n"
+    crate::style::json(&document).unwrap_or_default() + "\n"
 }

@@ -54,7 +54,7 @@ fn run(results: &Results) -> Run<'_> {
 /// The document of `docs/compare-json.md`, on one line.
 pub fn json(compared: &Compared) -> serde_json::Result<String> {
     let Comparison { verdict, settings, figures, findings, others } = &compared.comparison;
-    serde_json::to_string(&Document {
+    crate::style::json(&Document {
         schema: SCHEMA,
         verdict: *verdict,
         headline: headline(compared),

@@ -119,7 +119,7 @@ fn of_capture(of: &Path) -> Result<Document, Trouble> {
 
 fn print(document: &Document, args: &StmArgs) -> Result<(), Trouble> {
     let text = if args.json {
-        let document = serde_json::to_string_pretty(document);
+        let document = crate::style::json_pretty(document);
         document.map_err(|error| Trouble::new("cannot write the document").because(error))? + "\n"
     } else {
         let style = if args.output.is_some() { Style::plain(100) } else { Style::of_stdout() };

@@ -56,7 +56,7 @@ pub(super) fn show(of: &Path, seconds: usize, args: &TopArgs) -> Result<ExitCode
 
 /// Whether a recorder still writes it.
 pub(super) fn is_written(capture: &Capture) -> bool {
-    let written = std::fs::metadata(capture.below("manifest.json")).and_then(|file| file.modified());
+    let written = capture.folder().metadata("manifest.json").and_then(|file| file.modified());
     let fresh = written.is_ok_and(|at| at.elapsed().is_ok_and(|ago| ago < ALIVE));
     capture.manifest().status == Status::Recording && fresh
 }

@@ -46,8 +46,8 @@ struct Tail {
 
 impl Tail {
     /// From its start or from its end on.
-    fn open(path: &Path, from_start: bool) -> Option<Tail> {
-        let file = File::open(path).ok()?;
+    fn open(capture: &Capture, name: &str, from_start: bool) -> Option<Tail> {
+        let file = capture.folder().file(name).ok()?;
         let at = if from_start { 0 } else { file.metadata().ok()?.len() };
         Some(Tail { file, at, left_out: false })
     }
@@ -106,12 +106,12 @@ impl Recording {
         let (capture, log) = with_log(path, now)?;
         let young = is_young(&capture, now);
         let mut notes = capture.manifest().kernel.missing.clone();
-        let threads = std::fs::read(capture.below("sched/threads.json")).ok();
+        let threads = pipeline::threads(&capture);
         let kernel = &capture.manifest().kernel;
         let (sched, failed) = Sched::open(kernel, &pipeline::formats(&capture), threads.as_deref());
         notes.extend(failed);
-        let cpus = kernel.streams.iter().map(|name| Tail::open(&capture.below(name), young)).collect();
-        let samples = Tail::open(&capture.below("samples.jsonl"), young);
+        let cpus = kernel.streams.iter().map(|name| Tail::open(&capture, name, young)).collect();
+        let samples = Tail::open(&capture, "samples.jsonl", young);
         let (found, awaited) = match log {
             Ok(found) => (found, None),
             Err(why) => ((Bytes::None, Log::None), Some(why)),
@@ -165,9 +165,9 @@ impl Recording {
         }
         match (&mut self.bytes, &mut self.common.log) {
             (Bytes::Ghc { .. }, Log::Ghc { growing, clock }) => {
-                for (cap, path) in copies {
+                for (cap, name) in copies {
                     // One that is gone is being made anew.
-                    let _ = File::open(path).map(|copy| growing.read_copy(cap, &copy));
+                    let _ = self.capture.folder().file(&name).map(|copy| growing.read_copy(cap, &copy));
                 }
                 into.extend(growing.events(CLASSES, *clock));
             }
@@ -227,7 +227,7 @@ impl Source for Recording {
         samples(&lines(&mut self.samples), into);
         // Made when there is something to write.
         if self.transactions.is_none() {
-            self.transactions = Tail::open(&self.capture.below("stm.jsonl"), true);
+            self.transactions = Tail::open(&self.capture, "stm.jsonl", true);
         }
         self.common.transactions.add(&lines(&mut self.transactions));
         let late = self.cpus.iter_mut().flatten().any(|tail| std::mem::take(&mut tail.left_out));
@@ -301,7 +301,7 @@ fn open_log(capture: &Capture, from_start: bool) -> Result<Found, String> {
     let entry = pipeline::choose_log(capture, None).ok().flatten();
     let entry = entry.ok_or("it holds no log of a runtime")?;
     let cannot = |why: &dyn std::fmt::Display| format!("its log {} cannot be read: {why}", entry.path);
-    let file = Arc::new(File::open(capture.log_path(entry)).map_err(|error| cannot(&error))?);
+    let file = Arc::new(capture.folder().file(&entry.path).map_err(|error| cannot(&error))?);
     if file.metadata().is_ok_and(|file| file.len() == 0) {
         return Err(format!("its log {} is empty", entry.path));
     }

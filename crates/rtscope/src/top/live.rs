@@ -131,7 +131,7 @@ impl Screen {
             }
             Screen::Lines => write(&(view::line(view, shown) + "\n")),
             Screen::Once => write(&(view::frame(view, shown, &Style::of_stdout()).join("\n") + "\n")),
-            Screen::Json => match serde_json::to_string(&view::document(SCHEMA, view, shown)) {
+            Screen::Json => match crate::style::json(&view::document(SCHEMA, view, shown)) {
                 Ok(text) => write(&(text + "\n")),
                 Err(_) => false,
             },

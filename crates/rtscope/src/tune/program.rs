@@ -285,7 +285,7 @@ pub fn write(folder: &Path, shown: &Shown, description: &Description, rows: &[Ro
 pub fn print(args: &TuneArgs, shown: &Shown) -> Result<ExitCode, Trouble> {
     if args.json {
         let json =
-            serde_json::to_string(shown).map_err(|error| Trouble::new("cannot write the document").because(error))?;
+            crate::style::json(shown).map_err(|error| Trouble::new("cannot write the document").because(error))?;
         show(&(json + "\n"))?;
     } else {
         show(&text::draw(shown, &Style::of_stdout()))?;

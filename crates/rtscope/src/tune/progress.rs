@@ -50,7 +50,7 @@ impl Progress {
         self.line.clear();
         if !self.quiet {
             // A closed standard error is no reason to fail.
-            let _ = writeln!(io::stderr(), "rtscope: {text}");
+            let _ = writeln!(io::stderr(), "rtscope: {}", clean(text));
         }
     }
 

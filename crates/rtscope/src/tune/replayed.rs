@@ -70,8 +70,7 @@ pub fn run(args: &TuneArgs, replay: &Replay<'_>, space: Space, path: &Path) -> R
     if !args.json {
         return show(&text::draw(&shown, &Style::of_stdout()));
     }
-    let json =
-        serde_json::to_string(&shown).map_err(|error| Trouble::new("cannot write the document").because(error))?;
+    let json = crate::style::json(&shown).map_err(|error| Trouble::new("cannot write the document").because(error))?;
     show(&(json + "\n"))
 }
 

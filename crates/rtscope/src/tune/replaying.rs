@@ -69,8 +69,7 @@ pub fn run(args: &TuneArgs, path: &Path) -> Result<ExitCode, Trouble> {
     })?;
     let shown = if args.json {
         let document = document(args, &table, default, &summary);
-        serde_json::to_string(&document).map_err(|error| Trouble::new("cannot write the document").because(error))?
-            + "\n"
+        crate::style::json(&document).map_err(|error| Trouble::new("cannot write the document").because(error))? + "\n"
     } else {
         text(args, &table, default, &summary, &Style::of_stdout())
     };

@@ -250,5 +250,5 @@ pub fn json(gathered: &Gathered) -> String {
         plan_command,
     };
     // Keys are text and no figure is infinite, so there is always a document.
-    serde_json::to_string(&document).unwrap_or_default() + "\n"
+    crate::style::json(&document).unwrap_or_default() + "\n"
 }

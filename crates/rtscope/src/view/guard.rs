@@ -5,7 +5,6 @@
 use hyper::header::{CONTENT_LENGTH, HOST, HeaderName, ORIGIN, TRANSFER_ENCODING};
 use hyper::http::request::Parts;
 use hyper::{Method, StatusCode};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Random bytes of a token.
 const TOKEN_BYTES: usize = 16;
@@ -13,18 +12,7 @@ const TOKEN_BYTES: usize = 16;
 /// What a request has to have.
 pub struct Guard {
     token: String,
-    ticket: String,
-    ticket_used: AtomicBool,
     hosts: [String; 2],
-}
-
-/// A request that may be answered.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub enum Admitted<'r> {
-    /// What is asked for below the token, without its first slash.
-    Path(&'r str),
-    /// The ticket: to be led to the page.
-    Ticket,
 }
 
 impl Guard {
@@ -33,12 +21,7 @@ impl Guard {
     /// # Errors
     /// The system gives no random bytes.
     pub fn new(port: u16) -> Result<Guard, getrandom::Error> {
-        Ok(Guard {
-            token: random()?,
-            ticket: random()?,
-            ticket_used: AtomicBool::new(false),
-            hosts: [format!("127.0.0.1:{port}"), format!("localhost:{port}")],
-        })
+        Ok(Guard { token: random()?, hosts: [format!("127.0.0.1:{port}"), format!("localhost:{port}")] })
     }
 
     /// What the page's address has in it.
@@ -46,29 +29,22 @@ impl Guard {
         &self.token
     }
 
-    /// What an address has in it that leads to the page once: command lines are seen by every user of the
-    /// machine, and a browser is started with one.
-    pub fn ticket(&self) -> &str {
-        &self.ticket
-    }
-
-    /// What is asked for, if it may be.
+    /// What is asked for below the token, without its first slash, if it may be.
     ///
     /// # Errors
     /// The status to refuse it with.
-    pub fn admit<'r>(&self, request: &'r Parts) -> Result<Admitted<'r>, StatusCode> {
+    pub fn admit<'r>(&self, request: &'r Parts) -> Result<&'r str, StatusCode> {
         if !self.is_ours(request) {
             return Err(StatusCode::FORBIDDEN);
         }
         let path = request.uri.path().strip_prefix('/').ok_or(StatusCode::NOT_FOUND)?;
         let (first, rest) = path.split_once('/').ok_or(StatusCode::NOT_FOUND)?;
-        let admitted = if same(first, &self.token) {
-            Admitted::Path(rest)
-        } else if same(first, &self.ticket) && rest.is_empty() && !self.ticket_used.swap(true, Ordering::Relaxed) {
-            Admitted::Ticket
-        } else {
+        if !same(first, &self.token) {
             return Err(StatusCode::NOT_FOUND);
-        };
+        }
+        if !rest.is_empty() && !from_page_or_user(request) {
+            return Err(StatusCode::FORBIDDEN);
+        }
         if request.method != Method::GET && request.method != Method::HEAD {
             return Err(StatusCode::METHOD_NOT_ALLOWED);
         }
@@ -76,7 +52,7 @@ impl Guard {
         if length || request.headers.contains_key(TRANSFER_ENCODING) {
             return Err(StatusCode::PAYLOAD_TOO_LARGE);
         }
-        Ok(admitted)
+        Ok(rest)
     }
 
     /// Whether it is meant for this server and comes from its own page, or from nobody's.
@@ -89,10 +65,21 @@ impl Guard {
                 origin.strip_prefix("http://").is_some_and(|from| self.hosts.iter().any(|ours| ours == from))
             })
         });
-        let site = single(request, &HeaderName::from_static("sec-fetch-site"))
-            .is_ok_and(|site| site.is_none_or(|site| site == "same-origin" || site == "none"));
-        named && addressed && origin && site
+        named && addressed && origin && (from_page_or_user(request) || goes_there(request))
     }
+}
+
+/// Whether the browser says that the page asks, or its user, or says nothing of that.
+fn from_page_or_user(request: &Parts) -> bool {
+    single(request, &HeaderName::from_static("sec-fetch-site"))
+        .is_ok_and(|site| site.is_none_or(|site| site == "same-origin" || site == "none"))
+}
+
+/// Whether the browser shows the answer as a page of its own: the file that leads here is of another origin, and
+/// cannot read what it leads to.
+fn goes_there(request: &Parts) -> bool {
+    let says = |name, wanted| single(request, &HeaderName::from_static(name)).is_ok_and(|value| value == Some(wanted));
+    says("sec-fetch-mode", "navigate") && says("sec-fetch-dest", "document")
 }
 
 /// The value of a header that may be there once.
@@ -138,7 +125,7 @@ mod tests {
     fn tokens_are_long_and_new() {
         let (one, other) = (guard(), guard());
         assert_eq!(one.token().len(), 32);
-        assert!(one.token() != other.token() && one.token() != one.ticket());
+        assert!(one.token() != other.token());
     }
 
     #[test]
@@ -146,8 +133,8 @@ mod tests {
         let guard = guard();
         let host = [("host", "127.0.0.1:4000")];
         let page = format!("/{}/", guard.token());
-        assert_eq!(guard.admit(&asked("GET", &page, &host)), Ok(Admitted::Path("")));
-        assert_eq!(guard.admit(&asked("HEAD", &format!("{page}a/b?c=d"), &host)), Ok(Admitted::Path("a/b")));
+        assert_eq!(guard.admit(&asked("GET", &page, &host)), Ok(""));
+        assert_eq!(guard.admit(&asked("HEAD", &format!("{page}a/b?c=d"), &host)), Ok("a/b"));
         let short = &guard.token()[..31];
         for path in ["/", "/x/", "*", &format!("/{short}/"), &format!("/{}0/", guard.token()), &page[..33], "//"] {
             assert_eq!(status(&guard, "GET", path, &host), 404, "{path}");
@@ -187,11 +174,19 @@ mod tests {
     }
 
     #[test]
-    fn a_ticket_is_good_for_once() {
+    fn a_file_may_lead_to_the_page_and_to_nothing_below_it() {
         let guard = guard();
-        let (path, host) = (format!("/{}/", guard.ticket()), [("host", "127.0.0.1:4000")]);
-        assert_eq!(status(&guard, "GET", &format!("{path}session.json"), &host), 404);
-        assert_eq!(guard.admit(&asked("GET", &path, &host)), Ok(Admitted::Ticket));
-        assert_eq!(status(&guard, "GET", &path, &host), 404);
+        let page = format!("/{}/", guard.token());
+        let led = |mode, dest| {
+            let fetch = [("sec-fetch-site", "cross-site"), ("sec-fetch-mode", mode), ("sec-fetch-dest", dest)];
+            [&[("host", "127.0.0.1:4000")][..], &fetch].concat()
+        };
+        assert_eq!(status(&guard, "GET", &page, &led("navigate", "document")), 200);
+        assert_eq!(status(&guard, "GET", "/", &led("navigate", "document")), 404);
+        assert_eq!(status(&guard, "GET", &format!("{page}session.json"), &led("navigate", "document")), 403);
+        for (mode, dest) in [("navigate", "iframe"), ("no-cors", "document"), ("cors", "empty"), ("no-cors", "script")]
+        {
+            assert_eq!(status(&guard, "GET", &page, &led(mode, dest)), 403, "{mode} {dest}");
+        }
     }
 }

@@ -1,7 +1,7 @@
-//! Where what a page is drawn from is kept, so that a recording is read once: in a capture's own folder
-//! `levels`, for a log in the user's cache, else in a folder that goes with the process. Owns these folders and
-//! the key that says what they were made from; a folder whose key differs in anything is made again. Refuses to
-//! know what is in the files beside it.
+//! Where what a page is drawn from is kept, so that a recording is read once: in the user's cache, else in a folder
+//! that goes with the process. Owns these folders and the key that says what they were made from; a folder whose key
+//! differs in anything is made again. Refuses to write into a recording, which may be another user's, and into a
+//! cache that another user could steer.
 
 use super::ViewArgs;
 use super::api::View;
@@ -11,6 +11,7 @@ use rtscope_levels::Reader;
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
@@ -19,8 +20,10 @@ use std::time::UNIX_EPOCH;
 const DRAWN: u32 = 3;
 /// Files of a capture that its key tells of, at most; one with more is drawn each time.
 const FILES_MAX: usize = 10_000;
-/// Logs whose levels are kept in the cache.
-const LOGS_KEPT: usize = 16;
+/// Recordings whose levels are kept in the cache.
+const KEPT: usize = 16;
+/// Where they are in it.
+const WITHIN: [&str; 2] = ["rtscope", "levels"];
 
 const LEVELS: &str = "levels.bin";
 const LINES: &str = "pauses.jsonl";
@@ -31,6 +34,7 @@ const KEY: &str = "key";
 /// A folder for one recording, and what it has to be made from.
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub struct Keep {
+    cache: PathBuf,
     folder: PathBuf,
     key: String,
 }
@@ -50,18 +54,25 @@ impl Keep {
         if let Some(requests) = &args.requests {
             key += &format!("{} {}", requests.display(), print(requests)?);
         }
-        if capture && writable(&file) {
-            return Some(Keep { folder: file.join("levels"), key });
-        }
         let cache = var("XDG_CACHE_HOME").filter(|path| path.is_absolute());
         let cache = cache.or_else(|| var("HOME").map(|home| home.join(".cache")))?;
         let mut hasher = DefaultHasher::new();
         file.hash(&mut hasher);
-        Some(Keep { folder: cache.join("rtscope/levels").join(format!("{:016x}", hasher.finish())), key })
+        let folder = WITHIN.iter().fold(cache.clone(), |path, name| path.join(name));
+        Some(Keep { cache, folder: folder.join(format!("{:016x}", hasher.finish())), key })
+    }
+
+    /// Whether what is in its place is this user's own work.
+    ///
+    /// # Errors
+    /// Another user could steer it, or it cannot be made: why, and what to do.
+    pub fn is_safe(&self) -> Result<(), String> {
+        make_safe(&self.cache)
     }
 
     /// What is kept, if it was made from just this and can be read.
     pub fn load(&self) -> Option<View> {
+        self.is_safe().ok()?;
         let key = fs::read_to_string(self.folder.join(KEY)).ok()?;
         (key == self.key).then(|| load(&self.folder).ok()).flatten()
     }
@@ -82,7 +93,7 @@ impl Making {
     pub fn begin(keep: Option<Keep>) -> io::Result<Making> {
         let beside = |keep: &Keep| {
             let parent = keep.folder.parent()?;
-            fs::create_dir_all(parent).ok()?;
+            keep.is_safe().ok()?;
             tempfile::Builder::new().prefix(".levels-").tempdir_in(parent).ok()
         };
         match keep.as_ref().and_then(beside) {
@@ -146,21 +157,20 @@ fn load(folder: &Path) -> io::Result<View> {
 
 /// Size and time of change.
 fn print(file: &Path) -> Option<String> {
-    let metadata = fs::metadata(file).ok()?;
+    let metadata = fs::symlink_metadata(file).ok()?;
     let changed = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
     Some(format!("{} {}\n", metadata.len(), changed.as_nanos()))
 }
 
-/// Those of all files below `folder`, but for what is kept there.
+/// Those of all files below `folder`.
 fn prints(root: &Path, folder: &Path, key: &mut String, count: &mut usize) -> Option<()> {
     let mut entries: Vec<PathBuf> = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).collect();
     entries.sort();
     for entry in entries {
         let name = entry.strip_prefix(root).ok()?;
-        let own = folder == root && (name == Path::new("levels") || name.to_string_lossy().starts_with(".levels-"));
         *count += 1;
-        if own || *count > FILES_MAX {
-            continue;
+        if *count > FILES_MAX {
+            return None;
         }
         if fs::symlink_metadata(&entry).ok()?.is_dir() {
             prints(root, &entry, key, count)?;
@@ -168,21 +178,49 @@ fn prints(root: &Path, folder: &Path, key: &mut String, count: &mut usize) -> Op
             *key += &format!("{} {}", name.display(), print(&entry).unwrap_or_default());
         }
     }
-    (*count <= FILES_MAX).then_some(())
+    Some(())
 }
 
-fn writable(folder: &Path) -> bool {
-    tempfile::Builder::new().prefix(".levels-").tempdir_in(folder).is_ok()
+/// Sees to it that what is written below `cache` stays there: every folder on the way belongs to this user or root,
+/// and others cannot rename what is in it; the cache and what is below it are this user's, and no links.
+fn make_safe(cache: &Path) -> Result<(), String> {
+    let own = rustix::process::geteuid().as_raw();
+    let levels = WITHIN.iter().fold(cache.to_owned(), |path, name| path.join(name));
+    let mut way: Vec<&Path> = levels.ancestors().collect();
+    way.reverse();
+    for path in way {
+        let cannot = |why: &dyn std::fmt::Display| format!("{}: {why}", path.display());
+        let seen = match fs::symlink_metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                fs::DirBuilder::new().mode(0o700).create(path).and_then(|()| fs::symlink_metadata(path))
+            }
+            seen => seen,
+        };
+        let seen = seen.map_err(|error| cannot(&error))?;
+        let (written, sticky) = (seen.mode() & 0o022 != 0, seen.mode() & 0o1000 != 0);
+        let safe = if path.starts_with(cache) {
+            seen.is_dir() && seen.uid() == own && !written
+        } else {
+            (seen.uid() == own || seen.uid() == 0) && (seen.is_symlink() || !written || sticky)
+        };
+        if !safe {
+            return Err(cannot(&"other users can change it, or it is a link"));
+        }
+        if path != cache && path.starts_with(cache) && seen.mode() & 0o077 != 0 {
+            fs::set_permissions(path, fs::Permissions::from_mode(0o700)).map_err(|error| cannot(&error))?;
+        }
+    }
+    Ok(())
 }
 
-/// Of levels of logs the newest stay. In a capture there is one folder, and nothing is done.
+/// Of all levels in the cache the newest stay.
 fn forget_old(newest: &Path) {
-    let Some(cache) = newest.parent().filter(|parent| parent.ends_with("rtscope/levels")) else { return };
+    let Some(cache) = newest.parent() else { return };
     let Ok(entries) = fs::read_dir(cache) else { return };
     let changed = |path: &PathBuf| fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
     let mut folders: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).filter(|path| path != newest).collect();
     folders.sort_by_key(|path| std::cmp::Reverse(changed(path)));
-    for old in folders.iter().skip(LOGS_KEPT - 1) {
+    for old in folders.iter().skip(KEPT - 1) {
         // Another process may have been faster.
         let _ = fs::remove_dir_all(old);
     }
@@ -230,18 +268,73 @@ mod tests {
     }
 
     #[test]
-    fn a_capture_keeps_its_own() {
-        let capture = tempfile::tempdir().unwrap();
-        fs::write(capture.path().join("manifest.json"), "{}").unwrap();
-        fs::create_dir(capture.path().join("eventlog")).unwrap();
-        fs::write(capture.path().join("eventlog/0.eventlog"), "log").unwrap();
-        let here = || keep(capture.path(), Path::new("/nowhere")).unwrap();
+    fn nothing_is_written_into_a_capture() {
+        let ground = tempfile::tempdir().unwrap();
+        let (capture, cache) = (ground.path().join("c"), ground.path().join("cache"));
+        fs::create_dir_all(capture.join("eventlog")).unwrap();
+        fs::write(capture.join("manifest.json"), "{}").unwrap();
+        fs::write(capture.join("eventlog/0.eventlog"), "log").unwrap();
+        let here = || keep(&capture, &cache).unwrap();
         make(Some(here()), "kept");
-        assert!(capture.path().join("levels").join(LEVELS).is_file());
+        let mut there: Vec<_> = fs::read_dir(&capture).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        there.sort();
+        assert_eq!(there, ["eventlog", "manifest.json"]);
         assert_eq!(here().load().unwrap().session().title, "kept");
         // One that is being written is another with each look.
-        fs::write(capture.path().join("eventlog/0.eventlog"), "log and more").unwrap();
+        fs::write(capture.join("eventlog/0.eventlog"), "log and more").unwrap();
         assert!(here().load().is_none());
+    }
+
+    #[test]
+    fn a_cache_that_others_could_steer_is_left_alone() {
+        let ground = tempfile::tempdir().unwrap();
+        let at = |name: &str| ground.path().join(name);
+        let mode = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+        for name in ["open/cache", "wide", "real", "linked/rtscope"] {
+            fs::create_dir_all(at(name)).unwrap();
+        }
+        mode(&at("open"), 0o777);
+        mode(&at("wide"), 0o777);
+        std::os::unix::fs::symlink(at("real"), at("link")).unwrap();
+        std::os::unix::fs::symlink(at("real"), at("linked/rtscope/levels")).unwrap();
+        let log = at("a.eventlog");
+        fs::write(&log, "one").unwrap();
+        for name in ["open/cache", "wide", "link", "linked"] {
+            let here = || keep(&log, &at(name)).unwrap();
+            assert!(here().is_safe().unwrap_err().contains("other users"), "{name}");
+            assert_eq!(make(Some(here()), "loose").session().title, "loose");
+            assert!(here().load().is_none(), "{name}");
+        }
+        assert_eq!(fs::read_dir(at("real")).unwrap().count(), 0);
+        // One of before is closed to others.
+        fs::create_dir_all(at("old/rtscope/levels")).unwrap();
+        mode(&at("old/rtscope/levels"), 0o755);
+        make(keep(&log, &at("old")), "kept");
+        for name in ["old/rtscope", "old/rtscope/levels"] {
+            assert_eq!(fs::metadata(at(name)).unwrap().mode() & 0o777, 0o700, "{name}");
+        }
+        make(keep(&log, &at("new/er")), "kept");
+        assert_eq!(fs::metadata(at("new/er/rtscope/levels")).unwrap().mode() & 0o777, 0o700);
+    }
+
+    /// Another user's cache, as `sudo` with the user's HOME has it, and a link of that user to one's own folder.
+    #[test]
+    fn root_another_users_cache_is_left_alone() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let ground = tempfile::tempdir().unwrap();
+        let (home, secret) = (ground.path().join("home"), ground.path().join("secret"));
+        [&home, &secret].map(|folder| fs::create_dir(folder).unwrap());
+        std::os::unix::fs::symlink(&secret, home.join("link")).unwrap();
+        std::os::unix::fs::chown(&home, Some(65_534), None).unwrap();
+        let log = ground.path().join("a.eventlog");
+        fs::write(&log, "one").unwrap();
+        for name in ["cache", "link"] {
+            make(keep(&log, &home.join(name)), "loose");
+        }
+        assert_eq!(fs::read_dir(&home).unwrap().count(), 1, "only the link");
+        assert_eq!(fs::read_dir(&secret).unwrap().count(), 0);
     }
 
     #[test]
@@ -278,11 +371,11 @@ mod tests {
     fn old_levels_of_logs_are_forgotten() {
         let folder = tempfile::tempdir().unwrap();
         let cache = folder.path().join("cache");
-        for number in 0..LOGS_KEPT + 5 {
+        for number in 0..KEPT + 5 {
             let log = folder.path().join(format!("{number}.eventlog"));
             fs::write(&log, "log").unwrap();
             make(keep(&log, &cache), "one");
         }
-        assert_eq!(fs::read_dir(cache.join("rtscope/levels")).unwrap().count(), LOGS_KEPT);
+        assert_eq!(fs::read_dir(cache.join("rtscope/levels")).unwrap().count(), KEPT);
     }
 }

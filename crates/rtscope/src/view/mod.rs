@@ -7,6 +7,7 @@ pub mod drawing;
 pub mod guard;
 pub mod keep;
 pub mod pauses;
+pub mod peer;
 pub mod server;
 pub mod session;
 pub mod sums;
@@ -23,6 +24,7 @@ use server::Server;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
+use tempfile::NamedTempFile;
 
 const STATUS: &str = "\
 Exit status:
@@ -62,15 +64,14 @@ pub fn run(args: &ViewArgs) -> Result<ExitCode, Trouble> {
     let server = Server::bind(args.port).map_err(|error| cannot_serve(args.port, &error))?;
     let view = open(args, &|name| std::env::var_os(name).map(PathBuf::from))?;
     let cannot = |error: io::Error| cannot_serve(args.port, &error);
-    let (url, ticket) = (server.url().map_err(cannot)?, server.ticket_url().map_err(cannot)?);
+    let url = server.url().map_err(cannot)?;
     let mut out = io::stdout().lock();
     // Whoever reads the address may have gone; the page is there all the same.
     let _ = writeln!(out, "{url}").and_then(|()| out.flush());
     drop(out);
     eprintln!("rtscope: shown on this machine only, to whoever has this address; Ctrl-C ends it");
-    if !args.no_open && io::stdout().is_terminal() {
-        open_browser(&ticket);
-    }
+    // Goes with the server.
+    let _page = (!args.no_open && io::stdout().is_terminal()).then(|| open_browser(&url)).flatten();
     server.run(view, async { drop(tokio::signal::ctrl_c().await) }).map_err(cannot)?;
     Ok(ExitCode::SUCCESS)
 }
@@ -83,6 +84,10 @@ pub fn open(args: &ViewArgs, var: &dyn Fn(&str) -> Option<PathBuf>) -> Result<Vi
     let keep = Keep::of(args, var);
     if let Some(view) = keep.as_ref().and_then(Keep::load) {
         return Ok(view);
+    }
+    if let Some(Err(why)) = keep.as_ref().map(Keep::is_safe) {
+        let said = format!("what the page is drawn from is not kept: {why}; point XDG_CACHE_HOME elsewhere");
+        eprintln!("rtscope: {}", crate::style::clean(&said));
     }
     let mut line = Line::new(false);
     line.put(&format!("rtscope: {} is read once", crate::style::clean(&args.file.display().to_string())));
@@ -116,16 +121,45 @@ fn cannot_serve(port: u16, error: &io::Error) -> Trouble {
     Trouble::new("cannot serve the page").because(error).next("give another port with --port")
 }
 
-/// Where there is a desktop. Its browser gets an address that is good for once, because all users of the
-/// machine can read it from the command line.
-fn open_browser(url: &str) {
+/// Where there is a desktop. All users of the machine can read its browser's command line, so that gets a file which
+/// leads to the page.
+fn open_browser(url: &str) -> Option<NamedTempFile> {
     let desktop = ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some());
-    if !desktop {
-        return;
-    }
-    let started =
-        Command::new("xdg-open").arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let page = desktop.then(|| leading_to(url).ok()).flatten()?;
+    let (mut browser, none) = (Command::new("xdg-open"), Stdio::null);
+    let started = browser.arg(page.path()).stdin(none()).stdout(none()).stderr(none()).spawn();
     if let Ok(mut child) = started {
         std::thread::spawn(move || child.wait());
+    }
+    Some(page)
+}
+
+/// A page that leads to another, in a file of mode 0600.
+fn leading_to(url: &str) -> io::Result<NamedTempFile> {
+    let mut page = tempfile::Builder::new().prefix("rtscope-").suffix(".html").tempfile()?;
+    writeln!(
+        page,
+        "<!doctype html><meta charset=\"utf-8\"><title>rtscope</title>\
+         <meta http-equiv=\"refresh\" content=\"0; url={url}\"><a href=\"{url}\">The page of rtscope</a>"
+    )?;
+    page.flush()?;
+    Ok(page)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn the_file_that_leads_to_the_page_is_its_users_alone() {
+        let page = leading_to("http://127.0.0.1:4000/00ff/").unwrap();
+        assert_eq!(page.as_file().metadata().unwrap().permissions().mode() & 0o7777, 0o600);
+        let text = std::fs::read_to_string(page.path()).unwrap();
+        assert!(text.contains("http-equiv=\"refresh\" content=\"0; url=http://127.0.0.1:4000/00ff/\""), "{text}");
+        let path = page.path().to_owned();
+        assert!(!path.display().to_string().contains("00ff"));
+        drop(page);
+        assert!(!path.exists(), "it goes with the server");
     }
 }

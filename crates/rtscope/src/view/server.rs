@@ -2,10 +2,11 @@
 //! may be asked is `guard`'s, what is answered `api`'s.
 
 use super::api::{Reply, View};
-use super::guard::{Admitted, Guard};
+use super::guard::Guard;
+use super::peer::Welcome;
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION};
+use hyper::header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
@@ -34,6 +35,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 pub struct Server {
     listener: TcpListener,
     guard: Guard,
+    welcome: Welcome,
 }
 
 impl Server {
@@ -45,11 +47,7 @@ impl Server {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         listener.set_nonblocking(true)?;
         let guard = Guard::new(listener.local_addr()?.port()).map_err(io::Error::other)?;
-        Ok(Server { listener, guard })
-    }
-
-    fn base(&self) -> io::Result<String> {
-        Ok(format!("http://127.0.0.1:{}", self.listener.local_addr()?.port()))
+        Ok(Server { listener, guard, welcome: Welcome::new(&|name| std::env::var(name).ok()) })
     }
 
     /// The page's address.
@@ -57,15 +55,7 @@ impl Server {
     /// # Errors
     /// The socket is gone.
     pub fn url(&self) -> io::Result<String> {
-        Ok(format!("{}/{}/", self.base()?, self.guard.token()))
-    }
-
-    /// An address that leads there, once.
-    ///
-    /// # Errors
-    /// The same.
-    pub fn ticket_url(&self) -> io::Result<String> {
-        Ok(format!("{}/{}/", self.base()?, self.guard.ticket()))
+        Ok(format!("http://127.0.0.1:{}/{}/", self.listener.local_addr()?.port(), self.guard.token()))
     }
 
     /// Answers until `end` comes.
@@ -78,7 +68,7 @@ impl Server {
         runtime.block_on(async {
             let listener = tokio::net::TcpListener::from_std(self.listener)?;
             let shared = Arc::new((view, self.guard));
-            let serve = accept(listener, shared);
+            let serve = accept(listener, self.welcome, shared);
             tokio::pin!(serve, end);
             std::future::poll_fn(|context| {
                 if end.as_mut().poll(context).is_ready() {
@@ -92,14 +82,18 @@ impl Server {
     }
 }
 
-async fn accept(listener: tokio::net::TcpListener, shared: Arc<(View, Guard)>) -> Infallible {
+async fn accept(listener: tokio::net::TcpListener, welcome: Welcome, shared: Arc<(View, Guard)>) -> Infallible {
     let places = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
-        let Ok((stream, _)) = listener.accept().await else {
+        let Ok((stream, peer)) = listener.accept().await else {
             // No descriptor is left: others have to close theirs.
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
+        // Another user's connection has no place that the owner could lack.
+        if !stream.local_addr().is_ok_and(|here| welcome.takes(peer, here)) {
+            continue;
+        }
         let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
         let shared = Arc::clone(&shared);
         tokio::spawn(async move {
@@ -118,8 +112,7 @@ async fn answer(request: Request<Incoming>, shared: Arc<(View, Guard)>) -> Resul
     let (head, _) = request.into_parts();
     let path = match shared.1.admit(&head) {
         Err(status) => return Ok(refused(status)),
-        Ok(Admitted::Ticket) => return Ok(led_on(shared.1.token())),
-        Ok(Admitted::Path(path)) => path.to_owned(),
+        Ok(path) => path.to_owned(),
     };
     let query = head.uri.query().unwrap_or_default().to_owned();
     let reply = tokio::task::spawn_blocking(move || shared.0.answer(&path, &query)).await;
@@ -132,14 +125,6 @@ fn refused(status: StatusCode) -> Response<Full<Bytes>> {
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     if status == StatusCode::METHOD_NOT_ALLOWED {
         response.headers_mut().insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
-    }
-    response
-}
-
-fn led_on(token: &str) -> Response<Full<Bytes>> {
-    let mut response = response(Reply::refusal(StatusCode::SEE_OTHER));
-    if let Ok(place) = HeaderValue::from_str(&format!("/{token}/")) {
-        response.headers_mut().insert(LOCATION, place);
     }
     response
 }

@@ -81,8 +81,8 @@ pub fn run(args: &ScalingArgs) -> Result<ExitCode, Trouble> {
     let mut progress = |done: usize, all: usize, what: &str| line.put(&format!("{done} of {all}: {}", clean(what)));
     let found = experiment::measure(&plan, &mut run, &mut progress)?;
     drop(line);
-    let document = serde_json::to_string(&found)
-        .map_err(|error| Trouble::new("cannot put the results into JSON").because(error))?;
+    let document =
+        crate::style::json(&found).map_err(|error| Trouble::new("cannot put the results into JSON").because(error))?;
     if let Some(folder) = &args.output {
         let text = text::draw(&found, &Style::plain(100));
         let drawing = svg::draw(&found);

@@ -206,8 +206,8 @@ fn live<'a>(args: &StmArgs, signals: &'a Signals) -> Live<'a> {
 
 /// Writes what is asked for, and prints.
 fn show(args: &StmArgs, found: &Found) -> Result<(), Trouble> {
-    let document = serde_json::to_string(found)
-        .map_err(|error| Trouble::new("cannot put the results into JSON").because(error))?;
+    let document =
+        crate::style::json(found).map_err(|error| Trouble::new("cannot put the results into JSON").because(error))?;
     if let Some(folder) = &args.output {
         let (words, page) = (text::draw(found, &Style::plain(100)), html::stm_bench(found));
         let drawings: Vec<(String, String)> =

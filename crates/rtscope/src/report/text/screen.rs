@@ -37,6 +37,7 @@ impl<'s> Screen<'s> {
 
     /// `left` strong, `right` faint and at the margin; on two lines where one is too short.
     pub(crate) fn spread(&mut self, tone: Tone, left: &str, right: &str) {
+        let (left, right) = (&clean(left), &clean(right));
         let used = left.chars().count() + right.chars().count();
         let gap = self.style.width.saturating_sub(used);
         let (left, right) = (self.style.paint(tone, left), self.style.paint(Tone::Faint, right));

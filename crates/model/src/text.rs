@@ -1,0 +1,94 @@
+//! The one cleaner of text from outside: of a program, a file, the network. Owns which characters act instead of
+//! showing; whatever prints, draws or names something after such a text passes it through here.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// Longest name that is made of a program's, in characters.
+const NAME_MAX: usize = 64;
+
+/// `text` without characters that act instead of showing: control characters,
+/// and the marks that reorder or hide text, are spelled out.
+pub fn clean(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(acts) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match c {
+            '\n' | '\t' => out.push(' '),
+            c if acts(c) => {
+                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// JSON with the same characters escaped in its strings, where alone it can have them: it says the same, and a
+/// terminal obeys none of it. Line ends between values stay.
+pub fn clean_json(json: &str) -> Cow<'_, str> {
+    let acts = |c: char| acts(c) && c != '\n';
+    if !json.chars().any(acts) {
+        return Cow::Borrowed(json);
+    }
+    let mut out = String::with_capacity(json.len() + 16);
+    let mut units = [0; 2];
+    for c in json.chars() {
+        if acts(c) {
+            c.encode_utf16(&mut units).iter().for_each(|unit| {
+                let _ = write!(out, "\\u{unit:04x}");
+            });
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// A part of a file's name, after a program's: of ASCII letters, digits, `.`, `_` and `-`, and not beginning like a
+/// hidden file or an option.
+pub fn name(text: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '_' };
+    let name: String = text.trim_start_matches(['.', '-']).chars().take(NAME_MAX).map(plain).collect();
+    if name.is_empty() { "program".to_owned() } else { name }
+}
+
+fn acts(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_text_cannot_act() {
+        assert_eq!(clean("a\x1b]0;x\x07b"), "a\\u{1b}]0;x\\u{7}b");
+        assert_eq!(clean("a\u{202e}b\u{9b}2J\u{7f}"), "a\\u{202e}b\\u{9b}2J\\u{7f}");
+        assert_eq!(clean("\u{61c}\u{2066}\u{e0041}"), "\\u{61c}\\u{2066}\\u{e0041}");
+        assert_eq!(clean("plain, größer, 日本"), "plain, größer, 日本");
+        assert_eq!(clean("two\nlines"), "two lines");
+    }
+
+    #[test]
+    fn cleaned_json_says_the_same() {
+        assert_eq!(
+            clean_json("{\n \"a\": \"\u{9b}x\u{7f}\u{e0041}\"\n}\n"),
+            "{\n \"a\": \"\\u009bx\\u007f\\udb40\\udc41\"\n}\n"
+        );
+        assert!(matches!(clean_json("[\"ä\"]\n"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn names_of_files_are_plain() {
+        assert_eq!(name("my-prog_1.2"), "my-prog_1.2");
+        assert_eq!(name("\x1b]0;x\x07\u{202e}a b"), "__0_x__a_b");
+        assert_eq!(name("--output=x"), "output_x");
+        assert_eq!(name("...."), "program");
+        assert_eq!(name(&"x".repeat(300)).len(), NAME_MAX);
+    }
+}
