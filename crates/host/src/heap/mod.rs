@@ -450,7 +450,8 @@ pub(crate) fn found(
 /// The addresses that the runtime reserved; `None` where it reserved none.
 fn reserved(memory: &impl Memory, statics: &Statics, mappings: &[Mapping]) -> io::Result<Option<Range<u64>>> {
     if let Some(space) = statics.address_space {
-        let (begin, end) = (memory.read_u64(space)?, memory.read_u64(space.saturating_add(8))?);
+        let (begin, end) =
+            (memory.read_u64(space)?, memory.read_u64(space.checked_add(8).ok_or(io::ErrorKind::InvalidData)?)?);
         return Ok((begin != 0 && begin < end).then_some(begin..end));
     }
     // Without symbols: what hangs together from where reservations usually start.
@@ -511,6 +512,33 @@ mod tests {
         assert_eq!(space.committed, [0x42_0000_0000..0x42_0030_0000, 0x42_0040_0000..0x42_0050_0000]);
         assert_eq!(space.megablocks().count(), 4);
         assert!(space.contains(0x42_002f_ffff) && !space.contains(0x42_0030_0000));
+    }
+
+    /// Words at addresses.
+    struct Words(Vec<(u64, u64)>);
+
+    impl Memory for Words {
+        fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
+            let word = self.0.iter().find(|word| word.0 == address).ok_or(io::ErrorKind::UnexpectedEof)?;
+            buffer.copy_from_slice(&word.1.to_ne_bytes());
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_forged_reservation_overflows_nothing_and_takes_nothing_that_is_not_mapped() {
+        let mappings = mappings::parse(MAPS);
+        let found = |at: u64, begin: u64, end: u64| {
+            let memory = Words(vec![(at, begin), (at.saturating_add(8), end)]);
+            let statics = Statics { address_space: Some(at), ..Statics::default() };
+            found(&memory, &statics, &mappings).ok().flatten().map(|(_, space)| space.megablocks().count())
+        };
+        for begin in [u64::MAX - 1, u64::MAX - MEGABLOCK, u64::MAX - 2 * MEGABLOCK, 1 << 63] {
+            assert_eq!(found(0x1000, begin, u64::MAX), Some(0), "{begin:#x}");
+        }
+        assert_eq!(found(0x1000, 1, u64::MAX), Some(4 + 2));
+        assert_eq!(found(u64::MAX - 3, 1, u64::MAX), None);
+        assert_eq!(found(0x1000, u64::MAX, 1), None);
     }
 
     #[test]

@@ -169,6 +169,10 @@ fn bounded(space: &Space, touched: &[Range<u64>]) -> (Space, Untouched) {
 mod tests {
     use super::*;
     use crate::procfs::Host;
+    use crate::binary::Inspected;
+    use crate::heap::{Files, Place};
+    use rtscope_heap::{Statics, Survey};
+    use std::time::{Duration, Instant};
 
     const AT: u64 = 0x42_0000_0000;
 
@@ -192,30 +196,73 @@ mod tests {
         assert_eq!((found.committed, untouched.0.len()), (all, 0));
     }
 
+    /// A mapping that costs nothing.
+    struct Mapped(*mut libc::c_void, usize);
+
+    impl Mapped {
+        fn new(bytes: usize) -> Mapped {
+            // SAFETY: a new mapping at an address that the system chooses, to which nothing refers.
+            let at = unsafe {
+                let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+                libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
+            };
+            assert_ne!(at, libc::MAP_FAILED);
+            // SAFETY: advice on the mapping that was just made.
+            unsafe { libc::madvise(at, bytes, libc::MADV_NOHUGEPAGE) };
+            Mapped(at, bytes)
+        }
+    }
+
+    impl Drop for Mapped {
+        fn drop(&mut self) {
+            // SAFETY: mapped by `new`; what a test wrote into it is not used any more.
+            unsafe { libc::munmap(self.0, self.1) };
+        }
+    }
+
+    /// This process as a target whose heap lies in `range`.
+    fn target(range: Range<u64>) -> Target {
+        let process = Process::open(&Host::default(), std::process::id()).unwrap();
+        let (program, inspected, place) = (String::new(), Inspected::default(), Place::Process(process.clone()));
+        Target {
+            of: "this".into(),
+            version: None,
+            memory: Source::Live(process.into()),
+            space: Space { committed: vec![range.clone()] },
+            untouched: Untouched::default(),
+            statics: Statics::default(),
+            mappings: Vec::new(),
+            reserved: range,
+            files: Files { program, inspected, place },
+        }
+    }
+
+    fn page_tables() -> u64 {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        procfs::number(&status, "VmPTE").unwrap()
+    }
+
     #[test]
-    fn pages_that_nobody_wrote_are_told_from_others() {
-        let bytes = 256 * MEGABLOCK as usize;
-        // SAFETY: a new mapping at an address that the system chooses; nothing refers to it but
-        // what follows, and it is given back at the end.
-        let mapped = unsafe {
-            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-            libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
-        };
-        assert_ne!(mapped, libc::MAP_FAILED);
-        let first = (mapped as u64).next_multiple_of(MEGABLOCK);
-        for number in [3, 4, 200] {
-            // SAFETY: the address lies in the mapping, which has 256 megablocks and begins less
-            // than one before `first`.
+    fn half_a_terabyte_that_is_only_mapped_costs_next_to_nothing() {
+        let mapped = Mapped::new(512 << 30);
+        let first = (mapped.0 as u64).next_multiple_of(MEGABLOCK);
+        let end = first + (511 << 30);
+        for number in [3, 4, 200_000] {
+            // SAFETY: the address lies in the mapping, which nothing else uses.
             unsafe { *((first + number * MEGABLOCK + 5 * BLOCK) as *mut u8) = 1 };
         }
-        let mut touched = Vec::new();
-        let pages = Pages::open(&Process::open(&Host::default(), std::process::id()).unwrap()).unwrap();
-        // Large pages would be of several megablocks.
-        let found = pages.touched(&(first..first + 255 * MEGABLOCK), &mut touched);
-        // SAFETY: mapped above, and not used any more.
-        unsafe { libc::munmap(mapped, bytes) };
-        found.unwrap();
-        let is_touched = |number: u64| touched.iter().any(|range| range.contains(&(first + number * MEGABLOCK)));
-        assert!([3, 4, 200].into_iter().all(is_touched) && ![0, 7, 100, 250].into_iter().any(is_touched));
+        let (started, before) = (Instant::now(), page_tables());
+        let mut target = target(first..end);
+        target.bound().unwrap();
+        assert!([3, 4, 200_000].iter().all(|number| target.space.contains(first + number * MEGABLOCK)));
+        assert_eq!(target.space.megablocks().count() as u64, KEPT + 3);
+        let survey = Survey::take(&target.view(), &target.space, &Statics::default(), false).unwrap();
+        assert_eq!(survey.megablocks.len() as u64, KEPT + 3);
+        assert!(target.residency().unwrap().1 <= 3 * MEGABLOCK);
+        // Its tables would be a gigabyte, those of what is kept eight megabytes.
+        assert!(page_tables() < before + 1024, "{before} kB, then {} kB", page_tables());
+        assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+        target.space = Space { committed: vec![first..first + 2 * MAPPED_MAX] };
+        assert!(target.bound().is_err());
     }
 }
