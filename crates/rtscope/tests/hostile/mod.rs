@@ -1,0 +1,115 @@
+//! Random hostile targets and captures against every command that takes one: what the root tier and the
+//! slow tier share. Owns the seed, the world of a draw (root's secrets, the other user's folder) and what
+//! must hold after each run; what is drawn is [`processes`]' and [`captures`]'.
+//!
+//! A draw is a function of its seed alone, the machine's timing apart: `RTSCOPE_SEED=N RTSCOPE_DRAWS=1`
+//! repeats one. Consecutive seeds go through all commands, names and kinds.
+
+pub mod captures;
+pub mod processes;
+pub mod run;
+pub mod world;
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
+use xtask::missing;
+use xtask::toolchain::is_root;
+
+/// Draws that run at a time: most of one is waiting.
+const WORKERS: u64 = 2;
+/// The user whose everything is hostile.
+pub const OTHER: u32 = 65534;
+/// Stands in everything that only root may read, and nowhere else.
+pub const SECRET: &str = "Kanarienvogel";
+/// As much of it as a name of eight bytes holds.
+pub const SECRET_BEGINS: &str = "Kanarie";
+/// Moves the cursor, sets the title, erases; C0 and C1.
+pub const ESCAPES: &str = "\u{1b}[31m\u{1b}]0;x\u{7}\r\u{9b}2J";
+
+/// Numbers that follow from a seed (SplitMix64).
+pub struct Random(u64);
+
+impl Random {
+    /// All that is drawn for `seed`.
+    pub fn new(seed: u64) -> Random {
+        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+
+    /// Any number below `end`.
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % end
+    }
+
+    /// One of `all`.
+    pub fn pick<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.below(all.len() as u64) as usize]
+    }
+
+    /// True once in so many times.
+    pub fn once_in(&mut self, times: u64) -> bool {
+        self.below(times) == 0
+    }
+}
+
+/// One of `all`, so that consecutive seeds go through them.
+pub fn in_turn<T: Copy>(all: &[T], seed: u64) -> T {
+    all[(seed % all.len() as u64) as usize]
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
+}
+
+/// Makes `usual` draws, or as many as the environment says: `one` gives what it was and what it broke.
+/// Panics with all that were broken.
+pub fn draw(usual: u64, one: impl Fn(u64) -> (String, Vec<String>) + Sync) {
+    if !is_root() {
+        return missing("root, to run as it beside another user");
+    }
+    if run::tools().is_none() {
+        return;
+    }
+    let seed = number("RTSCOPE_SEED").unwrap_or_else(|| RandomState::new().hash_one(0) >> 40);
+    let draws = number("RTSCOPE_DRAWS").unwrap_or(usual);
+    println!("RTSCOPE_SEED={seed} RTSCOPE_DRAWS={draws}");
+    let (next, broken) = (AtomicU64::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..WORKERS {
+            scope.spawn(|| {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    if index >= draws {
+                        return;
+                    }
+                    let seed = seed + index;
+                    let (what, faults) = one(seed);
+                    if !faults.is_empty() {
+                        println!("RTSCOPE_SEED={seed} {what}\n    {}", faults.join("\n    "));
+                        broken.lock().unwrap().push(seed);
+                    }
+                }
+            });
+        }
+    });
+    let mut broken: Vec<u64> = broken.into_inner().unwrap();
+    broken.sort_unstable();
+    assert!(broken.is_empty(), "{} of {draws} draws from seed {seed} broke something: {broken:?}", broken.len());
+}
+
+/// Whether this machine notes when a file was read, so that the test can see it.
+fn reads_show() -> bool {
+    static SHOW: OnceLock<bool> = OnceLock::new();
+    *SHOW.get_or_init(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("x");
+        std::fs::write(&file, "x").unwrap();
+        world::untouched(&file);
+        let before = world::read_at(&file);
+        std::fs::read(&file).unwrap();
+        before != world::read_at(&file)
+    })
+}

@@ -1,0 +1,192 @@
+//! The folder of one draw: what only root may read or write, what the other user has, where rtscope may
+//! write. Owns the look before and after; whatever differs is a fault.
+
+use super::{OTHER, SECRET, reads_show};
+use std::fs::{self, DirBuilder, File, FileTimes, Permissions};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown, lchown};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+use tempfile::TempDir;
+
+/// Files are searched for the secret up to this length.
+const SEARCHED_MAX: u64 = 64 << 20;
+/// When root's files were last read and written: long ago, so that a read shows also where access times
+/// are kept from time to time only.
+const WRITTEN: Duration = Duration::from_secs(1_600_000_000);
+const READ: Duration = Duration::from_secs(1_500_000_000);
+
+/// Folders of one draw.
+pub struct World {
+    folder: TempDir,
+}
+
+/// What a file is, without following it.
+type Look = (PathBuf, (u32, u32, u64, i64, i64), Option<Vec<u8>>);
+
+impl World {
+    /// `secret` and `secret/canary.folder` of root's, `other` of the other user's, `out` and `home` for rtscope.
+    pub fn new() -> World {
+        let world = World { folder: tempfile::tempdir().unwrap() };
+        fs::set_permissions(world.folder.path(), Permissions::from_mode(0o755)).unwrap();
+        for (name, mode) in [("secret", 0o711), ("other", 0o755), ("out", 0o700), ("home", 0o700), ("home/tmp", 0o700)]
+        {
+            DirBuilder::new().mode(mode).create(world.path(name)).unwrap();
+        }
+        give(&world.path("other"));
+        DirBuilder::new().mode(0o700).create(world.path("secret/canary.folder")).unwrap();
+        // What begins like a log is taken for one.
+        let text = format!("hdrb {SECRET} ").repeat(300);
+        for name in ["secret/canary", "secret/canary.folder/kept"] {
+            world.keep_secret(&world.path(name), text.as_bytes());
+        }
+        world
+    }
+
+    /// A place in it.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes a file that only root may read.
+    pub fn keep_secret(&self, path: &Path, bytes: &[u8]) {
+        fs::write(path, bytes).unwrap();
+        fs::set_permissions(path, Permissions::from_mode(0o600)).unwrap();
+        untouched(path);
+    }
+
+    /// Root's files as they are. Their access times are set back.
+    pub fn look(&self) -> Vec<Look> {
+        let mut looks = Vec::new();
+        for path in all_below(&self.path("secret")) {
+            let found = fs::symlink_metadata(&path).unwrap();
+            let what = (found.mode(), found.uid(), found.ino(), found.mtime(), found.mtime_nsec());
+            let bytes = found.is_file().then(|| fs::read(&path).unwrap());
+            if found.is_file() {
+                untouched(&path);
+            }
+            looks.push((path, what, bytes));
+        }
+        looks
+    }
+
+    /// What differs from `before`, was read, or was made where rtscope has no business.
+    pub fn faults(&self, before: &[Look], outputs: &[PathBuf]) -> Vec<String> {
+        let mut faults = self.changed(before);
+        let may = |path: &Path| outputs.iter().any(|output| path.starts_with(output));
+        for path in all_below(self.folder.path()) {
+            let Ok(found) = fs::symlink_metadata(&path) else { continue };
+            let below = |name: &str| path.starts_with(self.path(name));
+            if below("secret") || below("home") || below("root") || path == self.folder.path() {
+                continue;
+            }
+            let (others, own) = (below("other"), found.uid() == 0);
+            let stray = if others { own } else { path != self.path("out") };
+            if stray && !may(&path) {
+                faults.push(format!("made {}", path.strip_prefix(self.folder.path()).unwrap().display()));
+            }
+            if let Some(name) = path.file_name().filter(|name| own && unclean(name.as_encoded_bytes()).is_some()) {
+                faults.push(format!("made a file called {name:?}"));
+            }
+            if (own || below("out")) && found.is_file() && holds_secret(&path) {
+                faults.push(format!("{} holds what only root may read", path.display()));
+            }
+        }
+        faults
+    }
+
+    fn changed(&self, before: &[Look]) -> Vec<String> {
+        let mut faults = Vec::new();
+        for (path, _, bytes) in before.iter().filter(|(_, _, bytes)| bytes.is_some() && reads_show()) {
+            if read_at(path) != Some(SystemTime::UNIX_EPOCH + READ) && path.exists() {
+                faults.push(format!("read {} ({} bytes)", path.display(), bytes.as_ref().map_or(0, Vec::len)));
+            }
+        }
+        let after = self.look();
+        for look in before {
+            match after.iter().find(|after| after.0 == look.0) {
+                None => faults.push(format!("removed {}", look.0.display())),
+                Some(after) if after.1 != look.1 || after.2 != look.2 => {
+                    let lengths = [look, after].map(|look| look.2.as_ref().map_or(0, Vec::len));
+                    faults.push(format!("changed {}: {:?} to {:?}, {lengths:?}", look.0.display(), look.1, after.1));
+                }
+                Some(_) => {}
+            }
+        }
+        let new = after.iter().filter(|after| before.iter().all(|look| look.0 != after.0));
+        faults.extend(new.map(|look| format!("made {}", look.0.display())));
+        faults
+    }
+
+    /// Ends what still runs in it.
+    pub fn end_all(&self) {
+        for entry in fs::read_dir("/proc").unwrap().flatten() {
+            let Ok(pid) = entry.file_name().to_string_lossy().parse::<u32>() else { continue };
+            if fs::read_link(entry.path().join("cwd")).is_ok_and(|folder| folder.starts_with(self.folder.path())) {
+                let _ = Command::new("kill").args(["-KILL", &pid.to_string()]).output();
+            }
+        }
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        self.end_all();
+        // A process that is just ending may write once more.
+        for _ in 0..50 {
+            if fs::remove_dir_all(self.folder.path()).is_ok() || !self.folder.path().exists() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+/// Everything below a folder, without following links.
+pub fn all_below(folder: &Path) -> Vec<PathBuf> {
+    let mut all = vec![folder.to_owned()];
+    let mut next = 0;
+    while let Some(path) = all.get(next).cloned() {
+        next += 1;
+        if fs::symlink_metadata(&path).is_ok_and(|found| found.is_dir()) {
+            all.extend(fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path()));
+        }
+    }
+    all
+}
+
+/// Makes a file, or all below a folder, the other user's.
+pub fn give(path: &Path) {
+    chown(path, Some(OTHER), Some(OTHER)).unwrap();
+    for path in all_below(path) {
+        lchown(path, Some(OTHER), Some(OTHER)).unwrap();
+    }
+}
+
+/// Sets the times of a file of root's back.
+pub fn untouched(path: &Path) {
+    let at = |age| SystemTime::UNIX_EPOCH + age;
+    let times = FileTimes::new().set_accessed(at(READ)).set_modified(at(WRITTEN));
+    File::open(path).unwrap().set_times(times).unwrap();
+}
+
+/// When a file was last read.
+pub fn read_at(path: &Path) -> Option<SystemTime> {
+    fs::metadata(path).ok()?.accessed().ok()
+}
+
+fn holds_secret(path: &Path) -> bool {
+    let found = fs::metadata(path).is_ok_and(|found| found.len() <= SEARCHED_MAX);
+    found && fs::read(path).is_ok_and(|bytes| has_secret(&bytes))
+}
+
+/// Whether the secret is among these bytes.
+pub fn has_secret(bytes: &[u8]) -> bool {
+    let secret = super::SECRET_BEGINS.as_bytes();
+    bytes.windows(secret.len()).any(|window| window == secret)
+}
+
+/// A character that would steer a terminal.
+pub fn unclean(bytes: &[u8]) -> Option<char> {
+    String::from_utf8_lossy(bytes).chars().find(|letter| letter.is_control() && !matches!(letter, '\n' | '\t'))
+}
