@@ -168,9 +168,9 @@ fn bounded(space: &Space, touched: &[Range<u64>]) -> (Space, Untouched) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::procfs::Host;
     use crate::binary::Inspected;
     use crate::heap::{Files, Place};
+    use crate::procfs::Host;
     use rtscope_heap::{Statics, Survey};
     use std::time::{Duration, Instant};
 
