@@ -148,7 +148,7 @@ mod tests {
         let _socket = UnixListener::bind(path.join("socket")).unwrap();
         let folder = Folder::open(&path).unwrap();
         assert_eq!(folder.read("sub/a", 6).unwrap(), b"inside");
-        assert_eq!(folder.read("./sub/./a", 6).unwrap(), b"inside");
+        assert_eq!(folder.read("sub//./a", 6).unwrap(), b"inside");
         assert!(folder.read("sub/a", 5).unwrap_err().to_string().contains("larger"));
         let outside = path.join("sub/a").display().to_string();
         for (name, says) in [

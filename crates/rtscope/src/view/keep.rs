@@ -325,7 +325,7 @@ mod tests {
         }
         let ground = tempfile::tempdir().unwrap();
         let (home, secret) = (ground.path().join("home"), ground.path().join("secret"));
-        [&home, &secret].map(|folder| fs::create_dir(folder).unwrap());
+        [&home, &secret].into_iter().for_each(|folder| fs::create_dir(folder).unwrap());
         std::os::unix::fs::symlink(&secret, home.join("link")).unwrap();
         std::os::unix::fs::chown(&home, Some(65_534), None).unwrap();
         let log = ground.path().join("a.eventlog");
