@@ -37,7 +37,7 @@ fn of_bob(scratch: &tempfile::TempDir) -> (PathBuf, PathBuf) {
 }
 
 fn words<'a>(words: &[&'a str]) -> Vec<&'a OsStr> {
-    words.iter().map(OsStr::new).collect()
+    words.iter().map(|word| OsStr::new(*word)).collect()
 }
 
 /// Every file and folder below.
