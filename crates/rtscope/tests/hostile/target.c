@@ -1,7 +1,7 @@
 // A program that does what it can against whoever looks at it. Each word says one thing:
 //
 //   target measure FILE PROGRAM…       runs a program within limits; FILE: its status, its peak memory
-//   target sparse FROM TO              an ELF file whose symbol table is 3 GiB of nothing
+//   target sparse FROM TO              an ELF file whose symbol table is 1 GiB of nothing
 //   target grow FILE                   appends what FILE holds to it, again and again
 //   target reuse FILE WORD…            as root: a target as below; after a line on standard input another
 //                                      process gets its number, one of root's with the first line of FILE in
@@ -126,7 +126,7 @@ static void sparse(const char *from, const char *to) {
         if (pread(fd, &section, sizeof section, at) != sizeof section) die(to);
         if (section.sh_type != SHT_SYMTAB) continue;
         section.sh_offset = ((uint64_t)end + 4095) & ~4095ull;
-        section.sh_size = (3ull << 30) / 24 * 24;
+        section.sh_size = (1ull << 30) / 24 * 24;
         if (pwrite(fd, &section, sizeof section, at) != sizeof section) die(to);
         if (ftruncate(fd, (off_t)(section.sh_offset + section.sh_size)) != 0) die(to);
     }
