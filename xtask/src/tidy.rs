@@ -1,5 +1,5 @@
 //! `xtask tidy`: what the compiler and clippy do not check. Arrows between rooms,
-//! names in ARCHITECTURE.md, licences, sizes of files, where `unsafe` is, that every module
+//! names in ARCHITECTURE.md and SECURITY.md, licences, sizes of files, where `unsafe` is, that every module
 //! says what it owns. Reads the tracked files; refuses to mend anything.
 
 use crate::dependencies;
@@ -76,13 +76,11 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
             wrong.extend(arrows(path, &text)?);
         }
     }
-    let architecture = fs::read_to_string(root.join("ARCHITECTURE.md")).context("ARCHITECTURE.md")?;
-    wrong.extend(
-        named_paths(&architecture)
-            .into_iter()
-            .filter(|name| !root.join(name).exists())
-            .map(|name| format!("ARCHITECTURE.md names {name}, which does not exist")),
-    );
+    for document in ["ARCHITECTURE.md", "SECURITY.md"] {
+        let text = fs::read_to_string(root.join(document)).context(document)?;
+        let missing = named_paths(&text).into_iter().filter(|name| !root.join(name).exists());
+        wrong.extend(missing.map(|name| format!("{document} names {name}, which does not exist")));
+    }
     wrong.extend(dependencies::check(root)?);
     Ok(wrong)
 }

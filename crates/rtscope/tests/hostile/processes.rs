@@ -112,7 +112,7 @@ pub fn one(seed: u64) -> (String, Vec<String>) {
     if case.reused_ms.is_some() {
         DirBuilder::new().mode(0o700).create(world.path("root")).unwrap();
         for name in library_names().into_iter().chain([program_name()]) {
-            fs::copy(place.join(&name), world.path("root").join(&name)).unwrap();
+            copy(&place.join(&name), &world.path("root").join(&name));
         }
     }
     let (capture, words) = output(&world, &case);
@@ -169,12 +169,15 @@ fn lay(place: &Path, case: &Case) {
     fs::create_dir(place).unwrap();
     fs::copy(tools.path(case.program), place.join(program_name())).unwrap();
     for name in library_names() {
-        // Most of the sparse one is nothing; a copy keeps it so.
-        let words = ["--sparse=always".into(), tools.path(case.library).into_os_string(), place.join(name).into()];
-        assert!(Command::new("cp").args(words).status().unwrap().success());
+        copy(&tools.path(case.library), &place.join(name));
     }
     give(place);
     fs::set_permissions(place, Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Copies a file; what is nothing in it stays so.
+fn copy(from: &Path, to: &Path) {
+    assert!(Command::new("cp").arg("--").args([from, to]).status().unwrap().success());
 }
 
 /// Where the capture may be, and what the target does there.
@@ -213,10 +216,9 @@ fn start(world: &World, place: &Path, case: &Case, words: &[String]) -> Result<O
     let mut command = match case.reused_ms {
         Some(_) => {
             let mut command = Command::new(tools().unwrap().path(case.program));
-            // Its own file is another one then; everything else is as it is.
             let secret = world.path("home/secret");
             fs::write(&secret, format!("hdrb {SECRET}\n")).unwrap();
-            command.arg("reuse").arg(secret).stdin(Stdio::piped());
+            command.arg("reuse").arg(secret).arg(format!("self={}", program_name())).stdin(Stdio::piped());
             command
         }
         None => {

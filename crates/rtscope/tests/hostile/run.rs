@@ -24,7 +24,7 @@ pub struct Tools {
 
 impl Tools {
     /// `forged`: with a runtime's symbols; `plain`: without; `library`: what both load, with them; `sparse`:
-    /// that with a symbol table of 3 GiB.
+    /// that with a symbol table of 1 GiB.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }

@@ -1,11 +1,11 @@
 // A program that does what it can against whoever looks at it. Each word says one thing:
 //
 //   target measure FILE PROGRAM…       runs a program within limits; FILE: its status, its peak memory
-//   target sparse FROM TO              an ELF file whose symbol table is 3 GiB of nothing
+//   target sparse FROM TO              an ELF file whose symbol table is 1 GiB of nothing
 //   target grow FILE                   appends what FILE holds to it, again and again
 //   target reuse FILE WORD…            as root: a target as below; after a line on standard input another
 //                                      process gets its number, one of root's with the first line of FILE in
-//                                      its memory
+//                                      its memory; self=FILE is its program
 //   target WORD…                       NAME=KIND: that name becomes a fifo, socket, device, link, directory,
 //                                      growing or missing file; canary=FILE, life=MS, seed=N, heap=FORM, and
 //                                      more below
@@ -126,7 +126,7 @@ static void sparse(const char *from, const char *to) {
         if (pread(fd, &section, sizeof section, at) != sizeof section) die(to);
         if (section.sh_type != SHT_SYMTAB) continue;
         section.sh_offset = ((uint64_t)end + 4095) & ~4095ull;
-        section.sh_size = (3ull << 30) / 24 * 24;
+        section.sh_size = (1ull << 30) / 24 * 24;
         if (pwrite(fd, &section, sizeof section, at) != sizeof section) die(to);
         if (ftruncate(fd, (off_t)(section.sh_offset + section.sh_size)) != 0) die(to);
     }
@@ -344,7 +344,7 @@ static pid_t numbered(pid_t number) {
     return (pid_t)syscall(SYS_clone3, &arguments, sizeof arguments);
 }
 
-static int reuse(const char *program, const char *secret_file) {
+static int reuse(const char *secret_file) {
     char line[8];
     // A number that is free.
     pid_t number = fork();
@@ -354,7 +354,7 @@ static int reuse(const char *program, const char *secret_file) {
     if (first < 0) return 77;
     if (first == 0) {
         if (setgid(65534) != 0 || setuid(65534) != 0) _exit(98);
-        target(program, "hdrb ");
+        target(value("self"), "hdrb ");
     }
     printf("%d\n", first);
     fflush(stdout);
@@ -368,7 +368,7 @@ static int reuse(const char *program, const char *secret_file) {
         FILE *file = fopen(secret_file, "r");
         if (!file || !fgets(secret, sizeof secret, file) || chdir("../../root") != 0) _exit(98);
         fclose(file);
-        target(program, secret);
+        target(value("self"), secret);
     }
     while (fgets(line, sizeof line, stdin)) continue;
     kill(second, SIGKILL);
@@ -384,7 +384,7 @@ int main(int argc, char **argv) {
     if (argc > 3 && strcmp(argv[1], "reuse") == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         words = argv + 3;
-        return reuse(argv[0], argv[2]);
+        return reuse(argv[2]);
     }
     return target(argv[0], "hdrb of a target\x1b[2J ");
 }
