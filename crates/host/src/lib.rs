@@ -21,6 +21,7 @@ pub mod machine;
 pub mod mappings;
 pub mod memory;
 pub(crate) mod minder;
+pub mod open_files;
 pub mod options;
 pub mod probe;
 pub mod procfs;

@@ -16,7 +16,7 @@
 //! Two slot files per buffer alternate between blocks, so that a kill at any
 //! moment leaves at least the previous block, and disk use is bounded.
 
-use crate::binary::{self, RuntimeSymbols};
+use crate::binary::{self, Inspected, RuntimeSymbols};
 use crate::memory::{LiveProcess, Memory};
 use crate::procfs::Host;
 use std::collections::HashMap;
@@ -46,7 +46,12 @@ pub struct Located {
 /// a mapped `libHSrts` library. `None` where symbols are gone or it is no GHC
 /// program.
 pub fn locate(host: &Host, pid: u32) -> Option<Located> {
-    let mut symbols = Modules::of(host, pid)?.symbols();
+    locate_by(host, pid, binary::inspect)
+}
+
+/// [`locate`], for a caller who remembers what files say.
+pub(crate) fn locate_by(host: &Host, pid: u32, inspect: impl FnMut(&Path) -> Inspected) -> Option<Located> {
+    let mut symbols = Modules::of(host, pid)?.symbols_by(inspect);
     let symbols = symbols.find_map(|(_, symbols)| {
         symbols.filter(|symbols| symbols.has_buffers() || symbols.start_init_elapsed.is_some())
     })?;
@@ -79,9 +84,16 @@ impl Modules {
     }
 
     /// What each file says, and its symbols as run-time addresses; `None` where it is not mapped.
-    pub(crate) fn symbols(self) -> impl Iterator<Item = (binary::Inspected, Option<RuntimeSymbols>)> {
+    pub(crate) fn symbols(self) -> impl Iterator<Item = (Inspected, Option<RuntimeSymbols>)> {
+        self.symbols_by(binary::inspect)
+    }
+
+    fn symbols_by(
+        self,
+        mut inspect: impl FnMut(&Path) -> Inspected,
+    ) -> impl Iterator<Item = (Inspected, Option<RuntimeSymbols>)> {
         self.files.into_iter().map(move |(mapped, file)| {
-            let inspected = binary::inspect(&file);
+            let inspected = inspect(&file);
             let lowest = inspected.symbols.lowest_load;
             let bias = load_start(&self.maps, &mapped).map(|start| start.wrapping_sub(lowest));
             let symbols = bias.map(|bias| biased(inspected.symbols, bias));

@@ -9,10 +9,11 @@
 mod by_hand;
 pub(crate) mod code;
 mod drain;
+mod forks;
 mod mapped;
 pub(crate) mod perf;
 mod ring;
-mod streams;
+pub(crate) mod streams;
 mod threads;
 pub(crate) mod tiers;
 pub(crate) mod tracefs;

@@ -3,6 +3,7 @@
 
 use super::logs::LiveLog;
 use super::source::{Around, Launch, RuntimeLogs, Told};
+use super::writers::{Programs, Sought};
 use crate::binary::{self, Inspected};
 use crate::clock;
 use crate::handover::{Handover, Route};
@@ -11,16 +12,29 @@ use crate::options::{self, Request};
 use crate::procfs::Host;
 use rtscope_model::manifest::{Binary, Log};
 use rtscope_model::{Loss, LossKind, Time};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
+
+/// Logs that a manifest lists: some 30 MB of it.
+const LOGS_MAX: usize = 100_000;
 
 /// GHC's side of a recording.
 #[derive(Debug, Default)]
 pub(super) struct Eventlogs {
     minder: Option<Minder>,
     logs: Vec<LiveLog>,
+    /// Those whose writers are not known yet.
+    sought: Sought,
+    programs: Programs,
+    /// The last log of each process that runs: whose buffers are copied.
+    live: BTreeMap<u32, usize>,
+    /// See [`RuntimeLogs::changed`].
+    changed: BTreeSet<usize>,
+    /// Logs above [`LOGS_MAX`].
+    left_out: u64,
     classes: String,
     written_bytes: u64,
     failure: Option<String>,
@@ -58,10 +72,10 @@ impl Eventlogs {
         launch.set.extend(plan.ghcrts.map(|value| ("GHCRTS", value.into())));
         launch.inherit.extend(handover.inherited());
         let user_log = plan.user_log.map(|path| command.directory.join(path));
-        let logs = user_log.map(|path| LiveLog::new(path.display().to_string(), path, &plan.classes));
-        let logs = logs.into_iter().collect();
         let minder = Some(Minder::start(handover)?);
-        Ok(Some(Eventlogs { minder, logs, classes: plan.classes, ..Eventlogs::default() }))
+        let mut eventlogs = Eventlogs { minder, classes: plan.classes, ..Eventlogs::default() };
+        eventlogs.add_own(user_log);
+        Ok(Some(eventlogs))
     }
 
     /// Logs that a process has open by itself, if there are some.
@@ -69,16 +83,45 @@ impl Eventlogs {
         let logs = host.open_files(pid).into_iter().filter(|(fd, path)| {
             path.extension().is_some_and(|ending| ending == "eventlog") && host.fd_writes(pid, *fd)
         });
-        let logs: Vec<_> = logs.map(|(_, path)| LiveLog::new(path.display().to_string(), path, "")).collect();
-        (!logs.is_empty()).then(|| Eventlogs { logs, ..Eventlogs::default() })
+        let mut eventlogs = Eventlogs::default();
+        eventlogs.add_own(logs.map(|(_, path)| path));
+        (!eventlogs.logs.is_empty()).then_some(eventlogs)
     }
 
-    fn bring_home(log: &mut LiveLog, capture: &Path, told: &mut Told) {
+    /// Logs that programs open by themselves.
+    fn add_own(&mut self, paths: impl IntoIterator<Item = PathBuf>) {
+        for path in paths {
+            self.add(LiveLog::new(path.display().to_string(), path, &self.classes), false);
+        }
+    }
+
+    fn add(&mut self, log: LiveLog, opened: bool) {
+        let number = self.logs.len();
+        self.sought.add(number, &log.path, opened);
+        self.changed.insert(number);
+        self.logs.push(log);
+    }
+
+    /// Process `pid` writes log `number`. One process, two logs (it execed, or started its log again): the buffers
+    /// belong to the later one.
+    fn assign(&mut self, number: usize, pid: u32) {
+        let before = self.live.get(&pid).copied();
+        let (over, number) = match before {
+            Some(other) if other > number => (Some(number), other),
+            other => (other, number),
+        };
+        self.live.insert(pid, number);
+        if let Some(over) = over.and_then(|over| self.logs.get_mut(over)) {
+            over.end_at(clock::monotonic());
+        }
+    }
+
+    fn bring_home(log: &mut LiveLog, capture: &Path, room: u64, told: &mut Told) {
         if log.path.starts_with(capture) {
             return;
         }
         let disk = rustix::fs::statvfs(capture).ok();
-        let free = disk.map_or(0, |disk| disk.f_bavail.saturating_mul(disk.f_frsize));
+        let free = disk.map_or(0, |disk| disk.f_bavail.saturating_mul(disk.f_frsize)).min(room.saturating_mul(2));
         if let Err(error) = log.bring_home(capture, free) {
             told.notes.push(format!("the log {} was not copied into the capture: {error}", log.path.display()));
         }
@@ -108,35 +151,55 @@ impl RuntimeLogs for Eventlogs {
         }
         for open in &opened {
             told.losses.extend(open.mixed.then(|| mixed_loss(&open.name)));
-            self.logs.push(LiveLog::new(open.name.clone(), open.path.clone(), &self.classes));
+            if self.logs.len() >= LOGS_MAX {
+                self.left_out += 1;
+                continue;
+            }
+            self.add(LiveLog::new(open.name.clone(), open.path.clone(), &self.classes), true);
         }
         !opened.is_empty()
     }
 
     fn identify(&mut self, around: &Around<'_>, everywhere: bool) {
         let unflushed = around.capture.join("unflushed");
-        for log in &mut self.logs {
-            log.identify(around.host, around.family, everywhere, &unflushed);
-        }
-        // One process, two logs (it execed, or started its log again): the buffers
-        // belong to the later one.
-        let pids: Vec<u32> = self.logs.iter().map(|log| log.log.pid).collect();
-        for (index, log) in self.logs.iter_mut().enumerate().filter(|(_, log)| log.log.pid != 0) {
-            let replaced = pids.iter().skip(index + 1).any(|later| *later == log.log.pid);
-            if replaced || !around.host.runs(log.log.pid) {
-                log.end_at(clock::monotonic());
+        let now = clock::monotonic();
+        for (number, pid) in self.sought.look(around.host, around.family, everywhere, now) {
+            if let Some(log) = self.logs.get_mut(number) {
+                log.written_by(around.host, pid, &unflushed, |path| self.programs.inspect(path));
             }
+            self.changed.insert(number);
+            self.assign(number, pid);
         }
+        let (logs, changed) = (&mut self.logs, &mut self.changed);
+        self.live.retain(|pid, number| {
+            let Some(log) = logs.get_mut(*number) else { return false };
+            if !around.host.runs(*pid) {
+                log.end_at(now);
+                return false;
+            }
+            changed.extend(log.look_for_clock().then_some(*number));
+            true
+        });
+    }
+
+    fn changed(&mut self) -> Vec<Log> {
+        let changed = std::mem::take(&mut self.changed);
+        changed.into_iter().filter_map(|number| Some(self.logs.get(number)?.log.clone())).collect()
     }
 
     fn awaits(&self) -> bool {
-        self.logs.iter().any(|log| log.log.pid == 0)
+        !self.sought.is_empty()
+    }
+
+    fn open_logs(&mut self) -> Vec<PathBuf> {
+        let numbers = self.live.values().copied().chain(self.sought.numbers());
+        numbers.filter_map(|number| Some(self.logs.get(number)?.path.clone())).collect()
     }
 
     fn copy(&mut self, now: Time) -> io::Result<()> {
         let mut failed = Ok(());
-        for log in &mut self.logs {
-            match log.copy_unflushed(now) {
+        for number in self.live.values() {
+            match self.logs.get_mut(*number).map_or(Ok(0), |log| log.copy_unflushed(now)) {
                 Ok(bytes) => self.written_bytes += bytes,
                 Err(error) => failed = Err(error),
             }
@@ -157,7 +220,7 @@ impl RuntimeLogs for Eventlogs {
     }
 
     fn program(&self, host: &Host) -> Option<Binary> {
-        let pid = self.logs.iter().map(|log| log.log.pid).find(|pid| *pid != 0)?;
+        let pid = *self.live.iter().min_by_key(|(_, number)| **number)?.0;
         let path: PathBuf = fs::read_link(host.process(pid, "exe")).ok()?;
         let found = binary::inspect(&host.process(pid, "exe"));
         found.is_ghc().then(|| Binary { path: path.display().to_string(), ..found.binary })
@@ -168,18 +231,26 @@ impl RuntimeLogs for Eventlogs {
     }
 
     fn end(&mut self, around: &Around<'_>, ended: Time, told: &mut Told) {
-        for log in &mut self.logs {
-            let runs = log.log.pid != 0 && around.host.runs(log.log.pid);
+        for (number, log) in self.logs.iter_mut().enumerate() {
+            let runs = self.live.get(&log.log.pid) == Some(&number) && around.host.runs(log.log.pid);
             if !runs && log.path.exists() {
                 told.losses.extend(log.loss_at_end(ended));
             }
-            Eventlogs::bring_home(log, around.capture, told);
+            Eventlogs::bring_home(log, around.capture, around.room, told);
         }
+        told.losses.extend((self.left_out > 0).then(|| left_out_loss(self.left_out)));
     }
 
     fn finish(&mut self, _host: &Host) {
         self.minder.take().into_iter().for_each(Minder::finish);
     }
+}
+
+fn left_out_loss(count: u64) -> Loss {
+    let note = format!(
+        "{count} more logs were opened after {LOGS_MAX}: they lie in the capture and are not listed; record fewer starts"
+    );
+    Loss { source: "eventlog".to_owned(), kind: LossKind::SourceMissing, count, from: None, to: None, note }
 }
 
 fn mixed_loss(name: &str) -> Loss {

@@ -1,6 +1,7 @@
 //! The runtime logs of a recording: which process writes which, the offset of
 //! its clock, and its unwritten buffers.
 
+use crate::binary::Inspected;
 use crate::memory::LiveProcess;
 use crate::procfs::Host;
 use crate::store::is_disk_full;
@@ -15,9 +16,6 @@ use std::path::{Path, PathBuf};
 /// The origin is the runtime's own; what is left is its two clock reads.
 const ORIGIN_ERROR_NS: u64 = 1_000;
 
-/// Looks at all processes cost milliseconds: after these the writer is taken for gone.
-const WIDE_LOOKS_MAX: u8 = 5;
-
 /// One log while it is written.
 #[derive(Debug)]
 pub struct LiveLog {
@@ -31,35 +29,28 @@ pub struct LiveLog {
     copied: Option<Time>,
     /// When its program was first seen to be gone, or writing another log.
     over: Option<Time>,
-    wide_looks: u8,
 }
 
 impl LiveLog {
     /// A log that was just opened by somebody.
     pub fn new(name: String, path: PathBuf, classes: &str) -> LiveLog {
         let log = Log { path: name, pid: 0, clock: ClockMap::LOG_OWN, classes: classes.to_owned(), version: None };
-        LiveLog { log, path, located: None, copier: None, copied: None, over: None, wide_looks: 0 }
+        LiveLog { log, path, located: None, copier: None, copied: None, over: None }
     }
 
-    /// Finds out who writes it, and the offset of its clock, as far as not yet
-    /// known. Looks among `likely` first, then (`everywhere`) at all processes.
-    pub fn identify(&mut self, host: &Host, likely: &[u32], everywhere: bool, unflushed: &Path) {
-        if self.log.pid == 0 {
-            let mut writers = host.writers_of(&self.path, likely);
-            if writers.is_empty() && everywhere && self.wide_looks < WIDE_LOOKS_MAX {
-                self.wide_looks += 1;
-                writers = host.writers_of(&self.path, &host.pids());
-            }
-            // Children inherit the open file: the oldest one is the writer.
-            let oldest = writers.into_iter().min_by_key(|pid| host.stat(*pid).map(|stat| (stat.start_ticks, *pid)));
-            let Some(pid) = oldest else { return };
-            self.log.pid = pid;
-            self.located = unflushed::locate(host, pid);
-            let with_buffers = self.located.filter(|located| located.symbols.has_buffers());
-            self.copier = with_buffers.map(|located| Copier::new(LiveProcess { pid }, located, unflushed, pid));
-        }
+    /// Process `pid` writes it. `inspect` reads what a file of the program's says.
+    pub fn written_by(&mut self, host: &Host, pid: u32, unflushed: &Path, inspect: impl FnMut(&Path) -> Inspected) {
+        self.log.pid = pid;
+        self.located = unflushed::locate_by(host, pid, inspect);
+        let with_buffers = self.located.filter(|located| located.symbols.has_buffers());
+        self.copier = with_buffers.map(|located| Copier::new(LiveProcess { pid }, located, unflushed, pid));
+        self.look_for_clock();
+    }
+
+    /// Finds the offset of its clock while its process runs, as far as not yet known; true where it was found.
+    pub fn look_for_clock(&mut self) -> bool {
         if self.log.clock.is_monotonic() {
-            return;
+            return false;
         }
         let memory = LiveProcess { pid: self.log.pid };
         let origin = self.located.as_ref().and_then(|located| unflushed::clock_origin(&memory, located));
@@ -70,6 +61,7 @@ impl LiveLog {
                 method: ClockMethod::RuntimeStatic,
             };
         }
+        origin.is_some()
     }
 
     /// Copies what its program has not written yet. Errors: the disk.
@@ -207,16 +199,5 @@ mod tests {
             let log = LiveLog::new("eventlog/0.eventlog".into(), path.clone(), "-l-ag");
             assert_eq!(log.loss_at_end(Time(5)).is_none(), closed);
         }
-    }
-
-    #[test]
-    fn the_process_that_writes_a_log_is_found() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("0.eventlog");
-        let _open = File::create(&path).unwrap();
-        let mut log = LiveLog::new("eventlog/0.eventlog".into(), path, "-l-ag");
-        log.identify(&Host::default(), &[], true, folder.path());
-        assert_eq!(log.log.pid, std::process::id());
-        assert_eq!(log.log.clock, ClockMap::LOG_OWN);
     }
 }

@@ -1,0 +1,129 @@
+//! Logs in a capture that programs go on writing after there is no more room for them. Owns what becomes of them: what
+//! came until then is kept, and what comes later is given back to the disk (a hole is punched), so that a program finds
+//! its file as it left it, sees no error, and fills no disk. Refuses files outside the capture.
+
+use rustix::fs::{FallocateFlags, fallocate};
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What may come of all logs between two looks.
+const GROWTH: u64 = 1 << 20;
+/// At least a block of any file system.
+const BLOCK: u64 = 1 << 16;
+const PAUSE_MIN: Duration = Duration::from_millis(5);
+const PAUSE_MAX: Duration = Duration::from_millis(200);
+
+#[derive(Debug)]
+struct Log {
+    path: PathBuf,
+    file: File,
+    /// Its bytes until then.
+    kept: u64,
+    size: u64,
+}
+
+/// The logs that are cut.
+#[derive(Debug, Default)]
+pub(super) struct Cut {
+    logs: Vec<Log>,
+    pause: Duration,
+    /// Why a hole could not be punched.
+    pub failed: Option<io::Error>,
+}
+
+impl Cut {
+    /// Cuts the log `path` of the capture `folder` at its present end, or (`whole`) at its start.
+    pub(super) fn add(&mut self, folder: &Path, path: &Path, whole: bool) {
+        if !path.starts_with(folder) || self.logs.iter().any(|log| log.path == path) {
+            return;
+        }
+        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_CLOEXEC;
+        let Ok(file) = OpenOptions::new().write(true).custom_flags(flags).open(path) else { return };
+        let Some(found) = file.metadata().ok().filter(fs::Metadata::is_file) else { return };
+        let kept = if whole { 0 } else { found.len() };
+        self.logs.push(Log { path: path.to_owned(), file, kept, size: found.len() });
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.logs.is_empty()
+    }
+
+    /// Gives back what came since the last time, and says after which time to come back.
+    pub(super) fn punch(&mut self) -> Duration {
+        let mut grown = 0;
+        for log in &mut self.logs {
+            let size = log.file.metadata().map_or(log.size, |file| file.len());
+            if size <= log.size {
+                continue;
+            }
+            grown += size - log.size;
+            // From the start of a block: one that is punched in two parts stays.
+            let from = (log.size / BLOCK * BLOCK).max(log.kept);
+            let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+            match fallocate(&log.file, flags, from, size - from) {
+                Ok(()) => log.size = size,
+                Err(error) => self.failed = Some(error.into()),
+            }
+        }
+        self.pause = if grown > GROWTH { self.pause / 2 } else { self.pause * 2 }.clamp(PAUSE_MIN, PAUSE_MAX);
+        self.pause
+    }
+
+    /// The programs have ended: the files are what was kept of them.
+    pub(super) fn finish(mut self) {
+        self.punch();
+        for log in &self.logs {
+            let _ = log.file.set_len(log.kept);
+            if log.kept == 0 {
+                let _ = fs::remove_file(&log.path);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::os::unix::fs::MetadataExt;
+
+    #[test]
+    fn a_writer_goes_on_and_takes_no_more_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("0.eventlog");
+        let mut writer = File::create(&path).unwrap();
+        writer.write_all(&[7; 100_000]).unwrap();
+        let mut cut = Cut::default();
+        cut.add(folder.path(), &path, false);
+        for _ in 0..32 {
+            writer.write_all(&[8; 1 << 20]).unwrap();
+            cut.punch();
+            if let Some(error) = &cut.failed {
+                eprintln!("not run: no holes on the disk of {} ({error})", folder.path().display());
+                return;
+            }
+            assert!(fs::metadata(&path).unwrap().blocks() * 512 < 1 << 20);
+        }
+        assert_eq!(fs::metadata(&path).unwrap().len(), (32 << 20) + 100_000);
+        cut.finish();
+        assert!(fs::read(&path).unwrap() == vec![7; 100_000]);
+    }
+
+    #[test]
+    fn what_lies_elsewhere_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let (capture, other) = (folder.path().join("c"), folder.path().join("other"));
+        fs::create_dir(&capture).unwrap();
+        fs::write(&other, "mine").unwrap();
+        std::os::unix::fs::symlink(&other, capture.join("0.eventlog")).unwrap();
+        let mut cut = Cut::default();
+        cut.add(&capture, &other, true);
+        cut.add(&capture, &capture.join("0.eventlog"), true);
+        assert!(cut.is_empty());
+        cut.finish();
+        assert_eq!(fs::read(other).unwrap(), b"mine");
+    }
+}
