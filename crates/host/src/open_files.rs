@@ -26,5 +26,6 @@ pub(crate) fn original() -> Option<Rlimit> {
 /// Files that can still be opened for events.
 pub(crate) fn room() -> u64 {
     let open = std::fs::read_dir("/proc/self/fd").map_or(0, |files| files.count() as u64);
-    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX).saturating_sub(open + SPARE)
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    limit.saturating_sub(open + SPARE.min(limit / 4))
 }

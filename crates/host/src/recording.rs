@@ -27,8 +27,8 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-pub use rtscope_decode::capture::empty_manifest;
 pub use room::Bounds;
+pub use rtscope_decode::capture::empty_manifest;
 pub use snapshots::When;
 pub use start::record;
 

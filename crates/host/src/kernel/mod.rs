@@ -101,7 +101,7 @@ impl KernelRecorder {
     /// can still be called.
     pub fn stop(&mut self) {
         if !self.streams.stop() {
-            self.kernel.missing.push("The thread that writes kernel records ended early.".to_owned());
+            self.kernel.missing.push("The thread that writes kernel records ended early or was held up.".to_owned());
         }
     }
 

@@ -656,8 +656,12 @@ impl<'a> Session<'a> {
     fn end_sources(&mut self) {
         if let Some(sampler) = self.sampler.take() {
             let full = sampler.disk_full();
-            let (written, gaps) = sampler.finish();
+            let (written, gaps, ended) = sampler.finish();
             self.written_bytes += written;
+            if !ended {
+                let note = "the sampler was held up and left behind: its last samples are missing".to_owned();
+                self.manifest.losses.push(loss("samples", LossKind::RecorderLate, 1, note));
+            }
             self.manifest.losses.extend(gaps.into_iter().map(|(from, to)| late_loss(from, to)));
             if full && !self.disk_full {
                 self.stop_for_full_disk(clock::monotonic());

@@ -4,7 +4,7 @@
 use super::*;
 
 /// Longest time between two looks.
-const LOOK: Duration = Duration::from_secs(1);
+const LOOK_MAX: Duration = Duration::from_secs(1);
 
 impl Session<'_> {
     /// There is no more room: the recording is over.
@@ -85,13 +85,14 @@ impl Session<'_> {
             self.stop_for_want_of_room(full, now);
             self.write_manifest(true);
         }
-        let Some(cut) = &mut self.cut else { return Duration::from_nanos(self.room.next.since(now)).min(LOOK) };
+        let Some(cut) = &mut self.cut else { return Duration::from_nanos(self.room.next.since(now)).min(LOOK_MAX) };
         let pause = cut.punch();
         if let Some(error) = cut.failed.take() {
             self.note(format!("the program's log goes on growing: its disk takes nothing back ({error})"));
+            self.write_manifest(true);
             self.cut = None;
             self.room.next = Time(u64::MAX);
-            return LOOK;
+            return LOOK_MAX;
         }
         pause
     }
