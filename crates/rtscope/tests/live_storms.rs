@@ -6,6 +6,7 @@ use rtscope_model::manifest::{Status, Tier};
 use rtscope_model::{Loss, LossKind};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -154,8 +155,9 @@ fn a_recorder_killed_in_a_storm_leaves_all_logs_named() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("c");
     let mut command = rtscope(&path, &LEAN);
-    command.args(["--", "sh", "-c", &storm(&ground.program)]).stderr(Stdio::null()).process_group_leader();
+    command.args(["--", "sh", "-c", &storm(&ground.program)]).stderr(Stdio::null()).process_group(0);
     let mut recorder = Ending(command.spawn().unwrap());
+    let _storm = Group(recorder.0.id());
     let logs = || fs::read_dir(path.join("eventlog")).map_or(0, |names| names.count());
     let begun = Instant::now();
     while logs() < 300 {
@@ -177,14 +179,12 @@ fn a_recorder_killed_in_a_storm_leaves_all_logs_named() {
     assert!(classes + 50 >= listed, "the journal names {classes} of {listed}");
 }
 
-/// The storm goes on after its recorder was killed: not beyond the test.
-trait Group {
-    fn process_group_leader(&mut self) -> &mut Self;
-}
+/// What goes on after its recorder was killed: not beyond the test.
+struct Group(u32);
 
-impl Group for Command {
-    fn process_group_leader(&mut self) -> &mut Self {
-        std::os::unix::process::CommandExt::process_group(self, 0)
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = Command::new("kill").args(["-KILL", "--", &format!("-{}", self.0)]).status();
     }
 }
 
@@ -249,7 +249,7 @@ fn a_daemon_is_recorded_until_it_ends() {
         );
         let output = rtscope(&path, options).args(["--", "sh", "-c", &line]).output().unwrap();
         assert_eq!(output.status.code(), Some(3), "{}", said(&output));
-        assert!(said(&output).contains("left 1 process running"), "{}", said(&output));
+        assert!(said(&output).contains("the program has ended and left"), "{}", said(&output));
         let capture = Capture::open(&path).unwrap();
         let manifest = capture.manifest();
         assert_eq!((manifest.logs.len(), manifest.status), (1, Status::Complete), "{}", said(&output));
@@ -259,7 +259,10 @@ fn a_daemon_is_recorded_until_it_ends() {
         // Nobody has become its parent for that.
         let own = std::process::id().to_string();
         let parent = fs::read_to_string(&parent).unwrap();
-        assert!(parent.trim() != own && parent.trim().parse::<u32>().is_ok_and(|parent| !is_rtscope(parent)), "{parent}");
+        assert!(
+            parent.trim() != own && parent.trim().parse::<u32>().is_ok_and(|parent| !is_rtscope(parent)),
+            "{parent}"
+        );
     }
 }
 
@@ -274,7 +277,7 @@ fn a_recording_of_what_was_left_ends_with_a_signal() {
     let line = format!("setsid sleep 60 >/dev/null 2>&1 & echo $! > {}", text(&pid));
     let recorder = rtscope(&path, &[]).args(["--", "sh", "-c", &line]).stderr(Stdio::piped()).spawn().unwrap();
     let told = Instant::now();
-    while !fs::read_to_string(path.join("manifest.json")).is_ok_and(|text| text.contains("process running")) {
+    while !fs::read_to_string(path.join("manifest.json")).is_ok_and(|text| text.contains("running (")) {
         assert!(told.elapsed() < Duration::from_secs(20), "not told");
         std::thread::sleep(Duration::from_millis(20));
     }

@@ -56,7 +56,10 @@ fn root_a_share_of_the_disk_stays_free() {
     let capture = Capture::open(&folder.path().join("kept")).unwrap();
     assert_eq!(capture.manifest().status, Status::Complete);
     let losses = capture.losses();
-    assert!(losses.iter().any(|loss| loss.kind == LossKind::DiskFull && loss.note.contains("--keep-free")), "{losses:?}");
+    assert!(
+        losses.iter().any(|loss| loss.kind == LossKind::DiskFull && loss.note.contains("--keep-free")),
+        "{losses:?}"
+    );
 }
 
 #[test]

@@ -2,11 +2,15 @@
 //! came until then is kept, and what comes later is given back to the disk (a hole is punched), so that a program finds
 //! its file as it left it, sees no error, and fills no disk. Refuses files outside the capture.
 
+use crate::background;
 use rustix::fs::{FallocateFlags, fallocate};
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// What may come of all logs between two looks.
@@ -27,32 +31,15 @@ struct Log {
 
 /// The logs that are cut.
 #[derive(Debug, Default)]
-pub(super) struct Cut {
+struct Logs {
     logs: Vec<Log>,
     pause: Duration,
-    /// Why a hole could not be punched.
-    pub failed: Option<io::Error>,
+    failed: Option<io::Error>,
 }
 
-impl Cut {
-    /// Cuts the log `path` of the capture `folder` at its present end, or (`whole`) at its start.
-    pub(super) fn add(&mut self, folder: &Path, path: &Path, whole: bool) {
-        if !path.starts_with(folder) || self.logs.iter().any(|log| log.path == path) {
-            return;
-        }
-        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_CLOEXEC;
-        let Ok(file) = OpenOptions::new().write(true).custom_flags(flags).open(path) else { return };
-        let Some(found) = file.metadata().ok().filter(fs::Metadata::is_file) else { return };
-        let kept = if whole { 0 } else { found.len() };
-        self.logs.push(Log { path: path.to_owned(), file, kept, size: found.len() });
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.logs.is_empty()
-    }
-
+impl Logs {
     /// Gives back what came since the last time, and says after which time to come back.
-    pub(super) fn punch(&mut self) -> Duration {
+    fn punch(&mut self) -> Duration {
         let mut grown = 0;
         for log in &mut self.logs {
             let size = log.file.metadata().map_or(log.size, |file| file.len());
@@ -71,17 +58,84 @@ impl Cut {
         self.pause = if grown > GROWTH { self.pause / 2 } else { self.pause * 2 }.clamp(PAUSE_MIN, PAUSE_MAX);
         self.pause
     }
+}
+
+/// Cuts logs on a thread of its own: the end of a recording takes its time.
+#[derive(Debug)]
+pub(super) struct Cut {
+    logs: Arc<Mutex<Logs>>,
+    /// Dropped at the end.
+    over: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Cut {
+    /// None yet. Errors: no thread to be had.
+    pub(super) fn start() -> io::Result<Cut> {
+        let logs = Arc::new(Mutex::new(Logs::default()));
+        let (over, ended) = channel();
+        let shared = Arc::clone(&logs);
+        let work = move || {
+            let mut pause = PAUSE_MIN;
+            while matches!(ended.recv_timeout(pause), Err(RecvTimeoutError::Timeout)) {
+                pause = lock(&shared).punch();
+            }
+        };
+        let thread = std::thread::Builder::new().name("cut".into()).spawn(work)?;
+        Ok(Cut { logs, over: Some(over), thread: Some(thread) })
+    }
+
+    /// Cuts the log `path` of the capture `folder` at its present end, or (`whole`) at its start. False: it is none of
+    /// the capture's, or is cut already.
+    pub(super) fn add(&self, folder: &Path, path: &Path, whole: bool) -> bool {
+        let mut cut = lock(&self.logs);
+        if !path.starts_with(folder) || cut.logs.iter().any(|log| log.path == path) {
+            return false;
+        }
+        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_CLOEXEC;
+        let Ok(file) = OpenOptions::new().write(true).custom_flags(flags).open(path) else { return false };
+        let Some(found) = file.metadata().ok().filter(fs::Metadata::is_file) else { return false };
+        let kept = if whole { 0 } else { found.len() };
+        cut.logs.push(Log { path: path.to_owned(), file, kept, size: kept });
+        true
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        lock(&self.logs).logs.is_empty()
+    }
+
+    /// Why nothing can be given back, if that is so.
+    pub(super) fn failed(&self) -> Option<io::Error> {
+        lock(&self.logs).failed.take()
+    }
 
     /// The programs have ended: the files are what was kept of them.
     pub(super) fn finish(mut self) {
-        self.punch();
-        for log in &self.logs {
+        self.end();
+        let mut cut = lock(&self.logs);
+        cut.punch();
+        for log in &cut.logs {
             let _ = log.file.set_len(log.kept);
             if log.kept == 0 {
                 let _ = fs::remove_file(&log.path);
             }
         }
     }
+
+    fn end(&mut self) {
+        self.over = None;
+        let _ = self.thread.take().map(background::end);
+    }
+}
+
+impl Drop for Cut {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn lock(logs: &Mutex<Logs>) -> MutexGuard<'_, Logs> {
+    logs.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -96,12 +150,12 @@ mod tests {
         let path = folder.path().join("0.eventlog");
         let mut writer = File::create(&path).unwrap();
         writer.write_all(&[7; 100_000]).unwrap();
-        let mut cut = Cut::default();
-        cut.add(folder.path(), &path, false);
+        let cut = Cut::start().unwrap();
+        assert!(cut.add(folder.path(), &path, false));
         for _ in 0..32 {
             writer.write_all(&[8; 1 << 20]).unwrap();
-            cut.punch();
-            if let Some(error) = &cut.failed {
+            lock(&cut.logs).punch();
+            if let Some(error) = cut.failed() {
                 eprintln!("not run: no holes on the disk of {} ({error})", folder.path().display());
                 return;
             }
@@ -119,9 +173,9 @@ mod tests {
         fs::create_dir(&capture).unwrap();
         fs::write(&other, "mine").unwrap();
         std::os::unix::fs::symlink(&other, capture.join("0.eventlog")).unwrap();
-        let mut cut = Cut::default();
-        cut.add(&capture, &other, true);
-        cut.add(&capture, &capture.join("0.eventlog"), true);
+        let cut = Cut::start().unwrap();
+        assert!(!cut.add(&capture, &other, true));
+        assert!(!cut.add(&capture, &capture.join("0.eventlog"), true));
         assert!(cut.is_empty());
         cut.finish();
         assert_eq!(fs::read(other).unwrap(), b"mine");

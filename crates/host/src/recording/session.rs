@@ -40,7 +40,7 @@ use std::time::Duration;
 /// Period of looks at the program's descendants: with perf's records of forks, and without.
 const FAMILY_PERIOD_NS: u64 = 2_000_000_000;
 const FAMILY_PERIOD_BLIND_NS: u64 = 50_000_000;
-/// What finding out who writes a log took, so many times, is the time until the next one is looked for.
+/// What finding out who writes a log took of the CPU, so many times, is the time until the next one is looked for.
 const IDENTIFY_REST: u64 = 4;
 const IDENTIFY_REST_MAX_NS: u64 = 1_000_000_000;
 const USER_LOG_PERIOD_NS: u64 = 10_000_000;
@@ -400,7 +400,7 @@ impl<'a> Session<'a> {
             if now >= self.room.next
                 && let Err(full) = self.room.look(now)
             {
-                self.stop_for_want_of_room(full, now);
+                self.stop_for_want_of_room(&full, now);
                 break;
             }
             if now >= next_flush {
@@ -503,12 +503,12 @@ impl<'a> Session<'a> {
 
     /// Finds out who writes which log, as often as its cost permits.
     fn identify_family(&mut self, everywhere: bool) {
-        let before = clock::monotonic();
+        let before_ns = clock::thread_cpu_ns();
         self.look_at_family(false);
         self.identify_logs(everywhere);
-        let after = clock::monotonic();
-        let rest_ns = after.since(before).saturating_mul(IDENTIFY_REST).min(IDENTIFY_REST_MAX_NS);
-        self.next_identify = after.plus(rest_ns);
+        let cost_ns = clock::thread_cpu_ns().saturating_sub(before_ns);
+        let rest_ns = cost_ns.saturating_mul(IDENTIFY_REST).min(IDENTIFY_REST_MAX_NS);
+        self.next_identify = clock::monotonic().plus(rest_ns);
         self.identify = false;
     }
 

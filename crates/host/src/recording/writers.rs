@@ -3,6 +3,7 @@
 //! what is done with a writer.
 
 use crate::binary::{self, Inspected};
+use crate::clock;
 use crate::procfs::Host;
 use rtscope_model::Time;
 use std::collections::HashMap;
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// Passes over all processes cost milliseconds: after these the writer of a log is taken for gone.
 const WIDE_LOOKS: u64 = 5;
-/// What a pass took, so many times, is the time until the next one.
+/// What a pass took of the CPU, so many times, is the time until the next one.
 const WIDE_REST: u64 = 20;
 /// Programs whose files are remembered.
 const PROGRAMS_MAX: usize = 64;
@@ -63,10 +64,10 @@ impl Sought {
         }
         let mut found = self.pass(host, family);
         if everywhere && !self.is_empty() && now >= self.next_wide {
-            let before = crate::clock::monotonic();
+            let before_ns = clock::thread_cpu_ns();
             found.extend(self.pass(host, &host.pids()));
-            let after = crate::clock::monotonic();
-            self.next_wide = now.plus(after.since(before).saturating_mul(WIDE_REST));
+            let cost_ns = clock::thread_cpu_ns().saturating_sub(before_ns);
+            self.next_wide = now.plus(cost_ns.saturating_mul(WIDE_REST));
             self.wide_looks += 1;
             let looks = self.wide_looks;
             self.retain(|log| log.until.is_none_or(|until| until > looks));

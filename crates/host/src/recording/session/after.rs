@@ -5,28 +5,32 @@ use super::*;
 
 /// Longest time between two looks.
 const LOOK_MAX: Duration = Duration::from_secs(1);
+/// And while logs are cut: others may be opened.
+const LOOK_CUT: Duration = Duration::from_millis(100);
 
 impl Session<'_> {
     /// There is no more room: the recording is over.
-    pub(super) fn stop_for_want_of_room(&mut self, full: Full, now: Time) {
-        self.tell_want_of_room(&full, now);
-        self.cut.get_or_insert_default();
-        self.cut_logs(false);
-    }
-
-    fn tell_want_of_room(&mut self, Full(why): &Full, now: Time) {
+    pub(super) fn stop_for_want_of_room(&mut self, Full(why): &Full, now: Time) {
         (self.say)(&format!("{why}: recording stopped, what was recorded is kept, the program runs on"));
         let note = format!("{why}: nothing was recorded from then on; the program ran on");
         self.manifest.losses.push(Loss { from: Some(now), ..loss("samples", LossKind::DiskFull, 0, note) });
+        match Cut::start() {
+            Ok(cut) => self.cut = Some(cut),
+            Err(error) => return self.note(format!("the program's log goes on growing: {error}")),
+        }
+        for log in self.cut_logs(false) {
+            let note = "what its program wrote after that was given back to the disk".to_owned();
+            self.manifest.losses.push(Loss { from: Some(now), ..loss(&log, LossKind::DiskFull, 0, note) });
+        }
     }
 
-    /// Keeps of open logs what there is (`whole`: nothing), and gives back what comes.
-    fn cut_logs(&mut self, whole: bool) {
-        let Some(mut cut) = self.cut.take() else { return };
+    /// Keeps of open logs what there is (`whole`: nothing), and gives back what comes. Gives their names.
+    fn cut_logs(&mut self, whole: bool) -> Vec<String> {
         let mut paths = Vec::new();
         self.each_source(|source, _, _| paths.extend(source.open_logs()));
-        paths.iter().for_each(|path| cut.add(self.store.path(), path, whole));
-        self.cut = Some(cut);
+        let (folder, Some(cut)) = (self.store.path(), &self.cut) else { return Vec::new() };
+        paths.retain(|path| cut.add(folder, path, whole));
+        paths.iter().filter_map(|path| Some(path.strip_prefix(folder).ok()?.display().to_string())).collect()
     }
 
     /// A program that outlives the recording is waited for: its status is ours. So are descendants of it whose logs
@@ -66,7 +70,7 @@ impl Session<'_> {
         exit
     }
 
-    fn attached(&self) -> bool {
+    pub(super) fn attached(&self) -> bool {
         matches!(self.options.target, crate::recording::Target::Attach(_))
     }
 
@@ -75,25 +79,23 @@ impl Session<'_> {
         if self.take_opened() {
             self.each_source(|source, around, _| source.identify(around, true));
             // Logs that were opened after the end belong to no recording.
-            self.cut_logs(true);
+            let _ = self.cut_logs(true);
         }
         let now = clock::monotonic();
         if self.cut.is_none()
             && now >= self.room.next
             && let Err(full) = self.room.look(now)
         {
-            self.stop_for_want_of_room(full, now);
+            self.stop_for_want_of_room(&full, now);
             self.write_manifest(true);
         }
-        let Some(cut) = &mut self.cut else { return Duration::from_nanos(self.room.next.since(now)).min(LOOK_MAX) };
-        let pause = cut.punch();
-        if let Some(error) = cut.failed.take() {
+        let Some(cut) = &self.cut else { return Duration::from_nanos(self.room.next.since(now)).min(LOOK_MAX) };
+        if let Some(error) = cut.failed() {
             self.note(format!("the program's log goes on growing: its disk takes nothing back ({error})"));
             self.write_manifest(true);
             self.cut = None;
             self.room.next = Time(u64::MAX);
-            return LOOK_MAX;
         }
-        pause
+        LOOK_CUT
     }
 }

@@ -35,7 +35,7 @@ impl Session<'_> {
     pub(super) fn follow_family(&mut self) {
         self.look_at_family(false);
         self.streams().into_iter().for_each(|streams| streams.follow(&self.family));
-        if self.is_blind() {
+        if self.is_blind() && !self.attached() {
             self.manifest.notes.push(
                 "forks are not recorded: a process that the program starts and leaves at once may be missed".to_owned(),
             );
