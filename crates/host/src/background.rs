@@ -1,6 +1,13 @@
 //! Threads that stand back: what the recorder does beside the program must not
 //! push the program off a CPU. And threads that go before: a clock that is late measures
-//! itself. Owns how such threads are scheduled.
+//! itself. Owns how such threads are scheduled, and how long their end is waited for.
+
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Longest time that a thread that was asked to end is waited for. One that is held up, by a file on a dead server or
+/// by what a target has put in its way, must not hold up the end of a recording.
+const END_WITHIN: Duration = Duration::from_secs(2);
 
 /// One or two ticks of the usual kernels.
 const SLACK_NS: u64 = 4_000_000;
@@ -46,4 +53,39 @@ pub fn go_before() {
     let parameters = libc::sched_param { sched_priority: 1 };
     // SAFETY: reads one struct on this stack; 0 is the calling thread.
     let _ = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &raw const parameters) };
+}
+
+/// What a thread that was asked to end gives; `None`: it panicked, or is left behind because it does not end.
+pub fn end<T>(thread: JoinHandle<T>) -> Option<T> {
+    end_within(thread, END_WITHIN)
+}
+
+fn end_within<T>(thread: JoinHandle<T>, within: Duration) -> Option<T> {
+    let deadline = Instant::now() + within;
+    let mut pause = Duration::from_micros(50);
+    while !thread.is_finished() {
+        if Instant::now() >= deadline {
+            return None;
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(5));
+    }
+    thread.join().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_that_does_not_end_is_left_behind() {
+        let thread = std::thread::spawn(|| {
+            std::thread::park();
+            7
+        });
+        let held = thread.thread().clone();
+        assert_eq!(end_within(thread, Duration::from_millis(20)), None);
+        held.unpark();
+        assert_eq!(end(std::thread::spawn(|| 7)), Some(7));
+    }
 }

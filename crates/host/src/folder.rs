@@ -117,9 +117,20 @@ impl Folder {
         reopen(&found, OFlags::RDONLY)
     }
 
+    /// Opens the regular file `name` to change it: one that has no other name. Errors: it is none.
+    pub(crate) fn open_to_write(&self, name: &str) -> io::Result<File> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let found = sys::openat(&self.held, component(name)?, flags, Mode::empty())?;
+        let file = sys::fstat(&found)?;
+        if !is_regular(&file) || file.st_nlink != 1 || file.st_uid != own_user() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file of this user"));
+        }
+        reopen(&found, OFlags::RDWR)
+    }
+
     /// What is called `name`, a link itself rather than what it points to.
-    pub fn look_at(&self, name: &str) -> io::Result<Stat> {
-        Ok(sys::statat(&self.held, component(name)?, AtFlags::SYMLINK_NOFOLLOW)?)
+    pub fn look_at(&self, name: impl AsRef<OsStr>) -> io::Result<Stat> {
+        Ok(sys::statat(&self.held, component(&name)?, AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
     /// Gives a file another name here, in the place of what has it.

@@ -23,6 +23,7 @@ pub mod machine;
 pub mod mappings;
 pub mod memory;
 pub(crate) mod minder;
+pub mod open_files;
 pub mod options;
 pub mod privileges;
 pub mod probe;

@@ -81,7 +81,7 @@ impl Minder {
 
     fn end(&mut self) {
         ring(&self.stop);
-        let _ = self.thread.take().map(JoinHandle::join);
+        let _ = self.thread.take().map(background::end);
     }
 }
 

@@ -5,13 +5,18 @@
 //! status is passed on); what is on disk is readable at every moment; every
 //! loss is written down.
 
+mod cut;
 mod eventlogs;
+mod family;
+mod journal;
 mod logs;
 mod rings;
+mod room;
 mod session;
 mod snapshots;
 mod source;
 mod start;
+mod writers;
 
 use crate::options::Detail;
 use crate::spawn::SpawnError;
@@ -22,6 +27,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use room::Bounds;
 pub use rtscope_decode::capture::empty_manifest;
 pub use snapshots::When;
 pub use start::record;
@@ -63,6 +69,8 @@ pub struct Options {
     pub flush_period: Duration,
     /// End the recording after this; a started program runs on and is waited for.
     pub limit: Option<Duration>,
+    /// How much room the capture may take.
+    pub bounds: Bounds,
     /// Take names of places out of the manifest.
     pub redact: bool,
     /// Version for the manifest.
@@ -99,6 +107,9 @@ pub enum RecordError {
     /// Nothing to attach to.
     #[error("there is no process {0}; look for it with `pgrep -a NAME`")]
     NoProcess(u32),
+    /// There is no room for a capture.
+    #[error("{0}")]
+    NoRoom(String),
     /// The recorder itself failed.
     #[error("the recording could not be set up ({what}): {error}")]
     Own {

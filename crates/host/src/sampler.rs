@@ -112,12 +112,13 @@ impl Sampler {
     }
 
     /// Stops it; everything sampled is in the file when this returns. Gives the
-    /// bytes written and the gaps of 100 ms or more in which it did not get to run.
-    pub fn finish(self) -> (u64, Vec<(Time, Time)>) {
+    /// bytes written, the gaps of 100 ms or more in which it did not get to run, and whether it has ended: one that is
+    /// held up is left behind.
+    pub fn finish(self) -> (u64, Vec<(Time, Time)>, bool) {
         self.shared.stop.store(true, Ordering::Relaxed);
-        let _ = self.thread.join();
+        let ended = crate::background::end(self.thread).is_some();
         let gaps = std::mem::take(&mut *self.shared.gaps.lock().unwrap_or_else(PoisonError::into_inner));
-        (self.shared.written.load(Ordering::Relaxed), gaps)
+        (self.shared.written.load(Ordering::Relaxed), gaps, ended)
     }
 }
 
@@ -531,7 +532,7 @@ mod tests {
         let capture = Folder::open(folder.path()).unwrap();
         let sampler = Sampler::start(&capture, config).unwrap();
         std::thread::sleep(std::time::Duration::from_millis(150));
-        let (written, _) = sampler.finish();
+        let (written, ..) = sampler.finish();
         let bytes = std::fs::read(path).unwrap();
         assert_eq!(bytes.len() as u64, written);
         let mut stream = SampleStream::new(&bytes[..]);

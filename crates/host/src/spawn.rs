@@ -3,6 +3,7 @@
 //! for a failed exec. The program keeps the recorder's standard streams, gets
 //! no parent-death signal, no tracer, no pipe: when the recorder dies it runs on.
 
+use rustix::process::{Resource, setrlimit};
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -72,6 +73,7 @@ pub fn hold(start: Start) -> Result<Held, SpawnError> {
     let image = image.and_then(|path| Image::new(path, &start.argv, &start.set));
     let (mut pid_write, mut go_read, go_number) = (pid_write, go_read, go_write.as_raw_fd());
     let (inherit, signals) = (start.inherit.clone(), start.default_signals.clone());
+    let files = crate::open_files::original();
     let before_exec = move || {
         for signal in &signals {
             crate::signals::restore_default(*signal);
@@ -85,6 +87,10 @@ pub fn hold(start: Start) -> Result<Held, SpawnError> {
                 libc::fcntl(*descriptor, libc::F_SETFD, 0);
             }
         }
+        if let Some(files) = files {
+            // Refused only where the limit is that already.
+            let _ = setrlimit(Resource::Nofile, files);
+        }
         pid_write.write_all(&std::process::id().to_ne_bytes())?;
         let mut go = [0];
         // The recorder's death closes the pipe: then go on without it.
@@ -92,7 +98,7 @@ pub fn hold(start: Start) -> Result<Held, SpawnError> {
         image.as_ref().map_or(Ok(()), Image::exec)
     };
     // SAFETY: between fork and exec only async-signal-safe calls are made (signal,
-    // close, fcntl, getpid, read, write, execve); nothing is allocated or locked.
+    // close, fcntl, setrlimit, getpid, read, write, execve); nothing is allocated or locked.
     unsafe {
         command.pre_exec(before_exec);
     }

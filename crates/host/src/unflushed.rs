@@ -16,11 +16,11 @@
 //! Two slot files per buffer alternate between blocks, so that a kill at any
 //! moment leaves at least the previous block, and disk use is bounded.
 
-use crate::binary::{self, Inspected, RuntimeSymbols};
+use crate::binary::{Inspected, RuntimeSymbols};
 use crate::folder::Folder;
 use crate::mappings::{self, Mapping};
 use crate::memory::Memory;
-use crate::target::{Process, What, open_target};
+use crate::target::{Process, Programs, open_target};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
@@ -48,7 +48,12 @@ pub struct Located {
 /// a mapped `libHSrts` library. `None` where symbols are gone or it is no GHC
 /// program.
 pub fn locate(process: &Process) -> Option<Located> {
-    let mut symbols = Modules::of(process)?.symbols();
+    locate_by(process, &mut Programs::default())
+}
+
+/// [`locate`], for a caller who remembers what files say.
+pub(crate) fn locate_by(process: &Process, programs: &mut Programs) -> Option<Located> {
+    let mut symbols = Modules::of(process)?.symbols_by(programs);
     let symbols = symbols.find_map(|(_, symbols)| {
         symbols.filter(|symbols| symbols.has_buffers() || symbols.start_init_elapsed.is_some())
     })?;
@@ -72,6 +77,10 @@ impl Modules {
 
     /// What each file says, and its symbols as run-time addresses; `None` where it is not mapped.
     pub(crate) fn symbols(self) -> impl Iterator<Item = (Inspected, Option<RuntimeSymbols>)> {
+        self.symbols_by(&mut Programs::default()).collect::<Vec<_>>().into_iter()
+    }
+
+    fn symbols_by(self, programs: &mut Programs) -> impl Iterator<Item = (Inspected, Option<RuntimeSymbols>)> {
         // `maps` was read as text, so what is no text was replaced there, too.
         let executable = self.executable.to_string_lossy().into_owned();
         let mut names = vec![executable];
@@ -84,8 +93,9 @@ impl Modules {
         names.into_iter().enumerate().map(move |(index, name)| {
             let first = lowest(&self.mappings, &name);
             let inspected = match first.and_then(Mapping::file) {
-                _ if index == 0 => self.process.inspect(),
-                Some(file) => inspect_library(&self.process, file, &name),
+                _ if index == 0 => self.process.inspect_by(programs),
+                // A library names no other file.
+                Some(file) => programs.inspect(open_target(&self.process, file), Path::new(&name), |_| None),
                 None => Inspected::default(),
             };
             let bias = first.map(|first| first.range.start.wrapping_sub(inspected.symbols.lowest_load));
@@ -98,11 +108,6 @@ impl Modules {
 /// The lowest mapping of a file.
 fn lowest<'m>(mappings: &'m [Mapping], name: &str) -> Option<&'m Mapping> {
     mappings.iter().filter(|mapping| mapping.name == name).min_by_key(|mapping| mapping.range.start)
-}
-
-/// What a library says: it names no other file.
-fn inspect_library(process: &Process, file: What<'_>, name: &str) -> Inspected {
-    binary::inspect_opened(open_target(process, file), Path::new(name), |_| None)
 }
 
 fn biased(symbols: RuntimeSymbols, bias: u64) -> RuntimeSymbols {

@@ -5,7 +5,7 @@ use crate::style::clean;
 use clap::{Args, ValueEnum};
 use rtscope_host::kernel;
 use rtscope_host::options::Detail;
-use rtscope_host::recording::{self, Options, Target, When};
+use rtscope_host::recording::{self, Bounds, Options, Target, When};
 use rtscope_model::manifest::Tier;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ const HEAP_EVERY_MIN: Duration = Duration::from_millis(10);
 /// Options of `record`.
 #[derive(Args, Clone, Debug)]
 #[command(
-    after_help = "The exit status is the program's own, 128 + N after signal N; 125 to 127 are failures to record or to start it."
+    after_help = "Processes that the program leaves running when it ends are recorded until they end or Ctrl-C.\n\nThe exit status is the program's own, 128 + N after signal N; 125 to 127 are failures to record or to start it."
 )]
 pub struct RecordArgs {
     /// Folder for the capture (default: PROGRAM-DATE-TIME.rtscope here).
@@ -66,6 +66,12 @@ pub struct RecordArgs {
     /// arguments, the kernel's records keep the names of processes (--no-kernel leaves those out).
     #[arg(long)]
     pub redact: bool,
+    /// Largest size of the capture: then the recording ends, and the program runs on.
+    #[arg(long, value_name = "SIZE", value_parser = binary_size)]
+    pub max_size: Option<u64>,
+    /// Share of the disk that stays free: with no more left, the recording ends [default: 5, or half of what is free]
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(0..=90))]
+    pub keep_free: Option<u8>,
     /// Record a process that runs already.
     #[arg(long, value_name = "PID", conflicts_with = "command")]
     pub pid: Option<u32>,
@@ -131,6 +137,7 @@ fn options(args: RecordArgs) -> Options {
         heap: When { every: args.heap_every, rss_over: args.heap_at },
         flush_period: args.flush_every,
         limit: args.limit,
+        bounds: Bounds { max_bytes: args.max_size, keep_percent: args.keep_free },
         redact: args.redact,
         version: env!("CARGO_PKG_VERSION").to_owned(),
     }

@@ -20,7 +20,7 @@ fn rows() -> Vec<Row<'static>> {
             found: "/proc/sys/kernel/perf_event_paranoid is 2",
             means: "Switches of the program's own threads can be seen, but not who had the CPU instead: preempted, \
                     oversubscribed and throttled cannot be told apart.",
-            mend: Some("sudo setcap cap_perfmon+ep $(command -v rtscope)"),
+            mend: Some("sudo rtscope record …"),
         },
         Row {
             name: "cgroup",

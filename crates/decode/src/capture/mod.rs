@@ -5,6 +5,7 @@
 
 mod folder;
 pub mod heaps;
+pub mod journal;
 pub mod samples;
 pub mod stm;
 mod unflushed;
@@ -18,6 +19,7 @@ use rtscope_model::heap::Heap;
 use rtscope_model::manifest::{self, Binary, Kernel, Log, Machine, Manifest, OwnCost, Status};
 use rtscope_model::{ClockMap, Loss, LossKind, Time};
 use serde::Deserialize;
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -77,6 +79,9 @@ impl Capture {
         };
         let mut capture = Capture { path: path.to_owned(), folder, losses, manifest };
         if capture.manifest.status == Status::Recording {
+            if let Ok(file) = capture.folder.file(journal::NAME) {
+                journal::apply(&mut capture.manifest, BufReader::new(file.take(MANIFEST_MAX)));
+            }
             capture.complete_from_files();
         }
         Ok(capture)
@@ -143,14 +148,18 @@ impl Capture {
 
     /// Adds streams that a killed recorder had no time to list.
     fn complete_from_files(&mut self) {
+        let known: HashSet<String> = self.manifest.logs.iter().map(|log| log.path.clone()).collect();
+        let claimed: HashSet<u32> = self.manifest.logs.iter().map(|log| log.pid).collect();
         let pids = unflushed::pids(&self.folder);
+        let mut unclaimed: Vec<u32> = pids.into_iter().filter(|pid| !claimed.contains(pid)).collect();
         for name in stream_names(&self.folder, "eventlog", ".eventlog") {
-            if self.manifest.logs.iter().any(|log| log.path == name) {
+            if known.contains(&name) {
                 continue;
             }
-            let unclaimed = pids.iter().filter(|pid| self.manifest.logs.iter().all(|log| log.pid != **pid));
-            let unclaimed: Vec<u32> = unclaimed.copied().collect();
             let pid = if let [only] = unclaimed[..] { only } else { 0 };
+            if pid != 0 {
+                unclaimed.clear();
+            }
             self.manifest.logs.push(Log {
                 path: name,
                 pid,

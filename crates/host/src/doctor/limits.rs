@@ -36,12 +36,12 @@ pub fn locked_memory(root: &Path) -> Check {
 pub fn open_files(root: &Path) -> Check {
     let cpus = fs::read_to_string(root.join("proc/cpuinfo"))
         .map_or(1, |text| text.lines().filter(|line| line.starts_with("processor")).count().max(1) as u64);
-    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let limit = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
     let threads = limit.saturating_sub(64) / cpus;
-    let found = format!("RLIMIT_NOFILE is {limit}, {cpus} CPUs");
+    let found = format!("RLIMIT_NOFILE is at most {limit}, {cpus} CPUs");
     let state = if threads >= 64 { State::Ok } else { State::Degraded };
     let means = format!("Without privilege, `record --pid` can watch a process of up to {threads} threads.");
-    Check::new("open-files", state, found, &means).mended_by("ulimit -n 65536")
+    Check::new("open-files", state, found, &means).mended_by("sudo prlimit --pid $$ --nofile=1048576:1048576")
 }
 
 #[cfg(test)]

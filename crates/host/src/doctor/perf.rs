@@ -30,10 +30,29 @@ pub fn paranoid(root: &Path) -> Check {
         _ => (State::Missing, "Without privilege no perf event can be opened: only totals from /proc are recorded."),
     };
     let mend = match level {
-        1..=2 => "sudo sysctl kernel.perf_event_paranoid=-1",
+        // Not by a lower level: that opens the names of all processes and addresses of the kernel to every user.
+        1..=2 => for_a_group(root),
         _ => "sudo sysctl kernel.perf_event_paranoid=2",
     };
     Check::new(name, state, format!("/{PATH} is {level}"), means).mended_by(mend)
+}
+
+/// What lets some users see other processes. The capability came with Linux 5.8.
+fn for_a_group(root: &Path) -> &'static str {
+    let release = fs::read_to_string(root.join("proc/sys/kernel/osrelease")).unwrap_or_default();
+    let mut numbers = release.split(|letter: char| !letter.is_ascii_digit()).map_while(|part| part.parse::<u32>().ok());
+    match (numbers.next(), numbers.next()) {
+        (Some(major), Some(minor)) if (major, minor) < (5, 8) => "sudo rtscope record …",
+        _ => words::GROUP_COMMANDS,
+    }
+}
+
+/// What lets a user see his own programs' events, which were refused with `error`.
+fn for_own(error: &std::io::Error) -> &'static str {
+    match error.raw_os_error() {
+        Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM) => words::remedy(Tier::OwnSwitches, error),
+        _ => "sudo sysctl kernel.perf_event_paranoid=2",
+    }
 }
 
 /// Effective capabilities that matter here.
@@ -53,7 +72,7 @@ pub fn capabilities(root: &Path) -> Check {
         true => (State::Ok, "Other processes can be recorded too."),
         false => (State::Degraded, "Other processes are recorded only where perf_event_paranoid allows it."),
     };
-    Check::new(name, state, found, means).mended_by("sudo setcap cap_perfmon+ep \"$(command -v rtscope)\"")
+    Check::new(name, state, found, means).mended_by(for_a_group(root))
 }
 
 /// Effective capability bits of this process.
@@ -100,7 +119,7 @@ pub fn code(root: &Path) -> Check {
         Err(error) => {
             let means = "Reports cannot name the code that kept a collection waiting.";
             let found = format!("refused: {}", words::errno(&error));
-            let mend = "sudo sysctl kernel.perf_event_paranoid=2";
+            let mend = for_own(&error);
             Check::new(name, State::Degraded, found, means).mended_by(mend)
         }
     }
@@ -124,9 +143,9 @@ fn tier_check(root: &Path, tier: Tier, name: &'static str, gives: &str) -> Check
             let found = format!("refused: {}", words::errno(&error));
             let means = format!("{}.", words::lacking(tier));
             let mend = match tier {
-                Tier::Tracepoints => "sudo rtscope record …",
-                Tier::CpuWideSwitches => "sudo setcap cap_perfmon+ep \"$(command -v rtscope)\"",
-                _ => "sudo sysctl kernel.perf_event_paranoid=2",
+                Tier::OwnSwitches => for_own(&error),
+                Tier::CpuWideSwitches => for_a_group(root),
+                _ => "sudo rtscope record …",
             };
             Check::new(name, state, found, &means).mended_by(mend)
         }
@@ -148,6 +167,26 @@ mod tests {
             assert_eq!((check.state, check.mend.is_some()), (state, state != State::Ok && text != "?"), "{text}");
         }
         assert_eq!(paranoid(tree(&[]).path()).state, State::Missing);
+    }
+
+    #[test]
+    fn what_is_advised_opens_nothing_to_every_user() {
+        for (release, group) in [("6.18.1\n", true), ("5.8.0-rc1\n", true), ("5.7.19\n", false), ("4.19.0\n", false)] {
+            let files = [
+                ("proc/sys/kernel/perf_event_paranoid", "2\n"),
+                ("proc/self/status", "CapEff:\t0000000000000000\n"),
+                ("proc/sys/kernel/osrelease", release),
+            ];
+            let root = tree(&files);
+            for mend in [paranoid(root.path()), capabilities(root.path())].map(|check| check.mend.unwrap()) {
+                assert!(!mend.contains("paranoid"), "{mend}");
+                assert_eq!(
+                    mend.contains("setcap cap_perfmon") && mend.contains("chmod 750"),
+                    group,
+                    "{release}: {mend}"
+                );
+            }
+        }
     }
 
     #[test]

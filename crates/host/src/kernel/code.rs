@@ -13,7 +13,7 @@ use super::streams::{Kind, Streams};
 use super::tiers::{self, CpuRing};
 use super::{Target, mapped, tracefs, words};
 use crate::folder::Folder;
-use rtscope_model::manifest::{Code, CodeEvent, CodeSource};
+use rtscope_model::manifest::{Code, CodeEvent, CodeSource, Tier};
 use std::ffi::CStr;
 use std::io;
 use std::path::Path;
@@ -73,7 +73,7 @@ impl CodeRecorder {
     /// Takes what is left in the rings and syncs the files.
     pub fn stop(&mut self) {
         if !self.streams.stop() {
-            self.code.missing.push("The thread that writes samples of code ended early.".to_owned());
+            self.code.missing.push("The thread that writes samples of code ended early or was held up.".to_owned());
         }
     }
 }
@@ -142,9 +142,9 @@ fn open(root: &Path, target: Target, period_ns: u64) -> io::Result<Opened> {
         }
         Err(error) => {
             missing.push(format!(
-                "The kernel's own code is not seen ({}). To change that: run rtscope as root, or `sudo setcap \
-                 cap_perfmon+ep \"$(command -v rtscope)\"`.",
-                words::errno(&error)
+                "The kernel's own code is not seen ({}). To change that: {}.",
+                words::errno(&error),
+                words::remedy(Tier::CpuWideSwitches, &error)
             ));
             let mut opened = open_rings(root, &cpus, target, &[timer(false)])?;
             opened.missing.splice(0..0, missing);
@@ -183,13 +183,14 @@ pub fn probe(root: &Path) -> io::Result<(bool, Vec<String>)> {
 }
 
 fn no_waits(error: &io::Error) -> String {
-    format!("Waits are not named ({}). To change that: run rtscope as root.", words::errno(error))
+    let remedy = words::remedy(Tier::Tracepoints, error);
+    format!("Waits are not named ({}). To change that: {remedy}.", words::errno(error))
 }
 
 fn refused(error: &io::Error) -> String {
     format!(
         "where the program's code was is not recorded ({}); to change that: {}",
         words::errno(error),
-        words::remedy(rtscope_model::manifest::Tier::OwnSwitches)
+        words::remedy(Tier::OwnSwitches, error)
     )
 }

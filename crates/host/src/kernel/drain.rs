@@ -2,8 +2,10 @@
 //! the files and the counters; refuses to interpret a record beyond its size and
 //! its count of losses.
 
+use super::forks::{self, Forks, Task};
 use super::perf::{Event, What};
 use super::tiers::CpuRing;
+use crate::background;
 use crate::folder::Folder;
 use rtscope_model::{Loss, LossKind, Time};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
@@ -37,6 +39,10 @@ pub struct Counters {
     pub lost: AtomicU64,
     /// Bytes written.
     pub bytes: AtomicU64,
+    /// Times that all rings were read.
+    pub rounds: AtomicU64,
+    /// Processes that come of the program.
+    pub forks: Mutex<Forks>,
     losses: Mutex<Vec<Loss>>,
 }
 
@@ -128,7 +134,11 @@ pub struct Drain {
     source: &'static str,
     /// Readable when the thread shall end.
     stop: Arc<OwnedFd>,
+    /// Readable when the rings shall be read now.
+    look: Arc<OwnedFd>,
     buffer: Vec<u8>,
+    /// Processes that began or ended, of this round.
+    tasks: Vec<Task>,
     /// Index into the losses of a failed disk, and what it cost so far.
     failed: Option<u64>,
     /// Sleeps since that moment; none are counted any more once there were too many.
@@ -138,21 +148,24 @@ pub struct Drain {
 impl Drain {
     /// A drain of `lanes` that ends when `stop` (an eventfd) is written to. `source`
     /// names what the kernel drops without telling when.
-    fn new(lanes: Vec<Lane>, counters: Arc<Counters>, stop: Arc<OwnedFd>, source: &'static str) -> Drain {
-        Drain { lanes, counters, source, stop, buffer: Vec::new(), failed: None, sleeps: Some((0, now())) }
+    fn new(lanes: Vec<Lane>, counters: Arc<Counters>, running: &Running, source: &'static str) -> Drain {
+        let (stop, look) = (Arc::clone(&running.stop), Arc::clone(&running.look));
+        let (buffer, tasks) = (Vec::new(), Vec::new());
+        Drain { lanes, counters, source, stop, look, buffer, tasks, failed: None, sleeps: Some((0, now())) }
     }
 
     /// Runs it in a thread of the given name until the handle is stopped.
     pub fn start(lanes: Vec<Lane>, counters: Arc<Counters>, source: &'static str, thread: &str) -> io::Result<Running> {
-        let stop = Arc::new(rustix::event::eventfd(0, EventfdFlags::CLOEXEC)?);
-        let drain = Drain::new(lanes, counters, Arc::clone(&stop), source);
-        let thread = std::thread::Builder::new().name(thread.to_owned()).spawn(move || drain.run())?;
-        Ok(Running { stop, thread })
+        let event = || rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map(Arc::new);
+        let mut running = Running { stop: event()?, look: event()?, thread: None };
+        let drain = Drain::new(lanes, counters, &running, source);
+        running.thread = Some(std::thread::Builder::new().name(thread.to_owned()).spawn(move || drain.run())?);
+        Ok(running)
     }
 
     /// Drains until told to stop, then takes what is left and syncs the files.
     fn run(mut self) {
-        crate::background::stand_back();
+        background::stand_back();
         while !self.wait() {
             self.drain_all();
             self.bound_sleeps();
@@ -168,7 +181,7 @@ impl Drain {
 
     /// Sleeps until a ring is an eighth full or the period is over. True: stop.
     fn wait(&mut self) -> bool {
-        let mut fds = vec![PollFd::new(&*self.stop, PollFlags::IN)];
+        let mut fds = vec![PollFd::new(&*self.stop, PollFlags::IN), PollFd::new(&*self.look, PollFlags::IN)];
         let polled: Vec<usize> = (0..self.lanes.len()).filter(|index| self.lanes[*index].wakes).collect();
         for index in &polled {
             if let Some(first) = self.lanes[*index].ring.events.first() {
@@ -181,8 +194,9 @@ impl Drain {
             return false;
         }
         let stop = fds.first().is_some_and(|fd| !fd.revents().is_empty());
-        let ended: Vec<bool> = fds.iter().skip(1).map(|fd| hung_up(fd.revents())).collect();
+        let ended: Vec<bool> = fds.iter().skip(2).map(|fd| hung_up(fd.revents())).collect();
         drop(fds);
+        let _ = rustix::io::read(&*self.look, &mut [0; 8]);
         // The event of an ended thread is ready for ever: polling it again would
         // spin. Its ring may still fill through redirected events; the period
         // covers that.
@@ -196,6 +210,10 @@ impl Drain {
         for index in 0..self.lanes.len() {
             self.drain_one(index);
         }
+        let mut forks = self.counters.forks.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        forks.take_round(&self.tasks);
+        self.tasks.clear();
+        self.counters.rounds.fetch_add(1, Ordering::Release);
     }
 
     fn drain_one(&mut self, index: usize) {
@@ -204,7 +222,7 @@ impl Drain {
         if lane.ring.ring.drain(&mut self.buffer) == 0 {
             return;
         }
-        let tally = tally(&self.buffer, &lane.sleeps);
+        let tally = tally(&self.buffer, &lane.sleeps, &mut self.tasks);
         if let Some((sleeps, _)) = &mut self.sleeps {
             *sleeps += tally.sleeps;
         }
@@ -279,15 +297,22 @@ impl Drain {
 #[derive(Debug)]
 pub struct Running {
     stop: Arc<OwnedFd>,
-    thread: JoinHandle<()>,
+    look: Arc<OwnedFd>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl Running {
-    /// Takes what is left and ends it. False: it had ended early.
-    pub fn stop(self) -> bool {
+    /// Lets it read the rings now.
+    pub fn look(&self) {
         // Only a full counter can refuse, and then it is readable already.
+        let _ = rustix::io::write(&*self.look, &1u64.to_ne_bytes());
+    }
+
+    /// Takes what is left and ends it. False: it had ended early, or does not end.
+    pub fn stop(self) -> bool {
+        // As above.
         let _ = rustix::io::write(&*self.stop, &1u64.to_ne_bytes());
-        self.thread.join().is_ok()
+        self.thread.is_none_or(|thread| background::end(thread).is_some())
     }
 }
 
@@ -329,12 +354,13 @@ fn too_many(sleeps: u64, elapsed_ns: u64, cpus: usize) -> bool {
 }
 
 /// Counts the records in `bytes`, the losses that they tell of, and samples whose
-/// first word is one of `sleeps`.
-fn tally(mut bytes: &[u8], sleeps: &[u64]) -> Tally {
+/// first word is one of `sleeps`; appends processes that began or ended.
+fn tally(mut bytes: &[u8], sleeps: &[u64], tasks: &mut Vec<Task>) -> Tally {
     let mut tally = Tally::default();
     while let Some((kind, size)) = header(bytes) {
         let Some((record, rest)) = bytes.split_at_checked(size) else { break };
         tally.records += 1;
+        tasks.extend(forks::task(kind, record));
         tally.lost += match kind {
             RECORD_LOST => word(record, 16),
             RECORD_LOST_SAMPLES => word(record, 8),
@@ -372,9 +398,9 @@ mod tests {
     #[test]
     fn records_and_losses_are_counted() {
         let bytes = [record(9, &[1, 2, 3]), record(RECORD_LOST, &[77, 5]), record(RECORD_LOST_SAMPLES, &[2])].concat();
-        assert_eq!(tally(&bytes, &[]), Tally { records: 3, lost: 7, sleeps: 0 });
-        assert_eq!(tally(&bytes, &[1]), Tally { records: 3, lost: 7, sleeps: 1 });
-        assert_eq!(tally(&bytes, &[77]).sleeps, 0);
+        assert_eq!(tally(&bytes, &[], &mut Vec::new()), Tally { records: 3, lost: 7, sleeps: 0 });
+        assert_eq!(tally(&bytes, &[1], &mut Vec::new()), Tally { records: 3, lost: 7, sleeps: 1 });
+        assert_eq!(tally(&bytes, &[77], &mut Vec::new()).sleeps, 0);
     }
 
     #[test]
@@ -386,10 +412,10 @@ mod tests {
 
     #[test]
     fn a_size_of_zero_or_behind_the_end_stops_the_count() {
-        assert_eq!(tally(&[0; 64], &[]), Tally::default());
+        assert_eq!(tally(&[0; 64], &[], &mut Vec::new()), Tally::default());
         let mut bytes = record(9, &[1]);
         bytes.truncate(12);
-        assert_eq!(tally(&bytes, &[]), Tally::default());
+        assert_eq!(tally(&bytes, &[], &mut Vec::new()), Tally::default());
     }
 
     #[test]

@@ -9,10 +9,11 @@
 mod by_hand;
 pub(crate) mod code;
 mod drain;
+mod forks;
 mod mapped;
 pub(crate) mod perf;
 mod ring;
-mod streams;
+pub(crate) mod streams;
 mod threads;
 pub(crate) mod tiers;
 pub(crate) mod tracefs;
@@ -98,7 +99,7 @@ impl KernelRecorder {
     /// can still be called.
     pub fn stop(&mut self) {
         if !self.streams.stop() {
-            self.kernel.missing.push("The thread that writes kernel records ended early.".to_owned());
+            self.kernel.missing.push("The thread that writes kernel records ended early or was held up.".to_owned());
         }
     }
 

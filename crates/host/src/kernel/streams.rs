@@ -6,9 +6,14 @@ use super::drain::{Counters, Drain, Lane, Running};
 use super::tiers::CpuRing;
 use crate::folder::Folder;
 use rtscope_model::Loss;
+use std::collections::HashSet;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Longest time that reading the rings once is waited for.
+const CATCH_UP: Duration = Duration::from_millis(500);
 
 /// Whose streams they are.
 #[derive(Copy, Clone, Debug)]
@@ -57,6 +62,32 @@ impl Streams {
             streams.drain = Some(Drain::start(lanes, Arc::clone(&streams.counters), kind.source, kind.thread)?);
         }
         Ok(streams)
+    }
+
+    /// The processes whose descendants [`Streams::family`] gives.
+    pub fn follow(&self, pids: &[u32]) {
+        self.counters.forks.lock().unwrap_or_else(PoisonError::into_inner).follow(pids);
+    }
+
+    /// The followed processes and those that come of them, without those seen to have ended; `None`: nothing is
+    /// recorded that says so. `now`: up to this moment.
+    pub fn family(&self, now: bool) -> Option<HashSet<u32>> {
+        let drain = self.drain.as_ref()?;
+        if now {
+            let before = self.counters.rounds.load(Ordering::Acquire);
+            let deadline = Instant::now() + CATCH_UP;
+            // One round may be half over.
+            while self.counters.rounds.load(Ordering::Acquire) < before + 2 && Instant::now() < deadline {
+                drain.look();
+                std::thread::sleep(Duration::from_micros(200));
+            }
+        }
+        Some(self.counters.forks.lock().unwrap_or_else(PoisonError::into_inner).family())
+    }
+
+    /// These have been seen to have ended.
+    pub fn gone(&self, pids: &[u32]) {
+        self.counters.forks.lock().unwrap_or_else(PoisonError::into_inner).gone(pids.iter().copied());
     }
 
     /// Records written so far.

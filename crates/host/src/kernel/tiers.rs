@@ -8,8 +8,10 @@ use super::tracefs::{self, Description};
 use super::words;
 use super::{Options, Target};
 use crate::cpu_list;
+use crate::open_files;
 use rtscope_model::Pid;
 use rtscope_model::manifest::Tier;
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -188,6 +190,10 @@ pub fn open_threads(
         Target::Spawned(pid) => vec![pid.0],
         Target::Attached(pid) => tids_of(root, pid)?,
     };
+    // Not the last one: the recorder needs some for itself.
+    if watched.len() > 1 && (watched.len() * cpus.len() * whats.len()) as u64 > open_files::room() {
+        return Err(io::Error::from_raw_os_error(libc::EMFILE));
+    }
     let mut rings = Vec::new();
     for cpu in cpus {
         let scopes: Vec<Scope> = watched.iter().map(|tid| Scope::ThreadOnCpu(*tid, *cpu)).collect();
@@ -197,7 +203,8 @@ pub fn open_threads(
     if let Target::Attached(pid) = target {
         if let Err(error) = watch_new_threads(root, pid, (whats, sample_type), &mut watched, &mut rings) {
             let why = words::errno(&error);
-            missing.push(format!("Some threads of process {pid} are not watched: {why}. Raise `ulimit -n`."));
+            let remedy = words::remedy(Tier::OwnSwitches, &error);
+            missing.push(format!("Some threads of process {pid} are not watched ({why}). To change that: {remedy}."));
         }
         missing.push(format!(
             "Processes that process {pid} had started before the recording are not watched. Record as root to see them."
@@ -216,8 +223,9 @@ fn watch_new_threads(
     watched: &mut Vec<u32>,
     rings: &mut [CpuRing],
 ) -> io::Result<()> {
+    let mut known: HashSet<u32> = watched.iter().copied().collect();
     for _ in 0..RESCANS {
-        let fresh: Vec<u32> = tids_of(root, pid)?.into_iter().filter(|tid| !watched.contains(tid)).collect();
+        let fresh: Vec<u32> = tids_of(root, pid)?.into_iter().filter(|tid| known.insert(*tid)).collect();
         if fresh.is_empty() {
             break;
         }

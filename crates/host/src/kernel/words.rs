@@ -24,11 +24,30 @@ pub fn lacking(tier: Tier) -> &'static str {
     }
 }
 
-/// How to get `tier`.
-pub fn remedy(tier: Tier) -> &'static str {
+/// How to see other processes, and the kernel's own code.
+pub const WIDER: &str = "run rtscope as root, or let one group use it with the capability cap_perfmon (Linux 5.8 and later; \
+    `rtscope doctor` shows the commands)";
+
+/// The commands that let one group see other processes and the kernel's own code. Whoever changes a file's group takes
+/// its capabilities away, so that comes first.
+pub const GROUP_COMMANDS: &str = "P=\"$(command -v rtscope)\"; sudo groupadd -f rtscope && sudo chgrp rtscope \"$P\" && \
+    sudo chmod 750 \"$P\" && sudo setcap cap_perfmon+ep \"$P\"; then sudo usermod -aG rtscope USER for each who may";
+
+/// How to get `tier`, which was refused with `error`: more rights do not help where there is too little of something.
+pub fn remedy(tier: Tier, error: &io::Error) -> &'static str {
+    match error.raw_os_error() {
+        Some(libc::EMFILE) => {
+            return "raise the hard limit of open files for rtscope, of which each thread takes some for each CPU: \
+                    `ulimit -n 1048576` as root, or LimitNOFILE= of its service";
+        }
+        Some(libc::ENFILE) => return "`sudo sysctl fs.file-max=9223372036854775807`",
+        Some(libc::ESRCH) => return "record a process that runs",
+        Some(libc::ENOMEM) => return "free some memory",
+        _ => {}
+    }
     match tier {
         Tier::Tracepoints => "run rtscope as root",
-        Tier::CpuWideSwitches => "run rtscope as root, or `sudo setcap cap_perfmon+ep \"$(command -v rtscope)\"`",
+        Tier::CpuWideSwitches => WIDER,
         Tier::OwnSwitches => {
             "`sudo sysctl kernel.perf_event_paranoid=2`; in a container, allow perf_event_open in its seccomp profile"
         }
@@ -42,7 +61,7 @@ pub fn refused(tier: Tier, error: &io::Error) -> String {
         // The reason names its own remedy; more privilege would not help.
         return format!("{} ({}: {error}).", lacking(tier), name(tier));
     }
-    format!("{} ({}: {}). To change that: {}.", lacking(tier), name(tier), errno(error), remedy(tier))
+    format!("{} ({}: {}). To change that: {}.", lacking(tier), name(tier), errno(error), remedy(tier, error))
 }
 
 /// `tier` was left out because `asked` was asked for.
@@ -64,4 +83,30 @@ pub fn errno(error: &io::Error) -> String {
         _ => return error.to_string(),
     };
     means.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn too_little_is_not_too_few_rights() {
+        for tier in [Tier::Tracepoints, Tier::CpuWideSwitches, Tier::OwnSwitches] {
+            for code in [libc::EMFILE, libc::ENFILE, libc::ENOMEM, libc::ESRCH] {
+                let text = refused(tier, &io::Error::from_raw_os_error(code));
+                let wrong = ["perf_event_paranoid", "seccomp", "cap_perfmon", "rtscope as root"];
+                assert!(!wrong.iter().any(|word| text.contains(word)), "{text}");
+            }
+            assert!(refused(tier, &io::Error::from_raw_os_error(libc::EMFILE)).contains("ulimit -n"));
+        }
+        let denied = refused(Tier::CpuWideSwitches, &io::Error::from_raw_os_error(libc::EACCES));
+        assert!(denied.contains("cap_perfmon") && denied.contains("5.8"), "{denied}");
+    }
+
+    #[test]
+    fn a_capability_is_one_groups() {
+        let place = |word: &str| GROUP_COMMANDS.find(word).unwrap();
+        assert!(place("groupadd") < place("chgrp") && place("chgrp") < place("chmod 750"));
+        assert!(place("chmod 750") < place("setcap cap_perfmon+ep"));
+    }
 }

@@ -3,6 +3,7 @@
 
 use super::logs::LiveLog;
 use super::source::{Around, Launch, RuntimeLogs, Told};
+use super::writers::{Programs, Sought};
 use crate::binary::Inspected;
 use crate::clock;
 use crate::folder::Folder;
@@ -14,15 +15,28 @@ use crate::target::Process;
 use rtscope_model::manifest::{Binary, Log};
 use rtscope_model::{Loss, LossKind, Time};
 use rustix::fs::OFlags;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::BorrowedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Logs that a manifest lists: some 30 MB of it.
+const LOGS_MAX: usize = 100_000;
 
 /// GHC's side of a recording.
 #[derive(Debug, Default)]
 pub(super) struct Eventlogs {
     minder: Option<Minder>,
     logs: Vec<LiveLog>,
+    /// Those whose writers are not known yet.
+    sought: Sought,
+    programs: Programs,
+    /// The last log of each process that runs: whose buffers are copied.
+    live: BTreeMap<u32, usize>,
+    /// See [`RuntimeLogs::changed`].
+    changed: BTreeSet<usize>,
+    /// Logs above [`LOGS_MAX`].
+    left_out: u64,
     classes: String,
     unflushed: Option<Folder>,
     written_bytes: u64,
@@ -65,34 +79,59 @@ impl Eventlogs {
         launch.set.extend(plan.ghcrts.map(|value| ("GHCRTS", value.into())));
         launch.inherit.extend(handover.inherited());
         let user_log = plan.user_log.map(|path| command.directory.join(path));
-        let logs = user_log.map(|path| LiveLog::elsewhere(path, &plan.classes));
-        let logs = logs.into_iter().collect();
         let minder = Some(Minder::start(handover)?);
-        Ok(Some(Eventlogs { minder, logs, classes: plan.classes, ..Eventlogs::default() }))
+        let mut eventlogs = Eventlogs { minder, classes: plan.classes, ..Eventlogs::default() };
+        if let Some(path) = user_log {
+            let log = LiveLog::elsewhere(path, &eventlogs.classes);
+            eventlogs.add(log, false);
+        }
+        Ok(Some(eventlogs))
     }
 
     /// Logs that a process has open by itself, if there are some.
     pub(super) fn of_process(process: &Process, told: &mut Told) -> Option<Eventlogs> {
         let writes = |fd| process.flags(fd).is_some_and(|flags| flags.intersects(OFlags::WRONLY | OFlags::RDWR));
-        let mut logs = Vec::new();
+        let mut eventlogs = Eventlogs::default();
         for (fd, path) in process.descriptors() {
             if path.extension().is_none_or(|ending| ending != "eventlog") || !writes(fd) {
                 continue;
             }
             let named = path.display().to_string();
             match LiveLog::of_descriptor(process, fd, path) {
-                Ok(log) => logs.push(log),
+                Ok(log) => eventlogs.add(log, false),
                 Err(why) => told.notes.push(format!("the log {named} is not recorded: {why}")),
             }
         }
-        (!logs.is_empty()).then(|| Eventlogs { logs, ..Eventlogs::default() })
+        (!eventlogs.logs.is_empty()).then_some(eventlogs)
     }
 
-    fn bring_home(log: &mut LiveLog, capture: &Folder, told: &mut Told) {
+    fn add(&mut self, log: LiveLog, opened: bool) {
+        let number = self.logs.len();
+        self.sought.add(number, &log, opened);
+        self.changed.insert(number);
+        self.logs.push(log);
+    }
+
+    /// Process `pid` writes log `number`. One process, two logs (it execed, or started its log again): the buffers
+    /// belong to the later one.
+    fn assign(&mut self, number: usize, pid: u32) {
+        let before = self.live.get(&pid).copied();
+        let (over, number) = match before {
+            Some(other) if other > number => (Some(number), other),
+            other => (other, number),
+        };
+        self.live.insert(pid, number);
+        if let Some(over) = over.and_then(|over| self.logs.get_mut(over)) {
+            over.end_at(clock::monotonic());
+        }
+    }
+
+    fn bring_home(log: &mut LiveLog, capture: &Folder, room: u64, told: &mut Told) {
         if !log.outside || log.path.starts_with(capture.path()) {
             return;
         }
-        if let Err(error) = log.bring_home(capture, capture.free_bytes().unwrap_or(0)) {
+        let free = capture.free_bytes().unwrap_or(0).min(room.saturating_mul(2));
+        if let Err(error) = log.bring_home(capture, free) {
             told.notes.push(format!("the log {} was not copied into the capture: {error}", log.path.display()));
         }
     }
@@ -121,7 +160,11 @@ impl RuntimeLogs for Eventlogs {
         }
         for open in &opened {
             told.losses.extend(open.mixed.then(|| mixed_loss(&open.name)));
-            self.logs.push(LiveLog::new(open.name.clone(), open.path.clone(), &self.classes));
+            if self.logs.len() >= LOGS_MAX {
+                self.left_out += 1;
+                continue;
+            }
+            self.add(LiveLog::new(open.name.clone(), open.path.clone(), &self.classes), true);
         }
         !opened.is_empty()
     }
@@ -130,28 +173,45 @@ impl RuntimeLogs for Eventlogs {
         if self.unflushed.is_none() {
             self.unflushed = around.capture.folder("unflushed").ok();
         }
-        for log in &mut self.logs {
-            log.identify(around.host, around.family, everywhere, self.unflushed.as_ref());
-        }
-        // One process, two logs (it execed, or started its log again): the buffers
-        // belong to the later one.
-        let pids: Vec<u32> = self.logs.iter().map(|log| log.log.pid).collect();
-        for (index, log) in self.logs.iter_mut().enumerate().filter(|(_, log)| log.log.pid != 0) {
-            let replaced = pids.iter().skip(index + 1).any(|later| *later == log.log.pid);
-            if replaced || !log.runs() {
-                log.end_at(clock::monotonic());
+        let now = clock::monotonic();
+        for (number, process, fd) in self.sought.look(around.host, around.family, everywhere, now) {
+            let pid = process.pid();
+            if let Some(log) = self.logs.get_mut(number) {
+                log.written_by(process, fd, self.unflushed.as_ref(), &mut self.programs);
             }
+            self.changed.insert(number);
+            self.assign(number, pid);
         }
+        let (logs, changed) = (&mut self.logs, &mut self.changed);
+        self.live.retain(|_, number| {
+            let Some(log) = logs.get_mut(*number) else { return false };
+            if !log.runs() {
+                log.end_at(now);
+                return false;
+            }
+            changed.extend(log.look_for_clock().then_some(*number));
+            true
+        });
+    }
+
+    fn changed(&mut self) -> Vec<Log> {
+        let changed = std::mem::take(&mut self.changed);
+        changed.into_iter().filter_map(|number| Some(self.logs.get(number)?.log.clone())).collect()
     }
 
     fn awaits(&self) -> bool {
-        self.logs.iter().any(|log| log.log.pid == 0)
+        !self.sought.is_empty()
+    }
+
+    fn open_logs(&mut self) -> Vec<PathBuf> {
+        let numbers = self.live.values().copied().chain(self.sought.numbers());
+        numbers.filter_map(|number| Some(self.logs.get(number)?.path.clone())).collect()
     }
 
     fn copy(&mut self, now: Time) -> io::Result<()> {
         let mut failed = Ok(());
-        for log in &mut self.logs {
-            match log.copy_unflushed(now) {
+        for number in self.live.values() {
+            match self.logs.get_mut(*number).map_or(Ok(0), |log| log.copy_unflushed(now)) {
                 Ok(bytes) => self.written_bytes += bytes,
                 Err(error) => failed = Err(error),
             }
@@ -172,7 +232,7 @@ impl RuntimeLogs for Eventlogs {
     }
 
     fn program(&self, host: &Host) -> Option<Binary> {
-        let pid = self.logs.iter().map(|log| log.log.pid).find(|pid| *pid != 0)?;
+        let pid = *self.live.iter().min_by_key(|(_, number)| **number)?.0;
         let found = Process::open(host, pid).ok()?.inspect();
         found.is_ghc().then_some(found.binary)
     }
@@ -186,13 +246,21 @@ impl RuntimeLogs for Eventlogs {
             if !log.runs() {
                 told.losses.extend(log.loss_at_end(ended));
             }
-            Eventlogs::bring_home(log, around.capture, told);
+            Eventlogs::bring_home(log, around.capture, around.room, told);
         }
+        told.losses.extend((self.left_out > 0).then(|| left_out_loss(self.left_out)));
     }
 
     fn finish(&mut self, _host: &Host) {
         self.minder.take().into_iter().for_each(Minder::finish);
     }
+}
+
+fn left_out_loss(count: u64) -> Loss {
+    let note = format!(
+        "{count} more logs were opened after {LOGS_MAX}: they lie in the capture and are not listed; record fewer starts"
+    );
+    Loss { source: "eventlog".to_owned(), kind: LossKind::SourceMissing, count, from: None, to: None, note }
 }
 
 fn mixed_loss(name: &str) -> Loss {

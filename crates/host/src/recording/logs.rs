@@ -1,10 +1,11 @@
 //! The runtime logs of a recording: which process writes which, the offset of
 //! its clock, and its unwritten buffers.
 
+use super::writers::Programs;
 use crate::folder::Folder;
 use crate::live::EVENTLOG;
 use crate::memory::LiveProcess;
-use crate::procfs::{Host, identity};
+use crate::procfs::identity;
 use crate::store::is_disk_full;
 use crate::target::{Process, What, open_own, open_target};
 use crate::unflushed::{self, Copier, Located};
@@ -18,9 +19,6 @@ use std::path::PathBuf;
 
 /// The origin is the runtime's own; what is left is its two clock reads.
 const ORIGIN_ERROR_NS: u64 = 1_000;
-
-/// Looks at all processes cost milliseconds: after these the writer is taken for gone.
-const WIDE_LOOKS_MAX: u8 = 5;
 
 /// One log while it is written.
 #[derive(Debug)]
@@ -42,7 +40,6 @@ pub struct LiveLog {
     copied: Option<Time>,
     /// When its program was first seen to be gone, or writing another log.
     over: Option<Time>,
-    wide_looks: u8,
 }
 
 impl LiveLog {
@@ -50,7 +47,7 @@ impl LiveLog {
     pub fn new(name: String, path: PathBuf, classes: &str) -> LiveLog {
         let log = Log { path: name, pid: 0, clock: ClockMap::LOG_OWN, classes: classes.to_owned(), version: None };
         let (file, process, located, copier) = (None, None, None, None);
-        LiveLog { log, path, outside: false, file, process, located, copier, copied: None, over: None, wide_looks: 0 }
+        LiveLog { log, path, outside: false, file, process, located, copier, copied: None, over: None }
     }
 
     /// One that its program is to open outside the capture.
@@ -68,14 +65,39 @@ impl LiveLog {
         Ok(LiveLog { file: Some(file), ..LiveLog::elsewhere(path, "") })
     }
 
-    /// Finds out who writes it, and the offset of its clock, as far as not yet
-    /// known. Looks among `likely` first, then (`everywhere`) at all processes.
-    pub fn identify(&mut self, host: &Host, likely: &[u32], everywhere: bool, unflushed: Option<&Folder>) {
-        if self.log.pid == 0 && !self.find_writer(host, likely, everywhere, unflushed) {
-            return;
+    /// Whether its file is known, whatever has its name.
+    pub fn is_held(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// Device and inode of its file now.
+    pub fn identity(&self) -> Option<(u64, u64)> {
+        let found = self.file.as_ref().map_or_else(|| std::fs::metadata(&self.path), File::metadata);
+        found.ok().map(|found| identity(&found))
+    }
+
+    /// The process that has it open under descriptor `fd` writes it. `programs` knows what files of programs say.
+    pub fn written_by(&mut self, process: Process, fd: u32, unflushed: Option<&Folder>, programs: &mut Programs) {
+        self.log.pid = process.pid();
+        if self.outside && self.file.is_none() {
+            let wanted = self.identity();
+            let same = |file: &File| file.metadata().ok().map(|found| identity(&found)) == wanted;
+            self.file = its_own(&process, fd).ok().filter(same);
         }
+        self.located = unflushed::locate_by(&process, programs);
+        let with_buffers = self.located.filter(|located| located.symbols.has_buffers());
+        let memory = LiveProcess::from(process.clone());
+        let with_buffers = with_buffers.zip(unflushed);
+        self.copier =
+            with_buffers.map(|(located, folder)| Copier::new(memory, located, folder, self.log.pid));
+        self.process = Some(process);
+        self.look_for_clock();
+    }
+
+    /// Finds the offset of its clock while its process runs, as far as not yet known; true where it was found.
+    pub fn look_for_clock(&mut self) -> bool {
         if self.log.clock.is_monotonic() {
-            return;
+            return false;
         }
         let memory = self.process.clone().map(LiveProcess::from);
         let origin = self.located.zip(memory).and_then(|(located, memory)| unflushed::clock_origin(&memory, &located));
@@ -86,33 +108,7 @@ impl LiveLog {
                 method: ClockMethod::RuntimeStatic,
             };
         }
-    }
-
-    /// Whether its writer was found.
-    fn find_writer(&mut self, host: &Host, likely: &[u32], everywhere: bool, unflushed: Option<&Folder>) -> bool {
-        let found = self.file.as_ref().map_or_else(|| std::fs::metadata(&self.path), File::metadata);
-        let Ok(wanted) = found.map(|found| identity(&found)) else { return false };
-        let mut writers = host.writers_of(&self.path, wanted, likely);
-        if writers.is_empty() && everywhere && self.wide_looks < WIDE_LOOKS_MAX {
-            self.wide_looks += 1;
-            writers = host.writers_of(&self.path, wanted, &host.pids());
-        }
-        // Children inherit the open file: the oldest one is the writer.
-        let oldest = writers.into_iter().min_by_key(|(pid, _)| host.stat(*pid).map(|stat| (stat.start_ticks, *pid)));
-        let Some((pid, fd)) = oldest else { return false };
-        self.log.pid = pid;
-        let Ok(process) = Process::open(host, pid) else { return true };
-        if self.outside && self.file.is_none() {
-            let same = |file: &File| file.metadata().is_ok_and(|found| identity(&found) == wanted);
-            self.file = its_own(&process, fd).ok().filter(same);
-        }
-        self.located = unflushed::locate(&process);
-        let with_buffers = self.located.filter(|located| located.symbols.has_buffers());
-        let memory = LiveProcess::from(process.clone());
-        let with_buffers = with_buffers.zip(unflushed);
-        self.copier = with_buffers.map(|(located, folder)| Copier::new(memory, located, folder, pid));
-        self.process = Some(process);
-        true
+        origin.is_some()
     }
 
     /// Whether its program is known and runs.
@@ -272,6 +268,7 @@ pub fn ends_copying(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::procfs::Host;
     use std::path::Path;
 
     #[test]
@@ -284,17 +281,6 @@ mod tests {
             let log = LiveLog::new("eventlog/0.eventlog".into(), path.clone(), "-l-ag");
             assert_eq!(log.loss_at_end(Time(5)).is_none(), closed);
         }
-    }
-
-    #[test]
-    fn the_process_that_writes_a_log_is_found() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("0.eventlog");
-        let _open = File::create(&path).unwrap();
-        let mut log = LiveLog::new("eventlog/0.eventlog".into(), path, "-l-ag");
-        log.identify(&Host::default(), &[], true, None);
-        assert_eq!(log.log.pid, std::process::id());
-        assert_eq!(log.log.clock, ClockMap::LOG_OWN);
     }
 
     #[test]

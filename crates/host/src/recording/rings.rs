@@ -25,6 +25,8 @@ pub(super) struct Rings {
     place: Option<Place>,
     reader: Option<Reader>,
     logs: Vec<Log>,
+    /// So many of them were given out by [`RuntimeLogs::changed`].
+    told: usize,
     program: Option<Binary>,
     /// Releases by device and inode of the executable.
     versions: HashMap<(u64, u64), Option<String>>,
@@ -264,6 +266,12 @@ impl RuntimeLogs for Rings {
     }
 
     fn identify(&mut self, _around: &Around<'_>, _everywhere: bool) {}
+
+    fn changed(&mut self) -> Vec<Log> {
+        let fresh = self.logs.get(self.told..).unwrap_or_default().to_vec();
+        self.told = self.logs.len();
+        fresh
+    }
 
     fn awaits(&self) -> bool {
         false

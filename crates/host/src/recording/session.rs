@@ -1,8 +1,15 @@
 //! The sequence of a recording: set up, hold, attach, release, loop, end.
 
+mod after;
+mod left;
+
+use super::cut::Cut;
 use super::eventlogs::Eventlogs;
+use super::family;
+use super::journal::{self, Journal};
 use super::logs::{disk_full_loss, ends_copying};
 use super::rings::Rings;
+use super::room::{Full, Room};
 use super::snapshots::{self, Snapshots};
 use super::source::{Around, RuntimeLogs, Told};
 use super::{Options, Outcome, empty_manifest};
@@ -24,7 +31,7 @@ use rtscope_model::manifest::{Exit, Kernel, Log, Manifest, OwnCost, Status};
 use rtscope_model::{GroupId, Loss, LossKind, Time};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -32,10 +39,12 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::Child;
 use std::time::Duration;
 
-/// What a killed recorder leaves may be so old; the streams are newer. With it go
-/// looks at the program's children.
-const MANIFEST_PERIOD_NS: u64 = 2_000_000_000;
-const SOON_NS: u64 = 50_000_000;
+/// Period of looks at the program's descendants: with perf's records of forks, and without.
+const FAMILY_PERIOD_NS: u64 = 2_000_000_000;
+const FAMILY_PERIOD_BLIND_NS: u64 = 50_000_000;
+/// What finding out who writes a log took of the CPU, so many times, is the time until the next one is looked for.
+const IDENTIFY_REST: u64 = 4;
+const IDENTIFY_REST_MAX_NS: u64 = 1_000_000_000;
 const USER_LOG_PERIOD_NS: u64 = 10_000_000;
 const USER_LOG_WAIT_NS: u64 = 3_000_000_000;
 /// Without pidfd the program's end is polled for.
@@ -68,8 +77,20 @@ pub(super) struct Session<'a> {
     sampler: Option<Sampler>,
     snapshots: Option<Snapshots>,
     family: Vec<u32>,
-    /// What `/proc/PID/cgroup` said when the groups were last looked up.
-    memberships: HashMap<u32, String>,
+    /// Processes that write logs and run.
+    writing: BTreeSet<u32>,
+    /// A log was opened of which nobody has looked yet who writes it, and when that is due.
+    identify: bool,
+    next_identify: Time,
+    journal: Journal,
+    manifest_bytes: u64,
+    room: Room,
+    /// Logs that are cut because there is no more room.
+    cut: Option<Cut>,
+    /// The program has ended before its descendants.
+    left: Option<left::Left>,
+    /// What `/proc/PID/cgroup` said when groups were looked up.
+    memberships: HashSet<String>,
     disk_full: bool,
     written_bytes: u64,
     /// Of snapshots, when they have ended.
@@ -87,6 +108,7 @@ impl<'a> Session<'a> {
         store: Store,
         pid: u32,
         inspected: Inspected,
+        (room, note): (Room, Option<String>),
         say: &'a mut dyn FnMut(&str),
     ) -> Session<'a> {
         let groups = cgroup::of_process(&host, pid);
@@ -111,6 +133,7 @@ impl<'a> Session<'a> {
         let redactor = options.redact.then(Redactor::default);
         let oom_kills_before = oom_kills(&host, &groups);
         let files = Files::new(host.clone());
+        let journal = Journal::create(&store);
         let mut session = Session {
             options,
             host,
@@ -127,7 +150,15 @@ impl<'a> Session<'a> {
             sampler: None,
             snapshots: None,
             family: vec![pid],
-            memberships: HashMap::new(),
+            writing: BTreeSet::new(),
+            identify: false,
+            next_identify: Time(0),
+            journal,
+            manifest_bytes: 0,
+            room,
+            cut: None,
+            left: None,
+            memberships: HashSet::new(),
             disk_full: false,
             written_bytes: 0,
             heap_cost: snapshots::Cost::default(),
@@ -136,6 +167,7 @@ impl<'a> Session<'a> {
             say,
         };
         session.check_space();
+        note.into_iter().for_each(|note| session.note(note));
         session
     }
 
@@ -197,7 +229,13 @@ impl<'a> Session<'a> {
     }
 
     fn around(&self) -> Around<'_> {
-        Around { host: &self.host, capture: self.store.folder(), pid: self.pid, family: &self.family }
+        Around {
+            host: &self.host,
+            capture: self.store.folder(),
+            pid: self.pid,
+            family: &self.family,
+            room: self.room.left(),
+        }
     }
 
     fn tell(&mut self, told: Told) {
@@ -219,12 +257,18 @@ impl<'a> Session<'a> {
         self.sources.iter().flat_map(|source| source.logs()).collect()
     }
 
-    /// Processes that write logs.
-    fn writers(&self) -> Vec<u32> {
-        let mut pids: Vec<u32> = self.log_list().iter().map(|log| log.pid).filter(|pid| *pid != 0).collect();
-        let mut seen = std::collections::HashSet::new();
-        pids.retain(|pid| seen.insert(*pid));
-        pids
+    /// Writes down what has become known of logs.
+    fn take_changes(&mut self) {
+        let mut changed = Vec::new();
+        self.each_source(|source, _, _| changed.extend(source.changed()));
+        self.writing.extend(changed.iter().map(|log| log.pid).filter(|pid| *pid != 0));
+        let host = &self.host;
+        self.writing.retain(|pid| host.runs(*pid));
+        match self.journal.write(&changed, &self.manifest.losses) {
+            Ok(bytes) => self.written_bytes += bytes,
+            Err(error) if is_disk_full(&error) && !self.disk_full => self.stop_for_full_disk(clock::monotonic()),
+            Err(_) => {}
+        }
     }
 
     pub(super) fn start_sources(&mut self, target: kernel::Target) {
@@ -242,6 +286,7 @@ impl<'a> Session<'a> {
             Err(error) => self.note(format!("memory and counters are not sampled: {error}")),
         }
         self.start_snapshots();
+        self.follow_family();
         self.write_manifest(true);
     }
 
@@ -363,45 +408,56 @@ impl<'a> Session<'a> {
         let limit = self.options.limit.map(|limit| self.manifest.started.plus(nanoseconds(limit)));
         let flush_ns = nanoseconds(self.options.flush_period).max(10_000_000);
         let mut next_flush = clock::monotonic().plus(flush_ns);
-        let mut next_manifest = clock::monotonic().plus(MANIFEST_PERIOD_NS);
+        let mut next_manifest = clock::monotonic().plus(journal::period_ns(self.manifest_bytes));
+        let mut next_family = clock::monotonic().plus(self.family_period_ns());
         loop {
             let now = clock::monotonic();
-            if self.program_ended(&mut child, pidfd.as_ref()) || limit.is_some_and(|limit| now >= limit) {
+            let ended = self.left.is_some() || self.program_ended(&mut child, pidfd.as_ref());
+            if ended && !self.goes_on(child.is_some(), now) || limit.is_some_and(|limit| now >= limit) {
+                break;
+            }
+            if now >= self.room.next
+                && let Err(full) = self.room.look(now)
+            {
+                self.stop_for_want_of_room(&full, now);
                 break;
             }
             if now >= next_flush {
                 self.look_after_logs();
                 next_flush = next_flush.plus(flush_ns).max(now);
             }
-            if now >= next_manifest {
-                self.family = family(&self.host, self.pid);
+            if now >= next_family {
+                self.look_at_family(false);
                 if self.code.is_some() {
                     self.family.iter().for_each(|pid| self.files.look_at(*pid));
                 }
-                self.write_manifest(false);
-                next_manifest = next_manifest.plus(MANIFEST_PERIOD_NS).max(now);
+                next_family = next_family.plus(self.family_period_ns()).max(now);
             }
-            let mut until = next_flush.min(next_manifest).min(limit.unwrap_or(next_flush));
-            if self.awaits_user_log(now) {
-                self.family = family(&self.host, self.pid);
-                self.identify_logs(false);
-                until = until.min(now.plus(USER_LOG_PERIOD_NS));
+            if now >= next_manifest {
+                self.write_manifest(false);
+                next_manifest = next_manifest.plus(journal::period_ns(self.manifest_bytes)).max(now);
+            }
+            let mut until = next_flush.min(next_manifest).min(next_family).min(self.room.next);
+            until = until.min(limit.unwrap_or(until)).min(self.left.as_ref().map_or(until, left::Left::next));
+            let awaits = self.awaits_user_log(now);
+            if self.identify || awaits {
+                if now >= self.next_identify {
+                    self.identify_family(self.identify);
+                }
+                let next = if self.identify { now } else { now.plus(USER_LOG_PERIOD_NS) };
+                until = until.min(next.max(self.next_identify));
             }
             if self.look_at {
                 until = until.min(now.plus(LOOK_AFTER_NS));
             }
-            self.wait(pidfd.as_ref(), signals, until.since(now));
+            self.wait(pidfd.as_ref().filter(|_| self.left.is_none()), signals, until.since(now));
             let opened = self.take_opened();
-            if opened {
-                // What a killed recorder leaves shall name them.
-                next_manifest = next_manifest.min(clock::monotonic().plus(SOON_NS));
-            }
             // Not between two programs that open their logs: the second one shall not wait.
             if self.look_at && !opened {
                 self.look_at = false;
-                self.writers().into_iter().for_each(|pid| self.files.look_at(pid));
+                self.writing.iter().for_each(|pid| self.files.look_at(*pid));
             }
-            if self.handle_signals(signals, child.is_some()) {
+            if self.handle_signals(signals, child.is_some() && self.left.is_none()) {
                 break;
             }
         }
@@ -426,7 +482,8 @@ impl<'a> Session<'a> {
     }
 
     fn wait(&self, pidfd: Option<&OwnedFd>, signals: &Signals, timeout_ns: u64) {
-        let timeout_ns = if pidfd.is_some() { timeout_ns } else { timeout_ns.min(nanoseconds(POLL_FALLBACK)) };
+        let told = pidfd.is_some() || self.left.is_some();
+        let timeout_ns = if told { timeout_ns } else { timeout_ns.min(nanoseconds(POLL_FALLBACK)) };
         let signal_fd = signals.descriptor();
         let mut fds = vec![PollFd::new(&signal_fd, PollFlags::IN)];
         if let Some(pidfd) = pidfd {
@@ -460,19 +517,27 @@ impl<'a> Session<'a> {
     fn take_opened(&mut self) -> bool {
         let mut opened = false;
         self.each_source(|source, around, told| opened |= source.take_opened(around, told));
-        if opened {
-            self.family = family(&self.host, self.pid);
-            self.identify_logs(true);
-        }
+        self.identify |= opened;
         opened
+    }
+
+    /// Finds out who writes which log, as often as its cost permits.
+    fn identify_family(&mut self, everywhere: bool) {
+        let before_ns = clock::thread_cpu_ns();
+        self.look_at_family(false);
+        self.identify_logs(everywhere);
+        let cost_ns = clock::thread_cpu_ns().saturating_sub(before_ns);
+        let rest_ns = cost_ns.saturating_mul(IDENTIFY_REST).min(IDENTIFY_REST_MAX_NS);
+        self.next_identify = clock::monotonic().plus(rest_ns);
+        self.identify = false;
     }
 
     fn identify_logs(&mut self, everywhere: bool) {
         self.each_source(|source, around, _| source.identify(around, everywhere));
+        self.take_changes();
         self.name_the_real_binary();
         self.follow_groups();
-        let mut writers = self.writers();
-        writers.retain(|pid| self.host.runs(*pid));
+        let writers: Vec<u32> = self.writing.iter().copied().collect();
         self.look_at |= self.code.is_some() && !writers.is_empty();
         if let Some(sampler) = self.sampler.as_ref().filter(|_| !writers.is_empty()) {
             sampler.set_targets(writers.clone());
@@ -484,12 +549,11 @@ impl<'a> Session<'a> {
 
     /// A wrapper may have moved the program into other groups than it was started in.
     fn follow_groups(&mut self) {
-        for pid in self.writers() {
+        for pid in self.writing.iter().copied() {
             let membership = self.host.process_text(pid, "cgroup").unwrap_or_default();
-            if membership.is_empty() || self.memberships.get(&pid) == Some(&membership) {
+            if membership.is_empty() || !self.memberships.insert(membership) {
                 continue;
             }
-            self.memberships.insert(pid, membership);
             for level in cgroup::of_process(&self.host, pid).levels {
                 let group = &level.group;
                 let known =
@@ -570,7 +634,7 @@ impl<'a> Session<'a> {
         };
         let hidden = self.redactor.as_ref().map(|redactor| redactor.manifest(&self.manifest));
         match self.store.write_manifest(hidden.as_ref().unwrap_or(&self.manifest), durable) {
-            Ok(bytes) => self.written_bytes += bytes,
+            Ok(bytes) => (self.manifest_bytes, self.written_bytes) = (bytes, self.written_bytes + bytes),
             Err(error) if is_disk_full(&error) && !self.disk_full => self.stop_for_full_disk(clock::monotonic()),
             Err(_) => {}
         }
@@ -578,6 +642,7 @@ impl<'a> Session<'a> {
 
     fn end(mut self, child: Option<Child>, signals: &Signals) -> Outcome {
         self.take_opened();
+        self.look_at_family(false);
         self.look_after_logs();
         let ended = clock::monotonic();
         let over_before_the_program = self.host.runs(self.pid);
@@ -592,10 +657,10 @@ impl<'a> Session<'a> {
         self.manifest.status = Status::Complete;
         let _ = self.store.folder().remove(RESERVE);
         self.write_manifest(true);
+        self.journal.remove(&self.store);
+        let exit = self.stay(exit, child, signals);
         self.store.remove_empty_folders();
-        // A program that outlives the recording is still waited for: its status is ours.
-        let exit = exit.or_else(|| child.and_then(|child| wait_quietly(child, self.pid, signals)));
-        if exit.is_some() && family(&self.host, self.pid).iter().all(|pid| !self.host.runs(*pid)) {
+        if exit.is_some() && self.family.iter().all(|pid| !self.host.runs(*pid)) {
             self.end_sources_of_logs();
         }
         Outcome { capture: self.store.path().to_owned(), exit }
@@ -611,8 +676,12 @@ impl<'a> Session<'a> {
     fn end_sources(&mut self) {
         if let Some(sampler) = self.sampler.take() {
             let full = sampler.disk_full();
-            let (written, gaps) = sampler.finish();
+            let (written, gaps, ended) = sampler.finish();
             self.written_bytes += written;
+            if !ended {
+                let note = "the sampler was held up and left behind: its last samples are missing".to_owned();
+                self.manifest.losses.push(loss("samples", LossKind::RecorderLate, 1, note));
+            }
             self.manifest.losses.extend(gaps.into_iter().map(|(from, to)| late_loss(from, to)));
             if full && !self.disk_full {
                 self.stop_for_full_disk(clock::monotonic());
@@ -632,7 +701,7 @@ impl<'a> Session<'a> {
 
     fn end_logs(&mut self, ended: Time) {
         let mut still: Vec<u32> = self.family.iter().copied().filter(|pid| *pid != self.pid).collect();
-        still.extend(self.writers().into_iter().filter(|pid| *pid != self.pid));
+        still.extend(self.writing.iter().filter(|pid| **pid != self.pid));
         still.sort_unstable();
         still.dedup();
         still.retain(|pid| self.host.runs(*pid));
@@ -658,35 +727,6 @@ impl<'a> Session<'a> {
     fn end_sources_of_logs(&mut self) {
         let host = self.host.clone();
         self.sources.iter_mut().for_each(|source| source.finish(&host));
-    }
-}
-
-/// The program and everything that it started and that still runs.
-fn family(host: &Host, pid: u32) -> Vec<u32> {
-    let mut found = vec![pid];
-    let mut next = 0;
-    while let Some(parent) = found.get(next).copied().filter(|_| next < 1000) {
-        found.extend(host.children(parent));
-        next += 1;
-    }
-    found
-}
-
-/// Waits for a program after its recording is over, still passing signals on.
-fn wait_quietly(mut child: Child, pid: u32, signals: &Signals) -> Option<Exit> {
-    loop {
-        if let Ok(Some(status)) = child.try_wait() {
-            return Some(Exit { code: status.code(), signal: status.signal(), oom_killed: false });
-        }
-        let signal_fd = signals.descriptor();
-        let pidfd = Pid::from_raw(pid as i32).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
-        let mut fds = vec![PollFd::new(&signal_fd, PollFlags::IN)];
-        fds.extend(pidfd.as_ref().map(|pidfd| PollFd::new(pidfd, PollFlags::IN)));
-        let timeout = rustix::time::Timespec { tv_sec: 1, tv_nsec: 0 };
-        let _ = poll(&mut fds, Some(&timeout));
-        for signal in signals.take() {
-            signals::pass_on(pid, signal);
-        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! done. Refuses to stop the program: what it reads is what `heap::take` can read of a
 //! process that runs.
 
+use crate::background;
 use crate::clock;
 use crate::folder::Folder;
 use crate::heap::{self, Ask, Failed, Refusal};
@@ -141,7 +142,10 @@ impl Snapshots {
     /// still to be said.
     pub(super) fn finish(self) -> (Cost, Vec<String>) {
         self.stop();
-        let _ = self.thread.join();
+        let Some(()) = background::end(self.thread) else {
+            let note = "the thread that takes snapshots of heaps was held up and left behind: the last one is missing";
+            return (self.shared.cost(), vec![note.to_owned()]);
+        };
         (self.shared.cost(), self.shared.notes())
     }
 }
@@ -212,7 +216,7 @@ impl Taker {
     }
 
     fn run(&mut self) {
-        crate::background::stand_back();
+        background::stand_back();
         while !self.shared.over() {
             let now = clock::monotonic();
             self.follow_targets(now);

@@ -10,6 +10,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::os::fd::{BorrowedFd, RawFd};
+use std::path::PathBuf;
 
 /// How the program is to be started so that its runtime logs.
 #[derive(Clone, Debug, Default)]
@@ -36,6 +37,8 @@ pub(super) struct Around<'a> {
     pub pid: u32,
     /// The program and what it started.
     pub family: &'a [u32],
+    /// Bytes that the capture may still grow by.
+    pub room: u64,
 }
 
 /// What has to be told.
@@ -64,8 +67,16 @@ pub(super) trait RuntimeLogs: fmt::Debug {
     /// `everywhere`.
     fn identify(&mut self, around: &Around<'_>, everywhere: bool);
 
-    /// Whether a log is expected that is opened without notice.
+    /// Logs that were found, or of which more is known, since the last call.
+    fn changed(&mut self) -> Vec<Log>;
+
+    /// Whether a log is expected that is opened without notice, or its writer is still looked for.
     fn awaits(&self) -> bool;
+
+    /// Files in the capture that programs write and may go on writing, whatever happens to the recording.
+    fn open_logs(&mut self) -> Vec<PathBuf> {
+        Vec::new()
+    }
 
     /// Copies what its programs keep in their memory. Errors: the disk.
     fn copy(&mut self, now: Time) -> io::Result<()>;

@@ -3,6 +3,7 @@
 
 use super::eventlogs::{self, Eventlogs};
 use super::rings::{self, Rings};
+use super::room::{Full, Room};
 use super::session::Session;
 use super::source::{Launch, RuntimeLogs};
 use super::{Options, Outcome, RecordError, Target};
@@ -10,6 +11,7 @@ use crate::binary::{self, Inspected};
 use crate::clock;
 use crate::handover::{self, Route};
 use crate::kernel;
+use crate::open_files;
 use crate::procfs::Host;
 use crate::signals::Signals;
 use crate::spawn::{self, Start, find_program};
@@ -40,6 +42,7 @@ const ENVIRONMENT: [&str; 12] = [
 /// sentences for the user as they become known.
 pub fn record(options: Options, say: &mut dyn FnMut(&str)) -> Result<Outcome, RecordError> {
     let own = |what| move |error| RecordError::Own { what, error };
+    open_files::raise();
     let signals = Signals::install().map_err(own("signal handlers"))?;
     match options.target.clone() {
         Target::Command(argv) => record_command(options, &argv, &signals, say),
@@ -58,6 +61,7 @@ fn record_command(
     let words: Vec<String> = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let name = words.first().map_or("program", String::as_str);
     let store = Store::create(&output_path(&options, name), options.force)?;
+    let room = room(&options, &store)?;
     let inspected = inspect_command(argv, &words);
     let path = argv.first().and_then(|first| find_program(first));
     let (sources, launch) = prepare_logs(&options, &words, &inspected, path.as_deref(), &store)?;
@@ -71,7 +75,7 @@ fn record_command(
     });
     let held = held.inspect_err(|_| store.remove())?;
     let pid = held.pid;
-    let mut session = Session::begin(options, host, store, pid, inspected, say);
+    let mut session = Session::begin(options, host, store, pid, inspected, room, say);
     session.manifest.command = words;
     session.manifest.environment = environment(|name| std::env::var(name).ok());
     session.manifest.added = launch.added;
@@ -98,7 +102,8 @@ fn record_process(
     let command = host.command(pid).unwrap_or_default();
     let name = command.first().map_or("program", String::as_str);
     let store = Store::create(&output_path(&options, name), options.force)?;
-    let mut session = Session::begin(options, host, store, pid, process.inspect(), say);
+    let room = room(&options, &store)?;
+    let mut session = Session::begin(options, host, store, pid, process.inspect(), room, say);
     session.manifest.command = command;
     let variables = process.text("environ").unwrap_or_default();
     session.manifest.environment = environment(|name| {
@@ -108,6 +113,14 @@ fn record_process(
     session.start_sources(kernel::Target::Attached(Pid(pid)));
     session.hold(process);
     Ok(session.follow(None, signals))
+}
+
+/// The room of the capture. Errors: there is none.
+fn room(options: &Options, store: &Store) -> Result<(Room, Option<String>), RecordError> {
+    Room::of(store.folder(), options.bounds).map_err(|Full(why)| {
+        store.remove();
+        RecordError::NoRoom(why)
+    })
 }
 
 /// Where the capture goes.

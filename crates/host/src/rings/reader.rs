@@ -182,7 +182,11 @@ impl Reader {
     pub fn finish(self) -> (Vec<Copied>, Vec<Loss>, u64) {
         self.shared.stop.store(true, Ordering::Release);
         let _ = rustix::io::write(&self.shared.wake, &1_u64.to_ne_bytes());
-        let _ = self.thread.join();
+        if crate::background::end(self.thread).is_none() {
+            let (source, kind, from) = ("rings".to_owned(), LossKind::RecorderLate, Some(clock::monotonic()));
+            let note = "the thread that copies rings was held up and left behind: their last events are missing";
+            locked(&self.shared.losses).push(Loss { source, kind, count: 1, from, to: None, note: note.to_owned() });
+        }
         let written = self.shared.written.load(Ordering::Relaxed);
         (std::mem::take(&mut *locked(&self.shared.fresh)), std::mem::take(&mut *locked(&self.shared.losses)), written)
     }

@@ -4,10 +4,12 @@
 //! has ended.
 
 mod open;
+mod programs;
 
+pub use programs::Programs;
 pub use open::{Refused, What, open_own, open_target};
 
-use crate::binary::{self, Inspected};
+use crate::binary::Inspected;
 use crate::privileges::Opener;
 use crate::privileges::opener::{self, Ask};
 use crate::procfs::{Host, Stat, TEXT_BYTES_MAX};
@@ -220,11 +222,25 @@ impl Process {
         crate::procfs::field(&status, "Uid")?.split_ascii_whitespace().nth(1)?.parse().ok()
     }
 
+    /// Device and inode of what it has open under a number.
+    pub fn descriptor_identity(&self, fd: u32) -> Option<(u64, u64)> {
+        let found = match self.behind(&format!("fd/{fd}")) {
+            Ok(found) => rustix::fs::fstat(found),
+            Err(_) => rustix::fs::fstat(open_target(self, What::Descriptor(fd)).ok()?),
+        };
+        found.ok().map(|found| (found.st_dev, found.st_ino))
+    }
+
     /// What the file of its program says.
     pub fn inspect(&self) -> Inspected {
+        self.inspect_by(&mut Programs::default())
+    }
+
+    /// [`Process::inspect`], for a caller who remembers what files say.
+    pub fn inspect_by(&self, programs: &mut Programs) -> Inspected {
         let shown = self.0.host.process(self.0.pid, "exe");
         let runtime = |path: &Path| open_target(self, What::Named(path)).ok();
-        let mut found = binary::inspect_opened(open_target(self, What::Executable), &shown, runtime);
+        let mut found = programs.inspect(open_target(self, What::Executable), &shown, runtime);
         if let Ok(path) = self.link("exe") {
             found.binary.path = path.display().to_string();
         }

@@ -184,7 +184,7 @@ pub fn loss(loss: &Loss) -> String {
         // The note says how many and how late.
         LossKind::RecorderLate if !loss.note.is_empty() => return format!("{}: {}", loss.source, loss.note),
         LossKind::RecorderLate => units::counted(n, "sample was late", "samples were late"),
-        LossKind::DiskFull => "the disk was full, recording stopped early".into(),
+        LossKind::DiskFull => "there was no room left, recording stopped early".into(),
         LossKind::SourceMissing if loss.from.is_some() => "recorded in part".into(),
         LossKind::SourceMissing => "could not be recorded".into(),
     };

@@ -89,6 +89,7 @@ pub fn run(args: &TopArgs) -> Result<ExitCode, Trouble> {
     let now = clock::monotonic();
     match crate::heap::process(&args.of)? {
         Some(pid) => {
+            rtscope_host::open_files::raise();
             let tier = (!args.no_kernel).then_some(args.tier);
             let running = process::Running::open(&Host::default(), pid, tier, now)?;
             live::follow(Box::new(running), format!("process {pid}"), seconds, args)

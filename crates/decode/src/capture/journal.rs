@@ -1,0 +1,110 @@
+//! `journal.jsonl`: what a recorder has learnt since it last wrote the manifest, so that one that is killed leaves every
+//! log named. Owns the form of its lines and adding them to a manifest. A recording that ended has none: its manifest
+//! says all.
+//!
+//! A line is `{"log":LOG}`, where a later one of the same path counts, or `{"loss":[N,LOSS]}`, the manifest's loss
+//! number N from 0. The file is append-only and may be cut anywhere.
+
+use rtscope_model::Loss;
+use rtscope_model::manifest::{Log, Manifest};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::io::{BufRead, Read, Write};
+
+/// Its name below a capture.
+pub const NAME: &str = "journal.jsonl";
+/// Longer lines are damage.
+const LINE_MAX: u64 = 64 << 10;
+/// More lines than this are of no recorder.
+const LINES_MAX: usize = 1 << 20;
+
+/// One line.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Line {
+    /// A log was found, or more is known of it.
+    Log(Log),
+    /// The manifest's loss of that number.
+    Loss(usize, Loss),
+}
+
+/// Appends one line.
+pub fn write_line(out: &mut Vec<u8>, line: &Line) {
+    // Writing to memory does not fail.
+    let _ = serde_json::to_writer(&mut *out, line);
+    let _ = out.write_all(b"\n");
+}
+
+/// Adds what the lines say to a manifest. Lines that cannot be read are skipped.
+pub(super) fn apply(manifest: &mut Manifest, mut input: impl BufRead) {
+    let mut places: HashMap<String, usize> =
+        manifest.logs.iter().enumerate().map(|(place, log)| (log.path.clone(), place)).collect();
+    let mut bytes = Vec::new();
+    for _ in 0..LINES_MAX {
+        bytes.clear();
+        if !matches!(input.by_ref().take(LINE_MAX).read_until(b'\n', &mut bytes), Ok(count) if count > 0) {
+            break;
+        }
+        match serde_json::from_slice(&bytes) {
+            Ok(Line::Log(log)) => match places.get(&log.path).and_then(|place| manifest.logs.get_mut(*place)) {
+                Some(known) => *known = log,
+                None => {
+                    places.insert(log.path.clone(), manifest.logs.len());
+                    manifest.logs.push(log);
+                }
+            },
+            Ok(Line::Loss(number, loss)) if number >= manifest.losses.len() => manifest.losses.push(loss),
+            Ok(Line::Loss(..)) | Err(_) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::empty_manifest;
+    use super::*;
+    use rtscope_model::{ClockMap, LossKind};
+
+    fn log(path: &str, pid: u32) -> Log {
+        Log { path: path.into(), pid, clock: ClockMap::LOG_OWN, classes: "-l-ag".into(), version: None }
+    }
+
+    fn loss(source: &str) -> Loss {
+        let (source, note) = (source.to_owned(), "a note".to_owned());
+        Loss { source, kind: LossKind::DiskFull, count: 0, from: None, to: None, note }
+    }
+
+    #[test]
+    fn a_cut_at_every_byte_gives_the_lines_before_it() {
+        let mut bytes = Vec::new();
+        let lines = [
+            Line::Log(log("eventlog/0.eventlog", 0)),
+            Line::Loss(0, loss("known")),
+            Line::Log(log("eventlog/1.eventlog", 8)),
+            Line::Loss(1, loss("fresh")),
+            Line::Log(log("eventlog/0.eventlog", 7)),
+        ];
+        lines.iter().for_each(|line| write_line(&mut bytes, line));
+        for end in 0..=bytes.len() {
+            let mut manifest = empty_manifest();
+            manifest.losses = vec![loss("known")];
+            apply(&mut manifest, &bytes[..end]);
+            assert!(manifest.logs.len() <= 2 && manifest.losses.len() <= 2, "{end}");
+            if end == bytes.len() {
+                assert_eq!(manifest.logs, [log("eventlog/0.eventlog", 7), log("eventlog/1.eventlog", 8)]);
+                assert_eq!(manifest.losses, [loss("known"), loss("fresh")]);
+            }
+        }
+    }
+
+    #[test]
+    fn damage_is_skipped() {
+        let mut bytes = b"\xff\n{\"log\":3}\n{\"new\":[]}\n\n".to_vec();
+        bytes.extend(vec![b'['; 100_000]);
+        bytes.push(b'\n');
+        write_line(&mut bytes, &Line::Log(log("eventlog/0.eventlog", 7)));
+        let mut manifest = empty_manifest();
+        apply(&mut manifest, &bytes[..]);
+        assert_eq!(manifest.logs.len(), 1);
+    }
+}

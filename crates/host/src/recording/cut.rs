@@ -1,0 +1,197 @@
+//! Logs in a capture that programs go on writing after there is no more room for them. Owns what becomes of them: what
+//! came until then is kept, and what comes later is given back to the disk (a hole is punched), so that a program finds
+//! its file as it left it, sees no error, and fills no disk. Refuses files outside the capture.
+
+use crate::background;
+use crate::folder::Folder;
+use rustix::fs::{FallocateFlags, fallocate};
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// What may come of all logs between two looks.
+const GROWTH: u64 = 1 << 20;
+/// At least a block of any file system.
+const BLOCK: u64 = 1 << 16;
+const PAUSE_MIN: Duration = Duration::from_millis(5);
+const PAUSE_MAX: Duration = Duration::from_millis(200);
+
+#[derive(Debug)]
+struct Log {
+    path: PathBuf,
+    folder: Folder,
+    name: String,
+    file: File,
+    /// Its bytes until then.
+    kept: u64,
+    size: u64,
+}
+
+/// The logs that are cut.
+#[derive(Debug, Default)]
+struct Logs {
+    logs: Vec<Log>,
+    pause: Duration,
+    failed: Option<io::Error>,
+}
+
+impl Logs {
+    /// Gives back what came since the last time, and says after which time to come back.
+    fn punch(&mut self) -> Duration {
+        let mut grown = 0;
+        for log in &mut self.logs {
+            let size = log.file.metadata().map_or(log.size, |file| file.len());
+            if size <= log.size {
+                continue;
+            }
+            grown += size - log.size;
+            // From the start of a block: one that is punched in two parts stays.
+            let from = (log.size / BLOCK * BLOCK).max(log.kept);
+            let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+            match fallocate(&log.file, flags, from, size - from) {
+                Ok(()) => log.size = size,
+                Err(error) => self.failed = Some(error.into()),
+            }
+        }
+        self.pause = if grown > GROWTH { self.pause / 2 } else { self.pause * 2 }.clamp(PAUSE_MIN, PAUSE_MAX);
+        self.pause
+    }
+}
+
+/// Cuts logs on a thread of its own: the end of a recording takes its time.
+#[derive(Debug)]
+pub(super) struct Cut {
+    logs: Arc<Mutex<Logs>>,
+    /// Dropped at the end.
+    over: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Cut {
+    /// None yet. Errors: no thread to be had.
+    pub(super) fn start() -> io::Result<Cut> {
+        let logs = Arc::new(Mutex::new(Logs::default()));
+        let (over, ended) = channel();
+        let shared = Arc::clone(&logs);
+        let work = move || {
+            let mut pause = PAUSE_MIN;
+            while matches!(ended.recv_timeout(pause), Err(RecvTimeoutError::Timeout)) {
+                pause = lock(&shared).punch();
+            }
+        };
+        let thread = std::thread::Builder::new().name("cut".into()).spawn(work)?;
+        Ok(Cut { logs, over: Some(over), thread: Some(thread) })
+    }
+
+    /// Cuts the log `path` of the capture `folder` at its present end, or (`whole`) at its start. False: it is none of
+    /// the capture's, or is cut already.
+    pub(super) fn add(&self, folder: &Folder, path: &Path, whole: bool) -> bool {
+        let mut cut = lock(&self.logs);
+        if cut.logs.iter().any(|log| log.path == path) {
+            return false;
+        }
+        let Some((folder, name, file)) = own_log(folder, path) else { return false };
+        let size = file.metadata().map_or(0, |found| found.len());
+        let kept = if whole { 0 } else { size };
+        cut.logs.push(Log { path: path.to_owned(), folder, name, file, kept, size: kept });
+        true
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        lock(&self.logs).logs.is_empty()
+    }
+
+    /// Why nothing can be given back, if that is so.
+    pub(super) fn failed(&self) -> Option<io::Error> {
+        lock(&self.logs).failed.take()
+    }
+
+    /// The programs have ended: the files are what was kept of them.
+    pub(super) fn finish(mut self) {
+        self.end();
+        let mut cut = lock(&self.logs);
+        cut.punch();
+        for log in &cut.logs {
+            let _ = log.file.set_len(log.kept);
+            if log.kept == 0 {
+                let _ = log.folder.remove(&log.name);
+            }
+        }
+    }
+
+    fn end(&mut self) {
+        self.over = None;
+        let _ = self.thread.take().map(background::end);
+    }
+}
+
+impl Drop for Cut {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// A log of the capture, open to write, and the folder in which it has a name.
+fn own_log(capture: &Folder, path: &Path) -> Option<(Folder, String, File)> {
+    let inside = path.strip_prefix(capture.path()).ok()?;
+    let folder = match inside.parent()?.to_str()? {
+        "" => capture.clone(),
+        name => capture.folder(name).ok()?,
+    };
+    let name = inside.file_name()?.to_str()?.to_owned();
+    let file = folder.open_to_write(&name).ok()?;
+    Some((folder, name, file))
+}
+
+fn lock(logs: &Mutex<Logs>) -> MutexGuard<'_, Logs> {
+    logs.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::io::Write;
+    use std::os::unix::fs::MetadataExt;
+
+    #[test]
+    fn a_writer_goes_on_and_takes_no_more_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("0.eventlog");
+        let mut writer = File::create(&path).unwrap();
+        writer.write_all(&[7; 100_000]).unwrap();
+        let cut = Cut::start().unwrap();
+        assert!(cut.add(&Folder::open(folder.path()).unwrap(), &path, false));
+        for _ in 0..32 {
+            writer.write_all(&[8; 1 << 20]).unwrap();
+            lock(&cut.logs).punch();
+            if let Some(error) = cut.failed() {
+                eprintln!("not run: no holes on the disk of {} ({error})", folder.path().display());
+                return;
+            }
+            assert!(fs::metadata(&path).unwrap().blocks() * 512 < 1 << 20);
+        }
+        assert_eq!(fs::metadata(&path).unwrap().len(), (32 << 20) + 100_000);
+        cut.finish();
+        assert!(fs::read(&path).unwrap() == vec![7; 100_000]);
+    }
+
+    #[test]
+    fn what_lies_elsewhere_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let (capture, other) = (folder.path().join("c"), folder.path().join("other"));
+        fs::create_dir(&capture).unwrap();
+        fs::write(&other, "mine").unwrap();
+        std::os::unix::fs::symlink(&other, capture.join("0.eventlog")).unwrap();
+        let (cut, held) = (Cut::start().unwrap(), Folder::open(&capture).unwrap());
+        assert!(!cut.add(&held, &other, true));
+        assert!(!cut.add(&held, &capture.join("0.eventlog"), true));
+        assert!(cut.is_empty());
+        cut.finish();
+        assert_eq!(fs::read(other).unwrap(), b"mine");
+    }
+}

@@ -1,0 +1,164 @@
+//! How much room a capture may take: a size of its own, and a share of the disk that stays free. Owns when it is
+//! looked at and what is said when it is used up; refuses to delete anything.
+
+use crate::folder::Folder;
+use rtscope_model::{Time, units};
+use rustix::fs::FileType;
+
+/// The share of the disk that stays free where nothing else was asked for, in per cent.
+const KEEP_PERCENT: u8 = 5;
+/// Written after the end: names of code, what the rings hold, the last manifest.
+const LAST_BYTES: u64 = 1 << 20;
+/// Looks are this far apart, in nanoseconds, and never more often than their cost allows.
+const LOOK_MIN_NS: u64 = 10_000_000;
+const LOOK_MAX_NS: u64 = 500_000_000;
+const LOOK_REST: u64 = 50;
+
+/// What bounds a capture.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
+pub struct Bounds {
+    /// Its size in bytes.
+    pub max_bytes: Option<u64>,
+    /// Per cent of the disk that stay free; `None`: five, or half of what is free where that is less.
+    pub keep_percent: Option<u8>,
+}
+
+/// The room of one capture.
+#[derive(Debug)]
+pub(super) struct Room {
+    folder: Folder,
+    max_bytes: Option<u64>,
+    keep_bytes: u64,
+    /// When it is looked at next.
+    pub next: Time,
+    last: Option<(Time, u64)>,
+}
+
+/// Why there is none.
+#[derive(Clone, Eq, PartialEq, Debug)]
+pub(super) struct Full(pub String);
+
+impl Room {
+    /// The room of the capture `folder`, with a sentence if less is kept free than asked for. Errors: there is none at
+    /// all.
+    pub(super) fn of(folder: &Folder, bounds: Bounds) -> Result<(Room, Option<String>), Full> {
+        let (total, free) = disk(folder).unwrap_or((0, u64::MAX));
+        let keep = |percent: u8| total / 100 * u64::from(percent);
+        let mut note = None;
+        let keep_bytes = match bounds.keep_percent {
+            Some(percent) if free <= keep(percent).saturating_add(LAST_BYTES) && percent > 0 => {
+                return Err(Full(format!(
+                    "only {} are free where the capture is written, and {percent} % of the disk ({}) are to stay free; \
+                     choose another place with -o or a smaller --keep-free",
+                    units::bytes(free),
+                    units::bytes(keep(percent))
+                )));
+            }
+            Some(percent) => keep(percent),
+            None if keep(KEEP_PERCENT) < free / 2 => keep(KEEP_PERCENT),
+            None => {
+                note = Some(format!(
+                    "only {} are free where the capture is written: the recording ends when half of that is left; choose \
+                     another place with -o, or the share that stays free with --keep-free",
+                    units::bytes(free)
+                ));
+                free / 2
+            }
+        };
+        let (folder, max_bytes) = (folder.clone(), bounds.max_bytes);
+        Ok((Room { folder, max_bytes, keep_bytes, next: Time(0), last: None }, note))
+    }
+
+    /// Looks at it, and decides when to look again: before as much can have been written as is left.
+    pub(super) fn look(&mut self, now: Time) -> Result<(), Full> {
+        let before = crate::clock::monotonic();
+        let free = disk(&self.folder).map_or(u64::MAX, |(_, free)| free).saturating_sub(self.keep_bytes);
+        let size = self.max_bytes.map_or(0, |_| size(&self.folder, 2));
+        let left = self.max_bytes.map_or(u64::MAX, |max| max.saturating_sub(size)).min(free);
+        let cost_ns = crate::clock::monotonic().since(before);
+        self.next = now.plus(self.pause_ns(now, left).max(cost_ns.saturating_mul(LOOK_REST)));
+        self.last = Some((now, left));
+        match self.max_bytes {
+            Some(max) if size.saturating_add(LAST_BYTES.min(max / 8)) >= max => {
+                Err(Full(format!("the capture has reached {} (--max-size)", units::bytes(max))))
+            }
+            _ if free == 0 => Err(Full(format!(
+                "the disk is full up to the {} that stay free (--keep-free)",
+                units::bytes(self.keep_bytes)
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Bytes that may still be written.
+    pub(super) fn left(&self) -> u64 {
+        self.last.map_or(u64::MAX, |(_, left)| left)
+    }
+
+    fn pause_ns(&self, now: Time, left: u64) -> u64 {
+        let Some((before, had)) = self.last else { return LOOK_MIN_NS };
+        let used = u128::from(had.saturating_sub(left)).max(1);
+        // Twice as fast as until now, half of what is left would be used.
+        let pause = u128::from(now.since(before)) * u128::from(left) / used / 4;
+        u64::try_from(pause).unwrap_or(u64::MAX).clamp(LOOK_MIN_NS, LOOK_MAX_NS)
+    }
+}
+
+/// Size of the disk of a folder, and what can be written to it.
+fn disk(folder: &Folder) -> Option<(u64, u64)> {
+    let disk = rustix::fs::fstatvfs(folder.descriptor()).ok()?;
+    Some((disk.f_blocks.saturating_mul(disk.f_frsize), disk.f_bavail.saturating_mul(disk.f_frsize)))
+}
+
+/// What the files of a folder take on the disk, so many folders deep.
+fn size(folder: &Folder, deep: u8) -> u64 {
+    let entry = |name: std::ffi::OsString| -> Option<u64> {
+        let found = folder.look_at(&name).ok()?;
+        Some(match FileType::from_raw_mode(found.st_mode) {
+            FileType::Directory if deep > 0 => size(&folder.folder(&name).ok()?, deep - 1),
+            FileType::Directory => 0,
+            _ => u64::try_from(found.st_blocks).unwrap_or(0).saturating_mul(512),
+        })
+    };
+    folder.names().map_or(0, |names| names.into_iter().filter_map(entry).fold(0, u64::saturating_add))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::path::Path;
+
+    #[test]
+    fn a_size_is_met_with_what_lies_in_folders() {
+        let folder = tempfile::tempdir().unwrap();
+        let bounds = Bounds { max_bytes: Some(8 << 20), keep_percent: Some(0) };
+        let (mut room, note) = Room::of(&Folder::open(folder.path()).unwrap(), bounds).unwrap();
+        assert_eq!(note, None);
+        assert_eq!(room.look(Time(1)), Ok(()));
+        fs::create_dir_all(folder.path().join("rings/live")).unwrap();
+        fs::write(folder.path().join("rings/live/1.events"), vec![1; 4 << 20]).unwrap();
+        assert_eq!(room.look(Time(2)), Ok(()));
+        assert!(room.left() <= 4 << 20);
+        fs::write(folder.path().join("samples.jsonl"), vec![1; 3 << 20]).unwrap();
+        assert_eq!(room.look(Time(3)), Err(Full("the capture has reached 8.0 MiB (--max-size)".into())));
+    }
+
+    #[test]
+    fn what_cannot_be_kept_free_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let refused = Room::of(&Folder::open(folder.path()).unwrap(), Bounds { keep_percent: Some(100), max_bytes: None }).unwrap_err();
+        assert!(refused.0.contains("-o"), "{refused:?}");
+        assert!(Room::of(&Folder::open(folder.path()).unwrap(), Bounds::default()).is_ok());
+    }
+
+    #[test]
+    fn the_faster_it_grows_the_sooner_it_is_looked_at() {
+        let room = Room { folder: Folder::open(Path::new("/")).unwrap(), max_bytes: None, keep_bytes: 0, next: Time(0), last: None };
+        assert_eq!(room.pause_ns(Time(0), 5), LOOK_MIN_NS);
+        let room = Room { last: Some((Time(0), 1000 << 20)), ..room };
+        // 100 MiB in 100 ms: 900 MiB last 900 ms.
+        assert_eq!(room.pause_ns(Time(100_000_000), 900 << 20) / 1_000_000, 225);
+        assert_eq!(room.pause_ns(Time(100_000_000), 1000 << 20), LOOK_MAX_NS);
+    }
+}
