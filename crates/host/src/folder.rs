@@ -225,7 +225,7 @@ impl Folder {
         Some(disk.f_bavail.saturating_mul(disk.f_frsize))
     }
 
-    /// Whether nobody but root and this user can put another folder in its place. Goes up by descriptor,
+    /// Whether only root and this user can put another folder in its place. Goes up by descriptor,
     /// so that what is looked at is what leads here. A group's right to write counts unless the group is
     /// this process's own, as a user's private group is.
     pub fn stays_in_place(&self) -> bool {

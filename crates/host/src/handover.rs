@@ -209,7 +209,7 @@ impl Handover {
     fn make_file(&self, number: u32) -> io::Result<()> {
         let name = format!("{number}.eventlog");
         rustix::fs::mknodat(self.folder.descriptor(), &name, FileType::RegularFile, self.file_mode, 0)?;
-        // Nobody else can put another file under this name: the folder is this user's to write to.
+        // No other user can put a file under this name: the folder is this user's to write to.
         rustix::fs::chmodat(self.folder.descriptor(), &name, self.file_mode, AtFlags::empty())?;
         Ok(())
     }

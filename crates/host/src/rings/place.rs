@@ -234,7 +234,7 @@ fn reserve(file: &File, length: u64) -> io::Result<()> {
 pub fn take_room(host: &Host, folder: &Folder, ring: &File, length: u64, pid: u32) -> bool {
     let (Ok(found), Ok(around)) = (rustix::fs::fstat(ring), folder.metadata()) else { return false };
     let owner = user_of(host, pid) == Some(found.st_uid);
-    // A second name is how a file of somebody else's gets here.
+    // A second name is how another user's file gets here.
     if !is_regular(&found) || !owner || found.st_nlink != 1 || found.st_dev != around.st_dev {
         return false;
     }
@@ -348,7 +348,7 @@ mod tests {
         let blocks = |name: &str| folder.look_at(name).unwrap().st_blocks as u64 * 512;
         assert_eq!(blocks("1.events"), 0);
         assert!(take("1.events") && blocks("1.events") >= 8 << 20);
-        // It has another name outside: that is how a file of somebody else's would get here.
+        // It has another name outside: that is how another user's file would get here.
         fs::write(scratch.path().join("secret"), "0123456789abcdef").unwrap();
         fs::hard_link(scratch.path().join("secret"), scratch.path().join("rings/live/2.events")).unwrap();
         assert!(!take("2.events"));

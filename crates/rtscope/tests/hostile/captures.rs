@@ -1,6 +1,6 @@
 //! A capture of another user's against each command that reads one. Owns what can be drawn.
 
-use super::run::{Asked, run, tools};
+use super::run::{Asked, kept, run, tools};
 use super::world::{World, all_below, give};
 use super::{ESCAPES, OTHER, Random, SECRET, SECRET_BEGINS, in_turn};
 use serde_json::{Value, json};
@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::Duration;
-use tempfile::TempDir;
 
 /// Names in a capture that something is put in the place of. Their number and the two below have no divisor
 /// in common.
@@ -58,13 +57,12 @@ const LOGGED: &str = "............................../ghc-9.0/threaded/throttled"
 
 /// A capture that nothing is wrong with, recorded once and completed by hand.
 fn base() -> &'static Path {
-    static BASE: OnceLock<TempDir> = OnceLock::new();
-    let folder = BASE.get_or_init(|| {
-        let folder = tempfile::tempdir().unwrap();
-        make_base(&folder.path().join("c"));
-        folder
-    });
-    Box::leak(folder.path().join("c").into_boxed_path())
+    static BASE: OnceLock<PathBuf> = OnceLock::new();
+    BASE.get_or_init(|| {
+        let capture = kept("base").join("c");
+        make_base(&capture);
+        capture
+    })
 }
 
 fn make_base(capture: &Path) {

@@ -245,6 +245,8 @@ fn start(world: &World, place: &Path, case: &Case, words: &[String]) -> Result<O
     while !place.join("ready").exists() {
         if begun.elapsed() > Duration::from_secs(10) {
             world.end_all();
+            let _ = child.kill();
+            let _ = child.wait();
             return Err("the target did not get ready".to_owned());
         }
         std::thread::sleep(Duration::from_millis(2));

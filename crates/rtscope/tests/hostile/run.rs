@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
-use tempfile::TempDir;
 use xtask::missing;
 
 /// A run may take this much longer than it was asked to.
@@ -19,14 +18,22 @@ const PEAK_KIB_MAX: u64 = 256 << 10;
 
 /// The hostile programs.
 pub struct Tools {
-    folder: TempDir,
+    folder: PathBuf,
+}
+
+/// A folder below the build's own, empty.
+pub fn kept(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(env!("CARGO_CRATE_NAME")).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    folder
 }
 
 impl Tools {
     /// `forged`: with a runtime's symbols; `plain`: without; `library`: what both load, with them; `sparse`:
     /// that with a symbol table of 1 GiB.
     pub fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.folder.join(name)
     }
 }
 
@@ -34,7 +41,7 @@ impl Tools {
 pub fn tools() -> Option<&'static Tools> {
     static TOOLS: OnceLock<Option<Tools>> = OnceLock::new();
     let made = TOOLS.get_or_init(|| {
-        let tools = Tools { folder: tempfile::tempdir().unwrap() };
+        let tools = Tools { folder: kept("tools") };
         let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hostile");
         for (name, source, more) in [
             ("forged", "target.c", &["-DFORGED", "-pthread"][..]),
