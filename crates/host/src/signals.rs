@@ -4,6 +4,8 @@
 //! ignored in the program after exec. A signal that was ignored when the
 //! recorder started stays so (`nohup`).
 
+use crate::procfs::Host;
+use crate::target::Process;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -95,11 +97,16 @@ fn catch(signal: i32) -> bool {
 
 /// Passes a signal on to a program that was started: those that the terminal does not send it by
 /// itself.
-pub fn pass_on(pid: u32, signal: i32) {
+pub fn pass_on(host: &Host, pid: u32, signal: i32) {
     use rustix::process::{Pid, Signal, kill_process};
-    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
-    let signal = matches!(signal, libc::SIGTERM | libc::SIGHUP).then(|| Signal::from_named_raw(signal)).flatten();
-    if let (Some(pid), Some(signal)) = (pid, signal) {
+    if !matches!(signal, libc::SIGTERM | libc::SIGHUP) {
+        return;
+    }
+    let sent = Process::open(host, pid).and_then(|process| process.signal(signal));
+    // Before Linux 5.3 by its number alone.
+    if sent.is_err_and(|error| error.kind() == io::ErrorKind::Unsupported)
+        && let (Some(pid), Some(signal)) = (i32::try_from(pid).ok().and_then(Pid::from_raw), Signal::from_named_raw(signal))
+    {
         let _ = kill_process(pid, signal);
     }
 }

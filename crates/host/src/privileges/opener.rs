@@ -4,10 +4,11 @@
 //! that is recorded, what that started, and what writes into the capture. Refuses everybody
 //! else's files, every write, and to outlive the recorder.
 
+use crate::mappings;
 use crate::procfs::Host;
 use crate::sandbox::{self, Limits, messages};
 use crate::stop::{self, Stop};
-use crate::target::{Process, Refused, What, open_own, open_target};
+use crate::target::{Process, Refused, What, open_below, open_own, open_target};
 use rustix::thread::CapabilitySet;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -28,12 +29,13 @@ const GENERATIONS_MAX: usize = 64;
 const LINKS_MAX: usize = 1000;
 
 /// What it keeps: reading processes of other users, their `map_files`, their files; the
-/// kernel's events; passing SIGTERM on to the program.
+/// kernel's events and the names of its functions; passing SIGTERM on to the program.
 pub fn kept() -> CapabilitySet {
     CapabilitySet::SYS_PTRACE
         | CapabilitySet::CHECKPOINT_RESTORE
         | CapabilitySet::DAC_READ_SEARCH
         | CapabilitySet::PERFMON
+        | CapabilitySet::SYSLOG
         | CapabilitySet::KILL
 }
 
@@ -66,6 +68,12 @@ pub(crate) enum Ask {
     LetGo,
     /// A file by a name of the recorder's own, as a core file has them.
     Own(PathBuf),
+    /// The capture, whose descriptor comes along: asked once.
+    Capture(PathBuf),
+    /// A file in the capture.
+    Captured(PathBuf),
+    /// Names of the kernel's functions.
+    KernelNames,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -161,6 +169,15 @@ impl Opener {
     }
 
     fn ask(&self, process: Option<&Process>, ask: Ask) -> io::Result<(Answer, Option<OwnedFd>)> {
+        self.ask_with(process, ask, None)
+    }
+
+    fn ask_with(
+        &self,
+        process: Option<&Process>,
+        ask: Ask,
+        along: Option<BorrowedFd<'_>>,
+    ) -> io::Result<(Answer, Option<OwnedFd>)> {
         let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         if line.stuck && !crate::ready::is_ready(&line.socket.as_fd()) {
             return Err(io::ErrorKind::TimedOut.into());
@@ -168,7 +185,7 @@ impl Opener {
         line.number += 1;
         let of = process.map(|process| (process.pid(), process.start_ticks()));
         let bytes = serde_json::to_vec(&Question { number: line.number, of, ask })?;
-        messages::send(line.socket.as_fd(), &bytes, None)?;
+        messages::send(line.socket.as_fd(), &bytes, along)?;
         loop {
             let received = messages::receive(line.socket.as_fd());
             line.stuck = matches!(&received, Err(error) if error.kind() == io::ErrorKind::WouldBlock);
@@ -179,6 +196,28 @@ impl Opener {
                 return Ok((answer, descriptor));
             }
         }
+    }
+
+    /// Says which capture this recording makes: files in it that other users made are opened, and
+    /// processes that write into it are its business.
+    ///
+    /// # Errors
+    /// It is gone, or knows one already.
+    pub fn keep(&self, capture: BorrowedFd<'_>, path: &Path) -> io::Result<()> {
+        match self.ask_with(None, Ask::Capture(path.to_owned()), Some(capture))?.0 {
+            Answer::Done => Ok(()),
+            answer => Err(unexpected(&answer)),
+        }
+    }
+
+    /// Opens a file in the capture.
+    pub(crate) fn open_captured(&self, name: &Path) -> Result<File, Refused> {
+        opened(self.ask(None, Ask::Captured(name.to_owned()))?)
+    }
+
+    /// Opens the names of the kernel's functions.
+    pub(crate) fn kernel_names(&self) -> Result<File, Refused> {
+        opened(self.ask(None, Ask::KernelNames)?)
     }
 
     /// Opens a file by a name that the recorder has itself.
@@ -266,7 +305,7 @@ pub(crate) fn in_sandbox<T: Serialize + DeserializeOwned>(
     let keep: Vec<RawFd> = process.map_or(Vec::new(), Process::held_descriptors);
     let known = process.map(|process| (process.pid(), process.clone())).into_iter().collect();
     let mut server = Server { host: Host::default(), whom: Whom::One, known, stop: None };
-    let mut serve = |question: &[u8]| server.answer(question);
+    let mut serve = |question: &[u8]| server.answer(question, None);
     sandbox::run_served(limits, &keep, &mut serve, work)
 }
 
@@ -279,19 +318,20 @@ fn serve(socket: &OwnedFd, recorder: u32) -> io::Result<()> {
     }
     sandbox::close_others(&[socket.as_raw_fd()])?;
     super::give_up(kept())?;
-    let whom = Whom::Family { recorder };
+    let whom = Whom::Family { recorder, capture: None };
     let mut server = Server { host: Host::default(), whom, known: HashMap::new(), stop: None };
     loop {
-        let (question, _) = messages::receive(socket.as_fd())?;
-        let (answer, descriptor) = server.answer(&question);
+        let (question, along) = messages::receive(socket.as_fd())?;
+        let (answer, descriptor) = server.answer(&question, along);
         messages::send(socket.as_fd(), &answer, descriptor.as_ref().map(AsFd::as_fd))?;
     }
 }
 
 /// Whose things are opened.
 enum Whom {
-    /// Of processes that were named, of what they started, and of what the recorder started.
-    Family { recorder: u32 },
+    /// Of processes that were named, of what they started, of what the recorder started, and of what
+    /// has a file of the capture open or mapped; and files of the capture.
+    Family { recorder: u32, capture: Option<(OwnedFd, PathBuf)> },
     /// Of the one process that is known, which may be stopped; of none, files by their names.
     One,
 }
@@ -306,7 +346,7 @@ struct Server {
 }
 
 impl Server {
-    fn answer(&mut self, question: &[u8]) -> (Vec<u8>, Option<OwnedFd>) {
+    fn answer(&mut self, question: &[u8], along: Option<OwnedFd>) -> (Vec<u8>, Option<OwnedFd>) {
         let Ok(Question { number, of, ask }) = serde_json::from_slice(question) else {
             return (Vec::new(), None);
         };
@@ -314,7 +354,7 @@ impl Server {
             (None, Ask::Own(path)) if matches!(self.whom, Whom::One) && self.known.is_empty() => {
                 open_own(path, true).map(|file| (Answer::Opened, Some(file.into())))
             }
-            (None, _) => Err(forbidden()),
+            (None, ask) => self.open_own(ask, along),
             (Some(of), ask) => self.process(of, ask).and_then(|process| self.open(&process, ask)),
         };
         let (answer, descriptor) = found.unwrap_or_else(|refused| {
@@ -337,13 +377,15 @@ impl Server {
         if let Some(known) = self.known.get(&pid).filter(|known| known.check().is_ok()) {
             return if known.start_ticks() == start_ticks { Ok(known.clone()) } else { Err(gone()) };
         }
-        let Whom::Family { recorder } = self.whom else { return Err(forbidden()) };
+        if matches!(self.whom, Whom::One) {
+            return Err(forbidden());
+        }
         self.known.retain(|_, process| process.check().is_ok());
         let process = Process::open(&self.host, pid)?;
         if process.start_ticks() != start_ticks {
             return Err(gone());
         }
-        if !matches!(ask, Ask::Follow) && !self.is_family(pid, recorder) {
+        if !matches!(ask, Ask::Follow) && !self.is_family(pid) && !self.writes_into_capture(&process) {
             return Err(forbidden());
         }
         self.known.insert(pid, process.clone());
@@ -351,7 +393,8 @@ impl Server {
     }
 
     /// Whether a process descends from one that is followed, or from the recorder.
-    fn is_family(&self, pid: u32, recorder: u32) -> bool {
+    fn is_family(&self, pid: u32) -> bool {
+        let Whom::Family { recorder, .. } = self.whom else { return false };
         let mut next = pid;
         for _ in 0..GENERATIONS_MAX {
             let Some(stat) = self.host.stat(next) else { return false };
@@ -364,6 +407,31 @@ impl Server {
             }
         }
         false
+    }
+
+    /// Whether a process has a file of the capture open or mapped: one that left its family, as
+    /// daemons do.
+    fn writes_into_capture(&self, process: &Process) -> bool {
+        let Whom::Family { capture: Some((_, path)), .. } = &self.whom else { return false };
+        let mapped = || {
+            let maps = process.text("maps").unwrap_or_default();
+            mappings::parse(&maps).iter().any(|mapping| Path::new(&mapping.name).starts_with(path))
+        };
+        process.descriptors().iter().any(|(_, at)| at.starts_with(path)) || mapped()
+    }
+
+    /// What is of no process.
+    fn open_own(&mut self, ask: &Ask, along: Option<OwnedFd>) -> Result<(Answer, Option<OwnedFd>), Refused> {
+        let Whom::Family { capture, .. } = &mut self.whom else { return Err(forbidden()) };
+        match (ask, along, &capture) {
+            (Ask::Capture(path), Some(folder), None) => {
+                *capture = Some((folder, path.clone()));
+                Ok((Answer::Done, None))
+            }
+            (Ask::Captured(name), _, Some((folder, _))) => Ok((Answer::Opened, Some(open_below(folder, name)?.into()))),
+            (Ask::KernelNames, _, _) => Ok((Answer::Opened, Some(File::open("/proc/kallsyms")?.into()))),
+            _ => Err(forbidden()),
+        }
     }
 
     fn open(&mut self, process: &Process, ask: &Ask) -> Result<(Answer, Option<OwnedFd>), Refused> {

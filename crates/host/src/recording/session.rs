@@ -18,6 +18,7 @@ use crate::cgroup::{self, Groups};
 use crate::clock;
 use crate::kernel::{self, CodeRecorder, KernelRecorder, code};
 use crate::machine;
+use crate::privileges;
 use crate::procfs::{self, Host};
 use crate::ready::is_ready;
 use crate::redact::Redactor;
@@ -31,6 +32,7 @@ use rtscope_model::manifest::{Exit, Kernel, Log, Manifest, OwnCost, Status};
 use rtscope_model::{GroupId, Loss, LossKind, Time};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::thread::CapabilitySet;
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::io;
@@ -169,6 +171,18 @@ impl<'a> Session<'a> {
         session.check_space();
         note.into_iter().for_each(|note| session.note(note));
         session
+    }
+
+    /// Everything is open that takes privileges: from now on the opener has what may still be needed,
+    /// and the rest of the recorder none.
+    pub(super) fn give_up_privileges(&mut self) {
+        let Some(opener) = self.host.opener() else { return };
+        let followed = Process::open(&self.host, self.pid).and_then(|process| process.follow());
+        let capture = self.store.folder();
+        let kept = followed.and_then(|()| opener.keep(capture.descriptor(), capture.path()));
+        if let Err(error) = kept.and_then(|()| privileges::give_up(CapabilitySet::empty())) {
+            self.note(format!("the recorder keeps its privileges: they could not be given up ({error})"));
+        }
     }
 
     /// It is this process that is recorded, and no other that gets its number.
@@ -508,7 +522,7 @@ impl<'a> Session<'a> {
             if matches!(signal, libc::SIGTERM | libc::SIGHUP) {
                 // What the signal would make it lose is still in its memory now.
                 self.look_after_logs();
-                signals::pass_on(self.pid, signal);
+                signals::pass_on(&self.host, self.pid, signal);
             }
         }
         false

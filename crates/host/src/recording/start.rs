@@ -12,6 +12,7 @@ use crate::clock;
 use crate::handover::{self, Route};
 use crate::kernel;
 use crate::open_files;
+use crate::privileges::{self, Opener};
 use crate::procfs::Host;
 use crate::signals::Signals;
 use crate::spawn::{self, Start, find_program};
@@ -19,6 +20,7 @@ use crate::store::Store;
 use crate::target::Process;
 use rtscope_model::{Pid, text};
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Environment names that go into the manifest.
@@ -43,20 +45,28 @@ const ENVIRONMENT: [&str; 12] = [
 pub fn record(options: Options, say: &mut dyn FnMut(&str)) -> Result<Outcome, RecordError> {
     let own = |what| move |error| RecordError::Own { what, error };
     open_files::raise();
+    let host = host().map_err(own("the opener"))?;
     let signals = Signals::install().map_err(own("signal handlers"))?;
     match options.target.clone() {
-        Target::Command(argv) => record_command(options, &argv, &signals, say),
-        Target::Attach(pid) => record_process(options, pid, &signals, say),
+        Target::Command(argv) => record_command(host, options, &argv, &signals, say),
+        Target::Attach(pid) => record_process(host, options, pid, &signals, say),
     }
 }
 
+/// This machine. Whoever has privileges has an opener that keeps what opening takes: the recorder
+/// gives all up as soon as its sources are open. Before anything else is started, so that it has
+/// nothing else open.
+fn host() -> io::Result<Host> {
+    if privileges::any() { Ok(Host::with(Opener::start()?)) } else { Ok(Host::default()) }
+}
+
 fn record_command(
+    host: Host,
     options: Options,
     argv: &[OsString],
     signals: &Signals,
     say: &mut dyn FnMut(&str),
 ) -> Result<Outcome, RecordError> {
-    let host = Host::default();
     // Decisions are made on text; what is not text reaches the program as it is.
     let words: Vec<String> = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let name = words.first().map_or("program", String::as_str);
@@ -81,6 +91,7 @@ fn record_command(
     session.manifest.added = launch.added;
     session.take_sources(sources, launch.notes);
     session.start_sources(kernel::Target::Spawned(Pid(pid)));
+    session.give_up_privileges();
     let child = match held.release() {
         Ok(child) => child,
         Err(error) => {
@@ -92,12 +103,12 @@ fn record_command(
 }
 
 fn record_process(
+    host: Host,
     options: Options,
     pid: u32,
     signals: &Signals,
     say: &mut dyn FnMut(&str),
 ) -> Result<Outcome, RecordError> {
-    let host = Host::default();
     let process = Process::open(&host, pid).map_err(|_| RecordError::NoProcess(pid))?;
     let command = host.command(pid).unwrap_or_default();
     let name = command.first().map_or("program", String::as_str);
@@ -112,6 +123,7 @@ fn record_process(
     session.find_attached_logs(&process);
     session.start_sources(kernel::Target::Attached(Pid(pid)));
     session.hold(process);
+    session.give_up_privileges();
     Ok(session.follow(None, signals))
 }
 

@@ -380,13 +380,24 @@ impl State {
         if self.coming.iter().any(|coming| coming.name == name && (inode.is_none() || same(&coming.file))) {
             return false;
         }
-        match folder.read(&name) {
+        match self.read(folder, &name) {
             Ok(file) => self.coming.push(Coming { name, file, since: now, writer }),
             Err(_) if created => _ = self.missed.insert(name),
             // It went, as files of ended processes do.
             Err(_) => {}
         }
         false
+    }
+
+    /// A file in the watched folder; one that another user made may take the opener.
+    fn read(&self, folder: &Folder, name: &str) -> io::Result<File> {
+        let read = folder.read(name);
+        match (&read, self.host.opener()) {
+            (Err(error), Some(opener)) if error.kind() == io::ErrorKind::PermissionDenied => {
+                Ok(opener.open_captured(&std::path::Path::new("rings/live").join(name))?)
+            }
+            _ => read,
+        }
     }
 
     fn writer(&self, pid: u32) -> Writer {

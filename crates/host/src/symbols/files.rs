@@ -39,6 +39,11 @@ struct Held {
 }
 
 impl Files {
+    /// The machine that they lie on.
+    pub(super) fn host(&self) -> &Host {
+        &self.host
+    }
+
     /// None yet.
     pub fn new(host: Host) -> Files {
         let roots = Root::of_host(&host).into_iter().collect();

@@ -1,19 +1,20 @@
 //! Names of the kernel's functions from `/proc/kallsyms`. Owns that file; refuses
 //! the zeros that it holds for those who may not see addresses.
 
+use crate::procfs::Host;
 use rtscope_decode::code::Named;
 use rtscope_model::CodeKind;
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
+use std::fs::File;
+use std::io::{self, Read};
 
 /// The functions around `addresses`; an error says why there are none.
-pub fn look_up(root: &Path, addresses: &BTreeSet<u64>) -> Result<Vec<Named>, String> {
+pub fn look_up(host: &Host, addresses: &BTreeSet<u64>) -> Result<Vec<Named>, String> {
     const REMEDY: &str = "record as root with `sudo sysctl kernel.kptr_restrict=1`";
     if addresses.is_empty() {
         return Ok(Vec::new());
     }
-    let text = fs::read(root.join("proc/kallsyms"))
+    let text = read(host)
         .map_err(|error| format!("/proc/kallsyms cannot be read ({error}); {REMEDY}"))?;
     let functions = functions(&text);
     if functions.iter().all(|(address, _)| *address == 0) {
@@ -32,6 +33,17 @@ pub fn look_up(root: &Path, addresses: &BTreeSet<u64>) -> Result<Vec<Named>, Str
         names.push(Named { from: *from, to: *to, at: 0, name, kind: CodeKind::Kernel, source: None });
     }
     Ok(names)
+}
+
+fn read(host: &Host) -> io::Result<Vec<u8>> {
+    // Who opens it decides whether it shows addresses.
+    let mut file = match host.opener() {
+        Some(opener) => opener.kernel_names()?,
+        None => File::open(host.path("/proc/kallsyms"))?,
+    };
+    let mut text = Vec::new();
+    file.read_to_end(&mut text)?;
+    Ok(text)
 }
 
 /// Sorted by address, one name each. A kernel has a hundred thousand of them: none
@@ -70,7 +82,7 @@ mod tests {
              ffffffff81000300 W other\nffffffffc0000000 t in_module\t[module]\n",
         );
         let asked = [0xffff_ffff_8100_0110, 0xffff_ffff_8100_0120, 0xffff_ffff_8100_02ff, 0xffff_ffff_c000_0001];
-        let found = look_up(root.path(), &asked.into()).unwrap();
+        let found = look_up(&Host::at(root.path()), &asked.into()).unwrap();
         let names: Vec<_> = found.iter().map(|named| (named.name.as_str(), named.to - named.from)).collect();
         assert_eq!(names, [("__schedule", 0x100), ("schedule", 0x100)]);
     }
@@ -78,8 +90,8 @@ mod tests {
     #[test]
     fn hidden_addresses_are_said() {
         let root = tree("0000000000000000 T schedule\n");
-        assert!(look_up(root.path(), &[1].into()).unwrap_err().contains("kptr_restrict"));
-        assert!(look_up(Path::new("/nonexistent"), &[1].into()).unwrap_err().contains("kallsyms"));
-        assert_eq!(look_up(Path::new("/nonexistent"), &BTreeSet::new()), Ok(Vec::new()));
+        assert!(look_up(&Host::at(root.path()), &[1].into()).unwrap_err().contains("kptr_restrict"));
+        assert!(look_up(&Host::at("/nonexistent"), &[1].into()).unwrap_err().contains("kallsyms"));
+        assert_eq!(look_up(&Host::at("/nonexistent"), &BTreeSet::new()), Ok(Vec::new()));
     }
 }

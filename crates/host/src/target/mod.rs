@@ -7,6 +7,7 @@ mod open;
 mod programs;
 
 pub use programs::Programs;
+pub(crate) use open::open_below;
 pub use open::{Refused, What, open_own, open_target};
 
 use crate::binary::Inspected;

@@ -170,6 +170,15 @@ pub fn open_own(path: &Path, follow: bool) -> Result<File, Refused> {
     checked(rustix::fs::open(path, flags, Mode::empty()).map_err(io::Error::from)?, None)
 }
 
+/// Opens a file below a folder, and by no link.
+///
+/// # Errors
+/// [`Refused`].
+pub(crate) fn open_below(folder: &OwnedFd, name: &Path) -> Result<File, Refused> {
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+    checked(find(folder, name, OFlags::empty(), resolve).map_err(io::Error::from)?, None)
+}
+
 /// What a path leads to, found and not opened.
 fn find(folder: &OwnedFd, path: &Path, more: OFlags, resolve: ResolveFlags) -> rustix::io::Result<OwnedFd> {
     let (flags, resolve) = (OFlags::PATH | OFlags::CLOEXEC | more, resolve | ResolveFlags::NO_MAGICLINKS);

@@ -61,7 +61,7 @@ pub(super) fn started(host: &Host, args: &StmArgs) -> Result<(Option<Document>, 
             Ok(None) => {}
             Err(error) => return Err(Trouble::new("cannot wait for the program").because(error)),
         }
-        caught.take().into_iter().for_each(|signal| signals::pass_on(pid, signal));
+        caught.take().into_iter().for_each(|signal| signals::pass_on(&Host::default(), pid, signal));
         if !is_over(until) {
             sight.look(host, pid);
             sight.watched.iter_mut().for_each(|watched| shown.show(watched));

@@ -59,7 +59,7 @@ impl Session<'_> {
             self.wait(pidfd, signals, nanoseconds(pause));
             let heard: Vec<i32> = signals.take();
             if child.is_some() {
-                heard.into_iter().for_each(|signal| signals::pass_on(self.pid, signal));
+                heard.into_iter().for_each(|signal| signals::pass_on(&self.host, self.pid, signal));
             } else if !heard.is_empty() {
                 return exit;
             }
