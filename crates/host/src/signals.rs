@@ -105,7 +105,8 @@ pub fn pass_on(host: &Host, pid: u32, signal: i32) {
     let sent = Process::open(host, pid).and_then(|process| process.signal(signal));
     // Before Linux 5.3 by its number alone.
     if sent.is_err_and(|error| error.kind() == io::ErrorKind::Unsupported)
-        && let (Some(pid), Some(signal)) = (i32::try_from(pid).ok().and_then(Pid::from_raw), Signal::from_named_raw(signal))
+        && let (Some(pid), Some(signal)) =
+            (i32::try_from(pid).ok().and_then(Pid::from_raw), Signal::from_named_raw(signal))
     {
         let _ = kill_process(pid, signal);
     }

@@ -88,8 +88,7 @@ impl LiveLog {
         let with_buffers = self.located.filter(|located| located.symbols.has_buffers());
         let memory = LiveProcess::from(process.clone());
         let with_buffers = with_buffers.zip(unflushed);
-        self.copier =
-            with_buffers.map(|(located, folder)| Copier::new(memory, located, folder, self.log.pid));
+        self.copier = with_buffers.map(|(located, folder)| Copier::new(memory, located, folder, self.log.pid));
         self.process = Some(process);
         self.look_for_clock();
     }

@@ -147,14 +147,22 @@ mod tests {
     #[test]
     fn what_cannot_be_kept_free_is_refused() {
         let folder = tempfile::tempdir().unwrap();
-        let refused = Room::of(&Folder::open(folder.path()).unwrap(), Bounds { keep_percent: Some(100), max_bytes: None }).unwrap_err();
+        let refused =
+            Room::of(&Folder::open(folder.path()).unwrap(), Bounds { keep_percent: Some(100), max_bytes: None })
+                .unwrap_err();
         assert!(refused.0.contains("-o"), "{refused:?}");
         assert!(Room::of(&Folder::open(folder.path()).unwrap(), Bounds::default()).is_ok());
     }
 
     #[test]
     fn the_faster_it_grows_the_sooner_it_is_looked_at() {
-        let room = Room { folder: Folder::open(Path::new("/")).unwrap(), max_bytes: None, keep_bytes: 0, next: Time(0), last: None };
+        let room = Room {
+            folder: Folder::open(Path::new("/")).unwrap(),
+            max_bytes: None,
+            keep_bytes: 0,
+            next: Time(0),
+            last: None,
+        };
         assert_eq!(room.pause_ns(Time(0), 5), LOOK_MIN_NS);
         let room = Room { last: Some((Time(0), 1000 << 20)), ..room };
         // 100 MiB in 100 ms: 900 MiB last 900 ms.

@@ -14,8 +14,7 @@ pub fn look_up(host: &Host, addresses: &BTreeSet<u64>) -> Result<Vec<Named>, Str
     if addresses.is_empty() {
         return Ok(Vec::new());
     }
-    let text = read(host)
-        .map_err(|error| format!("/proc/kallsyms cannot be read ({error}); {REMEDY}"))?;
+    let text = read(host).map_err(|error| format!("/proc/kallsyms cannot be read ({error}); {REMEDY}"))?;
     let functions = functions(&text);
     if functions.iter().all(|(address, _)| *address == 0) {
         return Err(format!("/proc/kallsyms shows no addresses to this user; {REMEDY}"));

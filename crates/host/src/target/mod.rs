@@ -6,9 +6,9 @@
 mod open;
 mod programs;
 
-pub use programs::Programs;
 pub(crate) use open::open_below;
 pub use open::{Refused, What, open_own, open_target};
+pub use programs::Programs;
 
 use crate::binary::Inspected;
 use crate::privileges::Opener;
