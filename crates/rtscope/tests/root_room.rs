@@ -38,7 +38,8 @@ fn root_a_share_of_the_disk_stays_free() {
     }
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("Fill.hs"), FILL).unwrap();
-    let built = Command::new("ghc").args(["-O1", "-eventlog", "-rtsopts", "Fill.hs", "-o", "fill"]);
+    let mut built = Command::new("ghc");
+    built.args(["-O1", "-eventlog", "-rtsopts", "Fill.hs", "-o", "fill"]);
     assert!(built.current_dir(folder.path()).output().unwrap().status.success());
     let (recorder, here) = (env!("CARGO_BIN_EXE_rtscope"), text(folder.path()));
     let script = format!(
