@@ -38,13 +38,13 @@ fn root_a_share_of_the_disk_stays_free() {
     }
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("Fill.hs"), FILL).unwrap();
-    let mut built = Command::new("ghc");
-    built.args(["-O1", "-eventlog", "-rtsopts", "Fill.hs", "-o", "fill"]);
-    assert!(built.current_dir(folder.path()).output().unwrap().status.success());
+    let mut ghc = Command::new("ghc");
+    ghc.args(["-O1", "-eventlog", "-rtsopts", "Fill.hs", "-o", "fill"]).current_dir(folder.path());
+    assert!(ghc.output().unwrap().status.success());
     let (recorder, here) = (env!("CARGO_BIN_EXE_rtscope"), text(folder.path()));
     let script = format!(
         "(while :; do df --output=avail -k {here}/disk | tail -1 >> {here}/free; sleep 0.01; done) & watcher=$!\n\
-         {recorder} record --keep-free 50 --detail full -o {here}/disk/c -- {here}/fill; status=$?\n\
+         {recorder} record --keep-free 50 --detail full --no-kernel -o {here}/disk/c -- {here}/fill; status=$?\n\
          kill $watcher; cp -r {here}/disk/c {here}/kept; exit $status"
     );
     let Some(output) = on_a_disk(folder.path(), &script) else { return };

@@ -13,6 +13,8 @@ const LAST_BYTES: u64 = 1 << 20;
 const LOOK_MIN_NS: u64 = 10_000_000;
 const LOOK_MAX_NS: u64 = 500_000_000;
 const LOOK_REST: u64 = 50;
+/// A log that has not grown yet may grow so fast all at once: a runtime writes buffers of megabytes.
+const BYTES_PER_SECOND: u64 = 256 << 20;
 
 /// What bounds a capture.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
@@ -100,6 +102,7 @@ impl Room {
         let used = u128::from(had.saturating_sub(left)).max(1);
         // Twice as fast as until now, half of what is left would be used.
         let pause = u128::from(now.since(before)) * u128::from(left) / used / 4;
+        let pause = pause.min(u128::from(left) * 1_000_000_000 / u128::from(BYTES_PER_SECOND));
         u64::try_from(pause).unwrap_or(u64::MAX).clamp(LOOK_MIN_NS, LOOK_MAX_NS)
     }
 }
@@ -168,5 +171,7 @@ mod tests {
         // 100 MiB in 100 ms: 900 MiB last 900 ms.
         assert_eq!(room.pause_ns(Time(100_000_000), 900 << 20) / 1_000_000, 225);
         assert_eq!(room.pause_ns(Time(100_000_000), 1000 << 20), LOOK_MAX_NS);
+        let room = Room { last: Some((Time(0), 16 << 20)), ..room };
+        assert_eq!(room.pause_ns(Time(100_000_000), 16 << 20) / 1_000_000, 62);
     }
 }
