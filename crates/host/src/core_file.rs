@@ -241,7 +241,11 @@ impl Memory for CoreFile {
         while !buffer.is_empty() {
             let count = self.read_some(address, buffer)?;
             buffer = buffer.get_mut(count..).unwrap_or_default();
-            address = address.saturating_add(count as u64);
+            address = match address.checked_add(count as u64) {
+                Some(next) => next,
+                None if buffer.is_empty() => break,
+                None => return Err(not_held()),
+            };
         }
         Ok(())
     }
