@@ -10,7 +10,7 @@ use std::ops::Range;
 /// means it no more, reading has failed.
 #[derive(Clone, Debug)]
 pub struct LiveProcess {
-    /// Which.
+    /// The process, held.
     pub process: Process,
 }
 

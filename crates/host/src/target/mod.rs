@@ -118,7 +118,7 @@ impl Process {
     }
 
     /// What the link `/proc/PID/NAME` leads to, found and not opened.
-    fn behind(&self, name: &str) -> io::Result<OwnedFd> {
+    fn find(&self, name: &str) -> io::Result<OwnedFd> {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
         if self.0.host.is_live() {
             return Ok(rustix::fs::openat(&self.0.folder, name, flags, Mode::empty())?);
@@ -136,7 +136,7 @@ impl Process {
         if let Some(root) = self.0.root.get() {
             return Ok(root);
         }
-        let root = Root::new(self.behind("root")?, self.link("ns/mnt").ok())?;
+        let root = Root::new(self.find("root")?, self.link("ns/mnt").ok())?;
         Ok(self.0.root.get_or_init(|| root))
     }
 
