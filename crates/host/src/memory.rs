@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// means it no more, reading has failed.
 #[derive(Clone, Debug)]
 pub struct LiveProcess {
-    /// Which.
+    /// The process, held.
     pub process: Process,
     /// Its memory as a file, where the recorder itself may not ask for it by number.
     file: Arc<Mutex<Option<Arc<File>>>>,

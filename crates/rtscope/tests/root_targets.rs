@@ -154,7 +154,7 @@ fn look_with_everything(target: &Running, what: &str) {
         (&["top", &pid, "--for", "300ms", "--json"], 0),
         (&["heap", &pid], 1),
         (&["stm", &pid, "--for", "300ms"], 1),
-        (&["plan", "--pid", &pid], 0),
+        (&["plan", "--pid", &pid], 3),
     ];
     for (arguments, status) in commands {
         let what = format!("{} over {what}", arguments[0]);
@@ -186,6 +186,27 @@ fn root_nothing_hangs_whatever_stands_under_the_name_of_a_mapped_file() {
             let _ = fs::remove_dir(&path);
             let _ = fs::remove_file(&deleted);
         }
+    }
+}
+
+#[test]
+fn root_a_recording_ends_on_a_signal_whatever_it_looks_at() {
+    let Some(program) = program() else { return };
+    let folder = foreign_folder();
+    let path = folder.path().join("lib.so");
+    file_of_stranger(&path, &[0; 4096]);
+    let target = start(program, "map", &path);
+    fifo(&folder.path().join("lib.so (deleted)"));
+    fifo(&path);
+    for signal in ["TERM", "INT"] {
+        let captures = tempfile::tempdir().unwrap();
+        let capture = captures.path().join("c").display().to_string();
+        let recorder = rtscope(&["record", "--pid", &target.0.id().to_string(), "-o", &capture]);
+        wait_for(|| captures.path().join("c").exists());
+        let sent = Command::new("kill").args(["-s", signal, &recorder.0.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+        let output = ended(recorder, signal);
+        assert_eq!(output.status.code(), Some(0), "{signal}: {}", said(&output));
     }
 }
 

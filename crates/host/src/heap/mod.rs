@@ -98,6 +98,13 @@ impl Memory for Source {
             Source::Core(core) => core.read(address, buffer),
         }
     }
+
+    fn read_words(&self, ranges: &[Range<u64>], words: &mut [u64]) -> io::Result<()> {
+        match self {
+            Source::Live(process) => process.read_words(ranges, words),
+            Source::Core(core) => core.read_words(ranges, words),
+        }
+    }
 }
 
 /// A heap that can be read.
@@ -313,7 +320,8 @@ impl Target {
 
     /// Names of places in its code, as far as its files have any.
     pub fn names(&self, addresses: &BTreeSet<u64>) -> HashMap<u64, String> {
-        let mut asked: BTreeMap<&str, (&Mapping, Vec<(u64, u64)>)> = BTreeMap::new();
+        type Places = Vec<(u64, u64)>;
+        let mut asked: BTreeMap<&str, (&Mapping, Places)> = BTreeMap::new();
         let mut data = BTreeSet::new();
         for mapping in self.of_files() {
             let here = addresses.range(mapping.range.clone());

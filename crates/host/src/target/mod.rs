@@ -134,7 +134,7 @@ impl Process {
     }
 
     /// What the link `/proc/PID/NAME` leads to, found and not opened.
-    fn behind(&self, name: &str) -> io::Result<OwnedFd> {
+    fn find(&self, name: &str) -> io::Result<OwnedFd> {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
         if self.0.host.is_live() {
             return Ok(rustix::fs::openat(&self.0.folder, name, flags, Mode::empty())?);
@@ -152,7 +152,7 @@ impl Process {
         if let Some(root) = self.0.root.get() {
             return Ok(root);
         }
-        let found = self.behind("root");
+        let found = self.find("root");
         let found = self.or_ask(found, |opener| Ok(opener.open(self, Ask::Folder("/".into()))?.into()))?;
         let root = Root::new(found, self.link("ns/mnt").ok())?;
         Ok(self.0.root.get_or_init(|| root))
@@ -225,7 +225,7 @@ impl Process {
 
     /// Device and inode of what it has open under a number.
     pub fn descriptor_identity(&self, fd: u32) -> Option<(u64, u64)> {
-        let found = match self.behind(&format!("fd/{fd}")) {
+        let found = match self.find(&format!("fd/{fd}")) {
             Ok(found) => rustix::fs::fstat(found),
             Err(_) => rustix::fs::fstat(open_target(self, What::Descriptor(fd)).ok()?),
         };

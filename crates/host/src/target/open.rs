@@ -117,12 +117,12 @@ impl From<What<'_>> for Ask {
 
 fn open_directly(process: &Process, what: What<'_>) -> Result<File, Refused> {
     match what {
-        What::Executable => checked(process.behind("exe")?, None),
-        What::Descriptor(fd) => checked(process.behind(&format!("fd/{fd}"))?, None),
+        What::Executable => checked(process.find("exe")?, None),
+        What::Descriptor(fd) => checked(process.find(&format!("fd/{fd}"))?, None),
         What::Named(path) => process.root()?.open(path, None),
         What::Mapped { range, device, inode, path } => {
             let wanted = Some((device, inode));
-            let exact = process.behind(&format!("map_files/{:x}-{:x}", range.start, range.end));
+            let exact = process.find(&format!("map_files/{:x}-{:x}", range.start, range.end));
             exact.map_err(Refused::from).and_then(|found| checked(found, wanted)).or_else(|first| {
                 // Who must not look into `map_files` has the name.
                 let mut why = first;
@@ -145,7 +145,7 @@ fn is_absent(refused: &Refused) -> bool {
 }
 
 /// What a mapped file may be called in the root of its process: `maps` shows names as the
-/// reader's root has them, and what was removed with a word behind it.
+/// reader's root has them, and marks what was removed.
 fn names(process: &Process, path: &str) -> Vec<PathBuf> {
     let path = Path::new(path);
     let text = path.to_string_lossy();
