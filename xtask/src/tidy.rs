@@ -27,7 +27,7 @@ const ARROWS: [(&str, &[&str]); 13] = [
 
 /// Where `crates/host` opens files, and why that is not the target module's: all else that it
 /// opens may be named by another user's program.
-const OPENS: [(&str, &str); 22] = [
+const OPENS: [(&str, &str); 23] = [
     ("target/", "the one way to open what a process names"),
     ("folder.rs", "the capture's own files, by their folder"),
     ("store.rs", "the capture's own files"),
@@ -49,7 +49,8 @@ const OPENS: [(&str, &str); 22] = [
     ("rings/stream.rs", "streams of the capture"),
     ("rings/reader.rs", "room for rings in a folder of its own"),
     ("recording/logs.rs", "copies in the capture"),
-    ("privileges/", "descriptors that were checked already"),
+    ("privileges/", "the names of the kernel's functions"),
+    ("sandbox/", "the recorder's own /proc"),
 ];
 
 const MAX_LINES: usize = 800;

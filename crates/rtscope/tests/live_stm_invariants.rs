@@ -8,9 +8,10 @@ mod bindings;
 
 use bindings::Bench;
 use bindings::probe::counts_are_those_of_a_probe;
-use bindings::stm::{MODES, PROGRAMS, invariants_hold, suite};
+use bindings::stm::{invariants_hold, suite};
 use serde_json::{Value, json};
 use xtask::missing;
+use xtask::stm_suite::{MODES, PROGRAMS};
 use xtask::surroundings::QuotaGroup;
 
 /// Of each worker.

@@ -6,8 +6,9 @@
 
 mod bindings;
 
-use bindings::stm::{MODES, PROGRAMS, invariants_hold, suite};
+use bindings::stm::{invariants_hold, suite};
 use std::time::{Duration, Instant};
+use xtask::stm_suite::{MODES, PROGRAMS};
 
 const HOUR_SECONDS: u64 = 3600;
 /// Long enough for every way to be tried again and again, short enough for all to have

@@ -22,6 +22,9 @@ use std::io::{BufRead, Read};
 
 /// Longer lines are damage.
 const LINE_MAX: u64 = 4096;
+/// After so many lines in a row that say nothing the rest of the file is taken for damage, too: a hole of a terabyte
+/// costs its owner nothing.
+const DAMAGED_MAX: u32 = 1 << 14;
 
 /// Appends one line for `sample`.
 pub fn write_line(out: &mut Vec<u8>, time: Time, sample: &Sample) {
@@ -141,7 +144,10 @@ impl<R: BufRead> Iterator for SampleStream<R> {
     type Item = Event;
 
     fn next(&mut self) -> Option<Event> {
-        while self.read_line() {
+        for _ in 0..DAMAGED_MAX {
+            if !self.read_line() {
+                return None;
+            }
             let whole = self.line.ends_with(b"\n");
             match serde_json::from_slice::<Line>(&self.line) {
                 Ok(line) => {
@@ -229,5 +235,12 @@ mod tests {
         assert_eq!(losses.len(), 1);
         assert_eq!((losses[0].from, losses[0].to), (Some(Time(5)), Some(Time(11))));
         assert_eq!(losses[0].count, 4);
+    }
+
+    #[test]
+    fn a_hole_without_end_is_given_up() {
+        let mut stream = SampleStream::new(std::io::BufReader::new(std::io::repeat(0)));
+        assert_eq!(stream.next().map(|event| event.time), None);
+        assert_eq!(stream.losses().first().map(|loss| loss.count), Some(u64::from(DAMAGED_MAX)));
     }
 }

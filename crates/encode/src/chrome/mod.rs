@@ -309,7 +309,7 @@ fn stamp(json: &mut Vec<u8>, at: Time) -> io::Result<()> {
 }
 
 fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    rtscope_model::text::clean_json(&serde_json::Value::from(text).to_string()).into_owned()
 }
 
 fn arguments(facts: &[(&'static str, Fact<'_>)]) -> String {

@@ -262,7 +262,7 @@ mod tests {
         // Its tables would be a gigabyte, those of what is kept eight megabytes.
         assert!(page_tables() < before + 1024, "{before} kB, then {} kB", page_tables());
         assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
-        target.space = Space { committed: vec![first..first + 2 * MAPPED_MAX] };
+        target.space.committed = std::iter::once(first..first + 2 * MAPPED_MAX).collect();
         assert!(target.bound().is_err());
     }
 }

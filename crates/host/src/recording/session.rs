@@ -378,7 +378,7 @@ impl<'a> Session<'a> {
         self.manifest.losses.extend(recorder.streams().losses());
         let mut status = recorder.status();
         let offset = self.manifest.realtime_offset_ns;
-        let named = symbols::names(&self.store.folder().own_path(), &status, &self.files, offset).and_then(|names| {
+        let named = symbols::names(self.store.folder(), &status, &self.files, offset).and_then(|names| {
             let text = serde_json::to_vec(&names).map_err(|error| error.to_string())?;
             self.keep_symbols(&text).map_err(|error| error.to_string())?;
             Ok((names.missing, text.len() as u64))

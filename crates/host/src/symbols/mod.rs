@@ -15,6 +15,7 @@ mod vdso;
 
 pub use files::Files;
 
+use crate::folder::Folder;
 use crate::sandbox::{self, Limits};
 use elf::Asked;
 use rtscope_decode::ReadAt;
@@ -24,7 +25,6 @@ use rtscope_model::{Time, units};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
 use std::os::fd::AsRawFd;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,9 +39,11 @@ const ANOTHER_BOOT: &str = "the machine was started anew since the recording, or
 
 /// Names for the samples of the capture in `folder`. `realtime_offset_ns` is the
 /// manifest's; `files` knows what was open while the program ran.
-pub fn names(folder: &Path, code: &Code, files: &Files, realtime_offset_ns: i64) -> Result<Names, String> {
+pub fn names(folder: &Folder, code: &Code, files: &Files, realtime_offset_ns: i64) -> Result<Names, String> {
     let open = |name: &String| {
-        let file = File::open(folder.join(name)).map_err(|error| format!("{name}: {error}"))?;
+        let (inside, file) = name.rsplit_once('/').ok_or_else(|| format!("{name}: it lies in no folder"))?;
+        let file = folder.folder(inside).and_then(|folder| folder.read(file));
+        let file = file.map_err(|error| format!("{name}: {error}"))?;
         Ok::<_, String>(Arc::new(file) as Arc<dyn ReadAt>)
     };
     names_in(code.streams.iter().map(open).collect::<Result<_, _>>()?, code, files, realtime_offset_ns)
@@ -235,10 +237,12 @@ mod tests {
         let events = vec![rtscope_model::manifest::CodeEvent { ids: vec![7], what }];
         let code = Code { streams: vec!["code/cpu0.perf".into()], sample_type, events, ..Code::default() };
         let files = Files::new(Host::default());
-        let other: Names = names(folder.path(), &code, &files, 12_345).unwrap();
+        let other: Names = names(&Folder::open(folder.path()).unwrap(), &code, &files, 12_345).unwrap();
         assert!(other.kernel.is_empty());
         assert!(other.missing.iter().any(|text| text.contains("started anew")), "{:?}", other.missing);
-        let own = names(folder.path(), &code, &files, crate::clock::realtime_offset().offset_ns).unwrap();
+        let own =
+            names(&Folder::open(folder.path()).unwrap(), &code, &files, crate::clock::realtime_offset().offset_ns)
+                .unwrap();
         assert!(!own.missing.iter().any(|text| text.contains("started anew")), "{:?}", own.missing);
     }
 }

@@ -4,7 +4,6 @@
 
 use super::{Bench, bindings};
 use serde_json::Value;
-pub use xtask::stm_suite::{MODES, PROGRAMS};
 
 /// Seconds beside those that a run takes by itself, until it counts as hanging.
 const PATIENCE_SECONDS: u64 = 120;

@@ -2,6 +2,7 @@
 //! SVG and for JSON inside a script element.
 
 use crate::style::{clean, shorten};
+use rtscope_model::text::clean_json;
 use std::borrow::Cow;
 
 /// Longest string that is shown.
@@ -32,7 +33,7 @@ pub(crate) fn escape(text: &str) -> Cow<'_, str> {
 
 /// JSON that cannot end the script element it stands in, nor open a comment.
 pub(super) fn json_in_script(json: &str) -> String {
-    json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+    clean_json(json).replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
 
 #[cfg(test)]
