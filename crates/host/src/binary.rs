@@ -27,7 +27,7 @@ const LINK_INFO: &str = ".debug-ghc-link-info";
 const SECTION_MAX: u64 = 4 << 20;
 
 /// For reading one file.
-const LIMITS: Limits = Limits { memory_bytes: 192 << 20, deadline: Duration::from_secs(4) };
+const LIMITS: Limits = Limits { memory_bytes: 192 << 20, deadline: Duration::from_secs(2) };
 
 /// Everything that was read from one ELF file.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

@@ -55,7 +55,7 @@ pub enum Failed {
 }
 
 /// Least time and memory for a look, and what a heap of so many bytes adds.
-const LOOK_MIN: Duration = Duration::from_millis(4500);
+const LOOK_MIN: Duration = Duration::from_millis(2500);
 const LOOK_BYTES_PER_S: u64 = 16 << 20;
 const LOOK_MEMORY_MIN: u64 = 192 << 20;
 const LOOK_MEMORY_SHARE: u64 = 4;

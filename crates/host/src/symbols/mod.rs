@@ -32,7 +32,7 @@ use std::time::Duration;
 const PLACES_MAX: usize = 1 << 20;
 const CHAINS_MAX: usize = 1 << 16;
 /// For reading one file.
-const LIMITS: Limits = Limits { memory_bytes: 192 << 20, deadline: Duration::from_secs(4) };
+const LIMITS: Limits = Limits { memory_bytes: 192 << 20, deadline: Duration::from_secs(2) };
 /// What setting the clock may change within one boot.
 const BOOT_SLACK_NS: u64 = 60_000_000_000;
 const ANOTHER_BOOT: &str = "the machine was started anew since the recording, or this is another one";
