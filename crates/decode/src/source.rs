@@ -2,7 +2,10 @@
 //! never mapped: a program may truncate its log while we read, and a mapped
 //! page behind the new end would kill the reader.
 
+use rustix::fs::{SeekFrom, seek};
+use std::fs::File;
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Random access to bytes that may still grow or shrink.
 pub trait ReadAt: Send + Sync {
@@ -13,7 +16,7 @@ pub trait ReadAt: Send + Sync {
     fn size(&self) -> io::Result<u64>;
 }
 
-impl ReadAt for std::fs::File {
+impl ReadAt for File {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         std::os::unix::fs::FileExt::read_at(self, buffer, offset)
     }
@@ -33,5 +36,90 @@ impl ReadAt for Vec<u8> {
 
     fn size(&self) -> io::Result<u64> {
         Ok(self.len() as u64)
+    }
+}
+
+/// Longer than two records of any format here, whose lengths have 16 bits: of so long a run of zeros, none
+/// holds all.
+const HOLE_MAX: u64 = 128 << 10;
+
+/// A log in a file, which whoever wrote it wrote from its front on: it ends at its first long hole. Reading a
+/// hole takes time and no room on a disk, so that a file of a few bytes could keep a reader busy for days.
+#[derive(Debug)]
+pub struct Written {
+    file: File,
+    /// No long hole lies before.
+    sound: AtomicU64,
+}
+
+impl Written {
+    /// What is written of `file`, which may still grow.
+    pub fn new(file: File) -> Written {
+        Written { file, sound: AtomicU64::new(0) }
+    }
+
+    /// Where the file, or what is written of it, ends now.
+    fn end(&self) -> io::Result<u64> {
+        let mut at = self.sound.load(Ordering::Relaxed);
+        let size = self.file.metadata()?.len();
+        while at < size {
+            // Where a file system knows of no holes, there is one at the end.
+            let Ok(hole) = seek(&self.file, SeekFrom::Hole(at)) else { return Ok(size) };
+            // No data after it: the last hole.
+            let data = seek(&self.file, SeekFrom::Data(hole)).unwrap_or(size);
+            if data.saturating_sub(hole) > HOLE_MAX {
+                self.sound.store(hole, Ordering::Relaxed);
+                return Ok(hole);
+            }
+            at = data.max(hole).max(at + 1);
+        }
+        self.sound.store(size, Ordering::Relaxed);
+        Ok(size)
+    }
+}
+
+impl ReadAt for Written {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let wanted = offset.saturating_add(buffer.len() as u64);
+        let count = if wanted <= self.sound.load(Ordering::Relaxed) {
+            buffer.len()
+        } else {
+            usize::try_from(self.end()?.saturating_sub(offset)).unwrap_or(usize::MAX).min(buffer.len())
+        };
+        ReadAt::read_at(&self.file, buffer.get_mut(..count).unwrap_or_default(), offset)
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        self.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::FileExt as _;
+
+    #[test]
+    fn a_log_ends_at_its_first_long_hole() {
+        let file = tempfile::tempfile().unwrap();
+        file.write_all_at(&[7; 100_000], 0).unwrap();
+        let written = Written::new(file.try_clone().unwrap());
+        let mut buffer = vec![0; 200_000];
+        assert_eq!((written.size().unwrap(), written.read_at(&mut buffer, 1).unwrap()), (100_000, 99_999));
+        // It grows, with a hole as `cp --sparse` makes of zeros in a record.
+        file.write_all_at(&[7; 100_000], 150_000).unwrap();
+        assert_eq!(written.size().unwrap(), 250_000);
+        assert_eq!(written.read_at(&mut buffer, 40_000).unwrap(), 200_000);
+        file.set_len(1 << 40).unwrap();
+        let end = written.size().unwrap();
+        assert!((250_000..250_000 + HOLE_MAX).contains(&end), "{end}");
+        file.write_all_at(&[7; 9], 1 << 39).unwrap();
+        assert_eq!(written.size().unwrap(), end);
+        assert_eq!(written.read_at(&mut buffer, 1 << 39).unwrap(), 0);
+        assert_eq!(written.read_at(&mut buffer, end - 1).unwrap(), 1);
+        // What was missing comes.
+        file.set_len(250_000).unwrap();
+        file.write_all_at(&[7; 100_000], 250_000).unwrap();
+        assert_eq!(written.size().unwrap(), 350_000);
     }
 }

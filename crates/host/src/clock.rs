@@ -2,6 +2,7 @@
 //! `CLOCK_REALTIME`, and sleeping to an absolute moment. Refuses relative
 //! sleeps, which drift.
 
+use crate::sandbox;
 use rtscope_model::Time;
 use rustix::thread::clock_nanosleep_absolute;
 use rustix::time::{ClockId, Timespec, clock_gettime};
@@ -23,9 +24,20 @@ pub fn since_boot_ns() -> u64 {
     nanoseconds(ClockId::Boottime).max(0) as u64
 }
 
-/// CPU time that this process has used, in nanoseconds.
+/// CPU time that this process and its sandboxes have used, in nanoseconds.
 pub fn own_cpu_ns() -> u64 {
-    nanoseconds(ClockId::ProcessCPUTime).max(0) as u64
+    (nanoseconds(ClockId::ProcessCPUTime).max(0) as u64).saturating_add(sandbox::spent_ns())
+}
+
+/// CPU time that a process has used, in nanoseconds; 0 where it is gone.
+pub(crate) fn cpu_ns_of(pid: libc::pid_t) -> u64 {
+    let mut clock = 0;
+    let mut used = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: both write to their struct on this stack only.
+    let done = unsafe {
+        libc::clock_getcpuclockid(pid, &raw mut clock) == 0 && libc::clock_gettime(clock, &raw mut used) == 0
+    };
+    if done { (used.tv_sec as u64).saturating_mul(NS_PER_S as u64).saturating_add(used.tv_nsec as u64) } else { 0 }
 }
 
 /// CPU time that the calling thread has used, in nanoseconds.

@@ -3,6 +3,7 @@
 
 use crate::runtime_log::{RuntimeLog, is_rings};
 use crate::trouble::Trouble;
+use rtscope_decode::Written;
 use rtscope_decode::capture::Capture;
 use rtscope_decode::fxt::Fxt;
 use rtscope_decode::ghc_eventlog::{self, Eventlog, EventlogError};
@@ -72,10 +73,11 @@ fn log(path: &Path, file: File, version: Option<Version>) -> Result<Input, Troub
     let count = std::os::unix::fs::FileExt::read_at(&file, &mut head, 0).unwrap_or(0);
     let head = &head[..count];
     if Fxt::recognises(head) {
-        let trace = Fxt::open(Arc::new(file)).map(|trace| Input::Log(RuntimeLog::Trace(Box::new(trace.named(&name)))));
+        let trace = Fxt::open(Arc::new(Written::new(file)))
+            .map(|trace| Input::Log(RuntimeLog::Trace(Box::new(trace.named(&name)))));
         return trace.map_err(|error| Trouble::new(format!("cannot read {name}")).because(error));
     }
-    Eventlog::open(Arc::new(file), Vec::new())
+    Eventlog::open(Arc::new(Written::new(file)), Vec::new())
         .map(|log| Input::Log(RuntimeLog::Eventlog(Box::new(log.named(name)))))
         .map_err(|error| {
             let trouble = Trouble::new(format!("cannot read {}", path.display())).because(&error);

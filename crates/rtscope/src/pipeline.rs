@@ -12,11 +12,11 @@ use crate::watch::{Page, Pauses, Watch};
 use rtscope_analyze::edges::Edges;
 use rtscope_analyze::results::{BlamedPause, Program, Results, Source};
 use rtscope_analyze::{Analysis, Context, Tail};
-use rtscope_decode::ReadAt;
 use rtscope_decode::capture::{Capture, SampleStream};
 use rtscope_decode::code::CodeStream;
 use rtscope_decode::ocaml_ring::Version;
 use rtscope_decode::sched::SchedStream;
+use rtscope_decode::{ReadAt, Written};
 use rtscope_encode::Tables;
 use rtscope_model::manifest::{Log, Manifest, Tier};
 use rtscope_model::{Body, Class, Event, Loss, LossKind, Names, Pid, Symbols, Tid, Time};
@@ -312,7 +312,7 @@ fn open_sched(capture: &Capture, losses: &mut Vec<Loss>) -> Option<SchedStream> 
 pub(crate) fn streams(capture: &Capture, names: &[String]) -> Result<Vec<Arc<dyn ReadAt>>, String> {
     let open = |name: &String| {
         let file = capture.folder().file(name).map_err(|error| format!("{name}: {error}"))?;
-        Ok(Arc::new(file) as Arc<dyn ReadAt>)
+        Ok(Arc::new(Written::new(file)) as Arc<dyn ReadAt>)
     };
     names.iter().take(STREAMS_MAX).map(open).collect()
 }

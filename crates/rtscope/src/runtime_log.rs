@@ -7,11 +7,11 @@ use crate::trouble::Trouble;
 use rtscope_analyze::results::{Runtime, TypeCount};
 use rtscope_analyze::stm::Stm;
 use rtscope_analyze::{Analysis, Context};
-use rtscope_decode::ReadAt;
 use rtscope_decode::capture::Capture;
 use rtscope_decode::fxt::{Fxt, FxtStream};
 use rtscope_decode::ghc_eventlog::{Eventlog, EventlogError, Info, Stream, Tally, UnflushedBlock, tags};
 use rtscope_decode::ocaml_ring::{RingError, RingStream, Rings, Version};
+use rtscope_decode::{ReadAt, Written};
 use rtscope_model::manifest::{Log, Manifest};
 use rtscope_model::{Classes, ClockMap, ClockMethod, Event, Loss, Names, Pid};
 use std::fs::File;
@@ -43,14 +43,15 @@ impl RuntimeLog {
         if is_rings(&file) {
             let known = || entry.version.as_deref().and_then(|text| Version::parse(text).ok());
             let version = version.or_else(known);
-            return RuntimeLog::rings(Arc::new(file), &entry.path, version).map_err(|error| error.to_string());
+            return RuntimeLog::rings(Arc::new(Written::new(file)), &entry.path, version)
+                .map_err(|error| error.to_string());
         }
         let unflushed = capture.unflushed(entry.pid).into_iter().map(|block| UnflushedBlock {
             cap: block.capability,
             time: block.opened.0,
             bytes: Arc::new(block.bytes) as Arc<dyn ReadAt>,
         });
-        let log = Eventlog::open(Arc::new(file), unflushed.collect());
+        let log = Eventlog::open(Arc::new(Written::new(file)), unflushed.collect());
         let log = log.map_err(|error: EventlogError| error.to_string())?;
         Ok(RuntimeLog::Eventlog(Box::new(log.named(entry.path.clone()))))
     }

@@ -6,9 +6,7 @@
 mod ground;
 
 use ground::kills::kill_recorders;
-use ground::{
-    ground, kill, logging_pid, manifest, paused_seconds, record, recorder, report, reported, said, scratch, wait_for,
-};
+use ground::{ground, kill, logging_pid, manifest, paused_seconds, record, recorder, report, reported, said, scratch};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs;
@@ -172,20 +170,19 @@ fn live_forks_and_execs_are_reported_log_by_log() {
 }
 
 #[test]
-fn live_a_daemon_that_outlives_its_starter_is_said() {
+fn live_a_daemon_that_outlives_its_starter_is_recorded_to_its_end() {
     let Some(ground) = ground() else { return };
     let folder = scratch();
     let (capture, pid_file) = (folder.path().join("c"), folder.path().join("pid"));
-    // Nobody waits at the far end of a pipe that the daemon would keep open.
-    let (out, errors) = (fs::File::create(folder.path().join("out")), fs::File::create(folder.path().join("err")));
     let program = words(&ground.program, &["daemon", pid_file.to_str().unwrap()]);
-    let status = recorder(&capture, &[], &program).stdout(out.unwrap()).stderr(errors.unwrap()).status().unwrap();
-    assert_eq!(status.code(), Some(0));
-    let pid: u32 = fs::read_to_string(&pid_file).unwrap().trim().parse().unwrap();
+    let output = record(&capture, &[], &program);
+    assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b"left\ndone\n"[..]), "{}", said(&output));
+    let pid = fs::read_to_string(&pid_file).unwrap();
     let notes = manifest(&capture)["notes"].to_string();
-    assert!(notes.contains("still run") && notes.contains(&pid.to_string()), "{notes}");
-    wait_for("the daemon's own end", || fs::read_to_string(folder.path().join("out")).unwrap() == "left\ndone\n");
-    wait_for("the daemon's log", || fs::read(capture.join("eventlog/1.eventlog")).unwrap().ends_with(&[0xff, 0xff]));
+    assert!(notes.contains("left 1 process running") && notes.contains(pid.trim()), "{notes}");
+    assert!(said(&output).contains("left 1 process running"), "{}", said(&output));
+    assert!(fs::read(capture.join("eventlog/1.eventlog")).unwrap().ends_with(&[0xff, 0xff]));
+    assert_eq!(manifest(&capture)["status"], "complete");
     reported(&capture);
 }
 

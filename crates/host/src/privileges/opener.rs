@@ -4,6 +4,7 @@
 //! that is recorded, what that started, and what writes into the capture. Refuses everybody
 //! else's files, every write, and to outlive the recorder.
 
+use crate::clock;
 use crate::mappings;
 use crate::procfs::Host;
 use crate::sandbox::{self, Limits, messages};
@@ -196,6 +197,11 @@ impl Opener {
                 return Ok((answer, descriptor));
             }
         }
+    }
+
+    /// CPU time that it has used, in nanoseconds.
+    pub(crate) fn cpu_ns(&self) -> u64 {
+        self.pid.map_or(0, clock::cpu_ns_of)
     }
 
     /// Says which capture this recording makes: files in it that other users made are opened, and

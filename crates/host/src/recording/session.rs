@@ -638,7 +638,7 @@ impl<'a> Session<'a> {
         let heaps = self.snapshots.as_ref().map_or(self.heap_cost, Snapshots::cost);
         let kept = if self.snapshots.is_some() { heaps.written_bytes } else { 0 };
         self.manifest.own_cost = OwnCost {
-            cpu_ns: clock::own_cpu_ns(),
+            cpu_ns: clock::own_cpu_ns() + self.host.opener().map_or(0, |opener| opener.cpu_ns()),
             written_bytes: [self.written_bytes, sampled, streams, copied, kept]
                 .into_iter()
                 .fold(0, u64::saturating_add),

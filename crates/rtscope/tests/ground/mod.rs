@@ -4,6 +4,7 @@
 
 pub mod kills;
 
+use rtscope_decode::capture::Capture;
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs;
@@ -187,9 +188,8 @@ pub fn manifest(capture: &Path) -> Value {
 pub fn logging_pid(capture: &Path) -> u32 {
     let mut pid = 0;
     wait_for("the log's process in the manifest", || {
-        let text = fs::read(capture.join("manifest.json")).unwrap_or_default();
-        let manifest: Value = serde_json::from_slice(&text).unwrap_or(Value::Null);
-        pid = manifest["logs"][0]["pid"].as_u64().unwrap_or(0) as u32;
+        // The manifest alone is seconds behind its journal.
+        pid = Capture::open(capture).ok().and_then(|capture| Some(capture.manifest().logs.first()?.pid)).unwrap_or(0);
         pid != 0
     });
     pid
