@@ -49,7 +49,7 @@ pub(crate) enum Ask {
     File(String),
     /// Where a link in `/proc/PID` leads.
     Link(String),
-    /// Its descriptors, and where they lead.
+    /// Its descriptors that have a path, and where they lead.
     Descriptors,
     /// What it names.
     Executable,
@@ -449,6 +449,8 @@ impl Server {
             Ask::Link(name) if is_plain(name) => (Answer::Link(process.link(name)?), None),
             Ask::Descriptors => {
                 let mut links = process.descriptors();
+                // Sockets and the like have no path.
+                links.retain(|(_, path)| path.is_absolute());
                 links.truncate(LINKS_MAX);
                 (Answer::Links(links), None)
             }

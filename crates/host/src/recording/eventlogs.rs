@@ -209,6 +209,7 @@ impl RuntimeLogs for Eventlogs {
     }
 
     fn copy(&mut self, now: Time) -> io::Result<()> {
+        self.logs.iter_mut().for_each(LiveLog::look);
         let mut failed = Ok(());
         for number in self.live.values() {
             match self.logs.get_mut(*number).map_or(Ok(0), |log| log.copy_unflushed(now)) {

@@ -9,6 +9,7 @@ use crate::procfs::identity;
 use crate::store::is_disk_full;
 use crate::target::{Process, What, open_own, open_target};
 use crate::unflushed::{self, Copier, Located};
+use rtscope_decode::{ReadAt as _, Written};
 use rtscope_model::manifest::Log;
 use rtscope_model::{ClockMap, ClockMethod, Loss, LossKind, Time};
 use rustix::fs::OFlags;
@@ -40,6 +41,8 @@ pub struct LiveLog {
     copied: Option<Time>,
     /// When its program was first seen to be gone, or writing another log.
     over: Option<Time>,
+    /// What it held at the last look, where it lies outside.
+    size_at_look: Option<u64>,
 }
 
 impl LiveLog {
@@ -47,7 +50,18 @@ impl LiveLog {
     pub fn new(name: String, path: PathBuf, classes: &str) -> LiveLog {
         let log = Log { path: name, pid: 0, clock: ClockMap::LOG_OWN, classes: classes.to_owned(), version: None };
         let (file, process, located, copier) = (None, None, None, None);
-        LiveLog { log, path, outside: false, file, process, located, copier, copied: None, over: None }
+        LiveLog {
+            log,
+            path,
+            outside: false,
+            file,
+            process,
+            located,
+            copier,
+            copied: None,
+            over: None,
+            size_at_look: None,
+        }
     }
 
     /// One that its program is to open outside the capture.
@@ -133,6 +147,13 @@ impl LiveLog {
         Ok(copied)
     }
 
+    /// Notes what a log that lies elsewhere holds now: of one whose program runs on, no more is brought home.
+    pub fn look(&mut self) {
+        if self.outside {
+            self.size_at_look = self.open().and_then(|file| file.metadata()).ok().map(|file| file.len());
+        }
+    }
+
     /// Stops copying (disk full).
     pub fn stop_copying(&mut self) {
         self.copier = None;
@@ -197,8 +218,11 @@ impl LiveLog {
         if file.read_exact_at(&mut head, 0).is_err() || head != *EVENTLOG {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "it does not begin as an eventlog does"));
         }
-        // It may grow meanwhile.
-        let size = file.metadata()?.len();
+        // It may grow meanwhile, faster than it is copied.
+        let mut size = Written::new(file.try_clone()?).size()?;
+        if self.runs() {
+            size = size.min(self.size_at_look.unwrap_or(size));
+        }
         if size > free_bytes / 2 {
             return Err(io::ErrorKind::StorageFull.into());
         }

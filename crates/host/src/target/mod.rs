@@ -187,8 +187,18 @@ impl Process {
         }
         let Some(folder) = folder.ok().and_then(|folder| Dir::new(folder).ok()) else { return Vec::new() };
         let number = |entry: rustix::fs::DirEntry| entry.file_name().to_str().ok()?.parse::<u32>().ok();
-        let numbers = folder.flatten().filter_map(number);
-        numbers.filter_map(|fd| Some((fd, self.link(&format!("fd/{fd}")).ok()?))).collect()
+        let mut found = Vec::new();
+        for fd in folder.flatten().filter_map(number) {
+            match rustix::fs::readlinkat(&self.0.folder, format!("fd/{fd}"), Vec::new()) {
+                Ok(path) => found.push((fd, OsString::from_vec(path.into_bytes()).into())),
+                // What may be listed may not be followed. One question for all: there may be thousands.
+                Err(Errno::ACCESS | Errno::PERM) => {
+                    return self.opener().and_then(|opener| opener.descriptors(self).ok()).unwrap_or_default();
+                }
+                Err(_) => {}
+            }
+        }
+        found
     }
 
     /// How a descriptor was opened: the flags of `open`.
