@@ -14,7 +14,7 @@ use rtscope_model::manifest::Log;
 use rtscope_model::{ClockMap, ClockMethod, Loss, LossKind, Time};
 use rustix::fs::OFlags;
 use std::fs::{File, Metadata};
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
 
@@ -210,7 +210,7 @@ impl LiveLog {
     /// Brings a log that lies elsewhere into the capture; on failure it stays
     /// referenced where it is.
     pub fn bring_home(&mut self, capture: &Folder, free_bytes: u64) -> io::Result<()> {
-        let file = self.open()?;
+        let mut file = self.open()?;
         if self.file.is_none() && file.metadata()?.uid() != rustix::process::geteuid().as_raw() {
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to another user"));
         }
@@ -218,7 +218,7 @@ impl LiveLog {
         if file.read_exact_at(&mut head, 0).is_err() || head != *EVENTLOG {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "it does not begin as an eventlog does"));
         }
-        // It may grow meanwhile, faster than it is copied.
+        // It may grow meanwhile, faster than it is copied. Looking for its end moves its position.
         let mut size = Written::new(file.try_clone()?).size()?;
         if self.runs() {
             size = size.min(self.size_at_look.unwrap_or(size));
@@ -235,7 +235,8 @@ impl LiveLog {
                 made => break (name, made?),
             }
         };
-        if let Err(error) = io::copy(&mut file.take(size), &mut copy) {
+        let copied = file.rewind().and_then(|()| io::copy(&mut file.take(size), &mut copy));
+        if let Err(error) = copied {
             let _ = folder.remove(&name);
             return Err(error);
         }

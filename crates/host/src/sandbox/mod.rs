@@ -410,7 +410,8 @@ mod tests {
     #[test]
     fn its_death_is_a_value() {
         let much = || vec![1_u8; 200 << 20].iter().map(|byte| u64::from(*byte)).sum::<u64>();
-        assert!(matches!(run(&LIMITS, &[], much), Err(Died::Memory(bytes)) if bytes == 64 << 20));
+        let died = run(&LIMITS, &[], much);
+        assert!(matches!(died, Err(Died::Memory(bytes)) if bytes == 64 << 20), "{died:?}");
         let panics = || -> u8 { panic!("on purpose") };
         assert!(matches!(run(&LIMITS, &[], panics), Err(Died::Failed(PANICKED))));
         let short = Limits { deadline: Duration::from_millis(200), ..LIMITS };
