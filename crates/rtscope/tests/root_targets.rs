@@ -327,3 +327,35 @@ fn root_what_begins_as_no_log_is_not_copied() {
     assert!(!holds(&bytes, SECRET), "{words}");
     assert!(words.contains("does not begin as an eventlog does"), "{words}");
 }
+
+/// Whether no thread of a process has any privilege but that of its own scheduling.
+fn has_none(pid: u32) -> bool {
+    const SYS_NICE: u64 = 1 << 23;
+    let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { return false };
+    tasks.flatten().all(|task| {
+        let status = fs::read_to_string(task.path().join("status")).unwrap_or_default();
+        let sets = status.lines().filter(|line| ["CapPrm:", "CapEff:", "CapInh:", "CapAmb:"].contains(&&line[..7]));
+        let sets: Vec<u64> = sets.map(|line| u64::from_str_radix(line[7..].trim(), 16).unwrap()).collect();
+        sets.iter().all(|set| set & !SYS_NICE == 0)
+    })
+}
+
+#[test]
+fn root_what_looks_for_long_has_no_privileges_while_it_looks() {
+    let Some(program) = program() else { return };
+    let folder = foreign_folder();
+    let path = folder.path().join("x");
+    file_of_stranger(&path, &[0; 4096]);
+    let target = start(program, "log", &path);
+    let (pid, captures) = (target.0.id().to_string(), tempfile::tempdir().unwrap());
+    let capture = captures.path().join("c").display().to_string();
+    let looks: [&[&str]; 2] = [&["record", "--pid", &pid, "-o", &capture], &["top", &pid, "--plain"]];
+    for arguments in looks {
+        let looks = rtscope(arguments);
+        wait_for(|| has_none(looks.0.id()));
+        let sent = Command::new("kill").args(["-s", "INT", &looks.0.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+        let output = ended(looks, arguments[0]);
+        assert!(!said(&output).contains("privileges"), "{}", said(&output));
+    }
+}

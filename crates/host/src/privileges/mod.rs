@@ -9,6 +9,8 @@ pub mod opener;
 
 pub use opener::Opener;
 
+use crate::procfs::Host;
+use crate::target::Process;
 use rustix::io::Errno;
 use rustix::process::Resource;
 use rustix::thread::{CapabilitiesSecureBits, CapabilitySet, CapabilitySets};
@@ -36,6 +38,28 @@ static GIVING_UP: Mutex<()> = Mutex::new(());
 /// Whether there is anything to give up.
 pub fn any() -> bool {
     rustix::thread::capabilities(None).is_ok_and(|sets| !(sets.permitted | sets.inheritable).is_empty())
+}
+
+/// This machine. Whoever has privileges has an opener that keeps what opening takes. Call it before anything else is
+/// started or opened, so that the opener has nothing else open.
+///
+/// # Errors
+/// No process or socket to be had.
+pub fn host() -> io::Result<Host> {
+    if any() { Ok(Host::with(Opener::start()?)) } else { Ok(Host::default()) }
+}
+
+/// All is open that takes privileges: from now on the opener has what may still be needed of process `pid` and its
+/// family, and the rest of this process has none.
+///
+/// # Errors
+/// The process has ended; or see [`give_up`].
+pub fn leave_to_opener(host: &Host, pid: u32) -> io::Result<()> {
+    if host.opener().is_none() {
+        return Ok(());
+    }
+    Process::open(host, pid)?.follow()?;
+    give_up(CapabilitySet::empty())
 }
 
 /// Every thread of this process gives up all capabilities but those of `keep`, for good: no

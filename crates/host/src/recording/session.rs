@@ -32,7 +32,6 @@ use rtscope_model::manifest::{Exit, Kernel, Log, Manifest, OwnCost, Status};
 use rtscope_model::{GroupId, Loss, LossKind, Time};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
-use rustix::thread::CapabilitySet;
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::io;
@@ -173,14 +172,11 @@ impl<'a> Session<'a> {
         session
     }
 
-    /// Everything is open that takes privileges: from now on the opener has what may still be needed,
-    /// and the rest of the recorder none.
+    /// Everything is open that takes privileges.
     pub(super) fn give_up_privileges(&mut self) {
-        let Some(opener) = self.host.opener() else { return };
-        let followed = Process::open(&self.host, self.pid).and_then(|process| process.follow());
         let capture = self.store.folder();
-        let kept = followed.and_then(|()| opener.keep(capture.descriptor(), capture.path()));
-        if let Err(error) = kept.and_then(|()| privileges::give_up(CapabilitySet::empty())) {
+        let kept = self.host.opener().map_or(Ok(()), |opener| opener.keep(capture.descriptor(), capture.path()));
+        if let Err(error) = kept.and_then(|()| privileges::leave_to_opener(&self.host, self.pid)) {
             self.note(format!("the recorder keeps its privileges: they could not be given up ({error})"));
         }
     }

@@ -12,7 +12,7 @@ use crate::clock;
 use crate::handover::{self, Route};
 use crate::kernel;
 use crate::open_files;
-use crate::privileges::{self, Opener};
+use crate::privileges;
 use crate::procfs::Host;
 use crate::signals::Signals;
 use crate::spawn::{self, Start, find_program};
@@ -20,7 +20,6 @@ use crate::store::Store;
 use crate::target::Process;
 use rtscope_model::{Pid, text};
 use std::ffi::OsString;
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// Environment names that go into the manifest.
@@ -45,19 +44,12 @@ const ENVIRONMENT: [&str; 12] = [
 pub fn record(options: Options, say: &mut dyn FnMut(&str)) -> Result<Outcome, RecordError> {
     let own = |what| move |error| RecordError::Own { what, error };
     open_files::raise();
-    let host = host().map_err(own("the opener"))?;
+    let host = privileges::host().map_err(own("the opener"))?;
     let signals = Signals::install().map_err(own("signal handlers"))?;
     match options.target.clone() {
         Target::Command(argv) => record_command(host, options, &argv, &signals, say),
         Target::Attach(pid) => record_process(host, options, pid, &signals, say),
     }
-}
-
-/// This machine. Whoever has privileges has an opener that keeps what opening takes: the recorder
-/// gives all up as soon as its sources are open. Before anything else is started, so that it has
-/// nothing else open.
-fn host() -> io::Result<Host> {
-    if privileges::any() { Ok(Host::with(Opener::start()?)) } else { Ok(Host::default()) }
 }
 
 fn record_command(

@@ -9,10 +9,12 @@ use crate::trouble::Trouble;
 use rtscope_analyze::stm::{Stm, Transactions};
 use rtscope_host::clock;
 use rtscope_host::memory::LiveProcess;
+use rtscope_host::privileges;
 use rtscope_host::procfs::Host;
 use rtscope_host::signals::{self, Signals};
 use rtscope_host::spawn::{SpawnError, Start, find_program, hold};
 use rtscope_host::stm::{Changes, Counted, Refusal, find};
+use rtscope_host::target::Process;
 use rtscope_model::{StmSeen, Time};
 use std::io::{self, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -34,6 +36,7 @@ pub(super) fn attached(host: &Host, pid: u32, args: &StmArgs) -> Result<Document
     let at = find(host, pid).map_err(|refusal| trouble(&refusal))?;
     let caught = catch()?;
     let mut watched = Watched::new(pid, at, false, clock::monotonic());
+    give_up_privileges(host, pid);
     if !watched.look() {
         return Err(trouble(&Refusal::Gone(pid)));
     }
@@ -53,6 +56,7 @@ pub(super) fn started(host: &Host, args: &StmArgs) -> Result<(Option<Document>, 
     let mut sight = Sight::new(clock::monotonic());
     let mut child = spawn(args, &caught)?;
     let pid = child.id();
+    give_up_privileges(host, pid);
     let mut shown = Shown::new(args.quiet, false);
     let until = until(args);
     let status = loop {
@@ -61,7 +65,7 @@ pub(super) fn started(host: &Host, args: &StmArgs) -> Result<(Option<Document>, 
             Ok(None) => {}
             Err(error) => return Err(Trouble::new("cannot wait for the program").because(error)),
         }
-        caught.take().into_iter().for_each(|signal| signals::pass_on(&Host::default(), pid, signal));
+        caught.take().into_iter().for_each(|signal| signals::pass_on(host, pid, signal));
         if !is_over(until) {
             sight.look(host, pid);
             sight.watched.iter_mut().for_each(|watched| shown.show(watched));
@@ -108,7 +112,7 @@ impl Sight {
 
     fn find(&mut self, host: &Host, pid: u32) {
         let now = clock::monotonic();
-        let Ok(exe) = std::fs::read_link(host.process(pid, "exe")) else { return };
+        let Ok(exe) = Process::open(host, pid).and_then(|process| process.link("exe")) else { return };
         if self.exe.as_ref() != Some(&exe) {
             (self.exe, self.tries, self.next) = (Some(exe), 0, now);
         }
@@ -126,6 +130,12 @@ impl Sight {
             Err(Refusal::Gone(_)) => {}
             Err(refusal) => self.refusal = Some(refusal),
         }
+    }
+}
+
+fn give_up_privileges(host: &Host, pid: u32) {
+    if let Err(error) = privileges::leave_to_opener(host, pid) {
+        eprintln!("rtscope: it keeps its privileges: they could not be given up ({error})");
     }
 }
 

@@ -15,8 +15,7 @@ pub use view::{Shown, View, frame, line};
 use crate::record::{duration, tier};
 use crate::trouble::{Trouble, WRONG};
 use clap::Args;
-use rtscope_host::clock;
-use rtscope_host::procfs::Host;
+use rtscope_host::{clock, privileges};
 use rtscope_model::manifest::Tier;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -91,7 +90,11 @@ pub fn run(args: &TopArgs) -> Result<ExitCode, Trouble> {
         Some(pid) => {
             rtscope_host::open_files::raise();
             let tier = (!args.no_kernel).then_some(args.tier);
-            let running = process::Running::open(&Host::default(), pid, tier, now)?;
+            let host = privileges::host().map_err(|error| Trouble::new("cannot start the opener").because(error))?;
+            let mut running = process::Running::open(&host, pid, tier, now)?;
+            if let Err(error) = privileges::leave_to_opener(&host, pid) {
+                running.note(format!("rtscope keeps its privileges: they could not be given up ({error})."));
+            }
             live::follow(Box::new(running), format!("process {pid}"), seconds, args)
         }
         None => capture::show(&args.of, seconds, args),

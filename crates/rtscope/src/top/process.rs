@@ -114,6 +114,10 @@ impl Running {
         })
     }
 
+    pub(super) fn note(&mut self, note: String) {
+        self.common.notes.push(note);
+    }
+
     fn look_at_log(&mut self, now: Time, into: &mut Vec<Event>) -> u64 {
         let mut taken = Vec::new();
         if let (Bytes::Ghc { file, buffers }, Log::Ghc { growing, .. }) = (&mut self.bytes, &self.common.log) {
