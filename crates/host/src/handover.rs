@@ -182,12 +182,20 @@ impl Handover {
             let empty = self.folder.look_at(&name).is_ok_and(|file| file.st_size == 0);
             if empty && !self.opened.contains(&number) {
                 let _ = self.folder.remove(&name);
+                continue;
             }
+            let _ = self.close_to_others(&name);
         }
+        let _ = self.folder.set_mode(0o700);
         if let Some((parent, name)) = &self.private {
             let _ = parent.folder(name).and_then(|private| private.remove("d"));
             let _ = parent.remove_folder(name);
         }
+    }
+
+    /// What another user had to open is its owner's alone from now on.
+    fn close_to_others(&self, name: &str) -> io::Result<()> {
+        Ok(rustix::fs::chmodat(self.folder.descriptor(), name, Mode::RUSR | Mode::WUSR, AtFlags::empty())?)
     }
 
     fn drain(&self, counts: &mut std::collections::BTreeMap<u32, u32>) {
@@ -274,6 +282,21 @@ mod tests {
 
     fn open_as_a_program_does(path: &str) -> fs::File {
         fs::OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path).unwrap()
+    }
+
+    #[test]
+    fn what_another_user_had_to_open_is_closed_to_others_at_the_end() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::create(&folder.path().join("c"), false).unwrap();
+        let mut handover = Handover::prepare(store.folder(), &Route::Shared).unwrap();
+        let mode = |name: &str| fs::metadata(store.path().join(name)).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode("eventlog"), mode("eventlog/0.eventlog")), (0o711, 0o666));
+        let mut log = open_as_a_program_does(store.path().join("eventlog/0.eventlog").to_str().unwrap());
+        assert_eq!(handover.take_opened().unwrap().len(), 1);
+        std::io::Write::write_all(&mut log, b"x").unwrap();
+        handover.finish();
+        assert_eq!((mode("eventlog"), mode("eventlog/0.eventlog")), (0o700, 0o600));
     }
 
     #[test]
