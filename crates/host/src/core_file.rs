@@ -204,7 +204,7 @@ impl Held {
         let (mut held, mut room) = (Held::default(), NAMES_MAX);
         for header in headers.iter().filter(|header| header.p_type(endian) == PT_LOAD) {
             let (address, offset, wanted) = (header.p_vaddr(endian), header.p_offset(endian), header.p_filesz(endian));
-            let bytes = wanted.min(length.saturating_sub(offset));
+            let bytes = wanted.min(length.saturating_sub(offset)).min(u64::MAX - address);
             held.missing_bytes = held.missing_bytes.saturating_add(wanted - bytes);
             held.segments.push(Segment { address, bytes, offset });
             let named = mapped.partition_point(|mapped| mapped.from <= address).checked_sub(1);

@@ -254,6 +254,8 @@ pub struct Stat {
     pub state: char,
     /// Parent process.
     pub parent: u32,
+    /// It is on its way out: its memory may be gone while it is not a zombie yet.
+    pub exiting: bool,
     /// Minor page faults.
     pub minor_faults: u64,
     /// Major page faults.
@@ -264,6 +266,9 @@ pub struct Stat {
     pub start_ticks: u64,
 }
 
+/// Of the kernel's flags of a task.
+const PF_EXITING: u64 = 4;
+
 impl Stat {
     /// Parses the line; the name between the parentheses may hold anything.
     pub fn parse(text: &str) -> Option<Stat> {
@@ -272,6 +277,7 @@ impl Stat {
         Some(Stat {
             state: fields.first()?.chars().next()?,
             parent: fields.get(1)?.parse().ok()?,
+            exiting: number(6)? & PF_EXITING != 0,
             minor_faults: number(7)?,
             major_faults: number(9)?,
             cpu_ticks: number(11)?.saturating_add(number(12)?),

@@ -353,7 +353,7 @@ fn root_what_looks_for_long_has_no_privileges_while_it_looks() {
     for arguments in looks {
         let looks = rtscope(arguments);
         wait_for(|| has_none(looks.0.id()));
-        let sent = Command::new("kill").args(["-s", "INT", &looks.0.id().to_string()]).status().unwrap();
+        let sent = Command::new("kill").args(["-s", "TERM", &looks.0.id().to_string()]).status().unwrap();
         assert!(sent.success());
         let output = ended(looks, arguments[0]);
         assert!(!said(&output).contains("privileges"), "{}", said(&output));

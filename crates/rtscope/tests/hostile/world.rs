@@ -2,8 +2,10 @@
 //! write. Owns the look before and after; whatever differs is a fault.
 
 use super::{OTHER, SECRET, reads_show};
+use rustix::fs::OFlags;
 use std::fs::{self, DirBuilder, File, FileTimes, Permissions};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown, lchown};
+use std::io::Read;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown, lchown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
@@ -176,8 +178,12 @@ pub fn read_at(path: &Path) -> Option<SystemTime> {
 }
 
 fn holds_secret(path: &Path) -> bool {
-    let found = fs::metadata(path).is_ok_and(|found| found.len() <= SEARCHED_MAX);
-    found && fs::read(path).is_ok_and(|bytes| has_secret(&bytes))
+    // A target that goes on makes a pipe of what was a file.
+    let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
+    let Ok(mut file) = File::options().read(true).custom_flags(flags.bits() as i32).open(path) else { return false };
+    let found = file.metadata().is_ok_and(|found| found.is_file() && found.len() <= SEARCHED_MAX);
+    let mut bytes = Vec::new();
+    found && file.read_to_end(&mut bytes).is_ok() && has_secret(&bytes)
 }
 
 /// Whether the secret is among these bytes.
