@@ -71,13 +71,10 @@ pub fn take(host: &Host, pid: u32, ask: &Ask) -> Result<(Heap, u64), Failed> {
     let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0);
     let limits = limits(pages.saturating_mul(rustix::param::page_size() as u64), ask.stop);
     let done = opener::in_sandbox(&limits, Some(&process), || take_here(&process, ask));
-    sent(done, || format!("process {pid}")).map_err(|failed| match failed {
-        // Nobody may read what is on its way out.
-        Failed::Refused(Refusal::NotPermitted(_)) if host.stat(pid).is_none_or(|stat| stat.exiting) => {
-            Refusal::Gone(pid).into()
-        }
-        failed => failed,
-    })
+    // Of one on its way out nothing is mapped and nobody may read anything: whatever was refused, that is why.
+    let on_its_way_out = || host.stat(pid).is_none_or(|stat| stat.exiting);
+    let gone = |failed| if on_its_way_out() { Refusal::Gone(pid).into() } else { failed };
+    sent(done, || format!("process {pid}")).map_err(gone)
 }
 
 /// The heap in a core file; see [`Target::in_core`].
