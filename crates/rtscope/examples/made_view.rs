@@ -81,9 +81,10 @@ fn main() -> io::Result<()> {
     let server = Server::bind(0)?;
     println!("{}", server.url()?);
     let view = Made::new(&name, &situation).make()?;
-    server.run(view, async {
+    let end = async {
         drop(tokio::task::spawn_blocking(|| io::stdin().read_to_end(&mut Vec::new())).await);
-    })
+    };
+    server.run(view, end, || ())
 }
 
 /// A generator whose numbers are always the same.

@@ -27,7 +27,7 @@ fn served() -> &'static Served {
         let url = server.url().expect("an address");
         let address = url.split('/').nth(2).and_then(|host| host.parse().ok()).expect("an address");
         let view = open(&args("ghc-9.6/parallel.eventlog", 0), &|_| None).expect("the log is read");
-        std::thread::spawn(move || server.run(view, std::future::pending()));
+        std::thread::spawn(move || server.run(view, std::future::pending(), || ()));
         Served { address, token: part(url) }
     })
 }

@@ -65,14 +65,18 @@ pub fn run(args: &ViewArgs) -> Result<ExitCode, Trouble> {
     let view = open(args, &|name| std::env::var_os(name).map(PathBuf::from))?;
     let cannot = |error: io::Error| cannot_serve(args.port, &error);
     let url = server.url().map_err(cannot)?;
-    let mut out = io::stdout().lock();
-    // Whoever reads the address may have gone; the page is there all the same.
-    let _ = writeln!(out, "{url}").and_then(|()| out.flush());
-    drop(out);
-    eprintln!("rtscope: shown on this machine only, to whoever has this address; Ctrl-C ends it");
     // Goes with the server.
-    let _page = (!args.no_open && io::stdout().is_terminal()).then(|| open_browser(&url)).flatten();
-    server.run(view, async { drop(tokio::signal::ctrl_c().await) }).map_err(cannot)?;
+    let mut page = None;
+    let announce = || {
+        let mut out = io::stdout().lock();
+        // Whoever reads the address may have gone; the page is there all the same.
+        let _ = writeln!(out, "{url}").and_then(|()| out.flush());
+        drop(out);
+        eprintln!("rtscope: shown on this machine only, to whoever has this address; Ctrl-C ends it");
+        page = (!args.no_open && io::stdout().is_terminal()).then(|| open_browser(&url)).flatten();
+    };
+    server.run(view, async { drop(tokio::signal::ctrl_c().await) }, announce).map_err(cannot)?;
+    drop(page);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -58,11 +58,11 @@ impl Server {
         Ok(format!("http://127.0.0.1:{}/{}/", self.listener.local_addr()?.port(), self.guard.token()))
     }
 
-    /// Answers until `end` comes.
+    /// Answers until `end` comes; `announce` is called once that is waited for.
     ///
     /// # Errors
     /// The runtime cannot be had.
-    pub fn run(self, view: View, end: impl Future<Output = ()>) -> io::Result<()> {
+    pub fn run(self, view: View, end: impl Future<Output = ()>, announce: impl FnOnce()) -> io::Result<()> {
         let mut builder = tokio::runtime::Builder::new_current_thread();
         let runtime = builder.enable_all().max_blocking_threads(READERS).build()?;
         runtime.block_on(async {
@@ -70,9 +70,14 @@ impl Server {
             let shared = Arc::new((view, self.guard));
             let serve = accept(listener, self.welcome, shared);
             tokio::pin!(serve, end);
+            let mut announce = Some(announce);
             std::future::poll_fn(|context| {
                 if end.as_mut().poll(context).is_ready() {
                     return std::task::Poll::Ready(());
+                }
+                // Only now does it end as it should.
+                if let Some(announce) = announce.take() {
+                    announce();
                 }
                 serve.as_mut().poll(context).map(|never: Infallible| match never {})
             })
