@@ -15,7 +15,7 @@ use crate::target::Process;
 use rtscope_model::manifest::{Binary, Log};
 use rtscope_model::{Loss, LossKind, Time};
 use rustix::fs::OFlags;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
@@ -92,8 +92,13 @@ impl Eventlogs {
     pub(super) fn of_process(process: &Process, told: &mut Told) -> Option<Eventlogs> {
         let writes = |fd| process.flags(fd).is_some_and(|flags| flags.intersects(OFlags::WRONLY | OFlags::RDWR));
         let mut eventlogs = Eventlogs::default();
+        let mut known = HashSet::new();
         for (fd, path) in process.descriptors() {
             if path.extension().is_none_or(|ending| ending != "eventlog") || !writes(fd) {
+                continue;
+            }
+            // However often it has a file open, that is one log.
+            if process.descriptor_identity(fd).is_none_or(|file| !known.insert(file)) {
                 continue;
             }
             let named = path.display().to_string();
@@ -268,4 +273,22 @@ fn mixed_loss(name: &str) -> Loss {
     let note =
         "two processes opened this log before it could be replaced: their events are mixed, use neither".to_owned();
     Loss { source: name.to_owned(), kind: LossKind::MixedProcesses, count: 2, from: None, to: None, note }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_that_is_open_many_times_is_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.eventlog");
+        std::fs::write(&path, "hdrb").unwrap();
+        let open = || std::fs::File::options().read(true).write(true).open(&path).unwrap();
+        let _files = [open(), open(), open()];
+        let own = Process::open(&Host::default(), std::process::id()).unwrap();
+        let found = Eventlogs::of_process(&own, &mut Told::default()).unwrap();
+        // Tests beside this one have logs open, too.
+        assert_eq!(found.logs.iter().filter(|log| log.path == path).count(), 1);
+    }
 }
