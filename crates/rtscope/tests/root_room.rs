@@ -53,8 +53,7 @@ fn root_a_share_of_the_disk_stays_free() {
     let free = fs::read_to_string(folder.path().join("free")).unwrap();
     let least = free.lines().filter_map(|line| line.trim().parse::<u64>().ok()).min().unwrap();
     println!("at least {least} KiB were free");
-    // Half of what is to stay free: on a busy machine some buffers of the runtime come before a look.
-    assert!(least > 16 << 10, "{least} KiB");
+    assert!(least > 24 << 10, "{least} KiB");
     let capture = Capture::open(&folder.path().join("kept")).unwrap();
     assert_eq!(capture.manifest().status, Status::Complete);
     let losses = capture.losses();

@@ -13,6 +13,9 @@ const LAST_BYTES: u64 = 1 << 20;
 const LOOK_MIN_NS: u64 = 10_000_000;
 const LOOK_MAX_NS: u64 = 500_000_000;
 const LOOK_REST: u64 = 50;
+/// The recorder may come to look so much later than it should where CPUs are busy: what the capture grows by meanwhile
+/// is not taken for room.
+const LATE_NS: u64 = 50_000_000;
 /// A log that has not grown yet may grow so fast all at once: a runtime writes buffers of megabytes.
 const BYTES_PER_SECOND: u64 = 256 << 20;
 
@@ -77,14 +80,15 @@ impl Room {
         let free = disk(&self.folder).map_or(u64::MAX, |(_, free)| free).saturating_sub(self.keep_bytes);
         let size = self.max_bytes.map_or(0, |_| size(&self.folder, 2));
         let left = self.max_bytes.map_or(u64::MAX, |max| max.saturating_sub(size)).min(free);
+        let ahead = self.ahead(now, left);
         let cost_ns = crate::clock::monotonic().since(before);
         self.next = now.plus(self.pause_ns(now, left).max(cost_ns.saturating_mul(LOOK_REST)));
         self.last = Some((now, left));
         match self.max_bytes {
-            Some(max) if size.saturating_add(LAST_BYTES.min(max / 8)) >= max => {
+            Some(max) if size.saturating_add(LAST_BYTES.min(max / 8)).saturating_add(ahead) >= max => {
                 Err(Full(format!("the capture has reached {} (--max-size)", units::bytes(max))))
             }
-            _ if free == 0 => Err(Full(format!(
+            _ if free <= ahead => Err(Full(format!(
                 "the disk is full up to the {} that stay free (--keep-free)",
                 units::bytes(self.keep_bytes)
             ))),
@@ -95,6 +99,14 @@ impl Room {
     /// Bytes that may still be written.
     pub(super) fn left(&self) -> u64 {
         self.last.map_or(u64::MAX, |(_, left)| left)
+    }
+
+    /// Bytes by which it grows while a look is late, if it goes on as since the last one.
+    fn ahead(&self, now: Time, left: u64) -> u64 {
+        let Some((before, had)) = self.last else { return 0 };
+        let passed = now.since(before).max(LOOK_MIN_NS);
+        let ahead = u128::from(had.saturating_sub(left)) * u128::from(LATE_NS) / u128::from(passed);
+        u64::try_from(ahead).unwrap_or(u64::MAX)
     }
 
     fn pause_ns(&self, now: Time, left: u64) -> u64 {
@@ -141,10 +153,22 @@ mod tests {
         assert_eq!(room.look(Time(1)), Ok(()));
         fs::create_dir_all(folder.path().join("rings/live")).unwrap();
         fs::write(folder.path().join("rings/live/1.events"), vec![1; 4 << 20]).unwrap();
-        assert_eq!(room.look(Time(2)), Ok(()));
+        assert_eq!(room.look(Time(1_000_000_001)), Ok(()));
         assert!(room.left() <= 4 << 20);
         fs::write(folder.path().join("samples.jsonl"), vec![1; 3 << 20]).unwrap();
-        assert_eq!(room.look(Time(3)), Err(Full("the capture has reached 8.0 MiB (--max-size)".into())));
+        assert_eq!(room.look(Time(2_000_000_001)), Err(Full("the capture has reached 8.0 MiB (--max-size)".into())));
+    }
+
+    /// 2 MiB in 20 ms are 5 MiB in 50 ms: the 4 that are left may be gone before the next look.
+    #[test]
+    fn what_grows_fast_ends_before_its_room_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let bounds = Bounds { max_bytes: Some(8 << 20), keep_percent: Some(0) };
+        let (mut room, _) = Room::of(&Folder::open(folder.path()).unwrap(), bounds).unwrap();
+        fs::write(folder.path().join("a"), vec![1; 2 << 20]).unwrap();
+        assert_eq!(room.look(Time(1)), Ok(()));
+        fs::write(folder.path().join("b"), vec![1; 2 << 20]).unwrap();
+        assert!(room.look(Time(20_000_001)).is_err());
     }
 
     #[test]
