@@ -2,7 +2,6 @@
 //! `CLOCK_REALTIME`, and sleeping to an absolute moment. Refuses relative
 //! sleeps, which drift.
 
-use crate::sandbox;
 use rtscope_model::Time;
 use rustix::thread::clock_nanosleep_absolute;
 use rustix::time::{ClockId, Timespec, clock_gettime};
@@ -24,9 +23,9 @@ pub fn since_boot_ns() -> u64 {
     nanoseconds(ClockId::Boottime).max(0) as u64
 }
 
-/// CPU time that this process and its sandboxes have used, in nanoseconds.
-pub fn own_cpu_ns() -> u64 {
-    (nanoseconds(ClockId::ProcessCPUTime).max(0) as u64).saturating_add(sandbox::spent_ns())
+/// CPU time that this process has used, in nanoseconds.
+pub(crate) fn own_cpu_ns() -> u64 {
+    nanoseconds(ClockId::ProcessCPUTime).max(0) as u64
 }
 
 /// CPU time that a process has used, in nanoseconds; 0 where it is gone.

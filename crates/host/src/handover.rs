@@ -5,6 +5,12 @@
 //! The files are regular ones, never a FIFO: a dead reader would hang the
 //! program for ever.
 //!
+//! Two links lead to the two files that may be next, and `log` is a second name of one of them: the file
+//! after the next is ready before it is needed, and only then does the opened one get its number. So a
+//! start makes one file and frees nothing. A link made anew for each start would free the one before it,
+//! and ext4 passes over all inodes that were freed in the last minute, one by one, before it gives a new one:
+//! a storm of starts would be slower with every start.
+//!
 //! `GHCRTS` is split at spaces, so a capture whose path holds anything unusual
 //! is reached through a private folder under the temporary directory. Commands
 //! that change root or user before they start the program get an inherited
@@ -14,7 +20,6 @@
 
 use crate::folder::Folder;
 use rustix::fs::{AtFlags, FileType, Mode, inotify};
-use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io;
 use std::mem::MaybeUninit;
@@ -22,6 +27,9 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 
 const LINK: &str = "log";
+const LINK_NEW: &str = "log.new";
+/// Links, and the files that they lead to.
+const SIDES: [(&str, &str); 2] = [("a", "next-a.eventlog"), ("b", "next-b.eventlog")];
 /// Above what scripts use for their own redirections.
 const INHERITED_MIN: RawFd = 200;
 
@@ -89,8 +97,12 @@ pub struct Handover {
     descriptor: Option<OwnedFd>,
     watch: OwnedFd,
     file_mode: Mode,
-    head: u32,
-    opened: BTreeSet<u32>,
+    /// The side that the link leads to.
+    side: usize,
+    /// Opens of each side's file.
+    opens: [u32; 2],
+    /// Files that have got a number.
+    numbered: u32,
 }
 
 impl Handover {
@@ -110,11 +122,16 @@ impl Handover {
             descriptor: None,
             watch,
             file_mode: Mode::from_raw_mode(file_mode),
-            head: 0,
-            opened: BTreeSet::new(),
+            side: 0,
+            opens: [0; 2],
+            numbered: 0,
             folder,
         };
-        handover.make_file(0)?;
+        for (side, (link, file)) in SIDES.into_iter().enumerate() {
+            handover.make_file(side)?;
+            // A relative link holds in every root.
+            rustix::fs::symlinkat(file, handover.folder.descriptor(), link)?;
+        }
         handover.point_link(0)?;
         if by_descriptor {
             let high = inheritable(&handover.folder)?;
@@ -147,44 +164,66 @@ impl Handover {
         self.watch.as_fd()
     }
 
-    /// Logs that were opened since the last call; the link already points to a
-    /// fresh file when this returns. Errors: no fresh file could be made.
-    pub fn take_opened(&mut self) -> io::Result<Vec<Opened>> {
-        let head = self.head;
-        let mut counts = std::collections::BTreeMap::<u32, u32>::new();
-        self.drain(&mut counts);
-        if counts.contains_key(&head) {
-            self.make_file(head + 1)?;
-            self.point_link(head + 1)?;
-            self.head = head + 1;
-            // Opens that came in before the link moved.
-            self.drain(&mut counts);
-        }
+    /// Logs that were opened since the last call; the link already points to a fresh file when this returns,
+    /// unless none could be made: then why, and the next call tries again.
+    pub fn take_opened(&mut self) -> (Vec<Opened>, Option<io::Error>) {
         let mut found = Vec::new();
-        for (number, count) in counts {
-            // A later open of a file that the link has left is a reader's.
-            if number > self.head || !self.opened.insert(number) {
-                continue;
+        loop {
+            self.drain();
+            let Some(side) = (0..SIDES.len()).find(|side| self.opens_of(*side) > 0) else { return (found, None) };
+            match self.hand_over(side) {
+                Ok(opened) => found.push(opened),
+                Err(error) => return (found, Some(error)),
             }
-            let name = format!("{number}.eventlog");
-            let path = self.folder.path().join(&name);
-            found.push(Opened { name: format!("eventlog/{name}"), path, mixed: count > 1 });
         }
-        Ok(found)
     }
 
-    /// Ends the handover: the link, the private folder and files that nobody
-    /// opened go away. Programs that still run keep what they have open.
-    pub fn finish(&self) {
-        let _ = self.folder.remove(LINK);
-        for number in 0..=self.head {
-            let name = format!("{number}.eventlog");
-            let empty = self.folder.look_at(&name).is_ok_and(|file| file.st_size == 0);
-            if empty && !self.opened.contains(&number) {
-                let _ = self.folder.remove(&name);
-                continue;
+    fn opens_of(&self, side: usize) -> u32 {
+        self.opens.get(side).copied().unwrap_or(0)
+    }
+
+    /// Gives an opened file its number. It may be the one that the link has left: who is on the way through a link
+    /// makes the file that is no longer behind it.
+    fn hand_over(&mut self, side: usize) -> io::Result<Opened> {
+        if side == self.side {
+            let other = 1 - side;
+            self.make_file(other)?;
+            self.point_link(other)?;
+            // Opens that came in before the link moved.
+            self.drain();
+        }
+        let count = self.opens.get_mut(side).map_or(0, std::mem::take);
+        let opened = self.number(side, count > 1)?;
+        // For the next time. Where that fails now, it is tried again then.
+        let _ = self.make_file(side);
+        Ok(opened)
+    }
+
+    fn number(&mut self, side: usize, mixed: bool) -> io::Result<Opened> {
+        let name = format!("{}.eventlog", self.numbered);
+        self.folder.rename(file_of(side), &name)?;
+        self.numbered += 1;
+        let path = self.folder.path().join(&name);
+        Ok(Opened { name: format!("eventlog/{name}"), path, mixed })
+    }
+
+    /// Ends the handover: links, the private folder and files that nobody opened go away. Programs that still run
+    /// keep what they have open.
+    pub fn finish(&mut self) {
+        let links = SIDES.map(|(link, _)| link);
+        for link in [LINK, LINK_NEW].iter().chain(&links) {
+            let _ = self.folder.remove(link);
+        }
+        for side in 0..SIDES.len() {
+            let file = file_of(side);
+            match self.folder.look_at(file) {
+                Ok(found) if found.st_size == 0 => drop(self.folder.remove(file)),
+                Ok(_) => drop(self.number(side, false)),
+                Err(_) => {}
             }
-            let _ = self.close_to_others(&name);
+        }
+        for number in 0..self.numbered {
+            let _ = self.close_to_others(&format!("{number}.eventlog"));
         }
         let _ = self.folder.set_mode(0o700);
         if let Some((parent, name)) = &self.private {
@@ -198,36 +237,44 @@ impl Handover {
         Ok(rustix::fs::chmodat(self.folder.descriptor(), name, Mode::RUSR | Mode::WUSR, AtFlags::empty())?)
     }
 
-    fn drain(&self, counts: &mut std::collections::BTreeMap<u32, u32>) {
+    /// Counts opens by the name that the file has when they are reported: one that has a number is opened by readers.
+    fn drain(&mut self) {
         let mut buffer = [MaybeUninit::uninit(); 4096];
         let mut events = inotify::Reader::new(self.watch.as_fd(), &mut buffer);
         while let Ok(event) = events.next() {
-            if !event.events().contains(inotify::ReadFlags::OPEN) {
+            let Some(name) = event.file_name().filter(|_| event.events().contains(inotify::ReadFlags::OPEN)) else {
                 continue;
-            }
-            let name = event.file_name().and_then(|name| name.to_str().ok());
-            let number = name.and_then(|name| name.strip_suffix(".eventlog")?.parse().ok());
-            if let Some(number) = number {
-                *counts.entry(number).or_default() += 1;
-            }
+            };
+            let sides = SIDES.iter().zip(&mut self.opens);
+            sides.filter(|((_, file), _)| name.to_bytes() == file.as_bytes()).for_each(|(_, opens)| *opens += 1);
         }
     }
 
-    /// Makes an empty regular file without opening it (an open would be seen).
-    fn make_file(&self, number: u32) -> io::Result<()> {
-        let name = format!("{number}.eventlog");
-        rustix::fs::mknodat(self.folder.descriptor(), &name, FileType::RegularFile, self.file_mode, 0)?;
+    /// Makes a side's file, empty and regular, without opening it (an open would be seen), unless it is there.
+    fn make_file(&self, side: usize) -> io::Result<()> {
+        let name = file_of(side);
+        match rustix::fs::mknodat(self.folder.descriptor(), name, FileType::RegularFile, self.file_mode, 0) {
+            Err(rustix::io::Errno::EXIST) => return Ok(()),
+            made => made?,
+        }
         // No other user can put a file under this name: the folder is this user's to write to.
-        rustix::fs::chmodat(self.folder.descriptor(), &name, self.file_mode, AtFlags::empty())?;
+        rustix::fs::chmodat(self.folder.descriptor(), name, self.file_mode, AtFlags::empty())?;
         Ok(())
     }
 
-    /// Points the link to a file of the same folder: a relative link holds in
-    /// every root.
-    fn point_link(&self, number: u32) -> io::Result<()> {
-        let fresh = "log.new";
-        rustix::fs::symlinkat(format!("{number}.eventlog"), self.folder.descriptor(), fresh)?;
-        self.folder.rename(fresh, LINK)
+    fn point_link(&mut self, side: usize) -> io::Result<()> {
+        let Some((link, _)) = SIDES.get(side) else { return Err(io::ErrorKind::InvalidInput.into()) };
+        match self.folder.link(link, LINK_NEW) {
+            // Of a call that did not get further.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                self.folder.remove(LINK_NEW)?;
+                self.folder.link(link, LINK_NEW)?;
+            }
+            linked => linked?,
+        }
+        self.folder.rename(LINK_NEW, LINK)?;
+        self.side = side;
+        Ok(())
     }
 
     fn go_through_private_folder(&mut self) -> io::Result<()> {
@@ -261,6 +308,10 @@ impl Handover {
     }
 }
 
+fn file_of(side: usize) -> &'static str {
+    SIDES.get(side).map_or(LINK, |(_, file)| file)
+}
+
 /// A descriptor of a folder with a number that a program is not likely to use.
 pub fn inheritable(folder: &Folder) -> io::Result<OwnedFd> {
     let high = rustix::io::fcntl_dupfd_cloexec(folder.descriptor(), INHERITED_MIN);
@@ -284,6 +335,12 @@ mod tests {
         fs::OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path).unwrap()
     }
 
+    fn taken(handover: &mut Handover) -> Vec<Opened> {
+        let (opened, failed) = handover.take_opened();
+        assert!(failed.is_none(), "{failed:?}");
+        opened
+    }
+
     #[test]
     fn what_another_user_had_to_open_is_closed_to_others_at_the_end() {
         use std::os::unix::fs::PermissionsExt;
@@ -291,9 +348,10 @@ mod tests {
         let store = Store::create(&folder.path().join("c"), false).unwrap();
         let mut handover = Handover::prepare(store.folder(), &Route::Shared).unwrap();
         let mode = |name: &str| fs::metadata(store.path().join(name)).unwrap().permissions().mode() & 0o777;
-        assert_eq!((mode("eventlog"), mode("eventlog/0.eventlog")), (0o711, 0o666));
-        let mut log = open_as_a_program_does(store.path().join("eventlog/0.eventlog").to_str().unwrap());
-        assert_eq!(handover.take_opened().unwrap().len(), 1);
+        assert_eq!((mode("eventlog"), mode("eventlog/log")), (0o711, 0o666));
+        let mut log = open_as_a_program_does(store.path().join("eventlog/log").to_str().unwrap());
+        assert_eq!(taken(&mut handover).len(), 1);
+        assert_eq!(mode("eventlog/0.eventlog"), 0o666);
         std::io::Write::write_all(&mut log, b"x").unwrap();
         handover.finish();
         assert_eq!((mode("eventlog"), mode("eventlog/0.eventlog")), (0o700, 0o600));
@@ -305,17 +363,17 @@ mod tests {
         let store = Store::create(&folder.path().join("with space.rtscope"), false).unwrap();
         let mut handover = Handover::prepare(store.folder(), &Route::Path).unwrap();
         assert!(!handover.log_path().contains(' '));
-        assert_eq!(handover.take_opened().unwrap(), []);
+        assert_eq!(taken(&mut handover), []);
         let path = handover.log_path().to_owned();
         let _first = open_as_a_program_does(&path);
-        let opened = handover.take_opened().unwrap();
+        let opened = taken(&mut handover);
         assert_eq!(opened.len(), 1);
         assert_eq!((opened[0].name.as_str(), opened[0].mixed), ("eventlog/0.eventlog", false));
         let _second = open_as_a_program_does(&path);
-        assert_eq!(handover.take_opened().unwrap()[0].name, "eventlog/1.eventlog");
+        assert_eq!(taken(&mut handover)[0].name, "eventlog/1.eventlog");
         // A reader of a file that the link has left is no second writer.
         drop(fs::File::open(store.path().join("eventlog/0.eventlog")).unwrap());
-        assert_eq!(handover.take_opened().unwrap(), []);
+        assert_eq!(taken(&mut handover), []);
         handover.finish();
         assert!(!Path::new(&path).exists());
         let mut left: Vec<_> =
@@ -331,7 +389,7 @@ mod tests {
         let mut handover = Handover::prepare(store.folder(), &Route::Path).unwrap();
         let path = handover.log_path().to_owned();
         let _open = (open_as_a_program_does(&path), open_as_a_program_does(&path));
-        let opened = handover.take_opened().unwrap();
+        let opened = taken(&mut handover);
         assert_eq!((opened.len(), opened[0].mixed), (1, true));
         handover.finish();
     }
@@ -344,7 +402,7 @@ mod tests {
             let mut handover = Handover::prepare(store.folder(), &route).unwrap();
             assert!(handover.inherited().unwrap() >= 20);
             let _open = open_as_a_program_does(handover.log_path());
-            assert_eq!(handover.take_opened().unwrap().len(), 1);
+            assert_eq!(taken(&mut handover).len(), 1);
             handover.finish();
             store.folder().folder("eventlog").unwrap().clear(0);
         }

@@ -25,6 +25,7 @@ pub mod memory;
 pub(crate) mod minder;
 pub mod open_files;
 pub mod options;
+pub mod own_cost;
 pub mod privileges;
 pub mod probe;
 pub mod procfs;

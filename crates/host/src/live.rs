@@ -92,7 +92,8 @@ impl Process {
     /// The eventlog that it has open to write, known by how it begins, and its path as the
     /// process sees it.
     pub fn eventlog(&self) -> Option<(File, PathBuf)> {
-        let writes = |fd: u32| self.held.flags(fd).is_some_and(|flags| flags.intersects(OFlags::WRONLY | OFlags::RDWR));
+        let writes =
+            |fd: u32| self.held.access(fd).is_some_and(|access| access.intersects(OFlags::WRONLY | OFlags::RDWR));
         let files = self.held.descriptors().into_iter().filter(|(fd, path)| path.is_absolute() && writes(*fd));
         let mut logs = files.filter_map(|(fd, path)| {
             let file = open_target(&self.held, What::Descriptor(fd)).ok()?;

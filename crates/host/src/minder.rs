@@ -20,10 +20,9 @@ struct Minded {
 
 impl Minded {
     fn look(&mut self) {
-        match self.handover.take_opened() {
-            Ok(found) => self.found.extend(found),
-            Err(error) => self.failed = Some(error),
-        }
+        let (found, failed) = self.handover.take_opened();
+        self.found.extend(found);
+        self.failed = failed.or(self.failed.take());
     }
 }
 

@@ -13,7 +13,10 @@ use std::sync::Arc;
 
 /// Bytes read of one file: more than any that is read whole has, and a bound for a
 /// tree that somebody made.
-pub(crate) const TEXT_BYTES_MAX: u64 = 64 << 20;
+const TEXT_BYTES_MAX: u64 = 64 << 20;
+
+/// Most of the kernel's files are shorter: these are read at once.
+const TEXT_BYTES_USUAL: usize = 16 << 10;
 
 /// Bytes of a command line: what the kernel takes as a rule.
 const COMMAND_BYTES_MAX: u64 = 2 << 20;
@@ -94,9 +97,7 @@ impl Host {
         if !self.is_live() && !fs::metadata(&path)?.is_file() {
             return Err(io::Error::other("it is no ordinary file"));
         }
-        let mut bytes = Vec::new();
-        fs::File::open(path)?.take(TEXT_BYTES_MAX).read_to_end(&mut bytes)?;
-        Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+        read_text(fs::File::open(path)?)
     }
 
     /// Whether an absolute path of the machine is an ordinary file.
@@ -202,39 +203,13 @@ impl Host {
         }
         Some(text.split(|byte| *byte == 0).map(|part| String::from_utf8_lossy(part).into_owned()).collect())
     }
+}
 
-    /// Processes that have a file open for writing, and the descriptor. Told by device and inode:
-    /// in another root or mount namespace the same file has another path. `path` is any of its.
-    pub fn writers_of(&self, path: &Path, file: (u64, u64), among: &[u32]) -> Vec<(u32, u32)> {
-        among.iter().filter_map(|pid| Some((*pid, self.writes(*pid, path, file)?))).collect()
-    }
-
-    fn writes(&self, pid: u32, path: &Path, wanted: (u64, u64)) -> Option<u32> {
-        // The name stays whatever the path to it is; looking at nothing else keeps
-        // the recorder from waiting for a file on a dead server.
-        let named = self.open_files(pid).into_iter().filter(|(_, at)| at.file_name() == path.file_name());
-        named.map(|(fd, _)| fd).find(|fd| {
-            let found = fs::metadata(self.process(pid, &format!("fd/{fd}")));
-            found.is_ok_and(|found| identity(&found) == wanted) && self.fd_writes(pid, *fd)
-        })
-    }
-
-    /// Open descriptors of a process with the paths they lead to.
-    fn open_files(&self, pid: u32) -> Vec<(u32, PathBuf)> {
-        let folder = self.process(pid, "fd");
-        numeric_entries(&folder)
-            .into_iter()
-            .filter_map(|fd| Some((fd, fs::read_link(folder.join(fd.to_string())).ok()?)))
-            .collect()
-    }
-
-    /// Whether a descriptor is open for writing.
-    fn fd_writes(&self, pid: u32, fd: u32) -> bool {
-        let Some(text) = self.text(format!("/proc/{pid}/fdinfo/{fd}")) else { return false };
-        let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));
-        let flags = flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
-        flags.is_some_and(|flags| flags & 0o3 != 0)
-    }
+/// The text of a file, as much of it as is ever read.
+pub(crate) fn read_text(file: fs::File) -> io::Result<String> {
+    let mut bytes = Vec::with_capacity(TEXT_BYTES_USUAL);
+    file.take(TEXT_BYTES_MAX).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }
 
 /// Device and inode.
@@ -334,28 +309,6 @@ mod tests {
         assert_eq!(host.folders("/"), ["real"]);
         rustix::fs::mkfifoat(rustix::fs::CWD, root.path().join("pipe"), rustix::fs::Mode::RUSR).unwrap();
         assert!(host.read("/pipe").unwrap_err().to_string().contains("ordinary"));
-    }
-
-    #[test]
-    fn a_writer_is_known_by_the_file_whatever_the_path() {
-        let folder = tempfile::tempdir().unwrap();
-        let other = folder.path().join("other");
-        fs::create_dir(&other).unwrap();
-        let file = folder.path().join("0.eventlog");
-        let open = fs::File::create(&file).unwrap();
-        let _namesake = fs::File::create(other.join("0.eventlog")).unwrap();
-        // The same file by another path, as another mount namespace would show it.
-        let elsewhere = folder.path().join("elsewhere");
-        std::os::unix::fs::symlink(folder.path(), &elsewhere).unwrap();
-        let (host, own) = (Host::default(), [std::process::id()]);
-        let writers = |path: &Path| {
-            let found = host.writers_of(path, identity(&fs::metadata(path).unwrap()), &own);
-            found.into_iter().map(|(pid, _)| pid).collect::<Vec<_>>()
-        };
-        assert_eq!(writers(&elsewhere.join("0.eventlog")), own);
-        drop(open);
-        let _reader = fs::File::open(&file).unwrap();
-        assert!(writers(&file).is_empty());
     }
 
     #[test]

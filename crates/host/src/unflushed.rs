@@ -82,8 +82,7 @@ impl Modules {
 
     fn symbols_by(self, programs: &mut Programs) -> impl Iterator<Item = (Inspected, Option<RuntimeSymbols>)> {
         // `maps` was read as text, so what is no text was replaced there, too.
-        let executable = self.executable.to_string_lossy().into_owned();
-        let mut names = vec![executable];
+        let mut names = vec![self.executable.to_string_lossy().into_owned()];
         // `libHSrtscope-stm` begins so, too.
         for mapping in self.mappings.iter().filter(|mapping| mapping.name.contains("/libHSrts")) {
             if !names.contains(&mapping.name) {
@@ -93,7 +92,7 @@ impl Modules {
         names.into_iter().enumerate().map(move |(index, name)| {
             let first = lowest(&self.mappings, &name);
             let inspected = match first.and_then(Mapping::file) {
-                _ if index == 0 => self.process.inspect_by(programs),
+                _ if index == 0 => self.process.inspect_as(programs, Some(self.executable.clone())),
                 // A library names no other file.
                 Some(file) => programs.inspect(open_target(&self.process, file), Path::new(&name), |_| None),
                 None => Inspected::default(),

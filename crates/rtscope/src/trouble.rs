@@ -2,6 +2,7 @@
 //! to run next, on one line. Owns the form of the sentence; the words are the
 //! caller's.
 
+use rtscope_host::privileges::NoOpener;
 use std::fmt;
 use std::path::Path;
 
@@ -60,6 +61,12 @@ impl fmt::Display for Trouble {
 }
 
 impl std::error::Error for Trouble {}
+
+impl From<NoOpener> for Trouble {
+    fn from(none: NoOpener) -> Trouble {
+        Trouble::new(none.to_string())
+    }
+}
 
 /// Writes a file that `option` asked for.
 ///

@@ -45,21 +45,31 @@ pub fn any() -> bool {
 ///
 /// # Errors
 /// No process or socket to be had.
-pub fn host() -> io::Result<Host> {
-    if any() { Ok(Host::with(Opener::start()?)) } else { Ok(Host::default()) }
+pub fn host() -> Result<Host, NoOpener> {
+    if any() { Ok(Host::with(Opener::start().map_err(NoOpener)?)) } else { Ok(Host::default()) }
 }
+
+/// Why there is no opener.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot start the process that opens files for rtscope ({0})")]
+pub struct NoOpener(#[source] pub io::Error);
+
+/// Why privileges are kept.
+#[derive(Debug, thiserror::Error)]
+#[error("privileges are kept: they could not be given up ({0})")]
+pub struct Kept(#[source] pub io::Error);
 
 /// All is open that takes privileges: from now on the opener has what may still be needed of process `pid` and its
 /// family, and the rest of this process has none.
 ///
 /// # Errors
 /// The process has ended; or see [`give_up`].
-pub fn leave_to_opener(host: &Host, pid: u32) -> io::Result<()> {
+pub fn leave_to_opener(host: &Host, pid: u32) -> Result<(), Kept> {
     if host.opener().is_none() {
         return Ok(());
     }
-    Process::open(host, pid)?.follow()?;
-    give_up(CapabilitySet::empty())
+    let follow = || Process::open(host, pid)?.follow();
+    follow().and_then(|()| give_up(CapabilitySet::empty())).map_err(Kept)
 }
 
 /// Every thread of this process gives up all capabilities but those of `keep`, for good: no

@@ -391,7 +391,7 @@ impl Server {
         if process.start_ticks() != start_ticks {
             return Err(gone());
         }
-        if !matches!(ask, Ask::Follow) && !self.is_family(pid) && !self.writes_into_capture(&process) {
+        if !matches!(ask, Ask::Follow) && !self.is_family(pid) && !self.writes_into_capture(&process, ask) {
             return Err(forbidden());
         }
         self.known.insert(pid, process.clone());
@@ -416,14 +416,15 @@ impl Server {
     }
 
     /// Whether a process has a file of the capture open or mapped: one that left its family, as
-    /// daemons do.
-    fn writes_into_capture(&self, process: &Process) -> bool {
+    /// daemons do. Who asks for descriptors asks it of every process of the machine, and for those in the capture.
+    fn writes_into_capture(&self, process: &Process, ask: &Ask) -> bool {
         let Whom::Family { capture: Some((_, path)), .. } = &self.whom else { return false };
         let mapped = || {
             let maps = process.text("maps").unwrap_or_default();
             mappings::parse(&maps).iter().any(|mapping| Path::new(&mapping.name).starts_with(path))
         };
-        process.descriptors().iter().any(|(_, at)| at.starts_with(path)) || mapped()
+        process.descriptors().iter().any(|(_, at)| at.starts_with(path))
+            || (!matches!(ask, Ask::Descriptors) && mapped())
     }
 
     /// What is of no process.

@@ -60,7 +60,7 @@ impl Eventlogs {
         command: &Command<'_>,
         launch: &mut Launch,
     ) -> io::Result<Option<Eventlogs>> {
-        let handover = Handover::prepare(capture, command.route)?;
+        let mut handover = Handover::prepare(capture, command.route)?;
         let plan = options::plan(&Request {
             argv: &launch.argv,
             ghcrts: std::env::var("GHCRTS").ok().as_deref(),
@@ -90,7 +90,7 @@ impl Eventlogs {
 
     /// Logs that a process has open by itself, if there are some.
     pub(super) fn of_process(process: &Process, told: &mut Told) -> Option<Eventlogs> {
-        let writes = |fd| process.flags(fd).is_some_and(|flags| flags.intersects(OFlags::WRONLY | OFlags::RDWR));
+        let writes = |fd| process.access(fd).is_some_and(|access| access.intersects(OFlags::WRONLY | OFlags::RDWR));
         let mut eventlogs = Eventlogs::default();
         let mut known = HashSet::new();
         for (fd, path) in process.descriptors() {

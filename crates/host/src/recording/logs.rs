@@ -248,7 +248,7 @@ impl LiveLog {
 /// A file that a process has open and has the right to read, as far as descriptor and owner tell.
 fn its_own(process: &Process, fd: u32) -> io::Result<File> {
     let file = open_target(process, What::Descriptor(fd))?;
-    let reads = process.flags(fd).is_some_and(|flags| flags.contains(OFlags::RDWR));
+    let reads = process.access(fd).is_some_and(|access| access.contains(OFlags::RDWR));
     if reads || process.user() == Some(file.metadata()?.uid()) {
         return Ok(file);
     }

@@ -18,7 +18,8 @@ use crate::cgroup::{self, Groups};
 use crate::clock;
 use crate::kernel::{self, CodeRecorder, KernelRecorder, code};
 use crate::machine;
-use crate::privileges;
+use crate::own_cost;
+use crate::privileges::{self, Kept};
 use crate::procfs::{self, Host};
 use crate::ready::is_ready;
 use crate::redact::Redactor;
@@ -176,8 +177,9 @@ impl<'a> Session<'a> {
     pub(super) fn give_up_privileges(&mut self) {
         let capture = self.store.folder();
         let kept = self.host.opener().map_or(Ok(()), |opener| opener.keep(capture.descriptor(), capture.path()));
-        if let Err(error) = kept.and_then(|()| privileges::leave_to_opener(&self.host, self.pid)) {
-            self.note(format!("the recorder keeps its privileges: they could not be given up ({error})"));
+        let given_up = kept.map_err(Kept).and_then(|()| privileges::leave_to_opener(&self.host, self.pid));
+        if let Err(kept) = given_up {
+            self.note(kept.to_string());
         }
     }
 
@@ -634,11 +636,11 @@ impl<'a> Session<'a> {
         let heaps = self.snapshots.as_ref().map_or(self.heap_cost, Snapshots::cost);
         let kept = if self.snapshots.is_some() { heaps.written_bytes } else { 0 };
         self.manifest.own_cost = OwnCost {
-            cpu_ns: clock::own_cpu_ns() + self.host.opener().map_or(0, |opener| opener.cpu_ns()),
+            cpu_ns: own_cost::cpu_ns(&self.host),
             written_bytes: [self.written_bytes, sampled, streams, copied, kept]
                 .into_iter()
                 .fold(0, u64::saturating_add),
-            rss_max_bytes: own_rss_max(&self.host),
+            rss_max_bytes: own_cost::rss_max(&self.host),
             heap_snapshots: heaps.taken,
             heap_cpu_ns: heaps.cpu_ns,
         };
@@ -748,11 +750,6 @@ fn nanoseconds(duration: Duration) -> u64 {
 fn oom_kills(host: &Host, groups: &Groups) -> u64 {
     let machine = host.text("/proc/vmstat").and_then(|text| procfs::number(&text, "oom_kill")).unwrap_or(0);
     groups.oom_kills().saturating_add(machine)
-}
-
-fn own_rss_max(host: &Host) -> u64 {
-    let status = host.process_text(std::process::id(), "status").unwrap_or_default();
-    procfs::number(&status, "VmHWM").unwrap_or(0).saturating_mul(1024)
 }
 
 fn loss(source: &str, kind: LossKind, count: u64, note: String) -> Loss {

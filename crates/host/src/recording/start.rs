@@ -44,7 +44,7 @@ const ENVIRONMENT: [&str; 12] = [
 pub fn record(options: Options, say: &mut dyn FnMut(&str)) -> Result<Outcome, RecordError> {
     let own = |what| move |error| RecordError::Own { what, error };
     open_files::raise();
-    let host = privileges::host().map_err(own("the opener"))?;
+    let host = privileges::host().map_err(|none| own("the process that opens files")(none.0))?;
     let signals = Signals::install().map_err(own("signal handlers"))?;
     match options.target.clone() {
         Target::Command(argv) => record_command(host, options, &argv, &signals, say),

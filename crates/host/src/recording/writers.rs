@@ -118,7 +118,7 @@ impl Sought {
         let logs = self.names.get(name)?;
         let open = process.descriptor_identity(fd)?;
         let log = logs.iter().find(|log| log.identity == Some(open))?;
-        let writes = process.flags(fd)?.intersects(OFlags::WRONLY | OFlags::RDWR);
+        let writes = process.access(fd)?.intersects(OFlags::WRONLY | OFlags::RDWR);
         writes.then_some(log.number)
     }
 }

@@ -31,7 +31,7 @@ pub fn send(socket: BorrowedFd<'_>, bytes: &[u8], descriptor: Option<BorrowedFd<
 
 /// Waits for one. Errors: the other end is closed, or it came cut.
 pub fn receive(socket: BorrowedFd<'_>) -> io::Result<(Vec<u8>, Option<OwnedFd>)> {
-    let mut bytes = vec![0; MESSAGE_MAX];
+    let mut bytes = vec![0; next_length(socket)?.min(MESSAGE_MAX)];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let received = loop {
@@ -50,6 +50,18 @@ pub fn receive(socket: BorrowedFd<'_>) -> io::Result<(Vec<u8>, Option<OwnedFd>)>
         count => {
             bytes.truncate(count);
             Ok((bytes, descriptor))
+        }
+    }
+}
+
+/// Waits for a message and leaves it there. Most are short: room for the longest would cost more than the rest.
+fn next_length(socket: BorrowedFd<'_>) -> io::Result<usize> {
+    // A sandbox has this system call and no other that receives.
+    let (flags, mut no_room) = (RecvFlags::PEEK | RecvFlags::TRUNC, RecvAncillaryBuffer::default());
+    loop {
+        match recvmsg(socket, &mut [], &mut no_room, flags) {
+            Err(rustix::io::Errno::INTR) => {}
+            found => return Ok(found?.bytes),
         }
     }
 }

@@ -13,14 +13,14 @@ pub use programs::Programs;
 use crate::binary::Inspected;
 use crate::privileges::Opener;
 use crate::privileges::opener::{self, Ask};
-use crate::procfs::{Host, Stat, TEXT_BYTES_MAX};
+use crate::procfs::{Host, Stat, read_text};
 use crate::ready::is_ready;
 use rustix::fs::{Access, AtFlags, Dir, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -61,7 +61,7 @@ impl Process {
         let pidfd = number.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = rustix::fs::open(host.path(format!("/proc/{pid}")), flags, Mode::empty())?;
-        let stat = read_text(open_in(&folder, "stat")?)?;
+        let stat = read_text(open_in(&folder, "stat")?.into())?;
         let gone = || io::Error::from_raw_os_error(libc::ESRCH);
         let stat = Stat::parse(&stat).filter(|stat| !matches!(stat.state, 'Z' | 'X')).ok_or_else(gone)?;
         let held =
@@ -201,8 +201,18 @@ impl Process {
         found
     }
 
-    /// How a descriptor was opened: the flags of `open`.
-    pub fn flags(&self, fd: u32) -> Option<OFlags> {
+    /// Whether a descriptor was opened for reading, writing, or both.
+    pub fn access(&self, fd: u32) -> Option<OFlags> {
+        if self.0.host.is_live() {
+            // The link's own mode says it, to everybody and without a question to the opener.
+            let link = rustix::fs::statat(&self.0.folder, format!("fd/{fd}"), AtFlags::SYMLINK_NOFOLLOW).ok()?;
+            let mode = Mode::from_raw_mode(link.st_mode);
+            return Some(match (mode.contains(Mode::RUSR), mode.contains(Mode::WUSR)) {
+                (true, true) => OFlags::RDWR,
+                (false, true) => OFlags::WRONLY,
+                _ => OFlags::RDONLY,
+            });
+        }
         let text = self.text(&format!("fdinfo/{fd}")).ok()?;
         let flags = text.lines().find_map(|line| line.strip_prefix("flags:"))?;
         Some(OFlags::from_bits_retain(u32::from_str_radix(flags.trim(), 8).ok()?))
@@ -235,9 +245,10 @@ impl Process {
 
     /// Device and inode of what it has open under a number.
     pub fn descriptor_identity(&self, fd: u32) -> Option<(u64, u64)> {
-        let found = match self.find(&format!("fd/{fd}")) {
-            Ok(found) => rustix::fs::fstat(found),
-            Err(_) => rustix::fs::fstat(open_target(self, What::Descriptor(fd)).ok()?),
+        let found = match (self.find(&format!("fd/{fd}")), self.opener()) {
+            (Ok(found), _) => rustix::fs::fstat(found),
+            (Err(_), Some(opener)) => rustix::fs::fstat(opener.open(self, Ask::Descriptor(fd)).ok()?),
+            (Err(_), None) => return None,
         };
         found.ok().map(|found| (found.st_dev, found.st_ino))
     }
@@ -249,10 +260,15 @@ impl Process {
 
     /// [`Process::inspect`], for a caller who remembers what files say.
     pub fn inspect_by(&self, programs: &mut Programs) -> Inspected {
+        self.inspect_as(programs, self.link("exe").ok())
+    }
+
+    /// [`Process::inspect_by`], where it is known what `exe` leads to.
+    pub(crate) fn inspect_as(&self, programs: &mut Programs, executable: Option<PathBuf>) -> Inspected {
         let shown = self.0.host.process(self.0.pid, "exe");
         let runtime = |path: &Path| open_target(self, What::Named(path)).ok();
         let mut found = programs.inspect(open_target(self, What::Executable), &shown, runtime);
-        if let Ok(path) = self.link("exe") {
+        if let Some(path) = executable {
             found.binary.path = path.display().to_string();
         }
         found
@@ -286,12 +302,6 @@ fn open_in(folder: &OwnedFd, name: &str) -> io::Result<OwnedFd> {
     // A tree may hold anything under that name.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     Ok(rustix::fs::openat(folder, name, flags, Mode::empty())?)
-}
-
-fn read_text(file: impl Into<File>) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    file.into().take(TEXT_BYTES_MAX).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
 }
 
 #[cfg(test)]

@@ -104,7 +104,7 @@ fn a_descriptor_is_the_file_whatever_became_of_its_name() {
     let opened = open_target(&own(), What::Descriptor(fd(&file))).unwrap();
     assert_eq!(io::read_to_string(opened).unwrap(), "its own");
     assert!(own().descriptors().contains(&(fd(&file), away)));
-    assert!(own().flags(fd(&file)).unwrap().contains(OFlags::WRONLY));
+    assert!(own().access(fd(&file)).unwrap().contains(OFlags::WRONLY));
     assert!(matches!(open_target(&own(), What::Descriptor(fd(&read))), Err(Refused::NotOrdinary)));
     assert!(open_target(&own(), What::Descriptor(1 << 20)).is_err());
 }

@@ -134,8 +134,8 @@ impl Sight {
 }
 
 fn give_up_privileges(host: &Host, pid: u32) {
-    if let Err(error) = privileges::leave_to_opener(host, pid) {
-        eprintln!("rtscope: it keeps its privileges: they could not be given up ({error})");
+    if let Err(kept) = privileges::leave_to_opener(host, pid) {
+        eprintln!("rtscope: {kept}");
     }
 }
 

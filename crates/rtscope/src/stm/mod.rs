@@ -80,16 +80,15 @@ pub struct Document {
 /// # Errors
 /// There is nothing to read counts from, or the output cannot be written.
 pub fn run(args: &StmArgs) -> Result<ExitCode, Trouble> {
-    let host = || privileges::host().map_err(|error| Trouble::new("cannot start the opener").because(error));
     let (document, status) = match &args.of {
         None => {
-            let (document, status) = live::started(&host()?, args)?;
+            let (document, status) = live::started(&privileges::host()?, args)?;
             // The program has run, whatever could be seen of it.
             let Some(document) = document else { return Ok(ExitCode::from(status)) };
             (document, status)
         }
         Some(of) => match crate::heap::process(of)? {
-            Some(pid) => (live::attached(&host()?, pid, args)?, 0),
+            Some(pid) => (live::attached(&privileges::host()?, pid, args)?, 0),
             None if args.limit.is_some() => {
                 return Err(Trouble::new("--for says how long a process is looked at, and a capture is over")
                     .next("leave it out")

@@ -15,7 +15,8 @@ use rtscope_decode::ghc_eventlog::Growing;
 use rtscope_decode::ocaml_ring::Version;
 use rtscope_decode::ocaml_ring::captured::{kind, whole_frames};
 use rtscope_decode::whole_perf_records;
-use rtscope_host::clock;
+use rtscope_host::procfs::Host;
+use rtscope_host::{clock, own_cost};
 use rtscope_model::{Event, LossKind, Time};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -208,6 +209,10 @@ impl Recording {
 impl Source for Recording {
     fn common(&self) -> &Common {
         &self.common
+    }
+
+    fn own_cpu_ns(&self) -> u64 {
+        own_cost::cpu_ns(&Host::default())
     }
 
     fn common_mut(&mut self) -> &mut Common {

@@ -235,6 +235,7 @@ impl Followed {
         let known =
             Known::new(source.context(), of.clone(), source.has_log(), seconds, (since, source.transactions(since)));
         let shown = Shown { notes: source.notes(), keys: true, ..Shown::default() };
+        let own_cpu_ns = source.own_cpu_ns();
         Followed {
             source,
             of,
@@ -247,7 +248,7 @@ impl Followed {
             due_ns: 0,
             next_show: begun.plus(SHOW_NS),
             until: since,
-            own_cpu_ns: clock::own_cpu_ns(),
+            own_cpu_ns,
             shown_at: now,
         }
     }
@@ -290,7 +291,7 @@ impl Followed {
             true => self.known.finish(self.until, transactions, self.source.names()),
             false => self.known.close(self.until, transactions),
         }
-        let used = clock::own_cpu_ns();
+        let used = self.source.own_cpu_ns();
         let own_cpu = used.saturating_sub(self.own_cpu_ns) as f64 / now.since(self.shown_at).max(1) as f64;
         (self.own_cpu_ns, self.shown_at) = (used, now);
         let mut notes = self.source.notes();

@@ -90,10 +90,10 @@ pub fn run(args: &TopArgs) -> Result<ExitCode, Trouble> {
         Some(pid) => {
             rtscope_host::open_files::raise();
             let tier = (!args.no_kernel).then_some(args.tier);
-            let host = privileges::host().map_err(|error| Trouble::new("cannot start the opener").because(error))?;
+            let host = privileges::host()?;
             let mut running = process::Running::open(&host, pid, tier, now)?;
-            if let Err(error) = privileges::leave_to_opener(&host, pid) {
-                running.note(format!("rtscope keeps its privileges: they could not be given up ({error})."));
+            if let Err(kept) = privileges::leave_to_opener(&host, pid) {
+                running.note(format!("{kept}."));
             }
             live::follow(Box::new(running), format!("process {pid}"), seconds, args)
         }

@@ -14,7 +14,7 @@ use rtscope_host::live::{Life, Process};
 use rtscope_host::memory::LiveProcess;
 use rtscope_host::procfs::Host;
 use rtscope_host::unflushed::{self, Block, Buffers, Take};
-use rtscope_host::{clock, kernel, machine, rings, sampler, stm};
+use rtscope_host::{clock, kernel, machine, own_cost, rings, sampler, stm};
 use rtscope_model::manifest::{Kernel, Tier};
 use rtscope_model::{ClockMap, ClockMethod, Event, Pid, Tid, Time};
 use std::fs::File;
@@ -46,6 +46,7 @@ enum Bytes {
 
 /// See the module.
 pub(super) struct Running {
+    host: Host,
     process: Process,
     inspected: Inspected,
     command: Vec<String>,
@@ -91,6 +92,7 @@ impl Running {
             transactions: Some(stm::Kept { capture: None, redact: false }),
         });
         Ok(Running {
+            host: host.clone(),
             command: host.command(pid).unwrap_or_default(),
             process,
             inspected,
@@ -157,6 +159,10 @@ impl Running {
 impl Source for Running {
     fn common(&self) -> &Common {
         &self.common
+    }
+
+    fn own_cpu_ns(&self) -> u64 {
+        own_cost::cpu_ns(&self.host)
     }
 
     fn common_mut(&mut self) -> &mut Common {

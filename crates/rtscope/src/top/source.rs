@@ -91,6 +91,9 @@ pub(super) trait Source {
     /// Takes in what came since the last look; events are not in the order of time.
     fn look(&mut self, now: Time, into: &mut Vec<Event>) -> Looked;
 
+    /// CPU time in nanoseconds that looking at it has taken.
+    fn own_cpu_ns(&self) -> u64;
+
     /// What is known of it after the first look.
     fn context(&self) -> Context;
 
