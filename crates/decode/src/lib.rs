@@ -20,4 +20,4 @@ pub mod source;
 pub mod stm;
 
 pub use perf::record::whole as whole_perf_records;
-pub use source::{ReadAt, Written};
+pub use source::{FromFront, ReadAt, Written};

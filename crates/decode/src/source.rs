@@ -14,6 +14,23 @@ pub trait ReadAt: Send + Sync {
 
     /// Size now, in bytes.
     fn size(&self) -> io::Result<u64>;
+
+    /// Fills the buffer from `offset` on, as far as there is something; how far that is.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    fn read_full(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let mut filled = 0;
+        while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+            match self.read_at(rest, offset.saturating_add(filled as u64)) {
+                Ok(0) => break,
+                Ok(count) => filled += count.min(rest.len()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(filled)
+    }
 }
 
 impl ReadAt for File {
@@ -75,6 +92,27 @@ impl Written {
         }
         self.sound.store(size, Ordering::Relaxed);
         Ok(size)
+    }
+}
+
+/// [`Written`], read from its front to its end.
+#[derive(Debug)]
+pub struct FromFront {
+    written: Written,
+    at: u64,
+}
+
+impl From<Written> for FromFront {
+    fn from(written: Written) -> FromFront {
+        FromFront { written, at: 0 }
+    }
+}
+
+impl io::Read for FromFront {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.written.read_at(buffer, self.at)?;
+        self.at += count as u64;
+        Ok(count)
     }
 }
 

@@ -1,13 +1,13 @@
 //! What a FILE argument is. Told apart by content, never by name. Owns the
 //! words for what cannot be read; refuses to analyse.
 
-use crate::runtime_log::{RuntimeLog, is_rings};
+use crate::runtime_log::RuntimeLog;
 use crate::trouble::Trouble;
-use rtscope_decode::Written;
 use rtscope_decode::capture::Capture;
 use rtscope_decode::fxt::Fxt;
 use rtscope_decode::ghc_eventlog::{self, Eventlog, EventlogError};
-use rtscope_decode::ocaml_ring::Version;
+use rtscope_decode::ocaml_ring::{Rings, Version};
+use rtscope_decode::{ReadAt, Written};
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::unix::fs::FileTypeExt;
@@ -65,13 +65,16 @@ fn spooled(path: &Path, from: impl Read, version: Option<Version>) -> Result<Inp
 
 fn log(path: &Path, file: File, version: Option<Version>) -> Result<Input, Trouble> {
     let name = path.display().to_string();
-    if is_rings(&file) {
-        let rings = RuntimeLog::rings(Arc::new(file), &name, version);
+    let mut head = [0; 64];
+    let count = file.read_full(&mut head, 0).unwrap_or(0);
+    let head = head.get(..count).unwrap_or_default();
+    if Rings::recognise(head) {
+        // A program writes its rings wherever their turn is.
+        let source: Arc<dyn ReadAt> =
+            if Rings::is_captured(head) { Arc::new(Written::new(file)) } else { Arc::new(file) };
+        let rings = RuntimeLog::rings(source, &name, version);
         return rings.map(Input::Log).map_err(|error| Trouble::new(format!("cannot read {name}")).because(error));
     }
-    let mut head = [0; 16];
-    let count = std::os::unix::fs::FileExt::read_at(&file, &mut head, 0).unwrap_or(0);
-    let head = &head[..count];
     if Fxt::recognises(head) {
         let trace = Fxt::open(Arc::new(Written::new(file)))
             .map(|trace| Input::Log(RuntimeLog::Trace(Box::new(trace.named(&name)))));

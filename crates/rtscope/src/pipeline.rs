@@ -12,17 +12,15 @@ use crate::watch::{Page, Pauses, Watch};
 use rtscope_analyze::edges::Edges;
 use rtscope_analyze::results::{BlamedPause, Program, Results, Source};
 use rtscope_analyze::{Analysis, Context, Tail};
-use rtscope_decode::capture::{Capture, SampleStream};
+use rtscope_decode::ReadAt;
+use rtscope_decode::capture::{Capture, Samples};
 use rtscope_decode::code::CodeStream;
 use rtscope_decode::ocaml_ring::Version;
 use rtscope_decode::sched::SchedStream;
-use rtscope_decode::{ReadAt, Written};
 use rtscope_encode::Tables;
 use rtscope_model::manifest::{Log, Manifest, Tier};
 use rtscope_model::{Body, Class, Event, Loss, LossKind, Names, Pid, Symbols, Tid, Time};
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -188,7 +186,7 @@ fn run(
     }
     // Who looks on has these from the start.
     let (before, known): (usize, Vec<Loss>) = (tail.losses.len(), from_last(without_start, last).collect());
-    tail.losses.extend(streams.samples.as_ref().map_or(Vec::new(), SampleStream::losses));
+    tail.losses.extend(streams.samples.as_ref().map_or(Vec::new(), Samples::losses));
     tail.losses.extend(streams.sched.as_ref().map_or(Vec::new(), SchedStream::losses));
     tail.losses.extend(streams.code.as_ref().map_or(Vec::new(), CodeStream::losses));
     let losses = tail.losses.clone();
@@ -311,8 +309,8 @@ fn open_sched(capture: &Capture, losses: &mut Vec<Loss>) -> Option<SchedStream> 
 /// Opens the kernel's streams that a manifest names.
 pub(crate) fn streams(capture: &Capture, names: &[String]) -> Result<Vec<Arc<dyn ReadAt>>, String> {
     let open = |name: &String| {
-        let file = capture.folder().file(name).map_err(|error| format!("{name}: {error}"))?;
-        Ok(Arc::new(Written::new(file)) as Arc<dyn ReadAt>)
+        let file = capture.folder().written(name).map_err(|error| format!("{name}: {error}"))?;
+        Ok(Arc::new(file) as Arc<dyn ReadAt>)
     };
     names.iter().take(STREAMS_MAX).map(open).collect()
 }
@@ -346,7 +344,7 @@ struct Streams {
     log: Option<RuntimeEvents>,
     sched: Option<SchedStream>,
     code: Option<CodeStream>,
-    samples: Option<SampleStream<BufReader<File>>>,
+    samples: Option<Samples>,
     /// The next event of each.
     heads: [Option<Event>; 4],
     /// Which comes next, and when and which the one behind it.
@@ -359,7 +357,7 @@ impl Streams {
         log: Option<RuntimeEvents>,
         sched: Option<SchedStream>,
         code: Option<CodeStream>,
-        samples: Option<SampleStream<BufReader<File>>>,
+        samples: Option<Samples>,
     ) -> Streams {
         let mut streams = Streams { log, sched, code, samples, heads: [None; 4], first: 0, second: NEVER };
         (0..4).for_each(|index| streams.heads[index] = streams.pull(index));

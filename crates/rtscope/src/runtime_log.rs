@@ -7,14 +7,13 @@ use crate::trouble::Trouble;
 use rtscope_analyze::results::{Runtime, TypeCount};
 use rtscope_analyze::stm::Stm;
 use rtscope_analyze::{Analysis, Context};
+use rtscope_decode::ReadAt;
 use rtscope_decode::capture::Capture;
 use rtscope_decode::fxt::{Fxt, FxtStream};
 use rtscope_decode::ghc_eventlog::{Eventlog, EventlogError, Info, Stream, Tally, UnflushedBlock, tags};
 use rtscope_decode::ocaml_ring::{RingError, RingStream, Rings, Version};
-use rtscope_decode::{ReadAt, Written};
 use rtscope_model::manifest::{Log, Manifest};
 use rtscope_model::{Classes, ClockMap, ClockMethod, Event, Loss, Names, Pid};
-use std::fs::File;
 use std::sync::Arc;
 
 /// A log on its own is read with every run of its green threads up to this size: most
@@ -39,19 +38,18 @@ impl RuntimeLog {
 
     /// Opens a log of a capture, with what its program had not written.
     pub fn of_capture(capture: &Capture, entry: &Log, version: Option<Version>) -> Result<RuntimeLog, String> {
-        let file = capture.folder().file(&entry.path).map_err(|error| error.to_string())?;
+        let file = capture.folder().written(&entry.path).map_err(|error| error.to_string())?;
         if is_rings(&file) {
             let known = || entry.version.as_deref().and_then(|text| Version::parse(text).ok());
             let version = version.or_else(known);
-            return RuntimeLog::rings(Arc::new(Written::new(file)), &entry.path, version)
-                .map_err(|error| error.to_string());
+            return RuntimeLog::rings(Arc::new(file), &entry.path, version).map_err(|error| error.to_string());
         }
         let unflushed = capture.unflushed(entry.pid).into_iter().map(|block| UnflushedBlock {
             cap: block.capability,
             time: block.opened.0,
             bytes: Arc::new(block.bytes) as Arc<dyn ReadAt>,
         });
-        let log = Eventlog::open(Arc::new(Written::new(file)), unflushed.collect());
+        let log = Eventlog::open(Arc::new(file), unflushed.collect());
         let log = log.map_err(|error: EventlogError| error.to_string())?;
         Ok(RuntimeLog::Eventlog(Box::new(log.named(entry.path.clone()))))
     }
@@ -290,9 +288,9 @@ fn of_trace(trace: &Fxt, context: &mut Context) {
 }
 
 /// Whether what `file` begins with is a ring file or a stream of one.
-pub fn is_rings(file: &File) -> bool {
+pub fn is_rings(file: &dyn ReadAt) -> bool {
     let mut head = [0; 64];
-    let count = std::os::unix::fs::FileExt::read_at(file, &mut head, 0).unwrap_or(0);
+    let count = file.read_at(&mut head, 0).unwrap_or(0);
     Rings::recognise(head.get(..count).unwrap_or_default())
 }
 

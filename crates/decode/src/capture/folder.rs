@@ -2,6 +2,7 @@
 //! no link, regular files only, never waiting for another process. Whoever made the capture may be hostile, so
 //! names out of its manifest are refused where they lead elsewhere.
 
+use crate::Written;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fstat, openat, statat};
 use std::fs::File;
 use std::io::{self, Read};
@@ -53,6 +54,14 @@ impl Folder {
         let file = self.below(name, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
         regular(&file)?;
         Ok(file.into())
+    }
+
+    /// What is written of a file that was written from its front on, as logs and streams are.
+    ///
+    /// # Errors
+    /// As [`Folder::file`].
+    pub fn written(&self, name: &str) -> io::Result<Written> {
+        Ok(Written::new(self.file(name)?))
     }
 
     /// All of a small file, of at most `most` bytes.

@@ -5,11 +5,12 @@
 //! A line is `{"log":LOG}`, where a later one of the same path counts, or `{"loss":[N,LOSS]}`, the manifest's loss
 //! number N from 0. The file is append-only and may be cut anywhere.
 
+use super::lines::Lines;
 use rtscope_model::Loss;
 use rtscope_model::manifest::{Log, Manifest};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
-use std::io::{BufRead, Read, Write};
+use std::io::{BufRead, Write};
 
 /// Its name below a capture.
 pub const NAME: &str = "journal.jsonl";
@@ -36,16 +37,15 @@ pub fn write_line(out: &mut Vec<u8>, line: &Line) {
 }
 
 /// Adds what the lines say to a manifest. Lines that cannot be read are skipped.
-pub(super) fn apply(manifest: &mut Manifest, mut input: impl BufRead) {
+pub(super) fn apply(manifest: &mut Manifest, input: impl BufRead) {
     let mut places: HashMap<String, usize> =
         manifest.logs.iter().enumerate().map(|(place, log)| (log.path.clone(), place)).collect();
-    let mut bytes = Vec::new();
+    let mut lines = Lines::new(input, LINE_MAX);
     for _ in 0..LINES_MAX {
-        bytes.clear();
-        if !matches!(input.by_ref().take(LINE_MAX).read_until(b'\n', &mut bytes), Ok(count) if count > 0) {
+        if !lines.advance() {
             break;
         }
-        match serde_json::from_slice(&bytes) {
+        match serde_json::from_slice(lines.line()) {
             Ok(Line::Log(log)) => match places.get(&log.path).and_then(|place| manifest.logs.get_mut(*place)) {
                 Some(known) => *known = log,
                 None => {

@@ -6,6 +6,7 @@
 mod folder;
 pub mod heaps;
 pub mod journal;
+mod lines;
 pub mod samples;
 pub mod stm;
 mod unflushed;
@@ -15,12 +16,12 @@ pub use samples::SampleStream;
 pub use stm::StmStream;
 pub use unflushed::UnflushedBlock;
 
+use crate::FromFront;
 use rtscope_model::heap::Heap;
 use rtscope_model::manifest::{self, Binary, Kernel, Log, Machine, Manifest, OwnCost, Status};
 use rtscope_model::{ClockMap, Loss, LossKind, Time};
 use serde::Deserialize;
 use std::collections::HashSet;
-use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -52,6 +53,11 @@ pub enum CaptureError {
         schema: String,
     },
 }
+
+/// Samples of a capture, as they were written.
+pub type Samples = SampleStream<BufReader<FromFront>>;
+/// Counts of transactions of a capture.
+pub type Counted = StmStream<BufReader<FromFront>>;
 
 /// An opened capture.
 #[derive(Clone, Debug)]
@@ -120,15 +126,17 @@ impl Capture {
     }
 
     /// The recorder's samples; `None` where there are none.
-    pub fn samples(&self) -> Option<SampleStream<BufReader<File>>> {
-        let file = self.folder.file("samples.jsonl").ok()?;
-        Some(SampleStream::new(BufReader::with_capacity(1 << 16, file)))
+    pub fn samples(&self) -> Option<Samples> {
+        Some(SampleStream::new(self.lines_of("samples.jsonl")?))
     }
 
     /// Counts of transactions; `None` where nothing looked at them.
-    pub fn transactions(&self) -> Option<StmStream<BufReader<File>>> {
-        let file = self.folder.file("stm.jsonl").ok()?;
-        Some(StmStream::new(BufReader::with_capacity(1 << 16, file)))
+    pub fn transactions(&self) -> Option<Counted> {
+        Some(StmStream::new(self.lines_of("stm.jsonl")?))
+    }
+
+    fn lines_of(&self, name: &str) -> Option<BufReader<FromFront>> {
+        Some(BufReader::with_capacity(1 << 16, self.folder.written(name).ok()?.into()))
     }
 
     /// Its snapshots of heaps, `heap/0.json`, in the order of their numbers.
@@ -319,6 +327,21 @@ mod tests {
         let capture = Capture::open(folder.path()).unwrap();
         assert_eq!(capture.manifest(), &manifest);
         assert!(capture.losses().is_empty());
+    }
+
+    /// It costs its owner nothing, and would keep a reader busy for hours.
+    #[test]
+    fn samples_and_counts_end_at_a_terabyte_of_hole() {
+        let folder = tempfile::tempdir().unwrap();
+        write(folder.path(), "manifest.json", &serde_json::to_vec(&empty_manifest()).unwrap());
+        write(folder.path(), "samples.jsonl", b"{\"t\":1,\"rss\":2}\n");
+        write(folder.path(), "stm.jsonl", b"{\"t\":1,\"p\":2,\"a\":3}\n");
+        for name in ["samples.jsonl", "stm.jsonl"] {
+            fs::File::options().write(true).open(folder.path().join(name)).unwrap().set_len(1 << 40).unwrap();
+        }
+        let capture = Capture::open(folder.path()).unwrap();
+        assert_eq!(capture.samples().unwrap().count(), 1);
+        assert_eq!(capture.transactions().unwrap().count(), 1);
     }
 
     #[test]

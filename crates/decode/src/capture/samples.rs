@@ -16,15 +16,13 @@
 //! last line (`rss` at least every 100 ms): no line means no change. Unknown
 //! keys are skipped. The file is append-only and may be cut anywhere.
 
+use super::lines::Lines;
 use rtscope_model::{Body, Cpu, Event, GroupId, LaneId, Loss, LossKind, Sample, Tid, Time};
 use serde::Deserialize;
-use std::io::{BufRead, Read};
+use std::io::BufRead;
 
 /// Longer lines are damage.
 const LINE_MAX: u64 = 4096;
-/// After so many lines in a row that say nothing the rest of the file is taken for damage, too: a hole of a terabyte
-/// costs its owner nothing.
-const DAMAGED_MAX: u32 = 1 << 14;
 
 /// Appends one line for `sample`.
 pub fn write_line(out: &mut Vec<u8>, time: Time, sample: &Sample) {
@@ -84,8 +82,7 @@ impl Line {
 /// Lines that cannot be read are skipped and counted.
 #[derive(Debug)]
 pub struct SampleStream<R> {
-    input: R,
-    line: Vec<u8>,
+    lines: Lines<R>,
     last: Time,
     damaged: Damage,
     cut: bool,
@@ -101,7 +98,7 @@ struct Damage {
 impl<R: BufRead> SampleStream<R> {
     /// A stream over the bytes of `samples.jsonl`.
     pub fn new(input: R) -> Self {
-        SampleStream { input, line: Vec::new(), last: Time(0), damaged: Damage::default(), cut: false }
+        SampleStream { lines: Lines::new(input, LINE_MAX), last: Time(0), damaged: Damage::default(), cut: false }
     }
 
     /// What was skipped so far; complete once the iterator has ended. A last
@@ -125,14 +122,6 @@ impl<R: BufRead> SampleStream<R> {
         self.cut
     }
 
-    /// Reads one line into `self.line`; false at the end. A line that is too
-    /// long is read in pieces, none of which parses.
-    fn read_line(&mut self) -> bool {
-        self.line.clear();
-        let read = self.input.by_ref().take(LINE_MAX).read_until(b'\n', &mut self.line);
-        matches!(read, Ok(count) if count > 0)
-    }
-
     fn note_damage(&mut self) {
         self.damaged.lines += 1;
         self.damaged.from.get_or_insert(self.last);
@@ -144,12 +133,8 @@ impl<R: BufRead> Iterator for SampleStream<R> {
     type Item = Event;
 
     fn next(&mut self) -> Option<Event> {
-        for _ in 0..DAMAGED_MAX {
-            if !self.read_line() {
-                return None;
-            }
-            let whole = self.line.ends_with(b"\n");
-            match serde_json::from_slice::<Line>(&self.line) {
+        while self.lines.advance() {
+            match serde_json::from_slice::<Line>(self.lines.line()) {
                 Ok(line) => {
                     let Some(sample) = line.sample() else { continue };
                     self.last = Time(line.t);
@@ -158,8 +143,8 @@ impl<R: BufRead> Iterator for SampleStream<R> {
                     }
                     return Some(Event { time: self.last, lane: LaneId::NONE, body: Body::Sample(sample) });
                 }
-                Err(_) if !whole && (self.line.len() as u64) < LINE_MAX => self.cut = true,
-                Err(_) if self.line.iter().all(u8::is_ascii_whitespace) => {}
+                Err(_) if self.lines.is_cut() => self.cut = true,
+                Err(_) if self.lines.is_blank() => {}
                 Err(_) => self.note_damage(),
             }
         }
@@ -235,12 +220,5 @@ mod tests {
         assert_eq!(losses.len(), 1);
         assert_eq!((losses[0].from, losses[0].to), (Some(Time(5)), Some(Time(11))));
         assert_eq!(losses[0].count, 4);
-    }
-
-    #[test]
-    fn a_hole_without_end_is_given_up() {
-        let mut stream = SampleStream::new(std::io::BufReader::new(std::io::repeat(0)));
-        assert_eq!(stream.next().map(|event| event.time), None);
-        assert_eq!(stream.losses().first().map(|loss| loss.count), Some(u64::from(DAMAGED_MAX)));
     }
 }

@@ -15,15 +15,13 @@
 //! Counts are cumulative and written when they have changed. Unknown keys are skipped. The file is
 //! append-only and may be cut anywhere.
 
+use super::lines::Lines;
 use rtscope_model::{Loss, LossKind, STM_COUNTS, StmCounts, StmLine, StmNamed, StmSeen, Time};
 use serde::{Deserialize, Serialize};
-use std::io::{BufRead, Read, Write};
+use std::io::{BufRead, Write};
 
 /// Longer lines are damage.
 const LINE_MAX: u64 = 4096;
-/// After so many lines in a row that say nothing the rest of the file is taken for damage, too: a hole of a terabyte
-/// costs its owner nothing.
-const DAMAGED_MAX: u32 = 1 << 14;
 /// Numbers in a lane's line.
 const LANE_NUMBERS: usize = 1 + STM_COUNTS + 2;
 
@@ -101,15 +99,14 @@ fn lane(numbers: &[u64]) -> Option<StmSeen> {
 /// skipped and counted.
 #[derive(Debug)]
 pub struct StmStream<R> {
-    input: R,
-    line: Vec<u8>,
+    lines: Lines<R>,
     damaged: u64,
 }
 
 impl<R: BufRead> StmStream<R> {
     /// A stream over the bytes of `stm.jsonl`.
     pub fn new(input: R) -> Self {
-        StmStream { input, line: Vec::new(), damaged: 0 }
+        StmStream { lines: Lines::new(input, LINE_MAX), damaged: 0 }
     }
 
     /// What was skipped so far. A last line without its end is a recorder that was killed, not
@@ -120,29 +117,18 @@ impl<R: BufRead> StmStream<R> {
         let loss = Loss { source, kind, count: self.damaged, from: None, to: None, note };
         (self.damaged > 0).then_some(loss).into_iter().collect()
     }
-
-    /// Reads one line, or a piece of one that is too long, of which none parses; false at the end.
-    fn read_line(&mut self) -> bool {
-        self.line.clear();
-        let read = self.input.by_ref().take(LINE_MAX).read_until(b'\n', &mut self.line);
-        matches!(read, Ok(count) if count > 0)
-    }
 }
 
 impl<R: BufRead> Iterator for StmStream<R> {
     type Item = StmLine;
 
     fn next(&mut self) -> Option<StmLine> {
-        for _ in 0..DAMAGED_MAX {
-            if !self.read_line() {
-                return None;
-            }
-            let cut = !self.line.ends_with(b"\n") && (self.line.len() as u64) < LINE_MAX;
-            let parsed = serde_json::from_slice::<Line>(&self.line);
+        while self.lines.advance() {
+            let parsed = serde_json::from_slice::<Line>(self.lines.line());
             match parsed.map(|line| (Time(line.t), line.p, line.seen())) {
                 Ok((time, pid, Some(Ok(seen)))) => return Some(StmLine { time, pid, seen }),
                 Ok((_, _, None)) => {}
-                Err(_) if cut || self.line.iter().all(u8::is_ascii_whitespace) => {}
+                Err(_) if self.lines.is_cut() || self.lines.is_blank() => {}
                 Ok((_, _, Some(Err(())))) | Err(_) => self.damaged = self.damaged.saturating_add(1),
             }
         }

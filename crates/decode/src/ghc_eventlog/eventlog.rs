@@ -6,7 +6,7 @@ use super::frame::FrameTable;
 use super::header::Header;
 use super::heap_profile::Labels;
 use super::import;
-use super::index::{Block, BlockEnd, Chain, MARKER, Marker, RawLoss, read_full};
+use super::index::{Block, BlockEnd, Chain, MARKER, Marker, RawLoss};
 use super::info::Info;
 use super::pool::{LaneBlocks, Pool};
 use super::scan::{Item, Plan};
@@ -47,7 +47,7 @@ impl UnflushedBlock {
     /// What reading the marker gives.
     pub fn new(bytes: Arc<dyn ReadAt>) -> io::Result<Option<UnflushedBlock>> {
         let mut head = [0; MARKER];
-        let count = read_full(bytes.as_ref(), &mut head, 0)?;
+        let count = bytes.read_full(&mut head, 0)?;
         let marker = head.get(..count).and_then(Marker::parse);
         Ok(marker.map(|Marker { cap, time, .. }| UnflushedBlock { cap, time, bytes }))
     }
@@ -251,7 +251,7 @@ pub(super) fn read_header(source: &dyn ReadAt) -> Result<Header, EventlogError> 
     let mut want = HEADER_FIRST;
     loop {
         let mut bytes = vec![0; usize::try_from(want.min(size)).unwrap_or(0)];
-        let count = read_full(source, &mut bytes, 0).map_err(io_error(0))?;
+        let count = source.read_full(&mut bytes, 0).map_err(io_error(0))?;
         match Header::parse(bytes.get(..count).unwrap_or_default()) {
             Err(EventlogError::HeaderCut { .. }) if want < size && want < HEADER_MAX => want *= 4,
             result => return result,

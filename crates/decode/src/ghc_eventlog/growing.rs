@@ -8,7 +8,7 @@
 use super::error::EventlogError;
 use super::eventlog::{Eventlog, UnflushedBlock, read_header};
 use super::frame::{FrameTable, NoFrame};
-use super::index::{MARKER, Marker, read_full};
+use super::index::{MARKER, Marker};
 use super::info::Info;
 use super::tags;
 use crate::source::ReadAt;
@@ -106,8 +106,7 @@ impl Growing {
         let front = Eventlog::open(Arc::new(Front(Arc::clone(&log))), Vec::new());
         let info = front.map(|front| front.info().clone()).unwrap_or_default();
         let mut head = vec![0; usize::try_from(header.data_offset()).unwrap_or(0)];
-        let count =
-            read_full(log.as_ref(), &mut head, 0).map_err(|source| EventlogError::Io { position: 0, source })?;
+        let count = log.read_full(&mut head, 0).map_err(|source| EventlogError::Io { position: 0, source })?;
         head.truncate(count);
         let table = FrameTable::new(&header, |_| 0);
         let at = header.data_offset();
@@ -144,7 +143,7 @@ impl Growing {
     /// The marker of the block that stands next, and its size.
     fn marker(&self, log: &dyn ReadAt) -> io::Result<Option<(Marker, u32)>> {
         let mut head = [0; MARKER];
-        let count = read_full(log, &mut head, self.at)?;
+        let count = log.read_full(&mut head, self.at)?;
         let marker = head.get(..count).and_then(Marker::parse).filter(Marker::is_closed);
         Ok(marker.map(|marker| (marker, marker.size)).filter(|(_, size)| *size <= BLOCK_MAX))
     }
@@ -182,7 +181,7 @@ impl Growing {
     /// Goes to the next block behind what is none; false where its start is not there yet.
     fn find_block(&mut self, log: &dyn ReadAt, size: u64) -> io::Result<bool> {
         let mut bytes = vec![0; STEP];
-        let count = read_full(log, &mut bytes, self.at)?;
+        let count = log.read_full(&mut bytes, self.at)?;
         bytes.truncate(count);
         let starts = bytes
             .windows(MARKER)
@@ -208,7 +207,7 @@ impl Growing {
             return Ok(0);
         }
         let mut bytes = vec![0; there.saturating_sub(from) as usize];
-        let count = read_full(log, &mut bytes, self.at + from)?;
+        let count = log.read_full(&mut bytes, self.at + from)?;
         bytes.truncate(count);
         self.add(Piece { cap: marker.cap, opened: marker.time, from, bytes: &bytes });
         if let Some(lane) = self.lanes.get_mut(&marker.cap) {
@@ -225,14 +224,14 @@ impl Growing {
     /// It cannot be read.
     pub fn read_copy(&mut self, cap: u16, copy: &dyn ReadAt) -> io::Result<()> {
         let mut head = [0; MARKER];
-        let count = read_full(copy, &mut head, 0)?;
+        let count = copy.read_full(&mut head, 0)?;
         let Some(marker) = head.get(..count).and_then(Marker::parse).filter(|marker| marker.size == 0) else {
             return Ok(());
         };
         let from = self.had(cap, marker.time).saturating_sub(UNSETTLED as u64);
         let size = copy.size()?.min(u64::from(BLOCK_MAX));
         let mut bytes = vec![0; usize::try_from(size.saturating_sub(from)).unwrap_or(0)];
-        let count = read_full(copy, &mut bytes, from)?;
+        let count = copy.read_full(&mut bytes, from)?;
         bytes.truncate(count);
         if from + count as u64 >= self.had(cap, marker.time) {
             self.add(Piece { cap, opened: marker.time, from, bytes: &bytes });

@@ -171,7 +171,7 @@ impl Walk<'_> {
     /// Takes in what stands at `at`; gives where to go on.
     fn step(&mut self, at: u64) -> io::Result<u64> {
         let mut head = [0; MARKER];
-        let count = read_full(self.source, &mut head, at)?;
+        let count = self.source.read_full(&mut head, at)?;
         let head = head.get(..count).unwrap_or_default();
         if head.starts_with(&[0xff, 0xff]) && (count == 2 || self.chain.blocks.last().is_some()) {
             return self.after_end_mark(at);
@@ -251,7 +251,7 @@ impl Walk<'_> {
     /// Whether what stands at `at` may stand behind a block.
     fn may_follow(&self, at: u64) -> io::Result<bool> {
         let mut head = [0; MARKER];
-        let count = read_full(self.source, &mut head, at)?;
+        let count = self.source.read_full(&mut head, at)?;
         let head = head.get(..count).unwrap_or_default();
         let cut_marker = count < MARKER && b"\x00\x12".starts_with(head.get(..2).unwrap_or(head));
         Ok(cut_marker || head.starts_with(&[0xff, 0xff]) || sane(head).is_some())
@@ -262,7 +262,7 @@ impl Walk<'_> {
         let mut window = vec![0; 64 << 10];
         let mut at = from;
         while at < to {
-            let count = read_full(self.source, &mut window, at)?;
+            let count = self.source.read_full(&mut window, at)?;
             let bytes = window.get(..count).unwrap_or_default();
             for found in memchr::memmem::find_iter(bytes, b"\x00\x12") {
                 let position = at + found as u64;
@@ -297,7 +297,7 @@ impl Walk<'_> {
             return Ok(true);
         }
         let mut bytes = vec![0; RECORDS_BYTES.min(inside) as usize];
-        let count = read_full(self.source, &mut bytes, at + MARKER as u64)?;
+        let count = self.source.read_full(&mut bytes, at + MARKER as u64)?;
         bytes.truncate(count);
         let last = if marker.size == 0 { marker.time.saturating_add(YEAR_NS) } else { marker.end_time };
         let times = marker.time.saturating_sub(EARLY_NS)..=last.saturating_add(LATE_NS);
@@ -338,18 +338,4 @@ fn sane(bytes: &[u8]) -> Option<Marker> {
     let marker = Marker::parse(bytes)?;
     let closed = marker.is_closed() && u64::from(marker.size) <= BLOCK_MAX && marker.end_time < CENTURY_NS;
     (closed || marker.is_open() && marker.time < CENTURY_NS).then_some(marker)
-}
-
-/// Reads until `buffer` is full or the source ends.
-pub(super) fn read_full(source: &dyn ReadAt, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-    let mut filled = 0;
-    while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-        match source.read_at(rest, offset + filled as u64) {
-            Ok(0) => break,
-            Ok(count) => filled += count.min(rest.len()),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
 }

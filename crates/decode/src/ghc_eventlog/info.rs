@@ -3,7 +3,7 @@
 
 use super::frame::{Next, RecordReader};
 use super::header::Header;
-use super::index::{Block, GLOBAL, MARKER, read_full};
+use super::index::{Block, GLOBAL, MARKER};
 use super::record::{HeapInfo, Record};
 use crate::code::Ipe;
 use crate::source::ReadAt;
@@ -197,7 +197,7 @@ fn global(
             Next::NeedMore => {
                 let want = usize::try_from(end - at).unwrap_or(usize::MAX).min(window.len());
                 let buffer = window.get_mut(..want).unwrap_or_default();
-                let Ok(got) = read_full(source, buffer, at) else { return false };
+                let Ok(got) = source.read_full(buffer, at) else { return false };
                 reader.push(buffer.get(..got).unwrap_or_default());
                 at += got as u64;
                 if got < want || at >= end {

@@ -8,7 +8,7 @@
 use super::frame::{FrameTable, IPE_MAX, NoFrame, RECORD_HEAD};
 use super::heap_profile::Labels;
 use super::import::{self, action};
-use super::index::{Block, BlockEnd, EARLY_NS, LATE_NS, MARKER, RawLoss, read_full};
+use super::index::{Block, BlockEnd, EARLY_NS, LATE_NS, MARKER, RawLoss};
 use super::record::Record;
 use crate::source::ReadAt;
 use rtscope_model::event::Runtime;
@@ -219,7 +219,7 @@ impl BlockScan {
         }
         let window = scratch.window.get_mut(..want).unwrap_or_default();
         let source = plan.sources.get(usize::from(self.block.source));
-        let got = source.map_or(Ok(0), |source| read_full(source.as_ref(), window, self.at));
+        let got = source.map_or(Ok(0), |source| source.read_full(window, self.at));
         let (got, shrunk) = match got {
             Ok(got) => (got, got < want),
             Err(error) => {

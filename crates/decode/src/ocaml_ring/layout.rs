@@ -77,25 +77,11 @@ pub(super) fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
     bytes.chunks_exact(8).map(|word| word.try_into().map_or(0, u64::from_le_bytes))
 }
 
-/// Fills `buffer` as far as the source goes.
-pub(super) fn read_full(source: &dyn ReadAt, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-    let mut done = 0;
-    while let Some(rest) = buffer.get_mut(done..).filter(|rest| !rest.is_empty()) {
-        match source.read_at(rest, offset.saturating_add(done as u64)) {
-            Ok(0) => break,
-            Ok(count) => done += count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(done)
-}
-
 /// `N` words at `offset`; `None` where the source is too short.
 pub(super) fn words_at<const N: usize>(source: &dyn ReadAt, offset: u64) -> io::Result<Option<[u64; N]>> {
     let mut bytes = [0; HEAD as usize];
     let Some(bytes) = bytes.get_mut(..8 * N) else { return Ok(None) };
-    let count = read_full(source, bytes, offset)?;
+    let count = source.read_full(bytes, offset)?;
     Ok((count == 8 * N).then(|| first_words(bytes)))
 }
 
@@ -137,7 +123,7 @@ impl Layout {
             return Err(RingError::Empty);
         }
         let mut bytes = [0; HEAD as usize];
-        let count = read_full(source, &mut bytes, 0).map_err(failed)?;
+        let count = source.read_full(&mut bytes, 0).map_err(failed)?;
         let bytes = bytes.get(..count).unwrap_or_default();
         let head: [u64; 8] = first_words(bytes);
         let whole = count as u64 == HEAD;
@@ -231,7 +217,7 @@ impl Frames {
                 kind::NAME if number < USER_IDS => {
                     let mut bytes = [0; NAME];
                     let want = bytes.len().min(8 * count as usize);
-                    let got = read_full(source, bytes.get_mut(..want).unwrap_or_default(), at + FRAME)?;
+                    let got = source.read_full(bytes.get_mut(..want).unwrap_or_default(), at + FRAME)?;
                     self.names.extend(name(bytes.get(..got).unwrap_or_default()).map(|name| (number as u16, name)));
                 }
                 kind::ENDED => self.ended = true,
@@ -279,7 +265,7 @@ impl Window {
             return Ok(Some(found));
         }
         self.bytes.resize(Window::BYTES, 0);
-        let count = read_full(source, &mut self.bytes, at)?;
+        let count = source.read_full(&mut self.bytes, at)?;
         self.bytes.truncate(count);
         self.offset = at;
         Ok(inside(self))

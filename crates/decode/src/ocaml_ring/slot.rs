@@ -7,7 +7,7 @@
 //! the next good event, before which a [`What::Gap`] stands.
 
 use super::captured;
-use super::layout::{Container, FRAME, Layout, POSITION_MAX, read_full, words, words_at};
+use super::layout::{Container, FRAME, Layout, POSITION_MAX, words, words_at};
 use super::packed;
 use super::tables::{kind, user};
 use super::tally::{Losses, RawLoss};
@@ -415,7 +415,7 @@ impl Slot {
             pass.bytes.resize(8 * want, 0);
         }
         let bytes = pass.bytes.get_mut(..8 * want).unwrap_or_default();
-        let got = read_full(pass.source.as_ref(), bytes, offset).unwrap_or(0) / 8;
+        let got = pass.source.read_full(bytes, offset).unwrap_or(0) / 8;
         if got < want {
             // The file ends, or became shorter while it was read.
             let counted = self.run.cut.unwrap_or(8 * (self.run.end - position - got as u64));
@@ -495,7 +495,7 @@ impl Slot {
         let whole = usize::try_from(count).ok().filter(|count| *count <= packed::FOLLOW_MAX).and_then(|count| {
             pass.bytes.resize(pass.bytes.len().max(8 * count), 0);
             let bytes = pass.bytes.get_mut(..8 * count)?;
-            let got = read_full(pass.source.as_ref(), bytes, self.run.offset).unwrap_or(0);
+            let got = pass.source.read_full(bytes, self.run.offset).unwrap_or(0);
             packed::unpack(bytes.get(..got)?, &mut self.words)
         });
         if whole != Some(true) && self.run.cut.is_none() {

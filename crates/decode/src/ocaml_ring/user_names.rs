@@ -1,7 +1,7 @@
 //! Names of user events. Owns looking them up when an event first needs one: an event
 //! can precede its name.
 
-use super::layout::{Container, Layout, NAME, name, read_full};
+use super::layout::{Container, Layout, NAME, name};
 use crate::source::ReadAt;
 use rtscope_model::{NameId, Names};
 use std::collections::HashMap;
@@ -49,7 +49,7 @@ fn find(id: u16, layout: &Layout, source: &dyn ReadAt) -> Option<String> {
         Container::File { names: 0, .. } => None,
         Container::File { names, .. } => {
             let mut bytes = [0; NAME];
-            let count = read_full(source, &mut bytes, names + u64::from(id) * NAME as u64).ok()?;
+            let count = source.read_full(&mut bytes, names + u64::from(id) * NAME as u64).ok()?;
             name(bytes.get(..count)?)
         }
     }

@@ -11,13 +11,11 @@ use crate::pipeline;
 use crate::trouble::Trouble;
 use crate::watch::Watch;
 use rtscope_analyze::Context;
-use rtscope_decode::capture::{Capture, StmStream};
+use rtscope_decode::capture::{Capture, Counted};
 use rtscope_encode::Tables;
 use rtscope_host::clock;
 use rtscope_model::manifest::{Manifest, Status};
 use rtscope_model::{Event, Names, Time};
-use std::fs::File;
-use std::io::BufReader;
 use std::iter::Peekable;
 use std::path::Path;
 use std::process::ExitCode;
@@ -72,7 +70,7 @@ struct Replay {
     end: Time,
     next: Option<Time>,
     /// Counts of transactions that were not taken in yet, and those that were.
-    lines: Option<Peekable<StmStream<BufReader<File>>>>,
+    lines: Option<Peekable<Counted>>,
     transactions: Transactions,
     notes: Vec<String>,
 }

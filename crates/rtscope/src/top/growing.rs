@@ -9,17 +9,16 @@ use crate::pipeline;
 use crate::runtime_log;
 use crate::trouble::Trouble;
 use rtscope_analyze::Context;
-use rtscope_decode::ReadAt;
 use rtscope_decode::capture::Capture;
 use rtscope_decode::ghc_eventlog::Growing;
 use rtscope_decode::ocaml_ring::Version;
 use rtscope_decode::ocaml_ring::captured::{kind, whole_frames};
 use rtscope_decode::whole_perf_records;
+use rtscope_decode::{ReadAt, Written};
 use rtscope_host::procfs::Host;
 use rtscope_host::{clock, own_cost};
 use rtscope_model::{Event, LossKind, Time};
-use std::fs::File;
-use std::os::unix::fs::FileExt;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,7 +38,7 @@ const LOG_STEP: Duration = Duration::from_millis(100);
 
 /// A file that is appended to.
 struct Tail {
-    file: File,
+    file: Written,
     at: u64,
     /// More came than is read here.
     left_out: bool,
@@ -48,21 +47,21 @@ struct Tail {
 impl Tail {
     /// From its start or from its end on.
     fn open(capture: &Capture, name: &str, from_start: bool) -> Option<Tail> {
-        let file = capture.folder().file(name).ok()?;
-        let at = if from_start { 0 } else { file.metadata().ok()?.len() };
+        let file = capture.folder().written(name).ok()?;
+        let at = if from_start { 0 } else { file.size().ok()? };
         Some(Tail { file, at, left_out: false })
     }
 
     /// What is new; of what is there `whole` says how much can be taken.
     fn read(&mut self, whole: impl Fn(&[u8]) -> usize) -> Vec<u8> {
-        let size = self.file.metadata().map_or(self.at, |file| file.len());
+        let size = self.file.size().unwrap_or(self.at);
         let count = size.saturating_sub(self.at);
         if count > MOST as u64 {
             (self.at, self.left_out) = (size, true);
             return Vec::new();
         }
         let mut bytes = vec![0; count as usize];
-        let got = FileExt::read_at(&self.file, &mut bytes, self.at).unwrap_or(0);
+        let got = self.file.read_at(&mut bytes, self.at).unwrap_or(0);
         bytes.truncate(got);
         bytes.truncate(whole(&bytes));
         self.at += bytes.len() as u64;
@@ -78,8 +77,8 @@ fn whole_lines(bytes: &[u8]) -> usize {
 /// The bytes of a log.
 enum Bytes {
     None,
-    Ghc { file: Arc<File>, pid: u32 },
-    Ocaml { file: Arc<File>, at: u64, head: Vec<u8> },
+    Ghc { file: Arc<Written>, pid: u32 },
+    Ocaml { file: Arc<Written>, at: u64, head: Vec<u8> },
 }
 
 /// See the module.
@@ -168,7 +167,7 @@ impl Recording {
             (Bytes::Ghc { .. }, Log::Ghc { growing, clock }) => {
                 for (cap, name) in copies {
                     // One that is gone is being made anew.
-                    let _ = self.capture.folder().file(&name).map(|copy| growing.read_copy(cap, &copy));
+                    let _ = self.capture.folder().written(&name).map(|copy| growing.read_copy(cap, &copy));
                 }
                 into.extend(growing.events(CLASSES, *clock));
             }
@@ -177,7 +176,8 @@ impl Recording {
                 let mut bytes = std::mem::take(head);
                 let kept = bytes.len();
                 bytes.resize(kept + usize::try_from(end - *at).unwrap_or(0), 0);
-                let read = file.read_exact_at(bytes.get_mut(kept..).unwrap_or_default(), *at);
+                let rest = bytes.get_mut(kept..).unwrap_or_default();
+                let read = read_exact(file, rest, *at);
                 *head = bytes.get(..RING_HEAD).unwrap_or_default().to_vec();
                 if read.is_ok() {
                     *at = end;
@@ -306,11 +306,11 @@ fn open_log(capture: &Capture, from_start: bool) -> Result<Found, String> {
     let entry = pipeline::choose_log(capture, None).ok().flatten();
     let entry = entry.ok_or("it holds no log of a runtime")?;
     let cannot = |why: &dyn std::fmt::Display| format!("its log {} cannot be read: {why}", entry.path);
-    let file = Arc::new(capture.folder().file(&entry.path).map_err(|error| cannot(&error))?);
-    if file.metadata().is_ok_and(|file| file.len() == 0) {
+    let file = Arc::new(capture.folder().written(&entry.path).map_err(|error| cannot(&error))?);
+    if file.size().is_ok_and(|bytes| bytes == 0) {
         return Err(format!("its log {} is empty", entry.path));
     }
-    if runtime_log::is_rings(&file) {
+    if runtime_log::is_rings(file.as_ref()) {
         let (head, at) = ring_start(file.as_ref(), from_start).map_err(|error| cannot(&error))?;
         let version = entry.version.as_deref().and_then(|text| Version::parse(text).ok());
         let log = if from_start { OcamlLog::new(version) } else { OcamlLog::joined(version) };
@@ -326,11 +326,16 @@ fn open_log(capture: &Capture, from_start: bool) -> Result<Found, String> {
     Ok((Bytes::Ghc { file, pid: entry.pid }, Log::Ghc { growing: Box::new(growing), clock }))
 }
 
+fn read_exact(file: &Written, buffer: &mut [u8], at: u64) -> io::Result<()> {
+    let count = file.read_full(buffer, at)?;
+    if count == buffer.len() { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+}
+
 /// The head of a stream of rings with the names that it has, and where its last frame ends.
-fn ring_start(file: &File, from_start: bool) -> std::io::Result<(Vec<u8>, u64)> {
+fn ring_start(file: &Written, from_start: bool) -> io::Result<(Vec<u8>, u64)> {
     if from_start {
         let mut head = vec![0; RING_HEAD];
-        file.read_exact_at(&mut head, 0)?;
+        read_exact(file, &mut head, 0)?;
         return Ok((head, RING_HEAD as u64));
     }
     let mut names = Vec::new();
@@ -340,11 +345,11 @@ fn ring_start(file: &File, from_start: bool) -> std::io::Result<(Vec<u8>, u64)> 
         }
     })?;
     let mut head = vec![0; RING_HEAD];
-    file.read_exact_at(&mut head, 0)?;
+    read_exact(file, &mut head, 0)?;
     for (from, to) in names {
         let at = head.len();
         head.resize(at + (to - from) as usize, 0);
-        file.read_exact_at(head.get_mut(at..).unwrap_or_default(), from)?;
+        read_exact(file, head.get_mut(at..).unwrap_or_default(), from)?;
     }
     Ok((head, end))
 }
