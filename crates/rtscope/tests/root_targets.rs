@@ -122,6 +122,13 @@ fn rtscope(arguments: &[&str]) -> Running {
     Running(command.spawn().unwrap())
 }
 
+/// What it said when a signal ended it.
+fn ended_by(running: Running, signal: &str) -> Output {
+    let sent = Command::new("kill").args(["-s", signal, &running.0.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+    ended(running, signal)
+}
+
 /// What it said, in time.
 fn ended(mut running: Running, what: &str) -> Output {
     let until = Instant::now() + PATIENCE;
@@ -203,9 +210,7 @@ fn root_a_recording_ends_on_a_signal_whatever_it_looks_at() {
         let capture = captures.path().join("c").display().to_string();
         let recorder = rtscope(&["record", "--pid", &target.0.id().to_string(), "-o", &capture]);
         wait_for(|| captures.path().join("c").exists());
-        let sent = Command::new("kill").args(["-s", signal, &recorder.0.id().to_string()]).status().unwrap();
-        assert!(sent.success());
-        let output = ended(recorder, signal);
+        let output = ended_by(recorder, signal);
         assert_eq!(output.status.code(), Some(0), "{signal}: {}", said(&output));
     }
 }
@@ -353,9 +358,7 @@ fn root_what_looks_for_long_has_no_privileges_while_it_looks() {
     for arguments in looks {
         let looks = rtscope(arguments);
         wait_for(|| has_none(looks.0.id()));
-        let sent = Command::new("kill").args(["-s", "TERM", &looks.0.id().to_string()]).status().unwrap();
-        assert!(sent.success());
-        let output = ended(looks, arguments[0]);
+        let output = ended_by(looks, "TERM");
         assert!(!said(&output).contains("privileges"), "{}", said(&output));
     }
 }

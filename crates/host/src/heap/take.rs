@@ -71,9 +71,9 @@ pub fn take(host: &Host, pid: u32, ask: &Ask) -> Result<(Heap, u64), Failed> {
     let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0);
     let limits = limits(pages.saturating_mul(rustix::param::page_size() as u64), ask.stop);
     let done = opener::in_sandbox(&limits, Some(&process), || take_here(&process, ask));
-    // Of one on its way out nothing is mapped and nobody may read anything: whatever was refused, that is why.
-    let on_its_way_out = || host.stat(pid).is_none_or(|stat| stat.exiting);
-    let gone = |failed| if on_its_way_out() { Refusal::Gone(pid).into() } else { failed };
+    // A process that is exiting has no memory any more, and the kernel refuses every access to it: that is why, then.
+    let is_exiting = || host.stat(pid).is_none_or(|stat| stat.exiting);
+    let gone = |failed| if is_exiting() { Refusal::Gone(pid).into() } else { failed };
     sent(done, || format!("process {pid}")).map_err(gone)
 }
 
