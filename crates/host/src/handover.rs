@@ -11,6 +11,10 @@
 //! and ext4 passes over all inodes that were freed in the last minute, one by one, before it gives a new one:
 //! a storm of starts would be slower with every start.
 //!
+//! Until the link has moved a second process can open the same file. inotify tells of it twice: by a second open before
+//! the move (the kernel makes one of two that follow each other at once), and by a second close of a file that was open
+//! for writing, later. Readers close without having written.
+//!
 //! `GHCRTS` is split at spaces, so a capture whose path holds anything unusual
 //! is reached through a private folder under the temporary directory. Commands
 //! that change root or user before they start the program get an inherited
@@ -20,6 +24,7 @@
 
 use crate::folder::Folder;
 use rustix::fs::{AtFlags, FileType, Mode, inotify};
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::io;
 use std::mem::MaybeUninit;
@@ -77,15 +82,17 @@ fn route_of_command(argv: &[String]) -> Route {
     }
 }
 
-/// One open of a log file.
+/// One log file.
 #[derive(Clone, Eq, PartialEq, Debug)]
 pub struct Opened {
     /// Name below the capture: `eventlog/0.eventlog`.
     pub name: String,
     /// Absolute path.
     pub path: PathBuf,
-    /// A second process opened it before the link could be moved on.
-    pub mixed: bool,
+    /// How many processes are known to have opened it before the link moved on.
+    pub processes: u32,
+    /// It was given before, and more processes have become known.
+    pub again: bool,
 }
 
 /// The folder of logs while the program runs.
@@ -99,10 +106,24 @@ pub struct Handover {
     file_mode: Mode,
     /// The side that the link leads to.
     side: usize,
-    /// Opens of each side's file.
-    opens: [u32; 2],
+    /// What happened to each side's file.
+    happened: [Happened; 2],
     /// Files that have got a number.
     numbered: u32,
+    /// How often each of these was closed by who wrote it.
+    closes: HashMap<u32, u32>,
+    /// Those that more than one process is known to have opened.
+    mixed: HashSet<u32>,
+    /// Those of which that has become known since the last call.
+    late: Vec<u32>,
+}
+
+/// To a file that has no number yet.
+#[derive(Copy, Clone, Default, Debug)]
+struct Happened {
+    opens: u32,
+    /// By who could write.
+    closes: u32,
 }
 
 impl Handover {
@@ -123,8 +144,11 @@ impl Handover {
             watch,
             file_mode: Mode::from_raw_mode(file_mode),
             side: 0,
-            opens: [0; 2],
+            happened: [Happened::default(); 2],
             numbered: 0,
+            closes: HashMap::new(),
+            mixed: HashSet::new(),
+            late: Vec::new(),
             folder,
         };
         for (side, (link, file)) in SIDES.into_iter().enumerate() {
@@ -144,7 +168,7 @@ impl Handover {
         }
         // Equal events in a row are merged by the kernel; the truncation that comes
         // with each program's open (MODIFY) keeps two opens apart.
-        let watched = inotify::WatchFlags::OPEN | inotify::WatchFlags::MODIFY;
+        let watched = inotify::WatchFlags::OPEN | inotify::WatchFlags::MODIFY | inotify::WatchFlags::CLOSE_WRITE;
         inotify::add_watch(&handover.watch, handover.folder.own_path(), watched)?;
         Ok(handover)
     }
@@ -165,21 +189,31 @@ impl Handover {
     }
 
     /// Logs that were opened since the last call; the link already points to a fresh file when this returns,
-    /// unless none could be made: then why, and the next call tries again.
+    /// unless none could be made: then why, and the next call tries again. After them those of earlier calls that
+    /// turned out to be of several processes.
     pub fn take_opened(&mut self) -> (Vec<Opened>, Option<io::Error>) {
-        let mut found = Vec::new();
+        let (mut found, mut failed) = (Vec::new(), None);
         loop {
             self.drain();
-            let Some(side) = (0..SIDES.len()).find(|side| self.opens_of(*side) > 0) else { return (found, None) };
-            match self.hand_over(side) {
-                Ok(opened) => found.push(opened),
-                Err(error) => return (found, Some(error)),
+            let opened = self.happened.iter().position(|happened| happened.opens > 0);
+            match opened.map(|side| self.hand_over(side)) {
+                Some(Ok(opened)) => found.push(opened),
+                Some(Err(error)) => failed = Some(error),
+                None => {}
+            }
+            if opened.is_none() || failed.is_some() {
+                break;
             }
         }
+        let late = std::mem::take(&mut self.late);
+        found.extend(late.into_iter().map(|number| self.opened(number, 2, true)));
+        (found, failed)
     }
 
-    fn opens_of(&self, side: usize) -> u32 {
-        self.opens.get(side).copied().unwrap_or(0)
+    fn opened(&self, number: u32, processes: u32, again: bool) -> Opened {
+        let name = numbered(number);
+        let path = self.folder.path().join(&name);
+        Opened { name: format!("eventlog/{name}"), path, processes, again }
     }
 
     /// Gives an opened file its number. It may be the one that the link has left: who is on the way through a link
@@ -192,19 +226,21 @@ impl Handover {
             // Opens that came in before the link moved.
             self.drain();
         }
-        let count = self.opens.get_mut(side).map_or(0, std::mem::take);
-        let opened = self.number(side, count > 1)?;
+        let opened = self.number(side)?;
         // For the next time. Where that fails now, it is tried again then.
         let _ = self.make_file(side);
         Ok(opened)
     }
 
-    fn number(&mut self, side: usize, mixed: bool) -> io::Result<Opened> {
-        let name = format!("{}.eventlog", self.numbered);
-        self.folder.rename(file_of(side), &name)?;
+    fn number(&mut self, side: usize) -> io::Result<Opened> {
+        let Happened { opens, closes } = self.happened.get_mut(side).map_or_else(Happened::default, std::mem::take);
+        let number = self.numbered;
+        self.folder.rename(file_of(side), &numbered(number))?;
         self.numbered += 1;
-        let path = self.folder.path().join(&name);
-        Ok(Opened { name: format!("eventlog/{name}"), path, mixed })
+        self.closes.extend((closes > 0).then_some((number, closes)));
+        let processes = opens.max(closes).max(1);
+        self.mixed.extend((processes > 1).then_some(number));
+        Ok(self.opened(number, processes, false))
     }
 
     /// Ends the handover: links, the private folder and files that nobody opened go away. Programs that still run
@@ -218,12 +254,12 @@ impl Handover {
             let file = file_of(side);
             match self.folder.look_at(file) {
                 Ok(found) if found.st_size == 0 => drop(self.folder.remove(file)),
-                Ok(_) => drop(self.number(side, false)),
+                Ok(_) => drop(self.number(side)),
                 Err(_) => {}
             }
         }
         for number in 0..self.numbered {
-            let _ = self.close_to_others(&format!("{number}.eventlog"));
+            let _ = self.close_to_others(&numbered(number));
         }
         let _ = self.folder.set_mode(0o700);
         if let Some((parent, name)) = &self.private {
@@ -237,16 +273,26 @@ impl Handover {
         Ok(rustix::fs::chmodat(self.folder.descriptor(), name, Mode::RUSR | Mode::WUSR, AtFlags::empty())?)
     }
 
-    /// Counts opens by the name that the file has when they are reported: one that has a number is opened by readers.
+    /// Counts opens and closes by the name that the file has when they are reported: one that has a number is opened
+    /// by readers, and by a program that was on its way to it.
     fn drain(&mut self) {
         let mut buffer = [MaybeUninit::uninit(); 4096];
         let mut events = inotify::Reader::new(self.watch.as_fd(), &mut buffer);
         while let Ok(event) = events.next() {
-            let Some(name) = event.file_name().filter(|_| event.events().contains(inotify::ReadFlags::OPEN)) else {
+            let opened = event.events().contains(inotify::ReadFlags::OPEN);
+            let closed = event.events().contains(inotify::ReadFlags::CLOSE_WRITE);
+            let Some(name) = event.file_name().and_then(|name| name.to_str().ok()).filter(|_| opened || closed) else {
                 continue;
             };
-            let sides = SIDES.iter().zip(&mut self.opens);
-            sides.filter(|((_, file), _)| name.to_bytes() == file.as_bytes()).for_each(|(_, opens)| *opens += 1);
+            let side = SIDES.iter().position(|(_, file)| *file == name);
+            if let Some(happened) = side.and_then(|side| self.happened.get_mut(side)) {
+                happened.opens += u32::from(opened);
+                happened.closes += u32::from(closed);
+            } else if let Some(number) = number_of(name).filter(|_| closed) {
+                let closes = self.closes.entry(number).or_default();
+                *closes += 1;
+                self.late.extend((*closes == 2 && self.mixed.insert(number)).then_some(number));
+            }
         }
     }
 
@@ -306,6 +352,14 @@ impl Handover {
         self.private = Some((parent, name));
         Ok(())
     }
+}
+
+fn numbered(number: u32) -> String {
+    format!("{number}.eventlog")
+}
+
+fn number_of(name: &str) -> Option<u32> {
+    name.strip_suffix(".eventlog")?.parse().ok()
 }
 
 fn file_of(side: usize) -> &'static str {
@@ -368,7 +422,7 @@ mod tests {
         let _first = open_as_a_program_does(&path);
         let opened = taken(&mut handover);
         assert_eq!(opened.len(), 1);
-        assert_eq!((opened[0].name.as_str(), opened[0].mixed), ("eventlog/0.eventlog", false));
+        assert_eq!((opened[0].name.as_str(), opened[0].processes), ("eventlog/0.eventlog", 1));
         let _second = open_as_a_program_does(&path);
         assert_eq!(taken(&mut handover)[0].name, "eventlog/1.eventlog");
         // A reader of a file that the link has left is no second writer.
@@ -383,14 +437,35 @@ mod tests {
     }
 
     #[test]
-    fn two_opens_before_the_link_moves_are_reported() {
+    fn opens_before_the_link_moves_are_counted() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::create(&folder.path().join("c"), false).unwrap();
         let mut handover = Handover::prepare(store.folder(), &Route::Path).unwrap();
         let path = handover.log_path().to_owned();
-        let _open = (open_as_a_program_does(&path), open_as_a_program_does(&path));
+        let _open = [(); 3].map(|()| open_as_a_program_does(&path));
         let opened = taken(&mut handover);
-        assert_eq!((opened.len(), opened[0].mixed), (1, true));
+        assert_eq!((opened.len(), opened[0].processes), (1, 3));
+        handover.finish();
+    }
+
+    /// It had found the file and opens it when the link has moved.
+    #[test]
+    fn who_comes_late_is_known_when_it_closes() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::create(&folder.path().join("c"), false).unwrap();
+        let mut handover = Handover::prepare(store.folder(), &Route::Path).unwrap();
+        let first = open_as_a_program_does(handover.log_path());
+        assert_eq!(taken(&mut handover)[0].processes, 1);
+        let path = store.path().join("eventlog/0.eventlog");
+        let late = open_as_a_program_does(path.to_str().unwrap());
+        drop(fs::File::open(&path).unwrap());
+        drop(first);
+        assert_eq!(taken(&mut handover), []);
+        drop(late);
+        let again = taken(&mut handover);
+        assert_eq!((again.len(), again[0].name.as_str(), again[0].again), (1, "eventlog/0.eventlog", true));
+        drop(open_as_a_program_does(path.to_str().unwrap()));
+        assert_eq!(taken(&mut handover), []);
         handover.finish();
     }
 

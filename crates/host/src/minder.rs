@@ -133,7 +133,7 @@ mod tests {
             assert_eq!(found.len(), expected);
         }
         let names: std::collections::BTreeSet<_> = found.iter().map(|opened| &opened.name).collect();
-        assert!(names.len() == 20 && found.iter().all(|opened| !opened.mixed), "{found:?}");
+        assert!(names.len() == 20 && found.iter().all(|opened| opened.processes == 1), "{found:?}");
         minder.finish();
         assert!(!std::path::Path::new(&path).exists());
     }

@@ -9,6 +9,7 @@
 //! | `manifest.json` | this | replaced atomically: at start, every 2 s (less often where it is large), at the end |
 //! | `journal.jsonl` | logs and losses that the manifest does not say yet | appended, removed at the end |
 //! | `eventlog/N.eventlog` | a runtime's log as the program wrote it, N from 0, one per process | by the program |
+//! | `eventlog/next-X.eventlog` | the log of programs that started after their recorder was killed | by the program |
 //! | `rings/N.ring` | words of one process's runtime events rings, N from 0 (`docs/formats/ring-stream.md`) | appended |
 //! | `unflushed/P-C.S` | buffer of capability C of process P that the program had not written yet, slot S (0 or 1); `g` is the global buffer | twice a second |
 //! | `sched/cpuN.perf` | kernel records of one CPU as the ring held them | appended |

@@ -41,6 +41,8 @@ pub(super) struct Eventlogs {
     unflushed: Option<Folder>,
     written_bytes: u64,
     failure: Option<String>,
+    /// The recording is over, which programs need not be.
+    ended: bool,
 }
 
 /// What the start of a GHC program is decided from.
@@ -164,14 +166,21 @@ impl RuntimeLogs for Eventlogs {
             }
         }
         for open in &opened {
-            told.losses.extend(open.mixed.then(|| mixed_loss(&open.name)));
+            // What cuts logs after the end closes them too.
+            if open.again && self.ended {
+                continue;
+            }
+            told.losses.extend((open.processes > 1).then(|| mixed_loss(&open.name, open.processes)));
+            if open.again {
+                continue;
+            }
             if self.logs.len() >= LOGS_MAX {
                 self.left_out += 1;
                 continue;
             }
             self.add(LiveLog::new(open.name.clone(), open.path.clone(), &self.classes), true);
         }
-        !opened.is_empty()
+        opened.iter().any(|open| !open.again)
     }
 
     fn identify(&mut self, around: &Around<'_>, everywhere: bool) {
@@ -248,6 +257,8 @@ impl RuntimeLogs for Eventlogs {
     }
 
     fn end(&mut self, around: &Around<'_>, ended: Time, told: &mut Told) {
+        self.take_opened(around, told);
+        self.ended = true;
         for log in &mut self.logs {
             if !log.runs() {
                 told.losses.extend(log.loss_at_end(ended));
@@ -269,10 +280,12 @@ fn left_out_loss(count: u64) -> Loss {
     Loss { source: "eventlog".to_owned(), kind: LossKind::SourceMissing, count, from: None, to: None, note }
 }
 
-fn mixed_loss(name: &str) -> Loss {
-    let note =
-        "two processes opened this log before it could be replaced: their events are mixed, use neither".to_owned();
-    Loss { source: name.to_owned(), kind: LossKind::MixedProcesses, count: 2, from: None, to: None, note }
+fn mixed_loss(name: &str, processes: u32) -> Loss {
+    let note = format!(
+        "{processes} processes opened this log before it could be replaced: their events are mixed, use none of them"
+    );
+    let (source, count) = (name.to_owned(), u64::from(processes));
+    Loss { source, kind: LossKind::MixedProcesses, count, from: None, to: None, note }
 }
 
 #[cfg(test)]
