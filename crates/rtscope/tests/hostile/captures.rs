@@ -242,8 +242,10 @@ fn put(world: &World, capture: &Path, name: &str, kind: &str, growing: &mut Vec<
     match kind {
         "growing" if path.is_file() => {
             give(&path);
+            // The very file: what is put in the place of its folder next leads elsewhere.
+            let file = File::open(&path).unwrap();
             let mut command = Command::new(tools().unwrap().path("plain"));
-            growing.push(command.arg("grow").arg(&path).spawn().unwrap());
+            growing.push(command.args(["grow", "/dev/stdin"]).stdin(file).spawn().unwrap());
         }
         "sparse" if path.is_file() => {
             let file = File::options().write(true).open(&path).unwrap();
