@@ -108,6 +108,9 @@ pub struct Handover {
     side: usize,
     /// What happened to each side's file.
     happened: [Happened; 2],
+    /// The file that each side had before, until inotify tells that it has its number: what it tells until then of the
+    /// side's name is of that file.
+    moving: [Option<u32>; 2],
     /// Files that have got a number.
     numbered: u32,
     /// How often each of these was closed by who wrote it.
@@ -145,6 +148,7 @@ impl Handover {
             file_mode: Mode::from_raw_mode(file_mode),
             side: 0,
             happened: [Happened::default(); 2],
+            moving: [None; 2],
             numbered: 0,
             closes: HashMap::new(),
             mixed: HashSet::new(),
@@ -168,7 +172,8 @@ impl Handover {
         }
         // Equal events in a row are merged by the kernel; the truncation that comes
         // with each program's open (MODIFY) keeps two opens apart.
-        let watched = inotify::WatchFlags::OPEN | inotify::WatchFlags::MODIFY | inotify::WatchFlags::CLOSE_WRITE;
+        let opens = inotify::WatchFlags::OPEN | inotify::WatchFlags::MODIFY;
+        let watched = opens | inotify::WatchFlags::CLOSE_WRITE | inotify::WatchFlags::MOVED_FROM;
         inotify::add_watch(&handover.watch, handover.folder.own_path(), watched)?;
         Ok(handover)
     }
@@ -237,6 +242,7 @@ impl Handover {
         let number = self.numbered;
         self.folder.rename(file_of(side), &numbered(number))?;
         self.numbered += 1;
+        self.moving.get_mut(side).into_iter().for_each(|moving| *moving = Some(number));
         self.closes.extend((closes > 0).then_some((number, closes)));
         let processes = opens.max(closes).max(1);
         self.mixed.extend((processes > 1).then_some(number));
@@ -278,21 +284,46 @@ impl Handover {
     fn drain(&mut self) {
         let mut buffer = [MaybeUninit::uninit(); 4096];
         let mut events = inotify::Reader::new(self.watch.as_fd(), &mut buffer);
+        let mut came = Vec::new();
         while let Ok(event) = events.next() {
-            let opened = event.events().contains(inotify::ReadFlags::OPEN);
-            let closed = event.events().contains(inotify::ReadFlags::CLOSE_WRITE);
-            let Some(name) = event.file_name().and_then(|name| name.to_str().ok()).filter(|_| opened || closed) else {
-                continue;
-            };
+            let Some(name) = event.file_name().and_then(|name| name.to_str().ok()) else { continue };
             let side = SIDES.iter().position(|(_, file)| *file == name);
-            if let Some(happened) = side.and_then(|side| self.happened.get_mut(side)) {
+            came.push((side, number_of(name), event.events()));
+        }
+        for (side, number, what) in came {
+            match (side, number) {
+                (Some(side), _) => self.happened_to(side, what),
+                (None, Some(number)) if what.contains(inotify::ReadFlags::CLOSE_WRITE) => self.closed(number),
+                _ => {}
+            }
+        }
+    }
+
+    fn happened_to(&mut self, side: usize, what: inotify::ReadFlags) {
+        let (Some(moving), Some(happened)) = (self.moving.get_mut(side), self.happened.get_mut(side)) else { return };
+        let (opened, closed) =
+            (what.contains(inotify::ReadFlags::OPEN), what.contains(inotify::ReadFlags::CLOSE_WRITE));
+        if what.contains(inotify::ReadFlags::MOVED_FROM) {
+            *moving = None;
+            return;
+        }
+        match *moving {
+            Some(number) if opened => self.late.extend(self.mixed.insert(number).then_some(number)),
+            Some(number) if closed => self.closed(number),
+            Some(_) => {}
+            None => {
                 happened.opens += u32::from(opened);
                 happened.closes += u32::from(closed);
-            } else if let Some(number) = number_of(name).filter(|_| closed) {
-                let closes = self.closes.entry(number).or_default();
-                *closes += 1;
-                self.late.extend((*closes == 2 && self.mixed.insert(number)).then_some(number));
             }
+        }
+    }
+
+    /// A file that has its number was closed by who wrote it.
+    fn closed(&mut self, number: u32) {
+        let closes = self.closes.entry(number).or_default();
+        *closes += 1;
+        if *closes == 2 && self.mixed.insert(number) {
+            self.late.push(number);
         }
     }
 
@@ -465,6 +496,31 @@ mod tests {
         let again = taken(&mut handover);
         assert_eq!((again.len(), again[0].name.as_str(), again[0].again), (1, "eventlog/0.eventlog", true));
         drop(open_as_a_program_does(path.to_str().unwrap()));
+        assert_eq!(taken(&mut handover), []);
+        handover.finish();
+    }
+
+    /// It closes, and another one opens it, when its opens were counted and before it has its number.
+    #[test]
+    fn what_happens_just_before_a_file_is_numbered_is_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::create(&folder.path().join("c"), false).unwrap();
+        let mut handover = Handover::prepare(store.folder(), &Route::Path).unwrap();
+        let path = handover.log_path().to_owned();
+        let first = open_as_a_program_does(&path);
+        handover.drain();
+        drop(first);
+        assert_eq!(handover.number(0).unwrap().processes, 1);
+        handover.make_file(0).unwrap();
+        assert_eq!(taken(&mut handover), []);
+        let _second = open_as_a_program_does(&path);
+        handover.drain();
+        let third = open_as_a_program_does(&path);
+        assert_eq!(handover.number(0).unwrap().processes, 1);
+        handover.make_file(0).unwrap();
+        let again = taken(&mut handover);
+        assert_eq!((again.len(), again[0].name.as_str(), again[0].again), (1, "eventlog/1.eventlog", true));
+        drop(third);
         assert_eq!(taken(&mut handover), []);
         handover.finish();
     }
