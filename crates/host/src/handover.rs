@@ -249,8 +249,8 @@ impl Handover {
         Ok(self.opened(number, processes, false))
     }
 
-    /// Ends the handover: links, the private folder and files that nobody opened go away. Programs that still run
-    /// keep what they have open.
+    /// Ends the handover: removes the links, the private folder and unopened files. Running programs keep what they
+    /// have open.
     pub fn finish(&mut self) {
         let links = SIDES.map(|(link, _)| link);
         for link in [LINK, LINK_NEW].iter().chain(&links) {
@@ -285,7 +285,9 @@ impl Handover {
         let mut buffer = [MaybeUninit::uninit(); 4096];
         let mut events = inotify::Reader::new(self.watch.as_fd(), &mut buffer);
         let mut came = Vec::new();
+        let mut overflowed = false;
         while let Ok(event) = events.next() {
+            overflowed |= event.events().contains(inotify::ReadFlags::QUEUE_OVERFLOW);
             let Some(name) = event.file_name().and_then(|name| name.to_str().ok()) else { continue };
             let side = SIDES.iter().position(|(_, file)| *file == name);
             came.push((side, number_of(name), event.events()));
@@ -296,6 +298,19 @@ impl Handover {
                 (None, Some(number)) if what.contains(inotify::ReadFlags::CLOSE_WRITE) => self.closed(number),
                 _ => {}
             }
+        }
+        if overflowed {
+            self.make_up_for_lost_events();
+        }
+    }
+
+    /// The kernel's queue was full. A move that was lost must not make the next file's events count for the last one's
+    /// for ever, and a file with something in it was opened.
+    fn make_up_for_lost_events(&mut self) {
+        self.moving = [None; 2];
+        for (side, happened) in self.happened.iter_mut().enumerate() {
+            let written = self.folder.look_at(file_of(side)).is_ok_and(|file| file.st_size > 0);
+            happened.opens = happened.opens.max(u32::from(written));
         }
     }
 
@@ -522,6 +537,26 @@ mod tests {
         assert_eq!((again.len(), again[0].name.as_str(), again[0].again), (1, "eventlog/1.eventlog", true));
         drop(third);
         assert_eq!(taken(&mut handover), []);
+        handover.finish();
+    }
+
+    /// As after a queue that was full: neither the move of the first file nor the open of the second was told.
+    #[test]
+    fn lost_events_do_not_make_all_further_programs_share_a_log() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::create(&folder.path().join("c"), false).unwrap();
+        let mut handover = Handover::prepare(store.folder(), &Route::Path).unwrap();
+        let path = handover.log_path().to_owned();
+        handover.moving = [Some(0); 2];
+        let mut first = open_as_a_program_does(&path);
+        std::io::Write::write_all(&mut first, b"x").unwrap();
+        assert_eq!(taken(&mut handover).len(), 1);
+        assert!(handover.mixed.contains(&0), "counted for the file before");
+        handover.make_up_for_lost_events();
+        let names: Vec<String> = taken(&mut handover).into_iter().map(|opened| opened.name).collect();
+        assert_eq!(names, ["eventlog/0.eventlog"]);
+        let _second = open_as_a_program_does(&path);
+        assert_eq!(taken(&mut handover)[0].name, "eventlog/1.eventlog");
         handover.finish();
     }
 
