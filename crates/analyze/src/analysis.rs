@@ -6,39 +6,41 @@
 //! of the stream: histories reach back as far as open pauses can ask, and each
 //! has a bound of its own.
 
-use crate::allocation::Allocation;
-use crate::answers::Answers;
+use crate::blame::held::Held;
 use crate::blame::{Holder, Judge};
-use crate::code::CodeSamples;
-use crate::collections::Collections;
-use crate::concurrent::Phases;
+use crate::collector::allocation::Allocation;
+use crate::collector::collections::Collections;
+use crate::collector::concurrent::Phases;
 use crate::context::{Context, Tail, loss_of_log};
-use crate::counters::Rates;
-use crate::domains::Domains;
-use crate::drawing::{OverTime, Worst};
-use crate::findings::{self, Facts, Family};
-use crate::green::GreenThreads;
-use crate::heap_profile::HeapProfiles;
-use crate::held::Held;
-use crate::lane_thread::{LaneThreads, Votes};
-use crate::lanes::{Beside, LaneTimes};
-use crate::leadership::Leadership;
-use crate::ledger::Ledger;
-use crate::memory::Lines;
+use crate::findings::{self, Facts};
+use crate::kernel::code::CodeSamples;
+use crate::kernel::samples::Counters;
+use crate::kernel::sched::Tracks;
+use crate::lanes::lane_thread::{LaneThreads, Votes};
+use crate::lanes::still::Still;
+use crate::lanes::times::{Beside, LaneTimes};
+use crate::lanes::tracer::Disturbance;
+use crate::memory::counters::Rates;
+use crate::memory::heap_profile::HeapProfiles;
+use crate::memory::ledger::Ledger;
+use crate::memory::lines::Lines;
+use crate::pauses::drawing::{OverTime, Worst};
 use crate::pauses::summary::Summary;
-use crate::pauses::{Recognise, Recognised, recogniser};
-use crate::requests::Join;
+use crate::pauses::{Recognise, Recognised};
+use crate::program::green::GreenThreads;
+use crate::program::requests::Join;
+use crate::program::user::User;
 use crate::results::{BlamedPause, Drawing, KernelView, Lane, Results, SCHEMA};
-use crate::samples::Counters;
-use crate::sched::Tracks;
-use crate::slices::Slices;
-use crate::sparks::Sparks;
-use crate::still::Still;
-use crate::tracer::Disturbance;
-use crate::triggers::Triggers;
-use crate::user::User;
+use crate::runtimes::ghc::sparks::Sparks;
+use crate::runtimes::ghc::triggers::Triggers;
+use crate::runtimes::ocaml::answers::Answers;
+use crate::runtimes::ocaml::domains::Domains;
+use crate::runtimes::ocaml::leadership::Leadership;
+use crate::runtimes::ocaml::slices::Slices;
+use crate::runtimes::recogniser;
 use crate::window::{HeldSums, Standing};
 use rtscope_model::manifest::Tier;
+use rtscope_model::runtime;
 use rtscope_model::{
     Body, Class, Classes, ClockMethod, Event, LaneId, Loss, Names, PauseQuality, Runtime, Sched, Tid, Time,
 };
@@ -241,7 +243,6 @@ impl Analysis {
             Runtime::HeapProfile(_) => return self.heap_profiles.push(event),
             Runtime::TracerWrote { ns } => self.disturbance.wrote(event.time, ns),
             Runtime::TaskCreated(tid) => {
-                let tid = self.context.host_tid(tid);
                 self.tracks.adopt(tid);
                 if event.lane.is_some() {
                     self.lanes.task(event.lane, tid);
@@ -428,10 +429,10 @@ impl Analysis {
         self.settle(self.ready(self.now));
         let used = self.kernel_usable();
         let tracks = used.then_some(&self.tracks);
-        let family = self.context.runtime.family.as_deref();
+        let noun = self.context.runtime.info().lane.0;
         let span_ns = at.since(self.context.started.unwrap_or(at));
         let beside = |lane| beside(&self.threads, &self.leadership, &self.slices, lane);
-        let mut lanes = self.lanes.lanes(tracks, at, span_ns, self.summary.sums.stopped_ns(), family, beside);
+        let mut lanes = self.lanes.lanes(tracks, at, span_ns, self.summary.sums.stopped_ns(), noun, beside);
         // A program that makes domains all the time leaves those that have ended behind.
         let before = std::mem::replace(&mut self.stood, at);
         lanes.retain(|lane| self.lanes.lives_at(LaneId(lane.id), before));
@@ -493,7 +494,7 @@ impl Analysis {
             started,
             end,
             lanes: self.recogniser.lanes_in_the_end(),
-            family: Family::of(&self.context),
+            runtime: self.context.runtime.info(),
             leadership: &self.leadership,
             answers: &self.answers,
             sums: &self.summary.sums,
@@ -524,10 +525,10 @@ impl Analysis {
         let collect_sum_ns = self.summary.sums.collect_sum_ns();
         let spectrum = self.summary.spectrum();
         let (pauses, mmu) = self.summary.finish(span_ns, end);
-        let posts_writes = Family::of(&self.context) == Family::Ghc;
-        let family = self.context.runtime.family.as_deref();
+        let posts_writes = self.context.runtime.info().posts.writes;
+        let noun = self.context.runtime.info().lane.0;
         let beside = |lane| beside(&self.threads, &self.leadership, &self.slices, lane);
-        let mut lanes = self.lanes.lanes(tracks, end, span_ns, pauses.total_ns, family, beside);
+        let mut lanes = self.lanes.lanes(tracks, end, span_ns, pauses.total_ns, noun, beside);
         let spent_ns = spent_ns(&lanes, &self.leadership);
         self.allocation.fill(&mut lanes, span_ns);
         let nursery = self.allocation.nursery(&self.context.runtime.args);
@@ -569,7 +570,6 @@ impl Analysis {
             requests: self.requests.map(|requests| requests.finish(used)),
             forks,
             tracer: self.disturbance.values(
-                // Rings are written word by word: that holds no lane at a time, and is not posted.
                 self.runtime_span.is_some() && posts_writes,
                 self.context.own_cost.as_ref(),
                 recorder_held_ns,
@@ -605,11 +605,10 @@ fn spent_ns(lanes: &[Lane], leadership: &Leadership) -> u64 {
     leadership.lanes().map(|(_, waited)| waited.ran_ns).sum::<u64>().saturating_add(slices)
 }
 
-/// An OCaml domain has threads of its own.
 fn lane_threads(context: &Context) -> LaneThreads {
-    match context.runtime.family.as_deref() {
-        Some("ocaml") => LaneThreads::Own(Domains::new(context.program_pid.map(|pid| Tid(pid.0)))),
-        _ => LaneThreads::Anew,
+    match context.runtime.info().lane_threads {
+        runtime::LaneThreads::Fixed => LaneThreads::Own(Domains::new(context.program_pid.map(|pid| Tid(pid.0)))),
+        runtime::LaneThreads::PerPause => LaneThreads::Anew,
     }
 }
 
@@ -623,14 +622,14 @@ fn judge<'a>(
 ) -> Judge<'a> {
     let error_ns = context.clock_error_ns();
     let (symbols, losses) = (&context.symbols, &context.losses[..]);
-    let own_threads = Family::of(context) == Family::Ocaml;
+    let own_threads = context.runtime.info().lane_threads == runtime::LaneThreads::Fixed;
     Judge { tracks, counters, code, symbols, error_ns, kernel, losses, last_lane, own_threads }
 }
 
 fn kernel_view(context: &Context, tracks: &Tracks, sanity: Sanity, used: bool) -> KernelView {
     let mut notes = context.kernel.as_ref().map(|kernel| kernel.missing.clone()).unwrap_or_default();
     if context.kernel.is_some() && !used {
-        notes.push(if context.runtime.family.is_none() {
+        notes.push(if !context.runtime.info().is_known() {
             "Kernel events were not used for causes: there is no log of a runtime to join them with.".into()
         } else if !context.clock.is_monotonic() {
             "Kernel events were not used: the clock of the log could not be joined to the kernel's.".into()
@@ -686,7 +685,7 @@ fn kernel_view(context: &Context, tracks: &Tracks, sanity: Sanity, used: bool) -
 }
 
 #[cfg(test)]
-#[path = "code_findings_tests.rs"]
+#[path = "findings/code_tests.rs"]
 mod code_findings;
 #[cfg(test)]
 #[path = "analysis_tests.rs"]

@@ -1,13 +1,12 @@
 //! What an analysis has to be told before the first event and after the last:
 //! the facts of the recording. Owns their shape; refuses to fetch them.
 
-use crate::requests::Join;
+use crate::program::requests::Join;
+use crate::program::stm::Stm;
 use crate::results::{Program, Runtime, Source};
-use crate::stm::Stm;
 use rtscope_model::heap::Heap;
 use rtscope_model::manifest::{Group, Kernel, OwnCost};
 use rtscope_model::{ClockMap, Loss, LossKind, Names, Pid, Symbols, Tid, Time};
-use std::collections::HashMap;
 
 /// Facts known before the first event.
 #[derive(Clone, Debug)]
@@ -24,9 +23,6 @@ pub struct Context {
     pub program_pid: Option<Pid>,
     /// Its threads at the start of the recording.
     pub program_tids: Vec<Tid>,
-    /// Thread ids as the runtime logs them to those of the recorder; an id
-    /// that is not in the map stands for itself.
-    pub tid_map: HashMap<u32, Tid>,
     /// Control groups that cover the program, leaf first.
     pub groups: Vec<Group>,
     /// Processors that the program may use; empty: unknown.
@@ -76,7 +72,6 @@ impl Default for Context {
             threaded: None,
             program_pid: None,
             program_tids: Vec::new(),
-            tid_map: HashMap::new(),
             groups: Vec::new(),
             cpus_allowed: Vec::new(),
             cpus_online: 0,
@@ -116,11 +111,6 @@ impl Context {
     /// The smallest quota over the program, in CPUs.
     pub fn quota_cpus(&self) -> Option<f64> {
         self.groups.iter().filter_map(|group| group.quota_cpus).min_by(f64::total_cmp)
-    }
-
-    /// The thread that the runtime calls `tid`, in the recorder's namespace.
-    pub fn host_tid(&self, tid: Tid) -> Tid {
-        self.tid_map.get(&tid.0).copied().unwrap_or(tid)
     }
 
     /// Largest error between log and kernel times, nanoseconds. An offset whose

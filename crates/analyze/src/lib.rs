@@ -5,48 +5,20 @@
 //! whatever the length of the stream.
 #![forbid(unsafe_code)]
 
-pub mod allocation;
-pub mod analysis;
-pub mod answers;
+mod analysis;
+pub mod basis;
 pub mod blame;
-pub mod code;
-pub mod collections;
+pub mod collector;
 pub mod compare;
-pub mod concurrent;
-pub mod context;
-pub mod counters;
-pub mod dist;
-pub mod domains;
-pub mod drawing;
-pub mod edges;
+mod context;
 pub mod findings;
-pub mod green;
-pub mod heap_profile;
-pub mod heaps;
-pub mod held;
-pub mod lane_thread;
+pub mod kernel;
 pub mod lanes;
-pub mod leadership;
-pub mod ledger;
 pub mod memory;
-pub mod mmu;
 pub mod pauses;
-pub mod per_lane;
-pub mod requests;
+pub mod program;
 pub mod results;
-pub mod samples;
-pub mod sched;
-pub mod slices;
-pub mod sparks;
-pub mod spectrum;
-pub mod still;
-pub mod stm;
-pub mod thinned;
-pub mod timeline;
-pub mod tracer;
-pub mod triggers;
-pub mod union;
-pub mod user;
+pub mod runtimes;
 pub mod window;
 
 #[cfg(test)]

@@ -2,11 +2,11 @@
 //! from. Serialised, this is `report --json`; keys keep their meaning, a value
 //! that cannot be known is `null`, never 0.
 
-use crate::heap_profile;
-use crate::requests::Joined;
-use crate::stm::Transactions;
+use crate::memory::heap_profile;
+use crate::program::requests::Joined;
+use crate::program::stm::Transactions;
 use rtscope_model::heap::Heap;
-use rtscope_model::{Cause, CausePiece, Finding, Loss, Pause, Symbols, Time};
+use rtscope_model::{Cause, CausePiece, Finding, Loss, Pause, RuntimeInfo, Symbols, Time};
 use serde::Serialize;
 
 /// Schema of [`Results`].
@@ -47,7 +47,7 @@ pub struct Results {
     #[serde(flatten)]
     pub ledger: MemoryLedger,
     /// Snapshots of the heap, in the order of time; without their maps.
-    #[serde(rename = "heap_snapshots", serialize_with = "crate::heaps::in_short")]
+    #[serde(rename = "heap_snapshots", serialize_with = "crate::memory::heaps::in_short")]
     pub heaps: Vec<Heap>,
     /// How many the capture has beside these: there were too many.
     #[serde(rename = "heap_snapshots_left_out")]
@@ -304,7 +304,7 @@ impl Outcome {
 /// The runtime.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Runtime {
-    /// "ghc", or null where no runtime was seen.
+    /// Its id, or null where no runtime was seen.
     pub family: Option<String>,
     /// "9.6.6".
     pub version: Option<String>,
@@ -312,6 +312,13 @@ pub struct Runtime {
     pub way: Option<String>,
     /// Program arguments with the runtime's flags.
     pub args: Vec<String>,
+}
+
+impl Runtime {
+    /// What is known of it.
+    pub fn info(&self) -> &'static RuntimeInfo {
+        rtscope_model::runtime::find(self.family.as_deref())
+    }
 }
 
 /// One lane.
@@ -685,7 +692,7 @@ pub struct Drawing {
     /// What the code of causes in `worst` is called.
     pub symbols: Symbols,
     /// What lanes did over the run, where somebody looked on for it.
-    pub lanes: Option<crate::timeline::LanesOverTime>,
+    pub lanes: Option<crate::lanes::timeline::LanesOverTime>,
 }
 
 /// Pauses of one slice of time.

@@ -1,7 +1,7 @@
 //! Builders for tests: a kernel and a runtime that speak in short words.
 
 use crate::Context;
-use crate::sched::Tracks;
+use crate::kernel::sched::Tracks;
 use rtscope_model::manifest::{self, Tier};
 use rtscope_model::{
     Body, ClockMap, ClockMethod, CodeKind, CodeSample, Counter, Cpu, Event, Found, GreenThread, GroupId, LaneId,

@@ -6,10 +6,10 @@
 //! Refuses to recognise or blame anything. Bounded: [`SECONDS_MAX`] seconds, each with a
 //! bounded number of causes.
 
-use crate::lanes::Spent;
+use crate::lanes::times::Spent;
 use crate::pauses::sums::Sums;
+use crate::program::stm::{StmRates, StmTotals};
 use crate::results::{BlamedPause, Lane, Pauses};
-use crate::stm::{StmRates, StmTotals};
 use rtscope_model::{Body, Cause, Counter, Event, GroupId, NameId, Names, Runtime, Sample, Tid, Time};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, VecDeque};

@@ -3,6 +3,7 @@
 
 use crate::loss::Loss;
 use crate::manifest::Manifest;
+use crate::runtime::{self, RuntimeInfo};
 use crate::time::ClockMap;
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +15,7 @@ pub const SCHEMA: &str = "rtscope/exported/1";
 pub struct Exported {
     /// [`SCHEMA`].
     pub schema: String,
-    /// "ghc", "ocaml" or null.
+    /// The runtime's id; null where none was seen.
     pub family: Option<String>,
     /// Of the runtime: "9.6.6", "5.4.1".
     pub version: Option<String>,
@@ -43,4 +44,11 @@ pub struct Exported {
     pub transactions: Option<String>,
     /// Of the capture, where there is one.
     pub manifest: Option<Manifest>,
+}
+
+impl Exported {
+    /// The runtime that wrote the events.
+    pub fn runtime(&self) -> &'static RuntimeInfo {
+        runtime::find(self.family.as_deref())
+    }
 }

@@ -112,7 +112,7 @@ pub struct Exit {
 pub struct Binary {
     /// Its path.
     pub path: String,
-    /// "ghc", "ocaml" or null.
+    /// The runtime's id; null where none was recognised.
     pub family: Option<String>,
     /// Release of its compiler, where the file names it: "5.4.1". OCaml only.
     #[serde(default)]

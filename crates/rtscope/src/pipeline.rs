@@ -9,7 +9,7 @@ use crate::runtime_log::{RuntimeEvents, RuntimeLog};
 use crate::stm;
 use crate::trouble::Trouble;
 use crate::watch::{Page, Pauses, Watch};
-use rtscope_analyze::edges::Edges;
+use rtscope_analyze::kernel::edges::Edges;
 use rtscope_analyze::results::{BlamedPause, Program, Results, Source};
 use rtscope_analyze::{Analysis, Context, Tail};
 use rtscope_decode::ReadAt;

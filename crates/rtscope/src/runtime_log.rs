@@ -4,8 +4,8 @@
 
 use crate::pipeline;
 use crate::trouble::Trouble;
+use rtscope_analyze::program::stm::Stm;
 use rtscope_analyze::results::{Runtime, TypeCount};
-use rtscope_analyze::stm::Stm;
 use rtscope_analyze::{Analysis, Context};
 use rtscope_decode::ReadAt;
 use rtscope_decode::capture::Capture;

@@ -3,8 +3,8 @@
 
 use crate::pipeline::OnPause;
 use rtscope_analyze::Context;
+use rtscope_analyze::lanes::timeline::{LaneShares, LanesOverTime};
 use rtscope_analyze::results::BlamedPause;
-use rtscope_analyze::timeline::{LaneShares, LanesOverTime};
 use rtscope_encode::Tables;
 use rtscope_model::manifest::Manifest;
 use rtscope_model::{Classes, Event, Loss};

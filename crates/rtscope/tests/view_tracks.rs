@@ -10,7 +10,7 @@ use common::{drawn, sums};
 use rtscope::kinds::SpanKind;
 use rtscope::view::session::Form;
 use rtscope_analyze::Analysis;
-use rtscope_analyze::edges::Edges;
+use rtscope_analyze::kernel::edges::Edges;
 use rtscope_decode::ghc_eventlog::Eventlog;
 use rtscope_levels::Counts;
 use rtscope_model::{Classes, ClockMap, Event, Pause, PauseKind};

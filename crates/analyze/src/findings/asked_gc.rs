@@ -4,8 +4,9 @@
 //! Cost: wall-clock time in which some domain was in such a call. A fiftieth of the wall
 //! clock in at least three.
 
-use super::{Cost, Facts, Family, PAUSED, Rule, Verdict, evidence, family};
+use super::{Cost, Facts, PAUSED, Rule, Runtimes, Verdict, evidence};
 use crate::results::BlamedPause;
+use rtscope_model::runtimes::OCAML;
 use rtscope_model::units::{counted, duration, percent};
 use rtscope_model::{Confidence, Metric, Names, Remedy};
 
@@ -19,8 +20,8 @@ impl Rule for AskedGc {
         "explicit-gc"
     }
 
-    fn families(&self) -> &'static [Family] {
-        family::OCAML
+    fn runtimes(&self) -> Runtimes {
+        Runtimes::Only(&OCAML)
     }
 
     fn blind(&self, _: &Facts<'_>) -> Option<String> {

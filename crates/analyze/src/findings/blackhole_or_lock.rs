@@ -7,9 +7,10 @@
 //! ten waits are asked for. Medium confidence: whether the threads could have done
 //! something else only the program knows.
 
-use super::{Cost, Facts, Family, Rule, Verdict, evidence, family};
-use crate::green::Contention;
+use super::{Cost, Facts, Rule, Runtimes, Verdict, evidence};
+use crate::program::green::Contention;
 use crate::results::BlamedPause;
+use rtscope_model::runtimes::GHC;
 use rtscope_model::units::{duration, percent};
 use rtscope_model::{Confidence, Evidence, GreenThread, Metric, Names, Remedy};
 
@@ -25,8 +26,8 @@ impl Rule for BlackholeOrLock {
         "blackhole-or-lock"
     }
 
-    fn families(&self) -> &'static [Family] {
-        family::GHC
+    fn runtimes(&self) -> Runtimes {
+        Runtimes::Only(&GHC)
     }
 
     fn blind(&self, facts: &Facts<'_>) -> Option<String> {

@@ -8,9 +8,10 @@
 //! was blocked there. A collector thread that yields because it has no work is left
 //! out.
 
-use super::{Cost, Facts, Family, Rule, STOP, Verdict, blind_to_code, evidence, found_in, longest};
-use crate::code::{CodeSamples, LATE_MIN_NS, called};
+use super::{Cost, Facts, Rule, STOP, Verdict, blind_to_code, evidence, found_in, longest};
+use crate::kernel::code::{CodeSamples, LATE_MIN_NS, called};
 use crate::results::BlamedPause;
+use rtscope_model::runtimes::GHC;
 use rtscope_model::units::{duration, percent};
 use rtscope_model::{Cause, CodeKind, Confidence, Evidence, Metric, Names, Remedy, SymbolId};
 use std::collections::BTreeMap;
@@ -180,7 +181,7 @@ fn remedies(facts: &Facts<'_>, parts: &Parts) -> Vec<Remedy> {
         verify: verify.clone(),
         metric: Metric::falls(COLLECT),
     }];
-    if facts.family != Family::Ghc {
+    if *facts.runtime != GHC {
         runtime.clear();
     }
     if facts.context.runtime.args.iter().any(|arg| arg == RETURN_AT_ONCE) {

@@ -8,8 +8,8 @@
 //! of the wall clock is enough to report.
 
 use super::{Cost, Facts, Rule, STOP, Verdict, evidence, log_alone, longest};
+use crate::kernel::samples::QuotaTotal;
 use crate::results::BlamedPause;
-use crate::samples::QuotaTotal;
 use rtscope_model::manifest::Group;
 use rtscope_model::units::{cpus, duration, percent};
 use rtscope_model::{Cause, Confidence, Evidence, GroupId, Metric, Names, Remedy};
@@ -152,7 +152,7 @@ fn seen(facts: &Facts<'_>, group: GroupId, total: &QuotaTotal, paused: u64) -> V
 fn remedies(facts: &Facts<'_>, group: GroupId) -> Vec<Remedy> {
     let quota = facts.context.groups.get(usize::from(group.0)).and_then(|group| group.quota_cpus);
     let verify = "Record again: the throttled periods stop growing and this finding is gone.";
-    let noun = facts.family.lanes();
+    let noun = facts.runtime.lane.1;
     let mut remedies = Vec::new();
     if facts.lanes > 1 {
         let fits = quota.map_or(1, |quota| quota.floor().max(1.0) as usize).min(facts.lanes);
@@ -164,7 +164,7 @@ fn remedies(facts: &Facts<'_>, group: GroupId) -> Vec<Remedy> {
                      one that is throttled.",
                     facts.lanes
                 ),
-                flag: facts.family.lanes_flag(fits),
+                flag: facts.runtime.lanes_flag(fits),
                 verify: "Record again: more of the busy lane time is the program's own.".into(),
                 // Not the time to stop: a single lane, too, is mostly stopped between the
                 // request and the start of a collection, as the truth suite showed.
@@ -178,7 +178,7 @@ fn remedies(facts: &Facts<'_>, group: GroupId) -> Vec<Remedy> {
             verify: verify.into(),
             metric: Metric::falls(STOP),
         });
-        remedies.extend(facts.family.sequential_flag().map(|flag| Remedy {
+        remedies.extend(facts.runtime.sequential_flag().map(|flag| Remedy {
             text: "If both must stay, collect with one thread, so that collections use less of the quota.".into(),
             flag: Some(flag),
             verify: "Record again and compare the sum of collection and stopping times.".into(),

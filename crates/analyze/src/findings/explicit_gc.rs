@@ -5,9 +5,10 @@
 //! medium confidence. Cost: these pauses on the wall clock, each from its request
 //! until the last lane is back. A fiftieth of the wall clock in at least three.
 
-use super::{Cost, Facts, Family, PAUSED, Rule, Verdict, evidence, family};
+use super::{Cost, Facts, PAUSED, Rule, Runtimes, Verdict, evidence};
 use crate::results::BlamedPause;
-use crate::triggers::Early;
+use crate::runtimes::ghc::triggers::Early;
+use rtscope_model::runtimes::GHC;
 use rtscope_model::units::{bytes, duration, percent};
 use rtscope_model::{Confidence, Evidence, Metric, Names, Remedy};
 
@@ -21,8 +22,8 @@ impl Rule for ExplicitGc {
         "explicit-gc"
     }
 
-    fn families(&self) -> &'static [Family] {
-        family::GHC
+    fn runtimes(&self) -> Runtimes {
+        Runtimes::Only(&GHC)
     }
 
     fn blind(&self, facts: &Facts<'_>) -> Option<String> {
@@ -95,7 +96,7 @@ fn seen(facts: &Facts<'_>, asked: &Early) -> Vec<Evidence> {
 
 /// Why it is not known what a collection followed from.
 pub(super) fn blind_to_allocation(facts: &Facts<'_>) -> Option<String> {
-    if facts.context.runtime.family.is_none() {
+    if !facts.runtime.is_known() {
         return Some("no log of a runtime was recorded.".to_owned());
     }
     facts.triggers.due_bytes().is_none().then(|| {

@@ -6,8 +6,9 @@
 //! samples of its code tell. A fiftieth of the wall clock, or one of twenty milliseconds: a
 //! client notices that, however seldom it comes.
 
-use super::{Cost, Facts, Family, Rule, Verdict, blind_to_runners, evidence, family};
+use super::{Cost, Facts, Rule, Runtimes, Verdict, blind_to_runners, evidence};
 use crate::results::{BlamedPause, Forks};
+use rtscope_model::runtimes::OCAML;
 use rtscope_model::units::{bytes, counted, duration, percent};
 use rtscope_model::{CodeKind, Confidence, Metric, Names, Remedy, Symbol};
 
@@ -21,8 +22,8 @@ impl Rule for ForkPause {
         "fork-pause"
     }
 
-    fn families(&self) -> &'static [Family] {
-        family::OCAML
+    fn runtimes(&self) -> Runtimes {
+        Runtimes::Only(&OCAML)
     }
 
     fn blind(&self, facts: &Facts<'_>) -> Option<String> {

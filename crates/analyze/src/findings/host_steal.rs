@@ -98,7 +98,7 @@ fn remedies(facts: &Facts<'_>) -> Vec<Remedy> {
         verify: "Record again: the stolen time stays near 0, and lanes stop sooner in the mean.".into(),
         metric: metric(),
     }];
-    remedies.extend(facts.family.sequential_flag().map(|flag| Remedy {
+    remedies.extend(facts.runtime.sequential_flag().map(|flag| Remedy {
         text: "Until then collect with one thread, so that a collection does not wait for every CPU at once.".into(),
         flag: Some(flag),
         verify: "Record again and compare how long lanes take to stop in the mean.".into(),

@@ -8,9 +8,10 @@
 //! enough: an idle domain gives nothing for it.
 
 use super::oversubscribed::more_lanes_than_cpus;
-use super::{Cost, Facts, Family, PAUSED, Rule, Verdict, evidence, family, small_minor_heap};
-use crate::answers::One;
+use super::{Cost, Facts, PAUSED, Rule, Runtimes, Verdict, evidence, small_minor_heap};
 use crate::results::BlamedPause;
+use crate::runtimes::ocaml::answers::One;
+use rtscope_model::runtimes::OCAML;
 use rtscope_model::units::{counted, duration, percent};
 use rtscope_model::{Confidence, LaneId, Metric, Names, Remedy};
 
@@ -27,8 +28,8 @@ impl Rule for IdleDomain {
         "idle-domain"
     }
 
-    fn families(&self) -> &'static [Family] {
-        family::OCAML
+    fn runtimes(&self) -> Runtimes {
+        Runtimes::Only(&OCAML)
     }
 
     fn blind(&self, _: &Facts<'_>) -> Option<String> {

@@ -6,8 +6,9 @@
 //! meanwhile waits, and the CPU time is spent again after each burst of work. A
 //! hundredth of the wall clock in at least three of them is more than housekeeping.
 
-use super::{Cost, Facts, Family, PAUSED, Rule, Verdict, evidence, family};
+use super::{Cost, Facts, PAUSED, Rule, Runtimes, Verdict, evidence};
 use crate::results::BlamedPause;
+use rtscope_model::runtimes::GHC;
 use rtscope_model::units::{bytes, duration, percent};
 use rtscope_model::{Confidence, Metric, Names, Remedy};
 
@@ -21,8 +22,8 @@ impl Rule for IdleGc {
         "idle-gc"
     }
 
-    fn families(&self) -> &'static [Family] {
-        family::GHC
+    fn runtimes(&self) -> Runtimes {
+        Runtimes::Only(&GHC)
     }
 
     fn blind(&self, facts: &Facts<'_>) -> Option<String> {

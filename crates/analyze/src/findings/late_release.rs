@@ -6,10 +6,9 @@
 //! wall-clock time in which the last one was off the CPU while at least one other lane
 //! waited to lead. A twentieth of the wall clock is felt.
 
-use super::{
-    Cost, Facts, Family, PAUSED, Rule, Verdict, blind_to_runners, evidence, family, idle_domain, small_minor_heap,
-};
+use super::{Cost, Facts, PAUSED, Rule, Runtimes, Verdict, blind_to_runners, evidence, idle_domain, small_minor_heap};
 use crate::results::BlamedPause;
+use rtscope_model::runtimes::OCAML;
 use rtscope_model::units::{counted, duration, percent};
 use rtscope_model::{Cause, Confidence, Metric, Names, Remedy};
 
@@ -25,8 +24,8 @@ impl Rule for LateRelease {
         ID
     }
 
-    fn families(&self) -> &'static [Family] {
-        family::OCAML
+    fn runtimes(&self) -> Runtimes {
+        Runtimes::Only(&OCAML)
     }
 
     fn blind(&self, facts: &Facts<'_>) -> Option<String> {

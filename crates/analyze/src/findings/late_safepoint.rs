@@ -8,11 +8,10 @@
 //! them was the program's code comes from samples. A twentieth of the wall clock is
 //! felt.
 
-use super::{
-    Cost, Facts, Family, Rule, STOP, Verdict, blind_to_code, evidence, family, found_in, listed_code, longest,
-};
-use crate::code::LATE_MIN_NS;
+use super::{Cost, Facts, Rule, Runtimes, STOP, Verdict, blind_to_code, evidence, found_in, listed_code, longest};
+use crate::kernel::code::LATE_MIN_NS;
 use crate::results::BlamedPause;
+use rtscope_model::runtimes::GHC;
 use rtscope_model::units::{duration, percent};
 use rtscope_model::{Cause, CodeKind, Confidence, Metric, Names, Remedy, Symbol};
 
@@ -27,8 +26,8 @@ impl Rule for LateSafepoint {
         "late-safepoint"
     }
 
-    fn families(&self) -> &'static [Family] {
-        family::GHC
+    fn runtimes(&self) -> Runtimes {
+        Runtimes::Only(&GHC)
     }
 
     fn blind(&self, facts: &Facts<'_>) -> Option<String> {

@@ -5,8 +5,9 @@
 //! releases explain. A tenth of the wall clock is felt.
 
 use super::late_release::inferred;
-use super::{Cost, Facts, Family, Rule, Verdict, evidence, family, late_release, small_minor_heap};
+use super::{Cost, Facts, Rule, Runtimes, Verdict, evidence, late_release, small_minor_heap};
 use crate::results::BlamedPause;
+use rtscope_model::runtimes::OCAML;
 use rtscope_model::units::{duration, percent};
 use rtscope_model::{Confidence, Names};
 
@@ -21,8 +22,8 @@ impl Rule for LeadershipContention {
         "leadership-contention"
     }
 
-    fn families(&self) -> &'static [Family] {
-        family::OCAML
+    fn runtimes(&self) -> Runtimes {
+        Runtimes::Only(&OCAML)
     }
 
     fn blind(&self, _: &Facts<'_>) -> Option<String> {
@@ -36,7 +37,7 @@ impl Rule for LeadershipContention {
         }
         let mut lanes: Vec<_> = facts.leadership.lanes().collect();
         lanes.sort_by_key(|(_, waited)| std::cmp::Reverse(waited.ns));
-        let one = |(lane, waited): &(_, crate::leadership::Waited)| {
+        let one = |(lane, waited): &(_, crate::runtimes::ocaml::leadership::Waited)| {
             format!("domain {lane} {} in {} waits", duration(waited.ns), waited.count)
         };
         let told: Vec<_> = lanes.iter().take(LANES_NAMED).map(one).collect();

@@ -7,9 +7,10 @@
 //! takes a tenth of a second: that is a wait which a person, or a client with a
 //! deadline, notices, however seldom it comes.
 
-use super::{Cost, Facts, Family, Rule, Verdict, evidence};
-use crate::collections::usual_ns;
+use super::{Cost, Facts, Rule, Verdict, evidence};
+use crate::collector::collections::usual_ns;
 use crate::results::BlamedPause;
+use rtscope_model::runtimes::OCAML;
 use rtscope_model::units::{bytes, duration, percent};
 use rtscope_model::{Confidence, Evidence, Metric, Names, PauseKind, Remedy};
 
@@ -112,7 +113,7 @@ fn remedies(facts: &Facts<'_>) -> Vec<Remedy> {
     } else {
         String::new()
     };
-    if facts.family == Family::Ocaml {
+    if *facts.runtime == OCAML {
         return vec![Remedy {
             text: "Let the old heap grow further before it is collected: fewer cycles, and fewer stops at their ends."
                 .into(),

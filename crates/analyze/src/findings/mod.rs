@@ -11,7 +11,6 @@ mod blackhole_or_lock;
 mod blocked_in_kernel;
 mod cpu_throttled;
 mod explicit_gc;
-mod family;
 mod fork_pause;
 mod heap;
 mod host_steal;
@@ -31,27 +30,26 @@ mod stm_contention;
 mod tracer_disturbance;
 mod unsafe_foreign_call;
 
-use crate::allocation::Allocation;
-use crate::answers::Answers;
-use crate::code::{CodeSamples, Waits, called};
-use crate::collections::Collections;
+use crate::blame::held::Held;
+use crate::collector::allocation::Allocation;
+use crate::collector::collections::Collections;
 use crate::context::Context;
-use crate::green::GreenThreads;
-use crate::held::Held;
-use crate::leadership::Leadership;
-use crate::memory::Lines;
+use crate::kernel::code::{CodeSamples, Waits, called};
+use crate::kernel::samples::{Counters, QuotaTotal};
+use crate::lanes::tracer::Disturbance;
+use crate::memory::lines::Lines;
 use crate::pauses::sums::Sums;
+use crate::program::green::GreenThreads;
+use crate::program::stm::Transactions;
 use crate::results::{BlamedPause, Checked, Forks, Outcome};
-use crate::samples::{Counters, QuotaTotal};
-use crate::stm::Transactions;
-use crate::tracer::Disturbance;
-use crate::triggers::Triggers;
-pub(crate) use family::Family;
-pub use family::lane_word;
+use crate::runtimes::ghc::triggers::Triggers;
+use crate::runtimes::ocaml::answers::Answers;
+use crate::runtimes::ocaml::leadership::Leadership;
 use rtscope_model::heap::Heap;
 use rtscope_model::units::duration;
 use rtscope_model::{
-    Cause, CodeKind, Confidence, Evidence, Finding, GroupId, NameId, Names, Remedy, Severity, SymbolId, Symbols, Time,
+    Cause, CodeKind, Confidence, Evidence, Finding, GroupId, NameId, Names, Remedy, RuntimeInfo, Severity, SymbolId,
+    Symbols, Time,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -79,7 +77,7 @@ pub(crate) struct Facts<'a> {
     /// Lanes switched on at the end.
     pub lanes: usize,
     /// Whose words and flags are used.
-    pub family: Family,
+    pub runtime: &'static RuntimeInfo,
     /// Waits to become leader.
     pub leadership: &'a Leadership,
     /// What single lanes cost collections.
@@ -165,13 +163,31 @@ impl Verdict {
     }
 }
 
+/// The runtimes of which a rule can be true.
+#[derive(Copy, Clone, Debug)]
+pub(crate) enum Runtimes {
+    /// Any that stops the world, also one that is not known.
+    All,
+    /// This one.
+    Only(&'static RuntimeInfo),
+}
+
+impl Runtimes {
+    fn have(self, runtime: &RuntimeInfo) -> bool {
+        match self {
+            Runtimes::All => true,
+            Runtimes::Only(one) => one == runtime,
+        }
+    }
+}
+
 /// One diagnosis.
 pub(crate) trait Rule {
     /// Its stable name.
     fn id(&self) -> &'static str;
     /// The runtimes of which it can be true.
-    fn families(&self) -> &'static [Family] {
-        family::ALL
+    fn runtimes(&self) -> Runtimes {
+        Runtimes::All
     }
     /// Why it cannot be checked on this recording; `None` where it can.
     fn blind(&self, facts: &Facts<'_>) -> Option<String>;
@@ -227,8 +243,8 @@ const RULES: &[&dyn Rule] = &[
 
 /// The rules that can be true of the runtime that was recorded.
 fn rules<'a>(facts: &Facts<'_>) -> impl Iterator<Item = &'a &'static dyn Rule> + use<'a> {
-    let family = facts.family;
-    RULES.iter().filter(move |rule| rule.families().contains(&family))
+    let runtime = facts.runtime;
+    RULES.iter().filter(move |rule| rule.runtimes().have(runtime))
 }
 
 /// Every finding, most costly first; empty: nothing found. A quota that ran out in
@@ -316,7 +332,7 @@ pub(crate) fn others_held_ns(facts: &Facts<'_>) -> Option<u64> {
 }
 
 fn log_alone(facts: &Facts<'_>, what: &str) -> String {
-    format!("the {} alone does not show {what}: record with `rtscope record`.", facts.family.log())
+    format!("the {} alone does not show {what}: record with `rtscope record`.", facts.runtime.log)
 }
 
 /// Why what ran instead of the program's threads is not known.

@@ -9,8 +9,9 @@
 //! be a tenth. The CPUs are those of the affinity mask: what a quota takes is
 //! `cpu-throttled`'s.
 
-use super::{Cost, Facts, Family, Rule, Verdict, blind_to_runners, evidence, idle_domain, longest};
+use super::{Cost, Facts, Rule, Verdict, blind_to_runners, evidence, idle_domain, longest};
 use crate::results::BlamedPause;
+use rtscope_model::runtimes::OCAML;
 use rtscope_model::units::{duration, percent};
 use rtscope_model::{Cause, Confidence, Metric, Names, Remedy};
 
@@ -33,7 +34,7 @@ impl Rule for Oversubscribed {
 
     fn check(&self, facts: &Facts<'_>) -> Option<Verdict> {
         let held = facts.held?;
-        if facts.family == Family::Ocaml && idle_domain::crowding(facts) {
+        if *facts.runtime == OCAML && idle_domain::crowding(facts) {
             return None;
         }
         let cost_ns = held.sibling.in_pauses_ns();
@@ -43,7 +44,7 @@ impl Rule for Oversubscribed {
         }
         let mut seen = Vec::new();
         if let Some(cpus) = too_many {
-            let text = format!("{} {} run on {cpus} CPUs.", facts.lanes, facts.family.lanes());
+            let text = format!("{} {} run on {cpus} CPUs.", facts.lanes, facts.runtime.lane.1);
             seen.push(evidence(text, Some((facts.started, facts.end))));
         }
         seen.extend(longest(facts, Cause::Oversubscribed, " behind the program's own threads"));
@@ -63,7 +64,7 @@ impl Rule for Oversubscribed {
     fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
         let who = match more_lanes_than_cpus(facts) {
             Some(cpus) => {
-                let lanes = facts.family.lanes();
+                let lanes = facts.runtime.lane.1;
                 format!("{} {lanes} share {cpus} CPUs: during pauses the program's threads queued", facts.lanes)
             }
             None => "During pauses the program's threads queued".to_owned(),
@@ -102,8 +103,8 @@ fn remedies(facts: &Facts<'_>, too_many: Option<usize>) -> Vec<Remedy> {
     let mut remedies = Vec::new();
     if let Some(cpus) = too_many {
         remedies.push(Remedy {
-            text: format!("Use as many {} as there are CPUs ({cpus}).", facts.family.lanes()),
-            flag: facts.family.lanes_flag(cpus),
+            text: format!("Use as many {} as there are CPUs ({cpus}).", facts.runtime.lane.1),
+            flag: facts.runtime.lanes_flag(cpus),
             verify: verify.clone(),
             metric: Metric::falls(PAUSED),
         });
@@ -111,14 +112,14 @@ fn remedies(facts: &Facts<'_>, too_many: Option<usize>) -> Vec<Remedy> {
         remedies.push(Remedy {
             text: format!(
                 "Use fewer {}: threads of foreign calls or of other parts of the program need CPUs, too.",
-                facts.family.lanes()
+                facts.runtime.lane.1
             ),
-            flag: facts.family.lanes_flag(facts.lanes.saturating_sub(1).max(1)),
+            flag: facts.runtime.lanes_flag(facts.lanes.saturating_sub(1).max(1)),
             verify: verify.clone(),
             metric: Metric::falls(PAUSED),
         });
     }
-    if let Some(flag) = facts.family.sequential_flag().filter(|_| facts.lanes > 1) {
+    if let Some(flag) = facts.runtime.sequential_flag().filter(|_| facts.lanes > 1) {
         remedies.push(Remedy {
             text: "If the capabilities must stay, collect with fewer threads, so that collector threads do not spin for a CPU \
                    that a sibling needs."

@@ -9,9 +9,10 @@
 //! Cost: the idle threads' share of the time of such collections. Only collections whose
 //! threads had their CPUs for nearly all of it count, and a wait for a CPU counts as work.
 
-use super::{Cost, Facts, Family, Rule, Verdict, evidence, family, oversubscribed};
-use crate::collections::{Kind, Parallel, undisturbed};
+use super::{Cost, Facts, Rule, Runtimes, Verdict, evidence, oversubscribed};
+use crate::collector::collections::{Kind, Parallel, undisturbed};
 use crate::results::BlamedPause;
+use rtscope_model::runtimes::GHC;
 use rtscope_model::units::{duration, percent};
 use rtscope_model::{Confidence, Evidence, Metric, Names, PauseMode, Remedy};
 
@@ -29,8 +30,8 @@ impl Rule for ParallelGcNotPaying {
         "parallel-gc-not-paying"
     }
 
-    fn families(&self) -> &'static [Family] {
-        family::GHC
+    fn runtimes(&self) -> Runtimes {
+        Runtimes::Only(&GHC)
     }
 
     fn blind(&self, facts: &Facts<'_>) -> Option<String> {

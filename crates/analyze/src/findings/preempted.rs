@@ -10,7 +10,7 @@
 //! tracer's cost. Only kernel events that name who ran can show it.
 
 use super::{Cost, Facts, Rule, STOP, Verdict, blind_to_runners, evidence, longest};
-use crate::held::{Held, Part};
+use crate::blame::held::{Held, Part};
 use crate::results::BlamedPause;
 use rtscope_model::units::{duration, percent};
 use rtscope_model::{Cause, CausePiece, Confidence, Metric, NameId, Names, Remedy, Tid};
@@ -146,13 +146,13 @@ fn remedies(facts: &Facts<'_>, held: &Held) -> Vec<Remedy> {
             text: format!(
                 "If it must stay, leave it a CPU: a collection waits for every {}, so one CPU shared with another process \
                  slows down all of them. Use {fewer}.",
-                facts.family.lane()
+                facts.runtime.lane.0
             ),
-            flag: facts.family.lanes_flag(fewer),
+            flag: facts.runtime.lanes_flag(fewer),
             verify: verify.clone(),
             metric: Metric::falls(STOP),
         });
-        remedies.extend(facts.family.sequential_flag().map(|flag| Remedy {
+        remedies.extend(facts.runtime.sequential_flag().map(|flag| Remedy {
             text: "Or collect with one thread, so that a collection needs no CPU that is taken.".into(),
             flag: Some(flag),
             verify,

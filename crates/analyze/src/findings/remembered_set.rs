@@ -9,9 +9,10 @@
 //! Cost: what goes beyond the time that collections of so few bytes take at most (see
 //! `collections`), without what threads were kept off their CPUs.
 
-use super::{Cost, Facts, Family, Rule, Verdict, evidence, family, small_nursery};
-use crate::collections::{Point, undisturbed, usual_ns};
+use super::{Cost, Facts, Rule, Runtimes, Verdict, evidence, small_nursery};
+use crate::collector::collections::{Point, undisturbed, usual_ns};
 use crate::results::BlamedPause;
+use rtscope_model::runtimes::GHC;
 use rtscope_model::units::{bytes, duration, percent};
 use rtscope_model::{Confidence, Evidence, Metric, Names, PauseKind, Remedy};
 
@@ -29,8 +30,8 @@ impl Rule for RememberedSet {
         "remembered-set"
     }
 
-    fn families(&self) -> &'static [Family] {
-        family::GHC
+    fn runtimes(&self) -> Runtimes {
+        Runtimes::Only(&GHC)
     }
 
     fn blind(&self, facts: &Facts<'_>) -> Option<String> {

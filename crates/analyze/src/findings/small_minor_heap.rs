@@ -7,8 +7,9 @@
 //! much survives one of ordinary size. In one much smaller than the default most of what
 //! survives does so because the collection comes early: there copying counts, too.
 
-use super::{Cost, Facts, Family, PAUSED, Rule, Verdict, evidence, family};
+use super::{Cost, Facts, PAUSED, Rule, Runtimes, Verdict, evidence};
 use crate::results::BlamedPause;
+use rtscope_model::runtimes::OCAML;
 use rtscope_model::units::{bytes, duration, percent};
 use rtscope_model::{Confidence, Metric, Names, Remedy};
 
@@ -36,8 +37,8 @@ impl Rule for SmallMinorHeap {
         "small-minor-heap"
     }
 
-    fn families(&self) -> &'static [Family] {
-        family::OCAML
+    fn runtimes(&self) -> Runtimes {
+        Runtimes::Only(&OCAML)
     }
 
     fn blind(&self, _: &Facts<'_>) -> Option<String> {

@@ -7,8 +7,9 @@
 //! alive (then each collection has work to do and a larger area gives it more), where
 //! allocation does not explain the collections, and where the area is large already.
 
-use super::{Cost, Facts, Family, Rule, Verdict, evidence, family};
+use super::{Cost, Facts, Rule, Runtimes, Verdict, evidence};
 use crate::results::BlamedPause;
+use rtscope_model::runtimes::GHC;
 use rtscope_model::units::{bytes, duration, percent};
 use rtscope_model::{Confidence, Evidence, Metric, Names, Remedy};
 
@@ -36,8 +37,8 @@ impl Rule for SmallNursery {
         ID
     }
 
-    fn families(&self) -> &'static [Family] {
-        family::GHC
+    fn runtimes(&self) -> Runtimes {
+        Runtimes::Only(&GHC)
     }
 
     fn blind(&self, facts: &Facts<'_>) -> Option<String> {

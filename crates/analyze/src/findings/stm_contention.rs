@@ -13,9 +13,10 @@
 //!
 //! Many lost attempts alone are no finding: what they cost can be nothing beside the rest.
 
-use super::{Cost, Facts, Family, Rule, Verdict, evidence, family, log_alone};
+use super::{Cost, Facts, Rule, Runtimes, Verdict, evidence, log_alone};
+use crate::program::stm::{LaneTransactions, NamedTransactions, Transactions, is_runtime_work};
 use crate::results::BlamedPause;
-use crate::stm::{LaneTransactions, NamedTransactions, Transactions, is_runtime_work};
+use rtscope_model::runtimes::GHC;
 use rtscope_model::units::{count, duration, percent, rate};
 use rtscope_model::{CodeKind, Confidence, Evidence, Metric, Names, Remedy, StmCounts};
 
@@ -45,8 +46,8 @@ impl Rule for StmContention {
         "stm-contention"
     }
 
-    fn families(&self) -> &'static [Family] {
-        family::GHC
+    fn runtimes(&self) -> Runtimes {
+        Runtimes::Only(&GHC)
     }
 
     fn blind(&self, facts: &Facts<'_>) -> Option<String> {
@@ -245,7 +246,7 @@ fn remedies(facts: &Facts<'_>, found: &Transactions) -> Vec<Remedy> {
     }
     if facts.lanes > 1 {
         let text = "Try fewer capabilities: where all transactions write the same variable one of them does more than several.";
-        remedies.push(remedy(text, facts.family.lanes_flag(1)));
+        remedies.push(remedy(text, facts.runtime.lanes_flag(1)));
     }
     remedies
 }

@@ -2,8 +2,8 @@
 
 use crate::analysis::Analysis;
 use crate::context::{Context, Tail};
+use crate::program::stm::Stm;
 use crate::results::{Checked, Outcome, Results};
-use crate::stm::Stm;
 use crate::testing::{self, Script, switch};
 use rtscope_model::{
     CodeKind, Confidence, Finding, Names, OffState, Severity, StmCounts, StmNamed, StmSeen, Symbol, Symbols, Time,

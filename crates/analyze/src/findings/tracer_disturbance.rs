@@ -7,8 +7,9 @@
 //! processes want the CPUs, too, the recorder alone takes up to a twentieth: a twelfth of the
 //! wall clock is more than any recording should; then its other figures are to be taken with care.
 
-use super::{Cost, Facts, Family, Rule, Verdict, evidence, family, preempted};
+use super::{Cost, Facts, Rule, Runtimes, Verdict, evidence, preempted};
 use crate::results::BlamedPause;
+use rtscope_model::runtimes::GHC;
 use rtscope_model::units::{duration, percent};
 use rtscope_model::{CodeKind, Confidence, Evidence, Metric, Names, Remedy, Symbol};
 
@@ -54,13 +55,13 @@ impl Rule for TracerDisturbance {
         "tracer-disturbance"
     }
 
-    fn families(&self) -> &'static [Family] {
-        family::GHC
+    fn runtimes(&self) -> Runtimes {
+        Runtimes::Only(&GHC)
     }
 
     fn blind(&self, facts: &Facts<'_>) -> Option<String> {
         let why = "no log of a runtime was recorded, so what writing it cost is not known.";
-        facts.context.runtime.family.is_none().then(|| why.to_owned())
+        (!facts.runtime.is_known()).then(|| why.to_owned())
     }
 
     fn check(&self, facts: &Facts<'_>) -> Option<Verdict> {

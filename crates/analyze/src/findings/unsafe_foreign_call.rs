@@ -6,9 +6,10 @@
 //! CPU (by samples, as in `late-safepoint`) or asleep in the kernel, where the runtime
 //! itself only ever sleeps on its locks. Each moment waits for one lane.
 
-use super::{Cost, Facts, Family, Rule, STOP, Verdict, blind_to_code, evidence, found_in, listed_code, longest};
-use crate::code::{CodeSamples, LATE_MIN_NS, called};
+use super::{Cost, Facts, Rule, STOP, Verdict, blind_to_code, evidence, found_in, listed_code, longest};
+use crate::kernel::code::{CodeSamples, LATE_MIN_NS, called};
 use crate::results::BlamedPause;
+use rtscope_model::runtimes::OCAML;
 use rtscope_model::units::{duration, percent};
 use rtscope_model::{Cause, CodeKind, Confidence, Metric, Names, Remedy, SymbolId};
 
@@ -64,7 +65,7 @@ impl Rule for UnsafeForeignCall {
     }
 
     fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
-        let lane = facts.family.lane();
+        let lane = facts.runtime.lane.0;
         let (who, did) = match facts.code {
             Some(code) if mostly_asleep(code) => {
                 let places = listed_code(facts.symbols, &code.asleep().top(CodeKind::Foreign), "the kernel");
@@ -73,7 +74,7 @@ impl Rule for UnsafeForeignCall {
             code => {
                 let top = code.map_or_else(Vec::new, |code| code.stops().top(CodeKind::Foreign));
                 let who = listed_code(facts.symbols, &top, "Foreign code");
-                (who, format!("called from {}, kept its {lane}", facts.family.language()))
+                (who, format!("called from {}, kept its {lane}", facts.runtime.language))
             }
         };
         let comma = if did.starts_with("called") { ", " } else { " " };
@@ -107,8 +108,8 @@ fn remedies(facts: &Facts<'_>, code: &CodeSamples) -> Vec<Remedy> {
         let name = named(code.stops().top(CodeKind::Foreign)).unwrap_or_else(|| "NAME".into());
         (format!("`{name}`"), format!("foreign import ccall safe \"{name}\" …"))
     };
-    let first = match facts.family {
-        Family::Ocaml => Remedy {
+    let first = if *facts.runtime == OCAML {
+        Remedy {
             text: format!(
                 "Let {what} (or whatever calls it) give the domain up around its work, and take it back before it touches an \
                  OCaml value again: collections then do not wait for it."
@@ -116,8 +117,9 @@ fn remedies(facts: &Facts<'_>, code: &CodeSamples) -> Vec<Remedy> {
             flag: Some("caml_release_runtime_system(); …; caml_acquire_runtime_system();".into()),
             verify: verify.clone(),
             metric: Metric::falls(STOP),
-        },
-        Family::Ghc => Remedy {
+        }
+    } else {
+        Remedy {
             text: format!(
                 "Import {what} (or whatever calls it) `safe` instead of `unsafe`: the call then costs about 100 ns more and \
                  gives its capability up first."
@@ -125,7 +127,7 @@ fn remedies(facts: &Facts<'_>, code: &CodeSamples) -> Vec<Remedy> {
             flag: Some(import),
             verify: verify.clone(),
             metric: Metric::falls(STOP),
-        },
+        }
     };
     vec![
         first,

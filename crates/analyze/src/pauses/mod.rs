@@ -1,15 +1,14 @@
-//! Pauses: recognisers that turn a runtime's events into [`Pause`] values (one
-//! file per runtime) and the sums over them. Everything behind a recogniser
-//! knows no runtime.
+//! Pauses: what a recogniser of a runtime's events hands over, and the sums over them. A
+//! recogniser itself lives in the folder of its runtime; here no runtime is known.
 
-pub mod ghc;
-pub mod ocaml;
+pub mod drawing;
+pub mod mmu;
+pub mod spectrum;
 pub mod summary;
 pub mod sums;
-mod unfinished;
-mod work;
+pub mod unfinished;
+pub mod work;
 
-use crate::context::Context;
 use rtscope_model::{Event, LaneId, Loss, Pause, Time};
 
 /// What turns one runtime's events into pauses.
@@ -29,14 +28,6 @@ pub trait Recognise {
 
     /// Lanes that the program ran with in the end, its shutdown apart.
     fn lanes_in_the_end(&self) -> usize;
-}
-
-/// The recogniser of the runtime that `context` names; GHC's where none is named.
-pub fn recogniser(context: &Context) -> Box<dyn Recognise> {
-    match context.runtime.family.as_deref() {
-        Some("ocaml") => Box::new(ocaml::Recogniser::default()),
-        _ => Box::new(ghc::Recogniser::new(context.threaded, context.generations)),
-    }
 }
 
 /// A pause as a recogniser hands it over, with what blame needs beside it.

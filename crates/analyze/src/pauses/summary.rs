@@ -2,9 +2,9 @@
 //! the program in any window of time.
 
 use super::sums::Sums;
-use crate::mmu::Utilisation;
+use crate::pauses::mmu::Utilisation;
+use crate::pauses::spectrum::Spectrum;
 use crate::results::{BlamedPause, Column, Mmu, Pauses};
-use crate::spectrum::Spectrum;
 use rtscope_model::{PauseQuality, Time};
 
 /// The fold.

@@ -2,10 +2,10 @@
 //! recording. Partial pauses are counted and lie in the union; they stay out of distributions,
 //! generations, stragglers and causes. Bounded: see the constants.
 
-use crate::code::called;
-use crate::dist::Dist;
+use crate::basis::dist::Dist;
+use crate::basis::union::Union;
+use crate::kernel::code::called;
 use crate::results::{BlamedPause, CauseSum, Generation, Pauses, Straggler};
-use crate::union::Union;
 use rtscope_model::{Cause, CausePiece, Confidence, NameId, Names, PauseQuality, SymbolId, Symbols, Time};
 use std::collections::BTreeMap;
 

@@ -5,7 +5,7 @@ use rtscope_model::{Loss, LossKind, Time};
 
 /// The count.
 #[derive(Default)]
-pub(super) struct Unfinished {
+pub(crate) struct Unfinished {
     count: u64,
     span: Option<(Time, Time)>,
 }

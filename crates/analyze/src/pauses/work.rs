@@ -8,7 +8,7 @@ const MARKS_MAX: usize = 32;
 
 /// What a lane's thread did in a pause.
 #[derive(Default)]
-pub(super) struct Work {
+pub(crate) struct Work {
     since: Option<Time>,
     /// First start.
     pub begin: Option<Time>,

@@ -9,7 +9,6 @@ use crate::timeline::pause::{self, Edge, Fact, What};
 use crate::timeline::threads::{Threads, switched};
 use crate::timeline::{Closed, Line, Mark, Sink, State, Timeline, Track, Unit};
 use crate::{Export, Tables, program};
-use rtscope_analyze::findings::lane_word;
 use rtscope_model::{Body, CausePiece, Event, Exported, Loss, Names, Pause, Symbols, Time};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::{self, Write};
@@ -50,7 +49,7 @@ impl<W: Write> ChromeWriter<W> {
             json: Vec::new(),
             first: true,
             pid,
-            lane_word: lane_word(facts.family.as_deref()),
+            lane_word: facts.runtime().lane.0,
             declared: HashSet::new(),
             names: HashMap::new(),
         };

@@ -14,7 +14,6 @@ use crate::timeline::pause::{self, Edge, Fact, What};
 use crate::timeline::threads::{Threads, switched};
 use crate::timeline::{Closed, Line, Mark, Sink, State, Timeline, Track, Unit};
 use crate::{Export, Tables, program};
-use rtscope_analyze::findings::lane_word;
 use rtscope_model::{Body, CausePiece, Event, Exported, Loss, Names, Pause, Symbols, Time};
 use spool::Spool;
 use std::collections::BTreeMap;
@@ -85,7 +84,7 @@ impl<W: Write, S: Read + Write + Seek> FirefoxWriter<W, S> {
             platform: manifest.map_or(String::new(), |manifest| manifest.machine.kernel.clone()),
             version: facts.version.clone().unwrap_or_default(),
             pid: pid.to_string(),
-            lane_word: lane_word(facts.family.as_deref()),
+            lane_word: facts.runtime().lane.0,
             origin: started,
             unix_ns,
             has_main: false,

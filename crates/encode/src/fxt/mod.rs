@@ -9,7 +9,6 @@ mod records;
 
 use crate::{Export, Tables, program, word};
 use records::{EventHead, Records};
-use rtscope_analyze::findings::lane_word;
 use rtscope_decode::fxt::carried::{self, Carried, DERIVED};
 use rtscope_decode::fxt::shape::{CAUSES, MACHINE, PAUSES, Shape, Track, lane_id};
 use rtscope_decode::fxt::{EventKind, FACTS, LOSSES, OBJECT_PROCESS, OBJECT_THREAD, SYMBOLS, Value};
@@ -53,7 +52,7 @@ impl<W: Write> FxtWriter<W> {
         Ok(FxtWriter {
             records,
             process,
-            lane_word: lane_word(facts.family.as_deref()),
+            lane_word: facts.runtime().lane.0,
             named_lanes: HashSet::new(),
             thread_names: HashMap::new(),
             forgot: false,

@@ -7,7 +7,6 @@
 use crate::timeline::threads::Threads;
 use crate::timeline::{Closed, Line, Mark, Sink, State, Timeline, Track};
 use crate::{Export, Tables, word};
-use rtscope_analyze::findings::lane_word;
 use rtscope_model::{Body, CausePiece, Event, Exported, LaneId, Loss, Names, OffState, Pause, Sched, Symbols, Time};
 use rtscope_table::{FULL, Kind, NULL, Shape, Table, Word, Words};
 use std::collections::{BTreeMap, HashMap};
@@ -134,7 +133,7 @@ impl<W: Write + Send> ParquetWriter<W> {
     pub fn new(open: &mut dyn FnMut(&str) -> io::Result<W>, facts: &Exported) -> io::Result<ParquetWriter<W>> {
         let about = [
             ("rtscope.schema", SCHEMA.to_owned()),
-            ("rtscope.lane", lane_word(facts.family.as_deref()).to_owned()),
+            ("rtscope.lane", facts.runtime().lane.0.to_owned()),
             ("rtscope.facts", serde_json::to_string(facts)?),
         ];
         // What is known of the recording stands in one of them.

@@ -17,7 +17,6 @@ use crate::timeline::threads::Threads;
 use crate::timeline::{Closed, Line, Mark, Sink, State, Timeline, Track, Unit};
 use crate::{Export, Tables, program};
 use field::{PACKET, annotation, clock, event, interned, packet, system, track, tree};
-use rtscope_analyze::findings::lane_word;
 use rtscope_model::{Body, CausePiece, CodeSample, Event, Exported, Found, Loss, Names, Pause, Symbols, Time};
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
@@ -95,7 +94,7 @@ impl<W: Write> PerfettoWriter<W> {
             named: HashSet::new(),
             parts: HashMap::new(),
             lines: HashMap::new(),
-            lane_word: lane_word(facts.family.as_deref()),
+            lane_word: facts.runtime().lane.0,
             program_pid: program(facts).0,
         };
         drawn.begin(facts)?;

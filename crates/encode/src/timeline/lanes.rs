@@ -3,7 +3,7 @@
 
 use super::stack::{Stack, Step};
 use super::state::{State, Work};
-use rtscope_analyze::timeline::{self, Doing, LaneState, Segment};
+use rtscope_analyze::lanes::timeline::{self, Doing, LaneState, Segment};
 use rtscope_model::Time;
 
 /// A lane's part in a collection that is drawn.

@@ -1,7 +1,7 @@
 //! `report --pauses`: one JSON line per pause, written as pauses come. Holds
 //! nothing between lines.
 
-use rtscope_analyze::code::called;
+use rtscope_analyze::kernel::code::called;
 use rtscope_analyze::results::BlamedPause;
 use rtscope_model::pause::{PauseKind, PauseMode};
 use rtscope_model::{Cause, CausePiece, Confidence, LanePause, Names, Pause, PauseQuality, ReleaseBasis, Symbols};

@@ -2,7 +2,7 @@
 //! the page so that both say the same.
 
 use super::units;
-use rtscope_analyze::heap_profile::{Band, Found as HeapProfile};
+use rtscope_analyze::memory::heap_profile::{Band, Found as HeapProfile};
 use rtscope_analyze::results::{
     BlockedSum, CauseSum, Distribution, Lane, Level, Memory, Outcome, Pauses, Results, Runtime, Straggler, ThreadState,
 };
@@ -279,12 +279,9 @@ pub fn limits(results: &Results) -> Vec<String> {
 
 /// "GHC 9.0.2, threaded"; `None` where no runtime was seen.
 pub fn runtime(runtime: &Runtime) -> Option<String> {
-    let family = match runtime.family.as_deref()? {
-        "ghc" => "GHC",
-        "ocaml" => "OCaml",
-        other => other,
-    };
-    let mut text = family.to_string();
+    let id = runtime.family.as_deref()?;
+    let info = runtime.info();
+    let mut text = if info.is_known() { info.name } else { id }.to_owned();
     if let Some(version) = &runtime.version {
         text.push(' ');
         text.push_str(version);
@@ -536,10 +533,7 @@ pub fn has_runtime(results: &Results) -> bool {
 /// Both productivities and why they differ, as one sentence; `None` where neither is known.
 pub fn productivity(results: &Results) -> Option<String> {
     let productivity = &results.productivity;
-    let counts = match results.runtime.family.as_deref() {
-        Some("ghc") => "+RTS -s says",
-        _ => "the runtime itself counts",
-    };
+    let counts = results.runtime.info().own_count;
     let text = match (productivity.wall, productivity.runtime_view) {
         (None, None) => return None,
         (Some(wall), Some(view)) if (view - wall).abs() >= 0.05 => format!(

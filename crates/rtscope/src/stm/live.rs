@@ -6,7 +6,7 @@ use super::{Document, SCHEMA, StmArgs, text, trouble};
 use crate::line::Line;
 use crate::style::Style;
 use crate::trouble::Trouble;
-use rtscope_analyze::stm::{Stm, Transactions};
+use rtscope_analyze::program::stm::{Stm, Transactions};
 use rtscope_host::clock;
 use rtscope_host::memory::LiveProcess;
 use rtscope_host::privileges;

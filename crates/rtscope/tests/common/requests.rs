@@ -2,7 +2,7 @@
 //! pauses, some behind them, some for a quota, some for nothing that shows.
 
 use super::{Fixture, MS, SECOND, START, healthy};
-use rtscope_analyze::requests::{Joined, Requests};
+use rtscope_analyze::program::requests::{Joined, Requests};
 use rtscope_model::Time;
 use rtscope_model::request::{Outcome, Request};
 

@@ -14,9 +14,10 @@ mod tests;
 
 pub(super) use not_the_haskell_heap::NotTheHaskellHeap;
 
-use super::{Cost, Facts, Family, Rule, Verdict, evidence, family};
+use super::{Cost, Facts, Rule, Runtimes, Verdict, evidence};
 use crate::results::BlamedPause;
 use rtscope_model::heap::Heap;
+use rtscope_model::runtimes::GHC;
 use rtscope_model::units::bytes;
 use rtscope_model::{Confidence, Evidence, Metric, Names, Remedy, Time};
 use std::marker::PhantomData;
@@ -68,8 +69,8 @@ impl<F: Figure> Rule for OfHeap<F> {
         F::ID
     }
 
-    fn families(&self) -> &'static [Family] {
-        family::GHC
+    fn runtimes(&self) -> Runtimes {
+        Runtimes::Only(&GHC)
     }
 
     fn blind(&self, facts: &Facts<'_>) -> Option<String> {

@@ -3,10 +3,11 @@
 //! Cost: what lies outside the heap, mapped files aside, beyond what lay there at the first
 //! look. Without looks: how far the memory that stayed resident is above the whole heap.
 
-use super::super::{Cost, Facts, Family, Rule, Verdict, evidence, family};
+use super::super::{Cost, Facts, Rule, Runtimes, Verdict, evidence};
 use super::{Lasted, frees};
 use crate::results::BlamedPause;
 use rtscope_model::heap::{Heap, Part};
+use rtscope_model::runtimes::GHC;
 use rtscope_model::units::{bytes, percent};
 use rtscope_model::{Confidence, Evidence, Names, Remedy};
 
@@ -24,8 +25,8 @@ impl Rule for NotTheHaskellHeap {
         "not-the-haskell-heap"
     }
 
-    fn families(&self) -> &'static [Family] {
-        family::GHC
+    fn runtimes(&self) -> Runtimes {
+        Runtimes::Only(&GHC)
     }
 
     fn blind(&self, facts: &Facts<'_>) -> Option<String> {

@@ -5,7 +5,7 @@ use super::page::figure;
 use super::svg_requests;
 use super::table::table;
 use crate::report::{requests as words, units};
-use rtscope_analyze::requests::{Joined, Worst};
+use rtscope_analyze::program::requests::{Joined, Worst};
 use rtscope_analyze::results::Results;
 use std::fmt::Write as _;
 

@@ -7,9 +7,9 @@ use super::svg_waterfall::lane_name;
 use super::table::{entry, fill};
 use crate::kinds::SpanKind;
 use crate::report::units;
+use rtscope_analyze::lanes::timeline::shares::Column;
+use rtscope_analyze::lanes::timeline::{LanesOverTime, SHARES, Share};
 use rtscope_analyze::results::Results;
-use rtscope_analyze::timeline::shares::Column;
-use rtscope_analyze::timeline::{LanesOverTime, SHARES, Share};
 use std::fmt::Write as _;
 
 const LEFT: f64 = 110.0;

@@ -5,7 +5,7 @@
 use super::svg::{Anchor, Svg, WIDTH, round_step, tick_label};
 use crate::kinds::role;
 use crate::report::{units, words};
-use rtscope_analyze::code::called;
+use rtscope_analyze::kernel::code::called;
 use rtscope_analyze::results::{LaneStates, Results, StateSpan, ThreadState, WorstPause};
 use rtscope_model::{CausePiece, LaneId, LanePause, Names, Pause, Time};
 

@@ -3,7 +3,7 @@
 use super::screen::Screen;
 use crate::report::{requests, units};
 use crate::style::{clean, shorten};
-use rtscope_analyze::requests::Worst;
+use rtscope_analyze::program::requests::Worst;
 use rtscope_analyze::results::Results;
 
 /// Requests that get a line of their own.

@@ -2,7 +2,8 @@
 
 use crate::kinds::SpanKind;
 use rtscope_analyze::blame::Holder;
-use rtscope_analyze::timeline::{Collected, LaneState, ThreadState};
+use rtscope_analyze::blame::threads::ThreadState;
+use rtscope_analyze::lanes::timeline::{Collected, LaneState};
 use rtscope_model::PauseKind;
 
 /// What a lane does.

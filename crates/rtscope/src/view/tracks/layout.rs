@@ -5,10 +5,9 @@ use super::Tracks;
 use super::sheet::{Key, Line};
 use crate::kinds::Kind;
 use crate::view::session::{Form, Group, Track};
-use rtscope_analyze::findings::lane_word;
 use rtscope_analyze::results::Results;
 use rtscope_levels::Writer;
-use rtscope_model::{Finding, LaneId, Tid};
+use rtscope_model::{Finding, LaneId, RuntimeInfo, Tid};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -77,16 +76,16 @@ fn lane_of<W>(tracks: &Tracks<W>, results: &Results, key: Key) -> Option<(Tid, L
 
 fn missing<W: Write + Send + 'static>(tracks: &Tracks<W>) -> Vec<String> {
     let mut missing = Vec::new();
-    let ghc = tracks.family.as_deref() == Some("ghc");
-    if ghc && tracks.lanes.as_ref().is_some_and(|lanes| !lanes.runs_posted()) {
+    if tracks.runtime.posts.runs && tracks.lanes.as_ref().is_some_and(|lanes| !lanes.runs_posted()) {
         missing.push(
             "the log has no runs of threads: that a lane has nothing to do cannot be told from the program (record with \
              --detail full)"
                 .into(),
         );
     }
-    if tracks.family.as_deref() == Some("ocaml") {
-        missing.push("OCaml does not say when a domain waits in the system: that looks like the program".into());
+    let RuntimeInfo { name, lane: (lane, _), posts, .. } = tracks.runtime;
+    if tracks.runtime.is_known() && !posts.idle {
+        missing.push(format!("{name} does not say when a {lane} waits in the system: that looks like the program"));
     }
     if tracks.not_shown {
         missing.push("the log's clock could not be joined to the kernel's: threads and samples are not shown".into());
@@ -162,7 +161,7 @@ impl Shelf {
 
     fn groups<W>(self, results: &Results, tracks: &Tracks<W>) -> Vec<Group> {
         let group = |name: String, tracks: Vec<Track>| Group { name, sub: None, tracks };
-        let noun = lane_word(tracks.family.as_deref());
+        let noun = tracks.runtime.lane.0;
         let known =
             |lane: LaneId| results.lanes.iter().find(|known| known.id == lane.0).map(|known| known.name.clone());
         let lanes = self.lanes.into_iter().map(|(lane, mut of)| {

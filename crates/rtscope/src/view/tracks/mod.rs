@@ -2,7 +2,7 @@
 //! each figure did into levels of detail.
 //!
 //! Owns which events become which track, and what tracks are called. The states themselves come from
-//! `rtscope_analyze::timeline`. Memory is bounded whatever the recording; where something is left out for that,
+//! `rtscope_analyze::lanes::timeline`. Memory is bounded whatever the recording; where something is left out for that,
 //! it is said.
 
 mod details;
@@ -19,12 +19,14 @@ use details::{Details, Table};
 use pen::Pen;
 use rtscope_analyze::Context;
 use rtscope_analyze::blame::Holder;
-use rtscope_analyze::code::called;
+use rtscope_analyze::kernel::code::called;
+use rtscope_analyze::blame::threads::{ThreadState, ThreadStates};
+use rtscope_analyze::lanes::timeline::{Composer, LaneStates, OwnSpans, Segment};
 use rtscope_analyze::results::{BlamedPause, Results};
-use rtscope_analyze::timeline::{Composer, LaneStates, OwnSpans, Segment, ThreadState, ThreadStates};
 use rtscope_encode::Tables;
 use rtscope_levels::Writer;
 use rtscope_model::manifest::{Group, Manifest};
+use rtscope_model::runtime::{self, RuntimeInfo};
 use rtscope_model::{
     Body, Class, Classes, Counter, Event, LaneId, NameId, Names, PauseMode, Runtime, Sample, Sched, Tid, Time,
     UserEvent,
@@ -51,9 +53,8 @@ pub struct Tracks<W> {
     names: HashMap<Tid, (NameId, String)>,
     /// How often a thread served a lane in a pause.
     served: HashMap<Tid, BTreeMap<LaneId, u64>>,
-    tid_map: HashMap<u32, Tid>,
     groups: Vec<Group>,
-    family: Option<String>,
+    runtime: &'static RuntimeInfo,
     /// Kernel events and samples are on the same clock as the runtime's.
     joined: bool,
     /// There were some, and they are not.
@@ -78,9 +79,8 @@ impl<W: Write + Send + 'static> Tracks<W> {
             own_values: BTreeMap::new(),
             names: HashMap::new(),
             served: HashMap::new(),
-            tid_map: HashMap::new(),
             groups: Vec::new(),
-            family: None,
+            runtime: &runtime::UNKNOWN,
             joined: false,
             not_shown: false,
             counted: BTreeMap::new(),
@@ -124,7 +124,6 @@ impl<W: Write + Send + 'static> Tracks<W> {
                 return;
             }
             Runtime::TaskCreated(tid) => {
-                let tid = self.tid_map.get(&tid.0).copied().unwrap_or(tid);
                 if let Some(threads) = &mut self.threads {
                     threads.adopt(tid);
                 }
@@ -247,9 +246,8 @@ impl<W: Write + Send + 'static> Watch for Tracks<W> {
         }
         self.lanes = runtime.then(|| LaneStates::new(context));
         self.threads = self.joined.then(|| ThreadStates::new(context));
-        self.tid_map = context.tid_map.clone();
         self.groups = context.groups.clone();
-        self.family = context.runtime.family.clone();
+        self.runtime = context.runtime.info();
     }
 
     fn event(&mut self, event: &Event, tables: Tables<'_>) {

@@ -1,0 +1,185 @@
+//! Time in which the program had work and was held off the CPU: at least one of
+//! its threads wanted a CPU and did not get one, by what held it.
+//!
+//! Owns the wall-clock unions per holder, over the whole recording and inside
+//! pauses. This is what a quota or a neighbour costs a program, whether or not
+//! it collects: the union counts a moment once, however many threads wait.
+//! Refuses to blame pauses: that is `blame`'s.
+
+use crate::basis::union::Union;
+use crate::blame::{Holder, Judge};
+use crate::kernel::sched::{State, Stretch, Wait};
+use crate::lanes::still::Still;
+use rtscope_model::{NameId, Names, Pid, Tid, Time};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// Waits that may be undecided at a time.
+const UNDECIDED_MAX: usize = 65_536;
+/// Names of others that are kept apart.
+const NAMES_MAX: usize = 256;
+
+/// One holder's part.
+#[derive(Clone, Debug, Default)]
+pub struct Part {
+    all: Union,
+    in_pauses_ns: u64,
+    /// Thread time, nanoseconds: what `all` counts once, for each thread.
+    pub thread_ns: u64,
+    /// Pieces of waiting.
+    pub count: u64,
+    /// The longest piece.
+    pub longest: Option<(Time, Time)>,
+}
+
+impl Part {
+    fn add(&mut self, from: Time, to: Time) {
+        self.all.add(from, to);
+        self.thread_ns = self.thread_ns.saturating_add(to.since(from));
+        self.count += 1;
+        if self.longest.is_none_or(|(start, end)| end.since(start) < to.since(from)) {
+            self.longest = Some((from, to));
+        }
+    }
+
+    /// Wall-clock time held, nanoseconds.
+    pub fn ns(&self) -> u64 {
+        self.all.ns()
+    }
+
+    /// Of this, inside pauses.
+    pub fn in_pauses_ns(&self) -> u64 {
+        self.in_pauses_ns
+    }
+}
+
+/// What held the program off its CPUs.
+#[derive(Default)]
+pub struct Held {
+    /// A quota.
+    pub quota: Part,
+    /// The part of it in which another process ran on the CPU.
+    pub quota_with_neighbour: Part,
+    /// Other processes.
+    pub foreign: Part,
+    /// The program's own threads.
+    pub sibling: Part,
+    /// Inside pauses: a thread that serves a lane was blocked in the kernel.
+    pub blocked: Part,
+    /// Other processes by name, with a thread of each.
+    pub by_name: BTreeMap<NameId, (Part, Tid)>,
+    undecided: VecDeque<Wait>,
+}
+
+/// Names of the recorder's threads that no other program has.
+const RECORDER_NAMES: [&str; 2] = ["rtscope", "rtscope-kernel"];
+
+impl Held {
+    /// Which of `by_name` are threads of the recorder.
+    pub fn recorder(&self, names: &Names, pid: impl Fn(Tid) -> Option<Pid>) -> BTreeSet<NameId> {
+        let told = |name: &NameId| RECORDER_NAMES.contains(&names.get(*name));
+        let pids: BTreeSet<Pid> =
+            self.by_name.iter().filter(|(name, _)| told(name)).filter_map(|(_, (_, tid))| pid(*tid)).collect();
+        let same = |tid: Tid| pid(tid).is_some_and(|pid| pids.contains(&pid));
+        self.by_name.iter().filter(|(name, (_, tid))| told(name) || same(*tid)).map(|(name, _)| *name).collect()
+    }
+
+    /// A wait has ended; it is judged once the counters behind it are there.
+    pub fn push(&mut self, wait: Wait) {
+        if self.undecided.len() < UNDECIDED_MAX {
+            self.undecided.push_back(wait);
+        }
+    }
+
+    /// Start of the oldest wait not judged yet.
+    pub fn oldest(&self) -> Option<Time> {
+        self.undecided.front().map(|wait| wait.from)
+    }
+
+    /// Judges the waits that ended by `ready`; `each` hears of every piece of them.
+    pub fn settle(&mut self, judge: &Judge<'_>, ready: Time, each: &mut dyn FnMut(Holder, Time, Time)) {
+        while let Some(wait) = self.undecided.front().copied().filter(|wait| wait.to <= ready) {
+            self.undecided.pop_front();
+            for stretch in judge.tracks.stretches(wait.tid, wait.from, wait.to) {
+                if stretch.state.waits() {
+                    let holder = judge.holder(wait.tid, &stretch);
+                    each(holder, stretch.from, stretch.to);
+                    self.add(holder, stretch.from, stretch.to);
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, holder: Holder, from: Time, to: Time) {
+        match holder {
+            Holder::Quota { neighbour } => {
+                self.quota.add(from, to);
+                if neighbour.is_some() {
+                    self.quota_with_neighbour.add(from, to);
+                }
+            }
+            Holder::Foreign { tid, name } => {
+                self.foreign.add(from, to);
+                let known = self.by_name.len() < NAMES_MAX || self.by_name.contains_key(&name);
+                let key = if known { name } else { NameId::default() };
+                self.by_name.entry(key).or_insert_with(|| (Part::default(), tid)).0.add(from, to);
+            }
+            Holder::Sibling { .. } => self.sibling.add(from, to),
+            Holder::Nobody | Holder::Unknown => {}
+        }
+    }
+
+    /// A pause over `[from, to]`, not overlapping an earlier one. Tells for each
+    /// of the program's threads how long it ran and waited for a CPU while it
+    /// stood `still`. Gives the wall-clock time in which a thread that may serve a lane
+    /// was kept off its CPU, whoever had it; not the time in which the CPU was idle.
+    pub fn pause(
+        &mut self,
+        judge: &Judge<'_>,
+        (from, to): (Time, Time),
+        still: &Still,
+        mut each: impl FnMut(Tid, u64, u64),
+    ) -> u64 {
+        let until = to.max(still.bounds().1);
+        let (mut quota, mut foreign, mut sibling) = (Union::default(), Union::default(), Union::default());
+        let mut kept = Union::default();
+        for tid in judge.tracks.own() {
+            let mut sums = (0, 0);
+            let (stands, goes_on) = still.window(tid);
+            let stands = stands.max(from);
+            for stretch in judge.tracks.stretches(tid, from, until) {
+                let ns = stretch.to.min(goes_on).since(stretch.from.max(stands));
+                if stretch.state == State::Running {
+                    sums.0 += ns;
+                }
+                if stretch.state == State::Blocked && still.serves(tid) && stretch.from < to {
+                    self.blocked.add(stretch.from, stretch.to.min(to));
+                }
+                if !stretch.state.waits() {
+                    continue;
+                }
+                sums.1 += ns;
+                if stretch.from >= to {
+                    continue;
+                }
+                let stretch = Stretch { to: stretch.to.min(to), ..stretch };
+                let holder = judge.holder(tid, &stretch);
+                if still.may_serve(tid) && !matches!(holder, Holder::Nobody) {
+                    kept.add(stretch.from, stretch.to);
+                }
+                match holder {
+                    Holder::Quota { .. } => _ = quota.add(stretch.from, stretch.to),
+                    Holder::Foreign { .. } => _ = foreign.add(stretch.from, stretch.to),
+                    Holder::Sibling { .. } => _ = sibling.add(stretch.from, stretch.to),
+                    Holder::Nobody | Holder::Unknown => {}
+                }
+            }
+            if sums != (0, 0) {
+                each(tid, sums.0, sums.1);
+            }
+        }
+        self.quota.in_pauses_ns += quota.ns();
+        self.foreign.in_pauses_ns += foreign.ns();
+        self.sibling.in_pauses_ns += sibling.ns();
+        kept.ns()
+    }
+}

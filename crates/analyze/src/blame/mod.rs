@@ -1,0 +1,620 @@
+//! Why the world waited: each interval in which a pause waits for one lane,
+//! cut at every transition that the kernel reports for that lane's thread, each
+//! piece with a cause.
+//!
+//! | evidence | cause |
+//! |---|---|
+//! | on a CPU; steal or interrupt time of that CPU grew by half the piece | host or interrupt |
+//! | on a CPU, most samples in the program's code while its lane has to stop | late safepoint |
+//! | the same in another language's code | foreign call |
+//! | most samples in the kernel | in the kernel |
+//! | on a CPU otherwise | running |
+//! | waits for a CPU on which another thread of the program runs | oversubscribed |
+//! | waits otherwise; a quota counter moved around the wait by half of it | throttled |
+//! | waits otherwise | preempted by NAME, idle CPU, not scheduled |
+//! | the same since it was woken | wake-up latency |
+//! | asleep elsewhere than on a lock while its lane has to stop | foreign call |
+//! | asleep otherwise | asleep, or handed over |
+//! | uninterruptible | blocked in the kernel |
+//!
+//! That a thread of the program runs on the very CPU that is waited for rules
+//! the quota out for that piece: a throttled run queue runs none of them.
+//! A leader that loses its CPU between its request and telling the others is what the
+//! world waits for until it is back: before that nobody knows of the request.
+//! Where every lane collects with a thread of its own, the last one at it is waited for,
+//! too, as long as it has no CPU.
+//! Without usable kernel events the recorder's counters answer, with low
+//! confidence. Pieces shorter than twice the clock error get no cause.
+//! Refuses to sum up.
+
+pub mod held;
+pub mod threads;
+
+use crate::context::loss_of_kernel;
+use crate::kernel::code::{CodeSamples, whose};
+use crate::kernel::samples::Counters;
+use crate::kernel::sched::{Runner, State, Stretch, Tracks};
+use crate::lanes::lane_thread::{Served, Votes};
+use crate::pauses::Recognised;
+use rtscope_model::{
+    Cause, CausePiece, CodeKind, Confidence, LaneId, Loss, NameId, Pause, PauseMode, SymbolId, Symbols, Tid, Time,
+};
+use std::collections::BTreeMap;
+
+/// Steal and interrupt counters have 10 ms steps: shorter pieces of running
+/// than a tenth of that are not held against them.
+const STOLEN_PIECE_MIN_NS: u64 = 1_000_000;
+/// A leader that has asked tells the others within so much time on a CPU.
+const TELL_NS: u64 = 5_000;
+/// When that took longer on the wall, the world waited for the leader.
+const TOLD_LATE_NS: u64 = 50_000;
+/// Counters are sampled every 10 ms or so: of shorter waits than this they
+/// say nothing.
+const COUNTED_WAIT_MIN_NS: u64 = 1_000_000;
+
+/// What a waiting thread waits behind.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum Holder {
+    /// A quota.
+    Quota {
+        /// Who used the CPU meanwhile.
+        neighbour: Option<(Tid, NameId)>,
+    },
+    /// Another process.
+    Foreign {
+        /// Its thread.
+        tid: Tid,
+        /// Its name.
+        name: NameId,
+    },
+    /// Another thread of the program.
+    Sibling {
+        /// Which.
+        tid: Tid,
+    },
+    /// Nothing: the CPU is idle.
+    Nobody,
+    /// Not known.
+    Unknown,
+}
+
+/// Judges intervals from what is remembered.
+pub struct Judge<'a> {
+    /// The kernel's view.
+    pub tracks: &'a Tracks,
+    /// The recorder's counters.
+    pub counters: &'a Counters,
+    /// Where the code was.
+    pub code: &'a CodeSamples,
+    /// What that is called.
+    pub symbols: &'a Symbols,
+    /// Largest difference between log and kernel times, nanoseconds.
+    pub error_ns: u64,
+    /// Kernel events may be used.
+    pub kernel: bool,
+    /// Losses known.
+    pub losses: &'a [Loss],
+    /// Which lane a thread served last, for stops that post no arrivals.
+    pub last_lane: &'a BTreeMap<Tid, LaneId>,
+    /// Lanes have threads of their own, each of which collects: the last one at it is
+    /// waited for by all others.
+    pub own_threads: bool,
+}
+
+/// An interval in which the world waits for one lane.
+struct Waited {
+    from: Time,
+    to: Time,
+    lane: Option<LaneId>,
+    served: Option<Served>,
+    /// `to` is the arrival of this lane: before it, the thread that arrives
+    /// may not be the one that held the lane.
+    arrival: bool,
+    /// The lane has to stop: its thread runs the program. A leader, or a lane on
+    /// its way back, runs the runtime.
+    stopping: bool,
+    medium: bool,
+}
+
+impl Judge<'_> {
+    /// Fills in the pause's threads and, for stops without arrivals, its
+    /// straggler; returns the causes of its waits, in time order, without gaps.
+    /// `votes` are the threads of its lanes.
+    pub fn blame(&self, recognised: &mut Recognised, votes: Votes) -> Vec<CausePiece> {
+        let Votes { served, open } = votes;
+        for part in &mut recognised.pause.lanes {
+            part.tid = served.get(&part.lane).map(|served| served.tid);
+        }
+        let mut waits = self.stop_waits(recognised, &served);
+        let late = waits.len();
+        waits.extend(collect_wait(&recognised.pause, &served).filter(|_| self.own_threads && self.kernel));
+        let late = late..waits.len();
+        waits.extend(release_wait(&recognised.pause, &served));
+        let leader = recognised.pause.leader.and_then(|lane| served.get(&lane)).map(|served| served.tid);
+        let mut pieces = Vec::new();
+        for (index, wait) in waits.iter().enumerate() {
+            let mut causes = match (self.kernel, wait.served) {
+                (false, _) => vec![self.counted(wait)],
+                (true, Some(served)) => self.pieces(wait, served, leader, recognised),
+                (true, None) => {
+                    let candidates = wait.lane.and_then(|lane| open.get(&lane)).map_or(&[][..], Vec::as_slice);
+                    match self.told_apart(wait, candidates) {
+                        Some(tid) => self.pieces(wait, Served { tid, by_elimination: true }, leader, recognised),
+                        None => self.agreed(wait, candidates, leader, recognised),
+                    }
+                }
+            };
+            self.void(&mut causes);
+            if late.contains(&index) {
+                causes.retain(|piece| kept_off(piece.cause));
+            }
+            pieces.append(&mut causes);
+        }
+        pieces
+    }
+
+    fn stop_waits(&self, recognised: &mut Recognised, served: &BTreeMap<LaneId, Served>) -> Vec<Waited> {
+        let pause = &recognised.pause;
+        let Some(requested) = pause.requested.filter(|requested| *requested < pause.stopped) else { return Vec::new() };
+        let stopped = pause.stopped;
+        let leader = pause.leader;
+        let of = |lane: Option<LaneId>| lane.and_then(|lane| served.get(&lane)).copied();
+        let on_leader = |from, to| Waited {
+            from,
+            to,
+            lane: leader,
+            served: of(leader),
+            arrival: false,
+            stopping: false,
+            medium: false,
+        };
+        let last = pause.straggler.and_then(|lane| Some((lane, pause.lane(lane)?.arrived?)));
+        if let Some((lane, arrived)) = last {
+            let arrived = arrived.clamp(requested, stopped);
+            let told = self.told(of(leader), requested, arrived);
+            let first = Waited {
+                from: told,
+                to: arrived,
+                lane: Some(lane),
+                served: of(Some(lane)),
+                arrival: true,
+                stopping: true,
+                medium: false,
+            };
+            let waits = [on_leader(requested, told), first, on_leader(arrived, stopped)];
+            return waits.into_iter().filter(|wait| wait.from < wait.to).collect();
+        }
+        if pause.mode == PauseMode::NonThreaded {
+            return Vec::new();
+        }
+        // No arrival was posted: the thread that last woke the leader is the
+        // one it had waited for.
+        let woken = of(leader).and_then(|led| {
+            let (at, by) = self.tracks.last_waking(led.tid, requested, stopped)?;
+            let ours = by != led.tid && self.tracks.own().any(|tid| tid == by);
+            ours.then_some((at, by))
+        });
+        let Some((at, by)) = woken else { return vec![on_leader(requested, stopped)] };
+        let lane = self.lane_of(by, at, recognised, leader);
+        recognised.pause.straggler = lane;
+        let served = Some(Served { tid: by, by_elimination: true });
+        let told = self.told(of(leader), requested, at);
+        let first = Waited { from: told, to: at, lane, served, arrival: false, stopping: true, medium: true };
+        let waits = [on_leader(requested, told), first, on_leader(at, stopped)];
+        waits.into_iter().filter(|wait| wait.from < wait.to).collect()
+    }
+
+    /// When the leader had told the others to stop: it asks, then it tells them, and
+    /// if it loses its CPU in between they know of nothing. It does not sleep before.
+    fn told(&self, leader: Option<Served>, requested: Time, until: Time) -> Time {
+        let Some(leader) = leader else { return requested };
+        let mut left = TELL_NS;
+        let mut told = until;
+        for stretch in self.tracks.stretches(leader.tid, requested, until) {
+            let ns = stretch.to.since(stretch.from);
+            match stretch.state {
+                State::Running if ns < left => left -= ns,
+                State::Running => told = told.min(stretch.from.plus(left)),
+                state if state.waits() => {}
+                _ => told = told.min(stretch.from),
+            }
+        }
+        if told.since(requested) >= TOLD_LATE_NS { told } else { requested }
+    }
+
+    /// The lane that `tid` gave up at `at`: whose green thread stopped last
+    /// while `tid` was on a CPU, else the lane that it served last.
+    fn lane_of(&self, tid: Tid, at: Time, recognised: &Recognised, leader: Option<LaneId>) -> Option<LaneId> {
+        let others = recognised.marks.iter().filter(|lane| Some(lane.lane) != leader);
+        let stops = others.clone().filter_map(|lane| Some((lane.stopped_green?, lane.lane)));
+        let last = stops.filter(|(stop, _)| *stop <= at).max();
+        let gave_up = last.filter(|(stop, _)| {
+            self.tracks.on_cpu(stop.minus(self.error_ns), stop.plus(self.error_ns), false).contains(&tid)
+        });
+        let served_last =
+            self.last_lane.get(&tid).copied().filter(|lane| others.clone().any(|other| other.lane == *lane));
+        gave_up.map(|(_, lane)| lane).or(served_last)
+    }
+
+    /// Causes of a wait for a known thread.
+    fn pieces(&self, wait: &Waited, served: Served, leader: Option<Tid>, recognised: &Recognised) -> Vec<CausePiece> {
+        let tid = served.tid;
+        let sure = if wait.medium || served.by_elimination { Confidence::Medium } else { Confidence::High };
+        let stretches = self.tracks.stretches(tid, wait.from, wait.to);
+        let mut pieces: Vec<CausePiece> =
+            stretches.iter().map(|stretch| self.piece(tid, wait.lane, stretch, sure)).collect();
+        if wait.arrival {
+            self.hand_over(&mut pieces, &stretches, tid, wait, leader, recognised);
+        }
+        // What ran without a break is looked up as a whole: a sample is rare.
+        let coded = merge(pieces).into_iter().map(|piece| self.with_code(piece, tid, wait, recognised));
+        merge(coded.collect())
+    }
+
+    /// The piece with where its thread's code was, and the cause that follows.
+    fn with_code(&self, mut piece: CausePiece, tid: Tid, wait: &Waited, recognised: &Recognised) -> CausePiece {
+        match piece.cause {
+            Cause::Running => {
+                let found = |from, to| self.code.majority(tid, from, to, self.symbols);
+                // No safepoint since the wait began: where it was before and behind an
+                // interruption it was in between, too.
+                let around =
+                    || found(wait.from, wait.to).filter(|_| wait.stopping).map(|found| (found, Confidence::Medium));
+                let here = found(piece.from, piece.to).map(|found| (found, Confidence::High));
+                let Some((found, sure)) = here.or_else(around) else { return piece };
+                (piece.code, piece.confidence) = (Some(found.symbol), piece.confidence.min(sure));
+                piece.cause = match found.kind {
+                    CodeKind::Program if wait.stopping => Cause::LateSafepoint,
+                    CodeKind::Foreign if wait.stopping => Cause::ForeignCall,
+                    CodeKind::Kernel => Cause::InKernel,
+                    _ => Cause::Running,
+                };
+            }
+            Cause::Asleep | Cause::BlockedInKernel => {
+                let Some((symbol, kind)) = self.waits_in(tid, piece.from) else { return piece };
+                piece.code = Some(symbol);
+                let asleep = piece.cause == Cause::Asleep && !self.on_lock(symbol) && !idle(wait, recognised);
+                if wait.stopping && (asleep || kind == CodeKind::Foreign) {
+                    piece.cause = Cause::ForeignCall;
+                    piece.confidence = piece.confidence.min(Confidence::Medium);
+                }
+            }
+            _ => {}
+        }
+        piece
+    }
+
+    /// What `tid`, which sleeps at `at`, waits in, and whose wait that is.
+    fn waits_in(&self, tid: Tid, at: Time) -> Option<(SymbolId, CodeKind)> {
+        let sample = self.code.waits(tid, self.tracks.since(tid, at)?)?;
+        Some((sample.leaf, whose(sample, self.symbols).0))
+    }
+
+    /// The runtime's own threads sleep on locks; whatever else a thread sleeps in,
+    /// something that the program called brought it there.
+    fn on_lock(&self, symbol: SymbolId) -> bool {
+        let name = &self.symbols.get(symbol).name;
+        name.is_empty() || name.contains("futex")
+    }
+
+    /// Which of several threads serves a lane that has to stop, as samples tell: that one
+    /// runs the program until it stops, while a leader and collector threads that spin
+    /// run the runtime and its system calls. Foreign code alone says nothing (a safe call
+    /// runs without a lane): there all others have to be found in the runtime.
+    fn told_apart(&self, wait: &Waited, candidates: &[Tid]) -> Option<Tid> {
+        let kind = |tid: &&Tid| self.code.majority(**tid, wait.from, wait.to, self.symbols).map(|found| found.kind);
+        let program = |tid: &&Tid| kind(tid) == Some(CodeKind::Program);
+        let elsewhere = |tid: &&Tid| !matches!(kind(tid), Some(CodeKind::Runtime | CodeKind::Kernel));
+        let mut left: Vec<&Tid> = candidates.iter().filter(program).collect();
+        if left.is_empty() {
+            left = candidates.iter().filter(elsewhere).collect();
+        }
+        left.first().map(|tid| **tid).filter(|_| wait.stopping && left.len() == 1)
+    }
+
+    /// Causes of a wait for a lane that one of several threads served: at each
+    /// moment only what is true of every one of them.
+    fn agreed(
+        &self,
+        wait: &Waited,
+        candidates: &[Tid],
+        leader: Option<Tid>,
+        recognised: &Recognised,
+    ) -> Vec<CausePiece> {
+        let mut agreed: Option<Vec<CausePiece>> = None;
+        for tid in candidates {
+            let served = Served { tid: *tid, by_elimination: true };
+            let mut pieces = self.pieces(wait, served, leader, recognised);
+            pieces.iter_mut().for_each(|piece| piece.tid = None);
+            agreed = Some(match agreed {
+                None => pieces,
+                Some(before) => common(&before, &pieces),
+            });
+        }
+        agreed.filter(|pieces| !pieces.is_empty()).unwrap_or_else(|| vec![unknown(wait)])
+    }
+
+    fn piece(&self, tid: Tid, lane: Option<LaneId>, stretch: &Stretch, sure: Confidence) -> CausePiece {
+        let mut piece = CausePiece {
+            cause: Cause::Unknown,
+            lane,
+            tid: Some(tid),
+            who: None,
+            who_pid: None,
+            code: None,
+            neighbour: false,
+            from: stretch.from,
+            to: stretch.to,
+            confidence: sure,
+        };
+        match stretch.state {
+            State::Running if self.stolen(stretch) => {
+                piece.cause = Cause::HostSteal;
+                piece.confidence = Confidence::Low;
+            }
+            State::Running => piece.cause = Cause::Running,
+            State::Sleeping => piece.cause = Cause::Asleep,
+            State::Blocked => piece.cause = Cause::BlockedInKernel,
+            State::Unknown => piece.confidence = Confidence::Low,
+            State::Runnable | State::Woken { .. } => self.waiting(&mut piece, tid, stretch),
+        }
+        piece
+    }
+
+    fn waiting(&self, piece: &mut CausePiece, tid: Tid, stretch: &Stretch) {
+        let pid = |tid: Tid| Some(self.tracks.pid(tid).map_or(tid.0, |pid| pid.0));
+        let cause = match self.holder(tid, stretch) {
+            Holder::Quota { neighbour } => {
+                piece.neighbour = neighbour.is_some();
+                piece.cause = Cause::Throttled;
+                return;
+            }
+            Holder::Foreign { tid, name } => {
+                (piece.who, piece.who_pid) = (Some(name), pid(tid));
+                Cause::Preempted
+            }
+            Holder::Sibling { tid } => {
+                piece.who_pid = pid(tid);
+                Cause::Oversubscribed
+            }
+            Holder::Nobody => Cause::IdleCpu,
+            Holder::Unknown => {
+                piece.confidence = piece.confidence.min(Confidence::Medium);
+                Cause::NotScheduled
+            }
+        };
+        piece.cause = if matches!(stretch.state, State::Woken { .. }) { Cause::WakeLatency } else { cause };
+    }
+
+    /// What a thread in `stretch`, which waits for a CPU, waits behind.
+    pub fn holder(&self, tid: Tid, stretch: &Stretch) -> Holder {
+        if let Runner::Own(sibling) = stretch.runner {
+            return Holder::Sibling { tid: sibling };
+        }
+        if self.throttled(tid, stretch) {
+            let neighbour = match stretch.runner {
+                Runner::Foreign { tid, name } => Some((tid, name)),
+                _ => None,
+            };
+            return Holder::Quota { neighbour };
+        }
+        match stretch.runner {
+            Runner::Foreign { tid, name } => Holder::Foreign { tid, name },
+            Runner::Idle => Holder::Nobody,
+            _ => Holder::Unknown,
+        }
+    }
+
+    /// Counters move when throttling ends, so the whole wait is asked about,
+    /// not the piece.
+    fn throttled(&self, tid: Tid, stretch: &Stretch) -> bool {
+        let (from, to) = self.tracks.wait_around(tid, stretch.from).unwrap_or((stretch.from, stretch.to));
+        let moved = self.counters.quota_moved(from, to.max(stretch.to));
+        moved.is_some_and(|moved| moved.ns.saturating_mul(2) >= to.since(from).max(1))
+    }
+
+    fn stolen(&self, stretch: &Stretch) -> bool {
+        let ns = stretch.to.since(stretch.from);
+        let taken = stretch.cpu.and_then(|cpu| self.counters.stolen_ns(cpu, stretch.from, stretch.to));
+        ns >= STOLEN_PIECE_MIN_NS && taken.is_some_and(|taken| taken.saturating_mul(2) >= ns)
+    }
+
+    /// Walks back from the arrival. While the thread ran, waited for a CPU or
+    /// was blocked in the kernel it kept the lane. A sleep is the lane's own
+    /// only if the lane was idle or the thread slept while it held it;
+    /// everything before a change of hands says nothing about the lane.
+    fn hand_over(
+        &self,
+        pieces: &mut [CausePiece],
+        stretches: &[Stretch],
+        tid: Tid,
+        wait: &Waited,
+        leader: Option<Tid>,
+        recognised: &Recognised,
+    ) {
+        let slept = |index: usize| stretches.get(index).is_some_and(|stretch| stretch.state == State::Sleeping);
+        let changed = (0..stretches.len()).rev().filter(|index| slept(*index)).find(|index| {
+            let woken_by = stretches.get(index + 1).and_then(|next| match next.state {
+                State::Woken { by } => Some(by),
+                _ => None,
+            });
+            let called = stretches.get(*index).and_then(|stretch| self.waits_in(tid, stretch.from));
+            let in_call =
+                called.is_some_and(|(symbol, _)| !self.on_lock(symbol)) && green_stop(wait, recognised).is_none();
+            !in_call && !self.slept_with_lane(tid, wait, woken_by, leader, recognised)
+        });
+        for piece in pieces.iter_mut().take(changed.map_or(0, |index| index + 1)) {
+            let sure = if self.tracks.names_next() { Confidence::Medium } else { Confidence::Low };
+            (piece.cause, piece.who, piece.who_pid, piece.neighbour) = (Cause::HandedOver, None, None, false);
+            (piece.tid, piece.confidence) = (None, piece.confidence.min(sure));
+        }
+    }
+
+    fn slept_with_lane(
+        &self,
+        tid: Tid,
+        wait: &Waited,
+        woken_by: Option<Tid>,
+        leader: Option<Tid>,
+        recognised: &Recognised,
+    ) -> bool {
+        if let Some(stop) = green_stop(wait, recognised) {
+            // Stopped before the request: the lane was idle. Behind it: whoever
+            // was on a CPU then had the lane.
+            let held = || self.tracks.on_cpu(stop.minus(self.error_ns), stop.plus(self.error_ns), false).contains(&tid);
+            return stop <= wait.from || held();
+        }
+        // The leader prods idle lanes; timers, devices and other processes end
+        // a blocked call. A sibling that wakes it hands the lane over.
+        woken_by.is_some_and(|by| Some(by) == leader || !self.tracks.own().any(|own| own == by))
+    }
+
+    /// The same table from counters alone.
+    fn counted(&self, wait: &Waited) -> CausePiece {
+        let mut piece = unknown(wait);
+        let ns = wait.to.since(wait.from);
+        if ns < COUNTED_WAIT_MIN_NS {
+            return piece;
+        }
+        let half = |moved: u64| moved.saturating_mul(2) >= ns;
+        if self.counters.quota_moved(wait.from, wait.to).is_some_and(|moved| half(moved.ns)) {
+            piece.cause = Cause::Throttled;
+        } else if self.counters.switched_out_ns(wait.from, wait.to).is_some_and(half) {
+            piece.cause = Cause::NotScheduled;
+        }
+        piece
+    }
+
+    /// Takes the cause from what is too short for the clocks and from what a
+    /// kernel loss touches.
+    fn void(&self, pieces: &mut Vec<CausePiece>) {
+        let joined = if self.kernel { self.error_ns.saturating_mul(2) } else { 0 };
+        for piece in pieces.iter_mut() {
+            let lost = self.kernel && self.losses.iter().any(|loss| loss_of_kernel(loss, piece.from, piece.to));
+            if piece.ns() < joined || lost {
+                (piece.cause, piece.who, piece.who_pid, piece.neighbour) = (Cause::Unknown, None, None, false);
+                (piece.code, piece.confidence) = (None, Confidence::Low);
+            }
+        }
+        *pieces = merge(std::mem::take(pieces));
+    }
+
+    /// Whether a thread of the program was on a CPU at `at`; `None` where
+    /// kernel records were lost.
+    pub fn arrival_seen(&self, at: Time) -> Option<bool> {
+        let (from, to) = (at.minus(self.error_ns), at.plus(self.error_ns));
+        let lost = self.losses.iter().any(|loss| loss_of_kernel(loss, from, to));
+        let lenient = self.tracks.unreported() > 0;
+        (!lost).then(|| !self.tracks.on_cpu(from, to, lenient).is_empty())
+    }
+}
+
+/// When the green thread of the lane that is waited for stopped, where logged.
+fn green_stop(wait: &Waited, recognised: &Recognised) -> Option<Time> {
+    recognised.marks.iter().find(|marks| Some(marks.lane) == wait.lane)?.stopped_green
+}
+
+/// Whether the lane is known to have been idle when it was asked to stop.
+fn idle(wait: &Waited, recognised: &Recognised) -> bool {
+    green_stop(wait, recognised).is_some_and(|stop| stop <= wait.from)
+}
+
+/// The wait for the last lane that collects, from when all others are done.
+fn collect_wait(pause: &Pause, served: &BTreeMap<LaneId, Served>) -> Option<Waited> {
+    let mut ends: Vec<(Time, LaneId)> =
+        pause.lanes.iter().filter_map(|lane| Some((lane.work_end?, lane.lane))).collect();
+    ends.sort_unstable();
+    let [.., (before, _), (end, last)] = ends[..] else { return None };
+    let from = before.max(pause.stopped);
+    let (lane, served) = (Some(last), served.get(&last).copied());
+    (from < end).then_some(Waited { from, to: end, lane, served, arrival: false, stopping: false, medium: false })
+}
+
+/// It had no CPU: what it does on one is its share of the work.
+fn kept_off(cause: Cause) -> bool {
+    !matches!(cause, Cause::Running | Cause::LateSafepoint | Cause::ForeignCall | Cause::InKernel | Cause::Unknown)
+}
+
+/// The wait for the last lane back.
+fn release_wait(pause: &Pause, served: &BTreeMap<LaneId, Served>) -> Option<Waited> {
+    let last = pause.lanes.iter().filter(|lane| lane.left == Some(pause.released)).map(|lane| lane.lane).next_back();
+    let served = last.and_then(|lane| served.get(&lane)).copied();
+    let wait = Waited {
+        from: pause.collected,
+        to: pause.released,
+        lane: last,
+        served,
+        arrival: false,
+        stopping: false,
+        medium: false,
+    };
+    (pause.collected < pause.released).then_some(wait)
+}
+
+fn unknown(wait: &Waited) -> CausePiece {
+    CausePiece {
+        cause: Cause::Unknown,
+        lane: wait.lane,
+        tid: wait.served.map(|served| served.tid),
+        who: None,
+        who_pid: None,
+        code: None,
+        neighbour: false,
+        from: wait.from,
+        to: wait.to,
+        confidence: Confidence::Low,
+    }
+}
+
+/// What two covers of one interval agree on, moment by moment; the rest is
+/// unknown.
+fn common(left: &[CausePiece], right: &[CausePiece]) -> Vec<CausePiece> {
+    let mut out = Vec::with_capacity(left.len().max(right.len()));
+    let (mut lefts, mut rights) = (left.iter().peekable(), right.iter().peekable());
+    while let (Some(a), Some(b)) = (lefts.peek().copied(), rights.peek().copied()) {
+        let mut both = CausePiece { from: a.from.max(b.from), to: a.to.min(b.to), ..*a };
+        if a.to <= b.to {
+            lefts.next();
+        }
+        if b.to <= a.to {
+            rights.next();
+        }
+        both.confidence = a.confidence.min(b.confidence);
+        both.neighbour = a.neighbour || b.neighbour;
+        if a.cause != b.cause {
+            (both.cause, both.confidence, both.neighbour) = (Cause::Unknown, Confidence::Low, false);
+        }
+        if a.cause != b.cause || a.who != b.who {
+            (both.who, both.who_pid) = (None, None);
+        }
+        both.code = a.code.filter(|code| a.cause == b.cause && b.code == Some(*code));
+        if both.from < both.to {
+            out.push(both);
+        }
+    }
+    merge(out)
+}
+
+/// Joins neighbours of one cause in one place of the code.
+fn merge(pieces: Vec<CausePiece>) -> Vec<CausePiece> {
+    let mut out: Vec<CausePiece> = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        match out.last_mut() {
+            Some(last)
+                if last.to == piece.from
+                    && (last.cause, last.lane, last.tid, last.who, last.code)
+                        == (piece.cause, piece.lane, piece.tid, piece.who, piece.code) =>
+            {
+                last.to = piece.to;
+                last.neighbour |= piece.neighbour;
+                last.confidence = last.confidence.min(piece.confidence);
+            }
+            _ => out.push(piece),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+#[path = "blame_tests.rs"]
+mod tests;

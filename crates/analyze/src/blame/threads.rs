@@ -1,0 +1,281 @@
+//! What each kernel thread of the program did: a line of states of the kernel's, with who had the CPU that
+//! it waited for.
+//!
+//! Owns the lag: a wait is told when it is over and the counters behind it are there, because only they
+//! tell a quota from a neighbour; the rest a little behind the newest event. Refuses lanes.
+
+use crate::blame::{Holder, Judge};
+use crate::context::Context;
+use crate::kernel::code::CodeSamples;
+use crate::kernel::samples::Counters;
+use crate::kernel::sched::{State, Stretch, Tracks};
+use crate::lanes::timeline::Segment;
+use rtscope_model::{Body, Cpu, Event, Loss, Sched, Symbols, Tid, Time};
+use std::collections::BTreeMap;
+
+/// Scheduling events and samples between two rounds.
+const ROUND: u32 = 4_096;
+/// Streams of several CPUs are merged with a little disorder.
+const SLACK_NS: u64 = 2_000_000;
+/// How long the counters behind a wait are waited for.
+const COUNTERS_WAIT_NS: u64 = 200_000_000;
+/// A wait that is longer is told before it is over.
+const OPEN_WAIT_MAX_NS: u64 = 1_000_000_000;
+/// Threads followed, at most.
+const THREADS_MAX: usize = 4_096;
+
+/// What a thread does.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum ThreadState {
+    /// It is on this CPU.
+    Running(Option<Cpu>),
+    /// It wants a CPU and this keeps it off.
+    Behind(Holder),
+    /// It sleeps.
+    Asleep,
+    /// The kernel blocks it.
+    Blocked,
+}
+
+#[derive(Default)]
+struct Line {
+    /// Told up to here.
+    done: Time,
+    /// The last piece, which may go on.
+    held: Option<Segment<ThreadState>>,
+}
+
+/// The fold.
+pub struct ThreadStates {
+    tracks: Tracks,
+    counters: Counters,
+    error_ns: u64,
+    lines: BTreeMap<Tid, Line>,
+    too_many: bool,
+    since_round: u32,
+    now: Time,
+}
+
+impl ThreadStates {
+    /// The lines of the recording that `context` describes.
+    pub fn new(context: &Context) -> Self {
+        ThreadStates {
+            tracks: Tracks::new(context.program_pid, &context.program_tids),
+            counters: Counters::new(context.sample_period_ns),
+            error_ns: context.clock_error_ns(),
+            lines: BTreeMap::new(),
+            too_many: false,
+            since_round: 0,
+            now: Time(0),
+        }
+    }
+
+    /// A thread that the runtime named, by its number on this host.
+    pub fn adopt(&mut self, tid: Tid) {
+        self.tracks.adopt(tid);
+    }
+
+    /// Whether `tid` is a thread of the program.
+    pub fn is_own(&self, tid: Tid) -> bool {
+        self.tracks.is_own(tid)
+    }
+
+    /// Whether any scheduling event was seen.
+    pub fn seen(&self) -> bool {
+        self.tracks.seen()
+    }
+
+    /// Whether some threads were too many to follow.
+    pub fn too_many(&self) -> bool {
+        self.too_many
+    }
+
+    /// Takes the next event; what is known now is handed to `out`.
+    pub fn push(&mut self, event: &Event, out: &mut impl FnMut(Tid, Segment<ThreadState>)) {
+        match &event.body {
+            Body::Sched(sched) => {
+                self.tracks.push(event.time, sched);
+                if let Sched::Exit { tid } = sched {
+                    // Its number may be used again.
+                    self.round(Some(*tid), event.time, true, out);
+                }
+            }
+            Body::Sample(sample) => self.counters.push(event.time, sample),
+            Body::Runtime(_) | Body::Code(_) => return,
+        }
+        self.now = self.now.max(event.time);
+        self.since_round += 1;
+        if self.since_round >= ROUND {
+            self.since_round = 0;
+            self.round(None, self.ready(), false, out);
+            let oldest = self.lines.values().map(|line| line.done).min().unwrap_or(self.now);
+            let before = oldest.min(self.now.minus(SLACK_NS)).max(self.now.minus(2 * OPEN_WAIT_MAX_NS));
+            self.tracks.prune(before);
+            self.counters.prune(before);
+            // Those that have ended were told to their end.
+            let tracks = &self.tracks;
+            self.lines.retain(|tid, line| {
+                let stays = tracks.is_own(*tid);
+                if !stays {
+                    line.held.take().into_iter().for_each(|held| out(*tid, held));
+                }
+                stays
+            });
+        }
+    }
+
+    /// The stream is over at `end`.
+    pub fn finish(&mut self, end: Time, out: &mut impl FnMut(Tid, Segment<ThreadState>)) {
+        self.round(None, end.max(self.now), true, out);
+        for (tid, line) in &mut self.lines {
+            line.held.take().into_iter().for_each(|held| out(*tid, held));
+        }
+    }
+
+    fn ready(&self) -> Time {
+        let newest = self.now.minus(SLACK_NS);
+        if !self.counters.seen() {
+            return newest;
+        }
+        newest.min(self.counters.covered().max(self.now.minus(COUNTERS_WAIT_NS)))
+    }
+
+    /// Tells what every thread, or one of them, did until `ready`; waits that are not over only with `open`.
+    fn round(&mut self, only: Option<Tid>, ready: Time, open: bool, out: &mut impl FnMut(Tid, Segment<ThreadState>)) {
+        let (code, symbols, last_lane) = (CodeSamples::default(), Symbols::default(), BTreeMap::new());
+        let losses: &[Loss] = &[];
+        let judge = Judge {
+            tracks: &self.tracks,
+            counters: &self.counters,
+            code: &code,
+            symbols: &symbols,
+            error_ns: self.error_ns,
+            kernel: true,
+            losses,
+            last_lane: &last_lane,
+            own_threads: false,
+        };
+        for tid in self.tracks.own().filter(|tid| only.is_none_or(|only| only == *tid)) {
+            if !self.lines.contains_key(&tid) {
+                // One of which nothing is known needs no line.
+                if self.tracks.since(tid, self.now).is_none() {
+                    continue;
+                }
+                if self.lines.len() >= THREADS_MAX {
+                    self.too_many = true;
+                    continue;
+                }
+            }
+            let line = self.lines.entry(tid).or_default();
+            let until = match self.tracks.wait_around(tid, ready) {
+                Some((from, _)) if !open && ready.since(from) < OPEN_WAIT_MAX_NS => from.min(ready),
+                _ => ready,
+            };
+            if line.done >= until {
+                continue;
+            }
+            for stretch in self.tracks.stretches(tid, line.done, until) {
+                let Some(state) = state(&judge, tid, &stretch) else { continue };
+                line.take(Segment { from: stretch.from, to: stretch.to, state }, |segment| out(tid, segment));
+            }
+            line.done = until;
+        }
+    }
+}
+
+impl Line {
+    fn take(&mut self, next: Segment<ThreadState>, mut out: impl FnMut(Segment<ThreadState>)) {
+        match &mut self.held {
+            Some(held) if held.to == next.from && held.state == next.state => held.to = next.to,
+            held => held.replace(next).into_iter().for_each(&mut out),
+        }
+    }
+}
+
+fn state(judge: &Judge<'_>, tid: Tid, stretch: &Stretch) -> Option<ThreadState> {
+    Some(match stretch.state {
+        State::Running => ThreadState::Running(stretch.cpu),
+        State::Runnable | State::Woken { .. } => ThreadState::Behind(judge.holder(tid, stretch)),
+        State::Sleeping => ThreadState::Asleep,
+        State::Blocked => ThreadState::Blocked,
+        State::Unknown => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Script, switch, waking};
+    use rtscope_model::{NameId, OffState, Pid};
+
+    fn line(script: Script, end: u64) -> Vec<(u64, u64, ThreadState)> {
+        let context =
+            Context { program_pid: Some(Pid(11)), program_tids: vec![Tid(11), Tid(12)], ..Context::default() };
+        let mut states = ThreadStates::new(&context);
+        let mut out = Vec::new();
+        let mut take = |tid: Tid, segment: Segment<ThreadState>| {
+            if tid == Tid(11) {
+                out.push((segment.from.0, segment.to.0, segment.state));
+            }
+        };
+        script.events().iter().for_each(|event| states.push(event, &mut take));
+        states.finish(Time(end), &mut take);
+        out
+    }
+
+    use ThreadState::{Asleep, Behind, Running};
+    const ON: ThreadState = Running(Some(Cpu(0)));
+
+    #[test]
+    fn who_had_the_cpu_is_told() {
+        let script = Script::default()
+            .k(100, switch(0, 0, OffState::Sleeping, 11))
+            .k(200, switch(0, 11, OffState::Runnable, 99))
+            .k(300, switch(0, 99, OffState::Runnable, 12))
+            .k(400, switch(0, 12, OffState::Sleeping, 11))
+            .k(500, switch(0, 11, OffState::Sleeping, 0))
+            .k(600, waking(12, 11, 0))
+            .k(650, switch(0, 0, OffState::Sleeping, 11));
+        let foreign = Behind(Holder::Foreign { tid: Tid(99), name: NameId(99) });
+        let sibling = Behind(Holder::Sibling { tid: Tid(12) });
+        assert_eq!(
+            line(script, 700),
+            [
+                (100, 200, ON),
+                (200, 300, foreign),
+                (300, 400, sibling),
+                (400, 500, ON),
+                (500, 600, Asleep),
+                (600, 650, Behind(Holder::Nobody)),
+                (650, 700, ON)
+            ]
+        );
+    }
+
+    #[test]
+    fn a_wait_under_a_quota_is_told_from_its_counters() {
+        let ms = 1_000_000;
+        let script = Script::default()
+            .quota(0, 0, 0)
+            .k(10 * ms, switch(0, 0, OffState::Sleeping, 11))
+            .k(20 * ms, switch(0, 11, OffState::Runnable, 0))
+            .k(90 * ms, switch(0, 0, OffState::Sleeping, 11))
+            .quota(95 * ms, 1, 70 * ms);
+        let quota = Behind(Holder::Quota { neighbour: None });
+        assert_eq!(
+            line(script, 100 * ms),
+            [(10 * ms, 20 * ms, ON), (20 * ms, 90 * ms, quota), (90 * ms, 100 * ms, ON)]
+        );
+    }
+
+    #[test]
+    fn a_long_line_is_told_in_rounds_and_hangs_together() {
+        let script = (0..20_000u64).fold(Script::default(), |script, index| {
+            let at = 100 + index * 100_000;
+            script.k(at, switch(0, 0, OffState::Sleeping, 11)).k(at + 60_000, switch(0, 11, OffState::Sleeping, 0))
+        });
+        let line = line(script, 2_000_000_000);
+        assert_eq!(line.len(), 40_000);
+        assert!(line.windows(2).all(|pair| pair[0].1 == pair[1].0 && pair[0].2 != pair[1].2));
+    }
+}

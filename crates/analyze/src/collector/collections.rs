@@ -1,0 +1,226 @@
+//! What collections were like: their time, the bytes they copied, the threads that
+//! worked. Owns the sums that rules about the collector's configuration ask for, and
+//! the line between time that a collection of so many bytes takes and time that needs
+//! another explanation.
+//!
+//! Partial pauses are left out, and so is, pause by pause, the time in which a thread of
+//! the program was kept off its CPU: that has other names. Refuses to judge the sums.
+
+use crate::basis::thinned::Thinned;
+use crate::results::BlamedPause;
+use rtscope_model::{Body, Counter, Event, Pause, PauseKind, PauseMode, PauseQuality, Runtime, Time};
+
+/// What a collection that copies nothing takes at most: waking and joining the threads,
+/// the roots of an ordinary program, the blocks of the allocation area. 4 to 50 us were
+/// measured; the rest is room for slower machines.
+const EMPTY_NS_MAX: u64 = 100_000;
+/// What copying takes at most, nanoseconds per byte: small objects all over a cold heap.
+/// 0.4 to 1.6 were measured.
+const BYTE_NS_MAX: u64 = 6;
+/// What copying takes at least, nanoseconds per 1,000 bytes: small objects in a warm cache.
+const KILOBYTE_NS_MIN: u64 = 400;
+/// What stopping, and going on, take at most where nothing is in the way. What waits
+/// longer waits for something that has a name of its own.
+const WAIT_NS_MAX: u64 = 100_000;
+/// Share of a pause in which threads may be kept off their CPUs before it says nothing
+/// of how the collector worked.
+const KEPT_SHARE_MAX: f64 = 0.25;
+/// Collections of which bytes and time are kept side by side.
+const POINTS_MAX: usize = 4_096;
+
+/// Collections of one kind.
+#[derive(Clone, Debug, Default)]
+pub struct Kind {
+    /// How many.
+    pub count: u64,
+    /// All stopped to work done, without what threads were kept off their CPUs.
+    pub collect_ns: u64,
+    /// What stopping, collecting and going on took without copying, and where nothing was
+    /// in the way: what a collection costs because there is one.
+    pub fixed_ns: u64,
+    /// The part of `collect_ns` that collections of so many bytes take.
+    pub copying_ns: u64,
+    /// The part of `collect_ns` that goes beyond that.
+    pub beyond_ns: u64,
+    /// Bytes copied.
+    pub copied_bytes: u64,
+    /// The pause with the longest collection, and that collection's time.
+    pub longest: Option<(Time, Time)>,
+    /// Its `collect_ns`.
+    pub longest_ns: u64,
+    /// The part of the collections in which several threads took part.
+    pub parallel: Parallel,
+}
+
+/// Collections with several threads, which had their CPUs for nearly all of it.
+#[derive(Clone, Debug, Default)]
+pub struct Parallel {
+    /// How many.
+    pub count: u64,
+    /// All stopped to work done.
+    pub collect_ns: u64,
+    /// Sum over threads of the time in which they had work, or waited for a CPU.
+    pub work_ns: u64,
+    /// Wall-clock time that the idle threads' share comes to: what all threads lost,
+    /// divided by their number.
+    pub lost_ns: u64,
+    /// Most threads in one.
+    pub threads_max: u32,
+    /// The pause with the largest loss.
+    pub longest: Option<(Time, Time)>,
+    longest_lost_ns: u64,
+}
+
+/// A collection's bytes and time, medians of a group of collections.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct Point {
+    /// Bytes copied.
+    pub copied_bytes: u64,
+    /// All stopped to work done.
+    pub collect_ns: u64,
+}
+
+/// The fold.
+#[derive(Default)]
+pub struct Collections {
+    /// Of the young generations.
+    pub minor: Kind,
+    /// Of all.
+    pub major: Kind,
+    /// Undisturbed minor collections.
+    points: Thinned<Point, POINTS_MAX>,
+    figures: Figures,
+    /// Bytes that the busiest threads of parallel collections copied, of all.
+    pub busiest_bytes: u64,
+    /// All bytes of these.
+    pub parallel_bytes: u64,
+}
+
+/// Figures of the collection that is being posted.
+#[derive(Default)]
+struct Figures {
+    copied_bytes: u64,
+    threads: u64,
+}
+
+impl Collections {
+    /// Takes one event of the runtime.
+    pub fn push(&mut self, event: &Event) {
+        let Body::Runtime(Runtime::Count(counter, value)) = event.body else { return };
+        match counter {
+            Counter::Generation => self.figures = Figures::default(),
+            Counter::CopiedBytes => self.figures.copied_bytes = value,
+            Counter::GcThreads => self.figures.threads = value,
+            Counter::CopiedMaxBytes if self.figures.threads > 1 => {
+                self.busiest_bytes = self.busiest_bytes.saturating_add(value.min(self.figures.copied_bytes));
+                self.parallel_bytes = self.parallel_bytes.saturating_add(self.figures.copied_bytes);
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds one pause.
+    pub fn add(&mut self, blamed: &BlamedPause) {
+        let (pause, kept_ns) = (&blamed.pause, blamed.kept_ns.unwrap_or(0));
+        if pause.quality == PauseQuality::Partial {
+            return;
+        }
+        let kind = match pause.kind {
+            PauseKind::Minor => &mut self.minor,
+            PauseKind::Major => &mut self.major,
+            PauseKind::ConcurrentSync | PauseKind::Compaction | PauseKind::Layout | PauseKind::Unknown => return,
+        };
+        kind.add(pause, kept_ns);
+        if undisturbed(blamed) {
+            kind.parallel.add(pause, kept_ns);
+            if pause.kind == PauseKind::Minor {
+                let collect_ns = pause.collect_ns().saturating_sub(kept_ns);
+                self.points.offer(|| Point { copied_bytes: pause.copied_bytes.unwrap_or(0), collect_ns });
+            }
+        }
+    }
+
+    /// Medians of the quarter of minor collections that copied least, and of the quarter
+    /// that copied most. Medians: one collection beside a busy neighbour moves nothing.
+    pub fn least_and_most(&self) -> Option<(Point, Point)> {
+        let mut points = self.points.kept().to_vec();
+        points.sort_by_key(|point| point.copied_bytes);
+        let quarter = points.len() / 4;
+        let least = median(points.get(..quarter)?)?;
+        let most = median(points.get(points.len() - quarter..)?)?;
+        Some((least, most))
+    }
+}
+
+impl Kind {
+    fn add(&mut self, pause: &Pause, kept_ns: u64) {
+        let copied = pause.copied_bytes.unwrap_or(0);
+        let waits = [pause.time_to_stop_ns().unwrap_or(0), pause.release_ns()];
+        let collect_ns = pause.collect_ns().saturating_sub(kept_ns);
+        let usual_ns = usual_ns(copied);
+        let copying_ns_min = copied.saturating_mul(KILOBYTE_NS_MIN) / 1_000;
+        let waited_ns = waits.map(|ns| ns.min(WAIT_NS_MAX)).iter().sum::<u64>();
+        let fixed_ns = waited_ns.saturating_add(collect_ns.min(usual_ns).saturating_sub(copying_ns_min));
+        self.count += 1;
+        self.collect_ns = self.collect_ns.saturating_add(collect_ns);
+        self.copying_ns = self.copying_ns.saturating_add(collect_ns.min(usual_ns));
+        self.fixed_ns = self.fixed_ns.saturating_add(fixed_ns);
+        self.beyond_ns = self.beyond_ns.saturating_add(collect_ns.saturating_sub(usual_ns));
+        self.copied_bytes = self.copied_bytes.saturating_add(copied);
+        if collect_ns > self.longest_ns {
+            self.longest_ns = collect_ns;
+            self.longest = Some((pause.begin(), pause.released));
+        }
+    }
+}
+
+impl Parallel {
+    /// A thread that was kept off its CPU is taken to have had work meanwhile.
+    fn add(&mut self, pause: &Pause, kept_ns: u64) {
+        let threads = pause.gc_threads.unwrap_or(1);
+        if pause.mode != PauseMode::Parallel || threads < 2 {
+            return;
+        }
+        let collect_ns = pause.collect_ns();
+        let offered_ns = collect_ns.saturating_mul(u64::from(threads));
+        let worked_ns = pause.lanes.iter().fold(0, |sum: u64, part| sum.saturating_add(part.work_ns));
+        let work_ns = worked_ns.saturating_add(kept_ns).min(offered_ns);
+        let lost_ns = (offered_ns - work_ns) / u64::from(threads);
+        self.count += 1;
+        self.collect_ns = self.collect_ns.saturating_add(collect_ns);
+        self.work_ns = self.work_ns.saturating_add(work_ns);
+        self.lost_ns = self.lost_ns.saturating_add(lost_ns);
+        self.threads_max = self.threads_max.max(threads);
+        if lost_ns > self.longest_lost_ns || self.longest.is_none() {
+            self.longest_lost_ns = lost_ns;
+            self.longest = Some((pause.begin(), pause.released));
+        }
+    }
+
+    /// Threads that had work, on average: how many times faster than one thread, at best.
+    pub fn speedup(&self) -> Option<f64> {
+        (self.collect_ns > 0).then(|| self.work_ns as f64 / self.collect_ns as f64)
+    }
+}
+
+/// Whether it is known that the threads of the collection had their CPUs for nearly all of it.
+pub fn undisturbed(blamed: &BlamedPause) -> bool {
+    let until_collected_ns = blamed.pause.collected.since(blamed.pause.begin());
+    blamed.kept_ns.is_some_and(|kept_ns| kept_ns as f64 <= until_collected_ns as f64 * KEPT_SHARE_MAX)
+}
+
+/// What a collection that copies so much takes at most, nanoseconds.
+pub fn usual_ns(copied_bytes: u64) -> u64 {
+    EMPTY_NS_MAX.saturating_add(copied_bytes.saturating_mul(BYTE_NS_MAX))
+}
+
+fn median(points: &[Point]) -> Option<Point> {
+    let middle = |mut values: Vec<u64>| {
+        values.sort_unstable();
+        values.get(values.len() / 2).copied()
+    };
+    Some(Point {
+        copied_bytes: middle(points.iter().map(|point| point.copied_bytes).collect())?,
+        collect_ns: middle(points.iter().map(|point| point.collect_ns).collect())?,
+    })
+}

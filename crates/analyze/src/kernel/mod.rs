@@ -1,0 +1,7 @@
+//! What the kernel and the recorder's samples say of threads: who had which CPU, which counters
+//! moved, where code was. Refuses lanes, pauses and runtimes.
+
+pub mod code;
+pub mod edges;
+pub mod samples;
+pub mod sched;

@@ -1,0 +1,388 @@
+//! What each lane did: a line of states of the runtime's own.
+//!
+//! Owns how they follow from its events. Between collections: runs a green thread, or does not; where no
+//! run is posted that cannot be told, and all of it counts as the program. In a collection: as the recogniser
+//! of pauses reads it, which is why a lane's line is known up to the oldest pause that is not over. Where
+//! events were lost there is a gap. Refuses kernel threads and causes.
+
+use super::compose::{Composer, Segment};
+use super::works::Works;
+use crate::context::Context;
+use crate::pauses::{Recognise, Recognised};
+use crate::runtimes::ocaml::leadership::Leadership;
+use crate::runtimes::recogniser;
+use rtscope_model::{Body, Event, GreenThread, LaneId, LanePause, Pause, PauseKind, PauseMode, Phase, Runtime, Time};
+
+/// What was collected.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum Collected {
+    /// Young data only.
+    Minor,
+    /// All of it.
+    Major,
+    /// The heap was compacted or laid out anew, or the log does not say.
+    Other,
+}
+
+/// What a lane does.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum LaneState {
+    /// The program; where runs of green threads are not posted, also nothing.
+    Program,
+    /// Nothing to run.
+    Idle,
+    /// It was asked to stop and has not yet; another one takes longer.
+    Asked,
+    /// It was asked to stop, has not yet, and is the last: the world waits for it.
+    WaitingToStop,
+    /// It wants to collect and another lane leads.
+    WaitingToLead,
+    /// It collects.
+    Collecting(Collected),
+    /// It stands still: others have not stopped or collect.
+    WaitingForOthers,
+    /// The work is done and it is not back yet.
+    Release,
+    /// It works on the old heap while others run the program.
+    Slice,
+    /// Its events were lost.
+    Gap,
+}
+
+/// A lane's part in a collection: from when it stands still until it is back.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct Part {
+    /// It asked for the collection.
+    pub leads: bool,
+    /// When all lanes had stopped.
+    pub stopped: Time,
+}
+
+/// What a lane does, and as part of what.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct Doing {
+    /// The state.
+    pub state: LaneState,
+    /// The green thread that the program's state is about, where runs are posted.
+    pub green: Option<GreenThread>,
+    /// The collection that the lane stands still for.
+    pub part: Option<Part>,
+}
+
+impl Doing {
+    /// Outside collections.
+    fn outside(state: LaneState) -> Doing {
+        Doing { state, green: None, part: None }
+    }
+}
+
+#[derive(Default)]
+struct Lane {
+    line: Composer<Doing>,
+    works: Works,
+    off: bool,
+    green: Option<GreenThread>,
+    wants: bool,
+    slice: bool,
+    waits: bool,
+    /// Behind a gap, until a run or a stop tells.
+    unknown: bool,
+    /// Its last event.
+    last: Time,
+    /// The last run or stop, where the recogniser has not been told of it.
+    held: Option<Event>,
+}
+
+impl Lane {
+    fn doing(&self, runs_posted: bool, nested: bool) -> Option<Doing> {
+        let state = match self {
+            Lane { off: true, .. } => return None,
+            Lane { wants: true, .. } => LaneState::WaitingToLead,
+            Lane { slice: true, .. } => LaneState::Slice,
+            Lane { waits: true, .. } => LaneState::Idle,
+            Lane { unknown: true, .. } if runs_posted => LaneState::Gap,
+            Lane { green: Some(_), .. } => LaneState::Program,
+            _ if runs_posted => LaneState::Idle,
+            _ => LaneState::Program,
+        };
+        let green = self.green.filter(|_| nested && state == LaneState::Program);
+        Some(Doing { green, ..Doing::outside(state) })
+    }
+
+    /// Nothing is known of it any more but what it did.
+    fn forget(&mut self) {
+        *self = Lane { line: std::mem::take(&mut self.line), ..Lane::default() };
+    }
+}
+
+/// The fold.
+pub struct LaneStates {
+    lanes: Vec<Option<Box<Lane>>>,
+    recogniser: Box<dyn Recognise>,
+    /// Waits to lead that a runtime does not post.
+    leadership: Option<Leadership>,
+    /// Since when a pause is open; runs and stops can wait until one is.
+    open_since: Option<Time>,
+    runs_posted: bool,
+    /// The first event of any lane.
+    first: Option<Time>,
+    /// Told for spans that nest.
+    nested: bool,
+    finished: Vec<Recognised>,
+}
+
+impl LaneStates {
+    /// The lines of the recording that `context` describes.
+    pub fn new(context: &Context) -> Self {
+        LaneStates {
+            lanes: Vec::new(),
+            recogniser: recogniser(context),
+            leadership: context.runtime.info().posts.leadership.then(Leadership::default),
+            open_since: None,
+            runs_posted: false,
+            first: None,
+            nested: false,
+            finished: Vec::new(),
+        }
+    }
+
+    /// Tells what spans that nest need: the thread of a run, the collection that a piece belongs to, and when
+    /// a lane rested from its work; a lane that was asked to stop goes on with what it does. Otherwise work
+    /// lasts from its begin to its end, as in a report, and pieces that look alike are one.
+    pub fn nested(self) -> Self {
+        LaneStates { nested: true, ..self }
+    }
+
+    /// Whether runs of green threads were seen, so that idle lanes are told.
+    pub fn runs_posted(&self) -> bool {
+        self.runs_posted
+    }
+
+    /// Takes the next event; what is known now is handed to `out`.
+    pub fn push(&mut self, event: &Event, out: &mut impl FnMut(LaneId, Segment<Doing>)) {
+        let Body::Runtime(body) = event.body else { return };
+        if event.lane.is_some() {
+            self.base(event, body);
+        }
+        self.recognise(event, body);
+        if let Some(leadership) = &mut self.leadership
+            && let Some(wait) = leadership.push(event)
+            && leadership.inferred()
+            && let Some(lane) = find(&mut self.lanes, wait.lane)
+        {
+            lane.line.lay(wait.from, wait.to, Doing::outside(LaneState::WaitingToLead));
+        }
+        let until = self.open_since.map_or(event.time, |since| since.min(event.time));
+        if self.finished.is_empty() {
+            if let Some(lane) = find(&mut self.lanes, event.lane) {
+                lane.line.flush(until, &mut |segment| out(event.lane, segment));
+            }
+            return;
+        }
+        self.lay();
+        for (id, lane) in each(&mut self.lanes) {
+            lane.line.flush(until, &mut |segment| out(id, segment));
+        }
+    }
+
+    /// The stream is over at `end`.
+    pub fn finish(&mut self, end: Time, out: &mut impl FnMut(LaneId, Segment<Doing>)) {
+        self.tell();
+        self.recogniser.finish(end, &mut self.finished);
+        self.lay();
+        for (id, lane) in each(&mut self.lanes) {
+            lane.line.finish(end.max(lane.last), &mut |segment| out(id, segment));
+        }
+    }
+
+    /// What a lane does between collections.
+    fn base(&mut self, event: &Event, body: Runtime) {
+        let index = usize::from(event.lane.0);
+        if self.lanes.len() <= index {
+            self.lanes.resize_with(index + 1, || None);
+        }
+        let first = *self.first.get_or_insert(event.time);
+        let Some(lane) = self.lanes.get_mut(index) else { return };
+        let new = lane.is_none();
+        let lane = lane.get_or_insert_default();
+        if self.nested {
+            lane.works.push(body, event.time);
+        }
+        match body {
+            Runtime::ThreadRun(green) => {
+                (lane.green, lane.unknown) = (Some(green), false);
+                if !std::mem::replace(&mut self.runs_posted, true) {
+                    return self.runs_are_posted(event);
+                }
+            }
+            Runtime::ThreadStop(..) => (lane.green, lane.unknown) = (None, false),
+            Runtime::PhaseBegin(phase) => phase_changes(lane, phase, true),
+            Runtime::PhaseEnd(phase) => phase_changes(lane, phase, false),
+            Runtime::LaneCreated | Runtime::LaneEnabled => lane.forget(),
+            Runtime::LaneDeleted | Runtime::LaneDisabled => lane.off = true,
+            Runtime::Gap => {
+                // One that was not seen before was there all the same: what it did is what was lost.
+                let from = if new { first } else { lane.last };
+                lane.line.enter(from, Some(Doing::outside(LaneState::Gap)));
+                lane.forget();
+                lane.unknown = true;
+            }
+            _ if !new => {
+                lane.last = event.time;
+                return;
+            }
+            _ => {}
+        }
+        lane.last = event.time;
+        let doing = lane.doing(self.runs_posted, self.nested);
+        lane.line.enter(event.time, doing);
+    }
+
+    /// The first run of all: from now on lanes are known to be idle where none runs.
+    fn runs_are_posted(&mut self, event: &Event) {
+        for (id, lane) in each(&mut self.lanes) {
+            if id == event.lane {
+                lane.last = event.time;
+            }
+            let doing = lane.doing(true, self.nested);
+            lane.line.enter(event.time, doing);
+        }
+    }
+
+    /// Lets the recogniser see what it needs: of runs and stops outside collections that is the last of
+    /// each lane, and these are most of a log.
+    fn recognise(&mut self, event: &Event, body: Runtime) {
+        if self.open_since.is_none() {
+            match body {
+                Runtime::ThreadRun(_) | Runtime::ThreadStop(..) => {
+                    if let Some(lane) = find(&mut self.lanes, event.lane) {
+                        lane.held = Some(*event);
+                    }
+                    return;
+                }
+                Runtime::Count(..)
+                | Runtime::ThreadMoved(_)
+                | Runtime::ThreadCreated(_)
+                | Runtime::ThreadWoken(_)
+                | Runtime::User(..)
+                | Runtime::HeapProfile(_)
+                | Runtime::TaskCreated(_)
+                | Runtime::TracerWrote { .. } => return,
+                _ => self.tell(),
+            }
+        }
+        self.recogniser.push(event, &mut self.finished);
+        self.open_since = self.recogniser.oldest();
+    }
+
+    /// Hands over the runs and stops that were held back.
+    fn tell(&mut self) {
+        for lane in self.lanes.iter_mut().flatten() {
+            if let Some(event) = lane.held.take() {
+                self.recogniser.push(&event, &mut self.finished);
+            }
+        }
+    }
+
+    /// Lays pauses that are over on the lanes' lines.
+    fn lay(&mut self) {
+        for Recognised { pause, .. } in self.finished.drain(..) {
+            for part in &pause.lanes {
+                if let Some(Lane { line, works, .. }) = find(&mut self.lanes, part.lane) {
+                    if !self.nested {
+                        asked(&pause, part, |from, to, state| line.lay(from, to, Doing::outside(state)));
+                    }
+                    let leads = pause.leader == Some(part.lane);
+                    let within = self.nested.then_some(Part { leads, stopped: pause.stopped });
+                    let lay = |from, to, state| line.lay(from, to, Doing { state, green: None, part: within });
+                    pieces(&pause, part, works, lay);
+                    works.forget(pause.collected);
+                }
+            }
+        }
+    }
+}
+
+fn find(lanes: &mut [Option<Box<Lane>>], id: LaneId) -> Option<&mut Lane> {
+    lanes.get_mut(usize::from(id.0))?.as_deref_mut()
+}
+
+fn each(lanes: &mut [Option<Box<Lane>>]) -> impl Iterator<Item = (LaneId, &mut Lane)> {
+    lanes.iter_mut().zip(0..).filter_map(|(lane, id)| Some((LaneId(id), lane.as_deref_mut()?)))
+}
+
+fn phase_changes(lane: &mut Lane, phase: Phase, begins: bool) {
+    match phase {
+        Phase::Wanted => lane.wants = begins,
+        Phase::MajorSlice => lane.slice = begins,
+        Phase::Condition => lane.waits = begins,
+        _ => {}
+    }
+}
+
+/// When a lane stood still for a pause, if that is known.
+fn stands_still(pause: &Pause, part: &LanePause) -> Option<Time> {
+    if pause.leader == Some(part.lane) { pause.requested } else { part.arrived }
+}
+
+/// From the request until a lane stood still.
+fn asked(pause: &Pause, part: &LanePause, mut piece: impl FnMut(Time, Time, LaneState)) {
+    if let (Some(requested), Some(still)) = (pause.requested, stands_still(pause, part)) {
+        let last = pause.straggler == Some(part.lane);
+        piece(requested, still.min(pause.stopped), if last { LaneState::WaitingToStop } else { LaneState::Asked });
+    }
+}
+
+/// One lane's part of a pause, in order.
+fn pieces(pause: &Pause, part: &LanePause, works: &Works, mut piece: impl FnMut(Time, Time, LaneState)) {
+    let (stopped, collected) = (pause.stopped, pause.collected);
+    let leads = pause.leader == Some(part.lane);
+    if let Some(still) = stands_still(pause, part) {
+        // Behind the last of the others everything waits for whoever asked: it may have lost its CPU.
+        let in_time = if leads { others_arrived(pause, part.lane).unwrap_or(stopped) } else { stopped };
+        let in_time = in_time.clamp(still, stopped.max(still));
+        piece(still, in_time, LaneState::WaitingForOthers);
+        piece(in_time, stopped, LaneState::WaitingToStop);
+    }
+    let left = part.left.unwrap_or(collected).max(stopped);
+    let work = match (part.work_begin, part.work_end) {
+        (Some(begin), end) => Some((begin, end.unwrap_or(collected))),
+        // Where lanes do not share it, whoever asked does it.
+        (None, _) => (leads && pause.mode != PauseMode::Parallel).then_some((stopped, collected)),
+    };
+    let done = collected.min(left);
+    let (begin, end) = work.unwrap_or((done, done));
+    let begin = begin.clamp(stopped, left.max(stopped));
+    let end = end.max(begin);
+    piece(stopped, begin, LaneState::WaitingForOthers);
+    let mut now = begin;
+    for (from, to) in works.between(begin, end) {
+        piece(now, from, LaneState::WaitingForOthers);
+        piece(from, to, LaneState::Collecting(kind(pause.kind)));
+        now = to;
+    }
+    // Where it is not known when it worked, all of it counts.
+    let rest = if now == begin { LaneState::Collecting(kind(pause.kind)) } else { LaneState::WaitingForOthers };
+    piece(now, end, rest);
+    piece(end, collected.min(left), LaneState::WaitingForOthers);
+    piece(collected.max(end), left, LaneState::Release);
+}
+
+/// When the last lane but `leader` had stopped, where all of them say so.
+fn others_arrived(pause: &Pause, leader: LaneId) -> Option<Time> {
+    let mut others = pause.lanes.iter().filter(|part| part.lane != leader).peekable();
+    others.peek()?;
+    others.try_fold(Time(0), |last, part| Some(last.max(part.arrived?)))
+}
+
+fn kind(kind: PauseKind) -> Collected {
+    match kind {
+        PauseKind::Minor => Collected::Minor,
+        PauseKind::Major => Collected::Major,
+        _ => Collected::Other,
+    }
+}
+
+#[cfg(test)]
+#[path = "lanes_tests.rs"]
+mod tests;

@@ -1,0 +1,158 @@
+//! What pictures are drawn from: pauses over time in slices that double their
+//! width when there are too many, and the worst pauses with thread states.
+
+use crate::kernel::sched::{Runner, Tracks};
+use crate::results::{BlamedPause, LaneStates, PauseSlice, StateSpan, WorstPause};
+use rtscope_model::{Names, Pause, Time};
+
+/// Slices of time, at most.
+const SLICES_MAX: usize = 512;
+/// Worst pauses kept.
+pub const WORST_MAX: usize = 10;
+/// First width of a slice, nanoseconds.
+const WIDTH_NS: u64 = 1_000_000;
+/// Spans of one lane in one drawn pause, at most.
+const SPANS_MAX: usize = 2_000;
+
+/// Pauses over time.
+#[derive(Default)]
+pub struct OverTime {
+    origin: Option<Time>,
+    width_ns: u64,
+    slices: Vec<PauseSlice>,
+}
+
+impl OverTime {
+    /// The recording starts; later starts are ignored.
+    pub fn start(&mut self, at: Time) {
+        if self.origin.is_none() {
+            (self.origin, self.width_ns) = (Some(at), WIDTH_NS);
+        }
+    }
+
+    /// Adds one pause.
+    pub fn add(&mut self, pause: &Pause) {
+        self.start(pause.begin());
+        let Some(origin) = self.origin else { return };
+        let since = pause.begin().since(origin);
+        while since / self.width_ns >= SLICES_MAX as u64 {
+            self.double();
+        }
+        let index = (since / self.width_ns) as usize;
+        while self.slices.len() <= index {
+            let from = origin.plus(self.slices.len() as u64 * self.width_ns);
+            self.slices.push(PauseSlice { from, to: from.plus(self.width_ns), ..PauseSlice::default() });
+        }
+        let Some(slice) = self.slices.get_mut(index) else { return };
+        slice.count += 1;
+        slice.max_ns = slice.max_ns.max(pause.released.since(pause.begin()));
+        slice.stop_ns += pause.time_to_stop_ns().unwrap_or(0);
+        slice.collect_ns += pause.collect_ns();
+        slice.release_ns += pause.release_ns();
+    }
+
+    fn double(&mut self) {
+        self.width_ns = self.width_ns.saturating_mul(2);
+        let join = |pair: &[PauseSlice]| {
+            let mut joined = pair.first().copied().unwrap_or_default();
+            joined.to = joined.from.plus(self.width_ns);
+            if let Some(second) = pair.get(1) {
+                joined.count += second.count;
+                joined.max_ns = joined.max_ns.max(second.max_ns);
+                joined.stop_ns += second.stop_ns;
+                joined.collect_ns += second.collect_ns;
+                joined.release_ns += second.release_ns;
+            }
+            joined
+        };
+        self.slices = self.slices.chunks(2).map(join).collect();
+    }
+
+    /// The slices.
+    pub fn slices(self) -> Vec<PauseSlice> {
+        self.slices
+    }
+}
+
+/// The longest pauses, worst first.
+#[derive(Default)]
+pub struct Worst {
+    pauses: Vec<WorstPause>,
+}
+
+impl Worst {
+    /// Keeps the pause if it is one of the worst.
+    pub fn offer(&mut self, blamed: &BlamedPause, tracks: Option<&Tracks>, names: &Names) {
+        let ns = |pause: &Pause| pause.released.since(pause.begin());
+        let at = self.pauses.partition_point(|kept| ns(&kept.blamed.pause) >= ns(&blamed.pause));
+        if at >= WORST_MAX {
+            return;
+        }
+        let states = tracks.map(|tracks| states(&blamed.pause, tracks, names)).unwrap_or_default();
+        self.pauses.insert(at, WorstPause { blamed: blamed.clone(), states });
+        self.pauses.truncate(WORST_MAX);
+    }
+
+    /// The pauses.
+    pub fn pauses(self) -> Vec<WorstPause> {
+        self.pauses
+    }
+}
+
+fn states(pause: &Pause, tracks: &Tracks, names: &Names) -> Vec<LaneStates> {
+    let known = pause.lanes.iter().filter_map(|lane| Some((lane.lane, lane.tid?)));
+    let spans = |tid| {
+        let stretches = tracks.stretches(tid, pause.begin(), pause.released);
+        let span = |stretch: &crate::kernel::sched::Stretch| StateSpan {
+            from: stretch.from,
+            to: stretch.to,
+            state: stretch.state.drawn(),
+            who: match stretch.runner {
+                Runner::Foreign { name, .. } => Some(names.get(name).to_owned()),
+                _ => None,
+            },
+        };
+        stretches.iter().take(SPANS_MAX).map(span).collect()
+    };
+    known.map(|(lane, tid)| LaneStates { lane: lane.0, tid: tid.0, spans: spans(tid) }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pauses::{Recognise, Recognised};
+    use crate::testing::Script;
+
+    fn pauses(count: u64) -> Vec<Recognised> {
+        let mut recogniser = crate::runtimes::ghc::pauses::Recogniser::new(Some(true), Some(2));
+        let mut out = Vec::new();
+        for at in 0..count {
+            let start = at * 10_000_000;
+            for event in Script::default().parallel(start, start + 10, start + 20, start + 100 + at).events() {
+                recogniser.push(&event, &mut out);
+            }
+        }
+        out
+    }
+
+    #[test]
+    fn slices_double_and_lose_no_pause() {
+        let mut over_time = OverTime::default();
+        let all = pauses(3_000);
+        all.iter().for_each(|one| over_time.add(&one.pause));
+        let slices = over_time.slices();
+        assert!(slices.len() <= SLICES_MAX);
+        assert_eq!(slices.iter().map(|slice| slice.count).sum::<u64>(), 3_000);
+        assert!(slices.windows(2).all(|pair| pair[0].to == pair[1].from));
+    }
+
+    #[test]
+    fn the_worst_are_kept_in_order() {
+        let mut worst = Worst::default();
+        for one in pauses(50) {
+            worst.offer(&BlamedPause { pause: one.pause, causes: Vec::new(), kept_ns: None }, None, &Names::default());
+        }
+        let ids: Vec<u64> = worst.pauses().iter().map(|kept| kept.blamed.pause.id).collect();
+        assert_eq!(ids, (40..50).rev().collect::<Vec<_>>());
+    }
+}

@@ -1,0 +1,417 @@
+//! Green threads: how many, how long they ran, what they waited for, where the log has
+//! them (`--detail full`). Owns those sums.
+//!
+//! And the moments in which lanes stood idle because threads waited for each other. A
+//! thread that waits for a lock, a transaction or a value that another one computes
+//! is woken by the thread that lets it go. Looked at from there: while that thread ran
+//! on and the other one waited, a lane that stood idle stood idle for that. A consumer
+//! without work, a delay and input look the same in the log (the threaded runtime's
+//! I/O manager hands them over by lock, too); but who wakes there has run for
+//! microseconds only, or has never waited for anybody itself. So a wait for a lock
+//! counts where both threads have been on both sides.
+
+use crate::basis::dist::Dist;
+use crate::basis::union::Union;
+use crate::context::Context;
+use crate::results::{BlockedSum, GreenLane, GreenSummary};
+use rtscope_model::{BlockedOn, Body, Counter, Event, GreenThread, LaneId, Runtime, StopReason, Time};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+/// Threads followed at a time.
+const THREADS_MAX: usize = 1 << 17;
+/// Spans of idle lanes remembered: waits that reach back farther count in part.
+const IDLE_MAX: usize = 1_024;
+/// A lane that has something to run again so soon has only switched threads (0.1 us
+/// was measured, twice that with the events being posted).
+const IDLE_MIN_NS: u64 = 2_000;
+/// A wait counts up to here: a program's main thread that waits for the end of all
+/// others is no contention.
+const WAIT_MAX_NS: u64 = 500_000_000;
+/// Threads that let others wait, remembered by what it cost.
+const HOLDERS_MAX: usize = 1_024;
+
+/// What a thread is doing.
+#[derive(Copy, Clone, PartialEq, Debug)]
+enum State {
+    /// It runs, or would if it had a lane.
+    Active,
+    Blocked(BlockedOn),
+    Woken,
+    Foreign,
+}
+
+#[derive(Copy, Clone)]
+struct Thread {
+    state: State,
+    since: Time,
+    /// Since when it has not waited for anything but a lane.
+    active_since: Time,
+    /// It has waited for another thread; it has let another one go.
+    waited: bool,
+    woke: bool,
+}
+
+#[derive(Default)]
+struct Lane {
+    running: Option<(GreenThread, Time)>,
+    /// Who ran last, if it may run again at once.
+    next: Option<GreenThread>,
+    idle: bool,
+    off: bool,
+    run_ns: u64,
+}
+
+/// Waits of one kind.
+#[derive(Copy, Clone, Default, Debug, PartialEq)]
+pub struct Waits {
+    /// How many.
+    pub count: u64,
+    /// Thread time, nanoseconds; in [`Contention`] only while a lane stood idle.
+    pub ns: u64,
+}
+
+/// Waits of threads for each other while lanes stood idle.
+#[derive(Default)]
+pub struct Contention {
+    /// Wall clock in which at least one lane stood idle for it.
+    pub idle: Union,
+    /// Waits for a lock or mailbox.
+    pub locks: Waits,
+    /// For a value that another thread was computing.
+    pub black_holes: Waits,
+    /// For a transaction.
+    pub transactions: Waits,
+    /// Who waited for whom in the longest, and when.
+    pub longest: Option<(GreenThread, GreenThread, Time, Time)>,
+    /// Thread time that others waited for each thread, nanoseconds.
+    pub holders: BTreeMap<GreenThread, u64>,
+}
+
+impl Contention {
+    /// All waits.
+    pub fn waits(&self) -> u64 {
+        self.locks.count + self.black_holes.count + self.transactions.count
+    }
+
+    /// Their thread time, nanoseconds.
+    pub fn waits_ns(&self) -> u64 {
+        self.locks.ns + self.black_holes.ns + self.transactions.ns
+    }
+
+    fn add(&mut self, on: BlockedOn, ns: u64, wait: (GreenThread, GreenThread, Time, Time)) {
+        let waits = match on {
+            BlockedOn::BlackHole(_) => &mut self.black_holes,
+            BlockedOn::Transaction => &mut self.transactions,
+            _ => &mut self.locks,
+        };
+        let holder = wait.1;
+        waits.count += 1;
+        waits.ns = waits.ns.saturating_add(ns);
+        if self.longest.is_none_or(|longest| longest.3.since(longest.2) < wait.3.since(wait.2)) {
+            self.longest = Some(wait);
+        }
+        if self.holders.len() < HOLDERS_MAX || self.holders.contains_key(&holder) {
+            let sum = self.holders.entry(holder).or_default();
+            *sum = sum.saturating_add(ns);
+        }
+    }
+}
+
+/// When lanes stood idle, as far back as waits ask.
+#[derive(Default)]
+struct Idle {
+    lanes: usize,
+    /// The world is stopped: nothing is idle.
+    stopped: bool,
+    since: Option<Time>,
+    spans: VecDeque<(Time, Time)>,
+}
+
+impl Idle {
+    fn change(&mut self, time: Time) {
+        match (self.lanes > 0 && !self.stopped, self.since) {
+            (true, None) => self.since = Some(time),
+            (false, Some(since)) => {
+                self.since = None;
+                if time.since(since) < IDLE_MIN_NS {
+                    return;
+                }
+                if self.spans.len() >= IDLE_MAX {
+                    self.spans.pop_front();
+                }
+                self.spans.push_back((since, time));
+            }
+            _ => {}
+        }
+    }
+
+    /// The idle pieces of `[from, to]`.
+    fn within(&self, from: Time, to: Time) -> impl Iterator<Item = (Time, Time)> + '_ {
+        let open = self.since.map(|since| (since, to)).filter(|span| span.1.since(span.0) >= IDLE_MIN_NS);
+        let spans = open.into_iter().chain(self.spans.iter().rev().copied());
+        let spans = spans.take_while(move |span| span.1 > from);
+        spans.map(move |span| (span.0.max(from), span.1.min(to))).filter(|span| span.0 < span.1)
+    }
+}
+
+/// The fold.
+#[derive(Default)]
+pub struct GreenThreads {
+    /// The stream holds every run and stop.
+    asked: bool,
+    seen: bool,
+    threads: HashMap<GreenThread, Thread>,
+    lanes: BTreeMap<LaneId, Lane>,
+    created: u64,
+    finished: u64,
+    alive: u64,
+    alive_max: u64,
+    slices: Dist,
+    wake_to_run: Dist,
+    blocked: BTreeMap<&'static str, Waits>,
+    idle: Idle,
+    contention: Contention,
+}
+
+impl GreenThreads {
+    /// The fold over the recording that `context` describes.
+    pub fn new(context: &Context) -> Self {
+        GreenThreads { asked: context.every_green_event, ..GreenThreads::default() }
+    }
+
+    /// Whether every run and stop of green threads was there to see.
+    pub fn known(&self) -> bool {
+        self.asked && self.seen
+    }
+
+    /// How threads waited for each other.
+    pub fn contention(&self) -> &Contention {
+        &self.contention
+    }
+
+    /// Takes one event of the runtime.
+    pub fn push(&mut self, event: &Event) {
+        let Body::Runtime(body) = event.body else { return };
+        if !self.asked {
+            return;
+        }
+        let (time, lane) = (event.time, event.lane);
+        match body {
+            Runtime::ThreadRun(green) => self.ran(lane, time, green),
+            Runtime::ThreadStop(green, reason) => self.stopped(lane, time, green, reason),
+            Runtime::ThreadWoken(green) => self.woken(lane, time, green),
+            Runtime::ThreadCreated(green) => {
+                self.created += 1;
+                self.thread(green, time);
+            }
+            Runtime::ThreadMoved(green) => self.moved(lane, time, green),
+            Runtime::LaneCreated | Runtime::LaneEnabled => self.switched(lane, time, false),
+            Runtime::LaneDeleted | Runtime::LaneDisabled => self.switched(lane, time, true),
+            Runtime::StopRequested { .. } => self.world(time, true),
+            Runtime::Count(Counter::Generation, _) => self.world(time, false),
+            _ => {}
+        }
+    }
+
+    /// `green` as it is known; a new one is active from now on.
+    fn thread(&mut self, green: GreenThread, time: Time) -> Option<&mut Thread> {
+        if !self.threads.contains_key(&green) {
+            if self.threads.len() >= THREADS_MAX {
+                return None;
+            }
+            self.alive += 1;
+            self.alive_max = self.alive_max.max(self.alive);
+        }
+        let new = Thread { state: State::Active, since: time, active_since: time, waited: false, woke: false };
+        Some(self.threads.entry(green).or_insert(new))
+    }
+
+    fn ran(&mut self, id: LaneId, time: Time, green: GreenThread) {
+        self.seen = true;
+        if !id.is_some() {
+            return;
+        }
+        let mut waited = None;
+        let mut latency = None;
+        if let Some(thread) = self.thread(green, time) {
+            match thread.state {
+                State::Active => {}
+                // From when it was let go it holds what it waited for.
+                State::Woken => {
+                    latency = Some(time.since(thread.since));
+                    thread.active_since = thread.since;
+                }
+                State::Blocked(on) => {
+                    waited = Some((reason(on), time.since(thread.since)));
+                    thread.active_since = time;
+                }
+                State::Foreign => {
+                    waited = Some(("foreign-call", time.since(thread.since)));
+                    thread.active_since = time;
+                }
+            }
+            thread.state = State::Active;
+            thread.since = time;
+        }
+        if let Some(ns) = latency {
+            self.wake_to_run.add(ns);
+        }
+        if let Some((reason, ns)) = waited {
+            self.add_blocked(reason, ns);
+        }
+        let lane = self.lanes.entry(id).or_default();
+        lane.running = Some((green, time));
+        lane.next = None;
+        let was_idle = std::mem::take(&mut lane.idle);
+        self.count_idle(was_idle, false, time);
+    }
+
+    fn stopped(&mut self, id: LaneId, time: Time, green: GreenThread, why: StopReason) {
+        self.seen = true;
+        if !id.is_some() {
+            return;
+        }
+        let lane = self.lanes.entry(id).or_default();
+        if let Some((_, since)) = lane.running.take().filter(|running| running.0 == green) {
+            let ns = time.since(since);
+            lane.run_ns = lane.run_ns.saturating_add(ns);
+            self.slices.add(ns);
+        }
+        lane.next = (why == StopReason::Yielded).then_some(green);
+        let idle = lane.next.is_none() && !lane.off;
+        let was_idle = std::mem::replace(&mut lane.idle, idle);
+        self.count_idle(was_idle, idle, time);
+        if why == StopReason::Finished {
+            self.finished += 1;
+            if self.threads.remove(&green).is_some() {
+                self.alive = self.alive.saturating_sub(1);
+            }
+            return;
+        }
+        if let Some(thread) = self.thread(green, time) {
+            thread.since = time;
+            thread.state = match why {
+                StopReason::Blocked(on) => State::Blocked(on),
+                StopReason::ForeignCall => State::Foreign,
+                _ => State::Active,
+            };
+        }
+    }
+
+    fn woken(&mut self, id: LaneId, time: Time, green: GreenThread) {
+        let Some(thread) = self.threads.get_mut(&green) else { return };
+        let State::Blocked(on) = thread.state else { return };
+        let waiter = *thread;
+        thread.state = State::Woken;
+        thread.since = time;
+        self.add_blocked(reason(on), time.since(waiter.since));
+        let holder = self.lanes.get(&id).and_then(|lane| lane.running).map(|running| running.0);
+        let Some(holder) = holder.filter(|holder| *holder != green) else { return };
+        self.handed_over(on, (green, waiter), holder, time);
+    }
+
+    /// `holder` lets `waiter` go.
+    fn handed_over(&mut self, on: BlockedOn, waiter: (GreenThread, Thread), holder: GreenThread, time: Time) {
+        let Some(by) = self.threads.get_mut(&holder) else { return };
+        let (active_since, both) = (by.active_since, by.waited && waiter.1.woke);
+        by.woke = true;
+        if let Some(thread) = self.threads.get_mut(&waiter.0) {
+            thread.waited = true;
+        }
+        let counts = match on {
+            BlockedOn::BlackHole(_) => true,
+            BlockedOn::Lock | BlockedOn::Transaction => both,
+            BlockedOn::Io | BlockedOn::Other => false,
+        };
+        let from = waiter.1.since.max(active_since);
+        let to = time.min(waiter.1.since.plus(WAIT_MAX_NS));
+        if !counts || from >= to {
+            return;
+        }
+        let mut idle_ns = 0u64;
+        for (from, to) in self.idle.within(from, to) {
+            idle_ns = idle_ns.saturating_add(to.since(from));
+            self.contention.idle.add(from, to);
+        }
+        if idle_ns > 0 {
+            self.contention.add(on, idle_ns, (waiter.0, holder, from, to));
+        }
+    }
+
+    fn moved(&mut self, id: LaneId, time: Time, green: GreenThread) {
+        let Some(lane) = self.lanes.get_mut(&id).filter(|lane| lane.next == Some(green)) else { return };
+        lane.next = None;
+        let idle = !lane.off;
+        let was_idle = std::mem::replace(&mut lane.idle, idle);
+        self.count_idle(was_idle, idle, time);
+    }
+
+    fn switched(&mut self, id: LaneId, time: Time, off: bool) {
+        if !id.is_some() {
+            return;
+        }
+        let lane = self.lanes.entry(id).or_default();
+        lane.off = off;
+        let idle = !off && lane.running.is_none();
+        let was_idle = std::mem::replace(&mut lane.idle, idle);
+        self.count_idle(was_idle, idle, time);
+    }
+
+    fn world(&mut self, time: Time, stopped: bool) {
+        self.idle.stopped = stopped;
+        self.idle.change(time);
+    }
+
+    fn count_idle(&mut self, was: bool, is: bool, time: Time) {
+        match (was, is) {
+            (false, true) => self.idle.lanes += 1,
+            (true, false) => self.idle.lanes = self.idle.lanes.saturating_sub(1),
+            _ => return,
+        }
+        self.idle.change(time);
+    }
+
+    fn add_blocked(&mut self, reason: &'static str, ns: u64) {
+        let waits = self.blocked.entry(reason).or_default();
+        waits.count += 1;
+        waits.ns = waits.ns.saturating_add(ns);
+    }
+
+    /// The sums over `span_ns`; `None` where the log does not have them.
+    pub fn values(&self, span_ns: u64) -> Option<GreenSummary> {
+        if !self.known() {
+            return None;
+        }
+        let share = |ns: u64| if span_ns > 0 { (ns as f64 / span_ns as f64).min(1.0) } else { 0.0 };
+        let lane =
+            |(id, lane): (&LaneId, &Lane)| GreenLane { lane: id.0, run_ns: lane.run_ns, share: share(lane.run_ns) };
+        let mut blocked: Vec<_> = self.blocked.iter().collect();
+        blocked.sort_by_key(|(_, waits)| std::cmp::Reverse(waits.ns));
+        let sum =
+            |(reason, waits): (&&'static str, &Waits)| BlockedSum { reason, count: waits.count, sum_ns: waits.ns };
+        Some(GreenSummary {
+            created: self.created,
+            finished: self.finished,
+            alive_max: self.alive_max,
+            slice_ns: self.slices.values(),
+            wake_to_run_ns: self.wake_to_run.values(),
+            blocked: blocked.into_iter().map(sum).collect(),
+            lanes: self.lanes.iter().map(lane).collect(),
+            idle_while_waiting_ns: self.contention.idle.ns(),
+        })
+    }
+}
+
+fn reason(on: BlockedOn) -> &'static str {
+    match on {
+        BlockedOn::Lock => "lock",
+        BlockedOn::BlackHole(_) => "black-hole",
+        BlockedOn::Transaction => "transaction",
+        BlockedOn::Io => "io",
+        BlockedOn::Other => "other",
+    }
+}
+
+#[cfg(test)]
+#[path = "green_tests.rs"]
+mod tests;

@@ -1,0 +1,501 @@
+//! Requests of a load laid beside what the server did meanwhile: which of the slowest
+//! waited for a pause, were queued behind one, were throttled or waited for a CPU.
+//!
+//! A request's latency above the median of all is taken apart, in this order, and no part
+//! is larger than what is left:
+//!
+//! | part | is |
+//! |---|---|
+//! | pause | time in flight that lies in pauses |
+//! | queued | pauses before it was due, as far back as its backlog reaches |
+//! | throttled | the same of both, for time in which a quota held one of the program's threads |
+//! | run queue | the same for time in which one of its threads wanted a CPU and had none, less what is usual of that |
+//! | neither | the rest |
+//!
+//! Its backlog reaches back to when more requests came to be in flight than usual
+//! ([`backlog`]); a server that does its work in some order owes a request no more delay than the
+//! pauses since then. Where half of the latency above the median is explained, the
+//! largest part says what the request waited for; else it is neither.
+//!
+//! Owns that judgement and its bounds. Needs the requests before the first event. Refuses
+//! to know how they were sent, and on which clock: all times are the recording's.
+
+mod backlog;
+mod spans;
+
+use crate::basis::union::Union;
+use backlog::Backlog;
+use rtscope_model::Time;
+use rtscope_model::request::{Outcome, Request};
+use serde::Serialize;
+use spans::{Cover, Spans};
+
+/// Requests taken in; as many as a file has room for.
+const REQUESTS_MAX: usize = 4 << 20;
+/// One of so many is among the slowest.
+const SLOWEST: usize = 100;
+/// Slow requests told one by one.
+const WORST_MAX: usize = 50;
+/// Slices of time that a drawing gets.
+const SLICES: u64 = 120;
+/// Slow requests that a drawing gets.
+const DOTS_MAX: usize = 600;
+
+/// What a request waited for.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum What {
+    /// A pause.
+    Pause,
+    /// Requests that a pause had held up.
+    Queued,
+    /// A quota, or requests that it had held up.
+    Throttled,
+    /// A CPU, or requests that had waited for one.
+    RunQueue,
+    /// None of these.
+    Neither,
+}
+
+/// All of them, in the order in which they are taken from a latency.
+pub const WHATS: [What; 5] = [What::Pause, What::Queued, What::Throttled, What::RunQueue, What::Neither];
+
+/// A load joined with a recording.
+#[derive(Clone, Debug, Serialize)]
+pub struct Joined {
+    /// Where the requests went.
+    pub url: String,
+    /// Requests that the figures are of: not of the warm-up, and sent and done while the
+    /// recording ran.
+    pub count: u64,
+    /// Due in the warm-up.
+    pub warm_up: u64,
+    /// Not whole inside the recording.
+    pub outside: u64,
+    /// Could not be read.
+    pub damaged: u64,
+    /// Behind the bound of what is taken in.
+    pub left_out: u64,
+    /// Latency from when they were due, nanoseconds: half took at most this.
+    pub p50_ns: u64,
+    /// 99 in 100 took at most this.
+    pub p99_ns: u64,
+    /// The longest.
+    pub max_ns: u64,
+    /// The slowest hundredth.
+    pub slow: Slow,
+    /// The very slowest, worst first.
+    pub worst: Vec<Worst>,
+    /// For pictures.
+    #[serde(skip)]
+    pub drawing: Drawing,
+}
+
+/// The slowest hundredth of the requests.
+#[derive(Clone, Debug, Serialize)]
+pub struct Slow {
+    /// How many.
+    pub count: u64,
+    /// The shortest of them, nanoseconds.
+    pub from_ns: u64,
+    /// What they took above the median of all, nanoseconds.
+    pub above_ns: u64,
+    /// By what they waited for: one for each of [`WHATS`], in that order.
+    pub parts: Vec<Part>,
+}
+
+/// Slow requests that waited for one thing. Null where the recording cannot tell.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Part {
+    /// For what.
+    pub what: What,
+    /// How many.
+    pub requests: Option<u64>,
+    /// Of the slow ones.
+    pub share: Option<f64>,
+    /// What it explains of the latency above the median, whichever requests' it is.
+    pub above_ns: Option<u64>,
+    /// Of that of all.
+    pub above_share: Option<f64>,
+}
+
+/// One slow request.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Worst {
+    /// When it was due.
+    pub due: Time,
+    /// When a connection had it.
+    pub sent: Option<Time>,
+    /// When it was done.
+    pub done: Time,
+    /// "answered", "connect", "closed", "protocol", "timeout".
+    pub outcome: &'static str,
+    /// Of the answer.
+    pub status: Option<u16>,
+    /// What it waited for; null where the recording cannot tell.
+    pub what: Option<What>,
+    /// Its latency above the median, taken apart.
+    pub pause_ns: Option<u64>,
+    #[allow(missing_docs)]
+    pub queued_ns: Option<u64>,
+    #[allow(missing_docs)]
+    pub throttled_ns: Option<u64>,
+    #[allow(missing_docs)]
+    pub run_queue_ns: Option<u64>,
+    /// What is left.
+    pub rest_ns: Option<u64>,
+}
+
+/// What pictures are drawn from.
+#[derive(Clone, Debug, Default)]
+pub struct Drawing {
+    /// The load's time from its first request to its last, in slices of one width.
+    pub slices: Vec<Slice>,
+    /// Slow requests, thinned: when due, latency, what they waited for.
+    pub slow: Vec<(Time, u64, Option<What>)>,
+}
+
+/// What requests did in a slice of time.
+#[derive(Copy, Clone, Debug)]
+pub struct Slice {
+    #[allow(missing_docs)]
+    pub from: Time,
+    #[allow(missing_docs)]
+    pub to: Time,
+    /// Became due.
+    pub due: u64,
+    /// Were answered below 400, whenever they were due.
+    pub fine: u64,
+    /// Failed, whenever they were due.
+    pub failed: u64,
+    /// Of those that became due half took at most this.
+    pub p50_ns: Option<u64>,
+}
+
+/// A request as it is kept.
+#[derive(Copy, Clone, Debug)]
+struct Owed {
+    due: Time,
+    took_us: u32,
+    /// `u32::MAX`: never.
+    sent_us: u32,
+    outcome: Outcome,
+    /// Figures are of it.
+    counts: bool,
+}
+
+impl Owed {
+    fn done(&self) -> Time {
+        self.due.plus(self.took_ns())
+    }
+
+    fn took_ns(&self) -> u64 {
+        u64::from(self.took_us) * 1_000
+    }
+}
+
+/// Requests as they are read.
+#[derive(Clone, Debug)]
+pub struct Requests {
+    url: String,
+    recorded: (Time, Time),
+    owed: Vec<Owed>,
+    warm_up: u64,
+    outside: u64,
+    damaged: u64,
+    left_out: u64,
+}
+
+impl Requests {
+    /// Of a load of `url`, for a recording from and to these moments.
+    pub fn new(url: String, recorded: (Time, Time)) -> Requests {
+        Requests { url, recorded, owed: Vec::new(), warm_up: 0, outside: 0, damaged: 0, left_out: 0 }
+    }
+
+    /// Takes one, in any order.
+    pub fn push(&mut self, request: &Request) {
+        if self.owed.len() >= REQUESTS_MAX {
+            self.left_out += 1;
+            return;
+        }
+        let us = |moment: Time| u32::try_from(moment.since(request.due) / 1_000).unwrap_or(u32::MAX - 1);
+        let took_us = us(request.done);
+        let inside = request.due >= self.recorded.0 && request.done <= self.recorded.1;
+        self.warm_up += u64::from(request.warm_up);
+        self.outside += u64::from(!request.warm_up && !inside);
+        self.owed.push(Owed {
+            due: request.due,
+            took_us,
+            sent_us: request.sent.map_or(u32::MAX, us),
+            outcome: request.outcome,
+            counts: inside && !request.warm_up,
+        });
+    }
+
+    /// So many could not be read.
+    pub fn damaged(&mut self, count: u64) {
+        self.damaged = count;
+    }
+
+    /// First and last moment of the load; `None` without requests.
+    pub fn span(&self) -> Option<(Time, Time)> {
+        let first = self.owed.iter().map(|owed| owed.due).min()?;
+        Some((first, self.owed.iter().map(Owed::done).max()?))
+    }
+
+    /// How far back each slow one asks. `None` where none counts.
+    pub fn ready(mut self) -> Option<Join> {
+        self.owed.sort_unstable_by_key(|owed| (owed.due, owed.took_us));
+        let mut by_latency: Vec<u32> =
+            (0u32..).zip(&self.owed).filter(|(_, owed)| owed.counts).map(|(index, _)| index).collect();
+        let took = |index: &u32| self.owed.get(*index as usize).map_or(0, Owed::took_ns);
+        by_latency.sort_by_key(|index| std::cmp::Reverse(took(index)));
+        let count = by_latency.len();
+        let rank = |share: f64| by_latency.get(count.checked_sub(((count as f64 * share).ceil() as usize).max(1))?);
+        let (p50_ns, p99_ns, max_ns) = (took(rank(0.5)?), took(rank(0.99)?), took(by_latency.first()?));
+        by_latency.truncate(count.div_ceil(SLOWEST));
+        let mut slow = by_latency;
+        slow.sort_unstable();
+        let since = Backlog::of(&self.owed).found_by(&slow);
+        let asked = slow.iter().zip(&since).filter_map(|(index, since)| {
+            let owed = self.owed.get(*index as usize)?;
+            Some((*since, owed.done()))
+        });
+        let asked = Cover::of(asked.collect());
+        let span = self.span()?;
+        let slow = slow.into_iter().zip(since).collect();
+        let figures = [p50_ns, p99_ns, max_ns];
+        Some(Join {
+            requests: self,
+            count: count as u64,
+            figures,
+            slow,
+            asked,
+            span,
+            pauses: Spans::default(),
+            throttled: Spans::default(),
+            waited: Spans::default(),
+            waited_at_all: Union::default(),
+        })
+    }
+}
+
+/// The fold over a recording.
+#[derive(Clone, Debug)]
+pub struct Join {
+    requests: Requests,
+    count: u64,
+    /// Median, 99th percentile and maximum, nanoseconds.
+    figures: [u64; 3],
+    /// Slow ones by when they were due, each with how far back it asks.
+    slow: Vec<(u32, Time)>,
+    /// All that they ask about.
+    asked: Cover,
+    /// Of the load.
+    span: (Time, Time),
+    pauses: Spans,
+    throttled: Spans,
+    waited: Spans,
+    /// Threads wanted a CPU and had none, over the whole load.
+    waited_at_all: Union,
+}
+
+impl Join {
+    /// A pause.
+    pub fn pause(&mut self, from: Time, to: Time) {
+        if self.asked.touches(from, to) {
+            self.pauses.add(from, to);
+        }
+    }
+
+    /// One of the program's threads wanted a CPU and had none; `throttled`: because of a quota.
+    pub fn waited(&mut self, from: Time, to: Time, throttled: bool) {
+        let (from, to) = (from.max(self.span.0), to.min(self.span.1));
+        if !throttled {
+            self.waited_at_all.add(from, to);
+        }
+        if from < to && self.asked.touches(from, to) {
+            if throttled { &mut self.throttled } else { &mut self.waited }.add(from, to);
+        }
+    }
+
+    /// What came of it. `kernel`: what threads waited for was told.
+    pub fn finish(mut self, kernel: bool) -> Joined {
+        let known = !self.pauses.is_full();
+        let kernel = kernel && known && !self.throttled.is_full() && !self.waited.is_full();
+        let waits = [&mut self.throttled, &mut self.waited].map(std::mem::take);
+        // What may be wrong explains nothing.
+        let waits = if kernel { waits } else { Default::default() };
+        let lasted = self.span.1.since(self.span.0).max(1);
+        let judge = Judge {
+            median_ns: self.figures[0],
+            waiting_share: self.waited_at_all.ns() as f64 / lasted as f64,
+            covers: covers(std::mem::take(&mut self.pauses), waits),
+        };
+        let owed = |index: u32| self.requests.owed.get(index as usize);
+        let judged = self.slow.iter().filter_map(|(index, since)| {
+            let owed = *owed(*index)?;
+            Some((owed, judge.parts(&owed, *since)))
+        });
+        let mut judged: Vec<(Owed, Parts)> = judged.collect();
+        let slow = summed(&judged, self.figures[0], known, kernel);
+        let drawn = judged.iter().step_by(judged.len().div_ceil(DOTS_MAX).max(1));
+        let drawn = drawn.map(|(owed, parts)| (owed.due, owed.took_ns(), known.then(|| parts.what())));
+        let drawing = Drawing { slow: drawn.collect(), slices: slices(&self.requests.owed, self.span) };
+        judged.sort_by_key(|(owed, _)| std::cmp::Reverse(owed.took_us));
+        let worst = judged.iter().take(WORST_MAX).map(|(owed, parts)| told(owed, parts, known, kernel));
+        Joined {
+            count: self.count,
+            warm_up: self.requests.warm_up,
+            outside: self.requests.outside,
+            damaged: self.requests.damaged,
+            left_out: self.requests.left_out,
+            p50_ns: self.figures[0],
+            p99_ns: self.figures[1],
+            max_ns: self.figures[2],
+            slow,
+            worst: worst.collect(),
+            drawing,
+            url: self.requests.url,
+        }
+    }
+}
+
+/// Pauses; pauses and throttling; these and every other wait for a CPU: so each part is
+/// what one of them has more than the one before.
+fn covers(pauses: Spans, [throttled, waited]: [Spans; 2]) -> [Cover; 3] {
+    let mut spans = pauses.taken();
+    let pauses = Cover::of(spans.clone());
+    spans.extend(throttled.taken());
+    let throttled = Cover::of(spans.clone());
+    spans.extend(waited.taken());
+    [pauses, throttled, Cover::of(spans)]
+}
+
+/// The latency of a request above the median, nanoseconds, in the order of [`WHATS`].
+#[derive(Copy, Clone, Debug, PartialEq)]
+struct Parts([u64; 5]);
+
+impl Parts {
+    fn what(&self) -> What {
+        let above: u64 = self.0.iter().sum();
+        let [explained @ .., _] = self.0;
+        if above == 0 || explained.iter().sum::<u64>() < above.div_ceil(2) {
+            return What::Neither;
+        }
+        let largest = explained.iter().max().copied().unwrap_or(0);
+        let found = WHATS.into_iter().zip(explained).find(|(_, ns)| *ns == largest);
+        found.map_or(What::Neither, |(what, _)| what)
+    }
+}
+
+struct Judge {
+    median_ns: u64,
+    /// Of the load, how much of the time a thread waited for a CPU.
+    waiting_share: f64,
+    covers: [Cover; 3],
+}
+
+impl Judge {
+    fn parts(&self, owed: &Owed, since: Time) -> Parts {
+        let [pauses, throttled, waited] = &self.covers;
+        let (due, done) = (owed.due, owed.done());
+        // A backlog that came up in a pause is all that pause's.
+        let since = pauses.around(since).map_or(since, |pause| pause.0);
+        let mut left = owed.took_ns().saturating_sub(self.median_ns);
+        let mut take = |ns: u64| {
+            let taken = ns.min(left);
+            left -= taken;
+            taken
+        };
+        let [all_pauses, all_throttled, all_waited] = [pauses, throttled, waited].map(|cover| cover.ns(since, done));
+        let usual = (self.waiting_share * done.since(since) as f64) as u64;
+        let pause = take(pauses.ns(due, done));
+        let queued = take(pauses.ns(since, due));
+        let throttled = take(all_throttled.saturating_sub(all_pauses));
+        let run_queue = take(all_waited.saturating_sub(all_throttled).saturating_sub(usual));
+        Parts([pause, queued, throttled, run_queue, left])
+    }
+}
+
+/// Null in all but the first `known` ones where the kernel told nothing.
+fn is_known(what: What, known: bool, kernel: bool) -> bool {
+    known && (kernel || !matches!(what, What::Throttled | What::RunQueue))
+}
+
+fn summed(judged: &[(Owed, Parts)], median_ns: u64, known: bool, kernel: bool) -> Slow {
+    let count = judged.len() as u64;
+    let above_ns = judged.iter().fold(0, |sum: u64, (owed, _)| sum + owed.took_ns().saturating_sub(median_ns));
+    let part = |(index, what): (usize, What)| {
+        let told = is_known(what, known, kernel);
+        let requests = judged.iter().filter(|(_, parts)| parts.what() == what).count() as u64;
+        let ns = judged.iter().filter_map(|(_, parts)| parts.0.get(index)).sum::<u64>();
+        Part {
+            what,
+            requests: told.then_some(requests),
+            share: told.then(|| requests as f64 / count.max(1) as f64),
+            above_ns: told.then_some(ns),
+            above_share: (told && above_ns > 0).then(|| ns as f64 / above_ns as f64),
+        }
+    };
+    Slow {
+        count,
+        from_ns: judged.iter().map(|(owed, _)| owed.took_ns()).min().unwrap_or(0),
+        above_ns,
+        parts: WHATS.into_iter().enumerate().map(part).collect(),
+    }
+}
+
+fn told(owed: &Owed, parts: &Parts, known: bool, kernel: bool) -> Worst {
+    let [pause, queued, throttled, run_queue, rest] = parts.0;
+    let (outcome, status) = match owed.outcome {
+        Outcome::Answered(status) => ("answered", Some(status)),
+        Outcome::Connect => ("connect", None),
+        Outcome::Closed => ("closed", None),
+        Outcome::Protocol => ("protocol", None),
+        Outcome::Timeout => ("timeout", None),
+    };
+    Worst {
+        due: owed.due,
+        sent: (owed.sent_us != u32::MAX).then(|| owed.due.plus(u64::from(owed.sent_us) * 1_000)),
+        done: owed.done(),
+        outcome,
+        status,
+        what: known.then(|| parts.what()),
+        pause_ns: known.then_some(pause),
+        queued_ns: known.then_some(queued),
+        throttled_ns: kernel.then_some(throttled),
+        run_queue_ns: kernel.then_some(run_queue),
+        rest_ns: known.then_some(rest),
+    }
+}
+
+/// Of those that count.
+fn slices(owed: &[Owed], (first, last): (Time, Time)) -> Vec<Slice> {
+    let width = last.since(first).div_ceil(SLICES).max(1);
+    let number = |at: Time| at.since(first) / width;
+    let slice = |number: u64| {
+        let from = first.plus(number * width);
+        Slice { from, to: from.plus(width), due: 0, fine: 0, failed: 0, p50_ns: None }
+    };
+    let mut slices: Vec<Slice> = (0..=number(last)).map(slice).collect();
+    let counting: Vec<&Owed> = owed.iter().filter(|owed| owed.counts).collect();
+    for some in counting.chunk_by(|a, b| number(a.due) == number(b.due)) {
+        let mut took: Vec<u64> = some.iter().map(|owed| owed.took_ns()).collect();
+        let middle = (took.len() - 1) / 2;
+        let slice = some.first().and_then(|owed| slices.get_mut(number(owed.due) as usize));
+        if let Some(slice) = slice {
+            (slice.due, slice.p50_ns) = (took.len() as u64, Some(*took.select_nth_unstable(middle).1));
+        }
+    }
+    for owed in counting {
+        if let Some(slice) = slices.get_mut(number(owed.done()) as usize) {
+            *(if owed.outcome.is_fine() { &mut slice.fine } else { &mut slice.failed }) += 1;
+        }
+    }
+    slices
+}
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;

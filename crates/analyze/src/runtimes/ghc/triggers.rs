@@ -1,0 +1,454 @@
+//! Why collections were asked for: what had been allocated since the last one, whether
+//! the program was idle, and with what period the unexplained ones came.
+//!
+//! Owns that judgement. A runtime asks for a collection when one lane has filled its
+//! allocation area, or when the large objects of all lanes together are as many bytes
+//! (or `-AL`). Where all lanes together allocated less than half of that, neither holds:
+//! blocks that are left nearly half empty are the most that can be wasted. Such a
+//! collection is the runtime's idle one or was asked for by the program. So is a major
+//! one before which no single lane filled half of its area, in a program whose minor
+//! ones all follow a full area: large objects do not ask there. And a major one before
+//! which the kernel saw nothing run is the idle one, whatever was allocated before that
+//! rest. The last one of a recording is nobody's: the runtime collects once when it
+//! ends. Refuses to guess near a heap limit, and where a pause was not seen whole.
+
+use crate::context::Context;
+use crate::kernel::sched::{State, Tracks};
+use crate::results::BlamedPause;
+use rtscope_model::{Body, Counter, Event, LaneId, Pause, PauseKind, PauseMode, PauseQuality, Runtime, Tid, Time};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Of the allocation area: less than this does not fill it.
+const FILLED_SHARE: f64 = 0.5;
+/// Of the heap limit: from here on collections follow from it.
+const NEAR_LIMIT_SHARE: f64 = 0.8;
+/// Without `-I`.
+const IDLE_NS: u64 = 300_000_000;
+/// The runtime counts idleness in ticks of 10 ms, and may be one early.
+const TICKS_NS: u64 = 20_000_000;
+/// How far back the kernel's view is asked whether the program did anything.
+const QUIET_NS: u64 = 180_000_000;
+/// On a CPU for less than this share of it: only the runtime's ticker ran.
+const QUIET_SHARE: f64 = 0.05;
+/// What a burst of work needs at least to fill an allocation area.
+const BURST_NS: u64 = 300_000;
+/// A program that is awake for longer than the idle delay allocates more than this.
+const BARELY_BYTES: u64 = 1 << 20;
+/// So many minor collections follow a full area for one that does not, where large
+/// objects do not ask for collections.
+const FULL_PER_OTHER_MIN: u64 = 10;
+/// Collections whose figures wait for their pause.
+const MARKS_MAX: usize = 8_192;
+/// Distances kept to find a period.
+const GAPS_MAX: usize = 4_096;
+
+/// Why an early collection came.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+enum Why {
+    Idle,
+    Asked,
+    /// Or large objects were as many bytes.
+    AskedOrLarge,
+}
+
+/// One collection that allocation does not explain.
+struct Case {
+    why: Why,
+    begin: Time,
+    end: Time,
+    major: bool,
+    /// The kernel's view showed that nothing ran before it.
+    quiet: bool,
+    allocated_bytes: u64,
+    /// Since when something waits that came in meanwhile.
+    came_in: Option<Time>,
+}
+
+/// Collections of one kind, summed up.
+#[derive(Default)]
+pub struct Early {
+    /// How many.
+    pub count: u64,
+    /// Request to last lane back, nanoseconds.
+    pub ns: u64,
+    /// Of these, collections of the oldest generation.
+    pub majors: u64,
+    /// Their time, nanoseconds.
+    pub major_ns: u64,
+    /// Of these, before which the kernel's view showed that nothing ran.
+    pub quiet: u64,
+    /// The longest.
+    pub longest: Option<(Time, Time)>,
+    /// Allocated by all lanes before each, in total.
+    pub allocated_bytes: u64,
+    /// In how many something came in.
+    pub came_in: u64,
+    /// The longest that it had to wait, nanoseconds.
+    pub waited_ns_max: u64,
+    gaps: Vec<u64>,
+    last: Option<Time>,
+}
+
+impl Early {
+    fn add(&mut self, case: &Case) {
+        let ns = case.end.since(case.begin);
+        self.count += 1;
+        self.ns = self.ns.saturating_add(ns);
+        self.majors += u64::from(case.major);
+        self.major_ns = self.major_ns.saturating_add(if case.major { ns } else { 0 });
+        self.quiet += u64::from(case.quiet);
+        self.allocated_bytes = self.allocated_bytes.saturating_add(case.allocated_bytes);
+        if self.longest.is_none_or(|(from, to)| to.since(from) < ns) {
+            self.longest = Some((case.begin, case.end));
+        }
+        if let Some(since) = case.came_in {
+            self.came_in += 1;
+            self.waited_ns_max = self.waited_ns_max.max(case.end.since(since));
+        }
+        if let Some(last) = self.last.replace(case.begin).filter(|_| self.gaps.len() < GAPS_MAX) {
+            self.gaps.push(case.begin.since(last));
+        }
+    }
+
+    /// Mean time of one, nanoseconds.
+    pub fn mean_ns(&self) -> u64 {
+        self.ns.checked_div(self.count).unwrap_or(0)
+    }
+
+    /// Bytes allocated before one, on average.
+    pub fn mean_allocated_bytes(&self) -> u64 {
+        self.allocated_bytes.checked_div(self.count).unwrap_or(0)
+    }
+
+    /// Length of the longest, nanoseconds.
+    pub fn ns_max(&self) -> u64 {
+        self.longest.map_or(0, |(from, to)| to.since(from))
+    }
+
+    /// Nanoseconds from one to the next, where four in five of at least five lie
+    /// within a sixth of the median.
+    pub fn period_ns(&self) -> Option<u64> {
+        let mut gaps = self.gaps.clone();
+        gaps.sort_unstable();
+        let median = *gaps.get(gaps.len() / 2)?;
+        let near = gaps.iter().filter(|gap| gap.abs_diff(median) <= median / 6).count();
+        (gaps.len() >= 5 && near * 5 >= gaps.len() * 4).then_some(median)
+    }
+}
+
+/// The runtime flags of the command line that matter here.
+#[derive(Default)]
+struct Flags {
+    /// `-AL`, bytes.
+    large_bytes: Option<u64>,
+    /// `-I`, nanoseconds; 0: off.
+    idle_ns: Option<u64>,
+    /// `-h`: the runtime collects to count the heap.
+    census: bool,
+}
+
+impl Flags {
+    fn of(args: &[String]) -> Flags {
+        let mut flags = Flags::default();
+        let mut inside = false;
+        for arg in args.iter().skip(1) {
+            match arg.as_str() {
+                "--RTS" | "--" => break,
+                "+RTS" => inside = true,
+                "-RTS" => inside = false,
+                option if inside => flags.take(option),
+                _ => {}
+            }
+        }
+        flags
+    }
+
+    fn take(&mut self, option: &str) {
+        if let Some(size) = option.strip_prefix("-AL") {
+            self.large_bytes = bytes(size);
+        } else if let Some(seconds) = option.strip_prefix("-I").filter(|text| !text.starts_with('w')) {
+            self.idle_ns = seconds.parse::<f64>().ok().filter(|s| (0.0..1e6).contains(s)).map(|s| (s * 1e9) as u64);
+        } else if option.starts_with("-h") {
+            self.census = true;
+        }
+    }
+}
+
+/// "64m" as the runtime reads it.
+fn bytes(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let unit = match text.strip_prefix(digits)? {
+        "" | "b" | "B" => 1.0,
+        "k" | "K" => 1024.0,
+        "m" | "M" => 1_048_576.0,
+        "g" | "G" => 1_073_741_824.0,
+        _ => return None,
+    };
+    digits.parse::<f64>().ok().filter(|count| (0.0..1e15).contains(count)).map(|count| (count * unit) as u64)
+}
+
+/// What had been allocated when a collection's figures were posted.
+#[derive(Copy, Clone)]
+struct Mark {
+    at: Time,
+    /// By all lanes since the start.
+    total: u64,
+    /// Most by one lane since the collection before.
+    lane_max: u64,
+}
+
+/// The fold.
+#[derive(Default)]
+pub struct Triggers {
+    flags: Flags,
+    threaded: Option<bool>,
+    nursery_bytes: Option<u64>,
+    limit_bytes: u64,
+    heap_bytes: u64,
+    live_bytes_max: u64,
+    by_lane: BTreeMap<LaneId, u64>,
+    /// The same when the last collection's figures were posted.
+    by_lane_before: BTreeMap<LaneId, u64>,
+    marks: VecDeque<Mark>,
+    /// What had been allocated at the last collection, and its end.
+    before: (u64, Option<Time>),
+    started: Option<Time>,
+    /// Counted when another one follows.
+    held: Option<Case>,
+    idle: Early,
+    asked: Early,
+    /// `asked`, and those that large objects could explain, too.
+    asked_or_large: Early,
+    /// Minor collections that followed a full area, and others.
+    minors_full: u64,
+    minors_other: u64,
+    near_limit: u64,
+}
+
+impl Triggers {
+    /// The fold over the recording that `context` describes.
+    pub fn new(context: &Context) -> Self {
+        Triggers {
+            flags: Flags::of(&context.runtime.args),
+            threaded: context.threaded,
+            nursery_bytes: context.nursery_bytes,
+            started: context.started,
+            ..Triggers::default()
+        }
+    }
+
+    /// Collections that the runtime started because the program was idle.
+    pub fn idle(&self) -> &Early {
+        &self.idle
+    }
+
+    /// Collections that the program asked for.
+    pub fn asked(&self) -> &Early {
+        if self.large_do_not_ask() { &self.asked_or_large } else { &self.asked }
+    }
+
+    /// Whether minor collections show that large objects do not ask for collections.
+    fn large_do_not_ask(&self) -> bool {
+        self.minors_full >= FULL_PER_OTHER_MIN.saturating_mul(self.minors_other.max(1))
+    }
+
+    /// Time of major collections that allocation does not explain, nanoseconds: the
+    /// pauses of `idle` and `asked`.
+    pub fn unexplained_major_ns(&self) -> u64 {
+        self.idle.major_ns.saturating_add(self.asked().major_ns)
+    }
+
+    /// How many those are.
+    pub fn unexplained_majors(&self) -> u64 {
+        self.idle.majors + self.asked().majors
+    }
+
+    /// Bytes after which the runtime collects by itself; `None`: the log does not say.
+    pub fn due_bytes(&self) -> Option<u64> {
+        let nursery = self.nursery_bytes.filter(|bytes| *bytes > 0)?;
+        Some(self.flags.large_bytes.filter(|bytes| *bytes > 0).map_or(nursery, |large| large.min(nursery)))
+    }
+
+    /// How long the program has to be idle; `None`: switched off, or no such collections.
+    pub fn idle_delay_ns(&self) -> Option<u64> {
+        let delay = self.flags.idle_ns.unwrap_or(IDLE_NS);
+        (delay > 0 && self.threaded != Some(false)).then_some(delay)
+    }
+
+    /// Most live bytes after a major collection.
+    pub fn live_bytes_max(&self) -> u64 {
+        self.live_bytes_max
+    }
+
+    /// The heap is counted while it runs (`-h`): that asks for collections, too.
+    pub fn census(&self) -> bool {
+        self.flags.census
+    }
+
+    /// Early collections near the heap limit, which are not judged.
+    pub fn near_limit(&self) -> u64 {
+        self.near_limit
+    }
+
+    /// Takes one event of the runtime.
+    pub fn push(&mut self, event: &Event) {
+        self.started.get_or_insert(event.time);
+        let Body::Runtime(Runtime::Count(counter, value)) = event.body else { return };
+        match counter {
+            Counter::AllocatedBytes => {
+                let lane = self.by_lane.entry(event.lane).or_default();
+                *lane = value.max(*lane);
+            }
+            Counter::NurseryBytes => self.nursery_bytes = Some(value),
+            Counter::HeapLimitBytes => self.limit_bytes = value,
+            Counter::HeapBytes => self.heap_bytes = value,
+            Counter::LiveBytes => self.live_bytes_max = self.live_bytes_max.max(value),
+            // Behind the allocation of every lane.
+            Counter::Generation => self.mark(event.time),
+            _ => {}
+        }
+    }
+
+    fn mark(&mut self, at: Time) {
+        let total = self.by_lane.values().fold(0u64, |sum, bytes| sum.saturating_add(*bytes));
+        let since = |(lane, bytes): (&LaneId, &u64)| bytes - self.by_lane_before.get(lane).unwrap_or(&0).min(bytes);
+        let lane_max = self.by_lane.iter().map(since).max().unwrap_or(0);
+        self.by_lane_before.clone_from(&self.by_lane);
+        if self.marks.len() >= MARKS_MAX {
+            self.marks.pop_front();
+        }
+        self.marks.push_back(Mark { at, total, lane_max });
+    }
+
+    /// Adds one pause; all events of it were pushed before. `tracks` where kernel
+    /// events are used.
+    pub fn add(&mut self, blamed: &BlamedPause, tracks: Option<&Tracks>) {
+        let pause = &blamed.pause;
+        if pause.kind == PauseKind::ConcurrentSync {
+            return;
+        }
+        self.settle();
+        let Some(mark) = self.mark_of(pause) else { return };
+        let (before, end) = std::mem::replace(&mut self.before, (mark.total, Some(pause.collected)));
+        let Some(due) = self.due_bytes().filter(|_| !self.by_lane.is_empty()) else { return };
+        if pause.quality != PauseQuality::Whole {
+            return;
+        }
+        let since = mark.total.saturating_sub(before);
+        let early = (since as f64) < due as f64 * FILLED_SHARE;
+        let lane_early = (mark.lane_max as f64) < due as f64 * FILLED_SHARE;
+        if pause.kind == PauseKind::Minor && !early {
+            *if lane_early { &mut self.minors_other } else { &mut self.minors_full } += 1;
+        }
+        let why = match (early, lane_early && pause.kind == PauseKind::Major) {
+            (true, _) => Some(Why::Asked),
+            (false, true) => Some(Why::AskedOrLarge),
+            (false, false) => None,
+        };
+        if self.limit_bytes > 0 && self.heap_bytes as f64 >= self.limit_bytes as f64 * NEAR_LIMIT_SHARE {
+            self.near_limit += u64::from(why.is_some());
+            return;
+        }
+        self.held = self.case(pause, why, since, end, tracks);
+    }
+
+    fn settle(&mut self) {
+        let Some(case) = self.held.take() else { return };
+        match case.why {
+            Why::Idle => self.idle.add(&case),
+            Why::Asked => {
+                self.asked.add(&case);
+                self.asked_or_large.add(&case);
+            }
+            Why::AskedOrLarge => self.asked_or_large.add(&case),
+        }
+    }
+
+    /// What had been allocated when `pause` began.
+    fn mark_of(&mut self, pause: &Pause) -> Option<Mark> {
+        while self.marks.front().is_some_and(|mark| mark.at < pause.stopped) {
+            self.marks.pop_front();
+        }
+        let last = pause.released.max(pause.collected.plus(1_000_000));
+        let mark = self.marks.front().copied().filter(|mark| mark.at <= last)?;
+        self.marks.pop_front();
+        Some(mark)
+    }
+
+    /// `why`: what allocation alone says.
+    fn case(
+        &self,
+        pause: &Pause,
+        why: Option<Why>,
+        since: u64,
+        end: Option<Time>,
+        tracks: Option<&Tracks>,
+    ) -> Option<Case> {
+        let begin = pause.begin();
+        let major = pause.kind == PauseKind::Major;
+        let gap = end.or(self.started).map_or(0, |end| begin.since(end));
+        let may_be_idle = major
+            && pause.mode != PauseMode::NonThreaded
+            && self.idle_delay_ns().is_some_and(|delay| gap.saturating_add(TICKS_NS) >= delay);
+        let ran = tracks.filter(|_| may_be_idle).map(|tracks| Ran::before(tracks, begin));
+        let early = why == Some(Why::Asked);
+        let quiet = ran.as_ref().is_some_and(|ran| ran.quiet() && (early || ran.last_ns < BURST_NS));
+        let idle = quiet || may_be_idle && early && since < BARELY_BYTES;
+        if may_be_idle && !idle && ran.is_none() {
+            // Awake for a while and then idle, or awake until it asked: nothing tells.
+            return None;
+        }
+        let came_in = ran.zip(tracks).filter(|_| idle).and_then(|(ran, tracks)| ran.came_in(tracks, pause));
+        let why = if idle { Why::Idle } else { why? };
+        Some(Case { why, begin, end: pause.released, major, quiet, allocated_bytes: since, came_in })
+    }
+}
+
+/// What the program's threads did before a collection.
+struct Ran {
+    share: f64,
+    tids: Vec<Tid>,
+    /// Right before the collection, nanoseconds.
+    last_ns: u64,
+}
+
+impl Ran {
+    fn before(tracks: &Tracks, begin: Time) -> Ran {
+        // The runtime wakes one of its own threads to start the collection.
+        let (from, to) = (begin.minus(QUIET_NS), begin.minus(TICKS_NS));
+        let running = |tid: Tid, from: Time, to: Time| -> u64 {
+            let stretches = tracks.stretches(tid, from, to);
+            let on = stretches.iter().filter(|stretch| stretch.state == State::Running);
+            on.map(|stretch| stretch.to.since(stretch.from)).sum()
+        };
+        let mut ran = Ran { share: 0.0, tids: Vec::new(), last_ns: 0 };
+        let mut sum = 0u64;
+        for tid in tracks.own() {
+            let ns = running(tid, from, to);
+            sum += ns;
+            ran.last_ns += running(tid, to, begin);
+            if ns > 0 {
+                ran.tids.push(tid);
+            }
+        }
+        ran.share = sum as f64 / (QUIET_NS - TICKS_NS) as f64;
+        ran
+    }
+
+    fn quiet(&self) -> bool {
+        self.share < QUIET_SHARE
+    }
+
+    /// First moment in `pause` at which something from outside woke a thread of the
+    /// program that neither collects nor ticks.
+    fn came_in(&self, tracks: &Tracks, pause: &Pause) -> Option<Time> {
+        let collects = |tid: Tid| pause.lanes.iter().any(|part| part.tid == Some(tid));
+        let others = tracks.own().filter(|tid| !self.tids.contains(tid) && !collects(*tid));
+        let woken = others.filter_map(|tid| tracks.last_waking(tid, pause.stopped, pause.collected));
+        woken.filter(|(_, by)| tracks.own().all(|own| own != *by)).map(|(at, _)| at).min()
+    }
+}
+
+#[cfg(test)]
+#[path = "triggers_tests.rs"]
+mod tests;

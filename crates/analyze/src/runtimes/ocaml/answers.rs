@@ -1,0 +1,244 @@
+//! What single lanes cost collections in which every lane has to answer: lanes that have
+//! nothing to do and are woken to answer, lanes that leave late while others try to lead
+//! the next collection, lanes that copy their process, and collections that lanes ask for.
+//!
+//! Owns these sums, all of them parts of what `blame` found to be waited for: a moment is
+//! one lane's. A lane is idle in a pause where its thread waits on a condition, or where
+//! another of its threads answers for it and its own has no CPU: one that has is in a call
+//! of the program's that gave the lane up. A release counts as late only while another lane
+//! waits to lead, and the late lane is not on a CPU. Refuses to name remedies.
+
+use crate::basis::union::Union;
+use crate::pauses::LaneMarks;
+use crate::results::BlamedPause;
+use crate::runtimes::ocaml::leadership::Leadership;
+use rtscope_model::{Body, Cause, CausePiece, Event, LaneId, NameId, PauseQuality, Phase, Runtime, Tid, Time};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Copies of the process that are remembered.
+const FORKS_MAX: usize = 1_024;
+/// The wait of others may be over so much before the kernel says so, at most.
+const FORK_POSTED_NS: u64 = 1_000_000;
+/// Causes and names told apart.
+const CAUSES_MAX: usize = 256;
+
+/// One lane's part.
+#[derive(Clone, Debug, Default)]
+pub struct One {
+    /// Pauses that it took part in.
+    pub pauses: u64,
+    /// Of these, in which it was idle.
+    pub idle: u64,
+    /// What the world waited for it in those, nanoseconds.
+    pub idle_ns: u64,
+    /// The longest such wait.
+    pub longest: Option<(Time, Time)>,
+}
+
+/// A sum of waits with its longest.
+#[derive(Clone, Debug, Default)]
+pub struct Sum {
+    /// Nanoseconds.
+    pub ns: u64,
+    /// Waits.
+    pub count: u64,
+    /// The longest.
+    pub longest: Option<(Time, Time)>,
+}
+
+impl Sum {
+    fn add(&mut self, (from, to): (Time, Time), ns: u64) {
+        if ns == 0 {
+            return;
+        }
+        self.ns = self.ns.saturating_add(ns);
+        self.count += 1;
+        if self.longest.is_none_or(|(start, end)| end.since(start) < to.since(from)) {
+            self.longest = Some((from, to));
+        }
+    }
+}
+
+/// The fold.
+#[derive(Default)]
+pub struct Answers {
+    lanes: BTreeMap<LaneId, One>,
+    late: Sum,
+    late_causes: BTreeMap<(Cause, Option<NameId>), u64>,
+    late_lanes: BTreeMap<LaneId, u64>,
+    forks: VecDeque<(Tid, Time)>,
+    forked: u64,
+    fork_waits: Sum,
+    asking: BTreeMap<LaneId, Time>,
+    asked: Sum,
+    asked_wall: Union,
+}
+
+impl Answers {
+    /// Takes one event of the runtime.
+    pub fn push(&mut self, event: &Event) {
+        let Body::Runtime(body) = event.body else { return };
+        match body {
+            Runtime::PhaseBegin(Phase::Explicit) => _ = self.asking.entry(event.lane).or_insert(event.time),
+            Runtime::PhaseEnd(Phase::Explicit) => {
+                if let Some(since) = self.asking.remove(&event.lane) {
+                    self.asked.add((since, event.time), event.time.since(since));
+                    self.asked_wall.add(since, event.time);
+                }
+            }
+            Runtime::Gap | Runtime::LaneDeleted => _ = self.asking.remove(&event.lane),
+            _ => {}
+        }
+    }
+
+    /// `tid`, a thread of the program, has made a copy of the process.
+    pub fn forked_by(&mut self, tid: Tid, time: Time) {
+        self.forked += 1;
+        if self.forks.len() >= FORKS_MAX {
+            self.forks.pop_front();
+        }
+        self.forks.push_back((tid, time));
+    }
+
+    /// Adds one pause. `own` tells the thread that is a lane's own, `ran` whether a thread was
+    /// on a CPU then.
+    pub fn add(
+        &mut self,
+        blamed: &BlamedPause,
+        marks: &[LaneMarks],
+        own: impl Fn(LaneId) -> Option<Tid>,
+        ran: impl Fn(Tid, Time) -> bool,
+        leadership: &Leadership,
+    ) {
+        let pause = &blamed.pause;
+        if pause.quality == PauseQuality::Partial {
+            return;
+        }
+        for part in &pause.lanes {
+            let waited = marks.iter().any(|marks| marks.lane == part.lane && marks.waited);
+            let away = |(tid, own): (Tid, Tid)| tid != own && !ran(own, pause.stopped);
+            let answered = part.tid.zip(own(part.lane)).is_some_and(away);
+            let lane = self.lanes.entry(part.lane).or_default();
+            lane.pauses += 1;
+            if !(waited || answered) {
+                continue;
+            }
+            lane.idle += 1;
+            for piece in blamed.causes.iter().filter(|piece| piece.lane == Some(part.lane)) {
+                lane.idle_ns = lane.idle_ns.saturating_add(piece.ns());
+                if lane.longest.is_none_or(|(from, to)| to.since(from) < piece.ns()) {
+                    lane.longest = Some((piece.from, piece.to));
+                }
+            }
+        }
+        let mut late = 0;
+        for piece in &blamed.causes {
+            late += self.late(piece, piece.from >= pause.collected, leadership);
+        }
+        self.late.add((pause.collected, pause.released), late);
+        self.fork(blamed);
+    }
+
+    /// How much of the piece kept others from leading.
+    fn late(&mut self, piece: &CausePiece, release: bool, leadership: &Leadership) -> u64 {
+        if !release || !off_cpu(piece.cause) {
+            return 0;
+        }
+        let ns = leadership.covered_ns(piece.from, piece.to);
+        if ns == 0 {
+            return 0;
+        }
+        let key = (piece.cause, piece.who.filter(|_| piece.cause == Cause::Preempted));
+        if self.late_causes.len() < CAUSES_MAX || self.late_causes.contains_key(&key) {
+            *self.late_causes.entry(key).or_default() += ns;
+        }
+        if let Some(lane) = piece.lane {
+            *self.late_lanes.entry(lane).or_default() += ns;
+        }
+        ns
+    }
+
+    /// The thread that was waited for was making a copy of the process: what it was waited
+    /// for until the kernel said that this is nearly done. While samples find it in code of the
+    /// program's own, or the host has its CPU, it makes none, whatever it does behind that.
+    fn fork(&mut self, blamed: &BlamedPause) {
+        let pause = &blamed.pause;
+        let Some(requested) = pause.requested else { return };
+        let until = pause.stopped.plus(FORK_POSTED_NS);
+        let copying = |piece: &&CausePiece| {
+            let by = |fork: &(Tid, Time)| {
+                Some(fork.0) == piece.tid && fork.1 >= piece.from && (requested..=until).contains(&fork.1)
+            };
+            !matches!(piece.cause, Cause::LateSafepoint | Cause::HostSteal)
+                && piece.to <= pause.stopped
+                && self.forks.iter().any(by)
+        };
+        let ns = blamed.causes.iter().filter(copying).map(CausePiece::ns).sum();
+        self.fork_waits.add((requested, pause.stopped), ns);
+    }
+
+    /// Every lane with its part.
+    pub fn lanes(&self) -> impl Iterator<Item = (LaneId, &One)> {
+        self.lanes.iter().map(|(id, lane)| (*id, lane))
+    }
+
+    /// Releases that kept others from leading.
+    pub fn late_release(&self) -> &Sum {
+        &self.late
+    }
+
+    /// Why, most first.
+    pub fn late_causes(&self) -> Vec<(Cause, Option<NameId>, u64)> {
+        let mut causes: Vec<_> = self.late_causes.iter().map(|((cause, who), ns)| (*cause, *who, *ns)).collect();
+        causes.sort_by_key(|cause| std::cmp::Reverse(cause.2));
+        causes
+    }
+
+    /// Who left late, most first.
+    pub fn late_lanes(&self) -> Vec<(LaneId, u64)> {
+        let mut lanes: Vec<_> = self.late_lanes.iter().map(|(lane, ns)| (*lane, *ns)).collect();
+        lanes.sort_by_key(|lane| std::cmp::Reverse(lane.1));
+        lanes
+    }
+
+    /// Calls that ask for a collection.
+    pub fn asked(&self) -> &Sum {
+        &self.asked
+    }
+
+    /// Wall-clock time in which some lane was in one, nanoseconds.
+    pub fn asked_wall_ns(&self) -> u64 {
+        self.asked_wall.ns()
+    }
+
+    /// Copies of the process.
+    pub fn forked(&self) -> u64 {
+        self.forked
+    }
+
+    /// Waits for a lane that made one.
+    pub fn fork_waits(&self) -> &Sum {
+        &self.fork_waits
+    }
+}
+
+/// The thread that was waited for did not run.
+fn off_cpu(cause: Cause) -> bool {
+    match cause {
+        Cause::Throttled
+        | Cause::Preempted
+        | Cause::Oversubscribed
+        | Cause::IdleCpu
+        | Cause::NotScheduled
+        | Cause::WakeLatency
+        | Cause::Asleep
+        | Cause::BlockedInKernel => true,
+        Cause::HostSteal
+        | Cause::Running
+        | Cause::LateSafepoint
+        | Cause::ForeignCall
+        | Cause::InKernel
+        | Cause::HandedOver
+        | Cause::Unknown => false,
+    }
+}

@@ -1,0 +1,352 @@
+//! Which threads serve an OCaml domain: its own thread for life, a backup thread while
+//! that one waits, and the threads that the program made there, one at a time.
+//!
+//! Owns that map. Three kinds of evidence, strongest first: the domain's own word (a
+//! library posts the thread's id); birth (a new domain's thread has just made its backup
+//! thread and is on a CPU when it says that the domain begins); and co-occurrence (who
+//! was on a CPU at each of the domain's events), which also gives every answer a score.
+//! The first domain is served by the process's first thread. Which of a domain's threads
+//! served it in one section is decided section by section. Refuses to guess: two threads
+//! that fit alike are unknown.
+
+use crate::basis::thinned::Thinned;
+use crate::kernel::sched::Tracks;
+use crate::lanes::lane_thread::{Votes, settle};
+use crate::pauses::LaneMarks;
+use crate::results::LaneThread;
+use rtscope_model::{LaneId, Tid, Time};
+use std::collections::BTreeMap;
+
+/// Moments kept per domain, each with who was on a CPU.
+const SIGHTINGS_MAX: usize = 128;
+/// Lives of one slot that are kept: a section is judged a little after it ended.
+const LIVES_MAX: usize = 4;
+/// Threads whose children are remembered.
+const PARENTS_MAX: usize = 16_384;
+/// A domain's threads are on a CPU at nearly all of its events.
+const SCORE_MIN: f64 = 0.9;
+/// And another domain's threads at clearly fewer.
+const LEAD_MIN: f64 = 0.1;
+/// Sightings before co-occurrence alone decides.
+const SIGHTINGS_MIN: usize = 8;
+
+/// How a domain's own thread was found.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum Found {
+    /// The domain said so.
+    Told,
+    /// By what it did when it began; for the first domain, by the process.
+    Birth,
+    /// By who was on a CPU at its events.
+    Seen,
+}
+
+/// One life of a slot.
+struct Life {
+    from: Time,
+    to: Option<Time>,
+    own: Option<(Tid, Found)>,
+    /// Threads that may be its own; empty: any.
+    candidates: Vec<Tid>,
+    /// Who was on a CPU at some of its events.
+    sightings: Thinned<Box<[Tid]>, SIGHTINGS_MAX>,
+}
+
+impl Life {
+    fn new(from: Time) -> Self {
+        Life { from, to: None, own: None, candidates: Vec::new(), sightings: Thinned::default() }
+    }
+
+    /// Share of the sightings in which one of `threads` was on a CPU.
+    fn score(&self, threads: &[Tid]) -> Option<f64> {
+        let hits = self.sightings.kept().iter().filter(|on| threads.iter().any(|tid| on.contains(tid))).count();
+        (!self.sightings.kept().is_empty()).then(|| hits as f64 / self.sightings.kept().len() as f64)
+    }
+}
+
+/// A domain's threads, for a report.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Threads {
+    /// The domain's own.
+    pub own: Tid,
+    /// Threads made by it that serve it in turn: its backup thread and the program's.
+    pub others: Vec<Tid>,
+    /// How the first was found.
+    pub found: Found,
+    /// Share of the domain's events at which one of these was on a CPU.
+    pub score: Option<f64>,
+}
+
+impl Threads {
+    /// One entry for each thread.
+    pub fn listed(&self) -> Vec<LaneThread> {
+        let found = match self.found {
+            Found::Told => "told",
+            Found::Birth => "birth",
+            Found::Seen => "seen",
+        };
+        let one = |tid: Tid, role| LaneThread { tid: tid.0, role, found, score: self.score };
+        std::iter::once(one(self.own, "own")).chain(self.others.iter().map(|tid| one(*tid, "other"))).collect()
+    }
+}
+
+/// The map.
+pub struct Domains {
+    /// The process's first thread.
+    first: Option<Tid>,
+    children: BTreeMap<Tid, Vec<(Time, Tid)>>,
+    /// A thread was seen to be made: parents are known.
+    births: bool,
+    lives: BTreeMap<LaneId, Vec<Life>>,
+}
+
+impl Domains {
+    /// A map of the program whose first thread is `first`.
+    pub fn new(first: Option<Tid>) -> Self {
+        Domains { first, children: BTreeMap::new(), births: false, lives: BTreeMap::new() }
+    }
+
+    /// `parent`, a thread of the program, made `child`.
+    pub fn forked(&mut self, time: Time, parent: Tid, child: Tid) {
+        self.births = true;
+        self.child(time, parent, child);
+    }
+
+    fn child(&mut self, time: Time, parent: Tid, child: Tid) {
+        if self.children.len() < PARENTS_MAX || self.children.contains_key(&parent) {
+            self.children.entry(parent).or_default().push((time, child));
+        }
+    }
+
+    /// A domain begins in slot `lane`; it has just made its backup thread.
+    pub fn created(&mut self, lane: LaneId, time: Time, tracks: &Tracks, error_ns: u64) {
+        let mut life = Life::new(time);
+        if lane == LaneId(0) {
+            life.own = self.first.map(|first| (first, Found::Birth));
+        } else {
+            let on = tracks.on_cpu(time.minus(error_ns), time.plus(error_ns), false);
+            let taken = self.owners();
+            let made = |tid: &Tid| self.children.get(tid).is_some_and(|made| made.iter().any(|child| child.0 <= time));
+            life.candidates = on.into_iter().filter(|tid| made(tid) && !taken.contains(tid)).collect();
+            if let [only] = life.candidates[..] {
+                life.own = Some((only, Found::Birth));
+            }
+        }
+        self.begin(lane, life);
+    }
+
+    fn begin(&mut self, lane: LaneId, life: Life) {
+        let lives = self.lives.entry(lane).or_default();
+        if let Some(last) = lives.last_mut().filter(|last| last.to.is_none()) {
+            last.to = Some(life.from);
+        }
+        if lives.len() >= LIVES_MAX {
+            lives.remove(0);
+        }
+        lives.push(life);
+    }
+
+    /// The domain in slot `lane` ends.
+    pub fn deleted(&mut self, lane: LaneId, time: Time) {
+        if let Some(life) = self.lives.get_mut(&lane).and_then(|lives| lives.last_mut()) {
+            life.to.get_or_insert(time);
+        }
+    }
+
+    /// The domain in slot `lane` says that `tid` is its own thread.
+    pub fn told(&mut self, lane: LaneId, time: Time, tid: Tid) {
+        self.life(lane, time).own = Some((tid, Found::Told));
+    }
+
+    /// Threads that are known to be living domains' own.
+    fn owners(&self) -> Vec<Tid> {
+        let own = |life: &Life| life.own.filter(|_| life.to.is_none()).map(|(own, _)| own);
+        self.lives.values().filter_map(|lives| lives.last().and_then(own)).collect()
+    }
+
+    fn life(&mut self, lane: LaneId, at: Time) -> &mut Life {
+        let first = self.first.filter(|_| lane == LaneId(0));
+        let lives = self.lives.entry(lane).or_default();
+        if lives.is_empty() {
+            // The stream does not say when it began.
+            let mut life = Life::new(Time(0));
+            life.own = first.map(|first| (first, Found::Birth));
+            lives.push(life);
+        }
+        let covering = lives.iter().rposition(|life| life.from <= at).unwrap_or(0);
+        &mut lives[covering]
+    }
+
+    /// The threads of `own`'s domain: itself and whatever it made that is no domain's own.
+    fn group(&self, own: Tid, owners: &[Tid]) -> Vec<Tid> {
+        let mut group = vec![own];
+        let mut next = 0;
+        while let Some(parent) = group.get(next).copied() {
+            next += 1;
+            for (_, child) in self.children.get(&parent).into_iter().flatten() {
+                // What made a thread by itself before it served anything is a domain's own.
+                if !owners.contains(child) && !group.contains(child) && !self.children.contains_key(child) {
+                    group.push(*child);
+                }
+            }
+        }
+        group
+    }
+
+    /// The threads of a section's domains: of each domain's threads the one that was on a
+    /// CPU at all of its events.
+    pub fn votes(&mut self, marks: &[LaneMarks], tracks: &Tracks, error_ns: u64) -> Votes {
+        let window = |at: &Time| (at.minus(error_ns), at.plus(error_ns));
+        for lane in marks {
+            let Some(at) = lane.collection.first() else { continue };
+            let (from, to) = window(at);
+            self.life(lane.lane, *at).sightings.offer(|| tracks.on_cpu(from, to, false).into());
+        }
+        let owners = self.owners();
+        let mut candidates = BTreeMap::new();
+        for lane in marks {
+            let Some(at) = lane.collection.first().copied() else { continue };
+            let threads = match self.own(lane.lane, at, &owners) {
+                Some((own, _)) => self.group(own, &owners),
+                None => tracks.own().filter(|tid| !owners.contains(tid)).collect(),
+            };
+            let on = |tid: &Tid| lane.collection.iter().map(window).all(|(from, to)| tracks.was_on_cpu(*tid, from, to));
+            candidates.insert(lane.lane, threads.into_iter().filter(on).collect());
+        }
+        settle(candidates)
+    }
+
+    /// The domain's own thread, by what is known or by who was there most.
+    fn own(&mut self, lane: LaneId, at: Time, owners: &[Tid]) -> Option<(Tid, Found)> {
+        if let Some(own) = self.life(lane, at).own {
+            return Some(own);
+        }
+        let lives = self.lives.get(&lane)?;
+        let life = lives.iter().rfind(|life| life.from <= at)?;
+        if life.sightings.kept().len() < SIGHTINGS_MIN {
+            return None;
+        }
+        let mut candidates = life.candidates.clone();
+        if candidates.is_empty() {
+            candidates = life.sightings.kept().iter().flat_map(|on| on.iter().copied()).collect();
+            candidates.sort_unstable();
+            candidates.dedup();
+        }
+        candidates.retain(|tid| !owners.contains(tid));
+        let scored = candidates.iter().filter_map(|tid| Some((life.score(&self.group(*tid, owners))?, *tid)));
+        let mut scored: Vec<(f64, Tid)> = scored.collect();
+        scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let (mut best, own) = *scored.first()?;
+        let partner = self.partner(life, own, owners).filter(|_| best < SCORE_MIN);
+        if let Some((with, _)) = partner {
+            best = with;
+        }
+        let second = scored.get(1).map_or(0.0, |second| second.0);
+        if best < SCORE_MIN || best - second < LEAD_MIN {
+            return None;
+        }
+        if let Some((_, partner)) = partner {
+            self.child(Time(0), own, partner);
+        }
+        self.life(lane, at).own = Some((own, Found::Seen));
+        Some((own, Found::Seen))
+    }
+
+    /// Where nobody was seen to be born: the thread that was there most when `own` was not,
+    /// and the score of the two.
+    fn partner(&self, life: &Life, own: Tid, owners: &[Tid]) -> Option<(f64, Tid)> {
+        if self.births {
+            return None;
+        }
+        let mut others: Vec<Tid> = life.sightings.kept().iter().flat_map(|on| on.iter().copied()).collect();
+        others.sort_unstable();
+        others.dedup();
+        others.retain(|tid| *tid != own && !owners.contains(tid));
+        let scored = others.into_iter().filter_map(|tid| Some((life.score(&[own, tid])?, tid)));
+        scored.max_by(|a, b| a.0.total_cmp(&b.0))
+    }
+
+    /// The thread of its own of the last domain in slot `lane`.
+    pub fn own_thread(&self, lane: LaneId) -> Option<Tid> {
+        self.lives.get(&lane)?.last()?.own.map(|(own, _)| own)
+    }
+
+    /// The threads of the last domain in slot `lane`.
+    pub fn threads(&self, lane: LaneId) -> Option<Threads> {
+        let life = self.lives.get(&lane)?.last()?;
+        let (own, found) = life.own?;
+        let owners: Vec<Tid> = self.lives.values().flatten().filter_map(|life| Some(life.own?.0)).collect();
+        let group = self.group(own, &owners);
+        let score = life.score(&group);
+        Some(Threads { own, others: group.into_iter().filter(|tid| *tid != own).collect(), found, score })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Kernel;
+
+    fn marks(lane: u16, at: &[u64]) -> LaneMarks {
+        LaneMarks { lane: LaneId(lane), collection: at.iter().map(|at| Time(*at)).collect(), ..LaneMarks::default() }
+    }
+
+    /// Threads: 10 first with backup 12, 20 domain with backup 21, 30 domain with backup 31.
+    fn born() -> (Domains, Kernel) {
+        let mut kernel = Kernel::new(&[10, 12, 20, 21, 30, 31]);
+        let mut domains = Domains::new(Some(Tid(10)));
+        kernel.on(0, 0, 10);
+        domains.created(LaneId(0), Time(1), &kernel.tracks, 0);
+        for (at, parent, child) in [(2, 10, 20), (3, 10, 12), (4, 10, 30), (12, 20, 21), (22, 30, 31)] {
+            domains.forked(Time(at), Tid(parent), Tid(child));
+        }
+        (domains, kernel)
+    }
+
+    #[test]
+    fn a_domain_is_its_new_threads_that_has_just_made_a_backup() {
+        let (mut domains, mut kernel) = born();
+        kernel.on(10, 1, 20);
+        domains.created(LaneId(1), Time(14), &kernel.tracks, 0);
+        kernel.off(20, 1, 20).on(20, 1, 30);
+        domains.created(LaneId(2), Time(24), &kernel.tracks, 0);
+        let of = |domains: &Domains, lane| domains.threads(LaneId(lane)).map(|threads| (threads.own.0, threads.found));
+        assert_eq!(of(&domains, 0), Some((10, Found::Birth)));
+        assert_eq!(of(&domains, 1), Some((20, Found::Birth)));
+        assert_eq!(of(&domains, 2), Some((30, Found::Birth)));
+        assert_eq!(domains.threads(LaneId(1)).unwrap().others, [Tid(21)]);
+        assert_eq!(domains.threads(LaneId(0)).unwrap().others, [Tid(12)], "not other domains' threads");
+        // While the first thread sleeps its backup serves, beside two busy domains.
+        kernel.off(30, 0, 10).on(30, 0, 12);
+        let votes = domains.votes(&[marks(0, &[40, 50]), marks(2, &[41, 51])], &kernel.tracks, 0);
+        let served: Vec<_> = votes.served.iter().map(|(lane, served)| (lane.0, served.tid.0)).collect();
+        assert_eq!(served, [(0, 12), (2, 30)]);
+    }
+
+    #[test]
+    fn two_that_fit_alike_at_birth_are_told_apart_by_who_is_there() {
+        let (mut domains, mut kernel) = born();
+        // 20 and 30 both have a backup and are on a CPU.
+        kernel.off(30, 0, 10).on(30, 0, 20).on(30, 1, 30);
+        domains.created(LaneId(1), Time(40), &kernel.tracks, 0);
+        assert_eq!(domains.threads(LaneId(1)), None);
+        kernel.off(50, 1, 30);
+        for at in 0..10 {
+            domains.votes(&[marks(1, &[60 + at])], &kernel.tracks, 0);
+        }
+        let found = domains.threads(LaneId(1)).unwrap();
+        assert_eq!((found.own, found.found, found.score), (Tid(20), Found::Seen, Some(1.0)));
+    }
+
+    #[test]
+    fn the_domains_own_word_counts_most_and_ends_with_it() {
+        let (mut domains, kernel) = born();
+        domains.created(LaneId(1), Time(14), &kernel.tracks, 0);
+        domains.told(LaneId(1), Time(15), Tid(30));
+        assert_eq!(domains.threads(LaneId(1)).map(|threads| threads.own), Some(Tid(30)));
+        domains.deleted(LaneId(1), Time(20));
+        domains.created(LaneId(1), Time(30), &kernel.tracks, 0);
+        assert_eq!(domains.threads(LaneId(1)), None);
+        assert_eq!(domains.life(LaneId(1), Time(18)).own, Some((Tid(30), Found::Told)));
+    }
+}

@@ -1,0 +1,345 @@
+//! How long lanes wait to become the one that stops the others. A runtime with a leader
+//! lets one section be open at a time: a lane whose young heap is full tries again and
+//! again until the section before is over and it has become leader, or is asked to stop
+//! by another one.
+//!
+//! Owns those waits: per lane, their union on the wall, and how much of a given interval
+//! they cover. A runtime that posts the attempt ([`Phase::Wanted`], OCaml from 5.4) is
+//! taken at its word. Of one that does not, a wait is inferred where a section follows at
+//! once on the end of the one before, as it does when somebody spun for it, and the lane
+//! leads it or answers outside its own code ([`Phase::Interrupt`]): the wait began when the
+//! lane had had the time that its allocation takes, by the tenth part of its quickest
+//! cycles, and ended with the section before. Inferred waits are marked. Refuses to say whose fault it is.
+
+use crate::basis::thinned::Thinned;
+use crate::basis::union::Union;
+use rtscope_model::{Body, Counter, Event, LaneId, Phase, Runtime, Time};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Waits remembered for [`Leadership::covered_ns`].
+const RECENT_MAX: usize = 65_536;
+/// Of these, looked at for one interval.
+const COVERING_MAX: usize = 64;
+/// Allocation rates kept per lane.
+const RATES_MAX: usize = 256;
+/// After so many more the quickest are looked up anew.
+const RATES_RENEWED: u64 = 64;
+/// Rates before one is believed.
+const RATES_MIN: usize = 8;
+/// Less than this allocated says nothing of the rate.
+const RATE_BYTES_MIN: u64 = 4_096;
+/// A section that somebody spins for follows within this on the one before.
+const PROMPT_NS: u64 = 50_000;
+/// Shorter waits are not inferred: the rate is not that well known.
+const INFERRED_NS_MIN: u64 = 5_000;
+
+#[derive(Default)]
+struct Lane {
+    /// Since when it tries, and waits.
+    waits_since: Option<Time>,
+    wanted: bool,
+    inside: bool,
+    in_code: bool,
+    /// When it left its last section.
+    left: Option<Time>,
+    /// The cycle that has ended with its arrival: from, to, and where it may have waited
+    /// the end of the section that it waited for.
+    cycle: Option<(Time, Time, Option<Time>)>,
+    rates: Rates,
+    sum_ns: u64,
+    ran_ns: u64,
+    count: u64,
+}
+
+impl Lane {
+    fn waited(&self) -> Waited {
+        Waited { ns: self.sum_ns, ran_ns: self.ran_ns, count: self.count }
+    }
+}
+
+/// Nanoseconds that allocating takes, per 1,024 bytes.
+#[derive(Default)]
+struct Rates {
+    kept: Thinned<u64, RATES_MAX>,
+    /// The tenth part of them lies below; looked up now and then.
+    quick: Option<u64>,
+}
+
+impl Rates {
+    fn add(&mut self, ns: u64, bytes: u64) {
+        self.kept.offer(|| {
+            let rate = u128::from(ns) * 1_024 / u128::from(bytes.max(1));
+            u64::try_from(rate).unwrap_or(u64::MAX)
+        });
+        if self.kept.seen() < RATES_RENEWED || self.kept.seen().is_multiple_of(RATES_RENEWED) {
+            let mut sorted = self.kept.kept().to_vec();
+            sorted.sort_unstable();
+            self.quick = sorted.get(sorted.len() / 10).copied().filter(|_| sorted.len() >= RATES_MIN);
+        }
+    }
+
+    /// What `bytes` take when nothing is in the way.
+    fn takes_ns(&self, bytes: u64) -> Option<u64> {
+        u64::try_from(u128::from(self.quick?) * u128::from(bytes) / 1_024).ok()
+    }
+}
+
+/// The fold.
+#[derive(Default)]
+pub struct Leadership {
+    lanes: BTreeMap<LaneId, Lane>,
+    posted: bool,
+    /// Lanes inside the section that is open.
+    inside: usize,
+    /// When the last one left the section before.
+    over: Option<Time>,
+    /// The section that is open followed at once.
+    prompt: bool,
+    union: Union,
+    recent: VecDeque<(Time, Time)>,
+    longest: Option<(LaneId, Time, Time)>,
+}
+
+/// One wait that is over.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct Wait {
+    /// Whose.
+    pub lane: LaneId,
+    /// Since when.
+    pub from: Time,
+    /// Until when.
+    pub to: Time,
+}
+
+/// The waits of one lane.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct Waited {
+    /// Sum, nanoseconds.
+    pub ns: u64,
+    /// Of this, on a CPU, as far as the caller of [`Leadership::ran`] told.
+    pub ran_ns: u64,
+    /// How many.
+    pub count: u64,
+}
+
+impl Leadership {
+    /// Takes one event of the runtime; gives the wait that it ends.
+    pub fn push(&mut self, event: &Event) -> Option<Wait> {
+        let Body::Runtime(body) = event.body else { return None };
+        let (id, time) = (event.lane, event.time);
+        match body {
+            Runtime::PhaseBegin(Phase::Wanted) => {
+                self.posted = true;
+                let lane = self.lanes.entry(id).or_default();
+                lane.wanted = true;
+                lane.waits_since = (!lane.inside).then_some(time);
+            }
+            Runtime::PhaseEnd(Phase::Wanted) => {
+                self.lanes.entry(id).or_default().wanted = false;
+                return self.waited(id, time);
+            }
+            Runtime::PhaseBegin(Phase::Lead) => return self.enters(id, time, true),
+            Runtime::PhaseBegin(Phase::Follow) => return self.enters(id, time, false),
+            Runtime::PhaseEnd(Phase::Lead | Phase::Follow) => self.leaves(id, time),
+            Runtime::PhaseBegin(Phase::Interrupt) => self.lanes.entry(id).or_default().in_code = true,
+            Runtime::PhaseEnd(Phase::Interrupt) => self.lanes.entry(id).or_default().in_code = false,
+            // What happens on a condition, or was not seen, is no cycle.
+            Runtime::PhaseBegin(Phase::Condition) => self.lanes.entry(id).or_default().left = None,
+            Runtime::Gap | Runtime::LaneCreated | Runtime::LaneDeleted => {
+                let lane = self.lanes.entry(id).or_default();
+                self.inside = self.inside.saturating_sub(usize::from(lane.inside));
+                (lane.waits_since, lane.left, lane.cycle) = (None, None, None);
+                (lane.wanted, lane.inside, lane.in_code) = (false, false, false);
+            }
+            Runtime::Count(Counter::YoungBytes, bytes) => return self.allocated(id, bytes),
+            _ => {}
+        }
+        None
+    }
+
+    /// `lane` was on a CPU for so much of a wait.
+    pub fn ran(&mut self, lane: LaneId, ns: u64) {
+        let lane = self.lanes.entry(lane).or_default();
+        lane.ran_ns = lane.ran_ns.saturating_add(ns);
+    }
+
+    fn enters(&mut self, id: LaneId, time: Time, leads: bool) -> Option<Wait> {
+        let wait = self.waited(id, time);
+        if leads {
+            // The last to leave may say so only after the next has become leader.
+            let over = if self.inside > 0 { time } else { self.over.unwrap_or(Time(0)) };
+            self.over = Some(over);
+            self.prompt = time.since(over) <= PROMPT_NS;
+        }
+        let (prompt, over) = (self.prompt, self.over);
+        let lane = self.lanes.entry(id).or_default();
+        self.inside += usize::from(!lane.inside);
+        lane.inside = true;
+        let waited = prompt && (leads || !lane.in_code);
+        lane.cycle = lane.left.take().map(|left| (left, time, over.filter(|_| waited)));
+        wait
+    }
+
+    fn leaves(&mut self, id: LaneId, time: Time) {
+        let lane = self.lanes.entry(id).or_default();
+        self.inside = self.inside.saturating_sub(usize::from(lane.inside));
+        if self.inside == 0 {
+            self.over = Some(time);
+        }
+        (lane.inside, lane.left, lane.cycle) = (false, Some(time), None);
+        lane.waits_since = lane.wanted.then_some(time);
+    }
+
+    /// A posted wait is over.
+    fn waited(&mut self, id: LaneId, time: Time) -> Option<Wait> {
+        let since = self.lanes.get_mut(&id).and_then(|lane| lane.waits_since.take());
+        since.filter(|since| *since < time).map(|since| self.add(id, since, time))
+    }
+
+    /// The young heap of a lane in a section held `bytes`.
+    fn allocated(&mut self, id: LaneId, bytes: u64) -> Option<Wait> {
+        let lane = self.lanes.entry(id).or_default();
+        let (from, to, over) = lane.cycle.take()?;
+        if bytes >= RATE_BYTES_MIN {
+            lane.rates.add(to.since(from), bytes);
+        }
+        let until = over.filter(|_| !self.posted)?;
+        let since = from.plus(lane.rates.takes_ns(bytes)?);
+        (until.since(since) >= INFERRED_NS_MIN).then(|| self.add(id, since, until))
+    }
+
+    fn add(&mut self, id: LaneId, from: Time, to: Time) -> Wait {
+        let lane = self.lanes.entry(id).or_default();
+        lane.sum_ns = lane.sum_ns.saturating_add(to.since(from));
+        lane.count += 1;
+        self.union.add(from, to);
+        if self.recent.len() >= RECENT_MAX {
+            self.recent.pop_front();
+        }
+        self.recent.push_back((from, to));
+        if self.longest.is_none_or(|(_, start, end)| end.since(start) < to.since(from)) {
+            self.longest = Some((id, from, to));
+        }
+        Wait { lane: id, from, to }
+    }
+
+    /// What a lane allocates in a second when nothing is in its way, bytes: of the quickest.
+    pub fn unimpeded_bytes_per_second(&self) -> Option<f64> {
+        let quickest = self.lanes.values().filter_map(|lane| lane.rates.quick).min()?;
+        Some(1_024.0 * 1e9 / quickest.max(1) as f64)
+    }
+
+    /// Whether waits are inferred, because the runtime does not post them.
+    pub fn inferred(&self) -> bool {
+        !self.posted
+    }
+
+    /// Waits of `lane`; `None`: nothing of it was seen.
+    pub fn of(&self, lane: LaneId) -> Option<Waited> {
+        self.lanes.get(&lane).map(Lane::waited)
+    }
+
+    /// Lanes that waited, with their waits.
+    pub fn lanes(&self) -> impl Iterator<Item = (LaneId, Waited)> + '_ {
+        self.lanes.iter().map(|(id, lane)| (*id, lane.waited())).filter(|(_, waited)| waited.count > 0)
+    }
+
+    /// Wall-clock time in which some lane waited, nanoseconds.
+    pub fn wall_ns(&self) -> u64 {
+        self.union.ns()
+    }
+
+    /// The longest wait.
+    pub fn longest(&self) -> Option<(LaneId, Time, Time)> {
+        self.longest
+    }
+
+    /// Of `[from, to]`, the time in which some lane waited: of what was over lately, and of
+    /// what still goes on.
+    pub fn covered_ns(&self, from: Time, to: Time) -> u64 {
+        let mut union = Union::default();
+        let open = self.lanes.values().filter_map(|lane| Some((lane.waits_since?, to)));
+        // They are remembered in the order of their ends, nearly.
+        let first = self.recent.partition_point(|wait| wait.1 <= from);
+        let recent = self.recent.range(first..).take(COVERING_MAX).copied();
+        for (start, end) in recent.chain(open) {
+            union.add(start.max(from), end.min(to));
+        }
+        union.ns()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Script;
+
+    fn fold(script: Script) -> Leadership {
+        let mut fold = Leadership::default();
+        script.events().iter().for_each(|event| _ = fold.push(event));
+        fold
+    }
+
+    fn span(script: Script, lane: u16, phase: Phase, from: u64, to: u64) -> Script {
+        script.rt(from, lane, Runtime::PhaseBegin(phase)).rt(to, lane, Runtime::PhaseEnd(phase))
+    }
+
+    #[test]
+    fn a_posted_attempt_counts_without_the_sections_inside_it() {
+        let script = span(Script::default(), 1, Phase::Wanted, 100, 900);
+        let script = span(span(script, 1, Phase::Follow, 400, 500), 1, Phase::Lead, 700, 880);
+        let fold = fold(script);
+        assert_eq!(fold.of(LaneId(1)), Some(Waited { ns: 300 + 200 + 20, ran_ns: 0, count: 3 }));
+        assert_eq!((fold.wall_ns(), fold.inferred()), (520, false));
+        assert_eq!(fold.covered_ns(Time(350), Time(750)), 50 + 200);
+    }
+
+    /// Twenty quick cycles of lane 1, 100 us apart.
+    fn quick() -> Script {
+        (0..20).fold(Script::default(), |script, index| {
+            let at = index * 100_000;
+            script
+                .rt(at, 1, Runtime::PhaseBegin(Phase::Lead))
+                .rt(at + 1, 1, Runtime::Count(Counter::YoungBytes, 102_400))
+                .rt(at + 90_000, 1, Runtime::PhaseEnd(Phase::Lead))
+        })
+    }
+
+    /// A section led by lane 2 from 30 ms on that lane 1 leaves early and lane 2 late; lane 1
+    /// leads again at `again`.
+    fn late(script: Script, again: u64, in_code: bool) -> Script {
+        let at = 30_000_000;
+        let mut script = script
+            .rt(at, 2, Runtime::PhaseBegin(Phase::Lead))
+            .rt(at + 10, 1, Runtime::PhaseBegin(Phase::Follow))
+            .rt(at + 1_000, 1, Runtime::PhaseEnd(Phase::Follow))
+            .rt(at + 400_000, 2, Runtime::PhaseEnd(Phase::Lead));
+        if in_code {
+            script = script.rt(again - 1, 1, Runtime::PhaseBegin(Phase::Interrupt));
+        }
+        let phase = if in_code { Phase::Follow } else { Phase::Lead };
+        script.rt(again, 1, Runtime::PhaseBegin(phase)).rt(again + 1, 1, Runtime::Count(Counter::YoungBytes, 102_400))
+    }
+
+    #[test]
+    fn what_a_runtime_does_not_post_is_inferred_where_sections_follow_at_once() {
+        assert_eq!((fold(quick()).of(LaneId(1)).unwrap().ns, fold(quick()).inferred()), (0, true));
+        // 10 us for 100 KiB, as in its quickest cycles; the rest until lane 2 has left.
+        let slow = fold(late(quick(), 30_410_000, false));
+        assert_eq!(slow.of(LaneId(1)), Some(Waited { ns: 389_000, ran_ns: 0, count: 1 }));
+        assert_eq!(slow.longest(), Some((LaneId(1), Time(30_011_000), Time(30_400_000))));
+    }
+
+    #[test]
+    fn a_lane_that_was_in_its_code_or_came_later_did_not_wait() {
+        assert_eq!(fold(late(quick(), 30_410_000, true)).of(LaneId(1)).unwrap().ns, 0);
+        assert_eq!(fold(late(quick(), 39_000_000, false)).of(LaneId(1)).unwrap().ns, 0);
+    }
+
+    #[test]
+    fn nothing_is_inferred_across_a_gap() {
+        let script = Script::default().rt(100, 1, Runtime::PhaseBegin(Phase::Wanted)).rt(200, 1, Runtime::Gap);
+        let fold = fold(script.rt(300, 1, Runtime::PhaseBegin(Phase::Lead)));
+        assert_eq!(fold.of(LaneId(1)).unwrap().ns, 0);
+    }
+}

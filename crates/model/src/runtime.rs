@@ -1,0 +1,153 @@
+//! A runtime as data: its names, what it posts, how threads serve its lanes, its knobs. Owns
+//! the shape, the explicit unknown, and the list of runtimes that are known to this process.
+//! Refuses to know any of them: each is a constant of its own, see [`crate::runtimes`], and a
+//! program may [`register`] more before it reads anything.
+
+use crate::runtimes;
+use std::fmt;
+use std::sync::{PoisonError, RwLock};
+
+/// A runtime.
+#[derive(Debug)]
+pub struct RuntimeInfo {
+    /// What files and `--json` call it: "ghc". Empty for [`UNKNOWN`].
+    pub id: &'static str,
+    /// What people call it: "GHC".
+    pub name: &'static str,
+    /// The language of its programs: "Haskell".
+    pub language: &'static str,
+    /// What it stops, one and many: "capability", "capabilities".
+    pub lane: (&'static str, &'static str),
+    /// What it writes its events to: "eventlog".
+    pub log: &'static str,
+    /// Who counts productivity without the waiting: "+RTS -s says".
+    pub own_count: &'static str,
+    /// What its log holds.
+    pub posts: Posts,
+    /// How kernel threads serve its lanes.
+    pub lane_threads: LaneThreads,
+    /// Flags that change how it runs.
+    pub knobs: Knobs,
+}
+
+/// What a runtime's log holds, at the finest detail that it can write.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
+pub struct Posts {
+    /// Runs of green threads, and so when a lane has none to run.
+    pub runs: bool,
+    /// Every wait of a lane in the system.
+    pub idle: bool,
+    /// How long writing the log itself held a lane.
+    pub writes: bool,
+    /// That lanes compete for leading a collection.
+    pub leadership: bool,
+}
+
+/// How kernel threads serve lanes.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum LaneThreads {
+    /// Any thread may serve any lane: found anew in each pause.
+    PerPause,
+    /// A lane has threads of its own for life.
+    Fixed,
+}
+
+/// Flags of a runtime; `None` where it has none for that.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
+pub struct Knobs {
+    /// Sets the number of lanes; the number follows at once.
+    pub lanes: Option<&'static str>,
+    /// Lets one thread collect.
+    pub sequential: Option<&'static str>,
+}
+
+/// No runtime that is known.
+pub static UNKNOWN: RuntimeInfo = RuntimeInfo {
+    id: "",
+    name: "unknown runtime",
+    language: "the program's language",
+    lane: ("lane", "lanes"),
+    log: "log",
+    own_count: "the runtime itself counts",
+    posts: Posts { runs: false, idle: false, writes: false, leadership: false },
+    lane_threads: LaneThreads::PerPause,
+    knobs: Knobs { lanes: None, sequential: None },
+};
+
+impl RuntimeInfo {
+    /// Whether it is known.
+    pub fn is_known(&self) -> bool {
+        !self.id.is_empty()
+    }
+
+    /// The flag that sets the number of lanes.
+    pub fn lanes_flag(&self, lanes: usize) -> Option<String> {
+        self.knobs.lanes.map(|flag| format!("{flag}{lanes}"))
+    }
+
+    /// The flag that lets one thread collect.
+    pub fn sequential_flag(&self) -> Option<String> {
+        self.knobs.sequential.map(str::to_owned)
+    }
+}
+
+impl PartialEq for RuntimeInfo {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+impl Eq for RuntimeInfo {}
+
+impl fmt::Display for RuntimeInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+static REGISTERED: RwLock<Vec<&'static RuntimeInfo>> = RwLock::new(Vec::new());
+
+/// Makes a runtime known; one whose id is known already replaces nothing.
+pub fn register(info: &'static RuntimeInfo) {
+    if find(Some(info.id)) == &UNKNOWN && info.is_known() {
+        REGISTERED.write().unwrap_or_else(PoisonError::into_inner).push(info);
+    }
+}
+
+/// The runtime that files call `id`; [`UNKNOWN`] where none is named, or none that is known.
+pub fn find(id: Option<&str>) -> &'static RuntimeInfo {
+    let Some(id) = id else { return &UNKNOWN };
+    let known = runtimes::ALL.iter().copied().find(|info| info.id == id);
+    let registered = || {
+        let more = REGISTERED.read().unwrap_or_else(PoisonError::into_inner);
+        more.iter().copied().find(|info| info.id == id)
+    };
+    known.or_else(registered).unwrap_or(&UNKNOWN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static PEBBLE: RuntimeInfo = RuntimeInfo { id: "pebble-of-a-test", name: "Pebble", ..UNKNOWN };
+
+    #[test]
+    fn an_unknown_runtime_is_unknown_until_it_is_registered() {
+        assert_eq!(find(None), &UNKNOWN);
+        assert_eq!(find(Some("")), &UNKNOWN);
+        assert_eq!(find(Some(PEBBLE.id)), &UNKNOWN);
+        assert_eq!((UNKNOWN.lanes_flag(2), UNKNOWN.sequential_flag()), (None, None));
+        register(&PEBBLE);
+        register(&UNKNOWN);
+        assert_eq!(find(Some(PEBBLE.id)), &PEBBLE);
+        assert!(!find(Some("")).is_known());
+    }
+
+    #[test]
+    fn ids_are_unique() {
+        let mut ids: Vec<_> = runtimes::ALL.iter().map(|info| info.id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), runtimes::ALL.len());
+    }
+}

@@ -1,0 +1,13 @@
+//! The runtimes that rtscope is built with, as data. Owns the list; what else belongs to one
+//! lives in the folder of its name in `decode`, `analyze`, `host` and `tune`.
+
+mod ghc;
+mod ocaml;
+
+pub use ghc::GHC;
+pub use ocaml::OCAML;
+
+use crate::runtime::RuntimeInfo;
+
+/// All of them.
+pub static ALL: [&RuntimeInfo; 2] = [&GHC, &OCAML];
