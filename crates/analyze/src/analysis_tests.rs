@@ -3,6 +3,7 @@
 use super::*;
 use crate::results::Outcome;
 use crate::testing::{self, Places, Script, switch};
+use rtscope_model::Tid;
 use rtscope_model::manifest::Group;
 use rtscope_model::{Cause, ClockMap, Counter, Cpu, LossKind, OffState, Pid, Sample, Sched};
 
@@ -347,7 +348,7 @@ fn memory_stays_bounded_over_a_long_stream() {
         peak = peak.max(analysis.pending.len());
     }
     assert!(peak < 10, "{peak}");
-    assert_eq!(analysis.tracks.forgotten(), 0, "pruned before the bound");
+    assert_eq!(analysis.evidence.tracks.forgotten(), 0, "pruned before the bound");
     let results = analysis.finish(&names, Tail::default(), &mut |_| {});
     assert_eq!(results.pauses.count, 30_000);
     assert!(results.drawing.over_time.len() <= 512);

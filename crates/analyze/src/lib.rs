@@ -12,6 +12,7 @@ pub mod collector;
 pub mod compare;
 mod context;
 pub mod findings;
+pub mod folds;
 pub mod kernel;
 pub mod lanes;
 pub mod memory;

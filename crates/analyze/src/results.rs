@@ -13,7 +13,7 @@ use serde::Serialize;
 pub const SCHEMA: &str = "rtscope/report/1";
 
 /// Everything a report says.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Results {
     /// [`SCHEMA`].
     pub schema: &'static str,

@@ -19,7 +19,8 @@ pub use firefox::FirefoxWriter;
 pub use fxt::FxtWriter;
 pub use perfetto::PerfettoWriter;
 
-use rtscope_model::{CausePiece, Event, Loss, Names, Pause, Symbols};
+use rtscope_analyze::lanes::timeline::{Doing, Segment};
+use rtscope_model::{CausePiece, Event, LaneId, Loss, Names, Pause, Symbols};
 use std::fmt::Write as _;
 use std::io;
 
@@ -41,6 +42,14 @@ pub trait Export {
     /// # Errors
     /// What writing gives.
     fn event(&mut self, event: &Event, tables: Tables<'_>) -> io::Result<()>;
+
+    /// Takes what became known of a lane, before the event with which it did.
+    ///
+    /// # Errors
+    /// What writing gives.
+    fn segment(&mut self, _lane: LaneId, _piece: &Segment<Doing>, _tables: Tables<'_>) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Takes a pause that is over, with the causes of its waits.
     ///

@@ -1,8 +1,10 @@
 //! What tests of several formats share: facts of a recording, events in short words, a
 //! sink that remembers.
 
-use crate::Tables;
 use crate::timeline::{Closed, Line, Mark, Sink, State, Track};
+use crate::{Export, Tables};
+use rtscope_analyze::lanes::timeline::LaneDetail;
+use rtscope_analyze::{Analysis, Context};
 use rtscope_model::exported::SCHEMA;
 use rtscope_model::*;
 use std::io;
@@ -26,6 +28,31 @@ pub fn facts(family: &str) -> Exported {
         transactions: None,
         manifest: None,
     }
+}
+
+/// Writes events as an analysis hands them out, what is known of lanes with an event before it; then a pause,
+/// and what lanes did until the end.
+pub fn write(
+    writer: &mut impl Export,
+    family: &str,
+    events: &[Event],
+    blamed: Option<(Pause, Vec<CausePiece>)>,
+    tables: Tables<'_>,
+) -> io::Result<()> {
+    let mut context = Context { threaded: Some(true), generations: Some(2), ..Context::default() };
+    context.runtime.family = Some(family.into());
+    let mut analysis = Analysis::with_lanes(context, LaneDetail::Nested);
+    let mut pieces = Vec::new();
+    for event in events {
+        analysis.take(event, &mut |lane, piece| pieces.push((lane, piece)));
+        pieces.drain(..).try_for_each(|(lane, piece)| writer.segment(lane, &piece, tables))?;
+        writer.event(event, tables)?;
+    }
+    if let Some((pause, causes)) = blamed {
+        writer.pause(&pause, &causes, tables)?;
+    }
+    analysis.end(&mut |lane, piece| pieces.push((lane, piece)));
+    pieces.drain(..).try_for_each(|(lane, piece)| writer.segment(lane, &piece, tables))
 }
 
 /// An event of a runtime.

@@ -114,6 +114,45 @@ pub enum Runtime {
     Gap,
 }
 
+impl Runtime {
+    /// The class that asks for it.
+    #[inline]
+    pub fn class(self) -> Class {
+        match self {
+            Runtime::StopRequested { .. }
+            | Runtime::CollectBegin
+            | Runtime::CollectEnd
+            | Runtime::WorkBegin
+            | Runtime::WorkIdle
+            | Runtime::WorkEnd
+            | Runtime::GlobalSync
+            | Runtime::Gap => Class::Collection,
+            Runtime::Count(counter, _) => counter.class(),
+            Runtime::ThreadRun(_)
+            | Runtime::ThreadStop(..)
+            | Runtime::ThreadMoved(_)
+            | Runtime::ThreadCreated(_)
+            | Runtime::ThreadWoken(_) => Class::Green,
+            Runtime::LaneCreated
+            | Runtime::LaneDeleted
+            | Runtime::LaneDisabled
+            | Runtime::LaneEnabled
+            | Runtime::TaskCreated(_)
+            | Runtime::Forked { .. } => Class::Lanes,
+            Runtime::ConcurrentMarkBegin
+            | Runtime::ConcurrentMarkEnd
+            | Runtime::ConcurrentSyncBegin
+            | Runtime::ConcurrentSyncEnd
+            | Runtime::ConcurrentSweepBegin
+            | Runtime::ConcurrentSweepEnd => Class::Concurrent,
+            Runtime::TracerWrote { .. } => Class::Tracer,
+            Runtime::PhaseBegin(phase) | Runtime::PhaseEnd(phase) => phase.class(),
+            Runtime::User(..) => Class::User,
+            Runtime::HeapProfile(_) => Class::HeapProfile,
+        }
+    }
+}
+
 /// Phases that runtimes post as spans.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
 pub enum Phase {
@@ -148,6 +187,13 @@ pub enum Phase {
     Resize,
     /// Anything finer: the number is the runtime's own, for display.
     Detail(u16),
+}
+
+impl Phase {
+    /// The class that asks for its begin and end.
+    pub fn class(self) -> Class {
+        if let Phase::Detail(_) = self { Class::Details } else { Class::Collection }
+    }
 }
 
 /// What a program posts about itself.
@@ -255,18 +301,38 @@ pub enum Counter {
 }
 
 impl Counter {
-    /// Whether it counts sparks.
-    pub fn is_spark(self) -> bool {
-        matches!(
-            self,
+    /// The class that asks for it.
+    pub fn class(self) -> Class {
+        match self {
+            Counter::Generation
+            | Counter::CopiedBytes
+            | Counter::SlopBytes
+            | Counter::FragmentationBytes
+            | Counter::GcThreads
+            | Counter::CopiedMaxBytes
+            | Counter::CopiedBalancedBytes
+            | Counter::YoungBytes
+            | Counter::PromotedBytes => Class::Collection,
             Counter::SparksCreated
-                | Counter::SparksDud
-                | Counter::SparksOverflowed
-                | Counter::SparksConverted
-                | Counter::SparksCollected
-                | Counter::SparksFizzled
-                | Counter::SparksRemaining
-        )
+            | Counter::SparksDud
+            | Counter::SparksOverflowed
+            | Counter::SparksConverted
+            | Counter::SparksCollected
+            | Counter::SparksFizzled
+            | Counter::SparksRemaining => Class::Sparks,
+            Counter::AllocatedBytes
+            | Counter::HeapBytes
+            | Counter::BlocksBytes
+            | Counter::LiveBytes
+            | Counter::ReturnHeldMib
+            | Counter::ReturnNeededMib
+            | Counter::ReturnedMib
+            | Counter::Generations
+            | Counter::NurseryBytes
+            | Counter::HeapLimitBytes
+            | Counter::OldFreeBytes
+            | Counter::LargeBytes => Class::Heap,
+        }
     }
 }
 
@@ -460,6 +526,23 @@ pub enum Class {
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
 pub struct Classes(u32);
 
+impl Class {
+    /// All of them.
+    pub const ALL: [Class; 11] = [
+        Class::Collection,
+        Class::Heap,
+        Class::Lanes,
+        Class::Green,
+        Class::GreenEdges,
+        Class::Concurrent,
+        Class::Tracer,
+        Class::Sparks,
+        Class::Details,
+        Class::User,
+        Class::HeapProfile,
+    ];
+}
+
 impl Classes {
     /// No class.
     pub const NONE: Classes = Classes(0);
@@ -474,6 +557,11 @@ impl Classes {
     /// The union.
     pub const fn union(self, other: Classes) -> Classes {
         Classes(self.0 | other.0)
+    }
+
+    /// Whether events of `class` are of interest to who asked for this set: edges of runs are runs.
+    pub const fn takes(self, class: Class) -> bool {
+        self.has(class) || (matches!(class, Class::Green) && self.has(Class::GreenEdges))
     }
 
     /// Whether `class` is in the set.

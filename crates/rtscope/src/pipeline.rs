@@ -9,7 +9,6 @@ use crate::runtime_log::{RuntimeEvents, RuntimeLog};
 use crate::stm;
 use crate::trouble::Trouble;
 use crate::watch::{Page, Pauses, Watch};
-use rtscope_analyze::kernel::edges::Edges;
 use rtscope_analyze::results::{BlamedPause, Program, Results, Source};
 use rtscope_analyze::{Analysis, Context, Tail};
 use rtscope_decode::ReadAt;
@@ -19,7 +18,7 @@ use rtscope_decode::ocaml_ring::Version;
 use rtscope_decode::sched::SchedStream;
 use rtscope_encode::Tables;
 use rtscope_model::manifest::{Log, Manifest, Tier};
-use rtscope_model::{Body, Class, Event, Loss, LossKind, Names, Pid, Symbols, Tid, Time};
+use rtscope_model::{Body, Event, Loss, LossKind, Names, Pid, Symbols, Tid, Time};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -154,10 +153,7 @@ fn run(
     let ended = context.ended;
     let symbols = context.symbols.clone();
     let mut last = None;
-    // Who looks on wants every green thread and the analysis does not.
-    let asked = !context.every_green_event && watch.classes().has(Class::Green);
-    let mut edges = asked.then(Edges::default);
-    let mut analysis = Analysis::new(context);
+    let mut analysis = Analysis::with_lanes(context, watch.lanes());
     let none = Names::default();
     while let Some(event) = streams.front() {
         let (kernel, user) = streams.names();
@@ -166,12 +162,9 @@ fn run(
         if matches!(event.body, Body::Runtime(_)) {
             last = last.max(Some(event.time));
         }
+        analysis.take(event, &mut |lane, piece| watch.segment(lane, &piece, tables));
         watch.event(event, tables);
-        let on_pause = &mut |pause: &BlamedPause| watch.pause(pause, tables);
-        match &mut edges {
-            Some(edges) => edges.pass(event, |event| analysis.push(event, names, on_pause)),
-            None => analysis.push(event, names, on_pause),
-        }
+        analysis.resolve(names, &mut |pause: &BlamedPause| watch.pause(pause, tables));
         streams.advance();
     }
     let mut tail = Tail::default();
@@ -195,7 +188,10 @@ fn run(
     let (kernel, user) = streams.names();
     let (names, user) = (kernel.cloned().unwrap_or_default(), user.unwrap_or(&none));
     let tables = Tables { kernel: &names, user, symbols: &symbols };
+    let mut rest = Vec::new();
+    analysis.end(&mut |lane, piece| rest.push((lane, piece)));
     let results = analysis.finish(&names, tail, &mut |pause| watch.pause(pause, tables));
+    rest.iter().for_each(|(lane, piece)| watch.segment(*lane, piece, tables));
     watch.end(&losses);
     (results, names)
 }

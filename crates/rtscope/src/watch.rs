@@ -3,11 +3,11 @@
 
 use crate::pipeline::OnPause;
 use rtscope_analyze::Context;
-use rtscope_analyze::lanes::timeline::{LaneShares, LanesOverTime};
+use rtscope_analyze::lanes::timeline::{Doing, LaneDetail, LanesOverTime, Segment};
 use rtscope_analyze::results::BlamedPause;
 use rtscope_encode::Tables;
 use rtscope_model::manifest::Manifest;
-use rtscope_model::{Classes, Event, Loss};
+use rtscope_model::{Body, Classes, Event, LaneId, Loss, Time};
 
 /// An onlooker.
 pub trait Watch {
@@ -19,6 +19,14 @@ pub trait Watch {
 
     /// What is known before the first event.
     fn start(&mut self, _context: &Context, _manifest: Option<&Manifest>) {}
+
+    /// How much of what lanes did it wants.
+    fn lanes(&self) -> LaneDetail {
+        LaneDetail::Pauses
+    }
+
+    /// What became known of a lane, before the event with which it did.
+    fn segment(&mut self, _lane: LaneId, _piece: &Segment<Doing>, _tables: Tables<'_>) {}
 
     /// The next event, in time order.
     fn event(&mut self, _event: &Event, _tables: Tables<'_>) {}
@@ -33,29 +41,35 @@ pub trait Watch {
 /// Looks at pauses, and sums up for a page what lanes did.
 pub struct Page<'a> {
     on_pause: OnPause<'a>,
-    lanes: Option<LaneShares>,
+    lanes: LanesOverTime,
+    /// The last event of the runtime's.
+    last: Time,
 }
 
 impl<'a> Page<'a> {
     /// Pauses go to `on_pause` too.
     pub fn new(on_pause: OnPause<'a>) -> Page<'a> {
-        Page { on_pause, lanes: None }
+        Page { on_pause, lanes: LanesOverTime::default(), last: Time(0) }
     }
 
     /// What the lanes did, when the recording is over.
     pub fn lanes(self) -> Option<LanesOverTime> {
-        self.lanes.map(LaneShares::finish).filter(|found| !found.lanes.is_empty())
+        Some(self.lanes).filter(|found| !found.lanes.is_empty())
     }
 }
 
 impl Watch for Page<'_> {
-    fn start(&mut self, context: &Context, _manifest: Option<&Manifest>) {
-        self.lanes = Some(LaneShares::new(context));
+    fn lanes(&self) -> LaneDetail {
+        LaneDetail::States
+    }
+
+    fn segment(&mut self, lane: LaneId, piece: &Segment<Doing>, _tables: Tables<'_>) {
+        self.lanes.add(lane, *piece);
     }
 
     fn event(&mut self, event: &Event, _tables: Tables<'_>) {
-        if let Some(lanes) = &mut self.lanes {
-            lanes.push(event);
+        if matches!(event.body, Body::Runtime(_)) {
+            self.last = self.last.max(event.time);
         }
     }
 

@@ -27,6 +27,7 @@
 //! confidence. Pieces shorter than twice the clock error get no cause.
 //! Refuses to sum up.
 
+pub mod evidence;
 pub mod held;
 pub mod threads;
 

@@ -2,19 +2,18 @@
 //! a collection came: with areas of equal size and unequal use, the busiest lane
 //! decides when all of them stop.
 //!
-//! Owns the cumulative counters of lanes. The runtime counts large objects too,
-//! and from 16 MiB on (or with `-n`) lanes take pieces of all areas from a common
-//! pool: then a use above 1 is a lane that took more than its share.
+//! Owns the cumulative counters of lanes. A runtime may count large objects too, and lanes may
+//! take pieces of all areas from a common pool: then a use above 1 is a lane that took more
+//! than its share.
 
-use crate::results::{Lane, Nursery, NurseryUse};
-use rtscope_model::{Body, Counter, Event, LaneId, Runtime};
+use crate::folds::{End, Fold};
+use crate::results::{Lane, Nursery, NurseryUse, Results};
+use rtscope_model::{Body, Class, Classes, Counter, Event, LaneId, Runtime};
 use std::collections::BTreeMap;
 
 /// A collection is believed to have been asked for by a full area where some
 /// lane allocated at least this share of one since the collection before.
 const FULL_SHARE: f64 = 0.75;
-/// From this size on GHC cuts areas into pieces by itself.
-const POOLED_FROM_BYTES: u64 = 16 << 20;
 
 #[derive(Default)]
 struct OneLane {
@@ -49,24 +48,6 @@ pub struct Allocation {
 }
 
 impl Allocation {
-    /// Takes one event of the runtime.
-    pub fn push(&mut self, event: &Event) {
-        let Body::Runtime(body) = event.body else { return };
-        match body {
-            Runtime::Count(Counter::AllocatedBytes, bytes) if event.lane.is_some() => {
-                let lane = self.lanes.entry(event.lane).or_default();
-                lane.allocated = lane.allocated.max(bytes);
-            }
-            Runtime::Count(Counter::YoungBytes, bytes) => self.young_bytes_max = self.young_bytes_max.max(bytes),
-            Runtime::Count(Counter::NurseryBytes, bytes) => self.area_bytes = (bytes > 0).then_some(bytes),
-            // The leader posts every lane's counter and then the figures.
-            Runtime::Count(Counter::Generation, _) => self.collected(),
-            Runtime::LaneDisabled | Runtime::LaneDeleted => self.lanes.entry(event.lane).or_default().off = true,
-            Runtime::LaneEnabled | Runtime::LaneCreated => self.lanes.entry(event.lane).or_default().off = false,
-            _ => {}
-        }
-    }
-
     fn collected(&mut self) {
         let mut shares = Vec::with_capacity(self.lanes.len());
         for (id, lane) in &mut self.lanes {
@@ -100,13 +81,12 @@ impl Allocation {
         self.young_bytes_max
     }
 
-    /// The allocation areas; `args` are the program's with the runtime's flags.
-    pub fn nursery(&self, args: &[String]) -> Option<Nursery> {
+    /// The allocation areas, each of a lane's own.
+    pub fn nursery(&self) -> Option<Nursery> {
         let bytes = self.area_bytes?;
-        let lanes = self.lanes.len();
         Some(Nursery {
             bytes,
-            pooled: lanes > 1 && (bytes >= POOLED_FROM_BYTES || asks_for_pieces(args)),
+            pooled: false,
             collections: self.collections,
             used: (self.collections > 0).then(|| self.used / self.collections as f64),
         })
@@ -123,6 +103,35 @@ impl Allocation {
     }
 }
 
+impl Fold for Allocation {
+    fn classes(&self) -> Classes {
+        Classes::NONE.with(Class::Collection).with(Class::Heap).with(Class::Lanes)
+    }
+
+    fn event(&mut self, event: &Event) {
+        let Body::Runtime(body) = event.body else { return };
+        match body {
+            Runtime::Count(Counter::AllocatedBytes, bytes) if event.lane.is_some() => {
+                let lane = self.lanes.entry(event.lane).or_default();
+                lane.allocated = lane.allocated.max(bytes);
+            }
+            Runtime::Count(Counter::YoungBytes, bytes) => self.young_bytes_max = self.young_bytes_max.max(bytes),
+            Runtime::Count(Counter::NurseryBytes, bytes) => self.area_bytes = (bytes > 0).then_some(bytes),
+            // The leader posts every lane's counter and then the figures.
+            Runtime::Count(Counter::Generation, _) => self.collected(),
+            Runtime::LaneDisabled | Runtime::LaneDeleted => self.lanes.entry(event.lane).or_default().off = true,
+            Runtime::LaneEnabled | Runtime::LaneCreated => self.lanes.entry(event.lane).or_default().off = false,
+            _ => {}
+        }
+    }
+
+    fn result(&mut self, end: &End<'_>, results: &mut Results) {
+        results.allocation_bytes_per_second = self.per_second(end.span_ns);
+        results.nursery = self.nursery();
+        self.fill(&mut results.lanes, end.span_ns);
+    }
+}
+
 impl OneLane {
     /// Bytes allocated since the start; `None`: its counter was never posted.
     fn known(&self) -> Option<u64> {
@@ -132,20 +141,6 @@ impl OneLane {
 
 fn rate(bytes: u64, span_ns: u64) -> Option<f64> {
     (span_ns > 0).then(|| bytes as f64 / (span_ns as f64 / 1e9))
-}
-
-/// Whether the command line asks for pieces (`-n4m`).
-fn asks_for_pieces(args: &[String]) -> bool {
-    let mut inside = false;
-    args.iter().any(|arg| {
-        inside = match arg.as_str() {
-            "+RTS" => true,
-            "-RTS" | "--RTS" => false,
-            _ => inside,
-        };
-        inside
-            && arg.strip_prefix("-n").is_some_and(|size| size.starts_with(|digit: char| ('1'..='9').contains(&digit)))
-    })
 }
 
 #[cfg(test)]
@@ -169,7 +164,7 @@ mod tests {
 
     fn fold(script: Script) -> Allocation {
         let mut allocation = Allocation::default();
-        script.events().iter().for_each(|event| allocation.push(event));
+        script.events().iter().for_each(|event| allocation.event(event));
         allocation
     }
 
@@ -194,7 +189,7 @@ mod tests {
         assert_eq!(lanes[0].allocated_bytes, Some(7_000));
         assert_eq!(lanes[1].allocation_bytes_per_second, Some(1_820.0));
         assert_eq!(allocation.per_second(500_000_000), Some(15_820.0));
-        let nursery = allocation.nursery(&[]).unwrap();
+        let nursery = allocation.nursery().unwrap();
         assert_eq!((nursery.bytes, nursery.pooled, nursery.collections), (AREA, false, 2));
         assert!((nursery.used.unwrap() - (0.6 + 0.795) / 2.0).abs() < 1e-9, "{nursery:?}");
     }
@@ -209,21 +204,9 @@ mod tests {
     }
 
     #[test]
-    fn pieces_are_pooled_from_16_mib_on_or_when_asked_for() {
-        let of = |bytes: u64, args: &[&str]| {
-            let script = Script::default().rt(0, 0, count(Counter::NurseryBytes, bytes));
-            let args: Vec<String> = args.iter().map(|arg| (*arg).to_owned()).collect();
-            fold(collection(script, 1, [1, 1])).nursery(&args).unwrap().pooled
-        };
-        assert!(!of(4 << 20, &["p", "-n4m", "+RTS", "-N2", "-n0"]));
-        assert!(of(4 << 20, &["p", "+RTS", "-A4m", "-n1m"]));
-        assert!(of(16 << 20, &["p"]));
-    }
-
-    #[test]
     fn without_counters_nothing_is_known() {
         let allocation = fold(Script::default().parallel(1, 2, 3, 9));
-        assert_eq!((allocation.per_second(1), allocation.nursery(&[])), (None, None));
+        assert_eq!((allocation.per_second(1), allocation.nursery()), (None, None));
         assert_eq!(lanes(&allocation)[0].allocated_bytes, None);
     }
 }

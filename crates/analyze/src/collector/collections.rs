@@ -7,8 +7,9 @@
 //! the program was kept off its CPU: that has other names. Refuses to judge the sums.
 
 use crate::basis::thinned::Thinned;
+use crate::folds::{Fold, Past};
 use crate::results::BlamedPause;
-use rtscope_model::{Body, Counter, Event, Pause, PauseKind, PauseMode, PauseQuality, Runtime, Time};
+use rtscope_model::{Body, Class, Classes, Counter, Event, Pause, PauseKind, PauseMode, PauseQuality, Runtime, Time};
 
 /// What a collection that copies nothing takes at most: waking and joining the threads,
 /// the roots of an ordinary program, the blocks of the allocation area. 4 to 50 us were
@@ -104,8 +105,24 @@ struct Figures {
 }
 
 impl Collections {
-    /// Takes one event of the runtime.
-    pub fn push(&mut self, event: &Event) {
+    /// Medians of the quarter of minor collections that copied least, and of the quarter
+    /// that copied most. Medians: one collection beside a busy neighbour moves nothing.
+    pub fn least_and_most(&self) -> Option<(Point, Point)> {
+        let mut points = self.points.kept().to_vec();
+        points.sort_by_key(|point| point.copied_bytes);
+        let quarter = points.len() / 4;
+        let least = median(points.get(..quarter)?)?;
+        let most = median(points.get(points.len() - quarter..)?)?;
+        Some((least, most))
+    }
+}
+
+impl Fold for Collections {
+    fn classes(&self) -> Classes {
+        Classes::NONE.with(Class::Collection)
+    }
+
+    fn event(&mut self, event: &Event) {
         let Body::Runtime(Runtime::Count(counter, value)) = event.body else { return };
         match counter {
             Counter::Generation => self.figures = Figures::default(),
@@ -119,8 +136,7 @@ impl Collections {
         }
     }
 
-    /// Adds one pause.
-    pub fn add(&mut self, blamed: &BlamedPause) {
+    fn pause(&mut self, blamed: &BlamedPause, _: &Past<'_>) {
         let (pause, kept_ns) = (&blamed.pause, blamed.kept_ns.unwrap_or(0));
         if pause.quality == PauseQuality::Partial {
             return;
@@ -138,17 +154,6 @@ impl Collections {
                 self.points.offer(|| Point { copied_bytes: pause.copied_bytes.unwrap_or(0), collect_ns });
             }
         }
-    }
-
-    /// Medians of the quarter of minor collections that copied least, and of the quarter
-    /// that copied most. Medians: one collection beside a busy neighbour moves nothing.
-    pub fn least_and_most(&self) -> Option<(Point, Point)> {
-        let mut points = self.points.kept().to_vec();
-        points.sort_by_key(|point| point.copied_bytes);
-        let quarter = points.len() / 4;
-        let least = median(points.get(..quarter)?)?;
-        let most = median(points.get(points.len() - quarter..)?)?;
-        Some((least, most))
     }
 }
 

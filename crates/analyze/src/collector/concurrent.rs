@@ -6,8 +6,9 @@
 //! over weak pointers: the marks of one collection are summed.
 
 use crate::basis::dist::Dist;
-use crate::results::Concurrent;
-use rtscope_model::{Body, Event, Pause, Runtime, Time};
+use crate::folds::{End, Fold, Past};
+use crate::results::{BlamedPause, Concurrent, Results};
+use rtscope_model::{Body, Class, Classes, Event, Pause, Runtime, Time};
 use std::collections::VecDeque;
 
 /// Finished phases that a pause which is still held back can meet.
@@ -31,8 +32,45 @@ pub struct Phases {
 }
 
 impl Phases {
-    /// Takes one event of the runtime.
-    pub fn push(&mut self, event: &Event) {
+    fn span(&mut self, from: Time, to: Time) {
+        if self.spans.len() >= SPANS_MAX {
+            self.spans.pop_front();
+        }
+        self.spans.push_back((from, to));
+    }
+
+    /// Adds one pause; every event until its end was taken before.
+    fn add(&mut self, pause: &Pause) {
+        // Pauses may overlap: each moment counts once.
+        let (from, to) = (pause.begin().max(self.pauses_until), pause.released);
+        self.pauses_until = self.pauses_until.max(to);
+        let open = [self.marking, self.sweeping].into_iter().flatten().map(|since| (since, to));
+        let inside = |span: (Time, Time)| span.1.min(to).since(span.0.max(from));
+        let met: u64 = self.spans.iter().rev().take_while(|span| span.1 > from).copied().chain(open).map(inside).sum();
+        self.in_pauses_ns = self.in_pauses_ns.saturating_add(met);
+    }
+
+    /// The sums; `None` where the log has no such phases. A collection that did
+    /// not come to its sweep before the log ended is not among the marks.
+    pub fn values(&self) -> Option<Concurrent> {
+        let any = [self.marking, self.syncing, self.sweeping].iter().any(Option::is_some) || self.marked_ns.is_some();
+        let values = Concurrent {
+            mark_ns: self.mark.values(),
+            sync_ns: self.sync.values(),
+            sweep_ns: self.sweep.values(),
+            in_pauses_ns: self.in_pauses_ns,
+        };
+        let seen = values.mark_ns.count + values.sync_ns.count + values.sweep_ns.count > 0;
+        (seen || any).then_some(values)
+    }
+}
+
+impl Fold for Phases {
+    fn classes(&self) -> Classes {
+        Classes::NONE.with(Class::Concurrent)
+    }
+
+    fn event(&mut self, event: &Event) {
         let Body::Runtime(body) = event.body else { return };
         let time = event.time;
         match body {
@@ -65,36 +103,12 @@ impl Phases {
         }
     }
 
-    fn span(&mut self, from: Time, to: Time) {
-        if self.spans.len() >= SPANS_MAX {
-            self.spans.pop_front();
-        }
-        self.spans.push_back((from, to));
+    fn result(&mut self, _: &End<'_>, results: &mut Results) {
+        results.concurrent = self.values();
     }
 
-    /// Adds one pause; every event until its end was pushed before.
-    pub fn pause(&mut self, pause: &Pause) {
-        // Pauses may overlap: each moment counts once.
-        let (from, to) = (pause.begin().max(self.pauses_until), pause.released);
-        self.pauses_until = self.pauses_until.max(to);
-        let open = [self.marking, self.sweeping].into_iter().flatten().map(|since| (since, to));
-        let inside = |span: (Time, Time)| span.1.min(to).since(span.0.max(from));
-        let met: u64 = self.spans.iter().rev().take_while(|span| span.1 > from).copied().chain(open).map(inside).sum();
-        self.in_pauses_ns = self.in_pauses_ns.saturating_add(met);
-    }
-
-    /// The sums; `None` where the log has no such phases. A collection that did
-    /// not come to its sweep before the log ended is not among the marks.
-    pub fn values(&self) -> Option<Concurrent> {
-        let any = [self.marking, self.syncing, self.sweeping].iter().any(Option::is_some) || self.marked_ns.is_some();
-        let values = Concurrent {
-            mark_ns: self.mark.values(),
-            sync_ns: self.sync.values(),
-            sweep_ns: self.sweep.values(),
-            in_pauses_ns: self.in_pauses_ns,
-        };
-        let seen = values.mark_ns.count + values.sync_ns.count + values.sweep_ns.count > 0;
-        (seen || any).then_some(values)
+    fn pause(&mut self, blamed: &BlamedPause, _: &Past<'_>) {
+        self.add(&blamed.pause);
     }
 }
 
@@ -111,12 +125,12 @@ mod tests {
         let (mut phases, mut recogniser, mut out) =
             (Phases::default(), Recogniser::new(Some(true), Some(2)), Vec::new());
         for event in script.events() {
-            phases.push(&event);
+            phases.event(&event);
             recogniser.push(&event, &mut out);
-            out.drain(..).for_each(|one: Recognised| phases.pause(&one.pause));
+            out.drain(..).for_each(|one: Recognised| phases.add(&one.pause));
         }
         recogniser.finish(Time(1_000_000), &mut out);
-        out.iter().for_each(|one| phases.pause(&one.pause));
+        out.iter().for_each(|one| phases.add(&one.pause));
         phases
     }
 

@@ -5,6 +5,7 @@ use super::tests::{MS, analyse, context, healthy, ids};
 use super::*;
 use crate::results::Outcome;
 use crate::testing::{Places, Script, switch, waking};
+use rtscope_model::Tid;
 use rtscope_model::{Cause, Confidence, Cpu, Finding, OffState, Sample, SymbolId, Trend};
 
 fn sampled(script: Script) -> (Results, Vec<BlamedPause>) {

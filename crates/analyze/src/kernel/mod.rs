@@ -2,6 +2,5 @@
 //! moved, where code was. Refuses lanes, pauses and runtimes.
 
 pub mod code;
-pub mod edges;
 pub mod samples;
 pub mod sched;

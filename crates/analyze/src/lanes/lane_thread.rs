@@ -9,42 +9,45 @@
 
 use crate::kernel::sched::Tracks;
 use crate::pauses::LaneMarks;
-use crate::runtimes::ocaml::domains::Domains;
-use rtscope_model::{LaneId, Sched, Tid, Time};
+use crate::results::LaneThread;
+use rtscope_model::{LaneId, Tid, Time};
 use std::collections::BTreeMap;
 
-/// How a runtime's lanes and threads go together.
-pub enum LaneThreads {
-    /// Any thread may serve any lane: decided anew in each pause.
-    Anew,
-    /// A lane has threads of its own for life.
-    Own(Domains),
+/// How a runtime's lanes and threads go together. Times are with the error of the clock where a
+/// method asks for it.
+pub trait LaneThreads {
+    /// The threads of a pause's lanes, as [`vote`].
+    fn votes(&mut self, marks: &[LaneMarks], tracks: &Tracks, error_ns: u64) -> Votes;
+
+    /// `parent`, a thread of the program, made `child`.
+    fn forked(&mut self, _time: Time, _parent: Tid, _child: Tid) {}
+
+    /// A lane begins.
+    fn created(&mut self, _lane: LaneId, _time: Time, _tracks: &Tracks, _error_ns: u64) {}
+
+    /// A lane ends.
+    fn deleted(&mut self, _lane: LaneId, _time: Time) {}
+
+    /// The lane says that `tid` serves it.
+    fn told(&mut self, _lane: LaneId, _time: Time, _tid: Tid) {}
+
+    /// The thread of a lane's own, where lanes have those.
+    fn own_thread(&self, _lane: LaneId) -> Option<Tid> {
+        None
+    }
+
+    /// The threads of a lane, for a report.
+    fn listed(&self, _lane: LaneId) -> Vec<LaneThread> {
+        Vec::new()
+    }
 }
 
-impl LaneThreads {
-    /// A scheduling event.
-    pub fn kernel(&mut self, time: Time, event: &Sched, tracks: &Tracks) {
-        if let (LaneThreads::Own(domains), Sched::Fork { parent, child, .. }) = (self, *event)
-            && tracks.is_own(child)
-        {
-            domains.forked(time, parent, child);
-        }
-    }
+/// Any thread may serve any lane: decided anew in each pause.
+pub struct PerPause;
 
-    /// The threads of a pause's lanes, as [`vote`].
-    pub fn votes(&mut self, marks: &[LaneMarks], tracks: &Tracks, error_ns: u64) -> Votes {
-        match self {
-            LaneThreads::Anew => vote(marks, tracks, error_ns),
-            LaneThreads::Own(domains) => domains.votes(marks, tracks, error_ns),
-        }
-    }
-
-    /// The map of lanes that have threads of their own.
-    pub fn domains(&mut self) -> Option<&mut Domains> {
-        match self {
-            LaneThreads::Anew => None,
-            LaneThreads::Own(domains) => Some(domains),
-        }
+impl LaneThreads for PerPause {
+    fn votes(&mut self, marks: &[LaneMarks], tracks: &Tracks, error_ns: u64) -> Votes {
+        vote(marks, tracks, error_ns)
     }
 }
 

@@ -4,9 +4,11 @@
 //! threads that served it served no other lane and these threads are nearly all
 //! of what the program ran; else they are null.
 
+use crate::folds::Outside;
 use crate::kernel::sched::Tracks;
+use crate::lanes::lane_thread::LaneThreads;
 use crate::lanes::still::Still;
-use crate::results::{Lane, LaneThread, Productivity};
+use crate::results::{Lane, Productivity};
 use rtscope_model::{LaneId, Pause, Tid, Time};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,21 +38,6 @@ impl OneLane {
     fn life_ns(&self, end: Time) -> u64 {
         self.lived_ns.saturating_add(self.alive.map_or(0, |since| end.since(since)))
     }
-}
-
-/// What a lane with threads of its own did beside pauses; nanoseconds.
-#[derive(Clone, Debug, Default)]
-pub struct Beside {
-    /// Waited to become leader.
-    pub leadership_ns: u64,
-    /// Of this, on a CPU.
-    pub leadership_ran_ns: u64,
-    /// The wait is inferred.
-    pub inferred: bool,
-    /// Slices of work on the old heap.
-    pub slice_ns: Option<u64>,
-    /// Its threads.
-    pub threads: Vec<LaneThread>,
 }
 
 /// What the program's threads did outside pauses, and lanes in them, summed; nanoseconds.
@@ -190,26 +177,28 @@ impl LaneTimes {
         &self,
         tracks: Option<&Tracks>,
         end: Time,
-        span_ns: u64,
-        pauses_ns: u64,
+        (span_ns, pauses_ns): (u64, u64),
         noun: &str,
-        beside: impl Fn(LaneId) -> Option<Beside>,
+        outside: impl Fn(LaneId) -> Option<Outside>,
+        threads: &dyn LaneThreads,
     ) -> Vec<Lane> {
         let told = tracks.filter(|tracks| self.threads_known(tracks, end));
         let one = |(id, lane): (&LaneId, &OneLane)| {
             let own = told.filter(|_| !lane.voted.is_empty()).map(|tracks| self.outside(lane, tracks, end));
-            let beside = beside(*id);
-            let life_ns = beside.as_ref().map(|_| lane.life_ns(end));
-            let mutator_ns = own.map(|own| match &beside {
-                Some(beside) => own.0.saturating_sub(beside.leadership_ran_ns + beside.slice_ns.unwrap_or(0)),
+            let outside = outside(*id);
+            let life_ns = outside.as_ref().map(|_| lane.life_ns(end));
+            let mutator_ns = own.map(|own| match &outside {
+                Some(outside) => own.0.saturating_sub(outside.leadership_ran_ns + outside.slice_ns.unwrap_or(0)),
                 None => own.0,
             });
             // Sections overlap what other lanes do: a lane with threads of its own is idle in
             // what is left of its own life.
-            let idle_ns = own.zip(mutator_ns).map(|((_, waited), mutator)| match &beside {
-                Some(beside) => [lane.inside_ns, beside.leadership_ns, beside.slice_ns.unwrap_or(0), mutator, waited]
-                    .into_iter()
-                    .fold(lane.life_ns(end), u64::saturating_sub),
+            let idle_ns = own.zip(mutator_ns).map(|((_, waited), mutator)| match &outside {
+                Some(outside) => {
+                    [lane.inside_ns, outside.leadership_ns, outside.slice_ns.unwrap_or(0), mutator, waited]
+                        .into_iter()
+                        .fold(lane.life_ns(end), u64::saturating_sub)
+                }
                 None => span_ns.saturating_sub(pauses_ns).saturating_sub(mutator).saturating_sub(waited),
             });
             Lane {
@@ -220,12 +209,12 @@ impl LaneTimes {
                 collect_ns: lane.collect_ns,
                 stop_wait_ns: lane.stop_wait_ns,
                 release_wait_ns: lane.release_wait_ns,
-                leadership_wait_ns: beside.as_ref().map(|beside| beside.leadership_ns),
-                leadership_inferred: beside.as_ref().is_some_and(|beside| beside.inferred),
-                slice_ns: beside.as_ref().and_then(|beside| beside.slice_ns),
+                leadership_wait_ns: outside.as_ref().map(|outside| outside.leadership_ns),
+                leadership_inferred: outside.as_ref().is_some_and(|outside| outside.inferred),
+                slice_ns: outside.as_ref().and_then(|outside| outside.slice_ns),
                 life_ns,
                 idle_ns,
-                threads: beside.map_or(Vec::new(), |beside| beside.threads),
+                threads: threads.listed(*id),
                 ..Lane::default()
             }
         };

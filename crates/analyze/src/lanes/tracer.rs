@@ -1,9 +1,9 @@
 //! The tracer's own disturbance: time in which lanes wrote log buffers.
 
 use crate::basis::union::Union;
-use crate::results::Tracer;
-use rtscope_model::Time;
-use rtscope_model::manifest::OwnCost;
+use crate::folds::{End, Fold};
+use crate::results::{Results, Tracer};
+use rtscope_model::{Body, Class, Classes, Event, Runtime, Time};
 
 /// The fold.
 #[derive(Default)]
@@ -17,17 +17,6 @@ pub struct Disturbance {
 }
 
 impl Disturbance {
-    /// A lane wrote for `ns` until `at`.
-    pub fn wrote(&mut self, at: Time, ns: u64) {
-        self.write_ns = self.write_ns.saturating_add(ns);
-        self.writes += 1;
-        self.wall.add(at.minus(ns), at);
-        if self.longest.is_none() || ns > self.write_max_ns {
-            self.longest = Some((at.minus(ns), at));
-        }
-        self.write_max_ns = self.write_max_ns.max(ns);
-    }
-
     /// Wall-clock time in which any lane wrote, nanoseconds.
     pub fn wall_ns(&self) -> u64 {
         self.wall.ns()
@@ -37,29 +26,59 @@ impl Disturbance {
     pub fn writes(&self) -> (u64, Option<(Time, Time)>) {
         (self.writes, self.longest)
     }
+}
 
-    /// The figures; `logged`: there was a log at all.
-    pub fn values(&self, logged: bool, own_cost: Option<&OwnCost>, recorder_held_ns: Option<u64>) -> Tracer {
-        Tracer {
+impl Fold for Disturbance {
+    fn classes(&self) -> Classes {
+        Classes::NONE.with(Class::Tracer)
+    }
+
+    fn event(&mut self, event: &Event) {
+        let Body::Runtime(Runtime::TracerWrote { ns }) = event.body else { return };
+        let at = event.time;
+        self.write_ns = self.write_ns.saturating_add(ns);
+        self.writes += 1;
+        self.wall.add(at.minus(ns), at);
+        if self.longest.is_none() || ns > self.write_max_ns {
+            self.longest = Some((at.minus(ns), at));
+        }
+        self.write_max_ns = self.write_max_ns.max(ns);
+    }
+
+    /// What the recorder's own threads took is a matter of findings.
+    fn result(&mut self, end: &End<'_>, results: &mut Results) {
+        let logged = end.logged && end.context.runtime.info().posts.writes;
+        results.tracer = Tracer {
             write_ns: logged.then_some(self.write_ns),
             write_max_ns: logged.then_some(self.write_max_ns),
-            recorder_cpu_ns: own_cost.map(|cost| cost.cpu_ns),
-            recorder_held_ns,
-        }
+            recorder_cpu_ns: end.context.own_cost.as_ref().map(|cost| cost.cpu_ns),
+            recorder_held_ns: None,
+        };
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Tail;
+    use rtscope_model::LaneId;
 
     #[test]
     fn writes_add_up_and_no_log_is_null() {
         let mut disturbance = Disturbance::default();
-        [(10, 3), (20, 9), (22, 4)].iter().for_each(|(at, ns)| disturbance.wrote(Time(*at), *ns));
-        let values = disturbance.values(true, None, Some(5));
-        assert_eq!((values.write_ns, values.write_max_ns, values.recorder_held_ns), (Some(16), Some(9), Some(5)));
+        for (at, ns) in [(10, 3), (20, 9), (22, 4)] {
+            let body = Body::Runtime(Runtime::TracerWrote { ns });
+            disturbance.event(&Event { time: Time(at), lane: LaneId(0), body });
+        }
+        let tracer = |disturbance: &mut Disturbance, logged| {
+            let (context, tail) = (crate::testing::context(), Tail::default());
+            let mut results = Results::default();
+            let end = End { context: &context, tail: &tail, end: Time(30), span_ns: 30, logged };
+            disturbance.result(&end, &mut results);
+            (results.tracer.write_ns, results.tracer.write_max_ns)
+        };
+        assert_eq!(tracer(&mut disturbance, true), (Some(16), Some(9)));
         assert_eq!((disturbance.wall_ns(), disturbance.writes()), (3 + 11, (3, Some((Time(11), Time(20))))));
-        assert_eq!(disturbance.values(false, None, None).write_ns, None);
+        assert_eq!(tracer(&mut disturbance, false), (None, None));
     }
 }

@@ -6,8 +6,9 @@
 //! the slices between. A slice in which figures were lost is unknown, and so are sums over
 //! the whole then; a share of what was seen is not.
 
-use crate::results::{CounterLine, MemoryLine, Promotion};
-use rtscope_model::{Body, Counter, Event, LaneId, Runtime, Time};
+use crate::folds::{End, Fold};
+use crate::results::{CounterLine, MemoryLine, Promotion, Results};
+use rtscope_model::{Body, Class, Classes, Counter, Event, LaneId, Runtime, Time};
 use std::collections::BTreeMap;
 
 /// Points of one line, at most.
@@ -119,13 +120,63 @@ pub struct Rates {
 }
 
 impl Rates {
-    /// The recording starts; later starts are ignored.
-    pub fn start(&mut self, at: Time) {
+    /// The lane of `event`; what it lost ends with its next figures.
+    fn lane(&mut self, origin: Time, event: &Event) -> &mut Lane {
+        let lane = self.lanes.entry(event.lane).or_default();
+        if let Some(since) = lane.lost.take() {
+            let between = (since, event.time);
+            self.allocation.lost(origin, between);
+            self.promotion.lost(origin, between);
+        }
+        lane
+    }
+
+    fn gap(&mut self, origin: Time, event: &Event) {
+        self.lost = true;
+        let lane = self.lanes.entry(event.lane).or_default();
+        let since = lane.since.max(lane.allocated.map(|(at, _)| at)).unwrap_or(origin);
+        *lane = Lane { lost: Some(lane.lost.unwrap_or(since)), ..Lane::default() };
+    }
+
+    /// How much of young data grew old; `None`: not posted.
+    pub fn promotion(&self) -> Option<Promotion> {
+        let whole = |bytes: u64| Some(bytes).filter(|_| !self.lost);
+        let share = self.promoted_bytes as f64 / self.young_bytes as f64;
+        (self.young_bytes > 0).then(|| Promotion {
+            young_bytes: whole(self.young_bytes),
+            promoted_bytes: whole(self.promoted_bytes),
+            share,
+        })
+    }
+
+    /// Every line of which something was seen; `memory` are the levels.
+    fn lines(&mut self, memory: &[MemoryLine], end: Time) -> Vec<CounterLine> {
+        let origin = self.origin.unwrap_or(end);
+        for lane in std::mem::take(&mut self.lanes).into_values() {
+            if let Some(since) = lane.lost {
+                self.allocation.lost(origin, (since, end.max(since)));
+                self.promotion.lost(origin, (since, end.max(since)));
+            }
+        }
+        let mut lines: Vec<CounterLine> = memory.iter().filter_map(level).collect();
+        let rates =
+            [("allocation_bytes_per_second", &self.allocation), ("promotion_bytes_per_second", &self.promotion)];
+        let seen = rates.into_iter().filter(|(_, rate)| rate.any);
+        lines.extend(seen.map(|(name, rate)| CounterLine { name, unit: "bytes/s", points: rate.points(origin, end) }));
+        lines
+    }
+}
+
+impl Fold for Rates {
+    fn classes(&self) -> Classes {
+        Classes::NONE.with(Class::Collection).with(Class::Heap).with(Class::Lanes)
+    }
+
+    fn start(&mut self, at: Time) {
         self.origin.get_or_insert(at);
     }
 
-    /// Takes one event of the runtime.
-    pub fn push(&mut self, event: &Event) {
+    fn event(&mut self, event: &Event) {
         let Body::Runtime(body) = event.body else { return };
         let origin = *self.origin.get_or_insert(event.time);
         match body {
@@ -159,50 +210,9 @@ impl Rates {
         }
     }
 
-    /// The lane of `event`; what it lost ends with its next figures.
-    fn lane(&mut self, origin: Time, event: &Event) -> &mut Lane {
-        let lane = self.lanes.entry(event.lane).or_default();
-        if let Some(since) = lane.lost.take() {
-            let between = (since, event.time);
-            self.allocation.lost(origin, between);
-            self.promotion.lost(origin, between);
-        }
-        lane
-    }
-
-    fn gap(&mut self, origin: Time, event: &Event) {
-        self.lost = true;
-        let lane = self.lanes.entry(event.lane).or_default();
-        let since = lane.since.max(lane.allocated.map(|(at, _)| at)).unwrap_or(origin);
-        *lane = Lane { lost: Some(lane.lost.unwrap_or(since)), ..Lane::default() };
-    }
-
-    /// How much of young data grew old; `None`: not posted.
-    pub fn promotion(&self) -> Option<Promotion> {
-        let whole = |bytes: u64| Some(bytes).filter(|_| !self.lost);
-        let share = self.promoted_bytes as f64 / self.young_bytes as f64;
-        (self.young_bytes > 0).then(|| Promotion {
-            young_bytes: whole(self.young_bytes),
-            promoted_bytes: whole(self.promoted_bytes),
-            share,
-        })
-    }
-
-    /// Every line of which something was seen; `memory` are the levels.
-    pub fn lines(mut self, memory: &[MemoryLine], end: Time) -> Vec<CounterLine> {
-        let origin = self.origin.unwrap_or(end);
-        for lane in std::mem::take(&mut self.lanes).into_values() {
-            if let Some(since) = lane.lost {
-                self.allocation.lost(origin, (since, end.max(since)));
-                self.promotion.lost(origin, (since, end.max(since)));
-            }
-        }
-        let mut lines: Vec<CounterLine> = memory.iter().filter_map(level).collect();
-        let rates =
-            [("allocation_bytes_per_second", &self.allocation), ("promotion_bytes_per_second", &self.promotion)];
-        let seen = rates.into_iter().filter(|(_, rate)| rate.any);
-        lines.extend(seen.map(|(name, rate)| CounterLine { name, unit: "bytes/s", points: rate.points(origin, end) }));
-        lines
+    fn result(&mut self, end: &End<'_>, results: &mut Results) {
+        results.promotion = self.promotion();
+        results.counters = self.lines(&results.drawing.memory, end.end);
     }
 }
 
@@ -245,11 +255,11 @@ mod tests {
     fn fold(script: Script) -> Rates {
         let mut rates = Rates::default();
         rates.start(Time(0));
-        script.events().iter().for_each(|event| rates.push(event));
+        script.events().iter().for_each(|event| rates.event(event));
         rates
     }
 
-    fn points(rates: Rates, name: &str, end: u64) -> Vec<(u64, Option<u64>)> {
+    fn points(mut rates: Rates, name: &str, end: u64) -> Vec<(u64, Option<u64>)> {
         let lines = rates.lines(&[], Time(end));
         let line = lines.into_iter().find(|line| line.name == name).unwrap();
         line.points.into_iter().map(|(at, value)| (at.0, value)).collect()
@@ -306,7 +316,7 @@ mod tests {
     #[test]
     fn any_times_are_taken() {
         let script = Script::default().rt(5, 0, Runtime::LaneCreated).rt(u64::MAX, 1, Runtime::Gap);
-        let rates = fold(collection(script, u64::MAX, 0, [u64::MAX; 3]));
+        let mut rates = fold(collection(script, u64::MAX, 0, [u64::MAX; 3]));
         assert!(rates.lines(&[], Time(u64::MAX)).iter().all(|line| line.points.len() <= POINTS_MAX + 1));
     }
 

@@ -3,7 +3,9 @@
 //! and of some samples the largest labels. A sample that was not seen whole is counted and
 //! left out.
 
-use rtscope_model::{Body, Breakdown, Event, HeapProfile, NameId, Names, Runtime, Time};
+use crate::folds::{End, Fold};
+use crate::results::Results;
+use rtscope_model::{Body, Breakdown, Class, Classes, Event, HeapProfile, NameId, Names, Runtime, Time};
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -101,28 +103,6 @@ pub struct HeapProfiles {
 }
 
 impl HeapProfiles {
-    /// Takes one event of the runtime.
-    pub fn push(&mut self, event: &Event) {
-        let Body::Runtime(Runtime::HeapProfile(profile)) = event.body else { return };
-        match profile {
-            HeapProfile::By(breakdown) => self.by = Some(breakdown),
-            HeapProfile::Begin => {
-                self.cut += u64::from(self.open.is_some());
-                self.open = Some(Open { at: event.time, total: 0, labels: HashMap::new() });
-            }
-            HeapProfile::Label { label, bytes } => {
-                if let Some(open) = &mut self.open {
-                    open.add(label, bytes);
-                }
-            }
-            HeapProfile::End => {
-                if let Some(open) = self.open.take() {
-                    self.ended(open);
-                }
-            }
-        }
-    }
-
     fn ended(&mut self, open: Open) {
         self.count += 1;
         self.max = self.max.max(open.total);
@@ -193,6 +173,37 @@ impl HeapProfiles {
     }
 }
 
+impl Fold for HeapProfiles {
+    fn classes(&self) -> Classes {
+        Classes::NONE.with(Class::HeapProfile)
+    }
+
+    fn event(&mut self, event: &Event) {
+        let Body::Runtime(Runtime::HeapProfile(profile)) = event.body else { return };
+        match profile {
+            HeapProfile::By(breakdown) => self.by = Some(breakdown),
+            HeapProfile::Begin => {
+                self.cut += u64::from(self.open.is_some());
+                self.open = Some(Open { at: event.time, total: 0, labels: HashMap::new() });
+            }
+            HeapProfile::Label { label, bytes } => {
+                if let Some(open) = &mut self.open {
+                    open.add(label, bytes);
+                }
+            }
+            HeapProfile::End => {
+                if let Some(open) = self.open.take() {
+                    self.ended(open);
+                }
+            }
+        }
+    }
+
+    fn result(&mut self, end: &End<'_>, results: &mut Results) {
+        results.heap_profile = self.values(&end.tail.user_names);
+    }
+}
+
 impl Open {
     fn add(&mut self, label: Option<NameId>, bytes: u64) {
         self.total = self.total.saturating_add(bytes);
@@ -230,7 +241,7 @@ mod tests {
         let mut fold = HeapProfiles::default();
         for (at, what) in events {
             let script = Script::default().rt(at, u16::MAX, Runtime::HeapProfile(what));
-            script.events().iter().for_each(|event| fold.push(event));
+            script.events().iter().for_each(|event| fold.event(event));
         }
         fold
     }

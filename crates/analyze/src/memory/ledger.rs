@@ -3,9 +3,10 @@
 //! a major cycle, beside what the kernel counts. Owns that the lines do not overlap and come
 //! to the resident memory.
 
-use crate::results::{LedgerLine, MemoryLedger};
+use crate::folds::{End, Fold};
+use crate::results::{LedgerLine, MemoryLedger, Results};
 use rtscope_model::heap::Heap;
-use rtscope_model::{Body, Counter, Event, LaneId, Runtime, Sample, Time};
+use rtscope_model::{Body, Class, Classes, Counter, Event, LaneId, Runtime, Sample, Time};
 use std::collections::BTreeMap;
 
 /// Figures of one end of a cycle.
@@ -32,16 +33,6 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Takes one event.
-    pub fn push(&mut self, event: &Event) {
-        match event.body {
-            Body::Sample(Sample::Rss { bytes }) => self.sampled(event.time, bytes),
-            Body::Runtime(Runtime::Count(counter, value)) => self.count(event, counter, value),
-            Body::Runtime(Runtime::LaneDeleted) => _ = self.young.remove(&event.lane),
-            _ => {}
-        }
-    }
-
     fn count(&mut self, event: &Event, counter: Counter, value: u64) {
         match counter {
             Counter::YoungBytes => {
@@ -76,6 +67,29 @@ impl Ledger {
     /// The lines; `None`: nothing tells. `heaps` are the snapshots, in the order of time.
     pub fn lines(&self, heaps: &[Heap]) -> Option<MemoryLedger> {
         heaps.last().map(of_snapshot).or_else(|| self.last.and_then(of_counters))
+    }
+}
+
+impl Fold for Ledger {
+    fn classes(&self) -> Classes {
+        Classes::NONE.with(Class::Collection).with(Class::Heap).with(Class::Lanes)
+    }
+
+    fn samples(&self) -> bool {
+        true
+    }
+
+    fn event(&mut self, event: &Event) {
+        match event.body {
+            Body::Sample(Sample::Rss { bytes }) => self.sampled(event.time, bytes),
+            Body::Runtime(Runtime::Count(counter, value)) => self.count(event, counter, value),
+            Body::Runtime(Runtime::LaneDeleted) => _ = self.young.remove(&event.lane),
+            _ => {}
+        }
+    }
+
+    fn result(&mut self, end: &End<'_>, results: &mut Results) {
+        results.ledger = self.lines(&end.context.heaps).unwrap_or_default();
     }
 }
 
@@ -153,14 +167,14 @@ mod tests {
         let young = |at, lane, value| count(at, LaneId(lane), Counter::YoungBytes, value);
         [rss(1, 900), young(2, 0, 20), young(3, 0, 10), young(3, 1, 5), young(4, 2, 99)]
             .iter()
-            .for_each(|event| ledger.push(event));
-        ledger.push(&event(5, LaneId(2), Body::Runtime(Runtime::LaneDeleted)));
-        cycle(10, 300, 50, 100).iter().for_each(|event| ledger.push(event));
+            .for_each(|event| ledger.event(event));
+        ledger.event(&event(5, LaneId(2), Body::Runtime(Runtime::LaneDeleted)));
+        cycle(10, 300, 50, 100).iter().for_each(|event| ledger.event(event));
         let told = ledger.lines(&[]).unwrap();
         assert_eq!((told.rss_bytes, bytes(&told)), (Some(900), vec![200, 50, 100, 25, 525]));
         // The sample behind is nearer, the one after it is not.
-        ledger.push(&rss(12, 500));
-        ledger.push(&rss(13, 700));
+        ledger.event(&rss(12, 500));
+        ledger.event(&rss(13, 700));
         let told = ledger.lines(&[]).unwrap();
         assert_eq!((told.time, told.rss_bytes, bytes(&told)), (Some(Time(10)), Some(500), vec![200, 50, 100, 25, 125]));
     }
@@ -168,13 +182,13 @@ mod tests {
     #[test]
     fn a_heap_that_is_not_all_in_memory_is_said_so() {
         let mut ledger = Ledger::default();
-        cycle(10, 300, 0, 100).iter().for_each(|event| ledger.push(event));
+        cycle(10, 300, 0, 100).iter().for_each(|event| ledger.event(event));
         assert_eq!(ledger.lines(&[]), None, "nobody has sampled the memory");
-        ledger.push(&rss(99, 250));
+        ledger.event(&rss(99, 250));
         let told = ledger.lines(&[]).unwrap();
         assert_eq!(bytes(&told), [200, 100, -50]);
         assert!(told.lines[2].line.contains("not in memory"));
-        cycle(100, u64::MAX, u64::MAX, u64::MAX).iter().for_each(|event| ledger.push(event));
+        cycle(100, u64::MAX, u64::MAX, u64::MAX).iter().for_each(|event| ledger.event(event));
         assert!(ledger.lines(&[]).is_some());
     }
 
@@ -189,7 +203,7 @@ mod tests {
             ..Heap::default()
         };
         let mut ledger = Ledger::default();
-        ledger.push(&rss(1, 9));
+        ledger.event(&rss(1, 9));
         let told = ledger.lines(&[heap(5, None), heap(6, Some(-2))]).unwrap();
         assert_eq!((told.time, bytes(&told)), (Some(Time(6)), vec![5, 4, -2]));
     }

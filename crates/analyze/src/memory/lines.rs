@@ -1,8 +1,9 @@
 //! Memory lines: resident set, heap, blocks, live, residency, slop. Five
 //! different things, never mixed.
 
-use crate::results::{Level, Memory, MemoryLine};
-use rtscope_model::{Body, Counter, Event, Runtime, Sample, Time};
+use crate::folds::{End, Fold};
+use crate::results::{Level, Memory, MemoryLine, Results};
+use rtscope_model::{Body, Class, Classes, Counter, Event, Runtime, Sample, Time};
 
 /// Points of one drawn line, at most.
 const POINTS_MAX: usize = 1_024;
@@ -96,28 +97,6 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Takes one event.
-    pub fn push(&mut self, event: &Event) {
-        let (counter, value) = match event.body {
-            Body::Runtime(Runtime::Count(counter, value)) => (counter, value),
-            Body::Sample(Sample::Rss { bytes }) => return self.rss.push(event.time, bytes),
-            _ => return,
-        };
-        match counter {
-            Counter::HeapBytes => self.heap.push(event.time, value),
-            Counter::BlocksBytes => self.blocks.push(event.time, value),
-            // The non-moving collector's figure can go below zero, and wraps.
-            Counter::SlopBytes if value > i64::MAX as u64 => {}
-            Counter::SlopBytes => self.slop.push(event.time, value),
-            Counter::LiveBytes => {
-                self.live.push(event.time, value);
-                let largest = self.live.max;
-                self.residency.push(event.time, largest);
-            }
-            _ => {}
-        }
-    }
-
     /// The levels at the end.
     pub fn levels(&self, end: Time) -> Memory {
         Memory {
@@ -148,6 +127,42 @@ impl Lines {
     }
 }
 
+impl Fold for Lines {
+    fn classes(&self) -> Classes {
+        Classes::NONE.with(Class::Collection).with(Class::Heap)
+    }
+
+    fn samples(&self) -> bool {
+        true
+    }
+
+    fn event(&mut self, event: &Event) {
+        let (counter, value) = match event.body {
+            Body::Runtime(Runtime::Count(counter, value)) => (counter, value),
+            Body::Sample(Sample::Rss { bytes }) => return self.rss.push(event.time, bytes),
+            _ => return,
+        };
+        match counter {
+            Counter::HeapBytes => self.heap.push(event.time, value),
+            Counter::BlocksBytes => self.blocks.push(event.time, value),
+            // The non-moving collector's figure can go below zero, and wraps.
+            Counter::SlopBytes if value > i64::MAX as u64 => {}
+            Counter::SlopBytes => self.slop.push(event.time, value),
+            Counter::LiveBytes => {
+                self.live.push(event.time, value);
+                let largest = self.live.max;
+                self.residency.push(event.time, largest);
+            }
+            _ => {}
+        }
+    }
+
+    fn result(&mut self, end: &End<'_>, results: &mut Results) {
+        results.memory = self.levels(end.end);
+        results.drawing.memory = self.drawn();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,8 +175,8 @@ mod tests {
     #[test]
     fn a_value_holds_until_the_next() {
         let mut lines = Lines::default();
-        lines.push(&count(0, 0, Counter::HeapBytes, 10));
-        lines.push(&count(30, 0, Counter::HeapBytes, 50));
+        lines.event(&count(0, 0, Counter::HeapBytes, 10));
+        lines.event(&count(30, 0, Counter::HeapBytes, 50));
         let heap = lines.levels(Time(40)).heap_bytes.unwrap();
         assert_eq!((heap.max, heap.last, heap.mean), (50, 50, (300.0 + 500.0) / 40.0));
         assert_eq!(lines.levels(Time(40)).rss_bytes, None);
@@ -192,7 +207,10 @@ mod tests {
     #[test]
     fn residency_is_the_largest_live_so_far() {
         let mut lines = Lines::default();
-        [5, 9, 3].iter().enumerate().for_each(|(at, live)| lines.push(&count(at as u64, 0, Counter::LiveBytes, *live)));
+        [5, 9, 3]
+            .iter()
+            .enumerate()
+            .for_each(|(at, live)| lines.event(&count(at as u64, 0, Counter::LiveBytes, *live)));
         let memory = lines.levels(Time(3));
         assert_eq!(memory.live_bytes.unwrap().last, 3);
         assert_eq!(memory.residency_bytes.unwrap().last, 9);
@@ -202,7 +220,7 @@ mod tests {
     fn residency_is_drawn_where_it_differs_from_live() {
         let drawn = |levels: &[u64]| -> Vec<&'static str> {
             let mut lines = Lines::default();
-            levels.iter().zip(0..).for_each(|(live, at)| lines.push(&count(at, 0, Counter::LiveBytes, *live)));
+            levels.iter().zip(0..).for_each(|(live, at)| lines.event(&count(at, 0, Counter::LiveBytes, *live)));
             lines.drawn().iter().map(|line| line.name).collect()
         };
         assert_eq!(drawn(&[5, 9, 9]), ["live"]);
@@ -214,7 +232,7 @@ mod tests {
     fn a_drawn_line_is_thinned_and_keeps_its_peak() {
         let mut lines = Lines::default();
         for at in 0..100_000 {
-            lines.push(&count(at * 1_000, 0, Counter::HeapBytes, if at == 77_777 { 999 } else { 5 }));
+            lines.event(&count(at * 1_000, 0, Counter::HeapBytes, if at == 77_777 { 999 } else { 5 }));
         }
         let drawn = lines.drawn();
         let points = &drawn.first().unwrap().points;

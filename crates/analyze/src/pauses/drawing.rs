@@ -1,9 +1,10 @@
 //! What pictures are drawn from: pauses over time in slices that double their
 //! width when there are too many, and the worst pauses with thread states.
 
+use crate::folds::{End, Fold, Past};
 use crate::kernel::sched::{Runner, Tracks};
-use crate::results::{BlamedPause, LaneStates, PauseSlice, StateSpan, WorstPause};
-use rtscope_model::{Names, Pause, Time};
+use crate::results::{BlamedPause, LaneStates, PauseSlice, Results, StateSpan, WorstPause};
+use rtscope_model::{Names, Pause, PauseQuality, Time};
 
 /// Slices of time, at most.
 const SLICES_MAX: usize = 512;
@@ -23,15 +24,8 @@ pub struct OverTime {
 }
 
 impl OverTime {
-    /// The recording starts; later starts are ignored.
-    pub fn start(&mut self, at: Time) {
-        if self.origin.is_none() {
-            (self.origin, self.width_ns) = (Some(at), WIDTH_NS);
-        }
-    }
-
     /// Adds one pause.
-    pub fn add(&mut self, pause: &Pause) {
+    fn add(&mut self, pause: &Pause) {
         self.start(pause.begin());
         let Some(origin) = self.origin else { return };
         let since = pause.begin().since(origin);
@@ -67,10 +61,21 @@ impl OverTime {
         };
         self.slices = self.slices.chunks(2).map(join).collect();
     }
+}
 
-    /// The slices.
-    pub fn slices(self) -> Vec<PauseSlice> {
-        self.slices
+impl Fold for OverTime {
+    fn start(&mut self, at: Time) {
+        if self.origin.is_none() {
+            (self.origin, self.width_ns) = (Some(at), WIDTH_NS);
+        }
+    }
+
+    fn pause(&mut self, blamed: &BlamedPause, _: &Past<'_>) {
+        self.add(&blamed.pause);
+    }
+
+    fn result(&mut self, _: &End<'_>, results: &mut Results) {
+        results.drawing.over_time = std::mem::take(&mut self.slices);
     }
 }
 
@@ -82,7 +87,7 @@ pub struct Worst {
 
 impl Worst {
     /// Keeps the pause if it is one of the worst.
-    pub fn offer(&mut self, blamed: &BlamedPause, tracks: Option<&Tracks>, names: &Names) {
+    fn offer(&mut self, blamed: &BlamedPause, tracks: Option<&Tracks>, names: &Names) {
         let ns = |pause: &Pause| pause.released.since(pause.begin());
         let at = self.pauses.partition_point(|kept| ns(&kept.blamed.pause) >= ns(&blamed.pause));
         if at >= WORST_MAX {
@@ -92,10 +97,17 @@ impl Worst {
         self.pauses.insert(at, WorstPause { blamed: blamed.clone(), states });
         self.pauses.truncate(WORST_MAX);
     }
+}
 
-    /// The pauses.
-    pub fn pauses(self) -> Vec<WorstPause> {
-        self.pauses
+impl Fold for Worst {
+    fn pause(&mut self, blamed: &BlamedPause, past: &Past<'_>) {
+        if blamed.pause.quality == PauseQuality::Whole {
+            self.offer(blamed, past.tracks, past.names);
+        }
+    }
+
+    fn result(&mut self, _: &End<'_>, results: &mut Results) {
+        results.drawing.worst = std::mem::take(&mut self.pauses);
     }
 }
 
@@ -140,7 +152,7 @@ mod tests {
         let mut over_time = OverTime::default();
         let all = pauses(3_000);
         all.iter().for_each(|one| over_time.add(&one.pause));
-        let slices = over_time.slices();
+        let slices = over_time.slices;
         assert!(slices.len() <= SLICES_MAX);
         assert_eq!(slices.iter().map(|slice| slice.count).sum::<u64>(), 3_000);
         assert!(slices.windows(2).all(|pair| pair[0].to == pair[1].from));
@@ -152,7 +164,7 @@ mod tests {
         for one in pauses(50) {
             worst.offer(&BlamedPause { pause: one.pause, causes: Vec::new(), kept_ns: None }, None, &Names::default());
         }
-        let ids: Vec<u64> = worst.pauses().iter().map(|kept| kept.blamed.pause.id).collect();
+        let ids: Vec<u64> = worst.pauses.iter().map(|kept| kept.blamed.pause.id).collect();
         assert_eq!(ids, (40..50).rev().collect::<Vec<_>>());
     }
 }

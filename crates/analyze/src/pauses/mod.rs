@@ -30,6 +30,29 @@ pub trait Recognise {
     fn lanes_in_the_end(&self) -> usize;
 }
 
+/// Recognises nothing: of a runtime that nobody knows.
+pub struct Nothing;
+
+impl Recognise for Nothing {
+    fn push(&mut self, _: &Event, _: &mut Vec<Recognised>) {}
+
+    fn finish(&mut self, _: Time, _: &mut Vec<Recognised>) -> Option<Loss> {
+        None
+    }
+
+    fn oldest(&self) -> Option<Time> {
+        None
+    }
+
+    fn lanes_on(&self) -> usize {
+        0
+    }
+
+    fn lanes_in_the_end(&self) -> usize {
+        0
+    }
+}
+
 /// A pause as a recogniser hands it over, with what blame needs beside it.
 #[derive(Clone, Debug)]
 pub struct Recognised {

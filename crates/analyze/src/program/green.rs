@@ -13,8 +13,9 @@
 use crate::basis::dist::Dist;
 use crate::basis::union::Union;
 use crate::context::Context;
-use crate::results::{BlockedSum, GreenLane, GreenSummary};
-use rtscope_model::{BlockedOn, Body, Counter, Event, GreenThread, LaneId, Runtime, StopReason, Time};
+use crate::folds::{End, Fold};
+use crate::results::{BlockedSum, GreenLane, GreenSummary, Results};
+use rtscope_model::{BlockedOn, Body, Class, Classes, Counter, Event, GreenThread, LaneId, Runtime, StopReason, Time};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
 /// Threads followed at a time.
@@ -187,30 +188,6 @@ impl GreenThreads {
     /// How threads waited for each other.
     pub fn contention(&self) -> &Contention {
         &self.contention
-    }
-
-    /// Takes one event of the runtime.
-    pub fn push(&mut self, event: &Event) {
-        let Body::Runtime(body) = event.body else { return };
-        if !self.asked {
-            return;
-        }
-        let (time, lane) = (event.time, event.lane);
-        match body {
-            Runtime::ThreadRun(green) => self.ran(lane, time, green),
-            Runtime::ThreadStop(green, reason) => self.stopped(lane, time, green, reason),
-            Runtime::ThreadWoken(green) => self.woken(lane, time, green),
-            Runtime::ThreadCreated(green) => {
-                self.created += 1;
-                self.thread(green, time);
-            }
-            Runtime::ThreadMoved(green) => self.moved(lane, time, green),
-            Runtime::LaneCreated | Runtime::LaneEnabled => self.switched(lane, time, false),
-            Runtime::LaneDeleted | Runtime::LaneDisabled => self.switched(lane, time, true),
-            Runtime::StopRequested { .. } => self.world(time, true),
-            Runtime::Count(Counter::Generation, _) => self.world(time, false),
-            _ => {}
-        }
     }
 
     /// `green` as it is known; a new one is active from now on.
@@ -399,6 +376,37 @@ impl GreenThreads {
             lanes: self.lanes.iter().map(lane).collect(),
             idle_while_waiting_ns: self.contention.idle.ns(),
         })
+    }
+}
+
+impl Fold for GreenThreads {
+    fn classes(&self) -> Classes {
+        let all = Classes::NONE.with(Class::Green).with(Class::Lanes).with(Class::Collection);
+        if self.asked { all } else { Classes::NONE }
+    }
+
+    fn event(&mut self, event: &Event) {
+        let Body::Runtime(body) = event.body else { return };
+        let (time, lane) = (event.time, event.lane);
+        match body {
+            Runtime::ThreadRun(green) => self.ran(lane, time, green),
+            Runtime::ThreadStop(green, reason) => self.stopped(lane, time, green, reason),
+            Runtime::ThreadWoken(green) => self.woken(lane, time, green),
+            Runtime::ThreadCreated(green) => {
+                self.created += 1;
+                self.thread(green, time);
+            }
+            Runtime::ThreadMoved(green) => self.moved(lane, time, green),
+            Runtime::LaneCreated | Runtime::LaneEnabled => self.switched(lane, time, false),
+            Runtime::LaneDeleted | Runtime::LaneDisabled => self.switched(lane, time, true),
+            Runtime::StopRequested { .. } => self.world(time, true),
+            Runtime::Count(Counter::Generation, _) => self.world(time, false),
+            _ => {}
+        }
+    }
+
+    fn result(&mut self, end: &End<'_>, results: &mut Results) {
+        results.green_threads = self.values(end.span_ns);
     }
 }
 

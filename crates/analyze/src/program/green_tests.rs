@@ -12,7 +12,7 @@ const LOCK: StopReason = StopReason::Blocked(BlockedOn::Lock);
 fn fold(script: Script) -> GreenThreads {
     let mut green = GreenThreads { asked: true, ..GreenThreads::default() };
     let made = |lane: u16| Event { time: Time(0), lane: LaneId(lane), body: Body::Runtime(Runtime::LaneCreated) };
-    [made(0), made(1)].iter().chain(&script.events()).for_each(|event| green.push(event));
+    [made(0), made(1)].iter().chain(&script.events()).for_each(|event| green.event(event));
     green
 }
 
@@ -105,7 +105,7 @@ fn sums_tell_runs_waits_and_wake_ups() {
 #[test]
 fn without_every_run_nothing_is_known() {
     let mut green = GreenThreads::default();
-    convoy(3).events().iter().for_each(|event| green.push(event));
+    convoy(3).events().iter().for_each(|event| green.event(event));
     assert!(!green.known() && green.values(1_000).is_none());
     assert!(!fold(Script::default()).known());
 }
@@ -116,9 +116,9 @@ fn events_in_any_order_are_taken() {
         Script::default().stop(5, 0, 1, LOCK).stop(6, 0, 1, LOCK).run(7, 1, 1).run(8, 0, 1).stop(1, 1, 9, LOCK);
     let mut green = fold(wake(script, 9, 7, 9));
     let late = |lane, body| Event { time: Time(0), lane: LaneId(lane), body: Body::Runtime(body) };
-    green.push(&late(u16::MAX, Runtime::ThreadRun(GreenThread(4))));
-    green.push(&late(0, Runtime::ThreadStop(GreenThread(1), StopReason::Finished)));
-    green.push(&late(0, Runtime::ThreadStop(GreenThread(1), StopReason::Finished)));
+    green.event(&late(u16::MAX, Runtime::ThreadRun(GreenThread(4))));
+    green.event(&late(0, Runtime::ThreadStop(GreenThread(1), StopReason::Finished)));
+    green.event(&late(0, Runtime::ThreadStop(GreenThread(1), StopReason::Finished)));
     assert!(green.values(0).is_some());
 }
 

@@ -7,8 +7,9 @@
 //! of which one end was not seen is counted as cut: it is never given a length.
 
 use crate::basis::dist::Dist;
-use crate::results::{UserEvents, UserValues};
-use rtscope_model::{Body, Event, LaneId, NameId, Names, Phase, Runtime, Time, UserEvent};
+use crate::folds::{End, Fold};
+use crate::results::{Results, UserEvents, UserValues};
+use rtscope_model::{Body, Class, Classes, Event, LaneId, NameId, Names, Phase, Runtime, Time, UserEvent};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Names told apart; those that come later are put together.
@@ -85,24 +86,6 @@ pub struct User {
 }
 
 impl User {
-    /// Takes one event of the runtime.
-    pub fn push(&mut self, event: &Event) {
-        let Body::Runtime(body) = event.body else { return };
-        match body {
-            Runtime::User(name, posted) => self.posted(event, name, posted),
-            Runtime::PhaseBegin(Phase::Lead | Phase::Follow) => {
-                self.lanes.entry(event.lane).or_default().section.get_or_insert(event.time);
-            }
-            Runtime::PhaseEnd(Phase::Lead | Phase::Follow) => {
-                self.lanes.entry(event.lane).or_default().section_ends(event.time);
-            }
-            Runtime::Gap => self.cut(event.lane, true),
-            // Whoever gets this lane next begins anew.
-            Runtime::LaneCreated | Runtime::LaneDeleted => self.cut(event.lane, false),
-            _ => {}
-        }
-    }
-
     fn posted(&mut self, event: &Event, name: NameId, posted: UserEvent) {
         let name = match self.names.len() < NAMES_MAX || self.names.contains_key(&name) {
             true => name,
@@ -150,13 +133,40 @@ impl User {
     }
 
     /// By name, longest in all first. What is still open is cut by the end.
-    pub fn values(mut self, names: &Names) -> Vec<UserEvents> {
+    pub fn values(&mut self, names: &Names) -> Vec<UserEvents> {
         let lanes: Vec<LaneId> = self.lanes.keys().copied().collect();
         lanes.into_iter().for_each(|lane| self.cut(lane, false));
         let mut list: Vec<UserEvents> = self.names.iter().map(|(name, known)| known.told(*name, names)).collect();
         let sum = |one: &UserEvents| one.spans_ns.sum.unwrap_or(0);
         list.sort_by(|a, b| sum(b).cmp(&sum(a)).then_with(|| a.name.cmp(&b.name)));
         list
+    }
+}
+
+impl Fold for User {
+    fn classes(&self) -> Classes {
+        Classes::NONE.with(Class::Collection).with(Class::Lanes).with(Class::User)
+    }
+
+    fn event(&mut self, event: &Event) {
+        let Body::Runtime(body) = event.body else { return };
+        match body {
+            Runtime::User(name, posted) => self.posted(event, name, posted),
+            Runtime::PhaseBegin(Phase::Lead | Phase::Follow) => {
+                self.lanes.entry(event.lane).or_default().section.get_or_insert(event.time);
+            }
+            Runtime::PhaseEnd(Phase::Lead | Phase::Follow) => {
+                self.lanes.entry(event.lane).or_default().section_ends(event.time);
+            }
+            Runtime::Gap => self.cut(event.lane, true),
+            // Whoever gets this lane next begins anew.
+            Runtime::LaneCreated | Runtime::LaneDeleted => self.cut(event.lane, false),
+            _ => {}
+        }
+    }
+
+    fn result(&mut self, end: &End<'_>, results: &mut Results) {
+        results.user = self.values(&end.tail.user_names);
     }
 }
 
@@ -220,7 +230,7 @@ mod tests {
         let mut names = Names::default();
         assert_eq!((names.intern("one"), names.intern("two")), (NameId(1), NameId(2)));
         let mut fold = User::default();
-        script.events().iter().for_each(|event| fold.push(event));
+        script.events().iter().for_each(|event| fold.event(event));
         fold.values(&names)
     }
 
@@ -284,7 +294,7 @@ mod tests {
     fn names_and_open_spans_have_a_bound() {
         let mut fold = User::default();
         let push = |fold: &mut User, at: u64, name: u32, posted: UserEvent| {
-            user(Script::default(), at, 0, name, posted).events().iter().for_each(|event| fold.push(event));
+            user(Script::default(), at, 0, name, posted).events().iter().for_each(|event| fold.event(event));
         };
         for name in 0..3_000 {
             push(&mut fold, u64::from(name), name, BEGIN);

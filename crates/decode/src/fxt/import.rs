@@ -8,9 +8,7 @@ use super::phases;
 use super::record::{EventKind, EventRecord, OBJECT_THREAD, Record};
 use super::tables::Thread;
 use crate::ocaml_ring::COUNTERS;
-use rtscope_model::{
-    Body, Class, Classes, Counter, Event, LaneId, NameId, Names, Phase, Runtime, Sched, Time, UserEvent,
-};
+use rtscope_model::{Body, Class, Classes, Counter, Event, LaneId, NameId, Names, Runtime, Sched, Time, UserEvent};
 use std::collections::HashMap;
 
 /// Names that are kept; what comes later has none.
@@ -207,12 +205,9 @@ impl Importer {
 
     fn wants(&self, body: &Body) -> bool {
         let Body::Runtime(body) = body else { return true };
-        let has = |class| self.classes.has(class);
         match body {
-            Runtime::ThreadRun(_) | Runtime::ThreadStop(..) | Runtime::ThreadMoved(_) => {
-                has(Class::Green) || has(Class::GreenEdges)
-            }
-            body => has(class(body)),
+            Runtime::ThreadCreated(_) | Runtime::ThreadWoken(_) => self.classes.has(Class::Green),
+            body => self.classes.takes(body.class()),
         }
     }
 }
@@ -233,44 +228,4 @@ pub(super) fn is_phase(record: &EventRecord<'_>) -> Option<bool> {
     let span = matches!(record.kind, EventKind::Begin | EventKind::End);
     let eio = record.category == carried::GC.as_bytes();
     (span && (eio || record.category.is_empty()) && phases::of_name(record.name).is_some()).then_some(eio)
-}
-
-fn class(body: &Runtime) -> Class {
-    match body {
-        Runtime::Count(counter, _) => match counter {
-            counter if counter.is_spark() => Class::Sparks,
-            Counter::Generation
-            | Counter::CopiedBytes
-            | Counter::SlopBytes
-            | Counter::FragmentationBytes
-            | Counter::GcThreads
-            | Counter::CopiedMaxBytes
-            | Counter::CopiedBalancedBytes
-            | Counter::YoungBytes
-            | Counter::PromotedBytes => Class::Collection,
-            _ => Class::Heap,
-        },
-        Runtime::ThreadRun(_)
-        | Runtime::ThreadStop(..)
-        | Runtime::ThreadMoved(_)
-        | Runtime::ThreadCreated(_)
-        | Runtime::ThreadWoken(_) => Class::Green,
-        Runtime::LaneCreated
-        | Runtime::LaneDeleted
-        | Runtime::LaneDisabled
-        | Runtime::LaneEnabled
-        | Runtime::TaskCreated(_)
-        | Runtime::Forked { .. } => Class::Lanes,
-        Runtime::ConcurrentMarkBegin
-        | Runtime::ConcurrentMarkEnd
-        | Runtime::ConcurrentSyncBegin
-        | Runtime::ConcurrentSyncEnd
-        | Runtime::ConcurrentSweepBegin
-        | Runtime::ConcurrentSweepEnd => Class::Concurrent,
-        Runtime::TracerWrote { .. } => Class::Tracer,
-        Runtime::PhaseBegin(Phase::Detail(_)) | Runtime::PhaseEnd(Phase::Detail(_)) => Class::Details,
-        Runtime::User(..) => Class::User,
-        Runtime::HeapProfile(_) => Class::HeapProfile,
-        _ => Class::Collection,
-    }
 }

@@ -71,10 +71,7 @@ pub(super) struct Importer {
 
 impl Importer {
     pub(super) fn new(version: Version, classes: Classes, rings: u16) -> Importer {
-        let wanted = |phase: &Phase| match phase {
-            Phase::Detail(_) => classes.has(Class::Details),
-            _ => classes.has(Class::Collection),
-        };
+        let wanted = |phase: &Phase| classes.has(phase.class());
         let mut phases = [None; 64];
         for (id, into) in (0..).zip(phases.iter_mut()) {
             *into = tables::phase(version, id).map(neutral).filter(wanted);

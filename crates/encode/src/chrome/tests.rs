@@ -1,16 +1,14 @@
 //! Objects of small recordings, read with a JSON parser.
 
 use super::*;
-use crate::testing::{facts, kernel, pause, rt, switch, tables};
+use crate::testing::{facts, kernel, pause, rt, switch, tables, write};
 use rtscope_model::{Counter, GreenThread, NameId, OffState, Runtime, StopReason, UserEvent};
 use serde_json::Value;
 
 fn written(family: &str, events: &[Event]) -> Vec<Value> {
     let mut writer = ChromeWriter::new(Vec::new(), &facts(family)).unwrap();
     tables(|tables| {
-        events.iter().for_each(|event| writer.event(event, tables).unwrap());
-        let (pause, causes) = pause(0, 100, 150, 260, 270);
-        writer.pause(&pause, &causes, tables).unwrap();
+        write(&mut writer, family, events, Some(pause(0, 100, 150, 260, 270)), tables).unwrap();
     });
     writer.finish(&[]).unwrap();
     let json: Value = serde_json::from_slice(&writer.into_inner()).unwrap();

@@ -14,7 +14,8 @@ use crate::timeline::pause::{self, Edge, Fact, What};
 use crate::timeline::threads::{Threads, switched};
 use crate::timeline::{Closed, Line, Mark, Sink, State, Timeline, Track, Unit};
 use crate::{Export, Tables, program};
-use rtscope_model::{Body, CausePiece, Event, Exported, Loss, Names, Pause, Symbols, Time};
+use rtscope_analyze::lanes::timeline::{Doing, Segment};
+use rtscope_model::{Body, CausePiece, Event, Exported, LaneId, Loss, Names, Pause, Symbols, Time};
 use spool::Spool;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Seek, Write};
@@ -121,6 +122,10 @@ impl<W: Write, S: Read + Write + Seek> Export for FirefoxWriter<W, S> {
         let Body::Sched(sched) = &event.body else { return self.timeline.push(event, tables, &mut self.drawn) };
         self.threads.learn(event);
         switched(sched).map_or(Ok(()), |(cpu, next)| self.switch(event.time, cpu, next, tables))
+    }
+
+    fn segment(&mut self, lane: LaneId, piece: &Segment<Doing>, tables: Tables<'_>) -> io::Result<()> {
+        self.timeline.segment(lane, piece, tables, &mut self.drawn)
     }
 
     fn pause(&mut self, pause: &Pause, causes: &[CausePiece], tables: Tables<'_>) -> io::Result<()> {

@@ -1,7 +1,7 @@
 //! Profiles of small recordings, read with a JSON parser.
 
 use super::*;
-use crate::testing::{facts, kernel, pause, rt, switch, tables};
+use crate::testing::{facts, kernel, pause, rt, switch, tables, write};
 use rtscope_model::{Counter as Figure, GreenThread, NameId, OffState, Runtime, StopReason, UserEvent};
 use serde_json::{Value, json};
 use std::io::Cursor;
@@ -9,11 +9,8 @@ use std::io::Cursor;
 fn written(events: &[Event], pauses: bool) -> Value {
     let mut writer = FirefoxWriter::new(Vec::new(), Cursor::new(Vec::new()), &facts("ghc"));
     tables(|tables| {
-        events.iter().for_each(|event| writer.event(event, tables).unwrap());
-        let (pause, causes) = pause(0, 1_000_100, 1_000_150, 1_000_260, 1_000_270);
-        if pauses {
-            writer.pause(&pause, &causes, tables).unwrap();
-        }
+        let blamed = pauses.then(|| pause(0, 1_000_100, 1_000_150, 1_000_260, 1_000_270));
+        write(&mut writer, "ghc", events, blamed, tables).unwrap();
     });
     writer.finish(&[]).unwrap();
     serde_json::from_slice(&writer.into_inner()).unwrap()

@@ -7,6 +7,7 @@
 use crate::timeline::threads::Threads;
 use crate::timeline::{Closed, Line, Mark, Sink, State, Timeline, Track};
 use crate::{Export, Tables, word};
+use rtscope_analyze::lanes::timeline::{Doing, Segment};
 use rtscope_model::{Body, CausePiece, Event, Exported, LaneId, Loss, Names, OffState, Pause, Sched, Symbols, Time};
 use rtscope_table::{FULL, Kind, NULL, Shape, Table, Word, Words};
 use std::collections::{BTreeMap, HashMap};
@@ -203,6 +204,10 @@ impl<W: Write + Send> Export for ParquetWriter<W> {
             }),
             _ => Ok(()),
         }
+    }
+
+    fn segment(&mut self, lane: LaneId, piece: &Segment<Doing>, tables: Tables<'_>) -> io::Result<()> {
+        self.timeline.segment(lane, piece, tables, &mut self.drawn)
     }
 
     fn pause(&mut self, pause: &Pause, causes: &[CausePiece], tables: Tables<'_>) -> io::Result<()> {

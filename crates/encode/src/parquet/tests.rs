@@ -1,7 +1,7 @@
 //! Tables of small recordings, read with the library's own reader.
 
 use super::*;
-use crate::testing::{facts, kernel, pause, rt, switch, tables};
+use crate::testing::{facts, kernel, pause, rt, switch, tables, write};
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use rtscope_model::{Counter, Cpu, NameId, Runtime, Tid, UserEvent};
 use rtscope_table::GROUP;
@@ -62,9 +62,7 @@ fn each_thing_is_a_row_of_its_table() {
         rt(260, 0, Runtime::CollectEnd),
     ];
     tables(|tables| {
-        events.iter().for_each(|event| writer.event(event, tables).unwrap());
-        let (pause, causes) = pause(3, 100, 155, 260, 270);
-        writer.pause(&pause, &causes, tables).unwrap();
+        write(&mut writer, "ghc", &events, Some(pause(3, 100, 155, 260, 270)), tables).unwrap();
     });
     writer.finish(&[]).unwrap();
     assert_eq!(files.borrow().len(), TABLES.len());

@@ -17,7 +17,8 @@ use crate::timeline::threads::Threads;
 use crate::timeline::{Closed, Line, Mark, Sink, State, Timeline, Track, Unit};
 use crate::{Export, Tables, program};
 use field::{PACKET, annotation, clock, event, interned, packet, system, track, tree};
-use rtscope_model::{Body, CausePiece, CodeSample, Event, Exported, Found, Loss, Names, Pause, Symbols, Time};
+use rtscope_analyze::lanes::timeline::{Doing, Segment};
+use rtscope_model::{Body, CausePiece, CodeSample, Event, Exported, Found, LaneId, Loss, Names, Pause, Symbols, Time};
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 use wire::Wire;
@@ -164,6 +165,10 @@ impl<W: Write> Export for PerfettoWriter<W> {
             self.drawn.write()?;
         }
         Ok(())
+    }
+
+    fn segment(&mut self, lane: LaneId, piece: &Segment<Doing>, tables: Tables<'_>) -> io::Result<()> {
+        self.timeline.segment(lane, piece, tables, &mut self.drawn)
     }
 
     fn pause(&mut self, pause: &Pause, causes: &[CausePiece], tables: Tables<'_>) -> io::Result<()> {

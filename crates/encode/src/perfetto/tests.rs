@@ -2,7 +2,7 @@
 
 use super::field::{bundle, ftrace, switch};
 use super::*;
-use crate::testing::{facts, kernel, pause, rt, switch as switches, tables};
+use crate::testing::{facts, kernel, pause, rt, switch as switches, tables, write};
 use rtscope_model::{GreenThread, LossKind, OffState, Runtime, Sched, StopReason, Tid};
 
 /// A field's value.
@@ -106,11 +106,8 @@ fn read(trace: &[u8]) -> Vec<String> {
 fn written(events: &[rtscope_model::Event], pauses: bool, losses: &[Loss]) -> Vec<u8> {
     let mut writer = PerfettoWriter::new(Vec::new(), &facts("ghc")).unwrap();
     tables(|tables| {
-        events.iter().for_each(|event| writer.event(event, tables).unwrap());
-        let (pause, causes) = pause(0, 100, 150, 260, 270);
-        if pauses {
-            writer.pause(&pause, &causes, tables).unwrap();
-        }
+        let blamed = pauses.then(|| pause(0, 100, 150, 260, 270));
+        write(&mut writer, "ghc", events, blamed, tables).unwrap();
     });
     writer.finish(losses).unwrap();
     writer.into_inner()

@@ -20,9 +20,9 @@ pub use state::{State, Work};
 
 use crate::Tables;
 use lanes::{Part, nest};
-use rtscope_analyze::Context;
 use rtscope_analyze::basis::per_lane::PerLane;
-use rtscope_analyze::lanes::timeline::{Doing, LaneStates, Segment};
+use rtscope_analyze::lanes::timeline::{Doing, Segment};
+use rtscope_model::runtimes::OCAML;
 use rtscope_model::{Body, Event, Exported, HeapProfile, LaneId, NameId, Phase, Runtime, Time, UserEvent};
 use stack::{Stack, Step};
 use std::io;
@@ -113,12 +113,10 @@ pub trait Sink {
 
 /// Turns events into tracks.
 pub struct Timeline {
-    /// What lanes do; `None`: the runtime posts phases.
-    lanes: Option<LaneStates>,
+    /// The runtime posts phases.
+    phases: bool,
     every_green_event: bool,
     open: Open,
-    /// What became known of lanes with the last event.
-    told: Vec<(LaneId, Segment<Doing>)>,
     steps: Vec<Step>,
     now: Time,
 }
@@ -157,14 +155,10 @@ impl Open {
 impl Timeline {
     /// Of the recording that `facts` describe.
     pub fn new(facts: &Exported) -> Timeline {
-        let mut context = Context { threaded: facts.threaded, generations: facts.generations, ..Context::default() };
-        context.runtime.family = facts.family.clone();
-        let phases = facts.family.as_deref() == Some("ocaml");
         Timeline {
-            lanes: (!phases).then(|| LaneStates::new(&context).nested()),
+            phases: *facts.runtime() == OCAML,
             every_green_event: facts.every_green_event,
             open: Open::default(),
-            told: Vec::new(),
             steps: Vec::new(),
             now: Time(0),
         }
@@ -177,13 +171,7 @@ impl Timeline {
     pub fn push(&mut self, event: &Event, tables: Tables<'_>, sink: &mut impl Sink) -> io::Result<()> {
         self.now = self.now.max(event.time);
         match event.body {
-            Body::Runtime(body) => {
-                if let Some(lanes) = &mut self.lanes {
-                    lanes.push(event, &mut |lane, piece| self.told.push((lane, piece)));
-                    self.draw(tables, sink)?;
-                }
-                self.runtime(event.lane, event.time, body, tables, sink)
-            }
+            Body::Runtime(body) => self.runtime(event.lane, event.time, body, tables, sink),
             Body::Sample(sample) => lines::of_sample(&sample)
                 .into_iter()
                 .flatten()
@@ -198,10 +186,6 @@ impl Timeline {
     /// What `sink` gives.
     pub fn finish(&mut self, tables: Tables<'_>, sink: &mut impl Sink) -> io::Result<()> {
         let now = self.now;
-        if let Some(lanes) = &mut self.lanes {
-            lanes.finish(now, &mut |lane, piece| self.told.push((lane, piece)));
-            self.draw(tables, sink)?;
-        }
         self.open.tracks().into_iter().try_for_each(|track| {
             self.change(track, tables, sink, |drawn, steps| {
                 let end = drawn.part.map_or(now, |part| part.until);
@@ -210,19 +194,24 @@ impl Timeline {
         })
     }
 
-    /// Draws what became known of lanes.
-    fn draw(&mut self, tables: Tables<'_>, sink: &mut impl Sink) -> io::Result<()> {
-        if self.told.is_empty() {
+    /// Draws what became known of a lane.
+    ///
+    /// # Errors
+    /// What `sink` gives.
+    pub fn segment(
+        &mut self,
+        lane: LaneId,
+        piece: &Segment<Doing>,
+        tables: Tables<'_>,
+        sink: &mut impl Sink,
+    ) -> io::Result<()> {
+        if self.phases {
             return Ok(());
         }
-        let (every, mut told) = (self.every_green_event, std::mem::take(&mut self.told));
-        for (lane, piece) in told.drain(..) {
-            self.change(Track::Lane(lane), tables, sink, |Drawn { stack, part }, steps| {
-                nest(stack, part, &piece, every, steps);
-            })?;
-        }
-        self.told = told;
-        Ok(())
+        let every = self.every_green_event;
+        self.change(Track::Lane(lane), tables, sink, |Drawn { stack, part }, steps| {
+            nest(stack, part, piece, every, steps);
+        })
     }
 
     /// Changes what is open on a track and tells `sink`.
@@ -295,7 +284,7 @@ impl Timeline {
         tables: Tables<'_>,
         sink: &mut impl Sink,
     ) -> io::Result<()> {
-        if self.lanes.is_none() {
+        if self.phases {
             self.change(track, tables, sink, |drawn, steps| drawn.stack.close_all(time, steps))?;
         }
         sink.mark(track, time, mark, tables)
@@ -310,7 +299,7 @@ impl Timeline {
         sink: &mut impl Sink,
         change: impl FnOnce(&mut Drawn, &mut Vec<Step>),
     ) -> io::Result<()> {
-        if self.lanes.is_some() { Ok(()) } else { self.change(Track::Lane(lane), tables, sink, change) }
+        if self.phases { self.change(Track::Lane(lane), tables, sink, change) } else { Ok(()) }
     }
 
     fn phase_begins(

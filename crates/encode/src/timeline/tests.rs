@@ -1,17 +1,39 @@
 //! Events of both runtimes, whole and damaged, and the states that lanes are in.
 
 use super::*;
-use crate::testing::{Drawing, facts, rt, tables};
-use rtscope_model::{GreenThread, StopReason};
+use crate::Export;
+use crate::testing::{Drawing, facts, rt, tables, write};
+use rtscope_model::{CausePiece, GreenThread, Loss, Pause, StopReason};
+
+/// A format that remembers.
+struct Remembered {
+    timeline: Timeline,
+    drawing: Drawing,
+}
+
+impl Export for Remembered {
+    fn event(&mut self, event: &Event, tables: Tables<'_>) -> io::Result<()> {
+        self.timeline.push(event, tables, &mut self.drawing)
+    }
+
+    fn segment(&mut self, lane: LaneId, piece: &Segment<Doing>, tables: Tables<'_>) -> io::Result<()> {
+        self.timeline.segment(lane, piece, tables, &mut self.drawing)
+    }
+
+    fn pause(&mut self, _: &Pause, _: &[CausePiece], _: Tables<'_>) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn finish(&mut self, _: &[Loss]) -> io::Result<()> {
+        tables(|tables| self.timeline.finish(tables, &mut self.drawing))
+    }
+}
 
 fn drawn(family: &str, events: &[Event]) -> Drawing {
-    let mut drawing = Drawing::default();
-    let mut timeline = Timeline::new(&facts(family));
-    for event in events {
-        tables(|tables| timeline.push(event, tables, &mut drawing)).unwrap();
-    }
-    tables(|tables| timeline.finish(tables, &mut drawing)).unwrap();
-    drawing
+    let mut all = Remembered { timeline: Timeline::new(&facts(family)), drawing: Drawing::default() };
+    tables(|tables| write(&mut all, family, events, None, tables)).unwrap();
+    all.finish(&[]).unwrap();
+    all.drawing
 }
 
 fn begin(phase: Phase) -> Runtime {

@@ -5,10 +5,11 @@
 use super::{Format, To, facts};
 use crate::watch::Watch;
 use rtscope_analyze::Context;
+use rtscope_analyze::lanes::timeline::{Doing, LaneDetail, Segment};
 use rtscope_analyze::results::BlamedPause;
 use rtscope_encode::Tables;
 use rtscope_model::manifest::Manifest;
-use rtscope_model::{CausePiece, Class, Classes, Event, Exported, Loss, NameId, Names, Pause, Symbols};
+use rtscope_model::{CausePiece, Class, Classes, Event, Exported, LaneId, Loss, NameId, Names, Pause, Symbols};
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
@@ -21,6 +22,7 @@ const BATCHES: usize = 8;
 type Blamed = Box<(Pause, Vec<CausePiece>)>;
 
 enum Item {
+    Segment(LaneId, Segment<Doing>),
     Event(Event),
     Pause(Blamed),
 }
@@ -92,6 +94,7 @@ pub fn write(format: Format, to: To<'_>, from: &Taken) -> io::Result<()> {
         let tables = Tables { kernel: &kernel, user: &user, symbols: &symbols };
         for item in batch.items.drain(..) {
             match item {
+                Item::Segment(lane, piece) => export.segment(lane, &piece, tables)?,
                 Item::Event(event) => export.event(&event, tables)?,
                 Item::Pause(pause) => {
                     export.pause(&pause.0, &pause.1, tables)?;
@@ -152,6 +155,16 @@ impl Watch for Hand {
     fn start(&mut self, context: &Context, manifest: Option<&Manifest>) {
         let start = (facts(context, manifest), context.symbols.clone());
         self.send(Message::Start(Box::new(start)));
+    }
+
+    fn lanes(&self) -> LaneDetail {
+        LaneDetail::Nested
+    }
+
+    fn segment(&mut self, lane: LaneId, piece: &Segment<Doing>, tables: Tables<'_>) {
+        if self.full.is_some() {
+            self.put(Item::Segment(lane, *piece), tables);
+        }
     }
 
     fn event(&mut self, event: &Event, tables: Tables<'_>) {

@@ -7,11 +7,9 @@
 
 use super::compose::{Composer, Segment};
 use super::works::Works;
-use crate::context::Context;
-use crate::pauses::{Recognise, Recognised};
-use crate::runtimes::ocaml::leadership::Leadership;
-use crate::runtimes::recogniser;
-use rtscope_model::{Body, Event, GreenThread, LaneId, LanePause, Pause, PauseKind, PauseMode, Phase, Runtime, Time};
+use crate::folds::Wait;
+use crate::pauses::Recognised;
+use rtscope_model::{Event, GreenThread, LaneId, LanePause, Pause, PauseKind, PauseMode, Phase, Runtime, Time};
 
 /// What was collected.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
@@ -89,8 +87,6 @@ struct Lane {
     unknown: bool,
     /// Its last event.
     last: Time,
-    /// The last run or stop, where the recogniser has not been told of it.
-    held: Option<Event>,
 }
 
 impl Lane {
@@ -118,85 +114,71 @@ impl Lane {
 /// The fold.
 pub struct LaneStates {
     lanes: Vec<Option<Box<Lane>>>,
-    recogniser: Box<dyn Recognise>,
-    /// Waits to lead that a runtime does not post.
-    leadership: Option<Leadership>,
-    /// Since when a pause is open; runs and stops can wait until one is.
-    open_since: Option<Time>,
     runs_posted: bool,
     /// The first event of any lane.
     first: Option<Time>,
-    /// Told for spans that nest.
-    nested: bool,
-    finished: Vec<Recognised>,
+    /// See [`LaneDetail::Nested`].
+    pub(super) nested: bool,
+}
+
+/// How much of what lanes did is told.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
+pub enum LaneDetail {
+    /// Nothing: pauses are enough.
+    #[default]
+    Pauses,
+    /// One state after the other; work lasts from its begin to its end, as in a report, and pieces that look
+    /// alike are one.
+    States,
+    /// What spans that nest need: the thread of a run, the collection that a piece belongs to, and when a lane
+    /// rested from its work; a lane that was asked to stop goes on with what it does.
+    Nested,
 }
 
 impl LaneStates {
-    /// The lines of the recording that `context` describes.
-    pub fn new(context: &Context) -> Self {
-        LaneStates {
-            lanes: Vec::new(),
-            recogniser: recogniser(context),
-            leadership: context.runtime.info().posts.leadership.then(Leadership::default),
-            open_since: None,
-            runs_posted: false,
-            first: None,
-            nested: false,
-            finished: Vec::new(),
-        }
+    /// Lines of the given detail.
+    pub(super) fn new(detail: LaneDetail) -> Self {
+        let nested = detail == LaneDetail::Nested;
+        LaneStates { lanes: Vec::new(), runs_posted: false, first: None, nested }
     }
 
-    /// Tells what spans that nest need: the thread of a run, the collection that a piece belongs to, and when
-    /// a lane rested from its work; a lane that was asked to stop goes on with what it does. Otherwise work
-    /// lasts from its begin to its end, as in a report, and pieces that look alike are one.
-    pub fn nested(self) -> Self {
-        LaneStates { nested: true, ..self }
-    }
-
-    /// Whether runs of green threads were seen, so that idle lanes are told.
-    pub fn runs_posted(&self) -> bool {
-        self.runs_posted
-    }
-
-    /// Takes the next event; what is known now is handed to `out`.
-    pub fn push(&mut self, event: &Event, out: &mut impl FnMut(LaneId, Segment<Doing>)) {
-        let Body::Runtime(body) = event.body else { return };
-        if event.lane.is_some() {
-            self.base(event, body);
-        }
-        self.recognise(event, body);
-        if let Some(leadership) = &mut self.leadership
-            && let Some(wait) = leadership.push(event)
-            && leadership.inferred()
+    /// Takes the next event. `until`: nothing before it is changed any more by `pauses`, those that are over
+    /// with it.
+    pub(super) fn push(
+        &mut self,
+        event: &Event,
+        wait: Option<Wait>,
+        pauses: &[Recognised],
+        until: Time,
+        out: &mut dyn FnMut(LaneId, Segment<Doing>),
+    ) {
+        if let Some(wait) = wait.filter(|wait| wait.inferred)
             && let Some(lane) = find(&mut self.lanes, wait.lane)
         {
             lane.line.lay(wait.from, wait.to, Doing::outside(LaneState::WaitingToLead));
         }
-        let until = self.open_since.map_or(event.time, |since| since.min(event.time));
-        if self.finished.is_empty() {
+        if pauses.is_empty() {
             if let Some(lane) = find(&mut self.lanes, event.lane) {
                 lane.line.flush(until, &mut |segment| out(event.lane, segment));
             }
             return;
         }
-        self.lay();
+        self.lay(pauses);
         for (id, lane) in each(&mut self.lanes) {
             lane.line.flush(until, &mut |segment| out(id, segment));
         }
     }
 
     /// The stream is over at `end`.
-    pub fn finish(&mut self, end: Time, out: &mut impl FnMut(LaneId, Segment<Doing>)) {
-        self.tell();
-        self.recogniser.finish(end, &mut self.finished);
-        self.lay();
+    pub(super) fn finish(&mut self, end: Time, pauses: &[Recognised], out: &mut dyn FnMut(LaneId, Segment<Doing>)) {
+        self.lay(pauses);
         for (id, lane) in each(&mut self.lanes) {
             lane.line.finish(end.max(lane.last), &mut |segment| out(id, segment));
         }
     }
 
     /// What a lane does between collections.
-    fn base(&mut self, event: &Event, body: Runtime) {
+    pub(super) fn base(&mut self, event: &Event, body: Runtime) {
         let index = usize::from(event.lane.0);
         if self.lanes.len() <= index {
             self.lanes.resize_with(index + 1, || None);
@@ -249,53 +231,18 @@ impl LaneStates {
         }
     }
 
-    /// Lets the recogniser see what it needs: of runs and stops outside collections that is the last of
-    /// each lane, and these are most of a log.
-    fn recognise(&mut self, event: &Event, body: Runtime) {
-        if self.open_since.is_none() {
-            match body {
-                Runtime::ThreadRun(_) | Runtime::ThreadStop(..) => {
-                    if let Some(lane) = find(&mut self.lanes, event.lane) {
-                        lane.held = Some(*event);
-                    }
-                    return;
-                }
-                Runtime::Count(..)
-                | Runtime::ThreadMoved(_)
-                | Runtime::ThreadCreated(_)
-                | Runtime::ThreadWoken(_)
-                | Runtime::User(..)
-                | Runtime::HeapProfile(_)
-                | Runtime::TaskCreated(_)
-                | Runtime::TracerWrote { .. } => return,
-                _ => self.tell(),
-            }
-        }
-        self.recogniser.push(event, &mut self.finished);
-        self.open_since = self.recogniser.oldest();
-    }
-
-    /// Hands over the runs and stops that were held back.
-    fn tell(&mut self) {
-        for lane in self.lanes.iter_mut().flatten() {
-            if let Some(event) = lane.held.take() {
-                self.recogniser.push(&event, &mut self.finished);
-            }
-        }
-    }
-
     /// Lays pauses that are over on the lanes' lines.
-    fn lay(&mut self) {
-        for Recognised { pause, .. } in self.finished.drain(..) {
+    fn lay(&mut self, pauses: &[Recognised]) {
+        for Recognised { pause, .. } in pauses {
             for part in &pause.lanes {
                 if let Some(Lane { line, works, .. }) = find(&mut self.lanes, part.lane) {
                     if !self.nested {
-                        asked(&pause, part, |from, to, state| line.lay(from, to, Doing::outside(state)));
+                        asked(pause, part, |from, to, state| line.lay(from, to, Doing::outside(state)));
                     }
                     let leads = pause.leader == Some(part.lane);
                     let within = self.nested.then_some(Part { leads, stopped: pause.stopped });
                     let lay = |from, to, state| line.lay(from, to, Doing { state, green: None, part: within });
-                    pieces(&pause, part, works, lay);
+                    pieces(pause, part, works, lay);
                     works.forget(pause.collected);
                 }
             }

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::testing::Script;
+use crate::{Analysis, Context};
 use rtscope_model::StopReason;
 
 fn context(family: &str) -> Context {
@@ -12,20 +13,24 @@ fn context(family: &str) -> Context {
 
 /// The line of each of two lanes, in short words.
 fn lines(family: &str, script: Script, end: u64) -> [Vec<(u64, u64, LaneState)>; 2] {
-    let lines = told(LaneStates::new(&context(family)), script, end);
+    let lines = told(lanes(family, LaneDetail::States, end), script);
     for line in &lines {
         assert!(line.windows(2).all(|pair| (pair[0].1, pair[0].2) != (pair[1].0, pair[1].2)), "{line:?}");
     }
     lines
 }
 
-fn told(mut states: LaneStates, script: Script, end: u64) -> [Vec<(u64, u64, LaneState)>; 2] {
+fn lanes(family: &str, detail: LaneDetail, end: u64) -> Analysis {
+    Analysis::with_lanes(Context { ended: Some(Time(end)), ..context(family) }, detail)
+}
+
+fn told(mut analysis: Analysis, script: Script) -> [Vec<(u64, u64, LaneState)>; 2] {
     let mut lines: [Vec<(u64, u64, LaneState)>; 2] = [Vec::new(), Vec::new()];
     let mut out = |lane: LaneId, segment: Segment<Doing>| {
         lines[usize::from(lane.0)].push((segment.from.0, segment.to.0, segment.state.state));
     };
-    script.events().iter().for_each(|event| states.push(event, &mut out));
-    states.finish(Time(end), &mut out);
+    script.events().iter().for_each(|event| analysis.take(event, &mut out));
+    analysis.end(&mut out);
     for line in &lines {
         assert!(line.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{line:?}");
     }
@@ -128,7 +133,7 @@ fn who_waits_for_more_work_stands_still_meanwhile() {
     let script = created().request(100, 0, true).begin(120, 1).begin(150, 0).rt(155, 0, Runtime::WorkBegin);
     let script = script.rt(160, 0, Runtime::WorkIdle).work(170, 190, 0).work(151, 199, 1);
     let script = script.end(200, 0).figures(201, 0, 0, 1000).end(202, 1);
-    let [leader, follower] = told(LaneStates::new(&context("ghc")).nested(), script, 400);
+    let [leader, follower] = told(lanes("ghc", LaneDetail::Nested, 400), script);
     let expected = [
         (100, 120, WaitingForOthers),
         (120, 150, WaitingToStop),
@@ -144,7 +149,7 @@ fn who_waits_for_more_work_stands_still_meanwhile() {
 
 #[test]
 fn parts_of_a_collection_hang_together_and_runs_have_their_thread() {
-    let mut states = LaneStates::new(&context("ghc")).nested();
+    let mut analysis = lanes("ghc", LaneDetail::Nested, 400);
     let mut out = Vec::new();
     let mut take = |lane: LaneId, segment: Segment<Doing>| {
         if lane == LaneId(1) {
@@ -153,8 +158,8 @@ fn parts_of_a_collection_hang_together_and_runs_have_their_thread() {
     };
     let script = created().run(50, 0, 1).run(0, 1, 2).stop(119, 1, 2, StopReason::Yielded);
     let script = script.parallel(100, 120, 150, 200).run(210, 1, 2).stop(300, 1, 2, StopReason::Finished);
-    script.events().iter().for_each(|event| states.push(event, &mut take));
-    states.finish(Time(400), &mut take);
+    script.events().iter().for_each(|event| analysis.take(event, &mut take));
+    analysis.end(&mut take);
     // It runs on until it has stopped: nothing is said of the request.
     let run = Doing { green: Some(GreenThread(2)), ..Doing::outside(Program) };
     assert_eq!(out.first(), Some(&(0, 119, run)));

@@ -8,10 +8,12 @@
 pub mod compose;
 pub mod lanes;
 pub mod own;
+mod recognised;
 pub mod shares;
 mod works;
 
 pub use compose::{Composer, Segment};
-pub use lanes::{Collected, Doing, LaneState, LaneStates, Part};
+pub use lanes::{Collected, Doing, LaneDetail, LaneState, Part};
 pub use own::OwnSpans;
-pub use shares::{LaneShares, LanesOverTime, SHARES, Share};
+pub use recognised::Timeline;
+pub use shares::{LanesOverTime, SHARES, Share};

@@ -4,9 +4,8 @@
 //! memory does not depend on its length. Keeps [`LANES_MAX`] lanes and counts the others. Refuses to decide states.
 
 use super::compose::Segment;
-use super::lanes::{Doing, LaneState, LaneStates};
-use crate::context::Context;
-use rtscope_model::{Event, LaneId, Time};
+use super::lanes::{Doing, LaneState};
+use rtscope_model::{LaneId, Time};
 
 /// Lanes that are kept: those with the lowest numbers.
 pub const LANES_MAX: u16 = 16;
@@ -80,8 +79,8 @@ pub struct LanesOverTime {
 }
 
 impl LanesOverTime {
-    /// Adds that `lane` was in `state`.
-    fn add(&mut self, lane: LaneId, segment: Segment<Doing>) {
+    /// Adds what `lane` did.
+    pub fn add(&mut self, lane: LaneId, segment: Segment<Doing>) {
         if lane.0 >= LANES_MAX {
             self.left_out = self.left_out.max(u64::from(lane.0 - LANES_MAX) + 1);
             return;
@@ -131,36 +130,6 @@ impl LanesOverTime {
             });
             *columns = joined.collect();
         }
-    }
-}
-
-/// The fold.
-pub struct LaneShares {
-    states: LaneStates,
-    found: LanesOverTime,
-    last: Time,
-}
-
-impl LaneShares {
-    /// For the recording that `context` describes.
-    pub fn new(context: &Context) -> Self {
-        LaneShares { states: LaneStates::new(context), found: LanesOverTime::default(), last: Time(0) }
-    }
-
-    /// Takes the next event.
-    pub fn push(&mut self, event: &Event) {
-        if matches!(event.body, rtscope_model::Body::Runtime(_)) {
-            self.last = self.last.max(event.time);
-        }
-        let found = &mut self.found;
-        self.states.push(event, &mut |lane, segment| found.add(lane, segment));
-    }
-
-    /// The lanes, when the stream is over.
-    pub fn finish(mut self) -> LanesOverTime {
-        let found = &mut self.found;
-        self.states.finish(self.last, &mut |lane, segment| found.add(lane, segment));
-        self.found
     }
 }
 

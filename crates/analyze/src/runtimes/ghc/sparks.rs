@@ -1,8 +1,9 @@
 //! Sparks: what became of the work that the program offered to run in parallel, as
 //! the runtime's cumulative counters say. Owns those counters, lane by lane.
 
-use crate::results::{LaneSparks, SparkCounts, Sparks as Values};
-use rtscope_model::{Body, Counter, Event, LaneId, Runtime};
+use crate::folds::{End, Fold};
+use crate::results::{LaneSparks, Results, SparkCounts, Sparks as Values};
+use rtscope_model::{Body, Class, Classes, Counter, Event, LaneId, Runtime};
 use std::collections::BTreeMap;
 
 /// The fold.
@@ -12,23 +13,6 @@ pub struct Sparks {
 }
 
 impl Sparks {
-    /// Takes one event of the runtime.
-    pub fn push(&mut self, event: &Event) {
-        let Body::Runtime(Runtime::Count(counter, value)) = event.body else { return };
-        let field: fn(&mut SparkCounts) -> &mut u64 = match counter {
-            Counter::SparksCreated => |counts| &mut counts.created,
-            Counter::SparksConverted => |counts| &mut counts.converted,
-            Counter::SparksOverflowed => |counts| &mut counts.overflowed,
-            Counter::SparksDud => |counts| &mut counts.dud,
-            Counter::SparksCollected => |counts| &mut counts.collected,
-            Counter::SparksFizzled => |counts| &mut counts.fizzled,
-            Counter::SparksRemaining => |counts| &mut counts.remaining,
-            _ => return,
-        };
-        // Each lane's last word counts: the counters run from the start.
-        *field(self.lanes.entry(event.lane).or_default()) = value;
-    }
-
     /// The sums; `None` where no counters were logged.
     pub fn values(&self) -> Option<Values> {
         if self.lanes.is_empty() {
@@ -49,6 +33,32 @@ impl Sparks {
     }
 }
 
+impl Fold for Sparks {
+    fn classes(&self) -> Classes {
+        Classes::NONE.with(Class::Sparks)
+    }
+
+    fn event(&mut self, event: &Event) {
+        let Body::Runtime(Runtime::Count(counter, value)) = event.body else { return };
+        let field: fn(&mut SparkCounts) -> &mut u64 = match counter {
+            Counter::SparksCreated => |counts| &mut counts.created,
+            Counter::SparksConverted => |counts| &mut counts.converted,
+            Counter::SparksOverflowed => |counts| &mut counts.overflowed,
+            Counter::SparksDud => |counts| &mut counts.dud,
+            Counter::SparksCollected => |counts| &mut counts.collected,
+            Counter::SparksFizzled => |counts| &mut counts.fizzled,
+            Counter::SparksRemaining => |counts| &mut counts.remaining,
+            _ => return,
+        };
+        // Each lane's last word counts: the counters run from the start.
+        *field(self.lanes.entry(event.lane).or_default()) = value;
+    }
+
+    fn result(&mut self, _: &End<'_>, results: &mut Results) {
+        results.sparks = self.values();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -65,7 +75,7 @@ mod tests {
             .rt(5, 0, count(Counter::SparksRemaining, 1))
             .rt(6, 1, count(Counter::SparksFizzled, 4));
         let mut sparks = Sparks::default();
-        script.events().iter().for_each(|event| sparks.push(event));
+        script.events().iter().for_each(|event| sparks.event(event));
         let values = sparks.values().unwrap();
         assert_eq!((values.all.created, values.all.remaining, values.all.fizzled), (17, 1, 4));
         let lanes: Vec<_> = values.lanes.iter().map(|lane| (lane.lane, lane.counts.created)).collect();
@@ -75,7 +85,7 @@ mod tests {
     #[test]
     fn a_log_without_counters_says_nothing() {
         let mut sparks = Sparks::default();
-        Script::default().parallel(1, 2, 3, 9).events().iter().for_each(|event| sparks.push(event));
+        Script::default().parallel(1, 2, 3, 9).events().iter().for_each(|event| sparks.event(event));
         assert_eq!(sparks.values(), None);
     }
 }

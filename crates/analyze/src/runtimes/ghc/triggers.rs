@@ -13,9 +13,12 @@
 //! ends. Refuses to guess near a heap limit, and where a pause was not seen whole.
 
 use crate::context::Context;
+use crate::folds::{Fold, Past};
 use crate::kernel::sched::{State, Tracks};
 use crate::results::BlamedPause;
-use rtscope_model::{Body, Counter, Event, LaneId, Pause, PauseKind, PauseMode, PauseQuality, Runtime, Tid, Time};
+use rtscope_model::{
+    Body, Class, Classes, Counter, Event, LaneId, Pause, PauseKind, PauseMode, PauseQuality, Runtime, Tid, Time,
+};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Of the allocation area: less than this does not fill it.
@@ -290,25 +293,6 @@ impl Triggers {
         self.near_limit
     }
 
-    /// Takes one event of the runtime.
-    pub fn push(&mut self, event: &Event) {
-        self.started.get_or_insert(event.time);
-        let Body::Runtime(Runtime::Count(counter, value)) = event.body else { return };
-        match counter {
-            Counter::AllocatedBytes => {
-                let lane = self.by_lane.entry(event.lane).or_default();
-                *lane = value.max(*lane);
-            }
-            Counter::NurseryBytes => self.nursery_bytes = Some(value),
-            Counter::HeapLimitBytes => self.limit_bytes = value,
-            Counter::HeapBytes => self.heap_bytes = value,
-            Counter::LiveBytes => self.live_bytes_max = self.live_bytes_max.max(value),
-            // Behind the allocation of every lane.
-            Counter::Generation => self.mark(event.time),
-            _ => {}
-        }
-    }
-
     fn mark(&mut self, at: Time) {
         let total = self.by_lane.values().fold(0u64, |sum, bytes| sum.saturating_add(*bytes));
         let since = |(lane, bytes): (&LaneId, &u64)| bytes - self.by_lane_before.get(lane).unwrap_or(&0).min(bytes);
@@ -318,38 +302,6 @@ impl Triggers {
             self.marks.pop_front();
         }
         self.marks.push_back(Mark { at, total, lane_max });
-    }
-
-    /// Adds one pause; all events of it were pushed before. `tracks` where kernel
-    /// events are used.
-    pub fn add(&mut self, blamed: &BlamedPause, tracks: Option<&Tracks>) {
-        let pause = &blamed.pause;
-        if pause.kind == PauseKind::ConcurrentSync {
-            return;
-        }
-        self.settle();
-        let Some(mark) = self.mark_of(pause) else { return };
-        let (before, end) = std::mem::replace(&mut self.before, (mark.total, Some(pause.collected)));
-        let Some(due) = self.due_bytes().filter(|_| !self.by_lane.is_empty()) else { return };
-        if pause.quality != PauseQuality::Whole {
-            return;
-        }
-        let since = mark.total.saturating_sub(before);
-        let early = (since as f64) < due as f64 * FILLED_SHARE;
-        let lane_early = (mark.lane_max as f64) < due as f64 * FILLED_SHARE;
-        if pause.kind == PauseKind::Minor && !early {
-            *if lane_early { &mut self.minors_other } else { &mut self.minors_full } += 1;
-        }
-        let why = match (early, lane_early && pause.kind == PauseKind::Major) {
-            (true, _) => Some(Why::Asked),
-            (false, true) => Some(Why::AskedOrLarge),
-            (false, false) => None,
-        };
-        if self.limit_bytes > 0 && self.heap_bytes as f64 >= self.limit_bytes as f64 * NEAR_LIMIT_SHARE {
-            self.near_limit += u64::from(why.is_some());
-            return;
-        }
-        self.held = self.case(pause, why, since, end, tracks);
     }
 
     fn settle(&mut self) {
@@ -401,6 +353,63 @@ impl Triggers {
         let came_in = ran.zip(tracks).filter(|_| idle).and_then(|(ran, tracks)| ran.came_in(tracks, pause));
         let why = if idle { Why::Idle } else { why? };
         Some(Case { why, begin, end: pause.released, major, quiet, allocated_bytes: since, came_in })
+    }
+}
+
+impl Fold for Triggers {
+    fn classes(&self) -> Classes {
+        Classes::NONE.with(Class::Collection).with(Class::Heap)
+    }
+
+    fn start(&mut self, at: Time) {
+        self.started.get_or_insert(at);
+    }
+
+    fn event(&mut self, event: &Event) {
+        let Body::Runtime(Runtime::Count(counter, value)) = event.body else { return };
+        match counter {
+            Counter::AllocatedBytes => {
+                let lane = self.by_lane.entry(event.lane).or_default();
+                *lane = value.max(*lane);
+            }
+            Counter::NurseryBytes => self.nursery_bytes = Some(value),
+            Counter::HeapLimitBytes => self.limit_bytes = value,
+            Counter::HeapBytes => self.heap_bytes = value,
+            Counter::LiveBytes => self.live_bytes_max = self.live_bytes_max.max(value),
+            // Behind the allocation of every lane.
+            Counter::Generation => self.mark(event.time),
+            _ => {}
+        }
+    }
+
+    fn pause(&mut self, blamed: &BlamedPause, past: &Past<'_>) {
+        let pause = &blamed.pause;
+        if pause.kind == PauseKind::ConcurrentSync {
+            return;
+        }
+        self.settle();
+        let Some(mark) = self.mark_of(pause) else { return };
+        let (before, end) = std::mem::replace(&mut self.before, (mark.total, Some(pause.collected)));
+        let Some(due) = self.due_bytes().filter(|_| !self.by_lane.is_empty()) else { return };
+        if pause.quality != PauseQuality::Whole {
+            return;
+        }
+        let since = mark.total.saturating_sub(before);
+        let early = (since as f64) < due as f64 * FILLED_SHARE;
+        let lane_early = (mark.lane_max as f64) < due as f64 * FILLED_SHARE;
+        if pause.kind == PauseKind::Minor && !early {
+            *if lane_early { &mut self.minors_other } else { &mut self.minors_full } += 1;
+        }
+        let why = match (early, lane_early && pause.kind == PauseKind::Major) {
+            (true, _) => Some(Why::Asked),
+            (false, true) => Some(Why::AskedOrLarge),
+            (false, false) => None,
+        };
+        if self.limit_bytes > 0 && self.heap_bytes as f64 >= self.limit_bytes as f64 * NEAR_LIMIT_SHARE {
+            self.near_limit += u64::from(why.is_some());
+            return;
+        }
+        self.held = self.case(pause, why, since, end, past.tracks);
     }
 }
 

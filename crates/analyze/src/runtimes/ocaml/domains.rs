@@ -11,7 +11,7 @@
 
 use crate::basis::thinned::Thinned;
 use crate::kernel::sched::Tracks;
-use crate::lanes::lane_thread::{Votes, settle};
+use crate::lanes::lane_thread::{LaneThreads, Votes, settle};
 use crate::pauses::LaneMarks;
 use crate::results::LaneThread;
 use rtscope_model::{LaneId, Tid, Time};
@@ -106,33 +106,10 @@ impl Domains {
         Domains { first, children: BTreeMap::new(), births: false, lives: BTreeMap::new() }
     }
 
-    /// `parent`, a thread of the program, made `child`.
-    pub fn forked(&mut self, time: Time, parent: Tid, child: Tid) {
-        self.births = true;
-        self.child(time, parent, child);
-    }
-
     fn child(&mut self, time: Time, parent: Tid, child: Tid) {
         if self.children.len() < PARENTS_MAX || self.children.contains_key(&parent) {
             self.children.entry(parent).or_default().push((time, child));
         }
-    }
-
-    /// A domain begins in slot `lane`; it has just made its backup thread.
-    pub fn created(&mut self, lane: LaneId, time: Time, tracks: &Tracks, error_ns: u64) {
-        let mut life = Life::new(time);
-        if lane == LaneId(0) {
-            life.own = self.first.map(|first| (first, Found::Birth));
-        } else {
-            let on = tracks.on_cpu(time.minus(error_ns), time.plus(error_ns), false);
-            let taken = self.owners();
-            let made = |tid: &Tid| self.children.get(tid).is_some_and(|made| made.iter().any(|child| child.0 <= time));
-            life.candidates = on.into_iter().filter(|tid| made(tid) && !taken.contains(tid)).collect();
-            if let [only] = life.candidates[..] {
-                life.own = Some((only, Found::Birth));
-            }
-        }
-        self.begin(lane, life);
     }
 
     fn begin(&mut self, lane: LaneId, life: Life) {
@@ -144,18 +121,6 @@ impl Domains {
             lives.remove(0);
         }
         lives.push(life);
-    }
-
-    /// The domain in slot `lane` ends.
-    pub fn deleted(&mut self, lane: LaneId, time: Time) {
-        if let Some(life) = self.lives.get_mut(&lane).and_then(|lives| lives.last_mut()) {
-            life.to.get_or_insert(time);
-        }
-    }
-
-    /// The domain in slot `lane` says that `tid` is its own thread.
-    pub fn told(&mut self, lane: LaneId, time: Time, tid: Tid) {
-        self.life(lane, time).own = Some((tid, Found::Told));
     }
 
     /// Threads that are known to be living domains' own.
@@ -191,29 +156,6 @@ impl Domains {
             }
         }
         group
-    }
-
-    /// The threads of a section's domains: of each domain's threads the one that was on a
-    /// CPU at all of its events.
-    pub fn votes(&mut self, marks: &[LaneMarks], tracks: &Tracks, error_ns: u64) -> Votes {
-        let window = |at: &Time| (at.minus(error_ns), at.plus(error_ns));
-        for lane in marks {
-            let Some(at) = lane.collection.first() else { continue };
-            let (from, to) = window(at);
-            self.life(lane.lane, *at).sightings.offer(|| tracks.on_cpu(from, to, false).into());
-        }
-        let owners = self.owners();
-        let mut candidates = BTreeMap::new();
-        for lane in marks {
-            let Some(at) = lane.collection.first().copied() else { continue };
-            let threads = match self.own(lane.lane, at, &owners) {
-                Some((own, _)) => self.group(own, &owners),
-                None => tracks.own().filter(|tid| !owners.contains(tid)).collect(),
-            };
-            let on = |tid: &Tid| lane.collection.iter().map(window).all(|(from, to)| tracks.was_on_cpu(*tid, from, to));
-            candidates.insert(lane.lane, threads.into_iter().filter(on).collect());
-        }
-        settle(candidates)
     }
 
     /// The domain's own thread, by what is known or by who was there most.
@@ -266,11 +208,6 @@ impl Domains {
         scored.max_by(|a, b| a.0.total_cmp(&b.0))
     }
 
-    /// The thread of its own of the last domain in slot `lane`.
-    pub fn own_thread(&self, lane: LaneId) -> Option<Tid> {
-        self.lives.get(&lane)?.last()?.own.map(|(own, _)| own)
-    }
-
     /// The threads of the last domain in slot `lane`.
     pub fn threads(&self, lane: LaneId) -> Option<Threads> {
         let life = self.lives.get(&lane)?.last()?;
@@ -279,6 +216,68 @@ impl Domains {
         let group = self.group(own, &owners);
         let score = life.score(&group);
         Some(Threads { own, others: group.into_iter().filter(|tid| *tid != own).collect(), found, score })
+    }
+}
+
+impl LaneThreads for Domains {
+    fn votes(&mut self, marks: &[LaneMarks], tracks: &Tracks, error_ns: u64) -> Votes {
+        let window = |at: &Time| (at.minus(error_ns), at.plus(error_ns));
+        for lane in marks {
+            let Some(at) = lane.collection.first() else { continue };
+            let (from, to) = window(at);
+            self.life(lane.lane, *at).sightings.offer(|| tracks.on_cpu(from, to, false).into());
+        }
+        let owners = self.owners();
+        let mut candidates = BTreeMap::new();
+        for lane in marks {
+            let Some(at) = lane.collection.first().copied() else { continue };
+            let threads = match self.own(lane.lane, at, &owners) {
+                Some((own, _)) => self.group(own, &owners),
+                None => tracks.own().filter(|tid| !owners.contains(tid)).collect(),
+            };
+            let on = |tid: &Tid| lane.collection.iter().map(window).all(|(from, to)| tracks.was_on_cpu(*tid, from, to));
+            candidates.insert(lane.lane, threads.into_iter().filter(on).collect());
+        }
+        settle(candidates)
+    }
+
+    fn forked(&mut self, time: Time, parent: Tid, child: Tid) {
+        self.births = true;
+        self.child(time, parent, child);
+    }
+
+    fn created(&mut self, lane: LaneId, time: Time, tracks: &Tracks, error_ns: u64) {
+        let mut life = Life::new(time);
+        if lane == LaneId(0) {
+            life.own = self.first.map(|first| (first, Found::Birth));
+        } else {
+            let on = tracks.on_cpu(time.minus(error_ns), time.plus(error_ns), false);
+            let taken = self.owners();
+            let made = |tid: &Tid| self.children.get(tid).is_some_and(|made| made.iter().any(|child| child.0 <= time));
+            life.candidates = on.into_iter().filter(|tid| made(tid) && !taken.contains(tid)).collect();
+            if let [only] = life.candidates[..] {
+                life.own = Some((only, Found::Birth));
+            }
+        }
+        self.begin(lane, life);
+    }
+
+    fn deleted(&mut self, lane: LaneId, time: Time) {
+        if let Some(life) = self.lives.get_mut(&lane).and_then(|lives| lives.last_mut()) {
+            life.to.get_or_insert(time);
+        }
+    }
+
+    fn told(&mut self, lane: LaneId, time: Time, tid: Tid) {
+        self.life(lane, time).own = Some((tid, Found::Told));
+    }
+
+    fn own_thread(&self, lane: LaneId) -> Option<Tid> {
+        self.lives.get(&lane)?.last()?.own.map(|(own, _)| own)
+    }
+
+    fn listed(&self, lane: LaneId) -> Vec<LaneThread> {
+        self.threads(lane).map_or(Vec::new(), |threads| threads.listed())
     }
 }
 

@@ -13,6 +13,7 @@
 
 use crate::basis::thinned::Thinned;
 use crate::basis::union::Union;
+use crate::folds::Wait;
 use rtscope_model::{Body, Counter, Event, LaneId, Phase, Runtime, Time};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -98,17 +99,6 @@ pub struct Leadership {
     union: Union,
     recent: VecDeque<(Time, Time)>,
     longest: Option<(LaneId, Time, Time)>,
-}
-
-/// One wait that is over.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub struct Wait {
-    /// Whose.
-    pub lane: LaneId,
-    /// Since when.
-    pub from: Time,
-    /// Until when.
-    pub to: Time,
 }
 
 /// The waits of one lane.
@@ -220,7 +210,7 @@ impl Leadership {
         if self.longest.is_none_or(|(_, start, end)| end.since(start) < to.since(from)) {
             self.longest = Some((id, from, to));
         }
-        Wait { lane: id, from, to }
+        Wait { lane: id, from, to, inferred: !self.posted }
     }
 
     /// What a lane allocates in a second when nothing is in its way, bytes: of the quickest.

@@ -5,4 +5,34 @@ pub mod answers;
 pub mod domains;
 pub mod leadership;
 pub mod pauses;
+pub mod sections;
 pub mod slices;
+
+use super::Support;
+use crate::context::Context;
+use crate::folds::Fold;
+use crate::lanes::lane_thread::LaneThreads;
+use crate::pauses::Recognise;
+use rtscope_model::runtimes::OCAML;
+use rtscope_model::{RuntimeInfo, Tid};
+
+/// See the module.
+pub(super) struct Ocaml;
+
+impl Support for Ocaml {
+    fn info(&self) -> &'static RuntimeInfo {
+        &OCAML
+    }
+
+    fn recogniser(&self, _: &Context) -> Box<dyn Recognise> {
+        Box::<pauses::Recogniser>::default()
+    }
+
+    fn lane_threads(&self, context: &Context) -> Box<dyn LaneThreads> {
+        Box::new(domains::Domains::new(context.program_pid.map(|pid| Tid(pid.0))))
+    }
+
+    fn folds(&self, _: &Context) -> Vec<Box<dyn Fold>> {
+        vec![Box::<sections::Sections>::default()]
+    }
+}

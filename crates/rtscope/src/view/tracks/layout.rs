@@ -76,7 +76,7 @@ fn lane_of<W>(tracks: &Tracks<W>, results: &Results, key: Key) -> Option<(Tid, L
 
 fn missing<W: Write + Send + 'static>(tracks: &Tracks<W>) -> Vec<String> {
     let mut missing = Vec::new();
-    if tracks.runtime.posts.runs && tracks.lanes.as_ref().is_some_and(|lanes| !lanes.runs_posted()) {
+    if tracks.runtime.posts.runs && tracks.lanes && !tracks.runs {
         missing.push(
             "the log has no runs of threads: that a lane has nothing to do cannot be told from the program (record with \
              --detail full)"

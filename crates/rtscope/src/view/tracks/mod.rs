@@ -19,9 +19,9 @@ use details::{Details, Table};
 use pen::Pen;
 use rtscope_analyze::Context;
 use rtscope_analyze::blame::Holder;
-use rtscope_analyze::kernel::code::called;
 use rtscope_analyze::blame::threads::{ThreadState, ThreadStates};
-use rtscope_analyze::lanes::timeline::{Composer, LaneStates, OwnSpans, Segment};
+use rtscope_analyze::kernel::code::called;
+use rtscope_analyze::lanes::timeline::{Composer, Doing, LaneDetail, OwnSpans, Segment};
 use rtscope_analyze::results::{BlamedPause, Results};
 use rtscope_encode::Tables;
 use rtscope_levels::Writer;
@@ -44,7 +44,10 @@ const OWN_VALUES_MAX: usize = 64;
 pub struct Tracks<W> {
     sheet: Sheet<W>,
     details: Details,
-    lanes: Option<LaneStates>,
+    /// There is a runtime, and lanes.
+    lanes: bool,
+    /// Runs of green threads were seen.
+    runs: bool,
     threads: Option<ThreadStates>,
     own: OwnSpans,
     concurrent: Composer<u16>,
@@ -72,7 +75,8 @@ impl<W: Write + Send + 'static> Tracks<W> {
         Ok(Tracks {
             sheet: Sheet::new(Pen::new(writer)?),
             details: Details::default(),
-            lanes: None,
+            lanes: false,
+            runs: false,
             threads: None,
             own: OwnSpans::default(),
             concurrent: Composer::default(),
@@ -95,9 +99,6 @@ impl<W: Write + Send + 'static> Tracks<W> {
     pub fn finish(mut self, results: &Results, names: &Names) -> io::Result<(Writer<W>, Parts)> {
         let end = results.started.plus(results.span_ns);
         let (sheet, details) = (&mut self.sheet, &mut self.details);
-        if let Some(lanes) = &mut self.lanes {
-            lanes.finish(end, &mut |lane, line| sheet.lane(lane, line.from, line.to, kinds::of_lane(line.state.state)));
-        }
         if let Some(threads) = &mut self.threads {
             threads.finish(end, &mut |tid, line| draw_thread(sheet, details, names, tid, &line));
         }
@@ -112,11 +113,9 @@ impl<W: Write + Send + 'static> Tracks<W> {
 
     fn runtime(&mut self, event: &Event, body: Runtime, tables: Tables<'_>) {
         let Tracks { sheet, details, .. } = self;
-        if let Some(lanes) = &mut self.lanes {
-            lanes.push(event, &mut |lane, line| sheet.lane(lane, line.from, line.to, kinds::of_lane(line.state.state)));
-        }
         match body {
-            Runtime::ThreadRun(_) | Runtime::ThreadStop(..) => return,
+            Runtime::ThreadRun(_) => return self.runs = true,
+            Runtime::ThreadStop(..) => return,
             Runtime::Count(counter, value) => {
                 if let Some(line) = line_of(counter) {
                     sheet.value(Key::Line(line), event.time, i64::try_from(value).unwrap_or(i64::MAX));
@@ -244,10 +243,18 @@ impl<W: Write + Send + 'static> Watch for Tracks<W> {
         if let Some(started) = context.started.filter(|_| self.joined) {
             self.sheet.start(started);
         }
-        self.lanes = runtime.then(|| LaneStates::new(context));
+        self.lanes = runtime;
         self.threads = self.joined.then(|| ThreadStates::new(context));
         self.groups = context.groups.clone();
         self.runtime = context.runtime.info();
+    }
+
+    fn lanes(&self) -> LaneDetail {
+        LaneDetail::States
+    }
+
+    fn segment(&mut self, lane: LaneId, piece: &Segment<Doing>, _tables: Tables<'_>) {
+        self.sheet.lane(lane, piece.from, piece.to, kinds::of_lane(piece.state.state));
     }
 
     fn event(&mut self, event: &Event, tables: Tables<'_>) {
@@ -257,7 +264,7 @@ impl<W: Write + Send + 'static> Watch for Tracks<W> {
                 self.runtime(event, body, tables);
             }
             Body::Sched(_) | Body::Sample(_) if self.joined => {
-                if self.lanes.is_none() {
+                if !self.lanes {
                     self.sheet.start(event.time);
                 }
                 self.kernel(event, tables);

@@ -1,0 +1,200 @@
+//! What the kernel and the samples say, as evidence for causes: kept as far back as open pauses can ask.
+//!
+//! Owns whether it can be used at all: at least 99 % of arrivals have to fall while a thread of the program is on
+//! a CPU, else clocks or thread ids do not fit. Refuses to judge by itself, see [`Judge`].
+
+use super::Judge;
+use crate::context::Context;
+use crate::kernel::code::CodeSamples;
+use crate::kernel::samples::Counters;
+use crate::kernel::sched::Tracks;
+use crate::pauses::Recognised;
+use crate::results::KernelView;
+use rtscope_model::manifest::Tier;
+use rtscope_model::runtime::LaneThreads;
+use rtscope_model::{ClockMethod, LaneId, Pause, Tid, Time};
+use std::collections::BTreeMap;
+
+/// How long a pause is held back until later counter samples have arrived, nanoseconds.
+const COUNTERS_WAIT_NS: u64 = 200_000_000;
+/// History kept before the oldest question, nanoseconds: a wait begins before
+/// the request that asks about it.
+const SLACK_NS: u64 = 200_000_000;
+/// Threads whose last lane is remembered.
+const LAST_LANES_MAX: usize = 4_096;
+
+/// How many arrivals fell while a thread of the program was on a CPU.
+#[derive(Copy, Clone, Default)]
+struct Sanity {
+    arrivals: u64,
+    missed: u64,
+}
+
+impl Sanity {
+    /// At least 99 %; a single miss among few arrivals is forgiven.
+    fn holds(self) -> bool {
+        self.missed.saturating_mul(100) <= self.arrivals.max(100)
+    }
+
+    fn share(self) -> Option<f64> {
+        (self.arrivals > 0).then(|| 1.0 - self.missed as f64 / self.arrivals as f64)
+    }
+}
+
+/// The evidence.
+pub struct Evidence {
+    /// What the kernel said of threads.
+    pub tracks: Tracks,
+    /// The recorder's counters.
+    pub counters: Counters,
+    /// Where the code was.
+    pub code: CodeSamples,
+    /// The lane that a thread served last.
+    last_lane: BTreeMap<Tid, LaneId>,
+    sanity: Sanity,
+}
+
+impl Evidence {
+    /// Of the recording that `context` describes.
+    pub fn new(context: &Context) -> Evidence {
+        Evidence {
+            tracks: Tracks::new(context.program_pid, &context.program_tids),
+            counters: Counters::new(context.sample_period_ns),
+            code: CodeSamples::default(),
+            last_lane: BTreeMap::new(),
+            sanity: Sanity::default(),
+        }
+    }
+
+    /// Whether the kernel's events can be used for causes.
+    pub fn usable(&self, context: &Context) -> bool {
+        self.seen(context) && self.sanity.holds()
+    }
+
+    /// Whether there are any, on the clock of the runtime's.
+    pub fn seen(&self, context: &Context) -> bool {
+        context.clock.is_monotonic() && self.tracks.seen()
+    }
+
+    /// What gives causes; `kernel`: its events are used.
+    pub fn judge<'a>(&'a self, context: &'a Context, kernel: bool) -> Judge<'a> {
+        Judge {
+            tracks: &self.tracks,
+            counters: &self.counters,
+            code: &self.code,
+            symbols: &context.symbols,
+            error_ns: context.clock_error_ns(),
+            kernel,
+            losses: &context.losses,
+            last_lane: &self.last_lane,
+            own_threads: context.runtime.info().lane_threads == LaneThreads::Fixed,
+        }
+    }
+
+    /// Until when kernel events and counters are complete.
+    pub fn ready(&self, context: &Context, now: Time) -> Time {
+        let behind_ns = context.clock_error_ns().saturating_mul(2);
+        let kernel = if self.tracks.seen() { now.minus(behind_ns) } else { now };
+        if !self.counters.seen() {
+            return kernel;
+        }
+        kernel.min(self.counters.covered().max(now.minus(COUNTERS_WAIT_NS)))
+    }
+
+    /// Every arrival was posted by a thread of the program that ran.
+    pub fn check(&mut self, context: &Context, recognised: &Recognised) {
+        if !self.seen(context) {
+            return;
+        }
+        let judge = self.judge(context, true);
+        let mut sanity = self.sanity;
+        let arrivals = recognised.pause.lanes.iter().filter_map(|lane| lane.arrived);
+        for at in arrivals.chain(recognised.pause.leader.map(|_| recognised.pause.stopped)) {
+            if let Some(seen) = judge.arrival_seen(at) {
+                sanity.arrivals += 1;
+                sanity.missed += u64::from(!seen);
+            }
+        }
+        self.sanity = sanity;
+    }
+
+    /// Remembers who served which lane.
+    pub fn served(&mut self, pause: &Pause) {
+        for part in &pause.lanes {
+            if let Some(tid) = part.tid {
+                if self.last_lane.len() >= LAST_LANES_MAX {
+                    self.last_lane.clear();
+                }
+                self.last_lane.insert(tid, part.lane);
+            }
+        }
+    }
+
+    /// Nothing before `oldest` is asked for any more.
+    pub fn prune(&mut self, oldest: Time) {
+        let before = oldest.minus(SLACK_NS);
+        self.tracks.prune(before);
+        self.counters.prune(before);
+        self.code.prune(before);
+    }
+
+    /// How the kernel side was seen, and whether it was `used`.
+    pub fn view(&self, context: &Context, used: bool) -> KernelView {
+        let (tracks, sanity) = (&self.tracks, self.sanity);
+        let mut notes = context.kernel.as_ref().map(|kernel| kernel.missing.clone()).unwrap_or_default();
+        if context.kernel.is_some() && !used {
+            notes.push(if !context.runtime.info().is_known() {
+                "Kernel events were not used for causes: there is no log of a runtime to join them with.".into()
+            } else if !context.clock.is_monotonic() {
+                "Kernel events were not used: the clock of the log could not be joined to the kernel's.".into()
+            } else if !tracks.seen() {
+                "No scheduling events of the kernel were recorded: causes come from counters, with low confidence.".into()
+            } else {
+                let share = sanity.share().unwrap_or(0.0) * 100.0;
+                format!(
+                    "Kernel events were not used: only {share:.1} % of {} arrivals fall while a thread of the program is on a CPU \
+                     (99 % are needed), so the clocks or the thread ids do not fit.",
+                    sanity.arrivals
+                )
+            });
+        }
+        if tracks.unreported() > 0 {
+            notes.push(format!(
+                "{} missing from the kernel's records, as later ones show; where that hides when a thread came \
+                 back, its lane is not told.",
+                if tracks.unreported() == 1 {
+                    "1 switch is".to_owned()
+                } else {
+                    format!("{} switches are", tracks.unreported())
+                }
+            ));
+        }
+        if tracks.forgotten() > 0 {
+            notes.push(format!(
+                "{} scheduling states were dropped because a history was full; waits that reach back to them have an unknown cause.",
+                tracks.forgotten()
+            ));
+        }
+        let tier = context.kernel.as_ref().map(|kernel| match kernel.tier {
+            Tier::Tracepoints => "tracepoints",
+            Tier::CpuWideSwitches => "cpu-wide-switches",
+            Tier::OwnSwitches => "own-switches",
+            Tier::Polling => "polling",
+        });
+        let method = match context.clock.method {
+            ClockMethod::RuntimeStatic => "runtime-static",
+            ClockMethod::WallClockPair => "wall-clock-pair",
+            ClockMethod::Monotonic => "monotonic",
+            ClockMethod::LogOwn => "log-own",
+        };
+        KernelView {
+            tier: tier.map(str::to_owned),
+            used,
+            notes,
+            sanity: sanity.share(),
+            others_held_ns: None,
+            clock_method: Some(method.to_owned()),
+            clock_error_ns: context.clock.error_ns,
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Folds: a figure each. Owns the one trait and the list that an analysis holds; an event goes to
+//! the folds that asked for its class, and to no other. A new figure is a fold, its place in
+//! [`Results`] and where it is shown.
+//!
+//! Refuses to order folds by need: none sees another before the end, where a result may build on
+//! those that stand before it in the list.
+
+use crate::context::{Context, Tail};
+use crate::kernel::sched::Tracks;
+use crate::lanes::lane_thread::LaneThreads;
+use crate::pauses::LaneMarks;
+use crate::results::{BlamedPause, Results};
+use rtscope_model::{Class, Classes, Event, LaneId, Names, Runtime, Tid, Time};
+use std::any::Any;
+
+/// What a fold may look up when an event of the runtime comes.
+pub struct Now<'a> {
+    /// What the kernel said of threads.
+    pub tracks: &'a Tracks,
+    /// Which threads serve a lane.
+    pub threads: &'a dyn LaneThreads,
+}
+
+/// What a fold may look up when a pause is over.
+pub struct Past<'a> {
+    /// See [`Now::tracks`]; `None` where the kernel's events cannot be used.
+    pub tracks: Option<&'a Tracks>,
+    /// See [`Now`].
+    pub now: Now<'a>,
+    /// What the pause's lanes posted.
+    pub marks: &'a [LaneMarks],
+    /// The kernel's names.
+    pub names: &'a Names,
+}
+
+/// What is known when the stream is over.
+pub struct End<'a> {
+    /// The recording.
+    pub context: &'a Context,
+    /// What its reader said at the end.
+    pub tail: &'a Tail,
+    /// The last moment.
+    pub end: Time,
+    /// Wall clock covered, nanoseconds.
+    pub span_ns: u64,
+    /// Some event of the runtime was seen.
+    pub logged: bool,
+}
+
+/// A wait of a lane that a runtime does not post, found by a fold.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct Wait {
+    /// Whose.
+    pub lane: LaneId,
+    /// Since when.
+    pub from: Time,
+    /// Until when.
+    pub to: Time,
+    /// Inferred, not posted: the lane's line does not have it.
+    pub inferred: bool,
+}
+
+/// What a lane did outside pauses for other things than the program, nanoseconds.
+#[derive(Clone, Debug, Default)]
+pub struct Outside {
+    /// Waited to become leader.
+    pub leadership_ns: u64,
+    /// Of this, on a CPU.
+    pub leadership_ran_ns: u64,
+    /// The wait is inferred.
+    pub inferred: bool,
+    /// Slices of work on the old heap; `None`: it did none.
+    pub slice_ns: Option<u64>,
+}
+
+/// A fold over one recording.
+pub trait Fold: Any {
+    /// Classes of the runtime's events that it takes.
+    fn classes(&self) -> Classes {
+        Classes::NONE
+    }
+
+    /// Whether it takes the recorder's samples.
+    fn samples(&self) -> bool {
+        false
+    }
+
+    /// The recording begins.
+    fn start(&mut self, _at: Time) {}
+
+    /// An event of [`Fold::classes`], or a sample.
+    fn event(&mut self, _event: &Event) {}
+
+    /// The same, for a fold that has to look something up. Gives the wait to lead that the event ends.
+    fn event_now(&mut self, event: &Event, _now: &Now<'_>) -> Option<Wait> {
+        self.event(event);
+        None
+    }
+
+    /// `by`, a thread of the program, copied the process.
+    fn forked(&mut self, _by: Tid, _at: Time) {}
+
+    /// A pause with its causes; every event until its end was taken before.
+    fn pause(&mut self, _pause: &BlamedPause, _past: &Past<'_>) {}
+
+    /// What `lane` did outside pauses, if this fold knows.
+    fn outside(&self, _lane: LaneId) -> Option<Outside> {
+        None
+    }
+
+    /// CPU time outside pauses that lanes spent on waiting to lead, nanoseconds.
+    fn led_ns(&self) -> u64 {
+        0
+    }
+
+    /// Writes its figures.
+    fn result(&mut self, _end: &End<'_>, _results: &mut Results) {}
+}
+
+/// The folds of one analysis.
+pub struct Folds {
+    list: Vec<Box<dyn Fold>>,
+    /// Places in the list, by class.
+    by_class: [Vec<usize>; Class::ALL.len()],
+    samples: Vec<usize>,
+}
+
+impl Folds {
+    /// Of this list.
+    pub fn new(list: Vec<Box<dyn Fold>>) -> Folds {
+        let of = |takes: &dyn Fn(&dyn Fold) -> bool| {
+            (0..).zip(&list).filter(|(_, fold)| takes(fold.as_ref())).map(|(place, _)| place).collect()
+        };
+        let by_class = Class::ALL.map(|class| of(&|fold| fold.classes().takes(class)));
+        let samples = of(&|fold| fold.samples());
+        Folds { by_class, samples, list }
+    }
+
+    /// The fold of type `T`, if the list has it.
+    pub fn get<T: Fold>(&self) -> Option<&T> {
+        self.list.iter().find_map(|fold| (fold.as_ref() as &dyn Any).downcast_ref())
+    }
+
+    /// See [`Fold::start`].
+    pub fn start(&mut self, at: Time) {
+        self.list.iter_mut().for_each(|fold| fold.start(at));
+    }
+
+    /// Hands an event of the runtime to who asked for its class.
+    pub fn runtime(&mut self, event: &Event, body: Runtime, now: &Now<'_>) -> Option<Wait> {
+        let mut wait = None;
+        for place in &self.by_class[body.class() as usize] {
+            wait = self.list[*place].event_now(event, now).or(wait);
+        }
+        wait
+    }
+
+    /// Hands out a sample.
+    pub fn sample(&mut self, event: &Event) {
+        for place in &self.samples {
+            self.list[*place].event(event);
+        }
+    }
+
+    /// See [`Fold::forked`].
+    pub fn forked(&mut self, by: Tid, at: Time) {
+        self.list.iter_mut().for_each(|fold| fold.forked(by, at));
+    }
+
+    /// See [`Fold::pause`].
+    pub fn pause(&mut self, pause: &BlamedPause, past: &Past<'_>) {
+        self.list.iter_mut().for_each(|fold| fold.pause(pause, past));
+    }
+
+    /// See [`Fold::outside`].
+    pub fn outside(&self, lane: LaneId) -> Outside {
+        self.list.iter().find_map(|fold| fold.outside(lane)).unwrap_or_default()
+    }
+
+    /// See [`Fold::led_ns`].
+    pub fn led_ns(&self) -> u64 {
+        self.list.iter().map(|fold| fold.led_ns()).sum()
+    }
+
+    /// See [`Fold::result`].
+    pub fn results(&mut self, end: &End<'_>, results: &mut Results) {
+        self.list.iter_mut().for_each(|fold| fold.result(end, results));
+    }
+}

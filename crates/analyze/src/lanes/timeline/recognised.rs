@@ -1,0 +1,128 @@
+//! The one place where events become pauses and states of lanes: a recogniser runs once for each analysis.
+//!
+//! Owns what the recogniser is shown, and when. Runs and stops of green threads outside collections are most
+//! of a log; of these it needs the last of each lane only. Refuses to know a runtime.
+
+use super::compose::Segment;
+use super::lanes::{Doing, LaneDetail, LaneStates};
+use crate::basis::per_lane::PerLane;
+use crate::folds::Wait;
+use crate::pauses::{Recognise, Recognised};
+use rtscope_model::{Event, LaneId, Loss, Runtime, Time};
+
+/// Pauses and lanes' states of one recording.
+pub struct Timeline {
+    recogniser: Box<dyn Recognise>,
+    states: Option<LaneStates>,
+    /// The last run or stop of each lane that the recogniser has not been shown.
+    held: PerLane<Option<Event>>,
+    holds: bool,
+    /// Since when a pause is open; runs and stops wait until one is.
+    open_since: Option<Time>,
+    /// Pauses that are over and were not taken.
+    over: Vec<Recognised>,
+}
+
+impl Timeline {
+    /// With this recogniser, and so much of lanes' states.
+    pub fn new(recogniser: Box<dyn Recognise>, detail: LaneDetail) -> Timeline {
+        let states = (detail != LaneDetail::Pauses).then(|| LaneStates::new(detail));
+        let held = PerLane::default();
+        Timeline { recogniser, states, held, holds: false, open_since: None, over: Vec::new() }
+    }
+
+    /// Takes the next event of the runtime, and the wait that folds found in it. States that are known now go to
+    /// `out`, pauses to [`Timeline::pauses`].
+    pub fn push(
+        &mut self,
+        event: &Event,
+        body: Runtime,
+        wait: Option<Wait>,
+        out: &mut dyn FnMut(LaneId, Segment<Doing>),
+    ) {
+        if let Some(states) = &mut self.states
+            && event.lane.is_some()
+        {
+            states.base(event, body);
+        }
+        self.recognise(event, body);
+        if let Some(states) = &mut self.states {
+            let until = self.open_since.map_or(event.time, |since| since.min(event.time));
+            states.push(event, wait, &self.over, until, out);
+        }
+    }
+
+    fn recognise(&mut self, event: &Event, body: Runtime) {
+        if self.open_since.is_none() {
+            match body {
+                Runtime::ThreadRun(_) | Runtime::ThreadStop(..) if event.lane.is_some() => {
+                    *self.held.of(event.lane) = Some(*event);
+                    self.holds = true;
+                    return;
+                }
+                Runtime::ThreadMoved(_) | Runtime::ThreadCreated(_) | Runtime::ThreadWoken(_) | Runtime::User(..) => {
+                    return;
+                }
+                Runtime::Count(..) => {}
+                _ => self.show(),
+            }
+        }
+        self.recogniser.push(event, &mut self.over);
+        self.open_since = self.recogniser.oldest();
+    }
+
+    /// Shows the recogniser the runs and stops that were held back.
+    fn show(&mut self) {
+        if std::mem::take(&mut self.holds) {
+            let Timeline { recogniser, over, .. } = self;
+            self.held.change(|_, event| {
+                if let Some(event) = event.take() {
+                    recogniser.push(&event, over);
+                }
+            });
+        }
+    }
+
+    /// Pauses that are over, in the order in which they ended.
+    pub fn pauses(&mut self) -> impl Iterator<Item = Recognised> {
+        self.over.drain(..)
+    }
+
+    /// Whether a pause is over and was not taken.
+    pub fn any(&self) -> bool {
+        !self.over.is_empty()
+    }
+
+    /// The stream is over: its last event of the runtime came at `last`, any last at `now`, the recording ended
+    /// at `end`. Spans that nest end with the last event, states with the recording. Gives the loss of pauses
+    /// that had only been asked for.
+    pub fn finish(
+        &mut self,
+        last: Time,
+        now: Time,
+        end: Time,
+        out: &mut dyn FnMut(LaneId, Segment<Doing>),
+    ) -> Option<Loss> {
+        self.show();
+        let loss = self.recogniser.finish(last, &mut self.over);
+        if let Some(states) = &mut self.states {
+            states.finish(if states.nested { now } else { end }, &self.over, out);
+        }
+        loss
+    }
+
+    /// See [`Recognise::oldest`].
+    pub fn oldest(&self) -> Option<Time> {
+        self.open_since
+    }
+
+    /// See [`Recognise::lanes_on`].
+    pub fn lanes_on(&self) -> usize {
+        self.recogniser.lanes_on()
+    }
+
+    /// See [`Recognise::lanes_in_the_end`].
+    pub fn lanes_in_the_end(&self) -> usize {
+        self.recogniser.lanes_in_the_end()
+    }
+}

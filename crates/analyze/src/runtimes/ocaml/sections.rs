@@ -1,0 +1,67 @@
+//! What stop-the-world sections, and what comes with them, cost single domains: waits to lead,
+//! slices of the old heap, answers. Owns that these three see each event in this order; each
+//! is a module of its own.
+
+use super::answers::Answers;
+use super::leadership::Leadership;
+use super::slices::Slices;
+use crate::folds::{End, Fold, Now, Outside, Past, Wait};
+use crate::results::{BlamedPause, Results};
+use rtscope_model::{Class, Classes, Event, LaneId, Tid, Time};
+
+/// The fold.
+#[derive(Default)]
+pub struct Sections {
+    /// Waits to become leader.
+    pub leadership: Leadership,
+    /// Work on the old heap that stops one domain.
+    pub slices: Slices,
+    /// What single domains cost collections.
+    pub answers: Answers,
+}
+
+impl Fold for Sections {
+    fn classes(&self) -> Classes {
+        Classes::NONE.with(Class::Collection).with(Class::Lanes)
+    }
+
+    fn event_now(&mut self, event: &Event, now: &Now<'_>) -> Option<Wait> {
+        let wait = self.leadership.push(event);
+        if let Some(wait) = wait
+            && let Some(own) = now.threads.own_thread(wait.lane)
+        {
+            self.leadership.ran(wait.lane, now.tracks.ran_ns(own, wait.from, wait.to));
+        }
+        self.slices.push(event);
+        self.answers.push(event);
+        wait
+    }
+
+    fn forked(&mut self, by: Tid, at: Time) {
+        self.answers.forked_by(by, at);
+    }
+
+    fn pause(&mut self, blamed: &BlamedPause, past: &Past<'_>) {
+        let own = |lane| past.now.threads.own_thread(lane);
+        let ran = |tid, at| past.now.tracks.was_on_cpu(tid, at, at);
+        self.answers.add(blamed, past.marks, own, ran, &self.leadership);
+    }
+
+    fn outside(&self, lane: LaneId) -> Option<Outside> {
+        let waited = self.leadership.of(lane);
+        Some(Outside {
+            leadership_ns: waited.map_or(0, |waited| waited.ns),
+            leadership_ran_ns: waited.map_or(0, |waited| waited.ran_ns),
+            inferred: self.leadership.inferred(),
+            slice_ns: self.slices.of(lane),
+        })
+    }
+
+    fn led_ns(&self) -> u64 {
+        self.leadership.lanes().map(|(_, waited)| waited.ran_ns).sum()
+    }
+
+    fn result(&mut self, _: &End<'_>, results: &mut Results) {
+        results.slices = self.slices.values();
+    }
+}
