@@ -147,7 +147,7 @@ impl Drawing {
         let names = Names::default();
         let spans = self.spans.iter().filter(|span| span.0 == track);
         let lane = |track| match track {
-            Track::Lane(lane) | Track::User(lane) => lane.0.to_string(),
+            Track::Lane(lane) | Track::User(lane) | Track::Phases(lane) => lane.0.to_string(),
             Track::Concurrent => "-".to_string(),
         };
         let words = |(track, closed): &(Track, Closed)| {

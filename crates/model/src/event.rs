@@ -190,6 +190,11 @@ pub enum Phase {
 }
 
 impl Phase {
+    /// Whether what a lane does follows from it: waits, work and its part in a collection.
+    pub fn is_state(self) -> bool {
+        !matches!(self, Phase::Interrupt | Phase::Explicit | Phase::Finalise | Phase::Resize | Phase::Detail(_))
+    }
+
     /// The class that asks for its begin and end.
     pub fn class(self) -> Class {
         if let Phase::Detail(_) = self { Class::Details } else { Class::Collection }

@@ -3,7 +3,7 @@
 //! know what is drawn where.
 
 use crate::report::words;
-use rtscope_model::Cause;
+use rtscope_model::{Cause, LaneState};
 use serde::{Deserialize, Serialize};
 
 /// Causes of waits, from here on in the order of [`Cause::ALL`].
@@ -92,34 +92,30 @@ impl SpanKind {
 
     /// What people call it, and what it is drawn as.
     pub fn look(self) -> (&'static str, &'static str) {
+        if let Some(state) = LaneState::of_number(self.id()) {
+            return (state.name(), state.role());
+        }
         match self {
-            SpanKind::Program => ("program", "program"),
-            SpanKind::Idle => ("idle", "idle"),
-            SpanKind::WaitingToStop => ("waiting to stop", "waiting-to-stop"),
-            SpanKind::WaitingToLead => ("waiting to lead", "waiting-to-lead"),
-            SpanKind::Collecting => ("collecting, minor", "collecting"),
-            SpanKind::CollectingMajor => ("collecting, major", "collecting-major"),
-            SpanKind::WaitingForOthers => ("waiting for others", "waiting-for-others"),
-            SpanKind::Slice => ("slice of the old heap", "slice"),
-            SpanKind::Release => ("getting back to work", "release"),
-            SpanKind::Request => ("asked to stop", "request"),
             SpanKind::Running => ("on a CPU", "running"),
             SpanKind::WantsACpu => ("wants a CPU that another has", "wants-a-cpu"),
             SpanKind::Queued => ("queued behind the program's own threads", "queued"),
             SpanKind::Throttled => ("throttled: the CPU quota was used up", "throttled"),
             SpanKind::Asleep => ("asleep", "asleep"),
             SpanKind::Blocked => ("blocked in the kernel", "blocked"),
-            SpanKind::Unknown => ("not known", "unknown"),
             SpanKind::Mark => ("mark", "mark"),
-            SpanKind::Gap => ("events were lost", "gap"),
-            SpanKind::OtherWork => ("collecting (its kind is not told, or the heap is laid out anew)", "collecting"),
             SpanKind::IdleCpu => ("could run, while its CPU stands idle", "wants-a-cpu"),
             SpanKind::NotScheduled => ("wants a CPU; who has it is not known", "wants-a-cpu"),
             SpanKind::ConcurrentMark => ("concurrent mark", "slice"),
             SpanKind::ConcurrentSync => ("stop at the end of a concurrent mark", "collecting"),
             SpanKind::ConcurrentSweep => ("concurrent sweep", "slice"),
             SpanKind::Own => ("the program's own", "mark"),
+            _ => ("not known", "unknown"),
         }
+    }
+
+    /// What a lane's state is drawn as.
+    pub fn of_lane(state: LaneState) -> SpanKind {
+        SpanKind::ALL.into_iter().find(|kind| kind.id() == state.number()).unwrap_or(SpanKind::Unknown)
     }
 
     /// What it is called where collections are drawn alike, whatever they collect.

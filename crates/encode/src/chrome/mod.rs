@@ -21,6 +21,7 @@ const PAUSES: u64 = 1;
 const CONCURRENT: u64 = 2;
 const LANES: u64 = 1 << 17;
 const USERS: u64 = 2 << 17;
+const PHASES: u64 = 5 << 17;
 /// Names that are kept as JSON; what is forgotten is made again.
 const NAMES_MAX: usize = 1 << 16;
 /// Bytes that are gathered before they are written.
@@ -210,6 +211,7 @@ impl<W: Write> Drawn<W> {
         let tid = match of {
             Track::Lane(lane) => LANES + u64::from(lane.0),
             Track::User(lane) => USERS + u64::from(lane.0),
+            Track::Phases(lane) => PHASES + u64::from(lane.0),
             Track::Concurrent => CONCURRENT,
         };
         self.declare(tid, || of.name(word))?;

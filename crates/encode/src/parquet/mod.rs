@@ -340,7 +340,7 @@ fn lane(lane: Option<LaneId>) -> Option<u16> {
 
 fn lane_of(track: Track) -> Option<LaneId> {
     match track {
-        Track::Lane(lane) | Track::User(lane) => Some(lane),
+        Track::Lane(lane) | Track::User(lane) | Track::Phases(lane) => Some(lane),
         Track::Concurrent => None,
     }
 }
@@ -349,6 +349,7 @@ fn track_word(track: Track) -> &'static str {
     match track {
         Track::Lane(_) => "lane",
         Track::User(_) => "user",
+        Track::Phases(_) => "phases",
         Track::Concurrent => "concurrent",
     }
 }

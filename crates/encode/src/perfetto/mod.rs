@@ -38,6 +38,8 @@ const LOSSES: u64 = 4;
 /// Two for each lane: its states, and what the program posts.
 const LANES: u64 = 16;
 const LINES: u64 = LANES + (2 << 16);
+/// After all lines.
+const PHASES: u64 = LINES + (4 << 16);
 /// Lines that are told apart; more than a hostile log can fill memory with.
 const LINES_MAX: usize = 1 << 16;
 /// Names of annotations, numbered from 1 on.
@@ -320,6 +322,7 @@ impl<W: Write> Drawn<W> {
         let uuid = match of {
             Track::Lane(lane) => LANES + 2 * u64::from(lane.0),
             Track::User(lane) => LANES + 2 * u64::from(lane.0) + 1,
+            Track::Phases(lane) => PHASES + u64::from(lane.0),
             Track::Concurrent => CONCURRENT,
         };
         if self.declared.has(uuid) {
@@ -334,6 +337,10 @@ impl<W: Write> Drawn<W> {
             Track::User(lane) => {
                 let parent = self.track(Track::Lane(lane));
                 self.declare(uuid, parent, "program's own events", 0, |_| {});
+            }
+            Track::Phases(lane) => {
+                let parent = self.track(Track::Lane(lane));
+                self.declare(uuid, parent, "runtime's phases", 1, |_| {});
             }
             Track::Concurrent => self.declare(uuid, PROCESS, "concurrent collector", 9, |_| {}),
         }

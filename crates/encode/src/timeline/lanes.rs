@@ -2,9 +2,9 @@
 //! collection around what it did in it. Owns that layout; refuses to recognise anything.
 
 use super::stack::{Stack, Step};
-use super::state::{State, Work};
-use rtscope_analyze::lanes::timeline::{self, Doing, LaneState, Segment};
-use rtscope_model::Time;
+use super::state::State;
+use rtscope_analyze::lanes::timeline::{self, Doing, Segment};
+use rtscope_model::{LaneState, Time};
 
 /// A lane's part in a collection that is drawn.
 #[derive(Copy, Clone, Debug)]
@@ -17,19 +17,31 @@ pub struct Part {
     pub still: Option<Time>,
 }
 
-/// Draws the next piece of a lane's line. Of a program's run the thread is told where `every` run is known.
-pub fn nest(stack: &mut Stack, part: &mut Option<Part>, piece: &Segment<Doing>, every: bool, steps: &mut Vec<Step>) {
+/// What a log holds of runs of green threads.
+#[derive(Copy, Clone, Debug)]
+pub struct Runs {
+    /// The runtime posts them.
+    pub posted: bool,
+    /// Each of them is there.
+    pub every: bool,
+}
+
+/// Draws the next piece of a lane's line.
+pub fn nest(stack: &mut Stack, part: &mut Option<Part>, piece: &Segment<Doing>, runs: Runs, steps: &mut Vec<Step>) {
     let Segment { from, to, state: Doing { state, green, part: within } } = *piece;
     if let Some(over) = part.take_if(|part| Some(part.of) != within || part.until != from) {
         if let Some(still) = over.still {
-            span(stack, still, over.until, State::WaitingToStop, steps);
+            span(stack, still, over.until, State::Lane(LaneState::WaitingToStop), steps);
         }
         stack.close_all(over.until, steps);
     }
     let Some(of) = within else {
         match (state, green) {
-            (LaneState::Program, Some(green)) if every => span(stack, from, to, State::Program(green), steps),
-            (LaneState::Program, Some(_)) => span(stack, from, to, State::Outside, steps),
+            (LaneState::Program, Some(green)) if runs.every => span(stack, from, to, State::Program(green), steps),
+            (LaneState::Program, green) if green.is_some() || !runs.posted => {
+                span(stack, from, to, State::Outside, steps);
+            }
+            (LaneState::WaitingToLead | LaneState::Slice, _) => span(stack, from, to, State::Lane(state), steps),
             // Nothing is known, or nothing is done.
             _ => {}
         }
@@ -45,16 +57,16 @@ pub fn nest(stack: &mut Stack, part: &mut Option<Part>, piece: &Segment<Doing>, 
         if to < of.stopped {
             return;
         }
-        span(stack, still, of.stopped, State::WaitingToStop, steps);
+        span(stack, still, of.stopped, State::Lane(LaneState::WaitingToStop), steps);
         drawn.still = None;
         return;
     }
     if let Some(still) = drawn.still.take() {
-        span(stack, still, from, State::WaitingToStop, steps);
+        span(stack, still, from, State::Lane(LaneState::WaitingToStop), steps);
     }
     match state {
-        LaneState::Collecting(_) => span(stack, from, to, State::Collecting(Work::Any), steps),
-        LaneState::Release => span(stack, from, to, State::Release, steps),
+        state if state.collects() => span(stack, from, to, State::Lane(LaneState::Collecting), steps),
+        LaneState::Release => span(stack, from, to, State::Lane(state), steps),
         _ => {}
     }
 }

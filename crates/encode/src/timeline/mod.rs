@@ -1,9 +1,9 @@
 //! A recording as tracks: for each lane the states that it was in, nested; marks; lines of
 //! values. What every format that draws has in common.
 //!
-//! Owns that spans nest whatever was lost. A runtime that posts phases (OCaml) is drawn as it
-//! posts them; of one that posts single events (GHC) it is `rtscope-analyze` that recognises
-//! what lanes do, see [`lanes`]. Refuses to know formats, to recognise or judge pauses
+//! Owns that spans nest whatever was lost. What lanes do is recognised by `rtscope-analyze`, see
+//! [`lanes`]; phases that a runtime posts and that are no state of a lane have a track of their
+//! own. Refuses to know formats, to recognise or judge pauses
 //! (they come with their causes from elsewhere, see [`pause`]), and to hold more than what
 //! is open or may belong to a pause that is not over.
 
@@ -16,13 +16,12 @@ pub mod threads;
 
 pub use lines::{Line, Unit};
 pub use stack::Closed;
-pub use state::{State, Work};
+pub use state::State;
 
 use crate::Tables;
-use lanes::{Part, nest};
+use lanes::{Part, Runs, nest};
 use rtscope_analyze::basis::per_lane::PerLane;
 use rtscope_analyze::lanes::timeline::{Doing, Segment};
-use rtscope_model::runtimes::OCAML;
 use rtscope_model::{Body, Event, Exported, HeapProfile, LaneId, NameId, Phase, Runtime, Time, UserEvent};
 use stack::{Stack, Step};
 use std::io;
@@ -34,6 +33,8 @@ pub enum Track {
     Lane(LaneId),
     /// What the program posts on a lane.
     User(LaneId),
+    /// Phases of the runtime on a lane that are no state of it.
+    Phases(LaneId),
     /// The concurrent collector.
     Concurrent,
 }
@@ -45,6 +46,7 @@ impl Track {
             Track::Lane(LaneId::NONE) => "runtime".to_owned(),
             Track::Lane(lane) => format!("{lane_word} {lane}"),
             Track::User(lane) => format!("program's own events, {}", Track::Lane(lane).name(lane_word)),
+            Track::Phases(lane) => format!("runtime's phases, {}", Track::Lane(lane).name(lane_word)),
             Track::Concurrent => "concurrent collector".to_owned(),
         }
     }
@@ -113,9 +115,7 @@ pub trait Sink {
 
 /// Turns events into tracks.
 pub struct Timeline {
-    /// The runtime posts phases.
-    phases: bool,
-    every_green_event: bool,
+    runs: Runs,
     open: Open,
     steps: Vec<Step>,
     now: Time,
@@ -133,6 +133,7 @@ struct Drawn {
 struct Open {
     lanes: PerLane<Drawn>,
     user: PerLane<Drawn>,
+    phases: PerLane<Drawn>,
     concurrent: Option<Drawn>,
 }
 
@@ -141,6 +142,7 @@ impl Open {
         match track {
             Track::Lane(lane) => self.lanes.of(lane),
             Track::User(lane) => self.user.of(lane),
+            Track::Phases(lane) => self.phases.of(lane),
             Track::Concurrent => self.concurrent.get_or_insert_default(),
         }
     }
@@ -148,7 +150,8 @@ impl Open {
     fn tracks(&self) -> Vec<Track> {
         let lanes = self.lanes.iter().map(|(lane, _)| Track::Lane(lane));
         let user = self.user.iter().map(|(lane, _)| Track::User(lane));
-        lanes.chain(user).chain(self.concurrent.as_ref().map(|_| Track::Concurrent)).collect()
+        let phases = self.phases.iter().map(|(lane, _)| Track::Phases(lane));
+        lanes.chain(user).chain(phases).chain(self.concurrent.as_ref().map(|_| Track::Concurrent)).collect()
     }
 }
 
@@ -156,8 +159,7 @@ impl Timeline {
     /// Of the recording that `facts` describe.
     pub fn new(facts: &Exported) -> Timeline {
         Timeline {
-            phases: *facts.runtime() == OCAML,
-            every_green_event: facts.every_green_event,
+            runs: Runs { posted: facts.runtime().posts.runs, every: facts.every_green_event },
             open: Open::default(),
             steps: Vec::new(),
             now: Time(0),
@@ -205,12 +207,9 @@ impl Timeline {
         tables: Tables<'_>,
         sink: &mut impl Sink,
     ) -> io::Result<()> {
-        if self.phases {
-            return Ok(());
-        }
-        let every = self.every_green_event;
+        let runs = self.runs;
         self.change(Track::Lane(lane), tables, sink, |Drawn { stack, part }, steps| {
-            nest(stack, part, piece, every, steps);
+            nest(stack, part, piece, runs, steps);
         })
     }
 
@@ -257,14 +256,14 @@ impl Timeline {
             Runtime::Forked { child } => return sink.mark(track, time, Mark::Forked(child.0), tables),
             Runtime::LaneCreated => sink.mark(track, time, Mark::Made, tables)?,
             Runtime::LaneEnabled => sink.mark(track, time, Mark::On, tables)?,
-            Runtime::LaneDisabled => self.ends(track, time, Mark::Off, tables, sink)?,
-            Runtime::LaneDeleted => return self.ends(track, time, Mark::Ended, tables, sink),
-            Runtime::Gap => return self.ends(track, time, Mark::Lost, tables, sink),
+            Runtime::LaneDisabled => self.ends(lane, time, Mark::Off, tables, sink)?,
+            Runtime::LaneDeleted => return self.ends(lane, time, Mark::Ended, tables, sink),
+            Runtime::Gap => return self.ends(lane, time, Mark::Lost, tables, sink),
             _ => {}
         }
         match body {
-            Runtime::PhaseBegin(phase) => self.phase_begins(lane, time, phase, tables, sink),
-            Runtime::PhaseEnd(phase) => self.phase_ends(lane, time, phase, tables, sink),
+            Runtime::PhaseBegin(phase) => self.phase(lane, (time, true), phase, tables, sink),
+            Runtime::PhaseEnd(phase) => self.phase(lane, (time, false), phase, tables, sink),
             Runtime::ConcurrentMarkBegin => self.concurrent(State::Marking, true, time, tables, sink),
             Runtime::ConcurrentMarkEnd => self.concurrent(State::Marking, false, time, tables, sink),
             Runtime::ConcurrentSyncBegin => self.concurrent(State::MarkSync, true, time, tables, sink),
@@ -275,65 +274,37 @@ impl Timeline {
         }
     }
 
-    /// The lane does nothing that is known from here on.
+    /// Nothing is known of the lane's phases from here on.
     fn ends(
         &mut self,
-        track: Track,
+        lane: LaneId,
         time: Time,
         mark: Mark,
         tables: Tables<'_>,
         sink: &mut impl Sink,
     ) -> io::Result<()> {
-        if self.phases {
-            self.change(track, tables, sink, |drawn, steps| drawn.stack.close_all(time, steps))?;
+        if self.open.phases.get(lane).is_some() {
+            self.change(Track::Phases(lane), tables, sink, |drawn, steps| drawn.stack.close_all(time, steps))?;
         }
-        sink.mark(track, time, mark, tables)
+        sink.mark(Track::Lane(lane), time, mark, tables)
     }
 
-    /// Changes a lane of a runtime that posts phases. Of another one they would disturb what is
-    /// recognised.
+    /// A phase begins or ends; what lanes do in those that are states is recognised.
     fn phase(
         &mut self,
         lane: LaneId,
-        tables: Tables<'_>,
-        sink: &mut impl Sink,
-        change: impl FnOnce(&mut Drawn, &mut Vec<Step>),
-    ) -> io::Result<()> {
-        if self.phases { self.change(Track::Lane(lane), tables, sink, change) } else { Ok(()) }
-    }
-
-    fn phase_begins(
-        &mut self,
-        lane: LaneId,
-        time: Time,
+        (time, begins): (Time, bool),
         phase: Phase,
         tables: Tables<'_>,
         sink: &mut impl Sink,
     ) -> io::Result<()> {
-        self.phase(lane, tables, sink, |Drawn { stack, .. }, steps| {
-            if lane.is_some() && stack.is_empty() {
-                stack.open(time, State::Outside, steps);
-            }
-            stack.open(time, of_phase(phase), steps);
-        })
-    }
-
-    fn phase_ends(
-        &mut self,
-        lane: LaneId,
-        time: Time,
-        phase: Phase,
-        tables: Tables<'_>,
-        sink: &mut impl Sink,
-    ) -> io::Result<()> {
-        let state = of_phase(phase);
-        // A section is over whatever was inside.
-        let go_on = !matches!(state, State::Leads | State::Follows);
-        self.phase(lane, tables, sink, |Drawn { stack, .. }, steps| {
-            if lane.is_some() && stack.is_empty() {
-                stack.open(time, State::Outside, steps);
-            }
-            stack.close(time, go_on, |open| open == state, steps);
+        if phase.is_state() {
+            return Ok(());
+        }
+        let state = State::Phase(phase);
+        self.change(Track::Phases(lane), tables, sink, |Drawn { stack, .. }, steps| match begins {
+            true => stack.open(time, state, steps),
+            false => _ = stack.close(time, true, |open| open == state, steps),
         })
     }
 
@@ -375,23 +346,6 @@ impl Timeline {
                 drawn.stack.close(time, true, |open| open == State::User(name), steps);
             }),
         }
-    }
-}
-
-/// The state that a phase is.
-fn of_phase(phase: Phase) -> State {
-    match phase {
-        Phase::Wanted => State::WantsToLead,
-        Phase::Lead => State::Leads,
-        Phase::Follow => State::Follows,
-        Phase::Barrier => State::WaitingToStop,
-        Phase::Minor => State::Collecting(Work::Young),
-        Phase::CycleEnd => State::Collecting(Work::CycleEnd),
-        Phase::Compact => State::Collecting(Work::Compaction),
-        Phase::LeaveBarrier => State::WaitingForOthers,
-        Phase::MajorSlice => State::Slice,
-        Phase::Condition => State::Asleep,
-        other => State::Phase(other),
     }
 }
 

@@ -124,8 +124,10 @@ impl Stack {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use rtscope_model::LaneState;
 
-    const STATES: [State; 4] = [State::Leads, State::WaitingToStop, State::Slice, State::Asleep];
+    const STATES: [State; 4] =
+        [State::Leads, State::Lane(LaneState::WaitingToStop), State::Lane(LaneState::Slice), State::Outside];
 
     /// Holds the steps of one track to each other; gives the sum of all `self_ns`.
     fn check(steps: &[Step]) -> u64 {
@@ -153,19 +155,19 @@ mod tests {
     #[test]
     fn what_does_not_nest_is_cut_and_goes_on() {
         let (mut stack, mut steps) = (Stack::default(), Vec::new());
-        stack.open(Time(10), State::Asleep, &mut steps);
+        stack.open(Time(10), State::Outside, &mut steps);
         stack.open(Time(20), State::Follows, &mut steps);
-        assert!(stack.close(Time(30), true, |state| state == State::Asleep, &mut steps));
-        assert!(!stack.close(Time(35), true, |state| state == State::Slice, &mut steps));
+        assert!(stack.close(Time(30), true, |state| state == State::Outside, &mut steps));
+        assert!(!stack.close(Time(35), true, |state| state == State::Lane(LaneState::Slice), &mut steps));
         stack.close(Time(40), true, |state| state == State::Follows, &mut steps);
         let closed = |state, from, to, depth, self_ns| {
             Step::Close(Closed { state, from: Time(from), to: Time(to), depth, self_ns })
         };
         let expected = [
-            Step::Open(State::Asleep, Time(10)),
+            Step::Open(State::Outside, Time(10)),
             Step::Open(State::Follows, Time(20)),
             closed(State::Follows, 20, 30, 1, 10),
-            closed(State::Asleep, 10, 30, 0, 10),
+            closed(State::Outside, 10, 30, 0, 10),
             Step::Open(State::Follows, Time(30)),
             closed(State::Follows, 30, 40, 0, 10),
         ];
@@ -176,7 +178,7 @@ mod tests {
     #[test]
     fn depth_is_bounded() {
         let (mut stack, mut steps) = (Stack::default(), Vec::new());
-        (0..1_000).for_each(|at| stack.open(Time(at), State::Slice, &mut steps));
+        (0..1_000).for_each(|at| stack.open(Time(at), State::Lane(LaneState::Slice), &mut steps));
         assert_eq!((steps.len(), stack.left_out()), (DEPTH_MAX, 1_000 - DEPTH_MAX as u64));
     }
 

@@ -2,7 +2,7 @@
 //! names and what they count as; refuses to decide when one begins.
 
 use rtscope_decode::fxt::carried;
-use rtscope_model::{GreenThread, NameId, Names, Phase};
+use rtscope_model::{GreenThread, LaneState, NameId, Names, Phase};
 use std::borrow::Cow;
 
 /// A state of a track. States nest: the innermost is what the lane is doing, those around
@@ -13,24 +13,12 @@ pub enum State {
     Program(GreenThread),
     /// Not in a collection: the program, or nothing, where the log does not tell which.
     Outside,
-    /// The lane wants to lead a collection.
-    WantsToLead,
+    /// A lane's state, outside a collection or in its part of one.
+    Lane(LaneState),
     /// Its part in a collection that it leads.
     Leads,
     /// Its part in a collection that another lane leads. By itself: waiting for others.
     Follows,
-    /// It has stopped, or has asked the others to: until all have.
-    WaitingToStop,
-    /// It collects.
-    Collecting(Work),
-    /// It has collected and waits for the others to have.
-    WaitingForOthers,
-    /// The work is done and it is not back yet.
-    Release,
-    /// It works on the old heap while others run the program.
-    Slice,
-    /// Its thread waits on a condition.
-    Asleep,
     /// A concurrent collector marks.
     Marking,
     /// All lanes are stopped for it.
@@ -43,19 +31,6 @@ pub enum State {
     User(NameId),
 }
 
-/// What is collected, where the runtime posts that before it begins.
-#[derive(Copy, Clone, Eq, PartialEq, Hash, Debug)]
-pub enum Work {
-    /// Not told.
-    Any,
-    /// A young heap.
-    Young,
-    /// The end of a cycle of the old heap.
-    CycleEnd,
-    /// The heap is compacted.
-    Compaction,
-}
-
 /// Numbers below are those of fixed states, see [`State::number`].
 pub const FIXED: u64 = 64;
 const PHASES: u64 = FIXED;
@@ -63,21 +38,17 @@ const NAMES: u64 = 1 << 20;
 
 impl State {
     /// Every state whose name is always the same.
-    pub const ALL: [State; 20] = [
+    pub const ALL: [State; 16] = [
         State::Program(GreenThread(0)),
         State::Outside,
-        State::WantsToLead,
+        State::Lane(LaneState::WaitingToLead),
         State::Leads,
         State::Follows,
-        State::WaitingToStop,
-        State::Collecting(Work::Any),
-        State::Collecting(Work::Young),
-        State::Collecting(Work::CycleEnd),
-        State::Collecting(Work::Compaction),
-        State::WaitingForOthers,
-        State::Release,
-        State::Slice,
-        State::Asleep,
+        State::Lane(LaneState::WaitingToStop),
+        State::Lane(LaneState::Collecting),
+        State::Lane(LaneState::WaitingForOthers),
+        State::Lane(LaneState::Release),
+        State::Lane(LaneState::Slice),
         State::Marking,
         State::MarkSync,
         State::Sweeping,
@@ -91,24 +62,21 @@ impl State {
         match self {
             State::Program(_) => 1,
             State::Outside => 2,
-            State::WantsToLead => 3,
+            State::Lane(LaneState::WaitingToLead) => 3,
             State::Leads => 4,
             State::Follows => 5,
-            State::WaitingToStop => 6,
-            State::Collecting(Work::Any) => 7,
-            State::Collecting(Work::Young) => 8,
-            State::Collecting(Work::CycleEnd) => 9,
-            State::Collecting(Work::Compaction) => 10,
-            State::WaitingForOthers => 11,
-            State::Slice => 12,
-            State::Asleep => 13,
+            State::Lane(LaneState::WaitingToStop) => 6,
+            State::Lane(state) if state.collects() => 7,
+            State::Lane(LaneState::WaitingForOthers) => 11,
+            State::Lane(LaneState::Slice) => 12,
             State::Marking => 14,
             State::MarkSync => 15,
             State::Sweeping => 16,
             State::Phase(Phase::Interrupt) => 17,
             State::Phase(Phase::Explicit) => 18,
             State::Phase(Phase::Finalise) => 19,
-            State::Release => 20,
+            State::Lane(LaneState::Release) => 20,
+            State::Lane(state) => 32 + u64::from(state.number()),
             State::Phase(Phase::Detail(number)) => PHASES + 1 + u64::from(number),
             State::Phase(_) => PHASES,
             State::User(name) => NAMES + u64::from(name.0),
@@ -120,18 +88,9 @@ impl State {
         Cow::Borrowed(match self {
             State::Program(_) => "program",
             State::Outside => "outside collections",
-            State::WantsToLead => "waiting to lead",
+            State::Lane(state) => state.short_name(),
             State::Leads => "collection, leading",
             State::Follows => "collection",
-            State::WaitingToStop => "waiting to stop",
-            State::Collecting(Work::Any) => "collecting",
-            State::Collecting(Work::Young) => "collecting, young heap",
-            State::Collecting(Work::CycleEnd) => "collecting, end of cycle",
-            State::Collecting(Work::Compaction) => "compacting",
-            State::WaitingForOthers => "waiting for others",
-            State::Release => "release",
-            State::Slice => "major slice",
-            State::Asleep => "asleep",
             State::Marking => "concurrent mark",
             State::MarkSync => "concurrent mark, stop",
             State::Sweeping => "concurrent sweep",
@@ -161,15 +120,15 @@ impl State {
         match self {
             State::Program(_) | State::User(_) => 0,
             State::Outside => 1,
-            State::WantsToLead => 2,
-            State::WaitingToStop => 3,
-            State::Collecting(_) => 4,
-            State::Leads | State::Follows | State::WaitingForOthers => 5,
-            State::Slice => 6,
-            State::Asleep => 7,
+            State::Lane(LaneState::WaitingToLead) => 2,
+            State::Lane(LaneState::WaitingToStop) => 3,
+            State::Lane(state) if state.collects() => 4,
+            State::Leads | State::Follows | State::Lane(LaneState::WaitingForOthers) => 5,
+            State::Lane(LaneState::Slice) => 6,
+            State::Lane(LaneState::Release) => 10,
+            State::Lane(_) => 1,
             State::Marking | State::MarkSync | State::Sweeping => 8,
             State::Phase(_) => 9,
-            State::Release => 10,
         }
     }
 }

@@ -121,17 +121,38 @@ fn a_section_of_ocaml_lies_in_the_program() {
         ],
     );
     let expected = [
-        "0 ... waiting to stop 30-50 self 20",
-        "0 ... collecting, young heap 51-60 self 9",
-        "0 ... waiting for others 61-70 self 9",
-        "0 .. collection, leading 20-80 self 22",
-        "0 . waiting to lead 10-81 self 11",
-        "0 outside collections 10-100 self 19",
+        "0 waiting to lead 10-20 self 10",
+        "0 . waiting to stop 20-40 self 20",
+        "0 . collecting 51-60 self 9",
+        "0 . release 70-80 self 10",
+        "0 collection, leading 20-80 self 21",
+        "0 waiting to lead 80-81 self 1",
+        "0 outside collections 81-100 self 19",
     ];
     assert_eq!(drawing.of(Track::Lane(LaneId(0))), expected);
     assert_eq!(drawing.marks, [(Track::Lane(LaneId(0)), Time(100), Mark::Ended)]);
-    let expected = ["1 . collection 40-90 self 50", "1 outside collections 40-100 self 10"];
+    let expected =
+        ["1 . release 70-90 self 20", "1 collection 40-90 self 30", "1 outside collections 90-100 self 10"];
     assert_eq!(drawing.of(Track::Lane(LaneId(1))), expected);
+}
+
+#[test]
+fn phases_that_are_no_state_of_a_lane_have_a_track_of_their_own() {
+    let drawing = drawn(
+        "ocaml",
+        &[
+            rt(10, 0, begin(Phase::Explicit)),
+            rt(20, 0, begin(Phase::Detail(7))),
+            rt(30, 0, begin(Phase::MajorSlice)),
+            rt(40, 0, end(Phase::MajorSlice)),
+            rt(50, 0, Runtime::Gap),
+            rt(60, 0, end(Phase::Explicit)),
+        ],
+    );
+    let [inner, outer] = &drawing.of(Track::Phases(LaneId(0)))[..] else { panic!("{:?}", drawing.spans) };
+    assert!(inner.starts_with("0 . ") && inner.ends_with(" 20-50 self 30"), "{inner}");
+    assert_eq!(outer, "0 asked for by the program 10-50 self 10");
+    assert!(drawing.of(Track::Lane(LaneId(0))).contains(&"0 major slice 30-40 self 10".to_owned()));
 }
 
 #[test]

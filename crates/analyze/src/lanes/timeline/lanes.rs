@@ -9,43 +9,9 @@ use super::compose::{Composer, Segment};
 use super::works::Works;
 use crate::folds::Wait;
 use crate::pauses::Recognised;
-use rtscope_model::{Event, GreenThread, LaneId, LanePause, Pause, PauseKind, PauseMode, Phase, Runtime, Time};
-
-/// What was collected.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub enum Collected {
-    /// Young data only.
-    Minor,
-    /// All of it.
-    Major,
-    /// The heap was compacted or laid out anew, or the log does not say.
-    Other,
-}
-
-/// What a lane does.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub enum LaneState {
-    /// The program; where runs of green threads are not posted, also nothing.
-    Program,
-    /// Nothing to run.
-    Idle,
-    /// It was asked to stop and has not yet; another one takes longer.
-    Asked,
-    /// It was asked to stop, has not yet, and is the last: the world waits for it.
-    WaitingToStop,
-    /// It wants to collect and another lane leads.
-    WaitingToLead,
-    /// It collects.
-    Collecting(Collected),
-    /// It stands still: others have not stopped or collect.
-    WaitingForOthers,
-    /// The work is done and it is not back yet.
-    Release,
-    /// It works on the old heap while others run the program.
-    Slice,
-    /// Its events were lost.
-    Gap,
-}
+use rtscope_model::{
+    Event, GreenThread, LaneId, LanePause, LaneState, Pause, PauseKind, PauseMode, Phase, Runtime, Time,
+};
 
 /// A lane's part in a collection: from when it stands still until it is back.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
@@ -305,11 +271,11 @@ fn pieces(pause: &Pause, part: &LanePause, works: &Works, mut piece: impl FnMut(
     let mut now = begin;
     for (from, to) in works.between(begin, end) {
         piece(now, from, LaneState::WaitingForOthers);
-        piece(from, to, LaneState::Collecting(kind(pause.kind)));
+        piece(from, to, kind(pause.kind));
         now = to;
     }
     // Where it is not known when it worked, all of it counts.
-    let rest = if now == begin { LaneState::Collecting(kind(pause.kind)) } else { LaneState::WaitingForOthers };
+    let rest = if now == begin { kind(pause.kind) } else { LaneState::WaitingForOthers };
     piece(now, end, rest);
     piece(end, collected.min(left), LaneState::WaitingForOthers);
     piece(collected.max(end), left, LaneState::Release);
@@ -322,11 +288,11 @@ fn others_arrived(pause: &Pause, leader: LaneId) -> Option<Time> {
     others.try_fold(Time(0), |last, part| Some(last.max(part.arrived?)))
 }
 
-fn kind(kind: PauseKind) -> Collected {
+fn kind(kind: PauseKind) -> LaneState {
     match kind {
-        PauseKind::Minor => Collected::Minor,
-        PauseKind::Major => Collected::Major,
-        _ => Collected::Other,
+        PauseKind::Minor => LaneState::CollectingMinor,
+        PauseKind::Major => LaneState::CollectingMajor,
+        _ => LaneState::Collecting,
     }
 }
 

@@ -37,8 +37,8 @@ fn told(mut analysis: Analysis, script: Script) -> [Vec<(u64, u64, LaneState)>; 
     lines
 }
 
-use LaneState::{Collecting, Gap, Idle, Program, Release, Slice, WaitingForOthers, WaitingToLead, WaitingToStop};
-const MINOR: LaneState = Collecting(Collected::Minor);
+use LaneState::{CollectingMinor, Gap, Idle, Program, Release, Slice, WaitingForOthers, WaitingToLead, WaitingToStop};
+const MINOR: LaneState = CollectingMinor;
 
 fn created() -> Script {
     Script::default().rt(0, 0, Runtime::LaneCreated).rt(0, 1, Runtime::LaneCreated)

@@ -13,7 +13,7 @@ pub mod shares;
 mod works;
 
 pub use compose::{Composer, Segment};
-pub use lanes::{Collected, Doing, LaneDetail, LaneState, Part};
+pub use lanes::{Doing, LaneDetail, Part};
 pub use own::OwnSpans;
 pub use recognised::Timeline;
-pub use shares::{LanesOverTime, SHARES, Share};
+pub use shares::LanesOverTime;

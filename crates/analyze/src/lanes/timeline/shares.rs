@@ -4,8 +4,8 @@
 //! memory does not depend on its length. Keeps [`LANES_MAX`] lanes and counts the others. Refuses to decide states.
 
 use super::compose::Segment;
-use super::lanes::{Doing, LaneState};
-use rtscope_model::{LaneId, Time};
+use super::lanes::Doing;
+use rtscope_model::{LaneId, LaneState, Time};
 
 /// Lanes that are kept: those with the lowest numbers.
 pub const LANES_MAX: u16 = 16;
@@ -14,56 +14,8 @@ pub const COLUMNS_MAX: usize = 240;
 /// The width to begin with.
 const WIDTH_NS: u64 = 1 << 16;
 
-/// What is told apart over a whole run, in the order in which it is stacked.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub enum Share {
-    /// The program; where runs of green threads are not posted, also nothing.
-    Program,
-    /// Work on the old heap beside the others.
-    Slice,
-    /// It collects.
-    Collecting,
-    /// It stands still: others have not stopped, collect, or lead.
-    Waiting,
-    /// It was asked to stop and has not yet.
-    Stopping,
-    /// The work is done and it is not back yet.
-    Release,
-    /// Nothing to run.
-    Idle,
-    /// Its events were lost.
-    Gap,
-}
-
-/// All of them, in their order.
-pub const SHARES: [Share; 8] = [
-    Share::Program,
-    Share::Slice,
-    Share::Collecting,
-    Share::Waiting,
-    Share::Stopping,
-    Share::Release,
-    Share::Idle,
-    Share::Gap,
-];
-
-impl Share {
-    fn of(state: LaneState) -> Share {
-        match state {
-            LaneState::Program => Share::Program,
-            LaneState::Idle => Share::Idle,
-            LaneState::Asked | LaneState::WaitingToStop => Share::Stopping,
-            LaneState::WaitingToLead | LaneState::WaitingForOthers => Share::Waiting,
-            LaneState::Collecting(_) => Share::Collecting,
-            LaneState::Release => Share::Release,
-            LaneState::Slice => Share::Slice,
-            LaneState::Gap => Share::Gap,
-        }
-    }
-}
-
-/// Nanoseconds of each of [`SHARES`] in one column.
-pub type Column = [u64; SHARES.len()];
+/// Nanoseconds of each of [`LaneState::SUMMED`] in one column.
+pub type Column = [u64; LaneState::SUMMED.len()];
 
 /// The lanes of a run.
 #[derive(Clone, Debug, Default)]
@@ -101,7 +53,8 @@ impl LanesOverTime {
             }
         };
         let Some((_, columns)) = self.lanes.get_mut(place) else { return };
-        let what = SHARES.iter().position(|one| *one == Share::of(segment.state.state)).unwrap_or(0);
+        let counts_as = segment.state.state.summed();
+        let what = LaneState::SUMMED.iter().position(|one| *one == counts_as).unwrap_or(0);
         let mut at = from;
         while at < to {
             let column = at / self.column_ns;

@@ -7,9 +7,10 @@ use super::svg_waterfall::lane_name;
 use super::table::{entry, fill};
 use crate::kinds::SpanKind;
 use crate::report::units;
+use rtscope_analyze::lanes::timeline::LanesOverTime;
 use rtscope_analyze::lanes::timeline::shares::Column;
-use rtscope_analyze::lanes::timeline::{LanesOverTime, SHARES, Share};
 use rtscope_analyze::results::Results;
+use rtscope_model::LaneState;
 use std::fmt::Write as _;
 
 const LEFT: f64 = 110.0;
@@ -17,20 +18,6 @@ const PLOT_WIDTH: f64 = WIDTH - LEFT - 20.0;
 const TOP: f64 = 6.0;
 const STRIP: f64 = 26.0;
 const ROW: f64 = 32.0;
-
-/// What a state is drawn as.
-fn kind(doing: Share) -> SpanKind {
-    match doing {
-        Share::Program => SpanKind::Program,
-        Share::Slice => SpanKind::Slice,
-        Share::Collecting => SpanKind::Collecting,
-        Share::Waiting => SpanKind::WaitingForOthers,
-        Share::Stopping => SpanKind::Request,
-        Share::Release => SpanKind::Release,
-        Share::Idle => SpanKind::Idle,
-        Share::Gap => SpanKind::Gap,
-    }
-}
 
 /// The drawing, its time axis as long as the longest of `all`; `None` where nobody looked.
 pub(super) fn draw(results: &Results, all: &[&Results]) -> Option<String> {
@@ -49,8 +36,8 @@ pub(super) fn draw(results: &Results, all: &[&Results]) -> Option<String> {
         let name = lane_name(results, *lane);
         let name = crate::style::clean(&name).into_owned();
         svg.text(LEFT - 8.0, top + 17.0, Anchor::End, "tick", &crate::style::shorten(&name, 15));
-        for (index, doing) in SHARES.into_iter().enumerate() {
-            let kind = kind(doing);
+        for (index, doing) in LaneState::SUMMED.into_iter().enumerate() {
+            let kind = SpanKind::of_lane(doing);
             // Without a figure: the table of lanes has those of the report.
             svg.shape(&outline(columns, index, top, found.column_ns, &x), &fill(kind), kind.words());
         }
@@ -83,8 +70,9 @@ pub(super) fn caption(found: &LanesOverTime) -> String {
         found.lanes.iter().any(|(_, columns)| columns.iter().any(|column| column.get(index).is_some_and(|ns| *ns > 0)))
     };
     let mut out = String::from("<p class=\"legend\">");
-    for (_, doing) in SHARES.into_iter().enumerate().filter(|(index, _)| used(*index)) {
-        out.push_str(&entry(&fill(kind(doing)), kind(doing).words()));
+    for (_, doing) in LaneState::SUMMED.into_iter().enumerate().filter(|(index, _)| used(*index)) {
+        let kind = SpanKind::of_lane(doing);
+        out.push_str(&entry(&fill(kind), kind.words()));
     }
     out.push_str("</p>");
     if found.left_out > 0 {

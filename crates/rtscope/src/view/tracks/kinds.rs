@@ -3,26 +3,7 @@
 use crate::kinds::SpanKind;
 use rtscope_analyze::blame::Holder;
 use rtscope_analyze::blame::threads::ThreadState;
-use rtscope_analyze::lanes::timeline::{Collected, LaneState};
 use rtscope_model::PauseKind;
-
-/// What a lane does.
-pub fn of_lane(state: LaneState) -> u16 {
-    match state {
-        LaneState::Program => SpanKind::Program.id(),
-        LaneState::Idle => SpanKind::Idle.id(),
-        LaneState::Asked => SpanKind::Request.id(),
-        LaneState::WaitingToStop => SpanKind::WaitingToStop.id(),
-        LaneState::WaitingToLead => SpanKind::WaitingToLead.id(),
-        LaneState::Collecting(Collected::Minor) => SpanKind::Collecting.id(),
-        LaneState::Collecting(Collected::Major) => SpanKind::CollectingMajor.id(),
-        LaneState::Collecting(Collected::Other) => SpanKind::OtherWork.id(),
-        LaneState::WaitingForOthers => SpanKind::WaitingForOthers.id(),
-        LaneState::Release => SpanKind::Release.id(),
-        LaneState::Slice => SpanKind::Slice.id(),
-        LaneState::Gap => SpanKind::Gap.id(),
-    }
-}
 
 /// What a kernel thread does.
 pub fn of_thread(state: ThreadState) -> u16 {

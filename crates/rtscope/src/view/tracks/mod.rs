@@ -254,7 +254,7 @@ impl<W: Write + Send + 'static> Watch for Tracks<W> {
     }
 
     fn segment(&mut self, lane: LaneId, piece: &Segment<Doing>, _tables: Tables<'_>) {
-        self.sheet.lane(lane, piece.from, piece.to, kinds::of_lane(piece.state.state));
+        self.sheet.lane(lane, piece.from, piece.to, piece.state.state.number());
     }
 
     fn event(&mut self, event: &Event, tables: Tables<'_>) {
