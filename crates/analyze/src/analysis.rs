@@ -4,30 +4,31 @@
 //! Owns the order in which folds speak. Memory is bounded whatever the length of the stream:
 //! histories reach back as far as open pauses can ask, and each has a bound of its own.
 
+use crate::basis::compose::Segment;
 use crate::blame::Holder;
 use crate::blame::evidence::Evidence;
 use crate::blame::held::Held;
 use crate::collector::allocation::Allocation;
 use crate::collector::collections::Collections;
 use crate::collector::concurrent::Phases;
-use crate::context::{Context, Tail, loss_of_log};
+use crate::collector::drawing::{OverTime, Worst};
+use crate::collector::tracer::Disturbance;
 use crate::findings::{self, Facts};
 use crate::folds::{End, Fold, Folds, Now, Past};
-use crate::lanes::lane_thread::{LaneThreads, Votes};
-use crate::lanes::still::Still;
-use crate::lanes::timeline::{Doing, LaneDetail, Segment, Timeline};
+use crate::kernel::lane_thread::{LaneThreads, Votes};
+use crate::lanes::timeline::{Doing, LaneDetail, Timeline};
 use crate::lanes::times::LaneTimes;
-use crate::lanes::tracer::Disturbance;
 use crate::memory::counters::Rates;
 use crate::memory::heap_profile::HeapProfiles;
 use crate::memory::ledger::Ledger;
 use crate::memory::lines::Lines;
 use crate::pauses::Recognised;
-use crate::pauses::drawing::{OverTime, Worst};
+use crate::pauses::still::Still;
 use crate::pauses::summary::Summary;
 use crate::program::green::GreenThreads;
-use crate::program::requests::Join;
 use crate::program::user::User;
+use crate::recording::requests::Join;
+use crate::recording::{Context, Tail, loss_of_log};
 use crate::results::{BlamedPause, KernelView, Lane, Results, SCHEMA};
 use crate::runtimes;
 use crate::runtimes::ghc::triggers::Triggers;

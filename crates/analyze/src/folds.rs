@@ -5,10 +5,10 @@
 //! Refuses to order folds by need: none sees another before the end, where a result may build on
 //! those that stand before it in the list.
 
-use crate::context::{Context, Tail};
+use crate::kernel::lane_thread::LaneMarks;
+use crate::kernel::lane_thread::LaneThreads;
 use crate::kernel::sched::Tracks;
-use crate::lanes::lane_thread::LaneThreads;
-use crate::pauses::LaneMarks;
+use crate::recording::{Context, Tail};
 use crate::results::{BlamedPause, Results};
 use rtscope_model::{Class, Classes, Event, LaneId, Names, Runtime, Tid, Time};
 use std::any::Any;

@@ -8,7 +8,7 @@
 
 use crate::lanes::times::Spent;
 use crate::pauses::sums::Sums;
-use crate::program::stm::{StmRates, StmTotals};
+use crate::recording::stm::{StmRates, StmTotals};
 use crate::results::{BlamedPause, Lane, Pauses};
 use rtscope_model::{Body, Cause, Counter, Event, GroupId, NameId, Names, Runtime, Sample, Tid, Time};
 use serde::Serialize;

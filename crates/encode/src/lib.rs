@@ -19,7 +19,8 @@ pub use firefox::FirefoxWriter;
 pub use fxt::FxtWriter;
 pub use perfetto::PerfettoWriter;
 
-use rtscope_analyze::lanes::timeline::{Doing, Segment};
+use rtscope_analyze::basis::compose::Segment;
+use rtscope_analyze::lanes::timeline::Doing;
 use rtscope_model::{CausePiece, Event, LaneId, Loss, Names, Pause, Symbols};
 use std::fmt::Write as _;
 use std::io;

@@ -243,7 +243,7 @@ pub fn write(
     format: Format,
     to: To<'_>,
 ) -> Result<io::Result<Exit>, Trouble> {
-    let (mut hand, taken) = aside::pair();
+    let (mut hand, taken) = aside::pair(format);
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("export".into());
         let writer = match thread.spawn_scoped(scope, move || aside::write(format, to, &taken)) {

@@ -3,7 +3,7 @@
 
 use crate::trouble::Trouble;
 use rtscope_analyze::Context;
-use rtscope_analyze::program::requests::{Join, Requests};
+use rtscope_analyze::recording::requests::{Join, Requests};
 use rtscope_decode::requests::RequestStream;
 use rtscope_model::Time;
 use rtscope_model::manifest::Manifest;

@@ -4,7 +4,7 @@
 
 use crate::pipeline;
 use crate::trouble::Trouble;
-use rtscope_analyze::program::stm::Stm;
+use rtscope_analyze::recording::stm::Stm;
 use rtscope_analyze::results::{Runtime, TypeCount};
 use rtscope_analyze::{Analysis, Context};
 use rtscope_decode::ReadAt;

@@ -3,8 +3,10 @@
 
 use crate::pipeline::OnPause;
 use rtscope_analyze::Context;
-use rtscope_analyze::lanes::timeline::{Doing, LaneDetail, LanesOverTime, Segment};
+use rtscope_analyze::basis::compose::Segment;
+use rtscope_analyze::lanes::timeline::{Doing, LaneDetail};
 use rtscope_analyze::results::BlamedPause;
+use rtscope_analyze::results::LanesOverTime;
 use rtscope_encode::Tables;
 use rtscope_model::manifest::Manifest;
 use rtscope_model::{Body, Classes, Event, LaneId, Loss, Time};
@@ -64,7 +66,7 @@ impl Watch for Page<'_> {
     }
 
     fn segment(&mut self, lane: LaneId, piece: &Segment<Doing>, _tables: Tables<'_>) {
-        self.lanes.add(lane, *piece);
+        self.lanes.add(lane, (piece.from, piece.to), piece.state.state);
     }
 
     fn event(&mut self, event: &Event, _tables: Tables<'_>) {

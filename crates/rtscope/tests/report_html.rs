@@ -5,8 +5,8 @@ mod common;
 
 use base64::Engine;
 use rtscope::report::html;
-use rtscope_analyze::lanes::timeline::LanesOverTime;
-use rtscope_analyze::program::requests::WHATS;
+use rtscope_analyze::results::LanesOverTime;
+use rtscope_analyze::results::requests::WHATS;
 use rtscope_analyze::results::{Column, Mmu, NurseryUse};
 use rtscope_model::{LaneId, Time};
 use sha2::{Digest, Sha256};

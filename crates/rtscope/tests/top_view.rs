@@ -5,7 +5,7 @@ mod blessed;
 
 use rtscope::style::{Style, screen};
 use rtscope::top::{Shown, View, frame, line};
-use rtscope_analyze::program::stm::StmRates;
+use rtscope_analyze::recording::stm::StmRates;
 use rtscope_analyze::results::{Distribution, Pauses};
 use rtscope_analyze::window::{Figures, Kept, LaneShares, Levels, Throttled, Worst};
 use rtscope_model::manifest::Tier;

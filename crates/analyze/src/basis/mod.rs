@@ -1,6 +1,6 @@
 //! Containers and sums that every part of the analysis uses. Owns their bounds; knows no event.
 
-pub mod dist;
+pub mod compose;
 pub mod per_lane;
 pub mod thinned;
 pub mod union;

@@ -2,7 +2,7 @@
 //! lane 1 by thread 12, unless a test says otherwise. Times are microseconds.
 
 use super::*;
-use crate::lanes::lane_thread::vote;
+use crate::kernel::lane_thread::vote;
 use crate::pauses::Recognise;
 use crate::runtimes::ghc::pauses::Recogniser;
 use crate::testing::{Places, Script, switch, waking};

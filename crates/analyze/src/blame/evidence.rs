@@ -4,11 +4,11 @@
 //! a CPU, else clocks or thread ids do not fit. Refuses to judge by itself, see [`Judge`].
 
 use super::Judge;
-use crate::context::Context;
 use crate::kernel::code::CodeSamples;
 use crate::kernel::samples::Counters;
 use crate::kernel::sched::Tracks;
 use crate::pauses::Recognised;
+use crate::recording::Context;
 use crate::results::KernelView;
 use rtscope_model::manifest::Tier;
 use rtscope_model::runtime::LaneThreads;

@@ -9,7 +9,7 @@
 use crate::basis::union::Union;
 use crate::blame::{Holder, Judge};
 use crate::kernel::sched::{State, Stretch, Wait};
-use crate::lanes::still::Still;
+use crate::pauses::still::Still;
 use rtscope_model::{NameId, Names, Pid, Tid, Time};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

@@ -31,12 +31,12 @@ pub mod evidence;
 pub mod held;
 pub mod threads;
 
-use crate::context::loss_of_kernel;
 use crate::kernel::code::{CodeSamples, whose};
+use crate::kernel::lane_thread::{Served, Votes};
 use crate::kernel::samples::Counters;
 use crate::kernel::sched::{Runner, State, Stretch, Tracks};
-use crate::lanes::lane_thread::{Served, Votes};
 use crate::pauses::Recognised;
+use crate::recording::loss_of_kernel;
 use rtscope_model::{
     Cause, CausePiece, CodeKind, Confidence, LaneId, Loss, NameId, Pause, PauseMode, SymbolId, Symbols, Tid, Time,
 };

@@ -4,12 +4,12 @@
 //! Owns the lag: a wait is told when it is over and the counters behind it are there, because only they
 //! tell a quota from a neighbour; the rest a little behind the newest event. Refuses lanes.
 
+use crate::basis::compose::Segment;
 use crate::blame::{Holder, Judge};
-use crate::context::Context;
 use crate::kernel::code::CodeSamples;
 use crate::kernel::samples::Counters;
 use crate::kernel::sched::{State, Stretch, Tracks};
-use crate::lanes::timeline::Segment;
+use crate::recording::Context;
 use rtscope_model::{Body, Cpu, Event, Loss, Sched, Symbols, Tid, Time};
 use std::collections::BTreeMap;
 

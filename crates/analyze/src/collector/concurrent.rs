@@ -5,8 +5,8 @@
 //! twice (the first begin and the first end count), and a mark for every round
 //! over weak pointers: the marks of one collection are summed.
 
-use crate::basis::dist::Dist;
 use crate::folds::{End, Fold, Past};
+use crate::results::dist::Dist;
 use crate::results::{BlamedPause, Concurrent, Results};
 use rtscope_model::{Body, Class, Classes, Event, Pause, Runtime, Time};
 use std::collections::VecDeque;

@@ -3,7 +3,7 @@
 
 use super::explain;
 use crate::analysis::Analysis;
-use crate::context::{Context, Tail};
+use crate::recording::{Context, Tail};
 use crate::results::{BlamedPause, Outcome, Results};
 use crate::testing::{self, Script, switch};
 use rtscope_model::manifest::Group;

@@ -14,8 +14,9 @@
 //! Many lost attempts alone are no finding: what they cost can be nothing beside the rest.
 
 use super::{Cost, Facts, Rule, Runtimes, Verdict, evidence, log_alone};
-use crate::program::stm::{LaneTransactions, NamedTransactions, Transactions, is_runtime_work};
+use crate::recording::stm::is_runtime_work;
 use crate::results::BlamedPause;
+use crate::results::stm::{LaneTransactions, NamedTransactions, Transactions};
 use rtscope_model::runtimes::GHC;
 use rtscope_model::units::{count, duration, percent, rate};
 use rtscope_model::{CodeKind, Confidence, Evidence, Metric, Names, Remedy, StmCounts};

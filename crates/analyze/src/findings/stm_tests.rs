@@ -1,8 +1,8 @@
 //! What the rule about transactions says of whole recordings, and when it is silent.
 
 use crate::analysis::Analysis;
-use crate::context::{Context, Tail};
-use crate::program::stm::Stm;
+use crate::recording::stm::Stm;
+use crate::recording::{Context, Tail};
 use crate::results::{Checked, Outcome, Results};
 use crate::testing::{self, Script, switch};
 use rtscope_model::{

@@ -5,9 +5,9 @@
 //! of what the program ran; else they are null.
 
 use crate::folds::Outside;
+use crate::kernel::lane_thread::LaneThreads;
 use crate::kernel::sched::Tracks;
-use crate::lanes::lane_thread::LaneThreads;
-use crate::lanes::still::Still;
+use crate::pauses::still::Still;
 use crate::results::{Lane, Productivity};
 use rtscope_model::{LaneId, Pause, Tid, Time};
 use std::collections::{BTreeMap, BTreeSet};

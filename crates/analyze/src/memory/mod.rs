@@ -3,6 +3,5 @@
 
 pub mod counters;
 pub mod heap_profile;
-pub mod heaps;
 pub mod ledger;
 pub mod lines;

@@ -1,15 +1,16 @@
 //! Pauses: what a recogniser of a runtime's events hands over, and the sums over them. A
 //! recogniser itself lives in the folder of its runtime; here no runtime is known.
 
-pub mod drawing;
 pub mod mmu;
 pub mod spectrum;
+pub mod still;
 pub mod summary;
 pub mod sums;
 pub mod unfinished;
 pub mod work;
 
-use rtscope_model::{Event, LaneId, Loss, Pause, Time};
+use crate::kernel::lane_thread::LaneMarks;
+use rtscope_model::{Event, Loss, Pause, Time};
 
 /// What turns one runtime's events into pauses.
 pub trait Recognise {
@@ -61,19 +62,4 @@ pub struct Recognised {
     /// For each lane the moments at which its own thread posted something in
     /// this pause, hence was on a CPU.
     pub marks: Vec<LaneMarks>,
-}
-
-/// Moments of one lane.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct LaneMarks {
-    /// Which.
-    pub lane: LaneId,
-    /// Events of the collection that the lane's own thread posted.
-    pub collection: Vec<Time>,
-    /// When its green thread stopped before the collection, if logged.
-    pub stopped_green: Option<Time>,
-    /// When it first ran a green thread again, if logged.
-    pub ran_green: Option<Time>,
-    /// The lane was asleep in a wait that the runtime posts when it was asked to stop.
-    pub waited: bool,
 }

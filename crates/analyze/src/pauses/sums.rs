@@ -2,9 +2,9 @@
 //! recording. Partial pauses are counted and lie in the union; they stay out of distributions,
 //! generations, stragglers and causes. Bounded: see the constants.
 
-use crate::basis::dist::Dist;
 use crate::basis::union::Union;
 use crate::kernel::code::called;
+use crate::results::dist::Dist;
 use crate::results::{BlamedPause, CauseSum, Generation, Pauses, Straggler};
 use rtscope_model::{Cause, CausePiece, Confidence, NameId, Names, PauseQuality, SymbolId, Symbols, Time};
 use std::collections::BTreeMap;

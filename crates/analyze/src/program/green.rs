@@ -10,10 +10,10 @@
 //! microseconds only, or has never waited for anybody itself. So a wait for a lock
 //! counts where both threads have been on both sides.
 
-use crate::basis::dist::Dist;
 use crate::basis::union::Union;
-use crate::context::Context;
 use crate::folds::{End, Fold};
+use crate::recording::Context;
+use crate::results::dist::Dist;
 use crate::results::{BlockedSum, GreenLane, GreenSummary, Results};
 use rtscope_model::{BlockedOn, Body, Class, Classes, Counter, Event, GreenThread, LaneId, Runtime, StopReason, Time};
 use std::collections::{BTreeMap, HashMap, VecDeque};

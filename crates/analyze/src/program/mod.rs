@@ -1,7 +1,5 @@
-//! What the program itself does: green threads, its own marks, its transactions, its requests.
+//! What the program itself does: green threads, its own marks.
 //! Refuses collections.
 
 pub mod green;
-pub mod requests;
-pub mod stm;
 pub mod user;

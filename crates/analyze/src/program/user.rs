@@ -6,8 +6,8 @@
 //! name overlap on a lane, the sum is right and the single lengths may be swapped. A span
 //! of which one end was not seen is counted as cut: it is never given a length.
 
-use crate::basis::dist::Dist;
 use crate::folds::{End, Fold};
+use crate::results::dist::Dist;
 use crate::results::{Results, UserEvents, UserValues};
 use rtscope_model::{Body, Class, Classes, Event, LaneId, NameId, Names, Phase, Runtime, Time, UserEvent};
 use std::collections::{BTreeMap, VecDeque};

@@ -5,10 +5,10 @@
 pub mod ghc;
 pub mod ocaml;
 
-use crate::context::Context;
 use crate::folds::Fold;
-use crate::lanes::lane_thread::{LaneThreads, PerPause};
+use crate::kernel::lane_thread::{LaneThreads, PerPause};
 use crate::pauses::{Nothing, Recognise};
+use crate::recording::Context;
 use rtscope_model::RuntimeInfo;
 use std::sync::{PoisonError, RwLock};
 

@@ -5,7 +5,7 @@
 //! a collection) is left unresolved here and settled by the reader of the lane,
 //! so that blocks can be scanned in any order.
 
-use super::frame::{FrameTable, IPE_MAX, NoFrame, RECORD_HEAD};
+use super::frame::{Frame, FrameTable, IPE_MAX, NoFrame, RECORD_HEAD};
 use super::heap_profile::Labels;
 use super::import::{self, action};
 use super::index::{Block, BlockEnd, EARLY_NS, LATE_NS, MARKER, RawLoss};
@@ -251,6 +251,8 @@ impl BlockScan {
         let mut at = 0;
         let (mut last, mut run_start) = (self.last, self.run_start);
         let mut run_ns = 0u64;
+        // The last stop, where only the one before a collection is wanted: it is read when that comes.
+        let mut stopped: Option<Frame> = None;
         let stop = loop {
             let frame = match plan.table.frame(bytes, at, whole) {
                 Ok(frame) => frame,
@@ -281,13 +283,18 @@ impl BlockScan {
                         }
                         None => {}
                     }
-                    if plan.green || plan.edges {
-                        self.stop(plan, bytes.get(frame.body..frame.next).unwrap_or_default(), frame.time, at, out);
+                    if plan.green {
+                        self.stop(plan, bytes, &frame, at, out);
+                    } else if plan.edges {
+                        stopped = Some(frame);
                     }
                 }
                 action::MARKER => break Some(NoFrame::Undeclared(frame.tag)),
                 other => {
                     if other != action::IMPORT {
+                        if let Some(frame) = stopped.take() {
+                            self.stop(plan, bytes, &frame, at, out);
+                        }
                         self.collection(other, frame.time, at, out);
                     }
                     if other == action::IMPORT || import::wanted(frame.tag, plan.classes) {
@@ -302,6 +309,9 @@ impl BlockScan {
                 break None;
             }
         };
+        if let Some(frame) = stopped {
+            self.stop(plan, bytes, &frame, at, out);
+        }
         self.last = last;
         self.run_start = run_start;
         self.leaves.run_ns += run_ns;
@@ -321,7 +331,9 @@ impl BlockScan {
         self.emit(Item { time, what, lane: self.lane, rule }, at, out);
     }
 
-    fn stop(&mut self, plan: &Plan, payload: &[u8], time: u64, at: usize, out: &mut Vec<Item>) {
+    fn stop(&mut self, plan: &Plan, bytes: &[u8], frame: &Frame, at: usize, out: &mut Vec<Item>) {
+        let payload = bytes.get(frame.body..frame.next).unwrap_or_default();
+        let time = frame.time;
         let Record::StopThread { thread, status, info } = Record::decode(super::tags::STOP_THREAD, payload) else {
             return;
         };

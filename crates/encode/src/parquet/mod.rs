@@ -7,7 +7,8 @@
 use crate::timeline::threads::Threads;
 use crate::timeline::{Closed, Line, Mark, Sink, State, Timeline, Track};
 use crate::{Export, Tables, word};
-use rtscope_analyze::lanes::timeline::{Doing, Segment};
+use rtscope_analyze::basis::compose::Segment;
+use rtscope_analyze::lanes::timeline::Doing;
 use rtscope_model::{Body, CausePiece, Event, Exported, LaneId, Loss, Names, OffState, Pause, Sched, Symbols, Time};
 use rtscope_table::{FULL, Kind, NULL, Shape, Table, Word, Words};
 use std::collections::{BTreeMap, HashMap};

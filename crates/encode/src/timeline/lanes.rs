@@ -3,7 +3,8 @@
 
 use super::stack::{Stack, Step};
 use super::state::State;
-use rtscope_analyze::lanes::timeline::{self, Doing, Segment};
+use rtscope_analyze::basis::compose::Segment;
+use rtscope_analyze::lanes::timeline::{self, Doing};
 use rtscope_model::{LaneState, Time};
 
 /// A lane's part in a collection that is drawn.

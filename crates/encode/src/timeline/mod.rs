@@ -20,9 +20,10 @@ pub use state::State;
 
 use crate::Tables;
 use lanes::{Part, Runs, nest};
+use rtscope_analyze::basis::compose::Segment;
 use rtscope_analyze::basis::per_lane::PerLane;
-use rtscope_analyze::lanes::timeline::{Doing, Segment};
-use rtscope_model::{Body, Event, Exported, HeapProfile, LaneId, NameId, Phase, Runtime, Time, UserEvent};
+use rtscope_analyze::lanes::timeline::Doing;
+use rtscope_model::{Body, Class, Event, Exported, HeapProfile, LaneId, NameId, Phase, Runtime, Time, UserEvent};
 use stack::{Stack, Step};
 use std::io;
 
@@ -83,6 +84,17 @@ impl Mark {
             Mark::Off => "lane off",
             Mark::Ended => "lane ended",
         }
+    }
+}
+
+/// Whether something is drawn of an event by itself. What only lanes' states are made of is drawn from those.
+pub fn draws(event: &Event) -> bool {
+    let Body::Runtime(body) = event.body else { return true };
+    match body {
+        Runtime::Count(counter, _) => Line::of(counter, event.lane).is_some(),
+        Runtime::PhaseBegin(phase) | Runtime::PhaseEnd(phase) => !phase.is_state(),
+        Runtime::Gap => true,
+        body => !matches!(body.class(), Class::Collection | Class::Green),
     }
 }
 

@@ -131,8 +131,7 @@ fn a_section_of_ocaml_lies_in_the_program() {
     ];
     assert_eq!(drawing.of(Track::Lane(LaneId(0))), expected);
     assert_eq!(drawing.marks, [(Track::Lane(LaneId(0)), Time(100), Mark::Ended)]);
-    let expected =
-        ["1 . release 70-90 self 20", "1 collection 40-90 self 30", "1 outside collections 90-100 self 10"];
+    let expected = ["1 . release 70-90 self 20", "1 collection 40-90 self 30", "1 outside collections 90-100 self 10"];
     assert_eq!(drawing.of(Track::Lane(LaneId(1))), expected);
 }
 

@@ -5,9 +5,10 @@
 use super::{Format, To, facts};
 use crate::watch::Watch;
 use rtscope_analyze::Context;
-use rtscope_analyze::lanes::timeline::{Doing, LaneDetail, Segment};
+use rtscope_analyze::basis::compose::Segment;
+use rtscope_analyze::lanes::timeline::{Doing, LaneDetail};
 use rtscope_analyze::results::BlamedPause;
-use rtscope_encode::Tables;
+use rtscope_encode::{Tables, timeline};
 use rtscope_model::manifest::Manifest;
 use rtscope_model::{CausePiece, Class, Classes, Event, Exported, LaneId, Loss, NameId, Names, Pause, Symbols};
 use std::io;
@@ -51,7 +52,11 @@ pub struct Hand {
     batch: Batch,
     kernel_known: u32,
     user_known: u32,
-    /// Events handed over.
+    /// The format draws: what lanes do it takes from their states.
+    draws: bool,
+    /// The last event that was not handed over: it may be the last of all.
+    left: Option<Event>,
+    /// Events seen.
     pub events: u64,
     /// Pauses handed over.
     pub pauses: u64,
@@ -64,12 +69,14 @@ pub struct Taken {
 }
 
 /// Both ends.
-pub fn pair() -> (Hand, Taken) {
+pub fn pair(format: Format) -> (Hand, Taken) {
     let (full, messages) = sync_channel(BATCHES);
     let (back, empty) = channel();
     let batch = Batch::default();
     // Number 0 is the empty name everywhere.
-    let hand = Hand { full: Some(full), empty, batch, kernel_known: 1, user_known: 1, events: 0, pauses: 0 };
+    let draws = format != Format::Fxt;
+    let (full, left) = (Some(full), None);
+    let hand = Hand { full, empty, batch, kernel_known: 1, user_known: 1, draws, left, events: 0, pauses: 0 };
     (hand, Taken { messages, back })
 }
 
@@ -168,8 +175,14 @@ impl Watch for Hand {
     }
 
     fn event(&mut self, event: &Event, tables: Tables<'_>) {
-        if self.full.is_some() {
-            self.events += 1;
+        if self.full.is_none() {
+            return;
+        }
+        self.events += 1;
+        // The first and the last say when it was.
+        if self.draws && self.events > 1 && !timeline::draws(event) {
+            self.left = Some(*event);
+        } else {
             self.put(Item::Event(*event), tables);
         }
     }
@@ -183,6 +196,9 @@ impl Watch for Hand {
     }
 
     fn end(&mut self, losses: &[Loss]) {
+        if let Some(event) = self.left.take() {
+            self.batch.items.push(Item::Event(event));
+        }
         self.hand_over();
         self.send(Message::End(losses.to_vec()));
     }

@@ -3,7 +3,7 @@
 
 use crate::style::clean;
 use crate::trouble::Trouble;
-use rtscope_analyze::memory::heaps::peak;
+use rtscope_analyze::results::heaps::peak;
 use rtscope_decode::capture::Capture;
 use rtscope_model::Loss;
 use rtscope_model::heap::Heap;

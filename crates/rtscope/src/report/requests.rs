@@ -2,7 +2,7 @@
 //! are the join's.
 
 use super::units::{count, counted, duration, percent};
-use rtscope_analyze::program::requests::{Joined, Part, What};
+use rtscope_analyze::results::requests::{Joined, Part, What};
 
 /// "1,200 requests of `url`: half took at most 316 us, 99 in 100 37.1 ms, the slowest 47.6 ms."
 pub fn figures(joined: &Joined, url: &str) -> String {

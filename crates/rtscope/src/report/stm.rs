@@ -2,7 +2,8 @@
 //! the figures are the fold's.
 
 use super::units::{count, counted, duration, percent, rate};
-use rtscope_analyze::program::stm::{LaneTransactions, NamedTransactions, StmRates, Transactions};
+use rtscope_analyze::recording::stm::StmRates;
+use rtscope_analyze::results::stm::{LaneTransactions, NamedTransactions, Transactions};
 use rtscope_model::{STM_SHARED_LANE, StmCounts};
 
 /// What to do to see commits and conflicts.

@@ -2,7 +2,7 @@
 //! the page so that both say the same.
 
 use super::units;
-use rtscope_analyze::memory::heap_profile::{Band, Found as HeapProfile};
+use rtscope_analyze::results::heap_profile::{Band, Found as HeapProfile};
 use rtscope_analyze::results::{
     BlockedSum, CauseSum, Distribution, Lane, Level, Memory, Outcome, Pauses, Results, Runtime, Straggler, ThreadState,
 };

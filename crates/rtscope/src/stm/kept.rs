@@ -1,7 +1,7 @@
 //! Counts of transactions that a capture keeps: of which process they are taken. What is in
 //! their lines is `decode`'s to read, what they come to the fold's.
 
-use rtscope_analyze::program::stm::Stm;
+use rtscope_analyze::recording::stm::Stm;
 use rtscope_decode::capture::Capture;
 use rtscope_model::{Loss, Pid, StmLine, Time};
 use std::collections::BTreeMap;

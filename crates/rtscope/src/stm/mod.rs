@@ -11,7 +11,7 @@ use crate::report::stm as words;
 use crate::style::Style;
 use crate::trouble::Trouble;
 use clap::Args;
-use rtscope_analyze::program::stm::Transactions;
+use rtscope_analyze::results::stm::Transactions;
 use rtscope_decode::capture::Capture;
 use rtscope_host::privileges;
 use rtscope_host::stm::Refusal;

@@ -6,7 +6,8 @@ use crate::report::text::screen::Screen;
 use crate::report::text::stm;
 use crate::report::{stm as words, units};
 use crate::style::{Style, Tone, clean};
-use rtscope_analyze::program::stm::{StmRates, Transactions};
+use rtscope_analyze::recording::stm::StmRates;
+use rtscope_analyze::results::stm::Transactions;
 
 /// The text at the end.
 pub(super) fn text(document: &Document, style: &Style) -> String {

@@ -6,7 +6,7 @@ use super::view::{self, Shown, View};
 use super::{SCHEMA, TopArgs};
 use crate::style::Style;
 use crate::trouble::Trouble;
-use rtscope_analyze::program::stm::StmTotals;
+use rtscope_analyze::recording::stm::StmTotals;
 use rtscope_analyze::window::{Figures, Standing, Window};
 use rtscope_analyze::{Analysis, Context};
 use rtscope_host::signals::Signals;

@@ -4,7 +4,7 @@
 use super::transactions::Transactions;
 use crate::runtime_log;
 use rtscope_analyze::Context;
-use rtscope_analyze::program::stm::StmTotals;
+use rtscope_analyze::recording::stm::StmTotals;
 use rtscope_decode::ReadAt;
 use rtscope_decode::capture::SampleStream;
 use rtscope_decode::ghc_eventlog::Growing;

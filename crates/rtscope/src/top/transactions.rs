@@ -2,7 +2,7 @@
 //! moment.
 
 use crate::stm::kept::Processes;
-use rtscope_analyze::program::stm::{Stm, StmTotals};
+use rtscope_analyze::recording::stm::{Stm, StmTotals};
 use rtscope_decode::capture::StmStream;
 use rtscope_model::{StmLine, Time};
 use std::collections::VecDeque;

@@ -2,7 +2,8 @@
 //! pauses, some behind them, some for a quota, some for nothing that shows.
 
 use super::{Fixture, MS, SECOND, START, healthy};
-use rtscope_analyze::program::requests::{Joined, Requests};
+use rtscope_analyze::recording::requests::Requests;
+use rtscope_analyze::results::requests::Joined;
 use rtscope_model::Time;
 use rtscope_model::request::{Outcome, Request};
 

@@ -2,7 +2,8 @@
 //! of one of which attempts alone are known.
 
 use super::{Fixture, MS, START, change, healthy, seen};
-use rtscope_analyze::program::stm::{Stm, Transactions};
+use rtscope_analyze::recording::stm::Stm;
+use rtscope_analyze::results::stm::Transactions;
 use rtscope_model::{Confidence, Finding, Metric, Remedy, Severity, StmCounts, StmNamed, StmSeen};
 
 /// Two capabilities, each losing a third of its attempts, most of them of one name.

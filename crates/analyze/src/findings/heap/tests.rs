@@ -2,7 +2,7 @@
 //! thresholds, one name for one cause.
 
 use crate::analysis::Analysis;
-use crate::context::{Context, Tail};
+use crate::recording::{Context, Tail};
 use crate::results::{Outcome, Results};
 use rtscope_model::heap::{Fragmentation, Generation, Heap, Holder, Large, Line, Part, Pinned, Scan};
 use rtscope_model::{Confidence, Finding, Names, Time};

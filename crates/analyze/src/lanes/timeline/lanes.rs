@@ -5,8 +5,8 @@
 //! of pauses reads it, which is why a lane's line is known up to the oldest pause that is not over. Where
 //! events were lost there is a gap. Refuses kernel threads and causes.
 
-use super::compose::{Composer, Segment};
 use super::works::Works;
+use crate::basis::compose::{Composer, Segment};
 use crate::folds::Wait;
 use crate::pauses::Recognised;
 use rtscope_model::{

@@ -5,15 +5,11 @@
 //! taken to be so, [`lanes`] reads a runtime, [`shares`] sums a whole run up, [`own`] what the program says of
 //! itself. Holds a bounded part of the past. Refuses to merge, to store and to draw.
 
-pub mod compose;
 pub mod lanes;
 pub mod own;
 mod recognised;
-pub mod shares;
 mod works;
 
-pub use compose::{Composer, Segment};
 pub use lanes::{Doing, LaneDetail, Part};
 pub use own::OwnSpans;
 pub use recognised::Timeline;
-pub use shares::LanesOverTime;

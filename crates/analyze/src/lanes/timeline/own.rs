@@ -3,7 +3,7 @@
 //! Owns pairing begins with ends as [`crate::program::user`] does, by lane and name. A span of which one end was not
 //! seen ends where that shows. Refuses names: those are numbers here.
 
-use super::compose::{Composer, Segment};
+use crate::basis::compose::{Composer, Segment};
 use rtscope_model::{Body, Event, LaneId, NameId, Runtime, Time, UserEvent};
 use std::collections::BTreeMap;
 

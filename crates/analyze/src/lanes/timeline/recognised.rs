@@ -3,8 +3,8 @@
 //! Owns what the recogniser is shown, and when. Runs and stops of green threads outside collections are most
 //! of a log; of these it needs the last of each lane only. Refuses to know a runtime.
 
-use super::compose::Segment;
 use super::lanes::{Doing, LaneDetail, LaneStates};
+use crate::basis::compose::Segment;
 use crate::basis::per_lane::PerLane;
 use crate::folds::Wait;
 use crate::pauses::{Recognise, Recognised};

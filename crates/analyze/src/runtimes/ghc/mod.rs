@@ -6,9 +6,9 @@ pub mod sparks;
 pub mod triggers;
 
 use super::Support;
-use crate::context::Context;
 use crate::folds::Fold;
 use crate::pauses::Recognise;
+use crate::recording::Context;
 use rtscope_model::RuntimeInfo;
 use rtscope_model::runtimes::GHC;
 

@@ -17,9 +17,10 @@
 //! that follows. Refuses to know threads and causes.
 
 use crate::basis::per_lane::PerLane;
+use crate::kernel::lane_thread::LaneMarks;
 use crate::pauses::unfinished::Unfinished;
 use crate::pauses::work::Work;
-use crate::pauses::{LaneMarks, Recognise, Recognised};
+use crate::pauses::{Recognise, Recognised};
 use rtscope_model::{
     Body, Counter, Event, GreenThread, LaneId, LanePause, Loss, Pause, PauseKind, PauseMode, PauseQuality,
     ReleaseBasis, Runtime, StopReason, Time,

@@ -12,9 +12,9 @@
 //! rest. The last one of a recording is nobody's: the runtime collects once when it
 //! ends. Refuses to guess near a heap limit, and where a pause was not seen whole.
 
-use crate::context::Context;
 use crate::folds::{Fold, Past};
 use crate::kernel::sched::{State, Tracks};
+use crate::recording::Context;
 use crate::results::BlamedPause;
 use rtscope_model::{
     Body, Class, Classes, Counter, Event, LaneId, Pause, PauseKind, PauseMode, PauseQuality, Runtime, Tid, Time,

@@ -9,7 +9,7 @@
 //! waits to lead, and the late lane is not on a CPU. Refuses to name remedies.
 
 use crate::basis::union::Union;
-use crate::pauses::LaneMarks;
+use crate::kernel::lane_thread::LaneMarks;
 use crate::results::BlamedPause;
 use crate::runtimes::ocaml::leadership::Leadership;
 use rtscope_model::{Body, Cause, CausePiece, Event, LaneId, NameId, PauseQuality, Phase, Runtime, Tid, Time};

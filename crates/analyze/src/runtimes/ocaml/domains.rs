@@ -10,9 +10,9 @@
 //! that fit alike are unknown.
 
 use crate::basis::thinned::Thinned;
+use crate::kernel::lane_thread::LaneMarks;
+use crate::kernel::lane_thread::{LaneThreads, Votes, settle};
 use crate::kernel::sched::Tracks;
-use crate::lanes::lane_thread::{LaneThreads, Votes, settle};
-use crate::pauses::LaneMarks;
 use crate::results::LaneThread;
 use rtscope_model::{LaneId, Tid, Time};
 use std::collections::BTreeMap;

@@ -9,10 +9,10 @@ pub mod sections;
 pub mod slices;
 
 use super::Support;
-use crate::context::Context;
 use crate::folds::Fold;
-use crate::lanes::lane_thread::LaneThreads;
+use crate::kernel::lane_thread::LaneThreads;
 use crate::pauses::Recognise;
+use crate::recording::Context;
 use rtscope_model::runtimes::OCAML;
 use rtscope_model::{RuntimeInfo, Tid};
 

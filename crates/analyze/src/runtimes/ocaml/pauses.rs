@@ -18,9 +18,10 @@
 //! that was seen whole. Refuses to know threads, causes, and what a lane waited for
 //! before it could lead.
 
+use crate::kernel::lane_thread::LaneMarks;
 use crate::pauses::unfinished::Unfinished;
 use crate::pauses::work::Work;
-use crate::pauses::{LaneMarks, Recognise, Recognised};
+use crate::pauses::{Recognise, Recognised};
 use rtscope_model::{
     Body, Counter, Event, LaneId, LanePause, Loss, Pause, PauseKind, PauseMode, PauseQuality, Phase, ReleaseBasis,
     Runtime, Time,

@@ -4,8 +4,8 @@
 //! Owns their durations, over all and per lane. A slice in which a section fell counts
 //! without it. Refuses to say why a slice came.
 
-use crate::basis::dist::Dist;
 use crate::results::Distribution;
+use crate::results::dist::Dist;
 use rtscope_model::{Body, Event, LaneId, Phase, Runtime, Time};
 use std::collections::BTreeMap;
 

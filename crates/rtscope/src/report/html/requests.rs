@@ -5,8 +5,8 @@ use super::page::figure;
 use super::svg_requests;
 use super::table::table;
 use crate::report::{requests as words, units};
-use rtscope_analyze::program::requests::{Joined, Worst};
 use rtscope_analyze::results::Results;
+use rtscope_analyze::results::requests::{Joined, Worst};
 use std::fmt::Write as _;
 
 /// Slow requests told one by one.

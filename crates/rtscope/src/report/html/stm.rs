@@ -5,8 +5,8 @@ use super::page::figure;
 use super::svg::{Anchor, Svg, WIDTH, round_step, text_width, time_axis};
 use super::table::table;
 use crate::report::{stm as words, units};
-use rtscope_analyze::program::stm::{StmSlice, Transactions};
 use rtscope_analyze::results::Results;
+use rtscope_analyze::results::stm::{StmSlice, Transactions};
 use rtscope_model::Time;
 use std::fmt::Write as _;
 

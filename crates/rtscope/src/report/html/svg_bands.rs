@@ -6,8 +6,8 @@ use super::escape::escape;
 use super::svg::Svg;
 use super::table::swatch;
 use crate::report::{units, words};
-use rtscope_analyze::memory::heap_profile::Found;
 use rtscope_analyze::results::Results;
+use rtscope_analyze::results::heap_profile::Found;
 use rtscope_model::Time;
 use std::fmt::Write as _;
 

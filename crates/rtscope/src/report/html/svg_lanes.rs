@@ -7,9 +7,9 @@ use super::svg_waterfall::lane_name;
 use super::table::{entry, fill};
 use crate::kinds::SpanKind;
 use crate::report::units;
-use rtscope_analyze::lanes::timeline::LanesOverTime;
-use rtscope_analyze::lanes::timeline::shares::Column;
+use rtscope_analyze::results::LanesOverTime;
 use rtscope_analyze::results::Results;
+use rtscope_analyze::results::lanes_over_time::Column;
 use rtscope_model::LaneState;
 use std::fmt::Write as _;
 

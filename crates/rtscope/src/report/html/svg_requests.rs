@@ -5,8 +5,8 @@ use super::svg::{Anchor, Decades, FILE_STYLE, Svg, WIDTH, names_at_right, text_w
 use super::svg_rates::{self, Stretch};
 use super::svg_time;
 use crate::report::{requests as words, units};
-use rtscope_analyze::program::requests::{Joined, Slice, WHATS, What};
 use rtscope_analyze::results::Results;
+use rtscope_analyze::results::requests::{Joined, Slice, WHATS, What};
 use rtscope_model::Time;
 
 const LEFT: f64 = 56.0;

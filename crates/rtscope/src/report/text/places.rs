@@ -4,7 +4,7 @@
 use super::screen::Screen;
 use crate::report::units;
 use crate::style::{clean, shorten};
-use rtscope_analyze::memory::heaps::peak;
+use rtscope_analyze::results::heaps::peak;
 use rtscope_analyze::results::{LedgerLine, MemoryLedger, Results};
 use rtscope_model::Time;
 use rtscope_model::heap::{Heap, Holder, Part};

@@ -3,8 +3,8 @@
 use super::screen::Screen;
 use crate::report::{requests, units};
 use crate::style::{clean, shorten};
-use rtscope_analyze::program::requests::Worst;
 use rtscope_analyze::results::Results;
+use rtscope_analyze::results::requests::Worst;
 
 /// Requests that get a line of their own.
 const WORST_SHOWN: usize = 3;

@@ -3,7 +3,7 @@
 use super::screen::Screen;
 use crate::report::stm as words;
 use crate::style::{clean, shorten};
-use rtscope_analyze::program::stm::{NamedTransactions, Transactions};
+use rtscope_analyze::results::stm::{NamedTransactions, Transactions};
 
 /// Rows of each table.
 const LANES_SHOWN: usize = 8;

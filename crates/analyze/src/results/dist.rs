@@ -2,7 +2,7 @@
 //! (hdrhistogram), or to two where there may be very many; count, sum, minimum and
 //! maximum exact.
 
-use crate::results::Distribution;
+use super::Distribution;
 use hdrhistogram::Histogram;
 
 /// Durations above this (a day) are counted as this in quantiles.

@@ -1,12 +1,15 @@
 //! What an analysis has to be told before the first event and after the last:
 //! the facts of the recording. Owns their shape; refuses to fetch them.
 
-use crate::program::requests::Join;
-use crate::program::stm::Stm;
+pub mod requests;
+pub mod stm;
+
 use crate::results::{Program, Runtime, Source};
+use requests::Join;
 use rtscope_model::heap::Heap;
 use rtscope_model::manifest::{Group, Kernel, OwnCost};
 use rtscope_model::{ClockMap, Loss, LossKind, Names, Pid, Symbols, Tid, Time};
+use stm::Stm;
 
 /// Facts known before the first event.
 #[derive(Clone, Debug)]

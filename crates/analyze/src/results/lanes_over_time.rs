@@ -3,8 +3,6 @@
 //! Owns how states are summed: columns of one width for all lanes, which doubles as the run goes on, so that
 //! memory does not depend on its length. Keeps [`LANES_MAX`] lanes and counts the others. Refuses to decide states.
 
-use super::compose::Segment;
-use super::lanes::Doing;
 use rtscope_model::{LaneId, LaneState, Time};
 
 /// Lanes that are kept: those with the lowest numbers.
@@ -32,15 +30,15 @@ pub struct LanesOverTime {
 
 impl LanesOverTime {
     /// Adds what `lane` did.
-    pub fn add(&mut self, lane: LaneId, segment: Segment<Doing>) {
+    pub fn add(&mut self, lane: LaneId, (from, to): (Time, Time), state: LaneState) {
         if lane.0 >= LANES_MAX {
             self.left_out = self.left_out.max(u64::from(lane.0 - LANES_MAX) + 1);
             return;
         }
         if self.column_ns == 0 {
-            (self.from, self.column_ns) = (segment.from, WIDTH_NS);
+            (self.from, self.column_ns) = (from, WIDTH_NS);
         }
-        let (from, to) = (segment.from.since(self.from), segment.to.since(self.from));
+        let (from, to) = (from.since(self.from), to.since(self.from));
         while to.div_ceil(self.column_ns) > COLUMNS_MAX as u64 {
             self.widen();
         }
@@ -53,7 +51,7 @@ impl LanesOverTime {
             }
         };
         let Some((_, columns)) = self.lanes.get_mut(place) else { return };
-        let counts_as = segment.state.state.summed();
+        let counts_as = state.summed();
         let what = LaneState::SUMMED.iter().position(|one| *one == counts_as).unwrap_or(0);
         let mut at = from;
         while at < to {
@@ -90,18 +88,13 @@ impl LanesOverTime {
 mod tests {
     use super::*;
 
-    fn segment(from: u64, to: u64, state: LaneState) -> Segment<Doing> {
-        let state = Doing { state, green: None, part: None };
-        Segment { from: Time(from), to: Time(to), state }
-    }
-
     #[test]
     fn columns_double_and_nothing_is_lost() {
         let mut found = LanesOverTime::default();
         let states = [LaneState::Program, LaneState::WaitingToStop, LaneState::WaitingForOthers, LaneState::Release];
         let mut at = 1_000;
         for (index, length) in (0..20_000u64).map(|n| (n as usize, 1 + n * 7_919 % 40_000)) {
-            found.add(LaneId((index % 3) as u16), segment(at, at + length, states[index % 4]));
+            found.add(LaneId((index % 3) as u16), (Time(at), Time(at + length)), states[index % 4]);
             at += length;
         }
         let sum: u64 = found.lanes.iter().flat_map(|(_, columns)| columns.iter().flatten()).sum();
@@ -118,11 +111,11 @@ mod tests {
     fn three_days_and_many_lanes_are_few_columns() {
         let mut found = LanesOverTime::default();
         for lane in 0..512 {
-            found.add(LaneId(lane), segment(5, 3 * 86_400 * 1_000_000_000, LaneState::Idle));
+            found.add(LaneId(lane), (Time(5), Time(3 * 86_400 * 1_000_000_000)), LaneState::Idle);
         }
         assert_eq!((found.lanes.len(), found.left_out), (16, 496));
         assert!(found.lanes.iter().all(|(_, columns)| columns.len() <= COLUMNS_MAX));
-        found.add(LaneId(0), segment(7, u64::MAX, LaneState::Gap));
+        found.add(LaneId(0), (Time(7), Time(u64::MAX)), LaneState::Gap);
         assert!(found.lanes.iter().all(|(_, columns)| columns.len() <= COLUMNS_MAX));
     }
 }

@@ -2,12 +2,19 @@
 //! from. Serialised, this is `report --json`; keys keep their meaning, a value
 //! that cannot be known is `null`, never 0.
 
-use crate::memory::heap_profile;
-use crate::program::requests::Joined;
-use crate::program::stm::Transactions;
+pub mod dist;
+pub mod heap_profile;
+pub mod heaps;
+pub mod lanes_over_time;
+pub mod requests;
+pub mod stm;
+
+pub use lanes_over_time::LanesOverTime;
+use requests::Joined;
 use rtscope_model::heap::Heap;
 use rtscope_model::{Cause, CausePiece, Finding, Loss, Pause, RuntimeInfo, Symbols, Time};
 use serde::Serialize;
+use stm::Transactions;
 
 /// Schema of [`Results`].
 pub const SCHEMA: &str = "rtscope/report/1";
@@ -47,7 +54,7 @@ pub struct Results {
     #[serde(flatten)]
     pub ledger: MemoryLedger,
     /// Snapshots of the heap, in the order of time; without their maps.
-    #[serde(rename = "heap_snapshots", serialize_with = "crate::memory::heaps::in_short")]
+    #[serde(rename = "heap_snapshots", serialize_with = "heaps::in_short")]
     pub heaps: Vec<Heap>,
     /// How many the capture has beside these: there were too many.
     #[serde(rename = "heap_snapshots_left_out")]
@@ -692,7 +699,7 @@ pub struct Drawing {
     /// What the code of causes in `worst` is called.
     pub symbols: Symbols,
     /// What lanes did over the run, where somebody looked on for it.
-    pub lanes: Option<crate::lanes::timeline::LanesOverTime>,
+    pub lanes: Option<crate::results::LanesOverTime>,
 }
 
 /// Pauses of one slice of time.

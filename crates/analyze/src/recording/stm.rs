@@ -5,6 +5,7 @@
 //! Counts are cumulative; those of a program that was there before are taken from the first
 //! look on. A count that falls is another program's in the same process: it begins anew.
 
+use crate::results::stm::{LaneTransactions, NamedTransactions, StmSlice, Transactions};
 use rtscope_model::{CodeKind, StmCounts, StmNamed, StmSeen, Symbol, Time};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -14,48 +15,6 @@ const SLICES_MAX: usize = 512;
 const WIDTH_NS: u64 = 100_000_000;
 /// Names kept.
 const NAMES_MAX: usize = 4_096;
-
-/// What the transactions of a program came to.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Transactions {
-    /// Commits and conflicts were counted: the package `rtscope-stm` is linked in. Else
-    /// attempts alone, if anything.
-    pub outcomes: bool,
-    /// Why not.
-    pub why: Option<String>,
-    /// Counted from the program's start on.
-    pub whole: bool,
-    /// First and last look; null: none came off.
-    pub from: Option<Time>,
-    #[allow(missing_docs)]
-    pub to: Option<Time>,
-    /// Between them, or since the recording began where that is the program's start, nanoseconds.
-    pub span_ns: u64,
-    /// From the last look until the program was gone, or to the end: what was done then is not in
-    /// the counts.
-    pub unseen_ns: Option<u64>,
-    /// Attempts as the runtime counts them, nested ones too; null: it does not tell.
-    pub runtime_attempts: Option<u64>,
-    /// Per second: attempts (the package's, else the runtime's) and commits.
-    pub attempts_per_second: Option<f64>,
-    #[allow(missing_docs)]
-    pub commits_per_second: Option<f64>,
-    /// Over all lanes; null where attempts alone were counted.
-    pub counts: Option<StmCounts>,
-    /// Attempts that were thrown away, and their share.
-    pub lost: Option<u64>,
-    #[allow(missing_docs)]
-    pub lost_share: Option<f64>,
-    /// Lane by lane, those that began a transaction.
-    pub lanes: Vec<LaneTransactions>,
-    /// By name, those first of which most attempts were thrown away.
-    pub names: Vec<NamedTransactions>,
-    /// What the package's scheduler may do: "counting", "adaptive", "back-off", "limit"; null:
-    /// unknown.
-    pub scheduler: Option<&'static str>,
-    /// Over time.
-    pub over_time: Vec<StmSlice>,
-}
 
 /// Sums over all lanes up to a moment.
 #[derive(Copy, Clone, Debug, Default, PartialEq)]
@@ -94,51 +53,6 @@ impl StmTotals {
             lost_share: outcomes.and_then(|(_, lost)| share(lost, attempts)),
         }
     }
-}
-
-/// Transactions of one lane.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
-pub struct LaneTransactions {
-    /// Which.
-    pub lane: u16,
-    #[allow(missing_docs)]
-    #[serde(flatten)]
-    pub counts: StmCounts,
-    /// Share of its attempts that were thrown away.
-    pub lost_share: Option<f64>,
-    /// Share of all commits.
-    pub commit_share: Option<f64>,
-}
-
-/// Transactions of one name.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct NamedTransactions {
-    /// The name.
-    pub name: String,
-    #[allow(missing_docs)]
-    #[serde(flatten)]
-    pub counts: StmNamed,
-    /// Attempts that were thrown away or are still under way.
-    pub lost: u64,
-    /// Their share.
-    pub lost_share: Option<f64>,
-}
-
-/// What was counted in a part of the time.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct StmSlice {
-    #[allow(missing_docs)]
-    pub from: Time,
-    #[allow(missing_docs)]
-    pub to: Time,
-    /// The package's, else the runtime's.
-    pub attempts: u64,
-    /// 0 where attempts alone were counted.
-    pub commits: u64,
-    /// See `commits`.
-    pub lost: u64,
-    /// See `commits`.
-    pub waits: u64,
 }
 
 impl StmSlice {

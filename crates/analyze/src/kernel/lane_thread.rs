@@ -8,10 +8,24 @@
 //! another. Refuses memory of other pauses.
 
 use crate::kernel::sched::Tracks;
-use crate::pauses::LaneMarks;
 use crate::results::LaneThread;
 use rtscope_model::{LaneId, Tid, Time};
 use std::collections::BTreeMap;
+
+/// Moments of one lane.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LaneMarks {
+    /// Which.
+    pub lane: LaneId,
+    /// Events of the collection that the lane's own thread posted.
+    pub collection: Vec<Time>,
+    /// When its green thread stopped before the collection, if logged.
+    pub stopped_green: Option<Time>,
+    /// When it first ran a green thread again, if logged.
+    pub ran_green: Option<Time>,
+    /// The lane was asleep in a wait that the runtime posts when it was asked to stop.
+    pub waited: bool,
+}
 
 /// How a runtime's lanes and threads go together. Times are with the error of the clock where a
 /// method asks for it.
