@@ -12,11 +12,14 @@ pub(crate) mod yaml;
 
 use crate::style::Style;
 use crate::trouble::Trouble;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use rtscope_host::procfs::Host;
 use rtscope_host::resources;
 use rtscope_model::resources::Resources;
 use rtscope_tune::plan::{Goal, Plan};
+use rtscope_tune::runtime::Runtime;
+use rtscope_tune::runtimes;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -34,8 +37,8 @@ pub struct PlanArgs {
     /// The program, by path or by name through PATH; it is read, never run
     pub program: Option<OsString>,
     /// What it is to be good at
-    #[arg(long, value_enum, default_value_t = GoalArg::Latency)]
-    pub goal: GoalArg,
+    #[arg(long, value_parser = goals(), default_value = Goal::Latency.name())]
+    pub goal: Goal,
     /// How the plan is written
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub format: Format,
@@ -43,8 +46,8 @@ pub struct PlanArgs {
     #[arg(long, conflicts_with = "format")]
     pub json: bool,
     /// Plan for any program of this runtime, where PROG is not given
-    #[arg(long, value_enum, conflicts_with = "program")]
-    pub runtime: Option<RuntimeArg>,
+    #[arg(long, value_parser = known_runtimes(), conflicts_with = "program")]
+    pub runtime: Option<&'static Runtime>,
     /// Read the machine from a tree of /proc and /sys below DIR; PROG stays a file of this machine
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
@@ -53,25 +56,17 @@ pub struct PlanArgs {
     pub pid: Option<u32>,
 }
 
-/// What a program is to be good at.
-#[derive(Copy, Clone, Eq, PartialEq, Debug, ValueEnum)]
-pub enum GoalArg {
-    /// Short and even response times
-    Latency,
-    /// Most work in the least time
-    Throughput,
-    /// A small process
-    Memory,
+/// Reads a goal.
+pub fn goals() -> impl TypedValueParser<Value = Goal> {
+    let values = Goal::ALL.map(|goal| PossibleValue::new(goal.name()).help(goal.about()));
+    let known = |name: String| Goal::ALL.into_iter().find(|goal| goal.name() == name).ok_or("no such goal");
+    PossibleValuesParser::new(values).try_map(known)
 }
 
-impl From<GoalArg> for Goal {
-    fn from(goal: GoalArg) -> Goal {
-        match goal {
-            GoalArg::Latency => Goal::Latency,
-            GoalArg::Throughput => Goal::Throughput,
-            GoalArg::Memory => Goal::Memory,
-        }
-    }
+/// Reads a runtime by its id.
+fn known_runtimes() -> impl TypedValueParser<Value = &'static Runtime> {
+    let values = runtimes::ALL.map(|runtime| PossibleValue::new(runtime.dialect.info.id).help(runtime.about));
+    PossibleValuesParser::new(values).try_map(|id| runtimes::find(&id).ok_or("no such runtime"))
 }
 
 /// How a plan is written.
@@ -89,15 +84,6 @@ pub enum Format {
     Systemd,
     /// A compose file, with the `docker run` line
     Docker,
-}
-
-/// A runtime.
-#[derive(Copy, Clone, Eq, PartialEq, Debug, ValueEnum)]
-pub enum RuntimeArg {
-    /// GHC, for Haskell
-    Ghc,
-    /// OCaml 5
-    Ocaml,
 }
 
 /// A plan with what it was made for.
@@ -133,7 +119,7 @@ pub fn make(args: &PlanArgs) -> Result<Planned, Trouble> {
     }
     let found = program::find(args, &host)?;
     let resources = resources::without_caches(&host, args.pid);
-    let plan = rtscope_tune::plan::plan(&resources, &found.program, args.goal.into());
+    let plan = rtscope_tune::plan::plan(&resources, &found.program, args.goal);
     Ok(Planned { plan, resources, about: found.about })
 }
 

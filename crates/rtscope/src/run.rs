@@ -2,12 +2,13 @@
 //! of its own failures, and that the program starts even where no plan can be made.
 
 use crate::plan::program::{self, as_text};
-use crate::plan::{GoalArg, Planned, env};
+use crate::plan::{Planned, env, goals};
 use crate::style::clean;
 use clap::Args;
 use rtscope_host::procfs::Host;
 use rtscope_host::spawn::{SpawnError, find_program};
 use rtscope_host::{cpu_list, launch, resources};
+use rtscope_tune::plan::Goal;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
@@ -20,8 +21,8 @@ use std::process::ExitCode;
 )]
 pub struct RunArgs {
     /// What it is to be good at
-    #[arg(long, value_enum, default_value_t = GoalArg::Latency)]
-    pub goal: GoalArg,
+    #[arg(long, value_parser = goals(), default_value = Goal::Latency.name())]
+    pub goal: Goal,
     /// Show the environment, the CPUs and the command, and run nothing
     #[arg(long)]
     pub print: bool,
@@ -66,12 +67,10 @@ fn say(text: &str) {
 fn plan(args: &RunArgs) -> Option<Planned> {
     let path = find_program(args.command.first()?).filter(|path| path.is_file())?;
     let words = as_text(&args.command);
-    let given =
-        program::given(&|name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()), &words);
     let host = args.root.as_ref().map_or_else(Host::default, Host::at);
-    let found = program::of_file(&path, words.first()?, given, host.is_live());
+    let found = program::of_file(&path, words.first()?, &words, host.is_live());
     let resources = resources::without_caches(&host, None);
-    let plan = rtscope_tune::plan::plan(&resources, &found.program, args.goal.into());
+    let plan = rtscope_tune::plan::plan(&resources, &found.program, args.goal);
     Some(Planned { plan, resources, about: found.about })
 }
 

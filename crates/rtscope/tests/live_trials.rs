@@ -7,6 +7,7 @@ use ground::scratch;
 use rtscope::tune::live::{Live, Tried, Way, outcome};
 use rtscope::tune::measure::Figures;
 use rtscope::tune::objective::Objective;
+use rtscope::tune::runtimes::ghc::FIGURES;
 use rtscope_host::signals::Signals;
 use rtscope_host::trial::{Bounds, Gate, Job};
 use rtscope_load::Load;
@@ -78,7 +79,13 @@ fn own() -> Option<&'static Built> {
 fn live(way: Way, ghc: bool, scratch: PathBuf) -> Live<'static> {
     let gate = Gate { quiet: Duration::ZERO, ..Gate::default() };
     let bounds = Bounds { foreign: 1.0, steal: 1.0 };
-    Live { gate, bounds, grace: Duration::from_secs(20), tries: 1, ..Live::new(way, ghc, scratch, None) }
+    Live {
+        gate,
+        bounds,
+        grace: Duration::from_secs(20),
+        tries: 1,
+        ..Live::new(way, ghc.then_some(&FIGURES), scratch, None)
+    }
 }
 
 fn batch() -> Way {
@@ -312,7 +319,7 @@ fn live_a_machine_that_is_never_quiet_says_so() {
     let cpus = std::thread::available_parallelism().unwrap().get();
     let folder = scratch();
     let neighbours = Neighbours::start(&(0..cpus).collect::<Vec<_>>(), 2, folder.path()).unwrap();
-    let mut live = Live::new(batch(), false, folder.path().into(), None);
+    let mut live = Live::new(batch(), None, folder.path().into(), None);
     live.gate.patience = Duration::from_millis(400);
     let spin = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done";
     let job = Job { argv: ["sh", "-c", spin].map(OsString::from).into(), ..Job::default() };

@@ -4,8 +4,12 @@
 use k8s_openapi::api::core::v1::Pod;
 use rtscope::plan::{Planned, docker, env, json, k8s, systemd};
 use rtscope_model::resources::Resources;
-use rtscope_tune::plan::{Ghc, Given, Goal, Program, Runtime, plan};
+use rtscope_tune::plan::{Goal, plan};
+use rtscope_tune::runtime::{Given, Linked, Program};
+use rtscope_tune::runtimes::ghc;
+use rtscope_tune::runtimes::ocaml;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// Text that acts wherever it is not quoted.
 const HOSTILE: &str = "-T it's \"$HOME\" $(date) `x` %h ${A} \\ # : {";
@@ -22,23 +26,25 @@ fn machine(memory_limited: bool) -> Resources {
     }
 }
 
-fn planned(name: Option<&str>, runtime: Runtime, ghcrts: Option<&str>, memory_limited: bool) -> Planned {
+type Link = Result<Arc<dyn Linked>, String>;
+
+fn planned(name: Option<&str>, link: Link, ghcrts: Option<&str>, memory_limited: bool) -> Planned {
     let resources = machine(memory_limited);
-    let given = Given { ghcrts: ghcrts.map(Into::into), ..Given::default() };
-    let program = Program { name: name.map(Into::into), runtime, given };
+    let variables = ghcrts.map(|own| ("GHCRTS", own.to_owned())).into_iter().collect();
+    let program = Program { name: name.map(Into::into), link, given: Given { variables, arguments: Vec::new() } };
     Planned { plan: plan(&resources, &program, Goal::Latency), resources, about: "a test".into() }
 }
 
 /// One plan for each kind of trouble.
 fn plans() -> Vec<Planned> {
-    let open = || Runtime::Ghc(Ghc::any());
-    let ocaml = Program::any_ocaml(Given::default()).runtime;
+    let open = || -> Link { Ok((ghc::RUNTIME.any)()) };
+    let ocaml = Ok((ocaml::RUNTIME.any)());
     vec![
         planned(Some("./mill"), open(), None, false),
         planned(Some("/srv/My Service_1.0"), open(), Some(HOSTILE), true),
         planned(Some("no"), open(), Some("-A8m"), true),
         planned(Some("\u{202e}\n"), ocaml, None, false),
-        planned(None, Runtime::Unknown("a script: what it starts\nis not known".into()), None, true),
+        planned(None, Err("a script: what it starts\nis not known".into()), None, true),
     ]
 }
 

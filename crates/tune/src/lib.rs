@@ -3,10 +3,16 @@
 //! intervals, a search by them. Owns the rules; refuses to read files and to run programs.
 #![forbid(unsafe_code)]
 
+pub mod dialect;
 pub mod jobs;
 pub mod options;
 pub mod plan;
 pub mod result;
+pub mod runtime;
+pub mod runtimes;
 pub mod stats;
 pub mod study;
 pub mod trials;
+
+#[cfg(test)]
+mod testing;

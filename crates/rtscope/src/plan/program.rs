@@ -2,16 +2,19 @@
 //! gave it collected. Owns the way from a word to `tune`'s `Program`; refuses to run
 //! anything.
 
-use super::{PlanArgs, RuntimeArg};
+use super::PlanArgs;
 use crate::trouble::Trouble;
 use rtscope_host::binary::link::{self, GhcLink, Link};
 use rtscope_host::procfs::Host;
 use rtscope_host::target::{Process, Refused, What, open_target};
 use rtscope_host::{launch, options, spawn};
-use rtscope_model::OcamlRelease;
-use rtscope_tune::plan::{Ghc, Given, Ocaml, Program, Runtime};
+use rtscope_tune::runtime::{Given, Linked, Program};
+use rtscope_tune::runtimes;
+use rtscope_tune::runtimes::ghc::Ghc;
+use rtscope_tune::runtimes::ocaml::Ocaml;
 use std::ffi::OsStr;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A program with a few words about it.
 #[derive(Clone, Debug)]
@@ -24,8 +27,6 @@ pub struct Found {
 
 /// The program that `args` name, or any.
 pub fn find(args: &PlanArgs, host: &Host) -> Result<Found, Trouble> {
-    let own = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
-    let live = host.is_live();
     if let Some(name) = &args.program {
         let path = spawn::find_program(name).filter(|path| path.exists());
         let path = path.ok_or_else(|| {
@@ -37,23 +38,25 @@ pub fn find(args: &PlanArgs, host: &Host) -> Result<Found, Trouble> {
                 })
                 .next("give its path, as in `rtscope plan ./my-program`")
         })?;
-        return Ok(of_file(&path, &name.to_string_lossy(), given(&own, &[]), live));
+        return Ok(of_file(&path, &name.to_string_lossy(), &[], host.is_live()));
     }
-    match (args.pid, args.runtime) {
-        (Some(pid), None) => Ok(of_process(host, pid)),
-        (_, Some(RuntimeArg::Ocaml)) => Ok(Found {
-            program: Program::any_ocaml(given(&own, &[])),
-            about: "any program of OCaml 5.3 or later".to_owned(),
-        }),
-        _ => Ok(Found { program: Program::any_ghc(given(&own, &[])), about: "any program of GHC".to_owned() }),
+    if let (Some(pid), None) = (args.pid, args.runtime) {
+        return Ok(of_process(host, pid));
     }
+    let [usual, ..] = runtimes::ALL;
+    let runtime = args.runtime.unwrap_or(usual);
+    let about = format!("any program of {}", runtime.any_of);
+    Ok(Found { program: runtime.program(given(own, &[])), about })
 }
 
-/// The program in the file at `path`, which the user calls `name`. `live`: it is to run
-/// on this machine, so what this process may do tells what it may do.
-pub fn of_file(path: &Path, name: &str, given: Given, live: bool) -> Found {
-    let (runtime, about) = runtime(link::read(path), live);
-    Found { program: Program { name: Some(name.to_owned()), runtime, given }, about }
+/// The program in the file at `path`, which the user calls `name`, started with `command`. `live`: it is
+/// to run on this machine, so what this process may do tells what it may do.
+pub fn of_file(path: &Path, name: &str, command: &[String], live: bool) -> Found {
+    of_link(link::read(path), live, name.to_owned(), given(own, command))
+}
+
+fn own(name: &str) -> Option<String> {
+    std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
 }
 
 fn of_process(host: &Host, pid: u32) -> Found {
@@ -70,45 +73,38 @@ fn of_process(host: &Host, pid: u32) -> Found {
     );
     let opened = process.map_err(Refused::from).and_then(|process| open_target(&process, What::Executable));
     let unreadable = opened.is_err();
-    let (runtime, about) = match link::read_opened(opened, &exe) {
+    let given = given(variable, &command);
+    match link::read_opened(opened, &exe) {
         // Not the path that was read, which says nothing.
         Link::Unknown(_) if unreadable => {
             let why = format!("The program of process {pid} cannot be read (root may): what it accepts is unknown.");
-            (Runtime::Unknown(why), "not known".to_owned())
+            Found { program: Program { name: Some(name), link: Err(why), given }, about: "not known".to_owned() }
         }
-        link => self::runtime(link, host.is_live()),
-    };
-    Found { program: Program { name: Some(name), runtime, given: given(&variable, &command) }, about }
+        link => of_link(link, host.is_live(), name, given),
+    }
 }
 
 /// What a program of that command line is told in an environment.
-pub fn given(variable: &dyn Fn(&str) -> Option<String>, command: &[String]) -> Given {
+fn given(variable: impl Fn(&str) -> Option<String>, command: &[String]) -> Given {
     let places = options::runtime_options(command, false);
-    Given {
-        ghcrts: variable("GHCRTS"),
-        arguments: places.into_iter().filter_map(|place| command.get(place).cloned()).collect(),
-        ocamlrunparam: variable("OCAMLRUNPARAM").or_else(|| variable("CAMLRUNPARAM")),
-    }
+    runtimes::given(variable, places.into_iter().filter_map(|place| command.get(place).cloned()).collect())
 }
 
-fn runtime(link: Link, live: bool) -> (Runtime, String) {
-    match link {
-        Link::Ghc(link) => {
-            let about = about_ghc(&link);
-            (Runtime::Ghc(ghc(link, live)), about)
-        }
-        Link::Ocaml(release) => {
-            let about = match release {
-                OcamlRelease::Before5 => "OCaml 4",
-                OcamlRelease::Before5_3 => "OCaml 5.0 to 5.2",
-                OcamlRelease::From5_3 => "OCaml 5.3 or later",
-            };
-            (Runtime::Ocaml(Ocaml { release: Some(release) }), about.to_owned())
-        }
-        Link::Unknown(why) => {
-            (Runtime::Unknown(why), "not a program of GHC or OCaml, as far as its file tells".to_owned())
-        }
-    }
+/// What was read of a link as what a plan is made for.
+fn of_link(link: Link, live: bool, name: String, given: Given) -> Found {
+    let link: Result<Arc<dyn Linked>, String> = match link {
+        Link::Ghc(link) => Ok(Arc::new(ghc(link, live))),
+        Link::Ocaml(release) => Ok(Arc::new(Ocaml { release: Some(release) })),
+        Link::Unknown(why) => Err(why),
+    };
+    let about = link.as_ref().map_or_else(
+        |_| {
+            let names = runtimes::dialects().map(|dialect| dialect.info.name).collect::<Vec<_>>();
+            format!("not a program of {}, as far as its file tells", names.join(" or "))
+        },
+        |link| link.about(),
+    );
+    Found { program: Program { name: Some(name), link, given }, about }
 }
 
 fn ghc(link: GhcLink, live: bool) -> Ghc {
@@ -121,22 +117,6 @@ fn ghc(link: GhcLink, live: bool) -> Ghc {
         numa: link.numa.map(|has| has && (!live || launch::may_use_numa())),
         assumed: false,
     }
-}
-
-fn about_ghc(link: &GhcLink) -> String {
-    let version = link.version.map_or("GHC of an unknown version".to_owned(), |(a, b, c)| format!("GHC {a}.{b}.{c}"));
-    let Some(options) = &link.options else { return format!("{version}, stripped") };
-    let way = match options.threaded {
-        Some(true) => "threaded",
-        Some(false) => "not threaded",
-        None => "threaded or not",
-    };
-    let with = if options.with_rtsopts.is_empty() {
-        String::new()
-    } else {
-        format!(", -with-rtsopts=\"{}\"", options.with_rtsopts)
-    };
-    format!("{version}, {way}, -rtsopts={}{with}", options.rtsopts.name())
 }
 
 /// The words of a command as text, for decisions only.

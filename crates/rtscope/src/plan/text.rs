@@ -25,7 +25,7 @@ pub fn render(planned: &Planned, style: &Style) -> String {
         let written = plan.word(&flag.flag, flag.value.as_deref());
         page.row("set", Tone::Good, &written, &flag.reason);
         page.paragraph(
-            &format!("{}{}confidence {}", flag.source, style.dot(), flag.confidence.name()),
+            &format!("{}{}confidence {}", flag.source, style.dot(), flag.confidence.word()),
             Some(Tone::Faint),
         );
     }

@@ -11,7 +11,6 @@ use super::space::Gathered;
 use super::subject::Subject;
 use super::{JobArg, NO_ANSWER, TuneArgs, WRONG, cannot_keep, description, show};
 use crate::trouble::Trouble;
-use clap::ValueEnum;
 use rtscope_host::signals::Signals;
 use rtscope_store::{MergeError, Store};
 use rtscope_tune::jobs;
@@ -182,10 +181,7 @@ fn options(args: &TuneArgs, list: &[String]) -> Vec<String> {
     args.minimize.iter().for_each(|value| add("--minimize", value.clone()));
     args.limit.iter().for_each(|value| add("--limit", value.clone()));
     args.load.iter().for_each(|value| add("--load", value.clone()));
-    args.goal
-        .and_then(|goal| goal.to_possible_value())
-        .iter()
-        .for_each(|goal| add("--goal", goal.get_name().to_owned()));
+    args.goal.iter().for_each(|goal| add("--goal", goal.name().to_owned()));
     list.iter().filter(|words| !words.is_empty()).for_each(|words| add("--try", words.clone()));
     options
 }

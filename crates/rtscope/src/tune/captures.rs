@@ -4,6 +4,7 @@
 use super::conduct::Ways;
 use super::live::{Live, Tried};
 use super::result::beside::{Pair, beside};
+use super::runtimes::NO_LOG;
 use crate::input;
 use crate::pipeline::{self, Options};
 use crate::report::words::has_runtime;
@@ -13,10 +14,6 @@ use rtscope_host::trial::Job;
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
-
-/// Said where neither capture can tell why.
-const NO_LOG: &str = "why it helps is not known: the captures have no log of the runtime; up to GHC 9.2 a program \
-                      writes one only if it was linked with -eventlog";
 
 /// Findings of both side by side; the captures are made in `folder`, or are there already of a
 /// study that was `over`.

@@ -4,7 +4,7 @@
 
 use super::measure::{self, Figures};
 use super::objective::Objective;
-use super::statistics;
+use super::runtimes::{self, OwnFigures};
 use crate::report::words::signal_name;
 use rtscope_host::background::go_before;
 use rtscope_host::procfs::Host;
@@ -61,9 +61,8 @@ pub type Says = fn(&str) -> Result<Figures, String>;
 pub struct Live<'a> {
     /// What they do.
     pub way: Way,
-    /// The program is GHC's and takes any flag from `GHCRTS` (`-rtsopts=all`): its runtime's
-    /// own figures are asked for.
-    pub ghc: bool,
+    /// How the figures are asked for that the program's runtime counts itself; `None`: not at all.
+    pub own: Option<&'static OwnFigures>,
     /// How to read figures that a batch program prints of itself. One that does not say them has
     /// failed.
     pub says: Option<Says>,
@@ -133,9 +132,9 @@ struct Served {
 
 impl<'a> Live<'a> {
     /// With what is usual.
-    pub fn new(way: Way, ghc: bool, scratch: PathBuf, signals: Option<&'a Signals>) -> Live<'a> {
+    pub fn new(way: Way, own: Option<&'static OwnFigures>, scratch: PathBuf, signals: Option<&'a Signals>) -> Live<'a> {
         let (gate, grace, notes) = (Gate::default(), Duration::from_secs(5), BTreeSet::new());
-        Live { way, ghc, says: None, gate, bounds: Bounds::default(), tries: 5, grace, scratch, signals, notes }
+        Live { way, own, says: None, gate, bounds: Bounds::default(), tries: 5, grace, scratch, signals, notes }
     }
 
     /// Runs a trial, again where others disturb it: `dirty` hears of each such try. The calling
@@ -170,12 +169,8 @@ impl<'a> Live<'a> {
 
     fn once(&mut self, job: &Job) -> Once {
         let file = self.scratch.join(format!("statistics-{}", std::process::id()));
-        let asked = if self.ghc { statistics::ask(job, &file).map(Some) } else { Ok(None) };
-        let (asked, refused) = match asked {
-            Ok(asked) => (asked, None),
-            Err(why) => (None, Some(why)),
-        };
-        let job = asked.as_ref().unwrap_or(job);
+        let asked = self.own.map(|own| (own, (own.ask)(job, &file)));
+        let job = asked.as_ref().and_then(|(_, asked)| asked.as_ref().ok()).unwrap_or(job);
         if let Way::Server { load, .. } = &self.way
             && let Ok(address) = load.target.find(CONNECT)
         {
@@ -195,25 +190,20 @@ impl<'a> Live<'a> {
         };
         self.notes.insert(ended.how.to_string());
         let mut figures = measure::of_run(&ended);
+        let loaded = served.document.is_some();
         if let Some(document) = &served.document {
             figures.extend(measure::of_load(document));
             add_cpu_per_request(&mut figures, document);
-        } else if !self.ghc {
+        } else if self.own.is_none() {
             figures.insert("time_ns".to_owned(), ended.wall_ns as f64);
         }
-        if asked.is_some() || refused.is_some() {
-            match refused.map_or_else(|| statistics::take(&file), Err) {
-                Ok(said) => {
-                    if served.document.is_none() {
-                        // Without the runtime's start and end, which is on a grid of 10 ms in GHC 9.0 and 9.6.
-                        let time = said.mutator_wall_ns.saturating_add(said.gc_wall_ns);
-                        figures.insert("time_ns".to_owned(), time as f64);
-                    }
-                    figures.extend(measure::of_ghc(&said));
-                }
+        if let Some((own, asked)) = &asked {
+            match asked.as_ref().map_err(String::clone).and_then(|_| (own.take)(&file)) {
+                // A server's time is that of its load.
+                Ok(said) => figures.extend(said.into_iter().filter(|(name, _)| !loaded || name != "time_ns")),
                 // One that failed has a better reason to tell.
                 Err(why) if badly(&ended).is_none() => {
-                    _ = self.notes.insert(format!("no figures of GHC's runtime: {why}"))
+                    _ = self.notes.insert(format!("no figures of {}'s runtime: {why}", own.info.name))
                 }
                 Err(_) => {}
             }
@@ -376,8 +366,8 @@ fn badly(ended: &Ended) -> Option<String> {
 
 fn with_last_words(how: &str, ended: &Ended) -> String {
     let output = &ended.output;
-    if let Some(refusal) = statistics::refusal(&output.stderr) {
-        return format!("GHC's runtime refused its flags: {refusal}");
+    if let Some(refusal) = runtimes::refusal(&output.stderr) {
+        return refusal;
     }
     let said = [&output.stderr, &output.stdout].into_iter().find(|text| !text.trim().is_empty());
     let Some(said) = said else { return format!("{how} and said nothing") };

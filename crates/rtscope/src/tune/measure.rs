@@ -1,7 +1,6 @@
 //! The figures of a trial: their names, units and where they are from. Owns the list;
 //! refuses to say which of them matters.
 
-use rtscope_decode::ghc_statistics::Statistics;
 use rtscope_host::trial::Ended;
 use rtscope_load::document::Document;
 use rtscope_model::units;
@@ -45,8 +44,8 @@ pub enum Of {
     Batch,
     /// Those of servers under load.
     Server,
-    /// Those of GHC's programs that take `-t`.
-    Ghc,
+    /// Those of programs whose runtime counts itself, see `runtimes`.
+    Runtime,
 }
 
 /// A figure.
@@ -69,15 +68,15 @@ pub const KNOWN: [Figure; 27] = [
     figure("wall_ns", Unit::Time, Use::Minimize, Of::Batch),
     figure("cpu_ns", Unit::Time, Use::Minimize, Of::Any),
     figure("rss_bytes", Unit::Memory, Use::Minimize, Of::Any),
-    figure("mutator_ns", Unit::Time, Use::Note, Of::Ghc),
-    figure("gc_ns", Unit::Time, Use::Limit, Of::Ghc),
-    figure("productivity", Unit::Share, Use::Note, Of::Ghc),
-    figure("collections", Unit::Count, Use::Limit, Of::Ghc),
-    figure("gen0_per_second", Unit::Rate, Use::Note, Of::Ghc),
-    figure("mean_pause_ns", Unit::Time, Use::Minimize, Of::Ghc),
-    figure("max_pause_ns", Unit::Time, Use::Minimize, Of::Ghc),
-    figure("allocated_bytes", Unit::Memory, Use::Limit, Of::Ghc),
-    figure("heap_bytes", Unit::Memory, Use::Minimize, Of::Ghc),
+    figure("mutator_ns", Unit::Time, Use::Note, Of::Runtime),
+    figure("gc_ns", Unit::Time, Use::Limit, Of::Runtime),
+    figure("productivity", Unit::Share, Use::Note, Of::Runtime),
+    figure("collections", Unit::Count, Use::Limit, Of::Runtime),
+    figure("gen0_per_second", Unit::Rate, Use::Note, Of::Runtime),
+    figure("mean_pause_ns", Unit::Time, Use::Minimize, Of::Runtime),
+    figure("max_pause_ns", Unit::Time, Use::Minimize, Of::Runtime),
+    figure("allocated_bytes", Unit::Memory, Use::Limit, Of::Runtime),
+    figure("heap_bytes", Unit::Memory, Use::Minimize, Of::Runtime),
     figure("p50_ns", Unit::Time, Use::Minimize, Of::Server),
     figure("p90_ns", Unit::Time, Use::Minimize, Of::Server),
     figure("p99_ns", Unit::Time, Use::Minimize, Of::Server),
@@ -132,28 +131,6 @@ pub fn of_run(ended: &Ended) -> Figures {
     ])
 }
 
-/// What GHC's runtime says.
-pub fn of_ghc(said: &Statistics) -> Figures {
-    let (mutator, gc) = (said.mutator_wall_ns as f64, said.gc_wall_ns as f64);
-    let per = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
-    let sum = |of: fn(&rtscope_decode::ghc_statistics::Generation) -> u64| {
-        said.generations.iter().map(|generation| of(generation) as f64).sum::<f64>()
-    };
-    let young = said.generations.first().map(|generation| generation.collections as f64);
-    let longest = said.generations.iter().map(|generation| generation.max_pause_ns).max();
-    named([
-        ("mutator_ns", Some(mutator)),
-        ("gc_ns", Some(gc)),
-        ("productivity", per(mutator, mutator + gc)),
-        ("collections", Some(said.collections() as f64)),
-        ("gen0_per_second", young.and_then(|young| per(young * 1e9, said.total_wall_ns as f64))),
-        ("mean_pause_ns", Some(per(sum(|one| one.wall_ns), sum(|one| one.collections)).unwrap_or(0.0))),
-        ("max_pause_ns", Some(longest.unwrap_or(0) as f64)),
-        ("allocated_bytes", Some(said.allocated_bytes as f64)),
-        ("heap_bytes", said.peak_bytes.map(|bytes| bytes as f64)),
-    ])
-}
-
 /// What a load says.
 pub fn of_load(load: &Document) -> Figures {
     let float = |figure: Option<u64>| figure.map(|figure| figure as f64);
@@ -172,7 +149,8 @@ pub fn of_load(load: &Document) -> Figures {
     ])
 }
 
-fn named<const N: usize>(figures: [(&str, Option<f64>); N]) -> Figures {
+/// Those that are known.
+pub(super) fn named<const N: usize>(figures: [(&str, Option<f64>); N]) -> Figures {
     let known = figures.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     known.filter(|(_, value)| value.is_finite()).collect()
 }
@@ -180,7 +158,6 @@ fn named<const N: usize>(figures: [(&str, Option<f64>); N]) -> Figures {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rtscope_decode::ghc_statistics::Generation;
 
     #[test]
     fn words_find_figures_and_values_have_units() {
@@ -202,28 +179,5 @@ mod tests {
         for figure in KNOWN {
             assert!(guide.contains(&format!("`{}`", figure.name)), "{} is not described", figure.name);
         }
-    }
-
-    #[test]
-    fn pauses_are_those_of_all_generations() {
-        let generation =
-            |collections, wall_ns, max_pause_ns| Generation { collections, wall_ns, max_pause_ns, mean_pause_ns: 0 };
-        let said = Statistics {
-            mutator_wall_ns: 1_500_000_000,
-            gc_wall_ns: 500_000_000,
-            total_wall_ns: 2_000_000_000,
-            mutator_cpu_ns: 1,
-            gc_cpu_ns: 1,
-            total_cpu_ns: 2,
-            allocated_bytes: 7,
-            peak_bytes: None,
-            generations: vec![generation(90, 300, 20), generation(10, 200, 50)],
-        };
-        let figures = of_ghc(&said);
-        assert_eq!((figures["productivity"], figures["gen0_per_second"]), (0.75, 45.0));
-        assert_eq!((figures["mean_pause_ns"], figures["max_pause_ns"], figures["collections"]), (5.0, 50.0, 100.0));
-        assert!(!figures.contains_key("heap_bytes"));
-        let none = of_ghc(&Statistics { generations: Vec::new(), mutator_wall_ns: 0, gc_wall_ns: 0, ..said });
-        assert_eq!((none["mean_pause_ns"], none["max_pause_ns"], none.get("productivity")), (0.0, 0.0, None));
     }
 }

@@ -18,16 +18,17 @@ mod progress;
 mod replayed;
 mod replaying;
 pub mod result;
+pub mod runtimes;
 pub mod space;
-mod statistics;
 mod subject;
 mod table;
 
-use crate::plan::GoalArg;
+use crate::plan::goals;
 use crate::record::duration;
 use crate::trouble::{Trouble, WRONG};
 use clap::{Args, ValueEnum};
 use rtscope_store::StoreError;
+use rtscope_tune::plan::Goal;
 use rtscope_tune::study::propose::{Believed, Proposer, Shuffled, Sobol, Tpe};
 use rtscope_tune::study::replay::Draw;
 use serde::Serialize;
@@ -69,8 +70,8 @@ pub struct TuneArgs {
     #[arg(long, value_name = "'URL OPTIONS'", help_heading = "What is sought")]
     pub load: Option<String>,
     /// What the plan is made for [default: throughput, with --load latency]
-    #[arg(long, value_enum, help_heading = "What is sought")]
-    pub goal: Option<GoalArg>,
+    #[arg(long, value_parser = goals(), help_heading = "What is sought")]
+    pub goal: Option<Goal>,
     /// Vary what the environment and the link give too
     #[arg(long, help_heading = "What is sought")]
     pub vary_given: bool,

@@ -3,6 +3,7 @@
 //! are is `measure`'s matter.
 
 use super::measure::{Figure, Figures, KNOWN, Of, Unit, Use};
+use super::runtimes::WHOSE;
 use crate::record::{binary_size, seconds};
 use std::str::FromStr;
 
@@ -123,7 +124,7 @@ impl Objective {
 
 fn known(figure: &Figure, figures: &Figures) -> Result<f64, String> {
     figures.get(figure.name).copied().ok_or_else(|| match figure.of {
-        Of::Ghc => format!("trials do not say {}: only GHC's runtime does, linked with -rtsopts=all", figure.word()),
+        Of::Runtime => format!("trials do not say {}: {WHOSE}", figure.word()),
         _ => format!("trials do not say {}", figure.word()),
     })
 }

@@ -18,7 +18,7 @@ pub struct Paste {
     pub shell: String,
     /// `GHCRTS=-N2`, a line each; empty: no variables.
     pub variables: Vec<String>,
-    /// An option for GHC's command line, which links the flags in.
+    /// An option for the compiler, which links the flags in.
     pub link: Option<String>,
     /// `env` and `resources` of a container in a Pod, as YAML.
     pub kubernetes: String,
@@ -35,7 +35,7 @@ pub fn paste(setup: &Setup, resources: &Resources) -> Paste {
     Paste {
         shell: clean(&words.join(" ")).into_owned(),
         variables: variables.iter().map(|line| clean(line).into_owned()).collect(),
-        link: setup.with_rtsopts.as_ref().map(|flags| clean(&format!("\"-with-rtsopts={flags}\"")).into_owned()),
+        link: setup.link.as_ref().map(|option| clean(&format!("\"{option}\"")).into_owned()),
         kubernetes: k8s::environment(pairs) + &k8s::resources(setup.workers, k8s::memory(resources).as_deref(), 6),
     }
 }
@@ -52,7 +52,7 @@ mod tests {
             cpus: Some(vec![0, 2]),
             class: SchedPolicy::Batch,
             workers: 2,
-            with_rtsopts: Some("-T -N2 -A64m".into()),
+            link: Some("-with-rtsopts=-T -N2 -A64m".into()),
         };
         let paste = paste(&setup, &Resources::default());
         assert_eq!(paste.shell, "GHCRTS='-N2 -A64m' taskset -c 0,2 chrt --batch 0 './my mill' 100");

@@ -8,6 +8,7 @@ use super::objective::Objective;
 use super::paste::paste;
 use super::progress::{Extent, Progress};
 use super::result::{Line, Shown, svg, text};
+use super::runtimes;
 use super::space::{self, Gathered};
 use super::subject::Subject;
 use super::{NO_ANSWER, TuneArgs, WRONG, cannot_keep, captures, description, show};
@@ -15,9 +16,8 @@ use crate::style::Style;
 use crate::trouble::Trouble;
 use rtscope_host::signals::Signals;
 use rtscope_host::trial::Gate;
-use rtscope_model::{Rtsopts, units};
+use rtscope_model::units;
 use rtscope_store::{Store, parquet};
-use rtscope_tune::plan::Runtime;
 use rtscope_tune::result::Word;
 use rtscope_tune::study::{self, Answer, Description, Design, Kind, Next, Row, Space, Study, Verdict, told};
 use std::fs::{self, File};
@@ -205,9 +205,8 @@ pub fn live<'s>(
     scratch: &Path,
     signals: &'s Signals,
 ) -> Live<'s> {
-    let open = |rtsopts: Option<Rtsopts>| rtsopts == Some(Rtsopts::All);
-    let ghc = matches!(&gathered.program.runtime, Runtime::Ghc(ghc) if open(ghc.rtsopts));
-    let mut live = Live::new(subject.way.clone(), ghc, scratch.to_owned(), Some(signals));
+    let mut live =
+        Live::new(subject.way.clone(), runtimes::own_figures(&gathered.program), scratch.to_owned(), Some(signals));
     live.gate = Gate { patience: args.patience, ..Gate::default() };
     live
 }

@@ -15,12 +15,13 @@ use rtscope_model::units;
 use rtscope_tune::options::heard;
 use rtscope_tune::options::setup::Frame;
 use rtscope_tune::options::{By, Offer, Rejected, Setting, Wish, offer};
-use rtscope_tune::plan::{Goal, Program, Runtime};
+use rtscope_tune::plan::Goal;
+use rtscope_tune::runtime::Program;
 use serde::Serialize;
 use std::ffi::OsString;
 use std::time::Duration;
 
-/// A GHC program has its second thread long before; a slow disk may keep it.
+/// A program whose runtime starts a second thread has it long before; a slow disk may keep it.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Of a program that need not have a second thread: whoever dies of its start has done so.
 const PATIENCE_WITHOUT_THREADS: Duration = Duration::from_millis(300);
@@ -56,9 +57,8 @@ pub fn gather(command: &[OsString], goal: Goal, vary_given: bool) -> Result<Gath
                 .because("neither its path nor PATH leads to a file")
                 .next("give its path, as in `rtscope tune -- ./my-program`")
         })?;
-    let own = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
     let host = Host::default();
-    let found = program::of_file(&path, &name, program::given(&own, &words), true);
+    let found = program::of_file(&path, &name, &words, true);
     let resources = resources::without_caches(&host, None);
     let plan = rtscope_tune::plan::plan(&resources, &found.program, goal);
     let wish = Wish { resources: &resources, program: &found.program, plan: &plan, command, vary_given };
@@ -76,7 +76,7 @@ impl Gathered {
     /// The program does not start, or ends at once as it is run today.
     pub fn ask(&mut self) -> Result<(), Trouble> {
         let mut asked = 0;
-        for words in self.offer.probes() {
+        for words in self.offer.probes(&self.program) {
             let gone = |rejected: &Rejected| rejected.words.iter().all(|word| words.contains(word));
             if self.offer.rejected.iter().any(|rejected| rejected.by == By::Probe && gone(rejected)) {
                 continue;
@@ -101,8 +101,8 @@ impl Gathered {
     /// Why the program does not run with `words`; `None`: it does.
     fn refusal(&self, words: &[String]) -> Result<Option<String>, Trouble> {
         let setup = self.frame.setup(&words.join(" "));
-        let ghc = matches!(self.program.runtime, Runtime::Ghc(_));
-        let patience = if ghc { PATIENCE } else { PATIENCE_WITHOUT_THREADS };
+        let threads = self.program.dialect().is_some_and(|dialect| dialect.probed);
+        let patience = if threads { PATIENCE } else { PATIENCE_WITHOUT_THREADS };
         let start = Start { argv: setup.argv, set: setup.set, cpus: setup.cpus, patience };
         let seen = probe(&start).map_err(|error| {
             Trouble::new("the program cannot be tried").because(error).next("start it by hand first")
@@ -211,13 +211,13 @@ fn grouped(of: impl Iterator<Item = (String, String)>) -> Vec<(String, Vec<Strin
 }
 
 fn how_it_was_asked(gathered: &Gathered) -> String {
-    match (gathered.asked, &gathered.program.runtime) {
-        (None, _) => "The program was not started.".to_owned(),
-        (Some(times), Runtime::Ghc(_)) if times > 1 => format!(
+    match gathered.asked {
+        None => "The program was not started.".to_owned(),
+        Some(times) if times > 1 => format!(
             "The program was started {} for this, and ended each time as soon as its runtime had read its flags.",
             units::counted(times as u64, "time", "times")
         ),
-        (Some(_), _) => "The program was started once for this, to see that it runs, and ended.".to_owned(),
+        Some(_) => "The program was started once for this, to see that it runs, and ended.".to_owned(),
     }
 }
 

@@ -6,7 +6,6 @@ use super::live::{READY, TIMEOUT, Way};
 use super::objective::{Minimize, Objective};
 use super::{TuneArgs, WRONG};
 use crate::load::{self, LoadArgs};
-use crate::plan::GoalArg;
 use crate::trouble::Trouble;
 use crate::words;
 use clap::Parser;
@@ -47,7 +46,7 @@ impl Subject {
         let minimize: Minimize = args.minimize.as_deref().unwrap_or(usual).parse().map_err(wrong)?;
         let limits = args.limit.iter().map(|limit| limit.parse()).collect::<Result<_, _>>().map_err(wrong)?;
         let objective = Objective::new(minimize, limits, server).map_err(wrong)?;
-        let goal = args.goal.map_or(if server { Goal::Latency } else { Goal::Throughput }, GoalArg::into);
+        let goal = args.goal.unwrap_or(if server { Goal::Latency } else { Goal::Throughput });
         let mut notes = Vec::new();
         let way = match &args.load {
             None => Way::Batch { timeout: args.timeout.unwrap_or(TIMEOUT) },

@@ -2,27 +2,10 @@
 //! most, each other level on top of a few bases. Owns that rule. The same settings give the
 //! same configurations in the same order.
 
-use super::rules::{self, Bounds};
-use super::what::{View, What, Words};
-use super::{By, Rejected};
+use super::offer::{By, Rejected};
+use super::part::{Broken, Dimension, View, plain};
+use crate::dialect::Words;
 use std::collections::BTreeSet;
-
-/// A setting with its levels; absence is a level of each.
-#[derive(Clone, Debug)]
-pub struct Dimension {
-    /// Which.
-    pub what: What,
-    /// Its name for people: `-A`.
-    pub name: &'static str,
-    /// Why it is tried: a sentence.
-    pub why: String,
-    /// Levels whose product with those of other settings is taken.
-    pub product: Vec<String>,
-    /// Levels that are tried on bases only.
-    pub single: Vec<String>,
-    /// What a level of `single` is put on; none: on the bases of all.
-    pub bases: Vec<Words>,
-}
 
 /// What is tried.
 #[derive(Clone, Debug, Default)]
@@ -33,9 +16,12 @@ pub struct Built {
     pub rejected: Vec<Rejected>,
 }
 
+/// What does not go together in a configuration.
+pub type Rule<'a> = &'a dyn Fn(&View<'_>) -> Option<Broken>;
+
 /// Builds the space of `dimensions`; `plan` is the plan's configuration.
-pub fn build(dimensions: &[Dimension], today: &Words, plan: &Words, bases: &[Words], bounds: &Bounds) -> Built {
-    let mut builder = Builder { built: Built::default(), seen: BTreeSet::new(), today, bounds };
+pub fn build(dimensions: &[Dimension], today: &Words, plan: &Words, bases: &[Words], broken: Rule<'_>) -> Built {
+    let mut builder = Builder { built: Built::default(), seen: BTreeSet::new(), today, broken };
     // What runs today and what is planned are no proposals: no rule takes them away.
     builder.keep(Words::new());
     builder.keep(plan.clone());
@@ -55,7 +41,7 @@ struct Builder<'a> {
     built: Built,
     seen: BTreeSet<Words>,
     today: &'a Words,
-    bounds: &'a Bounds,
+    broken: Rule<'a>,
 }
 
 impl Builder<'_> {
@@ -72,7 +58,7 @@ impl Builder<'_> {
     fn propose(&mut self, words: Words) {
         let words = plain(words, self.today);
         let view = View { words: &words, today: self.today };
-        match rules::broken(&view, self.bounds) {
+        match (self.broken)(&view) {
             None => self.keep(words),
             Some((words, why)) => {
                 let rejected = Rejected { words, why, by: By::Rule };
@@ -88,10 +74,4 @@ impl Builder<'_> {
             self.built.configurations.push(words);
         }
     }
-}
-
-/// `words` without those that are so today anyway.
-pub fn plain(mut words: Words, today: &Words) -> Words {
-    words.retain(|what, word| today.get(what) != Some(word));
-    words
 }

@@ -2,9 +2,11 @@
 //! Owns the merging with what the user gave; refuses to start anything.
 
 use super::start;
-use super::what::{Place, What, number};
+use crate::dialect::{self, CLASS, CPUS, DOMAINS, OF_STARTS, Role, What};
+use crate::plan::Plan;
 use crate::plan::workers::Room;
-use crate::plan::{Plan, Program, Runtime};
+use crate::runtime::Program;
+use crate::runtimes;
 use rtscope_model::SchedPolicy;
 use rtscope_model::resources::Resources;
 use std::ffi::OsString;
@@ -22,19 +24,16 @@ pub struct Setup {
     pub class: SchedPolicy,
     /// Workers or domains that it then has, as far as that is known; at least 1.
     pub workers: u32,
-    /// GHC: what to put between the quotes of `-with-rtsopts="…"` in the place of variables;
-    /// `None`: the program is none of GHC's, or there are no flags.
-    pub with_rtsopts: Option<String>,
+    /// The compiler's option that links the flags in, in the place of variables; `None`: there is no
+    /// such option, or there are no flags.
+    pub link: Option<String>,
 }
 
 /// What all configurations of a study share.
 #[derive(Clone, Debug)]
 pub struct Frame {
     command: Vec<OsString>,
-    runtime: Runtime,
-    /// `GHCRTS`, `OCAMLRUNPARAM` as the user has them.
-    ghcrts: String,
-    ocamlrunparam: String,
+    program: Program,
     /// CPUs in the order in which they are taken.
     order: Vec<u32>,
     domains: Option<u32>,
@@ -45,12 +44,9 @@ impl Frame {
     /// Of a program, its command and the machine.
     pub fn new(program: &Program, command: &[OsString], resources: &Resources, plan: &Plan) -> Frame {
         let room = Room::of(resources);
-        let own = |text: &Option<String>| text.as_deref().unwrap_or_default().trim().to_owned();
         Frame {
             command: command.to_vec(),
-            runtime: program.runtime.clone(),
-            ghcrts: own(&program.given.ghcrts),
-            ocamlrunparam: own(&program.given.ocamlrunparam),
+            program: program.clone(),
             order: room.order(&resources.cpus_allowed),
             domains: start::template(command).map(|template| template.today.unwrap_or(room.cpus)),
             workers: plan.workers,
@@ -60,26 +56,37 @@ impl Frame {
     /// What to start with for a configuration, its words with spaces between them as a study's
     /// space names it; none are what the user runs today. Words of no setting are left out.
     pub fn setup(&self, configuration: &str) -> Setup {
+        let known = |word: &str| {
+            let own = runtimes::dialects().flat_map(|dialect| dialect.knobs);
+            dialect::of(own.chain(&OF_STARTS).copied(), word)
+        };
         let words = configuration.split_ascii_whitespace();
-        let words: Vec<(What, &str)> = words.filter_map(|word| Some((What::of(word)?, word))).collect();
-        let value = |wanted: What| words.iter().find(|(what, _)| *what == wanted).map(|(_, word)| *word);
-        let count = |what| value(what).and_then(number).map(|number| u32::try_from(number).unwrap_or(u32::MAX).max(1));
-        let of = |place: Place| words.iter().filter(move |(what, _)| what.place() == place).map(|(_, word)| *word);
-        let domains = count(What::Domains).or(self.domains);
+        let words: Vec<(What, &str)> = words.filter_map(|word| Some((known(word)?, word))).collect();
+        let value = |wanted: &dyn Fn(What) -> bool| words.iter().find(|(what, _)| wanted(what)).map(|(_, word)| *word);
+        let count = |wanted: &dyn Fn(What) -> bool| value(wanted).and_then(dialect::count);
+        let domains = count(&|what| what == &DOMAINS).or(self.domains);
+        let workers = count(&|what| what.role == Role::Workers).or(domains);
+        let workers = workers.or_else(|| count(&|what| what.role == Role::Ceiling));
+        let batch = value(&|what| what == &CLASS) == Some("class=batch");
         let mut setup = Setup {
             argv: self.argv(domains),
-            class: if value(What::Class) == Some("class=batch") { SchedPolicy::Batch } else { SchedPolicy::Normal },
-            cpus: count(What::Cpus).map(|count| self.first_cpus(count)),
-            workers: count(What::Workers).or(domains).or(count(What::MostDomains)).unwrap_or(self.workers).max(1),
+            class: if batch { SchedPolicy::Batch } else { SchedPolicy::Normal },
+            cpus: count(&|what| what == &CPUS).map(|count| self.first_cpus(count)),
+            workers: workers.unwrap_or(self.workers).max(1),
             ..Setup::default()
         };
-        let (ghc, ocaml): (Vec<_>, Vec<_>) = (of(Place::Ghc).collect(), of(Place::Ocaml).collect());
-        if !ghc.is_empty() {
-            setup.set.push(("GHCRTS".to_owned(), joined(&self.ghcrts, &ghc, " ")));
-            setup.with_rtsopts = self.with_rtsopts(&ghc);
-        }
-        if !ocaml.is_empty() {
-            setup.set.push(("OCAMLRUNPARAM".to_owned(), joined(&self.ocamlrunparam, &ocaml, ",")));
+        for dialect in runtimes::dialects() {
+            let own = words.iter().filter(|(what, _)| dialect.knobs.contains(what)).map(|(_, word)| *word);
+            let own: Vec<&str> = own.collect();
+            if own.is_empty() {
+                continue;
+            }
+            // The last one wins: what is tried stands behind what the user gave.
+            let given = Some(self.program.given.variable(dialect).trim()).filter(|given| !given.is_empty());
+            let all: Vec<&str> = given.into_iter().chain(own.iter().copied()).collect();
+            setup.set.push((dialect.variable().to_owned(), all.join(dialect.between)));
+            let link = self.program.link.as_ref().ok().filter(|link| link.dialect() == dialect);
+            setup.link = setup.link.or_else(|| link?.linked_in(&own));
         }
         setup
     }
@@ -96,19 +103,4 @@ impl Frame {
         cpus.sort_unstable();
         cpus
     }
-
-    /// What is linked in already, without what the words replace, then the words.
-    fn with_rtsopts(&self, words: &[&str]) -> Option<String> {
-        let Runtime::Ghc(ghc) = &self.runtime else { return None };
-        let replaced =
-            |own: &&str| What::of(own).is_some_and(|what| words.iter().any(|word| What::of(word) == Some(what)));
-        let own = ghc.with_rtsopts.split_ascii_whitespace().filter(|own| !replaced(own));
-        Some(own.chain(words.iter().copied()).collect::<Vec<_>>().join(" "))
-    }
-}
-
-/// The last one wins: what is tried stands behind what the user gave.
-fn joined(own: &str, words: &[&str], between: &str) -> String {
-    let own = Some(own).filter(|own| !own.is_empty());
-    own.into_iter().chain(words.iter().copied()).collect::<Vec<_>>().join(between)
 }

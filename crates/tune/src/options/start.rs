@@ -1,9 +1,8 @@
 //! Settings of how a program is started, whatever its runtime: CPUs, scheduling class, and a
 //! number of domains in an argument. Owns the template and these levels.
 
-use super::build::Dimension;
-use super::what::{What, Words};
-use super::{Part, build};
+use super::part::{Broken, Dimension, Part, View, plain};
+use crate::dialect::{CLASS, CPUS, DOMAINS, Role, Words};
 use crate::plan::Goal;
 use crate::plan::workers::Room;
 use rtscope_model::resources::Resources;
@@ -75,36 +74,22 @@ pub fn counts(room: &Room) -> Vec<u32> {
 pub fn add(part: &mut Part, room: &Room, template: Option<Template>, plan: &Words, resources: &Resources) {
     if let Some(template) = template {
         let today = template.today.unwrap_or(room.cpus);
-        part.today.insert(What::Domains, format!("domains={today}"));
-        part.dimensions.push(Dimension {
-            what: What::Domains,
-            name: "domains",
-            why: format!("How many work at once, in the place of the template; {}", lower(&room.reason(Goal::Latency))),
-            product: counts(room).into_iter().map(|count| format!("domains={count}")).collect(),
-            single: Vec::new(),
-            bases: Vec::new(),
-        });
+        part.today.insert(&DOMAINS, DOMAINS.word(today));
+        let why =
+            format!("How many work at once, in the place of the template; {}", lower(&room.reason(Goal::Latency)));
+        let product = counts(room).into_iter().map(|count| DOMAINS.word(count)).collect();
+        part.dimensions.push(Dimension { product, ..Dimension::new(&DOMAINS, "domains", why) });
     }
     let cpus: Vec<u32> = cpus(room, resources);
     if !cpus.is_empty() {
-        part.dimensions.push(Dimension {
-            what: What::Cpus,
-            name: "cpus",
-            why: "CPUs that it may run on, one of each core first: fewer of them share less of caches and cores."
-                .to_owned(),
-            product: Vec::new(),
-            single: cpus.iter().map(|count| format!("cpus={count}")).collect(),
-            bases: on_fewer_workers(part, plan, &cpus),
-        });
+        let single = cpus.iter().map(|count| CPUS.word(count)).collect();
+        let bases = on_fewer_workers(part, plan, &cpus);
+        let why = "CPUs that it may run on, one of each core first: fewer of them share less of caches and cores.";
+        part.dimensions.push(Dimension { single, bases, ..Dimension::new(&CPUS, "cpus", why) });
     }
-    part.dimensions.push(Dimension {
-        what: What::Class,
-        name: "class",
-        why: "Batch threads are taken off their CPU less often, and wait longer for it.".to_owned(),
-        product: Vec::new(),
-        single: vec!["class=batch".to_owned()],
-        bases: Vec::new(),
-    });
+    let why = "Batch threads are taken off their CPU less often, and wait longer for it.";
+    let single = vec!["class=batch".to_owned()];
+    part.dimensions.push(Dimension { single, ..Dimension::new(&CLASS, "class", why) });
 }
 
 fn cpus(room: &Room, resources: &Resources) -> Vec<u32> {
@@ -118,20 +103,32 @@ fn cpus(room: &Room, resources: &Resources) -> Vec<u32> {
 
 /// Today's, the plan, and the plan with as many workers as CPUs.
 fn on_fewer_workers(part: &Part, plan: &Words, cpus: &[u32]) -> Vec<Words> {
-    let mut bases = vec![Words::new(), build::plain(plan.clone(), &part.today)];
-    for (what, prefix) in [(What::Workers, "-N"), (What::Domains, "domains=")] {
-        let has = part.dimensions.iter().any(|dimension| dimension.what == what);
-        bases.extend(cpus.iter().filter(|_| has).map(|count| {
+    let mut bases = vec![Words::new(), plain(plan.clone(), &part.today)];
+    let counted = part.dimensions.iter().map(|dimension| dimension.what);
+    for what in counted.filter(|what| what.role == Role::Workers || *what == &DOMAINS) {
+        bases.extend(cpus.iter().map(|count| {
             let mut words = plan.clone();
-            words.insert(what, format!("{prefix}{count}"));
+            words.insert(what, what.word(count));
             if *count == 1 {
-                words.remove(&What::Collectors);
+                words.retain(|what, _| what.role != Role::Collectors);
             }
-            build::plain(words, &part.today)
+            plain(words, &part.today)
         }));
     }
     bases.dedup();
     bases
+}
+
+/// More that work at once than there are CPUs for them.
+pub fn broken(view: &View<'_>) -> Option<Broken> {
+    let cpus = view.count(&CPUS)?;
+    let workers = view.words.keys().chain(view.today.keys()).find(|what| what.role == Role::Workers).copied();
+    for (what, one) in workers.map(|what| (what, "workers")).into_iter().chain([(&DOMAINS, "domains")]) {
+        if view.count(what).is_some_and(|workers| workers > cpus) {
+            return view.because(&[what, &CPUS], &format!("More {one} than CPUs would only queue for them."));
+        }
+    }
+    None
 }
 
 fn lower(text: &str) -> String {

@@ -1,8 +1,9 @@
 //! How many workers a machine feeds, how many of them should collect, and on which
-//! CPUs they belong. Owns the formulas that GHC and OCaml share; refuses flags.
+//! CPUs they belong. Owns the formulas that runtimes share; refuses flags.
 
+use super::document::Goal;
 use super::words;
-use super::{Confidence, Goal};
+use rtscope_model::Confidence;
 use rtscope_model::resources::Resources;
 use rtscope_model::units;
 
@@ -32,8 +33,7 @@ impl Room {
         let cpus = u32::try_from(allowed.len()).unwrap_or(u32::MAX);
         let cores = if resources.cores == 0 { cpus } else { resources.cores };
         let firsts = resources.siblings.iter().filter_map(|core| core.iter().find(|cpu| allowed.contains(cpu)));
-        let path =
-            |whats: &[&str]| super::source_of(resources, whats).unwrap_or_else(|| "the affinity mask".to_owned());
+        let path = |whats: &[&str]| source_of(resources, whats).unwrap_or_else(|| "the affinity mask".to_owned());
         Room {
             cpus: cpus.max(1),
             cores: cores.clamp(1, cpus.max(1)),
@@ -176,14 +176,20 @@ impl Room {
     }
 }
 
+/// The file that said the first of `whats` for which there is one.
+pub(crate) fn source_of(resources: &Resources, whats: &[&str]) -> Option<String> {
+    let find = |what: &&str| resources.sources.iter().find(|source| source.what.starts_with(what));
+    whats.iter().find_map(find).map(|source| source.path.clone())
+}
+
 fn collecting(collectors: u32) -> String {
     if collectors == 1 { "one thread collects".to_owned() } else { format!("{collectors} threads collect") }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::machine;
     use super::*;
+    use crate::testing::machine;
 
     #[test]
     fn cores_and_quota_decide() {

@@ -200,7 +200,7 @@ fn live<'a>(args: &StmArgs, signals: &'a Signals) -> Live<'a> {
     } else {
         (Gate { patience: args.patience, ..Gate::default() }, Bounds::default())
     };
-    let live = Live::new(way, false, std::env::temp_dir(), Some(signals));
+    let live = Live::new(way, None, std::env::temp_dir(), Some(signals));
     Live { says: Some(program::says), gate, bounds, ..live }
 }
 

@@ -1,8 +1,12 @@
-//! Machines and programs made by hand, for the tests of this module.
+//! Machines and programs made by hand, for tests.
 
-use super::{Ghc, Given, Program, Runtime};
-use rtscope_model::Rtsopts;
+use crate::plan::Plan;
+use crate::runtime::{Given, Program};
+use crate::runtimes::ghc::Ghc;
+use crate::runtimes::ocaml::Ocaml;
 use rtscope_model::resources::{Resources, Source};
+use rtscope_model::{OcamlRelease, Rtsopts};
+use std::sync::Arc;
 
 /// `cores` with `threads` each, numbered core by core; a quota in a control group.
 pub fn machine(cores: u32, threads: u32, quota_cpus: Option<f64>) -> Resources {
@@ -48,10 +52,23 @@ pub fn open() -> Ghc {
 
 /// A program of that link, called `mill`.
 pub fn mill(ghc: Ghc, given: Given) -> Program {
-    Program { name: Some("./mill".into()), runtime: Runtime::Ghc(ghc), given }
+    Program { name: Some("./mill".into()), link: Ok(Arc::new(ghc)), given }
+}
+
+/// What a GHC program was given by its environment and on its command line.
+pub fn given(ghcrts: &str, arguments: &[&str]) -> Given {
+    let arguments = arguments.iter().map(|word| (*word).to_owned()).collect();
+    Given { variables: [("GHCRTS", ghcrts.to_owned())].into(), arguments }
+}
+
+/// A program of OCaml with `own` in its variable.
+pub fn churn(release: Option<OcamlRelease>, own: Option<&str>) -> Program {
+    let variables = own.iter().map(|own| ("OCAMLRUNPARAM", (*own).to_owned())).collect();
+    let given = Given { variables, arguments: Vec::new() };
+    Program { name: None, link: Ok(Arc::new(Ocaml { release })), given }
 }
 
 /// The plan's flags as the program reads them.
-pub fn words(plan: &super::Plan) -> Vec<String> {
+pub fn words(plan: &Plan) -> Vec<String> {
     plan.words().collect()
 }

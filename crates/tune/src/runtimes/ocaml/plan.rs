@@ -1,12 +1,12 @@
 //! The plan for an OCaml program: domains, minor heap, space overhead. Owns the
 //! spelling of `OCAMLRUNPARAM`; sizes and numbers are other rooms'.
 
-use super::given::parameters;
-use super::workers::Room;
-use super::{Confidence, Flag, Given, Goal, Kept, Ocaml, Plan, measure, memory, words as said};
-use rtscope_model::OcamlRelease;
+use super::knobs::{DIALECT, MINOR_DEFAULT, MINOR_HEAP, MINOR_HEAPS, Ocaml, parameters, words};
+use crate::plan::workers::Room;
+use crate::plan::{Flag, Goal, Kept, Plan, words as said};
+use crate::runtime::Given;
 use rtscope_model::resources::Resources;
-use rtscope_model::units;
+use rtscope_model::{Confidence, OcamlRelease, units};
 
 /// Under this limit of a control group memory is tight, bytes.
 const TIGHT: u64 = 512 << 20;
@@ -14,7 +14,6 @@ const OVERHEAD_WHEN_TIGHT: u32 = 80;
 
 /// Fills `plan` for a program of that release.
 pub fn plan(plan: &mut Plan, resources: &Resources, room: &Room, ocaml: &Ocaml, given: &Given) {
-    plan.runtime = Some("ocaml");
     if ocaml.release == Some(OcamlRelease::Before5) {
         plan.refuse(
             "d",
@@ -23,12 +22,12 @@ pub fn plan(plan: &mut Plan, resources: &Resources, room: &Room, ocaml: &Ocaml, 
         );
         return;
     }
-    let own = parameters(given.ocamlrunparam.as_deref());
+    let own = parameters(given.variable(&DIALECT));
     let settled = |letter: char| own.iter().rev().find(|(of, _)| *of == letter).map(|(_, entry)| *entry);
     for letter in ['d', 's', 'o'] {
         plan.kept.extend(settled(letter).map(|entry| Kept {
             option: entry.to_owned(),
-            from: "OCAMLRUNPARAM",
+            from: DIALECT.variable(),
             means: "It stays.".to_owned(),
         }));
     }
@@ -46,49 +45,32 @@ pub fn plan(plan: &mut Plan, resources: &Resources, room: &Room, ocaml: &Ocaml, 
     let minor = minor_heap(plan, resources);
     if settled('s').is_none() {
         plan.flags.extend(minor.flag);
-        measure::ocaml(plan, minor.words, resources.memory_limit_bytes);
+        measure(plan, minor.words, resources.memory_limit_bytes);
     }
     if settled('o').is_none() {
         plan.flags.extend(overhead(plan.goal, resources));
     }
-    if !plan.flags.is_empty() {
-        let own = given.ocamlrunparam.iter().filter(|own| !own.is_empty()).cloned();
-        plan.env.insert("OCAMLRUNPARAM", plan.words().chain(own).collect::<Vec<_>>().join(","));
-    }
-}
-
-/// `256k`, `1M`: as the runtime reads it.
-pub fn words(words: u64) -> String {
-    if words.is_multiple_of(1 << 20) { format!("{}M", words >> 20) } else { format!("{}k", words >> 10) }
+    plan.set(Some(given.variable(&DIALECT)).filter(|own| !own.is_empty()).map(str::to_owned).into_iter());
 }
 
 fn domains(plan: &mut Plan, room: &Room, ocaml: &Ocaml, number: u32) {
-    match ocaml.release {
-        Some(OcamlRelease::From5_3) => plan.flags.push(Flag {
-            flag: "d".to_owned(),
-            value: Some(number.to_string()),
-            reason: format!(
+    let unknown = match ocaml.release {
+        Some(OcamlRelease::From5_3) => {
+            let reason = format!(
                 "{} Domain.recommended_domain_count then answers {number}. It is a ceiling too: a program that starts more \
                  fails with \"failed to allocate domain\"; if yours does, set d yourself.",
                 room.reason(plan.goal)
-            ),
-            source: room.source(plan.goal),
-            confidence: Confidence::Medium,
-        }),
-        Some(_) => plan.refuse(
-            "d",
-            Some(number.to_string()),
-            format!("The parameter came with OCaml 5.3: let the program itself start {}.", said::count(number.into(), "domain")),
-        ),
-        None => plan.refuse(
-            "d",
-            Some(number.to_string()),
-            format!(
-                "The program's release is not known, and the parameter came with OCaml 5.3: let the program itself start {}.",
-                said::count(number.into(), "domain")
-            ),
-        ),
-    }
+            );
+            let source = room.source(plan.goal);
+            plan.flags.push(Flag::new("d", Some(number.to_string()), reason, source, Confidence::Medium));
+            return;
+        }
+        Some(_) => "The parameter",
+        None => "The program's release is not known, and the parameter",
+    };
+    let own = said::count(number.into(), "domain");
+    let why = format!("{unknown} came with OCaml 5.3: let the program itself start {own}.");
+    plan.refuse("d", Some(number.to_string()), why);
 }
 
 struct Minor {
@@ -98,7 +80,7 @@ struct Minor {
 
 fn minor_heap(plan: &mut Plan, resources: &Resources) -> Minor {
     let limit = resources.memory_limit_bytes;
-    let chosen = memory::minor_heap(plan.workers, memory::minor_heap_wanted(plan.goal), limit);
+    let chosen = MINOR_HEAPS.choose(plan.workers, wanted(plan.goal), limit);
     let total = chosen.size.saturating_mul(8).saturating_mul(plan.workers.into());
     let each = said::each(&format!("{} words", words(chosen.size)), plan.workers, "domain", total);
     let of = limit.map_or_else(
@@ -111,23 +93,32 @@ fn minor_heap(plan: &mut Plan, resources: &Resources) -> Minor {
             units::bytes(total)
         ));
     }
-    if chosen.size == memory::MINOR_DEFAULT {
+    if chosen.size == MINOR_DEFAULT {
         return Minor { words: chosen.size, flag: None };
     }
-    let share = match (chosen.too_large, chosen.for_memory) {
-        (true, _) => format!("even that is more than a tenth of {of}"),
-        (_, true) => format!("the next larger size would be more than a tenth of {of}"),
-        _ => format!("at most a tenth of {of}"),
-    };
-    let path = resources.memory_limit_path.as_deref().unwrap_or("no figure for memory");
-    let flag = Flag {
-        flag: "s".to_owned(),
-        value: Some(words(chosen.size)),
-        reason: format!("Each full minor heap stops all domains; {each}: {share}."),
-        source: if chosen.for_memory { path.to_owned() } else { format!("rule of thumb, {path}") },
-        confidence: Confidence::Medium,
-    };
+    let share = chosen.share("a tenth", &of);
+    let reason = format!("Each full minor heap stops all domains; {each}: {share}.");
+    let flag = Flag::new("s", Some(words(chosen.size)), reason, chosen.source(resources), Confidence::Medium);
     Minor { words: chosen.size, flag: Some(flag) }
+}
+
+/// The minor heap that `goal` asks for, words.
+fn wanted(goal: Goal) -> u64 {
+    match goal {
+        Goal::Latency => 1 << 20,
+        Goal::Throughput => 4 << 20,
+        Goal::Memory => MINOR_DEFAULT,
+    }
+}
+
+/// What to measure; `minor` is the planned size in words.
+fn measure(plan: &mut Plan, minor: u64, memory: Option<u64>) {
+    let sizes = MINOR_HEAPS.planned.iter().rev().skip(1).copied();
+    let candidates = MINOR_HEAPS.others(sizes, plan.workers, minor, memory);
+    let why = "The minor heap sets how often all domains are stopped, and the best size depends on the program: of one with \
+               4 domains on 2 CPUs, 256k words took 10.9 s and 8M words 0.47 s; another was fastest with 256k and three \
+               times slower with 32M.";
+    plan.try_out("s", candidates.into_iter().map(|size| MINOR_HEAP.word(words(size))).collect(), why);
 }
 
 fn overhead(goal: Goal, resources: &Resources) -> Option<Flag> {
@@ -149,25 +140,16 @@ fn overhead(goal: Goal, resources: &Resources) -> Option<Flag> {
         ),
         _ => return None,
     };
-    Some(Flag {
-        flag: "o".to_owned(),
-        value: Some(OVERHEAD_WHEN_TIGHT.to_string()),
-        reason,
-        source,
-        confidence: Confidence::Medium,
-    })
+    Some(Flag::new("o", Some(OVERHEAD_WHEN_TIGHT.to_string()), reason, source, Confidence::Medium))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{limited, machine};
-    use super::super::{Program, Runtime};
     use super::*;
+    use crate::testing::{churn, limited, machine};
 
     fn planned(resources: &Resources, release: Option<OcamlRelease>, own: Option<&str>, goal: Goal) -> Plan {
-        let given = Given { ocamlrunparam: own.map(Into::into), ..Given::default() };
-        let program = Program { name: None, runtime: Runtime::Ocaml(Ocaml { release }), given };
-        super::super::plan(resources, &program, goal)
+        crate::plan::plan(resources, &churn(release, own), goal)
     }
 
     fn env(resources: &Resources, goal: Goal) -> Option<String> {

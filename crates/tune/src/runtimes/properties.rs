@@ -2,11 +2,14 @@
 //! options. The table of what is accepted is written a second time here, from runs of
 //! real programs, so that it can disagree with the planner's.
 
-use super::given::Subject;
-use super::testing::{machine, mill};
-use super::*;
+use super::ghc::{Ghc, Subject};
+use super::{ghc, ocaml};
+use crate::plan::{Goal, Plan, plan};
+use crate::runtime::Given;
+use crate::testing::{machine, mill};
 use proptest::prelude::*;
 use rtscope_model::Rtsopts;
+use rtscope_model::resources::Resources;
 
 fn accepts(ghc: &Ghc, word: &str) -> bool {
     let threaded = ["-N", "-qn", "-qg", "--numa"].iter().any(|flag| word.starts_with(flag));
@@ -49,9 +52,8 @@ fn any_given() -> impl Strategy<Value = Given> {
         vec![None, Some(""), Some("-A32m"), Some("-N3"), Some("-N  -qg"), Some("-M500m -T"), Some("-N99"), Some("-qa")];
     let arguments = prop::sample::select(vec![vec![], vec!["-N3"], vec!["-A1g", "-s"], vec!["-N"], vec!["-N64"]]);
     (prop::sample::select(texts), arguments).prop_map(|(ghcrts, arguments)| Given {
-        ghcrts: ghcrts.map(Into::into),
+        variables: ghcrts.map(|text: &str| ("GHCRTS", text.to_owned())).into_iter().collect(),
         arguments: arguments.into_iter().map(Into::into).collect(),
-        ocamlrunparam: None,
     })
 }
 
@@ -80,7 +82,7 @@ proptest! {
         ghc in any_ghc(), given in any_given(), machine in any_machine(), goal in any_goal()
     ) {
         let plan = plan(&machine, &mill(ghc.clone(), given.clone()), goal);
-        let own: Vec<&str> = given.ghcrts.as_deref().unwrap_or_default().split_whitespace().collect();
+        let own: Vec<&str> = given.variables.get("GHCRTS").map_or("", String::as_str).split_whitespace().collect();
         let env: Vec<&str> = plan.env.get("GHCRTS").map_or(vec![], |text| text.split(' ').collect());
         // The user's own words come last and whole.
         prop_assert!(env.is_empty() || env.ends_with(&own), "{env:?}");
@@ -118,8 +120,8 @@ proptest! {
 
     #[test]
     fn nurseries_and_minor_heaps_keep_to_their_share(machine in any_machine(), goal in any_goal()) {
-        let ghc = plan(&machine, &Program::any_ghc(Given::default()), goal);
-        let ocaml = plan(&machine, &Program::any_ocaml(Given::default()), goal);
+        let ghc = plan(&machine, &ghc::RUNTIME.program(Given::default()), goal);
+        let ocaml = plan(&machine, &ocaml::RUNTIME.program(Given::default()), goal);
         let memory = machine.memory_limit_bytes.unwrap_or(u64::MAX);
         let figure = |plan: &Plan, flag: &str| plan.flags.iter().find(|of| of.flag == flag).and_then(|of| of.value.clone());
         if let Some(size) = figure(&ghc, "-A") {

@@ -2,50 +2,39 @@
 //! Owns the advice; the refusals come from `accept`.
 
 use super::given::Subject;
-use super::{Ghc, Relink};
+use super::knobs::{DIALECT, Ghc};
+use crate::dialect;
+use crate::plan::Relink;
 use rtscope_model::Rtsopts;
 
 /// `wanted` are all words of the plan, accepted or not; `refused` says whether some were not.
 pub fn advice(ghc: &Ghc, wanted: &[String], refused: bool) -> Vec<Relink> {
     let mut advice = Vec::new();
-    let mut add = |with: String, why: String| advice.push(Relink { with, why });
+    let mut add = |with: &str, why: &str| advice.push(Relink { with: with.to_owned(), why: why.to_owned() });
     if ghc.threaded == Some(false) {
-        add(
-            "-threaded".to_owned(),
-            "More than one worker, and calls that block without stopping the rest, take the threaded runtime."
-                .to_owned(),
-        );
+        let why = "More than one worker, and calls that block without stopping the rest, take the threaded runtime.";
+        add("-threaded", why);
     }
     if !refused {
         return advice;
     }
     if ghc.rtsopts.is_none() {
-        add(
-            "strip --keep-section=.debug-ghc-link-info".to_owned(),
-            "The section in which GHC says what it linked is gone: keep it when you strip, or plan with the unstripped \
-             file. It is a few hundred bytes."
-                .to_owned(),
-        );
+        let why = "The section in which GHC says what it linked is gone: keep it when you strip, or plan with the \
+                   unstripped file. It is a few hundred bytes.";
+        add("strip --keep-section=.debug-ghc-link-info", why);
         return advice;
     }
     if !matches!(ghc.rtsopts, Some(Rtsopts::All | Rtsopts::Ignore)) {
-        add(
-            "-rtsopts=all".to_owned(),
-            "Then GHCRTS brings every flag of this plan, and each start can have its own. Whoever sets the program's \
-             environment can then write files with its rights: leave it where that matters."
-                .to_owned(),
-        );
+        let why = "Then GHCRTS brings every flag of this plan, and each start can have its own. Whoever sets the program's \
+                   environment can then write files with its rights: leave it where that matters.";
+        add("-rtsopts=all", why);
         let words = with_rtsopts(ghc, wanted);
         if !words.is_empty() {
-            add(
-                format!("\"-with-rtsopts={words}\""),
-                "Then the flags need no environment, but the figures are those of this machine.".to_owned(),
-            );
+            let why = "Then the flags need no environment, but the figures are those of this machine.";
+            add(&format!("\"-with-rtsopts={words}\""), why);
         }
-        add(
-            "the package in bindings/haskell".to_owned(),
-            "Depend on it and the program reckons this plan itself when it starts, whatever -rtsopts says.".to_owned(),
-        );
+        let why = "Depend on it and the program reckons this plan itself when it starts, whatever -rtsopts says.";
+        add("the package in bindings/haskell", why);
     }
     advice
 }
@@ -60,14 +49,22 @@ fn with_rtsopts(ghc: &Ghc, wanted: &[String]) -> String {
     wanted.map(String::as_str).chain(own).collect::<Vec<_>>().join(" ")
 }
 
+/// What is linked in already, without what `words` replace, then these.
+pub fn linked_in(ghc: &Ghc, words: &[&str]) -> String {
+    let what = |word: &str| dialect::of(DIALECT.knobs.iter().copied(), word);
+    let replaced = |own: &&str| what(own).is_some_and(|setting| words.iter().any(|word| what(word) == Some(setting)));
+    let own = ghc.with_rtsopts.split_ascii_whitespace().filter(|own| !replaced(own));
+    format!("-with-rtsopts={}", own.chain(words.iter().copied()).collect::<Vec<_>>().join(" "))
+}
+
 fn is_threaded(word: &str) -> bool {
     matches!(Subject::of(word), Some(Subject::Workers | Subject::Collectors | Subject::Numa))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::open;
     use super::*;
+    use crate::testing::open;
 
     fn with(ghc: &Ghc, refused: bool) -> Vec<String> {
         advice(ghc, &["-N4".into(), "-A16m".into()], refused).into_iter().map(|relink| relink.with).collect()

@@ -2,20 +2,26 @@
 //! what `GHCRTS` says already. Owns that nobody who asked for statistics himself loses them;
 //! what the file says is read by `rtscope_decode::ghc_statistics`.
 
-use rtscope_decode::ghc_statistics::{BYTES_MAX, Statistics};
+use super::OwnFigures;
+use crate::tune::measure::{Figures, named};
+use rtscope_decode::ghc_statistics::{BYTES_MAX, Generation, Statistics};
 use rtscope_host::options::runtime_options;
 use rtscope_host::trial::Job;
+use rtscope_model::runtimes::GHC;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 const NAME: &str = "GHCRTS";
 
+/// GHC's figures.
+pub static FIGURES: OwnFigures = OwnFigures { info: &GHC, ask, take, refusal };
+
 /// The job with statistics asked for.
 ///
 /// # Errors
 /// Why they are not, in words: the job asks for others, or the path cannot be given.
-pub(super) fn ask(job: &Job, file: &Path) -> Result<Job, String> {
+fn ask(job: &Job, file: &Path) -> Result<Job, String> {
     let given = job.set.iter().rev().find(|(name, _)| name == NAME).map(|(_, value)| value.clone());
     let given = given.or_else(|| std::env::var_os(NAME)).unwrap_or_default();
     let given = given.to_str().ok_or("GHCRTS is no text")?.trim();
@@ -44,13 +50,13 @@ fn prints(word: &str) -> bool {
 ///
 /// # Errors
 /// Why there is nothing, in words.
-pub(super) fn take(file: &Path) -> Result<Statistics, String> {
+fn take(file: &Path) -> Result<Figures, String> {
     let mut bytes = Vec::new();
     let read = File::open(file).and_then(|file| file.take(BYTES_MAX as u64 + 1).read_to_end(&mut bytes));
     // One that is not there is no trouble more.
     let _ = std::fs::remove_file(file);
     match read {
-        Ok(_) => Statistics::of_bytes(&bytes).map_err(|error| error.to_string()),
+        Ok(_) => Statistics::of_bytes(&bytes).map(|said| figures(&said)).map_err(|error| error.to_string()),
         Err(error) if error.kind() == ErrorKind::NotFound => {
             Err("the runtime wrote no statistics: it takes no GHCRTS".to_owned())
         }
@@ -58,8 +64,29 @@ pub(super) fn take(file: &Path) -> Result<Statistics, String> {
     }
 }
 
+fn figures(said: &Statistics) -> Figures {
+    let (mutator, gc) = (said.mutator_wall_ns as f64, said.gc_wall_ns as f64);
+    let per = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
+    let sum = |of: fn(&Generation) -> u64| said.generations.iter().map(|generation| of(generation) as f64).sum::<f64>();
+    let young = said.generations.first().map(|generation| generation.collections as f64);
+    let longest = said.generations.iter().map(|generation| generation.max_pause_ns).max();
+    named([
+        // Without the runtime's start and end, which is on a grid of 10 ms in GHC 9.0 and 9.6.
+        ("time_ns", Some(said.mutator_wall_ns.saturating_add(said.gc_wall_ns) as f64)),
+        ("mutator_ns", Some(mutator)),
+        ("gc_ns", Some(gc)),
+        ("productivity", per(mutator, mutator + gc)),
+        ("collections", Some(said.collections() as f64)),
+        ("gen0_per_second", young.and_then(|young| per(young * 1e9, said.total_wall_ns as f64))),
+        ("mean_pause_ns", Some(per(sum(|one| one.wall_ns), sum(|one| one.collections)).unwrap_or(0.0))),
+        ("max_pause_ns", Some(longest.unwrap_or(0) as f64)),
+        ("allocated_bytes", Some(said.allocated_bytes as f64)),
+        ("heap_bytes", said.peak_bytes.map(|bytes| bytes as f64)),
+    ])
+}
+
 /// What a runtime says that refuses its flags, from what a program said at last.
-pub(super) fn refusal(stderr: &str) -> Option<&str> {
+fn refusal(stderr: &str) -> Option<&str> {
     const SIGNS: [&str; 5] = [
         "error in RTS option",
         "RTS options are disabled",
@@ -125,5 +152,28 @@ mod tests {
     #[test]
     fn a_file_that_is_not_there_has_words() {
         assert!(take(Path::new("/no/such/file")).unwrap_err().contains("no statistics"));
+    }
+
+    #[test]
+    fn pauses_are_those_of_all_generations() {
+        let generation =
+            |collections, wall_ns, max_pause_ns| Generation { collections, wall_ns, max_pause_ns, mean_pause_ns: 0 };
+        let said = Statistics {
+            mutator_wall_ns: 1_500_000_000,
+            gc_wall_ns: 500_000_000,
+            total_wall_ns: 2_000_000_000,
+            mutator_cpu_ns: 1,
+            gc_cpu_ns: 1,
+            total_cpu_ns: 2,
+            allocated_bytes: 7,
+            peak_bytes: None,
+            generations: vec![generation(90, 300, 20), generation(10, 200, 50)],
+        };
+        let known = figures(&said);
+        assert_eq!((known["productivity"], known["gen0_per_second"]), (0.75, 45.0));
+        assert_eq!((known["mean_pause_ns"], known["max_pause_ns"], known["collections"]), (5.0, 50.0, 100.0));
+        assert!(!known.contains_key("heap_bytes"));
+        let none = figures(&Statistics { generations: Vec::new(), mutator_wall_ns: 0, gc_wall_ns: 0, ..said });
+        assert_eq!((none["mean_pause_ns"], none["max_pause_ns"], none.get("productivity")), (0.0, 0.0, None));
     }
 }

@@ -1,13 +1,16 @@
 //! What is offered of programs and machines made by hand.
 
-use super::setup::{Frame, Setup};
-use super::*;
-use crate::plan::testing::{limited, machine, mill, open};
-use crate::plan::{Ghc, Given, Goal, Ocaml, plan};
+use super::ghc::Ghc;
+use crate::options::setup::{Frame, Setup};
+use crate::options::{By, Offer, Wish, offer};
+use crate::plan::{Goal, plan};
+use crate::runtime::{Given, Program};
 use crate::study::space::MOST;
-use rtscope_model::SchedPolicy;
-use rtscope_model::{OcamlRelease, Rtsopts};
+use crate::testing::{churn, given, limited, machine, mill, open};
+use rtscope_model::resources::Resources;
+use rtscope_model::{OcamlRelease, Rtsopts, SchedPolicy};
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 
 fn command(words: &[&str]) -> Vec<OsString> {
     words.iter().map(OsString::from).collect()
@@ -25,9 +28,7 @@ fn of(resources: &Resources, ghc: Ghc) -> Offer {
 }
 
 fn of_ocaml(resources: &Resources, release: OcamlRelease, own: Option<&str>, words: &[&str]) -> (Offer, Frame) {
-    let given = Given { ocamlrunparam: own.map(Into::into), ..Given::default() };
-    let runtime = Runtime::Ocaml(Ocaml { release: Some(release) });
-    offered(resources, &Program { name: None, runtime, given }, words, false)
+    offered(resources, &churn(Some(release), own), words, false)
 }
 
 fn has(offer: &Offer, words: &str) -> bool {
@@ -115,12 +116,7 @@ fn what_does_not_go_together_is_left_out_with_its_reason() {
 #[test]
 fn a_plan_that_breaks_a_rule_stays() {
     // Half a CPU for two workers that the user asks for: the plan collects with one.
-    let offer = offered(
-        &machine(2, 1, Some(0.5)),
-        &mill(open(), Given { ghcrts: Some("-N2".into()), ..Given::default() }),
-        &["./mill"],
-        false,
-    );
+    let offer = offered(&machine(2, 1, Some(0.5)), &mill(open(), given("-N2", &[])), &["./mill"], false);
     assert_eq!(offer.0.configurations[offer.0.plan.unwrap()], ["-qg", "-A16m"]);
     assert_eq!(offer.0.kept[0].option, "-N2");
     assert!(offer.0.configurations.iter().flatten().all(|word| !word.starts_with("-N")));
@@ -128,7 +124,7 @@ fn a_plan_that_breaks_a_rule_stays() {
 
 #[test]
 fn the_users_own_is_varied_only_when_asked_and_never_from_the_command_line() {
-    let given = Given { ghcrts: Some("-A8m -F3".into()), arguments: vec!["-N2".into()], ocamlrunparam: None };
+    let given = given("-A8m -F3", &["-N2"]);
     let program = mill(Ghc { with_rtsopts: "-c".into(), ..open() }, given);
     let machine = machine(2, 1, None);
     let (kept, _) = offered(&machine, &program, &["./mill"], false);
@@ -142,7 +138,7 @@ fn the_users_own_is_varied_only_when_asked_and_never_from_the_command_line() {
     assert!(why(&varied, &["--nonmoving-gc", "-c"]).contains("either"), "and goes with nothing else");
     let setup = frame.setup("-A4m --nonmoving-gc");
     assert_eq!(setup.set, [("GHCRTS".to_owned(), "-A8m -F3 -A4m --nonmoving-gc".to_owned())]);
-    assert_eq!(setup.with_rtsopts.as_deref(), Some("-c -A4m --nonmoving-gc"));
+    assert_eq!(setup.link.as_deref(), Some("-with-rtsopts=-c -A4m --nonmoving-gc"));
 }
 
 #[test]
@@ -163,7 +159,7 @@ fn a_program_that_takes_nothing_is_started_in_other_ways() {
     let plain = of(&machine(4, 1, None), Ghc { threaded: Some(false), ..open() });
     assert!(levels(&plain, "-N").is_empty() && levels(&plain, "-I").is_empty() && !levels(&plain, "-A").is_empty());
     assert!(plain.configurations.iter().flatten().all(|word| !word.starts_with("-N")));
-    let unknown = Program { name: None, runtime: Runtime::Unknown("It is a script.".into()), given: Given::default() };
+    let unknown = Program { name: None, link: Err("It is a script.".into()), given: Given::default() };
     let (unknown, _) = offered(&machine(4, 1, None), &unknown, &["./mill"], false);
     assert!(unknown.notes[0].contains("It is a script. So only"));
 }
@@ -185,7 +181,7 @@ fn ocaml_has_its_own_words() {
         cpus: Some(vec![0]),
         class: SchedPolicy::Batch,
         workers: 2,
-        with_rtsopts: None,
+        link: None,
     };
     assert_eq!(setup, wanted);
 }
@@ -216,7 +212,7 @@ fn a_malformed_template_is_told() {
 #[test]
 fn what_a_runtime_refuses_leaves_the_space() {
     let mut offer = of(&machine(2, 1, None), open());
-    let probes = offer.probes();
+    let probes = offer.probes(&mill(open(), Given::default()));
     assert_eq!(probes[0], Vec::<String>::new());
     assert!(
         probes.contains(&vec!["--nonmoving-gc".to_owned()]) && probes.contains(&vec!["-N4".into(), "-A256m".into()])

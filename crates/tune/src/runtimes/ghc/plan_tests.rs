@@ -1,8 +1,10 @@
 //! Every row of the rules for GHC, and how they meet what was given.
 
-use super::testing::{limited, machine, mill, open, words};
 use super::*;
-use rtscope_model::Rtsopts;
+use crate::plan::{Goal, plan};
+use crate::runtime::Program;
+use crate::testing::{given as of_user, limited, machine, mill, open, words};
+use rtscope_model::Confidence;
 
 const MIB: u64 = 1 << 20;
 
@@ -11,8 +13,7 @@ fn planned(resources: &Resources, ghc: Ghc, goal: Goal) -> Plan {
 }
 
 fn given(ghc: Ghc, ghcrts: &str, arguments: &[&str]) -> Program {
-    let arguments = arguments.iter().map(|word| (*word).to_owned()).collect();
-    mill(ghc, Given { ghcrts: Some(ghcrts.into()), arguments, ocamlrunparam: None })
+    mill(ghc, of_user(ghcrts, arguments))
 }
 
 #[test]
@@ -192,11 +193,7 @@ fn rules_that_are_beaten_are_to_be_measured() {
 
 #[test]
 fn a_program_of_unknown_kind_gets_a_mask_and_no_flags() {
-    let program = Program {
-        name: Some("script".into()),
-        runtime: Runtime::Unknown("a script".into()),
-        given: Given { ghcrts: Some("-A8m".into()), ..Given::default() },
-    };
+    let program = Program { name: Some("script".into()), link: Err("a script".into()), given: of_user("-A8m", &[]) };
     let plan = plan(&machine(4, 2, None), &program, Goal::Latency);
     assert!(plan.flags.is_empty() && plan.env.is_empty());
     assert_eq!(plan.unknown.as_deref(), Some("a script"));

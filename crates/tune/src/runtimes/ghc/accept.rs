@@ -2,7 +2,7 @@
 //! that is not accepted keeps the program from starting, so what is not known is
 //! not accepted.
 
-use super::Ghc;
+use super::knobs::Ghc;
 use rtscope_model::Rtsopts;
 
 /// Flags that `-rtsopts=some` lets through, of those that can be tried.
@@ -51,8 +51,8 @@ pub fn refusal(ghc: &Ghc, flag: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::open;
     use super::*;
+    use crate::testing::open;
 
     #[test]
     fn what_is_accepted_follows_from_the_link() {

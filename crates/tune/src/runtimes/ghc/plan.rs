@@ -2,15 +2,16 @@
 //! the spelling of flags; sizes, numbers of workers and acceptance are other rooms'.
 
 use super::given::{LINK, Options, Subject};
-use super::workers::Room;
-use super::{Confidence, Flag, Ghc, Given, Goal, Plan, accept, measure, memory, relink, words};
-use rtscope_model::Rtsopts;
+use super::knobs::{DIALECT, Ghc, size};
+use super::{accept, measure, memory, relink};
+use crate::plan::workers::{Room, source_of};
+use crate::plan::{Flag, Goal, Plan, words};
+use crate::runtime::Given;
 use rtscope_model::resources::Resources;
-use rtscope_model::units;
+use rtscope_model::{Confidence, Rtsopts, units};
 
 /// Fills `plan` for a program of that link.
 pub fn plan(plan: &mut Plan, resources: &Resources, room: &Room, ghc: &Ghc, given: &Given) {
-    plan.runtime = Some("ghc");
     let options = Options::of(ghc, given);
     let cpus = room.found_by_the_runtime(plan.goal);
     plan.kept = options.kept(cpus);
@@ -41,24 +42,13 @@ pub fn plan(plan: &mut Plan, resources: &Resources, room: &Room, ghc: &Ghc, give
     let all = take_what_is_accepted(plan, ghc, wanted);
     plan.relink = relink::advice(ghc, &all_words, !all);
     plan.refuse("-qa", None, about_pinning(resources, plan.workers));
-    measure::ghc(plan, room, ghc, &options, nursery.bytes, resources.memory_limit_bytes);
-    environment(plan, given);
+    measure::candidates(plan, room, ghc, &options, nursery.bytes, resources.memory_limit_bytes);
+    plan.set(given.variable(&DIALECT).split_ascii_whitespace().map(str::to_owned));
     notes(plan, ghc, &options, given);
 }
 
-/// `16m`, as `-A` and `-M` read it.
-pub fn size(bytes: u64) -> String {
-    format!("{}m", bytes >> 20)
-}
-
 fn workers(room: &Room, goal: Goal, number: u32) -> Flag {
-    Flag {
-        flag: "-N".to_owned(),
-        value: Some(number.to_string()),
-        reason: room.reason(goal),
-        source: room.source(goal),
-        confidence: room.confidence(goal),
-    }
+    Flag::new("-N", Some(number.to_string()), room.reason(goal), room.source(goal), room.confidence(goal))
 }
 
 fn collectors(room: &Room, workers: u32) -> Option<Flag> {
@@ -67,13 +57,9 @@ fn collectors(room: &Room, workers: u32) -> Option<Flag> {
         return None;
     }
     let value = (number > 1).then(|| number.to_string());
-    Some(Flag {
-        flag: if value.is_some() { "-qn" } else { "-qg" }.to_owned(),
-        value,
-        reason: room.reason_of_collectors(workers),
-        source: room.source(Goal::Latency),
-        confidence: Confidence::Medium,
-    })
+    let flag = if value.is_some() { "-qn" } else { "-qg" };
+    let (reason, source) = (room.reason_of_collectors(workers), room.source(Goal::Latency));
+    Some(Flag::new(flag, value, reason, source, Confidence::Medium))
 }
 
 struct Nursery {
@@ -85,7 +71,7 @@ fn nursery(plan: &mut Plan, resources: &Resources, ghc: &Ghc) -> Nursery {
     let default = memory::nursery_default(ghc.version);
     let wanted = memory::nursery_wanted(plan.goal, default);
     let limit = resources.memory_limit_bytes;
-    let chosen = memory::nursery(plan.workers, wanted, limit);
+    let chosen = memory::NURSERIES.choose(plan.workers, wanted, limit);
     let total = chosen.size.saturating_mul(plan.workers.into());
     let of_memory = limit.map(|limit| format!("the {} of memory", units::bytes(limit)));
     if chosen.too_large {
@@ -99,28 +85,16 @@ fn nursery(plan: &mut Plan, resources: &Resources, ghc: &Ghc) -> Nursery {
     if Some(chosen.size) == default {
         return Nursery { bytes: chosen.size, flag: None };
     }
-    let share = of_memory.as_ref().map_or_else(
-        || "how much memory there is could not be read".to_owned(),
-        |of| match (chosen.too_large, chosen.for_memory) {
-            (true, _) => format!("even that is more than a fifth of {of}"),
-            (_, true) => format!("the next larger size would be more than a fifth of {of}"),
-            _ => format!("at most a fifth of {of}"),
-        },
-    );
+    let share = of_memory
+        .map_or_else(|| "how much memory there is could not be read".to_owned(), |of| chosen.share("a fifth", &of));
     let why = match plan.goal {
         Goal::Latency | Goal::Throughput => "a larger nursery is collected less often",
         Goal::Memory => "small, as the version's own default is",
     };
     let each = words::each(&units::bytes(chosen.size), plan.workers, "worker", total);
     let reason = format!("{why}; {each}: {share}.");
-    let path = resources.memory_limit_path.as_deref().unwrap_or("no figure for memory");
-    let flag = Flag {
-        flag: "-A".to_owned(),
-        value: Some(size(chosen.size)),
-        reason: capital(&reason),
-        source: if chosen.for_memory { path.to_owned() } else { format!("rule of thumb, {path}") },
-        confidence: Confidence::Medium,
-    };
+    let (value, source) = (Some(size(chosen.size)), chosen.source(resources));
+    let flag = Flag::new("-A", value, capital(&reason), source, Confidence::Medium);
     Nursery { bytes: chosen.size, flag: Some(flag) }
 }
 
@@ -136,17 +110,12 @@ fn heap_limit(plan: &mut Plan, resources: &Resources) -> Option<Flag> {
         return None;
     };
     let back = units::bytes(limit.saturating_sub(mib << 20));
-    Some(Flag {
-        flag: "-M".to_owned(),
-        value: Some(format!("{mib}m")),
-        reason: format!(
-            "Past {} ({path}) the kernel kills the program or slows it down; {mib} MiB of heap leave {back} for the rest. \
-             Near its own limit the runtime compacts, which takes longer, and past it the program gets an exception.",
-            units::bytes(limit)
-        ),
-        source: path.to_owned(),
-        confidence: Confidence::Medium,
-    })
+    let reason = format!(
+        "Past {} ({path}) the kernel kills the program or slows it down; {mib} MiB of heap leave {back} for the rest. \
+         Near its own limit the runtime compacts, which takes longer, and past it the program gets an exception.",
+        units::bytes(limit)
+    );
+    Some(Flag::new("-M", Some(format!("{mib}m")), reason, path.to_owned(), Confidence::Medium))
 }
 
 fn numa(plan: &mut Plan, resources: &Resources, ghc: &Ghc) -> Option<Flag> {
@@ -159,35 +128,21 @@ fn numa(plan: &mut Plan, resources: &Resources, ghc: &Ghc) -> Option<Flag> {
         plan.refuse("--numa", None, why);
         return None;
     }
-    match ghc.numa {
-        Some(true) => {}
-        Some(false) => {
-            plan.refuse(
-                "--numa",
-                None,
-                "The program's runtime is built without NUMA, or it may not be used here: it would not start.",
+    let why = match ghc.numa {
+        Some(true) => {
+            let reason = format!(
+                "The allowed CPUs lie on {nodes} NUMA nodes, and there are {}: each gets its memory from its own node.",
+                words::count(plan.workers.into(), "worker")
             );
-            return None;
+            let source =
+                source_of(resources, &["CPUs of node"]).unwrap_or_else(|| "the kernel's NUMA nodes".to_owned());
+            return Some(Flag::new("--numa", None, reason, source, Confidence::Low));
         }
-        None => {
-            plan.refuse(
-                "--numa",
-                None,
-                "Whether the program's runtime is built with NUMA is not known; without, it would not start.",
-            );
-            return None;
-        }
-    }
-    Some(Flag {
-        flag: "--numa".to_owned(),
-        value: None,
-        reason: format!(
-            "The allowed CPUs lie on {nodes} NUMA nodes, and there are {}: each gets its memory from its own node.",
-            words::count(plan.workers.into(), "worker")
-        ),
-        source: super::source_of(resources, &["CPUs of node"]).unwrap_or_else(|| "the kernel's NUMA nodes".to_owned()),
-        confidence: Confidence::Low,
-    })
+        Some(false) => "The program's runtime is built without NUMA, or it may not be used here: it would not start.",
+        None => "Whether the program's runtime is built with NUMA is not known; without, it would not start.",
+    };
+    plan.refuse("--numa", None, why);
+    None
 }
 
 /// Whether that is all.
@@ -214,15 +169,6 @@ fn about_pinning(resources: &Resources, workers: u32) -> &'static str {
         "-qa pins worker i to CPU i, i + N, … by number, whatever the mask is: only where that is exactly CPUs 0 to N-1 \
          would the workers stay on what they are given."
     }
-}
-
-fn environment(plan: &mut Plan, given: &Given) {
-    if plan.flags.is_empty() {
-        return;
-    }
-    let own = given.ghcrts.as_deref().unwrap_or_default().split_ascii_whitespace().map(str::to_owned);
-    let words: Vec<String> = plan.words().chain(own).collect();
-    plan.env.insert("GHCRTS", words.join(" "));
 }
 
 fn notes(plan: &mut Plan, ghc: &Ghc, options: &Options, given: &Given) {

@@ -2,7 +2,10 @@
 //! command line. Owns telling which of it settles which question; whatever is given
 //! stays, and the plan is silent on it. Refuses to judge it.
 
-use super::{Ghc, Given, Kept};
+use super::knobs::{DIALECT, Ghc};
+use crate::dialect::matches;
+use crate::plan::Kept;
+use crate::runtime::Given;
 use rtscope_model::Rtsopts;
 
 /// A question that a plan answers for GHC.
@@ -28,28 +31,29 @@ pub enum Subject {
     Switching,
 }
 
+/// What settles each.
+const OPTIONS: [(Subject, &[&str]); 9] = [
+    (Subject::Workers, &["-N", "-N#", "-maxN#"]),
+    (Subject::Collectors, &["-qg*", "-qn*"]),
+    (Subject::Nursery, &["-A#", "-H", "-H#", "-n#"]),
+    (Subject::HeapLimit, &["-M#"]),
+    (Subject::Numa, &["--numa*", "--debug-numa*"]),
+    (Subject::OldGeneration, &["-c", "-c#", "-G#", "-xn", "-xns", "--nonmoving-gc", "--copying-gc"]),
+    (Subject::IdleCollection, &["-I#", "-Iw#"]),
+    (Subject::OldGenerationSize, &["-F#"]),
+    (Subject::Switching, &["-C", "-C#"]),
+];
+
 impl Subject {
     /// What `option` settles.
     pub fn of(option: &str) -> Option<Subject> {
-        let number = |prefix: &str| {
-            option.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit()))
-        };
-        Some(match option {
-            "-N" => Subject::Workers,
-            "-c" | "-xn" | "-xns" | "--nonmoving-gc" | "--copying-gc" => Subject::OldGeneration,
-            "-H" => Subject::Nursery,
-            "-C" => Subject::Switching,
-            _ if option.starts_with("-qg") || option.starts_with("-qn") => Subject::Collectors,
-            _ if option.starts_with("--numa") || option.starts_with("--debug-numa") => Subject::Numa,
-            _ if number("-N") || number("-maxN") => Subject::Workers,
-            _ if number("-A") || number("-H") || number("-n") => Subject::Nursery,
-            _ if number("-M") => Subject::HeapLimit,
-            _ if number("-c") || number("-G") => Subject::OldGeneration,
-            _ if number("-I") || number("-Iw") => Subject::IdleCollection,
-            _ if number("-F") => Subject::OldGenerationSize,
-            _ if number("-C") => Subject::Switching,
-            _ => return None,
-        })
+        let settles = |(_, options): &&(Subject, &[&str])| options.iter().any(|pattern| matches(pattern, option));
+        OPTIONS.iter().find(settles).map(|(subject, _)| *subject)
+    }
+
+    /// All of them, in the order in which they are shown.
+    pub fn all() -> impl Iterator<Item = Subject> {
+        OPTIONS.iter().map(|(subject, _)| *subject)
     }
 }
 
@@ -63,8 +67,6 @@ pub struct Options {
 
 /// Where the link's options come from.
 pub const LINK: &str = "-with-rtsopts";
-/// Where the environment's come from.
-pub const ENVIRONMENT: &str = "GHCRTS";
 /// Where the command line's come from.
 pub const COMMAND_LINE: &str = "the command line";
 
@@ -73,15 +75,18 @@ impl Options {
     pub fn of(ghc: &Ghc, given: &Given) -> Options {
         let environment = match ghc.rtsopts {
             Some(Rtsopts::None | Rtsopts::IgnoreAll) => "",
-            _ => given.ghcrts.as_deref().unwrap_or_default(),
+            _ => given.variable(&DIALECT),
         };
         let arguments: &[String] = match ghc.rtsopts {
             Some(Rtsopts::None | Rtsopts::Ignore | Rtsopts::IgnoreAll) => &[],
             _ => &given.arguments,
         };
         let words = |text: &str| text.split_ascii_whitespace().map(str::to_owned).collect::<Vec<_>>();
-        let places =
-            [(LINK, words(&ghc.with_rtsopts)), (ENVIRONMENT, words(environment)), (COMMAND_LINE, arguments.to_vec())];
+        let places = [
+            (LINK, words(&ghc.with_rtsopts)),
+            (DIALECT.variable(), words(environment)),
+            (COMMAND_LINE, arguments.to_vec()),
+        ];
         let mut options = Vec::new();
         for (from, words) in places {
             options.extend(words.into_iter().filter_map(|word| Some((Subject::of(&word)?, word, from))));
@@ -137,16 +142,10 @@ impl Options {
     }
 }
 
-/// The letters that an `OCAMLRUNPARAM` sets, each with its entry.
-pub fn parameters(text: Option<&str>) -> Vec<(char, &str)> {
-    let entries = text.unwrap_or_default().split(',');
-    entries.filter_map(|entry| Some((entry.chars().next()?, entry))).collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::testing::open;
     use super::*;
+    use crate::testing::{given as of_user, open};
 
     #[test]
     fn options_settle_their_subject_and_no_other() {
@@ -180,14 +179,13 @@ mod tests {
 
     fn given(with: &str, ghcrts: &str, arguments: &[&str]) -> Options {
         let ghc = Ghc { with_rtsopts: with.into(), ..open() };
-        let arguments = arguments.iter().map(|word| (*word).to_owned()).collect();
-        Options::of(&ghc, &Given { ghcrts: Some(ghcrts.into()), arguments, ocamlrunparam: None })
+        Options::of(&ghc, &of_user(ghcrts, arguments))
     }
 
     #[test]
     fn the_command_line_beats_the_environment_beats_the_link() {
         assert_eq!(given("-N2", "", &[]).settled(Subject::Workers), Some(("-N2", LINK)));
-        assert_eq!(given("-N2", "-A8m -N5", &[]).settled(Subject::Workers), Some(("-N5", ENVIRONMENT)));
+        assert_eq!(given("-N2", "-A8m -N5", &[]).settled(Subject::Workers), Some(("-N5", "GHCRTS")));
         assert_eq!(given("-N2", "-N5", &["-N3"]).workers(8), Some(3));
         assert_eq!(given("", "-N", &[]).workers(8), Some(8));
         assert_eq!(given("", "-maxN4", &[]).workers(8), Some(4));
@@ -210,20 +208,12 @@ mod tests {
     fn what_the_program_does_not_read_does_not_count() {
         let of = |rtsopts| {
             let ghc = Ghc { rtsopts: Some(rtsopts), ..open() };
-            let given = Given { ghcrts: Some("-A8m".into()), arguments: vec!["-N3".into()], ocamlrunparam: None };
-            let options = Options::of(&ghc, &given);
+            let options = Options::of(&ghc, &of_user("-A8m", &["-N3"]));
             (options.settled(Subject::Nursery).is_some(), options.settled(Subject::Workers).is_some())
         };
         assert_eq!(of(Rtsopts::All), (true, true));
         assert_eq!(of(Rtsopts::Ignore), (true, false));
         assert_eq!(of(Rtsopts::None), (false, false));
         assert_eq!(of(Rtsopts::IgnoreAll), (false, false));
-    }
-
-    #[test]
-    fn parameters_are_known_by_their_letter() {
-        let found = parameters(Some("b,s=4M,,v=0x400"));
-        assert_eq!(found, [('b', "b"), ('s', "s=4M"), ('v', "v=0x400")]);
-        assert!(parameters(None).is_empty());
     }
 }

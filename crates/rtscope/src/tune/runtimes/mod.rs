@@ -1,0 +1,48 @@
+//! What trials ask of a runtime beyond its flags: the figures that it counts itself, and what it says when
+//! it refuses a flag. Owns the list; each runtime's way is its own file's.
+
+pub mod ghc;
+
+use super::measure::Figures;
+use rtscope_host::trial::Job;
+use rtscope_model::RuntimeInfo;
+use rtscope_tune::runtime::Program;
+use std::path::Path;
+
+/// Figures that a runtime counts itself.
+#[derive(Debug)]
+pub struct OwnFigures {
+    /// The runtime.
+    pub info: &'static RuntimeInfo,
+    /// The job with the figures asked for, into a file. Errors: why they are not, in words.
+    pub ask: fn(&Job, &Path) -> Result<Job, String>,
+    /// What the runtime wrote, `time_ns` among it; the file is removed. Errors: why there is nothing.
+    pub take: fn(&Path) -> Result<Figures, String>,
+    /// What it says when it refuses flags, from what a program said at last.
+    pub refusal: fn(&str) -> Option<&str>,
+}
+
+/// Runtimes that count.
+static ALL: [&OwnFigures; 1] = [&ghc::FIGURES];
+
+/// Whose trials have such figures, in words.
+pub const WHOSE: &str = "only GHC's runtime does, linked with -rtsopts=all";
+
+/// Said where no capture of a study has a log of the runtime.
+pub const NO_LOG: &str = "why it helps is not known: the captures have no log of the runtime; up to GHC 9.2 a program \
+                          writes one only if it was linked with -eventlog";
+
+/// How a program is asked, where it takes every flag.
+pub fn own_figures(program: &Program) -> Option<&'static OwnFigures> {
+    let link = program.link.as_ref().ok().filter(|link| link.takes_all())?;
+    ALL.into_iter().find(|own| own.info == link.dialect().info)
+}
+
+/// A sentence on flags that a runtime refused, from what a program said at last.
+pub fn refusal(stderr: &str) -> Option<String> {
+    let of = |own: &OwnFigures| {
+        let said = (own.refusal)(stderr)?;
+        Some(format!("{}'s runtime refused its flags: {said}", own.info.name))
+    };
+    ALL.into_iter().find_map(of)
+}

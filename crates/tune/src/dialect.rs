@@ -1,0 +1,130 @@
+//! How a runtime's flags are spelled, and which of them can be tried: data. Owns the shape, and the
+//! knobs of how any program is started; each runtime has its own in its folder.
+
+use rtscope_model::RuntimeInfo;
+use serde::{Serialize, Serializer};
+use std::collections::BTreeMap;
+
+/// How a runtime is given its flags.
+#[derive(Eq, PartialEq, Debug)]
+pub struct Dialect {
+    /// The runtime.
+    pub info: &'static RuntimeInfo,
+    /// Variables that it reads flags from: the first is the one that is set, and the first that is
+    /// there counts.
+    pub variables: &'static [&'static str],
+    /// Between two flags.
+    pub between: &'static str,
+    /// Between a flag and its value.
+    pub equals: &'static str,
+    /// What can be tried.
+    pub knobs: &'static [What],
+    /// Whether the program is started with each flag before the first trial, to see whether its
+    /// runtime takes it: it has started a second thread when it has read them.
+    pub probed: bool,
+}
+
+impl Dialect {
+    /// The variable that is set.
+    pub fn variable(&self) -> &'static str {
+        self.variables.first().copied().unwrap_or_default()
+    }
+}
+
+impl Serialize for Dialect {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.info.id)
+    }
+}
+
+/// What a knob is to those who know no runtime.
+#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Debug)]
+pub enum Role {
+    /// How many work at once.
+    Workers,
+    /// How many may at most.
+    Ceiling,
+    /// How many of them collect.
+    Collectors,
+    /// How much each allocates between collections.
+    Nursery,
+    /// Anything else.
+    Other,
+}
+
+/// A knob: what configurations differ in.
+#[derive(Eq, PartialEq, Ord, PartialOrd, Debug)]
+pub struct Knob {
+    /// Words of a configuration are written in this order.
+    pub order: u8,
+    /// Its words, see [`matches`]; the first is the one that [`Knob::word`] writes.
+    pub words: &'static [&'static str],
+    /// What it does.
+    pub role: Role,
+    /// Whether it may be refused together with others of which that is true.
+    pub doubtful: bool,
+}
+
+/// Which knob.
+pub type What = &'static Knob;
+
+/// One configuration: a word for each knob that is not as it is today.
+pub type Words = BTreeMap<What, String>;
+
+/// A number of domains in an argument of the command.
+pub static DOMAINS: Knob = Knob::new(20, &["domains=#"]);
+/// CPUs to run on.
+pub static CPUS: Knob = Knob::new(100, &["cpus=#"]);
+/// The scheduling class.
+pub static CLASS: Knob = Knob::new(101, &["class=*"]);
+/// Knobs of how a program is started, whatever its runtime.
+pub static OF_STARTS: [What; 3] = [&DOMAINS, &CPUS, &CLASS];
+
+impl Knob {
+    /// A knob of no role, which no other makes invalid.
+    pub const fn new(order: u8, words: &'static [&'static str]) -> Knob {
+        Knob { order, words, role: Role::Other, doubtful: false }
+    }
+
+    /// Its word with `value`, which begins with a number.
+    pub fn word(&self, value: impl std::fmt::Display) -> String {
+        format!("{}{value}", self.words.first().map_or("", |word| word.trim_end_matches('#')))
+    }
+}
+
+/// The one of `knobs` that `word` turns.
+pub fn of(mut knobs: impl Iterator<Item = What>, word: &str) -> Option<What> {
+    knobs.find(|knob| knob.words.iter().any(|pattern| matches(pattern, word)))
+}
+
+/// Whether `word` is `pattern`; one that ends with `#` stands for its beginning and then a number, one
+/// that ends with `*` for all that begins so.
+pub fn matches(pattern: &str, word: &str) -> bool {
+    let rest = |pattern| word.strip_prefix(pattern);
+    match (pattern.strip_suffix('#'), pattern.strip_suffix('*')) {
+        (Some(number), _) => rest(number).is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_digit())),
+        (_, Some(any)) => rest(any).is_some(),
+        _ => word == pattern,
+    }
+}
+
+/// The number in a word: 65536 of `-A64k`; a fraction is cut. `None`: there is none.
+pub fn number(word: &str) -> Option<u64> {
+    let digits = word.get(word.find(|c: char| c.is_ascii_digit())?..)?;
+    let end = digits.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(digits.len());
+    let (digits, unit) = digits.split_at(end);
+    let factor = match unit {
+        "" => 1.0,
+        "k" | "K" => 1024.0,
+        "m" | "M" => 1024.0 * 1024.0,
+        "g" | "G" => 1024.0 * 1024.0 * 1024.0,
+        _ => return None,
+    };
+    // A conversion of floats saturates.
+    Some((digits.parse::<f64>().ok()? * factor) as u64)
+}
+
+/// The number of a word as a count, at least 1.
+pub fn count(word: &str) -> Option<u32> {
+    number(word).map(|number| u32::try_from(number).unwrap_or(u32::MAX).max(1))
+}

@@ -1,0 +1,75 @@
+//! What can be tried of a GHC program, and what its link says. Owns these words.
+
+use crate::dialect::{Dialect, Knob, Role, What};
+use rtscope_model::{Rtsopts, Version, runtimes::GHC};
+
+/// How GHC's runtime is given its flags.
+pub static DIALECT: Dialect =
+    Dialect { info: &GHC, variables: &["GHCRTS"], between: " ", equals: "", knobs: &KNOBS, probed: true };
+
+const fn doubtful(order: u8, words: &'static [&'static str]) -> Knob {
+    Knob { doubtful: true, ..Knob::new(order, words) }
+}
+
+const fn role(order: u8, role: Role, words: &'static [&'static str]) -> Knob {
+    Knob { role, ..Knob::new(order, words) }
+}
+
+pub static WORKERS: Knob = role(0, Role::Workers, &["-N#", "-maxN#", "-N"]);
+pub static COLLECTORS: Knob = role(1, Role::Collectors, &["-qn#", "-qg*"]);
+pub static NURSERY: Knob = role(2, Role::Nursery, &["-A#"]);
+pub static CHUNK: Knob = Knob::new(3, &["-n#"]);
+pub static HEAP: Knob = Knob::new(4, &["-H#", "-H"]);
+pub static OLD_GENERATION: Knob = doubtful(5, &["--nonmoving-gc", "--copying-gc", "-xn", "-xns"]);
+pub static COMPACTION: Knob = doubtful(6, &["-c"]);
+pub static GENERATIONS: Knob = doubtful(7, &["-G#"]);
+pub static FACTOR: Knob = Knob::new(8, &["-F#"]);
+pub static IDLE: Knob = Knob::new(9, &["-I#"]);
+pub static SWITCHING: Knob = Knob::new(10, &["-C#", "-C"]);
+pub static HEAP_LIMIT: Knob = doubtful(11, &["-M#"]);
+pub static NUMA: Knob = Knob::new(12, &["--numa*"]);
+
+static KNOBS: [What; 13] = [
+    &WORKERS,
+    &COLLECTORS,
+    &NURSERY,
+    &CHUNK,
+    &HEAP,
+    &OLD_GENERATION,
+    &COMPACTION,
+    &GENERATIONS,
+    &FACTOR,
+    &IDLE,
+    &SWITCHING,
+    &HEAP_LIMIT,
+    &NUMA,
+];
+
+/// What a GHC program's link says.
+#[derive(Clone, Eq, PartialEq, Debug, Default)]
+pub struct Ghc {
+    /// The compiler; `None`: not known.
+    pub version: Option<Version>,
+    /// Linked with `-threaded`; `None`: not known.
+    pub threaded: Option<bool>,
+    /// Which options it takes from outside; `None`: not known.
+    pub rtsopts: Option<Rtsopts>,
+    /// Its `-with-rtsopts`.
+    pub with_rtsopts: String,
+    /// Whether `--numa` works; `None`: not known.
+    pub numa: Option<bool>,
+    /// No binary was looked at: the above is what a plan without a program assumes.
+    pub assumed: bool,
+}
+
+impl Ghc {
+    /// A program that takes every flag.
+    pub fn any() -> Ghc {
+        Ghc { threaded: Some(true), rtsopts: Some(Rtsopts::All), assumed: true, ..Ghc::default() }
+    }
+}
+
+/// `4k`, `16m`: a size as the runtime reads it.
+pub fn size(bytes: u64) -> String {
+    if bytes.is_multiple_of(1 << 20) { format!("{}m", bytes >> 20) } else { format!("{}k", bytes >> 10) }
+}
