@@ -444,9 +444,10 @@ impl Analysis {
             heaps: &self.context.heaps,
             quotas: self.evidence.counters.quota_totals().collect(),
         };
-        results.findings = findings::run(&facts);
-        results.checked = findings::checked(&facts, &results.findings);
-        results.forks = findings::forks(&facts);
+        let rules = runtimes::rules_of(facts.runtime);
+        results.findings = findings::run(&rules, &facts);
+        results.checked = findings::checked(&rules, &facts, &results.findings);
+        results.forks = runtimes::ocaml::rules::forks(&facts);
         results.tracer.recorder_held_ns = findings::recorder_held_ns(&facts);
         let others_held_ns = findings::others_held_ns(&facts);
         results.kernel = KernelView { others_held_ns, ..self.evidence.view(&self.context, used) };

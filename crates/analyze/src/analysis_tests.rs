@@ -98,7 +98,7 @@ fn a_quota_beside_a_neighbour_is_still_the_quota() {
     assert!(
         pauses.iter().flat_map(|pause| &pause.causes).any(|piece| piece.cause == Cause::Throttled && piece.neighbour)
     );
-    let said = findings::explain(pauses.first().unwrap(), &names()).unwrap();
+    let said = testing::explain(pauses.first().unwrap(), &names()).unwrap();
     assert!(said.contains("quota") && said.contains("another process"), "{said}");
 }
 
@@ -125,7 +125,7 @@ fn a_neighbour_is_named() {
     assert!(finding.claim.starts_with("task-77 ran"), "{}", finding.claim);
     assert_eq!(finding.cost_ns, 20 * 41 * MS);
     assert_eq!(results.kernel.others_held_ns, Some(20 * 41 * MS));
-    assert!(findings::explain(pauses.first().unwrap(), &names()).unwrap().contains("task-77"));
+    assert!(testing::explain(pauses.first().unwrap(), &names()).unwrap().contains("task-77"));
     assert_eq!(results.stragglers.first().map(|straggler| (straggler.lane, straggler.count)), Some((1, 20)));
     assert_eq!(results.drawing.worst.len(), 10);
     assert!(results.drawing.worst.iter().all(|worst| worst.states.len() == 2));

@@ -33,7 +33,7 @@ pub use event::{
     BlockedOn, Body, Class, Classes, Counter, Event, OffState, Phase, Runtime, Sample, Sched, StopReason, UserEvent,
 };
 pub use exported::Exported;
-pub use finding::{Confidence, Evidence, Finding, Metric, Remedy, Severity, Trend};
+pub use finding::{Advice, Claim, Confidence, Evidence, Figure, Finding, Metric, Remedy, Severity, Trend};
 pub use heap_profile::{Breakdown, HeapProfile};
 pub use ids::{Cpu, GreenThread, GroupId, LaneId, Pid, Tid};
 pub use lane_state::LaneState;

@@ -3,6 +3,7 @@
 //! Refuses to know any of them: each is a constant of its own, see [`crate::runtimes`], and a
 //! program may [`register`] more before it reads anything.
 
+use crate::finding::{Figure, Remedy};
 use crate::runtimes;
 use std::fmt;
 use std::sync::{PoisonError, RwLock};
@@ -52,13 +53,66 @@ pub enum LaneThreads {
     Fixed,
 }
 
-/// Flags of a runtime; `None` where it has none for that.
+/// Flags of a runtime, and what else can be changed in its programs; `None` where it has none for that.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
 pub struct Knobs {
     /// Sets the number of lanes; the number follows at once.
     pub lanes: Option<&'static str>,
     /// Lets one thread collect.
     pub sequential: Option<&'static str>,
+    /// Names a heap size to keep to.
+    pub heap_size: Option<&'static str>,
+    /// Makes the runtime give memory back at once, so that it has to be found again.
+    pub return_at_once: Option<&'static str>,
+    /// How a foreign call lets collections go on without it.
+    pub foreign_call: Option<ForeignCall>,
+    /// What makes stops for the old heap shorter or fewer, best first; `{}` stands for the memory that it takes.
+    pub old_heap: &'static [Change],
+}
+
+/// How a foreign call gives its lane up; `{}` stands for the function's name.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct ForeignCall {
+    /// What to do.
+    pub text: &'static str,
+    /// What to write for a call that computes,
+    pub computes: &'static str,
+    /// and for one that sleeps.
+    pub sleeps: &'static str,
+}
+
+/// One thing to change, as data.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct Change {
+    /// What to do, in words.
+    pub text: &'static str,
+    /// It is an alternative to the one before it.
+    pub or: bool,
+    /// What to paste.
+    pub flag: Option<&'static str>,
+    /// What falls then.
+    pub falls: Figure,
+}
+
+impl Change {
+    /// As a remedy, with `fill` where the text has `{}`.
+    pub fn remedy(&self, fill: &str) -> Remedy {
+        let text = self.text.replace("{}", fill);
+        let remedy = if self.or { Remedy::or(text) } else { Remedy::new(text) };
+        Remedy { flag: self.flag.map(str::to_owned), ..remedy.falls(self.falls) }
+    }
+}
+
+impl Knobs {
+    /// None.
+    pub const NONE: Knobs = Knobs {
+        lanes: None,
+        sequential: None,
+        heap_size: None,
+        return_at_once: None,
+        foreign_call: None,
+        old_heap: &[],
+    };
 }
 
 /// No runtime that is known.
@@ -71,7 +125,7 @@ pub static UNKNOWN: RuntimeInfo = RuntimeInfo {
     own_count: "the runtime itself counts",
     posts: Posts { runs: false, idle: false, writes: false, leadership: false },
     lane_threads: LaneThreads::PerPause,
-    knobs: Knobs { lanes: None, sequential: None },
+    knobs: Knobs::NONE,
 };
 
 impl RuntimeInfo {

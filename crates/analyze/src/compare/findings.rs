@@ -113,7 +113,7 @@ fn seen(results: &Results, id: &str) -> Option<Seen> {
         cost_bytes: finding.cost_bytes,
         share: finding.share,
         severity: finding.severity,
-        claim: finding.claim.clone(),
+        claim: finding.claim.to_string(),
     })
 }
 

@@ -8,23 +8,29 @@
 //! was blocked there. A collector thread that yields because it has no work is left
 //! out.
 
-use super::{Cost, Facts, Rule, STOP, Verdict, blind_to_code, evidence, found_in, longest};
-use crate::kernel::code::{CodeSamples, LATE_MIN_NS, called};
+use super::{
+    COLLECT, Cost, Facts, Rule, SAMPLES_SURE, STOP, Verdict, a_lane, evidence, found_in, longest, needs, stopped_late,
+    sure, waited,
+};
+use crate::kernel::code::{CodeSamples, called};
 use crate::results::BlamedPause;
-use rtscope_model::runtimes::GHC;
-use rtscope_model::units::{duration, percent};
-use rtscope_model::{Cause, CodeKind, Confidence, Evidence, Metric, Names, Remedy, SymbolId};
+use rtscope_model::units::duration;
+use rtscope_model::{Cause, CodeKind, Evidence, Figure, Names, Remedy, SymbolId};
 use std::collections::BTreeMap;
 
-const SHARE_MIN: f64 = 0.05;
-/// So many samples are more than chance.
-const SAMPLES_SURE: u64 = 5;
-/// Where the sum of collection work stands in `report --json`.
-const COLLECT: &str = "pauses.collect_ns.sum";
-/// The runtime's flag that makes it give memory back so that it has to be found again.
-const RETURN_AT_ONCE: &str = "--disable-delayed-os-memory-return";
+pub(super) static RULE: Rule = Rule {
+    id: "blocked-in-kernel",
+    order: 90,
+    needs: Some(&needs::CODE),
+    yields_to: &["long-major-gc", "fork-pause"],
+    share_min: 0.05,
+    why: "every machine has a little of it",
+    check,
+    instance,
+    ..Rule::BLANK
+};
 
-pub(super) struct BlockedInKernel;
+const FAULTS: &str = "fewer page faults, and this finding is gone";
 
 /// The parts of the cost, nanoseconds.
 struct Parts {
@@ -54,55 +60,21 @@ impl Parts {
     }
 }
 
-impl Rule for BlockedInKernel {
-    fn id(&self) -> &'static str {
-        "blocked-in-kernel"
-    }
+fn check(facts: &Facts<'_>) -> Option<Verdict> {
+    let parts = Parts::of(facts);
+    let samples = facts.code.map_or(0, |code| code.collects().samples);
+    let sure = sure(samples >= SAMPLES_SURE || parts.work * 2 < parts.sum());
+    let waits = facts.code.map(|code| if parts.waits >= parts.work { code.stops() } else { code.collects() });
+    let most = waits.and_then(|waits| most(facts, &waits.top(CodeKind::Kernel)));
+    let verdict = Verdict::new(Cost::Time(parts.sum().min(facts.span_ns)), sure, "Pauses waited for the kernel for ")
+        .then(most.map_or(".".to_owned(), |most| format!(", most of it for {most}.")));
+    Some(verdict.seen(seen(facts, &parts)).remedies(remedies(facts, &parts)))
+}
 
-    fn blind(&self, facts: &Facts<'_>) -> Option<String> {
-        blind_to_code(facts)
-    }
-
-    fn check(&self, facts: &Facts<'_>) -> Option<Verdict> {
-        let parts = Parts::of(facts);
-        if facts.share(parts.sum()) < SHARE_MIN {
-            return None;
-        }
-        let samples = facts.code.map_or(0, |code| code.collects().samples);
-        let sure = samples >= SAMPLES_SURE || parts.work * 2 < parts.sum();
-        Some(Verdict {
-            confidence: if sure { Confidence::High } else { Confidence::Medium },
-            cost: Cost::Time(parts.sum().min(facts.span_ns)),
-            evidence: seen(facts, &parts),
-            remedies: remedies(facts, &parts),
-        })
-    }
-
-    fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
-        let parts = Parts::of(facts);
-        let waits = facts.code.map(|code| if parts.waits >= parts.work { code.stops() } else { code.collects() });
-        let most = waits.and_then(|waits| most(facts, &waits.top(CodeKind::Kernel)));
-        let most = most.map_or(String::new(), |most| format!(", most of it for {most}"));
-        format!(
-            "Pauses waited for the kernel for {} of {} ({}){most}.",
-            duration(verdict.cost_ns()),
-            duration(facts.span_ns),
-            percent(facts.share(verdict.cost_ns()))
-        )
-    }
-
-    fn yields_to(&self) -> &'static [&'static str] {
-        &["long-major-gc", "fork-pause"]
-    }
-
-    fn instance(&self, blamed: &BlamedPause, _: &Names) -> Option<String> {
-        let inside = |cause| matches!(cause, Cause::InKernel | Cause::BlockedInKernel);
-        let pieces = blamed.causes.iter().filter(|piece| inside(piece.cause));
-        let ns: u64 = pieces.clone().map(|piece| piece.ns()).sum();
-        let longest = pieces.max_by_key(|piece| piece.ns())?;
-        let lane = longest.lane.map_or("a lane".to_owned(), |lane| format!("lane {lane}"));
-        Some(format!("The world waited {} while {lane} was in the kernel.", duration(ns)))
-    }
+fn instance(blamed: &BlamedPause, _: &Names) -> Option<String> {
+    let inside = |cause| matches!(cause, Cause::InKernel | Cause::BlockedInKernel);
+    let (ns, longest) = waited(blamed, |piece| inside(piece.cause))?;
+    Some(format!("The world waited {ns} while {} was in the kernel.", a_lane(longest)))
 }
 
 /// What the kernel did most: by the door that the thread came through, where that is
@@ -120,30 +92,19 @@ fn most(facts: &Facts<'_>, places: &[(SymbolId, u64)]) -> Option<String> {
 fn seen(facts: &Facts<'_>, parts: &Parts) -> Vec<Evidence> {
     let mut seen = Vec::new();
     if let Some(collects) = facts.code.map(CodeSamples::collects).filter(|_| parts.work > 0) {
-        let text = format!(
-            "{} collections worked for {}: {}.",
-            collects.count,
-            duration(collects.ns),
-            found_in(facts, collects, CodeKind::Kernel, "the kernel")
-        );
-        seen.push(evidence(text, Some((facts.started, facts.end))));
+        let found = found_in(facts, collects, CodeKind::Kernel, "the kernel");
+        let worked = duration(collects.ns);
+        seen.push(facts.overall(format!("{} collections worked for {worked}: {found}.", collects.count)));
     }
     if let Some(stops) = facts.code.map(CodeSamples::stops).filter(|stops| stops.sampled_ns(CodeKind::Kernel) > 0) {
-        let text = format!(
-            "The world waited {} for a lane that was on a CPU, where that took {} and more: {}.",
-            duration(stops.ns),
-            duration(LATE_MIN_NS),
-            found_in(facts, stops, CodeKind::Kernel, "the kernel")
-        );
-        seen.push(evidence(text, stops.longest.map(|piece| (piece.from, piece.to))));
+        seen.push(stopped_late(facts, stops, CodeKind::Kernel, "the kernel"));
     }
     if let Some((minor, major)) = facts.counters.faults() {
-        let per_second = (minor + major) as f64 / (facts.span_ns.max(1) as f64 / 1e9);
-        let text = format!(
-            "The program's threads took {minor} page faults that found memory and {major} that read from a disk, {per_second:.0} \
-             a second."
-        );
-        seen.push(evidence(text, Some((facts.started, facts.end))));
+        seen.push(facts.overall(format!(
+            "The program's threads took {minor} page faults that found memory and {major} that read from a disk, {:.0} \
+             a second.",
+            facts.per_second(minor + major)
+        )));
     }
     if let Some(held) = facts.held.filter(|_| parts.blocked > 0) {
         let text = format!("Threads of lanes were blocked in the kernel during {} of pauses.", duration(parts.blocked));
@@ -155,41 +116,31 @@ fn seen(facts: &Facts<'_>, parts: &Parts) -> Vec<Evidence> {
 }
 
 fn remedies(facts: &Facts<'_>, parts: &Parts) -> Vec<Remedy> {
-    let verify = "Record again: fewer page faults, and this finding is gone.".to_owned();
-    let mut program = [
-        Remedy {
-            text: "Keep memory instead of getting it anew: pages that were touched before are there, each new one costs a page \
-                   fault. Reuse large buffers, or fill them before others wait."
-                .into(),
-            flag: None,
-            verify: verify.clone(),
-            metric: Metric::falls(STOP),
-        },
-        Remedy {
-            text: "Where malloc gets them: let it keep what is freed.".into(),
-            flag: Some("MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=-1 PROGRAM".into()),
-            verify: verify.clone(),
-            metric: Metric::falls(STOP),
-        },
-    ]
-    .to_vec();
-    let mut runtime = vec![Remedy {
-        text: "Name a heap size to keep to: the runtime uses what is free of it for allocation, collects less often and copies \
-               less into new pages."
-            .into(),
-        flag: Some("+RTS -HSIZE".into()),
-        verify: verify.clone(),
-        metric: Metric::falls(COLLECT),
-    }];
-    if *facts.runtime != GHC {
-        runtime.clear();
+    let (stop, collect) = (Figure { shows: FAULTS, ..STOP }, Figure { shows: FAULTS, ..COLLECT });
+    let program = [
+        Remedy::new(
+            "Keep memory instead of getting it anew: pages that were touched before are there, each new one costs a \
+             page fault. Reuse large buffers, or fill them before others wait.",
+        )
+        .falls(stop),
+        Remedy::new("Where malloc gets them: let it keep what is freed.")
+            .flag("MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=-1 PROGRAM")
+            .falls(stop),
+    ];
+    let knobs = &facts.runtime.knobs;
+    let at_once = knobs.return_at_once.filter(|flag| facts.context.runtime.args.iter().any(|arg| arg == flag));
+    let lazily = at_once.map(|flag| {
+        let text = format!("Leave {flag} out: the kernel then takes memory back only when it needs it.");
+        Remedy::new(text).falls(collect)
+    });
+    let sized = knobs.heap_size.map(|flag| {
+        let text = "Name a heap size to keep to: the runtime uses what is free of it for allocation, collects less \
+                    often and copies less into new pages.";
+        Remedy::new(text).flag(flag).falls(collect)
+    });
+    let runtime = lazily.into_iter().chain(sized);
+    match parts.waits >= parts.work {
+        true => program.into_iter().chain(runtime).collect(),
+        false => runtime.chain(program).collect(),
     }
-    if facts.context.runtime.args.iter().any(|arg| arg == RETURN_AT_ONCE) {
-        let text = format!("Leave {RETURN_AT_ONCE} out: the kernel then takes memory back only when it needs it.");
-        runtime.insert(0, Remedy { text, flag: None, verify, metric: Metric::falls(COLLECT) });
-    }
-    let (first, second) =
-        if parts.waits >= parts.work { (&mut program, &mut runtime) } else { (&mut runtime, &mut program) };
-    first.append(second);
-    std::mem::take(first)
 }

@@ -4,7 +4,7 @@
 use super::tests::{MS, analyse, context, healthy, ids};
 use super::*;
 use crate::results::Outcome;
-use crate::testing::{Places, Script, switch, waking};
+use crate::testing::{self, Places, Script, switch, waking};
 use rtscope_model::Tid;
 use rtscope_model::{Cause, Confidence, Cpu, Finding, OffState, Sample, SymbolId, Trend};
 
@@ -48,9 +48,9 @@ fn code_without_a_safepoint_is_named_with_its_module() {
     assert_eq!((finding.cost_ns, finding.confidence), (20 * 40 * MS, Confidence::High));
     assert!(finding.claim.starts_with("`Main.spin` ran on"), "{}", finding.claim);
     assert!(finding.evidence.iter().any(|seen| seen.text.contains("80 of 80 samples")), "{:?}", finding.evidence);
-    assert!(finding.remedies.first().unwrap().text.contains("module Main "));
+    assert!(finding.remedies.first().unwrap().text.words.contains("module Main "));
     remedies_can_be_measured(finding);
-    let said = findings::explain(pauses.first().unwrap(), &super::tests::names()).unwrap();
+    let said = testing::explain(pauses.first().unwrap(), &super::tests::names()).unwrap();
     assert!(said.contains("40.0 ms while lane 1 ran code that came to no safepoint"), "{said}");
     let cause = results.causes.first().unwrap();
     assert_eq!((cause.cause, cause.code.as_deref()), (Cause::LateSafepoint, Some("Main.spin")));
@@ -116,8 +116,24 @@ fn a_foreign_call_that_keeps_its_lane_is_named() {
     assert!(finding.claim.starts_with("`c_busy`, called from Haskell, kept its capability"), "{}", finding.claim);
     assert!(finding.remedies.first().unwrap().flag.as_ref().unwrap().contains("ccall safe \"c_busy\""));
     remedies_can_be_measured(finding);
-    let said = findings::explain(pauses.first().unwrap(), &super::tests::names()).unwrap();
+    let said = testing::explain(pauses.first().unwrap(), &super::tests::names()).unwrap();
     assert!(said.contains("lane 1 was in a foreign call"), "{said}");
+}
+
+#[test]
+fn a_runtime_that_is_not_known_is_given_no_flag_of_another() {
+    let at = Places::new();
+    let unknown = Context { symbols: at.symbols, runtime: Default::default(), nursery_bytes: None, ..context(2) };
+    let (results, _) = analyse(unknown, late(20, at.call));
+    let finding = only(&results, "unsafe-foreign-call");
+    assert!(
+        finding.claim.starts_with("`c_busy`, called from the program's language, kept its lane"),
+        "{}",
+        finding.claim
+    );
+    assert!(finding.remedies.iter().all(|remedy| remedy.flag.is_none() && !remedy.text.alternative));
+    remedies_can_be_measured(finding);
+    assert!(results.checked.iter().all(|rule| findings::RULES.iter().any(|general| general.id == rule.id)));
 }
 
 /// The straggler is taken off its CPU in the middle of the call; only the first half
@@ -225,7 +241,7 @@ fn lanes_blocked_in_the_kernel_count_without_a_sample() {
     });
     let (results, pauses) = sampled(script.found(1, 11, Places::new().runtime, 10 * MS));
     assert_eq!(only(&results, "blocked-in-kernel").cost_ns, 20 * 39 * MS);
-    let said = findings::explain(pauses.first().unwrap(), &super::tests::names()).unwrap();
+    let said = testing::explain(pauses.first().unwrap(), &super::tests::names()).unwrap();
     assert!(said.contains("lane 1 was in the kernel"), "{said}");
 }
 

@@ -1,55 +1,46 @@
-//! Diagnosis rules: one file each, each with three voices. `check` looks at the
-//! sums and says yes or no, with cost, evidence and remedies; `summary` is the
-//! sentence of the report; `instance` is a sentence for one pause.
+//! Diagnosis rules. A rule is data: what it is called, what it has to see, from where on it
+//! speaks, whom it leaves the word to; and one or two functions: `check` looks at the sums of
+//! a recording and gives its verdict, `instance` is a sentence for one pause.
 //!
-//! Owns the rules' shape, order and thresholds in common. Refuses to count a
-//! moment for two causes: the holders of a CPU are exclusive by construction
-//! (see `blame`), with a quota before a neighbour.
+//! Owns the rules' shape, the rules that hold for every runtime, and what they have in common:
+//! least costs, ranking, what makes a rule blind. Refuses to know a runtime: rules that only
+//! one has are handed over by it (see `runtimes`), flags come from its `RuntimeInfo`. Refuses
+//! to count a moment for two causes: the holders of a CPU are exclusive by construction (see
+//! `blame`), with a quota before a neighbour.
 
-mod asked_gc;
-mod blackhole_or_lock;
 mod blocked_in_kernel;
 mod cpu_throttled;
-mod explicit_gc;
-mod fork_pause;
-mod heap;
+pub(crate) mod explicit_gc;
+mod foreign_call;
 mod host_steal;
-mod idle_domain;
-mod idle_gc;
-mod late_release;
-mod late_safepoint;
-mod leadership_contention;
 mod long_major_gc;
-mod oversubscribed;
-mod parallel_gc_not_paying;
+pub(crate) mod needs;
+pub(crate) mod oversubscribed;
 mod preempted;
-mod remembered_set;
-mod small_minor_heap;
-mod small_nursery;
-mod stm_contention;
-mod tracer_disturbance;
-mod unsafe_foreign_call;
+
+pub use explicit_gc::EXPLICIT_GC;
+pub use needs::Need;
 
 use crate::blame::held::Held;
 use crate::collector::allocation::Allocation;
 use crate::collector::collections::Collections;
 use crate::collector::tracer::Disturbance;
-use crate::kernel::code::{CodeSamples, Waits, called};
+use crate::kernel::code::{CodeSamples, LATE_MIN_NS, Waits, called};
 use crate::kernel::samples::{Counters, QuotaTotal};
 use crate::memory::lines::Lines;
 use crate::pauses::sums::Sums;
 use crate::program::green::GreenThreads;
 use crate::recording::Context;
 use crate::results::stm::Transactions;
-use crate::results::{BlamedPause, Checked, Forks, Outcome};
+use crate::results::{BlamedPause, Checked, Outcome};
 use crate::runtimes::ghc::triggers::Triggers;
 use crate::runtimes::ocaml::answers::Answers;
 use crate::runtimes::ocaml::leadership::Leadership;
 use rtscope_model::heap::Heap;
-use rtscope_model::units::duration;
+use rtscope_model::units::{bytes, duration, percent};
 use rtscope_model::{
-    Cause, CodeKind, Confidence, Evidence, Finding, GroupId, NameId, Names, Remedy, RuntimeInfo, Severity, SymbolId,
-    Symbols, Time,
+    Cause, CausePiece, Claim, CodeKind, Confidence, Evidence, Figure, Finding, GroupId, NameId, Names, Remedy,
+    RuntimeInfo, Severity, SymbolId, Symbols, Time,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -57,22 +48,100 @@ use std::collections::{BTreeMap, BTreeSet};
 /// feel it, and a recording of a second would report a single scheduling slice.
 const COST_MIN_NS: u64 = 10_000_000;
 /// The same for memory: less is noise beside a runtime's own tables and areas.
-const COST_MIN_BYTES: u64 = 32 << 20;
+pub const COST_MIN_BYTES: u64 = 32 << 20;
 
-/// Places in the code told in a piece of evidence.
+/// Places in the code named in a piece of evidence.
 const CODE_NAMED_MAX: usize = 3;
 
-/// Where the sum of times to stop stands in `report --json`.
-const STOP: &str = "pauses.time_to_stop_ns.sum";
-/// And the wall-clock union of pauses.
-const PAUSED: &str = "pauses.total_ns";
+/// So many samples of waits are more than chance.
+pub(crate) const SAMPLES_SURE: u64 = 5;
+
+/// The sum of times to stop.
+pub const STOP: Figure =
+    Figure { path: "pauses.time_to_stop_ns.sum", shows: "this finding is gone and the time to stop falls" };
+/// The wall-clock union of pauses.
+pub const PAUSED: Figure =
+    Figure { path: "pauses.total_ns", shows: "this finding is gone and collections take less of the run" };
+/// The sum of collection work.
+pub const COLLECT: Figure = Figure { path: "pauses.collect_ns.sum", shows: "collections take less time" };
+
+/// One diagnosis.
+pub struct Rule {
+    /// Its stable name, unique among the rules of a runtime.
+    pub id: &'static str,
+    /// Its place in the list of what was checked, and in the order in which `instance` is asked.
+    pub order: u16,
+    /// What it has to see.
+    pub needs: Option<&'static Need>,
+    /// Rules that explain the same time better: where one of them finds at least half
+    /// of this one's cost, this one is silent. A cause has one name.
+    pub yields_to: &'static [&'static str],
+    /// It speaks from this share of the wall clock, or of the resident memory,
+    pub share_min: f64,
+    /// or where one alone takes so long,
+    pub long_ns: Option<u64>,
+    /// and from so many bytes; above 0 where it is about memory.
+    pub bytes_min: u64,
+    /// What else `check` asks for, in words that go on after the share.
+    pub also: &'static str,
+    /// Why from there.
+    pub why: &'static str,
+    /// Whether it holds, over the whole recording.
+    pub check: fn(&Facts<'_>) -> Option<Verdict>,
+    /// The sentence for one pause in which it showed; `None` where it did not.
+    pub instance: fn(&BlamedPause, &Names) -> Option<String>,
+}
+
+impl Rule {
+    /// A rule that finds nothing: what others need not say.
+    pub const BLANK: Rule = Rule {
+        id: "",
+        order: u16::MAX,
+        needs: None,
+        yields_to: &[],
+        share_min: 0.0,
+        long_ns: None,
+        bytes_min: 0,
+        also: "",
+        why: "",
+        check: |_| None,
+        instance: |_, _| None,
+    };
+
+    /// Whether a verdict is worth reporting.
+    fn speaks(&self, verdict: &Verdict, share: f64) -> bool {
+        match verdict.cost {
+            Cost::Time(ns) => {
+                let long = self.long_ns.is_some_and(|least| verdict.longest_ns >= least);
+                ns >= COST_MIN_NS && (share >= self.share_min || long)
+            }
+            Cost::Memory { bytes, .. } => bytes >= self.bytes_min.max(COST_MIN_BYTES) && share >= self.share_min,
+        }
+    }
+}
+
+/// The rules that hold for every runtime that stops the world, also for one that is not known.
+pub static RULES: [&Rule; 7] = [
+    &cpu_throttled::RULE,
+    &preempted::RULE,
+    &oversubscribed::RULE,
+    &foreign_call::RULE,
+    &blocked_in_kernel::RULE,
+    &host_steal::RULE,
+    &long_major_gc::RULE,
+];
 
 /// What rules look at.
-pub(crate) struct Facts<'a> {
+pub struct Facts<'a> {
+    /// What is known of the recording as a whole.
     pub context: &'a Context,
+    /// Names of processes.
     pub names: &'a Names,
+    /// Wall clock of the recording,
     pub span_ns: u64,
+    /// from here
     pub started: Time,
+    /// to here.
     pub end: Time,
     /// Lanes switched on at the end.
     pub lanes: usize,
@@ -82,6 +151,7 @@ pub(crate) struct Facts<'a> {
     pub leadership: &'a Leadership,
     /// What single lanes cost collections.
     pub answers: &'a Answers,
+    /// Sums over pauses.
     pub sums: &'a Sums,
     /// What held the program off its CPUs; `None` without usable kernel events.
     pub held: Option<&'a Held>,
@@ -107,9 +177,9 @@ pub(crate) struct Facts<'a> {
     pub triggers: &'a Triggers,
     /// Green threads, where the log has them.
     pub green: &'a GreenThreads,
-    /// Its transactions; `None`: nobody looked at their counts.
+    /// Its transactions; `None`: their counts were not read.
     pub transactions: Option<&'a Transactions>,
-    /// CPU time of lanes outside pauses, by number; empty: not told.
+    /// CPU time of lanes outside pauses, by number; empty: not known.
     pub lane_cpu: BTreeMap<u16, u64>,
     /// Looks at the heap, in time order.
     pub heaps: &'a [Heap],
@@ -117,253 +187,242 @@ pub(crate) struct Facts<'a> {
     pub quotas: Vec<(GroupId, QuotaTotal)>,
 }
 
-impl Facts<'_> {
-    fn share(&self, ns: u64) -> f64 {
+impl<'a> Facts<'a> {
+    /// Of the wall clock.
+    pub fn share(&self, ns: u64) -> f64 {
         if self.span_ns > 0 { (ns as f64 / self.span_ns as f64).min(1.0) } else { 0.0 }
+    }
+
+    /// So many, per second of the recording.
+    pub fn per_second(&self, count: u64) -> f64 {
+        count as f64 / (self.span_ns.max(1) as f64 / 1e9)
     }
 
     /// Pause time waited for because of `cause`.
     fn paused_ns(&self, cause: Cause) -> u64 {
         self.sums.cause_total(cause).map_or(0, |total| total.ns)
     }
+
+    /// What was seen over the whole recording.
+    pub fn overall(&self, text: String) -> Evidence {
+        evidence(text, Some((self.started, self.end)))
+    }
+
+    /// High confidence with usable kernel events, else medium.
+    pub fn sure_with_kernel(&self) -> Confidence {
+        sure(self.held.is_some())
+    }
+}
+
+/// High or medium.
+pub fn sure(sure: bool) -> Confidence {
+    if sure { Confidence::High } else { Confidence::Medium }
 }
 
 /// What something costs.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub(crate) enum Cost {
+pub enum Cost {
     /// Wall-clock time, nanoseconds.
     Time(u64),
-    /// Resident bytes, and how many there are in all.
-    Memory { bytes: u64, of: u64 },
+    /// Resident bytes.
+    Memory {
+        /// So many
+        bytes: u64,
+        /// of so many in all.
+        of: u64,
+    },
 }
 
-/// A rule's yes.
-pub(crate) struct Verdict {
-    pub confidence: Confidence,
-    pub cost: Cost,
-    pub evidence: Vec<Evidence>,
-    pub remedies: Vec<Remedy>,
+/// How a claim says its cost.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum Says {
+    /// "2.00 s of 10.0 s (20 %)".
+    Share,
+    /// "2.00 s of 10.0 s on each (20 %)": of every CPU.
+    ShareOfEach,
+    /// "2.00 s (20 % of 10.0 s)".
+    Bracketed,
+    /// "100 MiB of 200 MiB resident".
+    Amount,
+}
+
+/// A rule's yes: its claim in parts (what, its cost, the rest), and what stands under it.
+pub struct Verdict {
+    cost: Cost,
+    confidence: Confidence,
+    what: String,
+    says: Says,
+    rest: String,
+    evidence: Vec<Evidence>,
+    remedies: Vec<Remedy>,
+    /// The longest that it took at once.
+    longest_ns: u64,
+    /// It comes before all others, whatever they cost.
+    first: bool,
 }
 
 impl Verdict {
-    /// Wall-clock time; 0 where it costs memory.
-    fn cost_ns(&self) -> u64 {
+    /// That `what` costs `cost`.
+    pub fn new(cost: Cost, confidence: Confidence, what: impl Into<String>) -> Verdict {
+        Verdict {
+            cost,
+            confidence,
+            what: what.into(),
+            says: Says::Share,
+            rest: ".".to_owned(),
+            evidence: Vec::new(),
+            remedies: Vec::new(),
+            longest_ns: 0,
+            first: false,
+        }
+    }
+
+    /// Goes on after the cost with `rest`, to the full stop.
+    pub fn then(self, rest: impl Into<String>) -> Verdict {
+        Verdict { rest: rest.into(), ..self }
+    }
+
+    /// Says its cost in another way.
+    pub fn says(self, says: Says) -> Verdict {
+        Verdict { says, ..self }
+    }
+
+    /// What was seen.
+    pub fn seen(self, evidence: impl IntoIterator<Item = Evidence>) -> Verdict {
+        Verdict { evidence: evidence.into_iter().collect(), ..self }
+    }
+
+    /// What to change, best first.
+    pub fn remedies(self, remedies: impl IntoIterator<Item = Remedy>) -> Verdict {
+        Verdict { remedies: remedies.into_iter().collect(), ..self }
+    }
+
+    /// The longest that it took at once: see [`Rule::long_ns`].
+    pub fn longest(self, longest_ns: u64) -> Verdict {
+        Verdict { longest_ns, ..self }
+    }
+
+    fn share(&self, facts: &Facts<'_>) -> f64 {
         match self.cost {
-            Cost::Time(ns) => ns,
-            Cost::Memory { .. } => 0,
+            Cost::Time(ns) => facts.share(ns),
+            Cost::Memory { bytes, of } => (bytes as f64 / of.max(1) as f64).min(1.0),
         }
     }
 
-    /// Resident bytes; 0 where it costs time.
-    fn cost_bytes(&self) -> u64 {
-        match self.cost {
-            Cost::Time(_) => 0,
-            Cost::Memory { bytes, .. } => bytes,
-        }
-    }
-}
-
-/// The runtimes of which a rule can be true.
-#[derive(Copy, Clone, Debug)]
-pub(crate) enum Runtimes {
-    /// Any that stops the world, also one that is not known.
-    All,
-    /// This one.
-    Only(&'static RuntimeInfo),
-}
-
-impl Runtimes {
-    fn have(self, runtime: &RuntimeInfo) -> bool {
-        match self {
-            Runtimes::All => true,
-            Runtimes::Only(one) => one == runtime,
-        }
-    }
-}
-
-/// One diagnosis.
-pub(crate) trait Rule {
-    /// Its stable name.
-    fn id(&self) -> &'static str;
-    /// The runtimes of which it can be true.
-    fn runtimes(&self) -> Runtimes {
-        Runtimes::All
-    }
-    /// Why it cannot be checked on this recording; `None` where it can.
-    fn blind(&self, facts: &Facts<'_>) -> Option<String>;
-    /// It is blind unless `record` was asked for more than usual: nothing was missed then.
-    fn optional(&self) -> bool {
-        false
-    }
-    /// Whether it holds, over the whole recording.
-    fn check(&self, facts: &Facts<'_>) -> Option<Verdict>;
-    /// The claim.
-    fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String;
-    /// Rules that explain the same time better: where one of them finds at least half
-    /// of this one's cost, this one is silent. A cause has one name.
-    fn yields_to(&self) -> &'static [&'static str] {
-        &[]
-    }
-    /// The sentence for one pause in which it showed; `None` where it did not.
-    fn instance(&self, blamed: &BlamedPause, names: &Names) -> Option<String>;
-}
-
-/// One line each, in the order in which `instance` is asked.
-#[rustfmt::skip]
-const RULES: &[&dyn Rule] = &[
-    &cpu_throttled::CpuThrottled,
-    &preempted::Preempted,
-    &late_release::LateRelease,
-    &idle_domain::IdleDomain,
-    &fork_pause::ForkPause,
-    &oversubscribed::Oversubscribed,
-    &unsafe_foreign_call::UnsafeForeignCall,
-    &late_safepoint::LateSafepoint,
-    &blocked_in_kernel::BlockedInKernel,
-    &host_steal::HostSteal,
-    &tracer_disturbance::TracerDisturbance,
-    &long_major_gc::LongMajorGc,
-    &parallel_gc_not_paying::ParallelGcNotPaying,
-    &remembered_set::RememberedSet,
-    &small_nursery::SmallNursery,
-    &small_minor_heap::SmallMinorHeap,
-    &leadership_contention::LeadershipContention,
-    &idle_gc::IdleGc,
-    &explicit_gc::ExplicitGc,
-    &asked_gc::AskedGc,
-    &heap::PINNED_RETENTION,
-    &heap::LARGE_OBJECTS,
-    &heap::BLOCK_FRAGMENTATION,
-    &heap::MEMORY_NOT_RETURNED,
-    &heap::COPY_RESERVE,
-    &heap::NotTheHaskellHeap,
-    &blackhole_or_lock::BlackholeOrLock,
-    &stm_contention::StmContention,
-];
-
-/// The rules that can be true of the runtime that was recorded.
-fn rules<'a>(facts: &Facts<'_>) -> impl Iterator<Item = &'a &'static dyn Rule> + use<'a> {
-    let runtime = facts.runtime;
-    RULES.iter().filter(move |rule| rule.runtimes().have(runtime))
-}
-
-/// Every finding, most costly first; empty: nothing found. A quota that ran out in
-/// most of its periods comes before all: in such a period the program got all that
-/// it may have, so a neighbour did not make it less.
-pub(crate) fn run(facts: &Facts<'_>) -> Vec<Finding> {
-    let finding = |rule: &&dyn Rule| {
-        let verdict = rule.check(facts)?;
-        let (share, matters) = match verdict.cost {
-            Cost::Time(ns) => (facts.share(ns), ns >= COST_MIN_NS),
-            Cost::Memory { bytes, of } => ((bytes as f64 / of.max(1) as f64).min(1.0), bytes >= COST_MIN_BYTES),
+    /// The claim as a sentence.
+    fn claim(&self, facts: &Facts<'_>, share: f64) -> Claim {
+        let (cost, all) = match self.cost {
+            Cost::Time(ns) => (duration(ns), duration(facts.span_ns)),
+            Cost::Memory { bytes: cost, of } => (bytes(cost), format!("{} resident", bytes(of))),
         };
-        if !matters {
+        let (what, rest, share) = (&self.what, &self.rest, percent(share));
+        let text = match self.says {
+            Says::Share => format!("{what}{cost} of {all} ({share}){rest}"),
+            Says::ShareOfEach => format!("{what}{cost} of {all} on each ({share}){rest}"),
+            Says::Bracketed => format!("{what}{cost} ({share} of {all}){rest}"),
+            Says::Amount => format!("{what}{cost} of {all}{rest}"),
+        };
+        Claim::new(text, self.says != Says::Amount)
+    }
+}
+
+/// A verdict that is worth reporting.
+struct Found {
+    rule: &'static Rule,
+    first: bool,
+    /// In nanoseconds or bytes.
+    cost: u64,
+    finding: Finding,
+}
+
+impl Found {
+    fn by(rule: &'static Rule, facts: &Facts<'_>) -> Option<Found> {
+        let verdict = (rule.check)(facts)?;
+        let share = verdict.share(facts);
+        if !rule.speaks(&verdict, share) {
             return None;
         }
-        Some(Finding {
-            id: rule.id().to_owned(),
+        let (cost, cost_ns, cost_bytes) = match verdict.cost {
+            Cost::Time(ns) => (ns, ns, None),
+            Cost::Memory { bytes, .. } => (bytes, 0, Some(bytes)),
+        };
+        let finding = Finding {
+            id: rule.id.to_owned(),
             severity: severity(share),
             confidence: verdict.confidence,
-            claim: rule.summary(facts, &verdict),
-            cost_ns: verdict.cost_ns(),
-            cost_bytes: matches!(verdict.cost, Cost::Memory { .. }).then(|| verdict.cost_bytes()),
+            claim: verdict.claim(facts, share),
+            cost_ns,
+            cost_bytes,
             share,
             evidence: verdict.evidence,
             remedies: verdict.remedies,
-        })
-    };
-    let mut findings: Vec<Finding> = rules(facts).filter_map(finding).collect();
-    let costs: Vec<(String, u64)> = findings.iter().map(|found| (found.id.clone(), cost(found))).collect();
-    findings.retain(|found| !explained(found, &costs));
-    let quota_first = cpu_throttled::limits(facts);
+        };
+        Some(Found { rule, first: verdict.first, cost, finding })
+    }
+
+    /// Whether a rule that this one yields to covers at least half of its cost.
+    fn explained(&self, costs: &[(&str, u64)]) -> bool {
+        let better = |id| self.rule.yields_to.contains(&id);
+        costs.iter().any(|(id, cost)| better(*id) && cost.saturating_mul(2) >= self.cost)
+    }
+}
+
+/// Every finding of `rules`, most costly first; empty: nothing found. A quota that ran out in
+/// most of its periods comes before all: in such a period the program got all that
+/// it may have, so a neighbour did not make it less.
+pub fn run(rules: &[&'static Rule], facts: &Facts<'_>) -> Vec<Finding> {
+    let mut found: Vec<Found> = rules.iter().filter_map(|rule| Found::by(rule, facts)).collect();
+    let costs: Vec<(&str, u64)> = found.iter().map(|one| (one.rule.id, one.cost)).collect();
+    found.retain(|one| !one.explained(&costs));
     // Time and memory have the share in common.
-    findings.sort_by(|one, other| {
-        let first = |finding: &Finding| quota_first && finding.id == cpu_throttled::ID;
-        first(other).cmp(&first(one)).then(other.share.total_cmp(&one.share)).then(cost(other).cmp(&cost(one)))
+    found.sort_by(|one, other| {
+        let share = other.finding.share.total_cmp(&one.finding.share);
+        other.first.cmp(&one.first).then(share).then(other.cost.cmp(&one.cost))
     });
-    findings
-}
-
-/// What it costs, in nanoseconds or bytes.
-fn cost(finding: &Finding) -> u64 {
-    finding.cost_bytes.unwrap_or(finding.cost_ns)
-}
-
-/// Whether a rule that `found`'s yields to covers at least half of its cost.
-fn explained(found: &Finding, costs: &[(String, u64)]) -> bool {
-    let rule = RULES.iter().find(|rule| rule.id() == found.id);
-    let better = rule.map_or(&[][..], |rule| rule.yields_to());
-    costs.iter().any(|(id, better_cost)| better.contains(&id.as_str()) && better_cost.saturating_mul(2) >= cost(found))
+    found.into_iter().map(|one| one.finding).collect()
 }
 
 /// What each rule came to, in the rules' order.
-pub(crate) fn checked(facts: &Facts<'_>, findings: &[Finding]) -> Vec<Checked> {
-    let one = |rule: &&dyn Rule| {
-        let id = rule.id();
-        let why = rule.blind(facts);
-        let outcome = match &why {
-            _ if findings.iter().any(|finding| finding.id == id) => Outcome::Found,
-            Some(_) if rule.optional() => Outcome::NotAsked,
-            Some(_) => Outcome::CouldNotLook,
-            None => Outcome::Clear,
+pub fn checked(rules: &[&'static Rule], facts: &Facts<'_>, findings: &[Finding]) -> Vec<Checked> {
+    let one = |rule: &&'static Rule| {
+        let id = rule.id;
+        let missing = rule.needs.and_then(|need| Some((need, (need.missing)(facts)?)));
+        let (outcome, why) = match missing {
+            _ if findings.iter().any(|finding| finding.id == id) => (Outcome::Found, None),
+            Some((need, why)) if need.optional => (Outcome::NotAsked, Some(why)),
+            Some((_, why)) => (Outcome::CouldNotLook, Some(why)),
+            None => (Outcome::Clear, None),
         };
-        Checked { id, outcome, why: why.filter(|_| outcome.blind()) }
+        Checked { id, outcome, why }
     };
-    rules(facts).map(one).collect()
+    rules.iter().map(one).collect()
+}
+
+/// What one pause waited for, in a sentence; `None` where no rule knows it.
+pub fn explain(rules: &[&'static Rule], blamed: &BlamedPause, names: &Names) -> Option<String> {
+    rules.iter().find_map(|rule| (rule.instance)(blamed, names))
 }
 
 /// Wall-clock time in which the recorder's own threads ran on CPUs that the
 /// program wanted; `None` where that cannot be seen.
-pub(crate) fn recorder_held_ns(facts: &Facts<'_>) -> Option<u64> {
-    let held = facts.held.filter(|_| facts.names_next)?;
-    Some(preempted::recorder_ns(held, &facts.recorder))
-}
-
-/// What starting processes came to.
-pub(crate) fn forks(facts: &Facts<'_>) -> Option<Forks> {
-    fork_pause::forks(facts)
+pub fn recorder_held_ns(facts: &Facts<'_>) -> Option<u64> {
+    facts.held.filter(|_| facts.names_next).map(|held| recorder_ns(held, &facts.recorder))
 }
 
 /// Wall-clock time in which other processes ran on CPUs that the program wanted,
 /// the recorder apart; `None` where that cannot be seen.
-pub(crate) fn others_held_ns(facts: &Facts<'_>) -> Option<u64> {
-    let held = facts.held.filter(|_| facts.names_next)?;
-    Some(held.foreign.ns().saturating_sub(preempted::recorder_ns(held, &facts.recorder)))
+pub fn others_held_ns(facts: &Facts<'_>) -> Option<u64> {
+    Some(facts.held?.foreign.ns().saturating_sub(recorder_held_ns(facts)?))
 }
 
-fn log_alone(facts: &Facts<'_>, what: &str) -> String {
-    format!("the {} alone does not show {what}: record with `rtscope record`.", facts.runtime.log)
-}
-
-/// Why what ran instead of the program's threads is not known.
-fn blind_to_runners(facts: &Facts<'_>) -> Option<String> {
-    let why = match (&facts.context.kernel, facts.held) {
-        (None, _) => return Some(log_alone(facts, "what else ran")),
-        (Some(_), None) => "the kernel's scheduling events were not there or could not be used (see `kernel.notes`).",
-        (Some(_), Some(_)) if !facts.names_next => {
-            "only the program's own threads were seen: `rtscope doctor` says how to see what runs instead."
-        }
-        (Some(_), Some(_)) => return None,
-    };
-    Some(why.to_owned())
-}
-
-/// Why it is not known where the code was.
-fn blind_to_code(facts: &Facts<'_>) -> Option<String> {
-    let why = match (&facts.context.kernel, facts.held, facts.code) {
-        (None, ..) => return Some(log_alone(facts, "where the code was")),
-        (Some(_), None, _) => {
-            "the kernel's scheduling events were not there or could not be used (see `kernel.notes`), so no wait could be looked up."
-        }
-        (Some(_), Some(_), None) => "the program's code was not sampled: `rtscope doctor` says how to see it.",
-        (Some(_), Some(_), Some(_)) => return None,
-    };
-    Some(why.to_owned())
+/// Wall-clock time that the recorder's threads took, at most.
+pub(crate) fn recorder_ns(held: &Held, recorder: &BTreeSet<NameId>) -> u64 {
+    held.by_name.iter().filter(|(name, _)| recorder.contains(*name)).map(|(_, (part, _))| part.ns()).sum()
 }
 
 /// Where samples found the code in waits: "87 of 92 samples in foreign code, 85 of
 /// them in `c_busy` (prog)".
-fn found_in(facts: &Facts<'_>, waits: &Waits, kind: CodeKind, what: &str) -> String {
+pub(crate) fn found_in(facts: &Facts<'_>, waits: &Waits, kind: CodeKind, what: &str) -> String {
     let period = facts.code.map_or(1, |code| code.period_ns().max(1));
     let places = waits.top(kind).into_iter().take(CODE_NAMED_MAX).map(|(id, ns)| {
         let symbol = facts.symbols.get(id);
@@ -377,17 +436,12 @@ fn found_in(facts: &Facts<'_>, waits: &Waits, kind: CodeKind, what: &str) -> Str
 }
 
 /// "a", "a and b": places that hold most, or what to say where none is known.
-fn listed_code(symbols: &Symbols, places: &[(SymbolId, u64)], unknown: &str) -> String {
+pub(crate) fn listed_code(symbols: &Symbols, places: &[(SymbolId, u64)], unknown: &str) -> String {
     let worst = places.first().map_or(0, |place| place.1);
     // What has less than a fifth of the worst is left to the evidence.
     let big = places.iter().take(2).filter(|place| place.1.saturating_mul(5) >= worst);
     let named: Vec<_> = big.map(|place| format!("`{}`", called(symbols.get(place.0)))).collect();
     if named.is_empty() { unknown.to_owned() } else { named.join(" and ") }
-}
-
-/// What one pause waited for, in a sentence; `None` where no rule knows it.
-pub fn explain(blamed: &BlamedPause, names: &Names) -> Option<String> {
-    RULES.iter().find_map(|rule| rule.instance(blamed, names))
 }
 
 /// A quarter of the wall clock dominates; a twentieth is felt.
@@ -399,15 +453,44 @@ fn severity(share: f64) -> Severity {
     }
 }
 
-fn evidence(text: String, range: Option<(Time, Time)>) -> Evidence {
+/// One sentence, and where in the recording it was seen.
+pub fn evidence(text: String, range: Option<(Time, Time)>) -> Evidence {
     Evidence { text, from: range.map(|range| range.0), to: range.map(|range| range.1) }
 }
 
+/// How long a pause waited in the pieces that `shows` holds of, and the longest of them.
+pub(crate) fn waited(blamed: &BlamedPause, shows: impl Fn(&CausePiece) -> bool) -> Option<(String, &CausePiece)> {
+    let pieces = || blamed.causes.iter().filter(|piece| shows(piece));
+    let longest = pieces().max_by_key(|piece| piece.ns())?;
+    Some((duration(pieces().map(CausePiece::ns).sum()), longest))
+}
+
+/// " for lane 3"; empty where the lane is not known.
+fn for_lane(piece: &CausePiece) -> String {
+    piece.lane.map_or(String::new(), |lane| format!(" for lane {lane}"))
+}
+
+/// "lane 3", or "a lane" where it is not known.
+pub(crate) fn a_lane(piece: &CausePiece) -> String {
+    piece.lane.map_or("a lane".to_owned(), |lane| format!("lane {lane}"))
+}
+
+/// "The world waited 2.00 s for a lane that was on a CPU, ...: 87 of 92 samples found it in `what`".
+pub(crate) fn stopped_late(facts: &Facts<'_>, stops: &Waits, kind: CodeKind, what: &str) -> Evidence {
+    let text = format!(
+        "The world waited {} for a lane that was on a CPU, where that took {} and more: {}.",
+        duration(stops.ns),
+        duration(LATE_MIN_NS),
+        found_in(facts, stops, kind, what)
+    );
+    evidence(text, stops.longest.map(|piece| (piece.from, piece.to)))
+}
+
 /// The evidence of one cause's longest piece in a pause.
-fn longest(facts: &Facts<'_>, cause: Cause, what: &str) -> Option<Evidence> {
+pub(crate) fn longest(facts: &Facts<'_>, cause: Cause, what: &str) -> Option<Evidence> {
     let total = facts.sums.cause_total(cause)?;
     let piece = total.longest;
-    let lane = piece.lane.map_or(String::new(), |lane| format!(" for lane {lane}"));
+    let lane = for_lane(&piece);
     let text = format!(
         "Pauses waited {} in all{}, in {} pieces; the longest took {}{lane}.",
         duration(total.ns),
@@ -421,7 +504,3 @@ fn longest(facts: &Facts<'_>, cause: Cause, what: &str) -> Option<Evidence> {
 #[cfg(test)]
 #[path = "findings_tests.rs"]
 mod tests;
-
-#[cfg(test)]
-#[path = "collector_tests.rs"]
-mod collector_tests;

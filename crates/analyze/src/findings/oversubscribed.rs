@@ -1,4 +1,4 @@
-//! `oversubscribed`: more capabilities than CPUs, so that the program's threads
+//! `oversubscribed`: more lanes than CPUs, so that the program's threads
 //! queue behind each other when the world has to stop.
 //!
 //! Cost: wall-clock time inside pauses in which a thread of the program waited
@@ -9,125 +9,93 @@
 //! be a tenth. The CPUs are those of the affinity mask: what a quota takes is
 //! `cpu-throttled`'s.
 
-use super::{Cost, Facts, Rule, Verdict, blind_to_runners, evidence, idle_domain, longest};
+use super::{Cost, Facts, PAUSED, Rule, Verdict, evidence, for_lane, longest, needs, sure, waited};
 use crate::results::BlamedPause;
-use rtscope_model::runtimes::OCAML;
-use rtscope_model::units::{duration, percent};
-use rtscope_model::{Cause, Confidence, Metric, Names, Remedy};
+use rtscope_model::units::duration;
+use rtscope_model::{Cause, Names, Remedy};
 
-const SHARE_MIN_LANES: f64 = 0.02;
 const SHARE_MIN_OTHERS: f64 = 0.10;
-/// What its remedies shorten. Not the time to stop: fewer capabilities have less nursery
-/// and collect more often.
-const PAUSED: &str = "pauses.total_ns";
 
-pub(super) struct Oversubscribed;
+pub(crate) static RULE: Rule = BASE;
 
-impl Rule for Oversubscribed {
-    fn id(&self) -> &'static str {
-        "oversubscribed"
+/// To be built on: a runtime may know better when it holds. It yields where a leader spins
+/// behind the very lane that it waits for: that loses nothing.
+pub(crate) const BASE: Rule = Rule {
+    id: "oversubscribed",
+    order: 60,
+    needs: Some(&needs::RUNNERS),
+    yields_to: &["late-safepoint", "unsafe-foreign-call", "blocked-in-kernel", "late-release"],
+    share_min: 0.02,
+    also: " with more lanes than CPUs, else 10 %",
+    why: "two threads meet on one CPU now and then also where there are enough",
+    check,
+    instance,
+    ..Rule::BLANK
+};
+
+fn check(facts: &Facts<'_>) -> Option<Verdict> {
+    let held = facts.held?;
+    let cost_ns = held.sibling.in_pauses_ns();
+    let too_many = more_lanes_than_cpus(facts);
+    if too_many.is_none() && facts.share(cost_ns) < SHARE_MIN_OTHERS {
+        return None;
     }
-
-    fn blind(&self, facts: &Facts<'_>) -> Option<String> {
-        blind_to_runners(facts)
-    }
-
-    fn check(&self, facts: &Facts<'_>) -> Option<Verdict> {
-        let held = facts.held?;
-        if *facts.runtime == OCAML && idle_domain::crowding(facts) {
-            return None;
-        }
-        let cost_ns = held.sibling.in_pauses_ns();
-        let too_many = more_lanes_than_cpus(facts);
-        if facts.share(cost_ns) < if too_many.is_some() { SHARE_MIN_LANES } else { SHARE_MIN_OTHERS } {
-            return None;
-        }
-        let mut seen = Vec::new();
-        if let Some(cpus) = too_many {
-            let text = format!("{} {} run on {cpus} CPUs.", facts.lanes, facts.runtime.lane.1);
-            seen.push(evidence(text, Some((facts.started, facts.end))));
-        }
-        seen.extend(longest(facts, Cause::Oversubscribed, " behind the program's own threads"));
-        seen.push(evidence(
-            format!(
-                "Inside pauses a thread of the program waited for a CPU behind a sibling during {}, over the whole recording \
-                 during {}.",
-                duration(cost_ns),
-                duration(held.sibling.ns())
-            ),
-            held.sibling.longest,
-        ));
-        let confidence = if too_many.is_some() { Confidence::High } else { Confidence::Medium };
-        Some(Verdict { confidence, cost: Cost::Time(cost_ns), evidence: seen, remedies: remedies(facts, too_many) })
-    }
-
-    fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
-        let who = match more_lanes_than_cpus(facts) {
-            Some(cpus) => {
-                let lanes = facts.runtime.lane.1;
-                format!("{} {lanes} share {cpus} CPUs: during pauses the program's threads queued", facts.lanes)
-            }
-            None => "During pauses the program's threads queued".to_owned(),
-        };
+    let noun = facts.runtime.lane.1;
+    let lanes = too_many.map(|cpus| facts.overall(format!("{} {noun} run on {cpus} CPUs.", facts.lanes)));
+    let behind = evidence(
         format!(
-            "{who} behind each other for {} of {} ({}).",
-            duration(verdict.cost_ns()),
-            duration(facts.span_ns),
-            percent(facts.share(verdict.cost_ns()))
-        )
-    }
+            "Inside pauses a thread of the program waited for a CPU behind a sibling during {}, over the whole \
+             recording during {}.",
+            duration(cost_ns),
+            duration(held.sibling.ns())
+        ),
+        held.sibling.longest,
+    );
+    let longest = longest(facts, Cause::Oversubscribed, " behind the program's own threads");
+    let who = match too_many {
+        Some(cpus) => format!("{} {noun} share {cpus} CPUs: during", facts.lanes),
+        None => "During".to_owned(),
+    };
+    let what = format!("{who} pauses the program's threads queued behind each other for ");
+    let verdict = Verdict::new(Cost::Time(cost_ns), sure(too_many.is_some()), what);
+    Some(verdict.seen([lanes, longest, Some(behind)].into_iter().flatten()).remedies(remedies(facts, too_many)))
+}
 
-    /// A leader that spins behind the very lane it waits for loses nothing by that.
-    fn yields_to(&self) -> &'static [&'static str] {
-        &["late-safepoint", "unsafe-foreign-call", "blocked-in-kernel", "late-release"]
-    }
-
-    fn instance(&self, blamed: &BlamedPause, _: &Names) -> Option<String> {
-        let queued = blamed.causes.iter().filter(|piece| piece.cause == Cause::Oversubscribed);
-        let ns: u64 = queued.clone().map(|piece| piece.ns()).sum();
-        let longest = queued.max_by_key(|piece| piece.ns())?;
-        let lane = longest.lane.map_or(String::new(), |lane| format!(" for lane {lane}"));
-        Some(format!("The world waited {}{lane} while another thread of the program ran on its CPU.", duration(ns)))
-    }
+fn instance(blamed: &BlamedPause, _: &Names) -> Option<String> {
+    let (ns, longest) = waited(blamed, |piece| piece.cause == Cause::Oversubscribed)?;
+    Some(format!("The world waited {ns}{} while another thread of the program ran on its CPU.", for_lane(longest)))
 }
 
 /// CPUs that the program may use, where it has more lanes than that.
-pub(super) fn more_lanes_than_cpus(facts: &Facts<'_>) -> Option<usize> {
+pub(crate) fn more_lanes_than_cpus(facts: &Facts<'_>) -> Option<usize> {
     let context = facts.context;
     let cpus = if context.cpus_allowed.is_empty() { context.cpus_online as usize } else { context.cpus_allowed.len() };
     (cpus > 0 && facts.lanes > cpus).then_some(cpus)
 }
 
+/// They shorten pauses, not the time to stop: fewer lanes have less young memory and collect
+/// more often.
 fn remedies(facts: &Facts<'_>, too_many: Option<usize>) -> Vec<Remedy> {
-    let verify = "Record again: waits behind the program's own threads are gone and pauses are shorter.".to_owned();
-    let mut remedies = Vec::new();
-    if let Some(cpus) = too_many {
-        remedies.push(Remedy {
-            text: format!("Use as many {} as there are CPUs ({cpus}).", facts.runtime.lane.1),
-            flag: facts.runtime.lanes_flag(cpus),
-            verify: verify.clone(),
-            metric: Metric::falls(PAUSED),
-        });
-    } else {
-        remedies.push(Remedy {
-            text: format!(
-                "Use fewer {}: threads of foreign calls or of other parts of the program need CPUs, too.",
-                facts.runtime.lane.1
-            ),
-            flag: facts.runtime.lanes_flag(facts.lanes.saturating_sub(1).max(1)),
-            verify: verify.clone(),
-            metric: Metric::falls(PAUSED),
-        });
-    }
-    if let Some(flag) = facts.runtime.sequential_flag().filter(|_| facts.lanes > 1) {
-        remedies.push(Remedy {
-            text: "If the capabilities must stay, collect with fewer threads, so that collector threads do not spin for a CPU \
-                   that a sibling needs."
-                .into(),
-            flag: Some(flag),
-            verify,
-            metric: Metric::falls(PAUSED),
-        });
-    }
-    remedies
+    let noun = facts.runtime.lane.1;
+    let shorter = |text: String, flag: Option<String>| {
+        let remedy = Remedy::new(text).falls(PAUSED);
+        Remedy { flag, ..remedy.shows("waits behind the program's own threads are gone and pauses are shorter") }
+    };
+    let fewer = match too_many {
+        Some(cpus) => {
+            shorter(format!("Use as many {noun} as there are CPUs ({cpus})."), facts.runtime.lanes_flag(cpus))
+        }
+        None => shorter(
+            format!("Use fewer {noun}: threads of foreign calls or of other parts of the program need CPUs, too."),
+            facts.runtime.lanes_flag(facts.lanes.saturating_sub(1).max(1)),
+        ),
+    };
+    let sequential = facts.runtime.sequential_flag().filter(|_| facts.lanes > 1).map(|flag| {
+        let text = format!(
+            "If the {noun} must stay, collect with fewer threads, so that collector threads do not spin for a CPU that \
+             a sibling needs."
+        );
+        shorter(text, Some(flag))
+    });
+    [fewer].into_iter().chain(sequential).collect()
 }

@@ -163,7 +163,7 @@ fn for_black_holes_the_remedy_is_to_evaluate_first() {
     let finding = results.findings.first().unwrap();
     assert!(finding.claim.contains("(black holes)"), "{}", finding.claim);
     assert!(finding.evidence.iter().any(|seen| seen.text.contains("Thread 1 is the one that others waited for")));
-    assert!(finding.remedies.first().unwrap().text.starts_with("Evaluate shared values"));
+    assert!(finding.remedies.first().unwrap().text.words.starts_with("Evaluate shared values"));
 }
 
 #[test]

@@ -5,6 +5,7 @@
 pub mod ghc;
 pub mod ocaml;
 
+use crate::findings::{self, Rule};
 use crate::folds::Fold;
 use crate::kernel::lane_thread::{LaneThreads, PerPause};
 use crate::pauses::{Nothing, Recognise};
@@ -28,6 +29,11 @@ pub trait Support: Sync {
     /// Folds that other runtimes have no use for.
     fn folds(&self, _context: &Context) -> Vec<Box<dyn Fold>> {
         Vec::new()
+    }
+
+    /// Rules that only its programs can break.
+    fn rules(&self) -> &'static [&'static Rule] {
+        &[]
     }
 }
 
@@ -55,8 +61,25 @@ pub fn register(support: &'static dyn Support) {
 
 /// The analysis of the runtime that `context` names.
 pub fn of(context: &Context) -> &'static dyn Support {
-    let info = context.runtime.info();
+    support(context.runtime.info())
+}
+
+fn support(info: &RuntimeInfo) -> &'static dyn Support {
     let is = |support: &&&'static dyn Support| support.info() == info;
     let registered = || REGISTERED.read().unwrap_or_else(PoisonError::into_inner).iter().find(is).copied();
     BUILT_IN.iter().find(is).copied().or_else(registered).unwrap_or(&Unknown)
 }
+
+/// Every rule that can be true of a program of `runtime`, in order: general ones, and its own,
+/// which replace general ones of the same id.
+pub fn rules_of(runtime: &RuntimeInfo) -> Vec<&'static Rule> {
+    let own = support(runtime).rules();
+    let general = findings::RULES.iter().filter(|rule| own.iter().all(|one| one.id != rule.id));
+    let mut rules: Vec<_> = general.chain(own).copied().collect();
+    rules.sort_by_key(|rule| rule.order);
+    rules
+}
+
+#[cfg(test)]
+#[path = "rules_tests.rs"]
+mod tests;

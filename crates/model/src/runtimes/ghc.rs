@@ -1,6 +1,7 @@
 //! GHC's runtime as data.
 
-use crate::runtime::{Knobs, LaneThreads, Posts, RuntimeInfo};
+use crate::finding::Figure;
+use crate::runtime::{Change, ForeignCall, Knobs, LaneThreads, Posts, RuntimeInfo};
 
 /// GHC 9.0 and later.
 pub static GHC: RuntimeInfo = RuntimeInfo {
@@ -13,5 +14,46 @@ pub static GHC: RuntimeInfo = RuntimeInfo {
     posts: Posts { runs: true, idle: true, writes: true, leadership: false },
     // A safe foreign call gives the capability up, and another thread takes it.
     lane_threads: LaneThreads::PerPause,
-    knobs: Knobs { lanes: Some("+RTS -N"), sequential: Some("+RTS -qg") },
+    knobs: Knobs {
+        lanes: Some("+RTS -N"),
+        sequential: Some("+RTS -qg"),
+        heap_size: Some("+RTS -HSIZE"),
+        return_at_once: Some("--disable-delayed-os-memory-return"),
+        foreign_call: Some(ForeignCall {
+            text: "Import {} (or whatever calls it) `safe` instead of `unsafe`: the call then costs about 100 ns more \
+                   and gives its capability up first.",
+            computes: "foreign import ccall safe \"{}\" …",
+            sleeps: "foreign import ccall interruptible \"{}\" …",
+        }),
+        old_heap: &OLD_HEAP,
+    },
 };
+
+static OLD_HEAP: [Change; 3] = [
+    Change {
+        text: "Collect the old generation beside the program: only the stops at its two ends are left. It needs a CPU \
+               of its own meanwhile, and a few per cent of throughput.",
+        or: false,
+        flag: Some("+RTS --nonmoving-gc"),
+        falls: Figure { path: "pauses.pause_ns.max", shows: "the longest pauses are a few milliseconds" },
+    },
+    Change {
+        text: "Keep large data that no longer changes in a compact region (package `ghc-compact`), or outside the \
+               heap: it is then copied no more.",
+        or: false,
+        flag: None,
+        falls: Figure {
+            path: "pauses.collect_ns.sum",
+            shows: "bytes copied by collections of the old generation fall",
+        },
+    },
+    Change {
+        text: "let it grow further before it is collected: half as many collections, each as long as before{}.",
+        or: true,
+        flag: Some("+RTS -F4"),
+        falls: Figure {
+            path: "pauses.collect_ns.sum",
+            shows: "fewer collections of the old generation, less time in pauses",
+        },
+    },
+];

@@ -586,18 +586,48 @@ fn unexplained_waiting(results: &Results) -> Option<String> {
     Some(format!("Waiting for {what} took {waited}, {share} of the run; {why}"))
 }
 
-/// The verdict without a finding: a few words, and what they stand on.
-pub fn nothing_found(results: &Results) -> (&'static str, String) {
+/// The verdict on a recording without a finding.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum WithoutFindings {
+    /// Every rule looked, and nothing was lost.
+    Clear,
+    /// What was not seen may hold something.
+    ClearAsSeen,
+    /// Lanes are waited for, and no rule says why.
+    NoCause,
+    /// No log of a runtime.
+    NoPauses,
+}
+
+impl WithoutFindings {
+    /// Whether there is nothing to worry about.
+    pub fn is_clear(self) -> bool {
+        self == WithoutFindings::Clear
+    }
+
+    /// In a few words.
+    pub fn words(self) -> &'static str {
+        match self {
+            WithoutFindings::Clear => "Nothing found.",
+            WithoutFindings::ClearAsSeen => "Nothing found in what was seen.",
+            WithoutFindings::NoCause => "No cause found.",
+            WithoutFindings::NoPauses => "Pauses unknown.",
+        }
+    }
+}
+
+/// The verdict without a finding, and what it stands on.
+pub fn without_findings(results: &Results) -> (WithoutFindings, String) {
     if !has_runtime(results) {
         return (
-            "Pauses unknown.",
+            WithoutFindings::NoPauses,
             "No log of a runtime was recorded, so pauses could not be looked at. A GHC program writes one when `rtscope \
              record -- PROGRAM` starts it, unless it cannot; then the end of this report says what it needs."
                 .into(),
         );
     }
     if let Some(text) = unexplained_waiting(results) {
-        return ("No cause found.", text);
+        return (WithoutFindings::NoCause, text);
     }
     let pauses = units::counted(results.pauses.count, "pause", "pauses");
     let mut seen =
@@ -614,7 +644,7 @@ pub fn nothing_found(results: &Results) -> (&'static str, String) {
     let text = format!("Looked at {}.{}", seen.join(", "), checked(results));
     let blind = results.checked.iter().any(|rule| rule.outcome == Outcome::CouldNotLook);
     let whole = super::exit_code(results) == 0 && !blind;
-    (if whole { "Nothing found." } else { "Nothing found in what was seen." }, text)
+    (if whole { WithoutFindings::Clear } else { WithoutFindings::ClearAsSeen }, text)
 }
 
 /// Which rules were clear, and which could not look and why.

@@ -207,7 +207,7 @@ fn found(finding: &Finding, start: u64, end: u64) -> Found {
     Found {
         id: finding.id.clone(),
         severity: words::severity(finding.severity).into(),
-        claim: finding.claim.clone(),
+        claim: finding.claim.to_string(),
         at_ns: from.map(since),
         to_ns: to.map(since),
         track: None,

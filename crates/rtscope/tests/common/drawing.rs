@@ -1,8 +1,8 @@
 //! What pictures are drawn from, made by hand for the fixtures.
 
 use super::{MS, START};
-use rtscope_analyze::results::heap_profile;
 use rtscope_analyze::results::LanesOverTime;
+use rtscope_analyze::results::heap_profile;
 use rtscope_analyze::results::*;
 use rtscope_model::{
     Cause, CausePiece, Confidence, LaneId, LanePause, Names, Pause, PauseKind, PauseMode, PauseQuality, ReleaseBasis,

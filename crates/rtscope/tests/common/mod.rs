@@ -291,7 +291,7 @@ pub fn throttled() -> Fixture {
                     Some("+RTS -N1 -RTS"),
                     "record again: 99 in 100 waits to stop fall below 1 ms, and this finding is gone",
                 ),
-                change("Or give the container 2 CPUs:", Some("resources.limits.cpu: \"2\""), "as above"),
+                Remedy::or("give the container 2 CPUs:").flag("resources.limits.cpu: \"2\"").verify("as above"),
             ],
         }],
         checked: RULES.map(checked).to_vec(),

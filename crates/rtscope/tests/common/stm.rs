@@ -4,7 +4,7 @@
 use super::{Fixture, MS, START, change, healthy, seen};
 use rtscope_analyze::recording::stm::Stm;
 use rtscope_analyze::results::stm::Transactions;
-use rtscope_model::{Confidence, Finding, Metric, Remedy, Severity, StmCounts, StmNamed, StmSeen};
+use rtscope_model::{Claim, Confidence, Finding, Metric, Remedy, Severity, StmCounts, StmNamed, StmSeen};
 
 /// Two capabilities, each losing a third of its attempts, most of them of one name.
 pub fn contended() -> Fixture {
@@ -16,9 +16,11 @@ pub fn contended() -> Fixture {
         id: "stm-contention".into(),
         severity: Severity::Warning,
         confidence: Confidence::Medium,
-        claim: "36 % of the attempts at the transaction (STM) `transfer` were thrown away because another one had changed what \
-                they read: about 24.0 s of 200 s (12 %)."
-            .into(),
+        claim: Claim::new(
+            "36 % of the attempts at the transaction (STM) `transfer` were thrown away because another one had changed what \
+             they read: about 24.0 s of 200 s (12 %).",
+            true,
+        ),
         cost_ns: 24_000 * MS,
         cost_bytes: None,
         share: 0.12,

@@ -2,10 +2,12 @@
 
 mod nursery;
 pub mod pauses;
+pub mod rules;
 pub mod sparks;
 pub mod triggers;
 
 use super::Support;
+use crate::findings::Rule;
 use crate::folds::Fold;
 use crate::pauses::Recognise;
 use crate::recording::Context;
@@ -27,5 +29,9 @@ impl Support for Ghc {
     fn folds(&self, context: &Context) -> Vec<Box<dyn Fold>> {
         let sparks = Box::<sparks::Sparks>::default();
         vec![Box::new(triggers::Triggers::new(context)), sparks, Box::new(nursery::Pieces)]
+    }
+
+    fn rules(&self) -> &'static [&'static Rule] {
+        &rules::RULES
     }
 }

@@ -5,10 +5,12 @@ pub mod answers;
 pub mod domains;
 pub mod leadership;
 pub mod pauses;
+pub mod rules;
 pub mod sections;
 pub mod slices;
 
 use super::Support;
+use crate::findings::Rule;
 use crate::folds::Fold;
 use crate::kernel::lane_thread::LaneThreads;
 use crate::pauses::Recognise;
@@ -34,5 +36,9 @@ impl Support for Ocaml {
 
     fn folds(&self, _: &Context) -> Vec<Box<dyn Fold>> {
         vec![Box::<sections::Sections>::default()]
+    }
+
+    fn rules(&self) -> &'static [&'static Rule] {
+        &rules::RULES
     }
 }

@@ -14,9 +14,10 @@ const REMEDIES_MAX: usize = 4;
 pub(super) fn verdict(results: &Results) -> String {
     let mut out = String::new();
     if results.findings.is_empty() {
-        let (verdict, text) = words::nothing_found(results);
-        let class = if verdict == "Nothing found." { "good" } else { "warning" };
-        let _ = write!(out, "<article class=\"finding {class}\"><h3>{verdict}</h3><p>{}</p></article>", escape(&text));
+        let (verdict, text) = words::without_findings(results);
+        let class = if verdict.is_clear() { "good" } else { "warning" };
+        let (verdict, text) = (verdict.words(), escape(&text));
+        let _ = write!(out, "<article class=\"finding {class}\"><h3>{verdict}</h3><p>{text}</p></article>");
     }
     for finding in results.findings.iter().take(FINDINGS_MAX) {
         out.push_str(&article(results, finding));
@@ -57,7 +58,7 @@ fn article(results: &Results, finding: &Finding) -> String {
 }
 
 fn item(remedy: &Remedy) -> String {
-    let mut out = format!("<li>{}", escape(&remedy.text));
+    let mut out = format!("<li>{}", escape(&remedy.text.to_string()));
     if let Some(flag) = &remedy.flag {
         let lines: Vec<_> = flag.lines().take(40).map(escape).collect();
         let _ = write!(out, "<pre><code>{}</code></pre>", lines.join("\n"));

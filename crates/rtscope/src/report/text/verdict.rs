@@ -31,8 +31,9 @@ pub(super) fn write(screen: &mut Screen, results: &Results) {
 }
 
 fn nothing_found(screen: &mut Screen, results: &Results) {
-    let (verdict, text) = words::nothing_found(results);
-    let tone = if verdict == "Nothing found." { Tone::Good } else { Tone::Warn };
+    let (verdict, text) = words::without_findings(results);
+    let tone = if verdict.is_clear() { Tone::Good } else { Tone::Warn };
+    let verdict = verdict.words();
     let head = format!("{} ", screen.style().paint(tone, verdict));
     // The head counts as a word of the paragraph, but its colour must not.
     let width = screen.style().width;
@@ -59,11 +60,6 @@ fn cost(finding: &Finding) -> String {
     format!("{cost} = {} {of}", units::percent(finding.share))
 }
 
-/// Whether the claim says its share of the run itself.
-fn tells_its_cost(finding: &Finding) -> bool {
-    finding.claim.contains(&units::percent(finding.share))
-}
-
 fn in_full(screen: &mut Screen, finding: &Finding) {
     let tone = tone(finding.severity);
     let head = screen.style().paint(tone, "1. ").into_owned();
@@ -73,7 +69,7 @@ fn in_full(screen: &mut Screen, finding: &Finding) {
         format!("confidence {}", finding.confidence.word()),
         finding.id.clone(),
     ];
-    if !tells_its_cost(finding) {
+    if !finding.claim.says_share() {
         facts.insert(0, format!("costs {}", cost(finding)));
     }
     let facts = facts.join(screen.style().dot());
@@ -87,7 +83,7 @@ fn in_full(screen: &mut Screen, finding: &Finding) {
 /// The best remedy with flag and check, the others by their flags.
 fn remedies(screen: &mut Screen, finding: &Finding) {
     let Some((best, others)) = finding.remedies.split_first() else { return };
-    screen.paragraph("   change ", INDENT, None, &best.text);
+    screen.paragraph("   change ", INDENT, None, &best.text.to_string());
     if let Some(flag) = &best.flag {
         // To be pasted: neither wrapped nor squeezed.
         for line in flag.lines() {
@@ -96,10 +92,11 @@ fn remedies(screen: &mut Screen, finding: &Finding) {
         }
     }
     for other in others.iter().take(2) {
-        let text = without_or(&other.text);
+        // The label says "or" already.
+        let words = &other.text.words;
         match &other.flag {
-            Some(flag) => screen.paragraph_then("   or     ", INDENT, text, flag),
-            None => screen.paragraph("   or     ", INDENT, None, text),
+            Some(flag) => screen.paragraph_then("   or     ", INDENT, words, flag),
+            None => screen.paragraph("   or     ", INDENT, None, words),
         }
     }
     if !best.verify.is_empty() {
@@ -107,21 +104,16 @@ fn remedies(screen: &mut Screen, finding: &Finding) {
     }
 }
 
-/// The label says "or" already.
-fn without_or(text: &str) -> &str {
-    text.strip_prefix("Or ").or_else(|| text.strip_prefix("or ")).unwrap_or(text)
-}
-
 fn in_short(screen: &mut Screen, number: usize, finding: &Finding) {
     let tone = tone(finding.severity);
     let head = screen.style().paint(tone, &format!("{number}. ")).into_owned();
-    let facts = match tells_its_cost(finding) {
+    let facts = match finding.claim.says_share() {
         true => finding.id.clone(),
         false => format!("{}, {}", cost(finding), finding.id),
     };
     screen.paragraph(&head, 3, None, &format!("{} ({facts})", finding.claim));
     if let Some(remedy) = finding.remedies.first() {
-        let text = remedy.flag.as_ref().unwrap_or(&remedy.text);
-        screen.paragraph("   change ", INDENT, Some(Tone::Strong), text);
+        let text = remedy.flag.clone().unwrap_or_else(|| remedy.text.to_string());
+        screen.paragraph("   change ", INDENT, Some(Tone::Strong), &text);
     }
 }

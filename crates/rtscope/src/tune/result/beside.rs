@@ -26,7 +26,7 @@ pub struct Said {
 
 /// Pairs by name, several of one name in their order; what costs most first.
 pub fn beside(default: &[Finding], recommended: &[Finding]) -> Vec<Pair> {
-    let said = |finding: &Finding| Said { claim: finding.claim.clone(), share: finding.share };
+    let said = |finding: &Finding| Said { claim: finding.claim.to_string(), share: finding.share };
     let first = |finding: &Finding| Pair { id: finding.id.clone(), default: Some(said(finding)), recommended: None };
     let mut pairs: Vec<Pair> = default.iter().map(first).collect();
     for finding in recommended {
@@ -55,7 +55,7 @@ pub(super) mod tests {
             id: id.to_owned(),
             severity: Severity::Warning,
             confidence: Confidence::High,
-            claim: claim.to_owned(),
+            claim: claim.into(),
             cost_ns: 1,
             cost_bytes: None,
             share,

@@ -7,68 +7,44 @@
 //! ten waits are asked for. Medium confidence: whether the threads could have done
 //! something else only the program knows.
 
-use super::{Cost, Facts, Rule, Runtimes, Verdict, evidence};
+use super::green;
+use crate::findings::{Cost, Facts, Need, Rule, Verdict, evidence};
 use crate::program::green::Contention;
-use crate::results::BlamedPause;
-use rtscope_model::runtimes::GHC;
 use rtscope_model::units::{duration, percent};
-use rtscope_model::{Confidence, Evidence, GreenThread, Metric, Names, Remedy};
+use rtscope_model::{Confidence, Evidence, Figure, GreenThread, Remedy};
 
 const COUNT_MIN: u64 = 10;
-const SHARE_MIN: f64 = 0.10;
 /// The thread that others waited for most is named from this share of it.
 const NAMED_SHARE: f64 = 0.8;
 
-pub(super) struct BlackholeOrLock;
+pub static RULE: Rule = Rule {
+    id: "blackhole-or-lock",
+    order: 260,
+    needs: Some(&RUNS),
+    share_min: 0.10,
+    also: ", ten waits",
+    why: "threads wait for each other now and then in every program",
+    check,
+    ..Rule::BLANK
+};
 
-impl Rule for BlackholeOrLock {
-    fn id(&self) -> &'static str {
-        "blackhole-or-lock"
-    }
+static RUNS: Need = Need { name: "runs of green threads (`--detail full`)", optional: true, missing: no_runs };
 
-    fn runtimes(&self) -> Runtimes {
-        Runtimes::Only(&GHC)
-    }
+fn no_runs(facts: &Facts<'_>) -> Option<String> {
+    (!green(facts).known()).then(|| {
+        "the log does not have the runs of green threads: record with `rtscope record --detail full`.".to_owned()
+    })
+}
 
-    fn blind(&self, facts: &Facts<'_>) -> Option<String> {
-        (!facts.green.known()).then(|| {
-            "the log does not have the runs of green threads: record with `rtscope record --detail full`.".to_owned()
-        })
+fn check(facts: &Facts<'_>) -> Option<Verdict> {
+    let contention = green(facts).contention();
+    if !green(facts).known() || contention.waits() < COUNT_MIN {
+        return None;
     }
-
-    fn optional(&self) -> bool {
-        true
-    }
-
-    fn check(&self, facts: &Facts<'_>) -> Option<Verdict> {
-        let contention = facts.green.contention();
-        let cost_ns = contention.idle.ns();
-        if !facts.green.known() || contention.waits() < COUNT_MIN || facts.share(cost_ns) < SHARE_MIN {
-            return None;
-        }
-        let evidence = seen(facts, contention);
-        Some(Verdict {
-            confidence: Confidence::Medium,
-            cost: Cost::Time(cost_ns),
-            evidence,
-            remedies: remedies(contention),
-        })
-    }
-
-    fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
-        format!(
-            "Capabilities stood idle for {} of {} ({}) while threads waited for each other: {}.",
-            duration(verdict.cost_ns()),
-            duration(facts.span_ns),
-            percent(facts.share(verdict.cost_ns())),
-            waited_for(facts.green.contention())
-        )
-    }
-
-    fn instance(&self, _: &BlamedPause, _: &Names) -> Option<String> {
-        // It lies outside pauses.
-        None
-    }
+    let cost = Cost::Time(contention.idle.ns());
+    let verdict = Verdict::new(cost, Confidence::Medium, "Capabilities stood idle for ")
+        .then(format!(" while threads waited for each other: {}.", waited_for(contention)));
+    Some(verdict.seen(seen(facts, contention)).remedies(remedies(contention)))
 }
 
 /// "for locks (MVar)", the largest first.
@@ -95,10 +71,8 @@ fn seen(facts: &Facts<'_>, contention: &Contention) -> Vec<Evidence> {
         .filter(|kind| kind.0.count > 0)
         .map(|(waits, what)| format!("{} waits {what}, {} in all", waits.count, duration(waits.ns)))
         .collect();
-    let mut seen = vec![evidence(
-        format!("While a capability had nothing to run there were {}.", told.join("; ")),
-        Some((facts.started, facts.end)),
-    )];
+    let mut seen =
+        vec![facts.overall(format!("While a capability had nothing to run there were {}.", told.join("; ")))];
     if let Some((waiter, holder, from, to)) = contention.longest {
         let text = format!("In the longest thread {waiter} waited {} for thread {holder}.", duration(to.since(from)));
         seen.push(evidence(text, Some((from, to))));
@@ -117,28 +91,19 @@ fn seen(facts: &Facts<'_>, contention: &Contention) -> Vec<Evidence> {
     seen
 }
 
-fn remedies(contention: &Contention) -> Vec<Remedy> {
+fn remedies(contention: &Contention) -> [Remedy; 2] {
     let locks = contention.locks.ns.saturating_add(contention.transactions.ns);
-    let verify = "Record again with `--detail full`: capabilities no longer stand idle while threads wait.".to_owned();
-    let metric = Metric::falls("green_threads.idle_while_waiting_ns");
-    let mut remedies = vec![
-        Remedy {
-            text: "Hold the lock for less: compute before taking it, and force the result before it is put back; or use one \
-                   lock for each part of the data (striping)."
-                .into(),
-            flag: None,
-            verify: verify.clone(),
-            metric: metric.clone(),
-        },
-        Remedy {
-            text: "Evaluate shared values before they are shared (deepseq, strict fields), or let each thread compute its own \
-                   part."
-                .into(),
-            flag: None,
-            verify,
-            metric,
-        },
-    ];
+    let idle = Figure { path: "green_threads.idle_while_waiting_ns", shows: "capabilities stand idle for less" };
+    let mut remedies = [
+        "Hold the lock for less: compute before taking it, and force the result before it is put back; or use one \
+         lock for each part of the data (striping).",
+        "Evaluate shared values before they are shared (deepseq, strict fields), or let each thread compute its own \
+         part.",
+    ]
+    .map(|text| {
+        let verify = "Record again with `--detail full`: capabilities no longer stand idle while threads wait.";
+        Remedy::new(text).falls(idle).verify(verify)
+    });
     if contention.black_holes.ns > locks {
         remedies.reverse();
     }

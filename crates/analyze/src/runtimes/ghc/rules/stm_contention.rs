@@ -13,15 +13,14 @@
 //!
 //! Many lost attempts alone are no finding: what they cost can be nothing beside the rest.
 
-use super::{Cost, Facts, Rule, Runtimes, Verdict, evidence, log_alone};
+use super::transactions;
+use crate::findings::needs::log_alone;
+use crate::findings::{Cost, Facts, Need, Rule, Verdict, evidence};
 use crate::recording::stm::is_runtime_work;
-use crate::results::BlamedPause;
 use crate::results::stm::{LaneTransactions, NamedTransactions, Transactions};
-use rtscope_model::runtimes::GHC;
 use rtscope_model::units::{count, duration, percent, rate};
-use rtscope_model::{CodeKind, Confidence, Evidence, Metric, Names, Remedy, StmCounts};
+use rtscope_model::{CodeKind, Confidence, Evidence, Figure, Remedy, StmCounts};
 
-const SHARE_MIN: f64 = 0.05;
 const LOST_MIN: u64 = 100;
 /// Names and capabilities told one by one.
 const NAMES_TOLD: usize = 3;
@@ -31,7 +30,21 @@ const NAMED_SHARE: f64 = 0.5;
 /// One that lost fewer is not worth a word.
 const NAME_LOST_MIN: u64 = 10;
 
-pub(super) struct StmContention;
+pub static RULE: Rule = Rule {
+    id: "stm-contention",
+    order: 270,
+    needs: Some(&COUNTS),
+    share_min: 0.05,
+    also: ", and 100 lost attempts",
+    why: "many lost attempts can cost nothing; of fewer the share says little",
+    check,
+    ..Rule::BLANK
+};
+
+static COUNTS: Need = Need { name: "counts of transactions, samples of the code", optional: true, missing: no_counts };
+
+/// Fewer lost attempts alone can be slower: what counts is how much gets done.
+const COMMITS: Figure = Figure { path: "transactions.commits_per_second", shows: "commits a second rise" };
 
 /// Wall-clock time that lost attempts took, nanoseconds.
 struct Lost {
@@ -42,76 +55,37 @@ struct Lost {
     sampled_ns: u64,
 }
 
-impl Rule for StmContention {
-    fn id(&self) -> &'static str {
-        "stm-contention"
+fn no_counts(facts: &Facts<'_>) -> Option<String> {
+    let Some(found) = transactions(facts) else {
+        return Some(match facts.context.kernel {
+            None => log_alone(facts, "what became of transactions"),
+            Some(_) => "no counts of transactions were recorded.".to_owned(),
+        });
+    };
+    if !found.outcomes && found.runtime_attempts != Some(0) {
+        let why = found.why.as_deref().unwrap_or("the package rtscope-stm is not linked in");
+        return Some(format!("which attempts were thrown away is not counted: {why}."));
     }
+    let unsampled = found.outcomes && facts.code.is_none();
+    unsampled.then(|| {
+        "the program's code was not sampled, so how much of its time goes into transactions is not known: `rtscope \
+         doctor` says how to see it."
+            .to_owned()
+    })
+}
 
-    fn runtimes(&self) -> Runtimes {
-        Runtimes::Only(&GHC)
-    }
-
-    fn blind(&self, facts: &Facts<'_>) -> Option<String> {
-        let Some(found) = facts.transactions else {
-            return Some(match facts.context.kernel {
-                None => log_alone(facts, "what became of transactions"),
-                Some(_) => "no counts of transactions were recorded.".to_owned(),
-            });
-        };
-        if !found.outcomes && found.runtime_attempts != Some(0) {
-            let why = found.why.as_deref().unwrap_or("the package rtscope-stm is not linked in");
-            return Some(format!("which attempts were thrown away is not counted: {why}."));
-        }
-        let unsampled = found.outcomes && facts.code.is_none();
-        unsampled.then(|| {
-            "the program's code was not sampled, so how much of its time goes into transactions is not known: `rtscope \
-             doctor` says how to see it."
-                .to_owned()
-        })
-    }
-
-    fn optional(&self) -> bool {
-        true
-    }
-
-    fn check(&self, facts: &Facts<'_>) -> Option<Verdict> {
-        let found = facts.transactions?;
-        let wasted = |counts: &StmCounts| counts.lost().saturating_add(repeated_parts(counts));
-        let counts = found.counts.filter(|counts| wasted(counts) >= LOST_MIN)?;
-        let lost = lost(facts, found)?;
-        if facts.share(lost.about_ns) < SHARE_MIN {
-            return None;
-        }
-        Some(Verdict {
-            confidence: Confidence::Medium,
-            cost: Cost::Time(lost.about_ns),
-            evidence: seen(facts, found, &counts, &lost),
-            remedies: remedies(facts, found),
-        })
-    }
-
-    fn summary(&self, facts: &Facts<'_>, verdict: &Verdict) -> String {
-        let found = facts.transactions;
-        let whose = match found.and_then(worst_name) {
-            Some(worst) => {
-                format!("{} of the attempts at the transaction (STM) `{}`", share(worst.lost_share), worst.name)
-            }
-            None => {
-                format!("{} of the attempts at transactions (STM)", share(found.and_then(|found| found.lost_share)))
-            }
-        };
-        format!(
-            "{whose} were thrown away because another one had changed what they read: about {} of {} ({}).",
-            duration(verdict.cost_ns()),
-            duration(facts.span_ns),
-            percent(facts.share(verdict.cost_ns()))
-        )
-    }
-
-    fn instance(&self, _: &BlamedPause, _: &Names) -> Option<String> {
-        // It lies outside pauses.
-        None
-    }
+fn check(facts: &Facts<'_>) -> Option<Verdict> {
+    let found = transactions(facts)?;
+    let wasted = |counts: &StmCounts| counts.lost().saturating_add(repeated_parts(counts));
+    let counts = found.counts.filter(|counts| wasted(counts) >= LOST_MIN)?;
+    let lost = lost(facts, found)?;
+    let whose = match worst_name(found) {
+        Some(worst) => format!("{} of the attempts at the transaction (STM) `{}`", share(worst.lost_share), worst.name),
+        None => format!("{} of the attempts at transactions (STM)", share(found.lost_share)),
+    };
+    let what = format!("{whose} were thrown away because another one had changed what they read: about ");
+    let verdict = Verdict::new(Cost::Time(lost.about_ns), Confidence::Medium, what);
+    Some(verdict.seen(seen(facts, found, &counts, &lost)).remedies(remedies(facts, found)))
 }
 
 /// What lost attempts took; `None` where the code was not sampled.
@@ -164,19 +138,19 @@ fn seen(facts: &Facts<'_>, found: &Transactions, counts: &StmCounts, lost: &Lost
     );
     let lanes = found.lanes.len();
     let time = format!(
-        "Samples found the runtime at work for transactions for {} of CPU time. The share of attempts that were lost, over {lanes} \
-         {}, makes about {}; if all of the program's own code runs inside transactions it is {}.",
+        "Samples found the runtime at work for transactions for {} of CPU time. The share of attempts that were lost, \
+         over {lanes} {}, makes about {}; if all of the program's own code runs inside transactions it is {}.",
         duration(lost.sampled_ns),
         if lanes == 1 { "capability" } else { "capabilities" },
         duration(lost.about_ns),
         duration(lost.at_most_ns)
     );
-    let mut seen = vec![evidence(begun, looked), evidence(time, Some((facts.started, facts.end)))];
+    let mut seen = vec![evidence(begun, looked), facts.overall(time)];
     let parts = repeated_parts(counts);
     if parts >= LOST_MIN {
         let text = format!(
-            "Besides, parts within `catchSTM` were refused and repeated {} times: as long as what is around them is out of date, \
-             no repetition helps; it ends when the thread's time slice does.",
+            "Besides, parts within `catchSTM` were refused and repeated {} times: as long as what is around them is \
+             out of date, no repetition helps; it ends when the thread's time slice does.",
             count(parts)
         );
         seen.push(evidence(text, None));
@@ -219,37 +193,27 @@ fn share(share: Option<f64>) -> String {
 }
 
 fn remedies(facts: &Facts<'_>, found: &Transactions) -> Vec<Remedy> {
-    // Fewer lost attempts alone can be slower: what counts is how much gets done.
-    let remedy = |text: &str, flag: Option<String>| Remedy {
-        text: text.to_owned(),
-        flag,
-        verify: "Record again: commits a second rise.".to_owned(),
-        metric: Metric::rises("transactions.commits_per_second"),
-    };
     let mut remedies = vec![
-        remedy(
-            "Give each thread, or each part of the data, a variable of its own (split the TVar that all write, and sum up where it \
-             is read).",
-            None,
+        Remedy::new(
+            "Give each thread, or each part of the data, a variable of its own (split the TVar that all write, and sum \
+             up where it is read).",
         ),
-        remedy(
-            "Make the transaction smaller: compute before it and after it, read late what others write often, and walk long \
-             structures outside it.",
-            None,
+        Remedy::new(
+            "Make the transaction smaller: compute before it and after it, read late what others write often, and walk \
+             long structures outside it.",
         ),
     ];
     if matches!(found.scheduler, Some("counting")) {
-        remedies.push(remedy(
-            "Let the scheduler of the package rtscope-stm choose by what it measures: it waits a little after conflicts, or lets \
-             fewer transactions run, where more get done that way.",
-            Some("RTSCOPE_STM=adaptive".to_owned()),
-        ));
+        let text = "Let the scheduler of the package rtscope-stm choose by what it measures: it waits a little after \
+                    conflicts, or lets fewer transactions run, where more get done that way.";
+        remedies.push(Remedy::new(text).flag("RTSCOPE_STM=adaptive"));
     }
     if facts.lanes > 1 {
-        let text = "Try fewer capabilities: where all transactions write the same variable one of them does more than several.";
-        remedies.push(remedy(text, facts.runtime.lanes_flag(1)));
+        let text = "Try fewer capabilities: where all transactions write the same variable one of them does more than \
+                    several.";
+        remedies.push(Remedy { flag: facts.runtime.lanes_flag(1), ..Remedy::new(text) });
     }
-    remedies
+    remedies.into_iter().map(|remedy| remedy.rises(COMMITS)).collect()
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@
 //! keeps because of them: it keeps free blocks in proportion to blocks in use, so dead ones
 //! are paid for more than once.
 
-use super::{Figure, Lasted, frees, of_resident};
+use super::{FIGURE, Lasted, RSS, frees, verdict};
+use crate::findings::{Facts, Rule, Verdict};
 use rtscope_model::heap::{Heap, Holder, Part};
 use rtscope_model::units::{bytes, count, percent};
 use rtscope_model::{Evidence, Remedy};
@@ -13,43 +14,27 @@ use rtscope_model::{Evidence, Remedy};
 /// Holders that are named.
 const NAMED: usize = 2;
 
-pub(in super::super) struct PinnedRetention;
+pub static RULE: Rule = Rule {
+    id: "pinned-retention",
+    order: 200,
+    share_min: 0.1,
+    why: "less is what any program with byte strings has",
+    check,
+    ..FIGURE
+};
 
-impl Figure for PinnedRetention {
-    const ID: &'static str = "pinned-retention";
-    const SHARE_MIN: f64 = 0.1;
-
-    fn bytes(heap: &Heap) -> u64 {
-        dead_bytes(heap)
-    }
-
-    fn cost(heap: &Heap, dead_bytes: u64) -> u64 {
-        with_free(heap, dead_bytes)
-    }
-
-    fn claim(lasted: &Lasted<'_>, cost: u64) -> String {
-        let heap = lasted.heap;
-        let names: Vec<String> = named(heap).map(|holder| format!("`{}`", holder.name)).collect();
-        format!(
-            "{} of pinned objects are dead and cannot be freed: live ones, held by {}, lie between them. That costs {}.",
-            bytes(lasted.bytes),
-            names.join(" and "),
-            of_resident(lasted, cost)
-        )
-    }
-
-    fn seen(lasted: &Lasted<'_>, cost: u64) -> Vec<Evidence> {
-        seen(lasted, cost)
-    }
-
-    fn remedies(_: &Lasted<'_>) -> Vec<Remedy> {
-        remedies()
-    }
-}
-
-/// Dead bytes of blocks in which something lives.
-fn dead_bytes(heap: &Heap) -> u64 {
-    heap.holders.iter().map(|holder| holder.kept_dead_bytes).sum()
+fn check(facts: &Facts<'_>) -> Option<Verdict> {
+    // Dead bytes of blocks in which something lives.
+    let dead = |heap: &Heap| heap.holders.iter().map(|holder| holder.kept_dead_bytes).sum();
+    let lasted = &Lasted::of(facts, dead)?;
+    let cost = with_free(lasted.heap, lasted.bytes);
+    let names: Vec<String> = named(lasted.heap).map(|holder| format!("`{}`", holder.name)).collect();
+    let what = format!(
+        "{} of pinned objects are dead and cannot be freed: live ones, held by {}, lie between them. That costs ",
+        bytes(lasted.bytes),
+        names.join(" and ")
+    );
+    Some(verdict(lasted, cost, what, ".").seen(seen(lasted, cost)).remedies(remedies()))
 }
 
 /// With the free memory that is kept for them.
@@ -93,19 +78,18 @@ fn seen(lasted: &Lasted<'_>, cost: u64) -> Vec<Evidence> {
     seen
 }
 
-fn remedies() -> Vec<Remedy> {
-    vec![
+fn remedies() -> [Remedy; 2] {
+    [
         frees(
-            "Keep long-lived small byte strings unpinned: `ShortByteString` (or `Text`, or a `ByteArray` that is not pinned) \
-             where they are stored, `ByteString` where they pass through.",
-            None,
-            "Record again: fewer dead pinned bytes, and less is resident.",
+            "Keep long-lived small byte strings unpinned: `ShortByteString` (or `Text`, or a `ByteArray` that is not \
+             pinned) where they are stored, `ByteString` where they pass through.",
+            "fewer dead pinned bytes",
         ),
-        frees(
-            "Or copy what is kept, in one go, after the rest is dropped (`Data.ByteString.copy`): the copies then lie in blocks \
-             of their own.",
-            None,
-            "Record again: more of each pinned block lives.",
-        ),
+        Remedy::or(
+            "copy what is kept, in one go, after the rest is dropped (`Data.ByteString.copy`): the copies then lie in \
+             blocks of their own.",
+        )
+        .falls(RSS)
+        .shows("more of each pinned block lives"),
     ]
 }

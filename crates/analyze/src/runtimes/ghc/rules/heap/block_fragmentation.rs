@@ -4,7 +4,8 @@
 //! collection copies into. The runtime fills them again before it takes new megablocks, but
 //! the system does not get them back.
 
-use super::{Figure, Lasted, frees, of_resident};
+use super::{FIGURE, Lasted, RSS, frees, verdict};
+use crate::findings::{Facts, Rule, Verdict};
 use rtscope_model::heap::{Heap, Part, mark_word};
 use rtscope_model::units::{bytes, counted, percent};
 use rtscope_model::{Evidence, Remedy};
@@ -13,42 +14,25 @@ use std::collections::BTreeMap;
 /// Megablocks with so many of their 256 blocks free are what costs.
 const SPARSE: usize = 128;
 
-pub(in super::super) struct BlockFragmentation;
+pub static RULE: Rule = Rule {
+    id: "block-fragmentation",
+    order: 220,
+    yields_to: &["pinned-retention", "large-objects"],
+    share_min: 0.2,
+    bytes_min: 64 << 20,
+    why: "a heap breathes: free blocks come and go with collections, and a small one has as many after any peak",
+    check,
+    ..FIGURE
+};
 
-impl Figure for BlockFragmentation {
-    const ID: &'static str = "block-fragmentation";
-    const SHARE_MIN: f64 = 0.2;
-    /// A small heap has as much of it after any peak.
-    const BYTES_MIN: u64 = 64 << 20;
-    const YIELDS_TO: &'static [&'static str] = &["pinned-retention", "large-objects"];
-
-    fn bytes(heap: &Heap) -> u64 {
-        free_bytes(heap)
-    }
-
-    fn claim(lasted: &Lasted<'_>, cost: u64) -> String {
-        let levels = &lasted.heap.fragmentation;
-        let holders = keepers(lasted.heap);
-        let by = holders.first().map_or(String::new(), |(what, _)| format!(", most of them kept by {what}"));
-        format!(
-            "{} megablocks hold what {} could{by}: {} are free blocks between used ones that no collection needs.",
-            levels.megablocks,
-            levels.megablocks_needed,
-            of_resident(lasted, cost)
-        )
-    }
-
-    fn seen(lasted: &Lasted<'_>, _: u64) -> Vec<Evidence> {
-        seen(lasted)
-    }
-
-    fn remedies(_: &Lasted<'_>) -> Vec<Remedy> {
-        remedies()
-    }
-}
-
-fn free_bytes(heap: &Heap) -> u64 {
-    heap.part_bytes(Part::BlockFragmentation)
+fn check(facts: &Facts<'_>) -> Option<Verdict> {
+    let lasted = &Lasted::of(facts, |heap| heap.part_bytes(Part::BlockFragmentation))?;
+    let levels = &lasted.heap.fragmentation;
+    let holders = keepers(lasted.heap);
+    let by = holders.first().map_or(String::new(), |(what, _)| format!(", most of them kept by {what}"));
+    let what = format!("{} megablocks hold what {} could{by}: ", levels.megablocks, levels.megablocks_needed);
+    let verdict = verdict(lasted, lasted.bytes, what, " are free blocks between used ones that no collection needs.");
+    Some(verdict.seen(seen(lasted)).remedies(remedies()))
 }
 
 /// What lies in megablocks that are half free and more: words for it, with how many of
@@ -100,18 +84,17 @@ fn seen(lasted: &Lasted<'_>) -> Vec<Evidence> {
     seen
 }
 
-fn remedies() -> Vec<Remedy> {
-    vec![
+fn remedies() -> [Remedy; 2] {
+    [
         frees(
-            "Allocate together what lives long: load it before the program's work begins, or copy it after a peak, so that it \
-             does not lie one block here and one there.",
-            None,
-            "Record again: fewer megablocks hold something, and less is resident.",
+            "Allocate together what lives long: load it before the program's work begins, or copy it after a peak, so \
+             that it does not lie one block here and one there.",
+            "fewer megablocks hold something",
         ),
-        frees(
-            "Or keep less that cannot be moved: unpinned short byte strings, chunks below 3 KiB instead of large objects.",
-            None,
-            "Record again: collections pack what they may move.",
-        ),
+        Remedy::or(
+            "keep less that cannot be moved: unpinned short byte strings, chunks below 3 KiB instead of large objects.",
+        )
+        .falls(RSS)
+        .shows("collections pack what they may move"),
     ]
 }

@@ -1,11 +1,10 @@
 //! The rules about the collector's configuration, over whole recordings: found, silent
 //! below their thresholds, what they say.
 
-use super::explain;
 use crate::analysis::Analysis;
 use crate::recording::{Context, Tail};
 use crate::results::{BlamedPause, Outcome, Results};
-use crate::testing::{self, Script, switch};
+use crate::testing::{self, Script, explain, switch};
 use rtscope_model::manifest::Group;
 use rtscope_model::{ClockMap, Confidence, Counter, Finding, Names, OffState, Runtime, Time};
 

@@ -1,0 +1,92 @@
+//! `unsafe-foreign-call`: a call into another language kept its lane while the world waited
+//! for it. Most runtimes let a call give its lane up first; one that does not cannot be stopped.
+//!
+//! Cost: time that the world waited for a lane whose thread was in such a call: on a
+//! CPU (by samples, as in `late-safepoint`) or asleep in the kernel, where the runtime
+//! itself only ever sleeps on its locks. Each moment waits for one lane.
+
+use super::{
+    Cost, Facts, Rule, SAMPLES_SURE, STOP, Verdict, a_lane, evidence, listed_code, longest, needs, stopped_late, sure,
+    waited,
+};
+use crate::kernel::code::{CodeSamples, called};
+use crate::results::BlamedPause;
+use rtscope_model::units::duration;
+use rtscope_model::{Cause, CodeKind, Evidence, Names, Remedy};
+
+pub(super) static RULE: Rule = Rule {
+    id: "unsafe-foreign-call",
+    order: 70,
+    needs: Some(&needs::CODE),
+    share_min: 0.05,
+    also: ", of waits in which the lane had a CPU for 1.5 ms and more",
+    why: "code that allocates stops within microseconds, or where it missed the request within a millisecond",
+    check,
+    instance,
+    ..Rule::BLANK
+};
+
+fn check(facts: &Facts<'_>) -> Option<Verdict> {
+    let code = facts.code?;
+    let (stops, asleep) = (code.stops(), code.asleep());
+    let cost_ns = stops.part_ns(CodeKind::Foreign) + asleep.ns;
+    let sure = sure(stops.samples >= SAMPLES_SURE && asleep.ns * 2 < cost_ns);
+    let lane = facts.runtime.lane.0;
+    let who = if mostly_asleep(code) {
+        let places = listed_code(facts.symbols, &asleep.top(CodeKind::Foreign), "the kernel");
+        format!("A foreign call slept in {places} and kept its {lane}")
+    } else {
+        let who = listed_code(facts.symbols, &stops.top(CodeKind::Foreign), "Foreign code");
+        format!("{who}, called from {}, kept its {lane}", facts.runtime.language)
+    };
+    let what = format!("{who} while every other one waited for a collection, for ");
+    let verdict = Verdict::new(Cost::Time(cost_ns), sure, what);
+    Some(verdict.seen(seen(facts, code)).remedies(remedies(facts, code)))
+}
+
+fn instance(blamed: &BlamedPause, _: &Names) -> Option<String> {
+    let (ns, longest) = waited(blamed, |piece| piece.cause == Cause::ForeignCall)?;
+    Some(format!("The world waited {ns} while {} was in a foreign call that kept it.", a_lane(longest)))
+}
+
+fn mostly_asleep(code: &CodeSamples) -> bool {
+    code.asleep().ns > code.stops().part_ns(CodeKind::Foreign)
+}
+
+fn seen(facts: &Facts<'_>, code: &CodeSamples) -> Vec<Evidence> {
+    let (stops, asleep) = (code.stops(), code.asleep());
+    let on_cpu = stops.sampled_ns(CodeKind::Foreign) > 0;
+    let mut seen = Vec::new();
+    if on_cpu {
+        seen.push(stopped_late(facts, stops, CodeKind::Foreign, "foreign code"));
+    }
+    if asleep.ns > 0 {
+        let text = format!(
+            "{} {} in {} waits while the thread of the lane was asleep in {}.",
+            if on_cpu { "It waited another" } else { "The world waited" },
+            duration(asleep.ns),
+            asleep.count,
+            listed_code(facts.symbols, &asleep.top(CodeKind::Foreign), "the kernel")
+        );
+        seen.push(evidence(text, asleep.longest.map(|piece| (piece.from, piece.to))));
+    }
+    seen.extend(longest(facts, Cause::ForeignCall, " for foreign calls").filter(|_| on_cpu));
+    seen
+}
+
+fn remedies(facts: &Facts<'_>, code: &CodeSamples) -> Vec<Remedy> {
+    let Some(call) = facts.runtime.knobs.foreign_call else {
+        return vec![Remedy::new("Give each call less work, so that it returns within a millisecond.").falls(STOP)];
+    };
+    let (what, flag) = if mostly_asleep(code) {
+        ("the function that waits there".to_owned(), call.sleeps.replace("{}", "NAME"))
+    } else {
+        let top = code.stops().top(CodeKind::Foreign);
+        let name = top.first().map_or("NAME", |(id, _)| called(facts.symbols.get(*id)));
+        (format!("`{name}`"), call.computes.replace("{}", name))
+    };
+    vec![
+        Remedy::new(call.text.replace("{}", &what)).flag(flag).falls(STOP),
+        Remedy::or("give it less work for each call, so that it returns within a millisecond.").falls(STOP),
+    ]
+}

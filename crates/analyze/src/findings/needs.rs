@@ -1,0 +1,49 @@
+//! What rules have to see, each with the sentence that says why they are blind without it.
+//! Owns the needs that rules of every runtime share; what only one rule or one runtime asks
+//! for is named there.
+
+use super::Facts;
+
+/// Something that a recording may hold or not.
+pub struct Need {
+    /// In a few words.
+    pub name: &'static str,
+    /// Recorded only when it is asked for: without it nothing was missed.
+    pub optional: bool,
+    /// Why it is not there; `None` where it is.
+    pub missing: fn(&Facts<'_>) -> Option<String>,
+}
+
+/// What ran instead of the program's threads.
+pub static RUNNERS: Need = Need { name: "scheduling events of all threads", optional: false, missing: runners };
+
+/// Where the code was.
+pub static CODE: Need = Need { name: "samples of the code", optional: false, missing: code };
+
+const NO_SCHEDULING: &str = "the kernel's scheduling events were not there or could not be used (see `kernel.notes`)";
+
+fn runners(facts: &Facts<'_>) -> Option<String> {
+    match (&facts.context.kernel, facts.held) {
+        (None, _) => Some(log_alone(facts, "what else ran")),
+        (Some(_), None) => Some(format!("{NO_SCHEDULING}.")),
+        (Some(_), Some(_)) => (!facts.names_next).then(|| {
+            "only the program's own threads were seen: `rtscope doctor` says how to see what runs instead.".to_owned()
+        }),
+    }
+}
+
+fn code(facts: &Facts<'_>) -> Option<String> {
+    match (&facts.context.kernel, facts.held, facts.code) {
+        (None, ..) => Some(log_alone(facts, "where the code was")),
+        (Some(_), None, _) => Some(format!("{NO_SCHEDULING}, so no wait could be looked up.")),
+        (Some(_), Some(_), None) => {
+            Some("the program's code was not sampled: `rtscope doctor` says how to see it.".to_owned())
+        }
+        (Some(_), Some(_), Some(_)) => None,
+    }
+}
+
+/// That a log without the kernel's events does not show `what`.
+pub(crate) fn log_alone(facts: &Facts<'_>, what: &str) -> String {
+    format!("the {} alone does not show {what}: record with `rtscope record`.", facts.runtime.log)
+}

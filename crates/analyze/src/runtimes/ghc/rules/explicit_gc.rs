@@ -1,0 +1,80 @@
+//! `explicit-gc`: collections that the program asked for (`performGC` and its kin).
+//!
+//! The log does not say who asked. What is left when allocation, large objects,
+//! idleness, the heap limit and the end of the program are ruled out is a call, hence
+//! medium confidence. Cost: these pauses on the wall clock, each from its request
+//! until the last lane is back. A fiftieth of the wall clock in at least three.
+
+use super::{ALLOCATION, triggers};
+use crate::findings::explicit_gc::COUNT_MIN;
+use crate::findings::{Cost, EXPLICIT_GC, Facts, PAUSED, Rule, Verdict, evidence};
+use crate::runtimes::ghc::triggers::Early;
+use rtscope_model::units::{bytes, duration};
+use rtscope_model::{Confidence, Evidence, Remedy};
+
+pub static RULE: Rule = Rule { needs: Some(&ALLOCATION), check, ..EXPLICIT_GC };
+
+fn check(facts: &Facts<'_>) -> Option<Verdict> {
+    let asked = triggers(facts).asked();
+    if asked.count < COUNT_MIN || triggers(facts).census() {
+        return None;
+    }
+    let period = asked.period_ns().map_or(String::new(), |ns| format!(", about every {}", duration(ns)));
+    let what = format!(
+        "The program asks for collections itself (performGC): {} that its allocation does not explain{period}, {} \
+         each: ",
+        asked.count,
+        duration(asked.mean_ns())
+    );
+    let verdict = Verdict::new(Cost::Time(asked.ns), Confidence::Medium, what);
+    Some(verdict.seen(seen(facts, asked)).remedies(remedies()))
+}
+
+fn seen(facts: &Facts<'_>, asked: &Early) -> Vec<Evidence> {
+    let due = triggers(facts).due_bytes().unwrap_or_default();
+    let kind = match (asked.majors, asked.count) {
+        (majors, count) if majors == count => "all of them major".to_owned(),
+        (majors, _) => format!("{majors} of them major"),
+    };
+    let mut seen = vec![facts.overall(format!(
+        "Before each of the {} ({kind}) all lanes together had allocated {} since the collection before, on average; \
+         the runtime asks for one when a lane has filled its {} (-A).",
+        asked.count,
+        bytes(asked.mean_allocated_bytes()),
+        bytes(due)
+    ))];
+    if let Some(period) = asked.period_ns() {
+        seen.push(evidence(format!("Most of them come about {} after the one before.", duration(period)), None));
+    }
+    let text = format!("The longest took {}, {} on average.", duration(asked.ns_max()), duration(asked.mean_ns()));
+    seen.push(evidence(text, asked.longest));
+    let limit = match triggers(facts).near_limit() {
+        0 => "the heap limit (-M) was not near".to_owned(),
+        count => format!("{count} more came near the heap limit (-M) and are not counted"),
+    };
+    seen.push(evidence(
+        format!(
+            "Ruled out: large objects (too little was allocated, or they ask for no other collection either), idleness \
+             (-I), the end of the program; {limit}. What remains is a call from Haskell or C."
+        ),
+        None,
+    ));
+    seen
+}
+
+fn remedies() -> [Remedy; 2] {
+    [
+        Remedy::new(
+            "Remove the calls of performGC, performMajorGC and performMinorGC (System.Mem; hs_perform_gc in C): the \
+             runtime collects when it has to.",
+        )
+        .falls(PAUSED)
+        .shows("these collections are gone and the sum of pauses falls"),
+        Remedy::new(
+            "If they must stay (finalizers, memory figures), call once after a large phase and not by a timer or for \
+             each request.",
+        )
+        .falls(PAUSED)
+        .shows("few of them are left and the sum of pauses falls"),
+    ]
+}

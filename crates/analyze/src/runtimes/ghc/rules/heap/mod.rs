@@ -1,0 +1,85 @@
+//! What rules about memory have in common: looks at the heap, what of a figure lasted from
+//! one look to the next, and why they are blind. Owns that a figure which was seen in one
+//! look only does not count where there are more: what the next collection frees costs
+//! nothing for long.
+
+pub mod block_fragmentation;
+pub mod copy_reserve;
+pub mod large_objects;
+pub mod memory_not_returned;
+pub mod not_the_haskell_heap;
+pub mod pinned_retention;
+#[cfg(test)]
+mod tests;
+
+use crate::findings::{COST_MIN_BYTES, Cost, Facts, Need, Rule, Says, Verdict, evidence, sure};
+use rtscope_model::heap::Heap;
+use rtscope_model::{Evidence, Figure, Remedy, Time};
+
+/// What rules about a figure of a look at the heap have in common.
+const FIGURE: Rule = Rule { needs: Some(&LOOKS), bytes_min: COST_MIN_BYTES, ..Rule::BLANK };
+
+static LOOKS: Need = Need { name: "looks at the heap (`--heap-every`)", optional: true, missing: no_looks };
+
+/// At the end a program has given up what it held: the mean is what tells.
+const RSS: Figure = Figure { path: "memory.rss_bytes.mean", shows: "less is resident" };
+
+fn no_looks(facts: &Facts<'_>) -> Option<String> {
+    facts.heaps.is_empty().then(|| "nobody looked at the heap: record with `--heap-every 1s`.".to_owned())
+}
+
+/// The verdict on `bytes` of a figure that lasted.
+fn verdict(lasted: &Lasted<'_>, bytes: u64, what: impl Into<String>, rest: impl Into<String>) -> Verdict {
+    let cost = Cost::Memory { bytes, of: lasted.rss_bytes() };
+    Verdict::new(cost, sure(lasted.range.is_some()), what).says(Says::Amount).then(rest)
+}
+
+/// A figure that lasted.
+pub struct Lasted<'a> {
+    /// The look at which it is told: the later one of the two that saw it.
+    heap: &'a Heap,
+    bytes: u64,
+    /// From the look before to this one; `None`: there was only one.
+    range: Option<(Time, Time)>,
+}
+
+impl<'a> Lasted<'a> {
+    /// The most of `figure` that two looks in a row saw, or the only look.
+    fn of(facts: &Facts<'a>, figure: impl Fn(&Heap) -> u64) -> Option<Lasted<'a>> {
+        let mut sure = facts.heaps.iter().filter(|heap| is_sure(heap)).peekable();
+        let first = sure.peek().copied()?;
+        let mut most = Lasted { heap: first, bytes: 0, range: None };
+        let (mut before, mut last) = sure.next().map(|heap| (heap, figure(heap)))?;
+        let mut alone = true;
+        for heap in sure {
+            let bytes = figure(heap);
+            if last.min(bytes) > most.bytes {
+                most = Lasted { heap, bytes: last.min(bytes), range: before.time.zip(heap.time) };
+            }
+            (before, last, alone) = (heap, bytes, false);
+        }
+        if alone {
+            most.bytes = last;
+        }
+        (most.bytes > 0).then_some(most)
+    }
+
+    fn rss_bytes(&self) -> u64 {
+        self.heap.rss_bytes.unwrap_or(self.heap.heap_bytes)
+    }
+
+    fn evidence(&self, text: String) -> Evidence {
+        evidence(text, self.range)
+    }
+}
+
+/// Whether its figures are of one moment.
+fn is_sure(heap: &Heap) -> bool {
+    let moved = heap.scan.as_ref().and_then(|scan| scan.collections_of_oldest).unwrap_or(0);
+    heap.unsettled_megablocks == 0 && moved == 0 && !heap.in_collection
+}
+
+/// One that makes less memory resident, and lets another recording show `what`, too.
+fn frees(text: &str, what: &str) -> Remedy {
+    Remedy::new(text).falls(RSS).shows(&format!("{what}, and less is resident"))
+}

@@ -1,0 +1,127 @@
+//! `parallel-gc-not-paying`: collections use several threads, but most of them have
+//! nothing to do.
+//!
+//! A list has one end at which copying can start, and a collection that copies next to
+//! nothing is over before a second thread is awake; yet all capabilities take part, spin
+//! for work, and copy with the care that sharing needs. Where the threads together did
+//! hardly more work than the clock shows, one of them would have been as fast.
+//!
+//! Cost: the idle threads' share of the time of such collections. Only collections whose
+//! threads had their CPUs for nearly all of it count, and a wait for a CPU counts as work.
+
+use crate::collector::collections::{Kind, Parallel, undisturbed};
+use crate::findings::{Cost, Facts, Need, PAUSED, Rule, Says, Verdict, evidence, oversubscribed};
+use crate::results::BlamedPause;
+use rtscope_model::units::{duration, percent};
+use rtscope_model::{Confidence, Evidence, Names, PauseMode, Remedy};
+
+/// Threads at work, on average, below which one would do: copying for one thread alone is
+/// about a fifth faster, because it needs no atomic operations.
+const SPEEDUP_MIN: f64 = 1.2;
+/// Shorter collections are not worth a sentence of their own.
+const INSTANCE_NS_MIN: u64 = 1_000_000;
+
+pub static RULE: Rule = Rule {
+    id: "parallel-gc-not-paying",
+    order: 130,
+    needs: Some(&WAITS),
+    yields_to: &["small-nursery", "cpu-throttled", "oversubscribed", "explicit-gc", "idle-gc"],
+    share_min: 0.05,
+    why: "less is not worth a flag",
+    check,
+    instance,
+    ..Rule::BLANK
+};
+
+static WAITS: Need = Need { name: "scheduling events", optional: false, missing: no_waits };
+
+fn no_waits(facts: &Facts<'_>) -> Option<String> {
+    (facts.held.is_none() && facts.lanes > 1).then(|| {
+        "without scheduling events of the kernel an idle collector thread looks like one that waits for a CPU."
+            .to_owned()
+    })
+}
+
+fn check(facts: &Facts<'_>) -> Option<Verdict> {
+    facts.held?;
+    // Collector threads that outnumber the CPUs wait for CPUs: `oversubscribed`.
+    if oversubscribed::more_lanes_than_cpus(facts).is_some() {
+        return None;
+    }
+    let idle: Vec<&Parallel> = kinds(facts).into_iter().filter(|kind| does_not_pay(kind)).collect();
+    let sum = |figure: fn(&Parallel) -> u64| idle.iter().map(|kind| figure(kind)).sum::<u64>();
+    let (collect_ns, work_ns) = (sum(|kind| kind.collect_ns), sum(|kind| kind.work_ns));
+    let threads = idle.iter().map(|kind| kind.threads_max).max().unwrap_or(0);
+    let what = format!(
+        "Collections use {threads} threads, but on average {:.1} of them had work: over {} of collecting the others' \
+         share of idle time is ",
+        work_ns as f64 / collect_ns.max(1) as f64,
+        duration(collect_ns)
+    );
+    let verdict = Verdict::new(Cost::Time(sum(|kind| kind.lost_ns)), Confidence::High, what).says(Says::Bracketed);
+    Some(verdict.seen(seen(facts, &idle)).remedies(remedies(facts, threads)))
+}
+
+fn instance(blamed: &BlamedPause, _: &Names) -> Option<String> {
+    let pause = &blamed.pause;
+    let threads = u64::from(pause.gc_threads?);
+    let collect_ns = pause.collect_ns();
+    let work_ns = pause.lanes.iter().fold(blamed.kept_ns?, |sum, part| sum.saturating_add(part.work_ns));
+    let shows = pause.mode == PauseMode::Parallel
+        && threads > 1
+        && collect_ns >= INSTANCE_NS_MIN
+        && work_ns as f64 / collect_ns as f64 <= SPEEDUP_MIN
+        && undisturbed(blamed);
+    let (collect, work) = (duration(collect_ns), duration(work_ns));
+    shows.then(|| format!("{threads} threads collected for {collect}, and together had work for {work} of it."))
+}
+
+fn kinds<'a>(facts: &Facts<'a>) -> [&'a Parallel; 2] {
+    let of = |kind: &'a Kind| &kind.parallel;
+    [of(&facts.collections.minor), of(&facts.collections.major)]
+}
+
+fn does_not_pay(kind: &Parallel) -> bool {
+    kind.speedup().is_some_and(|speedup| speedup < SPEEDUP_MIN)
+}
+
+fn seen(facts: &Facts<'_>, idle: &[&Parallel]) -> Vec<Evidence> {
+    let mut seen: Vec<Evidence> = idle
+        .iter()
+        .map(|kind| {
+            let text = format!(
+                "{} collections with up to {} threads, which had their CPUs nearly all the time: {} on the clock, {} \
+                 of work by all threads together; the time range is the one that lost most.",
+                kind.count,
+                kind.threads_max,
+                duration(kind.collect_ns),
+                duration(kind.work_ns)
+            );
+            evidence(text, kind.longest)
+        })
+        .collect();
+    let (busiest, all) = (facts.collections.busiest_bytes, facts.collections.parallel_bytes);
+    if all > 0 {
+        let share = percent(busiest as f64 / all as f64);
+        seen.push(facts.overall(format!("The busiest thread of each copied {share} of all bytes.")));
+    }
+    seen
+}
+
+fn remedies(facts: &Facts<'_>, threads: u32) -> Vec<Remedy> {
+    let [minor, major] = kinds(facts);
+    let young = does_not_pay(minor) && major.count > 0 && !does_not_pay(major);
+    let young = young.then(|| {
+        Remedy::new("Collect the young generation with one thread; those of the old one have work for several.")
+            .flag("+RTS -qg1")
+    });
+    let alone =
+        Remedy::new("Collect with one thread: it does not share, so it copies faster, and the other CPUs are free.")
+            .flag("+RTS -qg");
+    let two = (threads > 2).then(|| Remedy::or("collect with two.").flag("+RTS -qn2"));
+    let falls = |remedy: Remedy| {
+        let verify = "Record again with the same work: the time in pauses falls, and with it the CPU time.";
+        remedy.falls(PAUSED).verify(verify)
+    };
+    [young, Some(alone), two].into_iter().flatten().map(falls).collect()
+}

@@ -1,0 +1,133 @@
+//! `remembered-set`: collections of the young take time that copying does not explain.
+//!
+//! A collection of the young also looks through what may point into it: arrays of
+//! pointers in the old generation that were written to, the whole table of stable
+//! pointers, every changed reference, the stacks of threads that ran. No event says so,
+//! so this is said as likely, by elimination: the threads had their CPUs, and the time
+//! neither comes from copying nor follows it.
+//!
+//! Cost: what goes beyond the time that collections of so few bytes take at most (see
+//! `collections`), without what threads were kept off their CPUs.
+
+use super::small_nursery;
+use crate::collector::collections::{Point, undisturbed, usual_ns};
+use crate::findings::{COLLECT, Cost, Facts, Need, Rule, Verdict, evidence};
+use crate::results::BlamedPause;
+use rtscope_model::units::{bytes, duration};
+use rtscope_model::{Confidence, Evidence, Names, PauseKind, Remedy};
+
+/// Less than half of the collecting is left unexplained by accident: a cold cache, slow
+/// memory.
+const SHARE_OF_COLLECT_MIN: f64 = 0.5;
+/// Shorter collections are not worth a sentence of their own.
+const INSTANCE_NS_MIN: u64 = 1_000_000;
+
+pub static RULE: Rule = Rule {
+    id: "remembered-set",
+    order: 140,
+    needs: Some(&WAITS),
+    yields_to: &["blocked-in-kernel", "host-steal", "explicit-gc"],
+    share_min: 0.05,
+    also: ", and half of the collecting of the young",
+    why: "a cold cache makes copying slower, too",
+    check,
+    instance,
+    ..Rule::BLANK
+};
+
+static WAITS: Need = Need { name: "scheduling events", optional: false, missing: no_waits };
+
+fn no_waits(facts: &Facts<'_>) -> Option<String> {
+    facts.held.is_none().then(|| {
+        "without scheduling events of the kernel a collection that waits for a CPU looks like one that works."
+            .to_owned()
+    })
+}
+
+fn check(facts: &Facts<'_>) -> Option<Verdict> {
+    facts.held?;
+    let minor = &facts.collections.minor;
+    let (least, most) = facts.collections.least_and_most()?;
+    let half = minor.beyond_ns as f64 >= minor.collect_ns as f64 * SHARE_OF_COLLECT_MIN;
+    if !half || follows_copying(least, most) {
+        return None;
+    }
+    let verdict = Verdict::new(Cost::Time(minor.beyond_ns), Confidence::Medium, "Collections of the young took ");
+    let verdict = verdict.then(format!(
+        " longer than the {} they copied each explain: likely they look through large arrays of pointers that change, \
+         many stable pointers, changed references or the stacks of many threads.",
+        bytes(minor.copied_bytes / minor.count.max(1))
+    ));
+    Some(verdict.seen(seen(facts, least, most)).remedies(remedies(facts)))
+}
+
+fn instance(blamed: &BlamedPause, _: &Names) -> Option<String> {
+    let pause = &blamed.pause;
+    let copied = pause.copied_bytes?;
+    let collect_ns = pause.collect_ns().saturating_sub(blamed.kept_ns?);
+    let shows = pause.kind == PauseKind::Minor
+        && collect_ns >= INSTANCE_NS_MIN
+        && collect_ns >= usual_ns(copied).saturating_mul(2)
+        && undisturbed(blamed);
+    let (took, copied) = (duration(collect_ns), bytes(copied));
+    shows.then(|| {
+        format!(
+            "The collection took {took} and copied only {copied}: likely it looked through arrays, references or \
+                 stacks."
+        )
+    })
+}
+
+/// Whether time grows with bytes so that what is left at no bytes is less than half.
+fn follows_copying(least: Point, most: Point) -> bool {
+    let (bytes_more, ns_more) =
+        (most.copied_bytes.saturating_sub(least.copied_bytes), most.collect_ns.saturating_sub(least.collect_ns));
+    // Where all copy about the same amount nothing can be said.
+    if bytes_more < least.copied_bytes / 2 || bytes_more == 0 {
+        return false;
+    }
+    let by_copying_ns = ns_more as f64 / bytes_more as f64 * most.copied_bytes as f64;
+    by_copying_ns > most.collect_ns as f64 / 2.0
+}
+
+fn seen(facts: &Facts<'_>, least: Point, most: Point) -> [Evidence; 3] {
+    let minor = &facts.collections.minor;
+    [
+        facts.overall(format!(
+            "{} collections of the young took {} on CPUs and copied {}: {:.0} ns per byte, where copying takes 1 or 2.",
+            minor.count,
+            duration(minor.collect_ns),
+            bytes(minor.copied_bytes),
+            minor.collect_ns as f64 / minor.copied_bytes.max(1) as f64
+        )),
+        facts.overall(format!(
+            "The time does not follow the bytes: the quarter that copied least ({}) took {}, the quarter that copied \
+             most ({}) took {} (medians).",
+            bytes(least.copied_bytes),
+            duration(least.collect_ns),
+            bytes(most.copied_bytes),
+            duration(most.collect_ns)
+        )),
+        evidence(format!("The longest took {} to collect.", duration(minor.longest_ns)), minor.longest),
+    ]
+}
+
+fn remedies(facts: &Facts<'_>) -> Vec<Remedy> {
+    let larger = small_nursery::larger(facts).map(|larger| {
+        let nursery = facts.context.nursery_bytes.unwrap_or(0);
+        let text = format!(
+            "Collect the young less often: what is looked through is looked through once per collection, so an \
+             allocation area of {} for each capability leaves about {:.0} walks a second.",
+            bytes(larger),
+            small_nursery::per_second(facts) * nursery as f64 / larger.max(1) as f64
+        );
+        let remedy = Remedy::new(text).flag(small_nursery::flag(larger)).falls(COLLECT);
+        remedy.shows("the time of collections falls with their number")
+    });
+    let unboxed = Remedy::new(
+        "Where large mutable arrays hold numbers, use unboxed ones: they hold no pointers and are not looked through. \
+         Else freeze arrays that change no more. Free stable pointers that are needed no more: each collection walks \
+         all of them.",
+    );
+    larger.into_iter().chain([unboxed.falls(COLLECT).shows("nanoseconds per copied byte fall")]).collect()
+}

@@ -1,0 +1,108 @@
+//! `tracer-disturbance`: the recording itself slows the program down: lanes write
+//! log buffers, the runtime's tracing code runs, the recorder's threads take CPUs.
+//!
+//! Cost: wall-clock time in which a lane wrote its log; CPU time that samples found in
+//! the runtime's functions that post events, shared out over the lanes; time in which
+//! the recorder ran on a CPU that the program wanted. Where other
+//! processes want the CPUs, too, the recorder alone takes up to a twentieth: a twelfth of the
+//! wall clock is more than any recording should; then its other figures are to be taken with care.
+
+use crate::findings::{Cost, Facts, Rule, Verdict, evidence, recorder_ns, sure};
+use rtscope_model::units::duration;
+use rtscope_model::{CodeKind, Evidence, Figure, Remedy, Symbol};
+
+pub static RULE: Rule = Rule {
+    id: "tracer-disturbance",
+    order: 110,
+    share_min: 0.08,
+    why: "on a busy machine the recorder takes up to a twentieth",
+    check,
+    ..Rule::BLANK
+};
+
+/// The time that lanes wrote.
+const WRITE: Figure =
+    Figure { path: "tracer.write_ns", shows: "the time spent writing the log falls (see `tracer` in --json)" };
+
+/// The parts of the cost, nanoseconds.
+struct Parts {
+    writes: u64,
+    posts: u64,
+    recorder: u64,
+}
+
+impl Parts {
+    fn of(facts: &Facts<'_>) -> Parts {
+        let posts = facts.code.map_or(0, |code| code.running_ns(facts.symbols, posts_events));
+        let own = facts.context.own_cost.as_ref().map_or(u64::MAX, |cost| cost.cpu_ns);
+        Parts {
+            writes: facts.disturbance.wall_ns(),
+            posts: posts / facts.lanes.max(1) as u64,
+            // Names may be shared with another recorder: not more than this one ran.
+            recorder: facts.held.map_or(0, |held| recorder_ns(held, &facts.recorder)).min(own),
+        }
+    }
+
+    fn sum(&self) -> u64 {
+        self.writes + self.posts + self.recorder
+    }
+}
+
+/// GHC's functions that put an event into a buffer: `postSchedEvent`, `traceCapEvent_`.
+fn posts_events(symbol: &Symbol) -> bool {
+    let upper = |rest: &str| rest.starts_with(|next: char| next.is_ascii_uppercase() || next == '_');
+    let posts = |prefix| symbol.name.strip_prefix(prefix).is_some_and(upper);
+    symbol.kind == CodeKind::Runtime && (posts("post") || posts("trace"))
+}
+
+fn check(facts: &Facts<'_>) -> Option<Verdict> {
+    let parts = Parts::of(facts);
+    let most = match parts.writes.max(parts.posts).max(parts.recorder) {
+        most if most == parts.writes => "capabilities wrote their event logs",
+        most if most == parts.posts => "the runtime posted events",
+        _ => "the recorder ran on its CPUs",
+    };
+    let what = format!("Recording slows the program down: {most}, at a cost of ");
+    let cost = Cost::Time(parts.sum().min(facts.span_ns));
+    let verdict = Verdict::new(cost, sure(parts.writes * 2 >= parts.sum()), what);
+    Some(verdict.seen(seen(facts, &parts)).remedies(remedies()))
+}
+
+fn seen(facts: &Facts<'_>, parts: &Parts) -> Vec<Evidence> {
+    let (writes, longest) = facts.disturbance.writes();
+    let mut seen = Vec::new();
+    if writes > 0 {
+        let ns = longest.map_or(0, |(from, to)| to.since(from));
+        let text = format!(
+            "Capabilities wrote log buffers {writes} times, during {} of the run; the longest write took {}.",
+            duration(parts.writes),
+            duration(ns)
+        );
+        seen.push(evidence(text, longest));
+    }
+    if parts.posts > 0 {
+        seen.push(facts.overall(format!(
+            "Samples found {} of each capability's time in the runtime's functions that post events.",
+            duration(parts.posts)
+        )));
+    }
+    if parts.recorder > 0 {
+        let ran = duration(parts.recorder);
+        seen.push(facts.overall(format!("The recorder ran on a CPU that the program waited for during {ran}.")));
+    }
+    seen
+}
+
+fn remedies() -> [Remedy; 2] {
+    [
+        Remedy::new(
+            "Record fewer classes of events: without `--detail full`, and without an `-l` of the program's own that \
+             asks for the scheduler's events.",
+        )
+        .flag("rtscope record --detail cheap")
+        .falls(WRITE),
+        Remedy::or("put the recording on a faster disk, or in memory.")
+            .flag("rtscope record -o /dev/shm/NAME")
+            .falls(WRITE),
+    ]
+}

@@ -1,0 +1,76 @@
+//! `fork-pause`: a lane makes a copy of the process, and the others wait for it to stop.
+//!
+//! The kernel copies the page tables of the whole process meanwhile, so the wait grows with
+//! its memory: tens of milliseconds for a gigabyte. Cost: what collections waited for the
+//! lane that copied; in a program with one domain, what the copying took by itself, as
+//! samples of its code tell. A fiftieth of the wall clock, or one of twenty milliseconds: a
+//! client notices that, however seldom it comes.
+
+use super::answers;
+use crate::findings::{Cost, Facts, Rule, Verdict, evidence, needs};
+use crate::results::Forks;
+use rtscope_model::units::{bytes, counted, duration};
+use rtscope_model::{CodeKind, Confidence, Evidence, Figure, Remedy, Symbol};
+
+pub static RULE: Rule = Rule {
+    id: "fork-pause",
+    order: 50,
+    needs: Some(&needs::RUNNERS),
+    share_min: 0.02,
+    long_ns: Some(20_000_000),
+    why: "a client notices a wait of twenty milliseconds, however seldom it comes",
+    check,
+    ..Rule::BLANK
+};
+
+const WAITED: Figure = Figure { path: "forks.waited_ns", shows: "no collection waits for a copy of the process" };
+/// With one domain nothing waits for it to stop: its own time is what is lost.
+const COPYING: Figure = Figure { path: "forks.copying_ns", shows: "the copying takes no time any more" };
+
+fn check(facts: &Facts<'_>) -> Option<Verdict> {
+    let waits = answers(facts).fork_waits();
+    if answers(facts).forked() == 0 {
+        return None;
+    }
+    let (cost_ns, who, figure) = if facts.lanes > 1 {
+        (waits.ns, "Collections waited for a domain that was", WAITED)
+    } else {
+        (copying_ns(facts).unwrap_or(0), "The program stood still while the kernel was", COPYING)
+    };
+    let what = format!("{who} copying the process (fork), for ");
+    let verdict = Verdict::new(Cost::Time(cost_ns), Confidence::High, what).seen([seen(facts, cost_ns)]).remedies([
+        Remedy::new("Start processes early, before the heap has grown, and let them wait for work.").falls(figure),
+        Remedy::or("start programs with `Unix.create_process`, which copies no page tables.").falls(figure),
+    ]);
+    Some(verdict.longest(waits.longest.map_or(0, |(from, to)| to.since(from))))
+}
+
+fn seen(facts: &Facts<'_>, cost_ns: u64) -> Evidence {
+    let (waits, forked) = (answers(facts).fork_waits(), answers(facts).forked());
+    let memory = facts.lines.levels(facts.end).rss_bytes;
+    let memory = memory.map_or(String::new(), |rss| format!(" of up to {}", bytes(rss.max)));
+    let copied = format!("The program copied its process{memory} {}", counted(forked, "time", "times"));
+    let text = if facts.lanes > 1 {
+        let longest = duration(waits.longest.map_or(0, |(from, to)| to.since(from)));
+        let times = counted(waits.count, "time", "times");
+        format!("{copied}; collections waited for that {times}, {longest} at the longest.")
+    } else {
+        let each = duration(cost_ns / forked.max(1));
+        format!("{copied}, {each} each in the kernel; it has one domain, which did nothing else meanwhile.")
+    };
+    evidence(text, waits.longest)
+}
+
+/// What starting processes came to; `None` where kernel events do not tell.
+pub fn forks(facts: &Facts<'_>) -> Option<Forks> {
+    facts.held?;
+    let (count, waited_ns) = (answers(facts).forked(), answers(facts).fork_waits().ns);
+    Some(Forks { count, waited_ns, copying_ns: copying_ns(facts) })
+}
+
+/// CPU time in the kernel's copying of a process.
+fn copying_ns(facts: &Facts<'_>) -> Option<u64> {
+    let door = |symbol: &Symbol| matches!(symbol.source.as_deref(), Some("fork" | "vfork" | "clone" | "clone3"));
+    let copies = |symbol: &Symbol| symbol.kind == CodeKind::Kernel && door(symbol);
+    Some(facts.code?.running_ns(facts.symbols, copies))
+}

@@ -1,0 +1,96 @@
+//! `idle-domain`: a domain that has nothing to do is woken for every collection.
+//!
+//! A domain that waits (in `Domain.join`, on a condition, a lock, input) takes part in every
+//! collection through its backup thread, which has to be woken, to stop and to leave. Cost:
+//! what collections waited for such a domain when it was the last to stop or to leave. Where
+//! only the idle domains are too many for the CPUs, a busy domain that is late is so because
+//! an idle one's thread had its CPU: then that counts, too. A fiftieth of the wall clock is
+//! enough: an idle domain gives nothing for it.
+
+use super::{answers, small_minor_heap};
+use crate::findings::oversubscribed::more_lanes_than_cpus;
+use crate::findings::{Cost, Facts, PAUSED, Rule, Verdict, evidence};
+use crate::runtimes::ocaml::answers::One;
+use rtscope_model::units::{counted, duration};
+use rtscope_model::{Evidence, LaneId, Remedy};
+
+/// A domain that is idle in fewer of its collections has work of its own.
+const IDLE_SHARE_MIN: f64 = 0.8;
+/// Of fewer collections nothing is said.
+const PAUSES_MIN: u64 = 20;
+
+pub static RULE: Rule = Rule {
+    id: "idle-domain",
+    order: 40,
+    yields_to: &["cpu-throttled", "preempted", "late-release", "unsafe-foreign-call"],
+    share_min: 0.02,
+    also: ", of domains that are idle in four of five collections, from twenty on",
+    why: "an idle domain gives nothing for it",
+    check,
+    ..Rule::BLANK
+};
+
+fn check(facts: &Facts<'_>) -> Option<Verdict> {
+    let idle = idle(facts);
+    let waited_ns: u64 = idle.iter().map(|(_, one)| one.idle_ns).sum();
+    let crowding = crowding(facts);
+    let behind_ns = facts.held.filter(|_| crowding).map_or(0, |held| held.sibling.in_pauses_ns());
+    let late_ns = if crowding { answers(facts).late_release().ns } else { 0 };
+    let queued_ns = behind_ns.saturating_add(late_ns);
+    let cost = Cost::Time(waited_ns.max(queued_ns).min(facts.span_ns));
+    let mut seen: Vec<_> = idle.iter().map(took_part).collect();
+    if behind_ns > 0 {
+        let text = format!(
+            "{} on {} CPUs, of which {}: meanwhile busy ones queued behind the program's own threads during {}.",
+            counted(facts.lanes as u64, "domain", "domains"),
+            more_lanes_than_cpus(facts).unwrap_or(0),
+            counted(idle.len() as u64, "is idle", "are idle"),
+            duration(queued_ns)
+        );
+        seen.push(evidence(text, None));
+    }
+    let who = match &idle[..] {
+        [(lane, _)] => format!("Domain {lane} had nothing to do and was"),
+        all => format!("{} had nothing to do and were", counted(all.len() as u64, "domain", "domains")),
+    };
+    let collections = counted(idle.iter().map(|(_, one)| one.idle).max().unwrap_or(0), "collection", "collections");
+    let what = format!("{who} woken for {collections}, which waited for that ");
+    Some(Verdict::new(cost, facts.sure_with_kernel(), what).seen(seen).remedies(remedies(facts, &idle)))
+}
+
+fn took_part((lane, one): &(LaneId, &One)) -> Evidence {
+    let text = format!(
+        "Domain {lane} was idle in {} of its {} collections; they waited {} for it to stop or to leave, {} each.",
+        one.idle,
+        one.pauses,
+        duration(one.idle_ns),
+        duration(one.idle_ns / one.idle.max(1))
+    );
+    evidence(text, one.longest)
+}
+
+/// The busy domains have a CPU each; all of them together have not.
+pub(super) fn crowding(facts: &Facts<'_>) -> bool {
+    let busy = facts.lanes.saturating_sub(idle(facts).len());
+    more_lanes_than_cpus(facts).is_some_and(|cpus| busy <= cpus)
+}
+
+/// Domains that are idle in nearly all collections, the most costly first.
+fn idle<'a>(facts: &Facts<'a>) -> Vec<(LaneId, &'a One)> {
+    let mostly = |one: &One| one.pauses >= PAUSES_MIN && one.idle as f64 >= one.pauses as f64 * IDLE_SHARE_MIN;
+    let mut idle: Vec<_> = answers(facts).lanes().filter(|(_, one)| mostly(one)).collect();
+    idle.sort_by_key(|(_, one)| std::cmp::Reverse(one.idle_ns));
+    idle
+}
+
+fn remedies(facts: &Facts<'_>, idle: &[(LaneId, &One)]) -> Vec<Remedy> {
+    let main = idle.iter().any(|(lane, _)| *lane == LaneId(0));
+    let text = if main {
+        "Let the main domain do a share of the work instead of waiting in `Domain.join`, and spawn one domain less."
+    } else {
+        "Spawn no domain that mostly waits: let a thread of a working domain (`Thread.create`) do what it does, or end \
+         it while there is nothing to do."
+    };
+    let larger = small_minor_heap::larger(facts);
+    [Remedy::new(text).falls(PAUSED)].into_iter().chain(larger.map(small_minor_heap::Larger::or_less_often)).collect()
+}

@@ -1,0 +1,133 @@
+//! `small-minor-heap`: the minor heap is so small that OCaml collects all the time.
+//!
+//! Each domain has a minor heap of the same size, and one that is full stops every domain.
+//! Cost: what minor collections took to stop, to collect and to go on, without copying, and
+//! of each no more than such a one takes (see `collections`): what goes beyond has another
+//! name. Held back where collections are few, where a minor heap is large already, and where
+//! much survives one of ordinary size. In one much smaller than the default most of what
+//! survives does so because the collection comes early: there copying counts, too.
+
+use super::leadership;
+use crate::findings::{Cost, Facts, PAUSED, Rule, Verdict};
+use rtscope_model::units::{bytes, duration, percent};
+use rtscope_model::{Confidence, Remedy};
+
+/// Of one as large as the default or larger: a larger one yet may fit the cache less.
+const SHARE_MIN_ORDINARY: f64 = 0.25;
+/// Collections a second.
+const PER_SECOND_MIN: f64 = 200.0;
+/// Bytes promoted, of those allocated.
+const SURVIVAL_MAX: f64 = 0.10;
+/// Collections a second to aim at.
+const PER_SECOND_AIM: f64 = 50.0;
+/// In words, as the flag takes it: what fits no cache costs most programs more than the
+/// collections that it saves.
+const WORDS_MAX: u64 = 1 << 20;
+/// Where each collection costs a time slice, collections are what counts.
+const WORDS_MAX_CROWDED: u64 = 8 << 20;
+const WORDS_MIN: u64 = 256 << 10;
+const WORD_BYTES: u64 = 8;
+
+pub static RULE: Rule = Rule {
+    id: "small-minor-heap",
+    order: 160,
+    yields_to: &["late-release", "idle-domain", "cpu-throttled", "preempted", "oversubscribed"],
+    share_min: 0.05,
+    also: " of one below half of the default size, else 25 %; from 200 collections a second",
+    why: "a minor heap that is larger than the default may fit the cache less",
+    check,
+    ..Rule::BLANK
+};
+
+fn check(facts: &Facts<'_>) -> Option<Verdict> {
+    let minor = &facts.collections.minor;
+    let allocated = facts.allocation.per_second(facts.span_ns)? * facts.span_ns as f64 / 1e9;
+    let little = minor.copied_bytes as f64 <= allocated * SURVIVAL_MAX;
+    let young = facts.allocation.young_bytes_max();
+    // What survives only because the heap is so small would be dead in a larger one.
+    let tiny = young < WORDS_MIN * WORD_BYTES / 2;
+    let cost_ns = if little { minor.fixed_ns } else { minor.fixed_ns.max(minor.copying_ns) };
+    let felt = tiny || facts.share(cost_ns) >= SHARE_MIN_ORDINARY;
+    if !(little || tiny) || per_second(facts) < PER_SECOND_MIN || !felt {
+        return None;
+    }
+    let remedy = larger(facts)?.remedy(Remedy::new, "Give each domain a larger minor heap");
+    let seen = facts.overall(format!(
+        "{} minor collections, {:.0} a second, of up to {} a domain; each promoted {} on average and cost {} to stop, \
+         collect and go on.",
+        minor.count,
+        per_second(facts),
+        bytes(young),
+        bytes(minor.copied_bytes / minor.count.max(1)),
+        duration(minor.fixed_ns / minor.count.max(1))
+    ));
+    // Of what was allocated, what was still alive when it was collected.
+    let promoted = percent(minor.copied_bytes as f64 / allocated.max(1.0));
+    let what = format!(
+        "A minor heap of {} is full {:.0} times a second: collections, which promote {promoted} of it on average, took \
+         ",
+        bytes(young),
+        per_second(facts)
+    );
+    Some(Verdict::new(Cost::Time(cost_ns), Confidence::High, what).seen([seen]).remedies([remedy]))
+}
+
+fn per_second(facts: &Facts<'_>) -> f64 {
+    facts.per_second(facts.collections.minor.count)
+}
+
+/// A larger minor heap for each of the domains.
+pub(super) struct Larger {
+    words: u64,
+    domains: u64,
+}
+
+impl Larger {
+    /// The first thing to do.
+    pub fn less_often(self) -> Remedy {
+        self.remedy(Remedy::new, "Collect less often: give each domain a larger minor heap")
+    }
+
+    /// Something else to do.
+    pub fn or_less_often(self) -> Remedy {
+        self.remedy(Remedy::or, "collect less often: give each domain a larger minor heap")
+    }
+
+    fn remedy(self, remedy: fn(String) -> Remedy, why: &str) -> Remedy {
+        let each = self.words * WORD_BYTES;
+        let text = format!(
+            "{why}: {} each, {} for all. Much more fits no cache, which costs some programs more than it saves: \
+             measure.",
+            bytes(each),
+            bytes(each.saturating_mul(self.domains))
+        );
+        remedy(text)
+            .flag(format!("OCAMLRUNPARAM=s={}", spelled(self.words)))
+            .falls(PAUSED)
+            .shows("collections a second and the time in which one is open fall")
+    }
+}
+
+/// Where that would be at least twice what it is.
+pub(super) fn larger(facts: &Facts<'_>) -> Option<Larger> {
+    let now = facts.allocation.young_bytes_max() / WORD_BYTES;
+    sized(facts, (now as f64 * per_second(facts) / PER_SECOND_AIM) as u64, WORDS_MAX)
+}
+
+/// The same where collections are in each other's way: by what domains would allocate if
+/// nothing stopped them.
+pub(super) fn larger_crowded(facts: &Facts<'_>) -> Option<Larger> {
+    let rate = leadership(facts).unimpeded_bytes_per_second()?;
+    sized(facts, (rate / PER_SECOND_AIM) as u64 / WORD_BYTES, WORDS_MAX_CROWDED)
+}
+
+fn sized(facts: &Facts<'_>, wanted: u64, most: u64) -> Option<Larger> {
+    let now = facts.allocation.young_bytes_max() / WORD_BYTES;
+    let words = wanted.clamp(WORDS_MIN, most).checked_next_power_of_two()?;
+    (words >= now.saturating_mul(2)).then_some(Larger { words, domains: facts.lanes.max(1) as u64 })
+}
+
+/// As the runtime takes it: `256k`, `8M`.
+fn spelled(words: u64) -> String {
+    if words >= 1 << 20 { format!("{}M", words >> 20) } else { format!("{}k", words >> 10) }
+}
