@@ -51,6 +51,8 @@ enum Job {
     },
     /// Check what the compiler does not.
     Tidy,
+    /// Print the table of thresholds of docs/findings/README.md from the rules.
+    Findings,
     /// Write the bill of materials of rtscope: CycloneDX, JSON.
     Sbom {
         /// To this file.
@@ -151,6 +153,10 @@ fn run(arguments: Arguments) -> Result<bool> {
                 vec![workload::build(language, &program, !plain, &toolchain, &builds()?)?]
             };
             built.iter().for_each(|built| println!("{}", built.display()));
+            Ok(true)
+        }
+        Job::Findings => {
+            print!("{}", tidy::thresholds(&workload::repository())?);
             Ok(true)
         }
         Job::Tidy => {

@@ -1,5 +1,5 @@
 //! `xtask tidy`: what the compiler and clippy do not check. Arrows between rooms,
-//! names in ARCHITECTURE.md and SECURITY.md, licences, sizes of files, where `unsafe` is, that every module
+//! names in ARCHITECTURE.md and SECURITY.md, thresholds in the documentation, licences, sizes of files, where `unsafe` is, that every module
 //! says what it owns. Reads the tracked files; refuses to mend anything.
 
 use crate::dependencies;
@@ -83,7 +83,20 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
         wrong.extend(missing.map(|name| format!("{document} names {name}, which does not exist")));
     }
     wrong.extend(dependencies::check(root)?);
+    let findings = fs::read_to_string(root.join("docs/findings/README.md")).context("docs/findings/README.md")?;
+    if !findings.contains(&thresholds(root)?) {
+        wrong.push("docs/findings/README.md has other thresholds than the rules: see `cargo xtask findings`".into());
+    }
     Ok(wrong)
+}
+
+/// The table of thresholds, as the rules in `crates/analyze` print it.
+pub fn thresholds(root: &Path) -> Result<String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let run = ["run", "--quiet", "--package", "rtscope-analyze", "--example", "thresholds"];
+    let done = Command::new(cargo).args(run).current_dir(root).output().context("cargo cannot be run")?;
+    ensure!(done.status.success(), "the rules cannot be printed: {}", String::from_utf8_lossy(&done.stderr));
+    String::from_utf8(done.stdout).context("rules that are not UTF-8")
 }
 
 /// A checkout may belong to somebody else than who builds it: git is told not to mind.

@@ -17,9 +17,11 @@ mod long_major_gc;
 pub(crate) mod needs;
 pub(crate) mod oversubscribed;
 mod preempted;
+mod table;
 
 pub use explicit_gc::EXPLICIT_GC;
 pub use needs::Need;
+pub use table::table;
 
 use crate::blame::held::Held;
 use crate::collector::allocation::Allocation;

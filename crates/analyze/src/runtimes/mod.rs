@@ -11,6 +11,9 @@ use crate::kernel::lane_thread::{LaneThreads, PerPause};
 use crate::pauses::{Nothing, Recognise};
 use crate::recording::Context;
 use rtscope_model::RuntimeInfo;
+use rtscope_model::runtime::UNKNOWN;
+use rtscope_model::runtimes::ALL;
+use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock};
 
 /// The analysis of one runtime.
@@ -42,7 +45,7 @@ struct Unknown;
 
 impl Support for Unknown {
     fn info(&self) -> &'static RuntimeInfo {
-        &rtscope_model::runtime::UNKNOWN
+        &UNKNOWN
     }
 
     fn recogniser(&self, _: &Context) -> Box<dyn Recognise> {
@@ -78,6 +81,20 @@ pub fn rules_of(runtime: &RuntimeInfo) -> Vec<&'static Rule> {
     let mut rules: Vec<_> = general.chain(own).copied().collect();
     rules.sort_by_key(|rule| rule.order);
     rules
+}
+
+/// The table of thresholds in `docs/findings/README.md`.
+pub fn thresholds() -> String {
+    let mut rows: BTreeMap<(u16, &str), (&Rule, Vec<&str>)> = BTreeMap::new();
+    for info in [&UNKNOWN].into_iter().chain(ALL) {
+        for rule in rules_of(info) {
+            rows.entry((rule.order, rule.id)).or_insert((rule, Vec::new())).1.push(info.name);
+        }
+    }
+    findings::table(rows.into_values().map(|(rule, whose)| match whose[..] {
+        [first, ..] if first == UNKNOWN.name => (rule, "any".to_owned()),
+        _ => (rule, whose.join(", ")),
+    }))
 }
 
 #[cfg(test)]

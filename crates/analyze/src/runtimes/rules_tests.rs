@@ -1,8 +1,6 @@
 //! What holds for the rules of every runtime: each has a name, a place and a page of its own.
 
 use super::*;
-use rtscope_model::runtime::UNKNOWN;
-use rtscope_model::runtimes::ALL;
 use std::collections::BTreeSet;
 
 fn docs(name: &str) -> String {
@@ -38,4 +36,9 @@ fn every_rule_has_its_page() {
     for rule in ALL.iter().flat_map(|info| rules_of(info)) {
         assert!(docs(rule.id).starts_with(&format!("# `{}`", rule.id)), "{}", rule.id);
     }
+}
+
+#[test]
+fn the_thresholds_in_the_documentation_are_those_of_the_rules() {
+    assert!(docs("README").contains(&thresholds()), "`cargo xtask findings` prints:\n{}", thresholds());
 }
