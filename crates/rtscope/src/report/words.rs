@@ -600,11 +600,6 @@ pub enum WithoutFindings {
 }
 
 impl WithoutFindings {
-    /// Whether there is nothing to worry about.
-    pub fn is_clear(self) -> bool {
-        self == WithoutFindings::Clear
-    }
-
     /// In a few words.
     pub fn words(self) -> &'static str {
         match self {

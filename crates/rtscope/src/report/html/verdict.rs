@@ -2,7 +2,8 @@
 //! "nothing found" stands on.
 
 use super::escape::escape;
-use crate::report::{units, words};
+use crate::report::units;
+use crate::report::words::{self, WithoutFindings};
 use rtscope_analyze::results::Results;
 use rtscope_model::{Evidence, Finding, Remedy};
 use std::fmt::Write as _;
@@ -15,7 +16,7 @@ pub(super) fn verdict(results: &Results) -> String {
     let mut out = String::new();
     if results.findings.is_empty() {
         let (verdict, text) = words::without_findings(results);
-        let class = if verdict.is_clear() { "good" } else { "warning" };
+        let class = if verdict == WithoutFindings::Clear { "good" } else { "warning" };
         let (verdict, text) = (verdict.words(), escape(&text));
         let _ = write!(out, "<article class=\"finding {class}\"><h3>{verdict}</h3><p>{text}</p></article>");
     }

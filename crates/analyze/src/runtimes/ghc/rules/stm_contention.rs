@@ -156,23 +156,18 @@ fn seen(facts: &Facts<'_>, found: &Transactions, counts: &StmCounts, lost: &Lost
         seen.push(evidence(text, None));
     }
     let names = found.names.iter().filter(|named| named.lost >= NAME_LOST_MIN).take(NAMES_TOLD);
-    let names: Vec<_> = names
-        .map(|named| {
-            let attempts = count(named.counts.attempts);
-            format!("`{}` lost {} of {attempts} ({})", named.name, count(named.lost), share(named.lost_share))
-        })
-        .collect();
+    let names = names.map(|named| {
+        let (lost, attempts) = (count(named.lost), count(named.counts.attempts));
+        format!("`{}` lost {lost} of {attempts} ({})", named.name, share(named.lost_share))
+    });
+    let names: Vec<_> = names.collect();
     if !names.is_empty() {
         seen.push(evidence(format!("By name: {}.", names.join(", ")), None));
     }
     if lanes > 1 {
         let lane = |lane: &LaneTransactions| {
-            format!(
-                "capability {} lost {} and did {} of the commits",
-                lane.lane,
-                share(lane.lost_share),
-                share(lane.commit_share)
-            )
+            let (lost, commits) = (share(lane.lost_share), share(lane.commit_share));
+            format!("capability {} lost {lost} and did {commits} of the commits", lane.lane)
         };
         let told: Vec<_> = found.lanes.iter().take(LANES_TOLD).map(lane).collect();
         seen.push(evidence(format!("Of each one's attempts {}.", told.join(", ")), None));
