@@ -25,14 +25,13 @@ use crate::memory::lines::Lines;
 use crate::pauses::Recognised;
 use crate::pauses::still::Still;
 use crate::pauses::summary::Summary;
+use crate::program::forks::Forks;
 use crate::program::green::GreenThreads;
 use crate::program::user::User;
 use crate::recording::requests::Join;
 use crate::recording::{Context, Tail, loss_of_log};
 use crate::results::{BlamedPause, KernelView, Lane, Results, SCHEMA};
 use crate::runtimes;
-use crate::runtimes::ghc::triggers::Triggers;
-use crate::runtimes::ocaml::sections::Sections;
 use crate::window::{HeldSums, Standing};
 use rtscope_model::runtime::LaneThreads as Serving;
 use rtscope_model::{Body, Class, Classes, Event, LaneId, Loss, Names, PauseQuality, Runtime, Sched, Time};
@@ -393,7 +392,9 @@ impl Analysis {
         results.productivity = self.lanes.productivity(tracks, end, collect_sum_ns, span_ns, spent_ns);
         let recorder_held_ns = results.tracer.recorder_held_ns;
         let logged = self.at.runtime.is_some();
-        self.folds.results(&End { context: &self.context, tail: &tail, end, span_ns, logged }, &mut results);
+        let code = results.code.is_some().then_some(&self.evidence.code);
+        let end = End { context: &self.context, tail: &tail, end, span_ns, logged, kernel: used, code };
+        self.folds.results(&end, &mut results);
         results.tracer.recorder_held_ns = recorder_held_ns;
         results.requests = self.requests.map(|requests| requests.finish(used));
         results.source = tail.source.unwrap_or(self.context.source);
@@ -410,8 +411,6 @@ impl Analysis {
         let (tracks, sums) = (used.then_some(&self.evidence.tracks), &self.summary.sums);
         results.code = self.evidence.code.values(&self.context.symbols);
         results.transactions = self.context.stm.as_ref().and_then(|stm| stm.values(Some(end)));
-        let (no_sections, no_triggers) = (Sections::default(), Triggers::default());
-        let sections = self.folds.get().unwrap_or(&no_sections);
         let general: General = Default::default();
         let facts = Facts {
             context: &self.context,
@@ -421,8 +420,6 @@ impl Analysis {
             end,
             lanes: self.timeline.lanes_in_the_end(),
             runtime: self.context.runtime.info(),
-            leadership: &sections.leadership,
-            answers: &sections.answers,
             sums,
             held: tracks.map(|_| &self.held),
             recorder: self.held.recorder(names, |tid| self.evidence.tracks.pid(tid)),
@@ -434,7 +431,6 @@ impl Analysis {
             lines: self.folds.get().unwrap_or(&general.1),
             allocation: self.folds.get().unwrap_or(&general.2),
             collections: self.folds.get().unwrap_or(&general.3),
-            triggers: self.folds.get().unwrap_or(&no_triggers),
             green: self.folds.get().unwrap_or(&general.4),
             transactions: results.transactions.as_ref(),
             lane_cpu: match results.transactions {
@@ -442,12 +438,12 @@ impl Analysis {
                 None => BTreeMap::new(),
             },
             heaps: &self.context.heaps,
+            folds: &self.folds,
             quotas: self.evidence.counters.quota_totals().collect(),
         };
         let rules = runtimes::rules_of(facts.runtime);
         results.findings = findings::run(&rules, &facts);
         results.checked = findings::checked(&rules, &facts, &results.findings);
-        results.forks = runtimes::ocaml::rules::forks(&facts);
         results.tracer.recorder_held_ns = findings::recorder_held_ns(&facts);
         let others_held_ns = findings::others_held_ns(&facts);
         results.kernel = KernelView { others_held_ns, ..self.evidence.view(&self.context, used) };
@@ -469,6 +465,7 @@ fn folds(context: &Context) -> Vec<Box<dyn Fold>> {
         Box::<Collections>::default(),
         Box::<Phases>::default(),
         Box::<Disturbance>::default(),
+        Box::<Forks>::default(),
         Box::new(GreenThreads::new(context)),
         Box::<HeapProfiles>::default(),
         Box::<User>::default(),

@@ -5,6 +5,7 @@
 //! Refuses to order folds by need: none sees another before the end, where a result may build on
 //! those that stand before it in the list.
 
+use crate::kernel::code::CodeSamples;
 use crate::kernel::lane_thread::LaneMarks;
 use crate::kernel::lane_thread::LaneThreads;
 use crate::kernel::sched::Tracks;
@@ -45,6 +46,10 @@ pub struct End<'a> {
     pub span_ns: u64,
     /// Some event of the runtime was seen.
     pub logged: bool,
+    /// The kernel's events were used.
+    pub kernel: bool,
+    /// Where the code was; `None`: not sampled.
+    pub code: Option<&'a CodeSamples>,
 }
 
 /// A wait of a lane that a runtime does not post, found by a fold.

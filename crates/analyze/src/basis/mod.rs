@@ -2,5 +2,6 @@
 
 pub mod compose;
 pub mod per_lane;
+pub mod sum;
 pub mod thinned;
 pub mod union;

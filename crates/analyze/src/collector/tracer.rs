@@ -73,7 +73,8 @@ mod tests {
         let tracer = |disturbance: &mut Disturbance, logged| {
             let (context, tail) = (crate::testing::context(), Tail::default());
             let mut results = Results::default();
-            let end = End { context: &context, tail: &tail, end: Time(30), span_ns: 30, logged };
+            let end =
+                End { context: &context, tail: &tail, end: Time(30), span_ns: 30, logged, kernel: false, code: None };
             disturbance.result(&end, &mut results);
             (results.tracer.write_ns, results.tracer.write_max_ns)
         };

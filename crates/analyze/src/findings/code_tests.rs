@@ -5,8 +5,7 @@ use super::tests::{MS, analyse, context, healthy, ids};
 use super::*;
 use crate::results::Outcome;
 use crate::testing::{self, Places, Script, switch, waking};
-use rtscope_model::Tid;
-use rtscope_model::{Cause, Confidence, Cpu, Finding, OffState, Sample, SymbolId, Trend};
+use rtscope_model::{Cause, Confidence, Cpu, Finding, OffState, RuntimeInfo, Sample, SymbolId, Tid, Trend};
 
 fn sampled(script: Script) -> (Results, Vec<BlamedPause>) {
     // Without the size of the allocation area nothing is said about what asked for collections.
@@ -120,11 +119,37 @@ fn a_foreign_call_that_keeps_its_lane_is_named() {
     assert!(said.contains("lane 1 was in a foreign call"), "{said}");
 }
 
+/// A runtime of which only its protocol is known.
+struct Plain;
+
+static PLAIN: RuntimeInfo = RuntimeInfo {
+    id: "plain-of-a-test",
+    name: "Plain",
+    language: rtscope_model::runtime::UNKNOWN.language,
+    lane: ("lane", "lanes"),
+    log: "log",
+    ..rtscope_model::runtime::UNKNOWN
+};
+
+impl runtimes::Support for Plain {
+    fn info(&self) -> &'static RuntimeInfo {
+        &PLAIN
+    }
+
+    fn recogniser(&self, context: &Context) -> Box<dyn crate::pauses::Recognise> {
+        let mut like_ghc = context.clone();
+        like_ghc.runtime.family = Some("ghc".into());
+        runtimes::of(&like_ghc).recogniser(&like_ghc)
+    }
+}
+
 #[test]
-fn a_runtime_that_is_not_known_is_given_no_flag_of_another() {
+fn a_runtime_without_rules_of_its_own_is_given_no_flag_of_another() {
+    runtimes::register(&Plain);
     let at = Places::new();
-    let unknown = Context { symbols: at.symbols, runtime: Default::default(), nursery_bytes: None, ..context(2) };
-    let (results, _) = analyse(unknown, late(20, at.call));
+    let runtime = crate::results::Runtime { family: Some(PLAIN.id.into()), ..Default::default() };
+    let plain = Context { symbols: at.symbols, runtime, nursery_bytes: None, ..context(2) };
+    let (results, _) = analyse(plain, late(20, at.call));
     let finding = only(&results, "unsafe-foreign-call");
     assert!(
         finding.claim.starts_with("`c_busy`, called from the program's language, kept its lane"),

@@ -27,6 +27,7 @@ use crate::blame::held::Held;
 use crate::collector::allocation::Allocation;
 use crate::collector::collections::Collections;
 use crate::collector::tracer::Disturbance;
+use crate::folds::{Fold, Folds};
 use crate::kernel::code::{CodeSamples, LATE_MIN_NS, Waits, called};
 use crate::kernel::samples::{Counters, QuotaTotal};
 use crate::memory::lines::Lines;
@@ -35,9 +36,6 @@ use crate::program::green::GreenThreads;
 use crate::recording::Context;
 use crate::results::stm::Transactions;
 use crate::results::{BlamedPause, Checked, Outcome};
-use crate::runtimes::ghc::triggers::Triggers;
-use crate::runtimes::ocaml::answers::Answers;
-use crate::runtimes::ocaml::leadership::Leadership;
 use rtscope_model::heap::Heap;
 use rtscope_model::units::{bytes, duration, percent};
 use rtscope_model::{
@@ -149,10 +147,6 @@ pub struct Facts<'a> {
     pub lanes: usize,
     /// Whose words and flags are used.
     pub runtime: &'static RuntimeInfo,
-    /// Waits to become leader.
-    pub leadership: &'a Leadership,
-    /// What single lanes cost collections.
-    pub answers: &'a Answers,
     /// Sums over pauses.
     pub sums: &'a Sums,
     /// What held the program off its CPUs; `None` without usable kernel events.
@@ -175,8 +169,6 @@ pub struct Facts<'a> {
     pub allocation: &'a Allocation,
     /// What collections were like.
     pub collections: &'a Collections,
-    /// Why collections were asked for.
-    pub triggers: &'a Triggers,
     /// Green threads, where the log has them.
     pub green: &'a GreenThreads,
     /// Its transactions; `None`: their counts were not read.
@@ -185,11 +177,18 @@ pub struct Facts<'a> {
     pub lane_cpu: BTreeMap<u16, u64>,
     /// Looks at the heap, in time order.
     pub heaps: &'a [Heap],
+    /// Every fold, also those that one runtime alone has.
+    pub folds: &'a Folds,
     /// Counters of quotas over the whole recording.
     pub quotas: Vec<(GroupId, QuotaTotal)>,
 }
 
 impl<'a> Facts<'a> {
+    /// A fold that this recording has.
+    pub fn fold<T: Fold>(&self) -> Option<&'a T> {
+        self.folds.get()
+    }
+
     /// Of the wall clock.
     pub fn share(&self, ns: u64) -> f64 {
         if self.span_ns > 0 { (ns as f64 / self.span_ns as f64).min(1.0) } else { 0.0 }

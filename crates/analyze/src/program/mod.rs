@@ -1,5 +1,6 @@
-//! What the program itself does: green threads, its own marks.
+//! What the program itself does: copies of its process, green threads, its own marks.
 //! Refuses collections.
 
+pub mod forks;
 pub mod green;
 pub mod user;

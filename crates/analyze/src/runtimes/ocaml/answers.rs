@@ -1,6 +1,6 @@
 //! What single lanes cost collections in which every lane has to answer: lanes that have
 //! nothing to do and are woken to answer, lanes that leave late while others try to lead
-//! the next collection, lanes that copy their process, and collections that lanes ask for.
+//! the next collection, and collections that lanes ask for.
 //!
 //! Owns these sums, all of them parts of what `blame` found to be waited for: a moment is
 //! one lane's. A lane is idle in a pause where its thread waits on a condition, or where
@@ -8,17 +8,14 @@
 //! of the program's that gave the lane up. A release counts as late only while another lane
 //! waits to lead, and the late lane is not on a CPU. Refuses to name remedies.
 
+use crate::basis::sum::Sum;
 use crate::basis::union::Union;
 use crate::kernel::lane_thread::LaneMarks;
 use crate::results::BlamedPause;
 use crate::runtimes::ocaml::leadership::Leadership;
 use rtscope_model::{Body, Cause, CausePiece, Event, LaneId, NameId, PauseQuality, Phase, Runtime, Tid, Time};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
-/// Copies of the process that are remembered.
-const FORKS_MAX: usize = 1_024;
-/// The wait of others may be over so much before the kernel says so, at most.
-const FORK_POSTED_NS: u64 = 1_000_000;
 /// Causes and names told apart.
 const CAUSES_MAX: usize = 256;
 
@@ -35,30 +32,6 @@ pub struct One {
     pub longest: Option<(Time, Time)>,
 }
 
-/// A sum of waits with its longest.
-#[derive(Clone, Debug, Default)]
-pub struct Sum {
-    /// Nanoseconds.
-    pub ns: u64,
-    /// Waits.
-    pub count: u64,
-    /// The longest.
-    pub longest: Option<(Time, Time)>,
-}
-
-impl Sum {
-    fn add(&mut self, (from, to): (Time, Time), ns: u64) {
-        if ns == 0 {
-            return;
-        }
-        self.ns = self.ns.saturating_add(ns);
-        self.count += 1;
-        if self.longest.is_none_or(|(start, end)| end.since(start) < to.since(from)) {
-            self.longest = Some((from, to));
-        }
-    }
-}
-
 /// The fold.
 #[derive(Default)]
 pub struct Answers {
@@ -66,9 +39,6 @@ pub struct Answers {
     late: Sum,
     late_causes: BTreeMap<(Cause, Option<NameId>), u64>,
     late_lanes: BTreeMap<LaneId, u64>,
-    forks: VecDeque<(Tid, Time)>,
-    forked: u64,
-    fork_waits: Sum,
     asking: BTreeMap<LaneId, Time>,
     asked: Sum,
     asked_wall: Union,
@@ -89,15 +59,6 @@ impl Answers {
             Runtime::Gap | Runtime::LaneDeleted => _ = self.asking.remove(&event.lane),
             _ => {}
         }
-    }
-
-    /// `tid`, a thread of the program, has made a copy of the process.
-    pub fn forked_by(&mut self, tid: Tid, time: Time) {
-        self.forked += 1;
-        if self.forks.len() >= FORKS_MAX {
-            self.forks.pop_front();
-        }
-        self.forks.push_back((tid, time));
     }
 
     /// Adds one pause. `own` tells the thread that is a lane's own, `ran` whether a thread was
@@ -136,7 +97,6 @@ impl Answers {
             late += self.late(piece, piece.from >= pause.collected, leadership);
         }
         self.late.add((pause.collected, pause.released), late);
-        self.fork(blamed);
     }
 
     /// How much of the piece kept others from leading.
@@ -156,25 +116,6 @@ impl Answers {
             *self.late_lanes.entry(lane).or_default() += ns;
         }
         ns
-    }
-
-    /// The thread that was waited for was making a copy of the process: what it was waited
-    /// for until the kernel said that this is nearly done. While samples find it in code of the
-    /// program's own, or the host has its CPU, it makes none, whatever it does behind that.
-    fn fork(&mut self, blamed: &BlamedPause) {
-        let pause = &blamed.pause;
-        let Some(requested) = pause.requested else { return };
-        let until = pause.stopped.plus(FORK_POSTED_NS);
-        let copying = |piece: &&CausePiece| {
-            let by = |fork: &(Tid, Time)| {
-                Some(fork.0) == piece.tid && fork.1 >= piece.from && (requested..=until).contains(&fork.1)
-            };
-            !matches!(piece.cause, Cause::LateSafepoint | Cause::HostSteal)
-                && piece.to <= pause.stopped
-                && self.forks.iter().any(by)
-        };
-        let ns = blamed.causes.iter().filter(copying).map(CausePiece::ns).sum();
-        self.fork_waits.add((requested, pause.stopped), ns);
     }
 
     /// Every lane with its part.
@@ -209,16 +150,6 @@ impl Answers {
     /// Wall-clock time in which some lane was in one, nanoseconds.
     pub fn asked_wall_ns(&self) -> u64 {
         self.asked_wall.ns()
-    }
-
-    /// Copies of the process.
-    pub fn forked(&self) -> u64 {
-        self.forked
-    }
-
-    /// Waits for a lane that made one.
-    pub fn fork_waits(&self) -> &Sum {
-        &self.fork_waits
     }
 }
 

@@ -7,7 +7,7 @@ use super::leadership::Leadership;
 use super::slices::Slices;
 use crate::folds::{End, Fold, Now, Outside, Past, Wait};
 use crate::results::{BlamedPause, Results};
-use rtscope_model::{Class, Classes, Event, LaneId, Tid, Time};
+use rtscope_model::{Class, Classes, Event, LaneId};
 
 /// The fold.
 #[derive(Default)]
@@ -35,10 +35,6 @@ impl Fold for Sections {
         self.slices.push(event);
         self.answers.push(event);
         wait
-    }
-
-    fn forked(&mut self, by: Tid, at: Time) {
-        self.answers.forked_by(by, at);
     }
 
     fn pause(&mut self, blamed: &BlamedPause, past: &Past<'_>) {

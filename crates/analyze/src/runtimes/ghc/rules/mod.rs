@@ -16,6 +16,7 @@ use super::triggers::Triggers;
 use crate::findings::{Facts, Need, Rule};
 use crate::program::green::GreenThreads;
 use crate::results::stm::Transactions;
+use std::sync::LazyLock;
 
 /// All of them.
 pub static RULES: [&Rule; 15] = [
@@ -46,9 +47,12 @@ fn no_allocation(facts: &Facts<'_>) -> Option<String> {
     })
 }
 
+/// What a recording without the fold would have seen.
+static NONE: LazyLock<Triggers> = LazyLock::new(Triggers::default);
+
 /// Why collections were asked for.
 fn triggers<'a>(facts: &Facts<'a>) -> &'a Triggers {
-    facts.triggers
+    facts.fold().unwrap_or(&NONE)
 }
 
 /// Green threads.

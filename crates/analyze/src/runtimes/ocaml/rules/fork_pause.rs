@@ -6,11 +6,11 @@
 //! samples of its code tell. A fiftieth of the wall clock, or one of twenty milliseconds: a
 //! client notices that, however seldom it comes.
 
-use super::answers;
+use super::forks;
 use crate::findings::{Cost, Facts, Rule, Verdict, evidence, needs};
-use crate::results::Forks;
+use crate::program::forks::copying_ns;
 use rtscope_model::units::{bytes, counted, duration};
-use rtscope_model::{CodeKind, Confidence, Evidence, Figure, Remedy, Symbol};
+use rtscope_model::{Confidence, Evidence, Figure, Remedy};
 
 pub static RULE: Rule = Rule {
     id: "fork-pause",
@@ -28,14 +28,18 @@ const WAITED: Figure = Figure { path: "forks.waited_ns", shows: "no collection w
 const COPYING: Figure = Figure { path: "forks.copying_ns", shows: "the copying takes no time any more" };
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
-    let waits = answers(facts).fork_waits();
-    if answers(facts).forked() == 0 {
+    let waits = &forks(facts).waits;
+    if forks(facts).count == 0 {
         return None;
     }
     let (cost_ns, who, figure) = if facts.lanes > 1 {
         (waits.ns, "Collections waited for a domain that was", WAITED)
     } else {
-        (copying_ns(facts).unwrap_or(0), "The program stood still while the kernel was", COPYING)
+        (
+            facts.code.map_or(0, |code| copying_ns(code, facts.symbols)),
+            "The program stood still while the kernel was",
+            COPYING,
+        )
     };
     let what = format!("{who} copying the process (fork), for ");
     let verdict = Verdict::new(Cost::Time(cost_ns), Confidence::High, what).seen([seen(facts, cost_ns)]).remedies([
@@ -46,7 +50,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
 }
 
 fn seen(facts: &Facts<'_>, cost_ns: u64) -> Evidence {
-    let (waits, forked) = (answers(facts).fork_waits(), answers(facts).forked());
+    let (waits, forked) = (&forks(facts).waits, forks(facts).count);
     let memory = facts.lines.levels(facts.end).rss_bytes;
     let memory = memory.map_or(String::new(), |rss| format!(" of up to {}", bytes(rss.max)));
     let copied = format!("The program copied its process{memory} {}", counted(forked, "time", "times"));
@@ -59,18 +63,4 @@ fn seen(facts: &Facts<'_>, cost_ns: u64) -> Evidence {
         format!("{copied}, {each} each in the kernel; it has one domain, which did nothing else meanwhile.")
     };
     evidence(text, waits.longest)
-}
-
-/// What starting processes came to; `None` where kernel events do not tell.
-pub fn forks(facts: &Facts<'_>) -> Option<Forks> {
-    facts.held?;
-    let (count, waited_ns) = (answers(facts).forked(), answers(facts).fork_waits().ns);
-    Some(Forks { count, waited_ns, copying_ns: copying_ns(facts) })
-}
-
-/// CPU time in the kernel's copying of a process.
-fn copying_ns(facts: &Facts<'_>) -> Option<u64> {
-    let door = |symbol: &Symbol| matches!(symbol.source.as_deref(), Some("fork" | "vfork" | "clone" | "clone3"));
-    let copies = |symbol: &Symbol| symbol.kind == CodeKind::Kernel && door(symbol);
-    Some(facts.code?.running_ns(facts.symbols, copies))
 }

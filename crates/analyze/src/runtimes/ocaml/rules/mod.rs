@@ -9,11 +9,12 @@ mod late_release;
 mod leadership_contention;
 mod small_minor_heap;
 
-pub use fork_pause::forks;
-
 use super::answers::Answers;
 use super::leadership::Leadership;
+use super::sections::Sections;
 use crate::findings::{Facts, Rule, oversubscribed};
+use crate::program::forks::Forks;
+use std::sync::LazyLock;
 
 /// All of them.
 pub static RULES: [&Rule; 7] = [
@@ -32,12 +33,20 @@ static OVERSUBSCRIBED: Rule = Rule {
     ..oversubscribed::BASE
 };
 
+/// What a recording without the fold would have seen.
+static NONE: LazyLock<(Sections, Forks)> = LazyLock::new(Default::default);
+
 /// What single lanes cost collections.
 fn answers<'a>(facts: &Facts<'a>) -> &'a Answers {
-    facts.answers
+    &facts.fold::<Sections>().unwrap_or(&NONE.0).answers
 }
 
 /// Waits to become leader.
 fn leadership<'a>(facts: &Facts<'a>) -> &'a Leadership {
-    facts.leadership
+    &facts.fold::<Sections>().unwrap_or(&NONE.0).leadership
+}
+
+/// Copies of the process.
+fn forks<'a>(facts: &Facts<'a>) -> &'a Forks {
+    facts.fold().unwrap_or(&NONE.1)
 }

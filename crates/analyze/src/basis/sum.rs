@@ -1,0 +1,28 @@
+//! A sum of waits. Owns that the longest of them can be shown.
+
+use rtscope_model::Time;
+
+/// A sum of waits with its longest.
+#[derive(Clone, Debug, Default)]
+pub struct Sum {
+    /// Nanoseconds.
+    pub ns: u64,
+    /// Waits.
+    pub count: u64,
+    /// The longest.
+    pub longest: Option<(Time, Time)>,
+}
+
+impl Sum {
+    /// One more of `ns`, that lay in this interval.
+    pub fn add(&mut self, (from, to): (Time, Time), ns: u64) {
+        if ns == 0 {
+            return;
+        }
+        self.ns = self.ns.saturating_add(ns);
+        self.count += 1;
+        if self.longest.is_none_or(|(start, end)| end.since(start) < to.since(from)) {
+            self.longest = Some((from, to));
+        }
+    }
+}
