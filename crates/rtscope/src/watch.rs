@@ -9,7 +9,7 @@ use rtscope_analyze::results::BlamedPause;
 use rtscope_analyze::results::LanesOverTime;
 use rtscope_encode::Tables;
 use rtscope_model::manifest::Manifest;
-use rtscope_model::{Body, Classes, Event, LaneId, Loss, Time};
+use rtscope_model::{Classes, Event, LaneId, Loss};
 
 /// An onlooker.
 pub trait Watch {
@@ -44,14 +44,12 @@ pub trait Watch {
 pub struct Page<'a> {
     on_pause: OnPause<'a>,
     lanes: LanesOverTime,
-    /// The last event of the runtime's.
-    last: Time,
 }
 
 impl<'a> Page<'a> {
     /// Pauses go to `on_pause` too.
     pub fn new(on_pause: OnPause<'a>) -> Page<'a> {
-        Page { on_pause, lanes: LanesOverTime::default(), last: Time(0) }
+        Page { on_pause, lanes: LanesOverTime::default() }
     }
 
     /// What the lanes did, when the recording is over.
@@ -62,17 +60,11 @@ impl<'a> Page<'a> {
 
 impl Watch for Page<'_> {
     fn lanes(&self) -> LaneDetail {
-        LaneDetail::States
+        LaneDetail::Summed
     }
 
     fn segment(&mut self, lane: LaneId, piece: &Segment<Doing>, _tables: Tables<'_>) {
         self.lanes.add(lane, (piece.from, piece.to), piece.state.state);
-    }
-
-    fn event(&mut self, event: &Event, _tables: Tables<'_>) {
-        if matches!(event.body, Body::Runtime(_)) {
-            self.last = self.last.max(event.time);
-        }
     }
 
     fn pause(&mut self, pause: &BlamedPause, tables: Tables<'_>) {

@@ -83,8 +83,7 @@ pub struct LaneStates {
     runs_posted: bool,
     /// The first event of any lane.
     first: Option<Time>,
-    /// See [`LaneDetail::Nested`].
-    pub(super) nested: bool,
+    pub(super) detail: LaneDetail,
 }
 
 /// How much of what lanes did is told.
@@ -93,7 +92,9 @@ pub enum LaneDetail {
     /// Nothing: pauses are enough.
     #[default]
     Pauses,
-    /// One state after the other; work lasts from its begin to its end, as in a report, and pieces that look
+    /// As [`LaneDetail::States`], until the last event of the runtime's: to be summed up.
+    Summed,
+    /// One state after the other, until the recording ends; work lasts from its begin to its end, as in a report, and pieces that look
     /// alike are one.
     States,
     /// What spans that nest need: the thread of a run, the collection that a piece belongs to, and when a lane
@@ -101,11 +102,16 @@ pub enum LaneDetail {
     Nested,
 }
 
+impl LaneDetail {
+    fn nested(self) -> bool {
+        self == LaneDetail::Nested
+    }
+}
+
 impl LaneStates {
     /// Lines of the given detail.
     pub(super) fn new(detail: LaneDetail) -> Self {
-        let nested = detail == LaneDetail::Nested;
-        LaneStates { lanes: Vec::new(), runs_posted: false, first: None, nested }
+        LaneStates { lanes: Vec::new(), runs_posted: false, first: None, detail }
     }
 
     /// Takes the next event. `until`: nothing before it is changed any more by `pauses`, those that are over
@@ -153,7 +159,7 @@ impl LaneStates {
         let Some(lane) = self.lanes.get_mut(index) else { return };
         let new = lane.is_none();
         let lane = lane.get_or_insert_default();
-        if self.nested {
+        if self.detail.nested() {
             lane.works.push(body, event.time);
         }
         match body {
@@ -182,7 +188,7 @@ impl LaneStates {
             _ => {}
         }
         lane.last = event.time;
-        let doing = lane.doing(self.runs_posted, self.nested);
+        let doing = lane.doing(self.runs_posted, self.detail.nested());
         lane.line.enter(event.time, doing);
     }
 
@@ -192,7 +198,7 @@ impl LaneStates {
             if id == event.lane {
                 lane.last = event.time;
             }
-            let doing = lane.doing(true, self.nested);
+            let doing = lane.doing(true, self.detail.nested());
             lane.line.enter(event.time, doing);
         }
     }
@@ -202,11 +208,11 @@ impl LaneStates {
         for Recognised { pause, .. } in pauses {
             for part in &pause.lanes {
                 if let Some(Lane { line, works, .. }) = find(&mut self.lanes, part.lane) {
-                    if !self.nested {
+                    if !self.detail.nested() {
                         asked(pause, part, |from, to, state| line.lay(from, to, Doing::outside(state)));
                     }
                     let leads = pause.leader == Some(part.lane);
-                    let within = self.nested.then_some(Part { leads, stopped: pause.stopped });
+                    let within = self.detail.nested().then_some(Part { leads, stopped: pause.stopped });
                     let lay = |from, to, state| line.lay(from, to, Doing { state, green: None, part: within });
                     pieces(pause, part, works, lay);
                     works.forget(pause.collected);

@@ -106,7 +106,12 @@ impl Timeline {
         self.show();
         let loss = self.recogniser.finish(last, &mut self.over);
         if let Some(states) = &mut self.states {
-            states.finish(if states.nested { now } else { end }, &self.over, out);
+            let until = match states.detail {
+                LaneDetail::Nested => now,
+                LaneDetail::States => end,
+                LaneDetail::Summed | LaneDetail::Pauses => last,
+            };
+            states.finish(until, &self.over, out);
         }
         loss
     }
