@@ -27,28 +27,27 @@ const ARROWS: [(&str, &[&str]); 13] = [
 
 /// Where `crates/host` opens files, and why that is not the target module's: all else that it
 /// opens may be named by another user's program.
-const OPENS: [(&str, &str); 23] = [
+const OPENS: [(&str, &str); 22] = [
     ("target/", "the one way to open what a process names"),
-    ("folder.rs", "the capture's own files, by their folder"),
-    ("store.rs", "the capture's own files"),
-    ("procfs.rs", "the kernel's files in /proc and /sys"),
-    ("cgroup/", "the kernel's files in its control groups"),
-    ("doctor.rs", "the machine's own /proc and /sys"),
-    ("doctor/", "the machine's own /proc and /sys"),
+    ("capture/folder.rs", "the capture's own files, by their folder"),
+    ("capture/store.rs", "the capture's own files"),
+    ("system/procfs.rs", "the kernel's files in /proc and /sys"),
+    ("machine/cgroup/", "the kernel's files in its control groups"),
+    ("machine/doctor/", "the machine's own /proc and /sys"),
     ("kernel/", "the machine's own /proc, /sys and tracefs, and streams of the capture"),
-    ("sampler.rs", "the kernel's files in /proc and control groups, kept open"),
+    ("recording/sampler.rs", "the kernel's files in /proc and control groups, kept open"),
     ("symbols/kernel.rs", "the machine's own /proc"),
     ("symbols/vdso.rs", "the recorder's own memory"),
-    ("trial/", "control groups of its own, output of its own programs"),
-    ("probe.rs", "a program of the user's own"),
-    ("spawn.rs", "the program that the user starts"),
-    ("launch.rs", "the program that the user starts"),
-    ("binary/link.rs", "the program that the user names"),
-    ("handover.rs", "folders of its own"),
-    ("rings/place.rs", "a folder of its own"),
-    ("rings/stream.rs", "streams of the capture"),
-    ("rings/reader.rs", "room for rings in a folder of its own"),
-    ("recording/logs.rs", "copies in the capture"),
+    ("programs/trial/", "control groups of its own, output of its own programs"),
+    ("programs/probe.rs", "a program of the user's own"),
+    ("programs/spawn.rs", "the program that the user starts"),
+    ("programs/launch.rs", "the program that the user starts"),
+    ("runtimes/link.rs", "the program that the user names"),
+    ("runtimes/ghc/handover.rs", "folders of its own"),
+    ("runtimes/ocaml/rings/place.rs", "a folder of its own"),
+    ("runtimes/ocaml/rings/stream.rs", "streams of the capture"),
+    ("runtimes/ocaml/rings/reader.rs", "room for rings in a folder of its own"),
+    ("runtimes/ghc/logs.rs", "copies in the capture"),
     ("privileges/", "the names of the kernel's functions"),
     ("sandbox/", "the recorder's own /proc"),
 ];
@@ -244,7 +243,11 @@ mod tests {
         for line in
             ["let file = File::open(path)?;", "fs::read(path)", "x(File::open(a))", "std::fs::read_to_string(p)"]
         {
-            assert_eq!(found("crates/host/src/rings/found.rs", &format!("//! x\n{line}")), Some(2), "{line}");
+            assert_eq!(
+                found("crates/host/src/runtimes/ocaml/rings/found.rs", &format!("//! x\n{line}")),
+                Some(2),
+                "{line}"
+            );
             assert_eq!(found("crates/host/src/target/open.rs", line), None);
             assert_eq!(found("crates/rtscope/src/a.rs", line), None);
         }

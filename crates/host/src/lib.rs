@@ -4,47 +4,31 @@
 //! Owns what touches the machine and the recorded program, under one rule: the
 //! program's behaviour and result never change. Refuses decoding (that is
 //! `decode`), judging (that is `analyze`) and printing (that is the program).
+//!
+//! From the bottom: `system` (the kernel's own files, clocks, threads), `sandbox`, `privileges`
+//! and `target` (what other users control is opened and read through these), `binary` and
+//! `symbols` (what files of programs say), `machine`, `programs` (starting them), `kernel`,
+//! `runtimes` (a folder for each), `recording` (the sequence).
 
-pub mod background;
 pub mod binary;
-pub mod by_bytes;
-pub mod cgroup;
-pub mod clock;
-pub mod core_file;
-pub mod cpu_list;
-pub mod doctor;
-pub mod folder;
-pub mod handover;
-pub mod heap;
+pub mod capture;
 pub mod kernel;
-pub mod launch;
-pub mod live;
 pub mod machine;
-pub mod mappings;
-pub mod memory;
-pub(crate) mod minder;
-pub mod open_files;
-pub mod options;
-pub mod own_cost;
 pub mod privileges;
-pub mod probe;
-pub mod procfs;
-pub mod reading;
-pub(crate) mod ready;
+pub mod programs;
 pub mod recording;
-pub mod redact;
-pub mod resources;
-pub mod rings;
-pub mod sampler;
+pub mod runtimes;
 pub mod sandbox;
-pub mod signals;
-pub mod spawn;
-pub mod stm;
-pub mod stop;
-pub mod store;
 pub mod symbols;
-pub mod taken;
+pub mod system;
 pub mod target;
-pub mod terminal;
-pub mod trial;
-pub mod unflushed;
+
+pub use capture::folder;
+pub use machine::{cgroup, cpu_list, doctor, resources, taken};
+pub use programs::{launch, probe, signals, spawn, terminal, trial};
+pub use recording::{own_cost, sampler};
+pub use runtimes::by_bytes;
+pub use runtimes::ghc::{heap, options, stm, unflushed};
+pub use runtimes::ocaml::rings;
+pub use system::{clock, open_files, procfs, worker as background};
+pub use target::{core_file, live, mappings, memory};

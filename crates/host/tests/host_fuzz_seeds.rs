@@ -45,7 +45,7 @@ fn seed(name: &str) -> Vec<u8> {
 #[test]
 fn whole_seeds_are_what_they_are_called() {
     let (found, _) = by_bytes::inspect(&seed("host_elf/ghc"));
-    assert_eq!((found.is_ghc(), found.ghc, found.binary.way.as_deref()), (true, Some((9, 6, 6)), Some("thr")));
+    assert_eq!((found.is_ghc(), found.compiler, found.binary.way.as_deref()), (true, Some((9, 6, 6)), Some("thr")));
     assert!(found.symbols.has_buffers() && found.symbols.heap.address_space.is_some());
     let names = by_bytes::names(&seed("host_elf/ghc"), &[(0x1000, 7)]).unwrap();
     assert_eq!(names.len(), 1);

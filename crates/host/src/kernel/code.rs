@@ -12,7 +12,7 @@ use super::perf::{self, What};
 use super::streams::{Kind, Streams};
 use super::tiers::{self, CpuRing};
 use super::{Target, mapped, tracefs, words};
-use crate::folder::Folder;
+use crate::capture::folder::Folder;
 use rtscope_model::manifest::{Code, CodeEvent, CodeSource, Tier};
 use std::ffi::CStr;
 use std::io;
@@ -79,7 +79,7 @@ impl CodeRecorder {
 }
 
 fn begin(root: &Path, opened: Opened, folder: &Folder, options: &Options) -> io::Result<Streams> {
-    let before = crate::clock::monotonic();
+    let before = crate::system::clock::monotonic();
     Streams::start(STREAMS, opened.rings, folder, |lanes| {
         let (Target::Attached(pid), Some(first)) = (options.target, lanes.first_mut()) else { return Ok(()) };
         let records = mapped::records(root, pid, before, first.cpu());

@@ -5,8 +5,8 @@
 use super::forks::{self, Forks, Task};
 use super::perf::{Event, What};
 use super::tiers::CpuRing;
-use crate::background;
-use crate::folder::Folder;
+use crate::capture::folder::Folder;
+use crate::system::worker as background;
 use rtscope_model::{Loss, LossKind, Time};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
 use std::fs::File;

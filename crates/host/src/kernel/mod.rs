@@ -19,8 +19,8 @@ pub(crate) mod tiers;
 pub(crate) mod tracefs;
 pub(crate) mod words;
 
-use crate::folder::Folder;
-use crate::redact::Redactor;
+use crate::capture::folder::Folder;
+use crate::capture::redact::Redactor;
 pub use by_hand::ByHand;
 pub use code::CodeRecorder;
 use rtscope_model::Pid;

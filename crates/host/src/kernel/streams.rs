@@ -4,7 +4,7 @@
 
 use super::drain::{Counters, Drain, Lane, Running};
 use super::tiers::CpuRing;
-use crate::folder::Folder;
+use crate::capture::folder::Folder;
 use rtscope_model::Loss;
 use std::collections::HashSet;
 use std::io;

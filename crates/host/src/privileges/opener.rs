@@ -1,43 +1,89 @@
-//! The one part of a recording that keeps what opening takes: a small process that is forked
-//! before anything hostile is looked at, and hands over descriptors that are checked as
-//! [`open_target`] checks them, never contents. Owns whom it opens something of: the program
-//! that is recorded, what that started, and what writes into the capture. Refuses everybody
-//! else's files, every write, and to outlive the recorder.
+//! The one part of a recording that keeps what opening takes is asked here: a small process that
+//! is forked before anything hostile is looked at (see `server`). Owns what can be asked and
+//! answered, and that an answer belongs to its question. Refuses to open anything itself.
 
-use crate::clock;
-use crate::mappings;
-use crate::procfs::Host;
-use crate::sandbox::{self, Limits, messages};
-use crate::stop::{self, Stop};
-use crate::target::{Process, Refused, What, open_below, open_own, open_target};
-use rustix::thread::CapabilitySet;
-use serde::de::DeserializeOwned;
+use crate::sandbox::messages;
+use crate::system::clock;
+use crate::system::ready::is_ready;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-/// A file on a server that does not answer may hold the opener up so long.
-const ANSWER_MAX: Duration = Duration::from_secs(4);
-/// Parents that are asked for on the way up to the program.
-const GENERATIONS_MAX: usize = 64;
-/// Links of a process that are given at once.
-const LINKS_MAX: usize = 1000;
+/// A process by its number, and when it was started in clock ticks.
+pub(crate) type Identity = (u32, u64);
 
-/// What it keeps: reading processes of other users, their `map_files`, their files; the
-/// kernel's events and the names of its functions; passing SIGTERM on to the program.
-pub fn kept() -> CapabilitySet {
-    CapabilitySet::SYS_PTRACE
-        | CapabilitySet::CHECKPOINT_RESTORE
-        | CapabilitySet::DAC_READ_SEARCH
-        | CapabilitySet::PERFMON
-        | CapabilitySet::SYSLOG
-        | CapabilitySet::KILL
+/// What of a process.
+#[derive(Clone, Debug)]
+pub enum What<'a> {
+    /// The file of the program that it runs.
+    Executable,
+    /// A file that it has mapped, as a line of `maps` says.
+    Mapped {
+        /// Where it is mapped.
+        range: Range<u64>,
+        /// Major and minor number; (0, 0): not known.
+        device: (u32, u32),
+        /// Of the file.
+        inode: u64,
+        /// The name that `maps` shows.
+        path: &'a str,
+    },
+    /// What it has open under that number.
+    Descriptor(u32),
+    /// A file by its name in the root of the process.
+    Named(&'a Path),
+}
+
+/// Why something is not opened.
+#[derive(Debug, thiserror::Error)]
+pub enum Refused {
+    /// It is a pipe, a socket, a device or a folder.
+    #[error("it is no ordinary file")]
+    NotOrdinary,
+    /// The kernel makes up its contents.
+    #[error("it lies on a file system of the kernel's")]
+    MadeUp,
+    /// It has the name and is another one.
+    #[error("it is another file than the one that the program had loaded")]
+    Another,
+    /// The system does.
+    #[error(transparent)]
+    System(#[from] io::Error),
+}
+
+impl From<Refused> for io::Error {
+    fn from(refused: Refused) -> io::Error {
+        match refused {
+            Refused::System(error) => error,
+            other => io::Error::other(other),
+        }
+    }
+}
+
+impl From<What<'_>> for Ask {
+    fn from(what: What<'_>) -> Ask {
+        match what {
+            What::Executable => Ask::Executable,
+            What::Mapped { range, device, inode, path } => Ask::Mapped { range, device, inode, path: path.to_owned() },
+            What::Descriptor(number) => Ask::Descriptor(number),
+            What::Named(path) => Ask::Named(path.to_owned()),
+        }
+    }
+}
+
+/// How it went to hold a process still.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Held {
+    /// From the first thread that was asked to stop to the last that was let go.
+    pub stopped: Duration,
+    /// It was let go when its time was over, before anybody said so.
+    pub cut: bool,
 }
 
 /// What is asked for of a process.
@@ -78,20 +124,20 @@ pub(crate) enum Ask {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Question {
-    number: u64,
-    /// Process and when it was started; none: no process is asked about.
-    of: Option<(u32, u64)>,
-    ask: Ask,
+pub(super) struct Question {
+    pub number: u64,
+    /// None: no process is asked about.
+    pub of: Option<Identity>,
+    pub ask: Ask,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-enum Answer {
+pub(super) enum Answer {
     /// A descriptor comes along.
     Opened,
     Link(PathBuf),
     Links(Vec<(u32, PathBuf)>),
-    Held(stop::Held),
+    Held(Held),
     Done,
     /// The system's error.
     Errno(i32),
@@ -119,7 +165,7 @@ struct Line {
 }
 
 #[derive(Debug)]
-enum Socket {
+pub(super) enum Socket {
     Own(OwnedFd),
     Inside(BorrowedFd<'static>),
 }
@@ -133,58 +179,48 @@ impl Socket {
     }
 }
 
+/// The end of a sandbox's questions in its child: none in the recorder itself.
+static QUESTIONS: AtomicI32 = AtomicI32::new(-1);
+
+/// In the child of a sandbox: where its questions go, or -1.
+pub(crate) fn set_questions(socket: RawFd) {
+    QUESTIONS.store(socket, Ordering::Relaxed);
+}
+
+/// In a child whose questions are answered: where they go.
+pub(crate) fn questions() -> Option<BorrowedFd<'static>> {
+    let socket = QUESTIONS.load(Ordering::Relaxed);
+    // SAFETY: set once in the child, for a descriptor that stays open as long as the child lives.
+    (socket >= 0).then(|| unsafe { BorrowedFd::borrow_raw(socket) })
+}
+
 /// In a sandbox whose questions are answered: who is asked.
 pub(crate) fn inside() -> Option<&'static Opener> {
     static INSIDE: OnceLock<Opener> = OnceLock::new();
-    let socket = sandbox::questions()?;
+    let socket = questions()?;
     Some(INSIDE.get_or_init(|| Opener::new(Socket::Inside(socket), None)))
 }
 
 impl Opener {
-    fn new(socket: Socket, pid: Option<libc::pid_t>) -> Opener {
+    pub(super) fn new(socket: Socket, pid: Option<libc::pid_t>) -> Opener {
         Opener { line: Mutex::new(Line { socket, number: 0, stuck: false }), pid }
     }
 
-    /// Forks it. Call this before there are other threads and before anything is looked at.
-    ///
-    /// # Errors
-    /// No process or socket to be had.
-    pub fn start() -> io::Result<Opener> {
-        let (own, its) = messages::pair()?;
-        let timeout = Some(ANSWER_MAX);
-        rustix::net::sockopt::set_socket_timeout(&own, rustix::net::sockopt::Timeout::Recv, timeout)?;
-        // SAFETY: getpid(2) takes and touches nothing.
-        let recorder = u32::try_from(unsafe { libc::getpid() }).unwrap_or(0);
-        // SAFETY: the child serves in this very call and ends by _exit; it takes no lock of
-        // another thread but the allocator's, which glibc makes usable in it.
-        let pid = unsafe { libc::fork() };
-        if pid == 0 {
-            let status = i32::from(serve(&its, recorder).is_err());
-            // SAFETY: ends the child without running anything of the recorder's.
-            unsafe { libc::_exit(status) }
-        }
-        if pid < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(Opener::new(Socket::Own(own), Some(pid)))
-    }
-
-    fn ask(&self, process: Option<&Process>, ask: Ask) -> io::Result<(Answer, Option<OwnedFd>)> {
-        self.ask_with(process, ask, None)
+    fn ask(&self, of: Option<Identity>, ask: Ask) -> io::Result<(Answer, Option<OwnedFd>)> {
+        self.ask_with(of, ask, None)
     }
 
     fn ask_with(
         &self,
-        process: Option<&Process>,
+        of: Option<Identity>,
         ask: Ask,
         along: Option<BorrowedFd<'_>>,
     ) -> io::Result<(Answer, Option<OwnedFd>)> {
         let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
-        if line.stuck && !crate::ready::is_ready(&line.socket.as_fd()) {
+        if line.stuck && !is_ready(&line.socket.as_fd()) {
             return Err(io::ErrorKind::TimedOut.into());
         }
         line.number += 1;
-        let of = process.map(|process| (process.pid(), process.start_ticks()));
         let bytes = serde_json::to_vec(&Question { number: line.number, of, ask })?;
         messages::send(line.socket.as_fd(), &bytes, along)?;
         loop {
@@ -232,37 +268,37 @@ impl Opener {
     }
 
     /// Lets a process that was stopped go: how that went.
-    pub(crate) fn let_go(&self, process: &Process) -> io::Result<stop::Held> {
-        match self.ask(Some(process), Ask::LetGo)?.0 {
+    pub(crate) fn let_go(&self, of: Identity) -> io::Result<Held> {
+        match self.ask(Some(of), Ask::LetGo)?.0 {
             Answer::Held(held) => Ok(held),
             answer => Err(unexpected(&answer)),
         }
     }
 
     /// Opens what a process names.
-    pub(crate) fn open(&self, process: &Process, ask: Ask) -> Result<File, Refused> {
-        opened(self.ask(Some(process), ask)?)
+    pub(crate) fn open(&self, of: Identity, ask: Ask) -> Result<File, Refused> {
+        opened(self.ask(Some(of), ask)?)
     }
 
     /// Where a link in `/proc/PID` leads.
-    pub(crate) fn link(&self, process: &Process, name: &str) -> io::Result<PathBuf> {
-        match self.ask(Some(process), Ask::Link(name.to_owned()))?.0 {
+    pub(crate) fn link(&self, of: Identity, name: &str) -> io::Result<PathBuf> {
+        match self.ask(Some(of), Ask::Link(name.to_owned()))?.0 {
             Answer::Link(path) => Ok(path),
             answer => Err(unexpected(&answer)),
         }
     }
 
     /// Descriptors of a process, and where they lead.
-    pub(crate) fn descriptors(&self, process: &Process) -> io::Result<Vec<(u32, PathBuf)>> {
-        match self.ask(Some(process), Ask::Descriptors)?.0 {
+    pub(crate) fn descriptors(&self, of: Identity) -> io::Result<Vec<(u32, PathBuf)>> {
+        match self.ask(Some(of), Ask::Descriptors)?.0 {
             Answer::Links(links) => Ok(links),
             answer => Err(unexpected(&answer)),
         }
     }
 
     /// Has it follow a process, or send it a signal.
-    pub(crate) fn tell(&self, process: &Process, ask: Ask) -> io::Result<()> {
-        match self.ask(Some(process), ask)?.0 {
+    pub(crate) fn tell(&self, of: Identity, ask: Ask) -> io::Result<()> {
+        match self.ask(Some(of), ask)?.0 {
             Answer::Done => Ok(()),
             answer => Err(unexpected(&answer)),
         }
@@ -296,218 +332,4 @@ fn unexpected(answer: &Answer) -> io::Error {
         Answer::Errno(number) => io::Error::from_raw_os_error(*number),
         _ => io::ErrorKind::InvalidData.into(),
     }
-}
-
-/// Runs `work` in a sandbox that may ask for what `process` names, and have it stopped; without a
-/// process, for files by their names. Descriptors of `keep` are kept.
-///
-/// # Errors
-/// [`sandbox::Died`].
-pub(crate) fn in_sandbox<T: Serialize + DeserializeOwned>(
-    limits: &Limits,
-    process: Option<&Process>,
-    work: impl FnOnce() -> T,
-) -> Result<sandbox::Done<T>, sandbox::Died> {
-    let keep: Vec<RawFd> = process.map_or(Vec::new(), Process::held_descriptors);
-    let known = process.map(|process| (process.pid(), process.clone())).into_iter().collect();
-    let mut server = Server { host: Host::default(), whom: Whom::One, known, stop: None };
-    let mut serve = |question: &[u8]| server.answer(question, None);
-    sandbox::run_served(limits, &keep, &mut serve, work)
-}
-
-/// The child: answers until the recorder is gone.
-fn serve(socket: &OwnedFd, recorder: u32) -> io::Result<()> {
-    // Signals that a terminal sends to all are the recorder's.
-    for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
-        // SAFETY: sets how signals of this process are handled, to nothing.
-        unsafe { libc::signal(signal, libc::SIG_IGN) };
-    }
-    sandbox::close_others(&[socket.as_raw_fd()])?;
-    super::give_up(kept())?;
-    let whom = Whom::Family { recorder, capture: None };
-    let mut server = Server { host: Host::default(), whom, known: HashMap::new(), stop: None };
-    loop {
-        let (question, along) = messages::receive(socket.as_fd())?;
-        let (answer, descriptor) = server.answer(&question, along);
-        messages::send(socket.as_fd(), &answer, descriptor.as_ref().map(AsFd::as_fd))?;
-    }
-}
-
-/// Whose things are opened.
-enum Whom {
-    /// Of processes that were named, of what they started, of what the recorder started, and of what
-    /// has a file of the capture open or mapped; and files of the capture.
-    Family { recorder: u32, capture: Option<(OwnedFd, PathBuf)> },
-    /// Of the one process that is known, which may be stopped; of none, files by their names.
-    One,
-}
-
-/// Who answers.
-struct Server {
-    host: Host,
-    whom: Whom,
-    /// By number: those that were asked about and may be.
-    known: HashMap<u32, Process>,
-    stop: Option<Stop>,
-}
-
-impl Server {
-    fn answer(&mut self, question: &[u8], along: Option<OwnedFd>) -> (Vec<u8>, Option<OwnedFd>) {
-        let Ok(Question { number, of, ask }) = serde_json::from_slice(question) else {
-            return (Vec::new(), None);
-        };
-        let found = match (of, &ask) {
-            (None, Ask::Own(path)) if matches!(self.whom, Whom::One) && self.known.is_empty() => {
-                open_own(path, true).map(|file| (Answer::Opened, Some(file.into())))
-            }
-            (None, ask) => self.open_own(ask, along),
-            (Some(of), ask) => self.process(of, ask).and_then(|process| self.open(&process, ask)),
-        };
-        let (answer, descriptor) = found.unwrap_or_else(|refused| {
-            let answer = match refused {
-                Refused::NotOrdinary => Answer::NotOrdinary,
-                Refused::MadeUp => Answer::MadeUp,
-                Refused::Another => Answer::Another,
-                Refused::System(error) => Answer::Errno(error.raw_os_error().unwrap_or(libc::EIO)),
-            };
-            (answer, None)
-        });
-        let bytes = serde_json::to_vec(&(number, answer)).ok().filter(|bytes| bytes.len() <= messages::MESSAGE_MAX);
-        let too_long = || serde_json::to_vec(&(number, Answer::Errno(libc::E2BIG))).unwrap_or_default();
-        (bytes.unwrap_or_else(too_long), descriptor)
-    }
-
-    /// The process that is asked about, if it is the recorder's business.
-    fn process(&mut self, (pid, start_ticks): (u32, u64), ask: &Ask) -> Result<Process, Refused> {
-        let gone = || Refused::System(io::Error::from_raw_os_error(libc::ESRCH));
-        if let Some(known) = self.known.get(&pid).filter(|known| known.check().is_ok()) {
-            return if known.start_ticks() == start_ticks { Ok(known.clone()) } else { Err(gone()) };
-        }
-        if matches!(self.whom, Whom::One) {
-            return Err(forbidden());
-        }
-        self.known.retain(|_, process| process.check().is_ok());
-        let process = Process::open(&self.host, pid)?;
-        if process.start_ticks() != start_ticks {
-            return Err(gone());
-        }
-        if !matches!(ask, Ask::Follow) && !self.is_family(pid) && !self.writes_into_capture(&process, ask) {
-            return Err(forbidden());
-        }
-        self.known.insert(pid, process.clone());
-        Ok(process)
-    }
-
-    /// Whether a process descends from one that is followed, or from the recorder.
-    fn is_family(&self, pid: u32) -> bool {
-        let Whom::Family { recorder, .. } = self.whom else { return false };
-        let mut next = pid;
-        for _ in 0..GENERATIONS_MAX {
-            let Some(stat) = self.host.stat(next) else { return false };
-            next = stat.parent;
-            if next == recorder || self.known.get(&next).is_some_and(|process| process.check().is_ok()) {
-                return true;
-            }
-            if next <= 1 {
-                return false;
-            }
-        }
-        false
-    }
-
-    /// Whether a process has a file of the capture open or mapped: one that left its family, as
-    /// daemons do. Who asks for descriptors asks it of every process of the machine, and for those in the capture.
-    fn writes_into_capture(&self, process: &Process, ask: &Ask) -> bool {
-        let Whom::Family { capture: Some((_, path)), .. } = &self.whom else { return false };
-        let mapped = || {
-            let maps = process.text("maps").unwrap_or_default();
-            mappings::parse(&maps).iter().any(|mapping| Path::new(&mapping.name).starts_with(path))
-        };
-        process.descriptors().iter().any(|(_, at)| at.starts_with(path))
-            || (!matches!(ask, Ask::Descriptors) && mapped())
-    }
-
-    /// What is of no process.
-    fn open_own(&mut self, ask: &Ask, along: Option<OwnedFd>) -> Result<(Answer, Option<OwnedFd>), Refused> {
-        let Whom::Family { capture, .. } = &mut self.whom else { return Err(forbidden()) };
-        match (ask, along, &capture) {
-            (Ask::Capture(path), Some(folder), None) => {
-                *capture = Some((folder, path.clone()));
-                Ok((Answer::Done, None))
-            }
-            (Ask::Captured(name), _, Some((folder, _))) => Ok((Answer::Opened, Some(open_below(folder, name)?.into()))),
-            (Ask::KernelNames, _, _) => Ok((Answer::Opened, Some(File::open("/proc/kallsyms")?.into()))),
-            _ => Err(forbidden()),
-        }
-    }
-
-    fn open(&mut self, process: &Process, ask: &Ask) -> Result<(Answer, Option<OwnedFd>), Refused> {
-        let opened = |file: File| (Answer::Opened, Some(file.into()));
-        let target = |what| open_target(process, what).map(opened);
-        Ok(match ask {
-            Ask::Follow => (Answer::Done, None),
-            Ask::File(name) if is_plain(name) => opened(process.open_file(name)?),
-            Ask::Link(name) if is_plain(name) => (Answer::Link(process.link(name)?), None),
-            Ask::Descriptors => {
-                let mut links = process.descriptors();
-                // Sockets and the like have no path.
-                links.retain(|(_, path)| path.is_absolute());
-                links.truncate(LINKS_MAX);
-                (Answer::Links(links), None)
-            }
-            Ask::Executable => target(What::Executable)?,
-            Ask::Mapped { range, device, inode, path } => {
-                target(What::Mapped { range: range.clone(), device: *device, inode: *inode, path })?
-            }
-            Ask::Descriptor(number) => target(What::Descriptor(*number))?,
-            Ask::Named(path) => target(What::Named(path))?,
-            Ask::Folder(path) => (Answer::Opened, Some(process.folder(path)?)),
-            Ask::Signal(signal) if matches!(self.whom, Whom::Family { .. }) => {
-                process.signal(*signal)?;
-                (Answer::Done, None)
-            }
-            Ask::Stop(most) if matches!(self.whom, Whom::One) => {
-                let stop = Stop::begin(&self.host, process.pid(), *most)?;
-                // Stopped by its number: what stands still now must be it.
-                process.check()?;
-                self.stop = Some(stop);
-                (Answer::Done, None)
-            }
-            Ask::LetGo => {
-                let held = self.stop.take().ok_or_else(forbidden)?.end();
-                (Answer::Held(held), None)
-            }
-            _ => return Err(forbidden()),
-        })
-    }
-}
-
-fn forbidden() -> Refused {
-    Refused::System(io::Error::from_raw_os_error(libc::EPERM))
-}
-
-/// Whether a name leads to a file of the kernel's in `/proc/PID` itself, for reading.
-fn is_plain(name: &str) -> bool {
-    let path = Path::new(name);
-    let below = path.components().all(|part| matches!(part, std::path::Component::Normal(_)));
-    let first = name.split('/').next().unwrap_or_default();
-    const FILES: [&str; 16] = [
-        "maps",
-        "smaps",
-        "smaps_rollup",
-        "pagemap",
-        "mem",
-        "environ",
-        "cmdline",
-        "exe",
-        "cwd",
-        "root",
-        "ns",
-        "fd",
-        "fdinfo",
-        "task",
-        "stat",
-        "status",
-    ];
-    below && FILES.contains(&first)
 }

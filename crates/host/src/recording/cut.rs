@@ -2,8 +2,8 @@
 //! came until then is kept, and what comes later is given back to the disk (a hole is punched), so that a program finds
 //! its file as it left it, sees no error, and fills no disk. Refuses files outside the capture.
 
-use crate::background;
-use crate::folder::Folder;
+use crate::capture::folder::Folder;
+use crate::system::worker as background;
 use rustix::fs::{FallocateFlags, fallocate};
 use std::fs::File;
 use std::io;

@@ -3,7 +3,7 @@
 //! `getppid` of a daemon is what it is without a recorder.
 
 use crate::kernel::streams::Streams;
-use crate::procfs::Host;
+use crate::system::procfs::Host;
 use std::collections::HashSet;
 
 /// Processes whose children are looked up.

@@ -1,7 +1,7 @@
 //! What is written down between two manifests: see `rtscope_decode::capture::journal`. With it a manifest of many logs
 //! need not be written anew for each of them. Owns the file, and how often a manifest of some size is written.
 
-use crate::store::Store;
+use crate::capture::store::Store;
 use rtscope_decode::capture::journal::{Line, NAME, write_line};
 use rtscope_model::Loss;
 use rtscope_model::manifest::Log;

@@ -1,7 +1,7 @@
 //! How much room a capture may take: a size of its own, and a share of the disk that stays free. Owns when it is
 //! looked at and what is said when it is used up; refuses to delete anything.
 
-use crate::folder::Folder;
+use crate::capture::folder::Folder;
 use rtscope_model::{Time, units};
 use rustix::fs::FileType;
 
@@ -76,12 +76,12 @@ impl Room {
 
     /// Looks at it, and decides when to look again: before as much can have been written as is left.
     pub(super) fn look(&mut self, now: Time) -> Result<(), Full> {
-        let before = crate::clock::monotonic();
+        let before = crate::system::clock::monotonic();
         let free = disk(&self.folder).map_or(u64::MAX, |(_, free)| free).saturating_sub(self.keep_bytes);
         let size = self.max_bytes.map_or(0, |_| size(&self.folder, 2));
         let left = self.max_bytes.map_or(u64::MAX, |max| max.saturating_sub(size)).min(free);
         let ahead = self.ahead(now, left);
-        let cost_ns = crate::clock::monotonic().since(before);
+        let cost_ns = crate::system::clock::monotonic().since(before);
         self.next = now.plus(self.pause_ns(now, left).max(cost_ns.saturating_mul(LOOK_REST)));
         self.last = Some((now, left));
         match self.max_bytes {

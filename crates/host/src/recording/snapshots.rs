@@ -1,15 +1,15 @@
-//! Snapshots of Haskell heaps during a recording: one thread beside the loop that reads the
+//! Snapshots of heaps during a recording: one thread beside the loop that reads the
 //! heap of each process when it is time, or when it has grown, and writes it whole as
 //! `heap/N.json`. Owns when that is, what it may cost and what is said where it cannot be
-//! done. Refuses to stop the program: what it reads is what `heap::take` can read of a
-//! process that runs.
+//! done. Refuses to stop the program: what it reads is what can be read of a process that
+//! runs.
 
-use crate::background;
-use crate::clock;
-use crate::folder::Folder;
-use crate::heap::{self, Ask, Failed, Refusal};
-use crate::procfs::Host;
-use crate::store::is_disk_full;
+use crate::capture::folder::Folder;
+use crate::capture::store::is_disk_full;
+use crate::runtimes::recorded::{NoHeap, ReadHeap, Then};
+use crate::system::clock;
+use crate::system::procfs::Host;
+use crate::system::worker as background;
 use rtscope_model::heap::Heap;
 use rtscope_model::{Time, units};
 use std::collections::{BTreeMap, BTreeSet};
@@ -105,9 +105,9 @@ pub(super) struct Snapshots {
 
 impl Snapshots {
     /// Starts it for the process `pid`, writing into `folder`. Errors: no thread to be had.
-    pub(super) fn start(host: Host, pid: u32, when: When, folder: Folder) -> io::Result<Snapshots> {
+    pub(super) fn start(host: Host, pid: u32, when: When, folder: Folder, read: ReadHeap) -> io::Result<Snapshots> {
         let shared = Arc::new(Shared { targets: Mutex::new(vec![pid]), ..Shared::default() });
-        let mut taker = Taker::new(host, when, folder, Arc::clone(&shared));
+        let mut taker = Taker::new(host, when, folder, read, Arc::clone(&shared));
         let thread = std::thread::Builder::new().name("snapshots".into()).spawn(move || taker.run())?;
         Ok(Snapshots { shared, thread })
     }
@@ -186,6 +186,7 @@ struct Taker {
     host: Host,
     when: When,
     folder: Folder,
+    read: ReadHeap,
     shared: Arc<Shared>,
     page_bytes: u64,
     processes: BTreeMap<u32, Watched>,
@@ -200,11 +201,12 @@ struct Taker {
 }
 
 impl Taker {
-    fn new(host: Host, when: When, folder: Folder, shared: Arc<Shared>) -> Taker {
+    fn new(host: Host, when: When, folder: Folder, read: ReadHeap, shared: Arc<Shared>) -> Taker {
         Taker {
             host,
             when,
             folder,
+            read,
             shared,
             page_bytes: rustix::param::page_size() as u64,
             processes: BTreeMap::new(),
@@ -294,9 +296,8 @@ impl Taker {
     /// the program wants the CPU, others of its own would not.
     fn look_at(&mut self, pid: u32) {
         let before = clock::thread_cpu_ns();
-        let ask = Ask { stop: None, objects: Some(1) };
         let mut child_ns = 0;
-        let taken = heap::take(&self.host, pid, &ask).map(|(heap, cpu_ns)| {
+        let taken = (self.read)(&self.host, pid).map(|(heap, cpu_ns)| {
             child_ns = cpu_ns;
             self.keep(heap)
         });
@@ -313,31 +314,24 @@ impl Taker {
             Ok(Ok(())) => {}
             Ok(Err(error)) if is_disk_full(&error) => self.shared.disk_full.store(true, Ordering::Relaxed),
             Ok(Err(error)) => self.tell(format!("a snapshot of the heap could not be written: {error}")),
-            Err(failed) => self.failed(pid, &failed),
+            Err(failed) => self.failed(pid, failed),
         }
     }
 
-    /// What runs may become a GHC program yet, or be one that has just ended: that is told
+    /// What runs may become a program with such a heap yet, or be one that has just ended: that is told
     /// at the end where nothing else came.
-    fn failed(&mut self, pid: u32, failed: &Failed) {
-        let why = failed.to_string();
-        match failed {
-            Failed::Refused(Refusal::Gone(_) | Refusal::NotGhc { .. } | Refusal::NoHeap(_)) => {}
-            Failed::Refused(Refusal::Io { .. }) => self.tell(format!("a snapshot of the heap failed: {why}")),
-            _ => {
+    fn failed(&mut self, pid: u32, NoHeap { why, then }: NoHeap) {
+        match then {
+            Then::Gone | Then::TryAgain => {}
+            Then::Failed => self.tell(format!("a snapshot of the heap failed: {why}")),
+            Then::Never(next) => {
                 self.refused.insert(pid);
                 self.processes.remove(&pid);
-                let next = match failed {
-                    Failed::Refused(Refusal::NotPermitted(_)) => {
-                        ": record as root, or as its own user with `sysctl kernel.yama.ptrace_scope=0`"
-                    }
-                    _ => "",
-                };
                 self.tell(format!("heap snapshots are not taken: {why}{next}"));
             }
         }
         // That it has ended is no reason where there was another one before.
-        if self.last.is_none() || !matches!(failed, Failed::Refused(Refusal::Gone(_))) {
+        if self.last.is_none() || then != Then::Gone {
             self.last = Some(why);
         }
     }
@@ -361,6 +355,11 @@ fn nanoseconds(duration: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runtimes;
+
+    fn read() -> ReadHeap {
+        runtimes::all().find_map(|runtime| runtime.heap().ok()).unwrap()
+    }
     use rtscope_model::heap::{Entry, OTHERS};
     use std::fs;
     use std::path::Path;
@@ -388,7 +387,7 @@ mod tests {
 
     fn taker(when: When, folder: &Path) -> Taker {
         let shared = Arc::new(Shared { targets: Mutex::new(vec![std::process::id()]), ..Shared::default() });
-        Taker::new(Host::default(), when, Folder::open(folder).unwrap(), shared)
+        Taker::new(Host::default(), when, Folder::open(folder).unwrap(), read(), shared)
     }
 
     #[test]
@@ -413,7 +412,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let when = When { every: Some(Duration::from_millis(1)), rss_over: vec![MIB] };
         let snapshots =
-            Snapshots::start(Host::default(), std::process::id(), when, Folder::open(folder.path()).unwrap()).unwrap();
+            Snapshots::start(Host::default(), std::process::id(), when, Folder::open(folder.path()).unwrap(), read())
+                .unwrap();
         while snapshots.cost().cpu_ns == 0 {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -428,7 +428,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let when = When { rss_over: vec![u64::MAX, 1 << 60], ..When::default() };
         let snapshots =
-            Snapshots::start(Host::default(), std::process::id(), when, Folder::open(folder.path()).unwrap()).unwrap();
+            Snapshots::start(Host::default(), std::process::id(), when, Folder::open(folder.path()).unwrap(), read())
+                .unwrap();
         let (_, notes) = snapshots.finish();
         assert!(notes[0].contains("never seen over 1024 PiB"), "{notes:?}");
     }

@@ -1,42 +1,28 @@
 //! How a recording begins: what the program is, where the capture goes, how its
 //! log is switched on, and holding it until every source is attached.
 
-use super::eventlogs::{self, Eventlogs};
-use super::rings::{self, Rings};
 use super::room::{Full, Room};
 use super::session::Session;
-use super::source::{Launch, RuntimeLogs};
 use super::{Options, Outcome, RecordError, Target};
 use crate::binary::{self, Inspected};
-use crate::clock;
-use crate::handover::{self, Route};
+use crate::capture::store::Store;
 use crate::kernel;
-use crate::open_files;
 use crate::privileges;
-use crate::procfs::Host;
-use crate::signals::Signals;
-use crate::spawn::{self, Start, find_program};
-use crate::store::Store;
+use crate::programs::signals::Signals;
+use crate::programs::spawn::{self, Start, find_program};
+use crate::runtimes;
+use crate::runtimes::recorded::{Command, Launch, RuntimeLogs};
+use crate::runtimes::route::{self, Route};
+use crate::system::clock;
+use crate::system::open_files;
+use crate::system::procfs::Host;
 use crate::target::Process;
 use rtscope_model::{Pid, text};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Environment names that go into the manifest.
-const ENVIRONMENT: [&str; 12] = [
-    "GHCRTS",
-    "OCAMLRUNPARAM",
-    "CAMLRUNPARAM",
-    "OCAML_RUNTIME_EVENTS_START",
-    "OCAML_RUNTIME_EVENTS_DIR",
-    "OCAML_RUNTIME_EVENTS_PRESERVE",
-    "LANG",
-    "LC_ALL",
-    "TZ",
-    "MALLOC_ARENA_MAX",
-    "LD_PRELOAD",
-    "GHCRTS_MAXN",
-];
+/// Environment names that go into the manifest, after those of runtimes.
+const ENVIRONMENT: [&str; 5] = ["LANG", "LC_ALL", "TZ", "MALLOC_ARENA_MAX", "LD_PRELOAD"];
 
 /// Records; returns when the program has ended, or, for a process that was
 /// attached to, when the limit is over, it ended, or a signal came. `say` gets
@@ -106,7 +92,7 @@ fn record_process(
     let name = command.first().map_or("program", String::as_str);
     let store = Store::create(&output_path(&options, name), options.force)?;
     let room = room(&options, &store)?;
-    let mut session = Session::begin(options, host, store, pid, process.inspect(), room, say);
+    let mut session = Session::begin(options, host, store, pid, binary::inspect_process(&process), room, say);
     session.manifest.command = command;
     let variables = process.text("environ").unwrap_or_default();
     session.manifest.environment = environment(|name| {
@@ -175,17 +161,11 @@ fn prepare_logs(
         launch.notes.push("the runtime's log was not switched on (--no-eventlog)".to_owned());
         return Ok((sources, launch));
     }
-    let route = handover::route(argv, store.folder());
+    let route = route::route(argv, store.folder());
     if let Route::None(note) = &route {
         launch.notes.push(note.clone());
         return Ok((sources, launch));
     }
-    let own = |what| {
-        move |error| {
-            store.remove();
-            RecordError::Own { what, error }
-        }
-    };
     let wrapper = path.is_none_or(|path| binary::inspect(path).binary.family.is_none());
     if wrapper && route == Route::Descriptor {
         launch.notes.push(format!(
@@ -196,28 +176,29 @@ fn prepare_logs(
         ));
     }
     let directory = std::env::current_dir().unwrap_or_default();
-    // Of what a wrapper starts nothing may be known: then it is prepared for either.
-    if !inspected.is_ocaml() {
-        let (detail, route, directory) = (options.detail, &route, directory.as_path());
-        let command = eventlogs::Command { inspected, wrapper, detail, route, directory };
-        let made = Eventlogs::prepare(store.folder(), &command, &mut launch);
-        sources.extend(made.map_err(own("the folder for the eventlog"))?.map(boxed));
-    }
-    if !inspected.is_ghc() {
-        let (route, size) = (&route, options.ring_size);
-        let command = rings::Command { inspected, wrapper, path, route, size };
-        let made = Rings::prepare(store.folder(), &command, &mut launch);
-        sources.extend(made.map_err(own("the folder for rings"))?.map(boxed));
+    // Of what a wrapper starts nothing may be known: then it is prepared for any.
+    let command = Command {
+        capture: store.folder(),
+        inspected,
+        wrapper,
+        path,
+        route: &route,
+        directory: &directory,
+        detail: options.detail,
+        ring_size: options.ring_size,
+    };
+    for runtime in runtimes::possible(inspected.runtime()) {
+        sources.extend(runtime.prepare(&command, &mut launch).map_err(|(what, error)| {
+            store.remove();
+            RecordError::Own { what, error }
+        })?);
     }
     Ok((sources, launch))
 }
 
 type Sources = Vec<Box<dyn RuntimeLogs>>;
 
-fn boxed(source: impl RuntimeLogs + 'static) -> Box<dyn RuntimeLogs> {
-    Box::new(source)
-}
-
 fn environment(get: impl Fn(&str) -> Option<String>) -> Vec<(String, String)> {
-    ENVIRONMENT.iter().filter_map(|name| Some(((*name).to_owned(), get(name)?))).collect()
+    let names = runtimes::all().flat_map(|runtime| runtime.environment()).chain(&ENVIRONMENT);
+    names.filter_map(|name| Some(((*name).to_owned(), get(name)?))).collect()
 }

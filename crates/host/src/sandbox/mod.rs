@@ -11,14 +11,15 @@ pub(crate) mod error;
 mod filter;
 pub(crate) mod messages;
 
+use crate::privileges::opener;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// What the child may use.
@@ -77,17 +78,8 @@ const NOT_CLOSED: i32 = 5;
 /// What the child asks for while it works, answered by the recorder: bytes, and a descriptor.
 pub(crate) type Serve<'a> = &'a mut dyn FnMut(&[u8]) -> (Vec<u8>, Option<OwnedFd>);
 
-/// The child's end of its questions: none in the recorder itself.
-static QUESTIONS: AtomicI32 = AtomicI32::new(-1);
 /// Whether this process is such a child.
 static INSIDE: AtomicBool = AtomicBool::new(false);
-
-/// In a child whose questions are answered: where they go.
-pub(crate) fn questions() -> Option<BorrowedFd<'static>> {
-    let socket = QUESTIONS.load(Ordering::Relaxed);
-    // SAFETY: set once in the child, for a descriptor that stays open as long as the child lives.
-    (socket >= 0).then(|| unsafe { BorrowedFd::borrow_raw(socket) })
-}
 
 /// CPU time of all sandboxes that have ended.
 static SPENT_NS: AtomicU64 = AtomicU64::new(0);
@@ -218,10 +210,10 @@ impl Plan {
             }
         }
         INSIDE.store(true, Ordering::Relaxed);
-        QUESTIONS.store(self.socket, Ordering::Relaxed);
+        opener::set_questions(self.socket);
         close_others(&self.keep).map_err(|_| NOT_CLOSED)?;
         self.limit();
-        crate::privileges::give_up_own();
+        crate::privileges::drop::give_up_own();
         self.filters.apply().map_err(|_| NOT_CLOSED)
     }
 
@@ -270,7 +262,7 @@ fn close_range(first: RawFd, last: RawFd) -> io::Result<()> {
 /// Private memory that the recorder may write to now, bytes: what `RLIMIT_DATA` counts.
 fn own_data_bytes() -> io::Result<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
-    let kib = crate::procfs::number(&status, "VmData").ok_or(io::ErrorKind::InvalidData)?;
+    let kib = crate::system::procfs::number(&status, "VmData").ok_or(io::ErrorKind::InvalidData)?;
     Ok(kib.saturating_mul(1024))
 }
 
@@ -395,7 +387,7 @@ mod tests {
             (b"here".to_vec(), Some(OwnedFd::from(file)))
         };
         let work = || {
-            let socket = questions().unwrap();
+            let socket = opener::questions().unwrap();
             messages::send(socket, b"please", None).unwrap();
             let (words, file) = messages::receive(socket).unwrap();
             let mut bytes = [0; 5];
@@ -404,7 +396,7 @@ mod tests {
         };
         assert_eq!(run_served(&LIMITS, &[], &mut serve, work).unwrap().value, (b"here".to_vec(), *b"given"));
         assert_eq!(asked, [b"please"]);
-        assert!(questions().is_none());
+        assert!(opener::questions().is_none());
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Names in an ELF file: which function an offset of the file lies in. Owns the
 //! symbol tables and the sections; refuses to name what lies in no function.
 
-use super::language::{Language, Owner};
+use super::names::{Library, Names, Owner, kind};
 use crate::binary::Bounded;
+use crate::runtimes::known;
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, ReadRef, SectionFlags, SymbolKind, elf};
 use rtscope_decode::code::Named;
@@ -41,9 +42,6 @@ enum Content {
     Library,
 }
 
-/// What the names of libraries that are a runtime begin with.
-const RUNTIMES: [&str; 3] = ["libHSrts", "libasmrun", "libcamlrun"];
-
 /// A place that is asked for: offset in the file, and the address at which it was
 /// seen.
 pub type Asked = (u64, u64);
@@ -68,10 +66,11 @@ fn look_up_in<'data, R: ReadRef<'data>>(data: R, name: &str, asked: &[Asked]) ->
     let elf = ElfFile64::<Endianness, R>::parse(data).map_err(|_| "is no 64-bit ELF file".to_owned())?;
     let functions = Functions::read(&elf)?;
     let loads = Loads::of(&elf);
-    let content = match functions.language.is_some() || name.starts_with("libHS") || !name.contains(".so") {
-        true if RUNTIMES.iter().any(|runtime| name.starts_with(runtime)) => Content::Runtime,
-        true => Content::Program,
-        false => Content::Library,
+    let library = known::all().find_map(|known| known.library(name));
+    let content = match library {
+        Some(Library::Runtime) => Content::Runtime,
+        None if name.contains(".so") && !functions.proved => Content::Library,
+        _ => Content::Program,
     };
     let build_id = elf.build_id().ok().flatten().map(|id| id.iter().map(|byte| format!("{byte:02x}")).collect());
     let told = content != Content::Program;
@@ -156,7 +155,9 @@ struct Functions<'data> {
     /// By address.
     texts: Vec<Text>,
     stripped: bool,
-    language: Option<Language>,
+    /// How they are named, and whether one of them proves it.
+    language: &'static dyn Names,
+    proved: bool,
 }
 
 impl<'data> Functions<'data> {
@@ -178,12 +179,11 @@ impl<'data> Functions<'data> {
         if list.len() > FUNCTIONS_MAX {
             return Err(format!("has more than {FUNCTIONS_MAX} functions"));
         }
-        let language = Language::of(list.iter().map(|function| function.name));
-        let own = language.unwrap_or(Language::Ghc);
+        let (own, proved) = known::names_of(list.iter().map(|function| function.name));
         list.retain(|function| !own.is_label(function.name));
         list.iter_mut().for_each(|function| function.owner = own.owner(function.name));
         // Of several names for one address the best one comes last.
-        list.sort_by(|a, b| a.address.cmp(&b.address).then_with(|| preference(a).cmp(&preference(b))));
+        list.sort_by(|a, b| a.address.cmp(&b.address).then_with(|| preference(own, a).cmp(&preference(own, b))));
         list.dedup_by(|later, earlier| {
             let same = later.address == earlier.address;
             if same {
@@ -191,12 +191,17 @@ impl<'data> Functions<'data> {
             }
             same
         });
-        Ok(Functions::of(list, texts, stripped, language))
+        Ok(Functions::of(list, texts, stripped, (own, proved)))
     }
 
-    fn of(list: Vec<Function<'data>>, texts: Vec<Text>, stripped: bool, language: Option<Language>) -> Self {
+    fn of(
+        list: Vec<Function<'data>>,
+        texts: Vec<Text>,
+        stripped: bool,
+        (language, proved): (&'static dyn Names, bool),
+    ) -> Self {
         let globals = list.iter().enumerate().filter(|(_, function)| function.global).map(|(index, _)| index).collect();
-        Functions { list, globals, texts, stripped, language }
+        Functions { list, globals, texts, stripped, language, proved }
     }
 
     /// The name of the function around `address`, for all of it.
@@ -233,16 +238,11 @@ impl<'data> Functions<'data> {
         };
         let function = self.list.get(owner)?;
         let kind = match content {
-            Content::Program => self.own().kind(function.owner, self.neighbours(owner)),
+            Content::Program => kind(self.language, function.owner, || self.neighbours(owner).collect()),
             Content::Runtime => CodeKind::Runtime,
             Content::Library => CodeKind::Foreign,
         };
-        Some((self.own().readable(function.name), kind, from, to))
-    }
-
-    /// By whose rules names are read.
-    fn own(&self) -> Language {
-        self.language.unwrap_or(Language::Ghc)
+        Some((self.language.readable(function.name), kind, from, to))
     }
 
     fn address(&self, index: usize) -> Option<u64> {
@@ -253,7 +253,7 @@ impl<'data> Functions<'data> {
     /// GHC drops the names of local functions, and puts their code in front of the
     /// function that they are local to. What is left over goes to the one before.
     fn owner_of_gap(&self, before: Option<usize>, next: Option<usize>) -> Option<usize> {
-        let module = |index: Option<usize>| self.own().module(self.list.get(index?)?.name);
+        let module = |index: Option<usize>| self.language.module(self.list.get(index?)?.name);
         let of_next = module(next).is_some() && module(before).is_none_or(|before| Some(before) == module(next));
         if self.stripped {
             return None;
@@ -300,16 +300,19 @@ fn is_function(name: &str) -> bool {
 
 /// Among names of one address: what is longest known to people. The program's own, else
 /// global, with few underscores, short.
-fn preference(function: &Function<'_>) -> (bool, bool, std::cmp::Reverse<usize>, std::cmp::Reverse<usize>) {
+fn preference(
+    names: &dyn Names,
+    function: &Function<'_>,
+) -> (bool, bool, std::cmp::Reverse<usize>, std::cmp::Reverse<usize>) {
     let underscores = function.name.len() - function.name.trim_start_matches('_').len();
-    let own =
-        function.owner == Owner::Program && (function.name.ends_with("_info") || function.name.starts_with("caml"));
+    let own = function.owner == Owner::Program && names.is_best(function.name);
     (own, function.global, std::cmp::Reverse(underscores), std::cmp::Reverse(function.name.len()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runtimes::ghc::Ghc;
 
     /// Functions of a text section from 0x1000 to 0x2000.
     fn functions<'n>(list: &[(u64, u64, &'n str)]) -> Functions<'n> {
@@ -318,11 +321,11 @@ mod tests {
             size: *size,
             name,
             global: true,
-            owner: Language::Ghc.owner(name),
+            owner: Ghc.owner(name),
         };
         let texts =
             vec![Text { from: 0x1000, to: 0x2000, stubs: false }, Text { from: 0x4000, to: 0x4100, stubs: true }];
-        Functions::of(list.iter().map(function).collect(), texts, false, Some(Language::Ghc))
+        Functions::of(list.iter().map(function).collect(), texts, false, (&Ghc, true))
     }
 
     fn at(functions: &Functions<'_>, address: u64) -> Option<(String, CodeKind, u64, u64)> {

@@ -2,8 +2,8 @@
 //! end of a recording its root, its mounts and the files themselves may be gone.
 //! Owns finding the very file that was mapped; refuses another one under its name.
 
-use crate::mappings::{self, Mapping};
-use crate::procfs::Host;
+use crate::system::procfs::Host;
+use crate::target::mappings::{self, Mapping};
 use crate::target::{Process, Refused, Root, open_target};
 use rtscope_decode::code::Module;
 use rtscope_model::Time;

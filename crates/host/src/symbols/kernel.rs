@@ -1,7 +1,7 @@
 //! Names of the kernel's functions from `/proc/kallsyms`. Owns that file; refuses
 //! the zeros that it holds for those who may not see addresses.
 
-use crate::procfs::Host;
+use crate::system::procfs::Host;
 use rtscope_decode::code::Named;
 use rtscope_model::CodeKind;
 use std::collections::BTreeSet;

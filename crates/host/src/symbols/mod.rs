@@ -7,15 +7,13 @@
 
 pub(crate) mod elf;
 mod files;
-mod ghc;
 mod kernel;
-mod language;
-mod ocaml;
+pub(crate) mod names;
 mod vdso;
 
 pub use files::Files;
 
-use crate::folder::Folder;
+use crate::capture::folder::Folder;
 use crate::sandbox::{self, Limits};
 use elf::Asked;
 use rtscope_decode::ReadAt;
@@ -100,7 +98,7 @@ pub fn names_in(
 /// Whether this kernel is the one that was recorded: the real-time clock was set off
 /// against the monotonic one when it started.
 fn same_boot(realtime_offset_ns: i64) -> bool {
-    crate::clock::realtime_offset().offset_ns.abs_diff(realtime_offset_ns) < BOOT_SLACK_NS
+    crate::system::clock::realtime_offset().offset_ns.abs_diff(realtime_offset_ns) < BOOT_SLACK_NS
 }
 
 fn sentence(module: &ModuleNames) -> Option<String> {
@@ -218,7 +216,7 @@ impl Seen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::procfs::Host;
+    use crate::system::procfs::Host;
     use rtscope_decode::code::Names;
 
     #[test]
@@ -240,9 +238,13 @@ mod tests {
         let other: Names = names(&Folder::open(folder.path()).unwrap(), &code, &files, 12_345).unwrap();
         assert!(other.kernel.is_empty());
         assert!(other.missing.iter().any(|text| text.contains("started anew")), "{:?}", other.missing);
-        let own =
-            names(&Folder::open(folder.path()).unwrap(), &code, &files, crate::clock::realtime_offset().offset_ns)
-                .unwrap();
+        let own = names(
+            &Folder::open(folder.path()).unwrap(),
+            &code,
+            &files,
+            crate::system::clock::realtime_offset().offset_ns,
+        )
+        .unwrap();
         assert!(!own.missing.iter().any(|text| text.contains("started anew")), "{:?}", own.missing);
     }
 }

@@ -1,7 +1,7 @@
 //! The code that the kernel gives to every process, which is in no file. Owns
 //! reading this process's own copy; refuses nothing, it is the same for all.
 
-use crate::procfs::Host;
+use crate::system::procfs::Host;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 

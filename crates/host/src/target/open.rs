@@ -1,92 +1,13 @@
-//! One way to open what a process names. Owns the order: found without opening it (`O_PATH`), an
-//! ordinary file of a real file system, the very one that was mapped, and only then opened, without
-//! waiting for anything. Refuses pipes, sockets, devices, folders, files that the kernel makes up,
-//! and any path out of the process's own root.
+//! One way to open what a process names. Owns the order: found without opening it (`O_PATH`), checked
+//! (see `root`), and only then opened, without waiting for anything.
 
-use super::{Process, Root};
-use crate::privileges::opener::{self, Ask};
-use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
+use super::process::Process;
+use super::root::checked;
+use crate::privileges::opener::{self, Refused, What};
+use rustix::fs::{Mode, OFlags};
 use std::fs::File;
 use std::io;
-use std::ops::Range;
-use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
-
-/// How often a path is resolved again because folders on it were moved meanwhile.
-const TRIES_MAX: usize = 16;
-/// File systems whose maps show another device than the file itself.
-const OTHER_DEVICE: [u64; 2] = [0x794c_7630 /* overlayfs */, 0x9123_683e /* btrfs */];
-/// File systems whose files are no files: reading one asks the kernel, and may change something.
-const MADE_UP: [u64; 20] = [
-    0x9fa0,      // proc
-    0x6265_6572, // sysfs
-    0x6462_6720, // debugfs
-    0x7472_6163, // tracefs
-    0x7363_6673, // securityfs
-    0x6265_6570, // configfs
-    0x0027_e0eb, // cgroup
-    0x6367_7270, // cgroup2
-    0xcafe_4a11, // bpf
-    0x6e73_6673, // nsfs
-    0x6165_676c, // pstore
-    0xde5e_81e4, // efivarfs
-    0xf97c_ff8c, // selinux
-    0x4341_5d53, // smack
-    0x5a3c_69f0, // apparmor
-    0x4249_4e4d, // binfmt_misc
-    0x6573_5543, // fusectl
-    0x6e66_7364, // nfsd
-    0x0765_5821, // resctrl
-    0xabba_1974, // xenfs
-];
-
-/// What of a process.
-#[derive(Clone, Debug)]
-pub enum What<'a> {
-    /// The file of the program that it runs.
-    Executable,
-    /// A file that it has mapped, as a line of `maps` says.
-    Mapped {
-        /// Where it is mapped.
-        range: Range<u64>,
-        /// Major and minor number; (0, 0): not known.
-        device: (u32, u32),
-        /// Of the file.
-        inode: u64,
-        /// The name that `maps` shows.
-        path: &'a str,
-    },
-    /// What it has open under that number.
-    Descriptor(u32),
-    /// A file by its name in the root of the process.
-    Named(&'a Path),
-}
-
-/// Why something is not opened.
-#[derive(Debug, thiserror::Error)]
-pub enum Refused {
-    /// It is a pipe, a socket, a device or a folder.
-    #[error("it is no ordinary file")]
-    NotOrdinary,
-    /// The kernel makes up its contents.
-    #[error("it lies on a file system of the kernel's")]
-    MadeUp,
-    /// It has the name and is another one.
-    #[error("it is another file than the one that the program had loaded")]
-    Another,
-    /// The system does.
-    #[error(transparent)]
-    System(#[from] io::Error),
-}
-
-impl From<Refused> for io::Error {
-    fn from(refused: Refused) -> io::Error {
-        match refused {
-            Refused::System(error) => error,
-            other => io::Error::other(other),
-        }
-    }
-}
 
 /// Opens what a process names, to be read.
 ///
@@ -94,7 +15,7 @@ impl From<Refused> for io::Error {
 /// [`Refused`]: nothing was opened then.
 pub fn open_target(process: &Process, what: What<'_>) -> Result<File, Refused> {
     match (open_directly(process, what.clone()), process.opener()) {
-        (Err(refused), Some(opener)) if is_forbidden(&refused) => opener.open(process, what.into()),
+        (Err(refused), Some(opener)) if is_forbidden(&refused) => opener.open(process.identity(), what.into()),
         (opened, _) => opened,
     }
 }
@@ -102,17 +23,6 @@ pub fn open_target(process: &Process, what: What<'_>) -> Result<File, Refused> {
 /// Whether the recorder itself may not do it.
 fn is_forbidden(refused: &Refused) -> bool {
     matches!(refused, Refused::System(error) if error.kind() == io::ErrorKind::PermissionDenied)
-}
-
-impl From<What<'_>> for Ask {
-    fn from(what: What<'_>) -> Ask {
-        match what {
-            What::Executable => Ask::Executable,
-            What::Mapped { range, device, inode, path } => Ask::Mapped { range, device, inode, path: path.to_owned() },
-            What::Descriptor(number) => Ask::Descriptor(number),
-            What::Named(path) => Ask::Named(path.to_owned()),
-        }
-    }
 }
 
 fn open_directly(process: &Process, what: What<'_>) -> Result<File, Refused> {
@@ -168,79 +78,4 @@ pub fn open_own(path: &Path, follow: bool) -> Result<File, Refused> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let flags = if follow { flags } else { flags | OFlags::NOFOLLOW };
     checked(rustix::fs::open(path, flags, Mode::empty()).map_err(io::Error::from)?, None)
-}
-
-/// Opens a file below a folder, and by no link.
-///
-/// # Errors
-/// [`Refused`].
-pub(crate) fn open_below(folder: &OwnedFd, name: &Path) -> Result<File, Refused> {
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-    checked(find(folder, name, OFlags::empty(), resolve).map_err(io::Error::from)?, None)
-}
-
-/// What a path leads to, found and not opened.
-fn find(folder: &OwnedFd, path: &Path, more: OFlags, resolve: ResolveFlags) -> rustix::io::Result<OwnedFd> {
-    let (flags, resolve) = (OFlags::PATH | OFlags::CLOEXEC | more, resolve | ResolveFlags::NO_MAGICLINKS);
-    let mut found = Err(rustix::io::Errno::AGAIN);
-    for _ in 0..TRIES_MAX {
-        found = rustix::fs::openat2(folder, path, flags, Mode::empty(), resolve);
-        if !matches!(found, Err(rustix::io::Errno::AGAIN)) {
-            break;
-        }
-    }
-    found
-}
-
-impl Root {
-    /// Opens the file called `path` in this root; with `wanted`, that one alone.
-    ///
-    /// # Errors
-    /// [`Refused`].
-    pub fn open(&self, path: &Path, wanted: Option<((u32, u32), u64)>) -> Result<File, Refused> {
-        checked(self.find(path, OFlags::empty())?, wanted)
-    }
-
-    /// The folder called `path` in this root, held and not opened.
-    ///
-    /// # Errors
-    /// There is none.
-    pub fn folder(&self, path: &Path) -> io::Result<OwnedFd> {
-        self.find(path, OFlags::DIRECTORY)
-    }
-
-    fn find(&self, path: &Path, more: OFlags) -> io::Result<OwnedFd> {
-        let mut found = find(&self.folder, path, more, ResolveFlags::IN_ROOT);
-        // Before Linux 5.6, or forbidden by an old container runtime: nothing can be resolved inside
-        // another root, but the recorder's own root is left by no path.
-        let lacks = matches!(found, Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM));
-        if lacks && Root::of_host(&crate::procfs::Host::default()).is_ok_and(|own| own.is(self)) {
-            let flags = OFlags::PATH | OFlags::CLOEXEC | more;
-            found = rustix::fs::open(Path::new("/").join(path), flags, Mode::empty());
-        }
-        Ok(found?)
-    }
-}
-
-/// Opens what was found, if it is what was wanted.
-fn checked(found: OwnedFd, wanted: Option<((u32, u32), u64)>) -> Result<File, Refused> {
-    let file = rustix::fs::fstat(&found).map_err(io::Error::from)?;
-    if FileType::from_raw_mode(file.st_mode) != FileType::RegularFile {
-        return Err(Refused::NotOrdinary);
-    }
-    let system = u64::from(rustix::fs::fstatfs(&found).map_err(io::Error::from)?.f_type as u32);
-    if MADE_UP.contains(&system) {
-        return Err(Refused::MadeUp);
-    }
-    if let Some((device, inode)) = wanted {
-        let shown = (rustix::fs::major(file.st_dev), rustix::fs::minor(file.st_dev));
-        let same = device == (0, 0) || device == shown || OTHER_DEVICE.contains(&system);
-        if file.st_ino != inode || !same {
-            return Err(Refused::Another);
-        }
-    }
-    // What is found is a file and stays one. Not to wait is for its leases.
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let path = format!("/proc/self/fd/{}", found.as_raw_fd());
-    Ok(rustix::fs::open(path, flags, Mode::empty()).map_err(io::Error::from)?.into())
 }

@@ -1,10 +1,14 @@
 //! What is opened of a process and what is refused.
 
 use super::*;
-use std::fs;
+use crate::system::procfs::Host;
+use rustix::fs::{Mode, OFlags};
+use std::fs::{self, File};
+use std::io;
 use std::io::Write;
 use std::ops::Range;
 use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::Path;
 use std::process::{Child, Command};
 use std::time::Duration;
 
@@ -65,7 +69,8 @@ fn no_link_of_proc_leads_out_of_a_root() {
 fn what_is_mapped_is_opened_by_what_it_is_and_not_by_its_name() {
     let text = own().text("maps").unwrap();
     let program = std::env::current_exe().unwrap();
-    let mapping = crate::mappings::parse(&text).into_iter().find(|one| Path::new(&one.name) == program).unwrap();
+    let mapping =
+        crate::target::mappings::parse(&text).into_iter().find(|one| Path::new(&one.name) == program).unwrap();
     let inode = fs::metadata(&program).unwrap().ino();
     assert_eq!(mapping.inode, inode);
     let open = |range: Range<u64>, device, inode| {

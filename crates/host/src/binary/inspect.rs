@@ -1,0 +1,189 @@
+//! Reading what a program's binary accepts from its ELF file alone: never by running it. Owns
+//! that the file is read in a sandbox and its symbols once. What is not there is "unknown" with a
+//! sentence, never a guess.
+
+use super::bounded::Bounded;
+use super::inspected::{FileSays, Inspected};
+use super::programs::Programs;
+use crate::runtimes::known;
+use crate::sandbox::{self, Limits};
+use crate::symbols::names::base;
+use crate::target::{Process, Refused, What, open_own, open_target};
+use object::read::elf::{FileHeader, ProgramHeader};
+use object::{Architecture, Object, ObjectSection, ObjectSymbol};
+use rtscope_model::manifest::Binary;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Cursor;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// For reading one file.
+const LIMITS: Limits = Limits { memory_bytes: 192 << 20, deadline: Duration::from_secs(2) };
+
+/// Reads what the file at `path` says; a file that cannot be read or is no ELF
+/// file gives an otherwise empty answer with the reason in `binary.note`.
+pub fn inspect(path: &Path) -> Inspected {
+    inspect_opened(open_own(path, true), path, |runtime| open_own(runtime, true).ok())
+}
+
+/// What a file says that was opened already, or was not, and that words call `path`. `runtime`
+/// opens the runtime that a program of bytecode names.
+pub fn inspect_opened(
+    file: Result<File, Refused>,
+    path: &Path,
+    runtime: impl FnOnce(&Path) -> Option<File>,
+) -> Inspected {
+    let mut found = match file {
+        Err(why) => noted(format!("{} cannot be read ({why}), so what it accepts is unknown", path.display())),
+        Ok(file) => inspect_open(file, path, runtime),
+    };
+    found.binary.path = path.display().to_string();
+    found
+}
+
+fn noted(note: String) -> Inspected {
+    Inspected { binary: Binary { note: Some(note), ..Binary::default() }, ..Inspected::default() }
+}
+
+fn inspect_open(file: File, path: &Path, runtime: impl FnOnce(&Path) -> Option<File>) -> Inspected {
+    let interpreted = known::all().find_map(|known| Some((known, known.interpreter(&file)?)));
+    match interpreted {
+        Some((known, named)) => {
+            let version = runtime(&named).and_then(|file| known.interpreter_version(file));
+            let binary = Binary { family: Some(known.info().id.to_owned()), version, ..Binary::default() };
+            Inspected { binary, ..Inspected::default() }
+        }
+        None => {
+            // Whose file it is decides what is in it.
+            let keep = [file.as_raw_fd()];
+            let read = sandbox::run(&LIMITS, &keep, || parse(&Bounded::new(file), path));
+            read.map_or_else(
+                |died| noted(format!("what {} accepts is unknown: {died}", path.display())),
+                |done| done.value,
+            )
+        }
+    }
+}
+
+/// Reads what an image in memory says.
+pub fn inspect_image(image: &[u8], path: &Path) -> Inspected {
+    parse(&Bounded::new(Cursor::new(image)), path)
+}
+
+/// Reads what the bytes of the file called `path` say.
+fn parse<'data, R: object::ReadRef<'data>>(data: R, path: &Path) -> Inspected {
+    match object::read::elf::ElfFile64::<object::Endianness, R>::parse(data) {
+        Ok(elf) => read_elf(&elf, path),
+        Err(_) => noted(format!(
+            "{} is not a 64-bit ELF program (a script or wrapper?): what the programs it starts accept is unknown",
+            path.display()
+        )),
+    }
+}
+
+/// What the file of the program that a process runs says.
+pub fn inspect_process(process: &Process) -> Inspected {
+    inspect_process_by(process, &mut Programs::default(), process.link("exe").ok())
+}
+
+/// [`inspect_process`], for a caller who remembers what files say, and where it is known what `exe` leads to.
+pub(crate) fn inspect_process_by(process: &Process, programs: &mut Programs, executable: Option<PathBuf>) -> Inspected {
+    let runtime = |path: &Path| open_target(process, What::Named(path)).ok();
+    let file = open_target(process, What::Executable);
+    let mut found = inspect_by(programs, file, &process.path("exe"), runtime);
+    if let Some(path) = executable {
+        found.binary.path = path.display().to_string();
+    }
+    found
+}
+
+/// [`inspect_opened`], for a caller who remembers what files say.
+pub(crate) fn inspect_by(
+    programs: &mut Programs,
+    file: Result<File, Refused>,
+    path: &Path,
+    runtime: impl FnOnce(&Path) -> Option<File>,
+) -> Inspected {
+    let found = file.as_ref().ok().and_then(|file| file.metadata().ok());
+    programs.known(found, || inspect_opened(file, path, runtime))
+}
+
+type Elf<'data, R> = object::read::elf::ElfFile64<'data, object::Endianness, R>;
+
+fn read_elf<'data, R: object::ReadRef<'data>>(elf: &Elf<'data, R>, path: &Path) -> Inspected {
+    if elf.architecture() != native() {
+        return noted(format!("{} is built for {:?}, not for this machine", path.display(), elf.architecture()));
+    }
+    let endian = elf.endian();
+    let headers = elf.elf_header().program_headers(endian, elf.data()).unwrap_or_default();
+    let loads = headers.iter().filter(|header| header.p_type(endian) == object::elf::PT_LOAD);
+    let lowest_load = loads.map(|header| header.p_vaddr(endian)).min().unwrap_or(0);
+    let mut found = Inspected { elf: true, ..Inspected::default() };
+    found.symbols.lowest_load = lowest_load & !0xfff;
+    // Dynamic symbols survive `strip`, so they do not count as a symbol table.
+    found.binary.symbols = elf.symbols().next().is_some();
+    let section = |name: &str, most: u64| -> Option<&'data [u8]> {
+        elf.section_by_name(name).filter(|section| section.size() <= most)?.data().ok()
+    };
+    let file = FileSays { symbols: wanted_symbols(elf), section: &section, little_endian: elf.is_little_endian() };
+    let of = known::all().find(|known| known.detect(&file, &mut found));
+    found.binary.family = of.map(|of| of.info().id.to_owned());
+    found
+}
+
+fn native() -> Architecture {
+    match std::env::consts::ARCH {
+        "x86_64" => Architecture::X86_64,
+        "aarch64" => Architecture::Aarch64,
+        "riscv64" => Architecture::Riscv64,
+        "powerpc64" => Architecture::PowerPc64,
+        "s390x" => Architecture::S390x,
+        _ => Architecture::Unknown,
+    }
+}
+
+/// Address and size of the symbols that runtimes want, the first of each name.
+fn wanted_symbols<'data, R: object::ReadRef<'data>>(elf: &Elf<'data, R>) -> HashMap<&'static str, (u64, u64)> {
+    let wanted: HashMap<&str, &'static str> =
+        known::all().flat_map(|known| known.wanted()).map(|name| (*name, *name)).collect();
+    let mut found = HashMap::new();
+    for symbol in elf.symbols().chain(elf.dynamic_symbols()).filter(|symbol| symbol.is_definition()) {
+        let wanted = symbol.name().ok().and_then(|name| wanted.get(base(name)));
+        if let Some(name) = wanted {
+            found.entry(*name).or_insert((symbol.address(), symbol.size()));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_elf_program_is_unknown_with_a_sentence() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("script");
+        for bytes in [
+            &b"#!/bin/sh\n"[..],
+            b"",
+            b"\x7fELF",
+            b"\x7fELF\x02\x01\x01garbage garbage garbage garbage garbage garbage g",
+        ] {
+            std::fs::write(&script, bytes).unwrap();
+            let found = inspect(&script);
+            assert_eq!((found.elf, found.binary.family, found.binary.can_log), (false, None, None));
+            assert!(found.binary.note.is_some());
+        }
+        assert!(inspect(&folder.path().join("missing")).binary.note.unwrap().contains("cannot be read"));
+    }
+
+    #[test]
+    fn a_program_that_is_not_of_ghc_is_no_family() {
+        let found = inspect(&std::env::current_exe().unwrap());
+        assert!(found.elf);
+        assert_eq!(found.binary.family, None);
+    }
+}

@@ -1,0 +1,119 @@
+//! What a file of a program says, as data. Owns its form, which crosses the sandbox; refuses to
+//! read it.
+
+use rtscope_model::Version;
+use rtscope_model::manifest::Binary;
+use rtscope_model::runtime::{self, RuntimeInfo};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+
+/// Everything that was read from one ELF file.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Inspected {
+    /// For the manifest.
+    pub binary: Binary,
+    /// Compiler version, where the file names it.
+    pub compiler: Option<Version>,
+    /// Addresses that the recorder reads in a live process.
+    pub symbols: RuntimeSymbols,
+    /// Whether the file is an ELF file for this machine.
+    pub elf: bool,
+}
+
+/// Link-time addresses of the runtime's variables.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct RuntimeSymbols {
+    /// Pointer to the array of event buffers, one per capability.
+    pub cap_event_buf: Option<u64>,
+    /// The global event buffer.
+    pub event_buf: Option<u64>,
+    /// Origin of the log's clock on `CLOCK_MONOTONIC`, nanoseconds.
+    pub start_init_elapsed: Option<u64>,
+    /// Number of capabilities, 32 bits.
+    pub n_capabilities: Option<u64>,
+    /// What says where the heap is.
+    pub heap: rtscope_heap::Statics,
+    /// What counts transactions.
+    pub stm: StmSymbols,
+    /// Lowest address of the file's loadable segments.
+    pub lowest_load: u64,
+}
+
+/// Addresses of what counts transactions.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct StmSymbols {
+    /// The code of `stmStartTransaction`.
+    pub start: Option<u64>,
+    /// `max_commits`, 64 bits: attempts that capabilities were given.
+    pub max_commits: Option<u64>,
+    /// `token_locked`, a word: one is just being given more.
+    pub token_locked: Option<u64>,
+    /// Bytes of `capabilities`: a pointer to their array has 8, the array itself more.
+    pub capabilities_bytes: Option<u64>,
+    /// The block of counters of the package `rtscope-stm`.
+    pub block: Option<u64>,
+}
+
+impl StmSymbols {
+    /// The same, moved by where their module was loaded.
+    pub fn map(self, moved: impl Fn(u64) -> u64) -> StmSymbols {
+        StmSymbols {
+            start: self.start.map(&moved),
+            max_commits: self.max_commits.map(&moved),
+            token_locked: self.token_locked.map(&moved),
+            block: self.block.map(&moved),
+            ..self
+        }
+    }
+}
+
+impl RuntimeSymbols {
+    /// Whether the event buffers can be found.
+    pub fn has_buffers(&self) -> bool {
+        self.cap_event_buf.is_some() || self.event_buf.is_some()
+    }
+}
+
+impl Inspected {
+    /// The runtime that is linked in, as far as the file tells.
+    pub fn runtime(&self) -> &'static RuntimeInfo {
+        runtime::find(self.binary.family.as_deref())
+    }
+
+    /// Whether it is a program of this runtime, as far as the file tells.
+    pub fn is_of(&self, runtime: &RuntimeInfo) -> bool {
+        self.binary.family.as_deref() == Some(runtime.id)
+    }
+
+    /// Whether the program ignores or forbids options from the environment. Under
+    /// `ignore` it is the command line alone that the runtime leaves to the program.
+    pub fn refuses_environment(&self) -> bool {
+        matches!(self.binary.rtsopts.as_deref(), Some("none" | "ignoreAll"))
+    }
+}
+
+/// An ELF file, for runtimes to find out whether it is theirs.
+pub struct FileSays<'f, 'data> {
+    /// Address and size of the symbols that a runtime wants and that are defined in it.
+    pub(super) symbols: HashMap<&'static str, (u64, u64)>,
+    pub(super) section: &'f dyn Fn(&str, u64) -> Option<&'data [u8]>,
+    /// Whether its numbers are little-endian.
+    pub little_endian: bool,
+}
+
+impl<'data> FileSays<'_, 'data> {
+    /// The address of a symbol that is defined in it.
+    pub fn address(&self, name: &str) -> Option<u64> {
+        self.symbols.get(name).map(|symbol| symbol.0)
+    }
+
+    /// The bytes that a symbol takes.
+    pub fn bytes(&self, name: &str) -> Option<u64> {
+        self.symbols.get(name).map(|symbol| symbol.1)
+    }
+
+    /// A section of at most so many bytes.
+    pub fn section(&self, name: &str, most: u64) -> Option<&'data [u8]> {
+        (self.section)(name, most)
+    }
+}

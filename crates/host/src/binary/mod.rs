@@ -1,0 +1,14 @@
+//! What a program's binary accepts, learned from its ELF file. Refuses to know a runtime: what
+//! one leaves in a file is in its own folder below `runtimes`.
+
+mod bounded;
+mod inspect;
+mod inspected;
+mod programs;
+
+pub use crate::runtimes::link;
+pub(crate) use bounded::Bounded;
+pub use inspect::{inspect, inspect_image, inspect_opened, inspect_process};
+pub(crate) use inspect::{inspect_by, inspect_process_by};
+pub use inspected::{FileSays, Inspected, RuntimeSymbols, StmSymbols};
+pub use programs::Programs;

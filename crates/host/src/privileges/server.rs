@@ -1,0 +1,278 @@
+//! The one part of a recording that keeps what opening takes: a small process that is forked
+//! before anything hostile is looked at, and hands over descriptors that are checked as
+//! [`open_target`] checks them, never contents. Owns whom it opens something of: the program
+//! that is recorded, what that started, and what writes into the capture. Refuses everybody
+//! else's files, every write, and to outlive the recorder.
+
+use super::drop::give_up;
+use super::opener::{Answer, Ask, Identity, Opener, Question, Refused, Socket, What};
+use crate::sandbox::{self, Limits, messages};
+use crate::system::procfs::Host;
+use crate::target::mappings;
+use crate::target::stop::Stop;
+use crate::target::{Process, open_below, open_own, open_target};
+use rustix::thread::CapabilitySet;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// A file on a server that does not answer may hold the opener up so long.
+const ANSWER_MAX: Duration = Duration::from_secs(4);
+/// Parents that are asked for on the way up to the program.
+const GENERATIONS_MAX: usize = 64;
+/// Links of a process that are given at once.
+const LINKS_MAX: usize = 1000;
+
+/// What it keeps: reading processes of other users, their `map_files`, their files; the
+/// kernel's events and the names of its functions; passing SIGTERM on to the program.
+pub fn kept() -> CapabilitySet {
+    CapabilitySet::SYS_PTRACE
+        | CapabilitySet::CHECKPOINT_RESTORE
+        | CapabilitySet::DAC_READ_SEARCH
+        | CapabilitySet::PERFMON
+        | CapabilitySet::SYSLOG
+        | CapabilitySet::KILL
+}
+
+/// Forks it. Call this before there are other threads and before anything is looked at.
+///
+/// # Errors
+/// No process or socket to be had.
+pub fn start() -> io::Result<Opener> {
+    let (own, its) = messages::pair()?;
+    let timeout = Some(ANSWER_MAX);
+    rustix::net::sockopt::set_socket_timeout(&own, rustix::net::sockopt::Timeout::Recv, timeout)?;
+    // SAFETY: getpid(2) takes and touches nothing.
+    let recorder = u32::try_from(unsafe { libc::getpid() }).unwrap_or(0);
+    // SAFETY: the child serves in this very call and ends by _exit; it takes no lock of
+    // another thread but the allocator's, which glibc makes usable in it.
+    let pid = unsafe { libc::fork() };
+    if pid == 0 {
+        let status = i32::from(serve(&its, recorder).is_err());
+        // SAFETY: ends the child without running anything of the recorder's.
+        unsafe { libc::_exit(status) }
+    }
+    if pid < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(Opener::new(Socket::Own(own), Some(pid)))
+}
+
+/// Runs `work` in a sandbox that may ask for what `process` names, and have it stopped; without a
+/// process, for files by their names. Descriptors of `keep` are kept.
+///
+/// # Errors
+/// [`sandbox::Died`].
+pub(crate) fn in_sandbox<T: Serialize + DeserializeOwned>(
+    limits: &Limits,
+    process: Option<&Process>,
+    work: impl FnOnce() -> T,
+) -> Result<sandbox::Done<T>, sandbox::Died> {
+    let keep: Vec<RawFd> = process.map_or(Vec::new(), Process::held_descriptors);
+    let known = process.map(|process| (process.pid(), process.clone())).into_iter().collect();
+    let mut server = Server { host: Host::default(), whom: Whom::One, known, stop: None };
+    let mut serve = |question: &[u8]| server.answer(question, None);
+    sandbox::run_served(limits, &keep, &mut serve, work)
+}
+
+/// The child: answers until the recorder is gone.
+fn serve(socket: &OwnedFd, recorder: u32) -> io::Result<()> {
+    // Signals that a terminal sends to all are the recorder's.
+    for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
+        // SAFETY: sets how signals of this process are handled, to nothing.
+        unsafe { libc::signal(signal, libc::SIG_IGN) };
+    }
+    sandbox::close_others(&[socket.as_raw_fd()])?;
+    give_up(kept())?;
+    let whom = Whom::Family { recorder, capture: None };
+    let mut server = Server { host: Host::default(), whom, known: HashMap::new(), stop: None };
+    loop {
+        let (question, along) = messages::receive(socket.as_fd())?;
+        let (answer, descriptor) = server.answer(&question, along);
+        messages::send(socket.as_fd(), &answer, descriptor.as_ref().map(AsFd::as_fd))?;
+    }
+}
+
+/// Whose things are opened.
+enum Whom {
+    /// Of processes that were named, of what they started, of what the recorder started, and of what
+    /// has a file of the capture open or mapped; and files of the capture.
+    Family { recorder: u32, capture: Option<(OwnedFd, PathBuf)> },
+    /// Of the one process that is known, which may be stopped; of none, files by their names.
+    One,
+}
+
+/// Who answers.
+struct Server {
+    host: Host,
+    whom: Whom,
+    /// By number: those that were asked about and may be.
+    known: HashMap<u32, Process>,
+    stop: Option<Stop>,
+}
+
+impl Server {
+    fn answer(&mut self, question: &[u8], along: Option<OwnedFd>) -> (Vec<u8>, Option<OwnedFd>) {
+        let Ok(Question { number, of, ask }) = serde_json::from_slice(question) else {
+            return (Vec::new(), None);
+        };
+        let found = match (of, &ask) {
+            (None, Ask::Own(path)) if matches!(self.whom, Whom::One) && self.known.is_empty() => {
+                open_own(path, true).map(|file| (Answer::Opened, Some(file.into())))
+            }
+            (None, ask) => self.open_own(ask, along),
+            (Some(of), ask) => self.process(of, ask).and_then(|process| self.open(&process, ask)),
+        };
+        let (answer, descriptor) = found.unwrap_or_else(|refused| {
+            let answer = match refused {
+                Refused::NotOrdinary => Answer::NotOrdinary,
+                Refused::MadeUp => Answer::MadeUp,
+                Refused::Another => Answer::Another,
+                Refused::System(error) => Answer::Errno(error.raw_os_error().unwrap_or(libc::EIO)),
+            };
+            (answer, None)
+        });
+        let bytes = serde_json::to_vec(&(number, answer)).ok().filter(|bytes| bytes.len() <= messages::MESSAGE_MAX);
+        let too_long = || serde_json::to_vec(&(number, Answer::Errno(libc::E2BIG))).unwrap_or_default();
+        (bytes.unwrap_or_else(too_long), descriptor)
+    }
+
+    /// The process that is asked about, if it is the recorder's business.
+    fn process(&mut self, (pid, start_ticks): Identity, ask: &Ask) -> Result<Process, Refused> {
+        let gone = || Refused::System(io::Error::from_raw_os_error(libc::ESRCH));
+        if let Some(known) = self.known.get(&pid).filter(|known| known.check().is_ok()) {
+            return if known.start_ticks() == start_ticks { Ok(known.clone()) } else { Err(gone()) };
+        }
+        if matches!(self.whom, Whom::One) {
+            return Err(forbidden());
+        }
+        self.known.retain(|_, process| process.check().is_ok());
+        let process = Process::open(&self.host, pid)?;
+        if process.start_ticks() != start_ticks {
+            return Err(gone());
+        }
+        if !matches!(ask, Ask::Follow) && !self.is_family(pid) && !self.writes_into_capture(&process, ask) {
+            return Err(forbidden());
+        }
+        self.known.insert(pid, process.clone());
+        Ok(process)
+    }
+
+    /// Whether a process descends from one that is followed, or from the recorder.
+    fn is_family(&self, pid: u32) -> bool {
+        let Whom::Family { recorder, .. } = self.whom else { return false };
+        let mut next = pid;
+        for _ in 0..GENERATIONS_MAX {
+            let Some(stat) = self.host.stat(next) else { return false };
+            next = stat.parent;
+            if next == recorder || self.known.get(&next).is_some_and(|process| process.check().is_ok()) {
+                return true;
+            }
+            if next <= 1 {
+                return false;
+            }
+        }
+        false
+    }
+
+    /// Whether a process has a file of the capture open or mapped: one that left its family, as
+    /// daemons do. Who asks for descriptors asks it of every process of the machine, and for those in the capture.
+    fn writes_into_capture(&self, process: &Process, ask: &Ask) -> bool {
+        let Whom::Family { capture: Some((_, path)), .. } = &self.whom else { return false };
+        let mapped = || {
+            let maps = process.text("maps").unwrap_or_default();
+            mappings::parse(&maps).iter().any(|mapping| Path::new(&mapping.name).starts_with(path))
+        };
+        process.descriptors().iter().any(|(_, at)| at.starts_with(path))
+            || (!matches!(ask, Ask::Descriptors) && mapped())
+    }
+
+    /// What is of no process.
+    fn open_own(&mut self, ask: &Ask, along: Option<OwnedFd>) -> Result<(Answer, Option<OwnedFd>), Refused> {
+        let Whom::Family { capture, .. } = &mut self.whom else { return Err(forbidden()) };
+        match (ask, along, &capture) {
+            (Ask::Capture(path), Some(folder), None) => {
+                *capture = Some((folder, path.clone()));
+                Ok((Answer::Done, None))
+            }
+            (Ask::Captured(name), _, Some((folder, _))) => Ok((Answer::Opened, Some(open_below(folder, name)?.into()))),
+            (Ask::KernelNames, _, _) => Ok((Answer::Opened, Some(File::open("/proc/kallsyms")?.into()))),
+            _ => Err(forbidden()),
+        }
+    }
+
+    fn open(&mut self, process: &Process, ask: &Ask) -> Result<(Answer, Option<OwnedFd>), Refused> {
+        let opened = |file: File| (Answer::Opened, Some(file.into()));
+        let target = |what| open_target(process, what).map(opened);
+        Ok(match ask {
+            Ask::Follow => (Answer::Done, None),
+            Ask::File(name) if is_plain(name) => opened(process.open_file(name)?),
+            Ask::Link(name) if is_plain(name) => (Answer::Link(process.link(name)?), None),
+            Ask::Descriptors => {
+                let mut links = process.descriptors();
+                // Sockets and the like have no path.
+                links.retain(|(_, path)| path.is_absolute());
+                links.truncate(LINKS_MAX);
+                (Answer::Links(links), None)
+            }
+            Ask::Executable => target(What::Executable)?,
+            Ask::Mapped { range, device, inode, path } => {
+                target(What::Mapped { range: range.clone(), device: *device, inode: *inode, path })?
+            }
+            Ask::Descriptor(number) => target(What::Descriptor(*number))?,
+            Ask::Named(path) => target(What::Named(path))?,
+            Ask::Folder(path) => (Answer::Opened, Some(process.folder(path)?)),
+            Ask::Signal(signal) if matches!(self.whom, Whom::Family { .. }) => {
+                process.signal(*signal)?;
+                (Answer::Done, None)
+            }
+            Ask::Stop(most) if matches!(self.whom, Whom::One) => {
+                let stop = Stop::begin(&self.host, process.pid(), *most)?;
+                // Stopped by its number: what stands still now must be it.
+                process.check()?;
+                self.stop = Some(stop);
+                (Answer::Done, None)
+            }
+            Ask::LetGo => {
+                let held = self.stop.take().ok_or_else(forbidden)?.end();
+                (Answer::Held(held), None)
+            }
+            _ => return Err(forbidden()),
+        })
+    }
+}
+
+fn forbidden() -> Refused {
+    Refused::System(io::Error::from_raw_os_error(libc::EPERM))
+}
+
+/// Whether a name leads to a file of the kernel's in `/proc/PID` itself, for reading.
+fn is_plain(name: &str) -> bool {
+    let path = Path::new(name);
+    let below = path.components().all(|part| matches!(part, std::path::Component::Normal(_)));
+    let first = name.split('/').next().unwrap_or_default();
+    const FILES: [&str; 16] = [
+        "maps",
+        "smaps",
+        "smaps_rollup",
+        "pagemap",
+        "mem",
+        "environ",
+        "cmdline",
+        "exe",
+        "cwd",
+        "root",
+        "ns",
+        "fd",
+        "fdinfo",
+        "task",
+        "stat",
+        "status",
+    ];
+    below && FILES.contains(&first)
+}

@@ -1,0 +1,250 @@
+//! Whether a program's runtime takes its flags: the program is started, watched until it has
+//! a second thread or is gone, and ended with everything that it started. Owns that nothing
+//! of it is left; refuses to know what its last words mean.
+//!
+//! GHC's runtime reads its flags first and makes threads then, its ticker's at the latest,
+//! before it calls `main`: a second thread says that the flags were taken, and comes within
+//! milliseconds.
+
+use crate::programs::spawn::{SpawnError, exec_error};
+use crate::{launch, signals};
+use rustix::fs::OFlags;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, waitid};
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Most bytes of its last words.
+const WORDS_MAX: usize = 16 << 10;
+/// Short, so that little of the program itself runs: with 0.5 ms a quarter of all starts came as
+/// far as the first line of `main`, with this one in forty.
+const POLL: Duration = Duration::from_micros(50);
+
+/// What to start. Its input is empty, what it says on standard output is dropped.
+#[derive(Clone, Debug, Default)]
+pub struct Start {
+    /// Program and arguments.
+    pub argv: Vec<OsString>,
+    /// Variables to set in the place of its own of that name.
+    pub set: Vec<(String, String)>,
+    /// CPUs to confine it to; `None`: those of this process.
+    pub cpus: Option<Vec<u32>>,
+    /// How long it may run without a second thread: then it is taken to be well.
+    pub patience: Duration,
+}
+
+/// What was seen.
+#[derive(Clone, Eq, PartialEq, Debug)]
+pub enum Seen {
+    /// It runs, or it has ended well.
+    Runs,
+    /// It ended, with an error or by a signal, before it had a second thread.
+    Ended {
+        /// `exit status 1`, `signal 6`.
+        how: String,
+        /// What it said on standard error, at most 16 KiB.
+        said: String,
+    },
+}
+
+/// Starts it, watches it, ends it.
+///
+/// # Errors
+/// It cannot be started, or not on these CPUs.
+pub fn probe(start: &Start) -> Result<Seen, SpawnError> {
+    // A thread of its own: the mask is inherited from it, and the program dies with it.
+    std::thread::scope(|scope| {
+        let done = std::thread::Builder::new().name("probe".into()).spawn_scoped(scope, || watch(start))?;
+        done.join().unwrap_or_else(|_| Err(SpawnError::Own(io::Error::other("the probing thread failed"))))
+    })
+}
+
+fn watch(start: &Start) -> Result<Seen, SpawnError> {
+    if let Some(cpus) = &start.cpus {
+        launch::confine(cpus)?;
+    }
+    let mut running = begin(start)?;
+    let began = Instant::now();
+    loop {
+        if let Some(how) = running.ended()? {
+            let said = running.words();
+            return Ok(how.map_or(Seen::Runs, |how| Seen::Ended { how, said }));
+        }
+        if running.threads() > 1 || began.elapsed() >= start.patience {
+            return Ok(Seen::Runs);
+        }
+        std::thread::sleep(POLL);
+    }
+}
+
+fn begin(start: &Start) -> Result<Running, SpawnError> {
+    let Some((program, arguments)) = start.argv.split_first() else {
+        return Err(SpawnError::Own(io::Error::new(io::ErrorKind::InvalidInput, "no command was given")));
+    };
+    let mut command = Command::new(program);
+    command.args(arguments).envs(start.set.iter().map(|(name, value)| (name, value)));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
+    let parent = std::process::id();
+    let before_exec = move || {
+        signals::restore_default(libc::SIGPIPE);
+        // SAFETY: both calls take and give numbers only, and may be made after a fork.
+        let orphan =
+            unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 || libc::getppid() as u32 != parent };
+        if orphan { Err(io::Error::from_raw_os_error(libc::ESRCH)) } else { Ok(()) }
+    };
+    // SAFETY: between fork and exec only async-signal-safe calls are made (signal, prctl,
+    // getppid); nothing is allocated or locked.
+    unsafe {
+        command.pre_exec(before_exec);
+    }
+    let child = command.spawn().map_err(|error| exec_error(program.to_string_lossy().into_owned(), &error))?;
+    Ok(Running { child })
+}
+
+/// A started program; dropping it ends its process group and reaps it.
+struct Running {
+    child: Child,
+}
+
+impl Running {
+    fn pid(&self) -> Option<Pid> {
+        i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
+    }
+
+    /// `Some`: it has ended, and how where that was not well. It is not reaped, so that its
+    /// number stays its group's.
+    fn ended(&self) -> io::Result<Option<Option<String>>> {
+        let Some(pid) = self.pid() else { return Ok(None) };
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let status = waitid(WaitId::Pid(pid), options)?;
+        Ok(status.map(|status| how(&status)))
+    }
+
+    fn threads(&self) -> usize {
+        std::fs::read_dir(format!("/proc/{}/task", self.child.id())).map_or(0, Iterator::count)
+    }
+
+    /// What is in the pipe: who else holds it is not waited for.
+    fn words(&mut self) -> String {
+        let Some(pipe) = self.child.stderr.take() else { return String::new() };
+        let mut bytes = vec![0; WORDS_MAX];
+        let mut length = 0;
+        if rustix::fs::fcntl_setfl(pipe.as_fd(), OFlags::NONBLOCK).is_ok() {
+            while let Some(rest) = bytes.get_mut(length..).filter(|rest| !rest.is_empty()) {
+                match rustix::io::read(&pipe, rest) {
+                    Ok(count) if count > 0 => length += count,
+                    _ => break,
+                }
+            }
+        }
+        bytes.truncate(length);
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
+
+fn how(status: &WaitIdStatus) -> Option<String> {
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(0), _) => None,
+        (Some(code), _) => Some(format!("exit status {code}")),
+        (_, Some(signal)) => Some(format!("signal {signal}")),
+        _ => Some("an unknown status".to_owned()),
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if let Some(pid) = self.pid() {
+            // Fails where all of them are gone.
+            let _ = kill_process_group(pid, Signal::KILL);
+        }
+        let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(words: &[&str]) -> Start {
+        let patience = Duration::from_secs(20);
+        Start { argv: words.iter().map(OsString::from).collect(), patience, ..Start::default() }
+    }
+
+    #[test]
+    fn last_words_and_the_end_are_seen() {
+        let script = "echo out; echo \"x: no $GHCRTS\" >&2; exit 3";
+        let start = Start { set: vec![("GHCRTS".into(), "-A1k".into())], ..of(&["sh", "-c", script]) };
+        let wanted = Seen::Ended { how: "exit status 3".into(), said: "x: no -A1k\n".into() };
+        assert_eq!(probe(&start).unwrap(), wanted);
+        let Seen::Ended { how, said } = probe(&of(&["sh", "-c", "kill -6 $$"])).unwrap() else { panic!("it runs") };
+        assert_eq!((how.as_str(), said.as_str()), ("signal 6", ""));
+        assert_eq!(probe(&of(&["true"])).unwrap(), Seen::Runs, "a short program that ended well");
+    }
+
+    #[test]
+    fn words_beyond_the_limit_and_a_pipe_that_stays_open_do_not_matter() {
+        let script = "yes x | head -c 60000 >&2; exit 1";
+        let Seen::Ended { said, .. } = probe(&of(&["sh", "-c", script])).unwrap() else { panic!("it runs") };
+        assert_eq!(said.len(), WORDS_MAX);
+        // The sleeper holds standard error open until it is killed with its group.
+        let Seen::Ended { said, .. } = probe(&of(&["sh", "-c", "sleep 600 & echo $! >&2; exit 1"])).unwrap() else {
+            panic!("it runs")
+        };
+        gone(said.trim());
+    }
+
+    #[test]
+    fn what_runs_is_ended_with_its_children() {
+        let folder = tempfile::tempdir().unwrap();
+        let note = folder.path().join("pid");
+        let script = format!("sleep 600 & echo $! > {}; wait", note.display());
+        let start = Start { patience: Duration::from_millis(500), ..of(&["sh", "-c", &script]) };
+        assert_eq!(probe(&start).unwrap(), Seen::Runs);
+        gone(std::fs::read_to_string(note).unwrap().trim());
+    }
+
+    /// Killed, and reaped by whoever takes orphans: until then it is a zombie.
+    fn gone(pid: &str) {
+        let state = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let over = || state().is_empty() || state().contains(") Z ");
+        for _ in 0..2_000 {
+            if over() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        panic!("process {pid} is still there: {}", state());
+    }
+
+    #[test]
+    fn a_second_thread_is_enough() {
+        // This test program itself: it runs its tests on threads.
+        let own = std::env::current_exe().unwrap().into_os_string();
+        let argv = vec![own, "--exact".into(), "probe::tests::sleeps".into(), "--include-ignored".into()];
+        let start = Start { argv, set: vec![("RTSCOPE_SLEEPS".into(), "1".into())], ..of(&[]) };
+        let began = Instant::now();
+        assert_eq!(probe(&start).unwrap(), Seen::Runs);
+        assert!(began.elapsed() < start.patience, "the second thread was not seen");
+    }
+
+    /// For the test above; nothing where it is not asked for.
+    #[test]
+    fn sleeps() {
+        if std::env::var_os("RTSCOPE_SLEEPS").is_some() {
+            std::thread::sleep(Duration::from_secs(600));
+        }
+        assert!(std::env::var_os("RTSCOPE_SLEEPS").is_none());
+    }
+
+    #[test]
+    fn what_cannot_start_says_so() {
+        let error = probe(&of(&["/no/such/program"])).unwrap_err();
+        assert!(matches!(error, SpawnError::Exec { status: 127, .. }), "{error}");
+        assert!(matches!(probe(&of(&[])), Err(SpawnError::Own(_))));
+        let nowhere = Start { cpus: Some(vec![4_000_000]), ..of(&["true"]) };
+        assert!(matches!(probe(&nowhere), Err(SpawnError::Own(_))));
+    }
+}

@@ -1,0 +1,67 @@
+//! A program run once, to be measured: started on CPUs that are idle, in a process group and
+//! a control group of its own, and gone afterwards with everything it started. Owns what is
+//! noted of it: how it ended, its time, CPU time and peak of memory, what others did to the
+//! CPUs meanwhile. Refuses to say whether that is good.
+//!
+//! Unlike a recorded program ([`crate::programs::spawn`]) it does not outlive who started it: the
+//! kernel kills it when the thread that started it ends.
+
+mod group;
+mod noise;
+mod output;
+mod running;
+#[cfg(test)]
+mod tests;
+
+pub use noise::{Bounds, Gate, Noise, NotQuiet};
+pub use output::Ends;
+pub use running::{Ended, Running, start};
+
+use rtscope_model::SchedPolicy;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::time::Timespec;
+use std::ffi::OsString;
+use std::os::fd::BorrowedFd;
+use std::time::Instant;
+
+/// What to run. Its input is empty; of what it says the end is kept.
+#[derive(Clone, Eq, PartialEq, Debug, Default)]
+pub struct Job {
+    /// Program and arguments.
+    pub argv: Vec<OsString>,
+    /// Variables to set in the place of its own of that name.
+    pub set: Vec<(String, OsString)>,
+    /// CPUs that it may use; `None`: those that this process may.
+    pub cpus: Option<Vec<u32>>,
+    /// How it is scheduled.
+    pub class: SchedPolicy,
+}
+
+/// What ended a sleep before its time.
+#[derive(Copy, Clone, Debug, Default)]
+struct Woken {
+    /// The process has ended.
+    ended: bool,
+    /// The caller was woken.
+    woken: bool,
+}
+
+/// Sleeps until then, until a process ends or `wake` is readable.
+fn sleep_until(until: Instant, process: Option<BorrowedFd<'_>>, wake: Option<BorrowedFd<'_>>) -> Woken {
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        let timeout =
+            Timespec { tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX), tv_nsec: left.subsec_nanos().into() };
+        let watched = [process, wake];
+        let mut fds: Vec<PollFd<'_>> =
+            watched.iter().flatten().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
+        // A signal of whose handler nobody waits here.
+        let _ = poll(&mut fds, Some(&timeout));
+        let mut ready = fds.iter().map(|fd| !fd.revents().is_empty());
+        let mut take = |fd: Option<BorrowedFd<'_>>| fd.is_some() && ready.next().unwrap_or(false);
+        let seen = Woken { ended: take(process), woken: take(wake) };
+        if seen.ended || seen.woken || Instant::now() >= until {
+            return seen;
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! What others did to the CPUs while a trial ran, and waiting until they do nothing. Owns
+//! the bounds from which a trial is not to be believed; refuses to say who the others were.
+
+use super::sleep_until;
+use crate::machine::cpu_list;
+use crate::machine::taken::Ticks;
+use crate::system::procfs::{self, Host};
+use std::os::fd::BorrowedFd;
+use std::time::{Duration, Instant};
+
+/// Shares above which a trial is dirty, 0 to 1.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct Bounds {
+    /// Of others' CPU time. On a shared machine, medians of trials that nobody watched were
+    /// wrong three to four times.
+    pub foreign: f64,
+    /// Of stolen time. Others' work mostly fills CPUs that the trial leaves idle; what a
+    /// hypervisor takes, it takes from a thread that wanted to run, and the trial is longer
+    /// by all of it. A study tells gains of 5 % from none.
+    pub steal: f64,
+}
+
+impl Default for Bounds {
+    fn default() -> Bounds {
+        Bounds { foreign: 0.12, steal: 0.05 }
+    }
+}
+
+/// The kernel gives a whole tick to whoever runs when it comes: so many more than a share
+/// allows are no sign of anything. They weigh in trials of a fraction of a second only.
+const EDGE_TICKS: f64 = 3.0;
+
+/// What was noted during a trial. Shares of the CPUs that it may use, 0 to 1; `None` where
+/// this kernel does not say.
+#[derive(Copy, Clone, PartialEq, Debug, Default)]
+pub struct Noise {
+    /// Others had so much of them, the hypervisor counted in.
+    pub foreign: Option<f64>,
+    /// The hypervisor had.
+    pub steal: Option<f64>,
+    /// In so much of the time a runnable thread of the machine waited for a CPU (PSI).
+    pub pressure: Option<f64>,
+    /// Ticks of all these CPUs that passed, idle or not.
+    pub ticks: u64,
+}
+
+impl Noise {
+    /// Why a trial with it counts for nothing, in words; `None`: it counts.
+    pub fn dirty(&self, bounds: &Bounds) -> Option<String> {
+        let edge = if self.ticks == 0 { 0.0 } else { EDGE_TICKS / self.ticks as f64 };
+        let above = |share: Option<f64>, most: f64| share.filter(|share| *share > most + edge);
+        let said = |share: f64, most: f64, who: &str| {
+            format!("{who} had {:.0} % of its CPUs, more than {:.0} %", share * 100.0, most * 100.0)
+        };
+        let (foreign, steal) = (bounds.foreign, bounds.steal);
+        let stolen = above(self.steal, steal).map(|share| said(share, steal, "the host of this machine"));
+        stolen.or_else(|| above(self.foreign, foreign).map(|share| said(share, foreign, "others")))
+    }
+}
+
+/// Notes what happens from its making on.
+#[derive(Debug)]
+pub(super) struct Meter {
+    host: Host,
+    cpus: Vec<u32>,
+    ticks: Option<Ticks>,
+    pressure_us: Option<u64>,
+    began: Instant,
+}
+
+impl Meter {
+    /// Of these CPUs, or of all that this process may use.
+    pub(super) fn begin(host: &Host, cpus: Option<&[u32]>) -> Meter {
+        let cpus = cpus.map_or_else(|| allowed(host), <[u32]>::to_vec);
+        let (ticks, pressure_us) = (Ticks::on(host, &cpus), pressure(host));
+        Meter { host: host.clone(), cpus, ticks, pressure_us, began: Instant::now() }
+    }
+
+    /// What others did since then; `own_ns` of CPU time more than this process's own and
+    /// that of children it waited for is not theirs.
+    pub(super) fn noise(&self, own_ns: u64) -> Noise {
+        let passed = self.ticks.zip(Ticks::on(&self.host, &self.cpus)).map(|(before, now)| now - before);
+        let elapsed_us = self.began.elapsed().as_micros() as f64;
+        let waited = self.pressure_us.zip(pressure(&self.host)).map(|(before, now)| now.saturating_sub(before) as f64);
+        // Interrupts during a trial are its own packets, mostly.
+        let more = |ticks: Ticks| ticks.interrupts.saturating_add(own_ns / tick_ns());
+        Noise {
+            foreign: passed.and_then(|ticks| Ticks { own: ticks.own.saturating_add(more(ticks)), ..ticks }.others()),
+            steal: passed.and_then(|ticks| ticks.share(ticks.stolen)),
+            pressure: waited.filter(|_| elapsed_us > 0.0).map(|waited| (waited / elapsed_us).min(1.0)),
+            ticks: passed.map_or(0, |ticks| ticks.all),
+        }
+    }
+}
+
+/// CPUs that this process may use.
+fn allowed(host: &Host) -> Vec<u32> {
+    let status = host.text("/proc/self/status").unwrap_or_default();
+    procfs::field(&status, "Cpus_allowed_list").and_then(|list| cpu_list::parse(list).ok()).unwrap_or_default()
+}
+
+fn tick_ns() -> u64 {
+    1_000_000_000 / rustix::param::clock_ticks_per_second().max(1)
+}
+
+/// Microseconds so far in which a thread waited.
+fn pressure(host: &Host) -> Option<u64> {
+    let text = host.text("/proc/pressure/cpu")?;
+    let some = text.lines().find_map(|line| line.strip_prefix("some "))?;
+    some.split(' ').find_map(|word| word.strip_prefix("total="))?.parse().ok()
+}
+
+/// When a trial may start.
+#[derive(Copy, Clone, Debug)]
+pub struct Gate {
+    /// The CPUs have to be idle for so long.
+    pub quiet: Duration,
+    /// After so long it is given up.
+    pub patience: Duration,
+    /// Idle are they where others have at most so much of them, 0 to 1.
+    pub foreign: f64,
+}
+
+impl Default for Gate {
+    fn default() -> Gate {
+        Gate {
+            quiet: Duration::from_millis(100),
+            patience: Duration::from_secs(60),
+            foreign: Bounds::default().foreign,
+        }
+    }
+}
+
+/// How waiting ended, where not with a quiet machine.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum NotQuiet {
+    /// Others were never quiet for long enough.
+    #[error("in {patience_s} s its CPUs were never idle for {quiet_ms} ms: others had {:.0} % of them at least, {:.0} % in the mean", least * 100.0, mean * 100.0)]
+    Never {
+        /// So long it was waited for, seconds.
+        patience_s: u64,
+        /// For so long they should be idle, milliseconds.
+        quiet_ms: u64,
+        /// The smallest share of others that was seen, 0 to 1.
+        least: f64,
+        /// The mean of them.
+        mean: f64,
+    },
+    /// The caller's descriptor became readable.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl Gate {
+    /// Waits until these CPUs, or all that this process may use, are idle. Where the kernel
+    /// does not say, there is nothing to wait for.
+    ///
+    /// # Errors
+    /// They never were, or `wake` became readable.
+    pub fn wait(&self, host: &Host, cpus: Option<&[u32]>, wake: Option<BorrowedFd<'_>>) -> Result<(), NotQuiet> {
+        let began = Instant::now();
+        let (mut least, mut sum, mut looks) = (1.0_f64, 0.0, 0.0);
+        loop {
+            let meter = Meter::begin(host, cpus);
+            if sleep_until(Instant::now() + self.quiet, None, wake).woken {
+                return Err(NotQuiet::Interrupted);
+            }
+            let noise = meter.noise(0);
+            let Some(share) = noise.foreign else { return Ok(()) };
+            // No allowance for ticks at the edge: a window is as good as another.
+            if share <= self.foreign {
+                return Ok(());
+            }
+            (least, sum, looks) = (least.min(share), sum + share, looks + 1.0);
+            if began.elapsed() >= self.patience {
+                let (patience_s, quiet_ms) = (self.patience.as_secs(), self.quiet.as_millis() as u64);
+                return Err(NotQuiet::Never { patience_s, quiet_ms, least, mean: sum / looks });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trial_is_dirty_by_what_others_or_the_host_had() {
+        let noise = |foreign, steal| Noise { foreign: Some(foreign), steal: Some(steal), pressure: None, ticks: 1000 };
+        assert_eq!(noise(0.12, 0.05).dirty(&Bounds::default()), None);
+        assert_eq!(noise(0.3, 0.0).dirty(&Bounds::default()).unwrap(), "others had 30 % of its CPUs, more than 12 %");
+        assert_eq!(
+            noise(0.1, 0.1).dirty(&Bounds::default()).unwrap(),
+            "the host of this machine had 10 % of its CPUs, more than 5 %"
+        );
+        // Twenty ticks are a tenth of a second on two CPUs: four of them are not certain.
+        assert_eq!(Noise { ticks: 20, ..noise(0.2, 0.15) }.dirty(&Bounds::default()), None);
+        assert!(Noise { ticks: 20, ..noise(0.3, 0.0) }.dirty(&Bounds::default()).is_some());
+        assert_eq!(Noise::default().dirty(&Bounds::default()), None, "a kernel that says nothing");
+    }
+
+    #[test]
+    fn shares_are_of_the_trials_own_cpus() {
+        let tree = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = tree.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        write("proc/self/stat", "7 (a) S 1 7 7 0 -1 4194304 102 0 0 0 0 0 0 0 20 0 1 0 1342988");
+        write("proc/self/status", "Cpus_allowed_list:\t0-1\n");
+        write("proc/stat", "cpu0 0 0 0 1 0 0 0 0\ncpu1 0 0 0 1 0 0 0 0\ncpu2 0 0 0 1 0 0 0 0\n");
+        let host = Host::at(tree.path());
+        let (all, one) = (Meter::begin(&host, None), Meter::begin(&host, Some(&[1])));
+        write("proc/stat", "cpu0 50 0 0 51 0 0 0 0\ncpu1 10 0 0 81 0 0 0 10\ncpu2 900 0 0 1 0 0 0 0\n");
+        let noise = all.noise(0);
+        assert_eq!((noise.foreign, noise.steal, noise.pressure), (Some(0.35), Some(0.05), None));
+        assert_eq!(one.noise(0).foreign, Some(0.2));
+        assert_eq!(one.noise(10 * tick_ns()).foreign, Some(0.1));
+    }
+}

@@ -1,0 +1,294 @@
+//! Starting a trial's program, waiting for it, stopping it, and what is left of it. Owns that
+//! it and all of its process group are gone and reaped at the end, whatever happened.
+
+use super::group::Group;
+use super::noise::{Meter, Noise};
+use super::output::{Ends, Listener};
+use super::{Job, sleep_until};
+use crate::programs::launch::Mask;
+use crate::programs::spawn::{Image, SpawnError, exec_error, find_program, is_binary};
+use crate::system::procfs::Host;
+use rtscope_model::SchedPolicy;
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// Without pidfd the program's end is polled for.
+const POLL: Duration = Duration::from_millis(1);
+
+/// A trial's program.
+#[derive(Debug)]
+pub struct Running {
+    pid: Pid,
+    pidfd: Option<OwnedFd>,
+    group: Result<Group, String>,
+    /// `None` when it was taken at the end.
+    listener: Option<Listener>,
+    meter: Meter,
+    began: Instant,
+    /// When its end was seen.
+    ended: Option<Instant>,
+    reaped: bool,
+    stopped_by: Option<Signal>,
+}
+
+/// What is known of a trial.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Ended {
+    /// How the program ended.
+    pub status: ExitStatus,
+    /// The signal that [`Running::stop`] had sent last by then.
+    pub stopped_by: Option<i32>,
+    /// From its start to its end.
+    pub wall_ns: u64,
+    /// CPU time of it and what it started.
+    pub cpu_ns: u64,
+    /// The most memory it had.
+    pub memory_peak_bytes: u64,
+    /// Where these two are from, in words.
+    pub how: String,
+    /// Processes that the kernel killed for want of memory.
+    pub oom_kills: u64,
+    /// What others did meanwhile.
+    pub noise: Noise,
+    /// What it said at last.
+    pub output: Ends,
+}
+
+/// Starts it. The thread that calls this has to live as long as the trial: the program is
+/// killed with it.
+///
+/// # Errors
+/// It does not start.
+pub fn start(host: &Host, job: &Job) -> Result<Running, SpawnError> {
+    let group = Group::make(host);
+    match begin(host, job, group) {
+        // Entering the group may be what was refused.
+        Err(SpawnError::Exec { reason, .. }) if reason == ENTERING => {
+            begin(host, job, Err("entering a control group is not permitted".to_owned()))
+        }
+        other => other,
+    }
+}
+
+/// Stands for the failure to enter the group; no error of exec.
+const NOT_ENTERED: i32 = libc::EXDEV;
+const ENTERING: &str = "its control group cannot be entered";
+
+fn begin(host: &Host, job: &Job, group: Result<Group, String>) -> Result<Running, SpawnError> {
+    let Some((program, arguments)) = job.argv.split_first() else {
+        return Err(SpawnError::Own(io::Error::new(io::ErrorKind::InvalidInput, "no command was given")));
+    };
+    let (out, say) = io::pipe()?;
+    let (error, complain) = io::pipe()?;
+    let mut command = Command::new(program);
+    command.args(arguments).envs(job.set.iter().map(|(name, value)| (name, value)));
+    command.stdin(Stdio::null()).stdout(say).stderr(complain).process_group(0);
+    let before_exec = before_exec(job, group.as_ref().ok())?;
+    // SAFETY: between fork and exec only async-signal-safe calls are made (prctl, getppid,
+    // write, sched_setaffinity, sched_setscheduler, signal, execve); nothing is allocated or
+    // locked.
+    unsafe {
+        command.pre_exec(before_exec);
+    }
+    let listener = Listener::start([out.into(), error.into()])?;
+    let meter = Meter::begin(host, job.cpus.as_deref());
+    let began = Instant::now();
+    let child = command.spawn();
+    // Its ends of the pipes: only the program's own shall be left.
+    drop(command);
+    let child = child.map_err(|error| match error.raw_os_error() {
+        Some(NOT_ENTERED) => SpawnError::Exec { program: String::new(), reason: ENTERING.to_owned(), status: 126 },
+        _ => exec_error(program.to_string_lossy().into_owned(), &error),
+    })?;
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let pid = pid.ok_or_else(|| io::Error::other("the kernel gave no number for the process"))?;
+    let pidfd = pidfd_open(pid, PidfdFlags::empty()).ok();
+    Ok(Running {
+        pid,
+        pidfd,
+        group,
+        listener: Some(listener),
+        meter,
+        began,
+        ended: None,
+        reaped: false,
+        stopped_by: None,
+    })
+}
+
+/// What the forked child does before it becomes the program.
+fn before_exec(job: &Job, group: Option<&Group>) -> io::Result<impl FnMut() -> io::Result<()> + Send + Sync + 'static> {
+    let mut doors: Vec<File> = group.map_or(Ok(Vec::new()), Group::doors)?;
+    let mask = job.cpus.as_deref().map(Mask::of);
+    let batch = job.class == SchedPolicy::Batch;
+    let parent = rustix::process::getpid().as_raw_nonzero().get();
+    let path = job.argv.first().and_then(|program| find_program(program)).filter(|path| is_binary(path));
+    let set: Vec<(&str, &std::ffi::OsString)> = job.set.iter().map(|(name, value)| (name.as_str(), value)).collect();
+    let image = path.and_then(|path| Image::new(&path, &job.argv, &set));
+    Ok(move || {
+        // SAFETY: both calls take and give numbers only.
+        let orphan = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 || libc::getppid() != parent };
+        if orphan {
+            return Err(io::Error::from_raw_os_error(libc::ESRCH));
+        }
+        for door in &mut doors {
+            door.write_all(b"0").map_err(|_| io::Error::from_raw_os_error(NOT_ENTERED))?;
+        }
+        if let Some(mask) = &mask {
+            mask.apply()?;
+        }
+        let parameters = libc::sched_param { sched_priority: 0 };
+        // SAFETY: reads one struct on this stack; 0 is the calling process.
+        if batch && unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH, &raw const parameters) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // Ignored ones would stay so, and it could not be stopped.
+        for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
+            crate::programs::signals::restore_default(signal);
+        }
+        image.as_ref().map_or(Ok(()), Image::exec)
+    })
+}
+
+impl Running {
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.pid.as_raw_nonzero().get().unsigned_abs()
+    }
+
+    /// Waits until it has ended, and says whether it has; no longer than `until`, and until
+    /// `wake` is readable.
+    pub fn wait(&mut self, until: Instant, wake: Option<BorrowedFd<'_>>) -> bool {
+        while self.ended.is_none() {
+            let step = if self.pidfd.is_some() { until } else { until.min(Instant::now() + POLL) };
+            let seen = sleep_until(step, self.pidfd.as_ref().map(AsFd::as_fd), wake);
+            if seen.ended || self.pidfd.is_none() && is_over(self.pid) {
+                self.ended = Some(Instant::now());
+            } else if seen.woken || Instant::now() >= until {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Ends it as its user would, with Ctrl-C: a runtime that has figures writes them then. One
+    /// that has not ended after `grace` is told to terminate, and after as long again killed.
+    ///
+    /// # Errors
+    /// The kernel does not say how it ended.
+    pub fn stop(mut self, grace: Duration) -> io::Result<Ended> {
+        for signal in [Signal::INT, Signal::TERM] {
+            if self.wait(Instant::now(), None) {
+                break;
+            }
+            self.stopped_by = Some(signal);
+            let _ = kill_process_group(self.pid, signal);
+            self.wait(Instant::now() + grace, None);
+        }
+        if self.ended.is_none() {
+            self.stopped_by = Some(Signal::KILL);
+        }
+        self.end()
+    }
+
+    /// Kills what is left of it and says what is known.
+    ///
+    /// # Errors
+    /// The kernel does not say how it ended.
+    pub fn end(mut self) -> io::Result<Ended> {
+        let (status, waited) = self.reap()?;
+        let ended = self.ended.unwrap_or_else(Instant::now);
+        let counted = self.group.as_ref();
+        let everything_gone = counted.is_ok_and(Group::kill);
+        let cpu = counted.ok().and_then(Group::cpu_ns);
+        let peak = counted.ok().and_then(Group::memory_peak);
+        // What ended without being waited for by its parent is in the group's figure alone.
+        let noise = self.meter.noise(cpu.map_or(0, |cpu| cpu.saturating_sub(waited.cpu_ns)));
+        let mut how = how(peak.is_some(), cpu.is_some(), counted.err());
+        if counted.is_ok() && !everything_gone {
+            how.push_str("; some of what it started does not go away");
+        }
+        Ok(Ended {
+            status,
+            stopped_by: self.stopped_by.map(Signal::as_raw),
+            wall_ns: u64::try_from(ended.duration_since(self.began).as_nanos()).unwrap_or(u64::MAX),
+            cpu_ns: cpu.unwrap_or(waited.cpu_ns),
+            memory_peak_bytes: peak.unwrap_or(waited.memory_bytes),
+            how,
+            oom_kills: counted.map_or(0, Group::oom_kills),
+            noise,
+            output: self.listener.take().map_or_else(Ends::default, Listener::end),
+        })
+    }
+
+    /// Kills its process group, itself too if it still runs, and reaps it. As long as it is
+    /// not reaped the group's number is nobody else's.
+    fn reap(&mut self) -> io::Result<(ExitStatus, Waited)> {
+        let _ = kill_process_group(self.pid, Signal::KILL);
+        let done = wait4(self.pid);
+        self.reaped = true;
+        done
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !self.reaped {
+            let _ = self.reap();
+        }
+        if let Ok(group) = &self.group {
+            group.kill();
+        }
+        self.listener.take().map(Listener::end);
+    }
+}
+
+/// Where the memory's peak and the CPU time are from.
+fn how(peak: bool, cpu: bool, why_not: Option<&String>) -> String {
+    const WAITED: &str = "as the kernel tells who waits for a process";
+    const LARGEST: &str = "the resident memory of its largest process, at least that of rtscope when it started it";
+    match (peak, cpu) {
+        (true, true) => "memory and CPU time of its control group".to_owned(),
+        (true, false) => format!("memory of its control group, CPU time {WAITED}"),
+        (false, true) => format!("CPU time of its control group, which counts no memory: that is {LARGEST}"),
+        (false, false) => {
+            let why = why_not.map_or("its control group counts nothing", String::as_str);
+            format!("CPU time {WAITED}, memory: {LARGEST} ({why})")
+        }
+    }
+}
+
+/// What a process and those that it waited for took.
+#[derive(Copy, Clone, Debug)]
+struct Waited {
+    cpu_ns: u64,
+    memory_bytes: u64,
+}
+
+/// Whether a child has ended; it stays to be reaped.
+fn is_over(pid: Pid) -> bool {
+    use rustix::process::{WaitId, WaitIdOptions, waitid};
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    !matches!(waitid(WaitId::Pid(pid), options), Ok(None))
+}
+
+fn wait4(pid: Pid) -> io::Result<(ExitStatus, Waited)> {
+    let mut status = 0;
+    // SAFETY: `rusage` is plain data for which zero is valid.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: writes one number and one struct, both on this stack.
+    while unsafe { libc::wait4(pid.as_raw_nonzero().get(), &raw mut status, 0, &raw mut usage) } == -1 {
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+    let ns = |time: libc::timeval| time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_usec.unsigned_abs() * 1_000;
+    let cpu_ns = ns(usage.ru_utime).saturating_add(ns(usage.ru_stime));
+    Ok((ExitStatus::from_raw(status), Waited { cpu_ns, memory_bytes: usage.ru_maxrss.unsigned_abs() * 1024 }))
+}

@@ -1,0 +1,128 @@
+//! One recording from start to end: what happens in which order, and what goes
+//! into the manifest. Owns the sequence; each step is a module of its own.
+//!
+//! Rules: the program comes first (whatever fails here, it runs on and its
+//! status is passed on); what is on disk is readable at every moment; every
+//! loss is written down.
+
+mod cut;
+mod family;
+mod journal;
+pub mod own_cost;
+mod room;
+pub mod sampler;
+mod session;
+mod snapshots;
+mod start;
+
+use crate::capture::store::StoreError;
+use crate::programs::spawn::SpawnError;
+use crate::runtimes::recorded::Detail;
+use rtscope_model::manifest::{Exit, Tier};
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub use room::Bounds;
+pub use rtscope_decode::capture::empty_manifest;
+pub use snapshots::When;
+pub use start::record;
+
+/// What to record.
+#[derive(Clone, Eq, PartialEq, Debug)]
+pub enum Target {
+    /// Start this command.
+    Command(Vec<OsString>),
+    /// A process that runs already.
+    Attach(u32),
+}
+
+/// How to record.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// What.
+    pub target: Target,
+    /// Capture folder; `None`: `PROG-DATE-TIME.rtscope` in the working directory.
+    pub output: Option<PathBuf>,
+    /// Take a folder that others may write to, if it is empty and this user's.
+    pub force: bool,
+    /// How much the runtime logs.
+    pub detail: Detail,
+    /// Whether to switch the runtime's log on.
+    pub eventlog: bool,
+    /// Words in a ring of an OCaml program as a power of two; `None`: as many as there
+    /// is room for.
+    pub ring_size: Option<u32>,
+    /// The richest way to record the kernel's scheduling; `None`: not at all.
+    pub kernel: Option<Tier>,
+    /// CPU time of a thread between two looks at where its code is; `None`: no looks.
+    pub code_period: Option<Duration>,
+    /// Period of RSS and throttle counters.
+    pub sample_period: Duration,
+    /// When to keep a snapshot of the heap.
+    pub heap: When,
+    /// Period of copying unwritten buffers.
+    pub flush_period: Duration,
+    /// End the recording after this; a started program runs on and is waited for.
+    pub limit: Option<Duration>,
+    /// How much room the capture may take.
+    pub bounds: Bounds,
+    /// Take names of places out of the manifest.
+    pub redact: bool,
+    /// Version for the manifest.
+    pub version: String,
+}
+
+/// How it went.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Outcome {
+    /// The capture folder.
+    pub capture: PathBuf,
+    /// How the program ended; `None` when it still runs.
+    pub exit: Option<Exit>,
+}
+
+impl Outcome {
+    /// The status that `record` exits with: the program's own, 128 + signal.
+    pub fn status(&self) -> u8 {
+        let Some(exit) = self.exit else { return 0 };
+        let status = exit.code.or(exit.signal.map(|signal| 128 + signal)).unwrap_or(0);
+        u8::try_from(status & 0xff).unwrap_or(0)
+    }
+}
+
+/// Why nothing was recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// No capture folder.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The program did not start.
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
+    /// Nothing to attach to.
+    #[error("there is no process {0}; look for it with `pgrep -a NAME`")]
+    NoProcess(u32),
+    /// There is no room for a capture.
+    #[error("{0}")]
+    NoRoom(String),
+    /// The recorder itself failed.
+    #[error("the recording could not be set up ({what}): {error}")]
+    Own {
+        /// While doing this.
+        what: &'static str,
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+impl RecordError {
+    /// The exit status for it: 127 not found, 126 not runnable, 125 own failure.
+    pub fn status(&self) -> u8 {
+        match self {
+            RecordError::Spawn(SpawnError::Exec { status, .. }) => *status,
+            _ => 125,
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! Which megablocks of a heap have anything in memory. Owns the bound on how many others are
+//! read: a program can map far more than it ever uses, at no cost to itself, while each of its
+//! megablocks costs the reader some room, and reading its pages would make page tables for them
+//! there. What was never written holds zeros, which need not be read.
+
+use super::{Pages, Source, Target};
+use crate::system::procfs;
+use crate::target::Process;
+use crate::target::core_file::CoreFile;
+use crate::target::memory::Memory;
+use rtscope_heap::Space;
+use rtscope_heap::descriptor::{BLOCK, MEGABLOCK};
+use std::io;
+use std::ops::Range;
+
+/// Megablocks of which nothing is in memory that are kept in any case, and for each of which
+/// something is: a runtime gives memory back, and large objects may be written to late.
+const KEPT: u64 = 4096;
+const KEPT_FOR_EACH: u64 = 4;
+/// Twice what the runtime reserves unless it is told otherwise: finding out takes a second.
+const MAPPED_MAX: u64 = 2 << 40;
+/// Megablocks that are asked for at once.
+const AT_ONCE: u64 = 64;
+
+/// Megablocks that hold zeros, in order.
+#[derive(Debug, Default)]
+pub(super) struct Untouched(Vec<Range<u64>>);
+
+impl Untouched {
+    fn holds(&self, address: u64, bytes: u64) -> bool {
+        let behind = self.0.partition_point(|range| range.end <= address);
+        self.0.get(behind).is_some_and(|range| range.start <= address && bytes <= range.end - address)
+    }
+}
+
+/// The memory of a target, of which zeros are not read.
+pub(super) struct View<'t> {
+    memory: &'t Source,
+    untouched: &'t Untouched,
+}
+
+impl Memory for View<'_> {
+    fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
+        if self.untouched.holds(address, buffer.len() as u64) {
+            buffer.fill(0);
+            return Ok(());
+        }
+        self.memory.read(address, buffer)
+    }
+
+    fn read_words(&self, ranges: &[Range<u64>], words: &mut [u64]) -> io::Result<()> {
+        let is_untouched =
+            |range: &Range<u64>| self.untouched.holds(range.start, range.end.saturating_sub(range.start));
+        if ranges.iter().all(is_untouched) {
+            words.fill(0);
+            return Ok(());
+        }
+        self.memory.read_words(ranges, words)
+    }
+}
+
+impl Target {
+    /// Its memory for readers of blocks and objects.
+    pub(super) fn view(&self) -> View<'_> {
+        View { memory: &self.memory, untouched: &self.untouched }
+    }
+
+    /// Leaves of its heap what is in memory, and of the rest so much that it is bounded by that.
+    pub(super) fn bound(&mut self) -> io::Result<()> {
+        let mapped = self.space.committed.iter().map(|range| range.end - range.start);
+        if mapped.fold(0, u64::saturating_add) > MAPPED_MAX {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "more is mapped for its heap than any heap takes"));
+        }
+        let mut touched = Vec::new();
+        for range in &self.space.committed {
+            match &self.memory {
+                Source::Live(memory) => match Pages::open(&memory.process) {
+                    Ok(pages) => pages.touched(range, &mut touched)?,
+                    // What is not known is bounded by what is in memory, wherever that is.
+                    Err(_) => resident_at_most(&memory.process, range, &mut touched),
+                },
+                Source::Core(core) => held(core, range, &mut touched),
+            }
+        }
+        (self.space, self.untouched) = bounded(&self.space, &touched);
+        Ok(())
+    }
+}
+
+impl Pages {
+    const SWAPPED: u64 = 1 << 62;
+
+    /// Adds the megablocks of `range` of which a page was ever written.
+    fn touched(&self, range: &Range<u64>, touched: &mut Vec<Range<u64>>) -> io::Result<()> {
+        let in_memory = |entry: &[u8]| {
+            let entry = entry.try_into().map_or(0, u64::from_ne_bytes);
+            entry & (Pages::PRESENT | Pages::SWAPPED) != 0
+        };
+        let (bytes, step) = (8 * MEGABLOCK / self.page_bytes, AT_ONCE * MEGABLOCK);
+        let mut entries = vec![0; (bytes * AT_ONCE) as usize];
+        for first in range.clone().step_by(step as usize) {
+            let count = (range.end - first).min(step) / MEGABLOCK;
+            let entries = entries.get_mut(..(count * bytes) as usize).unwrap_or_default();
+            std::os::unix::fs::FileExt::read_exact_at(&self.file, entries, first / self.page_bytes * 8)?;
+            for (megablock, entries) in (first..).step_by(MEGABLOCK as usize).zip(entries.chunks_exact(bytes as usize))
+            {
+                if entries.chunks_exact(8).any(in_memory) {
+                    add(touched, megablock..megablock + MEGABLOCK);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Adds a range behind the others.
+fn add(ranges: &mut Vec<Range<u64>>, range: Range<u64>) {
+    match ranges.last_mut().filter(|last| last.end == range.start) {
+        Some(last) => last.end = range.end,
+        None => ranges.push(range),
+    }
+}
+
+/// Adds the first megablocks of `range`, no more than the process has pages in memory.
+fn resident_at_most(process: &Process, range: &Range<u64>, touched: &mut Vec<Range<u64>>) {
+    let status = process.text("status").unwrap_or_default();
+    let kib = ["VmRSS", "VmSwap"].iter().filter_map(|key| procfs::number(&status, key)).fold(0, u64::saturating_add);
+    let pages = kib.saturating_mul(1024) / BLOCK;
+    let bytes = pages.saturating_mul(MEGABLOCK).min(range.end - range.start);
+    touched.extend((bytes > 0).then(|| range.start..range.start + bytes));
+}
+
+/// Adds the megablocks of `range` of which a core file has anything.
+fn held(core: &CoreFile, range: &Range<u64>, touched: &mut Vec<Range<u64>>) {
+    for megablock in range.clone().step_by(MEGABLOCK as usize) {
+        let megablock = megablock..megablock + MEGABLOCK;
+        if core.has_data(&megablock) {
+            add(touched, megablock);
+        }
+    }
+}
+
+/// All of `space` that is `touched`, and some of what is not.
+fn bounded(space: &Space, touched: &[Range<u64>]) -> (Space, Untouched) {
+    let megablocks = touched.iter().map(|range| (range.end - range.start) / MEGABLOCK).sum::<u64>();
+    let mut room = MEGABLOCK * KEPT.max(megablocks.saturating_mul(KEPT_FOR_EACH));
+    let (mut committed, mut untouched) = (Vec::new(), Vec::new());
+    let mut touched = touched.iter().peekable();
+    for range in &space.committed {
+        let mut at = range.start;
+        while at < range.end {
+            let next = touched.next_if(|next| next.start < range.end);
+            // The gap before what was touched, then that.
+            let gap = at..next.map_or(range.end, |next| next.start);
+            let kept = gap.start..gap.end.min(gap.start.saturating_add(room));
+            if !kept.is_empty() {
+                room -= kept.end - kept.start;
+                add(&mut committed, kept.clone());
+                add(&mut untouched, kept);
+            }
+            next.into_iter().for_each(|next| add(&mut committed, next.clone()));
+            at = next.map_or(range.end, |next| next.end);
+        }
+    }
+    (Space { committed }, Untouched(untouched))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::binary::Inspected;
+    use crate::runtimes::ghc::heap::{Files, Place};
+    use crate::system::procfs::Host;
+    use rtscope_heap::{Statics, Survey};
+    use std::time::{Duration, Instant};
+
+    const AT: u64 = 0x42_0000_0000;
+
+    fn ranges(of: &[(u64, u64)]) -> Vec<Range<u64>> {
+        of.iter().map(|(from, to)| AT + from * MEGABLOCK..AT + to * MEGABLOCK).collect()
+    }
+
+    #[test]
+    fn what_was_never_touched_is_kept_as_far_as_there_is_room() {
+        let space = Space { committed: ranges(&[(0, 100), (200, 300), (1000, 500_000)]) };
+        let (found, untouched) = bounded(&space, &ranges(&[(10, 20), (30, 31), (290, 300), (400_000, 400_001)]));
+        // 80 below, 90 in the middle, and of the last ones what is left of the room.
+        let left = KEPT - 89 - 90;
+        let last = 1000 + left;
+        assert_eq!(found.committed, ranges(&[(0, 100), (200, 300), (1000, last), (400_000, 400_001)]));
+        assert_eq!(untouched.0, ranges(&[(0, 10), (20, 30), (31, 100), (200, 290), (1000, last)]));
+        assert!(untouched.holds(AT, 10 * MEGABLOCK) && !untouched.holds(AT, 10 * MEGABLOCK + 1));
+        assert!(!untouched.holds(AT + 10 * MEGABLOCK, 1) && untouched.holds(AT + 20 * MEGABLOCK, 1));
+        let all = ranges(&[(0, 500_000)]);
+        let (found, untouched) = bounded(&Space { committed: all.clone() }, &all);
+        assert_eq!((found.committed, untouched.0.len()), (all, 0));
+    }
+
+    /// A mapping that costs nothing.
+    struct Mapped(*mut libc::c_void, usize);
+
+    impl Mapped {
+        fn new(bytes: usize) -> Mapped {
+            // SAFETY: a new mapping at an address that the system chooses, to which nothing refers.
+            let at = unsafe {
+                let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+                libc::mmap(std::ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
+            };
+            assert_ne!(at, libc::MAP_FAILED);
+            // SAFETY: advice on the mapping that was just made.
+            unsafe { libc::madvise(at, bytes, libc::MADV_NOHUGEPAGE) };
+            Mapped(at, bytes)
+        }
+    }
+
+    impl Drop for Mapped {
+        fn drop(&mut self) {
+            // SAFETY: mapped by `new`; what a test wrote into it is not used any more.
+            unsafe { libc::munmap(self.0, self.1) };
+        }
+    }
+
+    /// This process as a target whose heap lies in `range`.
+    fn target(range: Range<u64>) -> Target {
+        let process = Process::open(&Host::default(), std::process::id()).unwrap();
+        let (program, inspected, place) = (String::new(), Inspected::default(), Place::Process(process.clone()));
+        Target {
+            of: "this".into(),
+            version: None,
+            memory: Source::Live(process.into()),
+            space: Space { committed: vec![range.clone()] },
+            untouched: Untouched::default(),
+            statics: Statics::default(),
+            mappings: Vec::new(),
+            reserved: range,
+            files: Files { program, inspected, place },
+        }
+    }
+
+    fn page_tables() -> u64 {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        procfs::number(&status, "VmPTE").unwrap()
+    }
+
+    #[test]
+    fn half_a_terabyte_that_is_only_mapped_costs_next_to_nothing() {
+        let mapped = Mapped::new(512 << 30);
+        let first = (mapped.0 as u64).next_multiple_of(MEGABLOCK);
+        let end = first + (511 << 30);
+        for number in [3, 4, 200_000] {
+            // SAFETY: the address lies in the mapping, which nothing else uses.
+            unsafe { *((first + number * MEGABLOCK + 5 * BLOCK) as *mut u8) = 1 };
+        }
+        let (started, before) = (Instant::now(), page_tables());
+        let mut target = target(first..end);
+        target.bound().unwrap();
+        assert!([3, 4, 200_000].iter().all(|number| target.space.contains(first + number * MEGABLOCK)));
+        assert_eq!(target.space.megablocks().count() as u64, KEPT + 3);
+        let survey = Survey::take(&target.view(), &target.space, &Statics::default(), false).unwrap();
+        assert_eq!(survey.megablocks.len() as u64, KEPT + 3);
+        assert!(target.residency().unwrap().1 <= 3 * MEGABLOCK);
+        // Its tables would be a gigabyte, those of what is kept eight megabytes.
+        assert!(page_tables() < before + 1024, "{before} kB, then {} kB", page_tables());
+        assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+        target.space.committed = std::iter::once(first..first + 2 * MAPPED_MAX).collect();
+        assert!(target.bound().is_err());
+    }
+}

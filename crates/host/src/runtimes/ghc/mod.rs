@@ -1,0 +1,58 @@
+//! GHC's runtime: what it leaves in files, how its eventlog is switched on and taken, its heap, its
+//! transactions.
+
+mod eventlogs;
+pub(crate) mod files;
+mod handover;
+pub mod heap;
+mod logs;
+mod minder;
+mod names;
+pub mod options;
+pub mod stm;
+pub mod unflushed;
+mod writers;
+
+pub use files::Ghc;
+
+use super::recorded::{Around, Command, HostRuntime, Launch, NoHeap, Prepared, ReadHeap, RuntimeLogs, Then, Told};
+use crate::target::Process;
+use eventlogs::Eventlogs;
+use heap::{Ask, Failed, Refusal};
+
+impl HostRuntime for Ghc {
+    fn writes(&self) -> &'static str {
+        "eventlog"
+    }
+
+    fn environment(&self) -> &'static [&'static str] {
+        &["GHCRTS", "GHCRTS_MAXN"]
+    }
+
+    fn prepare(&self, command: &Command<'_>, launch: &mut Launch) -> Prepared {
+        let made = Eventlogs::prepare(command, launch).map_err(|error| ("the folder for the eventlog", error))?;
+        Ok(made.map(|made| Box::new(made) as Box<dyn RuntimeLogs>))
+    }
+
+    fn attach(&self, process: &Process, _around: &Around<'_>, told: &mut Told) -> Option<Box<dyn RuntimeLogs>> {
+        Some(Box::new(Eventlogs::of_process(process, told)?))
+    }
+
+    fn heap(&self) -> Result<ReadHeap, &'static str> {
+        Ok(|host, pid| heap::take(host, pid, &Ask { stop: None, objects: Some(1) }).map_err(|failed| no_heap(&failed)))
+    }
+}
+
+/// What runs may become a GHC program yet, or be one that has just ended.
+fn no_heap(failed: &Failed) -> NoHeap {
+    let then = match failed {
+        Failed::Refused(Refusal::Gone(_)) => Then::Gone,
+        Failed::Refused(Refusal::NotGhc { .. } | Refusal::NoHeap(_)) => Then::TryAgain,
+        Failed::Refused(Refusal::Io { .. }) => Then::Failed,
+        Failed::Refused(Refusal::NotPermitted(_)) => {
+            Then::Never(": record as root, or as its own user with `sysctl kernel.yama.ptrace_scope=0`")
+        }
+        _ => Then::Never(""),
+    };
+    NoHeap { why: failed.to_string(), then }
+}

@@ -1,0 +1,317 @@
+//! How the eventlog is switched on: one merge of the classes that the program's
+//! link, its environment and its command line ask for with what the recorder
+//! needs. `-l` is not cumulative: each `-l` starts again from `sgpu` and the
+//! last one wins whole (`-with-rtsopts` < `GHCRTS` < command line), so the
+//! recorder has to write the union itself. Pure: no I/O.
+
+use crate::binary::Inspected;
+pub use crate::runtimes::recorded::Detail;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+/// A set of event classes as `-l` spells them.
+#[derive(Clone, Eq, PartialEq, Debug, Default)]
+pub struct LogClasses(BTreeSet<char>);
+
+/// What `-la` switches on.
+const ALL: [char; 5] = ['s', 'g', 'p', 'f', 'u'];
+/// What a bare `-l` switches on.
+const DEFAULT: [char; 4] = ['s', 'g', 'p', 'u'];
+
+impl LogClasses {
+    /// What `-lTEXT` means.
+    pub fn of_flag(text: &str) -> LogClasses {
+        let mut classes: BTreeSet<char> = DEFAULT.into();
+        let mut on = true;
+        for letter in text.chars() {
+            match (letter, on) {
+                ('-', _) => {
+                    on = false;
+                    continue;
+                }
+                ('a', true) => classes.extend(ALL),
+                ('a', false) => classes.retain(|class| !ALL.contains(class)),
+                (class, true) => _ = classes.insert(class),
+                (class, false) => _ = classes.remove(&class),
+            }
+            on = true;
+        }
+        LogClasses(classes)
+    }
+
+    /// What a detail asks for.
+    pub fn of_detail(detail: Detail) -> LogClasses {
+        LogClasses(match detail {
+            Detail::Cheap => ['g'].into(),
+            Detail::Full => ALL.into(),
+        })
+    }
+
+    /// The union.
+    pub fn union(&self, other: &LogClasses) -> LogClasses {
+        LogClasses(self.0.union(&other.0).copied().collect())
+    }
+
+    /// The flag that asks for exactly these: `-l-ag`.
+    pub fn flag(&self) -> String {
+        let all = ALL.iter().all(|class| self.0.contains(class));
+        let rest = self.0.iter().filter(|class| !all || !ALL.contains(class));
+        format!("{}{}", if all { "-la" } else { "-l-a" }, rest.collect::<String>())
+    }
+}
+
+/// Options that ask for a log.
+#[derive(Clone, Eq, PartialEq, Debug, Default)]
+struct Asked {
+    classes: Option<LogClasses>,
+    path: Option<String>,
+}
+
+impl Asked {
+    fn take(&mut self, option: &str) {
+        if let Some(path) = option.strip_prefix("-ol") {
+            self.path = Some(path.to_owned());
+        } else if let Some(text) = option.strip_prefix("-l") {
+            self.classes = Some(LogClasses::of_flag(text));
+        }
+    }
+
+    fn of_words(text: &str) -> Asked {
+        let mut asked = Asked::default();
+        text.split_ascii_whitespace().for_each(|word| asked.take(word));
+        asked
+    }
+
+    /// `self`, with what `later` asks for winning.
+    fn then(self, later: Asked) -> Asked {
+        Asked { classes: later.classes.or(self.classes), path: later.path.or(self.path) }
+    }
+}
+
+/// Positions in `argv` that the runtime reads as its own options. In a wrapper
+/// (`cabal run x -- +RTS …`) a lone `--` ends the wrapper's options, not the
+/// runtime's, so there it does not end the search.
+pub fn runtime_options(argv: &[String], wrapper: bool) -> Vec<usize> {
+    let mut inside = false;
+    let mut found = Vec::new();
+    for (index, argument) in argv.iter().enumerate().skip(1) {
+        match argument.as_str() {
+            "--RTS" => break,
+            "--" if !wrapper => break,
+            "--" => {}
+            "+RTS" => inside = true,
+            "-RTS" => inside = false,
+            _ if inside => found.push(index),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// How the program is to be started.
+#[derive(Clone, Eq, PartialEq, Debug, Default)]
+pub struct Plan {
+    /// Its arguments, the program first.
+    pub argv: Vec<String>,
+    /// Value of `GHCRTS`, or `None`: leave the environment alone.
+    pub ghcrts: Option<String>,
+    /// Whether a log is expected.
+    pub logging: bool,
+    /// Classes, as the runtime's flag spells them.
+    pub classes: String,
+    /// A file of the user's own choice (`-ol`), as given.
+    pub user_log: Option<PathBuf>,
+    /// What was added, as text for the manifest.
+    pub added: Vec<String>,
+    /// One sentence each about what is not recorded or could surprise.
+    pub notes: Vec<String>,
+}
+
+/// What the plan is made from.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// The command as given.
+    pub argv: &'a [String],
+    /// The user's `GHCRTS`.
+    pub ghcrts: Option<&'a str>,
+    /// What is known of the program (of the one inside, for a wrapper).
+    pub inspected: &'a Inspected,
+    /// The command starts something else, which may be a GHC program.
+    pub wrapper: bool,
+    /// How much to log.
+    pub detail: Detail,
+    /// Path for the log, free of anything that GHCRTS cannot carry.
+    pub log_path: &'a str,
+}
+
+/// Merges what the user asked for with what the recorder needs.
+pub fn plan(request: &Request<'_>) -> Plan {
+    let mut plan = Plan { argv: request.argv.to_vec(), ..Plan::default() };
+    if let Some(note) = refusal(request.inspected, request.wrapper) {
+        plan.notes.push(note);
+        return plan;
+    }
+    let at_link = Asked::of_words(request.inspected.binary.with_rtsopts.as_deref().unwrap_or(""));
+    let in_environment = Asked::of_words(request.ghcrts.unwrap_or(""));
+    let places = runtime_options(&plan.argv, request.wrapper);
+    let mut on_command_line = Asked::default();
+    for place in &places {
+        plan.argv.get(*place).into_iter().for_each(|option| on_command_line.take(option));
+    }
+    let user = at_link.then(in_environment).then(on_command_line);
+    let wanted = LogClasses::of_detail(request.detail);
+    let classes = user.classes.as_ref().map_or(wanted.clone(), |asked| asked.union(&wanted));
+    plan.classes = classes.flag();
+    plan.logging = true;
+    rewrite_command_line(&mut plan, &places);
+    let mut added = vec![plan.classes.clone()];
+    match user.path {
+        Some(path) => plan.user_log = Some(path.into()),
+        None => added.push(format!("-ol{}", request.log_path)),
+    }
+    let added = added.join(" ");
+    plan.added.push(format!("GHCRTS: {added}"));
+    plan.ghcrts = Some(match request.ghcrts.map(str::trim) {
+        Some(own) if !own.is_empty() => format!("{own} {added}"),
+        _ => added,
+    });
+    if request.wrapper && !request.inspected.is_ghc() {
+        plan.notes.push(
+            "GHCRTS was set for whatever this command starts; a GHC program linked by GHC 9.2 or older without \
+             -eventlog would refuse to start with it: then record with --no-eventlog"
+                .to_owned(),
+        );
+    }
+    plan
+}
+
+/// A `-l` on the command line beats GHCRTS, so it is rewritten where it stands.
+fn rewrite_command_line(plan: &mut Plan, places: &[usize]) {
+    for place in places {
+        let Some(option) = plan.argv.get_mut(*place) else { continue };
+        if option.starts_with("-l") && *option != plan.classes {
+            plan.added.push(format!("argument {place}: {option} became {}", plan.classes));
+            option.clone_from(&plan.classes);
+        }
+    }
+}
+
+/// Why the environment must be left alone, if it must.
+fn refusal(inspected: &Inspected, wrapper: bool) -> Option<String> {
+    let binary = &inspected.binary;
+    let sentence = || binary.note.clone().unwrap_or_default();
+    match binary.family.as_deref() {
+        Some("ghc") if binary.can_log != Some(true) || inspected.refuses_environment() => {
+            Some(format!("{} (without its eventlog only the kernel's side is recorded)", sentence()))
+        }
+        None if !wrapper => {
+            Some("no GHC or OCaml runtime found in the binary: only the kernel's side is recorded".to_owned())
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rtscope_model::manifest::Binary;
+
+    fn ghc(with_rtsopts: Option<&str>, rtsopts: &str, can_log: bool) -> Inspected {
+        let binary = Binary {
+            family: Some("ghc".into()),
+            with_rtsopts: with_rtsopts.map(Into::into),
+            rtsopts: Some(rtsopts.into()),
+            can_log: Some(can_log),
+            symbols: true,
+            note: Some("relink".into()),
+            ..Binary::default()
+        };
+        Inspected { binary, elf: true, ..Inspected::default() }
+    }
+
+    fn made(inspected: &Inspected, argv: &[&str], ghcrts: Option<&str>, wrapper: bool, detail: Detail) -> Plan {
+        let argv: Vec<String> = argv.iter().map(|text| (*text).to_owned()).collect();
+        plan(&Request { argv: &argv, ghcrts, inspected, wrapper, detail, log_path: "/c/log" })
+    }
+
+    #[test]
+    fn flags_mean_what_the_runtime_means() {
+        for (text, flag) in [
+            ("", "-l-agpsu"),
+            ("-ag", "-l-ag"),
+            ("a", "-la"),
+            ("a-s", "-l-afgpu"),
+            ("-au", "-l-au"),
+            ("f", "-la"),
+            ("n", "-l-agnpsu"),
+            ("an", "-lan"),
+            ("-a", "-l-a"),
+        ] {
+            assert_eq!(LogClasses::of_flag(text).flag(), flag, "-l{text}");
+            let again = LogClasses::of_flag(flag.strip_prefix("-l").unwrap());
+            assert_eq!(again, LogClasses::of_flag(text));
+        }
+    }
+
+    #[test]
+    fn the_default_is_cheap() {
+        let plan = made(&ghc(None, "some", true), &["p", "1"], None, false, Detail::Cheap);
+        assert_eq!(plan.ghcrts.as_deref(), Some("-l-ag -ol/c/log"));
+        assert_eq!(plan.argv, ["p", "1"]);
+        let full = made(&ghc(None, "some", true), &["p"], None, false, Detail::Full);
+        assert_eq!(full.ghcrts.as_deref(), Some("-la -ol/c/log"));
+    }
+
+    #[test]
+    fn what_the_user_asked_for_stays_and_the_last_place_wins_whole() {
+        let linked = made(&ghc(Some("-N2 -l-au"), "some", true), &["p"], Some(" -A8m "), false, Detail::Cheap);
+        assert_eq!(linked.ghcrts.as_deref(), Some("-A8m -l-agu -ol/c/log"));
+        let both = made(&ghc(Some("-l-au"), "some", true), &["p"], Some("-l-as"), false, Detail::Cheap);
+        assert_eq!(both.classes, "-l-ags");
+    }
+
+    #[test]
+    fn a_flag_on_the_command_line_is_rewritten_in_place() {
+        let argv = ["p", "-lx", "+RTS", "-N2", "-l-au", "-RTS", "-lfile"];
+        let plan = made(&ghc(None, "some", true), &argv, None, false, Detail::Cheap);
+        assert_eq!(plan.argv, ["p", "-lx", "+RTS", "-N2", "-l-agu", "-RTS", "-lfile"]);
+        assert_eq!(plan.ghcrts.as_deref(), Some("-l-agu -ol/c/log"));
+        assert_eq!(plan.added.len(), 2);
+    }
+
+    #[test]
+    fn what_is_not_the_runtimes_is_left_alone() {
+        for argv in [["p", "--", "+RTS", "-l"], ["p", "--RTS", "+RTS", "-l"]] {
+            let plan = made(&ghc(None, "some", true), &argv, None, false, Detail::Cheap);
+            assert_eq!(plan.argv, argv);
+        }
+        let wrapped = made(&Inspected::default(), &["w", "--", "+RTS", "-l"], None, true, Detail::Cheap);
+        assert_eq!(wrapped.argv, ["w", "--", "+RTS", "-l-agpsu"]);
+    }
+
+    #[test]
+    fn a_log_file_of_the_users_is_followed() {
+        let plan = made(&ghc(None, "some", true), &["p", "+RTS", "-olmine.eventlog"], None, false, Detail::Cheap);
+        assert_eq!(plan.user_log, Some("mine.eventlog".into()));
+        assert_eq!(plan.ghcrts.as_deref(), Some("-l-ag"));
+    }
+
+    #[test]
+    fn a_program_that_would_die_of_it_gets_no_options() {
+        for inspected in [ghc(None, "none", true), ghc(None, "ignoreAll", true), ghc(None, "all", false)] {
+            let plan = made(&inspected, &["p", "+RTS", "-l"], None, false, Detail::Cheap);
+            assert_eq!((plan.ghcrts, plan.logging), (None, false));
+            assert_eq!(plan.argv, ["p", "+RTS", "-l"]);
+            assert!(plan.notes.first().unwrap().contains("relink"));
+        }
+        let stranger = Inspected { elf: true, ..Inspected::default() };
+        assert_eq!(made(&stranger, &["ls"], None, false, Detail::Cheap).ghcrts, None);
+    }
+
+    #[test]
+    fn a_wrapper_gets_them_all_the_same() {
+        let plan = made(&Inspected::default(), &["bash", "-c", "x"], None, true, Detail::Cheap);
+        assert_eq!(plan.ghcrts.as_deref(), Some("-l-ag -ol/c/log"));
+        assert!(plan.notes.iter().any(|note| note.contains("--no-eventlog")));
+    }
+}

@@ -1,0 +1,251 @@
+//! The transactions of programs that are recorded: which processes are looked at, and what is
+//! written of a look. Owns that nothing is written twice. The process's memory is gone as soon as
+//! it ends, so each look is kept until the next one, and the last that came off is the end.
+//!
+//! Reading a program's symbols takes some milliseconds: a thread of its own does that, so that
+//! who looks is not late.
+
+use super::place::find;
+use super::{Changes, Counted, Look, Refusal};
+use crate::capture::folder::Folder;
+use crate::system::procfs::Host;
+use crate::target::memory::LiveProcess;
+use rtscope_decode::capture::stm::write_line;
+use rtscope_model::{StmLine, StmSeen, Time};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::thread::JoinHandle;
+
+const COUNTS: &str = "stm.jsonl";
+/// Processes that are looked at.
+const PROCESSES_MAX: usize = 16;
+/// How often a program is tried: its libraries are mapped a moment after it has begun.
+const TRIES_MAX: u32 = 3;
+
+type Found = Result<Counted<LiveProcess>, Refusal>;
+
+/// How what is found is kept.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    /// The capture in which `stm.jsonl` is made when there is something to write.
+    pub capture: Option<Folder>,
+    /// Names of transactions are left out.
+    pub redact: bool,
+}
+
+/// Looks at processes and writes what has changed.
+#[derive(Debug)]
+pub struct Watcher {
+    host: Host,
+    kept: Kept,
+    /// When this process was started, in clock ticks.
+    own_start: u64,
+    processes: BTreeMap<u32, Process>,
+    lines: Vec<u8>,
+    output: Option<File>,
+}
+
+#[derive(Debug)]
+struct Process {
+    /// The program that it runs.
+    exe: Option<PathBuf>,
+    whole: bool,
+    tries: u32,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Finding(JoinHandle<Found>),
+    Counting(Box<Counting>),
+    Refused,
+}
+
+/// What was found of one process and what of it was written.
+#[derive(Debug)]
+struct Counting {
+    at: Counted<LiveProcess>,
+    last: Option<(Time, Look)>,
+    /// Since when looks fail.
+    gone: Option<Time>,
+    written: Changes,
+}
+
+impl Watcher {
+    /// One that looks at no process yet.
+    pub fn new(host: Host, kept: Kept) -> Watcher {
+        let own_start = host.stat(std::process::id()).map_or(u64::MAX, |stat| stat.start_ticks);
+        Watcher { host, kept, own_start, processes: BTreeMap::new(), lines: Vec::new(), output: None }
+    }
+
+    /// Looks at these processes from now on; at programs that have begun since the last call,
+    /// too.
+    pub fn follow(&mut self, now: Time, pids: impl Iterator<Item = u32>) {
+        let pids: Vec<u32> = pids.take(PROCESSES_MAX).collect();
+        let gone: Vec<u32> = self.processes.keys().copied().filter(|pid| !pids.contains(pid)).collect();
+        for pid in gone {
+            if let Some(process) = self.processes.remove(&pid) {
+                self.end(pid, process);
+            }
+        }
+        for pid in pids {
+            self.begin(pid);
+            self.settle(now, pid);
+        }
+    }
+
+    /// Begins to look for what counts in `pid`, where it runs a program that was not tried.
+    fn begin(&mut self, pid: u32) {
+        let exe = std::fs::read_link(self.host.process(pid, "exe")).ok();
+        // Before exec the program is this one still, whose symbols are many.
+        if exe.is_some() && exe == std::env::current_exe().ok() {
+            return;
+        }
+        let known = self.processes.get(&pid);
+        let same = known.filter(|known| known.exe == exe || exe.is_none());
+        let again = same.is_some_and(|known| matches!(known.state, State::Refused) && known.tries < TRIES_MAX);
+        if same.is_some() && !again {
+            return;
+        }
+        let tries = same.map_or(0, |known| known.tries) + 1;
+        let host = self.host.clone();
+        let finding = std::thread::Builder::new().name("transactions".into()).spawn(move || {
+            crate::system::worker::stand_back();
+            find(&host, pid)
+        });
+        let whole = self.host.stat(pid).is_some_and(|stat| stat.start_ticks >= self.own_start);
+        let state = finding.map_or(State::Refused, State::Finding);
+        if let Some(before) = self.processes.insert(pid, Process { exe, whole, tries, state }) {
+            self.end(pid, before);
+        }
+    }
+
+    /// Takes what was found of `pid`.
+    fn settle(&mut self, now: Time, pid: u32) {
+        let Some(process) = self.processes.get_mut(&pid) else { return };
+        if !matches!(&process.state, State::Finding(finding) if finding.is_finished()) {
+            return;
+        }
+        let State::Finding(finding) = std::mem::replace(&mut process.state, State::Refused) else { return };
+        match finding.join() {
+            Ok(Ok(at)) => {
+                process.state =
+                    State::Counting(Box::new(Counting { at, last: None, gone: None, written: Changes::default() }));
+            }
+            Ok(Err(refused @ (Refusal::Nothing { .. } | Refusal::NotPermitted(_)))) if process.tries == TRIES_MAX => {
+                let seen = StmSeen::Source { whole: process.whole, outcomes: false, why: Some(refused.to_string()) };
+                write_line(&mut self.lines, &StmLine { time: now, pid, seen });
+            }
+            Ok(Err(_)) | Err(_) => {}
+        }
+    }
+
+    /// One look at each, to be kept until the next.
+    pub fn look(&mut self, now: Time) {
+        for process in self.processes.values_mut() {
+            let State::Counting(counting) = &mut process.state else { continue };
+            match counting.at.look() {
+                Ok(mut look) => {
+                    let attempts = counting.last.as_ref().and_then(|last| last.1.attempts);
+                    look.attempts = look.attempts.or(attempts);
+                    (counting.last, counting.gone) = (Some((now, look)), None);
+                }
+                Err(_) => _ = counting.gone.get_or_insert(now),
+            }
+        }
+    }
+
+    /// Notes what has changed since it was noted last.
+    pub fn note(&mut self) {
+        for (pid, process) in &mut self.processes {
+            if let State::Counting(counting) = &mut process.state {
+                counting.note(*pid, process.whole, self.kept.redact, &mut self.lines);
+            }
+        }
+    }
+
+    /// Notes the last looks of all.
+    pub fn finish(&mut self) {
+        for (pid, process) in std::mem::take(&mut self.processes) {
+            self.end(pid, process);
+        }
+    }
+
+    fn end(&mut self, pid: u32, process: Process) {
+        let State::Counting(mut counting) = process.state else { return };
+        counting.note(pid, process.whole, self.kept.redact, &mut self.lines);
+        if let Some((time, _)) = counting.last {
+            write_line(&mut self.lines, &StmLine { time, pid, seen: StmSeen::Last });
+            if let Some(time) = counting.gone {
+                write_line(&mut self.lines, &StmLine { time, pid, seen: StmSeen::Gone });
+            }
+        }
+    }
+
+    /// What was noted since the last call.
+    pub fn take(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.lines)
+    }
+
+    /// Writes what was noted; gives its bytes. Errors: the disk.
+    pub fn write(&mut self) -> io::Result<u64> {
+        let lines = self.take();
+        if lines.is_empty() {
+            return Ok(0);
+        }
+        if let (None, Some(capture)) = (&self.output, &self.kept.capture) {
+            self.output = Some(capture.create(COUNTS)?);
+        }
+        self.output.as_mut().map_or(Ok(()), |output| output.write_all(&lines))?;
+        Ok(lines.len() as u64)
+    }
+}
+
+impl Counting {
+    fn note(&mut self, pid: u32, whole: bool, redact: bool, out: &mut Vec<u8>) {
+        let Some((time, look)) = &self.last else { return };
+        let why = self.at.no_outcomes_because(look);
+        self.written.since(look, whole, why.as_deref(), |seen| {
+            let seen = match seen {
+                StmSeen::Name(number, _, counts) if redact => {
+                    StmSeen::Name(number, format!("transaction {number}"), counts)
+                }
+                seen => seen,
+            };
+            write_line(out, &StmLine { time: *time, pid, seen });
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_program_without_transactions_nothing_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let capture = Folder::open(folder.path()).unwrap();
+        let mut watcher = Watcher::new(Host::default(), Kept { capture: Some(capture), redact: false });
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let own = child.id();
+        for _ in 0..200 {
+            watcher.follow(Time(1), [own].into_iter());
+            let tried = watcher.processes.get(&own);
+            if tried.is_some_and(|own| matches!(own.state, State::Refused) && own.tries == TRIES_MAX) {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        assert!(watcher.processes.get(&own).is_some_and(|own| own.tries == TRIES_MAX));
+        watcher.look(Time(2));
+        watcher.note();
+        watcher.finish();
+        let written = watcher.write();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(written.unwrap(), 0);
+        assert!(!folder.path().join(COUNTS).exists());
+    }
+}

@@ -1,0 +1,65 @@
+//! The runtimes that are told by files of programs. Owns the list and its order: a program is of the
+//! first that detects it.
+
+use super::files::RuntimeFiles;
+use super::ghc::Ghc;
+use super::ocaml::Ocaml;
+use crate::symbols::names::{Names, NoRuntime};
+use std::sync::{PoisonError, RwLock};
+
+static BUILT_IN: [&dyn RuntimeFiles; 2] = [&Ghc, &Ocaml];
+static REGISTERED: RwLock<Vec<&'static dyn RuntimeFiles>> = RwLock::new(Vec::new());
+
+/// Makes one known.
+pub(super) fn register(runtime: &'static dyn RuntimeFiles) {
+    REGISTERED.write().unwrap_or_else(PoisonError::into_inner).push(runtime);
+}
+
+/// All of them.
+pub(crate) fn all() -> impl DoubleEndedIterator<Item = &'static dyn RuntimeFiles> {
+    let registered = REGISTERED.read().unwrap_or_else(PoisonError::into_inner).clone();
+    BUILT_IN.into_iter().chain(registered)
+}
+
+/// How code is named in a file with these functions, and whether one of them proves it. From the end of
+/// the list: what proves GHC are names of a form that a program's C may have, too.
+pub(crate) fn names_of<'n>(names: impl Iterator<Item = &'n str> + Clone) -> (&'static dyn Names, bool) {
+    match all().rev().find(|known| names.clone().any(|name| known.proves(name))) {
+        Some(known) => (known, true),
+        None => (&NoRuntime, false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::symbols::names::Owner;
+
+    #[test]
+    fn a_file_is_of_the_language_that_its_functions_prove() {
+        let of = |names: &[&str]| {
+            let found = all().rev().find(|known| names.iter().any(|name| known.proves(name)));
+            assert_eq!(names_of(names.iter().copied()).1, found.is_some());
+            found.map(|known| known.info().id)
+        };
+        assert_eq!(of(&["main", "caml_program", "camlStub.entry"]), Some("ocaml"));
+        assert_eq!(of(&["camlPlugin.f_12"]), Some("ocaml"));
+        assert_eq!(of(&["main", "Main_main1_info"]), Some("ghc"));
+        assert_eq!(of(&["hs_main"]), Some("ghc"));
+        assert_eq!(of(&["main", "mark", "schedule", "caml_mylib_busy"]), None);
+    }
+
+    #[test]
+    fn a_static_name_is_the_runtimes_only_beside_it() {
+        let is_runtimes = |language: &dyn Names, name: &str, beside: [Owner; 2]| {
+            assert_eq!(language.owner(name), Owner::PerhapsRuntime);
+            language.is_runtimes(&beside)
+        };
+        assert!(is_runtimes(&Ghc, "copy", [Owner::Other, Owner::Runtime]));
+        assert!(!is_runtimes(&Ghc, "copy", [Owner::Other, Owner::Program]));
+        assert!(!is_runtimes(&Ocaml, "mark", [Owner::Runtime, Owner::Other]));
+        assert!(is_runtimes(&Ocaml, "mark", [Owner::Program, Owner::Runtime]));
+        assert!(is_runtimes(&Ocaml, "caml_of_another_version", [Owner::Runtime; 2]));
+        assert!(!is_runtimes(&Ocaml, "caml_mylib_busy", [Owner::Other, Owner::Runtime]));
+    }
+}

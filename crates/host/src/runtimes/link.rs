@@ -1,0 +1,247 @@
+//! What a program's start depends on, from a few small reads of its file: the
+//! sections in which GHC says what it linked, and the names of dynamic symbols.
+//! Symbol tables stay unread, so that a program of a hundred megabytes costs no
+//! more than a small one. Refuses to run it, and to judge what was found.
+
+use super::ghc::files::{LINK_INFO, LinkInfo, SECTION_MAX, ghc_version};
+use crate::binary::Bounded;
+use crate::target::Refused;
+use memchr::memmem;
+use object::elf::{self, FileHeader64};
+use object::read::elf::{FileHeader, SectionHeader, SectionTable};
+use object::{Endianness, ReadRef};
+use rtscope_model::{OcamlRelease, Rtsopts, Version};
+use std::fs::File;
+use std::io::{Cursor, Read};
+use std::path::Path;
+
+/// Larger tables of names are not searched.
+const NAMES_MAX: u64 = 8 << 20;
+
+/// What a program is, as far as its start goes.
+#[derive(Clone, Eq, PartialEq, Debug)]
+pub enum Link {
+    /// A GHC program.
+    Ghc(GhcLink),
+    /// An OCaml program.
+    Ocaml(OcamlRelease),
+    /// Neither, or it cannot be told: a sentence says why.
+    Unknown(String),
+}
+
+/// What the link of a GHC program says.
+#[derive(Clone, Eq, PartialEq, Debug, Default)]
+pub struct GhcLink {
+    /// The compiler.
+    pub version: Option<Version>,
+    /// The options of the link; `None`: `strip` took them away.
+    pub options: Option<GhcOptions>,
+    /// Whether its runtime is built with NUMA; `None`: the runtime is a shared library.
+    pub numa: Option<bool>,
+}
+
+/// Options of a GHC link.
+#[derive(Clone, Eq, PartialEq, Debug)]
+pub struct GhcOptions {
+    /// Linked with `-threaded`; `None`: the runtime's library is not named.
+    pub threaded: Option<bool>,
+    /// Which options it takes from outside.
+    pub rtsopts: Rtsopts,
+    /// Its `-with-rtsopts`.
+    pub with_rtsopts: String,
+}
+
+/// Reads what the file at `path` says.
+pub fn read(path: &Path) -> Link {
+    // The user's own program, and where it is started there may be no /proc.
+    read_opened(File::open(path).map_err(Refused::from), path)
+}
+
+/// What a file says that was opened already, or was not, and that words call `path`.
+pub fn read_opened(file: Result<File, Refused>, path: &Path) -> Link {
+    let file = match file {
+        Ok(file) => file,
+        Err(why) => {
+            return Link::Unknown(format!("{} cannot be read ({why}): what it accepts is unknown.", path.display()));
+        }
+    };
+    // Opening a folder works, reading one does not: the kernel's words say it best.
+    if let Some(sentence) = no_program(&file, path) {
+        return Link::Unknown(sentence);
+    }
+    parse(&Bounded::new(file), path)
+}
+
+/// Reads what an image in memory says.
+pub fn read_image(image: &[u8], path: &Path) -> Link {
+    parse(&Bounded::new(Cursor::new(image)), path)
+}
+
+fn parse<'d, R: ReadRef<'d>>(data: R, path: &Path) -> Link {
+    let Ok(header) = FileHeader64::<Endianness>::parse(data) else {
+        return Link::Unknown(format!("{} is not a 64-bit ELF program: what it accepts is unknown.", path.display()));
+    };
+    let Ok(endian) = header.endian() else { return damaged(path) };
+    if native() != Some(header.e_machine(endian)) {
+        return Link::Unknown(format!(
+            "{} is built for another kind of machine: it does not run here.",
+            path.display()
+        ));
+    }
+    match header.sections(endian, data) {
+        Ok(sections) => of_sections(&Sections { endian, data, sections }, path),
+        Err(_) => damaged(path),
+    }
+}
+
+/// A script, an empty file, something else that is no program: in words.
+fn no_program(mut file: &File, path: &Path) -> Option<String> {
+    let mut head = [0; 4];
+    let path = path.display();
+    match file.read(&mut head) {
+        Err(error) => Some(format!("{path} cannot be read ({error}): what it accepts is unknown.")),
+        Ok(_) if head.starts_with(b"#!") => Some(format!(
+            "{path} is a script: what the programs that it starts accept is unknown, so no flags are set for them. Plan \
+             for the program itself."
+        )),
+        Ok(_) if head != elf::ELFMAG => Some(format!("{path} is not an ELF program: what it accepts is unknown.")),
+        Ok(_) => None,
+    }
+}
+
+fn damaged(path: &Path) -> Link {
+    Link::Unknown(format!(
+        "{} is an ELF file that is cut short or damaged: what it accepts is unknown.",
+        path.display()
+    ))
+}
+
+fn native() -> Option<u16> {
+    Some(match std::env::consts::ARCH {
+        "x86_64" => elf::EM_X86_64,
+        "aarch64" => elf::EM_AARCH64,
+        "riscv64" => elf::EM_RISCV,
+        "powerpc64" => elf::EM_PPC64,
+        "s390x" => elf::EM_S390,
+        _ => return None,
+    })
+}
+
+struct Sections<'d, R: ReadRef<'d>> {
+    endian: Endianness,
+    data: R,
+    sections: SectionTable<'d, FileHeader64<Endianness>, R>,
+}
+
+impl<'d, R: ReadRef<'d>> Sections<'d, R> {
+    fn bytes(&self, name: &str, most: u64) -> Option<&'d [u8]> {
+        let (_, section) = self.sections.section_by_name(self.endian, name.as_bytes())?;
+        if section.sh_size(self.endian) > most {
+            return None;
+        }
+        section.data(self.endian, self.data).ok()
+    }
+}
+
+fn of_sections<'d, R: ReadRef<'d>>(sections: &Sections<'d, R>, path: &Path) -> Link {
+    let info = sections.bytes(LINK_INFO, SECTION_MAX).and_then(LinkInfo::parse);
+    let version = sections.bytes(".comment", SECTION_MAX).and_then(ghc_version);
+    let names = sections.bytes(".dynstr", NAMES_MAX).unwrap_or_default();
+    if info.is_some() || version.is_some() {
+        let version = version.or_else(|| info.as_ref()?.version_from_base());
+        return Link::Ghc(GhcLink { version, options: info.map(options), numa: numa(names) });
+    }
+    // Programs that are linked statically keep their names in the other table.
+    let release = ocaml(names).or_else(|| ocaml(sections.bytes(".strtab", NAMES_MAX).unwrap_or_default()));
+    release.map_or_else(
+        || {
+            Link::Unknown(format!(
+                "No runtime of GHC or OCaml shows in {}: it is a program of another kind, or one that is stripped of all \
+                 names.",
+                path.display()
+            ))
+        },
+        Link::Ocaml,
+    )
+}
+
+fn options(info: LinkInfo) -> GhcOptions {
+    let threaded = info.way.map(|way| way.split('_').any(|part| part == "thr"));
+    GhcOptions { threaded, rtsopts: info.rtsopts, with_rtsopts: info.with_rtsopts.unwrap_or_default() }
+}
+
+fn numa(names: &[u8]) -> Option<bool> {
+    if has(names, b"numa_available\0") {
+        return Some(true);
+    }
+    (memmem::find(names, b"libHSrts").is_none()).then_some(false)
+}
+
+fn ocaml(names: &[u8]) -> Option<OcamlRelease> {
+    if !has(names, b"caml_startup\0") && !has(names, b"caml_main\0") {
+        return None;
+    }
+    // Domains came with 5.0, waiting for them on a futex with 5.3.
+    Some(match (has(names, b"caml_domain_spawn\0"), has(names, b"caml_plat_futex_wait\0")) {
+        (_, true) => OcamlRelease::From5_3,
+        (true, false) => OcamlRelease::Before5_3,
+        (false, false) => OcamlRelease::Before5,
+    })
+}
+
+fn has(names: &[u8], name: &[u8]) -> bool {
+    memmem::find(names, name).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sentence(bytes: &[u8]) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        std::fs::write(&file, bytes).unwrap();
+        let Link::Unknown(sentence) = read(&file) else { panic!("{bytes:?} is a program") };
+        sentence
+    }
+
+    #[test]
+    fn what_is_no_program_is_unknown_with_a_sentence() {
+        assert!(sentence(b"#!/bin/sh\n").contains("is a script"));
+        assert!(sentence(b"").contains("not an ELF"));
+        assert!(sentence(b"hello, world").contains("not an ELF"));
+        assert!(sentence(b"\x7fELF").contains("64-bit ELF"));
+        assert!(sentence(&[&b"\x7fELF\x02\x01\x01"[..], &[b'g'; 90]].concat()).contains("another kind"));
+        let Link::Unknown(folder) = read(Path::new("/")) else { panic!("a folder is a program") };
+        assert!(folder.contains("cannot be read"), "{folder}");
+        let Link::Unknown(missing) = read(Path::new("/no/such")) else { panic!("nothing is a program") };
+        assert!(missing.contains("cannot be read"), "{missing}");
+    }
+
+    #[test]
+    fn a_damaged_or_foreign_program_is_no_guess() {
+        let own = std::fs::read(std::env::current_exe().unwrap()).unwrap();
+        assert!(sentence(&own[..4096]).contains("damaged"));
+        let mut foreign = own[..4096].to_vec();
+        foreign[18] = 0x16;
+        foreign[19] = 0;
+        assert!(sentence(&foreign).contains("another kind of machine"));
+        let Link::Unknown(sentence) = read(&std::env::current_exe().unwrap()) else {
+            panic!("Rust has neither runtime")
+        };
+        assert!(sentence.contains("No runtime of GHC or OCaml"));
+    }
+
+    #[test]
+    fn releases_are_told_by_names() {
+        assert_eq!(ocaml(b"\0malloc\0"), None);
+        assert_eq!(ocaml(b"\0caml_startup\0caml_alloc\0"), Some(OcamlRelease::Before5));
+        assert_eq!(ocaml(b"\0caml_startup\0caml_domain_spawn\0"), Some(OcamlRelease::Before5_3));
+        let new = b"\0caml_main\0caml_domain_spawn\0caml_plat_futex_wait\0";
+        assert_eq!(ocaml(new), Some(OcamlRelease::From5_3));
+        assert_eq!(
+            (numa(b"\0numa_available\0"), numa(b"\0free\0"), numa(b"\0libHSrts-x.so\0")),
+            (Some(true), Some(false), None)
+        );
+    }
+}

@@ -1,0 +1,306 @@
+//! The runtime events of OCaml programs in a recording: written by their runtimes into
+//! rings, copied from there while they run.
+
+use super::files;
+use crate::binary;
+use crate::capture::folder::Folder;
+use crate::runtimes::ocaml::rings::parameters::{self, DIRECTORY, PRESERVE, START};
+use crate::runtimes::ocaml::rings::{Config, Copied, Mapped, Place, Reader, mapped_by};
+use crate::runtimes::recorded::{Around, Command, Launch, RuntimeLogs, Told};
+use crate::system::procfs::Host;
+use crate::target::Refused;
+use rtscope_model::manifest::{Binary, Log};
+use rtscope_model::{ClockMap, Time};
+use std::collections::HashMap;
+use std::env;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// OCaml's side of a recording.
+#[derive(Debug, Default)]
+pub(super) struct Rings {
+    place: Option<Place>,
+    reader: Option<Reader>,
+    logs: Vec<Log>,
+    /// So many of them were given out by [`RuntimeLogs::changed`].
+    told: usize,
+    program: Option<Binary>,
+    /// Releases by device and inode of the executable.
+    versions: HashMap<(u64, u64), Option<String>>,
+    mapped: Vec<Mapped>,
+    written_bytes: u64,
+}
+
+impl Rings {
+    /// Makes a command write its rings where they can be copied into a capture; `None`:
+    /// it cannot, and `launch` says why. Errors: the folder for it.
+    pub(super) fn prepare(command: &Command<'_>, launch: &mut Launch) -> io::Result<Option<Rings>> {
+        if let Some(why) = refusal(command) {
+            launch.notes.push(why);
+            return Ok(None);
+        }
+        let user = User::of_environment();
+        let mut place = match user.folder(&mut launch.notes) {
+            Some(folder) => match Place::of_user(&folder) {
+                Ok(place) if place.is_writable() => place,
+                _ => {
+                    launch.notes.push(unwritable(&folder));
+                    return Ok(None);
+                }
+            },
+            None => Place::prepare(command.capture, command.route)?,
+        };
+        let release = command.inspected.binary.version.as_deref().and_then(files::release);
+        let Some(choice) = reserve(&mut place, &user, release, command.ring_size) else {
+            launch.notes.push(format!(
+                "there is no room for the rings of an OCaml program in {} (a full disk would kill it): they were not \
+                 switched on; record to a larger disk with -o",
+                place.folder().path().display()
+            ));
+            place.finish(&Host::default());
+            return Ok(None);
+        };
+        launch.notes.extend(choice.note);
+        launch.added.extend(choice.added);
+        launch.set.extend(choice.set.map(|(name, value)| (name, value.into())));
+        if place.is_own() {
+            launch.set.push((DIRECTORY, place.variable().into()));
+            launch.added.push(format!("{DIRECTORY}={}", place.variable().display()));
+        }
+        if !user.start {
+            launch.set.push((START, "1".into()));
+            launch.added.push(format!("{START}=1"));
+        }
+        launch.inherit.extend(place.inherited());
+        if command.wrapper && !command.inspected.is_ocaml() {
+            launch.notes.push(format!(
+                "{START} was set for whatever this command starts; an OCaml 5 program that it starts as another user or \
+                 in another root would end at once: then record with --no-eventlog"
+            ));
+        }
+        Ok(Some(Rings { place: Some(place), ..Rings::default() }))
+    }
+
+    /// The rings of a process that runs already, if it has some.
+    pub(super) fn of_process(host: &Host, pid: u32) -> Option<Rings> {
+        let mapped = mapped_by(host, pid);
+        (!mapped.is_empty()).then(|| Rings { mapped, ..Rings::default() })
+    }
+
+    /// Begins to copy the rings of a process that runs already.
+    pub(super) fn attach(&mut self, around: &Around<'_>, told: &mut Told) {
+        for mapped in &self.mapped {
+            if mapped.open().is_none() {
+                told.notes.push(format!(
+                    "the process writes runtime events to {}, which cannot be opened: record as its user or as root",
+                    mapped.path.display()
+                ));
+            }
+        }
+        // As its process has it: by its path it could be another one in another root.
+        let folder = self.mapped.first().and_then(|mapped| Some((mapped.folder()?, false)));
+        self.start_reader(around, folder, told);
+    }
+
+    fn start_reader(&mut self, around: &Around<'_>, watched: Option<(Folder, bool)>, told: &mut Told) {
+        let mapped = std::mem::take(&mut self.mapped);
+        let (host, pid) = (around.host.clone(), around.pid);
+        let reader = around.capture.folder("rings");
+        let reader = reader.and_then(|folder| Reader::start(Config { host, pid, folder, watched, mapped }));
+        match reader {
+            Ok(reader) => self.reader = Some(reader),
+            Err(error) => told.notes.push(format!("the rings of OCaml programs are not copied: {error}")),
+        }
+    }
+
+    fn take(&mut self, copied: Vec<Copied>) {
+        for ring in copied {
+            let version = ring.program.as_ref().and_then(|program| self.version(program));
+            let (path, pid, classes) = (ring.name, ring.pid, String::new());
+            self.logs.push(Log { path, pid, clock: ClockMap::MONOTONIC, classes, version });
+        }
+    }
+
+    fn version(&mut self, program: &File) -> Option<String> {
+        let found = program.metadata().ok()?;
+        let key = (found.dev(), found.ino());
+        if let Some(known) = self.versions.get(&key) {
+            return known.clone();
+        }
+        let path = PathBuf::from(format!("/proc/self/fd/{}", program.as_fd().as_raw_fd()));
+        let named = std::fs::read_link(&path).unwrap_or_default();
+        let opened = program.try_clone().map_err(Refused::from);
+        let found = binary::inspect_opened(opened, &named, |_| None).binary;
+        let version = found.version.clone();
+        self.versions.insert(key, version.clone());
+        self.program.get_or_insert(found);
+        version
+    }
+}
+
+fn unwritable(folder: &Path) -> String {
+    format!(
+        "{DIRECTORY}={} cannot be written to: an OCaml program would end at once, so its rings were not switched on",
+        folder.display()
+    )
+}
+
+/// What the user has set.
+struct User {
+    ocamlrunparam: Option<String>,
+    camlrunparam: Option<String>,
+    start: bool,
+    preserve: bool,
+    directory: Option<PathBuf>,
+}
+
+impl User {
+    fn of_environment() -> User {
+        let text = |name| env::var_os(name).map(|value| value.to_string_lossy().into_owned());
+        User {
+            ocamlrunparam: text("OCAMLRUNPARAM"),
+            camlrunparam: text("CAMLRUNPARAM"),
+            start: env::var_os(START).is_some(),
+            preserve: env::var_os(PRESERVE).is_some(),
+            directory: env::var_os(DIRECTORY).map(PathBuf::from),
+        }
+    }
+
+    /// Where the user wants the files to be, if that was said.
+    fn folder(&self, notes: &mut Vec<String>) -> Option<PathBuf> {
+        let folder = match &self.directory {
+            Some(folder) => folder.clone(),
+            None if self.start || self.preserve => PathBuf::from("."),
+            None => return None,
+        };
+        let folder = env::current_dir().unwrap_or_default().join(folder);
+        notes.push(format!(
+            "rings of OCaml programs are written to {}, as the environment says, and copied from there",
+            folder.display()
+        ));
+        Some(folder)
+    }
+}
+
+/// Chooses the size of rings that there is room for, and takes the room.
+fn reserve(
+    place: &mut Place,
+    user: &User,
+    release: Option<(u32, u32)>,
+    forced: Option<u32>,
+) -> Option<parameters::Choice> {
+    let (ocamlrunparam, camlrunparam) = (user.ocamlrunparam.as_deref(), user.camlrunparam.as_deref());
+    let mut room = place.room();
+    loop {
+        let request = parameters::Request { ocamlrunparam, camlrunparam, release, room, forced };
+        let choice = parameters::choose(&request)?;
+        if place.reserve(choice.length).is_ok() {
+            return Some(choice);
+        }
+        // A size of the user's own is what it is; whoever switches the rings on himself
+        // gets them without room of their own.
+        if choice.length > room {
+            return user.start.then_some(choice);
+        }
+        room = choice.length.saturating_sub(1);
+    }
+}
+
+/// Why the environment is left alone, if it is.
+fn refusal(command: &Command<'_>) -> Option<String> {
+    const WITHOUT: &str = "so only the kernel's side is recorded";
+    if command.inspected.is_ocaml() {
+        let version = command.inspected.binary.version.as_deref();
+        if let Some(version) = version.filter(|version| files::release(version).is_some_and(|release| release < (5, 0)))
+        {
+            return Some(format!("OCaml {version} writes no runtime events, {WITHOUT}; they came with OCaml 5"));
+        }
+    }
+    let changes_user = |path: &Path| path.metadata().is_ok_and(|file| file.permissions().mode() & 0o6000 != 0);
+    (command.inspected.is_ocaml() && !command.wrapper && command.path.is_some_and(changes_user)).then(|| {
+        format!(
+            "the program changes its user when it starts (setuid): its runtime then reads no environment, {WITHOUT}"
+        )
+    })
+}
+
+impl RuntimeLogs for Rings {
+    fn nothing(&self) -> &'static str {
+        "no OCaml 5 program wrote runtime events"
+    }
+
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.reader.as_ref().map(Reader::descriptor)
+    }
+
+    fn before_exec(&mut self, around: &Around<'_>, told: &mut Told) {
+        let Some(place) = &mut self.place else { return };
+        if let Err(error) = place.assign(around.pid) {
+            told.notes
+                .push(format!("no room could be reserved for the rings ({error}): a full disk would kill the program"));
+        }
+        let watched = (place.folder().clone(), place.is_own());
+        self.start_reader(around, Some(watched), told);
+    }
+
+    fn take_opened(&mut self, _around: &Around<'_>, _told: &mut Told) -> bool {
+        let fresh = self.reader.as_ref().map(Reader::fresh).unwrap_or_default();
+        let some = !fresh.is_empty();
+        self.take(fresh);
+        some
+    }
+
+    fn identify(&mut self, _around: &Around<'_>, _everywhere: bool) {}
+
+    fn changed(&mut self) -> Vec<Log> {
+        let fresh = self.logs.get(self.told..).unwrap_or_default().to_vec();
+        self.told = self.logs.len();
+        fresh
+    }
+
+    fn awaits(&self) -> bool {
+        false
+    }
+
+    fn copy(&mut self, _now: Time) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn stop_copying(&mut self) {
+        if let Some(reader) = &self.reader {
+            reader.stop_copying(self.logs.first().map_or("rings", |log| log.path.as_str()));
+        }
+    }
+
+    fn disk_full(&self) -> bool {
+        self.reader.as_ref().is_some_and(Reader::disk_full)
+    }
+
+    fn logs(&self) -> Vec<Log> {
+        self.logs.clone()
+    }
+
+    fn program(&self, _host: &Host) -> Option<Binary> {
+        self.program.clone()
+    }
+
+    fn written_bytes(&self) -> u64 {
+        self.reader.as_ref().map_or(self.written_bytes, Reader::written_bytes)
+    }
+
+    fn end(&mut self, _around: &Around<'_>, _ended: Time, told: &mut Told) {
+        let Some(reader) = self.reader.take() else { return };
+        let (fresh, losses, written) = reader.finish();
+        self.take(fresh);
+        told.losses.extend(losses);
+        self.written_bytes = written;
+    }
+
+    fn finish(&mut self, host: &Host) {
+        self.reader.take().map(Reader::finish);
+        self.place.take().into_iter().for_each(|place| place.finish(host));
+    }
+}

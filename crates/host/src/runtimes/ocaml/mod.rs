@@ -1,0 +1,43 @@
+//! OCaml's runtime: what it leaves in files, and its rings.
+
+pub(crate) mod files;
+mod logs;
+mod names;
+pub mod rings;
+
+pub use files::Ocaml;
+
+use super::recorded::{Around, Command, HostRuntime, Launch, Prepared, ReadHeap, RuntimeLogs, Told};
+use crate::target::Process;
+use logs::Rings;
+
+impl HostRuntime for Ocaml {
+    fn writes(&self) -> &'static str {
+        "runtime events"
+    }
+
+    fn environment(&self) -> &'static [&'static str] {
+        &[
+            "OCAMLRUNPARAM",
+            "CAMLRUNPARAM",
+            "OCAML_RUNTIME_EVENTS_START",
+            "OCAML_RUNTIME_EVENTS_DIR",
+            "OCAML_RUNTIME_EVENTS_PRESERVE",
+        ]
+    }
+
+    fn prepare(&self, command: &Command<'_>, launch: &mut Launch) -> Prepared {
+        let made = Rings::prepare(command, launch).map_err(|error| ("the folder for rings", error))?;
+        Ok(made.map(|made| Box::new(made) as Box<dyn RuntimeLogs>))
+    }
+
+    fn attach(&self, _process: &Process, around: &Around<'_>, told: &mut Told) -> Option<Box<dyn RuntimeLogs>> {
+        let mut rings = Rings::of_process(around.host, around.pid)?;
+        rings.attach(around, told);
+        Some(Box::new(rings))
+    }
+
+    fn heap(&self) -> Result<ReadHeap, &'static str> {
+        Err("heap snapshots are of GHC programs only: for OCaml the counters in its rings say where the memory is")
+    }
+}

@@ -1,0 +1,80 @@
+//! The rings of one process without a thread and without files: whoever has it says when
+//! they are copied, and takes the frames. Owns saying when the next look is due; refuses to
+//! wait, and to look for other processes' rings.
+
+use super::copy::{Ring, Round};
+use super::found::mapped_by;
+use super::layout::Judged;
+use super::reader::{period_for, ready};
+use super::stream::Stream;
+use crate::system::procfs::Host;
+use rtscope_model::Time;
+use std::io;
+
+/// Names are looked for so often.
+const NAMES_NS: u64 = 500_000_000;
+
+/// The rings of a process that runs.
+#[derive(Debug)]
+pub struct ByHand {
+    ring: Ring,
+    stream: Stream,
+    last: Option<Time>,
+    names: Time,
+    due_ns: u64,
+}
+
+/// Why there are none.
+#[derive(Debug, thiserror::Error)]
+pub enum NoRings {
+    /// It has none mapped: its runtime events are off.
+    #[error("it writes no runtime events")]
+    Off,
+    /// They cannot be opened.
+    #[error("its runtime events, in {0}, cannot be opened")]
+    NotPermitted(String),
+    /// What it has mapped is laid out like nothing that is known.
+    #[error("its runtime events, in {0}, are laid out like those of no release that is known")]
+    Foreign(String),
+}
+
+impl ByHand {
+    /// The rings that process `pid` writes.
+    ///
+    /// # Errors
+    /// [`NoRings`].
+    pub fn of(host: &Host, pid: u32, now: Time) -> Result<ByHand, NoRings> {
+        let mapped = mapped_by(host, pid).into_iter().next().ok_or(NoRings::Off)?;
+        let path = mapped.path.display().to_string();
+        let Some(file) = mapped.open() else { return Err(NoRings::NotPermitted(path)) };
+        let Some(Judged::Ready(layout)) = ready(&file) else { return Err(NoRings::Foreign(path)) };
+        let stream = Stream::in_memory(&layout, pid, now);
+        Ok(ByHand { ring: Ring::new(file, layout), stream, last: None, names: Time(0), due_ns: 0 })
+    }
+
+    /// Copies what is new. False: the rings are another program's now.
+    ///
+    /// # Errors
+    /// They cannot be read any more.
+    pub fn look(&mut self, now: Time) -> io::Result<bool> {
+        if now >= self.names {
+            self.names = now.plus(NAMES_NS);
+            self.ring.copy_names(&mut self.stream, now, false)?;
+        }
+        let Round::Copied(words) = self.ring.copy(&mut self.stream, now)? else { return Ok(false) };
+        let elapsed = self.last.replace(now).map_or(u64::MAX, |last| now.since(last).max(1));
+        self.due_ns = period_for(self.ring.words(), words, elapsed);
+        Ok(true)
+    }
+
+    /// How long after the last look the next one should come, so that nothing is overwritten,
+    /// nanoseconds.
+    pub fn due_ns(&self) -> u64 {
+        self.due_ns
+    }
+
+    /// The frames since the last call: a stream as a recording has it, head included.
+    pub fn take(&mut self) -> Vec<u8> {
+        self.stream.take()
+    }
+}

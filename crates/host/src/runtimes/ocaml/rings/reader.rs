@@ -1,0 +1,666 @@
+//! The thread that copies rings: it sees at once when a program makes one, copies all
+//! of them often enough, and notices when they end. Owns the schedule.
+//!
+//! It may be late by what a busy machine makes a thread wait that stands back, so it
+//! aims at rings that are an eighth full. Where that was not enough, it stands back no
+//! more.
+
+use super::copy::{Ring, Round};
+use super::found::{self, Mapped, mapped_by};
+use super::layout::{Judged, Layout, METADATA};
+use super::pen::Pen;
+use super::place;
+use super::stream::Stream;
+use crate::capture::folder::{Folder, own_user};
+use crate::capture::store::is_disk_full;
+use crate::system::clock;
+use crate::system::procfs::Host;
+use crate::system::ready::is_ready;
+use crate::system::worker as background;
+use crate::target::{Process, What, open_target};
+use rtscope_model::{Loss, LossKind, Time};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use rustix::fs::inotify;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+/// Shortest and longest time between two rounds.
+const PERIOD_MIN_NS: u64 = 1_000_000;
+const PERIOD_MAX_NS: u64 = 50_000_000;
+/// No program was seen to write words faster, so a ring that was quiet is looked at
+/// again before it can be full.
+const WORD_NS: u64 = 25;
+/// Part of a ring that may fill between two rounds.
+const FILL_SHARE: u64 = 8;
+/// A ring that was filled so far before it was looked at, or that fills in so short a
+/// time: on a busy machine whoever stands back comes too late.
+const LATE_SHARE: u64 = 4;
+const FILL_SOON_NS: u64 = 200_000_000;
+/// Period of what need not be seen at once: names, ends of processes.
+const SLOW_PERIOD_NS: u64 = 100_000_000;
+/// A file whose runtime is making it is looked at so often, and after a while less often.
+const READY_PERIOD_NS: u64 = 1_000_000;
+const READY_SOON_NS: u64 = 200_000_000;
+const READY_LATE_PERIOD_NS: u64 = 20_000_000;
+/// A file without rings for so long is none.
+const READY_MAX_NS: u64 = 10_000_000_000;
+/// Generations between the program and a process that it started.
+const ANCESTORS_MAX: u32 = 64;
+/// In a folder of the user's a file of an earlier process is written anew so soon.
+const STALE_NS: u64 = 2_000_000;
+/// Room is reserved for so many of the largest rings at a time: whoever may make files could else have
+/// the whole disk reserved.
+const RINGS_RESERVED_MAX: u64 = 4;
+/// Looks at all processes for the writer of a ring.
+const WIDE_LOOKS_MAX: u8 = 3;
+
+/// What to read.
+#[derive(Debug)]
+pub struct Config {
+    /// Where `/proc` is.
+    pub host: Host,
+    /// The program that is recorded.
+    pub pid: u32,
+    /// The capture's folder `rings`.
+    pub folder: Folder,
+    /// Folder in which programs make their files, if one is watched, and whether it is
+    /// the recorder's own.
+    pub watched: Option<(Folder, bool)>,
+    /// Rings that a process has already.
+    pub mapped: Vec<Mapped>,
+}
+
+/// A ring that is being copied.
+#[derive(Debug)]
+pub struct Copied {
+    /// Stream below the capture.
+    pub name: String,
+    /// Its process, 0 where it could not be found.
+    pub pid: u32,
+    /// The program that the process runs.
+    pub program: Option<File>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    stop: AtomicBool,
+    wake: OwnedFd,
+    news: OwnedFd,
+    written: AtomicU64,
+    disk_full: AtomicBool,
+    fresh: Mutex<Vec<Copied>>,
+    losses: Mutex<Vec<Loss>>,
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    /// Notes that a stream cannot be written.
+    fn failed(&self, stream: &str, error: &io::Error) {
+        let full = is_disk_full(error);
+        // The first one tells of all.
+        if full && self.disk_full.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let (kind, why) = match full {
+            true => (LossKind::DiskFull, "the disk was full".to_owned()),
+            false => (LossKind::RecorderLate, error.to_string()),
+        };
+        let note = format!(
+            "events of OCaml programs could not be written ({why}): from then on there are none; the programs ran on"
+        );
+        let from = Some(clock::monotonic());
+        locked(&self.losses).push(Loss { source: stream.to_owned(), kind, count: 0, from, to: None, note });
+    }
+}
+
+/// A running reader.
+#[derive(Debug)]
+pub struct Reader {
+    shared: Arc<Shared>,
+    thread: JoinHandle<()>,
+}
+
+impl Reader {
+    /// Starts it; a folder is watched when this returns. Errors: no watch, no thread.
+    pub fn start(config: Config) -> io::Result<Reader> {
+        let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
+        let shared = Arc::new(Shared {
+            stop: AtomicBool::new(false),
+            wake: eventfd(0, flags)?,
+            news: eventfd(0, flags)?,
+            written: AtomicU64::new(0),
+            disk_full: AtomicBool::new(false),
+            fresh: Mutex::default(),
+            losses: Mutex::default(),
+        });
+        let told = Arc::clone(&shared);
+        let pen = Pen::start(move |name, error| told.failed(name, error))?;
+        let mut state = State::new(config, Arc::clone(&shared), pen)?;
+        let thread = std::thread::Builder::new().name("rings".into()).spawn(move || state.run())?;
+        Ok(Reader { shared, thread })
+    }
+
+    /// Readable when there is something in [`Reader::fresh`].
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        self.shared.news.as_fd()
+    }
+
+    /// Rings that were found since the last call.
+    pub fn fresh(&self) -> Vec<Copied> {
+        let _ = rustix::io::read(&self.shared.news, &mut [0; 8]);
+        std::mem::take(&mut *locked(&self.shared.fresh))
+    }
+
+    /// Bytes written so far.
+    pub fn written_bytes(&self) -> u64 {
+        self.shared.written.load(Ordering::Relaxed)
+    }
+
+    /// Whether the disk was full: nothing is copied any more then.
+    pub fn disk_full(&self) -> bool {
+        self.shared.disk_full.load(Ordering::Relaxed)
+    }
+
+    /// The disk is full: nothing is copied any more; `stream` is one that is cut by that.
+    pub fn stop_copying(&self, stream: &str) {
+        self.shared.failed(stream, &io::ErrorKind::StorageFull.into());
+    }
+
+    /// Copies what is left and ends. Gives the rings not asked for yet and what was lost
+    /// on the way to the streams.
+    pub fn finish(self) -> (Vec<Copied>, Vec<Loss>, u64) {
+        self.shared.stop.store(true, Ordering::Release);
+        let _ = rustix::io::write(&self.shared.wake, &1_u64.to_ne_bytes());
+        if crate::system::worker::end(self.thread).is_none() {
+            let (source, kind, from) = ("rings".to_owned(), LossKind::RecorderLate, Some(clock::monotonic()));
+            let note = "the thread that copies rings was held up and left behind: their last events are missing";
+            locked(&self.shared.losses).push(Loss { source, kind, count: 1, from, to: None, note: note.to_owned() });
+        }
+        let written = self.shared.written.load(Ordering::Relaxed);
+        (std::mem::take(&mut *locked(&self.shared.fresh)), std::mem::take(&mut *locked(&self.shared.losses)), written)
+    }
+}
+
+/// A file of which the runtime has not begun to write events.
+#[derive(Debug)]
+struct Coming {
+    name: String,
+    file: File,
+    since: Time,
+    writer: Option<Writer>,
+}
+
+/// A process and the program that it runs.
+#[derive(Debug)]
+struct Writer {
+    pid: u32,
+    program: Option<File>,
+}
+
+/// A ring and where it goes.
+#[derive(Debug)]
+struct Live {
+    name: String,
+    ring: Ring,
+    stream: Stream,
+    pid: u32,
+    /// Bytes that were reserved for it.
+    room: u64,
+    /// Readable when the process has ended.
+    process: Option<OwnedFd>,
+    /// The process when the file was last opened: of another program, perhaps.
+    opened_by: Option<Writer>,
+}
+
+/// Whether a ring goes on.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+enum Fate {
+    GoesOn,
+    /// Its runtime has removed the file.
+    Ended,
+    /// Its process is gone without that, or runs another program.
+    Left,
+}
+
+struct State {
+    host: Host,
+    pid: u32,
+    folder: Folder,
+    watched: Option<(Folder, bool)>,
+    watch: Option<OwnedFd>,
+    shared: Arc<Shared>,
+    pen: Option<Pen>,
+    coming: Vec<Coming>,
+    live: Vec<Live>,
+    streams: u32,
+    last_round: Time,
+    period_ns: u64,
+    next_slow: Time,
+    wide_looks: u8,
+    /// Files that were gone before they could be opened.
+    missed: BTreeSet<String>,
+    /// Whether it stands back no more.
+    in_front: bool,
+}
+
+impl State {
+    fn new(config: Config, shared: Arc<Shared>, pen: Pen) -> io::Result<State> {
+        let watch = match &config.watched {
+            Some((folder, _)) => {
+                let watch = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK)?;
+                let what = inotify::WatchFlags::CREATE | inotify::WatchFlags::OPEN | inotify::WatchFlags::DELETE;
+                inotify::add_watch(&watch, folder.own_path(), what)?;
+                Some(watch)
+            }
+            None => None,
+        };
+        let now = clock::monotonic();
+        let mut state = State {
+            host: config.host,
+            pid: config.pid,
+            folder: config.folder,
+            watched: config.watched,
+            watch,
+            shared,
+            pen: Some(pen),
+            coming: Vec::new(),
+            live: Vec::new(),
+            streams: 0,
+            last_round: now,
+            period_ns: PERIOD_MAX_NS,
+            next_slow: now.plus(SLOW_PERIOD_NS),
+            wide_looks: WIDE_LOOKS_MAX,
+            missed: BTreeSet::new(),
+            in_front: false,
+        };
+        for mapped in config.mapped {
+            let Some(file) = mapped.open() else { continue };
+            let name = mapped.path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+            let writer = Some(state.writer(mapped.process.pid()));
+            state.coming.push(Coming { name, file, since: now, writer });
+        }
+        Ok(state)
+    }
+
+    fn run(&mut self) {
+        background::stand_back();
+        while !self.shared.stop.load(Ordering::Acquire) {
+            let now = clock::monotonic();
+            let opened = self.take_notices(now);
+            self.look_at_coming(now);
+            let behind = self.pen.as_ref().is_some_and(Pen::is_behind);
+            if (opened || now.since(self.last_round) >= self.period_ns) && !behind {
+                self.round(now);
+            }
+            if now >= self.next_slow {
+                self.slow_round(now);
+            }
+            if self.shared.disk_full.load(Ordering::Relaxed) {
+                // Nothing is to be copied any more; what is left is cleaning up.
+                self.coming.clear();
+                self.live.clear();
+            }
+            self.wait(clock::monotonic());
+        }
+        self.end();
+    }
+
+    fn wait(&self, now: Time) {
+        let mut until = self.next_slow;
+        if !self.live.is_empty() {
+            until = until.min(self.last_round.plus(self.period_ns).max(now.plus(PERIOD_MIN_NS / 4)));
+        }
+        for coming in &self.coming {
+            let soon = now.since(coming.since) < READY_SOON_NS;
+            until = until.min(now.plus(if soon { READY_PERIOD_NS } else { READY_LATE_PERIOD_NS }));
+        }
+        if self.live.is_empty() && self.coming.is_empty() {
+            until = now.plus(PERIOD_MAX_NS * 20);
+        }
+        let wait_ns = until.since(now);
+        let timeout = rustix::time::Timespec {
+            tv_sec: (wait_ns / 1_000_000_000) as i64,
+            tv_nsec: (wait_ns % 1_000_000_000) as i64,
+        };
+        let mut fds = vec![PollFd::new(&self.shared.wake, PollFlags::IN)];
+        fds.extend(self.watch.as_ref().map(|watch| PollFd::new(watch, PollFlags::IN)));
+        // Interrupted or not: the loop looks at everything.
+        let _ = poll(&mut fds, Some(&timeout));
+    }
+
+    /// Takes what happened in the folder; true where a known file was opened again: its
+    /// process may just be starting another program.
+    fn take_notices(&mut self, now: Time) -> bool {
+        let mut names = BTreeMap::<String, bool>::new();
+        let mut lost = false;
+        if let Some(watch) = &self.watch {
+            let mut buffer = [MaybeUninit::uninit(); 4096];
+            let mut events = inotify::Reader::new(watch.as_fd(), &mut buffer);
+            while let Ok(event) = events.next() {
+                lost |= event.events().contains(inotify::ReadFlags::QUEUE_OVERFLOW);
+                let name = event.file_name().and_then(|name| name.to_str().ok()).unwrap_or_default();
+                *names.entry(name.to_owned()).or_default() |= event.events().contains(inotify::ReadFlags::CREATE);
+            }
+        }
+        if lost && let Some((folder, _)) = &self.watched {
+            let found = folder.names().unwrap_or_default().into_iter();
+            names.extend(found.filter_map(|name| Some((name.into_string().ok()?, false))));
+        }
+        let mut again = false;
+        for (name, created) in names {
+            again |= self.expect(name, created, now);
+        }
+        again
+    }
+
+    /// Opens a file that a runtime may be making; true where it is being copied already.
+    fn expect(&mut self, name: String, created: bool, now: Time) -> bool {
+        let Some((folder, _)) = &self.watched else { return false };
+        let Some(number) = found::number(&name) else { return false };
+        let inode = folder.look_at(&name).map(|file| file.st_ino).ok();
+        let same = |file: &File| file.metadata().is_ok_and(|found| Some(found.ino()) == inode);
+        // Told now: the process may be gone when its ring is ready.
+        let writer = (number == self.pid || self.is_below(number)).then(|| self.writer(number));
+        let live = |live: &&mut Live| live.name == name && (inode.is_none() || same(live.ring.file()));
+        if let Some(live) = self.live.iter_mut().find(live) {
+            live.opened_by = writer.filter(|writer| writer.program.is_some()).or(live.opened_by.take());
+            return true;
+        }
+        if self.coming.iter().any(|coming| coming.name == name && (inode.is_none() || same(&coming.file))) {
+            return false;
+        }
+        match self.read(folder, &name) {
+            Ok(file) => self.coming.push(Coming { name, file, since: now, writer }),
+            Err(_) if created => _ = self.missed.insert(name),
+            // It went, as files of ended processes do.
+            Err(_) => {}
+        }
+        false
+    }
+
+    /// A file in the watched folder; one that another user made may take the opener.
+    fn read(&self, folder: &Folder, name: &str) -> io::Result<File> {
+        let read = folder.read(name);
+        match (&read, self.host.opener()) {
+            (Err(error), Some(opener)) if error.kind() == io::ErrorKind::PermissionDenied => {
+                Ok(opener.open_captured(&std::path::Path::new("rings/live").join(name))?)
+            }
+            _ => read,
+        }
+    }
+
+    fn writer(&self, pid: u32) -> Writer {
+        let process = Process::open(&self.host, pid).ok();
+        Writer { pid, program: process.and_then(|process| open_target(&process, What::Executable).ok()) }
+    }
+
+    /// Whether the program started process `pid`, or one of those that it started did.
+    fn is_below(&self, pid: u32) -> bool {
+        let mut at = pid;
+        for _ in 0..ANCESTORS_MAX {
+            match self.host.stat(at).map(|stat| stat.parent) {
+                Some(parent) if parent == self.pid => return true,
+                Some(parent) if parent > 1 => at = parent,
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    fn look_at_coming(&mut self, now: Time) {
+        for coming in std::mem::take(&mut self.coming) {
+            match ready(&coming.file) {
+                Some(Judged::Ready(layout)) => self.begin(coming, layout, now),
+                Some(Judged::NotYet) if now.since(coming.since) < READY_MAX_NS => self.coming.push(coming),
+                _ => {}
+            }
+        }
+    }
+
+    /// Begins to copy, if a process writes it: files of earlier ones lie about.
+    fn begin(&mut self, coming: Coming, layout: Layout, now: Time) {
+        let own = self.watched.as_ref().is_some_and(|(_, own)| *own);
+        let Coming { name, file, since, writer } = coming;
+        let mut ring = Ring::new(file, layout);
+        let settled = own || now.since(since) >= STALE_NS;
+        if !settled || !ring.has_begun().unwrap_or(false) {
+            if now.since(since) < READY_MAX_NS {
+                let file = ring.into_file();
+                self.coming.push(Coming { name, file, since, writer });
+            }
+            return;
+        }
+        let writer = match writer {
+            Some(writer) => writer,
+            None => self.writer_of(ring.file(), &name),
+        };
+        if writer.pid == 0 && !own {
+            return;
+        }
+        if own && !self.made(ring.file(), writer.pid) {
+            return self.tell_foreign(writer.pid);
+        }
+        let room = self.reserve(&ring, writer.pid);
+        let file_name = format!("{}.ring", self.streams);
+        let stream_name = format!("rings/{file_name}");
+        let number = found::number(&name).unwrap_or(0);
+        match Stream::create(&self.folder, &file_name, ring.layout(), number, now) {
+            Ok(stream) => {
+                self.streams += 1;
+                let Writer { pid, program } = writer;
+                let process = Pid::from_raw(pid as i32).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+                self.live.push(Live { name, ring, stream, pid, process, room, opened_by: None });
+                locked(&self.shared.fresh).push(Copied { name: stream_name, pid, program });
+                let _ = rustix::io::write(&self.shared.news, &1_u64.to_ne_bytes());
+                self.period_ns = PERIOD_MIN_NS;
+            }
+            Err(error) => self.shared.failed(&stream_name, &error),
+        }
+    }
+
+    fn writer_of(&mut self, file: &File, name: &str) -> Writer {
+        let everywhere = self.wide_looks > 0;
+        let Some(pid) = found::writer(&self.host, file, name, everywhere) else {
+            self.wide_looks = self.wide_looks.saturating_sub(1);
+            return Writer { pid: 0, program: None };
+        };
+        self.writer(pid)
+    }
+
+    /// Whether a file can be what process `pid` made: it is its user's, or the recorder's
+    /// own. Of a process that is gone that is not known, and nothing of its is written to.
+    fn made(&self, file: &File, pid: u32) -> bool {
+        let Ok(found) = file.metadata() else { return false };
+        found.uid() == own_user() || place::user_of(&self.host, pid).is_none_or(|user| user == found.uid())
+    }
+
+    fn tell_foreign(&self, pid: u32) {
+        let note = format!("a file of another user lies where process {pid} would write its rings: it was not copied");
+        let (kind, source) = (LossKind::SourceMissing, "rings".to_owned());
+        locked(&self.shared.losses).push(Loss { source, kind, count: 1, from: None, to: None, note });
+    }
+
+    /// Room on the disk for a file that its runtime has made by itself; gives the bytes.
+    fn reserve(&self, ring: &Ring, pid: u32) -> u64 {
+        let Some((folder, true)) = &self.watched else { return 0 };
+        let (Ok(found), Some(length)) = (ring.file().metadata(), ring.layout().end()) else { return 0 };
+        let (room, held) = (place::room(folder), self.live.iter().map(|live| live.room).sum::<u64>());
+        let has_room = found.blocks().saturating_mul(512) >= length;
+        if has_room || length > room || held.saturating_add(length) > room.saturating_mul(RINGS_RESERVED_MAX) {
+            return 0;
+        }
+        if place::take_room(&self.host, folder, ring.file(), length, pid) { length } else { 0 }
+    }
+
+    fn round(&mut self, now: Time) {
+        let last = std::mem::replace(&mut self.last_round, now);
+        let elapsed = now.since(last).max(1);
+        let (mut period, mut late) = (PERIOD_MAX_NS, !self.missed.is_empty());
+        for mut live in std::mem::take(&mut self.live) {
+            match live.ring.copy(&mut live.stream, now) {
+                Ok(Round::Copied(words)) => {
+                    let size = live.ring.words();
+                    late |= words > size / LATE_SHARE || fills_soon(size, words, elapsed);
+                    period = period.min(period_for(size, words, elapsed));
+                    self.flush(&mut live, now, false);
+                    self.live.push(live);
+                }
+                // Cut short, or begun anew: it is being made by another program.
+                Ok(Round::Restarted) | Err(_) => self.begin_anew(live, now, last),
+            }
+        }
+        if late && !self.in_front {
+            self.in_front = true;
+            background::step_forward();
+        }
+        // Quick to look more often, slow to look less often.
+        let period = period.min(self.period_ns.saturating_mul(2)).clamp(PERIOD_MIN_NS, PERIOD_MAX_NS);
+        if period != self.period_ns {
+            self.period_ns = period;
+            background::wake_within(period / 4);
+        }
+    }
+
+    /// What a program had not been relieved of when it started another one in its place
+    /// was overwritten by that one's.
+    fn begin_anew(&mut self, mut live: Live, now: Time, last: Time) {
+        self.flush(&mut live, now, true);
+        let note =
+            "the program started another one in its place (exec), which used the ring anew: what was not copied \
+                    before is lost"
+                .to_owned();
+        let (kind, count) = (LossKind::Unwritten, now.since(last));
+        let loss = Loss {
+            source: live.stream.name_in_capture().to_owned(),
+            kind,
+            count,
+            from: Some(last),
+            to: Some(now),
+            note,
+        };
+        locked(&self.shared.losses).push(loss);
+        let writer = live.opened_by.take().or_else(|| (live.pid != 0).then(|| self.writer(live.pid)));
+        self.coming.push(Coming { name: live.name, file: live.ring.into_file(), since: now, writer });
+    }
+
+    fn flush(&self, live: &mut Live, now: Time, all: bool) {
+        if let Some(pen) = &self.pen {
+            live.stream.flush(pen, now, all);
+            self.shared.written.store(pen.written_bytes(), Ordering::Relaxed);
+        }
+    }
+
+    fn slow_round(&mut self, now: Time) {
+        self.next_slow = now.plus(SLOW_PERIOD_NS);
+        for mut live in std::mem::take(&mut self.live) {
+            let fate = self.fate(&live, false);
+            if fate == Fate::GoesOn {
+                let _ = live.ring.copy_names(&mut live.stream, now, false);
+                self.live.push(live);
+            } else {
+                self.close(live, fate, now);
+            }
+        }
+    }
+
+    /// What became of a ring. That its process runs another program takes a closer look.
+    fn fate(&self, live: &Live, closer: bool) -> Fate {
+        // In this order: a process removes its file before it ends.
+        let gone = live.process.as_ref().is_some_and(is_ready);
+        let Ok(found) = live.ring.file().metadata() else { return Fate::Left };
+        if found.nlink() == 0 {
+            return Fate::Ended;
+        }
+        let mapped = || mapped_by(&self.host, live.pid).iter().any(|mapped| mapped.inode == found.ino());
+        if gone || (closer && live.pid != 0 && !mapped()) { Fate::Left } else { Fate::GoesOn }
+    }
+
+    /// Takes the last words of a ring. What its process left in a folder of the
+    /// recorder's own is removed.
+    fn close(&self, mut live: Live, fate: Fate, now: Time) {
+        // A program that just started another one may have begun it anew: that is none of its words.
+        let _ = live.ring.copy(&mut live.stream, now);
+        let _ = live.ring.copy_names(&mut live.stream, now, true);
+        if fate == Fate::Ended {
+            live.stream.end(now);
+        }
+        self.flush(&mut live, now, true);
+        if let (Fate::Left, Some((folder, true))) = (fate, &self.watched) {
+            place::remove_if_same(folder, &live.name, live.ring.file());
+        }
+    }
+
+    fn end(&mut self) {
+        let now = clock::monotonic();
+        self.take_notices(now);
+        self.look_at_coming(now);
+        self.round(now);
+        self.look_at_coming(now);
+        for live in std::mem::take(&mut self.live) {
+            let fate = self.fate(&live, true);
+            self.close(live, fate, now);
+        }
+        self.tell_missed();
+        if let Some(pen) = self.pen.take() {
+            self.shared.written.store(pen.finish(), Ordering::Relaxed);
+        }
+    }
+
+    fn tell_missed(&self) {
+        let count = self.missed.len() as u64;
+        if count == 0 {
+            return;
+        }
+        let note = format!("{count} processes of OCaml programs ended before their rings could be opened");
+        let (kind, source) = (LossKind::SourceMissing, "rings".to_owned());
+        locked(&self.shared.losses).push(Loss { source, kind, count, from: None, to: None, note });
+    }
+}
+
+/// When a ring of so many words has to be looked at again, from what came in `elapsed`.
+pub(super) fn period_for(ring: u64, words: u64, elapsed: u64) -> u64 {
+    let by_rate = (u128::from(elapsed) * u128::from(ring / FILL_SHARE) / u128::from(words.max(1))).try_into();
+    by_rate.unwrap_or(u64::MAX).min(ring.saturating_mul(WORD_NS))
+}
+
+/// Whether a ring of so many words is filled soon at the rate of `words` in `elapsed`.
+fn fills_soon(ring: u64, words: u64, elapsed: u64) -> bool {
+    u128::from(words) * u128::from(FILL_SOON_NS) > u128::from(ring) * u128::from(elapsed)
+}
+
+pub(super) fn ready(file: &File) -> Option<Judged> {
+    let length = file.metadata().ok()?.len();
+    if length < METADATA as u64 {
+        return Some(Judged::NotYet);
+    }
+    let mut metadata = [0; METADATA];
+    file.read_exact_at(&mut metadata, 0).ok()?;
+    Some(Layout::of(&metadata, length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_come_before_rings_are_full() {
+        // 11 million words a second, as at 115,000 collections: an eighth of 2^20 words.
+        let period = period_for(1 << 20, 110_000, 10_000_000);
+        assert!((11_000_000..12_500_000).contains(&period), "{period}");
+        // A quiet ring is looked at before the fastest program could fill it.
+        assert_eq!(period_for(1 << 16, 0, 10_000_000), 65_536 * WORD_NS);
+        assert!(period_for(1 << 24, 0, 10_000_000) > PERIOD_MAX_NS);
+        assert!(fills_soon(1 << 20, 110_000, 10_000_000) && !fills_soon(1 << 20, 20_000, 10_000_000));
+    }
+}

@@ -1,0 +1,109 @@
+//! Whose code a name in an executable is, as far as a language with a runtime of its own tells.
+//! Owns what is the same for all of them; how each one names its code is in its own folder below
+//! `runtimes`.
+
+use rtscope_model::CodeKind;
+use std::collections::HashMap;
+
+/// Whose code a symbol of an executable that holds a runtime is.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum Owner {
+    /// The program's language.
+    Program,
+    /// The runtime's, whatever lies beside it.
+    Runtime,
+    /// The runtime's, as far as what lies beside it allows: programs have functions of the
+    /// same name too.
+    PerhapsRuntime,
+    /// Something else.
+    Other,
+}
+
+/// What a library holds, by its name.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum Library {
+    /// The runtime.
+    Runtime,
+    /// Code of its language.
+    Code,
+}
+
+/// How a compiler names code. What has a default is what most do.
+pub trait Names {
+    /// Whether only a file with code of this language, or the runtime, has this function.
+    fn proves(&self, name: &str) -> bool;
+
+    /// Whose code `name` is.
+    fn owner(&self, name: &str) -> Owner;
+
+    /// As people write it. Other names stay.
+    fn readable(&self, name: &str) -> String;
+
+    /// Whether what may be the runtime's is: `neighbours` own the nearest functions on both sides
+    /// that others can call.
+    fn is_runtimes(&self, neighbours: &[Owner]) -> bool;
+
+    /// What a library of this name holds, if that says it.
+    fn library(&self, name: &str) -> Option<Library>;
+
+    /// The module of a name whose compiler leaves out the names of local functions.
+    fn module<'n>(&self, _name: &'n str) -> Option<&'n str> {
+        None
+    }
+
+    /// Whether `name` marks a place in code and is no function.
+    fn is_label(&self, _name: &str) -> bool {
+        false
+    }
+
+    /// Of the program's names for one address: whether it is the one that people know best.
+    fn is_best(&self, _name: &str) -> bool {
+        true
+    }
+}
+
+/// Those of a file with code of no such language.
+pub struct NoRuntime;
+
+impl Names for NoRuntime {
+    fn proves(&self, _name: &str) -> bool {
+        false
+    }
+
+    fn owner(&self, _name: &str) -> Owner {
+        Owner::Other
+    }
+
+    fn readable(&self, name: &str) -> String {
+        name.to_owned()
+    }
+
+    fn is_runtimes(&self, _neighbours: &[Owner]) -> bool {
+        false
+    }
+
+    fn library(&self, _name: &str) -> Option<Library> {
+        None
+    }
+}
+
+/// Whose code a function is.
+pub(super) fn kind(names: &dyn Names, owner: Owner, neighbours: impl FnOnce() -> Vec<Owner>) -> CodeKind {
+    match owner {
+        Owner::Program => CodeKind::Program,
+        Owner::Runtime => CodeKind::Runtime,
+        Owner::PerhapsRuntime if names.is_runtimes(&neighbours()) => CodeKind::Runtime,
+        Owner::PerhapsRuntime | Owner::Other => CodeKind::Foreign,
+    }
+}
+
+/// Name → whether only static functions have it, of a list of a runtime's functions.
+pub(crate) fn table(list: &str) -> HashMap<&str, bool> {
+    let lines = list.lines().filter(|line| !line.starts_with('#'));
+    lines.map(|line| line.strip_suffix(" static").map_or((line, false), |name| (name, true))).collect()
+}
+
+/// A name without what compilers add to local ones behind a dot (`start_init_elapsed.lto_priv.0`).
+pub(crate) fn base(name: &str) -> &str {
+    name.split('.').next().unwrap_or(name)
+}

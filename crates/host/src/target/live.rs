@@ -1,0 +1,148 @@
+//! A process that is looked at while it runs, without a recording: whether it is still the
+//! one that it was, what it is, where its log is. Owns no bytes of the log; refuses to stop
+//! anything.
+
+use crate::binary::{Inspected, inspect_process};
+use crate::system::clock;
+use crate::system::procfs::{Host, Stat};
+use crate::target::{self, What, open_target};
+use rustix::fs::OFlags;
+use std::fs::File;
+use std::os::fd::BorrowedFd;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+/// What an eventlog begins with.
+pub(crate) const EVENTLOG: &[u8; 4] = b"hdrb";
+
+/// One process, known by when it started: another one that gets its number later is not it.
+#[derive(Debug)]
+pub struct Process {
+    held: target::Process,
+    program: Option<PathBuf>,
+}
+
+/// Whether a process goes on.
+#[derive(Clone, Eq, PartialEq, Debug)]
+pub enum Life {
+    /// It runs.
+    Runs,
+    /// It has ended; its number may be another process's.
+    Ended,
+    /// It runs another program (exec).
+    Other(PathBuf),
+}
+
+impl Process {
+    /// Process `pid`; `None` where there is none, or only what is left of one.
+    pub fn open(host: &Host, pid: u32) -> Option<Process> {
+        let held = target::Process::open(host, pid).ok()?;
+        let program = held.link("exe").ok();
+        Some(Process { held, program })
+    }
+
+    /// Its number.
+    pub fn pid(&self) -> u32 {
+        self.held.pid()
+    }
+
+    /// What is read of it is read through this.
+    pub fn held(&self) -> &target::Process {
+        &self.held
+    }
+
+    /// The file of its program; `None`: not permitted to know, or a thread of the kernel's.
+    pub fn program(&self) -> Option<&PathBuf> {
+        self.program.as_ref()
+    }
+
+    /// Readable when it has ended; none on kernels before 5.3.
+    pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.held.descriptor()
+    }
+
+    /// Whether it has ended; cheaper than [`Process::life`] where there is a descriptor.
+    pub fn has_ended(&self) -> bool {
+        self.held.check().is_err() || (self.held.descriptor().is_none() && self.life() == Life::Ended)
+    }
+
+    /// Whether it goes on.
+    pub fn life(&self) -> Life {
+        let stat = self.held.text("stat").ok().and_then(|text| Stat::parse(&text));
+        if self.held.check().is_err() || stat.is_none_or(|stat| matches!(stat.state, 'Z' | 'X')) {
+            return Life::Ended;
+        }
+        match (&self.program, self.held.link("exe")) {
+            (Some(before), Ok(now)) if *before != now && !is_deleted(before, &now) => Life::Other(now),
+            _ => Life::Runs,
+        }
+    }
+
+    /// How long ago it was started, nanoseconds, to a tick of the kernel's (10 ms as a rule).
+    pub fn age_ns(&self) -> u64 {
+        let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
+        clock::since_boot_ns().saturating_sub(self.held.start_ticks().saturating_mul(tick_ns))
+    }
+
+    /// What its program's file says.
+    pub fn inspect(&self) -> Inspected {
+        inspect_process(&self.held)
+    }
+
+    /// The eventlog that it has open to write, known by how it begins, and its path as the
+    /// process sees it.
+    pub fn eventlog(&self) -> Option<(File, PathBuf)> {
+        let writes =
+            |fd: u32| self.held.access(fd).is_some_and(|access| access.intersects(OFlags::WRONLY | OFlags::RDWR));
+        let files = self.held.descriptors().into_iter().filter(|(fd, path)| path.is_absolute() && writes(*fd));
+        let mut logs = files.filter_map(|(fd, path)| {
+            let file = open_target(&self.held, What::Descriptor(fd)).ok()?;
+            let mut head = [0; 4];
+            file.read_exact_at(&mut head, 0).ok()?;
+            (head == *EVENTLOG).then_some((file, path))
+        });
+        logs.next()
+    }
+}
+
+/// The program's file was removed or replaced on the disk, as by a build; the process runs on.
+fn is_deleted(before: &std::path::Path, now: &std::path::Path) -> bool {
+    now.to_string_lossy().strip_suffix(" (deleted)").is_some_and(|now| std::path::Path::new(now) == before)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_process_runs_and_ends() {
+        let host = Host::default();
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        // Until it has called exec.
+        let mut process = Process::open(&host, child.id()).unwrap();
+        while !process.program().is_some_and(|program| program.display().to_string().contains("sleep")) {
+            process = Process::open(&host, child.id()).unwrap();
+        }
+        assert!(!process.has_ended() && process.life() == Life::Runs);
+        assert!(process.age_ns() < 60_000_000_000);
+        assert!(process.eventlog().is_none());
+        let moved = Process { program: Some("/bin/other".into()), ..Process::open(&host, child.id()).unwrap() };
+        assert!(matches!(moved.life(), Life::Other(_)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(process.has_ended() && process.life() == Life::Ended);
+        assert!(Process::open(&host, child.id()).is_none());
+    }
+
+    #[test]
+    fn a_log_is_known_by_how_it_begins() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("log");
+        let own = Process::open(&Host::default(), std::process::id()).unwrap();
+        let mut file = File::create(&path).unwrap();
+        std::io::Write::write_all(&mut file, b"hdrb....").unwrap();
+        let (found, at) = own.eventlog().unwrap();
+        assert_eq!((found.metadata().unwrap().len(), at), (8, path));
+    }
+}

@@ -1,0 +1,259 @@
+//! The process that is looked at, held from the first look to the last: whatever is read of it
+//! is read through descriptors of its own, so that another process that gets its number later is
+//! never taken for it. Owns every opening of something below `/proc/PID`. Refuses a process that
+//! has ended.
+
+use super::root::Root;
+use crate::privileges::opener::{self, Ask, Identity, Opener};
+use crate::system::procfs::{self, Host, Stat, read_text};
+use crate::system::ready::is_ready;
+use rustix::fs::{Access, AtFlags, Dir, Mode, OFlags};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+/// A process that is held. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Process(Arc<Held>);
+
+#[derive(Debug)]
+struct Held {
+    host: Host,
+    pid: u32,
+    /// `/proc/PID`: leads nowhere as soon as the process is gone.
+    folder: OwnedFd,
+    /// Readable when it has ended; none before Linux 5.3, of a thread, and in a tree.
+    pidfd: Option<OwnedFd>,
+    start_ticks: u64,
+    root: OnceLock<Root>,
+}
+
+impl Process {
+    /// Holds process `pid`.
+    ///
+    /// # Errors
+    /// There is none, it has ended already, or `/proc` hides it.
+    pub fn open(host: &Host, pid: u32) -> io::Result<Process> {
+        // In this order: who has not ended when its folder is open had the number all along.
+        let number = i32::try_from(pid).ok().and_then(Pid::from_raw).filter(|_| host.is_live());
+        let pidfd = number.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = rustix::fs::open(host.path(format!("/proc/{pid}")), flags, Mode::empty())?;
+        let stat = read_text(open_in(&folder, "stat")?.into())?;
+        let gone = || io::Error::from_raw_os_error(libc::ESRCH);
+        let stat = Stat::parse(&stat).filter(|stat| !matches!(stat.state, 'Z' | 'X')).ok_or_else(gone)?;
+        let held =
+            Held { host: host.clone(), pid, folder, pidfd, start_ticks: stat.start_ticks, root: OnceLock::new() };
+        let process = Process(Arc::new(held));
+        process.check().map(|()| process)
+    }
+
+    /// Its number.
+    pub fn pid(&self) -> u32 {
+        self.0.pid
+    }
+
+    /// When it was started, in clock ticks since boot.
+    pub fn start_ticks(&self) -> u64 {
+        self.0.start_ticks
+    }
+
+    /// Which process it is, for the opener.
+    pub(crate) fn identity(&self) -> Identity {
+        (self.0.pid, self.0.start_ticks)
+    }
+
+    /// Where `/proc/PID/NAME` lies.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.host.process(self.0.pid, name)
+    }
+
+    /// Readable when it has ended; none on kernels before 5.3.
+    pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        self.0.pidfd.as_ref().map(AsFd::as_fd)
+    }
+
+    /// That its number means this process still: what was asked by number before this call was
+    /// answered by it.
+    ///
+    /// # Errors
+    /// `ESRCH`: it has ended.
+    pub fn check(&self) -> io::Result<()> {
+        let ended = match &self.0.pidfd {
+            Some(pidfd) => is_ready(pidfd),
+            None => rustix::fs::accessat(&self.0.folder, "stat", Access::EXISTS, AtFlags::empty()).is_err(),
+        };
+        if ended { Err(io::Error::from_raw_os_error(libc::ESRCH)) } else { Ok(()) }
+    }
+
+    /// Opens `/proc/PID/NAME`, a file of the kernel's.
+    ///
+    /// # Errors
+    /// Not permitted, or it has ended.
+    pub fn open_file(&self, name: &str) -> io::Result<File> {
+        let opened = open_in(&self.0.folder, name).map(File::from);
+        self.or_ask(opened, |opener| Ok(opener.open(self.identity(), Ask::File(name.to_owned()))?))
+    }
+
+    /// What was refused here, of the one who may open it.
+    fn or_ask<T>(&self, own: io::Result<T>, ask: impl FnOnce(&Opener) -> io::Result<T>) -> io::Result<T> {
+        match (own, self.opener()) {
+            (Err(error), Some(opener)) if error.kind() == io::ErrorKind::PermissionDenied => ask(opener),
+            (own, _) => own,
+        }
+    }
+
+    /// Text of `/proc/PID/NAME`, as much of it as is ever read.
+    ///
+    /// # Errors
+    /// As [`Process::open_file`].
+    pub fn text(&self, name: &str) -> io::Result<String> {
+        read_text(self.open_file(name)?)
+    }
+
+    /// Where the link `/proc/PID/NAME` says that it leads.
+    ///
+    /// # Errors
+    /// Not permitted, or it has ended.
+    pub fn link(&self, name: &str) -> io::Result<PathBuf> {
+        let path = rustix::fs::readlinkat(&self.0.folder, name, Vec::new());
+        let path = path.map(|path| OsString::from_vec(path.into_bytes()).into()).map_err(io::Error::from);
+        self.or_ask(path, |opener| opener.link(self.identity(), name))
+    }
+
+    /// What the link `/proc/PID/NAME` leads to, found and not opened.
+    pub(super) fn find(&self, name: &str) -> io::Result<OwnedFd> {
+        let flags = OFlags::PATH | OFlags::CLOEXEC;
+        if self.0.host.is_live() {
+            return Ok(rustix::fs::openat(&self.0.folder, name, flags, Mode::empty())?);
+        }
+        // In a tree it is a link as any other, which may lead out of the tree.
+        let path = self.0.host.inside(Path::new(&format!("/proc/{}/{name}", self.0.pid)))?;
+        Ok(rustix::fs::open(path, flags, Mode::empty())?)
+    }
+
+    /// Its root folder.
+    ///
+    /// # Errors
+    /// Not permitted, or it has ended.
+    pub fn root(&self) -> io::Result<&Root> {
+        if let Some(root) = self.0.root.get() {
+            return Ok(root);
+        }
+        let found = self.find("root");
+        let found = self.or_ask(found, |opener| Ok(opener.open(self.identity(), Ask::Folder("/".into()))?.into()))?;
+        let root = Root::new(found, self.link("ns/mnt").ok())?;
+        Ok(self.0.root.get_or_init(|| root))
+    }
+
+    /// The folder called `path` in its root, held and not opened.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn folder(&self, path: &Path) -> io::Result<OwnedFd> {
+        let found = self.root()?.folder(path);
+        self.or_ask(found, |opener| Ok(opener.open(self.identity(), Ask::Folder(path.to_owned()))?.into()))
+    }
+
+    /// Who opens what is refused here.
+    pub(crate) fn opener(&self) -> Option<&Opener> {
+        opener::inside().or(self.0.host.opener())
+    }
+
+    /// What it is held by, for a child that goes on with it.
+    pub(crate) fn held_descriptors(&self) -> Vec<RawFd> {
+        let pidfd = self.0.pidfd.as_ref().map(AsRawFd::as_raw_fd);
+        [self.0.folder.as_raw_fd()].into_iter().chain(pidfd).collect()
+    }
+
+    /// Its open descriptors with the paths they lead to.
+    pub fn descriptors(&self) -> Vec<(u32, PathBuf)> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = rustix::fs::openat(&self.0.folder, "fd", flags, Mode::empty());
+        if let (Err(Errno::ACCESS | Errno::PERM), Some(opener)) = (&folder, self.opener()) {
+            return opener.descriptors(self.identity()).unwrap_or_default();
+        }
+        let Some(folder) = folder.ok().and_then(|folder| Dir::new(folder).ok()) else { return Vec::new() };
+        let number = |entry: rustix::fs::DirEntry| entry.file_name().to_str().ok()?.parse::<u32>().ok();
+        let mut found = Vec::new();
+        for fd in folder.flatten().filter_map(number) {
+            match rustix::fs::readlinkat(&self.0.folder, format!("fd/{fd}"), Vec::new()) {
+                Ok(path) => found.push((fd, OsString::from_vec(path.into_bytes()).into())),
+                // What may be listed may not be followed. One question for all: there may be thousands.
+                Err(Errno::ACCESS | Errno::PERM) => {
+                    return self
+                        .opener()
+                        .and_then(|opener| opener.descriptors(self.identity()).ok())
+                        .unwrap_or_default();
+                }
+                Err(_) => {}
+            }
+        }
+        found
+    }
+
+    /// Whether a descriptor was opened for reading, writing, or both.
+    pub fn access(&self, fd: u32) -> Option<OFlags> {
+        if self.0.host.is_live() {
+            // The link's own mode says it, to everybody and without a question to the opener.
+            let link = rustix::fs::statat(&self.0.folder, format!("fd/{fd}"), AtFlags::SYMLINK_NOFOLLOW).ok()?;
+            let mode = Mode::from_raw_mode(link.st_mode);
+            return Some(match (mode.contains(Mode::RUSR), mode.contains(Mode::WUSR)) {
+                (true, true) => OFlags::RDWR,
+                (false, true) => OFlags::WRONLY,
+                _ => OFlags::RDONLY,
+            });
+        }
+        let text = self.text(&format!("fdinfo/{fd}")).ok()?;
+        let flags = text.lines().find_map(|line| line.strip_prefix("flags:"))?;
+        Some(OFlags::from_bits_retain(u32::from_str_radix(flags.trim(), 8).ok()?))
+    }
+
+    /// Sends it a signal.
+    ///
+    /// # Errors
+    /// Not permitted, or it has ended.
+    pub fn signal(&self, number: i32) -> io::Result<()> {
+        let pidfd = self.0.pidfd.as_ref().ok_or(io::ErrorKind::Unsupported)?;
+        let signal = Signal::from_named_raw(number).ok_or(io::ErrorKind::InvalidInput)?;
+        let sent = rustix::process::pidfd_send_signal(pidfd, signal).map_err(io::Error::from);
+        self.or_ask(sent, |opener| opener.tell(self.identity(), Ask::Signal(number)))
+    }
+
+    /// Has the opener, if there is one, open things of this process and of what it starts.
+    ///
+    /// # Errors
+    /// It has ended.
+    pub fn follow(&self) -> io::Result<()> {
+        self.opener().map_or(Ok(()), |opener| opener.tell(self.identity(), Ask::Follow))
+    }
+
+    /// The user whose rights it uses.
+    pub fn user(&self) -> Option<u32> {
+        let status = self.text("status").ok()?;
+        procfs::field(&status, "Uid")?.split_ascii_whitespace().nth(1)?.parse().ok()
+    }
+
+    /// Device and inode of what it has open under a number.
+    pub fn descriptor_identity(&self, fd: u32) -> Option<(u64, u64)> {
+        let found = match (self.find(&format!("fd/{fd}")), self.opener()) {
+            (Ok(found), _) => rustix::fs::fstat(found),
+            (Err(_), Some(opener)) => rustix::fs::fstat(opener.open(self.identity(), Ask::Descriptor(fd)).ok()?),
+            (Err(_), None) => return None,
+        };
+        found.ok().map(|found| (found.st_dev, found.st_ino))
+    }
+}
+
+/// A file of the kernel's in a folder of `/proc`.
+fn open_in(folder: &OwnedFd, name: &str) -> io::Result<OwnedFd> {
+    // A tree may hold anything under that name.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    Ok(rustix::fs::openat(folder, name, flags, Mode::empty())?)
+}
