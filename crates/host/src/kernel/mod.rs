@@ -20,39 +20,15 @@ pub(crate) mod tracefs;
 pub(crate) mod words;
 
 use crate::capture::folder::Folder;
-use crate::capture::redact::Redactor;
 pub use by_hand::ByHand;
 pub use code::CodeRecorder;
-use rtscope_model::Pid;
 use rtscope_model::manifest::{Kernel, Tier, Tracepoint};
 use std::io;
 use std::path::Path;
 use streams::{Kind, Streams};
 use tiers::Opened;
+pub use tiers::{Options, Target};
 pub use words::name as tier_name;
-
-/// Whose threads are recorded where the tier cannot record everybody's.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub enum Target {
-    /// A child that exists but has not called exec yet.
-    Spawned(Pid),
-    /// A process that runs already.
-    Attached(Pid),
-}
-
-/// How to record.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The program.
-    pub target: Target,
-    /// The richest tier to try; `None`: all.
-    pub force_tier: Option<Tier>,
-    /// Bytes of each CPU's ring; `None`: by tier.
-    pub ring_bytes: Option<usize>,
-    /// Stands in for names in `threads.json`. Names in the streams stay: they are
-    /// what the ring held.
-    pub redactor: Option<Redactor>,
-}
 
 /// A recording of the kernel's scheduling. Ends with the value.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use super::perf::{self, Event, Scope, What};
 use super::ring::Ring;
 use super::tracefs::{self, Description};
 use super::words;
-use super::{Options, Target};
+use crate::capture::redact::Redactor;
 use crate::machine::cpu_list;
 use crate::system::open_files;
 use rtscope_model::Pid;
@@ -15,6 +15,29 @@ use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::Path;
+
+/// Whose threads are recorded where the tier cannot record everybody's.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum Target {
+    /// A child that exists but has not called exec yet.
+    Spawned(Pid),
+    /// A process that runs already.
+    Attached(Pid),
+}
+
+/// How to record.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The program.
+    pub target: Target,
+    /// The richest tier to try; `None`: all.
+    pub force_tier: Option<Tier>,
+    /// Bytes of each CPU's ring; `None`: by tier.
+    pub ring_bytes: Option<usize>,
+    /// Stands in for names in `threads.json`. Names in the streams stay: they are
+    /// what the ring held.
+    pub redactor: Option<Redactor>,
+}
 
 /// Tracepoints that are recorded. Forks, exits and names come as records of perf
 /// itself (`task`, `comm`), which tell a thread from a process and are

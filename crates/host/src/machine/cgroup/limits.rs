@@ -2,15 +2,31 @@
 //! out. Values that no kernel sets are said and taken as no limit. Refuses to know
 //! where groups are.
 
-use super::Level;
 use crate::machine::reading::{Reading, quoted};
 use crate::system::procfs;
 use rtscope_model::manifest::Group;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Bytes from which a limit is none: v1 writes "no limit" as the largest multiple
 /// of a page that fits into 63 bits.
 const NO_LIMIT_BYTES: u64 = 1 << 60;
+
+/// A level that covers the process, with the files to sample.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Level {
+    /// For the manifest.
+    pub group: Group,
+    /// File of the memory limit, as the process sees it.
+    pub memory_limit_path: Option<String>,
+    /// Periods in which the quota ran out, and all periods; `None`: not counted here.
+    pub throttled: Option<(u64, u64)>,
+    /// `cpu.stat`, where it has throttle counters.
+    pub cpu_stat: Option<PathBuf>,
+    /// File with the bytes charged.
+    pub memory: Option<PathBuf>,
+    /// File with the out-of-memory kill count.
+    pub(super) oom: Option<PathBuf>,
+}
 
 /// CPUs and the period in nanoseconds; or that there is no quota; or why the text
 /// is none that a kernel would write.

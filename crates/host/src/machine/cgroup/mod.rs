@@ -14,27 +14,11 @@ mod tests;
 
 use crate::machine::reading::Reading;
 use crate::system::procfs::{self, Host, Process};
+pub use limits::Level;
 use mounts::{Hierarchy, Seen};
 use rtscope_model::manifest::Group;
 use rtscope_model::resources::Source;
 use std::path::{Path, PathBuf};
-
-/// A level that covers the process, with the files to sample.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Level {
-    /// For the manifest.
-    pub group: Group,
-    /// File of the memory limit, as the process sees it.
-    pub memory_limit_path: Option<String>,
-    /// Periods in which the quota ran out, and all periods; `None`: not counted here.
-    pub throttled: Option<(u64, u64)>,
-    /// `cpu.stat`, where it has throttle counters.
-    pub cpu_stat: Option<PathBuf>,
-    /// File with the bytes charged.
-    pub memory: Option<PathBuf>,
-    /// File with the out-of-memory kill count.
-    oom: Option<PathBuf>,
-}
 
 /// All levels, leaf first.
 #[derive(Clone, PartialEq, Debug, Default)]

@@ -1,7 +1,7 @@
 //! Limits that bound recording.
 
+use super::check::{Check, State};
 use super::perf::effective_capabilities;
-use super::{Check, State};
 use rustix::process::{Resource, getrlimit};
 use std::fs;
 use std::path::Path;

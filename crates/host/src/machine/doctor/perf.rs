@@ -1,7 +1,7 @@
 //! Whether the kernel lets us see its scheduling: settings, capabilities, and
 //! each tier tried.
 
-use super::{Check, State};
+use super::check::{Check, State};
 use crate::kernel::{self, tiers, tracefs, words};
 use rtscope_model::manifest::Tier;
 use std::fs;

@@ -1,8 +1,8 @@
 //! What else of the machine can be seen: another process's memory, control
 //! groups, pressure, steal, clocks.
 
+use super::check::{Check, State};
 use super::perf::effective_capabilities;
-use super::{Check, State};
 use crate::machine::cgroup;
 use crate::system::procfs::{Host, Process};
 use std::fs;

@@ -2,7 +2,7 @@
 //! what is read in which order, that it is read again where a collection came between, and
 //! for how long the process is stopped if it is. Refuses to interpret a block.
 
-use super::{Refusal, Target, refusal};
+use super::found::{Refusal, Target, refusal};
 use crate::privileges::opener::{self, Held};
 use crate::privileges::server;
 use crate::sandbox::{self, Died, Done, Limits};

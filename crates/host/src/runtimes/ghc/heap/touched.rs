@@ -3,7 +3,7 @@
 //! megablocks costs the reader some room, and reading its pages would make page tables for them
 //! there. What was never written holds zeros, which need not be read.
 
-use super::{Pages, Source, Target};
+use super::source::{Pages, Source};
 use crate::system::procfs;
 use crate::target::Process;
 use crate::target::core_file::CoreFile;
@@ -35,8 +35,8 @@ impl Untouched {
 
 /// The memory of a target, of which zeros are not read.
 pub(super) struct View<'t> {
-    memory: &'t Source,
-    untouched: &'t Untouched,
+    pub memory: &'t Source,
+    pub untouched: &'t Untouched,
 }
 
 impl Memory for View<'_> {
@@ -59,32 +59,24 @@ impl Memory for View<'_> {
     }
 }
 
-impl Target {
-    /// Its memory for readers of blocks and objects.
-    pub(super) fn view(&self) -> View<'_> {
-        View { memory: &self.memory, untouched: &self.untouched }
+/// What of `space` is in memory, and of the rest so much that it is bounded by that.
+pub(super) fn bound(memory: &Source, space: &Space) -> io::Result<(Space, Untouched)> {
+    let mapped = space.committed.iter().map(|range| range.end - range.start);
+    if mapped.fold(0, u64::saturating_add) > MAPPED_MAX {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "more is mapped for its heap than any heap takes"));
     }
-
-    /// Leaves of its heap what is in memory, and of the rest so much that it is bounded by that.
-    pub(super) fn bound(&mut self) -> io::Result<()> {
-        let mapped = self.space.committed.iter().map(|range| range.end - range.start);
-        if mapped.fold(0, u64::saturating_add) > MAPPED_MAX {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "more is mapped for its heap than any heap takes"));
+    let mut touched = Vec::new();
+    for range in &space.committed {
+        match memory {
+            Source::Live(memory) => match Pages::open(&memory.process) {
+                Ok(pages) => pages.touched(range, &mut touched)?,
+                // What is not known is bounded by what is in memory, wherever that is.
+                Err(_) => resident_at_most(&memory.process, range, &mut touched),
+            },
+            Source::Core(core) => held(core, range, &mut touched),
         }
-        let mut touched = Vec::new();
-        for range in &self.space.committed {
-            match &self.memory {
-                Source::Live(memory) => match Pages::open(&memory.process) {
-                    Ok(pages) => pages.touched(range, &mut touched)?,
-                    // What is not known is bounded by what is in memory, wherever that is.
-                    Err(_) => resident_at_most(&memory.process, range, &mut touched),
-                },
-                Source::Core(core) => held(core, range, &mut touched),
-            }
-        }
-        (self.space, self.untouched) = bounded(&self.space, &touched);
-        Ok(())
     }
+    Ok(bounded(space, &touched))
 }
 
 impl Pages {
@@ -167,9 +159,9 @@ fn bounded(space: &Space, touched: &[Range<u64>]) -> (Space, Untouched) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::found::{Files, Place, Target};
     use super::*;
     use crate::binary::Inspected;
-    use crate::runtimes::ghc::heap::{Files, Place};
     use crate::system::procfs::Host;
     use rtscope_heap::{Statics, Survey};
     use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! What of a look was not there in the one before. Owns that nothing is told twice; a first look
 //! is told whole, but for counts that are 0.
 
-use super::Look;
+use super::counts::Look;
 use rtscope_model::{StmCounts, StmNamed, StmSeen};
 use std::collections::BTreeMap;
 
@@ -49,7 +49,7 @@ impl Changes {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Outcomes;
+    use super::super::counts::Outcomes;
     use super::*;
 
     fn told(changes: &mut Changes, look: &Look) -> Vec<StmSeen> {

@@ -1,7 +1,8 @@
 //! Where the counts of a process are: symbols of its files, and where those are gone the block
 //! of the package by how it begins. Owns the words for what is missing.
 
-use super::{Counted, Refusal, Runtime, code};
+use super::code;
+use super::counts::{Counted, Look, Refusal, Runtime};
 use crate::binary::{Inspected, RuntimeSymbols};
 use crate::runtimes::ghc::unflushed::Modules;
 use crate::system::procfs::Host;
@@ -60,7 +61,7 @@ pub fn find(host: &Host, pid: u32) -> Result<Counted<LiveProcess>, Refusal> {
 }
 
 /// Looks for all that counts, at `symbols` and in `data`, whatever is missing.
-pub(crate) fn look<M: Memory>(memory: M, symbols: &RuntimeSymbols, data: &[Range<u64>]) -> io::Result<super::Look> {
+pub(crate) fn look<M: Memory>(memory: M, symbols: &RuntimeSymbols, data: &[Range<u64>]) -> io::Result<Look> {
     let runtime = runtime(&memory, &Inspected::default(), std::slice::from_ref(symbols)).ok();
     let block = symbols.stm.block.or_else(|| search(&memory, data).ok());
     let n_capabilities = symbols.n_capabilities;

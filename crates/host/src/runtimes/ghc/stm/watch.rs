@@ -5,8 +5,9 @@
 //! Reading a program's symbols takes some milliseconds: a thread of its own does that, so that
 //! who looks is not late.
 
+use super::changes::Changes;
+use super::counts::{Counted, Look, Refusal};
 use super::place::find;
-use super::{Changes, Counted, Look, Refusal};
 use crate::capture::folder::Folder;
 use crate::system::procfs::Host;
 use crate::target::memory::LiveProcess;
