@@ -6,19 +6,19 @@ use super::forks::{self, Forks, Task};
 use super::perf::{Event, What};
 use super::tiers::CpuRing;
 use crate::capture::folder::Folder;
-use crate::system::worker as background;
+use crate::capture::store::is_disk_full;
+use crate::system::clock;
+use crate::system::ready;
+use crate::system::worker::{Priority, Shared, Worker};
 use rtscope_model::{Loss, LossKind, Time};
-use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
+use rustix::event::{PollFd, PollFlags};
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
+use std::sync::Arc;
 
 /// Longest time that a record waits in a ring, in nanoseconds: what a recorder
 /// that is killed loses. Before that, a ring that is an eighth full wakes us.
-const PERIOD_NS: i64 = 500_000_000;
+const PERIOD_NS: u64 = 500_000_000;
 
 /// Stacks of sleeping threads that are taken in a second, for each CPU: at 3 us each
 /// a third of a per cent. A program that sleeps more often pays for those that
@@ -30,31 +30,19 @@ const RECORD_LOST: u32 = 2;
 const RECORD_SAMPLE: u32 = 9;
 const RECORD_LOST_SAMPLES: u32 = 13;
 
-/// What the thread has done so far; readable at any time.
+/// What the thread has done so far, but for the bytes written; readable at any time.
 #[derive(Debug, Default)]
-pub struct Counters {
+pub struct Counts {
     /// Records written.
-    pub records: AtomicU64,
+    pub records: u64,
     /// Records that the kernel dropped.
-    pub lost: AtomicU64,
-    /// Bytes written.
-    pub bytes: AtomicU64,
+    pub lost: u64,
     /// Times that all rings were read.
-    pub rounds: AtomicU64,
+    pub rounds: u64,
     /// Processes that come of the program.
-    pub forks: Mutex<Forks>,
-    losses: Mutex<Vec<Loss>>,
-}
-
-impl Counters {
+    pub forks: Forks,
     /// What was lost on the way to the streams (not: in the kernel's rings).
-    pub fn losses(&self) -> Vec<Loss> {
-        self.losses.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
-    }
-
-    fn note(&self, loss: Loss) {
-        self.losses.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(loss);
-    }
+    pub losses: Vec<Loss>,
 }
 
 /// One CPU: its ring and the stream that it goes to.
@@ -129,13 +117,10 @@ impl Stream {
 #[derive(Debug)]
 pub struct Drain {
     lanes: Vec<Lane>,
-    counters: Arc<Counters>,
+    /// Woken when the rings shall be read now.
+    shared: Arc<Shared<Counts>>,
     /// What losses are said to be of.
     source: &'static str,
-    /// Readable when the thread shall end.
-    stop: Arc<OwnedFd>,
-    /// Readable when the rings shall be read now.
-    look: Arc<OwnedFd>,
     buffer: Vec<u8>,
     /// Processes that began or ended, of this round.
     tasks: Vec<Task>,
@@ -146,27 +131,19 @@ pub struct Drain {
 }
 
 impl Drain {
-    /// A drain of `lanes` that ends when `stop` (an eventfd) is written to. `source`
-    /// names what the kernel drops without telling when.
-    fn new(lanes: Vec<Lane>, counters: Arc<Counters>, running: &Running, source: &'static str) -> Drain {
-        let (stop, look) = (Arc::clone(&running.stop), Arc::clone(&running.look));
+    /// Drains `lanes` in a thread of the given name until that is ended. `source` names what the kernel drops
+    /// without telling when.
+    pub fn start(lanes: Vec<Lane>, source: &'static str, thread: &str) -> io::Result<Worker<Counts>> {
+        let shared = Shared::new(Counts::default())?;
         let (buffer, tasks) = (Vec::new(), Vec::new());
-        Drain { lanes, counters, source, stop, look, buffer, tasks, failed: None, sleeps: Some((0, now())) }
-    }
-
-    /// Runs it in a thread of the given name until the handle is stopped.
-    pub fn start(lanes: Vec<Lane>, counters: Arc<Counters>, source: &'static str, thread: &str) -> io::Result<Running> {
-        let event = || rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map(Arc::new);
-        let mut running = Running { stop: event()?, look: event()?, thread: None };
-        let drain = Drain::new(lanes, counters, &running, source);
-        running.thread = Some(std::thread::Builder::new().name(thread.to_owned()).spawn(move || drain.run())?);
-        Ok(running)
+        let sleeps = Some((0, clock::monotonic()));
+        let drain = Drain { lanes, shared: Arc::clone(&shared), source, buffer, tasks, failed: None, sleeps };
+        Worker::start(shared, thread, Priority::Background, move || drain.run())
     }
 
     /// Drains until told to stop, then takes what is left and syncs the files.
     fn run(mut self) {
-        background::stand_back();
-        while !self.wait() {
+        while self.wait() {
             self.drain_all();
             self.bound_sleeps();
         }
@@ -179,41 +156,37 @@ impl Drain {
         self.finish_files();
     }
 
-    /// Sleeps until a ring is an eighth full or the period is over. True: stop.
+    /// Sleeps until a ring is an eighth full or the period is over. False: stop.
     fn wait(&mut self) -> bool {
-        let mut fds = vec![PollFd::new(&*self.stop, PollFlags::IN), PollFd::new(&*self.look, PollFlags::IN)];
+        let wake = self.shared.wake_descriptor();
+        let mut fds = vec![PollFd::from_borrowed_fd(wake, PollFlags::IN)];
         let polled: Vec<usize> = (0..self.lanes.len()).filter(|index| self.lanes[*index].wakes).collect();
         for index in &polled {
             if let Some(first) = self.lanes[*index].ring.events.first() {
                 fds.push(PollFd::new(first, PollFlags::IN));
             }
         }
-        let period = Timespec { tv_sec: 0, tv_nsec: PERIOD_NS as _ };
-        if rustix::event::poll(&mut fds, Some(&period)).is_err() {
-            // A signal: drain and come back.
-            return false;
-        }
-        let stop = fds.first().is_some_and(|fd| !fd.revents().is_empty());
-        let ended: Vec<bool> = fds.iter().skip(2).map(|fd| hung_up(fd.revents())).collect();
+        ready::wait(&mut fds, Some(PERIOD_NS));
+        let ended: Vec<bool> = fds.iter().skip(1).map(|fd| hung_up(fd.revents())).collect();
         drop(fds);
-        let _ = rustix::io::read(&*self.look, &mut [0; 8]);
+        self.shared.seen();
         // The event of an ended thread is ready for ever: polling it again would
         // spin. Its ring may still fill through redirected events; the period
         // covers that.
         for (index, _) in polled.iter().zip(ended).filter(|(_, ended)| *ended) {
             self.lanes[*index].wakes = false;
         }
-        stop
+        !self.shared.is_stopped()
     }
 
     fn drain_all(&mut self) {
         for index in 0..self.lanes.len() {
             self.drain_one(index);
         }
-        let mut forks = self.counters.forks.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        forks.take_round(&self.tasks);
+        let mut counts = self.shared.lock();
+        counts.forks.take_round(&self.tasks);
+        counts.rounds += 1;
         self.tasks.clear();
-        self.counters.rounds.fetch_add(1, Ordering::Release);
     }
 
     fn drain_one(&mut self, index: usize) {
@@ -226,27 +199,33 @@ impl Drain {
         if let Some((sleeps, _)) = &mut self.sleeps {
             *sleeps += tally.sleeps;
         }
-        self.counters.lost.fetch_add(tally.lost, Ordering::Relaxed);
-        if let Some(dropped) = &mut self.failed {
-            *dropped += tally.records;
-            return;
-        }
-        match lane.stream.append(&self.buffer) {
-            Ok(()) => {
-                self.counters.records.fetch_add(tally.records, Ordering::Relaxed);
-                self.counters.bytes.fetch_add(self.buffer.len() as u64, Ordering::Relaxed);
+        let appended = match &mut self.failed {
+            Some(dropped) => {
+                *dropped += tally.records;
+                None
             }
-            Err(error) => {
+            // Nobody who asks for figures waits for the disk.
+            None => Some(lane.stream.append(&self.buffer)),
+        };
+        let mut counts = self.shared.lock();
+        counts.lost += tally.lost;
+        match appended {
+            Some(Ok(())) => {
+                counts.records += tally.records;
+                self.shared.add_written(self.buffer.len() as u64);
+            }
+            Some(Err(error)) => {
                 self.failed = Some(tally.records);
-                self.counters.note(write_failed(&lane.stream.name, &error));
+                counts.losses.push(write_failed(&lane.stream.name, &error));
             }
+            None => {}
         }
     }
 
     /// Stops looking at every sleep where there are so many that it would show.
     fn bound_sleeps(&mut self) {
         let Some((sleeps, since)) = self.sleeps else { return };
-        let now = now();
+        let now = clock::monotonic();
         let elapsed = now.since(since);
         if elapsed < SLEEPS_WINDOW_NS {
             return;
@@ -263,27 +242,37 @@ impl Drain {
         let note =
             "The program's threads sleep so often that from here on only waits that cannot be interrupted are named.";
         let (source, kind) = (self.source.to_owned(), LossKind::SourceMissing);
-        self.counters.note(Loss { source, kind, count: 1, from: Some(now), to: None, note: note.to_owned() });
+        self.shared.lock().losses.push(Loss {
+            source,
+            kind,
+            count: 1,
+            from: Some(now),
+            to: None,
+            note: note.to_owned(),
+        });
     }
 
     /// Losses that no record told of, because the ring stayed full to the end.
     fn count_kernel_losses(&self) {
         let events = self.lanes.iter().flat_map(|lane| &lane.ring.events);
         let lost: u64 = events.filter_map(super::perf::Event::lost).sum();
-        let told = self.counters.lost.fetch_max(lost, Ordering::Relaxed);
+        let mut counts = self.shared.lock();
+        let told = counts.lost;
+        counts.lost = told.max(lost);
         if lost > told {
             let note = "the kernel dropped records and had no room left to tell when".to_owned();
             let (source, kind) = (self.source.to_owned(), LossKind::KernelRecords);
-            self.counters.note(Loss { source, kind, count: lost - told, from: None, to: None, note });
+            counts.losses.push(Loss { source, kind, count: lost - told, from: None, to: None, note });
         }
     }
 
     fn finish_files(&mut self) {
         if let Some(dropped) = self.failed {
-            let mut losses = self.counters.losses.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            if let Some(loss) = losses.iter_mut().find(|loss| loss.to.is_none() && loss.from.is_some()) {
+            if let Some(loss) =
+                self.shared.lock().losses.iter_mut().find(|loss| loss.to.is_none() && loss.from.is_some())
+            {
                 loss.count = dropped;
-                loss.to = Some(now());
+                loss.to = Some(clock::monotonic());
             }
         }
         for lane in &self.lanes {
@@ -293,51 +282,21 @@ impl Drain {
     }
 }
 
-/// A drain at work.
-#[derive(Debug)]
-pub struct Running {
-    stop: Arc<OwnedFd>,
-    look: Arc<OwnedFd>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Running {
-    /// Lets it read the rings now.
-    pub fn look(&self) {
-        // Only a full counter can refuse, and then it is readable already.
-        let _ = rustix::io::write(&*self.look, &1u64.to_ne_bytes());
-    }
-
-    /// Takes what is left and ends it. False: it had ended early, or does not end.
-    pub fn stop(self) -> bool {
-        // As above.
-        let _ = rustix::io::write(&*self.stop, &1u64.to_ne_bytes());
-        self.thread.is_none_or(|thread| background::end(thread).is_some())
-    }
-}
-
 fn hung_up(revents: PollFlags) -> bool {
     revents.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL)
 }
 
 fn write_failed(source: &str, error: &io::Error) -> Loss {
-    let full = matches!(error.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG));
     Loss {
         source: source.to_owned(),
-        kind: if full { LossKind::DiskFull } else { LossKind::SourceMissing },
+        kind: if is_disk_full(error) { LossKind::DiskFull } else { LossKind::SourceMissing },
         count: 0,
-        from: Some(now()),
+        from: Some(clock::monotonic()),
         to: None,
         note: format!(
             "Kernel records were not written from here on ({error}). Free some space or record to another disk."
         ),
     }
-}
-
-/// `CLOCK_MONOTONIC` now.
-fn now() -> Time {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    Time(now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64)
 }
 
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]

@@ -2,14 +2,13 @@
 //! ring, the thread that fills them, and what it counts. The recorders differ in
 //! what they open and in what they say about it.
 
-use super::drain::{Counters, Drain, Lane, Running};
+use super::drain::{Counts, Drain, Lane};
 use super::tiers::CpuRing;
 use crate::capture::folder::Folder;
+use crate::system::worker::Worker;
 use rtscope_model::Loss;
 use std::collections::HashSet;
 use std::io;
-use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Longest time that reading the rings once is waited for.
@@ -36,8 +35,8 @@ impl Kind {
 /// Streams that are being written; by default none. Ends with the value.
 #[derive(Debug, Default)]
 pub struct Streams {
-    counters: Arc<Counters>,
-    drain: Option<Running>,
+    drain: Option<Worker<Counts>>,
+    stopped: bool,
 }
 
 impl Streams {
@@ -59,68 +58,63 @@ impl Streams {
         if !lanes.is_empty() {
             lanes.iter().try_for_each(Lane::enable)?;
             begin(&mut lanes)?;
-            streams.drain = Some(Drain::start(lanes, Arc::clone(&streams.counters), kind.source, kind.thread)?);
+            streams.drain = Some(Drain::start(lanes, kind.source, kind.thread)?);
         }
         Ok(streams)
     }
 
     /// The processes whose descendants [`Streams::family`] gives.
     pub fn follow(&self, pids: &[u32]) {
-        self.counters.forks.lock().unwrap_or_else(PoisonError::into_inner).follow(pids);
+        self.drain.iter().for_each(|drain| drain.lock().forks.follow(pids));
     }
 
     /// The followed processes and those that come of them, without those seen to have ended; `None`: nothing is
     /// recorded that says so. `now`: up to this moment.
     pub fn family(&self, now: bool) -> Option<HashSet<u32>> {
-        let drain = self.drain.as_ref()?;
+        let drain = self.drain.as_ref().filter(|_| !self.stopped)?;
         if now {
-            let before = self.counters.rounds.load(Ordering::Acquire);
+            let before = drain.lock().rounds;
             let deadline = Instant::now() + CATCH_UP;
             // One round may be half over.
-            while self.counters.rounds.load(Ordering::Acquire) < before + 2 && Instant::now() < deadline {
-                drain.look();
+            while drain.lock().rounds < before + 2 && Instant::now() < deadline {
+                drain.wake();
                 std::thread::sleep(Duration::from_micros(200));
             }
         }
-        Some(self.counters.forks.lock().unwrap_or_else(PoisonError::into_inner).family())
+        Some(drain.lock().forks.family())
     }
 
     /// These have been seen to have ended.
     pub fn gone(&self, pids: &[u32]) {
-        self.counters.forks.lock().unwrap_or_else(PoisonError::into_inner).gone(pids.iter().copied());
+        self.drain.iter().for_each(|drain| drain.lock().forks.gone(pids.iter().copied()));
     }
 
     /// Records written so far.
     pub fn records(&self) -> u64 {
-        self.counters.records.load(Ordering::Relaxed)
+        self.drain.as_ref().map_or(0, |drain| drain.lock().records)
     }
 
     /// Records that the kernel dropped so far.
     pub fn lost(&self) -> u64 {
-        self.counters.lost.load(Ordering::Relaxed)
+        self.drain.as_ref().map_or(0, |drain| drain.lock().lost)
     }
 
     /// Bytes written so far.
     pub fn written_bytes(&self) -> u64 {
-        self.counters.bytes.load(Ordering::Relaxed)
+        self.drain.as_ref().map_or(0, |drain| drain.written_bytes())
     }
 
     /// What was lost on the way to the disk so far. What the kernel dropped is in
     /// the streams themselves and comes out of the decoder, except for what no
     /// record could tell of any more: that is added at the end.
     pub fn losses(&self) -> Vec<Loss> {
-        self.counters.losses()
+        self.drain.as_ref().map_or(Vec::new(), |drain| drain.lock().losses.clone())
     }
 
     /// Takes what is left in the rings and syncs the files. False: the thread had
     /// ended early.
     pub fn stop(&mut self) -> bool {
-        self.drain.take().is_none_or(Running::stop)
-    }
-}
-
-impl Drop for Streams {
-    fn drop(&mut self) {
-        self.stop();
+        self.stopped = true;
+        self.drain.as_mut().is_none_or(Worker::end)
     }
 }

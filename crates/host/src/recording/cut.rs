@@ -3,22 +3,19 @@
 //! its file as it left it, sees no error, and fills no disk. Refuses files outside the capture.
 
 use crate::capture::folder::Folder;
-use crate::system::worker as background;
+use crate::system::worker::{Priority, Shared, Worker};
 use rustix::fs::{FallocateFlags, fallocate};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
-use std::time::Duration;
+use std::sync::Arc;
 
 /// What may come of all logs between two looks.
 const GROWTH: u64 = 1 << 20;
 /// At least a block of any file system.
 const BLOCK: u64 = 1 << 16;
-const PAUSE_MIN: Duration = Duration::from_millis(5);
-const PAUSE_MAX: Duration = Duration::from_millis(200);
+const PAUSE_MIN_NS: u64 = 5_000_000;
+const PAUSE_MAX_NS: u64 = 200_000_000;
 
 #[derive(Debug)]
 struct Log {
@@ -35,13 +32,13 @@ struct Log {
 #[derive(Debug, Default)]
 struct Logs {
     logs: Vec<Log>,
-    pause: Duration,
+    pause_ns: u64,
     failed: Option<io::Error>,
 }
 
 impl Logs {
     /// Gives back what came since the last time, and says after which time to come back.
-    fn punch(&mut self) -> Duration {
+    fn punch(&mut self) -> u64 {
         let mut grown = 0;
         for log in &mut self.logs {
             let size = log.file.metadata().map_or(log.size, |file| file.len());
@@ -57,40 +54,36 @@ impl Logs {
                 Err(error) => self.failed = Some(error.into()),
             }
         }
-        self.pause = if grown > GROWTH { self.pause / 2 } else { self.pause * 2 }.clamp(PAUSE_MIN, PAUSE_MAX);
-        self.pause
+        self.pause_ns =
+            if grown > GROWTH { self.pause_ns / 2 } else { self.pause_ns * 2 }.clamp(PAUSE_MIN_NS, PAUSE_MAX_NS);
+        self.pause_ns
     }
 }
 
 /// Cuts logs on a thread of its own: the end of a recording takes its time.
 #[derive(Debug)]
 pub(super) struct Cut {
-    logs: Arc<Mutex<Logs>>,
-    /// Dropped at the end.
-    over: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    worker: Worker<Logs>,
 }
 
 impl Cut {
     /// None yet. Errors: no thread to be had.
     pub(super) fn start() -> io::Result<Cut> {
-        let logs = Arc::new(Mutex::new(Logs::default()));
-        let (over, ended) = channel();
-        let shared = Arc::clone(&logs);
+        let shared = Shared::new(Logs::default())?;
+        let logs = Arc::clone(&shared);
         let work = move || {
-            let mut pause = PAUSE_MIN;
-            while matches!(ended.recv_timeout(pause), Err(RecvTimeoutError::Timeout)) {
-                pause = lock(&shared).punch();
+            let mut pause_ns = PAUSE_MIN_NS;
+            while logs.wait(&[], Some(pause_ns)) {
+                pause_ns = logs.lock().punch();
             }
         };
-        let thread = std::thread::Builder::new().name("cut".into()).spawn(work)?;
-        Ok(Cut { logs, over: Some(over), thread: Some(thread) })
+        Ok(Cut { worker: Worker::start(shared, "cut", Priority::Usual, work)? })
     }
 
     /// Cuts the log `path` of the capture `folder` at its present end, or (`whole`) at its start. False: it is none of
     /// the capture's, or is cut already.
     pub(super) fn add(&self, folder: &Folder, path: &Path, whole: bool) -> bool {
-        let mut cut = lock(&self.logs);
+        let mut cut = self.worker.lock();
         if cut.logs.iter().any(|log| log.path == path) {
             return false;
         }
@@ -102,18 +95,18 @@ impl Cut {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        lock(&self.logs).logs.is_empty()
+        self.worker.lock().logs.is_empty()
     }
 
     /// Why nothing can be given back, if that is so.
     pub(super) fn failed(&self) -> Option<io::Error> {
-        lock(&self.logs).failed.take()
+        self.worker.lock().failed.take()
     }
 
     /// The programs have ended: the files are what was kept of them.
     pub(super) fn finish(mut self) {
-        self.end();
-        let mut cut = lock(&self.logs);
+        self.worker.end();
+        let mut cut = self.worker.lock();
         cut.punch();
         for log in &cut.logs {
             let _ = log.file.set_len(log.kept);
@@ -121,17 +114,6 @@ impl Cut {
                 let _ = log.folder.remove(&log.name);
             }
         }
-    }
-
-    fn end(&mut self) {
-        self.over = None;
-        let _ = self.thread.take().map(background::end);
-    }
-}
-
-impl Drop for Cut {
-    fn drop(&mut self) {
-        self.end();
     }
 }
 
@@ -145,10 +127,6 @@ fn own_log(capture: &Folder, path: &Path) -> Option<(Folder, String, File)> {
     let name = inside.file_name()?.to_str()?.to_owned();
     let file = folder.open_to_write(&name).ok()?;
     Some((folder, name, file))
-}
-
-fn lock(logs: &Mutex<Logs>) -> MutexGuard<'_, Logs> {
-    logs.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -168,7 +146,7 @@ mod tests {
         assert!(cut.add(&Folder::open(folder.path()).unwrap(), &path, false));
         for _ in 0..32 {
             writer.write_all(&[8; 1 << 20]).unwrap();
-            lock(&cut.logs).punch();
+            cut.worker.lock().punch();
             if let Some(error) = cut.failed() {
                 eprintln!("not run: no holes on the disk of {} ({error})", folder.path().display());
                 return;

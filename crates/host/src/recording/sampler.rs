@@ -13,6 +13,7 @@ use crate::machine::cgroup::Level;
 use crate::runtimes::stm::{self, Watcher};
 use crate::system::clock;
 use crate::system::procfs::{self, Host, Stat};
+use crate::system::worker::{Priority, Shared, Worker};
 use rtscope_decode::capture::samples::write_line;
 use rtscope_model::{Cpu, GroupId, Sample, Tid, Time};
 use std::collections::HashMap;
@@ -20,9 +21,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::{Arc, MutexGuard};
 
 const SAMPLES: &str = "samples.jsonl";
 /// Period of threads, limited memory and of steal while there is some.
@@ -58,67 +57,60 @@ pub struct Config {
     pub transactions: Option<stm::Kept>,
 }
 
-/// What the two sides share.
+/// What whoever has the sampler tells it, and it them.
 #[derive(Debug, Default)]
-struct Shared {
-    stop: AtomicBool,
-    disk_full: AtomicBool,
-    fresh_targets: AtomicBool,
-    written: AtomicU64,
-    gaps: Mutex<Vec<(Time, Time)>>,
-    targets: Mutex<Vec<u32>>,
-    more_levels: Mutex<Vec<(GroupId, Level)>>,
+struct Told {
+    targets: Vec<u32>,
+    fresh_targets: bool,
+    more_levels: Vec<(GroupId, Level)>,
+    gaps: Vec<(Time, Time)>,
 }
 
 /// A running sampler.
 #[derive(Debug)]
 pub struct Sampler {
-    shared: Arc<Shared>,
-    thread: JoinHandle<()>,
+    worker: Worker<Told>,
 }
 
 impl Sampler {
     /// Starts it; `samples.jsonl` goes into `capture`. Errors: the file cannot be made, no thread to be had.
     pub fn start(capture: &Folder, config: Config) -> io::Result<Sampler> {
-        let shared = Arc::new(Shared { targets: Mutex::new(vec![config.pid]), ..Shared::default() });
+        let shared = Shared::new(Told { targets: vec![config.pid], ..Told::default() })?;
         let output = capture.create(SAMPLES)?;
-        let mut state = State::new(config, Some(output), Arc::clone(&shared));
-        let thread = std::thread::Builder::new().name("sampler".into()).spawn(move || state.run())?;
-        Ok(Sampler { shared, thread })
+        let mut state = State::new(config, Some(Output { file: output, shared: Arc::clone(&shared) }));
+        Ok(Sampler { worker: Worker::start(shared, "sampler", Priority::Background, move || state.run())? })
     }
 
     /// The processes whose memory and threads are the program's.
     pub fn set_targets(&self, pids: Vec<u32>) {
-        let mut targets = self.shared.targets.lock().unwrap_or_else(PoisonError::into_inner);
-        if *targets != pids {
-            *targets = pids;
-            self.shared.fresh_targets.store(true, Ordering::Release);
+        let mut told = self.worker.lock();
+        if told.targets != pids {
+            (told.targets, told.fresh_targets) = (pids, true);
         }
     }
 
     /// A group that was found later (the program moved itself into it).
     pub fn add_level(&self, group: GroupId, level: Level) {
-        self.shared.more_levels.lock().unwrap_or_else(PoisonError::into_inner).push((group, level));
+        self.worker.lock().more_levels.push((group, level));
     }
 
     /// Whether the disk was full: it has stopped writing then.
     pub fn disk_full(&self) -> bool {
-        self.shared.disk_full.load(Ordering::Relaxed)
+        self.worker.disk_full()
     }
 
     /// Bytes written so far.
     pub fn written_bytes(&self) -> u64 {
-        self.shared.written.load(Ordering::Relaxed)
+        self.worker.written_bytes()
     }
 
     /// Stops it; everything sampled is in the file when this returns. Gives the
     /// bytes written, the gaps of 100 ms or more in which it did not get to run, and whether it has ended: one that is
     /// held up is left behind.
-    pub fn finish(self) -> (u64, Vec<(Time, Time)>, bool) {
-        self.shared.stop.store(true, Ordering::Relaxed);
-        let ended = crate::system::worker::end(self.thread).is_some();
-        let gaps = std::mem::take(&mut *self.shared.gaps.lock().unwrap_or_else(PoisonError::into_inner));
-        (self.shared.written.load(Ordering::Relaxed), gaps, ended)
+    pub fn finish(mut self) -> (u64, Vec<(Time, Time)>, bool) {
+        let ended = self.worker.end();
+        let gaps = std::mem::take(&mut self.worker.lock().gaps);
+        (self.worker.written_bytes(), gaps, ended)
     }
 }
 
@@ -132,8 +124,7 @@ pub struct ByHand {
 impl ByHand {
     /// One that has not looked yet.
     pub fn new(config: Config) -> ByHand {
-        let shared = Arc::new(Shared { targets: Mutex::new(vec![config.pid]), ..Shared::default() });
-        ByHand { state: State::new(config, None, shared) }
+        ByHand { state: State::new(config, None) }
     }
 
     /// Looks at what is due.
@@ -182,12 +173,18 @@ struct Process {
     threads: HashMap<u32, Thread>,
 }
 
+/// Where a running sampler's lines go, and who is told of it.
+#[derive(Debug)]
+struct Output {
+    file: File,
+    shared: Arc<Shared<Told>>,
+}
+
 #[derive(Debug)]
 struct State {
     config: Config,
     /// Where lines go; without it they are taken.
-    output: Option<File>,
-    shared: Arc<Shared>,
+    output: Option<Output>,
     lines: Vec<u8>,
     buffer: Vec<u8>,
     page_bytes: u64,
@@ -218,7 +215,7 @@ struct State {
 }
 
 impl State {
-    fn new(config: Config, output: Option<File>, shared: Arc<Shared>) -> State {
+    fn new(config: Config, output: Option<Output>) -> State {
         let pressure = [(0, "cpu"), (1, "memory"), (2, "io")];
         let pressure_files = pressure
             .into_iter()
@@ -228,7 +225,6 @@ impl State {
         let transactions = config.transactions.clone().map(|kept| Watcher::new(config.host.clone(), kept));
         let mut state = State {
             output,
-            shared,
             lines: Vec::with_capacity(1 << 14),
             buffer: vec![0; 1 << 16],
             page_bytes: rustix::param::page_size() as u64,
@@ -270,9 +266,8 @@ impl State {
     }
 
     fn run(&mut self) {
-        crate::system::worker::stand_back();
         let mut deadline = clock::monotonic();
-        while !self.shared.stop.load(Ordering::Relaxed) && !self.shared.disk_full.load(Ordering::Relaxed) {
+        while self.output.as_ref().is_some_and(|Output { shared, .. }| !shared.is_stopped() && !shared.disk_full()) {
             let late_ns = clock::sleep_until(deadline);
             let now = clock::monotonic();
             if late_ns > self.config.period_ns {
@@ -294,8 +289,13 @@ impl State {
         self.write();
     }
 
+    fn told(&self) -> Option<MutexGuard<'_, Told>> {
+        self.output.as_ref().map(|output| output.shared.lock())
+    }
+
     fn note_gap(&self, from: Time, to: Time) {
-        let mut gaps = self.shared.gaps.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(mut told) = self.told() else { return };
+        let gaps = &mut told.gaps;
         if gaps.len() < GAPS_MAX {
             gaps.push((from, to));
         } else if let Some(last) = gaps.last_mut() {
@@ -310,7 +310,7 @@ impl State {
         self.transactions.iter_mut().for_each(|transactions| transactions.look(now));
         if now >= self.next_slow {
             self.next_slow = now.plus(SLOW_PERIOD_NS);
-            if now >= self.next_rare || self.shared.fresh_targets.swap(false, Ordering::Acquire) {
+            if now >= self.next_rare || self.told().is_some_and(|mut told| std::mem::take(&mut told.fresh_targets)) {
                 // A program makes its threads at its start.
                 let starts = now.since(self.started) < STARTING_NS;
                 self.next_rare = now.plus(if starts { SLOW_PERIOD_NS } else { RARE_PERIOD_NS });
@@ -350,12 +350,12 @@ impl State {
 
     /// Writes what was collected; on a full disk sampling ends, the rest goes on.
     fn write(&mut self) {
-        let Some(output) = &mut self.output else { return };
+        let Some(Output { file, shared }) = &mut self.output else { return };
         let counts = self.transactions.as_mut().map_or(Ok(0), Watcher::write);
-        for written in [output.write_all(&self.lines).map(|()| self.lines.len() as u64), counts] {
+        for written in [file.write_all(&self.lines).map(|()| self.lines.len() as u64), counts] {
             match written {
-                Ok(bytes) => _ = self.shared.written.fetch_add(bytes, Ordering::Relaxed),
-                Err(error) if is_disk_full(&error) => self.shared.disk_full.store(true, Ordering::Relaxed),
+                Ok(bytes) => shared.add_written(bytes),
+                Err(error) if is_disk_full(&error) => _ = shared.fill_disk(),
                 Err(_) => {}
             }
         }
@@ -363,11 +363,11 @@ impl State {
     }
 
     fn refresh_targets(&mut self) {
-        let more = std::mem::take(&mut *self.shared.more_levels.lock().unwrap_or_else(PoisonError::into_inner));
+        let told = self.told().map(|mut told| (std::mem::take(&mut told.more_levels), told.targets.clone()));
+        let (more, targets) = told.unwrap_or_else(|| (Vec::new(), vec![self.config.pid]));
         for (group, level) in more {
             self.open_level(group, level);
         }
-        let targets = self.shared.targets.lock().unwrap_or_else(PoisonError::into_inner).clone();
         self.processes.retain(|pid, _| targets.contains(pid));
         for pid in targets {
             let process = self.processes.entry(pid).or_default();

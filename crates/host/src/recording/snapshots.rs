@@ -9,14 +9,12 @@ use crate::capture::store::is_disk_full;
 use crate::runtimes::recorded::{NoHeap, ReadHeap, Then};
 use crate::system::clock;
 use crate::system::procfs::Host;
-use crate::system::worker as background;
+use crate::system::worker::{Priority, Shared, Worker};
 use rtscope_model::heap::Heap;
 use rtscope_model::{Time, units};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What a snapshot took of the CPU, so many times, is the time until the next one.
@@ -51,16 +49,12 @@ impl When {
     }
 }
 
-/// What the two sides share.
+/// What whoever has the thread tells it, and it them.
 #[derive(Debug, Default)]
-struct Shared {
-    stop: AtomicBool,
-    disk_full: AtomicBool,
-    taken: AtomicU64,
-    written: AtomicU64,
-    cpu_ns: AtomicU64,
-    targets: Mutex<Vec<u32>>,
-    notes: Mutex<Vec<String>>,
+struct Told {
+    targets: Vec<u32>,
+    cost: Cost,
+    notes: Vec<String>,
 }
 
 /// What became of it so far.
@@ -74,79 +68,53 @@ pub(super) struct Cost {
     pub cpu_ns: u64,
 }
 
-impl Shared {
-    fn cost(&self) -> Cost {
-        Cost {
-            taken: self.taken.load(Ordering::Relaxed),
-            written_bytes: self.written.load(Ordering::Relaxed),
-            cpu_ns: self.cpu_ns.load(Ordering::Relaxed),
-        }
-    }
-
-    fn notes(&self) -> Vec<String> {
-        std::mem::take(&mut *lock(&self.notes))
-    }
-
-    fn over(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.disk_full.load(Ordering::Relaxed)
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// The running thread.
 #[derive(Debug)]
 pub(super) struct Snapshots {
-    shared: Arc<Shared>,
-    thread: JoinHandle<()>,
+    worker: Worker<Told>,
 }
 
 impl Snapshots {
     /// Starts it for the process `pid`, writing into `folder`. Errors: no thread to be had.
     pub(super) fn start(host: Host, pid: u32, when: When, folder: Folder, read: ReadHeap) -> io::Result<Snapshots> {
-        let shared = Arc::new(Shared { targets: Mutex::new(vec![pid]), ..Shared::default() });
+        let shared = Shared::new(Told { targets: vec![pid], ..Told::default() })?;
         let mut taker = Taker::new(host, when, folder, read, Arc::clone(&shared));
-        let thread = std::thread::Builder::new().name("snapshots".into()).spawn(move || taker.run())?;
-        Ok(Snapshots { shared, thread })
+        Ok(Snapshots { worker: Worker::start(shared, "snapshots", Priority::Background, move || taker.run())? })
     }
 
     /// The processes to look at from now on.
     pub(super) fn set_targets(&self, pids: Vec<u32>) {
-        *lock(&self.shared.targets) = pids;
+        self.worker.lock().targets = pids;
     }
 
     /// Whether the disk was full: it has stopped then.
     pub(super) fn disk_full(&self) -> bool {
-        self.shared.disk_full.load(Ordering::Relaxed)
+        self.worker.disk_full()
     }
 
     /// No further snapshot is begun.
     pub(super) fn stop(&self) {
-        self.shared.stop.store(true, Ordering::Relaxed);
-        self.thread.thread().unpark();
+        self.worker.stop();
     }
 
     /// What is to be said since the last call, for the user and the manifest.
     pub(super) fn notes(&self) -> Vec<String> {
-        self.shared.notes()
+        std::mem::take(&mut self.worker.lock().notes)
     }
 
     /// What it has cost until now.
     pub(super) fn cost(&self) -> Cost {
-        self.shared.cost()
+        self.worker.lock().cost
     }
 
     /// Ends it, behind a snapshot that is being taken. Gives what it has cost and what is
     /// still to be said.
-    pub(super) fn finish(self) -> (Cost, Vec<String>) {
-        self.stop();
-        let Some(()) = background::end(self.thread) else {
-            let note = "the thread that takes snapshots of heaps was held up and left behind: the last one is missing";
-            return (self.shared.cost(), vec![note.to_owned()]);
-        };
-        (self.shared.cost(), self.shared.notes())
+    pub(super) fn finish(mut self) -> (Cost, Vec<String>) {
+        if self.worker.end() {
+            return (self.cost(), self.notes());
+        }
+        let note = "the thread that takes snapshots of heaps was held up and left behind: the last one is missing";
+        (self.cost(), vec![note.to_owned()])
     }
 }
 
@@ -187,7 +155,7 @@ struct Taker {
     when: When,
     folder: Folder,
     read: ReadHeap,
-    shared: Arc<Shared>,
+    shared: Arc<Shared<Told>>,
     page_bytes: u64,
     processes: BTreeMap<u32, Watched>,
     /// Nothing is begun before.
@@ -201,7 +169,7 @@ struct Taker {
 }
 
 impl Taker {
-    fn new(host: Host, when: When, folder: Folder, read: ReadHeap, shared: Arc<Shared>) -> Taker {
+    fn new(host: Host, when: When, folder: Folder, read: ReadHeap, shared: Arc<Shared<Told>>) -> Taker {
         Taker {
             host,
             when,
@@ -218,17 +186,16 @@ impl Taker {
     }
 
     fn run(&mut self) {
-        background::stand_back();
-        while !self.shared.over() {
+        while !self.shared.is_stopped() && !self.shared.disk_full() {
             let now = clock::monotonic();
             self.follow_targets(now);
             self.look_at_memory();
             match self.next_due(now) {
                 Some(pid) if now >= self.rests_until => self.look_at(pid),
-                _ => std::thread::park_timeout(self.pause(now)),
+                _ => _ = self.shared.wait(&[], Some(self.pause_ns(now))),
             }
         }
-        if self.shared.cost().taken == 0 {
+        if self.shared.lock().cost.taken == 0 {
             let why = self.last.take().unwrap_or_else(|| self.never_due());
             self.tell(format!("no snapshot of a heap was taken: {why}"));
         }
@@ -245,12 +212,12 @@ impl Taker {
 
     fn tell(&mut self, note: String) {
         if self.told.insert(note.clone()) {
-            lock(&self.shared.notes).push(note);
+            self.shared.lock().notes.push(note);
         }
     }
 
     fn follow_targets(&mut self, now: Time) {
-        let targets = lock(&self.shared.targets).clone();
+        let targets = self.shared.lock().targets.clone();
         self.processes.retain(|pid, _| targets.contains(pid));
         let next = self.when.every.map(|every| now.plus(nanoseconds(every)));
         let limits = self.when.rss_over.len();
@@ -284,11 +251,11 @@ impl Taker {
         due.min_by_key(|(_, process)| process.next).map(|(pid, _)| *pid)
     }
 
-    fn pause(&self, now: Time) -> Duration {
+    fn pause_ns(&self, now: Time) -> u64 {
         let clock = self.processes.values().filter_map(|process| process.next).min();
         let until = clock.map_or(u64::MAX, |next| next.max(self.rests_until).since(now));
         let until = if self.when.rss_over.is_empty() { until } else { until.min(LOOK_NS) };
-        Duration::from_nanos(until.clamp(1_000_000, PAUSE_MAX_NS))
+        until.clamp(1_000_000, PAUSE_MAX_NS)
     }
 
     /// Takes one of `pid`, and rests. By CPU time: on a busy machine reading takes long
@@ -302,7 +269,7 @@ impl Taker {
             self.keep(heap)
         });
         let cpu_ns = clock::thread_cpu_ns().saturating_sub(before).saturating_add(child_ns);
-        self.shared.cpu_ns.fetch_add(cpu_ns, Ordering::Relaxed);
+        self.shared.lock().cost.cpu_ns += cpu_ns;
         let now = clock::monotonic();
         self.rests_until = now.plus(cpu_ns.saturating_mul(REST));
         let every = self.when.every.map(nanoseconds);
@@ -312,7 +279,7 @@ impl Taker {
         }
         match taken {
             Ok(Ok(())) => {}
-            Ok(Err(error)) if is_disk_full(&error) => self.shared.disk_full.store(true, Ordering::Relaxed),
+            Ok(Err(error)) if is_disk_full(&error) => _ = self.shared.fill_disk(),
             Ok(Err(error)) => self.tell(format!("a snapshot of the heap could not be written: {error}")),
             Err(failed) => self.failed(pid, failed),
         }
@@ -340,10 +307,11 @@ impl Taker {
     fn keep(&self, mut heap: Heap) -> io::Result<()> {
         heap.shorten(ENTRIES_MAX);
         let text = serde_json::to_vec(&heap)?;
-        let number = self.shared.taken.load(Ordering::Relaxed);
+        let number = self.shared.lock().cost.taken;
         self.folder.replace(&format!("{number}.json"), &text, false)?;
-        self.shared.taken.fetch_add(1, Ordering::Relaxed);
-        self.shared.written.fetch_add(text.len() as u64, Ordering::Relaxed);
+        let cost = &mut self.shared.lock().cost;
+        cost.taken += 1;
+        cost.written_bytes += text.len() as u64;
         Ok(())
     }
 }
@@ -357,12 +325,13 @@ mod tests {
     use super::*;
     use crate::runtimes;
 
-    fn read() -> ReadHeap {
-        runtimes::all().find_map(|runtime| runtime.heap().ok()).unwrap()
-    }
     use rtscope_model::heap::{Entry, OTHERS};
     use std::fs;
     use std::path::Path;
+
+    fn read() -> ReadHeap {
+        runtimes::all().find_map(|runtime| runtime.heap().ok()).unwrap()
+    }
 
     const MIB: u64 = 1 << 20;
 
@@ -386,7 +355,7 @@ mod tests {
     }
 
     fn taker(when: When, folder: &Path) -> Taker {
-        let shared = Arc::new(Shared { targets: Mutex::new(vec![std::process::id()]), ..Shared::default() });
+        let shared = Shared::new(Told { targets: vec![std::process::id()], ..Told::default() }).unwrap();
         Taker::new(Host::default(), when, Folder::open(folder).unwrap(), read(), shared)
     }
 
@@ -403,7 +372,7 @@ mod tests {
         let bytes = fs::read(folder.path().join("0.json")).unwrap();
         let heap: Heap = serde_json::from_slice(&bytes).unwrap();
         assert_eq!((heap.census.len(), heap.census.last().unwrap().name.as_str()), (ENTRIES_MAX + 1, OTHERS));
-        let cost = taker.shared.cost();
+        let cost = taker.shared.lock().cost;
         assert_eq!((cost.taken, cost.written_bytes > bytes.len() as u64), (2, true));
     }
 

@@ -1,7 +1,14 @@
-//! Threads that stand back: what the recorder does beside the program must not
-//! push the program off a CPU. And threads that go before: a clock that is late measures
-//! itself. Owns how such threads are scheduled, and how long their end is waited for.
+//! Threads of the recorder: what it does while the program runs must not push the program off a CPU,
+//! and a clock that is late measures itself. Owns how such threads are scheduled, what they share with
+//! whoever started them, and how long their end is waited for.
 
+use super::ready::{self, Bell};
+use rustix::event::{PollFd, PollFlags};
+use std::io;
+use std::ops::Deref;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -55,9 +62,174 @@ pub fn go_before() {
     let _ = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &raw const parameters) };
 }
 
-/// What a thread that was asked to end gives; `None`: it panicked, or is left behind because it does not end.
-pub fn end<T>(thread: JoinHandle<T>) -> Option<T> {
-    end_within(thread, END_WITHIN)
+/// How a worker is scheduled.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub(crate) enum Priority {
+    /// As any other thread.
+    Usual,
+    /// See [`stand_back`].
+    Background,
+    /// See [`go_before`].
+    First,
+}
+
+/// What a worker shares with whoever started it.
+#[derive(Debug)]
+pub(crate) struct Shared<S> {
+    stop: AtomicBool,
+    disk_full: AtomicBool,
+    written: AtomicU64,
+    wake: Bell,
+    news: Bell,
+    state: Mutex<S>,
+}
+
+impl<S> Shared<S> {
+    /// Errors: no more descriptors.
+    pub fn new(state: S) -> io::Result<Arc<Shared<S>>> {
+        let (stop, disk_full, written) = (AtomicBool::new(false), AtomicBool::new(false), AtomicU64::new(0));
+        Ok(Arc::new(Shared {
+            stop,
+            disk_full,
+            written,
+            wake: Bell::new()?,
+            news: Bell::new()?,
+            state: Mutex::new(state),
+        }))
+    }
+
+    /// The rest of what is shared. A thread that panicked while it had it leaves figures that count.
+    pub fn lock(&self) -> MutexGuard<'_, S> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the worker was asked to end.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
+    }
+
+    /// Asks the worker to end.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Release);
+        self.wake.ring();
+    }
+
+    /// Has the worker go on at once if it waits.
+    pub fn wake(&self) {
+        self.wake.ring();
+    }
+
+    /// What the worker waits on, to be polled with other descriptors.
+    pub fn wake_descriptor(&self) -> BorrowedFd<'_> {
+        self.wake.as_fd()
+    }
+
+    /// What woke the worker is seen.
+    pub fn seen(&self) {
+        self.wake.clear();
+    }
+
+    /// The worker waits until it is woken, one of `also` is readable or the time is over. False: it is to end.
+    pub fn wait(&self, also: &[BorrowedFd<'_>], timeout_ns: Option<u64>) -> bool {
+        let mut descriptors = vec![PollFd::from_borrowed_fd(self.wake.as_fd(), PollFlags::IN)];
+        descriptors.extend(also.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)));
+        ready::wait(&mut descriptors, timeout_ns);
+        self.seen();
+        !self.is_stopped()
+    }
+
+    /// Says that there is news.
+    pub fn tell(&self) {
+        self.news.ring();
+    }
+
+    /// Readable when there is news.
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        self.news.as_fd()
+    }
+
+    /// News is taken: what comes now makes the descriptor readable again.
+    pub fn take_news(&self) {
+        self.news.clear();
+    }
+
+    /// Bytes written so far.
+    pub fn written_bytes(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
+    }
+
+    /// So many bytes were written.
+    pub fn add_written(&self, bytes: u64) {
+        self.written.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// So many bytes were written in all.
+    pub fn set_written(&self, bytes: u64) {
+        self.written.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Whether the disk was full.
+    pub fn disk_full(&self) -> bool {
+        self.disk_full.load(Ordering::Relaxed)
+    }
+
+    /// The disk is full; whether that is new.
+    pub fn fill_disk(&self) -> bool {
+        !self.disk_full.swap(true, Ordering::Relaxed)
+    }
+}
+
+/// A thread of the recorder, and what it shares. It is asked to end with the value.
+#[derive(Debug)]
+pub(crate) struct Worker<S> {
+    shared: Arc<Shared<S>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl<S> Worker<S> {
+    /// Starts it. Errors: no thread to be had.
+    pub fn start(
+        shared: Arc<Shared<S>>,
+        name: &str,
+        priority: Priority,
+        work: impl FnOnce() + Send + 'static,
+    ) -> io::Result<Worker<S>> {
+        let work = move || {
+            match priority {
+                Priority::Usual => {}
+                Priority::Background => stand_back(),
+                Priority::First => go_before(),
+            }
+            work();
+        };
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(work)?;
+        Ok(Worker { shared, thread: Some(thread) })
+    }
+
+    /// Ends it. False: it panicked, or is left behind because it does not end.
+    pub fn end(&mut self) -> bool {
+        self.shared.stop();
+        self.thread.take().is_none_or(|thread| end_within(thread, END_WITHIN).is_some())
+    }
+
+    /// Waits for the end of one that ends by itself.
+    pub fn join(&mut self) {
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+impl<S> Deref for Worker<S> {
+    type Target = Shared<S>;
+
+    fn deref(&self) -> &Shared<S> {
+        &self.shared
+    }
+}
+
+impl<S> Drop for Worker<S> {
+    fn drop(&mut self) {
+        self.end();
+    }
 }
 
 fn end_within<T>(thread: JoinHandle<T>, within: Duration) -> Option<T> {
@@ -86,6 +258,6 @@ mod tests {
         let held = thread.thread().clone();
         assert_eq!(end_within(thread, Duration::from_millis(20)), None);
         held.unpark();
-        assert_eq!(end(std::thread::spawn(|| 7)), Some(7));
+        assert_eq!(end_within(std::thread::spawn(|| 7), END_WITHIN), Some(7));
     }
 }

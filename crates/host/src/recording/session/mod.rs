@@ -24,12 +24,12 @@ use crate::runtimes::{self, stm};
 use crate::symbols::{self, Files};
 use crate::system::clock;
 use crate::system::procfs::{self, Host};
-use crate::system::ready::is_ready;
+use crate::system::ready::{self, is_ready};
 use crate::target::Process;
 use rtscope_model::manifest::{Exit, Kernel, Log, Manifest, OwnCost, Status};
 use rtscope_model::runtime::{self, RuntimeInfo};
 use rtscope_model::{GroupId, Loss, LossKind, Time};
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
@@ -498,12 +498,7 @@ impl<'a> Session<'a> {
         }
         let watches: Vec<_> = self.sources.iter().filter_map(|source| source.descriptor()).collect();
         fds.extend(watches.iter().map(|watch| PollFd::new(watch, PollFlags::IN)));
-        let timeout = rustix::time::Timespec {
-            tv_sec: (timeout_ns / 1_000_000_000) as i64,
-            tv_nsec: (timeout_ns % 1_000_000_000) as i64,
-        };
-        // Interrupted or not: the loop looks at everything.
-        let _ = poll(&mut fds, Some(&timeout));
+        ready::wait(&mut fds, Some(timeout_ns));
     }
 
     /// Passes on what the program must hear; true when the recording is to end.

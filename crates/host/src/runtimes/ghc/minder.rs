@@ -2,13 +2,11 @@
 //! first act opens its second log a millisecond after the first, and a session has more to do. Owns that
 //! nothing but the link's moving is done there.
 
-use crate::runtimes::ghc::handover::{Handover, Opened};
-use crate::system::worker as background;
-use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+use super::handover::{Handover, Opened};
+use crate::system::worker::{Priority, Shared, Worker};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 
 /// A handover, and what of it nobody has taken yet.
 #[derive(Debug)]
@@ -29,44 +27,37 @@ impl Minded {
 /// See the module.
 #[derive(Debug)]
 pub struct Minder {
-    minded: Arc<Mutex<Minded>>,
-    came: Arc<OwnedFd>,
-    stop: Arc<OwnedFd>,
-    thread: Option<JoinHandle<()>>,
+    worker: Worker<Minded>,
 }
 
 impl Minder {
     /// Minds it from now on. Errors: no more descriptors or threads.
     pub fn start(handover: Handover) -> io::Result<Minder> {
         let watch = handover.descriptor().try_clone_to_owned()?;
-        let event = || eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map(Arc::new);
-        let minded = Arc::new(Mutex::new(Minded { handover, found: Vec::new(), failed: None }));
-        let mut minder = Minder { minded, came: event()?, stop: event()?, thread: None };
-        let (minded, came, stop) = (Arc::clone(&minder.minded), Arc::clone(&minder.came), Arc::clone(&minder.stop));
-        let thread = std::thread::Builder::new().name("logs".into());
-        minder.thread = Some(thread.spawn(move || {
-            background::go_before();
-            while wait(&watch, &stop) {
-                let mut minded = lock(&minded);
-                minded.look();
-                if !minded.found.is_empty() || minded.failed.is_some() {
-                    ring(&came);
+        let shared = Shared::new(Minded { handover, found: Vec::new(), failed: None })?;
+        let minded = Arc::clone(&shared);
+        let work = move || {
+            while minded.wait(&[watch.as_fd()], None) {
+                let mut now = minded.lock();
+                now.look();
+                if !now.found.is_empty() || now.failed.is_some() {
+                    minded.tell();
                 }
             }
-        })?);
-        Ok(minder)
+        };
+        Ok(Minder { worker: Worker::start(shared, "logs", Priority::First, work)? })
     }
 
     /// Readable when a log was opened, until it is taken.
     pub fn descriptor(&self) -> BorrowedFd<'_> {
-        self.came.as_fd()
+        self.worker.descriptor()
     }
 
     /// Logs that were opened since the last call; none of them is opened once more when this returns.
     /// Errors: no fresh file could be made.
     pub fn take_opened(&self) -> (Vec<Opened>, Option<io::Error>) {
-        let mut minded = lock(&self.minded);
-        let _ = rustix::io::read(&self.came, &mut [0; 8]);
+        let mut minded = self.worker.lock();
+        self.worker.take_news();
         // What came this moment, too.
         minded.look();
         (std::mem::take(&mut minded.found), minded.failed.take())
@@ -74,42 +65,16 @@ impl Minder {
 
     /// Ends the handover; see there.
     pub fn finish(mut self) {
-        self.end();
-        lock(&self.minded).handover.finish();
+        self.worker.end();
+        self.worker.lock().handover.finish();
     }
-
-    fn end(&mut self) {
-        ring(&self.stop);
-        let _ = self.thread.take().map(background::end);
-    }
-}
-
-impl Drop for Minder {
-    fn drop(&mut self) {
-        self.end();
-    }
-}
-
-fn lock(minded: &Mutex<Minded>) -> MutexGuard<'_, Minded> {
-    minded.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn ring(event: &OwnedFd) {
-    let _ = rustix::io::write(event, &1_u64.to_ne_bytes());
-}
-
-/// Waits for an open; false at the end.
-fn wait(watch: &OwnedFd, stop: &OwnedFd) -> bool {
-    let mut fds = [PollFd::new(watch, PollFlags::IN), PollFd::new(stop, PollFlags::IN)];
-    // Interrupted or not: a look costs little.
-    let _ = poll(&mut fds, None);
-    fds.get(1).is_some_and(|stop| stop.revents().is_empty())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::runtimes::route::Route;
+    use rustix::event::{PollFd, PollFlags, poll};
     use std::fs::OpenOptions;
 
     /// As programs do: one that forks at once, and its child.

@@ -1,12 +1,11 @@
 //! Writes what was copied, in a thread of its own: a disk that makes a writer wait must
 //! not keep anybody from copying. Owns that thread and how much may wait for it.
 
+use crate::system::worker::{Priority, Shared, Worker};
 use std::fs::File;
 use std::io::{self, Write};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
 
 /// Where more waits, words are left in their rings: there they may be in time as well.
 const WAITING_MAX: u64 = 64 << 20;
@@ -28,75 +27,72 @@ pub struct Job {
 
 #[derive(Debug, Default)]
 struct Desk {
-    waiting: AtomicU64,
-    written: AtomicU64,
-    spare: Mutex<Vec<Vec<u8>>>,
+    waiting: u64,
+    spare: Vec<Vec<u8>>,
 }
 
 /// The thread that writes.
 #[derive(Debug)]
 pub struct Pen {
     jobs: Sender<Job>,
-    desk: Arc<Desk>,
-    thread: JoinHandle<()>,
+    worker: Worker<Desk>,
 }
 
 impl Pen {
     /// Starts it; `failed` hears of each job that could not be written.
     pub fn start(failed: impl Fn(&str, &io::Error) + Send + 'static) -> io::Result<Pen> {
         let (jobs, todo) = channel();
-        let desk = Arc::new(Desk::default());
-        let at_desk = Arc::clone(&desk);
-        let work = move || write_all(&todo, &at_desk, &failed);
-        let thread = std::thread::Builder::new().name("rings-disk".into()).spawn(work)?;
-        Ok(Pen { jobs, desk, thread })
+        let shared = Shared::new(Desk::default())?;
+        let desk = Arc::clone(&shared);
+        let work = move || write_all(&todo, &desk, &failed);
+        Ok(Pen { jobs, worker: Worker::start(shared, "rings-disk", Priority::Usual, work)? })
     }
 
     /// Takes bytes to be written.
     pub fn write(&self, job: Job) {
-        self.desk.waiting.fetch_add(job.bytes.len() as u64, Ordering::Relaxed);
+        self.worker.lock().waiting += job.bytes.len() as u64;
         // Nobody takes it only where the thread is gone, and nothing can be done then.
         let _ = self.jobs.send(job);
     }
 
     /// Whether so much waits that nothing should be added.
     pub fn is_behind(&self) -> bool {
-        self.desk.waiting.load(Ordering::Relaxed) > WAITING_MAX
+        self.worker.lock().waiting > WAITING_MAX
     }
 
     /// An empty buffer.
     pub fn buffer(&self) -> Vec<u8> {
-        self.desk.spare.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+        self.worker.lock().spare.pop().unwrap_or_default()
     }
 
     /// Bytes written so far.
     pub fn written_bytes(&self) -> u64 {
-        self.desk.written.load(Ordering::Relaxed)
+        self.worker.written_bytes()
     }
 
     /// Waits until everything is written; gives the bytes written in all.
-    pub fn finish(self) -> u64 {
+    pub fn finish(mut self) -> u64 {
         drop(self.jobs);
-        let _ = self.thread.join();
-        self.desk.written.load(Ordering::Relaxed)
+        self.worker.join();
+        self.worker.written_bytes()
     }
 }
 
-fn write_all(todo: &Receiver<Job>, desk: &Desk, failed: &dyn Fn(&str, &io::Error)) {
+fn write_all(todo: &Receiver<Job>, desk: &Shared<Desk>, failed: &dyn Fn(&str, &io::Error)) {
     for Job { file, name, size, mut bytes } in todo {
         let count = bytes.len() as u64;
         match (&*file).write_all(&bytes) {
-            Ok(()) => _ = desk.written.fetch_add(count, Ordering::Relaxed),
+            Ok(()) => desk.add_written(count),
             Err(error) => {
                 let _ = file.set_len(size);
                 failed(&name, &error);
             }
         }
-        desk.waiting.fetch_sub(count, Ordering::Relaxed);
         bytes.clear();
-        let mut spare = desk.spare.lock().unwrap_or_else(PoisonError::into_inner);
-        if spare.len() < SPARE_MAX {
-            spare.push(bytes);
+        let mut desk = desk.lock();
+        desk.waiting = desk.waiting.saturating_sub(count);
+        if desk.spare.len() < SPARE_MAX {
+            desk.spare.push(bytes);
         }
     }
 }
@@ -105,6 +101,7 @@ fn write_all(todo: &Receiver<Job>, desk: &Desk, failed: &dyn Fn(&str, &io::Error
 mod tests {
     use super::*;
     use std::fs::OpenOptions;
+    use std::sync::Mutex;
 
     #[test]
     fn bytes_are_written_in_order_and_a_full_disk_is_told() {

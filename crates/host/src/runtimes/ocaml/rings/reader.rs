@@ -16,10 +16,9 @@ use crate::capture::store::is_disk_full;
 use crate::system::clock;
 use crate::system::procfs::Host;
 use crate::system::ready::is_ready;
-use crate::system::worker as background;
+use crate::system::worker::{self as background, Priority, Shared, Worker};
 use crate::target::{Process, What, open_target};
 use rtscope_model::{Loss, LossKind, Time};
-use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::fs::inotify;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,9 +27,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::Arc;
 
 /// Shortest and longest time between two rounds.
 const PERIOD_MIN_NS: u64 = 1_000_000;
@@ -89,27 +86,19 @@ pub struct Copied {
     pub program: Option<File>,
 }
 
-#[derive(Debug)]
-struct Shared {
-    stop: AtomicBool,
-    wake: OwnedFd,
-    news: OwnedFd,
-    written: AtomicU64,
-    disk_full: AtomicBool,
-    fresh: Mutex<Vec<Copied>>,
-    losses: Mutex<Vec<Loss>>,
+/// What came of it since somebody asked.
+#[derive(Debug, Default)]
+struct News {
+    fresh: Vec<Copied>,
+    losses: Vec<Loss>,
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Shared {
+impl Shared<News> {
     /// Notes that a stream cannot be written.
     fn failed(&self, stream: &str, error: &io::Error) {
         let full = is_disk_full(error);
         // The first one tells of all.
-        if full && self.disk_full.swap(true, Ordering::Relaxed) {
+        if full && !self.fill_disk() {
             return;
         }
         let (kind, why) = match full {
@@ -119,76 +108,70 @@ impl Shared {
         let note = format!(
             "events of OCaml programs could not be written ({why}): from then on there are none; the programs ran on"
         );
-        let from = Some(clock::monotonic());
-        locked(&self.losses).push(Loss { source: stream.to_owned(), kind, count: 0, from, to: None, note });
+        self.lost(Loss { from: Some(clock::monotonic()), ..loss(stream, kind, 0, note) });
     }
+
+    fn lost(&self, loss: Loss) {
+        self.lock().losses.push(loss);
+    }
+}
+
+fn loss(source: &str, kind: LossKind, count: u64, note: String) -> Loss {
+    Loss { source: source.to_owned(), kind, count, from: None, to: None, note }
 }
 
 /// A running reader.
 #[derive(Debug)]
 pub struct Reader {
-    shared: Arc<Shared>,
-    thread: JoinHandle<()>,
+    worker: Worker<News>,
 }
 
 impl Reader {
     /// Starts it; a folder is watched when this returns. Errors: no watch, no thread.
     pub fn start(config: Config) -> io::Result<Reader> {
-        let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
-        let shared = Arc::new(Shared {
-            stop: AtomicBool::new(false),
-            wake: eventfd(0, flags)?,
-            news: eventfd(0, flags)?,
-            written: AtomicU64::new(0),
-            disk_full: AtomicBool::new(false),
-            fresh: Mutex::default(),
-            losses: Mutex::default(),
-        });
+        let shared = Shared::new(News::default())?;
         let told = Arc::clone(&shared);
         let pen = Pen::start(move |name, error| told.failed(name, error))?;
         let mut state = State::new(config, Arc::clone(&shared), pen)?;
-        let thread = std::thread::Builder::new().name("rings".into()).spawn(move || state.run())?;
-        Ok(Reader { shared, thread })
+        Ok(Reader { worker: Worker::start(shared, "rings", Priority::Background, move || state.run())? })
     }
 
     /// Readable when there is something in [`Reader::fresh`].
     pub fn descriptor(&self) -> BorrowedFd<'_> {
-        self.shared.news.as_fd()
+        self.worker.descriptor()
     }
 
     /// Rings that were found since the last call.
     pub fn fresh(&self) -> Vec<Copied> {
-        let _ = rustix::io::read(&self.shared.news, &mut [0; 8]);
-        std::mem::take(&mut *locked(&self.shared.fresh))
+        self.worker.take_news();
+        std::mem::take(&mut self.worker.lock().fresh)
     }
 
     /// Bytes written so far.
     pub fn written_bytes(&self) -> u64 {
-        self.shared.written.load(Ordering::Relaxed)
+        self.worker.written_bytes()
     }
 
     /// Whether the disk was full: nothing is copied any more then.
     pub fn disk_full(&self) -> bool {
-        self.shared.disk_full.load(Ordering::Relaxed)
+        self.worker.disk_full()
     }
 
     /// The disk is full: nothing is copied any more; `stream` is one that is cut by that.
     pub fn stop_copying(&self, stream: &str) {
-        self.shared.failed(stream, &io::ErrorKind::StorageFull.into());
+        self.worker.failed(stream, &io::ErrorKind::StorageFull.into());
     }
 
     /// Copies what is left and ends. Gives the rings not asked for yet and what was lost
     /// on the way to the streams.
-    pub fn finish(self) -> (Vec<Copied>, Vec<Loss>, u64) {
-        self.shared.stop.store(true, Ordering::Release);
-        let _ = rustix::io::write(&self.shared.wake, &1_u64.to_ne_bytes());
-        if crate::system::worker::end(self.thread).is_none() {
-            let (source, kind, from) = ("rings".to_owned(), LossKind::RecorderLate, Some(clock::monotonic()));
+    pub fn finish(mut self) -> (Vec<Copied>, Vec<Loss>, u64) {
+        if !self.worker.end() {
             let note = "the thread that copies rings was held up and left behind: their last events are missing";
-            locked(&self.shared.losses).push(Loss { source, kind, count: 1, from, to: None, note: note.to_owned() });
+            let late = loss("rings", LossKind::RecorderLate, 1, note.to_owned());
+            self.worker.lost(Loss { from: Some(clock::monotonic()), ..late });
         }
-        let written = self.shared.written.load(Ordering::Relaxed);
-        (std::mem::take(&mut *locked(&self.shared.fresh)), std::mem::take(&mut *locked(&self.shared.losses)), written)
+        let News { fresh, losses } = std::mem::take(&mut *self.worker.lock());
+        (fresh, losses, self.worker.written_bytes())
     }
 }
 
@@ -239,7 +222,7 @@ struct State {
     folder: Folder,
     watched: Option<(Folder, bool)>,
     watch: Option<OwnedFd>,
-    shared: Arc<Shared>,
+    shared: Arc<Shared<News>>,
     pen: Option<Pen>,
     coming: Vec<Coming>,
     live: Vec<Live>,
@@ -255,7 +238,7 @@ struct State {
 }
 
 impl State {
-    fn new(config: Config, shared: Arc<Shared>, pen: Pen) -> io::Result<State> {
+    fn new(config: Config, shared: Arc<Shared<News>>, pen: Pen) -> io::Result<State> {
         let watch = match &config.watched {
             Some((folder, _)) => {
                 let watch = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK)?;
@@ -294,8 +277,7 @@ impl State {
     }
 
     fn run(&mut self) {
-        background::stand_back();
-        while !self.shared.stop.load(Ordering::Acquire) {
+        while !self.shared.is_stopped() {
             let now = clock::monotonic();
             let opened = self.take_notices(now);
             self.look_at_coming(now);
@@ -306,7 +288,7 @@ impl State {
             if now >= self.next_slow {
                 self.slow_round(now);
             }
-            if self.shared.disk_full.load(Ordering::Relaxed) {
+            if self.shared.disk_full() {
                 // Nothing is to be copied any more; what is left is cleaning up.
                 self.coming.clear();
                 self.live.clear();
@@ -328,15 +310,8 @@ impl State {
         if self.live.is_empty() && self.coming.is_empty() {
             until = now.plus(PERIOD_MAX_NS * 20);
         }
-        let wait_ns = until.since(now);
-        let timeout = rustix::time::Timespec {
-            tv_sec: (wait_ns / 1_000_000_000) as i64,
-            tv_nsec: (wait_ns % 1_000_000_000) as i64,
-        };
-        let mut fds = vec![PollFd::new(&self.shared.wake, PollFlags::IN)];
-        fds.extend(self.watch.as_ref().map(|watch| PollFd::new(watch, PollFlags::IN)));
-        // Interrupted or not: the loop looks at everything.
-        let _ = poll(&mut fds, Some(&timeout));
+        let watch = self.watch.as_ref().map(AsFd::as_fd);
+        self.shared.wait(watch.as_slice(), Some(until.since(now)));
     }
 
     /// Takes what happened in the folder; true where a known file was opened again: its
@@ -461,8 +436,8 @@ impl State {
                 let Writer { pid, program } = writer;
                 let process = Pid::from_raw(pid as i32).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
                 self.live.push(Live { name, ring, stream, pid, process, room, opened_by: None });
-                locked(&self.shared.fresh).push(Copied { name: stream_name, pid, program });
-                let _ = rustix::io::write(&self.shared.news, &1_u64.to_ne_bytes());
+                self.shared.lock().fresh.push(Copied { name: stream_name, pid, program });
+                self.shared.tell();
                 self.period_ns = PERIOD_MIN_NS;
             }
             Err(error) => self.shared.failed(&stream_name, &error),
@@ -488,7 +463,7 @@ impl State {
     fn tell_foreign(&self, pid: u32) {
         let note = format!("a file of another user lies where process {pid} would write its rings: it was not copied");
         let (kind, source) = (LossKind::SourceMissing, "rings".to_owned());
-        locked(&self.shared.losses).push(Loss { source, kind, count: 1, from: None, to: None, note });
+        self.shared.lost(Loss { source, kind, count: 1, from: None, to: None, note });
     }
 
     /// Room on the disk for a file that its runtime has made by itself; gives the bytes.
@@ -549,7 +524,7 @@ impl State {
             to: Some(now),
             note,
         };
-        locked(&self.shared.losses).push(loss);
+        self.shared.lost(loss);
         let writer = live.opened_by.take().or_else(|| (live.pid != 0).then(|| self.writer(live.pid)));
         self.coming.push(Coming { name: live.name, file: live.ring.into_file(), since: now, writer });
     }
@@ -557,7 +532,7 @@ impl State {
     fn flush(&self, live: &mut Live, now: Time, all: bool) {
         if let Some(pen) = &self.pen {
             live.stream.flush(pen, now, all);
-            self.shared.written.store(pen.written_bytes(), Ordering::Relaxed);
+            self.shared.set_written(pen.written_bytes());
         }
     }
 
@@ -613,7 +588,7 @@ impl State {
         }
         self.tell_missed();
         if let Some(pen) = self.pen.take() {
-            self.shared.written.store(pen.finish(), Ordering::Relaxed);
+            self.shared.set_written(pen.finish());
         }
     }
 
@@ -624,7 +599,7 @@ impl State {
         }
         let note = format!("{count} processes of OCaml programs ended before their rings could be opened");
         let (kind, source) = (LossKind::SourceMissing, "rings".to_owned());
-        locked(&self.shared.losses).push(Loss { source, kind, count, from: None, to: None, note });
+        self.shared.lost(Loss { source, kind, count, from: None, to: None, note });
     }
 }
 
