@@ -10,7 +10,7 @@ use crate::sandbox::{self, Limits};
 use crate::symbols::names::base;
 use crate::target::{Process, Refused, What, open_own, open_target};
 use object::read::elf::{FileHeader, ProgramHeader};
-use object::{Architecture, Object, ObjectSection, ObjectSymbol};
+use object::{Object, ObjectSection, ObjectSymbol};
 use rtscope_model::manifest::Binary;
 use std::collections::HashMap;
 use std::fs::File;
@@ -113,7 +113,7 @@ pub(crate) fn inspect_by(
 type Elf<'data, R> = object::read::elf::ElfFile64<'data, object::Endianness, R>;
 
 fn read_elf<'data, R: object::ReadRef<'data>>(elf: &Elf<'data, R>, path: &Path) -> Inspected {
-    if elf.architecture() != native() {
+    if Some(elf.elf_header().e_machine(elf.endian())) != native() {
         return noted(format!("{} is built for {:?}, not for this machine", path.display(), elf.architecture()));
     }
     let endian = elf.endian();
@@ -133,15 +133,16 @@ fn read_elf<'data, R: object::ReadRef<'data>>(elf: &Elf<'data, R>, path: &Path) 
     found
 }
 
-fn native() -> Architecture {
-    match std::env::consts::ARCH {
-        "x86_64" => Architecture::X86_64,
-        "aarch64" => Architecture::Aarch64,
-        "riscv64" => Architecture::Riscv64,
-        "powerpc64" => Architecture::PowerPc64,
-        "s390x" => Architecture::S390x,
-        _ => Architecture::Unknown,
-    }
+/// The kind of machine that this one is, as ELF files name it.
+pub(crate) fn native() -> Option<u16> {
+    Some(match std::env::consts::ARCH {
+        "x86_64" => object::elf::EM_X86_64,
+        "aarch64" => object::elf::EM_AARCH64,
+        "riscv64" => object::elf::EM_RISCV,
+        "powerpc64" => object::elf::EM_PPC64,
+        "s390x" => object::elf::EM_S390,
+        _ => return None,
+    })
 }
 
 /// Address and size of the symbols that runtimes want, the first of each name.

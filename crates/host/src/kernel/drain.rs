@@ -138,7 +138,7 @@ impl Drain {
         let (buffer, tasks) = (Vec::new(), Vec::new());
         let sleeps = Some((0, clock::monotonic()));
         let drain = Drain { lanes, shared: Arc::clone(&shared), source, buffer, tasks, failed: None, sleeps };
-        Worker::start(shared, thread, Priority::Background, move || drain.run())
+        Worker::run(shared, thread, Priority::Background, move || drain.run())
     }
 
     /// Drains until told to stop, then takes what is left and syncs the files.

@@ -77,7 +77,7 @@ impl Cut {
                 pause_ns = logs.lock().punch();
             }
         };
-        Ok(Cut { worker: Worker::start(shared, "cut", Priority::Usual, work)? })
+        Ok(Cut { worker: Worker::run(shared, "cut", Priority::Usual, work)? })
     }
 
     /// Cuts the log `path` of the capture `folder` at its present end, or (`whole`) at its start. False: it is none of

@@ -59,18 +59,15 @@ pub struct Config {
 
 /// What whoever has the sampler tells it, and it them.
 #[derive(Debug, Default)]
-struct Told {
+pub(crate) struct Told {
     targets: Vec<u32>,
     fresh_targets: bool,
     more_levels: Vec<(GroupId, Level)>,
     gaps: Vec<(Time, Time)>,
 }
 
-/// A running sampler.
-#[derive(Debug)]
-pub struct Sampler {
-    worker: Worker<Told>,
-}
+/// A running sampler. It stops writing where the disk is full.
+pub(crate) type Sampler = Worker<Told>;
 
 impl Sampler {
     /// Starts it; `samples.jsonl` goes into `capture`. Errors: the file cannot be made, no thread to be had.
@@ -78,12 +75,12 @@ impl Sampler {
         let shared = Shared::new(Told { targets: vec![config.pid], ..Told::default() })?;
         let output = capture.create(SAMPLES)?;
         let mut state = State::new(config, Some(Output { file: output, shared: Arc::clone(&shared) }));
-        Ok(Sampler { worker: Worker::start(shared, "sampler", Priority::Background, move || state.run())? })
+        Worker::run(shared, "sampler", Priority::Background, move || state.run())
     }
 
     /// The processes whose memory and threads are the program's.
     pub fn set_targets(&self, pids: Vec<u32>) {
-        let mut told = self.worker.lock();
+        let mut told = self.lock();
         if told.targets != pids {
             (told.targets, told.fresh_targets) = (pids, true);
         }
@@ -91,26 +88,16 @@ impl Sampler {
 
     /// A group that was found later (the program moved itself into it).
     pub fn add_level(&self, group: GroupId, level: Level) {
-        self.worker.lock().more_levels.push((group, level));
-    }
-
-    /// Whether the disk was full: it has stopped writing then.
-    pub fn disk_full(&self) -> bool {
-        self.worker.disk_full()
-    }
-
-    /// Bytes written so far.
-    pub fn written_bytes(&self) -> u64 {
-        self.worker.written_bytes()
+        self.lock().more_levels.push((group, level));
     }
 
     /// Stops it; everything sampled is in the file when this returns. Gives the
     /// bytes written, the gaps of 100 ms or more in which it did not get to run, and whether it has ended: one that is
     /// held up is left behind.
     pub fn finish(mut self) -> (u64, Vec<(Time, Time)>, bool) {
-        let ended = self.worker.end();
-        let gaps = std::mem::take(&mut self.worker.lock().gaps);
-        (self.worker.written_bytes(), gaps, ended)
+        let ended = self.end();
+        let gaps = std::mem::take(&mut self.lock().gaps);
+        (self.written_bytes(), gaps, ended)
     }
 }
 

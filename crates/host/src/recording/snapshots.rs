@@ -51,7 +51,7 @@ impl When {
 
 /// What whoever has the thread tells it, and it them.
 #[derive(Debug, Default)]
-struct Told {
+pub(super) struct Told {
     targets: Vec<u32>,
     cost: Cost,
     notes: Vec<String>,
@@ -68,49 +68,36 @@ pub(super) struct Cost {
     pub cpu_ns: u64,
 }
 
-/// The running thread.
-#[derive(Debug)]
-pub(super) struct Snapshots {
-    worker: Worker<Told>,
-}
+/// The running thread. It ends where the disk is full; when it is stopped, no further snapshot is begun.
+pub(super) type Snapshots = Worker<Told>;
 
 impl Snapshots {
     /// Starts it for the process `pid`, writing into `folder`. Errors: no thread to be had.
     pub(super) fn start(host: Host, pid: u32, when: When, folder: Folder, read: ReadHeap) -> io::Result<Snapshots> {
         let shared = Shared::new(Told { targets: vec![pid], ..Told::default() })?;
         let mut taker = Taker::new(host, when, folder, read, Arc::clone(&shared));
-        Ok(Snapshots { worker: Worker::start(shared, "snapshots", Priority::Background, move || taker.run())? })
+        Worker::run(shared, "snapshots", Priority::Background, move || taker.run())
     }
 
     /// The processes to look at from now on.
     pub(super) fn set_targets(&self, pids: Vec<u32>) {
-        self.worker.lock().targets = pids;
-    }
-
-    /// Whether the disk was full: it has stopped then.
-    pub(super) fn disk_full(&self) -> bool {
-        self.worker.disk_full()
-    }
-
-    /// No further snapshot is begun.
-    pub(super) fn stop(&self) {
-        self.worker.stop();
+        self.lock().targets = pids;
     }
 
     /// What is to be said since the last call, for the user and the manifest.
     pub(super) fn notes(&self) -> Vec<String> {
-        std::mem::take(&mut self.worker.lock().notes)
+        std::mem::take(&mut self.lock().notes)
     }
 
     /// What it has cost until now.
     pub(super) fn cost(&self) -> Cost {
-        self.worker.lock().cost
+        self.lock().cost
     }
 
     /// Ends it, behind a snapshot that is being taken. Gives what it has cost and what is
     /// still to be said.
     pub(super) fn finish(mut self) -> (Cost, Vec<String>) {
-        if self.worker.end() {
+        if self.end() {
             return (self.cost(), self.notes());
         }
         let note = "the thread that takes snapshots of heaps was held up and left behind: the last one is missing";

@@ -4,7 +4,7 @@
 //! more than a small one. Refuses to run it, and to judge what was found.
 
 use super::ghc::files::{LINK_INFO, LinkInfo, SECTION_MAX, ghc_version};
-use crate::binary::Bounded;
+use crate::binary::{Bounded, native};
 use crate::target::Refused;
 use memchr::memmem;
 use object::elf::{self, FileHeader64};
@@ -114,17 +114,6 @@ fn damaged(path: &Path) -> Link {
         "{} is an ELF file that is cut short or damaged: what it accepts is unknown.",
         path.display()
     ))
-}
-
-fn native() -> Option<u16> {
-    Some(match std::env::consts::ARCH {
-        "x86_64" => elf::EM_X86_64,
-        "aarch64" => elf::EM_AARCH64,
-        "riscv64" => elf::EM_RISCV,
-        "powerpc64" => elf::EM_PPC64,
-        "s390x" => elf::EM_S390,
-        _ => return None,
-    })
 }
 
 struct Sections<'d, R: ReadRef<'d>> {

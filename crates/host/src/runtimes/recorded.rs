@@ -145,20 +145,22 @@ pub trait RuntimeLogs: fmt::Debug {
     fn descriptor(&self) -> Option<BorrowedFd<'_>>;
 
     /// The program is there and has not called exec yet.
-    fn before_exec(&mut self, around: &Around<'_>, told: &mut Told);
+    fn before_exec(&mut self, _around: &Around<'_>, _told: &mut Told) {}
 
     /// Takes in the logs that were opened since; true where there are some.
     fn take_opened(&mut self, around: &Around<'_>, told: &mut Told) -> bool;
 
     /// Finds out who writes which log as far as not yet known, among the family, or
     /// `everywhere`.
-    fn identify(&mut self, around: &Around<'_>, everywhere: bool);
+    fn identify(&mut self, _around: &Around<'_>, _everywhere: bool) {}
 
     /// Logs that were found, or of which more is known, since the last call.
     fn changed(&mut self) -> Vec<Log>;
 
     /// Whether a log is expected that is opened without notice, or its writer is still looked for.
-    fn awaits(&self) -> bool;
+    fn awaits(&self) -> bool {
+        false
+    }
 
     /// Files in the capture that programs write and may go on writing, whatever happens to the recording.
     fn open_logs(&mut self) -> Vec<PathBuf> {
@@ -166,13 +168,17 @@ pub trait RuntimeLogs: fmt::Debug {
     }
 
     /// Copies what its programs keep in their memory. Errors: the disk.
-    fn copy(&mut self, now: Time) -> io::Result<()>;
+    fn copy(&mut self, _now: Time) -> io::Result<()> {
+        Ok(())
+    }
 
     /// The disk is full: nothing is to be written any more.
     fn stop_copying(&mut self);
 
     /// Whether this source has met a full disk by itself.
-    fn disk_full(&self) -> bool;
+    fn disk_full(&self) -> bool {
+        false
+    }
 
     /// For the manifest.
     fn logs(&self) -> Vec<Log>;

@@ -187,8 +187,8 @@ pub(crate) struct Worker<S> {
 }
 
 impl<S> Worker<S> {
-    /// Starts it. Errors: no thread to be had.
-    pub fn start(
+    /// Starts one. Errors: no thread to be had.
+    pub fn run(
         shared: Arc<Shared<S>>,
         name: &str,
         priority: Priority,

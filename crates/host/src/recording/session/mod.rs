@@ -590,8 +590,8 @@ impl<'a> Session<'a> {
         let notes = self.snapshots.as_ref().map_or(Vec::new(), Snapshots::notes);
         notes.into_iter().for_each(|note| self.note(note));
         let now = clock::monotonic();
-        let mut full = self.sampler.as_ref().is_some_and(Sampler::disk_full)
-            || self.snapshots.as_ref().is_some_and(Snapshots::disk_full);
+        let mut full = self.sampler.as_ref().is_some_and(|sampler| sampler.disk_full())
+            || self.snapshots.as_ref().is_some_and(|snapshots| snapshots.disk_full());
         for source in &mut self.sources {
             full |= source.disk_full() || source.copy(now).is_err_and(|error| is_disk_full(&error));
         }
@@ -603,7 +603,7 @@ impl<'a> Session<'a> {
     fn stop_for_full_disk(&mut self, now: Time) {
         self.disk_full = true;
         self.sources.iter_mut().for_each(|source| source.stop_copying());
-        self.snapshots.iter().for_each(Snapshots::stop);
+        self.snapshots.iter().for_each(|snapshots| snapshots.stop());
         self.manifest.losses.push(disk_full_loss(now));
         (self.say)("the disk is full: recording stopped, what was recorded is kept, the program runs on");
     }
@@ -622,7 +622,7 @@ impl<'a> Session<'a> {
         let streams = self.kernel.as_ref().map_or(0, |kernel| kernel.streams().written_bytes())
             + self.code.as_ref().map_or(0, |code| code.streams().written_bytes());
         let copied: u64 = self.sources.iter().map(|source| source.written_bytes()).sum();
-        let sampled = self.sampler.as_ref().map_or(0, Sampler::written_bytes);
+        let sampled = self.sampler.as_ref().map_or(0, |sampler| sampler.written_bytes());
         let heaps = self.snapshots.as_ref().map_or(self.heap_cost, Snapshots::cost);
         let kept = if self.snapshots.is_some() { heaps.written_bytes } else { 0 };
         self.manifest.own_cost = OwnCost {

@@ -136,10 +136,8 @@ impl RuntimeLogs for Eventlogs {
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        self.minder.as_ref().map(Minder::descriptor)
+        self.minder.as_ref().map(|minder| minder.descriptor())
     }
-
-    fn before_exec(&mut self, _around: &Around<'_>, _told: &mut Told) {}
 
     fn take_opened(&mut self, _around: &Around<'_>, told: &mut Told) -> bool {
         let Some(minder) = &self.minder else { return false };
@@ -222,10 +220,6 @@ impl RuntimeLogs for Eventlogs {
 
     fn stop_copying(&mut self) {
         self.logs.iter_mut().for_each(LiveLog::stop_copying);
-    }
-
-    fn disk_full(&self) -> bool {
-        false
     }
 
     fn logs(&self) -> Vec<Log> {

@@ -5,12 +5,12 @@
 use super::handover::{Handover, Opened};
 use crate::system::worker::{Priority, Shared, Worker};
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 
 /// A handover, and what of it nobody has taken yet.
 #[derive(Debug)]
-struct Minded {
+pub(super) struct Minded {
     handover: Handover,
     found: Vec<Opened>,
     failed: Option<io::Error>,
@@ -24,11 +24,8 @@ impl Minded {
     }
 }
 
-/// See the module.
-#[derive(Debug)]
-pub struct Minder {
-    worker: Worker<Minded>,
-}
+/// See the module. There is news when a log was opened, until it is taken.
+pub(super) type Minder = Worker<Minded>;
 
 impl Minder {
     /// Minds it from now on. Errors: no more descriptors or threads.
@@ -45,19 +42,14 @@ impl Minder {
                 }
             }
         };
-        Ok(Minder { worker: Worker::start(shared, "logs", Priority::First, work)? })
-    }
-
-    /// Readable when a log was opened, until it is taken.
-    pub fn descriptor(&self) -> BorrowedFd<'_> {
-        self.worker.descriptor()
+        Worker::run(shared, "logs", Priority::First, work)
     }
 
     /// Logs that were opened since the last call; none of them is opened once more when this returns.
     /// Errors: no fresh file could be made.
     pub fn take_opened(&self) -> (Vec<Opened>, Option<io::Error>) {
-        let mut minded = self.worker.lock();
-        self.worker.take_news();
+        let mut minded = self.lock();
+        self.take_news();
         // What came this moment, too.
         minded.look();
         (std::mem::take(&mut minded.found), minded.failed.take())
@@ -65,8 +57,8 @@ impl Minder {
 
     /// Ends the handover; see there.
     pub fn finish(mut self) {
-        self.worker.end();
-        self.worker.lock().handover.finish();
+        self.end();
+        self.lock().handover.finish();
     }
 }
 

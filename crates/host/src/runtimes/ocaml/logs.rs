@@ -233,7 +233,7 @@ impl RuntimeLogs for Rings {
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        self.reader.as_ref().map(Reader::descriptor)
+        self.reader.as_ref().map(|reader| reader.descriptor())
     }
 
     fn before_exec(&mut self, around: &Around<'_>, told: &mut Told) {
@@ -253,20 +253,10 @@ impl RuntimeLogs for Rings {
         some
     }
 
-    fn identify(&mut self, _around: &Around<'_>, _everywhere: bool) {}
-
     fn changed(&mut self) -> Vec<Log> {
         let fresh = self.logs.get(self.told..).unwrap_or_default().to_vec();
         self.told = self.logs.len();
         fresh
-    }
-
-    fn awaits(&self) -> bool {
-        false
-    }
-
-    fn copy(&mut self, _now: Time) -> io::Result<()> {
-        Ok(())
     }
 
     fn stop_copying(&mut self) {
@@ -276,7 +266,7 @@ impl RuntimeLogs for Rings {
     }
 
     fn disk_full(&self) -> bool {
-        self.reader.as_ref().is_some_and(Reader::disk_full)
+        self.reader.as_ref().is_some_and(|reader| reader.disk_full())
     }
 
     fn logs(&self) -> Vec<Log> {
@@ -288,7 +278,7 @@ impl RuntimeLogs for Rings {
     }
 
     fn written_bytes(&self) -> u64 {
-        self.reader.as_ref().map_or(self.written_bytes, Reader::written_bytes)
+        self.reader.as_ref().map_or(self.written_bytes, |reader| reader.written_bytes())
     }
 
     fn end(&mut self, _around: &Around<'_>, _ended: Time, told: &mut Told) {

@@ -20,7 +20,8 @@ mod stream;
 pub use by_hand::{ByHand, NoRings};
 pub use found::{Mapped, mapped_by};
 pub use place::Place;
-pub use reader::{Config, Copied, Reader};
+pub(crate) use reader::Reader;
+pub use reader::{Config, Copied};
 
 /// Where the last ring of a file is.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]

@@ -45,7 +45,7 @@ impl Pen {
         let shared = Shared::new(Desk::default())?;
         let desk = Arc::clone(&shared);
         let work = move || write_all(&todo, &desk, &failed);
-        Ok(Pen { jobs, worker: Worker::start(shared, "rings-disk", Priority::Usual, work)? })
+        Ok(Pen { jobs, worker: Worker::run(shared, "rings-disk", Priority::Usual, work)? })
     }
 
     /// Takes bytes to be written.

@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::Arc;
 
@@ -88,7 +88,7 @@ pub struct Copied {
 
 /// What came of it since somebody asked.
 #[derive(Debug, Default)]
-struct News {
+pub(crate) struct News {
     fresh: Vec<Copied>,
     losses: Vec<Loss>,
 }
@@ -120,11 +120,8 @@ fn loss(source: &str, kind: LossKind, count: u64, note: String) -> Loss {
     Loss { source: source.to_owned(), kind, count, from: None, to: None, note }
 }
 
-/// A running reader.
-#[derive(Debug)]
-pub struct Reader {
-    worker: Worker<News>,
-}
+/// A running reader: there is news when rings were found, and nothing is copied any more when the disk is full.
+pub(crate) type Reader = Worker<News>;
 
 impl Reader {
     /// Starts it; a folder is watched when this returns. Errors: no watch, no thread.
@@ -133,45 +130,30 @@ impl Reader {
         let told = Arc::clone(&shared);
         let pen = Pen::start(move |name, error| told.failed(name, error))?;
         let mut state = State::new(config, Arc::clone(&shared), pen)?;
-        Ok(Reader { worker: Worker::start(shared, "rings", Priority::Background, move || state.run())? })
-    }
-
-    /// Readable when there is something in [`Reader::fresh`].
-    pub fn descriptor(&self) -> BorrowedFd<'_> {
-        self.worker.descriptor()
+        Worker::run(shared, "rings", Priority::Background, move || state.run())
     }
 
     /// Rings that were found since the last call.
     pub fn fresh(&self) -> Vec<Copied> {
-        self.worker.take_news();
-        std::mem::take(&mut self.worker.lock().fresh)
-    }
-
-    /// Bytes written so far.
-    pub fn written_bytes(&self) -> u64 {
-        self.worker.written_bytes()
-    }
-
-    /// Whether the disk was full: nothing is copied any more then.
-    pub fn disk_full(&self) -> bool {
-        self.worker.disk_full()
+        self.take_news();
+        std::mem::take(&mut self.lock().fresh)
     }
 
     /// The disk is full: nothing is copied any more; `stream` is one that is cut by that.
     pub fn stop_copying(&self, stream: &str) {
-        self.worker.failed(stream, &io::ErrorKind::StorageFull.into());
+        self.failed(stream, &io::ErrorKind::StorageFull.into());
     }
 
     /// Copies what is left and ends. Gives the rings not asked for yet and what was lost
     /// on the way to the streams.
     pub fn finish(mut self) -> (Vec<Copied>, Vec<Loss>, u64) {
-        if !self.worker.end() {
+        if !self.end() {
             let note = "the thread that copies rings was held up and left behind: their last events are missing";
             let late = loss("rings", LossKind::RecorderLate, 1, note.to_owned());
-            self.worker.lost(Loss { from: Some(clock::monotonic()), ..late });
+            self.lost(Loss { from: Some(clock::monotonic()), ..late });
         }
-        let News { fresh, losses } = std::mem::take(&mut *self.worker.lock());
-        (fresh, losses, self.worker.written_bytes())
+        let News { fresh, losses } = std::mem::take(&mut *self.lock());
+        (fresh, losses, self.written_bytes())
     }
 }
 
