@@ -12,7 +12,7 @@ use crate::target::{Process, Refused, What, open_own, open_target};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Object, ObjectSection, ObjectSymbol};
 use rtscope_model::manifest::Binary;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io::Cursor;
 use std::os::fd::AsRawFd;
@@ -147,8 +147,7 @@ pub(crate) fn native() -> Option<u16> {
 
 /// Address and size of the symbols that runtimes want, the first of each name.
 fn wanted_symbols<'data, R: object::ReadRef<'data>>(elf: &Elf<'data, R>) -> HashMap<&'static str, (u64, u64)> {
-    let wanted: HashMap<&str, &'static str> =
-        known::all().flat_map(|known| known.wanted()).map(|name| (*name, *name)).collect();
+    let wanted: HashSet<&'static str> = known::all().flat_map(|known| known.wanted().split(' ')).collect();
     let mut found = HashMap::new();
     for symbol in elf.symbols().chain(elf.dynamic_symbols()).filter(|symbol| symbol.is_definition()) {
         let wanted = symbol.name().ok().and_then(|name| wanted.get(base(name)));

@@ -4,3 +4,10 @@
 pub mod folder;
 pub mod redact;
 pub mod store;
+
+use rtscope_model::{Loss, LossKind};
+
+/// A loss of which it is not known when it began.
+pub(crate) fn loss(source: &str, kind: LossKind, count: u64, note: impl Into<String>) -> Loss {
+    Loss { source: source.to_owned(), kind, count, from: None, to: None, note: note.into() }
+}

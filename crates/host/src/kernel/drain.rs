@@ -6,6 +6,7 @@ use super::forks::{self, Forks, Task};
 use super::perf::{Event, What};
 use super::tiers::CpuRing;
 use crate::capture::folder::Folder;
+use crate::capture::loss;
 use crate::capture::store::is_disk_full;
 use crate::system::clock;
 use crate::system::ready;
@@ -260,9 +261,8 @@ impl Drain {
         let told = counts.lost;
         counts.lost = told.max(lost);
         if lost > told {
-            let note = "the kernel dropped records and had no room left to tell when".to_owned();
-            let (source, kind) = (self.source.to_owned(), LossKind::KernelRecords);
-            counts.losses.push(Loss { source, kind, count: lost - told, from: None, to: None, note });
+            let note = "the kernel dropped records and had no room left to tell when";
+            counts.losses.push(loss(self.source, LossKind::KernelRecords, lost - told, note));
         }
     }
 
@@ -287,16 +287,10 @@ fn hung_up(revents: PollFlags) -> bool {
 }
 
 fn write_failed(source: &str, error: &io::Error) -> Loss {
-    Loss {
-        source: source.to_owned(),
-        kind: if is_disk_full(error) { LossKind::DiskFull } else { LossKind::SourceMissing },
-        count: 0,
-        from: Some(clock::monotonic()),
-        to: None,
-        note: format!(
-            "Kernel records were not written from here on ({error}). Free some space or record to another disk."
-        ),
-    }
+    let kind = if is_disk_full(error) { LossKind::DiskFull } else { LossKind::SourceMissing };
+    let note =
+        format!("Kernel records were not written from here on ({error}). Free some space or record to another disk.");
+    Loss { from: Some(clock::monotonic()), ..loss(source, kind, 0, note) }
 }
 
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]

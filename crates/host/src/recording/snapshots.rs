@@ -206,7 +206,7 @@ impl Taker {
     fn follow_targets(&mut self, now: Time) {
         let targets = self.shared.lock().targets.clone();
         self.processes.retain(|pid, _| targets.contains(pid));
-        let next = self.when.every.map(|every| now.plus(nanoseconds(every)));
+        let next = self.when.every.map(|every| now.plus(clock::ns_of(every)));
         let limits = self.when.rss_over.len();
         for pid in targets.into_iter().take(PROCESSES_MAX).filter(|pid| !self.refused.contains(pid)) {
             self.processes.entry(pid).or_insert_with(|| Watched { next, over: vec![0; limits], tries: 0 });
@@ -259,7 +259,7 @@ impl Taker {
         self.shared.lock().cost.cpu_ns += cpu_ns;
         let now = clock::monotonic();
         self.rests_until = now.plus(cpu_ns.saturating_mul(REST));
-        let every = self.when.every.map(nanoseconds);
+        let every = self.when.every.map(clock::ns_of);
         if let Some(process) = self.processes.get_mut(&pid) {
             process.next = process.next.zip(every).map(|(next, every)| next.plus(every).max(now));
             process.tries = if taken.is_ok() { 0 } else { process.tries.saturating_sub(1) };
@@ -301,10 +301,6 @@ impl Taker {
         cost.written_bytes += text.len() as u64;
         Ok(())
     }
-}
-
-fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

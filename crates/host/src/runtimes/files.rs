@@ -13,8 +13,8 @@ pub trait RuntimeFiles: Names + fmt::Debug + Sync {
     /// Its names.
     fn info(&self) -> &'static RuntimeInfo;
 
-    /// Symbols whose addresses it wants to know, without what compilers add behind a dot.
-    fn wanted(&self) -> &'static [&'static str];
+    /// Symbols whose addresses it wants to know, without what compilers add behind a dot: words with a space between.
+    fn wanted(&self) -> &'static str;
 
     /// Whether it is linked into a file; fills what the file says of it.
     fn detect(&self, file: &FileSays<'_, '_>, found: &mut Inspected) -> bool;

@@ -28,23 +28,33 @@ pub enum Library {
     Code,
 }
 
-/// How a compiler names code. What has a default is what most do.
+/// How a compiler names code; by default as one of whose names nothing is known.
 pub trait Names {
     /// Whether only a file with code of this language, or the runtime, has this function.
-    fn proves(&self, name: &str) -> bool;
+    fn proves(&self, _name: &str) -> bool {
+        false
+    }
 
     /// Whose code `name` is.
-    fn owner(&self, name: &str) -> Owner;
+    fn owner(&self, _name: &str) -> Owner {
+        Owner::Other
+    }
 
     /// As people write it. Other names stay.
-    fn readable(&self, name: &str) -> String;
+    fn readable(&self, name: &str) -> String {
+        name.to_owned()
+    }
 
     /// Whether what may be the runtime's is: `neighbours` own the nearest functions on both sides
     /// that others can call.
-    fn is_runtimes(&self, neighbours: &[Owner]) -> bool;
+    fn is_runtimes(&self, _neighbours: &[Owner]) -> bool {
+        false
+    }
 
     /// What a library of this name holds, if that says it.
-    fn library(&self, name: &str) -> Option<Library>;
+    fn library(&self, _name: &str) -> Option<Library> {
+        None
+    }
 
     /// The module of a name whose compiler leaves out the names of local functions.
     fn module<'n>(&self, _name: &'n str) -> Option<&'n str> {
@@ -65,27 +75,7 @@ pub trait Names {
 /// Those of a file with code of no such language.
 pub struct NoRuntime;
 
-impl Names for NoRuntime {
-    fn proves(&self, _name: &str) -> bool {
-        false
-    }
-
-    fn owner(&self, _name: &str) -> Owner {
-        Owner::Other
-    }
-
-    fn readable(&self, name: &str) -> String {
-        name.to_owned()
-    }
-
-    fn is_runtimes(&self, _neighbours: &[Owner]) -> bool {
-        false
-    }
-
-    fn library(&self, _name: &str) -> Option<Library> {
-        None
-    }
-}
+impl Names for NoRuntime {}
 
 /// Whose code a function is.
 pub(super) fn kind(names: &dyn Names, owner: Owner, neighbours: impl FnOnce() -> Vec<Owner>) -> CodeKind {

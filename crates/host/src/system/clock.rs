@@ -5,6 +5,7 @@
 use rtscope_model::Time;
 use rustix::thread::clock_nanosleep_absolute;
 use rustix::time::{ClockId, Timespec, clock_gettime};
+use std::time::Duration;
 
 const NS_PER_S: i64 = 1_000_000_000;
 /// Tries from which the tightest pairing of two clocks is taken.
@@ -42,6 +43,11 @@ pub(crate) fn cpu_ns_of(pid: libc::pid_t) -> u64 {
 /// CPU time that the calling thread has used, in nanoseconds.
 pub fn thread_cpu_ns() -> u64 {
     nanoseconds(ClockId::ThreadCPUTime).max(0) as u64
+}
+
+/// A length of time in nanoseconds.
+pub fn ns_of(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn nanoseconds(clock: ClockId) -> i64 {

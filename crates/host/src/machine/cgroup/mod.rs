@@ -127,7 +127,7 @@ pub(crate) fn own_folder(host: &Host, controller: &str) -> Option<(u8, PathBuf)>
 
 /// The mount and group that texts of `mountinfo` and `cgroup` name for a controller, on a machine
 /// that has nothing else.
-pub(crate) fn named(mounts: &str, memberships: &str, controller: &str) -> Option<String> {
+pub fn named(mounts: &str, memberships: &str, controller: &str) -> Option<String> {
     let mounts = mounts::parse(mounts, "mountinfo", Path::new("/"));
     match mounts::hierarchy(&Host::at("/nonexistent"), memberships, &mounts, controller, None) {
         Hierarchy::Shown(seen) => Some(format!("{} {}", seen.mount.point.display(), seen.group)),

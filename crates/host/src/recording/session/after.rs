@@ -56,7 +56,7 @@ impl Session<'_> {
                 break;
             }
             let pidfd = pidfd.as_ref().filter(|_| child.is_some());
-            self.wait(pidfd, signals, nanoseconds(pause));
+            self.wait(pidfd, signals, clock::ns_of(pause));
             let heard: Vec<i32> = signals.take();
             if child.is_some() {
                 heard.into_iter().for_each(|signal| signals::pass_on(&self.host, self.pid, signal));

@@ -10,6 +10,7 @@ use super::room::{Full, Room};
 use super::snapshots::{self, Snapshots};
 use super::{Options, Outcome, empty_manifest};
 use crate::binary::Inspected;
+use crate::capture::loss;
 use crate::capture::redact::Redactor;
 use crate::capture::store::{Store, is_disk_full};
 use crate::kernel::{self, CodeRecorder, KernelRecorder, code};
@@ -346,7 +347,7 @@ impl<'a> Session<'a> {
     }
 
     fn start_code(&mut self, target: kernel::Target) {
-        let Some(period_ns) = self.options.code_period.map(nanoseconds) else {
+        let Some(period_ns) = self.options.code_period.map(clock::ns_of) else {
             self.manifest.notes.push("where the program's code was is not recorded (--sample-code 0)".to_owned());
             return;
         };
@@ -412,8 +413,8 @@ impl<'a> Session<'a> {
             Some(held) => held.descriptor().and_then(|held| held.try_clone_to_owned().ok()),
             None => Pid::from_raw(self.pid as i32).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok()),
         };
-        let limit = self.options.limit.map(|limit| self.manifest.started.plus(nanoseconds(limit)));
-        let flush_ns = nanoseconds(self.options.flush_period).max(10_000_000);
+        let limit = self.options.limit.map(|limit| self.manifest.started.plus(clock::ns_of(limit)));
+        let flush_ns = clock::ns_of(self.options.flush_period).max(10_000_000);
         let mut next_flush = clock::monotonic().plus(flush_ns);
         let mut next_manifest = clock::monotonic().plus(journal::period_ns(self.manifest_bytes));
         let mut next_family = clock::monotonic().plus(self.family_period_ns());
@@ -490,7 +491,7 @@ impl<'a> Session<'a> {
 
     fn wait(&self, pidfd: Option<&OwnedFd>, signals: &Signals, timeout_ns: u64) {
         let told = pidfd.is_some() || self.left.is_some();
-        let timeout_ns = if told { timeout_ns } else { timeout_ns.min(nanoseconds(POLL_FALLBACK)) };
+        let timeout_ns = if told { timeout_ns } else { timeout_ns.min(clock::ns_of(POLL_FALLBACK)) };
         let signal_fd = signals.descriptor();
         let mut fds = vec![PollFd::new(&signal_fd, PollFlags::IN)];
         if let Some(pidfd) = pidfd {
@@ -732,18 +733,10 @@ impl<'a> Session<'a> {
     }
 }
 
-fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
-}
-
 /// Kills of the out-of-memory killer: in the groups, and on the whole machine.
 fn oom_kills(host: &Host, groups: &Groups) -> u64 {
     let machine = host.text("/proc/vmstat").and_then(|text| procfs::number(&text, "oom_kill")).unwrap_or(0);
     groups.oom_kills().saturating_add(machine)
-}
-
-fn loss(source: &str, kind: LossKind, count: u64, note: String) -> Loss {
-    Loss { source: source.to_owned(), kind, count, from: None, to: None, note }
 }
 
 fn late_loss(from: Time, to: Time) -> Loss {
@@ -753,13 +746,6 @@ fn late_loss(from: Time, to: Time) -> Loss {
 
 /// The loss for a full disk.
 fn disk_full_loss(now: Time) -> Loss {
-    Loss {
-        source: "samples".to_owned(),
-        kind: LossKind::DiskFull,
-        count: 0,
-        from: Some(now),
-        to: None,
-        note: "the disk was full: samples and unwritten buffers were not recorded from then on; the program ran on"
-            .to_owned(),
-    }
+    let note = "the disk was full: samples and unwritten buffers were not recorded from then on; the program ran on";
+    Loss { from: Some(now), ..loss("samples", LossKind::DiskFull, 0, note) }
 }

@@ -8,6 +8,7 @@ use super::options::{self, Request};
 use super::writers::Sought;
 use crate::binary::{Programs, inspect_process};
 use crate::capture::folder::Folder;
+use crate::capture::loss;
 use crate::runtimes::recorded::{Around, Command, Launch, RuntimeLogs, Told};
 use crate::system::clock;
 use crate::system::procfs::Host;
@@ -257,15 +258,14 @@ fn left_out_loss(count: u64) -> Loss {
     let note = format!(
         "{count} more logs were opened after {LOGS_MAX}: they lie in the capture and are not listed; record fewer starts"
     );
-    Loss { source: "eventlog".to_owned(), kind: LossKind::SourceMissing, count, from: None, to: None, note }
+    loss("eventlog", LossKind::SourceMissing, count, note)
 }
 
 fn mixed_loss(name: &str, processes: u32) -> Loss {
     let note = format!(
         "{processes} processes opened this log before it could be replaced: their events are mixed, use none of them"
     );
-    let (source, count) = (name.to_owned(), u64::from(processes));
-    Loss { source, kind: LossKind::MixedProcesses, count, from: None, to: None, note }
+    loss(name, LossKind::MixedProcesses, processes.into(), note)
 }
 
 #[cfg(test)]

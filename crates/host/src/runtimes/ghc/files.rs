@@ -22,28 +22,10 @@ impl RuntimeFiles for Ghc {
         &GHC
     }
 
-    fn wanted(&self) -> &'static [&'static str] {
-        &[
-            "capEventBuf",
-            "eventBuf",
-            "start_init_elapsed",
-            "n_capabilities",
-            "enabled_capabilities",
-            "generations",
-            "oldest_gen",
-            "nurseries",
-            "n_nurseries",
-            "capabilities",
-            "stmStartTransaction",
-            "max_commits",
-            "token_locked",
-            "rtscope_stm",
-            "mblocks_allocated",
-            "n_alloc_blocks",
-            "free_list_head",
-            "mblock_high_watermark",
-            "mblock_address_space",
-        ]
+    fn wanted(&self) -> &'static str {
+        "capEventBuf eventBuf start_init_elapsed n_capabilities enabled_capabilities generations oldest_gen nurseries \
+         n_nurseries capabilities stmStartTransaction max_commits token_locked rtscope_stm mblocks_allocated \
+         n_alloc_blocks free_list_head mblock_high_watermark mblock_address_space"
     }
 
     fn detect(&self, file: &FileSays<'_, '_>, found: &mut Inspected) -> bool {

@@ -43,12 +43,12 @@ impl RuntimeFiles for Ocaml {
         &OCAML
     }
 
-    fn wanted(&self) -> &'static [&'static str] {
-        &["caml_startup", "caml_main", "caml_init_gc"]
+    fn wanted(&self) -> &'static str {
+        "caml_startup caml_main caml_init_gc"
     }
 
     fn detect(&self, file: &FileSays<'_, '_>, found: &mut Inspected) -> bool {
-        let named = self.wanted().iter().any(|name| file.address(name).is_some());
+        let named = self.wanted().split(' ').any(|name| file.address(name).is_some());
         // A runtime shows by its names, or in a file that was stripped of all of them.
         if named || !found.binary.symbols {
             found.binary.version = version(|name, most| file.section(name, most), file.little_endian);

@@ -393,12 +393,11 @@ pub(super) fn refusal(pid: u32, source: io::Error) -> Refusal {
     }
 }
 
-/// What was reserved, and of it what is the heap's; `None` where nothing was.
-pub(crate) fn found(
-    memory: &impl Memory,
-    statics: &Statics,
-    mappings: &[Mapping],
-) -> io::Result<Option<(Range<u64>, Space)>> {
+/// The addresses that a runtime reserved, and of them what is its heap's; `None` where nothing was.
+///
+/// # Errors
+/// Memory cannot be read.
+pub fn found(memory: &impl Memory, statics: &Statics, mappings: &[Mapping]) -> io::Result<Option<(Range<u64>, Space)>> {
     let found = reserved(memory, statics, mappings)?;
     Ok(found.map(|reserved| (reserved.clone(), space(mappings, &reserved))))
 }

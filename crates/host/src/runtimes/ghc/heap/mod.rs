@@ -5,7 +5,6 @@ mod source;
 mod take;
 mod touched;
 
-pub(crate) use found::found;
-pub use found::{Refusal, Target};
+pub use found::{Refusal, Target, found};
 pub use source::Source;
 pub use take::{Ask, Failed, of_core, take};

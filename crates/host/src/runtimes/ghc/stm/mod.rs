@@ -15,6 +15,5 @@ mod watch;
 
 pub use changes::Changes;
 pub use counts::{Counted, Look, Outcomes, Refusal};
-pub use place::find;
-pub(crate) use place::look;
+pub use place::{find, look};
 pub use watch::{Kept, Watcher};

@@ -61,7 +61,10 @@ pub fn find(host: &Host, pid: u32) -> Result<Counted<LiveProcess>, Refusal> {
 }
 
 /// Looks for all that counts, at `symbols` and in `data`, whatever is missing.
-pub(crate) fn look<M: Memory>(memory: M, symbols: &RuntimeSymbols, data: &[Range<u64>]) -> io::Result<Look> {
+///
+/// # Errors
+/// Memory cannot be read.
+pub fn look<M: Memory>(memory: M, symbols: &RuntimeSymbols, data: &[Range<u64>]) -> io::Result<Look> {
     let runtime = runtime(&memory, &Inspected::default(), std::slice::from_ref(symbols)).ok();
     let block = symbols.stm.block.or_else(|| search(&memory, data).ok());
     let n_capabilities = symbols.n_capabilities;

@@ -32,8 +32,8 @@ pub struct Placed {
     pub words_end: u64,
 }
 
-/// Where the last ring of a file that is ready lies.
-pub(crate) fn placed(metadata: &[u8; layout::METADATA], length: u64) -> Option<Placed> {
+/// Where the last ring of a file of `length` bytes that is ready, and begins so, lies.
+pub fn placed(metadata: &[u8; 64], length: u64) -> Option<Placed> {
     let layout::Judged::Ready(found) = layout::Layout::of(metadata, length) else { return None };
     let last = found.rings.checked_sub(1)?;
     let (from, words) = found.place(last, u64::MAX);

@@ -12,6 +12,7 @@ use super::pen::Pen;
 use super::place;
 use super::stream::Stream;
 use crate::capture::folder::{Folder, own_user};
+use crate::capture::loss;
 use crate::capture::store::is_disk_full;
 use crate::system::clock;
 use crate::system::procfs::Host;
@@ -116,10 +117,6 @@ impl Shared<News> {
     }
 }
 
-fn loss(source: &str, kind: LossKind, count: u64, note: String) -> Loss {
-    Loss { source: source.to_owned(), kind, count, from: None, to: None, note }
-}
-
 /// A running reader: there is news when rings were found, and nothing is copied any more when the disk is full.
 pub(crate) type Reader = Worker<News>;
 
@@ -149,7 +146,7 @@ impl Reader {
     pub fn finish(mut self) -> (Vec<Copied>, Vec<Loss>, u64) {
         if !self.end() {
             let note = "the thread that copies rings was held up and left behind: their last events are missing";
-            let late = loss("rings", LossKind::RecorderLate, 1, note.to_owned());
+            let late = loss("rings", LossKind::RecorderLate, 1, note);
             self.lost(Loss { from: Some(clock::monotonic()), ..late });
         }
         let News { fresh, losses } = std::mem::take(&mut *self.lock());
@@ -444,8 +441,7 @@ impl State {
 
     fn tell_foreign(&self, pid: u32) {
         let note = format!("a file of another user lies where process {pid} would write its rings: it was not copied");
-        let (kind, source) = (LossKind::SourceMissing, "rings".to_owned());
-        self.shared.lost(Loss { source, kind, count: 1, from: None, to: None, note });
+        self.shared.lost(loss("rings", LossKind::SourceMissing, 1, note));
     }
 
     /// Room on the disk for a file that its runtime has made by itself; gives the bytes.
@@ -493,20 +489,10 @@ impl State {
     /// was overwritten by that one's.
     fn begin_anew(&mut self, mut live: Live, now: Time, last: Time) {
         self.flush(&mut live, now, true);
-        let note =
-            "the program started another one in its place (exec), which used the ring anew: what was not copied \
-                    before is lost"
-                .to_owned();
-        let (kind, count) = (LossKind::Unwritten, now.since(last));
-        let loss = Loss {
-            source: live.stream.name_in_capture().to_owned(),
-            kind,
-            count,
-            from: Some(last),
-            to: Some(now),
-            note,
-        };
-        self.shared.lost(loss);
+        let note = "the program started another one in its place (exec), which used the ring anew: what was not copied \
+                    before is lost";
+        let lost = loss(live.stream.name_in_capture(), LossKind::Unwritten, now.since(last), note);
+        self.shared.lost(Loss { from: Some(last), to: Some(now), ..lost });
         let writer = live.opened_by.take().or_else(|| (live.pid != 0).then(|| self.writer(live.pid)));
         self.coming.push(Coming { name: live.name, file: live.ring.into_file(), since: now, writer });
     }
@@ -580,8 +566,7 @@ impl State {
             return;
         }
         let note = format!("{count} processes of OCaml programs ended before their rings could be opened");
-        let (kind, source) = (LossKind::SourceMissing, "rings".to_owned());
-        self.shared.lost(Loss { source, kind, count, from: None, to: None, note });
+        self.shared.lost(loss("rings", LossKind::SourceMissing, count, note));
     }
 }
 
