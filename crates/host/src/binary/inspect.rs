@@ -90,7 +90,7 @@ pub fn inspect_process(process: &Process) -> Inspected {
 
 /// [`inspect_process`], for a caller who remembers what files say, and where it is known what `exe` leads to.
 pub(crate) fn inspect_process_by(process: &Process, programs: &mut Programs, executable: Option<PathBuf>) -> Inspected {
-    let runtime = |path: &Path| open_target(process, What::Named(path)).ok();
+    let runtime = |path: &Path| open_target(process, What::Named(path.to_owned())).ok();
     let file = open_target(process, What::Executable);
     let mut found = inspect_by(programs, file, &process.path("exe"), runtime);
     if let Some(path) = executable {

@@ -19,8 +19,8 @@ use std::time::Duration;
 pub(crate) type Identity = (u32, u64);
 
 /// What of a process.
-#[derive(Clone, Debug)]
-pub enum What<'a> {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum What {
     /// The file of the program that it runs.
     Executable,
     /// A file that it has mapped, as a line of `maps` says.
@@ -32,16 +32,16 @@ pub enum What<'a> {
         /// Of the file.
         inode: u64,
         /// The name that `maps` shows.
-        path: &'a str,
+        path: String,
     },
     /// What it has open under that number.
     Descriptor(u32),
     /// A file by its name in the root of the process.
-    Named(&'a Path),
+    Named(PathBuf),
 }
 
 /// Why something is not opened.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, Serialize, Deserialize)]
 pub enum Refused {
     /// It is a pipe, a socket, a device or a folder.
     #[error("it is no ordinary file")]
@@ -54,7 +54,11 @@ pub enum Refused {
     Another,
     /// The system does.
     #[error(transparent)]
-    System(#[from] io::Error),
+    System(
+        #[from]
+        #[serde(with = "crate::sandbox::error")]
+        io::Error,
+    ),
 }
 
 impl From<Refused> for io::Error {
@@ -62,17 +66,6 @@ impl From<Refused> for io::Error {
         match refused {
             Refused::System(error) => error,
             other => io::Error::other(other),
-        }
-    }
-}
-
-impl From<What<'_>> for Ask {
-    fn from(what: What<'_>) -> Ask {
-        match what {
-            What::Executable => Ask::Executable,
-            What::Mapped { range, device, inode, path } => Ask::Mapped { range, device, inode, path: path.to_owned() },
-            What::Descriptor(number) => Ask::Descriptor(number),
-            What::Named(path) => Ask::Named(path.to_owned()),
         }
     }
 }
@@ -98,13 +91,7 @@ pub(crate) enum Ask {
     /// Its descriptors that have a path, and where they lead.
     Descriptors,
     /// What it names.
-    Executable,
-    /// See [`What::Mapped`].
-    Mapped { range: Range<u64>, device: (u32, u32), inode: u64, path: String },
-    /// See [`What::Descriptor`].
-    Descriptor(u32),
-    /// See [`What::Named`].
-    Named(PathBuf),
+    Target(What),
     /// A folder by its name in the root of the process.
     Folder(PathBuf),
     /// Send it a signal.
@@ -139,12 +126,7 @@ pub(super) enum Answer {
     Links(Vec<(u32, PathBuf)>),
     Held(Held),
     Done,
-    /// The system's error.
-    Errno(i32),
-    /// See [`Refused`].
-    NotOrdinary,
-    MadeUp,
-    Another,
+    Refused(Refused),
 }
 
 /// The end at which questions are asked.
@@ -248,7 +230,7 @@ impl Opener {
     pub fn keep(&self, capture: BorrowedFd<'_>, path: &Path) -> io::Result<()> {
         match self.ask_with(None, Ask::Capture(path.to_owned()), Some(capture))?.0 {
             Answer::Done => Ok(()),
-            answer => Err(unexpected(&answer)),
+            answer => Err(unexpected(answer)),
         }
     }
 
@@ -271,7 +253,7 @@ impl Opener {
     pub(crate) fn let_go(&self, of: Identity) -> io::Result<Held> {
         match self.ask(Some(of), Ask::LetGo)?.0 {
             Answer::Held(held) => Ok(held),
-            answer => Err(unexpected(&answer)),
+            answer => Err(unexpected(answer)),
         }
     }
 
@@ -284,7 +266,7 @@ impl Opener {
     pub(crate) fn link(&self, of: Identity, name: &str) -> io::Result<PathBuf> {
         match self.ask(Some(of), Ask::Link(name.to_owned()))?.0 {
             Answer::Link(path) => Ok(path),
-            answer => Err(unexpected(&answer)),
+            answer => Err(unexpected(answer)),
         }
     }
 
@@ -292,7 +274,7 @@ impl Opener {
     pub(crate) fn descriptors(&self, of: Identity) -> io::Result<Vec<(u32, PathBuf)>> {
         match self.ask(Some(of), Ask::Descriptors)?.0 {
             Answer::Links(links) => Ok(links),
-            answer => Err(unexpected(&answer)),
+            answer => Err(unexpected(answer)),
         }
     }
 
@@ -300,7 +282,7 @@ impl Opener {
     pub(crate) fn tell(&self, of: Identity, ask: Ask) -> io::Result<()> {
         match self.ask(Some(of), ask)?.0 {
             Answer::Done => Ok(()),
-            answer => Err(unexpected(&answer)),
+            answer => Err(unexpected(answer)),
         }
     }
 }
@@ -320,16 +302,14 @@ impl Drop for Opener {
 fn opened((answer, descriptor): (Answer, Option<OwnedFd>)) -> Result<File, Refused> {
     match (answer, descriptor) {
         (Answer::Opened, Some(descriptor)) => Ok(descriptor.into()),
-        (Answer::NotOrdinary, _) => Err(Refused::NotOrdinary),
-        (Answer::MadeUp, _) => Err(Refused::MadeUp),
-        (Answer::Another, _) => Err(Refused::Another),
-        (answer, _) => Err(Refused::System(unexpected(&answer))),
+        (Answer::Refused(refused), _) => Err(refused),
+        _ => Err(Refused::System(io::ErrorKind::InvalidData.into())),
     }
 }
 
-fn unexpected(answer: &Answer) -> io::Error {
+fn unexpected(answer: Answer) -> io::Error {
     match answer {
-        Answer::Errno(number) => io::Error::from_raw_os_error(*number),
+        Answer::Refused(refused) => refused.into(),
         _ => io::ErrorKind::InvalidData.into(),
     }
 }

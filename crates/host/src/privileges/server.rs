@@ -5,7 +5,7 @@
 //! else's files, every write, and to outlive the recorder.
 
 use super::drop::give_up;
-use super::opener::{Answer, Ask, Identity, Opener, Question, Refused, Socket, What};
+use super::opener::{Answer, Ask, Identity, Opener, Question, Refused, Socket};
 use crate::sandbox::{self, Limits, messages};
 use crate::system::procfs::Host;
 use crate::target::mappings;
@@ -130,15 +130,13 @@ impl Server {
         };
         let (answer, descriptor) = found.unwrap_or_else(|refused| {
             let answer = match refused {
-                Refused::NotOrdinary => Answer::NotOrdinary,
-                Refused::MadeUp => Answer::MadeUp,
-                Refused::Another => Answer::Another,
-                Refused::System(error) => Answer::Errno(error.raw_os_error().unwrap_or(libc::EIO)),
+                Refused::System(error) => errno(error.raw_os_error().unwrap_or(libc::EIO)),
+                refused => Answer::Refused(refused),
             };
             (answer, None)
         });
         let bytes = serde_json::to_vec(&(number, answer)).ok().filter(|bytes| bytes.len() <= messages::MESSAGE_MAX);
-        let too_long = || serde_json::to_vec(&(number, Answer::Errno(libc::E2BIG))).unwrap_or_default();
+        let too_long = || serde_json::to_vec(&(number, errno(libc::E2BIG))).unwrap_or_default();
         (bytes.unwrap_or_else(too_long), descriptor)
     }
 
@@ -208,7 +206,6 @@ impl Server {
 
     fn open(&mut self, process: &Process, ask: &Ask) -> Result<(Answer, Option<OwnedFd>), Refused> {
         let opened = |file: File| (Answer::Opened, Some(file.into()));
-        let target = |what| open_target(process, what).map(opened);
         Ok(match ask {
             Ask::Follow => (Answer::Done, None),
             Ask::File(name) if is_plain(name) => opened(process.open_file(name)?),
@@ -220,12 +217,7 @@ impl Server {
                 links.truncate(LINKS_MAX);
                 (Answer::Links(links), None)
             }
-            Ask::Executable => target(What::Executable)?,
-            Ask::Mapped { range, device, inode, path } => {
-                target(What::Mapped { range: range.clone(), device: *device, inode: *inode, path })?
-            }
-            Ask::Descriptor(number) => target(What::Descriptor(*number))?,
-            Ask::Named(path) => target(What::Named(path))?,
+            Ask::Target(what) => opened(open_target(process, what.clone())?),
             Ask::Folder(path) => (Answer::Opened, Some(process.folder(path)?)),
             Ask::Signal(signal) if matches!(self.whom, Whom::Family { .. }) => {
                 process.signal(*signal)?;
@@ -245,6 +237,10 @@ impl Server {
             _ => return Err(forbidden()),
         })
     }
+}
+
+fn errno(number: i32) -> Answer {
+    Answer::Refused(Refused::System(io::Error::from_raw_os_error(number)))
 }
 
 fn forbidden() -> Refused {

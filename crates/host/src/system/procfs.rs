@@ -3,7 +3,7 @@
 //! one file; a file that is gone is `None`, never an error, because processes
 //! end while they are looked at.
 
-use crate::privileges::Opener;
+use crate::privileges::opener::Opener;
 use std::fmt;
 use std::fs;
 use std::io::{self, Read};

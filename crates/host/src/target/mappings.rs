@@ -46,10 +46,10 @@ impl Mapping {
     }
 
     /// The file that is mapped, if it is one.
-    pub fn file(&self) -> Option<What<'_>> {
+    pub fn file(&self) -> Option<What> {
         let Mapping { device, inode, .. } = *self;
         let of_file = self.name.starts_with('/') && inode != 0;
-        of_file.then(|| What::Mapped { range: self.range.clone(), device, inode, path: &self.name })
+        of_file.then(|| What::Mapped { range: self.range.clone(), device, inode, path: self.name.clone() })
     }
 
     /// Whether nothing but memory is behind it.

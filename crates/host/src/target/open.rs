@@ -3,7 +3,7 @@
 
 use super::process::Process;
 use super::root::checked;
-use crate::privileges::opener::{self, Refused, What};
+use crate::privileges::opener::{self, Ask, Refused, What};
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
 use std::io;
@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 ///
 /// # Errors
 /// [`Refused`]: nothing was opened then.
-pub fn open_target(process: &Process, what: What<'_>) -> Result<File, Refused> {
+pub fn open_target(process: &Process, what: What) -> Result<File, Refused> {
     match (open_directly(process, what.clone()), process.opener()) {
-        (Err(refused), Some(opener)) if is_forbidden(&refused) => opener.open(process.identity(), what.into()),
+        (Err(refused), Some(opener)) if is_forbidden(&refused) => opener.open(process.identity(), Ask::Target(what)),
         (opened, _) => opened,
     }
 }
@@ -25,18 +25,18 @@ fn is_forbidden(refused: &Refused) -> bool {
     matches!(refused, Refused::System(error) if error.kind() == io::ErrorKind::PermissionDenied)
 }
 
-fn open_directly(process: &Process, what: What<'_>) -> Result<File, Refused> {
+fn open_directly(process: &Process, what: What) -> Result<File, Refused> {
     match what {
         What::Executable => checked(process.find("exe")?, None),
         What::Descriptor(fd) => checked(process.find(&format!("fd/{fd}"))?, None),
-        What::Named(path) => process.root()?.open(path, None),
+        What::Named(path) => process.root()?.open(&path, None),
         What::Mapped { range, device, inode, path } => {
             let wanted = Some((device, inode));
             let exact = process.find(&format!("map_files/{:x}-{:x}", range.start, range.end));
             exact.map_err(Refused::from).and_then(|found| checked(found, wanted)).or_else(|first| {
                 // Who must not look into `map_files` has the name.
                 let mut why = first;
-                for name in names(process, path) {
+                for name in names(process, &path) {
                     match process.root()?.open(&name, wanted) {
                         Err(refused) if !is_absent(&refused) || is_absent(&why) => why = refused,
                         Err(_) => {}

@@ -4,7 +4,7 @@
 //! has ended.
 
 use super::root::Root;
-use crate::privileges::opener::{self, Ask, Identity, Opener};
+use crate::privileges::opener::{self, Ask, Identity, Opener, What};
 use crate::system::procfs::{self, Host, Stat, read_text};
 use crate::system::ready::is_ready;
 use rustix::fs::{Access, AtFlags, Dir, Mode, OFlags};
@@ -244,7 +244,9 @@ impl Process {
     pub fn descriptor_identity(&self, fd: u32) -> Option<(u64, u64)> {
         let found = match (self.find(&format!("fd/{fd}")), self.opener()) {
             (Ok(found), _) => rustix::fs::fstat(found),
-            (Err(_), Some(opener)) => rustix::fs::fstat(opener.open(self.identity(), Ask::Descriptor(fd)).ok()?),
+            (Err(_), Some(opener)) => {
+                rustix::fs::fstat(opener.open(self.identity(), Ask::Target(What::Descriptor(fd))).ok()?)
+            }
             (Err(_), None) => return None,
         };
         found.ok().map(|found| (found.st_dev, found.st_ino))

@@ -30,7 +30,7 @@ fn fifo(path: &Path) {
 }
 
 fn named(path: &Path) -> Result<File, Refused> {
-    open_target(&own(), What::Named(path))
+    open_target(&own(), What::Named(path.to_owned()))
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn what_is_mapped_is_opened_by_what_it_is_and_not_by_its_name() {
     let inode = fs::metadata(&program).unwrap().ino();
     assert_eq!(mapping.inode, inode);
     let open = |range: Range<u64>, device, inode| {
-        open_target(&own(), What::Mapped { range, device, inode, path: &mapping.name })
+        open_target(&own(), What::Mapped { range, device, inode, path: mapping.name.clone() })
     };
     let opened = open(mapping.range.clone(), mapping.device, inode).unwrap();
     assert_eq!(opened.metadata().unwrap().ino(), inode);
@@ -91,7 +91,7 @@ fn a_pipe_under_the_name_of_what_was_mapped_is_refused() {
     for name in ["lib.so", "lib.so (deleted)"] {
         fifo(&folder.path().join(name));
         let path = folder.path().join(name).display().to_string();
-        let found = open_target(&own(), What::Mapped { range: 0..4096, device: (0, 0), inode: 1, path: &path });
+        let found = open_target(&own(), What::Mapped { range: 0..4096, device: (0, 0), inode: 1, path: path.clone() });
         assert!(matches!(found, Err(Refused::NotOrdinary)), "{found:?}");
     }
 }
