@@ -267,14 +267,12 @@ impl Drain {
     }
 
     fn finish_files(&mut self) {
-        if let Some(dropped) = self.failed {
-            if let Some(loss) =
-                self.shared.lock().losses.iter_mut().find(|loss| loss.to.is_none() && loss.from.is_some())
-            {
-                loss.count = dropped;
-                loss.to = Some(clock::monotonic());
-            }
+        let mut counts = self.shared.lock();
+        let first = counts.losses.iter_mut().find(|loss| loss.to.is_none() && loss.from.is_some());
+        if let (Some(dropped), Some(loss)) = (self.failed, first) {
+            (loss.count, loss.to) = (dropped, Some(clock::monotonic()));
         }
+        drop(counts);
         for lane in &self.lanes {
             // The capture is readable without it; there is nobody to tell.
             let _ = lane.stream.file.sync_data();

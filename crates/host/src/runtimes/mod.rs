@@ -36,3 +36,67 @@ pub(crate) fn all() -> impl Iterator<Item = &'static dyn HostRuntime> {
 pub(crate) fn possible(told: &RuntimeInfo) -> impl Iterator<Item = &'static dyn HostRuntime> {
     all().filter(move |runtime| !told.is_known() || runtime.info() == told)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::files::RuntimeFiles;
+    use super::recorded::{Around, Command, Launch, Prepared, ReadHeap, RuntimeLogs, Told};
+    use super::*;
+    use crate::binary::{FileSays, Inspected};
+    use crate::symbols::names::Names;
+    use crate::target::Process;
+    use rtscope_model::runtime::UNKNOWN;
+
+    #[derive(Debug)]
+    struct Pebble;
+
+    static PEBBLE: RuntimeInfo = RuntimeInfo { id: "pebble-of-host", ..UNKNOWN };
+
+    impl Names for Pebble {}
+
+    impl RuntimeFiles for Pebble {
+        fn info(&self) -> &'static RuntimeInfo {
+            &PEBBLE
+        }
+
+        fn wanted(&self) -> &'static str {
+            "pebble_start"
+        }
+
+        fn detect(&self, file: &FileSays<'_, '_>, _found: &mut Inspected) -> bool {
+            file.address("pebble_start").is_some()
+        }
+    }
+
+    impl HostRuntime for Pebble {
+        fn writes(&self) -> &'static str {
+            "pebbles"
+        }
+
+        fn environment(&self) -> &'static [&'static str] {
+            &["PEBBLES"]
+        }
+
+        fn prepare(&self, _command: &Command<'_>, _launch: &mut Launch) -> Prepared {
+            Ok(None)
+        }
+
+        fn attach(&self, _: &Process, _: &Around<'_>, _: &mut Told) -> Option<Box<dyn RuntimeLogs>> {
+            None
+        }
+
+        fn heap(&self) -> Result<ReadHeap, &'static str> {
+            Err("pebbles have no heap")
+        }
+    }
+
+    #[test]
+    fn one_from_elsewhere_is_asked_like_the_others() {
+        let is_pebble = |id: &str| id == PEBBLE.id;
+        assert!(!all().any(|runtime| is_pebble(runtime.info().id)));
+        register(&Pebble);
+        assert!(known::all().any(|runtime| is_pebble(runtime.info().id)));
+        assert_eq!(possible(&UNKNOWN).count(), BUILT_IN.len() + 1);
+        assert_eq!(possible(&PEBBLE).map(|runtime| runtime.writes()).collect::<Vec<_>>(), ["pebbles"]);
+    }
+}
