@@ -16,7 +16,7 @@ pub fn check(bytes: &[u8]) {
     assert!(events.len() <= bytes.len() / 16 * 3);
     let (first, last) = trace.span().unwrap_or((Time(u64::MAX), Time(0)));
     assert!(events.iter().all(|event| event.time >= first), "an event before {first:?} or behind {last:?}");
-    let counted: u64 = trace.records().iter().map(|(.., count)| count).sum();
+    let counted: u64 = trace.records().iter().map(|kind| kind.count).sum();
     assert_eq!(counted, records[0].0);
     for loss in trace.losses().iter().chain(&stream.losses()) {
         assert!(loss.count <= bytes.len() as u64 + (1 << 35) && !loss.note.is_empty(), "{loss:?}");

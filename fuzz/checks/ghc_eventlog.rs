@@ -1,7 +1,8 @@
 //! Any bytes as an eventlog, read to the end with every class; once more with its second half as
 //! an unflushed buffer; and as a file that grows, with pieces of itself as buffers in memory.
 
-use rtscope_decode::ghc_eventlog::{Eventlog, Growing, Piece, UnflushedBlock};
+use rtscope_decode::formats::{GrowingLog, Piece};
+use rtscope_decode::ghc_eventlog::{Eventlog, Growing, UnflushedBlock};
 use rtscope_model::{Class, Classes, ClockMap};
 use std::sync::Arc;
 
@@ -46,7 +47,7 @@ fn grow(bytes: &[u8], classes: Classes) {
     for (number, chunk) in (0u64..).zip(second.chunks(50)) {
         let number_of = |at: usize| u64::from(chunk.get(at).copied().unwrap_or(0));
         let piece =
-            Piece { cap: (number_of(0) % 3) as u16, opened: number_of(1) % 4, from: number_of(2), bytes: chunk };
+            Piece { lane: (number_of(0) % 3) as u16, opened: number_of(1) % 4, from: number_of(2), bytes: chunk };
         growing.add(piece);
         let _ = growing.read_copy((number % 3) as u16, &chunk.to_vec());
         if number % 8 == 0 {

@@ -9,9 +9,11 @@
 
 pub mod capture;
 pub mod code;
+pub mod formats;
 pub mod fxt;
 pub mod ghc_eventlog;
 pub mod ghc_statistics;
+mod log;
 pub mod ocaml_ring;
 mod perf;
 pub mod requests;
@@ -20,4 +22,4 @@ pub mod source;
 pub mod stm;
 
 pub use perf::record::whole as whole_perf_records;
-pub use source::{FromFront, ReadAt, Written};
+pub use source::{FromFront, ReadAt, Written, spool};

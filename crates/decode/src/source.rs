@@ -4,7 +4,7 @@
 
 use rustix::fs::{SeekFrom, seek};
 use std::fs::File;
-use std::io;
+use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Random access to bytes that may still grow or shrink.
@@ -53,6 +53,26 @@ impl ReadAt for Vec<u8> {
 
     fn size(&self) -> io::Result<u64> {
         Ok(self.len() as u64)
+    }
+}
+
+/// Copies a log that comes through a pipe into `file` (an unlinked temporary
+/// file, say), so that it can be opened. A reader that fails ends the copy: what
+/// came until then is kept, and the error is given beside its length.
+pub fn spool(mut from: impl Read, mut file: &File) -> (u64, io::Result<()>) {
+    let mut buffer = vec![0; 64 << 10];
+    let mut copied = 0;
+    loop {
+        let count = match from.read(&mut buffer) {
+            Ok(0) => return (copied, Ok(())),
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return (copied, Err(error)),
+        };
+        if let Err(error) = file.write_all(buffer.get(..count).unwrap_or_default()) {
+            return (copied, Err(error));
+        }
+        copied += count as u64;
     }
 }
 
@@ -108,7 +128,7 @@ impl From<Written> for FromFront {
     }
 }
 
-impl io::Read for FromFront {
+impl Read for FromFront {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.written.read_at(buffer, self.at)?;
         self.at += count as u64;

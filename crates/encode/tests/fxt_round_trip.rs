@@ -249,7 +249,7 @@ fn assert_same(recording: &Recording, bytes: Vec<u8>) {
         assert_eq!(plain(read, stream.names(), stream.names()), put);
     }
     assert_eq!(stream.losses(), []);
-    assert_eq!(trace.facts(), Some(&facts()));
+    assert_eq!(trace.exported(), Some(&facts()));
     assert_eq!(trace.ended_with(), [loss("kernel")]);
     assert_eq!(trace.symbols().all(), recording.symbols.all());
 }

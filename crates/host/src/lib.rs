@@ -27,7 +27,7 @@ pub use capture::folder;
 pub use machine::{cgroup, cpu_list, doctor, resources, taken};
 pub use programs::{launch, probe, signals, spawn, terminal, trial};
 pub use recording::{own_cost, sampler};
-pub use runtimes::by_bytes;
+pub use runtimes::{by_bytes, live_log};
 pub use runtimes::ghc::{heap, options, stm, unflushed};
 pub use runtimes::ocaml::rings;
 pub use system::{clock, open_files, procfs, worker as background};

@@ -1,5 +1,6 @@
-//! What an exported trace says of its recording besides the events: enough for a report
-//! on the trace to give the figures of a report on the recording. Owns that shape.
+//! What a log says besides its events: of its program before the first of them, and how many
+//! of each type it holds. An exported trace carries the former, so that a report on the trace
+//! gives the figures of a report on the recording. Owns these shapes; refuses to read a log.
 
 use crate::loss::Loss;
 use crate::manifest::Manifest;
@@ -10,10 +11,11 @@ use serde::{Deserialize, Serialize};
 /// The schema name that this code writes.
 pub const SCHEMA: &str = "rtscope/exported/1";
 
-/// Facts of a recording, known before its first event.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+/// Facts of a recording, known before its first event. A log that knows one of them not leaves
+/// it empty.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Exported {
-    /// [`SCHEMA`].
+    /// [`SCHEMA`], where it was exported.
     pub schema: String,
     /// The runtime's id; null where none was seen.
     pub family: Option<String>,
@@ -51,4 +53,15 @@ impl Exported {
     pub fn runtime(&self) -> &'static RuntimeInfo {
         runtime::find(self.family.as_deref())
     }
+}
+
+/// Records or events of one type.
+#[derive(Clone, Eq, PartialEq, Debug, Serialize)]
+pub struct TypeCount {
+    /// Number of the type in its log.
+    pub tag: u16,
+    /// Its name.
+    pub name: String,
+    /// How many.
+    pub count: u64,
 }

@@ -32,7 +32,7 @@ pub use code::{CodeKind, CodeSample, Found, Symbol, SymbolId, Symbols};
 pub use event::{
     BlockedOn, Body, Class, Classes, Counter, Event, OffState, Phase, Runtime, Sample, Sched, StopReason, UserEvent,
 };
-pub use exported::Exported;
+pub use exported::{Exported, TypeCount};
 pub use finding::{Advice, Claim, Confidence, Evidence, Figure, Finding, Metric, Remedy, Severity, Trend};
 pub use heap_profile::{Breakdown, HeapProfile};
 pub use ids::{Cpu, GreenThread, GroupId, LaneId, Pid, Tid};

@@ -21,6 +21,10 @@ pub struct RuntimeInfo {
     pub lane: (&'static str, &'static str),
     /// What it writes its events to: "eventlog".
     pub log: &'static str,
+    /// Of a program of it that writes none: why, and how one is made to.
+    pub log_is_off: &'static str,
+    /// Which of its programs can be followed while they run.
+    pub followed: &'static str,
     /// Who counts productivity without the waiting: "+RTS -s says".
     pub own_count: &'static str,
     /// What its log holds.
@@ -122,6 +126,8 @@ pub static UNKNOWN: RuntimeInfo = RuntimeInfo {
     language: "the program's language",
     lane: ("lane", "lanes"),
     log: "log",
+    log_is_off: "it writes no log",
+    followed: "",
     own_count: "the runtime itself counts",
     posts: Posts { runs: false, idle: false, writes: false, leadership: false },
     lane_threads: LaneThreads::PerPause,

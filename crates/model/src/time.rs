@@ -60,6 +60,12 @@ pub struct ClockMap {
     pub method: ClockMethod,
 }
 
+impl Default for ClockMap {
+    fn default() -> ClockMap {
+        ClockMap::LOG_OWN
+    }
+}
+
 impl ClockMap {
     /// The map of a log whose origin is not known: times stay the log's own.
     pub const LOG_OWN: ClockMap = ClockMap { offset_ns: 0, error_ns: None, method: ClockMethod::LogOwn };

@@ -2,10 +2,10 @@
 //! wrote, else those that the files still give. Owns that choice; refuses to fail:
 //! what cannot be opened is a loss.
 
-use crate::pipeline::{missing, streams};
+use crate::sources::{missing, streams};
 use rtscope_decode::capture::Capture;
 use rtscope_decode::code::{CodeStream, Names};
-use rtscope_decode::ghc_eventlog::Eventlog;
+use rtscope_decode::formats::Log;
 use rtscope_host::procfs::Host;
 use rtscope_host::symbols::{self, Files};
 use rtscope_model::Loss;
@@ -16,13 +16,13 @@ const NAMES_MAX: u64 = 64 << 20;
 
 /// The stream; `None` where nothing was sampled or nothing can be read.
 /// `log` may have names of its own for the program's code.
-pub fn open(capture: &Capture, log: Option<&Eventlog>, losses: &mut Vec<Loss>) -> Option<CodeStream> {
+pub fn open(capture: &Capture, log: Option<&dyn Log>, losses: &mut Vec<Loss>) -> Option<CodeStream> {
     let code = capture.manifest().code.as_ref().filter(|code| !code.streams.is_empty())?;
     let names = names(capture, code).unwrap_or_else(|why| {
         losses.push(missing("code/symbols.json", why));
         Names::default()
     });
-    let ipe = log.map_or(Vec::new(), |log| log.ipe(&names.ranges()));
+    let ipe = log.map_or(Vec::new(), |log| log.code_names(&names.ranges()));
     let open = || -> Result<CodeStream, String> {
         let sources = streams(capture, &code.streams)?;
         CodeStream::open(code, sources, &names, &ipe).map_err(|error| error.to_string())

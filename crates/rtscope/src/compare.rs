@@ -42,13 +42,13 @@ impl Analysed {
 
 /// Reads and analyses one FILE; `for_page` also what only a page draws.
 pub fn analyse(path: &std::path::Path, options: &pipeline::Options, for_page: bool) -> Result<Analysed, Trouble> {
-    let input = input::open(path, options.ocaml_version)?;
+    let input = input::open(path, options.version.as_deref())?;
     let mut samples = Samples::default();
     let analyse = if for_page { pipeline::analyse_for_page } else { pipeline::analyse };
     let (results, names) = analyse(&input, options, &mut |pause, _, _| samples.add(pause))?;
     let manifest = match input {
         Input::Capture(capture) => Some(capture.manifest().clone()),
-        Input::Log(log) => log.manifest().cloned(),
+        Input::Log(log) => log.facts().manifest,
     };
     Ok(Analysed { results, samples, names, manifest })
 }

@@ -5,7 +5,7 @@
 mod aside;
 
 use crate::trouble::Trouble;
-use crate::{input, pipeline, report, runtime_log};
+use crate::{input, pipeline, report};
 use clap::{Args, ValueEnum};
 use rtscope_analyze::Context;
 use rtscope_encode::parquet::TABLES;
@@ -131,9 +131,9 @@ fn table_path(folder: &Path, table: &str) -> PathBuf {
 /// # Errors
 /// What cannot be read or written, in words.
 pub fn run(args: &ExportArgs) -> Result<ExitCode, Trouble> {
-    let ocaml_version = args.ocaml_version.as_deref().map(runtime_log::version).transpose()?;
-    let input = input::open(&args.file, ocaml_version)?;
-    let options = pipeline::Options { log: args.log, ocaml_version, ..pipeline::Options::new(&args.file) };
+    let version = input::version(args.ocaml_version.as_ref(), "--ocaml-version")?;
+    let input = input::open(&args.file, version.as_deref())?;
+    let options = pipeline::Options { log: args.log, version, ..pipeline::Options::new(&args.file) };
     let done = match args.output.as_deref() {
         Some(path) if path == Path::new("-") => to_stdout(&input, &options, args.to)?,
         _ => {

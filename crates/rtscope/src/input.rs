@@ -1,13 +1,10 @@
 //! What a FILE argument is. Told apart by content, never by name. Owns the
 //! words for what cannot be read; refuses to analyse.
 
-use crate::runtime_log::RuntimeLog;
 use crate::trouble::Trouble;
 use rtscope_decode::capture::Capture;
-use rtscope_decode::fxt::Fxt;
-use rtscope_decode::ghc_eventlog::{self, Eventlog, EventlogError};
-use rtscope_decode::ocaml_ring::{Rings, Version};
-use rtscope_decode::{ReadAt, Written};
+use rtscope_decode::formats::{self, Log, Opening};
+use rtscope_decode::{ReadAt, Written, spool};
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::unix::fs::FileTypeExt;
@@ -19,12 +16,22 @@ pub enum Input {
     /// A capture folder.
     Capture(Box<Capture>),
     /// A runtime's log on its own.
-    Log(RuntimeLog),
+    Log(Box<dyn Log>),
+}
+
+/// Checks the user's word on which version of its runtime wrote a log: given with `option`.
+///
+/// # Errors
+/// No format knows it.
+pub fn version(text: Option<&String>, option: &str) -> Result<Option<String>, Trouble> {
+    let Some(text) = text else { return Ok(None) };
+    formats::check_version(text).map_err(|error| Trouble::new(format!("wrong {option}")).because(error))?;
+    Ok(Some(text.clone()))
 }
 
 /// Opens `path`: a capture, a log, or `-` (a log on standard input). `version` is the
-/// user's word on which OCaml wrote it.
-pub fn open(path: &Path, version: Option<Version>) -> Result<Input, Trouble> {
+/// user's word on which version of its runtime wrote it.
+pub fn open(path: &Path, version: Option<&str>) -> Result<Input, Trouble> {
     let cannot = |why: &dyn std::fmt::Display| Trouble::new(format!("cannot read {}", path.display())).because(why);
     if path == Path::new("-") {
         return spooled(path, io::stdin().lock(), version);
@@ -46,14 +53,14 @@ pub fn open(path: &Path, version: Option<Version>) -> Result<Input, Trouble> {
 }
 
 /// A stream that cannot be read twice is copied to a file that has no name.
-fn spooled(path: &Path, from: impl Read, version: Option<Version>) -> Result<Input, Trouble> {
+fn spooled(path: &Path, from: impl Read, version: Option<&str>) -> Result<Input, Trouble> {
     let cannot = |error: &io::Error| {
         Trouble::new("cannot keep the stream in a temporary file")
             .because(error)
             .next("set TMPDIR to a folder with room")
     };
     let mut file = tempfile::tempfile().map_err(|error| cannot(&error))?;
-    let (copied, end) = ghc_eventlog::spool(from, &file);
+    let (copied, end) = spool(from, &file);
     if let Err(error) = end {
         // What came until then is a log that is cut, and is reported as one.
         let said = format!("{}: the stream broke after {copied} bytes: {error}", path.display());
@@ -63,34 +70,17 @@ fn spooled(path: &Path, from: impl Read, version: Option<Version>) -> Result<Inp
     log(path, file, version)
 }
 
-fn log(path: &Path, file: File, version: Option<Version>) -> Result<Input, Trouble> {
+fn log(path: &Path, file: File, version: Option<&str>) -> Result<Input, Trouble> {
+    let cannot = || Trouble::new(format!("cannot read {}", path.display()));
+    let head = formats::head(&file);
+    let format = match (formats::find(&head), other_format(&head)) {
+        (None, Some((what, next))) => return Err(cannot().because(what).next(next)),
+        (format, _) => format.unwrap_or(formats::first()),
+    };
+    let source: Arc<dyn ReadAt> = if format.has_holes(&head) { Arc::new(file) } else { Arc::new(Written::new(file)) };
     let name = path.display().to_string();
-    let mut head = [0; 64];
-    let count = file.read_full(&mut head, 0).unwrap_or(0);
-    let head = head.get(..count).unwrap_or_default();
-    if Rings::recognise(head) {
-        // A program writes its rings wherever their turn is.
-        let source: Arc<dyn ReadAt> =
-            if Rings::is_captured(head) { Arc::new(Written::new(file)) } else { Arc::new(file) };
-        let rings = RuntimeLog::rings(source, &name, version);
-        return rings.map(Input::Log).map_err(|error| Trouble::new(format!("cannot read {name}")).because(error));
-    }
-    if Fxt::recognises(head) {
-        let trace = Fxt::open(Arc::new(Written::new(file)))
-            .map(|trace| Input::Log(RuntimeLog::Trace(Box::new(trace.named(&name)))));
-        return trace.map_err(|error| Trouble::new(format!("cannot read {name}")).because(error));
-    }
-    Eventlog::open(Arc::new(Written::new(file)), Vec::new())
-        .map(|log| Input::Log(RuntimeLog::Eventlog(Box::new(log.named(name)))))
-        .map_err(|error| {
-            let trouble = Trouble::new(format!("cannot read {}", path.display())).because(&error);
-            match (&error, other_format(head)) {
-                (EventlogError::NotAnEventlog { .. }, Some((what, next))) => {
-                    Trouble::new(format!("cannot read {}", path.display())).because(what).next(next)
-                }
-                _ => trouble,
-            }
-        })
+    let opened = format.open(Opening { version, ..Opening::new(source, &name) });
+    opened.map(Input::Log).map_err(|error| cannot().because(error))
 }
 
 /// Formats that people try, and what to do with them.

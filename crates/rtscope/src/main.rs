@@ -10,8 +10,8 @@ use rtscope::report::pauses_json::PauseLines;
 use rtscope::style::{Json, Style};
 use rtscope::trouble::{Trouble, write_to};
 use rtscope::{
-    bench, compare, doctor, export, heap, input, load, machine, pipeline, plan, record, report, run, runtime_log, stm,
-    top, tune, view,
+    bench, compare, doctor, export, heap, input, load, machine, pipeline, plan, record, report, run, stm, top, tune,
+    view,
 };
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -46,7 +46,7 @@ fn options(args: &ReportArgs, file: &Path) -> Result<pipeline::Options, Trouble>
     Ok(pipeline::Options {
         log: args.log,
         threads: args.threads.unwrap_or(usual.threads).max(1),
-        ocaml_version: args.ocaml_version.as_deref().map(runtime_log::version).transpose()?,
+        version: input::version(args.ocaml_version.as_ref(), "--ocaml-version")?,
         requests: args.requests.clone(),
         ..usual
     })
@@ -58,7 +58,7 @@ fn run_report(args: &ReportArgs) -> Result<ExitCode, Trouble> {
     }
     let options = options(args, &args.file)?;
     let plots = report::html::read_plots(&args.plot)?;
-    let input = input::open(&args.file, options.ocaml_version)?;
+    let input = input::open(&args.file, options.version.as_deref())?;
     let mut lines = args.pauses.then(|| PauseLines::new(BufWriter::new(Json(io::stdout().lock()))));
     let mut broken = Ok(());
     let mut on_pause = |pause: &_, names: &_, symbols: &_| {

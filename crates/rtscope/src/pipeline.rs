@@ -4,32 +4,20 @@
 
 use crate::heap::kept;
 use crate::input::Input;
+use crate::observer::{Observer, OnPause, Page, Pauses};
 use crate::requests;
-use crate::runtime_log::{RuntimeEvents, RuntimeLog};
+use crate::sources::{choose_log, clock_of, describe, of_manifest, open_log, open_sched, stream_bytes};
 use crate::stm;
 use crate::trouble::Trouble;
-use crate::watch::{Page, Pauses, Watch};
-use rtscope_analyze::results::{BlamedPause, Program, Results, Source};
+use rtscope_analyze::results::{BlamedPause, Results, Source};
 use rtscope_analyze::{Analysis, Context, Tail};
-use rtscope_decode::ReadAt;
 use rtscope_decode::capture::{Capture, Samples};
 use rtscope_decode::code::CodeStream;
-use rtscope_decode::ocaml_ring::Version;
+use rtscope_decode::formats::{BATCH, Events, Log};
 use rtscope_decode::sched::SchedStream;
 use rtscope_encode::Tables;
-use rtscope_model::manifest::{Log, Manifest, Tier};
-use rtscope_model::{Body, Event, Loss, LossKind, Names, Pid, Symbols, Tid, Time};
-use std::collections::HashMap;
+use rtscope_model::{Body, Classes, Event, Loss, LossKind, Names, Pid, Time};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
-/// A recorder writes one for each CPU, and the kernel knows no more CPUs than that.
-const STREAMS_MAX: usize = 1 << 13;
-/// A recorder uses a handful of tracepoints, each described on less than a page.
-const TRACEPOINTS_MAX: usize = 64;
-const FORMAT_MAX: u64 = 64 << 10;
-/// Larger lists of threads are not ours: a machine has four million at most, a program thousands.
-const THREADS_MAX: u64 = 16 << 20;
 
 /// What the caller wants of a run.
 pub struct Options {
@@ -39,8 +27,8 @@ pub struct Options {
     pub log: Option<usize>,
     /// Decoding threads.
     pub threads: usize,
-    /// The user's word on which OCaml wrote the rings.
-    pub ocaml_version: Option<Version>,
+    /// The user's word on which version of its runtime wrote the log.
+    pub version: Option<String>,
     /// Requests of a load, to be joined with a capture.
     pub requests: Option<PathBuf>,
 }
@@ -52,14 +40,11 @@ impl Options {
             path: path.display().to_string(),
             log: None,
             threads: std::thread::available_parallelism().map_or(1, usize::from).min(8),
-            ocaml_version: None,
+            version: None,
             requests: None,
         }
     }
 }
-
-/// Called for each pause, in order, with the names and the symbols that its causes refer to.
-pub type OnPause<'a> = &'a mut dyn FnMut(&BlamedPause, &Names, &Symbols);
 
 /// Runs the analysis over `input`.
 pub fn analyse(input: &Input, options: &Options, on_pause: OnPause<'_>) -> Result<(Results, Names), Trouble> {
@@ -74,40 +59,46 @@ pub fn analyse_for_page(input: &Input, options: &Options, on_pause: OnPause<'_>)
     Ok((results, names))
 }
 
-/// The same, with somebody who looks on.
-pub fn watch(input: &Input, options: &Options, watch: &mut dyn Watch) -> Result<(Results, Names), Trouble> {
+/// The same for an observer.
+pub fn watch(input: &Input, options: &Options, observer: &mut dyn Observer) -> Result<(Results, Names), Trouble> {
     match input {
         Input::Log(_) if options.requests.is_some() => {
             Err(Trouble::new("requests can only be joined with a capture, which says on which clock it was made")
                 .next("record with `rtscope record -- PROGRAM`"))
         }
         Input::Log(log) => {
+            let facts = log.facts();
             let source = Source { kind: log.kind(), path: options.path.clone(), ..Source::default() };
-            let mut context = Context { source, clock: log.clock(), ..Context::default() };
-            log.describe(&mut context);
-            context.every_green_event = log.small();
-            watch.start(&context, log.manifest());
-            let events = log.events(&context, watch.classes(), options.threads);
-            let streams = Streams::new(Some(events), None, None, None);
-            Ok(run(context, streams, Some(log), 0, watch))
+            let mut context = Context { source, clock: facts.clock, ..Context::default() };
+            let (manifest, every_green_event) = (facts.manifest.clone(), facts.every_green_event);
+            describe(&mut context, facts);
+            context.every_green_event = every_green_event;
+            context.symbols = log.symbols();
+            observer.start(&context, manifest.as_ref());
+            let events = events(log.as_ref(), &context, observer.classes(), options.threads);
+            let sources = Sources { log: Some(events), sched: None, code: None, samples: None };
+            Ok(run(context, sources, 0, observer))
         }
-        Input::Capture(capture) => analyse_capture(capture, options, watch),
+        Input::Capture(capture) => analyse_capture(capture, options, observer),
     }
 }
 
-fn analyse_capture(capture: &Capture, options: &Options, watch: &mut dyn Watch) -> Result<(Results, Names), Trouble> {
+fn analyse_capture(
+    capture: &Capture,
+    options: &Options,
+    observer: &mut dyn Observer,
+) -> Result<(Results, Names), Trouble> {
     let manifest = capture.manifest();
-    let mut context = context_of(capture, options);
+    let source = Source { kind: "capture", path: options.path.clone(), ..Source::default() };
+    let mut context = Context { source, losses: capture.losses(), ..of_manifest(manifest) };
     let chosen = choose_log(capture, options.log)?;
-    let log = match chosen {
-        Some(log) => open_log(capture, log, options, &mut context.losses),
-        None => None,
-    };
+    let log = chosen.and_then(|entry| open_log(capture, entry, options.version.as_deref(), &mut context.losses));
     context.source.log = chosen.map(|entry| entry.path.clone());
     context.source.logs = manifest.logs.len() as u64;
     if let (Some(log), Some(entry)) = (&log, chosen) {
-        log.describe(&mut context);
-        context.clock = log.clock_in(manifest, entry);
+        let facts = log.facts();
+        context.clock = clock_of(facts.clock, log.realtime(), manifest, entry);
+        describe(&mut context, facts);
         if entry.pid != 0 {
             context.program_pid = Some(Pid(entry.pid));
         }
@@ -119,7 +110,7 @@ fn analyse_capture(capture: &Capture, options: &Options, watch: &mut dyn Watch) 
     context.stm = transactions.stm;
     context.losses.extend(transactions.losses);
     let sched = open_sched(capture, &mut context.losses);
-    let code = crate::code::open(capture, log.as_ref().and_then(RuntimeLog::eventlog), &mut context.losses);
+    let code = crate::code::open(capture, log.as_deref(), &mut context.losses);
     if let Some(code) = &code {
         context.symbols = code.symbols().clone();
     }
@@ -130,70 +121,70 @@ fn analyse_capture(capture: &Capture, options: &Options, watch: &mut dyn Watch) 
     if let Some(file) = &options.requests {
         context.requests = Some(requests::load(file, &context, manifest)?);
     }
-    let bytes = stream_bytes(capture);
-    // A recording has the events of green threads where somebody asked for them.
+    // A recording has the events of green threads where they were asked for.
     context.every_green_event = log.is_some();
-    watch.start(&context, Some(manifest));
-    let events = log.as_ref().map(|log| log.events(&context, watch.classes(), options.threads));
-    let streams = Streams::new(events, sched, code, capture.samples());
-    Ok(run(context, streams, log.as_ref(), bytes, watch))
+    observer.start(&context, Some(manifest));
+    let log = log.map(|log| events(log.as_ref(), &context, observer.classes(), options.threads));
+    let sources = Sources { log, sched, code, samples: capture.samples() };
+    Ok(run(context, sources, stream_bytes(capture), observer))
+}
+
+/// The events of `log`: as many as the analysis wants, and `more`.
+fn events(log: &dyn Log, context: &Context, more: Classes, threads: usize) -> Box<dyn Events> {
+    let classes = if context.every_green_event { Analysis::CLASSES_GREEN } else { Analysis::CLASSES };
+    log.events(classes.union(more), context.clock, threads)
 }
 
 /// Merges the streams into the analysis and closes it.
-fn run(
-    mut context: Context,
-    mut streams: Streams,
-    log: Option<&RuntimeLog>,
-    other_bytes: u64,
-    watch: &mut dyn Watch,
-) -> (Results, Names) {
+fn run(mut context: Context, mut sources: Sources, other_bytes: u64, observer: &mut dyn Observer) -> (Results, Names) {
     let mut source = context.source.clone();
     let (without_start, losses) = std::mem::take(&mut context.losses).into_iter().partition(lacks_start);
     context.losses = losses;
     let ended = context.ended;
     let symbols = context.symbols.clone();
     let mut last = None;
-    let mut analysis = Analysis::with_lanes(context, watch.lanes());
+    let mut analysis = Analysis::with_lanes(context, observer.lanes());
     let none = Names::default();
-    while let Some(event) = streams.front() {
-        let (kernel, user) = streams.names();
-        let (names, user) = (kernel.unwrap_or(&none), user.unwrap_or(&none));
+    let mut merge = Merge::default();
+    while merge.fill(&mut sources) {
+        let (names, user) = sources.names(&none);
         let tables = Tables { kernel: names, user, symbols: &symbols };
-        if matches!(event.body, Body::Runtime(_)) {
-            last = last.max(Some(event.time));
+        while let Some(event) = merge.front() {
+            if matches!(event.body, Body::Runtime(_)) {
+                last = last.max(Some(event.time));
+            }
+            analysis.take(event, &mut |lane, piece| observer.segment(lane, &piece, tables));
+            observer.event(event, tables);
+            analysis.resolve(names, &mut |pause: &BlamedPause| observer.pause(pause, tables));
+            merge.advance();
         }
-        analysis.take(event, &mut |lane, piece| watch.segment(lane, &piece, tables));
-        watch.event(event, tables);
-        analysis.resolve(names, &mut |pause: &BlamedPause| watch.pause(pause, tables));
-        streams.advance();
     }
     let mut tail = Tail::default();
     source.bytes = other_bytes;
-    if let (Some(events), Some(log)) = (&streams.log, log) {
-        let read = events.read(log);
-        source.events = read.events;
-        source.bytes += read.bytes;
-        source.events_by_type = read.by_type;
-        tail.losses.extend(without_end(read.losses, ended));
-        tail.user_names = events.user_names().cloned().unwrap_or_default();
+    if let Some(events) = &sources.log {
+        let counted = events.counted();
+        source.events = counted.by_type.iter().map(|kind| kind.count).sum();
+        source.bytes += counted.bytes;
+        source.events_by_type = counted.by_type;
+        tail.losses.extend(without_end(counted.losses, ended));
+        tail.user_names = events.names().clone();
     }
-    // Who looks on has these from the start.
+    // The observer has these from the start.
     let (before, known): (usize, Vec<Loss>) = (tail.losses.len(), from_last(without_start, last).collect());
-    tail.losses.extend(streams.samples.as_ref().map_or(Vec::new(), Samples::losses));
-    tail.losses.extend(streams.sched.as_ref().map_or(Vec::new(), SchedStream::losses));
-    tail.losses.extend(streams.code.as_ref().map_or(Vec::new(), CodeStream::losses));
+    tail.losses.extend(sources.samples.as_ref().map_or(Vec::new(), Samples::losses));
+    tail.losses.extend(sources.sched.as_ref().map_or(Vec::new(), SchedStream::losses));
+    tail.losses.extend(sources.code.as_ref().map_or(Vec::new(), CodeStream::losses));
     let losses = tail.losses.clone();
     tail.losses.splice(before..before, known);
     tail.source = Some(source);
-    let (kernel, user) = streams.names();
-    let (names, user) = (kernel.cloned().unwrap_or_default(), user.unwrap_or(&none));
-    let tables = Tables { kernel: &names, user, symbols: &symbols };
+    let (names, user) = sources.names(&none);
+    let tables = Tables { kernel: names, user, symbols: &symbols };
     let mut rest = Vec::new();
     analysis.end(&mut |lane, piece| rest.push((lane, piece)));
-    let results = analysis.finish(&names, tail, &mut |pause| watch.pause(pause, tables));
-    rest.iter().for_each(|(lane, piece)| watch.segment(*lane, piece, tables));
-    watch.end(&losses);
-    (results, names)
+    let results = analysis.finish(names, tail, &mut |pause| observer.pause(pause, tables));
+    rest.iter().for_each(|(lane, piece)| observer.segment(*lane, piece, tables));
+    observer.end(&losses);
+    (results, names.clone())
 }
 
 /// Buffers that were never written, of which the recorder does not know since
@@ -202,7 +193,7 @@ fn lacks_start(loss: &Loss) -> bool {
     loss.kind == LossKind::Unwritten && loss.from.is_none()
 }
 
-/// They begin behind the last event that was seen.
+/// They begin after the last event that was seen.
 fn from_last(losses: Vec<Loss>, last: Option<Time>) -> impl Iterator<Item = Loss> {
     losses.into_iter().map(move |mut loss| {
         if let (Some(last), Some(to)) = (last, loss.to) {
@@ -213,7 +204,7 @@ fn from_last(losses: Vec<Loss>, last: Option<Time>) -> impl Iterator<Item = Loss
     })
 }
 
-/// A log without an end mark lacks nothing behind the end of the recording.
+/// A log without an end mark lacks nothing after the end of the recording.
 fn without_end(losses: Vec<Loss>, ended: Option<Time>) -> impl Iterator<Item = Loss> {
     losses.into_iter().map(move |mut loss| {
         if loss.kind == LossKind::Truncated && loss.to.is_none() {
@@ -223,186 +214,100 @@ fn without_end(losses: Vec<Loss>, ended: Option<Time>) -> impl Iterator<Item = L
     })
 }
 
-fn context_of(capture: &Capture, options: &Options) -> Context {
-    Context {
-        source: Source { kind: "capture", path: options.path.clone(), ..Source::default() },
-        losses: capture.losses(),
-        ..of_manifest(capture.manifest())
-    }
-}
-
-/// What the manifest of a recording says.
-pub(crate) fn of_manifest(manifest: &Manifest) -> Context {
-    Context {
-        program: Some(program(manifest)),
-        program_pid: (manifest.pid != 0).then_some(Pid(manifest.pid)),
-        program_tids: (manifest.pid != 0).then_some(Tid(manifest.pid)).into_iter().collect(),
-        groups: manifest.groups.clone(),
-        cpus_allowed: manifest.machine.cpus_allowed.clone(),
-        cpus_online: manifest.machine.cpus_online,
-        kernel: Some(manifest.kernel.clone()),
-        started: (manifest.started != Time(0)).then_some(manifest.started),
-        ended: (manifest.ended != Time(0)).then_some(manifest.ended),
-        sample_period_ns: (manifest.sample_period_ns > 0).then_some(manifest.sample_period_ns),
-        own_cost: Some(manifest.own_cost),
-        ..Context::default()
-    }
-}
-
-fn program(manifest: &Manifest) -> Program {
-    Program {
-        command: manifest.command.clone(),
-        exit_code: manifest.exit.and_then(|exit| exit.code),
-        signal: manifest.exit.and_then(|exit| exit.signal),
-        oom_killed: manifest.exit.is_some_and(|exit| exit.oom_killed),
-    }
-}
-
-/// The log that the report is about: the one asked for, else the program's
-/// own, else the largest.
-pub(crate) fn choose_log(capture: &Capture, number: Option<usize>) -> Result<Option<&Log>, Trouble> {
-    let logs = &capture.manifest().logs;
-    if let Some(number) = number {
-        let endings = ["eventlog", "ring"].map(|kind| format!("{number}.{kind}"));
-        let called = |log: &&Log| log.path.rsplit('/').next().is_some_and(|name| endings.iter().any(|end| end == name));
-        return logs.iter().find(called).map(Some).ok_or_else(|| {
-            let there: Vec<&str> = logs.iter().map(|log| log.path.as_str()).collect();
-            let trouble = Trouble::new(format!("this capture has no log {number}"));
-            match there.as_slice() {
-                [] => trouble.because("it has no log at all"),
-                there => trouble.because(format!("it has {}", there.join(", "))),
-            }
-        });
-    }
-    let size = |log: &&Log| capture.folder().size(&log.path);
-    Ok(logs
-        .iter()
-        .find(|log| log.pid != 0 && log.pid == capture.manifest().pid)
-        .or_else(|| logs.iter().max_by_key(size)))
-}
-
-/// Opens a log. One that cannot be read is a loss, not the end: the kernel side is still
-/// worth a report.
-fn open_log(capture: &Capture, entry: &Log, options: &Options, losses: &mut Vec<Loss>) -> Option<RuntimeLog> {
-    let opened = RuntimeLog::of_capture(capture, entry, options.ocaml_version);
-    opened.map_err(|error| losses.push(missing(&entry.path, error))).ok()
-}
-
-fn open_sched(capture: &Capture, losses: &mut Vec<Loss>) -> Option<SchedStream> {
-    let kernel = &capture.manifest().kernel;
-    if kernel.tier == Tier::Polling || kernel.streams.is_empty() {
-        return None;
-    }
-    let open = || -> Result<SchedStream, String> {
-        let sources = streams(capture, &kernel.streams)?;
-        let formats = formats(capture);
-        let threads = threads(capture);
-        SchedStream::open(kernel, sources, &formats, threads.as_deref()).map_err(|error| error.to_string())
-    };
-    open().map_err(|error| losses.push(missing("sched", error))).ok()
-}
-
-/// Opens the kernel's streams that a manifest names.
-pub(crate) fn streams(capture: &Capture, names: &[String]) -> Result<Vec<Arc<dyn ReadAt>>, String> {
-    let open = |name: &String| {
-        let file = capture.folder().written(name).map_err(|error| format!("{name}: {error}"))?;
-        Ok(Arc::new(file) as Arc<dyn ReadAt>)
-    };
-    names.iter().take(STREAMS_MAX).map(open).collect()
-}
-
-/// Texts of the formats of a capture's tracepoints, by name.
-pub(crate) fn formats(capture: &Capture) -> HashMap<String, String> {
-    let points = capture.manifest().kernel.tracepoints.iter().take(TRACEPOINTS_MAX);
-    let text = |format: &str| capture.folder().read(format, FORMAT_MAX).unwrap_or_default();
-    points.map(|point| (point.name.clone(), String::from_utf8_lossy(&text(&point.format)).into_owned())).collect()
-}
-
-/// What the recorder wrote of threads that were there before it.
-pub(crate) fn threads(capture: &Capture) -> Option<Vec<u8>> {
-    capture.folder().read("sched/threads.json", THREADS_MAX).ok()
-}
-
-pub(crate) fn missing(source: &str, note: String) -> Loss {
-    Loss { source: source.to_owned(), kind: LossKind::SourceMissing, count: 1, from: None, to: None, note }
-}
-
-/// Bytes of the capture's streams other than logs.
-fn stream_bytes(capture: &Capture) -> u64 {
-    let size = |name: &str| capture.folder().size(name);
-    let code = capture.manifest().code.iter().flat_map(|code| &code.streams);
-    let kernel: u64 = capture.manifest().kernel.streams.iter().chain(code).map(|name| size(name)).sum();
-    kernel + size("samples.jsonl") + size("stm.jsonl")
-}
-
-/// The streams of one input, merged by time.
-struct Streams {
-    log: Option<RuntimeEvents>,
+/// The streams of one input.
+struct Sources {
+    log: Option<Box<dyn Events>>,
     sched: Option<SchedStream>,
     code: Option<CodeStream>,
     samples: Option<Samples>,
-    /// The next event of each.
-    heads: [Option<Event>; 4],
-    /// Which comes next, and when and which the one behind it.
-    first: usize,
-    second: (Time, usize),
 }
 
-impl Streams {
-    fn new(
-        log: Option<RuntimeEvents>,
-        sched: Option<SchedStream>,
-        code: Option<CodeStream>,
-        samples: Option<Samples>,
-    ) -> Streams {
-        let mut streams = Streams { log, sched, code, samples, heads: [None; 4], first: 0, second: NEVER };
-        (0..4).for_each(|index| streams.heads[index] = streams.pull(index));
-        streams.choose();
-        streams
-    }
-
-    fn pull(&mut self, index: usize) -> Option<Event> {
+impl Sources {
+    /// The next events of a stream. Gives whether more may come after them.
+    fn fill(&mut self, index: usize, batch: &mut Vec<Event>) -> bool {
+        fn of(stream: Option<&mut impl Iterator<Item = Event>>, batch: &mut Vec<Event>) -> bool {
+            batch.extend(stream.into_iter().flat_map(|stream| stream.take(BATCH)));
+            batch.len() == BATCH
+        }
         match index {
             // Samples and kernel events come first at equal times: a pause is
             // judged when its last event comes.
-            0 => self.samples.as_mut()?.next(),
-            1 => self.sched.as_mut()?.next(),
-            2 => self.code.as_mut()?.next(),
-            _ => self.log.as_mut()?.next(),
+            0 => of(self.samples.as_mut(), batch),
+            1 => of(self.sched.as_mut(), batch),
+            2 => of(self.code.as_mut(), batch),
+            _ => {
+                self.log.iter_mut().for_each(|log| log.fill(batch));
+                !batch.is_empty()
+            }
         }
     }
 
     /// Names of threads, and of what the program itself posts.
-    fn names(&self) -> (Option<&Names>, Option<&Names>) {
+    fn names<'a>(&'a self, none: &'a Names) -> (&'a Names, &'a Names) {
         let kernel = self.sched.as_ref().map(SchedStream::names);
-        let log = self.log.as_ref();
-        (kernel.or_else(|| log?.kernel_names()), log.and_then(RuntimeEvents::user_names))
+        let log = self.log.as_deref();
+        (kernel.or_else(|| log?.kernel_names()).unwrap_or(none), log.map_or(none, Events::names))
+    }
+}
+
+/// Streams merged by time, a batch of each at once: names are only added, and a dynamic call is
+/// only made, where a batch is filled.
+#[derive(Default)]
+struct Merge {
+    /// The events of each that come next, and how many of them were given.
+    batches: [(Vec<Event>, usize); 4],
+    over: [bool; 4],
+    /// Which comes next; none where a batch has to be filled first.
+    first: Option<usize>,
+    /// When and which comes after it.
+    second: (Time, usize),
+}
+
+impl Merge {
+    /// Fills what is empty; false where all streams are over.
+    fn fill(&mut self, sources: &mut Sources) -> bool {
+        for index in 0..self.batches.len() {
+            let (batch, at) = &mut self.batches[index];
+            if *at == batch.len() && !self.over[index] {
+                (*at, _) = (0, batch.clear());
+                self.over[index] = !sources.fill(index, batch);
+            }
+        }
+        self.choose();
+        self.first.is_some()
     }
 
     /// The next event. It stays where it is: a copy of what was just written costs more than most folds.
     #[inline]
     fn front(&self) -> Option<&Event> {
-        self.heads.get(self.first)?.as_ref()
+        let (batch, at) = self.batches.get(self.first?)?;
+        batch.get(*at)
     }
 
-    /// Goes on to the one behind it.
+    /// Goes on to the one after it.
     #[inline]
     fn advance(&mut self) {
-        self.heads[self.first] = self.pull(self.first);
-        if self.when(self.first) > self.second {
+        let Some(first) = self.first else { return };
+        let (batch, at) = &mut self.batches[first];
+        *at += 1;
+        if *at == batch.len() {
+            self.first = None;
+        } else if self.when(first) > self.second {
             self.choose();
         }
     }
 
     /// When a stream's next event comes.
+    #[inline]
     fn when(&self, index: usize) -> (Time, usize) {
-        self.heads[index].map_or(NEVER, |event| (event.time, index))
+        let (batch, at) = &self.batches[index];
+        batch.get(*at).map_or(NEVER, |event| (event.time, index))
     }
 
     fn choose(&mut self) {
         let mut order: [(Time, usize); 4] = std::array::from_fn(|index| self.when(index));
         order.sort_unstable();
-        self.first = order[0].1;
+        self.first = Some(order[0].1).filter(|first| *first != NEVER.1);
         self.second = order[1];
     }
 }

@@ -8,7 +8,7 @@ mod rings;
 
 use ground::{logging_pid, reported, scratch, wait_for};
 use rings::Ground;
-use rtscope::watch::Watch;
+use rtscope::observer::Observer;
 use rtscope::{input, pipeline};
 use rtscope_analyze::window::Standing;
 use rtscope_analyze::{Analysis, Context};
@@ -228,7 +228,7 @@ struct Between {
 impl Between {
     fn of(capture: &Path, from: Time, to: Time) -> Between {
         let path = capture.display().to_string();
-        let options = pipeline::Options { path, log: None, threads: 1, ocaml_version: None, requests: None };
+        let options = pipeline::Options { path, log: None, threads: 1, version: None, requests: None };
         let mut between = Between { moments: [from, to], analysis: None, standings: Vec::new(), live: Vec::new() };
         pipeline::watch(&input::open(capture, None).unwrap(), &options, &mut between).unwrap();
         // Behind the last event.
@@ -250,7 +250,7 @@ impl Between {
     }
 }
 
-impl Watch for Between {
+impl Observer for Between {
     fn start(&mut self, context: &Context, _: Option<&Manifest>) {
         self.analysis = Some(Analysis::new(Context { requests: None, heaps: Vec::new(), ..context.clone() }));
     }

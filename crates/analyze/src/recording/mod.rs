@@ -12,7 +12,7 @@ use rtscope_model::{ClockMap, Loss, LossKind, Names, Pid, Symbols, Tid, Time};
 use stm::Stm;
 
 /// Facts known before the first event.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Context {
     /// What is read.
     pub source: Source,
@@ -64,37 +64,6 @@ pub struct Context {
     pub requests: Option<Join>,
     /// Counts of its transactions; `None`: nobody looked at them.
     pub stm: Option<Stm>,
-}
-
-impl Default for Context {
-    fn default() -> Self {
-        Context {
-            source: Source::default(),
-            program: None,
-            runtime: Runtime::default(),
-            threaded: None,
-            program_pid: None,
-            program_tids: Vec::new(),
-            groups: Vec::new(),
-            cpus_allowed: Vec::new(),
-            cpus_online: 0,
-            kernel: None,
-            clock: ClockMap::LOG_OWN,
-            started: None,
-            ended: None,
-            generations: None,
-            nursery_bytes: None,
-            losses: Vec::new(),
-            sample_period_ns: None,
-            every_green_event: false,
-            symbols: Symbols::default(),
-            own_cost: None,
-            heaps: Vec::new(),
-            heaps_left_out: 0,
-            requests: None,
-            stm: None,
-        }
-    }
 }
 
 impl Context {

@@ -11,6 +11,7 @@ pub mod stm;
 
 pub use lanes_over_time::LanesOverTime;
 use requests::Joined;
+pub use rtscope_model::TypeCount;
 use rtscope_model::heap::Heap;
 use rtscope_model::{Cause, CausePiece, Finding, Loss, Pause, RuntimeInfo, Symbols, Time};
 use serde::Serialize;
@@ -250,17 +251,6 @@ pub struct Source {
     pub events: u64,
     /// The same by type.
     pub events_by_type: Vec<TypeCount>,
-}
-
-/// Events of one type.
-#[derive(Clone, Debug, Serialize)]
-pub struct TypeCount {
-    /// Number of the type in its log.
-    pub tag: u16,
-    /// Its name.
-    pub name: String,
-    /// How many.
-    pub count: u64,
 }
 
 /// The program that was recorded.

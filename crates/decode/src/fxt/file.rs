@@ -6,11 +6,11 @@ use super::import::Importer;
 use super::lanes::Lanes;
 use super::reader::Reader;
 use super::survey::{CHUNK, FACTS, LABELS, LOSSES, SYMBOLS, Survey};
+use crate::log::Counted;
 use crate::source::ReadAt;
 use rtscope_model::exported::SCHEMA;
-use rtscope_model::{Classes, Event, Exported, Loss, LossKind, Names, Symbol, Symbols, Time};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use rtscope_model::{Classes, Event, Exported, Loss, LossKind, Names, Symbol, Symbols, Time, TypeCount};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Events that wait for earlier ones at most.
@@ -60,7 +60,7 @@ impl Fxt {
     }
 
     /// What rtscope wrote of the recording; `None`: another tool wrote the trace.
-    pub fn facts(&self) -> Option<&Exported> {
+    pub fn exported(&self) -> Option<&Exported> {
         self.facts.as_ref()
     }
 
@@ -89,10 +89,10 @@ impl Fxt {
         self.survey.times()
     }
 
-    /// Records by kind: a number, a name, how many.
-    pub fn records(&self) -> Vec<(u16, &'static str, u64)> {
-        let counted = (0u16..).zip(LABELS).zip(self.survey.records);
-        counted.filter(|(_, count)| *count > 0).map(|((tag, name), count)| (tag, name, count)).collect()
+    /// Records by kind.
+    pub fn records(&self) -> Vec<TypeCount> {
+        let counted = (0u16..).zip(LABELS).zip(self.survey.records).filter(|(_, count)| *count > 0);
+        counted.map(|((tag, name), count)| TypeCount { tag, name: name.to_string(), count }).collect()
     }
 
     /// Damage of the trace itself.
@@ -129,13 +129,14 @@ impl Fxt {
     pub fn stream(&self, classes: Classes) -> FxtStream {
         FxtStream {
             name: self.name.clone(),
+            whole: Counted { bytes: self.bytes(), by_type: self.records(), losses: self.ended_with.clone() },
             source: Arc::clone(&self.source),
             reader: Reader::default(),
             importer: Importer::new(classes, self.lanes.clone(), self.facts.is_some(), self.survey.switches),
             chunk: vec![0; CHUNK],
             offset: 0,
             late_ns: self.survey.late_ns,
-            waiting: BinaryHeap::new(),
+            waiting: BTreeMap::new(),
             sequence: 0,
             seen: 0,
             given: 0,
@@ -156,44 +157,19 @@ fn blob<T: serde::de::DeserializeOwned>(
         .ok()
 }
 
-/// An event by (time, place in the file).
-#[derive(Debug)]
-struct Waiting {
-    time: u64,
-    sequence: u64,
-    event: Event,
-}
-
-impl Ord for Waiting {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.time, self.sequence).cmp(&(other.time, other.sequence))
-    }
-}
-
-impl PartialOrd for Waiting {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Waiting {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl Eq for Waiting {}
-
 /// Events of a trace in time order.
 pub struct FxtStream {
     name: String,
+    /// What was counted when the trace was opened.
+    pub(super) whole: Counted,
     source: Arc<dyn ReadAt>,
     reader: Reader,
     importer: Importer,
     chunk: Vec<u8>,
     offset: u64,
     late_ns: u64,
-    waiting: BinaryHeap<Reverse<Waiting>>,
+    /// By time and place in the file.
+    waiting: BTreeMap<(u64, u64), Event>,
     sequence: u64,
     /// Latest stamp read.
     seen: u64,
@@ -257,13 +233,13 @@ impl FxtStream {
             return;
         }
         self.sequence += 1;
-        self.waiting.push(Reverse(Waiting { time, sequence: self.sequence, event }));
+        self.waiting.insert((time, self.sequence), event);
     }
 
     /// Whether nothing can come before the first event that waits.
     fn is_due(&self) -> bool {
-        let Some(Reverse(first)) = self.waiting.peek() else { return false };
-        self.over || self.waiting.len() >= WAITING_MAX || first.time.saturating_add(self.late_ns) <= self.seen
+        let Some((&(time, _), _)) = self.waiting.first_key_value() else { return false };
+        self.over || self.waiting.len() >= WAITING_MAX || time.saturating_add(self.late_ns) <= self.seen
     }
 }
 
@@ -277,8 +253,8 @@ impl Iterator for FxtStream {
             }
             self.over = !self.fill();
         }
-        let Reverse(first) = self.waiting.pop()?;
-        self.given = first.time;
-        Some(first.event)
+        let ((time, _), event) = self.waiting.pop_first()?;
+        self.given = time;
+        Some(event)
     }
 }

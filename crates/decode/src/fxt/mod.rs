@@ -13,6 +13,7 @@ mod error;
 mod file;
 mod import;
 mod lanes;
+mod log;
 mod phases;
 mod reader;
 mod record;
@@ -25,6 +26,7 @@ mod words;
 
 pub use error::FxtError;
 pub use file::{Fxt, FxtStream};
+pub use log::FORMAT;
 pub use reader::{MAGIC, Reader};
 pub use record::{Args, EventKind, EventRecord, OBJECT_PROCESS, OBJECT_THREAD, Record, SwitchRecord, Value, kind};
 pub use survey::{FACTS, LOSSES, SYMBOLS};

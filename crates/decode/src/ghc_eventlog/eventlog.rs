@@ -17,8 +17,7 @@ use crate::code::Ipe;
 use crate::source::ReadAt;
 use rtscope_model::{Class, Classes, ClockMap, LossKind};
 use std::collections::{BTreeMap, HashMap};
-use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io;
 use std::sync::Arc;
 
 /// Items queued ahead of the reader in all, beyond one step per lane.
@@ -56,7 +55,7 @@ impl UnflushedBlock {
 /// An opened log. Holds its index, not its bytes.
 pub struct Eventlog {
     name: String,
-    header: Header,
+    header: Arc<Header>,
     /// The log, and behind it the unflushed buffers in use.
     sources: Vec<Arc<dyn ReadAt>>,
     chain: Chain,
@@ -76,7 +75,7 @@ impl Eventlog {
     /// [`EventlogError`]: nothing at all can be read. A log without a single
     /// block is [`EventlogError::HeaderOnly`], unless `unflushed` has one.
     pub fn open(source: Arc<dyn ReadAt>, unflushed: Vec<UnflushedBlock>) -> Result<Eventlog, EventlogError> {
-        let header = read_header(source.as_ref())?;
+        let header = Arc::new(read_header(source.as_ref())?);
         let chain = Chain::from(header.data_offset());
         let mut log = Eventlog {
             name: "eventlog".to_string(),
@@ -180,7 +179,8 @@ impl Eventlog {
         if let Some(loss) = self.mixed() {
             losses.push(loss);
         }
-        Stream::new(Pool::new(plan, lanes, tags), threads.max(1), clock, self.name.clone(), losses, self.ended)
+        let named = (self.name.clone(), Arc::clone(&self.header));
+        Stream::new(Pool::new(plan, lanes, tags), threads.max(1), clock, named, losses, self.ended)
     }
 
     fn mixed(&self) -> Option<RawLoss> {
@@ -256,25 +256,5 @@ pub(super) fn read_header(source: &dyn ReadAt) -> Result<Header, EventlogError> 
             Err(EventlogError::HeaderCut { .. }) if want < size && want < HEADER_MAX => want *= 4,
             result => return result,
         }
-    }
-}
-
-/// Copies a log that comes through a pipe into `file` (an unlinked temporary
-/// file, say), so that it can be opened. A reader that fails ends the copy: what
-/// came until then is kept, and the error is given beside its length.
-pub fn spool(mut from: impl Read, mut file: &File) -> (u64, io::Result<()>) {
-    let mut buffer = vec![0; 64 << 10];
-    let mut copied = 0;
-    loop {
-        let count = match from.read(&mut buffer) {
-            Ok(0) => return (copied, Ok(())),
-            Ok(count) => count,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return (copied, Err(error)),
-        };
-        if let Err(error) = file.write_all(buffer.get(..count).unwrap_or_default()) {
-            return (copied, Err(error));
-        }
-        copied += count as u64;
     }
 }

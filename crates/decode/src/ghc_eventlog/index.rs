@@ -152,6 +152,20 @@ impl Chain {
         self.losses.truncate(losses);
         Walk { source, size, chain: self, header, table: OnceCell::new() }.run()
     }
+
+    /// How many blocks stay as they are when the source grows.
+    pub(super) fn settled(&self) -> usize {
+        self.settled.0
+    }
+
+    /// Forgets all of these but the last, which the walk goes on from; gives how many are left.
+    pub(super) fn forget(&mut self) -> usize {
+        let last = self.settled.0.saturating_sub(1);
+        Arc::make_mut(&mut self.blocks).drain(..last);
+        self.losses.drain(..self.settled.1);
+        self.settled = (self.settled.0 - last, 0);
+        self.settled.0
+    }
 }
 
 impl Walk<'_> {

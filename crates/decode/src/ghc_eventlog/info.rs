@@ -7,7 +7,8 @@ use super::index::{Block, GLOBAL, MARKER};
 use super::record::{HeapInfo, Record};
 use crate::code::Ipe;
 use crate::source::ReadAt;
-use rtscope_model::{LaneId, LogTime};
+use rtscope_model::runtimes::GHC;
+use rtscope_model::{Exported, LaneId, LogTime};
 use std::sync::Arc;
 
 /// A pairing of the log's clock with `CLOCK_REALTIME`, as the runtime took it.
@@ -74,6 +75,20 @@ const INFO_TABLE: u64 = 16;
 const WINDOW: usize = 64 << 10;
 
 impl Info {
+    /// The same in the form that all logs have in common.
+    pub(super) fn facts(&self) -> Exported {
+        Exported {
+            family: Some(GHC.id.to_owned()),
+            version: self.version.clone(),
+            way: self.way.clone(),
+            args: self.args.clone(),
+            threaded: self.way.as_ref().map(|way| way.split('_').any(|part| part == "thr")),
+            generations: self.heap.as_ref().map(|heap| heap.generations),
+            nursery_bytes: self.heap.as_ref().map(|heap| heap.nursery_bytes),
+            ..Exported::default()
+        }
+    }
+
     /// Reads the global blocks among `blocks`, whose records `also` sees too. Also
     /// whether the last of them holds the end-of-data mark, as in logs of 9.2 and later.
     pub(super) fn scan(

@@ -2,6 +2,7 @@
 //! their lane, merges the lanes, counts. Refuses to sort beyond the reorder
 //! window: a stamp that comes later than that is delivered late and counted.
 
+use super::header::Header;
 use super::index::{GLOBAL, RawLoss};
 use super::pool::{Chunk, LaneBlocks, Pool};
 use super::scan::{Item, Leaves, Pending, REORDER, Rule, Scratch, held_from, insert};
@@ -23,6 +24,7 @@ pub struct Stream {
     heap: BinaryHeap<Reverse<(u64, u16)>>,
     clock: ClockMap,
     name: String,
+    header: Arc<Header>,
     losses: Losses,
     ended: bool,
     latest: u64,
@@ -153,7 +155,7 @@ impl Stream {
         pool: Pool,
         threads: usize,
         clock: ClockMap,
-        name: String,
+        (name, header): (String, Arc<Header>),
         losses: Losses,
         ended: bool,
     ) -> Stream {
@@ -172,7 +174,12 @@ impl Stream {
             })
             .collect();
         let lanes = pool.lanes.iter().map(|lane| Lane::new(lane.cap)).collect();
-        Stream { pool, workers, scratch: Scratch::new(), lanes, heap, clock, name, losses, ended, latest: 0 }
+        Stream { pool, workers, scratch: Scratch::new(), lanes, heap, clock, name, header, losses, ended, latest: 0 }
+    }
+
+    /// Of the log.
+    pub(super) fn header(&self) -> &Header {
+        &self.header
     }
 
     /// Names of the labels of heap profiles, all of them from the start.

@@ -14,8 +14,10 @@
 pub mod builder;
 pub mod captured;
 mod error;
+mod growing;
 mod import;
 mod layout;
+mod log;
 mod packed;
 mod rings;
 mod slot;
@@ -29,11 +31,13 @@ mod user_names;
 mod version;
 
 pub use error::RingError;
+pub use growing::GrowingRings;
 pub(crate) use import::neutral;
+pub use log::FORMAT;
 pub use packed::{Packer, WORDS_MAX as PACKED_WORDS_MAX};
 pub use rings::Rings;
 pub use stream::RingStream;
 pub(crate) use tables::COUNTERS;
 pub use tables::{PHASES, PhaseInfo, phase_name};
-pub use tally::{LaneTally, Tally, TypeCount};
+pub use tally::{LaneTally, Tally};
 pub use version::{Told, ToldBy, Version};

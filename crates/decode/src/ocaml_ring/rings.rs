@@ -10,7 +10,8 @@ use super::stream::RingStream;
 use super::telling;
 use super::version::{Told, Version};
 use crate::source::ReadAt;
-use rtscope_model::{Classes, Pid};
+use rtscope_model::runtimes::OCAML;
+use rtscope_model::{Classes, ClockMap, Exported, Pid};
 use std::sync::Arc;
 
 /// What losses call their source if nobody says a name.
@@ -95,5 +96,17 @@ impl Rings {
         let importer = Importer::new(self.told.newest, classes, layout.rings);
         let pass = Pass::new(Arc::clone(&self.source), layout, importer.filter());
         RingStream::new(pass, importer, self.told.newest, self.name.clone())
+    }
+}
+
+/// What is known of a program that writes rings.
+pub(super) fn facts(version: Option<String>) -> Exported {
+    Exported {
+        family: Some(OCAML.id.to_owned()),
+        version,
+        threaded: Some(true),
+        generations: Some(2),
+        clock: ClockMap::MONOTONIC,
+        ..Exported::default()
     }
 }

@@ -1,7 +1,7 @@
 //! What a pass over rings counted and what it could not see. Owns keeping losses few:
 //! a ring that is overwritten a thousand times a second has as many.
 
-use rtscope_model::{LaneId, Loss, LossKind, Time};
+use rtscope_model::{LaneId, Loss, LossKind, Time, TypeCount};
 
 /// Losses that are told apart. With twice as many, those that lie close together in time
 /// become one: sums stay exact, and each span touches what its parts touched.
@@ -11,7 +11,9 @@ const KEPT: usize = 256;
 /// of the rings, whatever classes were asked for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
-    /// Events by type, only those that occur, in the order of their numbers.
+    /// Events by type, only those that occur, in the order of their numbers. Bit 9 of a number:
+    /// posted by the program's own code; bits 6 to 8: the type; bits 0 to 5: the id, of phases by
+    /// their number in 5.4. The same for every version.
     pub by_type: Vec<TypeCount>,
     /// Bytes of words read, padding included.
     pub bytes: u64,
@@ -25,18 +27,6 @@ pub struct Tally {
     pub ended: bool,
     /// What was not seen.
     pub losses: Vec<Loss>,
-}
-
-/// Events of one type.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct TypeCount {
-    /// Bit 9: posted by the program's own code; bits 6 to 8: the type; bits 0 to 5: the
-    /// id, of phases by their number in 5.4. The same for every version.
-    pub tag: u16,
-    /// `minor begin`, `counter minor_promoted`, `lifecycle domain_spawn`, `user int`.
-    pub name: String,
-    /// How many.
-    pub count: u64,
 }
 
 /// One ring.

@@ -5,6 +5,7 @@ pub mod files;
 pub mod ghc;
 pub(crate) mod known;
 pub mod link;
+pub mod live_log;
 pub mod ocaml;
 pub mod recorded;
 pub mod route;

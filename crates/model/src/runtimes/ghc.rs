@@ -10,6 +10,8 @@ pub static GHC: RuntimeInfo = RuntimeInfo {
     language: "Haskell",
     lane: ("capability", "capabilities"),
     log: "eventlog",
+    log_is_off: "it writes no eventlog, which cannot be switched on from outside; start it with `+RTS -l`",
+    followed: "a GHC program that writes an eventlog (+RTS -l) and was not stripped",
     own_count: "+RTS -s says",
     posts: Posts { runs: true, idle: true, writes: true, leadership: false },
     // A safe foreign call gives the capability up, and another thread takes it.

@@ -10,6 +10,9 @@ pub static OCAML: RuntimeInfo = RuntimeInfo {
     language: "OCaml",
     lane: ("domain", "domains"),
     log: "ring",
+    log_is_off: "its runtime events are off and cannot be switched on from outside; \
+                 start it with OCAML_RUNTIME_EVENTS_START=1",
+    followed: "an\nOCaml 5 program whose runtime events are on (OCAML_RUNTIME_EVENTS_START=1)",
     own_count: "the runtime itself counts",
     // Rings are written word by word: that holds no domain at a time, and is not posted.
     posts: Posts { runs: false, idle: false, writes: false, leadership: true },

@@ -3,7 +3,7 @@
 //! refer to; refuses to know formats.
 
 use super::{Format, To, facts};
-use crate::watch::Watch;
+use crate::observer::Observer;
 use rtscope_analyze::Context;
 use rtscope_analyze::basis::compose::Segment;
 use rtscope_analyze::lanes::timeline::{Doing, LaneDetail};
@@ -154,7 +154,7 @@ fn news(names: &Names, known: &mut u32, out: &mut Vec<String>) {
     }
 }
 
-impl Watch for Hand {
+impl Observer for Hand {
     fn classes(&self) -> Classes {
         Classes::NONE.with(Class::Details).with(Class::User)
     }

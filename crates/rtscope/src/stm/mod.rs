@@ -6,8 +6,8 @@ pub(crate) mod kept;
 mod live;
 mod text;
 
-use crate::pipeline;
 use crate::report::stm as words;
+use crate::sources;
 use crate::style::Style;
 use crate::trouble::Trouble;
 use clap::Args;
@@ -107,7 +107,7 @@ fn of_capture(of: &Path) -> Result<Document, Trouble> {
         cannot(&error).next("give a process id (`pgrep -a NAME`), a capture, or a program behind `--`")
     })?;
     let capture = Capture::open(of).map_err(|error| cannot(&error))?;
-    let context = pipeline::of_manifest(capture.manifest());
+    let context = sources::of_manifest(capture.manifest());
     let found = kept::load(&capture, None, context.started).stm.and_then(|stm| stm.values(context.ended));
     let transactions = found.ok_or_else(|| {
         Trouble::new(format!("{} holds no counts of transactions", of.display()))

@@ -1,17 +1,17 @@
 //! A recording: one that is over is gone through once, and its last seconds are shown.
-//! One that is being written is followed (see [`super::growing`]). Owns telling them apart.
+//! One that is being written is followed (see [`super::growing`]). Owns the replay.
 
-use super::TopArgs;
-use super::growing::Recording;
+use super::args::TopArgs;
+use super::growing::{Recording, is_written};
 use super::live::{self, Known, Screen};
 use super::transactions::Transactions;
 use super::view::Shown;
 use crate::input::{self, Input};
+use crate::observer::Observer;
 use crate::pipeline;
 use crate::trouble::Trouble;
-use crate::watch::Watch;
 use rtscope_analyze::Context;
-use rtscope_decode::capture::{Capture, Counted};
+use rtscope_decode::capture::Counted;
 use rtscope_encode::Tables;
 use rtscope_host::clock;
 use rtscope_model::manifest::{Manifest, Status};
@@ -19,11 +19,7 @@ use rtscope_model::{Event, Names, Time};
 use std::iter::Peekable;
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Duration;
 
-/// A recorder writes its manifest every two seconds: what is older was left by one that was
-/// killed.
-const ALIVE: Duration = Duration::from_secs(10);
 const SECOND_NS: u64 = 1_000_000_000;
 
 /// Shows it.
@@ -52,13 +48,6 @@ pub(super) fn show(of: &Path, seconds: usize, args: &TopArgs) -> Result<ExitCode
     replay.print(&names, args)
 }
 
-/// Whether a recorder still writes it.
-pub(super) fn is_written(capture: &Capture) -> bool {
-    let written = capture.folder().metadata("manifest.json").and_then(|file| file.modified());
-    let fresh = written.is_ok_and(|at| at.elapsed().is_ok_and(|ago| ago < ALIVE));
-    capture.manifest().status == Status::Recording && fresh
-}
-
 /// Goes through a recording as if it came now.
 struct Replay {
     of: String,
@@ -75,7 +64,7 @@ struct Replay {
     notes: Vec<String>,
 }
 
-impl Watch for Replay {
+impl Observer for Replay {
     fn start(&mut self, context: &Context, manifest: Option<&Manifest>) {
         let context = Context { requests: None, heaps: Vec::new(), ..context.clone() };
         self.notes.extend(context.kernel.iter().flat_map(|kernel| kernel.missing.iter().cloned()));

@@ -2,27 +2,26 @@
 //! when the look began, or from its start where that was just before. Owns how far each was
 //! read, and waiting for a log that its program has not begun yet.
 
-use super::capture::is_written;
-use super::source::{CLASSES, Common, Log, Looked, MOST, OcamlLog, RING_HEAD, Sched, Source, samples};
+use super::source::{Common, Looked, MOST, Sched, Source, samples};
 use super::transactions::Transactions;
-use crate::pipeline;
-use crate::runtime_log;
+use crate::sources;
 use crate::trouble::Trouble;
 use rtscope_analyze::Context;
 use rtscope_decode::capture::Capture;
-use rtscope_decode::ghc_eventlog::Growing;
-use rtscope_decode::ocaml_ring::Version;
-use rtscope_decode::ocaml_ring::captured::{kind, whole_frames};
+use rtscope_decode::formats::{self, GrowingLog};
 use rtscope_decode::whole_perf_records;
 use rtscope_decode::{ReadAt, Written};
 use rtscope_host::procfs::Host;
 use rtscope_host::{clock, own_cost};
-use rtscope_model::{Event, LossKind, Time};
-use std::io;
+use rtscope_model::manifest::Status;
+use rtscope_model::{ClockMap, Event, LossKind, Time};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// A recorder writes its manifest every two seconds: what is older was left by one that was
+/// killed.
+const ALIVE: Duration = Duration::from_secs(10);
 /// Between two looks, nanoseconds.
 const LOOK_NS: u64 = 500_000_000;
 /// A recorder has written everything that is older: it copies buffers each second and empties
@@ -74,11 +73,11 @@ fn whole_lines(bytes: &[u8]) -> usize {
     bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1)
 }
 
-/// The bytes of a log.
-enum Bytes {
-    None,
-    Ghc { file: Arc<Written>, pid: u32 },
-    Ocaml { file: Arc<Written>, at: u64, head: Vec<u8> },
+/// A log that was found: its file, its process, and what makes events of it.
+struct Found {
+    file: Arc<dyn ReadAt>,
+    pid: u32,
+    log: (Box<dyn GrowingLog>, ClockMap),
 }
 
 /// See the module.
@@ -86,11 +85,12 @@ pub(super) struct Recording {
     path: PathBuf,
     capture: Capture,
     manifest_read: Time,
-    bytes: Bytes,
+    /// The file of its log, and the process that writes it.
+    file: Option<(Arc<dyn ReadAt>, u32)>,
     common: Common,
     /// Why there is no log so far.
     awaited: Option<String>,
-    /// A log was found, or has said what wrote it, and nobody has asked yet.
+    /// A log was found, or has said what wrote it, since [`Source::renewed`] was last called.
     renewed: bool,
     /// The log has said what wrote it.
     told: bool,
@@ -106,24 +106,20 @@ impl Recording {
         let (capture, log) = with_log(path, now)?;
         let young = is_young(&capture, now);
         let mut notes = capture.manifest().kernel.missing.clone();
-        let threads = pipeline::threads(&capture);
+        let threads = sources::threads(&capture);
         let kernel = &capture.manifest().kernel;
-        let (sched, failed) = Sched::open(kernel, &pipeline::formats(&capture), threads.as_deref());
+        let (sched, failed) = Sched::open(kernel, &sources::formats(&capture), threads.as_deref());
         notes.extend(failed);
         let cpus = kernel.streams.iter().map(|name| Tail::open(&capture, name, young)).collect();
         let samples = Tail::open(&capture, "samples.jsonl", young);
-        let (found, awaited) = match log {
-            Ok(found) => (found, None),
-            Err(why) => ((Bytes::None, Log::None), Some(why)),
-        };
         let begun = capture.manifest().started;
         let started = if young && begun != Time(0) { begun } else { now };
-        Ok(Recording {
+        let mut recording = Recording {
             path: path.to_owned(),
             manifest_read: now,
-            bytes: found.0,
+            file: None,
             common: Common {
-                log: found.1,
+                log: None,
                 sched,
                 notes,
                 transactions: Transactions::new(Some(begun).filter(|begun| *begun != Time(0))),
@@ -131,7 +127,7 @@ impl Recording {
                 started,
                 looked: now,
             },
-            awaited,
+            awaited: None,
             renewed: false,
             told: false,
             cpus,
@@ -140,52 +136,41 @@ impl Recording {
             transactions: None,
             capture,
             over: None,
-        })
+        };
+        recording.take_log(log);
+        Ok(recording)
+    }
+
+    fn take_log(&mut self, log: Result<Found, String>) {
+        match log {
+            Ok(Found { file, pid, log }) => {
+                (self.file, self.common.log, self.awaited) = (Some((file, pid)), Some(log), None);
+            }
+            Err(why) => self.awaited = Some(why),
+        }
     }
 
     /// Looks again for a log that was not there, or had nothing in it.
     fn find_log(&mut self) {
         if self.awaited.is_some() {
-            match open_log(&self.capture, true) {
-                Ok(found) => {
-                    (self.bytes, self.common.log) = found;
-                    (self.awaited, self.renewed) = (None, true);
-                }
-                Err(why) => self.awaited = Some(why),
-            }
+            self.take_log(open_log(&self.capture, true));
+            self.renewed |= self.awaited.is_none();
         }
     }
 
     fn look_at_log(&mut self, now: Time, into: &mut Vec<Event>) {
-        let mut copies = Vec::new();
-        if let Bytes::Ghc { file, pid } = &self.bytes {
-            // In this order: a copy whose block is written out meanwhile is not made again.
-            copies = self.capture.unflushed_files(*pid);
-            let _ = self.common.read_file(file.as_ref(), now);
+        let (Some((file, pid)), Some((log, _))) = (&self.file, &mut self.common.log) else { return };
+        // In this order: a copy whose block is written out meanwhile is not made again.
+        let copies = self.capture.unflushed_files(*pid);
+        let left_out = log.read_or_skip(file.as_ref(), MOST);
+        for (lane, name) in copies {
+            // One that is gone is being made anew.
+            let _ = self.capture.folder().written(&name).map(|copy| log.read_copy(lane, &copy));
         }
-        match (&mut self.bytes, &mut self.common.log) {
-            (Bytes::Ghc { .. }, Log::Ghc { growing, clock }) => {
-                for (cap, name) in copies {
-                    // One that is gone is being made anew.
-                    let _ = self.capture.folder().written(&name).map(|copy| growing.read_copy(cap, &copy));
-                }
-                into.extend(growing.events(CLASSES, *clock));
-            }
-            (Bytes::Ocaml { file, at, head }, Log::Ocaml(log)) => {
-                let end = whole_frames(file.as_ref(), *at, MOST as u64, &mut |_, _, _| {}).unwrap_or(*at);
-                let mut bytes = std::mem::take(head);
-                let kept = bytes.len();
-                bytes.resize(kept + usize::try_from(end - *at).unwrap_or(0), 0);
-                let rest = bytes.get_mut(kept..).unwrap_or_default();
-                let read = read_exact(file, rest, *at);
-                *head = bytes.get(..RING_HEAD).unwrap_or_default().to_vec();
-                if read.is_ok() {
-                    *at = end;
-                    log.add(bytes, into);
-                }
-            }
-            _ => {}
+        if left_out {
+            self.common.log_left_out(now);
         }
+        self.common.log_events(into);
     }
 
     fn read_manifest(&mut self, now: Time) {
@@ -222,7 +207,7 @@ impl Source for Recording {
     fn look(&mut self, now: Time, into: &mut Vec<Event>) -> Looked {
         self.read_manifest(now);
         self.look_at_log(now, into);
-        if !self.told && self.common.log.tells() {
+        if !self.told && self.common.log.as_ref().is_some_and(|(log, _)| log.tells()) {
             (self.told, self.renewed) = (true, true);
         }
         let records =
@@ -244,9 +229,9 @@ impl Source for Recording {
     }
 
     fn context(&self) -> Context {
-        let mut context = pipeline::of_manifest(self.capture.manifest());
+        let mut context = sources::of_manifest(self.capture.manifest());
         (context.started, context.ended) = (Some(self.common.started), None);
-        self.common.log.describe(&mut context);
+        self.common.describe(&mut context);
         // Who has not filled a buffer yet has not written who he is.
         let binary = &self.capture.manifest().binary;
         if context.runtime.version.is_none() && context.runtime.family == binary.family {
@@ -261,9 +246,9 @@ impl Source for Recording {
 
     fn more_notes(&self) -> Vec<String> {
         let awaited = self.awaited.as_ref().map(|why| format!("No pauses so far: {why}."));
-        let behind = clock::monotonic() < self.common.started.plus(LAG_NS);
-        let behind = behind.then(|| "A recording is shown 3 seconds behind: figures come in a moment.".to_owned());
-        awaited.into_iter().chain(behind).collect()
+        let late = clock::monotonic() < self.common.started.plus(LAG_NS);
+        let late = late.then(|| "A recording is shown 3 seconds behind: figures come in a moment.".to_owned());
+        awaited.into_iter().chain(late).collect()
     }
 
     fn over(&mut self) -> Option<String> {
@@ -271,12 +256,17 @@ impl Source for Recording {
     }
 }
 
+/// Whether a recorder still writes it.
+pub(super) fn is_written(capture: &Capture) -> bool {
+    let written = capture.folder().metadata("manifest.json").and_then(|file| file.modified());
+    let fresh = written.is_ok_and(|at| at.elapsed().is_ok_and(|ago| ago < ALIVE));
+    capture.manifest().status == Status::Recording && fresh
+}
+
 /// Whether it began so short a time ago that it is read from its start.
 fn is_young(capture: &Capture, now: Time) -> bool {
     now.since(capture.manifest().started) < YOUNG_NS
 }
-
-type Found = (Bytes, Log);
 
 /// The capture, as soon as it has a log that can be read; after a while without one, and why.
 fn with_log(path: &Path, now: Time) -> Result<(Capture, Result<Found, String>), Trouble> {
@@ -303,53 +293,21 @@ fn with_log(path: &Path, now: Time) -> Result<(Capture, Result<Found, String>), 
 /// The log that the recording has, from its start or from its end on; why it cannot be read as
 /// yet.
 fn open_log(capture: &Capture, from_start: bool) -> Result<Found, String> {
-    let entry = pipeline::choose_log(capture, None).ok().flatten();
+    let entry = sources::choose_log(capture, None).ok().flatten();
     let entry = entry.ok_or("it holds no log of a runtime")?;
     let cannot = |why: &dyn std::fmt::Display| format!("its log {} cannot be read: {why}", entry.path);
-    let file = Arc::new(capture.folder().written(&entry.path).map_err(|error| cannot(&error))?);
+    let opening = sources::opening(capture, entry, None).map_err(|error| cannot(&error))?;
+    let file = Arc::clone(&opening.source);
     if file.size().is_ok_and(|bytes| bytes == 0) {
         return Err(format!("its log {} is empty", entry.path));
     }
-    if runtime_log::is_rings(file.as_ref()) {
-        let (head, at) = ring_start(file.as_ref(), from_start).map_err(|error| cannot(&error))?;
-        let version = entry.version.as_deref().and_then(|text| Version::parse(text).ok());
-        let log = if from_start { OcamlLog::new(version) } else { OcamlLog::joined(version) };
-        return Ok((Bytes::Ocaml { file, at, head }, Log::Ocaml(log)));
-    }
-    let open = if from_start { Growing::from_start } else { Growing::open };
-    let growing = open(Arc::clone(&file) as Arc<dyn ReadAt>, entry.path.clone()).map_err(|error| cannot(&error))?;
-    // Both are said a moment after the log itself, once its process was looked at.
-    let clock = runtime_log::clock_of(growing.info(), capture.manifest(), entry);
-    if entry.pid == 0 || !clock.is_monotonic() {
+    let format = sources::format_in(&formats::head(file.as_ref()));
+    let log = format.follow(opening, from_start).map_err(|error| cannot(&error))?;
+    // Process and clock are said a moment after the log itself, once its process was looked at.
+    let own = log.facts().clock;
+    let clock = sources::clock_of(own, log.realtime(), capture.manifest(), entry);
+    if !own.is_monotonic() && (entry.pid == 0 || !clock.is_monotonic()) {
         return Err(format!("its recorder has not said yet on which clock its log {} is", entry.path));
     }
-    Ok((Bytes::Ghc { file, pid: entry.pid }, Log::Ghc { growing: Box::new(growing), clock }))
-}
-
-fn read_exact(file: &Written, buffer: &mut [u8], at: u64) -> io::Result<()> {
-    let count = file.read_full(buffer, at)?;
-    if count == buffer.len() { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
-}
-
-/// The head of a stream of rings with the names that it has, and where its last frame ends.
-fn ring_start(file: &Written, from_start: bool) -> io::Result<(Vec<u8>, u64)> {
-    if from_start {
-        let mut head = vec![0; RING_HEAD];
-        read_exact(file, &mut head, 0)?;
-        return Ok((head, RING_HEAD as u64));
-    }
-    let mut names = Vec::new();
-    let end = whole_frames(file, RING_HEAD as u64, u64::MAX, &mut |what, from, to| {
-        if what == kind::NAME {
-            names.push((from, to));
-        }
-    })?;
-    let mut head = vec![0; RING_HEAD];
-    read_exact(file, &mut head, 0)?;
-    for (from, to) in names {
-        let at = head.len();
-        head.resize(at + (to - from) as usize, 0);
-        read_exact(file, head.get_mut(at..).unwrap_or_default(), from)?;
-    }
-    Ok((head, end))
+    Ok(Found { file, pid: entry.pid, log: (log, clock) })
 }

@@ -1,9 +1,9 @@
 //! The loop: look, decode, analyse, once a second show. Owns the terminal while it goes on,
 //! and puts it back; refuses to compute a figure.
 
+use super::args::TopArgs;
 use super::source::{Source, Waiting};
 use super::view::{self, Shown, View};
-use super::{SCHEMA, TopArgs};
 use crate::style::Style;
 use crate::trouble::Trouble;
 use rtscope_analyze::recording::stm::StmTotals;
@@ -22,7 +22,7 @@ use std::time::Duration;
 const SHOW_NS: u64 = 1_000_000_000;
 /// Between the first two looks: longer than a thread takes to write a byte.
 const SETTLE: Duration = Duration::from_millis(5);
-/// Notes that are said beside lines.
+/// Notes that are printed along with lines.
 const NOTES_MAX: usize = 64;
 /// A key that ends it.
 const QUIT: [u8; 3] = [b'q', b'Q', 3];
@@ -121,7 +121,7 @@ impl Screen {
         }
     }
 
-    /// Shows it; false where nobody looks any more.
+    /// Shows it; false where the output is closed.
     pub(super) fn show(&self, view: &View, shown: &Shown) -> bool {
         match self {
             Screen::Whole(..) => {
@@ -131,7 +131,7 @@ impl Screen {
             }
             Screen::Lines => write(&(view::line(view, shown) + "\n")),
             Screen::Once => write(&(view::frame(view, shown, &Style::of_stdout()).join("\n") + "\n")),
-            Screen::Json => match crate::style::json(&view::document(SCHEMA, view, shown)) {
+            Screen::Json => match crate::style::json(&view::document(view::SCHEMA, view, shown)) {
                 Ok(text) => write(&(text + "\n")),
                 Err(_) => false,
             },
@@ -194,7 +194,7 @@ pub(super) fn follow(source: Box<dyn Source>, of: String, seconds: usize, args: 
     }
 }
 
-/// Says on standard error what was not said before; nobody may be listening.
+/// Says on standard error what was not said before; it may be closed.
 fn tell(notes: &[String], told: &mut BTreeSet<String>) {
     for note in notes {
         if told.len() < NOTES_MAX && told.insert(note.clone()) {

@@ -2,19 +2,16 @@
 //! Owns what a process that runs and a capture that grows have in common; refuses to wait.
 
 use super::transactions::Transactions;
-use crate::runtime_log;
+use crate::sources::describe;
 use rtscope_analyze::Context;
 use rtscope_analyze::recording::stm::StmTotals;
 use rtscope_decode::ReadAt;
 use rtscope_decode::capture::SampleStream;
-use rtscope_decode::ghc_eventlog::Growing;
-use rtscope_decode::ocaml_ring::captured::HEAD_WORDS;
-use rtscope_decode::ocaml_ring::{RingStream, Rings, Version};
+use rtscope_decode::formats::{GrowingLog, LogFacts};
 use rtscope_decode::sched::SchedStream;
 use rtscope_model::manifest::Kernel;
-use rtscope_model::{Body, Class, Classes, ClockMap, Counter, Event, Loss, LossKind, Names, Runtime, Time};
+use rtscope_model::{Body, Class, Classes, ClockMap, Counter, Event, Loss, LossKind, Names, Runtime, Time, runtime};
 use std::collections::HashMap;
-use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
@@ -26,12 +23,8 @@ pub(super) const CLASSES: Classes = Classes::NONE
     .with(Class::GreenEdges)
     .with(Class::Concurrent);
 
-/// Frames that wait for a version to be told.
-const UNTOLD_MAX: usize = 16 << 20;
 /// An event that is out of order by less is where it belongs, or nearly.
 const LATE_NS: u64 = 100_000_000;
-/// Head of a stream of rings.
-pub(super) const RING_HEAD: usize = 8 * HEAD_WORDS;
 /// Bytes of one stream that are taken at a look; what grows faster is not followed.
 pub(super) const MOST: usize = 64 << 20;
 
@@ -46,7 +39,8 @@ pub(super) struct Looked {
 
 /// What all that goes on has.
 pub(super) struct Common {
-    pub log: Log,
+    /// The log of a runtime, where there is one that can be read, and its clock.
+    pub log: Option<(Box<dyn GrowingLog>, ClockMap)>,
     pub sched: Sched,
     /// Counts of transactions.
     pub transactions: Transactions,
@@ -68,15 +62,29 @@ impl Common {
         self.losses.push(Loss { source: source.to_owned(), kind, count, from: Some(from), to: Some(now), note });
     }
 
-    /// Takes in what GHC's log has in its file.
-    pub(super) fn read_file(&mut self, file: &dyn ReadAt, now: Time) -> io::Result<()> {
-        let Log::Ghc { growing, .. } = &mut self.log else { return Ok(()) };
-        if growing.read(file, MOST)? {
-            // What is in memory is newer.
-            growing.skip_to_end(file)?;
-            self.left_out("eventlog", LossKind::Unwritten, now);
+    /// The log itself was.
+    pub(super) fn log_left_out(&mut self, now: Time) {
+        let facts = self.facts();
+        self.left_out(runtime::find(facts.family.as_deref()).log, LossKind::Unwritten, now);
+    }
+
+    fn facts(&self) -> LogFacts {
+        self.log.as_ref().map_or_else(LogFacts::default, |(log, _)| log.facts())
+    }
+
+    /// Events of what was taken in of the log.
+    pub(super) fn log_events(&mut self, into: &mut Vec<Event>) {
+        if let Some((log, clock)) = &mut self.log {
+            into.extend(log.events(CLASSES, *clock));
         }
-        Ok(())
+    }
+
+    /// What the log says of the program.
+    pub(super) fn describe(&self, context: &mut Context) {
+        if let Some((_, clock)) = &self.log {
+            describe(context, self.facts());
+            context.clock = *clock;
+        }
     }
 }
 
@@ -112,7 +120,7 @@ pub(super) trait Source {
     fn take_losses(&mut self) -> Vec<Loss> {
         let common = self.common_mut();
         let mut losses = std::mem::take(&mut common.losses);
-        losses.extend(common.log.take_losses());
+        losses.extend(common.log.iter_mut().flat_map(|(log, clock)| log.take_losses(*clock)));
         losses.extend(common.sched.take_losses());
         losses
     }
@@ -122,7 +130,7 @@ pub(super) trait Source {
         self.common_mut().transactions.until(time)
     }
 
-    /// What cannot be shown now and why, beside [`Common::notes`].
+    /// What cannot be shown now and why, besides [`Common::notes`].
     fn more_notes(&self) -> Vec<String> {
         Vec::new()
     }
@@ -130,7 +138,8 @@ pub(super) trait Source {
     /// What cannot be shown and why, a sentence each.
     fn notes(&self) -> Vec<String> {
         let common = self.common();
-        let failed = common.log.failed().map(|why| format!("Its rings cannot be read: {why}."));
+        let failed = common.log.as_ref().and_then(|(log, _)| log.failed());
+        let failed = failed.map(|why| format!("Its log cannot be read: {why}."));
         common.notes.iter().cloned().chain(failed).chain(self.more_notes()).collect()
     }
 
@@ -139,128 +148,12 @@ pub(super) trait Source {
 
     /// Whether it has a log of a runtime.
     fn has_log(&self) -> bool {
-        !matches!(self.common().log, Log::None)
+        self.common().log.is_some()
     }
 
     /// Readable when it has ended.
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
         None
-    }
-}
-
-/// The log of a runtime.
-pub(super) enum Log {
-    /// None, or none that can be read.
-    None,
-    /// GHC's.
-    Ghc { growing: Box<Growing>, clock: ClockMap },
-    /// OCaml's.
-    Ocaml(OcamlLog),
-}
-
-/// The rings of an OCaml program; they are read once it is told which version wrote them.
-#[derive(Default)]
-pub(super) struct OcamlLog {
-    stream: Option<Box<RingStream>>,
-    version: Option<Version>,
-    told: Option<String>,
-    untold: Vec<u8>,
-    /// It begins in the middle: what was before is not lost.
-    joined: bool,
-    /// Why they cannot be read.
-    failed: Option<String>,
-}
-
-impl OcamlLog {
-    pub(super) fn new(version: Option<Version>) -> OcamlLog {
-        OcamlLog { version, ..OcamlLog::default() }
-    }
-
-    /// The same of a stream that is not read from its start.
-    pub(super) fn joined(version: Option<Version>) -> OcamlLog {
-        OcamlLog { version, joined: true, ..OcamlLog::default() }
-    }
-
-    /// Takes in frames behind a head.
-    pub(super) fn add(&mut self, bytes: Vec<u8>, into: &mut Vec<Event>) {
-        if bytes.len() <= RING_HEAD || self.failed.is_some() {
-            return;
-        }
-        match &mut self.stream {
-            Some(stream) => {
-                if let Err(error) = stream.go_on(Arc::new(bytes)) {
-                    self.failed = Some(error.to_string());
-                    return;
-                }
-                into.extend(stream);
-            }
-            None => self.begin(bytes, into),
-        }
-    }
-
-    fn begin(&mut self, bytes: Vec<u8>, into: &mut Vec<Event>) {
-        let skip = if self.untold.is_empty() { 0 } else { RING_HEAD };
-        self.untold.extend_from_slice(bytes.get(skip..).unwrap_or_default());
-        match Rings::open(Arc::new(self.untold.clone()), self.version) {
-            Ok(rings) => {
-                self.told = Some(rings.version().to_string());
-                let mut stream = Box::new(rings.stream(CLASSES));
-                into.extend(&mut stream);
-                if self.joined {
-                    stream.take_losses();
-                }
-                (self.stream, self.untold) = (Some(stream), Vec::new());
-            }
-            Err(error) if self.untold.len() > UNTOLD_MAX || self.version.is_some() => {
-                self.failed = Some(error.to_string());
-                self.untold = Vec::new();
-            }
-            Err(_) => {}
-        }
-    }
-}
-
-impl Log {
-    /// What was lost since the last call.
-    pub(super) fn take_losses(&mut self) -> Vec<Loss> {
-        match self {
-            Log::None => Vec::new(),
-            Log::Ghc { growing, clock } => growing.take_losses(*clock),
-            Log::Ocaml(log) => log.stream.as_mut().map_or(Vec::new(), |stream| stream.take_losses()),
-        }
-    }
-
-    /// Whether it has said what wrote it: that stands in its first events.
-    pub(super) fn tells(&self) -> bool {
-        match self {
-            Log::None => false,
-            Log::Ghc { growing, .. } => growing.info().rts_identifier.is_some(),
-            Log::Ocaml(log) => log.told.is_some(),
-        }
-    }
-
-    /// What it says of the program.
-    pub(super) fn describe(&self, context: &mut Context) {
-        match self {
-            Log::None => {}
-            Log::Ghc { growing, clock } => {
-                runtime_log::describe_ghc(growing.info(), context);
-                context.clock = *clock;
-            }
-            Log::Ocaml(log) => {
-                let version = log.told.clone().or_else(|| log.version.map(|version| version.to_string()));
-                runtime_log::describe_ocaml(version, context);
-                context.clock = ClockMap::MONOTONIC;
-            }
-        }
-    }
-
-    /// Why it cannot be read, where that turned out.
-    pub(super) fn failed(&self) -> Option<&str> {
-        match self {
-            Log::Ocaml(log) => log.failed.as_deref(),
-            Log::None | Log::Ghc { .. } => None,
-        }
     }
 }
 

@@ -10,6 +10,9 @@ use rtscope_model::units::{self, duration, duration_or_dash, percent};
 use rtscope_model::{Loss, LossKind};
 use serde::Serialize;
 
+/// Schema of what `--json` prints, a line for each second.
+pub const SCHEMA: &str = "rtscope/top/1";
+
 /// Lanes that are shown one by one.
 const LANES_MAX: usize = 64;
 /// Width of the names of rows.

@@ -4,7 +4,7 @@
 use super::pauses::BookWriter;
 use super::session::Session;
 use super::tracks::Tracks;
-use crate::watch::Watch;
+use crate::observer::Observer;
 use rtscope_analyze::Context;
 use rtscope_analyze::results::{BlamedPause, Results};
 use rtscope_encode::Tables;
@@ -47,7 +47,7 @@ impl Drawing {
     }
 }
 
-impl Watch for Drawing {
+impl Observer for Drawing {
     fn classes(&self) -> Classes {
         self.tracks.classes()
     }

@@ -15,7 +15,7 @@ pub mod tracks;
 
 use crate::line::Line;
 use crate::trouble::Trouble;
-use crate::{input, pipeline, report, runtime_log};
+use crate::{input, pipeline, report};
 use api::View;
 use clap::Args;
 use drawing::Drawing;
@@ -99,10 +99,10 @@ pub fn open(args: &ViewArgs, var: &dyn Fn(&str) -> Option<PathBuf>) -> Result<Vi
 }
 
 fn make(args: &ViewArgs, keep: Option<Keep>) -> Result<View, Trouble> {
-    let ocaml_version = args.ocaml_version.as_deref().map(runtime_log::version).transpose()?;
-    let input = input::open(&args.file, ocaml_version)?;
+    let version = input::version(args.ocaml_version.as_ref(), "--ocaml-version")?;
+    let input = input::open(&args.file, version.as_deref())?;
     let requests = args.requests.clone();
-    let options = pipeline::Options { log: args.log, ocaml_version, requests, ..pipeline::Options::new(&args.file) };
+    let options = pipeline::Options { log: args.log, version, requests, ..pipeline::Options::new(&args.file) };
     let cannot = |error: io::Error| {
         Trouble::new("cannot keep what the page asks for")
             .because(error)

@@ -123,7 +123,7 @@ fn facts_that_cannot_be_read_are_said() {
     trace.blob(Text::Inline("rtscope.facts"), b"{\"schema\":");
     phase(&mut trace, true, 0, 10);
     let opened = open(&trace.bytes());
-    assert!(opened.facts().is_none());
+    assert!(opened.exported().is_none());
     assert!(opened.losses().iter().any(|loss| loss.kind == LossKind::SourceMissing && loss.note.contains("facts")));
 }
 

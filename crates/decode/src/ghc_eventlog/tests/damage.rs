@@ -2,8 +2,9 @@
 
 use super::super::builder::{Field, LogBuilder};
 use super::super::tags::*;
-use super::super::{Eventlog, EventlogError, spool};
+use super::super::{Eventlog, EventlogError};
 use super::{REPORT, Shrinking, brief, classes, kinds, open, pass, read, small};
+use crate::source::spool;
 use rtscope_model::{Class, LossKind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

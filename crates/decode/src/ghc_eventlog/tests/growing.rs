@@ -2,9 +2,10 @@
 //! and when, each event is given once, and what nobody could see is a loss.
 
 use super::super::builder::{BlockBuilder, LogBuilder};
-use super::super::growing::{Growing, Piece};
+use super::super::growing::Growing;
 use super::super::{Eventlog, tags};
 use super::classes;
+use crate::log::{GrowingLog, Piece};
 use rtscope_model::{Class, Classes, ClockMap, Event, LossKind};
 use std::sync::Arc;
 
@@ -65,7 +66,7 @@ impl Program {
             return;
         }
         let from = had.saturating_sub(8);
-        growing.add(Piece { cap, opened: *opened, from: from as u64, bytes: &bytes[from..used] });
+        growing.add(Piece { lane: cap, opened: *opened, from: from as u64, bytes: &bytes[from..used] });
     }
 
     fn open(&self) -> Growing {

@@ -14,7 +14,7 @@ mod sheet;
 pub use layout::Parts;
 
 use crate::kinds::{SpanKind, of_cause};
-use crate::watch::Watch;
+use crate::observer::Observer;
 use details::{Details, Table};
 use pen::Pen;
 use rtscope_analyze::Context;
@@ -232,7 +232,7 @@ impl<W: Write + Send + 'static> Tracks<W> {
     }
 }
 
-impl<W: Write + Send + 'static> Watch for Tracks<W> {
+impl<W: Write + Send + 'static> Observer for Tracks<W> {
     fn classes(&self) -> Classes {
         Classes::NONE.with(Class::Green).with(Class::User)
     }

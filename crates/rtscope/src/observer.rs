@@ -1,19 +1,20 @@
-//! Who looks on while a recording is analysed: gets what the analysis gets, and its pauses.
-//! Owns that contract; refuses to change what is analysed.
+//! Observers of an analysis: what sees the events and the pauses that it sees. Owns that
+//! contract; refuses to change what is analysed.
 
-use crate::pipeline::OnPause;
 use rtscope_analyze::Context;
 use rtscope_analyze::basis::compose::Segment;
 use rtscope_analyze::lanes::timeline::{Doing, LaneDetail};
-use rtscope_analyze::results::BlamedPause;
-use rtscope_analyze::results::LanesOverTime;
+use rtscope_analyze::results::{BlamedPause, LanesOverTime};
 use rtscope_encode::Tables;
 use rtscope_model::manifest::Manifest;
-use rtscope_model::{Classes, Event, LaneId, Loss};
+use rtscope_model::{Classes, Event, LaneId, Loss, Names, Symbols};
 
-/// An onlooker.
-pub trait Watch {
-    /// Classes of runtime events that it wants beside those of the analysis. The analysis
+/// Called for each pause, in order, with the names and the symbols that its causes refer to.
+pub type OnPause<'a> = &'a mut dyn FnMut(&BlamedPause, &Names, &Symbols);
+
+/// Receives every event of an analysis in time order, and each pause once it is finished.
+pub trait Observer {
+    /// Classes of runtime events that it wants besides those of the analysis. The analysis
     /// sees them too.
     fn classes(&self) -> Classes {
         Classes::NONE
@@ -33,14 +34,23 @@ pub trait Watch {
     /// The next event, in time order.
     fn event(&mut self, _event: &Event, _tables: Tables<'_>) {}
 
-    /// A pause that is over; they come nearly in order.
+    /// A finished pause; they come nearly in order.
     fn pause(&mut self, _pause: &BlamedPause, _tables: Tables<'_>) {}
 
     /// Losses that were not known before.
     fn end(&mut self, _losses: &[Loss]) {}
 }
 
-/// Looks at pauses, and sums up for a page what lanes did.
+/// Receives pauses only.
+pub struct Pauses<'a>(pub OnPause<'a>);
+
+impl Observer for Pauses<'_> {
+    fn pause(&mut self, pause: &BlamedPause, tables: Tables<'_>) {
+        (self.0)(pause, tables.kernel, tables.symbols);
+    }
+}
+
+/// Receives pauses, and sums up for a page what lanes did.
 pub struct Page<'a> {
     on_pause: OnPause<'a>,
     lanes: LanesOverTime,
@@ -58,7 +68,7 @@ impl<'a> Page<'a> {
     }
 }
 
-impl Watch for Page<'_> {
+impl Observer for Page<'_> {
     fn lanes(&self) -> LaneDetail {
         LaneDetail::Summed
     }
@@ -69,14 +79,5 @@ impl Watch for Page<'_> {
 
     fn pause(&mut self, pause: &BlamedPause, tables: Tables<'_>) {
         (self.on_pause)(pause, tables.kernel, tables.symbols);
-    }
-}
-
-/// Looks at pauses only.
-pub struct Pauses<'a>(pub OnPause<'a>);
-
-impl Watch for Pauses<'_> {
-    fn pause(&mut self, pause: &BlamedPause, tables: Tables<'_>) {
-        (self.0)(pause, tables.kernel, tables.symbols);
     }
 }

@@ -1,0 +1,84 @@
+//! The formats of runtimes' logs that are known: each has a folder of its own, and a program may
+//! [`register`] more before it reads anything. Owns the list; refuses to read a log.
+
+pub use crate::log::{BATCH, Counted, Events, GrowingLog, HEAD, Log, LogError, LogFacts, LogFormat, Opening, Piece};
+use crate::source::ReadAt;
+use crate::{fxt, ghc_eventlog, ocaml_ring};
+use std::sync::{PoisonError, RwLock};
+
+static BUILT_IN: [&dyn LogFormat; 3] = [&ghc_eventlog::FORMAT, &ocaml_ring::FORMAT, &fxt::FORMAT];
+static REGISTERED: RwLock<Vec<&'static dyn LogFormat>> = RwLock::new(Vec::new());
+
+/// Makes a format known. One that is known before is asked before it.
+pub fn register(format: &'static dyn LogFormat) {
+    REGISTERED.write().unwrap_or_else(PoisonError::into_inner).push(format);
+}
+
+/// All that are known.
+pub fn all() -> Vec<&'static dyn LogFormat> {
+    let registered = REGISTERED.read().unwrap_or_else(PoisonError::into_inner);
+    BUILT_IN.iter().chain(registered.iter()).copied().collect()
+}
+
+/// The format of a file that begins with `head`.
+pub fn find(head: &[u8]) -> Option<&'static dyn LogFormat> {
+    all().into_iter().find(|format| format.recognises(head))
+}
+
+/// The format that says what is wrong with a file whose format is not known.
+pub fn first() -> &'static dyn LogFormat {
+    BUILT_IN[0]
+}
+
+/// What `source` begins with, up to [`HEAD`] bytes.
+pub fn head(source: &dyn ReadAt) -> Vec<u8> {
+    let mut head = vec![0; HEAD];
+    let count = source.read_full(&mut head, 0).unwrap_or(0);
+    head.truncate(count);
+    head
+}
+
+/// Whether `version` names a version of a runtime to the formats that depend on one.
+///
+/// # Errors
+/// What such a format says if it does not.
+pub fn check_version(version: &str) -> Result<(), LogError> {
+    all().into_iter().try_for_each(|format| format.check_version(version))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    struct Pebbles;
+
+    impl LogFormat for Pebbles {
+        fn recognises(&self, head: &[u8]) -> bool {
+            head.starts_with(b"pebbles of a test")
+        }
+
+        fn open(&self, _: Opening<'_>) -> Result<Box<dyn Log>, LogError> {
+            Err("it is of a test".into())
+        }
+    }
+
+    #[test]
+    fn a_registered_format_is_found_and_an_unknown_one_is_not() {
+        let bytes = b"pebbles of a test, and more".to_vec();
+        assert!(find(&bytes).is_none());
+        register(&Pebbles);
+        let format = find(&head(&bytes)).expect("is known");
+        let opening = || Opening::new(Arc::new(bytes.clone()), "x");
+        assert_eq!(format.open(opening()).err().map(|error| error.to_string()), Some("it is of a test".to_owned()));
+        assert!(format.follow(opening(), true).is_err());
+        let unknown = first().open(Opening::new(Arc::new(b"none".to_vec()), "x"));
+        assert!(unknown.err().is_some_and(|error| error.to_string().contains("not a GHC eventlog")));
+    }
+
+    #[test]
+    fn a_version_is_checked_by_the_format_that_asks_for_one() {
+        assert!(check_version("5.4.1").is_ok());
+        assert!(check_version("9.9").is_err());
+    }
+}

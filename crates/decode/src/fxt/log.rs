@@ -1,0 +1,77 @@
+//! Traces as one of the formats of logs.
+
+use super::{Fxt, FxtStream};
+use crate::log::{BATCH, Counted, Events, Log, LogError, LogFacts, LogFormat, Opening};
+use rtscope_model::runtimes::OCAML;
+use rtscope_model::{Classes, ClockMap, Event, Names, Symbols};
+
+/// The format.
+pub static FORMAT: Format = Format;
+
+/// See [`FORMAT`].
+pub struct Format;
+
+impl LogFormat for Format {
+    fn recognises(&self, head: &[u8]) -> bool {
+        Fxt::recognises(head)
+    }
+
+    fn is_recorded(&self) -> bool {
+        false
+    }
+
+    fn open(&self, log: Opening<'_>) -> Result<Box<dyn Log>, LogError> {
+        Ok(Box::new(Fxt::open(log.source)?.named(log.name)))
+    }
+}
+
+impl Log for Fxt {
+    fn kind(&self) -> &'static str {
+        "fxt"
+    }
+
+    /// What its recording said, where rtscope made it; else that OCaml's phases are in it.
+    fn facts(&self) -> LogFacts {
+        let mut facts = match self.exported() {
+            Some(facts) => facts.clone(),
+            None if self.lanes() > 0 => LogFacts {
+                family: Some(OCAML.id.to_owned()),
+                threaded: Some(true),
+                generations: Some(2),
+                ..LogFacts::default()
+            },
+            None => LogFacts::default(),
+        };
+        let recorded = std::mem::replace(&mut facts.losses, self.losses());
+        facts.losses.extend(recorded);
+        facts
+    }
+
+    fn symbols(&self) -> Symbols {
+        Fxt::symbols(self).clone()
+    }
+
+    fn events(&self, classes: Classes, _clock: ClockMap, _threads: usize) -> Box<dyn Events> {
+        Box::new(self.stream(classes))
+    }
+}
+
+impl Events for FxtStream {
+    fn fill(&mut self, batch: &mut Vec<Event>) {
+        batch.extend(self.take(BATCH));
+    }
+
+    fn names(&self) -> &Names {
+        FxtStream::names(self)
+    }
+
+    fn kernel_names(&self) -> Option<&Names> {
+        Some(FxtStream::names(self))
+    }
+
+    fn counted(&self) -> Counted {
+        let mut counted = self.whole.clone();
+        counted.losses.extend(self.losses());
+        counted
+    }
+}

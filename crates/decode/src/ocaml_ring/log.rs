@@ -1,0 +1,71 @@
+//! Rings as one of the formats of logs.
+
+use super::growing::GrowingRings;
+use super::rings::facts;
+use super::{RingStream, Rings, Version};
+use crate::log::{BATCH, Counted, Events, GrowingLog, Log, LogError, LogFacts, LogFormat, Opening};
+use rtscope_model::{Classes, ClockMap, Event, Names};
+
+/// The format.
+pub static FORMAT: Format = Format;
+
+/// See [`FORMAT`].
+pub struct Format;
+
+impl LogFormat for Format {
+    fn recognises(&self, head: &[u8]) -> bool {
+        Rings::recognise(head)
+    }
+
+    /// A program writes its rings wherever their turn is, a recorder from the front on.
+    fn has_holes(&self, head: &[u8]) -> bool {
+        !Rings::is_captured(head)
+    }
+
+    fn check_version(&self, version: &str) -> Result<(), LogError> {
+        Ok(Version::parse(version).map(drop)?)
+    }
+
+    fn open(&self, log: Opening<'_>) -> Result<Box<dyn Log>, LogError> {
+        let version = known(&log);
+        Ok(Box::new(Rings::open(log.source, version)?.named(log.name)))
+    }
+
+    fn follow(&self, log: Opening<'_>, from_start: bool) -> Result<Box<dyn GrowingLog>, LogError> {
+        Ok(Box::new(GrowingRings::of_file(log.source.as_ref(), known(&log), from_start)?))
+    }
+}
+
+/// Nothing where it is one that is not known: the events tell too.
+fn known(log: &Opening<'_>) -> Option<Version> {
+    log.version.and_then(|text| Version::parse(text).ok())
+}
+
+impl Log for Rings {
+    fn kind(&self) -> &'static str {
+        "ring"
+    }
+
+    fn facts(&self) -> LogFacts {
+        facts(Some(self.version().to_string()))
+    }
+
+    fn events(&self, classes: Classes, _clock: ClockMap, _threads: usize) -> Box<dyn Events> {
+        Box::new(self.stream(classes))
+    }
+}
+
+impl Events for RingStream {
+    fn fill(&mut self, batch: &mut Vec<Event>) {
+        batch.extend(self.take(BATCH));
+    }
+
+    fn names(&self) -> &Names {
+        self.user_names()
+    }
+
+    fn counted(&self) -> Counted {
+        let tally = self.tally();
+        Counted { bytes: tally.bytes, by_type: tally.by_type, losses: tally.losses }
+    }
+}
