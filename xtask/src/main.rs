@@ -50,7 +50,11 @@ enum Job {
         stm: bool,
     },
     /// Check what the compiler does not.
-    Tidy,
+    Tidy {
+        /// Only list the files of crates that name a runtime outside its own folders.
+        #[arg(long)]
+        runtimes: bool,
+    },
     /// Print the table of thresholds of docs/findings/README.md from the rules.
     Findings,
     /// Write the bill of materials of rtscope: CycloneDX, JSON.
@@ -159,7 +163,11 @@ fn run(arguments: Arguments) -> Result<bool> {
             print!("{}", tidy::thresholds(&workload::repository())?);
             Ok(true)
         }
-        Job::Tidy => {
+        Job::Tidy { runtimes: true } => {
+            tidy::runtimes(&workload::repository())?.iter().for_each(|file| println!("{}", file.display()));
+            Ok(true)
+        }
+        Job::Tidy { runtimes: false } => {
             let wrong = tidy::check(&workload::repository())?;
             wrong.iter().for_each(|line| println!("{line}"));
             println!(

@@ -1,9 +1,16 @@
-//! `xtask tidy`: what the compiler and clippy do not check. Arrows between rooms,
-//! names in ARCHITECTURE.md and SECURITY.md, thresholds in the documentation, licences, sizes of files, where `unsafe` is, that every module
-//! says what it owns. Reads the tracked files; refuses to mend anything.
+//! `xtask tidy`: what the compiler and clippy do not check. Arrows between rooms and between folders,
+//! circles of files, where a runtime is named, names in ARCHITECTURE.md and SECURITY.md,
+//! thresholds in the documentation, licences, sizes of files, where `unsafe` is, that every module says what it owns. Reads the tracked files; refuses to mend
+//! anything.
+
+mod circles;
+mod modules;
+mod runtimes;
 
 use crate::dependencies;
 use anyhow::{Context, Result, ensure};
+use modules::Crate;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -24,6 +31,22 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("rtscope", &["model", "decode", "analyze", "heap", "tune", "store", "load", "encode", "levels", "host"]),
     ("xtask", &[]),
 ];
+
+/// Crates whose files still use each other in circles.
+const WITH_CIRCLES: [&str; 9] = [
+    "crates/analyze",
+    "crates/decode",
+    "crates/encode",
+    "crates/host",
+    "crates/levels",
+    "crates/load",
+    "crates/rtscope",
+    "crates/store",
+    "crates/tune",
+];
+
+/// What a folder of `crates/analyze` may use; empty until it has folders.
+const FOLDERS: [(&str, &[&str]); 0] = [];
 
 /// Where `crates/host` opens files, and why that is not the target module's: all else that it
 /// opens may be named by another user's program.
@@ -81,6 +104,18 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
         let missing = named_paths(&text).into_iter().filter(|name| !root.join(name).exists());
         wrong.extend(missing.map(|name| format!("{document} names {name}, which does not exist")));
     }
+    let analyze = Path::new("crates/analyze/src");
+    for one in crates(root)? {
+        let uses = one.uses();
+        if !one.files().any(|file| WITH_CIRCLES.iter().any(|folder| file.starts_with(folder))) {
+            wrong.extend(circles::circles(&uses));
+        }
+        if !FOLDERS.is_empty() && one.files().any(|file| file.starts_with(analyze)) {
+            wrong.extend(circles::folders(&uses, analyze, &FOLDERS));
+        }
+    }
+    let architecture = fs::read_to_string(root.join("ARCHITECTURE.md")).context("ARCHITECTURE.md")?;
+    wrong.extend(runtimes::check(&runtimes(root)?, &architecture));
     wrong.extend(dependencies::check(root)?);
     let findings = fs::read_to_string(root.join("docs/findings/README.md")).context("docs/findings/README.md")?;
     if !findings.contains(&thresholds(root)?) {
@@ -96,6 +131,26 @@ pub fn thresholds(root: &Path) -> Result<String> {
     let done = Command::new(cargo).args(run).current_dir(root).output().context("cargo cannot be run")?;
     ensure!(done.status.success(), "the rules cannot be printed: {}", String::from_utf8_lossy(&done.stderr));
     String::from_utf8(done.stdout).context("rules that are not UTF-8")
+}
+
+/// Files of `crates` outside a runtime's own folders whose code names one.
+///
+/// # Errors
+/// A file cannot be read.
+pub fn runtimes(root: &Path) -> Result<BTreeSet<PathBuf>> {
+    Ok(runtimes::files(&crates(root)?))
+}
+
+/// Every library and program of `crates`, without its tests.
+fn crates(root: &Path) -> Result<Vec<Crate>> {
+    let folder = root.join("crates");
+    let mut crates = Vec::new();
+    for entry in fs::read_dir(&folder).with_context(|| folder.display().to_string())? {
+        let source = entry?.path().join("src");
+        let roots = ["lib.rs", "main.rs"].map(|name| source.join(name)).into_iter().filter(|path| path.exists());
+        crates.extend(roots.map(|path| Crate::read(root, &path)).collect::<Result<Vec<_>>>()?);
+    }
+    Ok(crates)
 }
 
 /// A checkout may belong to somebody else than who builds it: git is told not to mind.
