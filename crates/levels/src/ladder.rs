@@ -1,9 +1,9 @@
 //! One track as it is written: each level is fed by what the level below comes to. Owns that ladder, and
 //! which levels are stored; refuses unsorted input, which the writer has mended.
 
+use crate::items::{FIRST_MERGED, Item, LEVELS, Point, Range, Span, bin_shift};
 use crate::merge::{Bins, KINDS_MAX, Piece, RangeBins, Sink, fold};
 use crate::tree::{Out, Root, Store};
-use crate::{FIRST_MERGED, Item, LEVELS, Point, Range, Span, bin_shift};
 use std::io::{self, Write};
 
 /// A level of spans above the raw ones.

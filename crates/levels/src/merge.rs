@@ -1,10 +1,13 @@
 //! Spans and values into bins of one width. Owns what belongs together in a bin and what stays
 //! by itself; refuses to know widths of other levels, bytes and files.
 
-use crate::{Item, OTHER, Point, Range, Span};
+use crate::items::{BINS, Item, OTHER, Point, Range, Span};
 
 /// Kinds that a bin keeps apart when it is stored; the rest of it is [`OTHER`].
 pub const KINDS_MAX: u64 = 6;
+
+/// Items of one tile, at most.
+pub const TILE_ITEMS_MAX: usize = (BINS * (KINDS_MAX + 1) + 2 * BINS) as usize;
 
 /// Kinds that a bin keeps apart while it is open.
 const OPEN_MAX: usize = 15;

@@ -2,12 +2,10 @@
 //! holds a bounded number of items whatever they say.
 
 use crate::bytes::Cursor;
-use crate::merge::{Bins, Piece, RangeBins, Sink, fold};
+use crate::items::{Counts, FIRST_MERGED, Form, Item, LevelsError, Range, Span, bin_shift, tile_shift, top_level};
+use crate::merge::{Bins, Piece, RangeBins, Sink, TILE_ITEMS_MAX, fold};
 use crate::record::Record;
 use crate::tree::{BLOCK_MAX, Blocks, Child, Root, Window, read};
-use crate::{
-    Counts, FIRST_MERGED, Form, Item, LevelsError, Range, Span, TILE_ITEMS_MAX, bin_shift, tile_shift, top_level,
-};
 use rtscope_decode::ReadAt;
 use std::collections::BTreeMap;
 use std::convert::Infallible;

@@ -2,24 +2,11 @@
 //! to input that is out of order; refuses to buffer more than some blocks of each track and level.
 
 use crate::bytes::put;
+use crate::items::{Counts, Point, Span, top_level};
 use crate::ladder::{Ladder, SpanLadder, ValueLadder};
 use crate::reader::{MAGIC, META_MAX, TRACKS_MAX};
 use crate::tree::{self, Out, Root};
-use crate::{Point, Span, top_level};
 use std::io::{self, Write};
-
-/// What was written.
-#[derive(Copy, Clone, Eq, PartialEq, Default, Debug)]
-pub struct Counts {
-    /// Spans.
-    pub spans: u64,
-    /// Values.
-    pub points: u64,
-    /// Of both, those that began before the end of the one before, and were cut or moved.
-    pub clipped: u64,
-    /// Spans of which nothing was left, or that end before they begin; they are not there.
-    pub dropped: u64,
-}
 
 enum Lines {
     Spans(SpanLadder),

@@ -4,10 +4,11 @@
 //! waits. Refuses to know when requests are due.
 
 use crate::clock;
+use crate::keep;
 use crate::tally::{Part, Tally};
 use crate::target::Protocol;
+use crate::task::Load;
 use crate::wire::{Fault, Line, Trunk};
-use crate::{Load, keep};
 use rtscope_model::Time;
 use rtscope_model::request::{Outcome, Request};
 use std::cell::{Cell, RefCell};

@@ -1,12 +1,12 @@
 //! From what workers say to seconds and a document. Owns when a second is complete and
 //! the watch over limits; refuses to send.
 
-use crate::Load;
 use crate::document::{Document, Ended, Kept, Latency, PhaseShape, Rate, Requests, SCHEMA, Second, Started};
 use crate::limit::{Figure, Watched};
 use crate::profile::Phase;
 use crate::tally::{Part, Totals};
 use crate::target::Protocol;
+use crate::task::Load;
 use std::collections::BTreeMap;
 use std::time::Duration;
 

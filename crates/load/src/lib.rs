@@ -16,16 +16,16 @@ pub mod profile;
 pub mod spread;
 mod tally;
 pub mod target;
+mod task;
 mod wire;
 mod worker;
 
 pub use tally::Errors;
+pub use task::{Load, Stop};
 
 use document::{Document, Kept, Second, Started};
 use gather::Gather;
 use keep::Keeper;
-use limit::Limit;
-use profile::Profile;
 use rtscope_model::Time;
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -34,42 +34,16 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
-use target::{Target, TargetError};
+use target::TargetError;
+use task::{BROKEN, INTERRUPTED, RUNNING};
 use thiserror::Error;
 use worker::{Said, Worker};
-
-const RUNNING: u8 = 0;
-const INTERRUPTED: u8 = 1;
-const BROKEN: u8 = 2;
 
 /// How long the first try of the server may take.
 const FIRST_TRY: Duration = Duration::from_secs(5);
 
 /// From when threads are started until the first request is due.
 const LEAD_NS: u64 = 20_000_000;
-
-/// What to do.
-#[derive(Clone, Debug)]
-pub struct Load {
-    /// Where to and what.
-    pub target: Target,
-    /// When, behind the warm-up.
-    pub profile: Profile,
-    /// Requests of this time are sent and not counted; at the profile's first rate.
-    pub warm_up: Duration,
-    /// The most connections, at least one.
-    pub connections: usize,
-    /// The most requests at a time on one of HTTP/2, at least one.
-    pub streams: usize,
-    /// Threads that send, at least one and at most `connections`.
-    pub threads: usize,
-    /// From when a request is due until it has failed.
-    pub timeout: Duration,
-    /// What ends the load early.
-    pub limits: Vec<Limit>,
-    /// The most requests that are kept in a file.
-    pub keep: u64,
-}
 
 /// Why there is no result.
 #[derive(Debug, Error)]
@@ -83,17 +57,6 @@ pub enum LoadError {
     /// The file of requests.
     #[error("requests cannot be written: {0}")]
     Keep(io::Error),
-}
-
-/// Gives a load up from outside.
-#[derive(Clone, Debug, Default)]
-pub struct Stop(Arc<AtomicU8>);
-
-impl Stop {
-    /// The load ends within a tenth of a second, as one that was interrupted.
-    pub fn now(&self) {
-        let _ = self.0.compare_exchange(RUNNING, INTERRUPTED, Ordering::Relaxed, Ordering::Relaxed);
-    }
 }
 
 /// Does it, and takes SIGINT over for the whole process: that gives it up. Else as

@@ -6,7 +6,7 @@ use crate::clock::{self, Timer};
 use crate::desk::{Desk, Job};
 use crate::profile::Profile;
 use crate::tally::{Part, Totals};
-use crate::{INTERRUPTED, Load, RUNNING};
+use crate::task::{INTERRUPTED, Load, RUNNING};
 use rtscope_model::Time;
 use std::io;
 use std::net::SocketAddr;

@@ -17,7 +17,7 @@ pub enum StoreError {
     #[error("it is no study of rtscope")]
     NotAStudy,
     /// Made by a later rtscope.
-    #[error("it is of version {0} of the format, this rtscope knows version {known}", known = crate::study::VERSION)]
+    #[error("it is of version {0} of the format, this rtscope knows version {known}", known = crate::VERSION)]
     Newer(i64),
     /// Another process writes it.
     #[error("another process has it open")]

@@ -16,3 +16,6 @@ pub mod study;
 pub use error::{Differs, StoreError};
 pub use merge::{MergeError, Merged, merge};
 pub use study::Store;
+
+/// Of the format of a study, as in `PRAGMA user_version`.
+pub const VERSION: i64 = 1;

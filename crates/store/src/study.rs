@@ -9,14 +9,11 @@
 //! Who writes has the file locked as long as it is open, also against readers: whoever sees
 //! rows sees the rows of a study that nobody goes on with. The lock ends with the process.
 
-use crate::{Differs, StoreError, rows};
+use crate::{Differs, StoreError, VERSION, rows};
 use rtscope_tune::study::{Description, Row};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::path::Path;
 use std::time::Duration;
-
-/// Of the format, as in `PRAGMA user_version`.
-pub const VERSION: i64 = 1;
 
 /// Says what the file is, as in `PRAGMA application_id`: "rtst".
 const APPLICATION: i64 = 0x7274_7374;

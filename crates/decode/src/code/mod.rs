@@ -7,6 +7,7 @@
 
 #[cfg(any(test, feature = "testing"))]
 pub mod builder;
+mod error;
 mod interpret;
 mod kernel_names;
 mod maps;
@@ -15,6 +16,7 @@ mod samples;
 #[cfg(test)]
 mod tests;
 
+pub use error::CodeError;
 pub use kernel_names::{entry_of, is_waiting};
 pub use maps::{Module, Origin, Place};
 pub use names::{Ipe, ModuleNames, Named, Names, SCHEMA};
@@ -25,45 +27,6 @@ use names::Table;
 use rtscope_model::manifest::{Code, CodeSource};
 use rtscope_model::{Body, CodeSample, Event, Found, LaneId, Loss, Symbols};
 use std::sync::Arc;
-
-/// Why samples of code cannot be decoded at all.
-#[derive(Clone, Eq, PartialEq, Debug, thiserror::Error)]
-pub enum CodeError {
-    /// The manifest and the folder disagree.
-    #[error("the manifest names {named} streams of code samples, {given} were given")]
-    Streams {
-        /// In the manifest.
-        named: usize,
-        /// Given by the caller.
-        given: usize,
-    },
-    /// Not a stream of ours.
-    #[error("stream `{stream}`: the name tells no CPU")]
-    StreamName {
-        /// As the manifest has it.
-        stream: String,
-    },
-    /// A layout that no recorder of ours writes.
-    #[error("code samples have the layout {sample_type:#x}, which this rtscope does not know; use a newer one")]
-    SampleType {
-        /// `sample_type` of the manifest.
-        sample_type: u64,
-    },
-    /// `symbols.json` cannot be read.
-    #[error("the names of code are damaged at line {line}, column {column}")]
-    Names {
-        /// Line, from 1.
-        line: usize,
-        /// Column, from 1.
-        column: usize,
-    },
-    /// `symbols.json` is of a later version.
-    #[error("the names of code have the format {schema}, which this rtscope does not know; use a newer one")]
-    NamesSchema {
-        /// As the file names it.
-        schema: String,
-    },
-}
 
 /// Where the program's code was, in the order of time.
 pub struct CodeStream {

@@ -2,10 +2,11 @@
 //! `testing`). Writes what a runtime would, padding and overwriting included, and on
 //! request what none would. Panics where a test asks for what its version has not got.
 
-use super::layout::{NAME, words};
+use super::captured::NAME;
 use super::packed::{Packer, WORDS_MAX as PACKED_WORDS_MAX};
 use super::tables::{self, COUNTERS, LIFECYCLE, kind, lifecycle, user};
 use super::version::Version;
+use super::words::words;
 use std::ops::Range;
 
 /// Bytes between the rings' heads.

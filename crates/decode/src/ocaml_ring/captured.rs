@@ -2,7 +2,7 @@
 //! frames and their kinds (`docs/formats/ring-stream.md`). Owns these numbers for who
 //! writes a stream and for who reads it.
 
-use super::layout::words_at;
+use super::words::words_at;
 use crate::source::ReadAt;
 use rtscope_model::Time;
 use std::io;

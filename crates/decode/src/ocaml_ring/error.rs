@@ -1,7 +1,6 @@
 //! What makes a ring unreadable as a whole. Damage behind its head is no error: it
 //! becomes a [`rtscope_model::Loss`] and reading goes on.
 
-use super::version::Version;
 use std::io;
 use thiserror::Error;
 
@@ -58,7 +57,7 @@ pub enum RingError {
     #[error("the ring was not written by OCaml {given}: {why}")]
     OtherVersion {
         /// The version given.
-        given: Version,
+        given: &'static str,
         /// What contradicts it.
         why: String,
     },

@@ -5,10 +5,10 @@
 //! Owns heads, sizes and the index of frames. Refuses to look at an event. Nothing here
 //! allocates by a number that a head names, but for one word for each frame that is there.
 
-pub(super) use super::captured::NAME;
-use super::captured::{FRAME_WORDS, HEAD_WORDS, MAGIC, kind};
+use super::captured::{FRAME_WORDS, HEAD_WORDS, MAGIC, NAME, kind};
 use super::error::RingError;
 use super::tally::RawLoss;
+use super::words::first_words;
 use crate::source::ReadAt;
 use rtscope_model::LossKind;
 use std::collections::BTreeMap;
@@ -70,26 +70,6 @@ pub(super) struct Frames {
     /// Where the frame starts that the stream ends in.
     pub(super) cut: Option<u64>,
     pub(super) losses: Vec<RawLoss>,
-}
-
-/// Words from `bytes`, whole ones only.
-pub(super) fn words(bytes: &[u8]) -> impl Iterator<Item = u64> {
-    bytes.chunks_exact(8).map(|word| word.try_into().map_or(0, u64::from_le_bytes))
-}
-
-/// `N` words at `offset`; `None` where the source is too short.
-pub(super) fn words_at<const N: usize>(source: &dyn ReadAt, offset: u64) -> io::Result<Option<[u64; N]>> {
-    let mut bytes = [0; HEAD as usize];
-    let Some(bytes) = bytes.get_mut(..8 * N) else { return Ok(None) };
-    let count = source.read_full(bytes, offset)?;
-    Ok((count == 8 * N).then(|| first_words(bytes)))
-}
-
-/// The first `N` words of `bytes`, 0 where there are fewer.
-fn first_words<const N: usize>(bytes: &[u8]) -> [u64; N] {
-    let mut found = [0; N];
-    found.iter_mut().zip(words(bytes)).for_each(|(into, word)| *into = word);
-    found
 }
 
 /// Whether a file that starts with `bytes` (64, or all there are) holds rings.

@@ -29,6 +29,7 @@ mod telling;
 mod tests;
 mod user_names;
 mod version;
+mod words;
 
 pub use error::RingError;
 pub use growing::GrowingRings;

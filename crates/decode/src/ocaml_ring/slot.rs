@@ -7,10 +7,11 @@
 //! the next good event, before which a [`What::Gap`] stands.
 
 use super::captured;
-use super::layout::{Container, FRAME, Layout, POSITION_MAX, words, words_at};
+use super::layout::{Container, FRAME, Layout, POSITION_MAX};
 use super::packed;
 use super::tables::{kind, user};
 use super::tally::{Losses, RawLoss};
+use super::words::{words, words_at};
 use crate::source::ReadAt;
 use rtscope_model::LossKind;
 use std::sync::Arc;

@@ -204,7 +204,7 @@ fn conclude(seen: &Evidence, fits: &[Version], given: Option<Version>, all_read:
     if let Some(given) = given {
         let against = seen.against(given, all_read);
         return match against {
-            Some(why) => Err(RingError::OtherVersion { given, why }),
+            Some(why) => Err(RingError::OtherVersion { given: given.as_str(), why }),
             None => Ok(Told { oldest: given, newest: given, by: ToldBy::Caller }),
         };
     }

@@ -1,7 +1,8 @@
 //! Names of user events. Owns looking them up when an event first needs one: an event
 //! can precede its name.
 
-use super::layout::{Container, Layout, NAME, name};
+use super::captured::NAME;
+use super::layout::{Container, Layout, name};
 use crate::source::ReadAt;
 use rtscope_model::{NameId, Names};
 use std::collections::HashMap;

@@ -1,8 +1,11 @@
 //! Numbers of the fields that are written, as Perfetto's published descriptors have them
-//! (`crates/rtscope/tests/exports` decodes with those). Owns nothing but these numbers.
+//! (`crates/rtscope/tests/exports` decodes with those). Owns nothing but these numbers, and that of our sequence of packets.
 
 /// `Trace.packet`
 pub const PACKET: u32 = 1;
+
+/// All packets are one sequence: they share their names.
+pub const SEQUENCE: u64 = 1;
 
 /// `TracePacket`
 pub mod packet {

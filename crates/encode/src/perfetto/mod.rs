@@ -16,7 +16,7 @@ use crate::timeline::state::{FIXED, ROLES};
 use crate::timeline::threads::Threads;
 use crate::timeline::{Closed, Line, Mark, Sink, State, Timeline, Track, Unit};
 use crate::{Export, Tables, program};
-use field::{PACKET, annotation, clock, event, interned, packet, system, track, tree};
+use field::{PACKET, SEQUENCE, annotation, clock, event, interned, packet, system, track, tree};
 use rtscope_analyze::basis::compose::Segment;
 use rtscope_analyze::lanes::timeline::Doing;
 use rtscope_model::{Body, CausePiece, CodeSample, Event, Exported, Found, LaneId, Loss, Names, Pause, Symbols, Time};
@@ -24,8 +24,6 @@ use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 use wire::Wire;
 
-/// All packets are one sequence: they share their names.
-const SEQUENCE: u64 = 1;
 /// `SEQUENCE_FLAGS`: names begin here; this packet uses names from before.
 const CLEARED: u64 = 1;
 const USES_NAMES: u64 = 2;

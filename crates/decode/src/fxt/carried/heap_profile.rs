@@ -2,7 +2,7 @@
 
 use super::super::record::{EventKind, EventRecord, Value};
 use super::super::shape::{Shape, Track};
-use super::{HEAP_PROFILE, is_instant, text};
+use super::fields::{HEAP_PROFILE, is_instant, text};
 use rtscope_model::{Breakdown, HeapProfile, Names};
 
 const BY: &str = "by";

@@ -3,7 +3,7 @@
 
 use super::super::record::{Args, EventRecord, Record, SwitchRecord, Value};
 use super::super::shape::{Shape, Track};
-use super::{fitting, is_instant, text};
+use super::fields::{fitting, is_instant, text};
 use crate::fxt::record::EventKind;
 use rtscope_model::{Cpu, NameId, Names, OffState, Pid, Sched, Tid};
 

@@ -2,29 +2,20 @@
 //! and arguments; what is written here and read here is the same table, so that a trace
 //! gives back what was put into it.
 
+mod fields;
 mod heap_profile;
 mod kernel;
 mod runtime;
 mod samples;
 
-use super::record::{Args, EventKind, EventRecord, Record, SwitchRecord};
+use super::record::{EventRecord, Record, SwitchRecord};
 use super::shape::{Shape, Track};
 use rtscope_model::{Body, Event, LaneId, NameId, Names, Phase, Sched};
 use std::borrow::Cow;
 
+pub use fields::{DERIVED, GAP, GC, HEAP_PROFILE, OWN};
 pub use kernel::SwitchShape;
 pub(super) use runtime::{of_collector, user};
-
-/// Category of the phases and figures of collections.
-pub const GC: &str = "gc";
-/// Category of heap profiles.
-pub const HEAP_PROFILE: &str = "heap-profile";
-/// Category of what only rtscope has a use for.
-pub const OWN: &str = "rtscope";
-/// Category of pauses and causes: drawn from events, not read back.
-pub const DERIVED: &str = "rtscope.pause";
-/// Name of a gap in a lane's events.
-pub const GAP: &str = "rtscope.gap";
 
 /// What carries an event. It is made on the stack for one record, so its size does no harm.
 #[allow(clippy::large_enum_variant)]
@@ -97,17 +88,4 @@ pub(super) fn read_switch(record: &SwitchRecord<'_>, next_name: NameId) -> Optio
 /// The event that a wake-up carries.
 pub(super) fn read_wakeup(record: &Record<'_>) -> Option<Sched> {
     kernel::read_wakeup(record)
-}
-
-/// A number of arguments that fits its type.
-fn fitting<T: TryFrom<u64>>(args: &Args<'_>, name: &str) -> Option<T> {
-    T::try_from(args.number(name)?).ok()
-}
-
-fn text(bytes: &[u8]) -> Cow<'_, str> {
-    String::from_utf8_lossy(bytes)
-}
-
-fn is_instant(record: &EventRecord<'_>) -> bool {
-    record.kind == EventKind::Instant
 }

@@ -3,7 +3,8 @@
 use super::super::phases;
 use super::super::record::{EventKind, EventRecord, Value};
 use super::super::shape::{Name, Shape, Track};
-use super::{GAP, GC, HEAP_PROFILE, OWN, fitting, heap_profile, is_instant, text};
+use super::fields::{GAP, GC, HEAP_PROFILE, OWN, fitting, is_instant, text};
+use super::heap_profile;
 use rtscope_model::{BlockedOn, Counter, GreenThread, Names, Phase, Pid, Runtime, StopReason, Tid, UserEvent};
 
 /// Category of green threads.

@@ -2,7 +2,7 @@
 
 use super::super::record::{EventKind, EventRecord, Value};
 use super::super::shape::{MACHINE, Shape, Track};
-use super::{fitting, is_instant};
+use super::fields::{fitting, is_instant};
 use crate::fxt::Thread;
 use rtscope_model::{CodeSample, Cpu, Found, GroupId, Sample, SymbolId, Tid};
 

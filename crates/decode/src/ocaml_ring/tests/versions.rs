@@ -54,7 +54,7 @@ fn a_label_is_only_taken_where_both_number_alike() {
             match told(&program(wrote), Some(label)) {
                 Ok(told) => assert!(group(wrote) == group(label) && told == label.as_str(), "{wrote} as {label}"),
                 Err(RingError::OtherVersion { given, .. }) => {
-                    assert!(group(wrote) != group(label) && given == label, "{wrote} as {label}");
+                    assert!(group(wrote) != group(label) && given == label.as_str(), "{wrote} as {label}");
                 }
                 Err(error) => panic!("{wrote} as {label}: {error}"),
             }

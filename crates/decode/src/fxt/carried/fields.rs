@@ -1,0 +1,32 @@
+//! What all carried events share: the categories they have, and how their arguments are read.
+
+use super::super::record::{Args, EventKind, EventRecord};
+use std::borrow::Cow;
+
+/// Category of the phases and figures of collections.
+pub const GC: &str = "gc";
+
+/// Category of heap profiles.
+pub const HEAP_PROFILE: &str = "heap-profile";
+
+/// Category of what only rtscope has a use for.
+pub const OWN: &str = "rtscope";
+
+/// Category of pauses and causes: drawn from events, not read back.
+pub const DERIVED: &str = "rtscope.pause";
+
+/// Name of a gap in a lane's events.
+pub const GAP: &str = "rtscope.gap";
+
+/// A number of arguments that fits its type.
+pub(super) fn fitting<T: TryFrom<u64>>(args: &Args<'_>, name: &str) -> Option<T> {
+    T::try_from(args.number(name)?).ok()
+}
+
+pub(super) fn text(bytes: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(bytes)
+}
+
+pub(super) fn is_instant(record: &EventRecord<'_>) -> bool {
+    record.kind == EventKind::Instant
+}

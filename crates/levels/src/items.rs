@@ -1,0 +1,174 @@
+//! What levels of detail are made of: spans, values, and what becomes of them in bins; how wide bins and tiles
+//! of a level are; why a file of them cannot be read. Refuses to merge and to know a byte.
+
+/// The kind of items in which several rare kinds of one bin are taken together.
+pub const OTHER: u16 = 0xffff;
+
+/// Levels that there can be: the last has one tile for all of time.
+pub const LEVELS: u8 = 23;
+
+/// The first level of spans that is stored beside level 0: those between are read from the raw spans of the
+/// same time, of which there are not too many, and which would be stored nearly once more on each of them.
+pub(crate) const FIRST_MERGED: u8 = 3;
+
+/// Bins in a tile.
+pub(crate) const BINS: u64 = 1 << 10;
+
+/// A stretch of a track in one state.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct Span {
+    /// Start, nanoseconds since the session's start.
+    pub from: u64,
+    /// End, nanoseconds; a moment (`to == from`) is kept as one nanosecond.
+    pub to: u64,
+    /// What it is: the writer's own number.
+    pub kind: u16,
+    /// More about it: the writer's own number, 0 for nothing.
+    pub detail: u32,
+}
+
+/// A value of a track, which holds until the next.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct Point {
+    /// Since when, nanoseconds since the session's start.
+    pub at: u64,
+    /// The value, in the track's unit.
+    pub value: i64,
+}
+
+/// A span, or several of one kind in one bin.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct Item {
+    /// Start of the first, nanoseconds.
+    pub from: u64,
+    /// End of the last, nanoseconds.
+    pub to: u64,
+    /// What they are; [`OTHER`]: several.
+    pub kind: u16,
+    /// How many begin here; 0: the rest of one that began in the bin before.
+    pub count: u32,
+    /// How long they are together, nanoseconds.
+    pub covered_ns: u64,
+    /// Detail of the longest.
+    pub detail: u32,
+}
+
+impl Item {
+    /// The part of [`Item::covered_ns`] that lies in `[from, to)`: exact for whole spans, and for merged ones
+    /// where these bounds are bounds of bins.
+    pub fn covered_in(&self, from: u64, to: u64) -> u64 {
+        let cut = self.to.min(to).saturating_sub(self.from.max(from));
+        self.covered_ns.min(cut)
+    }
+}
+
+/// Values of one bin, or a single one.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct Range {
+    /// When the first was posted, nanoseconds.
+    pub from: u64,
+    /// When the last was.
+    pub to: u64,
+    /// Least.
+    pub min: i64,
+    /// Greatest.
+    pub max: i64,
+    /// The last, which holds until the next range.
+    pub last: i64,
+}
+
+/// What a track holds.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum Form {
+    /// Spans.
+    Spans,
+    /// Values.
+    Values,
+}
+
+/// Width of a bin of `level`, nanoseconds.
+pub const fn bin_ns(level: u8) -> u64 {
+    1 << bin_shift(level)
+}
+
+/// The tile of `level` in which `at` lies.
+pub const fn tile_at(level: u8, at: u64) -> u64 {
+    match at.checked_shr(tile_shift(level)) {
+        Some(tile) => tile,
+        None => 0,
+    }
+}
+
+/// The first level on which everything before `end` is one tile.
+pub fn top_level(end: u64) -> u8 {
+    (0..LEVELS).find(|level| tile_at(*level, end.saturating_sub(1)) == 0).unwrap_or(LEVELS - 1)
+}
+
+pub(crate) const fn bin_shift(level: u8) -> u32 {
+    let level = if level < LEVELS { level } else { LEVELS - 1 };
+    10 + 2 * level as u32
+}
+
+/// 64 on the last level.
+pub(crate) const fn tile_shift(level: u8) -> u32 {
+    bin_shift(level) + 10
+}
+
+/// What keeps levels from being read.
+#[derive(Clone, Eq, PartialEq, Debug, thiserror::Error)]
+pub enum LevelsError {
+    /// Another format, or a version of this one that is not known.
+    #[error("these are no levels of detail, or of a version that is not known")]
+    NotLevels,
+    /// What was being written was not finished, or the end is cut off.
+    #[error("the levels of detail have no end: writing them was not finished")]
+    Unfinished,
+    /// The bytes contradict themselves.
+    #[error("the levels of detail are damaged at byte {at}: {what}")]
+    Damaged {
+        /// Where.
+        at: u64,
+        /// How it shows.
+        what: &'static str,
+    },
+    /// No such track, or it holds the other form.
+    #[error("no track {0} of this form")]
+    NoTrack(u32),
+    /// Not so many levels.
+    #[error("there is no level {0}")]
+    NoLevel(u8),
+    /// The source cannot be read.
+    #[error("the levels of detail cannot be read: {0}")]
+    Io(String),
+}
+
+/// What was written.
+#[derive(Copy, Clone, Eq, PartialEq, Default, Debug)]
+pub struct Counts {
+    /// Spans.
+    pub spans: u64,
+    /// Values.
+    pub points: u64,
+    /// Of both, those that began before the end of the one before, and were cut or moved.
+    pub clipped: u64,
+    /// Spans of which nothing was left, or that end before they begin; they are not there.
+    pub dropped: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiles_and_levels_cover_all_of_time() {
+        assert_eq!((bin_ns(0), bin_ns(1), bin_ns(14)), (1 << 10, 1 << 12, 1 << 38));
+        assert_eq!((tile_at(0, (1 << 20) - 1), tile_at(0, 1 << 20), tile_at(LEVELS - 1, u64::MAX)), (0, 1, 0));
+        assert_eq!([0, 1 << 20, (1 << 20) + 1, 1 << 22, u64::MAX].map(top_level), [0, 0, 1, 1, 22]);
+    }
+
+    #[test]
+    fn a_cut_item_covers_no_more_than_is_left_of_it() {
+        let item = Item { from: 10, to: 30, kind: 1, count: 1, covered_ns: 20, detail: 0 };
+        assert_eq!([(0, 40), (20, 40), (0, 12), (30, 50)].map(|(from, to)| item.covered_in(from, to)), [20, 10, 2, 0]);
+    }
+}
