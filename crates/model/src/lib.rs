@@ -22,6 +22,7 @@ pub mod program;
 pub mod request;
 pub mod resources;
 pub mod runtime;
+mod runtime_info;
 pub mod runtimes;
 pub mod stm;
 pub mod text;

@@ -1,0 +1,162 @@
+//! A runtime as data: its names, what it posts, how threads serve its lanes, its knobs, and the
+//! explicit unknown. Refuses to know any: each is a constant of its own, see [`crate::runtimes`].
+
+use crate::finding::{Figure, Remedy};
+use std::fmt;
+
+/// A runtime.
+#[derive(Debug)]
+pub struct RuntimeInfo {
+    /// What files and `--json` call it: "ghc". Empty for [`UNKNOWN`].
+    pub id: &'static str,
+    /// What people call it: "GHC".
+    pub name: &'static str,
+    /// The language of its programs: "Haskell".
+    pub language: &'static str,
+    /// What it stops, one and many: "capability", "capabilities".
+    pub lane: (&'static str, &'static str),
+    /// What it writes its events to: "eventlog".
+    pub log: &'static str,
+    /// Of a program of it that writes none: why, and how one is made to.
+    pub log_is_off: &'static str,
+    /// Which of its programs can be followed while they run.
+    pub followed: &'static str,
+    /// Who counts productivity without the waiting: "+RTS -s says".
+    pub own_count: &'static str,
+    /// What its log holds.
+    pub posts: Posts,
+    /// How kernel threads serve its lanes.
+    pub lane_threads: LaneThreads,
+    /// Flags that change how it runs.
+    pub knobs: Knobs,
+}
+
+/// What a runtime's log holds, at the finest detail that it can write.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
+pub struct Posts {
+    /// Runs of green threads, and so when a lane has none to run.
+    pub runs: bool,
+    /// Every wait of a lane in the system.
+    pub idle: bool,
+    /// How long writing the log itself held a lane.
+    pub writes: bool,
+    /// That lanes compete for leading a collection.
+    pub leadership: bool,
+}
+
+/// How kernel threads serve lanes.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum LaneThreads {
+    /// Any thread may serve any lane: found anew in each pause.
+    PerPause,
+    /// A lane has threads of its own for life.
+    Fixed,
+}
+
+/// Flags of a runtime, and what else can be changed in its programs; `None` where it has none for that.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
+pub struct Knobs {
+    /// Sets the number of lanes; the number follows at once.
+    pub lanes: Option<&'static str>,
+    /// Lets one thread collect.
+    pub sequential: Option<&'static str>,
+    /// Names a heap size to keep to.
+    pub heap_size: Option<&'static str>,
+    /// Makes the runtime give memory back at once, so that it has to be found again.
+    pub return_at_once: Option<&'static str>,
+    /// How a foreign call lets collections go on without it.
+    pub foreign_call: Option<ForeignCall>,
+    /// What makes stops for the old heap shorter or fewer, best first; `{}` stands for the memory that it takes.
+    pub old_heap: &'static [Change],
+}
+
+/// How a foreign call gives its lane up; `{}` stands for the function's name.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct ForeignCall {
+    /// What to do.
+    pub text: &'static str,
+    /// What to write for a call that computes,
+    pub computes: &'static str,
+    /// and for one that sleeps.
+    pub sleeps: &'static str,
+}
+
+/// One thing to change, as data.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct Change {
+    /// What to do, in words.
+    pub text: &'static str,
+    /// It is an alternative to the one before it.
+    pub or: bool,
+    /// What to paste.
+    pub flag: Option<&'static str>,
+    /// What falls then.
+    pub falls: Figure,
+}
+
+impl Change {
+    /// As a remedy, with `fill` where the text has `{}`.
+    pub fn remedy(&self, fill: &str) -> Remedy {
+        let text = self.text.replace("{}", fill);
+        let remedy = if self.or { Remedy::or(text) } else { Remedy::new(text) };
+        Remedy { flag: self.flag.map(str::to_owned), ..remedy.falls(self.falls) }
+    }
+}
+
+impl Knobs {
+    /// None.
+    pub const NONE: Knobs = Knobs {
+        lanes: None,
+        sequential: None,
+        heap_size: None,
+        return_at_once: None,
+        foreign_call: None,
+        old_heap: &[],
+    };
+}
+
+/// No runtime that is known.
+pub static UNKNOWN: RuntimeInfo = RuntimeInfo {
+    id: "",
+    name: "unknown runtime",
+    language: "the program's language",
+    lane: ("lane", "lanes"),
+    log: "log",
+    log_is_off: "it writes no log",
+    followed: "",
+    own_count: "the runtime itself counts",
+    posts: Posts { runs: false, idle: false, writes: false, leadership: false },
+    lane_threads: LaneThreads::PerPause,
+    knobs: Knobs::NONE,
+};
+
+impl RuntimeInfo {
+    /// Whether it is known.
+    pub fn is_known(&self) -> bool {
+        !self.id.is_empty()
+    }
+
+    /// The flag that sets the number of lanes.
+    pub fn lanes_flag(&self, lanes: usize) -> Option<String> {
+        self.knobs.lanes.map(|flag| format!("{flag}{lanes}"))
+    }
+
+    /// The flag that lets one thread collect.
+    pub fn sequential_flag(&self) -> Option<String> {
+        self.knobs.sequential.map(str::to_owned)
+    }
+}
+
+impl PartialEq for RuntimeInfo {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+impl Eq for RuntimeInfo {}
+
+impl fmt::Display for RuntimeInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
