@@ -10,6 +10,7 @@ pub mod bench;
 pub mod code;
 pub mod compare;
 pub mod doctor;
+mod draw;
 pub mod export;
 pub mod heap;
 pub mod input;

@@ -8,7 +8,7 @@ use clap::Parser;
 use cli::{Cli, Command, DoctorArgs, MachineArgs, ReportArgs};
 use rtscope::report::pauses_json::PauseLines;
 use rtscope::style::{Json, Style};
-use rtscope::trouble::{Trouble, write_to};
+use rtscope::trouble::{Trouble, printed, write_to};
 use rtscope::{
     bench, compare, doctor, export, heap, input, load, machine, pipeline, plan, record, report, run, stm, top, tune,
     view,
@@ -159,12 +159,8 @@ fn run_plan(args: &plan::PlanArgs) -> Result<ExitCode, Trouble> {
     Ok(ExitCode::from(plan::exit_code(&planned)))
 }
 
-/// A reader that goes away (`| head`) is no failure.
 fn printed_all(result: io::Result<()>) -> Result<(), Trouble> {
-    match result {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Trouble::new("cannot print the report").because(error).next("free the disk or print elsewhere"))
-        }
-        _ => Ok(()),
-    }
+    printed(result).map_err(|error| {
+        Trouble::new("cannot print the report").because(error).next("free the disk or print elsewhere")
+    })
 }

@@ -4,6 +4,7 @@
 use crate::plan::program::{self, as_text};
 use crate::plan::{Planned, env, goals};
 use crate::style::clean;
+use crate::trouble::printed;
 use clap::Args;
 use rtscope_host::procfs::Host;
 use rtscope_host::spawn::{SpawnError, find_program};
@@ -93,13 +94,11 @@ fn print(args: &RunArgs, planned: Option<&Planned>) -> ExitCode {
     let words: Vec<String> = as_text(&args.command).iter().map(|word| env::quoted(word)).collect();
     out += &format!("exec {}\n", words.join(" "));
     tell_what_is_missing(planned);
-    match std::io::stdout().write_all(clean_lines(&out).as_bytes()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            say(&format!("cannot print the plan; {error}; free the disk or print elsewhere"));
-            ExitCode::from(125)
-        }
-        _ => ExitCode::SUCCESS,
+    if let Err(error) = printed(std::io::stdout().write_all(clean_lines(&out).as_bytes())) {
+        say(&format!("cannot print the plan; {error}; free the disk or print elsewhere"));
+        return ExitCode::from(125);
     }
+    ExitCode::SUCCESS
 }
 
 fn clean_lines(text: &str) -> String {

@@ -4,6 +4,7 @@
 
 use rtscope_host::privileges::NoOpener;
 use std::fmt;
+use std::io::{self, Write};
 use std::path::Path;
 
 /// The exit status of wrong usage.
@@ -46,6 +47,21 @@ impl Trouble {
     pub fn status(&self) -> u8 {
         self.status
     }
+}
+
+/// What printing came to: a reader that goes away (`| head`) is no failure.
+pub fn printed(done: io::Result<()>) -> io::Result<()> {
+    done.or_else(|error| if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) })
+}
+
+/// Prints the results of an experiment.
+///
+/// # Errors
+/// The disk is full.
+pub(crate) fn print_results(text: &str) -> Result<(), Trouble> {
+    printed(io::stdout().lock().write_all(text.as_bytes())).map_err(|error| {
+        Trouble::new("cannot print the results").because(error).next("free the disk or print elsewhere")
+    })
 }
 
 impl fmt::Display for Trouble {

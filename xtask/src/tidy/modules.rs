@@ -228,7 +228,8 @@ impl Reader {
                         at += 1;
                     }
                     (keyword, _) => {
-                        if top && ITEMS.contains(&keyword) {
+                        let lifetime = tokens.get(at.wrapping_sub(2)).is_some_and(|before| is_punct(before, '\''));
+                        if top && !lifetime && ITEMS.contains(&keyword) {
                             let name = rest.iter().find_map(|token| match token {
                                 TokenTree::Ident(name) => Some(name.to_string()),
                                 _ => None,
@@ -401,6 +402,12 @@ pub(super) mod tests {
         assert_eq!(both("mod x; pub use self::x::*;"), ["b.rs > a/x.rs"]);
         assert_eq!(both("mod x; pub use x::X; fn f(x: X) {}"), ["a/mod.rs > a/x.rs", "b.rs > a/x.rs"]);
         assert_eq!(both("mod x; pub struct X; fn f() { x::g() }"), ["a/mod.rs > a/x.rs", "b.rs > a/mod.rs"]);
+    }
+
+    #[test]
+    fn a_lifetime_is_no_item() {
+        let x = ("a/mod.rs", "mod x; pub use x::X; static A: &'static X = &X;");
+        assert_eq!(uses(&[("lib.rs", "mod a; use a::X;"), x, ("a/x.rs", "pub struct X;")])[1], "lib.rs > a/x.rs");
     }
 
     #[test]

@@ -2,17 +2,14 @@
 //! they are called and what they have in common: command lines with places, plots, and where
 //! results go; each experiment is a module of its own.
 
-pub(crate) mod plot;
+mod files;
 pub mod scaling;
 pub mod stm;
 mod template;
 
 use crate::trouble::Trouble;
 use clap::{Args, Subcommand};
-use std::io::Write;
-use std::path::Path;
 use std::process::ExitCode;
-use std::{fs, io};
 
 /// Options of `bench`.
 #[derive(Args, Clone, Debug)]
@@ -39,28 +36,5 @@ pub fn run(args: &BenchArgs) -> Result<ExitCode, Trouble> {
     match &args.experiment {
         Experiment::Scaling(args) => scaling::run(args),
         Experiment::Stm(args) => stm::run(args),
-    }
-}
-
-/// Writes files, each a name and what is in it, into a folder that is made.
-fn write(folder: &Path, files: &[(String, &str)]) -> Result<(), Trouble> {
-    for (name, content) in files {
-        let path = folder.join(name);
-        fs::create_dir_all(folder).and_then(|()| fs::write(&path, content)).map_err(|error| {
-            Trouble::new(format!("cannot write {}", path.display()))
-                .because(error)
-                .next("give another folder with --output")
-        })?;
-    }
-    Ok(())
-}
-
-/// Prints it. A reader that goes away is no failure.
-fn print(text: &str) -> Result<(), Trouble> {
-    match io::stdout().lock().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Trouble::new("cannot print the results").because(error).next("free the disk or print elsewhere"))
-        }
-        _ => Ok(()),
     }
 }

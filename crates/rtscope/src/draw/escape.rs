@@ -32,7 +32,7 @@ pub(crate) fn escape(text: &str) -> Cow<'_, str> {
 }
 
 /// JSON that cannot end the script element it stands in, nor open a comment.
-pub(super) fn json_in_script(json: &str) -> String {
+pub(crate) fn json_in_script(json: &str) -> String {
     clean_json(json).replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }
 

@@ -1,7 +1,7 @@
 //! A plot of lines with intervals, one line for each way to run a program. Owns where things
 //! lie and how lines are told apart; refuses to compute what is drawn.
 
-use crate::report::html::svg::{Anchor, Svg, names_at_right, round_step};
+use super::svg::{Anchor, Svg, names_at_right, round_step};
 use crate::style::shorten;
 
 /// Lines that have a look of their own; the next begins with the first again.

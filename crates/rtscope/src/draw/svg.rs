@@ -2,7 +2,7 @@
 //! the colours, so both colour schemes share one drawing), text escaped.
 
 use super::escape::escape;
-pub(crate) use crate::report::units::tick_label;
+pub(crate) use rtscope_model::units::tick_label;
 use std::fmt::Write as _;
 
 /// Width of every drawing in its own units; the page scales it.
@@ -10,7 +10,7 @@ pub(crate) const WIDTH: f64 = 960.0;
 
 /// For drawings of the page that are files by themselves, with the page's colours. They are
 /// told twice: for programs that know no variables.
-pub(super) const FILE_STYLE: &str = include_str!("drawing.css");
+pub(crate) const FILE_STYLE: &str = include_str!("drawing.css");
 
 /// A drawing.
 pub(crate) struct Svg {
@@ -270,7 +270,7 @@ mod tests {
         for ((name, day), (again, night)) in light.iter().zip(&dark) {
             assert_eq!(name, again);
             let told = format!("{name}: light-dark({day}, {night});");
-            assert!(super::super::page::STYLE.contains(&told), "the page has another colour than {told}");
+            assert!(crate::report::html::STYLE.contains(&told), "the page has another colour than {told}");
         }
         let told: Vec<&str> = FILE_STYLE.split(['{', ';', '}']).map(str::trim).collect();
         let twice = told.windows(2).filter_map(|pair| Some((pair[0], pair[1].split_once(": var(")?)));

@@ -2,7 +2,7 @@
 //! handing over in batches, of which a few are on their way at most, and copies of the names that events
 //! refer to; refuses to know formats.
 
-use super::{Format, To, facts};
+use super::format::{Format, To, facts};
 use crate::observer::Observer;
 use rtscope_analyze::Context;
 use rtscope_analyze::basis::compose::Segment;

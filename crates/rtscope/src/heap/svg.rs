@@ -4,7 +4,7 @@
 
 use super::layout::{ACROSS, DOWN, Layout, shape};
 use super::picture::{BLOCK, BLOCKS, Kind, MEGABLOCK, Picture, Square};
-use crate::report::html::svg::{Anchor, Svg, WIDTH, text_width};
+use crate::draw::svg::{Anchor, Svg, WIDTH, text_width};
 use crate::style::clean;
 use rtscope_model::heap::Heap;
 use rtscope_model::units::{self, bytes, counted, percent_of};

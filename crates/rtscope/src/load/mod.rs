@@ -8,7 +8,7 @@ use crate::line::Line;
 use crate::record::duration;
 use crate::report::html;
 use crate::style::Style;
-use crate::trouble::{Trouble, WRONG, write_to};
+use crate::trouble::{Trouble, WRONG, printed, write_to};
 use clap::Args;
 use rtscope_load::document::{Document, Second};
 use rtscope_load::limit::Limit;
@@ -128,12 +128,8 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Trouble> {
     } else {
         text::text(&document, &Style::of_stdout())
     };
-    match io::stdout().lock().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            return Err(Trouble::new("cannot print the result").because(error));
-        }
-        _ => {}
-    }
+    printed(io::stdout().lock().write_all(text.as_bytes()))
+        .map_err(|error| Trouble::new("cannot print the result").because(error))?;
     if let Some(out) = &args.html {
         write_to(out, &html::load(&document), "--html")?;
     }

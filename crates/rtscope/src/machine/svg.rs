@@ -4,7 +4,7 @@
 
 use super::headline;
 use super::nest::{Core, Nest, nests};
-use crate::report::html::escape::escape;
+use crate::draw::escape::escape;
 use rtscope_model::resources::Resources;
 use std::fmt::Write as _;
 

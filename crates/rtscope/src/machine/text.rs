@@ -2,7 +2,7 @@
 //! what that said. Refuses to compute: figures come as they are.
 
 use super::{drawing, headline, nest};
-use crate::report::text::screen::{LABEL, Screen};
+use crate::draw::screen::{LABEL, Screen};
 use crate::style::{Style, Tone, clean, shorten, shorten_front};
 use rtscope_host::cpu_list;
 use rtscope_model::resources::{Cache, Level, OneCache, Resources, Source};

@@ -1,13 +1,13 @@
 //! The words for causes, states, losses and runtimes, shared by the text and
 //! the page so that both say the same.
 
-use super::units;
+pub use super::seen::{Part, has_runtime, is_unwritten, wall_clock};
 use rtscope_analyze::results::heap_profile::{Band, Found as HeapProfile};
 use rtscope_analyze::results::{
     BlockedSum, CauseSum, Distribution, Lane, Level, Memory, Outcome, Pauses, Results, Runtime, Straggler, ThreadState,
 };
 use rtscope_model::pause::PauseKind;
-use rtscope_model::{Cause, Loss, LossKind, Severity, Time};
+use rtscope_model::{Cause, Loss, LossKind, Severity, Time, units};
 use std::fmt::Write as _;
 
 /// Why something was waited for, as a phrase; `who` took the CPU.
@@ -200,11 +200,6 @@ pub fn costs(cost_ns: u64, cost_bytes: Option<u64>) -> (String, &'static str) {
     }
 }
 
-/// Whether it is told how much of the log `source` was never written.
-pub fn is_unwritten(results: &Results, source: &str) -> bool {
-    results.losses.iter().any(|loss| loss.kind == LossKind::Unwritten && loss.source == source)
-}
-
 /// Losses of one kind from one source that are told together.
 struct Alike {
     /// The first of them; of times at which the recorder was late the longest.
@@ -335,60 +330,6 @@ pub(crate) fn signal_name(signal: i32) -> String {
         other => return format!("signal {other}"),
     };
     name.into()
-}
-
-/// What a part of the wall clock was spent on.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub enum Part {
-    /// Outside pauses.
-    Program,
-    /// Request to last lane stopped.
-    Stop,
-    /// All stopped to work done.
-    Collect,
-    /// Work done to last lane back.
-    Release,
-    /// In pauses whose inside was not seen whole.
-    Unsplit,
-}
-
-impl Part {
-    /// As a phrase.
-    pub fn words(self) -> &'static str {
-        match self {
-            Part::Program => "outside pauses",
-            Part::Stop => "waiting for lanes to stop",
-            Part::Collect => "collecting",
-            Part::Release => "getting lanes back to work",
-            Part::Unsplit => "in pauses not seen whole",
-        }
-    }
-}
-
-/// Where the wall clock went, in nanoseconds, every part that is not empty.
-/// Parts sum to the span, but for time in pauses not seen whole of less than a
-/// thousandth of it. Empty where no pause could be seen at all.
-pub fn wall_clock(results: &Results) -> Vec<(Part, u64)> {
-    if !has_runtime(results) {
-        return Vec::new();
-    }
-    let Pauses { total_ns, time_to_stop_ns, collect_ns, release_ns, .. } = &results.pauses;
-    let total = (*total_ns).min(results.span_ns);
-    let mut left = total;
-    let mut parts = vec![(Part::Program, results.span_ns - total)];
-    for (part, sum) in
-        [(Part::Stop, time_to_stop_ns.sum), (Part::Collect, collect_ns.sum), (Part::Release, release_ns.sum)]
-    {
-        // Consecutive pauses may overlap by a late release: the union is the bound.
-        let sum = sum.unwrap_or(0).min(left);
-        left -= sum;
-        parts.push((part, sum));
-    }
-    if left.saturating_mul(1_000) >= results.span_ns {
-        parts.push((Part::Unsplit, left));
-    }
-    parts.retain(|(_, ns)| *ns > 0);
-    parts
 }
 
 /// How long a lane waited to lead; about so long where that is inferred.
@@ -525,11 +466,6 @@ pub fn green_threads(results: &Results) -> Option<Vec<String>> {
     Some(told)
 }
 
-/// Whether a runtime's own events were seen at all.
-pub fn has_runtime(results: &Results) -> bool {
-    results.runtime.family.is_some()
-}
-
 /// Both productivities and why they differ, as one sentence; `None` where neither is known.
 pub fn productivity(results: &Results) -> Option<String> {
     let productivity = &results.productivity;
@@ -638,7 +574,7 @@ pub fn without_findings(results: &Results) -> (WithoutFindings, String) {
     }
     let text = format!("Looked at {}.{}", seen.join(", "), checked(results));
     let blind = results.checked.iter().any(|rule| rule.outcome == Outcome::CouldNotLook);
-    let whole = super::exit_code(results) == 0 && !blind;
+    let whole = super::seen::exit_code(results) == 0 && !blind;
     (if whole { WithoutFindings::Clear } else { WithoutFindings::ClearAsSeen }, text)
 }
 

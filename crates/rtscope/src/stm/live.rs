@@ -2,7 +2,8 @@
 //! its end is missed; what is shown changes once a second. Owns the loop; the program is never
 //! stopped, its signals are passed on and its status is ours.
 
-use super::{Document, SCHEMA, StmArgs, text, trouble};
+use super::document::{Document, SCHEMA, StmArgs, trouble};
+use super::text;
 use crate::line::Line;
 use crate::style::Style;
 use crate::trouble::Trouble;

@@ -2,78 +2,21 @@
 //! recorded. Owns the options, the document and the exit status; finding and reading counts is
 //! the host's, what they come to the fold's.
 
+mod document;
 pub(crate) mod kept;
 mod live;
 mod text;
 
-use crate::report::stm as words;
+pub use document::{Document, SCHEMA, StmArgs};
+
 use crate::sources;
 use crate::style::Style;
-use crate::trouble::Trouble;
-use clap::Args;
-use rtscope_analyze::results::stm::Transactions;
+use crate::trouble::{Trouble, printed};
 use rtscope_decode::capture::Capture;
 use rtscope_host::privileges;
-use rtscope_host::stm::Refusal;
-use serde::Serialize;
-use std::ffi::OsString;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
-use std::time::Duration;
-
-const STATUS: &str = "\
-Exit status:
-  0  done; with a program: the program's own, 128 + N after signal N
-  1  failed: no such process, no permission, no GHC program, no counts in the capture
-  2  wrong usage
-  125 to 127  the program could not be started
-
-Examples:
-  rtscope stm -- ./your-program its arguments
-  rtscope stm 4242 --for 10s
-  rtscope stm run.rtscope --json
-
-Commits and conflicts are seen where the package rtscope-stm is linked in; of every other threaded
-program that was not stripped, attempts alone.";
-
-/// Schema of what `--json` prints.
-pub const SCHEMA: &str = "rtscope/stm/1";
-
-/// Options of `rtscope stm`.
-#[derive(Args, Clone, Debug)]
-#[command(after_help = STATUS)]
-pub struct StmArgs {
-    /// A process, or a capture (NAME.rtscope)
-    #[arg(value_name = "PID|CAPTURE", required_unless_present = "command", conflicts_with = "command")]
-    pub of: Option<PathBuf>,
-    /// Look for so long; a program that was started runs on
-    #[arg(long = "for", value_name = "TIME", value_parser = crate::record::duration)]
-    pub limit: Option<Duration>,
-    /// Print one JSON document instead of text
-    #[arg(long)]
-    pub json: bool,
-    /// Write it into a file, not between what the program prints
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
-    /// Show nothing while it runs
-    #[arg(short, long)]
-    pub quiet: bool,
-    /// The program and its arguments, behind `--`
-    #[arg(last = true)]
-    pub command: Vec<OsString>,
-}
-
-/// What `--json` prints.
-#[derive(Clone, Debug, Serialize)]
-pub struct Document {
-    /// [`SCHEMA`].
-    pub schema: &'static str,
-    /// Of what: `process 12`, the path of a capture.
-    pub of: String,
-    /// Its transactions, as in `report --json`.
-    pub transactions: Transactions,
-}
 
 /// Does it.
 ///
@@ -125,30 +68,10 @@ fn print(document: &Document, args: &StmArgs) -> Result<(), Trouble> {
         text::text(document, &style)
     };
     let Some(output) = &args.output else {
-        return match io::stdout().lock().write_all(text.as_bytes()) {
-            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-                Err(Trouble::new("cannot print the result").because(error))
-            }
-            _ => Ok(()),
-        };
+        return printed(io::stdout().lock().write_all(text.as_bytes()))
+            .map_err(|error| Trouble::new("cannot print the result").because(error));
     };
     std::fs::write(output, text).map_err(|error| {
         Trouble::new(format!("cannot write {}", output.display())).because(error).next("give another path with -o")
     })
-}
-
-/// A refusal in words, with what to do.
-fn trouble(refusal: &Refusal) -> Trouble {
-    let trouble = Trouble::new(refusal.to_string());
-    match refusal {
-        Refusal::Gone(_) => trouble.next("`pgrep -a NAME` shows what runs"),
-        Refusal::NotPermitted(_) => {
-            trouble.next("run it as root, or as its own user with `sysctl kernel.yama.ptrace_scope=0`")
-        }
-        Refusal::Nothing { .. } => {
-            trouble.next(format!("link the program threaded and do not strip it; or {}", words::LINK))
-        }
-        Refusal::NotGhc { .. } => trouble.next("give the program itself or its process id, not what starts it"),
-        Refusal::Io { .. } => trouble,
-    }
 }

@@ -1,8 +1,8 @@
 //! A program's transactions for a terminal: the text at the end, and what stands there while they
 //! are looked at.
 
-use super::Document;
-use crate::report::text::screen::Screen;
+use super::document::Document;
+use crate::draw::screen::Screen;
 use crate::report::text::stm;
 use crate::report::{stm as words, units};
 use crate::style::{Style, Tone, clean};

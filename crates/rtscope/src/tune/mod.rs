@@ -25,7 +25,7 @@ mod table;
 
 use crate::plan::goals;
 use crate::record::duration;
-use crate::trouble::{Trouble, WRONG};
+use crate::trouble::{Trouble, WRONG, print_results};
 use clap::{Args, ValueEnum};
 use rtscope_store::StoreError;
 use rtscope_tune::plan::Goal;
@@ -33,7 +33,6 @@ use rtscope_tune::study::propose::{Believed, Proposer, Shuffled, Sobol, Tpe};
 use rtscope_tune::study::replay::Draw;
 use serde::Serialize;
 use std::ffi::OsString;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -204,12 +203,7 @@ pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
 
 /// Prints it.
 fn show(text: &str) -> Result<ExitCode, Trouble> {
-    match io::stdout().lock().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Trouble::new("cannot print the results").because(error).next("free the disk or print elsewhere"))
-        }
-        _ => Ok(ExitCode::SUCCESS),
-    }
+    print_results(text).map(|()| ExitCode::SUCCESS)
 }
 
 /// The exit status of no answer.

@@ -3,8 +3,8 @@
 //! differs in anything is made again. Refuses to write into a recording, which may be another user's, and into a
 //! cache that another user could steer.
 
-use super::ViewArgs;
 use super::api::View;
+use super::args::ViewArgs;
 use super::pauses::{Book, BookWriter};
 use super::session::{SCHEMA, Session};
 use rtscope_levels::Reader;

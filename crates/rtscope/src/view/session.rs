@@ -2,7 +2,6 @@
 //! kinds and causes, what was found, what is missing. Owns the form (`docs/formats/view.md`);
 //! refuses to compute any of it.
 
-use super::tracks::Parts;
 use crate::kinds::{self, Kind};
 use crate::report::words;
 use rtscope_analyze::results::Results;
@@ -228,6 +227,32 @@ fn gap(loss: &Loss, start: u64, end: u64) -> Option<Gap> {
     let from = loss.from.filter(|_| events)?.0.clamp(start, end) - start;
     let to = loss.to.map_or(end, |to| to.0).clamp(start, end) - start;
     (to > from).then(|| Gap { from_ns: from, to_ns: to, note: words::loss(loss), track: None })
+}
+
+/// What groups and tracks are called that findings point to.
+pub(super) const PAUSES: &str = "Pauses";
+pub(super) const MEMORY: &str = "Memory";
+pub(super) const WAITED_FOR: &str = "what they waited for";
+
+/// What a session says of its tracks.
+pub struct Parts {
+    /// Kinds that were drawn.
+    pub kinds: Vec<Kind>,
+    /// Groups of tracks, from the top.
+    pub groups: Vec<Group>,
+    /// What spans are named with; the first is nothing.
+    pub details: Vec<String>,
+    /// What tracks do not show, one sentence each.
+    pub missing: Vec<String>,
+}
+
+impl Parts {
+    /// The track that shows best what a finding is about: lines of memory, else causes of waits, else pauses.
+    pub fn shows(&self, finding: &Finding) -> Option<u32> {
+        let name = if finding.cost_bytes.is_some() { MEMORY } else { PAUSES };
+        let tracks = &self.groups.iter().find(|group| group.name == name)?.tracks;
+        tracks.iter().find(|track| track.name == WAITED_FOR).or(tracks.first()).map(|track| track.id)
+    }
 }
 
 #[cfg(test)]

@@ -3,12 +3,14 @@
 //! and what becomes of the runs; asks [`Runs`] to run something.
 
 use super::super::template::Template;
-use super::PLACE;
 use super::results::{Line, Point, Run, SCHEMA, Scaling};
 use crate::trouble::Trouble;
 use rtscope_host::taken::Ticks;
 use rtscope_tune::{stats, trials};
 use std::ffi::OsString;
+
+/// What stands where the number of workers goes.
+pub(super) const PLACE: &str = "{workers}";
 
 /// What is asked for.
 pub struct Plan {

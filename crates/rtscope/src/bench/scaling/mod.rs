@@ -11,13 +11,10 @@ mod text;
 use super::template::Template;
 use crate::line::Line;
 use crate::style::{Style, clean};
-use crate::trouble::Trouble;
+use crate::trouble::{Trouble, print_results};
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
-
-/// What stands where the number of workers goes.
-const PLACE: &str = "{workers}";
 
 const STATUS: &str = "\
 A TEMPLATE is a command in which {workers} stands for the number of workers. Its words are
@@ -87,9 +84,9 @@ pub fn run(args: &ScalingArgs) -> Result<ExitCode, Trouble> {
         let text = text::draw(&found, &Style::plain(100));
         let drawing = svg::draw(&found);
         let files = [("scaling.txt", &text), ("scaling.svg", &drawing), ("scaling.json", &document)];
-        super::write(folder, &files.map(|(name, content)| (name.to_owned(), content.as_str())))?;
+        super::files::write(folder, &files.map(|(name, content)| (name.to_owned(), content.as_str())))?;
     }
-    super::print(&if args.json { document + "\n" } else { text::draw(&found, &Style::of_stdout()) })?;
+    print_results(&if args.json { document + "\n" } else { text::draw(&found, &Style::of_stdout()) })?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -98,7 +95,7 @@ fn series(args: &ScalingArgs) -> Result<Vec<Template>, Trouble> {
     let single = (!args.template.is_empty()).then(|| Template::unnamed(&args.template));
     let all: Vec<Template> = args.series.iter().cloned().chain(single).collect();
     for (index, series) in all.iter().enumerate() {
-        if !series.has(PLACE) {
+        if !series.has(experiment::PLACE) {
             return Err(Trouble::new(format!("{} has no place for the number of workers", series.name))
                 .next("write {workers} where it goes"));
         }

@@ -1,10 +1,10 @@
 //! An experiment as a drawing: rates over workers, one line each, with intervals. One
 //! file that needs nothing else. Refuses to say more than the text does.
 
-use super::super::plot::{self, ABOVE, Curve, Plot, RIGHT, Spot};
 use super::results::{Line, Scaling};
-use crate::report::html::svg::WIDTH;
-use crate::report::units;
+use crate::draw::plot::{self, ABOVE, Curve, Plot, RIGHT, Spot};
+use crate::draw::svg::WIDTH;
+use rtscope_model::units;
 
 const LEFT: f64 = 70.0;
 const PLOT: [f64; 4] = [LEFT, ABOVE, WIDTH - LEFT - RIGHT, 330.0];

@@ -2,8 +2,8 @@
 //! Owns the columns.
 
 use super::results::{Point, Scaling};
-use crate::report::units;
 use crate::style::{Style, Tone, clean, shorten, wrap};
+use rtscope_model::units;
 use rtscope_tune::stats::{INTERVAL_FROM, Median};
 
 /// From this share of all CPUs on, what others had is told beside a point.

@@ -16,7 +16,7 @@ mod told;
 use crate::record::duration;
 use crate::report::html;
 use crate::style::Style;
-use crate::trouble::{Trouble, WRONG};
+use crate::trouble::{Trouble, WRONG, print_results};
 use crate::tune::live::{Live, TIMEOUT, Way as Trial};
 use benchmarks::{Benchmark, Operations};
 use clap::Args;
@@ -215,9 +215,9 @@ fn show(args: &StmArgs, found: &Found) -> Result<(), Trouble> {
         let files = [("stm.txt", &words), ("stm.html", &page), ("stm.json", &document)];
         let files = files.into_iter().map(|(name, content)| (name.to_owned(), content.as_str()));
         let files: Vec<_> = files.chain(drawings.iter().map(|(name, svg)| (name.clone(), svg.as_str()))).collect();
-        super::write(folder, &files)?;
+        super::files::write(folder, &files)?;
     }
-    super::print(&if args.json { document + "\n" } else { text::draw(found, &Style::of_stdout()) })
+    print_results(&if args.json { document + "\n" } else { text::draw(found, &Style::of_stdout()) })
 }
 
 /// The file of a benchmark's drawing. The name of a user's program may have anything in it.

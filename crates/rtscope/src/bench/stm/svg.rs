@@ -1,11 +1,11 @@
 //! A benchmark as a drawing: time and aborts against threads, one line for each configuration,
 //! with intervals. Owns both scales; refuses to say more than the text does.
 
-use super::super::plot::{self, ABOVE, BELOW, Curve, Plot, RIGHT, Spot};
 use super::results::{Found, Measured, Point};
 use super::text;
-use crate::report::html::svg::{Svg, WIDTH};
-use crate::report::units;
+use crate::draw::plot::{self, ABOVE, BELOW, Curve, Plot, RIGHT, Spot};
+use crate::draw::svg::{Svg, WIDTH};
+use rtscope_model::units;
 use rtscope_tune::stats::Median;
 
 const LEFT: f64 = 84.0;
@@ -116,7 +116,7 @@ mod tests {
             let (tag, rest) = part.split_once('>').unwrap();
             let said = rest.split("</text>").next().unwrap().to_owned();
             let (x, y) = (attribute(tag, "x").parse::<f64>().unwrap(), attribute(tag, "y").parse().unwrap());
-            let width = crate::report::html::svg::text_width(&said);
+            let width = crate::draw::svg::text_width(&said);
             let from = match attribute(tag, "text-anchor").as_str() {
                 "start" => x,
                 "middle" => x - width / 2.0,

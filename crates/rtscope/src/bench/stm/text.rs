@@ -2,8 +2,8 @@
 //! benchmark. Owns the columns and the words of what stood beside the measurement.
 
 use super::results::{Found, Measured, Point, Ratio, Standing};
-use crate::report::units;
 use crate::style::{Style, Tone, clean, shorten, wrap};
+use rtscope_model::units;
 use rtscope_tune::stats::{INTERVAL_FROM, Median};
 
 /// Longest name of a command that is shown.

@@ -2,12 +2,13 @@
 //! time, what any window left, memory, lanes and why they were waited for, the longest pauses. Refuses to
 //! compute figures and to judge differences.
 
-use super::escape::escape;
-use super::page::{figure, lanes_over_time, legend, pause, section};
+use super::frame::{figure, section};
+use super::page::{lanes_over_time, legend, pause};
 use super::{svg_memory, svg_mmu, svg_time, svg_waterfall, table};
 use crate::compare::{Analysed, Compared};
-use crate::report::units;
+use crate::draw::escape::escape;
 use rtscope_analyze::results::{Mmu, Results, WorstPause};
+use rtscope_model::units;
 use std::fmt::Write as _;
 
 /// Longest pauses of each that are drawn.

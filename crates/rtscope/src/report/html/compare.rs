@@ -3,10 +3,10 @@
 //! that came and went, what there was over time and in lanes side by side. Refuses to
 //! compute figures.
 
-use super::escape::{escape, json_in_script};
-use super::page::{figure, section, shell};
+use super::frame::{figure, section, shell};
 use super::{beside, svg_bar, svg_mirror, table};
 use crate::compare::Compared;
+use crate::draw::escape::{escape, json_in_script};
 use crate::report::{compare as words, units, words as report_words};
 use rtscope_analyze::compare::Verdict;
 use rtscope_analyze::compare::judge::Compared as Figure;

@@ -2,7 +2,7 @@
 //! page without asking anybody. Lists are cut to what fits; what was left out
 //! is counted.
 
-use super::escape::json_in_script;
+use crate::draw::escape::json_in_script;
 use crate::report::pauses_json::PauseLine;
 use rtscope_analyze::results::{LaneStates, Results, ThreadState};
 use rtscope_model::Names;
@@ -134,7 +134,7 @@ fn drawing<'r>(results: &'r Results, names: &'r Names) -> Drawing<'r> {
         let every = line.points.len().div_ceil(POINTS_MAX).max(1);
         Line { name: line.name, points: line.points.iter().step_by(every).map(|(at, bytes)| (at.0, *bytes)).collect() }
     };
-    let worst = drawing.worst.iter().take(super::page::WORST_MAX).map(|worst| Worst {
+    let worst = drawing.worst.iter().take(super::svg_waterfall::WORST_MAX).map(|worst| Worst {
         pause: PauseLine::new(&worst.blamed, names, &drawing.symbols),
         states: worst.states.iter().take(LIST_MAX).map(states).collect(),
     });

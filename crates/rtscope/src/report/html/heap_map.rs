@@ -2,16 +2,16 @@
 //! that is shown. Owns which snapshots are kept and how they are written for the script;
 //! without scripts the last one is drawn. The squares are `heap::picture`'s.
 
-use super::escape::{escape, json_in_script};
-use super::page::{More, figure};
-use super::svg::Svg;
+use super::frame::{More, figure};
 use super::table::BEGIN;
+use crate::draw::escape::{escape, json_in_script};
+use crate::draw::svg::Svg;
 use crate::heap::layout::{Layout, Segment, shape};
 use crate::heap::picture::{BLOCK, Kind, MEGABLOCK, Picture, Square};
 use crate::heap::svg::{in_page, swatch};
-use crate::report::units;
 use rtscope_model::Time;
 use rtscope_model::heap::{Heap, Part};
+use rtscope_model::units;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

@@ -1,14 +1,14 @@
 //! The page of a load: what came of it in words, its figures, latency and rate over time,
 //! the curve of its latencies. Refuses to compute figures.
 
-use super::escape::{escape, json_in_script};
-use super::page::{figure, section, shell};
+use super::frame::{figure, section, shell};
 use super::table::table;
 use super::{SIZE_MAX, svg_load};
+use crate::draw::escape::{escape, json_in_script};
 use crate::load::text;
-use crate::report::units;
 use rtscope_load::document::Document;
 use rtscope_load::spread::Figures;
+use rtscope_model::units;
 use std::fmt::Write as _;
 
 /// The page; `rtscope-data` holds the document of `load --json`, where it fits.

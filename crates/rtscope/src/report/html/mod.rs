@@ -9,7 +9,7 @@
 mod beside;
 mod compare;
 mod data;
-pub(crate) mod escape;
+mod frame;
 mod heap_map;
 mod load;
 mod page;
@@ -17,7 +17,6 @@ mod plots;
 mod requests;
 mod stm;
 mod stm_bench;
-pub(crate) mod svg;
 mod svg_bands;
 mod svg_bar;
 mod svg_histogram;
@@ -35,6 +34,8 @@ mod user;
 mod verdict;
 
 pub use compare::comparison;
+#[cfg(test)]
+pub(crate) use frame::STYLE;
 pub use load::load;
 pub use page::{page, page_with};
 pub use plots::{PLOTS_MAX, Plot, read as read_plots};

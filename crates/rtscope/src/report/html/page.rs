@@ -1,26 +1,19 @@
 //! The page: sections in the order in which they are read, one style sheet,
 //! a policy that forbids everything else.
 
-use super::escape::escape;
+use super::frame::{figure, finish, head, section};
 use super::plots::Plot;
 use super::{
     SIZE_MAX, data, heap_map, plots, requests, stm, svg_bands, svg_bar, svg_histogram, svg_lanes, svg_memory, svg_mmu,
     svg_time, svg_waterfall, table, user, verdict,
 };
+use crate::draw::escape::escape;
 use crate::kinds::SpanKind;
 use crate::report::{code, further, units, words};
 use rtscope_analyze::results::{Results, WorstPause};
 use rtscope_model::{Cause, Names, PauseQuality, Symbols};
 use std::fmt::Write as _;
 
-/// The colours of the viewer, and the look of a page.
-pub(super) const STYLE: &str = concat!(include_str!("../../../../../web/app/palette.css"), include_str!("style.css"));
-
-/// The hash of both; a test computes it anew.
-const STYLE_HASH: &str = "sha256-Zvbo5EObLlnn3azLasUNDJuVv9jLZRU3ej22vuRHRag=";
-
-/// Pauses drawn lane by lane.
-pub(super) const WORST_MAX: usize = 10;
 /// Losses told one by one.
 const LOSSES_MAX: usize = 50;
 /// Causes told under one pause.
@@ -65,59 +58,6 @@ pub fn page_with(results: &Results, names: &Names, plots: &[Plot]) -> String {
     finish(&head, &body, &data::embedded(results, names, room))
 }
 
-/// A whole page around `body`, with `data` (JSON, made safe for a script element).
-pub(super) fn shell(title: &str, body: &str, data: &str) -> String {
-    finish(&head(title, None, false), body, data)
-}
-
-/// The same with more style.
-pub(super) fn shell_with(title: &str, body: &str, data: &str, more: &More) -> String {
-    finish(&head(title, Some(more), false), body, data)
-}
-
-/// What some pages have beside the style sheet of all. Hashes are for the policy; tests compute
-/// them anew.
-pub(super) struct More {
-    pub style: &'static str,
-    pub style_hash: &'static str,
-    pub script_hash: Option<&'static str>,
-}
-
-/// What the browser may load: nothing but the style sheet and what the page has besides; `pictures` stand
-/// in the page itself.
-fn policy(more: Option<&More>, pictures: bool) -> String {
-    let (mut style, mut script) = (format!("'{STYLE_HASH}'"), String::new());
-    if let Some(more) = more {
-        let _ = write!(style, " '{}'", more.style_hash);
-        script = more.script_hash.map_or_else(String::new, |hash| format!(" script-src '{hash}';"));
-    }
-    let pictures = if pictures { " img-src data:;" } else { "" };
-    format!("default-src 'none'; style-src {style};{script}{pictures} base-uri 'none'; form-action 'none'")
-}
-
-fn head(title: &str, more: Option<&More>, pictures: bool) -> String {
-    let title = escape(title);
-    let policy = policy(more, pictures);
-    let more = more.map_or_else(String::new, |more| format!("<style>{}</style>", more.style));
-    format!(
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
-         <meta name=\"color-scheme\" content=\"light dark\"><title>rtscope: {title}</title>\
-         <style>{STYLE}</style>{more}</head><body><main>\n"
-    )
-}
-
-fn finish(head: &str, body: &str, data: &str) -> String {
-    format!(
-        "{head}{body}</main>\n<script type=\"application/json\" id=\"rtscope-data\">{data}</script>\n</body></html>\n"
-    )
-}
-
-pub(super) fn section(body: &mut String, id: &str, title: &str, content: &str) {
-    let _ = writeln!(body, "<section id=\"{id}\"><h2>{title}</h2>{content}</section>");
-}
-
 /// A section that is left out where there is nothing to show.
 fn optional(body: &mut String, id: &str, title: &str, content: Option<String>) {
     if let Some(content) = content {
@@ -152,11 +92,6 @@ fn not_shown(results: &Results, absent: &[&str]) -> Vec<String> {
         items.push("nothing told how much memory the program held".into());
     }
     items
-}
-
-pub(super) fn figure(svg: &str, caption: &str) -> String {
-    let caption = if caption.is_empty() { String::new() } else { format!("<figcaption>{caption}</figcaption>") };
-    format!("<figure>{svg}{caption}</figure>")
 }
 
 fn header(results: &Results) -> String {
@@ -262,7 +197,7 @@ fn worst(results: &Results, names: &Names) -> Option<String> {
         return None;
     }
     let mut out = legend();
-    for (index, worst) in worst.iter().take(WORST_MAX).enumerate() {
+    for (index, worst) in worst.iter().take(svg_waterfall::WORST_MAX).enumerate() {
         let span_ns = svg_waterfall::length_ns(worst);
         out.push_str(&pause(results, names, (index + 1, worst), span_ns, "h3"));
     }

@@ -2,8 +2,8 @@
 //! one and how it stands there: as a picture, in which no script runs and which loads nothing. Refuses to
 //! read what it shows, except for its name.
 
-use super::escape::escape;
-use super::page::figure;
+use super::frame::figure;
+use crate::draw::escape::escape;
 use crate::trouble::Trouble;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -1,9 +1,9 @@
 //! The requests of a load: what the slowest waited for, and which they were.
 
-use super::escape::escape;
-use super::page::figure;
+use super::frame::figure;
 use super::svg_requests;
 use super::table::table;
+use crate::draw::escape::escape;
 use crate::report::{requests as words, units};
 use rtscope_analyze::results::Results;
 use rtscope_analyze::results::requests::{Joined, Worst};

@@ -1,9 +1,9 @@
 //! Transactions (STM) on the page: what became of attempts, drawn over time, by lane and by name.
 
-use super::escape::escape;
-use super::page::figure;
-use super::svg::{Anchor, Svg, WIDTH, round_step, text_width, time_axis};
+use super::frame::figure;
 use super::table::table;
+use crate::draw::escape::escape;
+use crate::draw::svg::{Anchor, Svg, WIDTH, round_step, text_width, time_axis};
 use crate::report::{stm as words, units};
 use rtscope_analyze::results::Results;
 use rtscope_analyze::results::stm::{StmSlice, Transactions};

@@ -2,12 +2,12 @@
 //! then for each benchmark both plots and their figures. Refuses to compute figures.
 
 use super::SIZE_MAX;
-use super::escape::{escape, json_in_script};
-use super::page::{More, figure, section, shell_with};
+use super::frame::{More, figure, section, shell_with};
 use super::table::table;
-use crate::bench::plot::LINES;
 use crate::bench::stm::results::{Found, Measured, Point, Ratio};
 use crate::bench::stm::{svg, text};
+use crate::draw::escape::{escape, json_in_script};
+use crate::draw::plot::LINES;
 use std::fmt::Write as _;
 
 /// The lines of the plots.

@@ -2,9 +2,9 @@
 //! bottom, and their legend. A sample holds until the next. Owns how many bands a picture
 //! has; what is left over is one band.
 
-use super::escape::escape;
-use super::svg::Svg;
 use super::table::swatch;
+use crate::draw::escape::escape;
+use crate::draw::svg::Svg;
 use crate::report::{units, words};
 use rtscope_analyze::results::Results;
 use rtscope_analyze::results::heap_profile::Found;

@@ -1,9 +1,9 @@
 //! One bar: where the wall clock went.
 
-use super::svg::{Svg, WIDTH};
-use crate::report::units;
+use crate::draw::svg::{Svg, WIDTH};
 use crate::report::words::{Part, wall_clock};
 use rtscope_analyze::results::Results;
+use rtscope_model::units;
 
 /// The class of a part, which the style sheet colours.
 pub(super) fn class(part: Part) -> &'static str {
@@ -32,7 +32,7 @@ pub(super) fn draw(results: &Results) -> Option<String> {
         svg.rect(frame, class(part), &format!("{}: {}, {share}", part.words(), units::duration(ns)));
         let on = if part == Part::Program || part == Part::Unsplit { "on-pale" } else { "on-dark" };
         let long = format!("{} {share}", part.words());
-        let fits = super::svg::text_width(&long) + 8.0 <= w;
+        let fits = crate::draw::svg::text_width(&long) + 8.0 <= w;
         svg.text_inside(frame, on, if fits { &long } else { &share });
         x += w;
     }

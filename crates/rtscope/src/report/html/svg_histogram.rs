@@ -2,9 +2,9 @@
 //! logarithmic, because the few long ones are what hurts and the many short ones
 //! must not hide them; below the time that pauses of each length took.
 
-use super::svg::{Anchor, Svg, WIDTH, text_width, tick_label};
-use crate::report::units;
+use crate::draw::svg::{Anchor, Svg, WIDTH, text_width, tick_label};
 use rtscope_analyze::results::{Column, Distribution, Results};
+use rtscope_model::units;
 
 const COUNTS: [f64; 4] = [56.0, 46.0, WIDTH - 76.0, 150.0];
 const TIMES: [f64; 4] = [56.0, 234.0, WIDTH - 76.0, 80.0];

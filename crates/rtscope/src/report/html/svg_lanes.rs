@@ -1,10 +1,10 @@
 //! What each lane did over the run: one strip for each, in every column of which the states are stacked by
 //! their share of it. Words and colours are the viewer's.
 
-use super::svg::{Anchor, Svg, WIDTH, time_axis};
 use super::svg_time::longest_span;
 use super::svg_waterfall::lane_name;
 use super::table::{entry, fill};
+use crate::draw::svg::{Anchor, Svg, WIDTH, time_axis};
 use crate::kinds::SpanKind;
 use crate::report::units;
 use rtscope_analyze::results::LanesOverTime;

@@ -1,10 +1,10 @@
 //! A load over time: latency, rate and failures of each second, and the curve of its
 //! latencies. Refuses to say more than the document does.
 
-use super::svg::{Anchor, Decades, FILE_STYLE, Svg, WIDTH, names_at_right, time_axis};
 use super::svg_rates::{self, Stretch};
-use crate::report::units;
+use crate::draw::svg::{Anchor, Decades, FILE_STYLE, Svg, WIDTH, names_at_right, time_axis};
 use rtscope_load::document::{Document, Second};
+use rtscope_model::units;
 
 const LEFT: f64 = 62.0;
 /// Room right of the plots for the names of lines.

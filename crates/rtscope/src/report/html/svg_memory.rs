@@ -3,12 +3,12 @@
 //! Each value holds until the next; where nothing is known there is no line.
 
 use super::heap_map;
-use super::svg::{Anchor, Svg, WIDTH, names_at_right, time_axis};
 use super::svg_bands::Bands;
 use super::svg_time::longest_span;
-use crate::report::units;
+use crate::draw::svg::{Anchor, Svg, WIDTH, names_at_right, time_axis};
 use rtscope_analyze::results::{CounterLine, MemoryLine, Results};
 use rtscope_model::Time;
+use rtscope_model::units;
 
 const LEFT: f64 = 70.0;
 /// Room right of the plot for the names of the lines.
@@ -138,7 +138,7 @@ fn byte_step(max: u64) -> u64 {
         unit *= 1024;
     }
     let within = max as f64 / unit as f64;
-    let step = super::svg::round_step(within, 5.0) * unit as f64;
+    let step = crate::draw::svg::round_step(within, 5.0) * unit as f64;
     (step as u64).max(1)
 }
 

@@ -1,10 +1,10 @@
 //! Two distributions of pauses on one axis: A upwards, B downwards. Shares, not
 //! counts, so that runs of different lengths compare; logarithmic both ways.
 
-use super::svg::{Anchor, Svg, WIDTH, tick_label};
 use super::svg_histogram::{Axis, lower};
-use crate::report::units;
+use crate::draw::svg::{Anchor, Svg, WIDTH, tick_label};
 use rtscope_analyze::results::Results;
+use rtscope_model::units;
 
 const LEFT: f64 = 56.0;
 const TOP: f64 = 16.0;

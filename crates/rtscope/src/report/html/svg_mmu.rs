@@ -1,9 +1,9 @@
 //! Minimum mutator utilisation: what any window of some length left for the
 //! program at least, over the length on a logarithmic scale.
 
-use super::svg::{Anchor, Svg, WIDTH, tick_label};
-use crate::report::units;
+use crate::draw::svg::{Anchor, Svg, WIDTH, tick_label};
 use rtscope_analyze::results::{Mmu, Results};
+use rtscope_model::units;
 
 const PLOT: [f64; 4] = [56.0, 24.0, WIDTH - 86.0, 150.0];
 

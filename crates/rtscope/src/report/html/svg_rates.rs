@@ -1,8 +1,8 @@
 //! Requests per second over time: due and answered as lines, failed as bars. Owns their scale;
 //! where a stretch of time lies is the caller's matter.
 
-use super::svg::{Anchor, Svg, names_at_right, round_step};
-use crate::report::units;
+use crate::draw::svg::{Anchor, Svg, names_at_right, round_step};
+use rtscope_model::units;
 
 /// A stretch of time.
 pub(super) struct Stretch {

@@ -1,9 +1,9 @@
 //! A load beside the runtime that served it, on one time axis: latency, requests per
 //! second, and the share of the time that pauses took.
 
-use super::svg::{Anchor, Decades, FILE_STYLE, Svg, WIDTH, names_at_right, text_width, time_axis};
 use super::svg_rates::{self, Stretch};
 use super::svg_time;
+use crate::draw::svg::{Anchor, Decades, FILE_STYLE, Svg, WIDTH, names_at_right, text_width, time_axis};
 use crate::report::{requests as words, units};
 use rtscope_analyze::results::Results;
 use rtscope_analyze::results::requests::{Joined, Slice, WHATS, What};

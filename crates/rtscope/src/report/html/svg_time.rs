@@ -1,10 +1,10 @@
 //! Pauses over time: above the longest pause of each slice, below the share of
 //! each slice that went into stopping, collecting and releasing.
 
-use super::svg::{Anchor, Decades, Svg, WIDTH, time_axis};
+use crate::draw::svg::{Anchor, Decades, Svg, WIDTH, time_axis};
 use crate::kinds::SpanKind;
-use crate::report::units;
 use rtscope_analyze::results::{PauseSlice, Results};
+use rtscope_model::units;
 
 const LEFT: f64 = 56.0;
 const PLOT_WIDTH: f64 = WIDTH - LEFT - 20.0;

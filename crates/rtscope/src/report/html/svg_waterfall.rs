@@ -2,7 +2,7 @@
 //! each lane what the kernel did with its thread, and who had the CPU instead. Parts, words and colours are
 //! those of the viewer (`web/app/waterfall.js`, `web/app/palette.css`); a test holds the two together.
 
-use super::svg::{Anchor, Svg, WIDTH, round_step, tick_label};
+use crate::draw::svg::{Anchor, Svg, WIDTH, round_step, tick_label};
 use crate::kinds::role;
 use crate::report::{units, words};
 use rtscope_analyze::kernel::code::called;
@@ -18,6 +18,8 @@ const STRIP_HEIGHT: f64 = 11.0;
 const STRIP_LOW: f64 = 5.0;
 /// A lane with one strip, and with two.
 const ROWS: [f64; 2] = [40.0, 46.0];
+/// Pauses drawn lane by lane.
+pub(super) const WORST_MAX: usize = 10;
 /// Lanes drawn of one pause.
 pub(super) const LANES_MAX: usize = 8;
 /// Thread states, and causes, drawn under one lane.

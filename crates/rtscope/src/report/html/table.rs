@@ -1,7 +1,7 @@
 //! The page's tables: pauses, causes, lanes, generations, memory, losses.
 
-use super::escape::escape;
 use super::svg_bar::class;
+use crate::draw::escape::escape;
 use crate::kinds::SpanKind;
 use crate::report::code;
 use crate::report::words::{self, Part};

@@ -1,7 +1,7 @@
 //! The page's tables of what the program said of itself: spans, then moments and values.
 
-use super::escape::escape;
 use super::table::table;
+use crate::draw::escape::escape;
 use crate::report::{further, units};
 use rtscope_analyze::results::{Results, UserEvents};
 

@@ -1,7 +1,7 @@
 //! The verdict on the page: findings with evidence and remedy, or what
 //! "nothing found" stands on.
 
-use super::escape::escape;
+use crate::draw::escape::escape;
 use crate::report::units;
 use crate::report::words::{self, WithoutFindings};
 use rtscope_analyze::results::Results;

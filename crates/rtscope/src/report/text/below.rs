@@ -2,7 +2,7 @@
 //! time left for the program, what each lane allocates, a concurrent collector's
 //! phases, sparks, what the program said of itself.
 
-use super::screen::{LABEL, Screen};
+use crate::draw::screen::{LABEL, Screen};
 use crate::report::{further, units, words};
 use crate::style::{Tone, clean, shorten};
 use rtscope_analyze::results::{Column, Lane, Results, UserEvents};

@@ -1,8 +1,8 @@
 //! The comparison as text: what changed, what differs between the recordings,
 //! figures, findings, conditions, and what two runs cannot show.
 
-use super::screen::Screen;
 use crate::compare::{Came, Compared};
+use crate::draw::screen::Screen;
 use crate::report::{compare as words, units};
 use crate::style::{Style, Tone, clean, shorten, shorten_front};
 use rtscope_analyze::compare::Verdict;
@@ -112,7 +112,7 @@ fn conditions(screen: &mut Screen, compared: &Compared) {
             Came::Unknown => Some(Tone::Warn),
             Came::DoesNotHold | Came::NotReal => None,
         };
-        screen.paragraph(&head, super::screen::LABEL, tone, &words::condition(asked));
+        screen.paragraph(&head, crate::draw::screen::LABEL, tone, &words::condition(asked));
     }
 }
 

@@ -1,7 +1,7 @@
 //! The figures block: where the wall clock went, pauses, productivity, lanes,
 //! memory, causes.
 
-use super::screen::{LABEL, Screen};
+use crate::draw::screen::{LABEL, Screen};
 use crate::report::code;
 use crate::report::words::{self, CauseGroup, Part};
 use crate::report::{units, words::wall_clock};

@@ -7,14 +7,13 @@ pub mod compare;
 mod figures;
 mod places;
 mod requests;
-pub(crate) mod screen;
 pub(crate) mod stm;
 mod verdict;
 
 use super::{units, words};
+use crate::draw::screen::Screen;
 use crate::style::{Style, Tone, clean, shorten, shorten_front};
 use rtscope_analyze::results::Results;
-use screen::Screen;
 
 /// The report as text for `style`. Ends with a line feed.
 pub fn render(results: &Results, style: &Style) -> String {

@@ -1,13 +1,13 @@
 //! Where the memory is: the ledger of the first, the largest and the last snapshot of the
 //! heap, and who keeps dead pinned bytes; without snapshots what the runtime's counters tell.
 
-use super::screen::Screen;
-use crate::report::units;
+use crate::draw::screen::Screen;
 use crate::style::{clean, shorten};
 use rtscope_analyze::results::heaps::peak;
 use rtscope_analyze::results::{LedgerLine, MemoryLedger, Results};
 use rtscope_model::Time;
 use rtscope_model::heap::{Heap, Holder, Part};
+use rtscope_model::units;
 
 /// Label of the section.
 const LABEL: &str = "Where the memory is";

@@ -1,6 +1,6 @@
 //! The requests of a load, where they were given: what the slowest waited for.
 
-use super::screen::Screen;
+use crate::draw::screen::Screen;
 use crate::report::{requests, units};
 use crate::style::{clean, shorten};
 use rtscope_analyze::results::Results;

@@ -1,6 +1,6 @@
 //! Transactions (STM), where the program had any: what became of attempts, by lane and by name.
 
-use super::screen::Screen;
+use crate::draw::screen::Screen;
 use crate::report::stm as words;
 use crate::style::{clean, shorten};
 use rtscope_analyze::results::stm::{NamedTransactions, Transactions};

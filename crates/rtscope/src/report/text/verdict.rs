@@ -1,7 +1,7 @@
 //! The verdict: the worst finding in full, the others in short, or what
 //! "nothing found" stands on.
 
-use super::screen::Screen;
+use crate::draw::screen::Screen;
 use crate::report::units;
 use crate::report::words::{self, WithoutFindings};
 use crate::style::{Tone, clean};

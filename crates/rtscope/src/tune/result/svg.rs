@@ -2,9 +2,9 @@
 //! One file that needs nothing else. Refuses to say more than the text does.
 
 use super::Shown;
-use crate::report::html::svg::{Anchor, Svg, WIDTH, round_step, text_width};
-use crate::report::units;
+use crate::draw::svg::{Anchor, Svg, WIDTH, round_step, text_width};
 use crate::style::shorten;
+use rtscope_model::units;
 use rtscope_tune::result::Point;
 
 const LEFT: f64 = 70.0;

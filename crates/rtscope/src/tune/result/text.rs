@@ -3,9 +3,9 @@
 
 use super::beside::{Pair, Said};
 use super::{Shown, is_time, named, told};
-use crate::report::units;
 use crate::style::{Style, Tone, clean, shorten, wrap};
 use crate::tune::measure::Figure;
+use rtscope_model::units;
 use rtscope_tune::result::{Document, Effect, Gain, Level, Point, Word};
 use rtscope_tune::study::Kind;
 use rtscope_tune::study::interval::Interval;

@@ -1,39 +1,36 @@
 //! In which groups tracks stand and what they are called. Owns the order, from the top: pauses, memory, figures
 //! of the program's own, each lane with the threads that served it, what is left: other threads, the machine.
 
-use super::Tracks;
+use super::details::Table;
 use super::sheet::{Key, Line};
-use crate::kinds::Kind;
-use crate::view::session::{Form, Group, Track};
+use super::{Tracks, draw_thread};
+use crate::kinds::SpanKind;
+use crate::view::session::{Form, Group, MEMORY, PAUSES, Parts, Track, WAITED_FOR};
 use rtscope_analyze::results::Results;
 use rtscope_levels::Writer;
-use rtscope_model::{Finding, LaneId, RuntimeInfo, Tid};
+use rtscope_model::{LaneId, Names, RuntimeInfo, Tid};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-/// What groups and tracks are called that findings point to.
-const PAUSES: &str = "Pauses";
-const MEMORY: &str = "Memory";
-const WAITED_FOR: &str = "what they waited for";
-
-/// What a session says of its tracks.
-pub struct Parts {
-    /// Kinds that were drawn.
-    pub kinds: Vec<Kind>,
-    /// Groups of tracks, from the top.
-    pub groups: Vec<Group>,
-    /// What spans are named with; the first is nothing.
-    pub details: Vec<String>,
-    /// What tracks do not show, one sentence each.
-    pub missing: Vec<String>,
-}
-
-impl Parts {
-    /// The track that shows best what a finding is about: lines of memory, else causes of waits, else pauses.
-    pub fn shows(&self, finding: &Finding) -> Option<u32> {
-        let name = if finding.cost_bytes.is_some() { MEMORY } else { PAUSES };
-        let tracks = &self.groups.iter().find(|group| group.name == name)?.tracks;
-        tracks.iter().find(|track| track.name == WAITED_FOR).or(tracks.first()).map(|track| track.id)
+impl<W: Write + Send + 'static> Tracks<W> {
+    /// Ends all tracks. Gives the writer, of which the caller makes the end, and what a session says of the
+    /// tracks. `results` and `names` are what the analysis came to.
+    ///
+    /// # Errors
+    /// The first error of writing.
+    pub fn finish(mut self, results: &Results, names: &Names) -> io::Result<(Writer<W>, Parts)> {
+        let end = results.started.plus(results.span_ns);
+        let (sheet, details) = (&mut self.sheet, &mut self.details);
+        if let Some(threads) = &mut self.threads {
+            threads.finish(end, &mut |tid, line| draw_thread(sheet, details, names, tid, &line));
+        }
+        // Its name was looked up when it began.
+        self.own.finish(end, &mut |lane, line| {
+            let detail = details.name(Table::User, line.state, || "");
+            sheet.span(Key::OwnSpans(lane), line.from, line.to, SpanKind::Own.id(), detail);
+        });
+        self.concurrent.finish(end, &mut |line| sheet.span(Key::Concurrent, line.from, line.to, line.state, 0));
+        grouped(self, results)
     }
 }
 
@@ -41,7 +38,7 @@ impl Parts {
 ///
 /// # Errors
 /// The first error of writing.
-pub fn finish<W: Write + Send + 'static>(tracks: Tracks<W>, results: &Results) -> io::Result<(Writer<W>, Parts)> {
+fn grouped<W: Write + Send + 'static>(tracks: Tracks<W>, results: &Results) -> io::Result<(Writer<W>, Parts)> {
     let missing = missing(&tracks);
     let of = |(key, _)| lane_of(&tracks, results, key);
     let lanes_of: BTreeMap<Tid, LaneId> = tracks.sheet.tracks().filter_map(of).collect();

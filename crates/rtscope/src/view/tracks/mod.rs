@@ -11,9 +11,9 @@ mod layout;
 mod pen;
 mod sheet;
 
-pub use layout::Parts;
-
 use crate::kinds::{SpanKind, of_cause};
+pub use crate::view::session::Parts;
+
 use crate::observer::Observer;
 use details::{Details, Table};
 use pen::Pen;
@@ -23,7 +23,7 @@ use rtscope_analyze::blame::Holder;
 use rtscope_analyze::blame::threads::{ThreadState, ThreadStates};
 use rtscope_analyze::kernel::code::called;
 use rtscope_analyze::lanes::timeline::{Doing, LaneDetail, OwnSpans};
-use rtscope_analyze::results::{BlamedPause, Results};
+use rtscope_analyze::results::BlamedPause;
 use rtscope_encode::Tables;
 use rtscope_levels::Writer;
 use rtscope_model::manifest::{Group, Manifest};
@@ -90,26 +90,6 @@ impl<W: Write + Send + 'static> Tracks<W> {
             not_shown: false,
             counted: BTreeMap::new(),
         })
-    }
-
-    /// Ends all tracks. Gives the writer, of which the caller makes the end, and what a session says of the
-    /// tracks. `results` and `names` are what the analysis came to.
-    ///
-    /// # Errors
-    /// The first error of writing.
-    pub fn finish(mut self, results: &Results, names: &Names) -> io::Result<(Writer<W>, Parts)> {
-        let end = results.started.plus(results.span_ns);
-        let (sheet, details) = (&mut self.sheet, &mut self.details);
-        if let Some(threads) = &mut self.threads {
-            threads.finish(end, &mut |tid, line| draw_thread(sheet, details, names, tid, &line));
-        }
-        // Its name was looked up when it began.
-        self.own.finish(end, &mut |lane, line| {
-            let detail = details.name(Table::User, line.state, || "");
-            sheet.span(Key::OwnSpans(lane), line.from, line.to, SpanKind::Own.id(), detail);
-        });
-        self.concurrent.finish(end, &mut |line| sheet.span(Key::Concurrent, line.from, line.to, line.state, 0));
-        layout::finish(self, results)
     }
 
     fn runtime(&mut self, event: &Event, body: Runtime, tables: Tables<'_>) {

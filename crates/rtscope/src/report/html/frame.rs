@@ -1,0 +1,69 @@
+//! What every page has: its head, a policy that forbids everything but its own style and script, sections and
+//! figures. Refuses to know what they show.
+
+use crate::draw::escape::escape;
+use std::fmt::Write as _;
+
+/// The colours of the viewer, and the look of a page.
+pub(crate) const STYLE: &str = concat!(include_str!("../../../../../web/app/palette.css"), include_str!("style.css"));
+
+/// The hash of both; a test computes it anew.
+const STYLE_HASH: &str = "sha256-Zvbo5EObLlnn3azLasUNDJuVv9jLZRU3ej22vuRHRag=";
+
+/// A whole page around `body`, with `data` (JSON, made safe for a script element).
+pub(super) fn shell(title: &str, body: &str, data: &str) -> String {
+    finish(&head(title, None, false), body, data)
+}
+
+/// The same with more style.
+pub(super) fn shell_with(title: &str, body: &str, data: &str, more: &More) -> String {
+    finish(&head(title, Some(more), false), body, data)
+}
+
+/// What some pages have beside the style sheet of all. Hashes are for the policy; tests compute
+/// them anew.
+pub(super) struct More {
+    pub style: &'static str,
+    pub style_hash: &'static str,
+    pub script_hash: Option<&'static str>,
+}
+
+/// What the browser may load: nothing but the style sheet and what the page has besides; `pictures` stand
+/// in the page itself.
+fn policy(more: Option<&More>, pictures: bool) -> String {
+    let (mut style, mut script) = (format!("'{STYLE_HASH}'"), String::new());
+    if let Some(more) = more {
+        let _ = write!(style, " '{}'", more.style_hash);
+        script = more.script_hash.map_or_else(String::new, |hash| format!(" script-src '{hash}';"));
+    }
+    let pictures = if pictures { " img-src data:;" } else { "" };
+    format!("default-src 'none'; style-src {style};{script}{pictures} base-uri 'none'; form-action 'none'")
+}
+
+pub(super) fn head(title: &str, more: Option<&More>, pictures: bool) -> String {
+    let title = escape(title);
+    let policy = policy(more, pictures);
+    let more = more.map_or_else(String::new, |more| format!("<style>{}</style>", more.style));
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
+         <meta name=\"color-scheme\" content=\"light dark\"><title>rtscope: {title}</title>\
+         <style>{STYLE}</style>{more}</head><body><main>\n"
+    )
+}
+
+pub(super) fn finish(head: &str, body: &str, data: &str) -> String {
+    format!(
+        "{head}{body}</main>\n<script type=\"application/json\" id=\"rtscope-data\">{data}</script>\n</body></html>\n"
+    )
+}
+
+pub(super) fn section(body: &mut String, id: &str, title: &str, content: &str) {
+    let _ = writeln!(body, "<section id=\"{id}\"><h2>{title}</h2>{content}</section>");
+}
+
+pub(super) fn figure(svg: &str, caption: &str) -> String {
+    let caption = if caption.is_empty() { String::new() } else { format!("<figcaption>{caption}</figcaption>") };
+    format!("<figure>{svg}{caption}</figure>")
+}

@@ -1,0 +1,116 @@
+//! How much of a recording was seen: whether a runtime's own events were, where the wall clock went, and whether
+//! what was lost changes the answer. Refuses to put any of it into sentences.
+
+use rtscope_analyze::results::{Pauses, Results};
+use rtscope_model::{Cause, LossKind};
+
+/// Whether it is told how much of the log `source` was never written.
+pub fn is_unwritten(results: &Results, source: &str) -> bool {
+    results.losses.iter().any(|loss| loss.kind == LossKind::Unwritten && loss.source == source)
+}
+
+/// What a part of the wall clock was spent on.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum Part {
+    /// Outside pauses.
+    Program,
+    /// Request to last lane stopped.
+    Stop,
+    /// All stopped to work done.
+    Collect,
+    /// Work done to last lane back.
+    Release,
+    /// In pauses whose inside was not seen whole.
+    Unsplit,
+}
+
+impl Part {
+    /// As a phrase.
+    pub fn words(self) -> &'static str {
+        match self {
+            Part::Program => "outside pauses",
+            Part::Stop => "waiting for lanes to stop",
+            Part::Collect => "collecting",
+            Part::Release => "getting lanes back to work",
+            Part::Unsplit => "in pauses not seen whole",
+        }
+    }
+}
+
+/// Where the wall clock went, in nanoseconds, every part that is not empty.
+/// Parts sum to the span, but for time in pauses not seen whole of less than a
+/// thousandth of it. Empty where no pause could be seen at all.
+pub fn wall_clock(results: &Results) -> Vec<(Part, u64)> {
+    if !has_runtime(results) {
+        return Vec::new();
+    }
+    let Pauses { total_ns, time_to_stop_ns, collect_ns, release_ns, .. } = &results.pauses;
+    let total = (*total_ns).min(results.span_ns);
+    let mut left = total;
+    let mut parts = vec![(Part::Program, results.span_ns - total)];
+    for (part, sum) in
+        [(Part::Stop, time_to_stop_ns.sum), (Part::Collect, collect_ns.sum), (Part::Release, release_ns.sum)]
+    {
+        // Consecutive pauses may overlap by a late release: the union is the bound.
+        let sum = sum.unwrap_or(0).min(left);
+        left -= sum;
+        parts.push((part, sum));
+    }
+    if left.saturating_mul(1_000) >= results.span_ns {
+        parts.push((Part::Unsplit, left));
+    }
+    parts.retain(|(_, ns)| *ns > 0);
+    parts
+}
+
+/// Whether a runtime's own events were seen at all.
+pub fn has_runtime(results: &Results) -> bool {
+    results.runtime.family.is_some()
+}
+
+/// Losses below this share of what they touch do not change an answer.
+const SHARE_THAT_MATTERS: f64 = 0.01;
+
+/// The same for causes, which name the largest of several.
+const CAUSE_SHARE_THAT_MATTERS: f64 = 0.05;
+
+/// Exit code of `report` and its kin: 0 done, 3 done but with losses that
+/// change the answer.
+pub fn exit_code(results: &Results) -> u8 {
+    let lost = too_many_partial(results)
+        || results.losses.iter().any(|loss| match loss.kind {
+            // Late samples make the memory line coarser, nothing else; a source
+            // that was never there leaves its keys null, which is an answer.
+            LossKind::RecorderLate | LossKind::SourceMissing => false,
+            LossKind::KernelRecords => loss.count > 0 && causes_unknown(results),
+            LossKind::Unwritten => matters(loss.count, results.span_ns),
+            LossKind::Unfinished => matters(loss.count, results.pauses.count),
+            LossKind::UnknownRecord | LossKind::OutOfOrder | LossKind::RingWords => loss.count > 0,
+            // A program that was killed leaves no end mark; what that cost is known.
+            LossKind::Truncated => loss.count > 0 || !is_unwritten(results, &loss.source),
+            LossKind::Damaged | LossKind::MixedProcesses | LossKind::DiskFull | LossKind::Paused => true,
+        });
+    // No runtime at all: no pause could be seen, and pauses were asked for.
+    if lost || !has_runtime(results) { 3 } else { 0 }
+}
+
+fn matters(part: u64, whole: u64) -> bool {
+    part as f64 > whole as f64 * SHARE_THAT_MATTERS
+}
+
+/// One pause of a thousand that was not seen whole changes no figure.
+fn too_many_partial(results: &Results) -> bool {
+    let pauses = &results.pauses;
+    let unsplit = wall_clock(results).into_iter().find(|(part, _)| *part == Part::Unsplit);
+    pauses.partial > 0
+        && (matters(pauses.partial, pauses.count) || unsplit.is_some_and(|(_, ns)| matters(ns, results.span_ns)))
+}
+
+/// Kernel records that are missing void causes and nothing else: what counts is
+/// how much of the waiting they leave without one, and whether that is felt.
+fn causes_unknown(results: &Results) -> bool {
+    let unknown = results.causes.iter().filter(|sum| sum.cause == Cause::Unknown);
+    let (share, ns) = unknown.fold((0.0, 0), |(share, ns), sum| (share + sum.share, ns + sum.sum_ns));
+    let felt = ns as f64 > results.span_ns as f64 * SHARE_THAT_MATTERS;
+    !results.kernel.used || felt && share >= CAUSE_SHARE_THAT_MATTERS
+}
