@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Files elsewhere that may name one.
-const FILES_MAX: usize = 102;
+const FILES_MAX: usize = 51;
 
 /// Up to so many, ARCHITECTURE.md lists each with its reason.
 const LISTED_MAX: usize = 8;

@@ -2,15 +2,17 @@
 //! machines, and the blocks taken together. Owns which list that is; what a block holds and
 //! what follows from blocks is `rtscope_tune::jobs`' matter.
 
+use super::answer::{NO_ANSWER, cannot_keep, show};
+use super::args::{JobArg, TuneArgs};
 use super::conduct::{Conductor, Ways};
+use super::description;
 use super::job::{self, Given, Job};
 use super::keeping::Keeping;
 use super::program::{self, First};
 use super::progress::{Extent, Progress};
 use super::space::Gathered;
 use super::subject::Subject;
-use super::{JobArg, NO_ANSWER, TuneArgs, WRONG, cannot_keep, description, show};
-use crate::trouble::Trouble;
+use crate::trouble::{Trouble, WRONG};
 use rtscope_host::signals::Signals;
 use rtscope_store::{MergeError, Store};
 use rtscope_tune::jobs;

@@ -1,6 +1,8 @@
 //! A study of a program, from its command to what is printed. Owns the order of the steps and
 //! the folder in which a study is kept.
 
+use super::answer::{NO_ANSWER, cannot_keep, show};
+use super::args::TuneArgs;
 use super::conduct::{Conductor, Ways};
 use super::keeping::Keeping;
 use super::live::{Live, Tried};
@@ -11,9 +13,9 @@ use super::result::{Line, Shown, svg, text};
 use super::runtimes;
 use super::space::{self, Gathered};
 use super::subject::Subject;
-use super::{NO_ANSWER, TuneArgs, WRONG, cannot_keep, captures, description, show};
+use super::{captures, description};
 use crate::style::Style;
-use crate::trouble::Trouble;
+use crate::trouble::{Trouble, WRONG};
 use rtscope_host::signals::Signals;
 use rtscope_host::trial::Gate;
 use rtscope_model::units;

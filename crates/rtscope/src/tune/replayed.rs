@@ -1,11 +1,12 @@
 //! One study of a recorded table that is kept in a file and goes on from there. Owns which
 //! study that is; keeping is `rtscope_store`'s matter.
 
+use super::answer::{cannot_keep, show};
+use super::args::TuneArgs;
 use super::keeping::{Keeping, unix_ns};
 use super::result::{Shown, text};
-use super::{TuneArgs, WRONG, cannot_keep, show};
 use crate::style::Style;
-use crate::trouble::Trouble;
+use crate::trouble::{Trouble, WRONG};
 use clap::ValueEnum;
 use rtscope_store::{Store, StoreError};
 use rtscope_tune::result;

@@ -2,9 +2,11 @@
 //! is tested. Owns the figures that are printed; `table` reads the table, `replayed` does one
 //! study of it that is kept.
 
-use super::{ProposerArg, TuneArgs, WRONG, replayed, show, table};
+use super::answer::show;
+use super::args::{ProposerArg, TuneArgs};
+use super::{replayed, table};
 use crate::style::{Style, clean};
-use crate::trouble::Trouble;
+use crate::trouble::{Trouble, WRONG};
 use rtscope_tune::study::Design;
 use rtscope_tune::study::replay::{Draw, Replay, Summary, Table};
 use serde::Serialize;

@@ -2,11 +2,11 @@
 //! does. Owns the reading of `--load`, which takes what `rtscope load` takes, and of what goes
 //! together.
 
+use super::args::TuneArgs;
 use super::live::{READY, TIMEOUT, Way};
 use super::objective::{Minimize, Objective};
-use super::{TuneArgs, WRONG};
 use crate::load::{self, LoadArgs};
-use crate::trouble::Trouble;
+use crate::trouble::{Trouble, WRONG};
 use crate::words;
 use clap::Parser;
 use rtscope_tune::plan::Goal;

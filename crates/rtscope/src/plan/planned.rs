@@ -1,0 +1,23 @@
+//! A plan with what it was made for, as each format takes it.
+
+use rtscope_model::resources::Resources;
+use rtscope_tune::plan::Plan;
+
+/// A plan with what it was made for.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// The plan.
+    pub plan: Plan,
+    /// What the process may use.
+    pub resources: Resources,
+    /// The program in a few words: `GHC 9.0.2, threaded, -rtsopts=all`.
+    pub about: String,
+}
+
+impl Planned {
+    /// A short name for the program: `mill`.
+    pub fn name(&self) -> String {
+        let path = self.plan.program.as_deref().map(std::path::Path::new);
+        path.and_then(|path| path.file_name()).map_or("prog".into(), |name| name.to_string_lossy().into_owned())
+    }
+}

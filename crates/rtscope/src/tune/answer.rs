@@ -1,0 +1,25 @@
+//! How every kind of study ends: what it prints, its exit status without an answer, and what to do where it
+//! cannot be kept.
+
+use crate::trouble::{Trouble, print_results};
+use rtscope_store::StoreError;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Prints it.
+pub(super) fn show(text: &str) -> Result<ExitCode, Trouble> {
+    print_results(text).map(|()| ExitCode::SUCCESS)
+}
+
+/// The exit status of no answer.
+pub(super) const NO_ANSWER: u8 = 3;
+
+pub(super) fn cannot_keep(path: &Path, error: &StoreError) -> Trouble {
+    let next = match error {
+        StoreError::Full => "free the disk and call it again: it goes on",
+        StoreError::InUse => "wait for it, or give another place with --output or --store",
+        StoreError::Differs(_) => "give another place with --output or --store, or the options that it was begun with",
+        _ => "give another place with --output or --store",
+    };
+    Trouble::new(format!("cannot keep the study in {}", path.display())).because(error).next(next)
+}
