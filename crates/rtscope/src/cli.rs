@@ -1,18 +1,18 @@
 //! The command line: what can be asked for. Owns names, help texts and exit
 //! codes of the program as a whole; refuses to do any of it.
 
+use crate::bench::BenchArgs;
+use crate::export::ExportArgs;
+use crate::heap::HeapArgs;
+use crate::load::LoadArgs;
+use crate::plan::PlanArgs;
+use crate::record::RecordArgs;
+use crate::run::RunArgs;
+use crate::stm::StmArgs;
+use crate::top::TopArgs;
+use crate::tune::TuneArgs;
+use crate::view::ViewArgs;
 use clap::{Args, Parser, Subcommand};
-use rtscope::bench::BenchArgs;
-use rtscope::export::ExportArgs;
-use rtscope::heap::HeapArgs;
-use rtscope::load::LoadArgs;
-use rtscope::plan::PlanArgs;
-use rtscope::record::RecordArgs;
-use rtscope::run::RunArgs;
-use rtscope::stm::StmArgs;
-use rtscope::top::TopArgs;
-use rtscope::tune::TuneArgs;
-use rtscope::view::ViewArgs;
 use std::path::PathBuf;
 
 /// See, explain and tune the runtime system under a parallel program of Haskell (GHC) or OCaml 5.

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bench;
+mod cli;
 pub mod code;
 pub mod compare;
 pub mod doctor;
@@ -21,6 +22,7 @@ pub mod machine;
 pub mod observer;
 pub mod pipeline;
 pub mod plan;
+pub mod program;
 pub mod record;
 pub mod report;
 pub mod requests;
