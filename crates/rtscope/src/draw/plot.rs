@@ -149,11 +149,7 @@ fn curve(svg: &mut Svg, (index, line): (usize, &Curve), aside: f64, scale: &Scal
     let look = index % LOOKS;
     let class = format!("s{look}");
     let place = |point: &Spot| (scale.x(point.at) + aside, scale.y(point.value));
-    for pair in line.points.windows(2) {
-        if let [(x1, y1), (x2, y2)] = pair.iter().map(place).collect::<Vec<_>>()[..] {
-            svg.line([x1, y1, x2, y2], &class);
-        }
-    }
+    svg.polyline(&line.points.iter().map(place).collect::<Vec<_>>(), &class);
     for point in &line.points {
         let (x, y) = place(point);
         if let Some((low, high)) = point.interval {

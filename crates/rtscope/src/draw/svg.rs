@@ -37,16 +37,21 @@ impl Svg {
     /// An empty drawing that is a file by itself: with its `style` and a background of
     /// class `paper`.
     pub(crate) fn document(height: f64, label: &str, style: &str) -> Svg {
+        let mut svg = Svg::file([WIDTH, height], label, style);
+        svg.rect([0.0, 0.0, WIDTH, height], "paper", "");
+        svg
+    }
+
+    /// The same of any size, without the background.
+    pub(crate) fn file([width, height]: [f64; 2], label: &str, style: &str) -> Svg {
         let mut out = String::new();
         let label = escape(label);
         let _ = write!(
             out,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height:.0}\" width=\"{WIDTH}\" \
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" \
              height=\"{height:.0}\" role=\"img\" aria-label=\"{label}\">\n<style>{style}</style>\n"
         );
-        let mut svg = Svg { out };
-        svg.rect([0.0, 0.0, WIDTH, height], "paper", "");
-        svg
+        Svg { out }
     }
 
     /// An empty drawing of `size` that stands beside words, which say what it shows.
@@ -78,6 +83,36 @@ impl Svg {
 
     pub(crate) fn line(&mut self, [x1, y1, x2, y2]: [f64; 4], class: &str) {
         let _ = write!(self.out, r#"<line x1="{x1:.1}" y1="{y1:.1}" x2="{x2:.1}" y2="{y2:.1}" class="{class}"/>"#);
+    }
+
+    /// A rectangle with round corners, on a line of the file by itself.
+    pub(crate) fn rounded(&mut self, [x, y, w, h]: [f64; 4], class: &str, round: f64) {
+        let round = if round > 0.0 { format!(" rx=\"{round:.0}\"") } else { String::new() };
+        let _ = writeln!(
+            self.out,
+            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{w:.1}\" height=\"{h:.1}\"{round} class=\"{class}\"/>"
+        );
+    }
+
+    /// Lines from each point to the next.
+    pub(crate) fn polyline(&mut self, points: &[(f64, f64)], class: &str) {
+        for pair in points.windows(2) {
+            if let [(x1, y1), (x2, y2)] = *pair {
+                self.line([x1, y1, x2, y2], class);
+            }
+        }
+    }
+
+    /// A hairline across a plot, with what it stands for at its left.
+    pub(crate) fn level(&mut self, [left, _, width, _]: [f64; 4], y: f64, label: &str) {
+        self.line([left, y, left + width, y], "grid");
+        self.text(left - 6.0, y + 4.0, Anchor::End, "tick", label);
+    }
+
+    /// A hairline up a plot, with what it stands for below.
+    pub(crate) fn upright(&mut self, [_, top, _, height]: [f64; 4], x: f64, label: &str) {
+        self.line([x, top, x, top + height], "grid");
+        self.text(x, top + height + 16.0, Anchor::Middle, "tick", label);
     }
 
     pub(crate) fn dot(&mut self, x: f64, y: f64, class: &str, title: &str) {
@@ -147,6 +182,16 @@ impl Svg {
         let _ = write!(self.out, r#"<text x="{x:.1}" y="{y:.1}" text-anchor="{anchor}" class="{class}">{text}</text>"#);
     }
 
+    /// A text on a line of the file by itself, with no more attributes than it needs; nothing where it is empty.
+    pub(crate) fn plain(&mut self, [x, y]: [f64; 2], centred: bool, class: &str, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        let anchor = if centred { " text-anchor=\"middle\"" } else { "" };
+        let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
+        let _ = writeln!(self.out, "<text x=\"{x:.1}\" y=\"{y:.1}\"{anchor}{class}>{}</text>", escape(text));
+    }
+
     /// `text` inside a box, where it fits.
     pub(crate) fn text_inside(&mut self, [x, y, w, h]: [f64; 4], class: &str, text: &str) {
         if text_width(text) + 8.0 <= w {
@@ -174,9 +219,7 @@ pub(crate) fn time_axis(svg: &mut Svg, [left, top, width, height]: [f64; 4], spa
     let mut tick = 0.0;
     while tick <= span_ns as f64 * 1.0001 {
         let x = left + width * tick / span_ns.max(1) as f64;
-        svg.line([x, top, x, top + height], "grid");
-        let label = if tick == 0.0 { "0".into() } else { tick_label(tick) };
-        svg.text(x, top + height + 16.0, Anchor::Middle, "tick", &label);
+        svg.upright([left, top, width, height], x, &if tick == 0.0 { "0".into() } else { tick_label(tick) });
         tick += step;
     }
 }
@@ -208,11 +251,8 @@ impl Decades {
 
     /// A hairline for each decade with its name.
     pub(crate) fn grid(&self, svg: &mut Svg) {
-        let [left, _, width, _] = self.plot;
         for decade in (self.low as i32)..=(self.high as i32) {
-            let y = self.at(f64::from(decade));
-            svg.line([left, y, left + width, y], "grid");
-            svg.text(left - 6.0, y + 4.0, Anchor::End, "tick", &tick_label(10f64.powi(decade)));
+            svg.level(self.plot, self.at(f64::from(decade)), &tick_label(10f64.powi(decade)));
         }
     }
 }

@@ -4,9 +4,8 @@
 
 use super::headline;
 use super::nest::{Core, Nest, nests};
-use crate::draw::escape::escape;
+use crate::draw::svg::Svg;
 use rtscope_model::resources::Resources;
-use std::fmt::Write as _;
 
 /// Widest row of boxes; one that has no room beside the others begins a new row.
 const WIDTH: f64 = 1040.0;
@@ -41,20 +40,13 @@ pub fn svg(resources: &Resources) -> String {
     let top = MARGIN + if hidden.is_empty() { 28.0 } else { 44.0 };
     let width = placed.width.max(text_width(&title) * 1.3).max(320.0) + 2.0 * MARGIN;
     let height = top + placed.height + 28.0 + MARGIN;
-    let mut out = Out(String::new());
-    let label = escape(&title);
-    let _ = write!(
-        out.0,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" \
-         height=\"{height:.0}\" role=\"img\" aria-label=\"{label}\">\n<style>{STYLE}</style>\n"
-    );
-    out.rect([0.0, 0.0, width, height], "paper", 0.0);
-    out.text(MARGIN, MARGIN + 12.0, "title", &title);
-    out.text(MARGIN, MARGIN + 30.0, "faint", hidden);
+    let mut out = Svg::file([width, height], &title, STYLE);
+    out.rounded([0.0, 0.0, width, height], "paper", 0.0);
+    out.plain([MARGIN, MARGIN + 12.0], false, "title", &title);
+    out.plain([MARGIN, MARGIN + 30.0], false, "faint", hidden);
     drawing.draw(&placed, MARGIN, top, &mut out);
     legend(&mut out, resources, top + placed.height + 14.0);
-    out.0.push_str("</svg>\n");
-    out.0
+    out.finish() + "\n"
 }
 
 fn cores_in(nest: &Nest) -> usize {
@@ -135,14 +127,14 @@ impl Drawing {
         }
     }
 
-    fn draw(&self, flow: &Flow<'_>, left: f64, top: f64, out: &mut Out) {
+    fn draw(&self, flow: &Flow<'_>, left: f64, top: f64, out: &mut Svg) {
         for Placed { item, inside, at, size } in &flow.items {
             let (x, y) = (left + at[0], top + at[1]);
             let frame = [x, y, size[0], size[1]];
             match item {
                 Item::Nest(nest) => {
-                    out.rect(frame, "nest", 6.0);
-                    out.text(x + PAD, y + LINE, "", &name(nest));
+                    out.rounded(frame, "nest", 6.0);
+                    out.plain([x + PAD, y + LINE], false, "", &name(nest));
                     let head = if nest.names.is_empty() { 0.0 } else { LINE + 4.0 };
                     if let Some(inside) = inside {
                         self.draw(inside, x + PAD, y + head + PAD - 4.0, out);
@@ -153,18 +145,18 @@ impl Drawing {
         }
     }
 
-    fn core(&self, core: &Core, frame: [f64; 4], out: &mut Out) {
+    fn core(&self, core: &Core, frame: [f64; 4], out: &mut Svg) {
         let [x, y, ..] = frame;
-        out.rect(frame, "core", 4.0);
-        out.text(x + 6.0, y + 13.0, "faint", &label(core));
+        out.rounded(frame, "core", 4.0);
+        out.plain([x + 6.0, y + 13.0], false, "faint", &label(core));
         for (index, (cpu, allowed)) in core.cpus.iter().enumerate() {
             let left = x + 6.0 + index as f64 * (self.cpu_width + 4.0);
             let (shape, words) = if *allowed { ("use", "on-use") } else { ("off", "on-off") };
-            out.rect([left, y + LINE + 2.0, self.cpu_width, CPU_HEIGHT], shape, 3.0);
-            out.centred(left + self.cpu_width / 2.0, y + LINE + 18.0, words, &cpu.to_string());
+            out.rounded([left, y + LINE + 2.0, self.cpu_width, CPU_HEIGHT], shape, 3.0);
+            out.plain([left + self.cpu_width / 2.0, y + LINE + 18.0], true, words, &cpu.to_string());
         }
         for (index, cache) in core.caches.iter().enumerate().filter(|_| self.caches) {
-            out.text(x + 6.0, y + LINE + CPU_HEIGHT + 16.0 + index as f64 * 14.0, "faint", cache);
+            out.plain([x + 6.0, y + LINE + CPU_HEIGHT + 16.0 + index as f64 * 14.0], false, "faint", cache);
         }
     }
 }
@@ -178,42 +170,13 @@ fn label(core: &Core) -> String {
 }
 
 /// What the colours mean.
-fn legend(out: &mut Out, resources: &Resources, y: f64) {
+fn legend(out: &mut Svg, resources: &Resources, y: f64) {
     let mut x = MARGIN;
     for (class, words, allowed) in [("use", "CPU that may be used", true), ("off", "not allowed", false)] {
         if resources.cpus.iter().any(|place| place.allowed == allowed) {
-            out.rect([x, y, 14.0, 14.0], class, 2.0);
-            out.text(x + 20.0, y + 11.0, "faint", words);
+            out.rounded([x, y, 14.0, 14.0], class, 2.0);
+            out.plain([x + 20.0, y + 11.0], false, "faint", words);
             x += 20.0 + text_width(words) + 16.0;
         }
-    }
-}
-
-/// The document in the making.
-struct Out(String);
-
-impl Out {
-    fn rect(&mut self, [x, y, w, h]: [f64; 4], class: &str, round: f64) {
-        let round = if round > 0.0 { format!(" rx=\"{round:.0}\"") } else { String::new() };
-        let _ = writeln!(
-            self.0,
-            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{w:.1}\" height=\"{h:.1}\"{round} class=\"{class}\"/>"
-        );
-    }
-
-    fn text(&mut self, x: f64, y: f64, class: &str, text: &str) {
-        self.word(x, y, class, "", text);
-    }
-
-    fn centred(&mut self, x: f64, y: f64, class: &str, text: &str) {
-        self.word(x, y, class, " text-anchor=\"middle\"", text);
-    }
-
-    fn word(&mut self, x: f64, y: f64, class: &str, anchor: &str, text: &str) {
-        if text.is_empty() {
-            return;
-        }
-        let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
-        let _ = writeln!(self.0, "<text x=\"{x:.1}\" y=\"{y:.1}\"{anchor}{class}>{}</text>", escape(text));
     }
 }

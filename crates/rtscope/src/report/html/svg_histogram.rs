@@ -39,8 +39,7 @@ fn counts(svg: &mut Svg, columns: &[Column], axis: &Axis) {
     let y = |count: f64| top + height * (1.0 - (count.log10() + 0.3) / (decades + 0.3));
     for decade in 0..=(decades as i32) {
         let count = 10f64.powi(decade);
-        svg.line([left, y(count), left + width, y(count)], "grid");
-        svg.text(left - 6.0, y(count) + 4.0, Anchor::End, "tick", &units::count(count as u64));
+        svg.level(COUNTS, y(count), &units::count(count as u64));
     }
     axis.grid(svg, top, height);
     for column in columns.iter().filter(|column| column.count > 0) {

@@ -127,15 +127,11 @@ pub(super) fn curve(load: &Document) -> Option<String> {
         [(0.0, "0"), (0.5, "50 %"), (0.9, "90 %"), (0.99, "99 %"), (0.999, "99.9 %"), (0.9999, "99.99 %")]
     {
         if share <= last {
-            svg.line([x(share), top, x(share), top + height], "grid");
-            svg.text(x(share), top + height + 16.0, Anchor::Middle, "tick", name);
+            svg.upright(CURVE, x(share), name);
         }
     }
-    for pair in load.curve.windows(2) {
-        if let [(from, low), (to, high)] = pair {
-            svg.line([x(*from), scale.y(*low), x(*to), scale.y(*high)], "m-rss");
-        }
-    }
+    let points: Vec<_> = load.curve.iter().map(|(share, ns)| (x(*share), scale.y(*ns))).collect();
+    svg.polyline(&points, "m-rss");
     for (share, name, figure) in [
         (0.5, "p50", load.latency.all.p50_ns),
         (0.99, "p99", load.latency.all.p99_ns),
@@ -143,13 +139,8 @@ pub(super) fn curve(load: &Document) -> Option<String> {
     ] {
         if let Some(ns) = figure.filter(|_| share <= last) {
             svg.dot(x(share), scale.y(ns), "dot", &format!("{name}: {}", units::duration(ns)));
-            svg.text(
-                x(share) + 5.0,
-                scale.y(ns) + 16.0,
-                Anchor::Start,
-                "tick",
-                &format!("{name} {}", units::duration(ns)),
-            );
+            let words = format!("{name} {}", units::duration(ns));
+            svg.text(x(share) + 5.0, scale.y(ns) + 16.0, Anchor::Start, "tick", &words);
         }
     }
     svg.line([left, top + height, left + width, top + height], "axis");

@@ -5,7 +5,7 @@
 use super::heap_map;
 use super::svg_bands::Bands;
 use super::svg_time::longest_span;
-use crate::draw::svg::{Anchor, Svg, WIDTH, names_at_right, time_axis};
+use crate::draw::svg::{Svg, WIDTH, names_at_right, time_axis};
 use rtscope_analyze::results::{CounterLine, MemoryLine, Results};
 use rtscope_model::Time;
 use rtscope_model::units;
@@ -100,8 +100,7 @@ fn plot(
 
     bands.draw(&mut svg, x, y, left + width);
     for level in (0..=ceiling).step_by(usize::try_from(step).unwrap_or(usize::MAX)) {
-        svg.line([left, y(level), left + width, y(level)], "grid");
-        svg.text(left - 6.0, y(level) + 4.0, Anchor::End, "tick", &label(level));
+        svg.level(PLOT, y(level), &label(level));
     }
     time_axis(&mut svg, PLOT, span);
     for (at, words) in marks {

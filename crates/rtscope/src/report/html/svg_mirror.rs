@@ -52,9 +52,7 @@ fn height(share: f64) -> f64 {
 fn axes(svg: &mut Svg, width: f64) {
     for (share, label) in [(1.0, "100 %"), (0.1, "10 %"), (0.01, "1 %"), (0.001, "0.1 %")] {
         for sign in [-1.0, 1.0] {
-            let y = TOP + HALF + sign * height(share);
-            svg.line([LEFT, y, LEFT + width, y], "grid");
-            svg.text(LEFT - 6.0, y + 4.0, Anchor::End, "tick", label);
+            svg.level([LEFT, TOP, width, HALF], TOP + HALF + sign * height(share), label);
         }
     }
     svg.line([LEFT, TOP + HALF, LEFT + width, TOP + HALF], "axis");

@@ -21,14 +21,10 @@ pub(super) fn draw(results: &Results, all: &[&Results]) -> Option<String> {
     let x = |mmu: &Mmu| left + width * (log(mmu) - from) / (to - from);
     let y = |share: f64| top + height * (1.0 - if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 });
     for percent in [0u8, 25, 50, 75, 100] {
-        let at = y(f64::from(percent) / 100.0);
-        svg.line([left, at, left + width, at], "grid");
-        svg.text(left - 6.0, at + 4.0, Anchor::End, "tick", &format!("{percent} %"));
+        svg.level(PLOT, y(f64::from(percent) / 100.0), &format!("{percent} %"));
     }
     for mmu in curve {
-        let at = x(mmu);
-        svg.line([at, top, at, top + height], "grid");
-        svg.text(at, top + height + 16.0, Anchor::Middle, "tick", &tick_label(mmu.window_ns as f64));
+        svg.upright(PLOT, x(mmu), &tick_label(mmu.window_ns as f64));
     }
     for pair in curve.windows(2) {
         if let [one, next] = pair {

@@ -39,14 +39,12 @@ pub(super) fn draw(svg: &mut Svg, plot: [f64; 4], stretches: &[Stretch]) {
 }
 
 /// Hairlines for counts from 0 upwards, with their names; returns what the plot's top stands for.
-fn scale(svg: &mut Svg, [left, top, width, height]: [f64; 4], most: f64) -> f64 {
+fn scale(svg: &mut Svg, plot: [f64; 4], most: f64) -> f64 {
     let step = round_step(most, 4.0).max(1.0);
     let ceiling = (most / step).ceil() * step;
     for number in 0..=((ceiling / step).round() as u32) {
         let count = f64::from(number) * step;
-        let y = top + height * (1.0 - count / ceiling);
-        svg.line([left, y, left + width, y], "grid");
-        svg.text(left - 6.0, y + 4.0, Anchor::End, "tick", &units::count(count.round() as u64));
+        svg.level(plot, plot[1] + plot[3] * (1.0 - count / ceiling), &units::count(count.round() as u64));
     }
     ceiling
 }

@@ -62,9 +62,11 @@ pub(super) fn shares(
         at += 120.0;
     }
     for percent in [0u8, 50, 100] {
-        let y = top + height * (1.0 - f64::from(percent) / 100.0);
-        svg.line([left, y, left + width, y], "grid");
-        svg.text(left - 6.0, y + 4.0, Anchor::End, "tick", &format!("{percent} %"));
+        svg.level(
+            [left, top, width, height],
+            top + height * (1.0 - f64::from(percent) / 100.0),
+            &format!("{percent} %"),
+        );
     }
     for (slice, parts) in slices.iter().zip(carried(slices)) {
         let whole = slice.to.since(slice.from).max(1) as f64;
