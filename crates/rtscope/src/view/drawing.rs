@@ -6,11 +6,13 @@ use super::session::Session;
 use super::tracks::Tracks;
 use crate::observer::Observer;
 use rtscope_analyze::Context;
+use rtscope_analyze::basis::compose::Segment;
+use rtscope_analyze::lanes::timeline::{Doing, LaneDetail};
 use rtscope_analyze::results::{BlamedPause, Results};
 use rtscope_encode::Tables;
 use rtscope_levels::Writer;
 use rtscope_model::manifest::Manifest;
-use rtscope_model::{Classes, ClockMap, Event, Loss, Names};
+use rtscope_model::{Classes, ClockMap, Event, LaneId, Loss, Names};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
@@ -55,6 +57,14 @@ impl Observer for Drawing {
     fn start(&mut self, context: &Context, manifest: Option<&Manifest>) {
         self.clock = context.clock;
         self.tracks.start(context, manifest);
+    }
+
+    fn lanes(&self) -> LaneDetail {
+        self.tracks.lanes()
+    }
+
+    fn segment(&mut self, lane: LaneId, piece: &Segment<Doing>, tables: Tables<'_>) {
+        self.tracks.segment(lane, piece, tables);
     }
 
     fn event(&mut self, event: &Event, tables: Tables<'_>) {
