@@ -26,7 +26,7 @@ if [ ! -d "$here/node_modules/playwright-core" ] || [ ! -d "$here/node_modules/a
 fi
 pages=$(mktemp -d)
 trap 'rm -rf "$pages"' EXIT
-(cd "$here/../.." && RTSCOPE_PAGES=$pages cargo test --quiet --profile tests --workspace --test report_html --test report_compare --test load_html --test bench_stm_html -- pages_are_written)
+(cd "$here/../.." && RTSCOPE_PAGES=$pages cargo test --quiet --profile tests --workspace --test unit -- pages_are_written)
 (cd "$here/../.." && cargo build --quiet --profile tests --workspace --bins --examples)
 built=${CARGO_TARGET_DIR:-$here/../../target}/tests
 cd "$here"

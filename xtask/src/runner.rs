@@ -249,7 +249,6 @@ pub fn target_folder() -> PathBuf {
 mod tests {
     use super::*;
     use crate::workload;
-    use std::os::unix::fs::PermissionsExt;
 
     /// An `rtscope` that runs the command and finds what it is told to.
     fn fake(folder: &Path, finding: &str) -> PathBuf {
@@ -258,8 +257,7 @@ mod tests {
              echo '{{\"findings\":[{finding}]}}'\n"
         );
         let path = folder.join("rtscope");
-        fs::write(&path, script).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        testkit::executable::write(&path, script);
         path
     }
 

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What a room may use: nothing points back.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("model", &[]),
     ("decode", &["model"]),
     ("analyze", &["model"]),
@@ -29,6 +29,7 @@ const ARROWS: [(&str, &[&str]); 13] = [
     ("levels", &["decode"]),
     ("host", &["model", "decode", "heap"]),
     ("rtscope", &["model", "decode", "analyze", "heap", "tune", "store", "load", "encode", "levels", "host"]),
+    ("testkit", &["model", "decode", "analyze", "store", "tune", "host", "xtask"]),
     ("xtask", &[]),
 ];
 

@@ -293,7 +293,6 @@ mod tests {
     use super::super::journal::Plan;
     use super::*;
     use crate::workload::{self, Applied};
-    use std::os::unix::fs::PermissionsExt;
 
     /// Finds `preempted` with a figure of 100, or of 10 where the program was given -N1.
     const RTSCOPE: &str = r#"#!/bin/sh
@@ -312,8 +311,7 @@ echo '{"runtime":{"family":"ghc"},"pauses":{"sum":'$sum'},"findings":[{"id":"pre
 
     fn executable(path: &Path, text: &str) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+        testkit::executable::write(path, text);
     }
 
     /// A workload that is built already, and an `rtscope` that only pretends.

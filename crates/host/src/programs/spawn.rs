@@ -244,8 +244,7 @@ mod tests {
         let plain = folder.path().join("plain");
         std::fs::write(&plain, "no program").unwrap();
         let noise = folder.path().join("noise");
-        std::fs::write(&noise, b"\x7fELF for another machine").unwrap();
-        std::fs::set_permissions(&noise, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        testkit::executable::write(&noise, b"\x7fELF for another machine");
         let (plain, noise) = (plain.to_str().unwrap(), noise.to_str().unwrap());
         for (program, wanted) in [("/no/such/thing", 127), (plain, 126), (noise, 126), ("/", 126)] {
             let Err(SpawnError::Exec { status, reason, .. }) = hold(start(&[program])).unwrap().release() else {

@@ -1,0 +1,5 @@
+//! Tests that need root, one at a time. Owns the list of its files; `scripts/test` checks that none is left out.
+#![forbid(unsafe_code)]
+
+mod kernel;
+mod privileges;

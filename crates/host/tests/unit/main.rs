@@ -1,0 +1,7 @@
+//! Tests that need nothing but the build. Owns the list of its files; `scripts/test` checks that none is left out.
+#![forbid(unsafe_code)]
+
+mod fuzz_seeds;
+mod hostile_files;
+mod machine_rules;
+mod mistakes_of_others;

@@ -1,0 +1,130 @@
+//! Live: `report --compare` on real programs. Runs of the same program are called
+//! alike, a throttled and an unthrottled one are not, and CI gets its exit code.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+use xtask::runner::Runner;
+use xtask::toolchain::{Spec, Toolchain, cache, is_root};
+use xtask::{missing, workload};
+
+/// Workloads measure the machine: one at a time.
+static MACHINE: Mutex<()> = Mutex::new(());
+
+struct Ground {
+    runner: Runner,
+    toolchain: Toolchain,
+    kept: tempfile::TempDir,
+}
+
+impl Ground {
+    fn new() -> Option<Ground> {
+        let Some(toolchain) = Spec::find("ghc-9.0").unwrap().installed(&cache()) else {
+            missing("ghc-9.0: `cargo xtask toolchains --only ghc-9.0`");
+            return None;
+        };
+        let runner = Runner::new(Path::new(testkit::rtscope())).unwrap();
+        Some(Ground { runner, toolchain, kept: tempfile::tempdir().unwrap() })
+    }
+
+    /// A capture of the workload `name` that the next run does not overwrite.
+    fn record(&self, name: &str) -> PathBuf {
+        let outcome = self.runner.run(&workload::load(name).unwrap(), &self.toolchain).unwrap();
+        let kept = (0..).map(|number| self.kept.path().join(format!("{name}-{number}.rtscope")));
+        let kept = kept.into_iter().find(|path| !path.exists()).unwrap();
+        let copied = Command::new("cp").arg("-r").arg(&outcome.capture).arg(&kept).status().unwrap();
+        assert!(copied.success());
+        kept
+    }
+
+    fn compare(&self, a: &Path, b: &Path, fail_if: &[&str]) -> (Option<i32>, Value) {
+        let conditions = fail_if.iter().flat_map(|condition| ["--fail-if", condition]);
+        let done = Command::new(&self.runner.rtscope)
+            .arg("report")
+            .arg(a)
+            .arg("--compare")
+            .arg(b)
+            .arg("--json")
+            .args(conditions)
+            .output()
+            .unwrap();
+        let document = serde_json::from_slice(&done.stdout);
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        (done.status.code(), document.unwrap_or_else(|error| panic!("{error}: {said}")))
+    }
+
+    /// Status of comparisons of `captures` where no condition holds: what the worst of
+    /// them is reported with. A machine that lost records says so in both places.
+    fn quiet_code(&self, captures: &[&Path]) -> Option<i32> {
+        let code = |path: &&Path| {
+            let done = Command::new(&self.runner.rtscope).arg("report").arg(path).output().unwrap();
+            let code = done.status.code();
+            assert!(matches!(code, Some(0 | 3)), "{}", String::from_utf8_lossy(&done.stderr));
+            code
+        };
+        captures.iter().map(code).max().flatten()
+    }
+
+    /// Whether two runs of `name` are called alike. What other processes took of the
+    /// machine meanwhile is no difference of the program.
+    fn alike(&self, name: &str) -> bool {
+        let (a, b) = (self.record(name), self.record(name));
+        let (_, document) = self.compare(&a, &b, &[]);
+        let alike = document["verdict"] == "no-difference" || document["verdict"] == "others-differ";
+        if !alike {
+            eprintln!("{name}: {}", document["headline"]);
+        }
+        alike
+    }
+}
+
+/// Nineteen in twenty are alike, so one pair may not be: then the next two have to.
+fn pairs_are_alike(name: &str) {
+    let _alone = MACHINE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let Some(ground) = Ground::new() else { return };
+    if workload::load(name).unwrap().quota_cpus.is_some() && !is_root() {
+        return missing("root, for a control group with a quota");
+    }
+    for _ in 0..2 {
+        assert!(ground.alike(name) || (ground.alike(name) && ground.alike(name)), "{name} differs from itself");
+    }
+}
+
+#[test]
+fn live_two_healthy_runs_are_alike() {
+    pairs_are_alike("healthy");
+}
+
+#[test]
+fn live_two_throttled_runs_are_alike() {
+    pairs_are_alike("throttled");
+}
+
+#[test]
+fn live_a_quota_is_named_first_and_fails_the_job() {
+    let _alone = MACHINE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let Some(ground) = Ground::new() else { return };
+    if !is_root() {
+        return missing("root, for a control group with a quota");
+    }
+    let (free, throttled) = (ground.record("healthy"), ground.record("throttled"));
+    let asked = ["pauses.time_to_stop_ns.p99 > +20%", "finding cpu-throttled"];
+    let (code, document) = ground.compare(&free, &throttled, &asked);
+    assert_eq!(code, Some(4), "{}", document["conditions"]);
+    assert_eq!(document["verdict"], "different");
+    assert_eq!(document["findings"][0]["id"], "cpu-throttled");
+    assert_eq!(document["findings"][0]["change"], "came");
+    let headline = document["headline"].as_str().unwrap();
+    // On a quiet machine it says first that lanes are waited for; a busy one hides that.
+    assert!(headline.contains("cpu-throttled came"), "{headline}");
+    assert!(document["settings"].as_array().unwrap().iter().any(|setting| setting["what"] == "CPU quota"));
+
+    let (code, document) = ground.compare(&throttled, &free, &["finding cpu-throttled"]);
+    assert_eq!(code, ground.quiet_code(&[&throttled, &free]), "{document}");
+    assert_eq!(document["conditions"][0]["outcome"], "does-not-hold");
+    assert!(document["headline"].as_str().unwrap().contains("cpu-throttled is gone"), "{}", document["headline"]);
+    let (code, document) = ground.compare(&throttled, &throttled, &["pauses.time_to_stop_ns.p99 > +0%"]);
+    assert_eq!(code, ground.quiet_code(&[&throttled]), "a file does not differ from itself: {document}");
+    assert_eq!(document["verdict"], "no-difference");
+}

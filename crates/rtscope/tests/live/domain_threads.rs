@@ -1,0 +1,20 @@
+//! Live: which thread serves which domain, told from outside beside busy neighbours, is
+//! what the program itself knows.
+
+use testkit::bindings;
+
+fn told(toolchain: &str) {
+    let Some(outcome) = bindings::threads::compared(toolchain, 3) else { return };
+    assert_eq!(outcome.domains, 3 * 6);
+    assert!(outcome.wrong.is_empty(), "{:#?}", outcome.wrong);
+}
+
+#[test]
+fn live_domains_of_5_3_have_the_threads_that_they_know() {
+    told("ghc-9.6");
+}
+
+#[test]
+fn live_domains_of_5_4_have_the_threads_that_they_know() {
+    told("ghc-9.10");
+}

@@ -1,0 +1,36 @@
+//! Tests that need a compiler; they assert nothing about time and run side by side. Owns the list of its files; `scripts/test` checks that none is left out.
+#![forbid(unsafe_code)]
+
+mod bindings;
+mod code;
+mod compare;
+mod domain_threads;
+mod events_library;
+mod export;
+mod exports;
+mod faults;
+mod figures;
+mod heap;
+mod heap_input;
+mod heap_record;
+mod load;
+mod ocaml_programs;
+mod plan;
+mod quiz;
+mod record;
+mod requests;
+mod rings;
+mod servers;
+mod stm;
+mod stm_bench;
+mod stm_invariants;
+mod storms;
+mod top;
+mod trials;
+mod truth;
+mod tune;
+mod tune_jobs;
+mod tune_space;
+mod user_events;
+mod view_tracks;
+mod workloads;

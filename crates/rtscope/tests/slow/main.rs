@@ -1,0 +1,9 @@
+//! Tests that take long. Owns the list of its files; `scripts/test` checks that none is left out.
+#![forbid(unsafe_code)]
+
+mod domain_threads;
+mod guests;
+mod heap_snapshots;
+mod hostile;
+mod kills;
+mod stm_invariants;

@@ -1,0 +1,69 @@
+//! `rtscope doctor` as it is shown. `RTSCOPE_BLESS=1` writes the golden file anew.
+
+use testkit::blessed;
+
+use rtscope::doctor::{Row, State, exit_code, json, text};
+use rtscope::style::Style;
+
+fn rows() -> Vec<Row<'static>> {
+    vec![
+        Row {
+            name: "kernel",
+            state: State::Ok,
+            found: "Linux 6.1.0, x86_64",
+            means: "perf events with CLOCK_MONOTONIC",
+            mend: None,
+        },
+        Row {
+            name: "perf-event-paranoid",
+            state: State::Degraded,
+            found: "/proc/sys/kernel/perf_event_paranoid is 2",
+            means: "Switches of the program's own threads can be seen, but not who had the CPU instead: preempted, \
+                    oversubscribed and throttled cannot be told apart.",
+            mend: Some("sudo rtscope record …"),
+        },
+        Row {
+            name: "cgroup",
+            state: State::Missing,
+            found: "/sys/fs/cgroup is not mounted\x1b[2J",
+            means: "A CPU quota cannot be seen.",
+            mend: None,
+        },
+    ]
+}
+
+#[test]
+fn checks_read_as_agreed() {
+    let shown = text(&rows(), &Style::plain(80));
+    blessed::check("doctor.txt", &shown);
+    assert!(!shown.contains('\x1b'));
+}
+
+#[test]
+fn a_command_to_paste_stays_in_one_line() {
+    let mut rows = rows();
+    let long = format!("sudo sh -c 'echo {} > /proc/sys/kernel/perf_event_paranoid'", "1 ".repeat(60));
+    rows[1].mend = Some(&long);
+    assert!(text(&rows, &Style::plain(80)).lines().any(|line| line.strip_prefix("  mend    ") == Some(&long)));
+}
+
+#[test]
+fn checks_as_json() {
+    let mut out = Vec::new();
+    json(&rows(), false, &mut out).expect("writing to memory");
+    let value: serde_json::Value = serde_json::from_slice(&out).expect("JSON");
+    assert_eq!(value["schema"], "rtscope/doctor/1");
+    assert_eq!(value["checks"][1]["state"], "degraded");
+    assert_eq!(value["checks"][0]["mend"], serde_json::Value::Null);
+    let keys: Vec<_> = value["checks"][0].as_object().expect("an object").keys().map(String::as_str).collect();
+    assert_eq!(keys, ["name", "state", "found", "means", "mend"]);
+}
+
+#[test]
+fn what_is_missing_shows_in_the_exit_code() {
+    let rows = rows();
+    assert_eq!(exit_code(&rows), 3);
+    assert_eq!(exit_code(&rows[..2]), 0, "less to see is not a failure");
+    assert_eq!(exit_code(&[]), 0);
+    assert!(text(&rows[..1], &Style::plain(80)).ends_with("Everything that rtscope can use is there.\n"));
+}

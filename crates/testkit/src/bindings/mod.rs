@@ -1,0 +1,202 @@
+//! What tests of the link-in libraries share: the libraries built by each toolchain as
+//! their users would, programs linked with them, and trees of machines to start those on.
+//! Owns no assertion about a plan.
+pub mod probe;
+pub mod ring;
+pub mod stm;
+pub mod threads;
+
+use serde_json::Value;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use xtask::missing;
+use xtask::package::Packages;
+use xtask::surroundings::QuotaGroup;
+use xtask::toolchain::{Spec, Toolchain, cache};
+
+/// A folder in which one toolchain builds a library and programs.
+pub struct Bench {
+    toolchain: Toolchain,
+    folder: tempfile::TempDir,
+}
+
+impl Bench {
+    /// A bench of the toolchain called so; `None` where it is not installed (said by then).
+    pub fn of(name: &str) -> Option<Bench> {
+        let Some(toolchain) = Spec::find(name).unwrap().installed(&cache()) else {
+            missing(&format!("{name}: `cargo xtask toolchains --only {name}`"));
+            return None;
+        };
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        Some(Bench { toolchain, folder })
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn packages(&self) -> Packages<'_> {
+        Packages { toolchain: &self.toolchain, folder: self.folder.path() }
+    }
+
+    /// Runs a build step; what it says is shown where it fails.
+    fn step(&self, directory: &Path, program: impl AsRef<OsStr>, words: &[impl AsRef<OsStr>]) {
+        self.packages().step(directory, program, words).unwrap_or_else(|error| panic!("{error:#}"));
+    }
+
+    /// Builds rtscope-start.
+    pub fn build_haskell(&self) {
+        self.build_package("haskell");
+    }
+
+    /// Builds a Haskell package, the one in this folder of the libraries, and registers it.
+    pub fn build_package(&self, package: &str) {
+        self.packages().build(package, &[]).unwrap_or_else(|error| panic!("{error:#}"));
+    }
+
+    /// Links `source` with rtscope-start; it need not import anything of it.
+    pub fn link_haskell(&self, source: &str, flags: &[&str], program: &str) {
+        self.link_packages(&["rtscope-start"], source, flags, program);
+    }
+
+    /// Links `source` with packages that were built here, or with none.
+    pub fn link_packages(&self, packages: &[&str], source: &str, flags: &[&str], program: &str) {
+        let objects = self.path(&format!("{program}-objects"));
+        let mut words: Vec<OsString> = ["-v0", "-package-db"].map(OsString::from).into();
+        words.push(self.path("db").into());
+        for package in packages {
+            words.extend(["-package".into(), package.into()]);
+        }
+        words.extend(["-outputdir".into(), objects.into(), self.path(source).into(), "-o".into()]);
+        words.push(self.path(program).into());
+        words.extend(flags.iter().map(OsString::from));
+        self.step(self.folder.path(), "ghc", &words);
+    }
+
+    /// Builds the OCaml library as its dune file says: native and bytecode.
+    pub fn build_ocaml(&self) {
+        for folder in ["ocaml", "c"] {
+            for entry in fs::read_dir(bindings().join(folder)).unwrap().flatten() {
+                let name = entry.file_name().into_string().unwrap();
+                if [".c", ".h", ".ml", ".mli"].iter().any(|ending| name.ends_with(ending)) {
+                    fs::copy(entry.path(), self.path(&name)).unwrap();
+                }
+            }
+        }
+        let script = r#"set -e
+            rule=$(sed -n 's/.*(-linkall \(.*\))))$/\1/p' "$1")
+            ocamlopt -ccopt '-O2 -Wall -Wextra -Werror' -c rtscope_*.c
+            ocamlmklib -o rtscope_start_stubs rtscope_*.o
+            ocamlc -w +a-42-70 -warn-error +a -c rtscope_start.mli rtscope_start.ml
+            ocamlopt -w +a-42-70 -warn-error +a -c rtscope_start.ml
+            ocamlopt -a -linkall -cclib -lrtscope_start_stubs $rule -o rtscope_start.cmxa rtscope_start.cmx
+            ocamlc -a -linkall -dllib -lrtscope_start_stubs -o rtscope_start.cma rtscope_start.cmo"#;
+        let rules = bindings().join("ocaml/dune");
+        let words = ["-c".as_ref(), script.as_ref(), "build".as_ref(), rules.as_os_str()];
+        self.step(self.folder.path(), "sh", &words);
+    }
+
+    /// Builds the OCaml library of events as its dune file says: native and bytecode.
+    pub fn build_events(&self) {
+        let names = ["dune", "rtscope_events.ml", "rtscope_events.mli", "rtscope_events_stubs.c"];
+        for name in names {
+            fs::copy(bindings().join("ocaml/events").join(name), self.path(name)).unwrap();
+        }
+        let script = r#"set -e
+            flags="-I +runtime_events -w +a-42-70 -warn-error +a"
+            ocamlc -ccopt '-O2 -fPIC -Wall -Wextra -Werror' -c rtscope_events_stubs.c
+            ocamlmklib -o rtscope_events_stubs rtscope_events_stubs.o
+            ocamlc $flags -c rtscope_events.mli rtscope_events.ml
+            ocamlopt $flags -c rtscope_events.ml
+            ocamlopt -a -linkall -cclib -lrtscope_events_stubs -o rtscope_events.cmxa rtscope_events.cmx
+            ocamlc -a -linkall -dllib -lrtscope_events_stubs -o rtscope_events.cma rtscope_events.cmo"#;
+        self.step(self.folder.path(), "sh", &["-c", script]);
+    }
+
+    /// Links `source` with the library of events and others of the compiler's; `events` has
+    /// its place among them. Not named at all by the source, it is linked as well.
+    pub fn link_events(&self, compiler: &str, libraries: &[&str], source: &str, program: &str) {
+        let ending = if compiler == "ocamlc" { "cma" } else { "cmxa" };
+        let file = |name: &&str| match *name {
+            "events" => format!("rtscope_events.{ending}"),
+            name => format!("{name}.{ending}"),
+        };
+        let mut words: Vec<String> = ["-I", ".", "-ccopt", "-L."].map(String::from).into();
+        for folder in ["unix", "threads", "runtime_events"] {
+            words.extend(["-I".into(), format!("+{folder}")]);
+        }
+        words.extend(libraries.iter().map(file));
+        words.extend([source, "-o", program].map(String::from));
+        self.step(self.folder.path(), compiler, &words);
+    }
+
+    /// Links `source` with the OCaml library, by `ocamlopt` or `ocamlc`.
+    pub fn link_ocaml(&self, compiler: &str, source: &str, program: &str) {
+        let library = if compiler == "ocamlc" { "rtscope_start.cma" } else { "rtscope_start.cmxa" };
+        self.step(self.folder.path(), compiler, &["-I", ".", "-ccopt", "-L.", library, source, "-o", program]);
+    }
+
+    /// The command line that starts a program here, for another to start.
+    pub fn line(&self, words: &[&str]) -> Vec<OsString> {
+        let mut line = self.toolchain.enter(&[self.folder.path()]);
+        line.push(self.path(words[0]).into());
+        line.extend(words[1..].iter().map(OsString::from));
+        line
+    }
+
+    /// Runs a program, in a group perhaps, with variables beside the environment's.
+    pub fn run(&self, group: Option<&QuotaGroup>, variables: &[(&str, &str)], words: &[&str]) -> Output {
+        let mut line: Vec<OsString> =
+            group.map_or_else(Vec::new, |group| group.enter().into_iter().map(OsString::from).collect());
+        line.extend(self.line(words));
+        let mut command = Command::new(&line[0]);
+        command.args(&line[1..]).current_dir(self.folder.path()).stdin(Stdio::null());
+        let runtime = ["GHCRTS", "OCAMLRUNPARAM", "CAMLRUNPARAM"];
+        for name in runtime.iter().chain(&["RTSCOPE_GOAL", "RTSCOPE_PLAN", "RTSCOPE_ROOT", "RTSCOPE_STM"]) {
+            command.env_remove(name);
+        }
+        command.envs(variables.iter().copied()).output().unwrap()
+    }
+
+    /// Runs a program that prints one JSON object and has nothing to complain of.
+    pub fn figures(&self, group: Option<&QuotaGroup>, variables: &[(&str, &str)], words: &[&str]) -> Value {
+        let done = self.run(group, variables, words);
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.success() && said.is_empty(), "{words:?} {variables:?}: {said}");
+        serde_json::from_slice(&done.stdout).unwrap()
+    }
+
+    /// A machine of `cores` with `threads` each, all allowed; the folder to name in RTSCOPE_ROOT.
+    pub fn machine(&self, cores: u32, threads: u32) -> String {
+        let root = format!("machine-{cores}-{threads}");
+        let last = cores * threads - 1;
+        self.write(&format!("{root}/proc/self/status"), &format!("Cpus_allowed_list:\t0-{last}\n"));
+        self.write(&format!("{root}/proc/meminfo"), "MemTotal:       16777216 kB\n");
+        for cpu in 0..=last {
+            let first = cpu / threads * threads;
+            let list = format!("{first}-{}\n", first + threads - 1);
+            self.write(&format!("{root}/sys/devices/system/cpu/cpu{cpu}/topology/core_cpus_list"), &list);
+        }
+        self.path(&root).into_os_string().into_string().unwrap()
+    }
+}
+
+/// A file of the libraries.
+pub fn path(name: &str) -> PathBuf {
+    bindings().join(name)
+}
+
+/// The folder of the libraries.
+fn bindings() -> PathBuf {
+    fs::canonicalize(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../bindings")).unwrap()
+}

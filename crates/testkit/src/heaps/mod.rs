@@ -1,0 +1,199 @@
+//! Haskell programs whose heap is read while they run: building, starting and talking to them.
+//! Owns what they say and when; refuses to judge what is read of them.
+
+pub mod core;
+
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
+use xtask::missing;
+use xtask::toolchain::{Spec, Toolchain, cache};
+
+/// A list of byte strings, then a tenth of it: every tenth, or the first. It says when it
+/// has collected, and waits for a line.
+pub const PINNED: &str = r#"{-# LANGUAGE BangPatterns #-}
+module Main (main) where
+
+import qualified Data.ByteString as BS
+import System.Environment (getArgs)
+import System.IO
+import System.Mem (performGC)
+
+main :: IO ()
+main = do
+  hSetBuffering stdout LineBuffering
+  (way : count : _) <- getArgs
+  let n = read count :: Int
+  settle "start"
+  let !superset = forced (take n [BS.replicate 8 x | x <- cycle [minBound .. maxBound]])
+  settle "all"
+  let !subset = forced (if way == "take" then take (n `div` 10) superset
+                        else [x | (x, 1) <- zip superset (cycle [1 .. 10 :: Int])])
+  settle "some"
+  print (sum (map BS.length subset))
+
+forced :: [BS.ByteString] -> [BS.ByteString]
+forced list = foldr seq list list
+
+settle :: String -> IO ()
+settle name = do
+  mapM_ (const performGC) [1 .. 3 :: Int]
+  putStrLn name
+  _ <- getLine
+  return ()
+"#;
+
+/// Threads that each keep so many byte strings and put new ones in their place, each with a
+/// major collection after so many; in the end each says the sum of the first bytes it keeps.
+pub const CHURN: &str = r#"{-# LANGUAGE BangPatterns #-}
+module Main (main) where
+
+import Control.Concurrent
+import Control.Monad
+import Data.Array.IO
+import qualified Data.ByteString as BS
+import Foreign.StablePtr (newStablePtr)
+import System.Environment (getArgs)
+import System.IO
+import System.Mem (performMajorGC)
+
+main :: IO ()
+main = do
+  hSetBuffering stdout LineBuffering
+  [threads, kept, until', every] <- map read <$> getArgs
+  ready <- newEmptyMVar
+  done <- newEmptyMVar
+  forM_ [1 .. threads :: Int] $ \thread -> forkIO $ do
+    slots <- newArray (0, kept - 1) BS.empty :: IO (IOArray Int BS.ByteString)
+    _ <- newStablePtr slots -- alive until the process ends, the last collection too
+    forM_ [0 .. kept - 1] (put thread slots kept)
+    putMVar ready ()
+    let go !turn | turn >= until' = return ()
+                 | otherwise = do
+            put thread slots kept turn
+            when (turn `mod` every == 0) performMajorGC
+            go (turn + 1)
+    go kept
+    strings <- getElems slots
+    putMVar done $! sum (map (fromIntegral . BS.head) strings :: [Int])
+  replicateM_ threads (takeMVar ready)
+  performMajorGC
+  putStrLn "ready"
+  sums <- replicateM threads (takeMVar done)
+  print (sum sums)
+
+put :: Int -> IOArray Int BS.ByteString -> Int -> Int -> IO ()
+put thread slots kept turn = do
+  let !string = BS.replicate 8 (fromIntegral (turn + thread))
+  writeArray slots (turn `mod` kept) string
+{-# NOINLINE put #-}
+"#;
+
+/// What [`CHURN`] prints in the end.
+pub fn churned(threads: u64, kept: u64, until: u64) -> u64 {
+    let last = |slot: u64| until - 1 - (until - 1 - slot) % kept;
+    (1..=threads).flat_map(|thread| (0..kept).map(move |slot| (last(slot) + thread) % 256)).sum()
+}
+
+pub struct Ground {
+    pub toolchain: Toolchain,
+    pub folder: tempfile::TempDir,
+}
+
+impl Ground {
+    pub fn of(name: &str) -> Option<Ground> {
+        let Some(toolchain) = Spec::find(name).unwrap().installed(&cache()) else {
+            missing(&format!("{name}: `cargo xtask toolchains --only {name}`"));
+            return None;
+        };
+        Some(Ground { toolchain, folder: tempfile::tempdir().unwrap() })
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub fn build(&self, name: &str, text: &str, flags: &[&str]) -> PathBuf {
+        let sources = self.path(&format!("{name}.d"));
+        std::fs::create_dir_all(&sources).unwrap();
+        std::fs::write(sources.join("Main.hs"), text).unwrap();
+        let output = self.path(name);
+        self.toolchain.compile(&[&sources], flags, &output).unwrap();
+        output
+    }
+
+    pub fn start(&self, program: &Path, arguments: &[&str]) -> Running {
+        let folder = self.folder.path();
+        let mut command = self.toolchain.command(program.as_os_str(), folder, &[folder]);
+        Running::of(command.args(arguments))
+    }
+}
+
+pub struct Running {
+    pub child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Running {
+    pub fn of(command: &mut Command) -> Running {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (input, output) = (child.stdin.take(), BufReader::new(child.stdout.take().unwrap()));
+        Running { child, input, output }
+    }
+
+    pub fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        line.trim().to_owned()
+    }
+
+    pub fn go_on(&mut self) {
+        self.input.as_mut().unwrap().write_all(b"\n").unwrap();
+    }
+
+    pub fn pid(&self) -> String {
+        self.child.id().to_string()
+    }
+
+    /// The document; the exit status has to be one of `statuses`.
+    pub fn heap(&self, options: &[&str], statuses: &[i32]) -> Value {
+        document(&rtscope(&[&["heap", "--json", &self.pid()], options].concat()), statuses)
+    }
+
+    /// What it said until it ended.
+    pub fn output(mut self) -> Output {
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        self.output.read_to_end(&mut stdout).unwrap();
+        self.child.stderr.take().map(|mut errors| errors.read_to_end(&mut stderr).unwrap());
+        Output { status: self.child.wait().unwrap(), stdout, stderr }
+    }
+
+    pub fn ends(mut self, with: &str) {
+        assert_eq!(self.line(), with);
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub fn rtscope(arguments: &[&str]) -> Output {
+    Command::new(crate::rtscope()).args(arguments).output().unwrap()
+}
+
+pub fn document(output: &Output, statuses: &[i32]) -> Value {
+    let said = (String::from_utf8_lossy(&output.stderr), String::from_utf8_lossy(&output.stdout));
+    let status = output.status.code();
+    assert!(status.is_some_and(|status| statuses.contains(&status)), "{status:?} {} {:.2000}", said.0, said.1);
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+pub fn figure(of: &Value, key: &str) -> f64 {
+    of.pointer(key).and_then(Value::as_f64).unwrap_or_else(|| panic!("{key} in {of:.3000}"))
+}

@@ -1,0 +1,53 @@
+//! What tests share: how the program is run, programs that it looks at, what it is expected to
+//! show. Owns no assertion about a result of its own; refuses to be used outside tests.
+
+#![forbid(unsafe_code)]
+
+pub mod bindings;
+pub mod blessed;
+pub mod executable;
+pub mod ground;
+pub mod heaps;
+pub mod hostile;
+pub mod manifests;
+pub mod results;
+pub mod rings;
+pub mod sanitized;
+pub mod tree;
+pub mod tuning;
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// The folder of what Cargo built beside the running test: `target/tests`.
+fn built() -> PathBuf {
+    let test = std::env::current_exe().expect("the path of this test");
+    test.ancestors().nth(2).expect("tests lie in a folder of the build").to_owned()
+}
+
+/// The `rtscope` of this build. Cargo builds it before any test of its package.
+pub fn rtscope() -> &'static str {
+    static PATH: OnceLock<String> = OnceLock::new();
+    PATH.get_or_init(|| {
+        let path = built().join("rtscope");
+        assert!(path.exists(), "no {}: `cargo build` the package rtscope", path.display());
+        path.into_os_string().into_string().expect("a path in UTF-8")
+    })
+}
+
+/// A folder for what tests make, below the build's own.
+pub fn made() -> PathBuf {
+    built().parent().expect("a profile lies in the target folder").join("tmp")
+}
+
+/// What the running executable of tests is called: `unit`, `live`.
+pub fn tier() -> String {
+    let test = std::env::current_exe().expect("the path of this test");
+    let name = test.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    name.split('-').next().unwrap_or_default().to_owned()
+}
+
+/// The tests of the program.
+pub fn tests() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../rtscope/tests")
+}

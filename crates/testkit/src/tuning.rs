@@ -1,0 +1,238 @@
+//! What tests of `rtscope tune -- PROG` share: one study at a time, as they would disturb each
+//! other, and what is true of every study however noisy the machine is.
+use crate::ground::scratch;
+use rtscope_store::study;
+use rtscope_tune::study::{Outcome, Row};
+use serde_json::Value;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use tempfile::TempDir;
+use xtask::missing;
+use xtask::toolchain::Toolchain;
+
+/// A place for studies, and the right to run trials.
+pub struct Place {
+    /// Where everything is.
+    pub folder: TempDir,
+    _alone: MutexGuard<'static, ()>,
+}
+
+/// Waits for the others of this binary.
+pub fn place() -> Place {
+    static ALONE: Mutex<()> = Mutex::new(());
+    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    Place { folder: scratch(), _alone: alone }
+}
+
+/// Whether there was no trial because others had the machine, which is no fault of rtscope's.
+pub fn is_loud(done: &Output) -> bool {
+    let said = String::from_utf8_lossy(&done.stderr);
+    let loud = done.status.code() == Some(3) && said.contains("the machine is never quiet");
+    if loud {
+        eprintln!("not run: {said}");
+    }
+    loud
+}
+
+/// Words as a command's.
+pub fn words(words: &[&str]) -> Vec<OsString> {
+    words.iter().map(OsString::from).collect()
+}
+
+/// A program that takes so long and does nothing: its time is the same on any machine.
+pub fn sleeper(seconds: &str) -> Vec<OsString> {
+    words(&["sleep", seconds])
+}
+
+impl Place {
+    /// `rtscope tune OPTIONS -- PROGRAM`, to be run here.
+    pub fn tune(&self, options: &[&str], program: &[OsString]) -> Command {
+        let mut command = Command::new(crate::rtscope());
+        command.arg("tune").args(options);
+        if !options.contains(&"--patience") {
+            command.args(["--patience", "5s"]);
+        }
+        command.arg("--").args(program);
+        command.env_remove("GHCRTS").env_remove("OCAMLRUNPARAM").current_dir(self.folder.path());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// A study to its end, kept in `study`, with a document; `None`: the machine was not quiet
+    /// for a single run.
+    pub fn study(&self, options: &[&str], program: &[OsString]) -> Option<Studied> {
+        let done = self.tune(&[&["--json", "-o", "study"], options].concat(), program).output().unwrap();
+        self.studied(&done)
+    }
+
+    /// The same of one that has ended.
+    pub fn studied(&self, done: &Output) -> Option<Studied> {
+        let said = String::from_utf8_lossy(&done.stderr).into_owned();
+        let status = done.status.code();
+        if status == Some(3) && done.stdout.is_empty() {
+            assert!(is_loud(done), "{said}");
+            return None;
+        }
+        let document = serde_json::from_slice(&done.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
+        let studied = Studied { status, document, said, folder: self.path("study") };
+        studied.is_sound();
+        Some(studied)
+    }
+
+    /// Here.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+}
+
+/// A study that ended with a document.
+pub struct Studied {
+    /// Its exit status.
+    pub status: Option<i32>,
+    /// What it printed.
+    pub document: Value,
+    /// What it said meanwhile.
+    pub said: String,
+    /// What it is kept in.
+    pub folder: PathBuf,
+}
+
+impl Studied {
+    /// The verdict.
+    pub fn verdict(&self) -> &str {
+        self.document["verdict"].as_str().unwrap()
+    }
+
+    /// A number of trials.
+    pub fn trials(&self, which: &str) -> usize {
+        self.document["trials"][which].as_u64().unwrap() as usize
+    }
+
+    /// Whether there is an answer, on a machine that was steady enough.
+    pub fn answered(&self) -> bool {
+        self.status == Some(0)
+    }
+
+    /// Whether others ended it.
+    pub fn is_cut(&self) -> bool {
+        self.verdict() == "stopped"
+    }
+
+    /// The rows that are kept.
+    pub fn rows(&self) -> Vec<Row> {
+        rows(&self.folder.join(if self.document["kind"] == "search" { "study.sqlite" } else { "blocks.sqlite" }))
+    }
+
+    /// What holds of every study.
+    fn is_sound(&self) {
+        let Studied { status, document, said, folder } = self;
+        let expected = match self.verdict() {
+            "better" | "no_difference" => 0,
+            "default_fails" => 1,
+            "impossible" | "too_noisy" | "stopped" => 3,
+            other => panic!("{other}"),
+        };
+        assert_eq!(*status, Some(expected), "{document} {said}");
+        assert_eq!(document["schema"], "rtscope/tune/1");
+        let kept: Value = serde_json::from_slice(&fs::read(folder.join("result.json")).unwrap()).unwrap();
+        assert_eq!(kept, *document);
+        assert!(fs::read_to_string(folder.join("pareto.svg")).unwrap().starts_with("<svg"));
+        let table = fs::read(folder.join("trials.parquet")).unwrap();
+        assert!(table.starts_with(b"PAR1") && table.ends_with(b"PAR1"));
+        self.recommends_only_what_is_better();
+        self.counts_what_is_kept();
+        let left: Vec<_> = fs::read_dir(folder).unwrap().flatten().map(|entry| entry.file_name()).collect();
+        assert!(left.iter().all(|name| !name.to_string_lossy().starts_with("statistics")), "{left:?}");
+    }
+
+    fn recommends_only_what_is_better(&self) {
+        let document = &self.document;
+        let pasted = document["paste"].as_array().unwrap();
+        match (self.verdict(), document["recommended"]["name"].as_str()) {
+            ("better", Some(name)) => {
+                let gain = &document["over_default"]["gain"];
+                assert!(gain["low"].as_f64().unwrap() > 1.0, "{document}");
+                assert!(!name.is_empty() && document["failed"].as_array().unwrap().iter().all(|of| of["name"] != name));
+            }
+            ("no_difference", Some(name)) => assert!(name.is_empty() && pasted.is_empty(), "{document}"),
+            (_, name) => assert!(name.is_none() && pasted.is_empty(), "{document}"),
+        }
+    }
+
+    fn counts_what_is_kept(&self) {
+        let (document, rows) = (&self.document, self.rows());
+        let (dirty, told): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.dirty);
+        let clean = told.iter().filter(|row| matches!(row.taken.outcome, Outcome::Measured(_))).count();
+        let counted = ["clean", "failed", "dirty"].map(|which| self.trials(which));
+        assert_eq!(counted, [clean, told.len() - clean, dirty.len()]);
+        assert!(told.len() <= self.trials("budget"));
+        assert!(told.iter().enumerate().all(|(place, row)| row.taken.ask.number == place), "{rows:?}");
+        assert!(dirty.iter().all(|row| row.note.is_some() && row.figures.contains_key("foreign")));
+        // What is drawn is of clean trials only.
+        for point in document["pareto"].as_array().unwrap() {
+            let of = |row: &&&Row| row.taken.ask.configuration as u64 == point["configuration"].as_u64().unwrap();
+            let own: Vec<_> = told.iter().filter(of).map(|row| row.taken.ask.block).collect();
+            let blocks: std::collections::BTreeSet<_> = own.iter().collect();
+            assert_eq!(point["trials"], blocks.len() as u64, "{point} of {own:?}");
+        }
+    }
+}
+
+/// The rows of a study.
+pub fn rows(store: &Path) -> Vec<Row> {
+    study::read(store).unwrap().1
+}
+
+/// Nobody listens there.
+pub fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// `programs/trial`, of this machine's own GHC.
+pub fn trial() -> Option<&'static Path> {
+    static BUILT: OnceLock<Option<(TempDir, PathBuf)>> = OnceLock::new();
+    let built = BUILT.get_or_init(|| {
+        let toolchain = Toolchain::of_this_machine()?;
+        let folder = scratch();
+        let program = folder.path().join("trial");
+        compile(&toolchain, &program, None);
+        Some((folder, program))
+    });
+    if built.is_none() {
+        missing("ghc");
+    }
+    built.as_ref().map(|(_, program)| program.as_path())
+}
+
+/// The same of any GHC, with an option for its linker.
+pub fn compile(toolchain: &Toolchain, program: &Path, link: Option<&str>) {
+    const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../rtscope/tests/programs/trial");
+    let sources = program.with_extension("source");
+    fs::create_dir(&sources).unwrap();
+    for name in ["Main.hs", "sockets.c"] {
+        fs::copy(Path::new(SOURCE).join(name), sources.join(name)).unwrap();
+    }
+    let flags: Vec<&str> = ["-threaded", "-rtsopts=all"].into_iter().chain(link).collect();
+    toolchain.compile(&[&sources], &flags, program).unwrap();
+}
+
+/// A command of it.
+pub fn command(program: &Path, arguments: &[&str]) -> Vec<OsString> {
+    std::iter::once(program.into()).chain(arguments.iter().map(OsString::from)).collect()
+}
+
+/// Processes with this among their words, but not `rtscope` itself.
+pub fn running(word: &str) -> Vec<u32> {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let has = |pid: &u32| {
+        let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let mut words = words.split(|byte| *byte == 0);
+        let own = words.next().is_some_and(|first| first == crate::rtscope().as_bytes());
+        !own && words.any(|other| OsStr::new(word).as_encoded_bytes() == other)
+    };
+    processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(has).collect()
+}
