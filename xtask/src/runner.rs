@@ -13,6 +13,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 /// Where runs take place.
@@ -77,7 +78,10 @@ impl Runner {
         let rtscope = fs::canonicalize(rtscope)
             .with_context(|| format!("no rtscope at {}: `cargo build --release -p rtscope`", rtscope.display()))?;
         let target = target_folder();
-        let scratch = target.join(format!("captures/{}", std::process::id()));
+        // Of each runner its own: it is removed with it, while others of this process go on.
+        static RUNNERS: AtomicU32 = AtomicU32::new(0);
+        let number = RUNNERS.fetch_add(1, Ordering::Relaxed);
+        let scratch = target.join(format!("captures/{}-{number}", std::process::id()));
         let runner = Runner { rtscope, builds: target.join("workloads"), scratch };
         fs::create_dir_all(&runner.builds)?;
         fs::create_dir_all(&runner.scratch)?;
@@ -228,7 +232,7 @@ fn arguments(workload: &Workload) -> Vec<OsString> {
 
 impl Drop for Runner {
     fn drop(&mut self) {
-        // Only this process's captures.
+        // Only its own captures.
         if !keeps_captures() {
             let _ = fs::remove_dir_all(&self.scratch);
         }

@@ -303,6 +303,10 @@ pub fn build(language: Language, program: &str, threaded: bool, toolchain: &Tool
     let folder = language.folder();
     let output = into.join(toolchain.name).join(way).join(program);
     let (own, common) = (folder.join(program), folder.join("common"));
+    fs::create_dir_all(output.parent().context("an output without a folder")?)?;
+    // Whoever else wants it at the same time, in this process or another, waits for it.
+    let lock = fs::File::create(output.with_extension("lock"))?;
+    lock.lock()?;
     let built = modified(&output);
     if built.is_none() || built < newest(&own).max(newest(&common)) {
         let flags: &[&str] = if threaded { &["-threaded"] } else { &[] };

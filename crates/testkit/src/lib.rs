@@ -14,6 +14,7 @@ pub mod results;
 pub mod rings;
 pub mod sanitized;
 pub mod tree;
+pub mod truth;
 pub mod tuning;
 
 use std::path::{Path, PathBuf};

@@ -1,9 +1,8 @@
-//! Tests that need a compiler; they assert nothing about time and run side by side. Owns the list of its files; `scripts/test` checks that none is left out.
+//! Tests that need a compiler and judge no time: they run side by side. Owns the list of its
+//! files; `scripts/test` checks that none is left out.
 #![forbid(unsafe_code)]
 
 mod bindings;
-mod code;
-mod compare;
 mod domain_threads;
 mod events_library;
 mod export;
@@ -13,24 +12,21 @@ mod figures;
 mod heap;
 mod heap_input;
 mod heap_record;
-mod load;
+mod logs;
+mod memory;
 mod ocaml_programs;
 mod plan;
 mod quiz;
 mod record;
 mod requests;
 mod rings;
-mod servers;
 mod stm;
 mod stm_bench;
 mod stm_invariants;
-mod storms;
 mod top;
 mod trials;
-mod truth;
 mod tune;
 mod tune_jobs;
 mod tune_space;
 mod user_events;
 mod view_tracks;
-mod workloads;

@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
 use xtask::missing;
 
 /// Of each of 8 workers; five of six commit.
@@ -47,7 +48,9 @@ fn offset_in_file(program: &Path, name: &str) -> u64 {
 }
 
 fn probed(program: &Path, line: &[OsString]) -> Output {
-    let name = format!("rtscope_test_{}", std::process::id());
+    // Probes are the whole machine's, and the suites of some compilers run at a time.
+    static PROBES: AtomicU32 = AtomicU32::new(0);
+    let name = format!("rtscope_test_{}_{}", std::process::id(), PROBES.fetch_add(1, Ordering::Relaxed));
     let offset = format!("{:#x}", offset_in_file(program, "stmCommitTransaction"));
     let mut command = Command::new("unshare");
     command.args(["-m", "sh", "-c", PROBED, "probed", &name]).arg(program).arg(offset).args(line);

@@ -1,0 +1,11 @@
+//! Tests that need a compiler and a machine that does nothing else: one at a time, but for those of
+//! `load`, which mostly wait. Owns the list of its files; `scripts/test` checks that none is left out.
+#![forbid(unsafe_code)]
+
+mod code;
+mod compare;
+mod load;
+mod servers;
+mod storms;
+mod truth;
+mod workloads;
