@@ -2,8 +2,11 @@
 .PHONY: demo test test-slow bench lint
 
 demo:
+	@echo "demo: looking for what it takes"
 	@scripts/setup demo
+	@echo "demo: building rtscope (release: some minutes the first time)"
 	@cargo build --quiet --release -p rtscope
+	@echo "demo: building what compiles and runs the workload"
 	@cargo xtask demo
 
 test:

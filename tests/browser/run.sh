@@ -24,6 +24,7 @@ fi
 if [ ! -d "$here/node_modules/playwright-core" ] || [ ! -d "$here/node_modules/axe-core" ]; then
   (cd "$here" && PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm ci --no-audit --no-fund --silent)
 fi
+echo "browser: writing the pages"
 pages=$(mktemp -d)
 trap 'rm -rf "$pages"' EXIT
 (cd "$here/../.." && RTSCOPE_PAGES=$pages cargo test --quiet --profile tests --workspace --test unit -- pages_are_written)

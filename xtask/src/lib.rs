@@ -5,6 +5,7 @@
 
 pub mod apt;
 pub mod bench;
+pub mod compiled;
 pub mod corpus;
 pub mod demo;
 pub mod dependencies;

@@ -1,6 +1,7 @@
 //! Compiling OCaml programs with the compiler of a toolchain's tree. Owns the order
 //! of modules and where objects go; refuses to look at what is compiled.
 
+use crate::compiled;
 use crate::toolchain::Toolchain;
 use anyhow::{Context, Result, ensure};
 use std::ffi::OsStr;
@@ -12,6 +13,11 @@ use std::process::{Command, Stdio};
 /// debugging information. The compiler writes beside its sources, so it gets copies,
 /// in a folder beside `output`.
 pub fn compile(toolchain: &Toolchain, sources: &[&Path], output: &Path) -> Result<()> {
+    let with = ["ocaml", toolchain.name, &toolchain.version];
+    compiled::once(&with, sources, output, || compile_anew(toolchain, sources, output))
+}
+
+fn compile_anew(toolchain: &Toolchain, sources: &[&Path], output: &Path) -> Result<()> {
     let folder = output.parent().context("an output without a folder")?;
     let objects = output.with_extension("objects");
     if objects.exists() {

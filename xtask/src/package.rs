@@ -2,6 +2,7 @@
 //! network, and a package database of their own. Owns the steps; refuses to know what is in a
 //! package.
 
+use crate::compiled;
 use crate::toolchain::Toolchain;
 use crate::workload::repository;
 use anyhow::{Result, ensure};
@@ -41,7 +42,8 @@ impl Packages<'_> {
         let objects = self.folder.join(format!("{package}-setup-objects"));
         let words: [OsString; 3] = ["-v0".into(), "-outputdir".into(), objects.into()];
         let more: [OsString; 3] = ["-o".into(), setup.clone().into(), source.join("Setup.hs").into()];
-        self.step(self.folder, "ghc", &[words, more].concat())?;
+        let compiler = ["setup", self.toolchain.name, &self.toolchain.version];
+        compiled::once(&compiler, &[&source], &setup, || self.step(self.folder, "ghc", &[words, more].concat()))?;
         let mut configure = vec!["configure".into(), "-v0".into(), build.clone()];
         configure.push(option("package-db", self.database()));
         configure.push(option("prefix", self.folder.join("installed")));

@@ -8,9 +8,11 @@
 //! process that enters, so they end with it, however it ends.
 
 use crate::apt;
+use crate::compiled;
 use anyhow::{Context, Result, bail, ensure};
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -63,15 +65,19 @@ exec chroot "$root" env -C "$PWD" "$@"
 "#;
 
 /// As above, without a working directory: arguments are the tree, the suite, the
-/// mirror, the debootstrap script, its key option, the packages. /proc, /dev and
-/// /sys are there before GHC is installed, or its package cache is not built.
+/// mirror, the debootstrap script, its key option, the log, the packages. /proc, /dev and
+/// /sys are there before GHC is installed, or its package cache is not built. A line for
+/// each step goes to the standard output, all else into the log.
 const INSTALL: &str = r#"
 set -e
-root=$1 suite=$2 mirror=$3 script=$4 key=$5; shift 5
+root=$1 suite=$2 mirror=$3 script=$4 key=$5 log=$6; shift 6
+exec 3>&1 >"$log" 2>&1
+echo "$suite: the base system" >&3
 debootstrap --variant=minbase "$key" "$suite" "$root" "$mirror" "$script"
 for d in proc dev sys; do mount --rbind "/$d" "$root/$d"; done
 export DEBIAN_FRONTEND=noninteractive LC_ALL=C
 old="-o Acquire::Check-Valid-Until=false"
+echo "$suite: $*" >&3
 chroot "$root" apt-get $old update -q
 chroot "$root" apt-get $old install -y -q --no-install-recommends "$@"
 chroot "$root" apt-get clean
@@ -148,16 +154,19 @@ impl Spec {
         );
         say(&format!("installing {} (GHC {}) into {}", self.suite, self.ghc, root.display()));
         let log_path = root.with_extension("log");
-        let log = File::create(&log_path)?;
-        let status = Command::new("unshare")
+        let mut installing = Command::new("unshare")
             .args(["--mount", "--propagation", "private", "sh", "-c", INSTALL, "sh"])
             .args([root.as_os_str(), OsStr::new(self.suite), OsStr::new(&mirror), script.as_os_str(), &key])
+            .arg(&log_path)
             .args(self.packages)
             .stdin(Stdio::null())
-            .stdout(log.try_clone()?)
-            .stderr(log)
-            .status()
+            .stdout(Stdio::piped())
+            .spawn()
             .context("unshare (package util-linux) cannot be run")?;
+        for line in installing.stdout.take().into_iter().flat_map(|steps| BufReader::new(steps).lines()) {
+            say(&line?);
+        }
+        let status = installing.wait()?;
         if !status.success() {
             let tail = last_lines(&log_path, 15);
             bail!("{} could not be installed; the log is {} and ends:\n{tail}", self.name, log_path.display());
@@ -216,6 +225,11 @@ impl Toolchain {
     /// Compiles `sources[0]/Main.hs`, with modules looked up in all of `sources` and
     /// the C files beside it, to `output`. Objects go beside that.
     pub fn compile(&self, sources: &[&Path], flags: &[&str], output: &Path) -> Result<()> {
+        let with = [&[self.name, &self.version], flags].concat();
+        compiled::once(&with, sources, output, || self.compile_anew(sources, flags, output))
+    }
+
+    fn compile_anew(&self, sources: &[&Path], flags: &[&str], output: &Path) -> Result<()> {
         let folder = output.parent().context("an output without a folder")?;
         fs::create_dir_all(folder)?;
         let mut folders = sources.to_vec();

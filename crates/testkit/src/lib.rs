@@ -12,10 +12,19 @@ pub mod hostile;
 pub mod manifests;
 pub mod results;
 pub mod rings;
+pub mod said;
 pub mod sanitized;
 pub mod tree;
 pub mod truth;
 pub mod tuning;
+
+/// The text of a file below `workloads/`.
+#[macro_export]
+macro_rules! source {
+    ($path:literal) => {
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads/", $path))
+    };
+}
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

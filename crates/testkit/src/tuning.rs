@@ -210,7 +210,7 @@ pub fn trial() -> Option<&'static Path> {
 
 /// The same of any GHC, with an option for its linker.
 pub fn compile(toolchain: &Toolchain, program: &Path, link: Option<&str>) {
-    const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../rtscope/tests/programs/trial");
+    const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads/haskell/trial");
     let sources = program.with_extension("source");
     fs::create_dir(&sources).unwrap();
     for name in ["Main.hs", "sockets.c"] {

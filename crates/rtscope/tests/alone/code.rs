@@ -22,74 +22,17 @@ use xtask::toolchain::{Spec, Toolchain, cache, is_root};
 /// Samples are of CPU time, but the machine has few CPUs.
 static MACHINE: Mutex<()> = Mutex::new(());
 
-const HASKELL: &str = r#"
-{-# LANGUAGE BangPatterns, ForeignFunctionInterface #-}
-module Main where
-import Control.Monad
-import Foreign.C.Types
+const HASKELL: &str = testkit::source!("haskell/spin-and-call/Main.hs");
 
-foreign import ccall unsafe "c_busy" cBusy :: CInt -> IO CInt
-foreign import ccall unsafe "usleep" cSleep :: CInt -> IO CInt
-
-spin :: Int -> Int -> Int
-spin !sum 0 = sum
-spin !sum n = spin (sum * 31 + n) (n - 1)
-{-# NOINLINE spin #-}
-
-main :: IO ()
-main = forM_ [1 .. 30] $ \i -> do
-  when (spin i (20000000 + i) == 0) (putStrLn "never")
-  _ <- cBusy 20
-  _ <- cSleep 3000
-  return ()
-"#;
-
-const BUSY: &str = r#"
-#include <time.h>
-static long milliseconds(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-int c_busy(int ms) {
-  long end = milliseconds() + ms;
-  int n = 0;
-  do for (int i = 0; i < 1000000; i++) __asm__ volatile("" : "+r"(n)); while (milliseconds() < end);
-  return n;
-}
-"#;
+const BUSY: &str = testkit::source!("haskell/spin-and-call/busy.c");
 
 /// The same in OCaml, and work for its runtime.
-const OCAML: &str = r#"
-external busy : int -> int = "busy_stub"
-let[@inline never] rec spin sum n = if n = 0 then sum else spin (sum * 31 + n) (n - 1)
-let held = ref []
-let () =
-  for i = 1 to 30 do
-    if spin i (20_000_000 + i) = 0 then print_string "never";
-    ignore (Sys.opaque_identity (busy 20));
-    held := List.init 100_000 (fun n -> string_of_int (n * i));
-    Gc.full_major ()
-  done
-"#;
+const OCAML: &str = testkit::source!("ocaml/spin-and-call/main.ml");
 
 /// One domain calls C and keeps its lock, the other one makes short-lived values meanwhile.
-const OCAML_HELD: &str = r#"
-external busy : int -> int = "busy_stub"
-let () =
-  let over = Atomic.make false in
-  let call () = while not (Atomic.get over) do ignore (Sys.opaque_identity (busy 20)) done in
-  let beside = Domain.spawn call in
-  for _ = 1 to 15_000_000 do ignore (Sys.opaque_identity (ref 0)) done;
-  Atomic.set over true;
-  Domain.join beside
-"#;
+const OCAML_HELD: &str = testkit::source!("ocaml/held-in-call/main.ml");
 
-const OCAML_STUB: &str = r#"
-#include <caml/mlvalues.h>
-int c_busy(int);
-value busy_stub(value ms) { return Val_int(c_busy(Int_val(ms))); }
-"#;
+const OCAML_STUB: &str = testkit::source!("ocaml/spin-and-call/stub.c");
 
 /// Does what its first argument says.
 const MODES: &str = r#"

@@ -8,38 +8,16 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
+use testkit::said::{said, text};
 
 const STARTS: usize = 1500;
 const THREADS: usize = 1500;
 
 /// Does nothing, works for a time, or fills its log for a time.
-const PROGRAM: &str = r#"
-import Control.Concurrent
-import Control.Monad
-import Data.IORef
-import Debug.Trace
-import System.Environment
-
-main :: IO ()
-main = do
-  arguments <- getArgs
-  case arguments of
-    ("work" : seconds : _) -> replicateM_ (read seconds * 100) (threadDelay 10000)
-    ("fill" : seconds : _) -> do
-      over <- newIORef False
-      _ <- forkIO (threadDelay (read seconds * 1000000) >> writeIORef over True)
-      let loop = do
-            replicateM_ 20 (traceEventIO (replicate 1000 'x'))
-            yield
-            stop <- readIORef over
-            unless stop loop
-      loop
-      putStrLn "done"
-    _ -> return ()
-"#;
+const PROGRAM: &str = testkit::source!("haskell/short-run/Main.hs");
 
 const MANY_THREADS: &str = r#"
 #include <pthread.h>
@@ -91,18 +69,10 @@ fn run_in(folder: &Path, words: &[&str]) {
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
 }
 
-fn text(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
-
 fn rtscope(capture: &Path, options: &[&str]) -> Command {
     let mut command = Command::new(testkit::rtscope());
     command.args(["record", "-o", text(capture)]).args(options).env_remove("GHCRTS");
     command
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// Ends it, whatever becomes of the test.

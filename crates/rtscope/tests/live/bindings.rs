@@ -9,41 +9,14 @@ use xtask::missing;
 use xtask::surroundings::QuotaGroup;
 
 /// What the runtime was started with. Imports nothing of the package.
-const FLAGS: &str = r#"
-import Control.Concurrent
-import GHC.Conc
-import GHC.RTS.Flags
-
-main :: IO ()
-main = do
-  capabilities <- getNumCapabilities
-  processors <- getNumProcessors
-  flags <- getRTSFlags
-  let gc = gcFlags flags
-      par = parFlags flags
-      field name value = show name ++ ":" ++ value
-      bool value = if value then "true" else "false"
-  putStrLn $ "{" ++ foldr1 (\one more -> one ++ "," ++ more)
-    [ field "capabilities" (show capabilities), field "processors" (show processors)
-    , field "nursery_mib" (show (fromIntegral (minAllocAreaSize gc) * 4096 / 1048576 :: Double))
-    , field "chunk_mib" (show (fromIntegral (nurseryChunkSize gc) * 4096 / 1048576 :: Double))
-    , field "parallel" (bool (parGcEnabled par)), field "collectors" (show (parGcThreads par))
-    , field "balance_from" (show (parGcLoadBalancingGen par)) ] ++ "}"
-"#;
+const FLAGS: &str = testkit::source!("haskell/own-flags/Main.hs");
 
 /// What the package says.
 const ASKS: &str =
     "import RtScope.Start\nmain :: IO ()\nmain = plan >>= \\p -> print (state p, workers p) >> print p\n";
 
 /// What OCaml's runtime was started with, in the main domain and in another.
-const ML: &str = r#"
-let words () = (Gc.get ()).minor_heap_size
-let () =
-  let other = try Domain.join (Domain.spawn words) with Failure _ -> 0 in
-  let variable name = Option.value (Sys.getenv_opt name) ~default:"" in
-  Printf.printf "{\"main\":%d,\"other\":%d,\"o\":%d,\"recommended\":%d,\"environment\":\"%s%s\"}\n" (words ()) other
-    (Gc.get ()).space_overhead (Domain.recommended_domain_count ()) (variable "OCAMLRUNPARAM") (variable "CAMLRUNPARAM")
-"#;
+const ML: &str = testkit::source!("ocaml/own-parameters/main.ml");
 
 const ML_ASKS: &str =
     "let () = Printf.printf \"%d\\n%s\" (Rtscope_start.domain_count ()) (Rtscope_start.plan ()).reasons";

@@ -10,15 +10,11 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
 
-const PROGRAM: &str = include_str!("../programs/events.ml");
-const MAP: &str = include_str!("../programs/domain_map.ml");
+const PROGRAM: &str = testkit::source!("ocaml/library-events/main.ml");
+const MAP: &str = testkit::source!("ocaml/domain-map/main.ml");
 
 /// Says nothing of the library.
-const PLAIN: &str = r#"
-let () =
-  let name () = In_channel.with_open_bin "/proc/thread-self/comm" In_channel.input_all in
-  Printf.printf "{\"main\":%S,\"other\":%S}" (String.trim (name ())) (String.trim (Domain.join (Domain.spawn name)))
-"#;
+const PLAIN: &str = testkit::source!("ocaml/plain-domains/main.ml");
 
 /// In this order dune gives them: what the program asks for first stands first.
 const THREADS_FIRST: [&str; 4] = ["unix", "threads", "runtime_events", "events"];

@@ -4,6 +4,7 @@
 //! `docs/formats/parquet.md`.
 
 use testkit::ground;
+use testkit::said::pauses;
 
 use ground::{ground, record, reported, said, scratch};
 use serde_json::Value;
@@ -56,12 +57,6 @@ fn drawn_differently() -> impl Iterator<Item = PathBuf> {
     let kinds =
         ["ghc-9.0/non-moving", "ghc-9.6/parallel", "ghc-9.10/all-classes", "ghc-9.10/heap-profile", "ocaml-5.4/whole"];
     logs().into_iter().filter(move |log| kinds.iter().any(|kind| log.with_extension("").ends_with(kind)))
-}
-
-/// `report --pauses`, a document each.
-fn pauses(file: &Path) -> Vec<Value> {
-    let done = Command::new(testkit::rtscope()).args(["report", "--pauses"]).arg(file).output().unwrap();
-    String::from_utf8(done.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 fn number(value: &Value, key: &str) -> u64 {

@@ -3,6 +3,7 @@
 
 use testkit::executable;
 use testkit::heaps;
+use testkit::said::said;
 
 use heaps::{CHURN, Ground, PINNED, Running, document, figure, rtscope};
 use serde_json::Value;
@@ -12,10 +13,6 @@ use std::process::{Command, Output};
 use std::time::Duration;
 use xtask::missing;
 use xtask::toolchain::is_root;
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
 
 fn refused(output: &Output, why: &str) {
     assert_eq!(output.status.code(), Some(1), "{}", said(output));
@@ -113,18 +110,7 @@ fn live_a_process_in_other_namespaces_is_read_by_its_own_files() {
     outside.ends("800");
 }
 
-const COLLECTING: &str = r#"module Main (main) where
-import Control.Monad (forever)
-import qualified Data.ByteString as BS
-import System.IO
-import System.Mem (performMajorGC)
-main :: IO ()
-main = do
-  let strings = [BS.replicate 8 x | x <- concat (replicate 2000 [minBound .. maxBound])]
-  print (sum (map BS.length strings))
-  hFlush stdout
-  forever performMajorGC >> print (length strings)
-"#;
+const COLLECTING: &str = testkit::source!("haskell/always-collecting/Main.hs");
 
 #[test]
 fn live_a_heap_that_is_being_collected_is_read_or_said_to_be() {

@@ -14,42 +14,10 @@ use xtask::missing;
 use xtask::toolchain::{Spec, cache};
 
 /// Byte strings that stay, for so many milliseconds, beside lists that come and go.
-const HELD: &str = r#"{-# LANGUAGE BangPatterns #-}
-module Main (main) where
-
-import Control.Concurrent (threadDelay)
-import Control.Monad (forM_)
-import qualified Data.ByteString as BS
-import Foreign.StablePtr (newStablePtr)
-import System.Environment (getArgs)
-import System.Mem (performGC)
-
-main :: IO ()
-main = do
-  (count : rounds : _) <- map read <$> getArgs
-  let !held = forced [BS.replicate 1000 (fromIntegral n) | n <- [1 .. count :: Int]]
-  _ <- newStablePtr held -- alive until the process ends, its last collection too
-  performGC
-  forM_ [1 .. rounds :: Int] $ \n -> do
-    let !_ = sum (map fromIntegral [n .. n + 100000] :: [Integer])
-    threadDelay 50000
-  print (sum (map BS.length held))
-
-forced :: [BS.ByteString] -> [BS.ByteString]
-forced list = foldr seq list list
-"#;
+const HELD: &str = testkit::source!("haskell/pinned-held/Main.hs");
 
 /// Arrays that stay, small and large ones, beside lists that come and go.
-const ARRAYS: &str = r#"let () =
-  let small = Array.init 300_000 (fun n -> Array.make 12 n) in
-  let large = Array.init 200 (fun n -> Array.make 10_000 n) in
-  for round = 1 to 40 do
-    ignore (Sys.opaque_identity (List.init 50_000 (fun n -> n + round)));
-    if round mod 4 = 0 then Gc.full_major ();
-    Unix.sleepf 0.02
-  done;
-  print_int (Array.length small + Array.length large)
-"#;
+const ARRAYS: &str = testkit::source!("ocaml/arrays/main.ml");
 
 /// Few enough that the tests' slow build reads them in a tenth of a second.
 const COUNT: &str = "4000";

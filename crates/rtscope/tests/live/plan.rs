@@ -19,23 +19,7 @@ use xtask::surroundings::QuotaGroup;
 use xtask::toolchain::{Spec, Toolchain, cache, is_root};
 
 /// Says how many workers it has and on how many CPUs it may run, as many lines.
-const PROGRAM: &str = r#"
-import Control.Concurrent
-import Data.List
-import System.Environment
-import System.Exit
-
-main :: IO ()
-main = do
-  getNumCapabilities >>= print
-  status <- readFile "/proc/self/status"
-  putStrLn (drop 19 (head (filter (isPrefixOf "Cpus_allowed_list:") (lines status))))
-  getArgs >>= mapM_ putStrLn
-  words' <- getArgs
-  case words' of
-    ["exit", code] -> exitWith (ExitFailure (read code))
-    _ -> return ()
-"#;
+const PROGRAM: &str = testkit::source!("haskell/first-word/Main.hs");
 
 const LINKS: [&str; 5] = ["none", "some", "all", "ignore", "ignoreAll"];
 const GOALS: [&str; 3] = ["latency", "throughput", "memory"];
@@ -332,11 +316,7 @@ fn other_compilers_programs_take_their_plans_too() {
     });
 }
 
-const OCAML: &str = r#"
-let () =
-  let gc = Gc.get () in
-  Printf.printf "%d\n%d\n%d\n" (Domain.recommended_domain_count ()) gc.Gc.minor_heap_size gc.Gc.space_overhead
-"#;
+const OCAML: &str = testkit::source!("ocaml/first-word/main.ml");
 
 #[test]
 fn programs_of_ocaml_get_their_parameters() {

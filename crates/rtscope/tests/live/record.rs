@@ -12,63 +12,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use testkit::executable;
+use testkit::ground::{kill, wait_for};
+use testkit::said::text;
 use xtask::toolchain;
 
-const CHURN: &str = r#"
-import Control.Concurrent
-import Control.Monad
-import Data.IORef
-import qualified Data.Map.Strict as M
-import System.Environment
-import System.Exit
-import System.IO
-import System.Posix.Process
-import System.Process
-
-work :: Int -> Int -> Int
-work seed n = M.foldl' (+) 0 (go M.empty 0)
-  where go m i | i >= n = m
-               | otherwise = go (M.insert ((i * 7919 + seed) `mod` 5003) i m) (i + 1)
-
-main :: IO ()
-main = do
-  arguments <- getArgs
-  case arguments of
-    ("exit" : code : _) -> exitWith (ExitFailure (read code))
-    ("parent" : self : _) -> do
-      code <- rawSystem self ["0.3"]
-      churn 0.3
-      exitWith code
-    ("fork" : _) -> do
-      child <- forkProcess (churn 0.6)
-      _ <- getProcessStatus True False child
-      churn 0.3
-    ("exec" : self : _) -> do
-      churn 0.6
-      executeFile self False ["0.3"] Nothing
-    (seconds : _) -> churn (read seconds)
-    [] -> churn 1
-
-churn :: Double -> IO ()
-churn seconds = do
-  lanes <- getNumCapabilities
-  stop <- newIORef False
-  ends <- forM [1 .. lanes] $ \i -> do
-    end <- newEmptyMVar
-    _ <- forkOn i $ do
-      let loop k acc = do
-            over <- readIORef stop
-            if over then putMVar end acc else let r = work k 20000 in r `seq` loop (k + 1) (acc + r `mod` 7)
-      loop i 0
-    return end
-  threadDelay (round (seconds * 1e6))
-  writeIORef stop True
-  sums <- mapM takeMVar ends
-  putStrLn (if sum sums >= 0 then "done" else "impossible")
-  hFlush stdout
-"#;
+const CHURN: &str = testkit::source!("haskell/many-ends/Main.hs");
 
 /// Where the programs are; removed by the system's own cleaning of /tmp.
 struct Ground {
@@ -117,24 +67,8 @@ fn record(capture: &Path, options: &[&str], program: &[&str]) -> Output {
     rtscope(&[&["-o", capture][..], options, &["--"], program].concat()).output().unwrap()
 }
 
-fn text(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
-
 fn scratch() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
-}
-
-fn wait_for(what: &str, mut until: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !until() {
-        assert!(start.elapsed() < Duration::from_secs(20), "waited in vain for {what}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-fn kill(signal: &str, pid: u32) {
-    assert!(Command::new("kill").args([signal, &pid.to_string()]).status().unwrap().success());
 }
 
 /// The log's own table of payload sizes by tag, `None` for a variable one.
@@ -271,7 +205,7 @@ fn a_terminated_program_keeps_all_but_its_last_second() {
     let mut recorder = rtscope(&arguments).stderr(Stdio::null()).spawn().unwrap();
     wait_for("the log's process", || logging_pid(&path).is_some());
     std::thread::sleep(Duration::from_secs(4));
-    kill("-TERM", logging_pid(&path).unwrap());
+    kill("TERM", logging_pid(&path).unwrap());
     assert_eq!(recorder.wait().unwrap().code(), Some(143));
     let capture = Capture::open(&path).unwrap();
     let log = fs::read(capture.path().join(&capture.manifest().logs[0].path)).unwrap();
@@ -607,6 +541,6 @@ fn a_signal_for_the_recorder_is_passed_on() {
     let arguments = ["-o", text(&path), "--", "sh", "-c", &script];
     let mut recorder: Child = rtscope(&arguments).stderr(Stdio::null()).spawn().unwrap();
     wait_for("the script", || ready.exists());
-    kill("-TERM", recorder.id());
+    kill("TERM", recorder.id());
     assert_eq!(recorder.wait().unwrap().code(), Some(9));
 }

@@ -3,6 +3,7 @@
 //! they end as they would have.
 
 use testkit::rings;
+use testkit::said::said;
 
 use rings::{Ground, RING_START, RING_STOP, Stream, clean, grounds, kill, wait_for};
 use rtscope_decode::capture::Capture;
@@ -17,10 +18,6 @@ use xtask::missing;
 #[track_caller]
 fn is_done(output: &Output) {
     assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b"done\n"[..]), "{}", said(output));
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 fn logs(manifest: &Value) -> Vec<(String, u64, Option<String>)> {

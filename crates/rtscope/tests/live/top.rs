@@ -4,6 +4,7 @@
 use testkit::executable;
 use testkit::ground;
 use testkit::rings;
+use testkit::said::{pauses, said};
 
 use ground::{logging_pid, reported, scratch, wait_for};
 use rings::Ground;
@@ -35,36 +36,7 @@ fn alone() -> MutexGuard<'static, ()> {
 }
 
 /// `SECONDS`: every capability fills maps, and holds one for as long as it runs.
-const PROGRAM: &str = r#"module Main (main) where
-
-import Control.Concurrent
-import Control.Monad
-import Data.IORef
-import qualified Data.Map.Strict as Map
-import System.Environment (getArgs)
-
-main :: IO ()
-main = do
-  (seconds : _) <- getArgs
-  lanes <- getNumCapabilities
-  stop <- newIORef False
-  ends <- forM [1 .. lanes] $ \lane -> do
-    end <- newEmptyMVar
-    _ <- forkOn lane $ do
-      let held = Map.fromList [(i, i + lane) | i <- [1 .. 40000 :: Int]]
-          loop n = do
-            over <- readIORef stop
-            let m = Map.fromList [((i * 7919 + n) `mod` 5003, i) | i <- [1 .. 4000 :: Int]]
-            if over || Map.foldl' (+) 0 m < 0
-              then putMVar end (Map.foldl' (+) n held)
-              else loop (n + 1)
-      loop (1 :: Int)
-    return end
-  threadDelay (round (read seconds * 1e6 :: Double))
-  writeIORef stop True
-  sums <- mapM takeMVar ends
-  putStrLn (if sum sums < 0 then "impossible" else "done")
-"#;
+const PROGRAM: &str = testkit::source!("haskell/map-filler/Main.hs");
 
 /// The program by one GHC: the words of its command line.
 fn haskell(name: &str, folder: &Path, flags: &[&str]) -> Option<Vec<OsString>> {
@@ -88,10 +60,6 @@ fn top(of: impl AsRef<OsStr>, options: &[&str]) -> Command {
     let mut command = Command::new(testkit::rtscope());
     command.arg("top").arg(of).args(options).stdin(Stdio::null());
     command
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// Its documents, one for each second.
@@ -139,12 +107,6 @@ fn running(pid: u32, name: &str) -> u32 {
         found != 0
     });
     found
-}
-
-/// Pauses of a capture as lines.
-fn pauses(capture: &Path) -> Vec<Value> {
-    let done = Command::new(testkit::rtscope()).args(["report", "--pauses"]).arg(capture).output().unwrap();
-    String::from_utf8(done.stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 fn ns(value: &Value, key: &str) -> Option<u64> {

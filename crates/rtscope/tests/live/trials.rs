@@ -29,7 +29,7 @@ use xtask::toolchain::{ALL, Toolchain, cache};
 use xtask::{missing, ocaml};
 
 const LONG: Duration = Duration::from_secs(120);
-const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/trial");
+const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads/haskell/trial");
 
 /// A compiled program, and how it is entered.
 struct Built {
@@ -154,13 +154,7 @@ fn live_a_user_who_asks_for_statistics_keeps_them() {
     assert!(matches!(outcome(&tried, &objective("wall", &[], false)), Outcome::Measured(wall) if wall > 1.0));
 }
 
-const OCAML: &str = r#"
-let () =
-  if Array.length Sys.argv > 1 then failwith Sys.argv.(1);
-  let kept = ref [] in
-  for i = 1 to 300_000 do if i mod 7 = 0 then kept := (i, string_of_int i) :: !kept done;
-  Printf.printf "%d\n" (List.length !kept)
-"#;
+const OCAML: &str = testkit::source!("ocaml/small-batch/main.ml");
 
 #[test]
 fn live_a_program_of_each_ocaml_is_timed_by_the_clock() {

@@ -1,6 +1,7 @@
 //! Live: a fixed list in blocks, here and spread over machines: `--try`, `--block`, `--merge`
 //! and the jobs that are printed. Owns nothing about speed or about who wins.
 
+use testkit::said::said;
 use testkit::tuning;
 
 use rtscope_tune::study::Kind;
@@ -10,10 +11,6 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::{Command, Output};
 use tuning::{Place, command, is_loud, place, rows, sleeper, trial};
-
-fn said(done: &Output) -> String {
-    String::from_utf8_lossy(&done.stderr).into_owned()
-}
 
 /// Whether it did it; a machine that is never quiet is no reason to fail.
 fn did(done: &Output) -> bool {

@@ -6,17 +6,9 @@ use rtscope_model::manifest::Status;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
+use testkit::said::text;
 
-const FILL: &str = r#"
-import Control.Monad
-import Debug.Trace
-main :: IO ()
-main = replicateM_ 100000 (traceEventIO (replicate 1000 'x')) >> putStrLn "done"
-"#;
-
-fn text(path: &Path) -> &str {
-    path.to_str().unwrap()
-}
+const FILL: &str = testkit::source!("haskell/disk-filler/Main.hs");
 
 /// Runs `script` where `disk` is a disk of 64 MiB; nothing where that cannot be made.
 fn on_a_disk(folder: &Path, script: &str) -> Option<Output> {

@@ -12,6 +12,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
+use testkit::said::said;
 use xtask::missing;
 use xtask::toolchain::is_root;
 
@@ -141,10 +142,6 @@ fn ended(mut running: Running, what: &str) -> Output {
     std::io::Read::read_to_end(&mut running.0.stdout.take().unwrap(), &mut output.stdout).unwrap();
     std::io::Read::read_to_end(&mut running.0.stderr.take().unwrap(), &mut output.stderr).unwrap();
     output
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// Every command that takes a process id, with the status that it ends with for a program of

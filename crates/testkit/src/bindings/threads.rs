@@ -5,7 +5,7 @@ use super::Bench;
 use serde_json::Value;
 use std::process::{Child, Command, Stdio};
 
-const MAP: &str = include_str!("../../../rtscope/tests/programs/domain_map.ml");
+const MAP: &str = crate::source!("ocaml/domain-map/main.ml");
 
 /// A process that always wants a CPU; ends with the test.
 struct Neighbour(Child);

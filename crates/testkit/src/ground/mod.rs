@@ -2,6 +2,8 @@
 //! per test binary, and running `rtscope` over it. Owns no assertion about results.
 pub mod kills;
 
+pub use crate::said::said;
+
 use rtscope_decode::capture::Capture;
 use serde_json::Value;
 use std::ffi::OsStr;
@@ -14,77 +16,7 @@ use xtask::missing;
 use xtask::toolchain::Toolchain;
 
 /// `seconds S`: collect for so long. The others are named after what they do.
-const PROGRAM: &str = r#"
-{-# LANGUAGE ForeignFunctionInterface #-}
-import Control.Concurrent
-import Control.Monad
-import Data.IORef
-import qualified Data.Map.Strict as Map
-import Foreign.C.Types
-import System.Environment
-import System.Exit
-import System.IO
-import System.Posix.Process
-import System.Posix.Types (CPid)
-
-foreign import ccall unsafe "close" closeDescriptor :: CInt -> IO CInt
-
-main :: IO ()
-main = do
-  arguments <- getArgs
-  case arguments of
-    ["exit", code] -> exitWith (ExitFailure (read code))
-    ["seconds", text] -> collect (read text)
-    ["close-all"] -> mapM_ closeDescriptor [3 .. 255] >> rounds 40 >> say "done"
-    ["fork"] -> do
-      child <- forkProcess (collect 0.5)
-      _ <- getProcessStatus True False child
-      collect 0.3
-    ["exec", self] -> collect 0.5 >> executeFile self False ["seconds", "0.3"] Nothing
-    ["daemon", pidFile] -> do
-      child <- forkProcess (createSession >> collect 1)
-      writeFile pidFile (show (child :: CPid))
-      say "left"
-    ["hog"] -> hog []
-    other -> hPutStrLn stderr (show other) >> exitWith (ExitFailure 9)
-
-say :: String -> IO ()
-say text = putStrLn text >> hFlush stdout
-
-work :: Int -> Int -> Int
-work seed n = Map.foldl' (+) 0 (go Map.empty 0)
-  where
-    go m i
-      | i >= n = m
-      | otherwise = go (Map.insert ((i * 7919 + seed) `mod` 5003) i m) (i + 1)
-
-rounds :: Int -> IO ()
-rounds n = forM_ [1 .. n] $ \i -> when (work i 20000 < 0) (say "impossible")
-
-collect :: Double -> IO ()
-collect seconds = do
-  lanes <- getNumCapabilities
-  stop <- newIORef False
-  ends <- forM [1 .. lanes] $ \i -> do
-    end <- newEmptyMVar
-    _ <- forkOn i $ do
-      let loop k = do
-            over <- readIORef stop
-            if over then putMVar end () else when (work k 20000 < 0) (say "impossible") >> loop (k + 1)
-      loop i
-    return end
-  threadDelay (round (seconds * 1e6))
-  writeIORef stop True
-  mapM_ takeMVar ends
-  say "done"
-
-hog :: [Map.Map Int Int] -> IO ()
-hog held = do
-  let more = Map.fromList [(i, i + length held) | i <- [1 .. 50000]]
-  when (Map.foldl' (+) 0 more < 0) (say "impossible")
-  threadDelay 20000
-  hog (more : held)
-"#;
+const PROGRAM: &str = crate::source!("haskell/faulty/Main.hs");
 
 /// A compiled [`PROGRAM`].
 pub struct Ground {
@@ -168,9 +100,7 @@ pub fn reported(capture: &Path) -> Value {
 
 /// From the first pause's request to the last one's release, in seconds.
 pub fn paused_seconds(capture: &Path) -> f64 {
-    let done = Command::new(crate::rtscope()).args(["report", "--pauses"]).arg(capture).output().unwrap();
-    let text = String::from_utf8(done.stdout).unwrap();
-    let pauses: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let pauses = crate::said::pauses(capture);
     let at = |pause: Option<&Value>, key: &str| pause.and_then(|pause| pause[key].as_u64());
     let ends = pauses.iter().filter_map(|pause| pause["released_ns"].as_u64()).max();
     let (from, to) = (at(pauses.first(), "requested_ns").unwrap_or(0), ends.unwrap_or(0));
@@ -205,9 +135,4 @@ pub fn wait_for(what: &str, mut until: impl FnMut() -> bool) {
         assert!(start.elapsed() < Duration::from_secs(20), "waited in vain for {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
-}
-
-/// Standard error as text.
-pub fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }

@@ -12,83 +12,11 @@ use xtask::toolchain::{Spec, Toolchain, cache};
 
 /// A list of byte strings, then a tenth of it: every tenth, or the first. It says when it
 /// has collected, and waits for a line.
-pub const PINNED: &str = r#"{-# LANGUAGE BangPatterns #-}
-module Main (main) where
-
-import qualified Data.ByteString as BS
-import System.Environment (getArgs)
-import System.IO
-import System.Mem (performGC)
-
-main :: IO ()
-main = do
-  hSetBuffering stdout LineBuffering
-  (way : count : _) <- getArgs
-  let n = read count :: Int
-  settle "start"
-  let !superset = forced (take n [BS.replicate 8 x | x <- cycle [minBound .. maxBound]])
-  settle "all"
-  let !subset = forced (if way == "take" then take (n `div` 10) superset
-                        else [x | (x, 1) <- zip superset (cycle [1 .. 10 :: Int])])
-  settle "some"
-  print (sum (map BS.length subset))
-
-forced :: [BS.ByteString] -> [BS.ByteString]
-forced list = foldr seq list list
-
-settle :: String -> IO ()
-settle name = do
-  mapM_ (const performGC) [1 .. 3 :: Int]
-  putStrLn name
-  _ <- getLine
-  return ()
-"#;
+pub const PINNED: &str = crate::source!("haskell/pinned-list/Main.hs");
 
 /// Threads that each keep so many byte strings and put new ones in their place, each with a
 /// major collection after so many; in the end each says the sum of the first bytes it keeps.
-pub const CHURN: &str = r#"{-# LANGUAGE BangPatterns #-}
-module Main (main) where
-
-import Control.Concurrent
-import Control.Monad
-import Data.Array.IO
-import qualified Data.ByteString as BS
-import Foreign.StablePtr (newStablePtr)
-import System.Environment (getArgs)
-import System.IO
-import System.Mem (performMajorGC)
-
-main :: IO ()
-main = do
-  hSetBuffering stdout LineBuffering
-  [threads, kept, until', every] <- map read <$> getArgs
-  ready <- newEmptyMVar
-  done <- newEmptyMVar
-  forM_ [1 .. threads :: Int] $ \thread -> forkIO $ do
-    slots <- newArray (0, kept - 1) BS.empty :: IO (IOArray Int BS.ByteString)
-    _ <- newStablePtr slots -- alive until the process ends, the last collection too
-    forM_ [0 .. kept - 1] (put thread slots kept)
-    putMVar ready ()
-    let go !turn | turn >= until' = return ()
-                 | otherwise = do
-            put thread slots kept turn
-            when (turn `mod` every == 0) performMajorGC
-            go (turn + 1)
-    go kept
-    strings <- getElems slots
-    putMVar done $! sum (map (fromIntegral . BS.head) strings :: [Int])
-  replicateM_ threads (takeMVar ready)
-  performMajorGC
-  putStrLn "ready"
-  sums <- replicateM threads (takeMVar done)
-  print (sum sums)
-
-put :: Int -> IOArray Int BS.ByteString -> Int -> Int -> IO ()
-put thread slots kept turn = do
-  let !string = BS.replicate 8 (fromIntegral (turn + thread))
-  writeArray slots (turn `mod` kept) string
-{-# NOINLINE put #-}
-"#;
+pub const CHURN: &str = crate::source!("haskell/byte-churn/Main.hs");
 
 /// What [`CHURN`] prints in the end.
 pub fn churned(threads: u64, kept: u64, until: u64) -> u64 {

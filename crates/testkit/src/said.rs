@@ -1,0 +1,23 @@
+//! What a program said: its standard error, and what `report` prints of a recording. Owns no
+//! assertion but that the program printed what it was asked for.
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Standard error as text.
+pub fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// `report --pauses`, a document each.
+pub fn pauses(file: &Path) -> Vec<Value> {
+    let done = Command::new(crate::rtscope()).args(["report", "--pauses"]).arg(file).output().unwrap();
+    let text = String::from_utf8(done.stdout).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// A path for a script or an argument.
+pub fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
