@@ -223,7 +223,7 @@ mod tests {
     fn a_second_thread_is_enough() {
         // This test program itself: it runs its tests on threads.
         let own = std::env::current_exe().unwrap().into_os_string();
-        let argv = vec![own, "--exact".into(), "probe::tests::sleeps".into(), "--include-ignored".into()];
+        let argv = vec![own, "--exact".into(), "programs::probe::tests::sleeps".into(), "--include-ignored".into()];
         let start = Start { argv, set: vec![("RTSCOPE_SLEEPS".into(), "1".into())], ..of(&[]) };
         let began = Instant::now();
         assert_eq!(probe(&start).unwrap(), Seen::Runs);

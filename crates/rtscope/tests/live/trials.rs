@@ -354,7 +354,7 @@ fn signalled(signal: &str) -> Option<String> {
     let program = built.folder.path().join("program");
     let words = format!("{} {port} {}", program.display(), built.folder.path().display());
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "live_a_trial_in_a_process_of_its_own", "--nocapture"]).env(CHILD, words);
+    command.args(["--exact", "trials::live_a_trial_in_a_process_of_its_own", "--nocapture"]).env(CHILD, words);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let serves = || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok();
     ground::wait_for("a server", serves);

@@ -60,7 +60,7 @@ fn a_killed_writer_leaves_whole_rows() {
     let mut before = 0;
     for round in 0..25 {
         let mut writer = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "--nocapture", "a_killed_writer_leaves_whole_rows"])
+            .args(["--exact", "--nocapture", "kills::a_killed_writer_leaves_whole_rows"])
             .env(WRITER, &path)
             .stdout(Stdio::piped())
             .spawn()

@@ -1,0 +1,9 @@
+//! `rtscope`, and it knows pebble.
+#![forbid(unsafe_code)]
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    third_runtime::register();
+    rtscope::program::main()
+}

@@ -1,0 +1,28 @@
+//! `uneven-hollows`: one hollow is waited for in most gatherings. Fewer hollows than the machine has
+//! processors would leave one for whatever keeps it. Cost: the time that all others waited for it.
+
+use rtscope_analyze::findings::{Cost, Facts, Rule, STOP, Verdict, sure};
+use rtscope_model::Remedy;
+
+/// The one rule.
+pub static RULES: [&Rule; 1] = [&Rule {
+    id: "uneven-hollows",
+    order: 1_000,
+    share_min: 0.01,
+    also: "one hollow is the last in most gatherings",
+    why: "a hundredth of the run is more than a gathering needs to begin",
+    check,
+    ..Rule::BLANK
+}];
+
+fn check(facts: &Facts<'_>) -> Option<Verdict> {
+    let stragglers = facts.sums.stragglers();
+    let all: u64 = stragglers.iter().map(|one| one.count).sum();
+    let worst = stragglers.first().filter(|worst| worst.count * 2 > all)?;
+    let (one, many) = facts.runtime.lane;
+    let what = format!("{one} {} kept all other {many} waiting: ", worst.lane);
+    let seen = facts.overall(format!("It was the last to stop in {} of {all} gatherings.", worst.count));
+    let mut remedy = Remedy::new(format!("Use fewer {many}.")).falls(STOP);
+    remedy.flag = facts.runtime.lanes_flag(facts.lanes.saturating_sub(1).max(1));
+    Some(Verdict::new(Cost::Time(worst.sum_ns), sure(true), what).seen([seen]).remedies([remedy]))
+}
