@@ -10,20 +10,16 @@ pub mod processes;
 pub mod run;
 pub mod world;
 
+pub use world::{OTHER, SECRET, SECRET_BEGINS};
+
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock};
 use xtask::missing;
 use xtask::toolchain::is_root;
 
 /// Draws that run at a time: most of one is waiting.
 const WORKERS: u64 = 2;
-/// The user whose everything is hostile.
-pub const OTHER: u32 = 65534;
-/// Stands in everything that only root may read, and nowhere else.
-pub const SECRET: &str = "Kanarienvogel";
-/// As much of it as a name of eight bytes holds.
-pub const SECRET_BEGINS: &str = "Kanarie";
 /// Moves the cursor, sets the title, erases; C0 and C1.
 pub const ESCAPES: &str = "\u{1b}[31m\u{1b}]0;x\u{7}\r\u{9b}2J";
 
@@ -98,18 +94,4 @@ pub fn draw(usual: u64, one: impl Fn(u64) -> (String, Vec<String>) + Sync) {
     let mut broken: Vec<u64> = broken.into_inner().unwrap();
     broken.sort_unstable();
     assert!(broken.is_empty(), "{} of {draws} draws from seed {seed} broke something: {broken:?}", broken.len());
-}
-
-/// Whether this machine notes when a file was read, so that the test can see it.
-fn reads_show() -> bool {
-    static SHOW: OnceLock<bool> = OnceLock::new();
-    *SHOW.get_or_init(|| {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("x");
-        std::fs::write(&file, "x").unwrap();
-        world::untouched(&file);
-        let before = world::read_at(&file);
-        std::fs::read(&file).unwrap();
-        before != world::read_at(&file)
-    })
 }

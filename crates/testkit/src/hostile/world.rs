@@ -1,7 +1,6 @@
 //! The folder of one draw: what only root may read or write, what the other user has, where rtscope may
 //! write. Owns the look before and after; whatever differs is a fault.
 
-use super::{OTHER, SECRET, reads_show};
 use rustix::fs::OFlags;
 use std::fs::{self, DirBuilder, File, FileTimes, Permissions};
 use std::io::Read;
@@ -11,6 +10,12 @@ use std::process::Command;
 use std::time::{Duration, SystemTime};
 use tempfile::TempDir;
 
+/// The user whose everything is hostile.
+pub const OTHER: u32 = 65534;
+/// Stands in everything that only root may read, and nowhere else.
+pub const SECRET: &str = "Kanarienvogel";
+/// As much of it as a name of eight bytes holds.
+pub const SECRET_BEGINS: &str = "Kanarie";
 /// Files are searched for the secret up to this length.
 const SEARCHED_MAX: u64 = 64 << 20;
 /// When root's files were last read and written: long ago, so that a read shows also where access times
@@ -188,11 +193,25 @@ fn holds_secret(path: &Path) -> bool {
 
 /// Whether the secret is among these bytes.
 pub fn has_secret(bytes: &[u8]) -> bool {
-    let secret = super::SECRET_BEGINS.as_bytes();
+    let secret = SECRET_BEGINS.as_bytes();
     bytes.windows(secret.len()).any(|window| window == secret)
 }
 
 /// A character that would steer a terminal.
 pub fn unclean(bytes: &[u8]) -> Option<char> {
     String::from_utf8_lossy(bytes).chars().find(|letter| letter.is_control() && !matches!(letter, '\n' | '\t'))
+}
+
+/// Whether this machine notes when a file was read, so that the test can see it.
+fn reads_show() -> bool {
+    static SHOW: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+    *SHOW.get_or_init(|| {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("x");
+        std::fs::write(&file, "x").unwrap();
+        untouched(&file);
+        let before = read_at(&file);
+        std::fs::read(&file).unwrap();
+        before != read_at(&file)
+    })
 }

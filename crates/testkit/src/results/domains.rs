@@ -1,6 +1,7 @@
 //! An OCaml program that says what it does.
 
-use super::{Fixture, MS, SECOND, START, dist, healthy};
+use super::base::{Fixture, MS, SECOND, START, dist};
+use super::programs::healthy;
 use rtscope_analyze::results::*;
 
 fn domain(id: u16) -> Lane {

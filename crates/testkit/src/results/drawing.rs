@@ -1,6 +1,6 @@
 //! What pictures are drawn from, made by hand for the fixtures.
 
-use super::{MS, START};
+use super::base::{MS, START};
 use rtscope_analyze::results::LanesOverTime;
 use rtscope_analyze::results::heap_profile;
 use rtscope_analyze::results::*;

@@ -1,7 +1,8 @@
 //! A recording with snapshots of its heap: the article's program in small, whose list of
 //! byte strings shrinks to a tenth that keeps all blocks.
 
-use super::{Fixture, MS, START, healthy};
+use super::base::{Fixture, MS, START};
+use super::programs::healthy;
 use rtscope_analyze::results::{LedgerLine, MemoryLedger};
 use rtscope_model::heap::{Entry, Fragmentation, Heap, Holder, Line, Part, Pinned, SCHEMA, Worst};
 

@@ -1,6 +1,6 @@
 //! Looks at a heap that grows, is thinned out and is given back in part.
 
-use super::{MS, SECOND};
+use super::base::{MS, SECOND};
 use rtscope_model::Time;
 use rtscope_model::heap::{Heap, Kind, Line, Megablock, Part};
 

@@ -1,7 +1,8 @@
 //! Requests of a load beside the recording of a program that is well: some wait for its
 //! pauses, some behind them, some for a quota, some for nothing that shows.
 
-use super::{Fixture, MS, SECOND, START, healthy};
+use super::base::{Fixture, MS, SECOND, START};
+use super::programs::healthy;
 use rtscope_analyze::recording::requests::Requests;
 use rtscope_analyze::results::requests::Joined;
 use rtscope_model::Time;

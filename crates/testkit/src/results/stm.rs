@@ -1,7 +1,8 @@
 //! Transactions of a program: of one that is linked with the package and loses many attempts, and
 //! of one of which attempts alone are known.
 
-use super::{Fixture, MS, START, change, healthy, seen};
+use super::base::{Fixture, MS, START, change, seen};
+use super::programs::healthy;
 use rtscope_analyze::recording::stm::Stm;
 use rtscope_analyze::results::stm::Transactions;
 use rtscope_model::{Claim, Confidence, Finding, Metric, Remedy, Severity, StmCounts, StmNamed, StmSeen};

@@ -1,0 +1,46 @@
+//! Results full of names that somebody chose to do harm.
+
+use super::base::{Fixture, change, seen};
+use super::programs::preempted;
+use super::{domains, requests, stm};
+use rtscope_analyze::results::UserEvents;
+
+/// Strings that try to break out of wherever they are put.
+pub fn hostile() -> Fixture {
+    let mut fixture = preempted();
+    fixture.name = "hostile";
+    let evil =
+        "</script><script>alert(1)</script><img src=http://example.invalid/x onerror=alert(2)>\"'&\x1b[2J\u{202e}";
+    let results = &mut fixture.results;
+    results.source.path = evil.into();
+    results.runtime.version = Some(evil.into());
+    results.runtime.args = vec![evil.into(), "]]><!--".into()];
+    for lane in &mut results.lanes {
+        lane.name = evil.into();
+    }
+    results.user = vec![UserEvents { marks: 1, cut: 1, ..domains::user(evil) }];
+    results.requests = Some(requests::hostile(evil));
+    results.transactions = Some(stm::hostile(evil));
+    for sum in &mut results.causes {
+        sum.who = Some(evil.into());
+    }
+    for finding in &mut results.findings {
+        finding.id = evil.into();
+        finding.claim = evil.into();
+        finding.share = 0.0004;
+        finding.evidence = vec![seen(evil)];
+        finding.remedies = vec![change(evil, Some(evil), evil)];
+    }
+    for loss in &mut results.losses {
+        loss.source = evil.into();
+        loss.note = evil.into();
+    }
+    results.kernel.notes = vec![evil.into()];
+    results.kernel.tier = Some(evil.into());
+    let who = fixture.names.intern(evil);
+    for worst in &mut results.drawing.worst {
+        worst.blamed.causes.iter_mut().for_each(|piece| piece.who = Some(who));
+        worst.states.iter_mut().flat_map(|lane| &mut lane.spans).for_each(|span| span.who = Some(evil.into()));
+    }
+    fixture
+}
