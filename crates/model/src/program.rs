@@ -47,15 +47,3 @@ impl Rtsopts {
         all.into_iter().find(|known| known.name() == name)
     }
 }
-
-/// Releases of OCaml that can be told by the names in their runtimes, and that differ in
-/// what a plan can say.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub enum OcamlRelease {
-    /// 4 or older: no domains.
-    Before5,
-    /// 5.0 to 5.2: the parameter `d` does not exist.
-    Before5_3,
-    /// 5.3 or later.
-    From5_3,
-}

@@ -1,7 +1,7 @@
 //! The runtimes that are known to this process: those of [`crate::runtimes`], and what a program
 //! [`register`]s before it reads anything.
 
-pub use crate::runtime_info::{Change, ForeignCall, Knobs, LaneThreads, Posts, RuntimeInfo, UNKNOWN};
+pub use crate::runtime_info::{Change, ForeignCall, Knobs, LaneThreads, OwnArgs, Posts, RuntimeInfo, UNKNOWN};
 
 use crate::runtimes;
 use std::sync::{PoisonError, RwLock};

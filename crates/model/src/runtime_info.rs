@@ -21,6 +21,8 @@ pub struct RuntimeInfo {
     pub log_is_off: &'static str,
     /// Which of its programs can be followed while they run.
     pub followed: &'static str,
+    /// Its own flags among the arguments of its programs.
+    pub own_args: OwnArgs,
     /// Who counts productivity without the waiting: "+RTS -s says".
     pub own_count: &'static str,
     /// What its log holds.
@@ -29,6 +31,15 @@ pub struct RuntimeInfo {
     pub lane_threads: LaneThreads,
     /// Flags that change how it runs.
     pub knobs: Knobs,
+}
+
+/// Where a runtime's own flags are among the arguments of a program; the default: it has none there.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
+pub struct OwnArgs {
+    /// They begin and end behind these words; behind the last of them are no more.
+    pub words: Option<[&'static str; 3]>,
+    /// What those begin with that say where its log goes, and what is in it.
+    pub of_log: &'static [&'static str],
 }
 
 /// What a runtime's log holds, at the finest detail that it can write.
@@ -124,6 +135,7 @@ pub static UNKNOWN: RuntimeInfo = RuntimeInfo {
     log: "log",
     log_is_off: "it writes no log",
     followed: "",
+    own_args: OwnArgs { words: None, of_log: &[] },
     own_count: "the runtime itself counts",
     posts: Posts { runs: false, idle: false, writes: false, leadership: false },
     lane_threads: LaneThreads::PerPause,

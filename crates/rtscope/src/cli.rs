@@ -5,6 +5,7 @@ use crate::bench::BenchArgs;
 use crate::export::ExportArgs;
 use crate::heap::HeapArgs;
 use crate::load::LoadArgs;
+use crate::log_version::LogVersion;
 use crate::plan::PlanArgs;
 use crate::record::RecordArgs;
 use crate::run::RunArgs;
@@ -115,9 +116,9 @@ pub struct ReportArgs {
     /// Which log, where a capture holds several: the number in eventlog/N.eventlog or rings/N.ring
     #[arg(long, value_name = "N")]
     pub log: Option<usize>,
-    /// Which OCaml wrote the rings, where neither capture nor events tell: 5.3, 5.4.1
-    #[arg(long, value_name = "VERSION")]
-    pub ocaml_version: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its own comment is the help")]
+    pub version: LogVersion,
     /// Threads that decode (default: all processors, at most 8)
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,

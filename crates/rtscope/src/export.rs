@@ -7,6 +7,7 @@ mod format;
 
 pub use format::{Format, To};
 
+use crate::log_version::LogVersion;
 use crate::trouble::Trouble;
 use crate::{input, pipeline, report};
 use clap::Args;
@@ -41,9 +42,9 @@ pub struct ExportArgs {
     /// Which log, where a capture holds several: the number in eventlog/N.eventlog or rings/N.ring
     #[arg(long, value_name = "N")]
     pub log: Option<usize>,
-    /// Which OCaml wrote the rings, where neither capture nor events tell: 5.3, 5.4.1
-    #[arg(long, value_name = "VERSION")]
-    pub ocaml_version: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its own comment is the help")]
+    pub version: LogVersion,
 }
 
 /// Does it.
@@ -51,7 +52,7 @@ pub struct ExportArgs {
 /// # Errors
 /// What cannot be read or written, in words.
 pub fn run(args: &ExportArgs) -> Result<ExitCode, Trouble> {
-    let version = input::version(args.ocaml_version.as_ref(), "--ocaml-version")?;
+    let version = args.version.checked()?;
     let input = input::open(&args.file, version.as_deref())?;
     let options = pipeline::Options { log: args.log, version, ..pipeline::Options::new(&args.file) };
     let done = match args.output.as_deref() {

@@ -19,16 +19,6 @@ pub enum Input {
     Log(Box<dyn Log>),
 }
 
-/// Checks the user's word on which version of its runtime wrote a log: given with `option`.
-///
-/// # Errors
-/// No format knows it.
-pub fn version(text: Option<&String>, option: &str) -> Result<Option<String>, Trouble> {
-    let Some(text) = text else { return Ok(None) };
-    formats::check_version(text).map_err(|error| Trouble::new(format!("wrong {option}")).because(error))?;
-    Ok(Some(text.clone()))
-}
-
 /// Opens `path`: a capture, a log, or `-` (a log on standard input). `version` is the
 /// user's word on which version of its runtime wrote it.
 pub fn open(path: &Path, version: Option<&str>) -> Result<Input, Trouble> {

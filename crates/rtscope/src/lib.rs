@@ -18,6 +18,7 @@ pub mod input;
 pub mod kinds;
 pub mod line;
 pub mod load;
+pub mod log_version;
 pub mod machine;
 pub mod observer;
 pub mod pipeline;

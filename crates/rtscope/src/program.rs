@@ -44,7 +44,7 @@ fn options(args: &ReportArgs, file: &Path) -> Result<pipeline::Options, Trouble>
     Ok(pipeline::Options {
         log: args.log,
         threads: args.threads.unwrap_or(usual.threads).max(1),
-        version: input::version(args.ocaml_version.as_ref(), "--ocaml-version")?,
+        version: args.version.checked()?,
         requests: args.requests.clone(),
         ..usual
     })

@@ -4,8 +4,9 @@ use crate::plan::Plan;
 use crate::runtime::{Given, Program};
 use crate::runtimes::ghc::Ghc;
 use crate::runtimes::ocaml::Ocaml;
+use rtscope_model::Rtsopts;
 use rtscope_model::resources::{Resources, Source};
-use rtscope_model::{OcamlRelease, Rtsopts};
+use rtscope_model::runtimes::OcamlRelease;
 use std::sync::Arc;
 
 /// `cores` with `threads` each, numbered core by core; a quota in a control group.

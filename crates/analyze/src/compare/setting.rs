@@ -92,14 +92,15 @@ fn runtime(results: &Results) -> Option<String> {
 
 /// Whether an argument is the runtime's, for each argument behind the program.
 fn told_apart(results: &Results) -> Vec<(bool, &String)> {
+    let words = results.runtime.info().own_args.words;
     let mut inside = false;
     let mut told = Vec::new();
     for arg in results.runtime.args.iter().skip(1) {
-        match arg.as_str() {
-            "+RTS" => inside = true,
-            "-RTS" => inside = false,
-            "--RTS" => break,
-            _ => told.push((inside, arg)),
+        match words.and_then(|words| words.iter().position(|word| word == arg)) {
+            Some(0) => inside = true,
+            Some(1) => inside = false,
+            Some(_) => break,
+            None => told.push((inside, arg)),
         }
     }
     told
@@ -107,7 +108,7 @@ fn told_apart(results: &Results) -> Vec<(bool, &String)> {
 
 fn flags(results: &Results) -> Vec<String> {
     // Where the log goes and what is in it is the recording's, not the program's.
-    let ours = |flag: &str| flag.starts_with("-l") || flag.starts_with("-ol") || flag.starts_with("--eventlog");
+    let ours = |flag: &str| results.runtime.info().own_args.of_log.iter().any(|begin| flag.starts_with(begin));
     let flags = told_apart(results).into_iter().filter(|(inside, flag)| *inside && !ours(flag));
     flags.map(|(_, flag)| flag.clone()).collect()
 }

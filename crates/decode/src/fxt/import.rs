@@ -4,10 +4,9 @@
 
 use super::carried::{self, DERIVED};
 use super::lanes::Lanes;
-use super::phases;
 use super::record::{EventKind, EventRecord, OBJECT_THREAD, Record};
+use super::runtimes::{self, phases};
 use super::tables::Thread;
-use crate::ocaml_ring::COUNTERS;
 use rtscope_model::{Body, Class, Classes, Counter, Event, LaneId, NameId, Names, Runtime, Sched, Time, UserEvent};
 use std::collections::HashMap;
 
@@ -134,8 +133,8 @@ impl Importer {
         let at = |body: Runtime| Some(Event { time: Time(record.time), lane, body: Body::Runtime(body) });
         let untold = record.category.is_empty();
         let runtime = match (record.category, record.name, record.kind) {
-            (b"ocaml", b"domain-spawn", EventKind::Instant) => Some(Runtime::LaneCreated),
-            (b"ocaml", b"domain-terminate", EventKind::Instant) => {
+            (runtimes::LANES, runtimes::LANE_BEGINS, EventKind::Instant) => Some(Runtime::LaneCreated),
+            (runtimes::LANES, runtimes::LANE_ENDS, EventKind::Instant) => {
                 self.allocated.remove(&lane);
                 Some(Runtime::LaneDeleted)
             }
@@ -220,7 +219,7 @@ fn sched(time: u64, sched: Option<Sched>) -> Option<Event> {
 /// tell them from the program's own.
 fn of_the_runtime(record: &EventRecord<'_>) -> bool {
     let counter = matches!(record.kind, EventKind::Counter(_));
-    counter && COUNTERS.iter().any(|(name, _)| name.as_bytes() == record.name)
+    counter && runtimes::is_counter(record.name)
 }
 
 /// Whether a record is a phase of a runtime, and whether it has eio-trace's category.

@@ -2,7 +2,6 @@
 
 use super::{Fxt, FxtStream};
 use crate::log::{BATCH, Counted, Events, Log, LogError, LogFacts, LogFormat, Opening};
-use rtscope_model::runtimes::OCAML;
 use rtscope_model::{Classes, ClockMap, Event, Names, Symbols};
 
 /// The format.
@@ -35,7 +34,7 @@ impl Log for Fxt {
         let mut facts = match self.exported() {
             Some(facts) => facts.clone(),
             None if self.lanes() > 0 => LogFacts {
-                family: Some(OCAML.id.to_owned()),
+                family: Some(super::runtimes::OF_OTHERS.id.to_owned()),
                 threaded: Some(true),
                 generations: Some(2),
                 ..LogFacts::default()

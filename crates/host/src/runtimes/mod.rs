@@ -10,7 +10,8 @@ pub mod ocaml;
 pub mod recorded;
 pub mod route;
 
-pub use ghc::stm;
+pub use ghc::{heap, options, stm, unflushed};
+pub use ocaml::rings;
 
 use ghc::Ghc;
 use ocaml::Ocaml;

@@ -1,7 +1,7 @@
 //! GHC's runtime as data.
 
 use crate::finding::Figure;
-use crate::runtime::{Change, ForeignCall, Knobs, LaneThreads, Posts, RuntimeInfo};
+use crate::runtime::{Change, ForeignCall, Knobs, LaneThreads, OwnArgs, Posts, RuntimeInfo};
 
 /// GHC 9.0 and later.
 pub static GHC: RuntimeInfo = RuntimeInfo {
@@ -12,6 +12,7 @@ pub static GHC: RuntimeInfo = RuntimeInfo {
     log: "eventlog",
     log_is_off: "it writes no eventlog, which cannot be switched on from outside; start it with `+RTS -l`",
     followed: "a GHC program that writes an eventlog (+RTS -l) and was not stripped",
+    own_args: OwnArgs { words: Some(["+RTS", "-RTS", "--RTS"]), of_log: &["-l", "-ol", "--eventlog"] },
     own_count: "+RTS -s says",
     posts: Posts { runs: true, idle: true, writes: true, leadership: false },
     // A safe foreign call gives the capability up, and another thread takes it.

@@ -2,10 +2,11 @@
 //! lives in the folder of its name in `decode`, `analyze`, `host` and `tune`.
 
 mod ghc;
+pub mod heap;
 mod ocaml;
 
 pub use ghc::GHC;
-pub use ocaml::OCAML;
+pub use ocaml::{OCAML, OcamlRelease};
 
 use crate::runtime::RuntimeInfo;
 

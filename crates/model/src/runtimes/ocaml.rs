@@ -1,7 +1,7 @@
 //! The runtime of OCaml 5 as data.
 
 use crate::finding::Figure;
-use crate::runtime::{Change, ForeignCall, Knobs, LaneThreads, Posts, RuntimeInfo};
+use crate::runtime::{Change, ForeignCall, Knobs, LaneThreads, Posts, RuntimeInfo, UNKNOWN};
 
 /// OCaml 5.0 and later.
 pub static OCAML: RuntimeInfo = RuntimeInfo {
@@ -13,6 +13,7 @@ pub static OCAML: RuntimeInfo = RuntimeInfo {
     log_is_off: "its runtime events are off and cannot be switched on from outside; \
                  start it with OCAML_RUNTIME_EVENTS_START=1",
     followed: "an\nOCaml 5 program whose runtime events are on (OCAML_RUNTIME_EVENTS_START=1)",
+    own_args: UNKNOWN.own_args,
     own_count: "the runtime itself counts",
     // Rings are written word by word: that holds no domain at a time, and is not posted.
     posts: Posts { runs: false, idle: false, writes: false, leadership: true },
@@ -37,3 +38,15 @@ pub static OCAML: RuntimeInfo = RuntimeInfo {
 };
 
 const GIVE_UP: &str = "caml_release_runtime_system(); …; caml_acquire_runtime_system();";
+
+/// Releases of OCaml that can be told by the names in their runtimes, and that differ in
+/// what a plan can say.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum OcamlRelease {
+    /// 4 or older: no domains.
+    Before5,
+    /// 5.0 to 5.2: the parameter `d` does not exist.
+    Before5_3,
+    /// 5.3 or later.
+    From5_3,
+}

@@ -138,7 +138,7 @@ fn read(capture: &Capture, name: &str) -> Option<Heap> {
 pub(super) fn cleaned(mut heap: Heap) -> Heap {
     let wash = |text: &mut String| *text = clean(text).into_owned();
     wash(&mut heap.of);
-    heap.ghc.iter_mut().chain(&mut heap.doubts).for_each(wash);
+    heap.compiler.iter_mut().chain(&mut heap.doubts).for_each(wash);
     heap.ledger.iter_mut().for_each(|line| [&mut line.line, &mut line.how].into_iter().for_each(wash));
     heap.kinds.iter_mut().for_each(|kind| wash(&mut kind.kind));
     heap.holders.iter_mut().for_each(|holder| wash(&mut holder.name));

@@ -91,7 +91,7 @@ fn document(heap: &Heap, picture: &Picture, layout: &Layout, per: u64) -> String
 /// What the drawing is of, on one line.
 fn facts(heap: &Heap, picture: &Picture, layout: &Layout, per: u64) -> String {
     let mut facts = Vec::new();
-    facts.extend(heap.ghc.as_ref().map(|version| format!("GHC {version}")));
+    facts.extend(heap.built_by());
     facts.extend(heap.rss_bytes.map(|rss| format!("{} resident", bytes(rss))));
     if let (Some(live), true) = (heap.pinned.live_bytes, heap.pinned.used_bytes > 0) {
         facts.push(format!("{} of pinned bytes alive", percent_of(live, heap.pinned.used_bytes)));

@@ -1,19 +1,19 @@
 //! `rtscope heap` as text: what the system reports, split into lines that add up.
 
 use crate::style::{Style, Tone, shorten, wrap};
-use rtscope_model::heap::Heap;
+use rtscope_model::heap::{self, Heap};
 use rtscope_model::units::{bytes, count, counted, duration, percent};
 use std::fmt::Write;
 
 /// The page.
 pub(super) fn text(heap: &Heap, style: &Style) -> String {
     let mut out = String::new();
-    let ghc = heap.ghc.as_ref().map_or("GHC, version unknown".into(), |version| format!("GHC {version}"));
+    let compiler = heap.built_by().unwrap_or_else(|| format!("{}, version unknown", heap::RUNTIME));
     let resident = heap.rss_bytes.map_or(String::new(), |rss| format!(" · {} resident", bytes(rss)));
     let read = format!("blocks read in {}", duration(heap.read_ns));
     let stopped = if heap.stop_ns > 0 { format!(", stopped for {}", duration(heap.stop_ns)) } else { String::new() };
     let of = style.paint(Tone::Strong, &heap.of).into_owned();
-    let _ = writeln!(out, "{of}  {ghc}{resident} · heap of {} · {read}{stopped}\n", bytes(heap.heap_bytes));
+    let _ = writeln!(out, "{of}  {compiler}{resident} · heap of {} · {read}{stopped}\n", bytes(heap.heap_bytes));
     ledger(&mut out, heap, style);
     fragmentation(&mut out, heap);
     pinned(&mut out, heap);

@@ -40,7 +40,7 @@ pub fn sparks(results: &Results) -> Option<String> {
     let mut others: Vec<_> = others.map(|(name, _, count)| format!("{} {name}", units::count(count))).collect();
     let uncounted = uncounted(sparks);
     if uncounted > 0 {
-        others.push(format!("{} that GHC lost count of", units::count(uncounted)));
+        others.push(format!("{} that {} lost count of", units::count(uncounted), results.runtime.info()));
     }
     let colon = if others.is_empty() { "" } else { "; " };
     Some(format!(

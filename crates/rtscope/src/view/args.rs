@@ -1,5 +1,6 @@
 //! The options of `rtscope view`.
 
+use crate::log_version::LogVersion;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -24,9 +25,9 @@ pub struct ViewArgs {
     /// Which log, where a capture holds several: the number in eventlog/N.eventlog or rings/N.ring
     #[arg(long, value_name = "N")]
     pub log: Option<usize>,
-    /// Which OCaml wrote the rings, where neither capture nor events tell: 5.3, 5.4.1
-    #[arg(long, value_name = "VERSION")]
-    pub ocaml_version: Option<String>,
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "its own comment is the help")]
+    pub version: LogVersion,
     /// Requests of a load that ran meanwhile (`rtscope load --requests FILE`)
     #[arg(long, value_name = "FILE")]
     pub requests: Option<PathBuf>,

@@ -45,7 +45,7 @@ impl Keep {
         let file = args.file.canonicalize().ok()?;
         let capture = file.is_dir();
         let mut key = format!("{} {SCHEMA} {DRAWN}\n", env!("CARGO_PKG_VERSION"));
-        key += &format!("{} {:?} {:?}\n", file.display(), args.log, args.ocaml_version);
+        key += &format!("{} {:?} {:?}\n", file.display(), args.log, args.version.wrote);
         if capture {
             prints(&file, &file, &mut key, &mut 0)?;
         } else {
@@ -233,7 +233,7 @@ mod tests {
     use std::io::Write;
 
     fn args(file: &Path) -> ViewArgs {
-        ViewArgs { file: file.into(), port: 0, no_open: true, log: None, ocaml_version: None, requests: None }
+        ViewArgs { file: file.into(), port: 0, no_open: true, log: None, version: Default::default(), requests: None }
     }
 
     fn keep(file: &Path, cache: &Path) -> Option<Keep> {

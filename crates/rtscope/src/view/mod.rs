@@ -72,7 +72,7 @@ pub fn open(args: &ViewArgs, var: &dyn Fn(&str) -> Option<PathBuf>) -> Result<Vi
 }
 
 fn make(args: &ViewArgs, keep: Option<Keep>) -> Result<View, Trouble> {
-    let version = input::version(args.ocaml_version.as_ref(), "--ocaml-version")?;
+    let version = args.version.checked()?;
     let input = input::open(&args.file, version.as_deref())?;
     let requests = args.requests.clone();
     let options = pipeline::Options { log: args.log, version, requests, ..pipeline::Options::new(&args.file) };

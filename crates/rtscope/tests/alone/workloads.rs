@@ -47,3 +47,17 @@ truths! {
         live_9_10_small_nursery "small-nursery", live_9_10_remembered_set "remembered-set",
         live_9_10_parallel_gc "parallel-gc-not-paying", live_9_10_long_major_gc "long-major-gc";
 }
+
+// Memory in which nothing is to be found: on a machine that is not idle, others are.
+truths! {
+    "ghc-9.0":
+        live_9_0_pinned_take "pinned-take",
+        live_9_0_slice_whole "slice-whole",
+        live_9_0_page_faults_kept "page-faults-kept";
+    "ghc-9.6":
+        live_9_6_large_churner_apart "large-churner-apart",
+        live_9_6_returned "returned";
+    "ghc-9.10":
+        live_9_10_outside_heap_freed "outside-heap-freed",
+        live_9_10_compact_region "compact-region";
+}

@@ -13,6 +13,7 @@ mod export;
 mod figures;
 mod hostile_captures;
 mod hostile_names;
+mod lane_states;
 mod load_html;
 mod machine;
 mod machines;

@@ -2,7 +2,7 @@
 //! does not know.
 
 #[path = "../drawn/mod.rs"]
-mod common;
+pub mod common;
 
 use common::{drawn, sums};
 use rtscope::kinds::SpanKind;

@@ -56,7 +56,7 @@ fn heap(time: Time, look: &[(&str, u64)]) -> Heap {
     ];
     Heap {
         of: "process </script><script>alert(1)</script>".into(),
-        ghc: Some("9.0.2".into()),
+        compiler: Some("9.0.2".into()),
         time: Some(time),
         rss_bytes: Some(heap_bytes + 3 * MEGABLOCK),
         heap_bytes,

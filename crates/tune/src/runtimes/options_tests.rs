@@ -8,7 +8,8 @@ use crate::runtime::{Given, Program};
 use crate::study::space::MOST;
 use crate::testing::{churn, given, limited, machine, mill, open};
 use rtscope_model::resources::Resources;
-use rtscope_model::{OcamlRelease, Rtsopts, SchedPolicy};
+use rtscope_model::runtimes::OcamlRelease;
+use rtscope_model::{Rtsopts, SchedPolicy};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 

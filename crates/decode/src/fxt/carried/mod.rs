@@ -62,9 +62,9 @@ pub fn naming(event: &Event) -> Option<(u32, NameId)> {
 
 /// The name under which a phase is written.
 pub fn phase_name(phase: Phase) -> Cow<'static, str> {
-    match (super::phases::name(phase), phase) {
+    match (super::runtimes::phases::name(phase), phase) {
         (Some(name), _) => name.into(),
-        (None, Phase::Detail(number)) => format!("{}{number}", super::phases::UNNAMED).into(),
+        (None, Phase::Detail(number)) => format!("{}{number}", super::runtimes::phases::UNNAMED).into(),
         (None, _) => "".into(),
     }
 }

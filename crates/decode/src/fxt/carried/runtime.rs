@@ -1,7 +1,7 @@
 //! Events of a runtime, on the timeline of a lane.
 
-use super::super::phases;
 use super::super::record::{EventKind, EventRecord, Value};
+use super::super::runtimes::phases;
 use super::super::shape::{Name, Shape, Track};
 use super::fields::{GAP, GC, HEAP_PROFILE, OWN, fitting, is_instant, text};
 use super::heap_profile;

@@ -318,8 +318,8 @@ fn introduction(looks: u64, data: &Data, last: &Heap, left_out: u64) -> String {
         looks if looks == data.shots.len() as u64 => format!("{} looks at the heap", units::count(looks)),
         looks => format!("{} of {} looks at the heap", data.shots.len(), units::count(looks)),
     };
-    if let Some(version) = &last.ghc {
-        let _ = write!(out, " of a program of GHC {version}");
+    if let Some(compiler) = last.built_by() {
+        let _ = write!(out, " of a program of {compiler}");
     }
     if data.height == 0 {
         return out + ". There is no map to draw.";
@@ -487,7 +487,7 @@ mod tests {
         let mut far: Vec<_> = (0..20_000u64).map(|slot| (slot * 700_000_000, "o.")).collect();
         far.push((u64::MAX / MEGABLOCK, "<\"'é"));
         let mut odd = heap(&far);
-        odd.ghc = Some("</script><script>".into());
+        odd.compiler = Some("</script><script>".into());
         odd.time = Some(Time(5));
         let odd = [odd];
         let section = section(&odd, 0, Time(u64::MAX)).expect("a section");

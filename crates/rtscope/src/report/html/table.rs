@@ -228,7 +228,8 @@ pub(super) fn sparks(results: &Results) -> Option<String> {
     };
     let all = vec!["offered".into(), units::count(offered), String::new(), String::new(), String::new()];
     let uncounted = further::uncounted(&sparks.all);
-    let lost = ("not counted", "GHC does not say: a pool was full when it collected", uncounted);
+    let silent = format!("{} does not say: a pool was full when it collected", results.runtime.info());
+    let lost = ("not counted", &*silent, uncounted);
     let fates = further::fates(&sparks.all).into_iter().chain((uncounted > 0).then_some(lost));
     let rows: Vec<_> = std::iter::once(all).chain(fates.map(row)).collect();
     let fates = table(&["sparks", "how many", "of those offered", "", "what it means"], &rows);

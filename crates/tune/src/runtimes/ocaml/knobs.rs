@@ -2,7 +2,8 @@
 
 use crate::dialect::{Dialect, Knob, Role, What};
 use crate::plan::memory::Sizes;
-use rtscope_model::{OcamlRelease, runtimes::OCAML};
+use rtscope_model::runtimes::OCAML;
+use rtscope_model::runtimes::OcamlRelease;
 
 /// How OCaml's runtime is given its parameters.
 pub static DIALECT: Dialect = Dialect {

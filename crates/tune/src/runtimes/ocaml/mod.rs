@@ -14,7 +14,8 @@ use crate::plan::workers::Room;
 use crate::runtime::{Given, Linked, Runtime, Wish};
 use knobs::{MINOR_HEAP, MINOR_HEAPS, MOST_DOMAINS};
 use rtscope_model::resources::Resources;
-use rtscope_model::{OcamlRelease, units};
+use rtscope_model::runtimes::OcamlRelease;
+use rtscope_model::units;
 use std::sync::Arc;
 
 /// OCaml.

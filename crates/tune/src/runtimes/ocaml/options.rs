@@ -7,7 +7,7 @@ use crate::options::start::counts;
 use crate::plan::workers::Room;
 use crate::plan::{Goal, Kept, Refused};
 use crate::runtime::Wish;
-use rtscope_model::OcamlRelease;
+use rtscope_model::runtimes::OcamlRelease;
 
 /// Minor heaps, words: from 32k to 8M.
 const MINOR: std::ops::RangeInclusive<u32> = 15..=23;

@@ -6,7 +6,8 @@ use crate::plan::workers::Room;
 use crate::plan::{Flag, Goal, Kept, Plan, words as said};
 use crate::runtime::Given;
 use rtscope_model::resources::Resources;
-use rtscope_model::{Confidence, OcamlRelease, units};
+use rtscope_model::runtimes::OcamlRelease;
+use rtscope_model::{Confidence, units};
 
 /// Under this limit of a control group memory is tight, bytes.
 const TIGHT: u64 = 512 << 20;

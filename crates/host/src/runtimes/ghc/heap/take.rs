@@ -240,7 +240,7 @@ impl Looked {
         let stopped = if let Hold::Ended(held) = hold { held.stopped } else { Duration::ZERO };
         let mut heap = Heap {
             of: target.of.clone(),
-            ghc: target.version.map(|(major, minor, patch)| format!("{major}.{minor}.{patch}")),
+            compiler: target.version.map(|(major, minor, patch)| format!("{major}.{minor}.{patch}")),
             time: target.is_live().then(clock::monotonic),
             stop_ns: stopped.as_nanos() as u64,
             read_ns: self.read.as_nanos() as u64,

@@ -7,10 +7,10 @@ use rtscope_model::Phase;
 /// Any collection that the program asked for: events do not keep which kind.
 const EXPLICIT: &str = "explicit_gc";
 /// A detail that has no name: `phase 61`.
-pub(super) const UNNAMED: &str = "phase ";
+pub const UNNAMED: &str = "phase ";
 
 /// The phase that is shown under this name.
-pub(super) fn of_name(name: &[u8]) -> Option<Phase> {
+pub fn of_name(name: &[u8]) -> Option<Phase> {
     if name == EXPLICIT.as_bytes() {
         return Some(Phase::Explicit);
     }
@@ -20,7 +20,7 @@ pub(super) fn of_name(name: &[u8]) -> Option<Phase> {
 }
 
 /// The name that `phase` is written under; `None`: it has but a number.
-pub(super) fn name(phase: Phase) -> Option<&'static str> {
+pub fn name(phase: Phase) -> Option<&'static str> {
     match phase {
         Phase::Explicit => Some(EXPLICIT),
         Phase::Detail(number) => Some(phase_name(number)).filter(|name| !name.is_empty()),

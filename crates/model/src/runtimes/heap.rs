@@ -2,6 +2,7 @@
 //! `rtscope heap --json` prints, and that a capture keeps as `heap/N.json`. Owns its keys,
 //! which stay, and the marks of the map. What is not known is null.
 
+use super::GHC;
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 
@@ -9,6 +10,8 @@ use serde::{Deserialize, Serialize};
 pub const SCHEMA: &str = "rtscope/heap/1";
 /// The name of what [`Heap::shorten`] sums up.
 pub const OTHERS: &str = "others";
+/// Whose heap it is.
+pub const RUNTIME: &str = GHC.name;
 /// Blocks of a megablock, each with a mark.
 pub const MARKS: usize = 256;
 
@@ -21,7 +24,8 @@ pub struct Heap {
     /// Of what: `process 12`, the name of a core file.
     pub of: String,
     /// The compiler, where its files tell: `9.6.6`.
-    pub ghc: Option<String>,
+    #[serde(rename = "ghc")]
+    pub compiler: Option<String>,
     /// When it was read, on the clock of captures; `None`: a core file.
     pub time: Option<Time>,
     /// What the system reports as resident; `None`: a core file does not tell.
@@ -74,6 +78,11 @@ pub struct Heap {
 const KEPT_MEGABLOCKS: usize = 1 << 16;
 
 impl Heap {
+    /// What its program was built by, where that is known: "GHC 9.6.6".
+    pub fn built_by(&self) -> Option<String> {
+        Some(format!("{GHC} {}", self.compiler.as_ref()?))
+    }
+
     /// Leaves the first `most` of census and holders and sums the rest up in one entry
     /// `others`; a map of more than 64 GiB is left out, with a doubt. So bounded a snapshot
     /// can be kept, however large the heap is.
