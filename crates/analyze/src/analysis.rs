@@ -354,7 +354,7 @@ impl Analysis {
     /// the loss of pauses that had only been asked for.
     pub fn end(&mut self, on_segment: OnSegment<'_>) -> Option<Loss> {
         let last = self.at.runtime.map_or(self.at.now, |span| span.1);
-        let dropped = self.timeline.finish(last, self.at.now, self.span().1, on_segment);
+        let dropped = self.timeline.finish(last, self.span().1, on_segment);
         self.pending.extend(self.timeline.pauses());
         dropped
     }

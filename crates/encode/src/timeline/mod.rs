@@ -19,7 +19,7 @@ pub use stack::Closed;
 pub use state::State;
 
 use crate::Tables;
-use lanes::{Part, Runs, nest};
+use lanes::{Part, nest};
 use rtscope_analyze::basis::compose::Segment;
 use rtscope_analyze::basis::per_lane::PerLane;
 use rtscope_analyze::lanes::timeline::Doing;
@@ -127,7 +127,7 @@ pub trait Sink {
 
 /// Turns events into tracks.
 pub struct Timeline {
-    runs: Runs,
+    every_run: bool,
     open: Open,
     steps: Vec<Step>,
     now: Time,
@@ -170,12 +170,7 @@ impl Open {
 impl Timeline {
     /// Of the recording that `facts` describe.
     pub fn new(facts: &Exported) -> Timeline {
-        Timeline {
-            runs: Runs { posted: facts.runtime().posts.runs, every: facts.every_green_event },
-            open: Open::default(),
-            steps: Vec::new(),
-            now: Time(0),
-        }
+        Timeline { every_run: facts.every_green_event, open: Open::default(), steps: Vec::new(), now: Time(0) }
     }
 
     /// Takes the next event and says what comes of it.
@@ -219,9 +214,9 @@ impl Timeline {
         tables: Tables<'_>,
         sink: &mut impl Sink,
     ) -> io::Result<()> {
-        let runs = self.runs;
+        let every_run = self.every_run;
         self.change(Track::Lane(lane), tables, sink, |Drawn { stack, part }, steps| {
-            nest(stack, part, piece, runs, steps);
+            nest(stack, part, piece, every_run, steps);
         })
     }
 

@@ -5,7 +5,6 @@
 //! of pauses reads it, which is why a lane's line is known up to the oldest pause that is not over. Where
 //! events were lost there is a gap. Refuses kernel threads and causes.
 
-use super::works::Works;
 use crate::basis::compose::{Composer, Segment};
 use crate::folds::Wait;
 use crate::pauses::Recognised;
@@ -43,7 +42,6 @@ impl Doing {
 #[derive(Default)]
 struct Lane {
     line: Composer<Doing>,
-    works: Works,
     off: bool,
     green: Option<GreenThread>,
     wants: bool,
@@ -94,11 +92,10 @@ pub enum LaneDetail {
     Pauses,
     /// As [`LaneDetail::States`], until the last event of the runtime's: to be summed up.
     Summed,
-    /// One state after the other, until the recording ends; work lasts from its begin to its end, as in a report, and pieces that look
-    /// alike are one.
+    /// One state after the other, until the recording ends; pieces that look alike are one.
     States,
-    /// What spans that nest need: the thread of a run, the collection that a piece belongs to, and when a lane
-    /// rested from its work; a lane that was asked to stop goes on with what it does.
+    /// The same states, with what spans that nest need: the thread of a run, and the collection that a piece
+    /// belongs to.
     Nested,
 }
 
@@ -159,9 +156,6 @@ impl LaneStates {
         let Some(lane) = self.lanes.get_mut(index) else { return };
         let new = lane.is_none();
         let lane = lane.get_or_insert_default();
-        if self.detail.nested() {
-            lane.works.push(body, event.time);
-        }
         match body {
             Runtime::ThreadRun(green) => {
                 (lane.green, lane.unknown) = (Some(green), false);
@@ -207,15 +201,13 @@ impl LaneStates {
     fn lay(&mut self, pauses: &[Recognised]) {
         for Recognised { pause, .. } in pauses {
             for part in &pause.lanes {
-                if let Some(Lane { line, works, .. }) = find(&mut self.lanes, part.lane) {
-                    if !self.detail.nested() {
-                        asked(pause, part, |from, to, state| line.lay(from, to, Doing::outside(state)));
-                    }
+                if let Some(Lane { line, .. }) = find(&mut self.lanes, part.lane) {
+                    asked(pause, part, |from, to, state| line.lay(from, to, Doing::outside(state)));
                     let leads = pause.leader == Some(part.lane);
                     let within = self.detail.nested().then_some(Part { leads, stopped: pause.stopped });
-                    let lay = |from, to, state| line.lay(from, to, Doing { state, green: None, part: within });
-                    pieces(pause, part, works, lay);
-                    works.forget(pause.collected);
+                    pieces(pause, part, |from, to, state| {
+                        line.lay(from, to, Doing { state, green: None, part: within })
+                    });
                 }
             }
         }
@@ -253,7 +245,7 @@ fn asked(pause: &Pause, part: &LanePause, mut piece: impl FnMut(Time, Time, Lane
 }
 
 /// One lane's part of a pause, in order.
-fn pieces(pause: &Pause, part: &LanePause, works: &Works, mut piece: impl FnMut(Time, Time, LaneState)) {
+fn pieces(pause: &Pause, part: &LanePause, mut piece: impl FnMut(Time, Time, LaneState)) {
     let (stopped, collected) = (pause.stopped, pause.collected);
     let leads = pause.leader == Some(part.lane);
     if let Some(still) = stands_still(pause, part) {
@@ -274,15 +266,7 @@ fn pieces(pause: &Pause, part: &LanePause, works: &Works, mut piece: impl FnMut(
     let begin = begin.clamp(stopped, left.max(stopped));
     let end = end.max(begin);
     piece(stopped, begin, LaneState::WaitingForOthers);
-    let mut now = begin;
-    for (from, to) in works.between(begin, end) {
-        piece(now, from, LaneState::WaitingForOthers);
-        piece(from, to, kind(pause.kind));
-        now = to;
-    }
-    // Where it is not known when it worked, all of it counts.
-    let rest = if now == begin { kind(pause.kind) } else { LaneState::WaitingForOthers };
-    piece(now, end, rest);
+    piece(begin, end, kind(pause.kind));
     piece(end, collected.min(left), LaneState::WaitingForOthers);
     piece(collected.max(end), left, LaneState::Release);
 }

@@ -8,7 +8,6 @@
 pub mod lanes;
 pub mod own;
 mod recognised;
-mod works;
 
 pub use lanes::{Doing, LaneDetail, Part};
 pub use own::OwnSpans;

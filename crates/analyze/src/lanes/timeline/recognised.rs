@@ -93,22 +93,14 @@ impl Timeline {
         !self.over.is_empty()
     }
 
-    /// The stream is over: its last event of the runtime came at `last`, any last at `now`, the recording ended
-    /// at `end`. Spans that nest end with the last event, states with the recording. Gives the loss of pauses
-    /// that had only been asked for.
-    pub fn finish(
-        &mut self,
-        last: Time,
-        now: Time,
-        end: Time,
-        out: &mut dyn FnMut(LaneId, Segment<Doing>),
-    ) -> Option<Loss> {
+    /// The stream is over: its last event of the runtime came at `last`, the recording ended at `end`. Gives the
+    /// loss of pauses that had only been asked for.
+    pub fn finish(&mut self, last: Time, end: Time, out: &mut dyn FnMut(LaneId, Segment<Doing>)) -> Option<Loss> {
         self.show();
         let loss = self.recogniser.finish(last, &mut self.over);
         if let Some(states) = &mut self.states {
             let until = match states.detail {
-                LaneDetail::Nested => now,
-                LaneDetail::States => end,
+                LaneDetail::Nested | LaneDetail::States => end,
                 LaneDetail::Summed | LaneDetail::Pauses => last,
             };
             states.finish(until, &self.over, out);
