@@ -23,7 +23,7 @@ use lanes::{Part, nest};
 use rtscope_analyze::basis::compose::Segment;
 use rtscope_analyze::basis::per_lane::PerLane;
 use rtscope_analyze::lanes::timeline::Doing;
-use rtscope_model::{Body, Class, Event, Exported, HeapProfile, LaneId, NameId, Phase, Runtime, Time, UserEvent};
+use rtscope_model::{Body, Class, Event, Exported, HeapProfile, LaneId, NameId, Runtime, Time, UserEvent};
 use stack::{Stack, Step};
 use std::io;
 
@@ -180,7 +180,7 @@ impl Timeline {
     pub fn push(&mut self, event: &Event, tables: Tables<'_>, sink: &mut impl Sink) -> io::Result<()> {
         self.now = self.now.max(event.time);
         match event.body {
-            Body::Runtime(body) => self.runtime(event.lane, event.time, body, tables, sink),
+            Body::Runtime(body) => self.runtime(event.lane, event.time, body, &mut Pen { sink, tables }),
             Body::Sample(sample) => lines::of_sample(&sample)
                 .into_iter()
                 .flatten()
@@ -194,9 +194,9 @@ impl Timeline {
     /// # Errors
     /// What `sink` gives.
     pub fn finish(&mut self, tables: Tables<'_>, sink: &mut impl Sink) -> io::Result<()> {
-        let now = self.now;
+        let (now, pen) = (self.now, &mut Pen { sink, tables });
         self.open.tracks().into_iter().try_for_each(|track| {
-            self.change(track, tables, sink, |drawn, steps| {
+            self.change(track, pen, |drawn, steps| {
                 let end = drawn.part.map_or(now, |part| part.until);
                 drawn.stack.close_all(end, steps);
             })
@@ -215,122 +215,82 @@ impl Timeline {
         sink: &mut impl Sink,
     ) -> io::Result<()> {
         let every_run = self.every_run;
-        self.change(Track::Lane(lane), tables, sink, |Drawn { stack, part }, steps| {
+        self.change(Track::Lane(lane), &mut Pen { sink, tables }, |Drawn { stack, part }, steps| {
             nest(stack, part, piece, every_run, steps);
         })
     }
 
-    /// Changes what is open on a track and tells `sink`.
+    /// Changes what is open on a track and tells the sink.
     fn change(
         &mut self,
         track: Track,
-        tables: Tables<'_>,
-        sink: &mut impl Sink,
+        Pen { sink, tables }: &mut Pen<'_, impl Sink>,
         change: impl FnOnce(&mut Drawn, &mut Vec<Step>),
     ) -> io::Result<()> {
         self.steps.clear();
         change(self.open.on(track), &mut self.steps);
         for step in &self.steps {
             match *step {
-                Step::Open(state, at) => sink.open(track, at, state, tables)?,
-                Step::Close(closed) => sink.close(track, closed, tables)?,
+                Step::Open(state, at) => sink.open(track, at, state, *tables)?,
+                Step::Close(closed) => sink.close(track, closed, *tables)?,
             }
         }
         Ok(())
     }
 
-    fn runtime(
-        &mut self,
-        lane: LaneId,
-        time: Time,
-        body: Runtime,
-        tables: Tables<'_>,
-        sink: &mut impl Sink,
-    ) -> io::Result<()> {
+    fn runtime(&mut self, lane: LaneId, time: Time, body: Runtime, pen: &mut Pen<'_, impl Sink>) -> io::Result<()> {
         let track = Track::Lane(lane);
         match body {
+            // A figure that went below zero wraps.
             Runtime::Count(counter, value) => {
-                // A figure that went below zero wraps.
-                return match Line::of(counter, lane) {
-                    Some(line) => sink.value(line, time, value as i64, tables),
-                    None => Ok(()),
-                };
+                Line::of(counter, lane).map_or(Ok(()), |line| pen.value(line, time, value as i64))
             }
             Runtime::HeapProfile(HeapProfile::Label { label, bytes }) => {
-                return sink.value(Line::Label(label), time, signed(bytes), tables);
+                pen.value(Line::Label(label), time, signed(bytes))
             }
-            Runtime::User(name, event) => return self.user(lane, time, name, event, tables, sink),
-            Runtime::Forked { child } => return sink.mark(track, time, Mark::Forked(child.0), tables),
-            Runtime::LaneCreated => sink.mark(track, time, Mark::Made, tables)?,
-            Runtime::LaneEnabled => sink.mark(track, time, Mark::On, tables)?,
-            Runtime::LaneDisabled => self.ends(lane, time, Mark::Off, tables, sink)?,
-            Runtime::LaneDeleted => return self.ends(lane, time, Mark::Ended, tables, sink),
-            Runtime::Gap => return self.ends(lane, time, Mark::Lost, tables, sink),
-            _ => {}
-        }
-        match body {
-            Runtime::PhaseBegin(phase) => self.phase(lane, (time, true), phase, tables, sink),
-            Runtime::PhaseEnd(phase) => self.phase(lane, (time, false), phase, tables, sink),
-            Runtime::ConcurrentMarkBegin => self.concurrent(State::Marking, true, time, tables, sink),
-            Runtime::ConcurrentMarkEnd => self.concurrent(State::Marking, false, time, tables, sink),
-            Runtime::ConcurrentSyncBegin => self.concurrent(State::MarkSync, true, time, tables, sink),
-            Runtime::ConcurrentSyncEnd => self.concurrent(State::MarkSync, false, time, tables, sink),
-            Runtime::ConcurrentSweepBegin => self.concurrent(State::Sweeping, true, time, tables, sink),
-            Runtime::ConcurrentSweepEnd => self.concurrent(State::Sweeping, false, time, tables, sink),
+            Runtime::User(name, event) => self.user(lane, time, name, event, pen),
+            Runtime::Forked { child } => pen.mark(track, time, Mark::Forked(child.0)),
+            Runtime::LaneCreated => pen.mark(track, time, Mark::Made),
+            Runtime::LaneEnabled => pen.mark(track, time, Mark::On),
+            Runtime::LaneDisabled => self.ends(lane, time, Mark::Off, pen),
+            Runtime::LaneDeleted => self.ends(lane, time, Mark::Ended, pen),
+            Runtime::Gap => self.ends(lane, time, Mark::Lost, pen),
+            // What lanes do in phases that are states is recognised.
+            Runtime::PhaseBegin(phase) | Runtime::PhaseEnd(phase) if phase.is_state() => Ok(()),
+            Runtime::PhaseBegin(phase) => self.begins(Track::Phases(lane), State::Phase(phase), time, pen),
+            Runtime::PhaseEnd(phase) => self.stops(Track::Phases(lane), State::Phase(phase), time, pen),
+            Runtime::ConcurrentMarkBegin => self.concurrent(State::Marking, time, pen),
+            Runtime::ConcurrentSyncBegin => self.concurrent(State::MarkSync, time, pen),
+            Runtime::ConcurrentSweepBegin => self.concurrent(State::Sweeping, time, pen),
+            Runtime::ConcurrentMarkEnd => self.stops(Track::Concurrent, State::Marking, time, pen),
+            Runtime::ConcurrentSyncEnd => self.stops(Track::Concurrent, State::MarkSync, time, pen),
+            Runtime::ConcurrentSweepEnd => self.stops(Track::Concurrent, State::Sweeping, time, pen),
             _ => Ok(()),
         }
     }
 
     /// Nothing is known of the lane's phases from here on.
-    fn ends(
-        &mut self,
-        lane: LaneId,
-        time: Time,
-        mark: Mark,
-        tables: Tables<'_>,
-        sink: &mut impl Sink,
-    ) -> io::Result<()> {
+    fn ends(&mut self, lane: LaneId, time: Time, mark: Mark, pen: &mut Pen<'_, impl Sink>) -> io::Result<()> {
         if self.open.phases.get(lane).is_some() {
-            self.change(Track::Phases(lane), tables, sink, |drawn, steps| drawn.stack.close_all(time, steps))?;
+            self.change(Track::Phases(lane), pen, |drawn, steps| drawn.stack.close_all(time, steps))?;
         }
-        sink.mark(Track::Lane(lane), time, mark, tables)
+        pen.mark(Track::Lane(lane), time, mark)
     }
 
-    /// A phase begins or ends; what lanes do in those that are states is recognised.
-    fn phase(
-        &mut self,
-        lane: LaneId,
-        (time, begins): (Time, bool),
-        phase: Phase,
-        tables: Tables<'_>,
-        sink: &mut impl Sink,
-    ) -> io::Result<()> {
-        if phase.is_state() {
+    fn begins(&mut self, on: Track, state: State, time: Time, pen: &mut Pen<'_, impl Sink>) -> io::Result<()> {
+        self.change(on, pen, |drawn, steps| drawn.stack.open(time, state, steps))
+    }
+
+    fn stops(&mut self, on: Track, state: State, time: Time, pen: &mut Pen<'_, impl Sink>) -> io::Result<()> {
+        self.change(on, pen, |drawn, steps| _ = drawn.stack.close(time, true, |open| open == state, steps))
+    }
+
+    /// GHC 9 posts some beginnings twice.
+    fn concurrent(&mut self, state: State, time: Time, pen: &mut Pen<'_, impl Sink>) -> io::Result<()> {
+        if self.open.on(Track::Concurrent).stack.has(|open| open == state) {
             return Ok(());
         }
-        let state = State::Phase(phase);
-        self.change(Track::Phases(lane), tables, sink, |Drawn { stack, .. }, steps| match begins {
-            true => stack.open(time, state, steps),
-            false => _ = stack.close(time, true, |open| open == state, steps),
-        })
-    }
-
-    fn concurrent(
-        &mut self,
-        state: State,
-        begins: bool,
-        time: Time,
-        tables: Tables<'_>,
-        sink: &mut impl Sink,
-    ) -> io::Result<()> {
-        self.change(Track::Concurrent, tables, sink, |Drawn { stack, .. }, steps| {
-            if !begins {
-                stack.close(time, true, |open| open == state, steps);
-            } else if !stack.has(|open| open == state) {
-                // GHC 9 posts some of these twice.
-                stack.open(time, state, steps);
-            }
-        })
+        self.begins(Track::Concurrent, state, time, pen)
     }
 
     fn user(
@@ -339,20 +299,31 @@ impl Timeline {
         time: Time,
         name: NameId,
         event: UserEvent,
-        tables: Tables<'_>,
-        sink: &mut impl Sink,
+        pen: &mut Pen<'_, impl Sink>,
     ) -> io::Result<()> {
-        let track = Track::User(lane);
+        let (track, state) = (Track::User(lane), State::User(name));
         match event {
-            UserEvent::Mark => sink.mark(track, time, Mark::User(name), tables),
-            UserEvent::Value(value) => sink.value(Line::User(name), time, value, tables),
-            UserEvent::Begin => {
-                self.change(track, tables, sink, |drawn, steps| drawn.stack.open(time, State::User(name), steps))
-            }
-            UserEvent::End => self.change(track, tables, sink, |drawn, steps| {
-                drawn.stack.close(time, true, |open| open == State::User(name), steps);
-            }),
+            UserEvent::Mark => pen.mark(track, time, Mark::User(name)),
+            UserEvent::Value(value) => pen.value(Line::User(name), time, value),
+            UserEvent::Begin => self.begins(track, state, time, pen),
+            UserEvent::End => self.stops(track, state, time, pen),
         }
+    }
+}
+
+/// A sink with what events refer to.
+struct Pen<'a, S> {
+    sink: &'a mut S,
+    tables: Tables<'a>,
+}
+
+impl<S: Sink> Pen<'_, S> {
+    fn mark(&mut self, on: Track, at: Time, mark: Mark) -> io::Result<()> {
+        self.sink.mark(on, at, mark, self.tables)
+    }
+
+    fn value(&mut self, line: Line, at: Time, value: i64) -> io::Result<()> {
+        self.sink.value(line, at, value, self.tables)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::Export;
 use crate::testing::{Drawing, facts, rt, tables, write};
-use rtscope_model::{CausePiece, GreenThread, Loss, Pause, StopReason};
+use rtscope_model::{CausePiece, GreenThread, Loss, Pause, Phase, StopReason};
 
 /// A format that remembers.
 struct Remembered {
