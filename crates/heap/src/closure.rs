@@ -12,88 +12,82 @@ pub const TABLE: usize = 16;
 /// their own. A block of 4 KiB has 512.
 const WORDS_MAX: u64 = 1 << 32;
 
-/// What objects of one info table are.
-#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
-pub enum Type {
+/// A type of objects: the runtime's numbers of it, its word in the runtime's heap profiles where they have one.
+macro_rules! types {
+    ($($(#[$doc:meta])* $name:ident($($number:tt)+) = $word:literal,)*) => {
+        /// What objects of one info table are.
+        #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
+        pub enum Type { $($(#[$doc])* $name,)* }
+
+        impl Type {
+            /// The type that the runtime numbers so; `None`: objects of it do not lie in blocks.
+            pub fn of(number: u32) -> Option<Type> {
+                match number {
+                    $($($number)+ => Some(Type::$name),)*
+                    _ => None,
+                }
+            }
+
+            /// As heap profiles of the runtime call it, where they do.
+            pub fn word(self) -> &'static str {
+                match self {
+                    $(Type::$name => $word,)*
+                }
+            }
+        }
+    };
+}
+
+types! {
     /// A constructor with its fields.
-    Constructor,
+    Constructor(1..=7) = "CONSTR",
     /// A function with its free variables.
-    Function,
+    Function(8..=13) = "FUN",
     /// An expression that nobody has asked for yet.
-    Thunk,
+    Thunk(15..=20) = "THUNK",
     /// The field of a value that nobody has asked for yet.
-    Selector,
+    Selector(22) = "THUNK_SELECTOR",
     /// Interpreted code.
-    Bco,
+    Bco(23) = "BCO",
     /// An unevaluated application.
-    Ap,
+    Ap(24) = "AP",
     /// A function with too few arguments.
-    Pap,
+    Pap(25) = "PAP",
     /// A suspended piece of stack.
-    ApStack,
+    ApStack(26) = "AP_STACK",
     /// Stands for another object.
-    Indirection,
+    Indirection(27) = "IND",
     /// An expression that a thread is just evaluating.
-    BlackHole,
+    BlackHole(38) = "BLACKHOLE",
     /// Threads that wait for one.
-    BlockingQueue,
+    BlockingQueue(37) = "BLOCKING_QUEUE",
     /// An `MVar#`.
-    MVar,
+    MVar(39 | 40) = "MVAR",
     /// A `TVar#`.
-    TVar,
+    TVar(41) = "TVAR",
     /// A `ByteArray#`.
-    Bytes,
+    Bytes(42) = "ARR_WORDS",
     /// An `Array#`.
-    Array,
+    Array(43..=46) = "MUT_ARR_PTRS",
     /// A `SmallArray#`.
-    SmallArray,
+    SmallArray(59..=62) = "SMALL_MUT_ARR_PTRS",
     /// A `MutVar#`: of an `IORef`.
-    MutVar,
+    MutVar(47 | 48) = "MUT_VAR",
     /// A `Weak#`.
-    Weak,
+    Weak(49) = "WEAK",
     /// Something of the runtime's with ordinary fields.
-    Primitive,
+    Primitive(50 | 51) = "PRIM",
     /// A thread.
-    Thread,
+    Thread(52) = "TSO",
     /// A piece of a thread's stack.
-    Stack,
+    Stack(53) = "STACK",
     /// Notes of a transaction.
-    Transaction,
+    Transaction(54) = "TREC_CHUNK",
     /// A captured continuation.
-    Continuation,
+    Continuation(64) = "CONTINUATION",
 }
 
 impl Type {
-    /// The type that the runtime numbers so; `None`: objects of it do not lie in blocks.
-    pub fn of(number: u32) -> Option<Type> {
-        Some(match number {
-            1..=7 => Type::Constructor,
-            8..=13 => Type::Function,
-            15..=20 => Type::Thunk,
-            22 => Type::Selector,
-            23 => Type::Bco,
-            24 => Type::Ap,
-            25 => Type::Pap,
-            26 => Type::ApStack,
-            27 => Type::Indirection,
-            37 => Type::BlockingQueue,
-            38 => Type::BlackHole,
-            39 | 40 => Type::MVar,
-            41 => Type::TVar,
-            42 => Type::Bytes,
-            43..=46 => Type::Array,
-            47 | 48 => Type::MutVar,
-            49 => Type::Weak,
-            50 | 51 => Type::Primitive,
-            52 => Type::Thread,
-            53 => Type::Stack,
-            54 => Type::Transaction,
-            59..=62 => Type::SmallArray,
-            64 => Type::Continuation,
-            _ => return None,
-        })
-    }
-
     /// The first word that may point to another, of an object of `size` words that begins with
     /// `words` at `address`. A stack's are those from its pointer on: what lies before is left
     /// from frames that have returned.
@@ -105,35 +99,6 @@ impl Type {
                 used.and_then(|used| usize::try_from(used).ok()).unwrap_or(3).clamp(3, size.max(3))
             }
             _ => 1,
-        }
-    }
-
-    /// As heap profiles of the runtime call it, where they do.
-    pub fn word(self) -> &'static str {
-        match self {
-            Type::Constructor => "CONSTR",
-            Type::Function => "FUN",
-            Type::Thunk => "THUNK",
-            Type::Selector => "THUNK_SELECTOR",
-            Type::Bco => "BCO",
-            Type::Ap => "AP",
-            Type::Pap => "PAP",
-            Type::ApStack => "AP_STACK",
-            Type::Indirection => "IND",
-            Type::BlackHole => "BLACKHOLE",
-            Type::BlockingQueue => "BLOCKING_QUEUE",
-            Type::MVar => "MVAR",
-            Type::TVar => "TVAR",
-            Type::Bytes => "ARR_WORDS",
-            Type::Array => "MUT_ARR_PTRS",
-            Type::SmallArray => "SMALL_MUT_ARR_PTRS",
-            Type::MutVar => "MUT_VAR",
-            Type::Weak => "WEAK",
-            Type::Primitive => "PRIM",
-            Type::Thread => "TSO",
-            Type::Stack => "STACK",
-            Type::Transaction => "TREC_CHUNK",
-            Type::Continuation => "CONTINUATION",
         }
     }
 }

@@ -5,55 +5,39 @@ use crate::descriptor::{BLOCK, BLOCKS, Descriptor, FIRST, Flags};
 use std::fmt;
 use std::ops::Range;
 
-/// What a block holds.
-#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
-#[repr(u8)]
-pub enum Kind {
-    /// What a capability allocates into.
-    Nursery,
-    /// Objects that collections move.
-    Small,
-    /// One object that is too large to be moved.
-    Large,
-    /// Objects that must not be moved.
-    Pinned,
-    /// A compact region.
-    Compact,
-    /// A segment of the non-moving collector.
-    NonMoving,
-    /// Machine code that the runtime made.
-    Executable,
-    /// In use by the runtime itself, or between two states.
-    Other,
-    /// Descriptors of the megablock's blocks.
-    Descriptors,
-    /// On a free list, inside a megablock that holds something.
-    Free,
-    /// A whole megablock that holds nothing and that the runtime keeps.
-    FreeMegablock,
-    /// Given back to the system: its descriptors are gone.
-    Returned,
+rtscope_model::listed! {
+    /// What a block holds.
+    #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
+    #[repr(u8)]
+    pub enum Kind: word {
+        /// What a capability allocates into.
+        Nursery = "nursery",
+        /// Objects that collections move.
+        Small = "small",
+        /// One object that is too large to be moved.
+        Large = "large",
+        /// Objects that must not be moved.
+        Pinned = "pinned",
+        /// A compact region.
+        Compact = "compact",
+        /// A segment of the non-moving collector.
+        NonMoving = "non-moving",
+        /// Machine code that the runtime made.
+        Executable = "executable",
+        /// In use by the runtime itself, or between two states.
+        Other = "other",
+        /// Descriptors of the megablock's blocks.
+        Descriptors = "descriptors",
+        /// On a free list, inside a megablock that holds something.
+        Free = "free",
+        /// A whole megablock that holds nothing and that the runtime keeps.
+        FreeMegablock = "free megablock",
+        /// Given back to the system: its descriptors are gone.
+        Returned = "returned",
+    }
 }
 
 impl Kind {
-    /// Its word, in documents as on the screen.
-    pub fn word(self) -> &'static str {
-        match self {
-            Kind::Descriptors => "descriptors",
-            Kind::Nursery => "nursery",
-            Kind::Small => "small",
-            Kind::Large => "large",
-            Kind::Pinned => "pinned",
-            Kind::Compact => "compact",
-            Kind::NonMoving => "non-moving",
-            Kind::Executable => "executable",
-            Kind::Other => "other",
-            Kind::Free => "free",
-            Kind::FreeMegablock => "free megablock",
-            Kind::Returned => "returned",
-        }
-    }
-
     /// Whether a generation is said of it.
     pub fn has_generation(self) -> bool {
         matches!(self, Kind::Small | Kind::Large | Kind::Pinned | Kind::Compact | Kind::NonMoving)

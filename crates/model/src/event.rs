@@ -244,118 +244,74 @@ pub enum BlockedOn {
     Other,
 }
 
-/// Figures that runtimes post.
-#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
-pub enum Counter {
-    /// Oldest generation of the collection that just ended.
-    Generation,
-    /// Bytes it copied.
-    CopiedBytes,
-    /// Slop bytes in the heap.
-    SlopBytes,
-    /// Bytes of free blocks inside held megablocks.
-    FragmentationBytes,
-    /// Threads that took part.
-    GcThreads,
-    /// Most bytes copied by one thread.
-    CopiedMaxBytes,
-    /// Bytes that were balanced between threads.
-    CopiedBalancedBytes,
-    /// Bytes allocated by this lane since the start.
-    AllocatedBytes,
-    /// Heap held from the system.
-    HeapBytes,
-    /// Bytes in allocated blocks.
-    BlocksBytes,
-    /// Live bytes after a major collection.
-    LiveBytes,
-    /// Megabytes held after returning memory.
-    ReturnHeldMib,
-    /// Megabytes needed.
-    ReturnNeededMib,
-    /// Megabytes given back to the system.
-    ReturnedMib,
-    /// Configured generations.
-    Generations,
-    /// Configured allocation area per lane, bytes.
-    NurseryBytes,
-    /// Configured heap limit, bytes (0: none).
-    HeapLimitBytes,
-    /// Sparks of this lane since the start: created.
-    SparksCreated,
-    /// Already evaluated when created.
-    SparksDud,
-    /// Thrown away because the pool was full.
-    SparksOverflowed,
-    /// Run in parallel.
-    SparksConverted,
-    /// Collected unevaluated: nobody needed them.
-    SparksCollected,
-    /// Evaluated by somebody else before they ran.
-    SparksFizzled,
-    /// Still in the pool.
-    SparksRemaining,
-    /// Bytes that one lane's young heap held when it was collected.
-    YoungBytes,
-    /// Of these, bytes that stayed alive.
-    PromotedBytes,
-    /// Bytes of an old heap kept for lanes' small blocks but not in use.
-    OldFreeBytes,
-    /// Bytes of blocks that are too large for those; they are in the live bytes too.
-    LargeBytes,
-}
-
-impl Counter {
-    /// The class that asks for it.
-    pub fn class(self) -> Class {
-        match self {
-            Counter::Generation
-            | Counter::CopiedBytes
-            | Counter::SlopBytes
-            | Counter::FragmentationBytes
-            | Counter::GcThreads
-            | Counter::CopiedMaxBytes
-            | Counter::CopiedBalancedBytes
-            | Counter::YoungBytes
-            | Counter::PromotedBytes => Class::Collection,
-            Counter::SparksCreated
-            | Counter::SparksDud
-            | Counter::SparksOverflowed
-            | Counter::SparksConverted
-            | Counter::SparksCollected
-            | Counter::SparksFizzled
-            | Counter::SparksRemaining => Class::Sparks,
-            Counter::AllocatedBytes
-            | Counter::HeapBytes
-            | Counter::BlocksBytes
-            | Counter::LiveBytes
-            | Counter::ReturnHeldMib
-            | Counter::ReturnNeededMib
-            | Counter::ReturnedMib
-            | Counter::Generations
-            | Counter::NurseryBytes
-            | Counter::HeapLimitBytes
-            | Counter::OldFreeBytes
-            | Counter::LargeBytes => Class::Heap,
+macro_rules! counters {
+    ($($name:ident $class:ident $key:literal $doc:literal;)*) => {
+        $crate::listed! {
+            /// Figures that runtimes post.
+            #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
+            pub enum Counter: key { $(#[doc = $doc] $name = $key,)* }
         }
-    }
+
+        impl Counter {
+            /// The class that asks for it.
+            pub fn class(self) -> Class {
+                match self {
+                    $(Counter::$name => Class::$class,)*
+                }
+            }
+        }
+    };
 }
 
-/// State in which a thread left its CPU.
-#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
-pub enum OffState {
-    /// Still runnable: something else got the CPU.
-    Runnable,
-    /// Asleep, interruptible.
-    Sleeping,
-    /// Blocked in the kernel, not interruptible.
-    Uninterruptible,
-    /// Ended.
-    Dead,
-    /// Stopped, traced, parked.
-    Other,
-    /// This tier cannot tell.
-    Unknown,
+// Each with its class and its name in traces.
+counters! {
+    Generation Collection "generation" "Oldest generation of the collection that just ended.";
+    CopiedBytes Collection "copied_bytes" "Bytes it copied.";
+    SlopBytes Collection "slop_bytes" "Slop bytes in the heap.";
+    FragmentationBytes Collection "fragmentation_bytes" "Bytes of free blocks inside held megablocks.";
+    GcThreads Collection "gc_threads" "Threads that took part.";
+    CopiedMaxBytes Collection "copied_max_bytes" "Most bytes copied by one thread.";
+    CopiedBalancedBytes Collection "copied_balanced_bytes" "Bytes that were balanced between threads.";
+    AllocatedBytes Heap "allocated_bytes" "Bytes allocated by this lane since the start.";
+    HeapBytes Heap "heap_bytes" "Heap held from the system.";
+    BlocksBytes Heap "blocks_bytes" "Bytes in allocated blocks.";
+    LiveBytes Heap "live_bytes" "Live bytes after a major collection.";
+    ReturnHeldMib Heap "return_held_mib" "Megabytes held after returning memory.";
+    ReturnNeededMib Heap "return_needed_mib" "Megabytes needed.";
+    ReturnedMib Heap "returned_mib" "Megabytes given back to the system.";
+    Generations Heap "generations" "Configured generations.";
+    NurseryBytes Heap "nursery_bytes" "Configured allocation area per lane, bytes.";
+    HeapLimitBytes Heap "heap_limit_bytes" "Configured heap limit, bytes (0: none).";
+    SparksCreated Sparks "sparks_created" "Sparks of this lane since the start: created.";
+    SparksDud Sparks "sparks_dud" "Already evaluated when created.";
+    SparksOverflowed Sparks "sparks_overflowed" "Thrown away because the pool was full.";
+    SparksConverted Sparks "sparks_converted" "Run in parallel.";
+    SparksCollected Sparks "sparks_collected" "Collected unevaluated: nobody needed them.";
+    SparksFizzled Sparks "sparks_fizzled" "Evaluated by somebody else before they ran.";
+    SparksRemaining Sparks "sparks_remaining" "Still in the pool.";
+    YoungBytes Collection "minor_allocated" "Bytes that one lane's young heap held when it was collected.";
+    PromotedBytes Collection "minor_promoted" "Of these, bytes that stayed alive.";
+    OldFreeBytes Heap "old_free_bytes" "Bytes of an old heap kept for lanes' small blocks but not in use.";
+    LargeBytes Heap "large_bytes" "Bytes of blocks that are too large for those; they are in the live bytes too.";
+}
+
+crate::listed! {
+    /// State in which a thread left its CPU.
+    #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
+    pub enum OffState: word {
+        /// Still runnable: something else got the CPU.
+        Runnable = "runnable",
+        /// Asleep, interruptible.
+        Sleeping = "sleeping",
+        /// Blocked in the kernel, not interruptible.
+        Uninterruptible = "uninterruptible",
+        /// Ended.
+        Dead = "dead",
+        /// Stopped, traced, parked.
+        Other = "other",
+        /// This tier cannot tell.
+        Unknown = "unknown",
+    }
 }
 
 /// Events of the kernel's scheduler.
@@ -498,55 +454,40 @@ pub enum Sample {
     },
 }
 
-/// A class of events that a fold may ask for; decoders skip the rest by size.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub enum Class {
-    /// Requests, arrivals, work, ends of collections and their figures.
-    Collection,
-    /// Heap figures (size, blocks, live, allocated, returned).
-    Heap,
-    /// Lanes created, switched off and on; tasks.
-    Lanes,
-    /// Every run, stop, start and wake-up of every green thread.
-    Green,
-    /// Only the first run of a lane after a collection, the last stop before
-    /// one, and moves between lanes: what release and arrival need, at a
-    /// fraction of the cost.
-    GreenEdges,
-    /// Concurrent (non-moving) collector phases.
-    Concurrent,
-    /// Gaps in which the tracer wrote its buffers.
-    Tracer,
-    /// Spark counters.
-    Sparks,
-    /// Phases finer than those that pauses are made of.
-    Details,
-    /// What the program's own code posts.
-    User,
-    /// Samples of the runtime's heap profiler.
-    HeapProfile,
+crate::listed! {
+    /// A class of events that a fold may ask for; decoders skip the rest by size.
+    #[derive(Copy, Clone, Eq, PartialEq, Debug)]
+    pub enum Class {
+        /// Requests, arrivals, work, ends of collections and their figures.
+        Collection,
+        /// Heap figures (size, blocks, live, allocated, returned).
+        Heap,
+        /// Lanes created, switched off and on; tasks.
+        Lanes,
+        /// Every run, stop, start and wake-up of every green thread.
+        Green,
+        /// Only the first run of a lane after a collection, the last stop before
+        /// one, and moves between lanes: what release and arrival need, at a
+        /// fraction of the cost.
+        GreenEdges,
+        /// Concurrent (non-moving) collector phases.
+        Concurrent,
+        /// Gaps in which the tracer wrote its buffers.
+        Tracer,
+        /// Spark counters.
+        Sparks,
+        /// Phases finer than those that pauses are made of.
+        Details,
+        /// What the program's own code posts.
+        User,
+        /// Samples of the runtime's heap profiler.
+        HeapProfile,
+    }
 }
 
 /// A set of [`Class`]es.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
 pub struct Classes(u32);
-
-impl Class {
-    /// All of them.
-    pub const ALL: [Class; 11] = [
-        Class::Collection,
-        Class::Heap,
-        Class::Lanes,
-        Class::Green,
-        Class::GreenEdges,
-        Class::Concurrent,
-        Class::Tracer,
-        Class::Sparks,
-        Class::Details,
-        Class::User,
-        Class::HeapProfile,
-    ];
-}
 
 impl Classes {
     /// No class.

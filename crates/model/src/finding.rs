@@ -18,26 +18,17 @@ pub enum Severity {
     Severe,
 }
 
-/// How sure a statement is.
-#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Confidence {
-    /// From counters or an inference.
-    Low,
-    /// From events of one side, or by elimination.
-    Medium,
-    /// Seen in events of both the runtime and the kernel.
-    High,
-}
-
-impl Confidence {
-    /// Its word, in JSON as well.
-    pub fn word(self) -> &'static str {
-        match self {
-            Confidence::Low => "low",
-            Confidence::Medium => "medium",
-            Confidence::High => "high",
-        }
+crate::listed! {
+    /// How sure a statement is.
+    #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Confidence: word {
+        /// From counters or an inference.
+        Low = "low",
+        /// From events of one side, or by elimination.
+        Medium = "medium",
+        /// Seen in events of both the runtime and the kernel.
+        High = "high",
     }
 }
 

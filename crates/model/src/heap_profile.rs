@@ -22,52 +22,36 @@ pub enum HeapProfile {
     End,
 }
 
-/// What the labels of a heap profile stand for.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub enum Breakdown {
-    /// Who allocated it: the innermost cost centre.
-    CostCentre,
-    /// The module that allocated it.
-    Module,
-    /// A description of the closure.
-    ClosureDescription,
-    /// The type of the value, as far as the compiler knew it.
-    Type,
-    /// Who keeps it alive.
-    Retainer,
-    /// What will become of it: lag, use, drag, void.
-    Biography,
-    /// The kind of closure; for data its constructor.
-    ClosureType,
-    /// The place in the source that made it.
-    InfoTable,
-    /// When it was made.
-    Era,
-    /// Something else.
-    Other,
+crate::listed! {
+    /// What the labels of a heap profile stand for.
+    #[derive(Copy, Clone, Eq, PartialEq, Debug)]
+    pub enum Breakdown: word {
+        /// Who allocated it: the innermost cost centre.
+        CostCentre = "cost centre",
+        /// The module that allocated it.
+        Module = "module",
+        /// A description of the closure.
+        ClosureDescription = "closure description",
+        /// The type of the value, as far as the compiler knew it.
+        Type = "type",
+        /// Who keeps it alive.
+        Retainer = "retainer",
+        /// What will become of it: lag, use, drag, void.
+        Biography = "biography",
+        /// The kind of closure; for data its constructor.
+        ClosureType = "closure type",
+        /// The place in the source that made it.
+        InfoTable = "info table",
+        /// When it was made.
+        Era = "era",
+        /// Something else.
+        Other = "other",
+    }
 }
 
-const WORDS: [(Breakdown, &str); 10] = [
-    (Breakdown::CostCentre, "cost centre"),
-    (Breakdown::Module, "module"),
-    (Breakdown::ClosureDescription, "closure description"),
-    (Breakdown::Type, "type"),
-    (Breakdown::Retainer, "retainer"),
-    (Breakdown::Biography, "biography"),
-    (Breakdown::ClosureType, "closure type"),
-    (Breakdown::InfoTable, "info table"),
-    (Breakdown::Era, "era"),
-    (Breakdown::Other, "other"),
-];
-
 impl Breakdown {
-    /// What reports and traces call it.
-    pub fn word(self) -> &'static str {
-        WORDS.iter().find(|(known, _)| *known == self).map_or("other", |(_, word)| word)
-    }
-
     /// What is called so.
     pub fn of_word(word: &[u8]) -> Option<Breakdown> {
-        WORDS.iter().find(|(_, known)| known.as_bytes() == word).map(|(known, _)| *known)
+        Breakdown::ALL.into_iter().find(|known| known.word().as_bytes() == word)
     }
 }

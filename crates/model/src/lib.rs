@@ -5,6 +5,35 @@
 //! how a particular runtime writes its records.
 #![forbid(unsafe_code)]
 
+/// Makes an enum with the list of its variants, `ALL`, and a method of the name behind the colon, which gives the word
+/// that stands with each.
+#[macro_export]
+macro_rules! listed {
+    ($(#[$meta:meta])* $vis:vis enum $name:ident { $($(#[$doc:meta])* $variant:ident,)* }) => {
+        $(#[$meta])*
+        $vis enum $name { $($(#[$doc])* $variant,)* }
+
+        impl $name {
+            /// All of them, in the order in which they stand.
+            pub const ALL: [$name; [$(stringify!($variant)),*].len()] = [$($name::$variant),*];
+        }
+    };
+    ($(#[$meta:meta])* $vis:vis enum $name:ident: $word:ident {
+        $($(#[$doc:meta])* $variant:ident = $text:literal,)*
+    }) => {
+        $crate::listed! { $(#[$meta])* $vis enum $name { $($(#[$doc])* $variant,)* } }
+
+        impl $name {
+            /// Its word.
+            pub fn $word(self) -> &'static str {
+                match self {
+                    $($name::$variant => $text,)*
+                }
+            }
+        }
+    };
+}
+
 pub mod chance;
 pub mod code;
 pub mod event;

@@ -141,63 +141,44 @@ impl Pause {
     }
 }
 
-/// Why an interval was waited for.
-#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Cause {
-    /// The host or an interrupt took the CPU.
-    HostSteal,
-    /// On a CPU; user or kernel code unknown.
-    Running,
-    /// On a CPU and shown by samples to be in the program's own code, which did not
-    /// come to a safepoint.
-    LateSafepoint,
-    /// In another language's code that the program called without giving its lane up:
-    /// on a CPU, or waiting in the kernel.
-    ForeignCall,
-    /// On a CPU, in the kernel: a page fault or a system call.
-    InKernel,
-    /// Runnable while a quota that covers it was used up.
-    Throttled,
-    /// Runnable while another process ran on its CPU.
-    Preempted,
-    /// Runnable while another thread of the same program ran on its CPU.
-    Oversubscribed,
-    /// Runnable while its CPU was idle.
-    IdleCpu,
-    /// Runnable or not running; this tier cannot say who ran instead.
-    NotScheduled,
-    /// Woken, not yet running.
-    WakeLatency,
-    /// Asleep: an idle lane that had to be woken, or blocked.
-    Asleep,
-    /// Blocked in the kernel, not interruptible.
-    BlockedInKernel,
-    /// The lane changed hands: the arriving thread did not hold it before.
-    HandedOver,
-    /// No event says.
-    Unknown,
-}
-
-impl Cause {
-    /// All of them. Numbers of kinds count in this order; new ones go before the last.
-    pub const ALL: [Cause; 15] = [
-        Cause::HostSteal,
-        Cause::Running,
-        Cause::LateSafepoint,
-        Cause::ForeignCall,
-        Cause::InKernel,
-        Cause::Throttled,
-        Cause::Preempted,
-        Cause::Oversubscribed,
-        Cause::IdleCpu,
-        Cause::NotScheduled,
-        Cause::WakeLatency,
-        Cause::Asleep,
-        Cause::BlockedInKernel,
-        Cause::HandedOver,
-        Cause::Unknown,
-    ];
+crate::listed! {
+    /// Why an interval was waited for.
+    #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Cause {
+        /// The host or an interrupt took the CPU.
+        HostSteal,
+        /// On a CPU; user or kernel code unknown.
+        Running,
+        /// On a CPU and shown by samples to be in the program's own code, which did not
+        /// come to a safepoint.
+        LateSafepoint,
+        /// In another language's code that the program called without giving its lane up:
+        /// on a CPU, or waiting in the kernel.
+        ForeignCall,
+        /// On a CPU, in the kernel: a page fault or a system call.
+        InKernel,
+        /// Runnable while a quota that covers it was used up.
+        Throttled,
+        /// Runnable while another process ran on its CPU.
+        Preempted,
+        /// Runnable while another thread of the same program ran on its CPU.
+        Oversubscribed,
+        /// Runnable while its CPU was idle.
+        IdleCpu,
+        /// Runnable or not running; this tier cannot say who ran instead.
+        NotScheduled,
+        /// Woken, not yet running.
+        WakeLatency,
+        /// Asleep: an idle lane that had to be woken, or blocked.
+        Asleep,
+        /// Blocked in the kernel, not interruptible.
+        BlockedInKernel,
+        /// The lane changed hands: the arriving thread did not hold it before.
+        HandedOver,
+        /// No event says.
+        Unknown,
+    }
 }
 
 /// One piece of one wait, with its cause.

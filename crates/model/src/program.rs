@@ -14,36 +14,26 @@ pub enum SchedPolicy {
     Batch,
 }
 
-/// Value of GHC's `-rtsopts`.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub enum Rtsopts {
-    /// None, from nowhere.
-    None,
-    /// Those that do no harm: GHC's default.
-    Some,
-    /// All.
-    All,
-    /// `+RTS` on the command line is the program's own; `GHCRTS` counts, with every option.
-    Ignore,
-    /// Neither counts.
-    IgnoreAll,
+crate::listed! {
+    /// Value of GHC's `-rtsopts`.
+    #[derive(Copy, Clone, Eq, PartialEq, Debug)]
+    pub enum Rtsopts: name {
+        /// None, from nowhere.
+        None = "none",
+        /// Those that do no harm: GHC's default.
+        Some = "some",
+        /// All.
+        All = "all",
+        /// `+RTS` on the command line is the program's own; `GHCRTS` counts, with every option.
+        Ignore = "ignore",
+        /// Neither counts.
+        IgnoreAll = "ignoreAll",
+    }
 }
 
 impl Rtsopts {
-    /// As `-rtsopts=` spells it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Rtsopts::None => "none",
-            Rtsopts::Some => "some",
-            Rtsopts::All => "all",
-            Rtsopts::Ignore => "ignore",
-            Rtsopts::IgnoreAll => "ignoreAll",
-        }
-    }
-
     /// The value that is spelled `name`.
     pub fn of_name(name: &str) -> Option<Rtsopts> {
-        let all = [Rtsopts::None, Rtsopts::Some, Rtsopts::All, Rtsopts::Ignore, Rtsopts::IgnoreAll];
-        all.into_iter().find(|known| known.name() == name)
+        Rtsopts::ALL.into_iter().find(|known| known.name() == name)
     }
 }

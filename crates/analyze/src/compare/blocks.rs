@@ -21,17 +21,19 @@ const QUARTER: usize = BLOCKS / 4;
 /// Quarters that are drawn.
 pub const DRAWS: usize = 1_000;
 
-/// A part of a pause.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub enum Part {
-    /// Request to last lane stopped.
-    Stop,
-    /// All stopped to work done.
-    Collect,
-    /// Work done to last lane back.
-    Release,
-    /// Request to last lane back.
-    Whole,
+rtscope_model::listed! {
+    /// A part of a pause.
+    #[derive(Copy, Clone, Eq, PartialEq, Debug)]
+    pub enum Part: key {
+        /// Request to last lane stopped.
+        Stop = "time_to_stop_ns",
+        /// All stopped to work done.
+        Collect = "collect_ns",
+        /// Work done to last lane back.
+        Release = "release_ns",
+        /// Request to last lane back.
+        Whole = "pause_ns",
+    }
 }
 
 /// What to do with time in which others had the CPU that was waited for.
@@ -56,25 +58,16 @@ impl Others {
     }
 }
 
-/// A line of memory.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub enum Line {
-    /// Resident set.
-    Rss,
-    /// Held by the runtime.
-    Heap,
-    /// Live after major collections.
-    Live,
-}
-
-impl Line {
-    /// Its name in [`crate::results::MemoryLine`].
-    fn name(self) -> &'static str {
-        match self {
-            Line::Rss => "rss",
-            Line::Heap => "heap",
-            Line::Live => "live",
-        }
+rtscope_model::listed! {
+    /// A line of memory.
+    #[derive(Copy, Clone, Eq, PartialEq, Debug)]
+    pub enum Line: name {
+        /// Resident set.
+        Rss = "rss",
+        /// Held by the runtime.
+        Heap = "heap",
+        /// Live after major collections.
+        Live = "live",
     }
 }
 

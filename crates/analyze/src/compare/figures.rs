@@ -9,19 +9,21 @@ use super::blocks::{self, Blocks, Line, Others, Part, Quarter};
 use crate::results::{Distribution, Level, Results};
 use serde::Serialize;
 
-/// What of a part.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub enum Measure {
-    /// Its sum, per second of the run.
-    Sum,
-    /// Its mean.
-    Mean,
-    /// A quantile.
-    P50,
-    /// A quantile.
-    P90,
-    /// A quantile.
-    P99,
+rtscope_model::listed! {
+    /// What of a part.
+    #[derive(Copy, Clone, Eq, PartialEq, Debug)]
+    pub enum Measure: key {
+        /// Its sum, per second of the run.
+        Sum = "sum",
+        /// Its mean.
+        Mean = "mean",
+        /// A quantile.
+        P50 = "p50",
+        /// A quantile.
+        P90 = "p90",
+        /// A quantile.
+        P99 = "p99",
+    }
 }
 
 /// A figure that is judged.
@@ -49,14 +51,10 @@ pub enum Unit {
     Bytes,
 }
 
-const PARTS: [Part; 4] = [Part::Stop, Part::Collect, Part::Release, Part::Whole];
-const MEASURES: [Measure; 5] = [Measure::Sum, Measure::Mean, Measure::P50, Measure::P90, Measure::P99];
-const LINES: [Line; 3] = [Line::Rss, Line::Heap, Line::Live];
-
 /// Every figure, in the order in which a reader wants them.
 pub fn all() -> impl Iterator<Item = Figure> {
-    let parts = PARTS.into_iter().flat_map(|part| MEASURES.map(|measure| Figure::Of(part, measure)));
-    parts.chain([Figure::PausesPerSecond]).chain(LINES.map(Figure::Memory))
+    let parts = Part::ALL.into_iter().flat_map(|part| Measure::ALL.map(|measure| Figure::Of(part, measure)));
+    parts.chain([Figure::PausesPerSecond]).chain(Line::ALL.map(Figure::Memory))
 }
 
 impl Figure {
@@ -64,26 +62,9 @@ impl Figure {
     pub fn path(self) -> String {
         match self {
             Figure::Of(Part::Whole, Measure::Sum) => "pauses.total_ns".into(),
-            Figure::Of(part, measure) => {
-                let part = match part {
-                    Part::Stop => "time_to_stop_ns",
-                    Part::Collect => "collect_ns",
-                    Part::Release => "release_ns",
-                    Part::Whole => "pause_ns",
-                };
-                let measure = match measure {
-                    Measure::Sum => "sum",
-                    Measure::Mean => "mean",
-                    Measure::P50 => "p50",
-                    Measure::P90 => "p90",
-                    Measure::P99 => "p99",
-                };
-                format!("pauses.{part}.{measure}")
-            }
+            Figure::Of(part, measure) => format!("pauses.{}.{}", part.key(), measure.key()),
             Figure::PausesPerSecond => "pauses.per_second".into(),
-            Figure::Memory(Line::Rss) => "memory.rss_bytes.mean".into(),
-            Figure::Memory(Line::Heap) => "memory.heap_bytes.mean".into(),
-            Figure::Memory(Line::Live) => "memory.live_bytes.mean".into(),
+            Figure::Memory(line) => format!("memory.{}_bytes.mean", line.name()),
         }
     }
 

@@ -170,8 +170,7 @@ fn costs(figures: &mut [Compared], span_ns: u64) {
         let sum = figures.iter().find(|one| one.figure == Figure::Of(part, Measure::Sum));
         sum.and_then(|sum| sum.change).map(|per_second| per_second * seconds)
     };
-    let parts = [Part::Stop, Part::Collect, Part::Release, Part::Whole];
-    let costs = parts.map(|part| (part, sum(part, figures)));
+    let costs = Part::ALL.map(|part| (part, sum(part, figures)));
     for one in figures.iter_mut() {
         if let Figure::Of(part, _) = one.figure {
             one.cost_ns = costs.iter().find(|(other, _)| *other == part).and_then(|(_, cost)| *cost);

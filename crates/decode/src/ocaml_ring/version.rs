@@ -4,28 +4,26 @@
 use super::error::RingError;
 use std::fmt;
 
-/// A version of OCaml, up to what its rings depend on.
-#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
-pub enum Version {
-    /// 5.0: no events of the program's own, no names.
-    V5_0,
-    /// 5.1.
-    V5_1,
-    /// 5.2: compaction.
-    V5_2,
-    /// 5.3: phases of memprof put in between, which moves the numbers behind them.
-    V5_3,
-    /// 5.4: says how long a domain tries to become leader.
-    V5_4,
-    /// 5.5.
-    V5_5,
+rtscope_model::listed! {
+    /// A version of OCaml, up to what its rings depend on.
+    #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
+    pub enum Version: as_str {
+        /// 5.0: no events of the program's own, no names.
+        V5_0 = "5.0",
+        /// 5.1.
+        V5_1 = "5.1",
+        /// 5.2: compaction.
+        V5_2 = "5.2",
+        /// 5.3: phases of memprof put in between, which moves the numbers behind them.
+        V5_3 = "5.3",
+        /// 5.4: says how long a domain tries to become leader.
+        V5_4 = "5.4",
+        /// 5.5.
+        V5_5 = "5.5",
+    }
 }
 
 impl Version {
-    /// Every version known, oldest first.
-    pub const ALL: [Version; 6] =
-        [Version::V5_0, Version::V5_1, Version::V5_2, Version::V5_3, Version::V5_4, Version::V5_5];
-
     /// Of a text such as `5.4`, `5.4.1`, `5.4.0~beta1` or `5.4.1+trunk`.
     ///
     /// # Errors
@@ -37,18 +35,6 @@ impl Version {
         };
         let unknown = || RingError::UnknownVersion { text: text.trim().to_owned() };
         Version::ALL.iter().find(known).copied().ok_or_else(unknown)
-    }
-
-    /// `5.4`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Version::V5_0 => "5.0",
-            Version::V5_1 => "5.1",
-            Version::V5_2 => "5.2",
-            Version::V5_3 => "5.3",
-            Version::V5_4 => "5.4",
-            Version::V5_5 => "5.5",
-        }
     }
 }
 

@@ -175,7 +175,7 @@ impl<W: Write + Send> ParquetWriter<W> {
             return Ok(());
         }
         let thread = self.threads.get(tid);
-        let left = seen.map(|(left, state)| if left == tid { off_word(state) } else { "unknown" });
+        let left = seen.map(|(left, state)| if left == tid { state.word() } else { "unknown" });
         let words = &mut self.drawn.words;
         let (name, left) = (words.some(tables.kernel.get(thread.name)), left.map(|left| words.get(left)));
         self.drawn.runs.row(|row| {
@@ -352,18 +352,6 @@ fn track_word(track: Track) -> &'static str {
         Track::User(_) => "user",
         Track::Phases(_) => "phases",
         Track::Concurrent => "concurrent",
-    }
-}
-
-/// The word for a state in which a thread left its CPU.
-fn off_word(state: OffState) -> &'static str {
-    match state {
-        OffState::Runnable => "runnable",
-        OffState::Sleeping => "sleeping",
-        OffState::Uninterruptible => "uninterruptible",
-        OffState::Dead => "dead",
-        OffState::Other => "other",
-        OffState::Unknown => "unknown",
     }
 }
 

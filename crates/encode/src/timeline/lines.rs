@@ -28,31 +28,20 @@ pub enum Line {
     Label(Option<NameId>),
 }
 
-/// What a line's values are.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub enum Unit {
-    /// Bytes.
-    Bytes,
-    /// Nanoseconds.
-    Ns,
-    /// Microseconds.
-    Us,
-    /// A number.
-    Count,
-    /// The program's own.
-    Own,
-}
-
-impl Unit {
-    /// The word for it in tables.
-    pub fn word(self) -> &'static str {
-        match self {
-            Unit::Bytes => "bytes",
-            Unit::Ns => "ns",
-            Unit::Us => "us",
-            Unit::Count => "count",
-            Unit::Own => "own",
-        }
+rtscope_model::listed! {
+    /// What a line's values are.
+    #[derive(Copy, Clone, Eq, PartialEq, Debug)]
+    pub enum Unit: word {
+        /// Bytes.
+        Bytes = "bytes",
+        /// Nanoseconds.
+        Ns = "ns",
+        /// Microseconds.
+        Us = "us",
+        /// A number.
+        Count = "count",
+        /// The program's own.
+        Own = "own",
     }
 }
 

@@ -149,64 +149,36 @@ pub struct Line {
     pub how: String,
 }
 
-/// The parts that resident memory falls into.
-#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Part {
-    /// Objects of the oldest generation, and pinned ones that something points to.
-    Live,
-    /// Dead objects that cannot be freed because of a neighbour.
-    ObjectFragmentation,
-    /// Ends of blocks that nothing was put into.
-    Slop,
-    /// Nurseries and generations that are not the oldest.
-    OtherGenerations,
-    /// Free memory that the next collection of everything copies into.
-    CopyReserve,
-    /// Free blocks beyond that, in megablocks that hold something.
-    BlockFragmentation,
-    /// Megablocks that hold nothing, or that the system has not taken back yet.
-    FreeMegablocks,
-    /// Descriptors and lists of the runtime's own.
-    Runtime,
-    /// Code and other mapped files: the system can drop them.
-    MappedFiles,
-    /// Stacks, what `malloc` gave, other mappings.
-    #[default]
-    NotHeap,
+crate::listed! {
+    /// The parts that resident memory falls into.
+    #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Debug, Default, Serialize, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Part: key {
+        /// Objects of the oldest generation, and pinned ones that something points to.
+        Live = "live",
+        /// Dead objects that cannot be freed because of a neighbour.
+        ObjectFragmentation = "object-fragmentation",
+        /// Ends of blocks that nothing was put into.
+        Slop = "slop",
+        /// Nurseries and generations that are not the oldest.
+        OtherGenerations = "other-generations",
+        /// Free memory that the next collection of everything copies into.
+        CopyReserve = "copy-reserve",
+        /// Free blocks beyond that, in megablocks that hold something.
+        BlockFragmentation = "block-fragmentation",
+        /// Megablocks that hold nothing, or that the system has not taken back yet.
+        FreeMegablocks = "free-megablocks",
+        /// Descriptors and lists of the runtime's own.
+        Runtime = "runtime",
+        /// Code and other mapped files: the system can drop them.
+        MappedFiles = "mapped-files",
+        /// Stacks, what `malloc` gave, other mappings.
+        #[default]
+        NotHeap = "not-heap",
+    }
 }
 
 impl Part {
-    /// All of them, in the order of tables.
-    pub const ALL: [Part; 10] = [
-        Part::Live,
-        Part::ObjectFragmentation,
-        Part::Slop,
-        Part::OtherGenerations,
-        Part::CopyReserve,
-        Part::BlockFragmentation,
-        Part::FreeMegablocks,
-        Part::Runtime,
-        Part::MappedFiles,
-        Part::NotHeap,
-    ];
-
-    /// Its word in documents.
-    pub fn key(self) -> &'static str {
-        match self {
-            Part::Live => "live",
-            Part::ObjectFragmentation => "object-fragmentation",
-            Part::Slop => "slop",
-            Part::OtherGenerations => "other-generations",
-            Part::CopyReserve => "copy-reserve",
-            Part::BlockFragmentation => "block-fragmentation",
-            Part::FreeMegablocks => "free-megablocks",
-            Part::Runtime => "runtime",
-            Part::MappedFiles => "mapped-files",
-            Part::NotHeap => "not-heap",
-        }
-    }
-
     /// What it is, in few words.
     pub fn words(self) -> &'static str {
         match self {

@@ -9,16 +9,21 @@ use rtscope_model::{Cpu, NameId, Names, OffState, Pid, Sched, Tid};
 
 const SCHED: &str = "sched";
 
-/// States of the thread that leaves: the format's number, the word that tells apart what
-/// shares a number.
-const STATES: [(u8, &str, OffState); 6] = [
-    (1, "runnable", OffState::Runnable),
-    (3, "sleeping", OffState::Sleeping),
-    (3, "uninterruptible", OffState::Uninterruptible),
-    (5, "dead", OffState::Dead),
-    (2, "other", OffState::Other),
-    (0, "unknown", OffState::Unknown),
-];
+/// The format's number of the state of the thread that leaves.
+fn number(state: OffState) -> u8 {
+    match state {
+        OffState::Runnable => 1,
+        OffState::Sleeping | OffState::Uninterruptible => 3,
+        OffState::Dead => 5,
+        OffState::Other => 2,
+        OffState::Unknown => 0,
+    }
+}
+
+/// The first state of that number: a word tells the others.
+fn of_number(wanted: u8) -> Option<OffState> {
+    OffState::ALL.into_iter().find(|state| number(*state) == wanted)
+}
 
 /// A context switch record.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
@@ -46,15 +51,15 @@ impl SwitchShape {
     pub(super) fn of(sched: &Sched) -> Option<SwitchShape> {
         match *sched {
             Sched::Switch { cpu, prev, prev_pid, prev_state, next, .. } => {
-                let (state, word, _) = STATES.iter().find(|(.., known)| *known == prev_state)?;
-                let told = STATES.iter().find(|(number, ..)| number == state)?.2 == prev_state;
+                let state = number(prev_state);
+                let told = of_number(state) == Some(prev_state);
                 Some(SwitchShape {
                     cpu: cpu.0,
-                    state: *state,
+                    state,
                     outgoing: prev.0,
                     incoming: next.0,
                     process: Some(prev_pid.0),
-                    word: (!told).then_some(*word),
+                    word: (!told).then(|| prev_state.word()),
                 })
             }
             Sched::SwitchIn { cpu, tid } => Some(SwitchShape {
@@ -91,9 +96,8 @@ pub(super) fn read_switch(record: &SwitchRecord<'_>, next_name: NameId) -> Optio
     if word == LEFT.as_bytes() || word == PREEMPTED.as_bytes() {
         return Some(Sched::SwitchOut { cpu, tid: prev, preempted: word == PREEMPTED.as_bytes() });
     }
-    let known = STATES.iter().find(|(_, known, _)| known.as_bytes() == word);
-    let known = known.or_else(|| STATES.iter().find(|(number, ..)| *number == record.state));
-    let prev_state = known.map_or(OffState::Unknown, |(.., state)| *state);
+    let told = OffState::ALL.into_iter().find(|state| state.word().as_bytes() == word);
+    let prev_state = told.or_else(|| of_number(record.state)).unwrap_or(OffState::Unknown);
     let prev_pid = Pid(fitting(&record.args, "process").unwrap_or(0));
     Some(Sched::Switch { cpu, prev, prev_pid, prev_state, next, next_name })
 }

@@ -14,37 +14,6 @@ const LANE: &str = "lane";
 /// Category of what the program itself posts.
 const USER: &str = "user";
 
-const COUNTERS: [(&str, Counter); 28] = [
-    ("generation", Counter::Generation),
-    ("copied_bytes", Counter::CopiedBytes),
-    ("slop_bytes", Counter::SlopBytes),
-    ("fragmentation_bytes", Counter::FragmentationBytes),
-    ("gc_threads", Counter::GcThreads),
-    ("copied_max_bytes", Counter::CopiedMaxBytes),
-    ("copied_balanced_bytes", Counter::CopiedBalancedBytes),
-    ("allocated_bytes", Counter::AllocatedBytes),
-    ("heap_bytes", Counter::HeapBytes),
-    ("blocks_bytes", Counter::BlocksBytes),
-    ("live_bytes", Counter::LiveBytes),
-    ("return_held_mib", Counter::ReturnHeldMib),
-    ("return_needed_mib", Counter::ReturnNeededMib),
-    ("returned_mib", Counter::ReturnedMib),
-    ("generations", Counter::Generations),
-    ("nursery_bytes", Counter::NurseryBytes),
-    ("heap_limit_bytes", Counter::HeapLimitBytes),
-    ("sparks_created", Counter::SparksCreated),
-    ("sparks_dud", Counter::SparksDud),
-    ("sparks_overflowed", Counter::SparksOverflowed),
-    ("sparks_converted", Counter::SparksConverted),
-    ("sparks_collected", Counter::SparksCollected),
-    ("sparks_fizzled", Counter::SparksFizzled),
-    ("sparks_remaining", Counter::SparksRemaining),
-    ("minor_allocated", Counter::YoungBytes),
-    ("minor_promoted", Counter::PromotedBytes),
-    ("old_free_bytes", Counter::OldFreeBytes),
-    ("large_bytes", Counter::LargeBytes),
-];
-
 /// Spans of runtimes that have no phase: their beginning and end.
 const SPANS: [(&str, Runtime, Runtime); 4] = [
     ("collect", Runtime::CollectBegin, Runtime::CollectEnd),
@@ -81,9 +50,8 @@ pub(super) fn shape<'a>(track: Track, body: Runtime, user: &'a Names) -> Shape<'
         Runtime::WorkIdle => of(EventKind::End, GC, WORK),
         Runtime::WorkEnd => instant(OWN, WORK_END),
         Runtime::Count(counter, value) => {
-            let name = COUNTERS.iter().find(|(_, known)| *known == counter).map_or("", |(name, _)| name);
             let id = if let Track::Lane(lane) = track { u64::from(lane.0) } else { 0 };
-            of(EventKind::Counter(id), GC, name).with("v", Value::U64(value))
+            of(EventKind::Counter(id), GC, counter.key()).with("v", Value::U64(value))
         }
         Runtime::ThreadRun(thread) => green(EventKind::Begin, "run", thread),
         Runtime::ThreadStop(thread, reason) => stop(green(EventKind::End, "run", thread), reason),
@@ -160,7 +128,7 @@ pub(super) fn read(record: &EventRecord<'_>, names: &mut Names) -> Option<Runtim
 pub(in crate::fxt) fn of_collector(record: &EventRecord<'_>) -> Option<Runtime> {
     let begins = match record.kind {
         EventKind::Counter(_) => {
-            let counter = COUNTERS.iter().find(|(name, _)| name.as_bytes() == record.name)?.1;
+            let counter = Counter::ALL.into_iter().find(|known| known.key().as_bytes() == record.name)?;
             return Some(Runtime::Count(counter, record.args.number("v")?));
         }
         EventKind::Begin => true,
