@@ -176,9 +176,7 @@ impl Header {
 pub fn named(bytes: &[u8]) -> impl Iterator<Item = StmNamed> + '_ {
     bytes.chunks_exact(NAMED_BYTES as usize).map(|entry| {
         let mut counts = words(entry);
-        let mut next = || counts.next().unwrap_or(0);
-        let (attempts, commits, waits, exceptions) = (next(), next(), next(), next());
-        StmNamed { attempts, commits, waits, exceptions }
+        StmNamed::of(std::array::from_fn(|_| counts.next().unwrap_or(0)))
     })
 }
 
@@ -242,8 +240,7 @@ pub mod builder {
         }
         bytes.resize(named_offset, 0);
         for (_, counts) in names {
-            let counts = [counts.attempts, counts.commits, counts.waits, counts.exceptions];
-            bytes.extend(counts.into_iter().flat_map(u64::to_le_bytes));
+            bytes.extend(counts.counts().into_iter().flat_map(u64::to_le_bytes));
         }
         bytes.resize(named_offset + 32 * names_max * lane_count, 0);
         bytes

@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 pub const SCHEMA: &str = "rtscope/capture/1";
 
 /// `manifest.json`.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Manifest {
     /// [`SCHEMA`].
     pub schema: String,
@@ -87,9 +87,10 @@ pub struct Manifest {
 }
 
 /// How far a recording got.
-#[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
+    #[default]
     /// Still going on, or the recorder was killed.
     Recording,
     /// Ended in good order.

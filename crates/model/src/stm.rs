@@ -5,45 +5,83 @@
 use crate::time::Time;
 use serde::{Deserialize, Serialize};
 
-/// What one lane has done: an attempt is an outermost transaction, each try of it.
-#[derive(Copy, Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct StmCounts {
-    /// Begun: first tries and every try again.
-    pub attempts: u64,
-    /// Took effect; of a program that runs on, those under way are among them.
-    pub commits: u64,
-    /// Came to its end and was thrown away: another transaction had changed what it read.
-    pub conflicts: u64,
-    /// Blocked in `retry`.
-    pub waits: u64,
-    /// Came to `retry` and was thrown away: what it read had changed.
-    pub wait_conflicts: u64,
-    /// Woken in `retry`, and run again.
-    pub wakes: u64,
-    /// Woken in `retry` in vain.
-    pub idle_wakes: u64,
-    /// Raised an exception after reading what did not fit together, and was thrown away instead.
-    pub invalid: u64,
-    /// Ended by an exception.
-    pub exceptions: u64,
-    /// Parts (of `orElse`, `catchSTM`) that were refused.
-    pub nested_conflicts: u64,
-    /// Times that the scheduler let one wait after a conflict.
-    pub backoffs: u64,
-    /// How long, nanoseconds.
-    pub backoff_ns: u64,
-    /// Times that the scheduler held one back because enough were running.
-    pub limited: u64,
-    /// How long, nanoseconds.
-    pub limited_ns: u64,
-    /// Times that the scheduler chose anew what to do.
-    pub decisions: u64,
-    /// Thrown away because a part of it was refused.
-    pub restarts: u64,
+/// Counts that are known by name and as an array in the order of their names; what follows them is no count.
+macro_rules! counts {
+    ($(#[$meta:meta])* $name:ident: [$number:expr] {
+        $($(#[$doc:meta])* $count:ident,)*
+    } $($(#[$other_doc:meta])* $other:ident,)*) => {
+        $(#[$meta])*
+        #[derive(Copy, Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
+        pub struct $name {
+            $($(#[$doc])* pub $count: u64,)*
+            $($(#[$other_doc])* pub $other: u32,)*
+        }
+
+        impl $name {
+            /// The counts, in the order of the fields.
+            pub fn counts(&self) -> [u64; $number] {
+                [$(self.$count),*]
+            }
+
+            /// The same from an array, with what else there is.
+            pub fn of(counts: [u64; $number] $(, $other: u32)*) -> $name {
+                let [$($count),*] = counts;
+                $name { $($count,)* $($other,)* }
+            }
+
+            /// What was counted since `before`; 0 where a count fell.
+            pub fn since(&self, before: &$name) -> $name {
+                $name { $($count: self.$count.saturating_sub(before.$count),)* $($other: self.$other,)* }
+            }
+
+            /// Both together; what is no count is this one's.
+            pub fn plus(&self, other: &$name) -> $name {
+                $name { $($count: self.$count.saturating_add(other.$count),)* $($other: self.$other,)* }
+            }
+        }
+    };
+}
+
+counts! {
+    /// What one lane has done: an attempt is an outermost transaction, each try of it.
+    StmCounts: [STM_COUNTS] {
+        /// Begun: first tries and every try again.
+        attempts,
+        /// Took effect; of a program that runs on, those under way are among them.
+        commits,
+        /// Came to its end and was thrown away: another transaction had changed what it read.
+        conflicts,
+        /// Blocked in `retry`.
+        waits,
+        /// Came to `retry` and was thrown away: what it read had changed.
+        wait_conflicts,
+        /// Woken in `retry`, and run again.
+        wakes,
+        /// Woken in `retry` in vain.
+        idle_wakes,
+        /// Raised an exception after reading what did not fit together, and was thrown away instead.
+        invalid,
+        /// Ended by an exception.
+        exceptions,
+        /// Parts (of `orElse`, `catchSTM`) that were refused.
+        nested_conflicts,
+        /// Times that the scheduler let one wait after a conflict.
+        backoffs,
+        /// How long, nanoseconds.
+        backoff_ns,
+        /// Times that the scheduler held one back because enough were running.
+        limited,
+        /// How long, nanoseconds.
+        limited_ns,
+        /// Times that the scheduler chose anew what to do.
+        decisions,
+        /// Thrown away because a part of it was refused.
+        restarts,
+    }
     /// What the scheduler does now: 0 nothing, 1 waits after conflicts, 2 limits how many run.
-    pub arm: u32,
+    arm,
     /// That limit.
-    pub limit: u32,
+    limit,
 }
 
 /// Counts in [`StmCounts`], without what the scheduler does now.
@@ -54,112 +92,27 @@ pub const STM_COUNTS: usize = 16;
 pub const STM_SHARED_LANE: u16 = 255;
 
 impl StmCounts {
-    /// The counts, in the order of the fields.
-    pub fn counts(&self) -> [u64; STM_COUNTS] {
-        [
-            self.attempts,
-            self.commits,
-            self.conflicts,
-            self.waits,
-            self.wait_conflicts,
-            self.wakes,
-            self.idle_wakes,
-            self.invalid,
-            self.exceptions,
-            self.nested_conflicts,
-            self.backoffs,
-            self.backoff_ns,
-            self.limited,
-            self.limited_ns,
-            self.decisions,
-            self.restarts,
-        ]
-    }
-
-    /// The same from an array, with what the scheduler does now.
-    pub fn of(counts: [u64; STM_COUNTS], arm: u32, limit: u32) -> StmCounts {
-        let [attempts, commits, conflicts, waits, wait_conflicts, wakes, idle_wakes, invalid, exceptions, ..] = counts;
-        let [.., nested_conflicts, backoffs, backoff_ns, limited, limited_ns, decisions, restarts] = counts;
-        StmCounts {
-            attempts,
-            commits,
-            conflicts,
-            waits,
-            wait_conflicts,
-            wakes,
-            idle_wakes,
-            invalid,
-            exceptions,
-            nested_conflicts,
-            backoffs,
-            backoff_ns,
-            limited,
-            limited_ns,
-            decisions,
-            restarts,
-            arm,
-            limit,
-        }
-    }
-
-    fn each(&self, other: &StmCounts, what: impl Fn(u64, u64) -> u64) -> StmCounts {
-        let mut counts = self.counts();
-        for (mine, theirs) in counts.iter_mut().zip(other.counts()) {
-            *mine = what(*mine, theirs);
-        }
-        StmCounts::of(counts, self.arm, self.limit)
-    }
-
-    /// What was counted since `before`; 0 where a count fell.
-    pub fn since(&self, before: &StmCounts) -> StmCounts {
-        self.each(before, u64::saturating_sub)
-    }
-
-    /// Both together; what the scheduler does is this one's.
-    pub fn plus(&self, other: &StmCounts) -> StmCounts {
-        self.each(other, u64::saturating_add)
-    }
-
     /// Attempts whose work was thrown away to be done again.
     pub fn lost(&self) -> u64 {
         [self.wait_conflicts, self.invalid, self.restarts].into_iter().fold(self.conflicts, u64::saturating_add)
     }
 }
 
-/// What transactions of one name have done.
-#[derive(Copy, Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
-pub struct StmNamed {
-    /// Begun: first tries and every try again.
-    pub attempts: u64,
-    /// Took effect.
-    pub commits: u64,
-    /// Blocked in `retry`.
-    pub waits: u64,
-    /// Ended by an exception.
-    pub exceptions: u64,
+counts! {
+    /// What transactions of one name have done.
+    StmNamed: [4] {
+        /// Begun: first tries and every try again.
+        attempts,
+        /// Took effect.
+        commits,
+        /// Blocked in `retry`.
+        waits,
+        /// Ended by an exception.
+        exceptions,
+    }
 }
 
 impl StmNamed {
-    /// Both together.
-    pub fn plus(&self, other: &StmNamed) -> StmNamed {
-        StmNamed {
-            attempts: self.attempts.saturating_add(other.attempts),
-            commits: self.commits.saturating_add(other.commits),
-            waits: self.waits.saturating_add(other.waits),
-            exceptions: self.exceptions.saturating_add(other.exceptions),
-        }
-    }
-
-    /// What was counted since `before`; 0 where a count fell.
-    pub fn since(&self, before: &StmNamed) -> StmNamed {
-        StmNamed {
-            attempts: self.attempts.saturating_sub(before.attempts),
-            commits: self.commits.saturating_sub(before.commits),
-            waits: self.waits.saturating_sub(before.waits),
-            exceptions: self.exceptions.saturating_sub(before.exceptions),
-        }
-    }
-
     /// Attempts that neither took effect nor waited nor failed: their work was thrown away. One
     /// that is under way counts too.
     pub fn lost(&self) -> u64 {

@@ -18,8 +18,8 @@ pub use unflushed::UnflushedBlock;
 
 use crate::FromFront;
 use rtscope_model::heap::Heap;
-use rtscope_model::manifest::{self, Binary, Kernel, Log, Machine, Manifest, OwnCost, Status};
-use rtscope_model::{ClockMap, Loss, LossKind, Time};
+use rtscope_model::manifest::{self, Log, Manifest, Status};
+use rtscope_model::{ClockMap, Loss, LossKind};
 use serde::Deserialize;
 use std::collections::HashSet;
 use std::io::{self, BufReader, Read};
@@ -262,31 +262,7 @@ fn manifest_loss() -> Loss {
 
 /// A manifest that knows nothing.
 pub fn empty_manifest() -> Manifest {
-    Manifest {
-        schema: manifest::SCHEMA.to_owned(),
-        recorder: String::new(),
-        status: Status::Recording,
-        command: Vec::new(),
-        directory: String::new(),
-        pid: 0,
-        environment: Vec::new(),
-        added: Vec::new(),
-        started: Time(0),
-        ended: Time(0),
-        realtime_offset_ns: 0,
-        realtime_error_ns: None,
-        exit: None,
-        binary: Binary::default(),
-        logs: Vec::new(),
-        kernel: Kernel::default(),
-        code: None,
-        groups: Vec::new(),
-        machine: Machine::default(),
-        sample_period_ns: 0,
-        own_cost: OwnCost::default(),
-        losses: Vec::new(),
-        notes: Vec::new(),
-    }
+    Manifest { schema: manifest::SCHEMA.to_owned(), ..Manifest::default() }
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ pub fn write_line(out: &mut Vec<u8>, line: &StmLine) {
             written.l = Some([u64::from(*lane)].into_iter().chain(counts.counts()).chain(now).collect());
         }
         StmSeen::Name(number, name, counts) => {
-            let StmNamed { attempts, commits, waits, exceptions } = *counts;
+            let [attempts, commits, waits, exceptions] = counts.counts();
             written.n = Some((*number, name.clone(), attempts, commits, waits, exceptions));
         }
         StmSeen::Attempts(attempts) => written.a = Some(*attempts),
@@ -77,7 +77,7 @@ impl Line {
             return Some(Ok(StmSeen::Source { whole, outcomes, why }));
         }
         if let Some((number, name, attempts, commits, waits, exceptions)) = self.n {
-            return Some(Ok(StmSeen::Name(number, name, StmNamed { attempts, commits, waits, exceptions })));
+            return Some(Ok(StmSeen::Name(number, name, StmNamed::of([attempts, commits, waits, exceptions]))));
         }
         if let Some(numbers) = self.l {
             return Some(lane(&numbers).ok_or(()));
