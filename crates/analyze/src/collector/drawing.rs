@@ -1,6 +1,7 @@
 //! What pictures are drawn from: pauses over time in slices that double their
 //! width when there are too many, and the worst pauses with thread states.
 
+use crate::basis::slices::{Join, Slices};
 use crate::folds::{End, Fold, Past};
 use crate::kernel::sched::{Runner, Tracks};
 use crate::results::{BlamedPause, LaneStates, PauseSlice, Results, StateSpan, WorstPause};
@@ -19,55 +20,47 @@ const SPANS_MAX: usize = 2_000;
 #[derive(Default)]
 pub struct OverTime {
     origin: Option<Time>,
-    width_ns: u64,
-    slices: Vec<PauseSlice>,
+    slices: Slices<PauseSlice, SLICES_MAX, WIDTH_NS>,
+}
+
+impl Join for PauseSlice {
+    fn join(&mut self, later: &PauseSlice) {
+        self.count += later.count;
+        self.max_ns = self.max_ns.max(later.max_ns);
+        self.stop_ns += later.stop_ns;
+        self.collect_ns += later.collect_ns;
+        self.release_ns += later.release_ns;
+    }
 }
 
 impl OverTime {
     /// Adds one pause.
     fn add(&mut self, pause: &Pause) {
-        self.start(pause.begin());
-        let Some(origin) = self.origin else { return };
-        let since = pause.begin().since(origin);
-        while since / self.width_ns >= SLICES_MAX as u64 {
-            self.double();
-        }
-        let index = (since / self.width_ns) as usize;
-        while self.slices.len() <= index {
-            let from = origin.plus(self.slices.len() as u64 * self.width_ns);
-            self.slices.push(PauseSlice { from, to: from.plus(self.width_ns), ..PauseSlice::default() });
-        }
-        let Some(slice) = self.slices.get_mut(index) else { return };
-        slice.count += 1;
-        slice.max_ns = slice.max_ns.max(pause.released.since(pause.begin()));
-        slice.stop_ns += pause.time_to_stop_ns().unwrap_or(0);
-        slice.collect_ns += pause.collect_ns();
-        slice.release_ns += pause.release_ns();
+        let origin = *self.origin.get_or_insert(pause.begin());
+        let Some(slice) = self.slices.until(pause.begin().since(origin)).last_mut() else { return };
+        slice.join(&PauseSlice {
+            count: 1,
+            max_ns: pause.released.since(pause.begin()),
+            stop_ns: pause.time_to_stop_ns().unwrap_or(0),
+            collect_ns: pause.collect_ns(),
+            release_ns: pause.release_ns(),
+            ..PauseSlice::default()
+        });
     }
 
-    fn double(&mut self) {
-        self.width_ns = self.width_ns.saturating_mul(2);
-        let join = |pair: &[PauseSlice]| {
-            let mut joined = pair.first().copied().unwrap_or_default();
-            joined.to = joined.from.plus(self.width_ns);
-            if let Some(second) = pair.get(1) {
-                joined.count += second.count;
-                joined.max_ns = joined.max_ns.max(second.max_ns);
-                joined.stop_ns += second.stop_ns;
-                joined.collect_ns += second.collect_ns;
-                joined.release_ns += second.release_ns;
-            }
-            joined
+    fn values(&self) -> Vec<PauseSlice> {
+        let origin = self.origin.unwrap_or_default();
+        let slice = |(from, slice): (u64, &PauseSlice)| {
+            let from = origin.plus(from);
+            PauseSlice { from, to: from.plus(self.slices.width_ns()), ..*slice }
         };
-        self.slices = self.slices.chunks(2).map(join).collect();
+        self.slices.all().map(slice).collect()
     }
 }
 
 impl Fold for OverTime {
     fn start(&mut self, at: Time) {
-        if self.origin.is_none() {
-            (self.origin, self.width_ns) = (Some(at), WIDTH_NS);
-        }
+        self.origin.get_or_insert(at);
     }
 
     fn pause(&mut self, blamed: &BlamedPause, _: &Past<'_>) {
@@ -75,7 +68,7 @@ impl Fold for OverTime {
     }
 
     fn result(&mut self, _: &End<'_>, results: &mut Results) {
-        results.drawing.over_time = std::mem::take(&mut self.slices);
+        results.drawing.over_time = self.values();
     }
 }
 
@@ -152,7 +145,7 @@ mod tests {
         let mut over_time = OverTime::default();
         let all = pauses(3_000);
         all.iter().for_each(|one| over_time.add(&one.pause));
-        let slices = over_time.slices;
+        let slices = over_time.values();
         assert!(slices.len() <= SLICES_MAX);
         assert_eq!(slices.iter().map(|slice| slice.count).sum::<u64>(), 3_000);
         assert!(slices.windows(2).all(|pair| pair[0].to == pair[1].from));

@@ -6,6 +6,7 @@
 //! double their width when the run is longer. Pauses that a loss touches are left
 //! out, as they are of distributions. Refuses to judge.
 
+use crate::basis::slices::{Join, Slices};
 use crate::results::BlamedPause;
 use rtscope_model::chance::Chance;
 use rtscope_model::{Cause, PauseQuality, Time};
@@ -94,20 +95,13 @@ pub struct Samples {
     seen: u64,
     chance: Chance,
     origin: Option<Time>,
-    width_ns: u64,
-    slices: Vec<Sums>,
+    slices: Slices<Sums, SLICES_MAX, WIDTH_NS>,
 }
 
 impl Default for Samples {
     fn default() -> Self {
-        Samples {
-            pauses: Vec::new(),
-            seen: 0,
-            chance: Chance::new(SEED),
-            origin: None,
-            width_ns: WIDTH_NS,
-            slices: Vec::new(),
-        }
+        let (pauses, chance, slices) = (Vec::new(), Chance::new(SEED), Slices::default());
+        Samples { pauses, seen: 0, chance, origin: None, slices }
     }
 }
 
@@ -147,23 +141,13 @@ impl Samples {
     /// The middle of each slice, and its sums.
     pub fn slices(&self) -> impl Iterator<Item = (Time, &Sums)> {
         let origin = self.origin.unwrap_or_default();
-        let middle = move |index: usize| {
-            origin.plus(self.width_ns.saturating_mul(index as u64).saturating_add(self.width_ns / 2))
-        };
-        self.slices.iter().enumerate().map(move |(index, sums)| (middle(index), sums))
+        let half_ns = self.slices.width_ns() / 2;
+        self.slices.all().map(move |(from, sums)| (origin.plus(from.saturating_add(half_ns)), sums))
     }
 
     fn slice(&mut self, sample: &PauseSample) {
         let origin = *self.origin.get_or_insert(sample.begin);
-        let since = sample.begin.since(origin);
-        while since / self.width_ns >= SLICES_MAX as u64 {
-            self.double();
-        }
-        let index = (since / self.width_ns) as usize;
-        if self.slices.len() <= index {
-            self.slices.resize(index + 1, Sums::default());
-        }
-        let Some(sums) = self.slices.get_mut(index) else { return };
+        let Some(sums) = self.slices.until(sample.begin.since(origin)).last_mut() else { return };
         sums.add(&Sums {
             count: 1,
             stop_ns: sample.stop_ns.unwrap_or(0),
@@ -173,16 +157,11 @@ impl Samples {
             release_taken: sample.release_taken,
         });
     }
+}
 
-    fn double(&mut self) {
-        self.width_ns = self.width_ns.saturating_mul(2);
-        let join = |pair: &[Sums]| {
-            pair.iter().fold(Sums::default(), |mut joined, sums| {
-                joined.add(sums);
-                joined
-            })
-        };
-        self.slices = self.slices.chunks(2).map(join).collect();
+impl Join for Sums {
+    fn join(&mut self, later: &Sums) {
+        self.add(later);
     }
 }
 
@@ -237,7 +216,7 @@ mod tests {
         samples.slices().for_each(|(_, sums)| all.add(sums));
         assert_eq!((all.count, all.stop_ns, all.collect_ns, all.release_ns), (10_000, 10_000, 20_000, 30_000));
         assert_eq!(all.stop_taken.by_others_ns, 10_000);
-        assert!(samples.slices.len() <= SLICES_MAX);
+        assert!(samples.slices.all().count() <= SLICES_MAX);
         assert_eq!((samples.pauses().len(), samples.seen()), (PAUSES_MAX, 10_000));
         // A fair sample of a long run reaches its end.
         let late = samples.pauses().iter().filter(|pause| pause.begin > Time(20_000_000_000)).count();

@@ -6,6 +6,7 @@
 //! the slices between. A slice in which figures were lost is unknown, and so are sums over
 //! the whole then; a share of what was seen is not.
 
+use crate::basis::slices::{Join, Slices};
 use crate::folds::{End, Fold};
 use crate::results::{CounterLine, MemoryLine, Promotion, Results};
 use rtscope_model::{Body, Class, Classes, Counter, Event, LaneId, Runtime, Time};
@@ -22,19 +23,20 @@ struct Slice {
     unknown: bool,
 }
 
+impl Join for Slice {
+    fn join(&mut self, later: &Slice) {
+        self.bytes += later.bytes;
+        self.unknown |= later.unknown;
+    }
+}
+
 /// Bytes per slice of time.
+#[derive(Default)]
 struct Rate {
-    width_ns: u64,
-    slices: Vec<Slice>,
+    slices: Slices<Slice, POINTS_MAX, WIDTH_NS>,
     any: bool,
     /// Nothing was posted behind this.
     until: Time,
-}
-
-impl Default for Rate {
-    fn default() -> Self {
-        Rate { width_ns: WIDTH_NS, slices: Vec::new(), any: false, until: Time::default() }
-    }
 }
 
 impl Rate {
@@ -52,15 +54,9 @@ impl Rate {
     /// Hands each slice of `from` to `to` to `each`, and which share of these lies in it.
     fn over(&mut self, origin: Time, (from, to): (Time, Time), mut each: impl FnMut(&mut Slice, f64)) {
         let (from, to) = (from.min(to).since(origin), to.since(origin));
-        while to / self.width_ns >= POINTS_MAX as u64 {
-            self.double();
-        }
-        let width = self.width_ns;
-        let (first, last) = ((from / width) as usize, (to / width) as usize);
-        if self.slices.len() <= last {
-            self.slices.resize(last + 1, Slice::default());
-        }
-        for (number, slice) in (0..).zip(&mut self.slices).take(last + 1).skip(first) {
+        self.slices.until(to);
+        let width = self.slices.width_ns();
+        for (number, slice) in (0..).zip(self.slices.until(to)).skip((from / width) as usize) {
             let begin = from.max(width.saturating_mul(number));
             let end = to.min(width.saturating_mul(number + 1));
             let share = if to > from { end.saturating_sub(begin) as f64 / (to - from) as f64 } else { 1.0 };
@@ -68,21 +64,12 @@ impl Rate {
         }
     }
 
-    fn double(&mut self) {
-        self.width_ns = self.width_ns.saturating_mul(2);
-        let join = |pair: &[Slice]| Slice {
-            bytes: pair.iter().map(|slice| slice.bytes).sum(),
-            unknown: pair.iter().any(|slice| slice.unknown),
-        };
-        self.slices = self.slices.chunks(2).map(join).collect();
-    }
-
     /// The start of each slice and its bytes per second; behind the last figure nothing is known.
     fn points(&self, origin: Time, end: Time) -> Vec<(Time, Option<u64>)> {
-        let mut points = Vec::with_capacity(self.slices.len() + 1);
-        for (number, slice) in (0..).zip(&self.slices) {
-            let from = origin.plus(self.width_ns.saturating_mul(number));
-            let ns = self.until.since(from).min(self.width_ns);
+        let mut points = Vec::new();
+        for (from, slice) in self.slices.all() {
+            let from = origin.plus(from);
+            let ns = self.until.since(from).min(self.slices.width_ns());
             if ns > 0 {
                 let rate = (slice.bytes / (ns as f64 / 1e9)) as u64;
                 points.push((from, Some(rate).filter(|_| !slice.unknown)));
@@ -307,8 +294,8 @@ mod tests {
             script = collection(script, at * MS, 0, [1, 1_000, at * 1_000]);
         }
         let rates = fold(script);
-        assert!(rates.allocation.slices.len() <= POINTS_MAX);
-        assert!((rates.allocation.slices.iter().map(|slice| slice.bytes).sum::<f64>() - 1e7).abs() < 1.0);
+        assert!(rates.allocation.slices.all().count() <= POINTS_MAX);
+        assert!((rates.allocation.slices.all().map(|(_, slice)| slice.bytes).sum::<f64>() - 1e7).abs() < 1.0);
         let points = points(rates, "allocation_bytes_per_second", 10_000 * MS);
         assert!(points.len() >= POINTS_MAX / 2 && points.iter().all(|point| point.1.unwrap().abs_diff(1_000_000) < 2));
     }

@@ -363,7 +363,7 @@ mod tests {
         }
         let capture = Capture::open(folder.path()).unwrap();
         assert_eq!(capture.heap_names(), ["heap/2.json", "heap/3.json", "heap/10.json"]);
-        assert_eq!(capture.heap("heap/10.json").unwrap().time, Some(Time(9)));
+        assert_eq!(capture.heap("heap/10.json").unwrap().time, Some(rtscope_model::Time(9)));
         assert_eq!(capture.heap("heap/3.json").unwrap_err().source, "heap/3.json");
         assert!(capture.heap("heap/4.json").unwrap_err().note.contains("cannot be read"));
     }

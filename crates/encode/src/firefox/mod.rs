@@ -58,18 +58,18 @@ enum Whose {
 }
 
 /// Writes a profile.
-pub struct FirefoxWriter<W, S> {
+pub struct FirefoxWriter<W> {
     timeline: Timeline,
     threads: Threads,
-    drawn: Drawn<W, S>,
+    drawn: Drawn<W>,
     running: BTreeMap<u16, bool>,
     paused_until: Time,
 }
 
-impl<W: Write, S: Read + Write + Seek> FirefoxWriter<W, S> {
+impl<W: Write> FirefoxWriter<W> {
     /// Begins a profile of the recording that `facts` describe; `temporary` is an empty
     /// file that can be read back.
-    pub fn new(out: W, temporary: S, facts: &Exported) -> FirefoxWriter<W, S> {
+    pub fn new(out: W, temporary: impl Read + Write + Seek + 'static, facts: &Exported) -> FirefoxWriter<W> {
         let (pid, name) = program(facts);
         let manifest = facts.manifest.as_ref();
         let started = manifest.map(|manifest| manifest.started).filter(|started| started.0 != 0);
@@ -117,7 +117,7 @@ impl<W: Write, S: Read + Write + Seek> FirefoxWriter<W, S> {
     }
 }
 
-impl<W: Write, S: Read + Write + Seek> Export for FirefoxWriter<W, S> {
+impl<W: Write> Export for FirefoxWriter<W> {
     fn event(&mut self, event: &Event, tables: Tables<'_>) -> io::Result<()> {
         self.drawn.seen(event.time);
         let Body::Sched(sched) = &event.body else { return self.timeline.push(event, tables, &mut self.drawn) };
@@ -173,9 +173,9 @@ struct Counter {
 }
 
 /// The threads and counters.
-struct Drawn<W, S> {
+struct Drawn<W> {
     out: W,
-    spool: Spool<S>,
+    spool: Spool,
     threads: BTreeMap<Whose, Thread>,
     lines: BTreeMap<Line, Counter>,
     name: String,
@@ -189,7 +189,7 @@ struct Drawn<W, S> {
     now: Time,
 }
 
-impl<W: Write, S: Read + Write + Seek> Drawn<W, S> {
+impl<W: Write> Drawn<W> {
     fn seen(&mut self, at: Time) {
         self.origin.get_or_insert(at);
         self.now = self.now.max(at);
@@ -200,7 +200,7 @@ impl<W: Write, S: Read + Write + Seek> Drawn<W, S> {
     }
 
     /// A thread, made if it is new; `None`: there are too many.
-    fn thread(&mut self, whose: Whose) -> Option<(&mut Thread, &mut Spool<S>)> {
+    fn thread(&mut self, whose: Whose) -> Option<(&mut Thread, &mut Spool)> {
         if !self.threads.contains_key(&whose) {
             if self.threads.len() >= TRACKS_MAX {
                 return None;
@@ -334,7 +334,7 @@ fn schema((name, fields): (&str, &[&str])) -> String {
     format!("{{\"name\":\"{name}\",{label},\"display\":[{places}],\"data\":[{}]}}", fields.join(","))
 }
 
-impl<W: Write, S: Read + Write + Seek> Sink for Drawn<W, S> {
+impl<W: Write> Sink for Drawn<W> {
     fn open(&mut self, on: Track, at: Time, state: State, tables: Tables<'_>) -> io::Result<()> {
         self.begin(Whose::Of(on), at, &state.name(tables.user), state.role_number() + 1)
     }

@@ -15,9 +15,14 @@ struct Stream {
     pieces: Vec<(u64, u32)>,
 }
 
+/// A file that can be read back.
+trait File: Read + Write + Seek {}
+
+impl<F: Read + Write + Seek> File for F {}
+
 /// Streams in a file that can be read back.
-pub(super) struct Spool<S> {
-    file: S,
+pub(super) struct Spool {
+    file: Box<dyn File>,
     streams: Vec<Stream>,
     held: usize,
     end: u64,
@@ -25,10 +30,10 @@ pub(super) struct Spool<S> {
     most: u64,
 }
 
-impl<S: Read + Write + Seek> Spool<S> {
+impl Spool {
     /// Of an empty file; more than `most` bytes are refused.
-    pub fn new(file: S, most: u64) -> Spool<S> {
-        Spool { file, streams: Vec::new(), held: 0, end: 0, written: 0, most }
+    pub fn new(file: impl Read + Write + Seek + 'static, most: u64) -> Spool {
+        Spool { file: Box::new(file), streams: Vec::new(), held: 0, end: 0, written: 0, most }
     }
 
     /// The number of a new stream.

@@ -5,7 +5,7 @@ use super::spool::Spool;
 use crate::timeline::pause::Fact;
 use rtscope_model::Time;
 use std::collections::HashMap;
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, Write};
 
 /// Stacks and texts that are told apart in one thread; what comes later is its caller, or
 /// has no name.
@@ -82,13 +82,7 @@ pub(super) enum When {
 }
 
 impl Thread {
-    pub fn new<S: Read + Write + Seek>(
-        spool: &mut Spool<S>,
-        name: String,
-        pid: String,
-        tid: u64,
-        main: bool,
-    ) -> Thread {
+    pub fn new(spool: &mut Spool, name: String, pid: String, tid: u64, main: bool) -> Thread {
         Thread {
             name,
             pid,
@@ -128,27 +122,21 @@ impl Thread {
     }
 
     /// A span begins inside the others.
-    pub fn begin<S: Read + Write + Seek>(
-        &mut self,
-        spool: &mut Spool<S>,
-        at: Ms,
-        name: &str,
-        category: usize,
-    ) -> io::Result<()> {
+    pub fn begin(&mut self, spool: &mut Spool, at: Ms, name: &str, category: usize) -> io::Result<()> {
         let stack = self.stack(name, category);
         self.open.push(stack);
         self.change(spool, at)
     }
 
     /// The innermost ends.
-    pub fn end<S: Read + Write + Seek>(&mut self, spool: &mut Spool<S>, at: Ms) -> io::Result<()> {
+    pub fn end(&mut self, spool: &mut Spool, at: Ms) -> io::Result<()> {
         self.open.pop();
         self.change(spool, at)
     }
 
     /// The stack is another one from now on: the one before becomes a sample that weighs
     /// what it lasted.
-    fn change<S: Read + Write + Seek>(&mut self, spool: &mut Spool<S>, at: Ms) -> io::Result<()> {
+    fn change(&mut self, spool: &mut Spool, at: Ms) -> io::Result<()> {
         let stack = self.open.last().copied().flatten();
         let Some((before, since)) = self.last.filter(|(_, since)| at.time > *since) else {
             // Nothing lasted.
@@ -170,7 +158,7 @@ impl Thread {
     }
 
     /// Ends the last sample at `at`.
-    pub fn finish<S: Read + Write + Seek>(&mut self, spool: &mut Spool<S>, at: Ms) -> io::Result<()> {
+    pub fn finish(&mut self, spool: &mut Spool, at: Ms) -> io::Result<()> {
         self.open.clear();
         self.change(spool, at)?;
         if self.rows && self.samples > 0 {
@@ -180,9 +168,9 @@ impl Thread {
     }
 
     /// Something with a name.
-    pub fn marker<S: Read + Write + Seek>(
+    pub fn marker(
         &mut self,
-        spool: &mut Spool<S>,
+        spool: &mut Spool,
         when: When,
         origin: Ms,
         (name, category): (&str, usize),
@@ -213,18 +201,13 @@ impl Thread {
         self.put(spool, DATA, format_args!("{comma}{data}}}"))
     }
 
-    fn put<S: Read + Write + Seek>(
-        &self,
-        spool: &mut Spool<S>,
-        column: usize,
-        text: std::fmt::Arguments<'_>,
-    ) -> io::Result<()> {
+    fn put(&self, spool: &mut Spool, column: usize, text: std::fmt::Arguments<'_>) -> io::Result<()> {
         let Some(stream) = self.columns.get(column) else { return Ok(()) };
         spool.push(*stream, text.to_string().as_bytes())
     }
 
     /// The object of this thread.
-    pub fn write<S: Read + Write + Seek>(&self, spool: &mut Spool<S>, out: &mut impl Write) -> io::Result<()> {
+    pub fn write(&self, spool: &mut Spool, out: &mut impl Write) -> io::Result<()> {
         let (name, pid, tid, main) = (quoted(&self.name), quoted(&self.pid), self.tid, self.main);
         write!(
             out,
@@ -256,13 +239,7 @@ impl Thread {
         self.tables(out)
     }
 
-    fn column<S: Read + Write + Seek>(
-        &self,
-        spool: &mut Spool<S>,
-        key: &str,
-        column: usize,
-        out: &mut impl Write,
-    ) -> io::Result<()> {
+    fn column(&self, spool: &mut Spool, key: &str, column: usize, out: &mut impl Write) -> io::Result<()> {
         write!(out, ",\"{key}\":[")?;
         if let Some(stream) = self.columns.get(column) {
             spool.copy(*stream, out)?;
@@ -307,7 +284,7 @@ impl Thread {
     }
 
     /// The thread as the format's older, row-wise kind has it, which speedscope reads.
-    pub fn write_rows<S: Read + Write + Seek>(&self, spool: &mut Spool<S>, out: &mut impl Write) -> io::Result<()> {
+    pub fn write_rows(&self, spool: &mut Spool, out: &mut impl Write) -> io::Result<()> {
         write!(out, "{{\"name\":\"GeckoMain\",\"samples\":{{\"data\":[")?;
         if let Some(stream) = self.columns.get(ROWS) {
             spool.copy(*stream, out)?;
