@@ -6,7 +6,7 @@ use crate::source::ReadAt;
 use crate::{fxt, ghc_eventlog, ocaml_ring};
 use std::sync::{PoisonError, RwLock};
 
-static BUILT_IN: [&dyn LogFormat; 3] = [&ghc_eventlog::FORMAT, &ocaml_ring::FORMAT, &fxt::FORMAT];
+static BUILT_IN: [&dyn LogFormat; 3] = [&ghc_eventlog::Format, &ocaml_ring::Format, &fxt::Format];
 static REGISTERED: RwLock<Vec<&'static dyn LogFormat>> = RwLock::new(Vec::new());
 
 /// Makes a format known. One that is known before is asked before it.

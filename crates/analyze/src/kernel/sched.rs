@@ -103,6 +103,15 @@ struct Track {
     waiting_ns: u64,
 }
 
+impl Track {
+    /// The spans of `[from, to]`, each with when the next one begins.
+    fn between(&self, from: Time, to: Time) -> impl Iterator<Item = (&Span, Option<Time>)> {
+        let first = self.spans.partition_point(|span| span.from <= from).saturating_sub(1);
+        let spans = self.spans.iter().enumerate().skip(first).take_while(move |(_, span)| span.from <= to);
+        spans.map(|(index, span)| (span, self.spans.get(index + 1).map(|next| next.from)))
+    }
+}
+
 /// A wait for a CPU that has ended.
 #[derive(Copy, Clone, Debug)]
 pub struct Wait {
@@ -417,25 +426,15 @@ impl Tracks {
 
     /// How long `tid` was on a CPU in `[from, to]`, nanoseconds.
     pub fn ran_ns(&self, tid: Tid, from: Time, to: Time) -> u64 {
-        let Some(track) = self.threads.get(&tid) else { return 0 };
-        let first = track.spans.partition_point(|span| span.from <= from).saturating_sub(1);
-        let spans = track.spans.iter().enumerate().skip(first).take_while(|(_, span)| span.from < to);
-        let running = spans.filter(|(_, span)| span.state == State::Running);
-        running.fold(0, |sum, (index, span)| {
-            let ends = track.spans.get(index + 1).map_or(to, |next| next.from.min(to));
-            sum + ends.since(span.from.max(from))
-        })
+        let spans = self.threads.get(&tid).into_iter().flat_map(|track| track.between(from, to));
+        let running = spans.filter(|(span, _)| span.state == State::Running);
+        running.map(|(span, ends)| ends.map_or(to, |ends| ends.min(to)).since(span.from.max(from))).sum()
     }
 
     /// Whether `tid` was on a CPU at some moment of `[from, to]`.
     pub fn was_on_cpu(&self, tid: Tid, from: Time, to: Time) -> bool {
-        let Some(track) = self.threads.get(&tid) else { return false };
-        let first = track.spans.partition_point(|span| span.from <= from).saturating_sub(1);
-        let mut spans = track.spans.iter().enumerate().skip(first).take_while(|(_, span)| span.from <= to);
-        spans.any(|(index, span)| {
-            let ends = track.spans.get(index + 1).map(|next| next.from);
-            span.state == State::Running && ends.is_none_or(|end| end >= from)
-        })
+        let mut spans = self.threads.get(&tid).into_iter().flat_map(|track| track.between(from, to));
+        spans.any(|(span, ends)| span.state == State::Running && ends.is_none_or(|end| end >= from))
     }
 
     /// Threads of the program that were on a CPU at some moment of `[from, to]`.
@@ -450,10 +449,7 @@ impl Tracks {
             idle
         };
         let ran = |track: &Track| {
-            let first = track.spans.partition_point(|span| span.from <= from).saturating_sub(1);
-            let mut spans = track.spans.iter().enumerate().skip(first).take_while(|(_, span)| span.from <= to);
-            spans.any(|(index, span)| {
-                let ends = track.spans.get(index + 1).map(|next| next.from);
+            track.between(from, to).any(|(span, ends)| {
                 let on = match span.state {
                     State::Running => true,
                     State::Unknown => lenient && span.cpu.is_some(),

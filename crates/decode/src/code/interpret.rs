@@ -4,7 +4,7 @@
 
 use super::maps::{Module, Modules};
 use crate::perf::record::{Body, GONE, Layout, Mapped, Stamp};
-use crate::perf::stream::{Interpret, Read};
+use crate::perf::stream::Interpret;
 use rtscope_model::manifest::{Code, CodeSource};
 use rtscope_model::{Cpu, Tid, Time};
 use std::collections::HashMap;
@@ -97,8 +97,8 @@ impl Interpret for Interpreter {
         self.layout
     }
 
-    fn read(&mut self, stamp: Stamp, body: Body<'_>) -> Option<Read<Item>> {
-        let item = match body {
+    fn read(&mut self, stamp: Stamp, body: Body<'_>) -> Option<Option<Item>> {
+        Some(match body {
             Body::Code(found) => {
                 // A sample of an event that was not asked for is damage.
                 let source = *self.sources.get(&found.id)?;
@@ -112,8 +112,7 @@ impl Interpret for Interpreter {
             Body::Fork { pid, parent_pid, .. } if pid != parent_pid => Some(Item::Fork { pid, parent: parent_pid }),
             Body::Exit { tid } => Some(Item::Exit { tid }),
             _ => None,
-        };
-        Some(item.map_or(Read::Nothing, Read::Item))
+        })
     }
 
     fn gap(_: Cpu) -> Option<Item> {

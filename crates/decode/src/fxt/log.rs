@@ -5,9 +5,6 @@ use crate::log::{BATCH, Counted, Events, Log, LogError, LogFacts, LogFormat, Ope
 use rtscope_model::{Classes, ClockMap, Event, Names, Symbols};
 
 /// The format.
-pub static FORMAT: Format = Format;
-
-/// See [`FORMAT`].
 pub struct Format;
 
 impl LogFormat for Format {

@@ -26,7 +26,7 @@ mod words;
 
 pub use error::FxtError;
 pub use file::{Fxt, FxtStream};
-pub use log::FORMAT;
+pub use log::Format;
 pub use reader::{MAGIC, Reader};
 pub use record::{Args, EventKind, EventRecord, OBJECT_PROCESS, OBJECT_THREAD, Record, SwitchRecord, Value, kind};
 pub use survey::{FACTS, LOSSES, SYMBOLS};

@@ -14,9 +14,6 @@ use std::sync::Arc;
 const GREEN_BYTES_MAX: u64 = 64 << 20;
 
 /// The format.
-pub static FORMAT: Format = Format;
-
-/// See [`FORMAT`].
 pub struct Format;
 
 impl LogFormat for Format {

@@ -38,7 +38,7 @@ pub use growing::Growing;
 pub use header::{EventType, Header, Size};
 pub use index::Block;
 pub use info::{Info, Task, WallClock};
-pub use log::FORMAT;
+pub use log::Format;
 pub use record::{GcStats, HeapInfo, Ids, Record, Texts};
 pub use stream::Stream;
 pub use tally::{LaneTally, Tally};

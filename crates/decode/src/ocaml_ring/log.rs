@@ -7,9 +7,6 @@ use crate::log::{BATCH, Counted, Events, GrowingLog, Log, LogError, LogFacts, Lo
 use rtscope_model::{Classes, ClockMap, Event, Names};
 
 /// The format.
-pub static FORMAT: Format = Format;
-
-/// See [`FORMAT`].
 pub struct Format;
 
 impl LogFormat for Format {

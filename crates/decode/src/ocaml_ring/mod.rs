@@ -34,7 +34,7 @@ mod words;
 pub use error::RingError;
 pub use growing::GrowingRings;
 pub(crate) use import::neutral;
-pub use log::FORMAT;
+pub use log::Format;
 pub use packed::{Packer, WORDS_MAX as PACKED_WORDS_MAX};
 pub use rings::Rings;
 pub use stream::RingStream;

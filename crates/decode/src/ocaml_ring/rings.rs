@@ -70,11 +70,6 @@ impl Rings {
         self.told
     }
 
-    /// Rings that there can be: the most domains that the program can have.
-    pub fn domains_max(&self) -> u16 {
-        self.layout.rings
-    }
-
     /// Words of one ring.
     pub fn ring_words(&self) -> u64 {
         self.layout.words

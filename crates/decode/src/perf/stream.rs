@@ -30,19 +30,11 @@ pub trait Interpret {
     /// How the records are laid out.
     fn layout(&self) -> Layout;
 
-    /// The meaning of one record other than a loss. `None`: it is damage.
-    fn read(&mut self, stamp: Stamp, body: Body<'_>) -> Option<Read<Self::Item>>;
+    /// The meaning of one record other than a loss, if it has one. `None`: it is damage.
+    fn read(&mut self, stamp: Stamp, body: Body<'_>) -> Option<Option<Self::Item>>;
 
     /// Records of this CPU are missing here.
     fn gap(cpu: Cpu) -> Option<Self::Item>;
-}
-
-/// What a record comes to.
-pub enum Read<T> {
-    /// This.
-    Item(T),
-    /// Nothing that anybody asks for.
-    Nothing,
 }
 
 /// An item with its moment, ordered by it and then by its place in the stream.
@@ -162,8 +154,7 @@ impl<T> CpuStream<T> {
         let before = self.newest;
         self.newest = Some(before.map_or(time, |newest| newest.max(time)));
         match read {
-            Outcome::Read(Read::Item(item)) => self.push(time, Some(item)),
-            Outcome::Read(Read::Nothing) => {}
+            Outcome::Read(item) => self.push(time, item),
             Outcome::Lost(count) => self.lost::<I>(count, before, time, LOST),
             Outcome::Throttled => self.lost::<I>(0, before, time, THROTTLED),
         }
@@ -244,7 +235,7 @@ impl<T> CpuStream<T> {
 }
 
 enum Outcome<T> {
-    Read(Read<T>),
+    Read(Option<T>),
     Lost(u64),
     Throttled,
 }

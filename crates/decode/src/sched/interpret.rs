@@ -6,7 +6,7 @@ use super::SchedError;
 use super::format::{Format, Integer, Text};
 use super::name_table::NameTable;
 use crate::perf::record::{Body, GONE, Layout, Stamp};
-use crate::perf::stream::{Interpret, Read};
+use crate::perf::stream::Interpret;
 use rtscope_model::manifest::Kernel;
 use rtscope_model::{Cpu, NameId, OffState, Pid, Sched, Tid};
 use std::collections::HashMap;
@@ -145,11 +145,11 @@ impl Interpret for Reader<'_> {
         Layout::Threads
     }
 
-    fn read(&mut self, stamp: Stamp, body: Body<'_>) -> Option<Read<Item>> {
+    fn read(&mut self, stamp: Stamp, body: Body<'_>) -> Option<Option<Item>> {
         Some(match body {
             // A sample of a tracepoint that was not asked for is damage.
-            Body::Sample(raw) => Read::Item(self.interpreter.sample(stamp, raw, self.names)?),
-            other => self.interpreter.other(stamp, other, self.names).map_or(Read::Nothing, Read::Item),
+            Body::Sample(raw) => Some(self.interpreter.sample(stamp, raw, self.names)?),
+            other => self.interpreter.other(stamp, other, self.names),
         })
     }
 

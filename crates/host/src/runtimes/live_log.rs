@@ -130,7 +130,7 @@ fn eventlog(process: &Process, file: File, path: &str, located: Option<Located>)
         method: ClockMethod::RuntimeStatic,
     };
     let file = Arc::new(file);
-    let log = ghc_eventlog::FORMAT.follow(Opening::new(Arc::clone(&file) as _, path), false);
+    let log = ghc_eventlog::Format.follow(Opening::new(Arc::clone(&file) as _, path), false);
     let log = log.map_err(|error| format!("No pauses: its log {path} cannot be read: {error}."))?;
     Ok(LiveLog { log, clock, tap: Box::new(EventlogTap { file, buffers: Buffers::new(memory, located) }) })
 }

@@ -76,8 +76,6 @@ pub struct Early {
     pub ns: u64,
     /// Of these, collections of the oldest generation.
     pub majors: u64,
-    /// Their time, nanoseconds.
-    pub major_ns: u64,
     /// Of these, before which the kernel's view showed that nothing ran.
     pub quiet: u64,
     /// The longest.
@@ -98,7 +96,6 @@ impl Early {
         self.count += 1;
         self.ns = self.ns.saturating_add(ns);
         self.majors += u64::from(case.major);
-        self.major_ns = self.major_ns.saturating_add(if case.major { ns } else { 0 });
         self.quiet += u64::from(case.quiet);
         self.allocated_bytes = self.allocated_bytes.saturating_add(case.allocated_bytes);
         if self.longest.is_none_or(|(from, to)| to.since(from) < ns) {
@@ -253,17 +250,6 @@ impl Triggers {
     /// Whether minor collections show that large objects do not ask for collections.
     fn large_do_not_ask(&self) -> bool {
         self.minors_full >= FULL_PER_OTHER_MIN.saturating_mul(self.minors_other.max(1))
-    }
-
-    /// Time of major collections that allocation does not explain, nanoseconds: the
-    /// pauses of `idle` and `asked`.
-    pub fn unexplained_major_ns(&self) -> u64 {
-        self.idle.major_ns.saturating_add(self.asked().major_ns)
-    }
-
-    /// How many those are.
-    pub fn unexplained_majors(&self) -> u64 {
-        self.idle.majors + self.asked().majors
     }
 
     /// Bytes after which the runtime collects by itself; `None`: the log does not say.
