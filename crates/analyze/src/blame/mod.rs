@@ -103,6 +103,7 @@ pub struct Judge<'a> {
 }
 
 /// An interval in which the world waits for one lane.
+#[derive(Default)]
 struct Waited {
     from: Time,
     to: Time,
@@ -160,28 +161,13 @@ impl Judge<'_> {
         let stopped = pause.stopped;
         let leader = pause.leader;
         let of = |lane: Option<LaneId>| lane.and_then(|lane| served.get(&lane)).copied();
-        let on_leader = |from, to| Waited {
-            from,
-            to,
-            lane: leader,
-            served: of(leader),
-            arrival: false,
-            stopping: false,
-            medium: false,
-        };
+        let on_leader = |from, to| Waited { from, to, lane: leader, served: of(leader), ..Waited::default() };
         let last = pause.straggler.and_then(|lane| Some((lane, pause.lane(lane)?.arrived?)));
         if let Some((lane, arrived)) = last {
             let arrived = arrived.clamp(requested, stopped);
             let told = self.told(of(leader), requested, arrived);
-            let first = Waited {
-                from: told,
-                to: arrived,
-                lane: Some(lane),
-                served: of(Some(lane)),
-                arrival: true,
-                stopping: true,
-                medium: false,
-            };
+            let (from, to, lane, served) = (told, arrived, Some(lane), of(Some(lane)));
+            let first = Waited { from, to, lane, served, arrival: true, stopping: true, ..Waited::default() };
             let waits = [on_leader(requested, told), first, on_leader(arrived, stopped)];
             return waits.into_iter().filter(|wait| wait.from < wait.to).collect();
         }
@@ -336,18 +322,7 @@ impl Judge<'_> {
     }
 
     fn piece(&self, tid: Tid, lane: Option<LaneId>, stretch: &Stretch, sure: Confidence) -> CausePiece {
-        let mut piece = CausePiece {
-            cause: Cause::Unknown,
-            lane,
-            tid: Some(tid),
-            who: None,
-            who_pid: None,
-            code: None,
-            neighbour: false,
-            from: stretch.from,
-            to: stretch.to,
-            confidence: sure,
-        };
+        let mut piece = piece(lane, Some(tid), (stretch.from, stretch.to), sure);
         match stretch.state {
             State::Running if self.stolen(stretch) => {
                 piece.cause = Cause::HostSteal;
@@ -528,7 +503,7 @@ fn collect_wait(pause: &Pause, served: &BTreeMap<LaneId, Served>) -> Option<Wait
     let [.., (before, _), (end, last)] = ends[..] else { return None };
     let from = before.max(pause.stopped);
     let (lane, served) = (Some(last), served.get(&last).copied());
-    (from < end).then_some(Waited { from, to: end, lane, served, arrival: false, stopping: false, medium: false })
+    (from < end).then_some(Waited { from, to: end, lane, served, ..Waited::default() })
 }
 
 /// It had no CPU: what it does on one is its share of the work.
@@ -540,31 +515,19 @@ fn kept_off(cause: Cause) -> bool {
 fn release_wait(pause: &Pause, served: &BTreeMap<LaneId, Served>) -> Option<Waited> {
     let last = pause.lanes.iter().filter(|lane| lane.left == Some(pause.released)).map(|lane| lane.lane).next_back();
     let served = last.and_then(|lane| served.get(&lane)).copied();
-    let wait = Waited {
-        from: pause.collected,
-        to: pause.released,
-        lane: last,
-        served,
-        arrival: false,
-        stopping: false,
-        medium: false,
-    };
+    let wait = Waited { from: pause.collected, to: pause.released, lane: last, served, ..Waited::default() };
     (pause.collected < pause.released).then_some(wait)
 }
 
 fn unknown(wait: &Waited) -> CausePiece {
-    CausePiece {
-        cause: Cause::Unknown,
-        lane: wait.lane,
-        tid: wait.served.map(|served| served.tid),
-        who: None,
-        who_pid: None,
-        code: None,
-        neighbour: false,
-        from: wait.from,
-        to: wait.to,
-        confidence: Confidence::Low,
-    }
+    let tid = wait.served.map(|served| served.tid);
+    piece(wait.lane, tid, (wait.from, wait.to), Confidence::Low)
+}
+
+/// A piece of which no cause is known yet.
+fn piece(lane: Option<LaneId>, tid: Option<Tid>, (from, to): (Time, Time), confidence: Confidence) -> CausePiece {
+    let (cause, who, who_pid, code, neighbour) = (Cause::Unknown, None, None, None, false);
+    CausePiece { cause, lane, tid, who, who_pid, code, neighbour, from, to, confidence }
 }
 
 /// What two covers of one interval agree on, moment by moment; the rest is

@@ -10,6 +10,7 @@
 //! run; for noise without memory it is twice that. Refuses to decide.
 
 use super::sample::{PauseSample, Samples, Sums, Taken};
+use crate::basis::slices::Join;
 use crate::results::Results;
 use rtscope_model::Time;
 use rtscope_model::chance::Chance;
@@ -108,7 +109,7 @@ impl<'s> Blocks<'s> {
         for (middle, sums) in samples.slices() {
             let block = usize::from(blocks.number(middle));
             if let Some(block) = blocks.sums.get_mut(block) {
-                block.add(sums);
+                block.join(sums);
             }
         }
         Some(blocks)
@@ -127,24 +128,13 @@ impl<'s> Blocks<'s> {
     /// Nanoseconds per second that each block spent in `part`.
     pub fn per_second(&self, part: Part, others: Others) -> [Option<f64>; BLOCKS] {
         let seconds = self.width_ns as f64 / 1e9;
-        self.sums.map(|sums| {
-            let stop = others.left(sums.stop_ns, sums.stop_taken);
-            let release = others.left(sums.release_ns, sums.release_taken);
-            let ns = match part {
-                Part::Stop => stop,
-                Part::Collect => sums.collect_ns,
-                Part::Release => release,
-                Part::Whole => stop.saturating_add(sums.collect_ns).saturating_add(release),
-            };
-            Some(ns as f64 / seconds)
-        })
+        self.sums.map(|sums| Some(ns(&sums, part, others) as f64 / seconds))
     }
 
     /// How long `part` was in each pause, by length.
     pub fn sorted(&self, part: Part, others: Others) -> Sorted {
-        let length = |pause: &PauseSample| length(pause, part, others);
-        let mut sorted: Sorted =
-            self.pauses.iter().filter_map(|pause| Some((length(pause)?, self.number(pause.begin)))).collect();
+        let known = self.pauses.iter().filter(|pause| pause.requested || part != Part::Stop);
+        let mut sorted: Sorted = known.map(|pause| (ns(&pause.of, part, others), self.number(pause.begin))).collect();
         sorted.sort_unstable();
         sorted
     }
@@ -160,14 +150,14 @@ impl<'s> Blocks<'s> {
     }
 }
 
-fn length(pause: &PauseSample, part: Part, others: Others) -> Option<u64> {
-    let stop = pause.stop_ns.map(|ns| others.left(ns, pause.stop_taken));
-    let release = others.left(pause.release_ns, pause.release_taken);
+fn ns(sums: &Sums, part: Part, others: Others) -> u64 {
+    let stop = others.left(sums.stop_ns, sums.stop_taken);
+    let release = others.left(sums.release_ns, sums.release_taken);
     match part {
         Part::Stop => stop,
-        Part::Collect => Some(pause.collect_ns),
-        Part::Release => Some(release),
-        Part::Whole => Some(stop.unwrap_or(0).saturating_add(pause.collect_ns).saturating_add(release)),
+        Part::Collect => sums.collect_ns,
+        Part::Release => release,
+        Part::Whole => stop.saturating_add(sums.collect_ns).saturating_add(release),
     }
 }
 

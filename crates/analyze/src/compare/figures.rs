@@ -27,18 +27,19 @@ rtscope_model::listed! {
 }
 
 /// A figure that is judged.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
 pub enum Figure {
     /// A part of all pauses.
     Of(Part, Measure),
     /// Pauses per second.
+    #[default]
     PausesPerSecond,
     /// Mean of a memory line over time.
     Memory(Line),
 }
 
 /// What a figure counts.
-#[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize)]
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
     /// Nanoseconds in each second of the run.
@@ -46,6 +47,7 @@ pub enum Unit {
     /// Nanoseconds.
     Ns,
     /// A count per second.
+    #[default]
     PerSecond,
     /// Bytes.
     Bytes,

@@ -23,7 +23,7 @@ const MISSING_MAX: usize = DRAWS / 20;
 const SEEDS: (u64, u64) = (0xa11c_e5e5_0bad_cafe, 0xb0b5_1ded_5eed_f00d);
 
 /// A figure of both runs.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Compared {
     #[serde(skip)]
     pub(super) figure: Figure,
@@ -129,16 +129,8 @@ fn compared(
         b: after,
         change,
         relative,
-        low: None,
-        high: None,
-        smallest: None,
-        real: None,
         matters: change.zip(before).is_some_and(|(change, before)| matters(figure, change, before)),
-        by_others: false,
-        cost_ns: None,
-        why_not: None,
-        p: None,
-        middle: None,
+        ..Compared::default()
     };
     match deltas(figure, a, b, others, drawn) {
         Ok(deltas) => {

@@ -24,16 +24,10 @@ const SEED: u64 = 0x005e_ed0f_9a05_e500;
 pub struct PauseSample {
     /// First moment.
     pub begin: Time,
-    /// Request to last lane stopped; `None` where no request was posted.
-    pub stop_ns: Option<u64>,
-    /// All stopped to work done.
-    pub collect_ns: u64,
-    /// Work done to last lane back.
-    pub release_ns: u64,
-    /// Of the stop, what was taken.
-    pub stop_taken: Taken,
-    /// Of the release.
-    pub release_taken: Taken,
+    /// Its request was posted: how long it took to stop is known.
+    pub requested: bool,
+    /// Of it alone.
+    pub of: Sums,
 }
 
 /// Time in which somebody else had the CPU that was waited for, nanoseconds.
@@ -76,9 +70,8 @@ pub struct Sums {
     pub release_taken: Taken,
 }
 
-impl Sums {
-    /// Adds another slice.
-    pub fn add(&mut self, other: &Sums) {
+impl Join for Sums {
+    fn join(&mut self, other: &Sums) {
         self.count += other.count;
         self.stop_ns = self.stop_ns.saturating_add(other.stop_ns);
         self.collect_ns = self.collect_ns.saturating_add(other.collect_ns);
@@ -148,33 +141,21 @@ impl Samples {
     fn slice(&mut self, sample: &PauseSample) {
         let origin = *self.origin.get_or_insert(sample.begin);
         let Some(sums) = self.slices.until(sample.begin.since(origin)).last_mut() else { return };
-        sums.add(&Sums {
-            count: 1,
-            stop_ns: sample.stop_ns.unwrap_or(0),
-            collect_ns: sample.collect_ns,
-            release_ns: sample.release_ns,
-            stop_taken: sample.stop_taken,
-            release_taken: sample.release_taken,
-        });
-    }
-}
-
-impl Join for Sums {
-    fn join(&mut self, later: &Sums) {
-        self.add(later);
+        sums.join(&sample.of);
     }
 }
 
 fn sample(blamed: &BlamedPause) -> PauseSample {
     let pause = &blamed.pause;
-    PauseSample {
-        begin: pause.begin(),
-        stop_ns: pause.time_to_stop_ns(),
+    let of = Sums {
+        count: 1,
+        stop_ns: pause.time_to_stop_ns().unwrap_or(0),
         collect_ns: pause.collect_ns(),
         release_ns: pause.release_ns(),
         stop_taken: taken(blamed, pause.begin(), pause.stopped),
         release_taken: taken(blamed, pause.collected, pause.released),
-    }
+    };
+    PauseSample { begin: pause.begin(), requested: pause.requested.is_some(), of }
 }
 
 /// What was taken within a span.
@@ -202,18 +183,19 @@ mod tests {
         let mut samples = Samples::default();
         for number in 0..10_000u64 {
             let begin = Time(5_000_000_000 + number * 3_000_000);
-            let sample = PauseSample {
-                begin,
-                stop_ns: Some(1),
+            let of = Sums {
+                count: 1,
+                stop_ns: 1,
                 collect_ns: 2,
                 release_ns: 3,
                 stop_taken: Taken { by_others_ns: 1, by_siblings_ns: 0 },
                 release_taken: Taken::default(),
             };
+            let sample = PauseSample { begin, requested: true, of };
             samples.keep(sample);
         }
         let mut all = Sums::default();
-        samples.slices().for_each(|(_, sums)| all.add(sums));
+        samples.slices().for_each(|(_, sums)| all.join(sums));
         assert_eq!((all.count, all.stop_ns, all.collect_ns, all.release_ns), (10_000, 10_000, 20_000, 30_000));
         assert_eq!(all.stop_taken.by_others_ns, 10_000);
         assert!(samples.slices.all().count() <= SLICES_MAX);
