@@ -30,10 +30,3 @@ crate::listed! {
         IgnoreAll = "ignoreAll",
     }
 }
-
-impl Rtsopts {
-    /// The value that is spelled `name`.
-    pub fn of_name(name: &str) -> Option<Rtsopts> {
-        Rtsopts::ALL.into_iter().find(|known| known.name() == name)
-    }
-}

@@ -80,11 +80,6 @@ impl ThreadStates {
         self.tracks.is_own(tid)
     }
 
-    /// Whether any scheduling event was seen.
-    pub fn seen(&self) -> bool {
-        self.tracks.seen()
-    }
-
     /// Whether some threads were too many to follow.
     pub fn too_many(&self) -> bool {
         self.too_many

@@ -136,11 +136,6 @@ impl CodeSamples {
         history.push_back((time, *sample));
     }
 
-    /// Whether anything was sampled.
-    pub fn seen(&self) -> bool {
-        self.seen
-    }
-
     fn sum(&mut self, symbol: SymbolId) -> &mut Sum {
         let known = self.sums.len() < SYMBOLS_MAX || self.sums.contains_key(&symbol);
         self.sums.entry(if known { symbol } else { SymbolId::default() }).or_default()

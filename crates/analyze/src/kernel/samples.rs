@@ -130,11 +130,6 @@ impl Counters {
         self.seen
     }
 
-    /// Time of the latest counter.
-    pub fn latest(&self) -> Time {
-        self.latest
-    }
-
     /// Until when every quota and steal series speaks.
     pub fn covered(&self) -> Time {
         let quotas = self.quota.values().filter_map(|series| series.points.back()).map(|point| point.0);

@@ -136,11 +136,6 @@ impl Eventlog {
         Info::ipe(&self.header, &self.blocks, &self.sources, ranges)
     }
 
-    /// Its header.
-    pub fn header(&self) -> &Header {
-        &self.header
-    }
-
     /// Its blocks: the log's in its order, then the unflushed ones in use.
     pub fn blocks(&self) -> &[Block] {
         &self.blocks

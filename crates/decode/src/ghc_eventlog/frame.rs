@@ -197,11 +197,6 @@ impl RecordReader {
         self.whole = true;
     }
 
-    /// Bytes read so far.
-    pub fn position(&self) -> u64 {
-        self.position
-    }
-
     /// The next record.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Next<'_> {

@@ -4,14 +4,14 @@
 use super::captured;
 use super::error::RingError;
 use super::import::Importer;
-use super::layout::{self, Container, Layout};
+use super::layout::{self, Layout};
 use super::slot::Pass;
 use super::stream::RingStream;
 use super::telling;
 use super::version::{Told, Version};
 use crate::source::ReadAt;
 use rtscope_model::runtimes::OCAML;
-use rtscope_model::{Classes, ClockMap, Exported, Pid};
+use rtscope_model::{Classes, ClockMap, Exported};
 use std::sync::Arc;
 
 /// What losses call their source if nobody says a name.
@@ -68,20 +68,6 @@ impl Rings {
     /// Which version wrote them, and who said so.
     pub fn version(&self) -> Told {
         self.told
-    }
-
-    /// Words of one ring.
-    pub fn ring_words(&self) -> u64 {
-        self.layout.words
-    }
-
-    /// The process that wrote them, in its own pid namespace, where the container says
-    /// it; see [`RingStream::pid`].
-    pub fn pid(&self) -> Option<Pid> {
-        match &self.layout.container {
-            Container::Captured(frames) => frames.pid.map(Pid),
-            Container::File { .. } => None,
-        }
     }
 
     /// The events of `classes` in time order. Stamps are the trace clock's already
