@@ -72,7 +72,9 @@ fn each_thing_is_a_row_of_its_table() {
     assert!(of("runs")[1].contains("from_ns: 70, to_ns: 260, left: null"), "{:?}", of("runs"));
     assert_eq!(of("wakeups"), ["{at_ns: 55, waker_tid: 11, tid: 12, cpu: 0}"]);
     let state = |row: &str| of("states").iter().any(|found| found.contains(row));
-    assert!(state("state: \"waiting to stop\", role: \"waiting-to-stop\", thread: null, from_ns: 100, to_ns: 155"));
+    assert!(state(
+        "state: \"collection, leading\", role: \"waiting-for-others\", thread: null, from_ns: 100, to_ns: 260"
+    ));
     assert!(state("track: \"user\", lane: 1, state: \"solve\""), "{:?}", of("states"));
     let value = "{name: \"allocated\", unit: \"bytes\", lane: 0, at_ns: 160, value: 77}";
     assert_eq!(of("values"), [value]);

@@ -67,15 +67,14 @@ fn a_parallel_collection_of_ghc() {
     );
     let expected = [
         "0 program 10-90 self 80",
-        "0 . waiting to stop 100-160 self 60",
+        "0 . waiting to stop 150-160 self 10",
         "0 . collecting 166-250 self 84",
-        "0 collection, leading 100-260 self 16",
+        "0 collection, leading 100-260 self 66",
     ];
     assert_eq!(drawing.of(Track::Lane(LaneId(0))), expected);
     let expected = [
-        "1 . waiting to stop 150-160 self 10",
-        "1 . collecting 165-200 self 35",
-        "1 . collecting 210-220 self 10",
+        "1 waiting to stop 100-150 self 50",
+        "1 . collecting 165-220 self 55",
         "1 . release 260-270 self 10",
         "1 collection 150-270 self 55",
     ];
@@ -94,10 +93,7 @@ fn an_arrival_before_its_request_waits_for_the_leader_too() {
             rt(270, 1, Runtime::CollectEnd),
         ],
     );
-    assert_eq!(
-        drawing.of(Track::Lane(LaneId(1))),
-        ["1 . waiting to stop 95-160 self 65", "1 . release 260-270 self 10", "1 collection 95-270 self 100"]
-    );
+    assert_eq!(drawing.of(Track::Lane(LaneId(1))), ["1 . release 260-270 self 10", "1 collection 95-270 self 165"]);
 }
 
 #[test]
@@ -122,16 +118,20 @@ fn a_section_of_ocaml_lies_in_the_program() {
     );
     let expected = [
         "0 waiting to lead 10-20 self 10",
-        "0 . waiting to stop 20-40 self 20",
         "0 . collecting 51-60 self 9",
         "0 . release 70-80 self 10",
-        "0 collection, leading 20-80 self 21",
+        "0 collection, leading 20-80 self 41",
         "0 waiting to lead 80-81 self 1",
         "0 outside collections 81-100 self 19",
     ];
     assert_eq!(drawing.of(Track::Lane(LaneId(0))), expected);
     assert_eq!(drawing.marks, [(Track::Lane(LaneId(0)), Time(100), Mark::Ended)]);
-    let expected = ["1 . release 70-90 self 20", "1 collection 40-90 self 30", "1 outside collections 90-100 self 10"];
+    let expected = [
+        "1 waiting to stop 20-40 self 20",
+        "1 . release 70-90 self 20",
+        "1 collection 40-90 self 30",
+        "1 outside collections 90-100 self 10",
+    ];
     assert_eq!(drawing.of(Track::Lane(LaneId(1))), expected);
 }
 
@@ -170,11 +170,14 @@ fn what_was_lost_leaves_nothing_open() {
             rt(550, 2, Runtime::WorkEnd),
         ],
     );
-    let expected = ["0 . waiting to stop 100-160 self 60", "0 collection, leading 100-500 self 340"];
+    let expected = ["0 collection, leading 100-500 self 400", "0 outside collections 500-540 self 40"];
     assert_eq!(drawing.of(Track::Lane(LaneId(0))), expected);
     // A stop that was asked for and never seen is none, as in the report.
-    assert_eq!(drawing.of(Track::Lane(LaneId(1))), ["1 program 540-550 self 10"]);
-    assert!(drawing.of(Track::Lane(LaneId(2))).is_empty());
+    assert_eq!(
+        drawing.of(Track::Lane(LaneId(1))),
+        ["1 outside collections 530-540 self 10", "1 program 540-550 self 10"]
+    );
+    assert_eq!(drawing.of(Track::Lane(LaneId(2))), ["2 outside collections 520-540 self 20"]);
     assert_eq!(drawing.marks, [(Track::Lane(LaneId(1)), Time(530), Mark::Lost)]);
 }
 

@@ -129,25 +129,6 @@ fn a_lane_whose_beginning_is_lost_begins_with_a_gap() {
 }
 
 #[test]
-fn who_waits_for_more_work_stands_still_meanwhile() {
-    let script = created().request(100, 0, true).begin(120, 1).begin(150, 0).rt(155, 0, Runtime::WorkBegin);
-    let script = script.rt(160, 0, Runtime::WorkIdle).work(170, 190, 0).work(151, 199, 1);
-    let script = script.end(200, 0).figures(201, 0, 0, 1000).end(202, 1);
-    let [leader, follower] = told(lanes("ghc", LaneDetail::Nested, 400), script);
-    let expected = [
-        (100, 120, WaitingForOthers),
-        (120, 150, WaitingToStop),
-        (150, 155, WaitingForOthers),
-        (155, 160, MINOR),
-        (160, 170, WaitingForOthers),
-        (170, 190, MINOR),
-        (190, 200, WaitingForOthers),
-    ];
-    assert_eq!(leader.iter().filter(|piece| piece.0 >= 100 && piece.1 <= 200).copied().collect::<Vec<_>>(), expected);
-    assert!(follower.contains(&(151, 199, MINOR)), "{follower:?}");
-}
-
-#[test]
 fn parts_of_a_collection_hang_together_and_runs_have_their_thread() {
     let mut analysis = lanes("ghc", LaneDetail::Nested, 400);
     let mut out = Vec::new();
@@ -160,9 +141,9 @@ fn parts_of_a_collection_hang_together_and_runs_have_their_thread() {
     let script = script.parallel(100, 120, 150, 200).run(210, 1, 2).stop(300, 1, 2, StopReason::Finished);
     script.events().iter().for_each(|event| analysis.take(event, &mut take));
     analysis.end(&mut take);
-    // It runs on until it has stopped: nothing is said of the request.
+    // It runs until it is asked to stop.
     let run = Doing { green: Some(GreenThread(2)), ..Doing::outside(Program) };
-    assert_eq!(out.first(), Some(&(0, 119, run)));
+    assert_eq!(out[..2], [(0, 100, run), (100, 120, Doing::outside(WaitingToStop))]);
     let within = Some(Part { leads: false, stopped: Time(150) });
     let parts: Vec<_> = out.iter().filter(|piece| piece.2.part == within).collect();
     assert_eq!((parts.first().map(|piece| piece.0), parts.last().map(|piece| piece.1)), (Some(120), Some(210)));
