@@ -6,9 +6,9 @@
 //! moves a program by up to that (Mytkowicz et al. 2009). *Matters*: beyond a
 //! twentieth, and beyond what a person can feel.
 
-use super::Side;
 use super::blocks::{Blocks, DRAWS, Others, Quarter, quarters};
 use super::figures::{Figure, Unit};
+use super::side::Side;
 use crate::results::Results;
 use serde::Serialize;
 

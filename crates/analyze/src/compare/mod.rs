@@ -12,15 +12,15 @@ pub mod findings;
 pub mod judge;
 pub mod sample;
 pub mod setting;
+mod side;
 
-use crate::results::Results;
+pub use side::Side;
+
 use blocks::{Others, Part};
 use figures::{Figure, Measure};
 use findings::FindingChange;
 use judge::{Compared, Run};
 use rtscope_model::Cause;
-use rtscope_model::manifest::Manifest;
-use sample::Samples;
 use serde::Serialize;
 use setting::Difference;
 
@@ -29,17 +29,6 @@ pub const SCHEMA: &str = "rtscope/compare/1";
 
 /// Others must have taken so much more of the wall clock before it is told.
 const OTHERS_SHARE_MIN: f64 = 0.05;
-
-/// One run.
-#[derive(Copy, Clone)]
-pub struct Side<'r> {
-    /// What its report says.
-    pub results: &'r Results,
-    /// Its pauses.
-    pub samples: &'r Samples,
-    /// Its manifest; `None` for a log on its own.
-    pub manifest: Option<&'r Manifest>,
-}
 
 /// What it comes to.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize)]

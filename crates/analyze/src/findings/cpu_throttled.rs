@@ -66,7 +66,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
         .seen(seen(facts, group, &total, paused))
         .remedies(remedies(facts, group));
     // In at least half of its periods it ran out.
-    Some(Verdict { first: total.throttled.saturating_mul(2) >= total.periods, ..verdict })
+    Some(verdict.first(total.throttled.saturating_mul(2) >= total.periods))
 }
 
 /// What collections and waiting for them took, to be compared.

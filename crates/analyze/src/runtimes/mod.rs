@@ -4,10 +4,11 @@
 
 pub mod ghc;
 pub mod ocaml;
+mod support;
+
+pub use support::Support;
 
 use crate::findings::{self, Rule};
-use crate::folds::Fold;
-use crate::kernel::lane_thread::{LaneThreads, PerPause};
 use crate::pauses::{Nothing, Recognise};
 use crate::recording::Context;
 use rtscope_model::RuntimeInfo;
@@ -15,30 +16,6 @@ use rtscope_model::runtime::UNKNOWN;
 use rtscope_model::runtimes::ALL;
 use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock};
-
-/// The analysis of one runtime.
-pub trait Support: Sync {
-    /// Whose.
-    fn info(&self) -> &'static RuntimeInfo;
-
-    /// What turns its events into pauses.
-    fn recogniser(&self, context: &Context) -> Box<dyn Recognise>;
-
-    /// Which threads serve its lanes.
-    fn lane_threads(&self, _context: &Context) -> Box<dyn LaneThreads> {
-        Box::new(PerPause)
-    }
-
-    /// Folds that other runtimes have no use for.
-    fn folds(&self, _context: &Context) -> Vec<Box<dyn Fold>> {
-        Vec::new()
-    }
-
-    /// Rules that only its programs can break.
-    fn rules(&self) -> &'static [&'static Rule] {
-        &[]
-    }
-}
 
 /// Of a runtime that nobody knows: no pauses.
 struct Unknown;

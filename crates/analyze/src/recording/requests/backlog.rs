@@ -6,7 +6,7 @@
 //! they did. So a server that is too slow for its load, second after second, has no
 //! backlog in this sense: what it owes is usual.
 
-use super::Owed;
+use super::owed::Owed;
 use rtscope_model::Time;
 
 /// Seconds before and behind that say what is usual.

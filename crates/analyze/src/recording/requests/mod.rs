@@ -21,11 +21,13 @@
 //! to know how they were sent, and on which clock: all times are the recording's.
 
 mod backlog;
+mod owed;
 mod spans;
 
 use crate::basis::union::Union;
 use crate::results::requests::{Drawing, Joined, Part, Slice, Slow, WHATS, What, Worst};
 use backlog::Backlog;
+use owed::Owed;
 use rtscope_model::Time;
 use rtscope_model::request::{Outcome, Request};
 use spans::{Cover, Spans};
@@ -40,28 +42,6 @@ const WORST_MAX: usize = 50;
 const SLICES: u64 = 120;
 /// Slow requests that a drawing gets.
 const DOTS_MAX: usize = 600;
-
-/// A request as it is kept.
-#[derive(Copy, Clone, Debug)]
-struct Owed {
-    due: Time,
-    took_us: u32,
-    /// `u32::MAX`: never.
-    sent_us: u32,
-    outcome: Outcome,
-    /// Figures are of it.
-    counts: bool,
-}
-
-impl Owed {
-    fn done(&self) -> Time {
-        self.due.plus(self.took_ns())
-    }
-
-    fn took_ns(&self) -> u64 {
-        u64::from(self.took_us) * 1_000
-    }
-}
 
 /// Requests as they are read.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ pub mod rules;
 pub mod sparks;
 pub mod triggers;
 
-use super::Support;
+use super::support::Support;
 use crate::findings::Rule;
 use crate::folds::Fold;
 use crate::pauses::Recognise;

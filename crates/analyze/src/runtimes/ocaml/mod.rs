@@ -9,7 +9,7 @@ pub mod rules;
 pub mod sections;
 pub mod slices;
 
-use super::Support;
+use super::support::Support;
 use crate::findings::Rule;
 use crate::folds::Fold;
 use crate::kernel::lane_thread::LaneThreads;

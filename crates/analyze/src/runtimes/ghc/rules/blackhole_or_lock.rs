@@ -7,7 +7,6 @@
 //! ten waits are asked for. Medium confidence: whether the threads could have done
 //! something else only the program knows.
 
-use super::green;
 use crate::findings::{Cost, Facts, Need, Rule, Verdict, evidence};
 use crate::program::green::Contention;
 use rtscope_model::units::{duration, percent};
@@ -31,14 +30,14 @@ pub static RULE: Rule = Rule {
 static RUNS: Need = Need { name: "runs of green threads (`--detail full`)", optional: true, missing: no_runs };
 
 fn no_runs(facts: &Facts<'_>) -> Option<String> {
-    (!green(facts).known()).then(|| {
+    (!facts.green.known()).then(|| {
         "the log does not have the runs of green threads: record with `rtscope record --detail full`.".to_owned()
     })
 }
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
-    let contention = green(facts).contention();
-    if !green(facts).known() || contention.waits() < COUNT_MIN {
+    let contention = facts.green.contention();
+    if !facts.green.known() || contention.waits() < COUNT_MIN {
         return None;
     }
     let cost = Cost::Time(contention.idle.ns());

@@ -5,7 +5,7 @@
 //! medium confidence. Cost: these pauses on the wall clock, each from its request
 //! until the last lane is back. A fiftieth of the wall clock in at least three.
 
-use super::{ALLOCATION, triggers};
+use super::seen::{ALLOCATION, triggers};
 use crate::findings::explicit_gc::COUNT_MIN;
 use crate::findings::{Cost, EXPLICIT_GC, Facts, PAUSED, Rule, Verdict, evidence};
 use crate::runtimes::ghc::triggers::Early;

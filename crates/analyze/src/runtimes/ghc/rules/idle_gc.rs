@@ -6,7 +6,7 @@
 //! meanwhile waits, and the CPU time is spent again after each burst of work. A
 //! hundredth of the wall clock in at least three of them is more than housekeeping.
 
-use super::{ALLOCATION, triggers};
+use super::seen::{ALLOCATION, triggers};
 use crate::findings::{Cost, Facts, PAUSED, Rule, Verdict, evidence, sure};
 use rtscope_model::units::{bytes, duration};
 use rtscope_model::{Evidence, Remedy};

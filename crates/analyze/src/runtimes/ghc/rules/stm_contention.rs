@@ -13,7 +13,6 @@
 //!
 //! Many lost attempts alone are no finding: what they cost can be nothing beside the rest.
 
-use super::transactions;
 use crate::findings::needs::log_alone;
 use crate::findings::{Cost, Facts, Need, Rule, Verdict, evidence};
 use crate::recording::stm::is_runtime_work;
@@ -56,7 +55,7 @@ struct Lost {
 }
 
 fn no_counts(facts: &Facts<'_>) -> Option<String> {
-    let Some(found) = transactions(facts) else {
+    let Some(found) = facts.transactions else {
         return Some(match facts.context.kernel {
             None => log_alone(facts, "what became of transactions"),
             Some(_) => "no counts of transactions were recorded.".to_owned(),
@@ -75,7 +74,7 @@ fn no_counts(facts: &Facts<'_>) -> Option<String> {
 }
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
-    let found = transactions(facts)?;
+    let found = facts.transactions?;
     let wasted = |counts: &StmCounts| counts.lost().saturating_add(repeated_parts(counts));
     let counts = found.counts.filter(|counts| wasted(counts) >= LOST_MIN)?;
     let lost = lost(facts, found)?;

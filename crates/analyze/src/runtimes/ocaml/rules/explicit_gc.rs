@@ -4,7 +4,7 @@
 //! Cost: wall-clock time in which some domain was in such a call. A fiftieth of the wall
 //! clock in at least three.
 
-use super::answers;
+use super::seen::answers;
 use crate::findings::explicit_gc::COUNT_MIN;
 use crate::findings::{Cost, EXPLICIT_GC, Facts, PAUSED, Rule, Verdict, evidence};
 use rtscope_model::units::{counted, duration};

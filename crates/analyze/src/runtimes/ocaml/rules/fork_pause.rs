@@ -6,7 +6,7 @@
 //! samples of its code tell. A fiftieth of the wall clock, or one of twenty milliseconds: a
 //! client notices that, however seldom it comes.
 
-use super::forks;
+use super::seen::forks;
 use crate::findings::{Cost, Facts, Rule, Verdict, evidence, needs};
 use crate::program::forks::copying_ns;
 use rtscope_model::units::{bytes, counted, duration};

@@ -7,7 +7,8 @@
 //! an idle one's thread had its CPU: then that counts, too. A fiftieth of the wall clock is
 //! enough: an idle domain gives nothing for it.
 
-use super::{answers, small_minor_heap};
+use super::seen::answers;
+use super::small_minor_heap;
 use crate::findings::oversubscribed::more_lanes_than_cpus;
 use crate::findings::{Cost, Facts, PAUSED, Rule, Verdict, evidence};
 use crate::runtimes::ocaml::answers::One;

@@ -6,7 +6,8 @@
 //! wall-clock time in which the last one was off the CPU while at least one other lane
 //! waited to lead. A twentieth of the wall clock is felt.
 
-use super::{answers, idle_domain, leadership, small_minor_heap};
+use super::seen::{answers, leadership};
+use super::{idle_domain, small_minor_heap};
 use crate::findings::{Cost, Facts, PAUSED, Rule, Verdict, evidence, needs};
 use crate::results::BlamedPause;
 use rtscope_model::units::{counted, duration};

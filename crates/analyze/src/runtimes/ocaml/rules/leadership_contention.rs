@@ -5,7 +5,8 @@
 //! releases explain. A tenth of the wall clock is felt.
 
 use super::late_release::inferred;
-use super::{answers, leadership, small_minor_heap};
+use super::seen::{answers, leadership};
+use super::small_minor_heap;
 use crate::findings::{Cost, Facts, Rule, Verdict, evidence};
 use rtscope_model::Confidence;
 use rtscope_model::units::duration;

@@ -1,20 +1,15 @@
 //! The rules that only programs of OCaml's runtime can break, and what it adds to general ones.
-//! Owns their list, and how they reach the folds that this runtime alone has. Refuses what
-//! holds for any runtime: see `findings`.
+//! Owns their list. Refuses what holds for any runtime: see `findings`.
 
 mod explicit_gc;
 mod fork_pause;
 mod idle_domain;
 mod late_release;
 mod leadership_contention;
+mod seen;
 mod small_minor_heap;
 
-use super::answers::Answers;
-use super::leadership::Leadership;
-use super::sections::Sections;
-use crate::findings::{Facts, Rule, oversubscribed};
-use crate::program::forks::Forks;
-use std::sync::LazyLock;
+use crate::findings::{Rule, oversubscribed};
 
 /// All of them.
 pub static RULES: [&Rule; 7] = [
@@ -32,21 +27,3 @@ static OVERSUBSCRIBED: Rule = Rule {
     check: |facts| if idle_domain::crowding(facts) { None } else { (oversubscribed::RULE.check)(facts) },
     ..oversubscribed::BASE
 };
-
-/// What a recording without the fold would have seen.
-static NONE: LazyLock<(Sections, Forks)> = LazyLock::new(Default::default);
-
-/// What single lanes cost collections.
-fn answers<'a>(facts: &Facts<'a>) -> &'a Answers {
-    &facts.fold::<Sections>().unwrap_or(&NONE.0).answers
-}
-
-/// Waits to become leader.
-fn leadership<'a>(facts: &Facts<'a>) -> &'a Leadership {
-    &facts.fold::<Sections>().unwrap_or(&NONE.0).leadership
-}
-
-/// Copies of the process.
-fn forks<'a>(facts: &Facts<'a>) -> &'a Forks {
-    facts.fold().unwrap_or(&NONE.1)
-}

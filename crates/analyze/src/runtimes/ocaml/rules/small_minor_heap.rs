@@ -7,7 +7,7 @@
 //! much survives one of ordinary size. In one much smaller than the default most of what
 //! survives does so because the collection comes early: there copying counts, too.
 
-use super::leadership;
+use super::seen::leadership;
 use crate::findings::{Cost, Facts, PAUSED, Rule, Verdict};
 use rtscope_model::units::{bytes, duration, percent};
 use rtscope_model::{Confidence, Remedy};

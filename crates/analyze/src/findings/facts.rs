@@ -1,0 +1,128 @@
+//! What rules look at. Owns the list of it; refuses to judge.
+
+use crate::blame::held::Held;
+use crate::collector::allocation::Allocation;
+use crate::collector::collections::Collections;
+use crate::collector::tracer::Disturbance;
+use crate::folds::{Fold, Folds};
+use crate::kernel::code::CodeSamples;
+use crate::kernel::samples::{Counters, QuotaTotal};
+use crate::memory::lines::Lines;
+use crate::pauses::sums::Sums;
+use crate::program::green::GreenThreads;
+use crate::recording::Context;
+use crate::results::stm::Transactions;
+use rtscope_model::heap::Heap;
+use rtscope_model::{Cause, Confidence, Evidence, GroupId, NameId, Names, RuntimeInfo, Symbols, Time};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What rules look at.
+pub struct Facts<'a> {
+    /// What is known of the recording as a whole.
+    pub context: &'a Context,
+    /// Names of processes.
+    pub names: &'a Names,
+    /// Wall clock of the recording,
+    pub span_ns: u64,
+    /// from here
+    pub started: Time,
+    /// to here.
+    pub end: Time,
+    /// Lanes switched on at the end.
+    pub lanes: usize,
+    /// Whose words and flags are used.
+    pub runtime: &'static RuntimeInfo,
+    /// Sums over pauses.
+    pub sums: &'a Sums,
+    /// What held the program off its CPUs; `None` without usable kernel events.
+    pub held: Option<&'a Held>,
+    /// Names of the recorder's own threads: what they take is the tracer's cost.
+    pub recorder: BTreeSet<NameId>,
+    /// Kernel events say what ran instead of a thread that waits.
+    pub names_next: bool,
+    /// Names of code; only the unknown one where nothing was sampled.
+    pub symbols: &'a Symbols,
+    /// Where the code was; `None`: not sampled.
+    pub code: Option<&'a CodeSamples>,
+    /// The recorder's counters.
+    pub counters: &'a Counters,
+    /// What writing the log cost.
+    pub disturbance: &'a Disturbance,
+    /// Memory lines.
+    pub lines: &'a Lines,
+    /// What lanes allocate.
+    pub allocation: &'a Allocation,
+    /// What collections were like.
+    pub collections: &'a Collections,
+    /// Green threads, where the log has them.
+    pub green: &'a GreenThreads,
+    /// Its transactions; `None`: their counts were not read.
+    pub transactions: Option<&'a Transactions>,
+    /// CPU time of lanes outside pauses, by number; empty: not known.
+    pub lane_cpu: BTreeMap<u16, u64>,
+    /// Looks at the heap, in time order.
+    pub heaps: &'a [Heap],
+    /// Every fold, also those that one runtime alone has.
+    pub folds: &'a Folds,
+    /// Counters of quotas over the whole recording.
+    pub quotas: Vec<(GroupId, QuotaTotal)>,
+}
+
+impl<'a> Facts<'a> {
+    /// A fold that this recording has.
+    pub fn fold<T: Fold>(&self) -> Option<&'a T> {
+        self.folds.get()
+    }
+
+    /// Of the wall clock.
+    pub fn share(&self, ns: u64) -> f64 {
+        if self.span_ns > 0 { (ns as f64 / self.span_ns as f64).min(1.0) } else { 0.0 }
+    }
+
+    /// So many, per second of the recording.
+    pub fn per_second(&self, count: u64) -> f64 {
+        count as f64 / (self.span_ns.max(1) as f64 / 1e9)
+    }
+
+    /// Pause time waited for because of `cause`.
+    pub(super) fn paused_ns(&self, cause: Cause) -> u64 {
+        self.sums.cause_total(cause).map_or(0, |total| total.ns)
+    }
+
+    /// What was seen over the whole recording.
+    pub fn overall(&self, text: String) -> Evidence {
+        evidence(text, Some((self.started, self.end)))
+    }
+
+    /// High confidence with usable kernel events, else medium.
+    pub fn sure_with_kernel(&self) -> Confidence {
+        sure(self.held.is_some())
+    }
+}
+
+/// High or medium.
+pub fn sure(sure: bool) -> Confidence {
+    if sure { Confidence::High } else { Confidence::Medium }
+}
+
+/// One sentence, and where in the recording it was seen.
+pub fn evidence(text: String, range: Option<(Time, Time)>) -> Evidence {
+    Evidence { text, from: range.map(|range| range.0), to: range.map(|range| range.1) }
+}
+
+/// Wall-clock time in which the recorder's own threads ran on CPUs that the
+/// program wanted; `None` where that cannot be seen.
+pub fn recorder_held_ns(facts: &Facts<'_>) -> Option<u64> {
+    facts.held.filter(|_| facts.names_next).map(|held| recorder_ns(held, &facts.recorder))
+}
+
+/// Wall-clock time in which other processes ran on CPUs that the program wanted,
+/// the recorder apart; `None` where that cannot be seen.
+pub fn others_held_ns(facts: &Facts<'_>) -> Option<u64> {
+    Some(facts.held?.foreign.ns().saturating_sub(recorder_held_ns(facts)?))
+}
+
+/// Wall-clock time that the recorder's threads took, at most.
+pub(crate) fn recorder_ns(held: &Held, recorder: &BTreeSet<NameId>) -> u64 {
+    held.by_name.iter().filter(|(name, _)| recorder.contains(*name)).map(|(_, (part, _))| part.ns()).sum()
+}

@@ -1,0 +1,279 @@
+//! A rule as data, its verdict, and how verdicts become findings. Refuses to know a rule.
+
+use super::facts::Facts;
+use super::needs::Need;
+use crate::results::{BlamedPause, Checked, Outcome};
+use rtscope_model::units::{bytes, duration, percent};
+use rtscope_model::{Claim, Confidence, Evidence, Figure, Finding, Names, Remedy, Severity};
+
+/// Cost below which nothing is reported, whatever its share: a person does not
+/// feel it, and a recording of a second would report a single scheduling slice.
+const COST_MIN_NS: u64 = 10_000_000;
+/// The same for memory: less is noise beside a runtime's own tables and areas.
+pub const COST_MIN_BYTES: u64 = 32 << 20;
+
+/// The sum of times to stop.
+pub const STOP: Figure =
+    Figure { path: "pauses.time_to_stop_ns.sum", shows: "this finding is gone and the time to stop falls" };
+/// The wall-clock union of pauses.
+pub const PAUSED: Figure =
+    Figure { path: "pauses.total_ns", shows: "this finding is gone and collections take less of the run" };
+/// The sum of collection work.
+pub const COLLECT: Figure = Figure { path: "pauses.collect_ns.sum", shows: "collections take less time" };
+
+/// One diagnosis.
+pub struct Rule {
+    /// Its stable name, unique among the rules of a runtime.
+    pub id: &'static str,
+    /// Its place in the list of what was checked, and in the order in which `instance` is asked.
+    pub order: u16,
+    /// What it has to see.
+    pub needs: Option<&'static Need>,
+    /// Rules that explain the same time better: where one of them finds at least half
+    /// of this one's cost, this one is silent. A cause has one name.
+    pub yields_to: &'static [&'static str],
+    /// It speaks from this share of the wall clock, or of the resident memory,
+    pub share_min: f64,
+    /// or where one alone takes so long,
+    pub long_ns: Option<u64>,
+    /// and from so many bytes; above 0 where it is about memory.
+    pub bytes_min: u64,
+    /// What else `check` asks for, in words that go on after the share.
+    pub also: &'static str,
+    /// Why from there.
+    pub why: &'static str,
+    /// Whether it holds, over the whole recording.
+    pub check: fn(&Facts<'_>) -> Option<Verdict>,
+    /// The sentence for one pause in which it showed; `None` where it did not.
+    pub instance: fn(&BlamedPause, &Names) -> Option<String>,
+}
+
+impl Rule {
+    /// A rule that finds nothing: what others need not say.
+    pub const BLANK: Rule = Rule {
+        id: "",
+        order: u16::MAX,
+        needs: None,
+        yields_to: &[],
+        share_min: 0.0,
+        long_ns: None,
+        bytes_min: 0,
+        also: "",
+        why: "",
+        check: |_| None,
+        instance: |_, _| None,
+    };
+
+    /// Whether a verdict is worth reporting.
+    fn speaks(&self, verdict: &Verdict, share: f64) -> bool {
+        match verdict.cost {
+            Cost::Time(ns) => {
+                let long = self.long_ns.is_some_and(|least| verdict.longest_ns >= least);
+                ns >= COST_MIN_NS && (share >= self.share_min || long)
+            }
+            Cost::Memory { bytes, .. } => bytes >= self.bytes_min.max(COST_MIN_BYTES) && share >= self.share_min,
+        }
+    }
+}
+
+/// What something costs.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum Cost {
+    /// Wall-clock time, nanoseconds.
+    Time(u64),
+    /// Resident bytes.
+    Memory {
+        /// So many
+        bytes: u64,
+        /// of so many in all.
+        of: u64,
+    },
+}
+
+/// How a claim says its cost.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum Says {
+    /// "2.00 s of 10.0 s (20 %)".
+    Share,
+    /// "2.00 s of 10.0 s on each (20 %)": of every CPU.
+    ShareOfEach,
+    /// "2.00 s (20 % of 10.0 s)".
+    Bracketed,
+    /// "100 MiB of 200 MiB resident".
+    Amount,
+}
+
+/// A rule's yes: its claim in parts (what, its cost, the rest), and what stands under it.
+pub struct Verdict {
+    cost: Cost,
+    confidence: Confidence,
+    what: String,
+    says: Says,
+    rest: String,
+    evidence: Vec<Evidence>,
+    remedies: Vec<Remedy>,
+    /// The longest that it took at once.
+    longest_ns: u64,
+    /// It comes before all others, whatever they cost.
+    first: bool,
+}
+
+impl Verdict {
+    /// That `what` costs `cost`.
+    pub fn new(cost: Cost, confidence: Confidence, what: impl Into<String>) -> Verdict {
+        Verdict {
+            cost,
+            confidence,
+            what: what.into(),
+            says: Says::Share,
+            rest: ".".to_owned(),
+            evidence: Vec::new(),
+            remedies: Vec::new(),
+            longest_ns: 0,
+            first: false,
+        }
+    }
+
+    /// Goes on after the cost with `rest`, to the full stop.
+    pub fn then(self, rest: impl Into<String>) -> Verdict {
+        Verdict { rest: rest.into(), ..self }
+    }
+
+    /// Says its cost in another way.
+    pub fn says(self, says: Says) -> Verdict {
+        Verdict { says, ..self }
+    }
+
+    /// What was seen.
+    pub fn seen(self, evidence: impl IntoIterator<Item = Evidence>) -> Verdict {
+        Verdict { evidence: evidence.into_iter().collect(), ..self }
+    }
+
+    /// What to change, best first.
+    pub fn remedies(self, remedies: impl IntoIterator<Item = Remedy>) -> Verdict {
+        Verdict { remedies: remedies.into_iter().collect(), ..self }
+    }
+
+    /// The longest that it took at once: see [`Rule::long_ns`].
+    pub fn longest(self, longest_ns: u64) -> Verdict {
+        Verdict { longest_ns, ..self }
+    }
+
+    /// Whether it comes before all others, whatever they cost.
+    pub fn first(self, first: bool) -> Verdict {
+        Verdict { first, ..self }
+    }
+
+    fn share(&self, facts: &Facts<'_>) -> f64 {
+        match self.cost {
+            Cost::Time(ns) => facts.share(ns),
+            Cost::Memory { bytes, of } => (bytes as f64 / of.max(1) as f64).min(1.0),
+        }
+    }
+
+    /// The claim as a sentence.
+    fn claim(&self, facts: &Facts<'_>, share: f64) -> Claim {
+        let (cost, all) = match self.cost {
+            Cost::Time(ns) => (duration(ns), duration(facts.span_ns)),
+            Cost::Memory { bytes: cost, of } => (bytes(cost), format!("{} resident", bytes(of))),
+        };
+        let (what, rest, share) = (&self.what, &self.rest, percent(share));
+        let text = match self.says {
+            Says::Share => format!("{what}{cost} of {all} ({share}){rest}"),
+            Says::ShareOfEach => format!("{what}{cost} of {all} on each ({share}){rest}"),
+            Says::Bracketed => format!("{what}{cost} ({share} of {all}){rest}"),
+            Says::Amount => format!("{what}{cost} of {all}{rest}"),
+        };
+        Claim::new(text, self.says != Says::Amount)
+    }
+}
+
+/// A verdict that is worth reporting.
+struct Found {
+    rule: &'static Rule,
+    first: bool,
+    /// In nanoseconds or bytes.
+    cost: u64,
+    finding: Finding,
+}
+
+impl Found {
+    fn by(rule: &'static Rule, facts: &Facts<'_>) -> Option<Found> {
+        let verdict = (rule.check)(facts)?;
+        let share = verdict.share(facts);
+        if !rule.speaks(&verdict, share) {
+            return None;
+        }
+        let (cost, cost_ns, cost_bytes) = match verdict.cost {
+            Cost::Time(ns) => (ns, ns, None),
+            Cost::Memory { bytes, .. } => (bytes, 0, Some(bytes)),
+        };
+        let finding = Finding {
+            id: rule.id.to_owned(),
+            severity: severity(share),
+            confidence: verdict.confidence,
+            claim: verdict.claim(facts, share),
+            cost_ns,
+            cost_bytes,
+            share,
+            evidence: verdict.evidence,
+            remedies: verdict.remedies,
+        };
+        Some(Found { rule, first: verdict.first, cost, finding })
+    }
+
+    /// Whether a rule that this one yields to covers at least half of its cost.
+    fn explained(&self, costs: &[(&str, u64)]) -> bool {
+        let better = |id| self.rule.yields_to.contains(&id);
+        costs.iter().any(|(id, cost)| better(*id) && cost.saturating_mul(2) >= self.cost)
+    }
+}
+
+/// Every finding of `rules`, most costly first; empty: nothing found. A quota that ran out in
+/// most of its periods comes before all: in such a period the program got all that
+/// it may have, so a neighbour did not make it less.
+pub fn run(rules: &[&'static Rule], facts: &Facts<'_>) -> Vec<Finding> {
+    let mut found: Vec<Found> = rules.iter().filter_map(|rule| Found::by(rule, facts)).collect();
+    let costs: Vec<(&str, u64)> = found.iter().map(|one| (one.rule.id, one.cost)).collect();
+    found.retain(|one| !one.explained(&costs));
+    // Time and memory have the share in common.
+    found.sort_by(|one, other| {
+        let share = other.finding.share.total_cmp(&one.finding.share);
+        other.first.cmp(&one.first).then(share).then(other.cost.cmp(&one.cost))
+    });
+    found.into_iter().map(|one| one.finding).collect()
+}
+
+/// What each rule came to, in the rules' order.
+pub fn checked(rules: &[&'static Rule], facts: &Facts<'_>, findings: &[Finding]) -> Vec<Checked> {
+    let one = |rule: &&'static Rule| {
+        let id = rule.id;
+        let missing = rule.needs.and_then(|need| Some((need, (need.missing)(facts)?)));
+        let (outcome, why) = match missing {
+            _ if findings.iter().any(|finding| finding.id == id) => (Outcome::Found, None),
+            Some((need, why)) if need.optional => (Outcome::NotAsked, Some(why)),
+            Some((_, why)) => (Outcome::CouldNotLook, Some(why)),
+            None => (Outcome::Clear, None),
+        };
+        Checked { id, outcome, why }
+    };
+    rules.iter().map(one).collect()
+}
+
+/// What one pause waited for, in a sentence; `None` where no rule knows it.
+pub fn explain(rules: &[&'static Rule], blamed: &BlamedPause, names: &Names) -> Option<String> {
+    rules.iter().find_map(|rule| (rule.instance)(blamed, names))
+}
+
+/// A quarter of the wall clock dominates; a twentieth is felt.
+fn severity(share: f64) -> Severity {
+    match share {
+        share if share >= 0.25 => Severity::Severe,
+        share if share >= 0.05 => Severity::Warning,
+        _ => Severity::Note,
+    }
+}
+
+#[cfg(test)]
+#[path = "rule_tests.rs"]
+mod tests;
