@@ -129,7 +129,7 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
     }
     let analyze = Path::new("crates/analyze/src");
     for one in crates(root)? {
-        let mut uses = one.uses();
+        let uses = one.uses();
         if one.files().any(|file| file.starts_with(analyze)) {
             wrong.extend(circles::folders(&uses, analyze, &FOLDERS));
         }
