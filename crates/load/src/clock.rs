@@ -7,7 +7,7 @@ use rustix::fd::OwnedFd;
 use rustix::time::{ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
 use rustix::time::{clock_gettime, timerfd_create, timerfd_settime};
 use std::io;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
@@ -20,8 +20,12 @@ pub(crate) fn now() -> Time {
 
 /// Nanoseconds since 1970.
 pub(crate) fn unix_ns() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+    ns(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default())
+}
+
+/// A length of time in nanoseconds.
+pub(crate) fn ns(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// Wakes one task at a time.

@@ -4,7 +4,6 @@
 //! waits. Refuses to know when requests are due.
 
 use crate::clock;
-use crate::keep;
 use crate::tally::{Part, Tally};
 use crate::target::Protocol;
 use crate::task::Load;
@@ -126,7 +125,7 @@ impl Desk {
     }
 
     fn deadline(&self, job: &Job) -> Time {
-        job.due.plus(ns(self.load.timeout))
+        job.due.plus(clock::ns(self.load.timeout))
     }
 
     /// Requests that have not ended.
@@ -162,7 +161,7 @@ impl Desk {
         let request = Request { due: job.due, sent, done, outcome, connection, warm_up: job.warm_up };
         self.tally.borrow_mut().ended(&request, job.handed);
         if self.load.keep > 0 {
-            keep::push(&mut self.kept.borrow_mut(), &request);
+            self.kept.borrow_mut().extend_from_slice(&request.to_bytes());
         }
     }
 
@@ -243,8 +242,4 @@ async fn line(desk: Rc<Desk>, place: Rc<Place>) {
     }
     desk.vacant.borrow_mut().push(Reverse(place.number));
     desk.fill();
-}
-
-fn ns(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -1,6 +1,7 @@
 //! From what workers say to seconds and a document. Owns when a second is complete and
 //! the watch over limits; refuses to send.
 
+use crate::clock::ns;
 use crate::document::{Document, Ended, Kept, Latency, PhaseShape, Rate, Requests, SCHEMA, Second, Started};
 use crate::limit::{Figure, Watched};
 use crate::profile::Phase;
@@ -22,7 +23,7 @@ pub(crate) struct Gather<'l> {
     totals: Totals,
     watched: Vec<Watched<'l>>,
     /// The limit that was broken first.
-    broken: Option<&'l str>,
+    pub(crate) broken: Option<&'l str>,
 }
 
 impl<'l> Gather<'l> {
@@ -82,16 +83,11 @@ impl<'l> Gather<'l> {
         self.seconds.push(second.clone());
         if Duration::from_nanos(second.from_ns) >= self.load.warm_up {
             for watched in &mut self.watched {
-                let broken = watched.second(figure(part, watched.figure()));
+                let broken = watched.second(figure(part, watched.limit.figure));
                 self.broken = self.broken.or(broken.map(|limit| limit.text.as_str()));
             }
         }
         second
-    }
-
-    /// The limit that was broken, as it was asked for.
-    pub(crate) fn broken(&self) -> Option<&'l str> {
-        self.broken
     }
 
     /// All of it.
@@ -187,10 +183,6 @@ fn shape(phase: &Phase) -> PhaseShape {
     PhaseShape { from: phase.from, to: phase.to, lasts_ns: ns(phase.lasts) }
 }
 
-fn ns(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -251,9 +243,9 @@ mod tests {
         let mut gather = Gather::new(&load, 1);
         let (bad, totals) = part(&[10], Outcome::Timeout);
         gather.second(0, 0, &bad);
-        assert_eq!(gather.broken(), None);
+        assert_eq!(gather.broken, None);
         gather.second(0, 1, &bad);
-        assert_eq!(gather.broken(), Some("errors > 50% for 1s"));
+        assert_eq!(gather.broken, Some("errors > 50% for 1s"));
         gather.done(0, &totals);
         let document = gather.document(Started { monotonic_ns: 0, unix_ns: 0 }, false, None);
         assert_eq!(document.ended, Ended::Limit);

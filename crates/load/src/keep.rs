@@ -2,14 +2,9 @@
 //! what is left out. Owns the bound; the bytes of a request are `model`'s.
 
 use crate::document::Started;
-use rtscope_model::request::{MAGIC, REQUEST_BYTES, Request};
+use rtscope_model::request::{MAGIC, REQUEST_BYTES};
 use serde_json::json;
 use std::io::{self, Write};
-
-/// Adds one to a buffer.
-pub(crate) fn push(buffer: &mut Vec<u8>, request: &Request) {
-    buffer.extend_from_slice(&request.to_bytes());
-}
 
 /// The file as it grows.
 pub(crate) struct Keeper<'w> {
@@ -59,6 +54,7 @@ mod tests {
     use super::*;
     use rtscope_model::Time;
     use rtscope_model::request::Outcome;
+    use rtscope_model::request::Request;
 
     #[test]
     fn the_file_is_bounded_and_says_what_it_is() {
@@ -67,7 +63,7 @@ mod tests {
         let request = Request { due, sent: None, done: due.plus(9000), outcome, connection: 1, warm_up: false };
         let mut buffer = Vec::new();
         for _ in 0..5 {
-            push(&mut buffer, &request);
+            buffer.extend(request.to_bytes());
         }
         let mut out = Vec::new();
         let mut keeper = Keeper::new(&mut out, 7, "http://a/", Started { monotonic_ns: 5, unix_ns: 6 }).unwrap();

@@ -171,7 +171,7 @@ fn listen(
             Said::Done { worker, totals } => gather.done(worker, &totals),
         };
         complete.iter().for_each(&mut *each_second);
-        if gather.broken().is_some() {
+        if gather.broken.is_some() {
             // Whoever interrupted it came first.
             let _ = stop.compare_exchange(RUNNING, BROKEN, Ordering::Relaxed, Ordering::Relaxed);
         }

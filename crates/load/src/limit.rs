@@ -28,7 +28,7 @@ pub struct Limit {
 /// A limit and for how many seconds it has been broken.
 #[derive(Clone, Debug)]
 pub(crate) struct Watched<'l> {
-    limit: &'l Limit,
+    pub(crate) limit: &'l Limit,
     broken: u64,
 }
 
@@ -45,10 +45,6 @@ impl<'l> Watched<'l> {
             _ => self.broken = 0,
         }
         (self.broken >= self.limit.lasts.as_secs().max(1)).then_some(self.limit)
-    }
-
-    pub(crate) fn figure(&self) -> Figure {
-        self.limit.figure
     }
 }
 

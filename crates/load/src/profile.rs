@@ -168,7 +168,7 @@ impl Iterator for Moments<'_> {
                 return Some(self.started_ns + (phase.moment(into).min(lasts) * 1e9).round() as u64);
             }
             self.before += phase.requests();
-            self.started_ns += u64::try_from(phase.lasts.as_nanos()).unwrap_or(u64::MAX);
+            self.started_ns += crate::clock::ns(phase.lasts);
             self.phases = later;
         }
     }

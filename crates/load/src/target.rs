@@ -36,21 +36,11 @@ pub enum TargetError {
     #[error("{0:?} is no header: write 'Name: value'")]
     Header(String),
     /// No address.
-    #[error("{host} has no address: {source}")]
-    Name {
-        /// The name.
-        host: String,
-        /// Why.
-        source: io::Error,
-    },
-    /// Nobody takes connections.
-    #[error("nobody takes connections at {address}: {source}")]
-    Nobody {
-        /// The last that was tried.
-        address: SocketAddr,
-        /// Why.
-        source: io::Error,
-    },
+    #[error("{0} has no address: {1}")]
+    Name(String, #[source] io::Error),
+    /// Nobody takes connections at the last address that was tried.
+    #[error("nobody takes connections at {0}: {1}")]
+    Nobody(SocketAddr, #[source] io::Error),
 }
 
 /// An URL and the request that is sent there.
@@ -165,12 +155,12 @@ impl Target {
     /// # Errors
     /// The name has no address, or nobody takes connections.
     pub fn find(&self, timeout: Duration) -> Result<SocketAddr, TargetError> {
-        let name = |source| TargetError::Name { host: self.host.clone(), source };
+        let name = |source| TargetError::Name(self.host.clone(), source);
         let mut last = None;
         for address in (self.host.as_str(), self.port).to_socket_addrs().map_err(name)? {
             match TcpStream::connect_timeout(&address, timeout) {
                 Ok(_) => return Ok(address),
-                Err(source) => last = Some(TargetError::Nobody { address, source }),
+                Err(source) => last = Some(TargetError::Nobody(address, source)),
             }
         }
         Err(last.unwrap_or_else(|| name(io::ErrorKind::NotFound.into())))

@@ -82,7 +82,7 @@ impl Worker {
     /// Hands over what is due, then waits for the rest.
     async fn send(&self, desk: &Rc<Desk>) -> io::Result<()> {
         let timer = Timer::new()?;
-        let measured = self.start.plus(u64::try_from(self.load.warm_up.as_nanos()).unwrap_or(u64::MAX));
+        let measured = self.start.plus(clock::ns(self.load.warm_up));
         let mut moments = self.profile.moments(self.number as u64, self.of as u64).map(|ns| self.start.plus(ns));
         let mut next = moments.next();
         while self.runs() && (next.is_some() || desk.open_requests() > 0) {

@@ -30,49 +30,20 @@ pub struct Merged {
 #[derive(Debug, Error)]
 pub enum MergeError {
     /// The folder cannot be read.
-    #[error("cannot read {}: {why}", path.display())]
-    Folder {
-        /// Which one.
-        path: PathBuf,
-        /// Why not.
-        why: String,
-    },
-    /// Nothing to take.
-    #[error("there is no block of a job in {}{}", path.display(), why.as_ref().map_or(String::new(), |why| format!(" ({why})")))]
-    Nothing {
-        /// The folder.
-        path: PathBuf,
-        /// Why the first file is none.
-        why: Option<String>,
-    },
-    /// Not of one study.
-    #[error("{} and {} are of different studies: not the same {what}", one.display(), other.display())]
-    Differ {
-        /// A file.
-        one: PathBuf,
-        /// The other.
-        other: PathBuf,
-        /// In what.
-        what: &'static str,
-    },
-    /// Two runs of one block.
-    #[error("{} and {} both hold block {block} and are not the same: keep one of them", one.display(), other.display())]
-    Twice {
-        /// A file.
-        one: PathBuf,
-        /// The other.
-        other: PathBuf,
-        /// The block.
-        block: u32,
-    },
+    #[error("cannot read {0}: {1}")]
+    Folder(PathBuf, String),
+    /// Nothing to take in a folder, and why the first file is no block.
+    #[error("there is no block of a job in {0}{why}", why = .1.as_ref().map_or(String::new(), |why| format!(" ({why})")))]
+    Nothing(PathBuf, Option<String>),
+    /// Two files are not of one study, and in what they differ.
+    #[error("{0} and {1} are of different studies: not the same {2}")]
+    Differ(PathBuf, PathBuf, &'static str),
+    /// Two files of one block, which is given.
+    #[error("{0} and {1} both hold block {2} and are not the same: keep one of them")]
+    Twice(PathBuf, PathBuf, u32),
     /// The result cannot be kept.
-    #[error("cannot keep the result in {}: {why}", path.display())]
-    Out {
-        /// Where.
-        path: PathBuf,
-        /// Why not.
-        why: StoreError,
-    },
+    #[error("cannot keep the result in {0}: {1}")]
+    Out(PathBuf, StoreError),
 }
 
 /// A block's file.
@@ -90,7 +61,7 @@ struct Shard {
 /// The blocks do not belong together, or nothing can be read or kept.
 pub fn merge(dir: &Path, out: &Path) -> Result<Merged, MergeError> {
     let merged = take(dir, out)?;
-    keep(&merged, out).map_err(|why| MergeError::Out { path: out.to_owned(), why })?;
+    keep(&merged, out).map_err(|why| MergeError::Out(out.to_owned(), why))?;
     Ok(merged)
 }
 
@@ -112,7 +83,7 @@ fn take(dir: &Path, out: &Path) -> Result<Merged, MergeError> {
             let what =
                 what.or_else(|| (of(&first.description) != of(&shard.description)).then_some("number of blocks"));
             if let Some(what) = what {
-                return Err(MergeError::Differ { one: first.path.clone(), other: path, what });
+                return Err(MergeError::Differ(first.path.clone(), path, what));
             }
         }
         match shards.get(&shard.index) {
@@ -120,14 +91,14 @@ fn take(dir: &Path, out: &Path) -> Result<Merged, MergeError> {
                 left_out.push((path, format!("it is the same as {}", same.path.display())));
             }
             Some(other) => {
-                return Err(MergeError::Twice { one: other.path.clone(), other: path, block: shard.index });
+                return Err(MergeError::Twice(other.path.clone(), path, shard.index));
             }
             None => drop(shards.insert(shard.index, shard)),
         }
     }
     let Some(first) = shards.values().next() else {
         let why = left_out.first().map(|(path, why)| format!("{}: {why}", path.display()));
-        return Err(MergeError::Nothing { path: dir.to_owned(), why });
+        return Err(MergeError::Nothing(dir.to_owned(), why));
     };
     let of = of(&first.description);
     let mut machines: Vec<&str> = shards.values().map(|shard| shard.description.machine.as_str()).collect();
@@ -150,7 +121,7 @@ fn of(description: &Description) -> u32 {
 
 /// Studies in a folder, in the order of their names.
 fn files(dir: &Path) -> Result<Vec<PathBuf>, MergeError> {
-    let folder = |error: std::io::Error| MergeError::Folder { path: dir.to_owned(), why: error.to_string() };
+    let folder = |error: std::io::Error| MergeError::Folder(dir.to_owned(), error.to_string());
     let mut files = Vec::new();
     for entry in std::fs::read_dir(dir).map_err(folder)? {
         let path = entry.map_err(folder)?.path();

@@ -2,9 +2,9 @@
 //! `docs/formats/study.md`; nothing is compressed, as a study is small and every reader can
 //! read that.
 
-use crate::rows::stage_word;
+use crate::rows::{outcome_words, stage_word};
 use rtscope_table::{FULL, Kind, NULL, Shape, Table, Words};
-use rtscope_tune::study::{Description, Outcome, Row};
+use rtscope_tune::study::{Description, Row};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
@@ -44,7 +44,7 @@ pub fn write(rows: &[Row], description: &Description, to: impl Write + Send) -> 
     let mut words = Words::default();
     for row in rows {
         let ask = &row.taken.ask;
-        let (came_to, value, why) = outcome(row);
+        let (came_to, value, why) = outcome_words(&row.taken.outcome);
         let name = description.names.get(ask.configuration).map_or("", String::as_str);
         table.row(|cells| {
             cells.number(ask.number).number(row.attempt).word(Some(words.get(stage_word(ask.stage))));
@@ -59,20 +59,13 @@ pub fn write(rows: &[Row], description: &Description, to: impl Write + Send) -> 
     table.finish()
 }
 
-fn outcome(row: &Row) -> (&'static str, Option<f64>, Option<&String>) {
-    match &row.taken.outcome {
-        Outcome::Measured(value) => ("measured", Some(*value), None),
-        Outcome::Failed(why) => ("failed", None, Some(why)),
-        Outcome::Stopped(why) => ("stopped", None, Some(why)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::testing::{description, row};
     use ::parquet::file::reader::{FileReader, SerializedFileReader};
     use ::parquet::record::{Field, Row as Read};
+    use rtscope_tune::study::Outcome;
 
     fn table(rows: &[Row]) -> (Vec<Read>, Vec<(String, Option<String>)>) {
         let mut out = Vec::new();
@@ -109,7 +102,7 @@ mod tests {
             );
             assert_eq!(field(read, "dirty"), Field::Bool(row.dirty));
             assert_eq!(field(read, "figure_rss_bytes"), Field::Double(row.figures["rss_bytes"]));
-            assert_eq!(field(read, "value"), outcome(row).1.map_or(Field::Null, Field::Double));
+            assert_eq!(field(read, "value"), outcome_words(&row.taken.outcome).1.map_or(Field::Null, Field::Double));
         }
         assert_eq!(
             (field(&read[1], "figure_number"), field(&read[0], "figure_number")),

@@ -39,11 +39,7 @@ pub const TABLES: &str = "
 /// Writes one row; whole, where the caller's transaction is.
 pub fn insert(to: &Connection, row: &Row) -> Result<(), StoreError> {
     let Row { taken: Taken { ask, outcome }, .. } = row;
-    let (outcome, value, why) = match outcome {
-        Outcome::Measured(value) => ("measured", Some(*value), None),
-        Outcome::Failed(why) => ("failed", None, Some(why)),
-        Outcome::Stopped(why) => ("stopped", None, Some(why)),
-    };
+    let (outcome, value, why) = outcome_words(outcome);
     let mut insert = to.prepare(
         "INSERT INTO trial (number, stage, block, configuration, again, attempt, outcome, value, why, dirty, \
          started_unix_ns, note) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -120,6 +116,15 @@ fn trial(row: &rusqlite::Row<'_>, figures: BTreeMap<String, f64>) -> Result<Row,
         started_unix_ns: u64::try_from(row.get::<_, i64>(11)?).unwrap_or(0),
         note: row.get(12)?,
     })
+}
+
+/// The word of an outcome, what was measured, and why nothing was.
+pub fn outcome_words(outcome: &Outcome) -> (&'static str, Option<f64>, Option<&String>) {
+    match outcome {
+        Outcome::Measured(value) => ("measured", Some(*value), None),
+        Outcome::Failed(why) => ("failed", None, Some(why)),
+        Outcome::Stopped(why) => ("stopped", None, Some(why)),
+    }
 }
 
 /// The word of a stage, as in JSON.

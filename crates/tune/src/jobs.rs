@@ -9,7 +9,7 @@
 
 use crate::study::belief::Belief;
 use crate::study::design::FRESH_FROM;
-use crate::study::interval::{self, Interval};
+use crate::study::interval::{self, Interval, mean_of};
 use crate::study::propose::{Known, Proposer, Sobol};
 use crate::study::{Answer, Ask, Candidate, Design, Outcome, Row, Space, Stage, Taken, Verdict, seed, told};
 use std::collections::BTreeMap;
@@ -73,7 +73,7 @@ pub fn answer(space: &Space, design: &Design, rows: &[Row]) -> Answer {
         .filter(|configuration| {
             *configuration != space.default() && !failed.iter().any(|(one, _)| one == configuration)
         })
-        .map(|configuration| candidate(configuration, &gains(space, &blocks, configuration), error))
+        .map(|configuration| Candidate::of(configuration, &gains(space, &blocks, configuration), error))
         .collect();
     let mean = |one: &Candidate| one.gain.map_or(f64::NEG_INFINITY, |gain| gain.mean);
     candidates.sort_by(|one, other| mean(other).total_cmp(&mean(one)));
@@ -87,7 +87,7 @@ pub fn answer(space: &Space, design: &Design, rows: &[Row]) -> Answer {
             Verdict::Stopped(format!("there are {pairs} whole blocks, and a gain takes {FRESH_FROM}"))
         }
     };
-    let check: Vec<f64> = blocks.values().filter_map(|block| block.check(space.default())).collect();
+    let check: Vec<f64> = blocks.values().filter_map(|block| twice(block, space.default())).collect();
     Answer {
         verdict,
         candidates,
@@ -98,47 +98,28 @@ pub fn answer(space: &Space, design: &Design, rows: &[Row]) -> Answer {
     }
 }
 
-fn candidate(configuration: usize, gains: &[f64], error: f64) -> Candidate {
-    let gain = interval::of_mean(gains, error).filter(|_| gains.len() >= FRESH_FROM);
-    Candidate { configuration, pairs: gains.len(), gain: gain.map(Interval::exp) }
-}
+/// Logarithms that were measured in each block, in their order, by configuration.
+type Blocks = BTreeMap<usize, Vec<(usize, f64)>>;
 
-/// Logarithms that were measured in a block, in their order.
-#[derive(Default)]
-struct Block(Vec<(usize, f64)>);
-
-impl Block {
-    fn of(&self, configuration: usize) -> impl Iterator<Item = f64> + '_ {
-        self.0.iter().filter(move |(other, _)| *other == configuration).map(|(_, value)| *value)
-    }
-
-    fn mean(&self, configuration: usize) -> Option<f64> {
-        let values: Vec<f64> = self.of(configuration).collect();
-        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-    }
-
-    /// The default's first trial over its second.
-    fn check(&self, default: usize) -> Option<f64> {
-        let mut values = self.of(default);
-        Some(values.next()? - values.next()?)
-    }
-}
-
-fn blocks(taken: &[Taken]) -> BTreeMap<usize, Block> {
-    let mut blocks: BTreeMap<usize, Block> = BTreeMap::new();
+fn blocks(taken: &[Taken]) -> Blocks {
+    let mut blocks = Blocks::new();
     for Taken { ask, outcome } in taken {
-        if let Outcome::Measured(value) = outcome
-            && value.is_finite()
-            && *value > 0.0
-        {
-            blocks.entry(ask.block).or_default().0.push((ask.configuration, value.ln()));
+        if let Some(Ok(logarithm)) = outcome.logarithm() {
+            blocks.entry(ask.block).or_default().push((ask.configuration, logarithm));
         }
     }
     blocks
 }
 
-fn gains(space: &Space, blocks: &BTreeMap<usize, Block>, configuration: usize) -> Vec<f64> {
-    blocks.values().filter_map(|block| Some(block.mean(space.default())? - block.mean(configuration)?)).collect()
+/// The default's first trial in a block over its second.
+fn twice(block: &[(usize, f64)], default: usize) -> Option<f64> {
+    let mut values = block.iter().filter(|(other, _)| *other == default).map(|(_, value)| value);
+    Some(values.next()? - values.next()?)
+}
+
+fn gains(space: &Space, blocks: &Blocks, configuration: usize) -> Vec<f64> {
+    let gain = |block: &Vec<_>| Some(mean_of(block, space.default())? - mean_of(block, configuration)?);
+    blocks.values().filter_map(gain).collect()
 }
 
 /// Configurations that failed anywhere, with the first reason, and why the default did: a
@@ -146,18 +127,13 @@ fn gains(space: &Space, blocks: &BTreeMap<usize, Block>, configuration: usize) -
 fn failures(space: &Space, taken: &[Taken]) -> (Vec<(usize, String)>, Option<String>) {
     let mut failed: BTreeMap<usize, String> = BTreeMap::new();
     for Taken { ask, outcome } in taken {
-        let why = match outcome {
-            Outcome::Failed(why) => why,
-            Outcome::Measured(value) if !(value.is_finite() && *value > 0.0) => NO_NUMBER,
-            _ => continue,
-        };
-        failed.entry(ask.configuration).or_insert_with(|| why.to_owned());
+        if let Some(Err(why)) = outcome.logarithm() {
+            failed.entry(ask.configuration).or_insert_with(|| why.to_owned());
+        }
     }
     let default = failed.remove(&space.default());
     (failed.into_iter().collect(), default)
 }
-
-const NO_NUMBER: &str = "what was measured is no number above 0";
 
 #[cfg(test)]
 mod tests {

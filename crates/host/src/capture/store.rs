@@ -16,35 +16,20 @@ pub enum StoreError {
     #[error("{0} exists already and is not empty; remove it or name another folder with -o")]
     Occupied(PathBuf),
     /// It could not be made.
-    #[error("the capture folder {path} could not be made: {error}; name another place with -o")]
-    Unusable {
-        /// Which folder.
-        path: PathBuf,
-        /// What the system said.
-        error: io::Error,
-    },
-    /// Its owner decides what is in it.
+    #[error("the capture folder {0} could not be made: {1}; name another place with -o")]
+    Unusable(PathBuf, io::Error),
+    /// Its owner, who is given, decides what is in it.
     #[error(
-        "{path} belongs to {owner}, who could change what is recorded into it and where it is written; name a folder \
+        "{0} belongs to {1}, who could change what is recorded into it and where it is written; name a folder \
          that does not exist yet with -o"
     )]
-    Foreign {
-        /// Which folder.
-        path: PathBuf,
-        /// Whose.
-        owner: String,
-    },
-    /// Others may write to it.
+    Foreign(PathBuf, String),
+    /// Others may write to it, by the mode that is given.
     #[error(
-        "{path} can be written to by other users (mode {mode:04o}); run `chmod go-w` on it, name a folder that does \
+        "{0} can be written to by other users (mode {1:04o}); run `chmod go-w` on it, name a folder that does \
          not exist yet with -o, or let --force make it private"
     )]
-    Shared {
-        /// Which folder.
-        path: PathBuf,
-        /// Its mode.
-        mode: u32,
-    },
+    Shared(PathBuf, u32),
 }
 
 const FOLDERS: [&str; 6] = ["eventlog", "rings", "unflushed", "sched", "code", "heap"];
@@ -67,7 +52,7 @@ impl Store {
     /// only when it is empty and this user's; one that others may write to, only with
     /// `force`.
     pub fn create(path: &Path, force: bool) -> Result<Store, StoreError> {
-        let unusable = |error| StoreError::Unusable { path: path.to_owned(), error };
+        let unusable = |error| StoreError::Unusable(path.to_owned(), error);
         let store = match path.file_name() {
             Some(name) => {
                 let parent = path.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
@@ -91,17 +76,17 @@ impl Store {
 
     /// Takes a folder that is there.
     fn take(path: &Path, folder: Folder, force: bool) -> Result<Store, StoreError> {
-        let unusable = |error| StoreError::Unusable { path: path.to_owned(), error };
+        let unusable = |error| StoreError::Unusable(path.to_owned(), error);
         let found = folder.metadata().map_err(unusable)?;
         if found.st_uid != own_user() {
-            return Err(StoreError::Foreign { path: path.to_owned(), owner: user_name(found.st_uid) });
+            return Err(StoreError::Foreign(path.to_owned(), user_name(found.st_uid)));
         }
         if !folder.names().map_err(unusable)?.is_empty() {
             return Err(StoreError::Occupied(path.to_owned()));
         }
         let mode = found.st_mode & 0o7777;
         if mode & OTHERS_WRITE != 0 && !force {
-            return Err(StoreError::Shared { path: path.to_owned(), mode });
+            return Err(StoreError::Shared(path.to_owned(), mode));
         }
         folder.set_mode(0o700).map_err(unusable)?;
         // What came in before the mode was changed.

@@ -11,10 +11,13 @@ use std::path::Path;
 /// What the kernel records of a program's threads, as long as the value lives.
 #[derive(Debug)]
 pub struct ByHand {
-    kernel: Kernel,
+    /// As in a manifest; its streams are the rings, in their order.
+    pub kernel: Kernel,
     rings: Vec<CpuRing>,
-    formats: HashMap<String, String>,
-    threads: Vec<u8>,
+    /// Texts of the formats of tracepoints, by name.
+    pub formats: HashMap<String, String>,
+    /// All threads when it started, as in `sched/threads.json`.
+    pub threads: Vec<u8>,
 }
 
 impl ByHand {
@@ -35,21 +38,6 @@ impl ByHand {
         // Last, so that no thread can be made between the list and the events.
         let threads = serde_json::to_vec(&threads::list(root)).unwrap_or_default();
         ByHand { kernel, rings, formats, threads }
-    }
-
-    /// As in a manifest; its streams are the rings, in their order.
-    pub fn kernel(&self) -> &Kernel {
-        &self.kernel
-    }
-
-    /// Texts of the formats of tracepoints, by name.
-    pub fn formats(&self) -> &HashMap<String, String> {
-        &self.formats
-    }
-
-    /// All threads when it started, as in `sched/threads.json`.
-    pub fn threads(&self) -> &[u8] {
-        &self.threads
     }
 
     /// Appends what each ring holds to the buffer of the same place in `into`, whole records.

@@ -107,14 +107,9 @@ pub enum RecordError {
     /// There is no room for a capture.
     #[error("{0}")]
     NoRoom(String),
-    /// The recorder itself failed.
-    #[error("the recording could not be set up ({what}): {error}")]
-    Own {
-        /// While doing this.
-        what: &'static str,
-        /// What the system said.
-        error: io::Error,
-    },
+    /// The recorder itself failed, at this.
+    #[error("the recording could not be set up ({0}): {1}")]
+    Own(&'static str, io::Error),
 }
 
 impl RecordError {

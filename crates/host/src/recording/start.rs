@@ -28,7 +28,7 @@ const ENVIRONMENT: [&str; 5] = ["LANG", "LC_ALL", "TZ", "MALLOC_ARENA_MAX", "LD_
 /// attached to, when the limit is over, it ended, or a signal came. `say` gets
 /// sentences for the user as they become known.
 pub fn record(options: Options, say: &mut dyn FnMut(&str)) -> Result<Outcome, RecordError> {
-    let own = |what| move |error| RecordError::Own { what, error };
+    let own = |what| move |error| RecordError::Own(what, error);
     open_files::raise();
     let host = privileges::host().map_err(|none| own("the process that opens files")(none.0))?;
     let signals = Signals::install().map_err(own("signal handlers"))?;
@@ -190,7 +190,7 @@ fn prepare_logs(
     for runtime in runtimes::possible(inspected.runtime()) {
         sources.extend(runtime.prepare(&command, &mut launch).map_err(|(what, error)| {
             store.remove();
-            RecordError::Own { what, error }
+            RecordError::Own(what, error)
         })?);
     }
     Ok((sources, launch))

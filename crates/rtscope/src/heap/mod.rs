@@ -173,7 +173,7 @@ fn of_process(host: &Host, pid: u32, args: &HeapArgs) -> Result<Heap, Trouble> {
 fn failed(failed: Failed) -> Trouble {
     match failed {
         Failed::Refused(refusal) => trouble(&refusal),
-        Failed::NotStopped { pid, source } => not_stopped(pid, source),
+        Failed::NotStopped(pid, source) => not_stopped(pid, source),
     }
 }
 
@@ -193,13 +193,13 @@ fn trouble(refusal: &Refusal) -> Trouble {
         Refusal::NotPermitted(pid) => trouble.next(format!(
             "run `sudo rtscope heap {pid}`, or as the program's own user with `sysctl kernel.yama.ptrace_scope=0`"
         )),
-        Refusal::NotGhc { .. } => trouble.next("give the process id of a program that GHC built"),
-        Refusal::UnknownVersion { .. } => trouble.next("use an rtscope that is newer than the compiler"),
+        Refusal::NotGhc(..) => trouble.next("give the process id of a program that GHC built"),
+        Refusal::UnknownVersion(..) => trouble.next("use an rtscope that is newer than the compiler"),
         Refusal::Profiled(_) => trouble.next("use the profiler's own heap profile: +RTS -hT"),
         Refusal::NoHeap(_) => trouble
             .because("it has not started yet, or its runtime was built or started without the large address space")
             .next("try again when it runs"),
-        Refusal::Core { .. } => trouble.next("give a core file of a 64-bit GHC program, whole"),
-        Refusal::Io { .. } => trouble.next("look whether the process still runs"),
+        Refusal::Core(..) => trouble.next("give a core file of a 64-bit GHC program, whole"),
+        Refusal::Io(..) => trouble.next("look whether the process still runs"),
     }
 }

@@ -191,7 +191,7 @@ fn sent(load: &Load, args: &LoadArgs) -> Result<Document, Trouble> {
     let done = rtscope_load::run(load, file.as_mut().map(|file| file as &mut dyn Write), &mut show);
     drop(line);
     done.map_err(|error| match error {
-        LoadError::Target(TargetError::Nobody { address, source }) => {
+        LoadError::Target(TargetError::Nobody(address, source)) => {
             Trouble::new(format!("nobody takes connections at {address}"))
                 .because(source)
                 .next("start the server first, or give another URL")

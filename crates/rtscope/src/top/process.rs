@@ -61,9 +61,9 @@ impl Running {
         let mut sched = Sched::default();
         match &kernel {
             Some(kernel) => {
-                let (opened, failed) = Sched::open(kernel.kernel(), kernel.formats(), Some(kernel.threads()));
+                let (opened, failed) = Sched::open(&kernel.kernel, &kernel.formats, Some(&kernel.threads));
                 sched = opened;
-                notes.extend(kernel.kernel().missing.iter().cloned());
+                notes.extend(kernel.kernel.missing.iter().cloned());
                 notes.extend(failed);
             }
             None => {
@@ -169,7 +169,7 @@ impl Source for Running {
             groups: self.groups.manifest(),
             cpus_allowed: self.cpus.0.clone(),
             cpus_online: self.cpus.1,
-            kernel: Some(self.kernel.as_ref().map_or_else(Kernel::default, |kernel| kernel.kernel().clone())),
+            kernel: Some(self.kernel.as_ref().map_or_else(Kernel::default, |kernel| kernel.kernel.clone())),
             started: Some(self.common.started),
             sample_period_ns: Some(if self.groups.quota_cpus().is_some() { QUOTA_NS } else { LOOK_NS }),
             // Without a log, what threads do is shown all the same.

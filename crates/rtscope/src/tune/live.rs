@@ -248,7 +248,7 @@ impl<'a> Live<'a> {
         loop {
             match load.target.find(CONNECT) {
                 Ok(_) => return Ok(()),
-                Err(TargetError::Nobody { .. }) => {}
+                Err(TargetError::Nobody(..)) => {}
                 Err(error) => return Err(error.to_string()),
             }
             if running.wait(Instant::now() + LOOK, self.wake()) {

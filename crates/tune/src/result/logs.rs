@@ -1,6 +1,7 @@
 //! What was measured in which block, as logarithms. Owns which rows count: clean ones with a
 //! number above 0.
 
+use crate::study::interval::mean_of;
 use crate::study::{Outcome, Row, Stage};
 use std::collections::BTreeMap;
 
@@ -27,12 +28,11 @@ impl Logs {
         let mut blocks: BTreeMap<usize, Block> = BTreeMap::new();
         for row in rows.iter().filter(|row| !row.dirty) {
             let ask = row.taken.ask;
-            let Outcome::Measured(value) = row.taken.outcome else { continue };
-            let Some(value) = logarithm(value) else { continue };
+            let Some(Ok(value)) = row.taken.outcome.logarithm() else { continue };
             let block = blocks.entry(ask.block).or_default();
             block.fresh = ask.stage == Stage::Fresh;
             block.values.push((ask.configuration, value));
-            let memory = row.figures.get(MEMORY).and_then(|bytes| logarithm(*bytes));
+            let memory = row.figures.get(MEMORY).and_then(|bytes| Outcome::Measured(*bytes).logarithm()?.ok());
             block.memory.extend(memory.map(|memory| (ask.configuration, memory)));
         }
         Logs(blocks)
@@ -51,17 +51,6 @@ impl Logs {
     /// By fresh block in which both were measured, how much lower the first is than the second.
     pub fn fresh_gains(&self, one: usize, over: usize) -> Vec<f64> {
         let fresh = self.blocks().filter(|block| block.fresh);
-        fresh.filter_map(|block| Some(mean(&block.values, over)? - mean(&block.values, one)?)).collect()
+        fresh.filter_map(|block| Some(mean_of(&block.values, over)? - mean_of(&block.values, one)?)).collect()
     }
-}
-
-/// The mean of a configuration in a block.
-pub(super) fn mean(values: &[(usize, f64)], configuration: usize) -> Option<f64> {
-    let own = values.iter().filter(|(other, _)| *other == configuration).map(|(_, value)| *value);
-    let (sum, count) = own.fold((0.0, 0usize), |(sum, count), value| (sum + value, count + 1));
-    (count > 0).then(|| sum / count as f64)
-}
-
-fn logarithm(value: f64) -> Option<f64> {
-    (value.is_finite() && value > 0.0).then(|| value.ln())
 }

@@ -1,9 +1,10 @@
 //! Time against memory. Owns where each configuration lies and which of them nothing beats in
 //! both.
 
-use super::logs::{Block, Logs, mean};
+use super::logs::{Block, Logs};
 use crate::study::Space;
 use crate::study::design::FRESH_FROM;
+use crate::study::interval::mean_of;
 use serde::Serialize;
 
 /// A configuration between the two.
@@ -31,7 +32,7 @@ pub struct Point {
 /// The configurations whose memory is known, the best objective first.
 pub(super) fn points(space: &Space, logs: &Logs) -> Vec<Point> {
     let default = space.default();
-    let own: Vec<f64> = logs.blocks().filter_map(|block| mean(&block.memory, default)).collect();
+    let own: Vec<f64> = logs.blocks().filter_map(|block| mean_of(&block.memory, default)).collect();
     let bytes = (own.iter().sum::<f64>() / own.len().max(1) as f64).exp();
     let mut points: Vec<Point> = (0..space.len()).filter_map(|one| point(space, logs, one, bytes)).collect();
     points.sort_by(|one, other| one.objective.total_cmp(&other.objective).then(one.memory.total_cmp(&other.memory)));
@@ -46,7 +47,7 @@ pub(super) fn points(space: &Space, logs: &Logs) -> Vec<Point> {
 
 fn point(space: &Space, logs: &Logs, configuration: usize, bytes: f64) -> Option<Point> {
     let pair = |block: &Block| {
-        let over = |values| Some(mean(values, configuration)? - mean(values, space.default())?);
+        let over = |values| Some(mean_of(values, configuration)? - mean_of(values, space.default())?);
         Some((over(&block.values)?, over(&block.memory)?, block.fresh))
     };
     let pairs: Vec<(f64, f64, bool)> = logs.blocks().filter_map(pair).collect();

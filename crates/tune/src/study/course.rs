@@ -9,7 +9,7 @@ use super::seed;
 use super::space::Space;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
-use std::fmt;
+use thiserror::Error;
 
 /// What a trial is for.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
@@ -52,6 +52,18 @@ pub enum Outcome {
     Stopped(String),
 }
 
+impl Outcome {
+    /// The logarithm of what was measured, or why there is none; `None`: it was no trial.
+    pub(crate) fn logarithm(&self) -> Option<Result<f64, &str>> {
+        match self {
+            Outcome::Measured(value) if value.is_finite() && *value > 0.0 => Some(Ok(value.ln())),
+            Outcome::Measured(_) => Some(Err("what was measured is no number above 0")),
+            Outcome::Failed(why) => Some(Err(why)),
+            Outcome::Stopped(_) => None,
+        }
+    }
+}
+
 /// A trial that was run.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Taken {
@@ -92,6 +104,14 @@ pub struct Candidate {
     pub gain: Option<Interval>,
 }
 
+impl Candidate {
+    /// One of these gains, as logarithms, whose interval may err so often.
+    pub(crate) fn of(configuration: usize, gains: &[f64], error: f64) -> Candidate {
+        let gain = interval::of_mean(gains, error).filter(|_| gains.len() >= FRESH_FROM);
+        Candidate { configuration, pairs: gains.len(), gain: gain.map(Interval::exp) }
+    }
+}
+
 /// What a study concludes.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -127,19 +147,12 @@ pub struct Answer {
 }
 
 /// Results that are not of this study.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Error)]
+#[error("result {number} is of another study: other configurations, another seed or budget")]
 pub struct Mismatch {
     /// The first that the study would not have asked for.
     pub number: usize,
 }
-
-impl fmt::Display for Mismatch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "result {} is of another study: other configurations, another seed or budget", self.number)
-    }
-}
-
-impl std::error::Error for Mismatch {}
 
 /// A place in a block.
 #[derive(Copy, Clone, Debug)]
@@ -268,28 +281,28 @@ impl Study {
     /// How the pending trial came out; without one, nothing happens.
     pub fn tell(&mut self, outcome: Outcome) {
         let Some(ask) = self.pending.take() else { return };
-        let value = match outcome {
-            Outcome::Measured(value) if value.is_finite() && value > 0.0 => value,
-            Outcome::Measured(_) => return self.fails(ask, "what was measured is no number above 0"),
-            Outcome::Failed(why) => return self.fails(ask, &why),
-            Outcome::Stopped(why) => return self.stops(why),
-        };
+        if let Outcome::Stopped(why) = outcome {
+            return self.stops(why);
+        }
         self.trials += 1;
         self.breadth_trials += usize::from(ask.stage == Stage::Breadth);
-        self.belief.tell(ask.configuration, value.ln());
-        self.measured.push((ask.configuration, value.ln()));
+        match outcome.logarithm() {
+            Some(Ok(logarithm)) => {
+                self.belief.tell(ask.configuration, logarithm);
+                self.measured.push((ask.configuration, logarithm));
+            }
+            failed => self.fails(ask.configuration, failed.and_then(Result::err).unwrap_or_default()),
+        }
     }
 
-    fn fails(&mut self, ask: Ask, why: &str) {
-        self.trials += 1;
-        self.breadth_trials += usize::from(ask.stage == Stage::Breadth);
-        if ask.configuration == self.space.default() {
+    fn fails(&mut self, configuration: usize, why: &str) {
+        if configuration == self.space.default() {
             return self.end(Verdict::DefaultFails(why.to_owned()), Vec::new());
         }
-        if let Some(failed) = self.failed.get_mut(ask.configuration) {
+        if let Some(failed) = self.failed.get_mut(configuration) {
             *failed = Some(why.to_owned());
         }
-        self.chosen.retain(|configuration| *configuration != ask.configuration);
+        self.chosen.retain(|other| *other != configuration);
     }
 
     /// Ends with what there is.
@@ -411,9 +424,7 @@ impl Study {
     }
 
     fn halve(&mut self) -> Option<Vec<Place>> {
-        self.chosen.sort_by(|one, other| {
-            self.belief.mean(*one).total_cmp(&self.belief.mean(*other)).then_with(|| one.cmp(other))
-        });
+        self.chosen = self.ranked();
         if let Some(count) = self.rounds.pop_front() {
             self.chosen.truncate(count);
             return Some(self.chosen.iter().map(|configuration| Place::Of(*configuration)).collect());
@@ -483,13 +494,8 @@ impl Study {
     }
 
     fn conclude(&mut self) {
-        let ranked = self.ranked();
-        let candidate = |configuration: &usize| {
-            let gains = self.gains(*configuration);
-            let gain = interval::of_mean(&gains, self.error()).filter(|_| gains.len() >= FRESH_FROM);
-            Candidate { configuration: *configuration, pairs: gains.len(), gain: gain.map(Interval::exp) }
-        };
-        let candidates: Vec<Candidate> = ranked.iter().map(candidate).collect();
+        let candidate = |one: &usize| Candidate::of(*one, &self.gains(*one), self.error());
+        let candidates: Vec<Candidate> = self.ranked().iter().map(candidate).collect();
         let best = candidates.first().and_then(|best| best.gain.map(|gain| (best.configuration, gain)));
         let verdict = match best {
             Some((best, gain)) if gain.low > 1.0 && gain.mean >= 1.0 + self.design.zone => Verdict::Better(best),

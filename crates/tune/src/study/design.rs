@@ -2,7 +2,7 @@
 //! of which anything follows, and when fresh blocks are looked at; refuses a study below that.
 
 use serde::{Deserialize, Serialize};
-use std::fmt;
+use thiserror::Error;
 
 /// Fewest and most pairs in which the default is compared with itself.
 pub const CHECK_PAIRS: std::ops::RangeInclusive<usize> = 5..=12;
@@ -108,21 +108,14 @@ pub fn rounds(survivors: usize, candidates: usize) -> Vec<usize> {
 }
 
 /// A budget of which nothing would follow.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Error)]
+#[error("{trials} trials are too few for one comparison, which takes {fewest}")]
 pub struct TooSmall {
     /// What there is.
     pub trials: usize,
     /// What it takes.
     pub fewest: usize,
 }
-
-impl fmt::Display for TooSmall {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} trials are too few for one comparison, which takes {}", self.trials, self.fewest)
-    }
-}
-
-impl std::error::Error for TooSmall {}
 
 #[cfg(test)]
 mod tests {

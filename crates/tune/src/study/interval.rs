@@ -36,6 +36,13 @@ pub fn of_mean(values: &[f64], error: f64) -> Option<Interval> {
     around(mean, (squares / freedom as f64 / count).sqrt(), freedom, error)
 }
 
+/// The mean of a configuration among the logarithms of a block.
+pub(crate) fn mean_of(block: &[(usize, f64)], configuration: usize) -> Option<f64> {
+    let own = block.iter().filter(|(other, _)| *other == configuration).map(|(_, value)| *value);
+    let (sum, count) = own.fold((0.0, 0usize), |(sum, count), value| (sum + value, count + 1));
+    (count > 0).then(|| sum / count as f64)
+}
+
 /// The interval around an estimate with this standard error, of so many degrees of freedom;
 /// `None` of none.
 pub fn around(mean: f64, standard_error: f64, freedom: usize, error: f64) -> Option<Interval> {

@@ -14,7 +14,7 @@ use super::seed;
 use super::space::Space;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fmt;
+use thiserror::Error;
 
 /// A recorded measurement.
 #[derive(Clone, PartialEq, Debug)]
@@ -28,27 +28,18 @@ pub struct Row {
 }
 
 /// Why there is no table.
-#[derive(Clone, Eq, PartialEq, Debug)]
+#[derive(Clone, Eq, PartialEq, Debug, Error)]
 pub enum NoTable {
     /// Fewer than two repeats.
+    #[error("it takes two repeats of each configuration")]
     FewRepeats,
     /// This configuration has no row, or several, in this repeat.
+    #[error("{0} does not stand in repeat {1} once")]
     NotOnce(String, u64),
     /// A measurement that is no number above 0.
+    #[error("{0} in repeat {1} is no number above 0")]
     NoNumber(String, u64),
 }
-
-impl fmt::Display for NoTable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NoTable::FewRepeats => f.write_str("it takes two repeats of each configuration"),
-            NoTable::NotOnce(name, repeat) => write!(f, "{name} does not stand in repeat {repeat} once"),
-            NoTable::NoNumber(name, repeat) => write!(f, "{name} in repeat {repeat} is no number above 0"),
-        }
-    }
-}
-
-impl std::error::Error for NoTable {}
 
 /// Every configuration in every repeat.
 #[derive(Clone, Debug)]

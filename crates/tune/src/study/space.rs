@@ -2,7 +2,7 @@
 //! reading of a word into a setting and its value; refuses to know what a flag means.
 
 use serde::Serialize;
-use std::fmt;
+use thiserror::Error;
 
 /// Most configurations of a space: a [`super::belief::Belief`] has the square of them.
 pub const MOST: usize = 2_000;
@@ -37,27 +37,18 @@ pub struct Level {
 }
 
 /// Why there is no space.
-#[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize)]
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Error, Serialize)]
 pub enum NoSpace {
     /// Nothing besides the default.
+    #[error("there is nothing to compare with the default")]
     Empty,
     /// The default is none of the configurations.
+    #[error("the default is none of the configurations")]
     NoDefault,
     /// More than [`MOST`].
+    #[error("{0} configurations are more than {MOST}")]
     TooMany(usize),
 }
-
-impl fmt::Display for NoSpace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NoSpace::Empty => f.write_str("there is nothing to compare with the default"),
-            NoSpace::NoDefault => f.write_str("the default is none of the configurations"),
-            NoSpace::TooMany(count) => write!(f, "{count} configurations are more than {MOST}"),
-        }
-    }
-}
-
-impl std::error::Error for NoSpace {}
 
 impl Space {
     /// The space of `names`, words with spaces between them, of which number `default` is

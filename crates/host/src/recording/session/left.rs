@@ -14,15 +14,9 @@ const NAMED_MAX: usize = 5;
 #[derive(Debug)]
 pub(super) struct Left {
     since: Time,
-    next: Time,
-    told: bool,
-}
-
-impl Left {
     /// When to look whether they still run.
-    pub(super) fn next(&self) -> Time {
-        self.next
-    }
+    pub(super) next: Time,
+    told: bool,
 }
 
 impl Session<'_> {

@@ -400,10 +400,7 @@ impl<'a> Session<'a> {
             sampler.finish();
         }
         self.snapshots.take().map(Snapshots::finish);
-        if let Some(kernel) = self.kernel.take() {
-            kernel.finish();
-        }
-        self.code = None;
+        (self.kernel, self.code) = (None, None);
         self.end_sources_of_logs();
         self.store.remove();
     }
@@ -446,7 +443,7 @@ impl<'a> Session<'a> {
                 next_manifest = next_manifest.plus(journal::period_ns(self.manifest_bytes)).max(now);
             }
             let mut until = next_flush.min(next_manifest).min(next_family).min(self.room.next);
-            until = until.min(limit.unwrap_or(until)).min(self.left.as_ref().map_or(until, left::Left::next));
+            until = until.min(limit.unwrap_or(until)).min(self.left.as_ref().map_or(until, |left| left.next));
             let awaits = self.awaits_user_log(now);
             if self.identify || awaits {
                 if now >= self.next_identify {

@@ -47,8 +47,8 @@ impl HostRuntime for Ghc {
 fn no_heap(failed: &Failed) -> NoHeap {
     let then = match failed {
         Failed::Refused(Refusal::Gone(_)) => Then::Gone,
-        Failed::Refused(Refusal::NotGhc { .. } | Refusal::NoHeap(_)) => Then::TryAgain,
-        Failed::Refused(Refusal::Io { .. }) => Then::Failed,
+        Failed::Refused(Refusal::NotGhc(..) | Refusal::NoHeap(_)) => Then::TryAgain,
+        Failed::Refused(Refusal::Io(..)) => Then::Failed,
         Failed::Refused(Refusal::NotPermitted(_)) => {
             Then::Never(": record as root, or as its own user with `sysctl kernel.yama.ptrace_scope=0`")
         }

@@ -58,7 +58,7 @@ impl Rings {
             launch.notes.push(format!(
                 "there is no room for the rings of an OCaml program in {} (a full disk would kill it): they were not \
                  switched on; record to a larger disk with -o",
-                place.folder().path().display()
+                place.folder.path().display()
             ));
             place.finish(&Host::default());
             return Ok(None);
@@ -66,9 +66,9 @@ impl Rings {
         launch.notes.extend(choice.note);
         launch.added.extend(choice.added);
         launch.set.extend(choice.set.map(|(name, value)| (name, value.into())));
-        if place.is_own() {
-            launch.set.push((DIRECTORY, place.variable().into()));
-            launch.added.push(format!("{DIRECTORY}={}", place.variable().display()));
+        if place.own {
+            launch.set.push((DIRECTORY, (&place.variable).into()));
+            launch.added.push(format!("{DIRECTORY}={}", place.variable.display()));
         }
         if !user.start {
             launch.set.push((START, "1".into()));
@@ -242,7 +242,7 @@ impl RuntimeLogs for Rings {
             told.notes
                 .push(format!("no room could be reserved for the rings ({error}): a full disk would kill the program"));
         }
-        let watched = (place.folder().clone(), place.is_own());
+        let watched = (place.folder.clone(), place.own);
         self.start_reader(around, Some(watched), told);
     }
 

@@ -28,9 +28,9 @@ pub fn plan(plan: &mut Plan, resources: &Resources, room: &Room, ghc: &Ghc, give
     if options.settled(Subject::Collectors).is_none() {
         wanted.extend(collectors(room, plan.workers));
     }
-    let nursery = nursery(plan, resources, ghc);
+    let (nursery, flag) = nursery(plan, resources, ghc);
     if options.settled(Subject::Nursery).is_none() {
-        wanted.extend(nursery.flag);
+        wanted.extend(flag);
     }
     if options.settled(Subject::HeapLimit).is_none() {
         wanted.extend(heap_limit(plan, resources));
@@ -42,7 +42,7 @@ pub fn plan(plan: &mut Plan, resources: &Resources, room: &Room, ghc: &Ghc, give
     let all = take_what_is_accepted(plan, ghc, wanted);
     plan.relink = relink::advice(ghc, &all_words, !all);
     plan.refuse("-qa", None, about_pinning(resources, plan.workers));
-    measure::candidates(plan, room, ghc, &options, nursery.bytes, resources.memory_limit_bytes);
+    measure::candidates(plan, room, ghc, &options, nursery, resources.memory_limit_bytes);
     plan.set(given.variable(&DIALECT).split_ascii_whitespace().map(str::to_owned));
     notes(plan, ghc, &options, given);
 }
@@ -62,12 +62,8 @@ fn collectors(room: &Room, workers: u32) -> Option<Flag> {
     Some(Flag::new(flag, value, reason, source, Confidence::Medium))
 }
 
-struct Nursery {
-    bytes: u64,
-    flag: Option<Flag>,
-}
-
-fn nursery(plan: &mut Plan, resources: &Resources, ghc: &Ghc) -> Nursery {
+/// Bytes of the planned nursery, and the flag for it; none where that is the version's own.
+fn nursery(plan: &mut Plan, resources: &Resources, ghc: &Ghc) -> (u64, Option<Flag>) {
     let default = memory::nursery_default(ghc.version);
     let wanted = memory::nursery_wanted(plan.goal, default);
     let limit = resources.memory_limit_bytes;
@@ -83,7 +79,7 @@ fn nursery(plan: &mut Plan, resources: &Resources, ghc: &Ghc) -> Nursery {
         ));
     }
     if Some(chosen.size) == default {
-        return Nursery { bytes: chosen.size, flag: None };
+        return (chosen.size, None);
     }
     let share = of_memory
         .map_or_else(|| "how much memory there is could not be read".to_owned(), |of| chosen.share("a fifth", &of));
@@ -94,8 +90,7 @@ fn nursery(plan: &mut Plan, resources: &Resources, ghc: &Ghc) -> Nursery {
     let each = words::each(&units::bytes(chosen.size), plan.workers, "worker", total);
     let reason = format!("{why}; {each}: {share}.");
     let (value, source) = (Some(size(chosen.size)), chosen.source(resources));
-    let flag = Flag::new("-A", value, capital(&reason), source, Confidence::Medium);
-    Nursery { bytes: chosen.size, flag: Some(flag) }
+    (chosen.size, Some(Flag::new("-A", value, capital(&reason), source, Confidence::Medium)))
 }
 
 fn heap_limit(plan: &mut Plan, resources: &Resources) -> Option<Flag> {

@@ -43,10 +43,10 @@ pub fn plan(plan: &mut Plan, resources: &Resources, room: &Room, ocaml: &Ocaml, 
             "Domain.recommended_domain_count answers {planned} of itself, which is the plan: d is left out."
         )),
     }
-    let minor = minor_heap(plan, resources);
+    let (minor, flag) = minor_heap(plan, resources);
     if settled('s').is_none() {
-        plan.flags.extend(minor.flag);
-        measure(plan, minor.words, resources.memory_limit_bytes);
+        plan.flags.extend(flag);
+        measure(plan, minor, resources.memory_limit_bytes);
     }
     if settled('o').is_none() {
         plan.flags.extend(overhead(plan.goal, resources));
@@ -74,12 +74,8 @@ fn domains(plan: &mut Plan, room: &Room, ocaml: &Ocaml, number: u32) {
     plan.refuse("d", Some(number.to_string()), why);
 }
 
-struct Minor {
-    words: u64,
-    flag: Option<Flag>,
-}
-
-fn minor_heap(plan: &mut Plan, resources: &Resources) -> Minor {
+/// Words of the planned minor heap, and the flag for it; none where that is the runtime's own.
+fn minor_heap(plan: &mut Plan, resources: &Resources) -> (u64, Option<Flag>) {
     let limit = resources.memory_limit_bytes;
     let chosen = MINOR_HEAPS.choose(plan.workers, wanted(plan.goal), limit);
     let total = chosen.size.saturating_mul(8).saturating_mul(plan.workers.into());
@@ -95,12 +91,12 @@ fn minor_heap(plan: &mut Plan, resources: &Resources) -> Minor {
         ));
     }
     if chosen.size == MINOR_DEFAULT {
-        return Minor { words: chosen.size, flag: None };
+        return (chosen.size, None);
     }
     let share = chosen.share("a tenth", &of);
     let reason = format!("Each full minor heap stops all domains; {each}: {share}.");
     let flag = Flag::new("s", Some(words(chosen.size)), reason, chosen.source(resources), Confidence::Medium);
-    Minor { words: chosen.size, flag: Some(flag) }
+    (chosen.size, Some(flag))
 }
 
 /// The minor heap that `goal` asks for, words.

@@ -36,22 +36,12 @@ pub enum Refusal {
     /// It belongs to somebody else.
     #[error("the memory of process {0} may not be read")]
     NotPermitted(u32),
-    /// It runs something else.
-    #[error("{of} is of no GHC program ({program})")]
-    NotGhc {
-        /// Of what.
-        of: String,
-        /// What it runs.
-        program: String,
-    },
+    /// It runs something else, which is given.
+    #[error("{0} is of no GHC program ({1})")]
+    NotGhc(String, String),
     /// Nothing is known of how this version lays out its heap.
-    #[error("{of} was built by GHC {}.{}, whose heap this rtscope does not know (8.10 to 9.14)", version.0, version.1)]
-    UnknownVersion {
-        /// Of what.
-        of: String,
-        /// Its compiler.
-        version: Version,
-    },
+    #[error("{0} was built by GHC {major}.{minor}, whose heap this rtscope does not know (8.10 to 9.14)", major = .1.0, minor = .1.1)]
+    UnknownVersion(String, Version),
     /// Its objects have longer headers.
     #[error("{0} was built for profiling, whose objects this rtscope does not read")]
     Profiled(String),
@@ -59,23 +49,21 @@ pub enum Refusal {
     #[error("{0} has no heap where GHC's runtime reserves one")]
     NoHeap(String),
     /// A core file is none, or does not hold what is needed.
-    #[error("the core file {path} cannot be read: {source}")]
-    Core {
-        /// Its name.
-        path: String,
-        /// What failed.
+    #[error("the core file {0} cannot be read: {1}")]
+    Core(
+        String,
+        #[source]
         #[serde(with = "crate::sandbox::error")]
-        source: io::Error,
-    },
+        io::Error,
+    ),
     /// Reading failed otherwise.
-    #[error("the memory of {of} cannot be read: {source}")]
-    Io {
-        /// Of what.
-        of: String,
-        /// What failed.
+    #[error("the memory of {0} cannot be read: {1}")]
+    Io(
+        String,
+        #[source]
         #[serde(with = "crate::sandbox::error")]
-        source: io::Error,
-    },
+        io::Error,
+    ),
 }
 
 /// A heap that can be read.
@@ -146,7 +134,7 @@ impl Target {
             Files { program, inspected: binary::inspect_process(process), place: Place::Process(process.clone()) };
         let found = Target::of(format!("process {pid}"), source, mappings::parse(&text), files);
         let mut target = found.map_err(|refused| match refused {
-            Refusal::Io { source, .. } => refusal(pid, source),
+            Refusal::Io(_, source) => refusal(pid, source),
             other => other,
         })?;
         target.bound().map_err(|source| refusal(pid, source))?;
@@ -160,7 +148,7 @@ impl Target {
     /// [`Refusal`].
     pub(super) fn in_core(path: &Path, executable: Option<&Path>) -> Result<Target, Refusal> {
         let of = path.display().to_string();
-        let mut core = CoreFile::open(path).map_err(|source| Refusal::Core { path: of.clone(), source })?;
+        let mut core = CoreFile::open(path).map_err(|source| Refusal::Core(of.clone(), source))?;
         let mappings = core.mappings().to_vec();
         let program = mappings
             .iter()
@@ -180,7 +168,7 @@ impl Target {
         let reserved = match reserved(&memory, &statics, &mappings) {
             Ok(Some(reserved)) => reserved,
             Ok(None) => return Err(Refusal::NoHeap(of)),
-            Err(source) => return Err(Refusal::Io { of, source }),
+            Err(source) => return Err(Refusal::Io(of, source)),
         };
         let space = space(&mappings, &reserved);
         if space.committed.is_empty() {
@@ -219,7 +207,7 @@ impl Target {
             // While a process ends, its files in /proc are there and empty.
             Source::Live(memory) if self.is_there().is_err() => Refusal::Gone(memory.process.pid()),
             Source::Live(memory) => refusal(memory.process.pid(), source),
-            Source::Core(_) => Refusal::Core { path: self.of.clone(), source },
+            Source::Core(_) => Refusal::Core(self.of.clone(), source),
         }
     }
 
@@ -359,10 +347,10 @@ impl Target {
 fn is_known(of: &str, program: &str, inspected: &Inspected, statics: &Statics) -> Result<(), Refusal> {
     let of = of.to_owned();
     if !inspected.is_ghc() && statics.generations.is_none() {
-        return Err(Refusal::NotGhc { of, program: program.to_owned() });
+        return Err(Refusal::NotGhc(of, program.to_owned()));
     }
     if let Some(version) = inspected.compiler.filter(|version| !(OLDEST..=NEWEST).contains(&(version.0, version.1))) {
-        return Err(Refusal::UnknownVersion { of, version });
+        return Err(Refusal::UnknownVersion(of, version));
     }
     if inspected.binary.way.as_deref().is_some_and(|way| way.split('_').any(|part| part == "p")) {
         return Err(Refusal::Profiled(of));
@@ -389,7 +377,7 @@ pub(super) fn refusal(pid: u32, source: io::Error) -> Refusal {
     match (source.kind(), source.raw_os_error()) {
         (io::ErrorKind::NotFound, _) | (_, Some(libc::ESRCH)) => Refusal::Gone(pid),
         (io::ErrorKind::PermissionDenied, _) => Refusal::NotPermitted(pid),
-        _ => Refusal::Io { of: format!("process {pid}"), source },
+        _ => Refusal::Io(format!("process {pid}"), source),
     }
 }
 
@@ -506,7 +494,7 @@ mod tests {
         };
         assert!(found(Some("ghc"), "thr_l", (9, 0, 2)).is_ok() && found(Some("ghc"), "v", (9, 14, 1)).is_ok());
         assert!(matches!(found(Some("ghc"), "thr_p", (9, 6, 6)), Err(Refusal::Profiled(_))));
-        assert!(matches!(found(None, "v", (9, 6, 6)), Err(Refusal::NotGhc { .. })));
+        assert!(matches!(found(None, "v", (9, 6, 6)), Err(Refusal::NotGhc(..))));
         for version in [(8, 8, 4), (9, 16, 1), (10, 0, 1)] {
             let refused = found(Some("ghc"), "v", version).unwrap_err().to_string();
             assert!(refused.contains("whose heap this rtscope does not know"), "{refused}");
@@ -518,7 +506,7 @@ mod tests {
         let host = crate::system::procfs::Host::default();
         let ask = Ask { stop: None, objects: None };
         let refused = take(&host, std::process::id(), &ask).unwrap_err();
-        assert!(matches!(refused, Failed::Refused(Refusal::NotGhc { .. })), "{refused}");
+        assert!(matches!(refused, Failed::Refused(Refusal::NotGhc(..))), "{refused}");
         assert!(matches!(take(&host, 1 << 30, &ask), Err(Failed::Refused(Refusal::Gone(_)))));
     }
 }

@@ -44,14 +44,13 @@ pub enum Failed {
     #[error(transparent)]
     Refused(#[from] Refusal),
     /// The process cannot be stopped.
-    #[error("process {pid} cannot be stopped: {source}")]
-    NotStopped {
-        /// The process.
-        pid: u32,
-        /// What failed.
+    #[error("process {0} cannot be stopped: {1}")]
+    NotStopped(
+        u32,
+        #[source]
         #[serde(with = "sandbox::error")]
-        source: io::Error,
-    },
+        io::Error,
+    ),
 }
 
 /// Least time and memory for a look, and what a heap of so many bytes adds.
@@ -100,7 +99,7 @@ fn limits(bytes: u64, stop: Option<Duration>) -> Limits {
 fn sent(done: Result<Done<Result<Heap, Failed>>, Died>, of: impl FnOnce() -> String) -> Result<(Heap, u64), Failed> {
     match done {
         Ok(Done { value, cpu_ns }) => value.map(|heap| (heap, cpu_ns)),
-        Err(died) => Err(Refusal::Io { of: of(), source: died.into() }.into()),
+        Err(died) => Err(Refusal::Io(of(), died.into()).into()),
     }
 }
 
@@ -108,7 +107,7 @@ fn take_here(process: &Process, ask: &Ask) -> Result<Heap, Failed> {
     let mut target = Target::find(process)?;
     let begin = |most| {
         let held = Hold::begin(process, most);
-        held.map_err(|source| Failed::NotStopped { pid: process.pid(), source })
+        held.map_err(|source| Failed::NotStopped(process.pid(), source))
     };
     let mut tries = 0;
     loop {

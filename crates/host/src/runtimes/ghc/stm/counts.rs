@@ -28,30 +28,15 @@ pub enum Refusal {
     /// It belongs to somebody else.
     #[error("the memory of process {0} may not be read")]
     NotPermitted(u32),
-    /// It runs something else.
-    #[error("process {pid} is of no GHC program ({program})")]
-    NotGhc {
-        /// Which.
-        pid: u32,
-        /// What it runs.
-        program: String,
-    },
-    /// Neither the package is in it nor can the runtime's own count be read.
-    #[error("the transactions of process {pid} cannot be counted: {why}")]
-    Nothing {
-        /// Which.
-        pid: u32,
-        /// Why not, for both.
-        why: String,
-    },
+    /// It runs something else, which is given.
+    #[error("process {0} is of no GHC program ({1})")]
+    NotGhc(u32, String),
+    /// Neither the package is in it nor can the runtime's own count be read, and why not, for both.
+    #[error("the transactions of process {0} cannot be counted: {1}")]
+    Nothing(u32, String),
     /// Reading failed otherwise.
-    #[error("the memory of process {pid} cannot be read: {source}")]
-    Io {
-        /// Which.
-        pid: u32,
-        /// What failed.
-        source: io::Error,
-    },
+    #[error("the memory of process {0} cannot be read: {1}")]
+    Io(u32, #[source] io::Error),
 }
 
 /// What one look found.

@@ -34,7 +34,7 @@ pub fn find(host: &Host, pid: u32) -> Result<Counted<LiveProcess>, Refusal> {
     let named = symbols.iter().find_map(|symbols| symbols.stm.block);
     let runtime_file = symbols.iter().any(|symbols| symbols.stm.start.is_some());
     if !inspected.is_ghc() && !runtime_file && named.is_none() && inspected.binary.symbols {
-        return Err(Refusal::NotGhc { pid, program: exe.to_string_lossy().into_owned() });
+        return Err(Refusal::NotGhc(pid, exe.to_string_lossy().into_owned()));
     }
     let memory = LiveProcess::from(process);
     let runtime = runtime(&memory, &inspected, &symbols);
@@ -50,9 +50,9 @@ pub fn find(host: &Host, pid: u32) -> Result<Counted<LiveProcess>, Refusal> {
             return Err(refusal(pid, source));
         }
         if !inspected.is_ghc() && !runtime_file {
-            return Err(Refusal::NotGhc { pid, program: exe.to_string_lossy().into_owned() });
+            return Err(Refusal::NotGhc(pid, exe.to_string_lossy().into_owned()));
         }
-        return Err(Refusal::Nothing { pid, why: format!("{no_block}; {no_runtime}") });
+        return Err(Refusal::Nothing(pid, format!("{no_block}; {no_runtime}")));
     }
     let n_capabilities = symbols.iter().filter(|symbols| symbols.stm.start.is_some());
     let n_capabilities = n_capabilities.filter_map(|symbols| symbols.n_capabilities).next();
@@ -183,7 +183,7 @@ pub(super) fn refusal(pid: u32, source: io::Error) -> Refusal {
     match (source.kind(), source.raw_os_error()) {
         (io::ErrorKind::NotFound, _) | (_, Some(libc::ESRCH)) => Refusal::Gone(pid),
         (io::ErrorKind::PermissionDenied, _) => Refusal::NotPermitted(pid),
-        _ => Refusal::Io { pid, source },
+        _ => Refusal::Io(pid, source),
     }
 }
 
@@ -268,7 +268,7 @@ mod tests {
     fn processes_without_transactions_are_refused() {
         let host = Host::default();
         let own = find(&host, std::process::id()).map(drop).unwrap_err();
-        assert!(matches!(own, Refusal::NotGhc { .. }), "{own}");
+        assert!(matches!(own, Refusal::NotGhc(..)), "{own}");
         assert!(matches!(find(&host, 1 << 30).map(drop), Err(Refusal::Gone(_))));
     }
 }

@@ -135,7 +135,7 @@ impl Watcher {
                 process.state =
                     State::Counting(Box::new(Counting { at, last: None, gone: None, written: Changes::default() }));
             }
-            Ok(Err(refused @ (Refusal::Nothing { .. } | Refusal::NotPermitted(_)))) if process.tries == TRIES_MAX => {
+            Ok(Err(refused @ (Refusal::Nothing(..) | Refusal::NotPermitted(_)))) if process.tries == TRIES_MAX => {
                 let seen = StmSeen::Source { whole: process.whole, outcomes: false, why: Some(refused.to_string()) };
                 write_line(&mut self.lines, &StmLine { time: now, pid, seen });
             }

@@ -63,7 +63,7 @@ impl ByHand {
         }
         let Round::Copied(words) = self.ring.copy(&mut self.stream, now)? else { return Ok(false) };
         let elapsed = self.last.replace(now).map_or(u64::MAX, |last| now.since(last).max(1));
-        self.due_ns = period_for(self.ring.words(), words, elapsed);
+        self.due_ns = period_for(self.ring.layout.words, words, elapsed);
         Ok(true)
     }
 

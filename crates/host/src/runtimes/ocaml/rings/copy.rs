@@ -27,8 +27,10 @@ const GUARD_WORDS: Option<u64> = if cfg!(target_arch = "x86_64") { None } else {
 /// One ring file that is being copied.
 #[derive(Debug)]
 pub struct Ring {
-    file: File,
-    layout: Layout,
+    /// The file.
+    pub file: File,
+    /// Where everything is.
+    pub layout: Layout,
     slots: Vec<Slot>,
     /// Rings whose headers are read.
     looked_at: u64,
@@ -64,26 +66,6 @@ impl Ring {
     pub fn new(file: File, layout: Layout) -> Ring {
         let looked_at = AHEAD.min(layout.rings);
         Ring { file, layout, slots: Vec::new(), looked_at, headers: Vec::new(), words: Vec::new(), names: Vec::new() }
-    }
-
-    /// The file.
-    pub fn file(&self) -> &File {
-        &self.file
-    }
-
-    /// Gives the file back.
-    pub fn into_file(self) -> File {
-        self.file
-    }
-
-    /// Words in each ring.
-    pub fn words(&self) -> u64 {
-        self.layout.words
-    }
-
-    /// Where everything is.
-    pub fn layout(&self) -> &Layout {
-        &self.layout
     }
 
     /// Whether an event was written yet.

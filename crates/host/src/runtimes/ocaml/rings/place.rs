@@ -39,11 +39,14 @@ const SHARED_MODE: u32 = 0o1733;
 /// Where the rings of a recording lie.
 #[derive(Debug)]
 pub struct Place {
-    folder: Folder,
-    own: bool,
+    /// The folder.
+    pub folder: Folder,
+    /// Whether the recorder made it, and so cleans up in it.
+    pub own: bool,
     /// Programs of other users make their files there.
     shared: bool,
-    variable: PathBuf,
+    /// What the program is told.
+    pub variable: PathBuf,
     descriptor: Option<OwnedFd>,
     reserved: Option<Reserved>,
 }
@@ -86,21 +89,6 @@ impl Place {
     pub fn is_writable(&self) -> bool {
         use rustix::fs::{Access, access};
         access(self.folder.own_path(), Access::WRITE_OK | Access::EXEC_OK).is_ok()
-    }
-
-    /// What the program is told.
-    pub fn variable(&self) -> &Path {
-        &self.variable
-    }
-
-    /// The folder.
-    pub fn folder(&self) -> &Folder {
-        &self.folder
-    }
-
-    /// Whether the recorder made it, and so cleans up in it.
-    pub fn is_own(&self) -> bool {
-        self.own
     }
 
     /// The descriptor that the program has to inherit, if any.
@@ -290,10 +278,10 @@ mod tests {
             assert!(place.is_writable() && place.room() > 0);
             place.reserve(2 << 20).unwrap();
             place.give_back();
-            assert_eq!(place.folder().names().unwrap().len(), 0);
+            assert_eq!(place.folder.names().unwrap().len(), 0);
             place.reserve(1 << 20).unwrap();
             place.assign(42).unwrap();
-            let found = fs::metadata(place.variable().join("42.events")).unwrap();
+            let found = fs::metadata(place.variable.join("42.events")).unwrap();
             assert_eq!((found.len(), found.mode() & 0o777, found.nlink()), (1 << 20, 0o600, 1));
             assert!(found.blocks() * 512 >= 1 << 20);
             place.finish(&Host::default());
@@ -306,7 +294,7 @@ mod tests {
         let (_scratch, capture) = capture();
         let mut place = Place::prepare(&capture, &Route::Path).unwrap();
         assert!(place.reserve(1 << 60).is_err());
-        assert_eq!(place.folder().names().unwrap().len(), 0);
+        assert_eq!(place.folder.names().unwrap().len(), 0);
     }
 
     #[test]
@@ -318,7 +306,7 @@ mod tests {
         assert!(place.reserve(1 << 60).is_err());
         place.reserve(1 << 20).unwrap();
         place.assign(42).unwrap();
-        assert_eq!(place.folder().names().unwrap().len(), 0);
+        assert_eq!(place.folder.names().unwrap().len(), 0);
         place.finish(&Host::default());
     }
 
@@ -341,7 +329,7 @@ mod tests {
     fn room_is_taken_in_what_the_process_made_alone() {
         let (scratch, capture) = capture();
         let place = Place::prepare(&capture, &Route::Path).unwrap();
-        let folder = place.folder();
+        let folder = &place.folder;
         let own = std::process::id();
         folder.create("1.events").unwrap().set_len(8 << 20).unwrap();
         let take = |name: &str| take_room(&Host::default(), folder, &folder.read(name).unwrap(), 8 << 20, own);
@@ -367,7 +355,7 @@ mod tests {
         }
         let (_scratch, capture) = capture();
         let place = Place::prepare(&capture, &Route::Shared).unwrap();
-        let folder = place.folder();
+        let folder = &place.folder;
         folder.create("1.events").unwrap().set_len(1 << 20).unwrap();
         let ring = folder.read("1.events").unwrap();
         rustix::fs::fchown(&ring, Some(rustix::fs::Uid::from_raw(65534)), None).unwrap();

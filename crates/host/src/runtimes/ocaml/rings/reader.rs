@@ -326,7 +326,7 @@ impl State {
         let same = |file: &File| file.metadata().is_ok_and(|found| Some(found.ino()) == inode);
         // Told now: the process may be gone when its ring is ready.
         let writer = (number == self.pid || self.is_below(number)).then(|| self.writer(number));
-        let live = |live: &&mut Live| live.name == name && (inode.is_none() || same(live.ring.file()));
+        let live = |live: &&mut Live| live.name == name && (inode.is_none() || same(&live.ring.file));
         if let Some(live) = self.live.iter_mut().find(live) {
             live.opened_by = writer.filter(|writer| writer.program.is_some()).or(live.opened_by.take());
             return true;
@@ -390,26 +390,26 @@ impl State {
         let settled = own || now.since(since) >= STALE_NS;
         if !settled || !ring.has_begun().unwrap_or(false) {
             if now.since(since) < READY_MAX_NS {
-                let file = ring.into_file();
+                let file = ring.file;
                 self.coming.push(Coming { name, file, since, writer });
             }
             return;
         }
         let writer = match writer {
             Some(writer) => writer,
-            None => self.writer_of(ring.file(), &name),
+            None => self.writer_of(&ring.file, &name),
         };
         if writer.pid == 0 && !own {
             return;
         }
-        if own && !self.made(ring.file(), writer.pid) {
+        if own && !self.made(&ring.file, writer.pid) {
             return self.tell_foreign(writer.pid);
         }
         let room = self.reserve(&ring, writer.pid);
         let file_name = format!("{}.ring", self.streams);
         let stream_name = format!("rings/{file_name}");
         let number = found::number(&name).unwrap_or(0);
-        match Stream::create(&self.folder, &file_name, ring.layout(), number, now) {
+        match Stream::create(&self.folder, &file_name, &ring.layout, number, now) {
             Ok(stream) => {
                 self.streams += 1;
                 let Writer { pid, program } = writer;
@@ -447,13 +447,13 @@ impl State {
     /// Room on the disk for a file that its runtime has made by itself; gives the bytes.
     fn reserve(&self, ring: &Ring, pid: u32) -> u64 {
         let Some((folder, true)) = &self.watched else { return 0 };
-        let (Ok(found), Some(length)) = (ring.file().metadata(), ring.layout().end()) else { return 0 };
+        let (Ok(found), Some(length)) = (ring.file.metadata(), ring.layout.end()) else { return 0 };
         let (room, held) = (place::room(folder), self.live.iter().map(|live| live.room).sum::<u64>());
         let has_room = found.blocks().saturating_mul(512) >= length;
         if has_room || length > room || held.saturating_add(length) > room.saturating_mul(RINGS_RESERVED_MAX) {
             return 0;
         }
-        if place::take_room(&self.host, folder, ring.file(), length, pid) { length } else { 0 }
+        if place::take_room(&self.host, folder, &ring.file, length, pid) { length } else { 0 }
     }
 
     fn round(&mut self, now: Time) {
@@ -463,7 +463,7 @@ impl State {
         for mut live in std::mem::take(&mut self.live) {
             match live.ring.copy(&mut live.stream, now) {
                 Ok(Round::Copied(words)) => {
-                    let size = live.ring.words();
+                    let size = live.ring.layout.words;
                     late |= words > size / LATE_SHARE || fills_soon(size, words, elapsed);
                     period = period.min(period_for(size, words, elapsed));
                     self.flush(&mut live, now, false);
@@ -491,10 +491,10 @@ impl State {
         self.flush(&mut live, now, true);
         let note = "the program started another one in its place (exec), which used the ring anew: what was not copied \
                     before is lost";
-        let lost = loss(live.stream.name_in_capture(), LossKind::Unwritten, now.since(last), note);
+        let lost = loss(&live.stream.name, LossKind::Unwritten, now.since(last), note);
         self.shared.lost(Loss { from: Some(last), to: Some(now), ..lost });
         let writer = live.opened_by.take().or_else(|| (live.pid != 0).then(|| self.writer(live.pid)));
-        self.coming.push(Coming { name: live.name, file: live.ring.into_file(), since: now, writer });
+        self.coming.push(Coming { name: live.name, file: live.ring.file, since: now, writer });
     }
 
     fn flush(&self, live: &mut Live, now: Time, all: bool) {
@@ -521,7 +521,7 @@ impl State {
     fn fate(&self, live: &Live, closer: bool) -> Fate {
         // In this order: a process removes its file before it ends.
         let gone = live.process.as_ref().is_some_and(is_ready);
-        let Ok(found) = live.ring.file().metadata() else { return Fate::Left };
+        let Ok(found) = live.ring.file.metadata() else { return Fate::Left };
         if found.nlink() == 0 {
             return Fate::Ended;
         }
@@ -540,7 +540,7 @@ impl State {
         }
         self.flush(&mut live, now, true);
         if let (Fate::Left, Some((folder, true))) = (fate, &self.watched) {
-            place::remove_if_same(folder, &live.name, live.ring.file());
+            place::remove_if_same(folder, &live.name, &live.ring.file);
         }
     }
 

@@ -19,7 +19,8 @@ const WAIT_NS: u64 = 250_000_000;
 /// A stream under way.
 #[derive(Debug)]
 pub struct Stream {
-    name: String,
+    /// What it is called in the capture.
+    pub name: String,
     /// Without one, its frames are taken.
     file: Option<Arc<File>>,
     head: [u64; HEAD_WORDS],
@@ -116,11 +117,6 @@ impl Stream {
     /// The process has ended in good order.
     pub fn end(&mut self, now: Time) {
         self.push(&frame(kind::ENDED, 0, 0, 0, now));
-    }
-
-    /// What it is called in the capture.
-    pub fn name_in_capture(&self) -> &str {
-        &self.name
     }
 
     /// Hands over what has waited long enough, or all.
