@@ -8,7 +8,7 @@ use rtscope_host::binary::{RuntimeSymbols, StmSymbols};
 use rtscope_host::by_bytes;
 use rtscope_host::mappings::Mapping;
 use rtscope_host::memory::Memory;
-use rtscope_host::unflushed::{Block, Buffers, Located, Take, clock_origin, is_logging};
+use rtscope_host::unflushed::{Block, Buffers, Take, clock, is_logging};
 use std::io;
 use std::ops::Range;
 
@@ -143,13 +143,12 @@ impl Take for Taken {
 }
 
 fn buffers(image: &Image<'_>, symbols: RuntimeSymbols) {
-    let located = Located { symbols };
-    clock_origin(&image, &located);
+    clock(&image, &symbols);
     if symbols.cap_event_buf.is_none() {
-        is_logging(image, located);
+        is_logging(image, symbols);
     }
     let mut taken = Taken::default();
-    if let Ok(new) = Buffers::new(image, located).copy(&mut taken) {
+    if let Ok(new) = Buffers::new(image, symbols).copy(&mut taken) {
         assert!(new <= taken.0 + 64 * 4097);
     }
 }

@@ -4,6 +4,7 @@
 
 use super::tiers::{self, CpuRing};
 use super::{Options, Target, describe, threads};
+use crate::system::procfs::Host;
 use rtscope_model::manifest::{Kernel, Tier};
 use std::collections::HashMap;
 use std::path::Path;
@@ -36,7 +37,7 @@ impl ByHand {
             kernel = Kernel { missing, ..Kernel::default() };
         }
         // Last, so that no thread can be made between the list and the events.
-        let threads = serde_json::to_vec(&threads::list(root)).unwrap_or_default();
+        let threads = serde_json::to_vec(&threads::list(&Host::at(root))).unwrap_or_default();
         ByHand { kernel, rings, formats, threads }
     }
 

@@ -1,6 +1,7 @@
 //! What a process that runs already has mapped, as records that its mappings would
 //! have left. Owns `/proc/PID/maps` and that form; refuses what is not executable.
 
+use crate::target::mappings::{self, Mapping};
 use rtscope_model::{Pid, Time};
 use std::fs;
 use std::path::Path;
@@ -17,32 +18,23 @@ const PATH_MAX: usize = 4096;
 pub fn records(root: &Path, pid: Pid, time: Time, cpu: u16) -> Vec<u8> {
     let text = fs::read(root.join(format!("proc/{pid}/maps"))).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
-    text.lines().filter_map(|line| record(line, pid, time, cpu)).flatten().collect()
+    let mapped = mappings::parse(&text);
+    let code = mapped.iter().filter(|mapping| mapping.executable && mapping.name.len() < PATH_MAX);
+    code.filter_map(|mapping| record(mapping, pid, time, cpu)).flatten().collect()
 }
 
-/// `55d0c0a00000-55d0c0a10000 r-xp 00010000 fd:01 1234   /usr/bin/prog`
-fn record(line: &str, pid: Pid, time: Time, cpu: u16) -> Option<Vec<u8>> {
-    let mut fields = line.splitn(6, ' ');
-    let (start, end) = fields.next()?.split_once('-')?;
-    let permissions = fields.next()?;
-    let hex = |text: &str| u64::from_str_radix(text, 16).ok();
-    let (start, end, offset) = (hex(start)?, hex(end)?, hex(fields.next()?)?);
-    let (major, minor) = fields.next()?.split_once(':')?;
-    let inode: u64 = fields.next()?.parse().ok()?;
-    let path = fields.next().unwrap_or("").trim_start();
-    if permissions.as_bytes().get(2) != Some(&b'x') || path.len() >= PATH_MAX {
-        return None;
-    }
-    let path = if path.is_empty() { "//anon" } else { path };
+fn record(mapping: &Mapping, pid: Pid, time: Time, cpu: u16) -> Option<Vec<u8>> {
+    let path = if mapping.name.is_empty() { "//anon" } else { &mapping.name };
+    let (range, (major, minor)) = (&mapping.range, mapping.device);
     let mut name = path.as_bytes().to_vec();
     name.resize((name.len() + 1).next_multiple_of(8), 0);
     let words = |words: &[u32]| words.iter().flat_map(|word| word.to_ne_bytes()).collect::<Vec<u8>>();
     let longs = |longs: &[u64]| longs.iter().flat_map(|long| long.to_ne_bytes()).collect::<Vec<u8>>();
     let body = [
         words(&[pid.0, pid.0]),
-        longs(&[start, end.checked_sub(start)?, offset]),
-        words(&[hex(major)? as u32, hex(minor)? as u32]),
-        longs(&[inode, 0]),
+        longs(&[range.start, range.end.checked_sub(range.start)?, mapping.offset]),
+        words(&[major, minor]),
+        longs(&[mapping.inode, 0]),
         words(&[PROT_READ_EXEC, MAP_PRIVATE]),
         name,
         // What `sample_id_all` puts behind every record.

@@ -20,6 +20,7 @@ pub(crate) mod tracefs;
 pub(crate) mod words;
 
 use crate::capture::folder::Folder;
+use crate::system::procfs::Host;
 pub use by_hand::ByHand;
 pub use code::CodeRecorder;
 use rtscope_model::manifest::{Kernel, Tier, Tracepoint};
@@ -112,7 +113,7 @@ fn describe(opened: &Opened) -> Kernel {
 }
 
 fn write_threads(root: &Path, folder: &Folder, options: &Options) -> io::Result<()> {
-    let mut threads = threads::list(root);
+    let mut threads = threads::list(&Host::at(root));
     if let Some(redactor) = &options.redactor {
         threads.iter_mut().for_each(|thread| thread.comm = redactor.hide(&thread.comm));
     }

@@ -194,8 +194,7 @@ impl Event {
     pub fn id(&self) -> io::Result<u64> {
         let mut id = 0u64;
         // SAFETY: this request writes one u64, which lives across the call.
-        let outcome = unsafe { libc::ioctl(self.fd.as_raw_fd(), IOC_ID as _, &raw mut id) };
-        if outcome < 0 { Err(io::Error::last_os_error()) } else { Ok(id) }
+        checked(unsafe { libc::ioctl(self.fd.as_raw_fd(), IOC_ID as _, &raw mut id) }).map(|()| id)
     }
 
     /// Lets only hits of its tracepoint through for which `filter` holds
@@ -203,16 +202,18 @@ impl Event {
     pub fn filter(&self, filter: &CStr) -> io::Result<()> {
         // SAFETY: this request reads a NUL-terminated string, which lives across the
         // call, and keeps no reference.
-        let outcome = unsafe { libc::ioctl(self.fd.as_raw_fd(), IOC_SET_FILTER as _, filter.as_ptr()) };
-        if outcome < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        checked(unsafe { libc::ioctl(self.fd.as_raw_fd(), IOC_SET_FILTER as _, filter.as_ptr()) })
     }
 
     fn ioctl(&self, request: libc::c_ulong, argument: libc::c_ulong) -> io::Result<()> {
         // SAFETY: the descriptor is open for as long as `self` lives; the three
         // requests used with it take an integer, so the kernel follows no pointer.
-        let outcome = unsafe { libc::ioctl(self.fd.as_raw_fd(), request as _, argument) };
-        if outcome < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        checked(unsafe { libc::ioctl(self.fd.as_raw_fd(), request as _, argument) })
     }
+}
+
+fn checked(outcome: libc::c_int) -> io::Result<()> {
+    if outcome < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 impl AsFd for Event {

@@ -2,37 +2,24 @@
 //! those that fork, exec or are switched to. Owns `sched/threads.json`; refuses
 //! to keep it up to date.
 
+use crate::system::procfs::Host;
 use rtscope_decode::sched::ThreadName;
-use std::fs::{self, DirEntry};
-use std::path::Path;
 
-/// Every thread below `root/proc` that can be seen, in no particular order.
-pub fn list(root: &Path) -> Vec<ThreadName> {
-    let mut threads = Vec::new();
-    for process in numbered(&root.join("proc")) {
-        for thread in numbered(&process.1.path().join("task")) {
-            // A thread that ends meanwhile needs no name.
-            if let Ok(comm) = fs::read(thread.1.path().join("comm")) {
-                let comm = String::from_utf8_lossy(comm.trim_ascii_end()).into_owned();
-                threads.push(ThreadName { tid: thread.0, pid: process.0, comm });
-            }
-        }
-    }
-    threads
-}
-
-fn numbered(folder: &Path) -> impl Iterator<Item = (u32, DirEntry)> {
-    let entries = fs::read_dir(folder).into_iter().flatten();
-    entries.filter_map(|entry| {
-        let entry = entry.ok()?;
-        let number = entry.file_name().to_str()?.parse().ok()?;
-        Some((number, entry))
-    })
+/// Every thread of a machine that can be seen, in no particular order.
+pub fn list(host: &Host) -> Vec<ThreadName> {
+    let thread = |pid: u32, tid: u32| {
+        // A thread that ends meanwhile needs no name.
+        let comm = host.process_text(pid, &format!("task/{tid}/comm"))?;
+        Some(ThreadName { tid, pid, comm: comm.trim_ascii_end().to_owned() })
+    };
+    let threads = |pid: u32| host.tids(pid).into_iter().filter_map(move |tid| thread(pid, tid));
+    host.pids().into_iter().flat_map(threads).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn a_tree_of_proc_is_listed() {
@@ -43,7 +30,7 @@ mod tests {
             fs::write(folder.join("comm"), comm).unwrap();
         }
         fs::create_dir_all(root.path().join("proc/9")).unwrap();
-        let mut found = list(root.path());
+        let mut found = list(&Host::at(root.path()));
         found.sort_by_key(|thread| thread.tid);
         let name = |tid, comm: &str| ThreadName { tid, pid: 7, comm: comm.into() };
         assert_eq!(found, [name(7, "main"), name(8, "worker 1")]);

@@ -175,22 +175,21 @@ fn open_tracepoints(root: &Path, cpus: &[u16], ring_bytes: Option<usize>) -> io:
         return Err(io::Error::new(io::ErrorKind::NotFound, "this kernel has no tracepoint sched_switch"));
     }
     let sample_type = SAMPLE_TYPE | perf::SAMPLE_RAW;
-    let size = ring_bytes.unwrap_or_else(|| RING_BYTES_WIDE.min(share(cpus.len())));
-    let rings = cpus
-        .iter()
-        .filter_map(|cpu| open_ring(*cpu, &whats, &[Scope::Cpu(*cpu)], sample_type, size).transpose())
-        .collect::<io::Result<Vec<_>>>()?;
+    let rings = open_wide(cpus, &whats, sample_type, ring_bytes)?;
     Ok(Opened { tier: Tier::Tracepoints, rings, sample_type, tracepoints, missing })
 }
 
 /// Tier 2: every switch of the machine, no wake-ups.
 fn open_cpu_wide(cpus: &[u16], ring_bytes: Option<usize>) -> io::Result<Opened> {
-    let size = ring_bytes.unwrap_or_else(|| RING_BYTES_WIDE.min(share(cpus.len())));
-    let rings = cpus
-        .iter()
-        .filter_map(|cpu| open_ring(*cpu, &[What::Switches], &[Scope::Cpu(*cpu)], SAMPLE_TYPE, size).transpose())
-        .collect::<io::Result<Vec<_>>>()?;
+    let rings = open_wide(cpus, &[What::Switches], SAMPLE_TYPE, ring_bytes)?;
     Ok(Opened { tier: Tier::CpuWideSwitches, rings, sample_type: SAMPLE_TYPE, ..Opened::default() })
+}
+
+/// A ring per CPU with these events of every thread.
+fn open_wide(cpus: &[u16], whats: &[What], sample_type: u64, bytes: Option<usize>) -> io::Result<Vec<CpuRing>> {
+    let size = bytes.unwrap_or_else(|| RING_BYTES_WIDE.min(share(cpus.len())));
+    let open = |cpu: &u16| open_ring(*cpu, whats, &[Scope::Cpu(*cpu)], sample_type, size).transpose();
+    cpus.iter().filter_map(open).collect()
 }
 
 /// Tier 3: the switches of the program's own threads.

@@ -22,9 +22,7 @@ pub struct Ticks {
 impl Ticks {
     /// The counters now; `None` where this kernel does not show them.
     pub fn now(host: &Host) -> Option<Ticks> {
-        let cpus = host.text("/proc/stat")?;
-        let own = host.text("/proc/self/stat")?;
-        parse(&cpus, &own)
+        parse(&host.text("/proc/stat")?, &host.text("/proc/self/stat")?)
     }
 
     /// The same of these CPUs only; `own` is what it is everywhere.
@@ -49,20 +47,23 @@ impl Ticks {
     pub fn share(&self, ticks: u64) -> Option<f64> {
         (self.all > 0).then(|| (ticks as f64 / self.all as f64).min(1.0))
     }
+
+    fn with(self, other: Ticks, both: fn(u64, u64) -> u64) -> Ticks {
+        Ticks {
+            all: both(self.all, other.all),
+            busy: both(self.busy, other.busy),
+            stolen: both(self.stolen, other.stolen),
+            interrupts: both(self.interrupts, other.interrupts),
+            own: both(self.own, other.own),
+        }
+    }
 }
 
 impl Sub for Ticks {
     type Output = Ticks;
 
     fn sub(self, before: Ticks) -> Ticks {
-        let less = |now: u64, before: u64| now.saturating_sub(before);
-        Ticks {
-            all: less(self.all, before.all),
-            busy: less(self.busy, before.busy),
-            stolen: less(self.stolen, before.stolen),
-            interrupts: less(self.interrupts, before.interrupts),
-            own: less(self.own, before.own),
-        }
+        self.with(before, u64::saturating_sub)
     }
 }
 
@@ -70,14 +71,7 @@ impl Add for Ticks {
     type Output = Ticks;
 
     fn add(self, more: Ticks) -> Ticks {
-        let sum = |one: u64, more: u64| one.saturating_add(more);
-        Ticks {
-            all: sum(self.all, more.all),
-            busy: sum(self.busy, more.busy),
-            stolen: sum(self.stolen, more.stolen),
-            interrupts: sum(self.interrupts, more.interrupts),
-            own: sum(self.own, more.own),
-        }
+        self.with(more, u64::saturating_add)
     }
 }
 

@@ -188,11 +188,7 @@ impl Opener {
         Opener { line: Mutex::new(Line { socket, number: 0, stuck: false }), pid }
     }
 
-    fn ask(&self, of: Option<Identity>, ask: Ask) -> io::Result<(Answer, Option<OwnedFd>)> {
-        self.ask_with(of, ask, None)
-    }
-
-    fn ask_with(
+    fn ask(
         &self,
         of: Option<Identity>,
         ask: Ask,
@@ -228,43 +224,29 @@ impl Opener {
     /// # Errors
     /// It is gone, or knows one already.
     pub fn keep(&self, capture: BorrowedFd<'_>, path: &Path) -> io::Result<()> {
-        match self.ask_with(None, Ask::Capture(path.to_owned()), Some(capture))?.0 {
-            Answer::Done => Ok(()),
-            answer => Err(unexpected(answer)),
-        }
-    }
-
-    /// Opens a file in the capture.
-    pub(crate) fn open_captured(&self, name: &Path) -> Result<File, Refused> {
-        opened(self.ask(None, Ask::Captured(name.to_owned()))?)
-    }
-
-    /// Opens the names of the kernel's functions.
-    pub(crate) fn kernel_names(&self) -> Result<File, Refused> {
-        opened(self.ask(None, Ask::KernelNames)?)
-    }
-
-    /// Opens a file by a name that the recorder has itself.
-    pub(crate) fn open_own(&self, path: &Path) -> Result<File, Refused> {
-        opened(self.ask(None, Ask::Own(path.to_owned()))?)
+        done(self.ask(None, Ask::Capture(path.to_owned()), Some(capture))?.0)
     }
 
     /// Lets a process that was stopped go: how that went.
     pub(crate) fn let_go(&self, of: Identity) -> io::Result<Held> {
-        match self.ask(Some(of), Ask::LetGo)?.0 {
+        match self.ask(Some(of), Ask::LetGo, None)?.0 {
             Answer::Held(held) => Ok(held),
             answer => Err(unexpected(answer)),
         }
     }
 
-    /// Opens what a process names.
-    pub(crate) fn open(&self, of: Identity, ask: Ask) -> Result<File, Refused> {
-        opened(self.ask(Some(of), ask)?)
+    /// Opens what a process names, or what is of no process.
+    pub(crate) fn open(&self, of: Option<Identity>, ask: Ask) -> Result<File, Refused> {
+        match self.ask(of, ask, None)? {
+            (Answer::Opened, Some(descriptor)) => Ok(descriptor.into()),
+            (Answer::Refused(refused), _) => Err(refused),
+            _ => Err(Refused::System(io::ErrorKind::InvalidData.into())),
+        }
     }
 
     /// Where a link in `/proc/PID` leads.
     pub(crate) fn link(&self, of: Identity, name: &str) -> io::Result<PathBuf> {
-        match self.ask(Some(of), Ask::Link(name.to_owned()))?.0 {
+        match self.ask(Some(of), Ask::Link(name.to_owned()), None)?.0 {
             Answer::Link(path) => Ok(path),
             answer => Err(unexpected(answer)),
         }
@@ -272,7 +254,7 @@ impl Opener {
 
     /// Descriptors of a process, and where they lead.
     pub(crate) fn descriptors(&self, of: Identity) -> io::Result<Vec<(u32, PathBuf)>> {
-        match self.ask(Some(of), Ask::Descriptors)?.0 {
+        match self.ask(Some(of), Ask::Descriptors, None)?.0 {
             Answer::Links(links) => Ok(links),
             answer => Err(unexpected(answer)),
         }
@@ -280,10 +262,7 @@ impl Opener {
 
     /// Has it follow a process, or send it a signal.
     pub(crate) fn tell(&self, of: Identity, ask: Ask) -> io::Result<()> {
-        match self.ask(Some(of), ask)?.0 {
-            Answer::Done => Ok(()),
-            answer => Err(unexpected(answer)),
-        }
+        done(self.ask(Some(of), ask, None)?.0)
     }
 }
 
@@ -299,12 +278,8 @@ impl Drop for Opener {
     }
 }
 
-fn opened((answer, descriptor): (Answer, Option<OwnedFd>)) -> Result<File, Refused> {
-    match (answer, descriptor) {
-        (Answer::Opened, Some(descriptor)) => Ok(descriptor.into()),
-        (Answer::Refused(refused), _) => Err(refused),
-        _ => Err(Refused::System(io::ErrorKind::InvalidData.into())),
-    }
+fn done(answer: Answer) -> io::Result<()> {
+    if let Answer::Done = answer { Ok(()) } else { Err(unexpected(answer)) }
 }
 
 fn unexpected(answer: Answer) -> io::Error {

@@ -2,7 +2,8 @@
 //! echoed. Owns putting back what was set; refuses to write to the screen.
 
 use crate::programs::signals::Signals;
-use rustix::event::{PollFd, PollFlags, poll};
+use crate::system::{clock, ready};
+use rustix::event::{PollFd, PollFlags};
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
 use std::io::{self, IsTerminal};
 use std::os::fd::BorrowedFd;
@@ -65,12 +66,7 @@ pub fn wait(keyboard: Option<&Keyboard>, signals: &Signals, ended: Option<Borrow
     let mut fds = vec![PollFd::new(&signal, PollFlags::IN)];
     fds.extend(keyboard.map(|_| PollFd::new(&stdin, PollFlags::IN)));
     fds.extend(ended.as_ref().map(|ended| PollFd::new(ended, PollFlags::IN)));
-    let timeout = rustix::time::Timespec {
-        tv_sec: i64::try_from(longest.as_secs()).unwrap_or(i64::MAX),
-        tv_nsec: i64::from(longest.subsec_nanos()),
-    };
-    // Interrupted or not: what came is taken.
-    let _ = poll(&mut fds, Some(&timeout));
+    ready::wait(&mut fds, Some(clock::ns_of(longest)));
     let key = fds.get(1).filter(|_| keyboard.is_some()).map_or(PollFlags::empty(), PollFd::revents);
     let keys = keyboard.filter(|_| !key.is_empty()).map_or(Vec::new(), Keyboard::take);
     // A terminal that has gone is ready for ever.

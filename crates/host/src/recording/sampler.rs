@@ -42,7 +42,7 @@ const GAPS_MAX: usize = 64;
 const THREAD_FILES_MAX: usize = 256;
 
 /// What to sample.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Config {
     /// Where `/proc` is.
     pub host: Host,
@@ -167,7 +167,7 @@ struct Output {
     shared: Arc<Shared<Told>>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct State {
     config: Config,
     /// Where lines go; without it they are taken.
@@ -215,27 +215,14 @@ impl State {
             lines: Vec::with_capacity(1 << 14),
             buffer: vec![0; 1 << 16],
             page_bytes: rustix::param::page_size() as u64,
-            tick_ns: 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1),
-            processes: HashMap::new(),
-            quota_files: Vec::new(),
-            no_quota_files: Vec::new(),
-            memory_files: Vec::new(),
-            no_limit_files: Vec::new(),
+            tick_ns: clock::tick_ns(),
             pressure_files,
             machine_stat,
             transactions,
-            last_quota: HashMap::new(),
-            last_memory: HashMap::new(),
-            last_stolen: HashMap::new(),
-            stealing: false,
-            last_pressure: HashMap::new(),
             last_rss: u64::MAX,
-            rss_written: Time(0),
             started: clock::monotonic(),
-            next_slow: Time(0),
-            next_rare: Time(0),
-            next_threads: Time(0),
             config,
+            ..State::default()
         };
         for (index, level) in state.config.levels.clone().into_iter().enumerate() {
             state.open_level(GroupId(index as u16), level);

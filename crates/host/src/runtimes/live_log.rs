@@ -2,23 +2,21 @@
 //! ones are taken from its memory. Owns finding it, and the words for why there is none. Refuses
 //! to decode: bytes go to a [`GrowingLog`].
 
-use crate::binary::Inspected;
+use crate::binary::{Inspected, RuntimeSymbols};
 use crate::live::Process;
 use crate::memory::LiveProcess;
 use crate::procfs::Host;
 use crate::rings::{self, NoRings};
-use crate::unflushed::{self, Block, Buffers, Located, Take};
+use crate::unflushed::{self, Block, Buffers, Take};
 use rtscope_decode::formats::{GrowingLog, LogFormat, Opening, Piece};
 use rtscope_decode::ghc_eventlog;
 use rtscope_decode::ocaml_ring::{GrowingRings, Version};
 use rtscope_model::runtime::{self, RuntimeInfo};
-use rtscope_model::{ClockMap, ClockMethod, Time};
+use rtscope_model::{ClockMap, Time};
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
-/// The offset of a clock that was read from its runtime.
-const ORIGIN_ERROR_NS: u64 = 1_000;
 /// The shortest time between two looks at rings, which may be overwritten.
 const RINGS_MIN_NS: u64 = 2_000_000;
 
@@ -63,8 +61,8 @@ pub fn runtime_of(inspected: &Inspected) -> &'static RuntimeInfo {
 /// # Errors
 /// There is none, or none that can be read, and what would help: a sentence.
 pub fn find(host: &Host, process: &Process, inspected: &Inspected, now: Time) -> Result<LiveLog, String> {
-    let pid = process.pid();
-    if process.program().is_none() {
+    let pid = process.held.pid();
+    if process.program.is_none() {
         let of_the_kernel = host.command(pid).is_some_and(|command| command.is_empty());
         return Err(match of_the_kernel {
             true => "No pauses: it is no program but a thread of the kernel's.".to_owned(),
@@ -80,14 +78,14 @@ pub fn find(host: &Host, process: &Process, inspected: &Inspected, now: Time) ->
         Err(NoRings::Off) => {}
         Err(why) => return Err(format!("No pauses: {why}; look at it as its own user or as root.")),
     }
-    let located = unflushed::locate(process.held());
+    let located = unflushed::locate(&process.held);
     let Some((file, path)) = process.eventlog() else { return Err(no_log(host, process, inspected, located)) };
     eventlog(process, file, &path.display().to_string(), located)
 }
 
-fn no_log(host: &Host, process: &Process, inspected: &Inspected, located: Option<Located>) -> String {
+fn no_log(host: &Host, process: &Process, inspected: &Inspected, located: Option<RuntimeSymbols>) -> String {
     let runtime = runtime_of(inspected);
-    let memory = || LiveProcess::from(process.held().clone());
+    let memory = || LiveProcess::from(process.held.clone());
     match located {
         Some(located) if unflushed::is_logging(memory(), located) => {
             "No pauses: it logs, but not into a file (a pipe or a socket), and only a file says how its events are laid out; \
@@ -100,7 +98,7 @@ fn no_log(host: &Host, process: &Process, inspected: &Inspected, located: Option
                 .to_owned()
         }
         _ if runtime.is_known() => format!("No pauses: {} (or under `rtscope record`).", runtime.log_is_off),
-        _ => not_a_runtime(host, process.pid()),
+        _ => not_a_runtime(host, process.held.pid()),
     }
 }
 
@@ -114,21 +112,16 @@ fn not_a_runtime(host: &Host, pid: u32) -> String {
     }
 }
 
-fn eventlog(process: &Process, file: File, path: &str, located: Option<Located>) -> Result<LiveLog, String> {
-    let located = located.filter(|located| located.symbols.has_buffers()).ok_or(
+fn eventlog(process: &Process, file: File, path: &str, located: Option<RuntimeSymbols>) -> Result<LiveLog, String> {
+    let located = located.filter(|located| located.has_buffers()).ok_or(
         "No pauses: its binary has no symbols, so what it has logged and not written yet cannot be found; use a build \
          that was not stripped.",
     )?;
-    let memory = LiveProcess::from(process.held().clone());
-    let origin = unflushed::clock_origin(&memory, &located).ok_or(
+    let memory = LiveProcess::from(process.held.clone());
+    let clock = unflushed::clock(&memory, &located).ok_or(
         "No pauses: its memory cannot be read; look at it as root, or as its own user with \
          `sysctl kernel.yama.ptrace_scope=0`.",
     )?;
-    let clock = ClockMap {
-        offset_ns: i64::try_from(origin).unwrap_or(i64::MAX),
-        error_ns: Some(ORIGIN_ERROR_NS),
-        method: ClockMethod::RuntimeStatic,
-    };
     let file = Arc::new(file);
     let log = ghc_eventlog::Format.follow(Opening::new(Arc::clone(&file) as _, path), false);
     let log = log.map_err(|error| format!("No pauses: its log {path} cannot be read: {error}."))?;
@@ -184,7 +177,7 @@ impl Tap for RingTap {
         let goes_on = self.0.look(now).unwrap_or(false);
         log.add(Piece { lane: 0, opened: 0, from: 0, bytes: &self.0.take() });
         match goes_on {
-            true => Ok(Looked { due_ns: Some(self.0.due_ns().max(RINGS_MIN_NS)), ..Looked::default() }),
+            true => Ok(Looked { due_ns: Some(self.0.due_ns.max(RINGS_MIN_NS)), ..Looked::default() }),
             false => Err("Its rings began anew or cannot be read any more: start `rtscope top` again."),
         }
     }

@@ -12,6 +12,7 @@ mod filter;
 pub(crate) mod messages;
 
 use crate::privileges::opener;
+use crate::system::clock;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -142,13 +143,13 @@ fn start<T: Serialize + DeserializeOwned>(
         return Err(Died::NotStarted(io::Error::last_os_error()));
     }
     drop(pen);
-    let child = Child(pid);
     let served = served.map(|(own, _, serve)| (own, serve));
     let bytes = read_until(File::from(OwnedFd::from(answer)), served, Instant::now() + limits.deadline);
     if bytes.is_none() {
-        child.kill();
+        // SAFETY: a child that has not been waited for keeps its number.
+        unsafe { libc::kill(pid, libc::SIGKILL) };
     }
-    let (status, cpu_ns) = child.wait();
+    let (status, cpu_ns, _) = clock::reap(pid).unwrap_or((libc::W_EXITCODE(UNSENT, 0), 0, 0));
     SPENT_NS.fetch_add(cpu_ns, Ordering::Relaxed);
     match (bytes, libc::WIFSIGNALED(status)) {
         (None, _) => Err(Died::Late(limits.deadline)),
@@ -305,30 +306,6 @@ fn read_until(mut answer: File, mut served: Option<(OwnedFd, Serve<'_>)>, until:
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             _ => return None,
         }
-    }
-}
-
-struct Child(libc::pid_t);
-
-impl Child {
-    fn kill(&self) {
-        // SAFETY: a child that has not been waited for keeps its number.
-        unsafe { libc::kill(self.0, libc::SIGKILL) };
-    }
-
-    /// Its status, and CPU time in nanoseconds.
-    fn wait(self) -> (libc::c_int, u64) {
-        let mut status = 0;
-        // SAFETY: plain data, for which zeros are valid.
-        let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-        // SAFETY: writes one number and one struct on this stack.
-        while unsafe { libc::wait4(self.0, &raw mut status, 0, &raw mut usage) } < 0 {
-            if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
-                return (libc::W_EXITCODE(UNSENT, 0), 0);
-            }
-        }
-        let ns = |time: libc::timeval| (time.tv_sec as u64) * 1_000_000_000 + (time.tv_usec as u64) * 1_000;
-        (status, ns(usage.ru_utime) + ns(usage.ru_stime))
     }
 }
 

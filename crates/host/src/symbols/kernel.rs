@@ -1,6 +1,7 @@
 //! Names of the kernel's functions from `/proc/kallsyms`. Owns that file; refuses
 //! the zeros that it holds for those who may not see addresses.
 
+use crate::privileges::opener::Ask;
 use crate::system::procfs::Host;
 use rtscope_decode::code::Named;
 use rtscope_model::CodeKind;
@@ -37,7 +38,7 @@ pub fn look_up(host: &Host, addresses: &BTreeSet<u64>) -> Result<Vec<Named>, Str
 fn read(host: &Host) -> io::Result<Vec<u8>> {
     // Who opens it decides whether it shows addresses.
     let mut file = match host.opener() {
-        Some(opener) => opener.kernel_names()?,
+        Some(opener) => opener.open(None, Ask::KernelNames)?,
         None => File::open(host.path("/proc/kallsyms"))?,
     };
     let mut text = Vec::new();

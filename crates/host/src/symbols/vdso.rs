@@ -2,6 +2,7 @@
 //! reading this process's own copy; refuses nothing, it is the same for all.
 
 use crate::system::procfs::Host;
+use crate::target::mappings;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
@@ -12,15 +13,11 @@ const BYTES_MAX: u64 = 1 << 20;
 pub fn image() -> Result<Vec<u8>, String> {
     let unreadable = |error: std::io::Error| format!("cannot be read ({error})");
     let maps = Host::default().process_text(std::process::id(), "maps").unwrap_or_default();
-    let range = maps.lines().find(|line| line.ends_with("[vdso]")).and_then(|line| {
-        let (from, to) = line.split(' ').next()?.split_once('-')?;
-        let (from, to) = (u64::from_str_radix(from, 16).ok()?, u64::from_str_radix(to, 16).ok()?);
-        Some((from, to.checked_sub(from).filter(|bytes| *bytes <= BYTES_MAX)?))
-    });
-    let (from, bytes) = range.ok_or("is not mapped in this process")?;
-    let mut image = vec![0; bytes as usize];
+    let found = mappings::parse(&maps).into_iter().find(|mapping| mapping.name == "[vdso]");
+    let found = found.filter(|vdso| vdso.bytes() <= BYTES_MAX).ok_or("is not mapped in this process")?;
+    let mut image = vec![0; found.bytes() as usize];
     let memory = File::open("/proc/self/mem").map_err(unreadable)?;
-    memory.read_exact_at(&mut image, from).map_err(unreadable)?;
+    memory.read_exact_at(&mut image, found.range.start).map_err(unreadable)?;
     Ok(image)
 }
 

@@ -5,6 +5,7 @@
 use rtscope_model::Time;
 use rustix::thread::clock_nanosleep_absolute;
 use rustix::time::{ClockId, Timespec, clock_gettime};
+use std::io;
 use std::time::Duration;
 
 const NS_PER_S: i64 = 1_000_000_000;
@@ -40,9 +41,32 @@ pub(crate) fn cpu_ns_of(pid: libc::pid_t) -> u64 {
     if done { (used.tv_sec as u64).saturating_mul(NS_PER_S as u64).saturating_add(used.tv_nsec as u64) } else { 0 }
 }
 
+/// Waits for the end of a child and reaps it: its status, then the CPU time in nanoseconds and the most memory in bytes
+/// of it and those that it waited for.
+pub(crate) fn reap(pid: libc::pid_t) -> io::Result<(libc::c_int, u64, u64)> {
+    let mut status = 0;
+    // SAFETY: `rusage` is plain data for which zero is valid.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: writes one number and one struct, both on this stack.
+    while unsafe { libc::wait4(pid, &raw mut status, 0, &raw mut usage) } == -1 {
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+    let ns = |time: libc::timeval| time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_usec.unsigned_abs() * 1_000;
+    let cpu_ns = ns(usage.ru_utime).saturating_add(ns(usage.ru_stime));
+    Ok((status, cpu_ns, usage.ru_maxrss.unsigned_abs() * 1024))
+}
+
 /// CPU time that the calling thread has used, in nanoseconds.
 pub fn thread_cpu_ns() -> u64 {
     nanoseconds(ClockId::ThreadCPUTime).max(0) as u64
+}
+
+/// A clock tick of the kernel's counters in nanoseconds.
+pub(crate) fn tick_ns() -> u64 {
+    1_000_000_000 / rustix::param::clock_ticks_per_second().max(1)
 }
 
 /// A length of time in nanoseconds.

@@ -8,7 +8,6 @@ use crate::system::procfs::{Host, Stat};
 use crate::target::{self, What, open_target};
 use rustix::fs::OFlags;
 use std::fs::File;
-use std::os::fd::BorrowedFd;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
@@ -18,8 +17,10 @@ pub(crate) const EVENTLOG: &[u8; 4] = b"hdrb";
 /// One process, known by when it started: another one that gets its number later is not it.
 #[derive(Debug)]
 pub struct Process {
-    held: target::Process,
-    program: Option<PathBuf>,
+    /// What is read of it is read through this.
+    pub held: target::Process,
+    /// The file of its program; `None`: not permitted to know, or a thread of the kernel's.
+    pub program: Option<PathBuf>,
 }
 
 /// Whether a process goes on.
@@ -41,26 +42,6 @@ impl Process {
         Some(Process { held, program })
     }
 
-    /// Its number.
-    pub fn pid(&self) -> u32 {
-        self.held.pid()
-    }
-
-    /// What is read of it is read through this.
-    pub fn held(&self) -> &target::Process {
-        &self.held
-    }
-
-    /// The file of its program; `None`: not permitted to know, or a thread of the kernel's.
-    pub fn program(&self) -> Option<&PathBuf> {
-        self.program.as_ref()
-    }
-
-    /// Readable when it has ended; none on kernels before 5.3.
-    pub fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        self.held.descriptor()
-    }
-
     /// Whether it has ended; cheaper than [`Process::life`] where there is a descriptor.
     pub fn has_ended(&self) -> bool {
         self.held.check().is_err() || (self.held.descriptor().is_none() && self.life() == Life::Ended)
@@ -80,8 +61,7 @@ impl Process {
 
     /// How long ago it was started, nanoseconds, to a tick of the kernel's (10 ms as a rule).
     pub fn age_ns(&self) -> u64 {
-        let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
-        clock::since_boot_ns().saturating_sub(self.held.start_ticks().saturating_mul(tick_ns))
+        clock::since_boot_ns().saturating_sub(self.held.start_ticks().saturating_mul(clock::tick_ns()))
     }
 
     /// What its program's file says.
@@ -121,7 +101,7 @@ mod tests {
         let mut child = Command::new("sleep").arg("60").spawn().unwrap();
         // Until it has called exec.
         let mut process = Process::open(&host, child.id()).unwrap();
-        while !process.program().is_some_and(|program| program.display().to_string().contains("sleep")) {
+        while !process.program.as_ref().is_some_and(|program| program.display().to_string().contains("sleep")) {
             process = Process::open(&host, child.id()).unwrap();
         }
         assert!(!process.has_ended() && process.life() == Life::Runs);

@@ -15,7 +15,9 @@ use std::path::{Path, PathBuf};
 /// [`Refused`]: nothing was opened then.
 pub fn open_target(process: &Process, what: What) -> Result<File, Refused> {
     match (open_directly(process, what.clone()), process.opener()) {
-        (Err(refused), Some(opener)) if is_forbidden(&refused) => opener.open(process.identity(), Ask::Target(what)),
+        (Err(refused), Some(opener)) if is_forbidden(&refused) => {
+            opener.open(Some(process.identity()), Ask::Target(what))
+        }
         (opened, _) => opened,
     }
 }
@@ -73,7 +75,7 @@ fn names(process: &Process, path: &str) -> Vec<PathBuf> {
 /// [`Refused`].
 pub fn open_own(path: &Path, follow: bool) -> Result<File, Refused> {
     if let Some(opener) = opener::inside() {
-        return opener.open_own(path);
+        return opener.open(None, Ask::Own(path.to_owned()));
     }
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let flags = if follow { flags } else { flags | OFlags::NOFOLLOW };

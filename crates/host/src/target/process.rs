@@ -98,7 +98,7 @@ impl Process {
     /// Not permitted, or it has ended.
     pub fn open_file(&self, name: &str) -> io::Result<File> {
         let opened = open_in(&self.0.folder, name).map(File::from);
-        self.or_ask(opened, |opener| Ok(opener.open(self.identity(), Ask::File(name.to_owned()))?))
+        self.or_ask(opened, |opener| Ok(opener.open(Some(self.identity()), Ask::File(name.to_owned()))?))
     }
 
     /// What was refused here, of the one who may open it.
@@ -147,7 +147,8 @@ impl Process {
             return Ok(root);
         }
         let found = self.find("root");
-        let found = self.or_ask(found, |opener| Ok(opener.open(self.identity(), Ask::Folder("/".into()))?.into()))?;
+        let found =
+            self.or_ask(found, |opener| Ok(opener.open(Some(self.identity()), Ask::Folder("/".into()))?.into()))?;
         let root = Root::new(found, self.link("ns/mnt").ok())?;
         Ok(self.0.root.get_or_init(|| root))
     }
@@ -158,7 +159,7 @@ impl Process {
     /// There is none.
     pub fn folder(&self, path: &Path) -> io::Result<OwnedFd> {
         let found = self.root()?.folder(path);
-        self.or_ask(found, |opener| Ok(opener.open(self.identity(), Ask::Folder(path.to_owned()))?.into()))
+        self.or_ask(found, |opener| Ok(opener.open(Some(self.identity()), Ask::Folder(path.to_owned()))?.into()))
     }
 
     /// Who opens what is refused here.
@@ -245,7 +246,7 @@ impl Process {
         let found = match (self.find(&format!("fd/{fd}")), self.opener()) {
             (Ok(found), _) => rustix::fs::fstat(found),
             (Err(_), Some(opener)) => {
-                rustix::fs::fstat(opener.open(self.identity(), Ask::Target(What::Descriptor(fd))).ok()?)
+                rustix::fs::fstat(opener.open(Some(self.identity()), Ask::Target(What::Descriptor(fd))).ok()?)
             }
             (Err(_), None) => return None,
         };

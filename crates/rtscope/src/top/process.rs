@@ -161,7 +161,7 @@ impl Source for Running {
     }
 
     fn context(&self) -> Context {
-        let pid = self.process.pid();
+        let pid = self.process.held.pid();
         let mut context = Context {
             program: Some(Program { command: self.command.clone(), ..Program::default() }),
             program_pid: Some(Pid(pid)),
@@ -187,7 +187,7 @@ impl Source for Running {
         let due = now >= self.next_life;
         if self.ended.is_none() && (due || self.process.has_ended()) {
             self.next_life = now.plus(LIFE_NS);
-            let pid = self.process.pid();
+            let pid = self.process.held.pid();
             self.ended = match self.process.life() {
                 Life::Runs => None,
                 Life::Ended => Some(format!("process {pid} has ended")),
@@ -198,7 +198,7 @@ impl Source for Running {
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        self.process.descriptor()
+        self.process.held.descriptor()
     }
 }
 

@@ -34,10 +34,9 @@ pub fn foreign_memory(root: &Path) -> Check {
 
 /// Control groups: which versions, and whether throttling can be seen.
 pub fn control_groups(root: &Path) -> Vec<Check> {
-    let mounts = cgroup_mounts(root);
-    let shown: Vec<String> = mounts.iter().map(|mount| format!("v{} at {}", mount.version, mount.path)).collect();
+    let shown = cgroup_mounts(root);
     let found = if shown.is_empty() { "no cpu controller in /proc/self/mounts".to_owned() } else { shown.join(", ") };
-    let (state, means) = match mounts.is_empty() {
+    let (state, means) = match shown.is_empty() {
         true => (State::Missing, "Quotas and throttling cannot be seen."),
         false => (State::Ok, "Quotas of the visible groups are read."),
     };
@@ -45,13 +44,8 @@ pub fn control_groups(root: &Path) -> Vec<Check> {
     vec![Check::new("control-groups", state, found, means).mended_by(mend), throttle_counters(root)]
 }
 
-struct CgroupMount {
-    version: u8,
-    path: String,
-}
-
 /// Mounts that can hold the cpu controller.
-fn cgroup_mounts(root: &Path) -> Vec<CgroupMount> {
+fn cgroup_mounts(root: &Path) -> Vec<String> {
     let text = fs::read_to_string(root.join("proc/self/mounts")).unwrap_or_default();
     let mount = |line: &str| {
         let mut words = line.split(' ').skip(1);
@@ -61,7 +55,7 @@ fn cgroup_mounts(root: &Path) -> Vec<CgroupMount> {
             "cgroup" if options.split(',').any(|option| option == "cpu") => 1,
             _ => return None,
         };
-        Some(CgroupMount { version, path: path.to_owned() })
+        Some(format!("v{version} at {path}"))
     };
     text.lines().filter_map(mount).collect()
 }

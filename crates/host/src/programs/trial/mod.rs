@@ -17,9 +17,9 @@ pub use noise::{Bounds, Gate, Noise, NotQuiet};
 pub use output::Ends;
 pub use running::{Ended, Running, start};
 
+use crate::system::{clock, ready};
 use rtscope_model::SchedPolicy;
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::time::Timespec;
+use rustix::event::{PollFd, PollFlags};
 use std::ffi::OsString;
 use std::os::fd::BorrowedFd;
 use std::time::Instant;
@@ -50,13 +50,10 @@ struct Woken {
 fn sleep_until(until: Instant, process: Option<BorrowedFd<'_>>, wake: Option<BorrowedFd<'_>>) -> Woken {
     loop {
         let left = until.saturating_duration_since(Instant::now());
-        let timeout =
-            Timespec { tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX), tv_nsec: left.subsec_nanos().into() };
         let watched = [process, wake];
         let mut fds: Vec<PollFd<'_>> =
             watched.iter().flatten().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
-        // A signal of whose handler nobody waits here.
-        let _ = poll(&mut fds, Some(&timeout));
+        ready::wait(&mut fds, Some(clock::ns_of(left)));
         let mut ready = fds.iter().map(|fd| !fd.revents().is_empty());
         let mut take = |fd: Option<BorrowedFd<'_>>| fd.is_some() && ready.next().unwrap_or(false);
         let seen = Woken { ended: take(process), woken: take(wake) };

@@ -4,6 +4,7 @@
 use super::sleep_until;
 use crate::machine::cpu_list;
 use crate::machine::taken::Ticks;
+use crate::system::clock;
 use crate::system::procfs::{self, Host};
 use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
@@ -83,7 +84,7 @@ impl Meter {
         let elapsed_us = self.began.elapsed().as_micros() as f64;
         let waited = self.pressure_us.zip(pressure(&self.host)).map(|(before, now)| now.saturating_sub(before) as f64);
         // Interrupts during a trial are its own packets, mostly.
-        let more = |ticks: Ticks| ticks.interrupts.saturating_add(own_ns / tick_ns());
+        let more = |ticks: Ticks| ticks.interrupts.saturating_add(own_ns / clock::tick_ns());
         Noise {
             foreign: passed.and_then(|ticks| Ticks { own: ticks.own.saturating_add(more(ticks)), ..ticks }.others()),
             steal: passed.and_then(|ticks| ticks.share(ticks.stolen)),
@@ -97,10 +98,6 @@ impl Meter {
 fn allowed(host: &Host) -> Vec<u32> {
     let status = host.text("/proc/self/status").unwrap_or_default();
     procfs::field(&status, "Cpus_allowed_list").and_then(|list| cpu_list::parse(list).ok()).unwrap_or_default()
-}
-
-fn tick_ns() -> u64 {
-    1_000_000_000 / rustix::param::clock_ticks_per_second().max(1)
 }
 
 /// Microseconds so far in which a thread waited.
@@ -216,6 +213,6 @@ mod tests {
         let noise = all.noise(0);
         assert_eq!((noise.foreign, noise.steal, noise.pressure), (Some(0.35), Some(0.05), None));
         assert_eq!(one.noise(0).foreign, Some(0.2));
-        assert_eq!(one.noise(10 * tick_ns()).foreign, Some(0.1));
+        assert_eq!(one.noise(10 * clock::tick_ns()).foreign, Some(0.1));
     }
 }

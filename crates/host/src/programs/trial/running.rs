@@ -7,6 +7,7 @@ use super::output::{Ends, Listener};
 use super::{Job, sleep_until};
 use crate::programs::launch::Mask;
 use crate::programs::spawn::{Image, SpawnError, exec_error, find_program, is_binary};
+use crate::system::clock;
 use crate::system::procfs::Host;
 use rtscope_model::SchedPolicy;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
@@ -201,24 +202,24 @@ impl Running {
     /// # Errors
     /// The kernel does not say how it ended.
     pub fn end(mut self) -> io::Result<Ended> {
-        let (status, waited) = self.reap()?;
+        let (status, waited_ns, largest_bytes) = self.reap()?;
         let ended = self.ended.unwrap_or_else(Instant::now);
         let counted = self.group.as_ref();
         let everything_gone = counted.is_ok_and(Group::kill);
         let cpu = counted.ok().and_then(Group::cpu_ns);
         let peak = counted.ok().and_then(Group::memory_peak);
         // What ended without being waited for by its parent is in the group's figure alone.
-        let noise = self.meter.noise(cpu.map_or(0, |cpu| cpu.saturating_sub(waited.cpu_ns)));
+        let noise = self.meter.noise(cpu.map_or(0, |cpu| cpu.saturating_sub(waited_ns)));
         let mut how = how(peak.is_some(), cpu.is_some(), counted.err());
         if counted.is_ok() && !everything_gone {
             how.push_str("; some of what it started does not go away");
         }
         Ok(Ended {
-            status,
+            status: ExitStatus::from_raw(status),
             stopped_by: self.stopped_by.map(Signal::as_raw),
             wall_ns: u64::try_from(ended.duration_since(self.began).as_nanos()).unwrap_or(u64::MAX),
-            cpu_ns: cpu.unwrap_or(waited.cpu_ns),
-            memory_peak_bytes: peak.unwrap_or(waited.memory_bytes),
+            cpu_ns: cpu.unwrap_or(waited_ns),
+            memory_peak_bytes: peak.unwrap_or(largest_bytes),
             how,
             oom_kills: counted.map_or(0, Group::oom_kills),
             noise,
@@ -228,9 +229,9 @@ impl Running {
 
     /// Kills its process group, itself too if it still runs, and reaps it. As long as it is
     /// not reaped the group's number is nobody else's.
-    fn reap(&mut self) -> io::Result<(ExitStatus, Waited)> {
+    fn reap(&mut self) -> io::Result<(libc::c_int, u64, u64)> {
         let _ = kill_process_group(self.pid, Signal::KILL);
-        let done = wait4(self.pid);
+        let done = clock::reap(self.pid.as_raw_nonzero().get());
         self.reaped = true;
         done
     }
@@ -263,32 +264,9 @@ fn how(peak: bool, cpu: bool, why_not: Option<&String>) -> String {
     }
 }
 
-/// What a process and those that it waited for took.
-#[derive(Copy, Clone, Debug)]
-struct Waited {
-    cpu_ns: u64,
-    memory_bytes: u64,
-}
-
 /// Whether a child has ended; it stays to be reaped.
 fn is_over(pid: Pid) -> bool {
     use rustix::process::{WaitId, WaitIdOptions, waitid};
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     !matches!(waitid(WaitId::Pid(pid), options), Ok(None))
-}
-
-fn wait4(pid: Pid) -> io::Result<(ExitStatus, Waited)> {
-    let mut status = 0;
-    // SAFETY: `rusage` is plain data for which zero is valid.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: writes one number and one struct, both on this stack.
-    while unsafe { libc::wait4(pid.as_raw_nonzero().get(), &raw mut status, 0, &raw mut usage) } == -1 {
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
-        }
-    }
-    let ns = |time: libc::timeval| time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_usec.unsigned_abs() * 1_000;
-    let cpu_ns = ns(usage.ru_utime).saturating_add(ns(usage.ru_stime));
-    Ok((ExitStatus::from_raw(status), Waited { cpu_ns, memory_bytes: usage.ru_maxrss.unsigned_abs() * 1024 }))
 }

@@ -1,8 +1,8 @@
 //! The runtime logs of a recording: which process writes which, the offset of
 //! its clock, and its unwritten buffers.
 
-use super::unflushed::{self, Copier, Located};
-use crate::binary::Programs;
+use super::unflushed::{self, Copier};
+use crate::binary::{Programs, RuntimeSymbols};
 use crate::capture::folder::Folder;
 use crate::system::procfs::identity;
 use crate::target::live::EVENTLOG;
@@ -10,15 +10,12 @@ use crate::target::memory::LiveProcess;
 use crate::target::{Process, What, open_own, open_target};
 use rtscope_decode::{ReadAt as _, Written};
 use rtscope_model::manifest::Log;
-use rtscope_model::{ClockMap, ClockMethod, Loss, LossKind, Time};
+use rtscope_model::{ClockMap, Loss, LossKind, Time};
 use rustix::fs::OFlags;
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
-
-/// The origin is the runtime's own; what is left is its two clock reads.
-const ORIGIN_ERROR_NS: u64 = 1_000;
 
 /// One log while it is written.
 #[derive(Debug)]
@@ -34,7 +31,7 @@ pub struct LiveLog {
     file: Option<File>,
     /// Its program, until that has ended.
     process: Option<Process>,
-    located: Option<Located>,
+    located: Option<RuntimeSymbols>,
     copier: Option<Copier<LiveProcess>>,
     /// When its buffers were last copied whole.
     copied: Option<Time>,
@@ -98,7 +95,7 @@ impl LiveLog {
             self.file = its_own(&process, fd).ok().filter(same);
         }
         self.located = unflushed::locate_by(&process, programs);
-        let with_buffers = self.located.filter(|located| located.symbols.has_buffers());
+        let with_buffers = self.located.filter(|located| located.has_buffers());
         let memory = LiveProcess::from(process.clone());
         let with_buffers = with_buffers.zip(unflushed);
         self.copier = with_buffers.map(|(located, folder)| Copier::new(memory, located, folder, self.log.pid));
@@ -112,15 +109,9 @@ impl LiveLog {
             return false;
         }
         let memory = self.process.clone().map(LiveProcess::from);
-        let origin = self.located.zip(memory).and_then(|(located, memory)| unflushed::clock_origin(&memory, &located));
-        if let Some(origin) = origin {
-            self.log.clock = ClockMap {
-                offset_ns: i64::try_from(origin).unwrap_or(i64::MAX),
-                error_ns: Some(ORIGIN_ERROR_NS),
-                method: ClockMethod::RuntimeStatic,
-            };
-        }
-        origin.is_some()
+        let clock = self.located.zip(memory).and_then(|(located, memory)| unflushed::clock(&memory, &located));
+        self.log.clock = clock.unwrap_or(self.log.clock);
+        clock.is_some()
     }
 
     /// Whether its program is known and runs.

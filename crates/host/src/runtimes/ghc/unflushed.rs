@@ -21,6 +21,7 @@ use crate::capture::folder::Folder;
 use crate::target::mappings::{self, Mapping};
 use crate::target::memory::Memory;
 use crate::target::{Process, open_target};
+use rtscope_model::{ClockMap, ClockMethod};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
@@ -34,30 +35,24 @@ const BUFFER_MAX: u64 = 16 << 20;
 /// More capabilities than any machine has.
 const CAPABILITIES_MAX: u32 = 4096;
 const GLOBAL_CAPABILITY: u16 = u16::MAX;
+/// Between the runtime's two clock reads.
+const ORIGIN_ERROR_NS: u64 = 1_000;
 /// Copied again the next time: what `pos` was moved over, but perhaps not written.
 const UNSETTLED_BYTES: u64 = 8;
 
-/// The runtime's variables in one live process, as run-time addresses.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub struct Located {
-    /// Addresses with the load bias added.
-    pub symbols: RuntimeSymbols,
-}
-
 /// Finds the runtime's variables in a live process: in its executable, else in
-/// a mapped `libHSrts` library. `None` where symbols are gone or it is no GHC
+/// a mapped `libHSrts` library, as run-time addresses. `None` where symbols are gone or it is no GHC
 /// program.
-pub fn locate(process: &Process) -> Option<Located> {
+pub fn locate(process: &Process) -> Option<RuntimeSymbols> {
     locate_by(process, &mut Programs::default())
 }
 
 /// [`locate`], for a caller who remembers what files say.
-pub(crate) fn locate_by(process: &Process, programs: &mut Programs) -> Option<Located> {
+pub(crate) fn locate_by(process: &Process, programs: &mut Programs) -> Option<RuntimeSymbols> {
     let mut symbols = Modules::of(process)?.symbols_by(programs);
-    let symbols = symbols.find_map(|(_, symbols)| {
+    symbols.find_map(|(_, symbols)| {
         symbols.filter(|symbols| symbols.has_buffers() || symbols.start_init_elapsed.is_some())
-    })?;
-    Some(Located { symbols })
+    })
 }
 
 /// The files in a live process that can hold the runtime or a part of rtscope: its
@@ -122,17 +117,21 @@ fn biased(symbols: RuntimeSymbols, bias: u64) -> RuntimeSymbols {
     }
 }
 
-/// Reads the origin of the log's clock, in nanoseconds of `CLOCK_MONOTONIC`.
+/// Reads the origin of the log's clock on `CLOCK_MONOTONIC`, but for the error of the runtime's two clock reads.
 /// It is set before the runtime opens its log; 0 is what `forkProcess` leaves
 /// in the child, whose stamps are `CLOCK_MONOTONIC` itself (seen on 9.0.2).
-pub fn clock_origin(memory: &impl Memory, located: &Located) -> Option<u64> {
-    let origin = memory.read_u64(located.symbols.start_init_elapsed?).ok()?;
-    (origin <= crate::system::clock::monotonic().0).then_some(origin)
+pub fn clock(memory: &impl Memory, located: &RuntimeSymbols) -> Option<ClockMap> {
+    let origin = memory.read_u64(located.start_init_elapsed?).ok()?;
+    (origin <= crate::system::clock::monotonic().0).then(|| ClockMap {
+        offset_ns: i64::try_from(origin).unwrap_or(i64::MAX),
+        error_ns: Some(ORIGIN_ERROR_NS),
+        method: ClockMethod::RuntimeStatic,
+    })
 }
 
 /// Whether the runtime logs, wherever to. It has buffers in any case, and from 9.4 on begins a
 /// block in each; only once it logs anything stands behind the block's marker.
-pub fn is_logging<M: Memory>(memory: M, located: Located) -> bool {
+pub fn is_logging<M: Memory>(memory: M, located: RuntimeSymbols) -> bool {
     #[derive(Default)]
     struct Events(bool);
     impl Take for Events {
@@ -195,7 +194,7 @@ pub trait Take {
 #[derive(Debug)]
 pub struct Buffers<M> {
     memory: M,
-    located: Located,
+    located: RuntimeSymbols,
     scratch: Vec<u8>,
 }
 
@@ -208,7 +207,7 @@ pub struct Copier<M> {
 
 impl<M: Memory> Copier<M> {
     /// A copier over `memory`, writing slot files of process `pid` in `folder`.
-    pub fn new(memory: M, located: Located, folder: &Folder, pid: u32) -> Self {
+    pub fn new(memory: M, located: RuntimeSymbols, folder: &Folder, pid: u32) -> Self {
         let slots = Slots { folder: folder.clone(), pid, slots: HashMap::new() };
         Copier { buffers: Buffers::new(memory, located), slots }
     }
@@ -223,7 +222,7 @@ impl<M: Memory> Copier<M> {
 
 impl<M: Memory> Buffers<M> {
     /// The buffers at `located` in `memory`.
-    pub fn new(memory: M, located: Located) -> Self {
+    pub fn new(memory: M, located: RuntimeSymbols) -> Self {
         Buffers { memory, located, scratch: Vec::new() }
     }
 
@@ -231,14 +230,14 @@ impl<M: Memory> Buffers<M> {
     /// buffer that cannot be read is left for the next time. Errors: those of `taker`.
     pub fn copy(&mut self, taker: &mut dyn Take) -> io::Result<u64> {
         let mut new = 0;
-        if let Some(address) = self.located.symbols.event_buf {
+        if let Some(address) = self.located.event_buf {
             new += self.copy_buffer(address, GLOBAL_CAPABILITY, taker)?;
         }
-        let array = self.located.symbols.cap_event_buf.and_then(|at| self.memory.read_u64(at).ok()).unwrap_or(0);
+        let array = self.located.cap_event_buf.and_then(|at| self.memory.read_u64(at).ok()).unwrap_or(0);
         if array == 0 {
             return Ok(new);
         }
-        let count = self.located.symbols.n_capabilities.and_then(|at| self.memory.read_u32(at).ok());
+        let count = self.located.n_capabilities.and_then(|at| self.memory.read_u32(at).ok());
         let count = count.unwrap_or(CAPABILITIES_MAX).min(CAPABILITIES_MAX) as u16;
         for capability in 0..count {
             let address = array.wrapping_add(u64::from(capability) * ENTRY_BYTES);
@@ -386,10 +385,8 @@ mod tests {
         }
     }
 
-    fn located() -> Located {
-        let symbols =
-            RuntimeSymbols { cap_event_buf: Some(0x1000), n_capabilities: Some(0x1100), ..Default::default() };
-        Located { symbols }
+    fn located() -> RuntimeSymbols {
+        RuntimeSymbols { cap_event_buf: Some(0x1000), n_capabilities: Some(0x1100), ..Default::default() }
     }
 
     #[test]

@@ -35,8 +35,8 @@ impl Memory for Source {
 
 /// What the system says of each page of a process (`/proc/PID/pagemap`).
 pub(super) struct Pages {
-    pub file: File,
-    pub page_bytes: u64,
+    file: File,
+    page_bytes: u64,
 }
 
 impl Pages {

@@ -19,8 +19,6 @@ const KEPT: u64 = 4096;
 const KEPT_FOR_EACH: u64 = 4;
 /// Twice what the runtime reserves unless it is told otherwise: finding out takes a second.
 const MAPPED_MAX: u64 = 2 << 40;
-/// Megablocks that are asked for at once.
-const AT_ONCE: u64 = 64;
 
 /// Megablocks that hold zeros, in order.
 #[derive(Debug, Default)]
@@ -84,24 +82,13 @@ impl Pages {
 
     /// Adds the megablocks of `range` of which a page was ever written.
     fn touched(&self, range: &Range<u64>, touched: &mut Vec<Range<u64>>) -> io::Result<()> {
-        let in_memory = |entry: &[u8]| {
-            let entry = entry.try_into().map_or(0, u64::from_ne_bytes);
-            entry & (Pages::PRESENT | Pages::SWAPPED) != 0
-        };
-        let (bytes, step) = (8 * MEGABLOCK / self.page_bytes, AT_ONCE * MEGABLOCK);
-        let mut entries = vec![0; (bytes * AT_ONCE) as usize];
-        for first in range.clone().step_by(step as usize) {
-            let count = (range.end - first).min(step) / MEGABLOCK;
-            let entries = entries.get_mut(..(count * bytes) as usize).unwrap_or_default();
-            std::os::unix::fs::FileExt::read_exact_at(&self.file, entries, first / self.page_bytes * 8)?;
-            for (megablock, entries) in (first..).step_by(MEGABLOCK as usize).zip(entries.chunks_exact(bytes as usize))
-            {
-                if entries.chunks_exact(8).any(in_memory) {
-                    add(touched, megablock..megablock + MEGABLOCK);
-                }
+        self.each(range, |page, entry| {
+            let new = touched.last().is_none_or(|last| last.end <= page.start);
+            if entry & (Pages::PRESENT | Pages::SWAPPED) != 0 && new {
+                let megablock = page.start & !(MEGABLOCK - 1);
+                add(touched, megablock..megablock + MEGABLOCK);
             }
-        }
-        Ok(())
+        })
     }
 }
 

@@ -21,7 +21,9 @@ pub struct ByHand {
     stream: Stream,
     last: Option<Time>,
     names: Time,
-    due_ns: u64,
+    /// How long after the last look the next one should come, so that nothing is overwritten,
+    /// nanoseconds.
+    pub due_ns: u64,
 }
 
 /// Why there are none.
@@ -65,12 +67,6 @@ impl ByHand {
         let elapsed = self.last.replace(now).map_or(u64::MAX, |last| now.since(last).max(1));
         self.due_ns = period_for(self.ring.layout.words, words, elapsed);
         Ok(true)
-    }
-
-    /// How long after the last look the next one should come, so that nothing is overwritten,
-    /// nanoseconds.
-    pub fn due_ns(&self) -> u64 {
-        self.due_ns
     }
 
     /// The frames since the last call: a stream as a recording has it, head included.

@@ -14,6 +14,7 @@ use super::stream::Stream;
 use crate::capture::folder::{Folder, own_user};
 use crate::capture::loss;
 use crate::capture::store::is_disk_full;
+use crate::privileges::opener::Ask;
 use crate::system::clock;
 use crate::system::procfs::Host;
 use crate::system::ready::is_ready;
@@ -348,7 +349,7 @@ impl State {
         let read = folder.read(name);
         match (&read, self.host.opener()) {
             (Err(error), Some(opener)) if error.kind() == io::ErrorKind::PermissionDenied => {
-                Ok(opener.open_captured(&std::path::Path::new("rings/live").join(name))?)
+                Ok(opener.open(None, Ask::Captured(std::path::Path::new("rings/live").join(name)))?)
             }
             _ => read,
         }
