@@ -62,7 +62,7 @@ pub(crate) struct Desk {
 impl Desk {
     /// With room for `connections`.
     pub(crate) fn new(load: Arc<Load>, address: SocketAddr, connections: usize) -> Desk {
-        let (trunks, lines) = match load.target.protocol() {
+        let (trunks, lines) = match load.target.protocol {
             Protocol::Http1 => (0, connections),
             Protocol::Http2 => (connections, connections.saturating_mul(load.streams)),
         };

@@ -97,12 +97,12 @@ impl<'l> Gather<'l> {
         trim(&mut seconds, took_ns);
         let mut all = totals.fine.clone();
         all.merge(&totals.failed);
-        let shared = load.target.protocol() == Protocol::Http2;
+        let shared = load.target.protocol == Protocol::Http2;
         let mut document = Document {
             schema: SCHEMA.to_owned(),
             url: load.target.url(),
             protocol: if shared { "h2c" } else { "http/1.1" }.to_owned(),
-            method: load.target.method_name().to_owned(),
+            method: load.target.method.to_string(),
             profile: load.profile.phases().iter().map(shape).collect(),
             warm_up_ns: ns(load.warm_up),
             timeout_ns: ns(load.timeout),

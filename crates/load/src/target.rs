@@ -51,10 +51,10 @@ pub struct Target {
     sent: Uri,
     host: String,
     port: u16,
-    method: Method,
+    pub(crate) method: Method,
     headers: HeaderMap,
     body: Bytes,
-    protocol: Protocol,
+    pub(crate) protocol: Protocol,
 }
 
 impl Target {
@@ -138,16 +138,6 @@ impl Target {
     /// The URL.
     pub fn url(&self) -> String {
         self.uri.to_string()
-    }
-
-    /// The method.
-    pub fn method_name(&self) -> &str {
-        self.method.as_str()
-    }
-
-    /// The protocol.
-    pub fn protocol(&self) -> Protocol {
-        self.protocol
     }
 
     /// The first of its addresses that takes a connection, which is closed again.

@@ -114,11 +114,6 @@ impl Store {
         Ok(text.len() as u64)
     }
 
-    /// Bytes that can still be written to its disk.
-    pub fn free_bytes(&self) -> Option<u64> {
-        self.folder.free_bytes()
-    }
-
     /// Removes what is in it, and the folder if it was made here: nothing was recorded.
     pub fn remove(&self) {
         self.folder.clear(DEPTH);
@@ -175,7 +170,7 @@ mod tests {
         let path = folder.path().join("a b.rtscope");
         let store = Store::create(&path, false).unwrap();
         assert_eq!(mode(&path), 0o700);
-        assert!(store.free_bytes().unwrap() > 0);
+        assert!(store.folder().free_bytes().unwrap() > 0);
         assert!(matches!(Store::create(&path, true), Err(StoreError::Occupied(_))));
         store.remove();
         assert!(!path.exists());

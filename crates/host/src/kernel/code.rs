@@ -42,7 +42,8 @@ pub struct Options {
 #[derive(Debug)]
 pub struct CodeRecorder {
     code: Code,
-    streams: Streams,
+    /// The streams and their counters.
+    pub streams: Streams,
 }
 
 const STREAMS: Kind = Kind { folder: "code", source: "code", thread: "rtscope-code" };
@@ -65,11 +66,6 @@ impl CodeRecorder {
         Code { lost: self.streams.lost(), ..self.code.clone() }
     }
 
-    /// The streams and their counters.
-    pub fn streams(&self) -> &Streams {
-        &self.streams
-    }
-
     /// Takes what is left in the rings and syncs the files.
     pub fn stop(&mut self) {
         if !self.streams.stop() {
@@ -82,7 +78,7 @@ fn begin(root: &Path, opened: Opened, folder: &Folder, options: &Options) -> io:
     let before = crate::system::clock::monotonic();
     Streams::start(STREAMS, opened.rings, folder, |lanes| {
         let (Target::Attached(pid), Some(first)) = (options.target, lanes.first_mut()) else { return Ok(()) };
-        let records = mapped::records(root, pid, before, first.cpu());
+        let records = mapped::records(root, pid, before, first.ring.cpu);
         first.append(&records)
     })
 }

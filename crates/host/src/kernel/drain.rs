@@ -49,7 +49,8 @@ pub struct Counts {
 /// One CPU: its ring and the stream that it goes to.
 #[derive(Debug)]
 pub struct Lane {
-    ring: CpuRing,
+    /// The ring.
+    pub ring: CpuRing,
     stream: Stream,
     /// Whether the kernel can still wake us for it.
     wakes: bool,
@@ -71,11 +72,6 @@ impl Lane {
     fn interruptible(&self) -> impl Iterator<Item = &Event> {
         let events = self.ring.events.iter().zip(&self.ring.whats);
         events.filter(|(_, what)| matches!(what, What::Asleep { interruptible: true, .. })).map(|(event, _)| event)
-    }
-
-    /// Which CPU.
-    pub fn cpu(&self) -> u16 {
-        self.ring.cpu
     }
 
     /// Appends records that were not in the ring.
@@ -159,8 +155,7 @@ impl Drain {
 
     /// Sleeps until a ring is an eighth full or the period is over. False: stop.
     fn wait(&mut self) -> bool {
-        let wake = self.shared.wake_descriptor();
-        let mut fds = vec![PollFd::from_borrowed_fd(wake, PollFlags::IN)];
+        let mut fds = vec![PollFd::new(&self.shared.wake, PollFlags::IN)];
         let polled: Vec<usize> = (0..self.lanes.len()).filter(|index| self.lanes[*index].wakes).collect();
         for index in &polled {
             if let Some(first) = self.lanes[*index].ring.events.first() {
@@ -170,7 +165,7 @@ impl Drain {
         ready::wait(&mut fds, Some(PERIOD_NS));
         let ended: Vec<bool> = fds.iter().skip(1).map(|fd| hung_up(fd.revents())).collect();
         drop(fds);
-        self.shared.seen();
+        self.shared.wake.clear();
         // The event of an ended thread is ready for ever: polling it again would
         // spin. Its ring may still fill through redirected events; the period
         // covers that.

@@ -35,7 +35,8 @@ pub use words::name as tier_name;
 #[derive(Debug)]
 pub struct KernelRecorder {
     kernel: Kernel,
-    streams: Streams,
+    /// The streams and their counters.
+    pub streams: Streams,
 }
 
 const STREAMS: Kind = Kind { folder: "sched", source: "kernel", thread: "rtscope-kernel" };
@@ -65,11 +66,6 @@ impl KernelRecorder {
     /// The kernel's part of the manifest, with the counters so far.
     pub fn status(&self) -> Kernel {
         Kernel { records: self.streams.records(), lost: self.streams.lost(), ..self.kernel.clone() }
-    }
-
-    /// The streams and their counters.
-    pub fn streams(&self) -> &Streams {
-        &self.streams
     }
 
     /// Takes what is left in the rings and syncs the files. The other methods

@@ -77,7 +77,7 @@ impl Streams {
             let deadline = Instant::now() + CATCH_UP;
             // One round may be half over.
             while drain.lock().rounds < before + 2 && Instant::now() < deadline {
-                drain.wake();
+                drain.wake.ring();
                 std::thread::sleep(Duration::from_micros(200));
             }
         }

@@ -16,7 +16,8 @@ const NOTES_MAX: usize = 40;
 /// What has been read so far.
 #[derive(Debug)]
 pub struct Reading<'h> {
-    host: &'h Host,
+    /// The machine that is read.
+    pub host: &'h Host,
     sources: Vec<Source>,
     notes: Vec<String>,
     notes_left_out: usize,
@@ -26,11 +27,6 @@ impl<'h> Reading<'h> {
     /// Nothing read yet.
     pub fn new(host: &'h Host) -> Self {
         Reading { host, sources: Vec::new(), notes: Vec::new(), notes_left_out: 0 }
-    }
-
-    /// The machine that is read.
-    pub fn host(&self) -> &'h Host {
-        self.host
     }
 
     /// A file's text. One that is not there is nothing; one that cannot be read is

@@ -59,11 +59,6 @@ pub fn give_up(keep: CapabilitySet) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::PermissionDenied, "a thread of the recorder could not give up its privileges"))
 }
 
-/// The calling thread gives up everything, in a child that has one thread.
-pub fn give_up_own() {
-    give_up_here(0);
-}
-
 /// Threads that have a capability which is not to be kept.
 fn threads_with_more(keep: CapabilitySet) -> io::Result<Vec<libc::pid_t>> {
     let mut more = Vec::new();
@@ -135,7 +130,7 @@ extern "C" fn on_signal(_signal: libc::c_int) {
 
 /// What one thread does: system calls about itself only. What is refused was not there to be
 /// given up; [`threads_with_more`] looks at the outcome.
-fn give_up_here(keep: u64) {
+pub fn give_up_here(keep: u64) {
     let keep = CapabilitySet::from_bits_retain(keep);
     for capability in 0..=CAPABILITY_MAX {
         let one = CapabilitySet::from_bits_retain(1 << capability);

@@ -43,14 +43,6 @@ fn restore() {
     }
 }
 
-/// Undoes [`restore`] as far as words about a failed exec need it.
-fn ignore_sigpipe() {
-    // SAFETY: signal(2) with SIG_IGN touches no memory of ours.
-    unsafe {
-        libc::signal(libc::SIGPIPE, libc::SIG_IGN);
-    }
-}
-
 /// A set of CPUs as the kernel takes it.
 #[derive(Clone, Debug)]
 pub(crate) struct Mask(Vec<u64>);
@@ -107,7 +99,9 @@ pub fn become_program(argv: &[OsString], set: &[(&str, String)]) -> SpawnError {
     } else {
         image.exec_like_a_shell()
     };
-    ignore_sigpipe();
+    // Undoes `restore` as far as words about a failed exec need it.
+    // SAFETY: signal(2) with SIG_IGN touches no memory of ours.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
     failed(&error)
 }
 

@@ -20,7 +20,8 @@ const CAUGHT: [i32; 4] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGH
 pub struct Signals {
     read: OwnedFd,
     _write: OwnedFd,
-    installed: Vec<i32>,
+    /// What a forked child has to set back before exec.
+    pub installed: Vec<i32>,
 }
 
 extern "C" fn on_signal(signal: libc::c_int) {
@@ -63,11 +64,6 @@ impl Signals {
             Ok(count) => buffer.iter().take(count).map(|byte| i32::from(*byte)).collect(),
             Err(_) => Vec::new(),
         }
-    }
-
-    /// What a forked child has to set back before exec.
-    pub fn installed(&self) -> Vec<i32> {
-        self.installed.clone()
     }
 }
 

@@ -30,7 +30,7 @@ struct Log {
 
 /// The logs that are cut.
 #[derive(Debug, Default)]
-struct Logs {
+pub(super) struct Logs {
     logs: Vec<Log>,
     pause_ns: u64,
     failed: Option<io::Error>,
@@ -61,10 +61,7 @@ impl Logs {
 }
 
 /// Cuts logs on a thread of its own: the end of a recording takes its time.
-#[derive(Debug)]
-pub(super) struct Cut {
-    worker: Worker<Logs>,
-}
+pub(super) type Cut = Worker<Logs>;
 
 impl Cut {
     /// None yet. Errors: no thread to be had.
@@ -77,13 +74,13 @@ impl Cut {
                 pause_ns = logs.lock().punch();
             }
         };
-        Ok(Cut { worker: Worker::run(shared, "cut", Priority::Usual, work)? })
+        Worker::run(shared, "cut", Priority::Usual, work)
     }
 
     /// Cuts the log `path` of the capture `folder` at its present end, or (`whole`) at its start. False: it is none of
     /// the capture's, or is cut already.
     pub(super) fn add(&self, folder: &Folder, path: &Path, whole: bool) -> bool {
-        let mut cut = self.worker.lock();
+        let mut cut = self.lock();
         if cut.logs.iter().any(|log| log.path == path) {
             return false;
         }
@@ -95,18 +92,18 @@ impl Cut {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.worker.lock().logs.is_empty()
+        self.lock().logs.is_empty()
     }
 
     /// Why nothing can be given back, if that is so.
     pub(super) fn failed(&self) -> Option<io::Error> {
-        self.worker.lock().failed.take()
+        self.lock().failed.take()
     }
 
     /// The programs have ended: the files are what was kept of them.
     pub(super) fn finish(mut self) {
-        self.worker.end();
-        let mut cut = self.worker.lock();
+        self.end();
+        let mut cut = self.lock();
         cut.punch();
         for log in &cut.logs {
             let _ = log.file.set_len(log.kept);
@@ -146,7 +143,7 @@ mod tests {
         assert!(cut.add(&Folder::open(folder.path()).unwrap(), &path, false));
         for _ in 0..32 {
             writer.write_all(&[8; 1 << 20]).unwrap();
-            cut.worker.lock().punch();
+            cut.lock().punch();
             if let Some(error) = cut.failed() {
                 eprintln!("not run: no holes on the disk of {} ({error})", folder.path().display());
                 return;

@@ -59,7 +59,7 @@ fn record_command(
         path,
         set: launch.set,
         inherit: launch.inherit,
-        default_signals: signals.installed(),
+        default_signals: signals.installed.clone(),
     });
     let held = held.inspect_err(|_| store.remove())?;
     let pid = held.pid;

@@ -214,7 +214,8 @@ impl Plan {
         opener::set_questions(self.socket);
         close_others(&self.keep).map_err(|_| NOT_CLOSED)?;
         self.limit();
-        crate::privileges::drop::give_up_own();
+        // The child has one thread.
+        crate::privileges::drop::give_up_here(0);
         self.filters.apply().map_err(|_| NOT_CLOSED)
     }
 

@@ -23,7 +23,8 @@ const SLACK_NS: i64 = 20_000_000;
 /// Files that were seen mapped, and roots that they were seen in.
 #[derive(Debug)]
 pub struct Files {
-    host: Host,
+    /// The machine that they lie on.
+    pub(super) host: Host,
     held: Vec<Held>,
     roots: Vec<Root>,
     /// Processes by what they ran when they were looked at.
@@ -39,11 +40,6 @@ struct Held {
 }
 
 impl Files {
-    /// The machine that they lie on.
-    pub(super) fn host(&self) -> &Host {
-        &self.host
-    }
-
     /// None yet.
     pub fn new(host: Host) -> Files {
         let roots = Root::of_host(&host).into_iter().collect();

@@ -61,7 +61,7 @@ pub fn names_in(
     let mut names = Names::default();
     let same_boot = same_boot(realtime_offset_ns);
     let found = match same_boot {
-        true => kernel::look_up(files.host(), &seen.kernel_addresses()),
+        true => kernel::look_up(&files.host, &seen.kernel_addresses()),
         false => Err(ANOTHER_BOOT.to_owned()),
     };
     match found {

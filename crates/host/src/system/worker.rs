@@ -79,8 +79,10 @@ pub(crate) struct Shared<S> {
     stop: AtomicBool,
     disk_full: AtomicBool,
     written: AtomicU64,
-    wake: Bell,
-    news: Bell,
+    /// Readable until the worker has seen that it is to go on at once.
+    pub wake: Bell,
+    /// Readable when there is news, until it is taken.
+    pub news: Bell,
     state: Mutex<S>,
 }
 
@@ -114,43 +116,13 @@ impl<S> Shared<S> {
         self.wake.ring();
     }
 
-    /// Has the worker go on at once if it waits.
-    pub fn wake(&self) {
-        self.wake.ring();
-    }
-
-    /// What the worker waits on, to be polled with other descriptors.
-    pub fn wake_descriptor(&self) -> BorrowedFd<'_> {
-        self.wake.as_fd()
-    }
-
-    /// What woke the worker is seen.
-    pub fn seen(&self) {
-        self.wake.clear();
-    }
-
     /// The worker waits until it is woken, one of `also` is readable or the time is over. False: it is to end.
     pub fn wait(&self, also: &[BorrowedFd<'_>], timeout_ns: Option<u64>) -> bool {
         let mut descriptors = vec![PollFd::from_borrowed_fd(self.wake.as_fd(), PollFlags::IN)];
         descriptors.extend(also.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)));
         ready::wait(&mut descriptors, timeout_ns);
-        self.seen();
+        self.wake.clear();
         !self.is_stopped()
-    }
-
-    /// Says that there is news.
-    pub fn tell(&self) {
-        self.news.ring();
-    }
-
-    /// Readable when there is news.
-    pub fn descriptor(&self) -> BorrowedFd<'_> {
-        self.news.as_fd()
-    }
-
-    /// News is taken: what comes now makes the descriptor readable again.
-    pub fn take_news(&self) {
-        self.news.clear();
     }
 
     /// Bytes written so far.

@@ -200,6 +200,6 @@ fn trouble(refusal: &Refusal) -> Trouble {
             .because("it has not started yet, or its runtime was built or started without the large address space")
             .next("try again when it runs"),
         Refusal::Core(..) => trouble.next("give a core file of a 64-bit GHC program, whole"),
-        Refusal::Io(..) => trouble.next("look whether the process still runs"),
+        _ => trouble.next("look whether the process still runs"),
     }
 }

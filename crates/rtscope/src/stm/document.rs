@@ -71,10 +71,10 @@ pub(super) fn trouble(refusal: &Refusal) -> Trouble {
         Refusal::NotPermitted(_) => {
             trouble.next("run it as root, or as its own user with `sysctl kernel.yama.ptrace_scope=0`")
         }
-        Refusal::Nothing(..) => {
+        Refusal::NoCounts(..) => {
             trouble.next(format!("link the program threaded and do not strip it; or {}", words::LINK))
         }
         Refusal::NotGhc(..) => trouble.next("give the program itself or its process id, not what starts it"),
-        Refusal::Io(..) => trouble,
+        _ => trouble,
     }
 }

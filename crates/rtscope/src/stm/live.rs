@@ -148,7 +148,7 @@ fn catch() -> Result<Signals, Trouble> {
 fn spawn(args: &StmArgs, caught: &Signals) -> Result<Child, Trouble> {
     let argv = args.command.clone();
     let path = argv.first().and_then(|program| find_program(program));
-    let start = Start { argv, path, set: Vec::new(), inherit: Vec::new(), default_signals: caught.installed() };
+    let start = Start { argv, path, set: Vec::new(), inherit: Vec::new(), default_signals: caught.installed.clone() };
     hold(start).and_then(rtscope_host::spawn::Held::release).map_err(|error| {
         let status = if let SpawnError::Exec { status, .. } = &error { *status } else { 125 };
         Trouble::new(error.to_string()).ends_with(status)

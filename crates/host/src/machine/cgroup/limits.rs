@@ -36,7 +36,7 @@ type Quota = Result<Option<(f64, u64)>, &'static str>;
 pub(super) fn level(reading: &mut Reading<'_>, version: u8, name: &str, folder: &Path) -> Level {
     let existing = |reading: &Reading<'_>, file: &str| {
         let path = folder.join(file);
-        reading.host().is_file(&path).then(|| reading.host().path(path))
+        reading.host.is_file(&path).then(|| reading.host.path(path))
     };
     let quota = if version == 2 { quota_v2(reading, name, folder) } else { quota_v1(reading, name, folder) };
     let limits: &[&str] = if version == 2 { &["memory.max", "memory.high"] } else { &["memory.limit_in_bytes"] };

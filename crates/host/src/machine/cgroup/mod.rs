@@ -170,8 +170,8 @@ fn climb(reading: &mut Reading<'_>, controller: &str, seen: &Seen, groups: &mut 
     }
     let Some(leaf) = &seen.leaf else { return };
     let own = mount.point.join(leaf);
-    if !reading.host().is_dir(&own) {
-        groups.hidden |= !reading.host().is_dir(&mount.point);
+    if !reading.host.is_dir(&own) {
+        groups.hidden |= !reading.host.is_dir(&mount.point);
         reading.note(format!("the process's group {} is not there: only levels above it are read", own.display()));
     }
     if controller == "memory" && mount.version == 1 {
@@ -181,7 +181,7 @@ fn climb(reading: &mut Reading<'_>, controller: &str, seen: &Seen, groups: &mut 
     loop {
         let folder = mount.point.join(&inside);
         let name = format!("/{}", inside.display());
-        if reading.host().is_dir(&folder) && !known(groups, &name, mount.version, controller) {
+        if reading.host.is_dir(&folder) && !known(groups, &name, mount.version, controller) {
             add(limits::level(reading, mount.version, &name, &folder), groups);
         }
         if !inside.pop() {

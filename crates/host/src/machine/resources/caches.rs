@@ -40,7 +40,7 @@ pub(super) fn read(reading: &mut Reading<'_>, allowed: &[u32]) -> Vec<Cache> {
     let mut kinds: BTreeMap<(u32, String), Vec<One>> = BTreeMap::new();
     let (mut wrong, mut seen) = (Wrong::default(), false);
     for &cpu in allowed {
-        for index in reading.host().numbered(ids::path(cpu, "cache"), "index") {
+        for index in reading.host.numbered(ids::path(cpu, "cache"), "index") {
             seen = true;
             match one(reading, cpu, index, allowed) {
                 Ok(one) => {

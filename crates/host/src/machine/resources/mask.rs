@@ -28,7 +28,7 @@ pub(super) fn read(reading: &mut Reading<'_>, who: Process) -> Mask {
     let given = given(reading, who);
     let Some(given) = given else {
         let (cpus, words) = if online.is_empty() {
-            (reading.host().numbered(CPUS, "cpu"), "every CPU that has a folder in /sys is taken as allowed")
+            (reading.host.numbered(CPUS, "cpu"), "every CPU that has a folder in /sys is taken as allowed")
         } else {
             (online.clone(), "every CPU that is online is taken as allowed")
         };

@@ -249,7 +249,7 @@ fn packages(reading: &mut Reading<'_>, cpus: &[u32], allowed: &[u32]) -> BTreeMa
 /// The NUMA node of each CPU; empty where the kernel shows none.
 fn nodes(reading: &mut Reading<'_>, cpus: &[u32]) -> BTreeMap<u32, u32> {
     let mut nodes = BTreeMap::new();
-    let numbers = reading.host().numbered(NODES, "node");
+    let numbers = reading.host.numbered(NODES, "node");
     for &node in &numbers {
         let path = format!("{NODES}/node{node}/cpulist");
         let Some(text) = reading.source(&format!("CPUs of node {node}"), &path) else { continue };

@@ -21,8 +21,8 @@ pub(super) struct Left {
 
 impl Session<'_> {
     fn streams(&self) -> Vec<&Streams> {
-        let kernel = self.kernel.as_ref().map(KernelRecorder::streams);
-        kernel.into_iter().chain(self.code.as_ref().map(CodeRecorder::streams)).collect()
+        let kernel = self.kernel.as_ref().map(|kernel| &kernel.streams);
+        kernel.into_iter().chain(self.code.as_ref().map(|code| &code.streams)).collect()
     }
 
     /// Begins to follow who is forked. Without perf only looks at `/proc` remain.

@@ -194,7 +194,7 @@ impl<'a> Session<'a> {
 
     fn check_space(&mut self) {
         let _ = self.store.folder().write(RESERVE, &vec![0; RESERVE_BYTES]);
-        if let Some(free) = self.store.free_bytes().filter(|free| *free < FREE_BYTES_LOW) {
+        if let Some(free) = self.store.folder().free_bytes().filter(|free| *free < FREE_BYTES_LOW) {
             let text = format!(
                 "only {} MiB are free where the capture is written: a full disk ends the recording and the program's own \
                  log; choose another place with -o",
@@ -368,8 +368,8 @@ impl<'a> Session<'a> {
     fn end_code(&mut self) {
         let Some(mut recorder) = self.code.take() else { return };
         recorder.stop();
-        self.written_bytes += recorder.streams().written_bytes();
-        self.manifest.losses.extend(recorder.streams().losses());
+        self.written_bytes += recorder.streams.written_bytes();
+        self.manifest.losses.extend(recorder.streams.losses());
         let mut status = recorder.status();
         let offset = self.manifest.realtime_offset_ns;
         let named = symbols::names(self.store.folder(), &status, &self.files, offset).and_then(|names| {
@@ -617,8 +617,8 @@ impl<'a> Session<'a> {
         if let Some(code) = &self.code {
             self.manifest.code = Some(code.status());
         }
-        let streams = self.kernel.as_ref().map_or(0, |kernel| kernel.streams().written_bytes())
-            + self.code.as_ref().map_or(0, |code| code.streams().written_bytes());
+        let streams = self.kernel.as_ref().map_or(0, |kernel| kernel.streams.written_bytes())
+            + self.code.as_ref().map_or(0, |code| code.streams.written_bytes());
         let copied: u64 = self.sources.iter().map(|source| source.written_bytes()).sum();
         let sampled = self.sampler.as_ref().map_or(0, |sampler| sampler.written_bytes());
         let heaps = self.snapshots.as_ref().map_or(self.heap_cost, Snapshots::cost);
@@ -690,8 +690,8 @@ impl<'a> Session<'a> {
         if let Some(mut kernel) = self.kernel.take() {
             kernel.stop();
             self.manifest.kernel = kernel.status();
-            self.manifest.losses.extend(kernel.streams().losses());
-            self.written_bytes += kernel.streams().written_bytes();
+            self.manifest.losses.extend(kernel.streams.losses());
+            self.written_bytes += kernel.streams.written_bytes();
         }
         self.end_snapshots();
         // What follows is done with what was recorded; it takes its time.

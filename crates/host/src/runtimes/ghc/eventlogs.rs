@@ -18,7 +18,7 @@ use rtscope_model::{Loss, LossKind, Time};
 use rustix::fs::OFlags;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 
 /// Logs that a manifest lists: some 30 MB of it.
@@ -137,7 +137,7 @@ impl RuntimeLogs for Eventlogs {
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        self.minder.as_ref().map(|minder| minder.descriptor())
+        self.minder.as_ref().map(|minder| minder.news.as_fd())
     }
 
     fn take_opened(&mut self, _around: &Around<'_>, told: &mut Told) -> bool {

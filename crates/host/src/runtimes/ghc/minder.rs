@@ -38,7 +38,7 @@ impl Minder {
                 let mut now = minded.lock();
                 now.look();
                 if !now.found.is_empty() || now.failed.is_some() {
-                    minded.tell();
+                    minded.news.ring();
                 }
             }
         };
@@ -49,7 +49,7 @@ impl Minder {
     /// Errors: no fresh file could be made.
     pub fn take_opened(&self) -> (Vec<Opened>, Option<io::Error>) {
         let mut minded = self.lock();
-        self.take_news();
+        self.news.clear();
         // What came this moment, too.
         minded.look();
         (std::mem::take(&mut minded.found), minded.failed.take())
@@ -83,7 +83,7 @@ mod tests {
         for expected in 1..=20 {
             drop(open());
             // Nobody but the thread looks meanwhile.
-            while poll(&mut [PollFd::new(&minder.descriptor(), PollFlags::IN)], None) != Ok(1) {}
+            while poll(&mut [PollFd::new(&minder.news, PollFlags::IN)], None) != Ok(1) {}
             let (more, failed) = minder.take_opened();
             assert!(failed.is_none());
             found.extend(more);

@@ -61,7 +61,11 @@ impl RuntimeFiles for Ocaml {
     }
 
     fn interpreter_version(&self, file: File) -> Option<String> {
-        version_of_file(file)
+        let data = Bounded::new(file);
+        let elf = object::read::elf::ElfFile64::<object::Endianness, _>::parse(&data).ok()?;
+        let section =
+            |name: &str, most| elf.section_by_name(name).filter(|section| section.size() <= most)?.data().ok();
+        version(section, elf.is_little_endian())
     }
 }
 
@@ -207,14 +211,6 @@ pub(crate) fn runtime_named<'t>(text: &'t [u8], end: &[u8]) -> Option<&'t Path> 
     let mut runtimes =
         named.filter(|path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"ocamlrun")));
     runtimes.next()
-}
-
-/// The version that a runtime's file names.
-fn version_of_file(file: File) -> Option<String> {
-    let data = Bounded::new(file);
-    let elf = object::read::elf::ElfFile64::<object::Endianness, _>::parse(&data).ok()?;
-    let section = |name: &str, most| elf.section_by_name(name).filter(|section| section.size() <= most)?.data().ok();
-    version(section, elf.is_little_endian())
 }
 
 #[cfg(test)]

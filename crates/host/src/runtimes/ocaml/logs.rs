@@ -233,7 +233,7 @@ impl RuntimeLogs for Rings {
     }
 
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        self.reader.as_ref().map(|reader| reader.descriptor())
+        self.reader.as_ref().map(|reader| reader.news.as_fd())
     }
 
     fn before_exec(&mut self, around: &Around<'_>, told: &mut Told) {

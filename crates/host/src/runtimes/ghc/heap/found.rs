@@ -27,7 +27,7 @@ const USUAL_START: u64 = 0x42_0000_0000;
 const OLDEST: (u32, u32) = (8, 10);
 const NEWEST: (u32, u32) = (9, 14);
 
-/// Why a heap cannot be read. `of` says of what: `process 12`, `core.12`.
+/// Why a heap, or counts of transactions, cannot be read. Texts begin with of what: `process 12`, `core.12`.
 #[derive(Debug, thiserror::Error, Serialize, Deserialize)]
 pub enum Refusal {
     /// There is no such process.
@@ -48,6 +48,9 @@ pub enum Refusal {
     /// The runtime has not started, or was built without the large address space.
     #[error("{0} has no heap where GHC's runtime reserves one")]
     NoHeap(String),
+    /// Neither the package is in it nor can the runtime's own count be read, and why not, for both.
+    #[error("the transactions of {0} cannot be counted: {1}")]
+    NoCounts(String, String),
     /// A core file is none, or does not hold what is needed.
     #[error("the core file {0} cannot be read: {1}")]
     Core(
@@ -263,9 +266,8 @@ impl Target {
         for range in own {
             pages.each(&range, |page, entry| {
                 let written = entry & Pages::PRESENT != 0 && entry & Pages::OF_FILE == 0;
-                match data.last_mut().filter(|last| written && last.end == page.start) {
-                    Some(last) => last.end = page.end,
-                    None => data.extend(written.then_some(page)),
+                if written {
+                    touched::add(&mut data, page);
                 }
             })?;
         }
@@ -373,7 +375,7 @@ fn statics(mappings: &[Mapping], files: &Files) -> Statics {
     moved(&files.inspected.symbols, &files.program).or_else(library).unwrap_or_default()
 }
 
-pub(super) fn refusal(pid: u32, source: io::Error) -> Refusal {
+pub(in crate::runtimes::ghc) fn refusal(pid: u32, source: io::Error) -> Refusal {
     match (source.kind(), source.raw_os_error()) {
         (io::ErrorKind::NotFound, _) | (_, Some(libc::ESRCH)) => Refusal::Gone(pid),
         (io::ErrorKind::PermissionDenied, _) => Refusal::NotPermitted(pid),
@@ -418,10 +420,8 @@ fn space(mappings: &[Mapping], reserved: &Range<u64>) -> Space {
         let first = mapping.range.start.max(reserved.start).checked_next_multiple_of(MEGABLOCK);
         let begin = first.unwrap_or(u64::MAX).max(committed.last().map_or(0, |last| last.end));
         let end = mapping.range.end.min(reserved.end) & !(MEGABLOCK - 1);
-        match committed.last_mut() {
-            _ if begin >= end => {}
-            Some(last) if last.end == begin => last.end = end,
-            _ => committed.push(begin..end),
+        if begin < end {
+            touched::add(&mut committed, begin..end);
         }
     }
     Space { committed }

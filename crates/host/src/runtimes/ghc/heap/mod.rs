@@ -5,6 +5,7 @@ mod source;
 mod take;
 mod touched;
 
+pub(super) use found::refusal;
 pub use found::{Refusal, Target, found};
 pub use source::Source;
 pub use take::{Ask, Failed, of_core, take};

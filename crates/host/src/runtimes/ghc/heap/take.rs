@@ -15,7 +15,6 @@ use rtscope_heap::ledger::Residency;
 use rtscope_heap::{Runtime, Scan, Survey};
 use rtscope_model::heap::{Heap, Line, Part};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -235,7 +234,11 @@ impl Looked {
         let entries = scan.clone().flat_map(|scan| scan.census.iter().map(|entry| entry.info_address));
         let holders = scan.flat_map(|scan| scan.pinned.holders.iter().map(|holder| holder.info_address));
         let names = target.names(&entries.chain(holders).collect());
-        let heap = self.read_document(target, &names);
+        let rss_bytes = target.rss_bytes();
+        let outside = if rss_bytes.is_some() { outside(target) } else { Vec::new() };
+        let scan = self.scan.as_ref().map(|(scan, moved)| (scan, *moved));
+        let (survey, residency, names) = (&self.survey, &self.residency, &names);
+        let heap = Read { survey, residency, scan, names, outside, rss_bytes }.document();
         let stopped = if let Hold::Ended(held) = hold { held.stopped } else { Duration::ZERO };
         let mut heap = Heap {
             of: target.of.clone(),
@@ -254,13 +257,6 @@ impl Looked {
         }
         heap.doubts.extend(target.missing());
         heap
-    }
-
-    fn read_document(&self, target: &Target, names: &HashMap<u64, String>) -> Heap {
-        let rss_bytes = target.rss_bytes();
-        let outside = if rss_bytes.is_some() { outside(target) } else { Vec::new() };
-        let scan = self.scan.as_ref().map(|(scan, moved)| (scan, *moved));
-        Read { survey: &self.survey, residency: &self.residency, scan, names, outside, rss_bytes }.document()
     }
 }
 

@@ -93,7 +93,7 @@ impl Pages {
 }
 
 /// Adds a range behind the others.
-fn add(ranges: &mut Vec<Range<u64>>, range: Range<u64>) {
+pub(super) fn add(ranges: &mut Vec<Range<u64>>, range: Range<u64>) {
     match ranges.last_mut().filter(|last| last.end == range.start) {
         Some(last) => last.end = range.end,
         None => ranges.push(range),

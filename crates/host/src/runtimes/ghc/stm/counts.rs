@@ -19,26 +19,6 @@ const NOT_LED: &str =
 const CROWDED: &str =
     "there are more capabilities than the package rtscope-stm has lanes for, and those that share one miss counts";
 
-/// Why nothing can be counted.
-#[derive(Debug, thiserror::Error)]
-pub enum Refusal {
-    /// There is no such process.
-    #[error("there is no process {0} (any more)")]
-    Gone(u32),
-    /// It belongs to somebody else.
-    #[error("the memory of process {0} may not be read")]
-    NotPermitted(u32),
-    /// It runs something else, which is given.
-    #[error("process {0} is of no GHC program ({1})")]
-    NotGhc(u32, String),
-    /// Neither the package is in it nor can the runtime's own count be read, and why not, for both.
-    #[error("the transactions of process {0} cannot be counted: {1}")]
-    Nothing(u32, String),
-    /// Reading failed otherwise.
-    #[error("the memory of process {0} cannot be read: {1}")]
-    Io(u32, #[source] io::Error),
-}
-
 /// What one look found.
 #[derive(Clone, Eq, PartialEq, Debug, Default)]
 pub struct Look {

@@ -13,7 +13,8 @@ mod counts;
 mod place;
 mod watch;
 
+pub use super::heap::Refusal;
 pub use changes::Changes;
-pub use counts::{Counted, Look, Outcomes, Refusal};
+pub use counts::{Counted, Look, Outcomes};
 pub use place::{find, look};
 pub use watch::{Kept, Watcher};

@@ -2,8 +2,9 @@
 //! of the package by how it begins. Owns the words for what is missing.
 
 use super::code;
-use super::counts::{Counted, Look, Refusal, Runtime};
+use super::counts::{Counted, Look, Runtime};
 use crate::binary::{Inspected, RuntimeSymbols};
+use crate::runtimes::ghc::heap::{Refusal, refusal};
 use crate::runtimes::ghc::unflushed::Modules;
 use crate::system::procfs::Host;
 use crate::target::Process;
@@ -34,7 +35,7 @@ pub fn find(host: &Host, pid: u32) -> Result<Counted<LiveProcess>, Refusal> {
     let named = symbols.iter().find_map(|symbols| symbols.stm.block);
     let runtime_file = symbols.iter().any(|symbols| symbols.stm.start.is_some());
     if !inspected.is_ghc() && !runtime_file && named.is_none() && inspected.binary.symbols {
-        return Err(Refusal::NotGhc(pid, exe.to_string_lossy().into_owned()));
+        return Err(Refusal::NotGhc(format!("process {pid}"), exe.to_string_lossy().into_owned()));
     }
     let memory = LiveProcess::from(process);
     let runtime = runtime(&memory, &inspected, &symbols);
@@ -50,9 +51,9 @@ pub fn find(host: &Host, pid: u32) -> Result<Counted<LiveProcess>, Refusal> {
             return Err(refusal(pid, source));
         }
         if !inspected.is_ghc() && !runtime_file {
-            return Err(Refusal::NotGhc(pid, exe.to_string_lossy().into_owned()));
+            return Err(Refusal::NotGhc(format!("process {pid}"), exe.to_string_lossy().into_owned()));
         }
-        return Err(Refusal::Nothing(pid, format!("{no_block}; {no_runtime}")));
+        return Err(Refusal::NoCounts(format!("process {pid}"), format!("{no_block}; {no_runtime}")));
     }
     let n_capabilities = symbols.iter().filter(|symbols| symbols.stm.start.is_some());
     let n_capabilities = n_capabilities.filter_map(|symbols| symbols.n_capabilities).next();
@@ -177,14 +178,6 @@ fn memory_is_readable(memory: &LiveProcess) -> io::Result<()> {
     // While a process ends its files in /proc are there and empty.
     let first = first.ok_or(io::ErrorKind::NotFound)?;
     memory.read_u64(first.range.start).map(drop)
-}
-
-pub(super) fn refusal(pid: u32, source: io::Error) -> Refusal {
-    match (source.kind(), source.raw_os_error()) {
-        (io::ErrorKind::NotFound, _) | (_, Some(libc::ESRCH)) => Refusal::Gone(pid),
-        (io::ErrorKind::PermissionDenied, _) => Refusal::NotPermitted(pid),
-        _ => Refusal::Io(pid, source),
-    }
 }
 
 #[cfg(test)]

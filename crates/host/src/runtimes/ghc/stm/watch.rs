@@ -5,8 +5,9 @@
 //! Reading a program's symbols takes some milliseconds: a thread of its own does that, so that
 //! who looks is not late.
 
+use super::Refusal;
 use super::changes::Changes;
-use super::counts::{Counted, Look, Refusal};
+use super::counts::{Counted, Look};
 use super::place::find;
 use crate::capture::folder::Folder;
 use crate::system::procfs::Host;
@@ -135,7 +136,7 @@ impl Watcher {
                 process.state =
                     State::Counting(Box::new(Counting { at, last: None, gone: None, written: Changes::default() }));
             }
-            Ok(Err(refused @ (Refusal::Nothing(..) | Refusal::NotPermitted(_)))) if process.tries == TRIES_MAX => {
+            Ok(Err(refused @ (Refusal::NoCounts(..) | Refusal::NotPermitted(_)))) if process.tries == TRIES_MAX => {
                 let seen = StmSeen::Source { whole: process.whole, outcomes: false, why: Some(refused.to_string()) };
                 write_line(&mut self.lines, &StmLine { time: now, pid, seen });
             }

@@ -58,16 +58,12 @@ pub(super) fn ring(line: &str) -> Option<(PathBuf, Mapping)> {
     }
     let mapping = mappings::parse(line).pop().filter(|mapping| mapping.offset == 0)?;
     let path = Path::new(mapping.name.strip_suffix(" (deleted)").unwrap_or(&mapping.name)).to_owned();
-    is_ring_name(path.file_name()?.to_str()?).then_some((path, mapping))
+    number(path.file_name()?.to_str()?).map(|_| (path, mapping))
 }
 
 /// `42.events`: the number in it.
 pub fn number(name: &str) -> Option<u32> {
     name.strip_suffix(ENDING)?.parse().ok()
-}
-
-fn is_ring_name(name: &str) -> bool {
-    number(name).is_some()
 }
 
 /// The process that has `file` mapped under the name `name`: the one of that number,

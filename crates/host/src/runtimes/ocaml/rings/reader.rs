@@ -133,7 +133,7 @@ impl Reader {
 
     /// Rings that were found since the last call.
     pub fn fresh(&self) -> Vec<Copied> {
-        self.take_news();
+        self.news.clear();
         std::mem::take(&mut self.lock().fresh)
     }
 
@@ -417,7 +417,7 @@ impl State {
                 let process = Pid::from_raw(pid as i32).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
                 self.live.push(Live { name, ring, stream, pid, process, room, opened_by: None });
                 self.shared.lock().fresh.push(Copied { name: stream_name, pid, program });
-                self.shared.tell();
+                self.shared.news.ring();
                 self.period_ns = PERIOD_MIN_NS;
             }
             Err(error) => self.shared.failed(&stream_name, &error),
