@@ -59,27 +59,31 @@ pub enum ReleaseBasis {
     LowerBound,
 }
 
-/// One lane's part in a pause.
-#[derive(Clone, PartialEq, Debug)]
+/// One lane's part in a pause; serialized, moments are nanoseconds.
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct LanePause {
     /// The lane.
     pub lane: LaneId,
     /// The thread that served it in this pause, where exactly one candidate is left.
     pub tid: Option<Tid>,
     /// When it had stopped; `None` where the runtime posts no arrival.
+    #[serde(rename = "arrived_ns")]
     pub arrived: Option<Time>,
     /// First start of its collection work.
+    #[serde(rename = "work_begin_ns")]
     pub work_begin: Option<Time>,
     /// Last end of its collection work.
+    #[serde(rename = "work_end_ns")]
     pub work_end: Option<Time>,
     /// Sum of its work spans, in nanoseconds.
     pub work_ns: u64,
     /// When it went on.
+    #[serde(rename = "left_ns")]
     pub left: Option<Time>,
 }
 
-/// One stop-the-world collection.
-#[derive(Clone, PartialEq, Debug)]
+/// One stop-the-world collection; serialized, moments are nanoseconds.
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Pause {
     /// Counts from 0 in the order of `stopped`.
     pub id: u64,
@@ -92,26 +96,30 @@ pub struct Pause {
     /// The lane that asked for it and led it.
     pub leader: Option<LaneId>,
     /// First request; `None` where the runtime posts none.
+    #[serde(rename = "requested_ns")]
     pub requested: Option<Time>,
     /// Last lane stopped, collection starts.
+    #[serde(rename = "stopped_ns")]
     pub stopped: Time,
     /// Work done.
+    #[serde(rename = "collected_ns")]
     pub collected: Time,
     /// Last lane back at work.
+    #[serde(rename = "released_ns")]
     pub released: Time,
     /// What `released` stands on.
     pub release_basis: ReleaseBasis,
     /// The lane that stopped last (parallel), `None` where unknown or where
     /// nobody was waited for.
     pub straggler: Option<LaneId>,
-    /// Each lane's part, by lane.
-    pub lanes: Vec<LanePause>,
+    /// Whether a loss touches it.
+    pub quality: PauseQuality,
     /// Bytes copied.
     pub copied_bytes: Option<u64>,
     /// Threads of the runtime that collected.
     pub gc_threads: Option<u32>,
-    /// Whether a loss touches it.
-    pub quality: PauseQuality,
+    /// Each lane's part, by lane.
+    pub lanes: Vec<LanePause>,
 }
 
 impl Pause {

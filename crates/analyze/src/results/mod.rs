@@ -693,11 +693,13 @@ pub struct Drawing {
 }
 
 /// Pauses of one slice of time.
-#[derive(Copy, Clone, Debug, Default)]
+#[derive(Copy, Clone, Debug, Default, Serialize)]
 pub struct PauseSlice {
     /// Start.
+    #[serde(rename = "from_ns")]
     pub from: Time,
     /// End.
+    #[serde(rename = "to_ns")]
     pub to: Time,
     /// Pauses that began here.
     pub count: u64,
@@ -732,11 +734,13 @@ pub struct LaneStates {
 }
 
 /// One state.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct StateSpan {
     /// Start.
+    #[serde(rename = "from_ns")]
     pub from: Time,
     /// End.
+    #[serde(rename = "to_ns")]
     pub to: Time,
     /// State.
     pub state: ThreadState,
@@ -745,7 +749,8 @@ pub struct StateSpan {
 }
 
 /// State of a kernel thread.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ThreadState {
     /// On a CPU.
     Running,

@@ -3,8 +3,7 @@
 
 use rtscope_analyze::kernel::code::called;
 use rtscope_analyze::results::BlamedPause;
-use rtscope_model::pause::{PauseKind, PauseMode};
-use rtscope_model::{Cause, CausePiece, Confidence, LanePause, Names, Pause, PauseQuality, ReleaseBasis, Symbols};
+use rtscope_model::{Cause, CausePiece, Confidence, LaneId, Names, Pause, Symbols, Tid, Time};
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -35,33 +34,9 @@ impl<W: Write> PauseLines<W> {
 /// A pause as its line holds it; also the form in which a page embeds it.
 #[derive(Serialize)]
 pub(super) struct PauseLine<'p> {
-    id: u64,
-    kind: PauseKind,
-    mode: PauseMode,
-    generation: Option<u16>,
-    leader: Option<u16>,
-    requested_ns: Option<u64>,
-    stopped_ns: u64,
-    collected_ns: u64,
-    released_ns: u64,
-    release_basis: ReleaseBasis,
-    straggler: Option<u16>,
-    quality: PauseQuality,
-    copied_bytes: Option<u64>,
-    gc_threads: Option<u32>,
-    lanes: Vec<LaneLine>,
+    #[serde(flatten)]
+    pause: &'p Pause,
     causes: Vec<CauseLine<'p>>,
-}
-
-#[derive(Serialize)]
-struct LaneLine {
-    lane: u16,
-    tid: Option<u32>,
-    arrived_ns: Option<u64>,
-    work_begin_ns: Option<u64>,
-    work_end_ns: Option<u64>,
-    work_ns: u64,
-    left_ns: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -71,48 +46,17 @@ struct CauseLine<'p> {
     who_pid: Option<u32>,
     code: Option<&'p str>,
     neighbour: bool,
-    lane: Option<u16>,
-    tid: Option<u32>,
-    from_ns: u64,
-    to_ns: u64,
+    lane: Option<LaneId>,
+    tid: Option<Tid>,
+    from_ns: Time,
+    to_ns: Time,
     confidence: Confidence,
 }
 
 impl<'p> PauseLine<'p> {
     pub(super) fn new(blamed: &'p BlamedPause, names: &'p Names, symbols: &'p Symbols) -> Self {
-        let pause: &Pause = &blamed.pause;
-        PauseLine {
-            id: pause.id,
-            kind: pause.kind,
-            mode: pause.mode,
-            generation: pause.generation,
-            leader: pause.leader.map(|lane| lane.0),
-            requested_ns: pause.requested.map(|time| time.0),
-            stopped_ns: pause.stopped.0,
-            collected_ns: pause.collected.0,
-            released_ns: pause.released.0,
-            release_basis: pause.release_basis,
-            straggler: pause.straggler.map(|lane| lane.0),
-            quality: pause.quality,
-            copied_bytes: pause.copied_bytes,
-            gc_threads: pause.gc_threads,
-            lanes: pause.lanes.iter().map(LaneLine::new).collect(),
-            causes: blamed.causes.iter().map(|piece| CauseLine::new(piece, names, symbols)).collect(),
-        }
-    }
-}
-
-impl LaneLine {
-    fn new(part: &LanePause) -> Self {
-        LaneLine {
-            lane: part.lane.0,
-            tid: part.tid.map(|tid| tid.0),
-            arrived_ns: part.arrived.map(|time| time.0),
-            work_begin_ns: part.work_begin.map(|time| time.0),
-            work_end_ns: part.work_end.map(|time| time.0),
-            work_ns: part.work_ns,
-            left_ns: part.left.map(|time| time.0),
-        }
+        let causes = blamed.causes.iter().map(|piece| CauseLine::new(piece, names, symbols)).collect();
+        PauseLine { pause: &blamed.pause, causes }
     }
 }
 
@@ -124,10 +68,10 @@ impl<'p> CauseLine<'p> {
             who_pid: piece.who_pid,
             code: piece.code.map(|code| called(symbols.get(code))),
             neighbour: piece.neighbour,
-            lane: piece.lane.map(|lane| lane.0),
-            tid: piece.tid.map(|tid| tid.0),
-            from_ns: piece.from.0,
-            to_ns: piece.to.0,
+            lane: piece.lane,
+            tid: piece.tid,
+            from_ns: piece.from,
+            to_ns: piece.to,
             confidence: piece.confidence,
         }
     }

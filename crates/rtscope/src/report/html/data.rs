@@ -4,8 +4,8 @@
 
 use crate::draw::escape::json_in_script;
 use crate::report::pauses_json::PauseLine;
-use rtscope_analyze::results::{LaneStates, Results, ThreadState};
-use rtscope_model::Names;
+use rtscope_analyze::results::{LaneStates, MemoryLine, PauseSlice, Results, StateSpan};
+use rtscope_model::{Names, Time};
 use serde::Serialize;
 
 /// Schema of the embedded document.
@@ -26,27 +26,16 @@ struct Data<'r> {
 
 #[derive(Serialize)]
 struct Drawing<'r> {
-    over_time: Vec<Slice>,
+    over_time: &'r [PauseSlice],
     memory: Vec<Line>,
     worst: Vec<Worst<'r>>,
-}
-
-#[derive(Serialize)]
-struct Slice {
-    from_ns: u64,
-    to_ns: u64,
-    count: u64,
-    max_ns: u64,
-    stop_ns: u64,
-    collect_ns: u64,
-    release_ns: u64,
 }
 
 #[derive(Serialize)]
 struct Line {
     name: &'static str,
     /// Nanoseconds and bytes.
-    points: Vec<(u64, u64)>,
+    points: Vec<(Time, u64)>,
 }
 
 #[derive(Serialize)]
@@ -59,15 +48,7 @@ struct Worst<'r> {
 struct States<'r> {
     lane: u16,
     tid: u32,
-    spans: Vec<Span<'r>>,
-}
-
-#[derive(Serialize)]
-struct Span<'r> {
-    from_ns: u64,
-    to_ns: u64,
-    state: &'static str,
-    who: Option<&'r str>,
+    spans: &'r [StateSpan],
 }
 
 /// The document, ready to stand in a script element; without the drawing where
@@ -76,7 +57,7 @@ pub(super) fn embedded(results: &Results, names: &Names, room: usize) -> String 
     let mut left_out = 0;
     let cut = clipped(results, &mut left_out);
     let full = Data { schema: SCHEMA, left_out, results: cut.clone(), drawing: drawing(results, names) };
-    let bare = Drawing { over_time: Vec::new(), memory: Vec::new(), worst: Vec::new() };
+    let bare = Drawing { over_time: &[], memory: Vec::new(), worst: Vec::new() };
     let mut short = Data { schema: SCHEMA, left_out: left_out + 1, results: cut, drawing: bare };
     let fits = |data: &Data<'_>| {
         let json = json_in_script(&serde_json::to_string(data).ok()?);
@@ -121,45 +102,25 @@ fn clipped(results: &Results, left_out: &mut u64) -> Results {
 
 fn drawing<'r>(results: &'r Results, names: &'r Names) -> Drawing<'r> {
     let drawing = &results.drawing;
-    let slice = |slice: &rtscope_analyze::results::PauseSlice| Slice {
-        from_ns: slice.from.0,
-        to_ns: slice.to.0,
-        count: slice.count,
-        max_ns: slice.max_ns,
-        stop_ns: slice.stop_ns,
-        collect_ns: slice.collect_ns,
-        release_ns: slice.release_ns,
-    };
-    let line = |line: &rtscope_analyze::results::MemoryLine| {
+    let line = |line: &MemoryLine| {
         let every = line.points.len().div_ceil(POINTS_MAX).max(1);
-        Line { name: line.name, points: line.points.iter().step_by(every).map(|(at, bytes)| (at.0, *bytes)).collect() }
+        Line { name: line.name, points: line.points.iter().step_by(every).copied().collect() }
     };
     let worst = drawing.worst.iter().take(super::svg_waterfall::WORST_MAX).map(|worst| Worst {
         pause: PauseLine::new(&worst.blamed, names, &drawing.symbols),
         states: worst.states.iter().take(LIST_MAX).map(states).collect(),
     });
     Drawing {
-        over_time: drawing.over_time.iter().take(POINTS_MAX).map(slice).collect(),
+        over_time: first(&drawing.over_time, POINTS_MAX),
         memory: drawing.memory.iter().map(line).collect(),
         worst: worst.collect(),
     }
 }
 
 fn states(states: &LaneStates) -> States<'_> {
-    let span = |span: &'_ rtscope_analyze::results::StateSpan| (span.from.0, span.to.0, state(span.state));
-    let spans = states.spans.iter().take(LIST_MAX).map(|s| {
-        let (from_ns, to_ns, state) = span(s);
-        Span { from_ns, to_ns, state, who: s.who.as_deref() }
-    });
-    States { lane: states.lane, tid: states.tid, spans: spans.collect() }
+    States { lane: states.lane, tid: states.tid, spans: first(&states.spans, LIST_MAX) }
 }
 
-fn state(state: ThreadState) -> &'static str {
-    match state {
-        ThreadState::Running => "running",
-        ThreadState::Runnable => "runnable",
-        ThreadState::Sleeping => "sleeping",
-        ThreadState::Blocked => "blocked",
-        ThreadState::Unknown => "unknown",
-    }
+fn first<T>(list: &[T], most: usize) -> &[T] {
+    list.get(..most).unwrap_or(list)
 }
