@@ -33,6 +33,23 @@ pub(crate) enum Kind {
     Returned,
 }
 
+/// Of each kind its mark, its code and its class.
+const LOOKS: [(char, char, &str); KINDS] = [
+    ('n', 'n', "h-nursery"),
+    ('a', 'y', "h-young"),
+    ('o', 'o', "h-old"),
+    ('L', 'l', "h-large"),
+    ('9', 'p', "h-pinned"),
+    ('C', 'c', "h-compact"),
+    ('m', 'm', "h-nonmoving"),
+    ('x', 'x', "h-code"),
+    ('?', 'r', "h-other"),
+    ('=', 'd', "h-descriptors"),
+    ('.', 'f', "h-free"),
+    (',', 'g', "h-freemb"),
+    (' ', 'z', "h-returned"),
+];
+
 /// How many kinds there are.
 pub(crate) const KINDS: usize = Kind::ALL.len();
 
@@ -56,21 +73,12 @@ impl Kind {
 
     /// Its mark in a document; of pinned blocks the one of which all lives.
     pub(crate) fn mark(self) -> char {
-        match self {
-            Kind::Nursery => 'n',
-            Kind::Young => 'a',
-            Kind::Old => 'o',
-            Kind::Large => 'L',
-            Kind::Pinned => '9',
-            Kind::Compact => 'C',
-            Kind::NonMoving => 'm',
-            Kind::Code => 'x',
-            Kind::Other => '?',
-            Kind::Descriptors => '=',
-            Kind::Free => '.',
-            Kind::FreeMegablock => ',',
-            Kind::Returned => ' ',
-        }
+        LOOKS[self as usize].0
+    }
+
+    /// The letter that the page's script knows it by.
+    pub(crate) fn code(self) -> char {
+        LOOKS[self as usize].1
     }
 
     /// What it is, in words.
@@ -80,21 +88,7 @@ impl Kind {
 
     /// The class that style sheets colour.
     pub(crate) fn class(self) -> &'static str {
-        match self {
-            Kind::Nursery => "h-nursery",
-            Kind::Young => "h-young",
-            Kind::Old => "h-old",
-            Kind::Large => "h-large",
-            Kind::Pinned => "h-pinned",
-            Kind::Compact => "h-compact",
-            Kind::NonMoving => "h-nonmoving",
-            Kind::Code => "h-code",
-            Kind::Other => "h-other",
-            Kind::Descriptors => "h-descriptors",
-            Kind::Free => "h-free",
-            Kind::FreeMegablock => "h-freemb",
-            Kind::Returned => "h-returned",
-        }
+        LOOKS[self as usize].2
     }
 }
 

@@ -8,7 +8,7 @@ use super::session::{Form, Session};
 use super::sums::{self, Wanted};
 use hyper::StatusCode;
 use hyper::body::Bytes;
-use rtscope_levels::{Item, LevelsError, Range, Reader};
+use rtscope_levels::{Item, Range, Reader};
 use serde_json::json;
 use std::collections::HashMap;
 use std::str::FromStr;
@@ -53,16 +53,22 @@ impl Reply {
 
     /// A refusal with the status's own words.
     pub fn refusal(status: StatusCode) -> Reply {
-        let reason = status.canonical_reason().unwrap_or("refused");
-        Reply { status, kind: TEXT, body: format!("{reason}\n").into() }
+        Reply::told(status, status.canonical_reason().unwrap_or("refused"))
     }
 
-    fn wrong(why: impl Into<String>) -> Reply {
-        Reply { status: StatusCode::BAD_REQUEST, kind: TEXT, body: (why.into() + "\n").into() }
+    fn told(status: StatusCode, why: impl std::fmt::Display) -> Reply {
+        Reply { status, kind: TEXT, body: format!("{why}\n").into() }
     }
 
-    fn failed(why: &dyn std::fmt::Display) -> Reply {
-        Reply { status: StatusCode::INTERNAL_SERVER_ERROR, kind: TEXT, body: format!("{why}\n").into() }
+    fn wrong(why: impl std::fmt::Display) -> Reply {
+        Reply::told(StatusCode::BAD_REQUEST, why)
+    }
+}
+
+/// What is kept cannot be read.
+impl<E: std::error::Error> From<E> for Reply {
+    fn from(error: E) -> Reply {
+        Reply::told(StatusCode::INTERNAL_SERVER_ERROR, error)
     }
 }
 
@@ -106,16 +112,15 @@ impl View {
     }
 
     fn records(&self, values: bool, track: u32, level: u8, tile: u64) -> Result<Vec<u8>, Reply> {
-        let failed = |error: LevelsError| Reply::failed(&error);
         match self.tracks.get(&track).filter(|form| (**form == Form::Values) == values) {
             None => Err(Reply::wrong(format!("no track {track} of this form"))),
             Some(_) if level > self.levels.top() => Err(Reply::wrong(format!("there is no level {level}"))),
             Some(_) if values => {
-                let ranges = sums::points(&self.levels, track, level, tile).map_err(failed)?;
+                let ranges = sums::points(&self.levels, track, level, tile)?;
                 Ok(ranges.iter().flat_map(range_bytes).collect())
             }
             Some(_) => {
-                let items = sums::items(&self.levels, track, level, tile).map_err(failed)?;
+                let items = sums::items(&self.levels, track, level, tile)?;
                 Ok(items.iter().flat_map(item_bytes).collect())
             }
         }
@@ -163,14 +168,13 @@ impl View {
             Some(_) => return Err(Reply::wrong("order is longest, first or last")),
         };
         let lines = self.book.lines(self.on_clock(from), self.on_clock(to), min, limit, order);
-        Ok(Reply::new(LINES, lines.map_err(|error| Reply::failed(&error))?))
+        Ok(Reply::new(LINES, lines?))
     }
 
     fn pause(&self, asked: Query<'_>) -> Result<Reply, Reply> {
         let id: u64 = asked.number("id")?;
-        let line = self.book.line_of(id).map_err(|error| Reply::failed(&error))?;
-        let none =
-            || Reply { status: StatusCode::NOT_FOUND, kind: TEXT, body: format!("there is no pause {id}\n").into() };
+        let line = self.book.line_of(id)?;
+        let none = || Reply::told(StatusCode::NOT_FOUND, format!("there is no pause {id}"));
         Ok(Reply::new(JSON, line.ok_or_else(none)?))
     }
 
@@ -178,19 +182,15 @@ impl View {
     fn summary(&self, asked: Query<'_>) -> Result<Reply, Reply> {
         let (from, to) = self.interval(asked)?;
         let to = to.min(self.session.span_ns);
-        let parts = self.book.parts(self.on_clock(from), self.on_clock(to)).map_err(|error| Reply::failed(&error))?;
+        let parts = self.book.parts(self.on_clock(from), self.on_clock(to))?;
         let mut tracks = Vec::new();
         for id in self.spans(asked)? {
-            let sums = sums::sums(&self.levels, id, from..to).map_err(|error| Reply::failed(&error))?;
+            let sums = sums::sums(&self.levels, id, from..to)?;
             let kinds: Vec<_> =
                 sums.iter().map(|(kind, sum)| json!({"kind": kind, "ns": sum.ns, "count": sum.count})).collect();
             tracks.push(json!({"id": id, "kinds": kinds}));
         }
-        let pauses = json!({
-            "count": parts.count, "stood_ns": parts.stood_ns, "stop_ns": parts.stop_ns,
-            "collect_ns": parts.collect_ns, "release_ns": parts.release_ns, "longest_ns": parts.longest_ns,
-        });
-        Ok(json_reply(&json!({"from_ns": from, "to_ns": to, "pauses": pauses, "tracks": tracks})))
+        Ok(json_reply(&json!({"from_ns": from, "to_ns": to, "pauses": parts, "tracks": tracks})))
     }
 
     /// The longest spans of a kind, or with a name.
@@ -203,7 +203,7 @@ impl View {
         let mut found = Vec::new();
         for track in self.spans(asked)? {
             let items = sums::longest(&self.levels, track, wanted, FOUND_MAX);
-            found.extend(items.map_err(|error| Reply::failed(&error))?.into_iter().map(|item| (track, item)));
+            found.extend(items?.into_iter().map(|item| (track, item)));
         }
         found.sort_by_key(|(_, item)| std::cmp::Reverse(item.covered_ns));
         found.truncate(FOUND_MAX);

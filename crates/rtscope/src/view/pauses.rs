@@ -7,8 +7,10 @@ use crate::report::pauses_json::PauseLines;
 use rtscope_analyze::results::BlamedPause;
 use rtscope_decode::ReadAt;
 use rtscope_model::{Names, Symbols};
+use serde::Serialize;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::FileExt;
 
 /// Bytes of a record: id, begin, stopped, collected, released, place, length.
 const RECORD: usize = 56;
@@ -72,7 +74,7 @@ struct Block {
 }
 
 /// How long the world stood still in an interval, and on what.
-#[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Default, Serialize)]
 pub struct Parts {
     /// Pauses that touch it.
     pub count: u64,
@@ -205,7 +207,7 @@ impl Book {
         let mut bytes = vec![0; RECORD * BLOCK];
         let mut filled = 0;
         while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-            let read = self.index.read_at(rest, (block * RECORD * BLOCK + filled) as u64)?;
+            let read = ReadAt::read_at(&self.index, rest, (block * RECORD * BLOCK + filled) as u64)?;
             if read == 0 {
                 break;
             }
@@ -277,14 +279,7 @@ impl Book {
     fn line(&self, record: &Record) -> io::Result<Vec<u8>> {
         let length = usize::try_from(record.length.min(LINE_MAX)).unwrap_or(0);
         let mut line = vec![0; length];
-        let mut filled = 0;
-        while let Some(rest) = line.get_mut(filled..).filter(|rest| !rest.is_empty()) {
-            let read = self.lines.read_at(rest, record.place.saturating_add(filled as u64))?;
-            if read == 0 {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-            filled += read;
-        }
+        FileExt::read_exact_at(&self.lines, &mut line, record.place)?;
         Ok(line)
     }
 

@@ -3,7 +3,7 @@
 //! without scripts the last one is drawn. The squares are `heap::picture`'s.
 
 use super::frame::{More, figure};
-use super::table::BEGIN;
+use super::table::begin;
 use crate::draw::escape::{escape, json_in_script};
 use crate::draw::svg::Svg;
 use crate::heap::layout::{Layout, Segment, shape};
@@ -105,7 +105,7 @@ pub(super) fn section(heaps: &[Heap], left_out: u64, started: Time) -> Option<St
         segments: layout.segments.clone(),
         kinds: rows
             .iter()
-            .map(|kind| KindData { code: code(*kind), colour: colour(*kind), words: kind.words() })
+            .map(|kind| KindData { code: kind.code(), colour: colour(*kind), words: kind.words() })
             .collect(),
         grades: (0..10).map(|grade| drawn.grade_words(grade)).collect(),
         shots,
@@ -258,25 +258,7 @@ fn push(out: &mut String, slot: u64, next: &mut u64, runs: &str, alike: u64) {
 
 /// The letter of a square; pinned ones from `A` on by grade.
 fn letter(square: Square) -> char {
-    if square.kind == Kind::Pinned { char::from(b'A' + square.grade.min(9)) } else { code(square.kind) }
-}
-
-fn code(kind: Kind) -> char {
-    match kind {
-        Kind::Nursery => 'n',
-        Kind::Young => 'y',
-        Kind::Old => 'o',
-        Kind::Large => 'l',
-        Kind::Pinned => 'p',
-        Kind::Compact => 'c',
-        Kind::NonMoving => 'm',
-        Kind::Code => 'x',
-        Kind::Other => 'r',
-        Kind::Descriptors => 'd',
-        Kind::Free => 'f',
-        Kind::FreeMegablock => 'g',
-        Kind::Returned => 'z',
-    }
+    if square.kind == Kind::Pinned { char::from(b'A' + square.grade.min(9)) } else { square.kind.code() }
 }
 
 /// The colour that the script asks the style sheet for.
@@ -364,11 +346,7 @@ fn figures(heads: [&str; 3], rows: &[(&'static str, String)], of: &BTreeMap<&str
     if rows.is_empty() {
         return String::new();
     }
-    let mut out = String::from(BEGIN);
-    for head in heads {
-        let _ = write!(out, "<th scope=\"col\">{head}</th>");
-    }
-    out.push_str("</tr></thead><tbody>");
+    let mut out = begin(&heads);
     let nothing = (0, "-".to_owned(), String::new());
     for (key, words) in rows {
         let (count, bytes, share) = of.get(key).unwrap_or(&nothing);

@@ -13,16 +13,15 @@ use std::fmt::Write as _;
 const ROWS_MAX: usize = 64;
 
 /// How a table begins. Whoever has no mouse scrolls a wide one with the arrow keys.
-pub(super) const BEGIN: &str =
-    "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table><thead><tr>";
+pub(super) fn begin(heads: &[&str]) -> String {
+    let heads: String = heads.iter().map(|head| format!("<th scope=\"col\">{head}</th>")).collect();
+    let around = "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Table\"><table><thead><tr>";
+    format!("{around}{heads}</tr></thead><tbody>")
+}
 
 /// A table; cells are HTML already. The first column is text, the others figures.
 pub(super) fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
-    let mut out = String::from(BEGIN);
-    for head in heads {
-        let _ = write!(out, "<th scope=\"col\">{head}</th>");
-    }
-    out.push_str("</tr></thead><tbody>");
+    let mut out = begin(heads);
     for row in rows.iter().take(ROWS_MAX) {
         out.push_str("<tr>");
         for (index, cell) in row.iter().enumerate() {
