@@ -2,7 +2,9 @@
 //! to run next, on one line. Owns the form of the sentence; the words are the
 //! caller's.
 
+use crate::style::{json, json_pretty};
 use rtscope_host::privileges::NoOpener;
+use serde::Serialize;
 use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
@@ -52,6 +54,15 @@ impl Trouble {
 /// What printing came to: a reader that goes away (`| head`) is no failure.
 pub fn printed(done: io::Result<()>) -> io::Result<()> {
     done.or_else(|error| if error.kind() == io::ErrorKind::BrokenPipe { Ok(()) } else { Err(error) })
+}
+
+/// A document for a terminal as text, on one line or `pretty`; ends with a line feed.
+///
+/// # Errors
+/// It cannot be JSON.
+pub(crate) fn document(document: &impl Serialize, pretty: bool) -> Result<String, Trouble> {
+    let json = if pretty { json_pretty(document) } else { json(document) };
+    Ok(json.map_err(|error| Trouble::new("cannot write the document").because(error))? + "\n")
 }
 
 /// Prints the results of an experiment.

@@ -5,6 +5,8 @@ use crate::style::{Style, Tone, clean, wrap};
 
 /// Columns that labels take.
 pub(crate) const LABEL: usize = 14;
+/// Columns that the words of rows take.
+const WORD: usize = 10;
 
 /// Text in the making.
 pub(crate) struct Screen<'s> {
@@ -71,16 +73,10 @@ impl<'s> Screen<'s> {
         let paste = self.style.paint(Tone::Strong, &paste).into_owned();
         if fits {
             self.out.truncate(self.out.trim_end_matches('\n').len());
-            self.line_end(&format!("  {paste}"));
+            self.line(&format!("  {paste}"));
         } else {
             self.line(&format!("{}{paste}", " ".repeat(indent)));
         }
-    }
-
-    /// The rest of a line that was begun.
-    fn line_end(&mut self, text: &str) {
-        self.out.push_str(text.trim_end());
-        self.out.push('\n');
     }
 
     /// A label in the left column and text beside it.
@@ -89,10 +85,43 @@ impl<'s> Screen<'s> {
         self.paragraph(&head, LABEL, None, text);
     }
 
+    /// Several texts beside one label.
+    pub(crate) fn entries(&mut self, label: &str, texts: impl IntoIterator<Item = impl AsRef<str>>) {
+        for (index, text) in texts.into_iter().enumerate() {
+            self.entry(if index == 0 { label } else { "" }, text.as_ref());
+        }
+    }
+
     /// A label, padded, in its colour.
     pub(crate) fn label(&self, label: &str) -> String {
-        let pad = LABEL.saturating_sub(label.chars().count());
-        format!("{}{}", self.style.paint(Tone::Strong, label), " ".repeat(pad))
+        self.padded(label, LABEL, Tone::Strong)
+    }
+
+    fn padded(&self, word: &str, width: usize, tone: Tone) -> String {
+        let pad = width.saturating_sub(word.chars().count());
+        format!("{}{}", self.style.paint(tone, word), " ".repeat(pad))
+    }
+
+    /// A word and a paragraph beside it.
+    pub(crate) fn note(&mut self, word: &str, tone: Tone, text: &str) {
+        self.paragraph(&self.padded(word, WORD, tone), WORD, None, text);
+    }
+
+    /// A paragraph below rows, from where their heads begin.
+    pub(crate) fn below(&mut self, tone: Option<Tone>, text: &str) {
+        self.paragraph(&" ".repeat(WORD), WORD, tone, text);
+    }
+
+    /// A word, what it is about, and below that a paragraph.
+    pub(crate) fn row(&mut self, word: &str, tone: Tone, head: &str, text: &str) {
+        self.command(word, tone, head);
+        self.below(None, text);
+    }
+
+    /// A word and something to paste beside it: neither wrapped nor squeezed.
+    pub(crate) fn command(&mut self, word: &str, tone: Tone, command: &str) {
+        let word = self.padded(word, WORD, tone);
+        self.line(&format!("{word}{}", self.style.paint(Tone::Strong, command)));
     }
 
     /// A table with its label and column heads in the first line. First cell of

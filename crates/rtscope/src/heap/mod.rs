@@ -10,7 +10,7 @@ pub(crate) mod svg;
 mod text;
 
 use crate::style::{Style, clean};
-use crate::trouble::{Trouble, write_to};
+use crate::trouble::{Trouble, document, write_to};
 use clap::Args;
 use kept::At;
 use rtscope_decode::capture::{Capture, heaps};
@@ -85,12 +85,10 @@ pub fn run(args: &HeapArgs) -> Result<ExitCode, Trouble> {
         println!("{}", clean(&which));
     }
     let style = Style::of_stdout();
-    let text = match () {
-        () if args.json => {
-            let document = crate::style::json_pretty(&heap);
-            document.map_err(|error| Trouble::new("cannot write the document").because(error))? + "\n"
-        }
-        () => args.map.map_or_else(|| text::text(&heap, &style), |size| map::text(&heap, size, &style)),
+    let text = match args.map {
+        _ if args.json => document(&heap, true)?,
+        Some(size) => map::text(&heap, size, &style),
+        None => text::text(&heap, &style),
     };
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())

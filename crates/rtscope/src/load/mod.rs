@@ -8,7 +8,7 @@ use crate::line::Line;
 use crate::record::duration;
 use crate::report::html;
 use crate::style::Style;
-use crate::trouble::{Trouble, WRONG, printed, write_to};
+use crate::trouble::{self, Trouble, WRONG, printed, write_to};
 use clap::Args;
 use rtscope_load::document::{Document, Second};
 use rtscope_load::limit::Limit;
@@ -122,12 +122,7 @@ fn limit(text: &str) -> Result<StopWhen, String> {
 pub fn run(args: &LoadArgs) -> Result<ExitCode, Trouble> {
     let load = load(args)?;
     let document = sent(&load, args)?;
-    let text = if args.json {
-        let document = crate::style::json_pretty(&document);
-        document.map_err(|error| Trouble::new("cannot write the document").because(error))? + "\n"
-    } else {
-        text::text(&document, &Style::of_stdout())
-    };
+    let text = if args.json { trouble::document(&document, true)? } else { text::text(&document, &Style::of_stdout()) };
     printed(io::stdout().lock().write_all(text.as_bytes()))
         .map_err(|error| Trouble::new("cannot print the result").because(error))?;
     if let Some(out) = &args.html {

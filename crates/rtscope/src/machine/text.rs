@@ -22,7 +22,7 @@ pub fn text(resources: &Resources, style: &Style) -> String {
     quota(&mut screen, resources);
     memory(&mut screen, resources);
     levels(&mut screen, resources);
-    notes(&mut screen, resources);
+    screen.entries("Notes", &resources.notes);
     screen.finish()
 }
 
@@ -186,10 +186,4 @@ fn levels(screen: &mut Screen<'_>, resources: &Resources) {
     };
     let rows: Vec<Vec<String>> = resources.levels.iter().map(row).collect();
     screen.table("Control groups", &["", "quota", "memory", "periods it ran out"], &rows);
-}
-
-fn notes(screen: &mut Screen<'_>, resources: &Resources) {
-    for (index, note) in resources.notes.iter().enumerate() {
-        screen.entry(if index == 0 { "Notes" } else { "" }, note);
-    }
 }

@@ -2,32 +2,28 @@
 //! Owns the layout; every sentence is the planner's.
 
 use super::{Planned, env};
-use crate::style::{Style, Tone, clean, wrap};
+use crate::draw::screen::Screen;
+use crate::style::{Style, Tone, clean};
 use rtscope_model::resources::Resources;
 use rtscope_model::units;
 use rtscope_tune::plan::Plan;
 
-const INDENT: usize = 10;
-
 /// The plan as text.
 pub fn render(planned: &Planned, style: &Style) -> String {
     let plan = &planned.plan;
-    let mut page = Page::new(style);
+    let mut page = Screen::new(style);
     let program = plan.program.as_deref().map_or(String::new(), |program| format!("{}: ", clean(program)));
     page.line(&format!("{program}{}", clean(&planned.about)));
     page.line(&style.paint(Tone::Faint, &format!("{}; for {}", about(&planned.resources), plan.goal.name())));
-    page.out.push('\n');
+    page.blank();
     if let Some(why) = &plan.unknown {
-        page.label("unknown", Tone::Bad);
-        page.first_paragraph(why, None);
+        page.note("unknown", Tone::Bad, why);
     }
     for flag in &plan.flags {
         let written = plan.word(&flag.flag, flag.value.as_deref());
         page.row("set", Tone::Good, &written, &flag.reason);
-        page.paragraph(
-            &format!("{}{}confidence {}", flag.source, style.dot(), flag.confidence.word()),
-            Some(Tone::Faint),
-        );
+        let source = format!("{}{}confidence {}", flag.source, style.dot(), flag.confidence.word());
+        page.below(Some(Tone::Faint), &source);
     }
     for kept in &plan.kept {
         page.row("kept", Tone::Good, &format!("{} from {}", clean(&kept.option), kept.from), &kept.means);
@@ -49,17 +45,16 @@ pub fn render(planned: &Planned, style: &Style) -> String {
         page.row("measure", Tone::Calm, &candidates, &measure.why);
     }
     for note in &plan.notes {
-        page.label("note", Tone::Faint);
-        page.first_paragraph(&sentence(note), None);
+        page.note("note", Tone::Faint, &sentence(note));
     }
-    page.out.push('\n');
+    page.blank();
     what_next(plan, &mut page);
-    page.out
+    page.finish()
 }
 
-fn what_next(plan: &Plan, page: &mut Page<'_>) {
+fn what_next(plan: &Plan, page: &mut Screen<'_>) {
     let program = plan.program.as_deref().map_or("PROG".into(), env::quoted);
-    page.command("start", &format!("rtscope run{} -- {}", goal(plan), clean(&program)));
+    page.command("start", Tone::Faint, &format!("rtscope run{} -- {}", goal(plan), clean(&program)));
     if !plan.env.is_empty() {
         let variables: Vec<String> =
             plan.env.iter().map(|(name, value)| format!("{name}={}", env::quoted(value))).collect();
@@ -67,10 +62,10 @@ fn what_next(plan: &Plan, page: &mut Page<'_>) {
             .cpus
             .as_ref()
             .map_or(String::new(), |cpus| format!("taskset -c {} ", rtscope_host::cpu_list::show(cpus)));
-        page.command("or", &clean(&format!("{} {mask}{program}", variables.join(" "))));
+        page.command("or", Tone::Faint, &clean(&format!("{} {mask}{program}", variables.join(" "))));
     }
     if let Some(measure) = plan.measure.first() {
-        page.command("measure", &clean(&measure.command));
+        page.command("measure", Tone::Faint, &clean(&measure.command));
     }
 }
 
@@ -105,56 +100,4 @@ pub(crate) fn sentence(text: &str) -> String {
         out.push('.');
     }
     out
-}
-
-/// Rows of a word, what it is about and a paragraph: how plans and spaces are shown.
-pub(crate) struct Page<'s> {
-    pub(crate) out: String,
-    style: &'s Style,
-}
-
-impl<'s> Page<'s> {
-    pub(crate) fn new(style: &'s Style) -> Page<'s> {
-        Page { out: String::new(), style }
-    }
-
-    pub(crate) fn line(&mut self, text: &str) {
-        self.out.push_str(text);
-        self.out.push('\n');
-    }
-
-    pub(crate) fn label(&mut self, word: &str, tone: Tone) {
-        let pad = " ".repeat(INDENT.saturating_sub(word.len()));
-        self.out.push_str(&format!("{}{pad}", self.style.paint(tone, word)));
-    }
-
-    /// A word, what it is about, and below that a paragraph.
-    pub(crate) fn row(&mut self, word: &str, tone: Tone, head: &str, text: &str) {
-        self.label(word, tone);
-        let head = self.style.paint(Tone::Strong, head).into_owned();
-        self.line(&head);
-        self.paragraph(text, None);
-    }
-
-    pub(crate) fn paragraph(&mut self, text: &str, tone: Option<Tone>) {
-        self.out.push_str(&" ".repeat(INDENT));
-        self.first_paragraph(text, tone);
-    }
-
-    /// A paragraph whose first line has its label already.
-    pub(crate) fn first_paragraph(&mut self, text: &str, tone: Option<Tone>) {
-        let width = self.style.width.saturating_sub(INDENT).max(20);
-        for (index, line) in wrap(&clean(text), width).into_iter().enumerate() {
-            let pad = if index == 0 { "" } else { &" ".repeat(INDENT) };
-            let line = tone.map_or_else(|| line.as_str().into(), |tone| self.style.paint(tone, &line));
-            self.out.push_str(&format!("{pad}{line}\n"));
-        }
-    }
-
-    /// To be pasted: neither wrapped nor squeezed.
-    pub(crate) fn command(&mut self, word: &str, command: &str) {
-        self.label(word, Tone::Faint);
-        let command = self.style.paint(Tone::Strong, command).into_owned();
-        self.line(&command);
-    }
 }

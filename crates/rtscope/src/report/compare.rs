@@ -273,6 +273,12 @@ pub fn interval(figure: &Figure, span_ns: u64) -> String {
     }
 }
 
+/// Cells of a figure: its name, both values, its change and the interval of that.
+pub fn cells(figure: &Figure, span_ns: u64) -> [String; 5] {
+    let [a, b] = [figure.a, figure.b].map(|of| value(figure, of));
+    [name(&figure.path), a, b, change(figure, figure.change, span_ns), interval(figure, span_ns)]
+}
+
 /// What was decided of a figure.
 pub fn decided(figure: &Figure) -> &'static str {
     match (figure.real, figure.matters, figure.by_others) {
@@ -374,11 +380,7 @@ pub fn limits(comparison: &Comparison) -> Vec<String> {
 
 /// What was lost on either side.
 pub fn losses(compared: &Compared) -> Vec<String> {
-    let of = |side: &'static str, results: &Results| {
-        let losses = words::losses(results);
-        losses.into_iter().map(move |loss| format!("{side}: {loss}")).collect::<Vec<_>>()
-    };
-    let mut losses = of("A", &compared.a.results);
-    losses.extend(of("B", &compared.b.results));
-    losses
+    let sides = [("A", &compared.a.results), ("B", &compared.b.results)];
+    let of = |(side, results)| words::losses(results).into_iter().map(move |loss| format!("{side}: {loss}"));
+    sides.into_iter().flat_map(of).collect()
 }

@@ -35,6 +35,11 @@ pub fn figures(found: &Transactions) -> String {
     }
 }
 
+/// All else that is told of them below their figures.
+pub fn told(found: &Transactions) -> [Option<String>; 4] {
+    [lost(found), others(found), scheduler(found), missing(found)]
+}
+
 /// "401,000 attempts a second, 252,000 take effect, 37 % are run again".
 pub fn rates(found: &StmRates) -> String {
     let mut told = vec![format!("{} attempts a second", rate(found.attempts_per_second))];

@@ -298,6 +298,32 @@ pub fn which_log(results: &Results) -> Option<String> {
     Some(format!("This is about {log}, one of {logs} logs (one for each process): --log N shows another."))
 }
 
+/// What a title says of a recording: the runtime as `shown`, lanes, its `length`, how it ended, pauses and how
+/// often they came if `rates` are told.
+pub fn facts(results: &Results, shown: fn(&str) -> String, length: String, rates: bool) -> Vec<String> {
+    let mut facts: Vec<String> = runtime(&results.runtime).iter().map(|runtime| shown(runtime)).collect();
+    if !results.lanes.is_empty() {
+        facts.push(units::counted(results.lanes.len() as u64, "lane", "lanes"));
+    }
+    facts.push(length);
+    facts.extend(ending(results));
+    if has_runtime(results) {
+        let pauses = &results.pauses;
+        let rate = if rates { format!(" ({} a second)", units::rate(pauses.per_second)) } else { String::new() };
+        facts.push(units::counted(pauses.count, "pause", "pauses") + &rate);
+    }
+    facts
+}
+
+/// The first `most` of what is told, then in `words` how many more there are.
+pub fn cut(mut told: Vec<String>, most: usize, words: impl Fn(usize) -> String) -> Vec<String> {
+    if told.len() > most {
+        let more = told.split_off(most).len();
+        told.push(words(more));
+    }
+    told
+}
+
 /// How the program ended, where that is not simply well: "killed by SIGKILL (out
 /// of memory)", "ended with 3".
 pub fn ending(results: &Results) -> Option<String> {

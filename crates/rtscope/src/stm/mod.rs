@@ -11,7 +11,7 @@ pub use document::{Document, SCHEMA, StmArgs};
 
 use crate::sources;
 use crate::style::Style;
-use crate::trouble::{Trouble, printed};
+use crate::trouble::{self, Trouble, printed, write_to};
 use rtscope_decode::capture::Capture;
 use rtscope_host::privileges;
 use std::io::{self, Write};
@@ -61,8 +61,7 @@ fn of_capture(of: &Path) -> Result<Document, Trouble> {
 
 fn print(document: &Document, args: &StmArgs) -> Result<(), Trouble> {
     let text = if args.json {
-        let document = crate::style::json_pretty(document);
-        document.map_err(|error| Trouble::new("cannot write the document").because(error))? + "\n"
+        trouble::document(document, true)?
     } else {
         let style = if args.output.is_some() { Style::plain(100) } else { Style::of_stdout() };
         text::text(document, &style)
@@ -71,7 +70,5 @@ fn print(document: &Document, args: &StmArgs) -> Result<(), Trouble> {
         return printed(io::stdout().lock().write_all(text.as_bytes()))
             .map_err(|error| Trouble::new("cannot print the result").because(error));
     };
-    std::fs::write(output, text).map_err(|error| {
-        Trouble::new(format!("cannot write {}", output.display())).because(error).next("give another path with -o")
-    })
+    write_to(output, &text, "-o")
 }

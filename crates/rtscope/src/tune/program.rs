@@ -15,7 +15,7 @@ use super::space::{self, Gathered};
 use super::subject::Subject;
 use super::{captures, description};
 use crate::style::Style;
-use crate::trouble::{Trouble, WRONG};
+use crate::trouble::{Trouble, WRONG, document};
 use rtscope_host::signals::Signals;
 use rtscope_host::trial::Gate;
 use rtscope_model::units;
@@ -285,9 +285,7 @@ pub fn write(folder: &Path, shown: &Shown, description: &Description, rows: &[Ro
 /// Prints it; the status says whether there is an answer.
 pub fn print(args: &TuneArgs, shown: &Shown) -> Result<ExitCode, Trouble> {
     if args.json {
-        let json =
-            crate::style::json(shown).map_err(|error| Trouble::new("cannot write the document").because(error))?;
-        show(&(json + "\n"))?;
+        show(&document(shown, false)?)?;
     } else {
         show(&text::draw(shown, &Style::of_stdout()))?;
     }

@@ -6,7 +6,7 @@ use super::args::TuneArgs;
 use super::keeping::{Keeping, unix_ns};
 use super::result::{Shown, text};
 use crate::style::Style;
-use crate::trouble::{Trouble, WRONG};
+use crate::trouble::{Trouble, WRONG, document};
 use clap::ValueEnum;
 use rtscope_store::{Store, StoreError};
 use rtscope_tune::result;
@@ -65,14 +65,13 @@ pub fn run(args: &TuneArgs, replay: &Replay<'_>, space: Space, path: &Path) -> R
     };
     let answer = study::run(&mut study, &mut kept);
     let rows = kept.keeping.end().map_err(cannot)?;
-    let document = result::document(&description, &answer, &rows)
+    let found = result::document(&description, &answer, &rows)
         .map_err(|error| Trouble::new("the table cannot be searched").because(error))?;
-    let shown = Shown::new(document);
+    let shown = Shown::new(found);
     if !args.json {
         return show(&text::draw(&shown, &Style::of_stdout()));
     }
-    let json = crate::style::json(&shown).map_err(|error| Trouble::new("cannot write the document").because(error))?;
-    show(&(json + "\n"))
+    show(&document(&shown, false)?)
 }
 
 /// The table and how it is drawn from are the program.

@@ -6,7 +6,7 @@ use super::answer::show;
 use super::args::{ProposerArg, TuneArgs};
 use super::{replayed, table};
 use crate::style::{Style, clean};
-use crate::trouble::{Trouble, WRONG};
+use crate::trouble::{self, Trouble, WRONG};
 use rtscope_tune::study::Design;
 use rtscope_tune::study::replay::{Draw, Replay, Summary, Table};
 use serde::Serialize;
@@ -70,8 +70,7 @@ pub fn run(args: &TuneArgs, path: &Path) -> Result<ExitCode, Trouble> {
         Trouble::new("the budget is too small").because(small).next("give more with --trials").ends_with(WRONG)
     })?;
     let shown = if args.json {
-        let document = document(args, &table, default, &summary);
-        crate::style::json(&document).map_err(|error| Trouble::new("cannot write the document").because(error))? + "\n"
+        trouble::document(&document(args, &table, default, &summary), false)?
     } else {
         text(args, &table, default, &summary, &Style::of_stdout())
     };

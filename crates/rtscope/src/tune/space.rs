@@ -2,9 +2,10 @@
 //! runtime asked which flags it takes, and the space shown. Owns these steps and their words;
 //! what follows from what is `rtscope_tune::options`' matter.
 
+use crate::draw::screen::Screen;
 use crate::plan::Planned;
 use crate::plan::program::{self, as_text};
-use crate::plan::text::{Page, about, sentence};
+use crate::plan::text::{about, sentence};
 use crate::style::{Style, Tone, clean};
 use crate::trouble::Trouble;
 use rtscope_host::probe::{Seen, Start, probe};
@@ -135,17 +136,17 @@ pub fn dry_run(
 /// The space for people.
 pub fn text(gathered: &Gathered, style: &Style) -> String {
     let Gathered { planned, offer, .. } = gathered;
-    let mut page = Page::new(style);
+    let mut page = Screen::new(style);
     let name = planned.plan.program.as_deref().unwrap_or_default();
     page.line(&format!("{}: {}", clean(name), clean(&planned.about)));
     page.line(&style.paint(Tone::Faint, &format!("{}; for {}", about(&planned.resources), planned.plan.goal.name())));
-    page.out.push('\n');
+    page.blank();
     let count = units::counted(offer.configurations.len() as u64, "configuration", "configurations");
     page.line(&style.paint(Tone::Strong, &format!("{count}, what runs today among them")));
-    page.paragraph(
+    page.below(
+        None,
         "The levels that matter most in all combinations, each other level on top of what runs today, of the plan, and of \
          the plan with a larger nursery.",
-        None,
     );
     page.row("today", Tone::Calm, "no words", "The command as it is: what all others are compared with.");
     match offer.plan.and_then(|plan| offer.configurations.get(plan)) {
@@ -153,7 +154,7 @@ pub fn text(gathered: &Gathered, style: &Style) -> String {
         Some(words) => page.row("plan", Tone::Calm, &clean(&words.join(" ")), "From `rtscope plan`: what rules say."),
         None => page.row("plan", Tone::Warn, "none", "The program does not take the plan's flags."),
     }
-    page.out.push('\n');
+    page.blank();
     for setting in &offer.settings {
         page.row("vary", Tone::Good, &levels(setting), &setting.why);
     }
@@ -165,12 +166,11 @@ pub fn text(gathered: &Gathered, style: &Style) -> String {
         page.row("relink", Tone::Calm, &clean(&relink.with), &relink.why);
     }
     for note in &offer.notes {
-        page.label("note", Tone::Faint);
-        page.first_paragraph(&sentence(note), None);
+        page.note("note", Tone::Faint, &sentence(note));
     }
-    page.out.push('\n');
-    page.paragraph(&how_it_was_asked(gathered), Some(Tone::Faint));
-    page.out
+    page.blank();
+    page.below(Some(Tone::Faint), &how_it_was_asked(gathered));
+    page.finish()
 }
 
 fn levels(setting: &Setting) -> String {
@@ -179,7 +179,7 @@ fn levels(setting: &Setting) -> String {
 }
 
 /// What is not tried, those of one reason together.
-fn left_out(offer: &Offer, page: &mut Page<'_>) {
+fn left_out(offer: &Offer, page: &mut Screen<'_>) {
     // The reasons for several flags differ by the flag's name only.
     let refused = offer.refused.iter().map(|of| (of.flag.clone(), of.why.replace(&of.flag, "such a flag")));
     for (why, flags) in grouped(refused) {

@@ -3,7 +3,7 @@
 //! that came and went, what there was over time and in lanes side by side. Refuses to
 //! compute figures.
 
-use super::frame::{figure, section, shell};
+use super::frame::{self, facts, figure, section, shell};
 use super::{beside, svg_bar, svg_mirror, table};
 use crate::compare::Compared;
 use crate::draw::escape::{escape, json_in_script};
@@ -39,18 +39,8 @@ pub fn comparison(compared: &Compared) -> String {
 }
 
 fn side(name: &str, results: &Results) -> String {
-    let mut facts = Vec::new();
-    facts.extend(report_words::runtime(&results.runtime));
-    if !results.lanes.is_empty() {
-        facts.push(units::counted(results.lanes.len() as u64, "lane", "lanes"));
-    }
-    facts.push(units::duration(results.span_ns));
-    facts.extend(report_words::ending(results));
-    if report_words::has_runtime(results) {
-        facts.push(units::counted(results.pauses.count, "pause", "pauses"));
-    }
-    let facts: Vec<_> = facts.iter().map(|fact| escape(fact)).collect();
-    format!("<p><strong>{name} {}</strong> &middot; {}</p>", escape(&results.source.path), facts.join(" &middot; "))
+    let facts = facts(&report_words::facts(results, str::to_owned, units::duration(results.span_ns), false));
+    format!("<p><strong>{name} {}</strong> &middot; {facts}</p>", escape(&results.source.path))
 }
 
 fn verdict(compared: &Compared) -> String {
@@ -88,13 +78,7 @@ fn figures(compared: &Compared) -> String {
     let known = || compared.comparison.figures.iter().filter(|figure| figure.a.is_some() && figure.b.is_some());
     let rows: Vec<Vec<String>> = known()
         .map(|figure| {
-            let cells = [
-                words::name(&figure.path),
-                words::value(figure, figure.a),
-                words::value(figure, figure.b),
-                words::change(figure, figure.change, span_ns),
-                words::interval(figure, span_ns),
-            ];
+            let cells = words::cells(figure, span_ns);
             let mut row: Vec<String> = cells.iter().map(|cell| escape(cell).into_owned()).collect();
             row.push(interval(figure));
             row.push(format!("<span>{}</span>", words::decided(figure)));
@@ -140,14 +124,9 @@ fn interval(figure: &Figure) -> String {
     )
 }
 
-fn list(mut items: Vec<String>, nothing: &str) -> String {
+fn list(items: Vec<String>, nothing: &str) -> String {
     if items.is_empty() {
         return format!("<p>{nothing}</p>");
     }
-    if items.len() > ITEMS_MAX {
-        let more = items.split_off(ITEMS_MAX).len();
-        items.push(format!("and {} more", units::count(more as u64)));
-    }
-    let items: String = items.iter().map(|item| format!("<li>{}</li>", escape(item))).collect();
-    format!("<ul>{items}</ul>")
+    frame::list(&report_words::cut(items, ITEMS_MAX, frame::more))
 }

@@ -2,6 +2,7 @@
 //! figures. Refuses to know what they show.
 
 use crate::draw::escape::escape;
+use rtscope_model::units;
 use std::fmt::Write as _;
 
 /// The colours of the viewer, and the look of a page.
@@ -61,6 +62,25 @@ pub(super) fn finish(head: &str, body: &str, data: &str) -> String {
 
 pub(super) fn section(body: &mut String, id: &str, title: &str, content: &str) {
     let _ = writeln!(body, "<section id=\"{id}\"><h2>{title}</h2>{content}</section>");
+}
+
+/// What is said above all, side by side.
+pub(super) fn facts(facts: &[String]) -> String {
+    facts.iter().map(|fact| escape(fact)).collect::<Vec<_>>().join(" &middot; ")
+}
+
+pub(super) fn list(items: &[String]) -> String {
+    format!("<ul>{}</ul>", items.iter().map(|item| format!("<li>{}</li>", escape(item))).collect::<String>())
+}
+
+/// Of a list that was cut.
+pub(super) fn more(more: usize) -> String {
+    format!("and {} more", units::count(more as u64))
+}
+
+/// Sentences, each a paragraph.
+pub(super) fn paragraphs(texts: impl IntoIterator<Item = String>) -> String {
+    texts.into_iter().map(|text| format!("<p>{}</p>", escape(&text))).collect()
 }
 
 pub(super) fn figure(svg: &str, caption: &str) -> String {

@@ -1,7 +1,7 @@
 //! The page of a load: what came of it in words, its figures, latency and rate over time,
 //! the curve of its latencies. Refuses to compute figures.
 
-use super::frame::{figure, section, shell};
+use super::frame::{figure, list, section, shell};
 use super::table::table;
 use super::{SIZE_MAX, svg_load};
 use crate::draw::escape::{escape, json_in_script};
@@ -34,11 +34,7 @@ fn said(load: &Document) -> String {
     for doubt in &load.doubts {
         let _ = write!(out, "<p><strong>{}.</strong></p>", escape(&text::doubted(*doubt, load)));
     }
-    out.push_str("</article><ul>");
-    for note in text::notes(load) {
-        let _ = write!(out, "<li>{}</li>", escape(&note));
-    }
-    out + "</ul>"
+    out + "</article>" + &list(&text::notes(load))
 }
 
 fn figures(load: &Document) -> String {

@@ -1,7 +1,7 @@
 //! The page: sections in the order in which they are read, one style sheet,
 //! a policy that forbids everything else.
 
-use super::frame::{figure, finish, head, section};
+use super::frame::{facts, figure, finish, head, list, more, section};
 use super::plots::Plot;
 use super::{
     SIZE_MAX, data, heap_map, plots, requests, stm, svg_bands, svg_bar, svg_histogram, svg_lanes, svg_memory, svg_mmu,
@@ -95,27 +95,13 @@ fn not_shown(results: &Results, absent: &[&str]) -> Vec<String> {
 }
 
 fn header(results: &Results) -> String {
-    let mut facts = Vec::new();
-    facts.extend(words::runtime(&results.runtime));
-    if !results.lanes.is_empty() {
-        facts.push(units::counted(results.lanes.len() as u64, "lane", "lanes"));
-    }
-    facts.push(format!("{} recorded", units::duration(results.span_ns)));
-    facts.extend(words::ending(results));
-    if words::has_runtime(results) {
-        let pauses = units::counted(results.pauses.count, "pause", "pauses");
-        facts.push(format!("{pauses} ({} a second)", units::rate(results.pauses.per_second)));
-    }
-    let facts: Vec<_> = facts.iter().map(|fact| escape(fact)).collect();
+    let length = format!("{} recorded", units::duration(results.span_ns));
+    let facts = facts(&words::facts(results, str::to_owned, length, true));
     let command = results.program.as_ref().map_or(&results.runtime.args, |program| &program.command);
     let args = command.iter().take(100).map(String::as_str).collect::<Vec<_>>().join(" ");
     let args = if args.is_empty() { String::new() } else { format!("<p><code>{}</code></p>", escape(&args)) };
     let log = words::which_log(results).map(|text| format!("<p>{}</p>", escape(&text))).unwrap_or_default();
-    format!(
-        "<header><h1>{}</h1><p>{}</p>{args}{log}</header>\n",
-        escape(&results.source.path),
-        facts.join(" &middot; ")
-    )
+    format!("<header><h1>{}</h1><p>{}</p>{args}{log}</header>\n", escape(&results.source.path), facts)
 }
 
 fn figures(results: &Results) -> String {
@@ -286,21 +272,12 @@ fn caption(worst: &WorstPause, names: &Names, symbols: &Symbols) -> String {
 fn losses(results: &Results, absent: &[&str]) -> String {
     let mut items = not_shown(results, absent);
     items.extend(words::losses(results));
-    if items.len() > LOSSES_MAX {
-        let more = items.split_off(LOSSES_MAX).len();
-        items.push(format!("and {} more", units::count(more as u64)));
-    }
+    items = words::cut(items, LOSSES_MAX, more);
     items.extend(words::limits(results).into_iter().take(LOSSES_MAX));
-    let mut out = String::new();
-    if items.is_empty() {
-        out.push_str("<p>Nothing is known to be missing.</p>");
-    } else {
-        out.push_str("<ul>");
-        for item in &items {
-            let _ = write!(out, "<li>{}</li>", escape(item));
-        }
-        out.push_str("</ul>");
-    }
+    let mut out = match items.as_slice() {
+        [] => "<p>Nothing is known to be missing.</p>".to_owned(),
+        items => list(items),
+    };
     for fact in words::recording(results) {
         let _ = write!(out, "<p class=\"faint\">{}</p>", escape(&fact));
     }

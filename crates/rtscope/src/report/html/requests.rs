@@ -1,6 +1,6 @@
 //! The requests of a load: what the slowest waited for, and which they were.
 
-use super::frame::figure;
+use super::frame::{figure, paragraphs};
 use super::svg_requests;
 use super::table::table;
 use crate::draw::escape::escape;
@@ -18,9 +18,7 @@ pub(super) fn section(results: &Results) -> Option<String> {
     let url = escape(&joined.url);
     let mut out = format!("<p>{}</p>", words::figures(joined, &format!("<code>{url}</code>")));
     let _ = write!(out, "<p><strong>{}</strong></p>", escape(&words::slowest(joined)));
-    for text in [words::explained(joined), words::left_out(joined)].into_iter().flatten() {
-        let _ = write!(out, "<p>{}</p>", escape(&text));
-    }
+    out += &paragraphs([words::explained(joined), words::left_out(joined)].into_iter().flatten());
     if let Some(svg) = svg_requests::draw(results) {
         out.push_str(&figure(&svg, ""));
     }

@@ -1,6 +1,6 @@
 //! Transactions (STM) on the page: what became of attempts, drawn over time, by lane and by name.
 
-use super::frame::figure;
+use super::frame::{figure, paragraphs};
 use super::table::table;
 use crate::draw::escape::escape;
 use crate::draw::svg::{Anchor, Svg, WIDTH, round_step, text_width, time_axis};
@@ -8,7 +8,6 @@ use crate::report::{stm as words, units};
 use rtscope_analyze::results::Results;
 use rtscope_analyze::results::stm::{StmSlice, Transactions};
 use rtscope_model::Time;
-use std::fmt::Write as _;
 
 const LEFT: f64 = 78.0;
 const PLOT: [f64; 4] = [LEFT, 26.0, WIDTH - LEFT - 20.0, 150.0];
@@ -17,16 +16,7 @@ const PLOT: [f64; 4] = [LEFT, 26.0, WIDTH - LEFT - 20.0, 150.0];
 pub(super) fn section(results: &Results) -> Option<String> {
     let found = results.transactions.as_ref().filter(|found| words::any(found))?;
     let mut out = format!("<p>{}</p>", escape(&words::figures(found)));
-    let told = [
-        words::lost(found),
-        words::others(found),
-        words::scheduler(found),
-        words::missing(found),
-        words::left_out(found),
-    ];
-    for text in told.into_iter().flatten() {
-        let _ = write!(out, "<p>{}</p>", escape(&text));
-    }
+    out += &paragraphs(words::told(found).into_iter().chain([words::left_out(found)]).flatten());
     out.extend(draw(results, found).map(|svg| figure(&svg, "")));
     let escaped = |row: Vec<String>| row.iter().map(|cell| escape(cell).into_owned()).collect::<Vec<_>>();
     if found.outcomes && !found.lanes.is_empty() {

@@ -2,13 +2,12 @@
 //! then for each benchmark both plots and their figures. Refuses to compute figures.
 
 use super::SIZE_MAX;
-use super::frame::{More, figure, section, shell_with};
+use super::frame::{More, facts, figure, list, section, shell_with};
 use super::table::table;
 use crate::bench::stm::results::{Found, Measured, Point, Ratio};
 use crate::bench::stm::{svg, text};
 use crate::draw::escape::{escape, json_in_script};
 use crate::draw::plot::LINES;
-use std::fmt::Write as _;
 
 /// The lines of the plots.
 const MORE: More =
@@ -16,8 +15,7 @@ const MORE: More =
 
 /// The page; `rtscope-data` holds the document of `bench stm --json`, where it fits.
 pub fn stm_bench(found: &Found) -> String {
-    let facts: Vec<String> = text::facts(found).iter().map(|fact| escape(fact).into_owned()).collect();
-    let mut body = format!("<header><h1>{}</h1><p>{}</p></header>\n", text::TITLE, facts.join(" &middot; "));
+    let mut body = format!("<header><h1>{}</h1><p>{}</p></header>\n", text::TITLE, facts(&text::facts(found)));
     section(&mut body, "verdict", "Beside the default", &verdict(found));
     for (index, benchmark) in found.benchmarks.iter().enumerate() {
         let about = benchmark.about.map_or_else(String::new, |about| format!(": {about}"));
@@ -36,11 +34,7 @@ fn verdict(found: &Found) -> String {
     if !rows.is_empty() {
         out += &table(&["", "faster", "slower", "neither", "best", "slowest, upper end"], &rows);
     }
-    out += "<ul>";
-    for note in text::notes(found) {
-        let _ = write!(out, "<li>{}</li>", escape(&note));
-    }
-    out + "</ul>"
+    out + &list(&text::notes(found))
 }
 
 fn measured(found: &Found, benchmark: &Measured) -> String {

@@ -3,10 +3,10 @@
 
 use crate::compare::{Came, Compared};
 use crate::draw::screen::Screen;
-use crate::report::{compare as words, units};
-use crate::style::{Style, Tone, clean, shorten, shorten_front};
+use crate::report::{compare as words, units, words as report_words};
+use crate::style::{Style, Tone, clean, shorten_front};
 use rtscope_analyze::compare::Verdict;
-use rtscope_analyze::compare::setting::Kind;
+use rtscope_analyze::compare::setting::{Difference, Kind};
 use rtscope_analyze::results::Results;
 
 /// Losses told one by one.
@@ -29,30 +29,19 @@ pub fn render(compared: &Compared, style: &Style) -> String {
     screen.paragraph("", 0, Some(tone), &words::headline(compared));
     screen.blank();
     figures(&mut screen, compared);
-    entries(&mut screen, "Findings", &findings(compared));
+    screen.entries("Findings", findings(compared));
     conditions(&mut screen, compared);
     screen.blank();
-    entries(&mut screen, "Two runs", &words::limits(&compared.comparison));
-    let mut losses = words::losses(compared);
-    if losses.len() > LOSSES_SHOWN {
-        let more = losses.split_off(LOSSES_SHOWN).len();
-        losses.push(format!("and {more} more, see the report of each"));
-    }
-    entries(&mut screen, "Not seen", &losses);
+    screen.entries("Two runs", words::limits(&compared.comparison));
+    let losses = report_words::cut(words::losses(compared), LOSSES_SHOWN, |more| {
+        format!("and {more} more, see the report of each")
+    });
+    screen.entries("Not seen", &losses);
     screen.finish()
 }
 
 fn title(screen: &mut Screen, side: &str, results: &Results) {
-    let mut facts = Vec::new();
-    facts.extend(crate::report::words::runtime(&results.runtime).map(|text| shorten(&clean(&text), 40).into_owned()));
-    if !results.lanes.is_empty() {
-        facts.push(units::counted(results.lanes.len() as u64, "lane", "lanes"));
-    }
-    facts.push(units::duration(results.span_ns));
-    facts.extend(crate::report::words::ending(results));
-    if crate::report::words::has_runtime(results) {
-        facts.push(units::counted(results.pauses.count, "pause", "pauses"));
-    }
+    let facts = report_words::facts(results, super::short, units::duration(results.span_ns), false);
     let path = clean(&results.source.path).into_owned();
     let path = shorten_front(&path, screen.style().width.saturating_sub(2)).into_owned();
     let facts = facts.join(screen.style().dot());
@@ -61,15 +50,14 @@ fn title(screen: &mut Screen, side: &str, results: &Results) {
 
 /// What differs before any figure does.
 fn settings(screen: &mut Screen, compared: &Compared) {
-    let settings = &compared.comparison.settings;
-    for (index, difference) in settings.iter().enumerate() {
+    let told = |difference: &Difference| {
         let text = words::setting(difference);
-        let text = match difference.kind {
+        match difference.kind {
             Kind::Program => format!("{text}: two things are compared, not one before and after"),
             _ => text,
-        };
-        screen.entry(if index == 0 { "Not the same" } else { "" }, &text);
-    }
+        }
+    };
+    screen.entries("Not the same", compared.comparison.settings.iter().map(told));
 }
 
 fn figures(screen: &mut Screen, compared: &Compared) {
@@ -77,14 +65,8 @@ fn figures(screen: &mut Screen, compared: &Compared) {
     let shown = compared.comparison.figures.iter().filter(|figure| words::shown(figure));
     let rows: Vec<Vec<String>> = shown
         .map(|figure| {
-            vec![
-                words::name(&figure.path),
-                words::value(figure, figure.a),
-                words::value(figure, figure.b),
-                words::change(figure, figure.change, span_ns),
-                words::interval(figure, span_ns),
-                words::decided(figure).into(),
-            ]
+            let [name, a, b, change, interval] = words::cells(figure, span_ns);
+            vec![name, a, b, change, interval, words::decided(figure).into()]
         })
         .collect();
     if !rows.is_empty() {
@@ -93,11 +75,8 @@ fn figures(screen: &mut Screen, compared: &Compared) {
 }
 
 fn findings(compared: &Compared) -> Vec<String> {
-    let mut told: Vec<String> = compared.comparison.findings.iter().map(words::finding).collect();
-    if told.len() > FINDINGS_SHOWN {
-        let more = told.split_off(FINDINGS_SHOWN).len();
-        told.push(format!("and {more} more, see --json"));
-    }
+    let told = compared.comparison.findings.iter().map(words::finding).collect();
+    let mut told = report_words::cut(told, FINDINGS_SHOWN, |more| format!("and {more} more, see --json"));
     if told.is_empty() {
         told.push("none in either".into());
     }
@@ -113,11 +92,5 @@ fn conditions(screen: &mut Screen, compared: &Compared) {
             Came::DoesNotHold | Came::NotReal => None,
         };
         screen.paragraph(&head, crate::draw::screen::LABEL, tone, &words::condition(asked));
-    }
-}
-
-fn entries(screen: &mut Screen, label: &str, texts: &[String]) {
-    for (index, text) in texts.iter().enumerate() {
-        screen.entry(if index == 0 { label } else { "" }, text);
     }
 }

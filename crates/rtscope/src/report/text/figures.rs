@@ -33,9 +33,7 @@ pub(super) fn write(screen: &mut Screen, results: &Results) {
     causes(screen, results);
     code(screen, results);
     lanes(screen, results);
-    for (index, text) in words::green_threads(results).into_iter().flatten().enumerate() {
-        screen.entry(if index == 0 { "Green threads" } else { "" }, &text);
-    }
+    screen.entries("Green threads", words::green_threads(results).into_iter().flatten());
     memory(screen, results);
     heap_profile(screen, results);
 }

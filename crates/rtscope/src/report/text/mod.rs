@@ -30,28 +30,18 @@ pub fn render(results: &Results, style: &Style) -> String {
 }
 
 fn title(screen: &mut Screen, results: &Results) {
-    let mut facts = Vec::new();
-    facts.extend(words::runtime(&results.runtime).map(|runtime| shorten(&clean(&runtime), 40).into_owned()));
-    if !results.lanes.is_empty() {
-        facts.push(units::counted(results.lanes.len() as u64, "lane", "lanes"));
-    }
-    facts.push(units::duration(results.span_ns));
-    facts.extend(words::ending(results));
-    if words::has_runtime(results) {
-        let pauses = &results.pauses;
-        facts.push(format!(
-            "{} ({} a second)",
-            units::counted(pauses.count, "pause", "pauses"),
-            units::rate(pauses.per_second)
-        ));
-    }
+    let facts = words::facts(results, short, units::duration(results.span_ns), true).join(screen.style().dot());
     let path = clean(&results.source.path).into_owned();
-    let facts = facts.join(screen.style().dot());
     let path = shorten_front(&path, screen.style().width).into_owned();
     screen.spread(Tone::Strong, &path, &facts);
     if let Some(log) = words::which_log(results) {
         screen.paragraph("", 0, Some(Tone::Faint), &log);
     }
+}
+
+/// A runtime as far as a line has room for it.
+fn short(runtime: &str) -> String {
+    shorten(&clean(runtime), 40).into_owned()
 }
 
 /// How many losses are told one by one.
@@ -60,18 +50,12 @@ const LOSSES_SHOWN: usize = 4;
 /// What was not seen, what more privilege would show, and what seeing cost.
 fn unseen(screen: &mut Screen, results: &Results) {
     screen.blank();
-    let mut unseen = words::losses(results);
-    if unseen.len() > LOSSES_SHOWN {
-        let more = unseen.split_off(LOSSES_SHOWN).len();
-        unseen.push(format!("and {more} more, see --json"));
-    }
+    let mut unseen = words::cut(words::losses(results), LOSSES_SHOWN, |more| format!("and {more} more, see --json"));
     unseen.extend(words::limits(results));
     if unseen.is_empty() {
         unseen.push("nothing is known to be missing".into());
     }
-    for (index, text) in unseen.iter().enumerate() {
-        screen.entry(if index == 0 { "Not seen" } else { "" }, text);
-    }
+    screen.entries("Not seen", &unseen);
     if let Some(cost) = words::cost(results) {
         screen.entry("Cost of this", &cost);
     }

@@ -65,9 +65,7 @@ fn holders(screen: &mut Screen, heap: &Heap) {
         let pointers = units::counted(holder.count, "pointer", "pointers");
         format!("{} with {pointers} keeps {} dead", shorten(&name, NAME), units::bytes(holder.kept_dead_bytes))
     };
-    for (index, text) in most.iter().take(HOLDERS).map(told).enumerate() {
-        screen.entry(if index == 0 { "Pinned" } else { "" }, &text);
-    }
+    screen.entries("Pinned", most.iter().take(HOLDERS).map(told));
 }
 
 fn count(screen: &mut Screen, results: &Results) {

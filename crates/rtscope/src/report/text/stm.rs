@@ -22,8 +22,7 @@ pub(super) fn write(screen: &mut Screen, found: Option<&Transactions>) {
 /// What is known, whatever that is.
 pub(crate) fn section(screen: &mut Screen, found: &Transactions) {
     screen.entry("Transactions", &words::figures(found));
-    let others = [words::lost(found), words::others(found), words::scheduler(found), words::missing(found)];
-    others.into_iter().flatten().for_each(|text| screen.entry("", &text));
+    words::told(found).into_iter().flatten().for_each(|text| screen.entry("", &text));
     let more = |shown: usize, all: usize, what: &str| {
         all.checked_sub(shown).filter(|more| *more > 0).map(|more| vec![format!("{more} more {what}, see --json")])
     };
