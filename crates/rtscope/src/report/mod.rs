@@ -13,6 +13,7 @@ pub mod pauses_json;
 pub mod requests;
 mod seen;
 pub mod stm;
+mod tables;
 pub mod text;
 pub mod words;
 

@@ -2,11 +2,10 @@
 
 use super::frame::{figure, paragraphs};
 use super::svg_requests;
-use super::table::table;
+use super::table::page;
 use crate::draw::escape::escape;
-use crate::report::{requests as words, units};
+use crate::report::{requests as words, tables};
 use rtscope_analyze::results::Results;
-use rtscope_analyze::results::requests::{Joined, Worst};
 use std::fmt::Write as _;
 
 /// Slow requests told one by one.
@@ -22,26 +21,5 @@ pub(super) fn section(results: &Results) -> Option<String> {
     if let Some(svg) = svg_requests::draw(results) {
         out.push_str(&figure(&svg, ""));
     }
-    out.push_str(&slowest(results, joined));
-    Some(out)
-}
-
-fn slowest(results: &Results, joined: &Joined) -> String {
-    let ns = units::duration_or_dash;
-    let row = |worst: &Worst| {
-        vec![
-            units::duration(worst.due.since(results.started)),
-            units::duration(worst.done.since(worst.due)),
-            worst.status.map_or_else(|| worst.outcome.to_owned(), |status| status.to_string()),
-            ns(worst.pause_ns),
-            ns(worst.queued_ns),
-            ns(worst.throttled_ns),
-            ns(worst.run_queue_ns),
-            ns(worst.rest_ns),
-        ]
-    };
-    let rows: Vec<_> = joined.worst.iter().take(ROWS_MAX).map(row).collect();
-    let heads =
-        ["the slowest were due at", "took", "answer", "in pauses", "queued behind", "throttled", "no CPU", "neither"];
-    table(&heads, &rows)
+    Some(out + &page(tables::slowest(results, joined, ROWS_MAX, |at| at)))
 }

@@ -3,9 +3,7 @@
 use super::svg_bar::class;
 use crate::draw::escape::escape;
 use crate::kinds::SpanKind;
-use crate::report::code;
-use crate::report::words::{self, Part};
-use crate::report::{further, units, words::wall_clock};
+use crate::report::{code, further, tables, units, words};
 use rtscope_analyze::results::{Distribution, Place, Results};
 use std::fmt::Write as _;
 
@@ -41,13 +39,22 @@ pub(super) fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
     out
 }
 
+/// A table that the text has too; what names its rows is HTML already.
+pub(super) fn page(shared: tables::Table) -> String {
+    some(shared).unwrap_or_default()
+}
+
+/// The same; `None` without rows.
+pub(super) fn some(shared: tables::Table) -> Option<String> {
+    let (heads, mut rows) = shared.page();
+    let figures = rows.iter_mut().flat_map(|row| row.iter_mut().skip(1));
+    figures.for_each(|cell| *cell = escape(cell).into_owned());
+    (!rows.is_empty()).then(|| table(&heads, &rows))
+}
+
 /// A share; small ones hold a sign that HTML must not see.
 fn percent(share: f64) -> String {
     escape(&units::percent(share)).into_owned()
-}
-
-fn percent_of(part: u64, whole: u64) -> String {
-    escape(&units::percent_of(part, whole)).into_owned()
 }
 
 /// A small square in the colour of `class`, drawn so that it needs no script
@@ -81,38 +88,7 @@ fn share_bar(share: f64) -> String {
 
 /// One row per part of the wall clock.
 pub(super) fn pauses(results: &Results) -> String {
-    let pauses = &results.pauses;
-    let name = |part: Part| format!("{}{}", swatch(class(part)), part.words());
-    let of_run = |sum: u64| percent_of(sum, results.span_ns);
-    let dash = || "-".to_string();
-    let sum_only =
-        |name: String, sum: u64| vec![name, dash(), dash(), dash(), dash(), units::duration(sum), of_run(sum)];
-    let row = |name: String, d: &Distribution| {
-        if d.count == 0 {
-            return vec![name, dash(), dash(), dash(), dash(), "unknown".into(), dash()];
-        }
-        let quantile = units::duration_or_dash;
-        vec![
-            name,
-            quantile(d.p50),
-            quantile(d.p90),
-            quantile(d.p99),
-            quantile(d.max),
-            quantile(d.sum),
-            d.sum.map_or_else(dash, of_run),
-        ]
-    };
-    let mut rows = vec![sum_only(name(Part::Program), results.span_ns.saturating_sub(pauses.total_ns))];
-    if pauses.count > 0 {
-        rows.push(row(name(Part::Stop), &pauses.time_to_stop_ns));
-        rows.push(row(name(Part::Collect), &pauses.collect_ns));
-        rows.push(row(name(Part::Release), &pauses.release_ns));
-        if let Some((part, sum)) = wall_clock(results).into_iter().find(|(part, _)| *part == Part::Unsplit) {
-            rows.push(sum_only(name(part), sum));
-        }
-        rows.push(row("whole pause".into(), &pauses.pause_ns));
-    }
-    table(&["", "median", "9 in 10", "99 in 100", "longest", "in all", "of the run"], &rows)
+    page(tables::pauses(results, "whole pause", |part| format!("{}{}", swatch(class(part)), part.words())))
 }
 
 /// Why lanes were waited for.
@@ -131,31 +107,7 @@ pub(super) fn causes(results: &Results) -> Option<String> {
 
 /// One row per lane.
 pub(super) fn lanes(results: &Results) -> Option<String> {
-    let leads = results.lanes.iter().any(|lane| lane.leadership_wait_ns.is_some());
-    let row = |lane: &rtscope_analyze::results::Lane| {
-        let last = results.stragglers.iter().find(|straggler| straggler.lane == lane.id);
-        let ns = units::duration_or_dash;
-        let mut cells = vec![
-            escape(&lane.name).into_owned(),
-            ns(lane.mutator_ns),
-            ns(lane.collect_ns),
-            ns(lane.stop_wait_ns),
-            ns(lane.release_wait_ns),
-            ns(lane.idle_ns),
-            last.map_or_else(|| "-".into(), words::waited_for),
-        ];
-        if leads {
-            cells.splice(5..5, [words::lead_wait(lane), words::waiting_share(lane)]);
-        }
-        cells
-    };
-    let rows: Vec<_> = results.lanes.iter().map(row).collect();
-    let mut heads =
-        vec!["lane", "program", "collecting", "waited to stop", "waited to go on", "idle", "was last to stop"];
-    if leads {
-        heads.splice(5..5, ["waited to lead", "waits of life"]);
-    }
-    (!rows.is_empty()).then(|| table(&heads, &rows))
+    some(tables::lanes(results, &results.lanes, |name| escape(name).into_owned()))
 }
 
 /// One row per generation.
@@ -191,19 +143,8 @@ pub(super) fn mmu(results: &Results) -> Option<String> {
 
 /// What each lane allocates, and how much of its area it used.
 pub(super) fn allocation(results: &Results) -> Option<String> {
-    let dash = || "-".to_string();
-    let row = |lane: &rtscope_analyze::results::Lane| {
-        vec![
-            escape(&lane.name).into_owned(),
-            lane.allocated_bytes.map_or_else(dash, units::bytes),
-            lane.allocation_bytes_per_second.map_or_else(dash, units::bytes_per_second),
-            lane.nursery_use.map_or_else(dash, |used| percent(used.mean)),
-            lane.nursery_use.map_or_else(dash, |used| percent(used.min)),
-        ]
-    };
-    let rows: Vec<_> = results.lanes.iter().filter(|lane| lane.allocated_bytes.is_some()).map(row).collect();
-    let heads = ["lane", "allocated", "rate", "of its nursery used at a collection", "least"];
-    (!rows.is_empty()).then(|| table(&heads, &rows))
+    let known = results.lanes.iter().filter(|lane| lane.allocated_bytes.is_some());
+    some(tables::allocation(known, |name| escape(name).into_owned()))
 }
 
 /// One row per phase of a concurrent collector.

@@ -3,9 +3,9 @@
 //! phases, sparks, what the program said of itself.
 
 use crate::draw::screen::{LABEL, Screen};
-use crate::report::{further, units, words};
+use crate::report::{further, tables, units, words};
 use crate::style::{Tone, clean, shorten};
-use rtscope_analyze::results::{Column, Lane, Results, UserEvents};
+use rtscope_analyze::results::{Column, Lane, Results};
 
 /// Lanes that get a line of their own.
 const LANES_SHOWN: usize = 4;
@@ -39,26 +39,11 @@ pub(super) fn write(screen: &mut Screen, results: &Results) {
 
 /// What the program said of itself.
 fn user(screen: &mut Screen, results: &Results) {
-    let row = |one: &UserEvents| {
-        let (spans, ns) = (&one.spans_ns, units::duration_or_dash);
-        vec![
-            shorten(&clean(&one.name), USER_NAME).into_owned(),
-            units::count(spans.count),
-            ns(spans.p50),
-            ns(spans.p99),
-            ns(spans.max),
-            ns(spans.sum),
-            ns(one.in_pauses_ns),
-        ]
-    };
-    let mut rows: Vec<_> = further::user_spans(results).take(USER_SHOWN).map(row).collect();
-    if !rows.is_empty() {
-        let more = further::user_spans(results).count().saturating_sub(USER_SHOWN);
-        if more > 0 {
-            rows.push(vec![format!("{more} more names, see --json")]);
-        }
-        let heads = ["spans", "median", "99 in 100", "longest", "in all", "in pauses"];
-        screen.table("User spans", &heads, &rows);
+    let name = |name: &str| shorten(&clean(name), USER_NAME).into_owned();
+    let count = further::user_spans(results).count();
+    if count > 0 {
+        let more = (count > USER_SHOWN).then(|| format!("{} more names, see --json", count - USER_SHOWN));
+        tables::user_spans(results, USER_SHOWN, name).write(screen, "User spans", more);
     }
     let cut = further::user_spans(results).fold(0u64, |sum, one| sum.saturating_add(one.cut));
     if cut > 0 {
@@ -160,21 +145,9 @@ fn allocation(screen: &mut Screen, results: &Results) {
         lanes.sort_by_key(|lane| (std::cmp::Reverse(lane.allocated_bytes), lane.id));
         lanes.truncate(LANES_SHOWN);
     }
-    let share = |share: Option<f64>| share.map_or_else(|| "-".into(), units::percent);
-    let row = |lane: &&Lane| {
-        vec![
-            shorten(&clean(&lane.name), 24).into_owned(),
-            units::bytes(lane.allocated_bytes.unwrap_or(0)),
-            lane.allocation_bytes_per_second.map_or_else(|| "-".into(), units::bytes_per_second),
-            share(lane.nursery_use.map(|used| used.mean)),
-            share(lane.nursery_use.map(|used| used.min)),
-        ]
-    };
-    let mut rows: Vec<_> = lanes.iter().map(row).collect();
-    if more > 0 {
-        rows.push(vec![format!("{more} more lanes, see --json")]);
-    }
-    screen.table("Allocation", &["in all", "rate", "nursery used", "least"], &rows);
+    let name = |name: &str| shorten(&clean(name), 24).into_owned();
+    let more = (more > 0).then(|| format!("{more} more lanes, see --json"));
+    tables::allocation(lanes, name).write(screen, "Allocation", more);
     if let Some(nursery) = &results.nursery {
         screen.entry("Nursery", &further::nursery(nursery));
     }

@@ -2,11 +2,11 @@
 //! memory, causes.
 
 use crate::draw::screen::{LABEL, Screen};
-use crate::report::code;
 use crate::report::words::{self, CauseGroup, Part};
+use crate::report::{code, tables};
 use crate::report::{units, words::wall_clock};
 use crate::style::{Tone, clean, shorten};
-use rtscope_analyze::results::{Distribution, Generation, Lane, Level, Place, Results};
+use rtscope_analyze::results::{Generation, Lane, Level, Place, Results};
 use rtscope_model::Cause;
 
 /// Lanes that get a line of their own.
@@ -94,38 +94,9 @@ fn cells(parts: &[(Part, u64)], width: usize) -> Vec<(Part, usize)> {
 
 /// One row per part of the wall clock, with its sign in the bar.
 fn pauses(screen: &mut Screen, results: &Results) {
-    let pauses = &results.pauses;
     let unicode = screen.style().unicode;
     let named = |part: Part| format!("{} {}", glyph(part, unicode), part.words());
-    let sum_only = |name: String, sum: u64| {
-        let dash = || "-".to_string();
-        vec![name, dash(), dash(), dash(), units::duration(sum), units::percent_of(sum, results.span_ns)]
-    };
-    let row = |name: String, d: &Distribution| {
-        if d.count == 0 {
-            return vec![name, "-".into(), "-".into(), "-".into(), "unknown".into(), "-".into()];
-        }
-        vec![
-            name,
-            units::duration_or_dash(d.p50),
-            units::duration_or_dash(d.p99),
-            units::duration_or_dash(d.max),
-            units::duration_or_dash(d.sum),
-            d.sum.map_or("-".into(), |sum| units::percent_of(sum, results.span_ns)),
-        ]
-    };
-    let mut rows = vec![sum_only(named(Part::Program), results.span_ns.saturating_sub(pauses.total_ns))];
-    if pauses.count > 0 {
-        rows.push(row(named(Part::Stop), &pauses.time_to_stop_ns));
-        rows.push(row(named(Part::Collect), &pauses.collect_ns));
-        rows.push(row(named(Part::Release), &pauses.release_ns));
-        let unsplit = wall_clock(results).into_iter().find(|(part, _)| *part == Part::Unsplit);
-        if let Some((part, sum)) = unsplit {
-            rows.push(sum_only(named(part), sum));
-        }
-        rows.push(row("  whole pause".into(), &pauses.pause_ns));
-    }
-    screen.table("Pauses", &["median", "99 in 100", "longest", "in all", "of run"], &rows);
+    tables::pauses(results, "  whole pause", named).write(screen, "Pauses", None);
 }
 
 fn generations(screen: &mut Screen, results: &Results) {
@@ -210,35 +181,10 @@ fn lanes(screen: &mut Screen, results: &Results) {
         lanes.sort_by_key(|lane| (std::cmp::Reverse(last(lane.id).map_or(0, |s| s.sum_ns)), lane.id));
         lanes.truncate(LANES_SHOWN);
     }
-    let leads = lanes.iter().any(|lane| lane.leadership_wait_ns.is_some());
-    let row = |lane: &&Lane| {
-        let straggler = last(lane.id);
-        let mut cells = vec![
-            shorten(&clean(&lane.name), 24).into_owned(),
-            units::duration_or_dash(lane.mutator_ns),
-            units::duration_or_dash(lane.collect_ns),
-            units::duration_or_dash(lane.stop_wait_ns),
-            units::duration_or_dash(lane.release_wait_ns),
-        ];
-        if leads {
-            cells.extend([words::lead_wait(lane), words::waiting_share(lane)]);
-        } else {
-            cells.push(units::duration_or_dash(lane.idle_ns));
-        }
-        cells.push(straggler.map_or_else(|| "-".into(), words::waited_for));
-        cells
-    };
-    let mut rows: Vec<_> = lanes.iter().map(row).collect();
-    let more = results.lanes.len().saturating_sub(rows.len());
-    if more > 0 {
-        rows.push(vec![format!("{more} more lanes, see --json")]);
-    }
-    let heads: &[&str] = if leads {
-        &["program", "collect", "stop wait", "release", "lead wait", "waits of life", "was last to stop"]
-    } else {
-        &["program", "collect", "stop wait", "release", "idle", "was last to stop"]
-    };
-    screen.table("Lanes", heads, &rows);
+    let name = |name: &str| shorten(&clean(name), 24).into_owned();
+    let more = results.lanes.len().saturating_sub(lanes.len());
+    let more = (more > 0).then(|| format!("{more} more lanes, see --json"));
+    tables::lanes(results, lanes.iter().copied(), name).write(screen, "Lanes", more);
     if lanes.iter().any(|lane| lane.leadership_inferred && lane.leadership_wait_ns > Some(0)) {
         screen.entry("", "~ inferred from how fast the lane allocates: this runtime does not post it");
     }

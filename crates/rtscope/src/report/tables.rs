@@ -1,0 +1,161 @@
+//! Tables that the text and the page share: which columns there are, what they are called in each, and their
+//! cells. Refuses to lay them out.
+
+use super::words::{self, Part, wall_clock};
+use super::{further, units};
+use crate::draw::screen::Screen;
+use rtscope_analyze::results::requests::{Joined, Worst};
+use rtscope_analyze::results::{Distribution, Lane, Results, UserEvents};
+
+/// The head of a column that does not stand there.
+const NOT: &str = "-";
+
+/// Heads, in the text and on the page, and rows; the first column names the rows.
+pub struct Table {
+    heads: [Vec<&'static str>; 2],
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    fn new<const N: usize>(heads: [[&'static str; N]; 2], rows: impl IntoIterator<Item = [String; N]>) -> Table {
+        Table { heads: heads.map(Vec::from), rows: rows.into_iter().map(Vec::from).collect() }
+    }
+
+    /// Into the text; `more`: what the last line says.
+    pub fn write(self, screen: &mut Screen, label: &str, more: Option<String>) {
+        let [heads, _] = self.heads;
+        let (heads, mut rows) = side(heads, self.rows);
+        rows.extend(more.map(|more| vec![more]));
+        screen.table(label, heads.get(1..).unwrap_or_default(), &rows);
+    }
+
+    /// As the page has it.
+    pub fn page(self) -> (Vec<&'static str>, Vec<Vec<String>>) {
+        let [_, heads] = self.heads;
+        side(heads, self.rows)
+    }
+}
+
+fn side(heads: Vec<&'static str>, rows: Vec<Vec<String>>) -> (Vec<&'static str>, Vec<Vec<String>>) {
+    let cells =
+        |row: Vec<String>| heads.iter().zip(row).filter(|(head, _)| **head != NOT).map(|(_, cell)| cell).collect();
+    let rows = rows.into_iter().map(cells).collect();
+    (heads.into_iter().filter(|head| *head != NOT).collect(), rows)
+}
+
+/// A row for each part of the wall clock, called by `name`, and one for pauses as a `whole`.
+pub fn pauses(results: &Results, whole: &str, name: impl Fn(Part) -> String) -> Table {
+    let pauses = &results.pauses;
+    let of_run = |sum: u64| units::percent_of(sum, results.span_ns);
+    let dash = || "-".to_string();
+    let sum_only =
+        |part: Part, sum: u64| [name(part), dash(), dash(), dash(), dash(), units::duration(sum), of_run(sum)];
+    let row = |name: String, d: &Distribution| {
+        if d.count == 0 {
+            return [name, dash(), dash(), dash(), dash(), "unknown".into(), dash()];
+        }
+        let [p50, p90, p99, max, sum] = [d.p50, d.p90, d.p99, d.max, d.sum].map(units::duration_or_dash);
+        [name, p50, p90, p99, max, sum, d.sum.map_or_else(dash, of_run)]
+    };
+    let mut rows = vec![sum_only(Part::Program, results.span_ns.saturating_sub(pauses.total_ns))];
+    if pauses.count > 0 {
+        rows.push(row(name(Part::Stop), &pauses.time_to_stop_ns));
+        rows.push(row(name(Part::Collect), &pauses.collect_ns));
+        rows.push(row(name(Part::Release), &pauses.release_ns));
+        let unsplit = wall_clock(results).into_iter().find(|(part, _)| *part == Part::Unsplit);
+        rows.extend(unsplit.map(|(part, sum)| sum_only(part, sum)));
+        rows.push(row(whole.into(), &pauses.pause_ns));
+    }
+    let heads = [
+        ["", "median", NOT, "99 in 100", "longest", "in all", "of run"],
+        ["", "median", "9 in 10", "99 in 100", "longest", "in all", "of the run"],
+    ];
+    Table::new(heads, rows)
+}
+
+/// A row for each of these lanes.
+pub fn lanes<'l>(results: &Results, lanes: impl IntoIterator<Item = &'l Lane>, name: impl Fn(&str) -> String) -> Table {
+    let row = |lane: &Lane| {
+        let last = results.stragglers.iter().find(|straggler| straggler.lane == lane.id);
+        let ns = units::duration_or_dash;
+        [
+            name(&lane.name),
+            ns(lane.mutator_ns),
+            ns(lane.collect_ns),
+            ns(lane.stop_wait_ns),
+            ns(lane.release_wait_ns),
+            words::lead_wait(lane),
+            words::waiting_share(lane),
+            ns(lane.idle_ns),
+            last.map_or_else(|| "-".into(), words::waited_for),
+        ]
+    };
+    let lanes: Vec<&Lane> = lanes.into_iter().collect();
+    let leads = lanes.iter().any(|lane| lane.leadership_wait_ns.is_some());
+    let [wait, waited, life, idle] =
+        if leads { ["lead wait", "waited to lead", "waits of life", NOT] } else { [NOT, NOT, NOT, "idle"] };
+    let text = ["", "program", "collect", "stop wait", "release", wait, life, idle, "was last to stop"];
+    let [stop, go_on, last] = ["waited to stop", "waited to go on", "was last to stop"];
+    let page = ["lane", "program", "collecting", stop, go_on, waited, life, "idle", last];
+    Table::new([text, page], lanes.into_iter().map(row))
+}
+
+/// What each of these lanes allocates, and how much of its area it used.
+pub fn allocation<'l>(lanes: impl IntoIterator<Item = &'l Lane>, name: impl Fn(&str) -> String) -> Table {
+    let dash = || "-".to_string();
+    let row = |lane: &Lane| {
+        [
+            name(&lane.name),
+            lane.allocated_bytes.map_or_else(dash, units::bytes),
+            lane.allocation_bytes_per_second.map_or_else(dash, units::bytes_per_second),
+            lane.nursery_use.map_or_else(dash, |used| units::percent(used.mean)),
+            lane.nursery_use.map_or_else(dash, |used| units::percent(used.min)),
+        ]
+    };
+    let text = ["", "in all", "rate", "nursery used", "least"];
+    let page = ["lane", "allocated", "rate", "of its nursery used at a collection", "least"];
+    Table::new([text, page], lanes.into_iter().map(row))
+}
+
+/// Spans of the program by name, so many of them.
+pub fn user_spans(results: &Results, shown: usize, name: impl Fn(&str) -> String) -> Table {
+    let row = |one: &UserEvents| {
+        let (spans, ns) = (&one.spans_ns, units::duration_or_dash);
+        [
+            name(&one.name),
+            units::count(spans.count),
+            ns(spans.p50),
+            ns(spans.p99),
+            ns(spans.max),
+            ns(one.longest_at.map(|at| at.since(results.started))),
+            ns(spans.sum),
+            ns(one.in_pauses_ns),
+            units::count(one.cut),
+        ]
+    };
+    let text = ["", "spans", "median", "99 in 100", "longest", NOT, "in all", "in pauses", NOT];
+    let still = "standing still in pauses";
+    let page = ["span", "how many", "median", "99 in 100", "longest", "at", "in all", still, "cut"];
+    Table::new([text, page], further::user_spans(results).take(shown).map(row))
+}
+
+/// The slowest requests, called by when they were due.
+pub fn slowest(results: &Results, joined: &Joined, shown: usize, name: impl Fn(String) -> String) -> Table {
+    let ns = units::duration_or_dash;
+    let row = |worst: &Worst| {
+        [
+            name(units::duration(worst.due.since(results.started))),
+            units::duration(worst.done.since(worst.due)),
+            worst.status.map_or_else(|| worst.outcome.to_owned(), |status| status.to_string()),
+            ns(worst.pause_ns),
+            ns(worst.queued_ns),
+            ns(worst.throttled_ns),
+            ns(worst.run_queue_ns),
+            ns(worst.rest_ns),
+        ]
+    };
+    let text = ["", "took", NOT, "in a pause", "behind one", "throttled", "no CPU", "neither"];
+    let due = "the slowest were due at";
+    let page = [due, "took", "answer", "in pauses", "queued behind", "throttled", "no CPU", "neither"];
+    Table::new([text, page], joined.worst.iter().take(shown).map(row))
+}
