@@ -11,7 +11,7 @@ mod text;
 use super::template::Template;
 use crate::line::Line;
 use crate::style::{Style, clean};
-use crate::trouble::{Trouble, print_results};
+use crate::trouble::Trouble;
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -69,24 +69,16 @@ pub fn run(args: &ScalingArgs) -> Result<ExitCode, Trouble> {
             return Ok(ExitCode::from(2));
         }
     };
-    let mut workers = args.workers.clone();
-    workers.sort_unstable();
-    workers.dedup();
+    let workers = super::rising(&args.workers);
     let plan = experiment::Plan { series, workers, repeats: args.repeats, seed: args.seed };
     let mut run = program::Programs { work: args.work };
     let mut line = Line::new(false);
     let mut progress = |done: usize, all: usize, what: &str| line.put(&format!("{done} of {all}: {}", clean(what)));
     let found = experiment::measure(&plan, &mut run, &mut progress)?;
     drop(line);
-    let document =
-        crate::style::json(&found).map_err(|error| Trouble::new("cannot put the results into JSON").because(error))?;
-    if let Some(folder) = &args.output {
-        let text = text::draw(&found, &Style::plain(100));
-        let drawing = svg::draw(&found);
-        let files = [("scaling.txt", &text), ("scaling.svg", &drawing), ("scaling.json", &document)];
-        super::files::write(folder, &files.map(|(name, content)| (name.to_owned(), content.as_str())))?;
-    }
-    print_results(&if args.json { document + "\n" } else { text::draw(&found, &Style::of_stdout()) })?;
+    let drawn = || vec![("scaling.svg".to_owned(), svg::draw(&found))];
+    let text = |style: &Style| text::draw(&found, style);
+    super::show((args.output.as_deref(), args.json), "scaling", &found, text, drawn)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,10 +1,11 @@
 //! An experiment as text: a table with bars, and what stood beside the measurement.
 //! Owns the columns.
 
+use super::super::{facts, interval, table, width};
 use super::results::{Point, Scaling};
 use crate::style::{Style, Tone, clean, shorten, wrap};
 use rtscope_model::units;
-use rtscope_tune::stats::{INTERVAL_FROM, Median};
+use rtscope_tune::stats::INTERVAL_FROM;
 
 /// From this share of all CPUs on, what others had is told beside a point.
 const OTHERS_THAT_MATTER: f64 = 0.02;
@@ -13,23 +14,16 @@ const NAME_MAX: usize = 24;
 
 /// The whole text; ends with a line feed.
 pub fn draw(found: &Scaling, style: &Style) -> String {
-    let mut out = head(found, style);
-    let rows = rows(found);
-    let widths: Vec<usize> = (0..COLUMNS.len()).map(|at| column(&rows, at)).collect();
-    let used: usize = widths.iter().map(|width| width + 2).sum();
+    let facts = facts(found.repeats, found.seed, found.cpus).join(style.dot());
+    let mut out = format!("{}\n{facts}\n\n", style.paint(Tone::Strong, "Work per second against workers"));
+    let mut rows = rows(found);
+    let used: usize = (0..COLUMNS.len() - 1).map(|at| width(&COLUMNS, &rows, at) + 2).sum();
     let bars = style.width.saturating_sub(used).clamp(8, 40);
-    for (row, point) in rows.iter().zip(std::iter::once(None).chain(found.points().map(Some))) {
-        let bar = point.map_or_else(String::new, |point| bar(point.rate.median, found.rate_max(), bars, style));
-        let cells = row.iter().zip(&widths).enumerate().map(|(at, (cell, width))| match at {
-            0 => format!("{cell:<width$}"),
-            _ => format!("{cell:>width$}"),
-        });
-        let line = cells.collect::<Vec<_>>().join("  ");
-        let line = if point.is_none() { style.paint(Tone::Faint, &line).into_owned() } else { line };
-        out += &format!("{line}  {}", style.paint(Tone::Calm, &bar));
-        out.truncate(out.trim_end().len());
-        out.push('\n');
+    for (row, point) in rows.iter_mut().zip(found.points()) {
+        let bar = bar(point.rate.median, found.rate_max(), bars, style);
+        row.push(style.paint(Tone::Calm, &bar).into_owned());
     }
+    out += &table(&COLUMNS, &rows, &[0, 5], style);
     out.push('\n');
     for note in notes(found) {
         wrap(&note, style.width).iter().for_each(|line| out += &format!("{line}\n"));
@@ -37,24 +31,15 @@ pub fn draw(found: &Scaling, style: &Style) -> String {
     out
 }
 
-const COLUMNS: [&str; 5] = ["", "workers", "per second", "95 % interval", "of the first"];
+const COLUMNS: [&str; 6] = ["", "workers", "per second", "95 % interval", "of the first", ""];
 
-fn head(found: &Scaling, style: &Style) -> String {
-    let mut facts = vec![
-        format!("{} of each", units::counted(u64::from(found.repeats), "run", "runs")),
-        format!("order of seed {}", found.seed),
-    ];
-    facts.extend(found.cpus.map(|cpus| units::counted(cpus as u64, "CPU", "CPUs")));
-    format!("{}\n{}\n\n", style.paint(Tone::Strong, "Work per second against workers"), facts.join(style.dot()))
-}
-
-fn rows(found: &Scaling) -> Vec<[String; 5]> {
-    let mut rows = vec![COLUMNS.map(str::to_owned)];
+fn rows(found: &Scaling) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
     for line in &found.series {
         for (index, point) in line.points.iter().enumerate() {
             // A line's name stands once.
             let name = if index == 0 { clean(&line.name) } else { "".into() };
-            rows.push([
+            rows.push(vec![
                 shorten(&name, NAME_MAX).into_owned(),
                 point.workers.to_string(),
                 units::rate(point.rate.median),
@@ -68,14 +53,6 @@ fn rows(found: &Scaling) -> Vec<[String; 5]> {
 
 fn times(ratio: f64) -> String {
     if ratio >= 9.95 { format!("{ratio:.0} x") } else { format!("{ratio:.2} x") }
-}
-
-fn interval(found: &Median, shown: impl Fn(f64) -> String) -> String {
-    found.interval.map_or_else(|| "-".into(), |(low, high)| format!("{} to {}", shown(low), shown(high)))
-}
-
-fn column(rows: &[[String; 5]], at: usize) -> usize {
-    rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count()).max().unwrap_or(0)
 }
 
 fn bar(rate: f64, max: f64, width: usize, style: &Style) -> String {
@@ -119,6 +96,7 @@ fn worst(found: &Scaling) -> Option<(&str, &Point, f64)> {
 pub(super) mod tests {
     use super::super::results::{Line, Run, SCHEMA};
     use super::*;
+    use rtscope_tune::stats::Median;
 
     /// Two lines: one that grows with its workers, one that falls.
     pub(in super::super) fn example(interval: bool) -> Scaling {

@@ -15,8 +15,7 @@ mod told;
 
 use crate::record::duration;
 use crate::report::html;
-use crate::style::Style;
-use crate::trouble::{Trouble, WRONG, print_results};
+use crate::trouble::{Trouble, WRONG};
 use crate::tune::live::{Live, TIMEOUT, Way as Trial};
 use benchmarks::{Benchmark, Operations};
 use clap::Args;
@@ -152,10 +151,7 @@ fn plan(args: &StmArgs, cores: Cores) -> Result<Plan, Trouble> {
             "write {threads} where it goes",
         ));
     }
-    let mut threads = args.threads.clone();
-    threads.sort_unstable();
-    threads.dedup();
-    let configurations = configurations::of(&ways, cores);
+    let (threads, configurations) = (super::rising(&args.threads), configurations::of(&ways, cores));
     Ok(Plan { benchmarks, configurations, threads, runs: args.runs, counted: args.counted, seed: args.seed })
 }
 
@@ -206,18 +202,12 @@ fn live<'a>(args: &StmArgs, signals: &'a Signals) -> Live<'a> {
 
 /// Writes what is asked for, and prints.
 fn show(args: &StmArgs, found: &Found) -> Result<(), Trouble> {
-    let document =
-        crate::style::json(found).map_err(|error| Trouble::new("cannot put the results into JSON").because(error))?;
-    if let Some(folder) = &args.output {
-        let (words, page) = (text::draw(found, &Style::plain(100)), html::stm_bench(found));
-        let drawings: Vec<(String, String)> =
-            found.benchmarks.iter().map(|one| (drawing(&one.name), svg::document(found, one))).collect();
-        let files = [("stm.txt", &words), ("stm.html", &page), ("stm.json", &document)];
-        let files = files.into_iter().map(|(name, content)| (name.to_owned(), content.as_str()));
-        let files: Vec<_> = files.chain(drawings.iter().map(|(name, svg)| (name.clone(), svg.as_str()))).collect();
-        super::files::write(folder, &files)?;
-    }
-    print_results(&if args.json { document + "\n" } else { text::draw(found, &Style::of_stdout()) })
+    let drawn = || {
+        let page = ("stm.html".to_owned(), html::stm_bench(found));
+        let drawings = found.benchmarks.iter().map(|one| (drawing(&one.name), svg::document(found, one)));
+        [page].into_iter().chain(drawings).collect()
+    };
+    super::show((args.output.as_deref(), args.json), "stm", found, |style| text::draw(found, style), drawn)
 }
 
 /// The file of a benchmark's drawing. The name of a user's program may have anything in it.

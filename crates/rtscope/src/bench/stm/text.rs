@@ -1,10 +1,11 @@
 //! An experiment as text: how configurations stand beside the default, then a table for each
 //! benchmark. Owns the columns and the words of what stood beside the measurement.
 
+use super::super::{interval, table};
 use super::results::{Found, Measured, Point, Ratio, Standing};
 use crate::style::{Style, Tone, clean, shorten, wrap};
 use rtscope_model::units;
-use rtscope_tune::stats::{INTERVAL_FROM, Median};
+use rtscope_tune::stats::INTERVAL_FROM;
 
 /// Longest name of a command that is shown.
 const NAME_MAX: usize = 24;
@@ -34,12 +35,7 @@ pub const TITLE: &str = "Transactions against threads";
 
 /// What is true of all of it, each in a few words.
 pub fn facts(found: &Found) -> Vec<String> {
-    let mut facts = vec![
-        format!("{} of each", units::counted(u64::from(found.runs), "run", "runs")),
-        format!("order of seed {}", found.seed),
-    ];
-    facts.extend(found.cpus.map(|cpus| units::counted(cpus as u64, "CPU", "CPUs")));
-    facts
+    super::super::facts(found.runs, found.seed, found.cpus)
 }
 
 /// A configuration beside the default; the words of its cells.
@@ -98,31 +94,6 @@ pub fn ratio(ratio: f64) -> String {
 /// What a benchmark is called.
 pub fn name(name: &str) -> String {
     shorten(&clean(name), NAME_MAX).into_owned()
-}
-
-fn interval(found: &Median, shown: impl Fn(f64) -> String) -> String {
-    found.interval.map_or_else(|| "-".into(), |(low, high)| format!("{} to {}", shown(low), shown(high)))
-}
-
-/// Columns as wide as they have to be, figures at their right; `words` are those that are none.
-fn table(head: &[&str], rows: &[Vec<String>], words: &[usize], style: &Style) -> String {
-    let width = |at: usize| {
-        let cells = rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count());
-        cells.chain(head.get(at).map(|cell| cell.chars().count())).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..head.len()).map(width).collect();
-    let line = |cells: Vec<&str>| {
-        let cells = cells.iter().zip(&widths).enumerate().map(|(at, (cell, width))| {
-            if words.contains(&at) { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
-        });
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
-    };
-    let mut out = format!("{}\n", style.paint(Tone::Faint, &line(head.to_vec())));
-    for row in rows {
-        out += &line(row.iter().map(String::as_str).collect());
-        out.push('\n');
-    }
-    out
 }
 
 /// What stood beside the measurement, and what the words mean.
