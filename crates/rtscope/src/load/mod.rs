@@ -181,7 +181,7 @@ fn sent(load: &Load, args: &LoadArgs) -> Result<Document, Trouble> {
     let file = args.requests.as_deref().map(|path| File::create(path).map_err(|error| cannot(path, error)));
     let mut file = file.transpose()?.map(BufWriter::new);
     let mut line = Line::new(args.quiet);
-    let warm_up_ns = u64::try_from(load.warm_up.as_nanos()).unwrap_or(u64::MAX);
+    let warm_up_ns = rtscope_host::clock::ns_of(load.warm_up);
     let mut show = |second: &Second| line.put(&text::live(second, warm_up_ns));
     let done = rtscope_load::run(load, file.as_mut().map(|file| file as &mut dyn Write), &mut show);
     drop(line);

@@ -162,8 +162,7 @@ fn code(status: ExitStatus) -> u8 {
 }
 
 fn until(args: &StmArgs) -> Option<Time> {
-    let ns = |limit: Duration| u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
-    args.limit.map(|limit| clock::monotonic().plus(ns(limit)))
+    args.limit.map(|limit| clock::monotonic().plus(clock::ns_of(limit)))
 }
 
 fn is_over(until: Option<Time>) -> bool {

@@ -85,7 +85,7 @@ impl Observer for Replay {
     fn event(&mut self, event: &Event, tables: Tables<'_>) {
         let Some(known) = &mut self.known else { return };
         let mut next = self.next.unwrap_or_else(|| {
-            known.begin(event.time);
+            known.window.begin(event.time);
             self.from = event.time;
             event.time.plus(SECOND_NS)
         });
@@ -110,13 +110,13 @@ impl Replay {
         self.lines.iter_mut().flatten().for_each(|line| self.transactions.push(&line));
         known.finish(self.end, self.transactions.until(self.end), names);
         let shown = Shown {
-            figures: known.figures(names),
+            figures: known.window.figures(names),
             notes: self.notes,
             over: Some("it was recorded before, and these are its last seconds".to_owned()),
             seconds: self.end.since(self.from) as f64 / 1e9,
             ..Shown::default()
         };
-        Screen::of_one(args).show(known.view(), &shown);
+        Screen::of_one(args).show(&known.view, &shown);
         Ok(ExitCode::SUCCESS)
     }
 }

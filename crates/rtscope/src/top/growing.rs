@@ -2,12 +2,12 @@
 //! when the look began, or from its start where that was just before. Owns how far each was
 //! read, and waiting for a log that its program has not begun yet.
 
-use super::source::{Common, Looked, MOST, Sched, Source, samples};
+use super::source::{Common, Looked, MOST, Sched, Source};
 use super::transactions::Transactions;
 use crate::sources;
 use crate::trouble::Trouble;
 use rtscope_analyze::Context;
-use rtscope_decode::capture::Capture;
+use rtscope_decode::capture::{Capture, SampleStream};
 use rtscope_decode::formats::{self, GrowingLog};
 use rtscope_decode::whole_perf_records;
 use rtscope_decode::{ReadAt, Written};
@@ -214,7 +214,7 @@ impl Source for Recording {
             self.cpus.iter_mut().map(|tail| tail.as_mut().map_or(Vec::new(), |tail| tail.read(whole_perf_records)));
         self.common.sched.add(records.collect(), into);
         let lines = |tail: &mut Option<Tail>| tail.as_mut().map_or(Vec::new(), |tail| tail.read(whole_lines));
-        samples(&lines(&mut self.samples), into);
+        into.extend(SampleStream::new(lines(&mut self.samples).as_slice()));
         // Made when there is something to write.
         if self.transactions.is_none() {
             self.transactions = Tail::open(&self.capture, "stm.jsonl", true);

@@ -7,12 +7,12 @@ use super::view::{self, Shown, View};
 use crate::style::Style;
 use crate::trouble::Trouble;
 use rtscope_analyze::recording::stm::StmTotals;
-use rtscope_analyze::window::{Figures, Standing, Window};
+use rtscope_analyze::window::{Standing, Window};
 use rtscope_analyze::{Analysis, Context};
 use rtscope_host::signals::Signals;
 use rtscope_host::terminal::{self, Keyboard};
 use rtscope_host::{background, clock};
-use rtscope_model::{Event, Loss, Names, Time};
+use rtscope_model::{Event, Names, Time};
 use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -29,9 +29,9 @@ const QUIT: [u8; 3] = [b'q', b'Q', 3];
 
 /// What is known from all that was seen so far.
 pub(super) struct Known {
-    analysis: Analysis,
-    window: Window,
-    view: View,
+    pub analysis: Analysis,
+    pub window: Window,
+    pub view: View,
 }
 
 impl Known {
@@ -49,19 +49,10 @@ impl Known {
         Known { analysis: Analysis::new(context), window, view }
     }
 
-    /// It begins here, which was not known before.
-    pub(super) fn begin(&mut self, from: Time) {
-        self.window.begin(from);
-    }
-
     pub(super) fn push(&mut self, event: &Event, names: &Names) {
         let window = &mut self.window;
         window.event(event);
         self.analysis.push(event, names, &mut |pause| window.pause(pause));
-    }
-
-    pub(super) fn lose(&mut self, loss: Loss) {
-        self.analysis.lose(loss);
     }
 
     /// A second is over at `at`, with these transactions so far.
@@ -75,14 +66,6 @@ impl Known {
         let window = &mut self.window;
         self.analysis.resolve_all(names, &mut |pause| window.pause(pause));
         self.close(at, stm);
-    }
-
-    pub(super) fn figures(&self, names: &Names) -> Figures {
-        self.window.figures(names)
-    }
-
-    pub(super) fn view(&self) -> &View {
-        &self.view
     }
 }
 
@@ -164,12 +147,11 @@ pub(super) fn follow(source: Box<dyn Source>, of: String, seconds: usize, args: 
     let signals = Signals::install().map_err(|error| Trouble::new("cannot wait for signals").because(error))?;
     background::stand_back();
     let mut followed = Followed::begin(source, of, seconds);
-    let ns = |limit: Duration| u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
-    let until = args.limit.map(|limit| followed.begun.plus(ns(limit)));
+    let until = args.limit.map(|limit| followed.begun.plus(clock::ns_of(limit)));
     let screen = Screen::open(args);
     let mut told = BTreeSet::new();
     match screen {
-        Screen::Whole(..) => _ = screen.show(followed.known.view(), &followed.shown),
+        Screen::Whole(..) => _ = screen.show(&followed.known.view, &followed.shown),
         Screen::Lines => tell(&followed.shown.notes, &mut told),
         Screen::Json | Screen::Once => {}
     }
@@ -183,12 +165,12 @@ pub(super) fn follow(source: Box<dyn Source>, of: String, seconds: usize, args: 
         if !followed.look(now, over, last) {
             continue;
         }
-        let seen = screen.show(followed.known.view(), &followed.shown);
+        let seen = screen.show(&followed.known.view, &followed.shown);
         if matches!(screen, Screen::Lines) {
             tell(&followed.shown.notes, &mut told);
         }
         if last || !seen {
-            screen.close(followed.known.view(), &followed.shown);
+            screen.close(&followed.known.view, &followed.shown);
             return Ok(ExitCode::SUCCESS);
         }
     }
@@ -228,10 +210,10 @@ impl Followed {
         let begun = clock::monotonic();
         let since = source.common().started;
         let mut waiting = Waiting::new(since);
-        source.look(begun, waiting.room());
+        source.look(begun, &mut waiting.events);
         std::thread::sleep(SETTLE);
         let now = clock::monotonic();
-        let looked = source.look(now, waiting.room());
+        let looked = source.look(now, &mut waiting.events);
         let known =
             Known::new(source.context(), of.clone(), source.has_log(), seconds, (since, source.transactions(since)));
         let shown = Shown { notes: source.notes(), keys: true, ..Shown::default() };
@@ -260,7 +242,7 @@ impl Followed {
     /// Looks, where it is time to. Gives whether there are new figures to be shown.
     fn look(&mut self, now: Time, over: Option<String>, last: bool) -> bool {
         if now >= self.next_look || last {
-            let looked = self.source.look(now, self.waiting.room());
+            let looked = self.source.look(now, &mut self.waiting.events);
             self.next_look = now.plus(looked.due_ns);
             if looked.due_ns != self.due_ns {
                 self.due_ns = looked.due_ns;
@@ -273,7 +255,7 @@ impl Followed {
             }
             for loss in self.source.take_losses() {
                 self.shown.lost(&loss);
-                self.known.lose(loss);
+                self.known.analysis.lose(loss);
             }
             // What has ended did so when its last event came.
             let until = if over.is_some() { self.waiting.latest() } else { looked.until };
@@ -295,9 +277,9 @@ impl Followed {
         let own_cpu = used.saturating_sub(self.own_cpu_ns) as f64 / now.since(self.shown_at).max(1) as f64;
         (self.own_cpu_ns, self.shown_at) = (used, now);
         let mut notes = self.source.notes();
-        notes.extend(too_late(self.waiting.late()));
+        notes.extend(too_late(self.waiting.late));
         self.shown = Shown {
-            figures: self.known.figures(self.source.names()),
+            figures: self.known.window.figures(self.source.names()),
             notes,
             keys: !last,
             over,

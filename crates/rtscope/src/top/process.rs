@@ -1,11 +1,12 @@
 //! A process that runs: its log's buffers or rings, the kernel's records and counters, all
 //! taken by hand. Owns what is looked at and when; nothing is written, nothing is stopped.
 
-use super::source::{Common, Looked, MOST, Sched, Source, samples};
+use super::source::{Common, Looked, MOST, Sched, Source};
 use super::transactions::Transactions;
 use crate::trouble::Trouble;
 use rtscope_analyze::Context;
 use rtscope_analyze::results::Program;
+use rtscope_decode::capture::SampleStream;
 use rtscope_host::binary::Inspected;
 use rtscope_host::cgroup::{self, Groups};
 use rtscope_host::live::{Life, Process};
@@ -152,7 +153,7 @@ impl Source for Running {
             kernel.take(&mut records);
             self.common.sched.add(records, into);
         }
-        samples(&self.sampler.take(), into);
+        into.extend(SampleStream::new(self.sampler.take().as_slice()));
         self.common.transactions.add(&self.sampler.take_transactions());
         // What was in a buffer's last bytes at this look is given at the next.
         let until = if self.tap.as_ref().is_some_and(|tap| tap.gives_late()) { before } else { now };

@@ -6,7 +6,6 @@ use crate::sources::describe;
 use rtscope_analyze::Context;
 use rtscope_analyze::recording::stm::StmTotals;
 use rtscope_decode::ReadAt;
-use rtscope_decode::capture::SampleStream;
 use rtscope_decode::formats::{GrowingLog, LogFacts};
 use rtscope_decode::sched::SchedStream;
 use rtscope_model::manifest::Kernel;
@@ -197,21 +196,16 @@ impl Sched {
     }
 }
 
-/// The samples in whole lines of `samples.jsonl`.
-pub(super) fn samples(lines: &[u8], into: &mut Vec<Event>) {
-    into.extend(SampleStream::new(lines));
-}
-
 /// Events that wait for those of other streams that may come before them.
 #[derive(Default)]
 pub(super) struct Waiting {
-    events: Vec<Event>,
+    pub events: Vec<Event>,
     /// Nothing before this is wanted, but for what is still so.
     since: Time,
     /// All before this was given out.
     given: Time,
     /// Events that came when later ones had been given out.
-    late: u64,
+    pub late: u64,
 }
 
 impl Waiting {
@@ -219,19 +213,9 @@ impl Waiting {
         Waiting { since, ..Waiting::default() }
     }
 
-    /// Where new events are to be put.
-    pub(super) fn room(&mut self) -> &mut Vec<Event> {
-        &mut self.events
-    }
-
     /// The time of the last event that waits.
     pub(super) fn latest(&self) -> Time {
         self.events.iter().map(|event| event.time).max().unwrap_or_default()
-    }
-
-    /// How many events came too late to be put in order.
-    pub(super) fn late(&self) -> u64 {
-        self.late
     }
 
     /// What is complete, in the order of time; at equal times in the order in which it came.

@@ -48,7 +48,7 @@ pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
     let (folder, path) = places(args, &gathered)?;
     let signals = Signals::install().map_err(|error| Trouble::new("signals cannot be caught").because(error))?;
     let mut first = First {
-        live: program::live(args, &gathered, &subject, &folder, &signals),
+        live: program::trials(args, &gathered, &subject, &folder, &signals),
         ways: Ways { frame: gathered.frame.clone(), same: args.same },
         objective: &subject.objective,
         progress: Progress::new(args.quiet),

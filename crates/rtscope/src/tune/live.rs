@@ -7,6 +7,7 @@ use super::objective::Objective;
 use super::runtimes::{self, OwnFigures};
 use crate::report::words::signal_name;
 use rtscope_host::background::go_before;
+use rtscope_host::clock;
 use rtscope_host::procfs::Host;
 use rtscope_host::signals::Signals;
 use rtscope_host::trial::{self, Bounds, Ended, Gate, Job, NotQuiet, Running};
@@ -313,8 +314,9 @@ fn failed(why: String, figures: Figures) -> Once {
     Once::Done(Tried::Failed { why, figures })
 }
 
-fn shown(time: Duration) -> String {
-    units::duration(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+/// A time as people read it.
+pub(super) fn shown(time: Duration) -> String {
+    units::duration(clock::ns_of(time))
 }
 
 fn given_up(document: &Document) -> Option<String> {

@@ -5,7 +5,7 @@ use super::answer::{NO_ANSWER, cannot_keep, show};
 use super::args::TuneArgs;
 use super::conduct::{Conductor, Ways};
 use super::keeping::Keeping;
-use super::live::{Live, Tried};
+use super::live::{self, Live, Tried};
 use super::objective::Objective;
 use super::paste::paste;
 use super::progress::{Extent, Progress};
@@ -18,7 +18,6 @@ use crate::style::Style;
 use crate::trouble::{Trouble, WRONG, document};
 use rtscope_host::signals::Signals;
 use rtscope_host::trial::Gate;
-use rtscope_model::units;
 use rtscope_store::{Store, parquet};
 use rtscope_tune::result::Word;
 use rtscope_tune::study::{self, Answer, Description, Design, Kind, Next, Row, Space, Study, Verdict, told};
@@ -51,7 +50,7 @@ pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
     let path = folder.join(STORE);
     let signals = Signals::install().map_err(|error| Trouble::new("signals cannot be caught").because(error))?;
     let mut first = First {
-        live: live(args, &gathered, &subject, &folder, &signals),
+        live: trials(args, &gathered, &subject, &folder, &signals),
         ways: Ways { frame: gathered.frame.clone(), same: args.same },
         objective: &subject.objective,
         progress: Progress::new(args.quiet),
@@ -200,7 +199,7 @@ pub fn made(folder: &Path) -> Result<PathBuf, Trouble> {
 }
 
 /// How trials of this program run.
-pub fn live<'s>(
+pub fn trials<'s>(
     args: &TuneArgs,
     gathered: &Gathered,
     subject: &Subject,
@@ -218,7 +217,7 @@ fn enough(args: &TuneArgs, design: &Design, once: Option<Duration>) -> Result<()
     design.check().map_err(|small| {
         let trials = format!("give --trials {} or more", small.fewest);
         let next = match once.filter(|_| args.trials as usize >= small.fewest) {
-            Some(once) => format!("give --within {} or more", shown_time(once.mul_f64(small.fewest as f64))),
+            Some(once) => format!("give --within {} or more", live::shown(once.mul_f64(small.fewest as f64))),
             None => trials,
         };
         Trouble::new("the budget is too small").because(small).next(next).ends_with(WRONG)
@@ -229,14 +228,10 @@ fn plan_of(design: &Design, once: Duration, path: &Path) -> String {
     format!(
         "at most {} trials of about {}: some {}; kept in {}",
         design.trials,
-        shown_time(once),
-        shown_time(once.mul_f64(design.trials as f64)),
+        live::shown(once),
+        live::shown(once.mul_f64(design.trials as f64)),
         path.display()
     )
-}
-
-fn shown_time(time: Duration) -> String {
-    units::duration(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// What is printed, without captures; without the program, no lines to paste.

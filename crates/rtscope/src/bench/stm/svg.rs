@@ -14,16 +14,12 @@ const ABORTS: [f64; 4] = [LEFT, TIME[1] + TIME[3] + BELOW + ABOVE, TIME[2], 220.
 
 /// The drawing as a file by itself.
 pub fn document(found: &Found, benchmark: &Measured) -> String {
-    let mut svg = plot::document(height(benchmark), &label(benchmark));
-    both(&mut svg, found, benchmark);
-    svg.finish()
+    both(plot::document(height(benchmark), &label(benchmark)), found, benchmark)
 }
 
 /// The same for a page that has [`plot::LINES`].
 pub fn in_page(found: &Found, benchmark: &Measured) -> String {
-    let mut svg = Svg::new(height(benchmark), &label(benchmark));
-    both(&mut svg, found, benchmark);
-    svg.finish()
+    both(Svg::new(height(benchmark), &label(benchmark)), found, benchmark)
 }
 
 fn label(benchmark: &Measured) -> String {
@@ -39,18 +35,19 @@ fn height(benchmark: &Measured) -> f64 {
     last[1] + last[3] + BELOW
 }
 
-fn both(svg: &mut Svg, found: &Found, benchmark: &Measured) {
+fn both(mut svg: Svg, found: &Found, benchmark: &Measured) -> String {
     let name = text::name(&benchmark.name);
     let time = format!("{name}: time");
-    plot::draw(svg, TIME, &lines(found, benchmark, &time, axis_time, text::time, |point| Some(point.time_ns)));
+    plot::draw(
+        &mut svg,
+        TIME,
+        &lines(found, benchmark, &time, units::tick_label, text::time, |point| Some(point.time_ns)),
+    );
     if is_counted(benchmark) {
         let aborts = format!("{name}: aborts");
-        plot::draw(svg, ABORTS, &lines(found, benchmark, &aborts, text::count, text::count, |point| point.aborts));
+        plot::draw(&mut svg, ABORTS, &lines(found, benchmark, &aborts, text::count, text::count, |point| point.aborts));
     }
-}
-
-fn axis_time(ns: f64) -> String {
-    units::tick_label(ns)
+    svg.finish()
 }
 
 /// The lines of a figure of each point.

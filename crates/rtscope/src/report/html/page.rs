@@ -10,7 +10,7 @@ use super::{
 use crate::draw::escape::escape;
 use crate::kinds::SpanKind;
 use crate::report::{code, further, units, words};
-use rtscope_analyze::results::{Results, WorstPause};
+use rtscope_analyze::results::{Results, ThreadState, WorstPause};
 use rtscope_model::{Cause, Names, PauseQuality, Symbols};
 use std::fmt::Write as _;
 
@@ -169,13 +169,8 @@ const KINDS: [SpanKind; 6] = [
     SpanKind::Queued,
 ];
 /// What the kernel did with a thread.
-const KERNEL: [(&str, &str); 5] = [
-    ("k-running", "on a CPU"),
-    ("k-runnable", "waiting for a CPU"),
-    ("k-sleeping", "asleep"),
-    ("k-blocked", "blocked in the kernel"),
-    ("k-unknown", "not known"),
-];
+const KERNEL: [ThreadState; 5] =
+    [ThreadState::Running, ThreadState::Runnable, ThreadState::Sleeping, ThreadState::Blocked, ThreadState::Unknown];
 
 fn worst(results: &Results, names: &Names) -> Option<String> {
     let worst = &results.drawing.worst;
@@ -194,7 +189,7 @@ fn worst(results: &Results, names: &Names) -> Option<String> {
 pub(super) fn legend() -> String {
     let mut out = format!("{}<p class=\"legend\">", svg_waterfall::PATTERNS);
     out.extend(KINDS.map(|kind| table::entry(&table::fill(kind), kind.words())));
-    out.extend(KERNEL.map(|(class, words)| table::entry(class, words)));
+    out.extend(KERNEL.map(|state| table::entry(svg_waterfall::class(state), words::state(state))));
     out.push_str("</p>");
     out
 }

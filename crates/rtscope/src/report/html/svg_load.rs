@@ -20,20 +20,16 @@ const SHORT_NS: u64 = 500_000_000;
 const TIME_HEIGHT: f64 = 384.0;
 const CURVE_HEIGHT: f64 = 266.0;
 
+const LABEL: &str = "latency and rate of a load over time";
+
 /// Over time, as a file of its own; empty where no second was measured.
 pub fn document(load: &Document) -> String {
-    let mut svg = Svg::document(TIME_HEIGHT, "latency and rate of a load over time", FILE_STYLE);
-    over_time(&mut svg, load);
-    svg.finish()
+    over_time(Svg::document(TIME_HEIGHT, LABEL, FILE_STYLE), load)
 }
 
 /// Over time; `None` where no second was measured.
 pub(super) fn time(load: &Document) -> Option<String> {
-    let mut svg = Svg::new(TIME_HEIGHT, "latency and rate of a load over time");
-    (!load.seconds.is_empty()).then(|| {
-        over_time(&mut svg, load);
-        svg.finish()
-    })
+    (!load.seconds.is_empty()).then(|| over_time(Svg::new(TIME_HEIGHT, LABEL), load))
 }
 
 /// What of a second, or of the worst of some, is drawn.
@@ -71,14 +67,14 @@ fn points(load: &Document) -> (Vec<Point>, usize) {
     (most.chunks(each).chain((!rest.is_empty()).then_some(rest)).filter_map(joined).collect(), each)
 }
 
-fn over_time(svg: &mut Svg, load: &Document) {
+fn over_time(mut svg: Svg, load: &Document) -> String {
     let (points, each) = points(load);
     let span = load.took_ns.max(1);
     let x = |ns: u64| LEFT + LATENCY[2] * (ns as f64 / span as f64).min(1.0);
     let scale = Decades::of(LATENCY, points.iter().flat_map(|point| point.latency).flatten());
     let of = if each > 1 { format!("the worst second of each {each}") } else { "of each second".to_owned() };
     svg.text(LEFT, 14.0, Anchor::Start, "strong", &format!("latency from when a request was due, {of} (logarithmic)"));
-    scale.grid(svg);
+    scale.grid(&mut svg);
     let mut names = Vec::new();
     let lines = [("p50", "m-blocks"), ("p90", "m-heap"), ("p99", "m-rss"), ("longest", "m-live")];
     for (index, (name, class)) in lines.into_iter().enumerate() {
@@ -95,12 +91,12 @@ fn over_time(svg: &mut Svg, load: &Document) {
         names.extend(last.map(|(_, y)| (y, name.to_owned(), class.to_owned())));
     }
     let [_, top, width, height] = LATENCY;
-    names_at_right(svg, [LEFT + width + 8.0, top + height], names);
-    time_axis(svg, RATE, span);
+    names_at_right(&mut svg, [LEFT + width + 8.0, top + height], names);
+    time_axis(&mut svg, RATE, span);
     let ends = points.iter().skip(1).map(|point| x(point.from_ns)).chain([x(span)]);
     let stretches =
         points.iter().zip(ends).map(|(point, to)| Stretch { x: [x(point.from_ns), to], rates: point.rates });
-    svg_rates::draw(svg, RATE, &stretches.collect::<Vec<_>>());
+    svg_rates::draw(&mut svg, RATE, &stretches.collect::<Vec<_>>());
     if load.warm_up_ns > 0 {
         let at = x(load.warm_up_ns);
         // Not through the words between the plots.
@@ -109,6 +105,7 @@ fn over_time(svg: &mut Svg, load: &Document) {
         }
         svg.text(at + 4.0, top + 10.0, Anchor::Start, "tick", "warm-up over");
     }
+    svg.finish()
 }
 
 /// The curve of latencies: how many took at most how long, the last tenth, hundredth, …

@@ -335,17 +335,10 @@ fn strip(svg: &mut Svg, scale: &Scale, states: &LaneStates, end: Time, [top, hei
         spans.push(StateSpan { from, to: end, state: ThreadState::Unknown, who: None });
     }
     for span in spans {
-        let class = match span.state {
-            ThreadState::Running => "k-running",
-            ThreadState::Runnable => "k-runnable",
-            ThreadState::Sleeping => "k-sleeping",
-            ThreadState::Blocked => "k-blocked",
-            ThreadState::Unknown => "k-unknown",
-        };
         let who = span.who.as_deref().map(|who| format!(", {who} has it")).unwrap_or_default();
         let words = format!("{}{who}", words::state(span.state));
         let frame = scale.frame(span.from, span.to, top, height);
-        svg.rect(frame, class, &format!("{words}: {}", units::duration(span.to.since(span.from))));
+        svg.rect(frame, class(span.state), &format!("{words}: {}", units::duration(span.to.since(span.from))));
         if height < STRIP_HEIGHT {
             continue;
         }
@@ -355,6 +348,17 @@ fn strip(svg: &mut Svg, scale: &Scale, states: &LaneStates, end: Time, [top, hei
             if dark { "on-dark small" } else { "on-pale small" },
             &words,
         );
+    }
+}
+
+/// What the kernel did with a thread, as the style sheet colours it.
+pub(super) fn class(state: ThreadState) -> &'static str {
+    match state {
+        ThreadState::Running => "k-running",
+        ThreadState::Runnable => "k-runnable",
+        ThreadState::Sleeping => "k-sleeping",
+        ThreadState::Blocked => "k-blocked",
+        ThreadState::Unknown => "k-unknown",
     }
 }
 

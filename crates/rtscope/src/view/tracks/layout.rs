@@ -49,7 +49,7 @@ fn grouped<W: Write + Send + 'static>(tracks: Tracks<W>, results: &Results) -> i
     let mut groups = shelf.groups(results, &tracks);
     let kinds = tracks.sheet.kinds().map(crate::kinds::described).collect();
     let Tracks { sheet, details, .. } = tracks;
-    let writer = sheet.into_pen().finish()?;
+    let writer = sheet.pen.finish()?;
     groups.iter_mut().flat_map(|group| &mut group.tracks).for_each(|track| track.top = writer.top());
     Ok((writer, Parts { kinds, groups, details: details.strings(), missing }))
 }
@@ -87,7 +87,7 @@ fn missing<W: Write + Send + 'static>(tracks: &Tracks<W>) -> Vec<String> {
     if tracks.not_shown {
         missing.push("the log's clock could not be joined to the kernel's: threads and samples are not shown".into());
     }
-    if tracks.sheet.too_many() || tracks.threads.as_ref().is_some_and(|threads| threads.too_many()) {
+    if tracks.sheet.too_many || tracks.threads.as_ref().is_some_and(|threads| threads.too_many()) {
         missing.push("there are more threads or lanes than are shown".into());
     }
     missing

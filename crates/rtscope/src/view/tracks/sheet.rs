@@ -50,14 +50,14 @@ pub enum Line {
 
 /// A sheet that is being drawn on.
 pub struct Sheet<W> {
-    pen: Pen<W>,
+    pub(super) pen: Pen<W>,
     start: Option<Time>,
     tracks: BTreeMap<Key, u32>,
     /// Numbers of lanes' tracks, which are asked for most.
     lanes: Vec<Option<u32>>,
     /// A bit for each kind that was drawn.
     kinds: u64,
-    too_many: bool,
+    pub(super) too_many: bool,
 }
 
 impl<W: Write + Send + 'static> Sheet<W> {
@@ -84,16 +84,6 @@ impl<W: Write + Send + 'static> Sheet<W> {
     /// The kinds that were drawn.
     pub fn kinds(&self) -> impl Iterator<Item = u16> + '_ {
         (0..u64::BITS).filter(|kind| self.kinds & 1 << kind != 0).map(|kind| kind as u16)
-    }
-
-    /// Whether some tracks were too many.
-    pub fn too_many(&self) -> bool {
-        self.too_many
-    }
-
-    /// The pen, for its end.
-    pub fn into_pen(self) -> Pen<W> {
-        self.pen
     }
 
     /// What a lane does.
