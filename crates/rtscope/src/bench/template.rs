@@ -6,10 +6,8 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::str::FromStr;
 
-/// A name and a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
-    /// What it is called.
     pub name: String,
     /// The command's words, places among them.
     pub words: Vec<String>,

@@ -48,11 +48,8 @@ pub fn document(height: f64, label: &str) -> Svg {
     Svg::document(height, label, &format!("{BASE}{LINES}"))
 }
 
-/// What is drawn.
 pub struct Plot<'a> {
-    /// Above it.
     pub title: &'a str,
-    /// Below the title.
     pub about: String,
     /// What the axis across counts.
     pub across: &'a str,
@@ -68,9 +65,7 @@ pub struct Plot<'a> {
     pub lines: Vec<Curve>,
 }
 
-/// One line.
 pub struct Curve {
-    /// What it is called.
     pub name: String,
     /// From left to right.
     pub points: Vec<Spot>,
@@ -80,7 +75,6 @@ pub struct Curve {
 pub struct Spot {
     /// Where across, 0 to 1.
     pub at: f64,
-    /// How high.
     pub value: f64,
     /// Where the value lies.
     pub interval: Option<(f64, f64)>,
@@ -88,7 +82,6 @@ pub struct Spot {
     pub said: String,
 }
 
-/// Where figures lie.
 struct Scale {
     frame: [f64; 4],
     top: f64,

@@ -8,7 +8,6 @@ pub(crate) const LABEL: usize = 14;
 /// Columns that the words of rows take.
 const WORD: usize = 10;
 
-/// Text in the making.
 pub(crate) struct Screen<'s> {
     style: &'s Style,
     out: String,

@@ -12,7 +12,6 @@ pub(crate) const WIDTH: f64 = 960.0;
 /// told twice: for programs that know no variables.
 pub(crate) const FILE_STYLE: &str = include_str!("drawing.css");
 
-/// A drawing.
 pub(crate) struct Svg {
     out: String,
 }
@@ -167,7 +166,6 @@ impl Svg {
         let _ = write!(self.out, r#"<g class="{class}" transform="translate({x:.1} {y:.1}) scale({unit:.4})">"#);
     }
 
-    /// Ends a group.
     pub(crate) fn close(&mut self) {
         self.out.push_str("</g>");
     }

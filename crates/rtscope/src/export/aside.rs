@@ -68,7 +68,6 @@ pub struct Taken {
     back: Sender<Batch>,
 }
 
-/// Both ends.
 pub fn pair(format: Format) -> (Hand, Taken) {
     let (full, messages) = sync_channel(BATCHES);
     let (back, empty) = channel();

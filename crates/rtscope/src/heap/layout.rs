@@ -6,7 +6,6 @@ use super::picture::BLOCKS;
 
 /// Squares of one block in a row of a megablock, and rows.
 pub(crate) const ACROSS: u64 = 32;
-/// See [`ACROSS`].
 pub(crate) const DOWN: u64 = BLOCKS as u64 / ACROSS;
 /// Megablocks in a row that are tried, the largest picture first.
 const COLUMNS: [u64; 11] = [2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96];
@@ -21,15 +20,12 @@ const SEGMENTS_MAX: usize = 300;
 /// Megablocks of addresses that follow one another.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, serde::Serialize)]
 pub(crate) struct Segment {
-    /// The first one.
     pub first: u64,
-    /// How many.
     pub slots: u64,
     /// Units above it.
     pub top: u64,
 }
 
-/// See the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     /// Megablocks in a row.

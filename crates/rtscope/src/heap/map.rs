@@ -30,7 +30,6 @@ struct Row {
     squares: Vec<Square>,
 }
 
-/// The map.
 pub(super) fn text(heap: &Heap, size: Size, style: &Style) -> String {
     let picture = Picture::of(heap);
     let columns = if style.width >= ADDRESS + 64 { 64 } else { 32 };

@@ -7,7 +7,6 @@ use rtscope_model::units::{self, counted};
 
 /// Bytes of a block and of a megablock.
 pub(crate) const BLOCK: u64 = 4096;
-/// See [`BLOCK`].
 pub(crate) const MEGABLOCK: u64 = 1 << 20;
 /// Blocks of a megablock.
 pub(crate) const BLOCKS: usize = 256;
@@ -115,7 +114,6 @@ impl Square {
     }
 }
 
-/// A megablock.
 #[derive(Clone, Debug)]
 pub(crate) struct Tile {
     /// Its address in megablocks.

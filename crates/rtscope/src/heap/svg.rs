@@ -26,7 +26,6 @@ const SIZE_MAX: usize = 3_500_000;
 const SQUARES_MAX: u64 = 600_000;
 /// Runs of blocks, and megablocks, up to which each tells of itself.
 const RUNS_MAX: usize = 8_000;
-/// See [`RUNS_MAX`].
 const TILES_MAX: usize = 6_000;
 /// Places up to which those that hold nothing have a frame.
 const FRAMES_MAX: u64 = 30_000;

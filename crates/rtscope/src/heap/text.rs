@@ -5,7 +5,6 @@ use rtscope_model::heap::{self, Heap};
 use rtscope_model::units::{bytes, count, counted, duration, percent};
 use std::fmt::Write;
 
-/// The page.
 pub(super) fn text(heap: &Heap, style: &Style) -> String {
     let mut out = String::new();
     let compiler = heap.built_by().unwrap_or_else(|| format!("{}, version unknown", heap::RUNTIME));

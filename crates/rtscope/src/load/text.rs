@@ -33,7 +33,6 @@ pub fn live(second: &Second, warm_up_ns: u64) -> String {
     line
 }
 
-/// The whole.
 pub fn text(load: &Document, style: &Style) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{}", style.paint(Tone::Strong, &headline(load)));

@@ -9,7 +9,6 @@ use crate::style::{Style, Tone, clean};
 use rtscope_analyze::recording::stm::StmRates;
 use rtscope_analyze::results::stm::Transactions;
 
-/// The text at the end.
 pub(super) fn text(document: &Document, style: &Style) -> String {
     let mut screen = Screen::new(style);
     title(&mut screen, document);

@@ -22,7 +22,6 @@ use std::process::ExitCode;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Shows it.
 pub(super) fn show(of: &Path, seconds: usize, args: &TopArgs) -> Result<ExitCode, Trouble> {
     let input = input::open(of, None)?;
     let name = of.display().to_string();

@@ -80,7 +80,6 @@ struct Found {
     log: (Box<dyn GrowingLog>, ClockMap),
 }
 
-/// See the module.
 pub(super) struct Recording {
     path: PathBuf,
     capture: Capture,

@@ -27,7 +27,6 @@ const LIFE_NS: u64 = 500_000_000;
 /// looked at.
 const START_NS: u64 = 1_000_000_000;
 const START_STEP: Duration = Duration::from_millis(50);
-/// See the module.
 pub(super) struct Running {
     host: Host,
     process: Process,

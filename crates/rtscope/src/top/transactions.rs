@@ -10,7 +10,6 @@ use std::collections::VecDeque;
 /// Lines that wait for their moment.
 const WAITING_MAX: usize = 1 << 20;
 
-/// See the module.
 #[derive(Debug)]
 pub(super) struct Transactions {
     processes: Processes,
@@ -31,7 +30,6 @@ impl Transactions {
         }
     }
 
-    /// Takes in one.
     pub(super) fn push(&mut self, line: &StmLine) {
         self.processes.push(line);
     }

@@ -6,7 +6,6 @@ use rtscope_store::StoreError;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Prints it.
 pub(super) fn show(text: &str) -> Result<ExitCode, Trouble> {
     print_results(text).map(|()| ExitCode::SUCCESS)
 }

@@ -48,7 +48,6 @@ pub enum Of {
     Runtime,
 }
 
-/// A figure.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 #[allow(missing_docs)]
 pub struct Figure {

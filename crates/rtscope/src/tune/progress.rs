@@ -15,12 +15,10 @@ pub enum Extent {
     Listed {
         /// Number of the first in the whole study.
         first: usize,
-        /// How many.
         all: usize,
     },
 }
 
-/// Who says it.
 #[derive(Debug)]
 pub struct Progress {
     quiet: bool,
@@ -45,7 +43,6 @@ impl Progress {
         }
     }
 
-    /// A line of its own.
     pub fn say(&mut self, text: &str) {
         self.line.clear();
         if !self.quiet {

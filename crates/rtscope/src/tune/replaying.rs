@@ -13,7 +13,6 @@ use serde::Serialize;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// What is printed.
 #[derive(Serialize)]
 struct Document<'a> {
     schema: &'static str,

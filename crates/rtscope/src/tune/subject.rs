@@ -14,7 +14,6 @@ use rtscope_tune::plan::Goal;
 /// Requests below which 1 % of them says little: the interval of p99 spans 20 ranks each way.
 const REQUESTS_MIN: f64 = 10_000.0;
 
-/// What is asked.
 #[derive(Debug)]
 pub struct Subject {
     /// What a trial does.

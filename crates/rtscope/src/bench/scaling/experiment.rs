@@ -12,7 +12,6 @@ use std::ffi::OsString;
 /// What stands where the number of workers goes.
 pub(super) const PLACE: &str = "{workers}";
 
-/// What is asked for.
 pub struct Plan {
     /// Lines of the plot.
     pub series: Vec<Template>,
@@ -24,7 +23,6 @@ pub struct Plan {
     pub seed: u64,
 }
 
-/// One run.
 #[derive(Copy, Clone, Debug)]
 pub struct Ran {
     /// How much it did.

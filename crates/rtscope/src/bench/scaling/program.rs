@@ -14,7 +14,6 @@ use std::time::Instant;
 /// Bytes at the end of the output in which `solves N` has to stand.
 const KEPT: usize = 16 * 1024;
 
-/// Runs real programs.
 pub struct Programs {
     /// How much each run does; `None`: the program prints it.
     pub work: Option<u64>,

@@ -8,10 +8,8 @@ use serde::Serialize;
 /// `schema` of the document.
 pub const SCHEMA: &str = "rtscope/scaling/1";
 
-/// A whole experiment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Scaling {
-    /// [`SCHEMA`].
     pub schema: &'static str,
     /// Of the order and of the resampling.
     pub seed: u64,
@@ -28,7 +26,6 @@ pub struct Scaling {
 /// One line of the plot.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Line {
-    /// What it is called.
     pub name: String,
     /// Its command, with a place for the number of workers.
     pub template: String,
@@ -39,7 +36,6 @@ pub struct Line {
 /// One number of workers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Point {
-    /// So many.
     pub workers: u32,
     /// Work per second.
     pub rate: Median,
@@ -47,11 +43,9 @@ pub struct Point {
     pub of_first: Option<Median>,
     /// Share of all CPUs that others had beside its runs.
     pub others: Option<f64>,
-    /// Each run, by block.
     pub runs: Vec<Run>,
 }
 
-/// One run.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize)]
 pub struct Run {
     /// How much it did.
@@ -68,7 +62,6 @@ impl Run {
 }
 
 impl Scaling {
-    /// Every point.
     pub fn points(&self) -> impl Iterator<Item = &Point> {
         self.series.iter().flat_map(|line| &line.points)
     }

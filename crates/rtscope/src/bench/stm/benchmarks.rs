@@ -24,12 +24,9 @@ const KNOWN: [(&str, &str, &[&str], Option<u64>); 10] = [
     ("orelse", "alternatives nested in each other", &["orelse"], None),
 ];
 
-/// One of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Benchmark {
-    /// What it is called.
     pub name: String,
-    /// What it is.
     pub about: Option<&'static str>,
     /// Its command, with [`PLACE`].
     pub command: Template,
@@ -55,7 +52,6 @@ impl Benchmark {
     }
 }
 
-/// Names of all.
 pub fn names() -> impl Iterator<Item = &'static str> {
     KNOWN.into_iter().map(|(name, ..)| name)
 }
@@ -88,7 +84,6 @@ pub fn of(program: &str, only: &[String], operations: &[Operations]) -> Result<V
 pub struct Operations {
     /// Of this benchmark; `None`: of all others.
     pub of: Option<String>,
-    /// So many.
     pub count: u64,
 }
 

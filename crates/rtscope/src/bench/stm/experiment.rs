@@ -8,7 +8,6 @@ use super::configurations::Configuration;
 use super::results::{Beside, Measured, Point, Runs, Timed};
 use rtscope_tune::trials;
 
-/// What is asked for.
 pub struct Plan {
     /// In the order of the list.
     pub benchmarks: Vec<Benchmark>,
@@ -25,12 +24,9 @@ pub struct Plan {
     pub seed: u64,
 }
 
-/// A run that is wanted.
 #[derive(Copy, Clone, Debug)]
 pub struct Ask<'a> {
-    /// Of this benchmark.
     pub benchmark: &'a Benchmark,
-    /// In this configuration.
     pub configuration: &'a Configuration,
     /// With so many threads.
     pub threads: u32,
@@ -73,7 +69,6 @@ impl End {
     }
 }
 
-/// Whoever runs programs.
 pub trait Programs {
     /// Runs one to its end.
     ///
@@ -109,9 +104,7 @@ pub struct Progress<'a> {
     pub block: Option<usize>,
     /// Timed runs that are done, and how many there will be.
     pub done: usize,
-    /// How many.
     pub all: usize,
-    /// What runs now.
     pub ask: Ask<'a>,
 }
 

@@ -13,7 +13,6 @@ const LINE: &str = "stm ";
 /// The time in it, and what a trial calls it.
 const TIME: (&str, &str) = ("ns", "time_ns");
 
-/// Runs real programs.
 pub struct Real<'a> {
     /// As trials.
     pub live: Live<'a>,

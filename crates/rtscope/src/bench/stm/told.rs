@@ -5,7 +5,6 @@ use super::experiment::Progress;
 use crate::line::Line;
 use crate::style::clean;
 
-/// Who says it.
 pub struct Told {
     quiet: bool,
     blocks: u32,
@@ -19,7 +18,6 @@ impl Told {
         Told { quiet, blocks, line: Line::new(quiet), last: None }
     }
 
-    /// A run begins.
     pub fn begins(&mut self, now: &Progress<'_>) {
         let ask = now.ask;
         if self.line.is_seen() {
@@ -34,7 +32,6 @@ impl Told {
         }
     }
 
-    /// A line of its own.
     pub fn say(&mut self, text: &str) {
         self.line.clear();
         if !self.quiet {

@@ -51,7 +51,6 @@ impl Bands {
         Bands { at, bands }
     }
 
-    /// The highest top.
     pub(super) fn max(&self) -> Option<u64> {
         self.bands.last().and_then(|band| band.tops.iter().copied().max())
     }

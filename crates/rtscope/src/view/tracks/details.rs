@@ -18,7 +18,6 @@ pub enum Table {
     User,
 }
 
-/// The strings.
 pub struct Details {
     strings: Vec<String>,
     numbers: HashMap<String, u32>,

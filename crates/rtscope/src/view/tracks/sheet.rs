@@ -48,7 +48,6 @@ pub enum Line {
     Stolen(Cpu),
 }
 
-/// A sheet that is being drawn on.
 pub struct Sheet<W> {
     pub(super) pen: Pen<W>,
     start: Option<Time>,
