@@ -4,10 +4,9 @@
 
 use super::answer::{NO_ANSWER, cannot_keep, show};
 use super::args::{JobArg, TuneArgs};
-use super::conduct::{Conductor, Ways};
+use super::conduct::Conductor;
 use super::description;
 use super::job::{self, Given, Job};
-use super::keeping::Keeping;
 use super::program::{self, First};
 use super::progress::{Extent, Progress};
 use super::space::Gathered;
@@ -47,12 +46,7 @@ pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
         .map_err(|none| Trouble::new("there is nothing to compare").because(none).next("give another with --try"))?;
     let (folder, path) = places(args, &gathered)?;
     let signals = Signals::install().map_err(|error| Trouble::new("signals cannot be caught").because(error))?;
-    let mut first = First {
-        live: program::trials(args, &gathered, &subject, &folder, &signals),
-        ways: Ways { frame: gathered.frame.clone(), same: args.same },
-        objective: &subject.objective,
-        progress: Progress::new(args.quiet),
-    };
+    let mut first = First::new(args, &gathered, &subject, &folder, &signals);
     let goes_on = path.exists();
     if !goes_on {
         first.run()?;
@@ -65,10 +59,8 @@ pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
     if goes_on && !left.is_empty() {
         first.run()?;
     }
-    let First { live, ways, objective, progress } = first;
     let extent = Extent::Listed { first: asks.first().map_or(0, |ask| ask.number), all: asks.len() };
-    let mut trials = Conductor::new(live, ways, objective, Keeping::new(store), extent);
-    trials.progress = progress;
+    let mut trials = first.conductor(store, extent);
     let mut ended = None;
     for ask in left {
         let outcome = trials.run(&space, &ask);

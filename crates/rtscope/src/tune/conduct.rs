@@ -51,25 +51,19 @@ pub struct Conductor<'a> {
     pub extent: Extent,
     /// What is said meanwhile.
     pub progress: Progress,
-    run: Run,
+    pub(super) run: Run,
 }
 
 /// What is known of the trial that was run last.
 #[derive(Debug, Default)]
-struct Run {
+pub(super) struct Run {
     figures: Figures,
     attempt: u32,
     started_unix_ns: u64,
     note: Option<String>,
 }
 
-impl<'a> Conductor<'a> {
-    /// Before the first.
-    pub fn new(live: Live<'a>, ways: Ways, objective: &'a Objective, keeping: Keeping, extent: Extent) -> Self {
-        let (deadline, progress, run) = (None, Progress::new(true), Run::default());
-        Conductor { live, ways, objective, keeping, deadline, extent, progress, run }
-    }
-
+impl Conductor<'_> {
     /// What a study hears of a trial. What runs today is measured even where it breaks a limit:
     /// everything else is compared with it.
     fn outcome(&mut self, tried: &Tried, default: bool) -> Outcome {

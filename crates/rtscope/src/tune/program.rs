@@ -49,20 +49,12 @@ pub fn run(args: &TuneArgs) -> Result<ExitCode, Trouble> {
     let folder = folder(args, &gathered)?;
     let path = folder.join(STORE);
     let signals = Signals::install().map_err(|error| Trouble::new("signals cannot be caught").because(error))?;
-    let mut first = First {
-        live: trials(args, &gathered, &subject, &folder, &signals),
-        ways: Ways { frame: gathered.frame.clone(), same: args.same },
-        objective: &subject.objective,
-        progress: Progress::new(args.quiet),
-    };
+    let mut first = First::new(args, &gathered, &subject, &folder, &signals);
     subject.notes.iter().for_each(|note| first.progress.say(note));
     let began = Instant::now();
     let (store, mut study) = begun(args, &path, space, &mut description, &mut first)?;
     let over = matches!(study.ask(), Next::Done(_));
-    let First { live, ways, objective, progress } = first;
-    let extent = Extent::Search(description.design.trials);
-    let mut trials = Conductor::new(live, ways, objective, Keeping::new(store), extent);
-    trials.progress = progress;
+    let mut trials = first.conductor(store, Extent::Search(description.design.trials));
     trials.deadline = args.within.map(|within| began + within);
     let answer = study::run(&mut study, &mut trials);
     let Conductor { mut live, ways, keeping, mut progress, .. } = trials;
@@ -135,7 +127,32 @@ pub struct First<'a> {
     pub progress: Progress,
 }
 
-impl First<'_> {
+impl<'a> First<'a> {
+    /// Of the program that was looked at; trials write into `scratch`.
+    pub fn new(
+        args: &TuneArgs,
+        gathered: &Gathered,
+        subject: &'a Subject,
+        scratch: &Path,
+        signals: &'a Signals,
+    ) -> First<'a> {
+        let own = runtimes::own_figures(&gathered.program);
+        let live = Live::new(subject.way.clone(), own, scratch.to_owned(), Some(signals));
+        First {
+            live: Live { gate: Gate { patience: args.patience, ..Gate::default() }, ..live },
+            ways: Ways { frame: gathered.frame.clone(), same: args.same },
+            objective: &subject.objective,
+            progress: Progress::new(args.quiet),
+        }
+    }
+
+    /// What runs the trials after it, which are kept in `store`.
+    pub fn conductor(self, store: Store, extent: Extent) -> Conductor<'a> {
+        let First { live, ways, objective, progress } = self;
+        let (keeping, run) = (Keeping::new(store), Default::default());
+        Conductor { live, ways, objective, keeping, deadline: None, extent, progress, run }
+    }
+
     /// Runs it once as it is: its files are read from now on, and a program that does not run
     /// at all, or does not say what is asked for, is told before anything else. How long that
     /// took.
@@ -196,20 +213,6 @@ pub fn made(folder: &Path) -> Result<PathBuf, Trouble> {
             .because(error)
             .next("give another place with --output or --store")
     })
-}
-
-/// How trials of this program run.
-pub fn trials<'s>(
-    args: &TuneArgs,
-    gathered: &Gathered,
-    subject: &Subject,
-    scratch: &Path,
-    signals: &'s Signals,
-) -> Live<'s> {
-    let mut live =
-        Live::new(subject.way.clone(), runtimes::own_figures(&gathered.program), scratch.to_owned(), Some(signals));
-    live.gate = Gate { patience: args.patience, ..Gate::default() };
-    live
 }
 
 /// Whether the budget is enough for one comparison; `once`: of `--within`, with trials so long.

@@ -27,19 +27,7 @@ struct Document<'a> {
     studies: u64,
     seed: u64,
     #[serde(flatten)]
-    figures: Figures<'a>,
-}
-
-/// The summary with what its `trials` are called beside the budget's.
-#[derive(Serialize)]
-struct Figures<'a> {
-    regret: &'a rtscope_tune::study::replay::Regret,
-    coverage: Option<f64>,
-    over_claims: f64,
-    better: f64,
-    no_difference: f64,
-    refused: f64,
-    trials_taken: usize,
+    figures: &'a Summary,
 }
 
 /// Does it.
@@ -96,15 +84,7 @@ fn document<'a>(args: &'a TuneArgs, table: &'a Table, default: usize, summary: &
         trials: args.trials,
         studies: args.studies,
         seed: args.seed,
-        figures: Figures {
-            regret: &summary.regret,
-            coverage: summary.coverage,
-            over_claims: summary.over_claims,
-            better: summary.better,
-            no_difference: summary.no_difference,
-            refused: summary.refused,
-            trials_taken: summary.trials,
-        },
+        figures: summary,
     }
 }
 

@@ -197,7 +197,8 @@ pub struct Summary {
     pub no_difference: f64,
     /// Share of studies that end otherwise: too noisy, or nothing to run.
     pub refused: f64,
-    /// Trials of the study in the middle.
+    /// Trials of the study in the middle; beside the budget's they need a name of their own.
+    #[serde(rename = "trials_taken")]
     pub trials: usize,
 }
 
