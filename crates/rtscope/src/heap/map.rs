@@ -2,7 +2,7 @@
 //! make it fit on a page; the letters say what the colours say. Rows alike and addresses
 //! that hold nothing are told in one line.
 
-use super::picture::{BLOCK, BLOCKS, KINDS, Kind, MEGABLOCK, Picture, Square};
+use super::picture::{BLOCK, BLOCKS, Kind, MEGABLOCK, Picture, Square};
 use crate::style::{Ground, Style, Tone};
 use rtscope_model::heap::Heap;
 use rtscope_model::units::{bytes, count, counted, percent_of};
@@ -168,15 +168,15 @@ fn paint(square: Option<Square>, text: &str, style: &Style) -> String {
 fn legend(out: &mut String, heap: &Heap, picture: &Picture, per: u64, style: &Style) {
     let _ = writeln!(out);
     let all = picture.bytes();
-    let mut said = [""; KINDS];
-    said[Kind::Returned as usize] = "addresses only";
     for (kind, of_kind) in picture.totals() {
         let grades: &[u8] = if kind == Kind::Pinned { &[1, 9] } else { &[0] };
         let letters: String = grades.iter().map(|grade| mark(kind, *grade, style)).collect::<Vec<_>>().join("-");
         let pad = if kind == Kind::Pinned { "" } else { "  " };
-        let share = if kind == Kind::Returned { String::new() } else { percent_of(of_kind, all) };
+        let (share, note) = match kind {
+            Kind::Returned => (String::new(), "addresses only"),
+            _ => (percent_of(of_kind, all), ""),
+        };
         let words = kind.words();
-        let note = said[kind as usize];
         let line = format!("  {letters}{pad}  {words:44}  {:>10}  {share:>7}  {note}", bytes(of_kind));
         let _ = writeln!(out, "{}", line.trim_end());
     }

@@ -18,7 +18,7 @@ pub fn figures(joined: &Joined, url: &str) -> String {
 /// "Of the 1 % slowest (12, 37.1 ms or more), 71 % waited for a pause, …".
 pub fn slowest(joined: &Joined) -> String {
     let slow = &joined.slow;
-    let shares = told(joined).filter_map(|part| Some(format!("{} {}", percent(part.share?), did(part.what))));
+    let shares = told(joined).filter_map(|part| Some(format!("{} {}", percent(part.share?), ways(part.what)[1])));
     let shares: Vec<_> = shares.collect();
     let head = format!("Of the 1 % slowest ({}, {} or more)", count(slow.count), duration(slow.from_ns));
     if shares.is_empty() {
@@ -31,8 +31,9 @@ pub fn slowest(joined: &Joined) -> String {
 /// "Together they took 95.3 s more than the median: 62 % of that in pauses, …".
 pub fn explained(joined: &Joined) -> Option<String> {
     let slow = &joined.slow;
-    let shares: Vec<_> =
-        told(joined).filter_map(|part| Some(format!("{} {}", percent(part.above_share?), lies(part.what)))).collect();
+    let shares: Vec<_> = told(joined)
+        .filter_map(|part| Some(format!("{} {}", percent(part.above_share?), ways(part.what)[2])))
+        .collect();
     let above = duration(slow.above_ns);
     (!shares.is_empty()).then(|| format!("Together they took {above} more than the median: {}.", shares.join(", ")))
 }
@@ -50,15 +51,20 @@ pub fn left_out(joined: &Joined) -> Option<String> {
     (!parts.is_empty()).then(|| format!("Not counted: {}.", parts.join(", ")))
 }
 
+/// What a request waited for: as a heading, what it did, and where its time lies.
+fn ways(what: What) -> [&'static str; 3] {
+    match what {
+        What::Pause => ["pause", "waited for a pause", "in pauses"],
+        What::Queued => ["queued behind one", "were queued behind one", "queued behind them"],
+        What::Throttled => ["throttled", "were throttled", "throttled"],
+        What::RunQueue => ["no CPU", "waited for a CPU", "waiting for a CPU"],
+        What::Neither => ["neither", "neither", "in none of these"],
+    }
+}
+
 /// What a request waited for, as a heading.
 pub fn what(what: What) -> &'static str {
-    match what {
-        What::Pause => "pause",
-        What::Queued => "queued behind one",
-        What::Throttled => "throttled",
-        What::RunQueue => "no CPU",
-        What::Neither => "neither",
-    }
+    ways(what)[0]
 }
 
 /// The kernel's side of it is missing.
@@ -70,24 +76,4 @@ fn is_blind(joined: &Joined) -> bool {
 fn told(joined: &Joined) -> impl Iterator<Item = &Part> {
     let kernel = |what| matches!(what, What::Throttled | What::RunQueue);
     joined.slow.parts.iter().filter(move |part| !kernel(part.what) || part.above_ns.is_some_and(|ns| ns > 0))
-}
-
-fn did(what: What) -> &'static str {
-    match what {
-        What::Pause => "waited for a pause",
-        What::Queued => "were queued behind one",
-        What::Throttled => "were throttled",
-        What::RunQueue => "waited for a CPU",
-        What::Neither => "neither",
-    }
-}
-
-fn lies(what: What) -> &'static str {
-    match what {
-        What::Pause => "in pauses",
-        What::Queued => "queued behind them",
-        What::Throttled => "throttled",
-        What::RunQueue => "waiting for a CPU",
-        What::Neither => "in none of these",
-    }
 }

@@ -548,43 +548,17 @@ fn unexplained_waiting(results: &Results) -> Option<String> {
     Some(format!("Waiting for {what} took {waited}, {share} of the run; {why}"))
 }
 
-/// The verdict on a recording without a finding.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub enum WithoutFindings {
-    /// Every rule looked, and nothing was lost.
-    Clear,
-    /// What was not seen may hold something.
-    ClearAsSeen,
-    /// Lanes are waited for, and no rule says why.
-    NoCause,
-    /// No log of a runtime.
-    NoPauses,
-}
-
-impl WithoutFindings {
-    /// In a few words.
-    pub fn words(self) -> &'static str {
-        match self {
-            WithoutFindings::Clear => "Nothing found.",
-            WithoutFindings::ClearAsSeen => "Nothing found in what was seen.",
-            WithoutFindings::NoCause => "No cause found.",
-            WithoutFindings::NoPauses => "Pauses unknown.",
-        }
-    }
-}
-
-/// The verdict without a finding, and what it stands on.
-pub fn without_findings(results: &Results) -> (WithoutFindings, String) {
+/// The verdict on a recording without a finding: whether every rule looked and nothing was lost, in a few words,
+/// and what it stands on.
+pub fn without_findings(results: &Results) -> (bool, &'static str, String) {
     if !has_runtime(results) {
-        return (
-            WithoutFindings::NoPauses,
-            "No log of a runtime was recorded, so pauses could not be looked at. A GHC program writes one when `rtscope \
-             record -- PROGRAM` starts it, unless it cannot; then the end of this report says what it needs."
-                .into(),
-        );
+        let text = "No log of a runtime was recorded, so pauses could not be looked at. A GHC program writes one when \
+                    `rtscope record -- PROGRAM` starts it, unless it cannot; then the end of this report says what it \
+                    needs.";
+        return (false, "Pauses unknown.", text.into());
     }
     if let Some(text) = unexplained_waiting(results) {
-        return (WithoutFindings::NoCause, text);
+        return (false, "No cause found.", text);
     }
     let pauses = units::counted(results.pauses.count, "pause", "pauses");
     let mut seen =
@@ -600,8 +574,8 @@ pub fn without_findings(results: &Results) -> (WithoutFindings, String) {
     }
     let text = format!("Looked at {}.{}", seen.join(", "), checked(results));
     let blind = results.checked.iter().any(|rule| rule.outcome == Outcome::CouldNotLook);
-    let whole = super::seen::exit_code(results) == 0 && !blind;
-    (if whole { WithoutFindings::Clear } else { WithoutFindings::ClearAsSeen }, text)
+    let clear = super::seen::exit_code(results) == 0 && !blind;
+    (clear, if clear { "Nothing found." } else { "Nothing found in what was seen." }, text)
 }
 
 /// Which rules were clear, and which could not look and why.

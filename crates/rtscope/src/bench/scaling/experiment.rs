@@ -94,14 +94,12 @@ fn results(plan: &Plan, found: &[Vec<Ran>]) -> Scaling {
 
 /// `None` without runs.
 fn point(workers: u32, ran: &[Ran], first: Option<&[Ran]>, seed: u64) -> Option<Point> {
-    let runs: Vec<Run> = ran.iter().map(|ran| Run { work: ran.work, wall_ns: ran.wall_ns }).collect();
-    let rates = |ran: &[Ran]| -> Vec<f64> {
-        ran.iter().map(|ran| Run { work: ran.work, wall_ns: ran.wall_ns }.rate()).collect()
-    };
-    let own = rates(ran);
+    let run = |ran: &Ran| Run { work: ran.work, wall_ns: ran.wall_ns };
+    let runs: Vec<Run> = ran.iter().map(run).collect();
+    let own: Vec<f64> = runs.iter().map(Run::rate).collect();
     let of_first = first.and_then(|first| {
         // Run by run: both are of the same block.
-        let ratios: Vec<f64> = own.iter().zip(rates(first)).map(|(own, first)| own / first).collect();
+        let ratios: Vec<f64> = own.iter().zip(first).map(|(own, first)| own / run(first).rate()).collect();
         stats::bootstrap(&ratios, seed)
     });
     Some(Point { workers, rate: stats::bootstrap(&own, seed)?, of_first, others: others(ran), runs })

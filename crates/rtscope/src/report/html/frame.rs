@@ -1,8 +1,10 @@
 //! What every page has: its head, a policy that forbids everything but its own style and script, sections and
 //! figures. Refuses to know what they show.
 
-use crate::draw::escape::escape;
+use super::SIZE_MAX;
+use crate::draw::escape::{escape, json_in_script};
 use rtscope_model::units;
+use serde::Serialize;
 use std::fmt::Write as _;
 
 /// The colours of the viewer, and the look of a page.
@@ -14,11 +16,6 @@ const STYLE_HASH: &str = "sha256-Zvbo5EObLlnn3azLasUNDJuVv9jLZRU3ej22vuRHRag=";
 /// A whole page around `body`, with `data` (JSON, made safe for a script element).
 pub(super) fn shell(title: &str, body: &str, data: &str) -> String {
     finish(&head(title, None, false), body, data)
-}
-
-/// The same with more style.
-pub(super) fn shell_with(title: &str, body: &str, data: &str, more: &More) -> String {
-    finish(&head(title, Some(more), false), body, data)
 }
 
 /// What some pages have beside the style sheet of all. Hashes are for the policy; tests compute
@@ -58,6 +55,13 @@ pub(super) fn finish(head: &str, body: &str, data: &str) -> String {
     format!(
         "{head}{body}</main>\n<script type=\"application/json\" id=\"rtscope-data\">{data}</script>\n</body></html>\n"
     )
+}
+
+/// The same around a `document`, which is left out where it is too long.
+pub(super) fn shell_of(title: &str, body: &str, document: &impl Serialize, more: Option<&More>) -> String {
+    let data = json_in_script(&serde_json::to_string(document).unwrap_or_default());
+    let fits = body.len() + data.len() + SIZE_MAX / 20 <= SIZE_MAX;
+    finish(&head(title, more, false), body, if fits { &data } else { "{}" })
 }
 
 pub(super) fn section(body: &mut String, id: &str, title: &str, content: &str) {

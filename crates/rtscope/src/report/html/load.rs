@@ -1,10 +1,10 @@
 //! The page of a load: what came of it in words, its figures, latency and rate over time,
 //! the curve of its latencies. Refuses to compute figures.
 
-use super::frame::{figure, list, section, shell};
+use super::frame::{figure, list, section, shell_of};
+use super::svg_load;
 use super::table::table;
-use super::{SIZE_MAX, svg_load};
-use crate::draw::escape::{escape, json_in_script};
+use crate::draw::escape::escape;
 use crate::load::text;
 use rtscope_load::document::Document;
 use rtscope_load::spread::Figures;
@@ -23,9 +23,7 @@ pub fn load(load: &Document) -> String {
     if let Some(svg) = svg_load::curve(load) {
         section(&mut body, "curve", "All latencies in order", &figure(&svg, ""));
     }
-    let data = json_in_script(&serde_json::to_string(load).unwrap_or_default());
-    let fits = body.len() + data.len() + SIZE_MAX / 20 <= SIZE_MAX;
-    shell(&load.url, &body, if fits { &data } else { "{}" })
+    shell_of(&load.url, &body, load, None)
 }
 
 fn said(load: &Document) -> String {

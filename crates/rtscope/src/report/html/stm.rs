@@ -90,14 +90,12 @@ fn legend(svg: &mut Svg, parts: &[Part]) {
 }
 
 fn grid(svg: &mut Svg, max: f64) {
-    let [left, top, width, height] = PLOT;
+    let [_, top, _, height] = PLOT;
     let step = round_step(max, 4.0);
     let mut tick = 0.0;
     while tick <= max * 1.0001 {
-        let y = top + height * (1.0 - tick / max);
-        svg.line([left, y, left + width, y], "grid");
         let label = if tick == 0.0 { "0".to_owned() } else { units::rate(tick) };
-        svg.text(left - 6.0, y + 4.0, Anchor::End, "tick", &label);
+        svg.level(PLOT, top + height * (1.0 - tick / max), &label);
         tick += step;
     }
 }

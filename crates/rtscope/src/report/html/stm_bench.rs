@@ -1,12 +1,11 @@
 //! The page of an experiment with transactions: how configurations stand beside the default,
 //! then for each benchmark both plots and their figures. Refuses to compute figures.
 
-use super::SIZE_MAX;
-use super::frame::{More, facts, figure, list, section, shell_with};
+use super::frame::{More, facts, figure, list, section, shell_of};
 use super::table::table;
 use crate::bench::stm::results::{Found, Measured, Point, Ratio};
 use crate::bench::stm::{svg, text};
-use crate::draw::escape::{escape, json_in_script};
+use crate::draw::escape::escape;
 use crate::draw::plot::LINES;
 
 /// The lines of the plots.
@@ -22,9 +21,7 @@ pub fn stm_bench(found: &Found) -> String {
         let title = escape(&format!("{}{about}", text::name(&benchmark.name))).into_owned();
         section(&mut body, &format!("benchmark-{}", index + 1), &title, &measured(found, benchmark));
     }
-    let data = json_in_script(&serde_json::to_string(found).unwrap_or_default());
-    let fits = body.len() + data.len() + SIZE_MAX / 20 <= SIZE_MAX;
-    shell_with(text::TITLE, &body, if fits { &data } else { "{}" }, &MORE)
+    shell_of(text::TITLE, &body, found, Some(&MORE))
 }
 
 fn verdict(found: &Found) -> String {

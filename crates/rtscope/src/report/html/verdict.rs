@@ -2,8 +2,7 @@
 //! "nothing found" stands on.
 
 use crate::draw::escape::escape;
-use crate::report::units;
-use crate::report::words::{self, WithoutFindings};
+use crate::report::{units, words};
 use rtscope_analyze::results::Results;
 use rtscope_model::{Evidence, Finding, Remedy};
 use std::fmt::Write as _;
@@ -15,9 +14,8 @@ const REMEDIES_MAX: usize = 4;
 pub(super) fn verdict(results: &Results) -> String {
     let mut out = String::new();
     if results.findings.is_empty() {
-        let (verdict, text) = words::without_findings(results);
-        let class = if verdict == WithoutFindings::Clear { "good" } else { "warning" };
-        let (verdict, text) = (verdict.words(), escape(&text));
+        let (clear, verdict, text) = words::without_findings(results);
+        let (class, text) = (if clear { "good" } else { "warning" }, escape(&text));
         let _ = write!(out, "<article class=\"finding {class}\"><h3>{verdict}</h3><p>{text}</p></article>");
     }
     for finding in results.findings.iter().take(FINDINGS_MAX) {

@@ -48,35 +48,26 @@ fn bar(screen: &mut Screen, results: &Results) {
     let width = style.width.saturating_sub(LABEL);
     let mut drawn = String::new();
     for (part, cells) in cells(&parts, width) {
-        drawn.push_str(&style.paint(tone(part), &glyph(part, style.unicode).repeat(cells)));
+        drawn.push_str(&style.paint(look(part).0, &glyph(part, style.unicode).repeat(cells)));
     }
     let label = screen.label("Wall clock");
     screen.line(&format!("{label}{drawn}"));
 }
 
-fn tone(part: Part) -> Tone {
+/// How a part is drawn: its colour, its sign, and that where there is no Unicode.
+fn look(part: Part) -> (Tone, &'static str, &'static str) {
     match part {
-        Part::Program => Tone::Good,
-        Part::Stop => Tone::Bad,
-        Part::Collect => Tone::Calm,
-        Part::Release => Tone::Warn,
-        Part::Unsplit => Tone::Faint,
+        Part::Program => (Tone::Good, "░", "."),
+        Part::Stop => (Tone::Bad, "█", "#"),
+        Part::Collect => (Tone::Calm, "▓", "="),
+        Part::Release => (Tone::Warn, "▒", "+"),
+        Part::Unsplit => (Tone::Faint, "╌", "?"),
     }
 }
 
 fn glyph(part: Part, unicode: bool) -> &'static str {
-    match (part, unicode) {
-        (Part::Program, true) => "░",
-        (Part::Stop, true) => "█",
-        (Part::Collect, true) => "▓",
-        (Part::Release, true) => "▒",
-        (Part::Unsplit, true) => "╌",
-        (Part::Program, false) => ".",
-        (Part::Stop, false) => "#",
-        (Part::Collect, false) => "=",
-        (Part::Release, false) => "+",
-        (Part::Unsplit, false) => "?",
-    }
+    let (_, sign, plain) = look(part);
+    if unicode { sign } else { plain }
 }
 
 /// Cells of a bar of `width`: by share, at least one for every part, the

@@ -2,8 +2,7 @@
 //! "nothing found" stands on.
 
 use crate::draw::screen::Screen;
-use crate::report::units;
-use crate::report::words::{self, WithoutFindings};
+use crate::report::{units, words};
 use crate::style::{Tone, clean};
 use rtscope_analyze::results::Results;
 use rtscope_model::{Finding, Severity};
@@ -32,9 +31,8 @@ pub(super) fn write(screen: &mut Screen, results: &Results) {
 }
 
 fn nothing_found(screen: &mut Screen, results: &Results) {
-    let (verdict, text) = words::without_findings(results);
-    let tone = if verdict == WithoutFindings::Clear { Tone::Good } else { Tone::Warn };
-    let verdict = verdict.words();
+    let (clear, verdict, text) = words::without_findings(results);
+    let tone = if clear { Tone::Good } else { Tone::Warn };
     let head = format!("{} ", screen.style().paint(tone, verdict));
     // The head counts as a word of the paragraph, but its colour must not.
     let width = screen.style().width;

@@ -6,7 +6,6 @@
 //! it is said.
 
 mod details;
-mod kinds;
 mod layout;
 mod pen;
 mod sheet;
@@ -29,8 +28,8 @@ use rtscope_levels::Writer;
 use rtscope_model::manifest::{Group, Manifest};
 use rtscope_model::runtime::{self, RuntimeInfo};
 use rtscope_model::{
-    Body, Class, Classes, Counter, Event, LaneId, NameId, Names, PauseMode, Runtime, Sample, Sched, Tid, Time,
-    UserEvent,
+    Body, Class, Classes, Counter, Event, LaneId, NameId, Names, PauseKind, PauseMode, Runtime, Sample, Sched, Tid,
+    Time, UserEvent,
 };
 use sheet::{Key, Line, Sheet};
 use std::collections::{BTreeMap, HashMap};
@@ -262,7 +261,7 @@ impl<W: Write + Send + 'static> Observer for Tracks<W> {
             let waiting = SpanKind::WaitingToStop.id();
             sheet.span(Key::Pauses, requested, pause.stopped, waiting, 0);
         }
-        sheet.span(Key::Pauses, pause.stopped, pause.collected, kinds::of_work(pause.kind), 0);
+        sheet.span(Key::Pauses, pause.stopped, pause.collected, of_work(pause.kind), 0);
         let release = SpanKind::Release.id();
         sheet.span(Key::Pauses, pause.collected, pause.released, release, 0);
         if let Some(bytes) = pause.copied_bytes {
@@ -313,5 +312,29 @@ fn draw_thread<W: Write + Send + 'static>(
         ThreadState::Behind(Holder::Sibling { tid }) => details.of(&format!("thread {tid}")),
         _ => 0,
     };
-    sheet.span(Key::Thread(tid), line.from, line.to, kinds::of_thread(line.state), detail);
+    sheet.span(Key::Thread(tid), line.from, line.to, of_thread(line.state), detail);
+}
+
+/// What a kernel thread does.
+fn of_thread(state: ThreadState) -> u16 {
+    match state {
+        ThreadState::Running(_) => SpanKind::Running.id(),
+        ThreadState::Behind(Holder::Quota { .. }) => SpanKind::Throttled.id(),
+        ThreadState::Behind(Holder::Foreign { .. }) => SpanKind::WantsACpu.id(),
+        ThreadState::Behind(Holder::Sibling { .. }) => SpanKind::Queued.id(),
+        ThreadState::Behind(Holder::Nobody) => SpanKind::IdleCpu.id(),
+        ThreadState::Behind(Holder::Unknown) => SpanKind::NotScheduled.id(),
+        ThreadState::Asleep => SpanKind::Asleep.id(),
+        ThreadState::Blocked => SpanKind::Blocked.id(),
+    }
+}
+
+/// The work of a pause.
+fn of_work(kind: PauseKind) -> u16 {
+    match kind {
+        PauseKind::Minor => SpanKind::Collecting.id(),
+        PauseKind::Major => SpanKind::CollectingMajor.id(),
+        PauseKind::ConcurrentSync => SpanKind::ConcurrentSync.id(),
+        PauseKind::Compaction | PauseKind::Layout | PauseKind::Unknown => SpanKind::OtherWork.id(),
+    }
 }
