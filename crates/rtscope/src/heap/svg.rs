@@ -36,20 +36,22 @@ const RIGHT: f64 = 8.0;
 /// The drawing as a document.
 pub(super) fn svg(heap: &Heap) -> String {
     let picture = Picture::of(heap);
-    let slots: Vec<u64> = picture.tiles.iter().map(|tile| tile.slot).collect();
-    let layout = Layout::of(&slots, WIDTH - LEFT - RIGHT);
+    let layout = layout(&picture);
     fitting(&picture, SIZE_MAX, |per| document(heap, &picture, &layout, per))
 }
 
 /// The squares of `picture`, as a drawing in a page, in about `room` bytes.
 pub(crate) fn in_page(picture: &Picture, room: usize) -> String {
-    let slots: Vec<u64> = picture.tiles.iter().map(|tile| tile.slot).collect();
-    let layout = Layout::of(&slots, WIDTH - LEFT - RIGHT);
+    let layout = layout(picture);
     fitting(picture, room, |per| {
         let mut svg = Svg::new(layout.height() as f64 * layout.unit + 8.0, "the map of the heap's blocks");
         squares(&mut svg, picture, &layout, [per, 4], false);
         svg.finish()
     })
+}
+
+fn layout(picture: &Picture) -> Layout {
+    Layout::of(&picture.tiles.iter().map(|tile| tile.slot).collect::<Vec<_>>(), WIDTH - LEFT - RIGHT)
 }
 
 /// The finest drawing that is no longer than `room` bytes.

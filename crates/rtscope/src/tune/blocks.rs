@@ -191,7 +191,7 @@ pub fn merge(args: &TuneArgs, folder: &Path) -> Result<ExitCode, Trouble> {
             .because(error)
             .next("give the folder of one job's shards, and a new file with --store")
     })?;
-    let mut progress = Progress::new(args.quiet);
+    let mut progress: Progress = Progress::new(args.quiet);
     for (path, why) in &merged.left_out {
         progress.say(&format!("{} is left out: {why}", path.display()));
     }

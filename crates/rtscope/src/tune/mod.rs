@@ -16,7 +16,7 @@ pub mod measure;
 pub mod objective;
 pub mod paste;
 mod program;
-mod progress;
+pub(crate) mod progress;
 mod replayed;
 mod replaying;
 pub mod result;

@@ -19,27 +19,35 @@ pub enum Extent {
     },
 }
 
+/// Who says it; a stage is an `S`.
 #[derive(Debug)]
-pub struct Progress {
+pub struct Progress<S = Stage> {
     quiet: bool,
     line: Line,
-    stage: Option<Stage>,
+    stage: Option<S>,
 }
 
 impl Progress {
-    /// One that is silent if it is to be.
-    pub fn new(quiet: bool) -> Progress {
-        Progress { quiet, line: Line::new(quiet), stage: None }
-    }
-
     /// A trial begins, with the words of its configuration.
     pub fn begins(&mut self, ask: &Ask, extent: Extent, words: &str) {
         let trial = trial(ask, extent);
+        let words = if words.is_empty() { "as it is run today".into() } else { clean(words) };
+        self.goes_on(ask.stage, &format!("{trial}: {words}"), &trial);
+    }
+}
+
+impl<S: Copy + PartialEq> Progress<S> {
+    /// One that is silent if it is to be.
+    pub fn new(quiet: bool) -> Self {
+        Progress { quiet, line: Line::new(quiet), stage: None }
+    }
+
+    /// Something of a stage begins: `now` on the line that changes, else `first` where the stage is another.
+    pub fn goes_on(&mut self, stage: S, now: &str, first: &str) {
         if self.line.is_seen() {
-            let words = if words.is_empty() { "as it is run today".into() } else { clean(words) };
-            self.line.put(&format!("{trial}: {words}"));
-        } else if self.stage.replace(ask.stage) != Some(ask.stage) {
-            self.say(&trial);
+            self.line.put(now);
+        } else if self.stage.replace(stage) != Some(stage) {
+            self.say(first);
         }
     }
 

@@ -42,10 +42,7 @@ pub fn run(args: &TuneArgs, path: &Path) -> Result<ExitCode, Trouble> {
         return Err(trouble.next("give one of its configurations with --default").ends_with(WRONG));
     };
     let replay = Replay { table: &table, default, draw: args.draw.into(), same: args.same };
-    let space = match replay.space() {
-        Ok(space) => space,
-        Err(no) => return Err(Trouble::new("the table cannot be searched").because(no)),
-    };
+    let space = replay.space().map_err(|no| Trouble::new("the table cannot be searched").because(no))?;
     let design = Design::new(args.trials as usize, args.seed);
     if let Some(store) = &args.store {
         if args.studies != 1 {

@@ -11,7 +11,7 @@ mod text;
 use super::template::Template;
 use crate::line::Line;
 use crate::style::{Style, clean};
-use crate::trouble::Trouble;
+use crate::trouble::{Trouble, WRONG};
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -62,13 +62,7 @@ pub struct ScalingArgs {
 
 /// Measures and prints.
 pub fn run(args: &ScalingArgs) -> Result<ExitCode, Trouble> {
-    let series = match series(args) {
-        Ok(series) => series,
-        Err(trouble) => {
-            eprintln!("{trouble}");
-            return Ok(ExitCode::from(2));
-        }
-    };
+    let series = series(args).map_err(|trouble| trouble.ends_with(WRONG))?;
     let workers = super::rising(&args.workers);
     let plan = experiment::Plan { series, workers, repeats: args.repeats, seed: args.seed };
     let mut run = program::Programs { work: args.work };

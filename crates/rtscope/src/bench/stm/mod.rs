@@ -1,7 +1,7 @@
 //! `rtscope bench stm`: what the scheduler and the number of cores do to transactions (the
 //! experiment of article 003, with intervals). Owns the options and where results go;
 //! `benchmarks` says what is run, `configurations` in which ways, `experiment` in which order,
-//! `program` runs one, `told` says so meanwhile, `results` holds what came out, `text`, `svg`
+//! `program` runs one, `results` holds what came out, `text`, `svg`
 //! and the page show it.
 
 mod benchmarks;
@@ -11,16 +11,17 @@ mod program;
 pub mod results;
 pub mod svg;
 pub mod text;
-mod told;
 
 use crate::record::duration;
 use crate::report::html;
+use crate::style::clean;
 use crate::trouble::{Trouble, WRONG};
 use crate::tune::live::{Live, TIMEOUT, Way as Trial};
+use crate::tune::progress::Progress;
 use benchmarks::{Benchmark, Operations};
 use clap::Args;
 use configurations::{Cores, Way};
-use experiment::{End, Plan};
+use experiment::{Ask, End, Plan};
 use results::{Found, SCHEMA};
 use rtscope_host::signals::Signals;
 use rtscope_host::trial::{Bounds, Gate};
@@ -28,7 +29,6 @@ use std::cell::RefCell;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
-use told::Told;
 
 const STATUS: &str = "\
 Examples:
@@ -162,7 +162,7 @@ fn measured(
     (cpus, cores): (Option<usize>, Cores),
     signals: &Signals,
 ) -> (Found, Option<End>) {
-    let told = RefCell::new(Told::new(args.quiet, args.runs));
+    let told = RefCell::new(Progress::new(args.quiet));
     let mut real = program::Real {
         live: live(args, signals),
         linked: args.scheduled.clone(),
@@ -171,7 +171,8 @@ fn measured(
         foreign: Vec::new(),
         say: &|text| told.borrow_mut().say(text),
     };
-    let (benchmarks, end) = experiment::measure(&plan, &mut real, &mut |now| told.borrow_mut().begins(&now));
+    let (benchmarks, end) =
+        experiment::measure(&plan, &mut real, &mut |now| begins(&mut told.borrow_mut(), args.runs, &now));
     let found = Found {
         schema: SCHEMA,
         seed: args.seed,
@@ -186,6 +187,17 @@ fn measured(
         benchmarks,
     };
     (found, end)
+}
+
+/// Says what runs now: on a terminal in one line that changes, else for each block, for it can take hours.
+fn begins(told: &mut Progress<Option<usize>>, blocks: u32, now: &experiment::Progress<'_>) {
+    let Ask { benchmark, configuration, threads, .. } = now.ask;
+    let what = format!("{} with {threads} as {}", clean(&benchmark.name), configuration.name);
+    let first = match now.block {
+        None => "each configuration is run once first, which does not count".to_owned(),
+        Some(block) => format!("block {} of {blocks}", block + 1),
+    };
+    told.goes_on(now.block, &format!("{} of {}: {what}", now.done, now.all), &first);
 }
 
 /// Trials of programs that say their own time.

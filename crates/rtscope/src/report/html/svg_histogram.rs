@@ -23,10 +23,7 @@ pub(super) fn draw(results: &Results) -> Option<String> {
     counts(&mut svg, columns, &axis);
     times(&mut svg, columns, &axis);
     marks(&mut svg, &results.pauses.pause_ns, &axis);
-    for decade in axis.decades() {
-        let at = axis.x(10f64.powi(decade));
-        svg.text(at, bottom + 16.0, Anchor::Middle, "tick", &tick_label(10f64.powi(decade)));
-    }
+    axis.ticks(&mut svg, bottom + 16.0);
     svg.text(left + width, bottom + 33.0, Anchor::End, "tick", "length of the pause, request to last lane back");
     Some(svg.finish())
 }
@@ -98,7 +95,13 @@ impl Axis {
         left + width * (ns.max(1.0).log10().clamp(self.from, self.to) - self.from) / (self.to - self.from)
     }
 
-    pub(super) fn decades(&self) -> std::ops::RangeInclusive<i32> {
+    pub(super) fn ticks(&self, svg: &mut Svg, y: f64) {
+        for length in self.decades().map(|decade| 10f64.powi(decade)) {
+            svg.text(self.x(length), y, Anchor::Middle, "tick", &tick_label(length));
+        }
+    }
+
+    fn decades(&self) -> std::ops::RangeInclusive<i32> {
         (self.from.ceil() as i32)..=(self.to.floor() as i32)
     }
 

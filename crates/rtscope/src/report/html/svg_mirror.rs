@@ -2,7 +2,7 @@
 //! counts, so that runs of different lengths compare; logarithmic both ways.
 
 use super::svg_histogram::{Axis, lower};
-use crate::draw::svg::{Anchor, Svg, WIDTH, tick_label};
+use crate::draw::svg::{Anchor, Svg, WIDTH};
 use rtscope_analyze::results::Results;
 use rtscope_model::units;
 
@@ -19,10 +19,7 @@ pub(super) fn draw(a: &Results, b: &Results) -> Option<String> {
     let mut svg = Svg::new(TOP + 2.0 * HALF + 40.0, "distribution of pause durations, A above, B below");
     axes(&mut svg, width);
     axis.grid(&mut svg, TOP, 2.0 * HALF);
-    for decade in axis.decades() {
-        let length = 10f64.powi(decade);
-        svg.text(axis.x(length), TOP + 2.0 * HALF + 16.0, Anchor::Middle, "tick", &tick_label(length));
-    }
+    axis.ticks(&mut svg, TOP + 2.0 * HALF + 16.0);
     for (columns, up, class, side) in [(&a.spectrum, true, "collect", "A"), (&b.spectrum, false, "stop", "B")] {
         let all: u64 = columns.iter().fold(0u64, |all, column| all.saturating_add(column.count));
         for column in columns.iter().filter(|column| column.count > 0) {

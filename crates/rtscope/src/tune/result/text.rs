@@ -3,6 +3,7 @@
 
 use super::beside::{Pair, Said};
 use super::{Shown, is_time, named, told};
+use crate::report::words;
 use crate::style::{Style, Tone, clean, shorten, wrap};
 use crate::tune::measure::Figure;
 use rtscope_model::units;
@@ -294,11 +295,8 @@ fn known(effect: &Effect) -> impl Iterator<Item = (&Level, Interval)> {
     effect.levels.iter().filter_map(|level| Some((level, level.gain?)))
 }
 
-fn cut(mut all: Vec<String>, most: usize) -> Vec<String> {
-    let more = all.len().saturating_sub(most);
-    all.truncate(most);
-    all.extend((more > 0).then(|| format!("and {}", units::counted(more as u64, "other", "others"))));
-    all
+fn cut(all: Vec<String>, most: usize) -> Vec<String> {
+    words::cut(all, most, |more| format!("and {}", units::counted(more as u64, "other", "others")))
 }
 
 fn facts(found: &Document, style: &Style) -> String {
