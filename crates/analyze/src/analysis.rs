@@ -126,7 +126,7 @@ impl Analysis {
 
     fn start(&mut self, at: Time) {
         self.summary.start(at);
-        self.folds.start(at);
+        self.folds.each(|fold| fold.start(at));
     }
 
     /// Takes one event; finished pauses are handed to `on_pause`, nearly in
@@ -162,7 +162,7 @@ impl Analysis {
                 self.threads.forked(time, parent, child);
             }
             if child_pid.0 == child.0 && tracks.is_own(parent) {
-                self.folds.forked(parent, time);
+                self.folds.each(|fold| fold.forked(parent, time));
             }
         }
     }
@@ -241,7 +241,7 @@ impl Analysis {
         };
         let judge = self.evidence.judge(&self.context, kernel);
         let causes = judge.blame(&mut recognised, votes);
-        let still = Still::of(&recognised, self.timeline.lanes_on());
+        let still = Still::of(&recognised, self.timeline.recogniser().lanes_on());
         let mut kept_ns = None;
         if kernel {
             // While the last lane is on its way back the others work: what counts
@@ -261,7 +261,7 @@ impl Analysis {
         let tracks = &self.evidence.tracks;
         let now = Now { tracks, threads: self.threads.as_ref() };
         let past = Past { tracks: kernel.then_some(tracks), now, marks: &recognised.marks, names };
-        self.folds.pause(&blamed, &past);
+        self.folds.each(|fold| fold.pause(&blamed, &past));
         if let Some(requests) = &mut self.requests {
             requests.pause(blamed.pause.begin(), blamed.pause.released);
         }
@@ -394,7 +394,7 @@ impl Analysis {
         let logged = self.at.runtime.is_some();
         let code = results.code.is_some().then_some(&self.evidence.code);
         let end = End { context: &self.context, tail: &tail, end, span_ns, logged, kernel: used, code };
-        self.folds.results(&end, &mut results);
+        self.folds.each(|fold| fold.result(&end, &mut results));
         results.tracer.recorder_held_ns = recorder_held_ns;
         results.requests = self.requests.map(|requests| requests.finish(used));
         results.source = tail.source.unwrap_or(self.context.source);
@@ -418,7 +418,7 @@ impl Analysis {
             span_ns: results.span_ns,
             started: results.started,
             end,
-            lanes: self.timeline.lanes_in_the_end(),
+            lanes: self.timeline.recogniser().lanes_in_the_end(),
             runtime: self.context.runtime.info(),
             sums,
             held: tracks.map(|_| &self.held),

@@ -146,9 +146,9 @@ impl Folds {
         self.list.iter().find_map(|fold| (fold.as_ref() as &dyn Any).downcast_ref())
     }
 
-    /// See [`Fold::start`].
-    pub fn start(&mut self, at: Time) {
-        self.list.iter_mut().for_each(|fold| fold.start(at));
+    /// Does something with every one.
+    pub fn each(&mut self, mut does: impl FnMut(&mut dyn Fold)) {
+        self.list.iter_mut().for_each(|fold| does(fold.as_mut()));
     }
 
     /// Hands an event of the runtime to who asked for its class.
@@ -167,16 +167,6 @@ impl Folds {
         }
     }
 
-    /// See [`Fold::forked`].
-    pub fn forked(&mut self, by: Tid, at: Time) {
-        self.list.iter_mut().for_each(|fold| fold.forked(by, at));
-    }
-
-    /// See [`Fold::pause`].
-    pub fn pause(&mut self, pause: &BlamedPause, past: &Past<'_>) {
-        self.list.iter_mut().for_each(|fold| fold.pause(pause, past));
-    }
-
     /// See [`Fold::outside`].
     pub fn outside(&self, lane: LaneId) -> Outside {
         self.list.iter().find_map(|fold| fold.outside(lane)).unwrap_or_default()
@@ -185,10 +175,5 @@ impl Folds {
     /// See [`Fold::led_ns`].
     pub fn led_ns(&self) -> u64 {
         self.list.iter().map(|fold| fold.led_ns()).sum()
-    }
-
-    /// See [`Fold::result`].
-    pub fn results(&mut self, end: &End<'_>, results: &mut Results) {
-        self.list.iter_mut().for_each(|fold| fold.result(end, results));
     }
 }

@@ -109,7 +109,6 @@ impl<'m, M: Memory> Reader<'m, M> {
         self.read().then_some(&self.words)
     }
 
-    /// Reads all pieces.
     fn read(&mut self) -> bool {
         let bytes: u64 = self.pieces.iter().map(|range| range.end.saturating_sub(range.start)).sum();
         self.words.resize((bytes / 8) as usize, 0);

@@ -77,6 +77,11 @@ impl Groups {
         self.groups.len()
     }
 
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.groups.is_empty()
+    }
+
     /// Used bytes of all.
     pub fn used_bytes(&self) -> u64 {
         self.groups.iter().map(Group::used_bytes).sum()

@@ -75,7 +75,7 @@ impl Scan {
         let unread = batch::in_parallel(pinned.len(), beside.threads, |numbers| {
             let mut pass = Pass::new(memory, beside, &search);
             numbers.filter_map(|number| pinned.get(number)).for_each(|batch| pass.begin(&heads, batch));
-            pass.unread_bytes
+            pass.sums.unread_bytes
         });
         let work = Work::of(memory, survey, statics, beside);
         let passes = batch::in_parallel(work.units.len(), beside.threads, |numbers| {
@@ -169,9 +169,7 @@ struct Pass<'m, M> {
     reader: Reader<'m, M>,
     tables: Tables<'m, M>,
     objects: Objects<'m>,
-    read_bytes: u64,
-    skipped_bytes: u64,
-    unread_bytes: u64,
+    sums: Sums,
 }
 
 /// What is done with objects that are met.
@@ -222,9 +220,7 @@ impl<'m, M: Memory> Pass<'m, M> {
             reader: Reader::new(memory),
             tables: Tables::new(memory, beside.code.clone()),
             objects: Objects { search, holding: Holding::default(), slices: Slices::default(), tallies: Vec::new() },
-            read_bytes: 0,
-            skipped_bytes: 0,
-            unread_bytes: 0,
+            sums: Sums::default(),
         }
     }
 
@@ -233,7 +229,7 @@ impl<'m, M: Memory> Pass<'m, M> {
         let search = self.objects.search;
         self.reader.batch(heads, batch, |number, group, words| match words {
             Some(words) => search.begin(number, words, &mut self.tables),
-            None => self.unread_bytes += group.used_bytes(),
+            None => self.sums.unread_bytes += group.used_bytes(),
         });
     }
 
@@ -247,26 +243,23 @@ impl<'m, M: Memory> Pass<'m, M> {
     }
 
     fn blocks(&mut self, groups: &Groups, batch: &Batch, counted: bool) {
-        let Pass { reader, tables, objects, .. } = self;
-        let (mut read_bytes, mut skipped_bytes, mut unread_bytes) = (0, 0, 0);
+        let Pass { reader, tables, objects, sums } = self;
         reader.batch(groups, batch, |_, group, words| {
             let Some(words) = words else {
-                unread_bytes += group.used_bytes();
+                sums.unread_bytes += group.used_bytes();
                 return;
             };
-            read_bytes += group.used_bytes();
-            skipped_bytes += walk(words, tables, |object, own| {
+            let skipped_bytes = walk(words, tables, |object, own| {
                 if counted {
                     objects.count(object.table, 8 * own.len() as u64);
                 }
                 objects.object(object.table, own, group.start + 8 * object.at as u64);
             });
+            if counted {
+                sums.read_bytes += group.used_bytes();
+                sums.skipped_bytes += skipped_bytes;
+            }
         });
-        self.unread_bytes += unread_bytes;
-        if counted {
-            self.read_bytes += read_bytes;
-            self.skipped_bytes += skipped_bytes;
-        }
     }
 
     /// Words of a large object. A byte array holds nothing: what is in it is not read.
@@ -274,7 +267,7 @@ impl<'m, M: Memory> Pass<'m, M> {
         let Some(group) = groups.get(number) else { return };
         let used = group.used_bytes() / 8;
         let Some(head) = self.reader.one(group.start..group.start + 8 * used.min(HEAD)) else {
-            self.unread_bytes += 8 * (part.end - part.start);
+            self.sums.unread_bytes += 8 * (part.end - part.start);
             return;
         };
         let first = head.first().copied().unwrap_or(0);
@@ -282,10 +275,10 @@ impl<'m, M: Memory> Pass<'m, M> {
         let size = table.and_then(|table| table.info.words(head)).filter(|size| *size <= used);
         let from = table.map(|table| table.info.kind.first_field(head, group.start, size.unwrap_or(0) as usize) as u64);
         if part.start == 0 {
-            self.read_bytes += group.used_bytes();
+            self.sums.read_bytes += group.used_bytes();
             match table.zip(size) {
                 Some((table, size)) => self.objects.count(table, 8 * size),
-                None => self.skipped_bytes += group.used_bytes(),
+                None => self.sums.skipped_bytes += group.used_bytes(),
             }
         }
         let Some((table, (size, from))) = table.zip(size.zip(from)) else { return };
@@ -295,7 +288,7 @@ impl<'m, M: Memory> Pass<'m, M> {
         }
         match self.reader.one(group.start + 8 * from..group.start + 8 * to) {
             Some(fields) => self.objects.fields(first, fields),
-            None => self.unread_bytes += 8 * (to - from),
+            None => self.sums.unread_bytes += 8 * (to - from),
         }
     }
 
@@ -321,9 +314,7 @@ impl<'m, M: Memory> Pass<'m, M> {
             census: tallies.filter_map(entry).collect(),
             held: self.objects.holding.finish(),
             slices: self.objects.slices,
-            read_bytes: self.read_bytes,
-            skipped_bytes: self.skipped_bytes,
-            unread_bytes: self.unread_bytes,
+            ..self.sums
         }
     }
 }

@@ -34,7 +34,6 @@ impl<'a> Short<'a> {
         self.length
     }
 
-    /// Appends a byte.
     #[inline]
     pub fn byte(&mut self, byte: u8) {
         debug_assert!(self.length < ROOM);
@@ -43,7 +42,6 @@ impl<'a> Short<'a> {
         self.length += 1;
     }
 
-    /// Appends a number.
     #[inline]
     pub fn number(&mut self, mut value: u64) {
         while value >= 0x80 {
@@ -82,14 +80,12 @@ impl<'a> Cursor<'a> {
         LevelsError::Damaged { at: self.at, what }
     }
 
-    /// The next byte.
     pub fn byte(&mut self) -> Result<u8, LevelsError> {
         let Some((first, rest)) = self.bytes.split_first() else { return Err(self.damaged("it ends too early")) };
         (self.bytes, self.at) = (rest, self.at + 1);
         Ok(*first)
     }
 
-    /// The next number.
     pub fn number(&mut self) -> Result<u64, LevelsError> {
         let mut value = 0;
         for shift in (0..64).step_by(7) {

@@ -28,10 +28,8 @@ pub trait Record: Copy {
     /// Reads the next one.
     fn decode(before: &mut Self::Before, bytes: &mut Cursor<'_>) -> Result<Self, LevelsError>;
 
-    /// First moment.
     fn from(&self) -> u64;
 
-    /// End.
     fn to(&self) -> u64;
 }
 

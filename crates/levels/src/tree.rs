@@ -210,9 +210,7 @@ fn add<W: Write>(nodes: &mut Vec<Node>, child: Child, out: &mut Out<W>) -> io::R
 /// What a walk is to find.
 #[derive(Copy, Clone)]
 pub struct Window {
-    /// First moment.
     pub first: u64,
-    /// Last moment.
     pub last: u64,
     /// The last record that begins before `first`, too.
     pub and_before: bool,

@@ -34,7 +34,6 @@ impl Join for PauseSlice {
 }
 
 impl OverTime {
-    /// Adds one pause.
     fn add(&mut self, pause: &Pause) {
         let origin = *self.origin.get_or_insert(pause.begin());
         let Some(slice) = self.slices.until(pause.begin().since(origin)).last_mut() else { return };

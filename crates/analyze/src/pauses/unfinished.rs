@@ -3,7 +3,6 @@
 
 use rtscope_model::{Loss, LossKind, Time};
 
-/// The count.
 #[derive(Default)]
 pub(crate) struct Unfinished {
     count: u64,

@@ -8,7 +8,6 @@ use serde::{Serialize, Serializer};
 /// Entries of a list.
 const FIRST: usize = 10;
 
-/// One of them.
 #[derive(Serialize)]
 struct Short<'a> {
     time_ns: Option<Time>,

@@ -24,7 +24,6 @@ impl<R: BufRead> Lines<R> {
         matches!(read, Ok(count) if count > 0)
     }
 
-    /// The line.
     pub fn line(&self) -> &[u8] {
         &self.line
     }

@@ -21,7 +21,6 @@ pub enum Item {
     Sample(Seen),
     /// A process mapped something executable.
     Mapped {
-        /// Which process.
         pid: u32,
         /// First address.
         start: u64,
@@ -43,11 +42,8 @@ pub enum Item {
 /// A sample before its addresses are looked up.
 #[derive(Clone, Debug)]
 pub struct Seen {
-    /// Which process.
     pub pid: u32,
-    /// Which thread.
     pub tid: Tid,
-    /// Where.
     pub cpu: Cpu,
     /// What found it.
     pub source: CodeSource,

@@ -92,7 +92,6 @@ impl Modules {
         Some(id)
     }
 
-    /// All of them.
     pub fn all(&self) -> &[Module] {
         &self.list
     }

@@ -19,7 +19,6 @@ impl Losses {
         Losses { source: source.to_owned(), kept: Vec::new() }
     }
 
-    /// Adds one.
     pub fn add(&mut self, kind: LossKind, count: u64, from: Option<Time>, to: Option<Time>, note: &str) {
         if self.kept.len() >= KEPT
             && let Some(last) = self.kept.iter_mut().rev().find(|loss| loss.kind == kind)
@@ -38,7 +37,6 @@ impl Losses {
         std::mem::take(&mut self.kept)
     }
 
-    /// All of them.
     pub fn all(&self) -> &[Loss] {
         &self.kept
     }

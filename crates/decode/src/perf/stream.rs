@@ -40,10 +40,8 @@ pub trait Interpret {
 /// An item with its moment, ordered by it and then by its place in the stream.
 #[derive(Clone, Debug)]
 pub struct Stamped<T> {
-    /// When.
     pub time: Time,
     place: u64,
-    /// What.
     pub item: T,
 }
 

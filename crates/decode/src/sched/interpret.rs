@@ -14,7 +14,6 @@ use std::collections::HashMap;
 /// What one record says, before anything is known of the others.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub enum Item {
-    /// An event.
     Event {
         /// With what this record alone knows.
         sched: Sched,
@@ -23,7 +22,6 @@ pub enum Item {
     },
     /// The arriving side of a switch, which the leaving side mostly has told of.
     Came {
-        /// Where.
         cpu: Cpu,
         /// Who, and its process.
         next: (Tid, Pid),
@@ -31,10 +29,7 @@ pub enum Item {
         prev: (Tid, Pid),
     },
     /// Records are missing here: who is on the CPU is not known any more.
-    Gap {
-        /// Where.
-        cpu: Cpu,
-    },
+    Gap { cpu: Cpu },
 }
 
 #[derive(Clone, Debug)]

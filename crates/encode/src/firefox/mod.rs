@@ -243,7 +243,6 @@ impl<W: Write> Drawn<W> {
         self.thread(whose).map_or(Ok(()), |(thread, spool)| thread.marker(spool, when, origin, named, about))
     }
 
-    /// The file.
     fn write(&mut self) -> io::Result<()> {
         let end = self.at(self.now);
         let threads = self.threads.values_mut();

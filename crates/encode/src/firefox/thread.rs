@@ -53,7 +53,6 @@ struct Function {
     category: usize,
 }
 
-/// One thread.
 pub(super) struct Thread {
     pub name: String,
     pub pid: String,

@@ -18,7 +18,6 @@ const BLOB_PART: usize = 30_000;
 /// A list of arguments.
 pub(super) type Args<'a> = &'a [(&'static str, Value<'a>)];
 
-/// Writes records.
 pub(super) struct Records<W> {
     out: W,
     content: Vec<u8>,

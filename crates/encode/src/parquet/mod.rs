@@ -227,7 +227,6 @@ impl<W: Write + Send> Export for ParquetWriter<W> {
     }
 }
 
-/// The tables.
 struct Drawn<W: Write + Send> {
     pauses: Table<W>,
     pause_lanes: Table<W>,

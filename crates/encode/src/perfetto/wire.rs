@@ -15,12 +15,10 @@ const FIXED64: u64 = 1;
 const LENGTH: u64 = 2;
 
 impl Wire {
-    /// What was made.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Forgets it.
     pub fn clear(&mut self) {
         self.bytes.clear();
     }

@@ -10,7 +10,6 @@ use rtscope_model::{LaneState, Time};
 /// A lane's part in a collection that is drawn.
 #[derive(Copy, Clone, Debug)]
 pub struct Part {
-    /// Which.
     pub of: timeline::Part,
     /// As far as its pieces are known.
     pub until: Time,

@@ -108,18 +108,13 @@ impl Timeline {
         loss
     }
 
+    /// What turns events into pauses.
+    pub fn recogniser(&self) -> &dyn Recognise {
+        self.recogniser.as_ref()
+    }
+
     /// See [`Recognise::oldest`].
     pub fn oldest(&self) -> Option<Time> {
         self.open_since
-    }
-
-    /// See [`Recognise::lanes_on`].
-    pub fn lanes_on(&self) -> usize {
-        self.recogniser.lanes_on()
-    }
-
-    /// See [`Recognise::lanes_in_the_end`].
-    pub fn lanes_in_the_end(&self) -> usize {
-        self.recogniser.lanes_in_the_end()
     }
 }

@@ -47,6 +47,14 @@ struct Part {
     ran: Option<Time>,
 }
 
+impl Part {
+    fn end(&mut self, time: Time) {
+        self.work.pause(time);
+        self.ended = Some(time);
+        self.work.mark(time);
+    }
+}
+
 struct Open {
     id: Option<u64>,
     mode: PauseMode,
@@ -323,9 +331,7 @@ impl Recogniser {
             && !self.open.as_ref().is_some_and(|open| open.inside(lane))
             && let Some(part) = closing.parts.get_mut(lane)
         {
-            part.work.pause(time);
-            part.ended = Some(time);
-            part.work.mark(time);
+            part.end(time);
             return;
         }
         if self.early.iter().any(|(early, _)| *early == lane) {
@@ -336,9 +342,7 @@ impl Recogniser {
         if part.begun.is_none() {
             return;
         }
-        part.work.pause(time);
-        part.ended = Some(time);
-        part.work.mark(time);
+        part.end(time);
         let ends = match open.leader {
             Some(leader) => leader == lane,
             None => open.parts.values().all(|part| part.ended.is_some()),

@@ -47,7 +47,6 @@ struct Part {
     waited: bool,
 }
 
-/// One section.
 struct Section {
     id: u64,
     leader: Option<LaneId>,

@@ -5,74 +5,47 @@ use super::super::shape::{MACHINE, Shape, Track};
 use super::fields::{fitting, is_instant};
 use crate::fxt::Thread;
 use rtscope_model::{CodeSample, Cpu, Found, GroupId, Sample, SymbolId, Tid};
+use std::convert::identity;
 
 const SAMPLE: &str = "sample";
 const CODE: &str = "code";
 
-/// The counter of a sample; its id is the group's, the processor's or the thread's.
-pub(super) fn shape<'a>(sample: &Sample) -> Shape<'a> {
-    let of = |id, name| Shape::new(EventKind::Counter(id), Track::Other(MACHINE), SAMPLE, name);
-    let number = Value::U64;
-    match *sample {
-        Sample::Rss { bytes } => of(0, "rss").with("bytes", number(bytes)),
-        Sample::Quota { group, periods, throttled, throttled_ns } => of(u64::from(group.0), "quota")
-            .with("periods", number(periods))
-            .with("throttled", number(throttled))
-            .with("throttled_ns", number(throttled_ns)),
-        Sample::Thread { tid, voluntary, involuntary, minor_faults, major_faults, cpu_ns, wait_ns } => {
-            of(u64::from(tid.0), "thread")
-                .with("voluntary", number(voluntary))
-                .with("involuntary", number(involuntary))
-                .with("minor_faults", number(minor_faults))
-                .with("major_faults", number(major_faults))
-                .with("cpu_ns", number(cpu_ns))
-                .with("wait_ns", number(wait_ns))
+/// Samples by the name of their counter: whose its id is, and its arguments.
+macro_rules! samples {
+    ($($name:literal $sample:ident $(($who:ident: $whose:expr => $number:expr))? [$($field:ident)*];)*) => {
+        /// The counter of a sample; its id is the group's, the processor's or the thread's.
+        pub(super) fn shape<'a>(sample: &Sample) -> Shape<'a> {
+            let of = |id, name| Shape::new(EventKind::Counter(id), Track::Other(MACHINE), SAMPLE, name);
+            match *sample {
+                $(Sample::$sample { $($who,)? $($field),* } => {
+                    let id = 0 $(+ u64::from($number))?;
+                    of(id, $name)$(.with(stringify!($field), Value::U64($field)))*
+                })*
+            }
         }
-        Sample::CpuStolen { cpu, steal_ns, irq_ns } => {
-            of(u64::from(cpu.0), "cpu-stolen").with("steal_ns", number(steal_ns)).with("irq_ns", number(irq_ns))
+
+        pub(super) fn read(record: &EventRecord<'_>) -> Option<Sample> {
+            let EventKind::Counter(_id) = record.kind else { return None };
+            let name = (record.category == SAMPLE.as_bytes()).then_some(record.name)?;
+            $(if name == $name.as_bytes() {
+                return Some(Sample::$sample {
+                    $($who: _id.try_into().ok().map($whose)?,)?
+                    $($field: record.args.number(stringify!($field))?,)*
+                });
+            })*
+            None
         }
-        Sample::GroupMemory { group, bytes } => of(u64::from(group.0), "group-memory").with("bytes", number(bytes)),
-        Sample::Pressure { resource, total_us } => {
-            of(u64::from(resource), "pressure").with("total_us", number(total_us))
-        }
-        Sample::Late { ns } => of(0, "late").with("ns", number(ns)),
-    }
+    };
 }
 
-pub(super) fn read(record: &EventRecord<'_>) -> Option<Sample> {
-    let EventKind::Counter(id) = record.kind else { return None };
-    if record.category != SAMPLE.as_bytes() {
-        return None;
-    }
-    let number = |name| record.args.number(name);
-    let group = || u16::try_from(id).ok().map(GroupId);
-    Some(match record.name {
-        b"rss" => Sample::Rss { bytes: number("bytes")? },
-        b"quota" => Sample::Quota {
-            group: group()?,
-            periods: number("periods")?,
-            throttled: number("throttled")?,
-            throttled_ns: number("throttled_ns")?,
-        },
-        b"thread" => Sample::Thread {
-            tid: Tid(u32::try_from(id).ok()?),
-            voluntary: number("voluntary")?,
-            involuntary: number("involuntary")?,
-            minor_faults: number("minor_faults")?,
-            major_faults: number("major_faults")?,
-            cpu_ns: number("cpu_ns")?,
-            wait_ns: number("wait_ns")?,
-        },
-        b"cpu-stolen" => Sample::CpuStolen {
-            cpu: Cpu(u16::try_from(id).ok()?),
-            steal_ns: number("steal_ns")?,
-            irq_ns: number("irq_ns")?,
-        },
-        b"group-memory" => Sample::GroupMemory { group: group()?, bytes: number("bytes")? },
-        b"pressure" => Sample::Pressure { resource: u8::try_from(id).ok()?, total_us: number("total_us")? },
-        b"late" => Sample::Late { ns: number("ns")? },
-        _ => return None,
-    })
+samples! {
+    "rss" Rss [bytes];
+    "quota" Quota (group: GroupId => group.0) [periods throttled throttled_ns];
+    "thread" Thread (tid: Tid => tid.0) [voluntary involuntary minor_faults major_faults cpu_ns wait_ns];
+    "cpu-stolen" CpuStolen (cpu: Cpu => cpu.0) [steal_ns irq_ns];
+    "group-memory" GroupMemory (group: GroupId => group.0) [bytes];
+    "pressure" Pressure (resource: identity::<u8> => resource) [total_us];
+    "late" Late [ns];
 }
 
 /// Where a thread's code was.
