@@ -4,8 +4,6 @@
 //! programs, whose objects have longer headers.
 
 use crate::memory::Memory;
-use std::fmt;
-
 /// Bytes of an info table in front of the code that an object's first word points to.
 pub const TABLE: usize = 16;
 /// No object that collections move has more words: larger ones are moved into blocks of
@@ -100,12 +98,6 @@ impl Type {
             }
             _ => 1,
         }
-    }
-}
-
-impl fmt::Display for Type {
-    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        to.write_str(self.word())
     }
 }
 

@@ -2,7 +2,6 @@
 //! tells. Owns the kinds of blocks. Four bytes for each block of 4 KiB, whatever the heap.
 
 use crate::descriptor::{BLOCK, BLOCKS, Descriptor, FIRST, Flags};
-use std::fmt;
 use std::ops::Range;
 
 rtscope_model::listed! {
@@ -66,12 +65,6 @@ impl Kind {
             () if head.generation == 0 && head.blocks == 1 => Kind::Nursery,
             () => Kind::Other,
         }
-    }
-}
-
-impl fmt::Display for Kind {
-    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        to.write_str(self.word())
     }
 }
 

@@ -28,9 +28,8 @@ pub trait Record: Copy {
     /// Reads the next one.
     fn decode(before: &mut Self::Before, bytes: &mut Cursor<'_>) -> Result<Self, LevelsError>;
 
-    fn from(&self) -> u64;
-
-    fn to(&self) -> u64;
+    /// Where it begins and ends.
+    fn span(&self) -> (u64, u64);
 }
 
 /// The end and the detail of the item before.
@@ -93,12 +92,8 @@ impl Record for Item {
         Ok(Item { from, to, kind, count, covered_ns, detail })
     }
 
-    fn from(&self) -> u64 {
-        self.from
-    }
-
-    fn to(&self) -> u64 {
-        self.to
+    fn span(&self) -> (u64, u64) {
+        (self.from, self.to)
     }
 }
 
@@ -148,12 +143,8 @@ impl Record for Range {
         Ok(Range { from, to, min, max, last })
     }
 
-    fn from(&self) -> u64 {
-        self.from
-    }
-
-    fn to(&self) -> u64 {
-        self.to
+    fn span(&self) -> (u64, u64) {
+        (self.from, self.to)
     }
 }
 

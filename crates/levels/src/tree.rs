@@ -130,8 +130,9 @@ impl<R: Record> Store<R> {
     /// Takes the next record.
     #[inline]
     pub fn put<W: Write>(&mut self, record: &R, out: &mut Out<W>) -> io::Result<()> {
+        let (from, to) = record.span();
         if self.used == 0 {
-            (self.before, self.from, self.to) = (R::Before::default(), record.from(), record.to());
+            (self.before, self.from, self.to) = (R::Before::default(), from, to);
         }
         if self.used + RECORD_MAX > self.room.len() {
             let larger = (self.room.len() * 2).clamp(2 * RECORD_MAX, BLOCK_MAX as usize);
@@ -142,7 +143,7 @@ impl<R: Record> Store<R> {
             record.encode(&mut self.before, &mut short);
             self.used += short.length();
         }
-        self.to = self.to.max(record.to());
+        self.to = self.to.max(to);
         if self.used + RECORD_MAX > out.limit { self.flush(out) } else { Ok(()) }
     }
 

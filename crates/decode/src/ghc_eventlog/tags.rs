@@ -7,37 +7,6 @@
 /// Payload size of a variable-sized event, as [`TagInfo::sizes`] spells it.
 pub const VARIABLE: i32 = -1;
 
-/// What has to be on for an event type to be written.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub enum TraceClass {
-    /// `-l` alone, whatever its classes.
-    Always,
-    /// Any class.
-    Any,
-    /// `-ls`: scheduler.
-    Scheduler,
-    /// `-lg`: garbage collection and heap.
-    Collection,
-    /// `-ln`: non-moving heap census.
-    NonMoving,
-    /// `-lp`: sampled spark counters.
-    SparkSampled,
-    /// `-lf`: every spark.
-    SparkFull,
-    /// `-lu`: user messages.
-    User,
-    /// `-lT`: ticky counters.
-    Ticky,
-    /// `-h…`: heap profile.
-    HeapProfile,
-    /// `-p`: time profile.
-    TimeProfile,
-    /// No runtime of 7.6 or later writes it.
-    Dead,
-    /// Written by other producers than GHC's runtime.
-    Foreign,
-}
-
 /// One event type.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
 pub struct TagInfo {
@@ -47,12 +16,12 @@ pub struct TagInfo {
     pub name: &'static str,
     /// Payload bytes, one entry per size seen in any version; [`VARIABLE`].
     pub sizes: &'static [i32],
-    /// What turns it on.
-    pub class: TraceClass,
 }
 
 /// Hands every event type known to a macro: number, name, record with what its payload holds (see `records`), sizes,
-/// class, what is to be known besides.
+/// what turns it on, what is to be known besides. What turns it on is documentation too: `Always` is `-l`, `Any` any class
+/// of it, `Scheduler` `-ls`, `Collection` `-lg`, `NonMoving` `-ln`, `SparkSampled` `-lp`, `SparkFull` `-lf`, `User` `-lu`,
+/// `Ticky` `-lT`, `HeapProfile` `-h`, `TimeProfile` `-p`, `Foreign` another producer, `Dead` nothing since 7.6.
 macro_rules! table {
     ($with:ident) => {
         $with! {
@@ -181,7 +150,7 @@ macro_rules! tags {
 
         /// Every event type known, by number.
         pub const TAGS: &[TagInfo] = &[
-            $(TagInfo { tag: $tag, name: stringify!($name), sizes: &[$($size),+], class: TraceClass::$class },)*
+            $(TagInfo { tag: $tag, name: stringify!($name), sizes: &[$($size),+] },)*
         ];
     };
 }
