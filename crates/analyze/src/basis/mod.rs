@@ -2,7 +2,6 @@
 
 pub mod compose;
 pub mod per_lane;
-pub mod slices;
 pub mod sum;
 pub mod thinned;
 pub mod union;

@@ -1,9 +1,9 @@
 //! What pictures are drawn from: pauses over time in slices that double their
 //! width when there are too many, and the worst pauses with thread states.
 
-use crate::basis::slices::{Join, Slices};
 use crate::folds::{End, Fold, Past};
 use crate::kernel::sched::{Runner, Tracks};
+use crate::results::slices::{Join, Slices};
 use crate::results::{BlamedPause, LaneStates, PauseSlice, Results, StateSpan, WorstPause};
 use rtscope_model::{Names, Pause, PauseQuality, Time};
 

@@ -10,8 +10,8 @@
 //! run; for noise without memory it is twice that. Refuses to decide.
 
 use super::sample::{PauseSample, Samples, Sums, Taken};
-use crate::basis::slices::Join;
 use crate::results::Results;
+use crate::results::slices::Join;
 use rtscope_model::Time;
 use rtscope_model::chance::Chance;
 

@@ -6,8 +6,8 @@
 //! double their width when the run is longer. Pauses that a loss touches are left
 //! out, as they are of distributions. Refuses to judge.
 
-use crate::basis::slices::{Join, Slices};
 use crate::results::BlamedPause;
+use crate::results::slices::{Join, Slices};
 use rtscope_model::chance::Chance;
 use rtscope_model::{Cause, PauseQuality, Time};
 

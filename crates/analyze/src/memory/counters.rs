@@ -6,8 +6,8 @@
 //! the slices between. A slice in which figures were lost is unknown, and so are sums over
 //! the whole then; a share of what was seen is not.
 
-use crate::basis::slices::{Join, Slices};
 use crate::folds::{End, Fold};
+use crate::results::slices::{Join, Slices};
 use crate::results::{CounterLine, MemoryLine, Promotion, Results};
 use rtscope_model::{Body, Class, Classes, Counter, Event, LaneId, Runtime, Time};
 use std::collections::BTreeMap;

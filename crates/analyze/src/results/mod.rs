@@ -7,6 +7,7 @@ pub mod heap_profile;
 pub mod heaps;
 pub mod lanes_over_time;
 pub mod requests;
+pub mod slices;
 pub mod stm;
 
 pub use lanes_over_time::LanesOverTime;

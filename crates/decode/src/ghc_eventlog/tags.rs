@@ -19,9 +19,10 @@ pub struct TagInfo {
 }
 
 /// Hands every event type known to a macro: number, name, record with what its payload holds (see `records`), sizes,
-/// what turns it on, what is to be known besides. What turns it on is documentation too: `Always` is `-l`, `Any` any class
-/// of it, `Scheduler` `-ls`, `Collection` `-lg`, `NonMoving` `-ln`, `SparkSampled` `-lp`, `SparkFull` `-lf`, `User` `-lu`,
-/// `Ticky` `-lT`, `HeapProfile` `-h`, `TimeProfile` `-p`, `Foreign` another producer, `Dead` nothing since 7.6.
+/// what turns it on, what is to be known besides. What turns it on is documentation too: `Always` is `-l`, `Any` any
+/// class of it, `Scheduler` `-ls`, `Collection` `-lg`, `NonMoving` `-ln`, `SparkSampled` `-lp`, `SparkFull` `-lf`,
+/// `User` `-lu`, `Ticky` `-lT`, `HeapProfile` `-h`, `TimeProfile` `-p`, `Foreign` another producer, `Dead` nothing
+/// since 7.6.
 macro_rules! table {
     ($with:ident) => {
         $with! {
