@@ -63,7 +63,7 @@ pub struct ScalingArgs {
 /// Measures and prints.
 pub fn run(args: &ScalingArgs) -> Result<ExitCode, Trouble> {
     let series = series(args).map_err(|trouble| trouble.ends_with(WRONG))?;
-    let workers = super::rising(&args.workers);
+    let workers = super::print::rising(&args.workers);
     let plan = experiment::Plan { series, workers, repeats: args.repeats, seed: args.seed };
     let mut run = program::Programs { work: args.work };
     let mut line = Line::new(false);
@@ -72,7 +72,7 @@ pub fn run(args: &ScalingArgs) -> Result<ExitCode, Trouble> {
     drop(line);
     let drawn = || vec![("scaling.svg".to_owned(), svg::draw(&found))];
     let text = |style: &Style| text::draw(&found, style);
-    super::show((args.output.as_deref(), args.json), "scaling", &found, text, drawn)?;
+    super::print::show((args.output.as_deref(), args.json), "scaling", &found, text, drawn)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,7 +1,7 @@
 //! An experiment as text: a table with bars, and what stood beside the measurement.
 //! Owns the columns.
 
-use super::super::{facts, interval, table, width};
+use super::super::print::{facts, interval, table, width};
 use super::results::{Point, Scaling};
 use crate::style::{Style, Tone, clean, shorten, wrap};
 use rtscope_model::units;

@@ -151,7 +151,7 @@ fn plan(args: &StmArgs, cores: Cores) -> Result<Plan, Trouble> {
             "write {threads} where it goes",
         ));
     }
-    let (threads, configurations) = (super::rising(&args.threads), configurations::of(&ways, cores));
+    let (threads, configurations) = (super::print::rising(&args.threads), configurations::of(&ways, cores));
     Ok(Plan { benchmarks, configurations, threads, runs: args.runs, counted: args.counted, seed: args.seed })
 }
 
@@ -219,7 +219,7 @@ fn show(args: &StmArgs, found: &Found) -> Result<(), Trouble> {
         let drawings = found.benchmarks.iter().map(|one| (drawing(&one.name), svg::document(found, one)));
         [page].into_iter().chain(drawings).collect()
     };
-    super::show((args.output.as_deref(), args.json), "stm", found, |style| text::draw(found, style), drawn)
+    super::print::show((args.output.as_deref(), args.json), "stm", found, |style| text::draw(found, style), drawn)
 }
 
 /// The file of a benchmark's drawing. The name of a user's program may have anything in it.

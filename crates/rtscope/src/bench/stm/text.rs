@@ -1,7 +1,7 @@
 //! An experiment as text: how configurations stand beside the default, then a table for each
 //! benchmark. Owns the columns and the words of what stood beside the measurement.
 
-use super::super::{interval, table};
+use super::super::print::{interval, table};
 use super::results::{Found, Measured, Point, Ratio, Standing};
 use crate::style::{Style, Tone, clean, shorten, wrap};
 use rtscope_model::units;
@@ -35,7 +35,7 @@ pub const TITLE: &str = "Transactions against threads";
 
 /// What is true of all of it, each in a few words.
 pub fn facts(found: &Found) -> Vec<String> {
-    super::super::facts(found.runs, found.seed, found.cpus)
+    super::super::print::facts(found.runs, found.seed, found.cpus)
 }
 
 /// A configuration beside the default; the words of its cells.

@@ -1,0 +1,80 @@
+//! What experiments print and write, each in the same way.
+
+use crate::style::{Style, Tone};
+use crate::trouble::{Trouble, print_results};
+use rtscope_model::units;
+use rtscope_tune::stats::Median;
+use serde::Serialize;
+use std::fs;
+use std::path::Path;
+
+/// Prints what was found, as `text` or as one JSON document, and puts both into the folder that was asked for: as
+/// files of this `name`, beside what was `drawn`.
+pub fn show(
+    (folder, as_json): (Option<&Path>, bool),
+    name: &str,
+    found: &impl Serialize,
+    text: impl Fn(&Style) -> String,
+    drawn: impl FnOnce() -> Vec<(String, String)>,
+) -> Result<(), Trouble> {
+    let document =
+        crate::style::json(found).map_err(|error| Trouble::new("cannot put the results into JSON").because(error))?;
+    if let Some(folder) = folder {
+        write(folder, format!("{name}.txt"), &text(&Style::plain(100)))?;
+        write(folder, format!("{name}.json"), &document)?;
+        drawn().into_iter().try_for_each(|(name, content)| write(folder, name, &content))?;
+    }
+    print_results(&if as_json { document + "\n" } else { text(&Style::of_stdout()) })
+}
+
+/// Writes a file into a folder that is made.
+fn write(folder: &Path, name: String, content: &str) -> Result<(), Trouble> {
+    let path = folder.join(name);
+    fs::create_dir_all(folder).and_then(|()| fs::write(&path, content)).map_err(|error| {
+        let trouble = Trouble::new(format!("cannot write {}", path.display())).because(error);
+        trouble.next("give another folder with --output")
+    })
+}
+
+/// Numbers of workers or threads, each once.
+pub fn rising(numbers: &[u32]) -> Vec<u32> {
+    let mut numbers = numbers.to_vec();
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
+}
+
+/// What is true of all of an experiment, each in a few words.
+pub fn facts(runs: u32, seed: u64, cpus: Option<usize>) -> Vec<String> {
+    let runs = format!("{} of each", units::counted(u64::from(runs), "run", "runs"));
+    let cpus = cpus.map(|cpus| units::counted(cpus as u64, "CPU", "CPUs"));
+    [runs, format!("order of seed {seed}")].into_iter().chain(cpus).collect()
+}
+
+/// "1.2 to 1.4".
+pub fn interval(found: &Median, shown: impl Fn(f64) -> String) -> String {
+    found.interval.map_or_else(|| "-".into(), |(low, high)| format!("{} to {}", shown(low), shown(high)))
+}
+
+/// Columns as wide as they have to be, figures at their right; `words` are those that are none.
+pub fn table(head: &[&str], rows: &[Vec<String>], words: &[usize], style: &Style) -> String {
+    let widths: Vec<usize> = (0..head.len()).map(|at| width(head, rows, at)).collect();
+    let line = |cells: Vec<&str>| {
+        let cells = cells.iter().zip(&widths).enumerate().map(|(at, (cell, width))| {
+            if words.contains(&at) { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+        });
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    let mut out = format!("{}\n", style.paint(Tone::Faint, &line(head.to_vec())));
+    for row in rows {
+        out += &line(row.iter().map(String::as_str).collect());
+        out.push('\n');
+    }
+    out
+}
+
+/// How wide a column is.
+pub fn width(head: &[&str], rows: &[Vec<String>], at: usize) -> usize {
+    let cells = rows.iter().filter_map(|row| row.get(at)).map(|cell| cell.chars().count());
+    cells.chain(head.get(at).map(|cell| cell.chars().count())).max().unwrap_or(0)
+}
