@@ -98,8 +98,6 @@ fn a_quota_beside_a_neighbour_is_still_the_quota() {
     assert!(
         pauses.iter().flat_map(|pause| &pause.causes).any(|piece| piece.cause == Cause::Throttled && piece.neighbour)
     );
-    let said = testing::explain(pauses.first().unwrap(), &names()).unwrap();
-    assert!(said.contains("quota") && said.contains("another process"), "{said}");
 }
 
 #[test]
@@ -117,7 +115,7 @@ fn a_quota_that_runs_out_in_most_periods_comes_before_a_costlier_neighbour() {
 
 #[test]
 fn a_neighbour_is_named() {
-    let (results, pauses) = analyse(context(2), held(20, 77));
+    let (results, _) = analyse(context(2), held(20, 77));
     assert_eq!(ids(&results), ["preempted"]);
     let found: Vec<_> = results.checked.iter().filter(|checked| checked.outcome == Outcome::Found).collect();
     assert_eq!(found.iter().map(|checked| (checked.id, &checked.why)).collect::<Vec<_>>(), [("preempted", &None)]);
@@ -125,7 +123,6 @@ fn a_neighbour_is_named() {
     assert!(finding.claim.starts_with("task-77 ran"), "{}", finding.claim);
     assert_eq!(finding.cost_ns, 20 * 41 * MS);
     assert_eq!(results.kernel.others_held_ns, Some(20 * 41 * MS));
-    assert!(testing::explain(pauses.first().unwrap(), &names()).unwrap().contains("task-77"));
     assert_eq!(results.stragglers.first().map(|straggler| (straggler.lane, straggler.count)), Some((1, 20)));
     assert_eq!(results.drawing.worst.len(), 10);
     assert!(results.drawing.worst.iter().all(|worst| worst.states.len() == 2));

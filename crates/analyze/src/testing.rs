@@ -1,21 +1,12 @@
 //! Builders for tests: a kernel and a runtime that speak in short words.
 
 use crate::Context;
-use crate::findings;
 use crate::kernel::sched::Tracks;
-use crate::results::BlamedPause;
-use crate::runtimes::rules_of;
 use rtscope_model::manifest::{self, Tier};
-use rtscope_model::runtimes::GHC;
 use rtscope_model::{
     Body, ClockMap, ClockMethod, CodeKind, CodeSample, Counter, Cpu, Event, Found, GreenThread, GroupId, LaneId,
-    NameId, Names, OffState, Pid, Runtime, Sample, Sched, StopReason, Symbol, SymbolId, Symbols, Tid, Time,
+    NameId, OffState, Pid, Runtime, Sample, Sched, StopReason, Symbol, SymbolId, Symbols, Tid, Time,
 };
-
-/// What rules for GHC say of one pause.
-pub fn explain(blamed: &BlamedPause, names: &Names) -> Option<String> {
-    findings::explain(&rules_of(&GHC), blamed, names)
-}
 
 /// A kernel whose events go straight into [`Tracks`].
 pub struct Kernel {

@@ -209,13 +209,13 @@ impl Parallel {
 }
 
 /// Whether it is known that the threads of the collection had their CPUs for nearly all of it.
-pub fn undisturbed(blamed: &BlamedPause) -> bool {
+fn undisturbed(blamed: &BlamedPause) -> bool {
     let until_collected_ns = blamed.pause.collected.since(blamed.pause.begin());
     blamed.kept_ns.is_some_and(|kept_ns| kept_ns as f64 <= until_collected_ns as f64 * KEPT_SHARE_MAX)
 }
 
 /// What a collection that copies so much takes at most, nanoseconds.
-pub fn usual_ns(copied_bytes: u64) -> u64 {
+fn usual_ns(copied_bytes: u64) -> u64 {
     EMPTY_NS_MAX.saturating_add(copied_bytes.saturating_mul(BYTE_NS_MAX))
 }
 

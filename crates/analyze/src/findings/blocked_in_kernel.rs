@@ -9,13 +9,11 @@
 //! out.
 
 use super::{
-    COLLECT, Cost, Facts, Rule, SAMPLES_SURE, STOP, Verdict, a_lane, evidence, found_in, longest, needs, stopped_late,
-    sure, waited,
+    COLLECT, Cost, Facts, Rule, SAMPLES_SURE, STOP, Verdict, evidence, found_in, longest, needs, stopped_late, sure,
 };
 use crate::kernel::code::{CodeSamples, called};
-use crate::results::BlamedPause;
 use rtscope_model::units::duration;
-use rtscope_model::{Cause, CodeKind, Evidence, Figure, Names, Remedy, SymbolId};
+use rtscope_model::{Cause, CodeKind, Evidence, Figure, Remedy, SymbolId};
 use std::collections::BTreeMap;
 
 pub(super) static RULE: Rule = Rule {
@@ -26,7 +24,6 @@ pub(super) static RULE: Rule = Rule {
     share_min: 0.05,
     why: "every machine has a little of it",
     check,
-    instance,
     ..Rule::BLANK
 };
 
@@ -69,12 +66,6 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let verdict = Verdict::new(Cost::Time(parts.sum().min(facts.span_ns)), sure, "Pauses waited for the kernel for ")
         .then(most.map_or(".".to_owned(), |most| format!(", most of it for {most}.")));
     Some(verdict.seen(seen(facts, &parts)).remedies(remedies(facts, &parts)))
-}
-
-fn instance(blamed: &BlamedPause, _: &Names) -> Option<String> {
-    let inside = |cause| matches!(cause, Cause::InKernel | Cause::BlockedInKernel);
-    let (ns, longest) = waited(blamed, |piece| inside(piece.cause))?;
-    Some(format!("The world waited {ns} while {} was in the kernel.", a_lane(longest)))
 }
 
 /// What the kernel did most: by the door that the thread came through, where that is

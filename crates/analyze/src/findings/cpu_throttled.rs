@@ -8,12 +8,11 @@
 //! of the wall clock is enough to report.
 
 use super::needs::log_alone;
-use super::{Cost, Facts, Need, Rule, STOP, Verdict, evidence, for_lane, longest, waited};
+use super::{Cost, Facts, Need, Rule, STOP, Verdict, evidence, longest};
 use crate::kernel::samples::QuotaTotal;
-use crate::results::BlamedPause;
 use rtscope_model::manifest::Group;
 use rtscope_model::units::{cpus, duration};
-use rtscope_model::{Cause, Confidence, Evidence, Figure, GroupId, Names, Remedy};
+use rtscope_model::{Cause, Confidence, Evidence, Figure, GroupId, Remedy};
 
 pub(super) static RULE: Rule = Rule {
     id: "cpu-throttled",
@@ -22,7 +21,6 @@ pub(super) static RULE: Rule = Rule {
     share_min: 0.01,
     why: "a quota that does not run out costs exactly nothing",
     check,
-    instance,
     ..Rule::BLANK
 };
 
@@ -82,12 +80,6 @@ fn beside_collections(facts: &Facts<'_>) -> String {
         ),
         _ => format!("; the collections themselves took {}.", duration(collect)),
     }
-}
-
-fn instance(blamed: &BlamedPause, _: &Names) -> Option<String> {
-    let (ns, longest) = waited(blamed, |piece| piece.cause == Cause::Throttled)?;
-    let neighbour = if longest.neighbour { "; another process ran on its CPU meanwhile" } else { "" };
-    Some(format!("The world waited {ns}{} while a CPU quota was used up{neighbour}.", for_lane(longest)))
 }
 
 /// The group that was throttled longest.

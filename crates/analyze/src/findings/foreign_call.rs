@@ -6,13 +6,11 @@
 //! itself only ever sleeps on its locks. Each moment waits for one lane.
 
 use super::{
-    Cost, Facts, Rule, SAMPLES_SURE, STOP, Verdict, a_lane, evidence, listed_code, longest, needs, stopped_late, sure,
-    waited,
+    Cost, Facts, Rule, SAMPLES_SURE, STOP, Verdict, evidence, listed_code, longest, needs, stopped_late, sure,
 };
 use crate::kernel::code::{CodeSamples, called};
-use crate::results::BlamedPause;
 use rtscope_model::units::duration;
-use rtscope_model::{Cause, CodeKind, Evidence, Names, Remedy};
+use rtscope_model::{Cause, CodeKind, Evidence, Remedy};
 
 pub(super) static RULE: Rule = Rule {
     id: "unsafe-foreign-call",
@@ -22,7 +20,6 @@ pub(super) static RULE: Rule = Rule {
     also: ", of waits in which the lane had a CPU for 1.5 ms and more",
     why: "code that allocates stops within microseconds, or where it missed the request within a millisecond",
     check,
-    instance,
     ..Rule::BLANK
 };
 
@@ -42,11 +39,6 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let what = format!("{who} while every other one waited for a collection, for ");
     let verdict = Verdict::new(Cost::Time(cost_ns), sure, what);
     Some(verdict.seen(seen(facts, code)).remedies(remedies(facts, code)))
-}
-
-fn instance(blamed: &BlamedPause, _: &Names) -> Option<String> {
-    let (ns, longest) = waited(blamed, |piece| piece.cause == Cause::ForeignCall)?;
-    Some(format!("The world waited {ns} while {} was in a foreign call that kept it.", a_lane(longest)))
 }
 
 fn mostly_asleep(code: &CodeSamples) -> bool {

@@ -7,10 +7,9 @@
 //! more than their rounding and more than a busy host takes now and then.
 
 use super::needs::log_alone;
-use super::{Cost, Facts, Need, Rule, Says, Verdict, for_lane, longest, waited};
-use crate::results::BlamedPause;
+use super::{Cost, Facts, Need, Rule, Says, Verdict, longest};
 use rtscope_model::units::duration;
-use rtscope_model::{Cause, Confidence, Figure, Names, Remedy};
+use rtscope_model::{Cause, Confidence, Figure, Remedy};
 
 /// Steps of the counters, nanoseconds.
 const STEP_NS: u64 = 10_000_000;
@@ -22,7 +21,6 @@ pub(super) static RULE: Rule = Rule {
     share_min: 0.05,
     why: "every machine has a little of it",
     check,
-    instance,
     ..Rule::BLANK
 };
 
@@ -66,11 +64,6 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let verdict = Verdict::new(Cost::Time(steal / cpus.max(1)), Confidence::Medium, what).says(Says::ShareOfEach);
     let longest = longest(facts, Cause::HostSteal, " while the host or an interrupt had the CPU");
     Some(verdict.seen([counted].into_iter().chain(longest)).remedies(remedies(facts)))
-}
-
-fn instance(blamed: &BlamedPause, _: &Names) -> Option<String> {
-    let (ns, longest) = waited(blamed, |piece| piece.cause == Cause::HostSteal)?;
-    Some(format!("The world waited {ns}{} while the host or an interrupt had its CPU.", for_lane(longest)))
 }
 
 fn remedies(facts: &Facts<'_>) -> Vec<Remedy> {

@@ -8,17 +8,13 @@
 //! deadline, notices, however seldom it comes.
 
 use super::{Cost, Facts, Need, Rule, Verdict, evidence};
-use crate::collector::collections::usual_ns;
-use crate::results::BlamedPause;
 use rtscope_model::units::{bytes, duration};
-use rtscope_model::{Evidence, Names, PauseKind, Remedy};
+use rtscope_model::{Evidence, Remedy};
 
 const LONG_NS: u64 = 100_000_000;
 /// On average they have to take this long: what many short ones cost comes from how often
 /// the old generation is collected, not from how much is alive.
 const MEAN_NS_MIN: u64 = 5_000_000;
-/// Shorter ones in which nothing else is to be said are not worth a sentence.
-const INSTANCE_NS_MIN: u64 = 5_000_000;
 /// A collection that takes more than this per byte was not busy copying.
 const SHARE_OF_USUAL_MAX: u64 = 2;
 
@@ -32,7 +28,6 @@ pub(super) static RULE: Rule = Rule {
     also: " by ones of 5 ms",
     why: "a collection of a tenth of a second is noticed however seldom it comes",
     check,
-    instance,
     ..Rule::BLANK
 };
 
@@ -57,17 +52,6 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
         bytes(major.copied_bytes / major.count.max(1))
     ));
     Some(verdict.longest(major.longest_ns).seen(seen(facts)).remedies(remedies(facts)))
-}
-
-fn instance(blamed: &BlamedPause, _: &Names) -> Option<String> {
-    let pause = &blamed.pause;
-    let (copied, collect_ns) = (pause.copied_bytes?, pause.collect_ns());
-    let shows = pause.kind == PauseKind::Major
-        && collect_ns >= INSTANCE_NS_MIN
-        && collect_ns <= usual_ns(copied).saturating_mul(SHARE_OF_USUAL_MAX)
-        && collect_ns.saturating_mul(2) >= pause.released.since(pause.begin())
-        && blamed.kept_ns.unwrap_or(0).saturating_mul(2) <= collect_ns;
-    shows.then(|| format!("A collection of the old generation copied {} in {}.", bytes(copied), duration(collect_ns)))
 }
 
 fn collections(count: u64) -> String {

@@ -1,6 +1,6 @@
 //! Diagnosis rules. A rule is data: what it is called, what it has to see, from where on it
-//! speaks, whom it leaves the word to; and one or two functions: `check` looks at the sums of
-//! a recording and gives its verdict, `instance` is a sentence for one pause.
+//! speaks, whom it leaves the word to; and a function: `check` looks at the sums of a recording and
+//! gives its verdict.
 //!
 //! Owns the rules' shape, the rules that hold for every runtime, and what they have in common:
 //! least costs, ranking, what makes a rule blind. Refuses to know a runtime: rules that only

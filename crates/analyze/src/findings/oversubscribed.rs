@@ -9,10 +9,9 @@
 //! be a tenth. The CPUs are those of the affinity mask: what a quota takes is
 //! `cpu-throttled`'s.
 
-use super::{Cost, Facts, PAUSED, Rule, Verdict, evidence, for_lane, longest, needs, sure, waited};
-use crate::results::BlamedPause;
+use super::{Cost, Facts, PAUSED, Rule, Verdict, evidence, longest, needs, sure};
 use rtscope_model::units::duration;
-use rtscope_model::{Cause, Names, Remedy};
+use rtscope_model::{Cause, Remedy};
 
 const SHARE_MIN_OTHERS: f64 = 0.10;
 
@@ -29,7 +28,6 @@ pub(crate) const BASE: Rule = Rule {
     also: " with more lanes than CPUs, else 10 %",
     why: "two threads meet on one CPU now and then also where there are enough",
     check,
-    instance,
     ..Rule::BLANK
 };
 
@@ -59,11 +57,6 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let what = format!("{who} pauses the program's threads queued behind each other for ");
     let verdict = Verdict::new(Cost::Time(cost_ns), sure(too_many.is_some()), what);
     Some(verdict.seen([lanes, longest, Some(behind)].into_iter().flatten()).remedies(remedies(facts, too_many)))
-}
-
-fn instance(blamed: &BlamedPause, _: &Names) -> Option<String> {
-    let (ns, longest) = waited(blamed, |piece| piece.cause == Cause::Oversubscribed)?;
-    Some(format!("The world waited {ns}{} while another thread of the program ran on its CPU.", for_lane(longest)))
 }
 
 /// CPUs that the program may use, where it has more lanes than that.

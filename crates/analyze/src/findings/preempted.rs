@@ -9,9 +9,8 @@
 //! than housekeeping takes. The recorder's own threads are left out: they are the
 //! tracer's cost. Only kernel events that name who ran can show it.
 
-use super::{Cost, Facts, Rule, STOP, Verdict, evidence, for_lane, longest, needs, recorder_ns, waited};
+use super::{Cost, Facts, Rule, STOP, Verdict, evidence, longest, needs, recorder_ns};
 use crate::blame::held::{Held, Part};
-use crate::results::BlamedPause;
 use rtscope_model::units::duration;
 use rtscope_model::{Cause, Confidence, NameId, Names, Remedy, Tid};
 
@@ -27,7 +26,6 @@ pub(super) static RULE: Rule = Rule {
     why: "kernel threads and housekeeping take a CPU now and then on every machine; on many CPUs there is always one \
           that is taken",
     check,
-    instance,
     ..Rule::BLANK
 };
 
@@ -63,14 +61,6 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let what = format!("{} ran on the program's CPUs while it had work there, for ", listed(&named));
     let verdict = Verdict::new(Cost::Time(cost_ns), Confidence::High, what);
     Some(verdict.seen(seen).remedies(remedies(facts, takers.first().map(|taker| taker.0))))
-}
-
-fn instance(blamed: &BlamedPause, names: &Names) -> Option<String> {
-    let taken = |cause| matches!(cause, Cause::Preempted | Cause::WakeLatency);
-    let (ns, longest) = waited(blamed, |piece| taken(piece.cause) && piece.who.is_some())?;
-    let pid = longest.who_pid.map_or(String::new(), |pid| format!(" (pid {pid})"));
-    let who = called(names, longest.who.unwrap_or_default());
-    Some(format!("The world waited {ns}{} while {who}{pid} ran on its CPU.", for_lane(longest)))
 }
 
 /// Who ran instead, worst first; not the recorder.

@@ -2,9 +2,9 @@
 
 use super::facts::Facts;
 use super::needs::Need;
-use crate::results::{BlamedPause, Checked, Outcome};
+use crate::results::{Checked, Outcome};
 use rtscope_model::units::{bytes, duration, percent};
-use rtscope_model::{Claim, Confidence, Evidence, Figure, Finding, Names, Remedy, Severity};
+use rtscope_model::{Claim, Confidence, Evidence, Figure, Finding, Remedy, Severity};
 
 /// Cost below which nothing is reported, whatever its share: a person does not
 /// feel it, and a recording of a second would report a single scheduling slice.
@@ -25,7 +25,7 @@ pub const COLLECT: Figure = Figure { path: "pauses.collect_ns.sum", shows: "coll
 pub struct Rule {
     /// Its stable name, unique among the rules of a runtime.
     pub id: &'static str,
-    /// Its place in the list of what was checked, and in the order in which `instance` is asked.
+    /// Its place in the list of what was checked.
     pub order: u16,
     /// What it has to see.
     pub needs: Option<&'static Need>,
@@ -44,8 +44,6 @@ pub struct Rule {
     pub why: &'static str,
     /// Whether it holds, over the whole recording.
     pub check: fn(&Facts<'_>) -> Option<Verdict>,
-    /// The sentence for one pause in which it showed; `None` where it did not.
-    pub instance: fn(&BlamedPause, &Names) -> Option<String>,
 }
 
 impl Rule {
@@ -61,7 +59,6 @@ impl Rule {
         also: "",
         why: "",
         check: |_| None,
-        instance: |_, _| None,
     };
 
     /// Whether a verdict is worth reporting.
@@ -258,11 +255,6 @@ pub fn checked(rules: &[&'static Rule], facts: &Facts<'_>, findings: &[Finding])
         Checked { id, outcome, why }
     };
     rules.iter().map(one).collect()
-}
-
-/// What one pause waited for, in a sentence; `None` where no rule knows it.
-pub fn explain(rules: &[&'static Rule], blamed: &BlamedPause, names: &Names) -> Option<String> {
-    rules.iter().find_map(|rule| (rule.instance)(blamed, names))
 }
 
 /// A quarter of the wall clock dominates; a twentieth is felt.

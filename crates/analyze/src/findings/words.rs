@@ -2,9 +2,8 @@
 
 use super::facts::{Facts, evidence};
 use crate::kernel::code::{LATE_MIN_NS, Waits, called};
-use crate::results::BlamedPause;
 use rtscope_model::units::duration;
-use rtscope_model::{Cause, CausePiece, CodeKind, Evidence, SymbolId, Symbols};
+use rtscope_model::{Cause, CodeKind, Evidence, SymbolId, Symbols};
 
 /// Places in the code named in a piece of evidence.
 const CODE_NAMED_MAX: usize = 3;
@@ -36,23 +35,6 @@ pub(crate) fn listed_code(symbols: &Symbols, places: &[(SymbolId, u64)], unknown
     if named.is_empty() { unknown.to_owned() } else { named.join(" and ") }
 }
 
-/// How long a pause waited in the pieces that `shows` holds of, and the longest of them.
-pub(crate) fn waited(blamed: &BlamedPause, shows: impl Fn(&CausePiece) -> bool) -> Option<(String, &CausePiece)> {
-    let pieces = || blamed.causes.iter().filter(|piece| shows(piece));
-    let longest = pieces().max_by_key(|piece| piece.ns())?;
-    Some((duration(pieces().map(CausePiece::ns).sum()), longest))
-}
-
-/// " for lane 3"; empty where the lane is not known.
-pub(super) fn for_lane(piece: &CausePiece) -> String {
-    piece.lane.map_or(String::new(), |lane| format!(" for lane {lane}"))
-}
-
-/// "lane 3", or "a lane" where it is not known.
-pub(crate) fn a_lane(piece: &CausePiece) -> String {
-    piece.lane.map_or("a lane".to_owned(), |lane| format!("lane {lane}"))
-}
-
 /// "The world waited 2.00 s for a lane that was on a CPU, ...: 87 of 92 samples found it in `what`".
 pub(crate) fn stopped_late(facts: &Facts<'_>, stops: &Waits, kind: CodeKind, what: &str) -> Evidence {
     let text = format!(
@@ -68,7 +50,7 @@ pub(crate) fn stopped_late(facts: &Facts<'_>, stops: &Waits, kind: CodeKind, wha
 pub(crate) fn longest(facts: &Facts<'_>, cause: Cause, what: &str) -> Option<Evidence> {
     let total = facts.sums.cause_total(cause)?;
     let piece = total.longest;
-    let lane = for_lane(&piece);
+    let lane = piece.lane.map_or(String::new(), |lane| format!(" for lane {lane}"));
     let text = format!(
         "Pauses waited {} in all{}, in {} pieces; the longest took {}{lane}.",
         duration(total.ns),

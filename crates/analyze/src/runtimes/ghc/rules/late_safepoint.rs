@@ -9,10 +9,9 @@
 //! felt.
 
 use crate::findings::{
-    Cost, Facts, Rule, SAMPLES_SURE, STOP, Verdict, a_lane, listed_code, longest, needs, stopped_late, sure, waited,
+    Cost, Facts, Rule, SAMPLES_SURE, STOP, Verdict, listed_code, longest, needs, stopped_late, sure,
 };
-use crate::results::BlamedPause;
-use rtscope_model::{Cause, CodeKind, Names, Remedy, Symbol};
+use rtscope_model::{Cause, CodeKind, Remedy, Symbol};
 
 pub static RULE: Rule = Rule {
     id: "late-safepoint",
@@ -22,7 +21,6 @@ pub static RULE: Rule = Rule {
     also: ", of waits in which the capability had a CPU for 1.5 ms and more",
     why: "code that allocates stops within microseconds, or where it missed the request within a millisecond",
     check,
-    instance,
     ..Rule::BLANK
 };
 
@@ -38,11 +36,6 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let verdict = Verdict::new(cost, sure(stops.samples >= SAMPLES_SURE), what);
     let module = top.first().and_then(|(symbol, _)| module(facts.symbols.get(*symbol)));
     Some(verdict.seen([late].into_iter().chain(longest)).remedies(remedies(module)))
-}
-
-fn instance(blamed: &BlamedPause, _: &Names) -> Option<String> {
-    let (ns, longest) = waited(blamed, |piece| piece.cause == Cause::LateSafepoint)?;
-    Some(format!("The world waited {ns} while {} ran code that came to no safepoint.", a_lane(longest)))
 }
 
 /// `Main` of `Main.$wspin`.

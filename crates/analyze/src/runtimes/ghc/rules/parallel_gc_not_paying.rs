@@ -9,17 +9,14 @@
 //! Cost: the idle threads' share of the time of such collections. Only collections whose
 //! threads had their CPUs for nearly all of it count, and a wait for a CPU counts as work.
 
-use crate::collector::collections::{Kind, Parallel, undisturbed};
+use crate::collector::collections::{Kind, Parallel};
 use crate::findings::{Cost, Facts, Need, PAUSED, Rule, Says, Verdict, evidence, oversubscribed};
-use crate::results::BlamedPause;
 use rtscope_model::units::{duration, percent};
-use rtscope_model::{Confidence, Evidence, Names, PauseMode, Remedy};
+use rtscope_model::{Confidence, Evidence, Remedy};
 
 /// Threads at work, on average, below which one would do: copying for one thread alone is
 /// about a fifth faster, because it needs no atomic operations.
 const SPEEDUP_MIN: f64 = 1.2;
-/// Shorter collections are not worth a sentence of their own.
-const INSTANCE_NS_MIN: u64 = 1_000_000;
 
 pub static RULE: Rule = Rule {
     id: "parallel-gc-not-paying",
@@ -29,7 +26,6 @@ pub static RULE: Rule = Rule {
     share_min: 0.05,
     why: "less is not worth a flag",
     check,
-    instance,
     ..Rule::BLANK
 };
 
@@ -60,20 +56,6 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     );
     let verdict = Verdict::new(Cost::Time(sum(|kind| kind.lost_ns)), Confidence::High, what).says(Says::Bracketed);
     Some(verdict.seen(seen(facts, &idle)).remedies(remedies(facts, threads)))
-}
-
-fn instance(blamed: &BlamedPause, _: &Names) -> Option<String> {
-    let pause = &blamed.pause;
-    let threads = u64::from(pause.gc_threads?);
-    let collect_ns = pause.collect_ns();
-    let work_ns = pause.lanes.iter().fold(blamed.kept_ns?, |sum, part| sum.saturating_add(part.work_ns));
-    let shows = pause.mode == PauseMode::Parallel
-        && threads > 1
-        && collect_ns >= INSTANCE_NS_MIN
-        && work_ns as f64 / collect_ns as f64 <= SPEEDUP_MIN
-        && undisturbed(blamed);
-    let (collect, work) = (duration(collect_ns), duration(work_ns));
-    shows.then(|| format!("{threads} threads collected for {collect}, and together had work for {work} of it."))
 }
 
 fn kinds<'a>(facts: &Facts<'a>) -> [&'a Parallel; 2] {

@@ -10,17 +10,14 @@
 //! `collections`), without what threads were kept off their CPUs.
 
 use super::small_nursery;
-use crate::collector::collections::{Point, undisturbed, usual_ns};
+use crate::collector::collections::Point;
 use crate::findings::{COLLECT, Cost, Facts, Need, Rule, Verdict, evidence};
-use crate::results::BlamedPause;
 use rtscope_model::units::{bytes, duration};
-use rtscope_model::{Confidence, Evidence, Names, PauseKind, Remedy};
+use rtscope_model::{Confidence, Evidence, Remedy};
 
 /// Less than half of the collecting is left unexplained by accident: a cold cache, slow
 /// memory.
 const SHARE_OF_COLLECT_MIN: f64 = 0.5;
-/// Shorter collections are not worth a sentence of their own.
-const INSTANCE_NS_MIN: u64 = 1_000_000;
 
 pub static RULE: Rule = Rule {
     id: "remembered-set",
@@ -31,7 +28,6 @@ pub static RULE: Rule = Rule {
     also: ", and half of the collecting of the young",
     why: "a cold cache makes copying slower, too",
     check,
-    instance,
     ..Rule::BLANK
 };
 
@@ -59,23 +55,6 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
         bytes(minor.copied_bytes / minor.count.max(1))
     ));
     Some(verdict.seen(seen(facts, least, most)).remedies(remedies(facts)))
-}
-
-fn instance(blamed: &BlamedPause, _: &Names) -> Option<String> {
-    let pause = &blamed.pause;
-    let copied = pause.copied_bytes?;
-    let collect_ns = pause.collect_ns().saturating_sub(blamed.kept_ns?);
-    let shows = pause.kind == PauseKind::Minor
-        && collect_ns >= INSTANCE_NS_MIN
-        && collect_ns >= usual_ns(copied).saturating_mul(2)
-        && undisturbed(blamed);
-    let (took, copied) = (duration(collect_ns), bytes(copied));
-    shows.then(|| {
-        format!(
-            "The collection took {took} and copied only {copied}: likely it looked through arrays, references or \
-                 stacks."
-        )
-    })
 }
 
 /// Whether time grows with bytes so that what is left at no bytes is less than half.

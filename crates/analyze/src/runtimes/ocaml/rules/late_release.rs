@@ -9,9 +9,8 @@
 use super::seen::{answers, leadership};
 use super::{idle_domain, small_minor_heap};
 use crate::findings::{Cost, Facts, PAUSED, Rule, Verdict, evidence, needs};
-use crate::results::BlamedPause;
 use rtscope_model::units::{counted, duration};
-use rtscope_model::{Cause, Confidence, Evidence, Names, Remedy};
+use rtscope_model::{Cause, Confidence, Evidence, Remedy};
 
 /// Domains that are named.
 const LANES_NAMED: usize = 4;
@@ -25,7 +24,6 @@ pub static RULE: Rule = Rule {
     share_min: 0.05,
     why: "domains meet on a CPU now and then also where there are enough",
     check,
-    instance,
     ..Rule::BLANK
 };
 
@@ -76,15 +74,6 @@ fn seen(facts: &Facts<'_>) -> [Evidence; 3] {
     );
     let longest_wait = leadership(facts).longest().map(|(_, from, to)| (from, to));
     [evidence(off, late.longest), evidence(meanwhile, late.longest), evidence(waits, longest_wait)]
-}
-
-fn instance(blamed: &BlamedPause, _: &Names) -> Option<String> {
-    let pause = &blamed.pause;
-    let waits = blamed.causes.iter().filter(|piece| piece.from >= pause.collected);
-    let ns: u64 = waits.clone().filter(|piece| piece.cause == Cause::Oversubscribed).map(|piece| piece.ns()).sum();
-    let lane = waits.clone().next_back()?.lane?;
-    (ns.saturating_mul(2) >= pause.release_ns() && ns > 0)
-        .then(|| format!("Lane {lane} left the collection {} late: it had no CPU.", duration(ns)))
 }
 
 /// What kept a thread off its CPU, as words after a duration.
