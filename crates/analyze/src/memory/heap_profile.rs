@@ -93,7 +93,7 @@ impl HeapProfiles {
         }
         let mut labels: Vec<(NameId, u64)> = self.most.iter().map(|(label, most)| (*label, *most)).collect();
         let name = |label: &NameId| names.get(*label);
-        labels.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| name(&a.0).cmp(name(&b.0))));
+        labels.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| name(&a.0).cmp(name(&b.0))).then(a.0.cmp(&b.0)));
         let told = labels.len();
         labels.truncate(BANDS_MAX);
         let last = |label: NameId| self.last.0.get(&label).copied().unwrap_or(0);
