@@ -120,7 +120,7 @@ fn case(seed: u64) -> Case {
 pub fn one(seed: u64) -> (String, Vec<String>) {
     let case = case(seed);
     let what = format!("{case:?}");
-    let world = World::new();
+    let world = World::made();
     let name = if case.escapes { format!("c{ESCAPES}.rtscope") } else { "c.rtscope".to_owned() };
     let capture = world.path("other").join(name);
     copy(base(), &capture);

@@ -107,7 +107,7 @@ fn case(seed: u64) -> Case {
 pub fn one(seed: u64) -> (String, Vec<String>) {
     let case = case(seed);
     let what = format!("{case:?}");
-    let world = World::new();
+    let world = World::made();
     let place = world.path("other/place");
     lay(&place, &case);
     if case.reused_ms.is_some() {

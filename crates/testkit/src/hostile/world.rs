@@ -33,7 +33,7 @@ type Look = (PathBuf, (u32, u32, u64, i64, i64), Option<Vec<u8>>);
 
 impl World {
     /// `secret` and `secret/canary.folder` of root's, `other` of the other user's, `out` and `home` for rtscope.
-    pub fn new() -> World {
+    pub fn made() -> World {
         let world = World { folder: tempfile::tempdir().unwrap() };
         fs::set_permissions(world.folder.path(), Permissions::from_mode(0o755)).unwrap();
         for (name, mode) in [("secret", 0o711), ("other", 0o755), ("out", 0o700), ("home", 0o700), ("home/tmp", 0o700)]
