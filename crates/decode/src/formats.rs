@@ -51,11 +51,11 @@ mod tests {
     use super::*;
     use std::sync::Arc;
 
-    struct Pebbles;
+    struct Flints;
 
-    impl LogFormat for Pebbles {
+    impl LogFormat for Flints {
         fn recognises(&self, head: &[u8]) -> bool {
-            head.starts_with(b"pebbles of a test")
+            head.starts_with(b"flints of a test")
         }
 
         fn open(&self, _: Opening<'_>) -> Result<Box<dyn Log>, LogError> {
@@ -65,9 +65,9 @@ mod tests {
 
     #[test]
     fn a_registered_format_is_found_and_an_unknown_one_is_not() {
-        let bytes = b"pebbles of a test, and more".to_vec();
+        let bytes = b"flints of a test, and more".to_vec();
         assert!(find(&bytes).is_none());
-        register(&Pebbles);
+        register(&Flints);
         let format = find(&head(&bytes)).expect("is known");
         let opening = || Opening::new(Arc::new(bytes.clone()), "x");
         assert_eq!(format.open(opening()).err().map(|error| error.to_string()), Some("it is of a test".to_owned()));

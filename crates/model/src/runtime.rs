@@ -30,17 +30,17 @@ pub fn find(id: Option<&str>) -> &'static RuntimeInfo {
 mod tests {
     use super::*;
 
-    static PEBBLE: RuntimeInfo = RuntimeInfo { id: "pebble-of-a-test", name: "Pebble", ..UNKNOWN };
+    static FLINT: RuntimeInfo = RuntimeInfo { id: "flint-of-a-test", name: "Flint", ..UNKNOWN };
 
     #[test]
     fn an_unknown_runtime_is_unknown_until_it_is_registered() {
         assert_eq!(find(None), &UNKNOWN);
         assert_eq!(find(Some("")), &UNKNOWN);
-        assert_eq!(find(Some(PEBBLE.id)), &UNKNOWN);
+        assert_eq!(find(Some(FLINT.id)), &UNKNOWN);
         assert_eq!((UNKNOWN.lanes_flag(2), UNKNOWN.sequential_flag()), (None, None));
-        register(&PEBBLE);
+        register(&FLINT);
         register(&UNKNOWN);
-        assert_eq!(find(Some(PEBBLE.id)), &PEBBLE);
+        assert_eq!(find(Some(FLINT.id)), &FLINT);
         assert!(!find(Some("")).is_known());
     }
 

@@ -25,7 +25,7 @@ main = do
       collect 0.3
     ["exec", self] -> collect 0.5 >> executeFile self False ["seconds", "0.3"] Nothing
     ["daemon", pidFile] -> do
-      child <- forkProcess (createSession >> collect 1)
+      child <- forkProcess (createSession >> collect 3)
       writeFile pidFile (show (child :: CPid))
       say "left"
     ["hog"] -> hog []

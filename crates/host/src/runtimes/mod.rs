@@ -50,33 +50,33 @@ mod tests {
     use rtscope_model::runtime::UNKNOWN;
 
     #[derive(Debug)]
-    struct Pebble;
+    struct Flint;
 
-    static PEBBLE: RuntimeInfo = RuntimeInfo { id: "pebble-of-host", ..UNKNOWN };
+    static FLINT: RuntimeInfo = RuntimeInfo { id: "flint-of-host", ..UNKNOWN };
 
-    impl Names for Pebble {}
+    impl Names for Flint {}
 
-    impl RuntimeFiles for Pebble {
+    impl RuntimeFiles for Flint {
         fn info(&self) -> &'static RuntimeInfo {
-            &PEBBLE
+            &FLINT
         }
 
         fn wanted(&self) -> &'static str {
-            "pebble_start"
+            "flint_start"
         }
 
         fn detect(&self, file: &FileSays<'_, '_>, _found: &mut Inspected) -> bool {
-            file.address("pebble_start").is_some()
+            file.address("flint_start").is_some()
         }
     }
 
-    impl HostRuntime for Pebble {
+    impl HostRuntime for Flint {
         fn writes(&self) -> &'static str {
-            "pebbles"
+            "flints"
         }
 
         fn environment(&self) -> &'static [&'static str] {
-            &["PEBBLES"]
+            &["FLINTS"]
         }
 
         fn prepare(&self, _command: &Command<'_>, _launch: &mut Launch) -> Prepared {
@@ -88,17 +88,17 @@ mod tests {
         }
 
         fn heap(&self) -> Result<ReadHeap, &'static str> {
-            Err("pebbles have no heap")
+            Err("flints have no heap")
         }
     }
 
     #[test]
     fn one_from_elsewhere_is_asked_like_the_others() {
-        let is_pebble = |id: &str| id == PEBBLE.id;
-        assert!(!all().any(|runtime| is_pebble(runtime.info().id)));
-        register(&Pebble);
-        assert!(known::all().any(|runtime| is_pebble(runtime.info().id)));
+        let is_flint = |id: &str| id == FLINT.id;
+        assert!(!all().any(|runtime| is_flint(runtime.info().id)));
+        register(&Flint);
+        assert!(known::all().any(|runtime| is_flint(runtime.info().id)));
         assert_eq!(possible(&UNKNOWN).count(), BUILT_IN.len() + 1);
-        assert_eq!(possible(&PEBBLE).map(|runtime| runtime.writes()).collect::<Vec<_>>(), ["pebbles"]);
+        assert_eq!(possible(&FLINT).map(|runtime| runtime.writes()).collect::<Vec<_>>(), ["flints"]);
     }
 }

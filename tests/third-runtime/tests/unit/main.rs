@@ -126,3 +126,27 @@ fn the_program_without_it_does_not_know_its_log() {
     assert!(!output.status.success(), "the program without it does not know it");
     assert!(String::from_utf8_lossy(&output.stderr).contains("cannot read"));
 }
+
+/// Files below a folder, those of builds apart.
+fn files(folder: &Path, out: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        match path.is_dir() {
+            true if !path.ends_with("target") => files(&path, out),
+            true => {}
+            false => out.push(path),
+        }
+    }
+}
+
+#[test]
+fn no_file_of_crates_names_it() {
+    let mut all = Vec::new();
+    files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates"), &mut all);
+    assert!(all.len() > 500, "{} files", all.len());
+    for file in all {
+        let bytes = std::fs::read(&file).expect("is read");
+        let names = String::from_utf8_lossy(&bytes).to_lowercase().contains("pebble");
+        assert!(!names, "{}", file.display());
+    }
+}
