@@ -52,7 +52,7 @@ impl Read<'_> {
             in_collection: survey.in_collection(),
             doubts: self.doubts(),
             kinds: kinds(survey),
-            unexplained_bytes: self.rss_bytes.map(|rss| rss as i64 - explained as i64),
+            unexplained_bytes: self.rss_bytes.map(|rss| (rss as i64).saturating_sub(explained as i64)),
             ledger,
             fragmentation,
             pinned: self.pinned(),

@@ -90,7 +90,9 @@ impl Survey {
         let free = [Kind::Free, Kind::FreeMegablock, Kind::Descriptors, Kind::Returned];
         let used: u64 =
             self.totals().iter().filter(|total| !free.contains(&total.kind)).map(|total| total.blocks).sum();
-        Some(used as i64 - self.after.blocks? as i64)
+        // What a runtime says may be any number.
+        let signed = |blocks: u64| i64::try_from(blocks).unwrap_or(i64::MAX);
+        Some(signed(used) - signed(self.after.blocks?))
     }
 
     /// Whether what was read cannot all be of one moment between two collections: blocks in use,

@@ -68,7 +68,10 @@ impl Timeline {
             }
         }
         self.recogniser.push(event, &mut self.over);
-        self.open_since = self.recogniser.oldest();
+        // A figure begins no pause; one that it ends counts as open until the next event of another kind.
+        if self.open_since.is_none() || !matches!(body, Runtime::Count(..)) {
+            self.open_since = self.recogniser.oldest();
+        }
     }
 
     /// Shows the recogniser the runs and stops that were held back.
