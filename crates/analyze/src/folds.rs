@@ -96,9 +96,13 @@ pub trait Fold: Any {
     /// An event of [`Fold::classes`], or a sample.
     fn event(&mut self, _event: &Event) {}
 
-    /// The same, for a fold that has to look something up. Gives the wait to lead that the event ends.
-    fn event_now(&mut self, event: &Event, _now: &Now<'_>) -> Option<Wait> {
-        self.event(event);
+    /// Whether it is handed events by [`Fold::event_now`], too.
+    fn looks_up(&self) -> bool {
+        false
+    }
+
+    /// The same event, for a fold that has to look something up. Gives the wait to lead that the event ends.
+    fn event_now(&mut self, _event: &Event, _now: &Now<'_>) -> Option<Wait> {
         None
     }
 
@@ -128,6 +132,8 @@ pub struct Folds {
     /// Places in the list, by class.
     by_class: [Vec<usize>; Class::ALL.len()],
     samples: Vec<usize>,
+    /// Places of those that look something up. All others are spared an answer for each event.
+    look_up: Vec<usize>,
 }
 
 impl Folds {
@@ -138,7 +144,8 @@ impl Folds {
         };
         let by_class = Class::ALL.map(|class| of(&|fold| fold.classes().takes(class)));
         let samples = of(&|fold| fold.samples());
-        Folds { by_class, samples, list }
+        let look_up = of(&|fold| fold.looks_up());
+        Folds { by_class, samples, look_up, list }
     }
 
     /// The fold of type `T`, if the list has it.
@@ -153,11 +160,15 @@ impl Folds {
 
     /// Hands an event of the runtime to who asked for its class.
     pub fn runtime(&mut self, event: &Event, body: Runtime, now: &Now<'_>) -> Option<Wait> {
-        let mut wait = None;
-        for place in &self.by_class[body.class() as usize] {
-            wait = self.list[*place].event_now(event, now).or(wait);
+        let class = body.class();
+        for place in &self.by_class[class as usize] {
+            self.list[*place].event(event);
         }
-        wait
+        let look_up = self.look_up.iter();
+        look_up.fold(None, |wait, place| {
+            let fold = &mut self.list[*place];
+            if fold.classes().takes(class) { fold.event_now(event, now).or(wait) } else { wait }
+        })
     }
 
     /// Hands out a sample.

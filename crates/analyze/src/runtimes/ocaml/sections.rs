@@ -25,6 +25,10 @@ impl Fold for Sections {
         Classes::NONE.with(Class::Collection).with(Class::Lanes)
     }
 
+    fn looks_up(&self) -> bool {
+        true
+    }
+
     fn event_now(&mut self, event: &Event, now: &Now<'_>) -> Option<Wait> {
         let wait = self.leadership.push(event);
         if let Some(wait) = wait
