@@ -15,7 +15,7 @@ pub enum Figure {
 /// A figure that must not stay above a value.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Limit {
-    /// Which.
+    /// The figure.
     pub figure: Figure,
     /// A share or nanoseconds.
     pub above: f64,

@@ -375,7 +375,7 @@ pub enum Sched {
     },
     /// A thread ended.
     Exit {
-        /// Which.
+        /// Its number.
         tid: Tid,
     },
     /// A thread's name (exec or rename).
@@ -408,7 +408,7 @@ pub enum Sample {
     },
     /// Counters of one thread of the program.
     Thread {
-        /// Which.
+        /// Its number.
         tid: Tid,
         /// Voluntary context switches.
         voluntary: u64,
@@ -426,7 +426,7 @@ pub enum Sample {
     /// Time that the host or interrupts took from one CPU, in nanoseconds
     /// (10 ms steps).
     CpuStolen {
-        /// Which.
+        /// Its number.
         cpu: Cpu,
         /// Steal time.
         steal_ns: u64,
@@ -435,7 +435,7 @@ pub enum Sample {
     },
     /// Memory of one control group, bytes.
     GroupMemory {
-        /// Which.
+        /// The group, by its number in the manifest.
         group: GroupId,
         /// Bytes charged.
         bytes: u64,

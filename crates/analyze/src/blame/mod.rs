@@ -70,7 +70,7 @@ pub enum Holder {
     },
     /// Another thread of the program.
     Sibling {
-        /// Which.
+        /// Its number.
         tid: Tid,
     },
     /// Nothing: the CPU is idle.

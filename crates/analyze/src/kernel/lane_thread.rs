@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 /// Moments of one lane.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LaneMarks {
-    /// Which.
+    /// The lane.
     pub lane: LaneId,
     /// Events of the collection that the lane's own thread posted.
     pub collection: Vec<Time>,

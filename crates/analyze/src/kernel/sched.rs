@@ -64,7 +64,7 @@ pub enum Runner {
     Own(Tid),
     /// A thread of another process.
     Foreign {
-        /// Which.
+        /// Its number.
         tid: Tid,
         /// Its name.
         name: NameId,

@@ -227,7 +227,7 @@ pub struct BlockedSum {
 /// Green threads on one lane.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct GreenLane {
-    /// Which.
+    /// Number of the lane.
     pub lane: u16,
     /// How long it ran green threads, nanoseconds.
     pub run_ns: u64,
@@ -360,7 +360,7 @@ pub struct Lane {
 /// A thread that serves a lane.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize)]
 pub struct LaneThread {
-    /// Which.
+    /// Number of the thread.
     pub tid: u32,
     /// "own", "other" for those that it made: its backup thread, and threads of the program.
     pub role: &'static str,
@@ -419,7 +419,7 @@ pub struct Sparks {
 /// The same of one lane.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize)]
 pub struct LaneSparks {
-    /// Which.
+    /// Number of the lane.
     pub lane: u16,
     #[allow(missing_docs)]
     #[serde(flatten)]
@@ -497,7 +497,7 @@ pub struct Pauses {
 /// Collections of one generation.
 #[derive(Clone, Debug, Serialize)]
 pub struct Generation {
-    /// Which.
+    /// 0 is the youngest.
     pub generation: u16,
     /// How many.
     pub count: u64,
@@ -597,7 +597,7 @@ pub struct LedgerLine {
 /// A lane that stopped last.
 #[derive(Clone, Debug, Serialize)]
 pub struct Straggler {
-    /// Which.
+    /// Number of the lane.
     pub lane: u16,
     /// In how many pauses it was the last of those that were asked.
     pub count: u64,

@@ -48,7 +48,7 @@ pub struct Transactions {
 /// Transactions of one lane.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LaneTransactions {
-    /// Which.
+    /// Number of the lane.
     pub lane: u16,
     #[allow(missing_docs)]
     #[serde(flatten)]

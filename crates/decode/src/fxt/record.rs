@@ -117,7 +117,7 @@ pub enum Record<'a> {
         time: u64,
         /// Where it will run.
         cpu: u16,
-        /// Which.
+        /// The thread that was woken.
         thread: u64,
         /// More about it: `waker`.
         args: Args<'a>,

@@ -27,7 +27,7 @@ pub struct Tally {
 /// Counts of one lane.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct LaneTally {
-    /// Which.
+    /// The lane.
     pub lane: LaneId,
     /// Time in which a green thread ran on it, nanoseconds (0 without class s).
     pub green_run_ns: u64,

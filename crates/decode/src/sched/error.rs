@@ -26,7 +26,7 @@ pub enum SchedError {
     /// The copy of a format is missing.
     #[error("the capture has no format of the tracepoint {tracepoint}")]
     NoFormat {
-        /// Which.
+        /// Its name.
         tracepoint: String,
     },
     /// A format without a field that is needed.
@@ -40,7 +40,7 @@ pub enum SchedError {
     /// An id that no kernel has.
     #[error("the tracepoint {tracepoint} has an id over 65535")]
     Id {
-        /// Which.
+        /// Its name.
         tracepoint: String,
     },
     /// `threads.json` cannot be read.

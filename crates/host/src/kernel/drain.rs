@@ -200,7 +200,7 @@ impl Drain {
                 *dropped += tally.records;
                 None
             }
-            // Nobody who asks for figures waits for the disk.
+            // Outside the lock: a reader of the counts does not wait for the disk.
             None => Some(lane.stream.append(&self.buffer)),
         };
         let mut counts = self.shared.lock();

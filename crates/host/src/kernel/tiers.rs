@@ -77,7 +77,7 @@ pub struct CpuRing {
 /// An open tier.
 #[derive(Debug, Default)]
 pub struct Opened {
-    /// Which.
+    /// What the kernel let us open.
     pub tier: Tier,
     /// One ring per CPU; none when polling.
     pub rings: Vec<CpuRing>,

@@ -160,7 +160,7 @@ struct Process {
     threads: HashMap<u32, Thread>,
 }
 
-/// Where a running sampler's lines go, and who is told of it.
+/// The file of a running sampler's lines, and the state that it shares with the recorder.
 #[derive(Debug)]
 struct Output {
     file: File,

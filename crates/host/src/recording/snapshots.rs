@@ -272,8 +272,8 @@ impl Taker {
         }
     }
 
-    /// What runs may become a program with such a heap yet, or be one that has just ended: that is told
-    /// at the end where nothing else came.
+    /// A process without such a heap may get one later, by an exec, or may just have ended: its failure is
+    /// reported at the end of the recording, unless a snapshot succeeded.
     fn failed(&mut self, pid: u32, NoHeap { why, then }: NoHeap) {
         match then {
             Then::Gone | Then::TryAgain => {}

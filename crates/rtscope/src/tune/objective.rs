@@ -14,7 +14,7 @@ pub struct Minimize(pub &'static Figure);
 /// A figure that must not be above a value.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub struct Limit {
-    /// Which.
+    /// The figure.
     pub figure: &'static Figure,
     /// In its unit.
     pub most: f64,

@@ -298,21 +298,6 @@ fn pages_are_written_for_the_browser_test() {
     std::fs::write(folder.join("compare.html"), page).expect("writing a page");
 }
 
-/// Every path of keys in `value`: `a.b[].c`.
-fn paths(value: &Value, prefix: &str, into: &mut BTreeSet<String>) {
-    match value {
-        Value::Object(members) => {
-            for (key, member) in members {
-                let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
-                into.insert(path.clone());
-                paths(member, &path, into);
-            }
-        }
-        Value::Array(elements) => elements.iter().for_each(|element| paths(element, &format!("{prefix}[]"), into)),
-        _ => {}
-    }
-}
-
 fn documented() -> BTreeSet<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/compare-json.md");
     let text = std::fs::read_to_string(path).expect("docs/compare-json.md");
@@ -336,7 +321,7 @@ fn every_key_is_documented_and_every_documented_key_exists() {
     let compared = with(a, run(CALM, 2, healthy()), &["finding cpu-throttled"]).unwrap();
     let document: Value = serde_json::from_str(&words::json(&compared).unwrap()).unwrap();
     let mut found = BTreeSet::new();
-    paths(&document, "", &mut found);
+    common::key_paths(&document, "", &mut found);
     // Both runs, and both sides of a finding, have the same keys; the runtime's are the report's.
     let again =
         |path: &String| path.starts_with("b.") || path.starts_with("findings[].b.") || path.starts_with("a.runtime.");

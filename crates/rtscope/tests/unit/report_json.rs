@@ -26,21 +26,6 @@ fn lines(name: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("each line is JSON")).collect()
 }
 
-/// Every path of keys in `value`, as the documentation spells it: `a.b[].c`.
-fn paths(value: &Value, prefix: &str, into: &mut BTreeSet<String>) {
-    match value {
-        Value::Object(members) => {
-            for (key, member) in members {
-                let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
-                into.insert(path.clone());
-                paths(member, &path, into);
-            }
-        }
-        Value::Array(elements) => elements.iter().for_each(|element| paths(element, &format!("{prefix}[]"), into)),
-        _ => {}
-    }
-}
-
 /// The keys that the documentation's tables below `heading` name. A group
 /// `{a, b}` stands for each of its keys.
 fn documented(heading: &str) -> BTreeSet<String> {
@@ -67,7 +52,7 @@ fn documented(heading: &str) -> BTreeSet<String> {
 fn every_key_is_documented_and_every_documented_key_exists() {
     let mut found = BTreeSet::new();
     for fixture in common::all() {
-        paths(&value(fixture.name), "", &mut found);
+        common::key_paths(&value(fixture.name), "", &mut found);
     }
     // A distribution is documented once, whoever holds it.
     let is_part = |path: &str| {
@@ -86,7 +71,7 @@ fn every_key_is_documented_and_every_documented_key_exists() {
 #[test]
 fn every_key_of_a_pause_is_documented() {
     let mut found = BTreeSet::new();
-    lines("preempted").iter().for_each(|line| paths(line, "", &mut found));
+    lines("preempted").iter().for_each(|line| common::key_paths(line, "", &mut found));
     assert_eq!(found, documented("Pauses"));
 }
 

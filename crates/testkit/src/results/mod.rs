@@ -42,3 +42,20 @@ pub fn all() -> Vec<Fixture> {
 pub fn by_name(name: &str) -> Fixture {
     all().into_iter().find(|fixture| fixture.name == name).expect("a fixture of that name")
 }
+
+/// Adds every path of keys in `value`, as the documentation spells it: `a.b[].c`.
+pub fn key_paths(value: &serde_json::Value, prefix: &str, into: &mut std::collections::BTreeSet<String>) {
+    match value {
+        serde_json::Value::Object(members) => {
+            for (key, member) in members {
+                let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+                into.insert(path.clone());
+                key_paths(member, &path, into);
+            }
+        }
+        serde_json::Value::Array(elements) => {
+            elements.iter().for_each(|element| key_paths(element, &format!("{prefix}[]"), into));
+        }
+        _ => {}
+    }
+}

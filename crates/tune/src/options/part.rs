@@ -7,7 +7,7 @@ use crate::plan::{Kept, Refused};
 /// A setting with its levels; absence is a level of each.
 #[derive(Clone, Debug)]
 pub struct Dimension {
-    /// Which.
+    /// The setting.
     pub what: What,
     /// Its name for people: `-A`.
     pub name: &'static str,

@@ -129,7 +129,7 @@ pub struct Gain {
 /// One that fresh blocks were about.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Candidate {
-    /// Which.
+    /// Its name and settings.
     #[serde(flatten)]
     pub of: Named,
     /// Against the default; null where there were too few pairs.
@@ -141,7 +141,7 @@ pub struct Candidate {
 /// One that cannot be used.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Failed {
-    /// Which.
+    /// Its name and settings.
     #[serde(flatten)]
     pub of: Named,
     /// Why.
