@@ -20,7 +20,12 @@ fn drain(log: &Eventlog, classes: Classes, length: usize) {
 /// # Panics
 /// Where the decoder does what it must not.
 pub fn check(bytes: &[u8]) {
-    let edges = Classes::NONE.with(Class::GreenEdges).with(Class::Collection).with(Class::Heap).with(Class::Tracer);
+    let edges = Classes::NONE
+        .with(Class::GreenEdges)
+        .with(Class::Collection)
+        .with(Class::Figures)
+        .with(Class::Heap)
+        .with(Class::Tracer);
     if let Ok(mut log) = Eventlog::open(Arc::new(bytes.to_vec()), Vec::new()) {
         drain(&log, Classes::ALL, bytes.len());
         drain(&log, edges, bytes.len());

@@ -27,7 +27,7 @@ fn drain(rings: &Rings, classes: Classes, length: usize) {
 /// # Panics
 /// Where the decoder does what it must not.
 pub fn check(bytes: &[u8]) {
-    let pauses = Classes::NONE.with(Class::Collection).with(Class::Heap).with(Class::Lanes);
+    let pauses = Classes::NONE.with(Class::Collection).with(Class::Figures).with(Class::Heap).with(Class::Lanes);
     let source = Arc::new(bytes.to_vec());
     for version in Version::ALL.map(Some).into_iter().chain([None]) {
         match Rings::open(source.clone(), version) {

@@ -85,6 +85,7 @@ impl Analysis {
     /// The classes of runtime events that it wants.
     pub const CLASSES: Classes = Classes::NONE
         .with(Class::Collection)
+        .with(Class::Figures)
         .with(Class::Heap)
         .with(Class::Lanes)
         .with(Class::GreenEdges)

@@ -132,8 +132,8 @@ pub struct Folds {
     /// Places in the list, by class.
     by_class: [Vec<usize>; Class::ALL.len()],
     samples: Vec<usize>,
-    /// Places of those that look something up. All others are spared an answer for each event.
-    look_up: Vec<usize>,
+    /// Of these, places of those that look something up. All others are spared an answer for each event.
+    look_up: [Vec<usize>; Class::ALL.len()],
 }
 
 impl Folds {
@@ -144,7 +144,7 @@ impl Folds {
         };
         let by_class = Class::ALL.map(|class| of(&|fold| fold.classes().takes(class)));
         let samples = of(&|fold| fold.samples());
-        let look_up = of(&|fold| fold.looks_up());
+        let look_up = Class::ALL.map(|class| of(&|fold| fold.looks_up() && fold.classes().takes(class)));
         Folds { by_class, samples, look_up, list }
     }
 
@@ -160,15 +160,11 @@ impl Folds {
 
     /// Hands an event of the runtime to who asked for its class.
     pub fn runtime(&mut self, event: &Event, body: Runtime, now: &Now<'_>) -> Option<Wait> {
-        let class = body.class();
-        for place in &self.by_class[class as usize] {
+        let class = body.class() as usize;
+        for place in &self.by_class[class] {
             self.list[*place].event(event);
         }
-        let look_up = self.look_up.iter();
-        look_up.fold(None, |wait, place| {
-            let fold = &mut self.list[*place];
-            if fold.classes().takes(class) { fold.event_now(event, now).or(wait) } else { wait }
-        })
+        self.look_up[class].iter().fold(None, |wait, place| self.list[*place].event_now(event, now).or(wait))
     }
 
     /// Hands out a sample.

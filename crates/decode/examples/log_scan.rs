@@ -12,7 +12,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args: Vec<String> = std::env::args().collect();
     let path = args.get(1).ok_or("a log, please")?;
     let threads = args.get(2).map_or(Ok(2), |text| text.parse())?;
-    let report = [Class::Collection, Class::Heap, Class::Lanes, Class::GreenEdges, Class::Tracer, Class::Concurrent];
+    let report = [
+        Class::Collection,
+        Class::Figures,
+        Class::Heap,
+        Class::Lanes,
+        Class::GreenEdges,
+        Class::Tracer,
+        Class::Concurrent,
+    ];
     let classes = match args.get(3).map_or("report", String::as_str) {
         "all" => Classes::ALL,
         "none" => Classes::NONE,

@@ -125,8 +125,7 @@ impl Runtime {
             | Runtime::WorkBegin
             | Runtime::WorkIdle
             | Runtime::WorkEnd
-            | Runtime::GlobalSync
-            | Runtime::Gap => Class::Collection,
+            | Runtime::GlobalSync => Class::Collection,
             Runtime::Count(counter, _) => counter.class(),
             Runtime::ThreadRun(_)
             | Runtime::ThreadStop(..)
@@ -138,7 +137,8 @@ impl Runtime {
             | Runtime::LaneDisabled
             | Runtime::LaneEnabled
             | Runtime::TaskCreated(_)
-            | Runtime::Forked { .. } => Class::Lanes,
+            | Runtime::Forked { .. }
+            | Runtime::Gap => Class::Lanes,
             Runtime::ConcurrentMarkBegin
             | Runtime::ConcurrentMarkEnd
             | Runtime::ConcurrentSyncBegin
@@ -265,13 +265,13 @@ macro_rules! counters {
 
 // Each with its class and its name in traces.
 counters! {
-    Generation Collection "generation" "Oldest generation of the collection that just ended.";
-    CopiedBytes Collection "copied_bytes" "Bytes it copied.";
-    SlopBytes Collection "slop_bytes" "Slop bytes in the heap.";
-    FragmentationBytes Collection "fragmentation_bytes" "Bytes of free blocks inside held megablocks.";
-    GcThreads Collection "gc_threads" "Threads that took part.";
-    CopiedMaxBytes Collection "copied_max_bytes" "Most bytes copied by one thread.";
-    CopiedBalancedBytes Collection "copied_balanced_bytes" "Bytes that were balanced between threads.";
+    Generation Figures "generation" "Oldest generation of the collection that just ended.";
+    CopiedBytes Figures "copied_bytes" "Bytes it copied.";
+    SlopBytes Figures "slop_bytes" "Slop bytes in the heap.";
+    FragmentationBytes Figures "fragmentation_bytes" "Bytes of free blocks inside held megablocks.";
+    GcThreads Figures "gc_threads" "Threads that took part.";
+    CopiedMaxBytes Figures "copied_max_bytes" "Most bytes copied by one thread.";
+    CopiedBalancedBytes Figures "copied_balanced_bytes" "Bytes that were balanced between threads.";
     AllocatedBytes Heap "allocated_bytes" "Bytes allocated by this lane since the start.";
     HeapBytes Heap "heap_bytes" "Heap held from the system.";
     BlocksBytes Heap "blocks_bytes" "Bytes in allocated blocks.";
@@ -289,8 +289,8 @@ counters! {
     SparksCollected Sparks "sparks_collected" "Collected unevaluated: nobody needed them.";
     SparksFizzled Sparks "sparks_fizzled" "Evaluated by somebody else before they ran.";
     SparksRemaining Sparks "sparks_remaining" "Still in the pool.";
-    YoungBytes Collection "minor_allocated" "Bytes that one lane's young heap held when it was collected.";
-    PromotedBytes Collection "minor_promoted" "Of these, bytes that stayed alive.";
+    YoungBytes Figures "minor_allocated" "Bytes that one lane's young heap held when it was collected.";
+    PromotedBytes Figures "minor_promoted" "Of these, bytes that stayed alive.";
     OldFreeBytes Heap "old_free_bytes" "Bytes of an old heap kept for lanes' small blocks but not in use.";
     LargeBytes Heap "large_bytes" "Bytes of blocks that are too large for those; they are in the live bytes too.";
 }
@@ -458,11 +458,13 @@ crate::listed! {
     /// A class of events that a fold may ask for; decoders skip the rest by size.
     #[derive(Copy, Clone, Eq, PartialEq, Debug)]
     pub enum Class {
-        /// Requests, arrivals, work, ends of collections and their figures.
+        /// Requests, arrivals, work, ends of collections.
         Collection,
+        /// What a collection came to: its generation, bytes copied and promoted.
+        Figures,
         /// Heap figures (size, blocks, live, allocated, returned).
         Heap,
-        /// Lanes created, switched off and on; tasks.
+        /// Lanes created, switched off and on; tasks; gaps in what a lane posted.
         Lanes,
         /// Every run, stop, start and wake-up of every green thread.
         Green,

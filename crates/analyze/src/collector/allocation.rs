@@ -105,7 +105,7 @@ impl Allocation {
 
 impl Fold for Allocation {
     fn classes(&self) -> Classes {
-        Classes::NONE.with(Class::Collection).with(Class::Heap).with(Class::Lanes)
+        Classes::NONE.with(Class::Figures).with(Class::Heap).with(Class::Lanes)
     }
 
     fn event(&mut self, event: &Event) {

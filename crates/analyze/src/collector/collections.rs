@@ -119,7 +119,7 @@ impl Collections {
 
 impl Fold for Collections {
     fn classes(&self) -> Classes {
-        Classes::NONE.with(Class::Collection)
+        Classes::NONE.with(Class::Figures)
     }
 
     fn event(&mut self, event: &Event) {

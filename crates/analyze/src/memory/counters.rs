@@ -156,7 +156,7 @@ impl Rates {
 
 impl Fold for Rates {
     fn classes(&self) -> Classes {
-        Classes::NONE.with(Class::Collection).with(Class::Heap).with(Class::Lanes)
+        Classes::NONE.with(Class::Figures).with(Class::Heap).with(Class::Lanes)
     }
 
     fn start(&mut self, at: Time) {

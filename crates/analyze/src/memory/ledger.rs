@@ -72,7 +72,7 @@ impl Ledger {
 
 impl Fold for Ledger {
     fn classes(&self) -> Classes {
-        Classes::NONE.with(Class::Collection).with(Class::Heap).with(Class::Lanes)
+        Classes::NONE.with(Class::Figures).with(Class::Heap).with(Class::Lanes)
     }
 
     fn samples(&self) -> bool {

@@ -129,7 +129,7 @@ impl Lines {
 
 impl Fold for Lines {
     fn classes(&self) -> Classes {
-        Classes::NONE.with(Class::Collection).with(Class::Heap)
+        Classes::NONE.with(Class::Figures).with(Class::Heap)
     }
 
     fn samples(&self) -> bool {

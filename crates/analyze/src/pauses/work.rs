@@ -5,6 +5,8 @@ use rtscope_model::Time;
 
 /// Marks kept per lane and pause: votes do not get better with more.
 const MARKS_MAX: usize = 32;
+/// Room for those of most parts, made at once.
+const MARKS: usize = 8;
 
 /// What a lane's thread did in a pause.
 #[derive(Default)]
@@ -24,6 +26,9 @@ impl Work {
     /// It posted something.
     pub fn mark(&mut self, time: Time) {
         if self.marks.len() < MARKS_MAX {
+            if self.marks.capacity() == 0 {
+                self.marks.reserve(MARKS);
+            }
             self.marks.push(time);
         }
     }

@@ -381,7 +381,7 @@ impl GreenThreads {
 
 impl Fold for GreenThreads {
     fn classes(&self) -> Classes {
-        let all = Classes::NONE.with(Class::Green).with(Class::Lanes).with(Class::Collection);
+        let all = Classes::NONE.with(Class::Green).with(Class::Lanes).with(Class::Collection).with(Class::Figures);
         if self.asked { all } else { Classes::NONE }
     }
 

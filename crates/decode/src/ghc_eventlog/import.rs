@@ -26,8 +26,10 @@ pub(super) mod action {
 /// The class whose folds need `tag`, beside green threads.
 fn class(tag: u16) -> Option<Class> {
     Some(match tag {
-        GC_START | GC_END | REQUEST_SEQ_GC | REQUEST_PAR_GC | GC_IDLE | GC_WORK | GC_DONE | GC_STATS_GHC
-        | GC_GLOBAL_SYNC => Class::Collection,
+        GC_START | GC_END | REQUEST_SEQ_GC | REQUEST_PAR_GC | GC_IDLE | GC_WORK | GC_DONE | GC_GLOBAL_SYNC => {
+            Class::Collection
+        }
+        GC_STATS_GHC => Class::Figures,
         HEAP_ALLOCATED | HEAP_SIZE | HEAP_LIVE | HEAP_INFO_GHC | MEM_RETURN | BLOCKS_SIZE => Class::Heap,
         CAP_CREATE | CAP_DELETE | CAP_DISABLE | CAP_ENABLE | TASK_CREATE => Class::Lanes,
         CREATE_THREAD | MIGRATE_THREAD | THREAD_WAKEUP => Class::Green,
@@ -61,7 +63,7 @@ pub(super) fn plan(tag: u16, classes: Classes) -> u8 {
         // The leader posts HEAP_ALLOCATED for every capability while it holds
         // them all: in a sequential collection the only trace on the others.
         GC_START | GC_END | GC_DONE | HEAP_ALLOCATED if edges => action::EDGE,
-        _ if edges && matches!(class(tag), Some(Class::Collection | Class::Heap)) => action::FLUSH,
+        _ if edges && matches!(class(tag), Some(Class::Collection | Class::Figures | Class::Heap)) => action::FLUSH,
         _ if wanted(tag, classes) => action::IMPORT,
         _ => action::SKIP,
     }

@@ -61,7 +61,7 @@ impl Log for Eventlog {
 
 impl Events for Stream {
     fn fill(&mut self, batch: &mut Vec<Event>) {
-        batch.extend(self.take(BATCH));
+        self.deliver(batch, BATCH);
     }
 
     fn names(&self) -> &Names {

@@ -28,6 +28,8 @@ pub struct Stream {
     losses: Losses,
     ended: bool,
     latest: u64,
+    /// Room for an event that is asked for by itself.
+    one: Vec<Event>,
 }
 
 /// One lane's reader.
@@ -174,7 +176,20 @@ impl Stream {
             })
             .collect();
         let lanes = pool.lanes.iter().map(|lane| Lane::new(lane.cap)).collect();
-        Stream { pool, workers, scratch: Scratch::new(), lanes, heap, clock, name, header, losses, ended, latest: 0 }
+        Stream {
+            pool,
+            workers,
+            scratch: Scratch::new(),
+            lanes,
+            heap,
+            clock,
+            name,
+            header,
+            losses,
+            ended,
+            latest: 0,
+            one: Vec::new(),
+        }
     }
 
     /// Of the log.
@@ -248,32 +263,23 @@ impl Stream {
         lane.next_time(blocks).or(Some(self.latest))
     }
 
-    fn deliver(&mut self, index: u16, item: Item) -> Event {
-        if item.time < self.latest {
-            if let Some(lane) = self.lanes.get_mut(usize::from(index)) {
-                let (count, from, to) = lane.late.unwrap_or((0, item.time, self.latest));
-                lane.late = Some((count + 1, from.min(item.time), to.max(self.latest)));
-            }
-        } else {
-            self.latest = item.time;
-        }
-        Event { time: self.clock.convert(LogTime(item.time)), lane: item.lane, body: Body::Runtime(item.what) }
-    }
-}
-
-impl Iterator for Stream {
-    type Item = Event;
-
-    fn next(&mut self) -> Option<Event> {
-        loop {
-            let Reverse((_, index)) = *self.heap.peek()?;
-            let lane = self.lanes.get_mut(usize::from(index))?;
-            let taken = lane.take();
-            let next = if taken.is_some() {
-                let blocks = self.pool.lanes.get(usize::from(index));
-                blocks.and_then(|blocks| lane.next_time(blocks)).or(Some(self.latest))
-            } else {
-                self.fill(index)
+    /// Appends the next events, in order, until `batch` has `most`. Lanes change places in the heap only where
+    /// another one comes first.
+    pub(super) fn deliver(&mut self, batch: &mut Vec<Event>, most: usize) {
+        while batch.len() < most
+            && let Some(&Reverse((_, index))) = self.heap.peek()
+        {
+            // A heap's second is one of the two that follow its first.
+            let others = self.heap.as_slice().iter().skip(1).take(2);
+            let second = others.map(|Reverse(key)| *key).min().unwrap_or((u64::MAX, u16::MAX));
+            let next = loop {
+                let next = match self.take(index, batch) {
+                    Some(next) => next,
+                    None => self.fill(index),
+                };
+                if batch.len() >= most || next.is_none_or(|time| (time, index) > second) {
+                    break next;
+                }
             };
             if let Some(mut top) = self.heap.peek_mut() {
                 match next {
@@ -283,10 +289,35 @@ impl Iterator for Stream {
                     }
                 }
             }
-            if let Some(item) = taken {
-                return Some(self.deliver(index, item));
-            }
         }
+    }
+
+    /// Appends the next event of lane `index`; gives its time or bound after that. `None`: it has to be filled.
+    fn take(&mut self, index: u16, batch: &mut Vec<Event>) -> Option<Option<u64>> {
+        let lane = self.lanes.get_mut(usize::from(index))?;
+        let item = lane.take()?;
+        if item.time < self.latest {
+            let (count, from, to) = lane.late.unwrap_or((0, item.time, self.latest));
+            lane.late = Some((count + 1, from.min(item.time), to.max(self.latest)));
+        } else {
+            self.latest = item.time;
+        }
+        let time = self.clock.convert(LogTime(item.time));
+        batch.push(Event { time, lane: item.lane, body: Body::Runtime(item.what) });
+        let next = self.pool.lanes.get(usize::from(index)).and_then(|blocks| lane.next_time(blocks));
+        Some(next.or(Some(self.latest)))
+    }
+}
+
+impl Iterator for Stream {
+    type Item = Event;
+
+    fn next(&mut self) -> Option<Event> {
+        let mut one = std::mem::take(&mut self.one);
+        self.deliver(&mut one, 1);
+        let event = one.pop();
+        self.one = one;
+        event
     }
 }
 

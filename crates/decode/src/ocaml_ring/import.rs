@@ -99,11 +99,11 @@ impl Importer {
         }
         // Rare, and needed whatever is asked for: where lanes start anew, and pauses.
         (0..tables::LIFECYCLE.len() as u16).for_each(|id| want(kind::LIFECYCLE, id));
-        let (collection, heap) = (self.classes.has(Class::Collection), self.classes.has(Class::Heap));
-        if collection {
+        let (figures, heap) = (self.classes.has(Class::Figures), self.classes.has(Class::Heap));
+        if figures {
             want(kind::COUNTER, counter::MINOR_PROMOTED);
         }
-        if collection || heap {
+        if figures || heap {
             want(kind::COUNTER, counter::MINOR_ALLOCATED);
         }
         if heap {
@@ -183,7 +183,7 @@ impl Importer {
                     more.push_back((lane, Runtime::Count(Counter::AllocatedBytes, state.allocated)));
                 }
                 let young = Runtime::Count(Counter::YoungBytes, figure);
-                return Some(young).filter(|_| self.classes.has(Class::Collection));
+                return Some(young).filter(|_| self.classes.has(Class::Figures));
             }
             counter::POOL_WORDS => {
                 // The first of a domain's six figures at the end of a cycle. With its

@@ -20,7 +20,7 @@ use field::{PACKET, SEQUENCE, annotation, clock, event, interned, packet, system
 use rtscope_analyze::basis::compose::Segment;
 use rtscope_analyze::lanes::timeline::Doing;
 use rtscope_model::{Body, CausePiece, CodeSample, Event, Exported, Found, LaneId, Loss, Names, Pause, Symbols, Time};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write};
 use wire::Wire;
 
@@ -94,8 +94,8 @@ impl<W: Write> PerfettoWriter<W> {
             wire: Wire::default(),
             declared: Numbers::default(),
             named: HashSet::new(),
-            parts: HashMap::new(),
-            lines: HashMap::new(),
+            parts: BTreeMap::new(),
+            lines: BTreeMap::new(),
             lane_word: facts.runtime().lane.0,
             program_pid: program(facts).0,
         };
@@ -202,8 +202,8 @@ struct Drawn<W> {
     wire: Wire,
     declared: Numbers,
     named: HashSet<u64>,
-    parts: HashMap<Key, u64>,
-    lines: HashMap<Line, u64>,
+    parts: BTreeMap<Key, u64>,
+    lines: BTreeMap<Line, u64>,
     lane_word: &'static str,
     program_pid: u32,
 }

@@ -4,6 +4,7 @@ use super::field::{bundle, ftrace, switch};
 use super::*;
 use crate::testing::{facts, kernel, pause, rt, switch as switches, tables, write};
 use rtscope_model::{GreenThread, LossKind, OffState, Runtime, Sched, StopReason, Tid};
+use std::collections::HashMap;
 
 /// A field's value.
 #[derive(Clone, Debug, PartialEq)]

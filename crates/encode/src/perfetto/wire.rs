@@ -14,6 +14,19 @@ const VARINT: u64 = 0;
 const FIXED64: u64 = 1;
 const LENGTH: u64 = 2;
 
+/// `value` in groups of seven bits, and how many bytes that takes.
+#[inline]
+fn varint(mut value: u64) -> ([u8; 10], usize) {
+    let (mut bytes, mut last) = ([0; 10], 0);
+    while value >= 0x80 {
+        bytes[last] = value as u8 | 0x80;
+        value >>= 7;
+        last += 1;
+    }
+    bytes[last] = value as u8;
+    (bytes, last + 1)
+}
+
 impl Wire {
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
@@ -24,12 +37,15 @@ impl Wire {
     }
 
     #[inline]
-    fn varint(&mut self, mut value: u64) {
-        while value >= 0x80 {
-            self.bytes.push(value as u8 | 0x80);
-            value >>= 7;
+    fn varint(&mut self, value: u64) {
+        if value < 0x80 {
+            return self.bytes.push(value as u8);
         }
-        self.bytes.push(value as u8);
+        // All ten bytes, and the surplus off again: a check of the room for each byte costs more.
+        let (bytes, count) = varint(value);
+        let end = self.bytes.len() + count;
+        self.bytes.extend_from_slice(&bytes);
+        self.bytes.truncate(end);
     }
 
     #[inline]
@@ -83,10 +99,10 @@ impl Wire {
             *byte = length as u8;
             return;
         }
-        let message = self.bytes.split_off(place + 1);
-        self.bytes.truncate(place);
-        self.varint(length as u64);
-        self.bytes.extend_from_slice(&message);
+        let (prefix, count) = varint(length as u64);
+        self.bytes.resize(place + count + length, 0);
+        self.bytes.copy_within(place + 1..place + 1 + length, place + count);
+        self.bytes.iter_mut().skip(place).zip(&prefix).take(count).for_each(|(byte, prefix)| *byte = *prefix);
     }
 }
 

@@ -93,7 +93,6 @@ pub fn draws(event: &Event) -> bool {
     match body {
         Runtime::Count(counter, _) => Line::of(counter, event.lane).is_some(),
         Runtime::PhaseBegin(phase) | Runtime::PhaseEnd(phase) => !phase.is_state(),
-        Runtime::Gap => true,
         body => !matches!(body.class(), Class::Collection | Class::Green),
     }
 }

@@ -34,7 +34,7 @@ pub enum What<'a> {
 }
 
 /// What the name of a part goes by: equal keys have equal names.
-#[derive(Copy, Clone, Eq, PartialEq, Hash, Debug)]
+#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Debug)]
 pub enum Key {
     /// A pause of a kind.
     Whole(PauseKind),

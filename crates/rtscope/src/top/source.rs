@@ -17,6 +17,7 @@ use std::sync::Arc;
 /// What is asked of a runtime's log: pauses, lanes and memory, nothing of the program's own.
 pub(super) const CLASSES: Classes = Classes::NONE
     .with(Class::Collection)
+    .with(Class::Figures)
     .with(Class::Heap)
     .with(Class::Lanes)
     .with(Class::GreenEdges)

@@ -68,8 +68,10 @@ impl Timeline {
             }
         }
         self.recogniser.push(event, &mut self.over);
-        // A figure begins no pause; one that it ends counts as open until the next event of another kind.
-        if self.open_since.is_none() || !matches!(body, Runtime::Count(..)) {
+        // While one is open, figures and work begin none; one that a figure ends counts as open until the next
+        // event of another kind.
+        let within = matches!(body, Runtime::Count(..) | Runtime::WorkBegin | Runtime::WorkIdle | Runtime::WorkEnd);
+        if self.open_since.is_none() || !within {
             self.open_since = self.recogniser.oldest();
         }
     }

@@ -206,9 +206,8 @@ pub struct Triggers {
     limit_bytes: u64,
     heap_bytes: u64,
     live_bytes_max: u64,
-    by_lane: BTreeMap<LaneId, u64>,
-    /// The same when the last collection's figures were posted.
-    by_lane_before: BTreeMap<LaneId, u64>,
+    /// Of each lane: now, and when the last collection's figures were posted.
+    by_lane: BTreeMap<LaneId, (u64, u64)>,
     marks: VecDeque<Mark>,
     /// What had been allocated at the last collection, and its end.
     before: (u64, Option<Time>),
@@ -280,10 +279,12 @@ impl Triggers {
     }
 
     fn mark(&mut self, at: Time) {
-        let total = self.by_lane.values().fold(0u64, |sum, bytes| sum.saturating_add(*bytes));
-        let since = |(lane, bytes): (&LaneId, &u64)| bytes - self.by_lane_before.get(lane).unwrap_or(&0).min(bytes);
-        let lane_max = self.by_lane.iter().map(since).max().unwrap_or(0);
-        self.by_lane_before.clone_from(&self.by_lane);
+        let (mut total, mut lane_max) = (0u64, 0);
+        for (now, before) in self.by_lane.values_mut() {
+            total = total.saturating_add(*now);
+            lane_max = lane_max.max(now.saturating_sub(*before));
+            *before = *now;
+        }
         if self.marks.len() >= MARKS_MAX {
             self.marks.pop_front();
         }
@@ -344,7 +345,7 @@ impl Triggers {
 
 impl Fold for Triggers {
     fn classes(&self) -> Classes {
-        Classes::NONE.with(Class::Collection).with(Class::Heap)
+        Classes::NONE.with(Class::Figures).with(Class::Heap)
     }
 
     fn start(&mut self, at: Time) {
@@ -355,8 +356,8 @@ impl Fold for Triggers {
         let Body::Runtime(Runtime::Count(counter, value)) = event.body else { return };
         match counter {
             Counter::AllocatedBytes => {
-                let lane = self.by_lane.entry(event.lane).or_default();
-                *lane = value.max(*lane);
+                let (now, _) = self.by_lane.entry(event.lane).or_default();
+                *now = value.max(*now);
             }
             Counter::NurseryBytes => self.nursery_bytes = Some(value),
             Counter::HeapLimitBytes => self.limit_bytes = value,

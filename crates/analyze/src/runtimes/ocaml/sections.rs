@@ -22,7 +22,7 @@ pub struct Sections {
 
 impl Fold for Sections {
     fn classes(&self) -> Classes {
-        Classes::NONE.with(Class::Collection).with(Class::Lanes)
+        Classes::NONE.with(Class::Collection).with(Class::Figures).with(Class::Lanes)
     }
 
     fn looks_up(&self) -> bool {

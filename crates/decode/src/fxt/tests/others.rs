@@ -85,7 +85,7 @@ fn eio_traces_give_phases_lives_of_domains_and_spans_of_fibers() {
 fn classes_that_nobody_asks_for_are_left_out() {
     let mut eio = Eio::new();
     eio.event(2, 10, 1, 1, 2).event(2, 30, 2, 1, 8).event(2, 41, 1, 4, 5);
-    let collection = Classes::NONE.with(Class::Collection);
+    let collection = Classes::NONE.with(Class::Collection).with(Class::Figures);
     let found: Vec<Event> = open(&eio.trace).stream(collection).collect();
     assert_eq!(runtime(&found), [(10, 0, Runtime::PhaseBegin(Phase::Minor))]);
 }

@@ -22,7 +22,7 @@ fn around(fill: impl FnOnce(&mut super::super::builder::BlockBuilder)) -> LogBui
 }
 
 fn times(bytes: Vec<u8>) -> (Vec<u64>, super::Tally) {
-    let (events, tally) = read(bytes, &[Class::Collection]);
+    let (events, tally) = read(bytes, &[Class::Collection, Class::Figures]);
     (events.iter().map(|event| event.time.0).collect(), tally)
 }
 

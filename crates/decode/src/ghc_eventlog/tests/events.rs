@@ -8,7 +8,7 @@ use rtscope_model::{BlockedOn, Class, ClockMap, ClockMethod, Counter, GreenThrea
 
 #[test]
 fn a_collection_comes_out_in_time_order() {
-    let (events, tally) = read(small().end(), &[Class::Collection]);
+    let (events, tally) = read(small().end(), &[Class::Collection, Class::Figures]);
     let count = |counter, value| Count(counter, value);
     let expected: Vec<(u64, u16, Runtime)> = vec![
         (160, 0, StopRequested { parallel: true }),
@@ -89,7 +89,7 @@ fn spark_counters_come_out_for_their_lane() {
         (Counter::SparksRemaining, 9),
     ];
     assert_eq!(brief(&events), expected.map(|(counter, value)| (5, 1, Count(counter, value))));
-    assert_eq!(read(log().end(), &[Class::Collection, Class::Heap, Class::GreenEdges]).0, []);
+    assert_eq!(read(log().end(), &[Class::Collection, Class::Figures, Class::Heap, Class::GreenEdges]).0, []);
 }
 
 #[test]
@@ -197,7 +197,7 @@ fn a_stamp_from_before_the_border_of_blocks_is_put_in_its_place() {
         .block(1, 0, 1000, |block| {
             block.mark(500, GC_IDLE);
         });
-    let (events, tally) = read(log.end(), &[Class::Collection, Class::Tracer]);
+    let (events, tally) = read(log.end(), &[Class::Collection, Class::Figures, Class::Tracer]);
     let times: Vec<_> = events.iter().map(|event| event.time.0).collect();
     assert_eq!(times, [80, 89, 90, 91, 91, 91, 91, 91, 91, 91, 500, 900]);
     assert_eq!(tally.losses, []);
@@ -211,7 +211,7 @@ fn a_stamp_behind_the_window_is_delivered_late_and_counted() {
         }
         block.mark(500, GC_IDLE).mark(1200, GC_DONE);
     });
-    let (events, tally) = read(log.end(), &[Class::Collection]);
+    let (events, tally) = read(log.end(), &[Class::Collection, Class::Figures]);
     assert_eq!(events.len(), 102);
     assert_eq!(kinds(&tally), [LossKind::OutOfOrder]);
     let loss = &tally.losses[0];
@@ -222,7 +222,7 @@ fn a_stamp_behind_the_window_is_delivered_late_and_counted() {
 fn times_are_converted_to_the_trace_clock() {
     let clock = ClockMap { offset_ns: 1_000_000, error_ns: Some(200), method: ClockMethod::RuntimeStatic };
     let log = open(small().end()).expect("opens");
-    let mut stream = log.stream(classes(&[Class::Collection]), clock, 1);
+    let mut stream = log.stream(classes(&[Class::Collection, Class::Figures]), clock, 1);
     assert_eq!(stream.next().map(|event| event.time.0), Some(1_000_160));
 }
 

@@ -12,7 +12,7 @@ use std::sync::Arc;
 const CAPS: u16 = 3;
 
 fn asked() -> Classes {
-    classes(&[Class::Collection, Class::Heap, Class::Lanes])
+    classes(&[Class::Collection, Class::Figures, Class::Heap, Class::Lanes])
 }
 
 /// A program: its file, and a buffer for each capability.

@@ -15,8 +15,16 @@ use rtscope_model::event::Runtime;
 use rtscope_model::{Body, Class, Classes, ClockMap, Event, LossKind};
 use std::sync::Arc;
 
-pub(super) const REPORT: [Class; 7] =
-    [Class::Collection, Class::Heap, Class::Lanes, Class::GreenEdges, Class::Tracer, Class::Concurrent, Class::Sparks];
+pub(super) const REPORT: [Class; 8] = [
+    Class::Collection,
+    Class::Figures,
+    Class::Heap,
+    Class::Lanes,
+    Class::GreenEdges,
+    Class::Tracer,
+    Class::Concurrent,
+    Class::Sparks,
+];
 
 pub(super) fn classes(list: &[Class]) -> Classes {
     list.iter().fold(Classes::NONE, |set, class| set.with(*class))

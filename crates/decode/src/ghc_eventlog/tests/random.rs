@@ -167,7 +167,7 @@ impl Lane {
         let wanted = |what: &Runtime| match what {
             Runtime::Count(counter, _) => {
                 use rtscope_model::Counter::*;
-                list.has(if matches!(counter, AllocatedBytes | HeapBytes) { Class::Heap } else { Class::Collection })
+                list.has(if matches!(counter, AllocatedBytes | HeapBytes) { Class::Heap } else { Class::Figures })
             }
             Runtime::LaneDisabled => list.has(Class::Lanes),
             Runtime::ThreadWoken(_) => list.has(Class::Green),
@@ -181,7 +181,8 @@ impl Lane {
 
 #[test]
 fn a_random_log_streams_as_a_plain_decoding_sorted() {
-    let lists = [classes(&REPORT), Classes::ALL, classes(&[Class::GreenEdges]), classes(&[Class::Collection])];
+    let lists =
+        [classes(&REPORT), Classes::ALL, classes(&[Class::GreenEdges]), classes(&[Class::Collection, Class::Figures])];
     for seed in 1..120u64 {
         let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let (caps, per_cap, events) = (1 + random.next(5), 1 + random.next(6), 1 + random.next(200));

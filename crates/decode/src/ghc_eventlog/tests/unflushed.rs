@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 fn times(bytes: Vec<u8>, buffers: Vec<Vec<u8>>) -> Vec<u64> {
     let buffers = buffers.into_iter().map(unflushed).collect();
-    let (events, _) = read_with(bytes, buffers, &[Class::Collection]);
+    let (events, _) = read_with(bytes, buffers, &[Class::Collection, Class::Figures]);
     events.iter().map(|event| event.time.0).collect()
 }
 
@@ -72,7 +72,7 @@ fn a_buffer_that_was_copied_inside_a_record_is_used_up_to_it() {
     let whole = buffer(5, &[10, 20]);
     for length in 24..whole.len() {
         let buffers = vec![unflushed(whole[..length].to_vec())];
-        let (events, tally) = read_with(LogBuilder::new().cut(), buffers, &[Class::Collection]);
+        let (events, tally) = read_with(LogBuilder::new().cut(), buffers, &[Class::Collection, Class::Figures]);
         assert_eq!(events.len(), (length - 24) / 10);
         assert_eq!(kinds(&tally), [LossKind::Truncated], "length {length}");
     }

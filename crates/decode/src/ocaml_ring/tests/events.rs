@@ -16,7 +16,7 @@ fn begin(phase: Phase) -> Runtime {
 #[test]
 fn a_collection_is_the_phases_of_its_domains_in_time_order() {
     let rings = RingBuilder::new(V, 4, 1 << 10).minor(100, 1, &[0]);
-    let classes = Classes::NONE.with(Class::Collection);
+    let classes = Classes::NONE.with(Class::Collection).with(Class::Figures);
     let events: Vec<_> = stream(&rings.file(), V, classes).collect();
     let expected = [
         (100, 1, begin(Phase::Wanted)),
@@ -70,7 +70,7 @@ fn finer_phases_come_with_their_class_and_keep_their_name() {
         _ => None,
     });
     assert_eq!(names.collect::<Vec<_>>(), [(5, "major_mark"), (10, "explicit_gc_set")]);
-    let pauses: Vec<_> = stream(&rings.file(), V, Classes::NONE.with(Class::Collection)).collect();
+    let pauses: Vec<_> = stream(&rings.file(), V, Classes::NONE.with(Class::Collection).with(Class::Figures)).collect();
     assert_eq!(short(&pauses), [(7, 0, begin(Phase::Explicit)), (9, 0, PhaseEnd(Phase::Explicit))]);
 }
 

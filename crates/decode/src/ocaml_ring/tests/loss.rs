@@ -108,7 +108,8 @@ fn words_that_are_overwritten_while_they_are_read_are_dropped_and_counted() {
     let opened = Rings::open(Arc::new(rings.file()), Some(V)).expect("opens");
     let live = |head| Live { bytes: Mutex::new(rings.file()), data: 64 + 80, head };
     for head in [4, 40, 398, 400] {
-        let mut stream = opened.with_source(Arc::new(live(head))).stream(Classes::NONE.with(Class::Collection));
+        let mut stream =
+            opened.with_source(Arc::new(live(head))).stream(Classes::NONE.with(Class::Collection).with(Class::Figures));
         let events: Vec<_> = stream.by_ref().collect();
         let kept = 200 - head / 2;
         let losses = stream.losses();
