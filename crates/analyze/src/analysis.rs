@@ -125,6 +125,12 @@ impl Analysis {
         analysis
     }
 
+    /// For who looks at pauses and lanes only: figures besides those of pauses stay empty, and so findings mean nothing.
+    pub fn without_figures(mut self) -> Self {
+        self.folds.only_waits();
+        self
+    }
+
     fn start(&mut self, at: Time) {
         self.summary.start(at);
         self.folds.each(|fold| fold.start(at));

@@ -148,6 +148,12 @@ impl Folds {
         Folds { by_class, samples, look_up, list }
     }
 
+    /// Keeps those that find waits of lanes: pauses and lanes' lines need no other.
+    pub fn only_waits(&mut self) {
+        self.list.retain(|fold| fold.looks_up());
+        *self = Folds::new(std::mem::take(&mut self.list));
+    }
+
     /// The fold of type `T`, if the list has it.
     pub fn get<T: Fold>(&self) -> Option<&T> {
         self.list.iter().find_map(|fold| (fold.as_ref() as &dyn Any).downcast_ref())

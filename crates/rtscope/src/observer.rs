@@ -28,6 +28,11 @@ pub trait Observer {
         LaneDetail::Pauses
     }
 
+    /// Whether it looks at more of the results than losses, pauses and how the kernel was seen.
+    fn figures(&self) -> bool {
+        true
+    }
+
     /// What became known of a lane, before the event with which it did.
     fn segment(&mut self, _lane: LaneId, _piece: &Segment<Doing>, _tables: Tables<'_>) {}
 

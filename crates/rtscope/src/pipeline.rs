@@ -144,6 +144,9 @@ fn run(mut context: Context, mut sources: Sources, other_bytes: u64, observer: &
     let symbols = context.symbols.clone();
     let mut last = None;
     let mut analysis = Analysis::with_lanes(context, observer.lanes());
+    if !observer.figures() {
+        analysis = analysis.without_figures();
+    }
     let none = Names::default();
     let mut merge = Merge::default();
     while merge.fill(&mut sources) {

@@ -14,10 +14,21 @@ const VARINT: u64 = 0;
 const FIXED64: u64 = 1;
 const LENGTH: u64 = 2;
 
-/// `value` in groups of seven bits, and how many bytes that takes.
+/// `value` in groups of seven bits, and how many bytes that takes. Times take eight: all groups are put in their
+/// places at once, since a loop over them is mispredicted where it ends.
 #[inline]
 fn varint(mut value: u64) -> ([u8; 10], usize) {
-    let (mut bytes, mut last) = ([0; 10], 0);
+    let mut bytes = [0; 10];
+    if value >> 56 == 0 {
+        let count = (64 - (value | 1).leading_zeros()).div_ceil(7);
+        value = value & 0x0000_0000_0fff_ffff | (value & 0x00ff_ffff_f000_0000) << 4;
+        value = value & 0x0000_3fff_0000_3fff | (value & 0x0fff_c000_0fff_c000) << 2;
+        value = value & 0x007f_007f_007f_007f | (value & 0x3f80_3f80_3f80_3f80) << 1;
+        let go_on = 0x8080_8080_8080_8080 & !(u64::MAX << (8 * (count - 1)));
+        bytes[..8].copy_from_slice(&(value | go_on).to_le_bytes());
+        return (bytes, count as usize);
+    }
+    let mut last = 0;
     while value >= 0x80 {
         bytes[last] = value as u8 | 0x80;
         value >>= 7;
@@ -124,6 +135,22 @@ mod tests {
             &[0x22, 3, b'a', b'b', b'c'],
         ];
         assert_eq!(wire.bytes(), expected.concat());
+    }
+
+    #[test]
+    fn numbers_of_any_length_take_seven_bits_a_byte() {
+        let edges = (0..64).flat_map(|bit| [1u64 << bit, (1 << bit) - 1, u64::MAX >> bit]);
+        for value in edges {
+            let mut wire = Wire::default();
+            wire.varint(value);
+            let (read, shift) = wire
+                .bytes()
+                .iter()
+                .fold((0u64, 0), |(read, shift), byte| (read | u64::from(byte & 0x7f) << shift, shift + 7));
+            let last = wire.bytes().iter().position(|byte| *byte < 0x80);
+            assert_eq!((read, last), (value, Some(wire.bytes().len() - 1)), "{value:x}");
+            assert!(value >> (shift - 7) > 0 || shift == 7, "{value:x} takes {} bytes", wire.bytes().len());
+        }
     }
 
     #[test]

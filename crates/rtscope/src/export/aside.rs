@@ -167,6 +167,10 @@ impl Observer for Hand {
         LaneDetail::Nested
     }
 
+    fn figures(&self) -> bool {
+        false
+    }
+
     fn segment(&mut self, lane: LaneId, piece: &Segment<Doing>, tables: Tables<'_>) {
         if self.full.is_some() {
             self.put(Item::Segment(lane, *piece), tables);
