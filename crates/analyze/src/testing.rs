@@ -122,11 +122,11 @@ impl Script {
     }
 
     pub fn begin(self, at: u64, lane: u16) -> Self {
-        self.rt(at, lane, Runtime::CollectBegin)
+        self.rt(at, lane, Runtime::Stopped)
     }
 
     pub fn end(self, at: u64, lane: u16) -> Self {
-        self.rt(at, lane, Runtime::CollectEnd)
+        self.rt(at, lane, Runtime::Resumed)
     }
 
     pub fn work(self, from: u64, to: u64, lane: u16) -> Self {

@@ -35,7 +35,24 @@ pub enum Body {
     Code(CodeSample),
 }
 
-/// Events of a runtime.
+/// Events of a runtime, in words that belong to none.
+///
+/// A stop-the-world collection goes through the same steps in every runtime. Some post them as moments, some as
+/// spans, which are kept as they come: other tools know them by these.
+///
+/// | step | a moment | a span |
+/// |---|---|---|
+/// | the lane wants to collect; it has given up, or it has its collection | | [`Phase::Wanted`] begins; ends |
+/// | it asks all lanes to stop | [`Runtime::StopRequested`] | [`Phase::Lead`] begins |
+/// | it has stopped | [`Runtime::Stopped`] | [`Phase::Follow`] begins; of the leader [`Phase::Barrier`] |
+/// | all have stopped | [`Runtime::Stopped`] of the leader | the last lane's |
+/// | work begins; pauses; ends | [`Runtime::WorkBegin`]; [`Runtime::WorkIdle`]; [`Runtime::WorkEnd`] | [`Phase::Minor`], [`Phase::CycleEnd`], [`Phase::Compact`] begin; end |
+/// | all work is done | [`Runtime::Resumed`] of the leader | the first lane's [`Phase::LeaveBarrier`] ends |
+/// | the lane is back | [`Runtime::Resumed`] | [`Phase::Lead`] or [`Phase::Follow`] ends |
+/// | a slice of work on the old heap, while others run | | [`Phase::MajorSlice`] |
+/// | a call: a wait on a condition, a collection that the program asked for, finalisers | | [`Phase::Condition`], [`Phase::Explicit`], [`Phase::Finalise`] |
+///
+/// In which order they come, and what is left out, is each runtime's own: a recogniser for each makes pauses of them.
 #[derive(Copy, Clone, PartialEq, Debug)]
 pub enum Runtime {
     /// The lane asks all lanes to stop. `parallel`: they will take part.
@@ -43,10 +60,10 @@ pub enum Runtime {
         /// All lanes collect, each posts its arrival.
         parallel: bool,
     },
-    /// On a follower: it has stopped. On the leader: all have, collection starts.
-    CollectBegin,
-    /// The lane's part of the collection is over.
-    CollectEnd,
+    /// The lane has stopped. Of the leader: all have.
+    Stopped,
+    /// Its part of the collection is over: it goes back to what it did.
+    Resumed,
     /// A collector thread of this lane starts or resumes work.
     WorkBegin,
     /// It ran out of work.
@@ -120,8 +137,8 @@ impl Runtime {
     pub fn class(self) -> Class {
         match self {
             Runtime::StopRequested { .. }
-            | Runtime::CollectBegin
-            | Runtime::CollectEnd
+            | Runtime::Stopped
+            | Runtime::Resumed
             | Runtime::WorkBegin
             | Runtime::WorkIdle
             | Runtime::WorkEnd

@@ -109,7 +109,7 @@ impl Recognise for Gatherings {
         }
         let Some(open) = &mut self.open else { return };
         match body {
-            Runtime::CollectBegin => open.parts.entry(event.lane).or_default().stopped = Some(event.time),
+            Runtime::Stopped => open.parts.entry(event.lane).or_default().stopped = Some(event.time),
             Runtime::WorkBegin => {
                 open.parts.entry(event.lane).or_default().work = Some((event.time, event.time));
             }
@@ -118,7 +118,7 @@ impl Recognise for Gatherings {
                     work.1 = event.time;
                 }
             }
-            Runtime::CollectEnd => open.parts.entry(event.lane).or_default().resumed = Some(event.time),
+            Runtime::Resumed => open.parts.entry(event.lane).or_default().resumed = Some(event.time),
             _ => return,
         }
         if open.parts.len() >= self.hollows && open.parts.values().all(|part| part.resumed.is_some()) {

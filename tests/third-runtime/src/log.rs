@@ -97,10 +97,10 @@ fn event(line: &str) -> Option<(u64, u16, Runtime)> {
     let (at, hollow) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
     let body = match words.next()? {
         "asks" => Runtime::StopRequested { parallel: true },
-        "stopped" => Runtime::CollectBegin,
+        "stopped" => Runtime::Stopped,
         "gathers" => Runtime::WorkBegin,
         "gathered" => Runtime::WorkEnd,
-        "resumed" => Runtime::CollectEnd,
+        "resumed" => Runtime::Resumed,
         "live" => Runtime::Count(Counter::LiveBytes, words.next()?.parse().ok()?),
         _ => return None,
     };
@@ -111,10 +111,10 @@ fn event(line: &str) -> Option<(u64, u16, Runtime)> {
 fn name(body: &Runtime) -> &'static str {
     match body {
         Runtime::StopRequested { .. } => "asks",
-        Runtime::CollectBegin => "stopped",
+        Runtime::Stopped => "stopped",
         Runtime::WorkBegin => "gathers",
         Runtime::WorkEnd => "gathered",
-        Runtime::CollectEnd => "resumed",
+        Runtime::Resumed => "resumed",
         _ => "live",
     }
 }

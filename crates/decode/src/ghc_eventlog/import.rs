@@ -142,8 +142,8 @@ fn collection(record: &Record<'_>) -> Option<Runtime> {
     Some(match record {
         Record::RequestSeqGc => Runtime::StopRequested { parallel: false },
         Record::RequestParGc => Runtime::StopRequested { parallel: true },
-        Record::GcStart => Runtime::CollectBegin,
-        Record::GcEnd => Runtime::CollectEnd,
+        Record::GcStart => Runtime::Stopped,
+        Record::GcEnd => Runtime::Resumed,
         Record::GcWork => Runtime::WorkBegin,
         Record::GcIdle => Runtime::WorkIdle,
         Record::GcDone => Runtime::WorkEnd,

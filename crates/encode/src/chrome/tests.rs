@@ -34,7 +34,7 @@ fn spans_nest_and_ends_have_the_names_of_beginnings() {
             rt(1_010, 0, Runtime::ThreadRun(GreenThread(3))),
             rt(1_090, 0, Runtime::ThreadStop(GreenThread(3), StopReason::Yielded)),
             rt(1_100, 0, Runtime::StopRequested { parallel: true }),
-            rt(1_155, 0, Runtime::CollectBegin),
+            rt(1_155, 0, Runtime::Stopped),
             rt(1_200, 0, Runtime::User(NameId(1), UserEvent::Begin)),
             rt(1_201, 0, Runtime::Count(Counter::AllocatedBytes, 77)),
             kernel(2_000, switch(1, 11, OffState::Sleeping, 0, 0)),

@@ -55,11 +55,11 @@ fn each_thing_is_a_row_of_its_table() {
         kernel(60, switch(1, 11, OffState::Uninterruptible, 0, 0)),
         kernel(70, switch(1, 0, OffState::Runnable, 11, 2)),
         rt(100, 0, Runtime::StopRequested { parallel: true }),
-        rt(155, 0, Runtime::CollectBegin),
+        rt(155, 0, Runtime::Stopped),
         rt(160, 0, Runtime::Count(Counter::AllocatedBytes, 77)),
         rt(170, 1, Runtime::User(NameId(1), UserEvent::Begin)),
         rt(175, 1, Runtime::User(NameId(1), UserEvent::Mark)),
-        rt(260, 0, Runtime::CollectEnd),
+        rt(260, 0, Runtime::Resumed),
     ];
     tables(|tables| {
         write(&mut writer, "ghc", &events, Some(pause(3, 100, 155, 260, 270)), tables).unwrap();

@@ -120,11 +120,11 @@ fn spans_values_pauses_and_arrows() {
         rt(10, 0, Runtime::ThreadRun(GreenThread(3))),
         rt(90, 0, Runtime::ThreadStop(GreenThread(3), StopReason::Yielded)),
         rt(100, 0, Runtime::StopRequested { parallel: true }),
-        rt(150, 1, Runtime::CollectBegin),
-        rt(155, 0, Runtime::CollectBegin),
-        rt(260, 0, Runtime::CollectEnd),
+        rt(150, 1, Runtime::Stopped),
+        rt(155, 0, Runtime::Stopped),
+        rt(260, 0, Runtime::Resumed),
         rt(261, 0, Runtime::Count(rtscope_model::Counter::HeapBytes, 77)),
-        rt(270, 1, Runtime::CollectEnd),
+        rt(270, 1, Runtime::Resumed),
         rt(280, 1, Runtime::User(rtscope_model::NameId(1), rtscope_model::UserEvent::Mark)),
     ];
     let loss = Loss {

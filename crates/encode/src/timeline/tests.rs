@@ -53,16 +53,16 @@ fn a_parallel_collection_of_ghc() {
             rt(10, 0, Runtime::ThreadRun(green)),
             rt(90, 0, Runtime::ThreadStop(green, StopReason::Yielded)),
             rt(100, 0, Runtime::StopRequested { parallel: true }),
-            rt(150, 1, Runtime::CollectBegin),
-            rt(160, 0, Runtime::CollectBegin),
+            rt(150, 1, Runtime::Stopped),
+            rt(160, 0, Runtime::Stopped),
             rt(165, 1, Runtime::WorkBegin),
             rt(166, 0, Runtime::WorkBegin),
             rt(200, 1, Runtime::WorkIdle),
             rt(210, 1, Runtime::WorkBegin),
             rt(220, 1, Runtime::WorkEnd),
             rt(250, 0, Runtime::WorkEnd),
-            rt(260, 0, Runtime::CollectEnd),
-            rt(270, 1, Runtime::CollectEnd),
+            rt(260, 0, Runtime::Resumed),
+            rt(270, 1, Runtime::Resumed),
         ],
     );
     let expected = [
@@ -86,11 +86,11 @@ fn an_arrival_before_its_request_waits_for_the_leader_too() {
     let drawing = drawn(
         "ghc",
         &[
-            rt(95, 1, Runtime::CollectBegin),
+            rt(95, 1, Runtime::Stopped),
             rt(100, 0, Runtime::StopRequested { parallel: true }),
-            rt(160, 0, Runtime::CollectBegin),
-            rt(260, 0, Runtime::CollectEnd),
-            rt(270, 1, Runtime::CollectEnd),
+            rt(160, 0, Runtime::Stopped),
+            rt(260, 0, Runtime::Resumed),
+            rt(270, 1, Runtime::Resumed),
         ],
     );
     assert_eq!(drawing.of(Track::Lane(LaneId(1))), ["1 . release 260-270 self 10", "1 collection 95-270 self 165"]);
@@ -161,9 +161,9 @@ fn what_was_lost_leaves_nothing_open() {
         &[
             // The end of this collection is missing.
             rt(100, 0, Runtime::StopRequested { parallel: true }),
-            rt(160, 0, Runtime::CollectBegin),
+            rt(160, 0, Runtime::Stopped),
             rt(500, 1, Runtime::StopRequested { parallel: true }),
-            rt(510, 0, Runtime::CollectEnd),
+            rt(510, 0, Runtime::Resumed),
             rt(520, 2, Runtime::WorkBegin),
             rt(530, 1, Runtime::Gap),
             rt(540, 1, Runtime::ThreadRun(GreenThread(1))),

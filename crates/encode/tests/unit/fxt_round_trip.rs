@@ -101,8 +101,8 @@ impl Chance {
         let user_event = [UserEvent::Mark, UserEvent::Begin, UserEvent::End, UserEvent::Value(value as i64)];
         let bodies = [
             StopRequested { parallel: value.is_multiple_of(2) },
-            CollectBegin,
-            CollectEnd,
+            Stopped,
+            Resumed,
             WorkBegin,
             WorkIdle,
             WorkEnd,

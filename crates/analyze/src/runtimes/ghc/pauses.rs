@@ -2,15 +2,15 @@
 //! posts them (checked against logs of 9.0.2; the same by source up to 9.10):
 //!
 //! ```text
-//! leader    StopRequested … CollectBegin Work… CollectEnd GlobalSync figures
-//! follower            CollectBegin       Work…              CollectEnd
+//! leader    StopRequested … Stopped Work… Resumed GlobalSync figures
+//! follower            Stopped       Work…         Resumed
 //! ```
 //!
-//! A follower's `CollectBegin` is its arrival, the leader's means that all have
+//! A follower's `Stopped` is its arrival, the leader's means that all have
 //! stopped. With a sequential collection, and for lanes that the runtime keeps
 //! out of it, nothing is posted. The non-threaded runtime posts no request. A
 //! follower may leave so late that the next request is older than its
-//! `CollectEnd`: the pause then ends at that request, so that no moment is
+//! `Resumed`: the pause then ends at that request, so that no moment is
 //! counted for two pauses. The leader posts its request after it has asked, so a
 //! follower's arrival may be older than the request (microseconds, or a time
 //! slice where the leader loses its CPU in between): it is kept for the request
@@ -179,8 +179,8 @@ impl Recognise for Recogniser {
         }
         match body {
             Runtime::StopRequested { parallel } => self.requested(lane, time, parallel, out),
-            Runtime::CollectBegin => self.begun(lane, time, out),
-            Runtime::CollectEnd => self.ended(lane, time, out),
+            Runtime::Stopped => self.begun(lane, time, out),
+            Runtime::Resumed => self.ended(lane, time, out),
             Runtime::WorkBegin | Runtime::WorkIdle | Runtime::WorkEnd => self.work(lane, time, body, out),
             Runtime::Count(counter, value) => self.figure(lane, counter, value),
             Runtime::ThreadRun(green) => self.ran(lane, time, green),
@@ -503,7 +503,7 @@ fn may_be_last(body: Runtime) -> bool {
     matches!(
         body,
         Runtime::StopRequested { .. }
-            | Runtime::CollectEnd
+            | Runtime::Resumed
             | Runtime::ThreadRun(_)
             | Runtime::ThreadMoved(_)
             | Runtime::Count(Generation | GcThreads, _)

@@ -234,8 +234,8 @@ fn a_request_that_nothing_followed_is_a_loss_not_a_pause() {
 fn any_order_of_events_is_survived() {
     let bodies = [
         Runtime::StopRequested { parallel: true },
-        Runtime::CollectBegin,
-        Runtime::CollectEnd,
+        Runtime::Stopped,
+        Runtime::Resumed,
         Runtime::WorkBegin,
         Runtime::WorkEnd,
         Runtime::Count(Counter::Generation, 1),

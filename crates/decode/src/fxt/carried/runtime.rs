@@ -16,7 +16,7 @@ const USER: &str = "user";
 
 /// Spans of runtimes that have no phase: their beginning and end.
 const SPANS: [(&str, Runtime, Runtime); 4] = [
-    ("collect", Runtime::CollectBegin, Runtime::CollectEnd),
+    ("collect", Runtime::Stopped, Runtime::Resumed),
     ("concurrent-mark", Runtime::ConcurrentMarkBegin, Runtime::ConcurrentMarkEnd),
     ("concurrent-sync", Runtime::ConcurrentSyncBegin, Runtime::ConcurrentSyncEnd),
     ("concurrent-sweep", Runtime::ConcurrentSweepBegin, Runtime::ConcurrentSweepEnd),

@@ -12,13 +12,13 @@ fn a_collection_comes_out_in_time_order() {
     let count = |counter, value| Count(counter, value);
     let expected: Vec<(u64, u16, Runtime)> = vec![
         (160, 0, StopRequested { parallel: true }),
-        (180, 1, CollectBegin),
-        (200, 0, CollectBegin),
+        (180, 1, Stopped),
+        (200, 0, Stopped),
         (210, 0, WorkBegin),
         (211, 1, WorkBegin),
         (225, 1, WorkEnd),
         (230, 0, WorkEnd),
-        (239, 0, CollectEnd),
+        (239, 0, Resumed),
         (240, 0, GlobalSync),
         (241, 0, count(Counter::Generation, 1)),
         (241, 0, count(Counter::CopiedBytes, 64)),
@@ -27,7 +27,7 @@ fn a_collection_comes_out_in_time_order() {
         (241, 0, count(Counter::GcThreads, 2)),
         (241, 0, count(Counter::CopiedMaxBytes, 64)),
         (241, 0, count(Counter::CopiedBalancedBytes, 0)),
-        (245, 1, CollectEnd),
+        (245, 1, Resumed),
     ];
     assert_eq!(brief(&events), expected);
     assert_eq!(tally.losses, []);
