@@ -357,10 +357,20 @@ impl Analysis {
         (started, self.context.ended.unwrap_or(last).max(last).max(started))
     }
 
+    /// The latest event.
+    pub fn now(&self) -> Time {
+        self.at.now
+    }
+
+    /// The latest event of the log; `None`: none came.
+    pub fn log_until(&self) -> Option<Time> {
+        self.at.runtime.map(|span| span.1)
+    }
+
     /// Nothing comes any more: what lanes did until the end is handed to `on_segment`. Gives
     /// the loss of pauses that had only been asked for.
     pub fn end(&mut self, on_segment: OnSegment<'_>) -> Option<Loss> {
-        let last = self.at.runtime.map_or(self.at.now, |span| span.1);
+        let last = self.log_until().unwrap_or(self.at.now);
         let dropped = self.timeline.finish(last, self.span().1, on_segment);
         self.pending.extend(self.timeline.pauses());
         dropped

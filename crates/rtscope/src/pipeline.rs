@@ -9,6 +9,7 @@ use crate::requests;
 use crate::sources::{choose_log, clock_of, describe, of_manifest, open_log, open_sched, stream_bytes};
 use crate::stm;
 use crate::trouble::Trouble;
+use rtscope_analyze::lanes::timeline::LaneDetail;
 use rtscope_analyze::results::{BlamedPause, Results, Source};
 use rtscope_analyze::{Analysis, Context, Tail};
 use rtscope_decode::capture::{Capture, Samples};
@@ -16,7 +17,8 @@ use rtscope_decode::code::CodeStream;
 use rtscope_decode::formats::{BATCH, Events, Log};
 use rtscope_decode::sched::SchedStream;
 use rtscope_encode::Tables;
-use rtscope_model::{Body, Classes, Event, Loss, LossKind, Names, Pid, Time};
+use rtscope_model::manifest::Manifest;
+use rtscope_model::{Classes, Event, Loss, LossKind, Names, Pid, Symbols, Time};
 use std::path::{Path, PathBuf};
 
 /// What the caller wants of a run.
@@ -61,6 +63,22 @@ pub fn analyse_for_page(input: &Input, options: &Options, on_pause: OnPause<'_>)
 
 /// The same for an observer.
 pub fn watch(input: &Input, options: &Options, observer: &mut dyn Observer) -> Result<(Results, Names), Trouble> {
+    let opened = open(input, options, observer.classes())?;
+    observer.start(&opened.context, opened.manifest.as_ref());
+    Ok(run(opened, observer))
+}
+
+/// An input that is ready to be read: what is known of it, and its streams.
+pub(crate) struct Opened {
+    pub context: Context,
+    pub manifest: Option<Manifest>,
+    pub files: Files,
+    /// Bytes of other streams than the log.
+    other_bytes: u64,
+}
+
+/// Opens the streams of `input`: of a log the events that the analysis wants, and those of `more`.
+pub(crate) fn open(input: &Input, options: &Options, more: Classes) -> Result<Opened, Trouble> {
     match input {
         Input::Log(_) if options.requests.is_some() => {
             Err(Trouble::new("requests can only be joined with a capture, which says on which clock it was made")
@@ -74,20 +92,15 @@ pub fn watch(input: &Input, options: &Options, observer: &mut dyn Observer) -> R
             describe(&mut context, facts);
             context.every_green_event = every_green_event;
             context.symbols = log.symbols();
-            observer.start(&context, manifest.as_ref());
-            let events = events(log.as_ref(), &context, observer.classes(), options.threads);
-            let sources = Sources { log: Some(events), sched: None, code: None, samples: None };
-            Ok(run(context, sources, 0, observer))
+            let log = Some(events(log.as_ref(), &context, more, options.threads));
+            let files = Files { log, sched: None, code: None, samples: None };
+            Ok(Opened { context, manifest, files, other_bytes: 0 })
         }
-        Input::Capture(capture) => analyse_capture(capture, options, observer),
+        Input::Capture(capture) => open_capture(capture, options, more),
     }
 }
 
-fn analyse_capture(
-    capture: &Capture,
-    options: &Options,
-    observer: &mut dyn Observer,
-) -> Result<(Results, Names), Trouble> {
+fn open_capture(capture: &Capture, options: &Options, more: Classes) -> Result<Opened, Trouble> {
     let manifest = capture.manifest();
     let source = Source { kind: "capture", path: options.path.clone(), ..Source::default() };
     let mut context = Context { source, losses: capture.losses(), ..of_manifest(manifest) };
@@ -123,10 +136,9 @@ fn analyse_capture(
     }
     // A recording has the events of green threads where they were asked for.
     context.every_green_event = log.is_some();
-    observer.start(&context, Some(manifest));
-    let log = log.map(|log| events(log.as_ref(), &context, observer.classes(), options.threads));
-    let sources = Sources { log, sched, code, samples: capture.samples() };
-    Ok(run(context, sources, stream_bytes(capture), observer))
+    let log = log.map(|log| events(log.as_ref(), &context, more, options.threads));
+    let files = Files { log, sched, code, samples: capture.samples() };
+    Ok(Opened { context, manifest: Some(manifest.clone()), files, other_bytes: stream_bytes(capture) })
 }
 
 /// The events of `log`: as many as the analysis wants, and `more`.
@@ -136,35 +148,20 @@ fn events(log: &dyn Log, context: &Context, more: Classes, threads: usize) -> Bo
 }
 
 /// Merges the streams into the analysis and closes it.
-fn run(mut context: Context, mut sources: Sources, other_bytes: u64, observer: &mut dyn Observer) -> (Results, Names) {
+fn run(opened: Opened, observer: &mut dyn Observer) -> (Results, Names) {
+    let Opened { mut context, mut files, other_bytes, .. } = opened;
     let mut source = context.source.clone();
     let (without_start, losses) = std::mem::take(&mut context.losses).into_iter().partition(lacks_start);
     context.losses = losses;
     let ended = context.ended;
-    let symbols = context.symbols.clone();
-    let mut last = None;
-    let mut analysis = Analysis::with_lanes(context, observer.lanes());
+    let mut run = Run::new(context, observer.lanes());
     if !observer.figures() {
-        analysis = analysis.without_figures();
+        run.analysis = run.analysis.without_figures();
     }
-    let none = Names::default();
-    let mut merge = Merge::default();
-    while merge.fill(&mut sources) {
-        let (names, user) = sources.names(&none);
-        let tables = Tables { kernel: names, user, symbols: &symbols };
-        while let Some(event) = merge.front() {
-            if matches!(event.body, Body::Runtime(_)) {
-                last = last.max(Some(event.time));
-            }
-            analysis.take(event, &mut |lane, piece| observer.segment(lane, &piece, tables));
-            observer.event(event, tables);
-            analysis.resolve(names, &mut |pause: &BlamedPause| observer.pause(pause, tables));
-            merge.advance();
-        }
-    }
+    run.until(None, &mut files, observer);
     let mut tail = Tail::default();
     source.bytes = other_bytes;
-    if let Some(events) = &sources.log {
+    if let Some(events) = &files.log {
         let counted = events.counted();
         source.events = counted.by_type.iter().map(|kind| kind.count).sum();
         source.bytes += counted.bytes;
@@ -173,14 +170,16 @@ fn run(mut context: Context, mut sources: Sources, other_bytes: u64, observer: &
         tail.user_names = events.names().clone();
     }
     // The observer has these from the start.
+    let last = run.analysis.log_until();
     let (before, known): (usize, Vec<Loss>) = (tail.losses.len(), from_last(without_start, last).collect());
-    tail.losses.extend(sources.samples.as_ref().map_or(Vec::new(), Samples::losses));
-    tail.losses.extend(sources.sched.as_ref().map_or(Vec::new(), SchedStream::losses));
-    tail.losses.extend(sources.code.as_ref().map_or(Vec::new(), CodeStream::losses));
+    tail.losses.extend(files.samples.as_ref().map_or(Vec::new(), Samples::losses));
+    tail.losses.extend(files.sched.as_ref().map_or(Vec::new(), SchedStream::losses));
+    tail.losses.extend(files.code.as_ref().map_or(Vec::new(), CodeStream::losses));
     let losses = tail.losses.clone();
     tail.losses.splice(before..before, known);
     tail.source = Some(source);
-    let (names, user) = sources.names(&none);
+    let Run { mut analysis, symbols, none, .. } = run;
+    let (names, user) = files.names(&none);
     let tables = Tables { kernel: names, user, symbols: &symbols };
     let mut rest = Vec::new();
     analysis.end(&mut |lane, piece| rest.push((lane, piece)));
@@ -188,6 +187,74 @@ fn run(mut context: Context, mut sources: Sources, other_bytes: u64, observer: &
     rest.iter().for_each(|(lane, piece)| observer.segment(*lane, piece, tables));
     observer.end(&losses);
     (results, names.clone())
+}
+
+/// An analysis and the merge that it is fed from: of an input to its end, or of what goes on as far
+/// as it is known.
+pub(crate) struct Run {
+    pub analysis: Analysis,
+    merge: Merge,
+    symbols: Symbols,
+    none: Names,
+}
+
+impl Run {
+    pub(crate) fn new(context: Context, detail: LaneDetail) -> Run {
+        let (merge, symbols, none) = (Merge::default(), context.symbols.clone(), Names::default());
+        Run { analysis: Analysis::with_lanes(context, detail), merge, symbols, none }
+    }
+
+    /// Feeds what comes before `until`; `None`: everything.
+    pub(crate) fn until(&mut self, until: Option<Time>, streams: &mut dyn Streams, observer: &mut dyn Observer) {
+        let analysis = &mut self.analysis;
+        self.merge.until = until.map_or(NEVER, |until| (until, 0));
+        while self.merge.fill(streams) {
+            let (names, user) = streams.names(&self.none);
+            let tables = Tables { kernel: names, user, symbols: &self.symbols };
+            while let Some(event) = self.merge.front() {
+                analysis.take(event, &mut |lane, piece| observer.segment(lane, &piece, tables));
+                observer.event(event, tables);
+                analysis.resolve(names, &mut |pause: &BlamedPause| observer.pause(pause, tables));
+                self.merge.advance();
+            }
+        }
+    }
+
+    /// When the next event comes; `None`: there are no more.
+    pub(crate) fn next(&mut self, streams: &mut dyn Streams) -> Option<Time> {
+        self.merge.until = NEVER;
+        self.merge.fill(streams);
+        Some(self.merge.when(self.merge.first?).0)
+    }
+
+    /// What streams that go on hold now is laid in order with what waits. Gives the last time of all.
+    pub(crate) fn take_in(&mut self, streams: &mut dyn Streams) -> Option<Time> {
+        self.merge.over = [true; 4];
+        let batches = self.merge.batches.iter_mut().enumerate().filter_map(|(index, (batch, at))| {
+            batch.drain(..std::mem::take(at));
+            streams.fill(index, batch);
+            batch.sort_by_key(|event| event.time);
+            batch.last().map(|event| event.time)
+        });
+        batches.max()
+    }
+
+    /// Names of threads, as far as events that were taken in tell them.
+    pub(crate) fn names<'a>(&'a self, streams: &'a dyn Streams) -> &'a Names {
+        streams.names(&self.none).0
+    }
+
+    /// Nothing comes after what was fed: see [`Analysis::resolve_all`].
+    pub(crate) fn resolve_all(&mut self, streams: &dyn Streams, observer: &mut dyn Observer) {
+        let (names, user) = streams.names(&self.none);
+        let tables = Tables { kernel: names, user, symbols: &self.symbols };
+        self.analysis.resolve_all(names, &mut |pause| observer.pause(pause, tables));
+    }
+
+    /// Takes over what waits from an analysis that knew less of the same input.
+    pub(crate) fn instead_of(&mut self, before: &mut Run) {
+        std::mem::swap(&mut self.merge, &mut before.merge);
+    }
 }
 
 /// Buffers that were never written, of which the recorder does not know since
@@ -217,24 +284,31 @@ fn without_end(losses: Vec<Loss>, ended: Option<Time>) -> impl Iterator<Item = L
     })
 }
 
+/// Streams of events, each in the order of time, by their place: samples and kernel events come first at
+/// equal times, as a pause is judged when its last event comes.
+pub(crate) trait Streams {
+    /// The next events of a stream. Gives whether more may come after them.
+    fn fill(&mut self, index: usize, batch: &mut Vec<Event>) -> bool;
+
+    /// Names of threads, and of what the program itself posts.
+    fn names<'a>(&'a self, none: &'a Names) -> (&'a Names, &'a Names);
+}
+
 /// The streams of one input.
-struct Sources {
+pub(crate) struct Files {
     log: Option<Box<dyn Events>>,
     sched: Option<SchedStream>,
     code: Option<CodeStream>,
     samples: Option<Samples>,
 }
 
-impl Sources {
-    /// The next events of a stream. Gives whether more may come after them.
+impl Streams for Files {
     fn fill(&mut self, index: usize, batch: &mut Vec<Event>) -> bool {
         fn of(stream: Option<&mut impl Iterator<Item = Event>>, batch: &mut Vec<Event>) -> bool {
             batch.extend(stream.into_iter().flat_map(|stream| stream.take(BATCH)));
             batch.len() == BATCH
         }
         match index {
-            // Samples and kernel events come first at equal times: a pause is
-            // judged when its last event comes.
             0 => of(self.samples.as_mut(), batch),
             1 => of(self.sched.as_mut(), batch),
             2 => of(self.code.as_mut(), batch),
@@ -245,7 +319,6 @@ impl Sources {
         }
     }
 
-    /// Names of threads, and of what the program itself posts.
     fn names<'a>(&'a self, none: &'a Names) -> (&'a Names, &'a Names) {
         let kernel = self.sched.as_ref().map(SchedStream::names);
         let log = self.log.as_deref();
@@ -264,16 +337,18 @@ struct Merge {
     first: Option<usize>,
     /// When and which comes after it.
     second: (Time, usize),
+    /// From here on nothing is given.
+    until: (Time, usize),
 }
 
 impl Merge {
-    /// Fills what is empty; false where all streams are over.
-    fn fill(&mut self, sources: &mut Sources) -> bool {
+    /// Fills what is empty; false where nothing is to be given.
+    fn fill(&mut self, streams: &mut dyn Streams) -> bool {
         for index in 0..self.batches.len() {
             let (batch, at) = &mut self.batches[index];
             if *at == batch.len() && !self.over[index] {
                 (*at, _) = (0, batch.clear());
-                self.over[index] = !sources.fill(index, batch);
+                self.over[index] = !streams.fill(index, batch);
             }
         }
         self.choose();
@@ -295,7 +370,7 @@ impl Merge {
         *at += 1;
         if *at == batch.len() {
             self.first = None;
-        } else if self.when(first) > self.second {
+        } else if self.when(first) >= self.second {
             self.choose();
         }
     }
@@ -310,8 +385,8 @@ impl Merge {
     fn choose(&mut self) {
         let mut order: [(Time, usize); 4] = std::array::from_fn(|index| self.when(index));
         order.sort_unstable();
-        self.first = Some(order[0].1).filter(|first| *first != NEVER.1);
-        self.second = order[1];
+        self.first = Some(order[0].1).filter(|_| order[0] < self.until);
+        self.second = order[1].min(self.until);
     }
 }
 

@@ -2,19 +2,18 @@
 //! when the look began, or from its start where that was just before. Owns how far each was
 //! read, and waiting for a log that its program has not begun yet.
 
-use super::source::{Common, Looked, MOST, Sched, Source};
+use super::source::{Live, Looked, MOST, Source};
 use super::transactions::Transactions;
 use crate::sources;
 use crate::trouble::Trouble;
 use rtscope_analyze::Context;
-use rtscope_decode::capture::{Capture, SampleStream};
+use rtscope_decode::capture::Capture;
 use rtscope_decode::formats::{self, GrowingLog};
 use rtscope_decode::whole_perf_records;
 use rtscope_decode::{ReadAt, Written};
-use rtscope_host::procfs::Host;
-use rtscope_host::{clock, own_cost};
+use rtscope_host::clock;
 use rtscope_model::manifest::Status;
-use rtscope_model::{ClockMap, Event, LossKind, Time};
+use rtscope_model::{ClockMap, LossKind, Time};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -80,19 +79,15 @@ struct Found {
     log: (Box<dyn GrowingLog>, ClockMap),
 }
 
+/// A capture that is being written.
 pub(super) struct Recording {
     path: PathBuf,
     capture: Capture,
     manifest_read: Time,
     /// The file of its log, and the process that writes it.
     file: Option<(Arc<dyn ReadAt>, u32)>,
-    common: Common,
     /// Why there is no log so far.
     awaited: Option<String>,
-    /// A log was found, or has said what wrote it, since [`Source::renewed`] was last called.
-    renewed: bool,
-    /// The log has said what wrote it.
-    told: bool,
     cpus: Vec<Option<Tail>>,
     samples: Option<Tail>,
     transactions: Option<Tail>,
@@ -101,64 +96,39 @@ pub(super) struct Recording {
 
 impl Recording {
     /// The capture at `path`, from now on; one that has just begun, from its start.
-    pub(super) fn open(path: &Path, now: Time) -> Result<Recording, Trouble> {
+    pub(super) fn open(path: &Path, now: Time) -> Result<(Recording, Live), Trouble> {
         let (capture, log) = with_log(path, now)?;
         let young = is_young(&capture, now);
-        let mut notes = capture.manifest().kernel.missing.clone();
-        let threads = sources::threads(&capture);
-        let kernel = &capture.manifest().kernel;
-        let (sched, failed) = Sched::open(kernel, &sources::formats(&capture), threads.as_deref());
-        notes.extend(failed);
-        let cpus = kernel.streams.iter().map(|name| Tail::open(&capture, name, young)).collect();
-        let samples = Tail::open(&capture, "samples.jsonl", young);
-        let begun = capture.manifest().started;
-        let started = if young && begun != Time(0) { begun } else { now };
+        let (kernel, threads) = (&capture.manifest().kernel, sources::threads(&capture));
+        let begun = Some(capture.manifest().started).filter(|begun| *begun != Time(0));
+        let started = begun.filter(|_| young).unwrap_or(now);
+        let kernel_side = (kernel, &sources::formats(&capture), threads.as_deref());
+        let mut live = Live::new(started, kernel_side, Transactions::new(begun));
+        live.looked = now;
         let mut recording = Recording {
             path: path.to_owned(),
             manifest_read: now,
             file: None,
-            common: Common {
-                log: None,
-                sched,
-                notes,
-                transactions: Transactions::new(Some(begun).filter(|begun| *begun != Time(0))),
-                losses: Vec::new(),
-                started,
-                looked: now,
-            },
             awaited: None,
-            renewed: false,
-            told: false,
-            cpus,
-            samples,
-            // From its start also of a recording that is not: counts are cumulative, and the file is small.
+            cpus: kernel.streams.iter().map(|name| Tail::open(&capture, name, young)).collect(),
+            samples: Tail::open(&capture, "samples.jsonl", young),
             transactions: None,
             capture,
             over: None,
         };
-        recording.take_log(log);
-        Ok(recording)
+        recording.take_log(log, &mut live);
+        Ok((recording, live))
     }
 
-    fn take_log(&mut self, log: Result<Found, String>) {
+    fn take_log(&mut self, log: Result<Found, String>, live: &mut Live) {
         match log {
-            Ok(Found { file, pid, log }) => {
-                (self.file, self.common.log, self.awaited) = (Some((file, pid)), Some(log), None);
-            }
+            Ok(Found { file, pid, log }) => (self.file, live.log, self.awaited) = (Some((file, pid)), Some(log), None),
             Err(why) => self.awaited = Some(why),
         }
     }
 
-    /// Looks again for a log that was not there, or had nothing in it.
-    fn find_log(&mut self) {
-        if self.awaited.is_some() {
-            self.take_log(open_log(&self.capture, true));
-            self.renewed |= self.awaited.is_none();
-        }
-    }
-
-    fn look_at_log(&mut self, now: Time, into: &mut Vec<Event>) {
-        let (Some((file, pid)), Some((log, _))) = (&self.file, &mut self.common.log) else { return };
+    fn look_at_log(&mut self, now: Time, live: &mut Live) {
+        let (Some((file, pid)), Some((log, _))) = (&self.file, &mut live.log) else { return };
         // In this order: a copy whose block is written out meanwhile is not made again.
         let copies = self.capture.unflushed_files(*pid);
         let left_out = log.read_or_skip(file.as_ref(), MOST);
@@ -167,12 +137,11 @@ impl Recording {
             let _ = self.capture.folder().written(&name).map(|copy| log.read_copy(lane, &copy));
         }
         if left_out {
-            self.common.log_left_out(now);
+            live.log_left_out(now);
         }
-        self.common.log_events(into);
     }
 
-    fn read_manifest(&mut self, now: Time) {
+    fn read_manifest(&mut self, now: Time, live: &mut Live) {
         if now.since(self.manifest_read) < MANIFEST_NS && self.awaited.is_none() {
             return;
         }
@@ -186,51 +155,37 @@ impl Recording {
             self.over = Some(over.to_owned());
         }
         self.capture = capture;
-        self.find_log();
+        // One that was not there, or had nothing in it.
+        if self.awaited.is_some() {
+            self.take_log(open_log(&self.capture, true), live);
+        }
     }
 }
 
 impl Source for Recording {
-    fn common(&self) -> &Common {
-        &self.common
-    }
-
-    fn own_cpu_ns(&self) -> u64 {
-        own_cost::cpu_ns(&Host::default())
-    }
-
-    fn common_mut(&mut self) -> &mut Common {
-        &mut self.common
-    }
-
-    fn look(&mut self, now: Time, into: &mut Vec<Event>) -> Looked {
-        self.read_manifest(now);
-        self.look_at_log(now, into);
-        if !self.told && self.common.log.as_ref().is_some_and(|(log, _)| log.tells()) {
-            (self.told, self.renewed) = (true, true);
-        }
-        let records =
-            self.cpus.iter_mut().map(|tail| tail.as_mut().map_or(Vec::new(), |tail| tail.read(whole_perf_records)));
-        self.common.sched.add(records.collect(), into);
-        let lines = |tail: &mut Option<Tail>| tail.as_mut().map_or(Vec::new(), |tail| tail.read(whole_lines));
-        into.extend(SampleStream::new(lines(&mut self.samples).as_slice()));
-        // Made when there is something to write.
+    fn look(&mut self, now: Time, live: &mut Live) -> Looked {
+        self.read_manifest(now, live);
+        self.look_at_log(now, live);
+        let read = |tail: &mut Option<Tail>, whole: fn(&[u8]) -> usize| {
+            tail.as_mut().map_or(Vec::new(), |tail| tail.read(whole))
+        };
+        let records = self.cpus.iter_mut().map(|tail| read(tail, whole_perf_records)).collect();
+        // Made when there is something to write. From its start also of a recording that is not: counts are
+        // cumulative, and the file is small.
         if self.transactions.is_none() {
             self.transactions = Tail::open(&self.capture, "stm.jsonl", true);
         }
-        self.common.transactions.add(&lines(&mut self.transactions));
-        let late = self.cpus.iter_mut().flatten().any(|tail| std::mem::take(&mut tail.left_out));
-        if late {
-            self.common.left_out("sched/cpu", LossKind::KernelRecords, now);
+        live.add(records, &read(&mut self.samples, whole_lines), &read(&mut self.transactions, whole_lines));
+        if self.cpus.iter_mut().flatten().any(|tail| std::mem::take(&mut tail.left_out)) {
+            live.left_out("sched/cpu", LossKind::KernelRecords, now);
         }
-        self.common.looked = now;
         Looked { until: now.minus(LAG_NS), due_ns: LOOK_NS }
     }
 
-    fn context(&self) -> Context {
+    fn context(&self, live: &Live) -> Context {
         let mut context = sources::of_manifest(self.capture.manifest());
-        (context.started, context.ended) = (Some(self.common.started), None);
-        self.common.describe(&mut context);
+        (context.started, context.ended) = (Some(live.started), None);
+        live.describe(&mut context);
         // Who has not filled a buffer yet has not written who he is.
         let binary = &self.capture.manifest().binary;
         if context.runtime.version.is_none() && context.runtime.family == binary.family {
@@ -239,13 +194,9 @@ impl Source for Recording {
         context
     }
 
-    fn renewed(&mut self) -> bool {
-        std::mem::take(&mut self.renewed)
-    }
-
-    fn more_notes(&self) -> Vec<String> {
+    fn notes(&self, live: &Live) -> Vec<String> {
         let awaited = self.awaited.as_ref().map(|why| format!("No pauses so far: {why}."));
-        let late = clock::monotonic() < self.common.started.plus(LAG_NS);
+        let late = clock::monotonic() < live.started.plus(LAG_NS);
         let late = late.then(|| "A recording is shown 3 seconds behind: figures come in a moment.".to_owned());
         awaited.into_iter().chain(late).collect()
     }

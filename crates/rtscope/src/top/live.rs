@@ -2,17 +2,23 @@
 //! and puts it back; refuses to compute a figure.
 
 use super::args::TopArgs;
-use super::source::{Source, Waiting};
+use super::source::{Live, Source};
 use super::view::{self, Shown, View};
+use crate::observer::Observer;
+use crate::pipeline::{Run, Streams};
 use crate::style::Style;
 use crate::trouble::Trouble;
+use rtscope_analyze::Context;
+use rtscope_analyze::lanes::timeline::LaneDetail;
 use rtscope_analyze::recording::stm::StmTotals;
-use rtscope_analyze::window::{Standing, Window};
-use rtscope_analyze::{Analysis, Context};
+use rtscope_analyze::results::BlamedPause;
+use rtscope_analyze::window::{Figures, Standing, Window};
+use rtscope_encode::Tables;
+use rtscope_host::procfs::Host;
 use rtscope_host::signals::Signals;
 use rtscope_host::terminal::{self, Keyboard};
-use rtscope_host::{background, clock};
-use rtscope_model::{Event, Names, Time};
+use rtscope_host::{background, clock, own_cost};
+use rtscope_model::{Event, Time};
 use std::collections::BTreeSet;
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -29,9 +35,19 @@ const QUIT: [u8; 3] = [b'q', b'Q', 3];
 
 /// What is known from all that was seen so far.
 pub(super) struct Known {
-    pub analysis: Analysis,
+    pub run: Run,
     pub window: Window,
     pub view: View,
+}
+
+impl Observer for Window {
+    fn event(&mut self, event: &Event, _tables: Tables<'_>) {
+        Window::event(self, event);
+    }
+
+    fn pause(&mut self, pause: &BlamedPause, _tables: Tables<'_>) {
+        Window::pause(self, pause);
+    }
 }
 
 impl Known {
@@ -46,26 +62,24 @@ impl Known {
     ) -> Known {
         let view = View::of(&context, of, log);
         let window = Window::new(seconds, Standing { at: from.0, stm: from.1, ..Standing::default() });
-        Known { analysis: Analysis::new(context), window, view }
-    }
-
-    pub(super) fn push(&mut self, event: &Event, names: &Names) {
-        let window = &mut self.window;
-        window.event(event);
-        self.analysis.push(event, names, &mut |pause| window.pause(pause));
+        Known { run: Run::new(context, LaneDetail::Pauses), window, view }
     }
 
     /// A second is over at `at`, with these transactions so far.
     pub(super) fn close(&mut self, at: Time, stm: Option<StmTotals>) {
-        let standing = self.analysis.standing(at);
+        let standing = self.run.analysis.standing(at);
         self.window.close(Standing { stm, ..standing });
     }
 
     /// The same, and all is over.
-    pub(super) fn finish(&mut self, at: Time, stm: Option<StmTotals>, names: &Names) {
-        let window = &mut self.window;
-        self.analysis.resolve_all(names, &mut |pause| window.pause(pause));
+    pub(super) fn finish(&mut self, at: Time, stm: Option<StmTotals>, streams: &dyn Streams) {
+        self.run.resolve_all(streams, &mut self.window);
         self.close(at, stm);
+    }
+
+    /// Of the seconds that are over.
+    pub(super) fn figures(&self, streams: &dyn Streams) -> Figures {
+        self.window.figures(self.run.names(streams))
     }
 }
 
@@ -142,11 +156,17 @@ fn write(text: &str) -> bool {
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_ok()
 }
 
-/// Follows a source until it ends, a key or a signal comes, or the time is over.
-pub(super) fn follow(source: Box<dyn Source>, of: String, seconds: usize, args: &TopArgs) -> Result<ExitCode, Trouble> {
+/// Follows a source until it ends, a key or a signal comes, or the time is over. `of` is what it is called.
+pub(super) fn follow(
+    source: Box<dyn Source>,
+    live: Live,
+    (of, host): (String, &Host),
+    seconds: usize,
+    args: &TopArgs,
+) -> Result<ExitCode, Trouble> {
     let signals = Signals::install().map_err(|error| Trouble::new("cannot wait for signals").because(error))?;
     background::stand_back();
-    let mut followed = Followed::begin(source, of, seconds);
+    let mut followed = Followed::begin(source, live, of, seconds, host);
     let until = args.limit.map(|limit| followed.begun.plus(clock::ns_of(limit)));
     let screen = Screen::open(args);
     let mut told = BTreeSet::new();
@@ -162,9 +182,13 @@ pub(super) fn follow(source: Box<dyn Source>, of: String, seconds: usize, args: 
         let over = followed.source.over();
         let leave = woken.signal || woken.keys.iter().any(|key| QUIT.contains(key));
         let last = leave || over.is_some() || until.is_some_and(|until| now >= until);
-        if !followed.look(now, over, last) {
+        if now >= followed.next_look || last {
+            followed.look(now, over.is_some());
+        }
+        if now < followed.next_show && !last {
             continue;
         }
+        followed.show(now, over, last);
         let seen = screen.show(&followed.known.view, &followed.shown);
         if matches!(screen, Screen::Lines) {
             tell(&followed.shown.notes, &mut told);
@@ -186,108 +210,114 @@ fn tell(notes: &[String], told: &mut BTreeSet<String>) {
 }
 
 /// A source, and what is known of it.
-struct Followed {
+struct Followed<'a> {
     source: Box<dyn Source>,
-    of: String,
+    live: Live,
+    host: &'a Host,
     seconds: usize,
-    waiting: Waiting,
     known: Known,
+    /// Whether there was a log when that began, and whether it had said what wrote it.
+    knew: (bool, bool),
     shown: Shown,
     begun: Time,
     next_look: Time,
     due_ns: u64,
     next_show: Time,
-    /// Until when the last figures are.
-    until: Time,
     /// CPU time of our own at the last figures, and when those were.
     own_cpu_ns: u64,
     shown_at: Time,
 }
 
-impl Followed {
+impl Followed<'_> {
     /// The first two looks: only a second one shows that the end of a buffer was written.
-    fn begin(mut source: Box<dyn Source>, of: String, seconds: usize) -> Followed {
+    fn begin(source: Box<dyn Source>, mut live: Live, of: String, seconds: usize, host: &Host) -> Followed<'_> {
         let begun = clock::monotonic();
-        let since = source.common().started;
-        let mut waiting = Waiting::new(since);
-        source.look(begun, &mut waiting.events);
-        std::thread::sleep(SETTLE);
-        let now = clock::monotonic();
-        let looked = source.look(now, &mut waiting.events);
-        let known =
-            Known::new(source.context(), of.clone(), source.has_log(), seconds, (since, source.transactions(since)));
-        let shown = Shown { notes: source.notes(), keys: true, ..Shown::default() };
-        let own_cpu_ns = source.own_cpu_ns();
-        Followed {
+        let (knew, from) = ((live.log.is_some(), live.tells()), (live.given, live.transactions.until(live.given)));
+        let mut followed = Followed {
+            known: Known::new(source.context(&live), of, knew.0, seconds, from),
             source,
-            of,
+            live,
+            host,
             seconds,
-            waiting,
-            known,
-            shown,
+            knew,
+            shown: Shown::default(),
             begun,
-            next_look: now.plus(looked.due_ns),
+            next_look: begun,
             due_ns: 0,
             next_show: begun.plus(SHOW_NS),
-            until: since,
-            own_cpu_ns,
-            shown_at: now,
-        }
+            own_cpu_ns: own_cost::cpu_ns(host),
+            shown_at: begun,
+        };
+        followed.look(begun, false);
+        std::thread::sleep(SETTLE);
+        followed.look(clock::monotonic(), false);
+        followed.shown = Shown { notes: followed.notes(), keys: true, ..followed.shown };
+        followed
     }
 
     fn due(&self) -> Time {
         self.next_look.min(self.next_show)
     }
 
-    /// Looks, where it is time to. Gives whether there are new figures to be shown.
-    fn look(&mut self, now: Time, over: Option<String>, last: bool) -> bool {
-        if now >= self.next_look || last {
-            let looked = self.source.look(now, &mut self.waiting.events);
-            self.next_look = now.plus(looked.due_ns);
-            if looked.due_ns != self.due_ns {
-                self.due_ns = looked.due_ns;
-                background::wake_within(looked.due_ns / 4);
-            }
-            if self.source.renewed() {
-                let (context, log) = (self.source.context(), self.source.has_log());
-                let from = (self.until, self.source.transactions(self.until));
-                self.known = Known::new(context, self.of.clone(), log, self.seconds, from);
-            }
-            for loss in self.source.take_losses() {
-                self.shown.lost(&loss);
-                self.known.analysis.lose(loss);
-            }
-            // What has ended did so when its last event came.
-            let until = if over.is_some() { self.waiting.latest() } else { looked.until };
-            self.until = self.until.max(until);
-            for event in self.waiting.take(if over.is_some() { Time(u64::MAX) } else { self.until }) {
-                self.known.push(&event, self.source.names());
-            }
+    /// Takes in what came, and feeds what is complete.
+    fn look(&mut self, now: Time, over: bool) {
+        let looked = self.source.look(now, &mut self.live);
+        self.live.looked = now;
+        self.next_look = now.plus(looked.due_ns);
+        if looked.due_ns != self.due_ns {
+            self.due_ns = looked.due_ns;
+            background::wake_within(looked.due_ns / 4);
         }
-        if now < self.next_show && !last {
-            return false;
+        let latest = self.known.run.take_in(&mut self.live);
+        self.renew();
+        for loss in self.live.take_losses() {
+            self.shown.lost(&loss);
+            self.known.run.analysis.lose(loss);
         }
+        // What has ended did so when its last event came.
+        let until = if over { latest.unwrap_or_default() } else { looked.until };
+        self.live.given = self.live.given.max(until);
+        let until = (!over).then_some(self.live.given);
+        self.known.run.until(until, &mut self.live, &mut self.known.window);
+    }
+
+    /// Where a log was found, or has said what wrote it: what was made of events so far was made without that.
+    fn renew(&mut self) {
+        let knows = (self.live.log.is_some(), self.live.tells());
+        if std::mem::replace(&mut self.knew, knows) != knows {
+            let from = (self.live.given, self.live.transactions.until(self.live.given));
+            let of = std::mem::take(&mut self.known.view.of);
+            let mut known = Known::new(self.source.context(&self.live), of, knows.0, self.seconds, from);
+            known.run.instead_of(&mut self.known.run);
+            self.known = known;
+        }
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let known = self.live.notes.iter().cloned().chain(self.live.failed());
+        known.chain(self.source.notes(&self.live)).chain(too_late(self.live.late)).collect()
+    }
+
+    /// New figures, to be shown.
+    fn show(&mut self, now: Time, over: Option<String>, last: bool) {
         self.next_show = self.next_show.plus(SHOW_NS).max(now);
-        let transactions = self.source.transactions(self.until);
+        let stm = self.live.transactions.until(self.live.given);
         match last {
-            true => self.known.finish(self.until, transactions, self.source.names()),
-            false => self.known.close(self.until, transactions),
+            true => self.known.finish(self.live.given, stm, &self.live),
+            false => self.known.close(self.live.given, stm),
         }
-        let used = self.source.own_cpu_ns();
+        let used = own_cost::cpu_ns(self.host);
         let own_cpu = used.saturating_sub(self.own_cpu_ns) as f64 / now.since(self.shown_at).max(1) as f64;
         (self.own_cpu_ns, self.shown_at) = (used, now);
-        let mut notes = self.source.notes();
-        notes.extend(too_late(self.waiting.late));
         self.shown = Shown {
-            figures: self.known.window.figures(self.source.names()),
-            notes,
+            figures: self.known.figures(&self.live),
+            notes: self.notes(),
             keys: !last,
             over,
             seconds: now.since(self.begun) as f64 / 1e9,
             own_cpu: Some(own_cpu),
             lost: self.shown.lost,
         };
-        true
     }
 }
 

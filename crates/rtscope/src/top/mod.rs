@@ -30,11 +30,11 @@ pub fn run(args: &TopArgs) -> Result<ExitCode, Trouble> {
             rtscope_host::open_files::raise();
             let tier = (!args.no_kernel).then_some(args.tier);
             let host = privileges::host()?;
-            let mut running = process::Running::open(&host, pid, tier, now)?;
+            let (running, mut live) = process::Running::open(&host, pid, tier, now)?;
             if let Err(kept) = privileges::leave_to_opener(&host, pid) {
-                running.note(format!("{kept}."));
+                live.notes.push(format!("{kept}."));
             }
-            live::follow(Box::new(running), format!("process {pid}"), seconds, args)
+            live::follow(Box::new(running), live, (format!("process {pid}"), &host), seconds, args)
         }
         None => capture::show(&args.of, seconds, args),
     }

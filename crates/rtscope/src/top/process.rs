@@ -1,20 +1,20 @@
 //! A process that runs: its log's buffers or rings, the kernel's records and counters, all
 //! taken by hand. Owns what is looked at and when; nothing is written, nothing is stopped.
 
-use super::source::{Common, Looked, MOST, Sched, Source};
+use super::source::{Live, Looked, MOST, Source};
 use super::transactions::Transactions;
 use crate::trouble::Trouble;
 use rtscope_analyze::Context;
 use rtscope_analyze::results::Program;
-use rtscope_decode::capture::SampleStream;
 use rtscope_host::binary::Inspected;
 use rtscope_host::cgroup::{self, Groups};
 use rtscope_host::live::{Life, Process};
 use rtscope_host::live_log::{self, LiveLog, Tap};
 use rtscope_host::procfs::Host;
-use rtscope_host::{clock, kernel, machine, own_cost, sampler, stm};
+use rtscope_host::{clock, kernel, machine, sampler, stm};
 use rtscope_model::manifest::{Kernel, Tier};
-use rtscope_model::{ClockMap, Event, Pid, Tid, Time};
+use rtscope_model::{ClockMap, Pid, Tid, Time};
+use std::collections::HashMap;
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
@@ -27,8 +27,9 @@ const LIFE_NS: u64 = 500_000_000;
 /// looked at.
 const START_NS: u64 = 1_000_000_000;
 const START_STEP: Duration = Duration::from_millis(50);
+
+/// A process that is looked at.
 pub(super) struct Running {
-    host: Host,
     process: Process,
     inspected: Inspected,
     command: Vec<String>,
@@ -36,7 +37,6 @@ pub(super) struct Running {
     cpus: (Vec<u16>, u32),
     /// Where the bytes of its log come from.
     tap: Option<Box<dyn Tap>>,
-    common: Common,
     kernel: Option<kernel::ByHand>,
     sampler: sampler::ByHand,
     next_life: Time,
@@ -45,83 +45,67 @@ pub(super) struct Running {
 
 impl Running {
     /// Process `pid`. `tier` is the richest way to see the kernel that is tried; `None`: none.
-    pub(super) fn open(host: &Host, pid: u32, tier: Option<Tier>, now: Time) -> Result<Running, Trouble> {
+    pub(super) fn open(host: &Host, pid: u32, tier: Option<Tier>, now: Time) -> Result<(Running, Live), Trouble> {
         let process = Process::open(host, pid).ok_or_else(|| {
             Trouble::new(format!("there is no process {pid}")).next("`pgrep -a NAME` shows what runs")
         })?;
         let inspected = process.inspect();
-        let (mut notes, mut tap, mut log) = (Vec::new(), None, None);
-        match await_log(host, &process, &inspected, now) {
-            Ok(LiveLog { log: found, clock, tap: from }) => (tap, log) = (Some(from), Some((found, clock))),
-            Err(why) => notes.push(why),
-        }
+        let found = await_log(host, &process, &inspected, now);
         let groups = cgroup::of_process(host, pid);
         let machine = machine::snapshot(host, pid);
         let kernel = tier.map(|tier| kernel::ByHand::start(kernel::Target::Attached(Pid(pid)), Some(tier)));
-        let mut sched = Sched::default();
-        match &kernel {
-            Some(kernel) => {
-                let (opened, failed) = Sched::open(&kernel.kernel, &kernel.formats, Some(&kernel.threads));
-                sched = opened;
-                notes.extend(kernel.kernel.missing.iter().cloned());
-                notes.extend(failed);
-            }
-            None => {
-                notes.push("The kernel's scheduling is not looked at (--no-kernel): causes are guesses.".to_owned())
-            }
-        }
-        let quota = groups.quota_cpus().is_some();
         let sampler = sampler::ByHand::new(sampler::Config {
             host: host.clone(),
             pid,
             levels: groups.levels.clone(),
-            period_ns: if quota { QUOTA_NS } else { LOOK_NS },
+            period_ns: period_ns(&groups),
             transactions: Some(stm::Kept { capture: None, redact: false }),
         });
-        Ok(Running {
-            host: host.clone(),
+        // Looking at a large binary takes a while, in which nothing is counted.
+        let (started, transactions) = (clock::monotonic(), Transactions::new(None));
+        let mut live = match &kernel {
+            Some(by_hand) => {
+                Live::new(started, (&by_hand.kernel, &by_hand.formats, Some(&by_hand.threads)), transactions)
+            }
+            None => Live::new(started, (&Kernel::default(), &HashMap::new(), None), transactions),
+        };
+        if kernel.is_none() {
+            let why = "The kernel's scheduling is not looked at (--no-kernel): causes are guesses.";
+            live.notes.push(why.to_owned());
+        }
+        let mut tap = None;
+        match found {
+            Ok(LiveLog { log, clock, tap: from }) => (tap, live.log) = (Some(from), Some((log, clock))),
+            Err(why) => live.notes.insert(0, why),
+        }
+        let running = Running {
             command: host.command(pid).unwrap_or_default(),
             process,
             inspected,
-            cpus: (machine.cpus_allowed.clone(), machine.cpus_online),
+            cpus: (machine.cpus_allowed, machine.cpus_online),
             groups,
             tap,
             kernel,
             sampler,
-            // Looking at a large binary takes a while, in which nothing is counted.
-            common: Common {
-                log,
-                sched,
-                notes,
-                transactions: Transactions::new(None),
-                losses: Vec::new(),
-                started: clock::monotonic(),
-                looked: Time(0),
-            },
             next_life: now,
             ended: None,
-        })
-    }
-
-    pub(super) fn note(&mut self, note: String) {
-        self.common.notes.push(note);
+        };
+        Ok((running, live))
     }
 
     /// Gives when the next look should come.
-    fn look_at_log(&mut self, now: Time, into: &mut Vec<Event>) -> u64 {
-        let (Some(tap), Some((log, _))) = (&mut self.tap, &mut self.common.log) else { return LOOK_NS };
-        let looked = tap.look(log.as_mut(), MOST, now);
-        self.common.log_events(into);
-        match looked {
+    fn look_at_log(&mut self, now: Time, live: &mut Live) -> u64 {
+        let (Some(tap), Some((log, _))) = (&mut self.tap, &mut live.log) else { return LOOK_NS };
+        match tap.look(log.as_mut(), MOST, now) {
             Ok(looked) => {
                 if looked.left_out {
-                    self.common.log_left_out(now);
+                    live.log_left_out(now);
                 }
                 looked.due_ns.map_or(LOOK_NS, |due| due.min(LOOK_NS))
             }
             Err(why) => {
                 if self.ended.is_none() && self.process.life() == Life::Runs {
-                    self.common.notes.push(why.to_owned());
+                    live.notes.push(why.to_owned());
                     self.tap = None;
                 }
                 LOOK_NS
@@ -130,37 +114,24 @@ impl Running {
     }
 }
 
+/// Between two looks at its counters.
+fn period_ns(groups: &Groups) -> u64 {
+    if groups.quota_cpus().is_some() { QUOTA_NS } else { LOOK_NS }
+}
+
 impl Source for Running {
-    fn common(&self) -> &Common {
-        &self.common
-    }
-
-    fn own_cpu_ns(&self) -> u64 {
-        own_cost::cpu_ns(&self.host)
-    }
-
-    fn common_mut(&mut self) -> &mut Common {
-        &mut self.common
-    }
-
-    fn look(&mut self, now: Time, into: &mut Vec<Event>) -> Looked {
+    fn look(&mut self, now: Time, live: &mut Live) -> Looked {
         self.sampler.look();
-        let before = std::mem::replace(&mut self.common.looked, now);
-        let due_ns = self.look_at_log(now, into);
-        if let Some(kernel) = &mut self.kernel {
-            let mut records = Vec::new();
-            kernel.take(&mut records);
-            self.common.sched.add(records, into);
-        }
-        into.extend(SampleStream::new(self.sampler.take().as_slice()));
-        self.common.transactions.add(&self.sampler.take_transactions());
+        let due_ns = self.look_at_log(now, live).min(period_ns(&self.groups));
+        let mut records = Vec::new();
+        self.kernel.iter_mut().for_each(|kernel| kernel.take(&mut records));
+        live.add(records, &self.sampler.take(), &self.sampler.take_transactions());
         // What was in a buffer's last bytes at this look is given at the next.
-        let until = if self.tap.as_ref().is_some_and(|tap| tap.gives_late()) { before } else { now };
-        let due_ns = if self.groups.quota_cpus().is_some() { due_ns.min(QUOTA_NS) } else { due_ns };
+        let until = if self.tap.as_ref().is_some_and(|tap| tap.gives_late()) { live.looked } else { now };
         Looked { until, due_ns }
     }
 
-    fn context(&self) -> Context {
+    fn context(&self, live: &Live) -> Context {
         let pid = self.process.held.pid();
         let mut context = Context {
             program: Some(Program { command: self.command.clone(), ..Program::default() }),
@@ -170,15 +141,15 @@ impl Source for Running {
             cpus_allowed: self.cpus.0.clone(),
             cpus_online: self.cpus.1,
             kernel: Some(self.kernel.as_ref().map_or_else(Kernel::default, |kernel| kernel.kernel.clone())),
-            started: Some(self.common.started),
-            sample_period_ns: Some(if self.groups.quota_cpus().is_some() { QUOTA_NS } else { LOOK_NS }),
+            started: Some(live.started),
+            sample_period_ns: Some(period_ns(&self.groups)),
             // Without a log, what threads do is shown all the same.
             clock: ClockMap::MONOTONIC,
             ..Context::default()
         };
         context.runtime.family.clone_from(&self.inspected.binary.family);
         context.runtime.version.clone_from(&self.inspected.binary.version);
-        self.common.describe(&mut context);
+        live.describe(&mut context);
         context
     }
 

@@ -1,11 +1,13 @@
-//! Where bytes come from while something goes on, and the decoders that make events of them.
-//! Owns what a process that runs and a capture that grows have in common; refuses to wait.
+//! What goes on, as streams that the pipeline merges: a runtime's log, the kernel's records, samples and
+//! counts of transactions, each as far as it was taken in. Owns what a process that runs and a capture that
+//! grows have in common; refuses to wait.
 
 use super::transactions::Transactions;
+use crate::pipeline::Streams;
 use crate::sources::describe;
 use rtscope_analyze::Context;
-use rtscope_analyze::recording::stm::StmTotals;
 use rtscope_decode::ReadAt;
+use rtscope_decode::capture::SampleStream;
 use rtscope_decode::formats::{GrowingLog, LogFacts};
 use rtscope_decode::sched::SchedStream;
 use rtscope_model::manifest::Kernel;
@@ -15,7 +17,7 @@ use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 
 /// What is asked of a runtime's log: pauses, lanes and memory, nothing of the program's own.
-pub(super) const CLASSES: Classes = Classes::NONE
+const CLASSES: Classes = Classes::NONE
     .with(Class::Collection)
     .with(Class::Figures)
     .with(Class::Heap)
@@ -37,119 +39,21 @@ pub(super) struct Looked {
     pub due_ns: u64,
 }
 
-/// What all that goes on has.
-pub(super) struct Common {
-    /// The log of a runtime, where there is one that can be read, and its clock.
-    pub log: Option<(Box<dyn GrowingLog>, ClockMap)>,
-    pub sched: Sched,
-    /// Counts of transactions.
-    pub transactions: Transactions,
-    /// What cannot be shown and why, a sentence each.
-    pub notes: Vec<String>,
-    /// What was lost and not told yet.
-    pub losses: Vec<Loss>,
-    /// From when on it is shown.
-    pub started: Time,
-    /// The last look.
-    pub looked: Time,
-}
-
-impl Common {
-    /// A part of the log or of another stream was left out: it grew faster than it is read.
-    pub(super) fn left_out(&mut self, source: &str, kind: LossKind, now: Time) {
-        let note = "it grew faster than it is read here: a part of it was left out".to_owned();
-        let (from, count) = (self.looked, now.since(self.looked));
-        self.losses.push(Loss { source: source.to_owned(), kind, count, from: Some(from), to: Some(now), note });
-    }
-
-    /// The log itself was.
-    pub(super) fn log_left_out(&mut self, now: Time) {
-        let facts = self.facts();
-        self.left_out(runtime::find(facts.family.as_deref()).log, LossKind::Unwritten, now);
-    }
-
-    fn facts(&self) -> LogFacts {
-        self.log.as_ref().map_or_else(LogFacts::default, |(log, _)| log.facts())
-    }
-
-    /// Events of what was taken in of the log.
-    pub(super) fn log_events(&mut self, into: &mut Vec<Event>) {
-        if let Some((log, clock)) = &mut self.log {
-            into.extend(log.events(CLASSES, *clock));
-        }
-    }
-
-    /// What the log says of the program.
-    pub(super) fn describe(&self, context: &mut Context) {
-        if let Some((_, clock)) = &self.log {
-            describe(context, self.facts());
-            context.clock = *clock;
-        }
-    }
-}
-
-/// Something that goes on.
+/// Where the bytes of something that goes on come from.
 pub(super) trait Source {
-    /// What it has in common with others.
-    fn common(&self) -> &Common;
+    /// Hands what came since the last look to the streams.
+    fn look(&mut self, now: Time, live: &mut Live) -> Looked;
 
-    /// The same, to be changed.
-    fn common_mut(&mut self) -> &mut Common;
+    /// What is known of it.
+    fn context(&self, live: &Live) -> Context;
 
-    /// Takes in what came since the last look; events are not in the order of time.
-    fn look(&mut self, now: Time, into: &mut Vec<Event>) -> Looked;
-
-    /// CPU time in nanoseconds that looking at it has taken.
-    fn own_cpu_ns(&self) -> u64;
-
-    /// What is known of it after the first look.
-    fn context(&self) -> Context;
-
-    /// Whether a log was found since the last call, and [`Source::context`] says more than before:
-    /// what was made of events so far was made without it.
-    fn renewed(&mut self) -> bool {
-        false
-    }
-
-    /// Names that events refer to.
-    fn names(&self) -> &Names {
-        self.common().sched.names()
-    }
-
-    /// What was lost since the last call.
-    fn take_losses(&mut self) -> Vec<Loss> {
-        let common = self.common_mut();
-        let mut losses = std::mem::take(&mut common.losses);
-        losses.extend(common.log.iter_mut().flat_map(|(log, clock)| log.take_losses(*clock)));
-        losses.extend(common.sched.take_losses());
-        losses
-    }
-
-    /// Sums of transactions at `time`; `None`: none was seen.
-    fn transactions(&mut self, time: Time) -> Option<StmTotals> {
-        self.common_mut().transactions.until(time)
-    }
-
-    /// What cannot be shown now and why, besides [`Common::notes`].
-    fn more_notes(&self) -> Vec<String> {
+    /// What cannot be shown now and why, besides [`Live::notes`].
+    fn notes(&self, _live: &Live) -> Vec<String> {
         Vec::new()
-    }
-
-    /// What cannot be shown and why, a sentence each.
-    fn notes(&self) -> Vec<String> {
-        let common = self.common();
-        let failed = common.log.as_ref().and_then(|(log, _)| log.failed());
-        let failed = failed.map(|why| format!("Its log cannot be read: {why}."));
-        common.notes.iter().cloned().chain(failed).chain(self.more_notes()).collect()
     }
 
     /// Why it does not go on; `None` while it does.
     fn over(&mut self) -> Option<String>;
-
-    /// Whether it has a log of a runtime.
-    fn has_log(&self) -> bool {
-        self.common().log.is_some()
-    }
 
     /// Readable when it has ended.
     fn descriptor(&self) -> Option<BorrowedFd<'_>> {
@@ -157,84 +61,123 @@ pub(super) trait Source {
     }
 }
 
-/// The kernel's side; by default nothing.
-#[derive(Default)]
-pub(super) struct Sched {
-    stream: Option<Box<SchedStream>>,
-    none: Names,
-}
-
-impl Sched {
-    /// Of streams that are all empty as yet. Gives why it cannot be read, if it cannot.
-    pub(super) fn open(
-        kernel: &Kernel,
-        formats: &HashMap<String, String>,
-        threads: Option<&[u8]>,
-    ) -> (Sched, Option<String>) {
-        if kernel.streams.is_empty() {
-            return (Sched::default(), None);
-        }
-        let empty = kernel.streams.iter().map(|_| Arc::new(Vec::new()) as Arc<dyn ReadAt>).collect();
-        match SchedStream::open(kernel, empty, formats, threads) {
-            Ok(stream) => (Sched { stream: Some(Box::new(stream)), ..Sched::default() }, None),
-            Err(error) => (Sched::default(), Some(error.to_string())),
-        }
-    }
-
-    /// Takes in whole records of each CPU.
-    pub(super) fn add(&mut self, records: Vec<Vec<u8>>, into: &mut Vec<Event>) {
-        let Some(stream) = &mut self.stream else { return };
-        stream.go_on(records.into_iter().map(|bytes| Arc::new(bytes) as Arc<dyn ReadAt>));
-        into.extend(stream);
-    }
-
-    pub(super) fn names(&self) -> &Names {
-        self.stream.as_ref().map_or(&self.none, |stream| stream.names())
-    }
-
-    pub(super) fn take_losses(&mut self) -> Vec<Loss> {
-        self.stream.as_mut().map_or(Vec::new(), |stream| stream.take_losses())
-    }
-}
-
-/// Events that wait for those of other streams that may come before them.
-#[derive(Default)]
-pub(super) struct Waiting {
-    pub events: Vec<Event>,
-    /// Nothing before this is wanted, but for what is still so.
-    since: Time,
+/// The streams of something that goes on.
+pub(super) struct Live {
+    /// The log of a runtime, where there is one that can be read, and its clock.
+    pub log: Option<(Box<dyn GrowingLog>, ClockMap)>,
+    sched: Option<SchedStream>,
+    samples: Vec<u8>,
+    /// Counts of transactions.
+    pub transactions: Transactions,
+    /// What cannot be shown and why, a sentence each.
+    pub notes: Vec<String>,
+    losses: Vec<Loss>,
+    /// From when on it is shown: nothing before is wanted, but for what is still so.
+    pub started: Time,
+    /// The last look.
+    pub looked: Time,
     /// All before this was given out.
-    given: Time,
+    pub given: Time,
     /// Events that came when later ones had been given out.
     pub late: u64,
 }
 
-impl Waiting {
-    pub(super) fn new(since: Time) -> Waiting {
-        Waiting { since, ..Waiting::default() }
+impl Live {
+    /// Of what is shown from `started` on; the kernel's streams are all empty as yet.
+    pub(super) fn new(
+        started: Time,
+        (kernel, formats, threads): (&Kernel, &HashMap<String, String>, Option<&[u8]>),
+        transactions: Transactions,
+    ) -> Live {
+        let mut notes = kernel.missing.clone();
+        let empty = kernel.streams.iter().map(|_| Arc::new(Vec::new()) as Arc<dyn ReadAt>).collect();
+        let open = || SchedStream::open(kernel, empty, formats, threads);
+        let sched = (!kernel.streams.is_empty()).then(open).transpose().unwrap_or_else(|error| {
+            notes.push(error.to_string());
+            None
+        });
+        let (log, samples, losses, none) = (None, Vec::new(), Vec::new(), Time(0));
+        Live { log, sched, samples, transactions, notes, losses, started, looked: none, given: started, late: 0 }
     }
 
-    /// The time of the last event that waits.
-    pub(super) fn latest(&self) -> Time {
-        self.events.iter().map(|event| event.time).max().unwrap_or_default()
+    /// Takes in whole records of each CPU, and whole lines of samples and of counts of transactions.
+    pub(super) fn add(&mut self, records: Vec<Vec<u8>>, samples: &[u8], transactions: &[u8]) {
+        if let Some(sched) = &mut self.sched {
+            sched.go_on(records.into_iter().map(|bytes| Arc::new(bytes) as Arc<dyn ReadAt>));
+        }
+        self.samples.extend_from_slice(samples);
+        self.transactions.add(transactions);
     }
 
-    /// What is complete, in the order of time; at equal times in the order in which it came.
-    pub(super) fn take(&mut self, until: Time) -> impl Iterator<Item = Event> + '_ {
-        let since = self.since;
-        self.events.retain_mut(|event| {
+    /// A part of a stream was left out: it grew faster than it is read.
+    pub(super) fn left_out(&mut self, source: &str, kind: LossKind, now: Time) {
+        let note = "it grew faster than it is read here: a part of it was left out".to_owned();
+        let (from, count) = (self.looked, now.since(self.looked));
+        self.losses.push(Loss { source: source.to_owned(), kind, count, from: Some(from), to: Some(now), note });
+    }
+
+    /// A part of the log was.
+    pub(super) fn log_left_out(&mut self, now: Time) {
+        self.left_out(runtime::find(self.facts().family.as_deref()).log, LossKind::Unwritten, now);
+    }
+
+    fn facts(&self) -> LogFacts {
+        self.log.as_ref().map_or_else(LogFacts::default, |(log, _)| log.facts())
+    }
+
+    /// Adds what the log says of the program.
+    pub(super) fn describe(&self, context: &mut Context) {
+        if let Some((_, clock)) = &self.log {
+            describe(context, self.facts());
+            context.clock = *clock;
+        }
+    }
+
+    /// Whether the log has said what wrote it.
+    pub(super) fn tells(&self) -> bool {
+        self.log.as_ref().is_some_and(|(log, _)| log.tells())
+    }
+
+    /// Why the log cannot be read, where that turned out.
+    pub(super) fn failed(&self) -> Option<String> {
+        let why = self.log.as_ref()?.0.failed()?;
+        Some(format!("Its log cannot be read: {why}."))
+    }
+
+    /// What was lost since the last call.
+    pub(super) fn take_losses(&mut self) -> Vec<Loss> {
+        let mut losses = std::mem::take(&mut self.losses);
+        losses.extend(self.log.iter_mut().flat_map(|(log, clock)| log.take_losses(*clock)));
+        losses.extend(self.sched.iter_mut().flat_map(SchedStream::take_losses));
+        losses
+    }
+}
+
+impl Streams for Live {
+    fn fill(&mut self, index: usize, batch: &mut Vec<Event>) -> bool {
+        let before = batch.len();
+        match index {
+            0 => batch.extend(SampleStream::new(std::mem::take(&mut self.samples).as_slice())),
+            1 => batch.extend(self.sched.iter_mut().flatten()),
+            // Code is not sampled.
+            2 => {}
+            _ => self.log.iter_mut().for_each(|(log, clock)| batch.extend(log.events(CLASSES, *clock))),
+        }
+        let since = self.started;
+        batch.retain_mut(|event| {
             let kept = event.time >= since || still_holds(&event.body);
             if !matches!(event.body, Body::Runtime(Runtime::Count(..))) {
                 event.time = event.time.max(since);
             }
             kept
         });
-        self.events.sort_by_key(|event| event.time);
         let late = |event: &&Event| event.time.plus(LATE_NS) < self.given && !still_holds(&event.body);
-        self.late += self.events.iter().take_while(|event| event.time < self.given).filter(late).count() as u64;
-        self.given = self.given.max(until);
-        let complete = self.events.partition_point(|event| event.time < until);
-        self.events.drain(..complete)
+        self.late += batch.iter().skip(before).filter(late).count() as u64;
+        false
+    }
+
+    fn names<'a>(&'a self, none: &'a Names) -> (&'a Names, &'a Names) {
+        (self.sched.as_ref().map_or(none, SchedStream::names), none)
     }
 }
 

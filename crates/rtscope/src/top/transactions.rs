@@ -3,23 +3,33 @@
 
 use crate::stm::kept::Processes;
 use rtscope_analyze::recording::stm::{Stm, StmTotals};
-use rtscope_decode::capture::StmStream;
+use rtscope_decode::capture::{Counted, StmStream};
 use rtscope_model::{StmLine, Time};
 use std::collections::VecDeque;
 
 /// Lines that wait for their moment.
 const WAITING_MAX: usize = 1 << 20;
 
+/// Lines of a file that are read at once.
+const LINES: usize = 256;
+
 #[derive(Debug)]
 pub(super) struct Transactions {
     processes: Processes,
     waiting: VecDeque<StmLine>,
+    /// Where more of them come from, of a recording that is over.
+    file: Option<Counted>,
 }
 
 impl Transactions {
     /// Of a recording that began at `started`; `None`: counted from the first look on.
     pub(super) fn new(started: Option<Time>) -> Transactions {
-        Transactions { processes: Processes::new(started), waiting: VecDeque::new() }
+        Transactions { processes: Processes::new(started), waiting: VecDeque::new(), file: None }
+    }
+
+    /// Of a recording that is over.
+    pub(super) fn of_file(started: Option<Time>, file: Option<Counted>) -> Transactions {
+        Transactions { file, ..Transactions::new(started) }
     }
 
     /// Takes in whole lines of `stm.jsonl`.
@@ -30,14 +40,15 @@ impl Transactions {
         }
     }
 
-    pub(super) fn push(&mut self, line: &StmLine) {
-        self.processes.push(line);
-    }
-
     /// Sums at `time` of the process that did most; `None`: none was seen.
     pub(super) fn until(&mut self, time: Time) -> Option<StmTotals> {
-        while self.waiting.front().is_some_and(|line| line.time <= time) {
-            let _ = self.waiting.pop_front().map(|line| self.processes.push(&line));
+        loop {
+            if self.waiting.is_empty() {
+                self.waiting.extend(self.file.iter_mut().flatten().take(LINES));
+            }
+            let Some(line) = self.waiting.front().filter(|line| line.time <= time) else { break };
+            self.processes.push(line);
+            self.waiting.pop_front();
         }
         self.processes.busiest().and_then(Stm::totals)
     }
