@@ -332,7 +332,8 @@ impl Analysis {
             sibling_ns: self.held.sibling.ns(),
             by_name,
         });
-        Standing { at, spent, collect_ns: self.summary.sums.collect_sum_ns(), lanes, held, stm: None }
+        let (collect_ns, quotas) = (self.summary.sums.collect_sum_ns(), self.evidence.counters.quotas_set());
+        Standing { at, spent, collect_ns, lanes, held, quotas, stm: None }
     }
 
     /// The lanes at `end`; `used`: the kernel's events are.

@@ -6,6 +6,7 @@
 //! Refuses to recognise or blame anything. Bounded: [`SECONDS_MAX`] seconds, each with a
 //! bounded number of causes.
 
+use crate::kernel::samples::QuotaTotal;
 use crate::lanes::times::Spent;
 use crate::pauses::sums::Sums;
 use crate::recording::stm::{StmRates, StmTotals};
@@ -32,6 +33,8 @@ pub struct Standing {
     pub lanes: Vec<Lane>,
     /// What kept the program off its CPUs; `None` where kernel events do not tell.
     pub held: Option<HeldSums>,
+    /// Quotas that are set.
+    pub quotas: BTreeMap<GroupId, QuotaTotal>,
     /// Transactions; `None`: none was seen.
     pub stm: Option<StmTotals>,
 }
@@ -50,30 +53,21 @@ pub struct HeldSums {
     pub by_name: BTreeMap<NameId, u64>,
 }
 
-/// Counters of a quota.
-type Quota = [u64; 3];
-
 /// What came in one second.
 struct Second {
     pauses: Sums,
-    cpu_ns: u64,
-    cpu_wait_ns: u64,
-    quotas: BTreeMap<GroupId, Quota>,
+    /// On a CPU, and kept off one that was wanted, nanoseconds.
+    cpu: [u64; 2],
 }
 
 impl Second {
     fn new() -> Second {
-        Second { pauses: Sums::coarse(), cpu_ns: 0, cpu_wait_ns: 0, quotas: BTreeMap::new() }
+        Second { pauses: Sums::coarse(), cpu: [0; 2] }
     }
 
     fn merge(&mut self, other: &Second) {
         self.pauses.merge(&other.pauses);
-        self.cpu_ns += other.cpu_ns;
-        self.cpu_wait_ns += other.cpu_wait_ns;
-        for (group, more) in &other.quotas {
-            let sums = self.quotas.entry(*group).or_default();
-            sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
-        }
+        self.cpu.iter_mut().zip(other.cpu).for_each(|(sum, more)| *sum += more);
     }
 }
 
@@ -84,8 +78,7 @@ pub struct Window {
     seconds: VecDeque<(Second, Standing, u64)>,
     now: Second,
     start: Standing,
-    quotas: HashMap<GroupId, Quota>,
-    threads: HashMap<Tid, (u64, u64)>,
+    threads: HashMap<Tid, [u64; 2]>,
     memory: Levels,
 }
 
@@ -205,7 +198,6 @@ impl Window {
             seconds: VecDeque::new(),
             now: Second::new(),
             start,
-            quotas: HashMap::new(),
             threads: HashMap::new(),
             memory: Levels::default(),
         }
@@ -225,10 +217,7 @@ impl Window {
     pub fn event(&mut self, event: &Event) {
         match event.body {
             Body::Sample(Sample::Rss { bytes }) => self.memory.rss_bytes = Some(bytes),
-            Body::Sample(Sample::Quota { group, periods, throttled, throttled_ns }) => {
-                self.quota(group, [periods, throttled, throttled_ns]);
-            }
-            Body::Sample(Sample::Thread { tid, cpu_ns, wait_ns, .. }) => self.thread(tid, cpu_ns, wait_ns),
+            Body::Sample(Sample::Thread { tid, cpu_ns, wait_ns, .. }) => self.thread(tid, [cpu_ns, wait_ns]),
             Body::Runtime(Runtime::Count(Counter::HeapBytes, bytes)) => self.memory.heap_bytes = Some(bytes),
             Body::Runtime(Runtime::Count(Counter::LiveBytes, bytes)) => {
                 (self.memory.live_bytes, self.memory.live_at) = (Some(bytes), Some(event.time));
@@ -237,26 +226,14 @@ impl Window {
         }
     }
 
-    /// A group without a quota has no periods.
-    fn quota(&mut self, group: GroupId, figures: Quota) {
-        if figures == Quota::default() {
-            return;
-        }
-        let Some(before) = self.quotas.insert(group, figures) else { return };
-        let sums = self.now.quotas.entry(group).or_default();
-        for ((sum, now), before) in sums.iter_mut().zip(figures).zip(before) {
-            *sum += now.saturating_sub(before);
-        }
-    }
-
     /// A thread that is new to us may have run long before: it counts from its second sample on.
-    fn thread(&mut self, tid: Tid, cpu_ns: u64, wait_ns: u64) {
+    fn thread(&mut self, tid: Tid, now: [u64; 2]) {
         if self.threads.len() >= THREADS_MAX && !self.threads.contains_key(&tid) {
             self.threads.clear();
         }
-        let Some((cpu, wait)) = self.threads.insert(tid, (cpu_ns, wait_ns)) else { return };
-        self.now.cpu_ns += cpu_ns.saturating_sub(cpu);
-        self.now.cpu_wait_ns += wait_ns.saturating_sub(wait);
+        let Some(before) = self.threads.insert(tid, now) else { return };
+        let grown = now.into_iter().zip(before).map(|(now, before)| now.saturating_sub(before));
+        self.now.cpu.iter_mut().zip(grown).for_each(|(sum, more)| *sum += more);
     }
 
     /// A second is over; the sums at its end.
@@ -287,20 +264,21 @@ impl Window {
         let collect = share(end.collect_ns.saturating_sub(self.start.collect_ns));
         // Those of just before the window, known in it, may be more than those of its end.
         let total_ns = self.seconds.iter().map(|(second, _, _)| second.pauses.stopped_ns()).sum::<u64>().min(span_ns);
-        let (threads, lanes) = (!self.threads.is_empty(), !end.lanes.is_empty());
+        let lanes = !end.lanes.is_empty();
+        let [used, missed] = sum.cpu.map(|ns| (!self.threads.is_empty()).then(|| share(ns)));
         Figures {
             at: end.at,
             span_ns,
             pauses: sum.pauses.pauses(span_ns, total_ns),
             productivity_wall: spent.filter(|_| lanes).and_then(Spent::productivity),
             productivity_runtime: lanes.then(|| (1.0 - collect).max(0.0)),
-            cpus_used: threads.then(|| share(sum.cpu_ns)),
-            cpus_missed: threads.then(|| share(sum.cpu_wait_ns)),
+            cpus_used: used,
+            cpus_missed: missed,
             lanes: end.lanes.iter().map(|lane| self.lane(lane, &sum, span_ns)).collect(),
             transactions: end.stm.map(|stm| stm.rates(&self.start.stm.unwrap_or_default(), self.start.at, end.at)),
             worst: worst(&sum.pauses, names),
             kept: end.held.as_ref().map(|held| kept(held, self.start.held.as_ref(), names, share)),
-            throttled: self.throttled(&sum),
+            throttled: throttled(end, &self.start),
             memory: self.memory,
         }
     }
@@ -316,31 +294,30 @@ impl Window {
             share(|lane| lane.release_wait_ns),
             share(|lane| lane.leadership_wait_ns),
         ];
-        let wait = waits.iter().any(Option::is_some).then(|| waits.iter().flatten().sum());
-        let program = share(|lane| lane.mutator_ns);
-        let collect = share(|lane| lane.collect_ns);
         LaneShares {
             id: lane.id,
             name: lane.name.clone(),
-            program,
-            collect,
-            wait,
+            program: share(|lane| lane.mutator_ns),
+            collect: share(|lane| lane.collect_ns),
+            wait: waits.iter().any(Option::is_some).then(|| waits.iter().flatten().sum()),
             idle: share(|lane| lane.idle_ns),
             straggler: sum.pauses.was_last(lane.id),
         }
     }
+}
 
-    fn throttled(&self, sum: &Second) -> Option<Throttled> {
-        let of = |(group, [periods, throttled, throttled_ns]): (&GroupId, &Quota)| Throttled {
-            group: group.0,
-            periods: *periods,
-            throttled: *throttled,
-            throttled_ns: *throttled_ns,
-        };
-        let most = sum.quotas.iter().map(of).max_by_key(|one| (one.throttled_ns, one.periods));
-        let known = self.quotas.keys().min().map(|group| (group, &[0; 3])).map(of);
-        most.or(known)
-    }
+/// The group that was held back longest; where none was, the first.
+fn throttled(end: &Standing, start: &Standing) -> Option<Throttled> {
+    let grown = |(group, now): (&GroupId, &QuotaTotal)| {
+        let before = start.quotas.get(group).copied().unwrap_or_default();
+        let periods = now.periods.saturating_sub(before.periods);
+        let throttled = now.throttled.saturating_sub(before.throttled);
+        let throttled_ns = now.throttled_ns.saturating_sub(before.throttled_ns);
+        Throttled { group: group.0, periods, throttled, throttled_ns }
+    };
+    let mut all = end.quotas.iter().map(grown);
+    let most = all.clone().filter(|one| one.periods > 0).max_by_key(|one| (one.throttled_ns, one.periods));
+    most.or_else(|| all.next())
 }
 
 fn worst(sums: &Sums, names: &Names) -> Option<Worst> {

@@ -147,6 +147,7 @@ fn counters_count_from_their_second_sample_on() {
         let what = Sample::Quota { group, periods, throttled, throttled_ns: throttled * MS };
         Event { time: Time(0), lane: LaneId::NONE, body: Body::Sample(what) }
     };
+    let mut analysis = Analysis::new(context(SECOND));
     let mut window = Window::new(5, Standing::default());
     for event in
         [thread(0, 1, 900 * SECOND, 7), thread(1, 1, 901 * SECOND, 7 + SECOND / 2), thread(1, 2, 50 * SECOND, 0)]
@@ -155,22 +156,22 @@ fn counters_count_from_their_second_sample_on() {
     }
     [quota(0, 100, 5), quota(1, 100, 5), quota(0, 110, 5), quota(1, 110, 9)]
         .iter()
-        .for_each(|event| window.event(event));
-    window.close(Standing { at: Time(2 * SECOND), ..Standing::default() });
+        .for_each(|event| analysis.push(event, &names(), &mut |_| {}));
+    window.close(analysis.standing(Time(2 * SECOND)));
     let figures = window.figures(&Names::default());
     assert_eq!((figures.cpus_used, figures.cpus_missed), (Some(0.5), Some(0.25)));
     let expected = Throttled { group: 1, periods: 10, throttled: 4, throttled_ns: 4 * MS };
     assert_eq!(figures.throttled, Some(expected));
     // Nothing moves: the group is still there.
     for second in 3..9 {
-        window.close(Standing { at: Time(second * SECOND), ..Standing::default() });
+        window.close(analysis.standing(Time(second * SECOND)));
     }
     let still = window.figures(&Names::default()).throttled.unwrap();
     assert_eq!((still.group, still.throttled), (0, 0));
     // Without a quota there are no periods.
-    let mut window = Window::new(5, Standing::default());
-    (0..3).for_each(|_| window.event(&quota(0, 0, 0)));
-    window.close(Standing { at: Time(SECOND), ..Standing::default() });
+    let (mut analysis, mut window) = (Analysis::new(context(SECOND)), Window::new(5, Standing::default()));
+    (0..3).for_each(|_| analysis.push(&quota(0, 0, 0), &names(), &mut |_| {}));
+    window.close(analysis.standing(Time(SECOND)));
     assert_eq!(window.figures(&Names::default()).throttled, None);
 }
 
@@ -225,7 +226,7 @@ fn it_is_bounded_however_long_it_goes_on() {
     assert_eq!(window.seconds.len(), SECONDS_MAX);
     assert_eq!(window.figures(&Names::default()).span_ns, SECONDS_MAX as u64 * SECOND);
     for tid in 0..100_000 {
-        window.thread(Tid(tid), 1, 1);
+        window.thread(Tid(tid), [1, 1]);
     }
     assert!(window.threads.len() <= THREADS_MAX);
     // Two closes at a time: what came in between waits for the next.
