@@ -42,21 +42,8 @@ struct Lane {
     gap: bool,
 }
 
-/// The beginning of a log, which says what the program is.
-struct Front(Arc<dyn ReadAt>);
-
+/// The beginning of a log, which says what the program is, has so many bytes.
 const FRONT_BYTES: u64 = 4 << 20;
-
-impl ReadAt for Front {
-    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        let most = usize::try_from(FRONT_BYTES.saturating_sub(offset)).unwrap_or(0).min(buffer.len());
-        self.0.read_at(buffer.get_mut(..most).unwrap_or_default(), offset)
-    }
-
-    fn size(&self) -> io::Result<u64> {
-        self.0.size().map(|size| size.min(FRONT_BYTES))
-    }
-}
 
 /// See the module.
 pub struct Growing {
@@ -96,13 +83,15 @@ impl Growing {
     /// What [`Eventlog::open`] says of its header.
     pub fn from_start(log: Arc<dyn ReadAt>, name: impl Into<String>) -> Result<Growing, EventlogError> {
         let header = read_header(log.as_ref())?;
-        let front = Eventlog::open(Arc::new(Front(Arc::clone(&log))), Vec::new());
-        let info = front.map(|front| front.info().clone()).unwrap_or_default();
         let mut head = vec![0; usize::try_from(header.data_offset()).unwrap_or(0)];
         let count = log.read_full(&mut head, 0).map_err(|source| EventlogError::Io { position: 0, source })?;
         head.truncate(count);
         let table = FrameTable::new(&header, |_| 0);
-        let chain = Chain::from(header.data_offset());
+        let mut chain = Chain::from(header.data_offset());
+        let size = log.size().and_then(|size| chain.extend(log.as_ref(), &header).map(|()| size));
+        let size = size.map_err(|source| EventlogError::Io { position: chain.resume, source })?;
+        let front = chain.blocks.partition_point(|block| block.offset < FRONT_BYTES);
+        let (info, _) = Info::scan(&header, &chain.blocks[..front], &[log], |_| {});
         Ok(Growing {
             info,
             head: Arc::new(head),
@@ -110,7 +99,7 @@ impl Growing {
             table,
             name: name.into(),
             chain,
-            size: 0,
+            size,
             taken: 0,
             lanes: BTreeMap::new(),
             ready: Vec::new(),

@@ -3,6 +3,7 @@
 //! version that wrote them is known; refuses to keep what was given out.
 
 use super::captured::{HEAD_WORDS, kind, whole_frames};
+use super::error::RingError;
 use super::rings::facts;
 use super::{RingStream, Rings, Version};
 use crate::log::{GrowingLog, LogFacts, Piece};
@@ -22,15 +23,12 @@ pub struct GrowingRings {
     stream: Option<Box<RingStream>>,
     version: Option<Version>,
     told: Option<String>,
-    untold: Vec<u8>,
-    /// Frames, each time after a head, of which no events were made.
-    portions: Vec<Vec<u8>>,
+    /// A head, and frames of which no events were made.
+    pending: Vec<u8>,
     /// It begins in the middle: what was before is not lost.
     joined: bool,
     /// Why they cannot be read.
     failed: Option<String>,
-    /// The head of the file that is read, at first with the names that were in it.
-    head: Vec<u8>,
     /// Where the next frame of the file starts.
     at: u64,
 }
@@ -43,7 +41,7 @@ impl GrowingRings {
 
     /// Those that a recorder writes to `file`, from the first event on or from the end.
     pub(super) fn of_file(file: &dyn ReadAt, version: Option<Version>, from_start: bool) -> io::Result<GrowingRings> {
-        let mut head = read_exact(file, 0, HEAD)?;
+        let mut pending = read_exact(file, 0, HEAD as u64)?;
         let mut at = HEAD as u64;
         if !from_start {
             let mut names = Vec::new();
@@ -53,67 +51,55 @@ impl GrowingRings {
                 }
             })?;
             for (from, to) in names {
-                head.extend(read_exact(file, from, (to - from) as usize)?);
+                pending.extend(read_exact(file, from, to)?);
             }
         }
-        Ok(GrowingRings { version, joined: !from_start, head, at, ..GrowingRings::default() })
+        Ok(GrowingRings { version, joined: !from_start, pending, at, ..GrowingRings::default() })
     }
 
-    fn take(&mut self, bytes: Vec<u8>, classes: Classes, into: &mut Vec<Event>) {
-        if bytes.len() <= HEAD || self.failed.is_some() {
-            return;
-        }
+    /// Opens what is there, or goes on with it.
+    fn take(&mut self, classes: Classes) -> Result<(), RingError> {
         match &mut self.stream {
-            Some(stream) => match stream.go_on(Arc::new(bytes)) {
-                Ok(()) => into.extend(stream),
-                Err(error) => self.failed = Some(error.to_string()),
-            },
-            None => self.begin(&bytes, classes, into),
-        }
-    }
-
-    fn begin(&mut self, bytes: &[u8], classes: Classes, into: &mut Vec<Event>) {
-        let skip = if self.untold.is_empty() { 0 } else { HEAD };
-        self.untold.extend_from_slice(bytes.get(skip..).unwrap_or_default());
-        match Rings::open(Arc::new(self.untold.clone()), self.version) {
-            Ok(rings) => {
-                self.told = Some(rings.version().to_string());
-                let mut stream = Box::new(rings.stream(classes));
-                into.extend(&mut stream);
-                if self.joined {
-                    stream.take_losses();
+            Some(stream) => stream.go_on(Arc::new(self.pending.clone()))?,
+            None => match Rings::open(Arc::new(self.pending.clone()), self.version) {
+                Ok(rings) => {
+                    self.told = Some(rings.version().to_string());
+                    self.stream = Some(Box::new(rings.stream(classes)));
                 }
-                (self.stream, self.untold) = (Some(stream), Vec::new());
-            }
-            Err(error) if self.untold.len() > UNTOLD_MAX || self.version.is_some() => {
-                self.failed = Some(error.to_string());
-                self.untold = Vec::new();
-            }
-            Err(_) => {}
+                Err(error) if self.pending.len() > UNTOLD_MAX || self.version.is_some() => return Err(error),
+                Err(_) => return Ok(()),
+            },
         }
+        self.pending.truncate(HEAD);
+        Ok(())
     }
 }
 
 impl GrowingLog for GrowingRings {
     fn read(&mut self, file: &dyn ReadAt, most: usize) -> io::Result<bool> {
         let end = whole_frames(file, self.at, most as u64, &mut |_, _, _| {})?;
-        let frames = read_exact(file, self.at, usize::try_from(end - self.at).unwrap_or(0));
-        let kept = self.head.get(..HEAD).unwrap_or_default().to_vec();
-        let mut portion = std::mem::replace(&mut self.head, kept);
-        portion.extend(frames?);
+        self.pending.extend(read_exact(file, self.at, end)?);
         self.at = end;
-        self.portions.push(portion);
         Ok(false)
     }
 
+    /// Frames, after a head.
     fn add(&mut self, piece: Piece<'_>) {
-        self.portions.push(piece.bytes.to_vec());
+        let known = if self.pending.is_empty() { 0 } else { HEAD };
+        self.pending.extend_from_slice(piece.bytes.get(known..).unwrap_or_default());
     }
 
     fn events(&mut self, classes: Classes, _clock: ClockMap) -> Vec<Event> {
-        let mut events = Vec::new();
-        for portion in std::mem::take(&mut self.portions) {
-            self.take(portion, classes, &mut events);
+        if self.failed.is_none() && self.pending.len() > HEAD {
+            self.failed = self.take(classes).err().map(|error| error.to_string());
+        }
+        if self.failed.is_some() {
+            self.pending.clear();
+        }
+        let Some(stream) = &mut self.stream else { return Vec::new() };
+        let events = stream.collect();
+        if std::mem::take(&mut self.joined) {
+            stream.take_losses();
         }
         events
     }
@@ -135,8 +121,8 @@ impl GrowingLog for GrowingRings {
     }
 }
 
-fn read_exact(file: &dyn ReadAt, at: u64, count: usize) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; count];
-    let read = file.read_full(&mut bytes, at)?;
-    if read == count { Ok(bytes) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+fn read_exact(file: &dyn ReadAt, from: u64, to: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; usize::try_from(to.saturating_sub(from)).unwrap_or(0)];
+    let read = file.read_full(&mut bytes, from)?;
+    if read == bytes.len() { Ok(bytes) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }
