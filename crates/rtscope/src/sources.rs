@@ -8,7 +8,7 @@ use rtscope_analyze::recording::stm::Stm;
 use rtscope_analyze::results::{Program, Runtime};
 use rtscope_decode::ReadAt;
 use rtscope_decode::capture::Capture;
-use rtscope_decode::formats::{self, Log, LogFacts, Opening};
+use rtscope_decode::formats::{self, Log, LogError, LogFacts, LogFormat, Opening};
 use rtscope_decode::sched::SchedStream;
 use rtscope_model::manifest::{self, Manifest, Tier};
 use rtscope_model::{ClockMap, ClockMethod, LogTime, Loss, LossKind, Pid, Tid, Time};
@@ -102,29 +102,23 @@ pub(crate) fn open_log(
     version: Option<&str>,
     losses: &mut Vec<Loss>,
 ) -> Option<Box<dyn Log>> {
-    let open = || {
-        let opening = opening(capture, entry, version).map_err(|error| error.to_string())?;
-        let head = formats::head(opening.source.as_ref());
-        let unflushed = capture.unflushed(entry.pid);
-        let opened = format_in(&head).open(Opening { unflushed, ..opening });
-        opened.map_err(|error| error.to_string())
+    let open = || -> Result<Box<dyn Log>, LogError> {
+        let (format, opening) = opening(capture, entry, version)?;
+        format.open(Opening { unflushed: capture.unflushed(entry.pid), ..opening })
     };
-    open().map_err(|error| losses.push(missing(&entry.path, error))).ok()
+    open().map_err(|error| losses.push(missing(&entry.path, error.to_string()))).ok()
 }
 
-/// The file of a capture's log, and what is known of it.
+/// The file of a capture's log, its format, and what is known of it.
 pub(crate) fn opening<'a>(
     capture: &Capture,
     entry: &'a manifest::Log,
     version: Option<&'a str>,
-) -> std::io::Result<Opening<'a>> {
+) -> std::io::Result<(&'static dyn LogFormat, Opening<'a>)> {
     let file = capture.folder().written(&entry.path)?;
-    Ok(Opening { version: version.or(entry.version.as_deref()), ..Opening::new(Arc::new(file), &entry.path) })
-}
-
-/// The format of a log in a capture.
-pub(crate) fn format_in(head: &[u8]) -> &'static dyn formats::LogFormat {
-    formats::find(head).filter(|format| format.is_recorded()).unwrap_or(formats::first())
+    let format = formats::find(&formats::head(&file)).filter(|format| format.is_recorded());
+    let version = version.or(entry.version.as_deref());
+    Ok((format.unwrap_or(formats::first()), Opening { version, ..Opening::new(Arc::new(file), &entry.path) }))
 }
 
 /// The clock of a capture's log: the log's own where that is the machine's, else as the recorder

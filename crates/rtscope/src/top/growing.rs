@@ -8,7 +8,7 @@ use crate::sources;
 use crate::trouble::Trouble;
 use rtscope_analyze::Context;
 use rtscope_decode::capture::Capture;
-use rtscope_decode::formats::{self, GrowingLog};
+use rtscope_decode::formats::GrowingLog;
 use rtscope_decode::whole_perf_records;
 use rtscope_decode::{ReadAt, Written};
 use rtscope_host::clock;
@@ -73,11 +73,7 @@ fn whole_lines(bytes: &[u8]) -> usize {
 }
 
 /// A log that was found: its file, its process, and what makes events of it.
-struct Found {
-    file: Arc<dyn ReadAt>,
-    pid: u32,
-    log: (Box<dyn GrowingLog>, ClockMap),
-}
+type Found = (Arc<dyn ReadAt>, u32, (Box<dyn GrowingLog>, ClockMap));
 
 /// A capture that is being written.
 pub(super) struct Recording {
@@ -122,7 +118,7 @@ impl Recording {
 
     fn take_log(&mut self, log: Result<Found, String>, live: &mut Live) {
         match log {
-            Ok(Found { file, pid, log }) => (self.file, live.log, self.awaited) = (Some((file, pid)), Some(log), None),
+            Ok((file, pid, log)) => (self.file, live.log, self.awaited) = (Some((file, pid)), Some(log), None),
             Err(why) => self.awaited = Some(why),
         }
     }
@@ -246,12 +242,11 @@ fn open_log(capture: &Capture, from_start: bool) -> Result<Found, String> {
     let entry = sources::choose_log(capture, None).ok().flatten();
     let entry = entry.ok_or("it holds no log of a runtime")?;
     let cannot = |why: &dyn std::fmt::Display| format!("its log {} cannot be read: {why}", entry.path);
-    let opening = sources::opening(capture, entry, None).map_err(|error| cannot(&error))?;
+    let (format, opening) = sources::opening(capture, entry, None).map_err(|error| cannot(&error))?;
     let file = Arc::clone(&opening.source);
     if file.size().is_ok_and(|bytes| bytes == 0) {
         return Err(format!("its log {} is empty", entry.path));
     }
-    let format = sources::format_in(&formats::head(file.as_ref()));
     let log = format.follow(opening, from_start).map_err(|error| cannot(&error))?;
     // Process and clock are said a moment after the log itself, once its process was looked at.
     let own = log.facts().clock;
@@ -259,5 +254,5 @@ fn open_log(capture: &Capture, from_start: bool) -> Result<Found, String> {
     if !own.is_monotonic() && (entry.pid == 0 || !clock.is_monotonic()) {
         return Err(format!("its recorder has not said yet on which clock its log {} is", entry.path));
     }
-    Ok(Found { file, pid: entry.pid, log: (log, clock) })
+    Ok((file, entry.pid, (log, clock)))
 }

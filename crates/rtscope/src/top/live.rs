@@ -128,7 +128,7 @@ impl Screen {
             }
             Screen::Lines => write(&(view::line(view, shown) + "\n")),
             Screen::Once => write(&(view::frame(view, shown, &Style::of_stdout()).join("\n") + "\n")),
-            Screen::Json => match crate::style::json(&view::document(view::SCHEMA, view, shown)) {
+            Screen::Json => match crate::style::json(&view::Document { schema: view::SCHEMA, view, shown }) {
                 Ok(text) => write(&(text + "\n")),
                 Err(_) => false,
             },
@@ -316,7 +316,7 @@ impl Followed<'_> {
             over,
             seconds: now.since(self.begun) as f64 / 1e9,
             own_cpu: Some(own_cpu),
-            lost: self.shown.lost,
+            ..self.shown
         };
     }
 }

@@ -60,22 +60,27 @@ impl View {
 }
 
 /// What changes.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Shown {
+    /// Since the start.
+    pub seconds: f64,
     /// Figures of the window.
+    #[serde(flatten)]
     pub figures: Figures,
+    /// CPUs that looking takes; `None`: not measured.
+    #[serde(rename = "own_cpus")]
+    pub own_cpu: Option<f64>,
+    /// How many times events of the log were lost.
+    pub log_gaps: u64,
+    /// How many times records of the kernel were.
+    pub kernel_gaps: u64,
     /// What cannot be shown, a sentence each.
     pub notes: Vec<String>,
     /// Why it does not go on.
     pub over: Option<String>,
     /// Something new is shown in a second, and a key ends that.
+    #[serde(skip)]
     pub keys: bool,
-    /// Since the start.
-    pub seconds: f64,
-    /// CPUs that looking takes; `None`: not measured.
-    pub own_cpu: Option<f64>,
-    /// Events of the log, and records of the kernel, that were lost: how many times.
-    pub lost: (u64, u64),
 }
 
 impl Shown {
@@ -83,9 +88,9 @@ impl Shown {
     pub fn lost(&mut self, loss: &Loss) {
         match loss.kind {
             // Of streams: a switch that the kernel does not tell of is found in what comes behind it.
-            LossKind::KernelRecords => self.lost.1 += u64::from(loss.source.contains('/')),
+            LossKind::KernelRecords => self.kernel_gaps += u64::from(loss.source.contains('/')),
             LossKind::OutOfOrder => {}
-            _ => self.lost.0 += 1,
+            _ => self.log_gaps += 1,
         }
     }
 }
@@ -93,33 +98,11 @@ impl Shown {
 /// What `--json` prints for a second.
 #[derive(Serialize)]
 pub(super) struct Document<'a> {
-    schema: &'static str,
+    pub schema: &'static str,
     #[serde(flatten)]
-    view: &'a View,
-    /// Since the start.
-    seconds: f64,
+    pub view: &'a View,
     #[serde(flatten)]
-    figures: &'a Figures,
-    own_cpus: Option<f64>,
-    log_gaps: u64,
-    kernel_gaps: u64,
-    notes: &'a [String],
-    /// Why it does not go on; null while it does.
-    over: Option<&'a str>,
-}
-
-pub(super) fn document<'a>(schema: &'static str, view: &'a View, shown: &'a Shown) -> Document<'a> {
-    Document {
-        schema,
-        view,
-        seconds: shown.seconds,
-        figures: &shown.figures,
-        own_cpus: shown.own_cpu,
-        log_gaps: shown.lost.0,
-        kernel_gaps: shown.lost.1,
-        notes: &shown.notes,
-        over: shown.over.as_deref(),
-    }
+    pub shown: &'a Shown,
 }
 
 /// Rows of the terminal.
@@ -142,11 +125,11 @@ pub fn frame(view: &View, shown: &Shown, style: &Style) -> Vec<String> {
     }
     lines.extend(lanes(&shown.figures.lanes, style));
     let mut notes: Vec<String> = shown.notes.iter().map(|note| clean(note).into_owned()).collect();
-    if shown.lost.0 > 0 {
-        notes.push(format!("Parts of the log were lost {}: pauses there are left out.", times(shown.lost.0)));
+    if shown.log_gaps > 0 {
+        notes.push(format!("Parts of the log were lost {}: pauses there are left out.", times(shown.log_gaps)));
     }
-    if shown.lost.1 > 0 {
-        notes.push(format!("Records of the kernel were lost {}: causes there are unknown.", times(shown.lost.1)));
+    if shown.kernel_gaps > 0 {
+        notes.push(format!("Records of the kernel were lost {}: causes there are unknown.", times(shown.kernel_gaps)));
     }
     if !notes.is_empty() {
         lines.push(String::new());
@@ -396,8 +379,8 @@ pub fn line(view: &View, shown: &Shown) -> String {
     let throttled = figures.throttled.as_ref().filter(|one| one.throttled > 0);
     parts.extend(throttled.map(|one| format!("throttled {}", duration(one.throttled_ns))));
     parts.extend(figures.worst.as_ref().map(|worst| words::cause(worst.cause, worst.who.as_deref())));
-    parts.extend((shown.lost.0 > 0).then(|| format!("log lost in part {}", times(shown.lost.0))));
-    parts.extend((shown.lost.1 > 0).then(|| format!("kernel records lost {}", times(shown.lost.1))));
+    parts.extend((shown.log_gaps > 0).then(|| format!("log lost in part {}", times(shown.log_gaps))));
+    parts.extend((shown.kernel_gaps > 0).then(|| format!("kernel records lost {}", times(shown.kernel_gaps))));
     parts.extend(shown.over.clone());
     clean(&parts.join(", ")).into_owned()
 }
