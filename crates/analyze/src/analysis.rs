@@ -16,6 +16,7 @@ use crate::collector::tracer::Disturbance;
 use crate::findings::{self, Facts};
 use crate::folds::{End, Fold, Folds, Now, Past};
 use crate::kernel::lane_thread::{LaneThreads, Votes};
+use crate::kernel::samples::QuotaTotal;
 use crate::lanes::timeline::{Doing, LaneDetail, Timeline};
 use crate::lanes::times::LaneTimes;
 use crate::memory::counters::Rates;
@@ -32,9 +33,9 @@ use crate::recording::requests::Join;
 use crate::recording::{Context, Tail, loss_of_log};
 use crate::results::{BlamedPause, KernelView, Lane, Results, SCHEMA};
 use crate::runtimes;
-use crate::window::{HeldSums, Standing};
+use crate::window::{HeldSums, Standing, Throttled};
 use rtscope_model::runtime::LaneThreads as Serving;
-use rtscope_model::{Body, Class, Classes, Event, LaneId, Loss, Names, PauseQuality, Runtime, Sched, Time};
+use rtscope_model::{Body, Class, Classes, Event, GroupId, LaneId, Loss, Names, PauseQuality, Runtime, Sched, Time};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Pauses that may wait at a time.
@@ -332,8 +333,12 @@ impl Analysis {
             sibling_ns: self.held.sibling.ns(),
             by_name,
         });
-        let (collect_ns, quotas) = (self.summary.sums.collect_sum_ns(), self.evidence.counters.quotas_set());
-        Standing { at, spent, collect_ns, lanes, held, quotas, stm: None }
+        let quota = |(group, total): (GroupId, QuotaTotal)| {
+            let QuotaTotal { periods, throttled, throttled_ns } = total;
+            Throttled { group: group.0, periods, throttled, throttled_ns }
+        };
+        let quotas = self.evidence.counters.quotas_set().map(quota).collect();
+        Standing { at, spent, collect_ns: self.summary.sums.collect_sum_ns(), lanes, held, quotas, stm: None }
     }
 
     /// The lanes at `end`; `used`: the kernel's events are.

@@ -6,12 +6,11 @@
 //! Refuses to recognise or blame anything. Bounded: [`SECONDS_MAX`] seconds, each with a
 //! bounded number of causes.
 
-use crate::kernel::samples::QuotaTotal;
 use crate::lanes::times::Spent;
 use crate::pauses::sums::Sums;
 use crate::recording::stm::{StmRates, StmTotals};
 use crate::results::{BlamedPause, Lane, Pauses};
-use rtscope_model::{Body, Cause, Counter, Event, GroupId, NameId, Names, Runtime, Sample, Tid, Time};
+use rtscope_model::{Body, Cause, Counter, Event, NameId, Names, Runtime, Sample, Tid, Time};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -34,7 +33,7 @@ pub struct Standing {
     /// What kept the program off its CPUs; `None` where kernel events do not tell.
     pub held: Option<HeldSums>,
     /// Quotas that are set.
-    pub quotas: BTreeMap<GroupId, QuotaTotal>,
+    pub quotas: Vec<Throttled>,
     /// Transactions; `None`: none was seen.
     pub stm: Option<StmTotals>,
 }
@@ -308,12 +307,12 @@ impl Window {
 
 /// The group that was held back longest; where none was, the first.
 fn throttled(end: &Standing, start: &Standing) -> Option<Throttled> {
-    let grown = |(group, now): (&GroupId, &QuotaTotal)| {
-        let before = start.quotas.get(group).copied().unwrap_or_default();
-        let periods = now.periods.saturating_sub(before.periods);
-        let throttled = now.throttled.saturating_sub(before.throttled);
-        let throttled_ns = now.throttled_ns.saturating_sub(before.throttled_ns);
-        Throttled { group: group.0, periods, throttled, throttled_ns }
+    let grown = |now: &Throttled| {
+        let before = start.quotas.iter().find(|before| before.group == now.group);
+        let since = |of: fn(&Throttled) -> u64| of(now).saturating_sub(before.map_or(0, of));
+        let [periods, throttled, throttled_ns] =
+            [since(|one| one.periods), since(|one| one.throttled), since(|one| one.throttled_ns)];
+        Throttled { group: now.group, periods, throttled, throttled_ns }
     };
     let mut all = end.quotas.iter().map(grown);
     let most = all.clone().filter(|one| one.periods > 0).max_by_key(|one| (one.throttled_ns, one.periods));

@@ -6,7 +6,7 @@ use crate::results::Results;
 use crate::testing::{self, Script, switch};
 use crate::{Analysis, Context, Tail};
 use rtscope_model::manifest::{Kernel, Tier};
-use rtscope_model::{Cause, LaneId, Loss, LossKind, OffState};
+use rtscope_model::{Cause, GroupId, LaneId, Loss, LossKind, OffState};
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1_000 * MS;

@@ -59,7 +59,7 @@ pub struct QuotaMoved {
 }
 
 /// First and last value of a group's quota counters.
-#[derive(Copy, Clone, Debug, Default)]
+#[derive(Copy, Clone, Debug)]
 pub struct QuotaTotal {
     /// Periods with work.
     pub periods: u64,
@@ -161,9 +161,9 @@ impl Counters {
     }
 
     /// The same of groups that have a quota: without one there are no periods.
-    pub fn quotas_set(&self) -> BTreeMap<GroupId, QuotaTotal> {
+    pub fn quotas_set(&self) -> impl Iterator<Item = (GroupId, QuotaTotal)> + '_ {
         let is_set = |group: &GroupId| self.quota_ends.get(group).is_some_and(|[_, last]| *last != (0, 0, 0));
-        self.quota_totals().filter(|(group, _)| is_set(group)).collect()
+        self.quota_totals().filter(move |(group, _)| is_set(group))
     }
 
     /// Time the host and interrupts took from `cpu` around `[from, to]`.
