@@ -13,7 +13,7 @@ use rtscope_decode::whole_perf_records;
 use rtscope_decode::{ReadAt, Written};
 use rtscope_host::clock;
 use rtscope_model::manifest::Status;
-use rtscope_model::{ClockMap, LossKind, Time};
+use rtscope_model::{ClockMap, LossKind, Pid, Time};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -182,6 +182,9 @@ impl Source for Recording {
         let mut context = sources::of_manifest(self.capture.manifest());
         (context.started, context.ended) = (Some(live.started), None);
         live.describe(&mut context);
+        // Not who was started, where that is a wrapper.
+        context.program_pid =
+            self.file.as_ref().map(|(_, pid)| Pid(*pid)).filter(|pid| pid.0 != 0).or(context.program_pid);
         // Who has not filled a buffer yet has not written who he is.
         let binary = &self.capture.manifest().binary;
         if context.runtime.version.is_none() && context.runtime.family == binary.family {

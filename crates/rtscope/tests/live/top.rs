@@ -310,7 +310,9 @@ fn live_a_capture_is_followed_and_shown_at_its_end() {
     let capture = folder.path().join("c.rtscope");
     let words: Vec<&OsStr> = words.iter().map(OsString::as_os_str).collect();
     let more = ["9", "+RTS", "-N2", "-A1m"].map(OsStr::new);
-    let mut recorder = ground::recorder(&capture, &[], &[&words[..], &more].concat());
+    // What was started is not what logs.
+    let shell = ["sh", "-c", "\"$@\"; true", "sh"].map(OsStr::new);
+    let mut recorder = ground::recorder(&capture, &[], &[&shell, &words[..], &more].concat());
     let mut recording = Started(recorder.stdout(Stdio::null()).spawn().unwrap());
     wait_for("the capture", || capture.join("manifest.json").exists());
     let output = top(&capture, &["--json", "--over", "4s"]).output().unwrap();
