@@ -1,6 +1,7 @@
 //! Programs that were compiled already: one is compiled once for each compiler, its version, its
 //! flags and the text of its sources, whoever asks and wherever it is to lie. Owns the folder
-//! `compiled` of the build; refuses to know how anything is compiled.
+//! `compiled` of the build, and what makes one compiled thing another; refuses to know how
+//! anything is compiled.
 
 use crate::runner::target_folder;
 use anyhow::{Context, Result, ensure};
@@ -47,6 +48,30 @@ fn key(with: &[&str], sources: &[&Path]) -> Result<u64> {
     Ok(hasher.finish())
 }
 
+/// Of the compiler and of every file of a folder, and of those below it.
+pub fn key_of_all(with: &[&str], folder: &Path) -> Result<u64> {
+    let mut hasher = DefaultHasher::new();
+    with.hash(&mut hasher);
+    hash_all(folder, &mut hasher)?;
+    Ok(hasher.finish())
+}
+
+fn hash_all(folder: &Path, hasher: &mut DefaultHasher) -> Result<()> {
+    let files = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
+    let mut files: Vec<PathBuf> = files.flatten().map(|entry| entry.path()).collect();
+    files.sort();
+    for file in files {
+        file.file_name().hash(hasher);
+        if file.is_dir() {
+            hash_all(&file, hasher)?;
+        } else {
+            fs::read(&file)?.hash(hasher);
+        }
+    }
+    "/".hash(hasher);
+    Ok(())
+}
+
 /// By a process of its own: no other thread's child inherits a descriptor that is open for writing,
 /// for as long as which the kernel refuses to start the program.
 fn copy(from: &Path, to: &Path) -> Result<()> {
@@ -70,6 +95,23 @@ mod tests {
         assert_ne!(keyed(&["ghc", "-O2"]), first);
         fs::write(folder.path().join("Main.hs"), "main = print 2").unwrap();
         assert_ne!(keyed(&["ghc", "-O"]), first);
+    }
+
+    #[test]
+    fn a_package_is_another_where_any_file_of_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let keyed = |with: &[&str]| key_of_all(with, folder.path()).unwrap();
+        fs::create_dir(folder.path().join("src")).unwrap();
+        fs::write(folder.path().join("a.cabal"), "name: a").unwrap();
+        fs::write(folder.path().join("src/A.hs"), "module A where").unwrap();
+        let first = keyed(&["ghc"]);
+        assert_eq!(keyed(&["ghc"]), first);
+        assert_ne!(keyed(&["other"]), first);
+        fs::write(folder.path().join("src/A.hs"), "module A () where").unwrap();
+        let second = keyed(&["ghc"]);
+        assert_ne!(second, first);
+        fs::write(folder.path().join("a.cabal"), "name: b").unwrap();
+        assert_ne!(keyed(&["ghc"]), second);
     }
 
     #[test]

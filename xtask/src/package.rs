@@ -3,6 +3,7 @@
 //! package.
 
 use crate::compiled;
+use crate::runner::target_folder;
 use crate::toolchain::Toolchain;
 use crate::workload::repository;
 use anyhow::{Result, ensure};
@@ -10,6 +11,16 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+
+/// Where packages lie that are built once, whoever links with them.
+///
+/// # Errors
+/// It cannot be made.
+pub fn shared_folder() -> Result<PathBuf> {
+    let folder = target_folder().join("packages");
+    fs::create_dir_all(&folder)?;
+    Ok(fs::canonicalize(folder)?)
+}
 
 /// A folder in which one toolchain builds packages and registers them.
 pub struct Packages<'t> {
@@ -56,13 +67,38 @@ impl Packages<'_> {
         Ok(())
     }
 
+    /// Builds the package without flags where nobody has yet, for all who link with it; the folder
+    /// of its [`Packages::database`], which has to be visible wherever that is used.
+    ///
+    /// # Errors
+    /// A step fails; what it said.
+    pub fn shared(toolchain: &Toolchain, package: &str) -> Result<PathBuf> {
+        let source = repository().join("bindings").join(package);
+        let all = shared_folder()?.join(toolchain.name);
+        fs::create_dir_all(&all)?;
+        let key = compiled::key_of_all(&[toolchain.name, &toolchain.version], &source)?;
+        let folder = all.join(format!("{package}-{key:016x}"));
+        // Whoever else wants it at this moment, in this process or another, waits for it.
+        let lock = fs::File::create(folder.with_extension("lock"))?;
+        lock.lock()?;
+        let whole = folder.join("whole");
+        if !whole.exists() {
+            if folder.exists() {
+                fs::remove_dir_all(&folder)?;
+            }
+            Packages { toolchain, folder: &folder }.build(package, &[])?;
+            fs::write(whole, [])?;
+        }
+        Ok(folder)
+    }
+
     /// Runs a build step in this directory.
     ///
     /// # Errors
     /// It fails; what it said.
     pub fn step(&self, directory: &Path, program: impl AsRef<OsStr>, words: &[impl AsRef<OsStr>]) -> Result<()> {
-        let bindings = repository().join("bindings");
-        let mut command = self.toolchain.command(program.as_ref(), directory, &[self.folder, &bindings]);
+        let (bindings, shared) = (repository().join("bindings"), shared_folder()?);
+        let mut command = self.toolchain.command(program.as_ref(), directory, &[self.folder, &bindings, &shared]);
         let done = command.args(words).stdin(Stdio::null()).output()?;
         let said = [done.stdout, done.stderr].concat();
         ensure!(done.status.success(), "{}: {}", program.as_ref().display(), String::from_utf8_lossy(&said));

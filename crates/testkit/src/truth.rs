@@ -1,9 +1,10 @@
 //! The workloads with known truth: one is recorded and reported, and the finding that is true of it
 //! has to come first. Owns how many misses are forgiven.
 
+use crate::recordings;
 use std::path::Path;
 use xtask::missing;
-use xtask::runner::Runner;
+use xtask::runner::{Outcome, Runner};
 use xtask::toolchain::{Spec, Toolchain, cache, is_root};
 use xtask::workload;
 
@@ -29,9 +30,8 @@ pub fn comes_first(ghc: &str, name: &str) {
     if workload.quota_cpus.is_some() && !is_root() {
         return missing("root, for a control group with a quota");
     }
-    let mut dirty_left = DIRTY_MAX;
-    let mut hit = || loop {
-        let outcome = runner.run(&workload, &toolchain).unwrap();
+    // Whether it hit, and whether that counts.
+    let judge = |outcome: &Outcome| {
         if workload.quota_cpus.is_some() {
             assert!(outcome.throttled_periods > Some(0), "the quota did not limit anything");
         }
@@ -44,7 +44,16 @@ pub fn comes_first(ghc: &str, name: &str) {
             eprintln!("{name} on {ghc}: expected {}, found {found:?}; load average {}", workload.expect, load.trim());
         }
         // As in the truth suite, a run beside which others worked decides nothing.
-        if hit || outcome.noise.taken() <= NOISE_MAX || dirty_left == 0 {
+        (hit, hit || outcome.noise.taken() <= NOISE_MAX)
+    };
+    let (mut runs, mut dirty_left) = (0, DIRTY_MAX);
+    let mut hit = || loop {
+        runs += 1;
+        let (hit, counts) = match runs {
+            1 => recordings::first(&workload, &toolchain, judge),
+            _ => judge(&runner.run(&workload, &toolchain).unwrap()),
+        };
+        if counts || dirty_left == 0 {
             break hit;
         }
         dirty_left -= 1;

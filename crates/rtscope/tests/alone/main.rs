@@ -5,6 +5,7 @@
 mod code;
 mod compare;
 mod load;
+mod logs;
 mod servers;
 mod storms;
 mod truth;

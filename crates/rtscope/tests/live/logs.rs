@@ -1,34 +1,9 @@
-//! Logs, recorded anew and of the corpus: counts by type and every pause against computations of their
-//! own. Owns no truth about a program.
+//! Logs of the corpus: counts by type and every pause against computations of their own. Owns no
+//! truth about a program.
 
 use std::path::Path;
-use testkit::truth::ground;
 use xtask::runner::Runner;
-use xtask::{corpus, verify, workload};
-
-/// Every pause of a real log equals the independent computation, to the nanosecond.
-fn pauses_equal_the_raw_log(ghc: &str, name: &str) {
-    let Some((runner, toolchain)) = ground(ghc) else { return };
-    let outcome = runner.run(&workload::load(name).unwrap(), &toolchain).unwrap();
-    let verdict = verify::verify(&runner.rtscope, &outcome.capture.join("eventlog/0.eventlog")).unwrap();
-    assert!(verdict.pauses > 10, "{} pauses", verdict.pauses);
-    assert!(verdict.differences.is_empty(), "{:#?}", verdict.differences.iter().take(10).collect::<Vec<_>>());
-}
-
-#[test]
-fn live_9_0_pauses_equal_the_raw_log() {
-    pauses_equal_the_raw_log("ghc-9.0", "neighbour");
-}
-
-#[test]
-fn live_9_6_pauses_equal_the_raw_log() {
-    pauses_equal_the_raw_log("ghc-9.6", "neighbour");
-}
-
-#[test]
-fn live_9_10_pauses_equal_the_raw_log() {
-    pauses_equal_the_raw_log("ghc-9.10", "neighbour");
-}
+use xtask::{corpus, verify};
 
 /// The recorded corpus: counts by type and every pause, without any GHC.
 #[test]

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod bindings;
+mod compiles;
 mod domain_threads;
 mod events_library;
 mod export;
@@ -12,6 +13,7 @@ mod figures;
 mod heap;
 mod heap_input;
 mod heap_record;
+mod left;
 mod logs;
 mod memory;
 mod ocaml_programs;

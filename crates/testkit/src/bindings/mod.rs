@@ -7,13 +7,14 @@ pub mod stm;
 pub mod threads;
 
 use serde_json::Value;
+use std::cell::RefCell;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use xtask::missing;
-use xtask::package::Packages;
+use xtask::package::{self, Packages};
 use xtask::surroundings::QuotaGroup;
 use xtask::toolchain::{Spec, Toolchain, cache};
 
@@ -21,6 +22,8 @@ use xtask::toolchain::{Spec, Toolchain, cache};
 pub struct Bench {
     toolchain: Toolchain,
     folder: tempfile::TempDir,
+    /// Of the packages to link with, which lie elsewhere.
+    databases: RefCell<Vec<PathBuf>>,
 }
 
 impl Bench {
@@ -32,7 +35,7 @@ impl Bench {
         };
         let folder = tempfile::tempdir().unwrap();
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
-        Some(Bench { toolchain, folder })
+        Some(Bench { toolchain, folder, databases: RefCell::default() })
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -59,9 +62,10 @@ impl Bench {
         self.build_package("haskell");
     }
 
-    /// Builds a Haskell package, the one in this folder of the libraries, and registers it.
+    /// Builds a Haskell package, the one in this folder of the libraries, unless another test has.
     pub fn build_package(&self, package: &str) {
-        self.packages().build(package, &[]).unwrap_or_else(|error| panic!("{error:#}"));
+        let folder = Packages::shared(&self.toolchain, package).unwrap_or_else(|error| panic!("{error:#}"));
+        self.databases.borrow_mut().push(Packages { toolchain: &self.toolchain, folder: &folder }.database());
     }
 
     /// Links `source` with rtscope-start; it need not import anything of it.
@@ -72,8 +76,10 @@ impl Bench {
     /// Links `source` with packages that were built here, or with none.
     pub fn link_packages(&self, packages: &[&str], source: &str, flags: &[&str], program: &str) {
         let objects = self.path(&format!("{program}-objects"));
-        let mut words: Vec<OsString> = ["-v0", "-package-db"].map(OsString::from).into();
-        words.push(self.path("db").into());
+        let mut words: Vec<OsString> = vec!["-v0".into()];
+        for database in self.databases.borrow().iter() {
+            words.extend(["-package-db".into(), database.into()]);
+        }
         for package in packages {
             words.extend(["-package".into(), package.into()]);
         }
@@ -148,7 +154,8 @@ impl Bench {
 
     /// The command line that starts a program here, for another to start.
     pub fn line(&self, words: &[&str]) -> Vec<OsString> {
-        let mut line = self.toolchain.enter(&[self.folder.path()]);
+        let shared = package::shared_folder().unwrap();
+        let mut line = self.toolchain.enter(&[self.folder.path(), &shared]);
         line.push(self.path(words[0]).into());
         line.extend(words[1..].iter().map(OsString::from));
         line
