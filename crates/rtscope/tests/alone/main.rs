@@ -6,6 +6,7 @@ mod code;
 mod compare;
 mod load;
 mod logs;
+mod noise;
 mod servers;
 mod storms;
 mod truth;

@@ -1,5 +1,5 @@
-//! Live: trials of real programs of each compiler, of servers that misbehave, on a machine
-//! that is never quiet. Owns assertions about what a trial says; nothing about speed.
+//! Live: trials of real programs of each compiler, of servers that misbehave. Owns assertions about
+//! what a trial says; nothing about speed.
 
 use testkit::ground;
 
@@ -24,7 +24,6 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-use xtask::surroundings::Neighbours;
 use xtask::toolchain::{ALL, Toolchain, cache};
 use xtask::{missing, ocaml};
 
@@ -306,28 +305,6 @@ fn live_a_port_that_is_taken_stops_the_study() {
     let job = Job { argv: vec!["true".into()], ..Job::default() };
     let Tried::Stopped(why) = undisturbed(&mut live, &job) else { panic!("it was tried") };
     assert!(why.contains("already"), "{why}");
-}
-
-#[test]
-fn live_a_machine_that_is_never_quiet_says_so() {
-    let cpus = std::thread::available_parallelism().unwrap().get();
-    let folder = scratch();
-    let neighbours = Neighbours::start(&(0..cpus).collect::<Vec<_>>(), 2, folder.path()).unwrap();
-    let mut live = Live::new(batch(), None, folder.path().into(), None);
-    live.gate.patience = Duration::from_millis(400);
-    let spin = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done";
-    let job = Job { argv: ["sh", "-c", spin].map(OsString::from).into(), ..Job::default() };
-    let Tried::Stopped(why) = undisturbed(&mut live, &job) else { panic!("it was tried") };
-    assert!(why.starts_with("the machine is never quiet: in 0 s its CPUs were never idle for 100 ms"), "{why}");
-    // Started all the same, it counts for nothing.
-    live.gate = Gate { quiet: Duration::ZERO, patience: Duration::ZERO, ..live.gate };
-    live.tries = 2;
-    let mut dirty = Vec::new();
-    let tried = live.run(&job, &mut |why, figures| dirty.push((why.to_owned(), figures["foreign"])));
-    let Tried::Stopped(why) = tried else { panic!("{tried:?}") };
-    assert!(why.starts_with("the machine is never quiet: ") && why.ends_with("after 2 tries"), "{why}");
-    assert!(dirty.len() == 2 && dirty.iter().all(|(why, foreign)| why.contains("of its CPUs") && *foreign > 0.12));
-    drop(neighbours);
 }
 
 const CHILD: &str = "RTSCOPE_TEST_TRIAL";
