@@ -1,9 +1,9 @@
 //! Programs that were compiled already: one is compiled once for each compiler, its version, its
 //! flags and the text of its sources, whoever asks and wherever it is to lie. Owns the folder
-//! `compiled` of the build, and what makes one compiled thing another; refuses to know how
+//! `compiled` of the cache, and what makes one compiled thing another; refuses to know how
 //! anything is compiled.
 
-use crate::runner::target_folder;
+use crate::cache;
 use anyhow::{Context, Result, ensure};
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -15,9 +15,7 @@ const SOURCES: [&str; 5] = ["hs", "ml", "mli", "c", "h"];
 
 /// Gives `output` what `compile` writes there. `with` are the compiler and its flags.
 pub fn once(with: &[&str], sources: &[&Path], output: &Path, compile: impl FnOnce() -> Result<()>) -> Result<()> {
-    let folder = target_folder().join("compiled");
-    fs::create_dir_all(&folder)?;
-    let kept = folder.join(format!("{:016x}", key(with, sources)?));
+    let kept = cache::folder("compiled")?.join(format!("{:016x}", key(with, sources)?));
     // Whoever else wants it at this moment, in this process or another, waits for it.
     let lock = File::create(kept.with_extension("lock"))?;
     lock.lock()?;
@@ -125,7 +123,7 @@ mod tests {
         fs::remove_file(&output).unwrap();
         once(&["cc"], &[folder.path()], &output, || panic!("it is kept")).unwrap();
         assert_eq!(fs::read_to_string(&output).unwrap(), "first");
-        fs::remove_file(target_folder().join(format!("compiled/{:016x}", key(&["cc"], &[folder.path()]).unwrap())))
-            .unwrap();
+        let kept = cache::folder("compiled").unwrap().join(format!("{:016x}", key(&["cc"], &[folder.path()]).unwrap()));
+        ["", "lock"].iter().for_each(|ending| fs::remove_file(kept.with_extension(ending)).unwrap());
     }
 }

@@ -1,9 +1,10 @@
 //! `make demo`: the main job once through. Owns choosing the workload that shows
 //! most on this machine, and saying what a machine with more would show.
 
+use crate::cache::cache;
 use crate::runner::Runner;
 use crate::surroundings::QuotaGroup;
-use crate::toolchain::{ALL, Toolchain, cache};
+use crate::toolchain::{ALL, Toolchain};
 use crate::workload;
 use anyhow::{Context, Result, ensure};
 use std::process::Command;

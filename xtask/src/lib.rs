@@ -5,6 +5,7 @@
 
 pub mod apt;
 pub mod bench;
+pub mod cache;
 pub mod compiled;
 pub mod corpus;
 pub mod demo;

@@ -7,8 +7,9 @@ use clap::{Parser, Subcommand};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use xtask::cache::cache;
 use xtask::runner::{Runner, target_folder};
-use xtask::toolchain::{ALL, Spec, Toolchain, cache};
+use xtask::toolchain::{ALL, Spec, Toolchain};
 use xtask::{
     bench, corpus, demo, dependencies, effects, guest, ring_corpus, starts, stm_suite, tidy, truth, verify, workload,
 };

@@ -13,8 +13,7 @@ use std::process::{Command, Stdio};
 /// debugging information. The compiler writes beside its sources, so it gets copies,
 /// in a folder beside `output`.
 pub fn compile(toolchain: &Toolchain, sources: &[&Path], output: &Path) -> Result<()> {
-    let with = ["ocaml", toolchain.name, &toolchain.version];
-    compiled::once(&with, sources, output, || compile_anew(toolchain, sources, output))
+    compiled::once(&["ocaml", &toolchain.identity()], sources, output, || compile_anew(toolchain, sources, output))
 }
 
 fn compile_anew(toolchain: &Toolchain, sources: &[&Path], output: &Path) -> Result<()> {

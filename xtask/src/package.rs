@@ -2,8 +2,8 @@
 //! network, and a package database of their own. Owns the steps; refuses to know what is in a
 //! package.
 
+use crate::cache;
 use crate::compiled;
-use crate::runner::target_folder;
 use crate::toolchain::Toolchain;
 use crate::workload::repository;
 use anyhow::{Result, ensure};
@@ -17,9 +17,7 @@ use std::process::Stdio;
 /// # Errors
 /// It cannot be made.
 pub fn shared_folder() -> Result<PathBuf> {
-    let folder = target_folder().join("packages");
-    fs::create_dir_all(&folder)?;
-    Ok(fs::canonicalize(folder)?)
+    cache::folder("packages")
 }
 
 /// A folder in which one toolchain builds packages and registers them.
@@ -53,7 +51,7 @@ impl Packages<'_> {
         let objects = self.folder.join(format!("{package}-setup-objects"));
         let words: [OsString; 3] = ["-v0".into(), "-outputdir".into(), objects.into()];
         let more: [OsString; 3] = ["-o".into(), setup.clone().into(), source.join("Setup.hs").into()];
-        let compiler = ["setup", self.toolchain.name, &self.toolchain.version];
+        let compiler = ["setup", &self.toolchain.identity()];
         compiled::once(&compiler, &[&source], &setup, || self.step(self.folder, "ghc", &[words, more].concat()))?;
         let mut configure = vec!["configure".into(), "-v0".into(), build.clone()];
         configure.push(option("package-db", self.database()));
@@ -76,7 +74,7 @@ impl Packages<'_> {
         let source = repository().join("bindings").join(package);
         let all = shared_folder()?.join(toolchain.name);
         fs::create_dir_all(&all)?;
-        let key = compiled::key_of_all(&[toolchain.name, &toolchain.version], &source)?;
+        let key = compiled::key_of_all(&[&toolchain.identity()], &source)?;
         let folder = all.join(format!("{package}-{key:016x}"));
         // Whoever else wants it at this moment, in this process or another, waits for it.
         let lock = fs::File::create(folder.with_extension("lock"))?;

@@ -193,6 +193,13 @@ impl Toolchain {
         host_ghc().map(|version| Toolchain { name: "ghc-own", version, root: None })
     }
 
+    /// What tells this compiler from every other: its version, and when a package of its tree last changed.
+    pub fn identity(&self) -> String {
+        let packages = self.root.as_ref().map(|root| root.join("var/lib/dpkg/status"));
+        let changed = packages.and_then(|file| fs::metadata(file).ok()?.modified().ok());
+        format!("{} {} {changed:?}", self.name, self.version)
+    }
+
     /// Version of the OCaml in its tree, where it has one.
     pub fn ocaml(&self) -> Option<&'static str> {
         self.root.as_ref()?;
@@ -225,7 +232,8 @@ impl Toolchain {
     /// Compiles `sources[0]/Main.hs`, with modules looked up in all of `sources` and
     /// the C files beside it, to `output`. Objects go beside that.
     pub fn compile(&self, sources: &[&Path], flags: &[&str], output: &Path) -> Result<()> {
-        let with = [&[self.name, &self.version], flags].concat();
+        let identity = self.identity();
+        let with = [&[identity.as_str()], flags].concat();
         compiled::once(&with, sources, output, || self.compile_anew(sources, flags, output))
     }
 
@@ -283,15 +291,6 @@ impl Toolchain {
         ensure!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
         Ok(String::from_utf8_lossy(&done.stdout).trim().to_owned())
     }
-}
-
-/// Where toolchains are kept: `$RTSCOPE_CACHE`, else the user's cache folder.
-pub fn cache() -> PathBuf {
-    let from = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    from("RTSCOPE_CACHE").unwrap_or_else(|| {
-        let home = || from("HOME").unwrap_or_else(|| "/var".into()).join(".cache");
-        from("XDG_CACHE_HOME").unwrap_or_else(home).join("rtscope")
-    })
 }
 
 /// Whether this process may install, chroot and make control groups.

@@ -4,8 +4,8 @@
 use super::Guest;
 use super::images::Images;
 use super::tree::Tree;
+use crate::cache::cache;
 use crate::fixtures;
-use crate::toolchain::cache;
 use anyhow::Result;
 use std::fs;
 use std::path::{Path, PathBuf};

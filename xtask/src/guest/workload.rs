@@ -4,7 +4,8 @@
 use super::images::Images;
 use super::tree::Tree;
 use super::{Guest, tail};
-use crate::toolchain::{Toolchain, cache};
+use crate::cache::cache;
+use crate::toolchain::Toolchain;
 use crate::workload::SharedHost;
 use anyhow::{Result, ensure};
 use std::ffi::OsString;

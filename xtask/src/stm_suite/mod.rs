@@ -6,7 +6,8 @@ mod cores;
 mod programs;
 mod rows;
 
-use crate::toolchain::{ALL, Toolchain, cache};
+use crate::cache::cache;
+use crate::toolchain::{ALL, Toolchain};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use cores::{Limit, Pattern, Place};
