@@ -69,6 +69,8 @@ struct Moments {
 /// The analysis.
 pub struct Analysis {
     context: Context,
+    /// Results are wanted whole, not pauses and lanes' lines alone.
+    figures: bool,
     folds: Folds,
     timeline: Timeline,
     threads: Box<dyn LaneThreads>,
@@ -108,6 +110,7 @@ impl Analysis {
     pub fn with_lanes(mut context: Context, detail: LaneDetail) -> Self {
         let support = runtimes::of(&context);
         let mut analysis = Analysis {
+            figures: true,
             folds: Folds::new(folds(&context)),
             timeline: Timeline::new(support.recogniser(&context), detail),
             threads: support.lane_threads(&context),
@@ -128,6 +131,8 @@ impl Analysis {
 
     /// For who looks at pauses and lanes only: figures besides those of pauses stay empty, and so findings mean nothing.
     pub fn without_figures(mut self) -> Self {
+        self.figures = false;
+        self.summary.only_sums();
         self.folds.only_waits();
         self
     }
@@ -265,7 +270,10 @@ impl Analysis {
         self.evidence.served(&recognised.pause);
         let blamed = BlamedPause { pause: recognised.pause, causes, kept_ns };
         self.summary.add(&blamed);
-        self.evidence.code.pause(&blamed, &self.context.symbols);
+        if self.figures {
+            self.evidence.code.pause(&blamed, &self.context.symbols);
+            self.lanes.pause(&blamed.pause, &still);
+        }
         let tracks = &self.evidence.tracks;
         let now = Now { tracks, threads: self.threads.as_ref() };
         let past = Past { tracks: kernel.then_some(tracks), now, marks: &recognised.marks, names };
@@ -273,7 +281,6 @@ impl Analysis {
         if let Some(requests) = &mut self.requests {
             requests.pause(blamed.pause.begin(), blamed.pause.released);
         }
-        self.lanes.pause(&blamed.pause, &still);
         on_pause(&blamed);
     }
 

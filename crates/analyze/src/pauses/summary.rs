@@ -8,42 +8,63 @@ use crate::results::{BlamedPause, Column, Mmu, Pauses};
 use rtscope_model::{PauseQuality, Time};
 
 /// The fold.
-#[derive(Default)]
 pub struct Summary {
     /// What can be summed up.
     pub sums: Sums,
+    spread: Option<Spread>,
+}
+
+/// What takes each pause's place in the run and its length.
+#[derive(Default)]
+struct Spread {
     spectrum: Spectrum,
     mmu: Utilisation,
 }
 
+impl Default for Summary {
+    fn default() -> Self {
+        Summary { sums: Sums::default(), spread: Some(Spread::default()) }
+    }
+}
+
 impl Summary {
+    /// Keeps the sums only: lengths and utilisation stay unknown.
+    pub fn only_sums(&mut self) {
+        self.spread = None;
+    }
+
     /// The recording starts.
     pub fn start(&mut self, at: Time) {
-        self.mmu.start(at);
+        if let Some(spread) = &mut self.spread {
+            spread.mmu.start(at);
+        }
     }
 
     /// Adds one pause.
     pub fn add(&mut self, blamed: &BlamedPause) {
         let pause = &blamed.pause;
-        if let Some((from, to)) = self.sums.add(blamed) {
-            self.mmu.add(from, to);
+        let stopped = self.sums.add(blamed);
+        let Some(spread) = &mut self.spread else { return };
+        if let Some((from, to)) = stopped {
+            spread.mmu.add(from, to);
         }
         if pause.quality != PauseQuality::Partial {
-            self.spectrum.add(pause.released.since(pause.begin()));
+            spread.spectrum.add(pause.released.since(pause.begin()));
         }
     }
 
     /// Durations of whole pauses as columns.
     pub fn spectrum(&self) -> Vec<Column> {
-        self.spectrum.columns()
+        self.spread.as_ref().map_or_else(Vec::new, |spread| spread.spectrum.columns())
     }
 
     /// The sums, and utilisation, at the end of a recording of `span_ns`.
     pub fn finish(mut self, span_ns: u64, end: Time) -> (Pauses, Vec<Mmu>) {
         let pauses = self.sums.pauses(span_ns, self.sums.stopped_ns());
+        let Some(Spread { mut mmu, .. }) = self.spread else { return (pauses, Vec::new()) };
         while let Some((from, to)) = self.sums.finalise() {
-            self.mmu.add(from, to);
+            mmu.add(from, to);
         }
-        (pauses, self.mmu.finish(end))
+        (pauses, mmu.finish(end))
     }
 }

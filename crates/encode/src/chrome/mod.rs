@@ -5,7 +5,7 @@
 //! [`crate::timeline`]'s. What the format cannot express is listed in
 //! `docs/guide/exporting.md`.
 
-use crate::timeline::pause::{self, Edge, Fact, What};
+use crate::timeline::pause::{self, Edge, Fact};
 use crate::timeline::threads::{Threads, switched};
 use crate::timeline::{Closed, Line, Mark, Sink, State, Timeline, Track, Unit};
 use crate::{Export, Tables, program};
@@ -119,23 +119,19 @@ impl<W: Write> Export for ChromeWriter<W> {
     }
 
     fn pause(&mut self, pause: &Pause, causes: &[CausePiece], tables: Tables<'_>) -> io::Result<()> {
-        let parts = pause::parts(pause, causes, self.paused_until);
-        self.paused_until = self.paused_until.max(pause.released);
-        for edge in pause::edges(&parts) {
+        let after = self.paused_until;
+        self.paused_until = after.max(pause.released);
+        self.drawn.declare(PAUSES, || "pauses".to_owned())?;
+        let place = (self.drawn.pid, PAUSES);
+        pause::edges(pause, causes, after, |edge| {
             let (phase, part, at) = match edge {
                 Edge::Open(part) => ('B', part, part.from),
                 Edge::Close(part) => ('E', part, part.to),
             };
             // speedscope knows the end of a span by its name and arguments together.
-            let facts = match part.what {
-                What::Whole(pause) => pause::facts(pause),
-                What::Cause(piece) => pause::facts_of_cause(piece, tables),
-                _ => Vec::new(),
-            };
-            self.drawn.declare(PAUSES, || "pauses".to_owned())?;
-            let place = (self.drawn.pid, PAUSES);
-            self.drawn.span(phase, place, at, &quoted(&part.what.name(tables)), "pause", &arguments(&facts))?;
-        }
+            let facts: Vec<_> = part.what.facts(tables).collect();
+            self.drawn.span(phase, place, at, &quoted(&part.what.name(tables)), "pause", &arguments(&facts))
+        })?;
         self.arrows(pause)
     }
 

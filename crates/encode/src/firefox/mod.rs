@@ -130,17 +130,15 @@ impl<W: Write> Export for FirefoxWriter<W> {
     }
 
     fn pause(&mut self, pause: &Pause, causes: &[CausePiece], tables: Tables<'_>) -> io::Result<()> {
-        let parts = pause::parts(pause, causes, self.paused_until);
-        self.paused_until = self.paused_until.max(pause.released);
+        let after = self.paused_until;
+        self.paused_until = after.max(pause.released);
         self.drawn.seen(pause.begin());
         let category = CATEGORIES.len() - 1;
-        for edge in pause::edges(&parts) {
-            match edge {
-                Edge::Open(part) => self.drawn.begin(Whose::Pauses, part.from, &part.what.name(tables), category)?,
-                Edge::Close(part) => self.drawn.end(Whose::Pauses, part.to)?,
-            }
-        }
-        let mut facts = pause::facts(pause);
+        pause::edges(pause, causes, after, |edge| match edge {
+            Edge::Open(part) => self.drawn.begin(Whose::Pauses, part.from, &part.what.name(tables), category),
+            Edge::Close(part) => self.drawn.end(Whose::Pauses, part.to),
+        })?;
+        let mut facts: Vec<_> = What::Whole(pause).facts(tables).collect();
         if let Some(cause) = causes.iter().max_by_key(|piece| piece.ns()) {
             facts.push(("cause", Fact::Text(What::Cause(cause).name(tables).into())));
         }

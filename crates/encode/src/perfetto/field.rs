@@ -1,11 +1,8 @@
 //! Numbers of the fields that are written, as Perfetto's published descriptors have them
-//! (`crates/rtscope/tests/exports` decodes with those). Owns nothing but these numbers, and that of our sequence of packets.
+//! (`crates/rtscope/tests/exports` decodes with those). Owns nothing but these numbers.
 
 /// `Trace.packet`
 pub const PACKET: u32 = 1;
-
-/// All packets are one sequence: they share their names.
-pub const SEQUENCE: u64 = 1;
 
 /// `TracePacket`
 pub mod packet {
@@ -18,8 +15,17 @@ pub mod packet {
     pub const INTERNED_DATA: u32 = 12;
     pub const SEQUENCE_FLAGS: u32 = 13;
     pub const SYSTEM_INFO: u32 = 45;
+    pub const TIMESTAMP_CLOCK: u32 = 58;
+    pub const DEFAULTS: u32 = 59;
     pub const TRACK_DESCRIPTOR: u32 = 60;
     pub const PERF_SAMPLE: u32 = 66;
+}
+
+/// `TracePacketDefaults` and its `TrackEventDefaults`
+pub mod defaults {
+    pub const TIMESTAMP_CLOCK: u32 = 58;
+    pub const TRACK_EVENT: u32 = 11;
+    pub const TRACK: u32 = 11;
 }
 
 /// `TrackEvent`
@@ -93,9 +99,12 @@ pub mod clock {
     pub const CLOCKS: u32 = 1;
     pub const ID: u32 = 1;
     pub const TIMESTAMP: u32 = 2;
+    pub const INCREMENTAL: u32 = 3;
     pub const REALTIME: u64 = 1;
     pub const MONOTONIC: u64 = 3;
     pub const BOOTTIME: u64 = 6;
+    /// The first number that a sequence may give to a clock of its own.
+    pub const OWN: u64 = 64;
 }
 
 /// `SystemInfo` and its `Utsname`

@@ -9,6 +9,7 @@
 mod code;
 mod field;
 mod sched;
+mod sequence;
 mod wire;
 
 use crate::timeline::pause::{self, Edge, Fact, Key, What};
@@ -16,29 +17,23 @@ use crate::timeline::state::{FIXED, ROLES};
 use crate::timeline::threads::Threads;
 use crate::timeline::{Closed, Line, Mark, Sink, State, Timeline, Track, Unit};
 use crate::{Export, Tables, program};
-use field::{PACKET, SEQUENCE, annotation, clock, event, interned, packet, system, track, tree};
+use field::{PACKET, annotation, clock, event, interned, packet, system, track, tree};
 use rtscope_analyze::basis::compose::Segment;
 use rtscope_analyze::lanes::timeline::Doing;
 use rtscope_model::{Body, CausePiece, CodeSample, Event, Exported, Found, LaneId, Loss, Names, Pause, Symbols, Time};
-use std::collections::{BTreeMap, HashSet};
+use sequence::{MAIN, On, Place, REFERS, Sequences};
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use wire::Wire;
 
-/// `SEQUENCE_FLAGS`: names begin here; this packet uses names from before.
-const CLEARED: u64 = 1;
-const USES_NAMES: u64 = 2;
-
-/// Numbers of tracks. The process's own comes first; those of lanes are small, as they
-/// stand in most packets.
+/// Numbers of tracks. Those of the runtime as a whole come first.
 const PROCESS: u64 = 1;
 const PAUSES: u64 = 2;
 const CONCURRENT: u64 = 3;
 const LOSSES: u64 = 4;
-/// Two for each lane: its states, and what the program posts.
+/// Three for each lane: its states, what the program posts, phases of the runtime.
 const LANES: u64 = 16;
-const LINES: u64 = LANES + (2 << 16);
-/// After all lines.
-const PHASES: u64 = LINES + (4 << 16);
+const LINES: u64 = LANES + (3 << 16);
 /// Lines that are told apart; more than a hostile log can fill memory with.
 const LINES_MAX: usize = 1 << 16;
 /// Names of annotations, numbered from 1 on.
@@ -92,8 +87,11 @@ impl<W: Write> PerfettoWriter<W> {
         let mut drawn = Drawn {
             out,
             wire: Wire::default(),
-            declared: Numbers::default(),
-            named: HashSet::new(),
+            sequences: Sequences::default(),
+            mixed: None,
+            tail: Wire::default(),
+            tails: [const { None }; FIXED as usize],
+            lost: false,
             parts: BTreeMap::new(),
             lines: BTreeMap::new(),
             lane_word: facts.runtime().lane.0,
@@ -125,7 +123,7 @@ impl<W: Write> PerfettoWriter<W> {
         let pid = if known == 0 { self.drawn.program_pid } else { known };
         self.drawn.packet(|packet| {
             packet.number(packet::TIMESTAMP, at.0);
-            packet.number(packet::SEQUENCE_FLAGS, USES_NAMES);
+            packet.number(packet::SEQUENCE_FLAGS, REFERS);
             self.places.fill(packet, found, pid, tables.symbols);
         });
         self.drawn.write()
@@ -173,16 +171,12 @@ impl<W: Write> Export for PerfettoWriter<W> {
     }
 
     fn pause(&mut self, pause: &Pause, causes: &[CausePiece], tables: Tables<'_>) -> io::Result<()> {
-        let parts = pause::parts(pause, causes, self.paused_until);
-        self.paused_until = self.paused_until.max(pause.released);
-        for edge in pause::edges(&parts) {
-            match edge {
-                Edge::Open(part) => self.drawn.part(part, tables)?,
-                Edge::Close(part) => {
-                    self.drawn.track_event(PAUSES, part.to, event::END, |_| {})?;
-                }
-            }
-        }
+        let after = self.paused_until;
+        self.paused_until = after.max(pause.released);
+        pause::edges(pause, causes, after, |edge| match edge {
+            Edge::Open(part) => self.drawn.part(&part, tables),
+            Edge::Close(part) => self.drawn.part_end(&part),
+        })?;
         self.arrows(pause)
     }
 
@@ -200,8 +194,14 @@ impl<W: Write> Export for PerfettoWriter<W> {
 struct Drawn<W> {
     out: W,
     wire: Wire,
-    declared: Numbers,
-    named: HashSet<u64>,
+    sequences: Sequences,
+    /// The sequence of tracks that have none of their own: lines and losses.
+    mixed: Option<Place>,
+    /// The event that is being made, and those that are made already: see [`Known`].
+    tail: Wire,
+    tails: [Option<Wire>; FIXED as usize],
+    /// The track of losses is declared.
+    lost: bool,
     parts: BTreeMap<Key, u64>,
     lines: BTreeMap<Line, u64>,
     lane_word: &'static str,
@@ -227,24 +227,10 @@ impl<W: Write> Drawn<W> {
                 });
             });
         }
-        self.packet(|packet| {
-            packet.number(packet::SEQUENCE_FLAGS, CLEARED);
-            packet.message(packet::INTERNED_DATA, |names| {
-                for (role, iid) in ROLES.iter().chain(&["pause"]).zip(1..) {
-                    names.message(interned::CATEGORIES, |name| pair(name, iid, role));
-                }
-                for state in State::ALL {
-                    let text = state.name(&Names::default()).into_owned();
-                    names.message(interned::EVENT_NAMES, |name| pair(name, state.number(), &text));
-                }
-                for (fact, iid) in FACTS.iter().zip(1..) {
-                    names.message(interned::ANNOTATION_NAMES, |name| pair(name, iid, fact));
-                }
-            });
-        });
         let (pid, name) = program(facts);
         let command = manifest.map_or(facts.args.as_slice(), |manifest| manifest.command.as_slice());
         self.packet(|packet| {
+            packet.number(packet::SEQUENCE_FLAGS, sequence::CLEARED);
             packet.message(packet::TRACK_DESCRIPTOR, |descriptor| {
                 descriptor.number(track::UUID, PROCESS);
                 descriptor.message(track::PROCESS, |process| {
@@ -262,7 +248,7 @@ impl<W: Write> Drawn<W> {
 
     fn packet(&mut self, fill: impl FnOnce(&mut Wire)) {
         self.wire.message(PACKET, |packet| {
-            packet.number(packet::SEQUENCE, SEQUENCE);
+            packet.number(packet::SEQUENCE, MAIN.number());
             fill(packet);
         });
     }
@@ -283,28 +269,23 @@ impl<W: Write> Drawn<W> {
         self.out.flush()
     }
 
-    /// One event on a track.
-    fn track_event(&mut self, uuid: u64, at: Time, kind: u64, fill: impl FnOnce(&mut Wire)) -> io::Result<()> {
-        self.wire.message(PACKET, |packet| {
-            packet.number(packet::TIMESTAMP, at.0);
-            packet.number(packet::SEQUENCE, SEQUENCE);
-            packet.message(packet::TRACK_EVENT, |event| {
-                event.number(event::TYPE, kind);
-                event.number(event::TRACK, uuid);
-                fill(event);
-            });
-            if kind == event::BEGIN || kind == event::INSTANT {
-                packet.number(packet::SEQUENCE_FLAGS, USES_NAMES);
-            }
-        });
+    /// One event on a track, in the sequence that it has.
+    fn track_event(&mut self, on: On, at: Time, kind: u64, fill: impl FnOnce(&mut Wire)) -> io::Result<()> {
+        self.tail.clear();
+        let track = self.sequences.names_track(on).then_some(on.uuid);
+        event_fields(&mut self.tail, track, kind, fill);
+        self.sequences.packet(on, at, self.tail.bytes(), &mut self.wire);
+        self.write()
+    }
+
+    /// The same for events that most of a trace is made of, on a track with a sequence of its own.
+    fn known(&mut self, on: On, at: Time, what: Known) -> io::Result<()> {
+        let tail = self.tails[what.number()].get_or_insert_with(|| what.tail());
+        self.sequences.packet(on, at, tail.bytes(), &mut self.wire);
         self.write()
     }
 
     fn declare(&mut self, uuid: u64, parent: u64, name: &str, rank: u64, more: impl FnOnce(&mut Wire)) {
-        if self.declared.has(uuid) {
-            return;
-        }
-        self.declared.add(uuid);
         self.packet(|packet| {
             packet.message(packet::TRACK_DESCRIPTOR, |descriptor| {
                 descriptor.number(track::UUID, uuid);
@@ -316,16 +297,17 @@ impl<W: Write> Drawn<W> {
         });
     }
 
-    /// The number of a track, which is declared if it is new.
-    fn track(&mut self, of: Track) -> u64 {
+    /// A track and its sequence. Where it is new it is declared, and its sequence begins at `at`.
+    fn track(&mut self, of: Track, at: Time) -> On {
+        let lanes = |lane: LaneId, which| LANES + 3 * u64::from(lane.0) + which;
         let uuid = match of {
-            Track::Lane(lane) => LANES + 2 * u64::from(lane.0),
-            Track::User(lane) => LANES + 2 * u64::from(lane.0) + 1,
-            Track::Phases(lane) => PHASES + u64::from(lane.0),
+            Track::Lane(lane) => lanes(lane, 0),
+            Track::User(lane) => lanes(lane, 1),
+            Track::Phases(lane) => lanes(lane, 2),
             Track::Concurrent => CONCURRENT,
         };
-        if self.declared.has(uuid) {
-            return uuid;
+        if let Some(on) = self.sequences.of_track(uuid) {
+            return on;
         }
         match of {
             Track::Lane(lane) if lane.is_some() => {
@@ -334,56 +316,71 @@ impl<W: Write> Drawn<W> {
             }
             Track::Lane(_) => self.declare(uuid, PROCESS, "runtime", 8, |_| {}),
             Track::User(lane) => {
-                let parent = self.track(Track::Lane(lane));
+                let parent = self.track(Track::Lane(lane), at).uuid;
                 self.declare(uuid, parent, "program's own events", 0, |_| {});
             }
             Track::Phases(lane) => {
-                let parent = self.track(Track::Lane(lane));
+                let parent = self.track(Track::Lane(lane), at).uuid;
                 self.declare(uuid, parent, "runtime's phases", 1, |_| {});
             }
             Track::Concurrent => self.declare(uuid, PROCESS, "concurrent collector", 9, |_| {}),
         }
-        uuid
+        self.sequences.begin_track(uuid, at, &mut self.wire)
     }
 
-    /// The number of the name of `state`, which is written if it is new.
-    fn name(&mut self, state: State, user: &Names) -> u64 {
+    /// The track of pauses, declared if it is new.
+    fn pauses(&mut self, at: Time) -> On {
+        self.sequences.of_track(PAUSES).unwrap_or_else(|| {
+            self.declare(PAUSES, PROCESS, "pauses", 1, |_| {});
+            self.sequences.begin_track(PAUSES, at, &mut self.wire)
+        })
+    }
+
+    /// A track that shares a sequence with others.
+    fn shared(&mut self, uuid: u64, at: Time) -> On {
+        let (sequences, wire) = (&mut self.sequences, &mut self.wire);
+        let place = *self.mixed.get_or_insert_with(|| sequences.begin(None, at, wire));
+        On { place, uuid }
+    }
+
+    /// The number of the name of `state`, which is written if it is new in the sequence.
+    fn name(&mut self, place: Place, state: State, user: &Names) -> u64 {
         let iid = state.number();
-        if iid >= FIXED && self.named.insert(iid) {
-            self.intern(iid, &state.name(user));
+        if self.sequences.is_new(place, iid) {
+            self.intern(place, iid, &state.name(user));
         }
         iid
     }
 
     /// An instant with a name of its own.
     fn moment(&mut self, on: Track, at: Time, name: &str, fill: impl FnOnce(&mut Wire)) -> io::Result<()> {
-        let uuid = self.track(on);
-        self.track_event(uuid, at, event::INSTANT, |event| {
+        let on = self.track(on, at);
+        self.track_event(on, at, event::INSTANT, |event| {
             event.text(event::NAME, name);
             fill(event);
         })
     }
 
     fn part(&mut self, part: &pause::Part<'_>, tables: Tables<'_>) -> io::Result<()> {
-        self.declare(PAUSES, PROCESS, "pauses", 1, |_| {});
-        let facts = match part.what {
-            What::Whole(pause) => pause::facts(pause),
-            What::Cause(piece) => pause::facts_of_cause(piece, tables),
-            What::Stop | What::Collect | What::Release => Vec::new(),
-        };
-        let name = self.part_name(&part.what, tables);
-        self.track_event(PAUSES, part.from, event::BEGIN, |event| {
+        let on = self.pauses(part.from);
+        let name = self.part_name(on.place, &part.what, tables);
+        self.track_event(on, part.from, event::BEGIN, |event| {
             match name {
                 Some(iid) => event.number(event::NAME_IID, iid),
                 None => event.text(event::NAME, part.what.name(tables)),
             }
             event.number(event::CATEGORY, PAUSE_ROLE);
-            facts.iter().for_each(|(name, fact)| annotate(event, name, fact));
+            part.what.facts(tables).for_each(|(name, fact)| annotate(event, name, &fact));
         })
     }
 
+    fn part_end(&mut self, part: &pause::Part<'_>) -> io::Result<()> {
+        let on = self.pauses(part.to);
+        self.known(on, part.to, Known::End)
+    }
+
     /// The number of a part's name, which is written if it is new; `None`: there are too many.
-    fn part_name(&mut self, what: &What<'_>, tables: Tables<'_>) -> Option<u64> {
+    fn part_name(&mut self, place: Place, what: &What<'_>, tables: Tables<'_>) -> Option<u64> {
         let key = what.key();
         if let Some(iid) = self.parts.get(&key) {
             return Some(*iid);
@@ -393,13 +390,14 @@ impl<W: Write> Drawn<W> {
         }
         let iid = PARTS + self.parts.len() as u64;
         self.parts.insert(key, iid);
-        self.intern(iid, &what.name(tables));
+        self.intern(place, iid, &what.name(tables));
         Some(iid)
     }
 
-    fn intern(&mut self, iid: u64, text: &str) {
-        self.packet(|packet| {
-            packet.number(packet::SEQUENCE_FLAGS, USES_NAMES);
+    fn intern(&mut self, place: Place, iid: u64, text: &str) {
+        self.wire.message(PACKET, |packet| {
+            packet.number(packet::SEQUENCE, place.number());
+            packet.number(packet::SEQUENCE_FLAGS, REFERS);
             packet.message(packet::INTERNED_DATA, |names| {
                 names.message(interned::EVENT_NAMES, |name| pair(name, iid, text));
             });
@@ -408,9 +406,12 @@ impl<W: Write> Drawn<W> {
 
     fn loss(&mut self, loss: &Loss) -> io::Result<()> {
         let Some(from) = loss.from.or(loss.to) else { return Ok(()) };
-        self.declare(LOSSES, PROCESS, "losses", 2, |_| {});
+        if !std::mem::replace(&mut self.lost, true) {
+            self.declare(LOSSES, PROCESS, "losses", 2, |_| {});
+        }
         let name = format!("lost: {}", crate::word(&loss.kind));
-        self.track_event(LOSSES, from, event::INSTANT, |event| {
+        let on = self.shared(LOSSES, from);
+        self.track_event(on, from, event::INSTANT, |event| {
             event.text(event::NAME, &name);
             annotate(event, "source", &Fact::Text(loss.source.as_str().into()));
             annotate(event, "count", &Fact::Number(loss.count));
@@ -444,7 +445,7 @@ impl<W: Write> Drawn<W> {
     }
 
     /// The number of a line's track, which is declared if it is new; `None`: there are too many.
-    fn line(&mut self, line: Line, tables: Tables<'_>) -> Option<u64> {
+    fn line(&mut self, line: Line, at: Time, tables: Tables<'_>) -> Option<u64> {
         if let Some(uuid) = self.lines.get(&line) {
             return Some(*uuid);
         }
@@ -453,7 +454,7 @@ impl<W: Write> Drawn<W> {
         }
         let uuid = LINES + self.lines.len() as u64;
         self.lines.insert(line, uuid);
-        let parent = line.lane().map_or(PROCESS, |lane| self.track(Track::Lane(lane)));
+        let parent = line.lane().map_or(PROCESS, |lane| self.track(Track::Lane(lane), at).uuid);
         self.declare(uuid, parent, &line.name(tables), 1 << 20, |descriptor| {
             descriptor.message(track::COUNTER, |counter| match line.unit() {
                 Unit::Ns => counter.number(track::COUNTER_UNIT, 1),
@@ -469,10 +470,13 @@ impl<W: Write> Drawn<W> {
 
 impl<W: Write> Sink for Drawn<W> {
     fn open(&mut self, on: Track, at: Time, state: State, tables: Tables<'_>) -> io::Result<()> {
-        let (uuid, name) = (self.track(on), self.name(state, tables.user));
-        self.track_event(uuid, at, event::BEGIN, |event| {
-            event.number(event::NAME_IID, name);
-            event.number(event::CATEGORY, role(state));
+        let on = self.track(on, at);
+        let name = self.name(on.place, state, tables.user);
+        if name < FIXED && state.green().is_none() {
+            return self.known(on, at, Known::Begin(state));
+        }
+        self.track_event(on, at, event::BEGIN, |event| {
+            begin_fields(event, state);
             if let Some(green) = state.green() {
                 event.message(event::ANNOTATION, |fact| {
                     fact.number(annotation::NAME_IID, THREAD);
@@ -483,8 +487,8 @@ impl<W: Write> Sink for Drawn<W> {
     }
 
     fn close(&mut self, on: Track, closed: Closed, _: Tables<'_>) -> io::Result<()> {
-        let uuid = self.track(on);
-        self.track_event(uuid, closed.to, event::END, |_| {})
+        let on = self.track(on, closed.to);
+        self.known(on, closed.to, Known::End)
     }
 
     fn mark(&mut self, on: Track, at: Time, mark: Mark, tables: Tables<'_>) -> io::Result<()> {
@@ -495,14 +499,61 @@ impl<W: Write> Sink for Drawn<W> {
                 }
             });
         };
-        let (uuid, name) = (self.track(on), self.name(State::User(name), tables.user));
-        self.track_event(uuid, at, event::INSTANT, |event| event.number(event::NAME_IID, name))
+        let on = self.track(on, at);
+        let name = self.name(on.place, State::User(name), tables.user);
+        self.track_event(on, at, event::INSTANT, |event| event.number(event::NAME_IID, name))
     }
 
     fn value(&mut self, line: Line, at: Time, value: i64, tables: Tables<'_>) -> io::Result<()> {
-        let Some(uuid) = self.line(line, tables) else { return Ok(()) };
-        self.track_event(uuid, at, event::COUNTER, |event| event.signed(event::VALUE, value))
+        let Some(uuid) = self.line(line, at, tables) else { return Ok(()) };
+        let on = self.shared(uuid, at);
+        self.track_event(on, at, event::COUNTER, |event| event.signed(event::VALUE, value))
     }
+}
+
+/// An event whose fields are always the same.
+#[derive(Copy, Clone, Debug)]
+enum Known {
+    End,
+    /// Of a state with a fixed number.
+    Begin(State),
+}
+
+impl Known {
+    /// Below [`FIXED`].
+    fn number(self) -> usize {
+        match self {
+            Known::End => 0,
+            Known::Begin(state) => state.number() as usize,
+        }
+    }
+
+    /// What comes after the time of its packet.
+    fn tail(self) -> Wire {
+        let mut tail = Wire::default();
+        match self {
+            Known::End => event_fields(&mut tail, None, event::END, |_| {}),
+            Known::Begin(state) => event_fields(&mut tail, None, event::BEGIN, |event| begin_fields(event, state)),
+        }
+        tail
+    }
+}
+
+fn begin_fields(event: &mut Wire, state: State) {
+    event.number(event::NAME_IID, state.number());
+    event.number(event::CATEGORY, role(state));
+}
+
+/// An event and the fields of its packet after it. `track`: where that is not the sequence's own.
+fn event_fields(packet: &mut Wire, track: Option<u64>, kind: u64, fill: impl FnOnce(&mut Wire)) {
+    packet.message(packet::TRACK_EVENT, |event| {
+        event.number(event::TYPE, kind);
+        if let Some(uuid) = track {
+            event.number(event::TRACK, uuid);
+        }
+        fill(event);
+    });
+    packet.number(packet::SEQUENCE_FLAGS, REFERS);
 }
 
 /// Where the clocks stand: times are those of the monotonic one, which the format calls
@@ -541,29 +592,6 @@ fn annotate(event: &mut Wire, name: &str, fact: &Fact<'_>) {
 /// The number of a state's category.
 fn role(state: State) -> u64 {
     state.role_number() as u64 + 1
-}
-
-/// A set of numbers that are not large: it is asked for every span.
-#[derive(Default)]
-struct Numbers {
-    bits: Vec<u64>,
-}
-
-impl Numbers {
-    fn has(&self, number: u64) -> bool {
-        let word = usize::try_from(number / 64).ok().and_then(|place| self.bits.get(place));
-        word.is_some_and(|word| word >> (number % 64) & 1 == 1)
-    }
-
-    fn add(&mut self, number: u64) {
-        let place = (number / 64) as usize;
-        if place >= self.bits.len() {
-            self.bits.resize(place + 1, 0);
-        }
-        if let Some(word) = self.bits.get_mut(place) {
-            *word |= 1 << (number % 64);
-        }
-    }
 }
 
 #[cfg(test)]

@@ -128,7 +128,7 @@ impl Bundles {
                 continue;
             }
             out.message(super::field::PACKET, |packet| {
-                packet.number(packet::SEQUENCE, super::field::SEQUENCE);
+                packet.number(packet::SEQUENCE, super::sequence::MAIN.number());
                 packet.message(packet::FTRACE_EVENTS, |bytes| {
                     bytes.number(bundle::CPU, (*cpu).into());
                     bytes.append(&bundle.events);

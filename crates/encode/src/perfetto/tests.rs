@@ -1,6 +1,6 @@
 //! Packets of small recordings, walked field by field without the code that wrote them.
 
-use super::field::{bundle, ftrace, switch};
+use super::field::{bundle, defaults, ftrace, switch};
 use super::*;
 use crate::testing::{facts, kernel, pause, rt, switch as switches, tables, write};
 use rtscope_model::{GreenThread, LossKind, OffState, Runtime, Sched, StopReason, Tid};
@@ -67,17 +67,54 @@ fn text(message: &[u8], field: u32) -> Option<String> {
     bytes(message, field).first().map(|text| String::from_utf8(text.clone()).unwrap())
 }
 
-/// What a trace says, in lines: events in the order in which a reader sorts them.
-fn read(trace: &[u8]) -> Vec<String> {
-    let (mut names, mut tracks) = (HashMap::new(), HashMap::new());
-    let mut lines: Vec<(u64, String)> = Vec::new();
-    for packet in bytes(trace, PACKET) {
-        assert_eq!(number(&packet, packet::SEQUENCE), Some(SEQUENCE));
-        for interned in bytes(&packet, packet::INTERNED_DATA) {
+/// What packets of a sequence refer to.
+#[derive(Default)]
+struct Known {
+    names: HashMap<Option<u64>, String>,
+    track: Option<u64>,
+    now: u64,
+}
+
+impl Known {
+    fn learn(&mut self, packet: &[u8]) {
+        for interned in bytes(packet, packet::INTERNED_DATA) {
             for name in bytes(&interned, interned::EVENT_NAMES) {
-                names.insert(number(&name, interned::IID), text(&name, interned::NAME).unwrap());
+                let before = self.names.insert(number(&name, interned::IID), text(&name, interned::NAME).unwrap());
+                assert_eq!(before, None, "a name is written once");
             }
         }
+        for given in bytes(packet, packet::DEFAULTS) {
+            assert_eq!(number(&given, defaults::TIMESTAMP_CLOCK), Some(clock::OWN));
+            self.track = bytes(&given, defaults::TRACK_EVENT).first().and_then(|event| number(event, defaults::TRACK));
+        }
+        for one in bytes(packet, packet::CLOCK_SNAPSHOT).iter().flat_map(|snapshot| bytes(snapshot, clock::CLOCKS)) {
+            if number(&one, clock::ID) == Some(clock::OWN) {
+                assert_eq!(number(&one, clock::INCREMENTAL), Some(1));
+                self.now = number(&one, clock::TIMESTAMP).unwrap();
+            }
+        }
+    }
+
+    fn time(&mut self, packet: &[u8]) -> u64 {
+        let stamp = number(packet, packet::TIMESTAMP).unwrap();
+        match number(packet, packet::TIMESTAMP_CLOCK) {
+            Some(clock) => assert_eq!(clock, clock::BOOTTIME),
+            None => {
+                self.now += stamp;
+                return self.now;
+            }
+        }
+        stamp
+    }
+}
+
+/// What a trace says, in lines: events in the order in which a reader sorts them.
+fn read(trace: &[u8]) -> Vec<String> {
+    let (mut sequences, mut tracks) = (HashMap::<_, Known>::new(), HashMap::new());
+    let mut lines: Vec<(u64, String)> = Vec::new();
+    for packet in bytes(trace, PACKET) {
+        let known = sequences.entry(number(&packet, packet::SEQUENCE).unwrap()).or_default();
+        known.learn(&packet);
         for descriptor in bytes(&packet, packet::TRACK_DESCRIPTOR) {
             let name = text(&descriptor, track::NAME).unwrap_or("process".into());
             let parent = number(&descriptor, track::PARENT);
@@ -85,9 +122,9 @@ fn read(trace: &[u8]) -> Vec<String> {
             assert_eq!(tracks.insert(number(&descriptor, track::UUID), name), None);
         }
         for event in bytes(&packet, packet::TRACK_EVENT) {
-            let name = number(&event, event::NAME_IID).map(|iid| names[&Some(iid)].clone());
+            let name = number(&event, event::NAME_IID).map(|iid| known.names[&Some(iid)].clone());
             let name = name.or(text(&event, event::NAME)).unwrap_or_default();
-            let track = &tracks[&number(&event, event::TRACK)];
+            let track = &tracks[&number(&event, event::TRACK).or(known.track)];
             let kind = ["", "begin", "end", "mark", "value"][number(&event, event::TYPE).unwrap() as usize];
             let value = number(&event, event::VALUE).map_or(String::new(), |value| format!("= {value}"));
             let flows = |field| all(&event, field).len();
@@ -95,7 +132,7 @@ fn read(trace: &[u8]) -> Vec<String> {
                 (0, 0) => String::new(),
                 (from, to) => format!("arrows from {from} to {to}"),
             };
-            let at = number(&packet, packet::TIMESTAMP).unwrap();
+            let at = known.time(&packet);
             let words = [kind, &name, &value, &arrows].into_iter().filter(|word| !word.is_empty());
             lines.push((at, format!("{at} {track}: {}", words.collect::<Vec<_>>().join(" "))));
         }

@@ -38,6 +38,48 @@ fn varint(mut value: u64) -> ([u8; 10], usize) {
     (bytes, last + 1)
 }
 
+/// A few numbers at the beginning of a message, with room for that message's own tag and length before them. They are
+/// made on the stack: each of them would else ask whether there is room for it.
+pub(super) struct Head {
+    bytes: [u8; Head::ROOM],
+    length: usize,
+}
+
+impl Default for Head {
+    fn default() -> Self {
+        Head { bytes: [0; Head::ROOM], length: Head::FIRST }
+    }
+}
+
+impl Head {
+    const FIRST: usize = 2;
+    /// Of three numbers that take ten bytes each, with tags of two; and ten that are written and count for nothing.
+    const ROOM: usize = Head::FIRST + 3 * (2 + 10) + 10;
+
+    /// An unsigned field. What there is no room for is left out.
+    #[inline]
+    pub fn number(&mut self, field: u32, value: u64) {
+        self.varint(u64::from(field) << 3 | VARINT);
+        self.varint(value);
+    }
+
+    #[inline]
+    fn varint(&mut self, value: u64) {
+        if value < 0x80 {
+            if let Some(place) = self.bytes.get_mut(self.length) {
+                *place = value as u8;
+                self.length += 1;
+            }
+            return;
+        }
+        let (bytes, count) = varint(value);
+        if let Some(place) = self.bytes.get_mut(self.length..self.length + bytes.len()) {
+            place.copy_from_slice(&bytes);
+            self.length += count;
+        }
+    }
+}
+
 impl Wire {
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
@@ -98,6 +140,22 @@ impl Wire {
         self.bytes.extend_from_slice(&fields.bytes);
     }
 
+    /// A message of two parts that are made already.
+    #[inline]
+    pub fn joined(&mut self, field: u32, mut head: Head, tail: &[u8]) {
+        let length = head.length - Head::FIRST + tail.len();
+        let mut from = Head::FIRST;
+        if field < 16 && length < 0x80 {
+            (head.bytes[0], head.bytes[1]) = ((u64::from(field) << 3 | LENGTH) as u8, length as u8);
+            from = 0;
+        } else {
+            self.tag(field, LENGTH);
+            self.varint(length as u64);
+        }
+        self.bytes.extend_from_slice(&head.bytes[from..head.length]);
+        self.bytes.extend_from_slice(tail);
+    }
+
     /// A message, made by `fill`. Its length takes one byte in most: where it takes more,
     /// the message is moved.
     pub fn message(&mut self, field: u32, fill: impl FnOnce(&mut Wire)) {
@@ -150,6 +208,23 @@ mod tests {
             let last = wire.bytes().iter().position(|byte| *byte < 0x80);
             assert_eq!((read, last), (value, Some(wire.bytes().len() - 1)), "{value:x}");
             assert!(value >> (shift - 7) > 0 || shift == 7, "{value:x} takes {} bytes", wire.bytes().len());
+        }
+    }
+
+    #[test]
+    fn a_head_and_a_tail_are_one_message_however_long() {
+        for (field, length) in [(1, 0), (1, 100), (1, 121), (1, 122), (1, 5_000), (16, 3)] {
+            let mut head = Head::default();
+            head.number(8, 300);
+            head.number(58, u64::MAX);
+            let mut by_hand = Wire::default();
+            by_hand.number(8, 300);
+            by_hand.number(58, u64::MAX);
+            by_hand.bytes.extend(vec![7; length]);
+            let (mut joined, mut expected) = (Wire::default(), Wire::default());
+            joined.joined(field, head, &vec![7; length]);
+            expected.text(field, by_hand.bytes());
+            assert_eq!(joined.bytes(), expected.bytes(), "{field} {length}");
         }
     }
 

@@ -4,12 +4,11 @@
 use crate::{Tables, word};
 use rtscope_model::{Cause, CausePiece, LaneId, NameId, Pause, PauseKind, PauseQuality, Time};
 use std::borrow::Cow;
+use std::io;
 
-/// A part of a pause; parts come outermost first and in order.
-#[derive(Clone, Debug)]
+/// A part of a pause.
+#[derive(Copy, Clone, Debug)]
 pub struct Part<'a> {
-    /// 0 the pause, 1 its phases, 2 causes.
-    pub depth: u32,
     /// First moment.
     pub from: Time,
     /// Last moment.
@@ -44,7 +43,34 @@ pub enum Key {
     Cause(Cause, Option<NameId>),
 }
 
-impl What<'_> {
+impl<'a> What<'a> {
+    /// What is known of a pause and of a cause besides times and names: name and value of each fact.
+    pub fn facts(self, tables: Tables<'a>) -> impl Iterator<Item = (&'static str, Fact<'a>)> {
+        let lane = |lane: LaneId| Fact::Number(lane.0.into());
+        let facts = match self {
+            What::Whole(pause) => [
+                Some(("id", Fact::Number(pause.id))),
+                pause.leader.map(|leader| ("leader", lane(leader))),
+                pause.straggler.map(|straggler| ("straggler", lane(straggler))),
+                pause.generation.map(|generation| ("generation", Fact::Number(generation.into()))),
+                pause.copied_bytes.map(|bytes| ("copied_bytes", Fact::Number(bytes))),
+                pause.gc_threads.map(|threads| ("gc_threads", Fact::Number(threads.into()))),
+                (pause.quality == PauseQuality::Partial).then(|| ("quality", Fact::Text("partial".into()))),
+            ],
+            What::Cause(piece) => [
+                piece.lane.map(|id| ("lane", lane(id))),
+                piece.tid.map(|tid| ("tid", Fact::Number(tid.0.into()))),
+                piece.who_pid.map(|pid| ("who_pid", Fact::Number(pid.into()))),
+                piece.code.map(|code| ("code", Fact::Text(tables.symbols.get(code).name.as_str().into()))),
+                Some(("confidence", Fact::Text(piece.confidence.word().into()))),
+                None,
+                None,
+            ],
+            What::Stop | What::Collect | What::Release => [const { None }; 7],
+        };
+        facts.into_iter().flatten()
+    }
+
     /// What its name goes by.
     pub fn key(&self) -> Key {
         match self {
@@ -71,57 +97,57 @@ impl What<'_> {
     }
 }
 
-/// The parts of `pause` behind `after`, where the pause before ended. Parts without length
-/// are left out, but for the pause itself.
-pub fn parts<'a>(pause: &'a Pause, causes: &'a [CausePiece], after: Time) -> Vec<Part<'a>> {
+/// The beginning or the end of a part.
+#[derive(Copy, Clone, Debug)]
+pub enum Edge<'a> {
+    /// It begins.
+    Open(Part<'a>),
+    /// It is the innermost one, and ends.
+    Close(Part<'a>),
+}
+
+/// Draws the parts of `pause` after `after`, where the pause before ended, in the order in which their edges
+/// nest. Parts without length are left out, but for the pause itself.
+///
+/// # Errors
+/// What `draw` gives.
+pub fn edges(
+    pause: &Pause,
+    causes: &[CausePiece],
+    after: Time,
+    mut draw: impl FnMut(Edge<'_>) -> io::Result<()>,
+) -> io::Result<()> {
+    let sorted;
+    let causes = if causes.is_sorted_by_key(|piece| piece.from) {
+        causes
+    } else {
+        let mut copy = causes.to_vec();
+        copy.sort_by_key(|piece| piece.from);
+        sorted = copy;
+        &sorted
+    };
     let end = pause.released.max(after);
     let clip = |at: Time| at.max(after).min(end);
     let begin = clip(pause.begin());
-    let mut parts = Vec::with_capacity(4 + causes.len());
-    parts.push(Part { depth: 0, from: begin, to: end, what: What::Whole(pause) });
     let stopped = clip(pause.stopped).max(begin);
     let collected = clip(pause.collected).max(stopped);
+    let whole = Part { from: begin, to: end, what: What::Whole(pause) };
+    draw(Edge::Open(whole))?;
     let phases = [(begin, stopped, What::Stop), (stopped, collected, What::Collect), (collected, end, What::Release)];
-    for (from, to, what) in phases {
-        if from >= to {
-            continue;
-        }
-        parts.push(Part { depth: 1, from, to, what });
+    for (from, to, what) in phases.into_iter().filter(|(from, to, _)| from < to) {
+        draw(Edge::Open(Part { from, to, what }))?;
         let mut now = from;
-        let mut inside: Vec<&CausePiece> = causes.iter().filter(|piece| piece.from < to && piece.to > from).collect();
-        inside.sort_by_key(|piece| piece.from);
-        for piece in inside {
-            let (first, last) = (piece.from.max(now), piece.to.min(to));
-            if first < last {
-                parts.push(Part { depth: 2, from: first, to: last, what: What::Cause(piece) });
-                now = last;
+        for piece in causes.iter().filter(|piece| piece.from < to && piece.to > from) {
+            let cause = Part { from: piece.from.max(now), to: piece.to.min(to), what: What::Cause(piece) };
+            if cause.from < cause.to {
+                draw(Edge::Open(cause))?;
+                draw(Edge::Close(cause))?;
+                now = cause.to;
             }
         }
+        draw(Edge::Close(Part { from, to, what }))?;
     }
-    parts
-}
-
-/// Beginnings and ends of parts, in the order in which they nest.
-pub enum Edge<'p, 'a> {
-    /// A part begins.
-    Open(&'p Part<'a>),
-    /// The innermost one ends.
-    Close(&'p Part<'a>),
-}
-
-/// The edges of [`parts`].
-pub fn edges<'p, 'a>(parts: &'p [Part<'a>]) -> Vec<Edge<'p, 'a>> {
-    let mut edges = Vec::with_capacity(parts.len() * 2);
-    let mut open: Vec<&Part<'a>> = Vec::with_capacity(3);
-    for part in parts {
-        while let Some(inner) = open.pop_if(|inner| inner.depth >= part.depth) {
-            edges.push(Edge::Close(inner));
-        }
-        edges.push(Edge::Open(part));
-        open.push(part);
-    }
-    edges.extend(open.into_iter().rev().map(Edge::Close));
-    edges
+    draw(Edge::Close(whole))
 }
 
 /// The arrows of a pause: from the request to each arrival that came after it.
@@ -129,32 +155,6 @@ pub fn arrivals(pause: &Pause) -> Vec<(LaneId, Time)> {
     let Some(requested) = pause.requested else { return Vec::new() };
     let followers = pause.lanes.iter().filter(|part| pause.leader != Some(part.lane));
     followers.filter_map(|part| Some((part.lane, part.arrived.filter(|at| *at >= requested)?))).collect()
-}
-
-/// What is told of a pause beside its times: name and value.
-pub fn facts(pause: &Pause) -> Vec<(&'static str, Fact<'_>)> {
-    let mut facts = Vec::with_capacity(8);
-    facts.push(("id", Fact::Number(pause.id)));
-    facts.extend(pause.leader.map(|lane| ("leader", Fact::Number(lane.0.into()))));
-    facts.extend(pause.straggler.map(|lane| ("straggler", Fact::Number(lane.0.into()))));
-    facts.extend(pause.generation.map(|generation| ("generation", Fact::Number(generation.into()))));
-    facts.extend(pause.copied_bytes.map(|bytes| ("copied_bytes", Fact::Number(bytes))));
-    facts.extend(pause.gc_threads.map(|threads| ("gc_threads", Fact::Number(threads.into()))));
-    if pause.quality == PauseQuality::Partial {
-        facts.push(("quality", Fact::Text("partial".into())));
-    }
-    facts
-}
-
-/// What is told of a cause beside its name.
-pub fn facts_of_cause<'a>(piece: &CausePiece, tables: Tables<'a>) -> Vec<(&'static str, Fact<'a>)> {
-    let mut facts = Vec::with_capacity(5);
-    facts.extend(piece.lane.map(|lane| ("lane", Fact::Number(lane.0.into()))));
-    facts.extend(piece.tid.map(|tid| ("tid", Fact::Number(tid.0.into()))));
-    facts.extend(piece.who_pid.map(|pid| ("who_pid", Fact::Number(pid.into()))));
-    facts.extend(piece.code.map(|code| ("code", Fact::Text(tables.symbols.get(code).name.as_str().into()))));
-    facts.push(("confidence", Fact::Text(piece.confidence.word().into())));
-    facts
 }
 
 /// A value of a fact.
@@ -173,13 +173,23 @@ mod tests {
 
     /// `depth name from-to`, one for each part.
     fn words(pause: &Pause, causes: &[CausePiece], after: u64) -> Vec<String> {
-        let parts = parts(pause, causes, Time(after));
-        assert_eq!(edges(&parts).len(), parts.len() * 2);
-        let word = |part: &Part<'_>| {
+        let (mut open, mut words) = (Vec::new(), Vec::new());
+        edges(pause, causes, Time(after), |edge| {
+            let (Edge::Open(part) | Edge::Close(part)) = edge;
             let name = tables(|tables| part.what.name(tables));
-            format!("{} {name} {}-{}", part.depth, part.from.0, part.to.0)
-        };
-        parts.iter().map(word).collect()
+            let said = format!("{name} {}-{}", part.from.0, part.to.0);
+            match edge {
+                Edge::Open(_) => {
+                    words.push(format!("{} {said}", open.len()));
+                    open.push(said);
+                }
+                Edge::Close(_) => assert_eq!(open.pop(), Some(said)),
+            }
+            Ok(())
+        })
+        .unwrap();
+        assert!(open.is_empty(), "{open:?}");
+        words
     }
 
     #[test]

@@ -23,17 +23,48 @@ with open(sys.argv[1], "rb") as file:
     trace.ParseFromString(file.read())
 assert not unknown(trace), "there are fields that the descriptors do not know"
 
-names, categories, tracks, threads, facts = {}, {}, {}, {}, {}
+
+
+class Sequence:
+    """What packets of a sequence refer to."""
+
+    def __init__(self):
+        self.names, self.categories, self.facts = {}, {}, {}
+        # By clock: absolute times, or the last time, which the next is added to.
+        self.clock, self.track, self.last = 0, 0, {}
+
+    def learn(self, packet):
+        if packet.sequence_flags & packet.SEQ_INCREMENTAL_STATE_CLEARED:
+            self.__init__()
+        self.names.update((name.iid, name.name) for name in packet.interned_data.event_names)
+        self.facts.update((name.iid, name.name) for name in packet.interned_data.debug_annotation_names)
+        self.categories.update((name.iid, name.name) for name in packet.interned_data.event_categories)
+        if packet.HasField("trace_packet_defaults"):
+            self.clock = packet.trace_packet_defaults.timestamp_clock_id
+            self.track = packet.trace_packet_defaults.track_event_defaults.track_uuid
+        for clock in packet.clock_snapshot.clocks:
+            if clock.is_incremental:
+                assert clock.clock_id >= 64, packet
+                self.last[clock.clock_id] = clock.timestamp
+
+    def time(self, packet):
+        clock = packet.timestamp_clock_id or self.clock
+        if clock not in self.last:
+            # The clock since boot is that of the trace.
+            assert clock in (0, 6), packet
+            return packet.timestamp
+        self.last[clock] += packet.timestamp
+        return self.last[clock]
+
+
+sequences, tracks, threads = {}, {}, {}
 functions, mappings, frames, stacks = {}, set(), {}, {}
 events, switches, wakings, samples = [], [], [], {}
 process = None
 for packet in trace.packet:
     assert packet.trusted_packet_sequence_id, packet
-    for name in packet.interned_data.event_names:
-        names[name.iid] = name.name
-    facts.update((name.iid, name.name) for name in packet.interned_data.debug_annotation_names)
-    for category in packet.interned_data.event_categories:
-        categories[category.iid] = category.name
+    sequence = sequences.setdefault(packet.trusted_packet_sequence_id, Sequence())
+    sequence.learn(packet)
     functions.update((name.iid, name.str.decode()) for name in packet.interned_data.function_names)
     mappings.update(mapping.iid for mapping in packet.interned_data.mappings)
     for frame in packet.interned_data.frames:
@@ -57,13 +88,14 @@ for packet in trace.packet:
         threads[thread.tid] = thread.name
     if packet.HasField("track_event"):
         event = packet.track_event
+        event.track_uuid = event.track_uuid or sequence.track
         assert event.track_uuid in tracks, event
-        # Who refers to names says so.
-        assert packet.sequence_flags & 2 or not (event.name_iid or event.category_iids), packet
-        name = names[event.name_iid] if event.name_iid else event.name
-        [categories[iid] for iid in event.category_iids]
-        assert all(fact.name or facts[fact.name_iid] for fact in event.debug_annotations), event
-        events.append((packet.timestamp, len(events), event, name))
+        # A packet that refers to others says so.
+        assert packet.sequence_flags & packet.SEQ_NEEDS_INCREMENTAL_STATE, packet
+        name = sequence.names[event.name_iid] if event.name_iid else event.name
+        [sequence.categories[iid] for iid in event.category_iids]
+        assert all(fact.name or sequence.facts[fact.name_iid] for fact in event.debug_annotations), event
+        events.append((sequence.time(packet), len(events), event, name))
     if packet.HasField("ftrace_events"):
         before = 0
         for event in packet.ftrace_events.event:
@@ -128,5 +160,10 @@ print(json.dumps({
     "comms": seen,
     "wakings": len(wakings),
     "samples": samples,
-    "clocks": [clock.clock_id for packet in trace.packet for clock in packet.clock_snapshot.clocks],
+    "clocks": [
+        clock.clock_id
+        for packet in trace.packet
+        if not any(clock.is_incremental for clock in packet.clock_snapshot.clocks)
+        for clock in packet.clock_snapshot.clocks
+    ],
 }))

@@ -64,30 +64,48 @@ fn text(message: &[u8], field: u64) -> Option<String> {
     Some(String::from_utf8(long.to_vec()).unwrap())
 }
 
+/// What packets of a sequence refer to: names, the track, the time of the last.
+#[derive(Default)]
+struct Sequence {
+    names: HashMap<Option<u64>, String>,
+    track: Option<u64>,
+    now: u64,
+}
+
+impl Sequence {
+    fn time(&mut self, stamp: u64, absolute: bool) -> u64 {
+        if absolute {
+            return stamp;
+        }
+        self.now += stamp;
+        self.now
+    }
+}
+
 /// The innermost span at each moment, by the name of the track; field numbers are Perfetto's.
 fn innermost(trace: &[u8]) -> BTreeMap<String, Spans> {
-    let (mut names, mut tracks) = (HashMap::new(), HashMap::new());
-    let mut events: BTreeMap<u64, Vec<(u64, u64, Option<u64>)>> = BTreeMap::new();
+    let (mut sequences, mut tracks) = (HashMap::<_, Sequence>::new(), HashMap::new());
+    let mut events: BTreeMap<u64, Vec<(u64, u64, Option<String>)>> = BTreeMap::new();
     for (_, _, packet) in fields(trace) {
+        let sequence = sequences.entry(number(packet, 10)).or_default();
         for (field, _, inner) in fields(packet) {
+            let all = |of| fields(inner).into_iter().filter(move |found| found.0 == of).map(|found| found.2);
             match field {
-                12 => names.extend(
-                    fields(inner)
-                        .iter()
-                        .filter(|found| found.0 == 2)
-                        .map(|found| (number(found.2, 1), text(found.2, 2).unwrap())),
-                ),
+                12 => sequence.names.extend(all(2).map(|name| (number(name, 1), text(name, 2).unwrap()))),
+                59 => sequence.track = all(11).next().and_then(|event| number(event, 11)),
+                6 => sequence.now = all(1).last().and_then(|clock| number(clock, 2)).unwrap(),
                 60 => drop(tracks.insert(number(inner, 1).unwrap(), text(inner, 2).unwrap_or_default())),
-                11 => events.entry(number(inner, 11).unwrap()).or_default().push((
-                    number(packet, 8).unwrap(),
-                    number(inner, 9).unwrap(),
-                    number(inner, 10),
-                )),
+                11 => {
+                    let at = sequence.time(number(packet, 8).unwrap(), number(packet, 58).is_some());
+                    let name = number(inner, 10).map(|iid| sequence.names[&Some(iid)].clone());
+                    let track = number(inner, 11).or(sequence.track).unwrap();
+                    events.entry(track).or_default().push((at, number(inner, 9).unwrap(), name));
+                }
                 _ => {}
             }
         }
     }
-    let line = |mut events: Vec<(u64, u64, Option<u64>)>| {
+    let line = |mut events: Vec<(u64, u64, Option<String>)>| {
         events.sort_by_key(|event| event.0);
         let (mut open, mut spans, mut since) = (Vec::new(), Spans::new(), 0);
         for (at, kind, name) in events {
@@ -95,7 +113,7 @@ fn innermost(trace: &[u8]) -> BTreeMap<String, Spans> {
                 spans.push((since, at, String::clone(name)));
             }
             match kind {
-                1 => open.push(names[&name].clone()),
+                1 => open.push(name.unwrap()),
                 2 => drop(open.pop()),
                 _ => {}
             }

@@ -1,0 +1,157 @@
+//! Sequences of packets. Every track has one of its own: times are then differences of a few bytes, and
+//! no packet names its track.
+//!
+//! Owns which sequence a track has, how a sequence begins, and how a time is written in it. Spans of one
+//! track come in order; those of all tracks do not, since a lane's line is known later than another's.
+
+use super::field::{PACKET, clock, defaults, interned, packet};
+use super::wire::{Head, Wire};
+use super::{FACTS, PAUSE_ROLE};
+use crate::timeline::state::{FIXED, ROLES};
+use rtscope_model::Time;
+use std::collections::HashSet;
+
+/// `SEQUENCE_FLAGS`: what packets refer to begins here; this packet refers to packets before.
+pub(super) const CLEARED: u64 = 1;
+pub(super) const REFERS: u64 = 2;
+
+/// A sequence's place in [`Sequences`].
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub(super) struct Place(usize);
+
+/// Of packets that are no events of a track: descriptors, samples.
+pub(super) const MAIN: Place = Place(0);
+
+impl Place {
+    /// Its number in the trace.
+    pub fn number(self) -> u64 {
+        self.0 as u64 + 1
+    }
+}
+
+/// Where an event goes: a track, and the sequence of its packets.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub(super) struct On {
+    pub place: Place,
+    pub uuid: u64,
+}
+
+/// What the packets of a sequence refer to.
+struct Sequence {
+    /// The track of events that name none.
+    track: Option<u64>,
+    /// Of the last packet that has a difference.
+    now: Time,
+    /// Numbers of states whose names were written: fixed ones as bits.
+    fixed: u64,
+    named: HashSet<u64>,
+}
+
+/// All sequences of a trace.
+pub(super) struct Sequences {
+    all: Vec<Sequence>,
+    /// By the number of a track: the number of its sequence, 0 for none.
+    of_track: Vec<u32>,
+}
+
+impl Default for Sequences {
+    fn default() -> Self {
+        let main = Sequence { track: None, now: Time(u64::MAX), fixed: 0, named: HashSet::new() };
+        Sequences { all: vec![main], of_track: Vec::new() }
+    }
+}
+
+impl Sequences {
+    /// The sequence of a track; `None`: it was not declared.
+    #[inline]
+    pub fn of_track(&self, uuid: u64) -> Option<On> {
+        let number = self.of_track.get(usize::try_from(uuid).ok()?).copied()?;
+        let place = (number as usize).checked_sub(1).map(Place)?;
+        Some(On { place, uuid })
+    }
+
+    /// Begins the sequence of a track whose number is small.
+    pub fn begin_track(&mut self, uuid: u64, at: Time, out: &mut Wire) -> On {
+        let place = self.begin(Some(uuid), at, out);
+        let index = uuid as usize;
+        if index >= self.of_track.len() {
+            self.of_track.resize(index + 1, 0);
+        }
+        if let Some(of) = self.of_track.get_mut(index) {
+            *of = place.number() as u32;
+        }
+        On { place, uuid }
+    }
+
+    /// Begins a sequence at a moment that none of its events should come before.
+    pub fn begin(&mut self, track: Option<u64>, at: Time, out: &mut Wire) -> Place {
+        let place = Place(self.all.len());
+        self.all.push(Sequence { track, now: at, fixed: 0, named: HashSet::new() });
+        out.message(PACKET, |packet| {
+            packet.number(packet::SEQUENCE, place.number());
+            packet.number(packet::SEQUENCE_FLAGS, CLEARED);
+            packet.message(packet::INTERNED_DATA, |names| {
+                for (role, iid) in ROLES.iter().chain(&["pause"]).zip(1..=PAUSE_ROLE) {
+                    names.message(interned::CATEGORIES, |name| super::pair(name, iid, role));
+                }
+                for (fact, iid) in FACTS.iter().zip(1..) {
+                    names.message(interned::ANNOTATION_NAMES, |name| super::pair(name, iid, fact));
+                }
+            });
+            packet.message(packet::DEFAULTS, |packets| {
+                packets.number(defaults::TIMESTAMP_CLOCK, clock::OWN);
+                if let Some(uuid) = track {
+                    packets.message(defaults::TRACK_EVENT, |events| events.number(defaults::TRACK, uuid));
+                }
+            });
+        });
+        out.message(PACKET, |packet| {
+            packet.number(packet::SEQUENCE, place.number());
+            packet.message(packet::CLOCK_SNAPSHOT, |snapshot| {
+                for id in [clock::BOOTTIME, clock::OWN] {
+                    snapshot.message(clock::CLOCKS, |one| {
+                        one.number(clock::ID, id);
+                        one.number(clock::TIMESTAMP, at.0);
+                        if id == clock::OWN {
+                            one.number(clock::INCREMENTAL, 1);
+                        }
+                    });
+                }
+            });
+        });
+        place
+    }
+
+    /// Whether an event has to name its track: the sequence has none, or another.
+    pub fn names_track(&self, on: On) -> bool {
+        self.all.get(on.place.0).is_none_or(|sequence| sequence.track != Some(on.uuid))
+    }
+
+    /// Writes a packet of an event at `at`, of which `tail` has all other fields.
+    #[inline]
+    pub fn packet(&mut self, on: On, at: Time, tail: &[u8], out: &mut Wire) {
+        let Some(sequence) = self.all.get_mut(on.place.0) else { return };
+        let mut head = Head::default();
+        if at >= sequence.now {
+            head.number(packet::TIMESTAMP, at.since(sequence.now));
+            sequence.now = at;
+        } else {
+            head.number(packet::TIMESTAMP, at.0);
+            head.number(packet::TIMESTAMP_CLOCK, clock::BOOTTIME);
+        }
+        head.number(packet::SEQUENCE, on.place.number());
+        out.joined(PACKET, head, tail);
+    }
+
+    /// Whether the name with the number `iid` has yet to be written in a sequence: from now on it counts as written.
+    #[inline]
+    pub fn is_new(&mut self, place: Place, iid: u64) -> bool {
+        let Some(sequence) = self.all.get_mut(place.0) else { return false };
+        if iid >= FIXED {
+            return sequence.named.insert(iid);
+        }
+        let (before, bit) = (sequence.fixed, 1 << iid);
+        sequence.fixed |= bit;
+        before & bit == 0
+    }
+}
