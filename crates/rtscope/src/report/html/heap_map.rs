@@ -59,8 +59,16 @@ struct Data {
 #[derive(Serialize)]
 struct KindData {
     code: char,
+    /// The colour that the script asks the style sheet for.
     colour: &'static str,
     words: &'static str,
+}
+
+impl KindData {
+    fn of(kind: &Kind) -> KindData {
+        let colour = if *kind == Kind::FreeMegablock { "free" } else { kind.class().trim_start_matches("h-") };
+        KindData { code: kind.code(), colour, words: kind.words() }
+    }
 }
 
 #[derive(Serialize)]
@@ -103,10 +111,7 @@ pub(super) fn section(heaps: &[Heap], left_out: u64, started: Time) -> Option<St
         height: layout.height(),
         unit: layout.unit,
         segments: layout.segments.clone(),
-        kinds: rows
-            .iter()
-            .map(|kind| KindData { code: kind.code(), colour: colour(*kind), words: kind.words() })
-            .collect(),
+        kinds: rows.iter().map(KindData::of).collect(),
         grades: (0..10).map(|grade| drawn.grade_words(grade)).collect(),
         shots,
     };
@@ -196,12 +201,8 @@ fn maps(pictures: &[(&Heap, Picture)]) -> (u64, Vec<(usize, String)>) {
 }
 
 fn first(pictures: &[(&Heap, Picture)]) -> u64 {
-    pictures
-        .iter()
-        .filter(|(_, picture)| !picture.tiles.is_empty())
-        .map(|(_, picture)| picture.first())
-        .min()
-        .unwrap_or(0)
+    let drawn = pictures.iter().filter(|(_, picture)| !picture.tiles.is_empty());
+    drawn.map(|(_, picture)| picture.first()).min().unwrap_or(0)
 }
 
 /// A map as text: megablocks split by `;`, each as how many places behind the one before it
@@ -261,14 +262,6 @@ fn letter(square: Square) -> char {
     if square.kind == Kind::Pinned { char::from(b'A' + square.grade.min(9)) } else { square.kind.code() }
 }
 
-/// The colour that the script asks the style sheet for.
-fn colour(kind: Kind) -> &'static str {
-    match kind {
-        Kind::FreeMegablock => "free",
-        kind => kind.class().trim_start_matches("h-"),
-    }
-}
-
 fn shot(heap: &Heap, picture: &Picture, started: Time, map: &str) -> Shot {
     let kind = |(kind, bytes): (Kind, u64)| {
         let share = if kind == Kind::Returned { String::new() } else { units::percent_of(bytes, picture.bytes()) };
@@ -276,19 +269,15 @@ fn shot(heap: &Heap, picture: &Picture, started: Time, map: &str) -> Shot {
     };
     let all = heap.ledger.iter().map(|line| line.bytes).fold(0u64, u64::saturating_add);
     let all = heap.rss_bytes.unwrap_or(all);
-    let mut ledger = BTreeMap::new();
-    for part in Part::ALL {
-        let bytes = heap.part_bytes(part);
-        if bytes > 0 {
-            ledger.insert(part.key(), (bytes, units::bytes(bytes), units::percent_of(bytes, all)));
-        }
-    }
+    let line = |part: Part| (part.key(), heap.part_bytes(part));
+    let lines = Part::ALL.into_iter().map(line).filter(|(_, bytes)| *bytes > 0);
+    let ledger = lines.map(|(key, bytes)| (key, (bytes, units::bytes(bytes), units::percent_of(bytes, all))));
     Shot {
         at: heap.time.map(|time| units::duration(time.since(started))),
         heap: units::bytes(picture.bytes().max(heap.heap_bytes)),
         rss: heap.rss_bytes.map(units::bytes),
         kinds: picture.totals().map(kind).collect(),
-        ledger,
+        ledger: ledger.collect(),
         map: map.to_owned(),
     }
 }
