@@ -87,9 +87,10 @@ impl Drawing<'_> {
     fn inner_width(&self, cores: &[Core]) -> usize {
         let cpus = self.threads * (self.number + 2);
         let label = |core: &Core| self.label(core).chars().count();
-        match self.boxes {
-            true => cores.iter().map(|core| label(core) + 1).max().unwrap_or(0).max(cpus),
-            false => cpus + cores.iter().map(|core| core.kind.len()).max().unwrap_or(0),
+        if self.boxes {
+            cores.iter().map(|core| label(core) + 1).max().unwrap_or(0).max(cpus)
+        } else {
+            cpus + cores.iter().map(|core| core.kind.len()).max().unwrap_or(0)
         }
     }
 
