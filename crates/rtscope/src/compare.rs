@@ -6,7 +6,8 @@ use crate::input::{self, Input};
 use crate::pipeline;
 use crate::report;
 use crate::trouble::Trouble;
-use rtscope_analyze::compare::condition::{Asks, Condition, Holds, Values, beyond};
+use rtscope_analyze::compare::condition::{Asks, Bound, Condition, Holds, Values, beyond};
+use rtscope_analyze::compare::judge::Compared as Judged;
 use rtscope_analyze::compare::sample::Samples;
 use rtscope_analyze::compare::{Comparison, Side, compare};
 use rtscope_analyze::results::{Outcome, Results};
@@ -101,7 +102,10 @@ impl Compared {
         let documents = (report::json::document(&a.results), report::json::document(&b.results));
         let asked = |condition: &Condition| match &condition.asks {
             Asks::Finding(id) => ask_finding(condition, id, &b.results),
-            Asks::Figure { path, .. } => ask_figure(condition, path, &comparison, (&documents.0, &documents.1)),
+            Asks::Figure { path, above, bound } => {
+                let values = [&documents.0, &documents.1].map(|document| lookup(document, path));
+                ask_figure(condition, path, values, (*above, *bound), comparison.figure(path))
+            }
         };
         let conditions = conditions.iter().map(asked).collect::<Result<_, _>>()?;
         Ok(Compared { a, b, comparison, conditions })
@@ -151,20 +155,16 @@ fn ask_finding(condition: &Condition, id: &str, after: &Results) -> Result<Asked
 fn ask_figure(
     condition: &Condition,
     path: &str,
-    comparison: &Comparison,
-    documents: (&Value, &Value),
+    values: [Option<&Value>; 2],
+    (above, bound): (bool, Bound),
+    judged: Option<&Judged>,
 ) -> Result<Asked, Trouble> {
-    let Asks::Figure { above, bound, .. } = condition.asks else {
-        return Err(Trouble::new(format!("cannot ask {:?}", condition.text)));
-    };
-    let (before, after) = (lookup(documents.0, path), lookup(documents.1, path));
-    if before == Looked::NoKey && after == Looked::NoKey {
+    if values == [None, None] {
         return Err(Trouble::new(format!("cannot ask {:?}", condition.text))
             .because(format!("{path} is no figure of `rtscope report --json`"))
             .next("docs/report-json.md names every key"));
     }
-    let (before, after) = (before.number(), after.number());
-    let judged = comparison.figure(path);
+    let [before, after] = values.map(|value| value.and_then(Value::as_f64));
     let compared = judged.map_or((before, after), |judged| (judged.a, judged.b));
     let real = judged.and_then(|judged| judged.real);
     let values = Values { before, after, compared, real };
@@ -180,53 +180,29 @@ fn ask_figure(
     Ok(Asked { condition: condition.text.clone(), outcome, before, after, note })
 }
 
-/// What stands at a path.
-#[derive(Copy, Clone, PartialEq, Debug)]
-enum Looked {
-    Number(f64),
-    Null,
-    NoKey,
-}
-
-impl Looked {
-    fn number(self) -> Option<f64> {
-        match self {
-            Looked::Number(number) => Some(number),
-            _ => None,
-        }
-    }
-}
-
 /// Keys below a distribution and below a level, for those that are null as a whole.
 const PARTS: [&str; 11] = ["count", "sum", "mean", "min", "p50", "p90", "p99", "p999", "max", "last", "period_ns"];
 
-/// The figure at `path` of a report: keys, and positions in lists.
-fn lookup(document: &Value, path: &str) -> Looked {
+/// The figure at `path` of a report (keys, and positions in lists), which may be null; `None` where there is no such
+/// key.
+fn lookup<'d>(document: &'d Value, path: &str) -> Option<&'d Value> {
     let mut value = document;
     let mut keys = path.split('.').peekable();
     while let Some(key) = keys.next() {
-        let next = match value {
-            Value::Object(members) => members.get(key),
-            // A list that is too short has no such figure in this run.
-            Value::Array(list) => match key.parse::<usize>() {
-                Ok(position) => match list.get(position) {
-                    Some(element) => Some(element),
-                    None => return Looked::Null,
-                },
-                Err(_) => None,
+        value = match value {
+            Value::Object(members) => members.get(key)?,
+            Value::Array(list) => match list.get(key.parse::<usize>().ok()?) {
+                Some(element) => element,
+                // A list that is too short has no such figure in this run.
+                None => return Some(&Value::Null),
             },
-            _ => None,
+            _ => return None,
         };
-        let Some(next) = next else { return Looked::NoKey };
-        if next.is_null() {
-            return match keys.peek() {
-                Some(part) if !PARTS.contains(part) => Looked::NoKey,
-                _ => Looked::Null,
-            };
+        if value.is_null() {
+            return keys.peek().is_none_or(|part| PARTS.contains(part)).then_some(value);
         }
-        value = next;
     }
-    value.as_f64().map_or(Looked::NoKey, Looked::Number)
+    value.is_number().then_some(value)
 }
 
 #[cfg(test)]
@@ -239,14 +215,14 @@ mod tests {
         let document = json!({
             "span_ns": 7, "memory": {"rss_bytes": null}, "lanes": [{"id": 0, "idle_ns": null}], "source": {"kind": "x"}
         });
-        assert_eq!(lookup(&document, "span_ns"), Looked::Number(7.0));
-        assert_eq!(lookup(&document, "memory.rss_bytes.max"), Looked::Null);
-        assert_eq!(lookup(&document, "memory.rss_bytes.maximum"), Looked::NoKey);
-        assert_eq!(lookup(&document, "lanes.0.id"), Looked::Number(0.0));
-        assert_eq!(lookup(&document, "lanes.0.idle_ns"), Looked::Null);
-        assert_eq!(lookup(&document, "lanes.5.id"), Looked::Null);
+        assert_eq!(lookup(&document, "span_ns"), Some(&json!(7)));
+        assert_eq!(lookup(&document, "memory.rss_bytes.max"), Some(&Value::Null));
+        assert_eq!(lookup(&document, "memory.rss_bytes.maximum"), None);
+        assert_eq!(lookup(&document, "lanes.0.id"), Some(&json!(0)));
+        assert_eq!(lookup(&document, "lanes.0.idle_ns"), Some(&Value::Null));
+        assert_eq!(lookup(&document, "lanes.5.id"), Some(&Value::Null));
         for path in ["lanes.x.id", "source.kind", "memory", "span", "span_ns.p99", "lanes.0.name"] {
-            assert_eq!(lookup(&document, path), Looked::NoKey, "{path}");
+            assert_eq!(lookup(&document, path), None, "{path}");
         }
     }
 }

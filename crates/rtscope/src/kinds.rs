@@ -20,74 +20,45 @@ pub struct Kind {
     pub role: String,
 }
 
-/// Kinds of spans that a timeline may have. What they are called can differ between runtimes; numbers
-/// and roles do not.
-#[derive(Copy, Clone, Eq, PartialEq, Hash, Debug)]
-#[repr(u16)]
-#[allow(missing_docs)]
-pub enum SpanKind {
-    Program = 1,
-    Idle = 2,
-    WaitingToStop = 3,
-    WaitingToLead = 4,
-    Collecting = 5,
-    CollectingMajor = 6,
-    WaitingForOthers = 7,
-    Slice = 8,
-    Release = 9,
-    Request = 10,
-    Running = 11,
-    WantsACpu = 12,
-    Queued = 13,
-    Throttled = 14,
-    Asleep = 15,
-    Blocked = 16,
-    Unknown = 17,
-    Mark = 18,
-    Gap = 19,
-    OtherWork = 20,
-    IdleCpu = 21,
-    NotScheduled = 22,
-    ConcurrentMark = 23,
-    ConcurrentSync = 24,
-    ConcurrentSweep = 25,
-    Own = 26,
+rtscope_model::listed! {
+    /// Kinds of spans that a timeline may have, in the order of their numbers. What they are called can differ
+    /// between runtimes; numbers and roles do not.
+    #[derive(Copy, Clone, Eq, PartialEq, Hash, Debug)]
+    #[allow(missing_docs)]
+    pub enum SpanKind {
+        Program,
+        Idle,
+        WaitingToStop,
+        WaitingToLead,
+        Collecting,
+        CollectingMajor,
+        WaitingForOthers,
+        Slice,
+        Release,
+        Request,
+        Running,
+        WantsACpu,
+        Queued,
+        Throttled,
+        Asleep,
+        Blocked,
+        Unknown,
+        Mark,
+        Gap,
+        OtherWork,
+        IdleCpu,
+        NotScheduled,
+        ConcurrentMark,
+        ConcurrentSync,
+        ConcurrentSweep,
+        Own,
+    }
 }
 
 impl SpanKind {
-    /// All of them.
-    pub const ALL: [SpanKind; 26] = [
-        SpanKind::Program,
-        SpanKind::Idle,
-        SpanKind::WaitingToStop,
-        SpanKind::WaitingToLead,
-        SpanKind::Collecting,
-        SpanKind::CollectingMajor,
-        SpanKind::WaitingForOthers,
-        SpanKind::Slice,
-        SpanKind::Release,
-        SpanKind::Request,
-        SpanKind::Running,
-        SpanKind::WantsACpu,
-        SpanKind::Queued,
-        SpanKind::Throttled,
-        SpanKind::Asleep,
-        SpanKind::Blocked,
-        SpanKind::Unknown,
-        SpanKind::Mark,
-        SpanKind::Gap,
-        SpanKind::OtherWork,
-        SpanKind::IdleCpu,
-        SpanKind::NotScheduled,
-        SpanKind::ConcurrentMark,
-        SpanKind::ConcurrentSync,
-        SpanKind::ConcurrentSweep,
-        SpanKind::Own,
-    ];
-
-    /// Its number in tiles.
+    /// Its number in tiles, from 1 on.
     pub fn id(self) -> u16 {
-        self as u16
+        self as u16 + 1
     }
 
     /// What people call it, and what it is drawn as.

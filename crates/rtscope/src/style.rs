@@ -78,44 +78,39 @@ pub fn json(document: &impl Serialize) -> serde_json::Result<String> {
     serde_json::to_string(document).map(|text| clean_json(&text).into_owned())
 }
 
-/// A document for a terminal, indented.
-///
-/// # Errors
-/// It cannot be JSON.
-pub fn json_pretty(document: &impl Serialize) -> serde_json::Result<String> {
-    serde_json::to_string_pretty(document).map(|text| clean_json(&text).into_owned())
-}
-
-/// What a piece of text means; [`Style::paint`] chooses the colour.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub enum Tone {
-    /// A heading, a flag to paste.
-    Strong,
-    /// Less important.
-    Faint,
-    /// Fine, or the program's own work.
-    Good,
-    /// Dominates, or broken.
-    Bad,
-    /// Costs something.
-    Warn,
-    /// Collecting; notes.
-    Calm,
-    /// Nothing of these.
-    Plain,
-}
-
-/// The ground that letters of a map stand on.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
-#[allow(missing_docs)]
-pub enum Ground {
-    Red,
-    Green,
-    Yellow,
-    Blue,
-    Magenta,
-    Cyan,
-    Grey,
+rtscope_model::listed! {
+    /// What a piece of text means; [`Style::paint`] chooses the colour.
+    #[derive(Copy, Clone, Eq, PartialEq, Debug)]
+    pub enum Tone: code {
+        /// A heading, a flag to paste.
+        Strong = "1",
+        /// Less important.
+        Faint = "2",
+        /// Fine, or the program's own work.
+        Good = "32",
+        /// Dominates, or broken.
+        Bad = "1;31",
+        /// Costs something.
+        Warn = "33",
+        /// Collecting; notes.
+        Calm = "34",
+        /// Letters of a map on a ground of that colour, here and below.
+        OnRed = "97;41",
+        /// See there.
+        OnGreen = "30;42",
+        /// See there.
+        OnYellow = "30;43",
+        /// See there.
+        OnBlue = "97;44",
+        /// See there.
+        OnMagenta = "97;45",
+        /// See there.
+        OnCyan = "30;46",
+        /// See there.
+        OnGrey = "97;100",
+        /// Nothing of these.
+        Plain = "",
+    }
 }
 
 impl Style {
@@ -155,35 +150,10 @@ impl Style {
 
     /// `text` in the colour of `tone`, where colour is welcome.
     pub fn paint<'t>(&self, tone: Tone, text: &'t str) -> Cow<'t, str> {
-        if !self.colour || text.is_empty() {
+        let code = tone.code();
+        if !self.colour || text.is_empty() || code.is_empty() {
             return Cow::Borrowed(text);
         }
-        let code = match tone {
-            Tone::Strong => "1",
-            Tone::Faint => "2",
-            Tone::Good => "32",
-            Tone::Bad => "1;31",
-            Tone::Warn => "33",
-            Tone::Calm => "34",
-            Tone::Plain => return Cow::Borrowed(text),
-        };
-        Cow::Owned(format!("\x1b[{code}m{text}\x1b[0m"))
-    }
-
-    /// `text` on `ground`, where colour is welcome.
-    pub fn on<'t>(&self, ground: Ground, text: &'t str) -> Cow<'t, str> {
-        if !self.colour || text.is_empty() {
-            return Cow::Borrowed(text);
-        }
-        let code = match ground {
-            Ground::Red => "97;41",
-            Ground::Green => "30;42",
-            Ground::Yellow => "30;43",
-            Ground::Blue => "97;44",
-            Ground::Magenta => "97;45",
-            Ground::Cyan => "30;46",
-            Ground::Grey => "97;100",
-        };
         Cow::Owned(format!("\x1b[{code}m{text}\x1b[0m"))
     }
 
@@ -206,6 +176,11 @@ pub fn shorten(text: &str, width: usize) -> Cow<'_, str> {
     }
     let kept: String = text.chars().take(width.saturating_sub(3)).collect();
     Cow::Owned(kept + "...")
+}
+
+/// The same of a text from outside: cleaned, too.
+pub fn short(text: &str, width: usize) -> String {
+    shorten(&clean(text), width).into_owned()
 }
 
 /// `text` cut to its last `width` characters: the end of a path tells more than

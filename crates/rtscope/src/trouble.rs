@@ -2,8 +2,8 @@
 //! to run next, on one line. Owns the form of the sentence; the words are the
 //! caller's.
 
-use crate::style::{json, json_pretty};
 use rtscope_host::privileges::NoOpener;
+use rtscope_model::text::clean_json;
 use serde::Serialize;
 use std::fmt;
 use std::io::{self, Write};
@@ -61,7 +61,8 @@ pub fn printed(done: io::Result<()>) -> io::Result<()> {
 /// # Errors
 /// It cannot be JSON.
 pub(crate) fn document(document: &impl Serialize, pretty: bool) -> Result<String, Trouble> {
-    let json = if pretty { json_pretty(document) } else { json(document) };
+    let json = if pretty { serde_json::to_string_pretty(document) } else { serde_json::to_string(document) };
+    let json = json.map(|text| clean_json(&text).into_owned());
     Ok(json.map_err(|error| Trouble::new("cannot write the document").because(error))? + "\n")
 }
 

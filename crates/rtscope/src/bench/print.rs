@@ -1,9 +1,9 @@
 //! What experiments print and write, each in the same way.
 
-use crate::style::{Style, Tone};
+use crate::style::{Style, Tone, wrap};
 use crate::trouble::{Trouble, print_results};
 use rtscope_model::units;
-use rtscope_tune::stats::Median;
+use rtscope_tune::stats::{INTERVAL_FROM, Median};
 use serde::Serialize;
 use std::fs;
 use std::path::Path;
@@ -42,6 +42,19 @@ pub fn rising(numbers: &[u32]) -> Vec<u32> {
     numbers.sort_unstable();
     numbers.dedup();
     numbers
+}
+
+/// The text of an experiment: its title, what is true of all of it, its tables, what stood beside the measurement.
+pub fn sheet(title: &str, facts: &[String], tables: &str, notes: &[String], style: &Style) -> String {
+    let mut out = format!("{}\n{}\n\n{tables}", style.paint(Tone::Strong, title), facts.join(style.dot()));
+    notes.iter().flat_map(|note| wrap(note, style.width)).for_each(|line| out += &format!("{line}\n"));
+    out
+}
+
+/// Why there are no intervals, where there are too few runs for them; `option` gives more.
+pub fn too_few(runs: u32, option: &str) -> Option<String> {
+    let few = (runs as usize) < INTERVAL_FROM;
+    few.then(|| format!("An interval takes at least {INTERVAL_FROM} runs: give {option} {INTERVAL_FROM} or more."))
 }
 
 /// What is true of all of an experiment, each in a few words.

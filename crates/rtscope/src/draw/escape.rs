@@ -8,6 +8,9 @@ use std::borrow::Cow;
 /// Longest string that is shown.
 const LONGEST: usize = 600;
 
+/// Signs that HTML must not see, in the order in which they are replaced.
+const ENTITIES: [(&str, &str); 5] = [("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'")];
+
 /// `text` for element content and quoted attributes.
 pub(crate) fn escape(text: &str) -> Cow<'_, str> {
     let shown = match clean(text) {
@@ -17,18 +20,12 @@ pub(crate) fn escape(text: &str) -> Cow<'_, str> {
     if !shown.contains(['&', '<', '>', '"', '\'']) {
         return shown;
     }
-    let mut out = String::with_capacity(shown.len() + 32);
-    for c in shown.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c => out.push(c),
-        }
-    }
-    Cow::Owned(out)
+    Cow::Owned(ENTITIES.iter().fold(shown.into_owned(), |text, (entity, sign)| text.replace(sign, entity)))
+}
+
+/// What [`escape`] made of a text, as it was before.
+pub(crate) fn unescape(text: &str) -> String {
+    ENTITIES.iter().rev().fold(text.to_owned(), |text, (entity, sign)| text.replace(entity, sign))
 }
 
 /// JSON that cannot end the script element it stands in, nor open a comment.

@@ -125,8 +125,8 @@ impl<'s> Screen<'s> {
 
     /// A table with its label and column heads in the first line. First cell of
     /// each row left, the others right, columns as wide as they need to be.
-    pub(crate) fn table(&mut self, label: &str, heads: &[&str], rows: &[Vec<String>]) {
-        let columns = heads.len();
+    pub(crate) fn table(&mut self, label: &str, heads: &[impl AsRef<str>], rows: &[Vec<String>]) {
+        let heads: Vec<&str> = heads.iter().map(AsRef::as_ref).collect();
         let mut widths = heads.iter().map(|head| head.chars().count()).collect::<Vec<_>>();
         let mut first = LABEL.max(label.chars().count() + 2);
         for row in rows {
@@ -137,7 +137,7 @@ impl<'s> Screen<'s> {
         }
         // Spread over the line, but not so far that the eye loses the row.
         let room = self.style.width.saturating_sub(first + widths.iter().sum::<usize>());
-        let gap = (room / columns.max(1)).clamp(1, 3);
+        let gap = (room / heads.len().max(1)).clamp(1, 3);
         let mut line =
             format!("{}{}", self.style.paint(Tone::Strong, label), " ".repeat(first - label.chars().count()));
         for (head, width) in heads.iter().zip(&widths) {

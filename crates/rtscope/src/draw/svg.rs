@@ -16,21 +16,21 @@ pub(crate) struct Svg {
     out: String,
 }
 
-/// Which end of a text its position is.
-#[derive(Copy, Clone, Eq, PartialEq)]
-pub(crate) enum Anchor {
-    Start,
-    Middle,
-    End,
+rtscope_model::listed! {
+    /// Which end of a text its position is.
+    #[derive(Copy, Clone, Eq, PartialEq)]
+    pub(crate) enum Anchor: word {
+        Start = "start",
+        Middle = "middle",
+        End = "end",
+    }
 }
 
 impl Svg {
     /// An empty drawing; `label` says to those who cannot see it what it shows.
     pub(crate) fn new(height: f64, label: &str) -> Svg {
-        let mut out = String::new();
         let label = escape(label);
-        let _ = write!(out, r#"<svg viewBox="0 0 {WIDTH} {height:.0}" role="img" aria-label="{label}">"#);
-        Svg { out }
+        Svg { out: format!(r#"<svg viewBox="0 0 {WIDTH} {height:.0}" role="img" aria-label="{label}">"#) }
     }
 
     /// An empty drawing that is a file by itself: with its `style` and a background of
@@ -43,10 +43,8 @@ impl Svg {
 
     /// The same of any size, without the background.
     pub(crate) fn file([width, height]: [f64; 2], label: &str, style: &str) -> Svg {
-        let mut out = String::new();
         let label = escape(label);
-        let _ = write!(
-            out,
+        let out = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" \
              height=\"{height:.0}\" role=\"img\" aria-label=\"{label}\">\n<style>{style}</style>\n"
         );
@@ -55,9 +53,7 @@ impl Svg {
 
     /// An empty drawing of `size` that stands beside words, which say what it shows.
     pub(crate) fn mark([width, height]: [f64; 2], class: &str) -> Svg {
-        let mut out = String::new();
-        let _ = write!(out, r#"<svg class="{class}" viewBox="0 0 {width:.0} {height:.0}" aria-hidden="true">"#);
-        Svg { out }
+        Svg { out: format!(r#"<svg class="{class}" viewBox="0 0 {width:.0} {height:.0}" aria-hidden="true">"#) }
     }
 
     pub(crate) fn finish(mut self) -> String {
@@ -114,6 +110,20 @@ impl Svg {
         self.text(x, top + height + 16.0, Anchor::Middle, "tick", label);
     }
 
+    /// Boxes on each other from `bottom` upwards, across from one place to another: of each its height, its class
+    /// and what it is. One too low to be seen is left out.
+    pub(crate) fn stack(
+        &mut self,
+        [from, to]: [f64; 2],
+        mut bottom: f64,
+        boxes: impl IntoIterator<Item = (f64, &'static str, String)>,
+    ) {
+        for (height, class, title) in boxes.into_iter().filter(|(height, ..)| *height >= 0.05) {
+            self.rect([from, bottom - height, (to - from).max(0.7), height], class, &title);
+            bottom -= height;
+        }
+    }
+
     pub(crate) fn dot(&mut self, x: f64, y: f64, class: &str, title: &str) {
         let title = escape(title);
         let _ = write!(
@@ -130,6 +140,17 @@ impl Svg {
             let _ = write!(self.out, "H{x:.1}V{y:.1}");
         }
         let _ = write!(self.out, r#"H{end:.1}"/>"#);
+    }
+
+    /// Steps through what is known; they end where something unknown begins. Gives the height of the last.
+    pub(crate) fn known_steps(&mut self, points: &[(f64, Option<f64>)], end: f64, class: &str) -> Option<f64> {
+        let mut next = 0;
+        for some in points.chunk_by(|a, b| a.1.is_some() == b.1.is_some()) {
+            next += some.len();
+            let known: Vec<_> = some.iter().filter_map(|(x, y)| Some((*x, (*y)?))).collect();
+            self.steps(&known, points.get(next).map_or(end, |(x, _)| *x), class);
+        }
+        points.iter().rev().find_map(|(_, y)| *y)
     }
 
     /// A surface between two lines of steps: where each point begins, its top, its bottom.
@@ -171,12 +192,7 @@ impl Svg {
     }
 
     pub(crate) fn text(&mut self, x: f64, y: f64, anchor: Anchor, class: &str, text: &str) {
-        let anchor = match anchor {
-            Anchor::Start => "start",
-            Anchor::Middle => "middle",
-            Anchor::End => "end",
-        };
-        let text = escape(text);
+        let (anchor, text) = (anchor.word(), escape(text));
         let _ = write!(self.out, r#"<text x="{x:.1}" y="{y:.1}" text-anchor="{anchor}" class="{class}">{text}</text>"#);
     }
 
@@ -209,6 +225,14 @@ pub(crate) fn round_step(max: f64, count: f64) -> f64 {
     let power = 10f64.powf(raw.log10().floor());
     let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * power >= raw).unwrap_or(10.0);
     factor * power
+}
+
+/// Hairlines across a plot at each `step` from 0 up to its top, each with its label.
+pub(crate) fn levels(svg: &mut Svg, plot: [f64; 4], [step, top]: [f64; 2], label: impl Fn(f64) -> String) {
+    let [_, above, _, height] = plot;
+    for value in (0..=(top / step * 1.0001) as u32).map(|number| f64::from(number) * step) {
+        svg.level(plot, above + height * (1.0 - value / top), &label(value));
+    }
 }
 
 /// A time axis below a plot: ticks, their labels, hairlines across the plot.

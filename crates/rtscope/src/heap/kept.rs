@@ -90,19 +90,16 @@ pub(super) fn choose(capture: &Capture, at: At) -> Result<(Heap, String), Troubl
             .because(none_because(capture))
             .next("`rtscope record --heap-every 1s` keeps one each second"));
     }
-    let heap = match at {
-        At::Last => names.iter().rev().find_map(|name| read(capture, name)),
-        At::Peak => peak(&load(capture, None).heaps).cloned(),
+    let (heap, which) = match at {
+        At::Last => (names.iter().rev().find_map(|name| read(capture, name)), "the last".to_owned()),
+        At::Peak => (peak(&load(capture, None).heaps).cloned(), "the largest".to_owned()),
         At::Number(number) => {
             let wanted = format!("heap/{number}.json");
             let name = names.iter().find(|name| **name == wanted).ok_or_else(|| {
-                Trouble::new(format!("{path} has no snapshot {number}")).because(format!(
-                    "it has {} to {}",
-                    bare(&names, 0),
-                    bare(&names, names.len() - 1)
-                ))
+                let [first, last] = [names.first(), names.last()].map(bare);
+                Trouble::new(format!("{path} has no snapshot {number}")).because(format!("it has {first} to {last}"))
             })?;
-            read(capture, name)
+            (read(capture, name), format!("number {number}"))
         }
     };
     let heap = heap.ok_or_else(|| Trouble::new(format!("no snapshot in {path} can be read")))?;
@@ -111,11 +108,6 @@ pub(super) fn choose(capture: &Capture, at: At) -> Result<(Heap, String), Troubl
         format!(" {} after the start,", rtscope_model::units::duration(ns))
     });
     let count = rtscope_model::units::counted(names.len() as u64, "snapshot", "snapshots");
-    let which = match at {
-        At::Last => "the last".to_owned(),
-        At::Peak => "the largest".to_owned(),
-        At::Number(number) => format!("number {number}"),
-    };
     Ok((heap, format!("{path}: {which} of {count},{after} see --at")))
 }
 
@@ -125,9 +117,8 @@ fn none_because(capture: &Capture) -> String {
 }
 
 /// `heap/12.json` is 12.
-fn bare(names: &[String], index: usize) -> &str {
-    let name = names.get(index).map_or("", String::as_str);
-    name.trim_start_matches("heap/").trim_end_matches(".json")
+fn bare(name: Option<&String>) -> &str {
+    name.map_or("", |name| name.trim_start_matches("heap/").trim_end_matches(".json"))
 }
 
 fn read(capture: &Capture, name: &str) -> Option<Heap> {

@@ -43,16 +43,9 @@ impl Layout {
     /// A layout, `width` pixels wide, of megablocks of these addresses in megablocks,
     /// ascending and each once.
     pub(crate) fn of(slots: &[u64], width: f64) -> Layout {
-        let mut best = None;
-        for columns in COLUMNS {
-            let layout = Layout::with(slots, columns, width);
-            let fits = layout.height() as f64 * layout.unit <= HIGH;
-            best = Some(layout);
-            if fits {
-                break;
-            }
-        }
-        best.unwrap_or_else(|| Layout::with(slots, 2, width))
+        let mut tried = COLUMNS.into_iter().map(|columns| Layout::with(slots, columns, width));
+        let fits = |layout: &Layout| layout.height() as f64 * layout.unit <= HIGH;
+        tried.find(fits).unwrap_or_else(|| Layout::with(slots, COLUMNS[COLUMNS.len() - 1], width))
     }
 
     fn with(slots: &[u64], columns: u64, width: f64) -> Layout {

@@ -3,7 +3,7 @@
 //! that hold nothing are told in one line.
 
 use super::picture::{BLOCK, BLOCKS, Kind, MEGABLOCK, Picture, Square};
-use crate::style::{Ground, Style, Tone};
+use crate::style::{Style, Tone};
 use rtscope_model::heap::Heap;
 use rtscope_model::units::{bytes, count, counted, percent_of};
 use std::fmt::Write;
@@ -125,42 +125,27 @@ fn painted(squares: &[Square], style: &Style) -> String {
     let mut out = String::new();
     for run in squares.chunk_by(|a, b| look(*a) == look(*b)) {
         let text: String = run.iter().map(|square| square.mark()).collect();
-        out.push_str(&paint(run.first().copied(), &text, style));
+        out.push_str(&style.paint(run.first().map_or(Tone::Plain, |square| look(*square)), &text));
     }
     out.truncate(out.trim_end_matches(' ').len());
     out
 }
 
 /// How a square is shown.
-#[derive(Eq, PartialEq)]
-enum Look {
-    On(Ground),
-    In(Tone),
-    Bare,
-}
-
-fn look(square: Square) -> Look {
+fn look(square: Square) -> Tone {
     match square.kind {
-        Kind::Nursery => Look::On(Ground::Yellow),
-        Kind::Young => Look::On(Ground::Cyan),
-        Kind::Old => Look::On(Ground::Blue),
-        Kind::Large => Look::On(Ground::Green),
+        Kind::Nursery => Tone::OnYellow,
+        Kind::Young => Tone::OnCyan,
+        Kind::Old => Tone::OnBlue,
+        Kind::Large => Tone::OnGreen,
         // Blocks that hold little are letters only: what keeps them is seen at once.
-        Kind::Pinned if square.grade < 5 => Look::In(Tone::Bad),
-        Kind::Pinned => Look::On(Ground::Red),
-        Kind::Compact => Look::On(Ground::Magenta),
-        Kind::NonMoving => Look::On(Ground::Grey),
-        Kind::Code | Kind::Other => Look::In(Tone::Strong),
-        Kind::Descriptors | Kind::Free | Kind::FreeMegablock => Look::In(Tone::Faint),
-        Kind::Returned => Look::Bare,
-    }
-}
-
-fn paint(square: Option<Square>, text: &str, style: &Style) -> String {
-    match square.map_or(Look::Bare, look) {
-        Look::On(ground) => style.on(ground, text).into_owned(),
-        Look::In(tone) => style.paint(tone, text).into_owned(),
-        Look::Bare => text.to_owned(),
+        Kind::Pinned if square.grade < 5 => Tone::Bad,
+        Kind::Pinned => Tone::OnRed,
+        Kind::Compact => Tone::OnMagenta,
+        Kind::NonMoving => Tone::OnGrey,
+        Kind::Code | Kind::Other => Tone::Strong,
+        Kind::Descriptors | Kind::Free | Kind::FreeMegablock => Tone::Faint,
+        Kind::Returned => Tone::Plain,
     }
 }
 
@@ -203,7 +188,7 @@ fn legend(out: &mut String, heap: &Heap, picture: &Picture, per: u64, style: &St
 /// The letter of a kind as rows show it.
 fn mark(kind: Kind, grade: u8, style: &Style) -> String {
     let square = Square { kind, grade };
-    paint(Some(square), square.mark().to_string().as_str(), style)
+    style.paint(look(square), &square.mark().to_string()).into_owned()
 }
 
 #[cfg(test)]

@@ -13,23 +13,25 @@ pub(crate) const BLOCKS: usize = 256;
 /// From so many blocks in a square on, descriptors (4 blocks of 256) are left out of it.
 const COARSE: u64 = 8;
 
-/// What a block is, as far as pictures tell.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
-#[repr(u8)]
-pub(crate) enum Kind {
-    Nursery,
-    Young,
-    Old,
-    Large,
-    Pinned,
-    Compact,
-    NonMoving,
-    Code,
-    Other,
-    Descriptors,
-    Free,
-    FreeMegablock,
-    Returned,
+rtscope_model::listed! {
+    /// What a block is, as far as pictures tell, in the order of legends.
+    #[derive(Copy, Clone, Eq, PartialEq, Debug)]
+    #[repr(u8)]
+    pub(crate) enum Kind {
+        Nursery,
+        Young,
+        Old,
+        Large,
+        Pinned,
+        Compact,
+        NonMoving,
+        Code,
+        Other,
+        Descriptors,
+        Free,
+        FreeMegablock,
+        Returned,
+    }
 }
 
 /// Of each kind its mark, its code and its class.
@@ -53,23 +55,6 @@ const LOOKS: [(char, char, &str); KINDS] = [
 pub(crate) const KINDS: usize = Kind::ALL.len();
 
 impl Kind {
-    /// All, in the order of legends.
-    pub(crate) const ALL: [Kind; 13] = [
-        Kind::Nursery,
-        Kind::Young,
-        Kind::Old,
-        Kind::Large,
-        Kind::Pinned,
-        Kind::Compact,
-        Kind::NonMoving,
-        Kind::Code,
-        Kind::Other,
-        Kind::Descriptors,
-        Kind::Free,
-        Kind::FreeMegablock,
-        Kind::Returned,
-    ];
-
     /// Its mark in a document; of pinned blocks the one of which all lives.
     pub(crate) fn mark(self) -> char {
         LOOKS[self as usize].0
@@ -151,10 +136,7 @@ impl Picture {
         let mut tiles: Vec<Tile> = heap.megablocks.iter().map(tile).collect();
         tiles.sort_by_key(|tile| tile.slot);
         tiles.dedup_by_key(|tile| tile.slot);
-        let mut blocks = [0; KINDS];
-        for square in tiles.iter().flat_map(|tile| &tile.squares) {
-            blocks[square.kind as usize] += 1;
-        }
+        let mut blocks = Counts::of(tiles.iter().flat_map(|tile| &tile.squares)).blocks;
         let returned = heap.kinds.iter().filter(|kind| kind.kind == "returned");
         blocks[Kind::Returned as usize] += returned.map(|kind| kind.blocks).fold(0u64, u64::saturating_add);
         Picture { tiles, blocks, lives: heap.scan.is_some() }
@@ -187,11 +169,11 @@ impl Picture {
         let numbered = move |tile: &'_ Tile| (tile.slot - first) * BLOCKS as u64;
         let mut blocks =
             self.tiles.iter().flat_map(move |tile| (numbered(tile)..).zip(tile.squares.iter().copied())).peekable();
-        let mut merge = Merge::new(per);
+        let mut merge = Merge { per, counts: Counts::default(), owed: [0; KINDS] };
         std::iter::from_fn(move || {
             let number = blocks.peek()?.0 / per;
             while let Some((_, square)) = blocks.next_if(|(block, _)| block / per == number) {
-                merge.add(square);
+                merge.counts.add(square);
             }
             Some((number, merge.take()))
         })
@@ -221,18 +203,12 @@ impl Picture {
 
     /// A line for a whole megablock.
     pub(crate) fn tile_words(&self, tile: &Tile) -> String {
-        let mut counts = [0u64; KINDS];
-        let mut grades = 0u64;
-        for square in &tile.squares {
-            counts[square.kind as usize] += 1;
-            grades += u64::from(square.grade);
-        }
-        let mut parts: Vec<(u64, Kind)> = counts.into_iter().zip(Kind::ALL).filter(|(count, _)| *count > 0).collect();
+        let counts = Counts::of(&tile.squares);
+        let mut parts: Vec<_> = counts.blocks.into_iter().zip(Kind::ALL).filter(|(count, _)| *count > 0).collect();
         parts.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
         let part = |(count, kind): (u64, Kind)| match kind {
             Kind::Pinned => {
-                let grade = (grades.div_ceil(count)).min(9) as u8;
-                format!("{count} {} (each on average: {})", kind.words(), self.grade_words(grade))
+                format!("{count} {} (each on average: {})", kind.words(), self.grade_words(counts.grade()))
             }
             _ => format!("{count} {}", kind.words()),
         };
@@ -241,50 +217,59 @@ impl Picture {
     }
 }
 
+/// Blocks of each kind, and the grades of the pinned among them.
+#[derive(Default)]
+struct Counts {
+    blocks: [u64; KINDS],
+    grades: u64,
+}
+
+impl Counts {
+    fn of<'s>(squares: impl IntoIterator<Item = &'s Square>) -> Counts {
+        let mut counts = Counts::default();
+        squares.into_iter().for_each(|square| counts.add(*square));
+        counts
+    }
+
+    fn add(&mut self, square: Square) {
+        self.blocks[square.kind as usize] += 1;
+        self.grades += u64::from(square.grade);
+    }
+
+    /// The mean of the pinned, rounded as the marks are: 0 is nothing at all.
+    fn grade(&self) -> u8 {
+        self.grades.div_ceil(self.blocks[Kind::Pinned as usize].max(1)).min(9) as u8
+    }
+}
+
 /// Blocks that become one square. What one square says too little of, a later one says.
 struct Merge {
     per: u64,
-    counts: [u64; KINDS],
-    grades: u64,
+    counts: Counts,
     /// Blocks that no square has stood for yet.
     owed: [i64; KINDS],
 }
 
 impl Merge {
-    fn new(per: u64) -> Merge {
-        Merge { per, counts: [0; KINDS], grades: 0, owed: [0; KINDS] }
-    }
-
-    fn add(&mut self, square: Square) {
-        self.counts[square.kind as usize] += 1;
-        self.grades += u64::from(square.grade);
-    }
-
     fn take(&mut self) -> Square {
         let mut counts = std::mem::take(&mut self.counts);
-        let grades = std::mem::take(&mut self.grades);
-        let there: u64 = counts.iter().sum();
+        let there: u64 = counts.blocks.iter().sum();
         if self.per > BLOCKS as u64 {
-            counts[Kind::Returned as usize] += self.per.saturating_sub(there);
+            counts.blocks[Kind::Returned as usize] += self.per.saturating_sub(there);
         }
-        let own = &mut counts[Kind::Descriptors as usize];
+        let own = &mut counts.blocks[Kind::Descriptors as usize];
         if self.per >= COARSE && there > *own {
             *own = 0;
         }
         let mut weight = 0;
-        for (owed, count) in self.owed.iter_mut().zip(counts) {
+        for (owed, count) in self.owed.iter_mut().zip(counts.blocks) {
             *owed += count as i64;
             weight += count as i64;
         }
-        let among = Kind::ALL.into_iter().filter(|kind| counts[*kind as usize] > 0);
+        let among = Kind::ALL.into_iter().filter(|kind| counts.blocks[*kind as usize] > 0);
         let kind = among.max_by_key(|kind| self.owed[*kind as usize]).unwrap_or(Kind::Other);
         self.owed[kind as usize] -= weight;
-        let grade = match (kind, counts[kind as usize]) {
-            // Rounded as the marks are: 0 is nothing at all.
-            (Kind::Pinned, count) => grades.div_ceil(count.max(1)).min(9) as u8,
-            _ => 0,
-        };
-        Square { kind, grade }
+        Square { kind, grade: if kind == Kind::Pinned { counts.grade() } else { 0 } }
     }
 }
 

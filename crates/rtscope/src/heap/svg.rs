@@ -118,13 +118,11 @@ fn squares(svg: &mut Svg, picture: &Picture, layout: &Layout, [per, top]: [u64; 
     let top = top as f64;
     addresses(svg, layout, top);
     svg.open_scaled([LEFT, top], layout.unit, "h-squares");
-    let Some(paths) = Paths::of(picture, layout, per) else {
-        svg.close();
-        return;
-    };
-    paths.draw(svg, 0.7 / layout.unit.max(0.01));
-    if hover {
-        hovers(svg, picture, layout);
+    if let Some(paths) = Paths::of(picture, layout, per) {
+        paths.draw(svg, 0.7 / layout.unit.max(0.01));
+        if hover {
+            hovers(svg, picture, layout);
+        }
     }
     svg.close();
 }
@@ -169,6 +167,7 @@ impl Path {
 }
 
 /// All paths of a drawing.
+#[derive(Default)]
 struct Paths {
     /// Height of a square.
     high: u64,
@@ -184,15 +183,7 @@ impl Paths {
     fn of(picture: &Picture, layout: &Layout, per: u64) -> Option<Paths> {
         let [across, down] = shape(per);
         let (wide, high) = (ACROSS / across, DOWN / down);
-        let mut paths = Paths {
-            high,
-            slots: String::new(),
-            tiles: Path::default(),
-            slashes: String::new(),
-            kinds: Default::default(),
-            grades: Default::default(),
-        };
-        let in_tile = across * down;
+        let mut paths = Paths { high, ..Paths::default() };
         let mut squares = picture.squares(per).peekable();
         let mut tiles = picture.tiles.iter().peekable();
         squares.peek()?;
@@ -203,10 +194,8 @@ impl Paths {
         for segment in &layout.segments {
             for slot in segment.first..segment.first + segment.slots {
                 let [x, y] = layout.place(segment, slot);
-                if tiles.next_if(|tile| tile.slot == slot).is_none() {
-                    paths.slots.push_str(&frame(x, y));
-                    continue;
-                }
+                // Where no megablock is, no squares are taken.
+                let in_tile = if tiles.next_if(|tile| tile.slot == slot).is_some() { across * down } else { 0 };
                 let tile: Vec<Square> = squares.by_ref().take(in_tile as usize).map(|(_, square)| square).collect();
                 if tile.iter().all(|square| square.kind == Kind::Returned) {
                     paths.slots.push_str(&frame(x, y));
@@ -262,12 +251,8 @@ impl Paths {
 
 /// Whether a megablock holds nothing but its own descriptors.
 fn is_free(tile: &[Square]) -> bool {
-    let (free, others) = tile.iter().fold((0, 0), |(free, others), square| match square.kind {
-        Kind::FreeMegablock => (free + 1, others),
-        Kind::Descriptors => (free, others),
-        _ => (free, others + 1),
-    });
-    free > 0 && others == 0
+    let free = |square: &Square| square.kind == Kind::FreeMegablock;
+    tile.iter().any(free) && tile.iter().all(|square| free(square) || square.kind == Kind::Descriptors)
 }
 
 /// What is where, for the pointer: each run of blocks, or each megablock where those are many.

@@ -46,19 +46,11 @@ fn ledger(out: &mut String, heap: &Heap, style: &Style) {
 /// Megablocks: how many hold something, and how few would do.
 fn fragmentation(out: &mut String, heap: &Heap) {
     let levels = &heap.fragmentation;
-    let _ = write!(
-        out,
-        "\nBlocks   {} hold something, {} would do",
-        counted(levels.megablocks, "megablock", "megablocks"),
-        levels.megablocks_needed
-    );
+    let held = counted(levels.megablocks, "megablock", "megablocks");
+    let _ = write!(out, "\nBlocks   {held} hold something, {} would do", levels.megablocks_needed);
     if levels.kept_by_one > 0 {
-        let _ = write!(
-            out,
-            "; a single group of blocks keeps each of {} with {} free",
-            levels.kept_by_one,
-            bytes(levels.kept_by_one_bytes)
-        );
+        let free = bytes(levels.kept_by_one_bytes);
+        let _ = write!(out, "; a single group of blocks keeps each of {} with {free} free", levels.kept_by_one);
     }
     let _ = writeln!(out);
 }
@@ -92,14 +84,9 @@ fn pinned(out: &mut String, heap: &Heap) {
     }
     let _ = writeln!(out, "  held by {:42}  {:>11}  {:>10}  {:>14}", "", "pointers", "held", "dead kept");
     for holder in heap.holders.iter().take(ROWS) {
-        let _ = writeln!(
-            out,
-            "    {:46}  {:>11}  {:>10}  {:>14}",
-            shorten(&holder.name, 46),
-            count(holder.count),
-            bytes(holder.live_bytes),
-            bytes(holder.kept_dead_bytes)
-        );
+        let name = shorten(&holder.name, 46).into_owned();
+        let (live, dead) = (bytes(holder.live_bytes), bytes(holder.kept_dead_bytes));
+        let _ = writeln!(out, "    {name:46}  {:>11}  {live:>10}  {dead:>14}", count(holder.count));
     }
     worst(out, heap);
 }
@@ -127,13 +114,8 @@ fn large(out: &mut String, heap: &Heap) {
     let _ = write!(out, "\nLarge    {} with {}", counted(large.objects, "object", "objects"), bytes(large.bytes));
     if large.sliced > 0 {
         let by = large.holder.as_ref().map_or(String::new(), |name| format!(", by {name}"));
-        let _ = write!(
-            out,
-            "; {} of them, {}, kept for slices that show {}{by}",
-            count(large.sliced),
-            bytes(large.sliced_bytes),
-            bytes(large.shown_bytes)
-        );
+        let (many, held, shown) = (count(large.sliced), bytes(large.sliced_bytes), bytes(large.shown_bytes));
+        let _ = write!(out, "; {many} of them, {held}, kept for slices that show {shown}{by}");
     }
     let _ = writeln!(out);
 }

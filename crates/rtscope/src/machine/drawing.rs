@@ -15,11 +15,10 @@ const CELLS_MAX: usize = 256;
 
 /// The drawing, a line for each of its lines.
 pub(super) fn lines(resources: &Resources, style: &Style) -> Vec<String> {
-    let count = |cores: usize| if cores <= BOXES_MAX { Shape::Boxes } else { Shape::Cells };
     let cores: std::collections::BTreeSet<u32> = resources.cpus.iter().map(|place| place.core).collect();
     let drawing = Drawing {
         style,
-        shape: count(cores.len()),
+        boxes: cores.len() <= BOXES_MAX,
         number: resources.cpus.iter().map(|place| place.cpu.to_string().len()).max().unwrap_or(1),
         threads: most_threads(resources),
     };
@@ -40,15 +39,10 @@ fn most_threads(resources: &Resources) -> usize {
     counts.into_values().max().unwrap_or(1)
 }
 
-#[derive(Copy, Clone, Eq, PartialEq)]
-enum Shape {
-    Boxes,
-    Cells,
-}
-
 struct Drawing<'s> {
     style: &'s Style,
-    shape: Shape,
+    /// Cores are boxes, else cells.
+    boxes: bool,
     /// Digits of the largest CPU number.
     number: usize,
     /// CPUs of the core with most.
@@ -93,9 +87,10 @@ impl Drawing<'_> {
     fn inner_width(&self, cores: &[Core]) -> usize {
         let cpus = self.threads * (self.number + 2);
         let label = |core: &Core| self.label(core).chars().count();
-        match self.shape {
-            Shape::Boxes => cores.iter().map(|core| label(core) + 1).max().unwrap_or(0).max(cpus),
-            Shape::Cells => cpus + cores.iter().map(|core| core.kind.len()).max().unwrap_or(0),
+        if self.boxes {
+            cores.iter().map(|core| label(core) + 1).max().unwrap_or(0).max(cpus)
+        } else {
+            cpus + cores.iter().map(|core| core.kind.len()).max().unwrap_or(0)
         }
     }
 
@@ -109,7 +104,7 @@ impl Drawing<'_> {
         let cpus: String = core.cpus.iter().map(|(cpu, allowed)| self.cpu(*cpu, *allowed)).collect();
         let used = core.cpus.len() * (self.number + 2);
         let pad = |used: usize| " ".repeat(width.saturating_sub(used));
-        if self.shape == Shape::Cells {
+        if !self.boxes {
             let kind = &core.kind;
             return vec![format!("[{cpus}{}{kind}]", pad(used + kind.len()))];
         }

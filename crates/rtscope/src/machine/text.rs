@@ -3,7 +3,7 @@
 
 use super::{drawing, headline, nest};
 use crate::draw::screen::{LABEL, Screen};
-use crate::style::{Style, Tone, clean, shorten, shorten_front};
+use crate::style::{Style, Tone, clean, short, shorten_front};
 use rtscope_host::cpu_list;
 use rtscope_model::resources::{Cache, Level, OneCache, Resources, Source};
 use rtscope_model::units;
@@ -33,13 +33,18 @@ fn from(screen: &mut Screen<'_>, sources: &[&Source]) {
         1 => String::new(),
         count => format!(" (and {} more: --json)", count - 1),
     };
-    let said = shorten(&clean(&first.text), 80).into_owned();
-    screen.paragraph(&" ".repeat(LABEL), LABEL, Some(Tone::Faint), &format!("{}: {said}{more}", first.path));
+    let text = format!("{}: {}{more}", first.path, short(&first.text, 80));
+    screen.paragraph(&" ".repeat(LABEL), LABEL, Some(Tone::Faint), &text);
 }
 
 /// Sources whose `what` begins so.
 fn sources<'r>(resources: &'r Resources, what: &str) -> Vec<&'r Source> {
     resources.sources.iter().filter(|source| source.what.starts_with(what)).collect()
+}
+
+/// The source at this path.
+fn file<'r>(resources: &'r Resources, path: &str) -> Vec<&'r Source> {
+    resources.sources.iter().filter(|source| source.path == path).take(1).collect()
 }
 
 fn processors(screen: &mut Screen<'_>, resources: &Resources) {
@@ -142,9 +147,8 @@ fn quota(screen: &mut Screen<'_>, resources: &Resources) {
         (None, _) => "none at any level".to_owned(),
     };
     screen.entry("Quota", &text);
-    let path = |source: &&Source| Some(&source.path) == resources.quota_path.as_ref();
-    let told = match resources.quota_path {
-        Some(_) => resources.sources.iter().filter(path).take(1).collect(),
+    let told = match &resources.quota_path {
+        Some(path) => file(resources, path),
         None => sources(resources, "quota of "),
     };
     from(screen, &told);
@@ -160,8 +164,7 @@ fn memory(screen: &mut Screen<'_>, resources: &Resources) {
         Some(limit) => format!("{}, all that the machine has{hidden}", units::bytes(limit)),
     };
     screen.entry("Memory", &text);
-    let file = |source: &&Source| Some(&source.path) == resources.memory_limit_path.as_ref();
-    from(screen, &resources.sources.iter().filter(file).take(1).collect::<Vec<_>>());
+    from(screen, &resources.memory_limit_path.iter().flat_map(|path| file(resources, path)).collect::<Vec<_>>());
 }
 
 fn levels(screen: &mut Screen<'_>, resources: &Resources) {

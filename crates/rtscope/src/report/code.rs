@@ -65,6 +65,11 @@ pub fn places(code: &Code) -> Vec<(&Place, f64)> {
     shares.filter(|(_, share)| *share >= SHARE_MIN).take(PLACES_MAX).collect()
 }
 
+/// How long one place was waited for.
+pub fn waited(place: &Place) -> String {
+    units::duration_or_dash((place.waited_ns > 0).then_some(place.waited_ns))
+}
+
 /// How much was sampled: "1 842 samples, one each 10.3 ms of CPU time".
 pub fn basis(code: &Code) -> String {
     let samples = units::counted(code.samples, "sample", "samples");

@@ -5,67 +5,43 @@ use super::{units, words};
 use crate::compare::{Asked, Came, Compared};
 use crate::style::clean;
 use rtscope_analyze::compare::figures::Unit;
-use rtscope_analyze::compare::findings::{Change, FindingChange};
+use rtscope_analyze::compare::findings::{Change, FindingChange, Seen};
 use rtscope_analyze::compare::judge::Compared as Figure;
 use rtscope_analyze::compare::setting::Difference;
 use rtscope_analyze::compare::{Comparison, OtherProcesses, SCHEMA, Verdict};
-use rtscope_analyze::results::{Results, Runtime};
-use serde::Serialize;
+use rtscope_analyze::results::Results;
+use serde_json::{Value, json};
 use std::io::{self, Write};
 
 /// Findings that the headline names.
 const NAMED_MAX: usize = 2;
 
-#[derive(Serialize)]
-struct Document<'c> {
-    schema: &'static str,
-    verdict: Verdict,
-    headline: String,
-    a: Run<'c>,
-    b: Run<'c>,
-    settings: &'c [Difference],
-    others: OtherProcesses,
-    figures: &'c [Figure],
-    findings: &'c [FindingChange],
-    conditions: &'c [Asked],
-}
-
-#[derive(Serialize)]
-struct Run<'c> {
-    path: &'c str,
-    log: Option<&'c str>,
-    runtime: &'c Runtime,
-    span_ns: u64,
-    pauses: Option<u64>,
-    losses_matter: bool,
-}
-
-fn run(results: &Results) -> Run<'_> {
-    Run {
-        path: &results.source.path,
-        log: results.source.log.as_deref(),
-        runtime: &results.runtime,
-        span_ns: results.span_ns,
-        pauses: words::has_runtime(results).then_some(results.pauses.count),
-        losses_matter: super::exit_code(results) != 0,
-    }
+fn run(results: &Results) -> Value {
+    json!({
+        "path": results.source.path,
+        "log": results.source.log,
+        "runtime": results.runtime,
+        "span_ns": results.span_ns,
+        "pauses": words::has_runtime(results).then_some(results.pauses.count),
+        "losses_matter": super::exit_code(results) != 0,
+    })
 }
 
 /// The document of `docs/compare-json.md`, on one line.
 pub fn json(compared: &Compared) -> serde_json::Result<String> {
     let Comparison { verdict, settings, figures, findings, others } = &compared.comparison;
-    crate::style::json(&Document {
-        schema: SCHEMA,
-        verdict: *verdict,
-        headline: headline(compared),
-        a: run(&compared.a.results),
-        b: run(&compared.b.results),
-        settings,
-        others: *others,
-        figures,
-        findings,
-        conditions: &compared.conditions,
-    })
+    crate::style::json(&json!({
+        "schema": SCHEMA,
+        "verdict": verdict,
+        "headline": headline(compared),
+        "a": run(&compared.a.results),
+        "b": run(&compared.b.results),
+        "settings": settings,
+        "others": others,
+        "figures": figures,
+        "findings": findings,
+        "conditions": compared.conditions,
+    }))
 }
 
 /// Writes that document and a line feed.
@@ -162,16 +138,15 @@ fn phrase(finding: &FindingChange) -> String {
 }
 
 fn finding_sentence(finding: &FindingChange) -> String {
-    let cost = |seen: &Option<rtscope_analyze::compare::findings::Seen>| {
-        seen.as_ref().map_or(String::new(), |seen| {
-            let (cost, of) = words::costs(seen.cost_ns, seen.cost_bytes);
-            format!("{cost} ({} {of})", units::percent(seen.share))
-        })
+    let (seen, costs) = match finding.change {
+        Change::Gone => (&finding.a, "cost A"),
+        _ => (&finding.b, "costs B"),
     };
-    match finding.change {
-        Change::Gone => format!("The finding {}: it cost A {}.", phrase(finding), cost(&finding.a)),
-        _ => format!("The finding {}: it costs B {}.", phrase(finding), cost(&finding.b)),
-    }
+    let cost = seen.as_ref().map_or(String::new(), |seen| {
+        let (cost, of) = words::costs(seen.cost_ns, seen.cost_bytes);
+        format!("{cost} ({} {of})", units::percent(seen.share))
+    });
+    format!("The finding {}: it {costs} {cost}.", phrase(finding))
 }
 
 fn sentence_case(text: &str) -> String {
@@ -217,15 +192,15 @@ pub fn name(path: &str) -> String {
         ("pauses.release_ns.", "getting lanes back to work"),
         ("pauses.pause_ns.", "whole pause"),
     ];
-    if let Some((prefix, words)) = parts.iter().find(|(prefix, _)| path.starts_with(prefix)) {
-        return match path.get(prefix.len()..).unwrap_or("") {
-            "sum" => (*words).to_string(),
-            "mean" => format!("{words}, mean"),
-            "p50" => format!("{words}, median"),
-            "p90" => format!("{words}, 9 in 10"),
-            "p99" => format!("{words}, 99 in 100"),
-            other => format!("{words}, {other}"),
+    if let Some((words, of)) = parts.iter().find_map(|(prefix, words)| Some((words, path.strip_prefix(prefix)?))) {
+        let of = match of {
+            "sum" => return (*words).to_string(),
+            "p50" => "median",
+            "p90" => "9 in 10",
+            "p99" => "99 in 100",
+            other => other,
         };
+        return format!("{words}, {of}");
     }
     match path {
         "pauses.total_ns" => "all pauses".into(),
@@ -237,27 +212,25 @@ pub fn name(path: &str) -> String {
     }
 }
 
+/// A figure or the size of a change; `of_run` says what a sum, in nanoseconds of each second, is.
+fn amount(figure: &Figure, amount: f64, of_run: impl Fn(f64) -> String) -> String {
+    match figure.unit {
+        Unit::NsPerSecond => of_run(amount),
+        Unit::Ns => units::duration(amount as u64),
+        Unit::PerSecond => units::rate(amount),
+        Unit::Bytes => units::bytes(amount as u64),
+    }
+}
+
 /// A figure of one run: sums as a share of it.
 pub fn value(figure: &Figure, value: Option<f64>) -> String {
-    let Some(value) = value else { return "-".into() };
-    match figure.unit {
-        Unit::NsPerSecond => units::percent(value / 1e9),
-        Unit::Ns => units::duration(value.max(0.0) as u64),
-        Unit::PerSecond => units::rate(value),
-        Unit::Bytes => units::bytes(value.max(0.0) as u64),
-    }
+    value.map_or_else(|| "-".into(), |value| amount(figure, value, |ns| units::percent(ns / 1e9)))
 }
 
 /// A change: sums as what they cost in a run of `span_ns`.
 pub fn change(figure: &Figure, change: Option<f64>, span_ns: u64) -> String {
     let Some(change) = change else { return "-".into() };
-    let size = change.abs();
-    let text = match figure.unit {
-        Unit::NsPerSecond => units::duration((size * span_ns as f64 / 1e9) as u64),
-        Unit::Ns => units::duration(size as u64),
-        Unit::PerSecond => units::rate(size),
-        Unit::Bytes => units::bytes(size as u64),
-    };
+    let text = amount(figure, change.abs(), |ns| units::duration((ns * span_ns as f64 / 1e9) as u64));
     match (text.as_str(), change < 0.0) {
         ("0" | "0.00" | "0 B", _) => "0".into(),
         (_, true) => format!("-{text}"),
@@ -299,9 +272,8 @@ pub fn shown(figure: &Figure) -> bool {
 
 /// A finding and what became of it, in a sentence.
 pub fn finding(finding: &FindingChange) -> String {
-    let cost = |seen: &rtscope_analyze::compare::findings::Seen| {
-        format!("{} ({})", words::costs(seen.cost_ns, seen.cost_bytes).0, units::percent(seen.share))
-    };
+    let cost =
+        |seen: &Seen| format!("{} ({})", words::costs(seen.cost_ns, seen.cost_bytes).0, units::percent(seen.share));
     let small = if finding.matters { "" } else { "; so small a finding comes and goes by chance" };
     match (finding.change, &finding.a, &finding.b) {
         (Change::Stays, Some(a), Some(b)) => format!("{} stays: it cost {}, now {}", finding.id, cost(a), cost(b)),
@@ -360,18 +332,16 @@ pub fn limits(comparison: &Comparison) -> Vec<String> {
          that chance would do it in one of twenty comparisons of {judged} figures. What changes from one start to the next \
          and not within a run can still look like one; record again to be sure"
     )];
-    let smallest = |path: &str, as_share: bool| {
-        let smallest = comparison.figure(path).and_then(|figure| figure.smallest)?;
-        Some(if as_share { units::percent(smallest / 1e9) } else { units::duration(smallest as u64) })
-    };
-    let mut told = Vec::new();
     // Where a run varies more than it is long, no change of the sum can show at all.
-    let shows = comparison.figure("pauses.total_ns").and_then(|figure| figure.smallest).is_some_and(|ns| ns < 1e9);
-    told.extend(
-        smallest("pauses.total_ns", true).filter(|_| shows).map(|share| format!("{share} of the run in all pauses")),
-    );
-    told.extend(smallest("pauses.pause_ns.p50", false).map(|ns| format!("{ns} in the median pause")));
-    told.extend(smallest("pauses.pause_ns.p99", false).map(|ns| format!("{ns} in 99 of 100")));
+    let smallest = |path: &str| comparison.figure(path).and_then(|figure| figure.smallest);
+    let told = [
+        smallest("pauses.total_ns")
+            .filter(|ns| *ns < 1e9)
+            .map(|ns| units::percent(ns / 1e9) + " of the run in all pauses"),
+        smallest("pauses.pause_ns.p50").map(|ns| units::duration(ns as u64) + " in the median pause"),
+        smallest("pauses.pause_ns.p99").map(|ns| units::duration(ns as u64) + " in 99 of 100"),
+    ];
+    let told: Vec<String> = told.into_iter().flatten().collect();
     if !told.is_empty() {
         limits.push(format!("changes smaller than {} could not have shown", told.join(", ")));
     }

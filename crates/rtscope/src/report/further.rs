@@ -3,6 +3,7 @@
 //! the text and the page.
 
 use super::units;
+use super::words::cut;
 use rtscope_analyze::results::{Concurrent, Distribution, Nursery, Promotion, Results, SparkCounts, UserEvents};
 
 /// Sparks that the program offered; `None` where it offered none.
@@ -122,12 +123,7 @@ pub fn user_events(results: &Results, most: usize) -> Option<String> {
         let told: Vec<_> = times.into_iter().chain(values).collect();
         (!told.is_empty()).then(|| format!("`{}` {}", one.name, told.join(", ")))
     };
-    let mut told: Vec<_> = results.user.iter().filter_map(words).collect();
-    let more = told.len().saturating_sub(most);
-    told.truncate(most);
-    if more > 0 {
-        told.push(format!("{more} more, see --json"));
-    }
+    let told = cut(results.user.iter().filter_map(words).collect(), most, |more| format!("{more} more, see --json"));
     (!told.is_empty()).then(|| told.join("; "))
 }
 

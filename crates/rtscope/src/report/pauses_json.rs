@@ -55,14 +55,7 @@ struct CauseLine<'p> {
 
 impl<'p> PauseLine<'p> {
     pub(super) fn new(blamed: &'p BlamedPause, names: &'p Names, symbols: &'p Symbols) -> Self {
-        let causes = blamed.causes.iter().map(|piece| CauseLine::new(piece, names, symbols)).collect();
-        PauseLine { pause: &blamed.pause, causes }
-    }
-}
-
-impl<'p> CauseLine<'p> {
-    fn new(piece: &CausePiece, names: &'p Names, symbols: &'p Symbols) -> Self {
-        CauseLine {
+        let cause = |piece: &CausePiece| CauseLine {
             cause: piece.cause,
             who: piece.who.map(|name| names.get(name)).filter(|name| !name.is_empty()),
             who_pid: piece.who_pid,
@@ -73,6 +66,7 @@ impl<'p> CauseLine<'p> {
             from_ns: piece.from,
             to_ns: piece.to,
             confidence: piece.confidence,
-        }
+        };
+        PauseLine { pause: &blamed.pause, causes: blamed.causes.iter().map(cause).collect() }
     }
 }

@@ -9,31 +9,20 @@ pub fn is_unwritten(results: &Results, source: &str) -> bool {
     results.losses.iter().any(|loss| loss.kind == LossKind::Unwritten && loss.source == source)
 }
 
-/// What a part of the wall clock was spent on.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub enum Part {
-    /// Outside pauses.
-    Program,
-    /// Request to last lane stopped.
-    Stop,
-    /// All stopped to work done.
-    Collect,
-    /// Work done to last lane back.
-    Release,
-    /// In pauses whose inside was not seen whole.
-    Unsplit,
-}
-
-impl Part {
-    /// As a phrase.
-    pub fn words(self) -> &'static str {
-        match self {
-            Part::Program => "outside pauses",
-            Part::Stop => "waiting for lanes to stop",
-            Part::Collect => "collecting",
-            Part::Release => "getting lanes back to work",
-            Part::Unsplit => "in pauses not seen whole",
-        }
+rtscope_model::listed! {
+    /// What a part of the wall clock was spent on.
+    #[derive(Copy, Clone, Eq, PartialEq, Debug)]
+    pub enum Part: words {
+        /// Outside pauses.
+        Program = "outside pauses",
+        /// Request to last lane stopped.
+        Stop = "waiting for lanes to stop",
+        /// All stopped to work done.
+        Collect = "collecting",
+        /// Work done to last lane back.
+        Release = "getting lanes back to work",
+        /// In pauses whose inside was not seen whole.
+        Unsplit = "in pauses not seen whole",
     }
 }
 

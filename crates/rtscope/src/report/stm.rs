@@ -1,6 +1,7 @@
 //! Transactions (STM) in words: shared by the report, the page and `rtscope stm`. Owns the words;
 //! the figures are the fold's.
 
+use super::tables::Table;
 use super::units::{count, counted, duration, percent, rate};
 use rtscope_analyze::recording::stm::StmRates;
 use rtscope_analyze::results::stm::{LaneTransactions, NamedTransactions, Transactions};
@@ -84,10 +85,8 @@ pub fn others(found: &Transactions) -> Option<String> {
         told.push(format!("{} ended by an exception", count(exceptions)));
     }
     if nested_conflicts > 0 {
-        told.push(format!(
-            "{} refused",
-            counted(nested_conflicts, "part (orElse, catchSTM) was", "parts (orElse, catchSTM) were")
-        ));
+        let parts = counted(nested_conflicts, "part (orElse, catchSTM) was", "parts (orElse, catchSTM) were");
+        told.push(format!("{parts} refused"));
     }
     (!told.is_empty()).then(|| told.join("; ") + ".")
 }
@@ -102,11 +101,8 @@ pub fn scheduler(found: &Transactions) -> Option<String> {
         mode => format!("always {mode}"),
     }];
     if counts.backoffs > 0 {
-        told.push(format!(
-            "let {} wait after a conflict, {} in all",
-            count(counts.backoffs),
-            duration(counts.backoff_ns)
-        ));
+        let (some, ns) = (count(counts.backoffs), duration(counts.backoff_ns));
+        told.push(format!("let {some} wait after a conflict, {ns} in all"));
     }
     if counts.limited > 0 {
         told.push(format!("held {} back, {} in all", count(counts.limited), duration(counts.limited_ns)));
@@ -141,39 +137,41 @@ pub fn left_out(found: &Transactions) -> Option<String> {
     (!told.is_empty()).then(|| format!("Not counted: {}.", told.join("; ")))
 }
 
-/// Heads and cells of the table of lanes; none where outcomes were not counted.
-pub const LANE_HEADS: [&str; 6] = ["attempts", "took effect", "of all", "run again", "share", "waited"];
-
-/// See [`LANE_HEADS`].
-pub fn lane(lane: &LaneTransactions) -> Vec<String> {
+/// A row for each lane, so many of them.
+pub fn lanes(found: &Transactions, shown: usize) -> Table {
     let share = |share: Option<f64>| share.map_or("-".to_owned(), percent);
-    let counts = &lane.counts;
-    vec![
-        if lane.lane == STM_SHARED_LANE { "all others".to_owned() } else { format!("capability {}", lane.lane) },
-        count(counts.attempts),
-        count(counts.commits),
-        share(lane.commit_share),
-        count(counts.lost()),
-        share(lane.lost_share),
-        count(counts.waits),
-    ]
+    let row = |lane: &LaneTransactions| {
+        let counts = &lane.counts;
+        [
+            if lane.lane == STM_SHARED_LANE { "all others".to_owned() } else { format!("capability {}", lane.lane) },
+            count(counts.attempts),
+            count(counts.commits),
+            share(lane.commit_share),
+            count(counts.lost()),
+            share(lane.lost_share),
+            count(counts.waits),
+        ]
+    };
+    let heads = |first| [first, "attempts", "took effect", "of all", "run again", "share", "waited"];
+    Table::new(["", "lane"].map(heads), found.lanes.iter().take(shown).map(row))
 }
 
-/// Heads and cells of the table of names.
-pub const NAME_HEADS: [&str; 6] = ["attempts", "took effect", "run again", "share", "waited", "exceptions"];
-
-/// See [`NAME_HEADS`].
-pub fn name(named: &NamedTransactions) -> Vec<String> {
-    let counts = &named.counts;
-    vec![
-        named.name.clone(),
-        count(counts.attempts),
-        count(counts.commits),
-        count(named.lost),
-        named.lost_share.map_or("-".to_owned(), percent),
-        count(counts.waits),
-        count(counts.exceptions),
-    ]
+/// A row for each name, called by `name`, so many of them.
+pub fn names(found: &Transactions, shown: usize, name: impl Fn(&str) -> String) -> Table {
+    let row = |named: &NamedTransactions| {
+        let counts = &named.counts;
+        [
+            name(&named.name),
+            count(counts.attempts),
+            count(counts.commits),
+            count(named.lost),
+            named.lost_share.map_or("-".to_owned(), percent),
+            count(counts.waits),
+            count(counts.exceptions),
+        ]
+    };
+    let heads = |first| [first, "attempts", "took effect", "run again", "share", "waited", "exceptions"];
+    Table::new(["", "transaction"].map(heads), found.names.iter().take(shown).map(row))
 }
 
 #[cfg(test)]

@@ -17,15 +17,18 @@ pub struct Table {
 }
 
 impl Table {
-    fn new<const N: usize>(heads: [[&'static str; N]; 2], rows: impl IntoIterator<Item = [String; N]>) -> Table {
+    pub(super) fn new<const N: usize>(
+        heads: [[&'static str; N]; 2],
+        rows: impl IntoIterator<Item = [String; N]>,
+    ) -> Table {
         Table { heads: heads.map(Vec::from), rows: rows.into_iter().map(Vec::from).collect() }
     }
 
-    /// Into the text; `more`: what the last line says.
-    pub fn write(self, screen: &mut Screen, label: &str, more: Option<String>) {
+    /// Into the text; `more`: of how many there are no rows, and what they are.
+    pub(crate) fn write(self, screen: &mut Screen, label: &str, (more, what): (usize, &str)) {
         let [heads, _] = self.heads;
         let (heads, mut rows) = side(heads, self.rows);
-        rows.extend(more.map(|more| vec![more]));
+        rows.extend((more > 0).then(|| vec![format!("{more} more {what}, see --json")]));
         screen.table(label, heads.get(1..).unwrap_or_default(), &rows);
     }
 

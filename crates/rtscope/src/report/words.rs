@@ -19,10 +19,7 @@ pub fn cause(cause: Cause, who: Option<&str>) -> String {
         Cause::ForeignCall => "it was in a foreign call that kept its lane",
         Cause::InKernel => "on a CPU, in the kernel (page fault or system call)",
         Cause::Throttled => "throttled: the CPU quota was used up",
-        Cause::Preempted => {
-            return format!("preempted by {}", who.unwrap_or("another process"));
-        }
-
+        Cause::Preempted => return format!("preempted by {}", who.unwrap_or("another process")),
         Cause::Oversubscribed => "queued behind the program's own threads",
         Cause::IdleCpu => "runnable, while its CPU stood idle",
         Cause::NotScheduled => "ready, but not on a CPU; taker unknown",
@@ -338,24 +335,16 @@ pub fn ending(results: &Results) -> Option<String> {
     }
 }
 
+/// Signals that people know by their names, by number.
+const SIGNALS: [&str; 16] = [
+    "", "SIGHUP", "SIGINT", "SIGQUIT", "SIGILL", "", "SIGABRT", "SIGBUS", "SIGFPE", "SIGKILL", "", "SIGSEGV", "",
+    "SIGPIPE", "SIGALRM", "SIGTERM",
+];
+
 /// A signal as people call it.
 pub(crate) fn signal_name(signal: i32) -> String {
-    let name = match signal {
-        1 => "SIGHUP",
-        2 => "SIGINT",
-        3 => "SIGQUIT",
-        4 => "SIGILL",
-        6 => "SIGABRT",
-        7 => "SIGBUS",
-        8 => "SIGFPE",
-        9 => "SIGKILL",
-        11 => "SIGSEGV",
-        13 => "SIGPIPE",
-        14 => "SIGALRM",
-        15 => "SIGTERM",
-        other => return format!("signal {other}"),
-    };
-    name.into()
+    let known = usize::try_from(signal).ok().and_then(|number| SIGNALS.get(number)).filter(|name| !name.is_empty());
+    known.map_or_else(|| format!("signal {signal}"), |name| (*name).into())
 }
 
 /// How long a lane waited to lead; about so long where that is inferred.
@@ -398,33 +387,11 @@ pub fn memory(memory: &Memory) -> Vec<(&'static str, Level)> {
     lines.into_iter().filter_map(|(name, level)| level.map(|level| (name, level))).collect()
 }
 
-/// One label of a heap profile, or all that are not shown.
-pub struct HeapRow {
-    /// The label.
-    pub label: String,
-    /// The rest.
-    pub is_rest: bool,
-    /// The most of a sample.
-    pub max_bytes: u64,
-    /// Of the last sample.
-    pub last_bytes: u64,
-    /// Samples: the same moments in every row.
-    pub points: Vec<(Time, u64)>,
-}
-
-/// The largest labels of a heap profile, at most `shown`, and the rest in one row.
-pub fn heap_profile(profile: &HeapProfile, shown: usize) -> Vec<HeapRow> {
+/// The largest labels of a heap profile, at most `shown`, and the rest as one band, where there is any.
+pub fn heap_profile(profile: &HeapProfile, shown: usize) -> (Vec<Band>, Option<Band>) {
     let (shown, more) = profile.bands.split_at(shown.min(profile.bands.len()));
-    let row = |band: &Band| HeapRow {
-        label: band.label.clone(),
-        is_rest: false,
-        max_bytes: band.max_bytes,
-        last_bytes: band.last_bytes,
-        points: band.points.clone(),
-    };
-    let mut rows: Vec<HeapRow> = shown.iter().map(row).collect();
     let of_other = profile.other.iter().map(|other| (&other.points, other.last_bytes));
-    let mut rest = HeapRow { label: String::new(), is_rest: true, max_bytes: 0, last_bytes: 0, points: Vec::new() };
+    let mut rest = Band::default();
     for (points, last_bytes) in more.iter().map(|band| (&band.points, band.last_bytes)).chain(of_other) {
         rest.last_bytes = rest.last_bytes.saturating_add(last_bytes);
         rest.points.resize(points.len(), (Time(0), 0));
@@ -438,8 +405,7 @@ pub fn heap_profile(profile: &HeapProfile, shown: usize) -> Vec<HeapRow> {
         0 => "without a label".into(),
         labels => units::counted(labels, "other label", "other labels"),
     };
-    rows.extend((rest.max_bytes > 0).then_some(rest));
-    rows
+    (shown.to_vec(), (rest.max_bytes > 0).then_some(rest))
 }
 
 /// What a reader of a heap profile has to know about its labels.
@@ -496,25 +462,19 @@ pub fn green_threads(results: &Results) -> Option<Vec<String>> {
 pub fn productivity(results: &Results) -> Option<String> {
     let productivity = &results.productivity;
     let counts = results.runtime.info().own_count;
-    let text = match (productivity.wall, productivity.runtime_view) {
-        (None, None) => return None,
-        (Some(wall), Some(view)) if (view - wall).abs() >= 0.05 => format!(
-            "{} of busy lane time was your program; {counts} {}, it leaves the waiting out",
-            units::percent(wall),
-            units::percent(view)
-        ),
-        (Some(wall), Some(view)) => {
-            let (wall, view) = (units::percent(wall), units::percent(view));
-            format!("{wall} of busy lane time was your program; {counts} {view}")
-        }
-        (Some(wall), None) => format!("{} of busy lane time was your program", units::percent(wall)),
-        (None, Some(view)) => format!(
-            "{counts} {}, which leaves the waiting out; with it: unknown, as this recording does not show when lanes \
-             were idle",
-            units::percent(view)
-        ),
-    };
-    Some(text)
+    let own = productivity.wall.map(|wall| format!("{} of busy lane time was your program", units::percent(wall)));
+    let counted = productivity.runtime_view.map(|view| format!("{counts} {}", units::percent(view)));
+    let differ = |(wall, view): (f64, f64)| (view - wall).abs() >= 0.05;
+    let differ = productivity.wall.zip(productivity.runtime_view).is_some_and(differ);
+    match (own, counted) {
+        (Some(own), Some(counted)) if differ => Some(format!("{own}; {counted}, it leaves the waiting out")),
+        (Some(own), Some(counted)) => Some(format!("{own}; {counted}")),
+        (None, Some(counted)) => Some(format!(
+            "{counted}, which leaves the waiting out; with it: unknown, as this recording does not show when lanes \
+             were idle"
+        )),
+        (own, None) => own,
+    }
 }
 
 /// Waiting for lanes above this share of the run is told even where no rule

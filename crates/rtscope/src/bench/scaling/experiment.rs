@@ -50,22 +50,18 @@ pub fn measure(
     let mut found: Vec<Vec<Ran>> = vec![Vec::new(); configurations.len()];
     let all = configurations.len() * (plan.repeats as usize + 1);
     let mut done = 0;
-    let mut one = |number: usize| {
-        let Some((series, workers)) = configurations.get(number) else { return Ok(None) };
+    let mut one = |(series, workers): &(&Template, u32)| {
         progress(done, all, &format!("{} with {workers}", series.name));
         done += 1;
-        runs.run(&series.filled(PLACE, *workers)).map(Some)
+        runs.run(&series.filled(PLACE, *workers))
     };
-    for number in 0..configurations.len() {
+    for configuration in &configurations {
         // Its files are read and its pages are there from now on.
-        one(number)?;
+        one(configuration)?;
     }
-    for block in trials::blocks(configurations.len(), plan.repeats as usize, plan.seed) {
-        for number in block {
-            let ran = one(number)?;
-            if let Some(runs) = found.get_mut(number) {
-                runs.extend(ran);
-            }
+    for number in trials::blocks(configurations.len(), plan.repeats as usize, plan.seed).into_iter().flatten() {
+        if let (Some(configuration), Some(runs)) = (configurations.get(number), found.get_mut(number)) {
+            runs.push(one(configuration)?);
         }
     }
     progress(all, all, "");

@@ -1,6 +1,7 @@
 //! An experiment as a drawing: rates over workers, one line each, with intervals. One
 //! file that needs nothing else. Refuses to say more than the text does.
 
+use super::super::print::rising;
 use super::results::{Line, Scaling};
 use crate::draw::plot::{self, ABOVE, Curve, Plot, RIGHT, Spot};
 use crate::draw::svg::WIDTH;
@@ -12,10 +13,8 @@ const PLOT: [f64; 4] = [LEFT, ABOVE, WIDTH - LEFT - RIGHT, 330.0];
 /// The drawing as an SVG document.
 pub fn draw(found: &Scaling) -> String {
     let mut svg = plot::document(PLOT[1] + PLOT[3] + 64.0, "work per second against workers");
-    let most = f64::from(found.points().map(|point| point.workers).max().unwrap_or(1)) * 1.04;
-    let mut workers: Vec<u32> = found.points().map(|point| point.workers).collect();
-    workers.sort_unstable();
-    workers.dedup();
+    let workers = rising(&found.points().map(|point| point.workers).collect::<Vec<_>>());
+    let most = f64::from(workers.last().copied().unwrap_or(1)) * 1.04;
     // Beyond as many workers as CPUs nothing can grow.
     let cpus = found.cpus.filter(|cpus| (*cpus as f64) < most);
     let plot = Plot {

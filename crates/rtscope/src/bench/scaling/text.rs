@@ -1,11 +1,10 @@
 //! An experiment as text: a table with bars, and what stood beside the measurement.
 //! Owns the columns.
 
-use super::super::print::{facts, interval, table, width};
+use super::super::print::{facts, interval, sheet, table, too_few, width};
 use super::results::{Point, Scaling};
-use crate::style::{Style, Tone, clean, shorten, wrap};
+use crate::style::{Style, Tone, clean, shorten};
 use rtscope_model::units;
-use rtscope_tune::stats::INTERVAL_FROM;
 
 /// From this share of all CPUs on, what others had is told beside a point.
 const OTHERS_THAT_MATTER: f64 = 0.02;
@@ -14,8 +13,6 @@ const NAME_MAX: usize = 24;
 
 /// The whole text; ends with a line feed.
 pub fn draw(found: &Scaling, style: &Style) -> String {
-    let facts = facts(found.repeats, found.seed, found.cpus).join(style.dot());
-    let mut out = format!("{}\n{facts}\n\n", style.paint(Tone::Strong, "Work per second against workers"));
     let mut rows = rows(found);
     let used: usize = (0..COLUMNS.len() - 1).map(|at| width(&COLUMNS, &rows, at) + 2).sum();
     let bars = style.width.saturating_sub(used).clamp(8, 40);
@@ -23,12 +20,9 @@ pub fn draw(found: &Scaling, style: &Style) -> String {
         let bar = bar(point.rate.median, found.rate_max(), bars, style);
         row.push(style.paint(Tone::Calm, &bar).into_owned());
     }
-    out += &table(&COLUMNS, &rows, &[0, 5], style);
-    out.push('\n');
-    for note in notes(found) {
-        wrap(&note, style.width).iter().for_each(|line| out += &format!("{line}\n"));
-    }
-    out
+    let facts = facts(found.repeats, found.seed, found.cpus);
+    let table = table(&COLUMNS, &rows, &[0, 5], style) + "\n";
+    sheet("Work per second against workers", &facts, &table, &notes(found), style)
 }
 
 const COLUMNS: [&str; 6] = ["", "workers", "per second", "95 % interval", "of the first", ""];
@@ -66,23 +60,14 @@ fn bar(rate: f64, max: f64, width: usize, style: &Style) -> String {
 }
 
 fn notes(found: &Scaling) -> Vec<String> {
-    let mut notes = Vec::new();
-    if (found.repeats as usize) < INTERVAL_FROM {
-        notes.push(format!("An interval takes at least {INTERVAL_FROM} runs: give --repeats {INTERVAL_FROM} or more."));
-    }
-    match found.others {
-        None => notes.push("This kernel does not say what others had of the CPUs.".into()),
-        Some(share) => notes.push(format!(
-            "Others had {} of all CPUs meanwhile{}.",
-            units::percent(share),
-            worst(found)
-                .map(|(name, point, share)| {
-                    format!(", {} beside {} with {}", units::percent(share), clean(name), point.workers)
-                })
-                .unwrap_or_default()
-        )),
-    }
-    notes
+    let worst = worst(found).map_or_else(String::new, |(name, point, share)| {
+        format!(", {} beside {} with {}", units::percent(share), clean(name), point.workers)
+    });
+    let others = match found.others {
+        None => "This kernel does not say what others had of the CPUs.".into(),
+        Some(share) => format!("Others had {} of all CPUs meanwhile{worst}.", units::percent(share)),
+    };
+    too_few(found.repeats, "--repeats").into_iter().chain([others]).collect()
 }
 
 /// The point beside which others had most, where that matters.

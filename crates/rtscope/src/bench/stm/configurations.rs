@@ -8,48 +8,34 @@ use serde::Serialize;
 /// Longer than any run: threads keep their capability until they wait.
 const NEVER: &str = "-C3600";
 
-/// The ways.
-#[derive(Copy, Clone, Eq, PartialEq, Debug, ValueEnum)]
-pub enum Way {
-    /// As GHC is: a thread that runs for 20 ms gives way to the next
-    Default,
-    /// Threads take turns as often as GHC can (-C0)
-    Often,
-    /// Threads take no turns (a very large -C)
-    Never,
-    /// On few cores, as GHC is
-    Few,
-    /// On few cores, turns as often as GHC can
-    FewOften,
-    /// On few cores, no turns
-    FewNever,
-    /// With the transaction scheduler
-    Scheduler,
-    /// Linked with the transaction scheduler, which only counts
-    Counting,
-    /// With a back-off after each conflict, always: what the transaction scheduler may choose
-    Backoff,
-    /// Once more as GHC is: what two runs of the same differ by
-    Again,
+rtscope_model::listed! {
+    /// The ways, by their names.
+    #[derive(Copy, Clone, Eq, PartialEq, Debug, ValueEnum)]
+    pub enum Way: name {
+        /// As GHC is: a thread that runs for 20 ms gives way to the next
+        Default = "default",
+        /// Threads take turns as often as GHC can (-C0)
+        Often = "often",
+        /// Threads take no turns (a very large -C)
+        Never = "never",
+        /// On few cores, as GHC is
+        Few = "few",
+        /// On few cores, turns as often as GHC can
+        FewOften = "few-often",
+        /// On few cores, no turns
+        FewNever = "few-never",
+        /// With the transaction scheduler
+        Scheduler = "scheduler",
+        /// Linked with the transaction scheduler, which only counts
+        Counting = "counting",
+        /// With a back-off after each conflict, always: what the transaction scheduler may choose
+        Backoff = "backoff",
+        /// Once more as GHC is: what two runs of the same differ by
+        Again = "again",
+    }
 }
 
 impl Way {
-    /// Its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Way::Default => "default",
-            Way::Often => "often",
-            Way::Never => "never",
-            Way::Few => "few",
-            Way::FewOften => "few-often",
-            Way::FewNever => "few-never",
-            Way::Scheduler => "scheduler",
-            Way::Counting => "counting",
-            Way::Backoff => "backoff",
-            Way::Again => "again",
-        }
-    }
-
     /// Whether it takes the program that is linked with the scheduler.
     pub fn is_linked(self) -> bool {
         matches!(self, Way::Scheduler | Way::Counting | Way::Backoff)

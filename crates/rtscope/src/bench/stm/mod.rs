@@ -132,12 +132,12 @@ pub fn run(args: &StmArgs) -> Result<ExitCode, Trouble> {
 
 /// What is asked for, where that makes sense.
 fn plan(args: &StmArgs, cores: Cores) -> Result<Plan, Trouble> {
-    let wrong = |what: String, next: &str| Trouble::new(what).next(next).ends_with(WRONG);
+    let wrong = |what: &str, next: &str| Trouble::new(what).next(next).ends_with(WRONG);
     let linked = args.scheduled.is_some();
     let ways = if args.configurations.is_empty() { Way::usual(linked) } else { args.configurations.clone() };
     if let Some(way) = ways.iter().find(|way| way.is_linked() && !linked) {
         let what = format!("the configuration {} needs a program that is linked with rtscope-stm", way.name());
-        return Err(wrong(what, "give it with --scheduled"));
+        return Err(wrong(&what, "give it with --scheduled"));
     }
     let benchmarks = match &args.program {
         Some(program) => {
@@ -146,10 +146,7 @@ fn plan(args: &StmArgs, cores: Cores) -> Result<Plan, Trouble> {
         None => vec![Benchmark::own(&args.template)],
     };
     if benchmarks.iter().any(|one| !one.command.has(benchmarks::PLACE)) {
-        return Err(wrong(
-            "the command has no place for the number of threads".into(),
-            "write {threads} where it goes",
-        ));
+        return Err(wrong("the command has no place for the number of threads", "write {threads} where it goes"));
     }
     let (threads, configurations) = (super::print::rising(&args.threads), configurations::of(&ways, cores));
     Ok(Plan { benchmarks, configurations, threads, runs: args.runs, counted: args.counted, seed: args.seed })

@@ -38,11 +38,8 @@ fn height(benchmark: &Measured) -> f64 {
 fn both(mut svg: Svg, found: &Found, benchmark: &Measured) -> String {
     let name = text::name(&benchmark.name);
     let time = format!("{name}: time");
-    plot::draw(
-        &mut svg,
-        TIME,
-        &lines(found, benchmark, &time, units::tick_label, text::time, |point| Some(point.time_ns)),
-    );
+    let times = lines(found, benchmark, &time, units::tick_label, text::time, |point| Some(point.time_ns));
+    plot::draw(&mut svg, TIME, &times);
     if is_counted(benchmark) {
         let aborts = format!("{name}: aborts");
         plot::draw(&mut svg, ABORTS, &lines(found, benchmark, &aborts, text::count, text::count, |point| point.aborts));

@@ -1,33 +1,25 @@
 //! An experiment as text: how configurations stand beside the default, then a table for each
 //! benchmark. Owns the columns and the words of what stood beside the measurement.
 
-use super::super::print::{interval, table};
+use super::super::print::{interval, sheet, table, too_few};
 use super::results::{Found, Measured, Point, Ratio, Standing};
-use crate::style::{Style, Tone, clean, shorten, wrap};
+use crate::style::{Style, Tone, clean, short, shorten};
 use rtscope_model::units;
-use rtscope_tune::stats::INTERVAL_FROM;
 
 /// Longest name of a command that is shown.
 const NAME_MAX: usize = 24;
 
 /// The whole text; ends with a line feed.
 pub fn draw(found: &Found, style: &Style) -> String {
-    let mut out = format!("{}\n{}\n\n", style.paint(Tone::Strong, TITLE), facts(found).join(style.dot()));
+    let mut tables = String::new();
     let standings = found.standings();
     if !standings.is_empty() {
         let head = ["beside the default", "faster", "slower", "neither", "best", "slowest, upper end"];
-        let rows: Vec<Vec<String>> = standings.iter().map(standing).collect();
-        out += &table(&head, &rows, &[0, 4, 5], style);
-        out.push('\n');
+        let rows: Vec<Vec<String>> = standings.iter().map(|one| standing(one).into()).collect();
+        tables += &(table(&head, &rows, &[0, 4, 5], style) + "\n");
     }
-    for benchmark in &found.benchmarks {
-        out += &measured(benchmark, style);
-        out.push('\n');
-    }
-    for note in notes(found) {
-        wrap(&note, style.width).iter().for_each(|line| out += &format!("{line}\n"));
-    }
-    out
+    tables.extend(found.benchmarks.iter().map(|benchmark| measured(benchmark, style) + "\n"));
+    sheet(TITLE, &facts(found), &tables, &notes(found), style)
 }
 
 /// Above everything.
@@ -39,9 +31,9 @@ pub fn facts(found: &Found) -> Vec<String> {
 }
 
 /// A configuration beside the default; the words of its cells.
-pub fn standing(standing: &Standing<'_>) -> Vec<String> {
+pub fn standing(standing: &Standing<'_>) -> [String; 6] {
     let at = |(benchmark, threads, _): &(&str, u32, Ratio)| format!("{} with {threads}", name(benchmark));
-    vec![
+    [
         standing.configuration.to_owned(),
         standing.faster.to_string(),
         standing.slower.to_string(),
@@ -93,7 +85,7 @@ pub fn ratio(ratio: f64) -> String {
 
 /// What a benchmark is called.
 pub fn name(name: &str) -> String {
-    shorten(&clean(name), NAME_MAX).into_owned()
+    short(name, NAME_MAX)
 }
 
 /// What stood beside the measurement, and what the words mean.
@@ -103,9 +95,7 @@ pub fn notes(found: &Found) -> Vec<String> {
         let each = found.configurations.iter().map(|one| format!("{}: {}", one.name, one.shown()));
         notes.push(format!("Configurations: {}.", each.collect::<Vec<_>>().join("; ")));
     }
-    if (found.runs as usize) < INTERVAL_FROM {
-        notes.push(format!("An interval takes at least {INTERVAL_FROM} runs: give --runs {INTERVAL_FROM} or more."));
-    }
+    notes.extend(too_few(found.runs, "--runs"));
     if found.points().any(|(_, point)| point.of_default.is_some()) {
         notes.push(
             "Of default: the centre (Hodges and Lehmann) of ratios to the default in the same block; faster and slower are those whose \

@@ -3,7 +3,7 @@
 //! that came and went, what there was over time and in lanes side by side. Refuses to
 //! compute figures.
 
-use super::frame::{self, facts, figure, section, shell};
+use super::frame::{self, facts, figure, finish, head, optional, section};
 use super::{beside, svg_bar, svg_mirror, table};
 use crate::compare::Compared;
 use crate::draw::escape::{escape, json_in_script};
@@ -23,9 +23,8 @@ pub fn comparison(compared: &Compared) -> String {
     let mut body = format!("<header><h1>A and B</h1>{}{}</header>\n", side("A", a), side("B", b));
     section(&mut body, "verdict", "What changed", &verdict(compared));
     section(&mut body, "clock", "Where the time went", &bars(a, b));
-    if let Some(svg) = svg_mirror::draw(a, b) {
-        section(&mut body, "distribution", "How long pauses were", &figure(&svg, "A upwards, B downwards"));
-    }
+    let mirror = svg_mirror::draw(a, b).map(|svg| figure(&svg, "A upwards, B downwards"));
+    optional(&mut body, "distribution", "How long pauses were", mirror);
     section(&mut body, "figures", "Figures", &figures(compared));
     beside::over_time(&mut body, compared);
     beside::lanes(&mut body, compared);
@@ -35,7 +34,8 @@ pub fn comparison(compared: &Compared) -> String {
     unseen.extend(words::losses(compared));
     section(&mut body, "losses", "What this cannot show", &list(unseen, "Nothing is known to be missing."));
     let data = words::json(compared).unwrap_or_default();
-    shell(&format!("{} and {}", a.source.path, b.source.path), &body, &json_in_script(&data))
+    let head = head(&format!("{} and {}", a.source.path, b.source.path), None, false);
+    finish(&head, &body, &json_in_script(&data))
 }
 
 fn side(name: &str, results: &Results) -> String {
@@ -51,15 +51,8 @@ fn verdict(compared: &Compared) -> String {
     };
     let headline = words::headline(compared);
     let mut out = format!("<article class=\"finding {class}\"><h3>{}</h3></article>", escape(&headline));
-    let settings: Vec<String> = compared.comparison.settings.iter().map(words::setting).collect();
-    if !settings.is_empty() {
-        let _ = write!(out, "<h4>Not the same</h4>{}", list(settings, ""));
-    }
-    let conditions: Vec<String> = compared.conditions.iter().map(words::condition).collect();
-    if !conditions.is_empty() {
-        let _ = write!(out, "<h4>Fail if</h4>{}", list(conditions, ""));
-    }
-    out
+    out += &titled("Not the same", compared.comparison.settings.iter().map(words::setting).collect());
+    out + &titled("Fail if", compared.conditions.iter().map(words::condition).collect())
 }
 
 fn bars(a: &Results, b: &Results) -> String {
@@ -76,19 +69,15 @@ fn bars(a: &Results, b: &Results) -> String {
 fn figures(compared: &Compared) -> String {
     let span_ns = compared.b.results.span_ns;
     let known = || compared.comparison.figures.iter().filter(|figure| figure.a.is_some() && figure.b.is_some());
-    let rows: Vec<Vec<String>> = known()
-        .map(|figure| {
-            let cells = words::cells(figure, span_ns);
-            let mut row: Vec<String> = cells.iter().map(|cell| escape(cell).into_owned()).collect();
-            row.push(interval(figure));
-            row.push(format!("<span>{}</span>", words::decided(figure)));
-            row
-        })
-        .collect();
+    let row = |figure| {
+        let cells = words::cells(figure, span_ns).map(|cell| escape(&cell).into_owned());
+        cells.into_iter().chain([interval(figure), format!("<span>{}</span>", words::decided(figure))])
+    };
     let about = "<p class=\"faint\">Sums: share of each run, and their change as time in a run as long as B. Interval: 95 in \
                  100 pairs of quarters; the stroke in the small drawing is no change.</p>";
     let not_judged = not_judged(known());
-    format!("{}{about}{not_judged}", table::table(&["", "A", "B", "change", "interval", "", ""], &rows))
+    let table = table::table(&["", "A", "B", "change", "interval", "", ""], known().map(row));
+    format!("{table}{about}{not_judged}")
 }
 
 /// Which figures were not judged, together where the reason is one.
@@ -99,11 +88,7 @@ fn not_judged<'f>(known: impl Iterator<Item = &'f Figure>) -> String {
             whys.entry(why).or_default().push(words::name(&figure.path));
         }
     }
-    let lines: Vec<String> = whys.iter().map(|(why, names)| format!("{}: {why}", names.join("; "))).collect();
-    match lines.as_slice() {
-        [] => String::new(),
-        lines => format!("<h4>Not judged</h4>{}", list(lines.to_vec(), "")),
-    }
+    titled("Not judged", whys.iter().map(|(why, names)| format!("{}: {why}", names.join("; "))).collect())
 }
 
 /// An interval beside no change, on a scale of its own.
@@ -122,6 +107,11 @@ fn interval(figure: &Figure) -> String {
         (x(high) - x(low)).max(1.0),
         zero = x(0.0)
     )
+}
+
+/// A list with its heading, where it has items.
+fn titled(title: &str, items: Vec<String>) -> String {
+    if items.is_empty() { String::new() } else { format!("<h4>{title}</h4>{}", list(items, "")) }
 }
 
 fn list(items: Vec<String>, nothing: &str) -> String {

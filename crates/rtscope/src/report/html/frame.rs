@@ -13,11 +13,6 @@ pub(crate) const STYLE: &str = concat!(include_str!("../../../../../web/app/pale
 /// The hash of both; a test computes it anew.
 const STYLE_HASH: &str = "sha256-Zvbo5EObLlnn3azLasUNDJuVv9jLZRU3ej22vuRHRag=";
 
-/// A whole page around `body`, with `data` (JSON, made safe for a script element).
-pub(super) fn shell(title: &str, body: &str, data: &str) -> String {
-    finish(&head(title, None, false), body, data)
-}
-
 /// What some pages have beside the style sheet of all. Hashes are for the policy; tests compute
 /// them anew.
 pub(super) struct More {
@@ -38,6 +33,7 @@ fn policy(more: Option<&More>, pictures: bool) -> String {
     format!("default-src 'none'; style-src {style};{script}{pictures} base-uri 'none'; form-action 'none'")
 }
 
+/// How a page begins.
 pub(super) fn head(title: &str, more: Option<&More>, pictures: bool) -> String {
     let title = escape(title);
     let policy = policy(more, pictures);
@@ -51,13 +47,14 @@ pub(super) fn head(title: &str, more: Option<&More>, pictures: bool) -> String {
     )
 }
 
+/// The whole page: its head, its body, and `data` (JSON, made safe for a script element).
 pub(super) fn finish(head: &str, body: &str, data: &str) -> String {
     format!(
         "{head}{body}</main>\n<script type=\"application/json\" id=\"rtscope-data\">{data}</script>\n</body></html>\n"
     )
 }
 
-/// The same around a `document`, which is left out where it is too long.
+/// A page with a `document` as its data, which is left out where it is too long.
 pub(super) fn shell_of(title: &str, body: &str, document: &impl Serialize, more: Option<&More>) -> String {
     let data = json_in_script(&serde_json::to_string(document).unwrap_or_default());
     let fits = body.len() + data.len() + SIZE_MAX / 20 <= SIZE_MAX;
@@ -66,6 +63,13 @@ pub(super) fn shell_of(title: &str, body: &str, document: &impl Serialize, more:
 
 pub(super) fn section(body: &mut String, id: &str, title: &str, content: &str) {
     let _ = writeln!(body, "<section id=\"{id}\"><h2>{title}</h2>{content}</section>");
+}
+
+/// A section that is left out where there is nothing to show.
+pub(super) fn optional(body: &mut String, id: &str, title: &str, content: Option<String>) {
+    if let Some(content) = content {
+        section(body, id, title, &content);
+    }
 }
 
 /// What is said above all, side by side.
@@ -85,6 +89,16 @@ pub(super) fn more(more: usize) -> String {
 /// Sentences, each a paragraph.
 pub(super) fn paragraphs(texts: impl IntoIterator<Item = String>) -> String {
     texts.into_iter().map(|text| format!("<p>{}</p>", escape(&text))).collect()
+}
+
+/// A drawing without a caption, where there is one.
+pub(super) fn drawn(svg: Option<String>) -> Option<String> {
+    svg.map(|svg| figure(&svg, ""))
+}
+
+/// All that there is of these, one below the other; `None` where that is nothing.
+pub(super) fn joined<const N: usize>(parts: [Option<String>; N]) -> Option<String> {
+    parts.iter().any(Option::is_some).then(|| parts.into_iter().flatten().collect())
 }
 
 pub(super) fn figure(svg: &str, caption: &str) -> String {

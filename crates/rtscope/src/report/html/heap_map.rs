@@ -6,13 +6,14 @@ use super::frame::{More, figure};
 use super::table::begin;
 use crate::draw::escape::{escape, json_in_script};
 use crate::draw::svg::Svg;
-use crate::heap::layout::{Layout, Segment, shape};
+use crate::heap::layout::{Layout, shape};
 use crate::heap::picture::{BLOCK, Kind, MEGABLOCK, Picture, Square};
 use crate::heap::svg::{in_page, swatch};
 use rtscope_model::Time;
 use rtscope_model::heap::{Heap, Part};
 use rtscope_model::units;
 use serde::Serialize;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -38,30 +39,6 @@ const PLACES_MAX: u64 = 200_000;
 /// How much is given up, first what is missed least: snapshots, and blocks in a square.
 const THINNER: [(usize, u64); 11] =
     [(60, 1), (60, 2), (60, 4), (30, 4), (30, 8), (16, 8), (16, 16), (8, 32), (4, 64), (3, 128), (2, 256)];
-
-#[derive(Serialize)]
-struct Data {
-    first: u64,
-    per: u64,
-    across: u64,
-    down: u64,
-    columns: u64,
-    width: f64,
-    /// Units, and pixels of each.
-    height: u64,
-    unit: f64,
-    segments: Vec<Segment>,
-    kinds: Vec<KindData>,
-    grades: Vec<String>,
-    shots: Vec<Shot>,
-}
-
-#[derive(Serialize)]
-struct KindData {
-    code: char,
-    colour: &'static str,
-    words: &'static str,
-}
 
 #[derive(Serialize)]
 struct Shot {
@@ -93,29 +70,27 @@ pub(super) fn section(heaps: &[Heap], left_out: u64, started: Time) -> Option<St
         kept.iter().zip(maps.iter()).map(|((heap, picture), (_, map))| shot(heap, picture, started, map)).collect();
     let kinds = Kind::ALL.into_iter().filter(|kind| shots.iter().any(|shot| shot.kinds.contains_key(kind.class())));
     let rows: Vec<Kind> = kinds.collect();
-    let data = Data {
-        first: slots.first().copied().unwrap_or(0),
-        per,
-        across,
-        down,
-        columns: layout.columns,
-        width: WIDTH,
-        height: layout.height(),
-        unit: layout.unit,
-        segments: layout.segments.clone(),
-        kinds: rows
-            .iter()
-            .map(|kind| KindData { code: kind.code(), colour: colour(*kind), words: kind.words() })
-            .collect(),
-        grades: (0..10).map(|grade| drawn.grade_words(grade)).collect(),
-        shots,
-    };
-    let shot = data.shots.last()?;
-    let mut out =
-        format!("<p>{}</p>", escape(&introduction(heaps.len() as u64 + left_out, &data, last, layout.left_out)));
-    out.push_str(&controls(data.shots.len()));
+    // The script counts in units, of so many pixels each.
+    let data = json!({
+        "first": slots.first().copied().unwrap_or(0),
+        "per": per,
+        "across": across,
+        "down": down,
+        "columns": layout.columns,
+        "width": WIDTH,
+        "height": layout.height(),
+        "unit": layout.unit,
+        "segments": layout.segments,
+        "kinds": rows.iter().map(told).collect::<Value>(),
+        "grades": (0..10).map(|grade| drawn.grade_words(grade)).collect::<Value>(),
+        "shots": shots,
+    });
+    let shot = shots.last()?;
+    let looks = [shots.len() as u64, heaps.len() as u64 + left_out];
+    let mut out = format!("<p>{}</p>", escape(&introduction(looks, per, last, &layout)));
+    out.push_str(&controls(shots.len()));
     out.push_str("<div class=\"h-sides\">");
-    if data.height > 0 {
+    if layout.height() > 0 {
         out.push_str(
             "<div class=\"h-picture\"><canvas id=\"h-canvas\" width=\"640\" height=\"10\" tabindex=\"0\" role=\"application\" \
              aria-label=\"Map of the heap's blocks\" aria-describedby=\"h-details\"></canvas>\
@@ -127,7 +102,7 @@ pub(super) fn section(heaps: &[Heap], left_out: u64, started: Time) -> Option<St
     let legend = rows.iter().map(|kind| (kind.class(), mark(*kind) + kind.words())).collect::<Vec<_>>();
     let parts: Vec<_> = Part::ALL
         .into_iter()
-        .filter(|part| data.shots.iter().any(|shot| shot.ledger.contains_key(part.key())))
+        .filter(|part| shots.iter().any(|shot| shot.ledger.contains_key(part.key())))
         .map(|part| (part.key(), part.words().to_owned()))
         .collect();
     let _ = write!(
@@ -136,7 +111,7 @@ pub(super) fn section(heaps: &[Heap], left_out: u64, started: Time) -> Option<St
         figures(["blocks", "bytes", "of the heap"], &legend, &shot.kinds),
         figures(["resident memory", "bytes", "of all"], &parts, &shot.ledger)
     );
-    let json = json_in_script(&serde_json::to_string(&data).unwrap_or_default());
+    let json = json_in_script(&data.to_string());
     let _ =
         write!(out, "<script type=\"application/json\" id=\"rtscope-heaps\">{json}</script><script>{SCRIPT}</script>");
     Some(out)
@@ -156,10 +131,8 @@ fn shots_max(heaps: &[Heap]) -> usize {
 
 /// At most `most` of the snapshots: the first, the last, the largest, others evenly.
 fn spread(heaps: &[Heap], most: usize) -> Vec<&Heap> {
-    spread_of(heaps.len(), most, |index| heaps.get(index).map_or(0, |heap| heap.heap_bytes))
-        .into_iter()
-        .filter_map(|index| heaps.get(index))
-        .collect()
+    let kept = spread_of(heaps.len(), most, |index| heaps.get(index).map_or(0, |heap| heap.heap_bytes));
+    kept.into_iter().filter_map(|index| heaps.get(index)).collect()
 }
 
 /// The same by number; `size` tells how large one is.
@@ -196,12 +169,8 @@ fn maps(pictures: &[(&Heap, Picture)]) -> (u64, Vec<(usize, String)>) {
 }
 
 fn first(pictures: &[(&Heap, Picture)]) -> u64 {
-    pictures
-        .iter()
-        .filter(|(_, picture)| !picture.tiles.is_empty())
-        .map(|(_, picture)| picture.first())
-        .min()
-        .unwrap_or(0)
+    let drawn = pictures.iter().filter(|(_, picture)| !picture.tiles.is_empty());
+    drawn.map(|(_, picture)| picture.first()).min().unwrap_or(0)
 }
 
 /// A map as text: megablocks split by `;`, each as how many places behind the one before it
@@ -261,12 +230,10 @@ fn letter(square: Square) -> char {
     if square.kind == Kind::Pinned { char::from(b'A' + square.grade.min(9)) } else { square.kind.code() }
 }
 
-/// The colour that the script asks the style sheet for.
-fn colour(kind: Kind) -> &'static str {
-    match kind {
-        Kind::FreeMegablock => "free",
-        kind => kind.class().trim_start_matches("h-"),
-    }
+/// A kind as the script knows it; its colour is the style sheet's.
+fn told(kind: &Kind) -> Value {
+    let colour = if *kind == Kind::FreeMegablock { "free" } else { kind.class().trim_start_matches("h-") };
+    json!({ "code": kind.code(), "colour": colour, "words": kind.words() })
 }
 
 fn shot(heap: &Heap, picture: &Picture, started: Time, map: &str) -> Shot {
@@ -276,40 +243,36 @@ fn shot(heap: &Heap, picture: &Picture, started: Time, map: &str) -> Shot {
     };
     let all = heap.ledger.iter().map(|line| line.bytes).fold(0u64, u64::saturating_add);
     let all = heap.rss_bytes.unwrap_or(all);
-    let mut ledger = BTreeMap::new();
-    for part in Part::ALL {
-        let bytes = heap.part_bytes(part);
-        if bytes > 0 {
-            ledger.insert(part.key(), (bytes, units::bytes(bytes), units::percent_of(bytes, all)));
-        }
-    }
+    let line = |part: Part| (part.key(), heap.part_bytes(part));
+    let lines = Part::ALL.into_iter().map(line).filter(|(_, bytes)| *bytes > 0);
+    let ledger = lines.map(|(key, bytes)| (key, (bytes, units::bytes(bytes), units::percent_of(bytes, all))));
     Shot {
         at: heap.time.map(|time| units::duration(time.since(started))),
         heap: units::bytes(picture.bytes().max(heap.heap_bytes)),
         rss: heap.rss_bytes.map(units::bytes),
         kinds: picture.totals().map(kind).collect(),
-        ledger,
+        ledger: ledger.collect(),
         map: map.to_owned(),
     }
 }
 
-/// What is shown, and what was left out.
-fn introduction(looks: u64, data: &Data, last: &Heap, left_out: u64) -> String {
+/// What is shown, so many of so many looks, and what was left out.
+fn introduction([shown, looks]: [u64; 2], per: u64, last: &Heap, layout: &Layout) -> String {
     let mut out = match looks {
         1 => "One look at the heap".to_owned(),
-        looks if looks == data.shots.len() as u64 => format!("{} looks at the heap", units::count(looks)),
-        looks => format!("{} of {} looks at the heap", data.shots.len(), units::count(looks)),
+        looks if looks == shown => format!("{} looks at the heap", units::count(looks)),
+        looks => format!("{shown} of {} looks at the heap", units::count(looks)),
     };
     if let Some(compiler) = last.built_by() {
         let _ = write!(out, " of a program of {compiler}");
     }
-    if data.height == 0 {
+    if layout.height() == 0 {
         return out + ". There is no map to draw.";
     }
     out.push_str(
         ". Megablocks of 1 MiB stand by address, frames hold nothing, a line through one says that all of it is free. ",
     );
-    match data.per {
+    match per {
         1 => out.push_str("A square is a block of 4 KiB"),
         per => {
             let of = units::bytes(per * BLOCK);
@@ -318,8 +281,9 @@ fn introduction(looks: u64, data: &Data, last: &Heap, left_out: u64) -> String {
     }
     debug_assert_eq!(MEGABLOCK / BLOCK, 256);
     out.push_str("; pinned blocks are filled from below as far as they are alive.");
-    if left_out > 0 {
-        let _ = write!(out, " {} far apart are not drawn.", units::counted(left_out, "megablock", "megablocks"));
+    if layout.left_out > 0 {
+        let far = units::counted(layout.left_out, "megablock", "megablocks");
+        let _ = write!(out, " {far} far apart are not drawn.");
     }
     out
 }

@@ -1,7 +1,7 @@
 //! The page of a load: what came of it in words, its figures, latency and rate over time,
 //! the curve of its latencies. Refuses to compute figures.
 
-use super::frame::{figure, list, section, shell_of};
+use super::frame::{drawn, figure, list, optional, section, shell_of};
 use super::svg_load;
 use super::table::table;
 use crate::draw::escape::escape;
@@ -17,12 +17,9 @@ pub fn load(load: &Document) -> String {
     let mut body = format!("<header><h1>{}</h1><p>{how}</p></header>\n", escape(&load.url));
     section(&mut body, "verdict", "What came of it", &said(load));
     section(&mut body, "figures", "Latency from when requests were due", &figures(load));
-    if let Some(svg) = svg_load::time(load) {
-        section(&mut body, "over-time", "Over time", &figure(&svg, "by when requests ended"));
-    }
-    if let Some(svg) = svg_load::curve(load) {
-        section(&mut body, "curve", "All latencies in order", &figure(&svg, ""));
-    }
+    let over_time = svg_load::time(load).map(|svg| figure(&svg, "by when requests ended"));
+    optional(&mut body, "over-time", "Over time", over_time);
+    optional(&mut body, "curve", "All latencies in order", drawn(svg_load::curve(load)));
     shell_of(&load.url, &body, load, None)
 }
 
@@ -37,11 +34,9 @@ fn said(load: &Document) -> String {
 
 fn figures(load: &Document) -> String {
     let row = |(name, figures): (&str, &Figures)| {
-        let ns = units::duration_or_dash;
         let all = [figures.p50_ns, figures.p90_ns, figures.p99_ns, figures.p999_ns, figures.max_ns];
-        let cells = all.into_iter().map(ns);
-        [name.to_owned(), units::count(figures.count)].into_iter().chain(cells).collect::<Vec<_>>()
+        let cells = all.into_iter().map(units::duration_or_dash);
+        [name.to_owned(), units::count(figures.count)].into_iter().chain(cells)
     };
-    let rows: Vec<_> = text::rows(load).into_iter().map(row).collect();
-    table(&["", "requests", "p50", "p90", "p99", "p99.9", "longest"], &rows)
+    table(&["", "requests", "p50", "p90", "p99", "p99.9", "longest"], text::rows(load).into_iter().map(row))
 }

@@ -1,7 +1,7 @@
 //! The page: sections in the order in which they are read, one style sheet,
 //! a policy that forbids everything else.
 
-use super::frame::{facts, figure, finish, head, list, more, section};
+use super::frame::{drawn, facts, figure, finish, head, joined, list, more, optional, section};
 use super::plots::Plot;
 use super::{
     SIZE_MAX, data, heap_map, plots, requests, stm, svg_bands, svg_bar, svg_histogram, svg_lanes, svg_memory, svg_mmu,
@@ -33,9 +33,9 @@ pub fn page_with(results: &Results, names: &Names, plots: &[Plot]) -> String {
     section(&mut body, "verdict", "Verdict", &verdict::verdict(results));
     optional(&mut body, "requests", "What the slowest requests waited for", requests::section(results));
     section(&mut body, "figures", "Where the time went", &figures(results));
-    let histogram = svg_histogram::draw(results).map(|svg| figure(&svg, ""));
+    let histogram = drawn(svg_histogram::draw(results));
     wanted(&mut body, &mut absent, "distribution", "How long pauses were", histogram);
-    let over_time = svg_time::draw(results, &[results]).map(|svg| figure(&svg, ""));
+    let over_time = drawn(svg_time::draw(results, &[results]));
     wanted(&mut body, &mut absent, "over-time", "Pauses over time", over_time);
     optional(&mut body, "lanes", "What lanes did", lanes_over_time(results, &[results]));
     wanted(&mut body, &mut absent, "utilisation", "What any window left for the program", utilisation(results));
@@ -58,14 +58,7 @@ pub fn page_with(results: &Results, names: &Names, plots: &[Plot]) -> String {
     finish(&head, &body, &data::embedded(results, names, room))
 }
 
-/// A section that is left out where there is nothing to show.
-fn optional(body: &mut String, id: &str, title: &str, content: Option<String>) {
-    if let Some(content) = content {
-        section(body, id, title, &content);
-    }
-}
-
-/// The same for what a recording usually has: what is left out is told at the end.
+/// A section of what a recording usually has: what is left out is told at the end.
 fn wanted(body: &mut String, absent: &mut Vec<&'static str>, id: &str, title: &'static str, content: Option<String>) {
     if content.is_none() {
         absent.push(title);
@@ -108,8 +101,8 @@ fn figures(results: &Results) -> String {
     if !words::has_runtime(results) {
         return "<p>Unknown: no log of a runtime was recorded, so pauses could not be seen.</p>".into();
     }
-    let mut out = svg_bar::draw(results).map(|svg| figure(&svg, "")).unwrap_or_default();
-    out.push_str(&table::pauses(results));
+    let mut out = drawn(svg_bar::draw(results)).unwrap_or_default();
+    out.extend(table::pauses(results));
     if let Some(text) = words::productivity(results) {
         let _ = write!(out, "<p><strong>Productivity:</strong> {}.</p>", escape(&text));
     }
@@ -127,7 +120,7 @@ pub(super) fn lanes_over_time(results: &Results, all: &[&Results]) -> Option<Str
 
 fn utilisation(results: &Results) -> Option<String> {
     let table = table::mmu(results)?;
-    Some(svg_mmu::draw(results, &[results]).map(|svg| figure(&svg, "")).unwrap_or_default() + &table)
+    Some(drawn(svg_mmu::draw(results, &[results])).unwrap_or_default() + &table)
 }
 
 fn allocation(results: &Results) -> Option<String> {
@@ -144,13 +137,8 @@ fn concurrent(results: &Results) -> Option<String> {
 }
 
 fn memory(results: &Results) -> Option<String> {
-    let parts = [
-        svg_memory::draw(results, &[results]).map(|svg| figure(&svg, "")),
-        svg_bands::legend(results),
-        table::memory(results),
-        table::heap_profile(results),
-    ];
-    parts.iter().any(Option::is_some).then(|| parts.into_iter().flatten().collect())
+    let drawing = drawn(svg_memory::draw(results, &[results]));
+    joined([drawing, svg_bands::legend(results), table::memory(results), table::heap_profile(results)])
 }
 
 fn rates(results: &Results) -> Option<String> {
@@ -242,23 +230,19 @@ fn caption(worst: &WorstPause, names: &Names, symbols: &Symbols) -> String {
     }
     sums.sort_by_key(|sum| std::cmp::Reverse(sum.3));
     let all: u64 = sums.iter().fold(0, |all, sum| all.saturating_add(sum.3));
+    let told = sums.iter().take(CAUSES_MAX).map(|(cause, who, pid, ns)| {
+        let who = (!who.is_empty()).then(|| match pid {
+            Some(pid) => format!("{who} (pid {pid})"),
+            None => (*who).to_string(),
+        });
+        let words = words::cause(*cause, who.as_deref());
+        let pieces = worst.blamed.causes.iter().filter(|piece| piece.cause == *cause);
+        let stay = code::longest_stay(pieces).map_or_else(String::new, |stay| format!(": {}", stay.words(symbols)));
+        let text = format!("{words} {} ({}){stay}", units::duration(*ns), units::percent_of(*ns, all));
+        escape(&text).into_owned()
+    });
     let more = sums.len().saturating_sub(CAUSES_MAX);
-    let mut told: Vec<_> = (sums.iter().take(CAUSES_MAX))
-        .map(|(cause, who, pid, ns)| {
-            let who = (!who.is_empty()).then(|| match pid {
-                Some(pid) => format!("{who} (pid {pid})"),
-                None => (*who).to_string(),
-            });
-            let words = words::cause(*cause, who.as_deref());
-            let pieces = worst.blamed.causes.iter().filter(|piece| piece.cause == *cause);
-            let stay = code::longest_stay(pieces).map_or_else(String::new, |stay| format!(": {}", stay.words(symbols)));
-            let text = format!("{words} {} ({}){stay}", units::duration(*ns), units::percent_of(*ns, all));
-            escape(&text).into_owned()
-        })
-        .collect();
-    if more > 0 {
-        told.push(format!("{more} more"));
-    }
+    let told: Vec<String> = told.chain((more > 0).then(|| format!("{more} more"))).collect();
     let hidden = worst.blamed.pause.lanes.len().saturating_sub(svg_waterfall::LANES_MAX);
     let lanes = if hidden > 0 { format!(" {hidden} more lanes are not drawn.") } else { String::new() };
     if told.is_empty() { lanes } else { format!("Waited for: {}.{lanes}", told.join("; ")) }

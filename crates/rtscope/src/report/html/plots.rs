@@ -3,7 +3,7 @@
 //! read what it shows, except for its name.
 
 use super::frame::figure;
-use crate::draw::escape::escape;
+use crate::draw::escape::{escape, unescape};
 use crate::trouble::Trouble;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -34,7 +34,7 @@ impl Plot {
         };
         let begin = svg.get(at..).unwrap_or_default().split('>').next().unwrap_or_default();
         let label = begin.split_once("aria-label=\"").and_then(|(_, rest)| rest.split_once('"'));
-        let name = label.map_or_else(|| name.to_owned(), |(label, _)| unescaped(label));
+        let name = label.map_or_else(|| name.to_owned(), |(label, _)| unescape(label));
         Ok(Plot { svg, name })
     }
 
@@ -75,11 +75,6 @@ pub(super) fn section(plots: &[Plot]) -> Option<String> {
         figure(&format!("<img alt=\"{name}\" src=\"data:image/svg+xml;base64,{}\">", STANDARD.encode(&plot.svg)), &name)
     };
     (!plots.is_empty()).then(|| plots.iter().map(drawn).collect())
-}
-
-fn unescaped(text: &str) -> String {
-    let entities = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")];
-    entities.iter().fold(text.to_owned(), |text, (entity, sign)| text.replace(entity, sign))
 }
 
 #[cfg(test)]

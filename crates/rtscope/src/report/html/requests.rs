@@ -1,8 +1,8 @@
 //! The requests of a load: what the slowest waited for, and which they were.
 
-use super::frame::{figure, paragraphs};
+use super::frame::{drawn, paragraphs};
 use super::svg_requests;
-use super::table::page;
+use super::table::shared;
 use crate::draw::escape::escape;
 use crate::report::{requests as words, tables};
 use rtscope_analyze::results::Results;
@@ -18,8 +18,7 @@ pub(super) fn section(results: &Results) -> Option<String> {
     let mut out = format!("<p>{}</p>", words::figures(joined, &format!("<code>{url}</code>")));
     let _ = write!(out, "<p><strong>{}</strong></p>", escape(&words::slowest(joined)));
     out += &paragraphs([words::explained(joined), words::left_out(joined)].into_iter().flatten());
-    if let Some(svg) = svg_requests::draw(results) {
-        out.push_str(&figure(&svg, ""));
-    }
-    Some(out + &page(tables::slowest(results, joined, ROWS_MAX, |at| at)))
+    out.extend(drawn(svg_requests::draw(results)));
+    out.extend(shared(tables::slowest(results, joined, ROWS_MAX, |at| at)));
+    Some(out)
 }

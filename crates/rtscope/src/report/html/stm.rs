@@ -1,9 +1,9 @@
 //! Transactions (STM) on the page: what became of attempts, drawn over time, by lane and by name.
 
-use super::frame::{figure, paragraphs};
-use super::table::table;
+use super::frame::{drawn, paragraphs};
+use super::table::shared;
 use crate::draw::escape::escape;
-use crate::draw::svg::{Anchor, Svg, WIDTH, round_step, text_width, time_axis};
+use crate::draw::svg::{Anchor, Svg, WIDTH, levels, round_step, text_width, time_axis};
 use crate::report::{stm as words, units};
 use rtscope_analyze::results::Results;
 use rtscope_analyze::results::stm::{StmSlice, Transactions};
@@ -17,21 +17,10 @@ pub(super) fn section(results: &Results) -> Option<String> {
     let found = results.transactions.as_ref().filter(|found| words::any(found))?;
     let mut out = format!("<p>{}</p>", escape(&words::figures(found)));
     out += &paragraphs(words::told(found).into_iter().chain([words::left_out(found)]).flatten());
-    out.extend(draw(results, found).map(|svg| figure(&svg, "")));
-    let escaped = |row: Vec<String>| row.iter().map(|cell| escape(cell).into_owned()).collect::<Vec<_>>();
-    if found.outcomes && !found.lanes.is_empty() {
-        let rows: Vec<_> = found.lanes.iter().map(|lane| escaped(words::lane(lane))).collect();
-        out.push_str(&table(&heads("lane", &words::LANE_HEADS), &rows));
-    }
-    if !found.names.is_empty() {
-        let rows: Vec<_> = found.names.iter().map(|named| escaped(words::name(named))).collect();
-        out.push_str(&table(&heads("transaction", &words::NAME_HEADS), &rows));
-    }
+    out.extend(drawn(draw(results, found)));
+    out.extend(shared(words::lanes(found, usize::MAX)).filter(|_| found.outcomes));
+    out.extend(shared(words::names(found, usize::MAX, |name| escape(name).into_owned())));
     Some(out)
-}
-
-fn heads<'h>(first: &'h str, others: &[&'h str]) -> Vec<&'h str> {
-    [first].into_iter().chain(others.iter().copied()).collect()
 }
 
 /// A part of the attempts, its colour and its name.
@@ -60,21 +49,16 @@ fn draw(results: &Results, found: &Transactions) -> Option<String> {
     let mut svg = Svg::new(top + height + 40.0, "transactions over time");
     svg.text(left, 12.0, Anchor::Start, "strong", "attempts a second");
     legend(&mut svg, parts);
-    grid(&mut svg, max);
+    let label = |rate| if rate == 0.0 { "0".to_owned() } else { units::rate(rate) };
+    levels(&mut svg, PLOT, [round_step(max, 4.0), max], label);
     let x = |at: Time| left + width * (at.since(results.started) as f64 / span as f64).min(1.0);
     for slice in &found.over_time {
-        let (from, to) = (x(slice.from), x(slice.to));
-        let mut bottom = top + height;
-        for (of, class, name) in parts {
-            let count = of(slice);
-            let h = height * per_second(slice, count) / max;
-            if h >= 0.05 {
-                let title =
-                    format!("{} {name} ({} a second)", units::count(count), units::rate(per_second(slice, count)));
-                svg.rect([from, bottom - h, (to - from).max(0.7), h], class, &title);
-                bottom -= h;
-            }
-        }
+        let part = |(of, class, name): &Part| {
+            let rate = per_second(slice, of(slice));
+            let title = format!("{} {name} ({} a second)", units::count(of(slice)), units::rate(rate));
+            (height * rate / max, *class, title)
+        };
+        svg.stack([x(slice.from), x(slice.to)], top + height, parts.iter().map(part));
     }
     time_axis(&mut svg, PLOT, span);
     Some(svg.finish())
@@ -86,16 +70,5 @@ fn legend(svg: &mut Svg, parts: &[Part]) {
         svg.rect([at, 3.0, 10.0, 10.0], class, "");
         svg.text(at + 15.0, 12.0, Anchor::Start, "tick", name);
         at += text_width(name) + 45.0;
-    }
-}
-
-fn grid(svg: &mut Svg, max: f64) {
-    let [_, top, _, height] = PLOT;
-    let step = round_step(max, 4.0);
-    let mut tick = 0.0;
-    while tick <= max * 1.0001 {
-        let label = if tick == 0.0 { "0".to_owned() } else { units::rate(tick) };
-        svg.level(PLOT, top + height * (1.0 - tick / max), &label);
-        tick += step;
     }
 }

@@ -2,7 +2,7 @@
 //! then for each benchmark both plots and their figures. Refuses to compute figures.
 
 use super::frame::{More, facts, figure, list, section, shell_of};
-use super::table::table;
+use super::table::{optional, table};
 use crate::bench::stm::results::{Found, Measured, Point, Ratio};
 use crate::bench::stm::{svg, text};
 use crate::draw::escape::escape;
@@ -25,13 +25,10 @@ pub fn stm_bench(found: &Found) -> String {
 }
 
 fn verdict(found: &Found) -> String {
-    let cells = |row: Vec<String>| row.iter().map(|cell| escape(cell).into_owned()).collect();
-    let rows: Vec<Vec<String>> = found.standings().iter().map(text::standing).map(cells).collect();
-    let mut out = String::new();
-    if !rows.is_empty() {
-        out += &table(&["", "faster", "slower", "neither", "best", "slowest, upper end"], &rows);
-    }
-    out + &list(&text::notes(found))
+    let row = |standing| text::standing(&standing).map(|cell| escape(&cell).into_owned());
+    let heads = ["", "faster", "slower", "neither", "best", "slowest, upper end"];
+    let standings = optional(&heads, found.standings().into_iter().map(row));
+    standings.unwrap_or_default() + &list(&text::notes(found))
 }
 
 fn measured(found: &Found, benchmark: &Measured) -> String {
@@ -69,7 +66,7 @@ fn across(found: &Found, benchmark: &Measured, what: &str, cell: impl Fn(&Point)
         };
         std::iter::once(threads).chain(heads.iter().map(of)).collect::<Vec<_>>()
     };
-    let rows: Vec<Vec<String>> = benchmark.points.chunk_by(|a, b| a.threads == b.threads).map(row).collect();
+    let rows = benchmark.points.chunk_by(|a, b| a.threads == b.threads).map(row);
     let first = format!("{what}, with threads");
-    table(&[&[first.as_str()][..], &heads].concat(), &rows)
+    table(&[&[first.as_str()][..], &heads].concat(), rows)
 }

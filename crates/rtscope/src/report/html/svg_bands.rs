@@ -7,7 +7,7 @@ use crate::draw::escape::escape;
 use crate::draw::svg::Svg;
 use crate::report::{units, words};
 use rtscope_analyze::results::Results;
-use rtscope_analyze::results::heap_profile::Found;
+use rtscope_analyze::results::heap_profile::{self, Found};
 use rtscope_model::Time;
 use std::fmt::Write as _;
 
@@ -33,22 +33,17 @@ struct Band {
 impl Bands {
     /// Those of a report.
     pub(super) fn of(results: &Results) -> Bands {
-        results.heap_profile.as_ref().map_or_else(Bands::default, Bands::of_profile)
-    }
-
-    fn of_profile(profile: &Found) -> Bands {
-        let rows = words::heap_profile(profile, SHOWN);
-        let Some(first) = rows.first() else { return Bands::default() };
+        let rows = results.heap_profile.iter().flat_map(classed).collect::<Vec<_>>();
+        let Some((_, first)) = rows.first() else { return Bands::default() };
         let at: Vec<Time> = first.points.iter().map(|(at, _)| *at).collect();
         let mut below = vec![0u64; at.len()];
-        let band = |(index, row): (usize, &words::HeapRow)| {
-            for (sum, (_, bytes)) in below.iter_mut().zip(&row.points) {
+        let band = |(class, band): (String, heap_profile::Band)| {
+            for (sum, (_, bytes)) in below.iter_mut().zip(&band.points) {
                 *sum = sum.saturating_add(*bytes);
             }
-            Band { class: class(index, row), title: title(row), tops: below.clone() }
+            Band { class, title: title(&band), tops: below.clone() }
         };
-        let bands = rows.iter().enumerate().map(band).collect();
-        Bands { at, bands }
+        Bands { at, bands: rows.into_iter().map(band).collect() }
     }
 
     pub(super) fn max(&self) -> Option<u64> {
@@ -68,22 +63,25 @@ impl Bands {
     }
 }
 
-fn class(index: usize, row: &words::HeapRow) -> String {
-    if row.is_rest { "band b-rest".into() } else { format!("band b-{index}") }
+/// Each band with its class, the largest first.
+fn classed(profile: &Found) -> Vec<(String, heap_profile::Band)> {
+    let (shown, rest) = words::heap_profile(profile, SHOWN);
+    let shown = shown.into_iter().enumerate().map(|(index, band)| (format!("band b-{index}"), band));
+    shown.chain(rest.map(|rest| ("band b-rest".into(), rest))).collect()
 }
 
-fn title(row: &words::HeapRow) -> String {
+fn title(band: &heap_profile::Band) -> String {
     let bytes = units::bytes;
-    format!("{}: {} at most, {} in the last sample", row.label, bytes(row.max_bytes), bytes(row.last_bytes))
+    format!("{}: {} at most, {} in the last sample", band.label, bytes(band.max_bytes), bytes(band.last_bytes))
 }
 
 /// Which colour is what, from the top of the stack down.
 pub(super) fn legend(results: &Results) -> Option<String> {
     let profile = results.heap_profile.as_ref()?;
     let mut out = format!("<p class=\"legend\">Heap by {}: ", escape(profile.breakdown));
-    for (index, row) in words::heap_profile(profile, SHOWN).iter().enumerate().rev() {
-        let label = crate::style::shorten(&row.label, LABEL_MAX);
-        let _ = write!(out, "<span class=\"long\">{}{}</span> ", swatch(&class(index, row)), escape(&label));
+    for (class, band) in classed(profile).iter().rev() {
+        let label = crate::style::shorten(&band.label, LABEL_MAX);
+        let _ = write!(out, "<span class=\"long\">{}{}</span> ", swatch(class), escape(&label));
     }
     out.push_str("</p>");
     Some(out)

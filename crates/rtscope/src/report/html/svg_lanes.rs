@@ -7,9 +7,9 @@ use super::table::{entry, fill};
 use crate::draw::svg::{Anchor, Svg, WIDTH, time_axis};
 use crate::kinds::SpanKind;
 use crate::report::units;
-use rtscope_analyze::results::LanesOverTime;
-use rtscope_analyze::results::Results;
+use crate::style::short;
 use rtscope_analyze::results::lanes_over_time::Column;
+use rtscope_analyze::results::{LanesOverTime, Results};
 use rtscope_model::LaneState;
 use std::fmt::Write as _;
 
@@ -33,9 +33,7 @@ pub(super) fn draw(results: &Results, all: &[&Results]) -> Option<String> {
     };
     for (row, (lane, columns)) in found.lanes.iter().enumerate() {
         let top = TOP + ROW * row as f64;
-        let name = lane_name(results, *lane);
-        let name = crate::style::clean(&name).into_owned();
-        svg.text(LEFT - 8.0, top + 17.0, Anchor::End, "tick", &crate::style::shorten(&name, 15));
+        svg.text(LEFT - 8.0, top + 17.0, Anchor::End, "tick", &short(&lane_name(results, *lane), 15));
         for (index, doing) in LaneState::SUMMED.into_iter().enumerate() {
             let kind = SpanKind::of_lane(doing);
             // Without a figure: the table of lanes has those of the report.

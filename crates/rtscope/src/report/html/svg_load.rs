@@ -79,16 +79,9 @@ fn over_time(mut svg: Svg, load: &Document) -> String {
     let lines = [("p50", "m-blocks"), ("p90", "m-heap"), ("p99", "m-rss"), ("longest", "m-live")];
     for (index, (name, class)) in lines.into_iter().enumerate() {
         // Where nothing ended there is no line.
-        let known = |point: &Point| point.latency.get(index).copied().flatten();
-        let mut last = None;
-        for some in points.chunk_by(|a, b| known(a).is_some() == known(b).is_some()) {
-            let drawn: Vec<_> =
-                some.iter().filter_map(|point| Some((x(point.from_ns), scale.y(known(point)?)))).collect();
-            let behind = some.last().and_then(|last| points.iter().find(|point| point.from_ns > last.from_ns));
-            svg.steps(&drawn, behind.map_or(x(span), |point| x(point.from_ns)), class);
-            last = drawn.last().copied().or(last);
-        }
-        names.extend(last.map(|(_, y)| (y, name.to_owned(), class.to_owned())));
+        let place = |point: &Point| (x(point.from_ns), point.latency[index].map(|ns| scale.y(ns)));
+        let last = svg.known_steps(&points.iter().map(place).collect::<Vec<_>>(), x(span), class);
+        names.extend(last.map(|y| (y, name.to_owned(), class.to_owned())));
     }
     let [_, top, width, height] = LATENCY;
     names_at_right(&mut svg, [LEFT + width + 8.0, top + height], names);

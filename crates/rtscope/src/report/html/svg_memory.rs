@@ -112,19 +112,10 @@ fn plot(
         let every = line.points.len().div_ceil(POINTS_MAX).max(1);
         // The highest of each group stays: peaks are what is looked for.
         let highest = |group: &[(Time, Option<u64>)]| group.iter().copied().max_by_key(|(_, bytes)| *bytes);
-        let points: Vec<_> = line.points.chunks(every).filter_map(highest).collect();
-        let mut rest = &points[..];
-        while let Some(begin) = rest.iter().position(|(_, bytes)| bytes.is_some()) {
-            let known = rest.get(begin..).unwrap_or_default();
-            let (known, behind) = known.split_at(known.iter().take_while(|(_, bytes)| bytes.is_some()).count());
-            let end = behind.first().map_or(left + width, |(at, _)| x(*at));
-            let drawn: Vec<_> = known.iter().filter_map(|(at, bytes)| Some((x(*at), y((*bytes)?)))).collect();
-            svg.steps(&drawn, end, line.class);
-            rest = behind;
-        }
-        if let Some(bytes) = points.iter().rev().find_map(|(_, bytes)| *bytes) {
-            labels.push((y(bytes), line.name.clone(), line.class.to_owned()));
-        }
+        let placed = |(at, bytes): (Time, Option<u64>)| (x(at), bytes.map(y));
+        let points: Vec<_> = line.points.chunks(every).filter_map(highest).map(placed).collect();
+        let last = svg.known_steps(&points, left + width, line.class);
+        labels.extend(last.map(|y| (y, line.name.clone(), line.class.to_owned())));
     }
     names_at_right(&mut svg, [WIDTH - RIGHT + 6.0, top + height], labels);
     Some(svg.finish())

@@ -1,7 +1,7 @@
 //! Minimum mutator utilisation: what any window of some length left for the
 //! program at least, over the length on a logarithmic scale.
 
-use crate::draw::svg::{Anchor, Svg, WIDTH, tick_label};
+use crate::draw::svg::{Anchor, Svg, WIDTH, levels, tick_label};
 use rtscope_analyze::results::{Mmu, Results};
 use rtscope_model::units;
 
@@ -20,9 +20,7 @@ pub(super) fn draw(results: &Results, all: &[&Results]) -> Option<String> {
     let mut svg = Svg::new(top + height + 40.0, "minimum mutator utilisation");
     let x = |mmu: &Mmu| left + width * (log(mmu) - from) / (to - from);
     let y = |share: f64| top + height * (1.0 - if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 });
-    for percent in [0u8, 25, 50, 75, 100] {
-        svg.level(PLOT, y(f64::from(percent) / 100.0), &format!("{percent} %"));
-    }
+    levels(&mut svg, PLOT, [25.0, 100.0], |percent| format!("{percent} %"));
     for mmu in curve {
         svg.upright(PLOT, x(mmu), &tick_label(mmu.window_ns as f64));
     }

@@ -1,7 +1,7 @@
 //! Requests per second over time: due and answered as lines, failed as bars. Owns their scale;
 //! where a stretch of time lies is the caller's matter.
 
-use crate::draw::svg::{Anchor, Svg, names_at_right, round_step};
+use crate::draw::svg::{Anchor, Svg, levels, names_at_right, round_step};
 use rtscope_model::units;
 
 /// A stretch of time.
@@ -16,7 +16,10 @@ pub(super) struct Stretch {
 pub(super) fn draw(svg: &mut Svg, plot: [f64; 4], stretches: &[Stretch]) {
     let [left, top, width, height] = plot;
     svg.text(left, top - 12.0, Anchor::Start, "strong", "requests per second");
-    let ceiling = scale(svg, plot, stretches.iter().flat_map(|stretch| stretch.rates).fold(1.0, f64::max));
+    let most = stretches.iter().flat_map(|stretch| stretch.rates).fold(1.0, f64::max);
+    let step = round_step(most, 4.0).max(1.0);
+    let ceiling = (most / step).ceil() * step;
+    levels(svg, plot, [step, ceiling], |rate| units::count(rate.round() as u64));
     let y = |rate: f64| top + height * (1.0 - rate / ceiling);
     for Stretch { x: [from, to], rates: [_, _, failed] } in stretches.iter().filter(|stretch| stretch.rates[2] > 0.0) {
         let title = format!("{} failed per second", units::rate(*failed));
@@ -36,17 +39,6 @@ pub(super) fn draw(svg: &mut Svg, plot: [f64; 4], stretches: &[Stretch]) {
     line("due", "m-heap", |stretch| stretch.rates[0]);
     line("answered", "m-blocks", |stretch| stretch.rates[1]);
     names_at_right(svg, [left + width + 8.0, top + height], names);
-}
-
-/// Hairlines for counts from 0 upwards, with their names; returns what the plot's top stands for.
-fn scale(svg: &mut Svg, plot: [f64; 4], most: f64) -> f64 {
-    let step = round_step(most, 4.0).max(1.0);
-    let ceiling = (most / step).ceil() * step;
-    for number in 0..=((ceiling / step).round() as u32) {
-        let count = f64::from(number) * step;
-        svg.level(plot, plot[1] + plot[3] * (1.0 - count / ceiling), &units::count(count.round() as u64));
-    }
-    ceiling
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! Pauses over time: above the longest pause of each slice, below the share of
 //! each slice that went into stopping, collecting and releasing.
 
-use crate::draw::svg::{Anchor, Decades, Svg, WIDTH, time_axis};
+use crate::draw::svg::{Anchor, Decades, Svg, WIDTH, levels, time_axis};
 use crate::kinds::SpanKind;
 use rtscope_analyze::results::{PauseSlice, Results};
-use rtscope_model::units;
+use rtscope_model::{Time, units};
 
 const LEFT: f64 = 56.0;
 const PLOT_WIDTH: f64 = WIDTH - LEFT - 20.0;
@@ -21,7 +21,7 @@ pub(super) fn draw(results: &Results, all: &[&Results]) -> Option<String> {
         return None;
     }
     let mut svg = Svg::new(314.0, "pauses over time");
-    let x = |at: rtscope_model::Time| LEFT + PLOT_WIDTH * (at.since(results.started) as f64 / span as f64).min(1.0);
+    let x = |at: Time| LEFT + PLOT_WIDTH * (at.since(results.started) as f64 / span as f64).min(1.0);
     let lengths = all.iter().flat_map(|one| one.drawing.over_time.iter().map(|slice| slice.max_ns));
     longest(&mut svg, &slices, &Decades::of(UPPER, lengths), &x);
     shares(&mut svg, LOWER, &slices, &x);
@@ -35,7 +35,7 @@ pub(super) fn longest_span(all: &[&Results]) -> u64 {
 }
 
 /// Longest pause of each slice, on a logarithmic scale.
-fn longest(svg: &mut Svg, slices: &[PauseSlice], scale: &Decades, x: &dyn Fn(rtscope_model::Time) -> f64) {
+fn longest(svg: &mut Svg, slices: &[PauseSlice], scale: &Decades, x: &dyn Fn(Time) -> f64) {
     svg.text(UPPER[0], 12.0, Anchor::Start, "strong", "longest pause (logarithmic)");
     scale.grid(svg);
     for slice in slices.iter().filter(|slice| slice.max_ns > 0) {
@@ -47,12 +47,8 @@ fn longest(svg: &mut Svg, slices: &[PauseSlice], scale: &Decades, x: &dyn Fn(rts
 }
 
 /// Share of each slice in each phase, stacked.
-pub(super) fn shares(
-    svg: &mut Svg,
-    [left, top, width, height]: [f64; 4],
-    slices: &[PauseSlice],
-    x: &dyn Fn(rtscope_model::Time) -> f64,
-) {
+pub(super) fn shares(svg: &mut Svg, plot: [f64; 4], slices: &[PauseSlice], x: &dyn Fn(Time) -> f64) {
+    let [left, top, _, height] = plot;
     svg.text(left, top - 10.0, Anchor::Start, "strong", "share of the time in pauses");
     let mut at = left + 200.0;
     let kinds = [("stop", SpanKind::WaitingToStop), ("collect", SpanKind::Collecting), ("release", SpanKind::Release)];
@@ -61,25 +57,15 @@ pub(super) fn shares(
         svg.text(at + 15.0, top - 10.0, Anchor::Start, "tick", kind.words());
         at += 120.0;
     }
-    for percent in [0u8, 50, 100] {
-        svg.level(
-            [left, top, width, height],
-            top + height * (1.0 - f64::from(percent) / 100.0),
-            &format!("{percent} %"),
-        );
-    }
-    for (slice, parts) in slices.iter().zip(carried(slices)) {
+    levels(svg, plot, [50.0, 100.0], |percent| format!("{percent} %"));
+    for (slice, [stop, collect, release]) in slices.iter().zip(carried(slices)) {
         let whole = slice.to.since(slice.from).max(1) as f64;
-        let (from, to) = (x(slice.from), x(slice.to));
-        let mut bottom = top + height;
-        for (class, ns) in [("collect", parts[1]), ("stop", parts[0]), ("release", parts[2])] {
-            let h = (height * ns / whole).min(bottom - top);
-            if h >= 0.05 {
-                let title = format!("{} of {}", units::duration(ns as u64), units::duration(whole as u64));
-                svg.rect([from, bottom - h, (to - from).max(0.7), h], class, &title);
-                bottom -= h;
-            }
-        }
+        let part = |(class, ns): (&'static str, f64)| {
+            let title = format!("{} of {}", units::duration(ns as u64), units::duration(whole as u64));
+            (height * ns / whole, class, title)
+        };
+        let parts = [("collect", collect), ("stop", stop), ("release", release)].map(part);
+        svg.stack([x(slice.from), x(slice.to)], top + height, parts);
     }
 }
 
@@ -121,7 +107,6 @@ fn thinned(slices: &[PauseSlice]) -> Vec<PauseSlice> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rtscope_model::Time;
 
     #[test]
     fn a_pause_longer_than_its_slice_goes_on_in_the_next() {

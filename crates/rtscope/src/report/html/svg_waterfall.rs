@@ -5,6 +5,7 @@
 use crate::draw::svg::{Anchor, Svg, WIDTH, round_step, tick_label};
 use crate::kinds::role;
 use crate::report::{units, words};
+use crate::style::short;
 use rtscope_analyze::kernel::code::called;
 use rtscope_analyze::results::{LaneStates, Results, StateSpan, ThreadState, WorstPause};
 use rtscope_model::{CausePiece, LaneId, LanePause, Names, Pause, Time};
@@ -261,16 +262,11 @@ fn phases(svg: &mut Svg, scale: &Scale, pause: &Pause, bottom: f64) {
 
 fn label(svg: &mut Svg, results: &Results, pause: &Pause, part: &LanePause, top: f64) {
     let name = lane_name(results, part.lane);
-    svg.text(LEFT - 8.0, top + 12.0, Anchor::End, "tick", &crate::style::shorten(&crate::style::clean(&name), 20));
-    let mut notes = Vec::new();
-    if Some(part.lane) == pause.straggler {
-        notes.push("last".to_string());
-    } else if Some(part.lane) == pause.leader {
-        notes.push("led".to_string());
-    }
-    if let Some(tid) = part.tid {
-        notes.push(format!("tid {tid}"));
-    }
+    svg.text(LEFT - 8.0, top + 12.0, Anchor::End, "tick", &short(&name, 20));
+    let lane = Some(part.lane);
+    let role = if lane == pause.straggler { Some("last") } else { (lane == pause.leader).then_some("led") };
+    let tid = part.tid.map(|tid| format!("tid {tid}"));
+    let notes: Vec<String> = role.map(str::to_owned).into_iter().chain(tid).collect();
     svg.text(LEFT - 8.0, top + 26.0, Anchor::End, "faint", &notes.join(", "));
 }
 
@@ -291,13 +287,10 @@ fn lane(svg: &mut Svg, scale: &Scale, worst: &WorstPause, part: &LanePause, top:
         if straggler {
             svg.text_inside(frame, "on-waiting-to-stop", &format!("the others wait: {text}"));
         }
-        let wait = scale.frame(arrived, pause.stopped, top + LANE_HEIGHT / 2.0 - 1.0, 2.0);
         if pause.stopped > arrived {
-            svg.rect(
-                wait,
-                "fill-wait",
-                &format!("waits {} for the others", units::duration(pause.stopped.since(arrived))),
-            );
+            let wait = scale.frame(arrived, pause.stopped, top + LANE_HEIGHT / 2.0 - 1.0, 2.0);
+            let text = format!("waits {} for the others", units::duration(pause.stopped.since(arrived)));
+            svg.rect(wait, "fill-wait", &text);
         }
     }
     if let (Some(begin), Some(end)) = (part.work_begin, part.work_end) {
@@ -319,11 +312,7 @@ fn causes(svg: &mut Svg, scale: &Scale, pieces: &[Why], top: f64) {
         let room = ((frame[2] - 8.0) / 6.6).max(0.0) as usize;
         if room >= 8 {
             let at = [frame[0], frame[1] - 0.8, frame[2], frame[3]];
-            svg.text_inside(
-                at,
-                &format!("small on-{role}"),
-                &crate::style::shorten(&crate::style::clean(&words), room),
-            );
+            svg.text_inside(at, &format!("small on-{role}"), &short(&words, room));
         }
     }
 }
@@ -343,11 +332,8 @@ fn strip(svg: &mut Svg, scale: &Scale, states: &LaneStates, end: Time, [top, hei
             continue;
         }
         let dark = matches!(span.state, ThreadState::Running | ThreadState::Runnable | ThreadState::Blocked);
-        svg.text_inside(
-            [frame[0], frame[1] - 0.8, frame[2], frame[3]],
-            if dark { "on-dark small" } else { "on-pale small" },
-            &words,
-        );
+        let at = [frame[0], frame[1] - 0.8, frame[2], frame[3]];
+        svg.text_inside(at, if dark { "on-dark small" } else { "on-pale small" }, &words);
     }
 }
 

@@ -4,7 +4,8 @@ use super::svg_bar::class;
 use crate::draw::escape::escape;
 use crate::kinds::SpanKind;
 use crate::report::{code, further, tables, units, words};
-use rtscope_analyze::results::{Distribution, Place, Results};
+use rtscope_analyze::results::heap_profile::Band;
+use rtscope_analyze::results::{Distribution, Generation, LaneSparks, Level, Mmu, Place, Results};
 use std::fmt::Write as _;
 
 /// Rows of any table at most; the rest is counted.
@@ -18,38 +19,38 @@ pub(super) fn begin(heads: &[&str]) -> String {
 }
 
 /// A table; cells are HTML already. The first column is text, the others figures.
-pub(super) fn table(heads: &[&str], rows: &[Vec<String>]) -> String {
+pub(super) fn table(heads: &[&str], rows: impl IntoIterator<Item: IntoIterator<Item = String>>) -> String {
     let mut out = begin(heads);
-    for row in rows.iter().take(ROWS_MAX) {
+    let mut rows = rows.into_iter();
+    for row in rows.by_ref().take(ROWS_MAX) {
         out.push_str("<tr>");
-        for (index, cell) in row.iter().enumerate() {
+        for (index, cell) in row.into_iter().enumerate() {
             let tag = if index == 0 { "th scope=\"row\"" } else { "td" };
             let _ = write!(out, "<{tag}>{cell}</{}>", if index == 0 { "th" } else { "td" });
         }
         out.push_str("</tr>");
     }
     out.push_str("</tbody></table></div>");
-    if let Some(more) = rows.len().checked_sub(ROWS_MAX).filter(|more| *more > 0) {
-        let _ = write!(
-            out,
-            "<p class=\"faint\">and {} more, see <code>rtscope report --json</code></p>",
-            units::count(more as u64)
-        );
+    let more = rows.count() as u64;
+    if more > 0 {
+        let more = units::count(more);
+        let _ = write!(out, "<p class=\"faint\">and {more} more, see <code>rtscope report --json</code></p>");
     }
     out
 }
 
-/// A table that the text has too; what names its rows is HTML already.
-pub(super) fn page(shared: tables::Table) -> String {
-    some(shared).unwrap_or_default()
+/// The same; `None` without rows.
+pub(super) fn optional(heads: &[&str], rows: impl IntoIterator<Item: IntoIterator<Item = String>>) -> Option<String> {
+    let mut rows = rows.into_iter().peekable();
+    rows.peek().is_some().then(|| table(heads, rows))
 }
 
-/// The same; `None` without rows.
-pub(super) fn some(shared: tables::Table) -> Option<String> {
+/// A table that the text has too, where it has rows; what names them is HTML already.
+pub(super) fn shared(shared: tables::Table) -> Option<String> {
     let (heads, mut rows) = shared.page();
     let figures = rows.iter_mut().flat_map(|row| row.iter_mut().skip(1));
     figures.for_each(|cell| *cell = escape(cell).into_owned());
-    (!rows.is_empty()).then(|| table(&heads, &rows))
+    optional(&heads, rows)
 }
 
 /// A share; small ones hold a sign that HTML must not see.
@@ -87,74 +88,60 @@ fn share_bar(share: f64) -> String {
 }
 
 /// One row per part of the wall clock.
-pub(super) fn pauses(results: &Results) -> String {
-    page(tables::pauses(results, "whole pause", |part| format!("{}{}", swatch(class(part)), part.words())))
+pub(super) fn pauses(results: &Results) -> Option<String> {
+    shared(tables::pauses(results, "whole pause", |part| format!("{}{}", swatch(class(part)), part.words())))
 }
 
 /// Why lanes were waited for.
 pub(super) fn causes(results: &Results) -> Option<String> {
-    let row = |group: &words::CauseGroup<'_>| {
-        vec![
-            escape(&group.words()).into_owned(),
-            units::duration(group.sum_ns),
-            percent(group.share),
-            share_bar(group.share),
-        ]
+    let row = |group: words::CauseGroup<'_>| {
+        let (why, ns) = (escape(&group.words()).into_owned(), units::duration(group.sum_ns));
+        [why, ns, percent(group.share), share_bar(group.share)]
     };
-    let rows: Vec<_> = words::cause_groups(&results.causes).iter().map(row).collect();
-    (!rows.is_empty()).then(|| table(&["why lanes were waited for", "in all", "of all waits", ""], &rows))
+    let heads = ["why lanes were waited for", "in all", "of all waits", ""];
+    optional(&heads, words::cause_groups(&results.causes).into_iter().map(row))
 }
 
 /// One row per lane.
 pub(super) fn lanes(results: &Results) -> Option<String> {
-    some(tables::lanes(results, &results.lanes, |name| escape(name).into_owned()))
+    shared(tables::lanes(results, &results.lanes, |name| escape(name).into_owned()))
 }
 
 /// One row per generation.
 pub(super) fn generations(results: &Results) -> Option<String> {
-    let row = |g: &rtscope_analyze::results::Generation| {
-        vec![
-            format!("generation {}", g.generation),
-            units::count(g.count),
-            units::duration_or_dash(g.collect_ns.p50),
-            units::duration_or_dash(g.collect_ns.max),
-            units::duration_or_dash(g.collect_ns.sum),
-            units::bytes(g.copied_bytes),
-        ]
+    let row = |g: &Generation| {
+        let d = &g.collect_ns;
+        let [p50, max, sum] = [d.p50, d.max, d.sum].map(units::duration_or_dash);
+        [format!("generation {}", g.generation), units::count(g.count), p50, max, sum, units::bytes(g.copied_bytes)]
     };
-    let rows: Vec<_> = results.pauses.by_generation.iter().map(row).collect();
-    (!rows.is_empty()).then(|| table(&["collections", "how many", "median", "longest", "in all", "copied"], &rows))
+    let heads = ["collections", "how many", "median", "longest", "in all", "copied"];
+    optional(&heads, results.pauses.by_generation.iter().map(row))
 }
 
 /// Share of any window that the program had at least.
 pub(super) fn mmu(results: &Results) -> Option<String> {
-    let row = |mmu: &rtscope_analyze::results::Mmu| {
-        vec![
-            units::tick_label(mmu.window_ns as f64),
-            percent(mmu.utilization),
-            share_bar(mmu.utilization),
-            percent(mmu.bounded),
-        ]
+    let row = |mmu: &Mmu| {
+        let window = units::tick_label(mmu.window_ns as f64);
+        [window, percent(mmu.utilization), share_bar(mmu.utilization), percent(mmu.bounded)]
     };
-    let rows: Vec<_> = results.mmu.iter().map(row).collect();
     let heads = ["in any window of", "the program had at least", "", "in this or any longer one"];
-    (!rows.is_empty() && results.pauses.count > 0).then(|| table(&heads, &rows))
+    optional(&heads, results.mmu.iter().map(row)).filter(|_| results.pauses.count > 0)
 }
 
 /// What each lane allocates, and how much of its area it used.
 pub(super) fn allocation(results: &Results) -> Option<String> {
     let known = results.lanes.iter().filter(|lane| lane.allocated_bytes.is_some());
-    some(tables::allocation(known, |name| escape(name).into_owned()))
+    shared(tables::allocation(known, |name| escape(name).into_owned()))
 }
 
 /// One row per phase of a concurrent collector.
 pub(super) fn concurrent(results: &Results) -> Option<String> {
     let row = |(_, many, d): (&str, &str, Distribution)| {
         let ns = units::duration_or_dash;
-        vec![many.to_string(), units::count(d.count), ns(d.p50), ns(d.p99), ns(d.max), ns(d.sum)]
+        [many.to_string(), units::count(d.count), ns(d.p50), ns(d.p99), ns(d.max), ns(d.sum)]
     };
     let rows = further::phases(results.concurrent.as_ref()?).map(row);
-    Some(table(&["phase", "how many", "median", "99 in 100", "longest", "in all"], &rows))
+    Some(table(&["phase", "how many", "median", "99 in 100", "longest", "in all"], rows))
 }
 
 /// What became of sparks, one row per fate.
@@ -164,50 +151,43 @@ pub(super) fn sparks(results: &Results) -> Option<String> {
     let row = |(name, what, count): (&str, &str, u64)| {
         let share = count as f64 / offered as f64;
         let what = format!("<span class=\"faint\">{what}</span>");
-        vec![name.to_string(), units::count(count), percent(share), share_bar(share), what]
+        [name.to_string(), units::count(count), percent(share), share_bar(share), what]
     };
-    let all = vec!["offered".into(), units::count(offered), String::new(), String::new(), String::new()];
+    let all = ["offered".into(), units::count(offered), String::new(), String::new(), String::new()];
     let uncounted = further::uncounted(&sparks.all);
     let silent = format!("{} does not say: a pool was full when it collected", results.runtime.info());
-    let lost = ("not counted", &*silent, uncounted);
-    let fates = further::fates(&sparks.all).into_iter().chain((uncounted > 0).then_some(lost));
-    let rows: Vec<_> = std::iter::once(all).chain(fates.map(row)).collect();
-    let fates = table(&["sparks", "how many", "of those offered", "", "what it means"], &rows);
-    let mut out = format!("<div class=\"memory\">{fates}</div>");
-    let lane = |lane: &rtscope_analyze::results::LaneSparks| {
-        let counts = further::fates(&lane.counts).into_iter().map(|(_, _, count)| units::count(count));
-        let offered = units::count(further::offered(&lane.counts).unwrap_or(0));
-        std::iter::once(lane.lane.to_string()).chain(std::iter::once(offered)).chain(counts).collect::<Vec<_>>()
+    let lost = (uncounted > 0).then_some(("not counted", &*silent, uncounted));
+    let rows = further::fates(&sparks.all).into_iter().chain(lost).map(row);
+    let fates = table(&["sparks", "how many", "of those offered", "", "what it means"], [all].into_iter().chain(rows));
+    let lane = |lane: &LaneSparks| {
+        let offered = further::offered(&lane.counts).unwrap_or(0);
+        let counts = further::fates(&lane.counts).map(|(.., count)| count);
+        [lane.lane.to_string()].into_iter().chain([offered].into_iter().chain(counts).map(units::count))
     };
-    let rows: Vec<_> = sparks.lanes.iter().map(lane).collect();
-    let fates = further::fates(&sparks.all).map(|(name, _, _)| name);
-    let heads: Vec<_> = ["lane", "offered"].into_iter().chain(fates).collect();
-    out.push_str(&table(&heads, &rows));
-    Some(out)
+    let names = further::fates(&sparks.all).map(|(name, ..)| name);
+    let lanes = table(&[&["lane", "offered"][..], &names].concat(), sparks.lanes.iter().map(lane));
+    Some(format!("<div class=\"memory\">{fates}</div>{lanes}"))
 }
 
 /// Where the code was, by CPU time.
 pub(super) fn code(results: &Results) -> Option<String> {
     let sampled = results.code.as_ref().filter(|sampled| sampled.samples > 0)?;
-    let row = |(place, share): &(&Place, f64)| {
-        let at = place.source.as_ref().unwrap_or(&place.module);
-        let waited = if place.waited_ns > 0 { units::duration(place.waited_ns) } else { "-".into() };
-        vec![
+    let row = |(place, share): (&Place, f64)| {
+        [
             format!("<code>{}</code>", escape(&place.symbol)),
             code::kind(place.kind).to_owned(),
-            escape(at).into_owned(),
+            escape(place.source.as_ref().unwrap_or(&place.module)).into_owned(),
             units::duration(place.running_ns),
-            percent(*share),
-            share_bar(*share),
-            waited,
+            percent(share),
+            share_bar(share),
+            code::waited(place),
         ]
     };
-    let rows: Vec<_> = code::places(sampled).iter().map(row).collect();
     let heads = ["place", "whose", "where", "CPU time", "of all", "", "while it was waited for"];
+    let table = optional(&heads, code::places(sampled).into_iter().map(row))?;
     let longest = code::longest_wait(results)
         .map_or_else(String::new, |text| format!("<p><strong>Longest wait:</strong> {}.</p>", escape(&text)));
-    let basis = format!("<p class=\"faint\">{}.</p>", escape(&code::basis(sampled)));
-    (!rows.is_empty()).then(|| format!("{longest}{}{basis}", table(&heads, &rows)))
+    Some(format!("{longest}{table}<p class=\"faint\">{}.</p>", escape(&code::basis(sampled))))
 }
 
 /// What each memory line is, with its figures.
@@ -221,29 +201,27 @@ pub(super) fn memory(results: &Results) -> Option<String> {
         "slop" => "wasted at the ends of blocks",
         _ => "",
     };
-    let rows: Vec<_> = words::memory(&results.memory)
-        .into_iter()
-        .map(|(name, level)| {
-            let mean = units::bytes(level.mean.max(0.0) as u64);
-            let what = format!("<span class=\"faint\">{}</span>", what(name));
-            vec![name.to_string(), units::bytes(level.max), mean, units::bytes(level.last), what]
-        })
-        .collect();
+    let row = |(name, level): (&str, Level)| {
+        let mean = units::bytes(level.mean.max(0.0) as u64);
+        let what = format!("<span class=\"faint\">{}</span>", what(name));
+        [name.to_string(), units::bytes(level.max), mean, units::bytes(level.last), what]
+    };
     let heads = ["memory", "most", "mean", "at the end", "what it is"];
-    (!rows.is_empty()).then(|| format!("<div class=\"memory\">{}</div>", table(&heads, &rows)))
+    let table = optional(&heads, words::memory(&results.memory).into_iter().map(row))?;
+    Some(format!("<div class=\"memory\">{table}</div>"))
 }
 
 /// The heap profile's labels, largest first.
 pub(super) fn heap_profile(results: &Results) -> Option<String> {
     let profile = results.heap_profile.as_ref()?;
-    let cells = |label: &str, max_bytes, last_bytes| {
-        vec![escape(label).into_owned(), units::bytes(max_bytes), units::bytes(last_bytes)]
-    };
-    let rows = words::heap_profile(profile, profile.bands.len());
-    let mut rows: Vec<_> = rows.iter().map(|row| cells(&row.label, row.max_bytes, row.last_bytes)).collect();
-    rows.push(cells("all", profile.max_bytes, profile.last_bytes));
+    let row =
+        |band: Band| [escape(&band.label).into_owned(), units::bytes(band.max_bytes), units::bytes(band.last_bytes)];
+    let (shown, rest) = words::heap_profile(profile, profile.bands.len());
+    let all =
+        Band { label: "all".into(), max_bytes: profile.max_bytes, last_bytes: profile.last_bytes, ..Band::default() };
+    let rows = shown.into_iter().chain(rest).chain([all]).map(row);
     let heads = [&format!("heap by {}", profile.breakdown), "most", "in the last"];
     let note = words::heap_profile_note(profile).map_or_else(String::new, |note| format!("; {note}"));
     let basis = format!("<p class=\"faint\">{}{}.</p>", escape(&words::heap_samples(profile)), escape(&note));
-    Some(table(&heads, &rows) + &basis)
+    Some(table(&heads, rows) + &basis)
 }

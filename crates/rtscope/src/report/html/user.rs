@@ -1,15 +1,14 @@
 //! The page's tables of what the program said of itself: spans, then moments and values.
 
-use super::table::{some, table};
+use super::frame::joined;
+use super::table::{optional, shared};
 use crate::draw::escape::escape;
 use crate::report::{tables, units};
-use rtscope_analyze::results::{Results, UserEvents};
+use rtscope_analyze::results::{Results, UserEvents, UserValues};
 
 /// Both tables; `None` where it said nothing.
 pub(super) fn section(results: &Results) -> Option<String> {
-    let tables: Vec<String> =
-        [some(tables::user_spans(results, usize::MAX, name)), others(results)].into_iter().flatten().collect();
-    (!tables.is_empty()).then(|| tables.concat())
+    joined([shared(tables::user_spans(results, usize::MAX, name)), others(results)])
 }
 
 fn name(name: &str) -> String {
@@ -18,10 +17,8 @@ fn name(name: &str) -> String {
 
 fn others(results: &Results) -> Option<String> {
     let row = |one: &UserEvents| {
-        let figure = |of: fn(&rtscope_analyze::results::UserValues) -> String| {
-            one.values.as_ref().map_or_else(|| "-".into(), of)
-        };
-        vec![
+        let figure = |of: fn(&UserValues) -> String| one.values.as_ref().map_or_else(|| "-".into(), of);
+        [
             name(&one.name),
             units::count(one.marks),
             figure(|values| units::count(values.count)),
@@ -32,7 +29,5 @@ fn others(results: &Results) -> Option<String> {
         ]
     };
     let posted = results.user.iter().filter(|one| one.marks > 0 || one.values.is_some());
-    let rows: Vec<_> = posted.map(row).collect();
-    let heads = ["event", "moments", "values", "least", "most", "mean", "last"];
-    (!rows.is_empty()).then(|| table(&heads, &rows))
+    optional(&["event", "moments", "values", "least", "most", "mean", "last"], posted.map(row))
 }

@@ -38,26 +38,20 @@ fn article(results: &Results, finding: &Finding) -> String {
         finding.confidence.word(),
         escape(&finding.id),
     );
-    if !finding.evidence.is_empty() {
-        out.push_str("<h4>Seen</h4><ul>");
-        for evidence in finding.evidence.iter().take(EVIDENCE_MAX) {
-            let _ = write!(out, "<li>{}{}</li>", escape(&evidence.text), range(results, evidence));
-        }
-        out.push_str("</ul>");
-    }
-    if !finding.remedies.is_empty() {
-        out.push_str("<h4>Change</h4><ul>");
-        for remedy in finding.remedies.iter().take(REMEDIES_MAX) {
-            out.push_str(&item(remedy));
-        }
-        out.push_str("</ul>");
-    }
-    out.push_str("</article>");
-    out
+    let seen = |evidence: &Evidence| format!("{}{}", escape(&evidence.text), range(results, evidence));
+    out += &titled("Seen", finding.evidence.iter().take(EVIDENCE_MAX).map(seen));
+    out += &titled("Change", finding.remedies.iter().take(REMEDIES_MAX).map(item));
+    out + "</article>"
+}
+
+/// A list with its heading; nothing where it has no items.
+fn titled(title: &str, items: impl Iterator<Item = String>) -> String {
+    let items: String = items.map(|item| format!("<li>{item}</li>")).collect();
+    if items.is_empty() { items } else { format!("<h4>{title}</h4><ul>{items}</ul>") }
 }
 
 fn item(remedy: &Remedy) -> String {
-    let mut out = format!("<li>{}", escape(&remedy.text.to_string()));
+    let mut out = escape(&remedy.text.to_string()).into_owned();
     if let Some(flag) = &remedy.flag {
         let lines: Vec<_> = flag.lines().take(40).map(escape).collect();
         let _ = write!(out, "<pre><code>{}</code></pre>", lines.join("\n"));
@@ -65,7 +59,6 @@ fn item(remedy: &Remedy) -> String {
     if !remedy.verify.is_empty() {
         let _ = write!(out, " <span class=\"faint\">Verify: {}</span>", escape(&remedy.verify));
     }
-    out.push_str("</li>");
     out
 }
 

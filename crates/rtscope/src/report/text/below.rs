@@ -4,7 +4,7 @@
 
 use crate::draw::screen::{LABEL, Screen};
 use crate::report::{further, tables, units, words};
-use crate::style::{Tone, clean, shorten};
+use crate::style::{Tone, short};
 use rtscope_analyze::results::{Column, Lane, Results};
 
 /// Lanes that get a line of their own.
@@ -27,32 +27,25 @@ pub(super) fn write(screen: &mut Screen, results: &Results) {
         spectrum(screen, &results.spectrum);
         windows(screen, results);
         allocation(screen, results);
-        if let Some(text) = further::concurrent(results) {
-            screen.entry("Concurrent", &text);
-        }
-        if let Some(text) = further::sparks(results) {
-            screen.entry("Sparks", &text);
-        }
+        screen.entries("Concurrent", further::concurrent(results));
+        screen.entries("Sparks", further::sparks(results));
     }
     user(screen, results);
 }
 
 /// What the program said of itself.
 fn user(screen: &mut Screen, results: &Results) {
-    let name = |name: &str| shorten(&clean(name), USER_NAME).into_owned();
     let count = further::user_spans(results).count();
     if count > 0 {
-        let more = (count > USER_SHOWN).then(|| format!("{} more names, see --json", count - USER_SHOWN));
-        tables::user_spans(results, USER_SHOWN, name).write(screen, "User spans", more);
+        let table = tables::user_spans(results, USER_SHOWN, |name| short(name, USER_NAME));
+        table.write(screen, "User spans", (count.saturating_sub(USER_SHOWN), "names"));
     }
     let cut = further::user_spans(results).fold(0u64, |sum, one| sum.saturating_add(one.cut));
     if cut > 0 {
         let what = units::counted(cut, "span", "spans");
         screen.entry("", &format!("{what} not counted: begin or end was not seen"));
     }
-    if let Some(text) = further::user_events(results, USER_SHOWN) {
-        screen.entry("User events", &text);
-    }
+    screen.entries("User events", further::user_events(results, USER_SHOWN));
 }
 
 /// Two rows of bars over one logarithmic scale: how many pauses, and how much
@@ -127,7 +120,6 @@ fn windows(screen: &mut Screen, results: &Results) {
         return;
     }
     let heads: Vec<_> = shown.iter().map(|mmu| units::tick_label(mmu.window_ns as f64)).collect();
-    let heads: Vec<_> = heads.iter().map(String::as_str).collect();
     let cells = shown.iter().map(|mmu| units::percent(mmu.utilization));
     let row = std::iter::once("outside pauses, at least".to_string()).chain(cells).collect();
     screen.table("In any window of", &heads, &[row]);
@@ -145,12 +137,8 @@ fn allocation(screen: &mut Screen, results: &Results) {
         lanes.sort_by_key(|lane| (std::cmp::Reverse(lane.allocated_bytes), lane.id));
         lanes.truncate(LANES_SHOWN);
     }
-    let name = |name: &str| shorten(&clean(name), 24).into_owned();
-    let more = (more > 0).then(|| format!("{more} more lanes, see --json"));
-    tables::allocation(lanes, name).write(screen, "Allocation", more);
-    if let Some(nursery) = &results.nursery {
-        screen.entry("Nursery", &further::nursery(nursery));
-    }
+    tables::allocation(lanes, |name| short(name, 24)).write(screen, "Allocation", (more, "lanes"));
+    screen.entries("Nursery", results.nursery.as_ref().map(further::nursery));
 }
 
 #[cfg(test)]

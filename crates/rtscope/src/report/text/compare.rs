@@ -41,11 +41,10 @@ pub fn render(compared: &Compared, style: &Style) -> String {
 }
 
 fn title(screen: &mut Screen, side: &str, results: &Results) {
-    let facts = report_words::facts(results, super::short, units::duration(results.span_ns), false);
-    let path = clean(&results.source.path).into_owned();
-    let path = shorten_front(&path, screen.style().width.saturating_sub(2)).into_owned();
-    let facts = facts.join(screen.style().dot());
-    screen.spread(Tone::Strong, &format!("{side} {path}"), &facts);
+    let facts = report_words::facts(results, super::runtime, units::duration(results.span_ns), false);
+    let path = clean(&results.source.path);
+    let path = shorten_front(&path, screen.style().width.saturating_sub(2));
+    screen.spread(Tone::Strong, &format!("{side} {path}"), &facts.join(screen.style().dot()));
 }
 
 /// What differs before any figure does.
@@ -63,12 +62,8 @@ fn settings(screen: &mut Screen, compared: &Compared) {
 fn figures(screen: &mut Screen, compared: &Compared) {
     let span_ns = compared.b.results.span_ns;
     let shown = compared.comparison.figures.iter().filter(|figure| words::shown(figure));
-    let rows: Vec<Vec<String>> = shown
-        .map(|figure| {
-            let [name, a, b, change, interval] = words::cells(figure, span_ns);
-            vec![name, a, b, change, interval, words::decided(figure).into()]
-        })
-        .collect();
+    let row = |figure| words::cells(figure, span_ns).into_iter().chain([words::decided(figure).into()]).collect();
+    let rows: Vec<Vec<String>> = shown.map(row).collect();
     if !rows.is_empty() {
         screen.table("Figures", &["A", "B", "change", "95 in 100", ""], &rows);
     }

@@ -2,10 +2,9 @@
 //! memory, causes.
 
 use crate::draw::screen::{LABEL, Screen};
-use crate::report::words::{self, CauseGroup, Part};
-use crate::report::{code, tables};
-use crate::report::{units, words::wall_clock};
-use crate::style::{Tone, clean, shorten};
+use crate::report::words::{self, CauseGroup, Part, wall_clock};
+use crate::report::{code, tables, units};
+use crate::style::{Tone, clean, short, shorten};
 use rtscope_analyze::results::{Generation, Lane, Level, Place, Results};
 use rtscope_model::Cause;
 
@@ -23,9 +22,7 @@ pub(super) fn write(screen: &mut Screen, results: &Results) {
     if words::has_runtime(results) {
         bar(screen, results);
         pauses(screen, results);
-        if let Some(text) = words::productivity(results) {
-            screen.entry("Productivity", &text);
-        }
+        screen.entries("Productivity", words::productivity(results));
         generations(screen, results);
     } else {
         screen.entry("Pauses", "unknown: no log of a runtime was recorded");
@@ -87,7 +84,7 @@ fn cells(parts: &[(Part, u64)], width: usize) -> Vec<(Part, usize)> {
 fn pauses(screen: &mut Screen, results: &Results) {
     let unicode = screen.style().unicode;
     let named = |part: Part| format!("{} {}", glyph(part, unicode), part.words());
-    tables::pauses(results, "  whole pause", named).write(screen, "Pauses", None);
+    tables::pauses(results, "  whole pause", named).write(screen, "Pauses", (0, ""));
 }
 
 fn generations(screen: &mut Screen, results: &Results) {
@@ -109,9 +106,7 @@ fn generations(screen: &mut Screen, results: &Results) {
     if !facts.is_empty() {
         screen.entry("Collections", &facts.join("; "));
     }
-    if let Some(text) = words::slices(results) {
-        screen.entry("Slices", &text);
-    }
+    screen.entries("Slices", words::slices(results));
 }
 
 /// Why the world waited. A recording that can only say "unknown" says so at its
@@ -127,8 +122,7 @@ fn causes(screen: &mut Screen, results: &Results) {
     let shown = groups.iter().take(CAUSES_SHOWN).take_while(|group| group.share >= CAUSE_SHARE_SHOWN).count().max(1);
     let (shown, rest) = groups.split_at(shown.min(groups.len()));
     let row = |group: &CauseGroup<'_>| {
-        let words = clean(&group.words()).into_owned();
-        vec![shorten(&words, width).into_owned(), units::duration(group.sum_ns), units::percent(group.share)]
+        vec![short(&group.words(), width), units::duration(group.sum_ns), units::percent(group.share)]
     };
     let mut rows: Vec<_> = shown.iter().map(row).collect();
     match rest {
@@ -146,14 +140,12 @@ fn causes(screen: &mut Screen, results: &Results) {
 /// Where the code was: the longest wait, and the places that took most CPU time.
 fn code(screen: &mut Screen, results: &Results) {
     let Some(sampled) = results.code.as_ref().filter(|sampled| sampled.samples > 0) else { return };
-    if let Some(text) = code::longest_wait(results) {
-        screen.entry("Longest wait", &text);
-    }
+    screen.entries("Longest wait", code::longest_wait(results));
     let width = screen.style().width.saturating_sub(46);
     let row = |(place, share): &(&Place, f64)| {
         let name = format!("{} ({})", clean(&place.symbol), code::kind(place.kind));
-        let waited = if place.waited_ns > 0 { units::duration(place.waited_ns) } else { "-".into() };
-        vec![shorten(&name, width).into_owned(), units::duration(place.running_ns), units::percent(*share), waited]
+        let (ran, share) = (units::duration(place.running_ns), units::percent(*share));
+        vec![shorten(&name, width).into_owned(), ran, share, code::waited(place)]
     };
     let rows: Vec<_> = code::places(sampled).iter().map(row).collect();
     if !rows.is_empty() {
@@ -172,10 +164,9 @@ fn lanes(screen: &mut Screen, results: &Results) {
         lanes.sort_by_key(|lane| (std::cmp::Reverse(last(lane.id).map_or(0, |s| s.sum_ns)), lane.id));
         lanes.truncate(LANES_SHOWN);
     }
-    let name = |name: &str| shorten(&clean(name), 24).into_owned();
     let more = results.lanes.len().saturating_sub(lanes.len());
-    let more = (more > 0).then(|| format!("{more} more lanes, see --json"));
-    tables::lanes(results, lanes.iter().copied(), name).write(screen, "Lanes", more);
+    let table = tables::lanes(results, lanes.iter().copied(), |name| short(name, 24));
+    table.write(screen, "Lanes", (more, "lanes"));
     if lanes.iter().any(|lane| lane.leadership_inferred && lane.leadership_wait_ns > Some(0)) {
         screen.entry("", "~ inferred from how fast the lane allocates: this runtime does not post it");
     }
@@ -201,17 +192,14 @@ fn heap_profile(screen: &mut Screen, results: &Results) {
     let Some(profile) = &results.heap_profile else { return };
     let width = screen.style().width.saturating_sub(34);
     let cells = |label: &str, max_bytes, last_bytes| {
-        vec![shorten(&clean(label), width).into_owned(), units::bytes(max_bytes), units::bytes(last_bytes)]
+        vec![short(label, width), units::bytes(max_bytes), units::bytes(last_bytes)]
     };
-    let mut rows: Vec<_> = words::heap_profile(profile, LABELS_SHOWN)
-        .iter()
-        .map(|row| cells(&row.label, row.max_bytes, row.last_bytes))
-        .collect();
+    let (shown, rest) = words::heap_profile(profile, LABELS_SHOWN);
+    let bands = shown.iter().chain(&rest);
+    let mut rows: Vec<_> = bands.map(|band| cells(&band.label, band.max_bytes, band.last_bytes)).collect();
     rows.push(cells(&format!("all, of {}", words::heap_samples(profile)), profile.max_bytes, profile.last_bytes));
     screen.table(&format!("Heap by {}", profile.breakdown), &["most", "in the last"], &rows);
-    if let Some(note) = words::heap_profile_note(profile) {
-        screen.entry("", note);
-    }
+    screen.entries("", words::heap_profile_note(profile));
 }
 
 #[cfg(test)]

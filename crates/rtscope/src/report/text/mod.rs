@@ -12,7 +12,7 @@ mod verdict;
 
 use super::{units, words};
 use crate::draw::screen::Screen;
-use crate::style::{Style, Tone, clean, shorten, shorten_front};
+use crate::style::{Style, Tone, clean, short, shorten_front};
 use rtscope_analyze::results::Results;
 
 /// The report as text for `style`. Ends with a line feed.
@@ -30,18 +30,17 @@ pub fn render(results: &Results, style: &Style) -> String {
 }
 
 fn title(screen: &mut Screen, results: &Results) {
-    let facts = words::facts(results, short, units::duration(results.span_ns), true).join(screen.style().dot());
-    let path = clean(&results.source.path).into_owned();
-    let path = shorten_front(&path, screen.style().width).into_owned();
-    screen.spread(Tone::Strong, &path, &facts);
+    let facts = words::facts(results, runtime, units::duration(results.span_ns), true).join(screen.style().dot());
+    let path = clean(&results.source.path);
+    screen.spread(Tone::Strong, &shorten_front(&path, screen.style().width), &facts);
     if let Some(log) = words::which_log(results) {
         screen.paragraph("", 0, Some(Tone::Faint), &log);
     }
 }
 
 /// A runtime as far as a line has room for it.
-fn short(runtime: &str) -> String {
-    shorten(&clean(runtime), 40).into_owned()
+fn runtime(name: &str) -> String {
+    short(name, 40)
 }
 
 /// How many losses are told one by one.
@@ -56,7 +55,5 @@ fn unseen(screen: &mut Screen, results: &Results) {
         unseen.push("nothing is known to be missing".into());
     }
     screen.entries("Not seen", &unseen);
-    if let Some(cost) = words::cost(results) {
-        screen.entry("Cost of this", &cost);
-    }
+    screen.entries("Cost of this", words::cost(results));
 }

@@ -2,7 +2,7 @@
 //! heap, and who keeps dead pinned bytes; without snapshots what the runtime's counters tell.
 
 use crate::draw::screen::Screen;
-use crate::style::{clean, shorten};
+use crate::style::{clean, short};
 use rtscope_analyze::results::heaps::peak;
 use rtscope_analyze::results::{LedgerLine, MemoryLedger, Results};
 use rtscope_model::Time;
@@ -34,7 +34,6 @@ fn snapshots(screen: &mut Screen, results: &Results, largest: &Heap) {
     shown.sort_by_key(|heap| heap.time);
     shown.dedup_by_key(|heap| heap.time);
     let heads: Vec<_> = shown.iter().map(|heap| moment(results, heap.time)).collect();
-    let heads: Vec<_> = heads.iter().map(String::as_str).collect();
     let row = |name: &str, of: &dyn Fn(&Heap) -> Option<i64>| -> Option<Vec<String>> {
         let figures: Vec<_> = shown.iter().map(|heap| of(heap)).collect();
         let any = figures.iter().any(|bytes| bytes.is_some_and(|bytes| bytes != 0));
@@ -61,9 +60,8 @@ fn holders(screen: &mut Screen, heap: &Heap) {
     let mut most: Vec<&Holder> = heap.holders.iter().filter(|holder| holder.kept_dead_bytes > 0).collect();
     most.sort_by_key(|holder| std::cmp::Reverse(holder.kept_dead_bytes));
     let told = |holder: &&Holder| {
-        let name = clean(&holder.name).into_owned();
         let pointers = units::counted(holder.count, "pointer", "pointers");
-        format!("{} with {pointers} keeps {} dead", shorten(&name, NAME), units::bytes(holder.kept_dead_bytes))
+        format!("{} with {pointers} keeps {} dead", short(&holder.name, NAME), units::bytes(holder.kept_dead_bytes))
     };
     screen.entries("Pinned", most.iter().take(HOLDERS).map(told));
 }
@@ -85,5 +83,5 @@ fn counters(screen: &mut Screen, results: &Results, ledger: &MemoryLedger) {
     };
     let mut rows: Vec<_> = ledger.lines.iter().map(row).collect();
     rows.push(vec!["resident".into(), units::bytes(all), String::new()]);
-    screen.table(LABEL, &[&moment(results, ledger.time), "of it"], &rows);
+    screen.table(LABEL, &[moment(results, ledger.time).as_str(), "of it"], &rows);
 }

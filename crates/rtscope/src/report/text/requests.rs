@@ -2,7 +2,7 @@
 
 use crate::draw::screen::Screen;
 use crate::report::{requests, tables};
-use crate::style::{clean, shorten};
+use crate::style::short;
 use rtscope_analyze::results::Results;
 
 /// Requests that get a line of their own.
@@ -13,11 +13,8 @@ const URL_SHOWN: usize = 60;
 pub(super) fn write(screen: &mut Screen, results: &Results) {
     let Some(joined) = &results.requests else { return };
     screen.blank();
-    let url = shorten(&clean(&joined.url), URL_SHOWN).into_owned();
-    screen.entry("Requests", &requests::figures(joined, &url));
+    screen.entry("Requests", &requests::figures(joined, &short(&joined.url, URL_SHOWN)));
     screen.entry("", &requests::slowest(joined));
-    for text in [requests::explained(joined), requests::left_out(joined)].into_iter().flatten() {
-        screen.entry("", &text);
-    }
-    tables::slowest(results, joined, WORST_SHOWN, |at| format!("due at {at}")).write(screen, "The slowest", None);
+    screen.entries("", [requests::explained(joined), requests::left_out(joined)].into_iter().flatten());
+    tables::slowest(results, joined, WORST_SHOWN, |at| format!("due at {at}")).write(screen, "The slowest", (0, ""));
 }

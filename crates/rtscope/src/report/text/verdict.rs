@@ -3,7 +3,7 @@
 
 use crate::draw::screen::Screen;
 use crate::report::{units, words};
-use crate::style::{Tone, clean};
+use crate::style::{Tone, clean, wrap};
 use rtscope_analyze::results::Results;
 use rtscope_model::{Finding, Severity};
 
@@ -33,15 +33,11 @@ pub(super) fn write(screen: &mut Screen, results: &Results) {
 fn nothing_found(screen: &mut Screen, results: &Results) {
     let (clear, verdict, text) = words::without_findings(results);
     let tone = if clear { Tone::Good } else { Tone::Warn };
-    let head = format!("{} ", screen.style().paint(tone, verdict));
-    // The head counts as a word of the paragraph, but its colour must not.
-    let width = screen.style().width;
-    let first = verdict.chars().count() + 1;
-    let lines = crate::style::wrap(&format!("{} {text}", "x".repeat(first - 1)), width);
-    for (index, line) in lines.iter().enumerate() {
-        match (index, line.get(first..)) {
-            (0, Some(rest)) => screen.line(&format!("{head}{rest}")),
-            _ => screen.line(line),
+    // The verdict counts as words of the paragraph, but its colour must not.
+    for (index, line) in wrap(&format!("{verdict} {text}"), screen.style().width).iter().enumerate() {
+        match line.strip_prefix(verdict).filter(|_| index == 0) {
+            Some(rest) => screen.line(&format!("{}{rest}", screen.style().paint(tone, verdict))),
+            None => screen.line(line),
         }
     }
 }
