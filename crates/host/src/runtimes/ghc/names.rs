@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 /// See the head of the file for how it was made.
 const RUNTIME: &str = include_str!("rts_names.txt");
 
-static RUNTIME_NAMES: LazyLock<HashMap<&str, bool>> = LazyLock::new(|| table(RUNTIME));
+static RUNTIME_NAMES: LazyLock<HashMap<&str, Owner>> = LazyLock::new(|| table(RUNTIME));
 
 /// What ends the name of a piece of Haskell code.
 const ENDINGS: [&str; 12] = [
@@ -39,8 +39,7 @@ impl Names for Ghc {
             return Owner::Runtime;
         }
         match RUNTIME_NAMES.get(base(name)) {
-            Some(false) => Owner::Runtime,
-            Some(true) => Owner::PerhapsRuntime,
+            Some(owner) => *owner,
             None if haskell(name).is_some() => Owner::Program,
             None => Owner::Other,
         }
