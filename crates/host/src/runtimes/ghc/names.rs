@@ -120,35 +120,14 @@ fn decode(text: &str) -> String {
 
 /// What an escape stands for and how long it is.
 fn escape(coded: &str) -> Option<(String, usize)> {
-    const LETTERS: [(&str, &str); 25] = [
-        ("za", "&"),
-        ("zb", "|"),
-        ("zc", "^"),
-        ("zd", "$"),
-        ("ze", "="),
-        ("zg", ">"),
-        ("zh", "#"),
-        ("zi", "."),
-        ("zl", "<"),
-        ("zm", "-"),
-        ("zn", "!"),
-        ("zp", "+"),
-        ("zq", "'"),
-        ("zr", "\\"),
-        ("zs", "/"),
-        ("zt", "*"),
-        ("zu", "_"),
-        ("zv", "%"),
-        ("zz", "z"),
-        ("ZZ", "Z"),
-        ("ZL", "("),
-        ("ZR", ")"),
-        ("ZM", "["),
-        ("ZN", "]"),
-        ("ZC", ":"),
+    // Two letters, and what they stand for.
+    const LETTERS: [&str; 25] = [
+        "za&", "zb|", "zc^", "zd$", "ze=", "zg>", "zh#", "zi.", "zl<", "zm-", "zn!", "zp+", "zq'", "zr\\", "zs/",
+        "zt*", "zu_", "zv%", "zzz", "ZZZ", "ZL(", "ZR)", "ZM[", "ZN]", "ZC:",
     ];
-    if let Some((_, meant)) = LETTERS.iter().find(|(escape, _)| coded.starts_with(escape)) {
-        return Some(((*meant).to_owned(), 2));
+    let mut letters = LETTERS.iter().map(|letters| letters.split_at(2));
+    if let Some((_, meant)) = letters.find(|(escape, _)| coded.starts_with(escape)) {
+        return Some((meant.to_owned(), 2));
     }
     let digits = coded.get(1..)?;
     let length = digits.find(|letter: char| !letter.is_ascii_hexdigit() || letter.is_ascii_uppercase())?;
