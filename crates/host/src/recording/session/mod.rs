@@ -30,12 +30,11 @@ use crate::target::Process;
 use rtscope_model::manifest::{Exit, Kernel, Log, Manifest, OwnCost, Status};
 use rtscope_model::runtime::{self, RuntimeInfo};
 use rtscope_model::{GroupId, Loss, LossKind, Time};
-use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::Child;
 use std::time::Duration;
@@ -489,14 +488,9 @@ impl<'a> Session<'a> {
     fn wait(&self, pidfd: Option<&OwnedFd>, signals: &Signals, timeout_ns: u64) {
         let told = pidfd.is_some() || self.left.is_some();
         let timeout_ns = if told { timeout_ns } else { timeout_ns.min(clock::ns_of(POLL_FALLBACK)) };
-        let signal_fd = signals.descriptor();
-        let mut fds = vec![PollFd::new(&signal_fd, PollFlags::IN)];
-        if let Some(pidfd) = pidfd {
-            fds.push(PollFd::new(pidfd, PollFlags::IN));
-        }
-        let watches: Vec<_> = self.sources.iter().filter_map(|source| source.descriptor()).collect();
-        fds.extend(watches.iter().map(|watch| PollFd::new(watch, PollFlags::IN)));
-        ready::wait(&mut fds, Some(timeout_ns));
+        let news = self.sources.iter().filter_map(|source| source.descriptor());
+        let program = pidfd.map(AsFd::as_fd);
+        ready::wait([signals.descriptor()].into_iter().chain(program).chain(news), Some(timeout_ns));
     }
 
     /// Passes on what the program must hear; true when the recording is to end.

@@ -128,7 +128,7 @@ impl Reader {
         let told = Arc::clone(&shared);
         let pen = Pen::start(move |name, error| told.failed(name, error))?;
         let mut state = State::new(config, Arc::clone(&shared), pen)?;
-        Worker::run(shared, "rings", Priority::Background, move || state.run())
+        Worker::run(shared, "rings", Priority::Background, move |_| state.run())
     }
 
     /// Rings that were found since the last call.
