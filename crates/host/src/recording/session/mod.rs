@@ -13,7 +13,7 @@ use crate::binary::Inspected;
 use crate::capture::loss;
 use crate::capture::redact::Redactor;
 use crate::capture::store::{Store, is_disk_full};
-use crate::kernel::{self, CodeRecorder, KernelRecorder, code};
+use crate::kernel::{self, CodeRecorder, KernelRecorder};
 use crate::machine;
 use crate::machine::cgroup::{self, Groups};
 use crate::privileges::{self, Kept};
@@ -334,7 +334,7 @@ impl<'a> Session<'a> {
             return;
         };
         let redactor = self.redactor.clone();
-        let options = kernel::Options { target, force_tier: Some(tier), ring_bytes: None, redactor };
+        let options = kernel::Options { target, force_tier: Some(tier), redactor };
         match self.store.folder().folder("sched") {
             Ok(folder) => {
                 let kernel = KernelRecorder::start(&folder, options);
@@ -351,7 +351,7 @@ impl<'a> Session<'a> {
             return;
         };
         let folder = self.store.folder().folder(CODE).map_err(|error| error.to_string());
-        match folder.and_then(|folder| CodeRecorder::start(&folder, &code::Options { target, period_ns })) {
+        match folder.and_then(|folder| CodeRecorder::start(&folder, target, period_ns)) {
             Ok(code) => {
                 self.manifest.code = Some(code.status());
                 self.code = Some(code);
