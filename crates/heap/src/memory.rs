@@ -66,7 +66,13 @@ impl Space {
 
     /// Whether `address` lies in it.
     pub fn contains(&self, address: u64) -> bool {
-        let behind = self.committed.partition_point(|range| range.end <= address);
-        self.committed.get(behind).is_some_and(|range| range.contains(&address))
+        holding(&self.committed, address).is_some()
     }
+}
+
+/// The range that holds `address`, of ranges that are in order and disjoint.
+#[inline]
+pub fn holding(ranges: &[Range<u64>], address: u64) -> Option<&Range<u64>> {
+    let behind = ranges.partition_point(|range| range.end <= address);
+    ranges.get(behind).filter(|range| range.contains(&address))
 }

@@ -76,25 +76,6 @@ pub fn given_back(memory: &impl Memory, statics: &Statics) -> io::Result<Vec<Ran
     Ok(ranges)
 }
 
-impl Statics {
-    /// The same, moved by where their module was loaded.
-    pub fn map(self, moved: impl Fn(u64) -> u64) -> Statics {
-        Statics {
-            generations: self.generations.map(&moved),
-            oldest: self.oldest.map(&moved),
-            nurseries: self.nurseries.map(&moved),
-            n_nurseries: self.n_nurseries.map(&moved),
-            capabilities: self.capabilities.map(&moved),
-            n_capabilities: self.n_capabilities.map(&moved),
-            megablocks: self.megablocks.map(&moved),
-            blocks: self.blocks.map(&moved),
-            address_space: self.address_space.map(&moved),
-            given_back: self.given_back.map(&moved),
-            high_watermark: self.high_watermark.map(&moved),
-        }
-    }
-}
-
 /// One generation, as the runtime counts it.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
 pub struct Generation {

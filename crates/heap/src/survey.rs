@@ -8,7 +8,7 @@
 use crate::descriptor::{BLOCK, DESCRIPTORS};
 use crate::map::Kind;
 use crate::megablock::{Megablock, Rest};
-use crate::memory::{Memory, Space};
+use crate::memory::{Memory, Space, holding};
 use crate::runtime::{Runtime, Statics, given_back};
 use std::io;
 use std::ops::Range;
@@ -88,8 +88,7 @@ impl Survey {
     /// Blocks in use less those that the runtime says are: what was missed or counted twice.
     pub fn missed_blocks(&self) -> Option<i64> {
         let free = [Kind::Free, Kind::FreeMegablock, Kind::Descriptors, Kind::Returned];
-        let used: u64 =
-            self.totals().iter().filter(|total| !free.contains(&total.kind)).map(|total| total.blocks).sum();
+        let used = self.blocks(|total| !free.contains(&total.kind));
         // What a runtime says may be any number.
         let signed = |blocks: u64| i64::try_from(blocks).unwrap_or(i64::MAX);
         Some(signed(used) - signed(self.after.blocks?))
@@ -99,15 +98,12 @@ impl Survey {
     /// or those of objects that move, are others than the runtime counts. While it collects,
     /// the generation that is collected counts none.
     pub fn is_off(&self) -> bool {
-        let sum = |wanted: &dyn Fn(&Total) -> bool| -> u64 {
-            self.totals().iter().filter(|total| wanted(total)).map(|total| total.blocks).sum()
-        };
         // These come and go while it is looked.
-        let young = sum(&|total| total.kind == Kind::Nursery || total.generation == Some(0));
+        let young = self.blocks(|total| total.kind == Kind::Nursery || total.generation == Some(0));
         let is_far = |one: u64, other: u64| one.abs_diff(other) > 64 + 2 * young + other / 100;
         let blocks = |generation: &crate::Generation| generation.blocks;
         let moved = self.after.generations.iter().map(blocks).reduce(u64::saturating_add);
-        let seen = sum(&|total| matches!(total.kind, Kind::Small | Kind::NonMoving));
+        let seen = self.blocks(|total| matches!(total.kind, Kind::Small | Kind::NonMoving));
         let is_collecting = self.after.generations.iter().any(|generation| generation.old_blocks > 0);
         is_collecting
             || self.in_collection()
@@ -133,6 +129,10 @@ impl Survey {
         &self.totals
     }
 
+    fn blocks(&self, wanted: impl Fn(&Total) -> bool) -> u64 {
+        self.totals.iter().filter(|total| wanted(total)).map(|total| total.blocks).sum()
+    }
+
     /// Used bytes of all blocks.
     pub fn used_bytes(&self) -> u64 {
         self.totals().iter().map(|total| total.used_bytes).sum()
@@ -148,17 +148,15 @@ impl Survey {
     /// Bytes of blocks that a collection of all generations copies.
     pub fn copied_bytes(&self) -> u64 {
         let marks = |generation: u8| self.after.generations.get(usize::from(generation)).and_then(|said| said.marks);
-        let copied =
-            |total: &&Total| total.kind == Kind::Small && !total.generation.and_then(marks).is_some_and(|marks| marks);
-        self.totals().iter().filter(copied).map(|total| total.blocks * BLOCK).sum()
+        let stays = |total: &Total| total.generation.and_then(marks).is_some_and(|marks| marks);
+        BLOCK * self.blocks(|total| total.kind == Kind::Small && !stays(total))
     }
 
     /// Whether the old generation was just being collected: the blocks that a collection
     /// empties have lost their flags, and what lives in them is not told from what is dead.
     pub fn in_collection(&self) -> bool {
-        let totals = self.totals();
-        let own: u64 = totals.iter().filter(|total| total.kind == Kind::Other).map(|total| total.blocks).sum();
-        let used: u64 = totals.iter().filter(|total| total.kind.is_used()).map(|total| total.blocks).sum();
+        let own = self.blocks(|total| total.kind == Kind::Other);
+        let used = self.blocks(|total| total.kind.is_used());
         own > OWN_BLOCKS.max((own + used) / OWN_PART)
     }
 
@@ -248,11 +246,6 @@ impl<M: Memory> Look<'_, M> {
         Ok(seen)
     }
 
-    fn is_given_back(&self, address: u64) -> bool {
-        let behind = self.given_back.partition_point(|range| range.end <= address);
-        self.given_back.get(behind).is_some_and(|range| range.contains(&address))
-    }
-
     fn once(&self, addresses: &[u64], mut rest: Option<Rest>) -> (Vec<Megablock>, Option<Rest>) {
         let mut bytes = vec![0; DESCRIPTORS];
         let mut all: Vec<Megablock> = Vec::with_capacity(addresses.len());
@@ -260,7 +253,7 @@ impl<M: Memory> Look<'_, M> {
             let goes_on = all.last().is_none_or(|last| last.end() == *address);
             let (megablock, more) = match rest.take().filter(|_| goes_on) {
                 Some(rest) => Megablock::go_on(*address, rest),
-                None if self.is_given_back(*address) => (Megablock::returned(*address), None),
+                None if holding(&self.given_back, *address).is_some() => (Megablock::returned(*address), None),
                 None => match self.memory.read(*address, &mut bytes) {
                     Ok(()) => Megablock::read(*address, &bytes),
                     Err(_) => (Megablock::returned(*address), None),

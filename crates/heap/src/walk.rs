@@ -4,7 +4,7 @@
 //! the runtime knows. Bytes skipped are counted, not guessed.
 
 use crate::closure::{Info, TABLE};
-use crate::memory::Memory;
+use crate::memory::{Memory, holding};
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -46,9 +46,8 @@ impl<'m, M: Memory> Tables<'m, M> {
     }
 
     fn find_slowly(&mut self, word: u64, place: usize) -> Option<Table> {
-        let behind = self.code.partition_point(|range| range.end <= word);
         // Most words are no code: they are not remembered.
-        self.code.get(behind).filter(|range| range.contains(&word))?;
+        holding(&self.code, word)?;
         let table = match self.known.get(&word) {
             Some(known) => *known,
             None => self.read(word),

@@ -33,8 +33,7 @@ fn run() -> Result<u8, Box<dyn std::error::Error>> {
         .args(arguments)
         .stdin(Stdio::piped())
         .spawn()?;
-    let options =
-        Options { target: Target::Spawned(Pid(child.id())), force_tier: Some(tier), ring_bytes: None, redactor: None };
+    let options = Options { target: Target::Spawned(Pid(child.id())), force_tier: Some(tier), redactor: None };
     let recorder = KernelRecorder::start(&Folder::open(&directory)?, options);
     std::fs::write(directory.join("kernel.json"), serde_json::to_vec(&recorder.status())?)?;
     child.stdin.take().ok_or("no pipe")?.write_all(b"go\n")?;

@@ -133,7 +133,7 @@ pub struct Binary {
 }
 
 /// One log of a runtime.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Log {
     /// Path: below the capture, or absolute where the log stayed elsewhere; such a one is not read with it.
     pub path: String,

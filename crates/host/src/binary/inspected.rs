@@ -54,19 +54,6 @@ pub struct StmSymbols {
     pub block: Option<u64>,
 }
 
-impl StmSymbols {
-    /// The same, moved by where their module was loaded.
-    pub fn map(self, moved: impl Fn(u64) -> u64) -> StmSymbols {
-        StmSymbols {
-            start: self.start.map(&moved),
-            max_commits: self.max_commits.map(&moved),
-            token_locked: self.token_locked.map(&moved),
-            block: self.block.map(&moved),
-            ..self
-        }
-    }
-}
-
 impl RuntimeSymbols {
     /// Whether the event buffers can be found.
     pub fn has_buffers(&self) -> bool {

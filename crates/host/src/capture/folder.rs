@@ -5,10 +5,11 @@
 
 use rustix::fs::{self as sys, AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
@@ -97,10 +98,7 @@ impl Folder {
         let fresh = format!("{name}.new");
         let mut file = self.create_anew(&fresh)?;
         let written = file.write_all(bytes).and_then(|()| if durable { file.sync_data() } else { Ok(()) });
-        if let Err(error) = written.and_then(|()| self.rename(&fresh, name)) {
-            let _ = self.remove(&fresh);
-            return Err(error);
-        }
+        written.and_then(|()| self.rename(&fresh, name)).inspect_err(|_| _ = self.remove(&fresh))?;
         if durable {
             sys::fsync(&self.held)?;
         }
@@ -206,23 +204,22 @@ impl Folder {
     }
 
     /// What is in it, in no particular order.
-    pub fn names(&self) -> io::Result<Vec<std::ffi::OsString>> {
-        use std::os::unix::ffi::OsStrExt;
-        let mut names = Vec::new();
-        for entry in Dir::read_from(&self.held)? {
-            let entry = entry?;
-            let name = OsStr::from_bytes(entry.file_name().to_bytes());
-            if name != "." && name != ".." {
-                names.push(name.to_owned());
-            }
-        }
+    pub fn names(&self) -> io::Result<Vec<OsString>> {
+        let names = Dir::read_from(&self.held)?.map(|entry| Ok(entry?.file_name().to_bytes().to_vec()));
+        let mut names = names.map(|name| name.map(OsString::from_vec)).collect::<io::Result<Vec<OsString>>>()?;
+        names.retain(|name| name != "." && name != "..");
         Ok(names)
+    }
+
+    /// Bytes that its disk has, and bytes that can still be written to it.
+    pub(crate) fn disk(&self) -> Option<(u64, u64)> {
+        let disk = sys::fstatvfs(&self.held).ok()?;
+        Some((disk.f_blocks.saturating_mul(disk.f_frsize), disk.f_bavail.saturating_mul(disk.f_frsize)))
     }
 
     /// Bytes that can still be written to its disk.
     pub fn free_bytes(&self) -> Option<u64> {
-        let disk = sys::fstatvfs(&self.held).ok()?;
-        Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+        self.disk().map(|(_, free)| free)
     }
 
     /// Whether only root and this user can put another folder in its place. Goes up by descriptor,

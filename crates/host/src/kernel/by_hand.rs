@@ -3,7 +3,7 @@
 //! wait.
 
 use super::tiers::{self, CpuRing};
-use super::{Options, Target, describe, threads};
+use super::{Target, describe, threads};
 use crate::system::procfs::Host;
 use rtscope_model::manifest::{Kernel, Tier};
 use std::collections::HashMap;
@@ -26,7 +26,7 @@ impl ByHand {
     /// it is [`Tier::Polling`], and says what is missing.
     pub fn start(target: Target, tier: Option<Tier>) -> ByHand {
         let root = Path::new("/");
-        let opened = tiers::open(root, &Options { target, force_tier: tier, ring_bytes: None, redactor: None });
+        let opened = tiers::open(root, target, tier);
         let mut kernel = describe(&opened);
         let formats = opened.tracepoints.iter().map(|point| (point.name.clone(), point.format.clone())).collect();
         let mut rings = opened.rings;

@@ -29,15 +29,6 @@ const RING_BYTES_OWN: usize = 64 << 10;
 const UNINTERRUPTIBLE: &CStr = c"prev_state & 2";
 const INTERRUPTIBLE: &CStr = c"prev_state & 253";
 
-/// How to sample.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The program.
-    pub target: Target,
-    /// Nanoseconds of a thread's CPU time between two samples.
-    pub period_ns: u64,
-}
-
 /// A recording of where the code is. Ends with the value.
 #[derive(Debug)]
 pub struct CodeRecorder {
@@ -50,12 +41,13 @@ const STREAMS: Kind = Kind { folder: "code", source: "code", thread: "rtscope-co
 
 impl CodeRecorder {
     /// Starts sampling into the capture's `code/`, with as much of the kernel as is
-    /// permitted. The error is a sentence with the command that mends it.
-    pub fn start(folder: &Folder, options: &Options) -> Result<CodeRecorder, String> {
+    /// permitted, a sample for so many nanoseconds of a thread's CPU time. The error is a sentence with the command that
+    /// mends it.
+    pub fn start(folder: &Folder, target: Target, period_ns: u64) -> Result<CodeRecorder, String> {
         let root = Path::new("/");
-        let opened = open(root, options.target, options.period_ns).map_err(|error| refused(&error))?;
-        let code = opened.describe(options.period_ns);
-        let streams = begin(root, opened, folder, options).map_err(|error| {
+        let opened = open(root, target, period_ns).map_err(|error| refused(&error))?;
+        let code = opened.describe(period_ns);
+        let streams = begin(root, opened, folder, target).map_err(|error| {
             format!("where the program's code was is not recorded ({error}); record to another folder")
         })?;
         Ok(CodeRecorder { code, streams })
@@ -74,10 +66,10 @@ impl CodeRecorder {
     }
 }
 
-fn begin(root: &Path, opened: Opened, folder: &Folder, options: &Options) -> io::Result<Streams> {
+fn begin(root: &Path, opened: Opened, folder: &Folder, target: Target) -> io::Result<Streams> {
     let before = crate::system::clock::monotonic();
     Streams::start(STREAMS, opened.rings, folder, |lanes| {
-        let (Target::Attached(pid), Some(first)) = (options.target, lanes.first_mut()) else { return Ok(()) };
+        let (Target::Attached(pid), Some(first)) = (target, lanes.first_mut()) else { return Ok(()) };
         let records = mapped::records(root, pid, before, first.ring.cpu);
         first.append(&records)
     })
@@ -131,22 +123,19 @@ fn open(root: &Path, target: Target, period_ns: u64) -> io::Result<Opened> {
         Ok(None) => missing.push("Waits are not named: this kernel has no tracepoint sched_switch.".to_owned()),
         Err(error) => missing.push(no_waits(&error)),
     }
-    match open_rings(root, &cpus, target, &[timer(true)]) {
-        Ok(mut opened) => {
-            opened.missing.splice(0..0, missing);
-            Ok(Opened { kernel: true, ..opened })
-        }
+    let opened = match open_rings(root, &cpus, target, &[timer(true)]) {
+        Ok(opened) => Opened { kernel: true, ..opened },
         Err(error) => {
             missing.push(format!(
                 "The kernel's own code is not seen ({}). To change that: {}.",
                 words::errno(&error),
                 words::remedy(Tier::CpuWideSwitches, &error)
             ));
-            let mut opened = open_rings(root, &cpus, target, &[timer(false)])?;
-            opened.missing.splice(0..0, missing);
-            Ok(opened)
+            open_rings(root, &cpus, target, &[timer(false)])?
         }
-    }
+    };
+    missing.extend(opened.missing);
+    Ok(Opened { missing, ..opened })
 }
 
 fn open_rings(root: &Path, cpus: &[u16], target: Target, whats: &[What]) -> io::Result<Opened> {

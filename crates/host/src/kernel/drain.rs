@@ -12,9 +12,9 @@ use crate::system::clock;
 use crate::system::ready;
 use crate::system::worker::{Priority, Shared, Worker};
 use rtscope_model::{Loss, LossKind, Time};
-use rustix::event::{PollFd, PollFlags};
 use std::fs::File;
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 
 /// Longest time that a record waits in a ring, in nanoseconds: what a recorder
@@ -96,17 +96,10 @@ struct Stream {
 impl Stream {
     /// Appends whole records, or nothing.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match self.file.write_all(bytes) {
-            Ok(()) => {
-                self.whole += bytes.len() as u64;
-                Ok(())
-            }
-            Err(error) => {
-                // Best effort: a cut record is what the decoder expects anyway.
-                let _ = self.file.set_len(self.whole);
-                Err(error)
-            }
-        }
+        // Best effort: a cut record is what the decoder expects anyway.
+        self.file.write_all(bytes).inspect_err(|_| _ = self.file.set_len(self.whole))?;
+        self.whole += bytes.len() as u64;
+        Ok(())
     }
 }
 
@@ -135,7 +128,7 @@ impl Drain {
         let (buffer, tasks) = (Vec::new(), Vec::new());
         let sleeps = Some((0, clock::monotonic()));
         let drain = Drain { lanes, shared: Arc::clone(&shared), source, buffer, tasks, failed: None, sleeps };
-        Worker::run(shared, thread, Priority::Background, move || drain.run())
+        Worker::run(shared, thread, Priority::Background, move |_| drain.run())
     }
 
     /// Drains until told to stop, then takes what is left and syncs the files.
@@ -155,21 +148,14 @@ impl Drain {
 
     /// Sleeps until a ring is an eighth full or the period is over. False: stop.
     fn wait(&mut self) -> bool {
-        let mut fds = vec![PollFd::new(&self.shared.wake, PollFlags::IN)];
         let polled: Vec<usize> = (0..self.lanes.len()).filter(|index| self.lanes[*index].wakes).collect();
-        for index in &polled {
-            if let Some(first) = self.lanes[*index].ring.events.first() {
-                fds.push(PollFd::new(first, PollFlags::IN));
-            }
-        }
-        ready::wait(&mut fds, Some(PERIOD_NS));
-        let ended: Vec<bool> = fds.iter().skip(1).map(|fd| hung_up(fd.revents())).collect();
-        drop(fds);
+        let events = polled.iter().filter_map(|index| self.lanes[*index].ring.events.first());
+        let seen = ready::wait([self.shared.wake.as_fd()].into_iter().chain(events.map(Event::as_fd)), Some(PERIOD_NS));
         self.shared.wake.clear();
         // The event of an ended thread is ready for ever: polling it again would
         // spin. Its ring may still fill through redirected events; the period
         // covers that.
-        for (index, _) in polled.iter().zip(ended).filter(|(_, ended)| *ended) {
+        for (index, _) in polled.iter().zip(seen.iter().skip(1)).filter(|(_, seen)| ready::hung_up(**seen)) {
             self.lanes[*index].wakes = false;
         }
         !self.shared.is_stopped()
@@ -237,15 +223,8 @@ impl Drain {
         }
         let note =
             "The program's threads sleep so often that from here on only waits that cannot be interrupted are named.";
-        let (source, kind) = (self.source.to_owned(), LossKind::SourceMissing);
-        self.shared.lock().losses.push(Loss {
-            source,
-            kind,
-            count: 1,
-            from: Some(now),
-            to: None,
-            note: note.to_owned(),
-        });
+        let unnamed = loss(self.source, LossKind::SourceMissing, 1, note);
+        self.shared.lock().losses.push(Loss { from: Some(now), ..unnamed });
     }
 
     /// Losses that no record told of, because the ring stayed full to the end.
@@ -273,10 +252,6 @@ impl Drain {
             let _ = lane.stream.file.sync_data();
         }
     }
-}
-
-fn hung_up(revents: PollFlags) -> bool {
-    revents.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL)
 }
 
 fn write_failed(source: &str, error: &io::Error) -> Loss {

@@ -1,9 +1,9 @@
 //! What a process that runs already has mapped, as records that its mappings would
 //! have left. Owns `/proc/PID/maps` and that form; refuses what is not executable.
 
+use crate::system::procfs::Host;
 use crate::target::mappings::{self, Mapping};
 use rtscope_model::{Pid, Time};
-use std::fs;
 use std::path::Path;
 
 const MMAP2: u32 = 10;
@@ -16,8 +16,7 @@ const PATH_MAX: usize = 4096;
 /// Records of one executable mapping each, stamped with `time` and `cpu`; none
 /// where the process cannot be looked at.
 pub fn records(root: &Path, pid: Pid, time: Time, cpu: u16) -> Vec<u8> {
-    let text = fs::read(root.join(format!("proc/{pid}/maps"))).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text);
+    let text = Host::at(root).process_text(pid.0, "maps").unwrap_or_default();
     let mapped = mappings::parse(&text);
     let code = mapped.iter().filter(|mapping| mapping.executable && mapping.name.len() < PATH_MAX);
     code.filter_map(|mapping| record(mapping, pid, time, cpu)).flatten().collect()
@@ -54,6 +53,7 @@ mod tests {
     use rtscope_decode::ReadAt;
     use rtscope_decode::code::Samples;
     use rtscope_model::manifest::Code;
+    use std::fs;
     use std::sync::Arc;
 
     const MAPS: &str = "\

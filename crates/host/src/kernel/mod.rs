@@ -46,16 +46,15 @@ impl KernelRecorder {
     /// tier, at the end to [`Tier::Polling`], and says what is missing and how to get it.
     pub fn start(folder: &Folder, options: Options) -> KernelRecorder {
         let root = Path::new("/");
-        let opened = tiers::open(root, &options);
-        let kernel = describe(&opened);
-        let mut recorder = match begin(opened, folder) {
-            Ok(streams) => KernelRecorder { kernel, streams },
+        let opened = tiers::open(root, options.target, options.force_tier);
+        let mut recorder = KernelRecorder { kernel: describe(&opened), streams: Streams::default() };
+        match begin(opened, folder) {
+            Ok(streams) => recorder.streams = streams,
             Err(error) => {
                 let missing = format!("Kernel records could not be written ({error}). Record to another folder.");
-                let kernel = Kernel { missing: vec![missing], ..Kernel::default() };
-                KernelRecorder { kernel, streams: Streams::default() }
+                recorder.kernel = Kernel { missing: vec![missing], ..Kernel::default() };
             }
-        };
+        }
         // Last, so that no thread can be made between the list and the events.
         if let Err(error) = write_threads(root, folder, &options) {
             recorder.kernel.missing.push(format!("Names of threads could not be written ({error})."));

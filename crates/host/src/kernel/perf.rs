@@ -183,11 +183,9 @@ impl Event {
         if !self.counts_lost {
             return None;
         }
-        let mut file = File::from(self.fd.try_clone().ok()?);
         let mut words = [0u8; 16];
-        file.read_exact(&mut words).ok()?;
-        let [.., a, b, c, d, e, f, g, h] = words;
-        Some(u64::from_ne_bytes([a, b, c, d, e, f, g, h]))
+        File::from(self.fd.try_clone().ok()?).read_exact(&mut words).ok()?;
+        words.last_chunk().map(|lost| u64::from_ne_bytes(*lost))
     }
 
     /// The id that its records carry, also those of threads that inherited it.
@@ -234,7 +232,7 @@ fn attr(what: What, scope: Scope, sample_type: u64, watermark: u32) -> Attr {
     };
     let tasks = TASK | COMM | COMM_EXEC;
     match what {
-        What::Tracepoint(id) => (attr.config, attr.sample_period) = (id, 1),
+        What::Tracepoint(id) | What::Asleep { tracepoint: id, .. } => (attr.config, attr.sample_period) = (id, 1),
         What::TracepointAndTasks(id) => {
             (attr.config, attr.sample_period) = (id, 1);
             attr.flags |= tasks | CONTEXT_SWITCH;
@@ -247,7 +245,6 @@ fn attr(what: What, scope: Scope, sample_type: u64, watermark: u32) -> Attr {
             (attr.kind, attr.config, attr.sample_period) = (TYPE_SOFTWARE, COUNT_SW_CPU_CLOCK, period_ns);
             attr.flags |= tasks | MMAP | MMAP2;
         }
-        What::Asleep { tracepoint, .. } => (attr.config, attr.sample_period) = (tracepoint, 1),
     }
     if sample_type & SAMPLE_CALLCHAIN != 0 {
         attr.flags |= EXCLUDE_CALLCHAIN_USER;

@@ -32,8 +32,6 @@ pub struct Options {
     pub target: Target,
     /// The richest tier to try; `None`: all.
     pub force_tier: Option<Tier>,
-    /// Bytes of each CPU's ring; `None`: by tier.
-    pub ring_bytes: Option<usize>,
     /// Stands in for names in `threads.json`. Names in the streams stay: they are
     /// what the ring held.
     pub redactor: Option<Redactor>,
@@ -89,21 +87,22 @@ pub struct Opened {
     pub missing: Vec<String>,
 }
 
-/// Opens the richest tier that is permitted, not above `options.force_tier`.
-pub fn open(root: &Path, options: &Options) -> Opened {
+/// Opens the richest tier that is permitted, not above `most`.
+pub fn open(root: &Path, target: Target, most: Option<Tier>) -> Opened {
     let mut missing = Vec::new();
     let cpus = match online_cpus(root) {
         Ok(cpus) => cpus,
         Err(error) => return polling(vec![format!("The list of online CPUs cannot be read ({error}).")]),
     };
     for tier in [Tier::Tracepoints, Tier::CpuWideSwitches, Tier::OwnSwitches] {
-        if let Some(asked) = options.force_tier.filter(|asked| rank(*asked) > rank(tier)) {
+        // Tiers are declared from the richest down.
+        if let Some(asked) = most.filter(|asked| *asked as u8 > tier as u8) {
             missing.push(words::not_asked(tier, asked));
             continue;
         }
-        match open_tier(root, tier, &cpus, options) {
-            Ok(mut opened) => {
-                missing.append(&mut opened.missing);
+        match open_tier(root, tier, &cpus, target, None) {
+            Ok(opened) => {
+                missing.extend(opened.missing);
                 return Opened { missing, ..opened };
             }
             Err(error) => missing.push(words::refused(tier, &error)),
@@ -112,8 +111,8 @@ pub fn open(root: &Path, options: &Options) -> Opened {
     polling(missing)
 }
 
-/// Opens `tier` or says why not.
-fn open_tier(root: &Path, tier: Tier, cpus: &[u16], options: &Options) -> io::Result<Opened> {
+/// Opens `tier` with rings of `ring_bytes`, or of the tier's own size, or says why not.
+fn open_tier(root: &Path, tier: Tier, cpus: &[u16], target: Target, ring_bytes: Option<usize>) -> io::Result<Opened> {
     if tier != Tier::OwnSwitches && in_a_pid_namespace(root) {
         // Processes outside have no pid in here: perf stamps them with 0, which
         // is the idle task. Better not to name who took a CPU than to call it idle.
@@ -123,9 +122,9 @@ fn open_tier(root: &Path, tier: Tier, cpus: &[u16], options: &Options) -> io::Re
         ));
     }
     match tier {
-        Tier::Tracepoints => open_tracepoints(root, cpus, options.ring_bytes),
-        Tier::CpuWideSwitches => open_cpu_wide(cpus, options.ring_bytes),
-        Tier::OwnSwitches => open_own(root, cpus, options.target, options.ring_bytes),
+        Tier::Tracepoints => open_tracepoints(root, cpus, ring_bytes),
+        Tier::CpuWideSwitches => open_cpu_wide(cpus, ring_bytes),
+        Tier::OwnSwitches => open_own(root, cpus, target, ring_bytes),
         Tier::Polling => Ok(polling(Vec::new())),
     }
 }
@@ -133,23 +132,8 @@ fn open_tier(root: &Path, tier: Tier, cpus: &[u16], options: &Options) -> io::Re
 /// Tries `tier` on one CPU without recording anything; the error says what is
 /// missing.
 pub fn probe(root: &Path, tier: Tier) -> io::Result<()> {
-    let options = Options {
-        target: Target::Spawned(Pid(std::process::id())),
-        redactor: None,
-        force_tier: Some(tier),
-        ring_bytes: Some(RING_BYTES_MIN),
-    };
-    let cpus = online_cpus(root)?;
-    open_tier(root, tier, cpus.get(..1).unwrap_or_default(), &options).map(drop)
-}
-
-fn rank(tier: Tier) -> u8 {
-    match tier {
-        Tier::Tracepoints => 0,
-        Tier::CpuWideSwitches => 1,
-        Tier::OwnSwitches => 2,
-        Tier::Polling => 3,
-    }
+    let (own, cpus) = (Target::Spawned(Pid(std::process::id())), online_cpus(root)?);
+    open_tier(root, tier, cpus.get(..1).unwrap_or_default(), own, Some(RING_BYTES_MIN)).map(drop)
 }
 
 fn polling(missing: Vec<String>) -> Opened {

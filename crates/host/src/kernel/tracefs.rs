@@ -27,18 +27,12 @@ pub struct Description {
 /// the tracefs below `root`; mounts one without a name if there is none and the
 /// caller may. Names that this kernel does not have are left out.
 pub fn describe(root: &Path, names: &[&str]) -> io::Result<Vec<Description>> {
-    let mut refusal = io::Error::new(io::ErrorKind::NotFound, "tracefs is not mounted");
-    for place in PLACES {
-        // What is not mounted, or cannot be read, is told here from a tracepoint that this kernel lacks.
-        match open_folder(CWD, root.join(place).join("events/sched")).and_then(|events| read_all(&events, names)) {
-            Ok(found) => return Ok(found),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => refusal = error,
-        }
-    }
-    if root != Path::new("/") {
-        return Err(refusal);
-    }
+    // What is not mounted, or cannot be read, is told here from a tracepoint that this kernel lacks.
+    let found = in_places(root, |place| read_all(&open_folder(CWD, place.join("events/sched"))?, names));
+    let refusal = match found {
+        Err(refusal) if root == Path::new("/") => refusal,
+        found => return found,
+    };
     match mount() {
         Err(_) if refusal.kind() == io::ErrorKind::PermissionDenied => {
             Err(io::Error::new(refusal.kind(), format!("tracefs cannot be read: {refusal}")))
@@ -50,11 +44,15 @@ pub fn describe(root: &Path, names: &[&str]) -> io::Result<Vec<Description>> {
 
 /// Below `root`: the place where tracefs is mounted and readable.
 pub fn readable_place(root: &Path) -> io::Result<PathBuf> {
+    in_places(root, |place| fs::read(place.join("events/sched/sched_switch/id")).map(|_| place.to_owned()))
+}
+
+/// Reads from the first place that has it. Errors: why no place could be read.
+fn in_places<T>(root: &Path, read: impl Fn(&Path) -> io::Result<T>) -> io::Result<T> {
     let mut refusal = io::Error::new(io::ErrorKind::NotFound, "tracefs is not mounted");
     for place in PLACES {
-        let path = root.join(place);
-        match fs::read(path.join("events/sched/sched_switch/id")) {
-            Ok(_) => return Ok(path),
+        match read(&root.join(place)) {
+            Ok(found) => return Ok(found),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => refusal = error,
         }

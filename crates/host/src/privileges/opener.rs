@@ -5,7 +5,9 @@
 use crate::sandbox::messages;
 use crate::system::clock;
 use crate::system::ready::is_ready;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::fs::File;
 use std::io;
 use std::ops::Range;
@@ -79,34 +81,34 @@ pub struct Held {
     pub cut: bool,
 }
 
-/// What is asked for of a process.
+/// What is asked for of a process. The answer is that it was done, unless a variant names another one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Ask {
     /// From now on, this process is the program, or another of its family that is known.
     Follow,
-    /// A file of the kernel's: `/proc/PID/NAME`.
+    /// A file of the kernel's, opened: `/proc/PID/NAME`.
     File(String),
-    /// Where a link in `/proc/PID` leads.
+    /// Where a link in `/proc/PID` leads: a path.
     Link(String),
-    /// Its descriptors that have a path, and where they lead.
+    /// Its descriptors that have a path, and where they lead: a list of numbers and paths.
     Descriptors,
-    /// What it names.
+    /// What it names, opened.
     Target(What),
-    /// A folder by its name in the root of the process.
+    /// A folder by its name in the root of the process, opened.
     Folder(PathBuf),
     /// Send it a signal.
     Signal(i32),
     /// Stop all of its threads, for at most so long.
     Stop(Duration),
-    /// Let it go.
+    /// Let it go: how that went ([`Held`]).
     LetGo,
-    /// A file by a name of the recorder's own, as a core file has them.
+    /// A file by a name of the recorder's own, as a core file has them, opened.
     Own(PathBuf),
     /// The capture, whose descriptor comes along: asked once.
     Capture(PathBuf),
-    /// A file in the capture.
+    /// A file in the capture, opened.
     Captured(PathBuf),
-    /// Names of the kernel's functions.
+    /// The file of names of the kernel's functions, opened.
     KernelNames,
 }
 
@@ -118,16 +120,8 @@ pub(super) struct Question {
     pub ask: Ask,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) enum Answer {
-    /// A descriptor comes along.
-    Opened,
-    Link(PathBuf),
-    Links(Vec<(u32, PathBuf)>),
-    Held(Held),
-    Done,
-    Refused(Refused),
-}
+/// The value that was asked for, as [`Ask`] says; a descriptor comes along where something was opened.
+pub(super) type Answer = Result<Value, Refused>;
 
 /// The end at which questions are asked.
 #[derive(Debug)]
@@ -224,45 +218,24 @@ impl Opener {
     /// # Errors
     /// It is gone, or knows one already.
     pub fn keep(&self, capture: BorrowedFd<'_>, path: &Path) -> io::Result<()> {
-        done(self.ask(None, Ask::Capture(path.to_owned()), Some(capture))?.0)
-    }
-
-    /// Lets a process that was stopped go: how that went.
-    pub(crate) fn let_go(&self, of: Identity) -> io::Result<Held> {
-        match self.ask(Some(of), Ask::LetGo, None)?.0 {
-            Answer::Held(held) => Ok(held),
-            answer => Err(unexpected(answer)),
-        }
+        let (kept, _) = self.ask(None, Ask::Capture(path.to_owned()), Some(capture))?;
+        kept?;
+        Ok(())
     }
 
     /// Opens what a process names, or what is of no process.
     pub(crate) fn open(&self, of: Option<Identity>, ask: Ask) -> Result<File, Refused> {
         match self.ask(of, ask, None)? {
-            (Answer::Opened, Some(descriptor)) => Ok(descriptor.into()),
-            (Answer::Refused(refused), _) => Err(refused),
-            _ => Err(Refused::System(io::ErrorKind::InvalidData.into())),
+            (Ok(_), Some(descriptor)) => Ok(descriptor.into()),
+            (Ok(_), None) => Err(Refused::System(io::ErrorKind::InvalidData.into())),
+            (Err(refused), _) => Err(refused),
         }
     }
 
-    /// Where a link in `/proc/PID` leads.
-    pub(crate) fn link(&self, of: Identity, name: &str) -> io::Result<PathBuf> {
-        match self.ask(Some(of), Ask::Link(name.to_owned()), None)?.0 {
-            Answer::Link(path) => Ok(path),
-            answer => Err(unexpected(answer)),
-        }
-    }
-
-    /// Descriptors of a process, and where they lead.
-    pub(crate) fn descriptors(&self, of: Identity) -> io::Result<Vec<(u32, PathBuf)>> {
-        match self.ask(Some(of), Ask::Descriptors, None)?.0 {
-            Answer::Links(links) => Ok(links),
-            answer => Err(unexpected(answer)),
-        }
-    }
-
-    /// Has it follow a process, or send it a signal.
-    pub(crate) fn tell(&self, of: Identity, ask: Ask) -> io::Result<()> {
-        done(self.ask(Some(of), ask, None)?.0)
+    /// Asks something of a process to which the answer is a value, not a descriptor.
+    pub(crate) fn get<T: DeserializeOwned>(&self, of: Identity, ask: Ask) -> io::Result<T> {
+        let (answer, _) = self.ask(Some(of), ask, None)?;
+        Ok(serde_json::from_value(answer?)?)
     }
 }
 
@@ -275,16 +248,5 @@ impl Drop for Opener {
             libc::kill(pid, libc::SIGKILL);
             libc::waitpid(pid, std::ptr::null_mut(), 0);
         }
-    }
-}
-
-fn done(answer: Answer) -> io::Result<()> {
-    if let Answer::Done = answer { Ok(()) } else { Err(unexpected(answer)) }
-}
-
-fn unexpected(answer: Answer) -> io::Error {
-    match answer {
-        Answer::Refused(refused) => refused.into(),
-        _ => io::ErrorKind::InvalidData.into(),
     }
 }

@@ -14,6 +14,7 @@ use crate::target::{Process, open_below, open_own, open_target};
 use rustix::thread::CapabilitySet;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io;
@@ -123,26 +124,24 @@ impl Server {
         };
         let found = match (of, &ask) {
             (None, Ask::Own(path)) if matches!(self.whom, Whom::One) && self.known.is_empty() => {
-                open_own(path, true).map(|file| (Answer::Opened, Some(file.into())))
+                open_own(path, true).map(opened)
             }
             (None, ask) => self.open_own(ask, along),
             (Some(of), ask) => self.process(of, ask).and_then(|process| self.open(&process, ask)),
         };
-        let (answer, descriptor) = found.unwrap_or_else(|refused| {
-            let answer = match refused {
-                Refused::System(error) => errno(error.raw_os_error().unwrap_or(libc::EIO)),
-                refused => Answer::Refused(refused),
-            };
-            (answer, None)
-        });
+        let (answer, descriptor): (Answer, _) = match found {
+            Ok((value, descriptor)) => (Ok(value), descriptor),
+            Err(Refused::System(error)) => (Err(errno(error.raw_os_error().unwrap_or(libc::EIO))), None),
+            Err(refused) => (Err(refused), None),
+        };
         let bytes = serde_json::to_vec(&(number, answer)).ok().filter(|bytes| bytes.len() <= messages::MESSAGE_MAX);
-        let too_long = || serde_json::to_vec(&(number, errno(libc::E2BIG))).unwrap_or_default();
+        let too_long = || serde_json::to_vec(&(number, Answer::Err(errno(libc::E2BIG)))).unwrap_or_default();
         (bytes.unwrap_or_else(too_long), descriptor)
     }
 
     /// The process that is asked about, if it is the recorder's business.
     fn process(&mut self, (pid, start_ticks): Identity, ask: &Ask) -> Result<Process, Refused> {
-        let gone = || Refused::System(io::Error::from_raw_os_error(libc::ESRCH));
+        let gone = || errno(libc::ESRCH);
         if let Some(known) = self.known.get(&pid).filter(|known| known.check().is_ok()) {
             return if known.start_ticks() == start_ticks { Ok(known.clone()) } else { Err(gone()) };
         }
@@ -164,18 +163,8 @@ impl Server {
     /// Whether a process descends from one that is followed, or from the recorder.
     fn is_family(&self, pid: u32) -> bool {
         let Whom::Family { recorder, .. } = self.whom else { return false };
-        let mut next = pid;
-        for _ in 0..GENERATIONS_MAX {
-            let Some(stat) = self.host.stat(next) else { return false };
-            next = stat.parent;
-            if next == recorder || self.known.get(&next).is_some_and(|process| process.check().is_ok()) {
-                return true;
-            }
-            if next <= 1 {
-                return false;
-            }
-        }
-        false
+        let followed = |pid: u32| self.known.get(&pid).is_some_and(|process| process.check().is_ok());
+        self.host.ancestors(pid).take(GENERATIONS_MAX).any(|parent| parent == recorder || followed(parent))
     }
 
     /// Whether a process has a file of the capture open or mapped: one that left its family, as
@@ -191,60 +180,70 @@ impl Server {
     }
 
     /// What is of no process.
-    fn open_own(&mut self, ask: &Ask, along: Option<OwnedFd>) -> Result<(Answer, Option<OwnedFd>), Refused> {
+    fn open_own(&mut self, ask: &Ask, along: Option<OwnedFd>) -> Result<Given, Refused> {
         let Whom::Family { capture, .. } = &mut self.whom else { return Err(forbidden()) };
         match (ask, along, &capture) {
             (Ask::Capture(path), Some(folder), None) => {
                 *capture = Some((folder, path.clone()));
-                Ok((Answer::Done, None))
+                Ok(DONE)
             }
-            (Ask::Captured(name), _, Some((folder, _))) => Ok((Answer::Opened, Some(open_below(folder, name)?.into()))),
-            (Ask::KernelNames, _, _) => Ok((Answer::Opened, Some(File::open("/proc/kallsyms")?.into()))),
+            (Ask::Captured(name), _, Some((folder, _))) => Ok(opened(open_below(folder, name)?)),
+            (Ask::KernelNames, _, _) => Ok(opened(File::open("/proc/kallsyms")?)),
             _ => Err(forbidden()),
         }
     }
 
-    fn open(&mut self, process: &Process, ask: &Ask) -> Result<(Answer, Option<OwnedFd>), Refused> {
-        let opened = |file: File| (Answer::Opened, Some(file.into()));
+    fn open(&mut self, process: &Process, ask: &Ask) -> Result<Given, Refused> {
         Ok(match ask {
-            Ask::Follow => (Answer::Done, None),
+            Ask::Follow => DONE,
             Ask::File(name) if is_plain(name) => opened(process.open_file(name)?),
-            Ask::Link(name) if is_plain(name) => (Answer::Link(process.link(name)?), None),
+            Ask::Link(name) if is_plain(name) => valued(process.link(name)?)?,
             Ask::Descriptors => {
                 let mut links = process.descriptors();
                 // Sockets and the like have no path.
                 links.retain(|(_, path)| path.is_absolute());
                 links.truncate(LINKS_MAX);
-                (Answer::Links(links), None)
+                valued(links)?
             }
             Ask::Target(what) => opened(open_target(process, what.clone())?),
-            Ask::Folder(path) => (Answer::Opened, Some(process.folder(path)?)),
+            Ask::Folder(path) => opened(process.folder(path)?),
             Ask::Signal(signal) if matches!(self.whom, Whom::Family { .. }) => {
                 process.signal(*signal)?;
-                (Answer::Done, None)
+                DONE
             }
             Ask::Stop(most) if matches!(self.whom, Whom::One) => {
                 let stop = Stop::begin(&self.host, process.pid(), *most)?;
                 // Stopped by its number: what stands still now must be it.
                 process.check()?;
                 self.stop = Some(stop);
-                (Answer::Done, None)
+                DONE
             }
-            Ask::LetGo => {
-                let held = self.stop.take().ok_or_else(forbidden)?.end();
-                (Answer::Held(held), None)
-            }
+            Ask::LetGo => valued(self.stop.take().ok_or_else(forbidden)?.end())?,
             _ => return Err(forbidden()),
         })
     }
 }
 
-fn errno(number: i32) -> Answer {
-    Answer::Refused(Refused::System(io::Error::from_raw_os_error(number)))
+/// What an answer gives, with the descriptor that comes along.
+type Given = (Value, Option<OwnedFd>);
+
+/// It was done; no value goes with that.
+const DONE: Given = (Value::Null, None);
+
+fn opened(descriptor: impl Into<OwnedFd>) -> Given {
+    (Value::Null, Some(descriptor.into()))
+}
+
+fn valued(value: impl Serialize) -> Result<Given, Refused> {
+    serde_json::to_value(value).map(|value| (value, None)).map_err(|_| errno(libc::E2BIG))
+}
+
+fn errno(number: i32) -> Refused {
+    Refused::System(io::Error::from_raw_os_error(number))
 }
 
 fn forbidden() -> Refused {
-    Refused::System(io::Error::from_raw_os_error(libc::EPERM))
+    errno(libc::EPERM)
 }
 
 /// Whether a name leads to a file of the kernel's in `/proc/PID` itself, for reading.

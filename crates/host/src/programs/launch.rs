@@ -2,7 +2,8 @@
 //! asked for, the environment, and the signals and standard streams as they were
 //! before Rust's own start-up changed them. Refuses to decide what is set.
 
-use crate::programs::spawn::{Image, SpawnError, exec_error, find_program, is_binary};
+use crate::programs::spawn::{Image, SpawnError, exec_error, find_program, is_binary, no_command};
+use rustix::process::{Pid, Signal};
 use std::ffi::OsString;
 use std::io;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -69,6 +70,13 @@ impl Mask {
     }
 }
 
+/// Makes a child die with the thread of `parent` that made it. For use between fork and exec: makes two system calls and
+/// does nothing else. Errors: `parent` is gone already.
+pub(crate) fn die_with(parent: Pid) -> io::Result<()> {
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    if rustix::process::getppid() == Some(parent) { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::ESRCH)) }
+}
+
 /// Confines this process to `cpus`. Errors: none of them is allowed.
 pub fn confine(cpus: &[u32]) -> io::Result<()> {
     Mask::of(cpus).apply()
@@ -85,7 +93,7 @@ pub fn may_use_numa() -> bool {
 /// Becomes the program; returns only where that fails.
 pub fn become_program(argv: &[OsString], set: &[(&str, String)]) -> SpawnError {
     let Some(first) = argv.first() else {
-        return SpawnError::Own(io::Error::new(io::ErrorKind::InvalidInput, "no command was given"));
+        return no_command();
     };
     let failed = |error: &io::Error| exec_error(first.to_string_lossy().into_owned(), error);
     let path = find_program(first);

@@ -6,12 +6,12 @@
 //! before it calls `main`: a second thread says that the flags were taken, and comes within
 //! milliseconds.
 
-use crate::programs::spawn::{SpawnError, exec_error};
+use crate::programs::spawn::{SpawnError, exec_error, no_command};
 use crate::{launch, signals};
 use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitIdStatus, kill_process_group, waitid};
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
@@ -81,19 +81,14 @@ fn watch(start: &Start) -> Result<Seen, SpawnError> {
 }
 
 fn begin(start: &Start) -> Result<Running, SpawnError> {
-    let Some((program, arguments)) = start.argv.split_first() else {
-        return Err(SpawnError::Own(io::Error::new(io::ErrorKind::InvalidInput, "no command was given")));
-    };
+    let (program, arguments) = start.argv.split_first().ok_or_else(no_command)?;
     let mut command = Command::new(program);
     command.args(arguments).envs(start.set.iter().map(|(name, value)| (name, value)));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
-    let parent = std::process::id();
+    let parent = rustix::process::getpid();
     let before_exec = move || {
         signals::restore_default(libc::SIGPIPE);
-        // SAFETY: both calls take and give numbers only, and may be made after a fork.
-        let orphan =
-            unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 || libc::getppid() as u32 != parent };
-        if orphan { Err(io::Error::from_raw_os_error(libc::ESRCH)) } else { Ok(()) }
+        launch::die_with(parent)
     };
     // SAFETY: between fork and exec only async-signal-safe calls are made (signal, prctl,
     // getppid); nothing is allocated or locked.
@@ -130,17 +125,11 @@ impl Running {
     /// What is in the pipe: who else holds it is not waited for.
     fn words(&mut self) -> String {
         let Some(pipe) = self.child.stderr.take() else { return String::new() };
-        let mut bytes = vec![0; WORDS_MAX];
-        let mut length = 0;
+        let mut bytes = Vec::new();
         if rustix::fs::fcntl_setfl(pipe.as_fd(), OFlags::NONBLOCK).is_ok() {
-            while let Some(rest) = bytes.get_mut(length..).filter(|rest| !rest.is_empty()) {
-                match rustix::io::read(&pipe, rest) {
-                    Ok(count) if count > 0 => length += count,
-                    _ => break,
-                }
-            }
+            // Ends with an error where others hold it; what came before is there.
+            let _ = pipe.take(WORDS_MAX as u64).read_to_end(&mut bytes);
         }
-        bytes.truncate(length);
         String::from_utf8_lossy(&bytes).into_owned()
     }
 }

@@ -61,9 +61,7 @@ pub struct Held {
 /// Forks; the child waits until [`Held::release`], or runs on at once when the
 /// recorder dies.
 pub fn hold(start: Start) -> Result<Held, SpawnError> {
-    let Some((program, arguments)) = start.argv.split_first() else {
-        return Err(SpawnError::Own(io::Error::new(io::ErrorKind::InvalidInput, "no command was given")));
-    };
+    let (program, arguments) = start.argv.split_first().ok_or_else(no_command)?;
     let (pid_read, pid_write) = io::pipe()?;
     let (go_read, go_write) = io::pipe()?;
     let mut command = Command::new(program);
@@ -194,6 +192,10 @@ impl Held {
 
 fn joined(spawner: JoinHandle<io::Result<Child>>) -> io::Result<Child> {
     spawner.join().unwrap_or_else(|_| Err(io::Error::other("the starting thread failed")))
+}
+
+pub(crate) fn no_command() -> SpawnError {
+    SpawnError::Own(io::Error::new(io::ErrorKind::InvalidInput, "no command was given"))
 }
 
 pub(crate) fn exec_error(program: String, error: &io::Error) -> SpawnError {

@@ -3,10 +3,10 @@
 
 use crate::programs::signals::Signals;
 use crate::system::{clock, ready};
-use rustix::event::{PollFd, PollFlags};
+use rustix::event::PollFlags;
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
 use std::io::{self, IsTerminal};
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 /// Turns a control character off.
@@ -62,14 +62,11 @@ pub struct Woken {
 
 /// Waits for a key, a signal, or that `ended` becomes readable; at most so long.
 pub fn wait(keyboard: Option<&Keyboard>, signals: &Signals, ended: Option<BorrowedFd<'_>>, longest: Duration) -> Woken {
-    let (stdin, signal) = (io::stdin(), signals.descriptor());
-    let mut fds = vec![PollFd::new(&signal, PollFlags::IN)];
-    fds.extend(keyboard.map(|_| PollFd::new(&stdin, PollFlags::IN)));
-    fds.extend(ended.as_ref().map(|ended| PollFd::new(ended, PollFlags::IN)));
-    ready::wait(&mut fds, Some(clock::ns_of(longest)));
-    let key = fds.get(1).filter(|_| keyboard.is_some()).map_or(PollFlags::empty(), PollFd::revents);
+    let stdin = io::stdin();
+    let key = keyboard.map(|_| stdin.as_fd());
+    let seen = ready::wait([signals.descriptor()].into_iter().chain(key).chain(ended), Some(clock::ns_of(longest)));
+    let key = seen.get(1).copied().filter(|_| keyboard.is_some()).unwrap_or(PollFlags::empty());
     let keys = keyboard.filter(|_| !key.is_empty()).map_or(Vec::new(), Keyboard::take);
     // A terminal that has gone is ready for ever.
-    let gone = key.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL);
-    Woken { keys, signal: gone || !signals.take().is_empty() }
+    Woken { keys, signal: ready::hung_up(key) || !signals.take().is_empty() }
 }

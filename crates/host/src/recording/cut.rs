@@ -8,7 +8,6 @@ use rustix::fs::{FallocateFlags, fallocate};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// What may come of all logs between two looks.
 const GROWTH: u64 = 1 << 20;
@@ -67,8 +66,7 @@ impl Cut {
     /// None yet. Errors: no thread to be had.
     pub(super) fn start() -> io::Result<Cut> {
         let shared = Shared::new(Logs::default())?;
-        let logs = Arc::clone(&shared);
-        let work = move || {
+        let work = |logs: &Shared<Logs>| {
             let mut pause_ns = PAUSE_MIN_NS;
             while logs.wait(&[], Some(pause_ns)) {
                 pause_ns = logs.lock().punch();

@@ -47,7 +47,7 @@ impl Room {
     /// The room of the capture `folder`, with a sentence if less is kept free than asked for. Errors: there is none at
     /// all.
     pub(super) fn of(folder: &Folder, bounds: Bounds) -> Result<(Room, Option<String>), Full> {
-        let (total, free) = disk(folder).unwrap_or((0, u64::MAX));
+        let (total, free) = folder.disk().unwrap_or((0, u64::MAX));
         let keep = |percent: u8| total / 100 * u64::from(percent);
         let mut note = None;
         let keep_bytes = match bounds.keep_percent {
@@ -77,7 +77,7 @@ impl Room {
     /// Looks at it, and decides when to look again: before as much can have been written as is left.
     pub(super) fn look(&mut self, now: Time) -> Result<(), Full> {
         let before = crate::system::clock::monotonic();
-        let free = disk(&self.folder).map_or(u64::MAX, |(_, free)| free).saturating_sub(self.keep_bytes);
+        let free = self.folder.disk().map_or(u64::MAX, |(_, free)| free).saturating_sub(self.keep_bytes);
         let size = self.max_bytes.map_or(0, |_| size(&self.folder, 2));
         let left = self.max_bytes.map_or(u64::MAX, |max| max.saturating_sub(size)).min(free);
         let ahead = self.ahead(now, left);
@@ -117,12 +117,6 @@ impl Room {
         let pause = pause.min(u128::from(left) * 1_000_000_000 / u128::from(BYTES_PER_SECOND));
         u64::try_from(pause).unwrap_or(u64::MAX).clamp(LOOK_MIN_NS, LOOK_MAX_NS)
     }
-}
-
-/// Size of the disk of a folder, and what can be written to it.
-fn disk(folder: &Folder) -> Option<(u64, u64)> {
-    let disk = rustix::fs::fstatvfs(folder.descriptor()).ok()?;
-    Some((disk.f_blocks.saturating_mul(disk.f_frsize), disk.f_bavail.saturating_mul(disk.f_frsize)))
 }
 
 /// What the files of a folder take on the disk, so many folders deep.

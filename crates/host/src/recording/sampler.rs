@@ -75,7 +75,7 @@ impl Sampler {
         let shared = Shared::new(Told { targets: vec![config.pid], ..Told::default() })?;
         let output = capture.create(SAMPLES)?;
         let mut state = State::new(config, Some(Output { file: output, shared: Arc::clone(&shared) }));
-        Worker::run(shared, "sampler", Priority::Background, move || state.run())
+        Worker::run(shared, "sampler", Priority::Background, move |_| state.run())
     }
 
     /// The processes whose memory and threads are the program's.
@@ -132,17 +132,15 @@ impl ByHand {
 
 /// A small file that is read again and again.
 #[derive(Debug)]
-struct Reread {
-    file: File,
-}
+struct Reread(File);
 
 impl Reread {
     fn open(path: PathBuf) -> Option<Reread> {
-        File::open(path).ok().map(|file| Reread { file })
+        File::open(path).ok().map(Reread)
     }
 
     fn read<'a>(&self, buffer: &'a mut [u8]) -> Option<&'a str> {
-        let count = self.file.read_at(buffer, 0).ok()?;
+        let count = self.0.read_at(buffer, 0).ok()?;
         std::str::from_utf8(buffer.get(..count)?).ok()
     }
 }
@@ -208,8 +206,6 @@ impl State {
             .into_iter()
             .filter_map(|(id, name)| Some((id, Reread::open(config.host.path(format!("/proc/pressure/{name}")))?)))
             .collect();
-        let machine_stat = Reread::open(config.host.path("/proc/stat"));
-        let transactions = config.transactions.clone().map(|kept| Watcher::new(config.host.clone(), kept));
         let mut state = State {
             output,
             lines: Vec::with_capacity(1 << 14),
@@ -217,8 +213,8 @@ impl State {
             page_bytes: rustix::param::page_size() as u64,
             tick_ns: clock::tick_ns(),
             pressure_files,
-            machine_stat,
-            transactions,
+            machine_stat: Reread::open(config.host.path("/proc/stat")),
+            transactions: config.transactions.clone().map(|kept| Watcher::new(config.host.clone(), kept)),
             last_rss: u64::MAX,
             started: clock::monotonic(),
             config,

@@ -76,7 +76,7 @@ impl Snapshots {
     pub(super) fn start(host: Host, pid: u32, when: When, folder: Folder, read: ReadHeap) -> io::Result<Snapshots> {
         let shared = Shared::new(Told { targets: vec![pid], ..Told::default() })?;
         let mut taker = Taker::new(host, when, folder, read, Arc::clone(&shared));
-        Worker::run(shared, "snapshots", Priority::Background, move || taker.run())
+        Worker::run(shared, "snapshots", Priority::Background, move |_| taker.run())
     }
 
     /// The processes to look at from now on.

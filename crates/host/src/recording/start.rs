@@ -100,7 +100,7 @@ fn record_process(
     });
     session.find_attached_logs(&process);
     session.start_sources(kernel::Target::Attached(Pid(pid)));
-    session.hold(process);
+    session.held = Some(process);
     session.give_up_privileges();
     Ok(session.follow(None, signals))
 }

@@ -8,7 +8,7 @@ use crate::binary::{Bounded, native};
 use crate::target::Refused;
 use memchr::memmem;
 use object::elf::{self, FileHeader64};
-use object::read::elf::{FileHeader, SectionHeader, SectionTable};
+use object::read::elf::{FileHeader, SectionHeader};
 use object::{Endianness, ReadRef};
 use rtscope_model::runtimes::OcamlRelease;
 use rtscope_model::{Rtsopts, Version};
@@ -60,99 +60,69 @@ pub fn read(path: &Path) -> Link {
 
 /// What a file says that was opened already, or was not, and that words call `path`.
 pub fn read_opened(file: Result<File, Refused>, path: &Path) -> Link {
-    let file = match file {
-        Ok(file) => file,
-        Err(why) => {
-            return Link::Unknown(format!("{} cannot be read ({why}): what it accepts is unknown.", path.display()));
-        }
-    };
+    let file = file.map_err(|why| unknown(path, &format!("cannot be read ({why})")));
     // Opening a folder works, reading one does not: the kernel's words say it best.
-    if let Some(sentence) = no_program(&file, path) {
-        return Link::Unknown(sentence);
-    }
-    parse(&Bounded::new(file), path)
+    let program = file.and_then(|file| is_program(&file, path).map(|()| file));
+    program.and_then(|file| parse(&Bounded::new(file), path)).unwrap_or_else(Link::Unknown)
 }
 
 /// Reads what an image in memory says.
 pub fn read_image(image: &[u8], path: &Path) -> Link {
-    parse(&Bounded::new(Cursor::new(image)), path)
+    parse(&Bounded::new(Cursor::new(image)), path).unwrap_or_else(Link::Unknown)
 }
 
-fn parse<'d, R: ReadRef<'d>>(data: R, path: &Path) -> Link {
-    let Ok(header) = FileHeader64::<Endianness>::parse(data) else {
-        return Link::Unknown(format!("{} is not a 64-bit ELF program: what it accepts is unknown.", path.display()));
-    };
-    let Ok(endian) = header.endian() else { return damaged(path) };
+/// Errors: why it cannot be told, in a sentence.
+fn parse<'d, R: ReadRef<'d>>(data: R, path: &Path) -> Result<Link, String> {
+    let damaged = |_| unknown(path, "is an ELF file that is cut short or damaged");
+    let header = FileHeader64::<Endianness>::parse(data).map_err(|_| unknown(path, "is not a 64-bit ELF program"))?;
+    let endian = header.endian().map_err(damaged)?;
     if native() != Some(header.e_machine(endian)) {
-        return Link::Unknown(format!(
-            "{} is built for another kind of machine: it does not run here.",
-            path.display()
-        ));
+        return Err(format!("{} is built for another kind of machine: it does not run here.", path.display()));
     }
-    match header.sections(endian, data) {
-        Ok(sections) => of_sections(&Sections { endian, data, sections }, path),
-        Err(_) => damaged(path),
-    }
+    let sections = header.sections(endian, data).map_err(damaged)?;
+    let section = |name: &str, most: u64| {
+        let (_, section) = sections.section_by_name(endian, name.as_bytes())?;
+        if section.sh_size(endian) > most { None } else { section.data(endian, data).ok() }
+    };
+    of_sections(section, path)
 }
 
-/// A script, an empty file, something else that is no program: in words.
-fn no_program(mut file: &File, path: &Path) -> Option<String> {
+/// Errors: it is a script, an empty file, something else that is no program.
+fn is_program(mut file: &File, path: &Path) -> Result<(), String> {
     let mut head = [0; 4];
-    let path = path.display();
     match file.read(&mut head) {
-        Err(error) => Some(format!("{path} cannot be read ({error}): what it accepts is unknown.")),
-        Ok(_) if head.starts_with(b"#!") => Some(format!(
-            "{path} is a script: what the programs that it starts accept is unknown, so no flags are set for them. Plan \
-             for the program itself."
+        Err(error) => Err(unknown(path, &format!("cannot be read ({error})"))),
+        Ok(_) if head.starts_with(b"#!") => Err(format!(
+            "{} is a script: what the programs that it starts accept is unknown, so no flags are set for them. Plan \
+             for the program itself.",
+            path.display()
         )),
-        Ok(_) if head != elf::ELFMAG => Some(format!("{path} is not an ELF program: what it accepts is unknown.")),
-        Ok(_) => None,
+        Ok(_) if head != elf::ELFMAG => Err(unknown(path, "is not an ELF program")),
+        Ok(_) => Ok(()),
     }
 }
 
-fn damaged(path: &Path) -> Link {
-    Link::Unknown(format!(
-        "{} is an ELF file that is cut short or damaged: what it accepts is unknown.",
-        path.display()
-    ))
+fn unknown(path: &Path, why: &str) -> String {
+    format!("{} {why}: what it accepts is unknown.", path.display())
 }
 
-struct Sections<'d, R: ReadRef<'d>> {
-    endian: Endianness,
-    data: R,
-    sections: SectionTable<'d, FileHeader64<Endianness>, R>,
-}
-
-impl<'d, R: ReadRef<'d>> Sections<'d, R> {
-    fn bytes(&self, name: &str, most: u64) -> Option<&'d [u8]> {
-        let (_, section) = self.sections.section_by_name(self.endian, name.as_bytes())?;
-        if section.sh_size(self.endian) > most {
-            return None;
-        }
-        section.data(self.endian, self.data).ok()
-    }
-}
-
-fn of_sections<'d, R: ReadRef<'d>>(sections: &Sections<'d, R>, path: &Path) -> Link {
-    let info = sections.bytes(LINK_INFO, SECTION_MAX).and_then(LinkInfo::parse);
-    let version = sections.bytes(".comment", SECTION_MAX).and_then(ghc_version);
-    let names = sections.bytes(".dynstr", NAMES_MAX).unwrap_or_default();
+fn of_sections<'d>(section: impl Fn(&str, u64) -> Option<&'d [u8]>, path: &Path) -> Result<Link, String> {
+    let info = section(LINK_INFO, SECTION_MAX).and_then(LinkInfo::parse);
+    let version = section(".comment", SECTION_MAX).and_then(ghc_version);
+    let names = section(".dynstr", NAMES_MAX).unwrap_or_default();
     if info.is_some() || version.is_some() {
         let version = version.or_else(|| info.as_ref()?.version_from_base());
-        return Link::Ghc(GhcLink { version, options: info.map(options), numa: numa(names) });
+        return Ok(Link::Ghc(GhcLink { version, options: info.map(options), numa: numa(names) }));
     }
     // Programs that are linked statically keep their names in the other table.
-    let release = ocaml(names).or_else(|| ocaml(sections.bytes(".strtab", NAMES_MAX).unwrap_or_default()));
-    release.map_or_else(
-        || {
-            Link::Unknown(format!(
-                "No runtime of GHC or OCaml shows in {}: it is a program of another kind, or one that is stripped of all \
-                 names.",
-                path.display()
-            ))
-        },
-        Link::Ocaml,
-    )
+    let release = ocaml(names).or_else(|| ocaml(section(".strtab", NAMES_MAX).unwrap_or_default()));
+    release.map(Link::Ocaml).ok_or_else(|| {
+        format!(
+            "No runtime of GHC or OCaml shows in {}: it is a program of another kind, or one that is stripped of all \
+             names.",
+            path.display()
+        )
+    })
 }
 
 fn options(info: LinkInfo) -> GhcOptions {

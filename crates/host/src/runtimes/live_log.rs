@@ -11,7 +11,6 @@ use crate::unflushed::{self, Block, Buffers, Take};
 use rtscope_decode::formats::{GrowingLog, LogFormat, Opening, Piece};
 use rtscope_decode::ghc_eventlog;
 use rtscope_decode::ocaml_ring::{GrowingRings, Version};
-use rtscope_model::runtime::{self, RuntimeInfo};
 use rtscope_model::{ClockMap, Time};
 use std::fs::File;
 use std::io;
@@ -51,11 +50,6 @@ pub trait Tap {
     fn gives_late(&self) -> bool;
 }
 
-/// The runtime that a program's file names.
-pub fn runtime_of(inspected: &Inspected) -> &'static RuntimeInfo {
-    runtime::find(inspected.binary.family.as_deref())
-}
-
 /// The log that a process writes.
 ///
 /// # Errors
@@ -84,7 +78,7 @@ pub fn find(host: &Host, process: &Process, inspected: &Inspected, now: Time) ->
 }
 
 fn no_log(host: &Host, process: &Process, inspected: &Inspected, located: Option<RuntimeSymbols>) -> String {
-    let runtime = runtime_of(inspected);
+    let runtime = inspected.runtime();
     let memory = || LiveProcess::from(process.held.clone());
     match located {
         Some(located) if unflushed::is_logging(memory(), located) => {
@@ -105,7 +99,7 @@ fn no_log(host: &Host, process: &Process, inspected: &Inspected, located: Option
 /// What it is not, and which of those that it started would be.
 fn not_a_runtime(host: &Host, pid: u32) -> String {
     const WHAT: &str = "No pauses: it is no program of GHC or OCaml 5 as far as its file tells";
-    let is_one = |child: &u32| Process::open(host, *child).is_some_and(|child| runtime_of(&child.inspect()).is_known());
+    let is_one = |child: &u32| Process::open(host, *child).is_some_and(|child| child.inspect().runtime().is_known());
     match host.descendants(pid).into_iter().find(is_one) {
         Some(child) => format!("{WHAT}; process {child}, which it started, is one: rtscope top {child}."),
         None => format!("{WHAT}; what the kernel and /proc say is shown."),

@@ -1,6 +1,7 @@
 //! Questions and answers between two processes of the recorder, each whole, some with a
 //! descriptor. Owns their transport; refuses to know what they say.
 
+use rustix::io::retry_on_intr;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
@@ -21,9 +22,8 @@ pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
 pub fn send(socket: BorrowedFd<'_>, bytes: &[u8], descriptor: Option<BorrowedFd<'_>>) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
-    let descriptors: Vec<BorrowedFd<'_>> = descriptor.into_iter().collect();
-    if !descriptors.is_empty() {
-        ancillary.push(SendAncillaryMessage::ScmRights(&descriptors));
+    if let Some(descriptor) = &descriptor {
+        ancillary.push(SendAncillaryMessage::ScmRights(std::slice::from_ref(descriptor)));
     }
     sendmsg(socket, &[IoSlice::new(bytes)], &mut ancillary, SendFlags::NOSIGNAL)?;
     Ok(())
@@ -34,12 +34,8 @@ pub fn receive(socket: BorrowedFd<'_>) -> io::Result<(Vec<u8>, Option<OwnedFd>)>
     let mut bytes = vec![0; next_length(socket)?.min(MESSAGE_MAX)];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-    let received = loop {
-        match recvmsg(socket, &mut [IoSliceMut::new(&mut bytes)], &mut ancillary, RecvFlags::CMSG_CLOEXEC) {
-            Err(rustix::io::Errno::INTR) => {}
-            other => break other?,
-        }
-    };
+    let received =
+        retry_on_intr(|| recvmsg(socket, &mut [IoSliceMut::new(&mut bytes)], &mut ancillary, RecvFlags::CMSG_CLOEXEC))?;
     let descriptor = ancillary.drain().find_map(|message| match message {
         RecvAncillaryMessage::ScmRights(mut descriptors) => descriptors.next(),
         _ => None,
@@ -58,10 +54,5 @@ pub fn receive(socket: BorrowedFd<'_>) -> io::Result<(Vec<u8>, Option<OwnedFd>)>
 fn next_length(socket: BorrowedFd<'_>) -> io::Result<usize> {
     // A sandbox has this system call and no other that receives.
     let (flags, mut no_room) = (RecvFlags::PEEK | RecvFlags::TRUNC, RecvAncillaryBuffer::default());
-    loop {
-        match recvmsg(socket, &mut [], &mut no_room, flags) {
-            Err(rustix::io::Errno::INTR) => {}
-            found => return Ok(found?.bytes),
-        }
-    }
+    Ok(retry_on_intr(|| recvmsg(socket, &mut [], &mut no_room, flags))?.bytes)
 }

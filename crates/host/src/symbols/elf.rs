@@ -31,16 +31,9 @@ pub struct Found {
     pub unnamed: usize,
 }
 
-/// What kind of file it is, as far as that tells whose code is in it.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
-enum Content {
-    /// A program, or a library that holds code of a language with a runtime: names tell.
-    Program,
-    /// A language's runtime as a library of its own.
-    Runtime,
-    /// A library of another language.
-    Library,
-}
+/// The kind of all code in a file: the runtime's, where that is a library of its own, and another language's, in a
+/// library of that. `None`: a program, or a library that holds code of a language with a runtime, where names tell.
+pub type Content = Option<CodeKind>;
 
 /// A place that is asked for: offset in the file, and the address at which it was
 /// seen.
@@ -57,43 +50,34 @@ pub fn look_up_image(image: &[u8], name: &str, asked: &[Asked]) -> Result<Found,
     look_up_in(&Bounded::new(Cursor::new(image)), name, asked)
 }
 
-/// A place in a file that could not be asked.
-pub fn nameless(name: &str, (offset, at): Asked) -> Named {
-    unnamed(name, offset, at, Content::Program)
-}
-
 fn look_up_in<'data, R: ReadRef<'data>>(data: R, name: &str, asked: &[Asked]) -> Result<Found, String> {
     let elf = ElfFile64::<Endianness, R>::parse(data).map_err(|_| "is no 64-bit ELF file".to_owned())?;
     let functions = Functions::read(&elf)?;
     let loads = Loads::of(&elf);
     let library = known::all().find_map(|known| known.library(name));
     let content = match library {
-        Some(Library::Runtime) => Content::Runtime,
-        None if name.contains(".so") && !functions.proved => Content::Library,
-        _ => Content::Program,
+        Some(Library::Runtime) => Some(CodeKind::Runtime),
+        None if name.contains(".so") && !functions.proved => Some(CodeKind::Foreign),
+        _ => None,
     };
     let build_id = elf.build_id().ok().flatten().map(|id| id.iter().map(|byte| format!("{byte:02x}")).collect());
-    let told = content != Content::Program;
-    let mut found = Found { build_id, stripped: functions.stripped, told, ..Found::default() };
+    let (stripped, told) = (functions.stripped, content.is_some());
+    let mut found = Found { build_id, stripped, told, ..Found::default() };
     for (offset, at) in asked {
         if found.names.last().is_some_and(|last: &Named| *offset < last.to) {
             continue;
         }
         let named = loads.address(*offset).and_then(|address| functions.name(address, *offset, *at, content));
         found.unnamed += usize::from(named.is_none());
-        found.names.push(named.unwrap_or_else(|| unnamed(name, *offset, *at, content)));
+        found.names.push(named.unwrap_or_else(|| unnamed(name, (*offset, *at), content)));
     }
     Ok(found)
 }
 
 /// A place without a name, as an address in its module. A library of another
 /// language is another language's code all the same, and the runtime's the runtime's.
-fn unnamed(module: &str, offset: u64, at: u64, content: Content) -> Named {
-    let kind = match content {
-        Content::Program => CodeKind::Unknown,
-        Content::Runtime => CodeKind::Runtime,
-        Content::Library => CodeKind::Foreign,
-    };
+pub fn unnamed(module: &str, (offset, at): Asked, content: Content) -> Named {
+    let kind = content.unwrap_or(CodeKind::Unknown);
     Named { from: offset, to: offset.saturating_add(1), at, name: format!("{module}+{offset:#x}"), kind, source: None }
 }
 
@@ -207,10 +191,8 @@ impl<'data> Functions<'data> {
     /// The name of the function around `address`, for all of it.
     fn name(&self, address: u64, offset: u64, at: u64, content: Content) -> Option<Named> {
         let text = text_of(&self.texts, address)?;
-        let of_stubs = || {
-            let kind = if content == Content::Runtime { CodeKind::Runtime } else { CodeKind::Foreign };
-            text.stubs.then(|| (STUBS.to_owned(), kind, text.from, text.to))
-        };
+        let of_stubs =
+            || text.stubs.then(|| (STUBS.to_owned(), content.unwrap_or(CodeKind::Foreign), text.from, text.to));
         let (name, kind, from, to) = self.function_at(address, text, content).or_else(of_stubs)?;
         Some(Named {
             from: offset.checked_sub(address - from)?,
@@ -237,11 +219,8 @@ impl<'data> Functions<'data> {
             false => (self.owner_of_gap(before, next)?, end, limit),
         };
         let function = self.list.get(owner)?;
-        let kind = match content {
-            Content::Program => kind(self.language, function.owner, || self.neighbours(owner).collect()),
-            Content::Runtime => CodeKind::Runtime,
-            Content::Library => CodeKind::Foreign,
-        };
+        let by_name = || kind(self.language, function.owner, || self.neighbours(owner).collect());
+        let kind = content.unwrap_or_else(by_name);
         Some((self.language.readable(function.name), kind, from, to))
     }
 
@@ -329,7 +308,7 @@ mod tests {
     }
 
     fn at(functions: &Functions<'_>, address: u64) -> Option<(String, CodeKind, u64, u64)> {
-        let named = functions.name(address, address - 0x1000, address + 0x5000, Content::Program)?;
+        let named = functions.name(address, address - 0x1000, address + 0x5000, None)?;
         assert_eq!(named.at, named.from + 0x6000);
         Some((named.name, named.kind, named.from, named.to))
     }

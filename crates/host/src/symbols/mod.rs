@@ -140,7 +140,7 @@ pub(crate) fn look_up(file: File, name: &str, asked: &[Asked]) -> Result<elf::Fo
 
 /// Names that are only addresses, and why.
 fn without(mut names: ModuleNames, module: &Module, asked: &[Asked], why: String) -> ModuleNames {
-    names.names = asked.iter().map(|place| elf::nameless(module.name(), *place)).collect();
+    names.names = asked.iter().map(|place| elf::unnamed(module.name(), *place, None)).collect();
     names.missing = Some(why);
     names
 }

@@ -87,10 +87,12 @@ pub(super) fn kind(names: &dyn Names, owner: Owner, neighbours: impl FnOnce() ->
     }
 }
 
-/// Name → whether only static functions have it, of a list of a runtime's functions.
-pub(crate) fn table(list: &str) -> HashMap<&str, bool> {
+/// Names of a list of a runtime's functions. One that only static functions have may be another's, too.
+pub(crate) fn table(list: &str) -> HashMap<&str, Owner> {
     let lines = list.lines().filter(|line| !line.starts_with('#'));
-    lines.map(|line| line.strip_suffix(" static").map_or((line, false), |name| (name, true))).collect()
+    lines
+        .map(|line| line.strip_suffix(" static").map_or((line, Owner::Runtime), |name| (name, Owner::PerhapsRuntime)))
+        .collect()
 }
 
 /// A name without what compilers add to local ones behind a dot (`start_init_elapsed.lto_priv.0`).

@@ -172,6 +172,12 @@ impl Host {
         found
     }
 
+    /// The parent of a process, the parent of that, and so on up to the first process of all.
+    pub fn ancestors(&self, pid: u32) -> impl Iterator<Item = u32> {
+        let parent = |pid: &u32| self.stat(*pid).map(|stat| stat.parent);
+        std::iter::successors(parent(&pid), move |pid| Some(pid).filter(|pid| **pid > 1).and_then(parent))
+    }
+
     /// The processes that `pid` started, from its threads' lists of children;
     /// none where the kernel keeps no such lists.
     pub fn children(&self, pid: u32) -> Vec<u32> {

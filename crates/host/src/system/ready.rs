@@ -4,19 +4,30 @@
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::time::Timespec;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
 
 /// Whether it is. One that cannot be asked is not.
 pub(crate) fn is_ready(descriptor: &impl AsFd) -> bool {
-    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-    matches!(poll(&mut [PollFd::new(descriptor, PollFlags::IN)], Some(&at_once)), Ok(1..))
+    matches!(poll(&mut [PollFd::new(descriptor, PollFlags::IN)], Some(&Timespec::default())), Ok(1..))
 }
 
-/// Waits until one of them is, for at most so long. Interrupted or not: who waits looks at everything.
-pub(crate) fn wait(descriptors: &mut [PollFd<'_>], timeout_ns: Option<u64>) {
-    let timeout =
-        timeout_ns.map(|ns| Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 });
-    let _ = poll(descriptors, timeout.as_ref());
+/// Waits until one of them is, for at most so long, and gives what is reported of each. Interrupted or not: who waits
+/// looks at everything.
+pub(crate) fn wait<'f>(
+    descriptors: impl IntoIterator<Item = BorrowedFd<'f>>,
+    timeout_ns: Option<u64>,
+) -> Vec<PollFlags> {
+    let timeout = timeout_ns.and_then(|ns| Timespec::try_from(Duration::from_nanos(ns)).ok());
+    let polled = descriptors.into_iter().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
+    let mut polled: Vec<PollFd<'f>> = polled.collect();
+    let _ = poll(&mut polled, timeout.as_ref());
+    polled.iter().map(PollFd::revents).collect()
+}
+
+/// Whether what is at the other end is gone: such a descriptor is ready for ever.
+pub(crate) fn hung_up(revents: PollFlags) -> bool {
+    revents.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL)
 }
 
 /// What one thread makes readable for another.
@@ -40,7 +51,7 @@ impl Bell {
 }
 
 impl AsFd for Bell {
-    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
 }

@@ -3,7 +3,6 @@
 //! whoever started them, and how long their end is waited for.
 
 use super::ready::{self, Bell};
-use rustix::event::{PollFd, PollFlags};
 use std::io;
 use std::ops::Deref;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -27,10 +26,7 @@ const SLACK_NS: u64 = 4_000_000;
 /// Where it is refused the thread stays what it was, which costs the program a
 /// little more.
 pub fn stand_back() {
-    let parameters = libc::sched_param { sched_priority: 0 };
-    // SAFETY: reads one struct on this stack; 0 is the calling thread.
-    let _ =
-        unsafe { libc::sched_setscheduler(0, libc::SCHED_BATCH | libc::SCHED_RESET_ON_FORK, &raw const parameters) };
+    schedule(libc::SCHED_BATCH, 0);
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(SLACK_NS));
 }
 
@@ -44,22 +40,23 @@ pub fn wake_within(ns: u64) {
 /// and goes before the program's where that is permitted.
 pub fn step_forward() {
     const NICE: libc::c_int = -10;
-    let parameters = libc::sched_param { sched_priority: 0 };
-    // SAFETY: both calls are about the calling thread (0); the first reads one struct on
-    // this stack, the second takes numbers only.
-    unsafe {
-        libc::sched_setscheduler(0, libc::SCHED_OTHER | libc::SCHED_RESET_ON_FORK, &raw const parameters);
-        libc::setpriority(libc::PRIO_PROCESS, 0, NICE);
-    }
+    schedule(libc::SCHED_OTHER, 0);
+    // SAFETY: takes numbers only; 0 is the calling thread.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICE) };
 }
 
 /// Makes the calling thread one that runs as soon as it wakes, whoever has the CPU
 /// (`SCHED_FIFO`, the lowest of its priorities, not passed on): for one that keeps to a
 /// schedule and needs little time for it. Where it is refused the thread stays what it was.
 pub fn go_before() {
-    let parameters = libc::sched_param { sched_priority: 1 };
+    schedule(libc::SCHED_FIFO, 1);
+}
+
+/// Sets how the calling thread is scheduled, and its children not. A refusal changes nothing.
+fn schedule(policy: libc::c_int, sched_priority: libc::c_int) {
+    let parameters = libc::sched_param { sched_priority };
     // SAFETY: reads one struct on this stack; 0 is the calling thread.
-    let _ = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &raw const parameters) };
+    unsafe { libc::sched_setscheduler(0, policy | libc::SCHED_RESET_ON_FORK, &raw const parameters) };
 }
 
 /// How a worker is scheduled.
@@ -89,11 +86,10 @@ pub(crate) struct Shared<S> {
 impl<S> Shared<S> {
     /// Errors: no more descriptors.
     pub fn new(state: S) -> io::Result<Arc<Shared<S>>> {
-        let (stop, disk_full, written) = (AtomicBool::new(false), AtomicBool::new(false), AtomicU64::new(0));
         Ok(Arc::new(Shared {
-            stop,
-            disk_full,
-            written,
+            stop: AtomicBool::default(),
+            disk_full: AtomicBool::default(),
+            written: AtomicU64::default(),
             wake: Bell::new()?,
             news: Bell::new()?,
             state: Mutex::new(state),
@@ -118,9 +114,7 @@ impl<S> Shared<S> {
 
     /// The worker waits until it is woken, one of `also` is readable or the time is over. False: it is to end.
     pub fn wait(&self, also: &[BorrowedFd<'_>], timeout_ns: Option<u64>) -> bool {
-        let mut descriptors = vec![PollFd::from_borrowed_fd(self.wake.as_fd(), PollFlags::IN)];
-        descriptors.extend(also.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)));
-        ready::wait(&mut descriptors, timeout_ns);
+        ready::wait([self.wake.as_fd()].iter().chain(also).copied(), timeout_ns);
         self.wake.clear();
         !self.is_stopped()
     }
@@ -158,26 +152,29 @@ pub(crate) struct Worker<S> {
     thread: Option<JoinHandle<()>>,
 }
 
-impl<S> Worker<S> {
+impl<S: Send + 'static> Worker<S> {
     /// Starts one. Errors: no thread to be had.
     pub fn run(
         shared: Arc<Shared<S>>,
         name: &str,
         priority: Priority,
-        work: impl FnOnce() + Send + 'static,
+        work: impl FnOnce(&Shared<S>) + Send + 'static,
     ) -> io::Result<Worker<S>> {
+        let own = Arc::clone(&shared);
         let work = move || {
             match priority {
                 Priority::Usual => {}
                 Priority::Background => stand_back(),
                 Priority::First => go_before(),
             }
-            work();
+            work(&own);
         };
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(work)?;
         Ok(Worker { shared, thread: Some(thread) })
     }
+}
 
+impl<S> Worker<S> {
     /// Ends it. False: it panicked, or is left behind because it does not end.
     pub fn end(&mut self) -> bool {
         self.shared.stop();

@@ -241,11 +241,9 @@ impl Memory for CoreFile {
         while !buffer.is_empty() {
             let count = self.read_some(address, buffer)?;
             buffer = buffer.get_mut(count..).unwrap_or_default();
-            address = match address.checked_add(count as u64) {
-                Some(next) => next,
-                None if buffer.is_empty() => break,
-                None => return Err(not_held()),
-            };
+            if !buffer.is_empty() {
+                address = address.checked_add(count as u64).ok_or_else(not_held)?;
+            }
         }
         Ok(())
     }

@@ -6,7 +6,6 @@ use crate::binary::{Inspected, inspect_process};
 use crate::system::clock;
 use crate::system::procfs::{Host, Stat};
 use crate::target::{self, What, open_target};
-use rustix::fs::OFlags;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
@@ -72,9 +71,8 @@ impl Process {
     /// The eventlog that it has open to write, known by how it begins, and its path as the
     /// process sees it.
     pub fn eventlog(&self) -> Option<(File, PathBuf)> {
-        let writes =
-            |fd: u32| self.held.access(fd).is_some_and(|access| access.intersects(OFlags::WRONLY | OFlags::RDWR));
-        let files = self.held.descriptors().into_iter().filter(|(fd, path)| path.is_absolute() && writes(*fd));
+        let files = self.held.descriptors().into_iter();
+        let files = files.filter(|(fd, path)| path.is_absolute() && self.held.writes(*fd));
         let mut logs = files.filter_map(|(fd, path)| {
             let file = open_target(&self.held, What::Descriptor(fd)).ok()?;
             let mut head = [0; 4];

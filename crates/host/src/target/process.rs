@@ -124,7 +124,7 @@ impl Process {
     pub fn link(&self, name: &str) -> io::Result<PathBuf> {
         let path = rustix::fs::readlinkat(&self.0.folder, name, Vec::new());
         let path = path.map(|path| OsString::from_vec(path.into_bytes()).into()).map_err(io::Error::from);
-        self.or_ask(path, |opener| opener.link(self.identity(), name))
+        self.or_ask(path, |opener| opener.get(self.identity(), Ask::Link(name.to_owned())))
     }
 
     /// What the link `/proc/PID/NAME` leads to, found and not opened.
@@ -176,23 +176,19 @@ impl Process {
     /// Its open descriptors with the paths they lead to.
     pub fn descriptors(&self) -> Vec<(u32, PathBuf)> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let folder = rustix::fs::openat(&self.0.folder, "fd", flags, Mode::empty());
-        if let (Err(Errno::ACCESS | Errno::PERM), Some(opener)) = (&folder, self.opener()) {
-            return opener.descriptors(self.identity()).unwrap_or_default();
-        }
-        let Some(folder) = folder.ok().and_then(|folder| Dir::new(folder).ok()) else { return Vec::new() };
+        let asked = || self.opener().and_then(|opener| opener.get(self.identity(), Ask::Descriptors).ok());
+        let folder = match rustix::fs::openat(&self.0.folder, "fd", flags, Mode::empty()) {
+            Err(Errno::ACCESS | Errno::PERM) => return asked().unwrap_or_default(),
+            folder => folder.ok().and_then(|folder| Dir::new(folder).ok()),
+        };
+        let Some(folder) = folder else { return Vec::new() };
         let number = |entry: rustix::fs::DirEntry| entry.file_name().to_str().ok()?.parse::<u32>().ok();
         let mut found = Vec::new();
         for fd in folder.flatten().filter_map(number) {
             match rustix::fs::readlinkat(&self.0.folder, format!("fd/{fd}"), Vec::new()) {
                 Ok(path) => found.push((fd, OsString::from_vec(path.into_bytes()).into())),
                 // What may be listed may not be followed. One question for all: there may be thousands.
-                Err(Errno::ACCESS | Errno::PERM) => {
-                    return self
-                        .opener()
-                        .and_then(|opener| opener.descriptors(self.identity()).ok())
-                        .unwrap_or_default();
-                }
+                Err(Errno::ACCESS | Errno::PERM) => return asked().unwrap_or_default(),
                 Err(_) => {}
             }
         }
@@ -212,8 +208,12 @@ impl Process {
             });
         }
         let text = self.text(&format!("fdinfo/{fd}")).ok()?;
-        let flags = text.lines().find_map(|line| line.strip_prefix("flags:"))?;
-        Some(OFlags::from_bits_retain(u32::from_str_radix(flags.trim(), 8).ok()?))
+        Some(OFlags::from_bits_retain(u32::from_str_radix(procfs::field(&text, "flags")?, 8).ok()?))
+    }
+
+    /// Whether a descriptor was opened for writing.
+    pub fn writes(&self, fd: u32) -> bool {
+        self.access(fd).is_some_and(|access| access.intersects(OFlags::WRONLY | OFlags::RDWR))
     }
 
     /// Sends it a signal.
@@ -224,7 +224,7 @@ impl Process {
         let pidfd = self.0.pidfd.as_ref().ok_or(io::ErrorKind::Unsupported)?;
         let signal = Signal::from_named_raw(number).ok_or(io::ErrorKind::InvalidInput)?;
         let sent = rustix::process::pidfd_send_signal(pidfd, signal).map_err(io::Error::from);
-        self.or_ask(sent, |opener| opener.tell(self.identity(), Ask::Signal(number)))
+        self.or_ask(sent, |opener| opener.get(self.identity(), Ask::Signal(number)))
     }
 
     /// Has the opener, if there is one, open things of this process and of what it starts.
@@ -232,7 +232,7 @@ impl Process {
     /// # Errors
     /// It has ended.
     pub fn follow(&self) -> io::Result<()> {
-        self.opener().map_or(Ok(()), |opener| opener.tell(self.identity(), Ask::Follow))
+        self.opener().map_or(Ok(()), |opener| opener.get(self.identity(), Ask::Follow))
     }
 
     /// The user whose rights it uses.
@@ -243,14 +243,10 @@ impl Process {
 
     /// Device and inode of what it has open under a number.
     pub fn descriptor_identity(&self, fd: u32) -> Option<(u64, u64)> {
-        let found = match (self.find(&format!("fd/{fd}")), self.opener()) {
-            (Ok(found), _) => rustix::fs::fstat(found),
-            (Err(_), Some(opener)) => {
-                rustix::fs::fstat(opener.open(Some(self.identity()), Ask::Target(What::Descriptor(fd))).ok()?)
-            }
-            (Err(_), None) => return None,
-        };
-        found.ok().map(|found| (found.st_dev, found.st_ino))
+        let ask = Ask::Target(What::Descriptor(fd));
+        let asked = || Some(self.opener()?.open(Some(self.identity()), ask).ok()?.into());
+        let found = rustix::fs::fstat(self.find(&format!("fd/{fd}")).ok().or_else(asked)?).ok()?;
+        Some((found.st_dev, found.st_ino))
     }
 }
 

@@ -2,12 +2,13 @@
 //! it is opened: an ordinary file of a real file system, the very one that was wanted. Refuses pipes,
 //! sockets, devices, folders, files that the kernel makes up, and any path out of the root.
 
+use crate::capture::folder::{is_regular, reopen};
 use crate::privileges::opener::Refused;
 use crate::system::procfs::Host;
-use rustix::fs::{FileType, Mode, OFlags, ResolveFlags};
+use rustix::fs::{Mode, OFlags, ResolveFlags};
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -124,7 +125,7 @@ impl Root {
 /// Opens what was found, if it is what was wanted.
 pub(super) fn checked(found: OwnedFd, wanted: Option<((u32, u32), u64)>) -> Result<File, Refused> {
     let file = rustix::fs::fstat(&found).map_err(io::Error::from)?;
-    if FileType::from_raw_mode(file.st_mode) != FileType::RegularFile {
+    if !is_regular(&file) {
         return Err(Refused::NotOrdinary);
     }
     let system = u64::from(rustix::fs::fstatfs(&found).map_err(io::Error::from)?.f_type as u32);
@@ -139,7 +140,5 @@ pub(super) fn checked(found: OwnedFd, wanted: Option<((u32, u32), u64)>) -> Resu
         }
     }
     // What is found is a file and stays one. Not to wait is for its leases.
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let path = format!("/proc/self/fd/{}", found.as_raw_fd());
-    Ok(rustix::fs::open(path, flags, Mode::empty()).map_err(io::Error::from)?.into())
+    Ok(reopen(&found, OFlags::RDONLY)?)
 }

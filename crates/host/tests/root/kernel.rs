@@ -71,7 +71,7 @@ fn got(kernel: &Kernel, wanted: Tier) -> bool {
 }
 
 fn start(folder: &Path, target: Target, tier: Tier) -> KernelRecorder {
-    let options = Options { target, force_tier: Some(tier), ring_bytes: None, redactor: None };
+    let options = Options { target, force_tier: Some(tier), redactor: None };
     KernelRecorder::start(&Folder::open(folder).unwrap(), options)
 }
 
@@ -369,7 +369,7 @@ fn a_folder_that_cannot_be_written_is_said_not_fatal() {
     let held = Folder::open(&absent).unwrap();
     fs::remove_dir(&absent).unwrap();
     let target = Target::Attached(own_pid());
-    let options = Options { target, force_tier: Some(Tier::Tracepoints), ring_bytes: None, redactor: None };
+    let options = Options { target, force_tier: Some(Tier::Tracepoints), redactor: None };
     let kernel = KernelRecorder::start(&held, options).finish();
     assert_eq!((kernel.tier, kernel.streams.len()), (Tier::Polling, 0));
     assert!(kernel.missing.iter().any(|missing| missing.contains("could not be written")), "{:?}", kernel.missing);

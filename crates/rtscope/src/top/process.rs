@@ -177,7 +177,7 @@ impl Source for Running {
 /// not opened its log yet: it gets some time.
 fn await_log(host: &Host, process: &Process, inspected: &Inspected, now: Time) -> Result<LiveLog, String> {
     let begun = clock::monotonic();
-    let may_log = live_log::runtime_of(inspected).is_known();
+    let may_log = inspected.runtime().is_known();
     loop {
         let found = live_log::find(host, process, inspected, now);
         let young = process.age_ns() < START_NS && clock::monotonic().since(begun) < START_NS;

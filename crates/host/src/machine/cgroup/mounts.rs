@@ -136,37 +136,30 @@ impl Mount {
     fn look(self, host: &Host, group: &str, pid: Option<u32>) -> Seen {
         let above = self.hides_above(host);
         let place = self.place(group);
-        let seen =
-            |leaf, hidden, found_in| Seen { mount: self.clone(), group: group.to_owned(), leaf, hidden, found_in, pid };
-        if let Place::At(inside) = place {
-            return seen(Some(inside), above, None);
-        }
-        if let Some((inside, file)) = pid.and_then(|pid| self.search(host, pid)) {
-            return seen(Some(inside), above, Some(file));
-        }
-        let point = self.point.display();
-        let named = Path::new(group);
-        match place {
-            Place::Below => {
+        let found = pid.filter(|_| !matches!(place, Place::At(_))).and_then(|pid| self.search(host, pid));
+        let (point, named) = (self.point.display(), Path::new(group).display());
+        let (leaf, hidden, found_in) = match (place, found) {
+            (Place::At(inside), _) => (Some(inside), above, None),
+            (_, Some((inside, file))) => (Some(inside), above, Some(file)),
+            (Place::Below, None) => {
                 let why = format!("control groups between {point} and the process's own are hidden (cgroup namespace)");
-                seen(Some(PathBuf::new()), Some(why), None)
+                (Some(PathBuf::new()), Some(why), None)
             }
             // The mount can belong to the process under another name: containers do this.
-            _ if upward(group).0 == 0 => {
+            (Place::Elsewhere, None) if upward(group).0 == 0 => {
                 let why = format!(
-                    "the group {} lies outside of what is mounted at {point} ({}): its levels are hidden, and what is \
-                     mounted is taken for it",
-                    named.display(),
+                    "the group {named} lies outside of what is mounted at {point} ({}): its levels are hidden, and what \
+                     is mounted is taken for it",
                     self.root
                 );
-                seen(Some(PathBuf::new()), Some(why), None)
+                (Some(PathBuf::new()), Some(why), None)
             }
-            _ => {
-                let why =
-                    format!("the group {} is hidden: it lies outside of what is mounted at {point}", named.display());
-                seen(None, Some(why), None)
+            (Place::Elsewhere, None) => {
+                let why = format!("the group {named} is hidden: it lies outside of what is mounted at {point}");
+                (None, Some(why), None)
             }
-        }
+        };
+        Seen { mount: self, group: group.to_owned(), leaf, hidden, found_in, pid }
     }
 
     /// Looks through every group below the mount for process `pid`.

@@ -6,7 +6,6 @@
 //! this process.
 
 mod check;
-mod limits;
 mod perf;
 mod system;
 
@@ -19,14 +18,9 @@ pub fn checks(root: &Path) -> Vec<Check> {
     let mut checks = vec![perf::paranoid(root), perf::capabilities(root), perf::tracefs(root)];
     checks.extend(perf::tiers(root));
     checks.push(perf::code(root));
-    checks.push(limits::locked_memory(root));
-    checks.push(limits::open_files(root));
-    checks.push(system::foreign_memory(root));
+    checks.extend([system::locked_memory(root), system::open_files(root), system::foreign_memory(root)]);
     checks.extend(system::control_groups(root));
-    checks.push(system::pressure(root));
-    checks.push(system::steal(root));
-    checks.push(system::schedstat(root));
-    checks.push(system::clock(root));
+    checks.extend([system::pressure(root), system::steal(root), system::schedstat(root), system::clock(root)]);
     checks
 }
 

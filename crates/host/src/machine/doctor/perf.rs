@@ -7,7 +7,7 @@ use rtscope_model::manifest::Tier;
 use std::fs;
 use std::path::Path;
 
-const CAP_SYS_PTRACE: u32 = 19;
+pub(super) const CAP_SYS_PTRACE: u32 = 19;
 const CAP_SYS_ADMIN: u32 = 21;
 const CAP_PERFMON: u32 = 38;
 

@@ -19,26 +19,11 @@ struct One {
     said: [(String, String); 2],
 }
 
-/// What went wrong, in words; the first is told, the others counted.
-#[derive(Default)]
-struct Wrong {
-    first: Option<String>,
-    more: usize,
-}
-
-impl Wrong {
-    fn add(&mut self, why: String) {
-        match self.first {
-            None => self.first = Some(why),
-            Some(_) => self.more += 1,
-        }
-    }
-}
-
 /// The caches of `allowed`, an entry for each level and type.
 pub(super) fn read(reading: &mut Reading<'_>, allowed: &[u32]) -> Vec<Cache> {
     let mut kinds: BTreeMap<(u32, String), Vec<One>> = BTreeMap::new();
-    let (mut wrong, mut seen) = (Wrong::default(), false);
+    // What went wrong, in words: the first is told, all are counted.
+    let (mut wrong, mut seen): (Option<(String, usize)>, bool) = (None, false);
     for &cpu in allowed {
         for index in reading.host.numbered(ids::path(cpu, "cache"), "index") {
             seen = true;
@@ -50,12 +35,12 @@ pub(super) fn read(reading: &mut Reading<'_>, allowed: &[u32]) -> Vec<Cache> {
                         kind.push(one);
                     }
                 }
-                Err(why) => wrong.add(why),
+                Err(why) => wrong.get_or_insert((why, 0)).1 += 1,
             }
         }
     }
-    if let Some(why) = wrong.first {
-        let more = if wrong.more > 0 { format!(" (and {} more)", wrong.more) } else { String::new() };
+    if let Some((why, count)) = wrong {
+        let more = if count > 1 { format!(" (and {} more)", count - 1) } else { String::new() };
         reading.note(format!("{why}: this cache is left out{more}"));
     } else if !seen && !allowed.is_empty() {
         reading.note("the kernel shows no caches".into());

@@ -5,14 +5,6 @@ use crate::system::procfs;
 
 const MEMINFO: &str = "/proc/meminfo";
 
-/// The memory that a process may fill.
-pub(super) struct Memory {
-    pub(super) bytes: Option<u64>,
-    pub(super) path: Option<String>,
-    /// Whether a control group sets it.
-    pub(super) limited: bool,
-}
-
 /// Memory of the machine in bytes.
 pub(super) fn total(reading: &mut Reading<'_>) -> Option<u64> {
     let Some(text) = reading.text(MEMINFO) else {
@@ -28,12 +20,11 @@ pub(super) fn total(reading: &mut Reading<'_>) -> Option<u64> {
     bytes
 }
 
-/// The smaller of the groups' limit and the machine's memory.
-pub(super) fn smallest(limit: Option<(u64, String)>, total: Option<u64>) -> Memory {
-    match (limit, total) {
-        (Some((bytes, path)), total) if total.is_none_or(|total| bytes < total) => {
-            Memory { bytes: Some(bytes), path: Some(path), limited: true }
-        }
-        (_, total) => Memory { bytes: total, path: total.map(|_| MEMINFO.to_owned()), limited: false },
+/// The memory that a process may fill, and the file that says so: the smaller of the groups' limit and the machine's
+/// memory. Also whether a control group sets it.
+pub(super) fn smallest(limit: Option<(u64, String)>, total: Option<u64>) -> (Option<(u64, String)>, bool) {
+    match limit.filter(|(bytes, _)| total.is_none_or(|total| *bytes < total)) {
+        Some(limit) => (Some(limit), true),
+        None => (total.map(|bytes| (bytes, MEMINFO.to_owned())), false),
     }
 }

@@ -33,7 +33,7 @@ fn read(host: &Host, pid: Option<u32>, with_caches: bool) -> Resources {
     let who = pid.map_or(Process::Own, Process::Pid);
     let mut reading = Reading::new(host);
     let mask = mask::read(&mut reading, who);
-    let layout = topology::read(&mut reading, &mask);
+    let topology = topology::read(&mut reading, &mask);
     let caches = if with_caches { caches::read(&mut reading, &mask.allowed) } else { Vec::new() };
     let total = memory::total(&mut reading);
     let (mut sources, mut notes) = reading.finish();
@@ -42,7 +42,8 @@ fn read(host: &Host, pid: Option<u32>, with_caches: bool) -> Resources {
     let tightest = groups.tightest();
     let (quota_cpus, quota_path) =
         (tightest.and_then(|group| group.quota_cpus), tightest.and_then(|group| group.quota_path.clone()));
-    let memory = memory::smallest(groups.memory_limit(), total);
+    let (limit, memory_limited) = memory::smallest(groups.memory_limit(), total);
+    let (memory_limit_bytes, memory_limit_path) = limit.unzip();
     let levels = groups.levels.iter().map(level).collect();
     sources.extend(groups.sources);
     notes.extend(groups.notes);
@@ -50,22 +51,17 @@ fn read(host: &Host, pid: Option<u32>, with_caches: bool) -> Resources {
     Resources {
         cpus_allowed: mask.allowed,
         cpus_online: mask.online,
-        cores: u32::try_from(layout.siblings.len()).unwrap_or(u32::MAX),
-        siblings: layout.siblings,
-        packages: layout.packages,
-        numa_nodes: layout.nodes,
-        kinds: layout.kinds,
-        cpus: layout.cpus,
         caches,
         quota_cpus,
         quota_path,
         ancestors_hidden: groups.hidden,
-        memory_limit_bytes: memory.bytes,
-        memory_limit_path: memory.path,
-        memory_limited: memory.limited,
+        memory_limit_bytes,
+        memory_limit_path,
+        memory_limited,
         levels,
         sources,
         notes,
+        ..topology
     }
 }
 

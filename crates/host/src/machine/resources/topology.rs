@@ -7,20 +7,10 @@ use super::ids;
 use super::mask::Mask;
 use crate::machine::cpu_list;
 use crate::machine::reading::{Reading, quoted};
-use rtscope_model::resources::{CoreKind, CpuPlace};
+use rtscope_model::resources::{CoreKind, CpuPlace, Resources};
 use std::collections::{BTreeMap, BTreeSet};
 
 const NODES: &str = "/sys/devices/system/node";
-
-/// What the kernel says of the allowed CPUs.
-#[derive(Debug, Default)]
-pub(super) struct Layout {
-    pub(super) siblings: Vec<Vec<u32>>,
-    pub(super) packages: u32,
-    pub(super) nodes: u32,
-    pub(super) kinds: Vec<CoreKind>,
-    pub(super) cpus: Vec<CpuPlace>,
-}
 
 /// A way to tell which CPUs share a core, best first.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
@@ -51,11 +41,11 @@ enum Failed {
     Wrong(String),
 }
 
-/// Reads the topology of the CPUs of `mask`.
-pub(super) fn read(reading: &mut Reading<'_>, mask: &Mask) -> Layout {
+/// Reads the topology of the CPUs of `mask`: what the kernel says of those that are allowed. The rest is left empty.
+pub(super) fn read(reading: &mut Reading<'_>, mask: &Mask) -> Resources {
     let allowed = &mask.allowed;
     if allowed.is_empty() {
-        return Layout::default();
+        return Resources::default();
     }
     let (way, cores) = cores(reading, allowed);
     for (what, path, text) in cores.iter().flat_map(|core| &core.said) {
@@ -86,12 +76,14 @@ pub(super) fn read(reading: &mut Reading<'_>, mask: &Mask) -> Layout {
         })
         .collect();
     cpus.sort_by_key(|place| place.cpu);
-    Layout {
+    Resources {
+        cores: count(siblings.len()),
         packages: count(distinct(&packages)),
-        nodes: count(distinct(&nodes)),
+        numa_nodes: count(distinct(&nodes)),
         kinds: kinds(reading, everywhere, allowed),
         siblings,
         cpus,
+        ..Resources::default()
     }
 }
 

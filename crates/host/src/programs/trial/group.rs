@@ -31,17 +31,8 @@ const UNLIMITED_V2: [(&str, &str); 4] =
 pub(super) struct Group {
     folders: Vec<PathBuf>,
     peak: Option<PathBuf>,
-    cpu: Option<(PathBuf, CpuFile)>,
+    cpu: Option<PathBuf>,
     oom: Option<PathBuf>,
-}
-
-/// Which file counts CPU time.
-#[derive(Copy, Clone, Debug)]
-enum CpuFile {
-    /// `cpuacct.usage`: nanoseconds.
-    V1,
-    /// `cpu.stat`: microseconds in a line.
-    V2,
 }
 
 impl Group {
@@ -72,13 +63,13 @@ impl Group {
     }
 
     fn add(&mut self, version: u8, folder: PathBuf) {
-        let (peak, cpu, kind, oom) = match version {
-            1 => ("memory.max_usage_in_bytes", "cpuacct.usage", CpuFile::V1, "memory.oom_control"),
-            _ => ("memory.peak", "cpu.stat", CpuFile::V2, "memory.events"),
+        let (peak, cpu, oom) = match version {
+            1 => ("memory.max_usage_in_bytes", "cpuacct.usage", "memory.oom_control"),
+            _ => ("memory.peak", "cpu.stat", "memory.events"),
         };
         let existing = |file: &str| Some(folder.join(file)).filter(|path| path.exists());
         self.peak = self.peak.take().or(existing(peak));
-        self.cpu = self.cpu.take().or(existing(cpu).map(|path| (path, kind)));
+        self.cpu = self.cpu.take().or(existing(cpu));
         self.oom = self.oom.take().or(existing(oom));
         self.folders.push(folder);
     }
@@ -98,12 +89,9 @@ impl Group {
 
     /// CPU time of everything that was in it, nanoseconds; `None`: not counted here.
     pub(super) fn cpu_ns(&self) -> Option<u64> {
-        let (path, kind) = self.cpu.as_ref()?;
-        let text = fs::read_to_string(path).ok()?;
-        match kind {
-            CpuFile::V1 => text.trim().parse().ok(),
-            CpuFile::V2 => procfs::number(&text, "usage_usec")?.checked_mul(1000),
-        }
+        let text = fs::read_to_string(self.cpu.as_ref()?).ok()?;
+        // `cpuacct.usage` is one number, `cpu.stat` has microseconds in a line.
+        text.trim().parse().ok().or_else(|| procfs::number(&text, "usage_usec")?.checked_mul(1000))
     }
 
     /// Processes of it that the kernel killed for want of memory.

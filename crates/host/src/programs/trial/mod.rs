@@ -19,7 +19,6 @@ pub use running::{Ended, Running, start};
 
 use crate::system::{clock, ready};
 use rtscope_model::SchedPolicy;
-use rustix::event::{PollFd, PollFlags};
 use std::ffi::OsString;
 use std::os::fd::BorrowedFd;
 use std::time::Instant;
@@ -50,11 +49,8 @@ struct Woken {
 fn sleep_until(until: Instant, process: Option<BorrowedFd<'_>>, wake: Option<BorrowedFd<'_>>) -> Woken {
     loop {
         let left = until.saturating_duration_since(Instant::now());
-        let watched = [process, wake];
-        let mut fds: Vec<PollFd<'_>> =
-            watched.iter().flatten().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
-        ready::wait(&mut fds, Some(clock::ns_of(left)));
-        let mut ready = fds.iter().map(|fd| !fd.revents().is_empty());
+        let seen = ready::wait(process.into_iter().chain(wake), Some(clock::ns_of(left)));
+        let mut ready = seen.iter().map(|events| !events.is_empty());
         let mut take = |fd: Option<BorrowedFd<'_>>| fd.is_some() && ready.next().unwrap_or(false);
         let seen = Woken { ended: take(process), woken: take(wake) };
         if seen.ended || seen.woken || Instant::now() >= until {

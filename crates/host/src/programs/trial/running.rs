@@ -5,8 +5,8 @@ use super::group::Group;
 use super::noise::{Meter, Noise};
 use super::output::{Ends, Listener};
 use super::{Job, sleep_until};
-use crate::programs::launch::Mask;
-use crate::programs::spawn::{Image, SpawnError, exec_error, find_program, is_binary};
+use crate::programs::launch::{self, Mask};
+use crate::programs::spawn::{Image, SpawnError, exec_error, find_program, is_binary, no_command};
 use crate::system::clock;
 use crate::system::procfs::Host;
 use rtscope_model::SchedPolicy;
@@ -81,9 +81,7 @@ const NOT_ENTERED: i32 = libc::EXDEV;
 const ENTERING: &str = "its control group cannot be entered";
 
 fn begin(host: &Host, job: &Job, group: Result<Group, String>) -> Result<Running, SpawnError> {
-    let Some((program, arguments)) = job.argv.split_first() else {
-        return Err(SpawnError::Own(io::Error::new(io::ErrorKind::InvalidInput, "no command was given")));
-    };
+    let (program, arguments) = job.argv.split_first().ok_or_else(no_command)?;
     let (out, say) = io::pipe()?;
     let (error, complain) = io::pipe()?;
     let mut command = Command::new(program);
@@ -127,16 +125,12 @@ fn before_exec(job: &Job, group: Option<&Group>) -> io::Result<impl FnMut() -> i
     let mut doors: Vec<File> = group.map_or(Ok(Vec::new()), Group::doors)?;
     let mask = job.cpus.as_deref().map(Mask::of);
     let batch = job.class == SchedPolicy::Batch;
-    let parent = rustix::process::getpid().as_raw_nonzero().get();
+    let parent = rustix::process::getpid();
     let path = job.argv.first().and_then(|program| find_program(program)).filter(|path| is_binary(path));
     let set: Vec<(&str, &std::ffi::OsString)> = job.set.iter().map(|(name, value)| (name.as_str(), value)).collect();
     let image = path.and_then(|path| Image::new(&path, &job.argv, &set));
     Ok(move || {
-        // SAFETY: both calls take and give numbers only.
-        let orphan = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 || libc::getppid() != parent };
-        if orphan {
-            return Err(io::Error::from_raw_os_error(libc::ESRCH));
-        }
+        launch::die_with(parent)?;
         for door in &mut doors {
             door.write_all(b"0").map_err(|_| io::Error::from_raw_os_error(NOT_ENTERED))?;
         }

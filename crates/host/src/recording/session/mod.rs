@@ -13,7 +13,7 @@ use crate::binary::Inspected;
 use crate::capture::loss;
 use crate::capture::redact::Redactor;
 use crate::capture::store::{Store, is_disk_full};
-use crate::kernel::{self, CodeRecorder, KernelRecorder, code};
+use crate::kernel::{self, CodeRecorder, KernelRecorder};
 use crate::machine;
 use crate::machine::cgroup::{self, Groups};
 use crate::privileges::{self, Kept};
@@ -30,12 +30,11 @@ use crate::target::Process;
 use rtscope_model::manifest::{Exit, Kernel, Log, Manifest, OwnCost, Status};
 use rtscope_model::runtime::{self, RuntimeInfo};
 use rtscope_model::{GroupId, Loss, LossKind, Time};
-use rustix::event::{PollFd, PollFlags};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::Child;
 use std::time::Duration;
@@ -98,7 +97,7 @@ pub(super) struct Session<'a> {
     heap_cost: snapshots::Cost,
     redactor: Option<Redactor>,
     /// The process that was attached to, from the first look on.
-    held: Option<Process>,
+    pub(super) held: Option<Process>,
     say: &'a mut dyn FnMut(&str),
 }
 
@@ -131,22 +130,20 @@ impl<'a> Session<'a> {
             ..empty_manifest()
         };
         manifest.machine.quota_cpus = groups.quota_cpus();
-        let redactor = options.redact.then(Redactor::default);
-        let oom_kills_before = oom_kills(&host, &groups);
-        let files = Files::new(host.clone());
-        let journal = Journal::create(&store);
         let mut session = Session {
+            redactor: options.redact.then(Redactor::default),
+            oom_kills_before: oom_kills(&host, &groups),
+            files: Files::new(host.clone()),
+            journal: Journal::create(&store),
             options,
             host,
             store,
             pid,
             manifest,
             groups,
-            oom_kills_before,
             sources: Vec::new(),
             kernel: None,
             code: None,
-            files,
             look_at: false,
             sampler: None,
             snapshots: None,
@@ -154,7 +151,6 @@ impl<'a> Session<'a> {
             writing: BTreeSet::new(),
             identify: false,
             next_identify: Time(0),
-            journal,
             manifest_bytes: 0,
             room,
             cut: None,
@@ -163,7 +159,6 @@ impl<'a> Session<'a> {
             disk_full: false,
             written_bytes: 0,
             heap_cost: snapshots::Cost::default(),
-            redactor,
             held: None,
             say,
         };
@@ -182,11 +177,6 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// It is this process that is recorded, and no other that gets its number.
-    pub(super) fn hold(&mut self, process: Process) {
-        self.held = Some(process);
-    }
-
     fn note(&mut self, text: String) {
         (self.say)(&text);
         self.manifest.notes.push(text);
@@ -195,24 +185,19 @@ impl<'a> Session<'a> {
     fn check_space(&mut self) {
         let _ = self.store.folder().write(RESERVE, &vec![0; RESERVE_BYTES]);
         if let Some(free) = self.store.folder().free_bytes().filter(|free| *free < FREE_BYTES_LOW) {
-            let text = format!(
+            self.note(format!(
                 "only {} MiB are free where the capture is written: a full disk ends the recording and the program's own \
                  log; choose another place with -o",
                 free >> 20
-            );
-            self.note(text);
+            ));
         }
     }
 
     /// Takes over what the program was prepared with; it waits before exec.
-    pub(super) fn take_sources(&mut self, mut sources: Vec<Box<dyn RuntimeLogs>>, notes: Vec<String>) {
+    pub(super) fn take_sources(&mut self, sources: Vec<Box<dyn RuntimeLogs>>, notes: Vec<String>) {
         notes.into_iter().for_each(|note| self.note(note));
-        let mut told = Told::default();
-        for source in &mut sources {
-            source.before_exec(&self.around(), &mut told);
-        }
         self.sources = sources;
-        self.tell(told);
+        self.each_source(|source, around, told| source.before_exec(around, told));
     }
 
     /// Logs that an attached process writes by itself.
@@ -275,8 +260,7 @@ impl<'a> Session<'a> {
         self.writing.retain(|pid| host.runs(*pid));
         match self.journal.write(&changed, &self.manifest.losses) {
             Ok(bytes) => self.written_bytes += bytes,
-            Err(error) if is_disk_full(&error) && !self.disk_full => self.stop_for_full_disk(clock::monotonic()),
-            Err(_) => {}
+            Err(error) => self.stop_if_full(is_disk_full(&error), clock::monotonic()),
         }
     }
 
@@ -290,10 +274,8 @@ impl<'a> Session<'a> {
             period_ns: self.manifest.sample_period_ns.max(1_000_000),
             transactions: Some(stm::Kept { capture: Some(self.store.folder().clone()), redact: self.options.redact }),
         };
-        match Sampler::start(self.store.folder(), config) {
-            Ok(sampler) => self.sampler = Some(sampler),
-            Err(error) => self.note(format!("memory and counters are not sampled: {error}")),
-        }
+        let sampler = Sampler::start(self.store.folder(), config);
+        self.sampler = sampler.map_err(|error| self.note(format!("memory and counters are not sampled: {error}"))).ok();
         self.start_snapshots();
         self.follow_family();
         self.write_manifest(true);
@@ -310,10 +292,7 @@ impl<'a> Session<'a> {
         let Some(read) = read else { return none.into_iter().for_each(|why| self.note(why.to_owned())) };
         let started = self.store.folder().folder("heap");
         let started = started.and_then(|heap| Snapshots::start(self.host.clone(), self.pid, when, heap, read));
-        match started {
-            Ok(snapshots) => self.snapshots = Some(snapshots),
-            Err(error) => self.note(format!("heap snapshots are not taken: {error}")),
-        }
+        self.snapshots = started.map_err(|error| self.note(format!("heap snapshots are not taken: {error}"))).ok();
     }
 
     fn end_snapshots(&mut self) {
@@ -323,9 +302,7 @@ impl<'a> Session<'a> {
         self.heap_cost = cost;
         self.written_bytes += cost.written_bytes;
         notes.into_iter().for_each(|note| self.note(note));
-        if full && !self.disk_full {
-            self.stop_for_full_disk(clock::monotonic());
-        }
+        self.stop_if_full(full, clock::monotonic());
     }
 
     fn start_kernel(&mut self, target: kernel::Target) {
@@ -335,7 +312,7 @@ impl<'a> Session<'a> {
             return;
         };
         let redactor = self.redactor.clone();
-        let options = kernel::Options { target, force_tier: Some(tier), ring_bytes: None, redactor };
+        let options = kernel::Options { target, force_tier: Some(tier), redactor };
         match self.store.folder().folder("sched") {
             Ok(folder) => {
                 let kernel = KernelRecorder::start(&folder, options);
@@ -352,7 +329,7 @@ impl<'a> Session<'a> {
             return;
         };
         let folder = self.store.folder().folder(CODE).map_err(|error| error.to_string());
-        match folder.and_then(|folder| CodeRecorder::start(&folder, &code::Options { target, period_ns })) {
+        match folder.and_then(|folder| CodeRecorder::start(&folder, target, period_ns)) {
             Ok(code) => {
                 self.manifest.code = Some(code.status());
                 self.code = Some(code);
@@ -489,14 +466,9 @@ impl<'a> Session<'a> {
     fn wait(&self, pidfd: Option<&OwnedFd>, signals: &Signals, timeout_ns: u64) {
         let told = pidfd.is_some() || self.left.is_some();
         let timeout_ns = if told { timeout_ns } else { timeout_ns.min(clock::ns_of(POLL_FALLBACK)) };
-        let signal_fd = signals.descriptor();
-        let mut fds = vec![PollFd::new(&signal_fd, PollFlags::IN)];
-        if let Some(pidfd) = pidfd {
-            fds.push(PollFd::new(pidfd, PollFlags::IN));
-        }
-        let watches: Vec<_> = self.sources.iter().filter_map(|source| source.descriptor()).collect();
-        fds.extend(watches.iter().map(|watch| PollFd::new(watch, PollFlags::IN)));
-        ready::wait(&mut fds, Some(timeout_ns));
+        let news = self.sources.iter().filter_map(|source| source.descriptor());
+        let program = pidfd.map(AsFd::as_fd);
+        ready::wait([signals.descriptor()].into_iter().chain(program).chain(news), Some(timeout_ns));
     }
 
     /// Passes on what the program must hear; true when the recording is to end.
@@ -593,16 +565,18 @@ impl<'a> Session<'a> {
         for source in &mut self.sources {
             full |= source.disk_full() || source.copy(now).is_err_and(|error| is_disk_full(&error));
         }
-        if full {
-            self.stop_for_full_disk(now);
-        }
+        self.stop_if_full(full, now);
     }
 
-    fn stop_for_full_disk(&mut self, now: Time) {
-        self.disk_full = true;
+    fn stop_if_full(&mut self, full: bool, now: Time) {
+        if !full || std::mem::replace(&mut self.disk_full, true) {
+            return;
+        }
         self.sources.iter_mut().for_each(|source| source.stop_copying());
         self.snapshots.iter().for_each(|snapshots| snapshots.stop());
-        self.manifest.losses.push(disk_full_loss(now));
+        let note =
+            "the disk was full: samples and unwritten buffers were not recorded from then on; the program ran on";
+        self.manifest.losses.push(Loss { from: Some(now), ..loss("samples", LossKind::DiskFull, 0, note) });
         (self.say)("the disk is full: recording stopped, what was recorded is kept, the program runs on");
     }
 
@@ -635,8 +609,7 @@ impl<'a> Session<'a> {
         let hidden = self.redactor.as_ref().map(|redactor| redactor.manifest(&self.manifest));
         match self.store.write_manifest(hidden.as_ref().unwrap_or(&self.manifest), durable) {
             Ok(bytes) => (self.manifest_bytes, self.written_bytes) = (bytes, self.written_bytes + bytes),
-            Err(error) if is_disk_full(&error) && !self.disk_full => self.stop_for_full_disk(clock::monotonic()),
-            Err(_) => {}
+            Err(error) => self.stop_if_full(is_disk_full(&error), clock::monotonic()),
         }
     }
 
@@ -683,9 +656,7 @@ impl<'a> Session<'a> {
                 self.manifest.losses.push(loss("samples", LossKind::RecorderLate, 1, note));
             }
             self.manifest.losses.extend(gaps.into_iter().map(|(from, to)| late_loss(from, to)));
-            if full && !self.disk_full {
-                self.stop_for_full_disk(clock::monotonic());
-            }
+            self.stop_if_full(full, clock::monotonic());
         }
         if let Some(mut kernel) = self.kernel.take() {
             kernel.stop();
@@ -739,10 +710,4 @@ fn oom_kills(host: &Host, groups: &Groups) -> u64 {
 fn late_loss(from: Time, to: Time) -> Loss {
     let note = format!("the sampler did not get to run for {} ms: no samples in between", to.since(from) / 1_000_000);
     Loss { from: Some(from), to: Some(to), ..loss("samples", LossKind::RecorderLate, 1, note) }
-}
-
-/// The loss for a full disk.
-fn disk_full_loss(now: Time) -> Loss {
-    let note = "the disk was full: samples and unwritten buffers were not recorded from then on; the program ran on";
-    Loss { from: Some(now), ..loss("samples", LossKind::DiskFull, 0, note) }
 }

@@ -15,7 +15,6 @@ use crate::system::procfs::Host;
 use crate::target::Process;
 use rtscope_model::manifest::{Binary, Log};
 use rtscope_model::{Loss, LossKind, Time};
-use rustix::fs::OFlags;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -79,15 +78,12 @@ impl Eventlogs {
 
     /// Logs that a process has open by itself, if there are some.
     pub(super) fn of_process(process: &Process, told: &mut Told) -> Option<Eventlogs> {
-        let writes = |fd| process.access(fd).is_some_and(|access| access.intersects(OFlags::WRONLY | OFlags::RDWR));
         let mut eventlogs = Eventlogs::default();
         let mut known = HashSet::new();
         for (fd, path) in process.descriptors() {
-            if path.extension().is_none_or(|ending| ending != "eventlog") || !writes(fd) {
-                continue;
-            }
+            let is_log = path.extension().is_some_and(|ending| ending == "eventlog") && process.writes(fd);
             // However often it has a file open, that is one log.
-            if process.descriptor_identity(fd).is_none_or(|file| !known.insert(file)) {
+            if !is_log || process.descriptor_identity(fd).is_none_or(|file| !known.insert(file)) {
                 continue;
             }
             let named = path.display().to_string();

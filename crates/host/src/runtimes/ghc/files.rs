@@ -2,11 +2,12 @@
 //! linker step (options of the link), `.comment` (the compiler's version), the runtime's variables.
 //! Owns what follows for a log; refuses to guess at what is not there.
 
-use crate::binary::{FileSays, Inspected, RuntimeSymbols, StmSymbols};
+use crate::binary::{FileSays, Inspected, RuntimeSymbols};
 use crate::runtimes::files::RuntimeFiles;
 use rtscope_model::runtime::RuntimeInfo;
 use rtscope_model::runtimes::GHC;
 use rtscope_model::{Rtsopts, Version};
+use std::sync::LazyLock;
 
 /// Where the linker step leaves its options.
 pub(crate) const LINK_INFO: &str = ".debug-ghc-link-info";
@@ -23,13 +24,12 @@ impl RuntimeFiles for Ghc {
     }
 
     fn wanted(&self) -> &'static str {
-        "capEventBuf eventBuf start_init_elapsed n_capabilities enabled_capabilities generations oldest_gen nurseries \
-         n_nurseries capabilities stmStartTransaction max_commits token_locked rtscope_stm mblocks_allocated \
-         n_alloc_blocks free_list_head mblock_high_watermark mblock_address_space"
+        static WANTED: LazyLock<String> = LazyLock::new(|| SYMBOLS.map(|(names, _)| names).join(" "));
+        &WANTED
     }
 
     fn detect(&self, file: &FileSays<'_, '_>, found: &mut Inspected) -> bool {
-        found.symbols = RuntimeSymbols { lowest_load: found.symbols.lowest_load, ..symbols(file) };
+        found.symbols.find(file);
         let comment = file.section(".comment", SECTION_MAX).unwrap_or_default();
         let link = file.section(LINK_INFO, SECTION_MAX).and_then(LinkInfo::parse);
         found.compiler = ghc_version(comment).or_else(|| link.as_ref()?.version_from_base());
@@ -53,36 +53,50 @@ impl Inspected {
     }
 }
 
-/// Addresses of the runtime's variables.
-fn symbols(file: &FileSays<'_, '_>) -> RuntimeSymbols {
-    let at = |name| file.address(name);
-    let n_capabilities = at("n_capabilities").or(at("enabled_capabilities"));
-    RuntimeSymbols {
-        cap_event_buf: at("capEventBuf"),
-        event_buf: at("eventBuf"),
-        start_init_elapsed: at("start_init_elapsed"),
-        n_capabilities,
-        heap: rtscope_heap::Statics {
-            generations: at("generations"),
-            oldest: at("oldest_gen"),
-            nurseries: at("nurseries"),
-            n_nurseries: at("n_nurseries"),
-            capabilities: at("capabilities"),
-            n_capabilities,
-            megablocks: at("mblocks_allocated"),
-            blocks: at("n_alloc_blocks"),
-            given_back: at("free_list_head"),
-            high_watermark: at("mblock_high_watermark"),
-            address_space: at("mblock_address_space"),
-        },
-        stm: StmSymbols {
-            start: at("stmStartTransaction"),
-            max_commits: at("max_commits"),
-            token_locked: at("token_locked"),
-            capabilities_bytes: file.bytes("capabilities"),
-            block: at("rtscope_stm"),
-        },
-        lowest_load: 0,
+/// The field that keeps a symbol's address.
+type Kept = fn(&mut RuntimeSymbols) -> &mut Option<u64>;
+
+/// Symbols of the runtime, and the field that keeps the address of each. Of several names, the first that a file has
+/// counts.
+const SYMBOLS: [(&str, Kept); 19] = [
+    ("capEventBuf", |of| &mut of.cap_event_buf),
+    ("eventBuf", |of| &mut of.event_buf),
+    ("start_init_elapsed", |of| &mut of.start_init_elapsed),
+    ("n_capabilities enabled_capabilities", |of| &mut of.n_capabilities),
+    ("generations", |of| &mut of.heap.generations),
+    ("oldest_gen", |of| &mut of.heap.oldest),
+    ("nurseries", |of| &mut of.heap.nurseries),
+    ("n_nurseries", |of| &mut of.heap.n_nurseries),
+    ("capabilities", |of| &mut of.heap.capabilities),
+    ("n_capabilities enabled_capabilities", |of| &mut of.heap.n_capabilities),
+    ("mblocks_allocated", |of| &mut of.heap.megablocks),
+    ("n_alloc_blocks", |of| &mut of.heap.blocks),
+    ("free_list_head", |of| &mut of.heap.given_back),
+    ("mblock_high_watermark", |of| &mut of.heap.high_watermark),
+    ("mblock_address_space", |of| &mut of.heap.address_space),
+    ("stmStartTransaction", |of| &mut of.stm.start),
+    ("max_commits", |of| &mut of.stm.max_commits),
+    ("token_locked", |of| &mut of.stm.token_locked),
+    ("rtscope_stm", |of| &mut of.stm.block),
+];
+
+impl RuntimeSymbols {
+    /// Finds those that a file has.
+    fn find(&mut self, file: &FileSays<'_, '_>) {
+        for (names, kept) in SYMBOLS {
+            *kept(self) = names.split(' ').find_map(|name| file.address(name));
+        }
+        self.stm.capabilities_bytes = file.bytes("capabilities");
+    }
+
+    /// The same, moved by where their module was loaded.
+    pub(crate) fn moved(mut self, bias: u64) -> RuntimeSymbols {
+        for (_, kept) in SYMBOLS {
+            let address = kept(&mut self);
+            *address = address.map(|address| address.wrapping_add(bias));
+        }
+        self.lowest_load = self.lowest_load.wrapping_add(bias);
+        self
     }
 }
 

@@ -343,10 +343,7 @@ impl Handover {
             Some(_) => rustix::fs::symlinkat(self.folder.path(), private.descriptor(), "d").map_err(io::Error::from),
             None => Err(io::Error::new(io::ErrorKind::PermissionDenied, "no temporary directory is safe")),
         };
-        if let Err(error) = linked {
-            let _ = parent.remove_folder(&name);
-            return Err(error);
-        }
+        linked.inspect_err(|_| _ = parent.remove_folder(&name))?;
         self.path = format!("{}/d/{LINK}", path.unwrap_or_default());
         self.private = Some((parent, name));
         Ok(())

@@ -4,13 +4,14 @@
 use super::unflushed::{self, Copier};
 use crate::binary::{Programs, RuntimeSymbols};
 use crate::capture::folder::Folder;
+use crate::capture::loss;
 use crate::system::procfs::identity;
 use crate::target::live::EVENTLOG;
 use crate::target::memory::LiveProcess;
 use crate::target::{Process, What, open_own, open_target};
 use rtscope_decode::{ReadAt as _, Written};
 use rtscope_model::manifest::Log;
-use rtscope_model::{ClockMap, Loss, LossKind, Time};
+use rtscope_model::{Loss, LossKind, Time};
 use rustix::fs::OFlags;
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek};
@@ -18,7 +19,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::PathBuf;
 
 /// One log while it is written.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct LiveLog {
     /// For the manifest.
     pub log: Log,
@@ -44,20 +45,8 @@ pub struct LiveLog {
 impl LiveLog {
     /// A log that was just opened by somebody.
     pub fn new(name: String, path: PathBuf, classes: &str) -> LiveLog {
-        let log = Log { path: name, pid: 0, clock: ClockMap::LOG_OWN, classes: classes.to_owned(), version: None };
-        let (file, process, located, copier) = (None, None, None, None);
-        LiveLog {
-            log,
-            path,
-            outside: false,
-            file,
-            process,
-            located,
-            copier,
-            copied: None,
-            over: None,
-            size_at_look: None,
-        }
+        let log = Log { path: name, classes: classes.to_owned(), ..Log::default() };
+        LiveLog { log, path, ..LiveLog::default() }
     }
 
     /// One that its program is to open outside the capture.
@@ -187,14 +176,8 @@ impl LiveLog {
                 )
             }
         };
-        Some(Loss {
-            source: self.log.path.clone(),
-            kind: LossKind::Unwritten,
-            count: from.map_or(0, |from| ended.since(from)),
-            from,
-            to: Some(ended),
-            note,
-        })
+        let count = from.map_or(0, |from| ended.since(from));
+        Some(Loss { from, to: Some(ended), ..loss(&self.log.path, LossKind::Unwritten, count, note) })
     }
 
     /// Brings a log that lies elsewhere into the capture; on failure it stays
@@ -226,10 +209,7 @@ impl LiveLog {
             }
         };
         let copied = file.rewind().and_then(|()| io::copy(&mut file.take(size), &mut copy));
-        if let Err(error) = copied {
-            let _ = folder.remove(&name);
-            return Err(error);
-        }
+        copied.inspect_err(|_| _ = folder.remove(&name))?;
         self.log.path = format!("eventlog/{name}");
         Ok(())
     }

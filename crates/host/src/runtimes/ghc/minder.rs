@@ -6,7 +6,6 @@ use super::handover::{Handover, Opened};
 use crate::system::worker::{Priority, Shared, Worker};
 use std::io;
 use std::os::fd::AsFd;
-use std::sync::Arc;
 
 /// A handover, and what of it nobody has taken yet.
 #[derive(Debug)]
@@ -32,8 +31,7 @@ impl Minder {
     pub fn start(handover: Handover) -> io::Result<Minder> {
         let watch = handover.descriptor().try_clone_to_owned()?;
         let shared = Shared::new(Minded { handover, found: Vec::new(), failed: None })?;
-        let minded = Arc::clone(&shared);
-        let work = move || {
+        let work = move |minded: &Shared<Minded>| {
             while minded.wait(&[watch.as_fd()], None) {
                 let mut now = minded.lock();
                 now.look();

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 /// See the head of the file for how it was made.
 const RUNTIME: &str = include_str!("rts_names.txt");
 
-static RUNTIME_NAMES: LazyLock<HashMap<&str, bool>> = LazyLock::new(|| table(RUNTIME));
+static RUNTIME_NAMES: LazyLock<HashMap<&str, Owner>> = LazyLock::new(|| table(RUNTIME));
 
 /// What ends the name of a piece of Haskell code.
 const ENDINGS: [&str; 12] = [
@@ -39,8 +39,7 @@ impl Names for Ghc {
             return Owner::Runtime;
         }
         match RUNTIME_NAMES.get(base(name)) {
-            Some(false) => Owner::Runtime,
-            Some(true) => Owner::PerhapsRuntime,
+            Some(owner) => *owner,
             None if haskell(name).is_some() => Owner::Program,
             None => Owner::Other,
         }
@@ -121,35 +120,14 @@ fn decode(text: &str) -> String {
 
 /// What an escape stands for and how long it is.
 fn escape(coded: &str) -> Option<(String, usize)> {
-    const LETTERS: [(&str, &str); 25] = [
-        ("za", "&"),
-        ("zb", "|"),
-        ("zc", "^"),
-        ("zd", "$"),
-        ("ze", "="),
-        ("zg", ">"),
-        ("zh", "#"),
-        ("zi", "."),
-        ("zl", "<"),
-        ("zm", "-"),
-        ("zn", "!"),
-        ("zp", "+"),
-        ("zq", "'"),
-        ("zr", "\\"),
-        ("zs", "/"),
-        ("zt", "*"),
-        ("zu", "_"),
-        ("zv", "%"),
-        ("zz", "z"),
-        ("ZZ", "Z"),
-        ("ZL", "("),
-        ("ZR", ")"),
-        ("ZM", "["),
-        ("ZN", "]"),
-        ("ZC", ":"),
+    // Two letters, and what they stand for.
+    const LETTERS: [&str; 25] = [
+        "za&", "zb|", "zc^", "zd$", "ze=", "zg>", "zh#", "zi.", "zl<", "zm-", "zn!", "zp+", "zq'", "zr\\", "zs/",
+        "zt*", "zu_", "zv%", "zzz", "ZZZ", "ZL(", "ZR)", "ZM[", "ZN]", "ZC:",
     ];
-    if let Some((_, meant)) = LETTERS.iter().find(|(escape, _)| coded.starts_with(escape)) {
-        return Some(((*meant).to_owned(), 2));
+    let mut letters = LETTERS.iter().map(|letters| letters.split_at(2));
+    if let Some((_, meant)) = letters.find(|(escape, _)| coded.starts_with(escape)) {
+        return Some((meant.to_owned(), 2));
     }
     let digits = coded.get(1..)?;
     let length = digits.find(|letter: char| !letter.is_ascii_hexdigit() || letter.is_ascii_uppercase())?;

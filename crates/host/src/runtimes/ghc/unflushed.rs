@@ -93,7 +93,7 @@ impl Modules {
                 None => Inspected::default(),
             };
             let bias = first.map(|first| first.range.start.wrapping_sub(inspected.symbols.lowest_load));
-            let symbols = bias.map(|bias| biased(inspected.symbols, bias));
+            let symbols = bias.map(|bias| inspected.symbols.moved(bias));
             (inspected, symbols)
         })
     }
@@ -102,19 +102,6 @@ impl Modules {
 /// The lowest mapping of a file.
 fn lowest<'m>(mappings: &'m [Mapping], name: &str) -> Option<&'m Mapping> {
     mappings.iter().filter(|mapping| mapping.name == name).min_by_key(|mapping| mapping.range.start)
-}
-
-fn biased(symbols: RuntimeSymbols, bias: u64) -> RuntimeSymbols {
-    let at = |address: Option<u64>| address.map(|address| address.wrapping_add(bias));
-    RuntimeSymbols {
-        cap_event_buf: at(symbols.cap_event_buf),
-        event_buf: at(symbols.event_buf),
-        start_init_elapsed: at(symbols.start_init_elapsed),
-        n_capabilities: at(symbols.n_capabilities),
-        heap: symbols.heap.map(|address| address.wrapping_add(bias)),
-        stm: symbols.stm.map(|address| address.wrapping_add(bias)),
-        lowest_load: symbols.lowest_load.wrapping_add(bias),
-    }
 }
 
 /// Reads the origin of the log's clock on `CLOCK_MONOTONIC`, but for the error of the runtime's two clock reads.

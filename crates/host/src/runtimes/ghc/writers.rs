@@ -7,7 +7,6 @@ use crate::system::clock;
 use crate::system::procfs::{Host, identity};
 use crate::target::Process;
 use rtscope_model::Time;
-use rustix::fs::OFlags;
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -117,8 +116,7 @@ impl Sought {
         let logs = self.names.get(name)?;
         let open = process.descriptor_identity(fd)?;
         let log = logs.iter().find(|log| log.identity == Some(open))?;
-        let writes = process.access(fd)?.intersects(OFlags::WRONLY | OFlags::RDWR);
-        writes.then_some(log.number)
+        process.writes(fd).then_some(log.number)
     }
 }
 

@@ -2,7 +2,7 @@
 //! rings, copied from there while they run.
 
 use super::files;
-use crate::binary;
+use crate::binary::{self, Programs};
 use crate::capture::folder::Folder;
 use crate::runtimes::ocaml::rings::parameters::{self, DIRECTORY, PRESERVE, START};
 use crate::runtimes::ocaml::rings::{Config, Copied, Mapped, Place, Reader, mapped_by};
@@ -11,12 +11,11 @@ use crate::system::procfs::Host;
 use crate::target::Refused;
 use rtscope_model::manifest::{Binary, Log};
 use rtscope_model::{ClockMap, Time};
-use std::collections::HashMap;
 use std::env;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// OCaml's side of a recording.
@@ -28,9 +27,7 @@ pub(super) struct Rings {
     /// So many of them were given out by [`RuntimeLogs::changed`].
     told: usize,
     program: Option<Binary>,
-    /// Releases by device and inode of the executable.
-    versions: HashMap<(u64, u64), Option<String>>,
-    mapped: Vec<Mapped>,
+    programs: Programs,
     written_bytes: u64,
 }
 
@@ -84,15 +81,12 @@ impl Rings {
         Ok(Some(Rings { place: Some(place), ..Rings::default() }))
     }
 
-    /// The rings of a process that runs already, if it has some.
-    pub(super) fn of_process(host: &Host, pid: u32) -> Option<Rings> {
-        let mapped = mapped_by(host, pid);
-        (!mapped.is_empty()).then(|| Rings { mapped, ..Rings::default() })
-    }
-
-    /// Begins to copy the rings of a process that runs already.
-    pub(super) fn attach(&mut self, around: &Around<'_>, told: &mut Told) {
-        for mapped in &self.mapped {
+    /// Begins to copy the rings of a process that runs already, if it has some.
+    pub(super) fn attach(around: &Around<'_>, told: &mut Told) -> Option<Rings> {
+        let mapped = mapped_by(around.host, around.pid);
+        // As its process has it: by its path it could be another one in another root.
+        let folder = mapped.first()?.folder();
+        for mapped in &mapped {
             if mapped.open().is_none() {
                 told.notes.push(format!(
                     "the process writes runtime events to {}, which cannot be opened: record as its user or as root",
@@ -100,45 +94,39 @@ impl Rings {
                 ));
             }
         }
-        // As its process has it: by its path it could be another one in another root.
-        let folder = self.mapped.first().and_then(|mapped| Some((mapped.folder()?, false)));
-        self.start_reader(around, folder, told);
-    }
-
-    fn start_reader(&mut self, around: &Around<'_>, watched: Option<(Folder, bool)>, told: &mut Told) {
-        let mapped = std::mem::take(&mut self.mapped);
-        let (host, pid) = (around.host.clone(), around.pid);
-        let reader = around.capture.folder("rings");
-        let reader = reader.and_then(|folder| Reader::start(Config { host, pid, folder, watched, mapped }));
-        match reader {
-            Ok(reader) => self.reader = Some(reader),
-            Err(error) => told.notes.push(format!("the rings of OCaml programs are not copied: {error}")),
-        }
+        let reader = start_reader(around, folder.map(|folder| (folder, false)), mapped, told);
+        Some(Rings { reader, ..Rings::default() })
     }
 
     fn take(&mut self, copied: Vec<Copied>) {
         for ring in copied {
             let version = ring.program.as_ref().and_then(|program| self.version(program));
-            let (path, pid, classes) = (ring.name, ring.pid, String::new());
-            self.logs.push(Log { path, pid, clock: ClockMap::MONOTONIC, classes, version });
+            let clock = ClockMap::MONOTONIC;
+            self.logs.push(Log { path: ring.name, pid: ring.pid, clock, version, ..Log::default() });
         }
     }
 
     fn version(&mut self, program: &File) -> Option<String> {
-        let found = program.metadata().ok()?;
-        let key = (found.dev(), found.ino());
-        if let Some(known) = self.versions.get(&key) {
-            return known.clone();
-        }
         let path = PathBuf::from(format!("/proc/self/fd/{}", program.as_fd().as_raw_fd()));
         let named = std::fs::read_link(&path).unwrap_or_default();
         let opened = program.try_clone().map_err(Refused::from);
-        let found = binary::inspect_opened(opened, &named, |_| None).binary;
-        let version = found.version.clone();
-        self.versions.insert(key, version.clone());
-        self.program.get_or_insert(found);
-        version
+        let found = binary::inspect_by(&mut self.programs, opened, &named, |_| None).binary;
+        self.program.get_or_insert_with(|| found.clone());
+        found.version
     }
+}
+
+fn start_reader(
+    around: &Around<'_>,
+    watched: Option<(Folder, bool)>,
+    mapped: Vec<Mapped>,
+    told: &mut Told,
+) -> Option<Reader> {
+    let (host, pid) = (around.host.clone(), around.pid);
+    let folder = around.capture.folder("rings");
+    let reader = folder.and_then(|folder| Reader::start(Config { host, pid, folder, watched, mapped }));
+    let refused = |error| told.notes.push(format!("the rings of OCaml programs are not copied: {error}"));
+    reader.map_err(refused).ok()
 }
 
 fn unwritable(folder: &Path) -> String {
@@ -243,7 +231,7 @@ impl RuntimeLogs for Rings {
                 .push(format!("no room could be reserved for the rings ({error}): a full disk would kill the program"));
         }
         let watched = (place.folder.clone(), place.own);
-        self.start_reader(around, Some(watched), told);
+        self.reader = start_reader(around, Some(watched), Vec::new(), told);
     }
 
     fn take_opened(&mut self, _around: &Around<'_>, _told: &mut Told) -> bool {

@@ -32,9 +32,7 @@ impl HostRuntime for Ocaml {
     }
 
     fn attach(&self, _process: &Process, around: &Around<'_>, told: &mut Told) -> Option<Box<dyn RuntimeLogs>> {
-        let mut rings = Rings::of_process(around.host, around.pid)?;
-        rings.attach(around, told);
-        Some(Box::new(rings))
+        Some(Box::new(Rings::attach(around, told)?))
     }
 
     fn heap(&self) -> Result<ReadHeap, &'static str> {

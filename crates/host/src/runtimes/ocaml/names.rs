@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 /// See the head of the file for how it was made.
 const RUNTIME: &str = include_str!("ocaml_names.txt");
 
-static RUNTIME_NAMES: LazyLock<HashMap<&str, bool>> = LazyLock::new(|| table(RUNTIME));
+static RUNTIME_NAMES: LazyLock<HashMap<&str, Owner>> = LazyLock::new(|| table(RUNTIME));
 
 /// Functions that the compiler makes with each program for calls of many arguments.
 const MADE: [&str; 4] = ["apply", "curry", "tuplify", "send"];
@@ -26,8 +26,7 @@ impl Names for Ocaml {
             return Owner::Program;
         }
         match RUNTIME_NAMES.get(base(name)) {
-            Some(false) => Owner::Runtime,
-            Some(true) => Owner::PerhapsRuntime,
+            Some(owner) => *owner,
             None if made(name) => Owner::Runtime,
             // Of another version of the runtime, or a library's that is called so.
             None if name.starts_with("caml_") => Owner::PerhapsRuntime,

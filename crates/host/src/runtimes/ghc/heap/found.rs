@@ -365,7 +365,7 @@ fn statics(mappings: &[Mapping], files: &Files) -> Statics {
     let moved = |symbols: &RuntimeSymbols, name: &str| {
         let loaded = mappings.iter().filter(|mapping| mapping.name == name).map(|mapping| mapping.range.start).min()?;
         let bias = loaded.wrapping_sub(symbols.lowest_load);
-        symbols.heap.generations.is_some().then(|| symbols.heap.map(|address| address.wrapping_add(bias)))
+        symbols.heap.generations.is_some().then(|| symbols.moved(bias).heap)
     };
     let library = || {
         let mapping = mappings.iter().find(|mapping| mapping.name.contains("/libHSrts"))?;

@@ -140,7 +140,7 @@ impl Hold<'_> {
     fn begin(process: &Process, most: Duration) -> io::Result<Hold<'_>> {
         let until = Instant::now() + most;
         let opener = process.opener().ok_or(io::ErrorKind::PermissionDenied)?;
-        opener.tell(process.identity(), opener::Ask::Stop(most))?;
+        opener.get::<()>(process.identity(), opener::Ask::Stop(most))?;
         Ok(Hold::Stopped(process, until))
     }
 
@@ -165,7 +165,7 @@ impl Hold<'_> {
 
     fn end(&mut self) {
         let Hold::Stopped(process, _) = self else { return };
-        let held = process.opener().map(|opener| opener.let_go(process.identity()));
+        let held = process.opener().map(|opener| opener.get(process.identity(), opener::Ask::LetGo));
         *self = match held {
             Some(Ok(held)) => Hold::Ended(held),
             _ => Hold::Runs,

@@ -10,6 +10,7 @@ use crate::target::core_file::CoreFile;
 use crate::target::memory::Memory;
 use rtscope_heap::Space;
 use rtscope_heap::descriptor::{BLOCK, MEGABLOCK};
+use rtscope_heap::memory::holding;
 use std::io;
 use std::ops::Range;
 
@@ -26,8 +27,7 @@ pub(super) struct Untouched(Vec<Range<u64>>);
 
 impl Untouched {
     fn holds(&self, address: u64, bytes: u64) -> bool {
-        let behind = self.0.partition_point(|range| range.end <= address);
-        self.0.get(behind).is_some_and(|range| range.start <= address && bytes <= range.end - address)
+        holding(&self.0, address).is_some_and(|range| bytes <= range.end - address)
     }
 }
 

@@ -43,8 +43,7 @@ impl Pen {
     pub fn start(failed: impl Fn(&str, &io::Error) + Send + 'static) -> io::Result<Pen> {
         let (jobs, todo) = channel();
         let shared = Shared::new(Desk::default())?;
-        let desk = Arc::clone(&shared);
-        let work = move || write_all(&todo, &desk, &failed);
+        let work = move |desk: &Shared<Desk>| write_all(&todo, desk, &failed);
         Ok(Pen { jobs, worker: Worker::run(shared, "rings-disk", Priority::Usual, work)? })
     }
 

@@ -20,9 +20,9 @@ use crate::machine::cgroup;
 use crate::runtimes::route::{Route, inheritable};
 use crate::system::procfs::{self, Host};
 use rustix::fs::{FallocateFlags, OFlags, fallocate};
-use rustix::io::Errno;
+use rustix::io::{Errno, retry_on_intr};
 use std::fs::File;
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -123,13 +123,11 @@ impl Place {
         let linked = self.folder.link(&from, &name);
         let _ = self.folder.remove(&from);
         match linked {
-            Ok(()) => {
-                self.reserved = Some(Reserved { name, file });
-                Ok(())
-            }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-            Err(error) => Err(error),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
+            linked => linked?,
         }
+        self.reserved = Some(Reserved { name, file });
+        Ok(())
     }
 
     /// Gives the reserved room back.
@@ -211,7 +209,9 @@ fn memory() -> u64 {
 /// reserve room it is taken by writing.
 fn reserve(file: &File, length: u64) -> io::Result<()> {
     match allocate(file, FallocateFlags::empty(), length) {
-        Err(Errno::OPNOTSUPP | Errno::NOSYS) if length <= WRITTEN_MAX => write_zeros(file, length),
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) if length <= WRITTEN_MAX => {
+            io::copy(&mut io::repeat(0).take(length), &mut &*file).map(drop)
+        }
         outcome => Ok(outcome?),
     }
 }
@@ -233,28 +233,11 @@ pub fn take_room(host: &Host, folder: &Folder, ring: &File, length: u64, pid: u3
 /// The user whose files a process makes.
 pub fn user_of(host: &Host, pid: u32) -> Option<u32> {
     let status = host.process_text(pid, "status")?;
-    let users = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
-    users.split_ascii_whitespace().nth(3)?.parse().ok()
+    procfs::field(&status, "Uid")?.split_ascii_whitespace().nth(3)?.parse().ok()
 }
 
 fn allocate(file: &File, flags: FallocateFlags, length: u64) -> Result<(), Errno> {
-    loop {
-        match fallocate(file, flags, 0, length) {
-            Err(Errno::INTR) => {}
-            outcome => return outcome,
-        }
-    }
-}
-
-fn write_zeros(file: &File, length: u64) -> io::Result<()> {
-    let zeros = vec![0; 1 << 20];
-    let mut at = 0;
-    while at < length {
-        let count = (length - at).min(zeros.len() as u64);
-        file.write_all_at(zeros.get(..usize::try_from(count).unwrap_or(0)).unwrap_or_default(), at)?;
-        at += count;
-    }
-    Ok(())
+    retry_on_intr(|| fallocate(file, flags, 0, length))
 }
 
 #[cfg(test)]

@@ -52,7 +52,7 @@ const READY_LATE_PERIOD_NS: u64 = 20_000_000;
 /// A file without rings for so long is none.
 const READY_MAX_NS: u64 = 10_000_000_000;
 /// Generations between the program and a process that it started.
-const ANCESTORS_MAX: u32 = 64;
+const ANCESTORS_MAX: usize = 64;
 /// In a folder of the user's a file of an earlier process is written anew so soon.
 const STALE_NS: u64 = 2_000_000;
 /// Room is reserved for so many of the largest rings at a time: whoever may make files could else have
@@ -128,7 +128,7 @@ impl Reader {
         let told = Arc::clone(&shared);
         let pen = Pen::start(move |name, error| told.failed(name, error))?;
         let mut state = State::new(config, Arc::clone(&shared), pen)?;
-        Worker::run(shared, "rings", Priority::Background, move || state.run())
+        Worker::run(shared, "rings", Priority::Background, move |_| state.run())
     }
 
     /// Rings that were found since the last call.
@@ -362,15 +362,7 @@ impl State {
 
     /// Whether the program started process `pid`, or one of those that it started did.
     fn is_below(&self, pid: u32) -> bool {
-        let mut at = pid;
-        for _ in 0..ANCESTORS_MAX {
-            match self.host.stat(at).map(|stat| stat.parent) {
-                Some(parent) if parent == self.pid => return true,
-                Some(parent) if parent > 1 => at = parent,
-                _ => return false,
-            }
-        }
-        false
+        self.host.ancestors(pid).take(ANCESTORS_MAX).any(|parent| parent == self.pid)
     }
 
     fn look_at_coming(&mut self, now: Time) {
