@@ -21,23 +21,16 @@ pub fn plan(plan: &mut Plan, resources: &Resources, room: &Room, ghc: &Ghc, give
         (_, Some(number)) => number,
         (_, None) => wanted_workers,
     };
-    let mut wanted = Vec::new();
-    if options.settled(Subject::Workers).is_none() {
-        wanted.push(workers(room, plan.goal, wanted_workers));
-    }
-    if options.settled(Subject::Collectors).is_none() {
-        wanted.extend(collectors(room, plan.workers));
-    }
-    let (nursery, flag) = nursery(plan, resources, ghc);
-    if options.settled(Subject::Nursery).is_none() {
-        wanted.extend(flag);
-    }
-    if options.settled(Subject::HeapLimit).is_none() {
-        wanted.extend(heap_limit(plan, resources));
-    }
-    if options.settled(Subject::Numa).is_none() {
-        wanted.extend(numa(plan, resources, ghc));
-    }
+    let (nursery, nursery_flag) = nursery(plan, resources, ghc);
+    let flags: [(Subject, &dyn Fn(&mut Plan) -> Option<Flag>); 5] = [
+        (Subject::Workers, &|plan| Some(workers(room, plan.goal, wanted_workers))),
+        (Subject::Collectors, &|plan| collectors(room, plan.workers)),
+        (Subject::Nursery, &|_| nursery_flag.clone()),
+        (Subject::HeapLimit, &|plan| heap_limit(plan, resources)),
+        (Subject::Numa, &|plan| numa(plan, resources, ghc)),
+    ];
+    let open = flags.into_iter().filter(|(subject, _)| options.settled(*subject).is_none());
+    let wanted: Vec<Flag> = open.filter_map(|(_, flag)| flag(plan)).collect();
     let all_words: Vec<String> = wanted.iter().map(|flag| plan.word(&flag.flag, flag.value.as_deref())).collect();
     let all = take_what_is_accepted(plan, ghc, wanted);
     plan.relink = relink::advice(ghc, &all_words, !all);
