@@ -269,7 +269,7 @@ impl<'a> Live<'a> {
         let stop = Stop::default();
         let mut gone = false;
         let done = thread::scope(|scope| {
-            let loading = scope.spawn(|| rtscope_load::run_until(load, &stop, go_before, None, &mut |_| ()));
+            let loading = scope.spawn(|| rtscope_load::run(load, &stop, go_before, None, &mut |_| ()));
             while !loading.is_finished() {
                 gone = running.wait(Instant::now() + LOOK, self.wake());
                 if gone || self.interrupted() {
