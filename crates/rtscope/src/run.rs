@@ -4,11 +4,11 @@
 use crate::plan::program::{self, as_text};
 use crate::plan::{Planned, env, goals};
 use crate::style::clean;
-use crate::trouble::printed;
+use crate::trouble::{printed, say};
 use clap::Args;
 use rtscope_host::procfs::Host;
 use rtscope_host::spawn::{SpawnError, find_program};
-use rtscope_host::{cpu_list, launch, resources};
+use rtscope_host::{cpu_list, launch};
 use rtscope_tune::plan::Goal;
 use std::ffi::OsString;
 use std::io::Write;
@@ -59,20 +59,13 @@ pub fn run(args: &RunArgs) -> ExitCode {
     })
 }
 
-fn say(text: &str) {
-    // A closed standard error is no reason to fail.
-    let _ = writeln!(std::io::stderr(), "rtscope: {}", clean(text));
-}
-
 /// `None`: there is no such program; exec has the words for it.
 fn plan(args: &RunArgs) -> Option<Planned> {
     let path = find_program(args.command.first()?).filter(|path| path.is_file())?;
     let words = as_text(&args.command);
     let host = args.root.as_ref().map_or_else(Host::default, Host::at);
     let found = program::of_file(&path, words.first()?, &words, host.is_live());
-    let resources = resources::without_caches(&host, None);
-    let plan = rtscope_tune::plan::plan(&resources, &found.program, args.goal);
-    Some(Planned { plan, resources, about: found.about })
+    Some(Planned::of(&found, &host, None, args.goal))
 }
 
 /// One line where the program gets less than the plan: it goes on without.
