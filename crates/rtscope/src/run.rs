@@ -43,7 +43,8 @@ pub fn run(args: &RunArgs) -> ExitCode {
     }
     let mut set = Vec::new();
     if let Some(planned) = &planned {
-        tell_what_is_missing(planned);
+        // The program gets less than the plan, and starts all the same.
+        planned.plan.unknown.iter().for_each(|why| say(why));
         if let Some(cpus) = &planned.plan.cpus
             && let Err(error) = launch::confine(cpus)
         {
@@ -68,13 +69,6 @@ fn plan(args: &RunArgs) -> Option<Planned> {
     Some(Planned::of(&found, &host, None, args.goal))
 }
 
-/// One line where the program gets less than the plan: it goes on without.
-fn tell_what_is_missing(planned: &Planned) {
-    if let Some(why) = &planned.plan.unknown {
-        say(why);
-    }
-}
-
 fn print(args: &RunArgs, planned: Option<&Planned>) -> ExitCode {
     let Some(planned) = planned else {
         say(&format!("{} cannot be found; give its path, or look in PATH", args.command[0].to_string_lossy()));
@@ -86,7 +80,7 @@ fn print(args: &RunArgs, planned: Option<&Planned>) -> ExitCode {
     out += &format!("# CPUs {} ({narrowed})\n", cpu_list::show(cpus));
     let words: Vec<String> = as_text(&args.command).iter().map(|word| env::quoted(word)).collect();
     out += &format!("exec {}\n", words.join(" "));
-    tell_what_is_missing(planned);
+    planned.plan.unknown.iter().for_each(|why| say(why));
     if let Err(error) = printed(std::io::stdout().write_all(clean_lines(&out).as_bytes())) {
         say(&format!("cannot print the plan; {error}; free the disk or print elsewhere"));
         return ExitCode::from(125);
