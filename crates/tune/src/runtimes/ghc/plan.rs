@@ -21,16 +21,14 @@ pub fn plan(plan: &mut Plan, resources: &Resources, room: &Room, ghc: &Ghc, give
         (_, Some(number)) => number,
         (_, None) => wanted_workers,
     };
-    let (nursery, nursery_flag) = nursery(plan, resources, ghc);
-    let flags: [(Subject, &dyn Fn(&mut Plan) -> Option<Flag>); 5] = [
-        (Subject::Workers, &|plan| Some(workers(room, plan.goal, wanted_workers))),
-        (Subject::Collectors, &|plan| collectors(room, plan.workers)),
-        (Subject::Nursery, &|_| nursery_flag.clone()),
-        (Subject::HeapLimit, &|plan| heap_limit(plan, resources)),
-        (Subject::Numa, &|plan| numa(plan, resources, ghc)),
-    ];
-    let open = flags.into_iter().filter(|(subject, _)| options.settled(*subject).is_none());
-    let wanted: Vec<Flag> = open.filter_map(|(_, flag)| flag(plan)).collect();
+    let open = |subject| options.settled(subject).is_none();
+    let mut wanted = Vec::new();
+    wanted.extend(open(Subject::Workers).then(|| workers(room, plan.goal, wanted_workers)));
+    wanted.extend(open(Subject::Collectors).then(|| collectors(room, plan.workers)).flatten());
+    let (nursery, flag) = nursery(plan, resources, ghc);
+    wanted.extend(flag.filter(|_| open(Subject::Nursery)));
+    wanted.extend(open(Subject::HeapLimit).then(|| heap_limit(plan, resources)).flatten());
+    wanted.extend(open(Subject::Numa).then(|| numa(plan, resources, ghc)).flatten());
     let all_words: Vec<String> = wanted.iter().map(|flag| plan.word(&flag.flag, flag.value.as_deref())).collect();
     let all = take_what_is_accepted(plan, ghc, wanted);
     plan.relink = relink::advice(ghc, &all_words, !all);
