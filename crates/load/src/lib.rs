@@ -59,39 +59,16 @@ pub enum LoadError {
     Keep(io::Error),
 }
 
-/// Does it, and takes SIGINT over for the whole process: that gives it up. Else as
-/// [`run_until`].
-///
-/// # Errors
-/// As there.
-pub fn run(
-    load: &Load,
-    keep: Option<&mut dyn Write>,
-    each_second: &mut dyn FnMut(&Second),
-) -> Result<Document, LoadError> {
-    perform(load, (&Stop::default(), true), || (), keep, each_second)
-}
-
 /// Does it. Requests go to `keep`, in no order; `each_second` hears of every second as
 /// soon as it is over. Blocks until the last request has ended or the load is given up, by a
 /// limit or by `stop`, which is good for one load. Each thread that sends calls `begin`
-/// first. No signal is touched.
+/// first. No signal is touched but by [`Stop::by_sigint`].
 ///
 /// # Errors
 /// Nobody takes connections at the start, threads cannot run, or `keep` cannot be written.
-pub fn run_until(
+pub fn run(
     load: &Load,
     stop: &Stop,
-    begin: fn(),
-    keep: Option<&mut dyn Write>,
-    each_second: &mut dyn FnMut(&Second),
-) -> Result<Document, LoadError> {
-    perform(load, (stop, false), begin, keep, each_second)
-}
-
-fn perform(
-    load: &Load,
-    (stop, takes_sigint): (&Stop, bool),
     begin: fn(),
     keep: Option<&mut dyn Write>,
     each_second: &mut dyn FnMut(&Second),
@@ -103,21 +80,20 @@ fn perform(
     let keeper = keep.map(|out| Keeper::new(out, load.keep, &load.target.url(), started));
     let mut keeper = keeper.transpose().map_err(LoadError::Keep)?;
     let (said, heard) = channel();
-    let stop = &stop.0;
-    let threads = spawn(&load, address, start, (stop, takes_sigint), begin, &said);
+    let threads = spawn(&load, address, start, stop, begin, &said);
     // What is left are the workers' own ends: when the last of them has gone, so has all.
     drop(said);
     let mut gather = Gather::new(&load, threads.len());
-    let listened = listen(&heard, &mut gather, keeper.as_mut(), stop, each_second);
+    let listened = listen(&heard, &mut gather, keeper.as_mut(), &stop.state, each_second);
     if listened.is_err() {
-        stop.store(BROKEN, Ordering::Relaxed);
+        stop.state.store(BROKEN, Ordering::Relaxed);
     }
     for thread in threads {
         let done = thread.join().unwrap_or_else(|_| Err(io::Error::other("it ended with a bug")));
         done.map_err(LoadError::Thread)?;
     }
     listened.map_err(LoadError::Keep)?;
-    let interrupted = stop.load(Ordering::Relaxed) == INTERRUPTED;
+    let interrupted = stop.state.load(Ordering::Relaxed) == INTERRUPTED;
     let kept = keeper.map(|keeper| Kept { requests: keeper.kept, left_out: keeper.left_out });
     Ok(gather.document(started, interrupted, kept))
 }
@@ -126,7 +102,7 @@ fn spawn(
     load: &Arc<Load>,
     address: SocketAddr,
     start: Time,
-    (stop, takes_sigint): (&Arc<AtomicU8>, bool),
+    stop: &Stop,
     begin: fn(),
     said: &Sender<Said>,
 ) -> Vec<JoinHandle<io::Result<()>>> {
@@ -139,8 +115,7 @@ fn spawn(
         profile: Arc::clone(&profile),
         address,
         start,
-        stop: Arc::clone(stop),
-        takes_sigint: takes_sigint && number == 0,
+        stop: stop.clone(),
         said: said.clone(),
     };
     let thread = |worker: Worker| {

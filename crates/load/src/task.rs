@@ -38,11 +38,19 @@ pub struct Load {
 
 /// Gives a load up from outside.
 #[derive(Clone, Debug, Default)]
-pub struct Stop(pub(crate) Arc<AtomicU8>);
+pub struct Stop {
+    pub(crate) state: Arc<AtomicU8>,
+    pub(crate) takes_sigint: bool,
+}
 
 impl Stop {
+    /// One that SIGINT gives up too: the load takes the signal over for the whole process.
+    pub fn by_sigint() -> Stop {
+        Stop { takes_sigint: true, ..Stop::default() }
+    }
+
     /// The load ends within a tenth of a second, as one that was interrupted.
     pub fn now(&self) {
-        let _ = self.0.compare_exchange(RUNNING, INTERRUPTED, Ordering::Relaxed, Ordering::Relaxed);
+        let _ = self.state.compare_exchange(RUNNING, INTERRUPTED, Ordering::Relaxed, Ordering::Relaxed);
     }
 }

@@ -6,13 +6,13 @@ use crate::clock::{self, Timer};
 use crate::desk::{Desk, Job};
 use crate::profile::Profile;
 use crate::tally::{Part, Totals};
-use crate::task::{INTERRUPTED, Load, RUNNING};
+use crate::task::{Load, RUNNING, Stop};
 use rtscope_model::Time;
 use std::io;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 use tokio::runtime::Builder;
@@ -47,9 +47,7 @@ pub(crate) struct Worker {
     pub(crate) profile: Arc<Profile>,
     pub(crate) address: SocketAddr,
     pub(crate) start: Time,
-    pub(crate) stop: Arc<AtomicU8>,
-    /// One of them hears of SIGINT, if any does.
-    pub(crate) takes_sigint: bool,
+    pub(crate) stop: Stop,
     pub(crate) said: Sender<Said>,
 }
 
@@ -62,8 +60,9 @@ impl Worker {
         let connections = share(worker.load.connections, worker.number, worker.of);
         let desk = Rc::new(Desk::new(Arc::clone(&worker.load), worker.address, connections));
         runtime.block_on(local.run_until(async {
-            if worker.takes_sigint {
-                tokio::task::spawn_local(obey(Arc::clone(&worker.stop)));
+            // One of them hears of SIGINT, if any does.
+            if worker.stop.takes_sigint && worker.number == 0 {
+                tokio::task::spawn_local(obey(worker.stop.clone()));
             }
             tokio::task::spawn_local(tell(Rc::clone(&worker), Rc::clone(&desk)));
             worker.send(&desk).await
@@ -76,7 +75,7 @@ impl Worker {
     }
 
     fn runs(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) == RUNNING
+        self.stop.state.load(Ordering::Relaxed) == RUNNING
     }
 
     /// Hands over what is due, then waits for the rest.
@@ -116,9 +115,9 @@ async fn tell(worker: Rc<Worker>, desk: Rc<Desk>) {
 }
 
 /// Gives the load up when the user asks for it.
-async fn obey(stop: Arc<AtomicU8>) {
+async fn obey(stop: Stop) {
     if tokio::signal::ctrl_c().await.is_ok() {
-        let _ = stop.compare_exchange(RUNNING, INTERRUPTED, Ordering::Relaxed, Ordering::Relaxed);
+        stop.now();
     }
 }
 

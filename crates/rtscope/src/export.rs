@@ -8,7 +8,7 @@ mod format;
 pub use format::{Format, To};
 
 use crate::log_version::LogVersion;
-use crate::trouble::Trouble;
+use crate::trouble::{Trouble, say};
 use crate::{input, pipeline, report};
 use clap::Args;
 use format::table_path;
@@ -67,8 +67,7 @@ pub fn run(args: &ExportArgs) -> Result<ExitCode, Trouble> {
     let Done { exit, bytes, place } = done;
     let events = units::counted(exit.events, "event", "events");
     let pauses = units::counted(exit.pauses, "pause", "pauses");
-    let said = format!("{place}: {events}, {pauses}, {}; {}", units::bytes(bytes), args.to.opens());
-    eprintln!("rtscope: {}", crate::style::clean(&said));
+    say(&format!("{place}: {events}, {pauses}, {}; {}", units::bytes(bytes), args.to.opens()));
     Ok(ExitCode::from(exit.code))
 }
 
@@ -80,7 +79,7 @@ struct Done {
 }
 
 fn cannot(path: &Path, error: &io::Error) -> Trouble {
-    Trouble::new(format!("cannot write {}", path.display())).because(error).next("give another path with -o")
+    Trouble::unwritable(path, error).next("give another path with -o")
 }
 
 fn to_stdout(input: &input::Input, options: &pipeline::Options, format: Format) -> Result<Done, Trouble> {
@@ -92,25 +91,26 @@ fn to_stdout(input: &input::Input, options: &pipeline::Options, format: Format) 
             .next("name a file with -o, or lead it into one"));
     }
     let mut out = Counted { out: BufWriter::new(io::stdout()), bytes: 0 };
-    let written = write(input, options, format, To::Stream(&mut out))?;
-    let exit = written.map_err(|error| cannot(Path::new("-"), &error))?;
+    let exit = whole(write(input, options, format, To::Stream(&mut out)), Path::new("-"), || ())?;
     Ok(Done { exit, bytes: out.bytes, place: "standard output".to_owned() })
 }
 
 fn to_file(input: &input::Input, options: &pipeline::Options, format: Format, path: &Path) -> Result<Done, Trouble> {
     let file = File::create(path).map_err(|error| cannot(path, &error))?;
     let mut out = Counted { out: BufWriter::with_capacity(1 << 20, file), bytes: 0 };
-    let written = write(input, options, format, To::Stream(&mut out));
-    match written.and_then(|done| done.map_err(|error| cannot(path, &error))) {
-        Ok(exit) => Ok(Done { exit, bytes: out.bytes, place: path.display().to_string() }),
-        Err(trouble) => {
-            // Half an export is none. A device or a pipe stays.
-            if path.is_file() {
-                let _ = std::fs::remove_file(path);
-            }
-            Err(trouble)
+    let exit = whole(write(input, options, format, To::Stream(&mut out)), path, || {
+        // A device or a pipe stays.
+        if path.is_file() {
+            let _ = std::fs::remove_file(path);
         }
-    }
+    })?;
+    Ok(Done { exit, bytes: out.bytes, place: path.display().to_string() })
+}
+
+/// An export that was written to `path`; half of one is none, and is removed.
+fn whole(written: Result<io::Result<Exit>, Trouble>, path: &Path, remove: impl FnOnce()) -> Result<Exit, Trouble> {
+    let done = written.and_then(|done| done.map_err(|error| cannot(path, &error)));
+    done.inspect_err(|_| remove())
 }
 
 /// Into a folder that is new or empty, so that nothing is mixed with what was there.
@@ -124,24 +124,18 @@ fn to_folder(
     if made {
         std::fs::create_dir(folder).map_err(|error| cannot(folder, &error))?;
     } else if std::fs::read_dir(folder).map_err(|error| cannot(folder, &error))?.next().is_some() {
-        let trouble = Trouble::new(format!("cannot write {}", folder.display())).because("the folder is not empty");
+        let trouble = Trouble::unwritable(folder, "the folder is not empty");
         return Err(trouble.next("give another path with -o, or empty it"));
     }
     let files = || TABLES.iter().map(|table| table_path(folder, table));
-    let written = write(input, options, format, To::Folder(folder));
-    match written.and_then(|done| done.map_err(|error| cannot(folder, &error))) {
-        Ok(exit) => {
-            let bytes = files().filter_map(|file| std::fs::metadata(file).ok()).map(|file| file.len()).sum();
-            Ok(Done { exit, bytes, place: folder.display().to_string() })
+    let exit = whole(write(input, options, format, To::Folder(folder)), folder, || {
+        files().for_each(|file| _ = std::fs::remove_file(file));
+        if made {
+            let _ = std::fs::remove_dir(folder);
         }
-        Err(trouble) => {
-            files().for_each(|file| _ = std::fs::remove_file(file));
-            if made {
-                let _ = std::fs::remove_dir(folder);
-            }
-            Err(trouble)
-        }
-    }
+    })?;
+    let bytes = files().filter_map(|file| std::fs::metadata(file).ok()).map(|file| file.len()).sum();
+    Ok(Done { exit, bytes, place: folder.display().to_string() })
 }
 
 /// What came of an export.

@@ -1,7 +1,7 @@
 //! What a FILE argument is. Told apart by content, never by name. Owns the
 //! words for what cannot be read; refuses to analyse.
 
-use crate::trouble::Trouble;
+use crate::trouble::{Trouble, say};
 use rtscope_decode::capture::Capture;
 use rtscope_decode::formats::{self, Log, Opening};
 use rtscope_decode::{ReadAt, Written, spool};
@@ -22,20 +22,19 @@ pub enum Input {
 /// Opens `path`: a capture, a log, or `-` (a log on standard input). `version` is the
 /// user's word on which version of its runtime wrote it.
 pub fn open(path: &Path, version: Option<&str>) -> Result<Input, Trouble> {
-    let cannot = |why: &dyn std::fmt::Display| Trouble::new(format!("cannot read {}", path.display())).because(why);
     if path == Path::new("-") {
         return spooled(path, io::stdin().lock(), version);
     }
     let kind = std::fs::metadata(path).map_err(|error| {
-        cannot(&error).next(
+        Trouble::unreadable(path, error).next(
             "give a capture (NAME.rtscope), an eventlog or a ring file; `rtscope record -- PROGRAM` makes a capture",
         )
     })?;
     if kind.is_dir() {
-        let capture = Capture::open(path).map_err(|error| cannot(&error))?;
+        let capture = Capture::open(path).map_err(|error| Trouble::unreadable(path, error))?;
         return Ok(Input::Capture(Box::new(capture)));
     }
-    let file = File::open(path).map_err(|error| cannot(&error))?;
+    let file = File::open(path).map_err(|error| Trouble::unreadable(path, error))?;
     if kind.file_type().is_fifo() || kind.file_type().is_char_device() || kind.file_type().is_socket() {
         return spooled(path, file, version);
     }
@@ -53,24 +52,22 @@ fn spooled(path: &Path, from: impl Read, version: Option<&str>) -> Result<Input,
     let (copied, end) = spool(from, &file);
     if let Err(error) = end {
         // What came until then is a log that is cut, and is reported as one.
-        let said = format!("{}: the stream broke after {copied} bytes: {error}", path.display());
-        eprintln!("rtscope: {}", crate::style::clean(&said));
+        say(&format!("{}: the stream broke after {copied} bytes: {error}", path.display()));
     }
     file.rewind().map_err(|error| cannot(&error))?;
     log(path, file, version)
 }
 
 fn log(path: &Path, file: File, version: Option<&str>) -> Result<Input, Trouble> {
-    let cannot = || Trouble::new(format!("cannot read {}", path.display()));
     let head = formats::head(&file);
     let format = match (formats::find(&head), other_format(&head)) {
-        (None, Some((what, next))) => return Err(cannot().because(what).next(next)),
+        (None, Some((what, next))) => return Err(Trouble::unreadable(path, what).next(next)),
         (format, _) => format.unwrap_or(formats::first()),
     };
     let source: Arc<dyn ReadAt> = if format.has_holes(&head) { Arc::new(file) } else { Arc::new(Written::new(file)) };
     let name = path.display().to_string();
     let opened = format.open(Opening { version, ..Opening::new(source, &name) });
-    opened.map(Input::Log).map_err(|error| cannot().because(error))
+    opened.map(Input::Log).map_err(|error| Trouble::unreadable(path, error))
 }
 
 /// Formats that people try, and what to do with them.

@@ -18,7 +18,6 @@ pub use planned::Planned;
 use crate::style::Style;
 use crate::trouble::Trouble;
 use rtscope_host::procfs::Host;
-use rtscope_host::resources;
 
 /// Makes the plan that `args` ask for.
 pub fn make(args: &PlanArgs) -> Result<Planned, Trouble> {
@@ -32,10 +31,7 @@ pub fn make(args: &PlanArgs) -> Result<Planned, Trouble> {
         return Err(Trouble::new(format!("{} is no folder", root.display()))
             .next("give the folder that holds the proc and sys to read with --root"));
     }
-    let found = program::find(args, &host)?;
-    let resources = resources::without_caches(&host, args.pid);
-    let plan = rtscope_tune::plan::plan(&resources, &found.program, args.goal);
-    Ok(Planned { plan, resources, about: found.about })
+    Ok(Planned::of(&program::find(args, &host)?, &host, args.pid, args.goal))
 }
 
 /// The plan as `args` want it written.

@@ -4,7 +4,7 @@
 use crate::cli::{Cli, Command, DoctorArgs, MachineArgs, ReportArgs};
 use crate::report::pauses_json::PauseLines;
 use crate::style::{Json, Style};
-use crate::trouble::{Trouble, printed, write_to};
+use crate::trouble::{Trouble, WRONG, printed, say, write_to};
 use crate::{
     bench, compare, doctor, export, heap, input, load, machine, pipeline, plan, record, report, run, stm, top, tune,
     view,
@@ -68,7 +68,10 @@ fn run_report(args: &ReportArgs) -> Result<ExitCode, Trouble> {
     let (results, names) = analyse(&input, &options, &mut on_pause)?;
     let printed = broken.and_then(|()| match lines {
         Some(lines) => lines.finish().map(drop),
-        None => print_results(&results, args.json),
+        None => {
+            let text = |style: &Style| report::text::render(&results, style);
+            print_as(args.json, |out| report::json::write(&results, false, out), text)
+        }
     });
     printed_all(printed)?;
     if let Some(out) = &args.html {
@@ -81,66 +84,46 @@ fn run_report(args: &ReportArgs) -> Result<ExitCode, Trouble> {
 }
 
 fn run_compare(args: &ReportArgs, after: &Path) -> Result<ExitCode, Trouble> {
-    let wrong = |trouble: Trouble| {
-        eprintln!("{trouble}");
-        Ok(ExitCode::from(2))
-    };
-    let conditions = match compare::conditions(&args.fail_if) {
-        Ok(conditions) => conditions,
-        Err(trouble) => return wrong(trouble),
-    };
+    let wrong = |trouble: Trouble| trouble.ends_with(WRONG);
+    let conditions = compare::conditions(&args.fail_if).map_err(wrong)?;
     let for_page = args.html.is_some();
     let a = compare::analyse(&args.file, &options(args, &args.file)?, for_page)?;
     let b = compare::analyse(after, &options(args, after)?, for_page)?;
-    let compared = match compare::Compared::new(a, b, &conditions) {
-        Ok(compared) => compared,
-        Err(trouble) => return wrong(trouble),
-    };
-    let mut out = io::stdout().lock();
-    let printed = if args.json {
-        report::compare::write_json(&compared, &mut Json(&mut out))
-    } else {
-        out.write_all(report::text::compare::render(&compared, &Style::of_stdout()).as_bytes())
-    };
-    printed_all(printed.and_then(|()| out.flush()))?;
+    let compared = compare::Compared::new(a, b, &conditions).map_err(wrong)?;
+    let text = |style: &Style| report::text::compare::render(&compared, style);
+    printed_all(print_as(args.json, |out| report::compare::write_json(&compared, out), text))?;
     if let Some(out) = &args.html {
         write_to(out, &report::html::comparison(&compared), "--html")?;
     }
     Ok(ExitCode::from(compared.exit_code()))
 }
 
-fn print_results(results: &rtscope_analyze::results::Results, json: bool) -> io::Result<()> {
+/// Prints a document as it is written, or the text in its place.
+fn print_as(
+    json: bool,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    text: impl FnOnce(&Style) -> String,
+) -> io::Result<()> {
     let mut out = io::stdout().lock();
     if json {
         let mut out = BufWriter::new(Json(out));
-        report::json::write(results, false, &mut out)?;
+        write(&mut out)?;
         return out.flush();
     }
-    out.write_all(report::text::render(results, &Style::of_stdout()).as_bytes())?;
+    out.write_all(text(&Style::of_stdout()).as_bytes())?;
     out.flush()
 }
 
 fn run_doctor(args: &DoctorArgs) -> Result<ExitCode, Trouble> {
     let checks = rtscope_host::doctor::checks(Path::new("/"));
-    let rows: Vec<doctor::Row<'_>> = checks.iter().map(doctor::Row::from).collect();
-    let mut out = io::stdout().lock();
-    printed_all(if args.json {
-        doctor::json(&rows, false, &mut Json(out))
-    } else {
-        out.write_all(doctor::text(&rows, &Style::of_stdout()).as_bytes())
-    })?;
-    Ok(ExitCode::from(doctor::exit_code(&rows)))
+    print(&if args.json { doctor::json(&checks)? } else { doctor::text(&checks, &Style::of_stdout()) })?;
+    Ok(ExitCode::from(doctor::exit_code(&checks)))
 }
 
 fn run_machine(args: &MachineArgs) -> Result<ExitCode, Trouble> {
     let found = machine::inspect(&args.root, args.pid)?;
-    let mut out = io::stdout().lock();
-    printed_all(if args.json {
-        let mut out = BufWriter::new(Json(out));
-        machine::json(&found, &mut out).and_then(|()| out.flush())
-    } else {
-        out.write_all(machine::text(&found, &Style::of_stdout()).as_bytes())
-    })?;
+    let text = |style: &Style| machine::text(&found, style);
+    printed_all(print_as(args.json, |out| machine::json(&found, out), text))?;
     if let Some(path) = &args.svg {
         write_to(path, &machine::svg(&found), "--svg")?;
     }
@@ -149,12 +132,15 @@ fn run_machine(args: &MachineArgs) -> Result<ExitCode, Trouble> {
 
 fn run_plan(args: &plan::PlanArgs) -> Result<ExitCode, Trouble> {
     let planned = plan::make(args)?;
-    let text = plan::written(&planned, args, &Style::of_stdout());
-    printed_all(io::stdout().lock().write_all(text.as_bytes()))?;
+    print(&plan::written(&planned, args, &Style::of_stdout()))?;
     if let Some(aside) = plan::aside(&planned, args) {
-        eprintln!("rtscope: {}", crate::style::clean(&aside));
+        say(&aside);
     }
     Ok(ExitCode::from(plan::exit_code(&planned)))
+}
+
+fn print(text: &str) -> Result<(), Trouble> {
+    printed_all(io::stdout().lock().write_all(text.as_bytes()))
 }
 
 fn printed_all(result: io::Result<()>) -> Result<(), Trouble> {

@@ -1,7 +1,7 @@
 //! The command `record`: its options, its messages, its exit status. What a
 //! recording does is `rtscope_host::recording`'s matter.
 
-use crate::style::clean;
+use crate::trouble::say;
 use clap::{Args, ValueEnum};
 use rtscope_host::kernel;
 use rtscope_host::options::Detail;
@@ -95,18 +95,18 @@ pub enum DetailArg {
 /// Records as `args` say and returns the program's own status.
 pub fn run(args: RecordArgs) -> ExitCode {
     let quiet = args.quiet;
-    let mut say = |text: &str| {
+    let mut tell = |text: &str| {
         if !quiet {
-            eprintln!("rtscope: {}", clean(text));
+            say(text);
         }
     };
-    match recording::record(options(args), &mut say) {
+    match recording::record(options(args), &mut tell) {
         Ok(outcome) => {
-            say(&format!("recorded into {0}; read it with `rtscope report {0}`", outcome.capture.display()));
+            tell(&format!("recorded into {0}; read it with `rtscope report {0}`", outcome.capture.display()));
             ExitCode::from(outcome.status())
         }
         Err(error) => {
-            eprintln!("rtscope: {}", clean(&error.to_string()));
+            say(&error.to_string());
             ExitCode::from(error.status())
         }
     }

@@ -23,10 +23,9 @@ const CLOCKS_APART_NS: u64 = 2_000_000_000;
 /// It cannot be read, or cannot have been sent while this was recorded.
 pub fn load(file: &Path, context: &Context, manifest: &Manifest) -> Result<Join, Trouble> {
     let trouble = || Trouble::new(format!("cannot join {} with this capture", file.display()));
-    let cannot = |why: &dyn std::fmt::Display| Trouble::new(format!("cannot read {}", file.display())).because(why);
-    let opened = File::open(file).map_err(|error| cannot(&error))?;
+    let opened = File::open(file).map_err(|error| Trouble::unreadable(file, error))?;
     let mut stream = RequestStream::open(BufReader::new(opened))
-        .map_err(|error| cannot(&error).next("give what `rtscope load --requests FILE` wrote"))?;
+        .map_err(|error| Trouble::unreadable(file, error).next("give what `rtscope load --requests FILE` wrote"))?;
     if !context.clock.is_monotonic() {
         let why = "the clock of its log could not be joined to the machine's, so nobody knows when its pauses were";
         return Err(trouble().because(why).next("record with `rtscope record -- PROGRAM`"));
@@ -42,7 +41,7 @@ pub fn load(file: &Path, context: &Context, manifest: &Manifest) -> Result<Join,
     }
     let mut requests = Requests::new(head.url, (started, ended));
     stream.by_ref().for_each(|request| requests.push(&request));
-    requests.damaged(stream.damaged().map_err(|error| cannot(&error))?);
+    requests.damaged(stream.damaged().map_err(|error| Trouble::unreadable(file, error))?);
     let span = requests.span();
     requests.ready().ok_or_else(|| {
         let why = span.map_or("it holds no request".to_owned(), |span| beside(span, (started, ended)));

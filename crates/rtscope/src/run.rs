@@ -4,11 +4,11 @@
 use crate::plan::program::{self, as_text};
 use crate::plan::{Planned, env, goals};
 use crate::style::clean;
-use crate::trouble::printed;
+use crate::trouble::{printed, say};
 use clap::Args;
 use rtscope_host::procfs::Host;
 use rtscope_host::spawn::{SpawnError, find_program};
-use rtscope_host::{cpu_list, launch, resources};
+use rtscope_host::{cpu_list, launch};
 use rtscope_tune::plan::Goal;
 use std::ffi::OsString;
 use std::io::Write;
@@ -43,7 +43,8 @@ pub fn run(args: &RunArgs) -> ExitCode {
     }
     let mut set = Vec::new();
     if let Some(planned) = &planned {
-        tell_what_is_missing(planned);
+        // The program gets less than the plan, and starts all the same.
+        planned.plan.unknown.iter().for_each(|why| say(why));
         if let Some(cpus) = &planned.plan.cpus
             && let Err(error) = launch::confine(cpus)
         {
@@ -59,27 +60,13 @@ pub fn run(args: &RunArgs) -> ExitCode {
     })
 }
 
-fn say(text: &str) {
-    // A closed standard error is no reason to fail.
-    let _ = writeln!(std::io::stderr(), "rtscope: {}", clean(text));
-}
-
 /// `None`: there is no such program; exec has the words for it.
 fn plan(args: &RunArgs) -> Option<Planned> {
     let path = find_program(args.command.first()?).filter(|path| path.is_file())?;
     let words = as_text(&args.command);
     let host = args.root.as_ref().map_or_else(Host::default, Host::at);
     let found = program::of_file(&path, words.first()?, &words, host.is_live());
-    let resources = resources::without_caches(&host, None);
-    let plan = rtscope_tune::plan::plan(&resources, &found.program, args.goal);
-    Some(Planned { plan, resources, about: found.about })
-}
-
-/// One line where the program gets less than the plan: it goes on without.
-fn tell_what_is_missing(planned: &Planned) {
-    if let Some(why) = &planned.plan.unknown {
-        say(why);
-    }
+    Some(Planned::of(&found, &host, None, args.goal))
 }
 
 fn print(args: &RunArgs, planned: Option<&Planned>) -> ExitCode {
@@ -93,7 +80,7 @@ fn print(args: &RunArgs, planned: Option<&Planned>) -> ExitCode {
     out += &format!("# CPUs {} ({narrowed})\n", cpu_list::show(cpus));
     let words: Vec<String> = as_text(&args.command).iter().map(|word| env::quoted(word)).collect();
     out += &format!("exec {}\n", words.join(" "));
-    tell_what_is_missing(planned);
+    planned.plan.unknown.iter().for_each(|why| say(why));
     if let Err(error) = printed(std::io::stdout().write_all(clean_lines(&out).as_bytes())) {
         say(&format!("cannot print the plan; {error}; free the disk or print elsewhere"));
         return ExitCode::from(125);

@@ -27,6 +27,16 @@ impl Trouble {
         Trouble { happened: happened.into(), why: None, next: None, status: 1 }
     }
 
+    /// What the user named cannot be read.
+    pub fn unreadable(path: &Path, why: impl fmt::Display) -> Trouble {
+        Trouble::new(format!("cannot read {}", path.display())).because(why)
+    }
+
+    /// What the user named cannot be written.
+    pub fn unwritable(path: &Path, why: impl fmt::Display) -> Trouble {
+        Trouble::new(format!("cannot write {}", path.display())).because(why)
+    }
+
     /// Why: "it does not start with an eventlog header".
     pub fn because(mut self, why: impl fmt::Display) -> Trouble {
         self.why = Some(why.to_string());
@@ -66,6 +76,11 @@ pub(crate) fn document(document: &impl Serialize, pretty: bool) -> Result<String
     Ok(json.map_err(|error| Trouble::new("cannot write the document").because(error))? + "\n")
 }
 
+/// Says something on standard error, which may be closed: that is no reason to fail.
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(io::stderr(), "rtscope: {}", crate::style::clean(text));
+}
+
 /// Prints the results of an experiment.
 ///
 /// # Errors
@@ -101,10 +116,8 @@ impl From<NoOpener> for Trouble {
 /// # Errors
 /// It cannot be written; says so with the option that takes another path.
 pub fn write_to(path: &Path, text: &str, option: &str) -> Result<(), Trouble> {
-    std::fs::write(path, text).map_err(|error| {
-        let next = format!("give another path with {option}");
-        Trouble::new(format!("cannot write {}", path.display())).because(error).next(next)
-    })
+    let next = || format!("give another path with {option}");
+    std::fs::write(path, text).map_err(|error| Trouble::unwritable(path, error).next(next()))
 }
 
 #[cfg(test)]

@@ -32,17 +32,12 @@ pub enum StoreError {
     #[error("it is damaged: {0}")]
     Damaged(String),
     /// A study of something else.
-    #[error(transparent)]
-    Differs(#[from] Differs),
+    #[error("it holds another study: not the same {0}")]
+    Differs(&'static str),
     /// Anything else.
     #[error("{0}")]
     Other(String),
 }
-
-/// What is in the file is another study than what is asked for.
-#[derive(Copy, Clone, Eq, PartialEq, Debug, Error)]
-#[error("it holds another study: not the same {0}")]
-pub struct Differs(pub &'static str);
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> StoreError {

@@ -13,7 +13,7 @@ pub mod merge;
 pub mod parquet;
 pub mod study;
 
-pub use error::{Differs, StoreError};
+pub use error::StoreError;
 pub use merge::{MergeError, Merged, merge};
 pub use study::Store;
 

@@ -155,7 +155,7 @@ fn keep(merged: &Merged, out: &Path) -> Result<(), StoreError> {
         Err(StoreError::Missing) => (),
         Err(error) => return Err(error),
         Ok((old, _)) if old.kind != merged.description.kind => return Err(StoreError::Taken),
-        Ok((old, _)) => old.differs(&merged.description).map_or(Ok(()), |what| Err(crate::Differs(what)))?,
+        Ok((old, _)) => old.differs(&merged.description).map_or(Ok(()), |what| Err(StoreError::Differs(what)))?,
     }
     let mut name = out.as_os_str().to_owned();
     name.push(".part");

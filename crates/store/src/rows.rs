@@ -36,14 +36,16 @@ pub const TABLES: &str = "
     ) STRICT, WITHOUT ROWID;
 ";
 
+/// The columns of a trial in the order in which they are written and read.
+const COLUMNS: &str =
+    "number, stage, block, configuration, again, attempt, outcome, value, why, dirty, started_unix_ns, note";
+
 /// Writes one row; whole, where the caller's transaction is.
 pub fn insert(to: &Connection, row: &Row) -> Result<(), StoreError> {
     let Row { taken: Taken { ask, outcome }, .. } = row;
     let (outcome, value, why) = outcome_words(outcome);
-    let mut insert = to.prepare(
-        "INSERT INTO trial (number, stage, block, configuration, again, attempt, outcome, value, why, dirty, \
-         started_unix_ns, note) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    )?;
+    let mut insert =
+        to.prepare(&format!("INSERT INTO trial ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"))?;
     insert.execute(params![
         signed(ask.number)?,
         stage_word(ask.stage),
@@ -75,10 +77,7 @@ pub fn read(from: &Connection) -> Result<Vec<Row>, StoreError> {
     while let Some(row) = found.next()? {
         figures.entry(row.get(0)?).or_default().insert(row.get(1)?, row.get(2)?);
     }
-    let mut select = from.prepare(
-        "SELECT id, number, stage, block, configuration, again, attempt, outcome, value, why, dirty, started_unix_ns, \
-         note FROM trial ORDER BY id",
-    )?;
+    let mut select = from.prepare(&format!("SELECT id, {COLUMNS} FROM trial ORDER BY id"))?;
     let mut found = select.query([])?;
     let mut rows = Vec::new();
     while let Some(row) = found.next()? {

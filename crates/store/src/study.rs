@@ -9,7 +9,7 @@
 //! Who writes has the file locked as long as it is open, also against readers: whoever sees
 //! rows sees the rows of a study that nobody goes on with. The lock ends with the process.
 
-use crate::{Differs, StoreError, VERSION, rows};
+use crate::{StoreError, VERSION, rows};
 use rtscope_tune::study::{Description, Row};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::path::Path;
@@ -73,7 +73,7 @@ impl Store {
         let store = Store::open(path)?;
         match store.description.differs(description) {
             None => Ok(store),
-            Some(what) => Err(Differs(what).into()),
+            Some(what) => Err(StoreError::Differs(what)),
         }
     }
 

@@ -29,6 +29,11 @@ impl Dialect {
     pub fn variable(&self) -> &'static str {
         self.variables.first().copied().unwrap_or_default()
     }
+
+    /// What `word` turns, of what can be tried.
+    pub fn knob(&self, word: &str) -> Option<What> {
+        of(self.knobs.iter().copied(), word)
+    }
 }
 
 impl Serialize for Dialect {
@@ -110,18 +115,24 @@ pub fn matches(pattern: &str, word: &str) -> bool {
 
 /// The number in a word: 65536 of `-A64k`; a fraction is cut. `None`: there is none.
 pub fn number(word: &str) -> Option<u64> {
-    let digits = word.get(word.find(|c: char| c.is_ascii_digit())?..)?;
-    let end = digits.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(digits.len());
-    let (digits, unit) = digits.split_at(end);
-    let factor = match unit {
-        "" => 1.0,
-        "k" | "K" => 1024.0,
-        "m" | "M" => 1024.0 * 1024.0,
-        "g" | "G" => 1024.0 * 1024.0 * 1024.0,
-        _ => return None,
-    };
+    let (number, power) = parts(word).1?;
     // A conversion of floats saturates.
-    Some((digits.parse::<f64>().ok()? * factor) as u64)
+    Some((number * f64::from(1_u32 << power)) as u64)
+}
+
+/// A word's name, which ends where digits begin, and its number with the power of two that its unit stands for:
+/// `-A`, 64 and 10 of `-A64k`.
+pub(crate) fn parts(word: &str) -> (&str, Option<(f64, u32)>) {
+    let (name, value) = word.split_at(word.find(|c: char| c.is_ascii_digit()).unwrap_or(word.len()));
+    let (digits, unit) = value.split_at(value.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(value.len()));
+    let power = match unit {
+        "" => Some(0),
+        "k" | "K" => Some(10),
+        "m" | "M" => Some(20),
+        "g" | "G" => Some(30),
+        _ => None,
+    };
+    (name, digits.parse().ok().zip(power))
 }
 
 /// The number of a word as a count, at least 1.

@@ -43,7 +43,7 @@ pub fn left(asks: &[Ask], rows: &[Row]) -> Vec<Ask> {
 /// to `count` in all. Numbers of `space`; the same on every machine.
 pub fn list(space: &Space, keep: &[usize], count: usize, seed: u64) -> Vec<usize> {
     let mut listed = vec![space.default()];
-    let mut open = vec![true; space.len()];
+    let mut open = space.others();
     let belief = Belief::new(space);
     let add = |listed: &mut Vec<usize>, open: &mut Vec<bool>, configuration: usize| {
         if let Some(one) = open.get_mut(configuration).filter(|one| **one) {
@@ -51,9 +51,6 @@ pub fn list(space: &Space, keep: &[usize], count: usize, seed: u64) -> Vec<usize
             listed.push(configuration);
         }
     };
-    if let Some(default) = open.get_mut(space.default()) {
-        *default = false;
-    }
     keep.iter().for_each(|configuration| add(&mut listed, &mut open, *configuration));
     for proposed in 0..count.saturating_sub(listed.len()) {
         let known = Known { space, open: &open, tried: &[], belief: &belief, proposed, planned: count, seed };
@@ -77,9 +74,9 @@ pub fn answer(space: &Space, design: &Design, rows: &[Row]) -> Answer {
         .collect();
     let mean = |one: &Candidate| one.gain.map_or(f64::NEG_INFINITY, |gain| gain.mean);
     candidates.sort_by(|one, other| mean(other).total_cmp(&mean(one)));
-    let best = candidates.first().and_then(|best| Some((best.configuration, best.gain?)));
+    let best = candidates.first().filter(|best| best.gain.is_some());
     let verdict = match (best, fails) {
-        (Some((best, gain)), _) if gain.low > 1.0 && gain.mean >= 1.0 + design.zone => Verdict::Better(best),
+        (Some(best), _) if best.is_better(design.zone) => Verdict::Better(best.configuration),
         (Some(_), _) => Verdict::NoDifference,
         (None, Some(why)) => Verdict::DefaultFails(why),
         (None, None) => {

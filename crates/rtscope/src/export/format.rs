@@ -27,25 +27,24 @@ pub enum Format {
 }
 
 impl Format {
-    pub(super) fn ending(self) -> &'static str {
+    /// The ending of its files, and where they are looked at.
+    fn files(self) -> (&'static str, &'static str) {
         match self {
-            Format::Perfetto => "pftrace",
-            Format::Chrome => "trace.json",
-            Format::Firefox => "firefox.json",
-            Format::Parquet => "parquet",
-            Format::Fxt => "fxt",
+            Format::Perfetto => ("pftrace", "open it in https://ui.perfetto.dev"),
+            Format::Chrome => ("trace.json", "open it in chrome://tracing or https://www.speedscope.app"),
+            Format::Firefox => ("firefox.json", "load it into https://profiler.firefox.com"),
+            Format::Parquet => ("parquet", "each table is a file for DuckDB, Arrow, Polars"),
+            Format::Fxt => ("fxt", "open it in https://ui.perfetto.dev or eio-trace; `rtscope report` reads it, too"),
         }
+    }
+
+    pub(super) fn ending(self) -> &'static str {
+        self.files().0
     }
 
     /// Where it is looked at.
     pub(super) fn opens(self) -> &'static str {
-        match self {
-            Format::Perfetto => "open it in https://ui.perfetto.dev",
-            Format::Chrome => "open it in chrome://tracing or https://www.speedscope.app",
-            Format::Firefox => "load it into https://profiler.firefox.com",
-            Format::Parquet => "each table is a file for DuckDB, Arrow, Polars",
-            Format::Fxt => "open it in https://ui.perfetto.dev or eio-trace; `rtscope report` reads it, too",
-        }
+        self.files().1
     }
 
     /// Whether a terminal can show it.

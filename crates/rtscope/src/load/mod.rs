@@ -13,7 +13,7 @@ use clap::Args;
 use rtscope_load::document::{Document, Second};
 use rtscope_load::limit::Limit;
 use rtscope_load::target::{Protocol, Target, TargetError};
-use rtscope_load::{Load, LoadError};
+use rtscope_load::{Load, LoadError, Stop};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -79,8 +79,8 @@ pub struct LoadArgs {
     pub timeout: Duration,
     /// Give up when a figure stays above a limit: 'errors > 5% for 10s', 'p99 > 500ms for
     /// 10s' (p50, p90, p99, p99.9, max); or `never`
-    #[arg(long, value_name = "LIMIT", default_value = "errors > 50% for 10s", value_parser = limit)]
-    pub stop_when: Vec<StopWhen>,
+    #[arg(long, value_name = "LIMIT", default_value = "errors > 50% for 10s", value_parser = words::limit)]
+    pub stop_when: Vec<Option<Limit>>,
     /// The method
     #[arg(long, value_name = "METHOD", default_value = "GET")]
     pub method: String,
@@ -105,14 +105,6 @@ pub struct LoadArgs {
     /// Say nothing while it runs
     #[arg(short, long)]
     pub quiet: bool,
-}
-
-/// A limit, or none.
-#[derive(Clone, Debug)]
-pub struct StopWhen(Option<Limit>);
-
-fn limit(text: &str) -> Result<StopWhen, String> {
-    words::limit(text).map(StopWhen)
 }
 
 /// Does it.
@@ -142,8 +134,7 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Trouble> {
 pub fn load(args: &LoadArgs) -> Result<Load, Trouble> {
     let load = asked(args).map_err(|trouble| trouble.ends_with(WRONG))?;
     let Some(file) = &args.body else { return Ok(load) };
-    let body = std::fs::read(file);
-    let body = body.map_err(|error| Trouble::new(format!("cannot read {}", file.display())).because(error))?;
+    let body = std::fs::read(file).map_err(|error| Trouble::unreadable(file, error))?;
     Ok(Load { target: load.target.body(body), ..load })
 }
 
@@ -167,23 +158,21 @@ fn asked(args: &LoadArgs) -> Result<Load, Trouble> {
         streams: usize::try_from(args.streams).unwrap_or(usize::MAX),
         threads: usize::try_from(args.threads).unwrap_or(1),
         timeout: args.timeout,
-        limits: args.stop_when.iter().filter_map(|limit| limit.0.clone()).collect(),
+        limits: args.stop_when.iter().flatten().cloned().collect(),
         keep: KEEP,
     })
 }
 
 fn sent(load: &Load, args: &LoadArgs) -> Result<Document, Trouble> {
-    let cannot = |file: &Path, error: io::Error| {
-        Trouble::new(format!("cannot write {}", file.display()))
-            .because(error)
-            .next("give another path with --requests")
-    };
+    let cannot =
+        |file: &Path, error: io::Error| Trouble::unwritable(file, error).next("give another path with --requests");
     let file = args.requests.as_deref().map(|path| File::create(path).map_err(|error| cannot(path, error)));
     let mut file = file.transpose()?.map(BufWriter::new);
     let mut line = Line::new(args.quiet);
     let warm_up_ns = rtscope_host::clock::ns_of(load.warm_up);
     let mut show = |second: &Second| line.put(&text::live(second, warm_up_ns));
-    let done = rtscope_load::run(load, file.as_mut().map(|file| file as &mut dyn Write), &mut show);
+    let keep = file.as_mut().map(|file| file as &mut dyn Write);
+    let done = rtscope_load::run(load, &Stop::by_sigint(), || (), keep, &mut show);
     drop(line);
     done.map_err(|error| match error {
         LoadError::Target(TargetError::Nobody(address, source)) => {

@@ -17,13 +17,9 @@ pub fn live(second: &Second, warm_up_ns: u64) -> String {
         return format!("{at}: warming up");
     }
     let ended = second.fine + second.failed;
-    let mut line = format!(
-        "{at}: {}/s, p50 {}, p99 {}, {}",
-        count(ended),
-        duration_or_dash(second.p50_ns),
-        duration_or_dash(second.p99_ns),
-        counted(second.failed, "error", "errors"),
-    );
+    let [p50, p99] = [second.p50_ns, second.p99_ns].map(duration_or_dash);
+    let errors = counted(second.failed, "error", "errors");
+    let mut line = format!("{at}: {}/s, p50 {p50}, p99 {p99}, {errors}", count(ended));
     if second.waiting > 0 {
         let _ = write!(line, ", {} waiting for a connection", count(second.waiting));
     }
@@ -47,19 +43,17 @@ pub fn text(load: &Document, style: &Style) -> String {
         row(&mut out, name, figures);
     }
     out.push('\n');
-    for sentence in notes(load) {
-        let mut lines = wrap(&sentence, style.width.saturating_sub(2)).into_iter();
-        let _ = writeln!(out, "- {}", lines.next().unwrap_or_default());
-        lines.for_each(|line| out.push_str(&format!("  {line}\n")));
-    }
-    for doubt in &load.doubts {
-        let sentence = doubted(*doubt, load);
-        let mut lines = wrap(&sentence, style.width.saturating_sub(2)).into_iter();
-        let first = format!("! {}", lines.next().unwrap_or_default());
-        let _ = writeln!(out, "{}", style.paint(Tone::Bad, &first));
-        lines.for_each(|line| out.push_str(&format!("  {}\n", style.paint(Tone::Bad, &line))));
-    }
+    notes(load).iter().for_each(|sentence| item(&mut out, '-', Tone::Plain, sentence, style));
+    load.doubts.iter().for_each(|doubt| item(&mut out, '!', Tone::Bad, &doubted(*doubt, load), style));
     out
+}
+
+/// A sentence behind a mark.
+fn item(out: &mut String, mark: char, tone: Tone, sentence: &str, style: &Style) {
+    let mut lines = wrap(sentence, style.width.saturating_sub(2)).into_iter();
+    let first = format!("{mark} {}", lines.next().unwrap_or_default());
+    let _ = writeln!(out, "{}", style.paint(tone, &first));
+    lines.for_each(|line| out.push_str(&format!("  {}\n", style.paint(tone, &line))));
 }
 
 /// What came of it in one line.

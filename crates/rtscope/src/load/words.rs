@@ -9,6 +9,9 @@ use std::time::Duration;
 const RATE_FORM: &str = "write 1000, '1000 for 30s', '100..2000 in 60s' or '100..1000 by 100 every 10s'";
 const LIMIT_FORM: &str = "write 'errors > 5% for 10s' or 'p99 > 500ms for 10s' (p50, p90, p99, p99.9, max)";
 
+/// Quantiles of latency that a limit may be about.
+const QUANTILES: [(&str, f64); 5] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999), ("max", 1.0)];
+
 /// How long a limit must be broken where that is not said.
 const LIMIT_LASTS: Duration = Duration::from_secs(10);
 
@@ -75,18 +78,11 @@ pub fn limit(text: &str) -> Result<Option<Limit>, String> {
     if lasts.subsec_nanos() > 0 {
         return Err("limits are watched second by second: give whole seconds".to_owned());
     }
-    let figure = match figure.trim() {
-        "errors" => Figure::Errors,
-        "p50" => Figure::Latency(0.5),
-        "p90" => Figure::Latency(0.9),
-        "p99" => Figure::Latency(0.99),
-        "p99.9" => Figure::Latency(0.999),
-        "max" => Figure::Latency(1.0),
-        _ => return Err(form()),
-    };
-    let above = match figure {
-        Figure::Errors => share(value)?,
-        Figure::Latency(_) => duration(value)?.as_secs_f64() * 1e9,
+    let quantile = QUANTILES.iter().find(|(name, _)| *name == figure.trim());
+    let (figure, above) = match quantile {
+        Some((_, quantile)) => (Figure::Latency(*quantile), duration(value)?.as_secs_f64() * 1e9),
+        None if figure.trim() == "errors" => (Figure::Errors, share(value)?),
+        None => return Err(form()),
     };
     Ok(Some(Limit { figure, above, lasts, text: text.trim().to_owned() }))
 }

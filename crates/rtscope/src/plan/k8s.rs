@@ -8,14 +8,12 @@ use rtscope_model::resources::Resources;
 pub fn render(planned: &Planned) -> String {
     let plan = &planned.plan;
     let name = yaml::name(&planned.name());
-    let mut out = yaml::comment(
-        &format!(
-            "A plan for {} made by `rtscope plan` on one machine. It holds on nodes that give the container as much; where \
-             nodes differ, start the program with `rtscope run`, which plans at each start.",
-            plan.goal.name()
-        ),
-        0,
+    let goal = plan.goal.name();
+    let about = format!(
+        "A plan for {goal} made by `rtscope plan` on one machine. It holds on nodes that give the container as much; where \
+         nodes differ, start the program with `rtscope run`, which plans at each start."
     );
+    let mut out = yaml::comment(&about, 0);
     out += &yaml::reasons(plan);
     out += "apiVersion: v1\nkind: Pod\nmetadata:\n";
     out += &format!("  name: {}\n", yaml::string(&name));

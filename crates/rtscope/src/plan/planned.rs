@@ -1,7 +1,10 @@
 //! A plan with what it was made for, as each format takes it.
 
+use super::program::Found;
+use rtscope_host::procfs::Host;
+use rtscope_host::resources;
 use rtscope_model::resources::Resources;
-use rtscope_tune::plan::Plan;
+use rtscope_tune::plan::{Goal, Plan};
 
 /// A plan with what it was made for.
 #[derive(Clone, Debug)]
@@ -15,6 +18,13 @@ pub struct Planned {
 }
 
 impl Planned {
+    /// The plan for `found` where it may use what `host` gives process `pid`, or this one.
+    pub fn of(found: &Found, host: &Host, pid: Option<u32>, goal: Goal) -> Planned {
+        let resources = resources::without_caches(host, pid);
+        let plan = rtscope_tune::plan::plan(&resources, &found.program, goal);
+        Planned { plan, resources, about: found.about.clone() }
+    }
+
     /// A short name for the program: `mill`.
     pub fn name(&self) -> String {
         let path = self.plan.program.as_deref().map(std::path::Path::new);

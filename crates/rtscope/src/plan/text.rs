@@ -6,7 +6,7 @@ use crate::draw::screen::Screen;
 use crate::style::{Style, Tone, clean};
 use rtscope_model::resources::Resources;
 use rtscope_model::units;
-use rtscope_tune::plan::Plan;
+use rtscope_tune::plan::{Goal, Plan};
 
 /// The plan as text.
 pub fn render(planned: &Planned, style: &Style) -> String {
@@ -54,26 +54,18 @@ pub fn render(planned: &Planned, style: &Style) -> String {
 
 fn what_next(plan: &Plan, page: &mut Screen<'_>) {
     let program = plan.program.as_deref().map_or("PROG".into(), env::quoted);
-    page.command("start", Tone::Faint, &format!("rtscope run{} -- {}", goal(plan), clean(&program)));
+    let goal = Some(plan.goal).filter(|goal| *goal != Goal::default());
+    let goal = goal.map_or(String::new(), |goal| format!(" --goal {}", goal.name()));
+    page.command("start", Tone::Faint, &format!("rtscope run{goal} -- {}", clean(&program)));
     if !plan.env.is_empty() {
         let variables: Vec<String> =
             plan.env.iter().map(|(name, value)| format!("{name}={}", env::quoted(value))).collect();
-        let mask = plan
-            .cpus
-            .as_ref()
-            .map_or(String::new(), |cpus| format!("taskset -c {} ", rtscope_host::cpu_list::show(cpus)));
+        let mask = |cpus: &Vec<u32>| format!("taskset -c {} ", rtscope_host::cpu_list::show(cpus));
+        let mask = plan.cpus.as_ref().map_or(String::new(), mask);
         page.command("or", Tone::Faint, &clean(&format!("{} {mask}{program}", variables.join(" "))));
     }
     if let Some(measure) = plan.measure.first() {
         page.command("measure", Tone::Faint, &clean(&measure.command));
-    }
-}
-
-fn goal(plan: &Plan) -> String {
-    if plan.goal == rtscope_tune::plan::Goal::default() {
-        String::new()
-    } else {
-        format!(" --goal {}", plan.goal.name())
     }
 }
 

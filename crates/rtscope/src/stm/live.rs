@@ -250,7 +250,7 @@ impl Shown {
         match &self.style {
             Some(style) => {
                 let again = style.again().unwrap_or_default();
-                let frame = text::frame(&watched.document(), &recent, style);
+                let frame = text::text(&watched.document(), Some(&recent), style);
                 let mut out = io::stdout().lock();
                 // A terminal that has gone is no reason to stop.
                 let _ = out.write_all(format!("{again}{frame}").as_bytes()).and_then(|()| out.flush());

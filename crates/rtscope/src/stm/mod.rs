@@ -45,11 +45,11 @@ pub fn run(args: &StmArgs) -> Result<ExitCode, Trouble> {
 }
 
 fn of_capture(of: &Path) -> Result<Document, Trouble> {
-    let cannot = |why: &dyn std::fmt::Display| Trouble::new(format!("cannot read {}", of.display())).because(why);
     std::fs::metadata(of).map_err(|error| {
-        cannot(&error).next("give a process id (`pgrep -a NAME`), a capture, or a program behind `--`")
+        let next = "give a process id (`pgrep -a NAME`), a capture, or a program behind `--`";
+        Trouble::unreadable(of, error).next(next)
     })?;
-    let capture = Capture::open(of).map_err(|error| cannot(&error))?;
+    let capture = Capture::open(of).map_err(|error| Trouble::unreadable(of, error))?;
     let context = sources::of_manifest(capture.manifest());
     let found = kept::load(&capture, None, context.started).stm.and_then(|stm| stm.values(context.ended));
     let transactions = found.ok_or_else(|| {
@@ -64,7 +64,7 @@ fn print(document: &Document, args: &StmArgs) -> Result<(), Trouble> {
         trouble::document(document, true)?
     } else {
         let style = if args.output.is_some() { Style::plain(100) } else { Style::of_stdout() };
-        text::text(document, &style)
+        text::text(document, None, &style)
     };
     let Some(output) = &args.output else {
         return printed(io::stdout().lock().write_all(text.as_bytes()))

@@ -9,18 +9,11 @@ use crate::style::{Style, Tone, clean};
 use rtscope_analyze::recording::stm::StmRates;
 use rtscope_analyze::results::stm::Transactions;
 
-pub(super) fn text(document: &Document, style: &Style) -> String {
+/// All of it; while it goes on, the last moment too.
+pub(super) fn text(document: &Document, recent: Option<&Transactions>, style: &Style) -> String {
     let mut screen = Screen::new(style);
     title(&mut screen, document);
-    stm::section(&mut screen, &document.transactions);
-    screen.finish()
-}
-
-/// What stands there while it goes on: the last moment, and all of it.
-pub(super) fn frame(document: &Document, recent: &Transactions, style: &Style) -> String {
-    let mut screen = Screen::new(style);
-    title(&mut screen, document);
-    screen.entry("Now", &now(recent));
+    recent.into_iter().for_each(|recent| screen.entry("Now", &now(recent)));
     stm::section(&mut screen, &document.transactions);
     screen.finish()
 }

@@ -230,9 +230,7 @@ fn with_log(path: &Path, now: Time) -> Result<(Capture, Result<Found, String>), 
                     return Ok((capture, log));
                 }
             }
-            Err(error) if !waits => {
-                return Err(Trouble::new(format!("cannot read {}", path.display())).because(error));
-            }
+            Err(error) if !waits => return Err(Trouble::unreadable(path, error)),
             Err(_) => {}
         }
         std::thread::sleep(LOG_STEP);

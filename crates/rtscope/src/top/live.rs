@@ -136,10 +136,7 @@ impl Screen {
     }
 
     fn keyboard(&self) -> Option<&Keyboard> {
-        match self {
-            Screen::Whole(keyboard) => keyboard.as_ref(),
-            Screen::Lines | Screen::Json | Screen::Once => None,
-        }
+        if let Screen::Whole(keyboard) = self { keyboard.as_ref() } else { None }
     }
 
     /// Ends it: on a terminal what was shown last stays below what was there before.

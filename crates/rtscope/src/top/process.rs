@@ -62,13 +62,11 @@ impl Running {
             transactions: Some(stm::Kept { capture: None, redact: false }),
         });
         // Looking at a large binary takes a while, in which nothing is counted.
-        let (started, transactions) = (clock::monotonic(), Transactions::new(None));
-        let mut live = match &kernel {
-            Some(by_hand) => {
-                Live::new(started, (&by_hand.kernel, &by_hand.formats, Some(&by_hand.threads)), transactions)
-            }
-            None => Live::new(started, (&Kernel::default(), &HashMap::new(), None), transactions),
-        };
+        let nothing = (Kernel::default(), HashMap::new());
+        let seen = kernel.as_ref().map_or((&nothing.0, &nothing.1, None), |by_hand| {
+            (&by_hand.kernel, &by_hand.formats, Some(by_hand.threads.as_slice()))
+        });
+        let mut live = Live::new(clock::monotonic(), seen, Transactions::new(None));
         if kernel.is_none() {
             let why = "The kernel's scheduling is not looked at (--no-kernel): causes are guesses.";
             live.notes.push(why.to_owned());

@@ -4,6 +4,7 @@
 use crate::report::{stm, words};
 use crate::style::{Style, Tone, clean, shorten, wrap};
 use rtscope_analyze::Context;
+use rtscope_analyze::results::Distribution;
 use rtscope_analyze::window::{Figures, Kept, LaneShares, Throttled};
 use rtscope_model::manifest::Tier;
 use rtscope_model::units::{self, duration, duration_or_dash, percent};
@@ -187,14 +188,7 @@ fn rows_of(view: &View, shown: &Shown) -> Vec<Row> {
         let pauses = &figures.pauses;
         rows.push(("pauses", pauses_words(figures), Tone::Plain));
         if pauses.time_to_stop_ns.count > 0 {
-            let stop = &pauses.time_to_stop_ns;
-            let text = format!(
-                "p50 {}, p99 {}, longest {}",
-                duration_or_dash(stop.p50),
-                duration_or_dash(stop.p99),
-                duration_or_dash(stop.max)
-            );
-            rows.push(("time to stop", text, Tone::Plain));
+            rows.push(("time to stop", spread(&pauses.time_to_stop_ns), Tone::Plain));
         } else if pauses.count > 0 {
             rows.push(("time to stop", "unknown: this runtime posts no request".into(), Tone::Plain));
         }
@@ -225,18 +219,17 @@ fn pauses_words(figures: &Figures) -> String {
     if pauses.count == 0 {
         return "none".into();
     }
-    let mut text = format!(
-        "{} per second, {} of the time, p50 {}, p99 {}, longest {}",
-        rate(pauses.per_second),
-        units::percent_of(pauses.total_ns, figures.span_ns),
-        duration_or_dash(pauses.pause_ns.p50),
-        duration_or_dash(pauses.pause_ns.p99),
-        duration_or_dash(pauses.pause_ns.max)
-    );
+    let (often, share) = (rate(pauses.per_second), units::percent_of(pauses.total_ns, figures.span_ns));
+    let mut text = format!("{often} per second, {share} of the time, {}", spread(&pauses.pause_ns));
     if pauses.partial > 0 {
         text += &format!(" ({} seen in part)", pauses.partial);
     }
     text
+}
+
+fn spread(of: &Distribution) -> String {
+    let [p50, p99, longest] = [of.p50, of.p99, of.max].map(duration_or_dash);
+    format!("p50 {p50}, p99 {p99}, longest {longest}")
 }
 
 /// Three digits at most, fewer where they say nothing.

@@ -1,7 +1,7 @@
 //! How every kind of study ends: what it prints, its exit status without an answer, and what to do where it
 //! cannot be kept.
 
-use crate::trouble::{Trouble, print_results};
+use crate::trouble::{Trouble, WRONG, print_results};
 use rtscope_store::StoreError;
 use std::path::Path;
 use std::process::ExitCode;
@@ -12,6 +12,11 @@ pub(super) fn show(text: &str) -> Result<ExitCode, Trouble> {
 
 /// The exit status of no answer.
 pub(super) const NO_ANSWER: u8 = 3;
+
+/// A budget with which nothing can be compared.
+pub(super) fn too_small(why: impl std::fmt::Display, next: &str) -> Trouble {
+    Trouble::new("the budget is too small").because(why).next(next).ends_with(WRONG)
+}
 
 pub(super) fn cannot_keep(path: &Path, error: &StoreError) -> Trouble {
     let next = match error {

@@ -29,27 +29,32 @@ Exit status:
   3  no answer: the study was ended before, the machine is too noisy or never quiet, or
      nothing keeps to the limits";
 
+/// Headings that options stand below in the help.
+const SOUGHT: &str = "What is sought";
+const LIST: &str = "A fixed list, and many machines";
+const TABLE: &str = "Studies of a table";
+
 /// Options of `tune`.
 #[derive(Args, Clone, Debug)]
 #[command(after_help = STATUS)]
 pub struct TuneArgs {
     /// What is to be small: time, cpu, rss, p99... [default: time, with --load p99]
-    #[arg(long, value_name = "FIGURE", help_heading = "What is sought")]
+    #[arg(long, value_name = "FIGURE", help_heading = SOUGHT)]
     pub minimize: Option<String>,
     /// What a configuration must not break: rss=512M, p99=20ms, errors=0, errors=1%
-    #[arg(long, value_name = "FIGURE=MOST", help_heading = "What is sought")]
+    #[arg(long, value_name = "FIGURE=MOST", help_heading = SOUGHT)]
     pub limit: Vec<String>,
     /// The program is a server: what it is sent, in the words of `rtscope load`
-    #[arg(long, value_name = "'URL OPTIONS'", help_heading = "What is sought")]
+    #[arg(long, value_name = "'URL OPTIONS'", help_heading = SOUGHT)]
     pub load: Option<String>,
     /// What the plan is made for [default: throughput, with --load latency]
-    #[arg(long, value_parser = goals(), help_heading = "What is sought")]
+    #[arg(long, value_parser = goals(), help_heading = SOUGHT)]
     pub goal: Option<Goal>,
     /// Vary what the environment and the link give too
-    #[arg(long, help_heading = "What is sought")]
+    #[arg(long, help_heading = SOUGHT)]
     pub vary_given: bool,
     /// Only show what would be tried and what not, and why
-    #[arg(long, requires = "command", help_heading = "What is sought")]
+    #[arg(long, requires = "command", help_heading = SOUGHT)]
     pub dry_run: bool,
     /// Trials that a study may take, all stages counted
     #[arg(long, value_name = "N", default_value_t = 75, value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -82,57 +87,40 @@ pub struct TuneArgs {
     #[arg(long)]
     pub no_captures: bool,
     /// Compare exactly these, each in every block, in the place of a search; '' is what runs today
-    #[arg(
-        long = "try",
-        value_name = "FLAGS",
-        allow_hyphen_values = true,
-        help_heading = "A fixed list, and many machines"
-    )]
+    #[arg(long = "try", value_name = "FLAGS", allow_hyphen_values = true, help_heading = LIST)]
     pub tries: Vec<String>,
     /// Blocks of a fixed list
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "A fixed list, and many machines")]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = LIST)]
     pub blocks: u32,
     /// Run only this block of them, from 0
-    #[arg(
-        long,
-        value_name = "INDEX",
-        requires = "store",
-        requires = "tries",
-        help_heading = "A fixed list, and many machines"
-    )]
+    #[arg(long, value_name = "INDEX", requires = "store", requires = "tries", help_heading = LIST)]
     pub block: Option<u32>,
     /// Print a job that runs a block on each machine; without --try of a list spread over the space
-    #[arg(
-        long,
-        value_enum,
-        value_name = "KIND",
-        requires = "command",
-        help_heading = "A fixed list, and many machines"
-    )]
+    #[arg(long, value_enum, value_name = "KIND", requires = "command", help_heading = LIST)]
     pub export_job: Option<JobArg>,
     /// Configurations of a job's list, with what runs today
-    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(2..=500), help_heading = "A fixed list, and many machines")]
+    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(2..=500), help_heading = LIST)]
     pub configurations: u32,
     /// Take the blocks in DIR together and print what follows; with the program, lines to paste too
-    #[arg(long, value_name = "DIR", help_heading = "A fixed list, and many machines")]
+    #[arg(long, value_name = "DIR", help_heading = LIST)]
     pub merge: Option<PathBuf>,
     /// Keep it in FILE; with --block and --replay
     #[arg(long, value_name = "FILE")]
     pub store: Option<PathBuf>,
     /// Do studies of a recorded table instead of a program, and say how good their answers are
-    #[arg(long, value_name = "TABLE", conflicts_with_all = ["command", "merge"], help_heading = "Studies of a table")]
+    #[arg(long, value_name = "TABLE", conflicts_with_all = ["command", "merge"], help_heading = TABLE)]
     pub replay: Option<PathBuf>,
     /// Which figure of the table is to be small
-    #[arg(long, value_name = "NAME", default_value = "total_wall_seconds", help_heading = "Studies of a table")]
+    #[arg(long, value_name = "NAME", default_value = "total_wall_seconds", help_heading = TABLE)]
     pub metric: String,
     /// Studies; one of them can be kept with --store
-    #[arg(long, value_name = "N", default_value_t = 400, value_parser = clap::value_parser!(u64).range(1..=1_000_000), help_heading = "Studies of a table")]
+    #[arg(long, value_name = "N", default_value_t = 400, value_parser = clap::value_parser!(u64).range(1..=1_000_000), help_heading = TABLE)]
     pub studies: u64,
     /// The configuration to beat (default: the one with the shortest name, of several the first in the alphabet)
-    #[arg(long, value_name = "CFG", allow_hyphen_values = true, help_heading = "Studies of a table")]
+    #[arg(long, value_name = "CFG", allow_hyphen_values = true, help_heading = TABLE)]
     pub default: Option<String>,
     /// How a trial is drawn from the table
-    #[arg(long, value_enum, default_value_t = DrawArg::Rows, help_heading = "Studies of a table")]
+    #[arg(long, value_enum, default_value_t = DrawArg::Rows, help_heading = TABLE)]
     pub draw: DrawArg,
     /// Wait so many milliseconds in each trial: for tests that end a study in the middle
     #[arg(long, value_name = "MS", default_value_t = 0, hide = true)]

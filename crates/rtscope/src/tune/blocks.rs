@@ -2,7 +2,7 @@
 //! machines, and the blocks taken together. Owns which list that is; what a block holds and
 //! what follows from blocks is `rtscope_tune::jobs`' matter.
 
-use super::answer::{NO_ANSWER, cannot_keep, show};
+use super::answer::{NO_ANSWER, cannot_keep, show, too_small};
 use super::args::{JobArg, TuneArgs};
 use super::conduct::Conductor;
 use super::description;
@@ -98,7 +98,7 @@ fn enough(args: &TuneArgs) -> Result<(), Trouble> {
         return Ok(());
     }
     let few = format!("{} blocks are too few for one comparison, which takes {FRESH_FROM}", args.blocks);
-    Err(Trouble::new("the budget is too small").because(few).next("give more with --blocks").ends_with(WRONG))
+    Err(too_small(few, "give more with --blocks"))
 }
 
 /// A folder for what trials write, and the file of the study. A block has both where its store

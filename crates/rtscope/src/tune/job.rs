@@ -90,10 +90,8 @@ pub fn kubernetes(job: &Job) -> String {
     out += "            - topologyKey: kubernetes.io/hostname\n              labelSelector:\n                matchLabels:\n";
     out += &format!("                  rtscope-tune: {}\n      containers:\n", yaml::string(&name));
     out += &format!("        - name: {}\n", yaml::string(&name));
-    out += &format!(
-        "          image: {} # put your image here, with rtscope in it\n",
-        yaml::string(&format!("{name}:latest"))
-    );
+    let image = yaml::string(&format!("{name}:latest"));
+    out += &format!("          image: {image} # put your image here, with rtscope in it\n");
     // The kubelet replaces $(NAME), and two dollars by one.
     let line = job.line("JOB_COMPLETION_INDEX", SHARDS).replace('$', "$$");
     out += "          command:\n            - \"/bin/sh\"\n            - \"-c\"\n";

@@ -114,15 +114,12 @@ pub fn outcome(tried: &Tried, objective: &Objective) -> Outcome {
     }
 }
 
-/// One try.
-enum Once {
-    Done(Tried),
-    /// It counts for nothing: why, and whether the program itself may be at fault.
-    Dirty {
-        why: String,
-        own: bool,
-        figures: Figures,
-    },
+/// A try that counts for nothing.
+struct Dirty {
+    why: String,
+    /// The program itself may be at fault.
+    own: bool,
+    figures: Figures,
 }
 
 /// How far a server came.
@@ -142,22 +139,21 @@ impl<'a> Live<'a> {
     /// thread has to live until it returns.
     pub fn run(&mut self, job: &Job, dirty: &mut dyn FnMut(&str, &Figures)) -> Tried {
         let (began, mut tries) = (Instant::now(), 0);
-        let (why, own, figures) = loop {
+        let Dirty { why, own, figures } = loop {
             match self.gate.wait(&Host::default(), job.cpus.as_deref(), self.wake()) {
                 Ok(()) => {}
-                Err(NotQuiet::Interrupted) => return interrupted(),
+                Err(NotQuiet::Interrupted) => return Tried::Stopped(interrupted()),
                 Err(never) => return Tried::Stopped(format!("the machine is never quiet: {never}")),
             }
-            match self.once(job) {
-                Once::Done(tried) => return tried,
-                Once::Dirty { why, own, figures } => {
-                    dirty(&why, &figures);
-                    tries += 1;
-                    // Short trials have had their tries before a neighbour has ended.
-                    if tries >= self.tries && (own || began.elapsed() >= self.gate.patience) {
-                        break (why, own, figures);
-                    }
-                }
+            let disturbed = match self.once(job) {
+                Ok(tried) => return tried,
+                Err(disturbed) => disturbed,
+            };
+            dirty(&disturbed.why, &disturbed.figures);
+            tries += 1;
+            // Short trials have had their tries before a neighbour has ended.
+            if tries >= self.tries && (disturbed.own || began.elapsed() >= self.gate.patience) {
+                break disturbed;
             }
         };
         let tries = units::counted(tries.into(), "try", "tries");
@@ -168,18 +164,19 @@ impl<'a> Live<'a> {
         }
     }
 
-    fn once(&mut self, job: &Job) -> Once {
+    fn once(&mut self, job: &Job) -> Result<Tried, Dirty> {
         let file = self.scratch.join(format!("statistics-{}", std::process::id()));
         let asked = self.own.map(|own| (own, (own.ask)(job, &file)));
         let job = asked.as_ref().and_then(|(_, asked)| asked.as_ref().ok()).unwrap_or(job);
         if let Way::Server { load, .. } = &self.way
             && let Ok(address) = load.target.find(CONNECT)
         {
-            return stopped(format!("something takes connections at {address} already; end it, or give another port"));
+            let why = format!("something takes connections at {address} already; end it, or give another port");
+            return Ok(Tried::Stopped(why));
         }
         let running = match trial::start(&Host::default(), job) {
             Ok(running) => running,
-            Err(error) => return failed(error.to_string(), Figures::new()),
+            Err(error) => return Ok(Tried::Failed { why: error.to_string(), figures: Figures::new() }),
         };
         let done = match self.way.clone() {
             Way::Batch { timeout } => self.to_its_end(running, timeout),
@@ -187,7 +184,7 @@ impl<'a> Live<'a> {
         };
         let (ended, mut served) = match done {
             Ok(done) => done,
-            Err(once) => return once,
+            Err(why) => return Ok(Tried::Stopped(why)),
         };
         self.notes.insert(ended.how.to_string());
         let mut figures = measure::of_run(&ended);
@@ -217,18 +214,20 @@ impl<'a> Live<'a> {
         judged(&ended, served, figures, &self.bounds)
     }
 
-    fn to_its_end(&self, mut running: Running, timeout: Duration) -> Result<(Ended, Served), Once> {
+    /// Waits for its end; why there is no trial, in words.
+    fn to_its_end(&self, mut running: Running, timeout: Duration) -> Result<(Ended, Served), String> {
         let over = running.wait(Instant::now() + timeout, self.wake());
         let interrupted = self.interrupted();
         let failed = (!over).then(|| format!("it did not end within {}", shown(timeout)));
         let ended = if over { running.end() } else { running.stop(self.grace) };
         if interrupted {
-            return Err(Once::Done(self::interrupted()));
+            return Err(self::interrupted());
         }
-        ended.map(|ended| (ended, Served { document: None, failed })).map_err(|error| stopped(error.to_string()))
+        ended.map(|ended| (ended, Served { document: None, failed })).map_err(|error| error.to_string())
     }
 
-    fn under_load(&self, mut running: Running, load: &Load, ready: Duration) -> Result<(Ended, Served), Once> {
+    /// The same for a server, which is loaded as soon as it takes connections.
+    fn under_load(&self, mut running: Running, load: &Load, ready: Duration) -> Result<(Ended, Served), String> {
         let waited = self.until_it_listens(&mut running, load, ready);
         let served = match waited {
             Ok(()) => self.loaded(&mut running, load),
@@ -237,10 +236,10 @@ impl<'a> Live<'a> {
         // Before anything is concluded: it has to go in any case.
         let ended = running.stop(self.grace);
         if self.interrupted() {
-            return Err(Once::Done(interrupted()));
+            return Err(interrupted());
         }
-        let served = served.map_err(stopped)?;
-        ended.map(|ended| (ended, served)).map_err(|error| stopped(error.to_string()))
+        let served = served?;
+        ended.map(|ended| (ended, served)).map_err(|error| error.to_string())
     }
 
     /// Waits until a server takes connections; why it does not, in words.
@@ -269,7 +268,7 @@ impl<'a> Live<'a> {
         let stop = Stop::default();
         let mut gone = false;
         let done = thread::scope(|scope| {
-            let loading = scope.spawn(|| rtscope_load::run_until(load, &stop, go_before, None, &mut |_| ()));
+            let loading = scope.spawn(|| rtscope_load::run(load, &stop, go_before, None, &mut |_| ()));
             while !loading.is_finished() {
                 gone = running.wait(Instant::now() + LOOK, self.wake());
                 if gone || self.interrupted() {
@@ -302,16 +301,8 @@ impl<'a> Live<'a> {
     }
 }
 
-fn interrupted() -> Tried {
-    Tried::Stopped("interrupted".to_owned())
-}
-
-fn stopped(why: String) -> Once {
-    Once::Done(Tried::Stopped(why))
-}
-
-fn failed(why: String, figures: Figures) -> Once {
-    Once::Done(Tried::Failed { why, figures })
+fn interrupted() -> String {
+    "interrupted".to_owned()
 }
 
 /// A time as people read it.
@@ -334,22 +325,22 @@ fn add_cpu_per_request(figures: &mut Figures, document: &Document) {
 }
 
 /// What a try amounts to. One that ended badly by itself did so whatever others did.
-fn judged(ended: &Ended, served: Served, figures: Figures, bounds: &Bounds) -> Once {
+fn judged(ended: &Ended, served: Served, figures: Figures, bounds: &Bounds) -> Result<Tried, Dirty> {
     if let Some(how) = badly(ended) {
         let before = served.failed.map(|failed| format!("{failed}: ")).unwrap_or_default();
-        return failed(format!("{before}{}", with_last_words(&how, ended)), figures);
+        return Ok(Tried::Failed { why: format!("{before}{}", with_last_words(&how, ended)), figures });
     }
     if let Some(why) = ended.noise.dirty(bounds) {
-        return Once::Dirty { why, own: false, figures };
+        return Err(Dirty { why, own: false, figures });
     }
     if let Some(why) = served.failed {
-        return failed(with_last_words(&why, ended), figures);
+        return Ok(Tried::Failed { why: with_last_words(&why, ended), figures });
     }
     if served.document.is_some_and(|document| document.doubts.contains(&Doubt::Late)) {
         let why = "the load was late by 1 ms or more for 1 % of the requests: the program left it too little CPU";
-        return Once::Dirty { why: why.to_owned(), own: true, figures };
+        return Err(Dirty { why: why.to_owned(), own: true, figures });
     }
-    Once::Done(Tried::Clean(figures))
+    Ok(Tried::Clean(figures))
 }
 
 /// How it ended, if that is not as it should. One that was stopped may end as it likes.

@@ -1,7 +1,7 @@
 //! A study of a program, from its command to what is printed. Owns the order of the steps and
 //! the folder in which a study is kept.
 
-use super::answer::{NO_ANSWER, cannot_keep, show};
+use super::answer::{NO_ANSWER, cannot_keep, show, too_small};
 use super::args::TuneArgs;
 use super::conduct::{Conductor, Ways};
 use super::keeping::Keeping;
@@ -218,12 +218,11 @@ pub fn made(folder: &Path) -> Result<PathBuf, Trouble> {
 /// Whether the budget is enough for one comparison; `once`: of `--within`, with trials so long.
 fn enough(args: &TuneArgs, design: &Design, once: Option<Duration>) -> Result<(), Trouble> {
     design.check().map_err(|small| {
-        let trials = format!("give --trials {} or more", small.fewest);
         let next = match once.filter(|_| args.trials as usize >= small.fewest) {
             Some(once) => format!("give --within {} or more", live::shown(once.mul_f64(small.fewest as f64))),
-            None => trials,
+            None => format!("give --trials {} or more", small.fewest),
         };
-        Trouble::new("the budget is too small").because(small).next(next).ends_with(WRONG)
+        too_small(small, &next)
     })
 }
 
@@ -269,8 +268,7 @@ fn lines(gathered: &Gathered, words: &str) -> Vec<Line> {
 /// The files beside the study.
 pub fn write(folder: &Path, shown: &Shown, description: &Description, rows: &[Row]) -> Result<(), Trouble> {
     let cannot = |name: &str, error: &dyn std::fmt::Display| {
-        Trouble::new(format!("cannot write {}", folder.join(name).display()))
-            .because(error)
+        Trouble::unwritable(&folder.join(name), error)
             .next("the trials are kept: free the disk, and the same command writes it")
     };
     let json = serde_json::to_string_pretty(shown).map_err(|error| cannot(RESULT, &error))?;

@@ -3,8 +3,8 @@
 
 use crate::line::Line;
 use crate::style::clean;
+use crate::trouble::say;
 use rtscope_tune::study::{Ask, Stage};
-use std::io::{self, Write};
 
 /// Which trials a run has.
 #[derive(Copy, Clone, Debug)]
@@ -54,8 +54,7 @@ impl<S: Copy + PartialEq> Progress<S> {
     pub fn say(&mut self, text: &str) {
         self.line.clear();
         if !self.quiet {
-            // A closed standard error is no reason to fail.
-            let _ = writeln!(io::stderr(), "rtscope: {}", clean(text));
+            say(text);
         }
     }
 

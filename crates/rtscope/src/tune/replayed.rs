@@ -1,12 +1,12 @@
 //! One study of a recorded table that is kept in a file and goes on from there. Owns which
 //! study that is; keeping is `rtscope_store`'s matter.
 
-use super::answer::{cannot_keep, show};
+use super::answer::{cannot_keep, show, too_small};
 use super::args::TuneArgs;
 use super::keeping::{Keeping, unix_ns};
 use super::result::{Shown, text};
 use crate::style::Style;
-use crate::trouble::{Trouble, WRONG, document};
+use crate::trouble::{Trouble, document};
 use clap::ValueEnum;
 use rtscope_store::{Store, StoreError};
 use rtscope_tune::result;
@@ -46,9 +46,8 @@ impl Trials for Kept<'_> {
 pub fn run(args: &TuneArgs, replay: &Replay<'_>, space: Space, path: &Path) -> Result<ExitCode, Trouble> {
     let description = description(args, replay);
     let cannot = |error: StoreError| cannot_keep(path, &error);
-    let study = Study::new(space, description.design, args.proposer.make()).map_err(|error| {
-        Trouble::new("the budget is too small").because(error).next("give more with --trials").ends_with(WRONG)
-    })?;
+    let study = Study::new(space, description.design, args.proposer.make())
+        .map_err(|small| too_small(small, "give more with --trials"))?;
     let store = Store::resume(path, &description).map_err(cannot)?;
     let before = store.rows().map_err(cannot)?;
     let mut study = study.resume(&told(&before)).map_err(|error| {

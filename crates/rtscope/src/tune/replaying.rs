@@ -2,30 +2,22 @@
 //! is tested. Owns the figures that are printed; `table` reads the table, `replayed` does one
 //! study of it that is kept.
 
-use super::answer::show;
-use super::args::{ProposerArg, TuneArgs};
+use super::answer::{show, too_small};
+use super::args::TuneArgs;
 use super::{replayed, table};
 use crate::style::{Style, clean};
 use crate::trouble::{self, Trouble, WRONG};
 use rtscope_tune::study::Design;
 use rtscope_tune::study::replay::{Draw, Replay, Summary, Table};
 use serde::Serialize;
+use serde_json::{Value, json};
 use std::path::Path;
 use std::process::ExitCode;
 
 #[derive(Serialize)]
 struct Document<'a> {
-    schema: &'static str,
-    metric: &'a str,
-    configurations: usize,
-    repeats: usize,
-    default: &'a str,
-    same: bool,
-    draw: Draw,
-    proposer: ProposerArg,
-    trials: u32,
-    studies: u64,
-    seed: u64,
+    #[serde(flatten)]
+    asked: Value,
     #[serde(flatten)]
     figures: &'a Summary,
 }
@@ -50,9 +42,9 @@ pub fn run(args: &TuneArgs, path: &Path) -> Result<ExitCode, Trouble> {
         }
         return replayed::run(args, &replay, space, store);
     }
-    let summary = replay.studies(&space, design, args.studies, &|| args.proposer.make()).map_err(|small| {
-        Trouble::new("the budget is too small").because(small).next("give more with --trials").ends_with(WRONG)
-    })?;
+    let summary = replay
+        .studies(&space, design, args.studies, &|| args.proposer.make())
+        .map_err(|small| too_small(small, "give more with --trials"))?;
     let shown = if args.json {
         trouble::document(&document(args, &table, default, &summary), false)?
     } else {
@@ -68,21 +60,21 @@ fn default(table: &Table, args: &TuneArgs) -> Option<usize> {
     }
 }
 
-fn document<'a>(args: &'a TuneArgs, table: &'a Table, default: usize, summary: &'a Summary) -> Document<'a> {
-    Document {
-        schema: "rtscope/replay/1",
-        metric: &args.metric,
-        configurations: table.names().len(),
-        repeats: table.repeats(),
-        default: table.names().get(default).map_or("", String::as_str),
-        same: args.same,
-        draw: args.draw.into(),
-        proposer: args.proposer,
-        trials: args.trials,
-        studies: args.studies,
-        seed: args.seed,
-        figures: summary,
-    }
+fn document<'a>(args: &TuneArgs, table: &Table, default: usize, figures: &'a Summary) -> Document<'a> {
+    let asked = json!({
+        "schema": "rtscope/replay/1",
+        "metric": args.metric,
+        "configurations": table.names().len(),
+        "repeats": table.repeats(),
+        "default": table.names().get(default).map_or("", String::as_str),
+        "same": args.same,
+        "draw": Draw::from(args.draw),
+        "proposer": args.proposer,
+        "trials": args.trials,
+        "studies": args.studies,
+        "seed": args.seed,
+    });
+    Document { asked, figures }
 }
 
 fn text(args: &TuneArgs, table: &Table, default: usize, summary: &Summary, style: &Style) -> String {

@@ -8,9 +8,9 @@ use crate::plan::program::{self, as_text};
 use crate::plan::text::{about, sentence};
 use crate::style::{Style, Tone, clean};
 use crate::trouble::Trouble;
+use indexmap::IndexMap;
 use rtscope_host::probe::{Seen, Start, probe};
 use rtscope_host::procfs::Host;
-use rtscope_host::resources;
 use rtscope_host::spawn::find_program;
 use rtscope_model::units;
 use rtscope_tune::options::heard;
@@ -19,6 +19,7 @@ use rtscope_tune::options::{By, Offer, Rejected, Setting, Wish, offer};
 use rtscope_tune::plan::Goal;
 use rtscope_tune::runtime::Program;
 use serde::Serialize;
+use serde_json::{Value, json};
 use std::ffi::OsString;
 use std::time::Duration;
 
@@ -58,15 +59,12 @@ pub fn gather(command: &[OsString], goal: Goal, vary_given: bool) -> Result<Gath
                 .because("neither its path nor PATH leads to a file")
                 .next("give its path, as in `rtscope tune -- ./my-program`")
         })?;
-    let host = Host::default();
     let found = program::of_file(&path, &name, &words, true);
-    let resources = resources::without_caches(&host, None);
-    let plan = rtscope_tune::plan::plan(&resources, &found.program, goal);
-    let wish = Wish { resources: &resources, program: &found.program, plan: &plan, command, vary_given };
-    let offer = offer(&wish);
-    let frame = Frame::new(&found.program, command, &resources, &plan);
-    let planned = Planned { plan, resources, about: found.about };
-    Ok(Gathered { planned, program: found.program, offer, frame, asked: None })
+    let planned = Planned::of(&found, &Host::default(), None, goal);
+    let (program, Planned { plan, resources, .. }) = (found.program, &planned);
+    let offer = offer(&Wish { resources, program: &program, plan, command, vary_given });
+    let frame = Frame::new(&program, command, resources, plan);
+    Ok(Gathered { planned, program, offer, frame, asked: None })
 }
 
 impl Gathered {
@@ -115,22 +113,6 @@ impl Gathered {
             }
         })
     }
-}
-
-/// What a study of `command` would try, as text or as one JSON document.
-///
-/// # Errors
-/// There is no such program, or it does not start.
-pub fn dry_run(
-    command: &[OsString],
-    goal: Goal,
-    vary_given: bool,
-    as_json: bool,
-    style: &Style,
-) -> Result<String, Trouble> {
-    let mut gathered = gather(command, goal, vary_given)?;
-    gathered.ask()?;
-    Ok(if as_json { json(&gathered) } else { text(&gathered, style) })
 }
 
 /// The space for people.
@@ -199,14 +181,9 @@ fn left_out(offer: &Offer, page: &mut Screen<'_>) {
 }
 
 /// Things with their reasons to reasons with their things, in the order of their first.
-fn grouped(of: impl Iterator<Item = (String, String)>) -> Vec<(String, Vec<String>)> {
-    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
-    for (thing, why) in of {
-        match groups.iter_mut().find(|(known, _)| *known == why) {
-            Some((_, things)) => things.push(thing),
-            None => groups.push((why, vec![thing])),
-        }
-    }
+fn grouped(of: impl Iterator<Item = (String, String)>) -> IndexMap<String, Vec<String>> {
+    let mut groups = IndexMap::<String, Vec<String>>::new();
+    of.for_each(|(thing, why)| groups.entry(why).or_default().push(thing));
     groups
 }
 
@@ -223,11 +200,8 @@ fn how_it_was_asked(gathered: &Gathered) -> String {
 
 #[derive(Serialize)]
 struct Document<'g> {
-    schema: &'static str,
-    program: Option<&'g str>,
-    about: &'g str,
-    goal: Goal,
-    asked: Option<usize>,
+    #[serde(flatten)]
+    about: Value,
     #[serde(flatten)]
     offer: &'g Offer,
     /// The plan as a command for a shell.
@@ -240,15 +214,14 @@ pub fn json(gathered: &Gathered) -> String {
     let words = offer.plan.and_then(|plan| offer.configurations.get(plan));
     let plan_command = words
         .map(|words| super::paste::paste(&gathered.frame.setup(&words.join(" ")), &gathered.planned.resources).shell);
-    let document = Document {
-        schema: "rtscope/space/1",
-        program: gathered.planned.plan.program.as_deref(),
-        about: &gathered.planned.about,
-        goal: gathered.planned.plan.goal,
-        asked: gathered.asked,
-        offer,
-        plan_command,
-    };
+    let about = json!({
+        "schema": "rtscope/space/1",
+        "program": gathered.planned.plan.program,
+        "about": gathered.planned.about,
+        "goal": gathered.planned.plan.goal,
+        "asked": gathered.asked,
+    });
+    let document = Document { about, offer, plan_command };
     // Keys are text and no figure is infinite, so there is always a document.
     crate::style::json(&document).unwrap_or_default() + "\n"
 }

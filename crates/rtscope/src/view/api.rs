@@ -231,32 +231,17 @@ fn json_reply(value: &serde_json::Value) -> Reply {
 const ITEM_BYTES: usize = 32;
 const RANGE_BYTES: usize = 40;
 
-fn item_bytes(item: &Item) -> [u8; ITEM_BYTES] {
+fn item_bytes(item: &Item) -> impl Iterator<Item = u8> {
     let length = item.to.saturating_sub(item.from).max(1);
     let share = if item.covered_ns >= length { 1.0 } else { item.covered_ns as f64 / length as f64 };
-    let mut bytes = [0; ITEM_BYTES];
-    let parts: [&[u8]; 7] = [
-        &(item.from as f64).to_le_bytes(),
-        &(item.to as f64).to_le_bytes(),
-        &item.count.to_le_bytes(),
-        &item.kind.to_le_bytes(),
-        &[0, 0],
-        &item.detail.to_le_bytes(),
-        &(share as f32).to_le_bytes(),
-    ];
-    for (place, byte) in bytes.iter_mut().zip(parts.into_iter().flatten()) {
-        *place = *byte;
-    }
-    bytes
+    let ends = [item.from as f64, item.to as f64].map(f64::to_le_bytes);
+    let rest = [item.count, u32::from(item.kind), item.detail, (share as f32).to_bits()].map(u32::to_le_bytes);
+    ends.into_iter().flatten().chain(rest.into_iter().flatten())
 }
 
-fn range_bytes(range: &Range) -> [u8; RANGE_BYTES] {
-    let mut bytes = [0; RANGE_BYTES];
+fn range_bytes(range: &Range) -> impl Iterator<Item = u8> {
     let numbers = [range.from as f64, range.to as f64, range.min as f64, range.max as f64, range.last as f64];
-    for (place, number) in bytes.chunks_exact_mut(8).zip(numbers) {
-        place.copy_from_slice(&number.to_le_bytes());
-    }
-    bytes
+    numbers.map(f64::to_le_bytes).into_iter().flatten()
 }
 
 /// What follows the question mark. Numbers only: nothing is ever decoded.

@@ -1,6 +1,10 @@
 //! The files of the page, as they are in `web/`. Owns the table; refuses every name that is not in it, so
 //! that no name is ever a path.
 
+use include_dir::{Dir, include_dir};
+use std::iter;
+use std::sync::LazyLock;
+
 /// A file that is served.
 #[derive(Copy, Clone, Debug)]
 pub struct Asset {
@@ -12,60 +16,22 @@ pub struct Asset {
     pub text: &'static str,
 }
 
-const SCRIPT: &str = "text/javascript; charset=utf-8";
-const STYLE: &str = "text/css; charset=utf-8";
+static FOLDER: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../web/app");
 
-macro_rules! scripts {
-    ($($name:literal),* $(,)?) => {
-        [$(Asset {
-            name: concat!("app/", $name, ".js"),
-            kind: SCRIPT,
-            text: include_str!(concat!("../../../../web/app/", $name, ".js")),
-        }),*]
-    };
-}
-
-static SCRIPTS: [Asset; 33] = scripts![
-    "api",
-    "bubble",
-    "dom",
-    "findings",
-    "frames",
-    "hit",
-    "input",
-    "inspector",
-    "keys",
-    "labels",
-    "layout",
-    "legend",
-    "levels",
-    "main",
-    "over",
-    "overview",
-    "panel",
-    "pauses",
-    "says",
-    "scene",
-    "search",
-    "selection",
-    "spans",
-    "state",
-    "tell",
-    "theme",
-    "tiles",
-    "time",
-    "units",
-    "url",
-    "values",
-    "view",
-    "waterfall",
-];
-
-static OTHERS: [Asset; 3] = [
-    Asset { name: "", kind: "text/html; charset=utf-8", text: include_str!("../../../../web/index.html") },
-    Asset { name: "app/palette.css", kind: STYLE, text: include_str!("../../../../web/app/palette.css") },
-    Asset { name: "app/app.css", kind: STYLE, text: include_str!("../../../../web/app/app.css") },
-];
+static ALL: LazyLock<Vec<Asset>> = LazyLock::new(|| {
+    let page = include_str!("../../../../web/index.html");
+    let page = Asset { name: "", kind: "text/html; charset=utf-8", text: page };
+    let files = FOLDER.files().filter_map(|file| {
+        let name = file.path().to_str()?;
+        let kind = match name.rsplit_once('.')?.1 {
+            "js" => "text/javascript; charset=utf-8",
+            "css" => "text/css; charset=utf-8",
+            _ => return None,
+        };
+        Some(Asset { name: format!("app/{name}").leak(), kind, text: file.contents_utf8()? })
+    });
+    iter::once(page).chain(files).collect()
+});
 
 /// The file of that name, the page itself for the empty one.
 pub fn find(name: &str) -> Option<&'static Asset> {
@@ -74,7 +40,7 @@ pub fn find(name: &str) -> Option<&'static Asset> {
 
 /// All of them.
 pub fn all() -> impl Iterator<Item = &'static Asset> {
-    OTHERS.iter().chain(&SCRIPTS)
+    ALL.iter()
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub mod tracks;
 pub use args::ViewArgs;
 
 use crate::line::Line;
-use crate::trouble::Trouble;
+use crate::trouble::{Trouble, say};
 use crate::{input, pipeline, report};
 use api::View;
 use drawing::Drawing;
@@ -45,7 +45,7 @@ pub fn run(args: &ViewArgs) -> Result<ExitCode, Trouble> {
         // Whoever reads the address may have gone; the page is there all the same.
         let _ = writeln!(out, "{url}").and_then(|()| out.flush());
         drop(out);
-        eprintln!("rtscope: shown on this machine only, to whoever has this address; Ctrl-C ends it");
+        say("shown on this machine only, to whoever has this address; Ctrl-C ends it");
         page = (!args.no_open && io::stdout().is_terminal()).then(|| open_browser(&url)).flatten();
     };
     server.run(view, async { drop(tokio::signal::ctrl_c().await) }, announce).map_err(cannot)?;
@@ -63,8 +63,7 @@ pub fn open(args: &ViewArgs, var: &dyn Fn(&str) -> Option<PathBuf>) -> Result<Vi
         return Ok(view);
     }
     if let Some(Err(why)) = keep.as_ref().map(Keep::is_safe) {
-        let said = format!("what the page is drawn from is not kept: {why}; point XDG_CACHE_HOME elsewhere");
-        eprintln!("rtscope: {}", crate::style::clean(&said));
+        say(&format!("what the page is drawn from is not kept: {why}; point XDG_CACHE_HOME elsewhere"));
     }
     let mut line = Line::new(false);
     line.put(&format!("rtscope: {} is read once", crate::style::clean(&args.file.display().to_string())));

@@ -40,27 +40,15 @@ impl Record {
         self.begin < to && self.released.max(self.begin.saturating_add(1)) > from
     }
 
-    fn bytes(&self) -> [u8; RECORD] {
-        let mut bytes = [0; RECORD];
-        let words = [self.id, self.begin, self.stopped, self.collected, self.released, self.place, self.length];
-        for (place, word) in bytes.chunks_exact_mut(8).zip(words) {
-            place.copy_from_slice(&word.to_le_bytes());
-        }
-        bytes
+    fn words(&self) -> [[u8; 8]; RECORD / 8] {
+        [self.id, self.begin, self.stopped, self.collected, self.released, self.place, self.length]
+            .map(u64::to_le_bytes)
     }
 
     fn of(bytes: &[u8]) -> Option<Record> {
-        let mut words = bytes.chunks_exact(8).filter_map(|word| word.try_into().ok().map(u64::from_le_bytes));
-        let mut next = || words.next();
-        Some(Record {
-            id: next()?,
-            begin: next()?,
-            stopped: next()?,
-            collected: next()?,
-            released: next()?,
-            place: next()?,
-            length: next()?,
-        })
+        let words = <[[u8; 8]; RECORD / 8]>::try_from(bytes.as_chunks().0).ok()?;
+        let [id, begin, stopped, collected, released, place, length] = words.map(u64::from_le_bytes);
+        Some(Record { id, begin, stopped, collected, released, place, length })
     }
 }
 
@@ -144,7 +132,7 @@ impl BookWriter {
         };
         self.place += record.length;
         self.lines.write_all(&line)?;
-        self.index.write_all(&record.bytes())
+        self.index.write_all(record.words().as_flattened())
     }
 
     /// The book, to be read.
@@ -173,6 +161,17 @@ pub enum Order {
     First,
     /// The last in time.
     Last,
+}
+
+impl Order {
+    /// What pauses are sorted by, ascending; of a block, what none of its pauses is below.
+    fn key(self, longest_ns: u64, begin: u64, end: u64) -> u64 {
+        match self {
+            Order::Longest => u64::MAX - longest_ns,
+            Order::First => begin,
+            Order::Last => u64::MAX - end,
+        }
+    }
 }
 
 impl Book {
@@ -227,29 +226,18 @@ impl Book {
     pub fn lines(&self, from: u64, to: u64, min_ns: u64, limit: usize, order: Order) -> io::Result<Vec<u8>> {
         let mut blocks: Vec<(usize, &Block)> =
             self.touching(from, to).filter(|(_, block)| block.longest >= min_ns).collect();
-        match order {
-            Order::Longest => blocks.sort_by_key(|(_, block)| std::cmp::Reverse(block.longest)),
-            Order::First => blocks.sort_by_key(|(_, block)| block.begin),
-            Order::Last => blocks.sort_by_key(|(_, block)| std::cmp::Reverse(block.end)),
-        }
+        let of_block = |block: &Block| order.key(block.longest, block.begin, block.end);
+        let of_record = |record: &Record| order.key(record.ns(), record.begin, record.begin);
+        blocks.sort_by_key(|(_, block)| of_block(block));
         let mut found: Vec<Record> = Vec::new();
         for (number, block) in blocks {
             // Blocks overlap a little where pauses came out of order.
-            let beaten = |last: &Record| match order {
-                Order::Longest => block.longest <= last.ns(),
-                Order::First => block.begin > last.begin,
-                Order::Last => block.end < last.begin,
-            };
-            if found.len() >= limit && found.last().is_some_and(beaten) {
+            if found.len() >= limit && found.last().is_some_and(|last| of_block(block) >= of_record(last)) {
                 break;
             }
             let fits = |record: &Record| record.touches(from, to) && record.ns() >= min_ns;
             found.extend(self.records(number)?.into_iter().filter(fits));
-            match order {
-                Order::Longest => found.sort_by_key(|record| (std::cmp::Reverse(record.ns()), record.begin)),
-                Order::First => found.sort_by_key(|record| record.begin),
-                Order::Last => found.sort_by_key(|record| std::cmp::Reverse(record.begin)),
-            }
+            found.sort_by_key(|record| (of_record(record), record.begin));
             found.truncate(limit);
         }
         let mut lines = Vec::new();

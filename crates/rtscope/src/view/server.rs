@@ -68,16 +68,15 @@ impl Server {
         runtime.block_on(async {
             let listener = tokio::net::TcpListener::from_std(self.listener)?;
             let shared = Arc::new((view, self.guard));
-            let serve = accept(listener, self.welcome, shared);
+            let serve = async {
+                announce();
+                accept(listener, self.welcome, shared).await
+            };
             tokio::pin!(serve, end);
-            let mut announce = Some(announce);
             std::future::poll_fn(|context| {
+                // First: only what is waited for ends it as it should.
                 if end.as_mut().poll(context).is_ready() {
                     return std::task::Poll::Ready(());
-                }
-                // Only now does it end as it should.
-                if let Some(announce) = announce.take() {
-                    announce();
                 }
                 serve.as_mut().poll(context).map(|never: Infallible| match never {})
             })

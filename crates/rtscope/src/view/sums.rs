@@ -10,17 +10,18 @@ const BINS: u32 = 10;
 
 /// A track of which nothing was written is empty, and a level above the last too.
 pub fn items(levels: &Reader, track: u32, level: u8, tile: u64) -> Result<Vec<Item>, LevelsError> {
-    match levels.items(track, level, tile) {
-        Err(LevelsError::NoTrack(_)) => Ok(Vec::new()),
-        items => items,
-    }
+    or_none(levels.items(track, level, tile))
 }
 
 /// The same of values.
 pub fn points(levels: &Reader, track: u32, level: u8, tile: u64) -> Result<Vec<Range>, LevelsError> {
-    match levels.points(track, level, tile) {
+    or_none(levels.points(track, level, tile))
+}
+
+fn or_none<T>(found: Result<Vec<T>, LevelsError>) -> Result<Vec<T>, LevelsError> {
+    match found {
         Err(LevelsError::NoTrack(_)) => Ok(Vec::new()),
-        points => points,
+        found => found,
     }
 }
 

@@ -7,7 +7,7 @@ use testkit::ground;
 
 use ground::{at_home, scratch};
 use rtscope::style::Style;
-use rtscope::tune::space::{Gathered, dry_run, gather, json, text};
+use rtscope::tune::space::{Gathered, gather, json, text};
 use rtscope_host::probe::{Seen, Start, probe};
 use rtscope_tune::options::{By, heard};
 use rtscope_tune::plan::Goal;
@@ -91,7 +91,9 @@ fn haskell(name: &str) {
     offered.ask().unwrap();
     assert!(offered.offer.rejected.iter().all(|rejected| rejected.by == By::Rule), "{:?}", offered.offer.rejected);
     let none = make("none", &["-threaded", "-rtsopts=none"]);
-    let shown = dry_run(&command(&none, &[]), Goal::Latency, false, false, &Style::plain(100)).unwrap();
+    let mut offered = gathered(&none, &[]);
+    offered.ask().unwrap();
+    let shown = text(&offered, &Style::plain(100));
     assert!(shown.contains("linked with -rtsopts=none") && shown.contains("relink    -rtsopts=all"), "{shown}");
     assert!(shown.contains("started once") && !shown.contains("vary      -"), "{shown}");
 }

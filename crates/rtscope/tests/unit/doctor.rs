@@ -2,31 +2,32 @@
 
 use testkit::blessed;
 
-use rtscope::doctor::{Row, State, exit_code, json, text};
+use rtscope::doctor::{Check, State, exit_code, json, text};
 use rtscope::style::Style;
 
-fn rows() -> Vec<Row<'static>> {
+fn rows() -> Vec<Check> {
     vec![
-        Row {
+        Check {
             name: "kernel",
             state: State::Ok,
-            found: "Linux 6.1.0, x86_64",
-            means: "perf events with CLOCK_MONOTONIC",
+            found: "Linux 6.1.0, x86_64".into(),
+            means: "perf events with CLOCK_MONOTONIC".into(),
             mend: None,
         },
-        Row {
+        Check {
             name: "perf-event-paranoid",
             state: State::Degraded,
-            found: "/proc/sys/kernel/perf_event_paranoid is 2",
+            found: "/proc/sys/kernel/perf_event_paranoid is 2".into(),
             means: "Switches of the program's own threads can be seen, but not who had the CPU instead: preempted, \
-                    oversubscribed and throttled cannot be told apart.",
-            mend: Some("sudo rtscope record …"),
+                    oversubscribed and throttled cannot be told apart."
+                .into(),
+            mend: Some("sudo rtscope record …".into()),
         },
-        Row {
+        Check {
             name: "cgroup",
             state: State::Missing,
-            found: "/sys/fs/cgroup is not mounted\x1b[2J",
-            means: "A CPU quota cannot be seen.",
+            found: "/sys/fs/cgroup is not mounted\x1b[2J".into(),
+            means: "A CPU quota cannot be seen.".into(),
             mend: None,
         },
     ]
@@ -43,15 +44,14 @@ fn checks_read_as_agreed() {
 fn a_command_to_paste_stays_in_one_line() {
     let mut rows = rows();
     let long = format!("sudo sh -c 'echo {} > /proc/sys/kernel/perf_event_paranoid'", "1 ".repeat(60));
-    rows[1].mend = Some(&long);
+    rows[1].mend = Some(long.clone());
     assert!(text(&rows, &Style::plain(80)).lines().any(|line| line.strip_prefix("  mend    ") == Some(&long)));
 }
 
 #[test]
 fn checks_as_json() {
-    let mut out = Vec::new();
-    json(&rows(), false, &mut out).expect("writing to memory");
-    let value: serde_json::Value = serde_json::from_slice(&out).expect("JSON");
+    let text = json(&rows()).expect("writing to memory");
+    let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(value["schema"], "rtscope/doctor/1");
     assert_eq!(value["checks"][1]["state"], "degraded");
     assert_eq!(value["checks"][0]["mend"], serde_json::Value::Null);

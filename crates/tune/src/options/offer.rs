@@ -1,7 +1,7 @@
 //! What can be tried of a program, and what was left out and why. Owns these words, and what is learnt of
 //! them when the runtime is asked.
 
-use crate::dialect::{self, Role, What, number};
+use crate::dialect::{Role, What, number};
 use crate::plan::{Kept, Refused, Relink};
 use crate::runtime::Program;
 use crate::study::Space;
@@ -81,7 +81,7 @@ impl Offer {
     pub fn probes(&self, program: &Program) -> Vec<Vec<String>> {
         let mut probes = vec![Vec::new()];
         let Some(dialect) = program.dialect().filter(|dialect| dialect.probed) else { return probes };
-        let what = |word: &str| dialect::of(dialect.knobs.iter().copied(), word);
+        let what = |word: &str| dialect.knob(word);
         let levels = self.settings.iter().flat_map(|setting| &setting.levels);
         let words: Vec<&String> = levels.filter(|word| what(word).is_some()).collect();
         probes.extend(words.iter().map(|word| vec![(*word).clone()]));

@@ -110,6 +110,11 @@ impl Candidate {
         let gain = interval::of_mean(gains, error).filter(|_| gains.len() >= FRESH_FROM);
         Candidate { configuration, pairs: gains.len(), gain: gain.map(Interval::exp) }
     }
+
+    /// Whether it surely beats the default, and by `zone` at least.
+    pub(crate) fn is_better(&self, zone: f64) -> bool {
+        self.gain.is_some_and(|gain| gain.low > 1.0 && gain.mean >= 1.0 + zone)
+    }
 }
 
 /// What a study concludes.
@@ -199,10 +204,6 @@ impl Study {
     /// The budget is too small for one comparison.
     pub fn new(space: Space, design: Design, proposer: Box<dyn Proposer>) -> Result<Study, TooSmall> {
         design.check()?;
-        let mut open = vec![true; space.len()];
-        if let Some(default) = open.get_mut(space.default()) {
-            *default = false;
-        }
         Ok(Study {
             belief: Belief::new(&space),
             stage: Stage::Check,
@@ -214,7 +215,7 @@ impl Study {
             pending: None,
             plan: None,
             failed: vec![None; space.len()],
-            open,
+            open: space.others(),
             chosen: Vec::new(),
             breadth_trials: 0,
             rounds: VecDeque::new(),
@@ -252,11 +253,6 @@ impl Study {
             }
         }
         Ok(self)
-    }
-
-    /// What it is about.
-    pub fn space(&self) -> &Space {
-        &self.space
     }
 
     /// The next trial, the same until [`Study::tell`] is told of it, or the answer.
@@ -496,11 +492,8 @@ impl Study {
     fn conclude(&mut self) {
         let candidate = |one: &usize| Candidate::of(*one, &self.gains(*one), self.error());
         let candidates: Vec<Candidate> = self.ranked().iter().map(candidate).collect();
-        let best = candidates.first().and_then(|best| best.gain.map(|gain| (best.configuration, gain)));
-        let verdict = match best {
-            Some((best, gain)) if gain.low > 1.0 && gain.mean >= 1.0 + self.design.zone => Verdict::Better(best),
-            _ => Verdict::NoDifference,
-        };
+        let best = candidates.first().filter(|best| best.is_better(self.design.zone));
+        let verdict = best.map_or(Verdict::NoDifference, |best| Verdict::Better(best.configuration));
         self.end(verdict, candidates);
     }
 

@@ -1,6 +1,7 @@
 //! What can be tried: configurations as lists of words, and how alike two are. Owns the
 //! reading of a word into a setting and its value; refuses to know what a flag means.
 
+use crate::dialect;
 use serde::Serialize;
 use thiserror::Error;
 
@@ -101,6 +102,11 @@ impl Space {
         self.names.get(configuration).map_or("", String::as_str)
     }
 
+    /// By configuration, whether it is another than the default.
+    pub fn others(&self) -> Vec<bool> {
+        (0..self.len()).map(|configuration| configuration != self.default).collect()
+    }
+
     /// What configurations differ in, by name.
     pub fn settings(&self) -> &[Setting] {
         &self.settings
@@ -153,21 +159,9 @@ fn settings(words: &[Vec<(&str, Level)>]) -> Vec<Setting> {
     names.into_iter().map(|name| Setting { name: name.to_owned(), levels: levels(name) }).collect()
 }
 
-/// The name ends where digits begin.
 fn level(word: &str) -> (&str, Level) {
-    let split = word.find(|c: char| c.is_ascii_digit()).unwrap_or(word.len());
-    let (name, value) = word.split_at(split);
-    let digits = value.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(value.len());
-    let (digits, unit) = value.split_at(digits);
-    let shift = match unit {
-        "" => Some(0.0),
-        "k" | "K" => Some(10.0),
-        "m" | "M" => Some(20.0),
-        "g" | "G" => Some(30.0),
-        _ => None,
-    };
-    let number = digits.parse::<f64>().ok().filter(|number| *number > 0.0);
-    let value = number.zip(shift).map(|(number, shift)| number.log2() + shift);
+    let (name, number) = dialect::parts(word);
+    let value = number.filter(|(number, _)| *number > 0.0).map(|(number, power)| number.log2() + f64::from(power));
     (name, Level { word: Some(word.to_owned()), value })
 }
 

@@ -1,7 +1,10 @@
 //! One probe and its outcome. Owns that what is good has no command that mends it.
 
+use serde::Serialize;
+
 /// How good a thing is for recording.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum State {
     /// Nothing is missing.
     Ok,
@@ -12,7 +15,7 @@ pub enum State {
 }
 
 /// One probe and its outcome.
-#[derive(Clone, Eq, PartialEq, Debug)]
+#[derive(Clone, Eq, PartialEq, Debug, Serialize)]
 pub struct Check {
     /// A short stable name, such as `perf-event-paranoid`.
     pub name: &'static str,

@@ -109,20 +109,10 @@ pub fn draw(shown: &Shown) -> String {
     axes(&mut svg, &scale);
     front(&mut svg, &found.pareto, &scale);
     points(&mut svg, shown, &scale);
-    svg.text(
-        left,
-        20.0,
-        Anchor::Start,
-        "strong",
-        &format!("{} as a share of the default's, against memory", found.objective),
-    );
-    svg.text(
-        left,
-        38.0,
-        Anchor::Start,
-        "tick",
-        "low and left is better; filled: in fresh blocks; hollow: tried a few times",
-    );
+    let title = format!("{} as a share of the default's, against memory", found.objective);
+    svg.text(left, 20.0, Anchor::Start, "strong", &title);
+    let about = "low and left is better; filled: in fresh blocks; hollow: tried a few times";
+    svg.text(left, 38.0, Anchor::Start, "tick", about);
     svg.line([left, top, left, top + height], "axis");
     svg.line([left, top + height, left + width, top + height], "axis");
     svg.text(left + width, top + height + 38.0, Anchor::End, "tick", "resident memory");

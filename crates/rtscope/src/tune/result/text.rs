@@ -3,6 +3,7 @@
 
 use super::beside::{Pair, Said};
 use super::{Shown, is_time, named, told};
+use crate::draw::screen::Screen;
 use crate::report::words;
 use crate::style::{Style, Tone, clean, shorten, wrap};
 use crate::tune::measure::Figure;
@@ -26,34 +27,30 @@ const PAIRS: usize = 36;
 /// The whole text; ends with a line feed.
 pub fn draw(shown: &Shown, style: &Style) -> String {
     let found = &shown.document;
-    let mut out = String::new();
+    let mut page = Screen::new(style);
     for (index, sentence) in recommendation(found).iter().enumerate() {
-        let tone = if index == 0 { Tone::Strong } else { Tone::Faint };
-        lines(&mut out, &clean(sentence), style.width, |line| style.paint(tone, line).into_owned());
+        page.paragraph("", 0, Some(if index == 0 { Tone::Strong } else { Tone::Faint }), sentence);
     }
-    section(&mut out, style, "To paste", &paste(shown, style));
-    section(&mut out, style, &format!("Confirmed, {}", ratio(found)), &candidates(found, style));
-    section(&mut out, style, "Measured there, medians (95 %)", &measured(found, style));
-    section(&mut out, style, "Why: what captures of both found", &findings(shown.findings.as_deref(), style));
+    section(&mut page, "To paste", &paste(shown, style));
+    section(&mut page, &format!("Confirmed, {}", ratio(found)), &candidates(found, style));
+    section(&mut page, "Measured there, medians (95 %)", &measured(found, style));
+    section(&mut page, "Why: what captures of both found", &findings(shown.findings.as_deref(), style));
     let pareto = format!("Of {} and memory, shares of the default's", found.objective);
-    section(&mut out, style, &pareto, &table(found, style));
+    section(&mut page, &pareto, &table(found, style));
     let title = format!("What each flag does by itself, in {}", ratio(found));
-    section(&mut out, style, &title, &effects(found, style));
+    section(&mut page, &title, &effects(found, style));
     let failed = found.failed.iter().map(|failed| format!("{}: {}", failed.of.name, failed.why));
-    section(&mut out, style, "Cannot be used", &cut(failed.map(|line| clean(&line).into_owned()).collect(), ROWS));
-    out.push('\n');
-    lines(&mut out, &clean(&facts(found, style)), style.width, |line| style.paint(Tone::Faint, line).into_owned());
-    out
+    section(&mut page, "Cannot be used", &cut(failed.map(|line| clean(&line).into_owned()).collect(), ROWS));
+    page.blank();
+    page.paragraph("", 0, Some(Tone::Faint), &facts(found, style));
+    page.finish()
 }
 
-fn lines(out: &mut String, text: &str, width: usize, painted: impl Fn(&str) -> String) {
-    wrap(text, width).iter().for_each(|line| *out += &format!("{}\n", painted(line)));
-}
-
-fn section(out: &mut String, style: &Style, title: &str, body: &[String]) {
+fn section(page: &mut Screen<'_>, title: &str, body: &[String]) {
     if !body.is_empty() {
-        *out += &format!("\n{}\n", style.paint(Tone::Strong, &clean(title)));
-        body.iter().for_each(|line| *out += &format!("  {}\n", line.trim_end()));
+        page.blank();
+        page.line(&page.style().paint(Tone::Strong, &clean(title)));
+        body.iter().for_each(|line| page.line(&format!("  {line}")));
     }
 }
 

@@ -1,6 +1,7 @@
 //! The strings that spans' details point to. Owns the numbers; holds a bounded number of strings, and a
 //! detail that comes after that is none.
 
+use indexmap::IndexSet;
 use rtscope_model::NameId;
 use std::collections::HashMap;
 
@@ -18,17 +19,12 @@ pub enum Table {
     User,
 }
 
+#[derive(Default)]
 pub struct Details {
-    strings: Vec<String>,
-    numbers: HashMap<String, u32>,
+    /// Those that are something: their numbers begin with 1.
+    strings: IndexSet<String>,
     /// What was looked up before.
     known: HashMap<(Table, NameId), u32>,
-}
-
-impl Default for Details {
-    fn default() -> Self {
-        Details { strings: vec![String::new()], numbers: HashMap::new(), known: HashMap::new() }
-    }
 }
 
 impl Details {
@@ -36,19 +32,12 @@ impl Details {
     pub fn of(&mut self, text: &str) -> u32 {
         let end = (0..=text.len().min(BYTES_MAX)).rev().find(|end| text.is_char_boundary(*end));
         let text = text.get(..end.unwrap_or(0)).unwrap_or_default();
-        if text.is_empty() {
-            return 0;
-        }
-        if let Some(number) = self.numbers.get(text) {
-            return *number;
-        }
-        if self.strings.len() >= STRINGS_MAX {
-            return 0;
-        }
-        let number = self.strings.len() as u32;
-        self.strings.push(text.into());
-        self.numbers.insert(text.into(), number);
-        number
+        let place = match self.strings.get_index_of(text) {
+            Some(place) => place,
+            None if text.is_empty() || self.strings.len() + 1 >= STRINGS_MAX => return 0,
+            None => self.strings.insert_full(text.into()).0,
+        };
+        place as u32 + 1
     }
 
     /// The number of a name that `text` resolves.
@@ -65,7 +54,7 @@ impl Details {
 
     /// All of them; the first is nothing.
     pub fn strings(self) -> Vec<String> {
-        self.strings
+        std::iter::once(String::new()).chain(self.strings).collect()
     }
 }
 

@@ -112,6 +112,10 @@ struct Shelf {
 }
 
 impl Shelf {
+    fn lane(&mut self, lane: LaneId) -> &mut OfLane {
+        self.lanes.entry(lane).or_default()
+    }
+
     fn put<W>(&mut self, tracks: &Tracks<W>, key: Key, id: u32, lanes_of: &BTreeMap<Tid, LaneId>) {
         let track =
             |name: String, form, unit: Option<&str>| Track { id, name, form, unit: unit.map(Into::into), top: 0 };
@@ -126,25 +130,16 @@ impl Shelf {
                 let place = if machine { &mut self.machine } else { &mut self.memory };
                 place.push(track(name, Form::Values, Some(unit)));
             }
-            Key::Lane(lane) => {
-                let track = spans("what it does");
-                self.lanes.entry(lane).or_default().own.push(track);
-            }
-            Key::OwnSpans(lane) => {
-                let track = spans("the program's own spans");
-                self.lanes.entry(lane).or_default().own.push(track);
-            }
-            Key::Marks(lane) => {
-                let track = track("marks".into(), Form::Marks, None);
-                self.lanes.entry(lane).or_default().own.push(track);
-            }
+            Key::Lane(lane) => self.lane(lane).own.push(spans("what it does")),
+            Key::OwnSpans(lane) => self.lane(lane).own.push(spans("the program's own spans")),
+            Key::Marks(lane) => self.lane(lane).own.push(track("marks".into(), Form::Marks, None)),
             Key::Thread(tid) => {
                 let name = tracks.names.get(&tid).map_or("", |(_, name)| name.as_str());
                 let track = spans(format!("thread {tid} {name}").trim_end());
                 match lanes_of.get(&tid) {
                     Some(lane) => {
                         let often = tracks.served.get(&tid).map_or(0, |lanes| lanes.values().sum());
-                        self.lanes.entry(*lane).or_default().threads.push((often, track));
+                        self.lane(*lane).threads.push((often, track));
                     }
                     None => self.others.push(track),
                 }

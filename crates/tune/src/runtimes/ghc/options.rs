@@ -4,7 +4,7 @@
 use super::given::{COMMAND_LINE, Options, Subject};
 use super::knobs::*;
 use super::{accept, memory};
-use crate::dialect::{self, What, Words, number};
+use crate::dialect::{What, Words, number};
 use crate::options::part::{Dimension, Part, plain};
 use crate::options::start::counts;
 use crate::plan::workers::Room;
@@ -24,7 +24,7 @@ pub fn part(wish: &Wish<'_>, room: &Room, ghc: &Ghc) -> Part {
     let options = Options::of(ghc, &wish.program.given);
     let cpus = room.found_by_the_runtime(Goal::Throughput);
     let today = today(ghc, &options, cpus);
-    let memory = options.words().filter(|word| of(word) == Some(&HEAP_LIMIT)).filter_map(number).last();
+    let memory = options.words().filter(|word| DIALECT.knob(word) == Some(&HEAP_LIMIT)).filter_map(number).last();
     let mut part = Part { kept: kept(&options, wish.vary_given), memory, ..Part::default() };
     let settled = |subject| part.kept.iter().any(|kept| Subject::of(&kept.option) == Some(subject));
     let subject = |of: &Dimension| of.product.iter().chain(&of.single).find_map(|word| Subject::of(word));
@@ -49,7 +49,7 @@ pub fn part(wish: &Wish<'_>, room: &Room, ghc: &Ghc) -> Part {
 /// Takes from bases what the program does not take or its user settled.
 fn only_what_is_open(dimensions: &mut [Dimension], wish: &Wish<'_>) {
     let mut open: Vec<What> = dimensions.iter().map(|of| of.what).collect();
-    open.extend(wish.plan.words().filter_map(|word| of(&word)));
+    open.extend(wish.plan.words().filter_map(|word| DIALECT.knob(&word)));
     for base in dimensions.iter_mut().flat_map(|of| &mut of.bases) {
         base.retain(|what, _| open.contains(what));
     }
@@ -65,10 +65,6 @@ fn kept(options: &Options, vary_given: bool) -> Vec<Kept> {
         .collect()
 }
 
-fn of(word: &str) -> Option<What> {
-    dialect::of(DIALECT.knobs.iter().copied(), word)
-}
-
 /// What holds without a word: what the user gave, else what the runtime has by itself.
 fn today(ghc: &Ghc, options: &Options, cpus: u32) -> Words {
     let nursery = memory::nursery_default(ghc.version).map(|bytes| (&NURSERY, format!("-A{}", size(bytes))));
@@ -76,7 +72,7 @@ fn today(ghc: &Ghc, options: &Options, cpus: u32) -> Words {
     for (what, word) in [(&GENERATIONS, "-G2"), (&FACTOR, "-F2"), (&IDLE, "-I0.3"), (&SWITCHING, "-C0.02")] {
         today.insert(what, word.to_owned());
     }
-    today.extend(options.words().filter_map(|word| Some((of(word)?, word.to_owned()))));
+    today.extend(options.words().filter_map(|word| Some((DIALECT.knob(word)?, word.to_owned()))));
     let workers = match options.workers(cpus) {
         _ if ghc.threaded == Some(false) => 1,
         Some(workers) => workers,
@@ -148,7 +144,7 @@ fn collectors(room: &Room) -> Vec<String> {
 
 /// Today's, the plan, and the plan with each other collector of the old generation.
 fn bases_of_generations(wish: &Wish<'_>, today: &Words) -> Vec<Words> {
-    let plan: Words = wish.plan.words().filter_map(|word| Some((of(&word)?, word))).collect();
+    let plan: Words = wish.plan.words().filter_map(|word| Some((DIALECT.knob(&word)?, word))).collect();
     let with = |what, word: &str| {
         let mut words = plan.clone();
         words.insert(what, word.to_owned());

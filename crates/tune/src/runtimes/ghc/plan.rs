@@ -21,23 +21,14 @@ pub fn plan(plan: &mut Plan, resources: &Resources, room: &Room, ghc: &Ghc, give
         (_, Some(number)) => number,
         (_, None) => wanted_workers,
     };
+    let open = |subject| options.settled(subject).is_none();
     let mut wanted = Vec::new();
-    if options.settled(Subject::Workers).is_none() {
-        wanted.push(workers(room, plan.goal, wanted_workers));
-    }
-    if options.settled(Subject::Collectors).is_none() {
-        wanted.extend(collectors(room, plan.workers));
-    }
+    wanted.extend(open(Subject::Workers).then(|| workers(room, plan.goal, wanted_workers)));
+    wanted.extend(open(Subject::Collectors).then(|| collectors(room, plan.workers)).flatten());
     let (nursery, flag) = nursery(plan, resources, ghc);
-    if options.settled(Subject::Nursery).is_none() {
-        wanted.extend(flag);
-    }
-    if options.settled(Subject::HeapLimit).is_none() {
-        wanted.extend(heap_limit(plan, resources));
-    }
-    if options.settled(Subject::Numa).is_none() {
-        wanted.extend(numa(plan, resources, ghc));
-    }
+    wanted.extend(flag.filter(|_| open(Subject::Nursery)));
+    wanted.extend(open(Subject::HeapLimit).then(|| heap_limit(plan, resources)).flatten());
+    wanted.extend(open(Subject::Numa).then(|| numa(plan, resources, ghc)).flatten());
     let all_words: Vec<String> = wanted.iter().map(|flag| plan.word(&flag.flag, flag.value.as_deref())).collect();
     let all = take_what_is_accepted(plan, ghc, wanted);
     plan.relink = relink::advice(ghc, &all_words, !all);

@@ -3,7 +3,7 @@
 
 use super::given::Subject;
 use super::knobs::{DIALECT, Ghc};
-use crate::dialect;
+use crate::dialect::What;
 use crate::plan::Relink;
 use rtscope_model::Rtsopts;
 
@@ -51,8 +51,8 @@ fn with_rtsopts(ghc: &Ghc, wanted: &[String]) -> String {
 
 /// What is linked in already, without what `words` replace, then these.
 pub fn linked_in(ghc: &Ghc, words: &[&str]) -> String {
-    let what = |word: &str| dialect::of(DIALECT.knobs.iter().copied(), word);
-    let replaced = |own: &&str| what(own).is_some_and(|setting| words.iter().any(|word| what(word) == Some(setting)));
+    let turned: Vec<What> = words.iter().filter_map(|word| DIALECT.knob(word)).collect();
+    let replaced = |own: &&str| DIALECT.knob(own).is_some_and(|knob| turned.contains(&knob));
     let own = ghc.with_rtsopts.split_ascii_whitespace().filter(|own| !replaced(own));
     format!("-with-rtsopts={}", own.chain(words.iter().copied()).collect::<Vec<_>>().join(" "))
 }

@@ -1,7 +1,7 @@
 //! What can be tried of an OCaml program. Owns its settings and what holds without them.
 
 use super::knobs::*;
-use crate::dialect::{self, Words};
+use crate::dialect::Words;
 use crate::options::part::{Dimension, Part};
 use crate::options::start::counts;
 use crate::plan::workers::Room;
@@ -32,7 +32,7 @@ pub fn part(wish: &Wish<'_>, room: &Room, ocaml: &Ocaml, template: bool) -> Part
     }
     for (letter, entry) in given {
         let Some(dimension) = dimensions.iter().position(|of| of.name.starts_with(letter)) else { continue };
-        if let Some(what) = dialect::of(DIALECT.knobs.iter().copied(), entry) {
+        if let Some(what) = DIALECT.knob(entry) {
             part.today.insert(what, entry.to_owned());
         }
         if !wish.vary_given {
