@@ -99,7 +99,6 @@ fn lanes_come_and_go_and_a_slot_is_used_again() {
         (50, 0, Forked { child: Pid(90) }),
     ];
     assert_eq!(short(&events), expected);
-    assert_eq!(stream.pid(), Some(Pid(77)));
     assert!(stream.tally().ended);
 }
 
@@ -248,7 +247,7 @@ fn only_what_is_asked_for_is_given_and_everything_is_counted() {
 fn the_caller_or_the_stream_tells_the_version() {
     let rings = RingBuilder::new(V, 2, 1 << 10).minor(100, 1, &[0]);
     let told = open(&rings.file(), None).expect("told").version();
-    assert_eq!((told.to_string().as_str(), told.by, told.traces_wanted()), ("5.4 or 5.5", ToldBy::Stream, true));
+    assert_eq!((told.to_string().as_str(), told.by), ("5.4 or 5.5", ToldBy::Stream));
     let told = open(&rings.file(), Some(V)).expect("told").version();
     assert_eq!((told.to_string().as_str(), told.by), ("5.4", ToldBy::Caller));
 }
