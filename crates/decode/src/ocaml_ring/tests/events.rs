@@ -2,6 +2,7 @@
 
 use super::super::builder::{RingBuilder, capture_of};
 use super::{all, open, short, stream};
+use crate::log::Events as _;
 use crate::ocaml_ring::{Rings, ToldBy, Version, phase_name};
 use rtscope_model::Runtime::*;
 use rtscope_model::{Class, Classes, Counter, LaneId, Phase, Pid, Runtime, Tid, UserEvent};
@@ -158,7 +159,7 @@ fn user_events_have_their_names_and_our_own_says_the_thread() {
     for bytes in [rings.file(), rings.captured(1), capture_of(&rings.file(), 4)] {
         let mut stream = stream(&bytes, V, Classes::NONE.with(Class::User).with(Class::Lanes));
         let events: Vec<_> = stream.by_ref().collect();
-        let names = stream.user_names().clone();
+        let names = stream.names().clone();
         let shown = short(&events).into_iter().map(|(time, _, what)| match what {
             User(name, posted) => (time, names.get(name).to_owned(), Some(posted)),
             TaskCreated(tid) => (time, tid.to_string(), None),
