@@ -6,6 +6,7 @@
 //! hit, but many such waits are hit in proportion: the shares of [`Waits`] hold for
 //! all of them together, which no single wait can tell.
 
+use crate::basis::lately;
 use crate::results::{BlamedPause, Code, Place};
 use rtscope_model::{Cause, CausePiece, CodeKind, CodeSample, Found, Pause, Symbol, SymbolId, Symbols, Tid, Time};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -105,13 +106,17 @@ pub struct CodeSamples {
     sums: HashMap<SymbolId, Sum>,
     seen: bool,
     samples: u64,
-    period_ns: u64,
-    /// On a CPU while the world waited for the lane to stop, long enough to ask why.
-    stops: Waits,
-    /// Asleep in a foreign call while the world waited for the lane to stop.
-    asleep: Waits,
-    /// Every thread of the program on a CPU while the collection's work was done.
-    collects: Waits,
+    /// CPU time that one sample stands for, nanoseconds; 0: none was seen.
+    pub period_ns: u64,
+    /// On a CPU while the world waited for a lane to stop, where that took at least
+    /// [`LATE_MIN_NS`] in one wait.
+    pub stops: Waits,
+    /// Asleep in a foreign call while the world waited for its lane to stop: places
+    /// are the kernel's, with the time slept there.
+    pub asleep: Waits,
+    /// While collections did their work: `ns` is their length, samples are of every
+    /// thread of the program.
+    pub collects: Waits,
 }
 
 impl CodeSamples {
@@ -128,12 +133,9 @@ impl CodeSamples {
             return;
         }
         let history = self.threads.entry(sample.tid).or_default();
-        if history.len() >= HISTORY_MAX {
-            history.pop_front();
-        }
         // Streams of several CPUs are merged: a tiny disorder is levelled.
         let time = history.back().map_or(time, |last| time.max(last.0));
-        history.push_back((time, *sample));
+        lately::push(history, (time, *sample), HISTORY_MAX);
     }
 
     fn sum(&mut self, symbol: SymbolId) -> &mut Sum {
@@ -219,41 +221,16 @@ impl CodeSamples {
         found.into_iter().for_each(|((kind, symbol), ns)| self.collects.add(kind, symbol, ns));
     }
 
-    /// On a CPU while the world waited for a lane to stop, where that took at least
-    /// [`LATE_MIN_NS`] in one wait.
-    pub fn stops(&self) -> &Waits {
-        &self.stops
-    }
-
-    /// Asleep in a foreign call while the world waited for its lane to stop: places
-    /// are the kernel's, with the time slept there.
-    pub fn asleep(&self) -> &Waits {
-        &self.asleep
-    }
-
-    /// While collections did their work: `ns` is their length, samples are of every
-    /// thread of the program.
-    pub fn collects(&self) -> &Waits {
-        &self.collects
-    }
-
     /// CPU time found in places that `is`, nanoseconds, over the whole recording.
     pub fn running_ns(&self, symbols: &Symbols, is: impl Fn(&Symbol) -> bool) -> u64 {
         self.sums.iter().filter(|(id, _)| is(symbols.get(**id))).map(|(_, sum)| sum.running_ns).sum()
-    }
-
-    /// CPU time that one sample stands for, nanoseconds; 0: none was seen.
-    pub fn period_ns(&self) -> u64 {
-        self.period_ns
     }
 
     /// Forgets what no open pause can ask for: but for the last sample of a thread,
     /// which may still tell where it waits.
     pub fn prune(&mut self, before: Time) {
         for history in self.threads.values_mut() {
-            while history.get(1).is_some_and(|next| next.0 <= before) {
-                history.pop_front();
-            }
+            lately::forget(history, before, |sample| sample.0);
         }
         if self.threads.len() >= THREADS_MAX {
             self.threads.retain(|_, history| history.back().is_some_and(|last| last.0 >= before));

@@ -7,6 +7,7 @@
 //! the sampler was late): it says nothing of a wait that ended before. Refuses to say anything about an interval that is not bracketed. Keeps
 //! samples only as far back as open pauses can ask.
 
+use crate::basis::lately;
 use rtscope_model::{Cpu, GroupId, Sample, Tid, Time};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -23,10 +24,7 @@ struct Series<V> {
 
 impl<V: Copy> Series<V> {
     fn push(&mut self, time: Time, value: V, since: Time) {
-        if self.points.len() >= SERIES_MAX {
-            self.points.pop_front();
-        }
-        self.points.push_back((time, value, since));
+        lately::push(&mut self.points, (time, value, since), SERIES_MAX);
     }
 
     /// Values of the last sample at or before `from` and the first at or
@@ -41,9 +39,7 @@ impl<V: Copy> Series<V> {
     }
 
     fn prune(&mut self, before: Time) {
-        while self.points.get(1).is_some_and(|next| next.0 <= before) {
-            self.points.pop_front();
-        }
+        lately::forget(&mut self.points, before, |point| point.0);
     }
 }
 
@@ -84,7 +80,8 @@ pub struct Counters {
     stolen_ends: BTreeMap<Cpu, [(u64, u64); 2]>,
     /// Last minor and major faults of each thread.
     faults: BTreeMap<Tid, (u64, u64)>,
-    seen: bool,
+    /// There are counters at all.
+    pub seen: bool,
     latest: Time,
 }
 
@@ -123,11 +120,6 @@ impl Counters {
         }
         self.seen = true;
         self.latest = self.latest.max(time);
-    }
-
-    /// Whether there are counters at all.
-    pub fn seen(&self) -> bool {
-        self.seen
     }
 
     /// Until when every quota and steal series speaks.

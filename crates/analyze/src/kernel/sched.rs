@@ -5,6 +5,7 @@
 //! Refuses to judge: causes are `blame`'s. History is bounded; what fell out of
 //! it is `Unknown`, and counted.
 
+use crate::basis::lately;
 use crate::results::ThreadState;
 use rtscope_model::{Cpu, NameId, OffState, Pid, Sched, Tid, Time};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -131,11 +132,13 @@ pub struct Tracks {
     threads: BTreeMap<Tid, Track>,
     cpus: BTreeMap<Cpu, VecDeque<(Time, Tid, NameId)>>,
     pids: HashMap<Tid, Pid>,
-    /// Events name what ran instead.
-    names_next: bool,
-    seen: bool,
+    /// Events name what ran instead of a thread.
+    pub names_next: bool,
+    /// Some scheduling event was seen.
+    pub seen: bool,
     room: Room,
-    unreported: u64,
+    /// How many switches the kernel did not report, as later ones show.
+    pub unreported: u64,
     /// When a thread of the program last came back to an idle CPU without
     /// having been woken: the end of a throttling.
     resumed: Option<Time>,
@@ -158,16 +161,6 @@ impl Tracks {
         if tid != Tid::IDLE {
             self.own.insert(tid);
         }
-    }
-
-    /// Whether any scheduling event was seen.
-    pub fn seen(&self) -> bool {
-        self.seen
-    }
-
-    /// Whether events name what ran instead of a thread.
-    pub fn names_next(&self) -> bool {
-        self.names_next
     }
 
     /// Spans dropped because a history was full.
@@ -295,11 +288,6 @@ impl Tracks {
                 None
             }
         }
-    }
-
-    /// How many switches the kernel did not report, as later ones show.
-    pub fn unreported(&self) -> u64 {
-        self.unreported
     }
 
     fn run(&mut self, tid: Tid, time: Time, cpu: Cpu) -> Option<Wait> {
@@ -514,14 +502,10 @@ impl Tracks {
             }
         }
         for track in self.threads.values_mut() {
-            while track.spans.get(1).is_some_and(|next| next.from <= before) {
-                track.spans.pop_front();
-            }
+            lately::forget(&mut track.spans, before, |span| span.from);
         }
         for runs in self.cpus.values_mut() {
-            while runs.get(1).is_some_and(|next| next.0 <= before) {
-                runs.pop_front();
-            }
+            lately::forget(runs, before, |run| run.0);
         }
         let spans = self.threads.values().map(|track| track.spans.len());
         self.room.kept = spans.chain(self.cpus.values().map(VecDeque::len)).sum();
