@@ -3,7 +3,6 @@
 pub mod compose;
 pub mod lately;
 pub mod per_lane;
-pub mod spaced;
 pub mod sum;
 pub mod thinned;
 pub mod union;

@@ -6,7 +6,6 @@
 //! hit, but many such waits are hit in proportion: the shares of [`Waits`] hold for
 //! all of them together, which no single wait can tell.
 
-use crate::basis::lately;
 use crate::results::{BlamedPause, Code, Place};
 use rtscope_model::{Cause, CausePiece, CodeKind, CodeSample, Found, Pause, Symbol, SymbolId, Symbols, Tid, Time};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -135,7 +134,10 @@ impl CodeSamples {
         let history = self.threads.entry(sample.tid).or_default();
         // Streams of several CPUs are merged: a tiny disorder is levelled.
         let time = history.back().map_or(time, |last| time.max(last.0));
-        lately::push(history, (time, *sample), HISTORY_MAX);
+        if history.len() >= HISTORY_MAX {
+            history.pop_front();
+        }
+        history.push_back((time, *sample));
     }
 
     fn sum(&mut self, symbol: SymbolId) -> &mut Sum {
@@ -230,7 +232,9 @@ impl CodeSamples {
     /// which may still tell where it waits.
     pub fn prune(&mut self, before: Time) {
         for history in self.threads.values_mut() {
-            lately::forget(history, before, |sample| sample.0);
+            while history.get(1).is_some_and(|next| next.0 <= before) {
+                history.pop_front();
+            }
         }
         if self.threads.len() >= THREADS_MAX {
             self.threads.retain(|_, history| history.back().is_some_and(|last| last.0 >= before));

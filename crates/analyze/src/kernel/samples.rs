@@ -7,7 +7,6 @@
 //! the sampler was late): it says nothing of a wait that ended before. Refuses to say anything about an interval that is not bracketed. Keeps
 //! samples only as far back as open pauses can ask.
 
-use crate::basis::lately;
 use rtscope_model::{Cpu, GroupId, Sample, Tid, Time};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -24,7 +23,10 @@ struct Series<V> {
 
 impl<V: Copy> Series<V> {
     fn push(&mut self, time: Time, value: V, since: Time) {
-        lately::push(&mut self.points, (time, value, since), SERIES_MAX);
+        if self.points.len() >= SERIES_MAX {
+            self.points.pop_front();
+        }
+        self.points.push_back((time, value, since));
     }
 
     /// Values of the last sample at or before `from` and the first at or
@@ -39,7 +41,9 @@ impl<V: Copy> Series<V> {
     }
 
     fn prune(&mut self, before: Time) {
-        lately::forget(&mut self.points, before, |point| point.0);
+        while self.points.get(1).is_some_and(|next| next.0 <= before) {
+            self.points.pop_front();
+        }
     }
 }
 

@@ -5,7 +5,6 @@
 //! Refuses to judge: causes are `blame`'s. History is bounded; what fell out of
 //! it is `Unknown`, and counted.
 
-use crate::basis::lately;
 use crate::results::ThreadState;
 use rtscope_model::{Cpu, NameId, OffState, Pid, Sched, Tid, Time};
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -502,10 +501,14 @@ impl Tracks {
             }
         }
         for track in self.threads.values_mut() {
-            lately::forget(&mut track.spans, before, |span| span.from);
+            while track.spans.get(1).is_some_and(|next| next.from <= before) {
+                track.spans.pop_front();
+            }
         }
         for runs in self.cpus.values_mut() {
-            lately::forget(runs, before, |run| run.0);
+            while runs.get(1).is_some_and(|next| next.0 <= before) {
+                runs.pop_front();
+            }
         }
         let spans = self.threads.values().map(|track| track.spans.len());
         self.room.kept = spans.chain(self.cpus.values().map(VecDeque::len)).sum();

@@ -3,7 +3,6 @@
 //! and of some samples the largest labels. A sample that was not seen whole is counted and
 //! left out.
 
-use crate::basis::spaced::Spaced;
 use crate::folds::{End, Fold};
 use crate::results::Results;
 use crate::results::heap_profile::{Band, Found, Rest};
@@ -27,8 +26,8 @@ struct Open {
 }
 
 /// One that was.
-#[derive(Default)]
 struct Sample {
+    at: Time,
     total: u64,
     /// By label.
     kept: Vec<(NameId, u64)>,
@@ -48,8 +47,9 @@ pub struct HeapProfiles {
     open: Option<Open>,
     /// The most of each label.
     most: HashMap<NameId, u64>,
-    /// The largest of those that are close to each other.
-    samples: Spaced<Sample, SAMPLES_MAX>,
+    samples: Vec<Sample>,
+    /// Samples closer than this are thinned, nanoseconds.
+    step_ns: u64,
     count: u64,
     cut: u64,
     max: u64,
@@ -71,13 +71,19 @@ impl HeapProfiles {
         kept.sort_unstable_by_key(|(label, bytes)| (std::cmp::Reverse(*bytes), *label));
         kept.truncate(KEPT_MAX);
         kept.sort_unstable();
-        let larger = |held: &mut Sample, sample: Sample| {
-            if sample.total > held.total {
-                *held = sample;
-            }
-        };
-        self.samples.push(open.at, Sample { total: open.total, kept }, larger);
+        self.keep(Sample { at: open.at, total: open.total, kept });
         self.last = (open.labels, open.total);
+    }
+
+    fn keep(&mut self, sample: Sample) {
+        thin(&mut self.samples, sample, self.step_ns);
+        if self.samples.len() > SAMPLES_MAX {
+            let span = self.samples.last().zip(self.samples.first()).map_or(0, |(last, first)| last.at.since(first.at));
+            self.step_ns = (self.step_ns * 2).max(span / (SAMPLES_MAX as u64 / 2)).max(1);
+            for sample in std::mem::take(&mut self.samples) {
+                thin(&mut self.samples, sample, self.step_ns);
+            }
+        }
     }
 
     /// What was seen; `None` where there was no whole sample. `names`: of the runtime's stream.
@@ -97,13 +103,13 @@ impl HeapProfiles {
                 label: name(label).to_owned(),
                 max_bytes: *most,
                 last_bytes: last(*label),
-                points: self.samples.points().iter().map(|(at, sample)| (*at, sample.bytes(*label))).collect(),
+                points: self.samples.iter().map(|sample| (sample.at, sample.bytes(*label))).collect(),
             })
             .collect();
         let rest = |total: u64, shown: u64| total.saturating_sub(shown);
-        let other = self.samples.points().iter().map(|(at, sample)| {
+        let other = self.samples.iter().map(|sample| {
             let shown = labels.iter().fold(0u64, |sum, (label, _)| sum.saturating_add(sample.bytes(*label)));
-            (*at, rest(sample.total, shown))
+            (sample.at, rest(sample.total, shown))
         });
         let points: Vec<(Time, u64)> = other.collect();
         let shown = bands.iter().fold(0u64, |sum, band| sum.saturating_add(band.last_bytes));
@@ -161,6 +167,18 @@ impl Open {
             let sum = self.labels.entry(label).or_default();
             *sum = sum.saturating_add(bytes);
         }
+    }
+}
+
+/// Adds `sample`; of those within `step_ns` of each other the largest stays.
+fn thin(samples: &mut Vec<Sample>, sample: Sample, step_ns: u64) {
+    match samples.last_mut() {
+        Some(before) if sample.at.since(before.at) < step_ns => {
+            if sample.total > before.total {
+                *before = Sample { at: before.at, ..sample };
+            }
+        }
+        _ => samples.push(sample),
     }
 }
 
@@ -230,7 +248,7 @@ mod tests {
         let labels = (1..=100_000).map(|label| (1, of(label, u64::from(label))));
         let found = fold([(0, Begin)].into_iter().chain(labels).chain([(2, End)]));
         assert_eq!(found.most.len(), LABELS_MAX);
-        assert_eq!(found.samples.points()[0].1.kept.len(), KEPT_MAX);
+        assert_eq!(found.samples[0].kept.len(), KEPT_MAX);
         let found = found.values(&names(100_000)).unwrap();
         let sum = 100_000 * 100_001 / 2;
         assert_eq!((found.max_bytes, found.bands.len()), (sum, BANDS_MAX));

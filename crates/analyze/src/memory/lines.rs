@@ -1,7 +1,6 @@
 //! Memory lines: resident set, heap, blocks, live, residency, slop. Five
 //! different things, never mixed.
 
-use crate::basis::spaced::Spaced;
 use crate::folds::{End, Fold};
 use crate::results::{Level, Memory, MemoryLine, Results};
 use rtscope_model::{Body, Class, Classes, Counter, Event, Runtime, Sample, Time};
@@ -21,8 +20,9 @@ struct Line {
     max: u64,
     /// Sum of value times nanoseconds.
     area: f64,
-    /// The larger value of those that are joined.
-    drawn: Spaced<u64, POINTS_MAX>,
+    points: Vec<(Time, u64)>,
+    /// Points closer than this are joined, keeping the larger value.
+    step_ns: u64,
     /// Steps below which the line did not fall again, with the time until which each held;
     /// both rise.
     stays: Vec<(Time, u64)>,
@@ -37,7 +37,7 @@ impl Line {
         self.last = Some((time, value));
         self.max = self.max.max(value);
         self.step(time, value);
-        self.drawn.push(time, value, |held, value| *held = value.max(*held));
+        self.draw(time, value);
     }
 
     fn step(&mut self, time: Time, value: u64) {
@@ -57,6 +57,23 @@ impl Line {
     fn stayed(&self, from: Time) -> Option<u64> {
         let after = self.stays.partition_point(|step| step.0 <= from);
         self.stays.get(after).or(self.stays.last()).map(|step| step.1)
+    }
+
+    fn draw(&mut self, time: Time, value: u64) {
+        match self.points.last_mut() {
+            Some(point) if time.since(point.0) < self.step_ns => point.1 = point.1.max(value),
+            _ => self.points.push((time, value)),
+        }
+        if self.points.len() > POINTS_MAX {
+            let span = self.points.last().zip(self.points.first()).map_or(0, |(last, first)| last.0.since(first.0));
+            self.step_ns = (self.step_ns * 2).max(span / (POINTS_MAX as u64 / 2)).max(1);
+            for (at, value) in std::mem::take(&mut self.points) {
+                match self.points.last_mut() {
+                    Some(point) if at.since(point.0) < self.step_ns => point.1 = point.1.max(value),
+                    _ => self.points.push((at, value)),
+                }
+            }
+        }
     }
 
     fn level(&self, end: Time) -> Option<Level> {
@@ -101,12 +118,12 @@ impl Lines {
     pub fn drawn(&self) -> Vec<MemoryLine> {
         let mut lines = vec![("rss", &self.rss), ("heap", &self.heap), ("blocks", &self.blocks)];
         // Where live never falls they are one line; else live is drawn on top.
-        if self.residency.drawn.points() != self.live.drawn.points() {
+        if self.residency.points != self.live.points {
             lines.push(("residency", &self.residency));
         }
         lines.push(("live", &self.live));
-        let seen = lines.into_iter().filter(|(_, line)| line.last.is_some());
-        seen.map(|(name, line)| MemoryLine { name, points: line.drawn.points().to_vec() }).collect()
+        let seen = lines.into_iter().filter(|(_, line)| !line.points.is_empty());
+        seen.map(|(name, line)| MemoryLine { name, points: line.points.clone() }).collect()
     }
 }
 
