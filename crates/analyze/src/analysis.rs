@@ -345,7 +345,7 @@ impl Analysis {
             Throttled { group: group.0, periods, throttled, throttled_ns }
         };
         let quotas = self.evidence.counters.quotas_set().map(quota).collect();
-        Standing { at, spent, collect_ns: self.summary.sums.collect_sum_ns(), lanes, held, quotas, stm: None }
+        Standing { at, spent, collect_ns: self.summary.sums.collect_sum_ns, lanes, held, quotas, stm: None }
     }
 
     /// The lanes at `end`; `used`: the kernel's events are.
@@ -414,7 +414,7 @@ impl Analysis {
         let mut results = Results { schema: SCHEMA, started, span_ns, ..Results::default() };
         self.judged(names, used, end, &mut results);
         results.spectrum = self.summary.spectrum();
-        let collect_sum_ns = self.summary.sums.collect_sum_ns();
+        let collect_sum_ns = self.summary.sums.collect_sum_ns;
         (results.pauses, results.mmu) = std::mem::take(&mut self.summary).finish(span_ns, end);
         results.lanes = self.lanes(used, end, span_ns, results.pauses.total_ns);
         let tracks = used.then_some(&self.evidence.tracks);
@@ -453,7 +453,7 @@ impl Analysis {
             sums,
             held: tracks.map(|_| &self.held),
             recorder: self.held.recorder(names, |tid| self.evidence.tracks.pid(tid)),
-            names_next: self.evidence.tracks.names_next(),
+            names_next: self.evidence.tracks.names_next,
             symbols: &self.context.symbols,
             code: results.code.is_some().then_some(&self.evidence.code),
             counters: &self.evidence.counters,

@@ -16,6 +16,7 @@ pub mod ghc_statistics;
 mod log;
 pub mod ocaml_ring;
 mod perf;
+mod raw_loss;
 pub mod requests;
 pub mod sched;
 pub mod source;

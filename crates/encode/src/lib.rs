@@ -21,8 +21,8 @@ pub use perfetto::PerfettoWriter;
 
 use rtscope_analyze::basis::compose::Segment;
 use rtscope_analyze::lanes::timeline::Doing;
+use rtscope_model::text::word;
 use rtscope_model::{CausePiece, Event, LaneId, Loss, Names, Pause, Symbols};
-use std::fmt::Write as _;
 use std::io;
 
 /// What events and causes refer to.
@@ -63,21 +63,6 @@ pub trait Export {
     /// # Errors
     /// What writing gives.
     fn finish(&mut self, losses: &[Loss]) -> io::Result<()>;
-}
-
-/// The word that reports have for a value of the model's.
-fn word<T: std::fmt::Debug + serde::Serialize>(value: &T) -> String {
-    struct Word<'a, T>(&'a T);
-    impl<T: serde::Serialize> std::fmt::Display for Word<'_, T> {
-        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-            self.0.serialize(f)
-        }
-    }
-    let mut word = String::new();
-    match write!(word, "{}", Word(value)) {
-        Ok(()) => word,
-        Err(_) => format!("{value:?}"),
-    }
 }
 
 /// The process that the events are of, 1 where it is not known, and its name.

@@ -53,8 +53,8 @@ pub fn limit(tracks: usize) -> usize {
     share.clamp(BLOCK_MIN, BLOCK_MAX as usize)
 }
 
-/// A block that was written, and what it covers.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+/// A block that was written, and what it covers; by default none, before the first of a block.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
 pub struct Child {
     pub offset: u64,
     pub length: u64,
@@ -80,13 +80,6 @@ struct Node {
     to: u64,
     before: Child,
     count: u64,
-}
-
-impl Default for Child {
-    /// Before the first of a block.
-    fn default() -> Self {
-        Child { offset: 0, length: 0, from: 0, to: 0 }
-    }
 }
 
 impl Node {
@@ -258,15 +251,9 @@ impl Blocks<'_> {
 /// Bytes of `source`; the caller has checked `length`.
 pub fn read(source: &dyn ReadAt, at: u64, length: u64) -> Result<Vec<u8>, LevelsError> {
     let mut bytes = vec![0; length as usize];
-    let mut rest = bytes.as_mut_slice();
-    let mut from = at;
-    while !rest.is_empty() {
-        let count = source.read_at(rest, from).map_err(|error| LevelsError::Io(error.to_string()))?;
-        if count == 0 {
-            return Err(LevelsError::Damaged { at: from, what: "it ends too early" });
-        }
-        from += count as u64;
-        rest = rest.get_mut(count..).unwrap_or_default();
+    let count = source.read_full(&mut bytes, at).map_err(|error| LevelsError::Io(error.to_string()))?;
+    if count < bytes.len() {
+        return Err(LevelsError::Damaged { at: at + count as u64, what: "it ends too early" });
     }
     Ok(bytes)
 }

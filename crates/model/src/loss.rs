@@ -56,6 +56,11 @@ pub struct Loss {
 }
 
 impl Loss {
+    /// A loss without times.
+    pub fn new(source: &str, kind: LossKind, count: u64, note: impl Into<String>) -> Loss {
+        Loss { source: source.to_owned(), kind, count, from: None, to: None, note: note.into() }
+    }
+
     /// Whether this loss can change what is said of `[from, to]`.
     pub fn touches(&self, from: Time, to: Time) -> bool {
         self.from.is_none_or(|start| start <= to) && self.to.is_none_or(|end| end >= from)

@@ -9,7 +9,7 @@ use crate::time::Time;
 use serde::{Deserialize, Serialize};
 
 /// What was collected.
-#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug, Serialize, Deserialize)]
+#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PauseKind {
     /// The youngest generation only (or some, but not the oldest).
@@ -23,14 +23,16 @@ pub enum PauseKind {
     /// Heaps were laid out anew: nothing was collected.
     Layout,
     /// The log does not say.
+    #[default]
     Unknown,
 }
 
 /// How the world was stopped.
-#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug, Serialize, Deserialize)]
+#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PauseMode {
     /// Every lane takes part and posts its arrival.
+    #[default]
     Parallel,
     /// One lane collects; the others stand still and post nothing.
     Sequential,
@@ -39,10 +41,11 @@ pub enum PauseMode {
 }
 
 /// Whether the figures of a pause can be used.
-#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug, Serialize, Deserialize)]
+#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PauseQuality {
     /// Everything was seen.
+    #[default]
     Whole,
     /// A loss touches it, or its events contradict each other: counted, but
     /// kept out of the quantiles.
@@ -50,12 +53,13 @@ pub enum PauseQuality {
 }
 
 /// What `left` and `released` stand on.
-#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug, Serialize, Deserialize)]
+#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReleaseBasis {
     /// The lane was seen at work again.
     BackAtWork,
     /// Only the lane's own end of collection is known: a lower bound.
+    #[default]
     LowerBound,
 }
 
@@ -83,7 +87,7 @@ pub struct LanePause {
 }
 
 /// One stop-the-world collection; serialized, moments are nanoseconds.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Pause {
     /// Counts from 0 in the order of `stopped`.
     pub id: u64,

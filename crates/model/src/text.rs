@@ -1,8 +1,10 @@
 //! The one cleaner of text from outside: of a program, a file, the network. Owns which characters act instead of
-//! showing; whatever prints, draws or names something after such a text passes it through here.
+//! showing; whatever prints, draws or names something after such a text passes it through here. Values of the
+//! model have words of their own.
 
+use serde::Serialize;
 use std::borrow::Cow;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 /// Longest name that is made of a program's, in characters.
 const NAME_MAX: usize = 64;
@@ -10,39 +12,29 @@ const NAME_MAX: usize = 64;
 /// `text` without characters that act instead of showing: control characters,
 /// and the marks that reorder or hide text, are spelled out.
 pub fn clean(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(acts) {
-        return Cow::Borrowed(text);
-    }
-    let mut out = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        match c {
-            '\n' | '\t' => out.push(' '),
-            c if acts(c) => {
-                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    Cow::Owned(out)
+    spelled(text, acts, |c, out| match c {
+        '\n' | '\t' => out.push(' '),
+        c => _ = write!(out, "\\u{{{:x}}}", u32::from(c)),
+    })
 }
 
 /// JSON with the same characters escaped in its strings, where alone it can have them: it says the same, and a
 /// terminal obeys none of it. Line ends between values stay.
 pub fn clean_json(json: &str) -> Cow<'_, str> {
     let acts = |c: char| acts(c) && c != '\n';
-    if !json.chars().any(acts) {
-        return Cow::Borrowed(json);
+    spelled(json, acts, |c, out| {
+        c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| _ = write!(out, "\\u{unit:04x}"));
+    })
+}
+
+/// `text` with each character that `acts` as `spell` writes it.
+fn spelled(text: &str, acts: impl Fn(char) -> bool, spell: impl Fn(char, &mut String)) -> Cow<'_, str> {
+    if !text.chars().any(&acts) {
+        return Cow::Borrowed(text);
     }
-    let mut out = String::with_capacity(json.len() + 16);
-    let mut units = [0; 2];
-    for c in json.chars() {
-        if acts(c) {
-            c.encode_utf16(&mut units).iter().for_each(|unit| {
-                let _ = write!(out, "\\u{unit:04x}");
-            });
-        } else {
-            out.push(c);
-        }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if acts(c) { spell(c, &mut out) } else { out.push(c) }
     }
     Cow::Owned(out)
 }
@@ -53,6 +45,21 @@ pub fn name(text: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '_' };
     let name: String = text.trim_start_matches(['.', '-']).chars().take(NAME_MAX).map(plain).collect();
     if name.is_empty() { "program".to_owned() } else { name }
+}
+
+/// The word that reports have for a value of the model's.
+pub fn word<T: fmt::Debug + Serialize>(value: &T) -> String {
+    struct Word<'a, T>(&'a T);
+    impl<T: Serialize> fmt::Display for Word<'_, T> {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            self.0.serialize(f)
+        }
+    }
+    let mut word = String::new();
+    match write!(word, "{}", Word(value)) {
+        Ok(()) => word,
+        Err(_) => format!("{value:?}"),
+    }
 }
 
 fn acts(c: char) -> bool {

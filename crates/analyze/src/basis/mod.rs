@@ -1,6 +1,7 @@
 //! Containers and sums that every part of the analysis uses. Owns their bounds; knows no event.
 
 pub mod compose;
+pub mod lately;
 pub mod per_lane;
 pub mod sum;
 pub mod thinned;

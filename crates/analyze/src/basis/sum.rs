@@ -16,13 +16,20 @@ pub struct Sum {
 impl Sum {
     /// One more of `ns`, that lay in this interval.
     pub fn add(&mut self, (from, to): (Time, Time), ns: u64) {
-        if ns == 0 {
-            return;
-        }
         self.ns = self.ns.saturating_add(ns);
         self.count += 1;
         if self.longest.is_none_or(|(start, end)| end.since(start) < to.since(from)) {
             self.longest = Some((from, to));
         }
+    }
+
+    /// Length of the longest, nanoseconds.
+    pub fn longest_ns(&self) -> u64 {
+        self.longest.map_or(0, |(from, to)| to.since(from))
+    }
+
+    /// Mean of one, nanoseconds.
+    pub fn mean_ns(&self) -> u64 {
+        self.ns.checked_div(self.count).unwrap_or(0)
     }
 }

@@ -10,9 +10,9 @@ use crate::kernel::sched::Tracks;
 use crate::pauses::Recognised;
 use crate::recording::Context;
 use crate::results::KernelView;
-use rtscope_model::manifest::Tier;
 use rtscope_model::runtime::LaneThreads;
-use rtscope_model::{ClockMethod, LaneId, Pause, Tid, Time};
+use rtscope_model::text::word;
+use rtscope_model::{LaneId, Pause, Tid, Time};
 use std::collections::BTreeMap;
 
 /// How long a pause is held back until later counter samples have arrived, nanoseconds.
@@ -42,6 +42,7 @@ impl Sanity {
 }
 
 /// The evidence.
+#[derive(Default)]
 pub struct Evidence {
     /// What the kernel said of threads.
     pub tracks: Tracks,
@@ -60,9 +61,7 @@ impl Evidence {
         Evidence {
             tracks: Tracks::new(context.program_pid, &context.program_tids),
             counters: Counters::new(context.sample_period_ns),
-            code: CodeSamples::default(),
-            last_lane: BTreeMap::new(),
-            sanity: Sanity::default(),
+            ..Evidence::default()
         }
     }
 
@@ -73,7 +72,7 @@ impl Evidence {
 
     /// Whether there are any, on the clock of the runtime's.
     pub fn seen(&self, context: &Context) -> bool {
-        context.clock.is_monotonic() && self.tracks.seen()
+        context.clock.is_monotonic() && self.tracks.seen
     }
 
     /// What gives causes; `kernel`: its events are used.
@@ -94,8 +93,8 @@ impl Evidence {
     /// Until when kernel events and counters are complete.
     pub fn ready(&self, context: &Context, now: Time) -> Time {
         let behind_ns = context.clock_error_ns().saturating_mul(2);
-        let kernel = if self.tracks.seen() { now.minus(behind_ns) } else { now };
-        if !self.counters.seen() {
+        let kernel = if self.tracks.seen { now.minus(behind_ns) } else { now };
+        if !self.counters.seen {
             return kernel;
         }
         kernel.min(self.counters.covered().max(now.minus(COUNTERS_WAIT_NS)))
@@ -147,7 +146,7 @@ impl Evidence {
                 "Kernel events were not used for causes: there is no log of a runtime to join them with.".into()
             } else if !context.clock.is_monotonic() {
                 "Kernel events were not used: the clock of the log could not be joined to the kernel's.".into()
-            } else if !tracks.seen() {
+            } else if !tracks.seen {
                 "No scheduling events of the kernel were recorded: causes come from counters, with low confidence.".into()
             } else {
                 let share = sanity.share().unwrap_or(0.0) * 100.0;
@@ -158,14 +157,14 @@ impl Evidence {
                 )
             });
         }
-        if tracks.unreported() > 0 {
+        if tracks.unreported > 0 {
             notes.push(format!(
                 "{} missing from the kernel's records, as later ones show; where that hides when a thread came \
                  back, its lane is not told.",
-                if tracks.unreported() == 1 {
+                if tracks.unreported == 1 {
                     "1 switch is".to_owned()
                 } else {
-                    format!("{} switches are", tracks.unreported())
+                    format!("{} switches are", tracks.unreported)
                 }
             ));
         }
@@ -175,25 +174,13 @@ impl Evidence {
                 tracks.forgotten()
             ));
         }
-        let tier = context.kernel.as_ref().map(|kernel| match kernel.tier {
-            Tier::Tracepoints => "tracepoints",
-            Tier::CpuWideSwitches => "cpu-wide-switches",
-            Tier::OwnSwitches => "own-switches",
-            Tier::Polling => "polling",
-        });
-        let method = match context.clock.method {
-            ClockMethod::RuntimeStatic => "runtime-static",
-            ClockMethod::WallClockPair => "wall-clock-pair",
-            ClockMethod::Monotonic => "monotonic",
-            ClockMethod::LogOwn => "log-own",
-        };
         KernelView {
-            tier: tier.map(str::to_owned),
+            tier: context.kernel.as_ref().map(|kernel| word(&kernel.tier)),
             used,
             notes,
             sanity: sanity.share(),
             others_held_ns: None,
-            clock_method: Some(method.to_owned()),
+            clock_method: Some(word(&context.clock.method)),
             clock_error_ns: context.clock.error_ns,
         }
     }

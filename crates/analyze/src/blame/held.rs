@@ -6,6 +6,7 @@
 //! it collects: the union counts a moment once, however many threads wait.
 //! Refuses to blame pauses: that is `blame`'s.
 
+use crate::basis::sum::Sum;
 use crate::basis::union::Union;
 use crate::blame::{Holder, Judge};
 use crate::kernel::sched::{State, Stretch, Wait};
@@ -22,33 +23,21 @@ const NAMES_MAX: usize = 256;
 #[derive(Clone, Debug, Default)]
 pub struct Part {
     all: Union,
-    in_pauses_ns: u64,
-    /// Thread time, nanoseconds: what `all` counts once, for each thread.
-    pub thread_ns: u64,
-    /// Pieces of waiting.
-    pub count: u64,
-    /// The longest piece.
-    pub longest: Option<(Time, Time)>,
+    /// Wall-clock time inside pauses, nanoseconds.
+    pub in_pauses_ns: u64,
+    /// Pieces of waiting, in thread time: what `all` counts once, for each thread.
+    pub pieces: Sum,
 }
 
 impl Part {
     fn add(&mut self, from: Time, to: Time) {
         self.all.add(from, to);
-        self.thread_ns = self.thread_ns.saturating_add(to.since(from));
-        self.count += 1;
-        if self.longest.is_none_or(|(start, end)| end.since(start) < to.since(from)) {
-            self.longest = Some((from, to));
-        }
+        self.pieces.add((from, to), to.since(from));
     }
 
     /// Wall-clock time held, nanoseconds.
     pub fn ns(&self) -> u64 {
         self.all.ns()
-    }
-
-    /// Of this, inside pauses.
-    pub fn in_pauses_ns(&self) -> u64 {
-        self.in_pauses_ns
     }
 }
 
@@ -139,7 +128,7 @@ impl Held {
         still: &Still,
         mut each: impl FnMut(Tid, u64, u64),
     ) -> u64 {
-        let until = to.max(still.bounds().1);
+        let until = to.max(still.end());
         let (mut quota, mut foreign, mut sibling) = (Union::default(), Union::default(), Union::default());
         let mut kept = Union::default();
         for tid in judge.tracks.own() {

@@ -420,7 +420,7 @@ impl Judge<'_> {
             !in_call && !self.slept_with_lane(tid, wait, woken_by, leader, recognised)
         });
         for piece in pieces.iter_mut().take(changed.map_or(0, |index| index + 1)) {
-            let sure = if self.tracks.names_next() { Confidence::Medium } else { Confidence::Low };
+            let sure = if self.tracks.names_next { Confidence::Medium } else { Confidence::Low };
             (piece.cause, piece.who, piece.who_pid, piece.neighbour) = (Cause::HandedOver, None, None, false);
             (piece.tid, piece.confidence) = (None, piece.confidence.min(sure));
         }
@@ -480,7 +480,7 @@ impl Judge<'_> {
     pub fn arrival_seen(&self, at: Time) -> Option<bool> {
         let (from, to) = (at.minus(self.error_ns), at.plus(self.error_ns));
         let lost = self.losses.iter().any(|loss| loss_of_kernel(loss, from, to));
-        let lenient = self.tracks.unreported() > 0;
+        let lenient = self.tracks.unreported > 0;
         (!lost).then(|| !self.tracks.on_cpu(from, to, lenient).is_empty())
     }
 }

@@ -46,6 +46,7 @@ struct Line {
 }
 
 /// The fold.
+#[derive(Default)]
 pub struct ThreadStates {
     tracks: Tracks,
     counters: Counters,
@@ -63,10 +64,7 @@ impl ThreadStates {
             tracks: Tracks::new(context.program_pid, &context.program_tids),
             counters: Counters::new(context.sample_period_ns),
             error_ns: context.clock_error_ns(),
-            lines: BTreeMap::new(),
-            too_many: false,
-            since_round: 0,
-            now: Time(0),
+            ..ThreadStates::default()
         }
     }
 
@@ -129,7 +127,7 @@ impl ThreadStates {
 
     fn ready(&self) -> Time {
         let newest = self.now.minus(SLACK_NS);
-        if !self.counters.seen() {
+        if !self.counters.seen {
             return newest;
         }
         newest.min(self.counters.covered().max(self.now.minus(COUNTERS_WAIT_NS)))

@@ -44,7 +44,8 @@ pub struct Allocation {
     collections: u64,
     /// Mean share over lanes, summed up over them.
     used: f64,
-    young_bytes_max: u64,
+    /// Most that a young heap held when it was collected, bytes: its size, where one was full.
+    pub young_bytes_max: u64,
 }
 
 impl Allocation {
@@ -74,11 +75,6 @@ impl Allocation {
             .filter_map(OneLane::known)
             .fold(None, |sum: Option<u64>, bytes| Some(sum.unwrap_or(0).saturating_add(bytes)));
         known.and_then(|bytes| rate(bytes, span_ns))
-    }
-
-    /// Most that a young heap held when it was collected, bytes: its size, where one was full.
-    pub fn young_bytes_max(&self) -> u64 {
-        self.young_bytes_max
     }
 
     /// The allocation areas, each of a lane's own.

@@ -5,6 +5,7 @@
 //! twice (the first begin and the first end count), and a mark for every round
 //! over weak pointers: the marks of one collection are summed.
 
+use crate::basis::lately;
 use crate::folds::{End, Fold, Past};
 use crate::results::dist::Dist;
 use crate::results::{BlamedPause, Concurrent, Results};
@@ -32,13 +33,6 @@ pub struct Phases {
 }
 
 impl Phases {
-    fn span(&mut self, from: Time, to: Time) {
-        if self.spans.len() >= SPANS_MAX {
-            self.spans.pop_front();
-        }
-        self.spans.push_back((from, to));
-    }
-
     /// Adds one pause; every event until its end was taken before.
     fn add(&mut self, pause: &Pause) {
         // Pauses may overlap: each moment counts once.
@@ -78,7 +72,7 @@ impl Fold for Phases {
             Runtime::ConcurrentMarkEnd => {
                 if let Some(from) = self.marking.take() {
                     self.marked_ns = Some(self.marked_ns.unwrap_or(0).saturating_add(time.since(from)));
-                    self.span(from, time);
+                    lately::push(&mut self.spans, (from, time), SPANS_MAX);
                 }
             }
             Runtime::ConcurrentSyncBegin => _ = self.syncing.get_or_insert(time),
@@ -96,7 +90,7 @@ impl Fold for Phases {
             Runtime::ConcurrentSweepEnd => {
                 if let Some(from) = self.sweeping.take() {
                     self.sweep.add(time.since(from));
-                    self.span(from, time);
+                    lately::push(&mut self.spans, (from, time), SPANS_MAX);
                 }
             }
             _ => {}

@@ -105,7 +105,7 @@ impl<'s> Blocks<'s> {
             return None;
         }
         let mut blocks =
-            Blocks { started: results.started, width_ns, sums: [Sums::default(); BLOCKS], pauses: samples.pauses() };
+            Blocks { started: results.started, width_ns, sums: [Sums::default(); BLOCKS], pauses: &samples.pauses };
         for (middle, sums) in samples.slices() {
             let block = usize::from(blocks.number(middle));
             if let Some(block) = blocks.sums.get_mut(block) {

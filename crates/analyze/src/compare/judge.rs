@@ -91,7 +91,7 @@ pub(super) struct Run<'r> {
 impl<'r> Run<'r> {
     pub(super) fn of(side: &Side<'r>) -> Run<'r> {
         let blocks = Blocks::of(side.results, side.samples);
-        Run { results: side.results, seen: side.samples.seen(), blocks }
+        Run { results: side.results, seen: side.samples.seen, blocks }
     }
 }
 

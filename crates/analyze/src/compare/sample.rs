@@ -84,8 +84,10 @@ impl Join for Sums {
 /// The fold: call [`Samples::add`] for each pause, in order.
 #[derive(Clone, Debug)]
 pub struct Samples {
-    pauses: Vec<PauseSample>,
-    seen: u64,
+    /// Those that are kept.
+    pub pauses: Vec<PauseSample>,
+    /// How many there were.
+    pub seen: u64,
     chance: Chance,
     origin: Option<Time>,
     slices: Slices<Sums, SLICES_MAX, WIDTH_NS>,
@@ -119,16 +121,6 @@ impl Samples {
         if let Some(kept) = self.pauses.get_mut(place) {
             *kept = sample;
         }
-    }
-
-    /// The pauses that were kept, in no order.
-    pub fn pauses(&self) -> &[PauseSample] {
-        &self.pauses
-    }
-
-    /// Pauses seen whole.
-    pub fn seen(&self) -> u64 {
-        self.seen
     }
 
     /// The middle of each slice, and its sums.
@@ -199,9 +191,9 @@ mod tests {
         assert_eq!((all.count, all.stop_ns, all.collect_ns, all.release_ns), (10_000, 10_000, 20_000, 30_000));
         assert_eq!(all.stop_taken.by_others_ns, 10_000);
         assert!(samples.slices.all().count() <= SLICES_MAX);
-        assert_eq!((samples.pauses().len(), samples.seen()), (PAUSES_MAX, 10_000));
+        assert_eq!((samples.pauses.len(), samples.seen), (PAUSES_MAX, 10_000));
         // A fair sample of a long run reaches its end.
-        let late = samples.pauses().iter().filter(|pause| pause.begin > Time(20_000_000_000)).count();
+        let late = samples.pauses.iter().filter(|pause| pause.begin > Time(20_000_000_000)).count();
         assert!(late.abs_diff(PAUSES_MAX / 2) < PAUSES_MAX / 10, "{late}");
     }
 

@@ -63,7 +63,7 @@ pub(super) fn differences(a: &Side<'_>, b: &Side<'_>) -> Vec<Difference> {
     differ(Kind::Machine, "host", host(a), host(b));
     differ(Kind::Recording, "source", Some(x.source.kind.into()), Some(y.source.kind.into()));
     differ(Kind::Recording, "log classes", classes(a), classes(b));
-    differ(Kind::Recording, "kernel events", kernel(x), kernel(y));
+    differ(Kind::Recording, "kernel events", x.kernel.tier.clone(), y.kernel.tier.clone());
     differ(Kind::Recording, "code sampling", sampling(a), sampling(b));
     if apart_in_length(x.span_ns, y.span_ns) {
         let seconds = |ns: u64| format!("{:.1} s", ns as f64 / 1e9);
@@ -160,10 +160,6 @@ fn host(side: &Side<'_>) -> Option<String> {
 fn classes(side: &Side<'_>) -> Option<String> {
     let log = side.results.source.log.as_ref()?;
     side.manifest?.logs.iter().find(|entry| entry.path == *log).map(|entry| entry.classes.clone())
-}
-
-fn kernel(results: &Results) -> Option<String> {
-    results.kernel.tier.clone()
 }
 
 fn sampling(side: &Side<'_>) -> Option<String> {

@@ -11,7 +11,7 @@
 use super::{
     COLLECT, Cost, Facts, Rule, SAMPLES_SURE, STOP, Verdict, evidence, found_in, longest, needs, stopped_late, sure,
 };
-use crate::kernel::code::{CodeSamples, called};
+use crate::kernel::code::called;
 use rtscope_model::units::duration;
 use rtscope_model::{Cause, CodeKind, Evidence, Figure, Remedy, SymbolId};
 use std::collections::BTreeMap;
@@ -41,14 +41,14 @@ struct Parts {
 
 impl Parts {
     fn of(facts: &Facts<'_>) -> Parts {
-        let collects = facts.code.map(CodeSamples::collects);
+        let collects = facts.code.map(|code| &code.collects);
         // Threads work side by side: not more than the share of the wall clock, and
         // not more than was found.
         let work = collects
             .map_or(0, |collects| collects.part_ns(CodeKind::Kernel).min(collects.sampled_ns(CodeKind::Kernel)));
         let blocked = facts.held.map_or(0, |held| held.blocked.ns());
         // Short waits are mostly not hit: as in `late-safepoint`.
-        let stops = facts.code.map_or(0, |code| code.stops().part_ns(CodeKind::Kernel));
+        let stops = facts.code.map_or(0, |code| code.stops.part_ns(CodeKind::Kernel));
         Parts { waits: facts.paused_ns(Cause::InKernel).max(stops), work, blocked }
     }
 
@@ -59,9 +59,9 @@ impl Parts {
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let parts = Parts::of(facts);
-    let samples = facts.code.map_or(0, |code| code.collects().samples);
+    let samples = facts.code.map_or(0, |code| code.collects.samples);
     let sure = sure(samples >= SAMPLES_SURE || parts.work * 2 < parts.sum());
-    let waits = facts.code.map(|code| if parts.waits >= parts.work { code.stops() } else { code.collects() });
+    let waits = facts.code.map(|code| if parts.waits >= parts.work { &code.stops } else { &code.collects });
     let most = waits.and_then(|waits| most(facts, &waits.top(CodeKind::Kernel)));
     let verdict = Verdict::new(Cost::Time(parts.sum().min(facts.span_ns)), sure, "Pauses waited for the kernel for ")
         .then(most.map_or(".".to_owned(), |most| format!(", most of it for {most}.")));
@@ -82,12 +82,12 @@ fn most(facts: &Facts<'_>, places: &[(SymbolId, u64)]) -> Option<String> {
 
 fn seen(facts: &Facts<'_>, parts: &Parts) -> Vec<Evidence> {
     let mut seen = Vec::new();
-    if let Some(collects) = facts.code.map(CodeSamples::collects).filter(|_| parts.work > 0) {
+    if let Some(collects) = facts.code.map(|code| &code.collects).filter(|_| parts.work > 0) {
         let found = found_in(facts, collects, CodeKind::Kernel, "the kernel");
         let worked = duration(collects.ns);
         seen.push(facts.overall(format!("{} collections worked for {worked}: {found}.", collects.count)));
     }
-    if let Some(stops) = facts.code.map(CodeSamples::stops).filter(|stops| stops.sampled_ns(CodeKind::Kernel) > 0) {
+    if let Some(stops) = facts.code.map(|code| &code.stops).filter(|stops| stops.sampled_ns(CodeKind::Kernel) > 0) {
         seen.push(stopped_late(facts, stops, CodeKind::Kernel, "the kernel"));
     }
     if let Some((minor, major)) = facts.counters.faults() {
@@ -99,7 +99,7 @@ fn seen(facts: &Facts<'_>, parts: &Parts) -> Vec<Evidence> {
     }
     if let Some(held) = facts.held.filter(|_| parts.blocked > 0) {
         let text = format!("Threads of lanes were blocked in the kernel during {} of pauses.", duration(parts.blocked));
-        seen.push(evidence(text, held.blocked.longest));
+        seen.push(evidence(text, held.blocked.pieces.longest));
     }
     seen.extend(longest(facts, Cause::InKernel, " for a lane in the kernel"));
     seen.extend(longest(facts, Cause::BlockedInKernel, " for a lane blocked in the kernel"));

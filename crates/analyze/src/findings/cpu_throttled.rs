@@ -69,7 +69,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
 
 /// What collections and waiting for them took, to be compared.
 fn beside_collections(facts: &Facts<'_>) -> String {
-    let (stop, collect) = (facts.sums.stop_sum_ns(), facts.sums.collect_sum_ns());
+    let (stop, collect) = (facts.sums.stop_sum_ns(), facts.sums.collect_sum_ns);
     match collect {
         0 => ".".to_owned(),
         _ if stop > collect => format!(
@@ -104,7 +104,7 @@ fn seen(facts: &Facts<'_>, group: GroupId, total: &QuotaTotal, paused: u64) -> V
     ))];
     seen.extend(longest(facts, Cause::Throttled, " because of the quota"));
     if let Some(held) = facts.held {
-        let inside = held.quota.in_pauses_ns();
+        let inside = held.quota.in_pauses_ns;
         seen.push(evidence(
             format!(
                 "{} of it fell while the world stood still, {} outside, where it delays the program's own work; lanes \
@@ -113,7 +113,7 @@ fn seen(facts: &Facts<'_>, group: GroupId, total: &QuotaTotal, paused: u64) -> V
                 duration(held.quota.ns().saturating_sub(inside)),
                 duration(paused)
             ),
-            held.quota.longest,
+            held.quota.pieces.longest,
         ));
         if held.quota_with_neighbour.ns() * 20 > held.quota.ns() {
             seen.push(evidence(
@@ -122,7 +122,7 @@ fn seen(facts: &Facts<'_>, group: GroupId, total: &QuotaTotal, paused: u64) -> V
                      it, too.",
                     duration(held.quota_with_neighbour.ns())
                 ),
-                held.quota_with_neighbour.longest,
+                held.quota_with_neighbour.pieces.longest,
             ));
         }
     }

@@ -84,6 +84,16 @@ impl<'a> Facts<'a> {
         count as f64 / (self.span_ns.max(1) as f64 / 1e9)
     }
 
+    /// Collections of the young, per second.
+    pub fn minors_per_second(&self) -> f64 {
+        self.per_second(self.collections.minor.count)
+    }
+
+    /// What all lanes allocated, bytes.
+    pub fn allocated_bytes(&self) -> Option<f64> {
+        Some(self.allocation.per_second(self.span_ns)? * self.span_ns as f64 / 1e9)
+    }
+
     /// Pause time waited for because of `cause`.
     pub(super) fn paused_ns(&self, cause: Cause) -> u64 {
         self.sums.cause_total(cause).map_or(0, |total| total.ns)

@@ -25,7 +25,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let code = facts.code?;
-    let (stops, asleep) = (code.stops(), code.asleep());
+    let (stops, asleep) = (&code.stops, &code.asleep);
     let cost_ns = stops.part_ns(CodeKind::Foreign) + asleep.ns;
     let sure = sure(stops.samples >= SAMPLES_SURE && asleep.ns * 2 < cost_ns);
     let lane = facts.runtime.lane.0;
@@ -42,11 +42,11 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
 }
 
 fn mostly_asleep(code: &CodeSamples) -> bool {
-    code.asleep().ns > code.stops().part_ns(CodeKind::Foreign)
+    code.asleep.ns > code.stops.part_ns(CodeKind::Foreign)
 }
 
 fn seen(facts: &Facts<'_>, code: &CodeSamples) -> Vec<Evidence> {
-    let (stops, asleep) = (code.stops(), code.asleep());
+    let (stops, asleep) = (&code.stops, &code.asleep);
     let on_cpu = stops.sampled_ns(CodeKind::Foreign) > 0;
     let mut seen = Vec::new();
     if on_cpu {
@@ -73,7 +73,7 @@ fn remedies(facts: &Facts<'_>, code: &CodeSamples) -> Vec<Remedy> {
     let (what, flag) = if mostly_asleep(code) {
         ("the function that waits there".to_owned(), call.sleeps.replace("{}", "NAME"))
     } else {
-        let top = code.stops().top(CodeKind::Foreign);
+        let top = code.stops.top(CodeKind::Foreign);
         let name = top.first().map_or("NAME", |(id, _)| called(facts.symbols.get(*id)));
         (format!("`{name}`"), call.computes.replace("{}", name))
     };

@@ -34,7 +34,7 @@ pub(super) static RULE: Rule = Rule {
 static GENERATIONS: Need = Need { name: "events of the heap", optional: false, missing: no_generations };
 
 fn no_generations(facts: &Facts<'_>) -> Option<String> {
-    let none = facts.sums.count() > 0 && facts.collections.major.count == 0 && facts.context.generations.is_none();
+    let none = facts.sums.count > 0 && facts.collections.major.count == 0 && facts.context.generations.is_none();
     none.then(|| "the log has no events of the heap (class g): what is a major collection is not known.".to_owned())
 }
 

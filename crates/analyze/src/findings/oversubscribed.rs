@@ -33,7 +33,7 @@ pub(crate) const BASE: Rule = Rule {
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let held = facts.held?;
-    let cost_ns = held.sibling.in_pauses_ns();
+    let cost_ns = held.sibling.in_pauses_ns;
     let too_many = more_lanes_than_cpus(facts);
     if too_many.is_none() && facts.share(cost_ns) < SHARE_MIN_OTHERS {
         return None;
@@ -47,7 +47,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
             duration(cost_ns),
             duration(held.sibling.ns())
         ),
-        held.sibling.longest,
+        held.sibling.pieces.longest,
     );
     let longest = longest(facts, Cause::Oversubscribed, " behind the program's own threads");
     let who = match too_many {

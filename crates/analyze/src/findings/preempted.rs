@@ -34,8 +34,8 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let takers = takers(facts, held);
     let ours = recorder_ns(held, &facts.recorder);
     let cost_ns = held.foreign.ns().saturating_sub(ours);
-    let inside = held.foreign.in_pauses_ns().saturating_sub(ours);
-    let lost: u64 = takers.iter().map(|taker| taker.1.thread_ns).sum();
+    let inside = held.foreign.in_pauses_ns.saturating_sub(ours);
+    let lost: u64 = takers.iter().map(|taker| taker.1.pieces.ns).sum();
     let of_a_lane = facts.share(lost / facts.lanes.max(1) as u64);
     if of_a_lane.max(facts.share(inside)) < RULE.share_min {
         return None;
@@ -46,8 +46,9 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let named: Vec<String> = big.map(|taker| called(facts.names, taker.0).to_owned()).collect();
     let taken = takers.iter().take(NAMED_MAX).map(|(name, part, tid)| {
         let who = called(facts.names, *name);
-        let text = format!("{who} (thread {tid}) ran during {} of it, in {} pieces.", duration(part.ns()), part.count);
-        evidence(text, part.longest)
+        let text =
+            format!("{who} (thread {tid}) ran during {} of it, in {} pieces.", duration(part.ns()), part.pieces.count);
+        evidence(text, part.pieces.longest)
     });
     let mut seen: Vec<_> = taken.collect();
     seen.extend(longest(facts, Cause::Preempted, " behind other processes"));
@@ -57,7 +58,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
         duration(inside),
         duration(outside)
     );
-    seen.push(evidence(text, held.foreign.longest));
+    seen.push(evidence(text, held.foreign.pieces.longest));
     let what = format!("{} ran on the program's CPUs while it had work there, for ", listed(&named));
     let verdict = Verdict::new(Cost::Time(cost_ns), Confidence::High, what);
     Some(verdict.seen(seen).remedies(remedies(facts, takers.first().map(|taker| taker.0))))

@@ -14,7 +14,7 @@ pub(crate) const SAMPLES_SURE: u64 = 5;
 /// Where samples found the code in waits: "87 of 92 samples in foreign code, 85 of
 /// them in `c_busy` (prog)".
 pub(crate) fn found_in(facts: &Facts<'_>, waits: &Waits, kind: CodeKind, what: &str) -> String {
-    let period = facts.code.map_or(1, |code| code.period_ns().max(1));
+    let period = facts.code.map_or(1, |code| code.period_ns.max(1));
     let places = waits.top(kind).into_iter().take(CODE_NAMED_MAX).map(|(id, ns)| {
         let symbol = facts.symbols.get(id);
         let at = symbol.source.as_ref().unwrap_or(&symbol.module);

@@ -105,13 +105,17 @@ pub struct CodeSamples {
     sums: HashMap<SymbolId, Sum>,
     seen: bool,
     samples: u64,
-    period_ns: u64,
-    /// On a CPU while the world waited for the lane to stop, long enough to ask why.
-    stops: Waits,
-    /// Asleep in a foreign call while the world waited for the lane to stop.
-    asleep: Waits,
-    /// Every thread of the program on a CPU while the collection's work was done.
-    collects: Waits,
+    /// CPU time that one sample stands for, nanoseconds; 0: none was seen.
+    pub period_ns: u64,
+    /// On a CPU while the world waited for a lane to stop, where that took at least
+    /// [`LATE_MIN_NS`] in one wait.
+    pub stops: Waits,
+    /// Asleep in a foreign call while the world waited for its lane to stop: places
+    /// are the kernel's, with the time slept there.
+    pub asleep: Waits,
+    /// While collections did their work: `ns` is their length, samples are of every
+    /// thread of the program.
+    pub collects: Waits,
 }
 
 impl CodeSamples {
@@ -128,11 +132,11 @@ impl CodeSamples {
             return;
         }
         let history = self.threads.entry(sample.tid).or_default();
+        // Streams of several CPUs are merged: a tiny disorder is levelled.
+        let time = history.back().map_or(time, |last| time.max(last.0));
         if history.len() >= HISTORY_MAX {
             history.pop_front();
         }
-        // Streams of several CPUs are merged: a tiny disorder is levelled.
-        let time = history.back().map_or(time, |last| time.max(last.0));
         history.push_back((time, *sample));
     }
 
@@ -219,32 +223,9 @@ impl CodeSamples {
         found.into_iter().for_each(|((kind, symbol), ns)| self.collects.add(kind, symbol, ns));
     }
 
-    /// On a CPU while the world waited for a lane to stop, where that took at least
-    /// [`LATE_MIN_NS`] in one wait.
-    pub fn stops(&self) -> &Waits {
-        &self.stops
-    }
-
-    /// Asleep in a foreign call while the world waited for its lane to stop: places
-    /// are the kernel's, with the time slept there.
-    pub fn asleep(&self) -> &Waits {
-        &self.asleep
-    }
-
-    /// While collections did their work: `ns` is their length, samples are of every
-    /// thread of the program.
-    pub fn collects(&self) -> &Waits {
-        &self.collects
-    }
-
     /// CPU time found in places that `is`, nanoseconds, over the whole recording.
     pub fn running_ns(&self, symbols: &Symbols, is: impl Fn(&Symbol) -> bool) -> u64 {
         self.sums.iter().filter(|(id, _)| is(symbols.get(**id))).map(|(_, sum)| sum.running_ns).sum()
-    }
-
-    /// CPU time that one sample stands for, nanoseconds; 0: none was seen.
-    pub fn period_ns(&self) -> u64 {
-        self.period_ns
     }
 
     /// Forgets what no open pause can ask for: but for the last sample of a thread,

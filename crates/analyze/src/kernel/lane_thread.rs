@@ -92,7 +92,7 @@ pub fn vote(marks: &[LaneMarks], tracks: &Tracks, error_ns: u64) -> Votes {
     let settled = |lane: &LaneMarks| {
         votes.served.contains_key(&lane.lane) || votes.open.get(&lane.lane).is_some_and(|left| left.len() > 1)
     };
-    if tracks.unreported() == 0 || marks.iter().filter(|lane| !lane.collection.is_empty()).all(settled) {
+    if tracks.unreported == 0 || marks.iter().filter(|lane| !lane.collection.is_empty()).all(settled) {
         return votes;
     }
     settle(candidates(marks, tracks, error_ns, true))

@@ -84,7 +84,8 @@ pub struct Counters {
     stolen_ends: BTreeMap<Cpu, [(u64, u64); 2]>,
     /// Last minor and major faults of each thread.
     faults: BTreeMap<Tid, (u64, u64)>,
-    seen: bool,
+    /// There are counters at all.
+    pub seen: bool,
     latest: Time,
 }
 
@@ -123,11 +124,6 @@ impl Counters {
         }
         self.seen = true;
         self.latest = self.latest.max(time);
-    }
-
-    /// Whether there are counters at all.
-    pub fn seen(&self) -> bool {
-        self.seen
     }
 
     /// Until when every quota and steal series speaks.

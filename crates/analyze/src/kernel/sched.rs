@@ -131,11 +131,13 @@ pub struct Tracks {
     threads: BTreeMap<Tid, Track>,
     cpus: BTreeMap<Cpu, VecDeque<(Time, Tid, NameId)>>,
     pids: HashMap<Tid, Pid>,
-    /// Events name what ran instead.
-    names_next: bool,
-    seen: bool,
+    /// Events name what ran instead of a thread.
+    pub names_next: bool,
+    /// Some scheduling event was seen.
+    pub seen: bool,
     room: Room,
-    unreported: u64,
+    /// How many switches the kernel did not report, as later ones show.
+    pub unreported: u64,
     /// When a thread of the program last came back to an idle CPU without
     /// having been woken: the end of a throttling.
     resumed: Option<Time>,
@@ -158,16 +160,6 @@ impl Tracks {
         if tid != Tid::IDLE {
             self.own.insert(tid);
         }
-    }
-
-    /// Whether any scheduling event was seen.
-    pub fn seen(&self) -> bool {
-        self.seen
-    }
-
-    /// Whether events name what ran instead of a thread.
-    pub fn names_next(&self) -> bool {
-        self.names_next
     }
 
     /// Spans dropped because a history was full.
@@ -295,11 +287,6 @@ impl Tracks {
                 None
             }
         }
-    }
-
-    /// How many switches the kernel did not report, as later ones show.
-    pub fn unreported(&self) -> u64 {
-        self.unreported
     }
 
     fn run(&mut self, tid: Tid, time: Time, cpu: Cpu) -> Option<Wait> {

@@ -92,7 +92,7 @@ fn the_cheap_tier_knows_no_taker() {
             (95, State::Sleeping, unknown)
         ]
     );
-    assert!(!kernel.tracks.names_next());
+    assert!(!kernel.tracks.names_next);
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn an_unreported_switch_is_mended_where_it_is_certain() {
     let states: Vec<_> =
         kernel.tracks.stretches(Tid(11), Time(60), Time(210)).iter().map(|s| (s.from.0, s.state)).collect();
     assert_eq!(states, [(60, State::Sleeping), (100, State::Running), (200, State::Sleeping)]);
-    assert_eq!(kernel.tracks.unreported(), 1);
+    assert_eq!(kernel.tracks.unreported, 1);
 }
 
 #[test]

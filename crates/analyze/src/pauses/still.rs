@@ -67,11 +67,9 @@ impl Still {
         self.threads.contains_key(&tid)
     }
 
-    /// The first and the last moment at which any thread does.
-    pub fn bounds(&self) -> (Time, Time) {
-        let all = || self.threads.values().chain([&self.others]);
-        let from = all().map(|window| window.0).min().unwrap_or(self.others.0);
-        (from, all().map(|window| window.1).max().unwrap_or(self.others.1))
+    /// The last moment at which any thread does.
+    pub fn end(&self) -> Time {
+        self.threads.values().fold(self.others.1, |last, window| last.max(window.1))
     }
 }
 

@@ -85,7 +85,8 @@ impl OneGeneration {
 #[derive(Default)]
 pub struct Sums {
     coarse: bool,
-    count: u64,
+    /// Pauses so far.
+    pub count: u64,
     partial: u64,
     stop: Dist,
     collect: Dist,
@@ -97,7 +98,8 @@ pub struct Sums {
     stragglers: BTreeMap<u16, (u64, u64)>,
     causes: BTreeMap<Key, CauseTotal>,
     waited_ns: u64,
-    collect_sum_ns: u64,
+    /// Sum of collect phases over all pauses, nanoseconds.
+    pub collect_sum_ns: u64,
 }
 
 impl Sums {
@@ -215,11 +217,6 @@ impl Sums {
         self.causes.iter().map(|(key, total)| (*key, total)).max_by_key(|(_, total)| total.ns)
     }
 
-    /// Sum of collect phases over all pauses, nanoseconds.
-    pub fn collect_sum_ns(&self) -> u64 {
-        self.collect_sum_ns
-    }
-
     /// Wall-clock time in the pauses that were added one by one, nanoseconds.
     pub fn stopped_ns(&self) -> u64 {
         self.union.ns()
@@ -233,11 +230,6 @@ impl Sums {
     /// Sum of times to stop over all pauses, nanoseconds.
     pub fn stop_sum_ns(&self) -> u64 {
         self.stop.sum_ns()
-    }
-
-    /// Pauses so far.
-    pub fn count(&self) -> u64 {
-        self.count
     }
 
     /// Its part of all that was waited for.

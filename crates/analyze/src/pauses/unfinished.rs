@@ -20,7 +20,6 @@ impl Unfinished {
     /// What that is of the source `of`; `None`: there was none.
     pub fn loss(&self, of: &str) -> Option<Loss> {
         let (from, to) = self.span?;
-        let kind = LossKind::Unfinished;
-        Some(Loss { source: of.into(), kind, count: self.count, from: Some(from), to: Some(to), note: String::new() })
+        Some(Loss { from: Some(from), to: Some(to), ..Loss::new(of, LossKind::Unfinished, self.count, "") })
     }
 }

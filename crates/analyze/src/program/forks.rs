@@ -1,6 +1,7 @@
 //! Copies that the program makes of its process, and what collections waited for a lane that was
 //! making one. Owns these sums; refuses to name remedies.
 
+use crate::basis::lately;
 use crate::basis::sum::Sum;
 use crate::folds::{End, Fold, Past};
 use crate::kernel::code::CodeSamples;
@@ -32,10 +33,7 @@ pub fn copying_ns(code: &CodeSamples, symbols: &Symbols) -> u64 {
 impl Fold for Forks {
     fn forked(&mut self, by: Tid, at: Time) {
         self.count += 1;
-        if self.forks.len() >= FORKS_MAX {
-            self.forks.pop_front();
-        }
-        self.forks.push_back((by, at));
+        lately::push(&mut self.forks, (by, at), FORKS_MAX);
     }
 
     /// The thread that was waited for was making a copy of the process: what it was waited
@@ -56,8 +54,10 @@ impl Fold for Forks {
                 && piece.to <= pause.stopped
                 && self.forks.iter().any(by)
         };
-        let ns = blamed.causes.iter().filter(copying).map(CausePiece::ns).sum();
-        self.waits.add((requested, pause.stopped), ns);
+        let ns: u64 = blamed.causes.iter().filter(copying).map(CausePiece::ns).sum();
+        if ns > 0 {
+            self.waits.add((requested, pause.stopped), ns);
+        }
     }
 
     fn result(&mut self, end: &End<'_>, results: &mut Results) {

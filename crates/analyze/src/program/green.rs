@@ -10,6 +10,7 @@
 //! microseconds only, or has never waited for anybody itself. So a wait for a lock
 //! counts where both threads have been on both sides.
 
+use crate::basis::lately;
 use crate::basis::union::Union;
 use crate::folds::{End, Fold};
 use crate::recording::Context;
@@ -134,13 +135,9 @@ impl Idle {
             (true, None) => self.since = Some(time),
             (false, Some(since)) => {
                 self.since = None;
-                if time.since(since) < IDLE_MIN_NS {
-                    return;
+                if time.since(since) >= IDLE_MIN_NS {
+                    lately::push(&mut self.spans, (since, time), IDLE_MAX);
                 }
-                if self.spans.len() >= IDLE_MAX {
-                    self.spans.pop_front();
-                }
-                self.spans.push_back((since, time));
             }
             _ => {}
         }
@@ -171,7 +168,8 @@ pub struct GreenThreads {
     wake_to_run: Dist,
     blocked: BTreeMap<&'static str, Waits>,
     idle: Idle,
-    contention: Contention,
+    /// How threads waited for each other.
+    pub contention: Contention,
 }
 
 impl GreenThreads {
@@ -183,11 +181,6 @@ impl GreenThreads {
     /// Whether every run and stop of green threads was there to see.
     pub fn known(&self) -> bool {
         self.asked && self.seen
-    }
-
-    /// How threads waited for each other.
-    pub fn contention(&self) -> &Contention {
-        &self.contention
     }
 
     /// `green` as it is known; a new one is active from now on.
@@ -208,33 +201,21 @@ impl GreenThreads {
         if !id.is_some() {
             return;
         }
-        let mut waited = None;
-        let mut latency = None;
         if let Some(thread) = self.thread(green, time) {
-            match thread.state {
-                State::Active => {}
+            let (state, since) = (thread.state, thread.since);
+            thread.active_since = match state {
+                State::Active => thread.active_since,
                 // From when it was let go it holds what it waited for.
-                State::Woken => {
-                    latency = Some(time.since(thread.since));
-                    thread.active_since = thread.since;
-                }
-                State::Blocked(on) => {
-                    waited = Some((reason(on), time.since(thread.since)));
-                    thread.active_since = time;
-                }
-                State::Foreign => {
-                    waited = Some(("foreign-call", time.since(thread.since)));
-                    thread.active_since = time;
-                }
+                State::Woken => since,
+                State::Blocked(_) | State::Foreign => time,
+            };
+            (thread.state, thread.since) = (State::Active, time);
+            match state {
+                State::Active => {}
+                State::Woken => self.wake_to_run.add(time.since(since)),
+                State::Blocked(on) => self.add_blocked(reason(on), time.since(since)),
+                State::Foreign => self.add_blocked("foreign-call", time.since(since)),
             }
-            thread.state = State::Active;
-            thread.since = time;
-        }
-        if let Some(ns) = latency {
-            self.wake_to_run.add(ns);
-        }
-        if let Some((reason, ns)) = waited {
-            self.add_blocked(reason, ns);
         }
         let lane = self.lanes.entry(id).or_default();
         lane.running = Some((green, time));

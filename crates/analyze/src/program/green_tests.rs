@@ -34,7 +34,7 @@ fn convoy(rounds: u64) -> Script {
 #[test]
 fn a_lane_that_is_idle_while_two_threads_share_a_lock_is_counted_once() {
     let green = fold(convoy(10));
-    let contention = green.contention();
+    let contention = &green.contention;
     // The first wait is nobody's fault yet: neither thread had waited before.
     let expected = 10 * 20 * MS - 10 * MS;
     assert!(contention.idle.ns().abs_diff(expected) < 10_000, "{}", contention.idle.ns());
@@ -53,7 +53,7 @@ fn waiting_for_work_is_not_waiting_for_a_lock() {
         let script = script.run(at + 9 * MS, 1, 9);
         wake(script, at + 9 * MS + 10, 1, 1).stop(at + 9 * MS + 20, 1, 9, StopReason::ForeignCall)
     });
-    assert_eq!(fold(script).contention().idle.ns(), 0);
+    assert_eq!(fold(script).contention.idle.ns(), 0);
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn a_value_that_another_thread_computes_counts_at_once() {
     let hole = StopReason::Blocked(BlockedOn::BlackHole(Some(GreenThread(1))));
     let script = Script::default().run(1, 0, 1).run(1, 1, 2).stop(MS, 1, 2, hole);
     let green = fold(wake(script, 31 * MS, 0, 2));
-    let contention = green.contention();
+    let contention = &green.contention;
     assert_eq!((contention.idle.ns(), contention.black_holes), (30 * MS, Waits { count: 1, ns: 30 * MS }));
     assert_eq!(contention.holders.get(&GreenThread(1)), Some(&(30 * MS)));
 }
@@ -76,7 +76,7 @@ fn a_stopped_world_is_not_idle() {
         21 * MS - 1,
     );
     let green = fold(wake(script, 31 * MS, 0, 2));
-    assert_eq!(green.contention().idle.ns(), 20 * MS);
+    assert_eq!(green.contention.idle.ns(), 20 * MS);
 }
 
 #[test]

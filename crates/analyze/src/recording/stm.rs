@@ -58,29 +58,21 @@ impl StmTotals {
 impl StmSlice {
     /// What has grown after `ns` of `whole`.
     fn part(&self, ns: u64, whole: u64) -> StmSlice {
-        let part = |count: u64| {
+        self.with(self, |count, _| {
             let part = u128::from(count) * u128::from(ns.min(whole)) / u128::from(whole.max(1));
             u64::try_from(part).unwrap_or(count)
-        };
-        let (attempts, commits, lost, waits) = (self.attempts, self.commits, self.lost, self.waits);
-        StmSlice { attempts: part(attempts), commits: part(commits), lost: part(lost), waits: part(waits), ..*self }
+        })
     }
 
-    fn less(&self, other: &StmSlice) -> StmSlice {
+    /// Each count put together with the other's.
+    fn with(&self, other: &StmSlice, both: impl Fn(u64, u64) -> u64) -> StmSlice {
         StmSlice {
-            attempts: self.attempts.saturating_sub(other.attempts),
-            commits: self.commits.saturating_sub(other.commits),
-            lost: self.lost.saturating_sub(other.lost),
-            waits: self.waits.saturating_sub(other.waits),
+            attempts: both(self.attempts, other.attempts),
+            commits: both(self.commits, other.commits),
+            lost: both(self.lost, other.lost),
+            waits: both(self.waits, other.waits),
             ..*self
         }
-    }
-
-    fn add(&mut self, other: &StmSlice) {
-        self.attempts = self.attempts.saturating_add(other.attempts);
-        self.commits = self.commits.saturating_add(other.commits);
-        self.lost = self.lost.saturating_add(other.lost);
-        self.waits = self.waits.saturating_add(other.waits);
     }
 }
 
@@ -256,7 +248,7 @@ impl Stm {
         let mut added = StmSlice::default();
         for slice in self.slices.iter_mut().skip(first.min(last)) {
             let so_far = grown.part(slice.to.min(time).since(from), time.since(from));
-            slice.add(&so_far.less(&added));
+            *slice = slice.with(&so_far.with(&added, u64::saturating_sub), u64::saturating_add);
             added = so_far;
         }
     }
@@ -266,8 +258,7 @@ impl Stm {
         let join = |pair: &[StmSlice]| {
             let mut joined = pair.first().copied().unwrap_or_default();
             joined.to = joined.from.plus(self.width_ns);
-            pair.iter().skip(1).for_each(|second| joined.add(second));
-            joined
+            pair.get(1).map_or(joined, |second| joined.with(second, u64::saturating_add))
         };
         self.slices = self.slices.chunks(2).map(join).collect();
     }

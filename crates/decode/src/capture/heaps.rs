@@ -34,8 +34,7 @@ pub fn parse(name: &str, bytes: &[u8]) -> Result<Heap, Loss> {
 
 /// What was called `name` is no snapshot: it `is` so.
 pub(super) fn loss(name: &str, is: &str) -> Loss {
-    let note = format!("{name} {is} and was skipped");
-    Loss { source: name.to_owned(), kind: LossKind::Damaged, count: 1, from: None, to: None, note }
+    Loss::new(name, LossKind::Damaged, 1, format!("{name} {is} and was skipped"))
 }
 
 #[cfg(test)]

@@ -250,14 +250,8 @@ fn stream_names(folder: &Folder, within: &str, ending: &str) -> Vec<String> {
 }
 
 fn manifest_loss() -> Loss {
-    Loss {
-        source: "manifest.json".to_owned(),
-        kind: LossKind::SourceMissing,
-        count: 1,
-        from: None,
-        to: None,
-        note: "the manifest is missing or damaged: command, machine, clocks and exit status are unknown".to_owned(),
-    }
+    let note = "the manifest is missing or damaged: command, machine, clocks and exit status are unknown";
+    Loss::new("manifest.json", LossKind::SourceMissing, 1, note)
 }
 
 /// A manifest that knows nothing.

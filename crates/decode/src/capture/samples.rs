@@ -84,37 +84,23 @@ impl Line {
 pub struct SampleStream<R> {
     lines: Lines<R>,
     last: Time,
-    damaged: Damage,
+    damaged: Loss,
     cut: bool,
-}
-
-#[derive(Default, Debug)]
-struct Damage {
-    lines: u64,
-    from: Option<Time>,
-    to: Option<Time>,
 }
 
 impl<R: BufRead> SampleStream<R> {
     /// A stream over the bytes of `samples.jsonl`.
     pub fn new(input: R) -> Self {
-        SampleStream { lines: Lines::new(input, LINE_MAX), last: Time(0), damaged: Damage::default(), cut: false }
+        let damaged = Loss::new("samples", LossKind::Damaged, 0, "");
+        SampleStream { lines: Lines::new(input, LINE_MAX), last: Time(0), damaged, cut: false }
     }
 
     /// What was skipped so far; complete once the iterator has ended. A last
     /// line without its end is a recorder that was killed, not damage.
     pub fn losses(&self) -> Vec<Loss> {
-        if self.damaged.lines == 0 {
-            return Vec::new();
-        }
-        vec![Loss {
-            source: "samples".to_owned(),
-            kind: LossKind::Damaged,
-            count: self.damaged.lines,
-            from: self.damaged.from,
-            to: self.damaged.to,
-            note: format!("{} lines of samples.jsonl could not be read and were skipped", self.damaged.lines),
-        }]
+        let note = format!("{} lines of samples.jsonl could not be read and were skipped", self.damaged.count);
+        let loss = Loss { note, ..self.damaged.clone() };
+        (loss.count > 0).then_some(loss).into_iter().collect()
     }
 
     /// Whether the file ends inside a line.
@@ -123,7 +109,7 @@ impl<R: BufRead> SampleStream<R> {
     }
 
     fn note_damage(&mut self) {
-        self.damaged.lines += 1;
+        self.damaged.count += 1;
         self.damaged.from.get_or_insert(self.last);
         self.damaged.to = None;
     }
@@ -138,7 +124,7 @@ impl<R: BufRead> Iterator for SampleStream<R> {
                 Ok(line) => {
                     let Some(sample) = line.sample() else { continue };
                     self.last = Time(line.t);
-                    if self.damaged.lines > 0 {
+                    if self.damaged.count > 0 {
                         self.damaged.to.get_or_insert(self.last);
                     }
                     return Some(Event { time: self.last, lane: LaneId::NONE, body: Body::Sample(sample) });

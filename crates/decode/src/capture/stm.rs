@@ -113,8 +113,7 @@ impl<R: BufRead> StmStream<R> {
     /// damage.
     pub fn losses(&self) -> Vec<Loss> {
         let note = format!("{} lines of stm.jsonl could not be read and were skipped", self.damaged);
-        let (source, kind) = ("stm".to_owned(), LossKind::Damaged);
-        let loss = Loss { source, kind, count: self.damaged, from: None, to: None, note };
+        let loss = Loss::new("stm", LossKind::Damaged, self.damaged, note);
         (self.damaged > 0).then_some(loss).into_iter().collect()
     }
 }

@@ -5,7 +5,7 @@ use super::error::FxtError;
 use super::import::Importer;
 use super::lanes::Lanes;
 use super::reader::Reader;
-use super::survey::{CHUNK, FACTS, LABELS, LOSSES, SYMBOLS, Survey};
+use super::survey::{CHUNK, Damage, FACTS, LABELS, LOSSES, SYMBOLS, Survey};
 use crate::log::Counted;
 use crate::source::ReadAt;
 use rtscope_model::exported::SCHEMA;
@@ -74,11 +74,6 @@ impl Fxt {
         self.lanes.len()
     }
 
-    /// The name that its writer gives itself.
-    pub fn writer(&self) -> Option<&str> {
-        self.survey.provider.as_deref()
-    }
-
     /// Its size, as far as it can be read.
     pub fn bytes(&self) -> u64 {
         self.survey.bytes
@@ -97,26 +92,17 @@ impl Fxt {
 
     /// Damage of the trace itself.
     pub fn losses(&self) -> Vec<Loss> {
-        let mut losses: Vec<Loss> = self
-            .survey
-            .damages
-            .iter()
-            .map(|damage| Loss {
-                source: self.name.clone(),
-                kind: damage.kind,
-                count: damage.count,
-                from: damage.from.map(Time),
-                to: damage.to.map(Time),
-                note: format!("byte {}: {}", damage.position, damage.what),
-            })
-            .collect();
-        let whole = |kind, count, note| Loss { source: self.name.clone(), kind, count, from: None, to: None, note };
+        let damage = |damage: &Damage| {
+            let note = format!("byte {}: {}", damage.position, damage.loss.note);
+            Loss { note, ..damage.loss.named(&self.name, Time) }
+        };
+        let mut losses: Vec<Loss> = self.survey.damages.iter().map(damage).collect();
         let rivals = self.lanes.rivals.len() as u64;
         if rivals > 0 {
             let note = "several processes post the same rings: only the first one is read; trace one program";
-            losses.push(whole(LossKind::MixedProcesses, rivals + 1, note.to_string()));
+            losses.push(Loss::new(&self.name, LossKind::MixedProcesses, rivals + 1, note));
         }
-        losses.extend(self.broken.iter().map(|note| whole(LossKind::SourceMissing, 1, note.clone())));
+        losses.extend(self.broken.iter().map(|note| Loss::new(&self.name, LossKind::SourceMissing, 1, note)));
         losses
     }
 
@@ -188,13 +174,10 @@ impl FxtStream {
 
     /// What could not be put in order; everything once the stream has ended.
     pub fn losses(&self) -> Vec<Loss> {
-        let lost = self.disordered.map(|(count, from, to)| Loss {
-            source: self.name.clone(),
-            kind: LossKind::OutOfOrder,
-            count,
-            from: Some(Time(from)),
-            to: Some(Time(to)),
-            note: "events that stand too far behind later ones in the trace were left out".to_string(),
+        let lost = self.disordered.map(|(count, from, to)| {
+            let note = "events that stand too far behind later ones in the trace were left out";
+            let loss = Loss::new(&self.name, LossKind::OutOfOrder, count, note);
+            Loss { from: Some(Time(from)), to: Some(Time(to)), ..loss }
         });
         lost.into_iter().collect()
     }

@@ -18,7 +18,7 @@ const REMEMBERED: usize = 1 << 20;
 const DEPTH: usize = 256;
 
 /// Turns records into events.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Importer {
     classes: Classes,
     lanes: Lanes,
@@ -44,19 +44,7 @@ pub(super) type Found = [Option<Event>; 3];
 
 impl Importer {
     pub fn new(classes: Classes, lanes: Lanes, own: bool, kernel: bool) -> Importer {
-        Importer {
-            classes,
-            lanes,
-            own,
-            kernel: own || kernel,
-            names: Names::default(),
-            name_count: 0,
-            thread_names: HashMap::new(),
-            fibers: HashMap::new(),
-            spans: HashMap::new(),
-            has_main: false,
-            allocated: HashMap::new(),
-        }
+        Importer { classes, lanes, own, kernel: own || kernel, ..Importer::default() }
     }
 
     /// The events of one record.

@@ -7,6 +7,7 @@ use super::import;
 use super::lanes::Threads;
 use super::reader::Reader;
 use super::record::{EventKind, OBJECT_THREAD, Record};
+use crate::raw_loss::RawLoss;
 use crate::source::ReadAt;
 use rtscope_model::{LossKind, Time};
 use std::collections::BTreeMap;
@@ -27,12 +28,8 @@ const DAMAGES_MAX: usize = 64;
 /// Damage, or a cut.
 #[derive(Clone, Debug)]
 pub(super) struct Damage {
-    pub kind: LossKind,
-    pub count: u64,
     pub position: u64,
-    pub from: Option<u64>,
-    pub to: Option<u64>,
-    pub what: &'static str,
+    pub loss: RawLoss<&'static str>,
 }
 
 /// What the first pass found.
@@ -47,7 +44,6 @@ pub(super) struct Survey {
     pub span: Option<(u64, u64)>,
     pub switches: bool,
     pub blobs: BTreeMap<&'static str, Vec<u8>>,
-    pub provider: Option<String>,
     pub damages: Vec<Damage>,
     /// The stamp read last.
     last: Option<u64>,
@@ -144,9 +140,6 @@ impl Survey {
             Record::Wakeup { time, .. } => self.at(*time),
             Record::KernelObject { id, kind: OBJECT_THREAD, name, .. } => self.threads.named(*id, name),
             Record::Blob { name, bytes, .. } => self.blob(name, bytes),
-            Record::Provider { name, .. } if self.provider.is_none() => {
-                self.provider = Some(String::from_utf8_lossy(name).into_owned());
-            }
             Record::ProviderEvent { event: 0, .. } => {
                 self.damage(LossKind::Damaged, 0, position, "the buffer of its writer was full: records were dropped");
             }
@@ -164,8 +157,9 @@ impl Survey {
         self.last = Some(time);
         if self.open {
             self.open = false;
-            self.damages.iter_mut().rev().take_while(|damage| damage.to.is_none()).for_each(|damage| {
-                damage.to = Some(time.max(damage.from.unwrap_or(time)));
+            let losses = self.damages.iter_mut().rev().map(|damage| &mut damage.loss);
+            losses.take_while(|loss| loss.to.is_none()).for_each(|loss| {
+                loss.to = Some(time.max(loss.from.unwrap_or(time)));
             });
         }
     }
@@ -178,16 +172,19 @@ impl Survey {
         }
     }
 
-    fn damage(&mut self, kind: LossKind, count: u64, position: u64, what: &'static str) {
+    fn damage(&mut self, kind: LossKind, count: u64, position: u64, note: &'static str) {
         self.open = true;
         let full = self.damages.len() >= DAMAGES_MAX;
         match self.damages.last_mut() {
             // Nothing but damage in between, or no room to tell them apart.
-            Some(last) if full || last.what == what && last.to.is_none() => {
-                last.count += count;
-                last.to = None;
+            Some(Damage { loss, .. }) if full || loss.note == note && loss.to.is_none() => {
+                loss.count += count;
+                loss.to = None;
             }
-            _ => self.damages.push(Damage { kind, count, position, from: self.last, to: None, what }),
+            _ => {
+                let loss = RawLoss { kind, count, from: self.last, to: None, note };
+                self.damages.push(Damage { position, loss });
+            }
         }
     }
 

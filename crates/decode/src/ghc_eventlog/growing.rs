@@ -149,11 +149,6 @@ impl Growing {
         }
         Ok(count)
     }
-
-    /// What the log says about the program, as far as its beginning was seen.
-    pub fn info(&self) -> &Info {
-        &self.info
-    }
 }
 
 impl GrowingLog for Growing {
@@ -261,13 +256,10 @@ impl GrowingLog for Growing {
 
     fn take_losses(&mut self, clock: ClockMap) -> Vec<Loss> {
         let at = |stamp| Some(clock.convert(LogTime(stamp)));
-        let loss = |(cap, from, to): (u16, u64, u64)| Loss {
-            source: self.name.clone(),
-            kind: LossKind::Unwritten,
-            count: to.saturating_sub(from),
-            from: at(from),
-            to: at(to),
-            note: format!("capability {cap}: its buffer was written out before it could be copied"),
+        let loss = |(cap, from, to): (u16, u64, u64)| {
+            let note = format!("capability {cap}: its buffer was written out before it could be copied");
+            let loss = Loss::new(&self.name, LossKind::Unwritten, to.saturating_sub(from), note);
+            Loss { from: at(from), to: at(to), ..loss }
         };
         std::mem::take(&mut self.losses).into_iter().map(loss).collect()
     }

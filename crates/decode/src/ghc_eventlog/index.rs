@@ -5,6 +5,7 @@
 
 use super::frame::{FrameTable, NoFrame};
 use super::header::Header;
+use crate::raw_loss::RawLoss;
 use crate::source::ReadAt;
 use rtscope_model::LossKind;
 use std::cell::OnceCell;
@@ -102,16 +103,6 @@ impl Marker {
     fn has_cap(&self) -> bool {
         self.cap == GLOBAL || self.cap < CAP_MAX
     }
-}
-
-/// A loss on the log's own clock.
-#[derive(Clone, Debug)]
-pub(super) struct RawLoss {
-    pub(super) kind: LossKind,
-    pub(super) count: u64,
-    pub(super) from: Option<u64>,
-    pub(super) to: Option<u64>,
-    pub(super) note: String,
 }
 
 /// What a walk over the chain found.

@@ -8,7 +8,7 @@ use super::record::{HeapInfo, Record};
 use crate::code::Ipe;
 use crate::source::ReadAt;
 use rtscope_model::runtimes::GHC;
-use rtscope_model::{Exported, LaneId, LogTime};
+use rtscope_model::{Exported, LogTime};
 use std::sync::Arc;
 
 /// A pairing of the log's clock with `CLOCK_REALTIME`, as the runtime took it.
@@ -18,19 +18,6 @@ pub struct WallClock {
     pub log: LogTime,
     /// Nanoseconds since 1970 (the runtime's own resolution is 1 us up to 9.x).
     pub realtime_ns: u64,
-}
-
-/// A kernel thread that may serve a capability (tag 55).
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub struct Task {
-    /// When it was created.
-    pub time: LogTime,
-    /// Its capability then.
-    pub lane: LaneId,
-    /// Its id in the program's own pid namespace.
-    pub tid: u32,
-    /// The runtime's opaque and reused number for it.
-    pub task: u64,
 }
 
 /// What a log says about the program as a whole. A field that the log does not
@@ -45,29 +32,16 @@ pub struct Info {
     pub way: Option<String>,
     /// Program name and arguments, the runtime's flags among them.
     pub args: Vec<String>,
-    /// In the program's own pid namespace.
-    pub pid: Option<u32>,
-    /// Of its parent.
-    pub ppid: Option<u32>,
-    /// Every pid that wrote into this log; more than one: mixed processes.
+    /// Every pid that wrote into this log, each in the program's own namespace; more than one: mixed processes.
     pub pids: Vec<u32>,
     /// First pairing of clocks.
     pub wall_clock: Option<WallClock>,
     /// Heap parameters.
     pub heap: Option<HeapInfo>,
-    /// Capabilities seen: one more than the highest number.
-    pub n_caps: u16,
-    /// Kernel threads created, in the log's order; the first 65536.
-    pub tasks: Vec<Task>,
-    /// Class s (scheduler) was on.
-    pub has_scheduler: bool,
-    /// Class g (collections) was on.
-    pub has_collections: bool,
     /// It says which code came from where (info provenance).
     pub has_ipe: bool,
 }
 
-const TASKS_MAX: usize = 1 << 16;
 const IPE_MAX: usize = 1 << 16;
 /// The log has the address of the table, behind which its code lies: 16 bytes, as
 /// far as logs of 9.6 to 9.10 were compared with symbols (a profiled runtime's are larger).
@@ -97,9 +71,7 @@ impl Info {
         sources: &[Arc<dyn ReadAt>],
         mut also: impl FnMut(&Record<'_>),
     ) -> (Info, bool) {
-        let caps = blocks.iter().map(|block| block.cap).filter(|cap| *cap != GLOBAL);
-        let n_caps = caps.max().map_or(0, |cap| cap.saturating_add(1));
-        let mut info = Info { n_caps, ..Info::default() };
+        let mut info = Info::default();
         let ended = each_global(header, blocks, sources, &mut |time, record| {
             info.record(time, record);
             also(record);
@@ -133,32 +105,16 @@ impl Info {
         match *record {
             Record::RtsIdentifier { text, .. } if self.rts_identifier.is_none() => self.identify(text),
             Record::ProgramArgs { args, .. } if self.args.is_empty() => self.args = args.iter().map(lossy).collect(),
-            Record::OsProcessPid { pid, .. } => {
-                self.pid.get_or_insert(pid);
-                if !self.pids.contains(&pid) && self.pids.len() < 64 {
-                    self.pids.push(pid);
-                }
-            }
-            Record::OsProcessPpid { ppid, .. } => {
-                self.ppid.get_or_insert(ppid);
+            Record::OsProcessPid { pid, .. } if !self.pids.contains(&pid) && self.pids.len() < 64 => {
+                self.pids.push(pid);
             }
             Record::WallClockTime { unix_seconds, nanoseconds, .. } => {
                 let seconds_ns = unix_seconds.saturating_mul(1_000_000_000);
                 let realtime_ns = seconds_ns.saturating_add(u64::from(nanoseconds));
                 self.wall_clock.get_or_insert(WallClock { log: time, realtime_ns });
             }
-            Record::HeapInfo(heap) => {
-                self.has_collections = true;
-                self.heap.get_or_insert(heap);
-            }
+            Record::HeapInfo(heap) => _ = self.heap.get_or_insert(heap),
             Record::Ipe { .. } => self.has_ipe = true,
-            Record::CapCreate { cap } if cap < 4096 => self.n_caps = self.n_caps.max(cap + 1),
-            Record::TaskCreate { task, cap, tid } => {
-                self.has_scheduler = true;
-                if let (Ok(tid), true) = (u32::try_from(tid), self.tasks.len() < TASKS_MAX) {
-                    self.tasks.push(Task { time, lane: LaneId(cap), tid, task });
-                }
-            }
             _ => {}
         }
     }

@@ -78,6 +78,7 @@ impl Queue {
     }
 }
 
+#[derive(Default)]
 struct State {
     queues: Vec<Queue>,
     /// Next of [`Pool::order`] to start.
@@ -121,19 +122,8 @@ impl Pool {
         let queues = lanes.iter().map(|_| Queue::default()).collect();
         let order = merge_order(&lanes);
         let counts = vec![0; tags.len()];
-        let state = State {
-            queues,
-            next: 0,
-            parked: BTreeSet::new(),
-            queued: 0,
-            active: 0,
-            wanted: None,
-            reader_waits: false,
-            idle: 0,
-            stopping: false,
-            counts,
-        };
-        Pool { plan, lanes, tags, order, state: Mutex::new(state), work: Condvar::new(), ready: Condvar::new() }
+        let state = Mutex::new(State { queues, counts, ..State::default() });
+        Pool { plan, lanes, tags, order, state, work: Condvar::new(), ready: Condvar::new() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -8,8 +8,9 @@
 use super::frame::{Frame, FrameTable, IPE_MAX, NoFrame, RECORD_HEAD};
 use super::heap_profile::Labels;
 use super::import::{self, action};
-use super::index::{Block, BlockEnd, EARLY_NS, LATE_NS, MARKER, RawLoss};
+use super::index::{Block, BlockEnd, EARLY_NS, LATE_NS, MARKER};
 use super::record::Record;
+use crate::raw_loss::RawLoss;
 use crate::source::ReadAt;
 use rtscope_model::event::Runtime;
 use rtscope_model::{Class, Classes, GreenThread, LaneId, LossKind};
@@ -122,12 +123,6 @@ impl Scratch {
 /// What a block leaves to the one behind it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Leaves {
-    /// First stop without a run before it in the block.
-    pub(super) first_stop: Option<u64>,
-    /// A run without a stop behind it.
-    pub(super) open_run: Option<u64>,
-    /// Green-thread time inside the block.
-    pub(super) run_ns: u64,
     /// A collection was seen, or a run: says whether the next run is wanted.
     pub(super) armed: Option<bool>,
     /// A stop was seen, or a pending one was given out: what is pending now.
@@ -135,8 +130,8 @@ pub(super) struct Leaves {
     /// Its last items are far enough from its end that no stamp of the next
     /// block can belong before them.
     pub(super) settled: bool,
-    /// First and last stamp.
-    pub(super) span: Option<(u64, u64)>,
+    /// Last stamp.
+    pub(super) last: Option<u64>,
     pub(super) losses: Vec<RawLoss>,
 }
 
@@ -163,8 +158,6 @@ pub(super) struct BlockScan {
     span: u64,
     strange: u64,
     strange_at: u64,
-    run_start: Option<u64>,
-    run_seen: bool,
     want: usize,
     leaves: Leaves,
 }
@@ -187,8 +180,6 @@ impl BlockScan {
             span: hi.saturating_sub(lo),
             strange: 0,
             strange_at: 0,
-            run_start: None,
-            run_seen: false,
             want: WINDOW,
             leaves: Leaves::default(),
         };
@@ -249,8 +240,7 @@ impl BlockScan {
         out: &mut Vec<Item>,
     ) -> (usize, Option<NoFrame>) {
         let mut at = 0;
-        let (mut last, mut run_start) = (self.last, self.run_start);
-        let mut run_ns = 0u64;
+        let mut last = self.last;
         // The last stop, where only the one before a collection is wanted: it is read when that comes.
         let mut stopped: Option<Frame> = None;
         let stop = loop {
@@ -269,20 +259,11 @@ impl BlockScan {
             match frame.action {
                 action::SKIP => {}
                 action::RUN => {
-                    run_start = Some(frame.time);
-                    self.run_seen = true;
                     if plan.green || plan.edges && self.leaves.armed != Some(false) {
                         self.run(plan, bytes.get(frame.body..frame.next).unwrap_or_default(), frame.time, at, out);
                     }
                 }
                 action::STOP => {
-                    match run_start.take() {
-                        Some(start) => run_ns += frame.time.saturating_sub(start),
-                        None if !self.run_seen && self.leaves.first_stop.is_none() => {
-                            self.leaves.first_stop = Some(frame.time)
-                        }
-                        None => {}
-                    }
                     if plan.green {
                         self.stop(plan, bytes, &frame, at, out);
                     } else if plan.edges {
@@ -313,8 +294,6 @@ impl BlockScan {
             self.stop(plan, bytes, &frame, at, out);
         }
         self.last = last;
-        self.run_start = run_start;
-        self.leaves.run_ns += run_ns;
         (at, stop)
     }
 
@@ -419,9 +398,8 @@ impl BlockScan {
             let note = format!("{} records with impossible times, the last at byte {}", self.strange, self.strange_at);
             self.lose(LossKind::Damaged, self.strange * RECORD_HEAD as u64, note);
         }
-        self.leaves.open_run = self.run_start;
         self.leaves.settled = self.at.saturating_sub(self.last_emitted) > SETTLED_BYTES;
-        self.leaves.span = Some((self.block.t_open, self.last));
+        self.leaves.last = Some(self.last);
     }
 
     fn lose(&mut self, kind: LossKind, count: u64, what: String) {

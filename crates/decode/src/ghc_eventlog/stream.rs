@@ -3,10 +3,11 @@
 //! window: a stamp that comes later than that is delivered late and counted.
 
 use super::header::Header;
-use super::index::{GLOBAL, RawLoss};
+use super::index::GLOBAL;
 use super::pool::{Chunk, LaneBlocks, Pool};
 use super::scan::{Item, Leaves, Pending, REORDER, Rule, Scratch, held_from, insert};
-use super::tally::{LaneTally, Losses, Tally};
+use super::tally::{Losses, Tally};
+use crate::raw_loss::RawLoss;
 use rtscope_model::{Body, ClockMap, Event, LaneId, LogTime, LossKind, Names};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -33,6 +34,7 @@ pub struct Stream {
 }
 
 /// One lane's reader.
+#[derive(Default)]
 struct Lane {
     id: LaneId,
     items: Vec<Item>,
@@ -46,31 +48,15 @@ struct Lane {
     over: bool,
     armed: bool,
     pending: Option<Pending>,
-    open_run: Option<u64>,
-    run_ns: u64,
-    span: Option<(u64, u64)>,
+    /// Its last stamp.
+    last: Option<u64>,
     bytes: u64,
     late: Option<(u64, u64, u64)>,
 }
 
 impl Lane {
     fn new(cap: u16) -> Lane {
-        Lane {
-            id: LaneId(cap),
-            items: Vec::new(),
-            at: 0,
-            guard: 0,
-            seq: 0,
-            between: true,
-            over: false,
-            armed: false,
-            pending: None,
-            open_run: None,
-            run_ns: 0,
-            span: None,
-            bytes: 0,
-            late: None,
-        }
+        Lane { id: LaneId(cap), between: true, ..Lane::default() }
     }
 
     fn take_in(&mut self, chunk: Chunk, bytes: u64) -> Vec<RawLoss> {
@@ -117,16 +103,7 @@ impl Lane {
     fn inherit(&mut self, leaves: Leaves) -> Vec<RawLoss> {
         self.armed = leaves.armed.unwrap_or(self.armed);
         self.pending = leaves.pending.unwrap_or(self.pending);
-        self.run_ns += leaves.run_ns;
-        if let (Some(start), Some(stop)) = (self.open_run, leaves.first_stop) {
-            self.run_ns += stop.saturating_sub(start);
-            self.open_run = None;
-        }
-        self.open_run = leaves.open_run.or(self.open_run);
-        self.span = match (self.span, leaves.span) {
-            (Some((first, last)), Some((open, end))) => Some((first.min(open), last.max(end))),
-            (before, now) => now.or(before),
-        };
+        self.last = self.last.max(leaves.last);
         leaves.losses
     }
 
@@ -204,19 +181,10 @@ impl Stream {
 
     /// What was counted so far; everything once the stream has ended.
     pub fn tally(&self) -> Tally {
-        let time = |stamp: u64| self.clock.convert(LogTime(stamp));
         let by_tag = self.pool.counts().into_iter().filter(|(_, count)| *count > 0).collect();
-        let spans = || self.lanes.iter().filter_map(|lane| lane.span);
-        let lanes = self.lanes.iter().filter(|lane| lane.id.0 != GLOBAL).filter_map(|lane| {
-            let (first, last) = lane.span?;
-            Some(LaneTally { lane: lane.id, green_run_ns: lane.run_ns, first: time(first), last: time(last) })
-        });
         Tally {
             by_tag,
             bytes: self.lanes.iter().map(|lane| lane.bytes).sum(),
-            lanes: lanes.collect(),
-            first: spans().map(|(first, _)| time(first)).min(),
-            last: spans().map(|(_, last)| time(last)).max(),
             losses: self.all_losses().convert(&self.name, &self.clock),
         }
     }
@@ -233,7 +201,7 @@ impl Stream {
         }
         if !self.ended && !losses.has(LossKind::Truncated) {
             let caps = self.lanes.iter().filter(|lane| lane.id.0 != GLOBAL);
-            let from = caps.filter_map(|lane| lane.span).map(|(_, last)| last).min();
+            let from = caps.filter_map(|lane| lane.last).min();
             let note = "the log has no end mark: the program was killed or still runs, and up to 2 MiB of events per \
                         capability were not written; `rtscope record` saves them"
                 .to_string();

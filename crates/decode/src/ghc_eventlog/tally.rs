@@ -1,7 +1,7 @@
 //! What a whole pass over a log counted.
 
-use super::index::RawLoss;
-use rtscope_model::{ClockMap, LaneId, LogTime, Loss, LossKind, Time};
+use crate::raw_loss::RawLoss;
+use rtscope_model::{ClockMap, LogTime, Loss, LossKind};
 
 /// Losses listed one by one; more of a kind are summed up.
 const LISTED: usize = 64;
@@ -14,27 +14,8 @@ pub struct Tally {
     pub by_tag: Vec<(u16, u64)>,
     /// Bytes of all blocks read.
     pub bytes: u64,
-    /// Lanes by number; the global buffer is not among them.
-    pub lanes: Vec<LaneTally>,
-    /// First stamp of the log.
-    pub first: Option<Time>,
-    /// Last stamp of the log.
-    pub last: Option<Time>,
     /// What was not seen.
     pub losses: Vec<Loss>,
-}
-
-/// Counts of one lane.
-#[derive(Copy, Clone, Debug, PartialEq)]
-pub struct LaneTally {
-    /// The lane.
-    pub lane: LaneId,
-    /// Time in which a green thread ran on it, nanoseconds (0 without class s).
-    pub green_run_ns: u64,
-    /// Opening of its first block.
-    pub first: Time,
-    /// Its last stamp.
-    pub last: Time,
 }
 
 impl Tally {
@@ -66,9 +47,7 @@ impl Losses {
             None => self.beyond.push((loss, 1)),
             Some((sum, times)) => {
                 *times += 1;
-                sum.count = sum.count.saturating_add(loss.count);
-                sum.from = sum.from.zip(loss.from).map(|(a, b)| a.min(b));
-                sum.to = sum.to.zip(loss.to).map(|(a, b)| a.max(b));
+                *sum = sum.clone().and(&loss);
             }
         }
     }
@@ -79,17 +58,10 @@ impl Losses {
 
     pub(super) fn convert(&self, source: &str, clock: &ClockMap) -> Vec<Loss> {
         let time = |stamp: u64| clock.convert(LogTime(stamp));
-        let convert = |loss: &RawLoss, note: String| Loss {
-            source: source.to_string(),
-            kind: loss.kind,
-            count: loss.count,
-            from: loss.from.map(time),
-            to: loss.to.map(time),
-            note,
-        };
-        let listed = self.listed.iter().map(|loss| convert(loss, loss.note.clone()));
+        let listed = self.listed.iter().map(|loss| loss.named(source, time));
         let beyond = self.beyond.iter().map(|(sum, times)| {
-            convert(sum, format!("{times} further losses of this kind, the first of them: {}", sum.note))
+            let note = format!("{times} further losses of this kind, the first of them: {}", sum.note);
+            Loss { note, ..sum.named(source, time) }
         });
         listed.chain(beyond).collect()
     }

@@ -65,7 +65,6 @@ pub(super) struct Importer {
     /// The figures of this cycle's end were summed.
     summed: bool,
     pub(super) names: UserNames,
-    pub(super) pid: Option<Pid>,
     pub(super) stopped: bool,
 }
 
@@ -77,16 +76,7 @@ impl Importer {
             *into = tables::phase(version, id).map(neutral).filter(wanted);
         }
         let lanes = vec![Lane::default(); usize::from(rings)];
-        Importer {
-            classes,
-            phases,
-            lanes,
-            heap_bytes: 0,
-            summed: false,
-            names: UserNames::default(),
-            pid: None,
-            stopped: false,
-        }
+        Importer { classes, phases, lanes, heap_bytes: 0, summed: false, names: UserNames::default(), stopped: false }
     }
 
     /// The types that are needed.
@@ -147,20 +137,19 @@ impl Importer {
     }
 
     fn live(&mut self, id: u16, value: i64, lane: LaneId) -> Option<Runtime> {
-        let pid = || u32::try_from(value).ok().filter(|pid| *pid != 0).map(Pid);
         let state = self.lanes.get_mut(usize::from(lane.0))?;
         let event = match id {
-            lifecycle::RING_START => {
-                self.pid = self.pid.or_else(pid);
-                (!std::mem::replace(&mut state.exists, true)).then_some(Runtime::LaneCreated)
-            }
+            lifecycle::RING_START => (!std::mem::replace(&mut state.exists, true)).then_some(Runtime::LaneCreated),
             lifecycle::DOMAIN_SPAWN | lifecycle::DOMAIN_TERMINATE => {
                 let exists = id == lifecycle::DOMAIN_SPAWN;
                 self.heap_bytes -= state.heap;
                 *state = Lane { exists, ..Lane::default() };
                 Some(if exists { Runtime::LaneCreated } else { Runtime::LaneDeleted })
             }
-            lifecycle::FORK_PARENT => pid().map(|child| Runtime::Forked { child }),
+            lifecycle::FORK_PARENT => {
+                let child = u32::try_from(value).ok().filter(|child| *child != 0);
+                child.map(|child| Runtime::Forked { child: Pid(child) })
+            }
             lifecycle::RING_STOP => {
                 self.stopped = true;
                 None

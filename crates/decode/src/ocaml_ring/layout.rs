@@ -65,8 +65,6 @@ pub(super) struct Frames {
     pub(super) names: BTreeMap<u16, String>,
     /// The process was seen to have ended in good order.
     pub(super) ended: bool,
-    /// Its pid in its own namespace.
-    pub(super) pid: Option<u32>,
     /// Where the frame starts that the stream ends in.
     pub(super) cut: Option<u64>,
     pub(super) losses: Vec<RawLoss>,
@@ -147,7 +145,7 @@ impl Layout {
     }
 
     fn captured(source: &dyn ReadAt, head: [u64; 8], size: u64) -> Result<Layout, RingError> {
-        let [_, rings, words, has_names, pid, ..] = head;
+        let [_, rings, words, has_names, ..] = head;
         let damaged = |word: u64, what| Err(RingError::HeadDamaged { position: 8 * word, what });
         if rings == 0 || rings > RINGS_MAX {
             return damaged(1, "an impossible number of rings");
@@ -159,7 +157,7 @@ impl Layout {
             return damaged(3, "neither with names nor without");
         }
         let rings = rings as u16;
-        let mut frames = Frames { pid: u32::try_from(pid).ok().filter(|pid| *pid != 0), ..Frames::default() };
+        let mut frames = Frames::default();
         frames.index(source, rings, size).map_err(|source| RingError::Io { position: HEAD, source })?;
         Ok(Layout { rings, words, has_names: has_names == 1, container: Container::Captured(Arc::new(frames)) })
     }
@@ -213,7 +211,7 @@ impl Frames {
     fn lose(&mut self, kind: LossKind, count: u64, from: Option<u64>, to: Option<u64>, note: &'static str) {
         let loss = RawLoss { kind, count, from, to, note };
         match self.losses.iter_mut().find(|known| known.kind == kind && known.note == note) {
-            Some(known) => *known = known.and(loss),
+            Some(known) => *known = known.and(&loss),
             None => self.losses.push(loss),
         }
     }

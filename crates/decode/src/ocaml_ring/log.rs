@@ -2,7 +2,7 @@
 
 use super::growing::GrowingRings;
 use super::rings::facts;
-use super::{RingStream, Rings, Version};
+use super::{RingStream, Rings, Version, captured};
 use crate::log::{BATCH, Counted, Events, GrowingLog, Log, LogError, LogFacts, LogFormat, Opening};
 use rtscope_model::{Classes, ClockMap, Event, Names};
 
@@ -16,7 +16,7 @@ impl LogFormat for Format {
 
     /// A program writes its rings wherever their turn is, a recorder from the front on.
     fn has_holes(&self, head: &[u8]) -> bool {
-        !Rings::is_captured(head)
+        head.first_chunk() != Some(&captured::MAGIC.to_le_bytes())
     }
 
     fn check_version(&self, version: &str) -> Result<(), LogError> {
@@ -58,7 +58,7 @@ impl Events for RingStream {
     }
 
     fn names(&self) -> &Names {
-        self.user_names()
+        &self.importer.names.names
     }
 
     fn counted(&self) -> Counted {

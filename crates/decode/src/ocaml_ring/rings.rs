@@ -1,7 +1,6 @@
 //! Rings as a whole: their container, the version that wrote them, and the way to their
 //! events.
 
-use super::captured;
 use super::error::RingError;
 use super::import::Importer;
 use super::layout::{self, Layout};
@@ -31,11 +30,6 @@ impl Rings {
     /// program has only started to lay it out is not told yet.
     pub fn recognise(head: &[u8]) -> bool {
         layout::recognise(head)
-    }
-
-    /// Whether it is what a recorder took, which it writes from the front on.
-    pub fn is_captured(head: &[u8]) -> bool {
-        head.first_chunk() == Some(&captured::MAGIC.to_le_bytes())
     }
 
     /// Opens rings: reads their head, and as many events as it takes to tell the version

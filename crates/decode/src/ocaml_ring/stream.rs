@@ -10,7 +10,7 @@ use super::tables::{self, COUNTERS, LIFECYCLE, USER_TYPES, kind, lifecycle};
 use super::tally::{LaneTally, RawLoss, Tally};
 use super::version::Version;
 use crate::source::ReadAt;
-use rtscope_model::{Body, Event, LaneId, Loss, LossKind, Names, Pid, Runtime, Time, TypeCount};
+use rtscope_model::{Body, Event, LaneId, Loss, LossKind, Runtime, Time, TypeCount};
 use std::cmp::Reverse;
 use std::collections::binary_heap::PeekMut;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -26,7 +26,7 @@ pub struct RingStream {
     slots: Vec<Slot>,
     /// Each ring's next stamp, and its index.
     heap: BinaryHeap<Reverse<(u64, u16)>>,
-    importer: Importer,
+    pub(super) importer: Importer,
     version: Version,
     name: String,
     more: More,
@@ -85,21 +85,6 @@ impl RingStream {
     /// What was not seen since the last call.
     pub fn take_losses(&mut self) -> Vec<Loss> {
         self.pass.losses.take().named(&self.name)
-    }
-
-    /// Names of user events; complete for every event that was given.
-    pub fn user_names(&self) -> &Names {
-        &self.importer.names.names
-    }
-
-    /// The process that wrote the rings, in its own pid namespace; `None` as long as
-    /// nothing says it.
-    pub fn pid(&self) -> Option<Pid> {
-        let captured = match &self.pass.layout.container {
-            Container::Captured(frames) => frames.pid.map(Pid),
-            Container::File { .. } => None,
-        };
-        captured.or(self.importer.pid)
     }
 
     /// What was not seen so far; everything once the stream has ended.

@@ -1,7 +1,7 @@
 //! What a pass over rings counted and what it could not see. Owns keeping losses few:
 //! a ring that is overwritten a thousand times a second has as many.
 
-use rtscope_model::{LaneId, Loss, LossKind, Time, TypeCount};
+use rtscope_model::{LaneId, Loss, Time, TypeCount};
 
 /// Losses that are told apart. With twice as many, those that lie close together in time
 /// become one: sums stay exact, and each span touches what its parts touched.
@@ -53,27 +53,7 @@ impl Tally {
 }
 
 /// A loss before the stream's name is known.
-#[derive(Copy, Clone, Debug, Eq, PartialEq)]
-pub(super) struct RawLoss {
-    pub(super) kind: LossKind,
-    pub(super) count: u64,
-    pub(super) from: Option<u64>,
-    pub(super) to: Option<u64>,
-    pub(super) note: &'static str,
-}
-
-impl RawLoss {
-    /// Both together.
-    pub(super) fn and(self, other: RawLoss) -> RawLoss {
-        RawLoss {
-            count: self.count.saturating_add(other.count),
-            // No time means: from the start, to the end.
-            from: self.from.zip(other.from).map(|(a, b)| a.min(b)),
-            to: self.to.zip(other.to).map(|(a, b)| a.max(b)),
-            ..self
-        }
-    }
-}
+pub(super) type RawLoss = crate::raw_loss::RawLoss<&'static str>;
 
 /// Losses of one pass.
 #[derive(Clone, Debug, Default)]
@@ -97,7 +77,7 @@ impl Losses {
             let mut kept: Vec<RawLoss> = Vec::with_capacity(2 * KEPT);
             for loss in self.kept.drain(..) {
                 match kept.last_mut().filter(|last| (last.kind, last.note) == (loss.kind, loss.note)) {
-                    Some(last) if !wide(&last.and(loss)) => *last = last.and(loss),
+                    Some(last) if !wide(&last.and(&loss)) => *last = last.and(&loss),
                     _ => kept.push(loss),
                 }
             }
@@ -112,21 +92,14 @@ impl Losses {
     }
 
     pub(super) fn named(&self, source: &str) -> Vec<Loss> {
-        let loss = |raw: &RawLoss| Loss {
-            source: source.to_owned(),
-            kind: raw.kind,
-            count: raw.count,
-            from: raw.from.map(Time),
-            to: raw.to.map(Time),
-            note: raw.note.to_owned(),
-        };
-        self.kept.iter().map(loss).collect()
+        self.kept.iter().map(|loss| loss.named(source, Time)).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rtscope_model::LossKind;
 
     #[test]
     fn thousands_of_losses_become_few_with_the_same_sum_and_places() {

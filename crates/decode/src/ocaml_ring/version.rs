@@ -65,14 +65,6 @@ pub struct Told {
     pub by: ToldBy,
 }
 
-impl Told {
-    /// Whether the version posts how long a domain tries to become leader
-    /// (`Phase::Wanted`).
-    pub fn traces_wanted(&self) -> bool {
-        self.oldest >= Version::V5_4
-    }
-}
-
 impl fmt::Display for Told {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.oldest == self.newest {

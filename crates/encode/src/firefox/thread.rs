@@ -53,6 +53,7 @@ struct Function {
     category: usize,
 }
 
+#[derive(Default)]
 pub(super) struct Thread {
     pub name: String,
     pub pid: String,
@@ -82,23 +83,8 @@ pub(super) enum When {
 
 impl Thread {
     pub fn new(spool: &mut Spool, name: String, pid: String, tid: u64, main: bool) -> Thread {
-        Thread {
-            name,
-            pid,
-            tid,
-            main,
-            columns: std::array::from_fn(|_| spool.stream()),
-            rows: main,
-            texts: Texts::default(),
-            functions: Vec::new(),
-            of_function: HashMap::new(),
-            stacks: Vec::new(),
-            of_stack: HashMap::new(),
-            open: Vec::new(),
-            last: None,
-            samples: 0,
-            markers: 0,
-        }
+        let columns = std::array::from_fn(|_| spool.stream());
+        Thread { name, pid, tid, main, columns, rows: main, ..Thread::default() }
     }
 
     fn stack(&mut self, name: &str, category: usize) -> Option<usize> {

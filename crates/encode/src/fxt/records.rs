@@ -5,11 +5,12 @@ use rtscope_decode::fxt::shape::Name;
 use rtscope_decode::fxt::{EventKind, MAGIC, OBJECT_THREAD, Value, kind};
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::io::{self, Write};
 
 /// Indices of strings and of threads: from 1 on.
 const STRINGS: u16 = 0x7fff;
-const THREADS: u8 = 0xff;
+const THREADS: u16 = 0xff;
 /// Longest text that is written, so that a record of many stays within its size.
 const TEXT_MAX: usize = 1_500;
 /// Bytes of a blob in one record.
@@ -21,12 +22,32 @@ pub(super) type Args<'a> = &'a [(&'static str, Value<'a>)];
 pub(super) struct Records<W> {
     out: W,
     content: Vec<u8>,
-    strings: HashMap<Box<[u8]>, u16>,
-    texts: Vec<Box<[u8]>>,
-    next_string: u16,
-    threads: HashMap<(u64, u64), u8>,
-    known: Vec<(u64, u64)>,
-    next_thread: u8,
+    strings: Table<Box<[u8]>, STRINGS>,
+    threads: Table<(u64, u64), THREADS>,
+}
+
+/// What has an index, from 1 to `MAX`.
+struct Table<K, const MAX: u16> {
+    places: HashMap<K, u16>,
+    keys: Vec<K>,
+    last: u16,
+}
+
+impl<K: Clone + Eq + Hash, const MAX: u16> Table<K, MAX> {
+    fn new() -> Self {
+        Table { places: HashMap::new(), keys: Vec::new(), last: 0 }
+    }
+
+    /// The index of `key` from now on, which may have been the oldest one's.
+    fn add(&mut self, key: K) -> u16 {
+        self.last = self.last % MAX + 1;
+        match self.keys.get_mut(usize::from(self.last) - 1) {
+            Some(old) => _ = self.places.remove(&std::mem::replace(old, key.clone())),
+            None => self.keys.push(key.clone()),
+        }
+        self.places.insert(key, self.last);
+        self.last
+    }
 }
 
 /// What an event is, besides its name and arguments.
@@ -41,16 +62,7 @@ pub(super) struct EventHead {
 impl<W: Write> Records<W> {
     /// Begins a trace: its magic number, who writes it, its clock in nanoseconds.
     pub fn new(out: W, provider: &str) -> io::Result<Records<W>> {
-        let mut records = Records {
-            out,
-            content: Vec::new(),
-            strings: HashMap::new(),
-            texts: Vec::new(),
-            next_string: 1,
-            threads: HashMap::new(),
-            known: Vec::new(),
-            next_thread: 1,
-        };
+        let mut records = Records { out, content: Vec::new(), strings: Table::new(), threads: Table::new() };
         records.out.write_all(&MAGIC.to_le_bytes())?;
         pad(&mut records.content, provider.as_bytes());
         records.put(kind::METADATA | 1 << 16 | 1 << 20 | (provider.len() as u64 & 0xff) << 52)?;
@@ -169,19 +181,10 @@ impl<W: Write> Records<W> {
 
     fn know(&mut self, text: &[u8]) -> io::Result<()> {
         let text = cut(text);
-        if text.is_empty() || self.strings.contains_key(text) {
+        if text.is_empty() || self.strings.places.contains_key(text) {
             return Ok(());
         }
-        let index = self.next_string;
-        self.next_string = if index == STRINGS { 1 } else { index + 1 };
-        match self.texts.get_mut(usize::from(index) - 1) {
-            Some(old) => {
-                self.strings.remove(old);
-                *old = text.into();
-            }
-            None => self.texts.push(text.into()),
-        }
-        self.strings.insert(text.into(), index);
+        let index = self.strings.add(text.into());
         pad(&mut self.content, text);
         self.put(kind::STRING | u64::from(index) << 16 | (text.len() as u64) << 32)
     }
@@ -190,7 +193,7 @@ impl<W: Write> Records<W> {
     /// text of the same record has just taken its place.
     fn text(&mut self, text: &[u8]) -> u64 {
         let text = cut(text);
-        match self.strings.get(text) {
+        match self.strings.places.get(text) {
             _ if text.is_empty() => 0,
             Some(index) => u64::from(*index),
             None => {
@@ -201,20 +204,11 @@ impl<W: Write> Records<W> {
     }
 
     /// The index of a thread, registered if it is new.
-    fn thread(&mut self, ids: (u64, u64)) -> io::Result<u8> {
-        if let Some(index) = self.threads.get(&ids) {
+    fn thread(&mut self, ids: (u64, u64)) -> io::Result<u16> {
+        if let Some(index) = self.threads.places.get(&ids) {
             return Ok(*index);
         }
-        let index = self.next_thread;
-        self.next_thread = if index == THREADS { 1 } else { index + 1 };
-        match self.known.get_mut(usize::from(index) - 1) {
-            Some(old) => {
-                self.threads.remove(old);
-                *old = ids;
-            }
-            None => self.known.push(ids),
-        }
-        self.threads.insert(ids, index);
+        let index = self.threads.add(ids);
         self.words([ids.0, ids.1]);
         self.put(kind::THREAD | u64::from(index) << 16)?;
         Ok(index)

@@ -43,25 +43,9 @@ pub enum Step {
 pub struct Stack {
     frames: Vec<Frame>,
     now: Time,
-    left_out: u64,
 }
 
 impl Stack {
-    /// Whether nothing is open.
-    pub fn is_empty(&self) -> bool {
-        self.frames.is_empty()
-    }
-
-    /// Spans that were too deep.
-    pub fn left_out(&self) -> u64 {
-        self.left_out
-    }
-
-    /// The innermost state.
-    pub fn top(&self) -> Option<State> {
-        self.frames.last().map(|frame| frame.state)
-    }
-
     /// Whether a state that fits is open.
     pub fn has(&self, fits: impl Fn(State) -> bool) -> bool {
         self.frames.iter().any(|frame| fits(frame.state))
@@ -71,7 +55,6 @@ impl Stack {
     pub fn open(&mut self, at: Time, state: State, steps: &mut Vec<Step>) {
         self.now = self.now.max(at);
         if self.frames.len() >= DEPTH_MAX {
-            self.left_out += 1;
             return;
         }
         self.frames.push(Frame { state, from: self.now, inner_ns: 0 });
@@ -179,7 +162,7 @@ mod tests {
     fn depth_is_bounded() {
         let (mut stack, mut steps) = (Stack::default(), Vec::new());
         (0..1_000).for_each(|at| stack.open(Time(at), State::Lane(LaneState::Slice), &mut steps));
-        assert_eq!((steps.len(), stack.left_out()), (DEPTH_MAX, 1_000 - DEPTH_MAX as u64));
+        assert_eq!(steps.len(), DEPTH_MAX);
     }
 
     proptest! {

@@ -55,6 +55,7 @@ impl Part {
     }
 }
 
+#[derive(Default)]
 struct Open {
     id: Option<u64>,
     mode: PauseMode,
@@ -73,20 +74,7 @@ struct Open {
 
 impl Open {
     fn new(mode: PauseMode, leader: Option<LaneId>, requested: Option<Time>, parts: PerLane<Part>) -> Self {
-        Open {
-            id: None,
-            mode,
-            leader,
-            requested,
-            stopped: None,
-            collected: None,
-            cap: None,
-            parts,
-            generation: None,
-            copied_bytes: None,
-            gc_threads: None,
-            doubtful: false,
-        }
+        Open { mode, leader, requested, parts, ..Open::default() }
     }
 
     fn begin(&self) -> Option<Time> {
@@ -109,6 +97,7 @@ impl Open {
 }
 
 /// The recogniser.
+#[derive(Default)]
 pub struct Recogniser {
     threaded: Option<bool>,
     generations: Option<u16>,
@@ -132,19 +121,7 @@ pub struct Recogniser {
 impl Recogniser {
     /// A recogniser; `threaded` and `generations` where known.
     pub fn new(threaded: Option<bool>, generations: Option<u16>) -> Self {
-        Recogniser {
-            threaded,
-            generations,
-            lanes: PerLane::default(),
-            early: Vec::new(),
-            open: None,
-            closing: None,
-            spare: PerLane::default(),
-            sync: None,
-            next_id: 0,
-            unfinished: Unfinished::default(),
-            before_end: None,
-        }
+        Recogniser { threaded, generations, ..Recogniser::default() }
     }
 }
 
@@ -524,18 +501,11 @@ fn concurrent_sync(id: u64, from: Time, to: Time, quality: PauseQuality) -> Reco
         id,
         kind: PauseKind::ConcurrentSync,
         mode: PauseMode::Sequential,
-        generation: None,
-        leader: None,
-        requested: None,
         stopped: from,
         collected: to,
         released: to,
-        release_basis: ReleaseBasis::LowerBound,
-        straggler: None,
-        lanes: Vec::new(),
-        copied_bytes: None,
-        gc_threads: None,
         quality,
+        ..Pause::default()
     };
     Recognised { pause, marks: Vec::new() }
 }

@@ -12,6 +12,8 @@
 //! rest. The last one of a recording is nobody's: the runtime collects once when it
 //! ends. Refuses to guess near a heap limit, and where a pause was not seen whole.
 
+use crate::basis::lately;
+use crate::basis::sum::Sum;
 use crate::folds::{Fold, Past};
 use crate::kernel::sched::{State, Tracks};
 use crate::recording::Context;
@@ -70,16 +72,12 @@ struct Case {
 /// Collections of one kind, summed up.
 #[derive(Default)]
 pub struct Early {
-    /// How many.
-    pub count: u64,
-    /// Request to last lane back, nanoseconds.
-    pub ns: u64,
+    /// From the request to the last lane back.
+    pub waits: Sum,
     /// Of these, collections of the oldest generation.
     pub majors: u64,
     /// Of these, before which the kernel's view showed that nothing ran.
     pub quiet: u64,
-    /// The longest.
-    pub longest: Option<(Time, Time)>,
     /// Allocated by all lanes before each, in total.
     pub allocated_bytes: u64,
     /// In how many something came in.
@@ -92,15 +90,10 @@ pub struct Early {
 
 impl Early {
     fn add(&mut self, case: &Case) {
-        let ns = case.end.since(case.begin);
-        self.count += 1;
-        self.ns = self.ns.saturating_add(ns);
+        self.waits.add((case.begin, case.end), case.end.since(case.begin));
         self.majors += u64::from(case.major);
         self.quiet += u64::from(case.quiet);
         self.allocated_bytes = self.allocated_bytes.saturating_add(case.allocated_bytes);
-        if self.longest.is_none_or(|(from, to)| to.since(from) < ns) {
-            self.longest = Some((case.begin, case.end));
-        }
         if let Some(since) = case.came_in {
             self.came_in += 1;
             self.waited_ns_max = self.waited_ns_max.max(case.end.since(since));
@@ -110,19 +103,9 @@ impl Early {
         }
     }
 
-    /// Mean time of one, nanoseconds.
-    pub fn mean_ns(&self) -> u64 {
-        self.ns.checked_div(self.count).unwrap_or(0)
-    }
-
     /// Bytes allocated before one, on average.
     pub fn mean_allocated_bytes(&self) -> u64 {
-        self.allocated_bytes.checked_div(self.count).unwrap_or(0)
-    }
-
-    /// Length of the longest, nanoseconds.
-    pub fn ns_max(&self) -> u64 {
-        self.longest.map_or(0, |(from, to)| to.since(from))
+        self.allocated_bytes.checked_div(self.waits.count).unwrap_or(0)
     }
 
     /// Nanoseconds from one to the next, where four in five of at least five lie
@@ -205,7 +188,8 @@ pub struct Triggers {
     nursery_bytes: Option<u64>,
     limit_bytes: u64,
     heap_bytes: u64,
-    live_bytes_max: u64,
+    /// Most live bytes after a major collection.
+    pub live_bytes_max: u64,
     /// Of each lane: now, and when the last collection's figures were posted.
     by_lane: BTreeMap<LaneId, (u64, u64)>,
     marks: VecDeque<Mark>,
@@ -214,14 +198,16 @@ pub struct Triggers {
     started: Option<Time>,
     /// Counted when another one follows.
     held: Option<Case>,
-    idle: Early,
+    /// Collections that the runtime started because the program was idle.
+    pub idle: Early,
     asked: Early,
     /// `asked`, and those that large objects could explain, too.
     asked_or_large: Early,
     /// Minor collections that followed a full area, and others.
     minors_full: u64,
     minors_other: u64,
-    near_limit: u64,
+    /// Early collections near the heap limit, which are not judged.
+    pub near_limit: u64,
 }
 
 impl Triggers {
@@ -234,11 +220,6 @@ impl Triggers {
             started: context.started,
             ..Triggers::default()
         }
-    }
-
-    /// Collections that the runtime started because the program was idle.
-    pub fn idle(&self) -> &Early {
-        &self.idle
     }
 
     /// Collections that the program asked for.
@@ -263,19 +244,9 @@ impl Triggers {
         (delay > 0 && self.threaded != Some(false)).then_some(delay)
     }
 
-    /// Most live bytes after a major collection.
-    pub fn live_bytes_max(&self) -> u64 {
-        self.live_bytes_max
-    }
-
     /// The heap is counted while it runs (`-h`): that asks for collections, too.
     pub fn census(&self) -> bool {
         self.flags.census
-    }
-
-    /// Early collections near the heap limit, which are not judged.
-    pub fn near_limit(&self) -> u64 {
-        self.near_limit
     }
 
     fn mark(&mut self, at: Time) {
@@ -285,10 +256,7 @@ impl Triggers {
             lane_max = lane_max.max(now.saturating_sub(*before));
             *before = *now;
         }
-        if self.marks.len() >= MARKS_MAX {
-            self.marks.pop_front();
-        }
-        self.marks.push_back(Mark { at, total, lane_max });
+        lately::push(&mut self.marks, Mark { at, total, lane_max }, MARKS_MAX);
     }
 
     fn settle(&mut self) {

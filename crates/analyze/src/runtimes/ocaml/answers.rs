@@ -36,12 +36,15 @@ pub struct One {
 #[derive(Default)]
 pub struct Answers {
     lanes: BTreeMap<LaneId, One>,
-    late: Sum,
+    /// Releases that kept others from leading.
+    pub late: Sum,
     late_causes: BTreeMap<(Cause, Option<NameId>), u64>,
     late_lanes: BTreeMap<LaneId, u64>,
     asking: BTreeMap<LaneId, Time>,
-    asked: Sum,
-    asked_wall: Union,
+    /// Calls that ask for a collection.
+    pub asked: Sum,
+    /// Wall-clock time in which some lane was in one.
+    pub asked_wall: Union,
 }
 
 impl Answers {
@@ -51,7 +54,7 @@ impl Answers {
         match body {
             Runtime::PhaseBegin(Phase::Explicit) => _ = self.asking.entry(event.lane).or_insert(event.time),
             Runtime::PhaseEnd(Phase::Explicit) => {
-                if let Some(since) = self.asking.remove(&event.lane) {
+                if let Some(since) = self.asking.remove(&event.lane).filter(|since| *since < event.time) {
                     self.asked.add((since, event.time), event.time.since(since));
                     self.asked_wall.add(since, event.time);
                 }
@@ -96,7 +99,9 @@ impl Answers {
         for piece in &blamed.causes {
             late += self.late(piece, piece.from >= pause.collected, leadership);
         }
-        self.late.add((pause.collected, pause.released), late);
+        if late > 0 {
+            self.late.add((pause.collected, pause.released), late);
+        }
     }
 
     /// How much of the piece kept others from leading.
@@ -123,11 +128,6 @@ impl Answers {
         self.lanes.iter().map(|(id, lane)| (*id, lane))
     }
 
-    /// Releases that kept others from leading.
-    pub fn late_release(&self) -> &Sum {
-        &self.late
-    }
-
     /// Why, most first.
     pub fn late_causes(&self) -> Vec<(Cause, Option<NameId>, u64)> {
         let mut causes: Vec<_> = self.late_causes.iter().map(|((cause, who), ns)| (*cause, *who, *ns)).collect();
@@ -140,16 +140,6 @@ impl Answers {
         let mut lanes: Vec<_> = self.late_lanes.iter().map(|(lane, ns)| (*lane, *ns)).collect();
         lanes.sort_by_key(|lane| std::cmp::Reverse(lane.1));
         lanes
-    }
-
-    /// Calls that ask for a collection.
-    pub fn asked(&self) -> &Sum {
-        &self.asked
-    }
-
-    /// Wall-clock time in which some lane was in one, nanoseconds.
-    pub fn asked_wall_ns(&self) -> u64 {
-        self.asked_wall.ns()
     }
 }
 

@@ -11,6 +11,7 @@
 //! lane had had the time that its allocation takes, by the tenth part of its quickest
 //! cycles, and ended with the section before. Inferred waits are marked. Refuses to say whose fault it is.
 
+use crate::basis::lately;
 use crate::basis::thinned::Thinned;
 use crate::basis::union::Union;
 use crate::folds::Wait;
@@ -47,15 +48,7 @@ struct Lane {
     /// the end of the section that it waited for.
     cycle: Option<(Time, Time, Option<Time>)>,
     rates: Rates,
-    sum_ns: u64,
-    ran_ns: u64,
-    count: u64,
-}
-
-impl Lane {
-    fn waited(&self) -> Waited {
-        Waited { ns: self.sum_ns, ran_ns: self.ran_ns, count: self.count }
-    }
+    waited: Waited,
 }
 
 /// Nanoseconds that allocating takes, per 1,024 bytes.
@@ -98,11 +91,12 @@ pub struct Leadership {
     prompt: bool,
     union: Union,
     recent: VecDeque<(Time, Time)>,
-    longest: Option<(LaneId, Time, Time)>,
+    /// The longest wait.
+    pub longest: Option<(LaneId, Time, Time)>,
 }
 
 /// The waits of one lane.
-#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+#[derive(Copy, Clone, Default, Eq, PartialEq, Debug)]
 pub struct Waited {
     /// Sum, nanoseconds.
     pub ns: u64,
@@ -149,8 +143,8 @@ impl Leadership {
 
     /// `lane` was on a CPU for so much of a wait.
     pub fn ran(&mut self, lane: LaneId, ns: u64) {
-        let lane = self.lanes.entry(lane).or_default();
-        lane.ran_ns = lane.ran_ns.saturating_add(ns);
+        let waited = &mut self.lanes.entry(lane).or_default().waited;
+        waited.ran_ns = waited.ran_ns.saturating_add(ns);
     }
 
     fn enters(&mut self, id: LaneId, time: Time, leads: bool) -> Option<Wait> {
@@ -199,14 +193,11 @@ impl Leadership {
     }
 
     fn add(&mut self, id: LaneId, from: Time, to: Time) -> Wait {
-        let lane = self.lanes.entry(id).or_default();
-        lane.sum_ns = lane.sum_ns.saturating_add(to.since(from));
-        lane.count += 1;
+        let waited = &mut self.lanes.entry(id).or_default().waited;
+        waited.ns = waited.ns.saturating_add(to.since(from));
+        waited.count += 1;
         self.union.add(from, to);
-        if self.recent.len() >= RECENT_MAX {
-            self.recent.pop_front();
-        }
-        self.recent.push_back((from, to));
+        lately::push(&mut self.recent, (from, to), RECENT_MAX);
         if self.longest.is_none_or(|(_, start, end)| end.since(start) < to.since(from)) {
             self.longest = Some((id, from, to));
         }
@@ -226,22 +217,17 @@ impl Leadership {
 
     /// Waits of `lane`; `None`: nothing of it was seen.
     pub fn of(&self, lane: LaneId) -> Option<Waited> {
-        self.lanes.get(&lane).map(Lane::waited)
+        self.lanes.get(&lane).map(|lane| lane.waited)
     }
 
     /// Lanes that waited, with their waits.
     pub fn lanes(&self) -> impl Iterator<Item = (LaneId, Waited)> + '_ {
-        self.lanes.iter().map(|(id, lane)| (*id, lane.waited())).filter(|(_, waited)| waited.count > 0)
+        self.lanes.iter().map(|(id, lane)| (*id, lane.waited)).filter(|(_, waited)| waited.count > 0)
     }
 
     /// Wall-clock time in which some lane waited, nanoseconds.
     pub fn wall_ns(&self) -> u64 {
         self.union.ns()
-    }
-
-    /// The longest wait.
-    pub fn longest(&self) -> Option<(LaneId, Time, Time)> {
-        self.longest
     }
 
     /// Of `[from, to]`, the time in which some lane waited: of what was over lately, and of
@@ -317,7 +303,7 @@ mod tests {
         // 10 us for 100 KiB, as in its quickest cycles; the rest until lane 2 has left.
         let slow = fold(late(quick(), 30_410_000, false));
         assert_eq!(slow.of(LaneId(1)), Some(Waited { ns: 389_000, ran_ns: 0, count: 1 }));
-        assert_eq!(slow.longest(), Some((LaneId(1), Time(30_011_000), Time(30_400_000))));
+        assert_eq!(slow.longest, Some((LaneId(1), Time(30_011_000), Time(30_400_000))));
     }
 
     #[test]

@@ -47,6 +47,7 @@ struct Part {
     waited: bool,
 }
 
+#[derive(Default)]
 struct Section {
     id: u64,
     leader: Option<LaneId>,
@@ -181,12 +182,8 @@ impl Recogniser {
 
     /// The section that `lane` is in.
     fn section_of(&mut self, lane: LaneId) -> Option<&mut Section> {
-        let of = |section: &mut Option<Section>| section.as_mut().is_some_and(|section| section.inside(lane).is_some());
-        if of(&mut self.closing) {
-            self.closing.as_mut()
-        } else {
-            self.open.as_mut().filter(|open| open.inside_of(lane))
-        }
+        let mut sections = [&mut self.closing, &mut self.open].into_iter().flatten();
+        sections.find(|section| section.parts.get(&lane).is_some_and(|part| part.ended.is_none()))
     }
 
     fn part_of(&mut self, lane: LaneId) -> Option<&mut Part> {
@@ -249,16 +246,7 @@ impl Recogniser {
 
     fn new_section(&mut self, leader: Option<LaneId>, requested: Option<Time>) -> Section {
         self.next_id += 1;
-        Section {
-            id: self.next_id - 1,
-            leader,
-            requested,
-            cap: None,
-            parts: BTreeMap::new(),
-            kind: PauseKind::Unknown,
-            promoted_bytes: None,
-            doubtful: leader.is_none(),
-        }
+        Section { id: self.next_id - 1, leader, requested, doubtful: leader.is_none(), ..Section::default() }
     }
 
     /// A lane has become leader: all have left the section before.
@@ -322,12 +310,6 @@ impl Recogniser {
             ..LaneMarks::default()
         });
         out.push(Recognised { pause, marks: marks.collect() });
-    }
-}
-
-impl Section {
-    fn inside_of(&self, lane: LaneId) -> bool {
-        self.parts.get(&lane).is_some_and(|part| part.ended.is_none())
     }
 }
 

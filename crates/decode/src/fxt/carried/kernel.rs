@@ -49,41 +49,27 @@ const PREEMPTED: &str = "preempted";
 
 impl SwitchShape {
     pub(super) fn of(sched: &Sched) -> Option<SwitchShape> {
+        let of = |cpu: Cpu, state: u8, (outgoing, incoming): (Tid, Tid), word| {
+            let (cpu, outgoing, incoming) = (cpu.0, outgoing.0, incoming.0);
+            Some(SwitchShape { cpu, state, outgoing, incoming, process: None, word })
+        };
         match *sched {
             Sched::Switch { cpu, prev, prev_pid, prev_state, next, .. } => {
                 let state = number(prev_state);
                 let told = of_number(state) == Some(prev_state);
-                Some(SwitchShape {
-                    cpu: cpu.0,
-                    state,
-                    outgoing: prev.0,
-                    incoming: next.0,
-                    process: Some(prev_pid.0),
-                    word: (!told).then(|| prev_state.word()),
-                })
+                let shape = of(cpu, state, (prev, next), (!told).then(|| prev_state.word()))?;
+                Some(SwitchShape { process: Some(prev_pid.0), ..shape })
             }
-            Sched::SwitchIn { cpu, tid } => Some(SwitchShape {
-                cpu: cpu.0,
-                state: 0,
-                outgoing: 0,
-                incoming: tid.0,
-                process: None,
-                word: Some(CAME),
-            }),
-            Sched::SwitchOut { cpu, tid, preempted } => Some(SwitchShape {
-                cpu: cpu.0,
-                state: if preempted { 1 } else { 3 },
-                outgoing: tid.0,
-                incoming: 0,
-                process: None,
-                word: Some(if preempted { PREEMPTED } else { LEFT }),
-            }),
+            Sched::SwitchIn { cpu, tid } => of(cpu, 0, (Tid::IDLE, tid), Some(CAME)),
+            Sched::SwitchOut { cpu, tid, preempted: true } => of(cpu, 1, (tid, Tid::IDLE), Some(PREEMPTED)),
+            Sched::SwitchOut { cpu, tid, preempted: false } => of(cpu, 3, (tid, Tid::IDLE), Some(LEFT)),
             _ => None,
         }
     }
 }
 
-pub(super) fn read_switch(record: &SwitchRecord<'_>, next_name: NameId) -> Option<Sched> {
+/// The event that a context switch carries.
+pub(in crate::fxt) fn read_switch(record: &SwitchRecord<'_>, next_name: NameId) -> Option<Sched> {
     let tid = |id| u32::try_from(id).ok().map(Tid);
     let (cpu, prev, next) = (Cpu(record.cpu), tid(record.outgoing)?, tid(record.incoming)?);
     let word = match record.args.get("seen") {
@@ -102,7 +88,8 @@ pub(super) fn read_switch(record: &SwitchRecord<'_>, next_name: NameId) -> Optio
     Some(Sched::Switch { cpu, prev, prev_pid, prev_state, next, next_name })
 }
 
-pub(super) fn read_wakeup(record: &Record<'_>) -> Option<Sched> {
+/// The event that a wake-up carries.
+pub(in crate::fxt) fn read_wakeup(record: &Record<'_>) -> Option<Sched> {
     let Record::Wakeup { cpu, thread, args, .. } = record else { return None };
     let waker = Tid(fitting(args, "waker").unwrap_or(0));
     Some(Sched::Waking { waker, target: Tid(u32::try_from(*thread).ok()?), target_cpu: Cpu(*cpu) })

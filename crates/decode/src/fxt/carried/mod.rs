@@ -8,13 +8,14 @@ mod kernel;
 mod runtime;
 mod samples;
 
-use super::record::{EventRecord, Record, SwitchRecord};
+use super::record::EventRecord;
 use super::shape::{Shape, Track};
 use rtscope_model::{Body, Event, LaneId, NameId, Names, Phase, Sched};
 use std::borrow::Cow;
 
 pub use fields::{DERIVED, GAP, GC, HEAP_PROFILE, OWN};
 pub use kernel::SwitchShape;
+pub(super) use kernel::{read_switch, read_wakeup};
 pub(super) use runtime::{of_collector, user};
 
 /// What carries an event. It is made on the stack for one record, so its size does no harm.
@@ -78,14 +79,4 @@ pub(super) fn read(record: &EventRecord<'_>, lane: Option<LaneId>, names: &mut N
     let body = kernel::read(record, names).map(Body::Sched);
     let body = body.or_else(|| samples::read(record).map(Body::Sample));
     body.or_else(|| samples::read_code(record).map(Body::Code)).map(|body| (LaneId::NONE, body))
-}
-
-/// The event that a context switch carries.
-pub(super) fn read_switch(record: &SwitchRecord<'_>, next_name: NameId) -> Option<Sched> {
-    kernel::read_switch(record, next_name)
-}
-
-/// The event that a wake-up carries.
-pub(super) fn read_wakeup(record: &Record<'_>) -> Option<Sched> {
-    kernel::read_wakeup(record)
 }

@@ -15,22 +15,24 @@ const LANE: &str = "lane";
 const USER: &str = "user";
 
 /// Spans of runtimes that have no phase: their beginning and end.
-const SPANS: [(&str, Runtime, Runtime); 4] = [
+const SPANS: [(&str, Runtime, Runtime); 5] = [
     ("collect", Runtime::Stopped, Runtime::Resumed),
+    // A collector's span ends where it has nothing to do; that it is finished is a moment.
+    ("work", Runtime::WorkBegin, Runtime::WorkIdle),
     ("concurrent-mark", Runtime::ConcurrentMarkBegin, Runtime::ConcurrentMarkEnd),
     ("concurrent-sync", Runtime::ConcurrentSyncBegin, Runtime::ConcurrentSyncEnd),
     ("concurrent-sweep", Runtime::ConcurrentSweepBegin, Runtime::ConcurrentSweepEnd),
 ];
 
-/// A collector's span ends where it has nothing to do; that it is finished is a moment.
-const WORK: &str = "work";
-const WORK_END: &str = "work-end";
-
-const LIVES: [(&str, Runtime); 4] = [
-    ("created", Runtime::LaneCreated),
-    ("deleted", Runtime::LaneDeleted),
-    ("disabled", Runtime::LaneDisabled),
-    ("enabled", Runtime::LaneEnabled),
+/// Moments that say nothing more: their categories and names.
+const MOMENTS: [(&str, &str, Runtime); 7] = [
+    (LANE, "created", Runtime::LaneCreated),
+    (LANE, "deleted", Runtime::LaneDeleted),
+    (LANE, "disabled", Runtime::LaneDisabled),
+    (LANE, "enabled", Runtime::LaneEnabled),
+    (OWN, "work-end", Runtime::WorkEnd),
+    (OWN, "global-sync", Runtime::GlobalSync),
+    (OWN, GAP, Runtime::Gap),
 ];
 
 /// The record that carries `body`.
@@ -41,14 +43,11 @@ pub(super) fn shape<'a>(track: Track, body: Runtime, user: &'a Names) -> Shape<'
     if let Some((name, begin, _)) = SPANS.iter().find(|(_, begin, end)| *begin == body || *end == body) {
         return of(if *begin == body { EventKind::Begin } else { EventKind::End }, GC, name);
     }
-    if let Some((name, _)) = LIVES.iter().find(|(_, life)| *life == body) {
-        return instant(LANE, name);
+    if let Some((category, name, _)) = MOMENTS.iter().find(|(.., moment)| *moment == body) {
+        return instant(category, name);
     }
     match body {
         Runtime::StopRequested { parallel } => instant(OWN, "stop-requested").with("parallel", Value::Bool(parallel)),
-        Runtime::WorkBegin => of(EventKind::Begin, GC, WORK),
-        Runtime::WorkIdle => of(EventKind::End, GC, WORK),
-        Runtime::WorkEnd => instant(OWN, WORK_END),
         Runtime::Count(counter, value) => {
             let id = if let Track::Lane(lane) = track { u64::from(lane.0) } else { 0 };
             of(EventKind::Counter(id), GC, counter.key()).with("v", Value::U64(value))
@@ -65,9 +64,8 @@ pub(super) fn shape<'a>(track: Track, body: Runtime, user: &'a Names) -> Shape<'
         Runtime::Forked { child } => instant(OWN, "forked").with("child", Value::Id(u64::from(child.0))),
         Runtime::User(name, event) => posted(track, user.get(name), event),
         Runtime::HeapProfile(profile) => heap_profile::shape(track, profile, user),
-        Runtime::Gap => instant(OWN, GAP),
         // The rest was found in the tables above.
-        _ => instant(OWN, "global-sync"),
+        _ => instant(OWN, ""),
     }
 }
 
@@ -135,9 +133,6 @@ pub(in crate::fxt) fn of_collector(record: &EventRecord<'_>) -> Option<Runtime> 
         EventKind::End => false,
         _ => return None,
     };
-    if record.name == WORK.as_bytes() {
-        return Some(if begins { Runtime::WorkBegin } else { Runtime::WorkIdle });
-    }
     if let Some((_, begin, end)) = SPANS.iter().find(|(name, ..)| name.as_bytes() == record.name) {
         return Some(if begins { *begin } else { *end });
     }
@@ -148,12 +143,9 @@ pub(in crate::fxt) fn of_collector(record: &EventRecord<'_>) -> Option<Runtime> 
 fn own(record: &EventRecord<'_>) -> Option<Runtime> {
     Some(match record.name {
         b"stop-requested" => Runtime::StopRequested { parallel: record.args.get("parallel")? == Value::Bool(true) },
-        b"global-sync" => Runtime::GlobalSync,
         b"tracer-wrote" => Runtime::TracerWrote { ns: record.args.number("ns")? },
         b"forked" => Runtime::Forked { child: Pid(fitting(&record.args, "child")?) },
-        name if name == GAP.as_bytes() => Runtime::Gap,
-        name if name == WORK_END.as_bytes() => Runtime::WorkEnd,
-        _ => return None,
+        _ => return moment(record),
     })
 }
 
@@ -161,7 +153,14 @@ fn life(record: &EventRecord<'_>) -> Option<Runtime> {
     if record.name == b"task" {
         return Some(Runtime::TaskCreated(Tid(fitting(&record.args, "tid")?)));
     }
-    LIVES.iter().find(|(name, _)| name.as_bytes() == record.name).map(|(_, life)| *life)
+    moment(record)
+}
+
+fn moment(record: &EventRecord<'_>) -> Option<Runtime> {
+    let found = MOMENTS
+        .iter()
+        .find(|(category, name, _)| category.as_bytes() == record.category && name.as_bytes() == record.name);
+    found.map(|(.., moment)| *moment)
 }
 
 fn green(record: &EventRecord<'_>) -> Option<Runtime> {

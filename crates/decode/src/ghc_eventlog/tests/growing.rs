@@ -140,7 +140,7 @@ fn a_log_is_taken_in_from_its_end_on_and_says_what_its_program_is() {
     program.post(0, |block, now| _ = block.mark(now, tags::GC_START));
     program.flush(0, true);
     let mut growing = program.open();
-    assert_eq!(growing.info().version.as_deref(), Some("9.6.6"));
+    assert_eq!(growing.facts().version.as_deref(), Some("9.6.6"));
     program.post(0, |block, now| _ = block.mark(now, tags::GC_END));
     assert!(program.look(&mut growing).is_empty());
     let events = program.look(&mut growing);

@@ -2,6 +2,7 @@
 
 use super::super::builder::capture_of;
 use super::{all, open, short};
+use crate::log::Events as _;
 use crate::ocaml_ring::{RingError, Version, tables};
 use rtscope_model::{Class, Classes, LossKind, Phase, Runtime, UserEvent};
 use serde_json::Value;
@@ -150,7 +151,7 @@ fn the_programs_own_events_come_with_their_names() {
                 UserEvent::Value(value) => format!("{value}"),
                 other => format!("{other:?}"),
             };
-            *counts.entry(format!("{} {kind}", stream.user_names().get(name))).or_default() += 1;
+            *counts.entry(format!("{} {kind}", stream.names().get(name))).or_default() += 1;
         }
         let mut expected = BTreeMap::from([("corpus.mark Mark".to_owned(), 1)]);
         expected.extend(["Begin", "End"].map(|edge| (format!("corpus.span {edge}"), 120)));

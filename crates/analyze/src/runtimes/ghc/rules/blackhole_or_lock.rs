@@ -36,7 +36,7 @@ fn no_runs(facts: &Facts<'_>) -> Option<String> {
 }
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
-    let contention = facts.green.contention();
+    let contention = &facts.green.contention;
     if !facts.green.known() || contention.waits() < COUNT_MIN {
         return None;
     }

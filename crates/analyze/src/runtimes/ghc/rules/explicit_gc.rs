@@ -16,39 +16,43 @@ pub static RULE: Rule = Rule { needs: Some(&ALLOCATION), check, ..EXPLICIT_GC };
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let asked = triggers(facts).asked();
-    if asked.count < COUNT_MIN || triggers(facts).census() {
+    if asked.waits.count < COUNT_MIN || triggers(facts).census() {
         return None;
     }
     let period = asked.period_ns().map_or(String::new(), |ns| format!(", about every {}", duration(ns)));
     let what = format!(
         "The program asks for collections itself (performGC): {} that its allocation does not explain{period}, {} \
          each: ",
-        asked.count,
-        duration(asked.mean_ns())
+        asked.waits.count,
+        duration(asked.waits.mean_ns())
     );
-    let verdict = Verdict::new(Cost::Time(asked.ns), Confidence::Medium, what);
+    let verdict = Verdict::new(Cost::Time(asked.waits.ns), Confidence::Medium, what);
     Some(verdict.seen(seen(facts, asked)).remedies(remedies()))
 }
 
 fn seen(facts: &Facts<'_>, asked: &Early) -> Vec<Evidence> {
     let due = triggers(facts).due_bytes().unwrap_or_default();
-    let kind = match (asked.majors, asked.count) {
+    let kind = match (asked.majors, asked.waits.count) {
         (majors, count) if majors == count => "all of them major".to_owned(),
         (majors, _) => format!("{majors} of them major"),
     };
     let mut seen = vec![facts.overall(format!(
         "Before each of the {} ({kind}) all lanes together had allocated {} since the collection before, on average; \
          the runtime asks for one when a lane has filled its {} (-A).",
-        asked.count,
+        asked.waits.count,
         bytes(asked.mean_allocated_bytes()),
         bytes(due)
     ))];
     if let Some(period) = asked.period_ns() {
         seen.push(evidence(format!("Most of them come about {} after the one before.", duration(period)), None));
     }
-    let text = format!("The longest took {}, {} on average.", duration(asked.ns_max()), duration(asked.mean_ns()));
-    seen.push(evidence(text, asked.longest));
-    let limit = match triggers(facts).near_limit() {
+    let text = format!(
+        "The longest took {}, {} on average.",
+        duration(asked.waits.longest_ns()),
+        duration(asked.waits.mean_ns())
+    );
+    seen.push(evidence(text, asked.waits.longest));
+    let limit = match triggers(facts).near_limit {
         0 => "the heap limit (-M) was not near".to_owned(),
         count => format!("{count} more came near the heap limit (-M) and are not counted"),
     };

@@ -25,38 +25,44 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
-    let idle = triggers(facts).idle();
-    if idle.count < COUNT_MIN {
+    let idle = &triggers(facts).idle;
+    if idle.waits.count < COUNT_MIN {
         return None;
     }
     let what = format!(
         "The runtime collected {} times because the program was idle, {} each: ",
-        idle.count,
-        duration(idle.mean_ns())
+        idle.waits.count,
+        duration(idle.waits.mean_ns())
     );
-    let verdict = Verdict::new(Cost::Time(idle.ns), sure(idle.quiet == idle.count), what);
+    let verdict = Verdict::new(Cost::Time(idle.waits.ns), sure(idle.quiet == idle.waits.count), what);
     Some(verdict.then(", in which work that comes in waits.").seen(seen(facts)).remedies(remedies()))
 }
 
 fn seen(facts: &Facts<'_>) -> Vec<Evidence> {
-    let idle = triggers(facts).idle();
+    let idle = &triggers(facts).idle;
     let delay = duration(triggers(facts).idle_delay_ns().unwrap_or_default());
     let mut seen = vec![facts.overall(format!(
         "{} major collections came when no thread of the program had done anything for {delay} (+RTS -I); it had \
          allocated {} since the collection before, on average.",
-        idle.count,
+        idle.waits.count,
         bytes(idle.mean_allocated_bytes())
     ))];
-    let through = match triggers(facts).live_bytes_max() {
+    let through = match triggers(facts).live_bytes_max {
         0 => String::new(),
         live => format!("; each goes through the live data, up to {}", bytes(live)),
     };
-    let text =
-        format!("The longest took {}, {} on average{through}.", duration(idle.ns_max()), duration(idle.mean_ns()));
-    seen.push(evidence(text, idle.longest));
+    let text = format!(
+        "The longest took {}, {} on average{through}.",
+        duration(idle.waits.longest_ns()),
+        duration(idle.waits.mean_ns())
+    );
+    seen.push(evidence(text, idle.waits.longest));
     seen.extend(facts.held.map(|_| {
         let text = match idle.came_in {
-            0 => format!("Nothing came in during them this time; what does waits up to {}.", duration(idle.ns_max())),
+            0 => format!(
+                "Nothing came in during them this time; what does waits up to {}.",
+                duration(idle.waits.longest_ns())
+            ),
             count => format!(
                 "During {count} of them something woke the program and had to wait, up to {}.",
                 duration(idle.waited_ns_max)

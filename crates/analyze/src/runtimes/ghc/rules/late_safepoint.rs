@@ -25,7 +25,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
-    let stops = facts.code?.stops();
+    let stops = &facts.code?.stops;
     let top = stops.top(CodeKind::Program);
     let late = stopped_late(facts, stops, CodeKind::Program, "the program's own code");
     let longest = longest(facts, Cause::LateSafepoint, " for the program's own code to come to a safepoint");

@@ -98,7 +98,7 @@ fn remedies(facts: &Facts<'_>) -> Vec<Remedy> {
             "Collect the young less often: what is looked through is looked through once per collection, so an \
              allocation area of {} for each capability leaves about {:.0} walks a second.",
             bytes(larger),
-            small_nursery::per_second(facts) * nursery as f64 / larger.max(1) as f64
+            facts.minors_per_second() * nursery as f64 / larger.max(1) as f64
         );
         let remedy = Remedy::new(text).flag(small_nursery::flag(larger)).falls(COLLECT);
         remedy.shows("the time of collections falls with their number")

@@ -40,17 +40,17 @@ pub static RULE: Rule = Rule {
 static SIZES: Need = Need { name: "events of the heap", optional: false, missing: no_sizes };
 
 fn no_sizes(facts: &Facts<'_>) -> Option<String> {
-    let known = facts.context.nursery_bytes.is_some() && allocated_bytes(facts).is_some();
+    let known = facts.context.nursery_bytes.is_some() && facts.allocated_bytes().is_some();
     (!known).then(|| "the log has no events of the heap (class g).".to_owned())
 }
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let minor = &facts.collections.minor;
     let nursery = facts.context.nursery_bytes?;
-    let allocated = allocated_bytes(facts)?;
+    let allocated = facts.allocated_bytes()?;
     let due = minor.count as f64 * nursery as f64 / 2.0 <= allocated;
     let little = minor.copied_bytes as f64 <= allocated * SURVIVAL_MAX;
-    if !due || !little || per_second(facts) < PER_SECOND_MIN {
+    if !due || !little || facts.minors_per_second() < PER_SECOND_MIN {
         return None;
     }
     let larger = larger(facts)?;
@@ -58,23 +58,18 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
         "The allocation area of {} is used up {:.0} times a second: stopping the world for collections that copy {} \
          each took ",
         bytes(nursery),
-        per_second(facts),
+        facts.minors_per_second(),
         bytes(minor.copied_bytes / minor.count.max(1))
     );
     let verdict = Verdict::new(Cost::Time(minor.fixed_ns), facts.sure_with_kernel(), what);
     Some(verdict.seen(seen(facts, nursery, allocated)).remedies([remedy(facts, nursery, larger)]))
 }
 
-/// Collections of the young per second.
-pub(super) fn per_second(facts: &Facts<'_>) -> f64 {
-    facts.per_second(facts.collections.minor.count)
-}
-
 /// The area that leaves some collections a second; `None` where that is not at least
 /// twice what it is.
 pub(super) fn larger(facts: &Facts<'_>) -> Option<u64> {
     let nursery = facts.context.nursery_bytes?;
-    let wanted = (nursery as f64 * per_second(facts) / PER_SECOND_AIM).min(NURSERY_MAX as f64) as u64;
+    let wanted = (nursery as f64 * facts.minors_per_second() / PER_SECOND_AIM).min(NURSERY_MAX as f64) as u64;
     let larger = wanted.max(MIB).checked_next_power_of_two()?.min(NURSERY_MAX).min(affordable(facts));
     (larger >= nursery.saturating_mul(2)).then_some(larger)
 }
@@ -91,10 +86,6 @@ pub(super) fn flag(bytes: u64) -> String {
     format!("+RTS -A{}m", bytes / MIB)
 }
 
-fn allocated_bytes(facts: &Facts<'_>) -> Option<f64> {
-    Some(facts.allocation.per_second(facts.span_ns)? * facts.span_ns as f64 / 1e9)
-}
-
 fn seen(facts: &Facts<'_>, nursery: u64, allocated: f64) -> [Evidence; 2] {
     let minor = &facts.collections.minor;
     let count = minor.count.max(1);
@@ -102,7 +93,7 @@ fn seen(facts: &Facts<'_>, nursery: u64, allocated: f64) -> [Evidence; 2] {
         facts.overall(format!(
             "{} collections of the young, {:.0} a second; the program allocates {} a second into areas of {}.",
             minor.count,
-            per_second(facts),
+            facts.minors_per_second(),
             bytes((allocated * 1e9 / facts.span_ns.max(1) as f64) as u64),
             bytes(nursery)
         )),
@@ -123,7 +114,7 @@ fn remedy(facts: &Facts<'_>, nursery: u64, larger: u64) -> Remedy {
          per cent: measure.",
         bytes(larger),
         bytes(larger.saturating_mul(facts.lanes.max(1) as u64)),
-        (per_second(facts) * nursery as f64 / larger as f64).max(1.0),
+        (facts.minors_per_second() * nursery as f64 / larger as f64).max(1.0),
         bytes(NURSERY_MAX)
     );
     Remedy::new(text).flag(flag(larger)).falls(PAUSED).shows("collections a second and the time in pauses fall")

@@ -13,21 +13,17 @@ use rtscope_model::{Confidence, Remedy};
 pub static RULE: Rule = Rule { check, ..EXPLICIT_GC };
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
-    let asked = answers(facts).asked();
+    let asked = &answers(facts).asked;
     if asked.count < COUNT_MIN {
         return None;
     }
     let calls = counted(asked.count, "call", "calls");
-    let text = format!(
-        "{calls}, {} each, {} at the longest.",
-        duration(asked.ns / asked.count.max(1)),
-        duration(asked.longest.map_or(0, |(from, to)| to.since(from)))
-    );
+    let text = format!("{calls}, {} each, {} at the longest.", duration(asked.mean_ns()), duration(asked.longest_ns()));
     let what = format!(
         "The program asks for collections itself (Gc.full_major, Gc.compact or the like): {calls}, which took "
     );
     let leave_out = "Leave these calls out: the runtime collects by what is allocated. Where memory has to be given \
                      back, do it once, when the program is idle.";
-    let verdict = Verdict::new(Cost::Time(answers(facts).asked_wall_ns()), Confidence::High, what);
+    let verdict = Verdict::new(Cost::Time(answers(facts).asked_wall.ns()), Confidence::High, what);
     Some(verdict.seen([evidence(text, asked.longest)]).remedies([Remedy::new(leave_out).falls(PAUSED)]))
 }

@@ -46,7 +46,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
         Remedy::new("Start processes early, before the heap has grown, and let them wait for work.").falls(figure),
         Remedy::or("start programs with `Unix.create_process`, which copies no page tables.").falls(figure),
     ]);
-    Some(verdict.longest(waits.longest.map_or(0, |(from, to)| to.since(from))))
+    Some(verdict.longest(waits.longest_ns()))
 }
 
 fn seen(facts: &Facts<'_>, cost_ns: u64) -> Evidence {
@@ -55,7 +55,7 @@ fn seen(facts: &Facts<'_>, cost_ns: u64) -> Evidence {
     let memory = memory.map_or(String::new(), |rss| format!(" of up to {}", bytes(rss.max)));
     let copied = format!("The program copied its process{memory} {}", counted(forked, "time", "times"));
     let text = if facts.lanes > 1 {
-        let longest = duration(waits.longest.map_or(0, |(from, to)| to.since(from)));
+        let longest = duration(waits.longest_ns());
         let times = counted(waits.count, "time", "times");
         format!("{copied}; collections waited for that {times}, {longest} at the longest.")
     } else {

@@ -35,8 +35,8 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let idle = idle(facts);
     let waited_ns: u64 = idle.iter().map(|(_, one)| one.idle_ns).sum();
     let crowding = crowding(facts);
-    let behind_ns = facts.held.filter(|_| crowding).map_or(0, |held| held.sibling.in_pauses_ns());
-    let late_ns = if crowding { answers(facts).late_release().ns } else { 0 };
+    let behind_ns = facts.held.filter(|_| crowding).map_or(0, |held| held.sibling.in_pauses_ns);
+    let late_ns = if crowding { answers(facts).late.ns } else { 0 };
     let queued_ns = behind_ns.saturating_add(late_ns);
     let cost = Cost::Time(waited_ns.max(queued_ns).min(facts.span_ns));
     let mut seen: Vec<_> = idle.iter().map(took_part).collect();

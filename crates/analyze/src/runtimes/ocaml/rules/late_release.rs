@@ -40,17 +40,17 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
         "{crowd} domain that leaves a collection last was off the CPU while others spun to lead the next, for "
     );
     let sure = if leadership(facts).inferred() { Confidence::Medium } else { Confidence::High };
-    let verdict = Verdict::new(Cost::Time(answers(facts).late_release().ns), sure, what);
+    let verdict = Verdict::new(Cost::Time(answers(facts).late.ns), sure, what);
     Some(verdict.seen(seen(facts)).remedies(remedies(facts)))
 }
 
 fn seen(facts: &Facts<'_>) -> [Evidence; 3] {
-    let late = answers(facts).late_release();
+    let late = &answers(facts).late;
     let off = format!(
         "In {} of {} collections the last domain to leave was off the CPU while others waited to lead, {} on average.",
         late.count,
-        facts.sums.count(),
-        duration(late.ns / late.count.max(1))
+        facts.sums.count,
+        duration(late.mean_ns())
     );
     let causes = answers(facts).late_causes();
     let causes = causes.iter().take(3).map(|(cause, who, ns)| {
@@ -72,7 +72,7 @@ fn seen(facts: &Facts<'_>) -> [Evidence; 3] {
         duration(waited.iter().map(|(_, waited)| waited.ran_ns).sum()),
         inferred(facts)
     );
-    let longest_wait = leadership(facts).longest().map(|(_, from, to)| (from, to));
+    let longest_wait = leadership(facts).longest.map(|(_, from, to)| (from, to));
     [evidence(off, late.longest), evidence(meanwhile, late.longest), evidence(waits, longest_wait)]
 }
 

@@ -33,13 +33,13 @@ pub static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
-    let cost_ns = leadership(facts).wall_ns().saturating_sub(answers(facts).late_release().ns);
+    let cost_ns = leadership(facts).wall_ns().saturating_sub(answers(facts).late.ns);
     let mut lanes: Vec<_> = leadership(facts).lanes().collect();
     lanes.sort_by_key(|(_, waited)| std::cmp::Reverse(waited.ns));
     let named = lanes.iter().take(LANES_NAMED);
     let named = named.map(|(lane, waited)| format!("domain {lane} {} in {} waits", duration(waited.ns), waited.count));
     let text = format!("To lead a collection waited {}{}.", named.collect::<Vec<_>>().join(", "), inferred(facts));
-    let seen = evidence(text, leadership(facts).longest().map(|(_, from, to)| (from, to)));
+    let seen = evidence(text, leadership(facts).longest.map(|(_, from, to)| (from, to)));
     let sure = if leadership(facts).inferred() { Confidence::Low } else { Confidence::Medium };
     let what =
         "Domains whose minor heap was full waited for another collection to end before they could begin theirs, for ";

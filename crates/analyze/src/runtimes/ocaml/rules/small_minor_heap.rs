@@ -41,14 +41,14 @@ pub static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>) -> Option<Verdict> {
     let minor = &facts.collections.minor;
-    let allocated = facts.allocation.per_second(facts.span_ns)? * facts.span_ns as f64 / 1e9;
+    let allocated = facts.allocated_bytes()?;
     let little = minor.copied_bytes as f64 <= allocated * SURVIVAL_MAX;
-    let young = facts.allocation.young_bytes_max();
+    let young = facts.allocation.young_bytes_max;
     // What survives only because the heap is so small would be dead in a larger one.
     let tiny = young < WORDS_MIN * WORD_BYTES / 2;
     let cost_ns = if little { minor.fixed_ns } else { minor.fixed_ns.max(minor.copying_ns) };
     let felt = tiny || facts.share(cost_ns) >= SHARE_MIN_ORDINARY;
-    if !(little || tiny) || per_second(facts) < PER_SECOND_MIN || !felt {
+    if !(little || tiny) || facts.minors_per_second() < PER_SECOND_MIN || !felt {
         return None;
     }
     let remedy = larger(facts)?.remedy(Remedy::new, "Give each domain a larger minor heap");
@@ -56,7 +56,7 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
         "{} minor collections, {:.0} a second, of up to {} a domain; each promoted {} on average and cost {} to stop, \
          collect and go on.",
         minor.count,
-        per_second(facts),
+        facts.minors_per_second(),
         bytes(young),
         bytes(minor.copied_bytes / minor.count.max(1)),
         duration(minor.fixed_ns / minor.count.max(1))
@@ -67,13 +67,9 @@ fn check(facts: &Facts<'_>) -> Option<Verdict> {
         "A minor heap of {} is full {:.0} times a second: collections, which promote {promoted} of it on average, took \
          ",
         bytes(young),
-        per_second(facts)
+        facts.minors_per_second()
     );
     Some(Verdict::new(Cost::Time(cost_ns), Confidence::High, what).seen([seen]).remedies([remedy]))
-}
-
-fn per_second(facts: &Facts<'_>) -> f64 {
-    facts.per_second(facts.collections.minor.count)
 }
 
 /// A larger minor heap for each of the domains.
@@ -110,8 +106,8 @@ impl Larger {
 
 /// Where that would be at least twice what it is.
 pub(super) fn larger(facts: &Facts<'_>) -> Option<Larger> {
-    let now = facts.allocation.young_bytes_max() / WORD_BYTES;
-    sized(facts, (now as f64 * per_second(facts) / PER_SECOND_AIM) as u64, WORDS_MAX)
+    let now = facts.allocation.young_bytes_max / WORD_BYTES;
+    sized(facts, (now as f64 * facts.minors_per_second() / PER_SECOND_AIM) as u64, WORDS_MAX)
 }
 
 /// The same where collections are in each other's way: by what domains would allocate if
@@ -122,7 +118,7 @@ pub(super) fn larger_crowded(facts: &Facts<'_>) -> Option<Larger> {
 }
 
 fn sized(facts: &Facts<'_>, wanted: u64, most: u64) -> Option<Larger> {
-    let now = facts.allocation.young_bytes_max() / WORD_BYTES;
+    let now = facts.allocation.young_bytes_max / WORD_BYTES;
     let words = wanted.clamp(WORDS_MIN, most).checked_next_power_of_two()?;
     (words >= now.saturating_mul(2)).then_some(Larger { words, domains: facts.lanes.max(1) as u64 })
 }
