@@ -9,8 +9,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
+use xtask::cache::cache;
 use xtask::missing;
-use xtask::toolchain::{Spec, Toolchain, cache};
+use xtask::toolchain::{Spec, Toolchain};
 use xtask::workload::Language;
 
 /// Allocates in so many domains for so many seconds; starts others of itself.

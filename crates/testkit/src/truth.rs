@@ -3,9 +3,10 @@
 
 use crate::recordings;
 use std::path::Path;
+use xtask::cache::cache;
 use xtask::missing;
 use xtask::runner::{Outcome, Runner};
-use xtask::toolchain::{Spec, Toolchain, cache, is_root};
+use xtask::toolchain::{Spec, Toolchain, is_root};
 use xtask::workload;
 
 /// What records, and the toolchain called so; `None` where it is not installed (said by then).

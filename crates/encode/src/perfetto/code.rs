@@ -4,6 +4,7 @@
 //! it. A sample has at most two frames: the program's place, and the kernel's inside it.
 
 use super::field::{interned, packet, places, sample};
+use super::sequence::pair;
 use super::wire::Wire;
 use rtscope_model::{CodeKind, CodeSample, Found, SymbolId, Symbols};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -67,7 +68,7 @@ impl Places {
         let next = self.modules.len() as u64 + 1;
         let module = self.modules.get(&symbol.module).copied().unwrap_or_else(|| {
             self.modules.insert(symbol.module.clone(), next);
-            names.message(interned::MAPPING_PATHS, |path| text(path, next, &symbol.module));
+            names.message(interned::MAPPING_PATHS, |path| pair(path, next, &symbol.module));
             names.message(interned::MAPPINGS, |mapping| {
                 mapping.number(interned::IID, next);
                 mapping.number(places::PATHS, next);
@@ -76,7 +77,7 @@ impl Places {
         });
         let iid = number(place);
         let name = if symbol.name.is_empty() { "unknown" } else { &symbol.name };
-        names.message(interned::FUNCTION_NAMES, |function| text(function, iid, name));
+        names.message(interned::FUNCTION_NAMES, |function| pair(function, iid, name));
         names.message(interned::FRAMES, |frame| {
             frame.number(interned::IID, iid);
             frame.number(places::FUNCTION, iid);
@@ -87,9 +88,4 @@ impl Places {
 
 fn number(place: SymbolId) -> u64 {
     u64::from(place.0) + 1
-}
-
-fn text(entry: &mut Wire, iid: u64, text: &str) {
-    entry.number(interned::IID, iid);
-    entry.text(interned::NAME, text);
 }

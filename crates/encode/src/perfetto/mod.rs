@@ -13,7 +13,7 @@ mod sequence;
 mod wire;
 
 use crate::timeline::pause::{self, Edge, Fact, Key, What};
-use crate::timeline::state::{FIXED, ROLES};
+use crate::timeline::state::FIXED;
 use crate::timeline::threads::Threads;
 use crate::timeline::{Closed, Line, Mark, Sink, State, Timeline, Track, Unit};
 use crate::{Export, Tables, program};
@@ -21,7 +21,7 @@ use field::{PACKET, annotation, clock, event, interned, packet, system, track, t
 use rtscope_analyze::basis::compose::Segment;
 use rtscope_analyze::lanes::timeline::Doing;
 use rtscope_model::{Body, CausePiece, CodeSample, Event, Exported, Found, LaneId, Loss, Names, Pause, Symbols, Time};
-use sequence::{MAIN, On, Place, REFERS, Sequences};
+use sequence::{FACTS, MAIN, On, PAUSE_ROLE, Place, REFERS, Sequences, pair};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use wire::Wire;
@@ -36,25 +36,6 @@ const LANES: u64 = 16;
 const LINES: u64 = LANES + (3 << 16);
 /// Lines that are told apart; more than a hostile log can fill memory with.
 const LINES_MAX: usize = 1 << 16;
-/// Names of annotations, numbered from 1 on.
-const FACTS: [&str; 16] = [
-    "thread",
-    "id",
-    "leader",
-    "straggler",
-    "generation",
-    "copied_bytes",
-    "gc_threads",
-    "quality",
-    "lane",
-    "tid",
-    "who_pid",
-    "code",
-    "confidence",
-    "source",
-    "count",
-    "note",
-];
 /// The number of `thread`, which all spans of the program use.
 const THREAD: u64 = 1;
 /// Numbers of names of pauses' parts: above those of phases, below those of the program's own.
@@ -63,9 +44,6 @@ const PARTS: u64 = 1 << 17;
 const PARTS_MAX: usize = 1 << 16;
 /// Bytes that are gathered before they are written.
 const GATHERED: usize = 64 << 10;
-/// Categories are the roles of states, numbered from 1 on, and this one.
-const PAUSE_ROLE: u64 = ROLES.len() as u64 + 1;
-
 /// Writes a trace.
 pub struct PerfettoWriter<W> {
     timeline: Timeline,
@@ -569,11 +547,6 @@ fn clocks(snapshot: &mut Wire, manifest: &rtscope_model::manifest::Manifest) {
             one.number(clock::TIMESTAMP, at);
         });
     }
-}
-
-fn pair(name: &mut Wire, iid: u64, text: &str) {
-    name.number(interned::IID, iid);
-    name.text(interned::NAME, text);
 }
 
 fn annotate(event: &mut Wire, name: &str, fact: &Fact<'_>) {

@@ -6,7 +6,6 @@
 
 use super::field::{PACKET, clock, defaults, interned, packet};
 use super::wire::{Head, Wire};
-use super::{FACTS, PAUSE_ROLE};
 use crate::timeline::state::{FIXED, ROLES};
 use rtscope_model::Time;
 use std::collections::HashSet;
@@ -14,6 +13,28 @@ use std::collections::HashSet;
 /// `SEQUENCE_FLAGS`: what packets refer to begins here; this packet refers to packets before.
 pub(super) const CLEARED: u64 = 1;
 pub(super) const REFERS: u64 = 2;
+
+/// Names of annotations, numbered from 1 on.
+pub(super) const FACTS: [&str; 16] = [
+    "thread",
+    "id",
+    "leader",
+    "straggler",
+    "generation",
+    "copied_bytes",
+    "gc_threads",
+    "quality",
+    "lane",
+    "tid",
+    "who_pid",
+    "code",
+    "confidence",
+    "source",
+    "count",
+    "note",
+];
+/// Categories are the roles of states, numbered from 1 on, and this one.
+pub(super) const PAUSE_ROLE: u64 = ROLES.len() as u64 + 1;
 
 /// A sequence's place in [`Sequences`].
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
@@ -92,10 +113,10 @@ impl Sequences {
             packet.number(packet::SEQUENCE_FLAGS, CLEARED);
             packet.message(packet::INTERNED_DATA, |names| {
                 for (role, iid) in ROLES.iter().chain(&["pause"]).zip(1..=PAUSE_ROLE) {
-                    names.message(interned::CATEGORIES, |name| super::pair(name, iid, role));
+                    names.message(interned::CATEGORIES, |name| pair(name, iid, role));
                 }
                 for (fact, iid) in FACTS.iter().zip(1..) {
-                    names.message(interned::ANNOTATION_NAMES, |name| super::pair(name, iid, fact));
+                    names.message(interned::ANNOTATION_NAMES, |name| pair(name, iid, fact));
                 }
             });
             packet.message(packet::DEFAULTS, |packets| {
@@ -154,4 +175,10 @@ impl Sequences {
         sequence.fixed |= bit;
         before & bit == 0
     }
+}
+
+/// A number and the text that it stands for.
+pub(super) fn pair(name: &mut Wire, iid: u64, text: &str) {
+    name.number(interned::IID, iid);
+    name.text(interned::NAME, text);
 }

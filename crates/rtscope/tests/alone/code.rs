@@ -16,8 +16,9 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
+use xtask::cache::cache;
 use xtask::missing;
-use xtask::toolchain::{Spec, Toolchain, cache, is_root};
+use xtask::toolchain::{Spec, Toolchain, is_root};
 
 /// Samples are of CPU time, but the machine has few CPUs.
 static MACHINE: Mutex<()> = Mutex::new(());

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 use testkit::recordings;
+use xtask::cache::cache;
 use xtask::runner::Runner;
-use xtask::toolchain::{Spec, Toolchain, cache, is_root};
+use xtask::toolchain::{Spec, Toolchain, is_root};
 use xtask::{missing, workload};
 
 /// Workloads measure the machine: one at a time.

@@ -2,9 +2,10 @@
 //! as the truth suite runs them. Owns asserting that the remedy helps.
 
 use std::path::Path;
+use xtask::cache::cache;
 use xtask::missing;
 use xtask::runner::Runner;
-use xtask::toolchain::{ALL, cache};
+use xtask::toolchain::ALL;
 use xtask::truth::journal::{Journal, Plan, Read};
 use xtask::truth::score::Score;
 use xtask::truth::suite::Suite;

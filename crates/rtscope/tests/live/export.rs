@@ -9,7 +9,8 @@ use serde_json::Value;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::Command;
-use xtask::toolchain::{Spec, cache};
+use xtask::cache::cache;
+use xtask::toolchain::Spec;
 use xtask::{missing, workload};
 
 fn lines_of_pauses(file: &Path) -> String {

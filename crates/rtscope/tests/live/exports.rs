@@ -10,8 +10,8 @@ use ground::{ground, record, reported, said, scratch};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use xtask::cache::cache;
 use xtask::missing;
-use xtask::toolchain::cache;
 
 const HERE: &str = env!("CARGO_MANIFEST_DIR");
 

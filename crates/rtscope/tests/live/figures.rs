@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
-use xtask::toolchain::{Spec, Toolchain, cache};
+use xtask::cache::cache;
+use xtask::toolchain::{Spec, Toolchain};
 use xtask::{missing, workload};
 
 /// Figures of the line `SPARKS: 906 (12 converted, 3 overflowed, …)`, by their names.

@@ -10,8 +10,9 @@ use serde_json::Value;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::{Command, Output};
+use xtask::cache::cache;
 use xtask::missing;
-use xtask::toolchain::{Spec, cache};
+use xtask::toolchain::Spec;
 
 /// Byte strings that stay, for so many milliseconds, beside lists that come and go.
 const HELD: &str = testkit::source!("haskell/pinned-held/Main.hs");

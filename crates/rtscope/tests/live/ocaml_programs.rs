@@ -4,8 +4,9 @@
 
 use std::ffi::OsStr;
 use std::path::Path;
+use xtask::cache::cache;
 use xtask::runner::target_folder;
-use xtask::toolchain::{ALL, Toolchain, cache};
+use xtask::toolchain::{ALL, Toolchain};
 use xtask::workload::{self, Language, Workload};
 use xtask::{missing, ocaml};
 

@@ -14,9 +14,10 @@ use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
+use xtask::cache::cache;
 use xtask::missing;
 use xtask::surroundings::QuotaGroup;
-use xtask::toolchain::{Spec, Toolchain, cache, is_root};
+use xtask::toolchain::{Spec, Toolchain, is_root};
 
 /// Says how many workers it has and on how many CPUs it may run, as many lines.
 const PROGRAM: &str = testkit::source!("haskell/first-word/Main.hs");

@@ -7,10 +7,11 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::Command;
+use xtask::cache::cache;
 use xtask::missing;
 use xtask::runner::{Runner, plainly};
 use xtask::serving::Serving;
-use xtask::toolchain::{ALL, Toolchain, cache};
+use xtask::toolchain::{ALL, Toolchain};
 use xtask::workload::{self, Workload};
 
 /// What is asked of it: few students, so that it starts at once.

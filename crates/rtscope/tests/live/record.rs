@@ -488,7 +488,7 @@ impl Drop for Mounted {
 #[test]
 fn programs_in_other_roots_are_recorded() {
     for name in ["ghc-9.6", "ghc-9.10"] {
-        let found = toolchain::Spec::find(name).unwrap().installed(&toolchain::cache());
+        let found = toolchain::Spec::find(name).unwrap().installed(&xtask::cache::cache());
         let Some((toolchain, root)) = found.and_then(|found| Some((found.clone(), found.root?))) else {
             xtask::missing(&format!("{name}: cargo xtask toolchains"));
             continue;

@@ -7,9 +7,10 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
+use xtask::cache::cache;
 use xtask::missing;
 use xtask::runner::target_folder;
-use xtask::toolchain::{ALL, Toolchain, cache};
+use xtask::toolchain::{ALL, Toolchain};
 use xtask::workload::{self, Workload};
 
 /// The newest OCaml that is installed, and the server compiled by it, once.

@@ -10,8 +10,9 @@ use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
+use xtask::cache::cache;
 use xtask::missing;
-use xtask::toolchain::{Spec, cache};
+use xtask::toolchain::Spec;
 
 /// `count THREADS EACH NESTED`: threads that add to one variable, EACH times; with NESTED each time
 /// through an `orElse`. Says how often its transactions were begun and took effect (two numbers: outermost,

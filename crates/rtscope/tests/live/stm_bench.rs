@@ -12,9 +12,10 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use xtask::cache::cache;
 use xtask::missing;
 use xtask::runner::target_folder;
-use xtask::toolchain::{Spec, Toolchain, cache};
+use xtask::toolchain::{Spec, Toolchain};
 use xtask::workload::{self, Language};
 
 /// Each with a number of operations that takes some milliseconds, and with options.

@@ -23,9 +23,10 @@ use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use xtask::cache::cache;
 use xtask::missing;
 use xtask::runner::Runner;
-use xtask::toolchain::{Spec, cache, is_root};
+use xtask::toolchain::{Spec, is_root};
 use xtask::workload;
 
 /// Figures are compared: one run at a time.

@@ -24,7 +24,8 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-use xtask::toolchain::{ALL, Toolchain, cache};
+use xtask::cache::cache;
+use xtask::toolchain::{ALL, Toolchain};
 use xtask::{missing, ocaml};
 
 const LONG: Duration = Duration::from_secs(120);

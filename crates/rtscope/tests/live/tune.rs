@@ -14,9 +14,10 @@ use std::net::TcpListener;
 use std::process::{Child, Output};
 use std::thread;
 use tuning::{Place, command, compile, free_port, is_loud, place, rows, running, sleeper, trial, words};
+use xtask::cache::cache;
 use xtask::missing;
 use xtask::surroundings::Neighbours;
-use xtask::toolchain::{ALL, cache};
+use xtask::toolchain::ALL;
 use xtask::workload::Language;
 
 const HEAP: [&str; 2] = ["--minimize", "heap"];

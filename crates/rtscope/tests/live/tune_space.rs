@@ -16,8 +16,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
+use xtask::cache::cache;
 use xtask::missing;
-use xtask::toolchain::{Spec, Toolchain, cache};
+use xtask::toolchain::{Spec, Toolchain};
 
 /// Says how many workers it has and what it was told.
 const HASKELL: &str = "import Control.Concurrent\nimport System.Environment\nmain :: IO ()\n\

@@ -6,8 +6,9 @@ use testkit::ground;
 use ground::{reported, scratch};
 use serde_json::Value;
 use std::fs;
+use xtask::cache::cache;
 use xtask::missing;
-use xtask::toolchain::{Spec, cache};
+use xtask::toolchain::Spec;
 
 /// Two domains, each 200 spans with one inside, a value in each, a moment in every tenth;
 /// one span ends late, one never, one was never begun.

@@ -93,7 +93,7 @@ fn innermost(trace: &[u8]) -> BTreeMap<String, Spans> {
             match field {
                 12 => sequence.names.extend(all(2).map(|name| (number(name, 1), text(name, 2).unwrap()))),
                 59 => sequence.track = all(11).next().and_then(|event| number(event, 11)),
-                6 => sequence.now = all(1).last().and_then(|clock| number(clock, 2)).unwrap(),
+                6 => sequence.now = all(1).next_back().and_then(|clock| number(clock, 2)).unwrap(),
                 60 => drop(tracks.insert(number(inner, 1).unwrap(), text(inner, 2).unwrap_or_default())),
                 11 => {
                     let at = sequence.time(number(packet, 8).unwrap(), number(packet, 58).is_some());

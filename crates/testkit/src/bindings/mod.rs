@@ -13,10 +13,11 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use xtask::cache::cache;
 use xtask::missing;
 use xtask::package::{self, Packages};
 use xtask::surroundings::QuotaGroup;
-use xtask::toolchain::{Spec, Toolchain, cache};
+use xtask::toolchain::{Spec, Toolchain};
 
 /// A folder in which one toolchain builds a library and programs.
 pub struct Bench {

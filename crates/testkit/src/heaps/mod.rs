@@ -7,8 +7,9 @@ use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
+use xtask::cache::cache;
 use xtask::missing;
-use xtask::toolchain::{Spec, Toolchain, cache};
+use xtask::toolchain::{Spec, Toolchain};
 
 /// A list of byte strings, then a tenth of it: every tenth, or the first. It says when it
 /// has collected, and waits for a line.
