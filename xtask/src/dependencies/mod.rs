@@ -89,9 +89,11 @@ fn metadata(root: &Path) -> Result<Value> {
     Ok(serde_json::from_str(&output(&mut cargo)?)?)
 }
 
-fn output(command: &mut Command) -> Result<String> {
-    let done = command.output().with_context(|| format!("{} cannot be run", command.get_program().display()))?;
-    ensure!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+/// What a command prints.
+pub(crate) fn output(command: &mut Command) -> Result<String> {
+    let program = command.get_program().to_owned();
+    let done = command.output().with_context(|| format!("{} cannot be run", program.display()))?;
+    ensure!(done.status.success(), "{}: {}", program.display(), String::from_utf8_lossy(&done.stderr));
     Ok(String::from_utf8(done.stdout)?)
 }
 

@@ -7,7 +7,8 @@ mod circles;
 mod modules;
 mod runtimes;
 
-use crate::dependencies;
+use crate::dependencies::{self, output};
+use crate::runner::target_folder;
 use anyhow::{Context, Result, ensure};
 use modules::Crate;
 use std::collections::BTreeSet;
@@ -145,13 +146,13 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
     Ok(wrong)
 }
 
-/// The table of thresholds, as the rules in `crates/analyze` print it.
+/// The table of thresholds, as the rules in `crates/analyze` print it. They come out of the build that all tiers of
+/// tests share, so that nothing is compiled twice.
 pub fn thresholds(root: &Path) -> Result<String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let run = ["run", "--quiet", "--package", "rtscope-analyze", "--example", "thresholds"];
-    let done = Command::new(cargo).args(run).current_dir(root).output().context("cargo cannot be run")?;
-    ensure!(done.status.success(), "the rules cannot be printed: {}", String::from_utf8_lossy(&done.stderr));
-    String::from_utf8(done.stdout).context("rules that are not UTF-8")
+    let build = ["build", "--quiet", "--profile", "tests", "--workspace", "--example", "thresholds"];
+    output(Command::new(cargo).args(build).current_dir(root))?;
+    output(&mut Command::new(target_folder().join("tests/examples/thresholds")))
 }
 
 /// Files of `crates` outside a runtime's own folders whose code names one.

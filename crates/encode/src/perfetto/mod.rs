@@ -44,6 +44,7 @@ const PARTS: u64 = 1 << 17;
 const PARTS_MAX: usize = 1 << 16;
 /// Bytes that are gathered before they are written.
 const GATHERED: usize = 64 << 10;
+
 /// Writes a trace.
 pub struct PerfettoWriter<W> {
     timeline: Timeline,
