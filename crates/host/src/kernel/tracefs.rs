@@ -27,7 +27,7 @@ pub struct Description {
 /// the tracefs below `root`; mounts one without a name if there is none and the
 /// caller may. Names that this kernel does not have are left out.
 pub fn describe(root: &Path, names: &[&str]) -> io::Result<Vec<Description>> {
-    // What is not mounted, or cannot be read, is told here from a tracepoint that this kernel lacks.
+    // What is not mounted, or cannot be read, differs here from a tracepoint that this kernel lacks.
     let found = in_places(root, |place| read_all(&open_folder(CWD, place.join("events/sched"))?, names));
     let refusal = match found {
         Err(refusal) if root == Path::new("/") => refusal,

@@ -71,7 +71,7 @@ pub fn read_image(image: &[u8], path: &Path) -> Link {
     parse(&Bounded::new(Cursor::new(image)), path).unwrap_or_else(Link::Unknown)
 }
 
-/// Errors: why it cannot be told, in a sentence.
+/// Errors: why it is unknown, in a sentence.
 fn parse<'d, R: ReadRef<'d>>(data: R, path: &Path) -> Result<Link, String> {
     let damaged = |_| unknown(path, "is an ELF file that is cut short or damaged");
     let header = FileHeader64::<Endianness>::parse(data).map_err(|_| unknown(path, "is not a 64-bit ELF program"))?;

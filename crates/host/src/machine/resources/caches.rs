@@ -22,7 +22,7 @@ struct One {
 /// The caches of `allowed`, an entry for each level and type.
 pub(super) fn read(reading: &mut Reading<'_>, allowed: &[u32]) -> Vec<Cache> {
     let mut kinds: BTreeMap<(u32, String), Vec<One>> = BTreeMap::new();
-    // What went wrong, in words: the first is told, all are counted.
+    // What went wrong, in words: the first is shown, all are counted.
     let (mut wrong, mut seen): (Option<(String, usize)>, bool) = (None, false);
     for &cpu in allowed {
         for index in reading.host.numbered(ids::path(cpu, "cache"), "index") {

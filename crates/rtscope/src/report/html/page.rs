@@ -58,7 +58,7 @@ pub fn page_with(results: &Results, names: &Names, plots: &[Plot]) -> String {
     finish(&head, &body, &data::embedded(results, names, room))
 }
 
-/// A section of what a recording usually has: what is left out is told at the end.
+/// A section of what a recording usually has: the end lists what is left out.
 fn wanted(body: &mut String, absent: &mut Vec<&'static str>, id: &str, title: &'static str, content: Option<String>) {
     if content.is_none() {
         absent.push(title);
