@@ -4,6 +4,7 @@ use crate::ground::scratch;
 use rtscope_store::study;
 use rtscope_tune::study::{Outcome, Row};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::net::TcpListener;
@@ -172,12 +173,19 @@ impl Studied {
         assert!(told.len() <= self.trials("budget"));
         assert!(told.iter().enumerate().all(|(place, row)| row.taken.ask.number == place), "{rows:?}");
         assert!(dirty.iter().all(|row| row.note.is_some() && row.figures.contains_key("foreign")));
-        // What is drawn is of clean trials only.
-        for point in document["pareto"].as_array().unwrap() {
-            let of = |row: &&&Row| row.taken.ask.configuration as u64 == point["configuration"].as_u64().unwrap();
-            let own: Vec<_> = told.iter().filter(of).map(|row| row.taken.ask.block).collect();
-            let blocks: std::collections::BTreeSet<_> = own.iter().collect();
-            assert_eq!(point["trials"], blocks.len() as u64, "{point} of {own:?}");
+        // What is drawn is of blocks that measured both it and the default.
+        let measured = |configuration: u64| -> BTreeSet<_> {
+            let of = |row: &&&Row| {
+                row.taken.ask.configuration as u64 == configuration && matches!(row.taken.outcome, Outcome::Measured(_))
+            };
+            told.iter().filter(of).map(|row| row.taken.ask.block).collect()
+        };
+        let points = document["pareto"].as_array().unwrap();
+        let default = points.iter().find(|point| point["name"] == "");
+        for point in points {
+            let [own, default] = [point, default.unwrap()].map(|of| measured(of["configuration"].as_u64().unwrap()));
+            let blocks = &own & &default;
+            assert_eq!(point["trials"], blocks.len() as u64, "{point} of {told:?}");
         }
     }
 }
