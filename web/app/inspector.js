@@ -70,7 +70,7 @@ export class Inspector {
       el("p", { class: "large" }, duration(to - from), el("span", { class: "aside" }, ` at ${momentIn(from, Math.min(state.span, (to - from) * 1000))}`)),
       pause.quality === "partial" ? el("p", { class: "warn" }, "Not seen whole: counted, but kept out of the report's quantiles.") : "",
       waterfall.draw(session, pause, width),
-      facts(pause),
+      facts(session, pause),
       el("p", {}, el("button", { type: "button", class: "go", onclick: () => state.show(around(from, to, state.span)) }, "Show on the timeline"), " ",
         el("button", { type: "button", class: "go", onclick: () => state.select({ from, to }) }, "Select")),
       causes(session, pause),
@@ -79,15 +79,19 @@ export class Inspector {
   }
 }
 
-/** @param {Pause} pause */
-function facts(pause) {
+/**
+ * @param {import("./types").Session} session
+ * @param {Pause} pause
+ */
+function facts(session, pause) {
   /** @type {[string, string][]} */
   const rows = [
     ["to stop", pause.requested_ns === null ? "not known: the runtime posts no request" : duration(pause.stopped_ns - pause.requested_ns)],
     ["collecting", duration(pause.collected_ns - pause.stopped_ns)],
     ["release", `${pause.release_basis === "lower-bound" ? "at least " : ""}${duration(pause.released_ns - pause.collected_ns)}`],
   ];
-  if (pause.straggler !== null) rows.push(["stopped last", `lane ${pause.straggler}`]);
+  const held = tell.heldUp(session, pause);
+  if (held) rows.push(["held up by", `${held.lane} for ${duration(held.ns)}: ${held.why}`]);
   if (pause.leader !== null) rows.push(["led by", `lane ${pause.leader}`]);
   if (pause.generation !== null) rows.push(["generation", String(pause.generation)]);
   if (pause.copied_bytes !== null) rows.push(["copied", bytes(pause.copied_bytes)]);

@@ -135,14 +135,14 @@ export class Pauses {
   #row(pause) {
     const { session, span } = this.state, at = tell.begin(pause) - session.from_ns;
     const stop = pause.requested_ns === null ? null : pause.stopped_ns - pause.requested_ns;
-    const main = tell.mainCause(pause), bar = el("span", { class: "bar", "aria-hidden": "true" });
+    const held = tell.heldUp(session, pause), bar = el("span", { class: "bar", "aria-hidden": "true" });
     if (stop !== null) bar.style.width = `${Math.round((stop / Math.max(1, tell.lengthOf(pause))) * 100)}%`;
     const button = el("button", { type: "button", class: "go", onclick: () => this.goTo(pause), "aria-label": `pause ${pause.id} at ${momentIn(at, span)}: inspect` }, momentIn(at, span));
     return el("tr", { "aria-current": String(this.state.pause === pause.id), "data-pause": pause.id },
       el("td", {}, button),
       el("td", { class: "figure" }, duration(tell.lengthOf(pause)), el("span", { class: "track-of-bar", "aria-hidden": "true" }, bar)),
       el("td", { class: "figure" }, duration(stop)),
-      el("td", { class: "words" }, main ? tell.cause(session, main.piece) : "-"));
+      el("td", { class: "words" }, held ? `${held.why} (${held.lane}, ${duration(held.ns)})` : "-"));
   }
 }
 

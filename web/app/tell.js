@@ -72,7 +72,7 @@ export function begin(pause) {
 /**
  * Why something was waited for.
  * @param {import("./types").Session} session
- * @param {import("./types").PauseCause} piece
+ * @param {{cause: string, who: string | null, code: string | null}} piece
  */
 export function cause(session, piece) {
   const known = session.causes.find(({ id }) => id === piece.cause);
@@ -90,16 +90,13 @@ export function causeRole(session, id) {
 }
 
 /**
- * The cause that took most of a pause's waiting, and how long that was.
+ * What a pause was held up by, and for how long; null where it waited for nothing.
+ * @param {import("./types").Session} session
  * @param {import("./types").Pause} pause
  */
-export function mainCause(pause) {
-  /** @type {Map<string, {piece: import("./types").PauseCause, ns: number}>} */
-  const sums = new Map();
-  for (const piece of pause.causes) {
-    const key = `${piece.cause} ${piece.who ?? ""}`, sum = sums.get(key) ?? { piece, ns: 0 };
-    sum.ns += piece.to_ns - piece.from_ns;
-    sums.set(key, sum);
-  }
-  return [...sums.values()].sort((a, b) => b.ns - a.ns)[0] ?? null;
+export function heldUp(session, pause) {
+  const held = pause.held_up_by;
+  if (!held) return null;
+  const lane = held.lane === null ? "a lane that is not known" : `lane ${held.lane}`;
+  return { lane, why: cause(session, held), ns: held.ns };
 }

@@ -108,7 +108,18 @@ export interface Pause {
   copied_bytes: number | null;
   gc_threads: number | null;
   lanes: PauseLane[];
+  held_up_by: HeldUp | null;
   causes: PauseCause[];
+}
+
+/** What a pause waited for longest. */
+export interface HeldUp {
+  lane: number | null;
+  tid: number | null;
+  cause: string;
+  who: string | null;
+  code: string | null;
+  ns: number;
 }
 
 /** What of an interval is whose. */

@@ -47,13 +47,15 @@ const lane = (id, arrived, left = 100) => ({ lane: id, tid: null, arrived_ns: ar
 const pause = {
   id: 7, kind: "major", mode: "parallel", generation: 1, leader: 1, requested_ns: 0, stopped_ns: 60, collected_ns: 90, released_ns: 100,
   release_basis: "back-at-work", straggler: 0, quality: "whole", copied_bytes: 5, gc_threads: 2,
+  held_up_by: { lane: 0, tid: null, cause: "preempted", who: "rustc", code: null, ns: 40 },
   lanes: [lane(0, 60), lane(1, 10)], causes: [piece("running", 0, 10), piece("preempted", 10, 50, 0, "rustc"), piece("running", 50, 60)],
 };
 
 test("a pause is told with the cause that cost most", () => {
   assert.equal(tell.lengthOf(pause), 100);
-  assert.equal(tell.cause(session, tell.mainCause(pause).piece), "preempted by rustc");
-  assert.equal(words(session, pause), "Pause 7, a major collection of 100 ns; 60 ns until the last lane had stopped; 30 ns collecting; 10 ns until the last lane ran again; lane 0 stopped last; because preempted by rustc (40 ns).");
+  assert.deepEqual(tell.heldUp(session, pause), { lane: "lane 0", why: "preempted by rustc", ns: 40 });
+  assert.equal(tell.heldUp(session, { ...pause, held_up_by: null }), null);
+  assert.equal(words(session, pause), "Pause 7, a major collection of 100 ns; 60 ns until the last lane had stopped; 30 ns collecting; 10 ns until the last lane ran again; held up by lane 0 for 40 ns: preempted by rustc.");
   assert.equal(tell.cause(session, piece("never-heard-of", 0, 1)), "never-heard-of");
 });
 

@@ -4,6 +4,7 @@
 //! Owns the order in which folds speak. Memory is bounded whatever the length of the stream:
 //! histories reach back as far as open pauses can ask, and each has a bound of its own.
 
+use crate::account::{By, Sweep, Words, account};
 use crate::basis::compose::Segment;
 use crate::blame::Holder;
 use crate::blame::evidence::Evidence;
@@ -31,11 +32,13 @@ use crate::program::green::GreenThreads;
 use crate::program::user::User;
 use crate::recording::requests::Join;
 use crate::recording::{Context, Tail, loss_of_log};
-use crate::results::{BlamedPause, KernelView, Lane, Results, SCHEMA};
+use crate::results::{BlamedPause, KernelView, Lane, Productivity, Results, SCHEMA};
 use crate::runtimes;
 use crate::window::{HeldSums, Standing, Throttled};
 use rtscope_model::runtime::LaneThreads as Serving;
-use rtscope_model::{Body, Class, Classes, Event, GroupId, LaneId, Loss, Names, PauseQuality, Runtime, Sched, Time};
+use rtscope_model::{
+    Account, Body, Class, Classes, Event, GroupId, LaneId, Loss, Names, Node, PauseQuality, Runtime, Sched, Time,
+};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Pauses that may wait at a time.
@@ -69,8 +72,8 @@ struct Moments {
 /// The analysis.
 pub struct Analysis {
     context: Context,
-    /// Results are wanted whole, not pauses and lanes' lines alone.
-    figures: bool,
+    /// Where lane time went; `None`: pauses and lanes' lines alone are wanted.
+    account: Option<Sweep>,
     folds: Folds,
     timeline: Timeline,
     threads: Box<dyn LaneThreads>,
@@ -107,10 +110,25 @@ impl Analysis {
     }
 
     /// The same; [`Analysis::take`] tells what lanes did in this detail.
-    pub fn with_lanes(mut context: Context, detail: LaneDetail) -> Self {
+    pub fn with_lanes(context: Context, detail: LaneDetail) -> Self {
+        // The account needs them in any case.
+        let detail = if detail == LaneDetail::Pauses { LaneDetail::Summed } else { detail };
+        let every_run = context.every_green_event || !context.runtime.info().posts.runs;
+        Analysis { account: Some(Sweep::new(every_run)), ..Analysis::made(context, detail) }
+    }
+
+    /// For who looks at pauses and lanes only: figures besides those of pauses stay empty, and so findings mean nothing.
+    pub fn without_figures(context: Context, detail: LaneDetail) -> Self {
+        let mut analysis = Analysis::made(context, detail);
+        analysis.summary.only_sums();
+        analysis.folds.only_waits();
+        analysis
+    }
+
+    fn made(mut context: Context, detail: LaneDetail) -> Self {
         let support = runtimes::of(&context);
         let mut analysis = Analysis {
-            figures: true,
+            account: None,
             folds: Folds::new(folds(&context)),
             timeline: Timeline::new(support.recogniser(&context), detail),
             threads: support.lane_threads(&context),
@@ -127,14 +145,6 @@ impl Analysis {
             analysis.start(started);
         }
         analysis
-    }
-
-    /// For who looks at pauses and lanes only: figures besides those of pauses stay empty, and so findings mean nothing.
-    pub fn without_figures(mut self) -> Self {
-        self.figures = false;
-        self.summary.only_sums();
-        self.folds.only_waits();
-        self
     }
 
     fn start(&mut self, at: Time) {
@@ -193,7 +203,17 @@ impl Analysis {
         }
         let now = Now { tracks: &self.evidence.tracks, threads: self.threads.as_ref() };
         let wait = self.folds.runtime(event, body, &now);
-        self.timeline.push(event, body, wait, on_segment);
+        let Analysis { timeline, account, context, .. } = self;
+        match account {
+            Some(account) => {
+                account.runs_posted |= context.every_green_event && matches!(body, Runtime::ThreadRun(_));
+                timeline.push(event, body, wait, &mut |lane, piece| {
+                    account.segment(lane, piece);
+                    on_segment(lane, piece);
+                })
+            }
+            None => timeline.push(event, body, wait, on_segment),
+        }
         // Of most events nothing comes.
         if self.timeline.any() {
             self.pending.extend(self.timeline.pauses());
@@ -236,7 +256,7 @@ impl Analysis {
                 }
             }
         }
-        if self.at.since_prune >= PRUNE_EVERY {
+        if self.at.since_prune >= PRUNE_EVERY || self.account.as_ref().is_some_and(Sweep::is_due) {
             self.prune();
         }
     }
@@ -270,7 +290,8 @@ impl Analysis {
         self.evidence.served(&recognised.pause);
         let blamed = BlamedPause { pause: recognised.pause, causes, kept_ns };
         self.summary.add(&blamed);
-        if self.figures {
+        if let Some(account) = &mut self.account {
+            account.pause(&blamed);
             self.evidence.code.pause(&blamed, &self.context.symbols);
             self.lanes.pause(&blamed.pause, &still);
         }
@@ -287,10 +308,23 @@ impl Analysis {
     fn prune(&mut self) {
         self.at.since_prune = 0;
         self.settle(self.evidence.ready(&self.context, self.at.now));
-        let pending = self.pending.front().map(|next| next.pause.begin());
-        let asked = [self.timeline.oldest(), pending, self.held.oldest()];
+        let pending = self.pending.iter().map(|next| next.pause.begin()).min();
+        self.divide(pending);
+        let divided = self.account.as_ref().map(Sweep::done);
+        let asked = [self.timeline.oldest(), pending, self.held.oldest(), divided];
         let oldest = asked.into_iter().flatten().min().unwrap_or(self.at.now);
         self.evidence.prune(oldest.min(self.at.now));
+    }
+
+    /// Counts lane time as far as nothing changes it any more.
+    fn divide(&mut self, pending: Option<Time>) {
+        let used = self.evidence.usable(&self.context);
+        let until = self.evidence.ready(&self.context, self.at.now);
+        let until = [self.timeline.oldest(), pending].into_iter().flatten().fold(until, Time::min);
+        let Some(account) = &mut self.account else { return };
+        let judge = self.evidence.judge(&self.context, used);
+        let by = By { judge: &judge, threads: self.threads.as_ref(), kernel: used };
+        account.settle(&by, &self.timeline.open(until), until);
     }
 
     fn settle(&mut self, ready: Time) {
@@ -384,7 +418,14 @@ impl Analysis {
     /// the loss of pauses that had only been asked for.
     pub fn end(&mut self, on_segment: OnSegment<'_>) -> Option<Loss> {
         let last = self.log_until().unwrap_or(self.at.now);
-        let dropped = self.timeline.finish(last, self.span().1, on_segment);
+        let end = self.span().1;
+        let Analysis { timeline, account, .. } = self;
+        let dropped = timeline.finish(last, end, &mut |lane, piece| {
+            if let Some(account) = account {
+                account.segment(lane, piece);
+            }
+            on_segment(lane, piece);
+        });
         self.pending.extend(self.timeline.pauses());
         dropped
     }
@@ -399,6 +440,7 @@ impl Analysis {
         if self.evidence.seen(&self.context) && !used {
             self.summary.sums.void_causes();
         }
+        self.divide_rest(used);
         let mut losses = std::mem::take(&mut self.context.losses);
         losses.extend(tail.losses.iter().cloned());
         losses.extend(dropped);
@@ -406,6 +448,16 @@ impl Analysis {
             self.context.runtime = runtime;
         }
         Results { losses, ..self.results(names, tail, used) }
+    }
+
+    fn divide_rest(&mut self, used: bool) {
+        let last = self.log_until().unwrap_or(self.at.now);
+        let Some(account) = &mut self.account else { return };
+        let judge = self.evidence.judge(&self.context, used);
+        account.finish(&By { judge: &judge, threads: self.threads.as_ref(), kernel: used }, last);
+        if self.evidence.seen(&self.context) && !used {
+            account.sums.without_kernel();
+        }
     }
 
     fn results(mut self, names: &Names, tail: Tail, used: bool) -> Results {
@@ -426,6 +478,13 @@ impl Analysis {
         let end = End { context: &self.context, tail: &tail, end, span_ns, logged, kernel: used, code };
         self.folds.each(|fold| fold.result(&end, &mut results));
         results.tracer.recorder_held_ns = recorder_held_ns;
+        results.account = self.account.map(|sweep| {
+            let words = Words { names, symbols: &self.context.symbols };
+            account(&sweep.sums, &words)
+        });
+        if used && let Some(account) = &results.account {
+            told_by_account(account, &mut results.lanes, &mut results.productivity);
+        }
         results.requests = self.requests.map(|requests| requests.finish(used));
         results.source = tail.source.unwrap_or(self.context.source);
         results.program = self.context.program;
@@ -479,7 +538,21 @@ impl Analysis {
         results.kernel = KernelView { others_held_ns, ..self.evidence.view(&self.context, used) };
         results.causes = sums.causes(names, &self.context.symbols);
         results.stragglers = sums.stragglers();
+        results.held_up = sums.held_up();
     }
+}
+
+/// What a lane's own threads do not tell, the account does: of the program and of idleness, and so productivity.
+fn told_by_account(account: &Account, lanes: &mut [Lane], productivity: &mut Productivity) {
+    let ns = |parts: &[Node], id: &str| parts.iter().find(|part| part.id == id).map_or(0, |part| part.ns);
+    for lane in lanes {
+        let Some(of) = account.lanes.iter().find(|of| of.lane.0 == lane.id) else { continue };
+        lane.mutator_ns = lane.mutator_ns.or(Some(ns(&of.parts, "program")));
+        lane.idle_ns = lane.idle_ns.or(Some(ns(&of.parts, "idle")));
+    }
+    let busy = account.lanes_ns - ns(&account.parts, "idle") - ns(&account.parts, "not-known");
+    let share = (busy > 0).then(|| ns(&account.parts, "program") as f64 / busy as f64);
+    productivity.wall = productivity.wall.or(share);
 }
 
 /// Folds that rules ask; where one were missing, it would have seen nothing.

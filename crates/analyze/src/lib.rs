@@ -5,6 +5,7 @@
 //! whatever the length of the stream.
 #![forbid(unsafe_code)]
 
+pub mod account;
 mod analysis;
 pub mod basis;
 pub mod blame;

@@ -34,6 +34,7 @@ macro_rules! listed {
     };
 }
 
+pub mod account;
 pub mod chance;
 pub mod code;
 pub mod event;
@@ -57,6 +58,7 @@ pub mod text;
 pub mod time;
 pub mod units;
 
+pub use account::{Account, LaneAccount, Node};
 pub use code::{CodeKind, CodeSample, Found, Symbol, SymbolId, Symbols};
 pub use event::{
     BlockedOn, Body, Class, Classes, Counter, Event, OffState, Phase, Runtime, Sample, Sched, StopReason, UserEvent,

@@ -93,6 +93,9 @@ pub struct ReportArgs {
     /// Print one JSON line per pause instead
     #[arg(long)]
     pub pauses: bool,
+    /// Print every figure, not the first screen alone
+    #[arg(short, long)]
+    pub verbose: bool,
     /// Compare: FILE is before, this is after; says which differences are real
     #[arg(long, value_name = "AFTER", conflicts_with = "pauses")]
     pub compare: Option<PathBuf>,

@@ -154,10 +154,10 @@ fn run(opened: Opened, observer: &mut dyn Observer) -> (Results, Names) {
     let (without_start, losses) = std::mem::take(&mut context.losses).into_iter().partition(lacks_start);
     context.losses = losses;
     let ended = context.ended;
-    let mut run = Run::new(context, observer.lanes());
-    if !observer.figures() {
-        run.analysis = run.analysis.without_figures();
-    }
+    let mut run = match observer.figures() {
+        true => Run::new(context, observer.lanes()),
+        false => Run::of(context, |context| Analysis::without_figures(context, observer.lanes())),
+    };
     run.until(None, &mut files, observer);
     let mut tail = Tail::default();
     source.bytes = other_bytes;
@@ -200,8 +200,12 @@ pub(crate) struct Run {
 
 impl Run {
     pub(crate) fn new(context: Context, detail: LaneDetail) -> Run {
+        Run::of(context, |context| Analysis::with_lanes(context, detail))
+    }
+
+    fn of(context: Context, analysis: impl FnOnce(Context) -> Analysis) -> Run {
         let (merge, symbols, none) = (Merge::default(), context.symbols.clone(), Names::default());
-        Run { analysis: Analysis::with_lanes(context, detail), merge, symbols, none }
+        Run { analysis: analysis(context), merge, symbols, none }
     }
 
     /// Feeds what comes before `until`; `None`: everything.

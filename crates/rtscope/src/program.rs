@@ -69,8 +69,8 @@ fn run_report(args: &ReportArgs) -> Result<ExitCode, Trouble> {
     let printed = broken.and_then(|()| match lines {
         Some(lines) => lines.finish().map(drop),
         None => {
-            let text = |style: &Style| report::text::render(&results, style);
-            print_as(args.json, |out| report::json::write(&results, false, out), text)
+            let render = if args.verbose { report::text::render } else { report::text::first_screen };
+            print_as(args.json, |out| report::json::write(&results, false, out), |style| render(&results, style))
         }
     });
     printed_all(printed)?;

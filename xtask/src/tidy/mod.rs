@@ -35,7 +35,7 @@ const ARROWS: [(&str, &[&str]); 14] = [
 ];
 
 /// What a folder of `crates/analyze`, or a file at its top, may use: seven floors, nothing points back.
-const FOLDERS: [(&str, &[&str]); 16] = [
+const FOLDERS: [(&str, &[&str]); 17] = [
     ("results", &[]),
     ("basis", &[]),
     ("kernel", &["results"]),
@@ -48,12 +48,14 @@ const FOLDERS: [(&str, &[&str]); 16] = [
     ("lanes", &["basis", "folds", "kernel", "pauses", "results"]),
     ("program", &["basis", "folds", "kernel", "recording", "results"]),
     ("compare", &["results"]),
+    ("account", &["basis", "blame", "kernel", "lanes", "recording", "results"]),
     ("window", &["lanes", "pauses", "recording", "results"]),
     ("findings", &["blame", "collector", "folds", "kernel", "memory", "pauses", "program", "recording", "results"]),
     ("runtimes", &["basis", "collector", "findings", "folds", "kernel", "pauses", "program", "recording", "results"]),
     (
         "analysis",
         &[
+            "account",
             "basis",
             "blame",
             "collector",

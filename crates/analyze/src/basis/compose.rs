@@ -53,6 +53,11 @@ impl<S: Copy + PartialEq> Composer<S> {
         self.open = state.map(|state| (since, state));
     }
 
+    /// The state that the base has now, and since when.
+    pub fn open(&self) -> Option<(Time, S)> {
+        self.open
+    }
+
     /// Lays `state` over the base from `from` to `to`. Pieces come in the order of time; what overlaps the one
     /// before, or what has come out, is cut.
     pub fn lay(&mut self, from: Time, to: Time, state: S) {

@@ -252,7 +252,7 @@ pub fn checked(rules: &[&'static Rule], facts: &Facts<'_>, findings: &[Finding])
             Some((_, why)) => (Outcome::CouldNotLook, Some(why)),
             None => (Outcome::Clear, None),
         };
-        Checked { id, outcome, why }
+        Checked { id, outcome, needs: rule.needs.map(|need| need.name), why }
     };
     rules.iter().map(one).collect()
 }

@@ -156,6 +156,14 @@ impl CodeSamples {
         })
     }
 
+    /// Samples of every thread from `from` until before `to`, thread by thread.
+    pub fn between(&self, from: Time, to: Time) -> impl Iterator<Item = (Time, &CodeSample)> {
+        self.threads.values().flat_map(move |history| {
+            let first = history.partition_point(|sample| sample.0 < from);
+            history.iter().skip(first).take_while(move |sample| sample.0 < to).map(|(at, sample)| (*at, sample))
+        })
+    }
+
     /// Whose code `tid` was found in most often in `[from, to]`, and where; `None`
     /// without a sample.
     pub fn majority(&self, tid: Tid, from: Time, to: Time, symbols: &Symbols) -> Option<Majority> {

@@ -460,6 +460,12 @@ impl Tracks {
         })
     }
 
+    /// When `tid` ended, if it did and its number was not used again.
+    pub fn ended_at(&self, tid: Tid) -> Option<Time> {
+        let ended = self.ended.iter().rev().find(|ended| ended.1 == tid)?;
+        (self.state(tid) == State::Unknown).then_some(ended.0)
+    }
+
     /// The whole wait for a CPU around `at`, as far back as it is remembered.
     pub fn wait_around(&self, tid: Tid, at: Time) -> Option<(Time, Time)> {
         let spans = &self.threads.get(&tid)?.spans;

@@ -54,11 +54,12 @@ pub struct Spent {
 }
 
 impl Spent {
-    /// The share of all of it that is the program's own; `None` where there is nothing.
+    /// The share of all of it that is the program's own; `None` where there is nothing, or where more than all that
+    /// ran is said to have been for other things, which says that these are not known well enough.
     pub fn productivity(self) -> Option<f64> {
         let ran = self.ran_ns as f64;
         let all = ran + self.waited_ns as f64 + self.stopped_ns as f64;
-        (all > 0.0).then(|| (ran - self.other_ns as f64).max(0.0) / all)
+        (all > 0.0 && self.other_ns <= self.ran_ns).then(|| (ran - self.other_ns as f64) / all)
     }
 
     /// What came since an earlier moment.

@@ -1,6 +1,7 @@
 //! Pauses: what a recogniser of a runtime's events hands over, and the sums over them. A
 //! recogniser itself lives in the folder of its runtime; here no runtime is known.
 
+pub mod held_up;
 pub mod mmu;
 pub mod spectrum;
 pub mod still;

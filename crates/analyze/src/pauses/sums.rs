@@ -5,7 +5,7 @@
 use crate::basis::union::Union;
 use crate::kernel::code::called;
 use crate::results::dist::Dist;
-use crate::results::{BlamedPause, CauseSum, Generation, Pauses, Straggler};
+use crate::results::{BlamedPause, CauseSum, Generation, HeldUpSum, Pauses, Straggler};
 use rtscope_model::{Cause, CausePiece, Confidence, NameId, Names, PauseQuality, SymbolId, Symbols, Time};
 use std::collections::BTreeMap;
 
@@ -96,6 +96,8 @@ pub struct Sums {
     union: Union,
     /// Lanes that were last: how often, and how long was waited for them.
     stragglers: BTreeMap<u16, (u64, u64)>,
+    /// Lanes that held pauses up: how many, and for how long.
+    held_up: BTreeMap<u16, (u64, u64)>,
     causes: BTreeMap<Key, CauseTotal>,
     waited_ns: u64,
     /// Sum of collect phases over all pauses, nanoseconds.
@@ -131,6 +133,12 @@ impl Sums {
             generation.copied_bytes = generation.copied_bytes.saturating_add(pause.copied_bytes.unwrap_or(0));
         }
         self.waited_for(blamed);
+        if let Some(held) = blamed.held_up_by()
+            && let Some(lane) = held.lane
+        {
+            let sum = self.held_up.entry(lane.0).or_default();
+            *sum = (sum.0 + 1, sum.1 + held.ns);
+        }
         for piece in &blamed.causes {
             self.waited_ns += piece.ns();
             self.cause((piece.cause, piece.who), &CauseTotal::of(piece));
@@ -152,6 +160,10 @@ impl Sums {
         }
         for (lane, (count, ns)) in &other.stragglers {
             let sum = self.stragglers.entry(*lane).or_default();
+            *sum = (sum.0 + count, sum.1 + ns);
+        }
+        for (lane, (count, ns)) in &other.held_up {
+            let sum = self.held_up.entry(*lane).or_default();
             *sum = (sum.0 + count, sum.1 + ns);
         }
         self.waited_ns += other.waited_ns;
@@ -263,6 +275,14 @@ impl Sums {
         let mut stragglers: Vec<Straggler> = self.stragglers.iter().map(one).collect();
         stragglers.sort_by_key(|straggler| std::cmp::Reverse(straggler.sum_ns));
         stragglers
+    }
+
+    /// Lanes that held pauses up, worst first.
+    pub fn held_up(&self) -> Vec<HeldUpSum> {
+        let one = |(lane, sum): (&u16, &(u64, u64))| HeldUpSum { lane: *lane, count: sum.0, sum_ns: sum.1 };
+        let mut lanes: Vec<HeldUpSum> = self.held_up.iter().map(one).collect();
+        lanes.sort_by_key(|sum| std::cmp::Reverse(sum.sum_ns));
+        lanes
     }
 
     /// As a report has them, of a span of which `total_ns` were pauses.

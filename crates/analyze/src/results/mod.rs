@@ -5,16 +5,18 @@
 pub mod dist;
 pub mod heap_profile;
 pub mod heaps;
+pub mod held_up;
 pub mod lanes_over_time;
 pub mod requests;
 pub mod slices;
 pub mod stm;
 
+pub use held_up::{HeldUp, HeldUpSum};
 pub use lanes_over_time::LanesOverTime;
 use requests::Joined;
 pub use rtscope_model::TypeCount;
 use rtscope_model::heap::Heap;
-use rtscope_model::{Cause, CausePiece, Finding, Loss, Pause, RuntimeInfo, Symbols, Time};
+use rtscope_model::{Account, Cause, CausePiece, Finding, Loss, Pause, RuntimeInfo, Symbols, Time};
 use serde::Serialize;
 use stm::Transactions;
 
@@ -38,6 +40,8 @@ pub struct Results {
     pub started: Time,
     /// Lanes, by number.
     pub lanes: Vec<Lane>,
+    /// Where the time of all lanes went; null where only pauses were asked for.
+    pub account: Option<Account>,
     /// Pauses, summed up.
     pub pauses: Pauses,
     /// How long pauses were: columns of equal width on the logarithm, none left out
@@ -78,6 +82,8 @@ pub struct Results {
     pub sparks: Option<Sparks>,
     /// Who was last, worst first.
     pub stragglers: Vec<Straggler>,
+    /// Lanes that held pauses up, worst first: each pause counts for one.
+    pub held_up: Vec<HeldUpSum>,
     /// Why the world waited, most costly first.
     pub causes: Vec<CauseSum>,
     /// What is wrong and what to do; empty: nothing found.
@@ -274,6 +280,8 @@ pub struct Checked {
     pub id: &'static str,
     /// The outcome.
     pub outcome: Outcome,
+    /// What it has to see, in a few words; null where it needs nothing but a log.
+    pub needs: Option<&'static str>,
     /// Why it could not look, in one sentence.
     pub why: Option<String>,
 }

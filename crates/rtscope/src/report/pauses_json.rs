@@ -2,8 +2,8 @@
 //! nothing between lines.
 
 use rtscope_analyze::kernel::code::called;
-use rtscope_analyze::results::BlamedPause;
-use rtscope_model::{Cause, CausePiece, Confidence, LaneId, Names, Pause, Symbols, Tid, Time};
+use rtscope_analyze::results::{BlamedPause, HeldUp};
+use rtscope_model::{Cause, CausePiece, Confidence, LaneId, NameId, Names, Pause, Symbols, Tid, Time};
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -36,7 +36,16 @@ impl<W: Write> PauseLines<W> {
 pub(super) struct PauseLine<'p> {
     #[serde(flatten)]
     pause: &'p Pause,
+    held_up_by: Option<HeldUpLine<'p>>,
     causes: Vec<CauseLine<'p>>,
+}
+
+#[derive(Serialize)]
+struct HeldUpLine<'p> {
+    #[serde(flatten)]
+    held: HeldUp,
+    who: Option<&'p str>,
+    code: Option<&'p str>,
 }
 
 #[derive(Serialize)]
@@ -55,9 +64,10 @@ struct CauseLine<'p> {
 
 impl<'p> PauseLine<'p> {
     pub(super) fn new(blamed: &'p BlamedPause, names: &'p Names, symbols: &'p Symbols) -> Self {
+        let who = |who: Option<NameId>| who.map(|name| names.get(name)).filter(|name| !name.is_empty());
         let cause = |piece: &CausePiece| CauseLine {
             cause: piece.cause,
-            who: piece.who.map(|name| names.get(name)).filter(|name| !name.is_empty()),
+            who: who(piece.who),
             who_pid: piece.who_pid,
             code: piece.code.map(|code| called(symbols.get(code))),
             neighbour: piece.neighbour,
@@ -67,6 +77,11 @@ impl<'p> PauseLine<'p> {
             to_ns: piece.to,
             confidence: piece.confidence,
         };
-        PauseLine { pause: &blamed.pause, causes: blamed.causes.iter().map(cause).collect() }
+        let held_up_by = blamed.held_up_by().map(|held| HeldUpLine {
+            held,
+            who: who(held.who),
+            code: held.code.map(|code| called(symbols.get(code))),
+        });
+        PauseLine { pause: &blamed.pause, held_up_by, causes: blamed.causes.iter().map(cause).collect() }
     }
 }

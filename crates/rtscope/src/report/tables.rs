@@ -79,7 +79,7 @@ pub fn pauses(results: &Results, whole: &str, name: impl Fn(Part) -> String) -> 
 /// A row for each of these lanes.
 pub fn lanes<'l>(results: &Results, lanes: impl IntoIterator<Item = &'l Lane>, name: impl Fn(&str) -> String) -> Table {
     let row = |lane: &Lane| {
-        let last = results.stragglers.iter().find(|straggler| straggler.lane == lane.id);
+        let held = results.held_up.iter().find(|held| held.lane == lane.id);
         let ns = units::duration_or_dash;
         [
             name(&lane.name),
@@ -90,15 +90,15 @@ pub fn lanes<'l>(results: &Results, lanes: impl IntoIterator<Item = &'l Lane>, n
             words::lead_wait(lane),
             words::waiting_share(lane),
             ns(lane.idle_ns),
-            last.map_or_else(|| "-".into(), words::waited_for),
+            held.map_or_else(|| "-".into(), words::held_up),
         ]
     };
     let lanes: Vec<&Lane> = lanes.into_iter().collect();
     let leads = lanes.iter().any(|lane| lane.leadership_wait_ns.is_some());
     let [wait, waited, life, idle] =
         if leads { ["lead wait", "waited to lead", "waits of life", NOT] } else { [NOT, NOT, NOT, "idle"] };
-    let text = ["", "program", "collect", "stop wait", "release", wait, life, idle, "was last to stop"];
-    let [stop, go_on, last] = ["waited to stop", "waited to go on", "was last to stop"];
+    let text = ["", "program", "collect", "stop wait", "release", wait, life, idle, "held up"];
+    let [stop, go_on, last] = ["waited to stop", "waited to go on", "held up"];
     let page = ["lane", "program", "collecting", stop, go_on, waited, life, "idle", last];
     Table::new([text, page], lanes.into_iter().map(row))
 }

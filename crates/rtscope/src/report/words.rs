@@ -4,7 +4,7 @@
 pub use super::seen::{Part, has_runtime, is_unwritten, wall_clock};
 use rtscope_analyze::results::heap_profile::{Band, Found as HeapProfile};
 use rtscope_analyze::results::{
-    BlockedSum, CauseSum, Distribution, Lane, Level, Memory, Outcome, Pauses, Results, Runtime, Straggler, ThreadState,
+    BlockedSum, CauseSum, Distribution, HeldUpSum, Lane, Level, Memory, Outcome, Pauses, Results, Runtime, ThreadState,
 };
 use rtscope_model::pause::PauseKind;
 use rtscope_model::{Cause, Loss, LossKind, Severity, Time, units};
@@ -147,15 +147,9 @@ pub fn cause_groups(causes: &[CauseSum]) -> Vec<CauseGroup<'_>> {
     groups
 }
 
-/// How often a lane was last to stop, and how long it was waited for. One that
-/// always led can be late itself.
-pub fn waited_for(straggler: &Straggler) -> String {
-    let sum = units::duration(straggler.sum_ns);
-    if straggler.count == 0 {
-        format!("as leader, {sum}")
-    } else {
-        format!("{} x, {sum}", units::count(straggler.count))
-    }
+/// How many pauses a lane held up, and for how long.
+pub fn held_up(held: &HeldUpSum) -> String {
+    format!("{} x, {}", units::count(held.count), units::duration(held.sum_ns))
 }
 
 /// A loss: how much of what, from which stream, and the note of whoever saw it.
@@ -511,6 +505,13 @@ fn unexplained_waiting(results: &Results) -> Option<String> {
 /// The verdict on a recording without a finding: whether every rule looked and nothing was lost, in a few words,
 /// and what it stands on.
 pub fn without_findings(results: &Results) -> (bool, &'static str, String) {
+    let (clear, verdict, text) = without_findings_in_short(results);
+    let whole = has_runtime(results) && unexplained_waiting(results).is_none();
+    (clear, verdict, if whole { format!("{text}{}", checked(results)) } else { text })
+}
+
+/// The same without the rules that were checked.
+pub fn without_findings_in_short(results: &Results) -> (bool, &'static str, String) {
     if !has_runtime(results) {
         let text = "No log of a runtime was recorded, so pauses could not be looked at. A GHC program writes one when \
                     `rtscope record -- PROGRAM` starts it, unless it cannot; then the end of this report says what it \
@@ -532,10 +533,28 @@ pub fn without_findings(results: &Results) -> (bool, &'static str, String) {
     if results.memory.rss_bytes.is_some() || results.memory.heap_bytes.is_some() {
         seen.push("memory".into());
     }
-    let text = format!("Looked at {}.{}", seen.join(", "), checked(results));
+    let text = format!("Looked at {}.", seen.join(", "));
     let blind = results.checked.iter().any(|rule| rule.outcome == Outcome::CouldNotLook);
     let clear = super::seen::exit_code(results) == 0 && !blind;
     (clear, if clear { "Nothing found." } else { "Nothing found in what was seen." }, text)
+}
+
+/// One line on the rules that did not look, by what they need.
+pub fn not_checked(results: &Results) -> Option<String> {
+    let mut needs: Vec<(&str, u64)> = Vec::new();
+    for rule in results.checked.iter().filter(|rule| rule.outcome.blind()) {
+        let need = rule.needs.unwrap_or("what was not recorded");
+        match needs.iter_mut().find(|(known, _)| *known == need) {
+            Some((_, count)) => *count += 1,
+            None => needs.push((need, 1)),
+        }
+    }
+    let all: u64 = needs.iter().map(|(_, count)| count).sum();
+    let parts: Vec<String> = needs
+        .iter()
+        .map(|(need, count)| format!("{count} {} {need}", if *count == 1 { "needs" } else { "need" }))
+        .collect();
+    (all > 0).then(|| format!("{}: {}", units::counted(all, "rule", "rules"), parts.join(", ")))
 }
 
 /// Which rules were clear, and which could not look and why.

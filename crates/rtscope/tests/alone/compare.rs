@@ -65,7 +65,7 @@ impl Ground {
     /// them is reported with. A machine that lost records says so in both places.
     fn quiet_code(&self, captures: &[&Path]) -> Option<i32> {
         let code = |path: &&Path| {
-            let done = Command::new(&self.runner.rtscope).arg("report").arg(path).output().unwrap();
+            let done = Command::new(&self.runner.rtscope).args(["report", "-v"]).arg(path).output().unwrap();
             let code = done.status.code();
             assert!(matches!(code, Some(0 | 3)), "{}", String::from_utf8_lossy(&done.stderr));
             code

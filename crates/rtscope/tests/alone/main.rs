@@ -9,5 +9,6 @@ mod logs;
 mod noise;
 mod servers;
 mod storms;
+mod studies;
 mod truth;
 mod workloads;

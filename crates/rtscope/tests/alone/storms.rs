@@ -155,7 +155,7 @@ fn a_capture_keeps_to_its_size_while_the_program_runs_on() {
     let log = fs::read(path.join("eventlog/0.eventlog")).unwrap();
     assert!(log.len() > 1 << 20 && (log.len() as u64) < MAX + (8 << 20), "{}", log.len());
     assert!(log.iter().rev().take(4096).any(|byte| *byte != 0), "ends in a hole");
-    let report = Command::new(testkit::rtscope()).args(["report", text(&path)]).output().unwrap();
+    let report = Command::new(testkit::rtscope()).args(["report", "-v", text(&path)]).output().unwrap();
     // Without the kernel's side not all causes can be looked for.
     assert_eq!(report.status.code(), Some(3), "{}", said(&report));
 }

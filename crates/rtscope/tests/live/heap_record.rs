@@ -92,7 +92,7 @@ fn a_capture_has_snapshots(name: &str) {
     assert_eq!(report["heap_snapshots"].as_array().unwrap().len(), heaps.len());
     assert!(report["heap_snapshots"][0]["holders"].as_array().unwrap().len() <= 10);
     assert_eq!(report["memory_ledger_at"], heaps[heaps.len() - 1]["time"]);
-    let shown = Command::new(testkit::rtscope()).arg("report").arg(&capture).output().unwrap();
+    let shown = Command::new(testkit::rtscope()).args(["report", "-v"]).arg(&capture).output().unwrap();
     assert!(text(&shown).contains("Where the memory is"), "{}", text(&shown));
     what_is_kept_is_shown(&capture, &heaps);
 }

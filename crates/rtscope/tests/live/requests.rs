@@ -87,7 +87,7 @@ impl Drop for Recorded {
 }
 
 fn report(capture: &Path, kept: &Path, more: &[&str]) -> Output {
-    let words = [OsStr::new("report"), capture.as_ref(), "--requests".as_ref(), kept.as_ref()];
+    let words = [OsStr::new("report"), "-v".as_ref(), capture.as_ref(), "--requests".as_ref(), kept.as_ref()];
     rtscope(&[&words[..], &more.iter().map(OsStr::new).collect::<Vec<_>>()].concat())
 }
 

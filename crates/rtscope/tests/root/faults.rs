@@ -92,7 +92,7 @@ fn root_without_privilege_the_report_says_what_it_cannot_see() {
     let report = reported(&capture);
     assert!(report["pauses"]["count"].as_u64() > Some(0));
     assert!(report["memory"]["rss_bytes"]["max"].as_u64() > Some(1 << 20));
-    let text = nobody(&["report".as_ref(), capture.as_os_str()]).unwrap();
+    let text = nobody(&["report".as_ref(), "-v".as_ref(), capture.as_os_str()]).unwrap();
     let text = String::from_utf8_lossy(&text.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("Not seen") && text.contains("root"), "{text}");
 }

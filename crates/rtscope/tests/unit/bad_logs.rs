@@ -11,7 +11,7 @@ fn corpus() -> Vec<PathBuf> {
 }
 
 fn report(arguments: &[&str], file: &Path) -> Output {
-    Command::new(testkit::rtscope()).arg("report").args(arguments).arg(file).output().unwrap()
+    Command::new(testkit::rtscope()).args(["report", "-v"]).args(arguments).arg(file).output().unwrap()
 }
 
 /// What every run owes its user, whatever the input.

@@ -106,6 +106,7 @@ impl Ground {
     fn run_all(&self, what: &str) {
         for words in [
             &["report", "capture"][..],
+            &["report", "-v", "capture"],
             &["report", "--json", "capture"],
             &["report", "--pauses", "capture"],
             &["report", "foreign-free", "--compare", "capture"],
@@ -248,7 +249,7 @@ fn an_honest_capture_is_read() {
     ground.capture(&manifest(Status::Complete, "own"));
     capture(&ground.at("foreign-free"), &manifest(Status::Complete, "free"), "free");
     ground.run_all("nothing hostile");
-    for words in [["report", "capture"], ["heap", "capture"]] {
+    for words in [&["report", "-v", "capture"][..], &["heap", "capture"]] {
         let output = Command::new(testkit::rtscope()).args(words).current_dir(ground.folder.path()).output();
         let said = String::from_utf8_lossy(&output.unwrap().stdout).into_owned();
         assert!(said.contains(if words[0] == "heap" { "harmless" } else { "own" }), "{said}");

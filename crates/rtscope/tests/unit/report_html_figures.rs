@@ -149,13 +149,11 @@ fn check_lanes(name: &str, document: &Value, table: &Table) -> usize {
                     let waited: u64 = waits.iter().filter_map(|key| lane[key].as_u64()).sum();
                     lane["life_ns"].as_u64().map_or("-".into(), |life| units::percent_of(waited.min(life), life))
                 }
-                "was last to stop" => {
-                    let all = document["stragglers"].as_array().expect("stragglers");
-                    match all.iter().find(|one| one["lane"] == lane["id"]) {
-                        None => "-".into(),
-                        Some(one) if one["count"] == 0 => format!("as leader, {}", said(&one["sum_ns"], ns)),
-                        Some(one) => format!("{} x, {}", said(&one["count"], count), said(&one["sum_ns"], ns)),
-                    }
+                "held up" => {
+                    let all = document["held_up"].as_array().expect("lanes that held pauses up");
+                    let said_of =
+                        |one: &Value| format!("{} x, {}", said(&one["count"], count), said(&one["sum_ns"], ns));
+                    all.iter().find(|one| one["lane"] == lane["id"]).map_or("-".into(), said_of)
                 }
                 "allocated" => said(&lane["allocated_bytes"], bytes),
                 "rate" => said(&lane["allocation_bytes_per_second"], |rate| format!("{}/s", bytes(rate))),

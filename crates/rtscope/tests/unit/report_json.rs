@@ -48,12 +48,22 @@ fn documented(heading: &str) -> BTreeSet<String> {
     keys
 }
 
+fn without_nesting(path: &str) -> String {
+    let mut path = path.to_owned();
+    while path.contains(".parts[].parts") {
+        path = path.replace(".parts[].parts", ".parts");
+    }
+    path
+}
+
 #[test]
 fn every_key_is_documented_and_every_documented_key_exists() {
     let mut found = BTreeSet::new();
     for fixture in common::all() {
         common::key_paths(&value(fixture.name), "", &mut found);
     }
+    // A part of the account has parts like itself.
+    let found: BTreeSet<String> = found.iter().map(|path| without_nesting(path)).collect();
     // A distribution is documented once, whoever holds it.
     let is_part = |path: &str| {
         path.rsplit_once('.').is_some_and(|(parent, _)| parent.ends_with("_ns") || parent.ends_with("_bytes"))

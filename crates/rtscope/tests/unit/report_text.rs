@@ -10,8 +10,6 @@ use rtscope_model::{Loss, LossKind, Time};
 
 /// Lines that fit on the screen of a tired engineer, with the prompt.
 const SCREEN_LINES: usize = 40;
-/// Losses may take more: they are read when something is wrong with the recording.
-const LOSS_LINES: usize = 8;
 /// Where the memory is, for who recorded that.
 const PLACES_LINES: usize = 18;
 /// What became of transactions, of a program that has any.
@@ -24,17 +22,45 @@ fn every_situation_reads_as_agreed() {
     for fixture in common::all() {
         let shown = text::render(&fixture.results, &Style::plain(100));
         blessed::check(&format!("{}.txt", fixture.name), &shown);
-        let room = if fixture.results.losses.len() > 1 { LOSS_LINES } else { 0 };
         let (before, below) = shown.split_once("\nPause lengths").unwrap_or((&shown, ""));
         let (before, transactions) = before.split_once("\nTransactions ").unwrap_or((before, ""));
         assert!(transactions.lines().count() <= TRANSACTION_LINES, "{}: {transactions}", fixture.name);
-        let (first, places) = before.split_once("\nWhere the memory is").unwrap_or((before, ""));
+        let (_, places) = before.split_once("\nWhere the memory is").unwrap_or((before, ""));
         assert!(places.lines().count() <= PLACES_LINES, "{}: {places}", fixture.name);
-        // Absurdly long names may run over.
-        let fits = first.lines().count() <= SCREEN_LINES + room || fixture.name == "hostile";
-        assert!(fits, "{}: {} lines", fixture.name, first.lines().count());
         assert!(below.lines().count() <= BELOW_LINES, "{}: {} lines below", fixture.name, below.lines().count());
     }
+}
+
+#[test]
+fn a_first_screen_is_one_and_says_where_the_rest_is() {
+    for fixture in common::all() {
+        let shown = text::first_screen(&fixture.results, &Style::plain(100));
+        // Absurdly long names may run over.
+        let fits = shown.lines().count() <= SCREEN_LINES || fixture.name == "hostile";
+        assert!(fits, "{}: {} lines\n{shown}", fixture.name, shown.lines().count());
+        assert!(shown.contains("report -v"), "{shown}");
+        for finding in &fixture.results.findings {
+            let words = finding.claim.to_string();
+            let begins = words.split(' ').next().unwrap();
+            assert!(shown.contains(begins) || fixture.results.findings.len() > 3, "{}: {shown}", fixture.name);
+        }
+    }
+    blessed::check("first-throttled.txt", &text::first_screen(&common::throttled().results, &Style::plain(100)));
+    blessed::check("first-healthy.txt", &text::first_screen(&common::healthy().results, &Style::plain(100)));
+}
+
+#[test]
+fn the_tops_of_an_account_sum_to_a_hundred_percent_and_fill_the_bar() {
+    let shown = text::first_screen(&common::throttled().results, &Style::plain(100));
+    let (_, tree) = shown.split_once("Where the time went").unwrap();
+    let tops = tree.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   ") && line.contains('#'));
+    let (mut percent, mut cells) = (0, 0);
+    for line in tops {
+        let (before, _) = line.split_once(" %").unwrap();
+        percent += before.rsplit(' ').next().unwrap().parse::<u32>().unwrap();
+        cells += line.matches('#').count();
+    }
+    assert_eq!((percent, cells), (100, 24), "{shown}");
 }
 
 #[test]

@@ -3,7 +3,10 @@
 use super::base::{Fixture, MS, SECOND, START, change, dist, seen};
 use super::{drawing, looks};
 use rtscope_analyze::results::*;
-use rtscope_model::{Cause, CodeKind, Confidence, Finding, Loss, LossKind, Metric, Names, Remedy, Severity, Symbol};
+use rtscope_model::{
+    Account, Cause, CodeKind, Confidence, Finding, LaneAccount, LaneId, Loss, LossKind, Metric, Names, Node, Remedy,
+    Severity, Symbol,
+};
 
 fn level(max: u64, last: u64) -> Option<Level> {
     Some(Level { max, last, mean: (max + last) as f64 / 2.0 })
@@ -33,13 +36,13 @@ fn cause(cause: Cause, who: Option<&str>, sum_ns: u64, share: f64) -> CauseSum {
 
 fn checked(id: &'static str) -> Checked {
     let outcome = if id == "cpu-throttled" { Outcome::Found } else { Outcome::Clear };
-    Checked { id, outcome, why: None }
+    Checked { id, outcome, needs: None, why: None }
 }
 
 /// The same program, whose time goes into a foreign call: sampled.
 pub fn foreign() -> Fixture {
     let mut names = Names::default();
-    let mut results = throttled().results;
+    let mut results = unaccounted().results;
     results.source.path = "caller.rtscope".into();
     results.causes = vec![
         CauseSum { code: Some("c_busy".into()), ..cause(Cause::ForeignCall, None, 1_640 * MS, 0.93) },
@@ -91,18 +94,62 @@ pub fn foreign() -> Fixture {
 
 /// The same rules, none of which found anything.
 fn clear(id: &'static str) -> Checked {
-    Checked { id, outcome: Outcome::Clear, why: None }
+    Checked { id, outcome: Outcome::Clear, needs: None, why: None }
 }
 
 /// The same rules on a recording that does not hold what they need.
 fn blind(id: &'static str) -> Checked {
-    Checked { id, outcome: Outcome::CouldNotLook, why: Some("an eventlog alone does not show what else ran.".into()) }
+    let why = Some("an eventlog alone does not show what else ran.".into());
+    Checked { id, outcome: Outcome::CouldNotLook, needs: Some("scheduling events of all threads"), why }
 }
 
 const RULES: [&str; 3] = ["cpu-throttled", "preempted", "oversubscribed"];
 
 /// Two workers of a GHC 9.0.2 program under half a CPU.
 pub fn throttled() -> Fixture {
+    let mut fixture = unaccounted();
+    fixture.results.account = Some(account());
+    fixture
+}
+
+/// Where the time of two lanes went that a quota held off their CPUs.
+fn account() -> Account {
+    let ms = |id: &str, name: &str, ms: u64| Node::leaf(id, name, ms * MS);
+    let mut program = ms("program", "program", 3_120);
+    program.divide(vec![
+        (ms("program-code", "program code", 0), 2_900, 290),
+        (ms("kernel:page fault", "the kernel: page fault", 0), 220, 22),
+    ]);
+    let to_stop = Node::sum(
+        "to-stop",
+        "until all had stopped",
+        vec![
+            ms("throttled", "a CPU quota held it off", 1_880),
+            ms("oversubscribed", "another thread of the program had its CPU", 40),
+        ],
+    );
+    let back = Node::sum("to-get-back", "until back at work", vec![ms("throttled", "a CPU quota held it off", 52)]);
+    let parts = vec![
+        Node { wall_ns: Some(2_600 * MS), ..program },
+        Node {
+            wall_ns: Some(400 * MS),
+            ..Node::sum("collecting", "collecting", vec![ms("in-pauses", "in pauses", 612)])
+        },
+        Node::sum("standing-still", "standing still for a pause", vec![to_stop, back]),
+        Node::sum("no-cpu", "had work, had no CPU", vec![ms("quota", "a CPU quota was used up", 14_296)]),
+    ];
+    let parts = Node::sum("", "", parts).parts;
+    let lanes_ns = parts.iter().map(|part| part.ns).sum();
+    let half = |lane| LaneAccount {
+        lane: LaneId(lane),
+        ns: lanes_ns / 2,
+        parts: vec![Node::leaf("no-cpu", "had work, had no CPU", lanes_ns / 2)],
+    };
+    Account { lanes_ns, wall_ns: 10_000 * MS, parts, lanes: vec![half(0), half(1)] }
+}
+
+/// The same without an account.
+fn unaccounted() -> Fixture {
     let mut names = Names::default();
     let results = Results {
         schema: SCHEMA,
@@ -191,6 +238,11 @@ pub fn throttled() -> Fixture {
             Straggler { lane: 1, count: 455, sum_ns: 1_120 * MS },
             Straggler { lane: 0, count: 386, sum_ns: 890 * MS },
         ],
+        held_up: vec![
+            HeldUpSum { lane: 1, count: 430, sum_ns: 1_100 * MS },
+            HeldUpSum { lane: 0, count: 411, sum_ns: 880 * MS },
+        ],
+        account: None,
         causes: vec![
             cause(Cause::Throttled, None, 1_930 * MS, 0.951),
             cause(Cause::Oversubscribed, None, 52 * MS, 0.0256),
@@ -252,7 +304,7 @@ pub fn throttled() -> Fixture {
 
 /// A neighbour that spins on the same CPUs.
 pub fn preempted() -> Fixture {
-    let base = throttled();
+    let base = unaccounted();
     let mut names = Names::default();
     let mut results = base.results;
     results.source.path = "/var/tmp/captures/nightly/mill-beside-yes.rtscope".into();
@@ -334,7 +386,7 @@ fn green_threads() -> GreenSummary {
 
 /// Nothing wrong.
 pub fn healthy() -> Fixture {
-    let mut results = throttled().results;
+    let mut results = unaccounted().results;
     let mut names = Names::default();
     results.source.path = "healthy.rtscope".into();
     results.checked = RULES.map(clear).to_vec();
@@ -367,7 +419,7 @@ pub fn healthy() -> Fixture {
 
 /// A log that ends early, of a program that was killed.
 pub fn cut() -> Fixture {
-    let mut fixture = throttled();
+    let mut fixture = unaccounted();
     fixture.name = "cut";
     fixture.results.pauses.partial = 4;
     fixture.results.pauses.total_ns += 60 * MS;
@@ -404,7 +456,7 @@ pub fn cut() -> Fixture {
 
 /// Without any privilege: an eventlog alone.
 pub fn no_kernel() -> Fixture {
-    let mut fixture = throttled();
+    let mut fixture = unaccounted();
     fixture.name = "no_kernel";
     let results = &mut fixture.results;
     results.source.kind = "eventlog";
@@ -447,6 +499,7 @@ pub fn non_threaded() -> Fixture {
     results.pauses.time_to_stop_ns = Distribution::default();
     results.pauses.total_ns = 1_897 * MS;
     results.stragglers.clear();
+    results.held_up.clear();
     results.causes.clear();
     for worst in &mut results.drawing.worst {
         let pause = &mut worst.blamed.pause;
@@ -506,12 +559,14 @@ pub fn concurrent() -> Fixture {
     });
     results.stragglers =
         vec![Straggler { lane: 1, count: 1_204, sum_ns: 9 * MS }, Straggler { lane: 0, count: 0, sum_ns: 5 * MS }];
+    results.held_up =
+        vec![HeldUpSum { lane: 1, count: 700, sum_ns: 8 * MS }, HeldUpSum { lane: 0, count: 1, sum_ns: MS }];
     fixture
 }
 
 /// A program that cannot log.
 pub fn kernel_only() -> Fixture {
-    let mut fixture = throttled();
+    let mut fixture = unaccounted();
     fixture.name = "kernel_only";
     let results = &mut fixture.results;
     results.source = Source { kind: "capture", path: "stripped.rtscope".into(), bytes: 3_100_000, ..Source::default() };
@@ -525,6 +580,7 @@ pub fn kernel_only() -> Fixture {
     results.allocation_bytes_per_second = None;
     results.nursery = None;
     results.stragglers.clear();
+    results.held_up.clear();
     results.causes.clear();
     results.tracer.write_ns = None;
     results.tracer.write_max_ns = None;
@@ -560,7 +616,7 @@ pub fn kernel_only() -> Fixture {
 
 /// Sixty-four lanes, and lists that are longer than a page likes.
 pub fn many_lanes() -> Fixture {
-    let mut fixture = throttled();
+    let mut fixture = unaccounted();
     fixture.name = "many_lanes";
     let results = &mut fixture.results;
     results.source.path = "wide.rtscope".into();
@@ -573,6 +629,8 @@ pub fn many_lanes() -> Fixture {
         .collect();
     results.stragglers =
         (0..64).rev().map(|lane| Straggler { lane, count: 13, sum_ns: u64::from(lane) * 3 * MS }).collect();
+    results.held_up =
+        (0..64).rev().map(|lane| HeldUpSum { lane, count: 12, sum_ns: u64::from(lane) * 2 * MS }).collect();
     results.losses = (0..300)
         .map(|n| Loss {
             source: format!("eventlog/{n}.eventlog"),

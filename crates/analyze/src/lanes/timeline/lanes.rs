@@ -138,6 +138,12 @@ impl LaneStates {
         }
     }
 
+    /// What each lane does now, and since when.
+    pub(super) fn open(&self) -> impl Iterator<Item = (LaneId, Time, LaneState)> {
+        let lanes = self.lanes.iter().zip(0..).filter_map(|(lane, id)| Some((LaneId(id), lane.as_deref()?)));
+        lanes.filter_map(|(id, lane)| lane.line.open().map(|(since, doing)| (id, since, doing.state)))
+    }
+
     /// The stream is over at `end`.
     pub(super) fn finish(&mut self, end: Time, pauses: &[Recognised], out: &mut dyn FnMut(LaneId, Segment<Doing>)) {
         self.lay(pauses);

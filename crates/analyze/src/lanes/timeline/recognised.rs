@@ -8,7 +8,7 @@ use crate::basis::compose::Segment;
 use crate::basis::per_lane::PerLane;
 use crate::folds::Wait;
 use crate::pauses::{Recognise, Recognised};
-use rtscope_model::{Event, LaneId, Loss, Runtime, Time};
+use rtscope_model::{Event, LaneId, LaneState, Loss, Runtime, Time};
 
 /// Pauses and lanes' states of one recording.
 pub struct Timeline {
@@ -111,6 +111,12 @@ impl Timeline {
             states.finish(until, &self.over, out);
         }
         loss
+    }
+
+    /// What each lane does now, as far as no pause changes it: pieces that end at `until`.
+    pub fn open(&self, until: Time) -> Vec<(LaneId, Segment<LaneState>)> {
+        let open = self.states.iter().flat_map(LaneStates::open);
+        open.map(|(lane, from, state)| (lane, Segment { from, to: until, state })).collect()
     }
 
     /// What turns events into pauses.

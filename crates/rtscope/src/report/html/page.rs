@@ -197,7 +197,7 @@ pub(super) fn pause(
     format!("<article class=\"pause waterfall\"><{head}>{heading}</{head}>{drawn}</article>")
 }
 
-/// "1. 89.2 ms at 1.20 s: generation 0, waited for capability 1".
+/// "1. 89.2 ms at 1.20 s: generation 0, held up by capability 1 for 40 ms".
 fn heading(results: &Results, rank: usize, worst: &WorstPause) -> String {
     let pause = &worst.blamed.pause;
     let length = units::duration(pause.released.since(pause.begin()));
@@ -205,8 +205,11 @@ fn heading(results: &Results, rank: usize, worst: &WorstPause) -> String {
     if let Some(generation) = pause.generation {
         let _ = write!(text, ", generation {generation}");
     }
-    if let Some(straggler) = pause.straggler {
-        let _ = write!(text, ", waited for {}", svg_waterfall::lane_name(results, straggler));
+    if let Some(held) = worst.blamed.held_up_by()
+        && let Some(lane) = held.lane
+    {
+        let name = svg_waterfall::lane_name(results, lane);
+        let _ = write!(text, ", held up by {name} for {}", units::duration(held.ns));
     }
     if pause.quality == PauseQuality::Partial {
         text.push_str(", not seen whole");

@@ -8,7 +8,7 @@ use crate::report::{units, words};
 use crate::style::short;
 use rtscope_analyze::kernel::code::called;
 use rtscope_analyze::results::{LaneStates, Results, StateSpan, ThreadState, WorstPause};
-use rtscope_model::{CausePiece, LaneId, LanePause, Names, Pause, Time};
+use rtscope_model::{Cause, CausePiece, LaneId, LanePause, NameId, Names, Pause, SymbolId, Time};
 
 const LEFT: f64 = 150.0;
 const PLOT_WIDTH: f64 = WIDTH - LEFT - 10.0;
@@ -150,9 +150,13 @@ impl<'w> Row<'w> {
 
 /// Why something was waited for, and where its code was.
 fn cause(results: &Results, names: &Names, piece: &CausePiece) -> String {
-    let who = piece.who.map(|who| names.get(who)).filter(|who| !who.is_empty());
-    let words = words::cause(piece.cause, who);
-    match piece.code {
+    why(results, names, (piece.cause, piece.who, piece.code))
+}
+
+fn why(results: &Results, names: &Names, (cause, who, code): (Cause, Option<NameId>, Option<SymbolId>)) -> String {
+    let who = who.map(|who| names.get(who)).filter(|who| !who.is_empty());
+    let words = words::cause(cause, who);
+    match code {
         Some(code) => format!("{words}: {}", called(results.drawing.symbols.get(code))),
         None => words,
     }
@@ -169,25 +173,12 @@ fn sentence(results: &Results, names: &Names, worst: &WorstPause) -> String {
     }
     parts.push(format!("{} collecting", ns(pause.stopped, pause.collected)));
     parts.push(format!("{} until the last lane ran again", ns(pause.collected, pause.released)));
-    parts.extend(pause.straggler.map(|lane| format!("lane {lane} stopped last")));
-    parts.extend(
-        main_cause(&worst.blamed.causes)
-            .map(|(piece, sum_ns)| format!("because {} ({})", cause(results, names, piece), units::duration(sum_ns))),
-    );
+    parts.extend(worst.blamed.held_up_by().map(|held| {
+        let lane = held.lane.map_or("a lane that is not known".to_owned(), |lane| format!("lane {lane}"));
+        let why = why(results, names, (held.cause, held.who, held.code));
+        format!("held up by {lane} for {}: {why}", units::duration(held.ns))
+    }));
     format!("{}.", parts.join("; "))
-}
-
-/// The cause that took most of the waiting, and how long that was.
-fn main_cause(pieces: &[CausePiece]) -> Option<(&CausePiece, u64)> {
-    let mut sums: Vec<(&CausePiece, u64)> = Vec::new();
-    for piece in pieces {
-        match sums.iter_mut().find(|(first, _)| (first.cause, first.who) == (piece.cause, piece.who)) {
-            Some((_, sum)) => *sum = sum.saturating_add(piece.ns()),
-            None => sums.push((piece, piece.ns())),
-        }
-    }
-    sums.sort_by_key(|(_, sum)| std::cmp::Reverse(*sum));
-    sums.first().copied()
 }
 
 struct Scale {

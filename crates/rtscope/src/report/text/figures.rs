@@ -158,10 +158,10 @@ fn lanes(screen: &mut Screen, results: &Results) {
     if results.lanes.is_empty() {
         return;
     }
-    let last = |id: u16| results.stragglers.iter().find(|straggler| straggler.lane == id);
+    let held = |id: u16| results.held_up.iter().find(|held| held.lane == id);
     let mut lanes: Vec<&Lane> = results.lanes.iter().collect();
     if lanes.len() > LANES_SHOWN {
-        lanes.sort_by_key(|lane| (std::cmp::Reverse(last(lane.id).map_or(0, |s| s.sum_ns)), lane.id));
+        lanes.sort_by_key(|lane| (std::cmp::Reverse(held(lane.id).map_or(0, |held| held.sum_ns)), lane.id));
         lanes.truncate(LANES_SHOWN);
     }
     let more = results.lanes.len().saturating_sub(lanes.len());

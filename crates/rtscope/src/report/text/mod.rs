@@ -1,7 +1,7 @@
-//! The first screen: what a tired engineer understands at 3 a.m. First the
-//! verdict (what is wrong, what it costs, what to change), then the figures,
-//! then what was not seen. About 35 lines. Below it, what a second look asks for.
+//! The report as text. The first screen is what a tired engineer understands at 3 a.m.: where the time went, what is
+//! wrong and what to change, what was not seen. With every figure it goes on below that.
 
+mod account;
 mod below;
 pub mod compare;
 mod figures;
@@ -15,10 +15,44 @@ use crate::draw::screen::Screen;
 use crate::style::{Style, Tone, clean, short, shorten_front};
 use rtscope_analyze::results::Results;
 
-/// The report as text for `style`. Ends with a line feed.
+/// Lines of the first screen.
+const LINES: usize = 40;
+/// Lines of an account below everything else, for parts of parts.
+const PARTS_OF_ALL: usize = 24;
+/// Losses that the first screen has room for.
+const LOSSES_FIRST: usize = 1;
+
+/// The first screen, at most 40 lines of text for `style`. Ends with a line feed.
+pub fn first_screen(results: &Results, style: &Style) -> String {
+    let mut head = Screen::new(style);
+    title(&mut head, results);
+    verdict::in_a_line(&mut head, results);
+    let mut screen = Screen::new(style);
+    verdict::findings(&mut screen, results);
+    requests::write(&mut screen, results);
+    screen.blank();
+    let losses = words::losses(results);
+    if !losses.is_empty() {
+        let losses = words::cut(losses, LOSSES_FIRST, |more| format!("and {more} more, see -v"));
+        screen.entries("Not seen", &losses);
+    }
+    screen.entries("Not checked", words::not_checked(results));
+    let path = clean(&results.source.path);
+    screen.entry("More", &format!("rtscope report -v {path}: every figure; rtscope view: the timeline"));
+    let (mut text, rest) = (head.finish(), screen.finish());
+    let used = text.lines().count() + rest.lines().count() + account::least_lines(results);
+    let mut tree = Screen::new(style);
+    account::write(&mut tree, results, LINES.saturating_sub(used));
+    text.push_str(&tree.finish());
+    text.push_str(&rest);
+    text
+}
+
+/// The whole report as text for `style`. Ends with a line feed.
 pub fn render(results: &Results, style: &Style) -> String {
     let mut screen = Screen::new(style);
     title(&mut screen, results);
+    account::write(&mut screen, results, PARTS_OF_ALL);
     verdict::write(&mut screen, results);
     requests::write(&mut screen, results);
     figures::write(&mut screen, results);

@@ -30,8 +30,33 @@ pub(super) fn write(screen: &mut Screen, results: &Results) {
     }
 }
 
+/// What it comes to, in a line or two.
+pub(super) fn in_a_line(screen: &mut Screen, results: &Results) {
+    screen.blank();
+    let Some((first, others)) = results.findings.split_first() else {
+        let (clear, verdict, text) = words::without_findings_in_short(results);
+        return say(screen, clear, verdict, &text);
+    };
+    let mut line = format!("{}: {}, {}", words::severity(first.severity), first.id, cost(first));
+    if !others.is_empty() {
+        line.push_str(&format!("; {} below", units::counted(others.len() as u64, "other finding", "other findings")));
+    }
+    screen.paragraph("Verdict  ", 9, Some(tone(first.severity)), &line);
+}
+
+/// The findings, where there are some.
+pub(super) fn findings(screen: &mut Screen, results: &Results) {
+    if !results.findings.is_empty() {
+        write(screen, results);
+    }
+}
+
 fn nothing_found(screen: &mut Screen, results: &Results) {
     let (clear, verdict, text) = words::without_findings(results);
+    say(screen, clear, verdict, &text);
+}
+
+fn say(screen: &mut Screen, clear: bool, verdict: &str, text: &str) {
     let tone = if clear { Tone::Good } else { Tone::Warn };
     // The verdict counts as words of the paragraph, but its colour must not.
     for (index, line) in wrap(&format!("{verdict} {text}"), screen.style().width).iter().enumerate() {

@@ -1,0 +1,84 @@
+//! Lane time by part, and what samples found meanwhile. Owns the sums; two of them make an interval.
+
+use super::part::{Keeper, Part, Why};
+use rtscope_model::{LaneId, NameId, SymbolId};
+use std::collections::BTreeMap;
+
+/// Names of other processes that are kept apart.
+const NAMES_MAX: usize = 256;
+/// Places in code that are kept apart.
+const PLACES_MAX: usize = 65_536;
+
+/// Where a sample was: the part, the innermost place and the innermost one outside the kernel.
+pub type Found = (Part, SymbolId, Option<SymbolId>);
+
+/// The sums.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sums {
+    /// By lane and part, nanoseconds.
+    pub lanes: BTreeMap<LaneId, BTreeMap<Part, u64>>,
+    /// Wall-clock time in which there was a lane, and in which one at least was in each top part, nanoseconds.
+    pub wall_ns: u64,
+    /// See `wall_ns`.
+    pub tops_ns: [u64; Part::TOPS],
+    /// CPU time that samples stand for, and how many they are.
+    pub samples: BTreeMap<Found, (u64, u64)>,
+    names: usize,
+}
+
+impl Sums {
+    /// A lane was in a part for so long.
+    pub fn add(&mut self, lane: LaneId, part: Part, ns: u64) {
+        let parts = self.lanes.entry(lane).or_default();
+        if let Some(sum) = parts.get_mut(&part) {
+            *sum += ns;
+            return;
+        }
+        let part = match part {
+            Part::NoCpu(Keeper::Other(_)) if self.names >= NAMES_MAX => Part::NoCpu(Keeper::Other(NameId::default())),
+            Part::NoCpu(Keeper::Other(_)) => {
+                self.names += 1;
+                part
+            }
+            _ => part,
+        };
+        *parts.entry(part).or_default() += ns;
+    }
+
+    /// A sample fell into a part.
+    pub fn sample(&mut self, part: Part, leaf: SymbolId, user: Option<SymbolId>, ns: u64) {
+        let key = (part, leaf, user);
+        let known = self.samples.len() < PLACES_MAX || self.samples.contains_key(&key);
+        let sum = self.samples.entry(if known { key } else { (part, SymbolId::default(), None) }).or_default();
+        (sum.0, sum.1) = (sum.0 + ns, sum.1 + 1);
+    }
+
+    /// Lane time, nanoseconds.
+    pub fn ns(&self) -> u64 {
+        self.lanes.values().flat_map(BTreeMap::values).sum()
+    }
+
+    /// The kernel's events turned out not to fit the log: what was told by them is not known.
+    pub fn without_kernel(&mut self) {
+        for parts in self.lanes.values_mut() {
+            let by_kernel =
+                |part: &Part| matches!(part, Part::Program | Part::NoCpu(_) | Part::Blocked | Part::Call | Part::Idle);
+            let sum: u64 = parts.iter().filter(|(part, _)| by_kernel(part)).map(|(_, ns)| *ns).sum();
+            parts.retain(|part, _| !by_kernel(part));
+            if sum > 0 {
+                *parts.entry(Part::Unknown(Why::NoKernel)).or_default() += sum;
+            }
+        }
+        self.tops_ns = [0; Part::TOPS];
+        self.samples.clear();
+    }
+
+    /// By part, over all lanes.
+    pub fn parts(&self) -> BTreeMap<Part, u64> {
+        let mut all = BTreeMap::new();
+        for (part, ns) in self.lanes.values().flatten() {
+            *all.entry(*part).or_default() += ns;
+        }
+        all
+    }
+}

@@ -1,0 +1,419 @@
+//! Divides lane time: lays what lanes did, what their threads did, and pauses with their causes on one line of time, and
+//! counts each stretch between two changes once for each lane.
+//!
+//! Owns the lag: a moment is counted once pauses over it have their causes, and waits for a CPU their keepers. Its
+//! memory is bounded by that lag. Refuses words.
+
+use super::part::{Keeper, Part, Still, Why};
+use super::sums::Sums;
+use super::threads::{Served, Serving};
+use crate::basis::compose::Segment;
+use crate::blame::Judge;
+use crate::blame::threads::ThreadState;
+use crate::kernel::lane_thread::LaneThreads;
+use crate::kernel::sched::State;
+use crate::lanes::timeline::Doing;
+use crate::recording::loss_of_kernel;
+use crate::results::BlamedPause;
+use rtscope_model::{Cause, CausePiece, CodeSample, Found, LaneId, LaneState, Tid, Time};
+use std::collections::{BTreeMap, VecDeque};
+
+/// A wait for a CPU that is longer counts before it is over.
+const OPEN_WAIT_MAX_NS: u64 = 1_000_000_000;
+/// Pieces of lanes' lines that wait in one go.
+const DUE: usize = 16_384;
+/// Pieces of lanes' lines that may wait; what comes then is not known.
+const WAITING_MAX: usize = 1 << 20;
+
+/// A pause, as far as it is asked for.
+struct Stood {
+    begin: Time,
+    stopped: Time,
+    collected: Time,
+    released: Time,
+    leader: Option<LaneId>,
+    votes: Vec<(LaneId, Option<Tid>)>,
+}
+
+/// A change at a moment.
+#[derive(Copy, Clone)]
+enum Change {
+    Lane(LaneId, Option<LaneState>),
+    Thread(Tid, Life),
+    Vote(LaneId, Option<Tid>),
+    Over(LaneId),
+    Phase(Option<Still>, Option<LaneId>),
+    Cause(Option<Cause>),
+    Lost(bool),
+    Sample(CodeSample, u64),
+}
+
+/// What moments are judged by.
+pub struct By<'a> {
+    /// Threads and what kept them off their CPUs.
+    pub judge: &'a Judge<'a>,
+    /// Which threads serve a lane for life.
+    pub threads: &'a dyn LaneThreads,
+    /// The kernel's events are usable.
+    pub kernel: bool,
+}
+
+/// What is known of a thread: it is not there, or does this.
+type Life = Option<Option<ThreadState>>;
+
+/// The fold.
+#[derive(Default)]
+pub struct Sweep {
+    /// What was counted.
+    pub sums: Sums,
+    lines: BTreeMap<LaneId, VecDeque<Segment<LaneState>>>,
+    waiting: usize,
+    pauses: VecDeque<Stood>,
+    causes: VecDeque<CausePiece>,
+    /// Everything before was counted.
+    done: Time,
+    /// Every run of a green thread is seen, where the runtime posts them.
+    every_run: bool,
+    /// Some run was.
+    pub runs_posted: bool,
+    moment: Moment,
+}
+
+/// What holds between two changes.
+#[derive(Default)]
+struct Moment {
+    lanes: BTreeMap<LaneId, LaneState>,
+    serving: Serving,
+    phase: Option<Still>,
+    /// Who leads the pause.
+    leads: Option<LaneId>,
+    cause: Option<Cause>,
+    lost: bool,
+    kernel: bool,
+    /// What each lane's time counts as until the next change.
+    parts: Vec<(LaneId, Part)>,
+    stale: bool,
+}
+
+impl Sweep {
+    /// An account; `every_run`: a lane that runs nothing is known to be idle.
+    pub fn new(every_run: bool) -> Sweep {
+        Sweep { every_run, ..Sweep::default() }
+    }
+
+    /// What a lane did, as it becomes known.
+    pub fn segment(&mut self, lane: LaneId, segment: Segment<Doing>) {
+        let state = match segment.state.state {
+            _ if self.waiting >= WAITING_MAX => LaneState::Gap,
+            state => seen(state, self.every_run),
+        };
+        let line = self.lines.entry(lane).or_default();
+        match line.back_mut().filter(|last| last.state == state && last.to == segment.from) {
+            Some(last) => last.to = segment.to,
+            None => {
+                line.push_back(Segment { from: segment.from, to: segment.to, state });
+                self.waiting += 1;
+            }
+        }
+    }
+
+    /// A pause has its causes.
+    pub fn pause(&mut self, blamed: &BlamedPause) {
+        let pause = &blamed.pause;
+        let votes = pause.lanes.iter().map(|part| (part.lane, part.tid)).collect();
+        let (begin, stopped, collected, released) = (pause.begin(), pause.stopped, pause.collected, pause.released);
+        self.pauses.push_back(Stood { begin, stopped, collected, released, leader: pause.leader, votes });
+        self.causes.extend(&blamed.causes);
+    }
+
+    /// Everything before was counted: nothing older is asked for.
+    pub fn done(&self) -> Time {
+        self.done
+    }
+
+    /// So much waits that it is time to [`Sweep::settle`].
+    pub fn is_due(&self) -> bool {
+        self.waiting >= DUE
+    }
+
+    /// Counts what lies before `until`: pauses are complete up to there, and lanes do now what `open` says since these
+    /// moments.
+    pub fn settle(&mut self, by: &By<'_>, open: &[(LaneId, Segment<LaneState>)], until: Time) {
+        let until = if by.kernel { before_waits(by.judge, until) } else { until };
+        // A pause counts as a whole.
+        let within = self.pauses.iter().filter(|pause| pause.begin < until && until < pause.released);
+        let until = within.map(|pause| pause.begin).min().unwrap_or(until);
+        self.count_until(by, open, until);
+    }
+
+    /// Nothing comes any more: counts the rest.
+    pub fn finish(&mut self, by: &By<'_>, until: Time) {
+        self.count_until(by, &[], until);
+    }
+
+    fn count_until(&mut self, by: &By<'_>, open: &[(LaneId, Segment<LaneState>)], until: Time) {
+        if until <= self.done {
+            return;
+        }
+        self.moment.kernel = by.kernel;
+        let mut changes: Vec<(Time, Change)> = Vec::new();
+        self.lane_changes(open, until, &mut changes);
+        self.pause_changes(until, &mut changes);
+        if by.kernel {
+            self.kernel_changes(by, until, &mut changes);
+        }
+        changes.sort_by_key(|change| change.0);
+        let mut at = self.done;
+        for (time, change) in changes {
+            let time = time.clamp(at, until);
+            self.count(time.since(at));
+            at = time;
+            self.apply(change);
+        }
+        self.count(until.since(at));
+        self.done = until;
+    }
+
+    fn kernel_changes(&mut self, by: &By<'_>, until: Time, changes: &mut Vec<(Time, Change)>) {
+        for lane in self.lines.keys() {
+            if let Some(tid) = by.threads.own_thread(*lane) {
+                self.moment.serving.own(*lane, tid);
+            }
+        }
+        thread_changes(by.judge, self.done, until, changes);
+        let samples = by.judge.code.between(self.done, until);
+        changes.extend(samples.filter_map(|(at, sample)| match sample.what {
+            Found::Running { ns } => Some((at, Change::Sample(*sample, ns))),
+            Found::Waits => None,
+        }));
+        for loss in by.judge.losses.iter().filter(|loss| loss_of_kernel(loss, self.done, until)) {
+            changes.push((loss.from.unwrap_or(self.done).max(self.done), Change::Lost(true)));
+            changes.extend(loss.to.filter(|to| *to < until).map(|to| (to.max(self.done), Change::Lost(false))));
+        }
+    }
+
+    fn lane_changes(&mut self, open: &[(LaneId, Segment<LaneState>)], until: Time, changes: &mut Vec<(Time, Change)>) {
+        for (lane, _) in open {
+            self.lines.entry(*lane).or_default();
+        }
+        for (lane, line) in &mut self.lines {
+            let mut known = self.done;
+            while let Some(first) = line.front_mut().filter(|first| first.from < until) {
+                // What a lane was taken to do before this came stays counted.
+                changes.push((first.from.max(self.done), Change::Lane(*lane, Some(first.state))));
+                known = first.to;
+                if first.to > until {
+                    first.from = until;
+                    break;
+                }
+                changes.push((first.to.max(self.done), Change::Lane(*lane, None)));
+                line.pop_front();
+                self.waiting -= 1;
+            }
+            let goes_on = open.iter().find(|(of, piece)| of == lane && piece.from < until && known < until);
+            if let Some((_, piece)) = goes_on {
+                changes.push((piece.from.max(known), Change::Lane(*lane, Some(seen(piece.state, self.every_run)))));
+            }
+        }
+        // A piece begins where the one before it ends: the end comes first.
+        changes.sort_by_key(|(time, change)| (*time, matches!(change, Change::Lane(_, Some(_)))));
+    }
+
+    fn pause_changes(&mut self, until: Time, changes: &mut Vec<(Time, Change)>) {
+        while let Some(pause) = self.pauses.front().filter(|pause| pause.released <= until) {
+            let steps = [
+                (pause.begin, Some(Still::ToStop)),
+                (pause.stopped, Some(Still::Work)),
+                (pause.collected, Some(Still::Back)),
+                (pause.released, None),
+            ];
+            changes.extend(steps.map(|(at, phase)| (at, Change::Phase(phase, pause.leader))));
+            for (lane, tid) in &pause.votes {
+                changes.push((pause.begin, Change::Vote(*lane, *tid)));
+                changes.push((pause.released, Change::Over(*lane)));
+            }
+            self.pauses.pop_front();
+        }
+        while let Some(piece) = self.causes.front().filter(|piece| piece.to <= until) {
+            changes.push((piece.to, Change::Cause(None)));
+            changes.push((piece.from, Change::Cause(Some(piece.cause))));
+            self.causes.pop_front();
+        }
+    }
+
+    fn apply(&mut self, change: Change) {
+        let Moment { lanes, serving, phase, leads, cause, lost, .. } = &mut self.moment;
+        match change {
+            Change::Sample(sample, ns) => return self.sample(&sample, ns),
+            Change::Lane(lane, Some(state)) => _ = lanes.insert(lane, state),
+            Change::Lane(lane, None) => _ = lanes.remove(&lane),
+            Change::Thread(tid, Some(state)) => _ = serving.states.insert(tid, state),
+            Change::Thread(tid, None) => _ = serving.states.remove(&tid),
+            Change::Vote(lane, tid) => serving.vote(lane, tid),
+            Change::Over(lane) => serving.over(lane),
+            Change::Phase(now, leader) => (*phase, *leads) = (now, leader),
+            Change::Cause(now) => *cause = now,
+            Change::Lost(now) => *lost = now,
+        }
+        self.moment.stale = true;
+    }
+
+    /// Nothing changed for so long.
+    fn count(&mut self, ns: u64) {
+        if ns == 0 || self.moment.lanes.is_empty() {
+            return;
+        }
+        self.moment.refresh(self.runs_posted);
+        let mut tops = [false; Part::TOPS];
+        for (lane, part) in &self.moment.parts {
+            self.sums.add(*lane, *part, ns);
+            tops[part.top()] = true;
+        }
+        self.sums.wall_ns += ns;
+        let ticked = self.sums.tops_ns.iter_mut().zip(tops).filter(|(_, there)| *there);
+        ticked.for_each(|(sum, _)| *sum += ns);
+    }
+
+    /// A sample counts for the part that the lane of its thread is in; for none where it serves no lane.
+    fn sample(&mut self, sample: &CodeSample, ns: u64) {
+        self.moment.refresh(self.runs_posted);
+        let Moment { parts, serving, .. } = &self.moment;
+        let serves =
+            |lane: LaneId| serving.voted(lane).or_else(|| serving.last(lane).map(|last| last.0)) == Some(sample.tid);
+        if let Some((_, part)) = parts.iter().find(|(lane, _)| serves(*lane)) {
+            self.sums.sample(*part, sample.leaf, sample.user, ns);
+        }
+    }
+}
+
+impl Moment {
+    fn refresh(&mut self, runs_posted: bool) {
+        if !std::mem::take(&mut self.stale) {
+            return;
+        }
+        self.parts.clear();
+        let alone = self.works_alone();
+        let (mut need, mut stand) = (Vec::new(), Vec::new());
+        for (lane, state) in &self.lanes {
+            let state = if alone == Some(*lane) { LaneState::Collecting } else { *state };
+            match self.without_thread(state) {
+                Some(Part::Still(Still::Work, _)) => stand.push(*lane),
+                Some(part) => self.parts.push((*lane, part)),
+                None if self.lost => self.parts.push((*lane, Part::Unknown(Why::KernelLost))),
+                None => need.push((*lane, state)),
+            }
+        }
+        let lanes: Vec<LaneId> = need.iter().map(|one| one.0).collect();
+        let mut served = Vec::new();
+        self.serving.serve(&lanes, &mut served);
+        let mut workers = Vec::new();
+        for (lane, served) in served {
+            let state = need.iter().find(|one| one.0 == lane).map_or(LaneState::Gap, |one| one.1);
+            let part = self.with_thread(state, served, runs_posted);
+            if state.collects() {
+                workers.push(kept_off(part));
+            }
+            self.parts.push((lane, part));
+        }
+        // While one of them is at work that is what others wait for.
+        let cause = if workers.contains(&None) { None } else { workers.first().copied().flatten() };
+        self.parts.extend(stand.into_iter().map(|lane| (lane, Part::Still(Still::Work, cause))));
+    }
+
+    /// The leader, where it is the only one that can be at work: others have done theirs, or have not begun.
+    fn works_alone(&self) -> Option<LaneId> {
+        let leader = self.leads.filter(|_| self.phase == Some(Still::Work))?;
+        let waits = self.lanes.get(&leader) == Some(&LaneState::WaitingForOthers);
+        (waits && !self.lanes.values().any(|state| state.collects())).then_some(leader)
+    }
+
+    /// The part of a lane in `state`, where its thread does not matter.
+    fn without_thread(&self, state: LaneState) -> Option<Part> {
+        Some(match state {
+            LaneState::Idle => Part::Idle,
+            LaneState::Gap => Part::Unknown(Why::EventsLost),
+            LaneState::WaitingToLead => Part::Still(Still::Lead, None),
+            LaneState::WaitingForOthers => Part::Still(self.phase.unwrap_or(Still::ToStop), self.cause),
+            LaneState::Release => Part::Still(Still::Back, self.cause),
+            _ if self.kernel => return None,
+            _ if state.collects() => Part::Collecting,
+            LaneState::Slice => Part::Slice,
+            _ => Part::Posted,
+        })
+    }
+
+    /// The part of a lane that has something to do, by what its thread does.
+    fn with_thread(&self, state: LaneState, served: Served, runs_posted: bool) -> Part {
+        let collects = state.collects() || state == LaneState::Slice;
+        let thread = match served {
+            Served::By(_, thread) => thread,
+            Served::Asleep => ThreadState::Asleep,
+            Served::Unknown => return Part::Unknown(Why::State),
+        };
+        match thread {
+            ThreadState::Running(_) if state.collects() => Part::Collecting,
+            ThreadState::Running(_) if collects => Part::Slice,
+            ThreadState::Running(_) => Part::Program,
+            ThreadState::Behind(holder) => Part::NoCpu(holder.into()),
+            ThreadState::Blocked => Part::Blocked,
+            // Which thread collects is not known: none of those that are awake does.
+            ThreadState::Asleep if collects && served == Served::Asleep => Part::Unknown(Why::Thread),
+            ThreadState::Asleep if collects => Part::Still(Still::Work, None),
+            ThreadState::Asleep if state == LaneState::WaitingToStop && self.cause == Some(Cause::ForeignCall) => {
+                Part::Call
+            }
+            ThreadState::Asleep if runs_posted && state == LaneState::Program => Part::Call,
+            ThreadState::Asleep => Part::Idle,
+        }
+    }
+}
+
+/// Where only some runs are seen, a lane between two of them may be idle or not: its thread tells.
+fn seen(state: LaneState, every_run: bool) -> LaneState {
+    if state == LaneState::Idle && !every_run { LaneState::Program } else { state }
+}
+
+/// Why a lane that collects is not at work.
+fn kept_off(part: Part) -> Option<Cause> {
+    Some(match part {
+        Part::NoCpu(Keeper::Quota) => Cause::Throttled,
+        Part::NoCpu(Keeper::Other(_)) => Cause::Preempted,
+        Part::NoCpu(Keeper::Sibling) => Cause::Oversubscribed,
+        Part::NoCpu(Keeper::IdleCpu) => Cause::IdleCpu,
+        Part::NoCpu(Keeper::Unknown) => Cause::NotScheduled,
+        Part::Blocked => Cause::BlockedInKernel,
+        _ => return None,
+    })
+}
+
+/// The latest moment before which no thread's wait for a CPU goes on: who kept it off shows when it is over.
+fn before_waits(judge: &Judge<'_>, until: Time) -> Time {
+    let open = judge.tracks.own().filter_map(|tid| judge.tracks.wait_around(tid, until));
+    let recent = open.map(|wait| wait.0).filter(|from| until.since(*from) < OPEN_WAIT_MAX_NS);
+    recent.min().unwrap_or(until).min(until)
+}
+
+fn thread_changes(judge: &Judge<'_>, from: Time, until: Time, changes: &mut Vec<(Time, Change)>) {
+    // One that no event has shown has not come to a CPU, nor left one: it sleeps.
+    for tid in judge.tracks.own().filter(|tid| judge.tracks.since(*tid, until).is_some()) {
+        let ended = judge.tracks.ended_at(tid);
+        let stretches = judge.tracks.stretches(tid, from, until);
+        for (index, stretch) in stretches.iter().enumerate() {
+            let next = || stretches.get(index + 1).map(|next| (next.state, next.cpu));
+            let life = match stretch.state {
+                State::Running => Some(Some(ThreadState::Running(stretch.cpu))),
+                State::Runnable | State::Woken { .. } => Some(Some(ThreadState::Behind(judge.holder(tid, stretch)))),
+                State::Sleeping => Some(Some(ThreadState::Asleep)),
+                State::Blocked => Some(Some(ThreadState::Blocked)),
+                State::Unknown if ended.is_some_and(|at| at <= stretch.from) => None,
+                // It is made, or woken, next: it was not there, or slept.
+                State::Unknown => match next() {
+                    Some((State::Woken { .. }, None)) => None,
+                    Some((State::Woken { .. }, _)) => Some(Some(ThreadState::Asleep)),
+                    _ => Some(None),
+                },
+            };
+            changes.push((stretch.from, Change::Thread(tid, life)));
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! The tree of an account: sums with names, in the order of their length.
+//!
+//! Owns the words for parts and which of them samples divide further. Refuses to measure.
+
+use super::part::{Keeper, Part, Still, Why};
+use super::sums::Sums;
+use rtscope_model::{Account, Cause, CodeKind, LaneAccount, NameId, Names, Node, Symbols};
+use std::collections::BTreeMap;
+
+/// What gives parts their names.
+pub struct Words<'a> {
+    /// Names of processes.
+    pub names: &'a Names,
+    /// Names of places in code.
+    pub symbols: &'a Symbols,
+}
+
+/// The tops of the tree, by [`Part::top`].
+const TOPS: [(&str, &str); Part::TOPS] = [
+    ("program", "program"),
+    ("collecting", "collecting"),
+    ("standing-still", "standing still for a pause"),
+    ("no-cpu", "had work, had no CPU"),
+    ("kept", "kept in a call or a fault"),
+    ("idle", "nothing to run"),
+    ("not-known", "not known"),
+];
+
+/// The account that `sums` make.
+pub fn account(sums: &Sums, words: &Words<'_>) -> Account {
+    let mut parts = tops(&sums.parts(), words);
+    for part in &mut parts {
+        let top = TOPS.iter().position(|top| top.0 == part.id);
+        part.wall_ns = top.and_then(|top| sums.tops_ns.get(top)).copied();
+        sampled(part, sums, words);
+    }
+    let lane = |(lane, parts): (&rtscope_model::LaneId, &BTreeMap<Part, u64>)| LaneAccount {
+        lane: *lane,
+        ns: parts.values().sum(),
+        parts: tops(parts, words),
+    };
+    Account { lanes_ns: sums.ns(), wall_ns: sums.wall_ns, lanes: sums.lanes.iter().map(lane).collect(), parts }
+}
+
+/// The tops that have a length, longest first.
+fn tops(parts: &BTreeMap<Part, u64>, words: &Words<'_>) -> Vec<Node> {
+    let top = |(index, (id, name)): (usize, &(&str, &str))| {
+        let own: Vec<(Part, u64)> =
+            parts.iter().filter(|(part, _)| part.top() == index).map(|(part, ns)| (*part, *ns)).collect();
+        match &own[..] {
+            [(part @ (Part::Program | Part::Idle), ns)] => leaf(*part, *ns, (id, name)),
+            _ if index == 2 => Node::sum(*id, *name, standing(&own)),
+            _ => Node::sum(*id, *name, own.iter().map(|(part, ns)| named(*part, *ns, words)).collect()),
+        }
+    };
+    let all: Vec<Node> = TOPS.iter().enumerate().map(top).collect();
+    Node::sum("", "", all).parts
+}
+
+fn leaf(part: Part, ns: u64, (id, name): (&str, &str)) -> Node {
+    debug_assert!(matches!(part, Part::Program | Part::Idle));
+    Node::leaf(id, name, ns)
+}
+
+/// Standing still: for what, and what the lane that is waited for did.
+fn standing(parts: &[(Part, u64)]) -> Vec<Node> {
+    let kinds = [
+        (Still::ToStop, "to-stop", "until all had stopped"),
+        (Still::Work, "others-work", "for others' work"),
+        (Still::Back, "to-get-back", "until back at work"),
+        (Still::Lead, "to-lead", "to start a collection"),
+    ];
+    let of = |(still, id, name): &(Still, &str, &str)| {
+        let causes = parts.iter().filter_map(|(part, ns)| match part {
+            Part::Still(own, cause) if own == still => {
+                let (id, name) = cause.map_or(("at-work", "the other one is at work"), doing);
+                Some(Node::leaf(id, name, *ns))
+            }
+            _ => None,
+        });
+        Node::sum(*id, *name, causes.collect())
+    };
+    kinds.iter().map(of).collect()
+}
+
+/// What a lane that is waited for does.
+fn doing(cause: Cause) -> (&'static str, &'static str) {
+    match cause {
+        Cause::HostSteal => ("host-steal", "the host had its CPU"),
+        Cause::Running => ("running", "it was still running"),
+        Cause::LateSafepoint => ("late-safepoint", "it ran program code without a safepoint"),
+        Cause::ForeignCall => ("foreign-call", "it was in a foreign call"),
+        Cause::InKernel => ("in-kernel", "it ran in the kernel"),
+        Cause::Throttled => ("throttled", "a CPU quota held it off"),
+        Cause::Preempted => ("preempted", "another process had its CPU"),
+        Cause::Oversubscribed => ("oversubscribed", "another thread of the program had its CPU"),
+        Cause::IdleCpu => ("idle-cpu", "its CPU was idle"),
+        Cause::NotScheduled => ("not-scheduled", "it had no CPU; who had it was not seen"),
+        Cause::WakeLatency => ("wake-latency", "it was woken and had no CPU yet"),
+        Cause::Asleep => ("asleep", "it slept"),
+        Cause::BlockedInKernel => ("blocked-in-kernel", "the kernel blocked it"),
+        Cause::HandedOver => ("handed-over", "it was passed to another thread"),
+        Cause::Unknown => ("unknown", "not known"),
+    }
+}
+
+fn named(part: Part, ns: u64, words: &Words<'_>) -> Node {
+    let plain = |id: &str, name: &str| Node::leaf(id, name, ns);
+    let missing = |id: &str, name: &str, why: &str| Node { why: Some(why.to_owned()), ..plain(id, name) };
+    match part {
+        Part::Program => plain("on-a-cpu", "on a CPU"),
+        Part::Posted => missing(
+            "posted",
+            "as far as the log tells",
+            "without the kernel's scheduling events, time off the CPU and time without work count as the program",
+        ),
+        Part::Collecting => plain("in-pauses", "in pauses"),
+        Part::Slice => plain("slices", "between pauses"),
+        Part::NoCpu(Keeper::Quota) => plain("quota", "a CPU quota was used up"),
+        Part::NoCpu(Keeper::Other(name)) => other(name, ns, words),
+        Part::NoCpu(Keeper::Sibling) => plain("siblings", "own threads had the CPU"),
+        Part::NoCpu(Keeper::IdleCpu) => plain("idle-cpu", "its CPU was idle"),
+        Part::NoCpu(Keeper::Unknown) => missing(
+            "taker-unknown",
+            "who had the CPU was not seen",
+            "that takes scheduling events of all processes: CAP_PERFMON, or root",
+        ),
+        Part::Blocked => {
+            plain("blocked", "blocked in the kernel: a page fault, or input and output that cannot be interrupted")
+        }
+        Part::Call => plain("call", "asleep in a call"),
+        Part::Idle => plain("idle", "nothing to run"),
+        Part::Unknown(why) => unknown(why, ns),
+        Part::Still(..) => plain("standing-still", "standing still"),
+    }
+}
+
+/// Time in which another process had the CPU.
+fn other(name: NameId, ns: u64, words: &Words<'_>) -> Node {
+    match words.names.get(name) {
+        "" => Node::leaf("others", "other processes", ns),
+        called => Node::leaf(format!("process:{called}"), called, ns),
+    }
+}
+
+fn unknown(why: Why, ns: u64) -> Node {
+    let (id, name, reason) = match why {
+        Why::EventsLost => ("events-lost", "events of the runtime were lost", "see the losses"),
+        Why::KernelLost => ("kernel-lost", "events of the kernel were lost", "see the losses"),
+        Why::NoKernel => ("no-kernel", "no events of the kernel", "record with `rtscope record`"),
+        Why::Thread => ("thread", "which thread served the lane", "several threads of the program could have"),
+        Why::State => ("state", "what the thread did", "no event had shown its state yet"),
+    };
+    Node { why: Some(reason.to_owned()), ..Node::leaf(id, name, ns) }
+}
+
+/// Divides what was on a CPU by what samples found there.
+fn sampled(node: &mut Node, sums: &Sums, words: &Words<'_>) {
+    let id = node.id.clone();
+    let target = match id.as_str() {
+        "program" if node.parts.is_empty() => Some((node, Part::Program)),
+        "program" => node.parts.iter_mut().find(|part| part.id == "on-a-cpu").map(|part| (part, Part::Program)),
+        "collecting" => node.parts.iter_mut().find(|part| part.id == "in-pauses").map(|part| (part, Part::Collecting)),
+        _ => None,
+    };
+    let Some((node, part)) = target else { return };
+    let mut groups: BTreeMap<(&'static str, String), (u64, u64)> = BTreeMap::new();
+    for ((_, leaf, user), (ns, samples)) in sums.samples.iter().filter(|((found, ..), _)| *found == part) {
+        let sum = groups.entry(group(*leaf, *user, words)).or_default();
+        (sum.0, sum.1) = (sum.0 + ns, sum.1 + samples);
+    }
+    let weights = groups.into_iter().map(|((kind, what), (ns, samples))| {
+        let (id, name) = match what.as_str() {
+            "" => (kind.to_owned(), kind_name(kind).to_owned()),
+            what => (format!("{kind}:{what}"), format!("{}: {what}", kind_name(kind))),
+        };
+        (Node::leaf(id, name, 0), ns, samples)
+    });
+    node.divide(weights.collect());
+}
+
+/// What a sample counts as: whose code, and of the kernel's how the thread came there.
+fn group(
+    leaf: rtscope_model::SymbolId,
+    user: Option<rtscope_model::SymbolId>,
+    words: &Words<'_>,
+) -> (&'static str, String) {
+    let symbol = words.symbols.get(leaf);
+    match symbol.kind {
+        CodeKind::Kernel => ("kernel", symbol.source.clone().unwrap_or_default()),
+        kind => {
+            let kind = user.map_or(kind, |user| words.symbols.get(user).kind);
+            (kind_id(kind), String::new())
+        }
+    }
+}
+
+fn kind_id(kind: CodeKind) -> &'static str {
+    match kind {
+        CodeKind::Program => "program-code",
+        CodeKind::Runtime => "runtime",
+        CodeKind::Foreign => "foreign",
+        CodeKind::Kernel => "kernel",
+        CodeKind::Unknown => "unnamed",
+    }
+}
+
+fn kind_name(id: &str) -> &'static str {
+    match id {
+        "program-code" => "program code",
+        "runtime" => "the runtime",
+        "foreign" => "foreign code",
+        "kernel" => "the kernel",
+        _ => "code without names",
+    }
+}

@@ -1,0 +1,163 @@
+//! The account of a recording: the time of all lanes, divided without rest.
+//!
+//! Owns the shape of the tree and its one law: the parts of a node sum up to the node, to the nanosecond.
+//! Refuses to measure, and to know a runtime.
+
+use crate::ids::LaneId;
+use serde::Serialize;
+
+/// What a node's length rests on.
+#[derive(Copy, Clone, Eq, PartialEq, Debug, Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Basis {
+    /// Events of the runtime and the kernel: exact.
+    #[default]
+    Events,
+    /// Samples: its share of the samples that fell into the node above it.
+    Samples,
+}
+
+/// A part of the account.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Node {
+    /// Stable name, unique among its siblings.
+    pub id: String,
+    /// What people call it.
+    pub name: String,
+    /// Lane time, nanoseconds.
+    pub ns: u64,
+    /// Wall-clock time in which at least one lane was in it, nanoseconds; null where that is not summed.
+    pub wall_ns: Option<u64>,
+    /// What `ns` rests on.
+    pub basis: Basis,
+    /// How many samples it rests on; null for events.
+    pub samples: Option<u64>,
+    /// Why it is not known, or what would divide it further; null where nothing is missing.
+    pub why: Option<String>,
+    /// Its parts, longest first; empty where it is not divided.
+    pub parts: Vec<Node>,
+}
+
+impl Node {
+    /// An undivided part, by events.
+    pub fn leaf(id: impl Into<String>, name: impl Into<String>, ns: u64) -> Node {
+        Node { id: id.into(), name: name.into(), ns, ..Node::default() }
+    }
+
+    /// The sum of these parts, longest first; parts of no length are left out.
+    pub fn sum(id: impl Into<String>, name: impl Into<String>, mut parts: Vec<Node>) -> Node {
+        parts.retain(|part| part.ns > 0);
+        parts.sort_by_key(|part| std::cmp::Reverse(part.ns));
+        let ns = parts.iter().map(|part| part.ns).sum();
+        Node { parts, ..Node::leaf(id, name, ns) }
+    }
+
+    /// Whether it is as long as its parts, and each of these is.
+    pub fn sums_up(&self) -> bool {
+        let parts: u64 = self.parts.iter().map(|part| part.ns).sum();
+        (self.parts.is_empty() || parts == self.ns) && self.parts.iter().all(Node::sums_up)
+    }
+
+    /// Divides `ns` by samples: `weights` are the samples' CPU time, with how many there were of each.
+    pub fn divide(&mut self, weights: Vec<(Node, u64, u64)>) {
+        let all: u64 = weights.iter().map(|weight| weight.1).sum();
+        if all == 0 || self.ns == 0 {
+            return;
+        }
+        let share = |weight: u64| (u128::from(self.ns) * u128::from(weight) / u128::from(all)) as u64;
+        let mut parts: Vec<Node> = Vec::with_capacity(weights.len());
+        for (mut part, weight, samples) in weights {
+            (part.ns, part.basis, part.samples) = (share(weight), Basis::Samples, Some(samples));
+            parts.push(part);
+        }
+        // What rounding left over is less than a nanosecond for each part.
+        let rest = self.ns - parts.iter().map(|part| part.ns).sum::<u64>();
+        if let Some(longest) = parts.iter_mut().max_by_key(|part| part.ns) {
+            longest.ns += rest;
+        }
+        parts.retain(|part| part.ns > 0);
+        parts.sort_by_key(|part| std::cmp::Reverse(part.ns));
+        self.parts = parts;
+    }
+}
+
+/// The account of one lane.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LaneAccount {
+    /// Which.
+    pub lane: LaneId,
+    /// Its time: from when it was first seen until it, or the recording, ended, nanoseconds.
+    pub ns: u64,
+    /// What that was.
+    pub parts: Vec<Node>,
+}
+
+/// The account of an interval, or of a whole recording.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Account {
+    /// The time of all lanes, nanoseconds.
+    pub lanes_ns: u64,
+    /// Wall-clock time in which there was a lane, nanoseconds.
+    pub wall_ns: u64,
+    /// The parts of `lanes_ns`, longest first.
+    pub parts: Vec<Node>,
+    /// The same lane by lane.
+    pub lanes: Vec<LaneAccount>,
+}
+
+impl Account {
+    /// Whether all parts sum up: those of the whole, of each lane, and lanes to the whole.
+    pub fn sums_up(&self) -> bool {
+        let all = |parts: &[Node], ns: u64| {
+            parts.iter().all(Node::sums_up) && parts.iter().map(|part| part.ns).sum::<u64>() == ns
+        };
+        all(&self.parts, self.lanes_ns)
+            && self.lanes.iter().all(|lane| all(&lane.parts, lane.ns))
+            && self.lanes.iter().map(|lane| lane.ns).sum::<u64>() == self.lanes_ns
+    }
+
+    /// The part with this id.
+    pub fn part(&self, id: &str) -> Option<&Node> {
+        self.parts.iter().find(|part| part.id == id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_samples_divide_sums_up_whatever_is_rounded() {
+        let mut node = Node::leaf("program", "program", 1_000);
+        let weights = (0..7).map(|index| (Node::leaf(format!("{index}"), "", 0), 10, 1)).collect();
+        node.divide(weights);
+        assert!(node.sums_up());
+        assert_eq!(node.parts.len(), 7);
+        assert!(node.parts.iter().all(|part| part.basis == Basis::Samples && (142..=148).contains(&part.ns)));
+    }
+
+    #[test]
+    fn nothing_is_divided_without_samples() {
+        let mut node = Node::leaf("program", "program", 1_000);
+        node.divide(Vec::new());
+        assert!(node.parts.is_empty() && node.sums_up());
+    }
+
+    #[test]
+    fn a_part_that_is_missing_shows() {
+        let whole =
+            Node::sum("all", "all", vec![Node::leaf("a", "a", 3), Node::leaf("b", "b", 4), Node::leaf("c", "c", 0)]);
+        assert_eq!((whole.ns, whole.parts.len()), (7, 2));
+        assert_eq!(whole.parts[0].id, "b");
+        let wrong = Node { ns: 8, ..whole.clone() };
+        assert!(whole.sums_up() && !wrong.sums_up());
+        let account = Account {
+            lanes_ns: 7,
+            wall_ns: 7,
+            lanes: vec![LaneAccount { lane: LaneId(0), ns: 7, parts: vec![whole.clone()] }],
+            parts: vec![whole],
+        };
+        assert!(account.sums_up());
+        assert!(!Account { lanes_ns: 8, ..account }.sums_up());
+    }
+}
