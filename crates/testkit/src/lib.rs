@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod account;
 pub mod bindings;
 pub mod blessed;
 pub mod executable;

@@ -1,7 +1,7 @@
 //! The workloads with known truth: one is recorded and reported, and the finding that is true of it
 //! has to come first. Owns how many misses are forgiven.
 
-use crate::recordings;
+use crate::{account, recordings};
 use std::path::Path;
 use xtask::cache::cache;
 use xtask::missing;
@@ -33,6 +33,7 @@ pub fn comes_first(ghc: &str, name: &str) {
     }
     // Whether it hit, and whether that counts.
     let judge = |outcome: &Outcome| {
+        account::sums_up(&outcome.report);
         if workload.quota_cpus.is_some() {
             assert!(outcome.throttled_periods > Some(0), "the quota did not limit anything");
         }

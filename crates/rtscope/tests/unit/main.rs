@@ -1,6 +1,7 @@
 //! Tests that need nothing but the build. Owns the list of its files; `scripts/test` checks that none is left out.
 #![forbid(unsafe_code)]
 
+mod account;
 mod bad_logs;
 mod bench;
 mod bench_stm;

@@ -1,0 +1,35 @@
+//! What holds of every account, whatever was recorded: its parts sum up, to the nanosecond.
+
+use serde_json::Value;
+
+/// Asserts that the account of a `report --json` sums up on every level, lane by lane and as a whole, and gives the
+/// share of lane time that is not known.
+pub fn sums_up(report: &Value) -> f64 {
+    let account = &report["account"];
+    let all = ns(&account["lanes_ns"]);
+    divided(&account["parts"], all, "account");
+    let lanes = account["lanes"].as_array().expect("lanes of an account");
+    for lane in lanes {
+        divided(&lane["parts"], ns(&lane["ns"]), &format!("lane {}", lane["lane"]));
+    }
+    assert_eq!(lanes.iter().map(|lane| ns(&lane["ns"])).sum::<u64>(), all, "{account:#}");
+    let parts = account["parts"].as_array().unwrap();
+    let unknown = parts.iter().find(|part| part["id"] == "not-known").map_or(0, |part| ns(&part["ns"]));
+    for part in parts {
+        assert!(ns(&part["wall_ns"]) <= ns(&account["wall_ns"]), "{part:#}");
+    }
+    unknown as f64 / all.max(1) as f64
+}
+
+fn ns(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("no nanoseconds: {value}"))
+}
+
+/// The parts are as long as the whole, and each that is divided is as long as its own.
+fn divided(parts: &Value, whole: u64, what: &str) {
+    let parts = parts.as_array().unwrap_or_else(|| panic!("no parts of {what}"));
+    assert_eq!(parts.iter().map(|part| ns(&part["ns"])).sum::<u64>(), whole, "parts of {what}: {parts:#?}");
+    for part in parts.iter().filter(|part| part["parts"].as_array().is_some_and(|parts| !parts.is_empty())) {
+        divided(&part["parts"], ns(&part["ns"]), part["id"].as_str().unwrap());
+    }
+}
