@@ -102,9 +102,12 @@ fn same_boot(realtime_offset_ns: i64) -> bool {
 }
 
 fn sentence(module: &ModuleNames) -> Option<String> {
-    let why = module.missing.as_ref()?;
     let name = module.path.rsplit('/').next().unwrap_or_default().trim_end_matches(" (deleted)");
-    Some(format!("Code in {name} has no names: the file {why}."))
+    match (&module.missing, &module.names_by) {
+        (Some(why), _) => Some(format!("Code in {name} has no names: the file {why}.")),
+        (None, Some(how)) => Some(format!("Local functions of {name} have no names. To get them: {how}.")),
+        (None, None) => None,
+    }
 }
 
 fn of_file(module: &Module, mapped: Option<i64>, files: &Files, asked: &[Asked]) -> ModuleNames {
@@ -124,6 +127,7 @@ fn of_file(module: &Module, mapped: Option<i64>, files: &Files, asked: &[Asked])
             if found.unnamed > 0 && found.stripped && !found.told {
                 names.missing = Some("is stripped: it has no symbol table; keep it (no `strip`, no `-s`)".to_owned());
             }
+            names.names_by = found.names_by;
             (names.build_id, names.names) = (found.build_id, found.names);
             names
         }
@@ -174,7 +178,10 @@ impl Seen {
         let mut seen = Seen::default();
         let mut count = 0;
         while let Some(sample) = samples.next() {
-            for place in [Some(sample.leaf), sample.user].into_iter().flatten() {
+            let outside = [Some(sample.leaf), sample.user].into_iter().flatten();
+            for place in
+                outside.chain(sample.callers.iter().copied().filter(|place| in_file(*place, samples.modules())))
+            {
                 count += usize::from(count < PLACES_MAX && seen.place(place, samples.modules()));
             }
             if !sample.chain.is_empty() && seen.chains.len() < CHAINS_MAX {
@@ -211,6 +218,12 @@ impl Seen {
     fn kernel_addresses(&self) -> BTreeSet<u64> {
         self.chains.iter().flat_map(|(chain, _)| chain.iter().copied()).collect()
     }
+}
+
+/// Whether a caller's place can have a name. The others are no samples, and are not counted as such.
+fn in_file(place: Place, modules: &[Module]) -> bool {
+    let Place::Module { module, .. } = place else { return false };
+    modules.get(module as usize).is_some_and(|module| module.origin() != Origin::Memory)
 }
 
 #[cfg(test)]
