@@ -10,6 +10,7 @@ pub mod builder;
 mod error;
 mod interpret;
 mod kernel_names;
+mod mappings;
 mod maps;
 mod names;
 mod samples;
@@ -18,7 +19,8 @@ mod tests;
 
 pub use error::CodeError;
 pub use kernel_names::{entry_of, is_waiting};
-pub use maps::{Maps, Module, Modules, Origin, Place};
+pub use mappings::Mappings;
+pub use maps::{Module, Origin, Place};
 pub use names::{Ipe, ModuleNames, Named, NamedRole, Names, SCHEMA, STUB};
 pub use samples::{Sample, Samples};
 

@@ -12,6 +12,7 @@ pub(crate) mod names;
 mod vdso;
 
 pub use files::Files;
+pub(crate) use vdso::image as vdso;
 
 use crate::capture::folder::Folder;
 use crate::sandbox::{self, Limits};
