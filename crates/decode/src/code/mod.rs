@@ -21,7 +21,7 @@ pub use error::CodeError;
 pub use kernel_names::{entry_of, is_waiting};
 pub use mappings::Mappings;
 pub use maps::{Module, Origin, Place};
-pub use names::{Ipe, ModuleNames, Named, NamedRole, Names, SCHEMA, STUB};
+pub use names::{Ipe, ModuleNames, Named, NamedRole, Names, SCHEMA, SPINNING, STUB};
 pub use samples::{Sample, Samples};
 
 use crate::ReadAt;

@@ -187,7 +187,7 @@ impl<T> Default for Ranges<T> {
 }
 
 impl<T> Ranges<T> {
-    fn new(names: &[Named], mut make: impl FnMut(&Named) -> T) -> Ranges<T> {
+    fn new<'n>(names: &'n [Named], mut make: impl FnMut(&'n Named) -> T) -> Ranges<T> {
         Ranges { by_start: names.iter().map(|named| (named.from, (named.to, make(named)))).collect() }
     }
 
@@ -266,7 +266,8 @@ impl Table {
         for module in &names.modules {
             let key = Module { path: module.path.clone(), device: module.device, inode: module.inode };
             let name = key.name().to_owned();
-            let mut ranges = Ranges::new(&module.names, |named| symbols.add(symbol(named, &name, None)));
+            let mut pieces = Pieces::default();
+            let mut ranges = Ranges::new(&module.names, |named| pieces.symbol(named, &name, &mut symbols));
             for named in
                 module.names.iter().filter(|named| named.kind == CodeKind::Program && named.at < named.end_at())
             {
@@ -313,6 +314,36 @@ impl Table {
         let Some(doors) = self.entered.get(&leaf.start) else { return leaf.id };
         let door = chain.iter().rev().find_map(|ip| self.kernel.find(*ip)?.entry.as_ref());
         door.and_then(|door| doors.get(door)).copied().unwrap_or(leaf.id)
+    }
+}
+
+/// What is added to a function's name where it spins.
+pub const SPINNING: &str = " (spinning)";
+
+fn function(name: &str) -> &str {
+    name.strip_suffix(SPINNING).unwrap_or(name)
+}
+
+/// Symbols of the pieces of one function: pieces side by side that are called the same are one place.
+#[derive(Default)]
+struct Pieces<'n> {
+    to: u64,
+    known: Vec<(&'n str, SymbolId)>,
+}
+
+impl<'n> Pieces<'n> {
+    fn symbol(&mut self, named: &'n Named, module: &str, symbols: &mut Symbols) -> SymbolId {
+        let of_it = |(known, _): &(&str, SymbolId)| function(known) == function(&named.name);
+        if named.from != self.to || !self.known.iter().all(of_it) {
+            self.known.clear();
+        }
+        self.to = named.to;
+        if let Some((_, id)) = self.known.iter().find(|(name, _)| *name == named.name) {
+            return *id;
+        }
+        let id = symbols.add(symbol(named, module, None));
+        self.known.push((&named.name, id));
+        id
     }
 }
 

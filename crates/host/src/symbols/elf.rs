@@ -2,12 +2,13 @@
 //! symbol tables and the sections; refuses to name what lies in no function.
 
 use super::names::{Library, Names, Owner, kind};
+use super::spins;
 use crate::binary::Bounded;
 use crate::runtimes::known;
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, ReadRef, SectionFlags, SymbolKind, elf};
-use rtscope_decode::code::{Named, NamedRole};
-use rtscope_model::{CodeKind, Role};
+use rtscope_decode::code::{Named, NamedRole, SPINNING};
+use rtscope_model::{CodeKind, Part, PurposeId, Role};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Cursor;
@@ -74,10 +75,45 @@ fn look_up_in<'data, R: ReadRef<'data>>(data: R, name: &str, asked: &[Asked]) ->
         nameless |=
             named.as_ref().is_some_and(|named| named.kind == CodeKind::Program && named.name.ends_with(NAMELESS));
         found.unnamed += usize::from(named.is_none());
-        found.names.push(named.unwrap_or_else(|| unnamed(name, (*offset, *at), content)));
+        match named {
+            Some(named) => found.names.extend(pieces(named, data)),
+            None => found.names.push(unnamed(name, (*offset, *at), content)),
+        }
     }
     found.names_by = functions.language.unnamed().filter(|_| nameless).map(str::to_owned);
     Ok(found)
+}
+
+/// A function cut where it spins, if it is the runtime's: what such a loop is for is another purpose.
+fn pieces<'data, R: ReadRef<'data>>(named: Named, data: R) -> Vec<Named> {
+    let waits = named.purpose.as_ref().and_then(|role| waiting(role));
+    let code = waits.as_ref().and_then(|_| data.read_bytes_at(named.from, named.to.checked_sub(named.from)?).ok());
+    let (Some(waits), Some(code)) = (waits, code) else { return vec![named] };
+    let piece = |from: u64, to: u64, spins: bool| Named {
+        from: named.from + from,
+        to: named.from + to,
+        at: named.at.wrapping_add(from),
+        name: if spins { format!("{}{SPINNING}", named.name) } else { named.name.clone() },
+        purpose: if spins { Some(waits.clone()) } else { named.purpose.clone() },
+        ..named.clone()
+    };
+    let (mut pieces, mut from) = (Vec::new(), 0);
+    for spin in spins::loops(code) {
+        let (start, end) = (spin.start as u64, spin.end as u64);
+        pieces.extend((start > from).then(|| piece(from, start, false)));
+        pieces.push(piece(start, end, true));
+        from = end;
+    }
+    let to = named.to - named.from;
+    pieces.extend((from < to).then(|| piece(from, to, false)));
+    pieces
+}
+
+/// What a function with this role is for while it spins: it waits for other collectors, or for a lock.
+fn waiting(role: &NamedRole) -> Option<NamedRole> {
+    let of_collector = PurposeId::of(&role.own)?.get().part != Part::Serving;
+    let own = if of_collector { WAITS_FOR_COLLECTORS } else { WAITS_FOR_LOCKS };
+    Some(NamedRole { own: own.to_owned(), calls: role.calls.clone() })
 }
 
 /// A place without a name, as an address in its module. A library of another
@@ -137,6 +173,10 @@ struct Text {
 
 /// What the linker's stubs are called; ends with [`rtscope_decode::code::STUB`].
 const STUBS: &str = "stub that leads to a library (.plt)";
+
+/// Purposes of code that spins.
+const WAITS_FOR_COLLECTORS: &str = "waiting-for-collectors";
+const WAITS_FOR_LOCKS: &str = "locks";
 
 /// How code is called of which only the module is known, or less.
 const NAMELESS: &str = "code without a name";
@@ -358,7 +398,7 @@ mod tests {
         assert_eq!(at(&functions, 0x1210), named("Main.work", CodeKind::Program, 0x200, 0x250));
         assert_eq!(at(&functions, 0x1260), named(nameless, CodeKind::Program, 0x250, 0x300));
         assert_eq!(at(&functions, 0x1360), named(nameless, CodeKind::Program, 0x350, 0x400));
-        assert_eq!(at(&functions, 0x1460), named("GHC.Base.map", CodeKind::Program, 0x450, 0x500));
+        assert_eq!(at(&functions, 0x1460), named("GHC.Base: code without a name", CodeKind::Program, 0x450, 0x500));
         assert_eq!(at(&functions, 0x1fff), named("stg_ap_0_fast", CodeKind::Runtime, 0x500, 0x1000));
         assert_eq!(at(&functions, 0x2000), None);
     }
@@ -370,6 +410,30 @@ mod tests {
         assert!(at(&functions, 0x1110).is_some());
         assert_eq!(at(&functions, 0x1160), None);
         assert_eq!(at(&functions, 0x1260), None);
+    }
+
+    #[test]
+    fn a_function_of_the_runtime_is_cut_where_it_spins() {
+        let code = [&[0x90; 16][..], &[0x90, 0xf3, 0x90, 0x48, 0x75, 0xfb, 0xc3], &[0xcc; 9]].concat();
+        let cut = |name: &str| {
+            let purpose = Ghc.purpose(name).map(NamedRole::from);
+            let kind = CodeKind::Runtime;
+            let named = Named { from: 16, to: 23, at: 0x1010, name: name.to_owned(), kind, source: None, purpose };
+            let of = |piece: Named| (piece.from, piece.to, piece.at, piece.name, piece.purpose.map(|role| role.own));
+            pieces(named, &code[..]).into_iter().map(of).collect::<Vec<_>>()
+        };
+        let piece =
+            |from: u64, to, name: &str, own: &str| (from, to, 0x1000 + from, name.to_owned(), Some(own.to_owned()));
+        assert_eq!(
+            cut("GarbageCollect"),
+            [
+                piece(16, 17, "GarbageCollect", "collection-control"),
+                piece(17, 22, "GarbageCollect (spinning)", "waiting-for-collectors"),
+                piece(22, 23, "GarbageCollect", "collection-control"),
+            ]
+        );
+        assert_eq!(cut("stmReadTVar")[1], piece(17, 22, "stmReadTVar (spinning)", "locks"));
+        assert_eq!(cut("c_busy").len(), 1);
     }
 
     #[test]

@@ -9,23 +9,30 @@ pub(crate) mod elf;
 mod files;
 mod kernel;
 pub(crate) mod names;
+mod spins;
 mod vdso;
 
 pub use files::Files;
 pub(crate) use vdso::image as vdso;
 
 use crate::capture::folder::Folder;
+use crate::runtimes::known;
 use crate::sandbox::{self, Limits};
 use elf::Asked;
 use rtscope_decode::ReadAt;
 use rtscope_decode::code::{Module, ModuleNames, Names, Origin, Place, Samples};
 use rtscope_model::manifest::Code;
-use rtscope_model::{Time, units};
+use rtscope_model::{Role, Time, units};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// What the function `name` of the runtime with this id is for; `None`: it is not known.
+pub fn purpose(runtime: &str, name: &str) -> Option<Role> {
+    known::all().find(|known| known.info().id == runtime)?.purpose(name)
+}
 
 /// Distinct places and call chains that are named; more than this is no program.
 const PLACES_MAX: usize = 1 << 20;

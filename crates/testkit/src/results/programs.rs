@@ -78,6 +78,7 @@ pub fn foreign() -> Fixture {
     results.code = Some(Code {
         period_ns: 10_309_278,
         samples: 480,
+        purposes: Vec::new(),
         top: vec![
             place("c_busy", "caller", CodeKind::Foreign, 2_330, 1_650),
             place("Data.Map.Internal.$winsert", "caller", CodeKind::Program, 1_900, 0),
