@@ -324,20 +324,18 @@ fn function(name: &str) -> &str {
     name.strip_suffix(SPINNING).unwrap_or(name)
 }
 
-/// Symbols of the pieces of one function: pieces side by side that are called the same are one place.
+/// Symbols of the pieces of one function, which follow each other: those that are called the same are one place.
 #[derive(Default)]
 struct Pieces<'n> {
-    to: u64,
     known: Vec<(&'n str, SymbolId)>,
 }
 
 impl<'n> Pieces<'n> {
     fn symbol(&mut self, named: &'n Named, module: &str, symbols: &mut Symbols) -> SymbolId {
         let of_it = |(known, _): &(&str, SymbolId)| function(known) == function(&named.name);
-        if named.from != self.to || !self.known.iter().all(of_it) {
+        if !self.known.iter().all(of_it) {
             self.known.clear();
         }
-        self.to = named.to;
         if let Some((_, id)) = self.known.iter().find(|(name, _)| *name == named.name) {
             return *id;
         }

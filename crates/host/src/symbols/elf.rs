@@ -76,7 +76,7 @@ fn look_up_in<'data, R: ReadRef<'data>>(data: R, name: &str, asked: &[Asked]) ->
             named.as_ref().is_some_and(|named| named.kind == CodeKind::Program && named.name.ends_with(NAMELESS));
         found.unnamed += usize::from(named.is_none());
         match named {
-            Some(named) => found.names.extend(pieces(named, data)),
+            Some(named) => found.names.extend(pieces(named, data).into_iter().filter(|piece| is_asked(piece, asked))),
             None => found.names.push(unnamed(name, (*offset, *at), content)),
         }
     }
@@ -84,10 +84,17 @@ fn look_up_in<'data, R: ReadRef<'data>>(data: R, name: &str, asked: &[Asked]) ->
     Ok(found)
 }
 
+/// Whether one of `asked`, sorted, lies in it.
+fn is_asked(named: &Named, asked: &[Asked]) -> bool {
+    let first = asked.partition_point(|(offset, _)| *offset < named.from);
+    asked.get(first).is_some_and(|(offset, _)| *offset < named.to)
+}
+
 /// A function cut where it spins, if it is the runtime's: what such a loop is for is another purpose.
 fn pieces<'data, R: ReadRef<'data>>(named: Named, data: R) -> Vec<Named> {
     let waits = named.purpose.as_ref().and_then(|role| waiting(role));
-    let code = waits.as_ref().and_then(|_| data.read_bytes_at(named.from, named.to.checked_sub(named.from)?).ok());
+    let size = named.to.checked_sub(named.from).filter(|size| *size <= FUNCTION_BYTES_MAX);
+    let code = waits.as_ref().and_then(|_| data.read_bytes_at(named.from, size?).ok());
     let (Some(waits), Some(code)) = (waits, code) else { return vec![named] };
     let piece = |from: u64, to: u64, spins: bool| Named {
         from: named.from + from,
@@ -173,6 +180,9 @@ struct Text {
 
 /// What the linker's stubs are called; ends with [`rtscope_decode::code::STUB`].
 const STUBS: &str = "stub that leads to a library (.plt)";
+
+/// No function of a runtime is larger: the largest interpret bytecode.
+const FUNCTION_BYTES_MAX: u64 = 1 << 20;
 
 /// Purposes of code that spins.
 const WAITS_FOR_COLLECTORS: &str = "waiting-for-collectors";

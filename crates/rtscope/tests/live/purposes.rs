@@ -3,7 +3,7 @@
 
 use testkit::ground;
 
-use ground::{record, reported, said, scratch};
+use ground::{recorder, reported, said, scratch};
 use rtscope_host::symbols;
 use serde_json::Value;
 use std::ffi::{OsStr, OsString};
@@ -55,7 +55,7 @@ import GHC.Conc
 main :: IO ()
 main = do
   vars <- forM [1 .. 300 :: Int] newTVarIO
-  forM_ [1 .. 2000 :: Int] $ \\_ -> atomically (forM_ vars (\\v -> readTVar v >>= \\x -> writeTVar v $! x + 1))
+  forM_ [1 .. 8000 :: Int] $ \\_ -> atomically (forM_ vars (\\v -> readTVar v >>= \\x -> writeTVar v $! x + 1))
   mapM readTVarIO vars >>= print . sum
 ";
 
@@ -157,14 +157,14 @@ fn sampled(capture: &Value, purposes: &[&str]) -> (f64, f64, f64) {
 
 /// Records `program`; at least `share` of its runtime's time is for one of `purposes`.
 fn is_for(toolchain: &Toolchain, program: &OsStr, arguments: &[&str], purposes: &[&str], share: f64) {
-    let folder = scratch();
-    let capture = folder.path().join("c");
+    // Inside, the program writes its log at the same path.
     let own = std::path::Path::new(program).parent().unwrap();
+    let capture = own.join("c");
     let mut words: Vec<OsString> = toolchain.enter(&[own]);
     words.push(program.to_owned());
     words.extend(arguments.iter().map(OsString::from));
     let words: Vec<&OsStr> = words.iter().map(OsString::as_os_str).collect();
-    let output = record(&capture, &["--sample-code", "499"], &words);
+    let output = recorder(&capture, &["--sample-code", "499"], &words).current_dir(own).output().unwrap();
     assert!(output.status.success(), "{}", said(&output));
     let report = reported(&capture);
     let (all, with, of_it) = sampled(&report, purposes);
