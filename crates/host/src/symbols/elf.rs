@@ -92,7 +92,7 @@ fn is_asked(named: &Named, asked: &[Asked]) -> bool {
 
 /// A function cut where it spins, if it is the runtime's: what such a loop is for is another purpose.
 fn pieces<'data, R: ReadRef<'data>>(named: Named, data: R) -> Vec<Named> {
-    let waits = named.purpose.as_ref().and_then(|role| waiting(role));
+    let waits = named.purpose.as_ref().and_then(waiting);
     let size = named.to.checked_sub(named.from).filter(|size| *size <= FUNCTION_BYTES_MAX);
     let code = waits.as_ref().and_then(|_| data.read_bytes_at(named.from, size?).ok());
     let (Some(waits), Some(code)) = (waits, code) else { return vec![named] };

@@ -46,17 +46,21 @@ fn jump(code: &[u8], from: usize) -> Option<(usize, usize)> {
 mod tests {
     use super::*;
 
+    fn found(code: &[u8]) -> Vec<(usize, usize)> {
+        loops(code).into_iter().map(|found| (found.start, found.end)).collect()
+    }
+
     #[test]
     fn loops_around_a_pause_are_found() {
         // pause; mov; cmp $3, %rax; jne back to pause
         let by_jump_to_it = [0x90, 0xf3, 0x90, 0x48, 0x8b, 0x40, 0x40, 0x48, 0x83, 0xf8, 0x03, 0x75, 0xf4, 0xc3];
-        assert_eq!(loops(&by_jump_to_it), [1..13]);
+        assert_eq!(found(&by_jump_to_it), [(1, 13)]);
         // mov (%rdi), %eax; test; je out; pause; jmp to the load
         let by_jump_over_it = [0xc3, 0x8b, 0x07, 0x85, 0xc0, 0x74, 0x04, 0xf3, 0x90, 0xeb, 0xf6, 0xc3];
-        assert_eq!(loops(&by_jump_over_it), [1..11]);
+        assert_eq!(found(&by_jump_over_it), [(1, 11)]);
         // pause; far jump back, with a condition and without
-        assert_eq!(loops(&[0xf3, 0x90, 0x0f, 0x85, 0xf8, 0xff, 0xff, 0xff]), [0..8]);
-        assert_eq!(loops(&[0xf3, 0x90, 0xe9, 0xf9, 0xff, 0xff, 0xff]), [0..7]);
+        assert_eq!(found(&[0xf3, 0x90, 0x0f, 0x85, 0xf8, 0xff, 0xff, 0xff]), [(0, 8)]);
+        assert_eq!(found(&[0xf3, 0x90, 0xe9, 0xf9, 0xff, 0xff, 0xff]), [(0, 7)]);
     }
 
     #[test]
