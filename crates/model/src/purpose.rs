@@ -1,7 +1,6 @@
 //! What a function of a runtime is for: one table of purposes that all runtimes share. Owns the ids, their words and
 //! what each is part of, and whose purpose counts in a call chain; refuses to know a function or a runtime's name.
 
-use crate::code::CodeKind;
 use serde::{Deserialize, Serialize};
 
 /// What a purpose is part of.
@@ -172,13 +171,13 @@ pub struct Role {
 
 /// A frame of a call chain outside the kernel, as far as purposes ask.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
-pub struct Frame {
-    /// Whose code.
-    pub kind: CodeKind,
-    /// What it is for.
-    pub role: Option<Role>,
-    /// Whether it works for whoever calls it, whoever that is: the C library, a linker's stub.
-    pub helps: bool,
+pub enum Frame {
+    /// A runtime's function that is known.
+    Runtime(Role),
+    /// What works for whoever calls it, whoever that is: the C library, a linker's stub.
+    Helper,
+    /// The program's code, or what is not known.
+    Program,
 }
 
 /// The purpose of a call chain, `frames` from the innermost: its own, or the nearest caller's where the innermost
@@ -186,11 +185,11 @@ pub struct Frame {
 pub fn of_chain(frames: impl IntoIterator<Item = Frame>) -> Option<PurposeId> {
     let mut served = None;
     for (depth, frame) in frames.into_iter().enumerate() {
-        match frame.role.filter(|_| frame.kind == CodeKind::Runtime) {
-            Some(Role { own, calls: Some(calls) }) => return Some(if depth == 0 { own } else { calls }),
-            Some(Role { own, calls: None }) => served = served.or(Some(own)),
-            None if frame.helps => {}
-            None => break,
+        match frame {
+            Frame::Runtime(Role { own, calls: Some(calls) }) => return Some(if depth == 0 { own } else { calls }),
+            Frame::Runtime(Role { own, calls: None }) => served = served.or(Some(own)),
+            Frame::Helper => {}
+            Frame::Program => break,
         }
     }
     served
@@ -205,7 +204,7 @@ mod tests {
     }
 
     fn frame(own: &str, calls: Option<&str>) -> Frame {
-        Frame { kind: CodeKind::Runtime, role: Some(Role { own: id(own), calls: calls.map(id) }), helps: false }
+        Frame::Runtime(Role { own: id(own), calls: calls.map(id) })
     }
 
     #[test]
@@ -234,9 +233,6 @@ mod tests {
 
     #[test]
     fn who_serves_takes_the_nearest_callers_purpose() {
-        let program = Frame { kind: CodeKind::Program, role: None, helps: false };
-        let library = Frame { kind: CodeKind::Foreign, role: None, helps: true };
-        let foreign = Frame { helps: false, ..library };
         let copies = frame("copying", None);
         let stacks = frame("stacks", Some("stacks"));
         let waits = frame("waiting-for-collectors", Some("remembered-set"));
@@ -245,11 +241,11 @@ mod tests {
         assert_eq!(of(&[stacks, waits]), Some("stacks"));
         assert_eq!(of(&[waits]), Some("waiting-for-collectors"));
         assert_eq!(of(&[copies, waits]), Some("remembered-set"));
-        assert_eq!(of(&[library, library, stacks]), Some("stacks"));
-        assert_eq!(of(&[library, copies]), Some("copying"));
-        assert_eq!(of(&[copies, program, stacks]), Some("copying"), "who called the program is none of it");
-        assert_eq!(of(&[library, foreign, stacks]), None, "another language's code is the program's");
-        assert_eq!(of(&[program, stacks]), None);
+        assert_eq!(of(&[Frame::Helper, Frame::Helper, stacks]), Some("stacks"));
+        assert_eq!(of(&[Frame::Helper, copies]), Some("copying"));
+        assert_eq!(of(&[copies, Frame::Program, stacks]), Some("copying"), "who called the program is none of it");
+        assert_eq!(of(&[Frame::Helper, Frame::Program, stacks]), None, "another language's code is the program's");
+        assert_eq!(of(&[Frame::Program, stacks]), None);
         assert_eq!(of(&[]), None);
     }
 }

@@ -361,8 +361,10 @@ fn symbol(named: &Named, module: &str, of_log: Option<&Ipe>) -> Symbol {
 const HELPERS: [&str; 8] = ["libc.", "libc-", "libm.", "libm-", "libpthread", "ld-linux", "libzstd.", "[vdso]"];
 
 fn frame(symbol: &Symbol) -> Frame {
-    let stub = symbol.name.ends_with(STUB);
-    let helps =
-        symbol.kind == CodeKind::Foreign && (stub || HELPERS.iter().any(|name| symbol.module.starts_with(name)));
-    Frame { kind: symbol.kind, role: symbol.purpose, helps }
+    let helps = || symbol.name.ends_with(STUB) || HELPERS.iter().any(|name| symbol.module.starts_with(name));
+    match (symbol.kind, symbol.purpose) {
+        (CodeKind::Runtime, Some(role)) => Frame::Runtime(role),
+        (CodeKind::Foreign, _) if helps() => Frame::Helper,
+        _ => Frame::Program,
+    }
 }

@@ -5,6 +5,7 @@
 use super::callers::Callers;
 use super::forks::{self, Forks, Task};
 use super::perf::{Event, What};
+use super::records::{header, split};
 use super::tiers::CpuRing;
 use crate::capture::folder::Folder;
 use crate::capture::loss;
@@ -333,20 +334,6 @@ fn tally(mut bytes: &[u8], sleeps: &[u64], tasks: &mut Vec<Task>) -> Tally {
         bytes = rest;
     }
     tally
-}
-
-/// The record that `bytes` begin with, if it is whole, and what lies behind it.
-pub fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (_, size) = header(bytes)?;
-    bytes.split_at_checked(size)
-}
-
-fn header(bytes: &[u8]) -> Option<(u32, usize)> {
-    let (kind, rest) = bytes.split_first_chunk::<4>()?;
-    let (_misc, rest) = rest.split_first_chunk::<2>()?;
-    let (size, _) = rest.split_first_chunk::<2>()?;
-    let size = usize::from(u16::from_ne_bytes(*size));
-    (size >= 8).then_some((u32::from_ne_bytes(*kind), size))
 }
 
 fn word(record: &[u8], offset: usize) -> u64 {

@@ -13,6 +13,7 @@ mod drain;
 mod forks;
 mod mapped;
 pub(crate) mod perf;
+mod records;
 mod ring;
 pub(crate) mod streams;
 mod threads;

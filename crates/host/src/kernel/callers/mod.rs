@@ -10,7 +10,7 @@ mod dumps;
 mod table;
 mod walk;
 
-use super::mapped;
+use super::{mapped, records};
 use crate::sandbox::{self, Limits};
 use crate::symbols::{self, Files};
 use crate::system::clock;
@@ -97,7 +97,7 @@ impl Callers {
     /// Takes what records say of mappings that are written without having been in a ring.
     pub fn learn(&mut self, records: &[u8]) {
         let mut rest = records;
-        while let Some((record, behind)) = super::drain::split(rest) {
+        while let Some((record, behind)) = records::split(rest) {
             self.mappings.take(record);
             rest = behind;
         }
