@@ -166,7 +166,7 @@ impl Analysis {
         match event.body {
             Body::Runtime(body) => return self.runtime(event, body, on_segment),
             Body::Sched(sched) => self.sched(event.time, sched),
-            Body::Code(sample) => self.evidence.code.push(event.time, &sample),
+            Body::Code(sample) => self.evidence.code.take(event.time, &sample, &self.context.symbols),
             Body::Sample(sample) => {
                 self.evidence.counters.push(event.time, &sample);
                 self.folds.sample(event);

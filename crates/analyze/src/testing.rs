@@ -100,7 +100,7 @@ impl Script {
     }
 
     pub fn code(mut self, at: u64, tid: u32, leaf: SymbolId, user: Option<SymbolId>, what: Found) -> Self {
-        let sample = CodeSample { tid: Tid(tid), cpu: Cpu(0), leaf, user, what };
+        let sample = CodeSample { tid: Tid(tid), cpu: Cpu(0), leaf, user, purpose: None, what };
         self.events.push(Event { time: Time(at), lane: LaneId::NONE, body: Body::Code(sample) });
         self
     }
@@ -176,7 +176,7 @@ impl Places {
         // The source of a kernel's place is the door that the thread came through.
         let mut add = |name: &str, module: &str, kind| {
             let source = (name == "clear_page").then(|| "page fault".to_owned());
-            symbols.add(Symbol { name: name.into(), module: module.into(), kind, source })
+            symbols.add(Symbol { name: name.into(), module: module.into(), kind, source, purpose: None })
         };
         let spin = add("Main.spin", "prog", CodeKind::Program);
         let call = add("c_busy", "prog", CodeKind::Foreign);

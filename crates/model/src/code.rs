@@ -2,6 +2,7 @@
 //! Owns the words; refuses to know how a place is found or a name looked up.
 
 use crate::ids::{Cpu, Tid};
+use crate::purpose::{PurposeId, Role};
 use serde::{Deserialize, Serialize};
 
 /// A symbol held by a [`Symbols`] table.
@@ -40,6 +41,9 @@ pub struct Symbol {
     /// kernel's code how a thread came there: `page fault`, `interrupt`, or a system
     /// call's name.
     pub source: Option<String>,
+    /// What it is for: of a runtime's functions that are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub purpose: Option<Role>,
 }
 
 /// Symbols seen in one recording. Entry 0 is the unknown one.
@@ -83,6 +87,9 @@ pub struct CodeSample {
     pub leaf: SymbolId,
     /// The innermost place outside the kernel, where `leaf` is inside.
     pub user: Option<SymbolId>,
+    /// What the runtime's code there is for, by the nearest of its callers that tells; `None`: it is no runtime's
+    /// code, or what it is for is not known.
+    pub purpose: Option<PurposeId>,
     /// What was seen.
     pub what: Found,
 }

@@ -1,7 +1,7 @@
 //! Lane time by part, and what samples found meanwhile. Owns the sums; two of them make an interval.
 
 use super::part::{Keeper, Part, Why};
-use rtscope_model::{LaneId, NameId, SymbolId};
+use rtscope_model::{CodeSample, LaneId, NameId, PurposeId, SymbolId};
 use std::collections::BTreeMap;
 
 /// Names of other processes that are kept apart.
@@ -9,8 +9,8 @@ const NAMES_MAX: usize = 256;
 /// Places in code that are kept apart.
 const PLACES_MAX: usize = 65_536;
 
-/// Where a sample was: the part, the innermost place and the innermost one outside the kernel.
-pub type Found = (Part, SymbolId, Option<SymbolId>);
+/// Where a sample was: the part, the innermost place, the innermost one outside the kernel, and what for.
+pub type Found = (Part, SymbolId, Option<SymbolId>, Option<PurposeId>);
 
 /// The sums.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -46,10 +46,10 @@ impl Sums {
     }
 
     /// A sample fell into a part.
-    pub fn sample(&mut self, part: Part, leaf: SymbolId, user: Option<SymbolId>, ns: u64) {
-        let key = (part, leaf, user);
+    pub fn sample(&mut self, part: Part, sample: &CodeSample, ns: u64) {
+        let key = (part, sample.leaf, sample.user, sample.purpose);
         let known = self.samples.len() < PLACES_MAX || self.samples.contains_key(&key);
-        let sum = self.samples.entry(if known { key } else { (part, SymbolId::default(), None) }).or_default();
+        let sum = self.samples.entry(if known { key } else { (part, SymbolId::default(), None, None) }).or_default();
         (sum.0, sum.1) = (sum.0 + ns, sum.1 + 1);
     }
 

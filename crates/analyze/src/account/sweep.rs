@@ -281,7 +281,7 @@ impl Sweep {
         let serves =
             |lane: LaneId| serving.voted(lane).or_else(|| serving.last(lane).map(|last| last.0)) == Some(sample.tid);
         if let Some((_, part)) = parts.iter().find(|(lane, _)| serves(*lane)) {
-            self.sums.sample(*part, sample.leaf, sample.user, ns);
+            self.sums.sample(*part, sample, ns);
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use super::part::{Keeper, Part, Still, Why};
 use super::sums::Sums;
-use rtscope_model::{Account, Cause, CodeKind, LaneAccount, NameId, Names, Node, Symbols};
+use rtscope_model::{Account, Cause, CodeKind, LaneAccount, NameId, Names, Node, PurposeId, SymbolId, Symbols};
 use std::collections::BTreeMap;
 
 /// What gives parts their names.
@@ -164,34 +164,29 @@ fn sampled(node: &mut Node, sums: &Sums, words: &Words<'_>) {
         _ => None,
     };
     let Some((node, part)) = target else { return };
-    let mut groups: BTreeMap<(&'static str, String), (u64, u64)> = BTreeMap::new();
-    for ((_, leaf, user), (ns, samples)) in sums.samples.iter().filter(|((found, ..), _)| *found == part) {
-        let sum = groups.entry(group(*leaf, *user, words)).or_default();
+    let mut groups: BTreeMap<(String, String), (u64, u64)> = BTreeMap::new();
+    for ((_, leaf, user, purpose), (ns, samples)) in sums.samples.iter().filter(|((found, ..), _)| *found == part) {
+        let sum = groups.entry(group(*leaf, *user, *purpose, words)).or_default();
         (sum.0, sum.1) = (sum.0 + ns, sum.1 + samples);
     }
-    let weights = groups.into_iter().map(|((kind, what), (ns, samples))| {
-        let (id, name) = match what.as_str() {
-            "" => (kind.to_owned(), kind_name(kind).to_owned()),
-            what => (format!("{kind}:{what}"), format!("{}: {what}", kind_name(kind))),
-        };
-        (Node::leaf(id, name, 0), ns, samples)
-    });
+    let weights = groups.into_iter().map(|((id, name), (ns, samples))| (Node::leaf(id, name, 0), ns, samples));
     node.divide(weights.collect());
 }
 
-/// What a sample counts as: whose code, and of the kernel's how the thread came there.
-fn group(
-    leaf: rtscope_model::SymbolId,
-    user: Option<rtscope_model::SymbolId>,
-    words: &Words<'_>,
-) -> (&'static str, String) {
+/// What a sample counts as, its id and name: of the runtime what for, of the kernel how the thread came there, else whose
+/// code it is.
+fn group(leaf: SymbolId, user: Option<SymbolId>, purpose: Option<PurposeId>, words: &Words<'_>) -> (String, String) {
     let symbol = words.symbols.get(leaf);
-    match symbol.kind {
-        CodeKind::Kernel => ("kernel", symbol.source.clone().unwrap_or_default()),
-        kind => {
-            let kind = user.map_or(kind, |user| words.symbols.get(user).kind);
-            (kind_id(kind), String::new())
+    if symbol.kind == CodeKind::Kernel {
+        let came = symbol.source.as_deref().unwrap_or("not known how it came there");
+        return (format!("kernel:{came}"), format!("the kernel: {came}"));
+    }
+    match (symbol.kind, purpose.map(PurposeId::get)) {
+        (CodeKind::Program, _) | (_, None) => {
+            let id = kind_id(user.map_or(symbol.kind, |user| words.symbols.get(user).kind));
+            (id.to_owned(), kind_name(id).to_owned())
         }
+        (_, Some(purpose)) => (format!("purpose:{}", purpose.id), format!("the runtime: {}", purpose.words)),
     }
 }
 

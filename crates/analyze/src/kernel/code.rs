@@ -6,6 +6,7 @@
 //! hit, but many such waits are hit in proportion: the shares of [`Waits`] hold for
 //! all of them together, which no single wait can tell.
 
+use super::purposes::{Purposes, spent};
 use crate::results::{BlamedPause, Code, Place};
 use rtscope_model::{Cause, CausePiece, CodeKind, CodeSample, Found, Pause, Symbol, SymbolId, Symbols, Tid, Time};
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -116,10 +117,20 @@ pub struct CodeSamples {
     /// While collections did their work: `ns` is their length, samples are of every
     /// thread of the program.
     pub collects: Waits,
+    /// All samples of running threads by what the CPU did.
+    pub purposes: Purposes,
 }
 
 impl CodeSamples {
-    /// Takes one sample.
+    /// Takes one sample; `symbols` are those that it refers to.
+    pub fn take(&mut self, time: Time, sample: &CodeSample, symbols: &Symbols) {
+        if let Found::Running { ns } = sample.what {
+            self.purposes.add(spent(sample, symbols), ns);
+        }
+        self.push(time, sample);
+    }
+
+    /// As [`CodeSamples::take`], but for what the CPU did.
     pub fn push(&mut self, time: Time, sample: &CodeSample) {
         self.seen = true;
         if let Found::Running { ns } = sample.what {
@@ -221,11 +232,15 @@ impl CodeSamples {
 
     fn collect(&mut self, pause: &Pause, symbols: &Symbols) {
         let mut found = Vec::new();
+        let mut inside = Vec::new();
         for tid in self.threads.keys() {
+            let from = self.purposes.from(pause);
+            inside.extend(self.running(*tid, from, pause.collected).map(|(sample, ns)| (spent(sample, symbols), ns)));
             let samples = self.running(*tid, pause.stopped, pause.collected);
             let samples = samples.filter(|(sample, _)| !waits_for_others(sample, symbols));
             found.extend(samples.map(|(sample, ns)| (works_for(sample, symbols), ns)));
         }
+        self.purposes.collect(pause, inside);
         self.collects.ns += pause.collect_ns();
         self.collects.count += 1;
         found.into_iter().for_each(|((kind, symbol), ns)| self.collects.add(kind, symbol, ns));
@@ -267,7 +282,8 @@ impl CodeSamples {
         let named = |place: &Place| (place.symbol.clone(), place.module.clone(), place.source.clone(), place.waited_ns);
         top.sort_by_cached_key(|place| (std::cmp::Reverse(place.running_ns), named(place)));
         top.truncate(TOP_MAX);
-        self.seen.then_some(Code { period_ns: self.period_ns, samples: self.samples, top })
+        let purposes = self.purposes.list();
+        self.seen.then_some(Code { period_ns: self.period_ns, samples: self.samples, top, purposes })
     }
 }
 

@@ -1,13 +1,15 @@
 //! Samples in, history and sums out.
 
 use super::*;
+use crate::kernel::purposes::Spent;
 use crate::testing::Places;
+use rtscope_model::PurposeId;
 use rtscope_model::{Confidence, Cpu, LaneId};
 
 const MS: u64 = 1_000_000;
 
 fn sample(tid: u32, leaf: SymbolId, what: Found) -> CodeSample {
-    CodeSample { tid: Tid(tid), cpu: Cpu(0), leaf, user: None, what }
+    CodeSample { tid: Tid(tid), cpu: Cpu(0), leaf, user: None, purpose: None, what }
 }
 
 fn running(tid: u32, leaf: SymbolId) -> CodeSample {
@@ -150,4 +152,38 @@ fn a_collector_thread_that_waits_for_others_does_not_count_for_the_kernel() {
     let found = [CodeKind::Kernel, CodeKind::Runtime].map(|kind| code.collects.sampled_ns(kind));
     assert_eq!((code.collects.samples, found[1]), (3, 2 * found[0]));
     assert_eq!(code.collects.ns, 11 * MS);
+}
+
+#[test]
+fn samples_of_a_collection_are_inside_and_what_the_cpu_did_keeps_its_sum() {
+    let at = Places::new();
+    let mut code = CodeSamples::default();
+    let blamed = pause(Vec::new());
+    let (stopped, collected) = (blamed.pause.stopped.0, blamed.pause.collected.0);
+    let copying = PurposeId::of("copying");
+    let for_it = |leaf| CodeSample { purpose: copying, ..running(11, leaf) };
+    for (time, sample) in [
+        (1, running(11, at.spin)),
+        (stopped, for_it(at.runtime)),
+        (stopped + 1, CodeSample { user: Some(at.runtime), ..for_it(at.fault) }),
+        (collected, for_it(at.libc)),
+        (collected + 1, for_it(at.runtime)),
+        (collected + 2, running(11, at.runtime)),
+        (collected + 3, sample(11, at.futex, Found::Waits)),
+    ] {
+        code.take(Time(time), &sample, &at.symbols);
+    }
+    code.pause(&blamed, &at.symbols);
+    code.pause(&blamed, &at.symbols);
+    let all = code.purposes.sums().values().sum::<u64>();
+    let of = |inside, kind, in_kernel, purpose: Option<&str>| {
+        let spent = Spent { inside, kind, in_kernel, purpose: purpose.and_then(PurposeId::of) };
+        code.purposes.sums().get(&spent).copied().unwrap_or(0) * 6 / all
+    };
+    assert_eq!(of(false, CodeKind::Program, false, None), 1);
+    assert_eq!(of(true, CodeKind::Runtime, false, Some("copying-young")), 2, "the C library works for the runtime");
+    assert_eq!(of(true, CodeKind::Runtime, true, Some("copying-young")), 1);
+    assert_eq!(of(false, CodeKind::Runtime, false, Some("copying")), 1);
+    assert_eq!(of(false, CodeKind::Runtime, false, None), 1, "not known is no purpose");
+    assert_eq!(code.purposes.list().iter().map(|time| time.ns).sum::<u64>(), all);
 }

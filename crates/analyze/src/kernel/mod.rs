@@ -4,5 +4,6 @@
 
 pub mod code;
 pub mod lane_thread;
+pub mod purposes;
 pub mod samples;
 pub mod sched;

@@ -149,8 +149,9 @@ fn slices_double_and_lose_nothing() {
 
 #[test]
 fn the_runtime_s_work_for_transactions_is_known_by_name() {
-    let is =
-        |name: &str, kind| is_runtime_work(&Symbol { name: name.into(), module: "prog".into(), kind, source: None });
+    let is = |name: &str, kind| {
+        is_runtime_work(&Symbol { name: name.into(), module: "prog".into(), kind, ..Symbol::default() })
+    };
     let yes =
         ["stmCommitTransaction", "stg_atomically_frame_info", "stg_readTVarzh", "lock_tvar", "get_entry_for.isra.0"];
     assert!(yes.iter().all(|name| is(name, CodeKind::Runtime)));

@@ -123,6 +123,23 @@ pub struct Code {
     pub samples: u64,
     /// Places, most CPU time first.
     pub top: Vec<Place>,
+    /// What the CPU did, most CPU time first; parts sum to all samples.
+    pub purposes: Vec<PurposeTime>,
+}
+
+/// CPU time by what it was for.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+pub struct PurposeTime {
+    /// Whether a collection was at work: between its `stopped` and `collected`.
+    pub inside: bool,
+    /// Whose code: the caller's, where the kernel or the C library worked for it.
+    pub kind: rtscope_model::CodeKind,
+    /// Whether the kernel did it: a call, a fault.
+    pub in_kernel: bool,
+    /// What the runtime's code was for; null: not the runtime's code, or not known.
+    pub purpose: Option<rtscope_model::PurposeId>,
+    /// Nanoseconds that samples stand for.
+    pub ns: u64,
 }
 
 /// One place in the code.

@@ -141,6 +141,7 @@ fn named(names: &[(u64, u64, &str, CodeKind)]) -> Vec<Named> {
         name: (*name).to_owned(),
         kind: *kind,
         source: None,
+        purpose: None,
     };
     names.iter().map(one).collect()
 }

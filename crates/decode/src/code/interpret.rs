@@ -13,6 +13,8 @@ use std::collections::HashMap;
 /// the user's side.
 const MARKER_FIRST: u64 = -4095i64 as u64;
 const MARKER_USER: u64 = -512i64 as u64;
+/// Callers that are taken in.
+const CALLERS_MAX: usize = 64;
 
 /// What one record says.
 #[derive(Clone, Debug)]
@@ -53,6 +55,8 @@ pub struct Seen {
     pub in_kernel: bool,
     /// The kernel's call chain, from the inside.
     pub chain: Box<[u64]>,
+    /// Where the calls return to that led there outside the kernel, from the inside.
+    pub callers: Box<[u64]>,
     /// The instruction pointer outside of the kernel.
     pub user_ip: Option<u64>,
 }
@@ -100,7 +104,8 @@ impl Interpret for Interpreter {
                 let source = *self.sources.get(&found.id)?;
                 let (pid, tid, cpu) = (stamp.pid, Tid(stamp.tid), Cpu(stamp.cpu as u16));
                 let (ip, in_kernel, user_ip) = (found.ip, found.in_kernel, found.user_ip);
-                let seen = Seen { pid, tid, cpu, source, ip, in_kernel, chain: frames(found.chain), user_ip };
+                let (chain, callers) = (frames(found.chain), callers(found.chain));
+                let seen = Seen { pid, tid, cpu, source, ip, in_kernel, chain, callers, user_ip };
                 (stamp.tid != GONE).then_some(Item::Sample(seen))
             }
             Body::Mapped(mapped) => self.mapped(Time(stamp.time), mapped),
@@ -120,4 +125,11 @@ impl Interpret for Interpreter {
 fn frames(chain: &[u8]) -> Box<[u64]> {
     let words = chain.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
     words.take_while(|word| *word != MARKER_USER).filter(|word| *word < MARKER_FIRST).collect()
+}
+
+/// Where the calls of a chain return to outside the kernel; its first word there is the innermost place itself.
+fn callers(chain: &[u8]) -> Box<[u64]> {
+    let words = chain.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word));
+    let outside = words.skip_while(|word| *word != MARKER_USER).skip(2);
+    outside.take_while(|word| *word < MARKER_FIRST).take(CALLERS_MAX).collect()
 }

@@ -92,6 +92,7 @@ impl Modules {
         Some(id)
     }
 
+    /// All, by number.
     pub fn all(&self) -> &[Module] {
         &self.list
     }

@@ -10,6 +10,7 @@ pub mod builder;
 mod error;
 mod interpret;
 mod kernel_names;
+mod mappings;
 mod maps;
 mod names;
 mod samples;
@@ -18,8 +19,9 @@ mod tests;
 
 pub use error::CodeError;
 pub use kernel_names::{entry_of, is_waiting};
+pub use mappings::Mappings;
 pub use maps::{Module, Origin, Place};
-pub use names::{Ipe, ModuleNames, Named, Names, SCHEMA};
+pub use names::{Ipe, ModuleNames, Named, NamedRole, Names, SCHEMA, SPINNING, STUB};
 pub use samples::{Sample, Samples};
 
 use crate::ReadAt;
@@ -72,8 +74,9 @@ impl Iterator for CodeStream {
             place => self.table.place(place, modules),
         };
         let user = sample.user.map(|place| self.table.place(place, modules));
+        let purpose = self.table.purpose(user.unwrap_or(leaf), &sample.callers, modules);
         let what = if waits { Found::Waits } else { Found::Running { ns: self.period_ns } };
-        let body = Body::Code(CodeSample { tid: sample.tid, cpu: sample.cpu, leaf, user, what });
+        let body = Body::Code(CodeSample { tid: sample.tid, cpu: sample.cpu, leaf, user, purpose, what });
         Some(Event { time: sample.time, lane: LaneId::NONE, body })
     }
 }

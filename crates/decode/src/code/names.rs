@@ -5,7 +5,8 @@
 use super::CodeError;
 use super::kernel_names::{entry_of, is_waiting};
 use super::maps::{Module, Origin, Place};
-use rtscope_model::{CodeKind, Symbol, SymbolId, Symbols};
+use rtscope_model::purpose::{self, Frame};
+use rtscope_model::{CodeKind, PurposeId, Role, Symbol, SymbolId, Symbols};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,6 +16,8 @@ pub const SCHEMA: &str = "rtscope/symbols/1";
 const RUN_TIME: &str = "code made at run time";
 const UNMAPPED: &str = "an address where nothing was mapped";
 const KERNEL: &str = "[kernel]";
+/// How the names of stubs end that lead to libraries.
+pub const STUB: &str = "(.plt)";
 
 /// `code/symbols.json`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -61,6 +64,9 @@ pub struct ModuleNames {
     pub modified_ns: Option<i64>,
     /// Why its places have no names, where they have none.
     pub missing: Option<String>,
+    /// How local functions of the program get names, where some that were seen have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub names_by: Option<String>,
     /// The names, by offset in the file.
     pub names: Vec<Named>,
 }
@@ -82,6 +88,37 @@ pub struct Named {
     /// File and span in the source, where the binary has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// What it is for: of a runtime's functions that are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub purpose: Option<NamedRole>,
+}
+
+/// A [`Role`] in `code/symbols.json`, whose purposes a later version may have more of.
+#[derive(Clone, Eq, PartialEq, Debug, Serialize, Deserialize)]
+pub struct NamedRole {
+    /// Id of a purpose.
+    pub own: String,
+    /// Id of a purpose: of what it calls; absent where it serves its callers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calls: Option<String>,
+}
+
+impl From<Role> for NamedRole {
+    fn from(role: Role) -> NamedRole {
+        let id = |purpose: PurposeId| purpose.get().id.to_owned();
+        NamedRole { own: id(role.own), calls: role.calls.map(id) }
+    }
+}
+
+impl NamedRole {
+    /// `None`: a purpose that this version does not know.
+    fn role(&self) -> Option<Role> {
+        let calls = self.calls.as_deref().map(PurposeId::of);
+        if calls == Some(None) {
+            return None;
+        }
+        Some(Role { own: PurposeId::of(&self.own)?, calls: calls.flatten() })
+    }
 }
 
 impl Named {
@@ -150,7 +187,7 @@ impl<T> Default for Ranges<T> {
 }
 
 impl<T> Ranges<T> {
-    fn new(names: &[Named], mut make: impl FnMut(&Named) -> T) -> Ranges<T> {
+    fn new<'n>(names: &'n [Named], mut make: impl FnMut(&'n Named) -> T) -> Ranges<T> {
         Ranges { by_start: names.iter().map(|named| (named.from, (named.to, make(named)))).collect() }
     }
 
@@ -206,7 +243,7 @@ impl Table {
     pub fn new(names: &Names, ipe: &[Ipe]) -> Table {
         let mut symbols = Symbols::default();
         let mut plain = |name: &str, module: &str, kind| {
-            symbols.add(Symbol { name: name.into(), module: module.into(), kind, source: None })
+            symbols.add(Symbol { name: name.into(), module: module.into(), kind, ..Symbol::default() })
         };
         let some_kernel = plain(KERNEL, KERNEL, CodeKind::Kernel);
         let run_time = plain(RUN_TIME, "", CodeKind::Unknown);
@@ -229,7 +266,8 @@ impl Table {
         for module in &names.modules {
             let key = Module { path: module.path.clone(), device: module.device, inode: module.inode };
             let name = key.name().to_owned();
-            let mut ranges = Ranges::new(&module.names, |named| symbols.add(symbol(named, &name, None)));
+            let mut pieces = Pieces::default();
+            let mut ranges = Ranges::new(&module.names, |named| pieces.symbol(named, &name, &mut symbols));
             for named in
                 module.names.iter().filter(|named| named.kind == CodeKind::Program && named.at < named.end_at())
             {
@@ -264,12 +302,46 @@ impl Table {
         }
     }
 
+    /// What the code is for that was found at `leaf`, outside the kernel, called from `callers`.
+    pub fn purpose(&self, leaf: SymbolId, callers: &[Place], modules: &[Module]) -> Option<PurposeId> {
+        let callers = callers.iter().map(|place| self.place(*place, modules));
+        purpose::of_chain(std::iter::once(leaf).chain(callers).map(|id| frame(self.symbols.get(id))))
+    }
+
     /// What names a call chain of the kernel.
     pub fn kernel(&self, chain: &[u64], waits: bool) -> SymbolId {
         let Some(leaf) = self.kernel.leaf(chain, waits, |function| function.waiting) else { return self.some_kernel };
         let Some(doors) = self.entered.get(&leaf.start) else { return leaf.id };
         let door = chain.iter().rev().find_map(|ip| self.kernel.find(*ip)?.entry.as_ref());
         door.and_then(|door| doors.get(door)).copied().unwrap_or(leaf.id)
+    }
+}
+
+/// What is added to a function's name where it spins.
+pub const SPINNING: &str = " (spinning)";
+
+fn function(name: &str) -> &str {
+    name.strip_suffix(SPINNING).unwrap_or(name)
+}
+
+/// Symbols of the pieces of one function, which follow each other: those that are called the same are one place.
+#[derive(Default)]
+struct Pieces<'n> {
+    known: Vec<(&'n str, SymbolId)>,
+}
+
+impl<'n> Pieces<'n> {
+    fn symbol(&mut self, named: &'n Named, module: &str, symbols: &mut Symbols) -> SymbolId {
+        let of_it = |(known, _): &(&str, SymbolId)| function(known) == function(&named.name);
+        if !self.known.iter().all(of_it) {
+            self.known.clear();
+        }
+        if let Some((_, id)) = self.known.iter().find(|(name, _)| *name == named.name) {
+            return *id;
+        }
+        let id = symbols.add(symbol(named, module, None));
+        self.known.push((&named.name, id));
+        id
     }
 }
 
@@ -281,5 +353,18 @@ fn symbol(named: &Named, module: &str, of_log: Option<&Ipe>) -> Symbol {
         module: module.to_owned(),
         kind: named.kind,
         source: source.or_else(|| named.source.clone()),
+        purpose: named.purpose.as_ref().and_then(NamedRole::role),
+    }
+}
+
+/// Libraries that work for whoever calls them, by how their files' names begin.
+const HELPERS: [&str; 8] = ["libc.", "libc-", "libm.", "libm-", "libpthread", "ld-linux", "libzstd.", "[vdso]"];
+
+fn frame(symbol: &Symbol) -> Frame {
+    let helps = || symbol.name.ends_with(STUB) || HELPERS.iter().any(|name| symbol.module.starts_with(name));
+    match (symbol.kind, symbol.purpose) {
+        (CodeKind::Runtime, Some(role)) => Frame::Runtime(role),
+        (CodeKind::Foreign, _) if helps() => Frame::Helper,
+        _ => Frame::Program,
     }
 }

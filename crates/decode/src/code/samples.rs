@@ -36,6 +36,9 @@ pub struct Sample {
     pub user: Option<Place>,
     /// The kernel's call chain, from the inside.
     pub chain: Box<[u64]>,
+    /// Who called the innermost place outside the kernel, from the inside, where the recorder found that out: in each
+    /// the last byte of the call.
+    pub callers: Box<[Place]>,
 }
 
 /// Samples in the order of time.
@@ -93,7 +96,8 @@ impl Samples {
     }
 
     fn found(&self, time: Time, seen: Seen) -> Sample {
-        let Seen { pid, tid, cpu, source, ip, in_kernel, chain, user_ip } = seen;
+        let Seen { pid, tid, cpu, source, ip, in_kernel, chain, callers, user_ip } = seen;
+        let callers = callers.iter().map(|to| self.maps.place(pid, to.saturating_sub(1))).collect();
         let user = user_ip.map(|ip| self.maps.place(pid, ip));
         let (leaf, user) = match in_kernel {
             true => (Place::Kernel(ip), user),
@@ -107,6 +111,7 @@ impl Samples {
             leaf,
             user,
             chain: if in_kernel && chain.is_empty() { [ip].into() } else { chain },
+            callers,
         }
     }
 }

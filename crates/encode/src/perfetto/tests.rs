@@ -283,7 +283,7 @@ fn samples_of_code_have_places_that_are_written_once() {
     use rtscope_model::{Body, CodeKind, Cpu, LaneId, Symbol};
     let mut symbols = Symbols::default();
     let mut add = |name: &str, module: &str, kind| {
-        symbols.add(Symbol { name: name.into(), module: module.into(), kind, source: None })
+        symbols.add(Symbol { name: name.into(), module: module.into(), kind, ..Symbol::default() })
     };
     let solve = add("Main.solve", "prog", CodeKind::Program);
     let fault = add("handle_mm_fault", "[kernel]", CodeKind::Kernel);
@@ -291,7 +291,7 @@ fn samples_of_code_have_places_that_are_written_once() {
     let tables = Tables { kernel: &names, user: &names, symbols: &symbols };
     let mut writer = PerfettoWriter::new(Vec::new(), &facts("ghc")).unwrap();
     let mut found = |at, leaf, user, what| {
-        let sample = CodeSample { tid: Tid(11), cpu: Cpu(1), leaf, user, what };
+        let sample = CodeSample { tid: Tid(11), cpu: Cpu(1), leaf, user, purpose: None, what };
         let event = rtscope_model::Event { time: Time(at), lane: LaneId::NONE, body: Body::Code(sample) };
         writer.event(&event, tables).unwrap();
     };

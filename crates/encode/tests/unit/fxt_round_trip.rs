@@ -158,7 +158,9 @@ impl Chance {
         let (n, tid, cpu) = (self.next(), self.tid(), Cpu(self.next() as u16));
         let group = GroupId(self.next() as u16);
         let what = self.one(&[Found::Running { ns: n }, Found::Waits]);
-        let code = CodeSample { tid, cpu, leaf: SymbolId(n as u32), user: self.one(&[None, Some(SymbolId(3))]), what };
+        let user = self.one(&[None, Some(SymbolId(3))]);
+        let purpose = self.one(&[None, PurposeId::of("stacks")]);
+        let code = CodeSample { tid, cpu, leaf: SymbolId(n as u32), user, purpose, what };
         let bodies = [
             Body::Sample(Sample::Rss { bytes: n }),
             Body::Sample(Sample::Quota { group, periods: n, throttled: n / 2, throttled_ns: n / 3 }),

@@ -8,6 +8,7 @@
 //! had is said in [`rtscope_model::manifest::Code::missing`], or is the reason why
 //! there are no samples at all.
 
+use super::callers::{Callers, SharedFiles};
 use super::perf::{self, What};
 use super::streams::{Kind, Streams};
 use super::tiers::{self, CpuRing};
@@ -22,6 +23,11 @@ use std::path::Path;
 const RING_BYTES_WIDE: usize = 1 << 20;
 /// Without: what the scheduling's rings leave of the kernel's default allowance.
 const RING_BYTES_OWN: usize = 64 << 10;
+
+/// Bytes of the stack's top that come with a sample. Frames of a runtime's C code are some hundred bytes; those of
+/// its markers hold a buffer of 2 KiB and more. Small rings have room for fewer.
+const STACK_BYTES_WIDE: u32 = 4096;
+const STACK_BYTES_OWN: u32 = 1024;
 
 /// Hits of `sched_switch` in which the thread goes to sleep: not preempted (256),
 /// not running (0). Two events, since a filter cannot be changed and one of them is
@@ -42,12 +48,13 @@ const STREAMS: Kind = Kind { folder: "code", source: "code", thread: "rtscope-co
 impl CodeRecorder {
     /// Starts sampling into the capture's `code/`, with as much of the kernel as is
     /// permitted, a sample for so many nanoseconds of a thread's CPU time. The error is a sentence with the command that
-    /// mends it.
-    pub fn start(folder: &Folder, target: Target, period_ns: u64) -> Result<CodeRecorder, String> {
+    /// mends it. `files` are those of the program that are held open.
+    pub fn start(folder: &Folder, target: Target, period_ns: u64, files: SharedFiles) -> Result<CodeRecorder, String> {
         let root = Path::new("/");
         let opened = open(root, target, period_ns).map_err(|error| refused(&error))?;
         let code = opened.describe(period_ns);
-        let streams = begin(root, opened, folder, target).map_err(|error| {
+        let callers = opened.has_stacks().then(|| Callers::new(files));
+        let streams = begin(root, opened, folder, target, callers).map_err(|error| {
             format!("where the program's code was is not recorded ({error}); record to another folder")
         })?;
         Ok(CodeRecorder { code, streams })
@@ -55,7 +62,8 @@ impl CodeRecorder {
 
     /// The manifest's part, with the counters so far.
     pub fn status(&self) -> Code {
-        Code { lost: self.streams.lost(), ..self.code.clone() }
+        let missing = [self.code.missing.clone(), self.streams.missing()].concat();
+        Code { lost: self.streams.lost(), missing, ..self.code.clone() }
     }
 
     /// Takes what is left in the rings and syncs the files.
@@ -66,12 +74,25 @@ impl CodeRecorder {
     }
 }
 
-fn begin(root: &Path, opened: Opened, folder: &Folder, target: Target) -> io::Result<Streams> {
+fn begin(
+    root: &Path,
+    opened: Opened,
+    folder: &Folder,
+    target: Target,
+    mut callers: Option<Callers>,
+) -> io::Result<Streams> {
     let before = crate::system::clock::monotonic();
-    Streams::start(STREAMS, opened.rings, folder, |lanes| {
-        let (Target::Attached(pid), Some(first)) = (target, lanes.first_mut()) else { return Ok(()) };
-        let records = mapped::records(root, pid, before, first.ring.cpu);
-        first.append(&records)
+    let cpu = opened.rings.first().map(|ring| ring.cpu);
+    let records = match (target, cpu) {
+        (Target::Attached(pid), Some(cpu)) => mapped::records(root, pid, before, cpu),
+        _ => Vec::new(),
+    };
+    if let Some(callers) = &mut callers {
+        callers.learn(&records);
+    }
+    Streams::start(STREAMS, opened.rings, folder, callers, |lanes| match lanes.first_mut() {
+        Some(first) if !records.is_empty() => first.append(&records),
+        _ => Ok(()),
     })
 }
 
@@ -84,6 +105,12 @@ struct Opened {
 }
 
 impl Opened {
+    /// Whether samples come with a copy of the stack.
+    fn has_stacks(&self) -> bool {
+        let whats = self.rings.iter().flat_map(|ring| &ring.whats);
+        whats.into_iter().any(|what| matches!(what, What::Clock { stack_bytes: 1.., .. }))
+    }
+
     fn describe(&self, period_ns: u64) -> Code {
         let ids = |what: CodeSource| {
             let events = self.rings.iter().flat_map(|ring| ring.events.iter().zip(&ring.whats));
@@ -105,17 +132,33 @@ impl Opened {
     }
 }
 
-/// Opens timer and waits, else the timer with the kernel's code, else the timer.
+/// As [`open_with`], with copies of the stack if they are to be had.
 fn open(root: &Path, target: Target, period_ns: u64) -> io::Result<Opened> {
+    if perf::DUMPED_REGISTERS.is_empty() {
+        let mut opened = open_with(root, target, period_ns, false)?;
+        opened.missing.push("Callers are not found on this architecture.".to_owned());
+        return Ok(opened);
+    }
+    open_with(root, target, period_ns, true).or_else(|error| {
+        let mut opened = open_with(root, target, period_ns, false)?;
+        let why = words::errno(&error);
+        opened.missing.push(format!("Callers are not found: the kernel gives no copies of stacks ({why})."));
+        Ok(opened)
+    })
+}
+
+/// Opens timer and waits, else the timer with the kernel's code, else the timer.
+fn open_with(root: &Path, target: Target, period_ns: u64, stacks: bool) -> io::Result<Opened> {
     let cpus = tiers::online_cpus(root)?;
     let mut missing = Vec::new();
     let waits = tracefs::describe(root, &["sched_switch"]);
     let waits = waits.map(|found| found.first().map(|point| point.id));
-    let timer = |kernel| What::Clock { period_ns, kernel };
+    let timer =
+        |kernel, stack_bytes| What::Clock { period_ns, kernel, stack_bytes: if stacks { stack_bytes } else { 0 } };
     match waits {
         Ok(Some(tracepoint)) => {
             let [deep, light] = [false, true].map(|interruptible| What::Asleep { tracepoint, interruptible });
-            match open_rings(root, &cpus, target, &[timer(true), deep, light]) {
+            match open_rings(root, &cpus, target, &[timer(true, STACK_BYTES_WIDE), deep, light]) {
                 Ok(opened) => return Ok(Opened { kernel: true, ..opened }),
                 Err(error) => missing.push(no_waits(&error)),
             }
@@ -123,7 +166,7 @@ fn open(root: &Path, target: Target, period_ns: u64) -> io::Result<Opened> {
         Ok(None) => missing.push("Waits are not named: this kernel has no tracepoint sched_switch.".to_owned()),
         Err(error) => missing.push(no_waits(&error)),
     }
-    let opened = match open_rings(root, &cpus, target, &[timer(true)]) {
+    let opened = match open_rings(root, &cpus, target, &[timer(true, STACK_BYTES_OWN)]) {
         Ok(opened) => Opened { kernel: true, ..opened },
         Err(error) => {
             missing.push(format!(
@@ -131,7 +174,7 @@ fn open(root: &Path, target: Target, period_ns: u64) -> io::Result<Opened> {
                 words::errno(&error),
                 words::remedy(Tier::CpuWideSwitches, &error)
             ));
-            open_rings(root, &cpus, target, &[timer(false)])?
+            open_rings(root, &cpus, target, &[timer(false, STACK_BYTES_OWN)])?
         }
     };
     missing.extend(opened.missing);

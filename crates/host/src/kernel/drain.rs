@@ -1,9 +1,11 @@
 //! Moves records from the rings to the streams. Owns the thread that does it,
 //! the files and the counters; refuses to interpret a record beyond its size and
-//! its count of losses.
+//! its count of losses: what is in a copy of a stack is for `callers`.
 
+use super::callers::Callers;
 use super::forks::{self, Forks, Task};
 use super::perf::{Event, What};
+use super::records::{header, split};
 use super::tiers::CpuRing;
 use crate::capture::folder::Folder;
 use crate::capture::loss;
@@ -44,6 +46,8 @@ pub struct Counts {
     pub forks: Forks,
     /// What was lost on the way to the streams (not: in the kernel's rings).
     pub losses: Vec<Loss>,
+    /// What is not found in records, and why.
+    pub missing: Vec<String>,
 }
 
 /// One CPU: its ring and the stream that it goes to.
@@ -56,6 +60,8 @@ pub struct Lane {
     wakes: bool,
     /// Ids of samples of threads that go to sleep and can be interrupted.
     sleeps: Vec<u64>,
+    /// Ids of samples with a copy of the stack.
+    dumped: Vec<u64>,
 }
 
 impl Lane {
@@ -64,14 +70,19 @@ impl Lane {
     pub fn create(ring: CpuRing, folder: &Folder, name: &str) -> io::Result<Lane> {
         let file = folder.create_to_append(name.rsplit('/').next().unwrap_or(name))?;
         let stream = Stream { name: name.to_owned(), file, whole: 0 };
-        let mut lane = Lane { ring, stream, wakes: true, sleeps: Vec::new() };
+        let mut lane = Lane { ring, stream, wakes: true, sleeps: Vec::new(), dumped: Vec::new() };
         lane.sleeps = lane.interruptible().filter_map(|event| event.id().ok()).collect();
+        let dumped = |what: &What| matches!(what, What::Clock { stack_bytes: 1.., .. });
+        lane.dumped = lane.events(dumped).filter_map(|event| event.id().ok()).collect();
         Ok(lane)
     }
 
+    fn events(&self, is: impl Fn(&What) -> bool) -> impl Iterator<Item = &Event> {
+        self.ring.events.iter().zip(&self.ring.whats).filter(move |(_, what)| is(what)).map(|(event, _)| event)
+    }
+
     fn interruptible(&self) -> impl Iterator<Item = &Event> {
-        let events = self.ring.events.iter().zip(&self.ring.whats);
-        events.filter(|(_, what)| matches!(what, What::Asleep { interruptible: true, .. })).map(|(event, _)| event)
+        self.events(|what| matches!(what, What::Asleep { interruptible: true, .. }))
     }
 
     /// Appends records that were not in the ring.
@@ -112,6 +123,10 @@ pub struct Drain {
     /// What losses are said to be of.
     source: &'static str,
     buffer: Vec<u8>,
+    /// Finds callers in copies of stacks; `None`: records are kept as they come.
+    callers: Option<Callers>,
+    /// What is kept of the buffer.
+    kept: Vec<u8>,
     /// Processes that began or ended, of this round.
     tasks: Vec<Task>,
     /// Index into the losses of a failed disk, and what it cost so far.
@@ -123,11 +138,25 @@ pub struct Drain {
 impl Drain {
     /// Drains `lanes` in a thread of the given name until that is ended. `source` names what the kernel drops
     /// without telling when.
-    pub fn start(lanes: Vec<Lane>, source: &'static str, thread: &str) -> io::Result<Worker<Counts>> {
+    pub fn start(
+        lanes: Vec<Lane>,
+        callers: Option<Callers>,
+        source: &'static str,
+        thread: &str,
+    ) -> io::Result<Worker<Counts>> {
         let shared = Shared::new(Counts::default())?;
-        let (buffer, tasks) = (Vec::new(), Vec::new());
         let sleeps = Some((0, clock::monotonic()));
-        let drain = Drain { lanes, shared: Arc::clone(&shared), source, buffer, tasks, failed: None, sleeps };
+        let drain = Drain {
+            lanes,
+            shared: Arc::clone(&shared),
+            source,
+            buffer: Vec::new(),
+            callers,
+            kept: Vec::new(),
+            tasks: Vec::new(),
+            failed: None,
+            sleeps,
+        };
         Worker::run(shared, thread, Priority::Background, move |_| drain.run())
     }
 
@@ -162,10 +191,15 @@ impl Drain {
     }
 
     fn drain_all(&mut self) {
+        if let Some(callers) = &mut self.callers {
+            callers.begin_round();
+        }
         for index in 0..self.lanes.len() {
             self.drain_one(index);
         }
+        let missing = self.callers.as_mut().map_or(Vec::new(), Callers::take_missing);
         let mut counts = self.shared.lock();
+        counts.missing.extend(missing);
         counts.forks.take_round(&self.tasks);
         counts.rounds += 1;
         self.tasks.clear();
@@ -176,6 +210,15 @@ impl Drain {
         self.buffer.clear();
         if lane.ring.ring.drain(&mut self.buffer) == 0 {
             return;
+        }
+        if let Some(callers) = &mut self.callers {
+            self.kept.clear();
+            let mut rest = &self.buffer[..];
+            while let Some((record, behind)) = split(rest) {
+                callers.keep(record, &lane.dumped, &mut self.kept);
+                rest = behind;
+            }
+            std::mem::swap(&mut self.buffer, &mut self.kept);
         }
         let tally = tally(&self.buffer, &lane.sleeps, &mut self.tasks);
         if let Some((sleeps, _)) = &mut self.sleeps {
@@ -278,8 +321,8 @@ fn too_many(sleeps: u64, elapsed_ns: u64, cpus: usize) -> bool {
 /// first word is one of `sleeps`; appends processes that began or ended.
 fn tally(mut bytes: &[u8], sleeps: &[u64], tasks: &mut Vec<Task>) -> Tally {
     let mut tally = Tally::default();
-    while let Some((kind, size)) = header(bytes) {
-        let Some((record, rest)) = bytes.split_at_checked(size) else { break };
+    while let Some((record, rest)) = split(bytes) {
+        let kind = header(record).map_or(0, |(kind, _)| kind);
         tally.records += 1;
         tasks.extend(forks::task(kind, record));
         tally.lost += match kind {
@@ -291,14 +334,6 @@ fn tally(mut bytes: &[u8], sleeps: &[u64], tasks: &mut Vec<Task>) -> Tally {
         bytes = rest;
     }
     tally
-}
-
-fn header(bytes: &[u8]) -> Option<(u32, usize)> {
-    let (kind, rest) = bytes.split_first_chunk::<4>()?;
-    let (_misc, rest) = rest.split_first_chunk::<2>()?;
-    let (size, _) = rest.split_first_chunk::<2>()?;
-    let size = usize::from(u16::from_ne_bytes(*size));
-    (size >= 8).then_some((u32::from_ne_bytes(*kind), size))
 }
 
 fn word(record: &[u8], offset: usize) -> u64 {

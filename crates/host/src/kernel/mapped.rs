@@ -16,8 +16,12 @@ const PATH_MAX: usize = 4096;
 /// Records of one executable mapping each, stamped with `time` and `cpu`; none
 /// where the process cannot be looked at.
 pub fn records(root: &Path, pid: Pid, time: Time, cpu: u16) -> Vec<u8> {
-    let text = Host::at(root).process_text(pid.0, "maps").unwrap_or_default();
-    let mapped = mappings::parse(&text);
+    records_of(&Host::at(root).process_text(pid.0, "maps").unwrap_or_default(), pid, time, cpu)
+}
+
+/// As [`records`], of the text of `/proc/PID/maps`.
+pub fn records_of(text: &str, pid: Pid, time: Time, cpu: u16) -> Vec<u8> {
+    let mapped = mappings::parse(text);
     let code = mapped.iter().filter(|mapping| mapping.executable && mapping.name.len() < PATH_MAX);
     code.filter_map(|mapping| record(mapping, pid, time, cpu)).flatten().collect()
 }

@@ -7,11 +7,13 @@
 //! be had is said in [`rtscope_model::manifest::Kernel::missing`].
 
 mod by_hand;
+pub(crate) mod callers;
 pub(crate) mod code;
 mod drain;
 mod forks;
 mod mapped;
 pub(crate) mod perf;
+mod records;
 mod ring;
 pub(crate) mod streams;
 mod threads;
@@ -22,6 +24,7 @@ pub(crate) mod words;
 use crate::capture::folder::Folder;
 use crate::system::procfs::Host;
 pub use by_hand::ByHand;
+pub(crate) use callers::SharedFiles;
 pub use code::CodeRecorder;
 use rtscope_model::manifest::{Kernel, Tier, Tracepoint};
 use std::io;
@@ -86,7 +89,7 @@ fn begin(opened: Opened, folder: &Folder) -> io::Result<Streams> {
     for point in &opened.tracepoints {
         folder.write(&format!("{}.format", point.name), point.format.as_bytes())?;
     }
-    Streams::start(STREAMS, opened.rings, folder, |_| Ok(()))
+    Streams::start(STREAMS, opened.rings, folder, None, |_| Ok(()))
 }
 
 fn describe(opened: &Opened) -> Kernel {

@@ -21,6 +21,8 @@ pub const SAMPLE_CPU: u64 = 1 << 7;
 pub const SAMPLE_RAW: u64 = 1 << 10;
 /// `PERF_SAMPLE_REGS_USER`.
 pub const SAMPLE_REGS_USER: u64 = 1 << 12;
+/// `PERF_SAMPLE_STACK_USER`.
+const SAMPLE_STACK_USER: u64 = 1 << 13;
 /// `PERF_SAMPLE_IDENTIFIER`.
 pub const SAMPLE_IDENTIFIER: u64 = 1 << 16;
 
@@ -31,6 +33,10 @@ pub const INSTRUCTION_POINTER: Option<u64> = match () {
     () if cfg!(target_arch = "aarch64") => Some(32),
     () => None,
 };
+
+/// What a sample with a copy of the stack holds of registers, in this order, as perf numbers them: the frame's base,
+/// the stack's end, the next instruction. None where frames of this architecture are not known here.
+pub const DUMPED_REGISTERS: &[u32] = if cfg!(target_arch = "x86_64") { &[6, 7, 8] } else { &[] };
 
 const TYPE_SOFTWARE: u32 = 1;
 const TYPE_TRACEPOINT: u32 = 2;
@@ -114,6 +120,8 @@ pub enum What {
         period_ns: u64,
         /// Also inside the kernel.
         kernel: bool,
+        /// With a copy of so many bytes of the stack's top, and [`DUMPED_REGISTERS`]; a multiple of 8, 0: with none.
+        stack_bytes: u32,
     },
     /// Where in the kernel a thread was when it went to sleep.
     Asleep {
@@ -241,9 +249,10 @@ fn attr(what: What, scope: Scope, sample_type: u64, watermark: u32) -> Attr {
             (attr.kind, attr.config) = (TYPE_SOFTWARE, COUNT_SW_DUMMY);
             attr.flags |= tasks | CONTEXT_SWITCH;
         }
-        What::Clock { period_ns, .. } => {
+        What::Clock { period_ns, stack_bytes, .. } => {
             (attr.kind, attr.config, attr.sample_period) = (TYPE_SOFTWARE, COUNT_SW_CPU_CLOCK, period_ns);
             attr.flags |= tasks | MMAP | MMAP2;
+            attr.sample_stack_user = stack_bytes;
         }
     }
     if sample_type & SAMPLE_CALLCHAIN != 0 {
@@ -252,6 +261,10 @@ fn attr(what: What, scope: Scope, sample_type: u64, watermark: u32) -> Attr {
     }
     if sample_type & SAMPLE_REGS_USER != 0 {
         attr.sample_regs_user = INSTRUCTION_POINTER.map_or(0, |register| 1 << register);
+    }
+    if attr.sample_stack_user > 0 {
+        attr.sample_type |= SAMPLE_STACK_USER;
+        attr.sample_regs_user = DUMPED_REGISTERS.iter().map(|register| 1 << register).sum();
     }
     if let Scope::ThreadOnCpu(..) = scope {
         attr.flags |= INHERIT | EXCLUDE_HV;

@@ -2,6 +2,7 @@
 //! ring, the thread that fills them, and what it counts. The recorders differ in
 //! what they open and in what they say about it.
 
+use super::callers::Callers;
 use super::drain::{Counts, Drain, Lane};
 use super::tiers::CpuRing;
 use crate::capture::folder::Folder;
@@ -42,11 +43,12 @@ pub struct Streams {
 impl Streams {
     /// Makes the files in `folder` (the capture's folder of that kind), switches
     /// the events on, lets `begin` write what is to stand first, and starts the
-    /// thread.
+    /// thread. `callers` finds those of samples that come with a copy of the stack.
     pub fn start(
         kind: Kind,
         rings: Vec<CpuRing>,
         folder: &Folder,
+        callers: Option<Callers>,
         begin: impl FnOnce(&mut [Lane]) -> io::Result<()>,
     ) -> io::Result<Streams> {
         let create = |ring: CpuRing| {
@@ -58,7 +60,7 @@ impl Streams {
         if !lanes.is_empty() {
             lanes.iter().try_for_each(Lane::enable)?;
             begin(&mut lanes)?;
-            streams.drain = Some(Drain::start(lanes, kind.source, kind.thread)?);
+            streams.drain = Some(Drain::start(lanes, callers, kind.source, kind.thread)?);
         }
         Ok(streams)
     }
@@ -109,6 +111,11 @@ impl Streams {
     /// record could tell of any more: that is added at the end.
     pub fn losses(&self) -> Vec<Loss> {
         self.drain.as_ref().map_or(Vec::new(), |drain| drain.lock().losses.clone())
+    }
+
+    /// What is not found in records, and why, so far.
+    pub fn missing(&self) -> Vec<String> {
+        self.drain.as_ref().map_or(Vec::new(), |drain| drain.lock().missing.clone())
     }
 
     /// Takes what is left in the rings and syncs the files. False: the thread had

@@ -2,12 +2,13 @@
 //! symbol tables and the sections; refuses to name what lies in no function.
 
 use super::names::{Library, Names, Owner, kind};
+use super::spins;
 use crate::binary::Bounded;
 use crate::runtimes::known;
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, ReadRef, SectionFlags, SymbolKind, elf};
-use rtscope_decode::code::Named;
-use rtscope_model::CodeKind;
+use rtscope_decode::code::{Named, NamedRole, SPINNING};
+use rtscope_model::{CodeKind, Part, PurposeId, Role};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Cursor;
@@ -29,6 +30,8 @@ pub struct Found {
     pub told: bool,
     /// Places in it that have no name.
     pub unnamed: usize,
+    /// How the program's code gets names, where some of it that was asked for has none.
+    pub names_by: Option<String>,
 }
 
 /// The kind of all code in a file: the runtime's, where that is a library of its own, and another language's, in a
@@ -63,22 +66,69 @@ fn look_up_in<'data, R: ReadRef<'data>>(data: R, name: &str, asked: &[Asked]) ->
     let build_id = elf.build_id().ok().flatten().map(|id| id.iter().map(|byte| format!("{byte:02x}")).collect());
     let (stripped, told) = (functions.stripped, content.is_some());
     let mut found = Found { build_id, stripped, told, ..Found::default() };
+    let mut nameless = false;
     for (offset, at) in asked {
         if found.names.last().is_some_and(|last: &Named| *offset < last.to) {
             continue;
         }
         let named = loads.address(*offset).and_then(|address| functions.name(address, *offset, *at, content));
+        nameless |=
+            named.as_ref().is_some_and(|named| named.kind == CodeKind::Program && named.name.ends_with(NAMELESS));
         found.unnamed += usize::from(named.is_none());
-        found.names.push(named.unwrap_or_else(|| unnamed(name, (*offset, *at), content)));
+        match named {
+            Some(named) => found.names.extend(pieces(named, data).into_iter().filter(|piece| is_asked(piece, asked))),
+            None => found.names.push(unnamed(name, (*offset, *at), content)),
+        }
     }
+    found.names_by = functions.language.unnamed().filter(|_| nameless).map(str::to_owned);
     Ok(found)
+}
+
+/// Whether one of `asked`, sorted, lies in it.
+fn is_asked(named: &Named, asked: &[Asked]) -> bool {
+    let first = asked.partition_point(|(offset, _)| *offset < named.from);
+    asked.get(first).is_some_and(|(offset, _)| *offset < named.to)
+}
+
+/// A function cut where it spins, if it is the runtime's: what such a loop is for is another purpose.
+fn pieces<'data, R: ReadRef<'data>>(named: Named, data: R) -> Vec<Named> {
+    let waits = named.purpose.as_ref().and_then(waiting);
+    let size = named.to.checked_sub(named.from).filter(|size| *size <= FUNCTION_BYTES_MAX);
+    let code = waits.as_ref().and_then(|_| data.read_bytes_at(named.from, size?).ok());
+    let (Some(waits), Some(code)) = (waits, code) else { return vec![named] };
+    let piece = |from: u64, to: u64, spins: bool| Named {
+        from: named.from + from,
+        to: named.from + to,
+        at: named.at.wrapping_add(from),
+        name: if spins { format!("{}{SPINNING}", named.name) } else { named.name.clone() },
+        purpose: if spins { Some(waits.clone()) } else { named.purpose.clone() },
+        ..named.clone()
+    };
+    let (mut pieces, mut from) = (Vec::new(), 0);
+    for spin in spins::loops(code) {
+        let (start, end) = (spin.start as u64, spin.end as u64);
+        pieces.extend((start > from).then(|| piece(from, start, false)));
+        pieces.push(piece(start, end, true));
+        from = end;
+    }
+    let to = named.to - named.from;
+    pieces.extend((from < to).then(|| piece(from, to, false)));
+    pieces
+}
+
+/// What a function with this role is for while it spins: it waits for other collectors, or for a lock.
+fn waiting(role: &NamedRole) -> Option<NamedRole> {
+    let of_collector = PurposeId::of(&role.own)?.get().part != Part::Serving;
+    let own = if of_collector { WAITS_FOR_COLLECTORS } else { WAITS_FOR_LOCKS };
+    Some(NamedRole { own: own.to_owned(), calls: role.calls.clone() })
 }
 
 /// A place without a name, as an address in its module. A library of another
 /// language is another language's code all the same, and the runtime's the runtime's.
 pub fn unnamed(module: &str, (offset, at): Asked, content: Content) -> Named {
     let kind = content.unwrap_or(CodeKind::Unknown);
-    Named { from: offset, to: offset.saturating_add(1), at, name: format!("{module}+{offset:#x}"), kind, source: None }
+    let name = format!("{module}+{offset:#x}");
+    Named { from: offset, to: offset.saturating_add(1), at, name, kind, source: None, purpose: None }
 }
 
 /// What of a file is loaded: the offsets of each segment, in order, and its link-time address.
@@ -128,8 +178,27 @@ struct Text {
     stubs: bool,
 }
 
-/// What the linker's stubs are called.
+/// What the linker's stubs are called; ends with [`rtscope_decode::code::STUB`].
 const STUBS: &str = "stub that leads to a library (.plt)";
+
+/// No function of a runtime is larger: the largest interpret bytecode.
+const FUNCTION_BYTES_MAX: u64 = 1 << 20;
+
+/// Purposes of code that spins.
+const WAITS_FOR_COLLECTORS: &str = "waiting-for-collectors";
+const WAITS_FOR_LOCKS: &str = "locks";
+
+/// How code is called of which only the module is known, or less.
+const NAMELESS: &str = "code without a name";
+
+/// What lies at an address.
+struct At {
+    name: String,
+    kind: CodeKind,
+    purpose: Option<Role>,
+    from: u64,
+    to: u64,
+}
 
 /// All functions of a file, by address.
 struct Functions<'data> {
@@ -191,21 +260,24 @@ impl<'data> Functions<'data> {
     /// The name of the function around `address`, for all of it.
     fn name(&self, address: u64, offset: u64, at: u64, content: Content) -> Option<Named> {
         let text = text_of(&self.texts, address)?;
-        let of_stubs =
-            || text.stubs.then(|| (STUBS.to_owned(), content.unwrap_or(CodeKind::Foreign), text.from, text.to));
-        let (name, kind, from, to) = self.function_at(address, text, content).or_else(of_stubs)?;
+        let of_stubs = || {
+            let kind = content.unwrap_or(CodeKind::Foreign);
+            text.stubs.then(|| At { name: STUBS.to_owned(), kind, purpose: None, from: text.from, to: text.to })
+        };
+        let found = self.function_at(address, text, content).or_else(of_stubs)?;
         Some(Named {
-            from: offset.checked_sub(address - from)?,
-            to: offset.checked_add(to - address)?,
-            at: at.wrapping_sub(address - from),
-            name,
-            kind,
+            from: offset.checked_sub(address - found.from)?,
+            to: offset.checked_add(found.to - address)?,
+            at: at.wrapping_sub(address - found.from),
+            name: found.name,
+            kind: found.kind,
             source: None,
+            purpose: found.purpose.map(NamedRole::from),
         })
     }
 
-    /// The function around `address` in `text`: its name, whose it is, where it begins and ends.
-    fn function_at(&self, address: u64, text: Text, content: Content) -> Option<(String, CodeKind, u64, u64)> {
+    /// The function around `address` in `text`, or the gap between two.
+    fn function_at(&self, address: u64, text: Text, content: Content) -> Option<At> {
         let behind = self.list.partition_point(|function| function.address <= address);
         let before = behind.checked_sub(1).filter(|index| self.address(*index) >= Some(text.from));
         let next = Some(behind).filter(|index| self.address(*index).is_some_and(|next| next < text.to));
@@ -214,35 +286,41 @@ impl<'data> Functions<'data> {
             0 => limit,
             size => function.address.saturating_add(size).min(limit),
         });
-        let (owner, from, to) = match address < end {
-            true => (before?, self.address(before?)?, end),
-            false => (self.owner_of_gap(before, next)?, end, limit),
-        };
+        if address >= end {
+            let (name, kind) = self.gap(before, next)?;
+            return Some(At { name, kind: content.unwrap_or(kind), purpose: None, from: end, to: limit });
+        }
+        let owner = before?;
         let function = self.list.get(owner)?;
         let by_name = || kind(self.language, function.owner, || self.neighbours(owner).collect());
         let kind = content.unwrap_or_else(by_name);
-        Some((self.language.readable(function.name), kind, from, to))
+        let purpose = (kind == CodeKind::Runtime).then(|| self.language.purpose(function.name)).flatten();
+        Some(At { name: self.language.readable(function.name), kind, purpose, from: function.address, to: end })
     }
 
     fn address(&self, index: usize) -> Option<u64> {
         self.list.get(index).map(|function| function.address)
     }
 
-    /// Whose code it is that lies behind one function's end and before the next one.
-    /// GHC drops the names of local functions, and puts their code in front of the
-    /// function that they are local to. What is left over goes to the one before.
-    fn owner_of_gap(&self, before: Option<usize>, next: Option<usize>) -> Option<usize> {
-        let module = |index: Option<usize>| self.language.module(self.list.get(index?)?.name);
-        let of_next = module(next).is_some() && module(before).is_none_or(|before| Some(before) == module(next));
+    /// What is known of code between one function's end and the next one's start: never either's name. A compiler
+    /// that drops the names of local functions lays their code in front of the function that they are local to, so
+    /// it is of that one's module; what is left over is whose the one before is.
+    fn gap(&self, before: Option<usize>, next: Option<usize>) -> Option<(String, CodeKind)> {
         if self.stripped {
             return None;
         }
-        if of_next {
-            return next;
+        let module = |index: Option<usize>| self.language.module(self.list.get(index?)?.name);
+        let owner = before.and_then(|index| self.list.get(index)).map(|one| one.owner);
+        let of_next = module(next).filter(|next| module(before).is_none_or(|before| before == *next));
+        let of_before = || module(before).filter(|_| owner == Some(Owner::Program));
+        match (of_next.or_else(of_before), owner) {
+            (Some(module), _) => {
+                Some((format!("{}: {NAMELESS}", self.language.readable_module(module)), CodeKind::Program))
+            }
+            (None, Some(Owner::Program)) => Some((format!("program {NAMELESS}"), CodeKind::Program)),
+            (None, Some(Owner::Runtime)) => Some((format!("runtime {NAMELESS}"), CodeKind::Runtime)),
+            _ => None,
         }
-        before.filter(|index| {
-            self.list.get(*index).is_some_and(|one| matches!(one.owner, Owner::Program | Owner::Runtime))
-        })
     }
 
     /// The owners of the nearest functions on both sides that others can call.
@@ -314,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_in_no_function_goes_where_ghc_puts_local_ones() {
+    fn what_lies_in_no_function_has_no_functions_name() {
         let functions = functions(&[
             (0x1100, 0x50, "c_busy"),
             (0x1200, 0x50, "Main_work_info"),
@@ -325,11 +403,12 @@ mod tests {
         let named = |name: &str, kind, from, to| Some((name.to_owned(), kind, from, to));
         assert_eq!(at(&functions, 0x1110), named("c_busy", CodeKind::Foreign, 0x100, 0x150));
         assert_eq!(at(&functions, 0x1010), None, "in front of another language's code");
-        assert_eq!(at(&functions, 0x1160), named("Main.work", CodeKind::Program, 0x150, 0x200));
+        let nameless = "Main: code without a name";
+        assert_eq!(at(&functions, 0x1160), named(nameless, CodeKind::Program, 0x150, 0x200));
         assert_eq!(at(&functions, 0x1210), named("Main.work", CodeKind::Program, 0x200, 0x250));
-        assert_eq!(at(&functions, 0x1260), named("Main.main1", CodeKind::Program, 0x250, 0x300));
-        assert_eq!(at(&functions, 0x1360), named("Main.main1", CodeKind::Program, 0x350, 0x400));
-        assert_eq!(at(&functions, 0x1460), named("GHC.Base.map", CodeKind::Program, 0x450, 0x500));
+        assert_eq!(at(&functions, 0x1260), named(nameless, CodeKind::Program, 0x250, 0x300));
+        assert_eq!(at(&functions, 0x1360), named(nameless, CodeKind::Program, 0x350, 0x400));
+        assert_eq!(at(&functions, 0x1460), named("GHC.Base: code without a name", CodeKind::Program, 0x450, 0x500));
         assert_eq!(at(&functions, 0x1fff), named("stg_ap_0_fast", CodeKind::Runtime, 0x500, 0x1000));
         assert_eq!(at(&functions, 0x2000), None);
     }
@@ -341,6 +420,30 @@ mod tests {
         assert!(at(&functions, 0x1110).is_some());
         assert_eq!(at(&functions, 0x1160), None);
         assert_eq!(at(&functions, 0x1260), None);
+    }
+
+    #[test]
+    fn a_function_of_the_runtime_is_cut_where_it_spins() {
+        let code = [&[0x90; 16][..], &[0x90, 0xf3, 0x90, 0x48, 0x75, 0xfb, 0xc3], &[0xcc; 9]].concat();
+        let cut = |name: &str| {
+            let purpose = Ghc.purpose(name).map(NamedRole::from);
+            let kind = CodeKind::Runtime;
+            let named = Named { from: 16, to: 23, at: 0x1010, name: name.to_owned(), kind, source: None, purpose };
+            let of = |piece: Named| (piece.from, piece.to, piece.at, piece.name, piece.purpose.map(|role| role.own));
+            pieces(named, &code[..]).into_iter().map(of).collect::<Vec<_>>()
+        };
+        let piece =
+            |from: u64, to, name: &str, own: &str| (from, to, 0x1000 + from, name.to_owned(), Some(own.to_owned()));
+        assert_eq!(
+            cut("GarbageCollect"),
+            [
+                piece(16, 17, "GarbageCollect", "collection-control"),
+                piece(17, 22, "GarbageCollect (spinning)", "waiting-for-collectors"),
+                piece(22, 23, "GarbageCollect", "collection-control"),
+            ]
+        );
+        assert_eq!(cut("stmReadTVar")[1], piece(17, 22, "stmReadTVar (spinning)", "locks"));
+        assert_eq!(cut("c_busy").len(), 1);
     }
 
     #[test]

@@ -68,6 +68,11 @@ impl Files {
         }
     }
 
+    /// What process `pid` has mapped, as `/proc/PID/maps` has it; empty where that cannot be read.
+    pub fn mappings_of(&self, pid: u32) -> String {
+        Process::open(&self.host, pid).and_then(|process| process.text("maps")).unwrap_or_default()
+    }
+
     fn hold(&mut self, process: &Process, mapping: &Mapping) {
         let file = mapping.file().and_then(|file| open_target(process, file).ok());
         let path = mapping.name.trim_end_matches(" (deleted)").to_owned();

@@ -30,7 +30,7 @@ pub fn look_up(host: &Host, addresses: &BTreeSet<u64>) -> Result<Vec<Named>, Str
         // Behind the last function is data, or a module that has been unloaded.
         let (Some((from, name)), Some((to, _))) = (around, functions.get(next)) else { continue };
         let name = String::from_utf8_lossy(name).into_owned();
-        names.push(Named { from: *from, to: *to, at: 0, name, kind: CodeKind::Kernel, source: None });
+        names.push(Named { from: *from, to: *to, at: 0, name, kind: CodeKind::Kernel, source: None, purpose: None });
     }
     Ok(names)
 }

@@ -9,22 +9,30 @@ pub(crate) mod elf;
 mod files;
 mod kernel;
 pub(crate) mod names;
+mod spins;
 mod vdso;
 
 pub use files::Files;
+pub(crate) use vdso::image as vdso;
 
 use crate::capture::folder::Folder;
+use crate::runtimes::known;
 use crate::sandbox::{self, Limits};
 use elf::Asked;
 use rtscope_decode::ReadAt;
 use rtscope_decode::code::{Module, ModuleNames, Names, Origin, Place, Samples};
 use rtscope_model::manifest::Code;
-use rtscope_model::{Time, units};
+use rtscope_model::{Role, Time, units};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// What the function `name` of the runtime with this id is for; `None`: it is not known.
+pub fn purpose(runtime: &str, name: &str) -> Option<Role> {
+    known::all().find(|known| known.info().id == runtime)?.purpose(name)
+}
 
 /// Distinct places and call chains that are named; more than this is no program.
 const PLACES_MAX: usize = 1 << 20;
@@ -102,9 +110,12 @@ fn same_boot(realtime_offset_ns: i64) -> bool {
 }
 
 fn sentence(module: &ModuleNames) -> Option<String> {
-    let why = module.missing.as_ref()?;
     let name = module.path.rsplit('/').next().unwrap_or_default().trim_end_matches(" (deleted)");
-    Some(format!("Code in {name} has no names: the file {why}."))
+    match (&module.missing, &module.names_by) {
+        (Some(why), _) => Some(format!("Code in {name} has no names: the file {why}.")),
+        (None, Some(how)) => Some(format!("Local functions of {name} have no names. To get them: {how}.")),
+        (None, None) => None,
+    }
 }
 
 fn of_file(module: &Module, mapped: Option<i64>, files: &Files, asked: &[Asked]) -> ModuleNames {
@@ -124,6 +135,7 @@ fn of_file(module: &Module, mapped: Option<i64>, files: &Files, asked: &[Asked])
             if found.unnamed > 0 && found.stripped && !found.told {
                 names.missing = Some("is stripped: it has no symbol table; keep it (no `strip`, no `-s`)".to_owned());
             }
+            names.names_by = found.names_by;
             (names.build_id, names.names) = (found.build_id, found.names);
             names
         }
@@ -174,7 +186,10 @@ impl Seen {
         let mut seen = Seen::default();
         let mut count = 0;
         while let Some(sample) = samples.next() {
-            for place in [Some(sample.leaf), sample.user].into_iter().flatten() {
+            let outside = [Some(sample.leaf), sample.user].into_iter().flatten();
+            for place in
+                outside.chain(sample.callers.iter().copied().filter(|place| in_file(*place, samples.modules())))
+            {
                 count += usize::from(count < PLACES_MAX && seen.place(place, samples.modules()));
             }
             if !sample.chain.is_empty() && seen.chains.len() < CHAINS_MAX {
@@ -211,6 +226,12 @@ impl Seen {
     fn kernel_addresses(&self) -> BTreeSet<u64> {
         self.chains.iter().flat_map(|(chain, _)| chain.iter().copied()).collect()
     }
+}
+
+/// Whether a caller's place can have a name. The others are no samples, and are not counted as such.
+fn in_file(place: Place, modules: &[Module]) -> bool {
+    let Place::Module { module, .. } = place else { return false };
+    modules.get(module as usize).is_some_and(|module| module.origin() != Origin::Memory)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! Owns what is the same for all of them; how each one names its code is in its own folder below
 //! `runtimes`.
 
-use rtscope_model::CodeKind;
+use rtscope_model::{CodeKind, PurposeId, Role};
 use std::collections::HashMap;
 
 /// Whose code a symbol of an executable that holds a runtime is.
@@ -61,9 +61,25 @@ pub trait Names {
         None
     }
 
+    /// As people write such a module.
+    fn readable_module(&self, module: &str) -> String {
+        module.to_owned()
+    }
+
     /// Whether `name` marks a place in code and is no function.
     fn is_label(&self, _name: &str) -> bool {
         false
+    }
+
+    /// What a function of the runtime is for.
+    fn purpose(&self, _name: &str) -> Option<Role> {
+        None
+    }
+
+    /// What is said of the program's code that has no names, where its compiler leaves out those of local functions:
+    /// how to get them.
+    fn unnamed(&self) -> Option<&'static str> {
+        None
     }
 
     /// Of the program's names for one address: whether it is the one that people know best.
@@ -93,6 +109,51 @@ pub(crate) fn table(list: &str) -> HashMap<&str, Owner> {
     lines
         .map(|line| line.strip_suffix(" static").map_or((line, Owner::Runtime), |name| (name, Owner::PerhapsRuntime)))
         .collect()
+}
+
+/// What functions of a runtime are for, by their names without what compilers add.
+#[derive(Debug, Default)]
+pub(crate) struct Purposes<'t> {
+    exact: HashMap<&'t str, Role>,
+    /// By how a name begins.
+    starts: Vec<(&'t str, Role)>,
+}
+
+impl<'t> Purposes<'t> {
+    /// Reads a table as `runtimes/*/purposes.txt` are: an id on a line of its own, and indented below it names. `~name`
+    /// serves its callers, `name*` is all names that begin so, `^name` says only what those are for that it calls.
+    /// A purpose that there is none of is left out.
+    pub(crate) fn read(text: &'t str) -> Purposes<'t> {
+        let (mut purposes, mut calls, mut of) = (Purposes::default(), Vec::new(), None);
+        for line in text.lines().filter(|line| !line.starts_with('#')) {
+            if !line.starts_with(' ') {
+                of = PurposeId::of(line);
+                continue;
+            }
+            for word in line.split_ascii_whitespace() {
+                let Some(own) = of else { continue };
+                let (serves, name) = word.strip_prefix('~').map_or((false, word), |name| (true, name));
+                let role = Role { own, calls: (!serves).then_some(own) };
+                match (name.strip_prefix('^'), name.strip_suffix('*')) {
+                    (Some(name), _) => calls.push((name, own)),
+                    (_, Some(start)) => purposes.starts.push((start, role)),
+                    _ => _ = purposes.exact.insert(name, role),
+                }
+            }
+        }
+        for (name, calls) in calls {
+            purposes.exact.entry(name).and_modify(|role| role.calls = Some(calls));
+        }
+        purposes
+    }
+
+    /// What the function called `name` is for: by its own name, else by the longest start.
+    pub(crate) fn of(&self, name: &str) -> Option<Role> {
+        let name = base(name);
+        let starts = || self.starts.iter().filter(|(start, _)| name.starts_with(start));
+        let longest = || starts().max_by_key(|(start, _)| start.len()).map(|(_, role)| *role);
+        self.exact.get(name).copied().or_else(longest)
+    }
 }
 
 /// A name without what compilers add to local ones behind a dot (`start_init_elapsed.lto_priv.0`).

@@ -18,6 +18,7 @@ mod logs;
 mod memory;
 mod ocaml_programs;
 mod plan;
+mod purposes;
 mod quiz;
 mod record;
 mod requests;

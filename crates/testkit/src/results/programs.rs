@@ -65,7 +65,7 @@ pub fn foreign() -> Fixture {
         }],
     }];
     let mut drawing = drawing::of_two_lanes(&mut names, results.span_ns, Cause::ForeignCall, None);
-    let busy = Symbol { name: "c_busy".into(), module: "caller".into(), kind: CodeKind::Foreign, source: None };
+    let busy = Symbol { name: "c_busy".into(), module: "caller".into(), kind: CodeKind::Foreign, ..Symbol::default() };
     let code = drawing.symbols.add(busy);
     let pieces = drawing.worst.iter_mut().flat_map(|worst| &mut worst.blamed.causes);
     pieces.filter(|piece| piece.cause == Cause::ForeignCall).for_each(|piece| piece.code = Some(code));
@@ -81,6 +81,7 @@ pub fn foreign() -> Fixture {
     results.code = Some(Code {
         period_ns: 10_309_278,
         samples: 480,
+        purposes: Vec::new(),
         top: vec![
             place("c_busy", "caller", CodeKind::Foreign, 2_330, 1_650),
             place("Data.Map.Internal.$winsert", "caller", CodeKind::Program, 1_900, 0),

@@ -4,7 +4,7 @@ use super::super::record::{EventKind, EventRecord, Value};
 use super::super::shape::{MACHINE, Shape, Track};
 use super::fields::{fitting, is_instant};
 use crate::fxt::Thread;
-use rtscope_model::{CodeSample, Cpu, Found, GroupId, Sample, SymbolId, Tid};
+use rtscope_model::{CodeSample, Cpu, Found, GroupId, PurposeId, Sample, SymbolId, Tid};
 use std::convert::identity;
 
 const SAMPLE: &str = "sample";
@@ -57,10 +57,18 @@ pub(super) fn code<'a>(sample: &CodeSample) -> Shape<'a> {
     if let Some(user) = sample.user {
         shape = shape.with("user", Value::U32(user.0));
     }
+    if let Some(purpose) = sample.purpose {
+        shape = shape.with("purpose", Value::Text(purpose.get().id.as_bytes()));
+    }
     match sample.what {
         Found::Running { ns } => shape.with("ns", Value::U64(ns)),
         Found::Waits => shape,
     }
+}
+
+fn purpose(value: Option<Value<'_>>) -> Option<PurposeId> {
+    let Value::Text(id) = value? else { return None };
+    PurposeId::of(std::str::from_utf8(id).ok()?)
 }
 
 pub(super) fn read_code(record: &EventRecord<'_>) -> Option<CodeSample> {
@@ -79,6 +87,7 @@ pub(super) fn read_code(record: &EventRecord<'_>) -> Option<CodeSample> {
         cpu: Cpu(fitting(args, "cpu")?),
         leaf: SymbolId(fitting(args, "leaf")?),
         user: fitting(args, "user").map(SymbolId),
+        purpose: purpose(args.get("purpose")),
         what,
     })
 }

@@ -13,7 +13,7 @@ use crate::binary::Inspected;
 use crate::capture::loss;
 use crate::capture::redact::Redactor;
 use crate::capture::store::{Store, is_disk_full};
-use crate::kernel::{self, CodeRecorder, KernelRecorder};
+use crate::kernel::{self, CodeRecorder, KernelRecorder, SharedFiles};
 use crate::machine;
 use crate::machine::cgroup::{self, Groups};
 use crate::privileges::{self, Kept};
@@ -37,6 +37,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::Child;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Period of looks at the program's descendants: with perf's records of forks, and without.
@@ -71,7 +72,7 @@ pub(super) struct Session<'a> {
     sources: Vec<Box<dyn RuntimeLogs>>,
     kernel: Option<KernelRecorder>,
     code: Option<CodeRecorder>,
-    files: Files,
+    files: SharedFiles,
     /// A program has started of which the files are not held yet.
     look_at: bool,
     sampler: Option<Sampler>,
@@ -133,7 +134,7 @@ impl<'a> Session<'a> {
         let mut session = Session {
             redactor: options.redact.then(Redactor::default),
             oom_kills_before: oom_kills(&host, &groups),
-            files: Files::new(host.clone()),
+            files: Arc::new(Mutex::new(Files::new(host.clone()))),
             journal: Journal::create(&store),
             options,
             host,
@@ -329,7 +330,7 @@ impl<'a> Session<'a> {
             return;
         };
         let folder = self.store.folder().folder(CODE).map_err(|error| error.to_string());
-        match folder.and_then(|folder| CodeRecorder::start(&folder, target, period_ns)) {
+        match folder.and_then(|folder| CodeRecorder::start(&folder, target, period_ns, Arc::clone(&self.files))) {
             Ok(code) => {
                 self.manifest.code = Some(code.status());
                 self.code = Some(code);
@@ -337,8 +338,14 @@ impl<'a> Session<'a> {
             Err(why) => self.note(why),
         }
         if let kernel::Target::Attached(pid) = target {
-            self.files.look_at(pid.0);
+            self.look_at_files_of([pid.0].iter());
         }
+    }
+
+    /// Opens what these processes have mapped to execute.
+    fn look_at_files_of<'p>(&self, pids: impl Iterator<Item = &'p u32>) {
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        pids.for_each(|pid| files.look_at(*pid));
     }
 
     /// Ends the samples of code and gives them names, while the files are there.
@@ -349,7 +356,8 @@ impl<'a> Session<'a> {
         self.manifest.losses.extend(recorder.streams.losses());
         let mut status = recorder.status();
         let offset = self.manifest.realtime_offset_ns;
-        let named = symbols::names(self.store.folder(), &status, &self.files, offset).and_then(|names| {
+        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let named = symbols::names(self.store.folder(), &status, &files, offset).and_then(|names| {
             let text = serde_json::to_vec(&names).map_err(|error| error.to_string())?;
             self.keep_symbols(&text).map_err(|error| error.to_string())?;
             Ok((names.missing, text.len() as u64))
@@ -411,7 +419,7 @@ impl<'a> Session<'a> {
             if now >= next_family {
                 self.look_at_family(false);
                 if self.code.is_some() {
-                    self.family.iter().for_each(|pid| self.files.look_at(*pid));
+                    self.look_at_files_of(self.family.iter());
                 }
                 next_family = next_family.plus(self.family_period_ns()).max(now);
             }
@@ -437,7 +445,7 @@ impl<'a> Session<'a> {
             // Not between two programs that open their logs: the second one shall not wait.
             if self.look_at && !opened {
                 self.look_at = false;
-                self.writing.iter().for_each(|pid| self.files.look_at(*pid));
+                self.look_at_files_of(self.writing.iter());
             }
             if self.handle_signals(signals, child.is_some() && self.left.is_none()) {
                 break;

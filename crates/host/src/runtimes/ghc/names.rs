@@ -3,12 +3,18 @@
 //! a name that follows no rule.
 
 use super::files::Ghc;
-use crate::symbols::names::{Library, Names, Owner, base, table};
+use crate::symbols::names::{Library, Names, Owner, Purposes, base, table};
+use rtscope_model::Role;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 /// See the head of the file for how it was made.
 const RUNTIME: &str = include_str!("rts_names.txt");
+
+/// See the head of the file for what it holds.
+const PURPOSES: &str = include_str!("purposes.txt");
+
+static RUNTIME_PURPOSES: LazyLock<Purposes<'_>> = LazyLock::new(|| Purposes::read(PURPOSES));
 
 static RUNTIME_NAMES: LazyLock<HashMap<&str, Owner>> = LazyLock::new(|| table(RUNTIME));
 
@@ -57,6 +63,18 @@ impl Names for Ghc {
     fn module<'n>(&self, name: &'n str) -> Option<&'n str> {
         let (_, item) = haskell(name)?;
         name.get(..name.rfind(&format!("_{item}_"))?)
+    }
+
+    fn readable_module(&self, module: &str) -> String {
+        decode(module.rsplit('_').next().unwrap_or(module))
+    }
+
+    fn purpose(&self, name: &str) -> Option<Role> {
+        RUNTIME_PURPOSES.of(name)
+    }
+
+    fn unnamed(&self) -> Option<&'static str> {
+        Some("compile it with `-g1`, or with `-finfo-table-map` and a log")
     }
 
     fn is_best(&self, name: &str) -> bool {

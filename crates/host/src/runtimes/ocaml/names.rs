@@ -3,12 +3,18 @@
 //! name that follows no rule.
 
 use super::files::Ocaml;
-use crate::symbols::names::{Library, Names, Owner, base, table};
+use crate::symbols::names::{Library, Names, Owner, Purposes, base, table};
+use rtscope_model::Role;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 /// See the head of the file for how it was made.
 const RUNTIME: &str = include_str!("ocaml_names.txt");
+
+/// See the head of the file for what it holds.
+const PURPOSES: &str = include_str!("purposes.txt");
+
+static RUNTIME_PURPOSES: LazyLock<Purposes<'_>> = LazyLock::new(|| Purposes::read(PURPOSES));
 
 static RUNTIME_NAMES: LazyLock<HashMap<&str, Owner>> = LazyLock::new(|| table(RUNTIME));
 
@@ -56,6 +62,10 @@ impl Names for Ocaml {
 
     fn library(&self, name: &str) -> Option<Library> {
         (name.starts_with("libasmrun") || name.starts_with("libcamlrun")).then_some(Library::Runtime)
+    }
+
+    fn purpose(&self, name: &str) -> Option<Role> {
+        RUNTIME_PURPOSES.of(name)
     }
 
     /// Where a unit's code begins or ends.

@@ -17,7 +17,7 @@ const MS: u64 = 1_000_000;
 fn analyse(stm: Option<Stm>, in_runtime: u64, sampled: bool) -> Results {
     let mut symbols = Symbols::default();
     let mut add =
-        |name: &str, kind| symbols.add(Symbol { name: name.into(), module: "prog".into(), kind, source: None });
+        |name: &str, kind| symbols.add(Symbol { name: name.into(), module: "prog".into(), kind, ..Symbol::default() });
     let commit = add("stmCommitTransaction", CodeKind::Runtime);
     let own = add("Main.loop", CodeKind::Program);
     let (started, ended) = (Some(Time(0)), Some(Time(1_000 * MS)));

@@ -1,0 +1,180 @@
+//! Who called the code that samples found: in a runtime's C code a function such as one that copies an object works
+//! for many, and only its callers say for what.
+//!
+//! Owns the rules of the files that processes have mapped and the way from a sample with a copy of the stack's top to
+//! one with its callers. All of it happens in the thread that moves records to the disk, never where a sample is
+//! taken. What a program can choose is bounded: files are opened as for their names and read in the sandbox, once;
+//! rules are followed without computing anything, a fixed number of frames. Refuses to name a caller.
+
+mod dumps;
+mod table;
+mod walk;
+
+use super::{mapped, records};
+use crate::sandbox::{self, Limits};
+use crate::symbols::{self, Files};
+use crate::system::clock;
+use dumps::Dumped;
+use rtscope_decode::code::{Mappings, Module, Origin, Place};
+use rtscope_model::Pid;
+use std::collections::HashSet;
+use std::os::fd::AsRawFd;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use table::Table;
+use walk::{Registers, Rule, walk};
+
+/// For reading one file.
+const LIMITS: Limits = Limits { memory_bytes: 192 << 20, deadline: Duration::from_secs(2) };
+/// Files whose rules are read, and rules that are kept over all of them: 64 MiB.
+const FILES_MAX: usize = 256;
+const RULES_MAX: usize = 1 << 22;
+/// Files that are said to have no rules.
+const MISSING_MAX: usize = 16;
+
+/// The files that the session holds open, shared with it.
+pub type SharedFiles = Arc<Mutex<Files>>;
+
+/// What is known of a module's rules.
+#[derive(Debug)]
+enum Rules {
+    NotAsked,
+    None,
+    Some(Table),
+}
+
+/// Finds callers.
+#[derive(Debug)]
+pub struct Callers {
+    files: SharedFiles,
+    mappings: Mappings,
+    /// By number of the module.
+    rules: Vec<Rules>,
+    asked: usize,
+    kept: usize,
+    /// Processes whose mappings were looked up in this round.
+    looked_up: HashSet<u32>,
+    /// Why there are none, one sentence for each file.
+    missing: Vec<String>,
+}
+
+impl Callers {
+    /// Of processes whose files are in `files`.
+    pub fn new(files: SharedFiles) -> Callers {
+        Callers {
+            files,
+            mappings: Mappings::default(),
+            rules: Vec::new(),
+            asked: 0,
+            kept: 0,
+            looked_up: HashSet::new(),
+            missing: Vec::new(),
+        }
+    }
+
+    /// The rings are about to be read again.
+    pub fn begin_round(&mut self) {
+        self.looked_up.clear();
+    }
+
+    /// Takes one whole record as a ring held it and appends it to `into` as it is kept. `ids` are those of events
+    /// whose samples carry a copy of the stack.
+    pub fn keep(&mut self, record: &[u8], ids: &[u64], into: &mut Vec<u8>) {
+        match Dumped::read(record, ids) {
+            None => {
+                self.mappings.take(record);
+                into.extend_from_slice(record);
+            }
+            Some(Ok(dumped)) => {
+                let callers = dumped.registers.map(|registers| self.callers(dumped.pid, registers, dumped.stack));
+                dumped.write(&callers.unwrap_or_default(), into);
+            }
+            // The kernel writes no such record, and nobody could read it.
+            Some(Err(())) => {}
+        }
+    }
+
+    /// Takes what records say of mappings that are written without having been in a ring.
+    pub fn learn(&mut self, records: &[u8]) {
+        let mut rest = records;
+        while let Some((record, behind)) = records::split(rest) {
+            self.mappings.take(record);
+            rest = behind;
+        }
+    }
+
+    /// What is to be said of files without rules; once.
+    pub fn take_missing(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.missing)
+    }
+
+    fn callers(&mut self, pid: u32, registers: Registers, stack: &[u8]) -> Vec<u64> {
+        if matches!(self.mappings.place(pid, registers.ip), Place::Unknown | Place::Unmapped) {
+            self.look_up(pid);
+        }
+        walk(registers, stack, |ip| self.rule(pid, ip))
+    }
+
+    /// The rings of CPUs are read one after the other: what was mapped on another one may not have come yet.
+    fn look_up(&mut self, pid: u32) {
+        if self.looked_up.insert(pid) {
+            let text = self.lock_files(|files| files.mappings_of(pid));
+            self.learn(&mapped::records_of(&text, Pid(pid), clock::monotonic(), 0));
+        }
+    }
+
+    fn lock_files<T>(&self, work: impl FnOnce(&mut Files) -> T) -> T {
+        work(&mut self.files.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn rule(&mut self, pid: u32, ip: u64) -> Option<Rule> {
+        let Place::Module { module, offset, .. } = self.mappings.place(pid, ip) else { return None };
+        let number = module as usize;
+        if self.rules.len() <= number {
+            self.rules.resize_with(number + 1, || Rules::NotAsked);
+        }
+        if let Some(Rules::NotAsked) = self.rules.get(number) {
+            let module = self.mappings.module(module).cloned();
+            let rules = module.map_or(Rules::None, |module| self.read(pid, &module));
+            *self.rules.get_mut(number)? = rules;
+        }
+        match self.rules.get(number) {
+            Some(Rules::Some(table)) => table.rule(offset),
+            _ => None,
+        }
+    }
+
+    fn read(&mut self, pid: u32, module: &Module) -> Rules {
+        self.asked += 1;
+        if self.asked > FILES_MAX || self.kept > RULES_MAX {
+            return Rules::None;
+        }
+        let read = match module.origin() {
+            Origin::File => self.read_file(pid, module),
+            Origin::Vdso => symbols::vdso().and_then(|image| Table::read_image(&image)),
+            Origin::Memory => return Rules::None,
+        };
+        match read {
+            Ok(table) => {
+                self.kept += table.len();
+                Rules::Some(table)
+            }
+            Err(why) => {
+                if self.missing.len() < MISSING_MAX {
+                    self.missing.push(format!("Callers of code in {} are not found: the file {why}.", module.name()));
+                }
+                Rules::None
+            }
+        }
+    }
+
+    fn read_file(&self, pid: u32, module: &Module) -> Result<Table, String> {
+        let file = self.lock_files(|files| {
+            files.look_at(pid);
+            files.open(module, None)
+        })?;
+        let keep = [file.as_raw_fd()];
+        let read = sandbox::run(&LIMITS, &keep, || Table::read(file));
+        read.map_err(|died| format!("gives none: {died}"))?.value
+    }
+}

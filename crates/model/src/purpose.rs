@@ -1,0 +1,251 @@
+//! What a function of a runtime is for: one table of purposes that all runtimes share. Owns the ids, their words and
+//! what each is part of, and whose purpose counts in a call chain; refuses to know a function or a runtime's name.
+
+use serde::{Deserialize, Serialize};
+
+/// What a purpose is part of.
+#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Part {
+    /// Work of a collection.
+    Collecting,
+    /// Spinning, yielding or sleeping until other collectors are done or a stop is complete.
+    Waiting,
+    /// Work for the program outside collections.
+    Serving,
+}
+
+/// One purpose.
+#[derive(Debug)]
+pub struct Purpose {
+    /// Stable, kebab-case: in `code/symbols.json` and in reports.
+    pub id: &'static str,
+    /// For a reader, as the object of "time for".
+    pub words: &'static str,
+    /// What it is part of.
+    pub part: Part,
+    /// What it is where the collection around it is known to be of the youngest generation, and where of an older one.
+    pub by_age: Option<[&'static str; 2]>,
+}
+
+const fn purpose(part: Part, id: &'static str, words: &'static str) -> Purpose {
+    Purpose { id, words, part, by_age: None }
+}
+
+const fn collecting(id: &'static str, words: &'static str) -> Purpose {
+    purpose(Part::Collecting, id, words)
+}
+
+const fn serving(id: &'static str, words: &'static str) -> Purpose {
+    purpose(Part::Serving, id, words)
+}
+
+/// All purposes.
+pub static PURPOSES: &[Purpose] = &[
+    Purpose {
+        by_age: Some(["copying-young", "copying-old"]),
+        ..collecting("copying", "copying objects that are alive")
+    },
+    collecting("copying-young", "copying young objects that are alive"),
+    collecting("copying-old", "copying old objects that are alive"),
+    collecting("promotion", "promoting young objects"),
+    collecting("roots", "scanning roots"),
+    collecting("stacks", "scanning threads' stacks"),
+    collecting("mutable-objects", "scanning mutable objects"),
+    collecting("remembered-set", "scanning the remembered set"),
+    collecting("static-objects", "scanning static objects"),
+    collecting("large-objects", "large objects"),
+    collecting("compact-regions", "compact regions"),
+    collecting("selectors", "selector thunks"),
+    collecting("weak-pointers", "weak pointers"),
+    collecting("ephemerons", "weak pointers and ephemerons"),
+    collecting("finalisers", "finalisers"),
+    collecting("stable-names", "stable names and pointers"),
+    collecting("threads", "lists of threads"),
+    collecting("custom-memory", "memory of custom blocks"),
+    collecting("marking", "marking"),
+    collecting("sweeping", "sweeping"),
+    collecting("compacting", "compacting"),
+    collecting("block-allocation", "allocating and freeing blocks of the heap"),
+    collecting("giving-memory-back", "giving memory back to the system"),
+    collecting("heap-sizing", "sizing the heap and its nurseries"),
+    collecting("collection-control", "starting and ending collections"),
+    collecting("statistics", "statistics of collections"),
+    collecting("census", "heap profiles"),
+    collecting("heap-checks", "checks of the heap (debug runtime)"),
+    purpose(Part::Waiting, "waiting-for-collectors", "waiting for other collectors"),
+    purpose(Part::Waiting, "stopping", "stopping and releasing lanes"),
+    serving("allocation", "allocation"),
+    serving("allocation-sampling", "sampling of allocations"),
+    serving("applying", "applying functions"),
+    serving("arithmetic", "arithmetic and conversion of numbers"),
+    serving("arrays", "arrays"),
+    serving("black-holes", "values under evaluation"),
+    serving("comparison", "comparison"),
+    serving("continuations", "continuations and effects"),
+    serving("coverage", "counting coverage"),
+    serving("domain-lifecycle", "starting and ending domains"),
+    serving("entering-the-runtime", "leaving the program for the runtime"),
+    serving("errors", "messages of errors"),
+    serving("evaluating", "evaluating and updating delayed values"),
+    serving("exceptions", "exceptions"),
+    serving("foreign-calls", "foreign calls"),
+    serving("frame-tables", "tables of stack frames"),
+    serving("hashing", "hashing"),
+    serving("idle-domains", "serving idle domains"),
+    serving("input-output", "input, output and the system"),
+    serving("inspecting", "inspecting the heap"),
+    serving("interpreting", "interpreting bytecode"),
+    serving("linking", "linking code at run time"),
+    serving("locks", "the runtime's locks"),
+    serving("log-reading", "reading the runtime's log"),
+    serving("log-writing", "writing the runtime's log"),
+    serving("marshalling", "marshalling"),
+    serving("mutable-variables", "mutable variables"),
+    serving("object-layout", "reading the layout of objects"),
+    serving("parsing", "lexers and parsers"),
+    serving("polling", "answering signals and requests"),
+    serving("primitives", "primitive operations"),
+    serving("profiling", "profiling"),
+    serving("runtime-memory", "the runtime's own memory"),
+    serving("runtime-tables", "the runtime's own tables"),
+    serving("scheduling", "scheduling"),
+    serving("signals", "signals"),
+    serving("sparks", "sparks"),
+    serving("stack-growth", "growing stacks"),
+    serving("stack-traces", "stack traces"),
+    serving("start-and-end", "starting and ending the program"),
+    serving("strings", "strings"),
+    serving("thread-locks", "locks between the program's threads"),
+    serving("timers", "timers"),
+    serving("transactions", "transactions"),
+    serving("write-barrier", "recording changes of objects"),
+];
+
+/// A purpose, by its place in [`PURPOSES`]; written as its id.
+#[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug)]
+pub struct PurposeId(u8);
+
+impl PurposeId {
+    /// The purpose called `id`; `None` where there is none of that id.
+    pub fn of(id: &str) -> Option<PurposeId> {
+        let index = PURPOSES.iter().position(|purpose| purpose.id == id)?;
+        u8::try_from(index).ok().map(PurposeId)
+    }
+
+    /// What it is.
+    pub fn get(self) -> &'static Purpose {
+        // Only `of` makes one.
+        &PURPOSES[usize::from(self.0)]
+    }
+
+    /// The same purpose in a collection up to `generation`, counted from the youngest, 0.
+    pub fn in_generation(self, generation: Option<u16>) -> PurposeId {
+        let by_age = self.get().by_age.zip(generation);
+        let named = by_age.and_then(|([young, old], generation)| Self::of(if generation == 0 { young } else { old }));
+        named.unwrap_or(self)
+    }
+}
+
+impl Serialize for PurposeId {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.get().id)
+    }
+}
+
+impl<'de> Deserialize<'de> for PurposeId {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let id = String::deserialize(deserializer)?;
+        PurposeId::of(&id).ok_or_else(|| serde::de::Error::custom("no such purpose"))
+    }
+}
+
+/// What a function is for.
+#[derive(Copy, Clone, Eq, PartialEq, Hash, Debug, Serialize, Deserialize)]
+pub struct Role {
+    /// While it runs itself, where `calls` is there or no caller has a purpose.
+    pub own: PurposeId,
+    /// Of what it calls for others, and that has no purpose of its own; `None`: it serves whoever calls it.
+    pub calls: Option<PurposeId>,
+}
+
+/// A frame of a call chain outside the kernel, as far as purposes ask.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub enum Frame {
+    /// A runtime's function that is known.
+    Runtime(Role),
+    /// What works for whoever calls it, whoever that is: the C library, a linker's stub.
+    Helper,
+    /// The program's code, or what is not known.
+    Program,
+}
+
+/// The purpose of a call chain, `frames` from the innermost: its own, or the nearest caller's where the innermost
+/// function serves its callers. Ends where the program's code begins: who called that is none of it.
+pub fn of_chain(frames: impl IntoIterator<Item = Frame>) -> Option<PurposeId> {
+    let mut served = None;
+    for (depth, frame) in frames.into_iter().enumerate() {
+        match frame {
+            Frame::Runtime(Role { own, calls: Some(calls) }) => return Some(if depth == 0 { own } else { calls }),
+            Frame::Runtime(Role { own, calls: None }) => served = served.or(Some(own)),
+            Frame::Helper => {}
+            Frame::Program => break,
+        }
+    }
+    served
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(id: &str) -> PurposeId {
+        PurposeId::of(id).unwrap()
+    }
+
+    fn frame(own: &str, calls: Option<&str>) -> Frame {
+        Frame::Runtime(Role { own: id(own), calls: calls.map(id) })
+    }
+
+    #[test]
+    fn ids_are_stable_words() {
+        let mut ids: Vec<&str> = PURPOSES.iter().map(|purpose| purpose.id).collect();
+        assert!(ids.iter().all(|id| id.bytes().all(|byte| byte == b'-' || byte.is_ascii_lowercase())), "{ids:?}");
+        assert!(!ids.iter().any(|id| matches!(*id, "other" | "unknown" | "misc")));
+        for purpose in PURPOSES {
+            assert_eq!(PurposeId::of(purpose.id).unwrap().get().id, purpose.id);
+            assert!(purpose.by_age.iter().flatten().all(|aged| PurposeId::of(aged).is_some()));
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), PURPOSES.len());
+        assert_eq!(PurposeId::of("other"), None);
+    }
+
+    #[test]
+    fn the_age_of_what_is_copied_comes_from_the_collection() {
+        let of = |purpose: &str, generation| id(purpose).in_generation(generation).get().id;
+        assert_eq!(of("copying", Some(0)), "copying-young");
+        assert_eq!(of("copying", Some(2)), "copying-old");
+        assert_eq!(of("copying", None), "copying");
+        assert_eq!(of("stacks", Some(0)), "stacks");
+    }
+
+    #[test]
+    fn who_serves_takes_the_nearest_callers_purpose() {
+        let copies = frame("copying", None);
+        let stacks = frame("stacks", Some("stacks"));
+        let waits = frame("waiting-for-collectors", Some("remembered-set"));
+        let of = |frames: &[Frame]| of_chain(frames.iter().copied()).map(|purpose| purpose.get().id);
+        assert_eq!(of(&[copies, frame("object-layout", None), stacks]), Some("stacks"));
+        assert_eq!(of(&[stacks, waits]), Some("stacks"));
+        assert_eq!(of(&[waits]), Some("waiting-for-collectors"));
+        assert_eq!(of(&[copies, waits]), Some("remembered-set"));
+        assert_eq!(of(&[Frame::Helper, Frame::Helper, stacks]), Some("stacks"));
+        assert_eq!(of(&[Frame::Helper, copies]), Some("copying"));
+        assert_eq!(of(&[copies, Frame::Program, stacks]), Some("copying"), "who called the program is none of it");
+        assert_eq!(of(&[Frame::Helper, Frame::Program, stacks]), None, "another language's code is the program's");
+        assert_eq!(of(&[Frame::Program, stacks]), None);
+        assert_eq!(of(&[]), None);
+    }
+}
