@@ -163,7 +163,7 @@ impl<'de> Deserialize<'de> for PurposeId {
 /// What a function is for.
 #[derive(Copy, Clone, Eq, PartialEq, Hash, Debug, Serialize, Deserialize)]
 pub struct Role {
-    /// While it runs itself, where `calls` is there or no caller has a purpose.
+    /// While it runs itself, where `calls` is there or no caller tells more.
     pub own: PurposeId,
     /// Of what it calls for others, and that has no purpose of its own; `None`: it serves whoever calls it.
     pub calls: Option<PurposeId>,
@@ -181,13 +181,13 @@ pub enum Frame {
 }
 
 /// The purpose of a call chain, `frames` from the innermost: its own, or the nearest caller's where the innermost
-/// function serves its callers. Ends where the program's code begins: who called that is none of it.
+/// function serves its callers; where all that are known serve, the outermost of them. Ends where the program's code begins: who called that is none of it.
 pub fn of_chain(frames: impl IntoIterator<Item = Frame>) -> Option<PurposeId> {
     let mut served = None;
     for (depth, frame) in frames.into_iter().enumerate() {
         match frame {
             Frame::Runtime(Role { own, calls: Some(calls) }) => return Some(if depth == 0 { own } else { calls }),
-            Frame::Runtime(Role { own, calls: None }) => served = served.or(Some(own)),
+            Frame::Runtime(Role { own, calls: None }) => served = Some(own),
             Frame::Helper => {}
             Frame::Program => break,
         }
@@ -239,6 +239,7 @@ mod tests {
         let of = |frames: &[Frame]| of_chain(frames.iter().copied()).map(|purpose| purpose.get().id);
         assert_eq!(of(&[copies, frame("object-layout", None), stacks]), Some("stacks"));
         assert_eq!(of(&[stacks, waits]), Some("stacks"));
+        assert_eq!(of(&[frame("object-layout", None), copies, Frame::Program]), Some("copying"));
         assert_eq!(of(&[waits]), Some("waiting-for-collectors"));
         assert_eq!(of(&[copies, waits]), Some("remembered-set"));
         assert_eq!(of(&[Frame::Helper, Frame::Helper, stacks]), Some("stacks"));

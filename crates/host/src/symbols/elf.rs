@@ -282,7 +282,11 @@ impl<'data> Functions<'data> {
         let before = behind.checked_sub(1).filter(|index| self.address(*index) >= Some(text.from));
         let next = Some(behind).filter(|index| self.address(*index).is_some_and(|next| next < text.to));
         let limit = next.and_then(|index| self.address(index)).unwrap_or(text.to);
+        // The size of hand-written code is often left out. What lies behind it may be a compiler's that leaves out names.
+        let nameless =
+            next.and_then(|next| self.list.get(next)).is_some_and(|next| self.language.module(next.name).is_some());
         let end = before.and_then(|index| self.list.get(index)).map_or(text.from, |function| match function.size {
+            0 if function.owner == Owner::Other && nameless => function.address,
             0 => limit,
             size => function.address.saturating_add(size).min(limit),
         });
@@ -394,7 +398,9 @@ mod tests {
     #[test]
     fn what_lies_in_no_function_has_no_functions_name() {
         let functions = functions(&[
+            (0x1080, 0, "frame_dummy"),
             (0x1100, 0x50, "c_busy"),
+            (0x1180, 0, "crt_of_size_0"),
             (0x1200, 0x50, "Main_work_info"),
             (0x1300, 0x50, "Main_main1_info"),
             (0x1400, 0x50, "base_GHCziBase_map_info"),
@@ -404,7 +410,9 @@ mod tests {
         assert_eq!(at(&functions, 0x1110), named("c_busy", CodeKind::Foreign, 0x100, 0x150));
         assert_eq!(at(&functions, 0x1010), None, "in front of another language's code");
         let nameless = "Main: code without a name";
-        assert_eq!(at(&functions, 0x1160), named(nameless, CodeKind::Program, 0x150, 0x200));
+        assert_eq!(at(&functions, 0x1090), named("frame_dummy", CodeKind::Foreign, 0x80, 0x100));
+        assert_eq!(at(&functions, 0x1160), None, "behind another language's code");
+        assert_eq!(at(&functions, 0x1190), named(nameless, CodeKind::Program, 0x180, 0x200));
         assert_eq!(at(&functions, 0x1210), named("Main.work", CodeKind::Program, 0x200, 0x250));
         assert_eq!(at(&functions, 0x1260), named(nameless, CodeKind::Program, 0x250, 0x300));
         assert_eq!(at(&functions, 0x1360), named(nameless, CodeKind::Program, 0x350, 0x400));
