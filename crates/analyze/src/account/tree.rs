@@ -156,14 +156,20 @@ fn unknown(why: Why, ns: u64) -> Node {
 
 /// Divides what was on a CPU by what samples found there.
 fn sampled(node: &mut Node, sums: &Sums, words: &Words<'_>) {
-    let id = node.id.clone();
-    let target = match id.as_str() {
-        "program" if node.parts.is_empty() => Some((node, Part::Program)),
-        "program" => node.parts.iter_mut().find(|part| part.id == "on-a-cpu").map(|part| (part, Part::Program)),
-        "collecting" => node.parts.iter_mut().find(|part| part.id == "in-pauses").map(|part| (part, Part::Collecting)),
+    let part = match node.id.as_str() {
+        "program" if node.parts.is_empty() => Some(Part::Program),
+        "on-a-cpu" => Some(Part::Program),
+        "in-pauses" => Some(Part::Collecting),
+        "slices" => Some(Part::Slice),
         _ => None,
     };
-    let Some((node, part)) = target else { return };
+    match part {
+        Some(part) => divide(node, part, sums, words),
+        None => node.parts.iter_mut().for_each(|part| sampled(part, sums, words)),
+    }
+}
+
+fn divide(node: &mut Node, part: Part, sums: &Sums, words: &Words<'_>) {
     let mut groups: BTreeMap<(String, String), (u64, u64)> = BTreeMap::new();
     for ((_, leaf, user, purpose), (ns, samples)) in sums.samples.iter().filter(|((found, ..), _)| *found == part) {
         let sum = groups.entry(group(*leaf, *user, *purpose, words)).or_default();

@@ -90,7 +90,7 @@ fn top(screen: &mut Screen, part: &Node, percent: Option<u64>, (before, cells): 
 fn named(part: &Node) -> String {
     let name = clean(&part.name).into_owned();
     match (part.basis, part.samples) {
-        (Basis::Samples, Some(samples)) => format!("{name} (by {})", units::counted(samples, "sample", "samples")),
+        (Basis::Samples, Some(samples)) => format!("{name} ({})", units::counted(samples, "sample", "samples")),
         _ => name,
     }
 }
