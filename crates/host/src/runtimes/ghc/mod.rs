@@ -1,5 +1,5 @@
 //! GHC's runtime: what it leaves in files, how its eventlog is switched on and taken, its heap, its
-//! transactions.
+//! transactions, its threads.
 
 mod eventlogs;
 pub(crate) mod files;
@@ -10,15 +10,20 @@ mod minder;
 mod names;
 pub mod options;
 pub mod stm;
+mod threads;
 pub mod unflushed;
 mod writers;
 
 pub use files::Ghc;
 
-use super::recorded::{Around, Command, HostRuntime, Launch, NoHeap, Prepared, ReadHeap, RuntimeLogs, Then, Told};
+use super::recorded::{
+    Around, Command, FindThreads, HostRuntime, Launch, NoHeap, Prepared, ReadHeap, RuntimeLogs, Then, Told,
+};
+use super::waiting::{self, Frame};
 use crate::target::Process;
 use eventlogs::Eventlogs;
 use heap::{Ask, Failed, Refusal};
+use rtscope_model::WaitKind;
 
 impl HostRuntime for Ghc {
     fn writes(&self) -> &'static str {
@@ -40,6 +45,14 @@ impl HostRuntime for Ghc {
 
     fn heap(&self) -> Result<ReadHeap, &'static str> {
         Ok(|host, pid| heap::take(host, pid, &Ask { stop: None, objects: Some(1) }).map_err(|failed| no_heap(&failed)))
+    }
+
+    fn threads(&self) -> Option<FindThreads> {
+        Some(threads::find)
+    }
+
+    fn told(&self, found: WaitKind, frames: &[Option<Frame<'_>>]) -> waiting::Told {
+        threads::told(found, frames)
     }
 }
 
