@@ -9,6 +9,7 @@ pub mod lanes_over_time;
 pub mod requests;
 pub mod slices;
 pub mod stm;
+pub mod waits;
 
 pub use lanes_over_time::LanesOverTime;
 use requests::Joined;
@@ -17,6 +18,7 @@ use rtscope_model::heap::Heap;
 use rtscope_model::{Cause, CausePiece, Finding, Loss, Pause, RuntimeInfo, Symbols, Time};
 use serde::Serialize;
 use stm::Transactions;
+use waits::Waits;
 
 /// Schema of [`Results`].
 pub const SCHEMA: &str = "rtscope/report/1";
@@ -95,6 +97,8 @@ pub struct Results {
     pub user: Vec<UserEvents>,
     /// Transactions (STM); null where nobody looked at their counts.
     pub transactions: Option<Transactions>,
+    /// What threads waited for while lanes had nothing to run; null where nothing looked.
+    pub waits: Option<Waits>,
     /// Requests of a load; null where none were given.
     pub requests: Option<Joined>,
     /// Copies that the program made of its process; null without kernel events.

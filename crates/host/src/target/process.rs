@@ -195,6 +195,11 @@ impl Process {
         found
     }
 
+    /// Its threads.
+    pub fn threads(&self) -> Vec<u32> {
+        self.0.host.tids(self.0.pid)
+    }
+
     /// Whether a descriptor was opened for reading, writing, or both.
     pub fn access(&self, fd: u32) -> Option<OFlags> {
         if self.0.host.is_live() {

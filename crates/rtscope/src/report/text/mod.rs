@@ -25,6 +25,7 @@ pub fn render(results: &Results, style: &Style) -> String {
     unseen(&mut screen, results);
     places::write(&mut screen, results);
     stm::write(&mut screen, results.transactions.as_ref());
+    waits(&mut screen, results);
     below::write(&mut screen, results);
     screen.finish()
 }
@@ -36,6 +37,19 @@ fn title(screen: &mut Screen, results: &Results) {
     if let Some(log) = words::which_log(results) {
         screen.paragraph("", 0, Some(Tone::Faint), &log);
     }
+}
+
+/// What threads waited for while lanes had nothing to run.
+fn waits(screen: &mut Screen, results: &Results) {
+    let Some(found) = &results.waits else { return };
+    let runtime = results.runtime.info();
+    let mut sentences = super::waits::sentences(found, runtime);
+    if sentences.is_empty() {
+        return;
+    }
+    sentences.push(format!("({})", super::waits::basis(found, runtime)));
+    screen.blank();
+    screen.entries("Waited for", sentences.iter().map(|sentence| clean(sentence)));
 }
 
 /// A runtime as far as a line has room for it.
