@@ -2,9 +2,7 @@
 //! (`/proc/PID/task/TID/syscall`). Owns the form of that file and which calls wait for what. Refuses to read
 //! a stack.
 
-use crate::target::Process;
 use rtscope_model::WaitKind;
-use std::io;
 
 /// What the kernel says of a thread.
 #[derive(Copy, Clone, Eq, PartialEq, Debug)]
@@ -18,16 +16,8 @@ pub enum Asleep {
 }
 
 impl Asleep {
-    /// What of a thread of a process.
-    ///
-    /// # Errors
-    /// Not permitted, or it has ended.
-    pub fn of(process: &Process, tid: u32) -> io::Result<Asleep> {
-        let text = process.text(&format!("task/{tid}/syscall"))?;
-        Asleep::parse(&text).ok_or_else(|| io::ErrorKind::InvalidData.into())
-    }
-
-    fn parse(text: &str) -> Option<Asleep> {
+    /// What the kernel's line about a thread says.
+    pub fn parse(text: &str) -> Option<Asleep> {
         let mut words = text.split_ascii_whitespace();
         let first = words.next()?;
         if first == "running" {

@@ -227,6 +227,7 @@ pub fn throttled() -> Fixture {
         code: None,
         user: Vec::new(),
         transactions: None,
+        waits: None,
         requests: None,
         green_threads: None,
         forks: None,

@@ -11,6 +11,7 @@ use crate::sandbox;
 use crate::system::procfs::Host;
 use crate::target::Process;
 use rtscope_model::{Time, WaitSeen};
+use std::io;
 use std::path::PathBuf;
 
 /// How often a program is tried that may become one yet.
@@ -77,7 +78,11 @@ impl Watched {
                 }
                 Ok(Look::Busy) => {}
                 Ok(Look::Missed) => self.missed += 1,
-                // It has ended, or its memory is gone: who follows the family says so.
+                // Who follows the family says that it has ended.
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                    self.refuse(format!("its threads may not be looked at ({error}): record as root"));
+                    return 0;
+                }
                 Err(_) => {}
             }
             let held: usize = looking.held.iter().map(|look| look.1.len()).sum();

@@ -13,11 +13,11 @@ use rtscope_model::{Doing, WaitKind};
 use std::collections::{HashMap, HashSet};
 use std::io;
 
-/// Threads that are looked at.
-const THREADS_MAX: usize = 1 << 12;
 /// Words of a stack of C's that are looked at, and places that are kept of it.
 const WORDS: usize = 256;
 const KEPT_MAX: usize = 16;
+/// Bytes that functions which read and write have on their stack, before whatever called them (`UNIX_BUFFER_SIZE`).
+const BUFFER: u64 = 64 << 10;
 /// Words that are tried as the state of a domain, in one look at a thread.
 const TRIES_MAX: usize = 48;
 /// Looks after which mappings are read again: libraries and stacks come.
@@ -63,20 +63,9 @@ impl Looks for Watched {
             self.mappings = mappings::parse(&process.text("maps")?);
         }
         self.looks = self.looks.wrapping_add(1);
-        let mut threads = Vec::new();
-        let mut refused = None;
-        for tid in process.threads().into_iter().take(THREADS_MAX) {
-            match Asleep::of(&process, tid) {
-                Ok(asleep) => threads.push(self.thread(tid, asleep)),
-                // One that has ended meanwhile, or all of them may not be looked at.
-                Err(error) => refused = Some(error),
-            }
-        }
-        process.check()?;
-        match refused {
-            Some(error) if threads.is_empty() => Err(error),
-            _ => Ok(Look::Threads(threads)),
-        }
+        let lines = process.calls()?;
+        let asleep = lines.iter().filter_map(|(tid, line)| Some((*tid, Asleep::parse(line)?)));
+        Ok(Look::Threads(asleep.map(|(tid, asleep)| self.thread(tid, asleep)).collect()))
     }
 }
 
@@ -101,15 +90,20 @@ impl Watched {
     /// Places on its stacks: of C code, then the one in OCaml.
     fn frames(&mut self, stack: u64, counter: u64) -> Vec<Code> {
         let plain = |address| Code { address, handler: false };
-        let words = self.words(stack);
-        let state = self.state(stack, &words);
+        let mut words = self.words(stack);
+        let mut state = self.state(stack, &words);
         // What lies behind that was called before OCaml code was entered.
         let entered = state.map_or(u64::MAX, |state| state.c_stack);
-        let count = usize::try_from(entered.saturating_sub(stack) / 8).unwrap_or(words.len()).min(words.len());
+        words.truncate(usize::try_from(entered.saturating_sub(stack) / 8).unwrap_or(words.len()));
+        if state.is_none() {
+            let behind = self.words(stack.saturating_add(BUFFER));
+            state = self.state(stack, &behind);
+            words.extend(behind);
+        }
         let mut frames = vec![plain(counter)];
-        for word in words.get(..count).unwrap_or_default() {
-            if frames.len() < KEPT_MAX && self.comes_after_a_call(*word) {
-                frames.push(plain(*word));
+        for word in words {
+            if frames.len() < KEPT_MAX && self.comes_after_a_call(word) {
+                frames.push(plain(word));
             }
         }
         let left = state.and_then(|state| self.memory.read_u64(self.memory.read_u64(state.current_stack).ok()?).ok());
@@ -250,6 +244,91 @@ pub fn told(found: WaitKind, frames: &[Option<Frame<'_>>]) -> Told {
     };
     let at =
         |wanted: &dyn Fn(&Frame<'_>) -> bool| frames.iter().position(|frame| frame.is_some_and(|frame| wanted(&frame)));
-    let place = at(&|frame| own(&frame)).or_else(|| at(&|frame| frame.name.starts_with("caml_")));
+    // Without OCaml's place, the function that it called: not how that gave its domain up.
+    let passes = |name: &str| name.contains("blocking_section") || name.ends_with("domain_lock");
+    let place =
+        at(&|frame| own(&frame)).or_else(|| at(&|frame| frame.name.starts_with("caml_") && !passes(frame.name)));
     Told { kind, place: place.or_else(|| at(&|_| true)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(found: WaitKind, names: &[&'static str]) -> (WaitKind, Option<&'static str>) {
+        let frame = |name: &&'static str| {
+            let named = Frame { name, local_to: None, runtime: false, handler: false };
+            Some(named).filter(|frame| !frame.name.is_empty())
+        };
+        let frames: Vec<Option<Frame<'_>>> = names.iter().map(frame).collect();
+        let told = told(found, &frames);
+        (told.kind, told.place.and_then(|place| names.get(place).copied()))
+    }
+
+    #[test]
+    fn the_functions_on_the_stack_tell_locks_from_conditions_and_ends() {
+        let futex = WaitKind::Unknown;
+        let lock = of(futex, &["", "pthread_mutex_lock", "caml_ml_mutex_lock", "Main.take"]);
+        assert_eq!(lock, (WaitKind::Lock, Some("Main.take")));
+        let condition = ["", "pthread_cond_wait", "caml_ml_condition_wait", "Main.await"];
+        assert_eq!(of(futex, &condition), (WaitKind::Condition, Some("Main.await")));
+        let join = ["", "caml_ml_condition_wait", "Stdlib.Domain.loop"];
+        assert_eq!(of(futex, &join), (WaitKind::Child, Some("Stdlib.Domain.loop")));
+        assert_eq!(of(futex, &["caml_plat_wait", "backup_thread_func"]), (WaitKind::NoWork, Some("caml_plat_wait")));
+        assert_eq!(of(WaitKind::Time, &["select", "caml_thread_tick"]).0, WaitKind::NoWork);
+        let sleep = ["clock_nanosleep", "caml_release_domain_lock", "caml_enter_blocking_section", "caml_unix_sleep"];
+        assert_eq!(of(WaitKind::Time, &sleep), (WaitKind::Time, Some("caml_unix_sleep")));
+        assert_eq!(of(futex, &["", ""]), (WaitKind::Unknown, None));
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn code_behind_a_call_is_known_by_the_bytes_before_it() {
+        let calls: [[u8; 7]; 5] = [
+            [0x90, 0x90, 0xe8, 1, 2, 3, 4],
+            [0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xd0],
+            [0x90, 0x90, 0x90, 0x90, 0x41, 0xff, 0xd4],
+            [0x90, 0xff, 0x15, 1, 2, 3, 4],
+            [0x90, 0x90, 0x90, 0x90, 0xff, 0x50, 8],
+        ];
+        for bytes in calls {
+            assert!(ends_in_call(&bytes), "{bytes:x?}");
+        }
+        for bytes in [[0x90; 7], [0; 7], [0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xe0]] {
+            assert!(!ends_in_call(&bytes), "{bytes:x?}");
+        }
+    }
+
+    /// Words at addresses from 0 on.
+    struct Words(Vec<u64>);
+
+    impl Memory for Words {
+        fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
+            let bytes: Vec<u8> = self.0.iter().flat_map(|word| word.to_ne_bytes()).collect();
+            let from = usize::try_from(address).map_err(|_| io::ErrorKind::UnexpectedEof)?;
+            let there = from.checked_add(buffer.len()).and_then(|to| bytes.get(from..to));
+            buffer.copy_from_slice(there.ok_or(io::ErrorKind::UnexpectedEof)?);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_a_domain_is_none() {
+        let good = vec![0, 0x2000, 0x1000, 0x3000, 0, 0x5000, 0, 0, 0x7000];
+        let state = State::read(&Words(good.clone()), 0).unwrap();
+        assert_eq!((state.current_stack, state.c_stack), (0x5000, 0x7000));
+        for (at, word) in [(YOUNG_POINTER, 0), (YOUNG_START, 0), (YOUNG_END, u64::MAX), (CURRENT_STACK, 0)] {
+            let mut words = good.clone();
+            words[at] = word;
+            assert!(State::read(&Words(words), 0).is_none(), "{at}");
+        }
+        assert!(State::read(&Words(good), u64::MAX - 8).is_none());
+    }
+
+    #[test]
+    fn a_mutex_says_who_has_it() {
+        assert_eq!(owner(&Words(vec![1, 77]), 0), Some(77));
+        assert_eq!(owner(&Words(vec![0, 77]), 0), None);
+        assert_eq!(owner(&Words(vec![1]), 0), None);
+    }
 }
