@@ -45,7 +45,8 @@ pub fn write_line(out: &mut Vec<u8>, line: &WaitLine) {
 }
 
 fn cut(text: &str) -> &str {
-    text.get(..text.floor_char_boundary(TEXT_MAX)).unwrap_or(text)
+    let fits = (0..=TEXT_MAX.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    fits.and_then(|end| text.get(..end)).unwrap_or_default()
 }
 
 #[derive(Default, Serialize, Deserialize)]

@@ -26,7 +26,7 @@ const PERIOD_NS: u64 = 250_000_000;
 /// Looks take one part in so many of a CPU.
 const SHARE: u64 = 200;
 /// What finding the threads and their first names may take beyond that, once.
-const START_NS: u64 = 40_000_000;
+const START_NS: u64 = 100_000_000;
 /// No look is further away than this.
 const REST_MAX_NS: u64 = 20_000_000_000;
 /// Processes that are looked at.

@@ -9,6 +9,7 @@ mod logs;
 mod minder;
 mod names;
 pub mod options;
+mod refused;
 pub mod stm;
 mod threads;
 pub mod unflushed;
@@ -16,13 +17,12 @@ mod writers;
 
 pub use files::Ghc;
 
-use super::recorded::{
-    Around, Command, FindThreads, HostRuntime, Launch, NoHeap, Prepared, ReadHeap, RuntimeLogs, Then, Told,
-};
+use super::recorded::{Around, Command, FindThreads, HostRuntime, Launch, Prepared, ReadHeap, RuntimeLogs, Told};
 use super::waiting::{self, Frame};
 use crate::target::Process;
 use eventlogs::Eventlogs;
-use heap::{Ask, Failed, Refusal};
+use heap::Ask;
+use refused::no_heap;
 use rtscope_model::WaitKind;
 
 impl HostRuntime for Ghc {
@@ -54,18 +54,4 @@ impl HostRuntime for Ghc {
     fn told(&self, found: WaitKind, frames: &[Option<Frame<'_>>]) -> waiting::Told {
         threads::told(found, frames)
     }
-}
-
-/// What runs may become a GHC program yet, or be one that has just ended.
-fn no_heap(failed: &Failed) -> NoHeap {
-    let then = match failed {
-        Failed::Refused(Refusal::Gone(_)) => Then::Gone,
-        Failed::Refused(Refusal::NotGhc(..) | Refusal::NoHeap(_)) => Then::TryAgain,
-        Failed::Refused(Refusal::Io(..)) => Then::Failed,
-        Failed::Refused(Refusal::NotPermitted(_)) => {
-            Then::Never(": record as root, or as its own user with `sysctl kernel.yama.ptrace_scope=0`")
-        }
-        _ => Then::Never(""),
-    };
-    NoHeap { why: failed.to_string(), then }
 }

@@ -50,7 +50,7 @@ struct Watched {
 /// # Errors
 /// It is no such program, not readable, or of a version whose layout is not known.
 pub fn find(process: &Process) -> Result<Box<dyn Looks>, NoHeap> {
-    let target = Target::find(process).map_err(|refused| super::no_heap(&refused.into()))?;
+    let target = Target::find(process).map_err(|refused| super::refused::no_heap(&refused.into()))?;
     let place = place(target.statics, target.version, target.capabilities_bytes())
         .map_err(|why| NoHeap { why, then: Then::Never("") })?;
     Ok(Box::new(Watched { memory: LiveProcess::from(process.clone()), place, tables: Tables::default() }))
