@@ -479,7 +479,7 @@ impl Analysis {
         self.folds.each(|fold| fold.result(&end, &mut results));
         results.tracer.recorder_held_ns = recorder_held_ns;
         results.account = self.account.map(|sweep| {
-            let words = Words { names, symbols: &self.context.symbols };
+            let words = Words { names, symbols: &self.context.symbols, waits: results.waits.as_ref() };
             account(&sweep.sums, &words)
         });
         if used && let Some(account) = &results.account {
@@ -499,6 +499,7 @@ impl Analysis {
     fn judged(&self, names: &Names, used: bool, end: Time, results: &mut Results) {
         let (tracks, sums) = (used.then_some(&self.evidence.tracks), &self.summary.sums);
         results.code = self.evidence.code.values(&self.context.symbols);
+        results.waits = self.context.waits.as_ref().map(|waits| waits.values());
         results.transactions = self.context.stm.as_ref().and_then(|stm| stm.values(Some(end)));
         let general: General = Default::default();
         let facts = Facts {

@@ -58,6 +58,7 @@ pub mod stm;
 pub mod text;
 pub mod time;
 pub mod units;
+pub mod waits;
 
 pub use account::{Account, LaneAccount, Node};
 pub use code::{CodeKind, CodeSample, Found, Symbol, SymbolId, Symbols};
@@ -79,3 +80,4 @@ pub use runtime::RuntimeInfo;
 pub use runtimes::heap;
 pub use stm::{STM_COUNTS, STM_SHARED_LANE, StmCounts, StmLine, StmNamed, StmSeen};
 pub use time::{ClockMap, ClockMethod, LogTime, Time};
+pub use waits::{Doing, Holder, TextId, WaitGroup, WaitKind, WaitLine, WaitLook, WaitSeen};

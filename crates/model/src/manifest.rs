@@ -19,6 +19,7 @@
 //! | `code/symbols.json` | names of the places in them ([`Code`]) | at the end |
 //! | `heap/N.json` | the heap of one process at one moment ([`crate::heap::Heap`]), N from 0 | whole, when it was read |
 //! | `samples.jsonl` | the recorder's samples, one JSON object a line | appended |
+//! | `waits.jsonl` | what threads of the program waited for, one JSON object a look | appended |
 //!
 //! Every stream is append-only and may be cut anywhere; a snapshot is there whole or not at all.
 
@@ -289,4 +290,7 @@ pub struct OwnCost {
     /// The part of `cpu_ns` that was used while they were taken or tried, nanoseconds.
     #[serde(default)]
     pub heap_cpu_ns: u64,
+    /// The part of `cpu_ns` that looks at what threads wait for took, nanoseconds.
+    #[serde(default)]
+    pub waits_cpu_ns: u64,
 }

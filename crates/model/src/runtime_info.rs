@@ -15,6 +15,8 @@ pub struct RuntimeInfo {
     pub language: &'static str,
     /// What it stops, one and many: "capability", "capabilities".
     pub lane: (&'static str, &'static str),
+    /// What its threads wait to take, one and many: "MVar", "MVars".
+    pub lock: (&'static str, &'static str),
     /// What it writes its events to: "eventlog".
     pub log: &'static str,
     /// Of a program of it that writes none: why, and how one is made to.
@@ -132,6 +134,7 @@ pub static UNKNOWN: RuntimeInfo = RuntimeInfo {
     name: "unknown runtime",
     language: "the program's language",
     lane: ("lane", "lanes"),
+    lock: ("lock", "locks"),
     log: "log",
     log_is_off: "it writes no log",
     followed: "",

@@ -122,6 +122,8 @@ fn open_capture(capture: &Capture, options: &Options, more: Classes) -> Result<O
     let transactions = stm::kept::load(capture, context.program_pid.filter(|_| chosen.is_some()), context.started);
     context.stm = transactions.stm;
     context.losses.extend(transactions.losses);
+    let waits = crate::sources::waits(capture, context.program_pid.filter(|_| chosen.is_some()), &mut context.losses);
+    context.waits = waits;
     let sched = open_sched(capture, &mut context.losses);
     let code = crate::code::open(capture, log.as_deref(), &mut context.losses);
     if let Some(code) = &code {

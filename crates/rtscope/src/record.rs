@@ -46,6 +46,9 @@ pub struct RecordArgs {
     /// How often a second of its CPU time a thread is looked at for where its code is; 0: never.
     #[arg(long, value_name = "RATE", default_value_t = 97, value_parser = clap::value_parser!(u32).range(0..=10_000))]
     pub sample_code: u32,
+    /// Do not look at what the program's threads wait for.
+    #[arg(long)]
+    pub no_waits: bool,
     /// Period of memory and throttle samples.
     #[arg(long, value_name = "TIME", default_value = "10ms", value_parser = duration)]
     pub sample_every: Duration,
@@ -134,6 +137,7 @@ fn options(args: RecordArgs) -> Options {
         kernel: (!args.no_kernel).then_some(args.tier),
         code_period: (args.sample_code > 0).then(|| Duration::from_secs(1) / args.sample_code),
         sample_period: args.sample_every,
+        waits: !args.no_waits,
         heap: When { every: args.heap_every, rss_over: args.heap_at },
         flush_period: args.flush_every,
         limit: args.limit,

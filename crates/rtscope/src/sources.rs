@@ -5,6 +5,7 @@
 use crate::trouble::Trouble;
 use rtscope_analyze::Context;
 use rtscope_analyze::recording::stm::Stm;
+use rtscope_analyze::recording::waits::Waits;
 use rtscope_analyze::results::{Program, Runtime};
 use rtscope_decode::ReadAt;
 use rtscope_decode::capture::Capture;
@@ -12,7 +13,7 @@ use rtscope_decode::formats::{self, Log, LogError, LogFacts, LogFormat, Opening}
 use rtscope_decode::sched::SchedStream;
 use rtscope_model::manifest::{self, Manifest, Tier};
 use rtscope_model::{ClockMap, ClockMethod, LogTime, Loss, LossKind, Pid, Tid, Time};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -190,5 +191,20 @@ pub(crate) fn stream_bytes(capture: &Capture) -> u64 {
     let size = |name: &str| capture.folder().size(name);
     let code = capture.manifest().code.iter().flat_map(|code| &code.streams);
     let kernel: u64 = capture.manifest().kernel.streams.iter().chain(code).map(|name| size(name)).sum();
-    kernel + size("samples.jsonl") + size("stm.jsonl")
+    kernel + size("samples.jsonl") + size("stm.jsonl") + size("waits.jsonl")
+}
+/// Processes of a capture whose looks are kept apart.
+const LOOKED_AT_MAX: usize = 64;
+
+/// Looks at what the threads of process `pid` wait for; of the one that was looked at most, where none is given.
+pub(crate) fn waits(capture: &Capture, pid: Option<Pid>, losses: &mut Vec<Loss>) -> Option<Waits> {
+    let mut lines = capture.waits()?;
+    let mut processes: BTreeMap<u32, Waits> = BTreeMap::new();
+    for line in lines.by_ref().filter(|line| pid.is_none_or(|pid| pid.0 == line.pid)) {
+        if processes.len() < LOOKED_AT_MAX || processes.contains_key(&line.pid) {
+            processes.entry(line.pid).or_default().push(line.time, line.seen);
+        }
+    }
+    losses.extend(lines.losses());
+    processes.into_values().max_by_key(Waits::looks)
 }

@@ -15,6 +15,7 @@ pub static PEBBLE: RuntimeInfo = RuntimeInfo {
     name: "Pebble",
     language: "Gravel",
     lane: ("hollow", "hollows"),
+    lock: ("latch", "latches"),
     log: "pebble log",
     lane_threads: LaneThreads::PerPause,
     knobs: Knobs { lanes: Some("--hollows="), ..Knobs::NONE },

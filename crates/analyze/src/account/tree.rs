@@ -4,7 +4,10 @@
 
 use super::part::{Keeper, Part, Still, Why};
 use super::sums::Sums;
-use rtscope_model::{Account, Cause, CodeKind, LaneAccount, NameId, Names, Node, PurposeId, SymbolId, Symbols};
+use crate::results::waits::Waits;
+use rtscope_model::{
+    Account, Cause, CodeKind, LaneAccount, NameId, Names, Node, PurposeId, SymbolId, Symbols, WaitKind,
+};
 use std::collections::BTreeMap;
 
 /// What gives parts their names.
@@ -13,6 +16,8 @@ pub struct Words<'a> {
     pub names: &'a Names,
     /// Names of places in code.
     pub symbols: &'a Symbols,
+    /// What threads were seen to wait for while lanes had nothing to run.
+    pub waits: Option<&'a Waits>,
 }
 
 /// The tops of the tree, by [`Part::top`].
@@ -161,11 +166,43 @@ fn sampled(node: &mut Node, sums: &Sums, words: &Words<'_>) {
         "on-a-cpu" => Some(Part::Program),
         "in-pauses" => Some(Part::Collecting),
         "slices" => Some(Part::Slice),
+        "idle" => return waited(node, words),
         _ => None,
     };
     match part {
         Some(part) => divide(node, part, sums, words),
         None => node.parts.iter_mut().for_each(|part| sampled(part, sums, words)),
+    }
+}
+
+/// Divides what lanes had nothing to run by what threads waited for meanwhile: each that waits is as good a reason as another.
+fn waited(node: &mut Node, words: &Words<'_>) {
+    let Some(waits) = words.waits else { return };
+    let weights = waits.by.iter().filter(|wait| wait.share > 0.0).map(|wait| {
+        let place = wait.place.as_ref().map(|place| format!(" in {place}")).unwrap_or_default();
+        let name = format!("{}{place}", waited_for(WaitKind::of(wait.kind).unwrap_or_default()));
+        let looks = (waits.looks as f64 * wait.looks_share).round() as u64;
+        (Node::leaf(format!("{}{place}", wait.kind), name, 0), (wait.share * 1e9) as u64, looks)
+    });
+    node.divide(weights.collect());
+}
+
+/// What threads wait for, in a few words.
+fn waited_for(kind: WaitKind) -> &'static str {
+    match kind {
+        WaitKind::Lock => "threads wait for a lock",
+        WaitKind::Value => "threads wait for a value that another one computes",
+        WaitKind::Transaction => "threads wait for a change of what a transaction read",
+        WaitKind::Time => "threads wait for a moment",
+        WaitKind::InputOutput => "threads wait for input or output",
+        WaitKind::ForeignCall => "threads are in foreign calls",
+        WaitKind::Message => "threads wait for another one to take an exception",
+        WaitKind::Moved => "threads wait for their turn elsewhere",
+        WaitKind::Child => "threads wait for the end of another one",
+        WaitKind::Condition => "threads wait for a condition",
+        WaitKind::RuntimeLock => "threads wait for the runtime's lock",
+        WaitKind::NoWork => "no work is left",
+        WaitKind::Unknown => "threads wait, it is not known for what",
     }
 }
 

@@ -3,6 +3,7 @@
 
 pub mod requests;
 pub mod stm;
+pub mod waits;
 
 use crate::results::{Program, Runtime, Source};
 use requests::Join;
@@ -10,6 +11,7 @@ use rtscope_model::heap::Heap;
 use rtscope_model::manifest::{Group, Kernel, OwnCost};
 use rtscope_model::{ClockMap, Loss, LossKind, Names, Pid, Symbols, Tid, Time};
 use stm::Stm;
+use waits::Waits;
 
 /// Facts known before the first event.
 #[derive(Clone, Debug, Default)]
@@ -64,6 +66,8 @@ pub struct Context {
     pub requests: Option<Join>,
     /// Counts of its transactions; `None`: nobody looked at them.
     pub stm: Option<Stm>,
+    /// Looks at what its threads wait for; `None`: nothing looked.
+    pub waits: Option<Waits>,
 }
 
 impl Context {

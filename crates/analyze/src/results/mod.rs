@@ -10,6 +10,7 @@ pub mod lanes_over_time;
 pub mod requests;
 pub mod slices;
 pub mod stm;
+pub mod waits;
 
 pub use held_up::{HeldUp, HeldUpSum};
 pub use lanes_over_time::LanesOverTime;
@@ -19,6 +20,7 @@ use rtscope_model::heap::Heap;
 use rtscope_model::{Account, Cause, CausePiece, Finding, Loss, Pause, RuntimeInfo, Symbols, Time};
 use serde::Serialize;
 use stm::Transactions;
+use waits::Waits;
 
 /// Schema of [`Results`].
 pub const SCHEMA: &str = "rtscope/report/1";
@@ -101,6 +103,8 @@ pub struct Results {
     pub user: Vec<UserEvents>,
     /// Transactions (STM); null where nobody looked at their counts.
     pub transactions: Option<Transactions>,
+    /// What threads waited for while lanes had nothing to run; null where nothing looked.
+    pub waits: Option<Waits>,
     /// Requests of a load; null where none were given.
     pub requests: Option<Joined>,
     /// Copies that the program made of its process; null without kernel events.

@@ -1,6 +1,6 @@
 //! Capture folders (see [`rtscope_model::manifest`] for the layout): opening
 //! one whatever moment its recorder died at. Owns the manifest, the samples, counts of
-//! transactions, the snapshots of heaps and the blocks that were copied from memory; refuses to
+//! transactions, looks at what threads wait for, the snapshots of heaps and the blocks that were copied from memory; refuses to
 //! decode logs and kernel records, which it only opens, and to leave its folder.
 
 mod folder;
@@ -10,11 +10,13 @@ mod lines;
 pub mod samples;
 pub mod stm;
 mod unflushed;
+pub mod waits;
 
 pub use folder::{Folder, Refused};
 pub use samples::SampleStream;
 pub use stm::StmStream;
 pub use unflushed::UnflushedBlock;
+pub use waits::WaitStream;
 
 use crate::FromFront;
 use rtscope_model::heap::Heap;
@@ -58,6 +60,8 @@ pub enum CaptureError {
 pub type Samples = SampleStream<BufReader<FromFront>>;
 /// Counts of transactions of a capture.
 pub type Counted = StmStream<BufReader<FromFront>>;
+/// Looks of a capture at what threads wait for.
+pub type Waits = WaitStream<BufReader<FromFront>>;
 
 /// An opened capture.
 #[derive(Clone, Debug)]
@@ -133,6 +137,11 @@ impl Capture {
     /// Counts of transactions; `None` where nothing looked at them.
     pub fn transactions(&self) -> Option<Counted> {
         Some(StmStream::new(self.lines_of("stm.jsonl")?))
+    }
+
+    /// Looks at what threads wait for; `None` where nothing looked.
+    pub fn waits(&self) -> Option<Waits> {
+        Some(WaitStream::new(self.lines_of("waits.jsonl")?))
     }
 
     fn lines_of(&self, name: &str) -> Option<BufReader<FromFront>> {

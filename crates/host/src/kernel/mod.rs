@@ -6,6 +6,7 @@
 //! `rtscope_decode::sched`. Nothing here can make a recording fail; what cannot
 //! be had is said in [`rtscope_model::manifest::Kernel::missing`].
 
+pub(crate) mod asleep;
 mod by_hand;
 pub(crate) mod callers;
 pub(crate) mod code;

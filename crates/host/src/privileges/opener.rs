@@ -92,6 +92,9 @@ pub(crate) enum Ask {
     Link(String),
     /// Its descriptors that have a path, and where they lead: a list of numbers and paths.
     Descriptors,
+    /// In which system call each of its threads sleeps: a list of numbers and of the kernel's lines about them. The
+    /// kernel asks whoever reads such a line, not whoever opened it.
+    Calls,
     /// What it names, opened.
     Target(What),
     /// A folder by its name in the root of the process, opened.

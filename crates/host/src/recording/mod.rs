@@ -14,6 +14,7 @@ pub mod sampler;
 mod session;
 mod snapshots;
 mod start;
+mod waits;
 
 use crate::capture::store::StoreError;
 use crate::programs::spawn::SpawnError;
@@ -60,6 +61,8 @@ pub struct Options {
     pub code_period: Option<Duration>,
     /// Period of RSS and throttle counters.
     pub sample_period: Duration,
+    /// Whether to look at what the program's threads wait for.
+    pub waits: bool,
     /// When to keep a snapshot of the heap.
     pub heap: When,
     /// Period of copying unwritten buffers.

@@ -9,6 +9,7 @@ pub mod live_log;
 pub mod ocaml;
 pub mod recorded;
 pub mod route;
+pub mod waiting;
 
 pub use ghc::{heap, options, stm, unflushed};
 pub use ocaml::rings;

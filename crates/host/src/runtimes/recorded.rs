@@ -4,13 +4,14 @@
 
 use super::files::RuntimeFiles;
 use super::route::Route;
+use super::waiting::{self, Frame, Looks};
 use crate::binary::Inspected;
 use crate::capture::folder::Folder;
 use crate::system::procfs::Host;
 use crate::target::Process;
 use rtscope_model::heap::Heap;
 use rtscope_model::manifest::{Binary, Log};
-use rtscope_model::{Loss, Time};
+use rtscope_model::{Loss, Time, WaitKind};
 use std::ffi::OsString;
 use std::fmt;
 use std::io;
@@ -54,7 +55,10 @@ pub type Prepared = Result<Option<Box<dyn RuntimeLogs>>, (&'static str, io::Erro
 /// Reads the heap of a process; with CPU time of children that did it, nanoseconds.
 pub type ReadHeap = fn(&Host, u32) -> Result<(Heap, u64), NoHeap>;
 
-/// Why a heap was not read.
+/// Finds out how the threads of a process are looked at.
+pub type FindThreads = fn(&Process) -> Result<Box<dyn Looks>, NoHeap>;
+
+/// Why a heap, or what threads wait for, was not read.
 #[derive(Debug)]
 pub struct NoHeap {
     /// A sentence.
@@ -95,6 +99,16 @@ pub trait HostRuntime: RuntimeFiles {
 
     /// Reads heaps of its programs, or says that nobody does.
     fn heap(&self) -> Result<ReadHeap, &'static str>;
+
+    /// Looks at the threads of its programs, where these are others than the system's.
+    fn threads(&self) -> Option<FindThreads> {
+        None
+    }
+
+    /// What names of places tell of a thread that waits for `found` as far as its runtime says.
+    fn told(&self, found: WaitKind, frames: &[Option<Frame<'_>>]) -> waiting::Told {
+        waiting::Told { kind: found, place: waiting::first_outside(frames) }
+    }
 }
 
 /// How the program is to be started so that its runtime logs.

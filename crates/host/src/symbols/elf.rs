@@ -123,6 +123,30 @@ fn waiting(role: &NamedRole) -> Option<NamedRole> {
     Some(NamedRole { own: own.to_owned(), calls: role.calls.clone() })
 }
 
+/// What one file says of one address of code, nothing of it inferred.
+#[derive(Clone, Eq, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Exact {
+    /// The function that it lies in, by that one's size; `None`: it lies in none that has a name.
+    pub name: Option<String>,
+    /// That is the runtime's.
+    pub runtime: bool,
+    /// Where it lies in none: the functions that begin before it and after it.
+    pub between: [Option<String>; 2],
+}
+
+/// The functions that `asked`, offsets in the file, lie in.
+///
+/// # Errors
+/// Why nothing in it can have a name.
+pub fn exact(file: File, asked: &[u64]) -> Result<Vec<Exact>, String> {
+    let data = Bounded::new(file);
+    let elf = ElfFile64::<Endianness, _>::parse(&data).map_err(|_| "is no 64-bit ELF file".to_owned())?;
+    let functions = Functions::read(&elf)?;
+    let loads = Loads::of(&elf);
+    let at = |offset: &u64| loads.address(*offset).map(|address| functions.exact(address)).unwrap_or_default();
+    Ok(asked.iter().map(at).collect())
+}
+
 /// A place without a name, as an address in its module. A library of another
 /// language is another language's code all the same, and the runtime's the runtime's.
 pub fn unnamed(module: &str, (offset, at): Asked, content: Content) -> Named {
@@ -300,6 +324,26 @@ impl<'data> Functions<'data> {
         let kind = content.unwrap_or_else(by_name);
         let purpose = (kind == CodeKind::Runtime).then(|| self.language.purpose(function.name)).flatten();
         Some(At { name: self.language.readable(function.name), kind, purpose, from: function.address, to: end })
+    }
+
+    /// The function that `address` lies in by its size. One without a size, as assembly has them, proves nothing, unless
+    /// the runtime's own code is written so.
+    fn exact(&self, address: u64) -> Exact {
+        let behind = self.list.partition_point(|function| function.address <= address);
+        let before = behind.checked_sub(1).and_then(|index| self.list.get(index));
+        let next = self.list.get(behind);
+        let readable = |function: &Function<'_>| self.language.readable(function.name);
+        let inside = |function: &&Function<'_>| match function.size {
+            0 => function.owner == Owner::Runtime,
+            size => address - function.address < size,
+        };
+        match before.filter(inside) {
+            Some(own) => {
+                let runtime = own.owner == Owner::Runtime;
+                Exact { name: Some(readable(own)), runtime, ..Exact::default() }
+            }
+            None => Exact { between: [before, next].map(|function| function.map(readable)), ..Exact::default() },
+        }
     }
 
     fn address(&self, index: usize) -> Option<u64> {

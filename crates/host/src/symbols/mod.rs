@@ -150,6 +150,14 @@ pub(crate) fn look_up(file: File, name: &str, asked: &[Asked]) -> Result<elf::Fo
     found.map_err(|died| format!("gives none: {died}"))?.value
 }
 
+/// As [`elf::exact`], in a process of its own; with its CPU time in nanoseconds.
+pub(crate) fn exact(file: File, asked: &[u64]) -> Result<(Vec<elf::Exact>, u64), String> {
+    let keep = [file.as_raw_fd()];
+    let done =
+        sandbox::run(&LIMITS, &keep, || elf::exact(file, asked)).map_err(|died| format!("gives none: {died}"))?;
+    Ok((done.value?, done.cpu_ns))
+}
+
 /// Names that are only addresses, and why.
 fn without(mut names: ModuleNames, module: &Module, asked: &[Asked], why: String) -> ModuleNames {
     names.names = asked.iter().map(|place| elf::unnamed(module.name(), *place, None)).collect();

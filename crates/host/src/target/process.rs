@@ -18,6 +18,9 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+/// Threads that are asked about at once.
+const CALLS_MAX: usize = 1000;
+
 /// A process that is held. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Process(Arc<Held>);
@@ -193,6 +196,29 @@ impl Process {
             }
         }
         found
+    }
+
+    /// In which system call each of its threads sleeps, as the kernel says it: of the first thousand.
+    ///
+    /// # Errors
+    /// Not permitted, or it has ended.
+    pub fn calls(&self) -> io::Result<Vec<(u32, String)>> {
+        let line = |tid: u32| match open_in(&self.0.folder, &format!("task/{tid}/syscall")) {
+            Ok(file) => read_text(file.into()).map(|text| (tid, text)),
+            Err(error) => Err(error),
+        };
+        let mut lines = Vec::new();
+        for tid in self.0.host.tids(self.0.pid).into_iter().take(CALLS_MAX) {
+            match line(tid) {
+                Ok(line) => lines.push(line),
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                    return self.or_ask(Err(error), |opener| opener.get(self.identity(), Ask::Calls));
+                }
+                // It has ended meanwhile.
+                Err(_) => {}
+            }
+        }
+        self.check().map(|()| lines)
     }
 
     /// Whether a descriptor was opened for reading, writing, or both.

@@ -9,6 +9,7 @@ pub static OCAML: RuntimeInfo = RuntimeInfo {
     name: "OCaml",
     language: "OCaml",
     lane: ("domain", "domains"),
+    lock: ("mutex", "mutexes"),
     log: "ring",
     log_is_off: "its runtime events are off and cannot be switched on from outside; \
                  start it with OCAML_RUNTIME_EVENTS_START=1",

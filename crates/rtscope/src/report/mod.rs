@@ -15,6 +15,7 @@ mod seen;
 pub mod stm;
 mod tables;
 pub mod text;
+pub mod waits;
 pub mod words;
 
 pub use rtscope_model::units;

@@ -33,3 +33,4 @@ mod tune_jobs;
 mod tune_space;
 mod user_events;
 mod view_tracks;
+mod waits;

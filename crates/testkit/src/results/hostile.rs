@@ -4,6 +4,7 @@ use super::base::{Fixture, change, seen};
 use super::programs::preempted;
 use super::{domains, requests, stm};
 use rtscope_analyze::results::UserEvents;
+use rtscope_analyze::results::waits::{HolderDoes, Wait, Waits};
 
 /// Strings that try to break out of wherever they are put.
 pub fn hostile() -> Fixture {
@@ -21,6 +22,7 @@ pub fn hostile() -> Fixture {
     results.user = vec![UserEvents { marks: 1, cut: 1, ..domains::user(evil) }];
     results.requests = Some(requests::hostile(evil));
     results.transactions = Some(stm::hostile(evil));
+    results.waits = Some(waits(evil));
     for sum in &mut results.causes {
         sum.who = Some(evil.into());
     }
@@ -43,4 +45,28 @@ pub fn hostile() -> Fixture {
         worst.states.iter_mut().flat_map(|lane| &mut lane.spans).for_each(|span| span.who = Some(evil.into()));
     }
     fixture
+}
+
+/// A wait whose names a hostile program chose.
+fn waits(evil: &str) -> Waits {
+    let holder = HolderDoes { thread: Some(evil.to_owned()), doing: "call", place: Some(evil.to_owned()) };
+    let wait = Wait {
+        kind: "lock",
+        for_each_other: true,
+        place: Some(evil.to_owned()),
+        holder: Some(holder),
+        threads_mean: 18.0,
+        threads_max: 18,
+        objects_mean: Some(1.0),
+        looks_share: 1.0,
+        share: 1.0,
+    };
+    Waits {
+        looks: 12,
+        threads_mean: 20.0,
+        threads_max: 20,
+        why: Some(evil.to_owned()),
+        by: vec![wait],
+        ..Waits::default()
+    }
 }

@@ -81,7 +81,13 @@ pub fn foreign() -> Fixture {
     results.code = Some(Code {
         period_ns: 10_309_278,
         samples: 480,
-        purposes: Vec::new(),
+        purposes: vec![PurposeTime {
+            inside: true,
+            kind: CodeKind::Runtime,
+            in_kernel: false,
+            purpose: rtscope_model::PurposeId::of("copying"),
+            ns: 40 * MS,
+        }],
         top: vec![
             place("c_busy", "caller", CodeKind::Foreign, 2_330, 1_650),
             place("Data.Map.Internal.$winsert", "caller", CodeKind::Program, 1_900, 0),
@@ -280,6 +286,7 @@ fn unaccounted() -> Fixture {
         code: None,
         user: Vec::new(),
         transactions: None,
+        waits: None,
         requests: None,
         green_threads: None,
         forks: None,

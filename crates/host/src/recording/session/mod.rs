@@ -8,6 +8,7 @@ use super::family;
 use super::journal::{self, Journal};
 use super::room::{Full, Room};
 use super::snapshots::{self, Snapshots};
+use super::waits::Waits;
 use super::{Options, Outcome, empty_manifest};
 use crate::binary::Inspected;
 use crate::capture::loss;
@@ -77,6 +78,7 @@ pub(super) struct Session<'a> {
     look_at: bool,
     sampler: Option<Sampler>,
     snapshots: Option<Snapshots>,
+    waits: Option<Waits>,
     family: Vec<u32>,
     /// Processes that write logs and run.
     writing: BTreeSet<u32>,
@@ -96,6 +98,8 @@ pub(super) struct Session<'a> {
     written_bytes: u64,
     /// Of snapshots, when they have ended.
     heap_cost: snapshots::Cost,
+    /// Of looks at what threads wait for, when these have ended.
+    waits_cpu_ns: u64,
     redactor: Option<Redactor>,
     /// The process that was attached to, from the first look on.
     pub(super) held: Option<Process>,
@@ -148,6 +152,7 @@ impl<'a> Session<'a> {
             look_at: false,
             sampler: None,
             snapshots: None,
+            waits: None,
             family: vec![pid],
             writing: BTreeSet::new(),
             identify: false,
@@ -160,6 +165,7 @@ impl<'a> Session<'a> {
             disk_full: false,
             written_bytes: 0,
             heap_cost: snapshots::Cost::default(),
+            waits_cpu_ns: 0,
             held: None,
             say,
         };
@@ -278,6 +284,7 @@ impl<'a> Session<'a> {
         let sampler = Sampler::start(self.store.folder(), config);
         self.sampler = sampler.map_err(|error| self.note(format!("memory and counters are not sampled: {error}"))).ok();
         self.start_snapshots();
+        self.start_waits();
         self.follow_family();
         self.write_manifest(true);
     }
@@ -302,6 +309,26 @@ impl<'a> Session<'a> {
         let (cost, notes) = snapshots.finish();
         self.heap_cost = cost;
         self.written_bytes += cost.written_bytes;
+        notes.into_iter().for_each(|note| self.note(note));
+        self.stop_if_full(full, clock::monotonic());
+    }
+
+    fn start_waits(&mut self) {
+        if !self.options.waits {
+            let none = "what threads wait for was not looked at (--no-waits)";
+            return self.manifest.notes.push(none.to_owned());
+        }
+        let started = Waits::start(self.host.clone(), self.pid, self.store.folder().clone(), self.options.redact);
+        self.waits =
+            started.map_err(|error| self.note(format!("what threads wait for is not looked at: {error}"))).ok();
+    }
+
+    fn end_waits(&mut self) {
+        let Some(waits) = self.waits.take() else { return };
+        let full = waits.disk_full();
+        let (notes, written, cpu_ns) = waits.finish();
+        self.written_bytes += written;
+        self.waits_cpu_ns = cpu_ns;
         notes.into_iter().for_each(|note| self.note(note));
         self.stop_if_full(full, clock::monotonic());
     }
@@ -522,6 +549,9 @@ impl<'a> Session<'a> {
         if let Some(sampler) = self.sampler.as_ref().filter(|_| !writers.is_empty()) {
             sampler.set_targets(writers.clone());
         }
+        if let Some(waits) = self.waits.as_ref().filter(|_| !writers.is_empty()) {
+            waits.set_targets(writers.clone());
+        }
         if let Some(snapshots) = self.snapshots.as_ref().filter(|_| !writers.is_empty()) {
             snapshots.set_targets(writers);
         }
@@ -605,14 +635,16 @@ impl<'a> Session<'a> {
         let sampled = self.sampler.as_ref().map_or(0, |sampler| sampler.written_bytes());
         let heaps = self.snapshots.as_ref().map_or(self.heap_cost, Snapshots::cost);
         let kept = if self.snapshots.is_some() { heaps.written_bytes } else { 0 };
+        let waits = self.waits.as_ref().map_or(0, |waits| waits.written_bytes());
         self.manifest.own_cost = OwnCost {
             cpu_ns: own_cost::cpu_ns(&self.host),
-            written_bytes: [self.written_bytes, sampled, streams, copied, kept]
+            written_bytes: [self.written_bytes, sampled, streams, copied, kept, waits]
                 .into_iter()
                 .fold(0, u64::saturating_add),
             rss_max_bytes: own_cost::rss_max(&self.host),
             heap_snapshots: heaps.taken,
             heap_cpu_ns: heaps.cpu_ns,
+            waits_cpu_ns: self.waits.as_ref().map_or(self.waits_cpu_ns, Waits::cpu_ns),
         };
         let hidden = self.redactor.as_ref().map(|redactor| redactor.manifest(&self.manifest));
         match self.store.write_manifest(hidden.as_ref().unwrap_or(&self.manifest), durable) {
@@ -673,6 +705,7 @@ impl<'a> Session<'a> {
             self.written_bytes += kernel.streams.written_bytes();
         }
         self.end_snapshots();
+        self.end_waits();
         // What follows is done with what was recorded; it takes its time.
         self.manifest.ended = clock::monotonic();
         self.end_code();

@@ -1,5 +1,5 @@
 //! GHC's runtime: what it leaves in files, how its eventlog is switched on and taken, its heap, its
-//! transactions.
+//! transactions, its threads.
 
 mod eventlogs;
 pub(crate) mod files;
@@ -9,16 +9,21 @@ mod logs;
 mod minder;
 mod names;
 pub mod options;
+mod refused;
 pub mod stm;
+mod threads;
 pub mod unflushed;
 mod writers;
 
 pub use files::Ghc;
 
-use super::recorded::{Around, Command, HostRuntime, Launch, NoHeap, Prepared, ReadHeap, RuntimeLogs, Then, Told};
+use super::recorded::{Around, Command, FindThreads, HostRuntime, Launch, Prepared, ReadHeap, RuntimeLogs, Told};
+use super::waiting::{self, Frame};
 use crate::target::Process;
 use eventlogs::Eventlogs;
-use heap::{Ask, Failed, Refusal};
+use heap::Ask;
+use refused::no_heap;
+use rtscope_model::WaitKind;
 
 impl HostRuntime for Ghc {
     fn writes(&self) -> &'static str {
@@ -41,18 +46,12 @@ impl HostRuntime for Ghc {
     fn heap(&self) -> Result<ReadHeap, &'static str> {
         Ok(|host, pid| heap::take(host, pid, &Ask { stop: None, objects: Some(1) }).map_err(|failed| no_heap(&failed)))
     }
-}
 
-/// What runs may become a GHC program yet, or be one that has just ended.
-fn no_heap(failed: &Failed) -> NoHeap {
-    let then = match failed {
-        Failed::Refused(Refusal::Gone(_)) => Then::Gone,
-        Failed::Refused(Refusal::NotGhc(..) | Refusal::NoHeap(_)) => Then::TryAgain,
-        Failed::Refused(Refusal::Io(..)) => Then::Failed,
-        Failed::Refused(Refusal::NotPermitted(_)) => {
-            Then::Never(": record as root, or as its own user with `sysctl kernel.yama.ptrace_scope=0`")
-        }
-        _ => Then::Never(""),
-    };
-    NoHeap { why: failed.to_string(), then }
+    fn threads(&self) -> Option<FindThreads> {
+        Some(threads::find)
+    }
+
+    fn told(&self, found: WaitKind, frames: &[Option<Frame<'_>>]) -> waiting::Told {
+        threads::told(found, frames)
+    }
 }

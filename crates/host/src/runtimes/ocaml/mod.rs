@@ -1,15 +1,18 @@
-//! OCaml's runtime: what it leaves in files, and its rings.
+//! OCaml's runtime: what it leaves in files, its rings, and its threads.
 
 pub(crate) mod files;
 mod logs;
 mod names;
 pub mod rings;
+mod threads;
 
 pub use files::Ocaml;
 
-use super::recorded::{Around, Command, HostRuntime, Launch, Prepared, ReadHeap, RuntimeLogs, Told};
+use super::recorded::{Around, Command, FindThreads, HostRuntime, Launch, Prepared, ReadHeap, RuntimeLogs, Told};
+use super::waiting::{self, Frame};
 use crate::target::Process;
 use logs::Rings;
+use rtscope_model::WaitKind;
 
 impl HostRuntime for Ocaml {
     fn writes(&self) -> &'static str {
@@ -37,5 +40,13 @@ impl HostRuntime for Ocaml {
 
     fn heap(&self) -> Result<ReadHeap, &'static str> {
         Err("heap snapshots are of GHC programs only: for OCaml the counters in its rings say where the memory is")
+    }
+
+    fn threads(&self) -> Option<FindThreads> {
+        Some(threads::find)
+    }
+
+    fn told(&self, found: WaitKind, frames: &[Option<Frame<'_>>]) -> waiting::Told {
+        threads::told(found, frames)
     }
 }

@@ -29,6 +29,7 @@ pub fn first_screen(results: &Results, style: &Style) -> String {
     verdict::in_a_line(&mut head, results);
     let mut screen = Screen::new(style);
     verdict::findings(&mut screen, results);
+    waited_most(&mut screen, results);
     requests::write(&mut screen, results);
     screen.blank();
     let losses = words::losses(results);
@@ -59,6 +60,7 @@ pub fn render(results: &Results, style: &Style) -> String {
     unseen(&mut screen, results);
     places::write(&mut screen, results);
     stm::write(&mut screen, results.transactions.as_ref());
+    waits(&mut screen, results);
     below::write(&mut screen, results);
     screen.finish()
 }
@@ -70,6 +72,34 @@ fn title(screen: &mut Screen, results: &Results) {
     if let Some(log) = words::which_log(results) {
         screen.paragraph("", 0, Some(Tone::Faint), &log);
     }
+}
+
+/// Idle lanes are worth a line on the first screen from this share of lane time.
+const IDLE_FROM: f64 = 0.05;
+
+/// What threads waited for most, where lanes had nothing to run for long.
+fn waited_most(screen: &mut Screen, results: &Results) {
+    let Some((found, account)) = results.waits.as_ref().zip(results.account.as_ref()) else { return };
+    let idle = account.part("idle").map_or(0, |part| part.ns);
+    if idle as f64 >= account.lanes_ns as f64 * IDLE_FROM
+        && let Some(most) = super::waits::sentences(found, results.runtime.info()).first()
+    {
+        screen.blank();
+        screen.entry("Waited for", &clean(most));
+    }
+}
+
+/// What threads waited for while lanes had nothing to run.
+fn waits(screen: &mut Screen, results: &Results) {
+    let Some(found) = &results.waits else { return };
+    let runtime = results.runtime.info();
+    let mut sentences = super::waits::sentences(found, runtime);
+    if sentences.is_empty() {
+        return;
+    }
+    sentences.push(format!("({})", super::waits::basis(found, runtime)));
+    screen.blank();
+    screen.entries("Waited for", sentences.iter().map(|sentence| clean(sentence)));
 }
 
 /// A runtime as far as a line has room for it.

@@ -128,7 +128,7 @@ impl Target {
     ///
     /// # Errors
     /// [`Refusal`].
-    pub(super) fn find(process: &Process) -> Result<Target, Refusal> {
+    pub(in crate::runtimes::ghc) fn find(process: &Process) -> Result<Target, Refusal> {
         let pid = process.pid();
         let text = process.text("maps").map_err(|source| refusal(pid, source))?;
         let program = process.link("exe").map_err(|source| refusal(pid, source))?.to_string_lossy().into_owned();
@@ -179,6 +179,11 @@ impl Target {
         }
         let (version, untouched) = (files.inspected.compiler, Untouched::default());
         Ok(Target { of, version, memory, space, untouched, statics, mappings, reserved, files })
+    }
+
+    /// Bytes of the program's own `capabilities`; `None`: the runtime is a library, or has no symbols.
+    pub(in crate::runtimes::ghc) fn capabilities_bytes(&self) -> Option<u64> {
+        self.files.inspected.symbols.stm.capabilities_bytes
     }
 
     /// Its memory for readers of blocks and objects.

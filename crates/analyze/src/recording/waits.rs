@@ -1,0 +1,211 @@
+//! Sums looks at what threads wait for. Owns what counts as the same wait from look to look: kind, place, and
+//! what its holder does where; things are told apart within one look only, since collections move them. Refuses to say
+//! what follows.
+
+use crate::results::waits::{HolderDoes, Wait, Waits as Values};
+use rtscope_model::{Doing, TextId, Time, WaitGroup, WaitKind, WaitLook, WaitSeen};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Texts, and waits that are kept apart.
+const TEXTS_MAX: usize = 1 << 15;
+const WAITS_MAX: usize = 4096;
+/// Waits that are told.
+const TOLD_MAX: usize = 100;
+
+/// What is the same from look to look.
+type Key = (WaitKind, Option<TextId>, Option<(Doing, Option<TextId>)>);
+
+/// Sums of one wait.
+#[derive(Clone, Debug, Default)]
+struct Sum {
+    threads: u64,
+    threads_max: u32,
+    looks: u64,
+    objects: u64,
+    share: f64,
+    /// Who has it: one thread, or several in turn.
+    holders: BTreeSet<TextId>,
+}
+
+/// Looks at one process.
+#[derive(Clone, Debug, Default)]
+pub struct Waits {
+    texts: HashMap<TextId, String>,
+    sums: BTreeMap<Key, Sum>,
+    looks: u64,
+    missed: u64,
+    span: Option<(Time, Time)>,
+    threads: u64,
+    threads_max: u32,
+    awake: u64,
+    left_out: u64,
+    /// Looks at which any thread waited.
+    waiting_looks: u64,
+    why: Option<String>,
+}
+
+impl Waits {
+    /// Takes in one line; lines come in the order of the file.
+    pub fn push(&mut self, time: Time, seen: WaitSeen) {
+        match seen {
+            WaitSeen::Text(number, text) if self.texts.len() < TEXTS_MAX || self.texts.contains_key(&number) => {
+                self.texts.insert(number, text);
+            }
+            WaitSeen::Text(..) => {}
+            WaitSeen::Not(why) => self.why = Some(why),
+            WaitSeen::Missed(count) => self.missed += u64::from(count),
+            WaitSeen::Look(look) => self.look(time, &look),
+        }
+    }
+
+    /// Looks so far.
+    pub fn looks(&self) -> u64 {
+        self.looks
+    }
+
+    fn look(&mut self, time: Time, look: &WaitLook) {
+        self.why = None;
+        self.looks += 1;
+        self.span = Some(self.span.map_or((time, time), |(from, to)| (from.min(time), to.max(time))));
+        self.threads += u64::from(look.threads);
+        self.threads_max = self.threads_max.max(look.threads);
+        self.awake += u64::from(look.awake);
+        self.left_out += u64::from(look.left_out);
+        let of_work = |group: &&WaitGroup| group.kind != WaitKind::NoWork;
+        let waiting: u64 = look.groups.iter().filter(of_work).map(|group| u64::from(group.count)).sum();
+        self.waiting_looks += u64::from(waiting > 0);
+        let mut met: BTreeMap<Key, (u32, BTreeSet<u64>)> = BTreeMap::new();
+        for group in &look.groups {
+            let holder = group.holder.map(|holder| (holder.doing, holder.place));
+            let key = (group.kind, group.place, holder);
+            if self.sums.len() >= WAITS_MAX && !self.sums.contains_key(&key) {
+                self.left_out += u64::from(group.count);
+                continue;
+            }
+            let (count, objects) = met.entry(key).or_default();
+            *count = count.saturating_add(group.count);
+            objects.extend(group.object);
+            let sum = self.sums.entry(key).or_default();
+            if let Some(holder) = group.holder.filter(|_| sum.holders.len() < 2) {
+                sum.holders.insert(holder.thread);
+            }
+        }
+        for (key, (count, objects)) in met {
+            let sum = self.sums.entry(key).or_default();
+            sum.threads += u64::from(count);
+            sum.threads_max = sum.threads_max.max(count);
+            sum.looks += 1;
+            sum.objects += objects.len() as u64;
+            if key.0 != WaitKind::NoWork && waiting > 0 {
+                sum.share += f64::from(count) / waiting as f64;
+            }
+        }
+    }
+
+    /// What they came to.
+    pub fn values(&self) -> Values {
+        let mean = |sum: u64| sum as f64 / self.looks.max(1) as f64;
+        let mut by: Vec<Wait> = self.sums.iter().map(|(key, sum)| self.wait(key, sum)).collect();
+        by.sort_by(|a, b| b.share.total_cmp(&a.share).then(b.threads_mean.total_cmp(&a.threads_mean)));
+        by.truncate(TOLD_MAX);
+        Values {
+            looks: self.looks,
+            missed: self.missed,
+            from: self.span.map(|span| span.0),
+            to: self.span.map(|span| span.1),
+            threads_mean: mean(self.threads),
+            threads_max: self.threads_max,
+            awake_mean: mean(self.awake),
+            left_out_mean: mean(self.left_out),
+            why: self.why.clone(),
+            by,
+        }
+    }
+
+    fn wait(&self, (kind, place, holder): &Key, sum: &Sum) -> Wait {
+        let text = |number: &TextId| self.texts.get(number).cloned();
+        let only = || sum.holders.first().filter(|_| sum.holders.len() == 1).and_then(text);
+        Wait {
+            kind: kind.word(),
+            for_each_other: kind.is_for_each_other(),
+            place: place.as_ref().and_then(text),
+            holder: holder.map(|(doing, at)| HolderDoes {
+                thread: only(),
+                doing: doing.word(),
+                place: at.as_ref().and_then(text),
+            }),
+            threads_mean: sum.threads as f64 / self.looks.max(1) as f64,
+            threads_max: sum.threads_max,
+            objects_mean: (sum.objects > 0).then(|| sum.objects as f64 / sum.looks.max(1) as f64),
+            looks_share: sum.looks as f64 / self.looks.max(1) as f64,
+            share: sum.share / self.waiting_looks.max(1) as f64,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rtscope_model::Holder;
+
+    fn group(kind: WaitKind, object: Option<u64>, holder: Option<(TextId, Doing)>, count: u32) -> WaitGroup {
+        let holder = holder.map(|(thread, doing)| Holder { thread, doing, place: Some(1) });
+        WaitGroup { kind, object, holder, place: Some(0), count }
+    }
+
+    fn look(groups: Vec<WaitGroup>) -> WaitSeen {
+        WaitSeen::Look(WaitLook { groups, threads: 30, awake: 1, left_out: 0 })
+    }
+
+    #[test]
+    fn things_that_moved_between_looks_are_one_wait_and_shares_sum_to_one() {
+        let mut waits = Waits::default();
+        waits.push(Time(1), WaitSeen::Text(0, "Desk.with".into()));
+        waits.push(Time(1), WaitSeen::Text(1, "Desk.call".into()));
+        waits.push(Time(1), WaitSeen::Text(2, "7".into()));
+        let call = Doing::Waits(WaitKind::ForeignCall);
+        let idle = group(WaitKind::NoWork, None, None, 3);
+        let delay = group(WaitKind::Time, None, None, 6);
+        waits.push(Time(5), look(vec![group(WaitKind::Lock, Some(64), Some((2, call)), 18), delay, idle]));
+        waits.push(Time(9), look(vec![group(WaitKind::Lock, Some(128), Some((2, call)), 18), idle]));
+        waits.push(Time(9), WaitSeen::Missed(2));
+        let found = waits.values();
+        assert_eq!((found.looks, found.missed, found.from, found.to), (2, 2, Some(Time(5)), Some(Time(9))));
+        assert_eq!((found.threads_mean, found.awake_mean, found.by.len()), (30.0, 1.0, 3));
+        let lock = &found.by[0];
+        assert_eq!((lock.kind, lock.for_each_other, lock.place.as_deref()), ("lock", true, Some("Desk.with")));
+        assert_eq!((lock.threads_mean, lock.threads_max, lock.objects_mean), (18.0, 18, Some(1.0)));
+        let holder = lock.holder.as_ref().unwrap();
+        assert_eq!(
+            (holder.thread.as_deref(), holder.doing, holder.place.as_deref()),
+            (Some("7"), "call", Some("Desk.call"))
+        );
+        assert_eq!((found.by[1].kind, found.by[1].threads_mean, found.by[1].looks_share), ("time", 3.0, 0.5));
+        assert_eq!((found.by[2].kind, found.by[2].share), ("no work", 0.0));
+        assert!((found.by.iter().map(|wait| wait.share).sum::<f64>() - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn several_locks_and_holders_in_turn_are_said_and_nothing_is_no_look() {
+        let mut waits = Waits::default();
+        waits.push(Time(1), WaitSeen::Not("it ended".into()));
+        assert_eq!((waits.values().looks, waits.values().why.as_deref()), (0, Some("it ended")));
+        let runs = |thread, object| group(WaitKind::Lock, Some(object), Some((thread, Doing::Runs)), 2);
+        waits.push(Time(2), look(vec![runs(1, 8), runs(2, 16)]));
+        let found = waits.values();
+        let lock = &found.by[0];
+        assert_eq!((lock.threads_mean, lock.objects_mean, found.why), (4.0, Some(2.0), None));
+        assert_eq!(lock.holder.as_ref().unwrap().thread, None);
+    }
+
+    #[test]
+    fn what_a_hostile_capture_says_is_bounded() {
+        let mut waits = Waits::default();
+        for number in 0..(TEXTS_MAX as u32 + 9) {
+            waits.push(Time(1), WaitSeen::Text(number, String::new()));
+            let group = WaitGroup { place: Some(number), count: u32::MAX, ..WaitGroup::default() };
+            waits.push(Time(1), look(vec![group]));
+        }
+        assert_eq!((waits.texts.len(), waits.sums.len(), waits.values().by.len()), (TEXTS_MAX, WAITS_MAX, TOLD_MAX));
+    }
+}

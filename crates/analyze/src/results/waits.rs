@@ -1,0 +1,67 @@
+//! What threads of a program waited for, as looks from outside saw it. Serialised as a part of `report --json`.
+
+use rtscope_model::Time;
+use serde::Serialize;
+
+/// What looks came to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Waits {
+    /// Looks that were taken, each while a lane had nothing to run.
+    pub looks: u64,
+    /// Looks that came to nothing, because a collection came between.
+    pub missed: u64,
+    /// The first look and the last; null: there was none.
+    pub from: Option<Time>,
+    /// See `from`.
+    pub to: Option<Time>,
+    /// Threads that there were at a look, on average, and at most.
+    pub threads_mean: f64,
+    /// See `threads_mean`.
+    pub threads_max: u32,
+    /// Threads that ran or could run at a look, on average.
+    pub awake_mean: f64,
+    /// Threads that waited in groups which there was no room for, on average.
+    pub left_out_mean: f64,
+    /// Why nothing was looked at, or not any more; null where it was.
+    pub why: Option<String>,
+    /// What they waited for, most threads first; threads of the runtime's that had no work are the last.
+    pub by: Vec<Wait>,
+}
+
+/// Threads that waited for the same at the same place.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Wait {
+    /// What for: a word of `waits.jsonl`.
+    pub kind: &'static str,
+    /// Another thread of the program has to do something first; not so for time, for what comes from outside, for a
+    /// call.
+    pub for_each_other: bool,
+    /// The place on top of their stacks; null: it has no name.
+    pub place: Option<String>,
+    /// Who has what they wait for; null: nobody, or not known.
+    pub holder: Option<HolderDoes>,
+    /// How many they were at a look, on average over all looks, and at most.
+    pub threads_mean: f64,
+    /// See `threads_mean`.
+    pub threads_max: u32,
+    /// Things that they waited for at a look at which they were seen, on average; null where threads wait for nothing
+    /// that several can wait for.
+    pub objects_mean: Option<f64>,
+    /// Looks at which they were seen, of all.
+    pub looks_share: f64,
+    /// Their part of a look's waiting threads, on average over all looks with any: the share of the time in which a lane
+    /// had nothing to run that is theirs where each waiting thread is as good a reason as another. Threads without work
+    /// have none.
+    pub share: f64,
+}
+
+/// Whoever has what others wait for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct HolderDoes {
+    /// The thread, where it was always the same; null: several in turn.
+    pub thread: Option<String>,
+    /// What it did: `runs`, `ready`, `waits`, `unknown`, or what it waited for itself.
+    pub doing: &'static str,
+    /// Where; null: not known.
+    pub place: Option<String>,
+}

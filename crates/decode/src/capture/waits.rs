@@ -1,0 +1,225 @@
+//! `waits.jsonl`: what threads of the program waited for, one JSON object a look, written and read here so
+//! that the format exists once. `t` is nanoseconds of `CLOCK_MONOTONIC`, `p` the process; one more key
+//! says what was found:
+//!
+//! | key | value |
+//! |---|---|
+//! | `w` | `[threads, awake, left_out, [group, …]]` |
+//! | `x` | `[number, text]`: a thread or a place; a later text of a number replaces the one before |
+//! | `no` | why nothing is looked at from now on |
+//! | `missed` | looks that came to nothing since the last line |
+//!
+//! A group is `[kind, count, object, place, holder, doing, at]`: a word of
+//! [`WaitKind`], how many threads, an address or null, a text's number or null,
+//! the holder's text or null, the word of what it does, the text of the place where it does that or null.
+//! Unknown keys are skipped. The file is append-only and may be cut anywhere.
+
+use super::lines::Lines;
+use rtscope_model::{Doing, Holder, Loss, LossKind, TextId, Time, WaitGroup, WaitKind, WaitLine, WaitLook, WaitSeen};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::io::{BufRead, Write};
+
+/// Longer lines are damage: [`GROUPS_MAX`] groups take less.
+const LINE_MAX: u64 = 64 << 10;
+/// Groups that one look may have.
+pub const GROUPS_MAX: usize = 256;
+/// Bytes of a text, at most.
+pub const TEXT_MAX: usize = 512;
+
+/// Appends one line. Of a look, groups beyond [`GROUPS_MAX`] are the writer's to leave out.
+pub fn write_line(out: &mut Vec<u8>, line: &WaitLine) {
+    let mut written = Line { t: line.time.0, p: line.pid, ..Line::default() };
+    match &line.seen {
+        WaitSeen::Look(look) => {
+            let groups = look.groups.iter().take(GROUPS_MAX).map(Group::from).collect();
+            written.w = Some((look.threads, look.awake, look.left_out, groups));
+        }
+        WaitSeen::Text(number, text) => written.x = Some((*number, Cow::Borrowed(cut(text)))),
+        WaitSeen::Not(why) => written.no = Some(Cow::Borrowed(cut(why))),
+        WaitSeen::Missed(count) => written.missed = Some(*count),
+    }
+    // Writing to memory does not fail.
+    let _ = serde_json::to_writer(&mut *out, &written);
+    let _ = out.write_all(b"\n");
+}
+
+fn cut(text: &str) -> &str {
+    let fits = (0..=TEXT_MAX.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    fits.and_then(|end| text.get(..end)).unwrap_or_default()
+}
+
+#[derive(Default, Serialize, Deserialize)]
+struct Line<'t> {
+    t: u64,
+    p: u32,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    w: Option<(u32, u32, u32, Vec<Group<'t>>)>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    x: Option<(TextId, Cow<'t, str>)>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    no: Option<Cow<'t, str>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    missed: Option<u32>,
+}
+
+/// One group, as the head of the file says.
+#[derive(Serialize, Deserialize)]
+struct Group<'t>(Cow<'t, str>, u32, Option<u64>, Option<TextId>, Option<TextId>, Option<Cow<'t, str>>, Option<TextId>);
+
+impl From<&WaitGroup> for Group<'static> {
+    fn from(group: &WaitGroup) -> Self {
+        let holder = group.holder;
+        let doing = holder.map(|holder| Cow::Borrowed(holder.doing.word()));
+        let kind = Cow::Borrowed(group.kind.word());
+        let at = holder.and_then(|holder| holder.place);
+        Group(kind, group.count, group.object, group.place, holder.map(|holder| holder.thread), doing, at)
+    }
+}
+
+impl Group<'_> {
+    /// A kind that only a later recorder knows is unknown here.
+    fn read(self) -> WaitGroup {
+        let Group(kind, count, object, place, thread, doing, at) = self;
+        let doing = doing.and_then(|doing| Doing::of(&doing)).unwrap_or_default();
+        let holder = thread.map(|thread| Holder { thread, doing, place: at });
+        WaitGroup { kind: WaitKind::of(&kind).unwrap_or_default(), object, holder, place, count }
+    }
+}
+
+impl Line<'_> {
+    /// What it says; `None`: something that a later recorder writes.
+    fn seen(self) -> Option<Result<WaitSeen, ()>> {
+        if let Some((threads, awake, left_out, groups)) = self.w {
+            if groups.len() > GROUPS_MAX {
+                return Some(Err(()));
+            }
+            let groups = groups.into_iter().map(Group::read).collect();
+            return Some(Ok(WaitSeen::Look(WaitLook { groups, threads, awake, left_out })));
+        }
+        let text = self.x.map(|(number, text)| WaitSeen::Text(number, text.into_owned()));
+        let not = self.no.map(|why| WaitSeen::Not(why.into_owned()));
+        text.or(not).or(self.missed.map(WaitSeen::Missed)).map(Ok)
+    }
+}
+
+/// The lines, in the order of the file. Those that cannot be read are skipped and counted.
+#[derive(Debug)]
+pub struct WaitStream<R> {
+    lines: Lines<R>,
+    damaged: u64,
+}
+
+impl<R: BufRead> WaitStream<R> {
+    /// A stream over the bytes of `waits.jsonl`.
+    pub fn new(input: R) -> Self {
+        WaitStream { lines: Lines::new(input, LINE_MAX), damaged: 0 }
+    }
+
+    /// What was skipped so far. A last line without its end is a recorder that was killed, not
+    /// damage.
+    pub fn losses(&self) -> Vec<Loss> {
+        let note = format!("{} lines of waits.jsonl could not be read and were skipped", self.damaged);
+        let loss = Loss::new("waits", LossKind::Damaged, self.damaged, note);
+        (self.damaged > 0).then_some(loss).into_iter().collect()
+    }
+}
+
+impl<R: BufRead> Iterator for WaitStream<R> {
+    type Item = WaitLine;
+
+    fn next(&mut self) -> Option<WaitLine> {
+        while self.lines.advance() {
+            let parsed = serde_json::from_slice::<Line<'_>>(self.lines.line());
+            match parsed.map(|line| (Time(line.t), line.p, line.seen())) {
+                Ok((time, pid, Some(Ok(seen)))) => return Some(WaitLine { time, pid, seen }),
+                Ok((_, _, None)) => {}
+                Err(_) if self.lines.is_cut() || self.lines.is_blank() => {}
+                Ok((_, _, Some(Err(())))) | Err(_) => self.damaged = self.damaged.saturating_add(1),
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all() -> Vec<WaitLine> {
+        let holder = Holder { thread: 7, doing: Doing::Waits(WaitKind::ForeignCall), place: Some(3) };
+        let held =
+            WaitGroup { kind: WaitKind::Lock, object: Some(u64::MAX), holder: Some(holder), place: Some(2), count: 18 };
+        let groups = vec![held, WaitGroup { kind: WaitKind::Time, count: 1, ..WaitGroup::default() }];
+        let seen = [
+            WaitSeen::Text(2, "Desk.\"withDesk\" ü\n".into()),
+            WaitSeen::Look(WaitLook { groups, threads: 21, awake: 2, left_out: 0 }),
+            WaitSeen::Missed(3),
+            WaitSeen::Not("gone".into()),
+        ];
+        let line = |(index, seen)| WaitLine { time: Time(index as u64), pid: 12, seen };
+        seen.into_iter().enumerate().map(line).collect()
+    }
+
+    fn written() -> Vec<u8> {
+        let mut bytes = Vec::new();
+        all().iter().for_each(|line| write_line(&mut bytes, line));
+        bytes
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let bytes = written();
+        let mut stream = WaitStream::new(&bytes[..]);
+        assert_eq!(stream.by_ref().collect::<Vec<_>>(), all());
+        assert!(stream.losses().is_empty());
+    }
+
+    #[test]
+    fn a_cut_at_every_byte_gives_the_lines_before_it() {
+        let bytes = written();
+        for end in 0..bytes.len() {
+            let mut stream = WaitStream::new(&bytes[..end]);
+            let whole = bytes[..end].iter().filter(|byte| **byte == b'\n').count();
+            let read = stream.by_ref().count();
+            assert!(read == whole || (read == whole + 1 && bytes[end] == b'\n'), "{end}");
+            assert!(stream.losses().is_empty());
+        }
+    }
+
+    #[test]
+    fn damage_is_counted_and_what_is_new_is_skipped_or_unknown() {
+        let mut bytes = b"{\"t\":1,\"p\":2,\"missed\":3}\n\xff\n{\"t\":1,\"p\":2,\"new\":[]}\n\n".to_vec();
+        bytes.extend(b"{\"t\":1,\"p\":2,\"w\":[1,1]}\n");
+        bytes.extend(b"{\"t\":5,\"p\":2,\"w\":[4,1,0,[[\"tea\",3,null,null,1,\"naps\",null]]]}\n");
+        let mut stream = WaitStream::new(&bytes[..]);
+        let read: Vec<_> = stream.by_ref().map(|line| line.seen).collect();
+        let holder = Some(Holder { thread: 1, doing: Doing::Unknown, place: None });
+        let group = WaitGroup { holder, count: 3, ..WaitGroup::default() };
+        let look = WaitLook { groups: vec![group], threads: 4, awake: 1, left_out: 0 };
+        assert_eq!(read, [WaitSeen::Missed(3), WaitSeen::Look(look)]);
+        assert_eq!(stream.losses().first().map(|loss| loss.count), Some(2));
+    }
+
+    #[test]
+    fn more_groups_than_a_look_has_are_damage_and_the_largest_look_fits_a_line() {
+        let group = WaitGroup { object: Some(u64::MAX), place: Some(TextId::MAX), count: u32::MAX, ..all_lock() };
+        let look =
+            |count| WaitLook { groups: vec![group; count], threads: u32::MAX, awake: u32::MAX, left_out: u32::MAX };
+        let mut bytes = Vec::new();
+        let line = WaitLine { time: Time(u64::MAX), pid: u32::MAX, seen: WaitSeen::Look(look(GROUPS_MAX + 9)) };
+        write_line(&mut bytes, &line);
+        assert!((bytes.len() as u64) < LINE_MAX, "{}", bytes.len());
+        let read: Vec<_> = WaitStream::new(&bytes[..]).map(|line| line.seen).collect();
+        assert_eq!(read, [WaitSeen::Look(look(GROUPS_MAX))]);
+        let many = String::from_utf8(bytes).unwrap().replacen("[[", "[[\"lock\",1,null,null,null,null,null],[", 1);
+        let mut stream = WaitStream::new(many.as_bytes());
+        assert_eq!((stream.next(), stream.losses().len()), (None, 1));
+    }
+
+    fn all_lock() -> WaitGroup {
+        let holder =
+            Holder { thread: TextId::MAX, doing: Doing::Waits(WaitKind::RuntimeLock), place: Some(TextId::MAX) };
+        WaitGroup { kind: WaitKind::RuntimeLock, holder: Some(holder), ..WaitGroup::default() }
+    }
+}

@@ -1,0 +1,111 @@
+//! From threads of one look to groups of those that wait for one thing at one place. Owns what is one group and
+//! how many are kept; refuses to look at a process.
+
+use super::places::{Place, Places};
+use crate::runtimes::recorded::HostRuntime;
+use crate::runtimes::waiting::{Frame, Thread};
+use rtscope_decode::capture::waits::GROUPS_MAX;
+use rtscope_model::{Doing, Holder, TextId, WaitGroup, WaitKind, WaitLook, WaitSeen, text};
+use std::collections::HashMap;
+
+/// Texts of one process; more than this is no program.
+const TEXTS_MAX: usize = 1 << 14;
+/// Letters of a thread's name.
+const NAME_MAX: usize = 64;
+
+/// Numbers of texts.
+#[derive(Debug, Default)]
+pub(super) struct Texts {
+    known: HashMap<String, TextId>,
+    new: Vec<WaitSeen>,
+}
+
+impl Texts {
+    fn number(&mut self, text: &str) -> Option<TextId> {
+        if let Some(number) = self.known.get(text) {
+            return Some(*number);
+        }
+        let number = TextId::try_from(self.known.len()).ok().filter(|_| self.known.len() < TEXTS_MAX)?;
+        self.known.insert(text.to_owned(), number);
+        self.new.push(WaitSeen::Text(number, text.to_owned()));
+        Some(number)
+    }
+
+    /// Those that are new since the last call.
+    pub fn take(&mut self) -> Vec<WaitSeen> {
+        std::mem::take(&mut self.new)
+    }
+}
+
+/// What is known of a thread with names of places.
+#[derive(Copy, Clone, Debug)]
+struct Named<'n> {
+    doing: Doing,
+    place: Option<&'n str>,
+}
+
+fn named<'n>(thread: &Thread, places: &'n Places, runtime: &dyn HostRuntime) -> Named<'n> {
+    let frames: Vec<Option<Frame<'n>>> = thread
+        .frames
+        .iter()
+        .map(|code| {
+            let Place { name, local_to, runtime } = places.name(code.address)?;
+            Some(Frame { name, local_to: local_to.as_deref(), runtime: *runtime, handler: code.handler })
+        })
+        .collect();
+    let kind = if let Doing::Waits(kind) = thread.doing { kind } else { WaitKind::Unknown };
+    let told = runtime.told(kind, &frames);
+    let place = told.place.and_then(|index| frames.get(index).copied().flatten()).map(|frame| frame.name);
+    let doing = if matches!(thread.doing, Doing::Waits(_)) { Doing::Waits(told.kind) } else { thread.doing };
+    Named { doing, place }
+}
+
+/// Groups `threads`.
+pub(super) fn group(
+    threads: &[Thread],
+    places: &Places,
+    runtime: &dyn HostRuntime,
+    redact: bool,
+    texts: &mut Texts,
+) -> WaitLook {
+    let named: Vec<Named<'_>> = threads.iter().map(|thread| named(thread, places, runtime)).collect();
+    let by_id: HashMap<u64, usize> = threads.iter().enumerate().map(|(index, thread)| (thread.id, index)).collect();
+    let mut waiters: HashMap<u64, u32> = HashMap::new();
+    threads.iter().filter_map(|thread| thread.object).for_each(|object| *waiters.entry(object).or_default() += 1);
+    let mut groups: HashMap<WaitGroup, u32> = HashMap::new();
+    let mut awake = 0;
+    for (thread, own) in threads.iter().zip(&named) {
+        let Doing::Waits(kind) = own.doing else {
+            awake += 1;
+            continue;
+        };
+        let each_other = kind.is_for_each_other();
+        let holder = thread.holder.filter(|_| each_other).and_then(|id| {
+            let index = *by_id.get(&id)?;
+            let (holder, doing) = (threads.get(index)?, named.get(index)?);
+            let place = doing.place.and_then(|place| texts.number(place));
+            Some(Holder { thread: texts.number(&label(holder, redact))?, doing: doing.doing, place })
+        });
+        // What one thread alone waits for, and nobody has, is no thing that tells anything.
+        let shared = |object: &u64| holder.is_some() || waiters.get(object).is_some_and(|count| *count > 1);
+        let object = thread.object.filter(|_| each_other).filter(shared);
+        let place = own.place.and_then(|place| texts.number(place));
+        *groups.entry(WaitGroup { kind, object, holder, place, count: 0 }).or_default() += 1;
+    }
+    let mut groups: Vec<WaitGroup> = groups.into_iter().map(|(group, count)| WaitGroup { count, ..group }).collect();
+    groups.sort_by_key(|group| (std::cmp::Reverse(group.count), group.kind, group.object, group.place));
+    let left_out = groups.iter().skip(GROUPS_MAX).map(|group| group.count).sum();
+    groups.truncate(GROUPS_MAX);
+    WaitLook { groups, threads: u32::try_from(threads.len()).unwrap_or(u32::MAX), awake, left_out }
+}
+
+/// `33 "evaluator"`: the number, and the name that the program gave it.
+fn label(thread: &Thread, redact: bool) -> String {
+    match thread.name.as_ref().filter(|_| !redact) {
+        Some(name) => {
+            let name: String = text::clean(name).chars().take(NAME_MAX).collect();
+            format!("{} \"{name}\"", thread.id)
+        }
+        None => thread.id.to_string(),
+    }
+}

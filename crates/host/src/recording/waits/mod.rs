@@ -1,0 +1,182 @@
+//! Looks at what a program's threads wait for, while a recording goes on: one thread of the recorder that looks
+//! a few times a second and writes `waits.jsonl`. Owns when that is and what it may cost. Refuses to stop
+//! the program, and to know what a runtime is.
+
+mod groups;
+mod places;
+mod watched;
+
+use crate::capture::folder::Folder;
+use crate::capture::store::is_disk_full;
+use crate::system::clock;
+use crate::system::procfs::Host;
+use crate::system::worker::{Priority, Shared, Worker};
+use rtscope_decode::capture::waits::write_line;
+use rtscope_model::{Time, WaitLine, WaitSeen};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Write};
+use std::sync::Arc;
+use watched::Watched;
+
+const WAITS: &str = "waits.jsonl";
+/// Looks come this often; each a little earlier or later, so that what a program does by the clock is met at all of its
+/// moments.
+const PERIOD_NS: u64 = 250_000_000;
+/// Looks take one part in so many of a CPU.
+const SHARE: u64 = 200;
+/// What finding the threads and their first names may take beyond that, once.
+const START_NS: u64 = 100_000_000;
+/// No look is further away than this.
+const REST_MAX_NS: u64 = 20_000_000_000;
+/// Processes that are looked at.
+const PROCESSES_MAX: usize = 8;
+/// What is written at most: 4 looks a second of some groups take a day to fill it.
+const BYTES_MAX: u64 = 256 << 20;
+
+/// What whoever has the thread tells it, and it them.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    targets: Vec<u32>,
+    notes: Vec<String>,
+    /// CPU time of all looks.
+    cpu_ns: u64,
+}
+
+/// The running thread.
+pub(super) type Waits = Worker<Told>;
+
+impl Waits {
+    /// Starts it for the process `pid`, writing into `capture`. Errors: no thread to be had.
+    pub(super) fn start(host: Host, pid: u32, capture: Folder, redact: bool) -> io::Result<Waits> {
+        let shared = Shared::new(Told { targets: vec![pid], ..Told::default() })?;
+        let mut looker = Looker::new(host, capture, redact, Arc::clone(&shared));
+        Worker::run(shared, "waits", Priority::Background, move |_| looker.run())
+    }
+
+    /// The processes to look at from now on.
+    pub(super) fn set_targets(&self, pids: Vec<u32>) {
+        self.lock().targets = pids;
+    }
+
+    /// CPU time of all looks, nanoseconds.
+    pub(super) fn cpu_ns(&self) -> u64 {
+        self.lock().cpu_ns
+    }
+
+    /// Ends it. Gives what is to be said, for the user and the manifest, the bytes written, and its CPU time in
+    /// nanoseconds.
+    pub(super) fn finish(mut self) -> (Vec<String>, u64, u64) {
+        let ended = self.end();
+        let mut told = self.lock();
+        let mut notes = std::mem::take(&mut told.notes);
+        if !ended {
+            notes.push("the thread that looks at what threads wait for was held up and left behind".to_owned());
+        }
+        (notes, self.written_bytes(), told.cpu_ns)
+    }
+}
+
+#[derive(Debug)]
+struct Looker {
+    host: Host,
+    capture: Folder,
+    redact: bool,
+    shared: Arc<Shared<Told>>,
+    processes: BTreeMap<u32, Watched>,
+    output: Option<File>,
+    lines: Vec<u8>,
+    /// Makes looks come earlier and later.
+    dice: u32,
+}
+
+impl Looker {
+    fn new(host: Host, capture: Folder, redact: bool, shared: Arc<Shared<Told>>) -> Looker {
+        let (processes, lines) = (BTreeMap::new(), Vec::new());
+        Looker { host, capture, redact, shared, processes, output: None, lines, dice: 1 }
+    }
+
+    fn run(&mut self) {
+        let shared = Arc::clone(&self.shared);
+        let (mut pause_ns, mut owed_ns, mut last) = (PERIOD_NS, 0_u64, clock::monotonic());
+        while shared.wait(&[], Some(self.around(pause_ns))) && !shared.disk_full() {
+            let before_ns = clock::thread_cpu_ns();
+            let sandboxes_ns = self.look();
+            let spent_ns = clock::thread_cpu_ns().saturating_sub(before_ns).saturating_add(sandboxes_ns);
+            shared.lock().cpu_ns += spent_ns;
+            owed_ns = owed_ns.saturating_add(spent_ns).saturating_sub(clock::monotonic().since(last) / SHARE);
+            last = clock::monotonic();
+            let rest_ns = owed_ns.saturating_sub(START_NS).saturating_mul(SHARE);
+            pause_ns = PERIOD_NS.max(rest_ns.min(REST_MAX_NS));
+            self.write();
+        }
+        let now = clock::monotonic();
+        for (pid, mut process) in std::mem::take(&mut self.processes) {
+            process.finish();
+            self.take(now, pid, &mut process);
+        }
+        self.write();
+    }
+
+    /// A time near to this one: from three to five quarters of it.
+    fn around(&mut self, ns: u64) -> u64 {
+        self.dice = self.dice.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        ns / 4 * 3 + (ns / 2 / 256).saturating_mul(u64::from(self.dice >> 24))
+    }
+
+    /// One look at each process; gives the CPU time of children that named places.
+    fn look(&mut self) -> u64 {
+        let targets = self.shared.lock().targets.clone();
+        let gone: Vec<u32> = self.processes.keys().copied().filter(|pid| !targets.contains(pid)).collect();
+        let mut sandboxes_ns = 0;
+        for pid in gone {
+            if let Some(mut process) = self.processes.remove(&pid) {
+                sandboxes_ns += process.finish();
+                self.take(clock::monotonic(), pid, &mut process);
+            }
+        }
+        for pid in targets.into_iter().take(PROCESSES_MAX) {
+            let now = clock::monotonic();
+            let mut process = self.processes.remove(&pid).unwrap_or_else(|| Watched::new(pid, self.redact));
+            sandboxes_ns += process.look(&self.host, now);
+            self.take(now, pid, &mut process);
+            self.processes.insert(pid, process);
+        }
+        sandboxes_ns
+    }
+
+    /// Takes over what is known of a process now.
+    fn take(&mut self, now: Time, pid: u32, process: &mut Watched) {
+        for (time, seen) in process.take() {
+            if let WaitSeen::Not(why) = &seen {
+                self.tell(format!("what threads wait for is not looked at: {why}"));
+            }
+            write_line(&mut self.lines, &WaitLine { time: time.unwrap_or(now), pid, seen });
+        }
+    }
+
+    fn tell(&self, note: String) {
+        let mut told = self.shared.lock();
+        if !told.notes.contains(&note) {
+            told.notes.push(note);
+        }
+    }
+
+    fn write(&mut self) {
+        let lines = std::mem::take(&mut self.lines);
+        if lines.is_empty() || self.shared.written_bytes() + lines.len() as u64 > BYTES_MAX {
+            return;
+        }
+        let made = self.output.take().map_or_else(|| self.capture.create(WAITS), Ok);
+        let written = made.and_then(|mut output| {
+            output.write_all(&lines)?;
+            self.output = Some(output);
+            Ok(())
+        });
+        match written {
+            Ok(()) => self.shared.add_written(lines.len() as u64),
+            Err(error) if is_disk_full(&error) => _ = self.shared.fill_disk(),
+            Err(error) => self.tell(format!("what threads wait for could not be written: {error}")),
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Names of places in the code of one process, looked up as they are met. Owns which files are asked, and how
+//! often: a table of symbols is read whole each time. Refuses to read such a file itself: whose it is
+//! decides what is in it.
+
+use crate::symbols::{self, elf};
+use crate::system::clock;
+use crate::target::mappings::{self, Mapping};
+use crate::target::{Process, open_target};
+use rtscope_model::{Time, text};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fs::File;
+
+/// Places that have a name or are to get one.
+const PLACES_MAX: usize = 1 << 15;
+/// What naming took of the CPU, so many times, is the time until it is done again.
+const REST: u64 = 200;
+/// Files that are kept open.
+const FILES_MAX: usize = 64;
+/// Letters of a name.
+const NAME_MAX: usize = 200;
+
+/// A name.
+#[derive(Clone, Eq, PartialEq, Debug)]
+pub(super) struct Place {
+    /// The function; for code without a symbol, the module that it lies in.
+    pub name: String,
+    /// The function that code without a symbol is local to, as compilers place such code: in front of that one.
+    pub local_to: Option<String>,
+    /// It is the runtime's code.
+    pub runtime: bool,
+}
+
+impl Place {
+    /// `None`: nothing names it. Where functions of one module lie around it, that is its module; of two, it is in one of
+    /// them.
+    fn of(exact: elf::Exact) -> Option<Place> {
+        if let Some(name) = exact.name {
+            return Some(Place { name: cut(&name), local_to: None, runtime: exact.runtime });
+        }
+        let [before, next] = exact.between;
+        let of = |name: &Option<String>| name.as_deref().and_then(module).map(str::to_owned);
+        let name = match (of(&before), of(&next)) {
+            (Some(before), Some(own)) if before == own => {
+                let function = next?;
+                let name = cut(&format!("{own} (local code before {})", function.get(own.len() + 1..)?));
+                return Some(Place { name, local_to: Some(cut(&function)), runtime: false });
+            }
+            (Some(before), Some(next)) => format!("{before} or {next}"),
+            (Some(one), None) | (None, Some(one)) => one,
+            (None, None) => return None,
+        };
+        let name = cut(&format!("{name} (a function without a name)"));
+        Some(Place { name, local_to: None, runtime: false })
+    }
+}
+
+/// Of `Module.function`, as languages with modules name code, the module.
+fn module(name: &str) -> Option<&str> {
+    let (module, _) = name.rsplit_once('.')?;
+    module.starts_with(|first: char| first.is_ascii_uppercase()).then_some(module)
+}
+
+fn cut(name: &str) -> String {
+    text::clean(name).chars().take(NAME_MAX).collect()
+}
+
+/// The places of one process.
+#[derive(Debug, Default)]
+pub(super) struct Places {
+    known: HashMap<u64, Option<Place>>,
+    wanted: BTreeSet<u64>,
+    mappings: Vec<Mapping>,
+    /// By the path that mappings show.
+    files: BTreeMap<String, File>,
+    next: Time,
+}
+
+impl Places {
+    /// Its mappings, and its files as long as they can be opened.
+    pub fn open(process: &Process) -> Places {
+        let maps = process.text("maps").unwrap_or_default();
+        let mut places = Places { mappings: mappings::parse(&maps), ..Places::default() };
+        for mapping in places.mappings.iter().filter(|mapping| mapping.executable) {
+            let new = places.files.len() < FILES_MAX && !places.files.contains_key(&mapping.name);
+            if let Some(file) = mapping.file().filter(|_| new)
+                && let Ok(file) = open_target(process, file)
+            {
+                places.files.insert(mapping.name.clone(), file);
+            }
+        }
+        places
+    }
+
+    /// Has these named sometime.
+    pub fn want(&mut self, addresses: impl Iterator<Item = u64>) {
+        for address in addresses {
+            if self.known.len() + self.wanted.len() < PLACES_MAX && !self.known.contains_key(&address) {
+                self.wanted.insert(address);
+            }
+        }
+    }
+
+    /// Whether nothing waits for a name.
+    pub fn is_complete(&self) -> bool {
+        self.wanted.is_empty()
+    }
+
+    /// Whether names are looked up again.
+    pub fn is_due(&self, now: Time) -> bool {
+        !self.wanted.is_empty() && now >= self.next
+    }
+
+    /// The name of a place: `None` where it has none, or none yet.
+    pub fn name(&self, address: u64) -> Option<&Place> {
+        self.known.get(&address)?.as_ref()
+    }
+
+    /// Names what is wanted.
+    pub fn look_up(&mut self) {
+        let wanted = std::mem::take(&mut self.wanted);
+        let mut asked: BTreeMap<String, Vec<(u64, u64)>> = BTreeMap::new();
+        for address in &wanted {
+            let mapping = self.mappings.iter().find(|mapping| mapping.range.contains(address));
+            if let Some(mapping) = mapping.filter(|mapping| self.files.contains_key(&mapping.name)) {
+                let offset = (address - mapping.range.start).saturating_add(mapping.offset);
+                asked.entry(mapping.name.clone()).or_default().push((offset, *address));
+            }
+        }
+        let mut cost_ns = 0_u64;
+        for (path, places) in asked {
+            let offsets: Vec<u64> = places.iter().map(|place| place.0).collect();
+            let file = self.files.get(&path).and_then(|file| file.try_clone().ok());
+            let Some(Ok((found, spent_ns))) = file.map(|file| symbols::exact(file, &offsets)) else { continue };
+            cost_ns = cost_ns.saturating_add(spent_ns);
+            self.known.extend(places.iter().zip(found).map(|(place, exact)| (place.1, Place::of(exact))));
+        }
+        wanted.into_iter().for_each(|address| _ = self.known.entry(address).or_default());
+        self.next = clock::monotonic().plus(cost_ns.saturating_mul(REST));
+    }
+}

@@ -1,0 +1,166 @@
+//! One process whose threads are looked at. Owns how it is found out what to look at, that looks wait for
+//! names, and that a failure is said once. Refuses programs of runtimes that nobody knows.
+
+use super::groups::{self, Texts};
+use super::places::Places;
+use crate::binary;
+use crate::runtimes;
+use crate::runtimes::recorded::{HostRuntime, NoHeap, Then};
+use crate::runtimes::waiting::{Look, Looks, Thread};
+use crate::sandbox;
+use crate::system::procfs::Host;
+use crate::target::Process;
+use rtscope_model::{Time, WaitSeen};
+use std::io;
+use std::path::PathBuf;
+
+/// How often a program is tried that may become one yet.
+const TRIES_MAX: u32 = 40;
+/// Threads of looks that wait for names.
+const HELD_MAX: usize = 1 << 16;
+
+/// A process.
+#[derive(Debug)]
+pub(super) struct Watched {
+    pid: u32,
+    redact: bool,
+    /// The program that it runs.
+    program: Option<PathBuf>,
+    tries: u32,
+    state: State,
+    texts: Texts,
+    out: Vec<(Option<Time>, WaitSeen)>,
+    missed: u32,
+}
+
+#[derive(Debug)]
+enum State {
+    Unknown,
+    Looking(Box<Looking>),
+    Refused,
+}
+
+#[derive(Debug)]
+struct Looking {
+    process: Process,
+    runtime: &'static dyn HostRuntime,
+    looks: Box<dyn Looks>,
+    places: Places,
+    /// Looks whose places have no names yet.
+    held: Vec<(Time, Vec<Thread>)>,
+}
+
+impl Watched {
+    pub fn new(pid: u32, redact: bool) -> Watched {
+        let (texts, out) = (Texts::default(), Vec::new());
+        Watched { pid, redact, program: None, tries: 0, state: State::Unknown, texts, out, missed: 0 }
+    }
+
+    /// One look; gives the CPU time of children.
+    pub fn look(&mut self, host: &Host, now: Time) -> u64 {
+        let before_ns = sandbox::spent_ns();
+        if let State::Looking(looking) = &self.state
+            && looking.process.link("exe").ok() != self.program
+        {
+            self.finish();
+            (self.state, self.tries) = (State::Unknown, 0);
+        }
+        if matches!(self.state, State::Unknown) {
+            self.begin(host);
+        }
+        if let State::Looking(looking) = &mut self.state {
+            match looking.looks.look() {
+                Ok(Look::Threads(threads)) => {
+                    looking
+                        .places
+                        .want(threads.iter().flat_map(|thread| thread.frames.iter().map(|code| code.address)));
+                    looking.held.push((now, threads));
+                }
+                Ok(Look::Busy) => {}
+                Ok(Look::Missed) => self.missed += 1,
+                // Who follows the family says that it has ended.
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                    self.refuse(format!("its threads may not be looked at ({error}): record as root"));
+                    return 0;
+                }
+                Err(_) => {}
+            }
+            let held: usize = looking.held.iter().map(|look| look.1.len()).sum();
+            if looking.places.is_due(now) || (held > HELD_MAX && !looking.places.is_complete()) {
+                looking.places.look_up();
+            }
+            if looking.places.is_complete() {
+                self.settle();
+            }
+        }
+        sandbox::spent_ns().saturating_sub(before_ns)
+    }
+
+    /// Finds out what to look at.
+    fn begin(&mut self, host: &Host) {
+        self.tries += 1;
+        let Ok(process) = Process::open(host, self.pid) else { return };
+        let program = process.link("exe").ok();
+        // Before exec the program is this one still.
+        if program.is_none() || program == std::env::current_exe().ok() {
+            return;
+        }
+        let told = binary::inspect_process(&process).runtime();
+        let known = runtimes::possible(told).find(|_| told.is_known());
+        let Some(runtime) = known else { return self.refuse_later("it is of no runtime that is known".to_owned()) };
+        let Some(find) = runtime.threads() else {
+            return self.refuse(format!("nobody knows how to look at threads of {} programs", runtime.info().name));
+        };
+        match find(&process) {
+            Ok(looks) => {
+                let places = Places::open(&process);
+                self.program = program;
+                self.state = State::Looking(Box::new(Looking { process, runtime, looks, places, held: Vec::new() }));
+            }
+            Err(NoHeap { why, then: Then::Never(next) }) => self.refuse(format!("{why}{next}")),
+            Err(NoHeap { why, then: Then::Failed }) => self.refuse(why),
+            Err(NoHeap { why, then: Then::TryAgain }) => self.refuse_later(why),
+            Err(NoHeap { then: Then::Gone, .. }) => {}
+        }
+    }
+
+    fn refuse_later(&mut self, why: String) {
+        if self.tries >= TRIES_MAX {
+            self.refuse(why);
+        }
+    }
+
+    fn refuse(&mut self, why: String) {
+        self.out.push((None, WaitSeen::Not(why)));
+        self.state = State::Refused;
+    }
+
+    /// Makes groups of the looks whose places have names.
+    fn settle(&mut self) {
+        let State::Looking(looking) = &mut self.state else { return };
+        for (time, threads) in std::mem::take(&mut looking.held) {
+            let look = groups::group(&threads, &looking.places, looking.runtime, self.redact, &mut self.texts);
+            self.out.extend(self.texts.take().into_iter().map(|text| (Some(time), text)));
+            if self.missed > 0 {
+                self.out.push((Some(time), WaitSeen::Missed(std::mem::take(&mut self.missed))));
+            }
+            self.out.push((Some(time), WaitSeen::Look(look)));
+        }
+    }
+
+    /// Names what is left; gives the CPU time of children.
+    pub fn finish(&mut self) -> u64 {
+        let State::Looking(looking) = &mut self.state else { return 0 };
+        let before_ns = sandbox::spent_ns();
+        if !looking.places.is_complete() {
+            looking.places.look_up();
+        }
+        self.settle();
+        sandbox::spent_ns().saturating_sub(before_ns)
+    }
+
+    /// What is known since the last call.
+    pub fn take(&mut self) -> Vec<(Option<Time>, WaitSeen)> {
+        std::mem::take(&mut self.out)
+    }
+}

@@ -1,0 +1,74 @@
+//! Memory of a process that is read once in a look: threads lie near each other, so a piece of it serves
+//! many. Owns how large such pieces are and how many are kept; refuses to keep them for the next look.
+
+use crate::target::memory::Memory;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::io;
+
+/// Bytes of a piece.
+const PIECE: u64 = 8 << 10;
+/// Pieces that are kept: 16 MiB.
+const PIECES_MAX: usize = 2 << 10;
+
+/// Reads through pieces.
+#[derive(Debug)]
+pub struct Chunks<'m, M> {
+    memory: &'m M,
+    pieces: RefCell<HashMap<u64, Option<Box<[u8]>>>>,
+}
+
+impl<'m, M: Memory> Chunks<'m, M> {
+    pub fn of(memory: &'m M) -> Self {
+        Chunks { memory, pieces: RefCell::default() }
+    }
+
+    /// Copies what piece `number` holds from `at` on; false: it cannot be read as a whole.
+    fn copy(&self, number: u64, at: usize, buffer: &mut [u8]) -> bool {
+        let mut pieces = self.pieces.borrow_mut();
+        if pieces.len() >= PIECES_MAX {
+            pieces.clear();
+        }
+        let piece = pieces.entry(number).or_insert_with(|| {
+            let mut bytes = vec![0; PIECE as usize].into_boxed_slice();
+            self.memory.read(number.checked_mul(PIECE)?, &mut bytes).ok().map(|()| bytes)
+        });
+        let held = piece.as_ref().and_then(|piece| piece.get(at..at + buffer.len()));
+        held.map(|held| buffer.copy_from_slice(held)).is_some()
+    }
+}
+
+impl<M: Memory> Memory for Chunks<'_, M> {
+    fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let (mut at, mut rest) = (address, &mut *buffer);
+        while !rest.is_empty() {
+            let within = (at % PIECE) as usize;
+            let count = rest.len().min(PIECE as usize - within);
+            let (now, behind) = rest.split_at_mut(count);
+            if !self.copy(at / PIECE, within, now) {
+                // What lies around it is not mapped, or not all of it.
+                return self.memory.read(address, buffer);
+            }
+            at = at.checked_add(count as u64).ok_or(io::ErrorKind::InvalidInput)?;
+            rest = behind;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Image;
+    use super::*;
+
+    #[test]
+    fn what_is_read_is_what_is_there_also_over_the_end_of_a_piece() {
+        let image = Image::default().words(PIECE - 8, &[1, 2, 3]);
+        let chunks = Chunks::of(&image);
+        assert_eq!([0, 8, 16].map(|at| chunks.read_u64(PIECE - 8 + at).unwrap()), [1, 2, 3]);
+        let mut both = [0; 16];
+        chunks.read(PIECE - 8, &mut both).unwrap();
+        assert_eq!(both[..9], [1, 0, 0, 0, 0, 0, 0, 0, 2]);
+        assert!(chunks.read_u64(PIECE + 16).is_err() && chunks.read_u64(u64::MAX - 7).is_err());
+    }
+}

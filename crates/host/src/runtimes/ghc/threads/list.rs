@@ -1,0 +1,225 @@
+//! All threads of a program and what each waits for, read from the lists of the generations while the
+//! program runs on. Owns when what was read fits together, and how a message leads to who computes a
+//! value; refuses to say who has a variable (see `holders`) and to name places.
+
+use super::layout::{self, Layout, Why};
+use crate::target::memory::Memory;
+use rtscope_heap::closure::{Info, Type};
+use rtscope_heap::{Runtime, Statics};
+use std::io;
+
+/// Threads that are read in one look.
+pub const THREADS_MAX: usize = 1 << 17;
+/// Capabilities that are asked whether they are idle.
+const CAPABILITIES_MAX: u32 = 4096;
+/// Bytes of a name.
+const LABEL_MAX: u64 = 128;
+/// Threads that have ended and still hang on a list: see `rts/Constants.h`.
+const KILLED: u16 = 3;
+const COMPLETE: u16 = 4;
+
+/// Where the runtime of a process keeps what is read.
+#[derive(Copy, Clone, Debug)]
+pub struct Place {
+    /// Its variables.
+    pub statics: Statics,
+    /// Of its version.
+    pub layout: Layout,
+    /// `capabilities` is an array of pointers, not a pointer to one; see [`capabilities`].
+    pub direct: bool,
+}
+
+/// A thread as it was read.
+#[derive(Clone, Eq, PartialEq, Debug)]
+pub struct Tso {
+    pub address: u64,
+    pub id: u64,
+    pub why: Why,
+    pub stack: u64,
+    pub label: Option<String>,
+    /// What it waits for, as far as that is an object.
+    pub object: Option<u64>,
+    /// The thread that has that: its address.
+    pub owner: Option<u64>,
+}
+
+/// What a look at the lists found.
+#[derive(Clone, Eq, PartialEq, Debug)]
+pub enum List {
+    /// All threads that have not ended, and the ones that capabilities run.
+    Threads(Vec<Tso>, Vec<u64>),
+    /// It does not fit together.
+    Torn,
+}
+
+/// Addresses of the capabilities.
+///
+/// # Errors
+/// Memory cannot be read.
+pub fn capabilities(memory: &impl Memory, place: &Place) -> io::Result<Vec<u64>> {
+    let (Some(list), Some(count)) = (place.statics.capabilities, place.statics.n_capabilities) else {
+        return Ok(Vec::new());
+    };
+    let count = memory.read_u32(count)?;
+    if count > CAPABILITIES_MAX {
+        return Ok(Vec::new());
+    }
+    let first = if place.direct { list } else { memory.read_u64(list)? };
+    (0..u64::from(count)).map(|index| memory.read_u64(first.wrapping_add(8 * index))).collect()
+}
+
+/// Whether a capability has nobody that runs it.
+pub fn is_idle(memory: &impl Memory, capability: u64) -> bool {
+    memory.read_u64(capability.wrapping_add(layout::RUNNING_TASK)).is_ok_and(|task| task == 0)
+}
+
+/// The threads that capabilities run.
+fn running(memory: &impl Memory, capabilities: &[u64]) -> Vec<u64> {
+    let busy = capabilities.iter().filter(|capability| !is_idle(memory, **capability));
+    busy.filter_map(|capability| memory.read_u64(capability.wrapping_add(layout::CURRENT_THREAD)).ok()).collect()
+}
+
+/// What changes with each collection: how many there were, and where lists begin.
+fn state(memory: &impl Memory, statics: &Statics) -> io::Result<(Option<u64>, Vec<u64>)> {
+    let collections = Runtime::read(memory, statics)?.collections();
+    let (Some(generations), Some(oldest)) = (statics.generations, statics.oldest) else {
+        return Ok((collections, Vec::new()));
+    };
+    let (first, last) = (memory.read_u64(generations)?, memory.read_u64(oldest)?);
+    let number = if first == 0 { 0 } else { u64::from(memory.read_u32(last)?) };
+    let size = last.wrapping_sub(first).checked_div(number).unwrap_or(0);
+    let head = |index: u64| memory.read_u64(first.wrapping_add(index * size).wrapping_add(layout::THREADS));
+    // [`Runtime::read`] has refused a number that is not the place of the oldest.
+    let heads = if first == 0 { Vec::new() } else { (0..=number.min(64)).map(head).collect::<io::Result<_>>()? };
+    Ok((collections, heads))
+}
+
+/// Reads all threads. `direct` is memory as it is now; `memory` may keep what it has read.
+///
+/// # Errors
+/// Memory cannot be read: the process has ended, or is not permitted.
+pub fn read(direct: &impl Memory, memory: &impl Memory, place: &Place) -> io::Result<List> {
+    let before = state(direct, &place.statics)?;
+    let capabilities = capabilities(direct, place)?;
+    let mut threads = Vec::new();
+    for head in &before.1 {
+        let mut at = *head;
+        while threads.len() < THREADS_MAX {
+            match thread(memory, &place.layout, at) {
+                Next::Thread(thread, next) => {
+                    threads.extend(thread);
+                    at = next;
+                }
+                Next::End => break,
+                Next::Torn => return Ok(List::Torn),
+            }
+        }
+    }
+    for thread in &mut threads {
+        follow(memory, &place.layout, thread);
+    }
+    let running = running(direct, &capabilities);
+    let is_same = state(direct, &place.statics)? == before;
+    // In a collection lists are empty until threads are found alive; what a capability runs hangs on one.
+    let known = |address: &u64| threads.iter().any(|thread| thread.address == *address);
+    let is_whole = running.iter().filter(|address| **address != 0).all(known);
+    Ok(if is_same && is_whole && !threads.is_empty() { List::Threads(threads, running) } else { List::Torn })
+}
+
+/// A step along a list.
+enum Next {
+    /// A thread, unless it has ended, and the address of the next.
+    Thread(Option<Tso>, u64),
+    End,
+    Torn,
+}
+
+fn thread(memory: &impl Memory, layout: &Layout, at: u64) -> Next {
+    let kind = memory.read_u64(at).ok().and_then(|info| info_of(memory, info));
+    match kind.map(|info| info.kind) {
+        Some(Type::Thread) => {}
+        // A list ends with an object of the runtime's own, not with 0.
+        Some(Type::Constructor) => return Next::End,
+        _ => return Next::Torn,
+    }
+    let mut bytes = [0; 8 * layout::THREAD_WORDS];
+    let Some(own) = bytes.get_mut(..layout.bytes) else { return Next::Torn };
+    if memory.read(at, own).is_err() {
+        return Next::Torn;
+    }
+    let word = |at: usize| bytes.get(at..at + 8).and_then(|word| word.try_into().ok()).map_or(0, u64::from_ne_bytes);
+    let half = |at: usize| bytes.get(at..at + 2).and_then(|half| half.try_into().ok()).map_or(0, u16::from_ne_bytes);
+    let next = word(layout::GLOBAL_LINK);
+    if matches!(half(layout::WHAT_NEXT), KILLED | COMPLETE) {
+        return Next::Thread(None, next);
+    }
+    let why = Why::of(half(layout.why_blocked));
+    let info = word(layout.block_info);
+    let object = match why {
+        Why::MVar | Why::BlackHole | Why::ThrowTo => Some(info),
+        Why::Stm => Some(word(layout.transaction)),
+        _ => None,
+    };
+    let label = layout.label.and_then(|at| label(memory, word(at)));
+    let (id, stack) = (word(layout.id), word(layout::STACK));
+    Next::Thread(Some(Tso { address: at, id, why, stack, label, object, owner: None }), next)
+}
+
+fn label(memory: &impl Memory, at: u64) -> Option<String> {
+    let bytes = memory.read_u64(at.checked_add(8).filter(|_| at != 0)?).ok()?.min(LABEL_MAX);
+    let mut text = vec![0; bytes as usize];
+    memory.read(at.checked_add(16)?, &mut text).ok()?;
+    let text = String::from_utf8_lossy(&text).trim_end_matches('\0').to_owned();
+    (!text.is_empty()).then_some(text)
+}
+
+/// The table of an object's first word, `None` also for one that a collection has moved.
+pub fn info_of(memory: &impl Memory, info: u64) -> Option<Info> {
+    let mut table = [0; rtscope_heap::closure::TABLE];
+    memory.read(info.checked_sub(table.len() as u64).filter(|_| info.is_multiple_of(8))?, &mut table).ok()?;
+    Info::parse(&table)
+}
+
+fn kind_at(memory: &impl Memory, address: u64) -> Option<Type> {
+    Some(info_of(memory, memory.read_u64(address).ok()?)?.kind)
+}
+
+/// Puts the thing that is waited for in the place of the message about it, and finds who has it.
+fn follow(memory: &impl Memory, layout: &Layout, thread: &mut Tso) {
+    let Some(at) = thread.object else { return };
+    let word = |at: u64, offset: u64| memory.read_u64(at.checked_add(offset)?).ok();
+    let found = match thread.why {
+        Why::MVar => (kind_at(memory, at) == Some(Type::MVar)).then_some((at, None)),
+        Why::BlackHole => word(at, 24).map(|hole| (hole, owner(memory, hole))),
+        Why::ThrowTo => word(at, 24).map(|target| (target, Some(target))),
+        Why::Stm => first_read(memory, at).map(|variable| (variable, None)),
+        _ => None,
+    };
+    thread.object = found.map(|found| found.0);
+    thread.owner = found
+        .and_then(|found| found.1)
+        .filter(|owner| kind_at(memory, *owner) == Some(Type::Thread) && word(*owner, layout.id as u64).is_some());
+}
+
+/// The thread that computes the value of the object at `hole`.
+fn owner(memory: &impl Memory, hole: u64) -> Option<u64> {
+    if kind_at(memory, hole) != Some(Type::BlackHole) {
+        return None;
+    }
+    let by = memory.read_u64(hole.checked_add(8)?).ok()? & !7;
+    match kind_at(memory, by)? {
+        Type::Thread => Some(by),
+        Type::BlockingQueue => Some(memory.read_u64(by.checked_add(24)?).ok()? & !7),
+        _ => None,
+    }
+}
+
+/// The variable that the transaction at `at` has read first.
+fn first_read(memory: &impl Memory, at: u64) -> Option<u64> {
+    let chunk = memory.read_u64(at.checked_add(16)?).ok()?;
+    if kind_at(memory, chunk)? != Type::Transaction || memory.read_u64(chunk.checked_add(16)?).ok()? == 0 {
+        return None;
+    }
+    let variable = memory.read_u64(chunk.checked_add(24)?).ok()?;
+    (kind_at(memory, variable)? == Type::TVar).then_some(variable)
+}

@@ -1,0 +1,211 @@
+//! Looks at memory that is made up: a heap with threads, variables and values, and what must not be believed.
+
+use super::list::Place;
+use super::testing::Image;
+use super::*;
+use crate::runtimes::waiting::{Code, Frame, Told};
+
+const CODE: u64 = 0x40_0000;
+const VARIABLES: u64 = 0x60_0000;
+const HEAP: u64 = 0x42_0000_0000;
+const OLDEST: u64 = HEAP + 0x100;
+const CAPABILITY: u64 = HEAP + 0x1000;
+const END: u64 = CODE + 0x8000;
+/// Bytes that each thread has here, with its stack.
+const THREAD: u64 = 0x1000;
+const FIRST: u64 = HEAP + 0x1_0000;
+
+/// Types of closures and frames, by place.
+const TYPES: [(u64, u64); 9] = [(52, 0), (39, 0), (38, 0), (1, 0), (50, 0), (30, 1), (34, 2), (36, 0), (8, 1)];
+const TSO: u64 = 0;
+const MVAR: u64 = 1;
+const BLACK_HOLE: u64 = 2;
+const CONSTRUCTOR: u64 = 3;
+const MESSAGE: u64 = 4;
+const SMALL: u64 = 5;
+const CATCH: u64 = 6;
+const STOP: u64 = 7;
+const FUNCTION: u64 = 8;
+
+fn code(place: u64) -> u64 {
+    CODE + 0x40 * place + 16
+}
+
+/// A runtime with one idle capability and no threads.
+fn empty() -> (Image, Place) {
+    let mut image = Image::default();
+    for (place, (number, layout)) in (0..).zip(TYPES) {
+        image.put(code(place) - 16, &[layout, number]);
+    }
+    let statics = Statics {
+        generations: Some(VARIABLES),
+        oldest: Some(VARIABLES + 8),
+        capabilities: Some(VARIABLES + 16),
+        n_capabilities: Some(VARIABLES + 24),
+        ..Statics::default()
+    };
+    image.put(VARIABLES, &[OLDEST, OLDEST, VARIABLES + 32, 1, CAPABILITY]);
+    image.put(OLDEST, &[0; 32]);
+    image.put(OLDEST + layout::THREADS, &[END]);
+    image.put(END, &[code(CONSTRUCTOR)]);
+    image.put(CAPABILITY + layout::RUNNING_TASK, &[0]);
+    image.put(CAPABILITY + layout::CURRENT_THREAD, &[0]);
+    let place = Place { statics, layout: Layout::of((9, 6, 6)).unwrap(), direct: false };
+    (image, place)
+}
+
+/// Where the thread of a number lies.
+fn at(id: u64) -> u64 {
+    FIRST + id * THREAD
+}
+
+/// Hangs a thread before the others: why it is blocked, on what, its stack from the top.
+fn hang(image: &mut Image, id: u64, (why, object): (u64, u64), stack: &[u64]) {
+    let next = image.read_u64(OLDEST + layout::THREADS).unwrap();
+    let mut words = [0; 16];
+    words[0] = code(TSO);
+    words[2] = next;
+    words[3] = at(id) + 0x200;
+    words[4] = 1 | why << 16;
+    words[5] = object;
+    words[6] = id;
+    image.put(at(id), &words);
+    image.put(OLDEST + layout::THREADS, &[at(id)]);
+    image.put(at(id) + 0x200, &[0, stack.len() as u64, at(id) + 0x200 + 24]);
+    image.put(at(id) + 0x200 + 24, stack);
+}
+
+fn threads(image: &Image, place: &Place) -> Vec<Thread> {
+    match look(image, place, &mut Tables::default()).unwrap() {
+        Look::Threads(threads) => threads,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn waiting(kind: WaitKind) -> Doing {
+    Doing::Waits(kind)
+}
+
+#[test]
+fn whoever_catches_exceptions_to_fill_a_variable_has_it() {
+    let (mut image, place) = empty();
+    let (variable, handler) = (HEAP + 0x2000, HEAP + 0x2100);
+    image.put(variable, &[code(MVAR), 0, 0, 0]);
+    image.put(handler, &[code(FUNCTION), variable]);
+    hang(&mut image, 1, (10, END), &[code(SMALL), 7, code(CATCH), 0, handler | 1, code(STOP)]);
+    // Another one merely refers to it.
+    hang(&mut image, 2, (10, END), &[code(SMALL), variable, code(STOP)]);
+    for id in 3..6 {
+        hang(&mut image, id, (1, variable), &[code(SMALL), variable, code(STOP)]);
+    }
+    let found = threads(&image, &place);
+    assert_eq!(found.iter().map(|thread| thread.id).collect::<Vec<_>>(), [5, 4, 3, 2, 1]);
+    for thread in &found[..3] {
+        assert_eq!((thread.doing, thread.object, thread.holder), (waiting(WaitKind::Lock), Some(variable), Some(1)));
+    }
+    assert_eq!((found[3].doing, found[3].holder), (waiting(WaitKind::ForeignCall), None));
+    let own = [Code { address: code(SMALL), handler: false }, Code { address: code(FUNCTION), handler: true }];
+    assert_eq!(found[4].frames, own);
+}
+
+#[test]
+fn two_who_may_have_a_variable_are_unknown() {
+    let (mut image, place) = empty();
+    let variable = HEAP + 0x2000;
+    image.put(variable, &[code(MVAR), 0, 0, 0]);
+    hang(&mut image, 1, (1, variable), &[code(STOP)]);
+    hang(&mut image, 2, (10, END), &[code(SMALL), variable, code(STOP)]);
+    assert_eq!(threads(&image, &place)[1].holder, Some(2), "the only one that refers to it");
+    let mut torn = image.clone();
+    hang(&mut torn, 3, (10, END), &[code(SMALL), 0, 5]);
+    assert_eq!(threads(&torn, &place)[2].holder, None, "a stack that is not known to its end");
+    hang(&mut image, 3, (10, END), &[code(SMALL), variable, code(STOP)]);
+    assert_eq!(threads(&image, &place)[2].holder, None);
+}
+
+#[test]
+fn a_value_leads_to_who_computes_it() {
+    let (mut image, place) = empty();
+    let (message, hole) = (HEAP + 0x2000, HEAP + 0x2100);
+    image.put(message, &[code(MESSAGE), 0, 0, hole]);
+    image.put(hole, &[code(BLACK_HOLE), at(1)]);
+    hang(&mut image, 1, (0, 0), &[code(STOP)]);
+    hang(&mut image, 2, (2, message), &[code(STOP)]);
+    let found = threads(&image, &place);
+    assert_eq!((found[0].doing, found[0].object, found[0].holder), (waiting(WaitKind::Value), Some(hole), Some(1)));
+    assert_eq!(found[1].doing, Doing::Ready);
+    // What is no thread owns nothing.
+    image.put(hole, &[code(BLACK_HOLE), hole]);
+    assert_eq!(threads(&image, &place)[0].holder, None);
+}
+
+#[test]
+fn a_capability_says_who_runs_and_all_of_them_busy_are_left_alone() {
+    let (mut image, place) = empty();
+    hang(&mut image, 1, (0, 0), &[code(STOP)]);
+    hang(&mut image, 2, (5, 0), &[code(STOP)]);
+    image.put(CAPABILITY + layout::RUNNING_TASK, &[9]);
+    image.put(CAPABILITY + layout::CURRENT_THREAD, &[at(1)]);
+    assert_eq!(look(&image, &place, &mut Tables::default()).unwrap(), Look::Busy);
+    let idle = CAPABILITY + 0x800;
+    image.put(idle + layout::RUNNING_TASK, &[0]);
+    image.put(VARIABLES + 24, &[2]);
+    image.put(VARIABLES + 32, &[CAPABILITY, idle]);
+    let found = threads(&image, &place);
+    assert_eq!([found[0].doing, found[1].doing], [waiting(WaitKind::Time), Doing::Runs]);
+    // One that hangs on no list: a collection is building them.
+    image.put(CAPABILITY + layout::CURRENT_THREAD, &[at(7)]);
+    assert_eq!(look(&image, &place, &mut Tables::default()).unwrap(), Look::Missed);
+}
+
+#[test]
+fn what_does_not_fit_together_is_missed() {
+    let (image, place) = empty();
+    let missed = |image: &Image| look(image, &place, &mut Tables::default()).unwrap();
+    assert_eq!(missed(&image), Look::Missed, "no thread at all");
+    for next in [0, 1, at(9), u64::MAX] {
+        let mut image = image.clone();
+        hang(&mut image, 1, (0, 0), &[code(STOP)]);
+        image.put(at(1) + 16, &[next]);
+        assert_eq!(missed(&image), Look::Missed, "{next:#x}");
+    }
+    // A list that goes round ends.
+    let mut image = image;
+    hang(&mut image, 1, (10, END), &[code(STOP)]);
+    image.put(at(1) + 16, &[at(1)]);
+    assert!(matches!(missed(&image), Look::Threads(threads) if threads.len() == list::THREADS_MAX));
+}
+
+fn frame(name: &str, handler: bool) -> Option<Frame<'_>> {
+    let local_to = name.starts_with("GHC").then_some(name);
+    Some(Frame { name, local_to, runtime: name.starts_with("stg_"), handler })
+}
+
+#[test]
+fn delays_and_input_are_told_from_locks_by_the_event_manager() {
+    let block = frame("stg_block_takemvar_info", false);
+    for base in ["GHC.Event", "GHC.Internal.Event"] {
+        let name = |item: &str| format!("{base}.{item}");
+        let (delay, wait, poll) = (name("Thread.threadDelay1"), name("Thread.threadWaitRead1"), name("EPoll.new10"));
+        let told_of = |frames: &[Option<Frame<'_>>]| told(WaitKind::Lock, frames);
+        let of = |kind, place| Told { kind, place };
+        assert_eq!(told_of(&[block, frame(&delay, true), frame("Main.nap", false)]), of(WaitKind::Time, Some(2)));
+        assert_eq!(
+            told_of(&[block, frame(&wait, false), frame("Main.read", false)]),
+            of(WaitKind::InputOutput, Some(2))
+        );
+        assert_eq!(told(WaitKind::ForeignCall, &[frame(&poll, false)]), of(WaitKind::NoWork, Some(0)));
+        // Whoever is called by a function that sleeps elsewhere on its stack waits for a lock.
+        assert_eq!(told_of(&[block, frame("Main.take", false), frame(&delay, true)]), of(WaitKind::Lock, Some(1)));
+    }
+    assert_eq!(told(WaitKind::Lock, &[None, block]), Told { kind: WaitKind::Lock, place: None });
+}
+
+#[test]
+fn a_place_is_known_for_versions_that_were_compiled() {
+    let statics = Statics { generations: Some(8), oldest: Some(8), ..Statics::default() };
+    assert!(place(statics, Some((9, 6, 6)), Some(8)).is_ok());
+    assert!(place(statics, Some((9, 8, 4)), Some(8)).unwrap_err().contains("GHC 9.8"));
+    assert!(place(statics, None, Some(8)).unwrap_err().contains("version"));
+    assert!(place(Statics::default(), Some((9, 6, 6)), None).unwrap_err().contains("symbols are gone"));
+}

@@ -1,0 +1,86 @@
+//! Threads of a program as a look from outside finds them. Owns what is asked of whoever looks; refuses to
+//! name a place and to count.
+
+use rtscope_model::{Doing, WaitKind};
+use std::fmt;
+use std::io;
+
+/// One thread.
+#[derive(Clone, Eq, PartialEq, Debug, Default)]
+pub struct Thread {
+    /// Its number: one of the runtime's for a green thread, else the system's.
+    pub id: u64,
+    /// Its name, where it has one; not cleaned.
+    pub name: Option<String>,
+    /// What it does, as far as can be told without names of places.
+    pub doing: Doing,
+    /// Where what it waits for lies.
+    pub object: Option<u64>,
+    /// The number of the thread that has that; `None`: nobody, or not known.
+    pub holder: Option<u64>,
+    /// Code from the top of its stack on.
+    pub frames: Vec<Code>,
+}
+
+/// A place in code on a stack.
+#[derive(Copy, Clone, Eq, PartialEq, Hash, Debug)]
+pub struct Code {
+    /// Its address.
+    pub address: u64,
+    /// It is not where the thread goes on, but what is called on an exception.
+    pub handler: bool,
+}
+
+/// What a look found.
+#[derive(Clone, Eq, PartialEq, Debug)]
+pub enum Look {
+    /// All threads.
+    Threads(Vec<Thread>),
+    /// All lanes have work: nobody was looked at.
+    Busy,
+    /// What was read does not fit together: a collection came between.
+    Missed,
+}
+
+/// Looks at the threads of one process, again and again. It runs on meanwhile.
+pub trait Looks: fmt::Debug + Send {
+    /// One look.
+    ///
+    /// # Errors
+    /// The process has ended, or its memory may not be read (any more).
+    fn look(&mut self) -> io::Result<Look>;
+}
+
+/// A place on a thread's stack as far as its name is known.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct Frame<'n> {
+    /// Its name.
+    pub name: &'n str,
+    /// It is code without a name of its own, local to that function; the name is the module's.
+    pub local_to: Option<&'n str>,
+    /// It is code of the runtime.
+    pub runtime: bool,
+    /// See [`Code::handler`].
+    pub handler: bool,
+}
+
+impl Frame<'_> {
+    /// The function that it is, or is local to.
+    pub fn function(&self) -> &str {
+        self.local_to.unwrap_or(self.name)
+    }
+}
+
+/// What names of places tell of a wait.
+#[derive(Copy, Clone, Eq, PartialEq, Debug)]
+pub struct Told {
+    /// What for.
+    pub kind: WaitKind,
+    /// Which of the frames says where: its index.
+    pub place: Option<usize>,
+}
+
+/// The first frame that is not the runtime's, where no runtime knows better.
+pub fn first_outside(frames: &[Option<Frame<'_>>]) -> Option<usize> {
+    frames.iter().position(|frame| frame.is_some_and(|frame| !frame.runtime && !frame.handler))
+}

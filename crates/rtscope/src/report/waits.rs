@@ -1,0 +1,122 @@
+//! What threads wait for, in words, shared by whatever shows it. Owns the words; the figures are the fold's.
+
+use super::units::counted;
+use rtscope_analyze::results::waits::{HolderDoes, Wait, Waits};
+use rtscope_model::{RuntimeInfo, WaitKind};
+
+/// Waits that are told.
+const TOLD: usize = 6;
+/// Less than so much of the waiting threads is not told.
+const SHARE_MIN: f64 = 0.01;
+
+/// One sentence for each wait, those of most threads first; empty where nothing was looked at.
+pub fn sentences(found: &Waits, runtime: &RuntimeInfo) -> Vec<String> {
+    let shown = found.by.iter().filter(|wait| wait.share >= SHARE_MIN);
+    shown.take(TOLD).map(|wait| sentence(wait, runtime)).collect()
+}
+
+/// "18 threads wait for one MVar in `Desk.withDesk`; its holder (6) is in a foreign call (`Desk.call`)"
+fn sentence(wait: &Wait, runtime: &RuntimeInfo) -> String {
+    let threads = wait.threads_mean.round().max(1.0);
+    let (wait_for, its) = if threads > 1.0 { ("wait for", "its") } else { ("waits for", "its") };
+    let kind = WaitKind::of(wait.kind).unwrap_or_default();
+    let subject = counted(threads as u64, "thread", "threads");
+    let mut text = match kind {
+        WaitKind::ForeignCall if threads > 1.0 => format!("{subject} are in foreign calls"),
+        WaitKind::ForeignCall => format!("{subject} is in a foreign call"),
+        WaitKind::NoWork => format!("{subject} of the runtime without work"),
+        WaitKind::Unknown if threads > 1.0 => format!("{subject} wait, and it is not known for what"),
+        WaitKind::Unknown => format!("{subject} waits, and it is not known for what"),
+        kind => format!("{subject} {wait_for} {}", object(kind, wait.objects_mean, runtime)),
+    };
+    if let Some(place) = &wait.place {
+        text += &format!(" in `{place}`");
+    }
+    if let Some(holder) = &wait.holder {
+        text += &format!("; {its} {}", holds(kind, holder, runtime));
+    }
+    if wait.looks_share < 0.995 {
+        text += &format!(" (at {:.0} % of looks)", 100.0 * wait.looks_share);
+    }
+    text
+}
+
+/// What threads wait for, in the runtime's own nouns.
+fn object(kind: WaitKind, objects: Option<f64>, runtime: &RuntimeInfo) -> String {
+    let several = |one: &str, many: &str| match objects.map(f64::round) {
+        Some(count) if count > 1.0 => format!("{count} {many}"),
+        Some(_) => format!("one {one}"),
+        None => many.to_owned(),
+    };
+    let (lock, locks) = runtime.lock;
+    match kind {
+        WaitKind::Lock => several(lock, locks),
+        WaitKind::Value => several("value that another thread computes", "values that other threads compute"),
+        WaitKind::Transaction => "changes of what their transactions have read".to_owned(),
+        WaitKind::Time => "a moment".to_owned(),
+        WaitKind::InputOutput => "input or output".to_owned(),
+        WaitKind::Message => "another thread to take an exception".to_owned(),
+        WaitKind::Moved => format!("their turn on another {}", runtime.lane.0),
+        WaitKind::Child => "the end of another thread".to_owned(),
+        WaitKind::Condition => several("condition", "conditions"),
+        WaitKind::RuntimeLock => "the runtime's lock".to_owned(),
+        WaitKind::ForeignCall | WaitKind::NoWork | WaitKind::Unknown => String::new(),
+    }
+}
+
+fn holds(kind: WaitKind, holder: &HolderDoes, runtime: &RuntimeInfo) -> String {
+    let who = if kind == WaitKind::Lock { "holder" } else { "owner" };
+    let who = holder.thread.as_ref().map_or(who.to_owned(), |thread| format!("{who} (thread {thread})"));
+    let does = match (holder.doing, WaitKind::of(holder.doing)) {
+        ("runs", _) => "runs".to_owned(),
+        ("ready", _) => format!("could run and has no {}", runtime.lane.0),
+        (_, Some(WaitKind::ForeignCall)) => "is in a foreign call".to_owned(),
+        (_, Some(kind)) if kind != WaitKind::Unknown => format!("waits for {}", object(kind, None, runtime)),
+        ("waits", _) => "waits, and it is not known for what".to_owned(),
+        _ => "does something that is not known".to_owned(),
+    };
+    let place = holder.place.as_ref().map_or(String::new(), |place| format!(" in `{place}`"));
+    format!("{who} {does}{place}")
+}
+
+/// What was looked at: "at 12 looks while a capability had nothing to run".
+pub fn basis(found: &Waits, runtime: &RuntimeInfo) -> String {
+    let looks = counted(found.looks, "look", "looks");
+    let missed = match found.missed {
+        0 => String::new(),
+        count => format!("; {} more came to nothing, because a collection came between", count),
+    };
+    format!("mean of {looks} while a {} had nothing to run{missed}", runtime.lane.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rtscope_model::runtimes::GHC;
+
+    #[test]
+    fn a_sentence_says_who_waits_for_what_and_what_its_holder_does() {
+        let holder = HolderDoes { thread: Some("6".into()), doing: "call", place: Some("Desk.call".into()) };
+        let lock = Wait {
+            kind: "lock",
+            for_each_other: true,
+            place: Some("Desk.withDesk".into()),
+            holder: Some(holder),
+            threads_mean: 17.8,
+            objects_mean: Some(1.0),
+            looks_share: 1.0,
+            share: 0.9,
+            ..Wait::default()
+        };
+        let time = Wait { kind: "time", threads_mean: 0.5, looks_share: 0.5, share: 0.1, ..Wait::default() };
+        let found = Waits { looks: 12, missed: 1, by: vec![lock, time], ..Waits::default() };
+        assert_eq!(
+            sentences(&found, &GHC),
+            [
+                "18 threads wait for one MVar in `Desk.withDesk`; its holder (thread 6) is in a foreign call in `Desk.call`",
+                "1 thread waits for a moment (at 50 % of looks)",
+            ]
+        );
+        assert!(basis(&found, &GHC).starts_with("mean of 12 looks while a capability had nothing to run; 1 more"));
+    }
+}
