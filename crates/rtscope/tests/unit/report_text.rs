@@ -14,6 +14,8 @@ const SCREEN_LINES: usize = 40;
 const PLACES_LINES: usize = 18;
 /// What became of transactions, of a program that has any.
 const TRANSACTION_LINES: usize = 18;
+/// What threads waited for.
+const WAIT_LINES: usize = 18;
 /// What stands below the first screen.
 const BELOW_LINES: usize = 18;
 
@@ -23,6 +25,8 @@ fn every_situation_reads_as_agreed() {
         let shown = text::render(&fixture.results, &Style::plain(100));
         blessed::check(&format!("{}.txt", fixture.name), &shown);
         let (before, below) = shown.split_once("\nPause lengths").unwrap_or((&shown, ""));
+        let (before, waited) = before.split_once("\nWaited for ").unwrap_or((before, ""));
+        assert!(waited.lines().count() <= WAIT_LINES, "{}: {waited}", fixture.name);
         let (before, transactions) = before.split_once("\nTransactions ").unwrap_or((before, ""));
         assert!(transactions.lines().count() <= TRANSACTION_LINES, "{}: {transactions}", fixture.name);
         let (_, places) = before.split_once("\nWhere the memory is").unwrap_or((before, ""));

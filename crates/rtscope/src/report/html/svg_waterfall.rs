@@ -395,7 +395,7 @@ mod tests {
         let mut own = include_str!("svg_waterfall.rs").split("#[cfg(test)]");
         let own = own.next().unwrap();
         for words in
-            ["stopped after ", "for the others", "collects ", "back after ", " collecting", "stopped last", "because "]
+            ["stopped after ", "for the others", "collects ", "back after ", " collecting", "held up by ", " for "]
         {
             assert!(own.contains(words) && VIEWER[0].contains(words), "{words}");
         }
