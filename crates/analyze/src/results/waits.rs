@@ -6,7 +6,7 @@ use serde::Serialize;
 /// What looks came to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Waits {
-    /// Looks that were taken, each while a lane had nothing to run.
+    /// Looks that were taken: of GHC's threads while a lane had nothing to run, of others at any time.
     pub looks: u64,
     /// Looks that came to nothing, because a collection came between.
     pub missed: u64,

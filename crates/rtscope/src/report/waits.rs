@@ -79,14 +79,14 @@ fn holds(kind: WaitKind, holder: &HolderDoes, runtime: &RuntimeInfo) -> String {
     format!("{who} {does}{place}")
 }
 
-/// What was looked at: "at 12 looks while a capability had nothing to run".
-pub fn basis(found: &Waits, runtime: &RuntimeInfo) -> String {
+/// What was looked at: "mean of 12 looks".
+pub fn basis(found: &Waits) -> String {
     let looks = counted(found.looks, "look", "looks");
     let missed = match found.missed {
         0 => String::new(),
         count => format!("; {} more came to nothing, because a collection came between", count),
     };
-    format!("mean of {looks} while a {} had nothing to run{missed}", runtime.lane.0)
+    format!("mean of {looks}{missed}")
 }
 
 #[cfg(test)]
@@ -117,6 +117,6 @@ mod tests {
                 "1 thread waits for a moment (at 50 % of looks)",
             ]
         );
-        assert!(basis(&found, &GHC).starts_with("mean of 12 looks while a capability had nothing to run; 1 more"));
+        assert!(basis(&found).starts_with("mean of 12 looks; 1 more"));
     }
 }

@@ -46,7 +46,10 @@ fn text<'v>(value: &'v Value, key: &str) -> &'v str {
 
 /// How many threads of those that are known were seen as they are.
 fn holds(waits: &Value, known: &[Known<'_>]) {
-    assert!(waits["looks"].as_u64().unwrap() >= 5, "{waits:#}");
+    let looks = waits["looks"].as_u64().unwrap();
+    assert!(looks >= 5, "{waits:#}");
+    // The first look may come while the program starts its threads.
+    let least = 0.95 * (looks - 1) as f64 / looks as f64;
     let by = waits["by"].as_array().unwrap();
     for (threads, kind, place, holder) in known {
         let is_known = |wait: &&Value| {
@@ -55,7 +58,7 @@ fn holds(waits: &Value, known: &[Known<'_>]) {
             wait["kind"] == *kind && text(wait, "/place").contains(place) && held
         };
         let seen: f64 = by.iter().filter(is_known).map(|wait| wait["threads_mean"].as_f64().unwrap()).sum();
-        assert!((0.95 * threads..=1.05 * threads).contains(&seen), "{threads} {kind} {place}: {seen} in {waits:#}");
+        assert!((least * threads..=1.05 * threads).contains(&seen), "{threads} {kind} {place}: {seen} in {waits:#}");
     }
 }
 

@@ -97,7 +97,7 @@ fn waits(screen: &mut Screen, results: &Results) {
     if sentences.is_empty() {
         return;
     }
-    sentences.push(format!("({})", super::waits::basis(found, runtime)));
+    sentences.push(format!("({})", super::waits::basis(found)));
     screen.blank();
     screen.entries("Waited for", sentences.iter().map(|sentence| clean(sentence)));
 }
