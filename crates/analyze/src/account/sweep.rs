@@ -22,6 +22,8 @@ use std::collections::{BTreeMap, VecDeque};
 const OPEN_WAIT_MAX_NS: u64 = 1_000_000_000;
 /// Pieces of lanes' lines that wait in one go.
 const DUE: usize = 16_384;
+/// From so many that wait, runs and what is between them are one piece.
+const MERGED_FROM: usize = 1 << 16;
 /// Pieces of lanes' lines that may wait; what comes then is not known.
 const WAITING_MAX: usize = 1 << 20;
 
@@ -68,6 +70,8 @@ pub struct Sweep {
     pub sums: Sums,
     lines: BTreeMap<LaneId, VecDeque<Segment<LaneState>>>,
     waiting: usize,
+    /// From so many that wait it is time to count: twice as many as could not be counted the last time.
+    due: usize,
     pauses: VecDeque<Stood>,
     causes: VecDeque<CausePiece>,
     /// Everything before was counted.
@@ -107,7 +111,15 @@ impl Sweep {
             _ if self.waiting >= WAITING_MAX => LaneState::Gap,
             state => seen(state, self.every_run),
         };
+        let crowded = self.waiting >= MERGED_FROM && between_pauses(state);
         let line = self.lines.entry(lane).or_default();
+        if crowded
+            && let Some(last) = line.back_mut().filter(|last| between_pauses(last.state) && last.to == segment.from)
+        {
+            // What its thread does tells the two apart well enough.
+            (last.state, last.to) = (LaneState::Program, segment.to);
+            return;
+        }
         match line.back_mut().filter(|last| last.state == state && last.to == segment.from) {
             Some(last) => last.to = segment.to,
             None => {
@@ -133,7 +145,7 @@ impl Sweep {
 
     /// So much waits that it is time to [`Sweep::settle`].
     pub fn is_due(&self) -> bool {
-        self.waiting >= DUE
+        self.waiting >= self.due.max(DUE)
     }
 
     /// Counts what lies before `until`: pauses are complete up to there, and lanes do now what `open` says since these
@@ -144,6 +156,7 @@ impl Sweep {
         let within = self.pauses.iter().filter(|pause| pause.begin < until && until < pause.released);
         let until = within.map(|pause| pause.begin).min().unwrap_or(until);
         self.count_until(by, open, until);
+        self.due = 2 * self.waiting;
     }
 
     /// Nothing comes any more: counts the rest.
@@ -366,6 +379,11 @@ impl Moment {
             ThreadState::Asleep => Part::Idle,
         }
     }
+}
+
+/// The program's own states, of which a lane may change thousands of times in a millisecond.
+fn between_pauses(state: LaneState) -> bool {
+    matches!(state, LaneState::Program | LaneState::Idle)
 }
 
 /// Where only some runs are seen, a lane between two of them may be idle or not: its thread tells.

@@ -211,3 +211,16 @@ fn it_sums_up_wherever_it_is_cut() {
     assert_eq!(ns(&account, &["idle"]), 1_000 * 4_000);
     assert_eq!(ns(&account, &["not-known"]), 0);
 }
+
+#[test]
+fn runs_that_are_too_many_to_wait_for_the_kernel_are_merged_and_not_lost() {
+    // All of them come within the time that counters are waited for.
+    let script = (0..80_000u64).fold(two().quota(0, 0, 0), |script, index| {
+        script.run(1_000 + index * 100, 0, 1).stop(1_050 + index * 100, 0, 1, StopReason::Finished)
+    });
+    let context = Context { every_green_event: true, ..context() };
+    let account = divide_all(context, until(script, 9_000_000).events());
+    assert_eq!((account.lanes_ns, ns(&account, &["not-known"])), (18_000_000, 0), "{account:#?}");
+    let idle = ns(&account, &["idle"]);
+    assert!((1_000_000..12_000_000).contains(&idle), "{account:#?}");
+}
