@@ -130,7 +130,7 @@ fn percents(parts: &[Node], whole_ns: u64) -> Vec<Option<u64>> {
     parts
         .iter()
         .zip(shares)
-        .map(|(part, share)| (part.ns.saturating_mul(200) >= whole_ns).then_some(share as u64))
+        .map(|(part, share)| (share > 0 && part.ns.saturating_mul(200) >= whole_ns).then_some(share as u64))
         .collect()
 }
 
