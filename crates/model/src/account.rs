@@ -15,6 +15,8 @@ pub enum Basis {
     Events,
     /// Samples: its share of the samples that fell into the node above it.
     Samples,
+    /// Looks at threads: its share of those that were seen to wait.
+    Looks,
 }
 
 /// A part of the account.
@@ -30,7 +32,7 @@ pub struct Node {
     pub wall_ns: Option<u64>,
     /// What `ns` rests on.
     pub basis: Basis,
-    /// How many samples it rests on; null for events.
+    /// How many samples, or looks, it rests on; null for events.
     pub samples: Option<u64>,
     /// Why it is not known, or what would divide it further; null where nothing is missing.
     pub why: Option<String>,

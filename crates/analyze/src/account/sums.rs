@@ -58,7 +58,7 @@ impl Sums {
         self.lanes.values().flat_map(BTreeMap::values).sum()
     }
 
-    /// The kernel's events turned out not to fit the log: what was told by them is not known.
+    /// The kernel's events do not fit the log: whatever rested on them becomes unknown.
     pub fn without_kernel(&mut self) {
         for parts in self.lanes.values_mut() {
             let by_kernel =

@@ -5,6 +5,7 @@
 use super::part::{Keeper, Part, Still, Why};
 use super::sums::Sums;
 use crate::results::waits::Waits;
+use rtscope_model::account::Basis;
 use rtscope_model::{
     Account, Cause, CodeKind, LaneAccount, NameId, Names, Node, PurposeId, SymbolId, Symbols, WaitKind,
 };
@@ -53,18 +54,13 @@ fn tops(parts: &BTreeMap<Part, u64>, words: &Words<'_>) -> Vec<Node> {
         let own: Vec<(Part, u64)> =
             parts.iter().filter(|(part, _)| part.top() == index).map(|(part, ns)| (*part, *ns)).collect();
         match &own[..] {
-            [(part @ (Part::Program | Part::Idle), ns)] => leaf(*part, *ns, (id, name)),
+            [(Part::Program | Part::Idle, ns)] => Node::leaf(*id, *name, *ns),
             _ if index == 2 => Node::sum(*id, *name, standing(&own)),
             _ => Node::sum(*id, *name, own.iter().map(|(part, ns)| named(*part, *ns, words)).collect()),
         }
     };
     let all: Vec<Node> = TOPS.iter().enumerate().map(top).collect();
     Node::sum("", "", all).parts
-}
-
-fn leaf(part: Part, ns: u64, (id, name): (&str, &str)) -> Node {
-    debug_assert!(matches!(part, Part::Program | Part::Idle));
-    Node::leaf(id, name, ns)
 }
 
 /// Standing still: for what, and what the lane that is waited for did.
@@ -185,6 +181,7 @@ fn waited(node: &mut Node, words: &Words<'_>) {
         (Node::leaf(format!("{}{place}", wait.kind), name, 0), (wait.share * 1e9) as u64, looks)
     });
     node.divide(weights.collect());
+    node.parts.iter_mut().for_each(|part| part.basis = Basis::Looks);
 }
 
 /// What threads wait for, in a few words.

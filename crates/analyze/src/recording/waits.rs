@@ -1,5 +1,5 @@
 //! Sums looks at what threads wait for. Owns what counts as the same wait from look to look: kind, place, and
-//! what its holder does where; things are told apart within one look only, since collections move them. Refuses to say
+//! what its holder does where; objects are compared within one look only, since collections move them. Refuses to say
 //! what follows.
 
 use crate::results::waits::{HolderDoes, Wait, Waits as Values};

@@ -91,6 +91,7 @@ fn named(part: &Node) -> String {
     let name = clean(&part.name).into_owned();
     match (part.basis, part.samples) {
         (Basis::Samples, Some(samples)) => format!("{name} ({})", units::counted(samples, "sample", "samples")),
+        (Basis::Looks, Some(looks)) => format!("{name} ({})", units::counted(looks, "look", "looks")),
         _ => name,
     }
 }
