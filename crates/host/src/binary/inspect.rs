@@ -6,7 +6,7 @@ use super::bounded::Bounded;
 use super::inspected::{FileSays, Inspected};
 use super::programs::Programs;
 use crate::runtimes::known;
-use crate::sandbox::{self, Limits};
+use crate::sandbox::{self, ONE_FILE};
 use crate::symbols::names::base;
 use crate::target::{Process, Refused, What, open_own, open_target};
 use object::read::elf::{FileHeader, ProgramHeader};
@@ -17,10 +17,6 @@ use std::fs::File;
 use std::io::Cursor;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-/// For reading one file.
-const LIMITS: Limits = Limits { memory_bytes: 192 << 20, deadline: Duration::from_secs(2) };
 
 /// Reads what the file at `path` says; a file that cannot be read or is no ELF
 /// file gives an otherwise empty answer with the reason in `binary.note`.
@@ -58,7 +54,7 @@ fn inspect_open(file: File, path: &Path, runtime: impl FnOnce(&Path) -> Option<F
         None => {
             // Whose file it is decides what is in it.
             let keep = [file.as_raw_fd()];
-            let read = sandbox::run(&LIMITS, &keep, || parse(&Bounded::new(file), path));
+            let read = sandbox::run(&ONE_FILE, &keep, || parse(&Bounded::new(file), path));
             read.map_or_else(
                 |died| noted(format!("what {} accepts is unknown: {died}", path.display())),
                 |done| done.value,

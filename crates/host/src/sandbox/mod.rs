@@ -28,9 +28,15 @@ use std::time::{Duration, Instant};
 pub struct Limits {
     /// Memory beyond what the recorder has at the fork, bytes.
     pub memory_bytes: u64,
+    /// CPU time, seconds: what work on bytes costs, however many others want the CPUs meanwhile.
+    pub cpu_seconds: u64,
     /// How long it may take, by the clock on the wall.
     pub deadline: Duration,
 }
+
+/// For reading one file: on a machine that is busy it takes longer, not more.
+pub(crate) const ONE_FILE: Limits =
+    Limits { memory_bytes: 192 << 20, cpu_seconds: 2, deadline: Duration::from_secs(4) };
 
 /// What came of the work.
 #[derive(Clone, PartialEq, Debug)]
@@ -47,7 +53,7 @@ pub enum Died {
     /// No process or pipe to be had.
     #[error("no sandbox could be made: {0}")]
     NotStarted(io::Error),
-    /// It was ended at its deadline.
+    /// It was ended at its deadline, or had used the CPU for as long as it may.
     #[error("reading it took more than {} s", .0.as_secs())]
     Late(Duration),
     /// It needed more than it may have.
@@ -155,6 +161,9 @@ fn start<T: Serialize + DeserializeOwned>(
         (None, _) => Err(Died::Late(limits.deadline)),
         // An allocation that fails aborts.
         (Some(_), true) if libc::WTERMSIG(status) == libc::SIGABRT => Err(Died::Memory(limits.memory_bytes)),
+        (Some(_), true) if libc::WTERMSIG(status) == libc::SIGXCPU => {
+            Err(Died::Late(Duration::from_secs(limits.cpu_seconds)))
+        }
         (Some(_), true) => Err(Died::Signal(libc::WTERMSIG(status))),
         (Some(bytes), false) => match (libc::WEXITSTATUS(status), serde_json::from_slice(&bytes)) {
             (0, Ok(value)) => Ok(Done { value, cpu_ns }),
@@ -194,7 +203,7 @@ impl Plan {
         let data_bytes = own_data_bytes()?.saturating_add(limits.memory_bytes);
         // SAFETY: getpid(2) takes and touches nothing.
         let parent = unsafe { libc::getpid() };
-        Ok(Plan { filters, keep, socket, data_bytes, cpu_seconds: limits.deadline.as_secs() + 1, parent })
+        Ok(Plan { filters, keep, socket, data_bytes, cpu_seconds: limits.cpu_seconds, parent })
     }
 
     /// Gives everything up. Errors: the status to end with.
@@ -221,7 +230,8 @@ impl Plan {
 
     fn limit(&self) {
         let limit = |what, most: u64| {
-            let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
+            let hard = if what == libc::RLIMIT_CPU { most.saturating_add(1) } else { most };
+            let limit = libc::rlimit { rlim_cur: most, rlim_max: hard };
             // SAFETY: reads one struct on this stack. Lowering a limit is always permitted.
             unsafe { libc::setrlimit(what, &raw const limit) };
         };
@@ -315,7 +325,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::FileExt;
 
-    const LIMITS: Limits = Limits { memory_bytes: 64 << 20, deadline: Duration::from_secs(5) };
+    const LIMITS: Limits = Limits { memory_bytes: 64 << 20, cpu_seconds: 5, deadline: Duration::from_secs(5) };
 
     #[test]
     fn what_is_worked_out_comes_back_with_its_cost() {
@@ -395,6 +405,15 @@ mod tests {
         );
         assert!(matches!(late, Err(Died::Late(_))), "{late:?}");
         assert!(started.elapsed() < Duration::from_secs(2));
+        let busy = Limits { cpu_seconds: 1, ..LIMITS };
+        let worked = run(
+            &busy,
+            &[],
+            || loop {
+                std::hint::spin_loop()
+            } as u8,
+        );
+        assert!(matches!(worked, Err(Died::Late(most)) if most.as_secs() == 1), "{worked:?}");
         // A read that waits for ever.
         let (waits, _pen) = io::pipe().unwrap();
         let blocked = run(&short, &[waits.as_raw_fd()], || (&waits).read(&mut [0]).unwrap_or(0));

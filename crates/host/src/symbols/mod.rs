@@ -17,7 +17,7 @@ pub(crate) use vdso::image as vdso;
 
 use crate::capture::folder::Folder;
 use crate::runtimes::known;
-use crate::sandbox::{self, Limits};
+use crate::sandbox::{self, ONE_FILE};
 use elf::Asked;
 use rtscope_decode::ReadAt;
 use rtscope_decode::code::{Module, ModuleNames, Names, Origin, Place, Samples};
@@ -27,7 +27,6 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// What the function `name` of the runtime with this id is for; `None`: it is not known.
 pub fn purpose(runtime: &str, name: &str) -> Option<Role> {
@@ -37,8 +36,6 @@ pub fn purpose(runtime: &str, name: &str) -> Option<Role> {
 /// Distinct places and call chains that are named; more than this is no program.
 const PLACES_MAX: usize = 1 << 20;
 const CHAINS_MAX: usize = 1 << 16;
-/// For reading one file.
-const LIMITS: Limits = Limits { memory_bytes: 192 << 20, deadline: Duration::from_secs(2) };
 /// What setting the clock may change within one boot.
 const BOOT_SLACK_NS: u64 = 60_000_000_000;
 const ANOTHER_BOOT: &str = "the machine was started anew since the recording, or this is another one";
@@ -146,7 +143,7 @@ fn of_file(module: &Module, mapped: Option<i64>, files: &Files, asked: &[Asked])
 /// As [`elf::look_up`], in a process of its own: whose file it is decides what is in it.
 pub(crate) fn look_up(file: File, name: &str, asked: &[Asked]) -> Result<elf::Found, String> {
     let keep = [file.as_raw_fd()];
-    let found = sandbox::run(&LIMITS, &keep, || elf::look_up(file, name, asked));
+    let found = sandbox::run(&ONE_FILE, &keep, || elf::look_up(file, name, asked));
     found.map_err(|died| format!("gives none: {died}"))?.value
 }
 
@@ -154,7 +151,7 @@ pub(crate) fn look_up(file: File, name: &str, asked: &[Asked]) -> Result<elf::Fo
 pub(crate) fn exact(file: File, asked: &[u64]) -> Result<(Vec<elf::Exact>, u64), String> {
     let keep = [file.as_raw_fd()];
     let done =
-        sandbox::run(&LIMITS, &keep, || elf::exact(file, asked)).map_err(|died| format!("gives none: {died}"))?;
+        sandbox::run(&ONE_FILE, &keep, || elf::exact(file, asked)).map_err(|died| format!("gives none: {died}"))?;
     Ok((done.value?, done.cpu_ns))
 }
 

@@ -11,7 +11,7 @@ mod table;
 mod walk;
 
 use super::{mapped, records};
-use crate::sandbox::{self, Limits};
+use crate::sandbox::{self, ONE_FILE};
 use crate::symbols::{self, Files};
 use crate::system::clock;
 use dumps::Dumped;
@@ -20,12 +20,9 @@ use rtscope_model::Pid;
 use std::collections::HashSet;
 use std::os::fd::AsRawFd;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 use table::Table;
 use walk::{Registers, Rule, walk};
 
-/// For reading one file.
-const LIMITS: Limits = Limits { memory_bytes: 192 << 20, deadline: Duration::from_secs(2) };
 /// Files whose rules are read, and rules that are kept over all of them: 64 MiB.
 const FILES_MAX: usize = 256;
 const RULES_MAX: usize = 1 << 22;
@@ -174,7 +171,7 @@ impl Callers {
             files.open(module, None)
         })?;
         let keep = [file.as_raw_fd()];
-        let read = sandbox::run(&LIMITS, &keep, || Table::read(file));
+        let read = sandbox::run(&ONE_FILE, &keep, || Table::read(file));
         read.map_err(|died| format!("gives none: {died}"))?.value
     }
 }

@@ -91,7 +91,8 @@ pub fn of_core(path: &Path, executable: Option<&Path>, objects: Option<usize>) -
 
 fn limits(bytes: u64, stop: Option<Duration>) -> Limits {
     let deadline = LOOK_MIN + Duration::from_secs(bytes / LOOK_BYTES_PER_S) + stop.unwrap_or_default();
-    Limits { memory_bytes: LOOK_MEMORY_MIN.saturating_add(bytes / LOOK_MEMORY_SHARE), deadline }
+    let memory_bytes = LOOK_MEMORY_MIN.saturating_add(bytes / LOOK_MEMORY_SHARE);
+    Limits { memory_bytes, cpu_seconds: deadline.as_secs() + 1, deadline }
 }
 
 /// What came out of the sandbox.
