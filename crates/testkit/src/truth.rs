@@ -3,11 +3,12 @@
 
 use crate::{account, recordings};
 use std::path::Path;
+use std::time::Duration;
 use xtask::cache::cache;
 use xtask::missing;
 use xtask::runner::{Outcome, Runner};
 use xtask::toolchain::{Spec, Toolchain, is_root};
-use xtask::workload;
+use xtask::workload::{self, NOTHING};
 
 /// What records, and the toolchain called so; `None` where it is not installed (said by then).
 pub fn ground(ghc: &str) -> Option<(Runner, Toolchain)> {
@@ -22,6 +23,19 @@ pub fn ground(ghc: &str) -> Option<(Runner, Toolchain)> {
 const NOISE_MAX: f64 = 0.05;
 /// So many dirty misses are forgiven.
 const DIRTY_MAX: usize = 3;
+
+/// Others' work and a host's come in spells: so long before a dirty run is repeated.
+const SPELL: Duration = Duration::from_secs(5);
+
+/// Id of the first finding, but for the host's theft where this machine's own counters confirm it: that is
+/// true of any workload on a host that shares its CPUs.
+fn first_of_the_workload(outcome: &Outcome) -> &str {
+    let noise = &outcome.noise;
+    let span = outcome.report["span_ns"].as_f64().unwrap_or(f64::INFINITY) / 1e9;
+    let stolen = noise.steal * noise.seconds >= NOISE_MAX * span;
+    let of_the_workload = |id: &&str| !(stolen && *id == "host-steal");
+    outcome.findings().into_iter().find(of_the_workload).unwrap_or(NOTHING)
+}
 
 /// The truth suite asks for 19 hits in 20 runs, so one run may miss: then the next
 /// two have to hit.
@@ -38,12 +52,18 @@ pub fn comes_first(ghc: &str, name: &str) {
             assert!(outcome.throttled_periods > Some(0), "the quota did not limit anything");
         }
         let named = workload.names.as_deref().is_none_or(|text| outcome.names(text));
-        let hit = outcome.first() == workload.expect && named;
+        let first = first_of_the_workload(outcome);
+        let hit = first == workload.expect && named;
         if !hit {
             // Other work on the machine is a neighbour that the report rightly finds.
             let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-            let found = outcome.findings();
-            eprintln!("{name} on {ghc}: expected {}, found {found:?}; load average {}", workload.expect, load.trim());
+            let (found, noise) = (outcome.findings(), &outcome.noise);
+            let (others, host) = (noise.foreign * 100.0, noise.steal * 100.0);
+            eprintln!(
+                "{name} on {ghc}: expected {}, found {found:?}; of all CPUs others took {others:.0} %, the host {host:.0} %; load average {}",
+                workload.expect,
+                load.trim()
+            );
         }
         // As in the truth suite, a run beside which others worked decides nothing.
         (hit, hit || outcome.noise.taken() <= NOISE_MAX)
@@ -59,6 +79,7 @@ pub fn comes_first(ghc: &str, name: &str) {
             break hit;
         }
         dirty_left -= 1;
+        std::thread::sleep(SPELL);
     };
     assert!(hit() || (hit() && hit()), "{name} on {ghc}: {} does not come first", workload.expect);
 }
