@@ -1,10 +1,10 @@
 //! `xtask bench`: how fast a large log is read, beside the ghc-events library and a
-//! naive walk in C over the same file; how much memory that takes; what recording
-//! costs a program. Owns the measuring; `statistics` the arithmetic.
+//! naive walk in C over the same file; how much memory that takes. Owns the measuring;
+//! `statistics` the arithmetic, `overhead` what recording costs.
 
 use crate::apt;
 use crate::runner::{Runner, target_folder};
-use crate::statistics::{Interval, median, ratio, shuffle};
+use crate::statistics::median;
 use crate::toolchain::Toolchain;
 use crate::workload::{self, repository};
 use anyhow::{Context, Result, bail, ensure};
@@ -23,11 +23,6 @@ type Counts = BTreeMap<u16, u64>;
 const BLOCK_MARKER: u16 = 18;
 /// Runs of each reader.
 const REPEATS: usize = 5;
-/// Rounds per worker of the program whose overhead is measured: a few seconds, so
-/// that a recorder's start is not what is measured.
-const ROUNDS: &str = "28000";
-/// An A/A wider than this decides nothing.
-const UNDECIDED: f64 = 0.03;
 
 /// Speed and memory of reading; every line goes to `say`. Gives what is wrong.
 pub fn reading(runner: &Runner, toolchain: &Toolchain, say: &mut dyn FnMut(&str)) -> Result<Vec<String>> {
@@ -221,71 +216,6 @@ fn differences(who: &str, theirs: &Counts, ours: &Counts) -> Vec<String> {
         .collect()
 }
 
-/// What recording costs: rounds of runs, each in an order of its own (what a run
-/// leaves to be written back is paid for by the next), by the program's own mutator
-/// and collection wall time (process wall time lands on the ticker's grid).
-pub fn overhead(runner: &Runner, toolchain: &Toolchain, pairs: usize, say: &mut dyn FnMut(&str)) -> Result<()> {
-    let workload = workload::load("throttled")?;
-    let program = workload.build(toolchain, &runner.builds)?;
-    let mut arms: [Vec<f64>; 6] = Default::default();
-    for pair in 0..pairs {
-        let mut order: Vec<usize> = (0..arms.len()).collect();
-        shuffle(&mut order, (pair as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        for arm in order {
-            arms[arm].push(one_run(runner, toolchain, &program, arm)?);
-        }
-    }
-    let [plain, plain_again, log, log_again, record, without_code] = &arms;
-    say(&format!(
-        "{pairs} pairs of {:.2} s, GHC {}, -N2; medians of ratios with 95 % intervals",
-        median(plain),
-        toolchain.version
-    ));
-    say(&line("plain over plain (A/A)", ratio(plain_again, plain), None));
-    say(&line("eventlog (-l-ag) over plain", ratio(log, plain), Some(ratio(plain_again, plain))));
-    say(&line("eventlog over eventlog (A/A)", ratio(log_again, log), None));
-    let control = Some(ratio(log_again, log));
-    say(&line("rtscope record over eventlog alone", ratio(record, log), control));
-    say(&line("record --sample-code 0 over it", ratio(without_code, log), control));
-    Ok(())
-}
-
-fn line(what: &str, figure: Interval, control: Option<Interval>) -> String {
-    let undecided = control.is_some_and(|aa| aa.high - 1.0 > UNDECIDED || 1.0 - aa.low > UNDECIDED);
-    format!("{what:<36} {figure}{}", if undecided { "  undecided: the A/A is wider than 3 %" } else { "" })
-}
-
-/// Arms 0 and 1: plain; 2 and 3: with an eventlog; 4: recorded; 5: without code.
-fn one_run(runner: &Runner, toolchain: &Toolchain, program: &Path, arm: usize) -> Result<f64> {
-    let scratch = &runner.scratch;
-    let [times, capture, log] = ["times", "overhead.rtscope", "overhead.eventlog"].map(|name| scratch.join(name));
-    // Of the run before, whichever it was.
-    let _ = (fs::remove_dir_all(&capture), fs::remove_file(&log));
-    let mut words = Vec::new();
-    if arm >= 4 {
-        words.extend([runner.rtscope.clone().into(), "record".into(), "-o".into(), capture.into()]);
-        if arm == 5 {
-            words.extend(["--sample-code".into(), "0".into()]);
-        }
-        words.push("--".into());
-    }
-    words.extend(toolchain.enter(&[scratch, &runner.builds]));
-    words.extend([program.into(), ROUNDS.into(), "+RTS".into(), "-N2".into(), "-A4m".into()]);
-    words.extend([format!("-t{}", times.display()).into(), "--machine-readable".into()]);
-    if arm == 2 || arm == 3 {
-        words.extend(["-l-ag".into(), format!("-ol{}", log.display()).into()]);
-    }
-    let done = Command::new(&words[0]).args(&words[1..]).current_dir(scratch).output()?;
-    ensure!(done.status.success(), "overhead run: {}", String::from_utf8_lossy(&done.stderr));
-    let text = fs::read_to_string(&times)?;
-    let value = |key: &str| -> Result<f64> {
-        let from = text.find(&format!("\"{key}\", \"")).with_context(|| format!("no {key} in {text}"))?;
-        let rest = text[from..].split('"').nth(3).context("cut")?;
-        Ok(rest.parse()?)
-    };
-    Ok(value("mut_wall_seconds")? + value("GC_wall_seconds")?)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -298,13 +228,5 @@ mod tests {
         assert!(differences("x", &counts_of(b"9 3\n").unwrap(), &ours).is_empty());
         let wrong = differences("x", &counts_of(b"9 4\n11 1\n").unwrap(), &ours);
         assert_eq!(wrong, ["events of type 9: x counts 4, rtscope 3", "events of type 11: x counts 1, rtscope 0"]);
-    }
-
-    #[test]
-    fn a_wide_control_decides_nothing() {
-        let figure = Interval { median: 1.0, low: 0.99, high: 1.01 };
-        let control = Interval { median: 1.0, low: 0.96, high: 1.01 };
-        assert!(line("x", figure, Some(control)).contains("undecided"));
-        assert!(!line("x", figure, Some(figure)).contains("undecided"));
     }
 }

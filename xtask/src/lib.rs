@@ -15,6 +15,7 @@ pub mod fixtures;
 pub mod guest;
 pub mod noise;
 pub mod ocaml;
+pub mod overhead;
 pub mod package;
 pub mod raw_log;
 pub mod raw_pauses;

@@ -11,7 +11,8 @@ use xtask::cache::cache;
 use xtask::runner::{Runner, target_folder};
 use xtask::toolchain::{ALL, Spec, Toolchain};
 use xtask::{
-    bench, corpus, demo, dependencies, effects, guest, ring_corpus, starts, stm_suite, tidy, truth, verify, workload,
+    bench, corpus, demo, dependencies, effects, guest, overhead, ring_corpus, starts, stm_suite, tidy, truth, verify,
+    workload,
 };
 
 #[derive(Parser)]
@@ -83,6 +84,12 @@ enum Job {
     /// Measure reading speed, memory and the recorder's overhead.
     Bench {
         /// Pairs of runs for the overhead; 0 leaves it out.
+        #[arg(long, default_value_t = 20)]
+        pairs: usize,
+    },
+    /// Measure what recording costs a program, with few threads and with thousands.
+    Overhead {
+        /// Rounds of runs.
         #[arg(long, default_value_t = 20)]
         pairs: usize,
     },
@@ -194,10 +201,13 @@ fn run(arguments: Arguments) -> Result<bool> {
             let (runner, toolchain) = (Runner::new(&rtscope)?, first_toolchain()?);
             let wrong = bench::reading(&runner, &toolchain, &mut say)?;
             if pairs > 0 {
-                bench::overhead(&runner, &toolchain, pairs, &mut say)?;
+                overhead::run(&runner, &toolchain, pairs, &mut say)?;
             }
             wrong.iter().for_each(|line| println!("NOT MET: {line}"));
             Ok(wrong.is_empty())
+        }
+        Job::Overhead { pairs } => {
+            overhead::run(&Runner::new(&rtscope)?, &first_toolchain()?, pairs, &mut say).map(|()| true)
         }
         Job::Effects { only, repeats } => {
             let there: Vec<Toolchain> = ALL.iter().filter_map(|spec| spec.installed(&cache())).collect();
