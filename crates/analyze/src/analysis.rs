@@ -499,7 +499,7 @@ impl Analysis {
     fn judged(&self, names: &Names, used: bool, end: Time, results: &mut Results) {
         let (tracks, sums) = (used.then_some(&self.evidence.tracks), &self.summary.sums);
         results.code = self.evidence.code.values(&self.context.symbols);
-        results.waits = self.context.waits.as_ref().map(|waits| waits.values());
+        results.waits.clone_from(&self.context.waits);
         results.transactions = self.context.stm.as_ref().and_then(|stm| stm.values(Some(end)));
         let general: General = Default::default();
         let facts = Facts {

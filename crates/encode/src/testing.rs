@@ -26,6 +26,7 @@ pub fn facts(family: &str) -> Exported {
         kernel_missing: Vec::new(),
         losses: Vec::new(),
         transactions: None,
+        waits: None,
         manifest: None,
     }
 }

@@ -44,6 +44,9 @@ pub struct Exported {
     /// What was counted of transactions, as `rtscope-analyze` keeps it: a JSON document.
     #[serde(default)]
     pub transactions: Option<String>,
+    /// What looks at waiting threads came to, likewise.
+    #[serde(default)]
+    pub waits: Option<String>,
     /// Of the capture, where there is one.
     pub manifest: Option<Manifest>,
 }

@@ -3,6 +3,8 @@
 //! them are threads that wait for each other. Refuses to know a runtime: its nouns are in the texts.
 
 use crate::time::Time;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 
 crate::listed! {
     /// What a thread waits for.
@@ -102,6 +104,25 @@ impl Doing {
         })
     }
 }
+
+/// As words; one that only a later rtscope knows is unknown.
+macro_rules! as_words {
+    ($($what:ident)*) => {$(
+        impl Serialize for $what {
+            fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+                out.serialize_str(self.word())
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $what {
+            fn deserialize<D: Deserializer<'de>>(input: D) -> Result<$what, D::Error> {
+                Ok($what::of(&Cow::<str>::deserialize(input)?).unwrap_or_default())
+            }
+        }
+    )*};
+}
+
+as_words!(WaitKind Doing);
 
 /// The number of a text in the same process: see [`WaitSeen::Text`].
 pub type TextId = u32;

@@ -6,6 +6,7 @@ use crate::trouble::Trouble;
 use rtscope_analyze::Context;
 use rtscope_analyze::recording::stm::Stm;
 use rtscope_analyze::recording::waits::Waits;
+use rtscope_analyze::results::waits::Waits as Values;
 use rtscope_analyze::results::{Program, Runtime};
 use rtscope_decode::ReadAt;
 use rtscope_decode::capture::Capture;
@@ -69,6 +70,8 @@ pub(crate) fn describe(context: &mut Context, facts: LogFacts) {
     context.program_pid = facts.program_pid.map(Pid).or(context.program_pid);
     let transactions = facts.transactions.as_deref().and_then(|text| serde_json::from_str(text).ok());
     context.stm = transactions.filter(Stm::is_sound);
+    let waits = facts.waits.as_deref().and_then(|text| serde_json::from_str(text).ok());
+    context.waits = waits.filter(Values::is_sound);
     context.losses.extend(facts.losses);
 }
 
@@ -197,7 +200,7 @@ pub(crate) fn stream_bytes(capture: &Capture) -> u64 {
 const LOOKED_AT_MAX: usize = 64;
 
 /// Looks at what the threads of process `pid` wait for; of the one that was looked at most, where none is given.
-pub(crate) fn waits(capture: &Capture, pid: Option<Pid>, losses: &mut Vec<Loss>) -> Option<Waits> {
+pub(crate) fn waits(capture: &Capture, pid: Option<Pid>, losses: &mut Vec<Loss>) -> Option<Values> {
     let mut lines = capture.waits()?;
     let mut processes: BTreeMap<u32, Waits> = BTreeMap::new();
     for line in lines.by_ref().filter(|line| pid.is_none_or(|pid| pid.0 == line.pid)) {
@@ -206,5 +209,5 @@ pub(crate) fn waits(capture: &Capture, pid: Option<Pid>, losses: &mut Vec<Loss>)
         }
     }
     losses.extend(lines.losses());
-    processes.into_values().max_by_key(Waits::looks)
+    processes.into_values().max_by_key(Waits::looks).map(|waits| waits.values())
 }

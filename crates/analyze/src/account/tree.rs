@@ -176,9 +176,9 @@ fn waited(node: &mut Node, words: &Words<'_>) {
     let Some(waits) = words.waits else { return };
     let weights = waits.by.iter().filter(|wait| wait.share > 0.0).map(|wait| {
         let place = wait.place.as_ref().map(|place| format!(" in {place}")).unwrap_or_default();
-        let name = format!("{}{place}", waited_for(WaitKind::of(wait.kind).unwrap_or_default()));
+        let name = format!("{}{place}", waited_for(wait.kind));
         let looks = (waits.looks as f64 * wait.looks_share).round() as u64;
-        (Node::leaf(format!("{}{place}", wait.kind), name, 0), (wait.share * 1e9) as u64, looks)
+        (Node::leaf(format!("{}{place}", wait.kind.word()), name, 0), (wait.share * 1e9) as u64, looks)
     });
     node.divide(weights.collect());
     node.parts.iter_mut().for_each(|part| part.basis = Basis::Looks);

@@ -5,13 +5,13 @@ pub mod requests;
 pub mod stm;
 pub mod waits;
 
+use crate::results::waits::Waits;
 use crate::results::{Program, Runtime, Source};
 use requests::Join;
 use rtscope_model::heap::Heap;
 use rtscope_model::manifest::{Group, Kernel, OwnCost};
 use rtscope_model::{ClockMap, Loss, LossKind, Names, Pid, Symbols, Tid, Time};
 use stm::Stm;
-use waits::Waits;
 
 /// Facts known before the first event.
 #[derive(Clone, Debug, Default)]

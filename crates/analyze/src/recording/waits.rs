@@ -2,15 +2,13 @@
 //! what its holder does where; objects are compared within one look only, since collections move them. Refuses to say
 //! what follows.
 
-use crate::results::waits::{HolderDoes, Wait, Waits as Values};
+use crate::results::waits::{HolderDoes, WAITS_MAX as TOLD_MAX, Wait, Waits as Values};
 use rtscope_model::{Doing, TextId, Time, WaitGroup, WaitKind, WaitLook, WaitSeen};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Texts, and waits that are kept apart.
 const TEXTS_MAX: usize = 1 << 15;
 const WAITS_MAX: usize = 4096;
-/// Waits that are told.
-const TOLD_MAX: usize = 100;
 
 /// What is the same from look to look.
 type Key = (WaitKind, Option<TextId>, Option<(Doing, Option<TextId>)>);
@@ -126,14 +124,10 @@ impl Waits {
         let text = |number: &TextId| self.texts.get(number).cloned();
         let only = || sum.holders.first().filter(|_| sum.holders.len() == 1).and_then(text);
         Wait {
-            kind: kind.word(),
+            kind: *kind,
             for_each_other: kind.is_for_each_other(),
             place: place.as_ref().and_then(text),
-            holder: holder.map(|(doing, at)| HolderDoes {
-                thread: only(),
-                doing: doing.word(),
-                place: at.as_ref().and_then(text),
-            }),
+            holder: holder.map(|(doing, at)| HolderDoes { thread: only(), doing, place: at.as_ref().and_then(text) }),
             threads_mean: sum.threads as f64 / self.looks.max(1) as f64,
             threads_max: sum.threads_max,
             objects_mean: (sum.objects > 0).then(|| sum.objects as f64 / sum.looks.max(1) as f64),
@@ -173,16 +167,21 @@ mod tests {
         assert_eq!((found.looks, found.missed, found.from, found.to), (2, 2, Some(Time(5)), Some(Time(9))));
         assert_eq!((found.threads_mean, found.awake_mean, found.by.len()), (30.0, 1.0, 3));
         let lock = &found.by[0];
-        assert_eq!((lock.kind, lock.for_each_other, lock.place.as_deref()), ("lock", true, Some("Desk.with")));
+        assert_eq!((lock.kind, lock.for_each_other, lock.place.as_deref()), (WaitKind::Lock, true, Some("Desk.with")));
         assert_eq!((lock.threads_mean, lock.threads_max, lock.objects_mean), (18.0, 18, Some(1.0)));
         let holder = lock.holder.as_ref().unwrap();
         assert_eq!(
             (holder.thread.as_deref(), holder.doing, holder.place.as_deref()),
-            (Some("7"), "call", Some("Desk.call"))
+            (Some("7"), call, Some("Desk.call"))
         );
-        assert_eq!((found.by[1].kind, found.by[1].threads_mean, found.by[1].looks_share), ("time", 3.0, 0.5));
-        assert_eq!((found.by[2].kind, found.by[2].share), ("no work", 0.0));
+        assert_eq!((found.by[1].kind, found.by[1].threads_mean, found.by[1].looks_share), (WaitKind::Time, 3.0, 0.5));
+        assert_eq!((found.by[2].kind, found.by[2].share), (WaitKind::NoWork, 0.0));
         assert!((found.by.iter().map(|wait| wait.share).sum::<f64>() - 1.0).abs() < 1e-9);
+        // A trace carries them as they are, and none that no looks can have come to.
+        let carried = serde_json::from_str::<Values>(&serde_json::to_string(&found).unwrap()).unwrap();
+        assert!(carried == found && carried.is_sound());
+        let doubled = Values { by: [found.by.clone(), found.by].concat(), ..Values::default() };
+        assert!(!doubled.is_sound());
     }
 
     #[test]

@@ -1,10 +1,14 @@
-//! What threads of a program waited for, as looks from outside saw it. Serialised as a part of `report --json`.
+//! What threads of a program waited for, as looks from outside saw it. Serialised as a part of `report --json`, and
+//! carried by a trace.
 
-use rtscope_model::Time;
-use serde::Serialize;
+use rtscope_model::{Doing, Time, WaitKind};
+use serde::{Deserialize, Serialize};
+
+/// Waits that are told.
+pub const WAITS_MAX: usize = 100;
 
 /// What looks came to.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Waits {
     /// Looks that were taken: of GHC's threads while a lane had nothing to run, of others at any time.
     pub looks: u64,
@@ -28,11 +32,20 @@ pub struct Waits {
     pub by: Vec<Wait>,
 }
 
+impl Waits {
+    /// Whether looks can have come to it: no more waits than are told, and shares that are parts of a whole.
+    pub fn is_sound(&self) -> bool {
+        let part = |share: f64| (0.0..=1.0 + 1e-9).contains(&share);
+        let parts = |wait: &Wait| part(wait.share) && part(wait.looks_share);
+        self.by.len() <= WAITS_MAX && self.by.iter().all(parts) && part(self.by.iter().map(|wait| wait.share).sum())
+    }
+}
+
 /// Threads that waited for the same at the same place.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Wait {
     /// What for: a word of `waits.jsonl`.
-    pub kind: &'static str,
+    pub kind: WaitKind,
     /// Another thread of the program has to do something first; not so for time, for what comes from outside, for a
     /// call.
     pub for_each_other: bool,
@@ -56,12 +69,12 @@ pub struct Wait {
 }
 
 /// Whoever has what others wait for.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HolderDoes {
     /// The thread, where it was always the same; null: several in turn.
     pub thread: Option<String>,
     /// What it did: `runs`, `ready`, `waits`, `unknown`, or what it waited for itself.
-    pub doing: &'static str,
+    pub doing: Doing,
     /// Where; null: not known.
     pub place: Option<String>,
 }

@@ -24,6 +24,7 @@ fn facts() -> Exported {
         kernel_missing: vec!["nothing of the host".into()],
         losses: vec![loss("rings/0.ring")],
         transactions: Some("{\"a\": 1}".into()),
+        waits: Some("{\"b\": 2}".into()),
         manifest: None,
     }
 }

@@ -101,6 +101,7 @@ pub(super) fn facts(context: &Context, manifest: Option<&Manifest>) -> Exported 
         kernel_missing: context.kernel.as_ref().map_or(Vec::new(), |kernel| kernel.missing.clone()),
         losses: context.losses.clone(),
         transactions: context.stm.as_ref().and_then(|stm| serde_json::to_string(stm).ok()),
+        waits: context.waits.as_ref().and_then(|waits| serde_json::to_string(waits).ok()),
         manifest: manifest.cloned(),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::units::counted;
 use rtscope_analyze::results::waits::{HolderDoes, Wait, Waits};
-use rtscope_model::{RuntimeInfo, WaitKind};
+use rtscope_model::{Doing, RuntimeInfo, WaitKind};
 
 /// Waits that are told.
 const TOLD: usize = 6;
@@ -19,7 +19,7 @@ pub fn sentences(found: &Waits, runtime: &RuntimeInfo) -> Vec<String> {
 fn sentence(wait: &Wait, runtime: &RuntimeInfo) -> String {
     let threads = wait.threads_mean.round().max(1.0);
     let (wait_for, its) = if threads > 1.0 { ("wait for", "its") } else { ("waits for", "its") };
-    let kind = WaitKind::of(wait.kind).unwrap_or_default();
+    let kind = wait.kind;
     let subject = counted(threads as u64, "thread", "threads");
     let mut text = match kind {
         WaitKind::ForeignCall if threads > 1.0 => format!("{subject} are in foreign calls"),
@@ -67,13 +67,13 @@ fn object(kind: WaitKind, objects: Option<f64>, runtime: &RuntimeInfo) -> String
 fn holds(kind: WaitKind, holder: &HolderDoes, runtime: &RuntimeInfo) -> String {
     let who = if kind == WaitKind::Lock { "holder" } else { "owner" };
     let who = holder.thread.as_ref().map_or(who.to_owned(), |thread| format!("{who} (thread {thread})"));
-    let does = match (holder.doing, WaitKind::of(holder.doing)) {
-        ("runs", _) => "runs".to_owned(),
-        ("ready", _) => format!("could run and has no {}", runtime.lane.0),
-        (_, Some(WaitKind::ForeignCall)) => "is in a foreign call".to_owned(),
-        (_, Some(kind)) if kind != WaitKind::Unknown => format!("waits for {}", object(kind, None, runtime)),
-        ("waits", _) => "waits, and it is not known for what".to_owned(),
-        _ => "does something that is not known".to_owned(),
+    let does = match holder.doing {
+        Doing::Runs => "runs".to_owned(),
+        Doing::Ready => format!("could run and has no {}", runtime.lane.0),
+        Doing::Waits(WaitKind::ForeignCall) => "is in a foreign call".to_owned(),
+        Doing::Waits(WaitKind::Unknown) => "waits, and it is not known for what".to_owned(),
+        Doing::Waits(kind) => format!("waits for {}", object(kind, None, runtime)),
+        Doing::Unknown => "does something that is not known".to_owned(),
     };
     let place = holder.place.as_ref().map_or(String::new(), |place| format!(" in `{place}`"));
     format!("{who} {does}{place}")
@@ -96,9 +96,13 @@ mod tests {
 
     #[test]
     fn a_sentence_says_who_waits_for_what_and_what_its_holder_does() {
-        let holder = HolderDoes { thread: Some("6".into()), doing: "call", place: Some("Desk.call".into()) };
+        let holder = HolderDoes {
+            thread: Some("6".into()),
+            doing: Doing::Waits(WaitKind::ForeignCall),
+            place: Some("Desk.call".into()),
+        };
         let lock = Wait {
-            kind: "lock",
+            kind: WaitKind::Lock,
             for_each_other: true,
             place: Some("Desk.withDesk".into()),
             holder: Some(holder),
@@ -108,7 +112,7 @@ mod tests {
             share: 0.9,
             ..Wait::default()
         };
-        let time = Wait { kind: "time", threads_mean: 0.5, looks_share: 0.5, share: 0.1, ..Wait::default() };
+        let time = Wait { kind: WaitKind::Time, threads_mean: 0.5, looks_share: 0.5, share: 0.1, ..Wait::default() };
         let found = Waits { looks: 12, missed: 1, by: vec![lock, time], ..Waits::default() };
         assert_eq!(
             sentences(&found, &GHC),

@@ -5,6 +5,7 @@ use super::programs::preempted;
 use super::{domains, requests, stm};
 use rtscope_analyze::results::UserEvents;
 use rtscope_analyze::results::waits::{HolderDoes, Wait, Waits};
+use rtscope_model::{Doing, WaitKind};
 
 /// Strings that try to break out of wherever they are put.
 pub fn hostile() -> Fixture {
@@ -49,9 +50,13 @@ pub fn hostile() -> Fixture {
 
 /// A wait whose names a hostile program chose.
 fn waits(evil: &str) -> Waits {
-    let holder = HolderDoes { thread: Some(evil.to_owned()), doing: "call", place: Some(evil.to_owned()) };
+    let holder = HolderDoes {
+        thread: Some(evil.to_owned()),
+        doing: Doing::Waits(WaitKind::ForeignCall),
+        place: Some(evil.to_owned()),
+    };
     let wait = Wait {
-        kind: "lock",
+        kind: WaitKind::Lock,
         for_each_other: true,
         place: Some(evil.to_owned()),
         holder: Some(holder),
