@@ -3,6 +3,7 @@
 //! that live tests stand on the same ground as the commands.
 #![forbid(unsafe_code)]
 
+pub mod accounts;
 pub mod apt;
 pub mod bench;
 pub mod cache;

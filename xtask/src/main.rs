@@ -11,8 +11,8 @@ use xtask::cache::cache;
 use xtask::runner::{Runner, target_folder};
 use xtask::toolchain::{ALL, Spec, Toolchain};
 use xtask::{
-    bench, corpus, demo, dependencies, effects, guest, overhead, ring_corpus, starts, stm_suite, tidy, truth, verify,
-    workload,
+    accounts, bench, corpus, demo, dependencies, effects, guest, overhead, ring_corpus, starts, stm_suite, tidy, truth,
+    verify, workload,
 };
 
 #[derive(Parser)]
@@ -93,6 +93,8 @@ enum Job {
         #[arg(long, default_value_t = 20)]
         pairs: usize,
     },
+    /// Record workloads as root, as another user and with `CAP_PERFMON`, and write how much of their time is not known.
+    Accounts(accounts::Options),
     /// Measure what a planned start changes, and what `rtscope run` adds to it.
     Starts {
         /// Pairs of runs.
@@ -209,6 +211,7 @@ fn run(arguments: Arguments) -> Result<bool> {
         Job::Overhead { pairs } => {
             overhead::run(&Runner::new(&rtscope)?, &first_toolchain()?, pairs, &mut say).map(|()| true)
         }
+        Job::Accounts(options) => accounts::run(&options, &rtscope, &mut say).map(|()| true),
         Job::Effects { only, repeats } => {
             let there: Vec<Toolchain> = ALL.iter().filter_map(|spec| spec.installed(&cache())).collect();
             effects::run(&Runner::new(&rtscope)?, &there, &only, repeats, &mut say).map(|()| true)

@@ -107,6 +107,25 @@ impl Runner {
         Ok(Outcome { report: self.judged(&capture)?, capture, throttled_periods, noise })
     }
 
+    /// Builds `workload`, and records it once by a recorder that `becoming` starts beside the program, inside of
+    /// everything that surrounds it; gives what that reports. Its captures lie in [`Runner::scratch`].
+    pub fn recorded_by(&self, becoming: &[&str], workload: &Workload, toolchain: &Toolchain) -> Result<Value> {
+        ensure!(workload.host.is_none(), "{} runs in a guest", workload.name);
+        let program = workload.build(toolchain, &self.builds)?;
+        let capture = self.scratch.join(format!("{}.rtscope", workload.name));
+        if capture.exists() {
+            fs::remove_dir_all(&capture)?;
+        }
+        let mut launcher: Vec<String> = becoming.iter().copied().map(Into::into).collect();
+        launcher.extend([self.rtscope.to_string_lossy().into_owned(), "record".into()]);
+        launcher.extend(workload.record.iter().cloned());
+        launcher.extend(["-o".into(), capture.to_string_lossy().into_owned(), "--".into()]);
+        launcher.extend(workload.launcher.iter().cloned());
+        let started = Workload { launcher, ..workload.clone() };
+        self.surrounded(&started, toolchain, &program, plainly)?;
+        self.judged(&capture)
+    }
+
     /// Builds `workload` and runs it once without a recorder.
     pub fn alone(&self, workload: &Workload, toolchain: &Toolchain) -> Result<Run> {
         ensure!(workload.host.is_none(), "{} runs in a guest", workload.name);

@@ -4,6 +4,7 @@
 
 mod cores;
 mod programs;
+pub use programs::commit;
 mod rows;
 
 use crate::cache::cache;

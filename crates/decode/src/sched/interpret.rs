@@ -108,7 +108,8 @@ impl Interpreter {
                 let prev_state = match (gone, preempted) {
                     (true, _) => OffState::Dead,
                     (false, true) => OffState::Runnable,
-                    (false, false) => OffState::Unknown,
+                    // It cannot run any more; whether a signal would wake it is not told, as by its own switches.
+                    (false, false) => OffState::Sleeping,
                 };
                 let (prev, prev_pid) = (tid, known(stamp.pid));
                 let next = Tid(other_tid);

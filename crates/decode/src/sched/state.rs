@@ -74,6 +74,10 @@ impl State {
                 }
                 _ => {}
             }
+            if prev.0 == GONE {
+                // Whichever thread it was: no number of any process.
+                *prev_pid = Pid(0);
+            }
             self.leave(*prev, prev_pid, *prev_state);
             self.come(*next, next_process, next_name);
         }
@@ -124,7 +128,7 @@ impl State {
     }
 
     fn leave(&mut self, tid: Tid, pid: &mut Pid, state: OffState) {
-        if tid == Tid::IDLE {
+        if tid == Tid::IDLE || tid.0 == GONE {
             return;
         }
         let known = self.threads.get(&tid).copied().unwrap_or_default();
@@ -139,7 +143,7 @@ impl State {
     }
 
     fn come(&mut self, tid: Tid, pid: Pid, name: &mut NameId) {
-        if tid == Tid::IDLE {
+        if tid == Tid::IDLE || tid.0 == GONE {
             return;
         }
         let known = self.threads.get(&tid).copied().unwrap_or_default();

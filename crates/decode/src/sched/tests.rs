@@ -222,6 +222,25 @@ fn switches_of_whole_cpus() {
 }
 
 #[test]
+fn what_leaves_a_cpu_by_itself_sleeps_and_a_thread_that_is_gone_is_of_no_process() {
+    let bytes = Builder::cpu(0)
+        .with_context(15, 0x2000, &words(&[5, GONE]), 5, 6, 10)
+        .with_context(15, 0x2000, &words(&[0, 0]), 5, GONE, 20)
+        .with_context(15, 0x2000, &words(&[5, 7]), 0, 0, 30)
+        .bytes;
+    let mut stream = open(Tier::CpuWideSwitches, vec![bytes], None);
+    let switches: Vec<_> = read(&mut stream)
+        .into_iter()
+        .filter_map(|(_, sched)| match sched {
+            Sched::Switch { prev, prev_pid, prev_state, .. } => Some((prev.0, prev_pid.0, prev_state)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(switches, [(6, 5, OffState::Sleeping), (GONE, 0, OffState::Dead), (0, 0, OffState::Sleeping)]);
+    assert_eq!(stream.losses(), []);
+}
+
+#[test]
 fn a_switch_whose_leaving_side_is_not_recorded_is_still_told() {
     let seen = Builder::cpu(0)
         .switch(10, (5, 6), 1, (0, "swapper/0"))
