@@ -1,6 +1,7 @@
 //! What holds of every account, whatever was recorded: its parts sum up, to the nanosecond.
 
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// Asserts that the account of a `report --json` sums up on every level, lane by lane and as a whole, and gives the
 /// share of lane time that is not known.
@@ -25,10 +26,12 @@ fn ns(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("no nanoseconds: {value}"))
 }
 
-/// The parts are as long as the whole, and each that is divided is as long as its own.
+/// The parts are as long as the whole, each has an id of its own, and each that is divided is as long as its own.
 fn divided(parts: &Value, whole: u64, what: &str) {
     let parts = parts.as_array().unwrap_or_else(|| panic!("no parts of {what}"));
     assert_eq!(parts.iter().map(|part| ns(&part["ns"])).sum::<u64>(), whole, "parts of {what}: {parts:#?}");
+    let ids: BTreeSet<_> = parts.iter().map(|part| part["id"].as_str()).collect();
+    assert_eq!(ids.len(), parts.len(), "parts of {what}: {parts:#?}");
     for part in parts.iter().filter(|part| part["parts"].as_array().is_some_and(|parts| !parts.is_empty())) {
         divided(&part["parts"], ns(&part["ns"]), part["id"].as_str().unwrap());
     }

@@ -174,11 +174,17 @@ fn sampled(node: &mut Node, sums: &Sums, words: &Words<'_>) {
 /// Divides what lanes had nothing to run by what threads waited for meanwhile: each that waits is as good a reason as another.
 fn waited(node: &mut Node, words: &Words<'_>) {
     let Some(waits) = words.waits else { return };
-    let weights = waits.by.iter().filter(|wait| wait.share > 0.0).map(|wait| {
-        let place = wait.place.as_ref().map(|place| format!(" in {place}")).unwrap_or_default();
-        let name = format!("{}{place}", waited_for(wait.kind));
-        let looks = (waits.looks as f64 * wait.looks_share).round() as u64;
-        (Node::leaf(format!("{}{place}", wait.kind.word()), name, 0), (wait.share * 1e9) as u64, looks)
+    // What the holder did meanwhile does not tell waits apart.
+    let mut alike: BTreeMap<(WaitKind, Option<&str>), (f64, f64)> = BTreeMap::new();
+    for wait in waits.by.iter().filter(|wait| wait.share > 0.0) {
+        let sum = alike.entry((wait.kind, wait.place.as_deref())).or_default();
+        (sum.0, sum.1) = (sum.0 + wait.share, (sum.1 + wait.looks_share).min(1.0));
+    }
+    let weights = alike.into_iter().map(|((kind, place), (share, looks_share))| {
+        let place = place.map(|place| format!(" in {place}")).unwrap_or_default();
+        let name = format!("{}{place}", waited_for(kind));
+        let looks = (waits.looks as f64 * looks_share).round() as u64;
+        (Node::leaf(format!("{}{place}", kind.word()), name, 0), (share * 1e9) as u64, looks)
     });
     node.divide(weights.collect());
     node.parts.iter_mut().for_each(|part| part.basis = Basis::Looks);
@@ -188,18 +194,18 @@ fn waited(node: &mut Node, words: &Words<'_>) {
 fn waited_for(kind: WaitKind) -> &'static str {
     match kind {
         WaitKind::Lock => "threads wait for a lock",
-        WaitKind::Value => "threads wait for a value that another one computes",
-        WaitKind::Transaction => "threads wait for a change of what a transaction read",
-        WaitKind::Time => "threads wait for a moment",
+        WaitKind::Value => "threads wait for a value",
+        WaitKind::Transaction => "threads wait in a transaction",
+        WaitKind::Time => "threads sleep",
         WaitKind::InputOutput => "threads wait for input or output",
         WaitKind::ForeignCall => "threads are in foreign calls",
-        WaitKind::Message => "threads wait for another one to take an exception",
+        WaitKind::Message => "threads wait for an exception to be taken",
         WaitKind::Moved => "threads wait for their turn elsewhere",
-        WaitKind::Child => "threads wait for the end of another one",
+        WaitKind::Child => "threads wait for another one to end",
         WaitKind::Condition => "threads wait for a condition",
         WaitKind::RuntimeLock => "threads wait for the runtime's lock",
         WaitKind::NoWork => "no work is left",
-        WaitKind::Unknown => "threads wait, it is not known for what",
+        WaitKind::Unknown => "threads wait, not known for what",
     }
 }
 

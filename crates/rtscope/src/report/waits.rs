@@ -24,6 +24,8 @@ fn sentence(wait: &Wait, runtime: &RuntimeInfo) -> String {
     let mut text = match kind {
         WaitKind::ForeignCall if threads > 1.0 => format!("{subject} are in foreign calls"),
         WaitKind::ForeignCall => format!("{subject} is in a foreign call"),
+        WaitKind::Time if threads > 1.0 => format!("{subject} sleep"),
+        WaitKind::Time => format!("{subject} sleeps"),
         WaitKind::NoWork => format!("{subject} of the runtime without work"),
         WaitKind::Unknown if threads > 1.0 => format!("{subject} wait, and it is not known for what"),
         WaitKind::Unknown => format!("{subject} waits, and it is not known for what"),
@@ -53,14 +55,13 @@ fn object(kind: WaitKind, objects: Option<f64>, runtime: &RuntimeInfo) -> String
         WaitKind::Lock => several(lock, locks),
         WaitKind::Value => several("value that another thread computes", "values that other threads compute"),
         WaitKind::Transaction => "changes of what their transactions have read".to_owned(),
-        WaitKind::Time => "a moment".to_owned(),
         WaitKind::InputOutput => "input or output".to_owned(),
         WaitKind::Message => "another thread to take an exception".to_owned(),
         WaitKind::Moved => format!("their turn on another {}", runtime.lane.0),
         WaitKind::Child => "the end of another thread".to_owned(),
         WaitKind::Condition => several("condition", "conditions"),
         WaitKind::RuntimeLock => "the runtime's lock".to_owned(),
-        WaitKind::ForeignCall | WaitKind::NoWork | WaitKind::Unknown => String::new(),
+        WaitKind::Time | WaitKind::ForeignCall | WaitKind::NoWork | WaitKind::Unknown => String::new(),
     }
 }
 
@@ -71,6 +72,7 @@ fn holds(kind: WaitKind, holder: &HolderDoes, runtime: &RuntimeInfo) -> String {
         Doing::Runs => "runs".to_owned(),
         Doing::Ready => format!("could run and has no {}", runtime.lane.0),
         Doing::Waits(WaitKind::ForeignCall) => "is in a foreign call".to_owned(),
+        Doing::Waits(WaitKind::Time) => "sleeps".to_owned(),
         Doing::Waits(WaitKind::Unknown) => "waits, and it is not known for what".to_owned(),
         Doing::Waits(kind) => format!("waits for {}", object(kind, None, runtime)),
         Doing::Unknown => "does something that is not known".to_owned(),
@@ -118,7 +120,7 @@ mod tests {
             sentences(&found, &GHC),
             [
                 "18 threads wait for one MVar in `Desk.withDesk`; its holder (thread 6) is in a foreign call in `Desk.call`",
-                "1 thread waits for a moment (at 50 % of looks)",
+                "1 thread sleeps (at 50 % of looks)",
             ]
         );
         assert!(basis(&found).starts_with("mean of 12 looks; 1 more"));

@@ -5,7 +5,7 @@
 
 use crate::draw::screen::Screen;
 use crate::report::units;
-use crate::style::{Tone, clean, short};
+use crate::style::{Tone, short};
 use rtscope_analyze::results::Results;
 use rtscope_model::account::Basis;
 use rtscope_model::{Account, Node};
@@ -42,7 +42,7 @@ pub(super) fn write(screen: &mut Screen, results: &Results, room: usize) {
         top(screen, part, percent, (before, cells));
         before += cells;
         for (depth, part) in shown(part, least_ns) {
-            line(screen, &named(part), part.ns, account.lanes_ns, depth);
+            line(screen, part, account.lanes_ns, depth);
         }
     }
 }
@@ -87,22 +87,24 @@ fn top(screen: &mut Screen, part: &Node, percent: Option<u64>, (before, cells): 
     screen.line(&format!("  {words}{bar}{share:>6}{:>13}", units::duration(part.ns)));
 }
 
-fn named(part: &Node) -> String {
-    let name = clean(&part.name).into_owned();
+/// What a part's figure rests on, where that is not every moment.
+fn basis(part: &Node) -> String {
     match (part.basis, part.samples) {
-        (Basis::Samples, Some(samples)) => format!("{name} ({})", units::counted(samples, "sample", "samples")),
-        (Basis::Looks, Some(looks)) => format!("{name} ({})", units::counted(looks, "look", "looks")),
-        _ => name,
+        (Basis::Samples, Some(samples)) => format!(" ({})", units::counted(samples, "sample", "samples")),
+        (Basis::Looks, Some(looks)) => format!(" ({})", units::counted(looks, "look", "looks")),
+        _ => String::new(),
     }
 }
 
-fn line(screen: &mut Screen, name: &str, ns: u64, whole_ns: u64, depth: usize) {
+fn line(screen: &mut Screen, part: &Node, whole_ns: u64, depth: usize) {
     let width = screen.style().width;
     let indent = " ".repeat(2 + 2 * depth);
     let room = (words_width(width) + BAR).saturating_sub(2 * depth);
-    let name = pad(&short(name, room.saturating_sub(1)), room);
-    let share = units::percent((ns as f64 / whole_ns as f64).min(1.0));
-    let text = format!("{name}{share:>6}{:>13}", units::duration(ns));
+    let basis = basis(part);
+    // Names of a program's are long; what the figure rests on is never cut.
+    let name = short(&part.name, room.saturating_sub(1 + basis.len()));
+    let share = units::percent((part.ns as f64 / whole_ns as f64).min(1.0));
+    let text = format!("{}{share:>6}{:>13}", pad(&(name + &basis), room), units::duration(part.ns));
     let text = screen.style().paint(Tone::Faint, &text).into_owned();
     screen.line(&format!("{indent}{text}"));
 }
