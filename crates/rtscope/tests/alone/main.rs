@@ -2,6 +2,9 @@
 //! `load`, which mostly wait. Owns the list of its files; `scripts/test` checks that none is left out.
 #![forbid(unsafe_code)]
 
+#[path = "../answers/mod.rs"]
+mod answers;
+
 mod code;
 mod compare;
 mod load;

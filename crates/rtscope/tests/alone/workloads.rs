@@ -1,9 +1,11 @@
 //! The workloads with known truth whose truth is a matter of time, each on every GHC, recorded and
 //! reported by the real program. Owns asserting that the right finding comes first.
 
+use crate::answers;
 use testkit::truths;
 
 truths! {
+    PAUSES;
     "ghc-9.0":
         live_9_0_healthy "healthy", live_9_0_throttled "throttled",
         live_9_0_throttled_neighbour "throttled-neighbour", live_9_0_neighbour "neighbour",
@@ -35,6 +37,7 @@ truths! {
 
 // How the collector is configured.
 truths! {
+    COLLECTOR;
     "ghc-9.0":
         live_9_0_small_nursery "small-nursery", live_9_0_remembered_set "remembered-set",
         live_9_0_parallel_gc "parallel-gc-not-paying", live_9_0_long_major_gc "long-major-gc",
@@ -50,6 +53,7 @@ truths! {
 
 // Memory in which nothing is to be found: on a machine that is not idle, others are.
 truths! {
+    MEMORY;
     "ghc-9.0":
         live_9_0_pinned_take "pinned-take",
         live_9_0_slice_whole "slice-whole",
@@ -60,4 +64,14 @@ truths! {
     "ghc-9.10":
         live_9_10_outside_heap_freed "outside-heap-freed",
         live_9_10_compact_region "compact-region";
+}
+
+/// Recorded by the tests above, where those ran.
+#[test]
+fn what_held_pauses_up_is_said_in_one_way() {
+    for (ghc, name) in [PAUSES, COLLECTOR, MEMORY].concat() {
+        if let Some(capture) = testkit::truth::recorded(ghc, name) {
+            testkit::account::sums_up(&answers::are_one(&capture));
+        }
+    }
 }

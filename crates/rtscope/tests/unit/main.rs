@@ -1,6 +1,9 @@
 //! Tests that need nothing but the build. Owns the list of its files; `scripts/test` checks that none is left out.
 #![forbid(unsafe_code)]
 
+#[path = "../answers/mod.rs"]
+mod answers;
+
 mod account;
 mod bad_logs;
 mod bench;

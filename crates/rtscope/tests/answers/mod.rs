@@ -1,0 +1,95 @@
+//! What held pauses up is answered in one way wherever it is asked: report and its JSON, each pause's line, page and
+//! view, and what is not known is null, never 0. Owns asking all of them of one recording.
+
+use rtscope::report::html::page;
+use rtscope::report::pauses_json::PauseLines;
+use rtscope::report::{text, words};
+use rtscope::style::Style;
+use rtscope::view::{self, ViewArgs};
+use rtscope::{input, pipeline};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// More lanes than these get no row of their own in a text.
+const LANES_SHOWN: usize = 8;
+
+/// Asserts it of the recording at `path`; gives its report as JSON.
+pub fn are_one(path: &Path) -> Value {
+    let name = path.display();
+    let input = input::open(path, None).unwrap();
+    let mut lines = PauseLines::new(Vec::new());
+    let mut keep = |pause: &_, names: &_, symbols: &_| lines.write(pause, names, symbols).unwrap();
+    let (results, names) = pipeline::analyse(&input, &pipeline::Options::new(path), &mut keep).unwrap();
+    let report = serde_json::to_value(&results).unwrap();
+    let lines = String::from_utf8(lines.finish().unwrap()).unwrap();
+    let pauses: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let sums = sums(&pauses, &name.to_string());
+    let told: BTreeMap<u64, (u64, u64)> = report["held_up"].as_array().unwrap().iter().map(sum).collect();
+    assert_eq!(told, sums, "{name}");
+    // In words.
+    let text = text::render(&results, &Style::plain(200));
+    let page = page(&results, &names);
+    for lane in results.lanes.iter().filter(|_| results.lanes.len() <= LANES_SHOWN) {
+        let held = results.held_up.iter().find(|held| held.lane == lane.id);
+        let cell = held.map_or_else(|| "-".to_owned(), words::held_up);
+        let row = text.lines().find(|line| line.trim_start().starts_with(&lane.name));
+        let row = row.unwrap_or_else(|| panic!("{name}: no row of {}: {text}", lane.name));
+        assert!(row.ends_with(&cell), "{name}: {row}; {cell}");
+        assert!(page.contains(&cell), "{name}: the page lacks {cell}");
+    }
+    let args = ViewArgs {
+        file: path.to_owned(),
+        port: 0,
+        no_open: true,
+        log: None,
+        version: Default::default(),
+        requests: None,
+    };
+    let view = view::open(&args, &|_| None).unwrap();
+    for pause in longest(&pauses) {
+        let viewed = view.answer("pause", &format!("id={}", pause["id"]));
+        let viewed: Value = serde_json::from_slice(&viewed.body).unwrap();
+        assert_eq!(viewed["held_up_by"], pause["held_up_by"], "{name}");
+    }
+    for worst in report["worst_pauses"].as_array().unwrap_or(&Vec::new()) {
+        let line = pauses.iter().find(|pause| pause["id"] == worst["id"]).unwrap();
+        assert_eq!(line["held_up_by"], worst["held_up_by"], "{name}");
+    }
+    report
+}
+
+/// Of each lane, how many whole pauses it held up and for how long.
+fn sums(pauses: &[Value], name: &str) -> BTreeMap<u64, (u64, u64)> {
+    let mut sums: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+    for pause in pauses {
+        let held = &pause["held_up_by"];
+        assert_eq!(held.is_null(), pause["causes"].as_array().unwrap().is_empty(), "{name}: {pause:#}");
+        if held.is_null() {
+            continue;
+        }
+        assert!(held["ns"].as_u64() > Some(0) && held["cause"].is_string(), "{name}: {held}");
+        if pause["quality"] == "whole"
+            && let Some(lane) = held["lane"].as_u64()
+        {
+            let sum = sums.entry(lane).or_default();
+            *sum = (sum.0 + 1, sum.1 + held["ns"].as_u64().unwrap());
+        }
+    }
+    sums
+}
+
+fn sum(of: &Value) -> (u64, (u64, u64)) {
+    let number = |key: &str| of[key].as_u64().unwrap();
+    (number("lane"), (number("count"), number("sum_ns")))
+}
+
+/// The longest hundred, which a view shows first.
+fn longest(pauses: &[Value]) -> Vec<&Value> {
+    let length =
+        |pause: &&Value| pause["released_ns"].as_u64().zip(pause["requested_ns"].as_u64()).map(|(to, from)| to - from);
+    let mut all: Vec<&Value> = pauses.iter().collect();
+    all.sort_by_key(|pause| std::cmp::Reverse(length(pause)));
+    all.truncate(100);
+    all
+}
