@@ -16,6 +16,7 @@ pub mod guest;
 pub mod noise;
 pub mod ocaml;
 pub mod package;
+pub mod purposes;
 pub mod raw_log;
 pub mod raw_pauses;
 pub mod raw_ring;
