@@ -89,7 +89,7 @@ work "finalisers" with amount turns = do
     forM_ [0, 10 .. amount - 10] $ \i -> do
       weak <- newIORef 0 >>= weakly
       forM_ [i .. i + 9] $ \j -> do
-        memory <- mallocBytes 512
+        memory <- mallocBytes 4096
         pokeElemOff table j memory
         freedWith weak (if with then memory else nullPtr)
 work "large" with amount turns = do
@@ -178,6 +178,6 @@ freedWith (W w) (Ptr memory) = IO $ \s -> case finalizerFree of
 settle :: IO ()
 settle = do
   before <- getCPUTime
-  threadDelay 4000
+  threadDelay 10000
   after <- getCPUTime
   when (after - before > 1000000000) settle
