@@ -15,8 +15,8 @@ use std::process::Command;
 /// Samples a second of each thread. To take one costs CPU time too, which the program measures and no sample finds: more
 /// of them know less.
 const RATE: &str = "997";
-/// A kind whose work takes less CPU time is too short to be judged.
-const KNOWN_MIN_NS: f64 = 300e6;
+/// A kind whose work takes less CPU time is too short to be judged: it has two hundred samples.
+const KNOWN_MIN_NS: f64 = 200e6;
 
 /// What is recorded.
 #[derive(Debug)]

@@ -180,7 +180,7 @@ impl Names {
 }
 
 /// How a thread came into the kernel: `entry`, but for a page fault of which one of `faults` tells what it followed from.
-fn door<'e>(entry: &'e str, mut faults: impl Iterator<Item = &'static str>) -> &'e str {
+fn door(entry: &str, mut faults: impl Iterator<Item = &'static str>) -> &str {
     if entry == PAGE_FAULT { faults.next().unwrap_or(entry) } else { entry }
 }
 
