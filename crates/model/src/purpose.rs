@@ -200,8 +200,11 @@ pub fn of_chain(frames: impl IntoIterator<Item = Frame>) -> Option<PurposeId> {
     for (depth, frame) in frames.into_iter().enumerate() {
         match frame {
             Frame::Runtime(Role { own, calls: Some(calls), leads }) => {
-                let itself: Option<PurposeId> = served.filter(|served: &PurposeId| served.get().by_age.is_none());
-                return Some(if depth == 0 { own } else { itself.filter(|_| leads).unwrap_or(calls) });
+                // Work for the program is none that a collection leads to: there it is what objects look like, or a lock.
+                let is_its_own =
+                    |served: &PurposeId| served.get().by_age.is_none() && served.get().part <= calls.get().part;
+                let itself: Option<PurposeId> = served.filter(is_its_own).filter(|_| leads);
+                return Some(if depth == 0 { own } else { itself.unwrap_or(calls) });
             }
             Frame::Runtime(Role { own, .. }) => served = Some(own),
             Frame::Helper => {}
@@ -269,6 +272,7 @@ mod tests {
         assert_eq!(of(&[leads]), Some("tracing"));
         assert_eq!(of(&[copies, frame("large-objects", None), leads]), Some("large-objects"));
         assert_eq!(of(&[copies, leads]), Some("tracing-objects"));
+        assert_eq!(of(&[frame("object-layout", None), leads]), Some("tracing-objects"));
         assert_eq!(
             of(&[Frame::Helper, frame("allocation", None), leading("foreign-calls", "foreign-calls")]),
             Some("allocation")

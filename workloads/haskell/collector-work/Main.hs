@@ -86,15 +86,13 @@ work "finalisers" with amount turns = do
   -- Without: what the finalisers get is nothing, and what was allocated is freed after the collection.
   collect turns performMajorGC $ do
     unless with (forM_ [0 .. amount - 1] (peekElemOff table >=> free))
+    forM_ [0 .. amount - 1] (\i -> mallocBytes 4096 >>= pokeElemOff table i)
     forM_ [0, 10 .. amount - 10] $ \i -> do
       weak <- newIORef 0 >>= weakly
-      forM_ [i .. i + 9] $ \j -> do
-        memory <- mallocBytes 4096
-        pokeElemOff table j memory
-        freedWith weak (if with then memory else nullPtr)
+      forM_ [i .. i + 9] $ \j -> peekElemOff table j >>= \memory -> freedWith weak (if with then memory else nullPtr)
 work "large" with amount turns = do
   shared <- bytes 3600
-  all' <- forM [1 .. amount] (\_ -> if with then bytes 3600 else pure shared)
+  all' <- replicateM amount (if with then bytes 3600 else pure shared)
   collect turns performMajorGC (pure ())
   touch (length [() | Bytes b <- all', isTrue# (sizeofMutableByteArray# b ># 0#)])
 work kind with amount turns
