@@ -9,10 +9,12 @@ import Control.Monad
 import Data.Array.IO
 import Data.IORef
 import Data.Int (Int64)
+import Data.Word (Word8)
 import Foreign.C.Types (CInt (..))
-import Foreign.Marshal.Alloc (allocaBytes, callocBytes, finalizerFree, free, mallocBytes)
+import Foreign.Marshal.Alloc (allocaBytes, mallocBytes)
+import Foreign.Marshal.Utils (fillBytes)
 import Foreign.Ptr
-import Foreign.Storable (peekElemOff, pokeElemOff)
+import Foreign.Storable (peekElemOff, pokeByteOff)
 import GHC.Conc (atomically, newTVarIO, readTVar, readTVarIO, writeTVar)
 import GHC.Exts
 import GHC.IO (IO (..))
@@ -82,14 +84,13 @@ work "weak" with amount turns = do
   collect turns performMajorGC (pure ())
   readIORef key >>= touch
 work "finalisers" with amount turns = do
-  table <- callocBytes (8 * amount)
-  -- Without: what the finalisers get is nothing, and what was allocated is freed after the collection.
-  collect turns performMajorGC $ do
-    unless with (forM_ [0 .. amount - 1] (peekElemOff table >=> free))
-    forM_ [0 .. amount - 1] (\i -> mallocBytes 4096 >>= pokeElemOff table i)
-    forM_ [0, 10 .. amount - 10] $ \i -> do
-      weak <- newIORef 0 >>= weakly
-      forM_ [i .. i + 9] $ \j -> peekElemOff table j >>= \memory -> freedWith weak (if with then memory else nullPtr)
+  -- A finaliser that takes as long as the text is, and leaves nothing behind.
+  text <- mallocBytes 20000
+  fillBytes text 1 19999
+  pokeByteOff text 19999 (0 :: Word8)
+  collect turns performMajorGC $ replicateM_ (amount `div` 10) $ do
+    weak <- newIORef 0 >>= weakly
+    replicateM_ 10 (measuredWith weak (if with then text else text `plusPtr` 19999))
 work "large" with amount turns = do
   shared <- bytes 3600
   all' <- replicateM amount (if with then bytes 3600 else pure shared)
@@ -168,9 +169,12 @@ data W = W (Weak# ())
 weakly :: IORef Int -> IO W
 weakly (IORef (STRef var)) = IO $ \s -> case mkWeakNoFinalizer# var () s of (# s1, w #) -> (# s1, W w #)
 
-freedWith :: W -> Ptr () -> IO ()
-freedWith (W w) (Ptr memory) = IO $ \s -> case finalizerFree of
-  FunPtr finaliser -> case addCFinalizerToWeak# finaliser memory 0# nullAddr# w s of (# s1, _ #) -> (# s1, () #)
+foreign import ccall "&strlen" strlen :: FunPtr (Ptr () -> IO ())
+
+-- | Adds a finaliser that looks for the end of a text.
+measuredWith :: W -> Ptr () -> IO ()
+measuredWith (W w) (Ptr text) = IO $ \s -> case strlen of
+  FunPtr finaliser -> case addCFinalizerToWeak# finaliser text 0# nullAddr# w s of (# s1, _ #) -> (# s1, () #)
 
 -- | Until no concurrent collection runs any more.
 settle :: IO ()
