@@ -1,6 +1,6 @@
 //! `cargo xtask purposes`: its options and the pairs that are left of them.
 
-use super::claims::{PROGRAM, claims};
+use super::claims::{PROGRAM, RIGHT_MIN, claims};
 use super::pair::Pair;
 use super::rows::{Row, Rows};
 use super::table;
@@ -13,9 +13,7 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The share that is demanded of each pair.
-pub const RIGHT_MIN: f64 = 0.95;
-/// And of the runtime's samples with a purpose.
+/// The share of the runtime's samples that shall have a purpose.
 pub const WITH_MIN: f64 = 0.98;
 
 /// What is asked for.

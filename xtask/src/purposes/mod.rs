@@ -10,6 +10,6 @@ mod pair;
 mod rows;
 mod table;
 
-pub use claims::{Claim, claims};
-pub use command::{RIGHT_MIN, WITH_MIN};
+pub use claims::{Claim, RIGHT_MIN, claims};
+pub use command::WITH_MIN;
 pub use pair::{Pair, Scored};

@@ -17,14 +17,12 @@ pub fn draw(rows: &[Row]) -> String {
     for row in rows {
         groups.entry((&row.runtime, &row.kind)).or_default().push(row);
     }
-    let mut text = "| runtime | work | seeds | samples | with a purpose, % | purpose right, % | rest |\n| --- | --- | ---: | ---: | ---: | ---: | --- |\n".to_owned();
+    let mut text = "| runtime | work | seeds | samples | with a purpose, % | purpose right, % |\n| --- | --- | ---: | ---: | ---: | ---: |\n".to_owned();
     for ((runtime, kind), rows) in groups {
         let samples: u64 = rows.iter().map(|row| row.samples).sum();
         let with = spread(rows.iter().map(|row| row.with_purpose));
         let right = spread(rows.iter().map(|row| row.right));
-        let worst = rows.iter().min_by(|a, b| a.right.total_cmp(&b.right));
-        let rest = worst.map_or("", |row| row.elsewhere.split(", ").next().unwrap_or_default());
-        let _ = writeln!(text, "| {runtime} | {kind} | {} | {samples} | {with} | {right} | {rest} |", rows.len());
+        let _ = writeln!(text, "| {runtime} | {kind} | {} | {samples} | {with} | {right} |", rows.len());
     }
     text
 }
