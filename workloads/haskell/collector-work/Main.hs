@@ -100,6 +100,8 @@ work kind with amount turns
   | kind `elem` ["marking", "compacting"] = do
       let list = [1 .. if with then amount else 1] :: [Int]
       touch (sum list)
+      -- It grows old by being copied, once.
+      performMinorGC >> performMinorGC
       collect turns (performMajorGC >> settle) (pure ())
       touch (sum list)
 work "copy" with amount (Turns turns cpu) = do
