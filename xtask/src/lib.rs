@@ -18,6 +18,7 @@ pub mod noise;
 pub mod ocaml;
 pub mod overhead;
 pub mod package;
+pub mod purposes;
 pub mod raw_log;
 pub mod raw_pauses;
 pub mod raw_ring;

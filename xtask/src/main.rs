@@ -11,8 +11,8 @@ use xtask::cache::cache;
 use xtask::runner::{Runner, target_folder};
 use xtask::toolchain::{ALL, Spec, Toolchain};
 use xtask::{
-    accounts, bench, corpus, demo, dependencies, effects, guest, overhead, ring_corpus, starts, stm_suite, tidy, truth,
-    verify, workload,
+    accounts, bench, corpus, demo, dependencies, effects, guest, overhead, purposes, ring_corpus, starts, stm_suite,
+    tidy, truth, verify, workload,
 };
 
 #[derive(Parser)]
@@ -81,6 +81,8 @@ enum Job {
     },
     /// Run the workloads with known truth and count hits, misses, false alarms.
     Truth(truth::command::Options),
+    /// Run programs with one kind of the runtime's work, and without it, and say how much of it has the right purpose.
+    Purposes(purposes::command::Options),
     /// Measure reading speed, memory and the recorder's overhead.
     Bench {
         /// Pairs of runs for the overhead; 0 leaves it out.
@@ -195,6 +197,7 @@ fn run(arguments: Arguments) -> Result<bool> {
         Job::Demo => demo::run(&Runner::new(&rtscope)?, &mut say).map(|()| true),
         Job::Record { workloads, on, out } => record(&rtscope, &workloads, on.as_deref(), &out).map(|()| true),
         Job::Truth(options) => truth::command::run(&rtscope, &options, &mut say),
+        Job::Purposes(options) => purposes::command::run(&rtscope, &options, &mut say),
         Job::Starts { pairs } => {
             starts::run(&Runner::new(&rtscope)?, &first_toolchain()?, pairs, &mut say).map(|()| true)
         }

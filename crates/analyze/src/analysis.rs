@@ -4,7 +4,7 @@
 //! Owns the order in which folds speak. Memory is bounded whatever the length of the stream:
 //! histories reach back as far as open pauses can ask, and each has a bound of its own.
 
-use crate::account::{By, Sweep, Words, account};
+use crate::account::{By, Sweep, Words, account, given_back};
 use crate::basis::compose::Segment;
 use crate::blame::Holder;
 use crate::blame::evidence::Evidence;
@@ -32,12 +32,14 @@ use crate::program::green::GreenThreads;
 use crate::program::user::User;
 use crate::recording::requests::Join;
 use crate::recording::{Context, Tail, loss_of_log};
-use crate::results::{BlamedPause, KernelView, Lane, Productivity, Results, SCHEMA};
+use crate::results::{BlamedPause, KernelView, Lane, Memory, Productivity, Results, SCHEMA};
 use crate::runtimes;
 use crate::window::{HeldSums, Standing, Throttled};
+use rtscope_model::code::{FIRST_TOUCH, PAGE_FAULT};
 use rtscope_model::runtime::LaneThreads as Serving;
 use rtscope_model::{
-    Account, Body, Class, Classes, Event, GroupId, LaneId, Loss, Names, Node, PauseQuality, Runtime, Sched, Time,
+    Account, Body, Class, Classes, Event, GroupId, LaneId, Loss, Names, Node, PauseQuality, Runtime, Sched, Symbol,
+    Time,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -478,8 +480,9 @@ impl Analysis {
         let end = End { context: &self.context, tail: &tail, end, span_ns, logged, kernel: used, code };
         self.folds.each(|fold| fold.result(&end, &mut results));
         results.tracer.recorder_held_ns = recorder_held_ns;
+        let given_back = self.given_back(&results.memory);
         results.account = self.account.map(|sweep| {
-            let words = Words { names, symbols: &self.context.symbols, waits: results.waits.as_ref() };
+            let words = Words { names, symbols: &self.context.symbols, waits: results.waits.as_ref(), given_back };
             account(&sweep.sums, &words)
         });
         if used && let Some(account) = &results.account {
@@ -493,6 +496,19 @@ impl Analysis {
         results.heaps_left_out = self.context.heaps_left_out;
         results.drawing.symbols = self.context.symbols;
         results
+    }
+
+    /// Of page faults that touched memory first, the share of those on memory that had been given back.
+    fn given_back(&self, memory: &Memory) -> f64 {
+        let (Some((minor, _)), Some(resident)) = (self.evidence.counters.faults(), memory.rss_bytes) else {
+            return 0.0;
+        };
+        let symbols = &self.context.symbols;
+        let known = |symbol: &Symbol| symbol.is_fault() && symbol.source.as_deref() != Some(PAGE_FAULT);
+        let first = |symbol: &Symbol| symbol.source.as_deref() == Some(FIRST_TOUCH);
+        let [known, first] =
+            [self.evidence.code.running_ns(symbols, known), self.evidence.code.running_ns(symbols, first)];
+        if known > 0 { given_back(minor, first as f64 / known as f64, resident.max) } else { 0.0 }
     }
 
     /// What follows from everything together: findings, causes, how the kernel was seen.

@@ -10,6 +10,14 @@ use serde::{Deserialize, Serialize};
 #[serde(transparent)]
 pub struct SymbolId(pub u32);
 
+/// How a thread came into the kernel, as [`Symbol::source`] has it where it was a page fault; behind a comma what that
+/// followed from, where that is known.
+pub const PAGE_FAULT: &str = "page fault";
+/// A page fault on memory of its own that had not been touched since it was had.
+pub const FIRST_TOUCH: &str = "page fault, first touch";
+/// The same of memory that the program had had before, and had given back.
+pub const GIVEN_BACK: &str = "page fault, memory given back";
+
 /// Whose code it is.
 #[derive(Copy, Clone, Eq, PartialEq, Ord, PartialOrd, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -38,12 +46,19 @@ pub struct Symbol {
     /// Whose code.
     pub kind: CodeKind,
     /// File and span in the source, where the log or the binary has them; of the
-    /// kernel's code how a thread came there: `page fault`, `interrupt`, or a system
+    /// kernel's code how a thread came there: `page fault` (with what it followed from), `interrupt`, or a system
     /// call's name.
     pub source: Option<String>,
     /// What it is for: of a runtime's functions that are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub purpose: Option<Role>,
+}
+
+impl Symbol {
+    /// Whether a thread came to this function of the kernel by a page fault.
+    pub fn is_fault(&self) -> bool {
+        self.kind == CodeKind::Kernel && self.source.as_deref().is_some_and(|source| source.starts_with(PAGE_FAULT))
+    }
 }
 
 /// Symbols seen in one recording. Entry 0 is the unknown one.

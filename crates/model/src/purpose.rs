@@ -26,10 +26,12 @@ pub struct Purpose {
     pub part: Part,
     /// What it is where the collection around it is known to be of the youngest generation, and where of an older one.
     pub by_age: Option<[&'static str; 2]>,
+    /// What it is in a collection that copies, and in one that marks in order to compact.
+    pub by_way: Option<[&'static str; 2]>,
 }
 
 const fn purpose(part: Part, id: &'static str, words: &'static str) -> Purpose {
-    Purpose { id, words, part, by_age: None }
+    Purpose { id, words, part, by_age: None, by_way: None }
 }
 
 const fn collecting(id: &'static str, words: &'static str) -> Purpose {
@@ -45,6 +47,11 @@ pub static PURPOSES: &[Purpose] = &[
     Purpose {
         by_age: Some(["copying-young", "copying-old"]),
         ..collecting("copying", "copying objects that are alive")
+    },
+    Purpose { by_way: Some(["large-objects", "marking"]), ..collecting("tracing", "following pointers") },
+    Purpose {
+        by_way: Some(["static-objects", "marking"]),
+        ..collecting("tracing-objects", "following pointers to objects")
     },
     collecting("copying-young", "copying young objects that are alive"),
     collecting("copying-old", "copying old objects that are alive"),
@@ -139,11 +146,12 @@ impl PurposeId {
         &PURPOSES[usize::from(self.0)]
     }
 
-    /// The same purpose in a collection up to `generation`, counted from the youngest, 0.
-    pub fn in_generation(self, generation: Option<u16>) -> PurposeId {
-        let by_age = self.get().by_age.zip(generation);
-        let named = by_age.and_then(|([young, old], generation)| Self::of(if generation == 0 { young } else { old }));
-        named.unwrap_or(self)
+    /// The same purpose in a collection up to `generation`, counted from the youngest, 0, that copies or `compacts`.
+    pub fn in_collection(self, generation: Option<u16>, compacts: bool) -> PurposeId {
+        let Purpose { by_age, by_way, .. } = self.get();
+        let of_age = by_age.zip(generation).map(|([young, old], generation)| if generation == 0 { young } else { old });
+        let of_way = by_way.map(|[copies, marks]| if compacts { marks } else { copies });
+        of_age.or(of_way).and_then(Self::of).unwrap_or(self)
     }
 }
 
@@ -167,6 +175,9 @@ pub struct Role {
     pub own: PurposeId,
     /// Of what it calls for others, and that has no purpose of its own; `None`: it serves whoever calls it.
     pub calls: Option<PurposeId>,
+    /// What it calls that serves many, but is for something by itself, keeps that: it only leads there.
+    #[serde(default)]
+    pub leads: bool,
 }
 
 /// A frame of a call chain outside the kernel, as far as purposes ask.
@@ -181,13 +192,21 @@ pub enum Frame {
 }
 
 /// The purpose of a call chain, `frames` from the innermost: its own, or the nearest caller's where the innermost
-/// function serves its callers; where all that are known serve, the outermost of them. Ends where the program's code begins: who called that is none of it.
+/// function serves its callers; where all that are known serve, the outermost of them.
+/// A caller that only leads to it leaves it what that is for by itself, but for copying, which is for whoever asks.
+/// Ends where the program's code begins: who called that is none of it.
 pub fn of_chain(frames: impl IntoIterator<Item = Frame>) -> Option<PurposeId> {
     let mut served = None;
     for (depth, frame) in frames.into_iter().enumerate() {
         match frame {
-            Frame::Runtime(Role { own, calls: Some(calls) }) => return Some(if depth == 0 { own } else { calls }),
-            Frame::Runtime(Role { own, calls: None }) => served = Some(own),
+            Frame::Runtime(Role { own, calls: Some(calls), leads }) => {
+                // Work for the program is none that a collection leads to: there it is what objects look like, or a lock.
+                let is_its_own =
+                    |served: &PurposeId| served.get().by_age.is_none() && served.get().part <= calls.get().part;
+                let itself: Option<PurposeId> = served.filter(is_its_own).filter(|_| leads);
+                return Some(if depth == 0 { own } else { itself.unwrap_or(calls) });
+            }
+            Frame::Runtime(Role { own, .. }) => served = Some(own),
             Frame::Helper => {}
             Frame::Program => break,
         }
@@ -204,7 +223,11 @@ mod tests {
     }
 
     fn frame(own: &str, calls: Option<&str>) -> Frame {
-        Frame::Runtime(Role { own: id(own), calls: calls.map(id) })
+        Frame::Runtime(Role { own: id(own), calls: calls.map(id), leads: false })
+    }
+
+    fn leading(own: &str, calls: &str) -> Frame {
+        Frame::Runtime(Role { own: id(own), calls: Some(id(calls)), leads: true })
     }
 
     #[test]
@@ -214,7 +237,8 @@ mod tests {
         assert!(!ids.iter().any(|id| matches!(*id, "other" | "unknown" | "misc")));
         for purpose in PURPOSES {
             assert_eq!(PurposeId::of(purpose.id).unwrap().get().id, purpose.id);
-            assert!(purpose.by_age.iter().flatten().all(|aged| PurposeId::of(aged).is_some()));
+            let settled = purpose.by_age.iter().chain(&purpose.by_way).flatten();
+            assert!(settled.copied().all(|id| PurposeId::of(id).is_some()));
         }
         ids.sort_unstable();
         ids.dedup();
@@ -223,12 +247,14 @@ mod tests {
     }
 
     #[test]
-    fn the_age_of_what_is_copied_comes_from_the_collection() {
-        let of = |purpose: &str, generation| id(purpose).in_generation(generation).get().id;
+    fn what_a_collection_settles() {
+        let of = |purpose: &str, generation| id(purpose).in_collection(generation, false).get().id;
         assert_eq!(of("copying", Some(0)), "copying-young");
         assert_eq!(of("copying", Some(2)), "copying-old");
         assert_eq!(of("copying", None), "copying");
         assert_eq!(of("stacks", Some(0)), "stacks");
+        assert_eq!(of("tracing", None), "large-objects");
+        assert_eq!(id("tracing").in_collection(Some(1), true).get().id, "marking");
     }
 
     #[test]
@@ -242,6 +268,16 @@ mod tests {
         assert_eq!(of(&[frame("object-layout", None), copies, Frame::Program]), Some("copying"));
         assert_eq!(of(&[waits]), Some("waiting-for-collectors"));
         assert_eq!(of(&[copies, waits]), Some("remembered-set"));
+        let leads = leading("tracing", "tracing-objects");
+        assert_eq!(of(&[leads]), Some("tracing"));
+        assert_eq!(of(&[copies, frame("large-objects", None), leads]), Some("large-objects"));
+        assert_eq!(of(&[copies, leads]), Some("tracing-objects"));
+        assert_eq!(of(&[frame("object-layout", None), leads]), Some("tracing-objects"));
+        assert_eq!(
+            of(&[Frame::Helper, frame("allocation", None), leading("foreign-calls", "foreign-calls")]),
+            Some("allocation")
+        );
+        assert_eq!(of(&[Frame::Helper, leading("foreign-calls", "foreign-calls")]), Some("foreign-calls"));
         assert_eq!(of(&[Frame::Helper, Frame::Helper, stacks]), Some("stacks"));
         assert_eq!(of(&[Frame::Helper, copies]), Some("copying"));
         assert_eq!(of(&[copies, Frame::Program, stacks]), Some("copying"), "who called the program is none of it");

@@ -4,12 +4,14 @@
 //! nanosecond. What is not known is a part of its own, with the reason. Refuses to conclude anything: that is the
 //! findings'.
 
+mod faults;
 mod part;
 mod sums;
 mod sweep;
 mod threads;
 mod tree;
 
+pub use faults::given_back;
 pub use sums::Sums;
 pub use sweep::{By, Sweep};
 pub use tree::{Words, account};

@@ -2,6 +2,7 @@
 //!
 //! Owns the words for parts and which of them samples divide further. Refuses to measure.
 
+use super::faults::{self, Groups, kernel};
 use super::part::{Keeper, Part, Still, Why};
 use super::sums::Sums;
 use crate::results::waits::Waits;
@@ -19,6 +20,8 @@ pub struct Words<'a> {
     pub symbols: &'a Symbols,
     /// What threads were seen to wait for while lanes had nothing to run.
     pub waits: Option<&'a Waits>,
+    /// Of page faults on memory that was touched first, the share of those on memory that the program had had before.
+    pub given_back: f64,
 }
 
 /// The tops of the tree, by [`Part::top`].
@@ -210,11 +213,12 @@ fn waited_for(kind: WaitKind) -> &'static str {
 }
 
 fn divide(node: &mut Node, part: Part, sums: &Sums, words: &Words<'_>) {
-    let mut groups: BTreeMap<(String, String), (u64, u64)> = BTreeMap::new();
+    let mut groups = Groups::new();
     for ((_, leaf, user, purpose), (ns, samples)) in sums.samples.iter().filter(|((found, ..), _)| *found == part) {
         let sum = groups.entry(group(*leaf, *user, *purpose, words)).or_default();
         (sum.0, sum.1) = (sum.0 + ns, sum.1 + samples);
     }
+    faults::settle(&mut groups, words.given_back);
     let weights = groups.into_iter().map(|((id, name), (ns, samples))| (Node::leaf(id, name, 0), ns, samples));
     node.divide(weights.collect());
 }
@@ -225,7 +229,7 @@ fn group(leaf: SymbolId, user: Option<SymbolId>, purpose: Option<PurposeId>, wor
     let symbol = words.symbols.get(leaf);
     if symbol.kind == CodeKind::Kernel {
         let came = symbol.source.as_deref().unwrap_or("not known how it came there");
-        return (format!("kernel:{came}"), format!("the kernel: {came}"));
+        return kernel(came);
     }
     match (symbol.kind, purpose.map(PurposeId::get)) {
         (CodeKind::Program, _) | (_, None) => {

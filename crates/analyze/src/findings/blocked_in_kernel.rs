@@ -12,6 +12,7 @@ use super::{
     COLLECT, Cost, Facts, Rule, SAMPLES_SURE, STOP, Verdict, evidence, found_in, longest, needs, stopped_late, sure,
 };
 use crate::kernel::code::called;
+use rtscope_model::code::PAGE_FAULT;
 use rtscope_model::units::duration;
 use rtscope_model::{Cause, CodeKind, Evidence, Figure, Remedy, SymbolId};
 use std::collections::BTreeMap;
@@ -74,10 +75,11 @@ fn most(facts: &Facts<'_>, places: &[(SymbolId, u64)]) -> Option<String> {
     let mut doors: BTreeMap<&str, u64> = BTreeMap::new();
     for (id, ns) in places {
         let symbol = facts.symbols.get(*id);
-        *doors.entry(symbol.source.as_deref().unwrap_or(called(symbol))).or_default() += ns;
+        let door = if symbol.is_fault() { PAGE_FAULT } else { symbol.source.as_deref().unwrap_or(called(symbol)) };
+        *doors.entry(door).or_default() += ns;
     }
     let (door, _) = doors.into_iter().max_by_key(|door| door.1)?;
-    Some(if door == "page fault" { "page faults".to_owned() } else { format!("`{door}`") })
+    Some(if door == PAGE_FAULT { "page faults".to_owned() } else { format!("`{door}`") })
 }
 
 fn seen(facts: &Facts<'_>, parts: &Parts) -> Vec<Evidence> {

@@ -58,10 +58,14 @@ impl Purposes {
     /// The samples that [`Purposes::from`] and the end of `pause` bound, which were added before, are inside of it.
     pub fn collect(&mut self, pause: &Pause, samples: impl IntoIterator<Item = (Spent, u64)>) {
         self.collected = self.collected.max(Some(pause.collected));
+        let samples: Vec<(Spent, u64)> = samples.into_iter().collect();
+        // The log does not say which collections compact.
+        let compacts =
+            samples.iter().any(|(spent, _)| spent.purpose.is_some_and(|purpose| purpose.get().id == "compacting"));
         for (spent, ns) in samples {
             let Some(outside) = self.sums.get_mut(&spent).filter(|sum| **sum >= ns) else { continue };
             *outside -= ns;
-            let purpose = spent.purpose.map(|purpose| purpose.in_generation(pause.generation));
+            let purpose = spent.purpose.map(|purpose| purpose.in_collection(pause.generation, compacts));
             self.add(Spent { inside: true, purpose, ..spent }, ns);
         }
     }

@@ -2,6 +2,8 @@
 //! through which door it came into the kernel. Owns these lists; refuses to know
 //! an address.
 
+use rtscope_model::code::{FIRST_TOUCH, PAGE_FAULT};
+
 /// Functions that every wait goes through, or every wait for a lock: the one that
 /// called them names the wait. `io_schedule` is not among them, since it does.
 const WAITING: [&str; 24] = [
@@ -40,14 +42,36 @@ pub fn is_waiting(name: &str) -> bool {
     WAITING.iter().any(|start| name.starts_with(start))
 }
 
+/// What a page fault followed from, by the functions that serve one kind each.
+const FAULTS: [(&str, &[&str]); 5] = [
+    (FIRST_TOUCH, &["do_anonymous_page", "do_huge_pmd_anonymous_page", "__do_huge_pmd_anonymous_page"]),
+    ("page fault, copy on write", &["do_wp_page", "wp_page_copy", "do_huge_pmd_wp_page", "hugetlb_wp"]),
+    ("page fault, swap", &["do_swap_page"]),
+    (
+        "page fault, a file's page",
+        &["do_fault", "do_read_fault", "do_cow_fault", "do_shared_fault", "filemap_fault", "filemap_map_pages"],
+    ),
+    ("page fault, moved between nodes", &["do_numa_page", "do_huge_pmd_numa_page"]),
+];
+
+/// What the page fault that `name` serves followed from; `None`: the function serves all kinds, or none.
+pub fn fault_of(name: &str) -> Option<&'static str> {
+    let name = name.split('.').next()?;
+    FAULTS.iter().find(|(_, functions)| functions.contains(&name)).map(|(kind, _)| *kind)
+}
+
 /// How a thread came into the kernel, if this function tells: `page fault`,
-/// `interrupt`, or the system call's name.
+/// `interrupt`, `signal`, or the system call's name.
 pub fn entry_of(name: &str) -> Option<&str> {
     if name.contains("page_fault") || name == "do_mem_abort" || name == "do_user_addr_fault" {
-        return Some("page fault");
+        return Some(PAGE_FAULT);
     }
     if name.starts_with("asm_sysvec_") || name.starts_with("asm_common_interrupt") || name.ends_with("_irq_handler") {
         return Some("interrupt");
+    }
+    // On the way back out of the kernel: a handler is set up, or the process ends.
+    if name.starts_with("arch_do_signal") || name == "get_signal" {
+        return Some("signal");
     }
     let call = SYSTEM_CALLS.iter().find_map(|start| name.strip_prefix(start))?;
     // `ksys_read.isra.0`
@@ -69,11 +93,23 @@ mod tests {
     }
 
     #[test]
+    fn what_a_fault_followed_from_is_told_by_what_serves_it() {
+        assert_eq!(fault_of("do_anonymous_page"), Some("page fault, first touch"));
+        assert_eq!(fault_of("wp_page_copy.isra.0"), Some("page fault, copy on write"));
+        assert_eq!(fault_of("do_swap_page"), Some("page fault, swap"));
+        assert_eq!(fault_of("filemap_fault"), Some("page fault, a file's page"));
+        for name in ["handle_mm_fault", "exc_page_fault", "clear_page", "do_anonymous_pages"] {
+            assert_eq!(fault_of(name), None, "{name}");
+        }
+    }
+
+    #[test]
     fn doors_of_the_kernel() {
         assert_eq!(entry_of("asm_exc_page_fault"), Some("page fault"));
         assert_eq!(entry_of("__x64_sys_munmap"), Some("munmap"));
         assert_eq!(entry_of("ksys_read.isra.0"), Some("read"));
         assert_eq!(entry_of("asm_sysvec_apic_timer_interrupt"), Some("interrupt"));
+        assert_eq!(entry_of("arch_do_signal_or_restart"), Some("signal"));
         assert_eq!(entry_of("do_syscall_64"), None);
         assert_eq!(entry_of("ksys_"), None);
     }

@@ -3,8 +3,9 @@
 //! and the table made of it; refuses to find a name that is not in it.
 
 use super::CodeError;
-use super::kernel_names::{entry_of, is_waiting};
+use super::kernel_names::{entry_of, fault_of, is_waiting};
 use super::maps::{Module, Origin, Place};
+use rtscope_model::code::PAGE_FAULT;
 use rtscope_model::purpose::{self, Frame};
 use rtscope_model::{CodeKind, PurposeId, Role, Symbol, SymbolId, Symbols};
 use serde::{Deserialize, Serialize};
@@ -29,7 +30,7 @@ pub struct Names {
     /// The kernel's functions, by address.
     pub kernel: Vec<Named>,
     /// Which of them (by its start) was reached through which door of the kernel:
-    /// `page fault`, a system call's name.
+    /// `page fault` (with what it followed from), a system call's name.
     pub entered: Vec<(u64, String)>,
     /// What has no names, and why: one sentence each.
     pub missing: Vec<String>,
@@ -101,12 +102,15 @@ pub struct NamedRole {
     /// Id of a purpose: of what it calls; absent where it serves its callers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<String>,
+    /// What it calls that serves many, but is for something by itself, keeps that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub leads: bool,
 }
 
 impl From<Role> for NamedRole {
     fn from(role: Role) -> NamedRole {
         let id = |purpose: PurposeId| purpose.get().id.to_owned();
-        NamedRole { own: id(role.own), calls: role.calls.map(id) }
+        NamedRole { own: id(role.own), calls: role.calls.map(id), leads: role.leads }
     }
 }
 
@@ -117,7 +121,7 @@ impl NamedRole {
         if calls == Some(None) {
             return None;
         }
-        Some(Role { own: PurposeId::of(&self.own)?, calls: calls.flatten() })
+        Some(Role { own: PurposeId::of(&self.own)?, calls: calls.flatten(), leads: self.leads })
     }
 }
 
@@ -164,7 +168,8 @@ impl Names {
         let mut entered: Vec<(u64, String)> = chains
             .filter_map(|(chain, waits)| {
                 let leaf = kernel.leaf(chain, waits, |named| is_waiting(&named.name))?.from;
-                let label = chain.iter().rev().find_map(|ip| entry_of(&kernel.find(*ip)?.name))?;
+                let entry = chain.iter().rev().find_map(|ip| entry_of(&kernel.find(*ip)?.name))?;
+                let label = door(entry, chain.iter().filter_map(|ip| fault_of(&kernel.find(*ip)?.name)));
                 Some((leaf, label.to_owned()))
             })
             .collect();
@@ -172,6 +177,11 @@ impl Names {
         entered.dedup();
         self.entered = entered;
     }
+}
+
+/// How a thread came into the kernel: `entry`, but for a page fault of which one of `faults` tells what it followed from.
+fn door(entry: &str, mut faults: impl Iterator<Item = &'static str>) -> &str {
+    if entry == PAGE_FAULT { faults.next().unwrap_or(entry) } else { entry }
 }
 
 /// Disjoint ranges of addresses with what they stand for.
@@ -224,6 +234,7 @@ struct Function {
     id: SymbolId,
     waiting: bool,
     entry: Option<String>,
+    fault: Option<&'static str>,
 }
 
 /// Names by place.
@@ -254,6 +265,7 @@ impl Table {
             id: symbols.add(symbol(named, KERNEL, None)),
             waiting: is_waiting(&named.name),
             entry: entry_of(&named.name).map(str::to_owned),
+            fault: fault_of(&named.name),
         });
         let mut entered: HashMap<u64, HashMap<String, SymbolId>> = HashMap::new();
         for (start, entry) in &names.entered {
@@ -312,8 +324,10 @@ impl Table {
     pub fn kernel(&self, chain: &[u64], waits: bool) -> SymbolId {
         let Some(leaf) = self.kernel.leaf(chain, waits, |function| function.waiting) else { return self.some_kernel };
         let Some(doors) = self.entered.get(&leaf.start) else { return leaf.id };
-        let door = chain.iter().rev().find_map(|ip| self.kernel.find(*ip)?.entry.as_ref());
-        door.and_then(|door| doors.get(door)).copied().unwrap_or(leaf.id)
+        let entry = chain.iter().rev().find_map(|ip| self.kernel.find(*ip)?.entry.as_deref());
+        let told = entry.map(|entry| door(entry, chain.iter().filter_map(|ip| self.kernel.find(*ip)?.fault)));
+        // Names of older captures have no more of a fault than that it was one.
+        told.and_then(|told| doors.get(told)).or_else(|| doors.get(entry?)).copied().unwrap_or(leaf.id)
     }
 }
 

@@ -14,17 +14,19 @@ fn names() -> Names {
         (0xf300, 0xf400, "__x64_sys_futex"),
         (0xf400, 0xf500, "clear_page"),
         (0xf500, 0xf600, "asm_exc_page_fault"),
+        (0xf600, 0xf700, "do_anonymous_page"),
     ]);
     names.modules = vec![module(
         PROGRAM,
         &[(0x100, 0x200, "Main.$wspin", CodeKind::Program), (0x200, 0x300, "c_busy", CodeKind::Foreign)],
     )];
-    names.enter([(&WAIT[..], true), (&FAULT[..], false)].into_iter());
+    names.enter([(&WAIT[..], true), (&FAULT[..], false), (&FIRST[..], false)].into_iter());
     names
 }
 
 const WAIT: [u64; 4] = [0xf010, 0xf110, 0xf210, 0xf310];
 const FAULT: [u64; 2] = [0xf410, 0xf510];
+const FIRST: [u64; 3] = [0xf410, 0xf610, 0xf510];
 
 fn open(streams: Vec<Vec<u8>>, ipe: &[Ipe]) -> CodeStream {
     let code = code(streams.len());
@@ -74,6 +76,7 @@ fn a_wait_is_named_below_the_scheduler_with_its_door_and_the_code_that_asked() {
     let bytes = program()
         .sample(10, WAITS, (5, 6), WAIT[0], &WAIT, Some(0x40_0210))
         .sample(20, TIMER, (5, 6), FAULT[0], &FAULT, Some(0x40_0110))
+        .sample(30, TIMER, (5, 6), FIRST[0], &FIRST, Some(0x40_0110))
         .bytes;
     let mut stream = open(vec![bytes], &[]);
     let samples = read(&mut stream);
@@ -88,6 +91,12 @@ fn a_wait_is_named_below_the_scheduler_with_its_door_and_the_code_that_asked() {
     let expected = [
         ("futex_wait_queue".to_owned(), Some("futex".to_owned()), CodeKind::Kernel, "c_busy".to_owned()),
         ("clear_page".to_owned(), Some("page fault".to_owned()), CodeKind::Kernel, "Main.$wspin".to_owned()),
+        (
+            "clear_page".to_owned(),
+            Some("page fault, first touch".to_owned()),
+            CodeKind::Kernel,
+            "Main.$wspin".to_owned(),
+        ),
     ];
     assert_eq!(shown, expected);
     assert_eq!((samples[0].1.what, samples[0].1.cpu, samples[0].1.tid), (Found::Waits, Cpu(0), Tid(6)));

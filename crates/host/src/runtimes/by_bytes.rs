@@ -12,6 +12,7 @@ use std::path::Path;
 pub use super::ghc::heap::found as heap_space;
 pub use super::ghc::stm::look as transactions;
 pub use super::ocaml::rings::placed as ring;
+pub use crate::kernel::callers::{Unwound, of_bytes as unwound};
 pub use crate::machine::cgroup::named as group;
 
 /// What an ELF file says, and what it says of the program's start.

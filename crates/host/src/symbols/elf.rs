@@ -120,7 +120,7 @@ fn pieces<'data, R: ReadRef<'data>>(named: Named, data: R) -> Vec<Named> {
 fn waiting(role: &NamedRole) -> Option<NamedRole> {
     let of_collector = PurposeId::of(&role.own)?.get().part != Part::Serving;
     let own = if of_collector { WAITS_FOR_COLLECTORS } else { WAITS_FOR_LOCKS };
-    Some(NamedRole { own: own.to_owned(), calls: role.calls.clone() })
+    Some(NamedRole { own: own.to_owned(), calls: role.calls.clone(), leads: role.leads })
 }
 
 /// What one file says of one address of code, nothing of it inferred.

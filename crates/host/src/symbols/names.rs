@@ -121,7 +121,8 @@ pub(crate) struct Purposes<'t> {
 
 impl<'t> Purposes<'t> {
     /// Reads a table as `runtimes/*/purposes.txt` are: an id on a line of its own, and indented below it names. `~name`
-    /// serves its callers, `name*` is all names that begin so, `^name` says only what those are for that it calls.
+    /// serves its callers, `name*` is all names that begin so, `^name` says only what those are for that it calls, `>name`
+    /// leads to what is for something by itself.
     /// A purpose that there is none of is left out.
     pub(crate) fn read(text: &'t str) -> Purposes<'t> {
         let (mut purposes, mut calls, mut of) = (Purposes::default(), Vec::new(), None);
@@ -133,7 +134,8 @@ impl<'t> Purposes<'t> {
             for word in line.split_ascii_whitespace() {
                 let Some(own) = of else { continue };
                 let (serves, name) = word.strip_prefix('~').map_or((false, word), |name| (true, name));
-                let role = Role { own, calls: (!serves).then_some(own) };
+                let (leads, name) = name.strip_prefix('>').map_or((false, name), |name| (true, name));
+                let role = Role { own, calls: (!serves).then_some(own), leads };
                 match (name.strip_prefix('^'), name.strip_suffix('*')) {
                     (Some(name), _) => calls.push((name, own)),
                     (_, Some(start)) => purposes.starts.push((start, role)),

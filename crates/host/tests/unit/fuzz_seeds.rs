@@ -12,6 +12,8 @@ mod host_elf;
 mod host_memory;
 #[path = "../../../../fuzz/checks/host_proc.rs"]
 mod host_proc;
+#[path = "../../../../fuzz/checks/host_unwind.rs"]
+mod host_unwind;
 #[path = "../../../../fuzz/checks/inputs.rs"]
 mod inputs;
 
@@ -25,6 +27,7 @@ fn the_fuzzers_checks_hold_for_seeds_and_crashes() {
         ("host_elf", host_elf::check as Check),
         ("host_memory", host_memory::check as Check),
         ("host_proc", host_proc::check as Check),
+        ("host_unwind", host_unwind::check as Check),
     ];
     for (target, check) in targets {
         let seeds = files(&format!("seeds/{target}"));
@@ -55,5 +58,7 @@ fn whole_seeds_are_what_they_are_called() {
     let core = CoreFile::of_bytes(seed("host_core/small")).unwrap();
     assert_eq!((core.mappings().len(), core.missing_bytes()), (3, 0));
     assert_eq!(core.mappings()[1].name, "/opt/program");
+    let unwound = host_unwind::unwound(&seed("host_unwind/three-frames")).unwrap();
+    assert_eq!((unwound.rules > 3, unwound.callers.len()), (true, 3), "{unwound:?}");
     assert!(CoreFile::of_bytes(seed("host_core/cut")).unwrap().missing_bytes() > 0);
 }

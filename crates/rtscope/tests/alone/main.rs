@@ -10,6 +10,7 @@ mod compare;
 mod load;
 mod logs;
 mod noise;
+mod purposes;
 mod servers;
 mod storms;
 mod studies;

@@ -40,6 +40,31 @@ enum Rules {
     Some(Table),
 }
 
+/// What one sample's copy of the stack came to, over the rules of one file.
+#[derive(Clone, Eq, PartialEq, Debug)]
+pub struct Unwound {
+    /// Rules that the file has.
+    pub rules: usize,
+    /// The copy, as far as the kernel filled it.
+    pub stack: Vec<u8>,
+    /// Return addresses from the inside.
+    pub callers: Vec<u64>,
+    /// The record as it is kept.
+    pub kept: Vec<u8>,
+}
+
+/// Finds the callers of the sample in `record`, of an event `id`, in a process that has the file `image` mapped from
+/// `base` on. `None`: it is no such record. A file without rules has none.
+pub fn of_bytes(image: &[u8], base: u64, record: &[u8], id: u64) -> Option<Unwound> {
+    let table = Table::read_image(image).unwrap_or_default();
+    let dumped = Dumped::read(record, &[id])?.ok()?;
+    let rule = |ip: u64| table.rule(ip.checked_sub(base)?);
+    let callers = dumped.registers.map(|registers| walk(registers, dumped.stack, rule)).unwrap_or_default();
+    let mut kept = Vec::new();
+    dumped.write(&callers, &mut kept);
+    Some(Unwound { rules: table.len(), stack: dumped.stack.to_vec(), callers, kept })
+}
+
 /// Finds callers.
 #[derive(Debug)]
 pub struct Callers {

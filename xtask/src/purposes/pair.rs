@@ -1,0 +1,206 @@
+//! One kind of work, recorded with it and without it, and how much of it samples found where it has to be. Owns the
+//! score.
+
+use super::claims::{Claim, PROGRAM};
+use crate::runner::Runner;
+use crate::toolchain::Toolchain;
+use crate::workload::{self, Language};
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::process::Command;
+
+/// Samples a second of each thread. To take one costs CPU time too, which the program measures and no sample finds: more
+/// of them know less.
+const RATE: &str = "997";
+/// A kind whose work takes less CPU time is too short to be judged: it has two hundred samples.
+const KNOWN_MIN_NS: f64 = 200e6;
+
+/// What is recorded.
+#[derive(Debug)]
+pub struct Pair<'a> {
+    /// Records and reports.
+    pub runner: &'a Runner,
+    /// Compiles.
+    pub toolchain: &'a Toolchain,
+    /// The program's.
+    pub language: Language,
+    /// In the size that is run.
+    pub claim: &'a Claim,
+}
+
+/// What came of it. CPU time in nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Scored {
+    /// The runtime and its version.
+    pub runtime: String,
+    /// Samples of the runtime's code in the run with the work.
+    pub samples: u64,
+    /// Of this time with a purpose.
+    pub with_purpose: f64,
+    /// The work: by how much longer the program measured its collections.
+    pub known_ns: f64,
+    /// By how much more samples found for what it is expected to be for.
+    pub found_ns: f64,
+    /// Where else more or less was found: the largest, by name.
+    pub elsewhere: Vec<(String, f64)>,
+}
+
+impl Scored {
+    /// Share of the work that was ascribed to its purpose. What that purpose has above the work was ascribed to it
+    /// wrongly, and counts as much as what it lacks.
+    pub fn right(&self) -> f64 {
+        (1.0 - (self.known_ns - self.found_ns).abs() / self.known_ns).max(0.0)
+    }
+}
+
+/// One run.
+struct Run {
+    /// What the program printed.
+    cpu_ns: f64,
+    runtime: String,
+    period_ns: f64,
+    /// CPU time of the runtime's code, and of it with a purpose.
+    runtime_ns: f64,
+    with_purpose_ns: f64,
+    /// By what it is for; of other code by whose it is.
+    by_purpose: BTreeMap<String, f64>,
+    /// By the door of the kernel.
+    by_door: BTreeMap<String, f64>,
+}
+
+impl Pair<'_> {
+    /// Records both and compares them.
+    pub fn scored(&self) -> Result<Scored> {
+        let (with, without) = (self.run("with")?, self.run("without")?);
+        let known_ns = with.cpu_ns - without.cpu_ns;
+        ensure!(known_ns >= KNOWN_MIN_NS, "{}: only {known_ns} ns of work", self.claim.kind);
+        let by = |run: &Run| if self.claim.door.is_some() { run.by_door.clone() } else { run.by_purpose.clone() };
+        let is_expected = |key: &str| match &self.claim.door {
+            Some(door) => key.starts_with(door),
+            None => self.claim.expect.iter().any(|id| id == key),
+        };
+        let (mut found_ns, mut elsewhere, (more, less)) = (0.0, Vec::new(), (by(&with), by(&without)));
+        let mut keys: Vec<&String> = more.keys().chain(less.keys()).collect();
+        keys.sort();
+        keys.dedup();
+        for key in keys {
+            let difference = more.get(key).unwrap_or(&0.0) - less.get(key).unwrap_or(&0.0);
+            match is_expected(key) {
+                true => found_ns += difference,
+                false => elsewhere.push((key.clone(), difference)),
+            }
+        }
+        elsewhere.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+        elsewhere.truncate(4);
+        Ok(Scored {
+            samples: (with.runtime_ns / with.period_ns) as u64,
+            with_purpose: with.with_purpose_ns / with.runtime_ns,
+            runtime: with.runtime,
+            known_ns,
+            found_ns,
+            elsewhere,
+        })
+    }
+
+    fn run(&self, which: &str) -> Result<Run> {
+        let Pair { runner, toolchain, language, claim } = self;
+        let program = workload::build(*language, PROGRAM, true, toolchain, &runner.builds)?;
+        let capture = runner.scratch.join(format!("{}-{which}-{}.rtscope", claim.kind, toolchain.name));
+        if capture.exists() {
+            fs::remove_dir_all(&capture)?;
+        }
+        let mut words = toolchain.enter(&[&runner.scratch, &runner.builds]);
+        words.push(program.into());
+        words.extend([&claim.kind, which, &claim.amount.to_string(), &claim.turns.to_string()].map(OsString::from));
+        if !claim.rts.is_empty() {
+            words.push("+RTS".into());
+            words.extend(claim.rts.iter().map(OsString::from));
+        }
+        let mut recorder = Command::new(&runner.rtscope);
+        recorder.args(["record", "--sample-code", RATE, "-o"]).arg(&capture).arg("--").args(&words);
+        if let Some(runparam) = &claim.runparam {
+            recorder.env("OCAMLRUNPARAM", runparam);
+        }
+        let done = recorder.current_dir(&runner.scratch).output()?;
+        let (said, wrong) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
+        ensure!(done.status.success(), "{} {which} ended with {}: {wrong}", claim.kind, done.status);
+        let cpu_ns = said.lines().find_map(|line| line.trim().parse().ok());
+        let cpu_ns = cpu_ns.with_context(|| format!("{} {which} printed no time: {said}", claim.kind))?;
+        Run::of(cpu_ns, &runner.report(&capture)?)
+    }
+}
+
+impl Run {
+    fn of(cpu_ns: f64, report: &Value) -> Result<Run> {
+        let code = &report["code"];
+        let purposes = code["purposes"].as_array().context("nothing was sampled")?;
+        let ns = |value: &Value, key: &str| value[key].as_f64().unwrap_or(0.0);
+        let text = |value: &Value| value.as_str().unwrap_or("?").to_owned();
+        let mut run = Run {
+            cpu_ns,
+            runtime: format!("{} {}", text(&report["runtime"]["family"]), text(&report["runtime"]["version"])),
+            period_ns: ns(code, "period_ns"),
+            runtime_ns: 0.0,
+            with_purpose_ns: 0.0,
+            by_purpose: BTreeMap::new(),
+            by_door: BTreeMap::new(),
+        };
+        for time in purposes {
+            let named = time["purpose"].as_str().map(str::to_owned);
+            if time["kind"] == "runtime" {
+                run.runtime_ns += ns(time, "ns");
+                run.with_purpose_ns += if named.is_some() { ns(time, "ns") } else { 0.0 };
+            }
+            let key = named.unwrap_or_else(|| format!("code of kind {}", text(&time["kind"])));
+            *run.by_purpose.entry(key).or_default() += ns(time, "ns");
+        }
+        doors(&report["account"]["parts"], &mut run.by_door);
+        Ok(run)
+    }
+}
+
+/// The kernel's part of an account, by the door that it was reached through.
+fn doors(parts: &Value, by: &mut BTreeMap<String, f64>) {
+    for part in parts.as_array().into_iter().flatten() {
+        if let Some(door) = part["id"].as_str().and_then(|id| id.strip_prefix("kernel:")) {
+            *by.entry(door.to_owned()).or_default() += part["ns"].as_f64().unwrap_or(0.0);
+        }
+        doors(&part["parts"], by);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_ascribed_beyond_the_work_is_as_wrong_as_what_is_missing() {
+        let scored = |found_ns| Scored { known_ns: 100.0, found_ns, ..Scored::default() };
+        assert_eq!([100.0, 90.0, 110.0, 0.0, -5.0, 300.0].map(|ns| scored(ns).right()), [1.0, 0.9, 0.9, 0.0, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn a_report_is_summed_up_by_purpose_and_door() {
+        let report = serde_json::json!({"runtime": {"family": "ghc", "version": "9.0.2"}, "code": {
+            "period_ns": 10, "samples": 9,
+            "purposes": [
+                {"kind": "runtime", "purpose": "stacks", "in_kernel": false, "ns": 50},
+                {"kind": "runtime", "purpose": "stacks", "in_kernel": true, "ns": 10},
+                {"kind": "runtime", "purpose": null, "ns": 20},
+                {"kind": "program", "purpose": null, "ns": 10},
+            ],
+        }, "account": {"parts": [{"id": "collecting", "ns": 90, "parts": [
+            {"id": "in-pauses", "ns": 90, "parts": [
+                {"id": "kernel:page fault, swap", "ns": 10, "parts": []}, {"id": "purpose:stacks", "ns": 80, "parts": []},
+            ]},
+        ]}]}});
+        let run = Run::of(7.0, &report).unwrap();
+        assert_eq!((run.runtime.as_str(), run.runtime_ns, run.with_purpose_ns), ("ghc 9.0.2", 80.0, 60.0));
+        assert_eq!(run.by_purpose["stacks"], 60.0);
+        assert_eq!(run.by_door["page fault, swap"], 10.0);
+        assert!(Run::of(7.0, &serde_json::json!({"code": null})).is_err());
+    }
+}

@@ -1,0 +1,28 @@
+//! The table of docs/purposes.md: for each kind of work and runtime the shares over all seeds.
+
+use super::rows::Row;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// From the least to the largest.
+fn spread(shares: impl Iterator<Item = f64> + Clone) -> String {
+    let percent = |share: f64| format!("{:.1}", 100.0 * share);
+    let (least, most) = (shares.clone().fold(f64::MAX, f64::min), shares.fold(0.0, f64::max));
+    if percent(least) == percent(most) { percent(most) } else { format!("{} – {}", percent(least), percent(most)) }
+}
+
+/// As Markdown.
+pub fn draw(rows: &[Row]) -> String {
+    let mut groups: BTreeMap<(&str, &str), Vec<&Row>> = BTreeMap::new();
+    for row in rows {
+        groups.entry((&row.runtime, &row.kind)).or_default().push(row);
+    }
+    let mut text = "| runtime | work | seeds | samples | with a purpose, % | purpose right, % |\n| --- | --- | ---: | ---: | ---: | ---: |\n".to_owned();
+    for ((runtime, kind), rows) in groups {
+        let samples: u64 = rows.iter().map(|row| row.samples).sum();
+        let with = spread(rows.iter().map(|row| row.with_purpose));
+        let right = spread(rows.iter().map(|row| row.right));
+        let _ = writeln!(text, "| {runtime} | {kind} | {} | {samples} | {with} | {right} |", rows.len());
+    }
+    text
+}
