@@ -85,12 +85,12 @@ work "weak" with amount turns = do
   readIORef key >>= touch
 work "finalisers" with amount turns = do
   -- A finaliser that takes as long as the text is, and leaves nothing behind.
-  text <- mallocBytes 20000
-  fillBytes text 1 19999
-  pokeByteOff text 19999 (0 :: Word8)
+  text <- mallocBytes 100000
+  fillBytes text 1 99999
+  pokeByteOff text 99999 (0 :: Word8)
   collect turns performMajorGC $ replicateM_ (amount `div` 10) $ do
     weak <- newIORef 0 >>= weakly
-    replicateM_ 10 (measuredWith weak (if with then text else text `plusPtr` 19999))
+    replicateM_ 10 (measuredWith weak (if with then text else text `plusPtr` 99999))
 work "large" with amount turns = do
   shared <- bytes 3600
   all' <- replicateM amount (if with then bytes 3600 else pure shared)
