@@ -10,6 +10,7 @@ pub mod executable;
 pub mod ground;
 pub mod heaps;
 pub mod hostile;
+pub mod known_work;
 pub mod manifests;
 pub mod recordings;
 pub mod results;

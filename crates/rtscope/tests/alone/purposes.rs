@@ -1,50 +1,15 @@
-//! Alone: on programs of which it is known what the runtime works for, samples say it (`docs/purposes.md`).
+//! On programs of which it is known what the runtime works for, samples say it: one compiler of each language. The others
+//! are among the tests that take long.
 
-use testkit::truth::ground;
-use xtask::purposes::{Claim, Pair, WITH_MIN, claims};
+use testkit::known_work::has_its_purpose;
 use xtask::workload::Language;
 
-/// As with workloads of known truth, one run may miss: so many that follow have to hit then.
-const NEXT: usize = 2;
-
-/// Whether each kind of the language's known work has its purpose.
-fn known_work(toolchain: &str, language: Language) {
-    let Some((runner, toolchain)) = ground(toolchain) else { return };
-    for claim in claims(language).unwrap() {
-        // Half as long as where it is measured: then it still takes longer than the least that is judged.
-        let claim = Claim { turns: claim.turns.div_ceil(2), ..claim.drawn(1) };
-        let pair = Pair { runner: &runner, toolchain: &toolchain, language, claim: &claim };
-        let holds = || {
-            let scored = pair.scored().unwrap();
-            println!("{} {}: {:.3} right: {scored:?}", scored.runtime, claim.kind, scored.right());
-            scored.right() >= claim.held_to && scored.with_purpose >= WITH_MIN
-        };
-        let holds = holds() || (0..NEXT).all(|_| holds());
-        assert!(holds, "{} on {}", claim.kind, toolchain.name);
-    }
+#[test]
+fn what_ghc_9_6_does_is_known() {
+    has_its_purpose("ghc-9.6", Language::Haskell);
 }
 
 #[test]
-fn alone_what_ghc_9_0_does_is_known() {
-    known_work("ghc-9.0", Language::Haskell);
-}
-
-#[test]
-fn alone_what_ghc_9_6_does_is_known() {
-    known_work("ghc-9.6", Language::Haskell);
-}
-
-#[test]
-fn alone_what_ghc_9_10_does_is_known() {
-    known_work("ghc-9.10", Language::Haskell);
-}
-
-#[test]
-fn alone_what_ocaml_5_3_does_is_known() {
-    known_work("ghc-9.6", Language::Ocaml);
-}
-
-#[test]
-fn alone_what_ocaml_5_4_does_is_known() {
-    known_work("ghc-9.10", Language::Ocaml);
+fn what_ocaml_5_4_does_is_known() {
+    has_its_purpose("ghc-9.10", Language::Ocaml);
 }

@@ -6,4 +6,5 @@ mod guests;
 mod heap_snapshots;
 mod hostile;
 mod kills;
+mod purposes;
 mod stm_invariants;
