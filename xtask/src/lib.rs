@@ -33,6 +33,7 @@ pub mod tidy;
 pub mod toolchain;
 pub mod truth;
 pub mod verify;
+pub mod waits;
 pub mod workload;
 
 /// Says that a test could not run because `what` is missing.

@@ -12,7 +12,7 @@ use xtask::runner::{Runner, target_folder};
 use xtask::toolchain::{ALL, Spec, Toolchain};
 use xtask::{
     accounts, bench, corpus, demo, dependencies, effects, guest, overhead, purposes, ring_corpus, starts, stm_suite,
-    tidy, truth, verify, workload,
+    tidy, truth, verify, waits, workload,
 };
 
 #[derive(Parser)]
@@ -83,6 +83,8 @@ enum Job {
     Truth(truth::command::Options),
     /// Run programs with one kind of the runtime's work, and without it, and say how much of it has the right purpose.
     Purposes(purposes::command::Options),
+    /// Record programs whose waits are known and count how many looks are right.
+    Waits(waits::Options),
     /// Measure reading speed, memory and the recorder's overhead.
     Bench {
         /// Pairs of runs for the overhead; 0 leaves it out.
@@ -198,6 +200,7 @@ fn run(arguments: Arguments) -> Result<bool> {
         Job::Record { workloads, on, out } => record(&rtscope, &workloads, on.as_deref(), &out).map(|()| true),
         Job::Truth(options) => truth::command::run(&rtscope, &options, &mut say),
         Job::Purposes(options) => purposes::command::run(&rtscope, &options, &mut say),
+        Job::Waits(options) => waits::run(&rtscope, &options, &mut say),
         Job::Starts { pairs } => {
             starts::run(&Runner::new(&rtscope)?, &first_toolchain()?, pairs, &mut say).map(|()| true)
         }

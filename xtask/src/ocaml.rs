@@ -44,8 +44,15 @@ fn compile_anew(toolchain: &Toolchain, sources: &[&Path], output: &Path) -> Resu
     let mut sort = command("ocamldep");
     sort.arg("-sort").args(&modules);
     let sorted = run(sort, output)?;
+    let mut depends = command("ocamldep");
+    depends.arg("-modules").args(&modules);
     let mut compiler = command("ocamlopt");
-    compiler.args(["-g", "-I", "+unix", "unix.cmxa"]).args(&others).args(sorted.split_whitespace());
+    compiler.args(["-g", "-I", "+unix", "unix.cmxa"]);
+    // Linked with threads a program has one more of them: only those that ask for it.
+    if run(depends, output)?.split_whitespace().any(|module| module == "Thread") {
+        compiler.args(["-I", "+threads", "threads.cmxa"]);
+    }
+    compiler.args(&others).args(sorted.split_whitespace());
     run(compiler.arg("-o").arg(output), output).map(drop)
 }
 

@@ -136,6 +136,8 @@ pub struct Holder {
     pub doing: Doing,
     /// The place on top of its stack, as far as known.
     pub place: Option<TextId>,
+    /// See [`WaitGroup::callee`].
+    pub callee: Option<TextId>,
 }
 
 /// Threads that wait for one thing at one place.
@@ -149,6 +151,8 @@ pub struct WaitGroup {
     pub holder: Option<Holder>,
     /// The place on top of their stacks, or why a kind is not known.
     pub place: Option<TextId>,
+    /// The function that this place called, where that is foreign code and has a name.
+    pub callee: Option<TextId>,
     /// How many threads.
     pub count: u32,
 }

@@ -11,7 +11,10 @@ const TEXTS_MAX: usize = 1 << 15;
 const WAITS_MAX: usize = 4096;
 
 /// What is the same from look to look.
-type Key = (WaitKind, Option<TextId>, Option<(Doing, Option<TextId>)>);
+type Key = (WaitKind, At, Option<(Doing, At)>);
+
+/// A place, and the foreign function that it called.
+type At = (Option<TextId>, Option<TextId>);
 
 /// Sums of one wait.
 #[derive(Clone, Debug, Default)]
@@ -74,8 +77,8 @@ impl Waits {
         self.waiting_looks += u64::from(waiting > 0);
         let mut met: BTreeMap<Key, (u32, BTreeSet<u64>)> = BTreeMap::new();
         for group in &look.groups {
-            let holder = group.holder.map(|holder| (holder.doing, holder.place));
-            let key = (group.kind, group.place, holder);
+            let holder = group.holder.map(|holder| (holder.doing, (holder.place, holder.callee)));
+            let key = (group.kind, (group.place, group.callee), holder);
             if self.sums.len() >= WAITS_MAX && !self.sums.contains_key(&key) {
                 self.left_out += u64::from(group.count);
                 continue;
@@ -126,8 +129,14 @@ impl Waits {
         Wait {
             kind: *kind,
             for_each_other: kind.is_for_each_other(),
-            place: place.as_ref().and_then(text),
-            holder: holder.map(|(doing, at)| HolderDoes { thread: only(), doing, place: at.as_ref().and_then(text) }),
+            place: place.0.as_ref().and_then(text),
+            callee: place.1.as_ref().and_then(text),
+            holder: holder.map(|(doing, at)| HolderDoes {
+                thread: only(),
+                doing,
+                place: at.0.as_ref().and_then(text),
+                callee: at.1.as_ref().and_then(text),
+            }),
             threads_mean: sum.threads as f64 / self.looks.max(1) as f64,
             threads_max: sum.threads_max,
             objects_mean: (sum.objects > 0).then(|| sum.objects as f64 / sum.looks.max(1) as f64),
@@ -143,8 +152,8 @@ mod tests {
     use rtscope_model::Holder;
 
     fn group(kind: WaitKind, object: Option<u64>, holder: Option<(TextId, Doing)>, count: u32) -> WaitGroup {
-        let holder = holder.map(|(thread, doing)| Holder { thread, doing, place: Some(1) });
-        WaitGroup { kind, object, holder, place: Some(0), count }
+        let holder = holder.map(|(thread, doing)| Holder { thread, doing, place: Some(1), callee: Some(3) });
+        WaitGroup { kind, object, holder, place: Some(0), callee: None, count }
     }
 
     fn look(groups: Vec<WaitGroup>) -> WaitSeen {
@@ -157,6 +166,7 @@ mod tests {
         waits.push(Time(1), WaitSeen::Text(0, "Desk.with".into()));
         waits.push(Time(1), WaitSeen::Text(1, "Desk.call".into()));
         waits.push(Time(1), WaitSeen::Text(2, "7".into()));
+        waits.push(Time(1), WaitSeen::Text(3, "usleep".into()));
         let call = Doing::Waits(WaitKind::ForeignCall);
         let idle = group(WaitKind::NoWork, None, None, 3);
         let delay = group(WaitKind::Time, None, None, 6);
@@ -174,6 +184,7 @@ mod tests {
             (holder.thread.as_deref(), holder.doing, holder.place.as_deref()),
             (Some("7"), call, Some("Desk.call"))
         );
+        assert_eq!((holder.callee.as_deref(), lock.callee.as_deref()), (Some("usleep"), None));
         assert_eq!((found.by[1].kind, found.by[1].threads_mean, found.by[1].looks_share), (WaitKind::Time, 3.0, 0.5));
         assert_eq!((found.by[2].kind, found.by[2].share), (WaitKind::NoWork, 0.0));
         assert!((found.by.iter().map(|wait| wait.share).sum::<f64>() - 1.0).abs() < 1e-9);

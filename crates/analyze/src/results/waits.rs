@@ -51,6 +51,8 @@ pub struct Wait {
     pub for_each_other: bool,
     /// The place on top of their stacks; null: it has no name.
     pub place: Option<String>,
+    /// The foreign function that this place called; null: none, or it has no name.
+    pub callee: Option<String>,
     /// Who has what they wait for; null: nobody, or not known.
     pub holder: Option<HolderDoes>,
     /// How many they were at a look, on average over all looks, and at most.
@@ -77,4 +79,6 @@ pub struct HolderDoes {
     pub doing: Doing,
     /// Where; null: not known.
     pub place: Option<String>,
+    /// The foreign function that this place called; null: none, or it has no name.
+    pub callee: Option<String>,
 }

@@ -15,10 +15,10 @@
 //! Counts are cumulative and written when they have changed. Unknown keys are skipped. The file is
 //! append-only and may be cut anywhere.
 
-use super::lines::Lines;
-use rtscope_model::{Loss, LossKind, STM_COUNTS, StmCounts, StmLine, StmNamed, StmSeen, Time};
+use super::lines::{Damaged, JsonLines, OfLine};
+use rtscope_model::{STM_COUNTS, StmCounts, StmLine, StmNamed, StmSeen, Time};
 use serde::{Deserialize, Serialize};
-use std::io::{BufRead, Write};
+use std::io::Write;
 
 /// Longer lines are damage.
 const LINE_MAX: u64 = 4096;
@@ -72,19 +72,19 @@ struct Line {
 
 impl Line {
     /// What it says; `None`: something that a later recorder writes.
-    fn seen(self) -> Option<Result<StmSeen, ()>> {
+    fn seen(self) -> Result<Option<StmSeen>, Damaged> {
         if let Some((whole, outcomes, why)) = self.src {
-            return Some(Ok(StmSeen::Source { whole, outcomes, why }));
+            return Ok(Some(StmSeen::Source { whole, outcomes, why }));
         }
         if let Some((number, name, attempts, commits, waits, exceptions)) = self.n {
-            return Some(Ok(StmSeen::Name(number, name, StmNamed::of([attempts, commits, waits, exceptions]))));
+            return Ok(Some(StmSeen::Name(number, name, StmNamed::of([attempts, commits, waits, exceptions]))));
         }
         if let Some(numbers) = self.l {
-            return Some(lane(&numbers).ok_or(()));
+            return lane(&numbers).ok_or(Damaged).map(Some);
         }
         let mode = self.m.map(StmSeen::Mode);
         let end = self.last.map(|_| StmSeen::Last).or(self.gone.map(|_| StmSeen::Gone));
-        mode.or(self.a.map(StmSeen::Attempts)).or(end).map(Ok)
+        Ok(mode.or(self.a.map(StmSeen::Attempts)).or(end))
     }
 }
 
@@ -95,43 +95,17 @@ fn lane(numbers: &[u64]) -> Option<StmSeen> {
     Some(StmSeen::Lane(u16::try_from(lane).ok()?, StmCounts::of(counts, arm, limit)))
 }
 
-/// The lines, in the order of the file (which is that of time). Those that cannot be read are
-/// skipped and counted.
-#[derive(Debug)]
-pub struct StmStream<R> {
-    lines: Lines<R>,
-    damaged: u64,
-}
+/// The lines of `stm.jsonl`.
+pub type StmStream<R> = JsonLines<R, StmLine>;
 
-impl<R: BufRead> StmStream<R> {
-    /// A stream over the bytes of `stm.jsonl`.
-    pub fn new(input: R) -> Self {
-        StmStream { lines: Lines::new(input, LINE_MAX), damaged: 0 }
-    }
+impl OfLine for StmLine {
+    const FILE: &'static str = "stm";
+    const BYTES_MAX: u64 = LINE_MAX;
 
-    /// What was skipped so far. A last line without its end is a recorder that was killed, not
-    /// damage.
-    pub fn losses(&self) -> Vec<Loss> {
-        let note = format!("{} lines of stm.jsonl could not be read and were skipped", self.damaged);
-        let loss = Loss::new("stm", LossKind::Damaged, self.damaged, note);
-        (self.damaged > 0).then_some(loss).into_iter().collect()
-    }
-}
-
-impl<R: BufRead> Iterator for StmStream<R> {
-    type Item = StmLine;
-
-    fn next(&mut self) -> Option<StmLine> {
-        while self.lines.advance() {
-            let parsed = serde_json::from_slice::<Line>(self.lines.line());
-            match parsed.map(|line| (Time(line.t), line.p, line.seen())) {
-                Ok((time, pid, Some(Ok(seen)))) => return Some(StmLine { time, pid, seen }),
-                Ok((_, _, None)) => {}
-                Err(_) if self.lines.is_cut() || self.lines.is_blank() => {}
-                Ok((_, _, Some(Err(())))) | Err(_) => self.damaged = self.damaged.saturating_add(1),
-            }
-        }
-        None
+    fn of_line(line: &[u8]) -> Result<Option<Self>, Damaged> {
+        let line: Line = serde_json::from_slice(line)?;
+        let (time, pid) = (Time(line.t), line.p);
+        Ok(line.seen()?.map(|seen| StmLine { time, pid, seen }))
     }
 }
 

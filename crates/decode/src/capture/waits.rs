@@ -9,16 +9,18 @@
 //! | `no` | why nothing is looked at from now on |
 //! | `missed` | looks that came to nothing since the last line |
 //!
-//! A group is `[kind, count, object, place, holder, doing, at]`: a word of
+//! A group is `[kind, count, object, place, holder, doing, at, callee, at_callee]`: a word of
 //! [`WaitKind`], how many threads, an address or null, a text's number or null,
-//! the holder's text or null, the word of what it does, the text of the place where it does that or null.
+//! the holder's text or null, the word of what it does, the text of the place where it does that or null; the text
+//! of the foreign function that the place called or null, and of the one that the holder's place called. The last two
+//! are not in older files.
 //! Unknown keys are skipped. The file is append-only and may be cut anywhere.
 
-use super::lines::Lines;
-use rtscope_model::{Doing, Holder, Loss, LossKind, TextId, Time, WaitGroup, WaitKind, WaitLine, WaitLook, WaitSeen};
+use super::lines::{Damaged, JsonLines, OfLine};
+use rtscope_model::{Doing, Holder, TextId, Time, WaitGroup, WaitKind, WaitLine, WaitLook, WaitSeen};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::io::{BufRead, Write};
+use std::io::Write;
 
 /// Longer lines are damage: [`GROUPS_MAX`] groups take less.
 const LINE_MAX: u64 = 64 << 10;
@@ -65,80 +67,66 @@ struct Line<'t> {
 
 /// One group, as the head of the file says.
 #[derive(Serialize, Deserialize)]
-struct Group<'t>(Cow<'t, str>, u32, Option<u64>, Option<TextId>, Option<TextId>, Option<Cow<'t, str>>, Option<TextId>);
+struct Group<'t>(
+    Cow<'t, str>,
+    u32,
+    Option<u64>,
+    Option<TextId>,
+    Option<TextId>,
+    Option<Cow<'t, str>>,
+    Option<TextId>,
+    #[serde(default)] Option<TextId>,
+    #[serde(default)] Option<TextId>,
+);
 
 impl From<&WaitGroup> for Group<'static> {
     fn from(group: &WaitGroup) -> Self {
         let holder = group.holder;
         let doing = holder.map(|holder| Cow::Borrowed(holder.doing.word()));
         let kind = Cow::Borrowed(group.kind.word());
-        let at = holder.and_then(|holder| holder.place);
-        Group(kind, group.count, group.object, group.place, holder.map(|holder| holder.thread), doing, at)
+        let (at, called) = (holder.and_then(|holder| holder.place), holder.and_then(|holder| holder.callee));
+        let thread = holder.map(|holder| holder.thread);
+        Group(kind, group.count, group.object, group.place, thread, doing, at, group.callee, called)
     }
 }
 
 impl Group<'_> {
     /// A kind that only a later recorder knows is unknown here.
     fn read(self) -> WaitGroup {
-        let Group(kind, count, object, place, thread, doing, at) = self;
+        let Group(kind, count, object, place, thread, doing, at, callee, called) = self;
         let doing = doing.and_then(|doing| Doing::of(&doing)).unwrap_or_default();
-        let holder = thread.map(|thread| Holder { thread, doing, place: at });
-        WaitGroup { kind: WaitKind::of(&kind).unwrap_or_default(), object, holder, place, count }
+        let holder = thread.map(|thread| Holder { thread, doing, place: at, callee: called });
+        WaitGroup { kind: WaitKind::of(&kind).unwrap_or_default(), object, holder, place, callee, count }
     }
 }
 
 impl Line<'_> {
     /// What it says; `None`: something that a later recorder writes.
-    fn seen(self) -> Option<Result<WaitSeen, ()>> {
+    fn seen(self) -> Result<Option<WaitSeen>, Damaged> {
         if let Some((threads, awake, left_out, groups)) = self.w {
             if groups.len() > GROUPS_MAX {
-                return Some(Err(()));
+                return Err(Damaged);
             }
             let groups = groups.into_iter().map(Group::read).collect();
-            return Some(Ok(WaitSeen::Look(WaitLook { groups, threads, awake, left_out })));
+            return Ok(Some(WaitSeen::Look(WaitLook { groups, threads, awake, left_out })));
         }
         let text = self.x.map(|(number, text)| WaitSeen::Text(number, text.into_owned()));
         let not = self.no.map(|why| WaitSeen::Not(why.into_owned()));
-        text.or(not).or(self.missed.map(WaitSeen::Missed)).map(Ok)
+        Ok(text.or(not).or(self.missed.map(WaitSeen::Missed)))
     }
 }
 
-/// The lines, in the order of the file. Those that cannot be read are skipped and counted.
-#[derive(Debug)]
-pub struct WaitStream<R> {
-    lines: Lines<R>,
-    damaged: u64,
-}
+/// The lines of `waits.jsonl`.
+pub type WaitStream<R> = JsonLines<R, WaitLine>;
 
-impl<R: BufRead> WaitStream<R> {
-    /// A stream over the bytes of `waits.jsonl`.
-    pub fn new(input: R) -> Self {
-        WaitStream { lines: Lines::new(input, LINE_MAX), damaged: 0 }
-    }
+impl OfLine for WaitLine {
+    const FILE: &'static str = "waits";
+    const BYTES_MAX: u64 = LINE_MAX;
 
-    /// What was skipped so far. A last line without its end is a recorder that was killed, not
-    /// damage.
-    pub fn losses(&self) -> Vec<Loss> {
-        let note = format!("{} lines of waits.jsonl could not be read and were skipped", self.damaged);
-        let loss = Loss::new("waits", LossKind::Damaged, self.damaged, note);
-        (self.damaged > 0).then_some(loss).into_iter().collect()
-    }
-}
-
-impl<R: BufRead> Iterator for WaitStream<R> {
-    type Item = WaitLine;
-
-    fn next(&mut self) -> Option<WaitLine> {
-        while self.lines.advance() {
-            let parsed = serde_json::from_slice::<Line<'_>>(self.lines.line());
-            match parsed.map(|line| (Time(line.t), line.p, line.seen())) {
-                Ok((time, pid, Some(Ok(seen)))) => return Some(WaitLine { time, pid, seen }),
-                Ok((_, _, None)) => {}
-                Err(_) if self.lines.is_cut() || self.lines.is_blank() => {}
-                Ok((_, _, Some(Err(())))) | Err(_) => self.damaged = self.damaged.saturating_add(1),
-            }
-        }
-        None
+    fn of_line(line: &[u8]) -> Result<Option<Self>, Damaged> {
+        let line: Line<'_> = serde_json::from_slice(line)?;
+        let (time, pid) = (Time(line.t), line.p);
+        Ok(line.seen()?.map(|seen| WaitLine { time, pid, seen }))
     }
 }
 
@@ -147,10 +135,16 @@ mod tests {
     use super::*;
 
     fn all() -> Vec<WaitLine> {
-        let holder = Holder { thread: 7, doing: Doing::Waits(WaitKind::ForeignCall), place: Some(3) };
-        let held =
-            WaitGroup { kind: WaitKind::Lock, object: Some(u64::MAX), holder: Some(holder), place: Some(2), count: 18 };
-        let groups = vec![held, WaitGroup { kind: WaitKind::Time, count: 1, ..WaitGroup::default() }];
+        let holder = Holder { thread: 7, doing: Doing::Waits(WaitKind::ForeignCall), place: Some(3), callee: Some(4) };
+        let held = WaitGroup {
+            kind: WaitKind::Lock,
+            object: Some(u64::MAX),
+            holder: Some(holder),
+            place: Some(2),
+            callee: None,
+            count: 18,
+        };
+        let groups = vec![held, WaitGroup { kind: WaitKind::Time, count: 1, callee: Some(5), ..WaitGroup::default() }];
         let seen = [
             WaitSeen::Text(2, "Desk.\"withDesk\" ü\n".into()),
             WaitSeen::Look(WaitLook { groups, threads: 21, awake: 2, left_out: 0 }),
@@ -194,7 +188,7 @@ mod tests {
         bytes.extend(b"{\"t\":5,\"p\":2,\"w\":[4,1,0,[[\"tea\",3,null,null,1,\"naps\",null]]]}\n");
         let mut stream = WaitStream::new(&bytes[..]);
         let read: Vec<_> = stream.by_ref().map(|line| line.seen).collect();
-        let holder = Some(Holder { thread: 1, doing: Doing::Unknown, place: None });
+        let holder = Some(Holder { thread: 1, doing: Doing::Unknown, place: None, callee: None });
         let group = WaitGroup { holder, count: 3, ..WaitGroup::default() };
         let look = WaitLook { groups: vec![group], threads: 4, awake: 1, left_out: 0 };
         assert_eq!(read, [WaitSeen::Missed(3), WaitSeen::Look(look)]);
@@ -203,7 +197,9 @@ mod tests {
 
     #[test]
     fn more_groups_than_a_look_has_are_damage_and_the_largest_look_fits_a_line() {
-        let group = WaitGroup { object: Some(u64::MAX), place: Some(TextId::MAX), count: u32::MAX, ..all_lock() };
+        let numbers = Some(TextId::MAX);
+        let group =
+            WaitGroup { object: Some(u64::MAX), place: numbers, callee: numbers, count: u32::MAX, ..all_lock() };
         let look =
             |count| WaitLook { groups: vec![group; count], threads: u32::MAX, awake: u32::MAX, left_out: u32::MAX };
         let mut bytes = Vec::new();
@@ -218,8 +214,8 @@ mod tests {
     }
 
     fn all_lock() -> WaitGroup {
-        let holder =
-            Holder { thread: TextId::MAX, doing: Doing::Waits(WaitKind::RuntimeLock), place: Some(TextId::MAX) };
+        let (doing, number) = (Doing::Waits(WaitKind::RuntimeLock), Some(TextId::MAX));
+        let holder = Holder { thread: TextId::MAX, doing, place: number, callee: number };
         WaitGroup { kind: WaitKind::RuntimeLock, holder: Some(holder), ..WaitGroup::default() }
     }
 }

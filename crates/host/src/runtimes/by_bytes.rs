@@ -11,7 +11,10 @@ use std::path::Path;
 
 pub use super::ghc::heap::found as heap_space;
 pub use super::ghc::stm::look as transactions;
+pub use super::ghc::threads::by_bytes as green_threads;
 pub use super::ocaml::rings::placed as ring;
+pub use super::ocaml::threads::by_bytes as sleeping_threads;
+pub use super::waiting;
 pub use crate::kernel::callers::{Unwound, of_bytes as unwound};
 pub use crate::machine::cgroup::named as group;
 

@@ -1,6 +1,7 @@
 //! The runtimes whose programs are recorded. Owns the list; what one of them is lies in its own folder.
 
 pub mod by_bytes;
+mod c_stack;
 pub mod files;
 pub mod ghc;
 pub(crate) mod known;

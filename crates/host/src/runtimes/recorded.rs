@@ -107,7 +107,7 @@ pub trait HostRuntime: RuntimeFiles {
 
     /// What names of places tell of a thread that waits for `found` as far as its runtime says.
     fn told(&self, found: WaitKind, frames: &[Option<Frame<'_>>]) -> waiting::Told {
-        waiting::Told { kind: found, place: waiting::first_outside(frames) }
+        waiting::Told { kind: found, place: waiting::first_outside(frames), callee: None }
     }
 }
 

@@ -18,7 +18,9 @@ pub struct Thread {
     pub object: Option<u64>,
     /// The number of the thread that has that; `None`: nobody, or not known.
     pub holder: Option<u64>,
-    /// Code from the top of its stack on.
+    /// The number of the thread that has its lane: it has what a thread waits for that may not run before it has the lane.
+    pub lane_holder: Option<u64>,
+    /// Code from the top of its stack on; behind it foreign code from the top of that stack on, where it is in a call.
     pub frames: Vec<Code>,
 }
 
@@ -27,8 +29,29 @@ pub struct Thread {
 pub struct Code {
     /// Its address.
     pub address: u64,
-    /// It is not where the thread goes on, but what is called on an exception.
-    pub handler: bool,
+    /// What stands there.
+    pub role: Role,
+}
+
+/// What a place on a stack is there for.
+#[derive(Copy, Clone, Eq, PartialEq, Hash, Debug, Default)]
+pub enum Role {
+    /// The thread goes on there.
+    #[default]
+    Goes,
+    /// It is called on an exception.
+    Handler,
+    /// The thread goes on there in foreign code, whose stack is another one.
+    Foreign,
+    /// The same in the library that makes system calls.
+    Library,
+}
+
+impl Code {
+    /// Where a thread goes on.
+    pub fn goes(address: u64) -> Code {
+        Code { address, role: Role::Goes }
+    }
 }
 
 /// What a look found.
@@ -60,8 +83,8 @@ pub struct Frame<'n> {
     pub local_to: Option<&'n str>,
     /// It is code of the runtime.
     pub runtime: bool,
-    /// See [`Code::handler`].
-    pub handler: bool,
+    /// See [`Code::role`].
+    pub role: Role,
 }
 
 impl Frame<'_> {
@@ -78,9 +101,11 @@ pub struct Told {
     pub kind: WaitKind,
     /// Which of the frames says where: its index.
     pub place: Option<usize>,
+    /// Which of them is the foreign function that this place called.
+    pub callee: Option<usize>,
 }
 
 /// The first frame that is not the runtime's, where no runtime knows better.
 pub fn first_outside(frames: &[Option<Frame<'_>>]) -> Option<usize> {
-    frames.iter().position(|frame| frame.is_some_and(|frame| !frame.runtime && !frame.handler))
+    frames.iter().position(|frame| frame.is_some_and(|frame| !frame.runtime && frame.role == Role::Goes))
 }

@@ -12,6 +12,8 @@ mod host_elf;
 mod host_memory;
 #[path = "../../../../fuzz/checks/host_proc.rs"]
 mod host_proc;
+#[path = "../../../../fuzz/checks/host_threads.rs"]
+mod host_threads;
 #[path = "../../../../fuzz/checks/host_unwind.rs"]
 mod host_unwind;
 #[path = "../../../../fuzz/checks/inputs.rs"]
@@ -28,6 +30,7 @@ fn the_fuzzers_checks_hold_for_seeds_and_crashes() {
         ("host_memory", host_memory::check as Check),
         ("host_proc", host_proc::check as Check),
         ("host_unwind", host_unwind::check as Check),
+        ("host_threads", host_threads::check as Check),
     ];
     for (target, check) in targets {
         let seeds = files(&format!("seeds/{target}"));
@@ -43,6 +46,20 @@ fn seed(name: &str) -> Vec<u8> {
     let path =
         files(&format!("seeds/{}", name.split('/').next().unwrap())).into_iter().find(|path| path.ends_with(name));
     std::fs::read(path.expect("the seed is there")).expect("reads")
+}
+
+#[test]
+fn seeds_of_threads_hold_threads() {
+    use rtscope_host::by_bytes::waiting::Look;
+    let green = seed("host_threads/green");
+    let threads = host_threads::green_of(&green).unwrap();
+    assert!(
+        matches!(&threads, Look::Threads(threads) if threads.len() == 3 && threads[0].holder == Some(1)),
+        "{threads:?}"
+    );
+    let asleep = host_threads::sleeping_of(&seed("host_threads/asleep"));
+    assert_eq!(asleep.iter().map(|thread| thread.lane_holder).collect::<Vec<_>>(), [Some(2), None]);
+    assert_eq!(asleep[0].frames.len(), 3, "{asleep:?}");
 }
 
 #[test]

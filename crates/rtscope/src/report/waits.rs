@@ -15,7 +15,7 @@ pub fn sentences(found: &Waits, runtime: &RuntimeInfo) -> Vec<String> {
     shown.take(TOLD).map(|wait| sentence(wait, runtime)).collect()
 }
 
-/// "18 threads wait for one MVar in `Desk.withDesk`; its holder (6) is in a foreign call (`Desk.call`)"
+/// "18 threads wait for one MVar in `Desk.withDesk`; its holder (thread 6) is in a foreign call (`usleep`) in `Desk.call`"
 fn sentence(wait: &Wait, runtime: &RuntimeInfo) -> String {
     let threads = wait.threads_mean.round().max(1.0);
     let (wait_for, its) = if threads > 1.0 { ("wait for", "its") } else { ("waits for", "its") };
@@ -31,9 +31,7 @@ fn sentence(wait: &Wait, runtime: &RuntimeInfo) -> String {
         WaitKind::Unknown => format!("{subject} waits, and it is not known for what"),
         kind => format!("{subject} {wait_for} {}", object(kind, wait.objects_mean, runtime)),
     };
-    if let Some(place) = &wait.place {
-        text += &format!(" in `{place}`");
-    }
+    text += &at(wait.place.as_deref(), wait.callee.as_deref());
     if let Some(holder) = &wait.holder {
         text += &format!("; {its} {}", holds(kind, holder, runtime));
     }
@@ -41,6 +39,13 @@ fn sentence(wait: &Wait, runtime: &RuntimeInfo) -> String {
         text += &format!(" (at {:.0} % of looks)", 100.0 * wait.looks_share);
     }
     text
+}
+
+/// The foreign function and the place that called it.
+fn at(place: Option<&str>, callee: Option<&str>) -> String {
+    let callee = callee.map_or(String::new(), |callee| format!(" (`{callee}`)"));
+    let place = place.map_or(String::new(), |place| format!(" in `{place}`"));
+    callee + &place
 }
 
 /// What threads wait for, in the runtime's own nouns.
@@ -77,8 +82,7 @@ fn holds(kind: WaitKind, holder: &HolderDoes, runtime: &RuntimeInfo) -> String {
         Doing::Waits(kind) => format!("waits for {}", object(kind, None, runtime)),
         Doing::Unknown => "does something that is not known".to_owned(),
     };
-    let place = holder.place.as_ref().map_or(String::new(), |place| format!(" in `{place}`"));
-    format!("{who} {does}{place}")
+    format!("{who} {does}{}", at(holder.place.as_deref(), holder.callee.as_deref()))
 }
 
 /// What was looked at: "mean of 12 looks".
@@ -102,6 +106,7 @@ mod tests {
             thread: Some("6".into()),
             doing: Doing::Waits(WaitKind::ForeignCall),
             place: Some("Desk.call".into()),
+            callee: Some("usleep".into()),
         };
         let lock = Wait {
             kind: WaitKind::Lock,
@@ -119,7 +124,7 @@ mod tests {
         assert_eq!(
             sentences(&found, &GHC),
             [
-                "18 threads wait for one MVar in `Desk.withDesk`; its holder (thread 6) is in a foreign call in `Desk.call`",
+                "18 threads wait for one MVar in `Desk.withDesk`; its holder (thread 6) is in a foreign call (`usleep`) in `Desk.call`",
                 "1 thread sleeps (at 50 % of looks)",
             ]
         );

@@ -34,3 +34,4 @@ mod tune_space;
 mod user_events;
 mod view_tracks;
 mod waits;
+mod waits_input;

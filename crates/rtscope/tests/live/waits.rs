@@ -1,7 +1,8 @@
-//! Live: what threads wait for in programs of which it is known, on every GHC and OCaml. Owns what counts as
-//! right: kind, thing, holder and place, each over all threads of all looks.
+//! Live: what threads wait for in programs of which it is known, on every GHC and OCaml: kind, thing, holder, place and C
+//! function, each over all threads of all looks, as `cargo xtask waits` counts them over more seeds; and what a report
+//! has of it.
 
-use testkit::{ground, rings};
+use testkit::ground;
 
 use ground::{manifest, recorder, reported, scratch};
 use serde_json::Value;
@@ -10,10 +11,13 @@ use std::path::Path;
 use xtask::cache::cache;
 use xtask::missing;
 use xtask::toolchain::{Spec, Toolchain};
+use xtask::waits::Subject;
+use xtask::waits::rows::misses;
+use xtask::waits::score::Score;
 use xtask::workload::Language;
 
-/// A domain holds a lock, others wait for it, a signal, time, bytes, a connection, its end.
-const DOMAINS: &str = testkit::source!("ocaml/waits/main.ml");
+/// Of the numbers of threads and of who holds what.
+const SEED: u64 = 1;
 
 /// Threads on average, kind, place (a part of its name), what their holder does and where.
 type Known<'w> = (f64, &'w str, &'w str, Option<(&'w str, &'w str)>);
@@ -62,39 +66,53 @@ fn holds(waits: &Value, known: &[Known<'_>]) {
     }
 }
 
-fn haskell(name: &str) {
+/// All cases of one seed are within the bounds, on each runtime of a toolchain.
+fn known(name: &str) {
     let Some(toolchain) = toolchain(name) else { return };
     let folder = scratch();
-    let source = Language::Haskell.folder().join("waits");
-    toolchain.compile(&[&source], &["-threaded"], &folder.path().join("waits")).unwrap();
-    for (does, doing) in [("call", "call"), ("delay", "time"), ("read", "io"), ("lock", "lock")] {
-        let waits = recorded(&toolchain, folder.path(), &["18", does, "4", "3"]);
-        let at = if does == "call" { "holdInCall" } else { "" };
-        let known: [Known<'_>; 6] = [
-            (18.0, "lock", "Desk", Some((doing, at))),
-            (3.0, "value", "Waiting", Some(("call", "slowValue"))),
-            (4.0, "time", "sleepLong", None),
-            (2.0, "io", "awaitInput", None),
-            (1.0, "call", "callOut", None),
-            (1.0, "message", "Waiting", Some(("call", "callOut"))),
-        ];
-        holds(&waits, &known);
+    for subject in Subject::of(&toolchain) {
+        let rows = subject.run(testkit::rtscope().as_ref(), SEED, 2.0, folder.path()).unwrap();
+        let sum = rows.iter().fold(Score::default(), |sum, row| sum.and(row.score));
+        let cases: Vec<String> = rows.iter().map(|row| format!("{} {:?}", row.case, row.score)).collect();
+        assert!(rows[0].looks > 0 && sum.kind.of >= 50, "{}: {cases:#?}", subject.name);
+        assert_eq!(misses(&sum), [""; 0], "{}: {cases:#?}", subject.name);
     }
 }
 
 #[test]
-fn live_waits_of_threads_of_9_0() {
-    haskell("ghc-9.0");
+fn live_waits_are_as_the_program_knows_them_on_9_0() {
+    known("ghc-9.0");
 }
 
 #[test]
-fn live_waits_of_threads_of_9_6() {
-    haskell("ghc-9.6");
+fn live_waits_are_as_the_program_knows_them_on_9_6_and_5_3() {
+    known("ghc-9.6");
 }
 
 #[test]
-fn live_waits_of_threads_of_9_10() {
-    haskell("ghc-9.10");
+fn live_waits_are_as_the_program_knows_them_on_9_10_and_5_4() {
+    known("ghc-9.10");
+}
+
+#[test]
+fn live_the_report_has_what_threads_wait_for() {
+    let Some(toolchain) = toolchain("ghc-9.6") else { return };
+    let folder = scratch();
+    let source = Language::Haskell.folder().join("waits");
+    toolchain.compile(&[&source], &["-threaded"], &folder.path().join("waits")).unwrap();
+    let waits = recorded(&toolchain, folder.path(), &["18", "call", "4", "3"]);
+    let known: [Known<'_>; 6] = [
+        (18.0, "lock", "Desk", Some(("call", "holdInCall"))),
+        (3.0, "value", "Waiting", Some(("call", "slowValue"))),
+        (4.0, "time", "sleepLong", None),
+        (2.0, "io", "awaitInput", None),
+        (1.0, "call", "callOut", None),
+        (1.0, "message", "Waiting", Some(("call", "callOut"))),
+    ];
+    holds(&waits, &known);
+    let by = waits["by"].as_array().unwrap();
+    let lock = by.iter().find(|wait| text(wait, "/place").contains("Desk")).unwrap();
+    assert!(text(lock, "/holder/callee").contains("sleep") && lock["callee"].is_null(), "{lock:#}");
 }
 
 #[test]
@@ -109,25 +127,6 @@ fn live_ten_thousand_threads_are_looked_at_within_the_share() {
     let sleepers: f64 = by.iter().filter(sleepers).map(|wait| wait["threads_mean"].as_f64().unwrap()).sum();
     assert!((9_800.0..=10_000.0).contains(&sleepers), "{waits:#}");
     assert!(waits["looks"].as_u64().unwrap() <= 8, "eight seconds of 4 looks a second: {waits:#}");
-}
-
-#[test]
-fn live_waits_of_domains() {
-    for ground in rings::grounds() {
-        std::fs::write(ground.path("program.ml"), DOMAINS).unwrap();
-        ground.build("ocamlopt", &[], "program");
-        let done = ground.record("waits", &[], &["7"]);
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-        let waits = reported(&ground.path("waits"))["waits"].clone();
-        let known: [Known<'_>; 5] = [
-            (1.0, "lock", "take_lock", Some(("time", "hold_lock"))),
-            (1.0, "condition", "await_signal", None),
-            (1.0, "io", "accept_one", None),
-            (1.0, "child", "Domain", None),
-            (1.0, "time", "hold_lock", None),
-        ];
-        holds(&waits, &known);
-    }
 }
 
 #[test]

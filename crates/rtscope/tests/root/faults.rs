@@ -131,3 +131,32 @@ fn root_a_full_disk_ends_the_recording_not_the_program() {
     assert!(full > 0, "{}", manifest["losses"]);
     reported(&kept);
 }
+
+/// A program that may be run and not read is traced by nobody but root, whoever runs it.
+#[test]
+fn root_threads_that_a_user_may_not_look_at_are_said_and_the_rest_stands() {
+    let Some(ground) = ground() else { return };
+    if !is_root() {
+        return missing("root, to give it up");
+    }
+    let folder = scratch();
+    let [rtscope, program] = ["rtscope", "program"].map(|name| folder.path().join(name));
+    executable::copy(testkit::rtscope(), &rtscope);
+    executable::copy(&ground.program, &program);
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o711)).unwrap();
+    let place = folder.path().join("place");
+    fs::create_dir(&place).unwrap();
+    fs::set_permissions(&place, fs::Permissions::from_mode(0o777)).unwrap();
+    let capture = place.join("c");
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]).arg(&rtscope);
+    command.args(["record", "-o"]).arg(&capture).arg("--").arg(&program).args(["seconds", "1", "+RTS", "-N2"]);
+    let output = command.current_dir(&place).env_remove("GHCRTS").stdin(Stdio::null()).output();
+    let Ok(output) = output else { return missing("setpriv (package util-linux)") };
+    assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b"done\n"[..]), "{}", said(&output));
+    let report = reported(&capture);
+    assert!(report["waits"]["looks"].as_u64().is_none_or(|looks| looks == 0), "{}", report["waits"]);
+    let notes = manifest(&capture)["notes"].to_string();
+    assert!(notes.contains("what threads wait for is not looked at"), "{notes}");
+    assert!(report["account"]["lanes_ns"].is_number() || report["memory"].is_object(), "the rest stands");
+}

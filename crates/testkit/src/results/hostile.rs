@@ -50,15 +50,14 @@ pub fn hostile() -> Fixture {
 
 /// A wait whose names a hostile program chose.
 fn waits(evil: &str) -> Waits {
-    let holder = HolderDoes {
-        thread: Some(evil.to_owned()),
-        doing: Doing::Waits(WaitKind::ForeignCall),
-        place: Some(evil.to_owned()),
-    };
+    let text = || Some(evil.to_owned());
+    let holder =
+        HolderDoes { thread: text(), doing: Doing::Waits(WaitKind::ForeignCall), place: text(), callee: text() };
     let wait = Wait {
         kind: WaitKind::Lock,
         for_each_other: true,
         place: Some(evil.to_owned()),
+        callee: text(),
         holder: Some(holder),
         threads_mean: 18.0,
         threads_max: 18,

@@ -42,6 +42,7 @@ impl Texts {
 struct Named<'n> {
     doing: Doing,
     place: Option<&'n str>,
+    callee: Option<&'n str>,
 }
 
 fn named<'n>(thread: &Thread, places: &'n Places, runtime: &dyn HostRuntime) -> Named<'n> {
@@ -50,14 +51,15 @@ fn named<'n>(thread: &Thread, places: &'n Places, runtime: &dyn HostRuntime) -> 
         .iter()
         .map(|code| {
             let Place { name, local_to, runtime } = places.name(code.address)?;
-            Some(Frame { name, local_to: local_to.as_deref(), runtime: *runtime, handler: code.handler })
+            Some(Frame { name, local_to: local_to.as_deref(), runtime: *runtime, role: code.role })
         })
         .collect();
     let kind = if let Doing::Waits(kind) = thread.doing { kind } else { WaitKind::Unknown };
     let told = runtime.told(kind, &frames);
-    let place = told.place.and_then(|index| frames.get(index).copied().flatten()).map(|frame| frame.name);
+    let name = |index: usize| frames.get(index).copied().flatten().map(|frame| frame.name);
+    let (place, callee) = (told.place.and_then(name), told.callee.and_then(name));
     let doing = if matches!(thread.doing, Doing::Waits(_)) { Doing::Waits(told.kind) } else { thread.doing };
-    Named { doing, place }
+    Named { doing, place, callee }
 }
 
 /// Groups `threads`.
@@ -80,17 +82,20 @@ pub(super) fn group(
             continue;
         };
         let each_other = kind.is_for_each_other();
-        let holder = thread.holder.filter(|_| each_other).and_then(|id| {
+        let has = if kind == WaitKind::RuntimeLock { thread.lane_holder } else { thread.holder };
+        let holder = has.filter(|_| each_other).and_then(|id| {
             let index = *by_id.get(&id)?;
             let (holder, doing) = (threads.get(index)?, named.get(index)?);
             let place = doing.place.and_then(|place| texts.number(place));
-            Some(Holder { thread: texts.number(&label(holder, redact))?, doing: doing.doing, place })
+            let callee = doing.callee.and_then(|callee| texts.number(callee));
+            Some(Holder { thread: texts.number(&label(holder, redact))?, doing: doing.doing, place, callee })
         });
         // What one thread alone waits for, and nobody has, is no thing that tells anything.
         let shared = |object: &u64| holder.is_some() || waiters.get(object).is_some_and(|count| *count > 1);
         let object = thread.object.filter(|_| each_other).filter(shared);
         let place = own.place.and_then(|place| texts.number(place));
-        *groups.entry(WaitGroup { kind, object, holder, place, count: 0 }).or_default() += 1;
+        let callee = own.callee.and_then(|callee| texts.number(callee));
+        *groups.entry(WaitGroup { kind, object, holder, place, callee, count: 0 }).or_default() += 1;
     }
     let mut groups: Vec<WaitGroup> = groups.into_iter().map(|(group, count)| WaitGroup { count, ..group }).collect();
     groups.sort_by_key(|group| (std::cmp::Reverse(group.count), group.kind, group.object, group.place));

@@ -147,6 +147,9 @@ impl Looker {
 
     /// Takes over what is known of a process now.
     fn take(&mut self, now: Time, pid: u32, process: &mut Watched) {
+        if let Some(note) = process.take_note() {
+            self.tell(note);
+        }
         for (time, seen) in process.take() {
             if let WaitSeen::Not(why) = &seen {
                 self.tell(format!("what threads wait for is not looked at: {why}"));

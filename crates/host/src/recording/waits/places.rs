@@ -73,6 +73,8 @@ pub(super) struct Places {
     /// By the path that mappings show.
     files: BTreeMap<String, File>,
     next: Time,
+    /// Files of which no place that was asked for has a name.
+    nameless: BTreeSet<String>,
 }
 
 impl Places {
@@ -115,6 +117,11 @@ impl Places {
         self.known.get(&address)?.as_ref()
     }
 
+    /// Whether nothing in this file has a name so far, though some were asked for.
+    pub fn is_nameless(&self, path: &str) -> bool {
+        self.nameless.contains(path)
+    }
+
     /// Names what is wanted.
     pub fn look_up(&mut self) {
         let wanted = std::mem::take(&mut self.wanted);
@@ -132,7 +139,11 @@ impl Places {
             let file = self.files.get(&path).and_then(|file| file.try_clone().ok());
             let Some(Ok((found, spent_ns))) = file.map(|file| symbols::exact(file, &offsets)) else { continue };
             cost_ns = cost_ns.saturating_add(spent_ns);
-            self.known.extend(places.iter().zip(found).map(|(place, exact)| (place.1, Place::of(exact))));
+            let named: Vec<Option<Place>> = found.into_iter().map(Place::of).collect();
+            if named.iter().all(Option::is_none) {
+                self.nameless.insert(path);
+            }
+            self.known.extend(places.iter().map(|place| place.1).zip(named));
         }
         wanted.into_iter().for_each(|address| _ = self.known.entry(address).or_default());
         self.next = clock::monotonic().plus(cost_ns.saturating_mul(REST));

@@ -31,6 +31,8 @@ pub(super) struct Watched {
     texts: Texts,
     out: Vec<(Option<Time>, WaitSeen)>,
     missed: u32,
+    /// See [`Watched::take_note`].
+    is_noted: bool,
 }
 
 #[derive(Debug)]
@@ -50,10 +52,14 @@ struct Looking {
     held: Vec<(Time, Vec<Thread>)>,
 }
 
+fn may_not(error: &io::Error) -> String {
+    format!("its threads may not be looked at ({error}): record as root")
+}
+
 impl Watched {
     pub fn new(pid: u32, redact: bool) -> Watched {
         let (texts, out) = (Texts::default(), Vec::new());
-        Watched { pid, redact, program: None, tries: 0, state: State::Unknown, texts, out, missed: 0 }
+        Watched { pid, redact, program: None, tries: 0, state: State::Unknown, texts, out, missed: 0, is_noted: false }
     }
 
     /// One look; gives the CPU time of children.
@@ -80,7 +86,7 @@ impl Watched {
                 Ok(Look::Missed) => self.missed += 1,
                 // Who follows the family says that it has ended.
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                    self.refuse(format!("its threads may not be looked at ({error}): record as root"));
+                    self.refuse(may_not(&error));
                     return 0;
                 }
                 Err(_) => {}
@@ -100,7 +106,13 @@ impl Watched {
     fn begin(&mut self, host: &Host) {
         self.tries += 1;
         let Ok(process) = Process::open(host, self.pid) else { return };
-        let program = process.link("exe").ok();
+        let program = process.link("exe");
+        if let Err(error) = &program
+            && error.kind() == io::ErrorKind::PermissionDenied
+        {
+            return self.refuse(may_not(error));
+        }
+        let program = program.ok();
         // Before exec the program is this one still.
         if program.is_none() || program == std::env::current_exe().ok() {
             return;
@@ -157,6 +169,16 @@ impl Watched {
         }
         self.settle();
         sandbox::spent_ns().saturating_sub(before_ns)
+    }
+
+    /// Why places have no names, once.
+    pub fn take_note(&mut self) -> Option<String> {
+        let State::Looking(looking) = &self.state else { return None };
+        let program = self.program.as_ref()?.to_str().filter(|program| looking.places.is_nameless(program))?;
+        let why = format!(
+            "the places where threads of {program} wait have no names: its symbols are gone (do not `strip` it)"
+        );
+        (!std::mem::replace(&mut self.is_noted, true)).then_some(why)
     }
 
     /// What is known since the last call.

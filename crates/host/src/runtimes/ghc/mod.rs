@@ -11,7 +11,7 @@ mod names;
 pub mod options;
 mod refused;
 pub mod stm;
-mod threads;
+pub(crate) mod threads;
 pub mod unflushed;
 mod writers;
 

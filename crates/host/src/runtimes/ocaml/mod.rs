@@ -4,7 +4,7 @@ pub(crate) mod files;
 mod logs;
 mod names;
 pub mod rings;
-mod threads;
+pub(crate) mod threads;
 
 pub use files::Ocaml;
 

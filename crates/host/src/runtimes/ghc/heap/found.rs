@@ -181,9 +181,9 @@ impl Target {
         Ok(Target { of, version, memory, space, untouched, statics, mappings, reserved, files })
     }
 
-    /// Bytes of the program's own `capabilities`; `None`: the runtime is a library, or has no symbols.
-    pub(in crate::runtimes::ghc) fn capabilities_bytes(&self) -> Option<u64> {
-        self.files.inspected.symbols.stm.capabilities_bytes
+    /// Whether its runtime has threads of the system; `None`: not known.
+    pub(in crate::runtimes::ghc) fn is_threaded(&self) -> Option<bool> {
+        self.files.inspected.binary.way.as_ref().map(|way| way.split('_').any(|part| part == "thr"))
     }
 
     /// Its memory for readers of blocks and objects.

@@ -11,8 +11,14 @@ use crate::target::memory::Memory;
 use rtscope_heap::closure::Type;
 use std::collections::HashMap;
 
-/// Words of a handler that are looked at.
+/// Words of a closure that are looked at.
 const FIELDS_MAX: usize = 16;
+/// Closures and boxes that are gone through from a word of a stack, and from a handler: `bracket` hands its own what
+/// releases the variable, and that has it in a box.
+const WORD_DEPTH: u32 = 2;
+const HANDLER_DEPTH: u32 = 4;
+/// Objects that are gone through in one look.
+const OBJECTS_MAX: u32 = 20_000;
 
 /// The only one, none, or several.
 #[derive(Copy, Clone, Eq, PartialEq, Debug, Default)]
@@ -44,41 +50,66 @@ struct Candidates {
 #[derive(Debug, Default)]
 pub struct Holders {
     wanted: HashMap<u64, Candidates>,
-    /// Some stack was not walked to its end: nobody is the only one.
+    /// Something was not gone through to its end: nobody is the only one.
     torn: bool,
+    /// Objects that may be gone through yet.
+    left: u32,
 }
 
 impl Holders {
     /// For the variables that `threads` wait for.
     pub fn of<'t>(threads: impl Iterator<Item = &'t Tso>) -> Holders {
         let objects = threads.filter_map(|thread| thread.object);
-        Holders { wanted: objects.map(|object| (object, Candidates::default())).collect(), torn: false }
+        Holders {
+            wanted: objects.map(|object| (object, Candidates::default())).collect(),
+            torn: false,
+            left: OBJECTS_MAX,
+        }
     }
 
     /// Takes in the stack of a thread that is not `waiting` for them all.
     pub fn add(&mut self, memory: &impl Memory, thread: &Tso, walk: &Walk) {
         self.torn |= !walk.whole;
-        let note = |wanted: &mut HashMap<u64, Candidates>, word: u64, catching: bool| {
-            let object = word & !7;
-            if thread.object == Some(object) {
-                return;
-            }
-            if let Some(candidates) = wanted.get_mut(&object) {
-                let only = if catching { &mut candidates.catching } else { &mut candidates.referring };
-                only.add(thread.address);
-            }
-        };
-        walk.words.iter().for_each(|word| note(&mut self.wanted, *word, false));
+        let mut met = Vec::new();
+        for word in &walk.words {
+            self.reach(memory, *word, WORD_DEPTH, &mut met);
+        }
+        for object in met.drain(..).filter(|object| thread.object != Some(*object)) {
+            self.wanted.entry(object).and_modify(|candidates| candidates.referring.add(thread.address));
+        }
         for handler in &walk.catching {
-            fields(memory, *handler & !7).into_iter().for_each(|word| {
-                note(&mut self.wanted, word, true);
-                note(&mut self.wanted, word, false);
+            self.reach(memory, *handler, HANDLER_DEPTH, &mut met);
+        }
+        for object in met.drain(..).filter(|object| thread.object != Some(*object)) {
+            self.wanted.entry(object).and_modify(|candidates| {
+                candidates.catching.add(thread.address);
+                candidates.referring.add(thread.address);
             });
         }
     }
 
-    /// A thread runs: what it refers to is not known.
-    pub fn add_running(&mut self) {
+    /// Adds the variables that lead from `word` to `met`, through so many objects on the way.
+    fn reach(&mut self, memory: &impl Memory, word: u64, depth: u32, met: &mut Vec<u64>) {
+        let object = word & !7;
+        if self.wanted.contains_key(&object) {
+            met.push(object);
+            return;
+        }
+        if depth == 0 || object == 0 {
+            return;
+        }
+        let Some(left) = self.left.checked_sub(1) else {
+            self.torn = true;
+            return;
+        };
+        self.left = left;
+        for field in fields(memory, object) {
+            self.reach(memory, field, depth - 1, met);
+        }
+    }
+
+    /// What a thread refers to is not known.
+    pub fn add_unread(&mut self) {
         self.torn = true;
     }
 
@@ -93,12 +124,14 @@ impl Holders {
     }
 }
 
-/// What a handler refers to.
+/// What a closure refers to: that is what its code uses; and what is in a box, such as `MVar` itself. Records are not
+/// looked into: code that has one uses some of it.
 fn fields(memory: &impl Memory, at: u64) -> Vec<u64> {
     let read = || {
-        let info = info_of(memory, memory.read_u64(at).ok().filter(|_| at != 0)?)?;
+        let info = info_of(memory, memory.read_u64(at).ok()?)?;
         let head = match info.kind {
             Type::Function => 1,
+            Type::Constructor if info.pointers == 1 => 1,
             Type::Thunk | Type::Pap => 2,
             _ => return None,
         };

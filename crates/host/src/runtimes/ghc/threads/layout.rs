@@ -19,6 +19,9 @@ pub struct Layout {
     pub label: Option<usize>,
     /// Bytes of a thread.
     pub bytes: usize,
+    /// `capabilities` is an array of pointers, of one where the runtime has no threads of the system; else a pointer to
+    /// such an array.
+    pub array: bool,
 }
 
 /// The same in all of them.
@@ -31,6 +34,9 @@ pub const WHAT_NEXT: usize = 32;
 pub const THREADS: u64 = 104;
 /// In a capability: the task that has it, 0 where it is idle.
 pub const RUNNING_TASK: u64 = 952;
+/// In a capability: whether that runs a green thread now, one byte. A runtime without threads of the system has its only
+/// task always, also while nothing can run.
+pub const IN_HASKELL: u64 = 960;
 /// In a capability: the thread that it runs or ran last.
 pub const CURRENT_THREAD: u64 = 24 + 872;
 /// More words than a thread has.
@@ -39,11 +45,20 @@ pub const THREAD_WORDS: usize = 17;
 impl Layout {
     /// That of a version; `None`: not known.
     pub fn of(version: Version) -> Option<Layout> {
-        let early = Layout { why_blocked: 34, block_info: 40, id: 48, transaction: 80, label: None, bytes: 120 };
+        let early =
+            Layout { why_blocked: 34, block_info: 40, id: 48, transaction: 80, label: None, bytes: 120, array: false };
         Some(match (version.0, version.1) {
             (9, 0) => early,
-            (9, 6) => Layout { label: Some(88), bytes: 128, ..early },
-            (9, 10) => Layout { why_blocked: 40, block_info: 48, id: 56, transaction: 88, label: Some(96), bytes: 136 },
+            (9, 6) => Layout { label: Some(88), bytes: 128, array: true, ..early },
+            (9, 10) => Layout {
+                why_blocked: 40,
+                block_info: 48,
+                id: 56,
+                transaction: 88,
+                label: Some(96),
+                bytes: 136,
+                array: false,
+            },
             _ => return None,
         })
     }

@@ -25,8 +25,8 @@ pub struct Place {
     pub statics: Statics,
     /// Of its version.
     pub layout: Layout,
-    /// `capabilities` is an array of pointers, not a pointer to one; see [`capabilities`].
-    pub direct: bool,
+    /// The runtime has no threads of the system.
+    pub alone: bool,
 }
 
 /// A thread as it was read.
@@ -64,18 +64,27 @@ pub fn capabilities(memory: &impl Memory, place: &Place) -> io::Result<Vec<u64>>
     if count > CAPABILITIES_MAX {
         return Ok(Vec::new());
     }
-    let first = if place.direct { list } else { memory.read_u64(list)? };
+    let first = if place.layout.array { list } else { memory.read_u64(list)? };
     (0..u64::from(count)).map(|index| memory.read_u64(first.wrapping_add(8 * index))).collect()
 }
 
-/// Whether a capability has nobody that runs it.
-pub fn is_idle(memory: &impl Memory, capability: u64) -> bool {
+/// Whether a capability has nobody that runs it; without threads of the system, whether it runs no green thread.
+pub fn is_idle(memory: &impl Memory, place: &Place, capability: u64) -> bool {
+    if place.alone {
+        let mut runs = [1];
+        return memory.read(capability.wrapping_add(layout::IN_HASKELL), &mut runs).is_ok() && runs == [0];
+    }
     memory.read_u64(capability.wrapping_add(layout::RUNNING_TASK)).is_ok_and(|task| task == 0)
 }
 
+/// Whether a thread lies there.
+pub fn is_thread(memory: &impl Memory, address: u64) -> bool {
+    kind_at(memory, address) == Some(Type::Thread)
+}
+
 /// The threads that capabilities run.
-fn running(memory: &impl Memory, capabilities: &[u64]) -> Vec<u64> {
-    let busy = capabilities.iter().filter(|capability| !is_idle(memory, **capability));
+fn running(memory: &impl Memory, place: &Place, capabilities: &[u64]) -> Vec<u64> {
+    let busy = capabilities.iter().filter(|capability| !is_idle(memory, place, **capability));
     busy.filter_map(|capability| memory.read_u64(capability.wrapping_add(layout::CURRENT_THREAD)).ok()).collect()
 }
 
@@ -103,8 +112,16 @@ pub fn read(direct: &impl Memory, memory: &impl Memory, place: &Place) -> io::Re
     let capabilities = capabilities(direct, place)?;
     let mut threads = Vec::new();
     for head in &before.1 {
-        let mut at = *head;
+        let (mut at, mut met, mut steps) = (*head, 0, 0_u64);
         while threads.len() < THREADS_MAX {
+            // A list that goes round: it was read while it changed. One of the places of a round is marked sometime.
+            if at == met {
+                return Ok(List::Torn);
+            }
+            steps += 1;
+            if steps.is_power_of_two() {
+                met = at;
+            }
             match thread(memory, &place.layout, at) {
                 Next::Thread(thread, next) => {
                     threads.extend(thread);
@@ -118,7 +135,7 @@ pub fn read(direct: &impl Memory, memory: &impl Memory, place: &Place) -> io::Re
     for thread in &mut threads {
         follow(memory, &place.layout, thread);
     }
-    let running = running(direct, &capabilities);
+    let running = running(direct, place, &capabilities);
     let is_same = state(direct, &place.statics)? == before;
     // In a collection lists are empty until threads are found alive; what a capability runs hangs on one.
     let known = |address: &u64| threads.iter().any(|thread| thread.address == *address);

@@ -3,7 +3,7 @@
 //! that the manager fills. Owns the names of these functions (`GHC.Event.Thread` of base, in
 //! `GHC.Internal` since 9.10) and of the manager's own loops; refuses to go by anything else.
 
-use crate::runtimes::waiting::{Frame, Told, first_outside};
+use crate::runtimes::waiting::{Frame, Role, Told, first_outside};
 use rtscope_model::WaitKind;
 
 /// Module and item of a name such as `GHC.Internal.Event.Thread.threadDelay1`, without where base keeps it.
@@ -27,27 +27,67 @@ fn kind(name: &str) -> Option<WaitKind> {
     }
 }
 
+/// Whether it is code of base that runs an action of whoever called it, and so waits in that one's place.
+fn runs_an_action(name: &str) -> bool {
+    let name = name.strip_prefix("GHC.Internal.").or_else(|| name.strip_prefix("GHC.")).unwrap_or(name);
+    let module = name.rsplit_once('.').map_or(name, |(module, _)| module);
+    matches!(
+        module,
+        "Control.Exception.Base" | "Control.Exception" | "Control.Concurrent.MVar" | "MVar" | "IO" | "IO.Unsafe"
+    )
+}
+
 /// What `frames`, from the top on, say of a thread that waits for `found`.
 pub fn told(found: WaitKind, frames: &[Option<Frame<'_>>]) -> Told {
     // A delay leaves no frame of its own but what is called on an exception: that forgets the timer.
-    let first = frames.iter().flatten().find(|frame| !frame.runtime);
+    let own = |frame: &Frame<'_>| frame.role != Role::Foreign && !frame.runtime;
+    let first = frames.iter().flatten().find(|frame| own(frame));
     let by_name = first.and_then(|frame| kind(frame.function()));
     // A thread that only waits has nothing else than what its end is caught by.
-    let outside =
-        first_outside(frames).or_else(|| frames.iter().position(|frame| frame.is_some_and(|frame| !frame.runtime)));
+    let of_program = |frame: &Frame<'_>| own(frame) && frame.role == Role::Goes && !runs_an_action(frame.function());
+    let outside = frames.iter().position(|frame| frame.is_some_and(|frame| of_program(&frame)));
+    let outside = outside
+        .or_else(|| first_outside(frames))
+        .or_else(|| frames.iter().position(|frame| frame.is_some_and(|frame| own(&frame))));
     match (found, by_name) {
         (WaitKind::Lock | WaitKind::Transaction, Some(kind @ (WaitKind::Time | WaitKind::InputOutput))) => {
-            Told { kind, place: asks(frames).or(outside) }
+            Told { kind, place: asks(frames).or(outside), callee: None }
         }
         (WaitKind::ForeignCall | WaitKind::Lock, Some(WaitKind::NoWork)) => {
-            Told { kind: WaitKind::NoWork, place: outside }
+            Told { kind: WaitKind::NoWork, place: outside, callee: None }
         }
-        _ => Told { kind: found, place: outside },
+        (WaitKind::ForeignCall, _) => Told { kind: found, place: outside, callee: callee(frames) },
+        _ => Told { kind: found, place: outside, callee: None },
     }
+}
+
+/// The foreign function that Haskell code called: of what goes on on the stack of C code, the last that has a name before
+/// that code, which lies on the same stack. What the runtime left there before is passed over; where no Haskell code is
+/// known, the runtime's own is the end.
+fn callee(frames: &[Option<Frame<'_>>]) -> Option<usize> {
+    let from = frames.iter().position(|frame| frame.is_some_and(|frame| frame.role == Role::Foreign))?;
+    let at = |wanted: &dyn Fn(&Frame<'_>) -> bool| {
+        let mut foreign = frames.iter().enumerate().skip(from);
+        foreign.find(|(_, frame)| frame.is_some_and(|frame| wanted(&frame))).map(|(index, _)| index)
+    };
+    // Names of C have no dots; code without a name is local to a function of Haskell's.
+    let end =
+        at(&|frame| frame.local_to.is_some() || is_of_a_module(frame.name)).or_else(|| at(&|frame| frame.runtime));
+    let called = frames.get(from..end.unwrap_or(frames.len()))?;
+    called.iter().rposition(|frame| frame.is_some_and(|frame| !frame.runtime)).map(|index| from + index)
+}
+
+fn is_of_a_module(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_uppercase()) && name.contains('.')
 }
 
 /// Who asked the event manager comes after the manager's own frames.
 fn asks(frames: &[Option<Frame<'_>>]) -> Option<usize> {
-    let own = |frame: &Frame<'_>| frame.runtime || frame.handler || kind(frame.function()).is_some();
+    let own = |frame: &Frame<'_>| {
+        frame.runtime
+            || frame.role != Role::Goes
+            || kind(frame.function()).is_some()
+            || runs_an_action(frame.function())
+    };
     frames.iter().position(|frame| frame.is_some_and(|frame| !own(&frame)))
 }

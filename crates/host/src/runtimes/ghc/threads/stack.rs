@@ -1,7 +1,7 @@
 //! The stack of a thread that does not run, frame by frame. Owns the lengths of frames and how far one
 //! goes; refuses to name them.
 
-use crate::runtimes::waiting::Code;
+use crate::runtimes::waiting::{Code, Role};
 use crate::target::memory::Memory;
 use std::collections::HashMap;
 
@@ -56,6 +56,17 @@ impl Tables {
         frame
     }
 
+    /// The same for a word that may be anything: what is none is not remembered.
+    fn peek(&mut self, memory: &impl Memory, word: u64) -> Frame {
+        if let Some(known) = self.0.get(&word) {
+            return *known;
+        }
+        match Tables::read(memory, word) {
+            None | Some(Frame::Unknown) => Frame::Unknown,
+            Some(_) => self.find(memory, word),
+        }
+    }
+
     fn read(memory: &impl Memory, info: u64) -> Option<Frame> {
         let mut table = [0; TABLE as usize];
         memory.read(info.checked_sub(TABLE)?, &mut table).ok()?;
@@ -102,6 +113,29 @@ pub fn walk(memory: &impl Memory, tables: &mut Tables, stack: u64) -> Walk {
     found
 }
 
+/// What the stack of a thread that runs held when it stood still last: the same frames as now but for the newest, which
+/// come and go. So no frame is walked; those that catch are looked for.
+pub fn scan(memory: &impl Memory, tables: &mut Tables, stack: u64) -> Walk {
+    let (mut found, mut next) = (Walk::default(), Some(stack));
+    for _ in 0..PIECES_MAX {
+        let Some(words) = next.and_then(|piece| used(memory, piece)) else { break };
+        next = None;
+        for (at, word) in words.iter().enumerate().filter(|(_, word)| word.is_multiple_of(8)) {
+            match tables.peek(memory, *word) {
+                Frame::Catch(count) => found.catching.extend(words.iter().skip(at + 1).take(count.saturating_sub(1))),
+                Frame::Underflow => next = words.get(at + 1).copied(),
+                Frame::Stop => found.whole = true,
+                _ => {}
+            }
+        }
+        found.words.extend(words);
+        if next.is_none() {
+            break;
+        }
+    }
+    found
+}
+
 /// The words in use of a piece, the newest first.
 fn used(memory: &impl Memory, piece: u64) -> Option<Vec<u64>> {
     let mut head = [0; 24];
@@ -126,15 +160,15 @@ impl Walk {
                 self.catching.extend(own);
                 // The other word says whether exceptions were masked.
                 let handler = own.iter().rev().find_map(|word| memory.read_u64(word & !7).ok());
-                handler.map(|address| Code { address, handler: true })
+                handler.map(|address| Code { address, role: Role::Handler })
             }
             Frame::Update(_) => None,
             // The code of the transaction is the first word.
             Frame::Transaction(_) => {
                 let code = own.first().and_then(|word| memory.read_u64(word & !7).ok());
-                code.map(|address| Code { address, handler: false })
+                code.map(Code::goes)
             }
-            _ => Some(Code { address: info, handler: false }),
+            _ => Some(Code::goes(info)),
         };
         self.frames.extend(code.filter(|_| self.frames.len() < KEPT_MAX));
         self.words.extend(own);
@@ -179,10 +213,6 @@ mod tests {
         CODE + 0x40 * index + TABLE
     }
 
-    fn plain(address: u64) -> Code {
-        Code { address, handler: false }
-    }
-
     fn tables(types: &[(u64, u64)]) -> Image {
         let mut image = Image::default();
         for (index, (number, layout)) in (0..).zip(types) {
@@ -207,7 +237,7 @@ mod tests {
         let image = stack(image, HEAP, 5, &first);
         let image = stack(image, HEAP + 0x1000, 0, &second);
         let walk = walk(&image, &mut Tables::default(), HEAP);
-        assert_eq!(walk.frames, [code(0), code(4), code(3), code(0)].map(plain));
+        assert_eq!(walk.frames, [code(0), code(4), code(3), code(0)].map(Code::goes));
         assert_eq!(walk.catching, [9, 10]);
         assert_eq!(walk.words, [7, 8, 9, 10, 2, 11, 12, 13, 14, 15, 16, 17]);
         assert!(walk.whole);
@@ -219,7 +249,7 @@ mod tests {
         for last in [code(1), 0, 5, u64::MAX, code(2), code(3)] {
             let image = stack(image.clone(), HEAP, 0, &[code(0), 1, last]);
             let walk = walk(&image, &mut Tables::default(), HEAP);
-            assert_eq!((walk.frames, walk.whole), (vec![plain(code(0))], false), "{last:#x}");
+            assert_eq!((walk.frames, walk.whole), (vec![Code::goes(code(0))], false), "{last:#x}");
         }
         // A function with as many arguments as there are numbers.
         let image = stack(image, HEAP, 0, &[code(3), u64::MAX, 1]);

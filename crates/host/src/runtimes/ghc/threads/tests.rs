@@ -3,7 +3,7 @@
 use super::list::Place;
 use super::testing::Image;
 use super::*;
-use crate::runtimes::waiting::{Code, Frame, Told};
+use crate::runtimes::waiting::{Code, Frame, Role, Told};
 
 const CODE: u64 = 0x40_0000;
 const VARIABLES: u64 = 0x60_0000;
@@ -50,7 +50,7 @@ fn empty() -> (Image, Place) {
     image.put(END, &[code(CONSTRUCTOR)]);
     image.put(CAPABILITY + layout::RUNNING_TASK, &[0]);
     image.put(CAPABILITY + layout::CURRENT_THREAD, &[0]);
-    let place = Place { statics, layout: Layout::of((9, 6, 6)).unwrap(), direct: false };
+    let place = Place { statics, layout: Layout { array: false, ..Layout::of((9, 6, 6)).unwrap() }, alone: false };
     (image, place)
 }
 
@@ -104,7 +104,7 @@ fn whoever_catches_exceptions_to_fill_a_variable_has_it() {
         assert_eq!((thread.doing, thread.object, thread.holder), (waiting(WaitKind::Lock), Some(variable), Some(1)));
     }
     assert_eq!((found[3].doing, found[3].holder), (waiting(WaitKind::ForeignCall), None));
-    let own = [Code { address: code(SMALL), handler: false }, Code { address: code(FUNCTION), handler: true }];
+    let own = [Code::goes(code(SMALL)), Code { address: code(FUNCTION), role: Role::Handler }];
     assert_eq!(found[4].frames, own);
 }
 
@@ -169,16 +169,26 @@ fn what_does_not_fit_together_is_missed() {
         image.put(at(1) + 16, &[next]);
         assert_eq!(missed(&image), Look::Missed, "{next:#x}");
     }
-    // A list that goes round ends.
-    let mut image = image;
-    hang(&mut image, 1, (10, END), &[code(STOP)]);
-    image.put(at(1) + 16, &[at(1)]);
-    assert!(matches!(missed(&image), Look::Threads(threads) if threads.len() == list::THREADS_MAX));
+    // A list that goes round, at once or after some threads, and one whose threads have ended.
+    for (count, back) in [(1, 1), (7, 1), (7, 3), (9, 9)] {
+        for ended in [false, true] {
+            let mut image = image.clone();
+            for id in (1..=count).rev() {
+                hang(&mut image, id, (10, END), &[code(STOP)]);
+                if ended {
+                    image.put(at(id) + 32, &[4]);
+                }
+            }
+            image.put(at(count) + 16, &[at(back)]);
+            assert_eq!(missed(&image), Look::Missed, "{count} {back}");
+        }
+    }
 }
 
 fn frame(name: &str, handler: bool) -> Option<Frame<'_>> {
     let local_to = name.starts_with("GHC").then_some(name);
-    Some(Frame { name, local_to, runtime: name.starts_with("stg_"), handler })
+    let role = if handler { Role::Handler } else { Role::Goes };
+    Some(Frame { name, local_to, runtime: name.starts_with("stg_"), role })
 }
 
 #[test]
@@ -188,7 +198,7 @@ fn delays_and_input_are_told_from_locks_by_the_event_manager() {
         let name = |item: &str| format!("{base}.{item}");
         let (delay, wait, poll) = (name("Thread.threadDelay1"), name("Thread.threadWaitRead1"), name("EPoll.new10"));
         let told_of = |frames: &[Option<Frame<'_>>]| told(WaitKind::Lock, frames);
-        let of = |kind, place| Told { kind, place };
+        let of = |kind, place| Told { kind, place, callee: None };
         assert_eq!(told_of(&[block, frame(&delay, true), frame("Main.nap", false)]), of(WaitKind::Time, Some(2)));
         assert_eq!(
             told_of(&[block, frame(&wait, false), frame("Main.read", false)]),
@@ -198,14 +208,32 @@ fn delays_and_input_are_told_from_locks_by_the_event_manager() {
         // Whoever is called by a function that sleeps elsewhere on its stack waits for a lock.
         assert_eq!(told_of(&[block, frame("Main.take", false), frame(&delay, true)]), of(WaitKind::Lock, Some(1)));
     }
-    assert_eq!(told(WaitKind::Lock, &[None, block]), Told { kind: WaitKind::Lock, place: None });
+    assert_eq!(told(WaitKind::Lock, &[None, block]), Told { kind: WaitKind::Lock, place: None, callee: None });
+}
+
+#[test]
+fn the_c_function_that_was_called_is_the_last_before_haskell_code() {
+    let foreign = |name| Some(Frame { role: Role::Foreign, ..frame(name, false).unwrap() });
+    let caller = frame("Main.call", false);
+    let told_of = |names: &[&'static str]| {
+        let frames: Vec<_> = std::iter::once(caller).chain(names.iter().map(|name| foreign(name))).collect();
+        told(WaitKind::ForeignCall, &frames)
+    };
+    let of = |callee| Told { kind: WaitKind::ForeignCall, place: Some(0), callee };
+    assert_eq!(told_of(&["clock_nanosleep", "usleep", "Main.call", "old"]), of(Some(2)));
+    // What the runtime left on the stack before.
+    assert_eq!(told_of(&["clock_nanosleep", "stg_old", "own_call", "stg_old", "Main.call"]), of(Some(3)));
+    assert_eq!(told_of(&["clock_nanosleep", "own_call", "stg_run", "main"]), of(Some(2)));
+    assert_eq!(told_of(&[]), of(None));
+    let unnamed = [caller, foreign("poll"), None, foreign("Main.call")];
+    assert_eq!(told(WaitKind::ForeignCall, &unnamed), of(Some(1)));
 }
 
 #[test]
 fn a_place_is_known_for_versions_that_were_compiled() {
     let statics = Statics { generations: Some(8), oldest: Some(8), ..Statics::default() };
-    assert!(place(statics, Some((9, 6, 6)), Some(8)).is_ok());
-    assert!(place(statics, Some((9, 8, 4)), Some(8)).unwrap_err().contains("GHC 9.8"));
-    assert!(place(statics, None, Some(8)).unwrap_err().contains("version"));
-    assert!(place(Statics::default(), Some((9, 6, 6)), None).unwrap_err().contains("symbols are gone"));
+    assert!(place(statics, Some((9, 6, 6)), false).is_ok());
+    assert!(place(statics, Some((9, 8, 4)), false).unwrap_err().contains("GHC 9.8"));
+    assert!(place(statics, None, false).unwrap_err().contains("version"));
+    assert!(place(Statics::default(), Some((9, 6, 6)), false).unwrap_err().contains("symbols are gone"));
 }

@@ -1,0 +1,138 @@
+//! The stack of C code that sleeps: return addresses are words on it that point to just after a call instruction, the nearest first.
+//! Owns how much of one is looked at and what a call looks like; refuses to unwind, and to name places.
+
+use crate::kernel::asleep::Asleep;
+use crate::target::Process;
+use crate::target::mappings::{self, Mapping};
+use crate::target::memory::Memory;
+use std::collections::HashMap;
+use std::io;
+use std::ops::Range;
+
+/// Bytes of a stack that are looked at, those of a page, and places that are kept of it.
+const BYTES: u64 = 8 * 256;
+const PAGE: u64 = 4096;
+pub const KEPT_MAX: usize = 16;
+/// Looks after which mappings are read again, at the latest: libraries come.
+const MAPPINGS_EVERY: u32 = 16;
+/// Places of which it is remembered whether they come after a call.
+const CALLS_MAX: usize = 1 << 16;
+
+/// Stacks of the threads of one process.
+#[derive(Debug, Default)]
+pub struct Stacks {
+    pub mappings: Vec<Mapping>,
+    looks: u32,
+    /// Whether a place comes after a call.
+    calls: HashMap<u64, bool>,
+}
+
+impl Stacks {
+    /// Of a process whose memory lies so.
+    pub fn of(mappings: Vec<Mapping>) -> Stacks {
+        Stacks { mappings, ..Stacks::default() }
+    }
+
+    /// Begins a look at threads of which the kernel says this.
+    ///
+    /// # Errors
+    /// Its mappings may not be read, or it has ended.
+    pub fn begin<'a>(&mut self, process: &Process, asleep: impl IntoIterator<Item = &'a Asleep>) -> io::Result<()> {
+        let is_new = |asleep: &Asleep| matches!(asleep, Asleep::Call(_, _, stack, _) if !self.mapping(*stack).is_some_and(|known| known.writable));
+        if self.looks.is_multiple_of(MAPPINGS_EVERY) || asleep.into_iter().any(is_new) {
+            self.mappings = mappings::parse(&process.text("maps")?);
+        }
+        self.looks = self.looks.wrapping_add(1);
+        Ok(())
+    }
+
+    /// The mapping that an address lies in.
+    pub fn mapping(&self, address: u64) -> Option<&Mapping> {
+        self.mappings.iter().find(|mapping| mapping.range.contains(&address))
+    }
+
+    /// A stack from its pointer on, as far as it is mapped.
+    pub fn words(&self, memory: &impl Memory, stack: u64) -> Vec<u64> {
+        let Some(mapping) = self.mapping(stack) else { return Vec::new() };
+        self.readable(memory, stack..mapping.range.end.min(stack.saturating_add(BYTES)))
+    }
+
+    /// Words of a piece of a stack. After a stack comes a guard page, which the kernel may show as a part of the same mapping:
+    /// there it ends.
+    pub fn readable(&self, memory: &impl Memory, range: Range<u64>) -> Vec<u64> {
+        let mut found = Vec::new();
+        let mut at = range.start;
+        while at < range.end && at.is_multiple_of(8) {
+            let end = range.end.min((at / PAGE + 1).saturating_mul(PAGE));
+            let mut words = vec![0; usize::try_from((end - at) / 8).unwrap_or(0)];
+            if words.is_empty()
+                || memory.read_words(std::slice::from_ref(&(at..at + 8 * words.len() as u64)), &mut words).is_err()
+            {
+                break;
+            }
+            found.append(&mut words);
+            at = end;
+        }
+        found
+    }
+
+    /// Whether a word is an address of code just after a call instruction.
+    pub fn comes_after_a_call(&mut self, memory: &impl Memory, word: u64) -> bool {
+        if let Some(known) = self.calls.get(&word) {
+            return *known;
+        }
+        let code = |mapping: &&Mapping| mapping.executable && mapping.file().is_some();
+        if self.mapping(word).filter(code).is_none() {
+            return false;
+        }
+        let mut bytes = [0; 7];
+        let read = word.checked_sub(7).is_some_and(|from| memory.read(from, &mut bytes).is_ok());
+        let is_call = read && ends_in_call(&bytes);
+        if self.calls.len() < CALLS_MAX {
+            self.calls.insert(word, is_call);
+        }
+        is_call
+    }
+
+    /// The return addresses among `words`.
+    pub fn returns(&mut self, memory: &impl Memory, words: &[u64]) -> Vec<u64> {
+        words.iter().copied().filter(|word| self.comes_after_a_call(memory, *word)).take(KEPT_MAX).collect()
+    }
+}
+
+/// Whether these bytes of code end in a call: near, or through a register or memory.
+#[cfg(target_arch = "x86_64")]
+fn ends_in_call(bytes: &[u8; 7]) -> bool {
+    let [.., a6, a5, _, a3, a2, a1] = *bytes;
+    let through = |modrm: u8| modrm >> 3 & 7 == 2;
+    a5 == 0xe8 || (a2 == 0xff && through(a1)) || (a3 == 0xff && through(a2)) || (a6 == 0xff && through(a5))
+}
+
+/// Calls of this processor are not known: no place is one.
+#[cfg(not(target_arch = "x86_64"))]
+fn ends_in_call(_: &[u8; 7]) -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn code_after_a_call_is_known_by_the_bytes_before_it() {
+        let calls: [[u8; 7]; 5] = [
+            [0x90, 0x90, 0xe8, 1, 2, 3, 4],
+            [0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xd0],
+            [0x90, 0x90, 0x90, 0x90, 0x41, 0xff, 0xd4],
+            [0x90, 0xff, 0x15, 1, 2, 3, 4],
+            [0x90, 0x90, 0x90, 0x90, 0xff, 0x50, 8],
+        ];
+        for bytes in calls {
+            assert!(ends_in_call(&bytes), "{bytes:x?}");
+        }
+        for bytes in [[0x90; 7], [0; 7], [0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xe0]] {
+            assert!(!ends_in_call(&bytes), "{bytes:x?}");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Green threads in safe foreign calls, and the thread of the system that each is in. A capability has a list of its
+//! calls; each call knows its green thread and its task, a task its thread as the C library knows it, and that has the
+//! system's number. Owns these offsets; refuses a number that the system does not know.
+
+use super::layout::Layout;
+use super::list::{self, Place};
+use crate::target::memory::Memory;
+use std::collections::HashMap;
+
+/// In a capability: the first of its calls (`suspended_ccalls`, `rts/Capability.h`).
+const CALLS: u64 = 1000;
+/// In a call (`InCall`, `rts/Task.h`): the green thread, the task, the next call of the capability.
+const THREAD: u64 = 8;
+const TASK: u64 = 40;
+const NEXT: u64 = 64;
+/// In what `pthread_t` points to: itself, and the system's number (`_thread_db_pthread_tid` of the C library says so for
+/// debuggers).
+const SELF: u64 = 16;
+const NUMBER: u64 = 720;
+/// Calls that are followed.
+const CALLS_MAX: usize = 1024;
+
+/// The system's threads by the numbers of the green threads that call. `alone` is the only one of a runtime without
+/// threads of the system.
+pub fn callers(memory: &impl Memory, place: &Place, alone: Option<u32>) -> HashMap<u64, u32> {
+    let mut found = HashMap::new();
+    let mut left = CALLS_MAX;
+    for capability in list::capabilities(memory, place).unwrap_or_default() {
+        let mut call = word(memory, capability, CALLS).unwrap_or(0);
+        while call != 0 && left > 0 {
+            left -= 1;
+            let tid = alone.or_else(|| tid(memory, call));
+            found.extend(green(memory, &place.layout, call).zip(tid));
+            call = word(memory, call, NEXT).unwrap_or(0);
+        }
+    }
+    found
+}
+
+fn word(memory: &impl Memory, at: u64, offset: u64) -> Option<u64> {
+    memory.read_u64(at.checked_add(offset)?).ok()
+}
+
+/// The number of the green thread of a call.
+fn green(memory: &impl Memory, layout: &Layout, call: u64) -> Option<u64> {
+    let thread = word(memory, call, THREAD).filter(|thread| list::is_thread(memory, *thread))?;
+    word(memory, thread, layout.id as u64)
+}
+
+fn tid(memory: &impl Memory, call: u64) -> Option<u32> {
+    let task = word(memory, call, TASK)?;
+    let thread = memory.read_u64(task).ok()?;
+    let is_one = word(memory, thread, SELF) == Some(thread);
+    memory.read_u32(thread.checked_add(NUMBER).filter(|_| is_one)?).ok()
+}

@@ -1,0 +1,204 @@
+//! `cargo xtask waits`: programs of which it is known what each of their threads waits for, recorded, and how much of what
+//! looks say of them is right. Owns which runs there are, that what was begun goes on, and that the truth is the
+//! program's own; refuses to repeat a run that has its rows.
+
+mod known;
+pub mod rows;
+pub mod score;
+
+use crate::cache::cache;
+use crate::runner::{keeps_captures, target_folder};
+use crate::toolchain::{ALL, Spec, Toolchain};
+use crate::workload::{self, Language, repository};
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use known::Truth;
+use rows::Row;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+const PROGRAM: &str = "known-waits";
+/// Runs until one is looked at.
+const ATTEMPTS: u32 = 3;
+
+/// What is run how often, and where rows go.
+#[derive(Args, Clone, Debug)]
+pub struct Options {
+    /// How many seeds: numbers of threads, ways to lock and holders follow from them.
+    #[arg(long, default_value_t = 3)]
+    pub seeds: u64,
+    /// The first seed.
+    #[arg(long, default_value_t = 1, value_name = "SEED")]
+    pub from: u64,
+    /// Seconds for which threads wait.
+    #[arg(long, default_value_t = 5.0)]
+    pub seconds: f64,
+    /// Only these toolchains: ghc-9.6 (with OCaml 5.3.0).
+    #[arg(long, num_args = 1.., value_name = "NAME")]
+    pub only: Vec<String>,
+    /// Rows are appended here; runs that have theirs are not repeated (default: target/waits/COMMIT.jsonl).
+    #[arg(long, value_name = "FILE.jsonl")]
+    pub out: Option<PathBuf>,
+    /// Run nothing; print the tables of a file.
+    #[arg(long, value_name = "FILE.jsonl", conflicts_with = "out")]
+    pub table: Option<PathBuf>,
+}
+
+/// A runtime whose programs are looked at.
+#[derive(Clone, Debug)]
+pub struct Subject<'t> {
+    /// What compiles it.
+    pub toolchain: &'t Toolchain,
+    language: Language,
+    /// GHC: with threads of the system.
+    threaded: bool,
+    /// In tables.
+    pub name: String,
+}
+
+impl Subject<'_> {
+    /// Those of a toolchain.
+    pub fn of(toolchain: &Toolchain) -> Vec<Subject<'_>> {
+        let of = |language: Language, threaded, way: &str| {
+            let name = format!("{}{way}", language.compiler(toolchain)?);
+            Some(Subject { toolchain, language, threaded, name })
+        };
+        let all = [
+            of(Language::Haskell, true, ""),
+            of(Language::Haskell, false, ", not threaded"),
+            of(Language::Ocaml, true, ""),
+        ];
+        all.into_iter().flatten().collect()
+    }
+
+    /// Records one run by `rtscope`; gives a row for each case. `scratch` is visible to the program. Whoever looks has the
+    /// lowest priority: a run in whose time a busy machine left no look is repeated.
+    ///
+    /// # Errors
+    /// The program cannot be compiled, does not say what is true, or was not looked at.
+    pub fn run(&self, rtscope: &Path, seed: u64, seconds: f64, scratch: &Path) -> Result<Vec<Row>> {
+        for _ in 1..ATTEMPTS {
+            let rows = self.once(rtscope, seed, seconds, scratch)?;
+            if !rows.is_empty() {
+                return Ok(rows);
+            }
+        }
+        let rows = self.once(rtscope, seed, seconds, scratch)?;
+        ensure!(!rows.is_empty(), "{}: no look fell into the time of which the program says what is true", self.name);
+        Ok(rows)
+    }
+
+    /// One run; no rows: no look fell into the time.
+    fn once(&self, rtscope: &Path, seed: u64, seconds: f64, scratch: &Path) -> Result<Vec<Row>> {
+        let builds = target_folder().join("workloads");
+        fs::create_dir_all(&builds)?;
+        let program =
+            workload::build(self.language, PROGRAM, self.threaded, self.toolchain, &fs::canonicalize(builds)?)?;
+        let capture = scratch.join(format!("{}-{seed}.rtscope", self.name.replace([' ', ','], "")));
+        if capture.exists() {
+            fs::remove_dir_all(&capture)?;
+        }
+        let mut recorder = Command::new(rtscope);
+        for name in ["GHCRTS", "OCAMLRUNPARAM", "CAMLRUNPARAM"] {
+            recorder.env_remove(name);
+        }
+        recorder.arg("record").arg("-o").arg(&capture).arg("--");
+        let folder = program.parent().context("a program without a folder")?;
+        recorder.args(self.toolchain.enter(&[folder, scratch])).arg(&program);
+        recorder.args([seed.to_string(), seconds.to_string()]);
+        if self.language == Language::Haskell {
+            // Two capabilities have work, the others have none; collections are rare.
+            recorder.args(["+RTS", if self.threaded { "-N4" } else { "-T" }, "-A16m"]);
+            recorder.args(self.threaded.then_some("-qg")).arg("-RTS");
+        }
+        let done = recorder.current_dir(scratch).stdin(Stdio::null()).output().context("rtscope cannot be run")?;
+        let said = String::from_utf8_lossy(&done.stderr);
+        ensure!(done.status.success(), "{} ended with {}: {said}", self.name, done.status);
+        let rows = self.rows(seed, &String::from_utf8(done.stdout)?, &capture);
+        if !keeps_captures() {
+            fs::remove_dir_all(&capture)?;
+        }
+        rows.with_context(|| format!("{}, seed {seed}: {said}", self.name))
+    }
+
+    fn rows(&self, seed: u64, printed: &str, capture: &Path) -> Result<Vec<Row>> {
+        let truth = Truth::read(printed)?;
+        if keeps_captures() {
+            fs::write(capture.join("truth.jsonl"), printed)?;
+        }
+        let waits = fs::read_to_string(capture.join("waits.jsonl")).context("nothing was looked at")?;
+        let (by, looks) = score::score(&truth, &known::looks(&waits)?);
+        let threads = |case: &str| truth.threads.iter().filter(|known| known.case == case).count() as u64;
+        let row = |(case, score): (String, score::Score)| {
+            let (runtime, threads) = (self.name.clone(), threads(&case));
+            Row { seed, commit: String::new(), runtime, threads, case, looks, score }
+        };
+        Ok(by.into_iter().map(row).collect())
+    }
+}
+
+/// Runs what has no rows yet and prints the tables; gives whether every runtime is within the bounds.
+///
+/// # Errors
+/// A compiler is missing, a run failed, rows cannot be written.
+pub fn run(rtscope: &Path, options: &Options, say: &mut dyn FnMut(&str)) -> Result<bool> {
+    let rows = match &options.table {
+        Some(file) => rows::read(file)?,
+        None => suite(rtscope, options, say)?,
+    };
+    say(rows::tables(&rows).trim_end());
+    let mut good = !rows.is_empty();
+    for (runtime, (_, score)) in rows::by(&rows, |row| &row.runtime) {
+        for miss in rows::misses(&score) {
+            good = false;
+            say(&format!("NOT MET: {runtime}: {miss}"));
+        }
+    }
+    Ok(good)
+}
+
+fn suite(rtscope: &Path, options: &Options, say: &mut dyn FnMut(&str)) -> Result<Vec<Row>> {
+    let commit = commit()?;
+    let path = options.out.clone().unwrap_or_else(|| target_folder().join("waits").join(format!("{commit}.jsonl")));
+    let scratch = fs::canonicalize(target_folder())?.join("waits");
+    fs::create_dir_all(&scratch)?;
+    say(&format!("rows: {}", path.display()));
+    let toolchains = toolchains(&options.only)?;
+    for seed in options.from..options.from.saturating_add(options.seeds) {
+        for subject in toolchains.iter().flat_map(Subject::of) {
+            if rows::read(&path)?.iter().any(|row| row.is_of(seed, &commit, &subject.name)) {
+                continue;
+            }
+            let mut new = subject.run(rtscope, seed, options.seconds, &scratch)?;
+            new.iter_mut().for_each(|row| row.commit.clone_from(&commit));
+            rows::add(&path, &new)?;
+            let sum = new.iter().fold(score::Score::default(), |sum, row| sum.and(row.score));
+            let below = rows::misses(&sum).join("; ");
+            say(&format!("{}, seed {seed}: {}", subject.name, if below.is_empty() { "well" } else { &below }));
+        }
+    }
+    rows::read(&path)
+}
+
+fn toolchains(only: &[String]) -> Result<Vec<Toolchain>> {
+    let names: Vec<&str> = match only {
+        [] => ALL.iter().map(|spec| spec.name).collect(),
+        only => only.iter().map(String::as_str).collect(),
+    };
+    let missing = |name: &str| format!("{name} is not installed: `cargo xtask toolchains --only {name}`");
+    names.into_iter().map(|name| Spec::find(name)?.installed(&cache()).with_context(|| missing(name))).collect()
+}
+
+/// What is measured: a tree with changes has a `+`.
+fn commit() -> Result<String> {
+    let git = |words: &[&str]| -> Result<String> {
+        let mut command = Command::new("git");
+        let done = command.args(["-c", "safe.directory=*"]).args(words).current_dir(repository()).output();
+        let done = done.context("git cannot be run")?;
+        ensure!(done.status.success(), "git: {}", String::from_utf8_lossy(&done.stderr));
+        Ok(String::from_utf8_lossy(&done.stdout).trim().to_owned())
+    };
+    let changed = if git(&["status", "--porcelain", "crates"])?.is_empty() { "" } else { "+" };
+    Ok(format!("{}{changed}", git(&["rev-parse", "--short=12", "HEAD"])?))
+}
