@@ -3,9 +3,10 @@
 //! runner's.
 
 use crate::cache::cache;
+use crate::commit::commit;
+use crate::rows::Rows;
 use crate::runner::{Runner, target_folder};
 use crate::statistics::median;
-use crate::stm_suite::commit;
 use crate::toolchain::{ALL, Spec, Toolchain};
 use crate::workload::{self, Workload};
 use anyhow::{Context, Result};
@@ -13,17 +14,19 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fs::{self, File, Permissions};
-use std::io::{BufRead, BufReader, Write};
+use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// What is recorded, and where the rows are.
 #[derive(Args, Debug)]
 pub struct Options {
-    /// Rows; those that are there are not recorded again (default: target/accounts.jsonl).
-    #[arg(long, value_name = "FILE")]
-    to: Option<PathBuf>,
+    /// Rows are appended here; those that are there are not recorded again.
+    #[arg(long, value_name = "FILE.jsonl", default_value_os_t = target_folder().join("accounts.jsonl"))]
+    rows: PathBuf,
+    /// Run nothing; print the table of the rows.
+    #[arg(long)]
+    table: bool,
     /// Only these workloads.
     #[arg(long, num_args = 1.., value_name = "NAME")]
     only: Vec<String>,
@@ -77,11 +80,17 @@ struct Row {
 /// # Errors
 /// The rows cannot be read or written, or nothing can be built.
 pub fn run(options: &Options, rtscope: &Path, say: &mut dyn FnMut(&str)) -> Result<()> {
-    let path = options.to.clone().unwrap_or_else(|| target_folder().join("accounts.jsonl"));
-    let mut rows = read(&path)?;
-    let mut file = File::options().append(true).create(true).open(&path)?;
+    let mut rows = Rows::open(&options.rows)?;
+    if !options.table {
+        suite(options, rtscope, &mut rows, say)?;
+    }
+    table(&rows.all).iter().for_each(|line| say(line));
+    Ok(())
+}
+
+fn suite(options: &Options, rtscope: &Path, rows: &mut Rows<Row>, say: &mut dyn FnMut(&str)) -> Result<()> {
     let runner = open_to_all(Runner::new(rtscope)?)?;
-    let commit = commit()?;
+    let commit = commit(&["crates", "workloads"])?;
     let asked = |spec: &&Spec| options.on.is_empty() || options.on.iter().any(|name| name == spec.name);
     let toolchains: Vec<Toolchain> = ALL.iter().filter(asked).filter_map(|spec| spec.installed(&cache())).collect();
     let wanted = |workload: &Workload| {
@@ -96,7 +105,7 @@ pub fn run(options: &Options, rtscope: &Path, say: &mut dyn FnMut(&str)) -> Resu
                 let same = |row: &Row| {
                     (&*row.workload, &*row.on, &*row.recorder, row.run) == (&*workload.name, &*on, recorder, run)
                 };
-                if rows.iter().any(same) {
+                if rows.all.iter().any(same) {
                     continue;
                 }
                 let row = Row {
@@ -108,20 +117,11 @@ pub fn run(options: &Options, rtscope: &Path, say: &mut dyn FnMut(&str)) -> Resu
                     ..row(runner.recorded_by(becoming, &workload, toolchain))
                 };
                 say(&sentence(&row));
-                writeln!(file, "{}", serde_json::to_string(&row)?)?;
-                rows.push(row);
+                rows.add(vec![row])?;
             }
         }
     }
-    table(&rows).iter().for_each(|line| say(line));
     Ok(())
-}
-
-/// Rows of earlier calls; a last one that was cut off is none.
-fn read(path: &Path) -> Result<Vec<Row>> {
-    let Ok(file) = File::open(path) else { return Ok(Vec::new()) };
-    let lines: Vec<String> = BufReader::new(file).lines().collect::<Result<_, _>>()?;
-    Ok(lines.iter().filter_map(|line| serde_json::from_str(line).ok()).collect())
 }
 
 /// Another user's recorder writes its captures and starts programs, which lie where only root may go.

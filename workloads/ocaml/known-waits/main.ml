@@ -103,14 +103,18 @@ let conditions () =
       (start (fun () -> Doing.in_condition mutex condition))
   done
 
-(* The ends of a domain and of a thread. *)
-let joins () =
-  let joined, domain = in_domain Doing.in_sleep in
-  known "join" "time" "in_sleep" joined;
+(* The end of a domain that does this. *)
+let join case (joined, domain) does =
   for _ = 1 to up_to 2 do
-    known "join" "child" "Domain" ~thing:"domain" ~holder:(joined, "time")
-      (start (fun () -> Doing.in_join domain))
-  done;
+    known case "child" "Domain" ~thing:case ~holder:(joined, does) (start (fun () -> Doing.in_join domain))
+  done
+
+(* The ends of domains and of a thread. *)
+let joins running =
+  let asleep = in_domain Doing.in_sleep in
+  known "join" "time" "in_sleep" (fst asleep);
+  join "join" asleep "time";
+  join "join, domain: running" running "runs";
   let _, thread = in_thread Doing.in_sleep in
   known "join of a thread" "child" "in_thread_join" ~thing:"thread"
     (start (fun () -> Doing.in_thread_join thread))
@@ -147,11 +151,17 @@ let settle () = Unix.sleepf seconds [@@inline never]
 let () =
   let child, does = does () in
   List.iter lock_held does;
-  lock_held ~begins:(fun what -> fst (in_domain what)) ("running", "runs", "", None, Doing.running);
+  let running = ref None in
+  let in_own what =
+    let domain = in_domain what in
+    running := Some domain;
+    fst domain
+  in
+  lock_held ~begins:in_own ("running", "runs", "", None, Doing.running);
   chain ();
   dead ();
   conditions ();
-  joins ();
+  joins (Option.get !running);
   List.iter alone does;
   let held = "known_await_held" in
   domain_kept ("call", "call", "in_held_call", Some held, Doing.in_held_call);

@@ -2,16 +2,17 @@
 
 use super::claims::{PROGRAM, RIGHT_MIN, claims};
 use super::pair::Pair;
-use super::rows::{Row, Rows};
+use super::row::Row;
 use super::table;
 use crate::cache::cache;
+use crate::commit::commit;
+use crate::rows::Rows;
 use crate::runner::{Runner, target_folder};
 use crate::toolchain::{ALL, Toolchain};
 use crate::workload::Language;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// The share of the runtime's samples that shall have a purpose.
 pub const WITH_MIN: f64 = 0.98;
@@ -29,7 +30,7 @@ pub struct Options {
     #[arg(long, value_name = "NAME")]
     pub on: Option<String>,
     /// Rows go here; those of this commit that are there are not made again.
-    #[arg(long, default_value_os_t = target_folder().join("purposes.tsv"))]
+    #[arg(long, default_value_os_t = target_folder().join("purposes.jsonl"))]
     pub rows: PathBuf,
     /// Run nothing; print the table of the rows.
     #[arg(long)]
@@ -44,7 +45,7 @@ pub fn run(rtscope: &Path, options: &Options, say: &mut dyn FnMut(&str)) -> Resu
         let asked = |toolchain: &&Toolchain| options.on.as_ref().is_none_or(|on| on == toolchain.name);
         let toolchains: Vec<&Toolchain> = there.iter().filter(asked).collect();
         ensure!(!toolchains.is_empty(), "no compiler is installed: `cargo xtask toolchains`");
-        let (runner, commit) = (Runner::new(rtscope)?, commit()?);
+        let (runner, commit) = (Runner::new(rtscope)?, commit(&["crates", "workloads"])?);
         for seed in &options.seeds {
             for toolchain in &toolchains {
                 for language in Language::ALL.into_iter().filter(|language| language.compiles_on(toolchain)) {
@@ -62,13 +63,13 @@ fn kinds(
     (toolchain, language): (&Toolchain, Language),
     (seed, commit): (u64, &str),
     options: &Options,
-    rows: &mut Rows,
+    rows: &mut Rows<Row>,
     say: &mut dyn FnMut(&str),
 ) -> Result<()> {
     let asked = |kind: &str| options.only.is_empty() || options.only.iter().any(|only| only == kind);
     let family = if language == Language::Haskell { "ghc" } else { "ocaml" };
     for claim in claims(language)?.iter().filter(|claim| asked(&claim.kind)) {
-        if rows.has(seed, commit, (toolchain.name, family), &claim.kind) {
+        if rows.all.iter().any(|row| row.is_of(seed, commit, (toolchain.name, family), &claim.kind)) {
             continue;
         }
         let claim = claim.drawn(seed);
@@ -85,12 +86,7 @@ fn kinds(
             100.0 * row.with_purpose,
             row.elsewhere
         ));
-        rows.add(row)?;
+        rows.add(vec![row])?;
     }
     Ok(())
-}
-
-fn commit() -> Result<String> {
-    let done = Command::new("git").args(["rev-parse", "--short", "HEAD"]).output()?;
-    Ok(String::from_utf8_lossy(&done.stdout).trim().to_owned())
 }

@@ -7,7 +7,7 @@
 mod claims;
 pub mod command;
 mod pair;
-mod rows;
+mod row;
 mod table;
 
 pub use claims::{Claim, RIGHT_MIN, claims};

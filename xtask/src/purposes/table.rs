@@ -1,6 +1,6 @@
 //! The table of docs/purposes.md: for each kind of work and runtime the shares over all seeds.
 
-use super::rows::Row;
+use super::row::Row;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

@@ -4,10 +4,10 @@
 
 mod cores;
 mod programs;
-pub use programs::commit;
 mod rows;
 
 use crate::cache::cache;
+use crate::commit::commit;
 use crate::toolchain::{ALL, Toolchain};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
@@ -83,7 +83,7 @@ pub fn run(options: &Options, say: &(dyn Fn(&str) + Sync)) -> Result<bool> {
     let keep = options.keep.clone().unwrap_or_else(|| cache().join("stm-suite"));
     std::fs::create_dir_all(&keep)?;
     let keep = std::fs::canonicalize(keep)?;
-    let commit = programs::commit()?;
+    let commit = commit(&["bindings/haskell-stm"])?;
     let rows = Rows::open(options.out.clone().unwrap_or_else(|| keep.join(format!("stm-{commit}.tsv"))))?;
     let left: Vec<u32> = (0..options.runs).filter(|turn| !rows.has(*turn)).collect();
     say(&format!("{} of {} runs are left; rows: {}", left.len(), options.runs, rows.path().display()));

@@ -8,7 +8,7 @@ use super::{Case, UNLED};
 use crate::package::Packages;
 use crate::toolchain::Toolchain;
 use crate::workload::repository;
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -29,22 +29,6 @@ pub struct Programs<'t> {
     toolchains: &'t [Toolchain],
     folder: PathBuf,
     commit: String,
-}
-
-/// The commit of this tree, with `+` where the package is not as it was committed.
-///
-/// # Errors
-/// git cannot be run here.
-pub fn commit() -> Result<String> {
-    let git = |words: &[&str]| -> Result<String> {
-        let mut command = std::process::Command::new("git");
-        let done = command.args(["-c", "safe.directory=*"]).args(words).current_dir(repository()).output();
-        let done = done.context("git cannot be run")?;
-        ensure!(done.status.success(), "git: {}", String::from_utf8_lossy(&done.stderr));
-        Ok(String::from_utf8_lossy(&done.stdout).trim().to_owned())
-    };
-    let changed = !git(&["status", "--porcelain", "bindings/haskell-stm"])?.is_empty();
-    Ok(format!("{}{}", git(&["rev-parse", "--short=12", "HEAD"])?, if changed { "+" } else { "" }))
 }
 
 impl<'t> Programs<'t> {

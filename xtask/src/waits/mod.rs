@@ -7,9 +7,11 @@ pub mod rows;
 pub mod score;
 
 use crate::cache::cache;
+use crate::commit::commit;
+use crate::rows::Rows;
 use crate::runner::{keeps_captures, target_folder};
 use crate::toolchain::{ALL, Spec, Toolchain};
-use crate::workload::{self, Language, repository};
+use crate::workload::{self, Language};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use known::Truth;
@@ -25,24 +27,21 @@ const ATTEMPTS: u32 = 3;
 /// What is run how often, and where rows go.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
-    /// How many seeds: numbers of threads, ways to lock and holders follow from them.
-    #[arg(long, default_value_t = 3)]
-    pub seeds: u64,
-    /// The first seed.
-    #[arg(long, default_value_t = 1, value_name = "SEED")]
-    pub from: u64,
+    /// Numbers of threads, ways to lock and holders follow from each.
+    #[arg(long, num_args = 1.., default_values_t = [1, 2, 3])]
+    pub seeds: Vec<u64>,
     /// Seconds for which threads wait.
     #[arg(long, default_value_t = 5.0)]
     pub seconds: f64,
     /// Only these toolchains: ghc-9.6 (with OCaml 5.3.0).
     #[arg(long, num_args = 1.., value_name = "NAME")]
     pub only: Vec<String>,
-    /// Rows are appended here; runs that have theirs are not repeated (default: target/waits/COMMIT.jsonl).
-    #[arg(long, value_name = "FILE.jsonl")]
-    pub out: Option<PathBuf>,
-    /// Run nothing; print the tables of a file.
-    #[arg(long, value_name = "FILE.jsonl", conflicts_with = "out")]
-    pub table: Option<PathBuf>,
+    /// Rows are appended here; runs of this commit that have theirs are not repeated.
+    #[arg(long, value_name = "FILE.jsonl", default_value_os_t = target_folder().join("waits.jsonl"))]
+    pub rows: PathBuf,
+    /// Run nothing; print the tables of the rows.
+    #[arg(long)]
+    pub table: bool,
 }
 
 /// A runtime whose programs are looked at.
@@ -143,13 +142,13 @@ impl Subject<'_> {
 /// # Errors
 /// A compiler is missing, a run failed, rows cannot be written.
 pub fn run(rtscope: &Path, options: &Options, say: &mut dyn FnMut(&str)) -> Result<bool> {
-    let rows = match &options.table {
-        Some(file) => rows::read(file)?,
-        None => suite(rtscope, options, say)?,
-    };
-    say(rows::tables(&rows).trim_end());
-    let mut good = !rows.is_empty();
-    for (runtime, (_, score)) in rows::by(&rows, |row| &row.runtime) {
+    let mut rows = Rows::open(&options.rows)?;
+    if !options.table {
+        suite(rtscope, options, &mut rows, say)?;
+    }
+    say(rows::tables(&rows.all).trim_end());
+    let mut good = !rows.all.is_empty();
+    for (runtime, (_, score)) in rows::by(&rows.all, |row| &row.runtime) {
         for miss in rows::misses(&score) {
             good = false;
             say(&format!("NOT MET: {runtime}: {miss}"));
@@ -158,27 +157,26 @@ pub fn run(rtscope: &Path, options: &Options, say: &mut dyn FnMut(&str)) -> Resu
     Ok(good)
 }
 
-fn suite(rtscope: &Path, options: &Options, say: &mut dyn FnMut(&str)) -> Result<Vec<Row>> {
-    let commit = commit()?;
-    let path = options.out.clone().unwrap_or_else(|| target_folder().join("waits").join(format!("{commit}.jsonl")));
+fn suite(rtscope: &Path, options: &Options, rows: &mut Rows<Row>, say: &mut dyn FnMut(&str)) -> Result<()> {
+    let commit = commit(&["crates", "workloads"])?;
+    let rtscope = &fs::canonicalize(rtscope).with_context(|| format!("{}: build it", rtscope.display()))?;
     let scratch = fs::canonicalize(target_folder())?.join("waits");
     fs::create_dir_all(&scratch)?;
-    say(&format!("rows: {}", path.display()));
     let toolchains = toolchains(&options.only)?;
-    for seed in options.from..options.from.saturating_add(options.seeds) {
+    for seed in &options.seeds {
         for subject in toolchains.iter().flat_map(Subject::of) {
-            if rows::read(&path)?.iter().any(|row| row.is_of(seed, &commit, &subject.name)) {
+            if rows.all.iter().any(|row| row.is_of(*seed, &commit, &subject.name)) {
                 continue;
             }
-            let mut new = subject.run(rtscope, seed, options.seconds, &scratch)?;
+            let mut new = subject.run(rtscope, *seed, options.seconds, &scratch)?;
             new.iter_mut().for_each(|row| row.commit.clone_from(&commit));
-            rows::add(&path, &new)?;
             let sum = new.iter().fold(score::Score::default(), |sum, row| sum.and(row.score));
+            rows.add(new)?;
             let below = rows::misses(&sum).join("; ");
             say(&format!("{}, seed {seed}: {}", subject.name, if below.is_empty() { "well" } else { &below }));
         }
     }
-    rows::read(&path)
+    Ok(())
 }
 
 fn toolchains(only: &[String]) -> Result<Vec<Toolchain>> {
@@ -188,17 +186,4 @@ fn toolchains(only: &[String]) -> Result<Vec<Toolchain>> {
     };
     let missing = |name: &str| format!("{name} is not installed: `cargo xtask toolchains --only {name}`");
     names.into_iter().map(|name| Spec::find(name)?.installed(&cache()).with_context(|| missing(name))).collect()
-}
-
-/// What is measured: a tree with changes has a `+`.
-fn commit() -> Result<String> {
-    let git = |words: &[&str]| -> Result<String> {
-        let mut command = Command::new("git");
-        let done = command.args(["-c", "safe.directory=*"]).args(words).current_dir(repository()).output();
-        let done = done.context("git cannot be run")?;
-        ensure!(done.status.success(), "git: {}", String::from_utf8_lossy(&done.stderr));
-        Ok(String::from_utf8_lossy(&done.stdout).trim().to_owned())
-    };
-    let changed = if git(&["status", "--porcelain", "crates"])?.is_empty() { "" } else { "+" };
-    Ok(format!("{}{changed}", git(&["rev-parse", "--short=12", "HEAD"])?))
 }

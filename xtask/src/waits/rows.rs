@@ -1,13 +1,8 @@
-//! A row for each case of each run, as JSON lines. Owns the file and what its rows sum up to; refuses to change a row that
-//! was written.
+//! A row for each case of each run. Owns what rows sum up to and which sums are right enough.
 
 use super::score::{Right, Score};
-use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::Write;
-use std::path::Path;
 
 /// Shares that have to be right.
 const KIND_MIN: f64 = 0.98;
@@ -37,38 +32,6 @@ impl Row {
     pub fn is_of(&self, seed: u64, commit: &str, runtime: &str) -> bool {
         self.seed == seed && self.commit == commit && self.runtime == runtime
     }
-}
-
-/// The rows of a file; a last one that was cut off is left out. No file has none.
-///
-/// # Errors
-/// It cannot be read, or is of another kind.
-pub fn read(path: &Path) -> Result<Vec<Row>> {
-    if !path.exists() {
-        return Ok(Vec::new());
-    }
-    let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
-    let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
-    let row =
-        |line| serde_json::from_str(line).with_context(|| format!("{} is no file of this command", path.display()));
-    whole.lines().map(row).collect()
-}
-
-/// Adds the rows of one run, all or none: those of one that was cut off are taken back.
-///
-/// # Errors
-/// It cannot be written.
-pub fn add(path: &Path, rows: &[Row]) -> Result<()> {
-    let before = read(path)?;
-    let mut text = String::new();
-    for row in before.iter().chain(rows) {
-        text += &serde_json::to_string(row)?;
-        text.push('\n');
-    }
-    // In a file beside it, which takes its place at once.
-    let new = path.with_extension("new");
-    File::create(&new)?.write_all(text.as_bytes())?;
-    fs::rename(&new, path).with_context(|| path.display().to_string())
 }
 
 /// Sums of rows, by what `key` says of each.
@@ -125,22 +88,6 @@ mod tests {
         let kind = Right { of: 100, right };
         let score = Score { kind, ..Score::default() };
         Row { seed: 1, commit: "c".into(), runtime: runtime.into(), case: "lock".into(), threads: 4, looks: 25, score }
-    }
-
-    #[test]
-    fn rows_are_kept_and_one_that_was_cut_off_is_none() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("rows.jsonl");
-        assert_eq!(read(&path).unwrap(), []);
-        add(&path, &[row("ghc-9.0", 100)]).unwrap();
-        let mut file = File::options().append(true).open(&path).unwrap();
-        file.write_all(b"{\"seed\":2").unwrap();
-        add(&path, &[row("ocaml-5.3.0", 97)]).unwrap();
-        let rows = read(&path).unwrap();
-        assert_eq!(rows, [row("ghc-9.0", 100), row("ocaml-5.3.0", 97)]);
-        assert!(rows[0].is_of(1, "c", "ghc-9.0") && !rows[0].is_of(2, "c", "ghc-9.0"));
-        fs::write(&path, "hello\n").unwrap();
-        assert!(read(&path).is_err());
     }
 
     #[test]

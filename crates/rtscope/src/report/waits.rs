@@ -18,7 +18,7 @@ pub fn sentences(found: &Waits, runtime: &RuntimeInfo) -> Vec<String> {
 /// "18 threads wait for one MVar in `Desk.withDesk`; its holder (thread 6) is in a foreign call (`usleep`) in `Desk.call`"
 fn sentence(wait: &Wait, runtime: &RuntimeInfo) -> String {
     let threads = wait.threads_mean.round().max(1.0);
-    let (wait_for, its) = if threads > 1.0 { ("wait for", "its") } else { ("waits for", "its") };
+    let wait_for = if threads > 1.0 { "wait for" } else { "waits for" };
     let kind = wait.kind;
     let subject = counted(threads as u64, "thread", "threads");
     let mut text = match kind {
@@ -33,7 +33,7 @@ fn sentence(wait: &Wait, runtime: &RuntimeInfo) -> String {
     };
     text += &at(wait.place.as_deref(), wait.callee.as_deref());
     if let Some(holder) = &wait.holder {
-        text += &format!("; {its} {}", holds(kind, holder, runtime));
+        text += &format!("; {}", holds(kind, holder, runtime));
     }
     if wait.looks_share < 0.995 {
         text += &format!(" (at {:.0} % of looks)", 100.0 * wait.looks_share);
@@ -71,7 +71,11 @@ fn object(kind: WaitKind, objects: Option<f64>, runtime: &RuntimeInfo) -> String
 }
 
 fn holds(kind: WaitKind, holder: &HolderDoes, runtime: &RuntimeInfo) -> String {
-    let who = if kind == WaitKind::Lock { "holder" } else { "owner" };
+    let who = match kind {
+        WaitKind::Lock => "its holder",
+        WaitKind::Child => "that one",
+        _ => "its owner",
+    };
     let who = holder.thread.as_ref().map_or(who.to_owned(), |thread| format!("{who} (thread {thread})"));
     let does = match holder.doing {
         Doing::Runs => "runs".to_owned(),

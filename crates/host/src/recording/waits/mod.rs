@@ -25,8 +25,8 @@ const WAITS: &str = "waits.jsonl";
 const PERIOD_NS: u64 = 250_000_000;
 /// Looks take one part in so many of a CPU.
 const SHARE: u64 = 200;
-/// What finding the threads and their first names may take beyond that, once.
-const START_NS: u64 = 100_000_000;
+/// What finding the threads may take beyond that, once.
+const START_NS: u64 = 30_000_000;
 /// No look is further away than this.
 const REST_MAX_NS: u64 = 20_000_000_000;
 /// Processes that are looked at.
@@ -102,8 +102,9 @@ impl Looker {
         while shared.wait(&[], Some(self.around(pause_ns))) && !shared.disk_full() {
             let before_ns = clock::thread_cpu_ns();
             let sandboxes_ns = self.look();
-            let spent_ns = clock::thread_cpu_ns().saturating_sub(before_ns).saturating_add(sandboxes_ns);
-            shared.lock().cpu_ns += spent_ns;
+            let spent_ns = clock::thread_cpu_ns().saturating_sub(before_ns);
+            shared.lock().cpu_ns += spent_ns.saturating_add(sandboxes_ns);
+            // Names have a rest of their own.
             owed_ns = owed_ns.saturating_add(spent_ns).saturating_sub(clock::monotonic().since(last) / SHARE);
             last = clock::monotonic();
             let rest_ns = owed_ns.saturating_sub(START_NS).saturating_mul(SHARE);

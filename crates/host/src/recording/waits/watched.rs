@@ -30,7 +30,6 @@ pub(super) struct Watched {
     state: State,
     texts: Texts,
     out: Vec<(Option<Time>, WaitSeen)>,
-    missed: u32,
     /// See [`Watched::take_note`].
     is_noted: bool,
 }
@@ -59,7 +58,7 @@ fn may_not(error: &io::Error) -> String {
 impl Watched {
     pub fn new(pid: u32, redact: bool) -> Watched {
         let (texts, out) = (Texts::default(), Vec::new());
-        Watched { pid, redact, program: None, tries: 0, state: State::Unknown, texts, out, missed: 0, is_noted: false }
+        Watched { pid, redact, program: None, tries: 0, state: State::Unknown, texts, out, is_noted: false }
     }
 
     /// One look; gives the CPU time of children.
@@ -83,7 +82,7 @@ impl Watched {
                     looking.held.push((now, threads));
                 }
                 Ok(Look::Busy) => {}
-                Ok(Look::Missed) => self.missed += 1,
+                Ok(Look::Missed) => self.out.push((Some(now), WaitSeen::Missed(1))),
                 // Who follows the family says that it has ended.
                 Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                     self.refuse(may_not(&error));
@@ -153,9 +152,6 @@ impl Watched {
         for (time, threads) in std::mem::take(&mut looking.held) {
             let look = groups::group(&threads, &looking.places, looking.runtime, self.redact, &mut self.texts);
             self.out.extend(self.texts.take().into_iter().map(|text| (Some(time), text)));
-            if self.missed > 0 {
-                self.out.push((Some(time), WaitSeen::Missed(std::mem::take(&mut self.missed))));
-            }
             self.out.push((Some(time), WaitSeen::Look(look)));
         }
     }

@@ -1,5 +1,6 @@
 //! OCaml's runtime: what it leaves in files, its rings, and its threads.
 
+mod domains;
 pub(crate) mod files;
 mod logs;
 mod names;

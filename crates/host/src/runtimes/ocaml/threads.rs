@@ -2,6 +2,7 @@
 //! has left OCaml for C code sleeps on a stack of C's, which says where on another one it left OCaml; its domain's
 //! state says who has that. Owns how that is found and what names of places tell of a wait. Refuses to unwind.
 
+use super::domains::{self, Ends};
 use crate::kernel::asleep::{self, Asleep};
 use crate::runtimes::c_stack::Stacks;
 use crate::runtimes::recorded::NoHeap;
@@ -10,33 +11,19 @@ use crate::target::Process;
 use crate::target::mappings;
 use crate::target::memory::{LiveProcess, Memory};
 use rtscope_model::{Doing, WaitKind};
+use std::collections::HashSet;
 use std::io;
 
 /// Bytes that functions which read and write have on their stack, before whatever called them (`UNIX_BUFFER_SIZE`).
 const BUFFER: u64 = 64 << 10;
-/// Words that are tried as the state of a domain, in one look at a thread.
-const TRIES_MAX: usize = 48;
-/// No minor heap is larger.
-const MINOR_MAX: u64 = 1 << 40;
-
-/// Words of a domain's state (`domain_state.tbl`, the same in 5.0 to 5.4).
-const YOUNG_POINTER: usize = 1;
-const YOUNG_START: usize = 2;
-const YOUNG_END: usize = 3;
-const CURRENT_STACK: usize = 5;
-const C_STACK: usize = 8;
 /// A mutex of the C library's that is taken and awaited.
 const TAKEN: u32 = 2;
-/// What the C library knows of a thread lies so many bytes behind the place where its stack begins, at most; and where the
-/// number is in that.
-const HEAD_WITHIN: u64 = 16 << 10;
-const NUMBER: u64 = 720;
-
 /// The threads of one process.
 #[derive(Debug)]
 struct Watched {
     memory: LiveProcess,
     stacks: Stacks,
+    ends: Ends,
 }
 
 /// Finds out how the threads of a process are looked at.
@@ -45,14 +32,15 @@ struct Watched {
 /// None: what is not permitted is said by the first look.
 pub fn find(process: &Process) -> Result<Box<dyn Looks>, NoHeap> {
     let memory = LiveProcess::from(process.clone());
-    Ok(Box::new(Watched { memory, stacks: Stacks::default() }))
+    let ends = Ends::of(process.text("limits").unwrap_or_default().as_str());
+    Ok(Box::new(Watched { memory, stacks: Stacks::default(), ends }))
 }
 
 /// Threads whose kernel says these lines, of a process with these mappings; for fuzzers.
 pub fn by_bytes(memory: &impl Memory, maps: &str, lines: &str) -> Vec<Thread> {
     let asleep: Vec<(u32, Asleep)> = (1..).zip(lines.lines().filter_map(Asleep::parse)).collect();
     let mut stacks = Stacks::of(mappings::parse(maps));
-    threads(memory, &mut stacks, 1, &asleep)
+    threads(memory, &mut stacks, &mut Ends::of(""), 1, &asleep)
 }
 
 impl Looks for Watched {
@@ -62,18 +50,31 @@ impl Looks for Watched {
         let asleep: Vec<(u32, Asleep)> =
             lines.iter().filter_map(|(tid, line)| Some((*tid, Asleep::parse(line)?))).collect();
         self.stacks.begin(&process, asleep.iter().map(|(_, asleep)| asleep))?;
-        Ok(Look::Threads(threads(&self.memory, &mut self.stacks, process.pid(), &asleep)))
+        Ok(Look::Threads(threads(&self.memory, &mut self.stacks, &mut self.ends, process.pid(), &asleep)))
     }
 }
 
 /// What all threads of a process do, of which the kernel says this.
-pub fn threads(memory: &impl Memory, stacks: &mut Stacks, pid: u32, asleep: &[(u32, Asleep)]) -> Vec<Thread> {
-    let is_one = |tid: &u64| asleep.iter().any(|(known, _)| u64::from(*known) == *tid);
+fn threads(
+    memory: &impl Memory,
+    stacks: &mut Stacks,
+    ends: &mut Ends,
+    pid: u32,
+    asleep: &[(u32, Asleep)],
+) -> Vec<Thread> {
+    let tids: HashSet<u32> = asleep.iter().map(|(tid, _)| *tid).collect();
+    let is_one = |tid: &u64| u32::try_from(*tid).is_ok_and(|tid| tids.contains(&tid));
     let thread = |(tid, own): &(u32, Asleep)| {
         let thread = thread(memory, stacks, *tid, *own, pid);
         Thread { lane_holder: thread.lane_holder.filter(is_one), ..thread }
     };
-    asleep.iter().map(thread).collect()
+    let mut threads: Vec<Thread> = asleep.iter().map(thread).collect();
+    let has_no_holder = threads.iter_mut().filter(|thread| thread.holder.is_none());
+    let waiting: Vec<(&mut Thread, u64)> =
+        has_no_holder.filter_map(|thread| thread.object.map(|at| (thread, at))).collect();
+    ends.look(memory, stacks, &tids, waiting.iter().map(|(_, at)| *at));
+    waiting.into_iter().for_each(|(thread, at)| thread.holder = ends.whose(at).map(u64::from));
+    threads
 }
 
 fn thread(memory: &impl Memory, stacks: &mut Stacks, tid: u32, asleep: Asleep, pid: u32) -> Thread {
@@ -85,7 +86,7 @@ fn thread(memory: &impl Memory, stacks: &mut Stacks, tid: u32, asleep: Asleep, p
     };
     let futex = Some(arguments).filter(|_| asleep::is_futex(call));
     let words = stacks.words(memory, stack);
-    let lane_holder = futex.and_then(|_| lane_holder(memory, stacks, &words, pid));
+    let lane_holder = futex.and_then(|_| domains::holder(memory, stacks, &words, pid));
     Thread {
         doing: Doing::Waits(asleep::kind(call, &arguments)),
         // A condition has two such words beside each other, for those who came before a signal and after it.
@@ -135,42 +136,6 @@ fn left(memory: &impl Memory, stacks: &mut Stacks, words: &[u64]) -> Option<(usi
     };
     let mut links = pairs.filter(is_link).filter_map(|(at, (_, used))| Some((at, memory.read_u64(*used).ok()?)));
     links.find(|(_, place)| stacks.comes_after_a_call(memory, *place))
-}
-
-/// The thread on whose stack a place lies. The kernel may show the stacks of many threads as one mapping; what the C
-/// library has of a thread lies at the end of its stack: twice its own address, and the system's number
-/// (`_thread_db_pthread_tid` says so for debuggers).
-fn whose(memory: &impl Memory, stacks: &Stacks, pid: u32, place: u64) -> Option<u32> {
-    let mapping = stacks.mapping(place).filter(|_| place.is_multiple_of(8))?;
-    if mapping.name == "[stack]" {
-        return Some(pid);
-    }
-    let end = mapping.range.end.min(place.checked_add(HEAD_WITHIN)?);
-    let words = stacks.readable(memory, place..end);
-    let mut heads = (place..).step_by(8).zip(words.iter().zip(words.iter().skip(2)));
-    let (head, _) = heads.find(|(at, (own, again))| at == *own && own == again)?;
-    memory.read_u32(head.checked_add(NUMBER)?).ok()
-}
-
-/// The thread that has the domain of the one whose stack has these words: OCaml code of that domain was entered from its
-/// stack last. C code keeps the address of the domain's state on the stack while it uses the register of that.
-fn lane_holder(memory: &impl Memory, stacks: &Stacks, words: &[u64], pid: u32) -> Option<u32> {
-    let writable = |word: u64| stacks.mapping(word).is_some_and(|mapping| mapping.writable);
-    let tried = words.iter().copied().filter(|word| word.is_multiple_of(8) && writable(*word)).take(TRIES_MAX);
-    let mut entered = tried.filter_map(|word| entered(memory, word));
-    entered.find_map(|c_stack| whose(memory, stacks, pid, c_stack))
-}
-
-/// The place on a stack of C's from which OCaml code was entered last, of the domain whose state lies at `address`, if
-/// what lies there can be one.
-fn entered(memory: &impl Memory, address: u64) -> Option<u64> {
-    let mut words = [0; C_STACK + 1];
-    let range = address..address.checked_add(8 * words.len() as u64)?;
-    memory.read_words(std::slice::from_ref(&range), &mut words).ok()?;
-    let [pointer, start, end] = [YOUNG_POINTER, YOUNG_START, YOUNG_END].map(|at| words.get(at).copied().unwrap_or(0));
-    let is_heap = start != 0 && (start..=end).contains(&pointer) && end - start <= MINOR_MAX && end > start;
-    let (current_stack, c_stack) = (*words.get(CURRENT_STACK)?, *words.get(C_STACK)?);
-    (is_heap && current_stack != 0 && c_stack != 0).then_some(c_stack)
 }
 
 /// The thread that has the mutex at `lock`: it stands in it. Of a word that a thread awaits to change from `awaited` it is
@@ -238,6 +203,7 @@ pub fn told(found: WaitKind, frames: &[Option<Frame<'_>>]) -> Told {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runtimes::ocaml::domains::tests::Words;
 
     fn of(found: WaitKind, names: &[&'static str]) -> (WaitKind, Option<&'static str>) {
         let frame = |name: &&'static str| {
@@ -263,31 +229,6 @@ mod tests {
         let sleep = ["clock_nanosleep", "caml_release_domain_lock", "caml_enter_blocking_section", "caml_unix_sleep"];
         assert_eq!(of(WaitKind::Time, &sleep), (WaitKind::Time, Some("caml_unix_sleep")));
         assert_eq!(of(futex, &["", ""]), (WaitKind::Unknown, None));
-    }
-
-    /// Words at addresses from 0 on.
-    struct Words(Vec<u64>);
-
-    impl Memory for Words {
-        fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
-            let bytes: Vec<u8> = self.0.iter().flat_map(|word| word.to_ne_bytes()).collect();
-            let from = usize::try_from(address).map_err(|_| io::ErrorKind::UnexpectedEof)?;
-            let there = from.checked_add(buffer.len()).and_then(|to| bytes.get(from..to));
-            buffer.copy_from_slice(there.ok_or(io::ErrorKind::UnexpectedEof)?);
-            Ok(())
-        }
-    }
-
-    #[test]
-    fn what_cannot_be_a_domain_is_none() {
-        let good = vec![0, 0x2000, 0x1000, 0x3000, 0, 0x5000, 0, 0, 0x7000];
-        assert_eq!(entered(&Words(good.clone()), 0), Some(0x7000));
-        for (at, word) in [(YOUNG_POINTER, 0), (YOUNG_START, 0), (YOUNG_END, u64::MAX), (CURRENT_STACK, 0)] {
-            let mut words = good.clone();
-            words[at] = word;
-            assert_eq!(entered(&Words(words), 0), None, "{at}");
-        }
-        assert_eq!(entered(&Words(good), u64::MAX - 8), None);
     }
 
     #[test]

@@ -70,6 +70,9 @@ impl Holders {
     /// Takes in the stack of a thread that is not `waiting` for them all.
     pub fn add(&mut self, memory: &impl Memory, thread: &Tso, walk: &Walk) {
         self.torn |= !walk.whole;
+        if self.wanted.is_empty() {
+            return;
+        }
         let mut met = Vec::new();
         for word in &walk.words {
             self.reach(memory, *word, WORD_DEPTH, &mut met);
@@ -106,11 +109,6 @@ impl Holders {
         for field in fields(memory, object) {
             self.reach(memory, field, depth - 1, met);
         }
-    }
-
-    /// What a thread refers to is not known.
-    pub fn add_unread(&mut self) {
-        self.torn = true;
     }
 
     /// The address of the thread that has `object`.

@@ -6,12 +6,15 @@ use super::layout::{self, Layout, Why};
 use crate::target::memory::Memory;
 use rtscope_heap::closure::{Info, Type};
 use rtscope_heap::{Runtime, Statics};
+use std::collections::HashSet;
 use std::io;
 
 /// Threads that are read in one look.
 pub const THREADS_MAX: usize = 1 << 17;
 /// Capabilities that are asked whether they are idle.
 const CAPABILITIES_MAX: u32 = 4096;
+/// Threads after which a walk asks whether what it reads still holds.
+const CHECK_EVERY: u64 = 512;
 /// Bytes of a name.
 const LABEL_MAX: u64 = 128;
 /// Threads that have ended and still hang on a list: see `rts/Constants.h`.
@@ -37,19 +40,18 @@ pub struct Tso {
     pub why: Why,
     pub stack: u64,
     pub label: Option<String>,
-    /// What it waits for, as far as that is an object.
+    /// What it waits for, or a message about that, as far as that is an object.
     pub object: Option<u64>,
-    /// The thread that has that: its address.
-    pub owner: Option<u64>,
 }
 
-/// What a look at the lists found.
+/// What is read between two collections.
 #[derive(Clone, Eq, PartialEq, Debug)]
-pub enum List {
-    /// All threads that have not ended, and the ones that capabilities run.
-    Threads(Vec<Tso>, Vec<u64>),
-    /// It does not fit together.
-    Torn,
+pub struct Rest {
+    /// Threads that are not of the oldest generation, or not for long.
+    pub new: Vec<Tso>,
+    /// The threads that capabilities run.
+    pub running: Vec<u64>,
+    state: State,
 }
 
 /// Addresses of the capabilities.
@@ -88,59 +90,122 @@ fn running(memory: &impl Memory, place: &Place, capabilities: &[u64]) -> Vec<u64
     busy.filter_map(|capability| memory.read_u64(capability.wrapping_add(layout::CURRENT_THREAD)).ok()).collect()
 }
 
-/// What changes with each collection: how many there were, and where lists begin.
-fn state(memory: &impl Memory, statics: &Statics) -> io::Result<(Option<u64>, Vec<u64>)> {
-    let collections = Runtime::read(memory, statics)?.collections();
-    let (Some(generations), Some(oldest)) = (statics.generations, statics.oldest) else {
-        return Ok((collections, Vec::new()));
-    };
-    let (first, last) = (memory.read_u64(generations)?, memory.read_u64(oldest)?);
-    let number = if first == 0 { 0 } else { u64::from(memory.read_u32(last)?) };
-    let size = last.wrapping_sub(first).checked_div(number).unwrap_or(0);
-    let head = |index: u64| memory.read_u64(first.wrapping_add(index * size).wrapping_add(layout::THREADS));
-    // [`Runtime::read`] has refused a number that is not the place of the oldest.
-    let heads = if first == 0 { Vec::new() } else { (0..=number.min(64)).map(head).collect::<io::Result<_>>()? };
-    Ok((collections, heads))
+/// What changes with collections: how many there were of each generation, and where its list begins; the youngest first.
+#[derive(Clone, Eq, PartialEq, Debug)]
+struct State(Vec<(u32, u64)>);
+
+impl State {
+    fn read(memory: &impl Memory, statics: &Statics) -> io::Result<State> {
+        // Has refused a number that is not the place of the oldest.
+        let counted = Runtime::read(memory, statics)?.generations;
+        let (Some(generations), Some(oldest)) = (statics.generations, statics.oldest) else {
+            return Ok(State(Vec::new()));
+        };
+        let (first, last) = (memory.read_u64(generations)?, memory.read_u64(oldest)?);
+        let size = last.wrapping_sub(first).checked_div(counted.len().saturating_sub(1) as u64).unwrap_or(0);
+        let head = |index: u64| memory.read_u64(first.wrapping_add(index * size).wrapping_add(layout::THREADS));
+        let state = counted.iter().zip(0..).map(|(generation, index)| Ok((generation.collections, head(index)?)));
+        state.collect::<io::Result<_>>().map(State)
+    }
+
+    /// Collections of the oldest generation: no other moves its threads or makes its list anew.
+    fn oldest(&self) -> Option<u32> {
+        self.0.last().map(|(collections, _)| *collections)
+    }
 }
 
-/// Reads all threads. `direct` is memory as it is now; `memory` may keep what it has read.
-///
-/// # Errors
-/// Memory cannot be read: the process has ended, or is not permitted.
-pub fn read(direct: &impl Memory, memory: &impl Memory, place: &Place) -> io::Result<List> {
-    let before = state(direct, &place.statics)?;
-    let capabilities = capabilities(direct, place)?;
-    let mut threads = Vec::new();
-    for head in &before.1 {
-        let (mut at, mut met, mut steps) = (*head, 0, 0_u64);
-        while threads.len() < THREADS_MAX {
+/// Threads of a look that is going on. Those of the oldest generation stay where they are until that is collected; they
+/// are read first, and most are among them where there are many. What was allocated or promoted since then is read again
+/// whenever a collection comes.
+#[derive(Debug)]
+pub struct Reading<'m, M> {
+    direct: &'m M,
+    place: &'m Place,
+    collections: Option<u32>,
+    /// Of the oldest generation.
+    pub old: Vec<Tso>,
+    is_old: HashSet<u64>,
+}
+
+impl<'m, M: Memory> Reading<'m, M> {
+    /// Reads the threads of the oldest generation. `direct` is memory as it is now; `memory` may keep what it has read.
+    /// `None`: they do not fit together.
+    ///
+    /// # Errors
+    /// Memory cannot be read: the process has ended, or is not permitted.
+    pub fn begin(direct: &'m M, memory: &impl Memory, place: &'m Place) -> io::Result<Option<Self>> {
+        let state = State::read(direct, &place.statics)?;
+        let Some(&(_, head)) = state.0.last() else { return Ok(None) };
+        let (collections, is_old) = (state.oldest(), HashSet::new());
+        let mut reading = Reading { direct, place, collections, old: Vec::new(), is_old };
+        let mut old = Vec::new();
+        let is_whole = reading.walk(memory, head, &mut old)?;
+        reading.is_old = old.iter().map(|thread| thread.address).collect();
+        reading.old = old;
+        Ok((is_whole && reading.still_holds()?).then_some(reading))
+    }
+
+    /// Whether threads of the oldest generation are where they were.
+    ///
+    /// # Errors
+    /// See [`Reading::begin`].
+    pub fn still_holds(&self) -> io::Result<bool> {
+        Ok(State::read(self.direct, &self.place.statics)?.oldest() == self.collections)
+    }
+
+    /// Reads the others and what capabilities run. `None`: a collection is going on.
+    ///
+    /// # Errors
+    /// See [`Reading::begin`].
+    pub fn rest(&self, memory: &impl Memory) -> io::Result<Option<Rest>> {
+        let state = State::read(self.direct, &self.place.statics)?;
+        let capabilities = capabilities(self.direct, self.place)?;
+        let mut new = Vec::new();
+        for (_, head) in &state.0 {
+            if !self.walk(memory, *head, &mut new)? {
+                return Ok(None);
+            }
+        }
+        let running = running(self.direct, self.place, &capabilities);
+        // In a collection lists are empty until threads are found alive; what a capability runs hangs on one.
+        let found = self.old.iter().chain(&new).filter(|thread| running.contains(&thread.address)).count();
+        let is_whole = found == running.iter().filter(|address| **address != 0).count();
+        let is_some = !self.old.is_empty() || !new.is_empty();
+        Ok((is_whole && is_some).then_some(Rest { new, running, state }))
+    }
+
+    /// Whether no collection came since `rest` began to be read.
+    ///
+    /// # Errors
+    /// See [`Reading::begin`].
+    pub fn holds(&self, rest: &Rest) -> io::Result<bool> {
+        let now = State::read(self.direct, &self.place.statics)?;
+        Ok(now == rest.state && now.oldest() == self.collections)
+    }
+
+    /// Walks a list up to its end, or to a thread that is known; whether what it met were threads.
+    fn walk(&self, memory: &impl Memory, head: u64, threads: &mut Vec<Tso>) -> io::Result<bool> {
+        let (mut at, mut met, mut steps) = (head, 0, 0_u64);
+        while self.old.len() + threads.len() < THREADS_MAX && !self.is_old.contains(&at) {
             // A list that goes round: it was read while it changed. One of the places of a round is marked sometime.
-            if at == met {
-                return Ok(List::Torn);
+            if at == met || (steps.is_multiple_of(CHECK_EVERY) && !self.still_holds()?) {
+                return Ok(false);
             }
             steps += 1;
             if steps.is_power_of_two() {
                 met = at;
             }
-            match thread(memory, &place.layout, at) {
+            match thread(memory, &self.place.layout, at) {
                 Next::Thread(thread, next) => {
                     threads.extend(thread);
                     at = next;
                 }
-                Next::End => break,
-                Next::Torn => return Ok(List::Torn),
+                Next::End => return Ok(true),
+                Next::Torn => return Ok(false),
             }
         }
+        Ok(true)
     }
-    for thread in &mut threads {
-        follow(memory, &place.layout, thread);
-    }
-    let running = running(direct, place, &capabilities);
-    let is_same = state(direct, &place.statics)? == before;
-    // In a collection lists are empty until threads are found alive; what a capability runs hangs on one.
-    let known = |address: &u64| threads.iter().any(|thread| thread.address == *address);
-    let is_whole = running.iter().filter(|address| **address != 0).all(known);
-    Ok(if is_same && is_whole && !threads.is_empty() { List::Threads(threads, running) } else { List::Torn })
 }
 
 /// A step along a list.
@@ -179,7 +244,7 @@ fn thread(memory: &impl Memory, layout: &Layout, at: u64) -> Next {
     };
     let label = layout.label.and_then(|at| label(memory, word(at)));
     let (id, stack) = (word(layout.id), word(layout::STACK));
-    Next::Thread(Some(Tso { address: at, id, why, stack, label, object, owner: None }), next)
+    Next::Thread(Some(Tso { address: at, id, why, stack, label, object }), next)
 }
 
 fn label(memory: &impl Memory, at: u64) -> Option<String> {
@@ -201,9 +266,10 @@ fn kind_at(memory: &impl Memory, address: u64) -> Option<Type> {
     Some(info_of(memory, memory.read_u64(address).ok()?)?.kind)
 }
 
-/// Puts the thing that is waited for in the place of the message about it, and finds who has it.
-fn follow(memory: &impl Memory, layout: &Layout, thread: &mut Tso) {
-    let Some(at) = thread.object else { return };
+/// The thing that a thread waits for, of which it has a message in some cases, and the thread that has it. A thing that has
+/// moved since the thread was read is none any more where it was.
+pub fn follow(memory: &impl Memory, layout: &Layout, thread: &Tso) -> (Option<u64>, Option<u64>) {
+    let Some(at) = thread.object else { return (None, None) };
     let word = |at: u64, offset: u64| memory.read_u64(at.checked_add(offset)?).ok();
     let found = match thread.why {
         Why::MVar => (kind_at(memory, at) == Some(Type::MVar)).then_some((at, None)),
@@ -212,10 +278,8 @@ fn follow(memory: &impl Memory, layout: &Layout, thread: &mut Tso) {
         Why::Stm => first_read(memory, at).map(|variable| (variable, None)),
         _ => None,
     };
-    thread.object = found.map(|found| found.0);
-    thread.owner = found
-        .and_then(|found| found.1)
-        .filter(|owner| kind_at(memory, *owner) == Some(Type::Thread) && word(*owner, layout.id as u64).is_some());
+    let is_thread = |owner: &u64| is_thread(memory, *owner) && word(*owner, layout.id as u64).is_some();
+    (found.map(|found| found.0), found.and_then(|found| found.1).filter(is_thread))
 }
 
 /// The thread that computes the value of the object at `hole`.

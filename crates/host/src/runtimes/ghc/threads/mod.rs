@@ -26,15 +26,15 @@ use crate::target::memory::{LiveProcess, Memory};
 use chunks::Chunks;
 use holders::Holders;
 use layout::{Layout, Why};
-use list::{List, Place, Tso};
+use list::{Place, Reading, Tso};
 use rtscope_heap::Statics;
 use rtscope_model::{Doing, Version, WaitKind};
 use stack::{Tables, Walk};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::io;
 
-/// How often a look is retaken at once.
-const TRIES: u32 = 2;
+/// How often what a collection made stale is read again at once.
+const TRIES: u32 = 4;
 /// Stacks that are walked in one look.
 const STACKS_MAX: usize = 1 << 14;
 
@@ -85,18 +85,14 @@ fn place(statics: Statics, version: Option<Version>, alone: bool) -> Result<Plac
 
 impl Looks for Watched {
     fn look(&mut self) -> io::Result<Look> {
-        for _ in 0..TRIES {
-            match look(&self.memory, &self.place, &mut self.tables)? {
-                Look::Missed => {}
-                Look::Threads(mut threads) => {
-                    self.call(&mut threads);
-                    return Ok(Look::Threads(threads));
-                }
-                Look::Busy => return Ok(Look::Busy),
+        match look(&self.memory, &self.place, &mut self.tables)? {
+            Look::Threads(mut threads) => {
+                self.call(&mut threads);
+                Ok(Look::Threads(threads))
             }
+            Look::Missed => self.memory.process.check().map(|()| Look::Missed),
+            Look::Busy => Ok(Look::Busy),
         }
-        self.memory.process.check()?;
-        Ok(Look::Missed)
     }
 }
 
@@ -135,53 +131,86 @@ fn look(memory: &impl Memory, place: &Place, tables: &mut Tables) -> io::Result<
     if !capabilities.is_empty() && !capabilities.iter().any(|capability| list::is_idle(memory, place, *capability)) {
         return Ok(Look::Busy);
     }
-    let chunks = Chunks::of(memory);
-    let List::Threads(threads, running) = list::read(memory, &chunks, place)? else { return Ok(Look::Missed) };
-    let running: HashSet<u64> = running.into_iter().collect();
-    let walks = walks(&chunks, tables, &threads, &running);
-    let holders = holders(&chunks, &threads, &walks);
+    let old = Chunks::of(memory);
+    let Some(reading) = Reading::begin(memory, &old, place)? else { return Ok(Look::Missed) };
+    let mut walks: Vec<Walk> = stacks(&old, tables, reading.old.iter().take(STACKS_MAX)).collect();
+    for _ in 0..TRIES {
+        let chunks = Chunks::of(memory);
+        let Some(rest) = reading.rest(&chunks)? else { continue };
+        let new: Vec<Walk> = stacks(&chunks, tables, rest.new.iter().take(STACKS_MAX)).collect();
+        let all = reading.old.iter().chain(&rest.new).enumerate();
+        let run = all.filter(|(_, thread)| rest.running.contains(&thread.address));
+        // Those of threads that run as they were when these stood still last.
+        let run: Vec<(usize, Walk)> =
+            run.map(|(index, thread)| (index, stack::scan(&chunks, tables, thread.stack))).collect();
+        if !reading.holds(&rest)? {
+            continue;
+        }
+        let count = reading.old.len() + rest.new.len();
+        // What is too much is as good as not read to its end.
+        walks.resize_with(reading.old.len(), Walk::default);
+        walks.extend(new);
+        walks.resize_with(count, Walk::default);
+        for (index, walk) in run {
+            walks.get_mut(index).into_iter().for_each(|known| known.clone_from(&walk));
+        }
+        let threads: Vec<Tso> = reading.old.into_iter().chain(rest.new).collect();
+        return Ok(Look::Threads(told_of(&chunks, place, threads, &rest.running, walks)));
+    }
+    Ok(Look::Missed)
+}
+
+/// The stacks of threads.
+fn stacks<'t>(
+    memory: &impl Memory,
+    tables: &mut Tables,
+    threads: impl Iterator<Item = &'t Tso>,
+) -> impl Iterator<Item = Walk> {
+    threads.map(move |thread| stack::walk(memory, tables, thread.stack))
+}
+
+/// Of threads, what each does and who has what it waits for.
+fn told_of(
+    memory: &impl Memory,
+    place: &Place,
+    mut threads: Vec<Tso>,
+    running: &[u64],
+    walks: Vec<Walk>,
+) -> Vec<Thread> {
+    let mut owners = Vec::with_capacity(threads.len());
+    for thread in &mut threads {
+        let (object, owner) = list::follow(memory, &place.layout, thread);
+        thread.object = object;
+        owners.push(owner);
+    }
+    let holders = holders(memory, &threads, &walks);
     let ids: HashMap<u64, u64> = threads.iter().map(|thread| (thread.address, thread.id)).collect();
-    let found = threads.into_iter().zip(walks).map(|(thread, walk)| {
+    let found = threads.into_iter().zip(owners).zip(walks).map(|((thread, owner), walk)| {
         let held = thread.object.filter(|_| thread.why == Why::MVar).and_then(|object| holders.holder(object));
-        let holder = thread.owner.or(held).and_then(|address| ids.get(&address).copied());
+        let holder = owner.or(held).and_then(|address| ids.get(&address).copied());
+        let runs = running.contains(&thread.address);
         Thread {
             id: thread.id,
-            doing: doing(&thread, &running),
+            doing: doing(&thread, runs),
             name: thread.label,
             object: thread.object,
             holder,
-            frames: walk.filter(|_| !running.contains(&thread.address)).map_or(Vec::new(), |walk| walk.frames),
+            frames: if runs { Vec::new() } else { walk.frames },
             lane_holder: None,
         }
     });
-    Ok(Look::Threads(found.collect()))
+    found.collect()
 }
 
-/// Stacks, of threads that run as they were when these stood still last.
-fn walks(memory: &impl Memory, tables: &mut Tables, threads: &[Tso], running: &HashSet<u64>) -> Vec<Option<Walk>> {
-    let mut left = STACKS_MAX;
-    let mut walk = |thread: &Tso| {
-        left = left.checked_sub(1)?;
-        let walk = if running.contains(&thread.address) { stack::scan } else { stack::walk };
-        Some(walk(memory, tables, thread.stack))
-    };
-    threads.iter().map(&mut walk).collect()
-}
-
-fn holders(memory: &impl Memory, threads: &[Tso], walks: &[Option<Walk>]) -> Holders {
+fn holders(memory: &impl Memory, threads: &[Tso], walks: &[Walk]) -> Holders {
     let mut holders = Holders::of(threads.iter().filter(|thread| thread.why == Why::MVar));
-    for (thread, walk) in threads.iter().zip(walks) {
-        match walk {
-            Some(walk) => holders.add(memory, thread, walk),
-            None => holders.add_unread(),
-        }
-    }
+    threads.iter().zip(walks).for_each(|(thread, walk)| holders.add(memory, thread, walk));
     holders
 }
 
-fn doing(thread: &Tso, running: &HashSet<u64>) -> Doing {
+fn doing(thread: &Tso, runs: bool) -> Doing {
     Doing::Waits(match thread.why {
-        Why::Not if running.contains(&thread.address) => return Doing::Runs,
+        Why::Not if runs => return Doing::Runs,
         Why::Not => return Doing::Ready,
         Why::MVar => WaitKind::Lock,
         Why::BlackHole => WaitKind::Value,
