@@ -2,25 +2,41 @@
 //! forgiven.
 
 use crate::truth::ground;
-use xtask::purposes::{Claim, Pair, WITH_MIN, claims};
+use xtask::purposes::{Claim, KNOWN_MIN_NS, Pair, Scored, WITH_MIN, claims};
+use xtask::runner::Runner;
+use xtask::toolchain::Toolchain;
 use xtask::workload::Language;
 
 /// As with workloads of known truth, one run may miss: so many that follow have to hit then.
 const NEXT: usize = 2;
 
+/// How often turns are doubled until the work is long enough to be judged.
+const DOUBLED_MAX: u32 = 5;
+
 /// Asserts that each kind of the language's known work has its purpose.
 pub fn has_its_purpose(toolchain: &str, language: Language) {
     let Some((runner, toolchain)) = ground(toolchain) else { return };
     for claim in claims(language).unwrap() {
-        // Half as long as where it is measured: then it still takes longer than the least that is judged.
-        let claim = Claim { turns: claim.turns.div_ceil(2), ..claim.drawn(1) };
-        let pair = Pair { runner: &runner, toolchain: &toolchain, language, claim: &claim };
-        let holds = || {
-            let scored = pair.scored().unwrap();
+        // Half as long as where it is measured, unless the machine is too fast for that.
+        let mut claim = Claim { turns: claim.turns.div_ceil(2), ..claim.drawn(1) };
+        let mut holds = || {
+            let scored = scored(&runner, &toolchain, language, &mut claim);
             println!("{} {}: {:.3} right: {scored:?}", scored.runtime, claim.kind, scored.right());
             scored.right() >= claim.held_to && scored.with_purpose >= WITH_MIN
         };
         let holds = holds() || (0..NEXT).all(|_| holds());
         assert!(holds, "{} on {}", claim.kind, toolchain.name);
     }
+}
+
+/// A pair of runs whose work is long enough to be judged.
+fn scored(runner: &Runner, toolchain: &Toolchain, language: Language, claim: &mut Claim) -> Scored {
+    for _ in 0..DOUBLED_MAX {
+        let scored = Pair { runner, toolchain, language, claim }.scored().unwrap();
+        if scored.known_ns >= KNOWN_MIN_NS {
+            return scored;
+        }
+        claim.turns *= 2;
+    }
+    panic!("{} on {} takes no time", claim.kind, toolchain.name);
 }

@@ -16,7 +16,7 @@ use std::process::Command;
 /// of them know less.
 const RATE: &str = "997";
 /// A kind whose work takes less CPU time is too short to be judged: it has two hundred samples.
-const KNOWN_MIN_NS: f64 = 200e6;
+pub const KNOWN_MIN_NS: f64 = 200e6;
 
 /// What is recorded.
 #[derive(Debug)]
@@ -76,7 +76,6 @@ impl Pair<'_> {
     pub fn scored(&self) -> Result<Scored> {
         let (with, without) = (self.run("with")?, self.run("without")?);
         let known_ns = with.cpu_ns - without.cpu_ns;
-        ensure!(known_ns >= KNOWN_MIN_NS, "{}: only {known_ns} ns of work", self.claim.kind);
         let by = |run: &Run| if self.claim.door.is_some() { run.by_door.clone() } else { run.by_purpose.clone() };
         let is_expected = |key: &str| match &self.claim.door {
             Some(door) => key.starts_with(door),
