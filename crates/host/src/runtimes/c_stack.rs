@@ -1,5 +1,6 @@
-//! The stack of C code that sleeps: return addresses are words on it that point to just after a call instruction, the nearest first.
-//! Owns how much of one is looked at and what a call looks like; refuses to unwind, and to name places.
+//! Stacks of C code: return addresses are words on one that point to just after a call instruction, the nearest first, and
+//! at its end lies what the C library keeps of the thread. Owns how much of a stack is looked at, what a call looks
+//! like, and how to read a thread's number from there; refuses to unwind, and to name places.
 
 use crate::kernel::asleep::Asleep;
 use crate::target::Process;
@@ -15,6 +16,11 @@ const PAGE: u64 = 4096;
 pub const KEPT_MAX: usize = 16;
 /// Looks after which mappings are read again, at the latest: libraries come.
 const MAPPINGS_EVERY: u32 = 16;
+/// What the C library keeps of a thread (`struct pthread`) lies at most so many bytes below the end of its stack. It has its
+/// own address twice, and the system's number of the thread (`_thread_db_pthread_tid` says where, for debuggers).
+pub const HEAD_WITHIN: u64 = 16 << 10;
+const SELF: u64 = 16;
+const NUMBER: u64 = 720;
 /// Places of which it is remembered whether they come after a call.
 const CALLS_MAX: usize = 1 << 16;
 
@@ -76,6 +82,14 @@ impl Stacks {
         found
     }
 
+    /// Where the C library keeps what it knows of a thread, within `range`, and the thread's number.
+    pub fn head(&self, memory: &impl Memory, range: Range<u64>) -> Option<(u64, u32)> {
+        let words = self.readable(memory, range.clone());
+        let is_own = |(at, word): &(u64, &u64)| at == *word;
+        let mut heads = range.step_by(8).zip(&words).filter(is_own);
+        heads.find_map(|(head, _)| Some((head, number(memory, head)?)))
+    }
+
     /// Whether a word is an address of code just after a call instruction.
     pub fn comes_after_a_call(&mut self, memory: &impl Memory, word: u64) -> bool {
         if let Some(known) = self.calls.get(&word) {
@@ -98,6 +112,12 @@ impl Stacks {
     pub fn returns(&mut self, memory: &impl Memory, words: &[u64]) -> Vec<u64> {
         words.iter().copied().filter(|word| self.comes_after_a_call(memory, *word)).take(KEPT_MAX).collect()
     }
+}
+
+/// The system's number of the thread of which the C library keeps this at `head`; `None`: it keeps none there.
+pub fn number(memory: &impl Memory, head: u64) -> Option<u32> {
+    let is_own = [0, SELF].iter().all(|at| head.checked_add(*at).and_then(|at| memory.read_u64(at).ok()) == Some(head));
+    memory.read_u32(head.checked_add(NUMBER).filter(|_| is_own)?).ok()
 }
 
 /// Whether these bytes of code end in a call: near, or through a register or memory.

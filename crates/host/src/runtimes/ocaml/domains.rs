@@ -1,7 +1,7 @@
 //! Which thread a domain is, seen from outside: who has a domain for which others wait, and whose end `Domain.join` awaits.
 //! Both are read from stacks of C's. Owns what the runtime and the C library keep there; refuses to know what threads do.
 
-use crate::runtimes::c_stack::Stacks;
+use crate::runtimes::c_stack::{HEAD_WITHIN, Stacks};
 use crate::target::mappings::Mapping;
 use crate::target::memory::Memory;
 use std::collections::{HashMap, HashSet};
@@ -22,11 +22,7 @@ const C_STACK: usize = 8;
 const SIZE_SHIFT: u32 = 10;
 const CUSTOM: u64 = 0xff;
 const RUNNING: u64 = 1;
-/// What the C library knows of a thread (`struct pthread`) lies at most so many bytes below the end of its stack, and the
-/// thread's number lies so many bytes into that.
-const HEAD_WITHIN: u64 = 16 << 10;
-const NUMBER: u64 = 720;
-/// So many bytes below it, the stack has the first frames of a thread.
+/// So many bytes below what the C library keeps of a thread, its stack has the thread's first frames.
 const FIRST_FRAMES: u64 = 8 << 10;
 /// Bytes of a condition of the C library's (`pthread_cond_t`).
 const CONDITION: u64 = 48;
@@ -34,28 +30,18 @@ const CONDITION: u64 = 48;
 const STACK: u64 = 2 << 20;
 const GUARD: u64 = 4096;
 /// Ends of stacks that are tried in one look.
-const ENDS_MAX: usize = 2048;
+const ENDS_MAX: usize = 1024;
 /// Looks after which threads that were no domain's are searched again: one may just have started.
 const SEARCH_EVERY: u32 = 16;
 
-/// The thread on whose stack a place lies. The kernel may show the stacks of many threads as one mapping; what the C
-/// library has of a thread lies at the end of its stack: twice its own address, and the system's number
-/// (`_thread_db_pthread_tid` says so for debuggers).
+/// The thread on whose stack a place lies. The kernel may show the stacks of many threads as one mapping.
 fn whose(memory: &impl Memory, stacks: &Stacks, pid: u32, place: u64) -> Option<u32> {
     let mapping = stacks.mapping(place).filter(|_| place.is_multiple_of(8))?;
     if mapping.name == "[stack]" {
         return Some(pid);
     }
     let end = mapping.range.end.min(place.checked_add(HEAD_WITHIN)?);
-    head(memory, stacks, place..end).map(|(_, tid)| tid)
-}
-
-/// Where the C library's own of a thread lies within `range`, and the thread's number.
-fn head(memory: &impl Memory, stacks: &Stacks, range: Range<u64>) -> Option<(u64, u32)> {
-    let words = stacks.readable(memory, range.clone());
-    let mut heads = range.step_by(8).zip(words.iter().zip(words.iter().skip(2)));
-    let (head, _) = heads.find(|(at, (own, again))| at == *own && own == again)?;
-    Some((head, memory.read_u32(head.checked_add(NUMBER)?).ok()?))
+    stacks.head(memory, place..end).map(|(_, tid)| tid)
 }
 
 /// The thread that has the domain of the one whose stack has these words: OCaml code of that domain was entered from its
@@ -119,7 +105,7 @@ impl Ends {
         }
         self.searched.extend(threads);
         for end in ends(&stacks.mappings, self.stack) {
-            let Some((head, tid)) = head(memory, stacks, end.saturating_sub(HEAD_WITHIN)..end) else { continue };
+            let Some((head, tid)) = stacks.head(memory, end.saturating_sub(HEAD_WITHIN)..end) else { continue };
             if threads.contains(&tid)
                 && !self.conditions.contains_key(&tid)
                 && let Some(condition) = condition(memory, stacks, head)
@@ -136,18 +122,24 @@ impl Ends {
     }
 }
 
-/// Where stacks of threads can end: with a mapping of no file, and so many bytes below such an end.
-fn ends(mappings: &[Mapping], stack: u64) -> impl Iterator<Item = u64> + '_ {
-    let anonymous = mappings.iter().filter(|mapping| mapping.writable && mapping.name.is_empty());
-    let of = move |mapping: &Mapping| {
-        let start = mapping.range.start.saturating_add(HEAD_WITHIN);
-        std::iter::successors(Some(mapping.range.end), move |end| end.checked_sub(stack))
-            .take_while(move |end| *end >= start)
+/// Where stacks of threads can end: with a mapping of no file, and so many bytes below such an end. First of mappings that are
+/// as long as some stacks, with their guard pages or one stack without: a large heap has many mappings, too.
+fn ends(mappings: &[Mapping], stack: u64) -> impl Iterator<Item = u64> {
+    let mut anonymous: Vec<&Range<u64>> = mappings
+        .iter()
+        .filter(|mapping| mapping.writable && mapping.name.is_empty())
+        .map(|mapping| &mapping.range)
+        .collect();
+    let is_stack = |length: u64| length.is_multiple_of(stack) || length == stack - GUARD;
+    anonymous.sort_by_key(|range| !is_stack(range.end - range.start));
+    let of = move |range: Range<u64>| {
+        let first = range.start.saturating_add(HEAD_WITHIN);
+        std::iter::successors(Some(range.end), move |end| end.checked_sub(stack)).take_while(move |end| *end >= first)
     };
-    anonymous.flat_map(of).take(ENDS_MAX)
+    anonymous.into_iter().cloned().collect::<Vec<_>>().into_iter().flat_map(of).take(ENDS_MAX)
 }
 
-/// The condition on which whoever joins the domain of a thread sleeps, if it is one of a domain. Below `head` lies
+/// The condition on which `Domain.join` of a thread's domain sleeps; `None`: it is not the thread of a domain. Below `head` lies
 /// the address of two values (`struct domain_ml_values`); the second is a record of a state, a mutex and the condition.
 fn condition(memory: &impl Memory, stacks: &Stacks, head: u64) -> Option<u64> {
     let words = stacks.readable(memory, head.saturating_sub(FIRST_FRAMES)..head);
@@ -200,7 +192,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_domains_stack_says_on_what_its_end_is_awaited() {
-        // Two values at 8; the record behind its header at 32; the condition behind its header at 64.
+        // Two values at 8; the record at 32, the condition at 64, each after its header.
         let words = vec![0, 0x99, 32, 3 << 10, RUNNING, 0x77, 64, 3 << 10 | CUSTOM, 0x55, 0x4000];
         assert_eq!(ended(&Words(words.clone()), 8), Some(0x4000));
         for (at, word) in [(2, 0), (2, 33), (3, 2 << 10), (3, 3 << 10 | CUSTOM), (4, 5), (6, 0), (7, 0), (9, 0)] {
@@ -216,8 +208,9 @@ pub(super) mod tests {
 
     #[test]
     fn stacks_end_with_their_mapping_or_with_others_in_it() {
-        let maps = "10000-7f000 rw-p 00000000 00:00 0\n100000-200000 rw-p 00000000 00:00 0 [heap]\n";
+        let maps = "10000-7f000 rw-p 00000000 00:00 0\n100000-200000 rw-p 00000000 00:00 0 [heap]\n\
+            300000-342000 rw-p 00000000 00:00 0\n400000-420000 rw-p 00000000 00:00 0\n";
         let found: Vec<u64> = ends(&crate::target::mappings::parse(maps), 0x21000).collect();
-        assert_eq!(found, [0x7f000, 0x5e000, 0x3d000, 0x1c000]);
+        assert_eq!(found, [0x342000, 0x321000, 0x420000, 0x7f000, 0x5e000, 0x3d000, 0x1c000]);
     }
 }

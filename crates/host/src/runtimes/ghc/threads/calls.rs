@@ -1,9 +1,9 @@
 //! Green threads in safe foreign calls, and the thread of the system that each is in. A capability has a list of its
-//! calls; each call knows its green thread and its task, a task its thread as the C library knows it, and that has the
-//! system's number. Owns these offsets; refuses a number that the system does not know.
+//! calls; each call knows its green thread and its task, a task its thread as the C library knows it. Owns these offsets; refuses a number that the system does not know.
 
 use super::layout::Layout;
 use super::list::{self, Place};
+use crate::runtimes::c_stack::number;
 use crate::target::memory::Memory;
 use std::collections::HashMap;
 
@@ -13,10 +13,6 @@ const CALLS: u64 = 1000;
 const THREAD: u64 = 8;
 const TASK: u64 = 40;
 const NEXT: u64 = 64;
-/// In what `pthread_t` points to: itself, and the system's number (`_thread_db_pthread_tid` of the C library says so for
-/// debuggers).
-const SELF: u64 = 16;
-const NUMBER: u64 = 720;
 /// Calls that are followed.
 const CALLS_MAX: usize = 1024;
 
@@ -49,7 +45,6 @@ fn green(memory: &impl Memory, layout: &Layout, call: u64) -> Option<u64> {
 
 fn tid(memory: &impl Memory, call: u64) -> Option<u32> {
     let task = word(memory, call, TASK)?;
-    let thread = memory.read_u64(task).ok()?;
-    let is_one = word(memory, thread, SELF) == Some(thread);
-    memory.read_u32(thread.checked_add(NUMBER).filter(|_| is_one)?).ok()
+    // It begins with a `pthread_t`.
+    number(memory, memory.read_u64(task).ok()?)
 }
