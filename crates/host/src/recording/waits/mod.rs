@@ -148,9 +148,7 @@ impl Looker {
 
     /// Takes over what is known of a process now.
     fn take(&mut self, now: Time, pid: u32, process: &mut Watched) {
-        if let Some(note) = process.take_note() {
-            self.tell(note);
-        }
+        process.take_notes().into_iter().for_each(|note| self.tell(note));
         for (time, seen) in process.take() {
             if let WaitSeen::Not(why) = &seen {
                 self.tell(format!("what threads wait for is not looked at: {why}"));

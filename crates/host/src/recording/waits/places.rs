@@ -73,8 +73,8 @@ pub(super) struct Places {
     /// By the path that mappings show.
     files: BTreeMap<String, File>,
     next: Time,
-    /// Files of which no place that was asked for has a name.
-    nameless: BTreeSet<String>,
+    /// Files of which names were asked for, and whether one place at least has one.
+    named: BTreeMap<String, bool>,
 }
 
 impl Places {
@@ -119,7 +119,7 @@ impl Places {
 
     /// Whether nothing in this file has a name so far, though some were asked for.
     pub fn is_nameless(&self, path: &str) -> bool {
-        self.nameless.contains(path)
+        self.named.get(path) == Some(&false)
     }
 
     /// Names what is wanted.
@@ -140,9 +140,7 @@ impl Places {
             let Some(Ok((found, spent_ns))) = file.map(|file| symbols::exact(file, &offsets)) else { continue };
             cost_ns = cost_ns.saturating_add(spent_ns);
             let named: Vec<Option<Place>> = found.into_iter().map(Place::of).collect();
-            if named.iter().all(Option::is_none) {
-                self.nameless.insert(path);
-            }
+            *self.named.entry(path).or_default() |= named.iter().any(Option::is_some);
             self.known.extend(places.iter().map(|place| place.1).zip(named));
         }
         wanted.into_iter().for_each(|address| _ = self.known.entry(address).or_default());

@@ -30,8 +30,8 @@ pub(super) struct Watched {
     state: State,
     texts: Texts,
     out: Vec<(Option<Time>, WaitSeen)>,
-    /// See [`Watched::take_note`].
-    is_noted: bool,
+    /// What there is to say of places without names, when looks have ended.
+    notes: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -58,7 +58,7 @@ fn may_not(error: &io::Error) -> String {
 impl Watched {
     pub fn new(pid: u32, redact: bool) -> Watched {
         let (texts, out) = (Texts::default(), Vec::new());
-        Watched { pid, redact, program: None, tries: 0, state: State::Unknown, texts, out, is_noted: false }
+        Watched { pid, redact, program: None, tries: 0, state: State::Unknown, texts, out, notes: Vec::new() }
     }
 
     /// One look; gives the CPU time of children.
@@ -163,18 +163,24 @@ impl Watched {
         if !looking.places.is_complete() {
             looking.places.look_up();
         }
+        self.note_nameless();
         self.settle();
         sandbox::spent_ns().saturating_sub(before_ns)
     }
 
-    /// Why places have no names, once.
-    pub fn take_note(&mut self) -> Option<String> {
-        let State::Looking(looking) = &self.state else { return None };
-        let program = self.program.as_ref()?.to_str().filter(|program| looking.places.is_nameless(program))?;
-        let why = format!(
-            "the places where threads of {program} wait have no names: its symbols are gone (do not `strip` it)"
-        );
-        (!std::mem::replace(&mut self.is_noted, true)).then_some(why)
+    fn note_nameless(&mut self) {
+        let State::Looking(looking) = &self.state else { return };
+        let program = self.program.as_ref().and_then(|program| program.to_str());
+        if let Some(program) = program.filter(|program| looking.places.is_nameless(program)) {
+            self.notes.push(format!(
+                "the places where threads of {program} wait have no names: its symbols are gone (do not `strip` it)"
+            ));
+        }
+    }
+
+    /// Why places have no names, after [`Watched::finish`].
+    pub fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
     }
 
     /// What is known since the last call.
