@@ -330,17 +330,19 @@ impl<'data> Functions<'data> {
     /// the runtime's own code is written so.
     fn exact(&self, address: u64) -> Exact {
         let behind = self.list.partition_point(|function| function.address <= address);
-        let before = behind.checked_sub(1).and_then(|index| self.list.get(index));
+        let index = behind.checked_sub(1);
+        let before = index.and_then(|index| self.list.get(index));
         let next = self.list.get(behind);
         let readable = |function: &Function<'_>| self.language.readable(function.name);
         let inside = |function: &&Function<'_>| match function.size {
             0 => function.owner == Owner::Runtime,
             size => address - function.address < size,
         };
-        match before.filter(inside) {
-            Some(own) => {
-                let runtime = own.owner == Owner::Runtime;
-                Exact { name: Some(readable(own)), runtime, ..Exact::default() }
+        match index.zip(before.filter(inside)) {
+            Some((index, own)) => {
+                let kind = kind(self.language, own.owner, || self.neighbours(index).collect());
+                let (runtime, name) = (kind == CodeKind::Runtime, Some(readable(own)));
+                Exact { name, runtime, ..Exact::default() }
             }
             None => Exact { between: [before, next].map(|function| function.map(readable)), ..Exact::default() },
         }
@@ -463,6 +465,18 @@ mod tests {
         assert_eq!(at(&functions, 0x1460), named("GHC.Base: code without a name", CodeKind::Program, 0x450, 0x500));
         assert_eq!(at(&functions, 0x1fff), named("stg_ap_0_fast", CodeKind::Runtime, 0x500, 0x1000));
         assert_eq!(at(&functions, 0x2000), None);
+    }
+
+    #[test]
+    fn a_static_function_is_the_runtimes_where_it_lies_among_others_of_it() {
+        let with = |neighbour| {
+            functions(&[(0x1100, 0x50, neighbour), (0x1200, 0x50, "giveCapabilityToTask.constprop.0")]).exact(0x1210)
+        };
+        assert_eq!(
+            with("releaseCapability"),
+            Exact { name: Some("giveCapabilityToTask.constprop.0".into()), runtime: true, ..Exact::default() }
+        );
+        assert!(!with("c_busy").runtime);
     }
 
     #[test]
