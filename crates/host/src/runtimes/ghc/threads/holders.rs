@@ -50,7 +50,7 @@ struct Candidates {
 #[derive(Debug, Default)]
 pub struct Holders {
     wanted: HashMap<u64, Candidates>,
-    /// Something was not gone through to its end: nobody is the only one.
+    /// A stack or an object was not read to its end: no thread can be called the only one.
     torn: bool,
     /// Objects that may be gone through yet.
     left: u32,

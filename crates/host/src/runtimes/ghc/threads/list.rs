@@ -28,7 +28,7 @@ pub struct Place {
     pub statics: Statics,
     /// Of its version.
     pub layout: Layout,
-    /// The runtime has no threads of the system.
+    /// The runtime is the non-threaded one.
     pub alone: bool,
 }
 
@@ -70,7 +70,8 @@ pub fn capabilities(memory: &impl Memory, place: &Place) -> io::Result<Vec<u64>>
     (0..u64::from(count)).map(|index| memory.read_u64(first.wrapping_add(8 * index))).collect()
 }
 
-/// Whether a capability has nobody that runs it; without threads of the system, whether it runs no green thread.
+/// Whether a capability is free: no task owns it. In the non-threaded runtime a task always does; there, whether it runs
+/// no green thread.
 pub fn is_idle(memory: &impl Memory, place: &Place, capability: u64) -> bool {
     if place.alone {
         let mut runs = [1];

@@ -33,7 +33,9 @@ use stack::{Tables, Walk};
 use std::collections::HashMap;
 use std::io;
 
-/// How often what a collection made stale is read again at once.
+/// How often a look is retaken at once that a collection of the oldest generation came into.
+const LOOKS: u32 = 2;
+/// How often what one of a younger generation made stale is read again at once.
 const TRIES: u32 = 4;
 /// Stacks that are walked in one look.
 const STACKS_MAX: usize = 1 << 14;
@@ -85,14 +87,18 @@ fn place(statics: Statics, version: Option<Version>, alone: bool) -> Result<Plac
 
 impl Looks for Watched {
     fn look(&mut self) -> io::Result<Look> {
-        match look(&self.memory, &self.place, &mut self.tables)? {
-            Look::Threads(mut threads) => {
-                self.call(&mut threads);
-                Ok(Look::Threads(threads))
+        for _ in 0..LOOKS {
+            match look(&self.memory, &self.place, &mut self.tables)? {
+                Look::Missed => {}
+                Look::Threads(mut threads) => {
+                    self.call(&mut threads);
+                    return Ok(Look::Threads(threads));
+                }
+                Look::Busy => return Ok(Look::Busy),
             }
-            Look::Missed => self.memory.process.check().map(|()| Look::Missed),
-            Look::Busy => Ok(Look::Busy),
         }
+        self.memory.process.check()?;
+        Ok(Look::Missed)
     }
 }
 
@@ -152,7 +158,9 @@ fn look(memory: &impl Memory, place: &Place, tables: &mut Tables) -> io::Result<
         walks.extend(new);
         walks.resize_with(count, Walk::default);
         for (index, walk) in run {
-            walks.get_mut(index).into_iter().for_each(|known| known.clone_from(&walk));
+            if let Some(known) = walks.get_mut(index) {
+                *known = walk;
+            }
         }
         let threads: Vec<Tso> = reading.old.into_iter().chain(rest.new).collect();
         return Ok(Look::Threads(told_of(&chunks, place, threads, &rest.running, walks)));

@@ -27,7 +27,7 @@ fn kind(name: &str) -> Option<WaitKind> {
     }
 }
 
-/// Whether it is code of base that runs an action of whoever called it, and so waits in that one's place.
+/// Whether it is a function of base that runs its caller's action: it waits on behalf of that caller.
 fn runs_an_action(name: &str) -> bool {
     let name = name.strip_prefix("GHC.Internal.").or_else(|| name.strip_prefix("GHC.")).unwrap_or(name);
     let module = name.rsplit_once('.').map_or(name, |(module, _)| module);

@@ -4,6 +4,7 @@ use super::list::Place;
 use super::testing::Image;
 use super::*;
 use crate::runtimes::waiting::{Code, Frame, Role, Told};
+use std::cell::Cell;
 
 const CODE: u64 = 0x40_0000;
 const VARIABLES: u64 = 0x60_0000;
@@ -61,18 +62,23 @@ fn at(id: u64) -> u64 {
 
 /// Hangs a thread before the others: why it is blocked, on what, its stack from the top.
 fn hang(image: &mut Image, id: u64, (why, object): (u64, u64), stack: &[u64]) {
-    let next = image.read_u64(OLDEST + layout::THREADS).unwrap();
+    hang_at(image, (at(id), OLDEST), id, (why, object), stack);
+}
+
+/// The same at an address, on the list of a generation.
+fn hang_at(image: &mut Image, (at, generation): (u64, u64), id: u64, (why, object): (u64, u64), stack: &[u64]) {
+    let next = image.read_u64(generation + layout::THREADS).unwrap();
     let mut words = [0; 16];
     words[0] = code(TSO);
     words[2] = next;
-    words[3] = at(id) + 0x200;
+    words[3] = at + 0x200;
     words[4] = 1 | why << 16;
     words[5] = object;
     words[6] = id;
-    image.put(at(id), &words);
-    image.put(OLDEST + layout::THREADS, &[at(id)]);
-    image.put(at(id) + 0x200, &[0, stack.len() as u64, at(id) + 0x200 + 24]);
-    image.put(at(id) + 0x200 + 24, stack);
+    image.put(at, &words);
+    image.put(generation + layout::THREADS, &[at]);
+    image.put(at + 0x200, &[0, stack.len() as u64, at + 0x200 + 24]);
+    image.put(at + 0x200 + 24, stack);
 }
 
 fn threads(image: &Image, place: &Place) -> Vec<Thread> {
@@ -236,4 +242,75 @@ fn a_place_is_known_for_versions_that_were_compiled() {
     assert!(place(statics, Some((9, 8, 4)), false).unwrap_err().contains("GHC 9.8"));
     assert!(place(statics, None, false).unwrap_err().contains("version"));
     assert!(place(Statics::default(), Some((9, 6, 6)), false).unwrap_err().contains("symbols are gone"));
+}
+
+/// Memory that is another one after so many reads: a collection came.
+struct Turned<'i>(&'i Image, &'i Image, Cell<usize>);
+
+impl Memory for Turned<'_> {
+    fn read(&self, address: u64, buffer: &mut [u8]) -> io::Result<()> {
+        let left = self.2.get();
+        self.2.set(left.saturating_sub(1));
+        if left > 0 { self.0 } else { self.1 }.read(address, buffer)
+    }
+}
+
+/// A program of two generations, before or after its young threads were promoted.
+fn of_two_generations(promoted: bool, collections: [u64; 2], old_at: u64) -> (Image, Place) {
+    const YOUNG: u64 = HEAP + 0x4000;
+    const SIZE: u64 = 0x200;
+    let (mut image, place) = empty();
+    image.put(VARIABLES, &[YOUNG, YOUNG + SIZE]);
+    image.put(YOUNG, &[0; 2 * SIZE as usize / 8]);
+    for (number, collections) in (0..).zip(collections) {
+        let generation = YOUNG + number * SIZE;
+        image.put(generation, &[number]);
+        image.put(generation + 128, &[collections]);
+        image.put(generation + layout::THREADS, &[END]);
+    }
+    let variable = HEAP + 0x2000;
+    image.put(variable, &[code(MVAR), 0, 0, 0]);
+    let stack = [code(SMALL), 7, code(STOP)];
+    hang_at(&mut image, (old_at, YOUNG + SIZE), 1, (1, variable), &stack);
+    for id in 2..4 {
+        let (there, generation) = if promoted { (at(id + 10), YOUNG + SIZE) } else { (at(id), YOUNG) };
+        hang_at(&mut image, (there, generation), id, (1, variable), &stack);
+        // Where it was there is an address now, or nothing yet where it will be.
+        image.put(if promoted { at(id) } else { at(id + 10) }, &[at(id + 10) | 1]);
+    }
+    (image, place)
+}
+
+/// A collection at any moment of a look: of the young generation, it is read again; of the oldest, it may be missed. No
+/// thread is missing or there twice.
+#[test]
+fn a_collection_that_comes_between_spoils_nothing() {
+    let (before, place) = of_two_generations(false, [0, 0], at(1));
+    let (minor, _) = of_two_generations(true, [1, 0], at(1));
+    let (mut major, _) = of_two_generations(true, [0, 1], at(21));
+    major.put(at(1), &[at(21) | 1]);
+    let mut missed = 0;
+    for moment in 0..300 {
+        for (after, is_major) in [(&minor, false), (&major, true)] {
+            let memory = Turned(&before, after, Cell::new(moment));
+            let mut found = match look(&memory, &place, &mut Tables::default()).unwrap() {
+                Look::Threads(threads) => threads,
+                other => {
+                    assert!(is_major && other == Look::Missed, "{moment}: {other:?}");
+                    missed += 1;
+                    continue;
+                }
+            };
+            found.sort_by_key(|thread| thread.id);
+            assert_eq!(found.iter().map(|thread| thread.id).collect::<Vec<_>>(), [1, 2, 3], "{moment}");
+            for thread in found {
+                assert_eq!(
+                    (thread.doing, thread.frames),
+                    (waiting(WaitKind::Lock), vec![Code::goes(code(SMALL))]),
+                    "{moment}"
+                );
+            }
+        }
+    }
+    assert!((1..150).contains(&missed), "it is missed where it comes between, not before or after: {missed} of 300");
 }
