@@ -71,8 +71,8 @@ impl Subject<'_> {
         all.into_iter().flatten().collect()
     }
 
-    /// Records one run by `rtscope`; gives a row for each case. `scratch` is visible to the program. Whoever looks has the
-    /// lowest priority: a run in whose time a busy machine left no look is repeated.
+    /// Records one run by `rtscope`; gives a row for each case. `scratch` is visible to the program. Looks have the
+    /// lowest priority: a run in which a busy machine left no time for one is repeated.
     ///
     /// # Errors
     /// The program cannot be compiled, does not say what is true, or was not looked at.

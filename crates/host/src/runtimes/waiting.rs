@@ -20,7 +20,7 @@ pub struct Thread {
     pub holder: Option<u64>,
     /// The number of the thread that has its lane: it has what a thread waits for that may not run before it has the lane.
     pub lane_holder: Option<u64>,
-    /// Code from the top of its stack on; behind it foreign code from the top of that stack on, where it is in a call.
+    /// Code from the top of its stack down; then, in a foreign call, the code on the C stack from its top down.
     pub frames: Vec<Code>,
 }
 

@@ -92,7 +92,7 @@ fn live_a_runtime_that_is_a_library_is_looked_at() {
     assert!(threads(waits, "lock") >= 11.0 && threads(waits, "value") >= 2.5, "{waits:#} {notes}");
 }
 
-/// A program that says it is of a version that nobody knows.
+/// A program that names a version of GHC that does not exist.
 #[test]
 fn live_an_unknown_version_is_not_looked_at() {
     let Some(toolchain) = toolchain("ghc-9.0") else { return };

@@ -132,7 +132,7 @@ fn root_a_full_disk_ends_the_recording_not_the_program() {
     reported(&kept);
 }
 
-/// A program that may be run and not read is traced by nobody but root, whoever runs it.
+/// Only root may trace a program that its user can execute but not read.
 #[test]
 fn root_threads_that_a_user_may_not_look_at_are_said_and_the_rest_stands() {
     let Some(ground) = ground() else { return };

@@ -89,7 +89,7 @@ fn thread(memory: &impl Memory, stacks: &mut Stacks, tid: u32, asleep: Asleep, p
     let lane_holder = futex.and_then(|_| domains::holder(memory, stacks, &words, pid));
     Thread {
         doing: Doing::Waits(asleep::kind(call, &arguments)),
-        // A condition has two such words beside each other, for those who came before a signal and after it.
+        // A condition has two such words next to each other, for waiters from before a signal and from after it.
         object: futex.map(|[word, ..]| word & !7),
         holder: futex.and_then(|[lock, _, awaited, ..]| owner(memory, lock, awaited)),
         lane_holder: lane_holder.map(u64::from),
@@ -102,11 +102,11 @@ fn thread(memory: &impl Memory, stacks: &mut Stacks, tid: u32, asleep: Asleep, p
 fn frames(memory: &impl Memory, stacks: &mut Stacks, stack: u64, counter: u64, mut words: Vec<u64>) -> Vec<Code> {
     let mut left = left(memory, stacks, &words);
     if left.is_none() {
-        let behind = stacks.words(memory, stack.saturating_add(BUFFER));
-        left = self::left(memory, stacks, &behind).map(|(at, place)| (words.len() + at, place));
-        words.extend(behind);
+        let after = stacks.words(memory, stack.saturating_add(BUFFER));
+        left = self::left(memory, stacks, &after).map(|(at, place)| (words.len() + at, place));
+        words.extend(after);
     }
-    // What lies behind that was called before OCaml code was entered.
+    // What lies after that was called before OCaml code was entered.
     words.truncate(left.map_or(words.len(), |(at, _)| at));
     // Where the program's own code makes the call, no library stands out.
     let library =
@@ -126,7 +126,7 @@ fn file(stacks: &Stacks, address: u64) -> Option<String> {
 
 /// Where OCaml code was left for the C code of this stack: the place among `words`, and that in the code. On its way to C
 /// a thread notes on C's stack which stack of OCaml's it leaves, and how far that is used (`struct c_stack_link`, 5.0
-/// to 5.4); that stack notes the same in its first word. It goes on behind the call.
+/// to 5.4); that stack notes the same in its first word. It goes on after the call.
 fn left(memory: &impl Memory, stacks: &mut Stacks, words: &[u64]) -> Option<(usize, u64)> {
     let pairs = words.iter().zip(words.iter().skip(1)).enumerate();
     let is_link = |link: &(usize, (&u64, &u64))| {
