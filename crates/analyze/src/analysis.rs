@@ -4,7 +4,7 @@
 //! Owns the order in which folds speak. Memory is bounded whatever the length of the stream:
 //! histories reach back as far as open pauses can ask, and each has a bound of its own.
 
-use crate::account::{By, Sweep, Words, account, given_back};
+use crate::account::{By, Sweep, Together, Words, account, given_back};
 use crate::basis::compose::Segment;
 use crate::blame::Holder;
 use crate::blame::evidence::Evidence;
@@ -32,7 +32,7 @@ use crate::program::green::GreenThreads;
 use crate::program::user::User;
 use crate::recording::requests::Join;
 use crate::recording::{Context, Tail, loss_of_log};
-use crate::results::{BlamedPause, KernelView, Lane, Memory, Productivity, Results, SCHEMA};
+use crate::results::{BlamedPause, KernelView, Lane, Memory, Productivity, Results, SCHEMA, SlowestPauses};
 use crate::runtimes;
 use crate::window::{HeldSums, Standing, Throttled};
 use rtscope_model::code::{FIRST_TOUCH, PAGE_FAULT};
@@ -458,7 +458,7 @@ impl Analysis {
         let judge = self.evidence.judge(&self.context, used);
         account.finish(&By { judge: &judge, threads: self.threads.as_ref(), kernel: used }, last);
         if self.evidence.seen(&self.context) && !used {
-            account.sums.without_kernel();
+            account.without_kernel();
         }
     }
 
@@ -481,10 +481,17 @@ impl Analysis {
         self.folds.each(|fold| fold.result(&end, &mut results));
         results.tracer.recorder_held_ns = recorder_held_ns;
         let given_back = self.given_back(&results.memory);
-        results.account = self.account.map(|sweep| {
+        if let Some((sums, slowest)) = self.account.map(Sweep::counted) {
             let words = Words { names, symbols: &self.context.symbols, waits: results.waits.as_ref(), given_back };
-            account(&sweep.sums, &words)
-        });
+            results.account = Some(account(&sums, &words));
+            // Looks happen between pauses.
+            let words = Words { waits: None, ..words };
+            results.slowest_pauses = slowest.map(|Together { pauses, least_ns, sums }| SlowestPauses {
+                count: pauses,
+                least_ns,
+                account: account(&sums, &words),
+            });
+        }
         if used && let Some(account) = &results.account {
             told_by_account(account, &mut results.lanes, &mut results.productivity);
         }

@@ -3,10 +3,20 @@
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Asserts that the account of a `report --json` sums up on every level, lane by lane and as a whole, and gives the
+/// Asserts that the accounts of a `report --json` sum up on every level, lane by lane and as a whole, and gives the
 /// share of lane time that is not known.
 pub fn sums_up(report: &Value) -> f64 {
-    let account = &report["account"];
+    let slowest = &report["slowest_pauses"]["account"];
+    if !slowest.is_null() {
+        one_sums_up(slowest);
+        for key in ["lanes_ns", "wall_ns"] {
+            assert!(ns(&slowest[key]) <= ns(&report["account"][key]), "{slowest:#}");
+        }
+    }
+    one_sums_up(&report["account"])
+}
+
+fn one_sums_up(account: &Value) -> f64 {
     let all = ns(&account["lanes_ns"]);
     divided(&account["parts"], all, "account");
     let lanes = account["lanes"].as_array().expect("lanes of an account");

@@ -6,12 +6,14 @@
 
 mod faults;
 mod part;
+mod slowest;
 mod sums;
 mod sweep;
 mod threads;
 mod tree;
 
 pub use faults::given_back;
+pub use slowest::Together;
 pub use sums::Sums;
 pub use sweep::{By, Sweep};
 pub use tree::{Words, account};

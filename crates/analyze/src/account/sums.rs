@@ -53,6 +53,19 @@ impl Sums {
         (sum.0, sum.1) = (sum.0 + ns, sum.1 + 1);
     }
 
+    /// Takes over those of another interval.
+    pub fn and(&mut self, other: &Sums) {
+        for (lane, parts) in &other.lanes {
+            parts.iter().for_each(|(part, ns)| self.add(*lane, *part, *ns));
+        }
+        self.wall_ns += other.wall_ns;
+        self.tops_ns.iter_mut().zip(other.tops_ns).for_each(|(sum, ns)| *sum += ns);
+        for (found, (ns, samples)) in &other.samples {
+            let sum = self.samples.entry(*found).or_default();
+            (sum.0, sum.1) = (sum.0 + ns, sum.1 + samples);
+        }
+    }
+
     /// Lane time, nanoseconds.
     pub fn ns(&self) -> u64 {
         self.lanes.values().flat_map(BTreeMap::values).sum()

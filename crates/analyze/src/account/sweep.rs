@@ -5,6 +5,7 @@
 //! memory is bounded by that lag. Refuses words.
 
 use super::part::{Keeper, Part, Still, Why};
+use super::slowest::{Slowest, Together};
 use super::sums::Sums;
 use super::threads::{Served, Serving};
 use crate::basis::compose::Segment;
@@ -66,8 +67,8 @@ type Life = Option<Option<ThreadState>>;
 /// The fold.
 #[derive(Default)]
 pub struct Sweep {
-    /// What was counted.
-    pub sums: Sums,
+    sums: Sums,
+    slowest: Slowest,
     lines: BTreeMap<LaneId, VecDeque<Segment<LaneState>>>,
     waiting: usize,
     /// From so many that wait it is time to count: twice as many as could not be counted the last time.
@@ -164,6 +165,17 @@ impl Sweep {
         self.count_until(by, &[], until);
     }
 
+    /// See [`Sums::without_kernel`].
+    pub fn without_kernel(&mut self) {
+        self.sums.without_kernel();
+        self.slowest.without_kernel();
+    }
+
+    /// What was counted: of the whole, and of the slowest pauses, where there was a pause.
+    pub fn counted(self) -> (Sums, Option<Together>) {
+        (self.sums, self.slowest.together())
+    }
+
     fn count_until(&mut self, by: &By<'_>, open: &[(LaneId, Segment<LaneState>)], until: Time) {
         if until <= self.done {
             return;
@@ -179,11 +191,11 @@ impl Sweep {
         let mut at = self.done;
         for (time, change) in changes {
             let time = time.clamp(at, until);
-            self.count(time.since(at));
+            self.count(at, time.since(at));
             at = time;
-            self.apply(change);
+            self.apply(at, change);
         }
-        self.count(until.since(at));
+        self.count(at, until.since(at));
         self.done = until;
     }
 
@@ -241,6 +253,7 @@ impl Sweep {
                 (pause.released, None),
             ];
             changes.extend(steps.map(|(at, phase)| (at, Change::Phase(phase, pause.leader))));
+            self.slowest.expect(pause.begin, pause.released);
             for (lane, tid) in &pause.votes {
                 changes.push((pause.begin, Change::Vote(*lane, *tid)));
                 changes.push((pause.released, Change::Over(*lane)));
@@ -254,10 +267,10 @@ impl Sweep {
         }
     }
 
-    fn apply(&mut self, change: Change) {
+    fn apply(&mut self, at: Time, change: Change) {
         let Moment { lanes, serving, phase, leads, cause, lost, .. } = &mut self.moment;
         match change {
-            Change::Sample(sample, ns) => return self.sample(&sample, ns),
+            Change::Sample(sample, ns) => return self.sample(at, &sample, ns),
             Change::Lane(lane, Some(state)) => _ = lanes.insert(lane, state),
             Change::Lane(lane, None) => _ = lanes.remove(&lane),
             Change::Thread(tid, Some(state)) => _ = serving.states.insert(tid, state),
@@ -271,35 +284,46 @@ impl Sweep {
         self.moment.stale = true;
     }
 
-    /// Nothing changed for so long.
-    fn count(&mut self, ns: u64) {
+    /// Nothing changed for so long from `at` on.
+    fn count(&mut self, at: Time, ns: u64) {
         if ns == 0 || self.moment.lanes.is_empty() {
             return;
         }
         self.moment.refresh(self.runs_posted);
-        let mut tops = [false; Part::TOPS];
-        for (lane, part) in &self.moment.parts {
-            self.sums.add(*lane, *part, ns);
-            tops[part.top()] = true;
+        self.moment.add_to(&mut self.sums, ns);
+        if let Some(sums) = self.slowest.around(at) {
+            self.moment.add_to(sums, ns);
         }
-        self.sums.wall_ns += ns;
-        let ticked = self.sums.tops_ns.iter_mut().zip(tops).filter(|(_, there)| *there);
-        ticked.for_each(|(sum, _)| *sum += ns);
     }
 
     /// A sample counts for the part that the lane of its thread is in; for none where it serves no lane.
-    fn sample(&mut self, sample: &CodeSample, ns: u64) {
+    fn sample(&mut self, at: Time, sample: &CodeSample, ns: u64) {
         self.moment.refresh(self.runs_posted);
         let Moment { parts, serving, .. } = &self.moment;
         let serves =
             |lane: LaneId| serving.voted(lane).or_else(|| serving.last(lane).map(|last| last.0)) == Some(sample.tid);
         if let Some((_, part)) = parts.iter().find(|(lane, _)| serves(*lane)) {
             self.sums.sample(*part, sample, ns);
+            if let Some(sums) = self.slowest.around(at) {
+                sums.sample(*part, sample, ns);
+            }
         }
     }
 }
 
 impl Moment {
+    /// Counts what lanes did for so long.
+    fn add_to(&self, sums: &mut Sums, ns: u64) {
+        let mut tops = [false; Part::TOPS];
+        for (lane, part) in &self.parts {
+            sums.add(*lane, *part, ns);
+            tops[part.top()] = true;
+        }
+        sums.wall_ns += ns;
+        let ticked = sums.tops_ns.iter_mut().zip(tops).filter(|(_, there)| *there);
+        ticked.for_each(|(sum, _)| *sum += ns);
+    }
+
     fn refresh(&mut self, runs_posted: bool) {
         if !std::mem::take(&mut self.stale) {
             return;

@@ -1,16 +1,20 @@
 //! The account of small recordings, checked to the nanosecond.
 
+use crate::results::Results;
 use crate::testing::{Places, Script, context, switch, waking};
 use crate::{Analysis, Context, Tail};
 use rtscope_model::{Account, Event, Loss, LossKind, Names, Node, OffState, Runtime, StopReason, Time};
 
-fn divide_all(context: Context, events: Vec<Event>) -> Account {
+fn results(context: Context, events: Vec<Event>) -> Results {
     let mut names = Names::default();
     (1..=100).for_each(|tid| _ = names.intern(&format!("task-{tid}")));
     let mut analysis = Analysis::new(context);
     events.iter().for_each(|event| analysis.push(event, &names, &mut |_| {}));
-    let results = analysis.finish(&names, Tail::default(), &mut |_| {});
-    let account = results.account.expect("an account");
+    analysis.finish(&names, Tail::default(), &mut |_| {})
+}
+
+fn divide_all(context: Context, events: Vec<Event>) -> Account {
+    let account = results(context, events).account.expect("an account");
     assert!(account.sums_up(), "{account:#?}");
     account
 }
@@ -89,6 +93,35 @@ fn a_pause_is_divided_into_its_parts_and_each_wait_has_its_cause() {
     assert_eq!(collecting, 60_000 + 59_998, "{account:#?}");
     assert_eq!(ns(&account, &["no-cpu", "process:task-77"]), 41_000, "{account:#?}");
     assert_eq!(ns(&account, &["not-known"]), 0);
+}
+
+#[test]
+fn what_held_the_slowest_pauses_up_is_not_hidden_by_the_others() {
+    // Every fourth of forty pauses takes 50 us until lane 1, whose CPU another process has, has stopped; the others 1 us.
+    let script = (0..40u64).fold(two(), |script, index| {
+        let at = 1_000_000 + index * 1_000_000;
+        if index % 4 != 3 {
+            return script.parallel(at, at + 1_000, at + 2_000, at + 9_000);
+        }
+        let script = script.k(at - 1_000, switch(1, 12, OffState::Runnable, 77));
+        let script = script.k(at + 40_000, switch(1, 77, OffState::Sleeping, 12));
+        script.parallel(at, at + 50_000, at + 51_000, at + 59_000)
+    });
+    let results = results(context(), until(script, 50_000_000).events());
+    let slowest = results.slowest_pauses.unwrap();
+    assert!(slowest.account.sums_up());
+    assert_eq!(results.pauses.count, 40);
+    assert_eq!(slowest.count, 10);
+    assert_eq!(slowest.account.wall_ns, 10 * slowest.least_ns);
+    assert_eq!(slowest.account.lanes_ns, 20 * slowest.least_ns);
+    assert_eq!(ns(&slowest.account, &["standing-still", "to-stop", "preempted"]), 10 * 40_000);
+    assert_eq!(ns(&slowest.account, &["no-cpu", "process:task-77"]), 10 * 40_000);
+    assert_eq!(ns(results.account.as_ref().unwrap(), &["standing-still", "to-stop", "preempted"]), 10 * 40_000);
+}
+
+#[test]
+fn a_run_without_a_pause_has_no_slowest_ones() {
+    assert!(results(context(), until(two(), 1_000).events()).slowest_pauses.is_none());
 }
 
 #[test]

@@ -48,6 +48,8 @@ pub struct Results {
     pub account: Option<Account>,
     /// Pauses, summed up.
     pub pauses: Pauses,
+    /// What lanes did in the slowest pauses; null where there was no pause, or only pauses were asked for.
+    pub slowest_pauses: Option<SlowestPauses>,
     /// How long pauses were: columns of equal width on the logarithm, none left out
     /// between the first and the last.
     pub spectrum: Vec<Column>,
@@ -662,6 +664,17 @@ pub struct BlamedPause {
     /// Of the time until the work was done, how long a thread that took part was kept off
     /// its CPU, nanoseconds; `None` where kernel events do not tell.
     pub kept_ns: Option<u64>,
+}
+
+/// The slowest pauses together.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct SlowestPauses {
+    /// How many.
+    pub count: u64,
+    /// The length of the shortest of them.
+    pub least_ns: u64,
+    /// What lanes did in them.
+    pub account: Account,
 }
 
 /// What pictures are drawn from; bounded whatever the length of the stream.

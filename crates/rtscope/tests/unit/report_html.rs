@@ -268,7 +268,8 @@ fn absurd_figures_are_shown_all_the_same() {
         for line in &mut drawing.memory {
             line.points.iter_mut().for_each(|(at, bytes)| (*at, *bytes) = (Time(extreme), extreme));
         }
-        if let Some(account) = &mut results.account {
+        let slowest = results.slowest_pauses.as_mut().map(|slowest| &mut slowest.account);
+        for account in results.account.iter_mut().chain(slowest) {
             account.lanes_ns = extreme.max(1);
             account.parts.iter_mut().for_each(|part| part.ns = extreme / 2);
         }
@@ -282,8 +283,8 @@ fn absurd_figures_are_shown_all_the_same() {
         assert!(unbalanced(&page).is_empty() && page.len() < html::SIZE_MAX);
         assert!(!page.contains("NaN") && !page.contains("=\"inf"), "a drawing with a coordinate that is no number");
         let shown = rtscope::report::text::render(&fixture.results, &rtscope::style::Style::plain(80));
-        // 60, and an account.
-        assert!(shown.lines().count() < 76, "{shown}");
+        // 60, an account, and that of the slowest pauses.
+        assert!(shown.lines().count() < 88, "{shown}");
         let first = rtscope::report::text::first_screen(&fixture.results, &rtscope::style::Style::plain(80));
         assert!(first.lines().count() < 60, "{first}");
     }

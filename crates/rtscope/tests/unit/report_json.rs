@@ -49,7 +49,8 @@ fn documented(heading: &str) -> BTreeSet<String> {
 }
 
 fn without_nesting(path: &str) -> String {
-    let mut path = path.to_owned();
+    let account = path.strip_prefix("slowest_pauses.").filter(|path| path.starts_with("account."));
+    let mut path = account.unwrap_or(path).to_owned();
     while path.contains(".parts[].parts") {
         path = path.replace(".parts[].parts", ".parts");
     }
@@ -62,7 +63,7 @@ fn every_key_is_documented_and_every_documented_key_exists() {
     for fixture in common::all() {
         common::key_paths(&value(fixture.name), "", &mut found);
     }
-    // A part of the account has parts like itself.
+    // A part of an account has parts like itself, and one account is like the other.
     let found: BTreeSet<String> = found.iter().map(|path| without_nesting(path)).collect();
     // A distribution is documented once, whoever holds it.
     let is_part = |path: &str| {

@@ -116,6 +116,7 @@ const RULES: [&str; 3] = ["cpu-throttled", "preempted", "oversubscribed"];
 pub fn throttled() -> Fixture {
     let mut fixture = unaccounted();
     fixture.results.account = Some(account());
+    fixture.results.slowest_pauses = Some(slowest());
     fixture
 }
 
@@ -153,6 +154,21 @@ fn account() -> Account {
         parts: vec![Node::leaf("no-cpu", "had work, had no CPU", lanes_ns / 2)],
     };
     Account { lanes_ns, wall_ns: 10_000 * MS, parts, lanes: vec![half(0), half(1)] }
+}
+
+/// Its slowest pauses, in which one lane waited for the quota and the other for that one.
+fn slowest() -> SlowestPauses {
+    let to_stop = vec![Node::leaf("throttled", "a CPU quota held it off", 741 * MS)];
+    let to_stop = vec![Node::sum("to-stop", "until all had stopped", to_stop)];
+    let parts = vec![
+        Node::sum("standing-still", "standing still for a pause", to_stop),
+        Node::sum("no-cpu", "had work, had no CPU", vec![Node::leaf("quota", "a CPU quota was used up", 738 * MS)]),
+        Node::sum("collecting", "collecting", vec![Node::leaf("in-pauses", "in pauses", 31 * MS)]),
+    ];
+    let lane = |lane, name: &str, ns| LaneAccount { lane: LaneId(lane), ns, parts: vec![Node::leaf(name, name, ns)] };
+    let lanes = vec![lane(0, "standing-still", 755 * MS), lane(1, "no-cpu", 755 * MS)];
+    let account = Account { lanes_ns: 1_510 * MS, wall_ns: 755 * MS, parts, lanes };
+    SlowestPauses { count: 10, least_ns: 71_600_000, account }
 }
 
 /// The same without an account.
@@ -250,6 +266,7 @@ fn unaccounted() -> Fixture {
             HeldUpSum { lane: 0, count: 411, sum_ns: 880 * MS },
         ],
         account: None,
+        slowest_pauses: None,
         causes: vec![
             cause(Cause::Throttled, None, 1_930 * MS, 0.951),
             cause(Cause::Oversubscribed, None, 52 * MS, 0.0256),

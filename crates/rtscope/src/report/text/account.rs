@@ -8,7 +8,7 @@ use crate::report::units;
 use crate::style::{Tone, short};
 use rtscope_analyze::results::Results;
 use rtscope_model::account::Basis;
-use rtscope_model::{Account, Node};
+use rtscope_model::{Account, Node, RuntimeInfo};
 
 /// Columns of a bar that is the whole.
 const BAR: usize = 24;
@@ -28,12 +28,28 @@ fn known(results: &Results) -> Option<&Account> {
 
 /// The tree, with lines for so many parts of parts.
 pub(super) fn write(screen: &mut Screen, results: &Results, room: usize) {
-    let Some(account) = known(results) else { return };
+    if let Some(account) = known(results) {
+        tree(screen, "Where the time went", account, results.runtime.info(), room);
+    }
+}
+
+/// The tree of the slowest pauses alone.
+pub(super) fn slowest(screen: &mut Screen, results: &Results, room: usize) {
+    let Some(slowest) = results.slowest_pauses.as_ref().filter(|slowest| slowest.account.lanes_ns > 0) else { return };
+    let head = match slowest.count {
+        1 => "In the only pause".to_owned(),
+        all if all == results.pauses.count => format!("In the {all} pauses"),
+        some => format!("In the {some} slowest pauses ({} or longer)", units::duration(slowest.least_ns)),
+    };
+    tree(screen, &head, &slowest.account, results.runtime.info(), room);
+}
+
+fn tree(screen: &mut Screen, head: &str, account: &Account, runtime: &RuntimeInfo, room: usize) {
     screen.blank();
-    let (one, many) = results.runtime.info().lane;
+    let (one, many) = runtime.lane;
     let lanes = units::counted(account.lanes.len() as u64, one, many);
     let whole = format!("{} of {lanes} over {}", units::duration(account.lanes_ns), units::duration(account.wall_ns));
-    screen.spread(Tone::Strong, "Where the time went", &whole);
+    screen.spread(Tone::Strong, head, &whole);
     let least_ns = least_ns(account, room);
     let shares = percents(&account.parts, account.lanes_ns);
     let cells = divide(&account.parts, account.lanes_ns, BAR);

@@ -19,6 +19,8 @@ use rtscope_analyze::results::Results;
 const LINES: usize = 40;
 /// Lines of an account below everything else, for parts of parts.
 const PARTS_OF_ALL: usize = 24;
+/// Such lines of that of the slowest pauses.
+const PARTS_OF_SLOWEST: usize = 12;
 /// Losses that the first screen has room for.
 const LOSSES_FIRST: usize = 1;
 
@@ -54,6 +56,7 @@ pub fn render(results: &Results, style: &Style) -> String {
     let mut screen = Screen::new(style);
     title(&mut screen, results);
     account::write(&mut screen, results, PARTS_OF_ALL);
+    account::slowest(&mut screen, results, PARTS_OF_SLOWEST);
     verdict::write(&mut screen, results);
     requests::write(&mut screen, results);
     figures::write(&mut screen, results);

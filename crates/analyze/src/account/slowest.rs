@@ -1,0 +1,123 @@
+//! The account of the slowest pauses by themselves: what lanes did while a few long ones held the program up, which a sum
+//! over the whole run hides.
+//!
+//! Owns which pauses these are. A pause is known as a whole when the sweep comes to it, so sums are kept of those alone
+//! that are longer than one of the slowest so far. Refuses to count a moment twice: where a pause begins within another
+//! one, it counts from that one's end on.
+
+use super::sums::Sums;
+use rtscope_model::Time;
+use std::collections::VecDeque;
+
+/// How many pauses these are.
+const SLOWEST: usize = 10;
+
+/// A pause to which the sweep comes.
+struct Expected {
+    begin: Time,
+    released: Time,
+    sums: Sums,
+}
+
+/// The fold.
+#[derive(Default)]
+pub(super) struct Slowest {
+    expected: VecDeque<Expected>,
+    /// Passed, with their lengths.
+    kept: Vec<(u64, Sums)>,
+}
+
+/// The slowest pauses together.
+#[derive(Default)]
+pub struct Together {
+    /// How many.
+    pub pauses: u64,
+    /// The length of the shortest of them, nanoseconds.
+    pub least_ns: u64,
+    /// What lanes did meanwhile.
+    pub sums: Sums,
+}
+
+impl Slowest {
+    /// A pause comes, after those that came before.
+    pub fn expect(&mut self, begin: Time, released: Time) {
+        self.expected.push_back(Expected { begin, released, sums: Sums::default() });
+    }
+
+    /// The sums of the pause around the moment from `at` on, where it may be one of the slowest. No earlier moment comes
+    /// after it.
+    pub fn around(&mut self, at: Time) -> Option<&mut Sums> {
+        while self.expected.front().is_some_and(|pause| pause.released <= at) {
+            let passed = self.expected.pop_front()?;
+            self.keep(passed.released.since(passed.begin), passed.sums);
+        }
+        let least_ns = self.least_ns();
+        let pause = self.expected.front_mut().filter(|pause| pause.begin <= at)?;
+        (pause.released.since(pause.begin) > least_ns).then_some(&mut pause.sums)
+    }
+
+    /// A pause has to be longer.
+    fn least_ns(&self) -> u64 {
+        self.kept.last().filter(|_| self.kept.len() >= SLOWEST).map_or(0, |least| least.0)
+    }
+
+    fn keep(&mut self, ns: u64, sums: Sums) {
+        if ns > self.least_ns() {
+            let place = self.kept.partition_point(|kept| kept.0 >= ns);
+            self.kept.insert(place, (ns, sums));
+            self.kept.truncate(SLOWEST);
+        }
+    }
+
+    /// See [`Sums::without_kernel`].
+    pub fn without_kernel(&mut self) {
+        let coming = self.expected.iter_mut().map(|pause| &mut pause.sums);
+        self.kept.iter_mut().map(|(_, sums)| sums).chain(coming).for_each(Sums::without_kernel);
+    }
+
+    /// All of them; the sweep has come to its end. `None`: there was no pause.
+    pub fn together(mut self) -> Option<Together> {
+        self.around(Time(u64::MAX));
+        let least_ns = self.kept.last()?.0;
+        let mut sums = Sums::default();
+        self.kept.iter().for_each(|(_, of_one)| sums.and(of_one));
+        Some(Together { pauses: self.kept.len() as u64, least_ns, sums })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::account::part::Part;
+    use rtscope_model::LaneId;
+
+    /// Counts the nanoseconds of one lane one by one.
+    fn passed(pauses: &[(u64, u64)], until: u64) -> Together {
+        let mut slowest = Slowest::default();
+        pauses.iter().for_each(|(begin, released)| slowest.expect(Time(*begin), Time(*released)));
+        for at in 0..until {
+            if let Some(sums) = slowest.around(Time(at)) {
+                sums.add(LaneId(0), Part::Collecting, 1);
+            }
+        }
+        slowest.together().unwrap()
+    }
+
+    #[test]
+    fn only_the_longest_count() {
+        let pauses: Vec<(u64, u64)> = (0..30).map(|index| (100 * index, 100 * index + 1 + (index * 7) % 30)).collect();
+        let all = passed(&pauses, 3_000);
+        assert_eq!((all.pauses, all.least_ns, all.sums.ns()), (10, 21, (21..=30).sum()));
+    }
+
+    #[test]
+    fn no_moment_counts_for_two_pauses() {
+        let all = passed(&[(10, 30), (20, 40), (40, 45)], 100);
+        assert_eq!((all.pauses, all.least_ns, all.sums.ns()), (3, 5, 35));
+    }
+
+    #[test]
+    fn without_pauses_there_are_none() {
+        assert!(Slowest::default().together().is_none());
+    }
+}
