@@ -124,7 +124,7 @@ impl Files {
 }
 
 impl Target {
-    /// Finds the heap of a process.
+    /// Finds the heap of a process; what of it is in memory, [`Target::bound`] finds out.
     ///
     /// # Errors
     /// [`Refusal`].
@@ -136,12 +136,10 @@ impl Target {
         let files =
             Files { program, inspected: binary::inspect_process(process), place: Place::Process(process.clone()) };
         let found = Target::of(format!("process {pid}"), source, mappings::parse(&text), files);
-        let mut target = found.map_err(|refused| match refused {
+        found.map_err(|refused| match refused {
             Refusal::Io(_, source) => refusal(pid, source),
             other => other,
-        })?;
-        target.bound().map_err(|source| refusal(pid, source))?;
-        Ok(target)
+        })
     }
 
     /// Finds the heap in a core file; the program and its libraries have to be where they

@@ -105,6 +105,7 @@ fn sent(done: Result<Done<Result<Heap, Failed>>, Died>, of: impl FnOnce() -> Str
 
 fn take_here(process: &Process, ask: &Ask) -> Result<Heap, Failed> {
     let mut target = Target::find(process)?;
+    target.bound().map_err(|source| target.failed(source))?;
     let begin = |most| {
         let held = Hold::begin(process, most);
         held.map_err(|source| Failed::NotStopped(process.pid(), source))
