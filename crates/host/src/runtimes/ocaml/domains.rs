@@ -125,18 +125,15 @@ impl Ends {
 /// Where stacks of threads can end: with a mapping of no file, and so many bytes below such an end. First of mappings that are
 /// as long as some stacks, with their guard pages or one stack without: a large heap has many mappings, too.
 fn ends(mappings: &[Mapping], stack: u64) -> impl Iterator<Item = u64> {
-    let mut anonymous: Vec<&Range<u64>> = mappings
-        .iter()
-        .filter(|mapping| mapping.writable && mapping.name.is_empty())
-        .map(|mapping| &mapping.range)
-        .collect();
+    let anonymous = mappings.iter().filter(|mapping| mapping.writable && mapping.name.is_empty());
+    let mut anonymous: Vec<Range<u64>> = anonymous.map(|mapping| mapping.range.clone()).collect();
     let is_stack = |length: u64| length.is_multiple_of(stack) || length == stack - GUARD;
     anonymous.sort_by_key(|range| !is_stack(range.end - range.start));
     let of = move |range: Range<u64>| {
         let first = range.start.saturating_add(HEAD_WITHIN);
         std::iter::successors(Some(range.end), move |end| end.checked_sub(stack)).take_while(move |end| *end >= first)
     };
-    anonymous.into_iter().cloned().collect::<Vec<_>>().into_iter().flat_map(of).take(ENDS_MAX)
+    anonymous.into_iter().flat_map(of).take(ENDS_MAX)
 }
 
 /// The condition on which `Domain.join` of a thread's domain sleeps; `None`: it is not the thread of a domain. Below `head` lies

@@ -1,5 +1,6 @@
 //! Green threads in safe foreign calls, and the thread of the system that each is in. A capability has a list of its
-//! calls; each call knows its green thread and its task, a task its thread as the C library knows it. Owns these offsets; refuses a number that the system does not know.
+//! calls; each call knows its green thread and its task, a task its thread as the C library knows it. Owns these offsets;
+//! refuses a number that the system does not know.
 
 use super::layout::Layout;
 use super::list::{self, Place};
